@@ -17,9 +17,9 @@ const (
 	Program = "weir/cmd/weir"            // the whole program
 )
 
-// Build builds a program that is counted. The flags and the environment are fixed, because the instructions that a
-// compiler makes depend on them. No profile guides it: an ordinary build of weir is without one. Without C the program
-// is one static file, which valgrind can run anywhere.
+// Build builds a program for counting. The flags and the environment are fixed, because the compiled instructions
+// depend on them. It uses no profile, like an ordinary build of weir. Without C the program is one static file, which
+// valgrind can run anywhere.
 func Build(binary, pkg string) error {
 	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-o", binary, pkg)
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOAMD64=v1", "GOEXPERIMENT=", "CGO_ENABLED=0")
@@ -29,12 +29,11 @@ func Build(binary, pkg string) error {
 	return nil
 }
 
-// Instructions runs an experiment's runs under callgrind and returns how many instructions their loops take for a
-// packet-hop. They repeat to less than 0.1 %, since one thread carries out the runs, and nothing interrupts it: no
-// collection, no preemption. Valgrind shows programs the same processor everywhere, and counts what it carries out, so
-// that neither machine nor load matter.
+// Instructions runs an experiment's runs under callgrind and returns the instructions of their loops per packet-hop.
+// They repeat to less than 0.1 %: one thread executes the runs, without collections or preemption. Valgrind presents
+// the same processor to programs everywhere, and counts executed instructions, so neither machine nor load matter.
 func Instructions(binary, experiment, dir string) (perHop float64, err error) {
-	out, counts, err := callgrind(dir, "--instr-atstart=no", binary, experiment)
+	out, counts, err := runCallgrind(dir, "--instr-atstart=no", binary, experiment)
 	if err != nil {
 		return 0, err
 	}
@@ -45,10 +44,10 @@ func Instructions(binary, experiment, dir string) (perHop float64, err error) {
 	return Ratio(counts, hops)
 }
 
-// RunInstructions runs weir with an experiment and returns how many instructions the whole process takes, from its
-// start to the report.
+// RunInstructions runs weir with an experiment and returns the instructions of the whole process, from its start to the
+// report.
 func RunInstructions(binary, experiment, dir string) (float64, error) {
-	_, counts, err := callgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
+	_, counts, err := runCallgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
 		filepath.Join(dir, "results"))
 	if err != nil {
 		return 0, err
@@ -56,8 +55,9 @@ func RunInstructions(binary, experiment, dir string) (float64, error) {
 	return Ratio(counts, 1)
 }
 
-// callgrind runs a command under callgrind, and returns its output and callgrind's profiles, which it writes into dir.
-func callgrind(dir, start string, command ...string) (out string, profiles []byte, err error) {
+// runCallgrind runs a command under callgrind, and returns its output and callgrind's profiles, which it writes into
+// dir.
+func runCallgrind(dir, start string, command ...string) (out string, profiles []byte, err error) {
 	profile := filepath.Join(dir, "callgrind.out")
 	run := exec.Command("valgrind", append([]string{"--tool=callgrind", start, "--callgrind-out-file=" + profile},
 		command...)...)
@@ -83,9 +83,10 @@ func callgrind(dir, start string, command ...string) (out string, profiles []byt
 	return string(data), profiles, nil
 }
 
+// total matches the sum of a profile.
 var total = regexp.MustCompile(`(?m)^totals: (\d+)$`)
 
-// Ratio is the sum of callgrind's profiles for each of so many packet-hops.
+// Ratio returns the sum of callgrind's profiles per packet-hop.
 func Ratio(profiles []byte, hops uint64) (float64, error) {
 	sum := uint64(0)
 	for _, m := range total.FindAllSubmatch(profiles, -1) {

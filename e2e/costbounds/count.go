@@ -10,16 +10,16 @@ import (
 	"weir/worlds/sim"
 )
 
-// RunCosts are the events per hop of an experiment's two runs together, and their allocations. The runs
-// differ in how long flows are, and in nothing else: what the second allocates more is what packets
-// cost, the rest of the first what flows and the start do.
+// RunCosts holds the events per hop of an experiment's two runs together, and their allocations. The runs differ only
+// in the length of flows: the additional allocations of the second are the cost of packets, the rest of the first the
+// cost of flows and the start.
 type RunCosts struct{ Events, PerPacket, PerFlow float64 }
 
-// maxCounts is how often Count runs an experiment at most.
+// maxCounts is the maximum number of times that Count runs an experiment.
 const maxCounts = 3
 
-// Count carries out the two runs, again while holds returns false for what was counted so far. The runtime and the
-// program's other goroutines allocate, too, which adds to a run's allocations by chance: the smallest number counts.
+// Count executes the two runs, again while holds returns false for the counts so far. The runtime and the program's
+// other goroutines allocate, too, which adds to a run's allocations at random: the smallest number counts.
 func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*RunCosts, error) {
 	src, err := r.Open(name)
 	if err != nil {
@@ -40,7 +40,7 @@ func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*Ru
 			if err != nil {
 				return nil, err
 			}
-			now, err := count(c)
+			now, err := countRun(c)
 			if err != nil {
 				return nil, err
 			}
@@ -48,7 +48,7 @@ func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*Ru
 				smallest[i] = now
 			}
 		}
-		c, err := compare(smallest)
+		c, err := compareRuns(smallest)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -58,27 +58,27 @@ func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*Ru
 	}
 }
 
-// tally is what was counted in one run.
+// tally holds the counts of one run.
 type tally struct{ events, hops, mallocs, packets, flows float64 }
 
-// count carries out one run.
-func count(c *sim.Config) (tally, error) {
+// countRun executes one run.
+func countRun(c *sim.Config) (tally, error) {
 	s, err := sim.New(c)
 	if err != nil {
 		return tally{}, err
 	}
-	before := memory().Mallocs
+	before := readMemory().Mallocs
 	result := s.Run()
 	x := tally{events: float64(result.Events), hops: float64(result.PacketHops),
-		mallocs: float64(memory().Mallocs - before), flows: float64(len(result.Flows))}
+		mallocs: float64(readMemory().Mallocs - before), flows: float64(len(result.Flows))}
 	for k := range result.Flows {
 		x.packets += float64(result.Flows[k].Sender.SentPackets)
 	}
 	return x, nil
 }
 
-// compare returns what packets and flows cost by the tallies of the two runs.
-func compare(runs [2]tally) (*RunCosts, error) {
+// compareRuns returns the costs of packets and flows from the tallies of the two runs.
+func compareRuns(runs [2]tally) (*RunCosts, error) {
 	short, long := runs[0], runs[1]
 	if long.packets < short.packets*5/4 || long.flows == 0 {
 		return nil, fmt.Errorf("%v packets in the second run, %v in the first; too few to compare", long.packets,
@@ -90,19 +90,19 @@ func compare(runs [2]tally) (*RunCosts, error) {
 	return c, nil
 }
 
-// memory is what is allocated now, and in use.
-func memory() *runtime.MemStats {
+// readMemory collects garbage and returns the memory statistics.
+func readMemory() *runtime.MemStats {
 	runtime.GC()
-	runtime.GC() // what the first has left in pools
+	runtime.GC() // for objects that the first left in pools
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return &m
 }
 
-// Built returns the bytes that an experiment has in use once its run is built, or with carriedOut
-// at the run's end, result included.
+// Built returns the bytes that an experiment uses once its run is built, or with carriedOut at the run's end, including
+// the result.
 func Built(r *experiment.Registry, text string, carriedOut bool) (float64, error) {
-	before := memory().HeapAlloc
+	before := readMemory().HeapAlloc
 	src := &experiment.Source{Name: "memory", File: "memory.yaml", Data: []byte(text)}
 	exp, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
@@ -120,7 +120,7 @@ func Built(r *experiment.Registry, text string, carriedOut bool) (float64, error
 	if carriedOut {
 		result = s.Run()
 	}
-	used := float64(memory().HeapAlloc) - float64(before)
+	used := float64(readMemory().HeapAlloc) - float64(before)
 	runtime.KeepAlive([]any{exp, c, s, result})
 	return used, nil
 }

@@ -39,7 +39,7 @@ type victim struct {
 func (v *victim) mutant(n uint64) map[string][]byte {
 	files, m := maps.Clone(v.files), NewMutator(v.name, n)
 	if v.binary {
-		files[v.file] = m.binary(files[v.file])
+		files[v.file] = m.mutateBinary(files[v.file])
 	} else {
 		files[v.file] = m.Text(files[v.file])
 	}

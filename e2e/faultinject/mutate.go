@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// Mutator damages inputs, always in the same way for the same seed.
+// Mutator damages inputs, in the same way for the same seed.
 type Mutator struct{ random *rand.Rand }
 
-// NewMutator returns one for mutant n of a kind of input: each can be made alone.
+// NewMutator returns the mutator of mutant n of a kind of input: each mutant can be made separately.
 func NewMutator(kind string, n uint64) *Mutator {
 	seed := uint64(14695981039346656037) // FNV-1a
 	for _, b := range []byte(kind) {
@@ -21,19 +21,20 @@ func NewMutator(kind string, n uint64) *Mutator {
 	return &Mutator{rand.New(rand.NewPCG(seed, n))}
 }
 
+// Parts of a text that Text replaces.
 var (
 	numbers = regexp.MustCompile(`-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?`)
 	words   = regexp.MustCompile(`[\pL_][\pL0-9_]*`)
 	values  = regexp.MustCompile(`[^\s,:\[\]{}]+`)
 )
 
-// extremes stand in for numbers: ends of ranges, and what is none.
+// extremes replace numbers: ends of ranges, and texts that are no numbers.
 var extremes = []string{"0", "-1", "1", "2", "255", "256", "65535", "65536", "1000000", "2147483647", "2147483648",
 	"4294967296", "9223372036854775807", "9223372036854775808", "18446744073709551615", "18446744073709551616",
 	"1e308", "1e-308", "1e999", "-0", "0.1", "0x10", "1e18", "NaN", "Inf", "", "1_000", "00", "1" +
 		strings.Repeat("0", 400)}
 
-// tokens mean something to one of the readers, or to what their words are shown in.
+// tokens have a meaning for one of the readers, or for programs that show their words.
 var tokens = []string{"&a ", "*a", "<<: ", "!!binary ", "|\n", ">\n", "? ", "- ", "---\n", "...\n", "{", "}", "[",
 	"]", ": ", "#",
 	"'", "\"", "\\", "\"\\e\"", "$", "$rate", "*", "..", "../../x", "/dev/zero", "%", "~", "null", "\t", "\r",
@@ -42,47 +43,47 @@ var tokens = []string{"&a ", "*a", "<<: ", "!!binary ", "|\n", ">\n", "? ", "- "
 	"ns", "Gbps",
 	"packets", "KB", strings.Repeat("[", 60), strings.Repeat("x", 3000)}
 
-// Text is a text with one to four damages.
+// Text returns a text with one to four damages.
 func (m *Mutator) Text(data []byte) []byte {
 	data = slices.Clone(data)
-	for range m.damages() {
+	for range m.countDamages() {
 		switch m.random.IntN(12) {
 		case 0, 1, 2:
-			data = m.replace(data, numbers, func(string) string { return m.pick(extremes) })
+			data = m.replaceMatch(data, numbers, func(string) string { return m.pick(extremes) })
 		case 3:
 			other := values.FindAllString(string(data), -1)
-			data = m.replace(data, values, func(old string) string {
+			data = m.replaceMatch(data, values, func(old string) string {
 				if len(other) == 0 {
 					return old
 				}
 				return m.pick(other)
 			})
 		case 4:
-			data = m.replace(data, words, func(w string) string { return m.letters(w) })
+			data = m.replaceMatch(data, words, func(w string) string { return m.misspell(w) })
 		case 5:
-			data = m.replace(data, values, func(string) string { return "" })
+			data = m.replaceMatch(data, values, func(string) string { return "" })
 		case 6:
-			data = m.insert(data, []byte(m.pick(tokens)))
+			data = m.insertAt(data, []byte(m.pick(tokens)))
 		case 7:
-			data = m.lines(data)
+			data = m.mutateLines(data)
 		case 8:
-			data = m.replace(data, numbers, func(old string) string {
+			data = m.replaceMatch(data, numbers, func(old string) string {
 				return old +
 					m.pick([]string{"0", "000000", "e9", "9999999999"})
 			})
 		default:
-			data = m.bytes(data)
+			data = m.mutateBytes(data)
 		}
 	}
 	return data
 }
 
-// binary is a file of fields, lengths and blocks with one to four damages.
-func (m *Mutator) binary(data []byte) []byte {
+// mutateBinary returns a file of fields, lengths and blocks with one to four damages.
+func (m *Mutator) mutateBinary(data []byte) []byte {
 	data = slices.Clone(data)
-	for range m.damages() {
+	for range m.countDamages() {
 		if len(data) < 8 || m.random.IntN(2) == 0 {
-			data = m.bytes(data)
+			data = m.mutateBytes(data)
 			continue
 		}
 		at := m.random.IntN(len(data) - 7)
@@ -103,13 +104,14 @@ func (m *Mutator) binary(data []byte) []byte {
 	return data
 }
 
-// damages is how many a mutant has: mostly one, which leaves more of it to look at.
-func (m *Mutator) damages() int { return max(1, m.random.IntN(7)-2) }
+// countDamages returns the number of a mutant's damages: mostly one, which leaves more of the input to read.
+func (m *Mutator) countDamages() int { return max(1, m.random.IntN(7)-2) }
 
+// pick returns a random element.
 func (m *Mutator) pick(of []string) string { return of[m.random.IntN(len(of))] }
 
-// replace changes one of what a pattern finds.
-func (m *Mutator) replace(data []byte, pattern *regexp.Regexp, change func(string) string) []byte {
+// replaceMatch changes a random match of a pattern.
+func (m *Mutator) replaceMatch(data []byte, pattern *regexp.Regexp, change func(string) string) []byte {
 	found := pattern.FindAllIndex(data, -1)
 	if len(found) == 0 {
 		return data
@@ -118,8 +120,8 @@ func (m *Mutator) replace(data []byte, pattern *regexp.Regexp, change func(strin
 	return slices.Concat(data[:at[0]], []byte(change(string(data[at[0]:at[1]]))), data[at[1]:])
 }
 
-// letters misspells a word.
-func (m *Mutator) letters(w string) string {
+// misspell changes a random letter of a word.
+func (m *Mutator) misspell(w string) string {
 	r := []rune(w)
 	i := m.random.IntN(len(r))
 	switch m.random.IntN(3) {
@@ -132,14 +134,14 @@ func (m *Mutator) letters(w string) string {
 	return string(r)
 }
 
-// insert puts something anywhere.
-func (m *Mutator) insert(data, what []byte) []byte {
+// insertAt inserts bytes at a random position.
+func (m *Mutator) insertAt(data, what []byte) []byte {
 	at := m.random.IntN(len(data) + 1)
 	return slices.Concat(data[:at], what, data[at:])
 }
 
-// lines leaves lines out, repeats them, or moves them.
-func (m *Mutator) lines(data []byte) []byte {
+// mutateLines removes, repeats or moves lines.
+func (m *Mutator) mutateLines(data []byte) []byte {
 	all := bytes.SplitAfter(data, []byte("\n"))
 	from := m.random.IntN(len(all))
 	to := min(len(all), from+1+m.random.IntN(3))
@@ -156,8 +158,8 @@ func (m *Mutator) lines(data []byte) []byte {
 	return slices.Concat(part, before, after)
 }
 
-// bytes damages a place of any file: a bit, a range, or all that follows.
-func (m *Mutator) bytes(data []byte) []byte {
+// mutateBytes damages a random place of a file: a bit, a byte, a range, or all bytes that follow.
+func (m *Mutator) mutateBytes(data []byte) []byte {
 	if len(data) == 0 {
 		return []byte{byte(m.random.IntN(256))}
 	}

@@ -1,5 +1,5 @@
-// Controller is a weir with a controller of one's own. It has the whole command line, but for what needs more modules,
-// which package app lists.
+// Controller is a weir with an additional controller. It has the whole command line, except for parts that need more
+// modules, which package app lists.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Ownscheme is a weir with one of each of what can be added: it has the whole command line.
+// Ownscheme is a weir with one example of each kind of extension: it has the whole command line.
 package main
 
 import (

@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// api returns the exported names of a package below fsys, as a text: constants, variables, functions and types with
-// their fields and methods, without comments. Files for other systems than Linux are left out.
-func api(fsys fs.FS, module, folder string) (string, error) {
+// writeAPI returns the exported names of a package below fsys, as a text: constants, variables, functions and types
+// with their fields and methods, without comments. Files for other systems than Linux are left out.
+func writeAPI(fsys fs.FS, module, folder string) (string, error) {
 	names, err := fs.Glob(fsys, path.Join(folder, "*.go"))
 	if err != nil {
 		return "", err
@@ -48,15 +48,15 @@ func api(fsys fs.FS, module, folder string) (string, error) {
 	}
 	w := &apiWriter{fset: fset}
 	fmt.Fprintf(&w.text, "package %s // import %q\n", p.Name, p.ImportPath)
-	w.values(p.Consts)
-	w.values(p.Vars)
-	w.functions(p.Funcs)
+	w.writeValues(p.Consts)
+	w.writeValues(p.Vars)
+	w.writeFunctions(p.Funcs)
 	for _, t := range p.Types {
-		w.declaration(t.Decl)
-		w.values(t.Consts)
-		w.values(t.Vars)
-		w.functions(t.Funcs)
-		w.functions(t.Methods)
+		w.writeDeclaration(t.Decl)
+		w.writeValues(t.Consts)
+		w.writeValues(t.Vars)
+		w.writeFunctions(t.Funcs)
+		w.writeFunctions(t.Methods)
 	}
 	return w.text.String(), w.err
 }
@@ -83,20 +83,20 @@ type apiWriter struct {
 	err  error
 }
 
-func (w *apiWriter) values(all []*doc.Value) {
+func (w *apiWriter) writeValues(all []*doc.Value) {
 	for _, v := range all {
-		w.declaration(v.Decl)
+		w.writeDeclaration(v.Decl)
 	}
 }
 
-func (w *apiWriter) functions(all []*doc.Func) {
+func (w *apiWriter) writeFunctions(all []*doc.Func) {
 	for _, f := range all {
-		w.declaration(f.Decl)
+		w.writeDeclaration(f.Decl)
 	}
 }
 
-// declaration prints one without its comments and its body.
-func (w *apiWriter) declaration(d ast.Decl) {
+// writeDeclaration prints one without its comments and its body.
+func (w *apiWriter) writeDeclaration(d ast.Decl) {
 	ast.Inspect(d, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.Field:

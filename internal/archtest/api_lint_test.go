@@ -20,7 +20,7 @@ func TestAPI(t *testing.T) {
 	tree := testkit.TrackedFiles(t, root)
 	want := map[string]bool{}
 	for _, folder := range published {
-		text, err := api(tree, module, folder)
+		text, err := writeAPI(tree, module, folder)
 		if err != nil {
 			t.Fatal(err)
 		}

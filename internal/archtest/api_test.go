@@ -9,7 +9,7 @@ import (
 // TestAPIText checks that exported names are listed with fields and methods, and that unexported ones, bodies,
 // comments, tests and files of other systems are not.
 func TestAPIText(t *testing.T) {
-	got, err := api(fstest.MapFS{"a/a.go": {Data: []byte(`// Package a is for a test.
+	got, err := writeAPI(fstest.MapFS{"a/a.go": {Data: []byte(`// Package a is for a test.
 package a
 
 // Limit is one.
@@ -46,7 +46,7 @@ func own() {}
 			t.Errorf("it has %q:\n%s", hidden, got)
 		}
 	}
-	if _, err := api(fstest.MapFS{}, "m", "a"); err == nil {
+	if _, err := writeAPI(fstest.MapFS{}, "m", "a"); err == nil {
 		t.Error("a package without files is none")
 	}
 }

@@ -122,7 +122,7 @@ type checker struct {
 //   - a pure layer does not import impure packages (but core/unit time), uses of
 //     math/rand/v2 only streams, has no go statement, channel or select, and does
 //     not range over a map, unless a comment "//weir:unordered reason" at the
-//     statement says why its order reaches nothing; and it rounds products, by a
+//     statement gives a reason why its order has no effect; and it rounds products, by a
 //     conversion, before it adds them (see fusion);
 //   - no interface stands for a property: see flags.
 //
@@ -136,7 +136,7 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 	if err := standard.open(); err != nil {
 		return nil, err
 	}
-	if err := c.parse(fsys); err != nil {
+	if err := c.parseFiles(fsys); err != nil {
 		return nil, err
 	}
 	var folders []string
@@ -144,7 +144,7 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 		folders = append(folders, f)
 	}
 	sort.Strings(folders)
-	c.vacant(folders)
+	c.checkVacant(folders)
 	for _, folder := range folders {
 		r, ok := c.layerOf(folder)
 		for _, f := range c.packages[folder] {
@@ -152,9 +152,9 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 				c.fail(f.Package, "folder %q is in no layer of the table", folder)
 				break
 			}
-			c.imports(r, folder, f)
+			c.checkImports(r, folder, f)
 			if r.Pure && !f.test {
-				c.syntax(f)
+				c.checkSyntax(f)
 			}
 		}
 		if ok {
@@ -164,9 +164,9 @@ func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {
 		}
 	}
 	for _, folder := range folders {
-		c.dependencies(folder)
+		c.checkDependencies(folder)
 	}
-	c.flags()
+	c.checkFlags()
 	sort.Slice(c.found, func(i, j int) bool {
 		a, b := c.found[i].At, c.found[j].At
 		if a.Filename != b.Filename {
@@ -182,8 +182,8 @@ func exists(fsys fs.FS, name string) bool {
 	return err == nil
 }
 
-// parse reads all Go files. Folders that the go command ignores are skipped.
-func (c *checker) parse(fsys fs.FS) error {
+// parseFiles reads all Go files. Folders that the go command ignores are skipped.
+func (c *checker) parseFiles(fsys fs.FS) error {
 	context := build.Default
 	context.OpenFile = func(name string) (io.ReadCloser, error) { return fsys.Open(name) }
 	return fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -216,8 +216,8 @@ func (c *checker) parse(fsys fs.FS) error {
 	})
 }
 
-// vacant finds layers and packages of the table that have no Go code.
-func (c *checker) vacant(folders []string) {
+// checkVacant finds layers and packages of the table that have no Go code.
+func (c *checker) checkVacant(folders []string) {
 	has := func(name string) bool {
 		return slices.ContainsFunc(folders, func(f string) bool { return f == name || strings.HasPrefix(f, name+"/") })
 	}
@@ -261,8 +261,8 @@ func (r Layer) rankOf(pkg string) int {
 	return -1
 }
 
-// may returns why code of a folder in layer r may not import a folder in layer other; "" if it may.
-func (c *checker) may(r Layer, folder string, other Layer, imported string) string {
+// whyForbidden returns why code of a folder in layer r may not import a folder in layer other; "" if it may.
+func (c *checker) whyForbidden(r Layer, folder string, other Layer, imported string) string {
 	if r.Name != other.Name {
 		imports, own := r.Packages[r.packageOf(folder)]
 		switch {
@@ -293,8 +293,8 @@ func (c *checker) fail(at token.Pos, format string, args ...any) {
 	c.found = append(c.found, Violation{c.fset.Position(at), fmt.Sprintf(format, args...)})
 }
 
-// imports checks a file's direct imports.
-func (c *checker) imports(r Layer, folder string, f *file) {
+// checkImports checks a file's direct imports.
+func (c *checker) checkImports(r Layer, folder string, f *file) {
 	for _, spec := range f.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
 		first, _, _ := strings.Cut(p, "/")
@@ -309,7 +309,7 @@ func (c *checker) imports(r Layer, folder string, f *file) {
 			}
 			if other, ok := c.layerOf(rest); !ok {
 				c.fail(spec.Pos(), "%s is in no layer of the table", p)
-			} else if why := c.may(r, folder, other, rest); why != "" {
+			} else if why := c.whyForbidden(r, folder, other, rest); why != "" {
 				c.fail(spec.Pos(), "%s", why)
 			} else {
 				c.edges[folder] = append(c.edges[folder], edge{rest, spec.Pos()})
@@ -332,10 +332,10 @@ func (c *checker) imports(r Layer, folder string, f *file) {
 	}
 }
 
-// dependencies finds what a package depends on through imports that are allowed one by one, and may not depend on. It
-// reports one way to each forbidden layer or package, and leaves it to a package on the way to which the same is
+// checkDependencies finds what a package depends on through imports that are allowed one by one, and may not depend on.
+// It reports one way to each forbidden layer or package, and leaves it to a package on the way to which the same is
 // forbidden.
-func (c *checker) dependencies(folder string) {
+func (c *checker) checkDependencies(folder string) {
 	type step struct {
 		folder string
 		via    *step
@@ -376,11 +376,11 @@ func (c *checker) dependencies(folder string) {
 func (c *checker) mayDepend(folder, on string) string {
 	r, _ := c.layerOf(folder)
 	other, _ := c.layerOf(on)
-	return c.may(r, folder, other, on)
+	return c.whyForbidden(r, folder, other, on)
 }
 
-// syntax checks what needs no types.
-func (c *checker) syntax(f *file) {
+// checkSyntax checks what needs no types.
+func (c *checker) checkSyntax(f *file) {
 	ast.Inspect(f.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.GoStmt:
@@ -428,7 +428,7 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Uses: map[*ast.Ident]types.Object{},
 		Defs: map[*ast.Ident]types.Object{}}
 	// Code that does not compile, or imports what a pure package may not, is checked
-	// as far as it goes: the compiler says the rest.
+	// as far as it goes: the compiler reports the rest.
 	conf := types.Config{Importer: c, Error: func(error) {}, FakeImportC: true}
 	pkg, _ := conf.Check(p, c.fset, files, info)
 	c.checked[p] = pkg
@@ -436,15 +436,15 @@ func (c *checker) Import(p string) (*types.Package, error) {
 	for _, f := range sources {
 		c.noteEmpty(f, info)
 		if ok && r.Pure {
-			c.typed(f, info)
-			c.fused(f, info)
+			c.checkTyped(f, info)
+			c.checkFused(f, info)
 		}
 	}
 	return pkg, nil
 }
 
-// typed checks what needs types: order of maps, and the global random stream.
-func (c *checker) typed(f *file, info *types.Info) {
+// checkTyped checks what needs types: order of maps, and the global random stream.
+func (c *checker) checkTyped(f *file, info *types.Info) {
 	allowed := map[int]bool{} // lines of statements whose order does not matter
 	for _, group := range f.Comments {
 		for _, comment := range group.List {

@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// uncommented returns the exported names of a package below fsys that have no doc comment which begins with the name,
-// as "folder/file.go:line: name", in the order of files. Such names are functions, types and methods of exported types,
-// also those that implement an interface, and single constants and variables. An article may be before the name of a
-// type. A group of constants or variables needs a comment of its own, or one at each exported name. Files of tests are
-// left out. A file that cannot be parsed is an error.
-func uncommented(fsys fs.FS, folder string) (all []string, err error) {
+// findUncommented returns the exported names of a package below fsys that have no doc comment which begins with the
+// name, as "folder/file.go:line: name", in the order of files. Such names are functions, types and methods of exported
+// types, also those that implement an interface, and single constants and variables. An article may be before the name
+// of a type. A group of constants or variables needs a comment of its own, or one at each exported name. Files of tests
+// are left out. A file that cannot be parsed is an error.
+func findUncommented(fsys fs.FS, folder string) (all []string, err error) {
 	names, err := fs.Glob(fsys, path.Join(folder, "*.go"))
 	if err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ func TestComments(t *testing.T) {
 		folders = append(folders[:len(folders):len(folders)], path.Dir(f))
 	}
 	for _, folder := range folders {
-		names, err := uncommented(tree, folder)
+		names, err := findUncommented(tree, folder)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,11 +46,11 @@ var BareSingle int
 `
 	want := []string{"p/a.go:6: BareType", "p/a.go:9: Thing.BareMethod", "p/a.go:13: BareType.BareToo",
 		"p/a.go:19: BareFunction", "p/a.go:22: BareFunctio", "p/a.go:32: BareIn", "p/a.go:35: BareSingle"}
-	got, err := uncommented(fstest.MapFS{"p/a.go": {Data: []byte(src)}, "p/a_test.go": {Data: []byte("no Go")}}, "p")
+	got, err := findUncommented(fstest.MapFS{"p/a.go": {Data: []byte(src)}, "p/a_test.go": {Data: []byte("no Go")}}, "p")
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
-	if _, err := uncommented(fstest.MapFS{"p/a.go": {Data: []byte("no Go")}}, "p"); err == nil {
+	if _, err := findUncommented(fstest.MapFS{"p/a.go": {Data: []byte("no Go")}}, "p"); err == nil {
 		t.Error("a file that is no Go has no error")
 	}
 }

@@ -180,7 +180,8 @@ func (x *exportedNames) addDeclared(p *packages.Package) {
 	}
 }
 
-// addGroups notes the sets of constants of a package: those of one type of the package, and those of one declaration.
+// addGroups notes the sets of constants of a package: the constants of one type of the package, and the constants of
+// one declaration.
 func (x *exportedNames) addGroups(p *packages.Package) {
 	byType := map[types.Type][]string{}
 	for _, f := range p.Syntax {

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// emptyAllowed are methods, by interface, whose empty body is behaviour, with the reason.
+// emptyAllowed are methods, by interface, with an empty body as their behaviour, and the reason.
 var emptyAllowed = map[string]string{
 	"scheme.Config.Params": "a scheme without parameters binds none",
 }
@@ -24,12 +24,12 @@ func (c *checker) noteEmpty(f *file, info *types.Info) {
 	}
 }
 
-// flags finds interfaces of any layer that stand for a property: a type has a method only to be found by it. If an
+// checkFlags finds interfaces of any layer that stand for a property: a type has a method only to be found by it. If an
 // interface declares one method, no implementation may have an empty body. If it declares several, a method is an
 // event, to which a type need not respond, if at least one implementation has a body that is not empty. A method with
 // an empty body in all implementations is a property. It belongs into a field, a result, or the Traits of a package.
 // Tests, and interfaces of other modules and of the standard library, are not checked.
-func (c *checker) flags() {
+func (c *checker) checkFlags() {
 	var concrete []types.Type
 	var interfaces []*types.Named
 	for _, p := range slices.Sorted(maps.Keys(c.checked)) {

@@ -16,8 +16,8 @@ type fusion struct {
 	held map[string]bool // variables that have been assigned a product
 }
 
-// fused goes through the functions of a file.
-func (c *checker) fused(f *file, info *types.Info) {
+// checkFused goes through the functions of a file.
+func (c *checker) checkFused(f *file, info *types.Info) {
 	for _, d := range f.Decls {
 		x := &fusion{c, info, map[string]bool{}}
 		ast.Inspect(d, x.visit)

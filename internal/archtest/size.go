@@ -19,9 +19,8 @@ const (
 	maxFile     = 1000 // lines of Go; a type and its methods stand in one file rather than in many
 )
 
-// Kinds of files whose lines are held to maxLine. What is not here cannot be broken at
-// will: a template's line is a line of the page that it makes, and a list of addresses or
-// figures is as its format has it.
+// lined are the endings of files with lines limited to maxLine. Lines of other files cannot be broken freely: a
+// template's line is a line of its page, and the format of a list of addresses or figures determines its lines.
 var lined = []string{".go", ".yaml", ".md"}
 
 // Exception is one place that may be longer, and why.
@@ -31,9 +30,9 @@ type Exception struct {
 	Why      string
 }
 
-// Sizes checks the length of lines of all files below fsys that people write, that of Go's
-// functions, literals among them, and files, and that every exception still is one. A folder testdata is left out:
-// its golden files are a program's output.
+// Sizes checks the length of lines in all hand-written files below fsys, of Go's functions and function literals, and
+// of Go files. It also reports exceptions that are no longer needed. It skips folders testdata: their golden files are
+// a program's output.
 func Sizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
 	used := make([]bool, len(exceptions))
 	excused := func(file, function string) bool {
@@ -123,7 +122,7 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 				if !ok {
 					continue
 				}
-				for _, l := range outermost(v) {
+				for _, l := range findOutermost(v) {
 					check(l, "a function literal of "+v.Names[0].Name, v.Names[0].Name)
 				}
 			}
@@ -132,8 +131,8 @@ func sizesOf(name, src string, excused func(file, function string) bool) (found 
 	return found, nil
 }
 
-// outermost are the function literals of variables that stand in no other.
-func outermost(v *ast.ValueSpec) (all []*ast.FuncLit) {
+// findOutermost are the function literals of variables that stand in no other.
+func findOutermost(v *ast.ValueSpec) (all []*ast.FuncLit) {
 	ast.Inspect(v, func(n ast.Node) bool {
 		l, ok := n.(*ast.FuncLit)
 		if ok {

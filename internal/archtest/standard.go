@@ -22,7 +22,7 @@ type library struct {
 
 // open asks the go command where the sources are if this program does not know, as one that
 // was built with -trimpath does not. Without them each type of the library would be unknown,
-// and the checks that need types would find nothing.
+// and the checks that need types would be empty.
 func (l *library) open() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

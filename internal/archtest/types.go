@@ -80,7 +80,7 @@ func Types(fsys fs.FS, exceptions []TypeException) (found []Violation, err error
 	return found, nil
 }
 
-// overLimit compares a count with the limit of all types, and with that of an exception; 0: there is none.
+// overLimit compares a count with the limit of all types, and with an exception's limit, 0 without one.
 func overLimit(at token.Position, name, what string, count, limit, exception int) []Violation {
 	switch {
 	case exception == 0 && count > limit:

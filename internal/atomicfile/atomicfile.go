@@ -11,13 +11,13 @@ import (
 	"weir/internal/killpoint"
 )
 
-// prefix is that of the names of files that are not finished.
+// prefix begins the names of unfinished files.
 const prefix = ".new-"
 
-// ErrTaken is the error of Claim if somebody living writes this file.
+// ErrTaken is the error of Claim if a living process writes this file.
 var ErrTaken = errors.New("somebody else writes it")
 
-// errNoLocks is the error of lock where there are none: nobody is told from others there.
+// errNoLocks is the error of lock on systems without locks: processes there do not know of each other's files.
 var errNoLocks = errors.New("no locks")
 
 // File is a file that is being written and not yet in its place.
@@ -27,7 +27,7 @@ type File struct {
 	ended bool
 }
 
-// Create begins a file. Commit moves it to its place, Discard gives it up: one of them must be called.
+// Create begins a file. The caller must call Commit, which moves it to its place, or Discard, which removes it.
 func Create(place string) (*File, error) {
 	killpoint.Reach(killpoint.Before, "create", place)
 	for {
@@ -37,13 +37,13 @@ func Create(place string) (*File, error) {
 		}
 		killpoint.Reach(killpoint.After, "create", place)
 		switch err := lock(f); {
-		case err == ErrTaken: // somebody who clears up was faster
+		case err == ErrTaken: // Sweep of another process was faster
 			f.Close()
 		case err != nil && err != errNoLocks:
 			f.Close()
 			os.Remove(f.Name())
 			return nil, err
-		case there(f):
+		case isLinked(f):
 			return &File{File: f, place: place}, nil
 		default:
 			f.Close()
@@ -51,8 +51,8 @@ func Create(place string) (*File, error) {
 	}
 }
 
-// Claim is Create for a file that only one at a time is to make: the error is ErrTaken as long as another one, of this
-// process or of another, has begun it and neither committed nor discarded it, and lives.
+// Claim is Create for a file with one writer at a time. It returns ErrTaken while another writer, in this or another
+// living process, has begun it and neither committed nor discarded it.
 func Claim(place string) (*File, error) {
 	base := filepath.Base(place)
 	name := filepath.Join(filepath.Dir(place), prefix+strings.TrimSuffix(base, filepath.Ext(base)))
@@ -67,19 +67,19 @@ func Claim(place string) (*File, error) {
 			f.Close()
 			return nil, err
 		}
-		if there(f) {
-			if err := f.Truncate(0); err != nil { // a dead one's
+		if isLinked(f) {
+			if err := f.Truncate(0); err != nil { // left by a dead process
 				f.Close()
 				return nil, err
 			}
 			return &File{File: f, place: place}, nil
 		}
-		f.Close() // who had it is done with it
+		f.Close() // the other writer has finished
 	}
 }
 
-// there reports whether an open file still has its name.
-func there(f *os.File) bool {
+// isLinked reports whether an open file still has its name.
+func isLinked(f *os.File) bool {
 	open, err := f.Stat()
 	if err != nil {
 		return false
@@ -88,7 +88,7 @@ func there(f *os.File) bool {
 	return err == nil && os.SameFile(open, named)
 }
 
-// Commit moves the file to its place, when all of it is on the disk. After an error there is what was there before.
+// Commit moves the file to its place once all of it is on the disk. After an error the previous file is unchanged.
 func (f *File) Commit() error {
 	err := f.Chmod(0o644)
 	if err == nil {
@@ -107,10 +107,10 @@ func (f *File) Commit() error {
 	}
 	f.ended = true
 	err = syncFolder(filepath.Dir(f.place))
-	return errors.Join(err, f.Close()) // the lock goes last
+	return errors.Join(err, f.Close()) // the lock ends last
 }
 
-// Discard takes the file away, unless it was committed or is nil.
+// Discard removes the file, unless it was committed or is nil.
 func (f *File) Discard() {
 	if f != nil && !f.ended {
 		f.ended = true
@@ -121,14 +121,14 @@ func (f *File) Discard() {
 	}
 }
 
-// Remove is os.Remove.
+// Remove removes a file as os.Remove does, with killpoints.
 func Remove(name string) error {
 	killpoint.Reach(killpoint.Before, "remove", name)
 	defer killpoint.Reach(killpoint.After, "remove", name)
 	return os.Remove(name)
 }
 
-// Write writes a whole file: a reader sees the old one or the new one, never a part, also after a loss of power.
+// Write writes a complete file: a reader gets the old one or the new one, never a part, even after a power failure.
 func Write(place string, data []byte) error {
 	f, err := Create(place)
 	if err != nil {
@@ -141,7 +141,7 @@ func Write(place string, data []byte) error {
 	return f.Commit()
 }
 
-// MkdirAll is os.MkdirAll; the folders that it makes stay after a loss of power.
+// MkdirAll makes folders as os.MkdirAll does; they persist after a power failure.
 func MkdirAll(dir string) error {
 	if info, err := os.Stat(dir); err == nil && info.IsDir() {
 		return nil
@@ -168,7 +168,7 @@ func MkdirAll(dir string) error {
 	return syncFolder(parent)
 }
 
-// syncFolder writes the names in a folder to the disk. File systems that cannot do that do it by themselves.
+// syncFolder writes the names in a folder to the disk. File systems without that operation need none.
 func syncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -183,7 +183,7 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// Sweep removes the unfinished files in a folder that nobody living writes.
+// Sweep removes the unfinished files in a folder that no living process writes.
 func Sweep(dir string) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {
@@ -195,9 +195,9 @@ func Sweep(dir string) {
 		}
 		f, err := os.Open(name)
 		if err != nil {
-			continue // it is somebody else's, or was moved in by now
+			continue // belongs to another user, or was moved to its place
 		}
-		if lock(f) == nil && there(f) {
+		if lock(f) == nil && isLinked(f) {
 			killpoint.Reach(killpoint.Before, "sweep", dir)
 			os.Remove(name)
 			killpoint.Reach(killpoint.After, "sweep", dir)
@@ -206,7 +206,7 @@ func Sweep(dir string) {
 	}
 }
 
-// Written is how many files of a folder somebody living writes just now. Where there are no locks, nobody is told.
+// Written returns the number of files in a folder that living processes are writing; 0 on systems without locks.
 func Written(dir string) (n int) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {
@@ -217,7 +217,7 @@ func Written(dir string) (n int) {
 			continue
 		}
 		if f, err := os.Open(name); err == nil {
-			if locked(f) && there(f) {
+			if isLocked(f) && isLinked(f) {
 				n++
 			}
 			f.Close()
@@ -226,18 +226,18 @@ func Written(dir string) (n int) {
 	return n
 }
 
-// escape makes of a folder's name a pattern that matches it alone.
+// escape returns a pattern that matches exactly the folder's name.
 func escape(dir string) string {
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(dir)
 }
 
-// Lock waits until this one alone has locked a folder; the returned function ends that. Where a folder cannot be
-// locked, nothing is.
+// Lock waits until this process alone has locked a folder; the returned function unlocks it. A folder that cannot be
+// locked stays unlocked.
 func Lock(dir string) (unlock func()) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return func() {}
 	}
-	wait(f)
+	waitLock(f)
 	return func() { f.Close() }
 }

@@ -1,5 +1,5 @@
-// Package atomicfile writes files that are whole whenever they are there: beside their place, moved in when they are
-// finished, with what was written on the disk before. Whoever writes one holds a lock (flock(2)) on it, which ends with
-// the process however that ends: so the files that a dead process has left are told from those of a living one, and
-// several processes can share out what each of them would make.
+// Package atomicfile writes files that are complete whenever they exist: next to their place, moved there when finished
+// and written to the disk. The writer of a file holds a lock (flock(2)) on it, which ends with the process in any case.
+// So files of a dead process differ from those of a living one, and several processes can divide files among them that
+// each of them could make.
 package atomicfile

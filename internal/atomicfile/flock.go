@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lock locks an open file for as long as it is open; ErrTaken if another one has.
+// lock locks an open file until it is closed. It returns ErrTaken if another process has locked it, errNoLocks without
+// locks.
 func lock(f *os.File) error {
 	for {
 		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
@@ -28,27 +29,27 @@ func lock(f *os.File) error {
 	}
 }
 
-// wait locks it when nobody else has.
-func wait(f *os.File) {
+// waitLock locks a file, waiting until no other process has locked it.
+func waitLock(f *os.File) {
 	for unix.Flock(int(f.Fd()), unix.LOCK_EX) == unix.EINTR {
 	}
 }
 
-// share locks it together with others that do so, when nobody has it alone.
-func share(f *os.File) {
+// shareLock locks a file together with others that do so, waiting until no process has it alone.
+func shareLock(f *os.File) {
 	for unix.Flock(int(f.Fd()), unix.LOCK_SH) == unix.EINTR {
 	}
 }
 
-// locked reports whether somebody has a file alone. Whoever wants it alone is kept from that by this look for so short
-// that it has to try again.
-func locked(f *os.File) bool {
+// isLocked reports whether a process has a file alone. A process that locks it at this moment fails, and has to try
+// again.
+func isLocked(f *os.File) bool {
 	err := unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
 	return err == unix.EWOULDBLOCK
 }
 
-// own reports whether a file is this user's.
-func own(info fs.FileInfo) bool {
+// isOwn reports whether a file belongs to this user.
+func isOwn(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()
 }

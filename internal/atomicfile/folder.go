@@ -6,15 +6,15 @@ import (
 	"sync"
 )
 
-// Folder makes a folder in the system's for temporary files, for as long as this process lives or until remove is
-// called. It removes those of the same name, before a number, that dead processes of this user have left.
+// Folder makes a temporary folder in the system's folder for them, until this process ends or remove is called. It
+// removes folders with the same name before the number that dead processes of this user have left.
 func Folder(name string) (dir string, remove func(), err error) {
 	left, err := filepath.Glob(filepath.Join(escape(os.TempDir()), name+"-*"))
 	if err != nil {
 		return "", nil, err
 	}
 	for _, old := range left {
-		if f := ownFolder(old); f != nil {
+		if f := openLeftover(old); f != nil {
 			os.RemoveAll(old)
 			f.Close()
 		}
@@ -25,7 +25,7 @@ func Folder(name string) (dir string, remove func(), err error) {
 		}
 		f, err := os.Open(dir)
 		if err == nil {
-			if err = lock(f); (err == nil || err == errNoLocks) && there(f) {
+			if err = lock(f); (err == nil || err == errNoLocks) && isLinked(f) {
 				return dir, sync.OnceFunc(func() {
 					os.RemoveAll(dir)
 					f.Close()
@@ -40,17 +40,17 @@ func Folder(name string) (dir string, remove func(), err error) {
 	}
 }
 
-// ownFolder opens and locks a folder of this user's that nobody living has locked; nil if it is none.
-func ownFolder(name string) *os.File {
+// openLeftover opens and locks a folder of this user that no living process has locked; nil otherwise.
+func openLeftover(name string) *os.File {
 	info, err := os.Lstat(name)
-	if err != nil || !info.IsDir() || !own(info) {
+	if err != nil || !info.IsDir() || !isOwn(info) {
 		return nil
 	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil
 	}
-	if lock(f) != nil || !there(f) {
+	if lock(f) != nil || !isLinked(f) {
 		f.Close()
 		return nil
 	}

@@ -8,8 +8,8 @@ import (
 	"weir/internal/killpoint"
 )
 
-// write writes in two halves, so that a test can kill the process between them.
-func (f *File) write(size int, half func(from, to int) (int, error)) (n int, err error) {
+// writeHalves writes in two halves, so that a test can kill the process between them.
+func (f *File) writeHalves(size int, half func(from, to int) (int, error)) (n int, err error) {
 	killpoint.Reach(killpoint.Before, "write", f.place)
 	if n, err = half(0, size/2); err != nil {
 		return n, err
@@ -20,18 +20,18 @@ func (f *File) write(size int, half func(from, to int) (int, error)) (n int, err
 	return n + more, err
 }
 
-// Write is os.File's, with killpoints.
+// Write writes as os.File does, with killpoints.
 func (f *File) Write(b []byte) (n int, err error) {
-	return f.write(len(b), func(from, to int) (int, error) { return f.File.Write(b[from:to]) })
+	return f.writeHalves(len(b), func(from, to int) (int, error) { return f.File.Write(b[from:to]) })
 }
 
-// WriteAt is os.File's, with killpoints.
+// WriteAt writes as os.File does, with killpoints.
 func (f *File) WriteAt(b []byte, at int64) (n int, err error) {
-	return f.write(len(b), func(from, to int) (int, error) { return f.File.WriteAt(b[from:to], at+int64(from)) })
+	return f.writeHalves(len(b), func(from, to int) (int, error) { return f.File.WriteAt(b[from:to], at+int64(from)) })
 }
 
-// WriteString is os.File's, with killpoints.
+// WriteString writes as os.File does, with killpoints.
 func (f *File) WriteString(s string) (n int, err error) { return f.Write([]byte(s)) }
 
-// ReadFrom copies by Write.
+// ReadFrom copies r by Write.
 func (f *File) ReadFrom(r io.Reader) (n int64, err error) { return io.Copy(struct{ io.Writer }{f}, r) }

@@ -7,13 +7,17 @@ import (
 	"os"
 )
 
-// lock has no flock(2) on this system.
+// lock returns errNoLocks: this system has no flock(2).
 func lock(*os.File) error { return errNoLocks }
 
-func wait(*os.File) {}
+// waitLock has no effect without locks.
+func waitLock(*os.File) {}
 
-func share(*os.File) {}
+// shareLock has no effect without locks.
+func shareLock(*os.File) {}
 
-func locked(*os.File) bool { return false }
+// isLocked returns false without locks.
+func isLocked(*os.File) bool { return false }
 
-func own(fs.FileInfo) bool { return false }
+// isOwn returns false: the owner of a file is unknown on this system.
+func isOwn(fs.FileInfo) bool { return false }

@@ -9,13 +9,13 @@ import (
 	"weir/internal/killpoint"
 )
 
-// Share joins those that live and have joined under this name with the same text; the returned function leaves them,
-// and takes the file away if nobody else is there. joined is false if they have another text, which is returned:
-// then nothing is to be left. The file's folder must be there.
+// Share joins the living processes that share the file place with the same text. The returned function leaves them, and
+// the last one removes the file. If they share another text, joined is false, leave is nil and with is that text. The
+// file's folder must exist.
 func Share(place, text string) (leave func(), joined bool, with string, err error) {
 	dir := filepath.Dir(place)
 	name := filepath.Join(dir, prefix+filepath.Base(place))
-	defer Lock(dir)() // of all that lock the file, only Sweep does it without this, and shortly
+	defer Lock(dir)() // only Sweep locks the file without this lock, and briefly
 	for again := 0; ; {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -24,7 +24,7 @@ func Share(place, text string) (leave func(), joined bool, with string, err erro
 		alone := lock(f)
 		if alone == nil || alone == errNoLocks {
 			killpoint.Reach(killpoint.Before, "share", place)
-			err := replace(f, text)
+			err := replaceText(f, text)
 			killpoint.Reach(killpoint.After, "share", place)
 			if err != nil {
 				f.Close()
@@ -34,20 +34,20 @@ func Share(place, text string) (leave func(), joined bool, with string, err erro
 			f.Close()
 			return nil, false, "", alone
 		}
-		share(f)
-		has, err := io.ReadAll(io.NewSectionReader(f, 0, int64(len(text)+most)))
+		shareLock(f)
+		has, err := io.ReadAll(io.NewSectionReader(f, 0, int64(len(text)+maxExtraText)))
 		switch {
-		case !there(f): // it was swept
+		case !isLinked(f): // Sweep has removed it
 			f.Close()
 		case err != nil:
 			f.Close()
 			return nil, false, "", err
 		case string(has) == text:
-			return func() { part(dir, f) }, true, text, nil
-		case again == patience:
+			return func() { leaveShared(dir, f) }, true, text, nil
+		case again == maxRetries:
 			f.Close()
 			return nil, false, string(has), nil
-		default: // a dead one's text, if it was Sweep that had locked it
+		default: // a dead process's text, if Sweep had the lock
 			f.Close()
 			again++
 			time.Sleep(10 * time.Millisecond)
@@ -55,13 +55,14 @@ func Share(place, text string) (leave func(), joined bool, with string, err erro
 	}
 }
 
-// most is how much more is read of another's text than the own has.
-const most = 4096
+// maxExtraText is the number of bytes beyond its own text that Share reads of another text.
+const maxExtraText = 4096
 
-// patience is how often a file is looked at again whose text is another one.
-const patience = 5
+// maxRetries is the number of retries after another text was read.
+const maxRetries = 5
 
-func replace(f *os.File, text string) error {
+// replaceText overwrites a file with a text.
+func replaceText(f *os.File, text string) error {
 	err := f.Truncate(0)
 	if err == nil {
 		_, err = f.WriteAt([]byte(text), 0)
@@ -69,10 +70,10 @@ func replace(f *os.File, text string) error {
 	return err
 }
 
-// part leaves those who share a file.
-func part(dir string, f *os.File) {
+// leaveShared closes a shared file, and removes it if no other process shares it.
+func leaveShared(dir string, f *os.File) {
 	defer Lock(dir)()
-	if err := lock(f); err == nil || err == errNoLocks { // nobody else is there
+	if err := lock(f); err == nil || err == errNoLocks { // no other process shares it
 		os.Remove(f.Name())
 	}
 	f.Close()

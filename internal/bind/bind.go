@@ -21,7 +21,7 @@ func Host(address string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%q is no ADDRESS:PORT", address)
 	}
-	if host == "" || plain(host).IsUnspecified() {
+	if host == "" || parseHost(host).IsUnspecified() {
 		return "", &EveryAddressError{address}
 	}
 	return host, nil
@@ -47,17 +47,17 @@ func Listen(address string) (net.Listener, error) {
 // checkListener returns an error if a listener that was opened at address listens at every address of the machine.
 func checkListener(l net.Listener, address string) error {
 	host, _, err := net.SplitHostPort(l.Addr().String())
-	if err == nil && (host == "" || plain(host).IsUnspecified()) {
+	if err == nil && (host == "" || parseHost(host).IsUnspecified()) {
 		return &EveryAddressError{address}
 	}
 	return nil
 }
 
 // IsLoopback reports whether a host is only this machine's: localhost or a loopback address.
-func IsLoopback(host string) bool { return host == "localhost" || plain(host).IsLoopback() }
+func IsLoopback(host string) bool { return host == "localhost" || parseHost(host).IsLoopback() }
 
-// plain returns the address of a host without an IPv4-mapped form and without a zone; the zero value is no address.
-func plain(host string) netip.Addr {
+// parseHost returns the address of a host without an IPv4-mapped form and without a zone; the zero value is no address.
+func parseHost(host string) netip.Addr {
 	a, err := netip.ParseAddr(host)
 	if err != nil {
 		return netip.Addr{}

@@ -25,7 +25,7 @@ const (
 	movedShare = 0.01
 )
 
-// realTime matches experiments whose results depend on the machine: they are not compared.
+// realTime matches experiments with results that depend on the machine: they are not compared.
 var realTime = regexp.MustCompile(`^bench/`)
 
 // catalogueCommand runs the catalogue's quick variants with the program of another commit and with this work tree's
@@ -57,11 +57,11 @@ func catalogueCommand(root string, args []string) error {
 	if err != nil {
 		return err
 	}
-	before, err := base.experiments()
+	before, err := base.listExperiments()
 	if err != nil {
 		return err
 	}
-	after, err := here.experiments()
+	after, err := here.listExperiments()
 	if err != nil {
 		return err
 	}
@@ -112,7 +112,7 @@ type program struct {
 
 // buildCommit builds the program of a commit in a work tree of its own, which is removed, unless it is there.
 func buildCommit(root, commit string) (program, error) {
-	id, err := output(root, "git", "rev-parse", "--verify", commit+"^{commit}")
+	id, err := runForOutput(root, "git", "rev-parse", "--verify", commit+"^{commit}")
 	if err != nil {
 		return program{}, err
 	}
@@ -128,14 +128,14 @@ func buildCommit(root, commit string) (program, error) {
 	}
 	defer os.RemoveAll(dir)
 	tree := filepath.Join(dir, "tree")
-	if _, err := output(root, "git", "worktree", "add", "--detach", tree, id); err != nil {
+	if _, err := runForOutput(root, "git", "worktree", "add", "--detach", tree, id); err != nil {
 		return program{}, err
 	}
-	defer output(root, "git", "worktree", "remove", "--force", tree)
+	defer runForOutput(root, "git", "worktree", "remove", "--force", tree)
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		return program{}, err
 	}
-	_, err = output(tree, "go", "build", "-buildvcs=false", "-o", p.binary, "./cmd/weir")
+	_, err = runForOutput(tree, "go", "build", "-buildvcs=false", "-o", p.binary, "./cmd/weir")
 	return p, err
 }
 
@@ -146,7 +146,7 @@ func buildHere(root string) (program, error) {
 		return program{}, err
 	}
 	built := filepath.Join(keep, fmt.Sprintf("weir.%d", os.Getpid()))
-	if _, err := output(root, "go", "build", "-buildvcs=false", "-o", built, "./cmd/weir"); err != nil {
+	if _, err := runForOutput(root, "go", "build", "-buildvcs=false", "-o", built, "./cmd/weir"); err != nil {
 		return program{}, err
 	}
 	data, err := os.ReadFile(built)
@@ -161,9 +161,9 @@ func buildHere(root string) (program, error) {
 	return program{binary, folder}, os.Rename(built, binary)
 }
 
-// experiments returns the names of the program's catalogue.
-func (p program) experiments() ([]string, error) {
-	out, err := output(p.folder, p.binary, "list")
+// listExperiments returns the names of the program's catalogue.
+func (p program) listExperiments() ([]string, error) {
+	out, err := runForOutput(p.folder, p.binary, "list")
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +183,8 @@ type outcomeFile struct {
 	}
 }
 
-// results runs an experiment, unless its results are there, and reads them.
-func (p program) results(name string, full bool) (*outcomeFile, error) {
+// readResults runs an experiment, unless its results are there, and reads them.
+func (p program) readResults(name string, full bool) (*outcomeFile, error) {
 	variant := "quick"
 	if full {
 		variant = "full"
@@ -230,18 +230,18 @@ func compareExperiment(base, here program, name string, full, old, now bool) ([]
 		word := map[bool]string{true: "yes", false: "no"}
 		return []difference{{name, "in the catalogue", word[old], word[now], ""}}, nil
 	}
-	a, err := base.results(name, full)
+	a, err := base.readResults(name, full)
 	if err != nil {
 		return nil, fmt.Errorf("base: %w", err)
 	}
-	b, err := here.results(name, full)
+	b, err := here.readResults(name, full)
 	if err != nil {
 		return nil, err
 	}
 	return append(changedVerdicts(name, a, b), movedMeasures(name, a, b)...), nil
 }
 
-// changedVerdicts returns the claims whose verdicts differ, or that only one side has.
+// changedVerdicts returns the claims with different verdicts, or on one side only.
 func changedVerdicts(name string, a, b *outcomeFile) (rows []difference) {
 	verdicts := func(o *outcomeFile) map[string]string {
 		v := map[string]string{}
@@ -261,7 +261,7 @@ func changedVerdicts(name string, a, b *outcomeFile) (rows []difference) {
 
 // movedMeasures returns a row for each measure that moved at some point: the point where it moved most.
 func movedMeasures(name string, a, b *outcomeFile) (rows []difference) {
-	before, after := a.means(), b.means()
+	before, after := a.meansByMeasure(), b.meansByMeasure()
 	for _, measure := range unionOfKeys(before, after) {
 		moved, points := 0, unionOfKeys(before[measure], after[measure])
 		largest := difference{}
@@ -290,8 +290,8 @@ func movedMeasures(name string, a, b *outcomeFile) (rows []difference) {
 	return rows
 }
 
-// means returns the mean over seeds of each number, by measure and point. Each element of an array is a point.
-func (o *outcomeFile) means() map[string]map[string]float64 {
+// meansByMeasure returns the mean over seeds of each number, by measure and point. Each element of an array is a point.
+func (o *outcomeFile) meansByMeasure() map[string]map[string]float64 {
 	type sum struct {
 		total float64
 		n     int

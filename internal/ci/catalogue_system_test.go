@@ -25,7 +25,7 @@ func TestCatalogueContinues(t *testing.T) {
 				if err := os.WriteFile(p.binary, fmt.Appendf(nil, script, end), 0o777); err != nil {
 					t.Fatal(err)
 				}
-				_, err := p.results("abc/a", false)
+				_, err := p.readResults("abc/a", false)
 				if want := x.finished || i == 1; (err == nil) != want {
 					t.Errorf("call %d: error %v, want success: %v", i+1, err, want)
 				}

@@ -67,7 +67,7 @@ func execTest(args []string) int {
 	return 2
 }
 
-// loadPlan reads the plan, and returns with it the folder of the package whose tests run.
+// loadPlan reads the plan, and returns with it the folder of the tested package.
 func loadPlan() (plan execPlan, folder string, err error) {
 	data, err := os.ReadFile(os.Getenv(planVariable))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // trackedFiles returns the files that git tracks below root, with slashes, sorted. A tracked file that is
 // deleted in the work tree is left out.
 func trackedFiles(root string) ([]string, error) {
-	out, err := output(root, "git", "ls-files", "-z")
+	out, err := runForOutput(root, "git", "ls-files", "-z")
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +27,8 @@ func trackedFiles(root string) ([]string, error) {
 	return files, nil
 }
 
-// output runs a command in a folder and returns its standard output. The error has its standard error.
-func output(dir, name string, args ...string) (string, error) {
+// runForOutput runs a command in a folder and returns its standard output. The error has its standard error.
+func runForOutput(dir, name string, args ...string) (string, error) {
 	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	out, err := cmd.Output()
@@ -43,7 +43,7 @@ func output(dir, name string, args ...string) (string, error) {
 
 // moduleRoot returns the folder with go.mod at or above the working directory.
 func moduleRoot() (string, error) {
-	out, err := output(".", "go", "env", "GOMOD")
+	out, err := runForOutput(".", "go", "env", "GOMOD")
 	if err != nil {
 		return "", err
 	}

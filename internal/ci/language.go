@@ -173,14 +173,14 @@ func checkLanguage(root string, files []string, out io.Writer) error {
 // raisedBounds compares bounds with their smallest values in the commits of this branch that touched their file.
 func raisedBounds(root, file string, bounds map[string]int) (raised []string, err error) {
 	// A merge counts as one commit: bounds of the branch that it merges were of other source.
-	commits, err := output(root, "git", "log", "--first-parent", "--diff-filter=AM", "--format=%H", "--", file)
+	commits, err := runForOutput(root, "git", "log", "--first-parent", "--diff-filter=AM", "--format=%H", "--", file)
 	if err != nil {
 		return nil, err
 	}
 	smallest := map[string]int{}
 	setBy := map[string]string{} // commit by bound
 	for _, commit := range strings.Fields(commits) {
-		text, err := output(root, "git", "show", commit+":"+file)
+		text, err := runForOutput(root, "git", "show", commit+":"+file)
 		if err != nil {
 			return nil, err
 		}

@@ -17,7 +17,7 @@ func TestRaisedBounds(t *testing.T) {
 	git := func(args ...string) {
 		t.Helper()
 		args = append([]string{"-c", "user.name=a", "-c", "user.email=a@example.org"}, args...)
-		if _, err := output(root, "git", args...); err != nil {
+		if _, err := runForOutput(root, "git", args...); err != nil {
 			t.Fatal(err)
 		}
 	}

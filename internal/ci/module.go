@@ -94,7 +94,7 @@ func renameModule(name string, data []byte, old, path string) []byte {
 	return data
 }
 
-// installBlock matches what the README says of how Weir is installed.
+// installBlock matches the README's instructions for installing Weir.
 var installBlock = regexp.MustCompile(`(?s)(<!-- install: begin -->\n).*?(<!-- install: end -->)`)
 
 // installText returns that for a module's path. Its last line is a command for a clone, which .ci/stranger runs.

@@ -265,11 +265,12 @@ func (o *outcome) print(title string, took time.Duration) {
 			n[v] += c[v]
 		}
 	}
-	fmt.Fprintf(o.out, "%s%s: %.0f s, %.0f CPU-s in tests\n%v\n", o.exceptions(title), title, took.Seconds(), total, n)
+	fmt.Fprintf(o.out, "%s%s: %.0f s, %.0f CPU-s in tests\n%v\n", o.formatExceptions(title), title, took.Seconds(), total,
+		n)
 }
 
-// exceptions lists the tests that were skipped, are inconclusive or failed.
-func (o *outcome) exceptions(title string) string {
+// formatExceptions lists the tests that were skipped, are inconclusive or failed.
+func (o *outcome) formatExceptions(title string) string {
 	var b strings.Builder
 	for _, list := range []struct {
 		what    string
@@ -289,7 +290,7 @@ func (o *outcome) exceptions(title string) string {
 }
 
 // appendSummary appends the exceptions to the summary.
-func (o *outcome) appendSummary(title string) error { return appendSummary(o.exceptions(title)) }
+func (o *outcome) appendSummary(title string) error { return appendSummary(o.formatExceptions(title)) }
 
 // appendSummary appends a text to the file that summaryVariable names.
 func appendSummary(text string) error {
@@ -305,8 +306,8 @@ func appendSummary(text string) error {
 	return errors.Join(err, f.Close())
 }
 
-// verdict returns an error if a test failed, if no test ran, or if a test was skipped that must not be.
-func (o *outcome) verdict(exit error, strict func(reason string) bool) error {
+// judge returns an error if a test failed, if no test ran, or if a test was skipped that must not be.
+func (o *outcome) judge(exit error, strict func(reason string) bool) error {
 	if len(o.failed) > 0 {
 		return fmt.Errorf("%d failed", len(o.failed))
 	}

@@ -79,7 +79,7 @@ func TestOutcome(t *testing.T) {
 			if x.strict {
 				strict = func(string) bool { return true }
 			}
-			err := o.verdict(nil, strict)
+			err := o.judge(nil, strict)
 			for _, w := range x.want {
 				if !strings.Contains(out.String(), w) {
 					t.Errorf("the output lacks %q:\n%s", w, &out)

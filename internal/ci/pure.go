@@ -71,7 +71,7 @@ var systemFile = regexp.MustCompile("^[\"`]/(etc|proc|sys|home|root|run|var)/")
 func checkPure(root string, files []string) error {
 	var wrong []string
 	err := visitTestFiles(root, files, func(name string, src []byte) error {
-		found, err := impurities(name, src)
+		found, err := findImpurities(name, src)
 		wrong = append(wrong, found...)
 		return err
 	})
@@ -85,9 +85,9 @@ func checkPure(root string, files []string) error {
 	return nil
 }
 
-// impurities returns what a test file has that only a stage with a tag may have. It is empty for a file with a tag.
+// findImpurities returns what a test file has that only a stage with a tag may have. It is empty for a file with a tag.
 // A file that imports testing/synctest uses the clock of its bubbles.
-func impurities(name string, src []byte) (found []string, err error) {
+func findImpurities(name string, src []byte) (found []string, err error) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil || len(stagesOf(file)) > 0 {

@@ -16,18 +16,18 @@ import (
 // themselves.
 const threadTests = "TestThreads"
 
-// raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that
-// start goroutines, and only those named TestThreads… of others and of commands, whose tests run programs that are
+// raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that start
+// goroutines, and only those named TestThreads… of others and of commands: tests of commands run programs that are
 // built without the detector. A file that is left out, most for the time that it takes with the detector, has `!race`
 // in its build constraint and a comment with the reason after it (see racelessReason).
 //
-// As root it then runs tests of the stage lab, with real sockets: those of packages that start goroutines that do not
+// As root it then runs tests of the stage lab, with real sockets, in packages that start goroutines that do not
 // judge real time, which the detector changes.
 //
 // If packages are left out and there is no C compiler, which the detector needs, it runs no test and reports that.
 func raceCommand(root string, flags []string) error {
 	if os.Getenv(leftOutVariable) != "" {
-		if cgo, err := output(root, "go", "env", "CGO_ENABLED"); err != nil || strings.TrimSpace(cgo) != "1" {
+		if cgo, err := runForOutput(root, "go", "env", "CGO_ENABLED"); err != nil || strings.TrimSpace(cgo) != "1" {
 			const text = "race: left out; the race detector needs a C compiler\n"
 			fmt.Print(text)
 			return errors.Join(err, appendSummary(text))

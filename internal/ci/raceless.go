@@ -12,7 +12,7 @@ import (
 // first line after the file's build constraint.
 const racelessReason = "// Left out of race: "
 
-// checkRaceless returns an error that names the files whose build constraint has `!race` without a reason.
+// checkRaceless returns an error that names the files with a build constraint `!race` without a reason.
 func checkRaceless(root string, files []string) error {
 	var wrong []string
 	for _, name := range goFiles(files) {

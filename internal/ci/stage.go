@@ -17,8 +17,8 @@ import (
 	"weir/internal/testkit/await"
 )
 
-// stagePrograms are the programs under test that a stage builds before its first test, so that nothing
-// compiles next to a test that measures real time. Each is a folder, then flags of go build.
+// stagePrograms are the programs under test that a stage builds before its first test, so that no
+// compiler runs next to a test that measures real time. Each is a folder, then flags of go build.
 var stagePrograms = map[string][][]string{
 	"lab":  {{"cmd/weir"}, {"cmd/weir-switch"}, {"cmd/weir-agent"}},
 	"slow": {{"cmd/weir"}},
@@ -190,7 +190,7 @@ func (s *selection) run(root, title string, flags []string) error {
 	if err := o.appendSummary(title); err != nil {
 		return err
 	}
-	return o.verdict(exit, s.strict)
+	return o.judge(exit, s.strict)
 }
 
 // runInPasses runs the tests of folders with real time first, one package at a time, and then the others.

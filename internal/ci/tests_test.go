@@ -104,14 +104,14 @@ func TestPureRules(t *testing.T) {
 		{"without a reason", `import "time"`, "func f() {\n//weir:impure \ntime.Now() }", "wall clock"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			found, err := impurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body))
+			found, err := findImpurities("a/x_test.go", []byte("package x\n"+x.imports+"\n"+x.body))
 			if err != nil {
 				t.Fatal(err)
 			}
 			if got := strings.Join(found, "\n"); (x.want == "") != (got == "") || !strings.Contains(got, x.want) {
 				t.Errorf("found %q, want %q", got, x.want)
 			}
-			tagged, err := impurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body))
+			tagged, err := findImpurities("a/x_test.go", []byte("//go:build lab\n\npackage x\n"+x.imports+"\n"+x.body))
 			if err != nil || len(tagged) > 0 {
 				t.Errorf("with a tag: %v, %v", tagged, err)
 			}

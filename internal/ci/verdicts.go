@@ -58,16 +58,16 @@ func verdictsCommand(root string, args []string) error {
 	if err != nil {
 		return err
 	}
-	names, err := here.experiments()
+	names, err := here.listExperiments()
 	if err != nil {
 		return err
 	}
 	var found []claimVerdict
 	ran := map[string]bool{}
 	err = forEachExperiment(names, pattern, func(name string) error {
-		o, err := here.results(name, false)
+		o, err := here.readResults(name, false)
 		if err == nil {
-			ran[name], found = true, append(found, o.verdicts(name)...)
+			ran[name], found = true, append(found, o.listVerdicts(name)...)
 		}
 		return err
 	})
@@ -90,8 +90,8 @@ func verdictsCommand(root string, args []string) error {
 	return errors.Join(err, os.WriteFile(file, []byte(text), 0o666))
 }
 
-// verdicts returns the lines of an experiment, in the order of its claims.
-func (o *outcomeFile) verdicts(name string) (all []claimVerdict) {
+// listVerdicts returns the lines of an experiment, in the order of its claims.
+func (o *outcomeFile) listVerdicts(name string) (all []claimVerdict) {
 	for _, c := range o.Claims {
 		all = append(all, claimVerdict{experiment: name, claim: c.ID, verdict: c.Verdict, runs: c.N, measured: c.Measured})
 	}

@@ -1,4 +1,4 @@
-// Package cite checks that what the tree cites is there: comments, experiments, pages and the
-// sources of values name works that docs/sources.md has, and pages and headings that exist.
-// It knows a citation by its form, which Works.Text and Works.Source say.
+// Package cite checks that citations in the tree resolve: comments, experiments, pages and the sources of values name
+// works listed in docs/sources.md, and pages and headings that exist. Works.Text and Works.Source define the forms of
+// citations.
 package cite

@@ -15,23 +15,22 @@ var (
 	span = regexp.MustCompile(`^§ ?([0-9.]*\.)?([0-9]+) to §? ?([0-9.]*\.)?([0-9]+)`)
 )
 
-// read notes the sections that an entry of docs/sources.md lists, but for those of other works that it
-// names.
-func (w *Works) read(key, entry string) {
-	for _, s := range w.sections(entry) {
+// readSections records the sections that an entry of docs/sources.md lists, except those of other works that it names.
+func (w *Works) readSections(key, entry string) {
+	for _, s := range w.findSections(entry) {
 		if s.owner == "" || s.owner == key {
 			w.listed[key] = append(w.listed[key], s.number)
 		}
 	}
 }
 
-// part is a section in a text: the work that stands right before it or before those that it
-// follows, "" for none, and the work that was named last.
+// part is a section in a text. owner is the work right before it, or before the sections that it follows, or ""; last
+// is the last work named before it.
 type part struct{ owner, last, number string }
 
-// sections finds the sections of a text.
-func (w *Works) sections(text string) (found []part) {
-	if !strings.Contains(text, "§") { // as in most texts, and finding names takes longest
+// findSections returns the sections of a text.
+func (w *Works) findSections(text string) (found []part) {
+	if !strings.Contains(text, "§") { // as in most texts; finding names takes longest
 		return nil
 	}
 	named := w.mentions(text)
@@ -51,7 +50,7 @@ func (w *Works) sections(text string) (found []part) {
 		if m := span.FindStringSubmatch(text[at[0]:]); m != nil && m[1] == m[3] {
 			from, _ := strconv.Atoi(m[2])
 			to, _ := strconv.Atoi(m[4])
-			for n := from + 1; n < min(to, from+20); n++ { // the last has its turn
+			for n := from + 1; n < min(to, from+20); n++ { // the last one is a match of its own
 				found = append(found, part{owner, last, m[1] + strconv.Itoa(n)})
 			}
 		}
@@ -59,27 +58,27 @@ func (w *Works) sections(text string) (found []part) {
 	return found
 }
 
-// unlisted finds the sections of a text that their work does not have. One that stands alone may be of the
-// work that was named last or of home.
+// unlisted returns errors for the sections of a text that their work does not have. A section without a work may belong
+// to the last named work or to home.
 func (w *Works) unlisted(text, home string) (wrong []string) {
-	for _, s := range w.sections(text) {
+	for _, s := range w.findSections(text) {
 		works := []string{s.owner}
 		if s.owner == "" {
 			works = slices.DeleteFunc([]string{s.last, home}, func(key string) bool { return key == "" })
 		}
-		if len(works) > 0 && !slices.ContainsFunc(works, func(key string) bool { return w.lists(key, s.number) }) {
+		if len(works) > 0 && !slices.ContainsFunc(works, func(key string) bool { return w.hasSection(key, s.number) }) {
 			wrong = append(wrong, fmt.Sprintf("docs/sources.md has no §%s of %s", s.number, works[0]))
 		}
 	}
 	return wrong
 }
 
-// follows is what may stand between two sections of one work.
+// follows matches text between two sections of one work.
 var follows = regexp.MustCompile(`^(?:,| and| to| or|;)? $`)
 
-// lists reports whether a work has a section, as far as docs/sources.md says: it lists the section,
-// one that it is a part of, or a part of it. Of a work without sections there nothing is known.
-func (w *Works) lists(key, section string) bool {
+// hasSection reports whether a work has a section: docs/sources.md lists the section, a section that contains it, or a
+// part of it. A work without listed sections has any.
+func (w *Works) hasSection(key, section string) bool {
 	for _, s := range w.listed[key] {
 		if s == section || strings.HasPrefix(s, section+".") || strings.HasPrefix(section, s+".") {
 			return true

@@ -7,25 +7,25 @@ import (
 )
 
 var (
-	// option is a word of the option that a part of a source is about: "bdp: IRN §3.2".
+	// option matches the option that a part of a source refers to: "bdp: IRN §3.2".
 	option = regexp.MustCompile(`^[a-z0-9_+]+: `)
-	// places are what may stand behind a work's key, with the comma or "and" between them.
+	// places matches places after a work's key, with the comma or "and" between them.
 	places = regexp.MustCompile(`^(?:,? (?:and |to )?(?:` + locator + `|[A-Za-z0-9_-]+\.(?:cc?|cpp|h|p4|py|txt)\b)` +
 		`(?: (?:to|and) [0-9A-Z][0-9.]*)?|,? \([^()]*\)|\[[^\]]*\])+`)
+	// own matches a part that cites no work.
 	own = regexp.MustCompile(`^ours(?:$|: .)`)
 )
 
-// Source checks where a value comes from, as a scheme, a parameter or an experiment
-// says it. It is one part, or several with "; " between them; each is
+// Source checks where a value comes from, as a scheme, a parameter or an experiment states it. A source is one part, or
+// several with "; " between them; each is
 //
 //	ours
 //	ours: why
 //	[option: ]WORK[ (conference and year)][ place][, place | , WORK …][: what it says there | , "its words"]
 //
-// WORK is a key of docs/sources.md, or one of its other forms, and a place is a section,
-// an equation, a figure, a table, a line, an algorithm, an appendix, a footnote, a file. A part may begin
-// with a place if the part before it names its work. The whole part is held against Text too:
-// reasons, what is said, and what stands in brackets.
+// WORK is a key of docs/sources.md, or one of its other forms. A place is a section, an equation, a figure, a table, a
+// line, an algorithm, an appendix, a footnote, a file. A part may begin with a place if the part before it names its
+// work. The whole part is checked by Text, too: reasons, quotations, and text in brackets.
 func (w *Works) Source(source, home string, pages func(name string) bool) error {
 	if source == "" {
 		return fmt.Errorf("no source")
@@ -38,7 +38,7 @@ func (w *Works) Source(source, home string, pages func(name string) bool) error 
 		}
 		if !own.MatchString(rest) {
 			var err error
-			if last, err = w.citations(rest, last); err != nil {
+			if last, err = w.readCitations(rest, last); err != nil {
 				return fmt.Errorf("%q: %w", part, err)
 			}
 		}
@@ -49,9 +49,9 @@ func (w *Works) Source(source, home string, pages func(name string) bool) error 
 	return nil
 }
 
-// citations reads works and places from the start of a part, up to what is said of them, and
-// returns the work that was named last.
-func (w *Works) citations(part, last string) (work string, err error) {
+// readCitations reads works and places from the start of a part, up to the statement about them, and returns the last
+// named work. last is the work of places at the start.
+func (w *Works) readCitations(part, last string) (work string, err error) {
 	for rest := part; ; {
 		named := false
 		if m := w.mentions(rest); len(m) > 0 && m[0].start == 0 {
@@ -65,7 +65,7 @@ func (w *Works) citations(part, last string) (work string, err error) {
 		}
 		rest = rest[len(places.FindString(rest)):]
 		switch {
-		case rest == "", strings.HasPrefix(rest, ": "), strings.HasPrefix(rest, `, "`): // the last is in its words
+		case rest == "", strings.HasPrefix(rest, ": "), strings.HasPrefix(rest, `, "`): // the last prefix is a quotation
 			return last, nil
 		case strings.HasPrefix(rest, ", "):
 			rest = rest[2:]

@@ -13,19 +13,19 @@ const locator = `(?:§§? ?[0-9A-Z][0-9A-Za-z.]*` +
 	`|[Ff]ootnotes?|[Tt]heorems?) \(?[0-9A-Z][0-9a-z.]*\b\)?)`
 
 var (
-	// section is where a text names a section, which is always a work's.
+	// section matches a section, which always belongs to a work.
 	section = regexp.MustCompile(`§ ?[0-9A-Z]`)
-	// numbered is any other place that is a work's unless the text is about a file or a picture.
+	// numbered matches other places that belong to a work in any text.
 	numbered = regexp.MustCompile(`\b(?:eqs?\.|[Ee]quations?|[Aa]lgorithms?|[Aa]ppendix|[Ff]ootnotes?|[Tt]heorems?) ` +
 		`\(?[0-9A-Z]\b`)
-	// loose is a place that is a work's if one is named beside it: this tree has figures too.
+	// loose matches places that belong to a work if one is named next to them: this tree has figures, too.
 	loose = regexp.MustCompile(`\b(?:[Ff]igures?|[Ff]igs?\.|[Tt]ables?|[Ll]ines?) [0-9]`)
-	// owner is the name of the work behind a place: "lines 3 to 9 of XCP".
+	// owner matches a place with the name of its work after it: "lines 3 to 9 of XCP".
 	owner = regexp.MustCompile(`^` + locator + `(?:(?:,| and| to)? [0-9]+)* of (?:the )?([\p{L}0-9-]+)`)
-	// aside is what may stand in brackets between a name and a place: "XCP (2002) §3".
+	// aside matches brackets between a name and a place: "XCP (2002) §3".
 	aside = regexp.MustCompile(` \([^()]*\)$`)
-	// acronym is a name that begins with two capitals, as most works' do; title one that begins with one;
-	// lower is a word without any.
+	// acronym matches names that begin with two capitals, as most works' do, title names with a capital, lower words
+	// without any.
 	acronym  = regexp.MustCompile(`^[A-Z]{2}[A-Za-z0-9]*$`)
 	title    = regexp.MustCompile(`^[A-Z][A-Za-z0-9]+$`)
 	lower    = regexp.MustCompile(`^[a-z]+$`)
@@ -35,34 +35,33 @@ var (
 	venue    = regexp.MustCompile(`\b(SIGCOMM|NSDI|CoNEXT|INFOCOM|EuroSys|SOSR|SOSP|OSDI|ToN|JSAC|ICPE|TNSM|IMC|HotNets|` +
 		`ATC|SIGMETRICS|BS|ICNP|CCR|ICDCS|APNet|ANCS|PAM|MobiCom|Globecom|VLDB)(?: |, ?| ?')+((?:19|20)?[0-9]{2})\b`)
 	others = regexp.MustCompile(`([A-Z][\p{L}-]+) et al\b`)
-	// unnamed are documents that are not in the tree.
+	// unnamed matches documents that are not in the tree.
 	unnamed = regexp.MustCompile(`\b[Ff]acts? [A-H][0-9]*\b|\bDESIGN\b|\bnotes/[a-z]`)
 	page    = regexp.MustCompile(`[A-Za-z0-9_./-]*[A-Za-z0-9_]\.md(?:#[A-Za-z0-9_-]+)?\b`)
-	// between is what may stand between a work's name and its place: "HPCC (SIGCOMM 2019) §4".
+	// between matches text between a work's name and its place: "HPCC (SIGCOMM 2019) §4".
 	between = regexp.MustCompile(`^(?:'s?)?["”]?(?: \([^()]*\))?,? ?$`)
-	// ahead are words that a place may follow without a work's name between them.
+	// ahead are words that may precede a place without a work's name between them.
 	ahead = strings.Fields("a against as and at break breaks by from how in is its of on or per see sketch than " +
 		"the their this thresholds to trees under what where whereas which with without")
 )
 
-// Text finds what a text cites and docs/sources.md does not have. A text is a comment, a
-// string, or a paragraph of documentation, on one line. It cites
+// Text returns the citations of a text that docs/sources.md does not have. A text is a comment, a string, or a
+// paragraph of documentation, on one line. It cites
 //
-//   - a section, an equation, an algorithm, a footnote, a theorem or an appendix: of the
-//     work that it named last before it, else of the first one of the work's room, home. If
-//     docs/sources.md lists sections of a work, a section has to be one of them, or a part
-//     of one, or to have a part there;
-//   - a figure, a table or lines beside a name, which has to be a work's: "XCP figure 7",
-//     "lines 3 to 9 of XCP"; without one they are this tree's;
+//   - a section, an equation, an algorithm, a footnote, a theorem or an appendix: of the last work named before it,
+//     otherwise of home, the first work of the package. If docs/sources.md lists sections of a work, a section has to
+//     be one of them, or a part of one, or to have a part there;
+//   - a figure, a table or lines next to a name, which has to be a work's: "XCP figure 7", "lines 3 to 9 of XCP";
+//     without a name they are this tree's;
 //   - an RFC, an Internet-Draft, a standard of IEEE 802;
-//   - a work by conference and year, or by its first author, which is an entry's text;
-//   - a page of this tree, with or without a heading's anchor, which pages has.
+//   - a work by conference and year, or by its first author, which an entry has to contain;
+//   - a page of this tree, with or without a heading's anchor, for which pages returns true.
 //
-// What stands before a section's number and looks like a work's name has to be one.
+// A word before a section's number that looks like a work's name has to be one.
 func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	known := func(form string) bool { _, ok := w.keys[form]; return ok }
-	wrong = append(w.places(text, home), w.unlisted(text, home)...)
+	wrong = append(w.checkPlaces(text, home), w.unlisted(text, home)...)
 	for _, m := range request.FindAllStringSubmatch(text, -1) {
 		if !known("RFC " + m[1]) {
 			fail("docs/sources.md has no RFC %s", m[1])
@@ -106,19 +105,19 @@ func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []s
 	return wrong
 }
 
-// places finds places in a text that are of no work, see Text.
-func (w *Works) places(text, home string) (wrong []string) {
+// checkPlaces returns errors for places in a text that belong to no work, see Text.
+func (w *Works) checkPlaces(text, home string) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	sections, counted := section.FindAllStringIndex(text, -1), numbered.FindAllStringIndex(text, -1)
 	all := slices.Concat(sections, counted, loose.FindAllStringIndex(text, -1))
-	if len(all) == 0 { // as in most texts, and finding names takes longest
+	if len(all) == 0 { // as in most texts; finding names takes longest
 		return nil
 	}
 	named := w.mentions(text)
 	for i, at := range all {
 		what := text[at[0]:min(len(text), at[1]+4)]
-		before := beside(text[:at[0]], i < len(sections))
-		if before == "source:" { // of an experiment's file: a place in the paper that it names
+		before := wordBefore(text[:at[0]], i < len(sections))
+		if before == "source:" { // in an experiment's file: a place in the paper that it names
 			continue
 		}
 		ends := slices.ContainsFunc(named, func(m mention) bool {
@@ -126,28 +125,28 @@ func (w *Works) places(text, home string) (wrong []string) {
 		})
 		if !ends && looksNamed(before, i < len(sections)) {
 			fail("%q before %q is no work of docs/sources.md", before, what)
-		} else if name := behind(text[at[0]:], named, at[0]); name != "" {
+		} else if name := unknownOwner(text[at[0]:], named, at[0]); name != "" {
 			fail("%q behind %q is no work of docs/sources.md", name, what)
 		} else if i < len(sections)+len(counted) && home == "" &&
 			!slices.ContainsFunc(named, func(m mention) bool { return m.end <= at[0] }) &&
-			!of(text[at[0]:], named, at[0]) {
+			!hasWorkAfter(text[at[0]:], named, at[0]) {
 			fail("%q is of no work: name one of docs/sources.md before it", what)
 		}
 	}
 	return wrong
 }
 
-// of reports whether a place is followed by its work: "figure 7 of HPCC".
-func of(rest string, named []mention, at int) bool {
+// hasWorkAfter reports whether a place is followed by its work: "figure 7 of HPCC".
+func hasWorkAfter(rest string, named []mention, at int) bool {
 	i := strings.Index(rest, " of ")
 	return i >= 0 && i < 16 && slices.ContainsFunc(named, func(m mention) bool {
 		return m.start >= at+i && m.start <= at+i+len(" of the ")
 	})
 }
 
-// behind is the name of what a place is of, if docs/sources.md does not have it: "lines 3 to 9
-// of XCP".
-func behind(rest string, named []mention, at int) string {
+// unknownOwner returns the name of a place's work after "of" if docs/sources.md does not have it: "lines 3 to 9 of
+// XCP".
+func unknownOwner(rest string, named []mention, at int) string {
 	m := owner.FindStringSubmatchIndex(rest)
 	if m == nil || slices.ContainsFunc(named, func(n mention) bool { return n.start == at+m[2] }) {
 		return ""
@@ -158,9 +157,9 @@ func behind(rest string, named []mention, at int) string {
 	return ""
 }
 
-// beside is the last word before a place, without what stands in brackets between them, and
-// without a comma if it is an acronym or, before a section, any name: others end a clause there.
-func beside(text string, section bool) string {
+// wordBefore returns the last word before a place. It skips brackets between them, and a comma after an acronym or,
+// before a section, any name; a comma after another word ends a clause.
+func wordBefore(text string, section bool) string {
 	text = strings.TrimRight(text, " ")
 	bare := aside.ReplaceAllString(strings.TrimSuffix(text, ","), "")
 	word := bare[strings.LastIndexAny(bare, " ([")+1:]
@@ -170,8 +169,8 @@ func beside(text string, section bool) string {
 	return text[strings.LastIndexAny(text, " ([")+1:]
 }
 
-// looksNamed reports whether a word could be a work's name: one with a capital letter that is
-// not another place's. Before a section any word could be, but for those of a sentence.
+// looksNamed reports whether a word could be a work's name: one with a capital letter that belongs to no other place.
+// Before a section any word could be, except common words of a sentence.
 func looksNamed(word string, section bool) bool {
 	word = strings.Trim(word, `"'“”()`)
 	if word == "" || strings.ContainsAny(word[len(word)-1:], ".,;:)—–=|→") || strings.Contains(word, "§") {

@@ -14,7 +14,7 @@ import (
 	"strings"
 )
 
-// Sources is the page that has the works.
+// Sources is the page that lists the works.
 const Sources = "docs/sources.md"
 
 // wrong is a citation that does not resolve.
@@ -24,6 +24,7 @@ type wrong struct {
 	Msg  string
 }
 
+// String returns the file, the line and what is wrong.
 func (w wrong) String() string { return fmt.Sprintf("%s:%d: %s", w.File, w.Line, w.Msg) }
 
 // Tree is a source tree whose citations are checked.
@@ -35,7 +36,7 @@ type Tree struct {
 	wrong []wrong
 }
 
-// Open reads the works and the pages of a tree.
+// Open reads the works and the pages of a tree, and the first work in each package comment.
 func Open(fsys fs.FS) (*Tree, error) {
 	text, err := fs.ReadFile(fsys, Sources)
 	if err != nil {
@@ -46,20 +47,20 @@ func Open(fsys fs.FS) (*Tree, error) {
 		return nil, fmt.Errorf("%s: %w", Sources, err)
 	}
 	t := &Tree{Works: works, fsys: fsys, homes: map[string]string{}, pages: map[string]map[string]bool{}}
-	err = t.walk(".md", func(name string, data []byte) error {
+	err = t.walkFiles(".md", func(name string, data []byte) error {
 		t.pages[name] = anchors(string(data))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	err = t.walk(".go", func(name string, data []byte) error {
+	err = t.walkFiles(".go", func(name string, data []byte) error {
 		f, err := parser.ParseFile(token.NewFileSet(), name, data, parser.ParseComments|parser.PackageClauseOnly)
 		if err != nil {
 			return err
 		}
 		if f.Doc != nil && !strings.HasSuffix(name, "_test.go") {
-			if m := works.mentions(join(f.Doc.Text())); len(m) > 0 {
+			if m := works.mentions(joinLines(f.Doc.Text())); len(m) > 0 {
 				t.homes[path.Dir(name)] = m[0].key
 			}
 		}
@@ -68,20 +69,20 @@ func Open(fsys fs.FS) (*Tree, error) {
 	return t, err
 }
 
-// Check returns the citations of the tree's Go comments and strings, of its experiments, of its
-// pages and of its templates that do not resolve, in the order of the files.
+// Check returns the citations that do not resolve, in the order of the files: in the tree's Go comments and strings,
+// its experiments, pages and templates.
 func (t *Tree) Check() ([]wrong, error) {
 	t.wrong = nil
-	if err := t.walk(".go", t.source); err != nil {
+	if err := t.walkFiles(".go", t.checkSource); err != nil {
 		return nil, err
 	}
-	if err := t.walk(".yaml", t.document); err != nil {
+	if err := t.walkFiles(".yaml", t.checkYAML); err != nil {
 		return nil, err
 	}
-	if err := t.walk(".md", t.page); err != nil {
+	if err := t.walkFiles(".md", t.checkPage); err != nil {
 		return nil, err
 	}
-	if err := t.walk(".tmpl", t.template); err != nil {
+	if err := t.walkFiles(".tmpl", t.checkTemplate); err != nil {
 		return nil, err
 	}
 	sort.SliceStable(t.wrong, func(i, j int) bool {
@@ -91,13 +92,12 @@ func (t *Tree) Check() ([]wrong, error) {
 	return t.wrong, nil
 }
 
-// Source checks a value's source, see Works.Source. home is the work that an experiment
-// names as its paper, "" for none.
-func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.has) }
+// Source checks a value's source, see Works.Source. home is the work that an experiment names as its paper, or "".
+func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.hasPage) }
 
-// walk calls f for the regular files of the tree with this ending. It leaves out inputs of tests, results, and names
-// with a leading dot or underscore: those are files of other programs, such as editors.
-func (t *Tree) walk(ending string, f func(name string, data []byte) error) error {
+// walkFiles calls f for the regular files of the tree with this ending. It skips inputs of tests, results, and names
+// with a leading dot or underscore, which other programs make, such as editors.
+func (t *Tree) walkFiles(ending string, f func(name string, data []byte) error) error {
 	return fs.WalkDir(t.fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		base := path.Base(name)
 		switch {
@@ -118,9 +118,9 @@ func (t *Tree) walk(ending string, f func(name string, data []byte) error) error
 	})
 }
 
-// has reports whether a page of the tree, or a heading in it, is there. Pages are named from
-// the root, or as they are called in docs.
-func (t *Tree) has(name string) bool {
+// hasPage reports whether a page of the tree exists or, with an anchor, a heading in it. Pages are named from the root,
+// or by their name in docs.
+func (t *Tree) hasPage(name string) bool {
 	name, anchor, _ := strings.Cut(name, "#")
 	for _, p := range []string{name, "docs/" + name} {
 		if headings, ok := t.pages[path.Clean(p)]; ok {
@@ -130,9 +130,9 @@ func (t *Tree) has(name string) bool {
 	return false
 }
 
-// home is the work that the places of a room's comments are of when they name none: the first
-// one in the comment of its package, or of the one around it.
-func (t *Tree) home(name string) string {
+// findHome returns the work of a file's citations without a work: the first one in the comment of its package, or of a
+// package around it; "" without one.
+func (t *Tree) findHome(name string) string {
 	for dir := path.Dir(name); dir != "."; dir = path.Dir(dir) {
 		if work, ok := t.homes[dir]; ok {
 			return work
@@ -141,14 +141,15 @@ func (t *Tree) home(name string) string {
 	return ""
 }
 
-func (t *Tree) check(name string, line int, text string) {
-	for _, msg := range t.Works.Text(join(text), t.home(name), t.has) {
+// checkText appends the errors of a text at a line.
+func (t *Tree) checkText(name string, line int, text string) {
+	for _, msg := range t.Works.Text(joinLines(text), t.findHome(name), t.hasPage) {
 		t.wrong = append(t.wrong, wrong{name, line, msg})
 	}
 }
 
-// source checks the comments and strings of a Go file.
-func (t *Tree) source(name string, data []byte) error {
+// checkSource checks the comments and strings of a Go file.
+func (t *Tree) checkSource(name string, data []byte) error {
 	if strings.HasPrefix(name, "internal/cite/") { // its texts are the grammar, and wrong on purpose
 		return nil
 	}
@@ -158,15 +159,15 @@ func (t *Tree) source(name string, data []byte) error {
 		return err
 	}
 	for _, group := range f.Comments {
-		t.check(name, fset.Position(group.Pos()).Line, group.Text())
+		t.checkText(name, fset.Position(group.Pos()).Line, group.Text())
 	}
 	if strings.HasSuffix(name, "_test.go") { // strings of tests are inputs and outputs
 		return nil
 	}
 	ast.Inspect(f, func(n ast.Node) bool {
 		if e, ok := n.(ast.Expr); ok {
-			if text, ok := constant(e); ok {
-				t.check(name, fset.Position(e.Pos()).Line, text)
+			if text, ok := evalConstant(e); ok {
+				t.checkText(name, fset.Position(e.Pos()).Line, text)
 				return false
 			}
 		}
@@ -175,8 +176,8 @@ func (t *Tree) source(name string, data []byte) error {
 	return nil
 }
 
-// constant is the text of a string, or of several that are added up.
-func constant(e ast.Expr) (string, bool) {
+// evalConstant returns the text of a string literal, or of a sum of them; false for other expressions.
+func evalConstant(e ast.Expr) (string, bool) {
 	switch e := e.(type) {
 	case *ast.BasicLit:
 		if e.Kind != token.STRING {
@@ -185,16 +186,15 @@ func constant(e ast.Expr) (string, bool) {
 		text, err := strconv.Unquote(e.Value)
 		return text, err == nil
 	case *ast.BinaryExpr:
-		x, left := constant(e.X)
-		y, right := constant(e.Y)
+		x, left := evalConstant(e.X)
+		y, right := evalConstant(e.Y)
 		return x + y, left && right && e.Op == token.ADD
 	}
 	return "", false
 }
 
-// document checks a YAML file: comments of several lines as one, and the values and comments of
-// other lines.
-func (t *Tree) document(name string, data []byte) error {
+// checkYAML checks a YAML file: a comment of several lines as one text, other lines with their values and comments.
+func (t *Tree) checkYAML(name string, data []byte) error {
 	lines := strings.Split(string(data), "\n")
 	for i := 0; i < len(lines); i++ {
 		first := i
@@ -203,22 +203,21 @@ func (t *Tree) document(name string, data []byte) error {
 			i++
 			block += " " + strings.TrimLeft(strings.TrimSpace(lines[i]), "# ")
 		}
-		t.check(name, first+1, block) // of a line with values, these too
+		t.checkText(name, first+1, block) // in other lines, the values and the comment
 	}
 	return nil
 }
 
-// template checks the lines of a template.
-func (t *Tree) template(name string, data []byte) error {
+// checkTemplate checks the lines of a template.
+func (t *Tree) checkTemplate(name string, data []byte) error {
 	for i, line := range strings.Split(string(data), "\n") {
-		t.check(name, i+1, line)
+		t.checkText(name, i+1, line)
 	}
 	return nil
 }
 
-// page checks a page: its paragraphs. The heading above says whose their places are, if it
-// names a work.
-func (t *Tree) page(name string, data []byte) error {
+// checkPage checks the paragraphs of a page. If the heading above names a work, citations without one refer to it.
+func (t *Tree) checkPage(name string, data []byte) error {
 	line, home := 1, ""
 	for _, p := range strings.Split(string(data), "\n\n") {
 		if strings.HasPrefix(p, "#") {
@@ -227,7 +226,7 @@ func (t *Tree) page(name string, data []byte) error {
 				home = m[0].key
 			}
 		}
-		for _, msg := range t.Works.Text(join(p), home, t.near(name)) {
+		for _, msg := range t.Works.Text(joinLines(p), home, t.resolveFrom(name)) {
 			t.wrong = append(t.wrong, wrong{name, line, msg})
 		}
 		line += strings.Count(p, "\n") + 2
@@ -235,21 +234,23 @@ func (t *Tree) page(name string, data []byte) error {
 	return nil
 }
 
-// near finds pages as another page links them, beside it.
-func (t *Tree) near(name string) func(string) bool {
-	return func(link string) bool { return t.has(path.Join(path.Dir(name), link)) || t.has(link) }
+// resolveFrom returns a function that finds pages by links from a page: relative to its folder, or from the root.
+func (t *Tree) resolveFrom(name string) func(string) bool {
+	return func(link string) bool { return t.hasPage(path.Join(path.Dir(name), link)) || t.hasPage(link) }
 }
 
-// join makes a text one line. A bar stands where a paragraph ends, or a line of a table.
-func join(text string) string {
+// joinLines makes a text one line. A bar marks the end of a paragraph or of a table's line.
+func joinLines(text string) string {
 	return strings.Join(strings.Fields(breaks.ReplaceAllString(text, " | ")), " ")
 }
 
+// breaks matches ends of paragraphs and of table lines.
 var breaks = regexp.MustCompile(`\n\s*\n|\n\t`)
 
+// heading matches a heading's line.
 var heading = regexp.MustCompile(`(?m)^#+ +(.+)$`)
 
-// anchors are those that GitHub gives a page's headings.
+// anchors returns the anchors of a page's headings, as GitHub makes them.
 func anchors(markdown string) map[string]bool {
 	found := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(markdown, -1) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Works are the works that may be cited: the entries of docs/sources.md.
+// Works holds the works that may be cited: the entries of docs/sources.md.
 type Works struct {
 	keys  map[string]string // by key or short form: the key
 	text  string            // all entries, one space between words
@@ -16,15 +16,15 @@ type Works struct {
 	listed map[string][]string // by key: the sections that the entry names
 }
 
-// short is the line of an entry that gives other forms of its key.
+// short matches the line of an entry with other forms of its key.
 var short = regexp.MustCompile(`^Also cited as (.*)\.$`)
 
-// quoted is one of these forms.
+// quoted matches one of these forms.
 var quoted = regexp.MustCompile("`([^`]+)`")
 
-// ReadWorks reads docs/sources.md: each heading of level three is the key by which a work
-// is cited. A line "Also cited as `A`, `B`." right below it gives other forms; what the
-// work is follows. A key without text, or twice, is an error.
+// ReadWorks reads docs/sources.md: each heading of level three is the key of a work. A line "Also cited as `A`, `B`."
+// right below it gives other forms; a description of the work follows. A key without a description, or twice, is an
+// error.
 func ReadWorks(markdown string) (*Works, error) {
 	w := &Works{keys: map[string]string{}, listed: map[string][]string{},
 		text: strings.Join(strings.Fields(markdown), " ")}
@@ -83,12 +83,12 @@ func ReadWorks(markdown string) (*Works, error) {
 	})
 	w.names = regexp.MustCompile(strings.Join(forms, "|"))
 	for key, entry := range entries {
-		w.read(key, entry)
+		w.readSections(key, entry)
 	}
 	return w, nil
 }
 
-// Key is the key of the work that a form stands for, whatever its capitals; "" for none.
+// Key returns the key of the work with a form, ignoring case; "" if it is unknown.
 func (w *Works) Key(form string) string {
 	for f, key := range w.keys {
 		if strings.EqualFold(f, form) {
@@ -98,7 +98,7 @@ func (w *Works) Key(form string) string {
 	return ""
 }
 
-// Keys are the works' keys in the order of the alphabet.
+// Keys returns the works' keys in alphabetical order.
 func (w *Works) Keys() []string {
 	var keys []string
 	for form, key := range w.keys {
@@ -110,13 +110,13 @@ func (w *Works) Keys() []string {
 	return keys
 }
 
-// mention is where a text names a work.
+// mention is a work's name in a text, from start to end.
 type mention struct {
 	start, end int
 	key        string
 }
 
-// mentions finds the works that a text names, whole words only.
+// mentions returns the works named in a text, whole words only.
 func (w *Works) mentions(text string) (found []mention) {
 	for at := 0; at < len(text); {
 		m := w.names.FindStringIndex(text[at:])
@@ -124,7 +124,7 @@ func (w *Works) mentions(text string) (found []mention) {
 			break
 		}
 		start, end := at+m[0], at+m[1]
-		if start > 0 && joins(text[start-1]) || end < len(text) && joins(text[end]) &&
+		if start > 0 && isNameByte(text[start-1]) || end < len(text) && isNameByte(text[end]) &&
 			!(text[end] == '-' && (end+1 == len(text) || text[end+1] == ' ')) {
 			at = start + 1
 			continue
@@ -135,7 +135,7 @@ func (w *Works) mentions(text string) (found []mention) {
 	return found
 }
 
-// joins reports whether a byte beside a name makes it part of a longer one.
-func joins(b byte) bool {
+// isNameByte reports whether a byte next to a name makes it part of a longer one.
+func isNameByte(b byte) bool {
 	return b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z' || b >= '0' && b <= '9' || b == '-' || b == '_' || b == '/'
 }

@@ -14,12 +14,13 @@ import (
 // Variable names the environment variable with the folder of the plan and the log.
 const Variable = "WEIR_KILLPOINTS"
 
-// plan is what to do at which operation.
+// plan is an action and the operation at which it is due.
 type plan struct {
 	action, moment, operation, pattern string
 	count                              int
 }
 
+// state is the plan of this process and its progress.
 var state struct {
 	sync.Mutex
 	folder string
@@ -27,6 +28,7 @@ var state struct {
 	count  int // of the operations that match the plan
 }
 
+// init reads the plan. It panics if the plan is wrong.
 func init() {
 	if state.folder = os.Getenv(Variable); state.folder == "" {
 		return
@@ -42,8 +44,8 @@ func init() {
 	}
 }
 
-// Reach marks a moment of an operation on a file, and carries the plan out there. The file is logged by its name and
-// that of its folder.
+// Reach logs a moment of an operation on a file, and runs the plan's action if it is due. The log has the file's name
+// and its folder's name.
 func Reach(moment, operation, file string) {
 	if state.folder == "" {
 		return
@@ -67,7 +69,7 @@ func Reach(moment, operation, file string) {
 	}
 }
 
-// record logs a moment, and returns the action that the plan has for it.
+// record logs a moment, and returns the action that is due there.
 func record(moment, operation, file string) (action string) {
 	state.Lock()
 	defer state.Unlock()

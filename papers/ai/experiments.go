@@ -2,7 +2,7 @@ package ai
 
 import "embed"
 
-// Experiments are those of fabrics for training, for an experiment.Library.
+// Experiments holds the experiments on fabrics for training, for an experiment.Library.
 //
 //go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS

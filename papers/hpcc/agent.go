@@ -10,57 +10,56 @@ import (
 	"weir/core/unit"
 )
 
-// agentFollower is the sender of preset Agent: Rx-HPCC as weir agent has Linux' own TCP do it (worlds/agent), for the
-// simulator and for hosts of Weir's own. What is different from the other presets is Linux's:
+// agentFollower is the sender of preset Agent: Rx-HPCC as weir agent adds it to Linux' own TCP (worlds/agent), for the
+// simulator and for hosts with Weir's stack. The differences from other presets follow from Linux:
 //
-//   - The receiver knows nothing of the sender's NIC. It begins with Linux' initial window, and the slowest port of
-//     the path takes the place of the NIC (§5: W_init is that port's B·T).
-//   - It tells W in ordinary acknowledgements only: neither does it send one for that, nor does it wait less for a
-//     second segment. Until it has measured for a T it tells nothing.
-//   - T is the empty path's round trip and agentMinT, a time for the bursts that Linux paces. The receiver computes it,
-//     since it knows the path's slowest port, and notifies the sender of it next to W (Feedback.Flows). A T that is too
-//     long for W/T and the sender's own round trip is shortened.
-//   - W counts frames, as switches do. The sender is paced at W/T: its payload is its part of that. At most W, rounded
-//     up, is in flight, at least four segments. A host that sends in bursts (cc.Flow.Bursts) has fewer in flight: as
-//     many as are sent in the smoothed round trip and the empty path's, and four, for delayed acknowledgements and late
-//     hosts.
-//   - Until it is told a W, the sender is CUBIC's. So it is again if it is told nothing for two round trips, 5 ms at
-//     the least and 100 ms at most, from the window that it has, until the next W. The receiver tells W as long as
-//     segments with records come: one of the last 16, and within 100 ms. The link of the sender's own host bounds W.
-//   - Nobody counts flows.
+//   - The receiver does not know the sender's NIC. It begins with Linux' initial window, and the slowest port of the
+//     path replaces the NIC (draft-miao §5: W_init is that port's B·T).
+//   - It sends W only in ordinary acknowledgements: it neither sends one for that, nor waits less for a second segment.
+//     Until it has measured for a T it sends no W.
+//   - T is the empty path's round trip plus agentMinT, a time for the bursts that Linux paces. The receiver computes
+//     it, since it knows the path's slowest port, and sends it with W (Feedback.Flows). A T that is too long for W/T
+//     and the sender's own round trip is shortened.
+//   - W counts frames, as switches do. The sender is paced at its payload's part of W/T. At most W, rounded up, is in
+//     flight, and at least four segments. A host that sends in bursts (cc.Flow.Bursts) has fewer in flight: the
+//     segments of the smoothed round trip plus the empty path's, and four, for delayed acknowledgements and late hosts.
+//   - Until it gets a W, the sender runs CUBIC. It resumes CUBIC, from its present window and until the next W, if it
+//     gets no W for two round trips, within 5 ms and 100 ms. The receiver sends W while segments with records arrive:
+//     one of the last 16, and within 100 ms. The link of the sender's host limits W.
+//   - Flows are not counted.
 type agentFollower struct {
 	window
-	flow    cc.Flow
-	cubic   *cubic.Cubic // controls while no W does
-	obeys   bool         // the window is W
-	toldAt  unit.Time
-	payload float64 // of a segment, and the frame with it
-	frame   float64
-	code    int32 // T as the receiver encodes it; 0: not yet
+	flow            cc.Flow
+	cubic           *cubic.Cubic // controls without a W
+	followsReceiver bool         // follows the receiver's W
+	windowAt        unit.Time
+	payload         float64 // of a segment, in bytes; frame includes its headers
+	frame           float64
+	code            int32 // T as the receiver encodes it; 0: not yet
 
 	emptyTrip    unit.Time // the empty path's round trip
 	smoothedTrip unit.Time
 }
 
-// agentInitial is W before there are records: ten segments of 1,460 bytes (RFC 6928), whatever they carry.
+// agentInitial is W before there are records: ten segments of 1,460 bytes (RFC 6928), for any segment size.
 const agentInitial = 10 * 1460
 
-// For how long W holds (worlds/agent): for two round trips within bounds, and at the receiver for so many segments
-// without records.
+// Validity of W (worlds/agent): two round trips within limits and, at the receiver, a number of segments without
+// records.
 const (
-	leastHold = 5 * unit.Millisecond
-	mostHold  = 100 * unit.Millisecond
-	mostBare  = 16
+	minHold = 5 * unit.Millisecond
+	maxHold = 100 * unit.Millisecond
+	maxBare = 16
 )
 
-// agentSegments is the minimum of segments in flight.
+// agentSegments is the minimum number of segments in flight.
 const agentSegments = 4
 
-// agentMinRate is the least rate of a port that records can have.
+// agentMinRate is the minimum rate of a port in records.
 const agentMinRate = unit.Mbps
 
-// What Linux sends in one piece at a pacing rate (tcp_tso_autosize), and how many such pieces T has room for beyond the
-// empty path's round trip (bpf/law.h). A queue of one piece is then a tenth of B·T at most.
+// The bursts that Linux sends at a pacing rate (tcp_tso_autosize), and the number of them for which T has time beyond
+// the empty path's round trip (bpf/law.h). A queue of one burst is then a tenth of B·T at most.
 const (
 	agentBursts    = 10
 	agentBurstTime = unit.Millisecond
@@ -68,7 +67,7 @@ const (
 	agentMaxBurst  = 65536
 )
 
-// agentMinT returns the minimum of T for a path with this rate of its slowest port; 0: the rate is unknown.
+// agentMinT returns the time for bursts in T on a path with this rate of its slowest port; 0: the rate is unknown.
 func agentMinT(slowest unit.Rate) unit.Time {
 	burst := agentBurstTime
 	if slowest > 0 {
@@ -78,8 +77,8 @@ func agentMinT(slowest unit.Rate) unit.Time {
 	return agentBursts * burst
 }
 
-// encodeAgentT rounds T up to what the option holds: (16 + m)·2^e us, where e is in the upper four bits. The
-// minimum is 17 us, since 0 stands for an unknown T.
+// encodeAgentT rounds T up to a value of the option: (16 + m)·2^e us, with e in the upper four bits. The minimum is 17
+// us, since 0 stands for an unknown T.
 func encodeAgentT(t unit.Time) int32 {
 	us, e := (t+unit.Microsecond-1)/unit.Microsecond, int32(0)
 	for us > 31 && e < 15 {
@@ -91,15 +90,17 @@ func encodeAgentT(t unit.Time) int32 {
 	return e<<4 | int32(us-16)
 }
 
+// decodeAgentT returns the T of a code by encodeAgentT.
 func decodeAgentT(code int32) unit.Time {
 	return unit.Time(16+code&15) << (code >> 4 & 15) * unit.Microsecond
 }
 
-// agentT returns T as both ends have it.
+// agentT returns T as both ends compute it, from the empty path's round trip and its slowest port.
 func agentT(trip unit.Time, slowest unit.Rate) unit.Time {
 	return decodeAgentT(encodeAgentT(trip + agentMinT(slowest)))
 }
 
+// newAgentReceiver returns the receiver of preset Agent. It fails without records of hops or without a round trip.
 func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	if f.Loads {
 		return nil, errors.New("hpcc: preset agent needs records of hops; the network's format: relative has none")
@@ -116,24 +117,25 @@ func newAgentReceiver(f cc.Flow, c Config) (*Receiver, error) {
 	l.setBaseRTT(agentT(l.trip, 0))
 	l.w = agentInitial
 	l.ref.wc = l.w
-	return &Receiver{law: l, plain: true}, nil
+	return &Receiver{law: l, isAgent: true}, nil
 }
 
-// came notes whether a packet has records, at a receiver of preset Agent.
-func (r *Receiver) came(now unit.Time, d *cc.Data) {
+// recordArrival records whether a packet has records, at a receiver of preset Agent.
+func (r *Receiver) recordArrival(now unit.Time, d *cc.Data) {
 	r.now = now
 	if len(d.Hops) > 0 {
-		r.recorded, r.bare = now, 0
+		r.recorded, r.unrecorded = now, 0
 	} else {
-		r.bare++
+		r.unrecorded++
 	}
 }
 
-// silent reports whether a receiver of preset Agent tells nothing, as it has not measured or has no records any more.
-func (r *Receiver) silent() bool {
-	return r.plain && (r.bare >= mostBare || r.now-r.recorded >= mostHold)
+// isSilent reports whether a receiver of preset Agent sends no W: too many segments, or too much time, without records.
+func (r *Receiver) isSilent() bool {
+	return r.isAgent && (r.unrecorded >= maxBare || r.now-r.recorded >= maxHold)
 }
 
+// newAgentFollower returns the sender of preset Agent, which runs CUBIC at first.
 func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 	x := &agentFollower{window: newWindow(f, c.resolved().T, c.MinRate), flow: f, payload: float64(max(f.MSS, 1)),
 		cubic: cubic.New(f, cubic.Defaults())}
@@ -143,31 +145,31 @@ func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 	return x
 }
 
-// OnAck takes the receiver's window, bounded by what the host's link carries in T.
+// OnAck adopts the receiver's window, limited to what the host's link sends in T; without one it runs CUBIC.
 func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
 	x.una, x.smoothedTrip = a.Una, a.RTT.Smoothed
 	switch w := a.Feedback.Window; {
 	case w > 0:
-		x.obeys, x.toldAt = true, now
+		x.followsReceiver, x.windowAt = true, now
 		x.withTelemetry()
 		if code := a.Feedback.Flows; code > 0 {
 			x.code = code
 		}
-		x.set(float64(w))
-	case !x.obeys:
+		x.setWindow(float64(w))
+	case !x.followsReceiver:
 		x.cubic.OnAck(now, a)
-	case now-x.toldAt > min(max(2*a.RTT.Smoothed, leastHold), mostHold):
+	case now-x.windowAt > min(max(2*a.RTT.Smoothed, minHold), maxHold):
 		f := x.flow
 		f.InitialWindow = int(x.segments())
-		x.obeys, x.cubic = false, cubic.Resumed(f, cubic.Defaults())
+		x.followsReceiver, x.cubic = false, cubic.Resumed(f, cubic.Defaults())
 	default:
 		x.withoutTelemetry(a)
 	}
 }
 
-// set sets the window to w bytes in the receiver's T. A T that is too long for the rate w/T and this end's round trip
-// is shortened at the same rate, so that a receiver cannot have more in flight than an honest one.
-func (x *agentFollower) set(w float64) {
+// setWindow sets the window to w bytes in the receiver's T. A T that is too long for the rate w/T and this end's round
+// trip is shortened at the same rate, so that a dishonest receiver cannot have more in flight than an honest one.
+func (x *agentFollower) setWindow(w float64) {
 	t := agentT(x.emptyTrip, 0)
 	if x.code > 0 {
 		t = decodeAgentT(x.code)
@@ -185,24 +187,24 @@ func (x *agentFollower) set(w float64) {
 	x.w = x.clamp(w)
 }
 
-// OnSend is CUBIC's.
+// OnSend forwards to CUBIC while it controls.
 func (x *agentFollower) OnSend(now unit.Time, s cc.Sent) {
-	if !x.obeys {
+	if !x.followsReceiver {
 		x.cubic.OnSend(now, s)
 	}
 }
 
-// OnLoss is CUBIC's, or the timeout's.
+// OnLoss forwards to CUBIC while it controls; otherwise it handles timeouts.
 func (x *agentFollower) OnLoss(now unit.Time, l cc.Loss) {
-	if x.obeys {
+	if x.followsReceiver {
 		x.onLoss(l)
 	} else {
 		x.cubic.OnLoss(now, l)
 	}
 }
 
-// segments returns the count of segments that may be in flight: W. If the host sends in bursts, at most as many as are
-// sent at W/T in the smoothed round trip and the empty path's, and agentSegments: with more the bursts are longer.
+// segments returns the number of segments that may be in flight: W. If the host sends in bursts, the maximum is the
+// segments sent at W/T in the smoothed round trip plus the empty path's, and agentSegments: more would lengthen bursts.
 func (x *agentFollower) segments() int64 {
 	if x.timedOut { // RFC 5681 §3.1
 		return max(x.frames(min(x.w, x.restart)), 1)
@@ -214,7 +216,7 @@ func (x *agentFollower) segments() int64 {
 	return max(min(x.frames(x.w*part)+agentSegments, x.frames(x.w)), agentSegments)
 }
 
-// frames returns how many frames w bytes fill, rounded up.
+// frames returns the number of frames for w bytes, rounded up.
 func (x *agentFollower) frames(w float64) int64 {
 	n := int64(w / x.frame)
 	if float64(float64(n)*x.frame) < w {
@@ -223,9 +225,9 @@ func (x *agentFollower) frames(w float64) int64 {
 	return n
 }
 
-// Decision is W in segments and W/T, of which the payload's part counts; or CUBIC's.
+// Decision returns W in whole segments and the payload's part of W/T; or CUBIC's decision.
 func (x *agentFollower) Decision() cc.Decision {
-	if !x.obeys {
+	if !x.followsReceiver {
 		return x.cubic.Decision()
 	}
 	d := cc.Decision{Window: unit.Bytes(x.segments()) * unit.Bytes(x.payload), NextTimer: unit.Never}
@@ -235,8 +237,8 @@ func (x *agentFollower) Decision() cc.Decision {
 	return d
 }
 
-// Check refuses preset Agent without the records that it needs, warns of it without telemetry, and warns as Config
-// does.
+// Check refuses preset Agent without the records that it needs, warns of it without telemetry, and warns as Config's
+// Check does.
 func (c *RxConfig) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if c.Preset == Agent && s.Telemetry.Relative() {
 		all = append(all, scheme.Remark{Param: "preset", Refused: true, Text: "agent takes the rate of the path's slowest " +
@@ -247,16 +249,16 @@ func (c *RxConfig) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			p.Name).At(p.Narrow.Port, 0))
 	}
 	if c.Preset == Agent {
-		all = append(all, c.opposed(s, 5)...)
-		all = append(all, c.moves(s)...)
+		all = append(all, c.checkOpposed(s, 5)...)
+		all = append(all, c.checkMoves(s)...)
 	}
-	return slices.Concat(all, c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTimeRx),
-		unevenLoads(s, s.Telemetry.Relative()), c.unevenIncreases(s))
+	return slices.Concat(all, c.checkWindows(s), c.checkLoads(s, s.Telemetry.Relative(), minLoadTimeRx),
+		checkUnevenLoads(s, s.Telemetry.Relative()), c.checkUnevenIncreases(s))
 }
 
-// moves warns of preset Agent where a flow changes its path more often than the sender's T, and where its paths have
-// different rates: W is bounded by B·T of the slowest port of the path that was new last (law.newRecords).
-func (c *RxConfig) moves(s *cc.FlowContext) (all []scheme.Remark) {
+// checkMoves warns of preset Agent if a flow changes its path more often than the sender's T, and if its paths have
+// different rates: W is limited by B·T of the slowest port of the latest new path (law.newRecords).
+func (c *RxConfig) checkMoves(s *cc.FlowContext) (all []scheme.Remark) {
 	if !s.Sprayed && !s.Flowlets {
 		return nil
 	}
@@ -267,7 +269,7 @@ func (c *RxConfig) moves(s *cc.FlowContext) (all []scheme.Remark) {
 			At(x.Port, 1/x.Part))
 	}
 	p := s.Find(func(p *cc.FlowPath) bool {
-		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > mostTrips*p.BaseRTT
+		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > maxTrips*p.BaseRTT
 	})
 	if p == nil {
 		return all
@@ -280,8 +282,8 @@ func (c *RxConfig) moves(s *cc.FlowContext) (all []scheme.Remark) {
 		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT)))
 }
 
-// agent returns the settings of weir agent for the preset Agent, and remarks on another preset and on parameters that
-// it lacks (cc.Traits).
+// agent returns the settings of weir agent for the preset Agent, and refuses another preset and parameters that weir
+// agent does not support (cc.Traits).
 func (c *RxConfig) agent() (cc.Agent, []scheme.Remark) {
 	refuse := func(param, format string, args ...any) []scheme.Remark {
 		return []scheme.Remark{scheme.Refuse(param, format, args...)}

@@ -181,7 +181,7 @@ func agentReceives(t *testing.T, stage int) {
 		t.Fatal(err)
 	}
 	r := x.(*Receiver)
-	if f := r.Feedback(); f.Window != 0 || !r.plain || r.w != agentInitial || r.Coalesce(7) != 7 {
+	if f := r.Feedback(); f.Window != 0 || !r.isAgent || r.w != agentInitial || r.Coalesce(7) != 7 {
 		t.Errorf("at first: %+v, W %v", f, r.w)
 	}
 	// A port of 50 Mb/s, half of which is used: 64,000 bytes in T.

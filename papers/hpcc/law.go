@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// slowest is the lowest rate on the path.
+// slowest returns the lowest rate on the path, 0 without a rate.
 func slowest(p *cc.Telemetry) unit.Rate {
 	least := unit.Rate(0)
 	for i := range p.Hops {
@@ -20,24 +20,24 @@ func slowest(p *cc.Telemetry) unit.Rate {
 	return least
 }
 
-// track is L, the records that the next ones are compared with.
+// track is L, the records with which the next ones are compared.
 type track struct {
-	hops   [telemetry.MaxHops]telemetry.Hop
-	byteIn [telemetry.MaxHops]float64 // time of a byte at the port's rate, ps; 0: no rate
-	n      int
-	id     uint16
-	missed uint8
-	at     unit.Time // when they came
+	hops    [telemetry.MaxHops]telemetry.Hop
+	byteIn  [telemetry.MaxHops]float64 // time of a byte at the port's rate, ps; 0: no rate
+	n       int
+	id      uint16
+	missed  uint8
+	arrival unit.Time // arrival of the records
 }
 
-// is reports whether records are of this path: its identity, number of hops and, where the format has them,
-// switches and ports.
-func (k *track) is(p *cc.Telemetry) bool {
+// matches reports whether records are of this path: same identity, number of hops and, if the format has them, switches
+// and ports.
+func (k *track) matches(p *cc.Telemetry) bool {
 	n := min(len(p.Hops), telemetry.MaxHops)
 	if n != k.n || p.Path != k.id || p.Missed != k.missed {
 		return false
 	}
-	if n > 0 && p.Hops[0].Flags&telemetry.NoSwitch != 0 { // the format has no more
+	if n > 0 && p.Hops[0].Flags&telemetry.NoSwitch != 0 { // the format has no switches
 		return true
 	}
 	hops, known := p.Hops[:n], k.hops[:n]
@@ -52,19 +52,19 @@ func (k *track) is(p *cc.Telemetry) bool {
 // comparison is the relation of new records to the stored ones.
 type comparison uint8
 
+// Relations of records.
 const (
-	unusable     comparison = iota // of no use; the old ones stay
-	firstRecords                   // of another path, or the very first: only for comparison
+	unusable     comparison = iota // ignored; the old ones are kept
+	firstRecords                   // first of a path: stored for comparison only
 	measured                       // a measurement
 )
 
-// compare settles what line 4 of the draft leaves open. Records are a measurement if they are of the same
-// path (is) and the time of every hop has advanced. If a hop's time has not, the records are from
-// within one tick of its clock, or were overtaken, and are unusable; L stays, so that no byte is
-// missing from the next measurement. A clock that was set back, or stands still, must not stop the
-// control: after 2T without a measurement, the hops whose time has advanced are used, and if there
-// are none L starts anew.
-// same: they are of this path.
+// compare decides what line 4 of the draft leaves open; same: the records are of this path.
+//
+// Records are a measurement if they are of the same path (matches) and the time of each hop has advanced. If a hop's
+// time has not, the records are from within one tick of its clock, or were overtaken, and are unusable. L is kept then,
+// so that the next measurement misses no byte. A clock that was set back, or stalls, must not stop the control: after
+// 2T without a measurement, the hops with advanced times are used; without any, L restarts.
 func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison {
 	if !same {
 		return firstRecords
@@ -76,12 +76,12 @@ func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison
 		if h.Rate != old.Rate || h.Flags&telemetry.Restart != 0 {
 			return firstRecords
 		}
-		if h.Rate <= 0 { // says nothing of use
+		if h.Rate <= 0 { // a hop without a rate is not used
 			moved++
 			continue
 		}
 		if h.Time > old.Time {
-			if int64(h.TxBytes-old.TxBytes) < 0 { // the counter began anew
+			if int64(h.TxBytes-old.TxBytes) < 0 { // the counter restarted
 				return firstRecords
 			}
 			moved++
@@ -90,7 +90,7 @@ func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison
 	switch {
 	case moved == n:
 		return measured
-	case now-k.at <= 2*t:
+	case now-k.arrival <= 2*t:
 		return unusable
 	case moved == 0:
 		return firstRecords
@@ -98,7 +98,7 @@ func (k *track) compare(same bool, now, t unit.Time, p *cc.Telemetry) comparison
 	return measured
 }
 
-// store is line 27: L = ack.L.
+// store replaces L by new records (line 27: L = ack.L).
 func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 	k.n = copy(k.hops[:], p.Hops)
 	if what == firstRecords {
@@ -109,29 +109,29 @@ func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 			}
 		}
 	}
-	k.id, k.missed, k.at = p.Path, p.Missed, now
+	k.id, k.missed, k.arrival = p.Path, p.Missed, now
 }
 
 // reset makes the next records count as the first ones.
 func (k *track) reset() { k.n = -1 }
 
-// reference is what a window is computed from.
+// reference is the state from which a window is computed.
 type reference struct {
 	u     float64 // U
 	wc    float64 // Wc
 	stage int     // incStage
 }
 
-// loads is what a flow knows of the load of one path.
+// loads is a flow's state of the load of one path.
 type loads struct {
-	u   float64                      // U of the path
-	end float64                      // share of measurements in which its last hop is the bottleneck, averaged like U
-	w   float64                      // W by this path, in mode PerHop
-	hop [telemetry.MaxHops]reference // in mode PerHop
-	at  uint32                       // law.commits when these were committed to
+	u            float64                      // U of the path
+	lastHopShare float64                      // averaged share of measurements with the last hop as bottleneck
+	w            float64                      // W by this path, in mode PerHop
+	hop          [telemetry.MaxHops]reference // in mode PerHop
+	commit       uint32                       // law.commits at the last commit to hop
 }
 
-// law is HPCC++'s computation, at a sender or a receiver: lines 1 to 20.
+// law is HPCC++'s computation at a sender or a receiver (lines 1 to 20).
 type law struct {
 	window
 	config       Config
@@ -139,22 +139,24 @@ type law struct {
 	order        arrivalOrder
 	ref          reference
 	measuredHops uint16    // hops in the last measurement, one bit each
-	commits      uint32    // how often the flow has committed, in mode PerHop
+	commits      uint32    // number of the flow's commits, in mode PerHop
 	bottleneck   int       // the hop with the largest load
 	lastLimits   bool      // the last hop is the bottleneck on each of several paths
 	wai          float64   // W_ai
-	flows        int       // N as it was counted, of the last hop; 0: W_ai is as configured
-	lastHop      unit.Rate // of that hop
-	trip         unit.Time // round trip of the empty path, with which preset Agent computes T; 0: T is as given
+	flows        int       // counted N of the last hop; 0: W_ai is as configured
+	lastHop      unit.Rate // rate of that hop
+	trip         unit.Time // round trip of the empty path, for preset Agent's T; 0: T is as given
 }
 
+// newLaw returns the law of a flow.
 func newLaw(f cc.Flow, c Config) (l law, err error) {
-	err = l.begin(f, c)
+	err = l.start(f, c)
 	return l, err
 }
 
-// begin makes it the law of a flow, whatever it was.
-func (l *law) begin(f cc.Flow, c Config) error {
+// start resets l to the law of a new flow. It fails if the configuration needs records that the telemetry lacks, or a
+// T.
+func (l *law) start(f cc.Flow, c Config) error {
 	c = c.resolved()
 	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn || c.Sampled) {
 		return fmt.Errorf("hpcc: mode rx_rate, mode per_hop, delay: sojourn and sample_feedback need records of " +
@@ -162,8 +164,8 @@ func (l *law) begin(f cc.Flow, c Config) error {
 	}
 	*l = law{}
 	l.window, l.config = newWindow(f, c.T, c.MinRate), c
-	l.apart, l.loose = c.Bound != VariableWindow, c.Bound == NoWindow
-	l.paths.forget()
+	l.hasOwnLimit, l.isUnlimited = c.Bound != VariableWindow, c.Bound == NoWindow
+	l.paths.reset()
 	l.resetLoad(&l.paths.one.known)
 	l.ref.wc = l.w
 	if c.Census && l.t == 0 {
@@ -173,9 +175,9 @@ func (l *law) begin(f cc.Flow, c Config) error {
 	return nil
 }
 
-// setIncrease sets W_ai: as configured, or by the rule of §5, W_init·(1−eta)/N. An N that was counted (§6.2) is of
-// the flows on the last hop, so that W_init is then that hop's B·T: by the sender's own, flows with other NICs
-// would get other shares of it.
+// setIncrease sets W_ai: as configured, or by the rule of draft-miao §5, W_init·(1−eta)/N. A counted N (draft-miao
+// §6.2) is of the flows on the last hop, so W_init is that hop's B·T then: by the sender's own, flows with different
+// NICs would get different shares of it.
 func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	l.flows, l.lastHop = counted, lastHop
 	l.wai = float64(l.config.WAI)
@@ -184,20 +186,21 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 	case counted > 0 && lastHop > 0:
 		l.wai = float64(lastHop) * float64(l.t) / 8e12 * (1 - l.config.Eta) / float64(counted)
 	case l.config.N > 0 && l.window.rate > 0:
-		l.wai = l.most * (1 - l.config.Eta) / float64(l.config.N)
+		l.wai = l.maxWindow * (1 - l.config.Eta) / float64(l.config.N)
 	}
 	l.wai *= l.share
 }
 
-// updateIncrease sets W_ai after a measurement by the number of flows that the receiver's host counts, while the
-// last hop, the link to that host, is the bottleneck. It applies from the next window on. On several paths one
-// measurement spans a few packets of one path, in which the last hop carries bursts of them all, and the path that
-// limits the flow is one of several: so most measurements of each path must show it (TestCensusSpread). Where a hop of
-// the path has written no record (telemetry upon congestion, switches without the program), the last record need not be
-// of the last hop, and N changes no window: TestCensusPartial.
+// updateIncrease sets W_ai after a measurement by the receiving host's count of flows, while the last hop, the link to
+// that host, is the bottleneck. It applies from the next window on.
+//
+// On several paths one measurement spans a few packets of one path, while the last hop carries bursts of all, and the
+// path that limits the flow is one of several: so most measurements of each path must show it (TestCensusSpread). If a
+// hop of the path has written no record (telemetry upon congestion, switches without the program), the last record need
+// not be of the last hop, and N changes no window (TestCensusPartial).
 func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	lastHop := unit.Rate(0)
-	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.isComplete(p) && l.limits(last) {
+	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.isComplete(p) && l.limitsFlow(last) {
 		lastHop = p.Hops[last].Rate
 	} else {
 		counted = 0
@@ -207,11 +210,11 @@ func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	}
 }
 
-// isComplete reports whether each switch of the path has written a record, where it is known how many there are.
+// isComplete reports whether each switch of the path has written a record, as far as their number is known.
 func (l *law) isComplete(p *cc.Telemetry) bool { return len(p.Hops) >= l.flow.Hops }
 
-// limits reports whether the last hop is the bottleneck.
-func (l *law) limits(last int) bool {
+// limitsFlow reports whether the last hop is the bottleneck.
+func (l *law) limitsFlow(last int) bool {
 	if len(l.paths.more) > 0 {
 		return l.lastLimits
 	}
@@ -226,11 +229,11 @@ func (l *law) roundTrip() unit.Time {
 	return l.t
 }
 
-// rescale adapts to a change of T or of the path's rate.
+// rescale adapts windows and W_ai to a change of T or of the path's rate.
 func (l *law) rescale() {
 	l.ref.wc = l.clamp(l.ref.wc)
 	for k := range 1 + len(l.paths.more) {
-		x := &l.paths.at(k).known
+		x := &l.paths.pathAt(k).known
 		x.w = l.clamp(x.w)
 		for i := range x.hop {
 			x.hop[i].wc = l.clamp(x.hop[i].wc)
@@ -239,31 +242,31 @@ func (l *law) rescale() {
 	l.setIncrease(l.flows, l.lastHop)
 }
 
-// resetLoad begins with a new path. U is 1 until a T has passed, as in HPCC's simulator; the draft does not
-// say. Wc stays.
+// resetLoad resets a path's load for a new path. U is 1 until a T has passed, as in HPCC's simulator; the draft does
+// not define it. Wc is kept.
 func (l *law) resetLoad(x *loads) {
 	l.ref.u, l.ref.stage = 1, 0
-	x.u, x.w, x.at, x.end = 1, l.w, l.commits, 0
+	x.u, x.w, x.commit, x.lastHopShare = 1, l.w, l.commits, 0
 	for i := range x.hop {
 		x.hop[i] = reference{u: 1, wc: l.w}
 	}
 }
 
-// newRecords processes the records of a packet and returns what they were. measureInflight and
+// newRecords processes the records of a packet and returns their relation to the stored ones. measureInflight and
 // updateWindow run before the records are stored.
 func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison {
 	if len(p.Hops) == 0 && p.Load > 0 && l.perTime > 0 {
-		// §6, telemetry upon congestion: no hop had cause to write a record. U is known by its bound only,
-		// with which the window grows as far as is safe.
-		l.ref.u, l.bottleneck = l.order.load(now, l.t, p.Load), -1
-		if l.order.isMany() { // records of other paths stay
+		// draft-miao §6, telemetry upon congestion: no hop had cause to write a record. Of U only a bound is known, with
+		// which the window grows as far as is safe.
+		l.ref.u, l.bottleneck = l.order.loadAfter(now, l.t, p.Load), -1
+		if l.order.isMany() { // records of other paths are kept
 			for k := range 1 + len(l.paths.more) {
-				if x := l.paths.at(k); x.n > 0 && now-x.track.at <= l.t {
+				if x := l.paths.pathAt(k); x.n > 0 && now-x.track.arrival <= l.t {
 					l.ref.u = max(l.ref.u, x.known.u)
 				}
 			}
 		} else {
-			l.paths.forget()
+			l.paths.reset()
 		}
 		l.w = l.computeWind(&l.ref, commit)
 		return measured
@@ -285,7 +288,7 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 		l.resetLoad(&k.known)
 	case measured:
 		if l.config.Sampled && !commit {
-			return l.sampled(now, k, p)
+			return l.useSample(now, k, p)
 		}
 		if !l.measureInflight(now, k, p) {
 			return unusable // no hop has a rate
@@ -296,9 +299,9 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 	return what
 }
 
-// sampled is newRecords of measured records between updates, of which hops without a queue stay as they are
-// known: their time does not advance.
-func (l *law) sampled(now unit.Time, k *pathState[loads], p *cc.Telemetry) comparison {
+// useSample is newRecords for measured records between updates. Hops without a queue keep their stored records: their
+// time does not advance.
+func (l *law) useSample(now unit.Time, k *pathState[loads], p *cc.Telemetry) comparison {
 	q := *p
 	q.Hops = slices.Clone(p.Hops)
 	for i := range q.Hops[:k.n] {
@@ -314,8 +317,8 @@ func (l *law) sampled(now unit.Time, k *pathState[loads], p *cc.Telemetry) compa
 	return measured
 }
 
-// measureInflight is MeasureInflight, lines 1 to 10. If the load of all hops is 0, line 6 leaves tau
-// undefined; we use the first hop's.
+// measureInflight is MeasureInflight, lines 1 to 10. It returns false if no hop can be measured. If the load of all
+// hops is 0, line 6 leaves tau undefined; the first hop's is used.
 func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetry) bool {
 	u, tau, worst, measured := -1.0, 0.0, -1, uint16(0)
 	hops, stored, byteIn := p.Hops[:k.n], k.hops[:k.n], k.byteIn[:k.n]
@@ -356,27 +359,27 @@ func (l *law) measureInflight(now unit.Time, k *pathState[loads], p *cc.Telemetr
 		if worst == len(hops)-1 && l.isComplete(p) {
 			isLast = 1
 		}
-		average(&k.known.end, isLast, tau*l.perTime)
-		l.lastLimits = k.known.end > 0.5
+		average(&k.known.lastHopShare, isLast, tau*l.perTime)
+		l.lastLimits = k.known.lastHopShare > 0.5
 	}
 	l.ref.u = k.known.u
-	for i := range l.paths.more { // the worst of those seen within T
-		if x := l.paths.other(i); now-x.track.at <= l.t {
+	for i := range l.paths.more { // the worst of the paths seen within T
+		if x := l.paths.otherPath(i); now-x.track.arrival <= l.t {
 			l.ref.u = max(l.ref.u, x.known.u)
-			l.lastLimits = l.lastLimits && x.known.end > 0.5
+			l.lastLimits = l.lastLimits && x.known.lastHopShare > 0.5
 		}
 	}
 	return true
 }
 
-// average is lines 8 and 9; weight is tau/T.
+// average updates u by v with a weight of tau/T, at most 1 (lines 8 and 9).
 func average(u *float64, v, weight float64) {
 	weight = min(weight, 1)
 	old := *u
 	*u = float64((1-weight)*old) + float64(weight*v)
 }
 
-// updateWindow computes W.
+// updateWindow computes W and, if commit, the reference window.
 func (l *law) updateWindow(now unit.Time, commit bool) {
 	if l.config.Mode != PerHop {
 		l.w = l.computeWind(&l.ref, commit)
@@ -385,19 +388,19 @@ func (l *law) updateWindow(now unit.Time, commit bool) {
 	if commit {
 		l.commits++
 	}
-	k := l.paths.now()
-	w := l.most
-	commit = k.known.at != l.commits // each path once, at its first records after the flow's
-	k.known.at = l.commits
+	k := l.paths.current()
+	w := l.maxWindow
+	commit = k.known.commit != l.commits // each path once, at its first records after the flow's
+	k.known.commit = l.commits
 	for i := range k.known.hop[:max(k.n, 0)] {
 		if l.measuredHops>>i&1 == 1 {
 			w = min(w, l.computeWind(&k.known.hop[i], commit))
 		}
 	}
 	k.known.w = w
-	l.paths.turn()
+	l.paths.countTurn()
 	for i := range l.paths.more {
-		if x := l.paths.other(i); l.paths.counts(x, now, l.t) {
+		if x := l.paths.otherPath(i); l.paths.holdsWindow(x, now, l.t) {
 			w = min(w, x.known.w)
 		}
 	}
@@ -405,8 +408,7 @@ func (l *law) updateWindow(now unit.Time, commit bool) {
 	l.ref.wc = l.w
 }
 
-// computeWind is ComputeWind, lines 11 to 20, within the bounds of the window. A load of 0 gives the upper
-// bound.
+// computeWind is ComputeWind, lines 11 to 20, within the limits of the window. A load of 0 gives the upper limit.
 func (l *law) computeWind(r *reference, commit bool) float64 {
 	multiply := r.u >= l.config.Eta || r.stage >= l.config.MaxStage // line 12
 	w := r.wc + l.wai                                               // line 17

@@ -64,8 +64,8 @@ func TestPathsPerHopTurns(t *testing.T) {
 	report(1, 2)
 	report(1, 2)
 	heavy := s.paths.more[0].known.w
-	if heavy > 0.5*s.most {
-		t.Fatalf("the heavy path's window is %g of %g", heavy, s.most)
+	if heavy > 0.5*s.maxWindow {
+		t.Fatalf("the heavy path's window is %g of %g", heavy, s.maxWindow)
 	}
 	for turn := range 6 { // of two paths: four turns
 		if report(0, 0.3); (s.w == heavy) != (turn < 4) {

@@ -6,64 +6,66 @@ import (
 	"weir/core/unit"
 )
 
-// The drafts know one path a flow: L and U are the flow's. Under flowlets, per-packet spraying or a change of
-// routes the records of successive packets come from different ports, whose counters have nothing to do with each
-// other. So L and U are kept for each path, told apart by what the records say of the hops. The flow's load is the
-// largest of those paths that were seen within T: its packets go where the network sends them, so that it may send
-// no faster than its share of the worst of these allows. On one path this is the draft's law, bit by bit. Of more
-// than telemetry.MostPaths there are records of a sample, which telemetry.Unwrapper chooses; for a path that is new in
-// it, the one that was not seen for the longest time makes room.
+// The drafts know one path per flow: L and U are the flow's. Under flowlets, per-packet spraying or a change of routes,
+// successive packets bring records of different ports with unrelated counters. So L and U are kept for each path, and
+// the records' hops identify the path. The flow's load is the largest of the paths seen within T: the network spreads
+// its packets, so it may send no faster than its share of the worst path allows. On one path this is the draft's law,
+// bit by bit.
+//
+// With more than telemetry.MostPaths paths there are records of a sample, which telemetry.Unwrapper chooses. A path
+// that is new in it replaces the one unseen for the longest time.
 
-// paths is what a flow knows of its paths. The zero value knows none.
+// paths is a flow's state of its paths. The zero value has none.
 type paths[P any] struct {
-	one  pathState[P]   // the first path: most flows have no other
+	one  pathState[P]   // the first path: often the only one
 	more []pathState[P] // the others
-	last int            // where the latest records belong: 0: one, k: more[k-1]
+	last int            // index of the latest records' path: 0: one, k: more[k-1]
 
 	turns int // measurements, in mode PerHop
 }
 
-// pathState is L of one path, and what a law derives from it.
+// pathState is L of one path, with the state that a law derives from it.
 type pathState[P any] struct {
 	track
 	known P
 	turn  int // paths.turns at the latest measurement
 }
 
-// at returns a path by its number.
-func (x *paths[P]) at(k int) *pathState[P] {
+// pathAt returns a path by its number.
+func (x *paths[P]) pathAt(k int) *pathState[P] {
 	if k == 0 {
 		return &x.one
 	}
 	return &x.more[k-1]
 }
 
-// now is the path of the latest records.
-func (x *paths[P]) now() *pathState[P] { return x.at(x.last) }
+// current returns the path of the latest records.
+func (x *paths[P]) current() *pathState[P] { return x.pathAt(x.last) }
 
-// other returns the paths beside that of the latest records, by i in [0, len(more)).
-func (x *paths[P]) other(i int) *pathState[P] {
+// otherPath returns the i-th of the other paths than the latest records', for i in [0, len(more)).
+func (x *paths[P]) otherPath(i int) *pathState[P] {
 	if i >= x.last {
 		i++
 	}
-	return x.at(i)
+	return x.pathAt(i)
 }
 
-// turn counts a measurement on the path in hand.
-func (x *paths[P]) turn() {
+// countTurn counts a measurement on the current path.
+func (x *paths[P]) countTurn() {
 	x.turns++
-	x.now().turn = x.turns
+	x.current().turn = x.turns
 }
 
-// counts reports whether the registers of path y hold the window down, in mode PerHop: it was seen within T or, of a
-// flow with few packets a T, until each of the others can have had two turns. Nothing else knows its links.
-func (x *paths[P]) counts(y *pathState[P], now, t unit.Time) bool {
-	return now-y.track.at <= t || x.turns-y.turn <= 2*(1+len(x.more))
+// holdsWindow reports whether the registers of path y still limit the window, in mode PerHop. They do if y was seen
+// within T or, for a flow with few packets in T, until each of the other paths can have had two turns: no other path
+// measures y's links.
+func (x *paths[P]) holdsWindow(y *pathState[P], now, t unit.Time) bool {
+	return now-y.track.arrival <= t || x.turns-y.turn <= 2*(1+len(x.more))
 }
 
-// find returns the path of which records are, and makes room for it if they are its first: then it is not known.
+// find returns the path of the records, and adds it if they are its first: known is false then. It sets current.
 func (x *paths[P]) find(p *cc.Telemetry) (k *pathState[P], known bool) {
-	if k = x.now(); k.is(p) {
+	if k = x.current(); k.matches(p) {
 		return k, true
 	}
 	if k.n <= 0 && len(x.more) == 0 {
@@ -71,12 +73,12 @@ func (x *paths[P]) find(p *cc.Telemetry) (k *pathState[P], known bool) {
 	}
 	oldest := 0
 	for k := range 1 + len(x.more) {
-		y := x.at(k)
-		if y.is(p) {
+		y := x.pathAt(k)
+		if y.matches(p) {
 			x.last = k
 			return y, true
 		}
-		if y.track.at < x.at(oldest).track.at {
+		if y.track.arrival < x.pathAt(oldest).track.arrival {
 			oldest = k
 		}
 	}
@@ -85,76 +87,76 @@ func (x *paths[P]) find(p *cc.Telemetry) (k *pathState[P], known bool) {
 		oldest = len(x.more)
 	}
 	x.last = oldest
-	y := x.at(oldest)
+	y := x.pathAt(oldest)
 	*y = pathState[P]{}
 	y.reset()
 	return y, false
 }
 
-// has reports whether records are of a path of which there are others already.
-func (x *paths[P]) has(p *cc.Telemetry) bool {
+// contains reports whether records are of a stored path.
+func (x *paths[P]) contains(p *cc.Telemetry) bool {
 	for k := range 1 + len(x.more) {
-		if x.at(k).is(p) {
+		if x.pathAt(k).matches(p) {
 			return true
 		}
 	}
 	return false
 }
 
-// forget makes the next records of every path count as its first ones.
-func (x *paths[P]) forget() {
+// reset makes the next records of each path count as its first ones.
+func (x *paths[P]) reset() {
 	x.more, x.last = x.more[:0], 0
 	x.one.reset()
 }
 
-// Loads without records (format: relative, PINT, telemetry upon congestion) carry no identity of a path. While packets
-// arrive out of order, several paths are in use, and the largest load of the last 2/3 of T is U: older ones would
-// shrink the window again for the same queue, and of a shorter time a slow path may be missing. A round trip is over
-// when all that was sent before it is acknowledged, also on the slowest path (line 22). On one path, where packets
-// arrive in order, each load is U as it arrives.
+// Loads without records (format: relative, PINT, telemetry upon congestion) do not identify a path. While packets
+// arrive out of order, several paths are in use, and U is the largest load of the last 2/3 of T: older ones would
+// shrink the window again for the same queue, and a shorter time may miss a slow path. A round trip ends when all data
+// sent before it is acknowledged, also on the slowest path (line 22). On one path, with packets in order, each load is
+// U when it arrives.
 
-// orderlyPackets is the number of packets in order after which a flow counts as one on one path again.
+// orderlyPackets is the number of packets in order after which a flow counts as being on one path again.
 const orderlyPackets = 1024
 
-// arrivalOrder notes whether the packets of a flow take several paths. The zero value is a flow on one path.
+// arrivalOrder tracks whether the packets of a flow take several paths. The zero value is a flow on one path.
 type arrivalOrder struct {
-	next int64        // of a sender: byte behind the newest packet that was answered
-	many *recentLoads // of a flow that has been on several paths; nil: it has not
+	next int64        // at a sender: first byte after the newest acknowledged packet
+	many *recentLoads // loads of a flow that has been on several paths, otherwise nil
 }
 
-// recentLoads are the loads of a flow on several paths.
+// recentLoads are the recent loads of a flow on several paths.
 type recentLoads struct {
 	isOver   bool       // the flow is on one path again
 	inOrder  int        // packets in order since the latest one out of order
-	largest  [8]float64 // loads of the current part of the time and of those before it, in turn
-	part     int        // of largest, the current one
-	partFrom unit.Time  // when it began
+	largest  [8]float64 // largest loads of the current and earlier parts of the time, in turn
+	part     int        // index of the current part in largest
+	partFrom unit.Time  // start of the current part
 }
 
 // isMany reports whether the flow is on several paths.
 func (x *arrivalOrder) isMany() bool { return x.many != nil && !x.many.isOver }
 
-// countAck notes the order of an acknowledgement's packet. A packet that was sent again proves no second path.
+// countAck records the order of an acknowledgement's packet. A retransmitted packet does not prove a second path.
 func (x *arrivalOrder) countAck(a *cc.Ack) {
 	switch {
 	case a.Packets == 0 || a.Seq == 0 || a.Delivery.Retransmitted:
 	case a.Seq < x.next:
-		x.count(true)
+		x.countPacket(true)
 	default:
 		x.next = a.Seq
-		if a.Flight.Before > 2 { // else no packet could overtake it
-			x.count(false)
+		if a.Flight.Before > 2 { // otherwise no packet could overtake it
+			x.countPacket(false)
 		}
 	}
 }
 
-// roundTripOver is line 22 on the slowest of several paths: all that was sent before the last update is acknowledged.
-func (x *arrivalOrder) roundTripOver(a *cc.Ack, lastUpdateSeq int64) bool {
+// isRoundTripOver is line 22 on the slowest of several paths: all data sent before the last update is acknowledged.
+func (x *arrivalOrder) isRoundTripOver(a *cc.Ack, lastUpdateSeq int64) bool {
 	return !x.isMany() || a.Una >= lastUpdateSeq
 }
 
-// count notes a packet, and whether one that was sent later had arrived before.
-func (x *arrivalOrder) count(overtaken bool) {
+// countPacket records a packet, and whether one sent later had arrived before it.
+func (x *arrivalOrder) countPacket(overtaken bool) {
 	switch m := x.many; {
 	case overtaken && m == nil:
 		x.many = &recentLoads{}
@@ -166,15 +168,15 @@ func (x *arrivalOrder) count(overtaken bool) {
 	}
 }
 
-// load returns the load of the flow after a packet with this one.
-func (x *arrivalOrder) load(now, t unit.Time, load float64) float64 {
+// loadAfter returns the load of the flow after a packet with this load.
+func (x *arrivalOrder) loadAfter(now, t unit.Time, load float64) float64 {
 	if !x.isMany() {
 		return load
 	}
 	return x.many.add(now, t, load)
 }
 
-// add notes a load and returns the largest of the last 2/3 of t.
+// add records a load and returns the largest of the last 2/3 of t.
 func (x *recentLoads) add(now, t unit.Time, load float64) float64 {
 	step := 2*t/unit.Time(3*(len(x.largest)-1)) + 1
 	for n := 0; now-x.partFrom >= step; n++ {

@@ -61,7 +61,7 @@ func TestMostPaths(t *testing.T) {
 		t.Errorf("%d paths, want %d", n, telemetry.MostPaths)
 	}
 	for k := range telemetry.MostPaths {
-		if id := s.paths.at(k).hops[0].Switch; id <= 2*telemetry.MostPaths {
+		if id := s.paths.pathAt(k).hops[0].Switch; id <= 2*telemetry.MostPaths {
 			t.Errorf("path %d is that of switch %d, which is old", k, id)
 		}
 	}
@@ -79,8 +79,8 @@ func TestPathsPerHopCommit(t *testing.T) {
 		ack(s, now, i*1000, i*1000+1500, hop(uint32(10+p), now, bytes[p], 0)) // every second ends a round trip
 	}
 	one, two := s.paths.one.known.hop[0].wc, s.paths.more[0].known.hop[0].wc
-	if one > 2*two || two > 2*one || one > s.most/100 {
-		t.Errorf("Wc of the paths' links are %g and %g of %g", one, two, s.most)
+	if one > 2*two || two > 2*one || one > s.maxWindow/100 {
+		t.Errorf("Wc of the paths' links are %g and %g of %g", one, two, s.maxWindow)
 	}
 }
 

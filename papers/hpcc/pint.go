@@ -7,8 +7,8 @@ import (
 	"weir/core/unit"
 )
 
-// PINT is HPCC-PINT at the sender (Ben Basat et al., SIGCOMM'20): HPCC's law on the load that switches
-// average and packets carry as one number (telemetry.PINT). The sender does not average again.
+// PINT is HPCC-PINT at the sender (Ben Basat et al., SIGCOMM'20): HPCC's law on a load that switches average and
+// packets carry as one number (telemetry.PINT). The sender does not average again.
 type PINT struct {
 	law
 	roundTrip
@@ -17,26 +17,26 @@ type PINT struct {
 
 // PINTConfig configures HPCC-PINT.
 type PINTConfig struct {
-	Config         // but for Mode, Sojourn and Sampled
-	Share  float64 // of acknowledgements that are used
+	Config         // without Mode, Sojourn and Sampled
+	Share  float64 // share of acknowledgements that are used
 }
 
-// Params binds the configuration.
+// Params binds the parameters of the configuration.
 func (c *PINTConfig) Params(p *scheme.Params) {
-	c.law(p, presets[:Agent])
-	c.inFlight(p)
+	c.bindLaw(p, presets[:Agent])
+	c.bindWindow(p)
 	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are looked at, chosen at random",
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 
-// Traits returns HPCC's, but that the law reads loads only, which every format has in addition to its records.
+// Traits returns HPCC's traits, except that the law reads only loads, which each format has in addition to its records.
 func (c *PINTConfig) Traits() cc.Traits {
 	t := c.Config.Traits()
 	t.Reads = 0
 	return t
 }
 
-// PINTScheme is what an experiment names: cc: hpcc_pint.
+// PINTScheme returns the scheme for experiments: cc: hpcc_pint.
 func PINTScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
@@ -46,7 +46,7 @@ func PINTScheme() cc.Scheme {
 	}, NewPINT)
 }
 
-// NewPINT makes the controller of a flow.
+// NewPINT returns the controller of a flow.
 func NewPINT(f cc.Flow, c PINTConfig) (*PINT, error) {
 	l, err := newLaw(f, c.Config)
 	if err != nil {
@@ -66,15 +66,15 @@ func (p *PINT) OnAck(now unit.Time, a *cc.Ack) {
 	}
 	p.withTelemetry()
 	p.order.countAck(a)
-	commit := p.roundTripOver(a) && p.order.roundTripOver(a, p.lastUpdateSeq)
-	p.ref.u = p.order.load(now, p.t, a.Telemetry.Load)
+	commit := p.isRoundTripOver(a) && p.order.isRoundTripOver(a, p.lastUpdateSeq)
+	p.ref.u = p.order.loadAfter(now, p.t, a.Telemetry.Load)
 	p.w = p.computeWind(&p.ref, commit)
 	if commit {
 		p.beginRoundTrip(a)
 	}
 }
 
-// OnLoss is as the Sender's.
+// OnLoss handles a timeout as Sender does; other losses change no window.
 func (p *PINT) OnLoss(_ unit.Time, l cc.Loss) {
 	p.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {

@@ -15,12 +15,12 @@ type PowerConfig struct {
 	Beta    unit.Rate // additive increase, as a rate: β is Beta·T
 	N       int       // above 0: β is W_init/N instead
 	Eta     float64   // target of the power; 1: the paper's
-	Floor   float64   // least λ, as a share of the port's rate; 0: none
+	Floor   float64   // minimum of λ, as a share of the port's rate
 	T       unit.Time // as Config.T
 	MinRate unit.Rate // as Config.MinRate
 }
 
-// Params binds the configuration.
+// Params binds the parameters of the configuration.
 func (c *PowerConfig) Params(p *scheme.Params) {
 	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "ns3-datacenter").Min("0.01%").Max("100%")
 	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps").
@@ -33,17 +33,16 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 	bindPath(p, &c.T, &c.MinRate, "the path's if it is known, or the least measured")
 }
 
-// Traits returns what NORMPOWER needs of every hop.
+// Traits returns the fields of each hop's record that NORMPOWER needs.
 func (c *PowerConfig) Traits() cc.Traits {
 	return cc.Traits{Reads: telemetry.Time | telemetry.TxBytes | telemetry.Queue | telemetry.Rate}
 }
 
-// PowerTCP is algorithm 1 of the paper PowerTCP (Addanki and others, NSDI'22) on HPCC's records. The window
-// follows the path's power, the product of its current λ = q̇ + µ and voltage ν = q + B·T, over the power
-// of a full link without a queue, B²·T. Where the algorithm leaves details open (first records, equal
-// times, change of path, bounds, timeouts), PowerTCP behaves like Sender. Gamma and β's 150 Mb/s are from
-// the authors' simulator; so are the values of eta (95 %) and floor (50 %) that the parameters' sources
-// name, which the paper does not have.
+// PowerTCP is algorithm 1 of the paper PowerTCP (Addanki and others, NSDI'22) on HPCC's records. The window follows the
+// path's power, the product of its current λ = q̇ + µ and voltage ν = q + B·T, over the power of a full link without a
+// queue, B²·T. The algorithm leaves first records, equal times, change of path, limits and timeouts open; PowerTCP
+// handles them like Sender. Gamma and β's 150 Mb/s are from the authors' simulator, as are the values of eta (95 %) and
+// floor (50 %) in the parameters' sources, which the paper does not have.
 type PowerTCP struct {
 	window
 	roundTrip
@@ -54,7 +53,7 @@ type PowerTCP struct {
 	old    float64 // window a round trip ago
 }
 
-// PowerScheme is what an experiment names: cc: powertcp.
+// PowerScheme returns the scheme for experiments: cc: powertcp.
 func PowerScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
@@ -64,14 +63,14 @@ func PowerScheme() cc.Scheme {
 	}, NewPower)
 }
 
-// NewPower makes the controller of a flow.
+// NewPower returns the controller of a flow. It fails if the telemetry has no records.
 func NewPower(f cc.Flow, c PowerConfig) (*PowerTCP, error) {
 	if f.Loads {
 		return nil, errors.New("powertcp: needs records of hops; the network's format: relative has none")
 	}
 	p := &PowerTCP{window: newWindow(f, c.T, c.MinRate), config: c, power: 1}
 	p.old = p.w
-	p.paths.forget()
+	p.paths.reset()
 	return p, nil
 }
 
@@ -82,16 +81,16 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	}
 	p.order.countAck(a)
 	if len(a.Telemetry.Hops) == 0 && a.Telemetry.Load > 0 && p.perTime > 0 {
-		// telemetry upon congestion, and no hop is: its power is below
-		p.power = p.order.load(now, p.t, a.Telemetry.Load)
-		if p.order.isMany() { // records of other paths stay
+		// telemetry upon congestion: without a congested hop the power is below this
+		p.power = p.order.loadAfter(now, p.t, a.Telemetry.Load)
+		if p.order.isMany() { // records of other paths are kept
 			for k := range 1 + len(p.paths.more) {
-				if x := p.paths.at(k); x.n > 0 && now-x.track.at <= p.t {
+				if x := p.paths.pathAt(k); x.n > 0 && now-x.track.arrival <= p.t {
 					p.power = max(p.power, x.known)
 				}
 			}
 		} else {
-			p.paths.forget()
+			p.paths.reset()
 		}
 		p.withTelemetry()
 		p.updateWindow(a)
@@ -128,7 +127,7 @@ func (p *PowerTCP) OnAck(now unit.Time, a *cc.Ack) {
 	k.store(now, path, what)
 }
 
-// normPower is NORMPOWER.
+// normPower updates the power by NORMPOWER. It returns false if no hop can be measured.
 func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Telemetry) bool {
 	power, tau := -1.0, 0.0
 	for i := range path.Hops[:k.n] {
@@ -149,8 +148,8 @@ func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Tele
 	}
 	average(&k.known, max(power, 0), tau*p.perTime)
 	p.power = k.known
-	for i := range p.paths.more { // the worst of those seen within T
-		if x := p.paths.other(i); now-x.track.at <= p.t {
+	for i := range p.paths.more { // the worst of the paths seen within T
+		if x := p.paths.otherPath(i); now-x.track.arrival <= p.t {
 			p.power = max(p.power, x.known)
 		}
 	}
@@ -159,23 +158,23 @@ func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Tele
 
 // updateWindow is UPDATEWINDOW and UPDATEOLD.
 func (p *PowerTCP) updateWindow(a *cc.Ack) {
-	if p.roundTripOver(a) {
+	if p.isRoundTripOver(a) {
 		p.old = p.w
 		p.beginRoundTrip(a)
 	}
 	beta := float64(p.config.Beta) * float64(p.t) / 8e12
 	if p.config.N > 0 {
-		beta = p.most / float64(p.config.N)
+		beta = p.maxWindow / float64(p.config.N)
 	}
 	fresh := p.clamp(p.old/(p.power/p.config.Eta) + float64(beta*p.share))
 	p.w = p.clamp(float64(p.config.Gamma*fresh) + float64((1-p.config.Gamma)*p.w))
 }
 
-// OnLoss is as the Sender's.
+// OnLoss forgets paths and ends the round trip after a timeout, as Sender does.
 func (p *PowerTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	p.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
-		p.paths.forget()
+		p.paths.reset()
 		p.lastUpdateSeq = p.una
 	}
 }

@@ -44,8 +44,8 @@ func TestPresets(t *testing.T) {
 					l = &x.law
 				}
 				got := fmt.Sprintf("stage %d t %v w_ai %.5g", l.config.MaxStage, l.t, l.wai)
-				if got != c.want || l.w != l.most || l.most != float64(l.t)*float64(100*unit.Gbps)/8e12 {
-					t.Errorf("%s, W %v of %v, want %s", got, l.w, l.most, c.want)
+				if got != c.want || l.w != l.maxWindow || l.maxWindow != float64(l.t)*float64(100*unit.Gbps)/8e12 {
+					t.Errorf("%s, W %v of %v, want %s", got, l.w, l.maxWindow, c.want)
 				}
 			})
 		}

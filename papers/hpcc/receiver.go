@@ -9,58 +9,57 @@ import (
 	"weir/core/unit"
 )
 
-// Receiver is Rx-HPCC for one flow at its receiver (draft-miao §6.2, lines 28 to 34). It computes the
-// window and sends it to the sender once per T. We fill the draft's gaps so:
+// Receiver is Rx-HPCC for one flow at its receiver (draft-miao §6.2, lines 28 to 34). It computes the window and sends
+// it to the sender once per T. It fills the draft's gaps as follows:
 //
-//   - Lines 28 to 34 never store L and never set R. Both happen at each packet with records, as in line 27 at
-//     the sender.
-//   - lastUpdateTime has no initial value. It is the time of the first records, which are only stored. A flow
-//     shorter than T gets no window and needs none: it starts with W_init, one T at line rate.
-//   - Line 29 waits for T since the last commit. That is one loop only where no packet queues: a window acts when its
-//     feedback has passed the queues of the reverse path, and shows when data sent under it has passed the queues of
-//     the forward one. U needs a T more: it is an average over T (lines 8, 9), which data under former windows begins.
-//     So W is committed when data sent under the last window has arrived for a T. A commit before that counts the same
-//     queue twice, and with max_stage 0 the flow swings for ever where feedback waits behind data of the other
-//     direction. For this, data carries the number of the feedback that its sender has adopted (cc.Data.Adopted).
-//     Feedback and data that are late have another number and are ignored: TestReceiver, TestReceiverLate,
+//   - Lines 28 to 34 never store L and never set R. Both happen at each packet with records, as in line 27 at the
+//     sender.
+//   - lastUpdateTime has no initial value. It is the time of the first records, which are only stored. A flow shorter
+//     than T gets no window and needs none: it starts with W_init, one T at line rate.
+//   - Line 29 waits for T since the last commit. That is one loop only if no packet queues: a window takes effect
+//     when its feedback has passed the queues of the reverse path, and shows when its data has passed the queues of the
+//     forward path. U needs a further T: it is an average over T (lines 8, 9), which starts with data under former
+//     windows. So W is committed when data sent under the last window has arrived for a T. An earlier commit would
+//     count the same queue twice, and with max_stage 0 the flow would oscillate for ever when feedback waits behind
+//     data of the other direction. For this, data carries the number of the feedback that its sender has adopted
+//     (cc.Data.Adopted). Late feedback and data have another number and are ignored: TestReceiver, TestReceiverLate,
 //     TestReceiverOvershoot, TestReceiverDrains, TestTwoWay.
-//   - Linux' TCP cannot carry such a number. A receiver of preset Agent waits for T and what the last records within T
-//     of the feedback say is queued on the data's way (TestReceiverWaits). Later records say less, since a sender that
-//     was cut pauses until the queue has drained. The reverse path's queues are unknown to it.
-//   - No packets, no feedback. If W has changed since the last feedback and no packet has come for 2T, or twice
-//     T·MSS/W of a W below a packet, OnTimer sends line 34's W, so that a sender that pauses does not resume with an
-//     old one. It does not commit: Wc and the number stay, and it does so once between commits, since more often it
-//     would put off a commit for ever (TestReceiverTimerDelaysOnce). Packets without records keep it from that, so that
-//     what U measures is data under Wc (TestTwoWayFewRecords). The next ordinary acknowledgement carries what lost
-//     feedback had.
-//   - Ordinary acknowledgements carry a window too (Feedback): the last one sent, not line 34's. So the
-//     sender's window moves once per T only (§6.1, guideline 1), and the next acknowledgement makes up for lost
-//     feedback.
-//   - A W below one packet is sent as it is; the sender then keeps one packet in flight, paced at R = W/T.
-//     Coalesce limits delayed acknowledgements, so that a window never waits for a single one.
+//   - Linux' TCP cannot carry such a number. A receiver of preset Agent waits for T plus the queueing time on the
+//     data's way, by the last records within T of the feedback (TestReceiverWaits). Later records show less, since a
+//     reduced sender pauses until the queue has drained. The receiver does not know the reverse path's queues.
+//   - Without packets there is no feedback. If W has changed since the last feedback and no packet has arrived for
+//     2T, or twice T·MSS/W for a W below a packet, OnTimer sends line 34's W, so that a pausing sender does not resume
+//     with an old one. It does not commit: Wc and the number are kept. It does so once between commits, since repeats
+//     would delay a commit for ever (TestReceiverTimerDelaysOnce). Packets without records prevent it, so that U
+//     measures data under Wc (TestTwoWayFewRecords). The next ordinary acknowledgement repeats lost feedback.
+//   - Ordinary acknowledgements carry a window, too (Feedback): the last one sent, not line 34's. So the sender's
+//     window moves only once per T (draft-miao §6.1, guideline 1), and the next acknowledgement replaces lost feedback.
+//   - A W below one packet is sent unchanged; the sender then keeps one packet in flight, paced at R = W/T. Coalesce
+//     limits delayed acknowledgements, so that a window never waits for a single one.
 type Receiver struct {
 	law
 	lastUpdateTime unit.Time
-	shownFrom      unit.Time // from when records are of data sent under the last window; Never: not yet
-	recorded       unit.Time // when the latest records came
-	queueing       unit.Time // that the first packet of the last window meets, with preset Agent or on several paths
-	changed        bool      // W, since the last feedback
-	sent           bool      // W, by OnTimer since the last commit
-	timerAt        unit.Time // when OnTimer looks whether packets have stopped
+	shownFrom      unit.Time // time of the first records of data under the last window; Never: not yet
+	recorded       unit.Time // arrival of the latest records
+	queueing       unit.Time // of the last window's first packet, with preset Agent or on several paths
+	changed        bool      // W has changed since the last feedback
+	sent           bool      // OnTimer has sent W since the last commit
+	timerAt        unit.Time // when OnTimer checks whether packets have stopped
 	feedback       cc.Feedback
 	census         *cc.Census
-	member         *cc.Member // of the flow, whatever number of paths it has
+	member         *cc.Member // of the flow, shared by its paths
 
-	plain bool      // of preset Agent: only ordinary acknowledgements carry feedback
-	now   unit.Time // when the latest packet came
-	bare  int       // packets since the last with records
+	isAgent    bool      // preset Agent: only ordinary acknowledgements carry feedback
+	now        unit.Time // arrival of the latest packet
+	unrecorded int       // packets since the last one with records
 }
 
+// errNoT reports that a receiver has no T.
 var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip time: t must be given, or " +
 	"known of the path")
 
-// NewReceiver makes the receiver's part of a flow. f is the sender's flow; c or f must give T, since a
-// receiver cannot measure it. census counts the host's flows, if c wants that; it may be nil.
+// NewReceiver returns the receiver's part of a flow. f is the sender's flow; c or f must give T, since a receiver
+// cannot measure it. census counts the host's flows, if c uses that; it may be nil.
 func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	if c.Preset == Agent {
 		return newAgentReceiver(f, c)
@@ -78,26 +77,26 @@ func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	return r, nil
 }
 
-// OnData is NewINT, lines 28 to 34, for a packet with records or without. It returns feedback and whether
-// to send it at once.
+// OnData is NewINT, lines 28 to 34, for a packet with or without records. It returns feedback and whether to send it at
+// once.
 func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	counted := 0
 	r.now = now
-	if r.plain {
-		r.came(now, d)
+	if r.isAgent {
+		r.recordArrival(now, d)
 	}
 	if r.census != nil && r.config.Census {
 		r.census.Count(now, r.t, r.member)
 		counted = r.census.Flows(r.member)
 	}
-	r.order.count(d.Overtaken)
+	r.order.countPacket(d.Overtaken)
 	commit := r.isCommitDue(now, d) // line 29
 	switch r.newRecords(now, &d.Telemetry, commit) {
 	case unusable:
 		return r.feedback, false
 	case firstRecords:
-		if r.lastUpdateTime, r.recorded = now, now; r.plain {
-			r.queueing = queueing(&d.Telemetry)
+		if r.lastUpdateTime, r.recorded = now, now; r.isAgent {
+			r.queueing = queueingTime(&d.Telemetry)
 		}
 		if r.shownFrom < unit.Never || d.Adopted == r.feedback.Number {
 			r.shownFrom = now
@@ -107,8 +106,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	r.recorded = now
 	switch {
 	case !commit && now > r.lastUpdateTime+r.t:
-	case r.plain:
-		r.queueing = queueing(&d.Telemetry)
+	case r.isAgent:
+		r.queueing = queueingTime(&d.Telemetry)
 	case r.order.isMany() && len(d.Hops) == 0: // U is 1 and what is queued, over B·T
 		r.queueing = unit.Time(max(r.ref.u-1, 0) * float64(r.t))
 	default:
@@ -117,20 +116,20 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 	r.updateIncrease(&d.Telemetry, counted)
 	if !commit { // line 34
 		if !r.changed && !r.sent {
-			r.changed, r.timerAt = true, now+r.patience()
+			r.changed, r.timerAt = true, now+r.pauseTime()
 		}
 		return r.feedback, false
 	}
 	r.lastUpdateTime, r.shownFrom, r.changed, r.sent = now, unit.Never, false, false
 	r.feedback = r.newFeedback()
-	return r.feedback, !r.plain // lines 31, 32
+	return r.feedback, !r.isAgent // lines 31, 32
 }
 
-// isCommitDue is line 29: data that was sent under the window of the last commit has come for a T, and on several paths
-// for as long as it waits on the slowest one. Where data carries no numbers, T and the queues on the data's way must
-// have passed since the commit.
+// isCommitDue is line 29: data sent under the window of the last commit has arrived for a T, and on several paths for
+// the queueing time of the slowest one. If data carries no numbers, T and the queueing time on the data's way must have
+// passed since the commit.
 func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
-	if r.plain {
+	if r.isAgent {
 		return now > r.lastUpdateTime+r.t+r.queueing
 	}
 	if r.shownFrom == unit.Never && d.Adopted == r.feedback.Number {
@@ -139,8 +138,8 @@ func (r *Receiver) isCommitDue(now unit.Time, d *cc.Data) bool {
 	return r.shownFrom < unit.Never && now > max(r.shownFrom, r.lastUpdateTime)+r.t+r.queueing
 }
 
-// queueing is the time that a packet waits which joins the queues of the path as a packet's records tell them.
-func queueing(p *cc.Telemetry) (t unit.Time) {
+// queueingTime returns the waiting time in the queues of a packet's records.
+func queueingTime(p *cc.Telemetry) (t unit.Time) {
 	for i := range p.Hops {
 		if h := &p.Hops[i]; h.Rate > 0 {
 			t += unit.Time(float64(h.Queue) * 8e12 / float64(h.Rate))
@@ -152,7 +151,7 @@ func queueing(p *cc.Telemetry) (t unit.Time) {
 // newFeedback returns W as feedback with the next number.
 func (r *Receiver) newFeedback() cc.Feedback {
 	f := cc.Feedback{Window: max(unit.Bytes(r.w), 1), Flows: int32(r.flows)}
-	if r.plain {
+	if r.isAgent {
 		f.Flows = encodeAgentT(r.t)
 	} else {
 		f.Number = cc.NextNumber(r.feedback.Number)
@@ -160,30 +159,30 @@ func (r *Receiver) newFeedback() cc.Feedback {
 	return f
 }
 
-// NextTimer is when to call OnTimer; unit.Never if there is nothing to send.
+// NextTimer returns the time for OnTimer; unit.Never if there is no window to send.
 func (r *Receiver) NextTimer() unit.Time {
-	if !r.changed || r.plain {
+	if !r.changed || r.isAgent {
 		return unit.Never
 	}
 	return r.timerAt
 }
 
-// patience is how long no packet must have come for a sender to pause: 2T, or twice the time between packets of a
-// window below a packet.
-func (r *Receiver) patience() unit.Time {
+// pauseTime returns the time without packets after which the sender counts as pausing: 2T, or twice the time between
+// packets for a window below a packet.
+func (r *Receiver) pauseTime() unit.Time {
 	if w, packet := r.feedback.Window, unit.Bytes(r.flow.MSS); w < packet {
 		return unit.Time(2 * float64(r.t) * (float64(packet) / float64(max(w, 1))))
 	}
 	return 2 * r.t
 }
 
-// OnTimer returns line 34's window as feedback if no packet has come for its patience. It does not commit: the next
-// packet under the window of the last commit may. It puts that off for a T, so that it comes once between two commits.
+// OnTimer returns line 34's window as feedback if no packet has arrived for pauseTime. It does not commit: the next
+// packet under the window of the last commit may. It delays that by a T, so it happens once between two commits.
 func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	if now < r.NextTimer() {
 		return r.feedback, false
 	}
-	if r.timerAt = r.now + r.patience(); now < r.timerAt {
+	if r.timerAt = r.now + r.pauseTime(); now < r.timerAt {
 		return r.feedback, false
 	}
 	r.lastUpdateTime, r.changed, r.sent = now, false, true
@@ -191,24 +190,24 @@ func (r *Receiver) OnTimer(now unit.Time) (cc.Feedback, bool) {
 	return r.feedback, true
 }
 
-// Feedback is the feedback that an ordinary acknowledgement carries.
+// Feedback returns the feedback for an ordinary acknowledgement.
 func (r *Receiver) Feedback() cc.Feedback {
-	if r.silent() {
+	if r.isSilent() {
 		return cc.Feedback{}
 	}
 	return r.feedback
 }
 
-// Coalesce is the number of packets that an acknowledgement may wait for, limited to most: half of the
-// window last sent, and at least one.
+// Coalesce returns the number of packets for which an acknowledgement may wait, limited to most: half of the last
+// window sent, and at least one.
 func (r *Receiver) Coalesce(most int) int {
-	if r.plain {
+	if r.isAgent {
 		return most
 	}
 	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
-// Join shares the flow's place in the count with the other paths' receivers (cc.Multipath).
+// Join makes the flow count once with the other paths' receivers (cc.Multipath).
 func (r *Receiver) Join(first cc.Receiver) {
 	if f, ok := first.(*Receiver); ok {
 		r.member = f.member
@@ -222,23 +221,22 @@ func (r *Receiver) Close() {
 	}
 }
 
-// Follower is the sender of a flow whose receiver controls it.
+// Follower is the sender of a flow with a Receiver: it applies the receiver's windows.
 type Follower struct{ window }
 
 // RxConfig configures Rx-HPCC: Config without Mode and Sojourn.
 type RxConfig struct{ Config }
 
-// Params binds the configuration.
-func (c *RxConfig) Params(p *scheme.Params) { c.law(p, presets); c.census(p, "on") }
+// Params binds the parameters of the configuration.
+func (c *RxConfig) Params(p *scheme.Params) { c.bindLaw(p, presets); c.bindCensus(p, "on") }
 
-// Traits returns what the law reads. The receiver's part counts flows by itself. With preset Agent its feedback waits
-// for ordinary acknowledgements.
+// Traits returns the fields that the law reads. The receiver's part counts flows itself. With preset Agent its feedback
+// waits for ordinary acknowledgements.
 func (c *RxConfig) Traits() cc.Traits {
-	return cc.Traits{Reads: c.reads(), Patient: c.Preset == Agent, Agent: c.agent}
+	return cc.Traits{Reads: c.requiredFields(), Patient: c.Preset == Agent, Agent: c.agent}
 }
 
-// RxScheme is what an experiment names: cc: rx_hpcc. The transport runs a Receiver at
-// the other end.
+// RxScheme returns the scheme for experiments: cc: rx_hpcc. The transport runs a Receiver at the other end.
 func RxScheme() cc.Scheme {
 	return cc.DefineReceiver(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
@@ -260,13 +258,12 @@ func RxScheme() cc.Scheme {
 		})
 }
 
-// NewFollower makes the sender's controller.
+// NewFollower returns the sender's controller.
 func NewFollower(f cc.Flow, c Config) *Follower {
 	return &Follower{newWindow(f, c.resolved().T, c.MinRate)}
 }
 
-// OnAck sets the receiver's window, clamped like every window here: a receiver that lies gets line rate at
-// most.
+// OnAck sets the receiver's window, within the limits of the window: a dishonest receiver gets line rate at most.
 func (f *Follower) OnAck(_ unit.Time, a *cc.Ack) {
 	f.updateBaseRTT(a)
 	if a.Feedback.Window <= 0 {
@@ -277,5 +274,5 @@ func (f *Follower) OnAck(_ unit.Time, a *cc.Ack) {
 	f.w = f.clamp(float64(a.Feedback.Window))
 }
 
-// OnLoss is the timeout's.
+// OnLoss handles timeouts; other losses change no window.
 func (f *Follower) OnLoss(_ unit.Time, l cc.Loss) { f.onLoss(l) }

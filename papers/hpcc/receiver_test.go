@@ -153,7 +153,7 @@ func TestReceiverLate(t *testing.T) {
 // is left of it later.
 func TestReceiverWaits(t *testing.T) {
 	r, tx := newReceiver(t, nil), uint64(0)
-	r.plain = true
+	r.isAgent = true
 	commits := func(now unit.Time, queue unit.Bytes) bool {
 		tx += 12500
 		r.OnData(now, path(hop(1, now, tx, queue)))
@@ -287,7 +287,7 @@ func TestReceiverSmallWindows(t *testing.T) {
 func TestQueueingOfAllHops(t *testing.T) {
 	slow, blind := hop(2, 0, 0, 25_000), hop(3, 0, 0, 1_000_000)
 	slow.Rate, blind.Rate = 25*gbps, 0
-	if got := queueing(&path(hop(1, 0, 0, 50_000), slow, blind, hop(4, 0, 0, 12_500)).Telemetry); got != 13*us {
+	if got := queueingTime(&path(hop(1, 0, 0, 50_000), slow, blind, hop(4, 0, 0, 12_500)).Telemetry); got != 13*us {
 		t.Errorf("%v, want 4us, 8us and 1us", got)
 	}
 }

@@ -56,10 +56,10 @@ func TestClockSetBack(t *testing.T) {
 	s = newSender(t, flow(), nil)
 	uses := 0
 	for i := range 100 {
-		before := s.paths.one.track.at
+		before := s.paths.one.track.arrival
 		n := unit.Time(i) * us
 		ack(s, n, int64(i), int64(i), hop(1, n, uint64(i)*12500, 12500), hop(2, 0, 0, 0))
-		if s.paths.one.track.at != before {
+		if s.paths.one.track.arrival != before {
 			uses++
 		}
 	}

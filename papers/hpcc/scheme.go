@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Mode is when HPCC++ reacts, and to what: its own way, and the paper's ablations (HPCC §5.4, figures 6
-// and 13; Appendix A).
+// Mode selects when and to what HPCC++ reacts: its own way, or one of the paper's ablations (HPCC §5.4, figures 6 and
+// 13; Appendix A).
 type Mode uint8
 
 // Modes.
@@ -26,7 +26,7 @@ const (
 
 var modes = []string{"hpcc++", "per_ack", "per_rtt", "rx_rate", "per_hop"}
 
-// String returns the mode as the parameter mode has it; "mode N" for any other value N.
+// String returns the mode's name in specs; "mode N" for any other value N.
 func (m Mode) String() string {
 	if int(m) < len(modes) {
 		return modes[m]
@@ -34,26 +34,26 @@ func (m Mode) String() string {
 	return fmt.Sprintf("mode %d", uint8(m))
 }
 
-// Preset selects MaxStage, N and T where they are not given.
+// Preset selects MaxStage, N and T if they are not given.
 type Preset uint8
 
 // Presets.
 const (
 	Default   Preset = iota // the drafts' MaxStage; N and T are the path's
 	Simulator               // the HPCC simulator's MaxStage of 0; N and T are the path's
-	Draft                   // what draft-miao §4.1 and §5 print
-	Agent                   // what weir agent has Linux' own TCP do; of Rx-HPCC only (RxConfig.Follows)
+	Draft                   // the values printed in draft-miao §4.1 and §5
+	Agent                   // Linux' own TCP with weir agent; Rx-HPCC only (RxConfig.Follows)
 )
 
 var presets = []string{"default", "simulator", "draft", "agent"}
 
 // draftStage is the MaxStage that paper and drafts print, "conservatively large for stability": with 0 the loop is
-// unstable where feedback is late (package documentation, traffic both ways).
+// unstable if feedback is late (package documentation, traffic both ways).
 const draftStage = 5
 
-// presetValues has each preset's MaxStage, N and T. The draft names no N, and HPCC reckons with a hundred.
+// presetValues holds each preset's MaxStage, N and T. The draft names no N; HPCC assumes a hundred.
 var presetValues = [...]struct {
-	maxStage, n int       // 0: no N, W_ai is as given
+	maxStage, n int       // n 0: W_ai is as given
 	t           unit.Time // 0: the path's, or measured
 }{
 	Default:   {maxStage: draftStage},
@@ -65,19 +65,19 @@ var presetValues = [...]struct {
 // standardWAI is the default of w_ai.
 const standardWAI = 80 * unit.Byte
 
-// Bound is what bounds what is in flight, beside the rate W/T.
+// Bound selects the limit of data in flight, in addition to the rate W/T.
 type Bound uint8
 
 // Bounds.
 const (
 	VariableWindow Bound = iota // W
 	InitialWindow               // W_init
-	NoWindow                    // nothing
+	NoWindow                    // no limit
 )
 
 var bounds = []string{cc.VariableWindow, cc.BDPWindow, cc.NoWindow}
 
-// String returns the bound as the parameter bound has it; "bound N" for any other value N.
+// String returns the bound's name in specs; "bound N" for any other value N.
 func (b Bound) String() string {
 	if int(b) < len(bounds) {
 		return bounds[b]
@@ -85,14 +85,14 @@ func (b Bound) String() string {
 	return fmt.Sprintf("bound %d", uint8(b))
 }
 
-// Config is what draft-miao §4.1 and §5 configure.
+// Config configures HPCC++ (draft-miao §4.1 and §5).
 type Config struct {
 	Preset   Preset
 	Eta      float64    // target utilisation
-	MaxStage int        // additive increases before a multiplicative one; −1: of the preset
+	MaxStage int        // additive increases before a multiplicative one; −1: the preset's
 	WAI      unit.Bytes // additive increase in a round trip
-	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: of the preset
-	T        unit.Time  // base round-trip time; 0: of the preset, else cc.Flow.BaseRTT or the least measured
+	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: the preset's
+	T        unit.Time  // base round-trip time; 0: the preset's, else cc.Flow.BaseRTT or the measured minimum
 	MinRate  unit.Rate  // the window does not fall below MinRate·T
 	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
 	Mode     Mode
@@ -101,38 +101,39 @@ type Config struct {
 	Sampled  bool  // between updates only hops with a queue count
 }
 
-// Defaults are those of the scheme.
+// Defaults returns the scheme's default configuration.
 func Defaults() Config { return scheme.Defaults[Config]() }
 
-// Params binds the configuration.
+// Params binds the parameters of the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	c.law(p, presets[:Agent])
-	c.census(p, "off")
+	c.bindLaw(p, presets[:Agent])
+	c.bindCensus(p, "off")
 	scheme.Choice(p, &c.Mode, modes, "mode", "hpcc++", "HPCC++, or an ablation of the paper",
 		"draft-miao §6.1; HPCC §5.4, figure 6, Appendix A")
 	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue",
 		"what tells the queueing: the port's queue, or the packet's time in the switch", "draft-miao §4.2 line 5; §9.4")
 	p.Bool(&c.Sampled, "sample_feedback", "false",
 		"between the updates of a round trip hops count only if they have a queue", "HPCC simulator: SAMPLE_FEEDBACK")
-	c.inFlight(p)
+	c.bindWindow(p)
 }
 
-// inFlight binds what bounds what a sender with the law has in flight.
-func (c *Config) inFlight(p *scheme.Params) {
+// bindWindow binds the limit of a sender's data in flight.
+func (c *Config) bindWindow(p *scheme.Params) {
 	scheme.Choice(p, &c.Bound, bounds, "window", cc.VariableWindow,
 		"bound of what is in flight: W with variable, W_init with bdp, none; the rate is W/T with each",
 		"draft-miao §4.2; HPCC simulator: HAS_WIN, VAR_WIN")
 }
 
-// Traits returns what the law reads, and with census the time within which the receiving host counts flows for N.
+// Traits returns the fields that the law reads, and with census the time within which the receiving host counts flows
+// for N.
 func (c *Config) Traits() cc.Traits {
 	r := c.resolved()
-	return cc.Traits{Reads: c.reads(), CountsFlows: r.Census, CountTime: r.T}
+	return cc.Traits{Reads: c.requiredFields(), CountsFlows: r.Census, CountTime: r.T}
 }
 
-// reads returns what the law needs of every hop (lines 4 and 5; §9.4). The path's largest load is enough (§9.1), but
-// for the modes that look into the records.
-func (c *Config) reads() telemetry.Field {
+// requiredFields returns the fields of each hop that the law needs (lines 4 and 5; draft-miao §9.4). The path's largest
+// load is enough (draft-miao §9.1), except for the modes that read records.
+func (c *Config) requiredFields() telemetry.Field {
 	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	switch {
 	case c.Sojourn && (c.Mode == RxRate || c.Sampled): // arrivals are departures and the queue's growth
@@ -145,8 +146,8 @@ func (c *Config) reads() telemetry.Field {
 	return needs | telemetry.Queue | telemetry.Load
 }
 
-// law binds what all schemes with HPCC++'s law have, with these presets.
-func (c *Config) law(p *scheme.Params, presets []string) {
+// bindLaw binds the parameters common to all schemes with HPCC++'s law, with these presets.
+func (c *Config) bindLaw(p *scheme.Params, presets []string) {
 	text := "where max_stage, n and t come from if they are not given: default has the drafts' max_stage, simulator the " +
 		"HPCC simulator's; draft: all that the draft prints"
 	if len(presets) > int(Agent) {
@@ -176,7 +177,7 @@ func (c *Config) law(p *scheme.Params, presets []string) {
 	})
 }
 
-// resolved returns the configuration with the preset's values in place of those that are not given.
+// resolved returns the configuration with the preset's values for parameters that are not given.
 func (c Config) resolved() Config {
 	values := presetValues[c.Preset]
 	if c.MaxStage < 0 {
@@ -192,15 +193,15 @@ func (c Config) resolved() Config {
 	return c
 }
 
-// census binds what the receiver can do for W_ai.
-func (c *Config) census(p *scheme.Params, standard string) {
+// bindCensus binds the receiver's count of flows for W_ai.
+func (c *Config) bindCensus(p *scheme.Params, standard string) {
 	p.Either(&c.Census, [2]string{"off", "on"}, "census", standard, "the receiving host counts its flows; while the last "+
 		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
 		"else, also where a hop has written no record (telemetry: congestion)",
 		"draft-miao §5: receiver reported; §6.2")
 }
 
-// bindPath binds what windows are computed with.
+// bindPath binds T and the minimum rate of windows.
 func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise string) {
 	p.Time(t, "t", "0s", "base round-trip time; 0s: "+otherwise,
 		"ours; draft-miao §4.1: 5 us; HPCC §5.1: 9 us (testbed), 13 us (simulation)").Min("0s")
@@ -208,7 +209,7 @@ func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise stri
 		"ours: W_ai bounds the window from below (draft-miao line 13); HPCC simulator: 100 Mb/s or 1 Gb/s").Min("0bps")
 }
 
-// Scheme is what an experiment names: cc: hpcc.
+// Scheme returns the scheme for experiments: cc: hpcc.
 func Scheme() cc.Scheme {
 	return cc.DefineReusing(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",

@@ -11,24 +11,24 @@ type Sender struct {
 	roundTrip
 }
 
-// New makes the controller of a flow.
+// New returns the controller of a flow.
 func New(f cc.Flow, c Config) (*Sender, error) { return Renew(f, c, nil) }
 
-// Renew is New, which may take the memory of the controller of a flow that is over and that nobody has any more.
+// Renew is New, but may reuse the memory of old, the controller of a finished flow without other users.
 func Renew(f cc.Flow, c Config, old cc.Controller) (*Sender, error) {
 	s, is := old.(*Sender)
 	if !is {
 		s = &Sender{}
 	}
 	s.roundTrip = roundTrip{}
-	if err := s.law.begin(f, c); err != nil {
+	if err := s.law.start(f, c); err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// OnAck is NewAck, lines 21 to 27. An acknowledgement without a measurement changes nothing: it neither
-// commits nor moves lastUpdateSeq. One with the first records of a path begins a round trip.
+// OnAck is NewAck, lines 21 to 27. An acknowledgement without a measurement has no effect: it neither commits nor moves
+// lastUpdateSeq. One with the first records of a path begins a round trip.
 func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	if s.updateBaseRTT(a) {
 		s.rescale()
@@ -37,11 +37,11 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		s.withoutTelemetry(a)
 		return
 	}
-	commit := s.roundTripOver(a) // line 22
+	commit := s.isRoundTripOver(a) // line 22
 	p := &a.Telemetry
 	s.order.countAck(a)
 	if p.Load > 0 {
-		commit = commit && s.order.roundTripOver(a, s.lastUpdateSeq)
+		commit = commit && s.order.isRoundTripOver(a, s.lastUpdateSeq)
 	}
 	switch s.config.Mode {
 	case PerACK:
@@ -50,7 +50,7 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 		if !commit && len(p.Hops) == 0 {
 			return
 		}
-		if !commit && s.paths.has(p) {
+		if !commit && s.paths.contains(p) {
 			return
 		}
 	}
@@ -72,12 +72,12 @@ func (s *Sender) OnAck(now unit.Time, a *cc.Ack) {
 	}
 }
 
-// OnLoss: after a timeout the records are old, and no packet sent before will be acknowledged, so the next
-// acknowledgement ends the round trip.
+// OnLoss forgets paths after a timeout: the records are old, and no packet sent before will be acknowledged, so the
+// next acknowledgement ends the round trip.
 func (s *Sender) OnLoss(_ unit.Time, l cc.Loss) {
 	s.onLoss(l)
 	if l.Kind == cc.RetransmissionTimeout {
-		s.paths.forget()
+		s.paths.reset()
 		s.lastUpdateSeq = s.una
 	}
 }
@@ -93,7 +93,7 @@ type State struct {
 	LastUpdateSeq int64
 }
 
-// State returns it.
+// State returns the present state.
 func (s *Sender) State() State {
 	return State{U: s.ref.u, W: s.w, Wc: s.ref.wc, WAI: s.wai, Stage: s.ref.stage, Bottleneck: s.bottleneck, T: s.t,
 		LastUpdateSeq: s.lastUpdateSeq}

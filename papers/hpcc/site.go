@@ -66,45 +66,45 @@ var (
 		Condition: "preset: agent gets no telemetry and follows CUBIC"}
 )
 
-// windowWarnings are the kinds that all schemes on HPCC's windows issue.
+// windowWarnings are the kinds that all schemes with HPCC's windows issue.
 var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, warnIncreases, warnSmallWindow,
 	warnTShort, warnTLong,
 	warnLoadShort, warnLoadLong, warnCongestedLoad, warnOpposed, warnUnevenLoads, warnUnevenIncreases,
 	warnUnevenStages}
 
-// Check warns of what windows are computed with, where it does not go together with the paths, and of w_ai and n
-// where the census takes their place.
+// Check warns of parameters of windows that do not fit the paths, and of w_ai and n that the census replaces.
 func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
-	all := slices.Concat(c.windows(s), c.loads(s, s.Telemetry.Relative(), minLoadTime), c.opposed(s, 1),
-		unevenLoads(s, s.Telemetry.Relative()), c.unevenHops(s), c.unevenIncreases(s))
+	all := slices.Concat(c.checkWindows(s), c.checkLoads(s, s.Telemetry.Relative(), minLoadTime), c.checkOpposed(s, 1),
+		checkUnevenLoads(s, s.Telemetry.Relative()), c.checkUnevenHops(s), c.checkUnevenIncreases(s))
 	if c.Census && s.Telemetry.Relative() {
 		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
 			"the last hop is the bottleneck"))
-	} else if c.Census && !c.counted(s) {
+	} else if c.Census && !c.isCounted(s) {
 		all = append(all, warnCensusIdle.Remark("census", "it changes next to nothing with telemetry: congestion: where a "+
 			"hop has written no record nobody knows whether the last hop is the bottleneck"))
 	}
 	return all
 }
 
-// counted reports whether the census takes the place of n and w_ai: with records of all hops of a path
+// isCounted reports whether the census replaces n and w_ai: it needs records of all hops of a path
 // (law.updateIncrease).
-func (c *Config) counted(s *cc.FlowContext) bool {
+func (c *Config) isCounted(s *cc.FlowContext) bool {
 	several := s.Find(func(p *cc.FlowPath) bool { return p.Hops > 1 }) != nil
 	return c.resolved().Census && !s.Telemetry.Relative() && !(s.Uncongested && several)
 }
 
-// Check is as Config's.
+// Check warns as Config's Check does, without the checks that need records.
 func (c *PINTConfig) Check(s *cc.FlowContext) []scheme.Remark {
-	return slices.Concat(c.windows(s), c.loads(s, true, minLoadTime), c.opposed(s, 1), unevenLoads(s, true))
+	return slices.Concat(c.checkWindows(s), c.checkLoads(s, true, minLoadTime), c.checkOpposed(s, 1),
+		checkUnevenLoads(s, true))
 }
 
-// Flows of both directions together from which the loop swings with multiplicative commits only: with an
-// acknowledgement for each packet; where acknowledgements are of several packets, or a round trip is few; and where a
-// hash sends data and acknowledgements of a flow through different switches. Where a round trip is very many packets,
-// it is twice as many flows. One flow in one direction does not swing, windows well below a packet do not, and flows
-// over many paths do not.
+// Limits of flows in both directions together from which the loop oscillates with multiplicative commits only: with an
+// acknowledgement for each packet; with aggregated acknowledgements or a round trip of few packets; and with data and
+// acknowledgements of a flow hashed to different switches. With very many packets in a round trip, the limit is twice
+// as high. The loop does not oscillate with one flow in one direction, with windows well below a packet, or with flows
+// over many paths. over many paths do not.
 const (
 	opposedFlows       = 8
 	opposedFewFlows    = 4
@@ -115,14 +115,13 @@ const (
 	opposedMinWindow   = 2. / 3 // packets
 )
 
-// opposedFlowletTrip is a round trip of several gaps of flowlets, of 500 us, from which on flows change paths and meet:
-// at 1 Gb/s and 8 ms, eight each way over four paths have a 95th percentile of 605 kB under LetFlow, and over two
-// 3.3 MB under LetFlow and CONGA; with 1.6 ms and less 34 kB at most.
+// opposedFlowletTrip is a round trip of several gaps of flowlets, 500 us each. From there on flows change paths and
+// meet.
 const opposedFlowletTrip = 2 * unit.Millisecond
 
-// opposed warns of fewer additive increases than minStage between multiplicative ones where feedback queues behind the
-// data of other flows (doc.go, The loop with traffic both ways).
-func (c *Config) opposed(s *cc.FlowContext, minStage int) []scheme.Remark {
+// checkOpposed warns of fewer than minStage additive increases between multiplicative ones if feedback queues behind
+// the data of other flows (doc.go, The loop with traffic both ways).
+func (c *Config) checkOpposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 	r := c.resolved()
 	if r.MaxStage >= minStage {
 		return nil
@@ -137,7 +136,7 @@ func (c *Config) opposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 		r.MaxStage, p.Opposing.Opposed, p.Name).At(p.Opposing.Port, 0)}
 }
 
-// canSwing reports whether the flows of both directions of a path make the loop swing without additive increases.
+// canSwing reports whether the flows in both directions of a path make the loop oscillate without additive increases.
 func (c *Config) canSwing(s *cc.FlowContext, p *cc.FlowPath) bool {
 	o, flows := &p.Opposing, opposedFlows
 	frames := p.Product() / float64(s.MSS)
@@ -160,16 +159,16 @@ func (c *Config) canSwing(s *cc.FlowContext, p *cc.FlowPath) bool {
 	return o.Aligned+o.Opposed >= flows
 }
 
-// windows warns of t, min_rate, w_ai and n.
-func (c *Config) windows(s *cc.FlowContext) (all []scheme.Remark) {
+// checkWindows warns of t, min_rate, w_ai and n.
+func (c *Config) checkWindows(s *cc.FlowContext) (all []scheme.Remark) {
 	r := c.resolved()
-	all = pathSuits(s, r.T, r.trip, c.MinRate)
+	all = checkPath(s, r.T, r.tripOf, c.MinRate)
 	a := r.additive()
-	all = append(all, a.smallWindow(s)...)
-	if c.counted(s) {
-		// at the last hop increases suit the flows that there are
-		a.acts = func(p *cc.FlowPath) bool { return !p.Narrow.Last }
-		elsewhere := s.Find(a.acts) != nil
+	all = append(all, a.checkSmallWindow(s)...)
+	if c.isCounted(s) {
+		// at the last hop increases fit the number of flows
+		a.applies = func(p *cc.FlowPath) bool { return !p.Narrow.Last }
+		elsewhere := s.Find(a.applies) != nil
 		for _, p := range []struct {
 			name  string
 			given bool
@@ -182,27 +181,27 @@ func (c *Config) windows(s *cc.FlowContext) (all []scheme.Remark) {
 		}
 	}
 	if r.N == 0 {
-		if all = append(all, c.increases(s, a.acts)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
+		if all = append(all, c.checkIncreases(s, a.applies)...); len(all) > 0 && all[len(all)-1].Kind == warnWAI {
 			return all
 		}
 	}
-	return append(all, a.sum(s)...)
+	return append(all, a.checkSum(s)...)
 }
 
-// additive is what flows add to their windows in each round trip.
+// additive describes the additive increases of windows in each round trip.
 type additive struct {
 	eta          float64
 	trip         func(p *cc.FlowPath) unit.Time // T of a path's flows
-	increase     func(p *cc.FlowPath) float64   // of a flow, in bytes
-	acts         func(p *cc.FlowPath) bool      // on this path; nil: on each
-	param, value string                         // that decide the increase
-	maxStanding  float64                        // packets that may stand in a queue without a warning
-	nPerFlow     int                            // the n that suits, for each flow
+	increase     func(p *cc.FlowPath) float64   // a flow's, in bytes
+	applies      func(p *cc.FlowPath) bool      // whether it applies on a path; nil: on each
+	param, value string                         // parameter that determines the increase
+	maxStanding  float64                        // standing queue in packets without a warning
+	nPerFlow     int                            // suitable n, per flow
 }
 
 // additive returns the increases of the law. The configuration is resolved.
 func (c *Config) additive() additive {
-	a := additive{eta: c.Eta, trip: c.trip, increase: c.increase, param: "w_ai", value: c.WAI.String(),
+	a := additive{eta: c.Eta, trip: c.tripOf, increase: c.increaseOf, param: "w_ai", value: c.WAI.String(),
 		maxStanding: maxStanding, nPerFlow: 1}
 	if c.N > 0 {
 		a.param, a.value = "n", strconv.Itoa(c.N)
@@ -210,7 +209,7 @@ func (c *Config) additive() additive {
 	return a
 }
 
-// additive returns β's increases. With the n of 20 that suits each flow all together add 5 % of B·T.
+// additive returns β's increases. With the suitable n of 20 per flow all together add 5 % of B·T.
 func (c *PowerConfig) additive() additive {
 	a := additive{eta: c.Eta, trip: func(p *cc.FlowPath) unit.Time { return baseTrip(c.T, p) }, param: "beta",
 		value: c.Beta.String(), maxStanding: maxStandingPower, nPerFlow: 20}
@@ -227,22 +226,21 @@ func (c *PowerConfig) additive() additive {
 	return a
 }
 
-// maxStanding is how many packets may stand in a queue by the increases of all flows without a warning. The 95th
-// percentile is about four times what standing returns, so that it is 20 kB with packets of 1000 bytes. PowerTCP's 60
-// flows with 150 Mb/s at 100 Gb/s and 4 us, 5.2, have 11 kB, and 1,000 with n: 10000, 5.8, have 80 kB.
+// Standing queues in packets, from the increases of all flows, that cause no warning. The 95th percentile is about four
+// times the result of standingQueue: 20 kB with packets of 1000 bytes.
 const (
 	maxStanding      = 5
 	maxStandingPower = 5.7
 )
 
-// sum warns of flows that together add so much more in a round trip than the headroom of the link that they share that
-// a queue stands.
-func (a *additive) sum(s *cc.FlowContext) []scheme.Remark {
+// checkSum warns of flows that together exceed the headroom of their shared link in a round trip, so that a queue
+// stands.
+func (a *additive) checkSum(s *cc.FlowContext) []scheme.Remark {
 	var worst *cc.FlowPath
 	queue := a.maxStanding * float64(s.MSS)
 	for i := range s.Paths {
-		if p := &s.Paths[i]; p.Flows > 1 && (a.acts == nil || a.acts(p)) {
-			if q := a.standing(p, float64(s.MSS)); q > queue {
+		if p := &s.Paths[i]; p.Flows > 1 && (a.applies == nil || a.applies(p)) {
+			if q := a.standingQueue(p, float64(s.MSS)); q > queue {
 				worst, queue = p, q
 			}
 		}
@@ -269,22 +267,21 @@ func (a *additive) sum(s *cc.FlowContext) []scheme.Remark {
 		drops, worst.Flows*a.nPerFlow).At(worst.Narrow.Port, added/max(headroom, 1))}
 }
 
-// longestQueue returns how long the queue of a path's narrowest link is at times. Packets do not arrive evenly: 1,000
-// flows with a standing queue of 344 kB at 100 Gb/s and 8 us have 810 kB at most, 2.4 times as much. Where switches
-// move flowlets by load, the flows of four ports may take the same one.
+// longestQueue returns the maximum queue of a path's narrowest link in bytes. Packets do not arrive evenly, so it is
+// 2.4 times the standing queue. If switches move flowlets by load, the flows of four ports may use the same one.
 func (a *additive) longestQueue(s *cc.FlowContext, p *cc.FlowPath) float64 {
 	x := *p
 	if s.Flowlets {
 		x.Flows *= 4
 	}
-	return 2.4 * a.standing(&x, float64(s.MSS))
+	return 2.4 * a.standingQueue(&x, float64(s.MSS))
 }
 
-// standing returns the least bytes that stand in the queue of a path's narrowest link by the fixed point of the law,
-// W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or where windows are below a packet by their
-// rates, N·W/T = B. In the queue there is at most a packet of each flow then. Packets do not come evenly, so that the
-// queue is longer: up to twice with windows of a packet, and four times and more with windows far below one.
-func (a *additive) standing(p *cc.FlowPath, mss float64) float64 {
+// standingQueue returns the minimum standing queue of a path's narrowest link, in bytes, by the fixed point of the law,
+// W = W_ai/(1−eta/U), with all its flows: by their windows, N·W = U·B·T, or, if windows are below a packet, by their
+// rates, N·W/T = B. The queue then holds at most a packet of each flow. Packets do not arrive evenly, so the queue is
+// longer: up to twice with windows of a packet, and four times and more with windows far below one.
+func (a *additive) standingQueue(p *cc.FlowPath, mss float64) float64 {
 	product, flows := a.product(p), float64(p.Flows)
 	added := float64(flows * a.increase(p))
 	switch packets := float64(flows * mss); {
@@ -302,7 +299,7 @@ func (a *additive) product(p *cc.FlowPath) float64 {
 	return float64(p.Narrow.Rate) * float64(a.trip(p)) / 8e12
 }
 
-// baseTrip returns the round trip without queues for which a path's windows are computed: t, if it is given.
+// baseTrip returns the round trip without queues from which a path's windows are computed: t if it is given.
 func baseTrip(t unit.Time, p *cc.FlowPath) unit.Time {
 	if t > 0 {
 		return t
@@ -310,8 +307,8 @@ func baseTrip(t unit.Time, p *cc.FlowPath) unit.Time {
 	return p.BaseRTT
 }
 
-// trip returns T of a path's flows. With preset Agent it has room for bursts.
-func (c *Config) trip(p *cc.FlowPath) unit.Time {
+// tripOf returns T of a path's flows. With preset Agent it includes time for bursts.
+func (c *Config) tripOf(p *cc.FlowPath) unit.Time {
 	t := baseTrip(c.resolved().T, p)
 	if c.Preset == Agent && t > 0 {
 		t = agentT(t, p.Narrow.Rate)
@@ -319,8 +316,8 @@ func (c *Config) trip(p *cc.FlowPath) unit.Time {
 	return t
 }
 
-// increase returns W_ai of a flow on a path, in bytes. The configuration is resolved.
-func (c *Config) increase(p *cc.FlowPath) float64 {
+// increaseOf returns W_ai of a flow on a path, in bytes. The configuration is resolved.
+func (c *Config) increaseOf(p *cc.FlowPath) float64 {
 	if c.N == 0 {
 		return float64(c.WAI)
 	}
@@ -328,17 +325,17 @@ func (c *Config) increase(p *cc.FlowPath) float64 {
 	if c.Preset == Agent {
 		rate = p.Narrow.Rate
 	}
-	return float64(rate) * float64(c.trip(p)) / 8e12 * (1 - c.Eta) / float64(c.N)
+	return float64(rate) * float64(c.tripOf(p)) / 8e12 * (1 - c.Eta) / float64(c.N)
 }
 
-// loadTimes are shares of the longest round trip over which switches may average loads at least (t of program
-// telemetry), by what reads them. Below, U follows the bursts within a round trip, and windows swing. Stages damp that.
-// With 1 to 64 flows at 10 to 400 Gb/s links are full to .92 or more from there on, and to .6 to .9 below.
+// loadTimes are minimum shares of the longest round trip over which switches may average loads (t of program
+// telemetry), by their use. Below, U follows the bursts within a round trip, and windows oscillate; stages damp that.
 type loadTimes struct {
 	loads, stagedLoads     float64 // U itself, with max_stage 0 and above
-	records, stagedRecords float64 // what decides whether a port is congested and writes records
+	records, stagedRecords float64 // loads by which a congested port writes records
 }
 
+// Load times by scheme.
 var (
 	minLoadTime   = loadTimes{loads: 0.65, stagedLoads: 0.4, records: 0.2, stagedRecords: 0.3}
 	minLoadTimeRx = loadTimes{loads: 0.35, stagedLoads: 0.35}
@@ -346,17 +343,16 @@ var (
 	minLoadTimePower = loadTimes{records: 0.4, stagedRecords: 0.4}
 )
 
-// maxLoadTrips and maxRecordTrips are how many of the longest round trips switches may average loads over. With five
-// the queue of eight flows that join eight others is as with one; with eight it is over 100 kB for a while. Records
-// upon congestion come with a queue, too.
+// maxLoadTrips and maxRecordTrips limit the time over which switches may average loads, in longest round trips. Records
+// upon congestion also follow from a queue.
 const (
 	maxLoadTrips   = 5
 	maxRecordTrips = 150
 )
 
-// loads warns of a t and a congested_load of program telemetry that do not suit the law. byLoad: its U is the load that
-// switches report.
-func (c *Config) loads(s *cc.FlowContext, byLoad bool, least loadTimes) []scheme.Remark {
+// checkLoads warns of t and congested_load of program telemetry that do not fit the law. byLoad: U is the switches'
+// load.
+func (c *Config) checkLoads(s *cc.FlowContext, byLoad bool, least loadTimes) []scheme.Remark {
 	r := c.resolved()
 	share, trips := least.loads, float64(maxLoadTrips)
 	if r.MaxStage > 0 {
@@ -366,7 +362,7 @@ func (c *Config) loads(s *cc.FlowContext, byLoad bool, least loadTimes) []scheme
 	case s.Telemetry == nil || !byLoad && !s.Uncongested:
 		return nil
 	case byLoad:
-	case c.counted(s): // W_ai suits the flows that there are
+	case c.isCounted(s): // W_ai fits the number of flows
 		share, trips = 0, maxRecordTrips
 	case r.MaxStage > 0:
 		share, trips = least.stagedRecords, maxRecordTrips
@@ -377,20 +373,19 @@ func (c *Config) loads(s *cc.FlowContext, byLoad bool, least loadTimes) []scheme
 	if !byLoad {
 		harm = harmAlone
 	}
-	all := loadTime(s, share, trips, harm)
+	all := checkLoadTime(s, share, trips, harm)
 	if !byLoad {
-		all = append(all, r.additive().congestedLoad(s)...)
+		all = append(all, r.additive().checkCongestedLoad(s)...)
 	}
 	return all
 }
 
-// harmAlone is what a short t does where only records upon congestion depend on it. With .24 round trips a flow alone
-// fills .885 of its link, and eight flows or 64 fill it.
+// harmAlone is the effect of a short t if only records upon congestion depend on it.
 const harmAlone = "so does whether there are records: a flow alone leaves a part of its link idle"
 
-// loadTime warns of a t of program telemetry below a share of the longest path's round trip, or above so many of it.
-// harm is what else follows bursts with a short t.
-func loadTime(s *cc.FlowContext, share, trips float64, harm string) []scheme.Remark {
+// checkLoadTime warns of a t of program telemetry below a share of the longest path's round trip, or above trips of it.
+// harm names what else follows bursts with a short t.
+func checkLoadTime(s *cc.FlowContext, share, trips float64, harm string) []scheme.Remark {
 	p, ok := s.Longest()
 	t := s.Telemetry.T
 	if !ok || t == 0 {
@@ -411,9 +406,9 @@ func loadTime(s *cc.FlowContext, share, trips float64, harm string) []scheme.Rem
 	return nil
 }
 
-// congestedLoad warns of a load from which on ports are congested above the target. Where no port is congested, U
-// counts as that load, and windows shrink until the increase of a round trip is all that is left.
-func (a additive) congestedLoad(s *cc.FlowContext) []scheme.Remark {
+// checkCongestedLoad warns of a load above the target from which ports count as congested. Without a congested port, U
+// counts as that load, and windows shrink until only the increase of a round trip is left.
+func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 	load := s.Telemetry.Load
 	if load <= a.eta {
 		return nil
@@ -447,8 +442,8 @@ func (a additive) congestedLoad(s *cc.FlowContext) []scheme.Remark {
 		fmt.Sprintf("%.2g %%", 100*least), unless).At(worst.Narrow.Port, a.eta/least)}
 }
 
-// inFlight returns the bytes of frames that a window of payload has in flight: whole packets, or where it is below a
-// packet what its rate amounts to.
+// inFlight returns the bytes of frames in flight for a window of payload: whole packets, or the rate's equivalent
+// below a packet.
 func inFlight(p *cc.FlowPath, window, mss float64) float64 {
 	if mss > 0 && window >= mss {
 		window = math.Floor(window/mss) * mss
@@ -459,9 +454,8 @@ func inFlight(p *cc.FlowPath, window, mss float64) float64 {
 	return window * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
 }
 
-// Flows, packets of B·T, and of them for each flow, from which on a queue of a packet comes so often that a port is
-// congested by it, if congested_queue is at most a packet: four and eight flows at 400 Gb/s and 4 us fill .83 to .94 of
-// the link; with 200 Gb/s, two flows, or two packets they fill what windows have without congestion.
+// Minimum flows, packets of B·T, and packets per flow for a port to be congested by queues of a packet often enough, if
+// congested_queue is at most a packet.
 const (
 	queueFlows       = 4
 	queueProduct     = 150
@@ -475,13 +469,13 @@ func (a *additive) showsQueues(s *cc.FlowContext, p *cc.FlowPath) bool {
 		packets >= queueProduct && packets >= queueFlowProduct*float64(p.Flows)
 }
 
-// fullEnough is the part of its link that a flow alone fills at least without a warning.
+// fullEnough is the minimum utilisation of a single flow's link without a warning.
 const fullEnough = 0.93
 
-// smallWindow warns of a window of few packets, where only whole packets are in flight: at 1 Gb/s and 31 us 2.6
-// packets fill the link, and two are .75 of it. Next to data of the other direction acknowledgements wait for up to a
-// packet: .66 then, and .89 to .93 with six. Several flows fill it.
-func (a *additive) smallWindow(s *cc.FlowContext) []scheme.Remark {
+// checkSmallWindow warns of a window of few packets, as only whole packets are in flight. Next to data of the other
+// direction acknowledgements wait for up to a packet, which leaves a single flow even less. Several flows fill the
+// link.
+func (a *additive) checkSmallWindow(s *cc.FlowContext) []scheme.Remark {
 	if s.Largest > 0 || s.Sending > 0 {
 		return nil
 	}
@@ -517,8 +511,8 @@ func (a *additive) smallWindow(s *cc.FlowContext) []scheme.Remark {
 		At(worst.Narrow.Port, 1/least)}
 }
 
-// increases warns of an additive increase above the headroom of the path where it is least.
-func (c *Config) increases(s *cc.FlowContext, acts func(p *cc.FlowPath) bool) []scheme.Remark {
+// checkIncreases warns of an additive increase above the headroom of the path with the smallest headroom.
+func (c *Config) checkIncreases(s *cc.FlowContext, acts func(p *cc.FlowPath) bool) []scheme.Remark {
 	var tight *cc.FlowPath
 	least, a := 0.0, c.additive()
 	for i := range s.Paths {
@@ -536,20 +530,20 @@ func (c *Config) increases(s *cc.FlowContext, acts func(p *cc.FlowPath) bool) []
 		At(tight.Narrow.Port, float64(c.WAI)/least)}
 }
 
-// mostTrips is how many round trips of the longest path T may be without a warning: with two, queues are the same; with
-// twelve they are a window of several hundred kB.
-const mostTrips = 3
+// maxTrips is the maximum of T, in round trips of the longest path, without a warning.
+const maxTrips = 3
 
-// pathSuits warns of a T below a path's round trip, which no window then fills, of one that is so many that windows are
-// queues, and of a least rate that no link has. trip returns T of a path's flows, t is the given one.
-func pathSuits(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Time,
+// checkPath warns of a T below a path's round trip, with which windows do not fill it, of a T of so many round trips
+// that windows become queues, and of a minimum rate that exceeds a link's. trip returns T of a path's flows, t is the
+// given one.
+func checkPath(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Time,
 	least unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.Longest(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
 		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
 			"of what "+
 			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(trip(&p))/float64(p.BaseRTT))))
 	}
-	if p, ok := s.Longest(); ok && t > mostTrips*p.BaseRTT {
+	if p, ok := s.Longest(); ok && t > maxTrips*p.BaseRTT {
 		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
 			"times of "+
 			"what fills it, and stand in queues until a T has passed", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
@@ -558,10 +552,10 @@ func pathSuits(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Ti
 	return append(all, s.TooFast("min_rate", least)...)
 }
 
-// Check is as Config's.
+// Check warns as Config's Check does, with PowerTCP's limits.
 func (c *PowerConfig) Check(s *cc.FlowContext) []scheme.Remark {
 	a := c.additive()
-	all := append(pathSuits(s, c.T, a.trip, c.MinRate), slices.Concat(a.smallWindow(s), a.sum(s))...)
+	all := append(checkPath(s, c.T, a.trip, c.MinRate), slices.Concat(a.checkSmallWindow(s), a.checkSum(s))...)
 	if s.Uneven(halfPath) {
 		all = append(all, s.OnSlow(warnUnevenPower, "",
 			"its power is forgotten after a T, while packets still wait there, so "+
@@ -570,5 +564,6 @@ func (c *PowerConfig) Check(s *cc.FlowContext) []scheme.Remark {
 	if s.Telemetry == nil || !s.Uncongested {
 		return all
 	}
-	return slices.Concat(all, loadTime(s, minLoadTimePower.records, maxRecordTrips, harmAlone), a.congestedLoad(s))
+	return slices.Concat(all, checkLoadTime(s, minLoadTimePower.records, maxRecordTrips, harmAlone),
+		a.checkCongestedLoad(s))
 }

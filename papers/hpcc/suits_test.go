@@ -35,7 +35,7 @@ func TestCongestedLoadShare(t *testing.T) {
 		s := &cc.FlowContext{MSS: 1000, Paths: []cc.FlowPath{p}, Telemetry: &telemetry.Format{Load: x.load, Queue: x.queue}}
 		c := Defaults()
 		a := c.additive()
-		got := a.congestedLoad(s)
+		got := a.checkCongestedLoad(s)
 		switch {
 		case x.share == "" && len(got) > 0, x.share != "" && len(got) != 1:
 			t.Errorf("%+v: %v", x, got)
@@ -69,7 +69,7 @@ func TestSmallWindow(t *testing.T) {
 		s := &cc.FlowContext{MSS: 1000, Paths: []cc.FlowPath{p}}
 		c := Defaults()
 		a := c.additive()
-		got := a.smallWindow(s)
+		got := a.checkSmallWindow(s)
 		if len(got) != min(len(x.share), 1) || len(got) == 1 && !strings.Contains(got[0].Text, " "+x.share+" of") {
 			t.Errorf("%+v: %v", x, got)
 		}

@@ -9,16 +9,15 @@ import (
 	"weir/core/unit"
 )
 
-// Parts of another path's rate below which a slow path is too slow. At .9 loads without records had no queue of more
-// than two products, at .8 the buffer was full. With registers of hops half of the rate used .7 of the fast paths and a
-// quarter .58; PowerTCP had no drops at half of it, and 10 % at a quarter.
+// Shares of another path's rate below which a slow path is too slow: for loads without records, and for registers of
+// hops and PowerTCP.
 const (
 	nearlyPath = 0.9
 	halfPath   = 0.5
 )
 
-// unevenLoads warns of loads that do not name their path where what waits in a slow one is not waited for.
-func unevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
+// checkUnevenLoads warns of loads without a path's identity if the transport does not wait for packets on a slow path.
+func checkUnevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
 	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
 		return nil
 	}
@@ -27,8 +26,8 @@ func unevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
 		"reordering: adaptive suit it")}
 }
 
-// unevenHops warns of registers of hops that hold windows down.
-func (c *Config) unevenHops(s *cc.FlowContext) []scheme.Remark {
+// checkUnevenHops warns of registers of hops that limit windows too much.
+func (c *Config) checkUnevenHops(s *cc.FlowContext) []scheme.Remark {
 	if c.Mode != PerHop || !s.Uneven(halfPath) {
 		return nil
 	}
@@ -36,18 +35,16 @@ func (c *Config) unevenHops(s *cc.FlowContext) []scheme.Remark {
 		"others carry; mode: hpcc++ has one window")}
 }
 
-// Windows follow the fullest path of the last T, and the later records of a slow path with a queue come, the more
-// windows grow in the meantime, by 1/part after each max_stage + 1 commits. Where that is more than a record cuts, the
-// queue of the slow path grows until the buffer ends: with a part of e^-(.45+.27·max_stage) or less. At 100 Gb/s and
-// 9 us, with 64 flows: with max_stage: 0 at .6 (825 kB; .75: 16 kB), with 1 at .4 (910 kB; .5: 27 kB), with 5 at .15
-// (570 kB; .2: 19 kB). With 8 flows and max_stage: 0 a part of .5 has 33 kB and .3 has 297 kB.
+// Windows follow the fullest path of the last T. The later records of a slow path with a queue arrive, the more windows
+// grow in the meantime, by 1/part after each max_stage + 1 commits. If that is more than a record reduces, the queue of
+// the slow path grows until the buffer ends: with a part of e^-(.45+.27·max_stage) or less.
 const (
 	growingPart  = 0.45
 	growingStage = 0.27
 )
 
-// unevenStages warns of slow paths with records so far apart that windows grow too much in the meantime.
-func (c *Config) unevenStages(s *cc.FlowContext) []scheme.Remark {
+// checkUnevenStages warns of slow paths with so rare records that windows grow too much in the meantime.
+func (c *Config) checkUnevenStages(s *cc.FlowContext) []scheme.Remark {
 	stages := c.resolved().MaxStage
 	least := math.Exp(-(growingPart + float64(growingStage*float64(stages))))
 	if !c.followsFullest(s) || !s.Uneven(least) {
@@ -68,10 +65,10 @@ func (c *Config) followsFullest(s *cc.FlowContext) bool {
 		c.Preset != Agent
 }
 
-// unevenIncreases warns of many flows that each send a packet by the slow path less than once in a round trip.
+// checkUnevenIncreases warns of many flows that each send a packet by the slow path less than once in a round trip.
 // Between two records of the slow path windows grow by all increases.
-func (c *Config) unevenIncreases(s *cc.FlowContext) []scheme.Remark {
-	if all := c.unevenStages(s); len(all) > 0 {
+func (c *Config) checkUnevenIncreases(s *cc.FlowContext) []scheme.Remark {
+	if all := c.checkUnevenStages(s); len(all) > 0 {
 		return all
 	}
 	p, ok := s.Longest()
@@ -90,14 +87,10 @@ func (c *Config) unevenIncreases(s *cc.FlowContext) []scheme.Remark {
 		"n: %.0f suits them", s.Slow.Flows, a.param, a.value, unit.Bytes(added), unit.Bytes(queue), fits))}
 }
 
-// standingSlow returns the bytes that stand in the queue of a slow path over which a share of each flow's packets
-// go, by the fixed point of standing, and what all flows add to their windows between two of their records of it. In a
-// round trip of a window of m packets one of them goes there with the probability 1−(1−share)^m. A window below a
-// packet commits with each packet, and m is 1.
-//
-// At 100 Gb/s and 9 us, with a path of 25 Gb/s of four, 128 flows (14 kB) have 37 kB on average and 256 (70 kB) fill
-// 1.2 MB; at 10 Gb/s and 175 us, with 2.5 Gb/s, 128 (6 kB) have 26 kB and 256 (28 kB) have 80 kB; at 31 us 128 flows
-// (186 kB) have 198 kB.
+// standingSlow returns the standing queue in bytes of a slow path with a share of each flow's packets, by the fixed
+// point of standingQueue, and what all flows add to their windows between two of their records of it. Of a round trip
+// of m packets, at least one takes the slow path with probability 1−(1−share)^m. A window below a packet commits with
+// each packet, and m is 1.
 func (a *additive) standingSlow(p *cc.FlowPath, slow *cc.SlowPath, mss float64) (queue, added float64) {
 	product := float64(slow.Rate) * float64(a.trip(p)) / 8e12
 	flows, share := float64(slow.Flows), slow.Share

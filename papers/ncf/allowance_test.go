@@ -48,16 +48,16 @@ func TestAllowanceHostile(t *testing.T) {
 			given := append([]string{"memory", x.buffer, "duration", "50us", "top", "0"}, x.given...)
 			s := setup{ports: 2, queues: 3, rate: x.rate, given: given}
 			r, data, nacks, bytes, nackBytes := hostile(t, s, x.flows, 60_000, 10)
-			counts, most := r.g.NackCounts(), int64(r.g.ports[1].allowed)
+			counts, most := r.g.NackCounts(), int64(r.g.ports[1].maxOutstanding)
 			drops := r.sw.Drops()
 			named := int64(counts.Named)
 			if n := drops[dataplane.Notified]; n > counts.Named || n+drops[dataplane.Evicted] < counts.Named {
 				t.Errorf("%d were dropped as notified, %d evicted; %d were named", n, drops[dataplane.Evicted], named)
 			}
-			if limit := 2*data + int64(min(x.flows, allowances))*most; named > limit || nacks > named {
+			if limit := 2*data + int64(min(x.flows, allowanceSlots))*most; named > limit || nacks > named {
 				t.Errorf("%d packets left; %d NACKs named %d, at most %d may be", data, nacks, named, limit)
 			}
-			if flights := int64(min(x.flows, allowances)) * most; flights < data/4 && nackBytes > bytes/4 {
+			if flights := int64(min(x.flows, allowanceSlots)) * most; flights < data/4 && nackBytes > bytes/4 {
 				t.Errorf("%d bytes of NACKs, %d of data", nackBytes, bytes)
 			}
 			if int64(x.flows)*most < 20_000 && counts.Silent == 0 {
@@ -77,20 +77,20 @@ func TestAllowance(t *testing.T) {
 	a := newAllowance(1)
 	const most = 20
 	for range most {
-		if !a.has(7, most) {
+		if !a.allows(7, most) {
 			t.Fatal("too few")
 		}
 		a.spend(7)
 	}
-	if a.has(7, most) {
+	if a.allows(7, most) {
 		t.Error("too many")
 	}
-	if a.earn(7); !a.has(7, most) {
+	if a.earn(7); !a.allows(7, most) {
 		t.Error("a packet that left gave nothing back")
 	}
 	a.spend(7)
-	for n := 0; !a.has(7, most); n++ {
-		if n > allowances {
+	for n := 0; !a.allows(7, most); n++ {
+		if n > allowanceSlots {
 			t.Fatal("others' packets give nothing back")
 		}
 		a.earn(8)
@@ -99,8 +99,8 @@ func TestAllowance(t *testing.T) {
 	for _, n := range a.owed {
 		sum += uint64(n)
 	}
-	if sum != a.all {
-		t.Errorf("%d are owed, %d are booked", sum, a.all)
+	if sum != a.totalOwed {
+		t.Errorf("%d are owed, %d are booked", sum, a.totalOwed)
 	}
 	for _, budget := range []string{"0", "1"} {
 		r, _, _, _, _ := hostile(t, setup{ports: 2, queues: 3, rate: unit.Gbps,
@@ -118,13 +118,14 @@ func TestEvictedGiveNothing(t *testing.T) {
 	for i := range 88 {
 		r.come(now, 0, r.data(1, 2, 9, int64(30+i)*1000, 1000))
 	}
-	before := r.g.allowance.all
+	before := r.g.allowance.totalOwed
 	for i := range 60 {
 		r.come(now, 2, r.data(3, 2, uint16(100+i), 0, 1000))
 	}
 	n := r.g.NackCounts()
-	if n.Reclaimed < 20 || before != 0 || r.g.allowance.all != n.Named {
-		t.Errorf("%d are owed of %d that were named, %d of them evicted; before, %d", r.g.allowance.all, n.Named, n.Reclaimed,
+	if n.Reclaimed < 20 || before != 0 || r.g.allowance.totalOwed != n.Named {
+		t.Errorf("%d are owed of %d that were named, %d of them evicted; before, %d", r.g.allowance.totalOwed, n.Named,
+			n.Reclaimed,
 			before)
 	}
 }

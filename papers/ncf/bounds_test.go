@@ -21,7 +21,7 @@ func TestCongestionAtCalm(t *testing.T) {
 		for m.Fits(Elephants, 1000) {
 			m.Book(0, Elephants, 1000)
 		}
-		for m.total() > m.ends {
+		for m.total() > m.congestionEnd {
 			m.Unbook(0, Elephants, 1000)
 		}
 		if 2*m.total() != m.Size() || !m.Congested() {
@@ -150,7 +150,7 @@ func TestEvictionIsCongestion(t *testing.T) {
 			if c.control {
 				class, size = Control, 66
 			}
-			own := r.g.at(1).own()
+			own := r.g.portAt(1).ownMemory()
 			for i := 0; own.Fits(class, size); i++ {
 				p := r.data(1, 2, 9, int64(30+i)*1000, size-66)
 				if c.control {

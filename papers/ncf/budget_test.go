@@ -43,10 +43,10 @@ func TestBudgetRenews(t *testing.T) {
 			b := newBudget(&config)
 			b.spend(c.spent, 0)
 			for now := c.spent; now <= min(c.pressed, c.at); now += 100 * us {
-				b.press(now)
+				b.recordPressure(now)
 			}
 			left := unit.Time(0)
-			for left < 2*ms && b.left(c.at) {
+			for left < 2*ms && b.hasTime(c.at) {
 				b.spend(c.at, c.at-50*us)
 				left += 50 * us
 			}
@@ -63,13 +63,13 @@ func TestBudgetAddsUp(t *testing.T) {
 	b := newBudget(&config)
 	b.spend(ms, 0)
 	for i := range unit.Time(4) { // a window of pressing, and one of balance
-		if now := 2*i*ms + 1500*us; b.left(now) {
+		if now := 2*i*ms + 1500*us; b.hasTime(now) {
 			t.Errorf("renewed after %d windows of balance", i)
 		} else {
-			b.press(now)
+			b.recordPressure(now)
 		}
 	}
-	if !b.left(9*ms + 500*us) {
+	if !b.hasTime(9*ms + 500*us) {
 		t.Error("four windows of balance do not renew it")
 	}
 }
@@ -80,12 +80,12 @@ func TestBudgetAddsUpUnasked(t *testing.T) {
 	b := newBudget(&config)
 	b.spend(ms, 0)
 	for i := range unit.Time(4) {
-		b.press(2*i*ms + 1500*us)
+		b.recordPressure(2*i*ms + 1500*us)
 	}
-	if c := b; c.left(8*ms + 500*us) {
+	if c := b; c.hasTime(8*ms + 500*us) {
 		t.Error("renewed after three windows of balance")
 	}
-	if !b.left(9*ms + 500*us) {
+	if !b.hasTime(9*ms + 500*us) {
 		t.Error("four windows of balance do not renew it")
 	}
 }
@@ -125,7 +125,7 @@ type floods struct {
 func (*floods) Name() string { return "floods" }
 func (f *floods) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Out == 1 {
-		f.said = f.g.flooded(env, f.g.at(1))
+		f.said = f.g.flooded(env, f.g.portAt(1))
 	}
 	return dataplane.Accept
 }

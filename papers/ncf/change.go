@@ -5,92 +5,94 @@ import (
 	"weir/core/unit"
 )
 
-// changes moves flows from one class to another without reordering them. A flow whose packets still wait
-// in its old queue stays there until they have left, or until it has waited for the longest time allowed.
-// The state is bounded: one slot for each hash value. A flow whose slot belongs to another flow with
-// packets waiting is not tracked and moves at once. (Ours: BS'19 §4.1 says only that flows change.)
+// changes moves flows between classes without reordering them. A flow with packets in its old queue stays there until
+// they have departed, or for the longest time allowed. The state is bounded: one slot for each hash value. If a flow's
+// slot belongs to another flow with queued packets, the flow is not tracked and moves at once. (Weir's addition: BS'19
+// §4.1 only has flows change.)
 type changes struct {
 	slots []slot
-	wait  unit.Time // longest time that a flow stays in the class that it is to leave
+	wait  unit.Time // longest delay of a change of class
 	ports []passage
 
-	moved, forced uint64 // changes of class, and those made while packets of the flow still waited
+	moved, forced uint64 // changes of class, and those made with packets still queued
 }
 
+// slot is the state of one flow.
 type slot struct {
-	key   uint64
-	end   int64     // position at which its last packet ends in the stream of its queue, in bytes
-	since unit.Time // since when it should have been in another class
-	out   packet.PortID
-	class Class
-	queue uint8
-	taken bool
-	due   bool // since is a time
+	key      uint64
+	end      int64     // position at which its last packet ends in the stream of its queue, in bytes
+	since    unit.Time // time since which another class is due
+	out      packet.PortID
+	class    Class
+	queue    uint8
+	inUse    bool
+	hasSince bool // since is valid
 }
 
-// passage counts what has passed through the queues of a port, in bytes: what entered, and what left at
-// the head. An evicted packet counts as if it had never entered.
-type passage struct{ in, left [maxQueues]int64 }
+// passage counts the bytes that entered the queues of a port, and those that departed at the head. An evicted packet
+// counts as if it had never entered.
+type passage struct{ entered, departed [maxQueues]int64 }
 
-// maxQueues is the most queues of a port with NCF.
+// maxQueues is the maximum number of queues of a port with NCF.
 const maxQueues = 8
 
-// newChanges makes a table of a power of two of slots.
+// newChanges returns a table of slots, a power of two.
 func newChanges(slots, ports int, wait unit.Time) *changes {
 	return &changes{slots: make([]slot, slots), wait: wait, ports: make([]passage, ports)}
 }
 
-func (c *changes) slot(key uint64) *slot {
+// findSlot returns the slot of a flow's hash, which another flow may have.
+func (c *changes) findSlot(key uint64) *slot {
 	return &c.slots[(key*0x9e3779b97f4a7c15)>>32&uint64(len(c.slots)-1)]
 }
 
-// waits reports whether packets of the flow may still be in its queue.
-func (c *changes) waits(s *slot) bool {
+// hasQueued reports whether packets of the flow may still be in its queue.
+func (c *changes) hasQueued(s *slot) bool {
 	x := &c.ports[s.out]
-	return x.left[s.queue] < min(s.end, x.in[s.queue])
+	return x.departed[s.queue] < min(s.end, x.entered[s.queue])
 }
 
-// class returns the class that the flow is to use now, given the class in which it belongs, want.
-func (c *changes) class(now unit.Time, key uint64, out packet.PortID, want Class) Class {
-	s := c.slot(key)
-	if !s.taken || s.key != key || s.out != out {
-		if !s.taken || !c.waits(s) {
-			*s = slot{key: key, out: out, class: want, taken: true}
+// selectClass returns the class that the flow uses at now, given the class that it should have, want.
+func (c *changes) selectClass(now unit.Time, key uint64, out packet.PortID, want Class) Class {
+	s := c.findSlot(key)
+	if !s.inUse || s.key != key || s.out != out {
+		if !s.inUse || !c.hasQueued(s) {
+			*s = slot{key: key, out: out, class: want, inUse: true}
 		}
 		return want
 	}
 	if s.class == want {
-		s.due = false
+		s.hasSince = false
 		return want
 	}
-	waits := c.waits(s)
+	waits := c.hasQueued(s)
 	switch {
-	case !waits, s.due && now-s.since >= c.wait:
+	case !waits, s.hasSince && now-s.since >= c.wait:
 		c.moved++
 		if waits {
 			c.forced++
 		}
-		s.class, s.due = want, false
-	case !s.due:
-		s.since, s.due = now, true
+		s.class, s.hasSince = want, false
+	case !s.hasSince:
+		s.since, s.hasSince = now, true
 	}
 	return s.class
 }
 
-// book records that a packet of the flow has entered a queue.
-func (c *changes) book(key uint64, out packet.PortID, queue uint8, size int32) {
+// recordEntry records that a packet of the flow has entered a queue.
+func (c *changes) recordEntry(key uint64, out packet.PortID, queue uint8, size int32) {
 	x := &c.ports[out]
-	x.in[queue] += int64(size)
-	if s := c.slot(key); s.taken && s.key == key && s.out == out {
-		s.queue, s.end = queue, x.in[queue]
+	x.entered[queue] += int64(size)
+	if s := c.findSlot(key); s.inUse && s.key == key && s.out == out {
+		s.queue, s.end = queue, x.entered[queue]
 	}
 }
 
-// unbook records that a packet has left its queue at the head, or was evicted from the tail.
-func (c *changes) unbook(out packet.PortID, queue uint8, size int32, evicted bool) {
+// recordExit records that a packet has departed at the head of its queue, or was evicted from the tail.
+func (c *changes) recordExit(out packet.PortID, queue uint8, size int32, evicted bool) {
 	if x := &c.ports[out]; evicted {
-		x.in[queue] -= int64(size)
+		x.entered[queue] -= int64(size)
 	} else {
-		x.left[queue] += int64(size)
+		x.departed[queue] += int64(size)
 	}
 }

@@ -54,40 +54,40 @@ func TestChange(t *testing.T) {
 func TestChangeIsBounded(t *testing.T) {
 	c := newChanges(4, 1, ms)
 	for k := range uint64(1000) {
-		if c.class(0, k, 0, Mice) != Mice {
+		if c.selectClass(0, k, 0, Mice) != Mice {
 			t.Fatal("a new flow is not what it is")
 		}
-		c.book(k, 0, 1, 100)
+		c.recordEntry(k, 0, 1, 100)
 	}
 	stay := 0
 	for k := range uint64(1000) {
-		if c.class(0, k, 0, Elephants) == Mice {
+		if c.selectClass(0, k, 0, Elephants) == Mice {
 			stay++
 		}
 	}
 	if stay != 4 {
 		t.Errorf("%d flows stay in their queue, 4 are remembered", stay)
 	}
-	c.unbook(0, 1, 100*1000, false)
+	c.recordExit(0, 1, 100*1000, false)
 	for k := range uint64(1000) {
-		if c.class(0, k, 0, Elephants) != Elephants {
+		if c.selectClass(0, k, 0, Elephants) != Elephants {
 			t.Fatal("a flow stays although its packets have left")
 		}
 	}
 	// packets that were evicted from the tail do not hold a flow
 	c = newChanges(4, 1, ms)
-	c.class(0, 1, 0, Mice)
-	c.book(1, 0, 1, 100)
-	c.unbook(0, 1, 100, true)
-	if c.class(0, 1, 0, Elephants) != Elephants {
+	c.selectClass(0, 1, 0, Mice)
+	c.recordEntry(1, 0, 1, 100)
+	c.recordExit(0, 1, 100, true)
+	if c.selectClass(0, 1, 0, Elephants) != Elephants {
 		t.Error("an evicted packet holds its flow")
 	}
 	// and leave those before them where they are
 	c = newChanges(4, 1, ms)
-	c.class(0, 1, 0, Mice)
-	c.book(1, 0, 1, 100)
-	c.book(2, 0, 1, 100)
-	if c.unbook(0, 1, 100, true); c.class(0, 1, 0, Elephants) != Mice {
+	c.selectClass(0, 1, 0, Mice)
+	c.recordEntry(1, 0, 1, 100)
+	c.recordEntry(2, 0, 1, 100)
+	if c.recordExit(0, 1, 100, true); c.selectClass(0, 1, 0, Elephants) != Mice {
 		t.Error("an eviction behind its packets lets a flow go")
 	}
 }

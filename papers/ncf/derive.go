@@ -9,27 +9,29 @@ import (
 	"weir/core/unit"
 )
 
-// How d follows from where the switch stands (ours; BS'19 §4.4 has only that n·d is to be known). A flow is judged by
-// what it sends in n·d. A sender of window W sends W in a round trip, and while the memory is full its round trip is
-// the path's and what the memory takes to leave, the loaded one. Where N senders share the port and each has a window
-// of one packet at least, none sends more often than in N·MTU/C. With less than one of these in n·d, a flow is an
-// elephant while its window passes and a mouse until the next, and the flows that the sketch counts are those that
-// happened to send; with many of them, what is known is old. So n·d is spans times the longer of the two.
+// How d follows from the switch's place. This is Weir's addition: BS'19 §4.4 has only that n·d is to be known. A flow
+// is judged by its traffic in n·d. A sender of window W sends W in a round trip; while the memory is full that is the
+// loaded round trip: the path's plus the time to drain the memory. If N senders share the port, each with a window of
+// at least one packet, none sends more often than once in N·MTU/C.
+//
+// With less than one of these times in n·d, a flow is an elephant while its window passes and a mouse until the next,
+// and the sketch counts only flows that happened to send. With many of them, the counts are old. So n·d is spans times
+// the longer of the two.
 const (
-	spans      = 4
-	leastSpans = 1.5 // below which a file is warned
+	durationSpans = 4
+	minSpans      = 1.5 // warning below this
 
-	usualDuration = 10 * unit.Millisecond // d where nothing says more
-	leastDuration = unit.Microsecond
-	mostDuration  = 60 * unit.Second
-	mostTrip      = 10 * unit.Second // that round_trip can be
+	defaultDuration = 10 * unit.Millisecond // d by default
+	minDuration     = unit.Microsecond
+	maxDuration     = 60 * unit.Second
+	maxTrip         = 10 * unit.Second // of round_trip
 )
 
-// A loadedRTT is the longest time that a flow takes to send again through a port while its memory is full: the loaded
-// round trip, or the time for one frame of each sender.
+// loadedRTT is the longest time between two packets of a flow at a port with a full memory: the loaded round trip, or
+// the time for one frame of each sender.
 type loadedRTT struct{ loaded, each unit.Time }
 
-// newLoadedRTT returns the loadedRTT of a port with the given rate and memory in bytes. Without a rate it is the base
+// newLoadedRTT returns the loadedRTT of a port with a rate in bit/s and memory in bytes. Without a rate it is the base
 // round trip alone.
 func newLoadedRTT(trip unit.Time, senders int, rate unit.Rate, memory float64, frame unit.Bytes) (t loadedRTT) {
 	if rate <= 0 {
@@ -43,19 +45,20 @@ func newLoadedRTT(trip unit.Time, senders int, rate unit.Rate, memory float64, f
 	return t
 }
 
-func (t loadedRTT) most() unit.Time { return max(t.loaded, t.each) }
+// longer returns the longer of the two times.
+func (t loadedRTT) longer() unit.Time { return max(t.loaded, t.each) }
 
-// fits returns the d with which n windows last spans times the loadedRTT.
-func (t loadedRTT) fits(windows int) unit.Time {
+// fitDuration returns the d with which n windows last spans times the loadedRTT.
+func (t loadedRTT) fitDuration(windows int) unit.Time {
 	n := unit.Time(windows)
-	most := min(t.most(), n*mostDuration) // of which spans times is a unit.Time, too
-	return min(max((spans*most+n-1)/n, leastDuration), mostDuration)
+	most := min(t.longer(), n*maxDuration) // spans times this does not overflow
+	return min(max((durationSpans*most+n-1)/n, minDuration), maxDuration)
 }
 
-// derives reports whether d follows from round_trip and senders.
-func (o *Options) derives() bool { return o.RoundTrip > 0 || o.Senders > 0 }
+// derivesDuration reports whether d follows from round_trip and senders.
+func (o *Options) derivesDuration() bool { return o.RoundTrip > 0 || o.Senders > 0 }
 
-// bindDuration binds d, and what it follows from.
+// bindDuration binds d and the parameters from which it follows.
 func (o *Options) bindDuration(p *scheme.Params) {
 	p.Time(&o.Sketch.Duration, "duration", "0s", "d of a window; 0s: 10ms, or what round_trip and senders ask for",
 		"ours; BS'19 §4.1").Max("60s")
@@ -67,16 +70,16 @@ func (o *Options) bindDuration(p *scheme.Params) {
 
 	p.Rule("duration", func() error {
 		switch d := o.Sketch.Duration; {
-		case d != 0 && d < leastDuration:
+		case d != 0 && d < minDuration:
 			return fmt.Errorf("%v: 1us to 60s are possible, or 0s", d)
-		case d != 0 && o.derives():
+		case d != 0 && o.derivesDuration():
 			return fmt.Errorf("%v, and d follows from round_trip and senders, too; one of both is needed", d)
 		}
 		return nil
 	})
 }
 
-// memoryAt is how many bytes of memory a port with this buffer has; a pool of the switch may all wait there.
+// memoryAt returns the bytes of memory of a port with this buffer; a pool of the switch may all be used there.
 func (o *Options) memoryAt(buffer unit.Length, frame unit.Bytes) float64 {
 	if o.Size != (unit.Length{}) {
 		buffer = o.Size
@@ -84,16 +87,17 @@ func (o *Options) memoryAt(buffer unit.Length, frame unit.Bytes) float64 {
 	return unit.Depth{Packets: buffer.Packets, Bytes: buffer.Bytes}.At(0, frame)
 }
 
-// settle sets d from where the program is to run: the longest of all ports. It returns d by port, and the longest for
-// packets whose egress port is unknown. A port's own buffer and rate decide its d, so that a deep buffer elsewhere does
-// not delay what it notices. With sketch: switch all ports have one.
-func (o *Options) settle(site *dataplane.Site) (each []unit.Time, err error) {
+// setDurations sets d to the longest of all ports. It returns d by port, and as the last element the longest, for
+// packets with an unknown egress port. A port's own buffer and rate determine its d, so a deep buffer elsewhere does
+// not delay its decisions. With sketch: switch all ports have one d. It fails if d is to be derived and no port has a
+// rate in bit/s.
+func (o *Options) setDurations(site *dataplane.Site) (each []unit.Time, err error) {
 	each = make([]unit.Time, site.Ports+1)
-	derived := o.Sketch.Duration == 0 && o.derives()
+	derived := o.Sketch.Duration == 0 && o.derivesDuration()
 	if derived {
-		err = o.derive(site, each)
+		err = o.deriveDurations(site, each)
 	} else if o.Sketch.Duration == 0 {
-		o.Sketch.Duration = usualDuration
+		o.Sketch.Duration = defaultDuration
 	}
 	for i := range each {
 		if !derived || o.Scope != PerPort || each[i] == 0 {
@@ -103,8 +107,8 @@ func (o *Options) settle(site *dataplane.Site) (each []unit.Time, err error) {
 	return each, err
 }
 
-// derive sets d, and that of each port with a rate, from round trips, senders, rates and memory.
-func (o *Options) derive(site *dataplane.Site, each []unit.Time) error {
+// deriveDurations sets d, and the d of each port with a rate, from round trips, senders, rates and memory.
+func (o *Options) deriveDurations(site *dataplane.Site, each []unit.Time) error {
 	frame := unit.Bytes(site.MaxFrame)
 	if frame == 0 {
 		frame = defaultFrame
@@ -116,7 +120,7 @@ func (o *Options) derive(site *dataplane.Site, each []unit.Time) error {
 		t := newLoadedRTT(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets},
 			frame),
 			frame)
-		each[i] = t.fits(o.Sketch.Windows)
+		each[i] = t.fitDuration(o.Sketch.Windows)
 		o.Sketch.Duration = max(o.Sketch.Duration, each[i])
 	}
 	if !rated {
@@ -149,8 +153,8 @@ var (
 		Condition: "deaf: first is given and no elephant can be found that does not respond"}
 )
 
-// Check warns of windows that do not go with round trips and senders, and of options without effect there: at the
-// slowest of the ports at which data can queue, the one to most senders' receiver.
+// Check warns of windows that do not fit round trips and senders, and of options without effect there. It looks at the
+// slowest port at which data can queue, of several the one with the most senders to its receiver.
 func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	slowest := s.Slowest()
 	if slowest == 0 {
@@ -165,21 +169,21 @@ func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	memory := o.memoryAt(p.Buffer, s.Frame())
 	all = o.warnOfWindows(all, s, p, newLoadedRTT(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
 	all = o.checkUnresponsive(o.warnOfBuffers(o.warnOfTop(all, p), s))
-	return o.warnOfTable(o.suitsEarly(o.warnOfMemory(all, s, p, memory), s, p), s)
+	return o.warnOfTable(o.checkEarly(o.warnOfMemory(all, s, p, memory), s, p), s)
 }
 
 const (
-	// maxTop limits top.
+	// maxTop is the maximum of top.
 	maxTop = 1024
 	// maxBelow limits the threshold, as a multiple of an equal part of the port. Parts vary, and above the limit many
-	// flows never exceed the threshold. The table holds a flow that once did.
+	// flows never exceed the threshold. The table keeps a flow that once did.
 	maxBelow = 5
 )
 
-// warnOfTable warns of flows without an end that the table of the N heaviest does not hold, or that hardly ever exceed
-// the threshold, at a port that datagrams flood: these want more than the overload's rate or, with bandwidth: equal,
-// more than half. The table is what keeps flows elephants in a flood. The other flows share the queue of the flood, and
-// hardly any of their packets get through.
+// warnOfTable warns of endless flows that do not fit the table of the N heaviest, or that rarely exceed the threshold,
+// at a port flooded by datagrams: these demand more than the overload's rate or, with bandwidth: equal, more than half.
+// The table keeps flows elephants in a flood. Other flows share the queue of the flood, where few of their packets get
+// through.
 func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	threshold, holds, calm := o.Detector.Threshold, heaviest(o.Top), 0.95
 	if o.Equal {
@@ -210,8 +214,8 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) [
 	return all
 }
 
-// warnOfBuffers warns of a port with a buffer that holds less than the memory of the port. A pool's port has a part,
-// but with memory a port the rest is never used.
+// warnOfBuffers warns of a port with a buffer smaller than its memory. A pool's port has a part, but with memory per
+// port the rest is never used.
 func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	memory := o.memoryAt(unit.Length{}, s.Frame())
 	var least *dataplane.Peer
@@ -230,7 +234,8 @@ func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext)
 			"not %.0f kB", least.To, holds/1000, memory/1000).At(least.Port(), memory/holds))
 }
 
-// warnOfTop warns of more elephants than the table of the N heaviest has. The offer to them is divided by its size.
+// warnOfTop warns of more elephants than fit the table of the N heaviest. The offer to elephants is divided by its
+// size.
 func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Remark {
 	n, threshold := heaviest(o.Top), o.Detector.Threshold
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
@@ -242,24 +247,24 @@ func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Rem
 		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)).At(p.Port(), float64(p.Senders)/float64(n)))
 }
 
-// windowAt returns d as it is given, or follows from a port, and the parameter that decides it.
+// windowAt returns the configured or derived d of a port, and the parameter that determines it.
 func (o *Options) windowAt(s *dataplane.SwitchContext, p *dataplane.Peer) (d unit.Time, param string) {
 	switch {
-	case o.derives():
+	case o.derivesDuration():
 		own := newLoadedRTT(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
-		return own.fits(o.Sketch.Windows), "round_trip"
+		return own.fitDuration(o.Sketch.Windows), "round_trip"
 	case o.Sketch.Duration == 0:
-		return usualDuration, "duration"
+		return defaultDuration, "duration"
 	}
 	return o.Sketch.Duration, "duration"
 }
 
-// warnOfWindows compares n·d with a port's turn.
+// warnOfWindows warns if n·d is too short for a port's loadedRTT.
 func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	t loadedRTT) []scheme.Remark {
 	d, param := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
-	if float64(nd) >= leastSpans*float64(t.most()) {
+	if float64(nd) >= minSpans*float64(t.longer()) {
 		return all
 	}
 	why := fmt.Sprintf("%v, a round trip of %v when the buffer of the port to %s is full", t.loaded.Rough(),
@@ -269,31 +274,31 @@ func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext,
 		why = fmt.Sprintf("%v, in which each of the %d flows to %s sends one packet", t.each.Rough(), p.Senders, p.To)
 		cure = fmt.Sprintf("senders: %d", p.Senders)
 	}
-	if o.derives() { // it says what to derive from already, and less than there is
+	if o.derivesDuration() { // the parameter is given, but too small
 		cure += " fits it"
 	} else {
 		cure += " in place of duration fits it"
 	}
-	if s.Trip(p) > mostTrip && t.loaded >= t.each {
-		cure = fmt.Sprintf("the longest that can be given is %v", mostTrip.Rough())
+	if s.Trip(p) > maxTrip && t.loaded >= t.each {
+		cure = fmt.Sprintf("the longest that can be given is %v", maxTrip.Rough())
 	}
 	return append(all, warnWindows.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and "+
 		"supply "+
-		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.most()), why, cure).
-		At(p.Port(), leastSpans*float64(t.most())/float64(max(nd, 1))))
+		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.longer()), why, cure).
+		At(p.Port(), minSpans*float64(t.longer())/float64(max(nd, 1))))
 }
 
-// Defaults that a file need not have chosen.
+// Defaults of parameters, by which Check recognises changed ones.
 const (
-	usualTilt  = "50%"
-	usualSpike = "25%"
+	defaultTilt  = "50%"
+	defaultSpike = "25%"
 )
 
-// warnOfMemory warns of knobs of the memory without effect at a port with so many bytes of it.
+// warnOfMemory warns of parameters of the memory without effect at a port with the given bytes of memory.
 func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer,
 	memory float64) []scheme.Remark {
 	c := &o.Memory
-	tilted, spiked := unit.FormatShare(c.Tilt) != usualTilt, unit.FormatShare(c.Spike) != usualSpike
+	tilted, spiked := unit.FormatShare(c.Tilt) != defaultTilt, unit.FormatShare(c.Spike) != defaultSpike
 	knob := "tilt"
 	if !tilted {
 		knob = "spike"
@@ -305,7 +310,7 @@ func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, 
 		all = append(all, warnMemoryIdle.Remark(knob,
 			"it decides nothing: with %d queues mice and elephants share one, and queues: "+
 				"3 is needed", max(s.Queues, 1)))
-	case c.Limit-c.data() <= rounding:
+	case c.Limit-c.reservedData() <= rounding:
 		all = append(all, warnMemoryIdle.Remark(knob, "it decides nothing: mice and elephants have reserved all that "+
 			"limit lets "+
 			"them have, %s", unit.FormatShare(c.Limit)))

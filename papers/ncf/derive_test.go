@@ -242,8 +242,8 @@ func TestSuitsPorts(t *testing.T) {
 func TestDerivedDurationOfSlowPorts(t *testing.T) {
 	for _, rate := range []unit.Rate{1, 8, unit.Kbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			if got := newLoadedRTT(10*unit.Second, 1, rate, 1e9, 1514).fits(4); got != mostDuration {
-				t.Errorf("d is %v, want %v", got, mostDuration)
+			if got := newLoadedRTT(10*unit.Second, 1, rate, 1e9, 1514).fitDuration(4); got != maxDuration {
+				t.Errorf("d is %v, want %v", got, maxDuration)
 			}
 		})
 	}

@@ -26,10 +26,10 @@
 // # Where the paper's parts are
 //
 //	§3    address the elephants             Detector, NackElephants       TestNackElephantsOnly
-//	§3    three queues suffice              queue, tm.NewNCF              TestQueues
+//	§3    three queues suffice              selectQueue, tm.NewNCF        TestQueues
 //	§3    detect elephants in data plane    Sketch, Program.Ingress       TestNoAllocation, BenchmarkProgram
 //	§3    trim packets in data plane        Program.OnDrop                TestNack
-//	§3    switches initiate NACKs           Program.send                  TestNack, TestAsymmetricReturn
+//	§3    switches initiate NACKs           Program.sendNack                  TestNack, TestAsymmetricReturn
 //	§3    allocate memory dynamically       Memory                        TestMemoryOnDemand, TestMemoryBooks
 //	§3    signals without queued packets    notifyHeaviest                TestTopElephants
 //	§4.1  rolling windows, totals           Sketch                        TestWindows, TestLazyClearing,
@@ -43,7 +43,7 @@
 //	§4.1  small and fixed memory            Sketch, Top                   TestMemory, TestCountNoAllocation
 //	                                        Program.Footprint             TestFootprintHasAllState
 //	§4.1  transitions of mice and elephants changes                       TestChange, TestChangeIsBounded
-//	§4.2  three queues, their order         queue, tm.NewNCF              TestQueues, TestAcks,
+//	§4.2  three queues, their order         selectQueue, tm.NewNCF        TestQueues, TestAcks,
 //	                                                                      TestControlCeiling
 //	§4.2  10 %, 10 %, at most 5 %           tm.NewNCF                     TestNoStarvation, TestControlCeiling
 //	§4.2  the rest is work conserving       tm.NewNCF                     TestNoStarvation
@@ -58,7 +58,7 @@
 //	                                                                      TestMemoryBooks
 //	§4.3  congestion is lack of memory      lacksMemory, Memory.Refused   TestReasons, TestCongestion
 //	§4.3  trim, switch endpoints, flag      Program.OnDrop, send          TestNack
-//	§4.3  straight to the sender            Program.send                  TestAsymmetricReturn, TestNackThroughNAT
+//	§4.3  straight to the sender            Program.sendNack                  TestAsymmetricReturn, TestNackThroughNAT
 //	§4.3  what a NACK is in frames          Config.Form                   TestNoticeGolden, TestNoticeSegment
 //	      for senders that know no NACKs    echoes                        TestEcho, TestEchoWindow, TestEchoNobody,
 //	                                                                      TestEchoElephants, TestEchoTable,

@@ -6,21 +6,20 @@ import (
 	"weir/core/unit"
 )
 
-// early sends a NACK to an elephant that is sending while packets of elephants use the given share
-// of the port's memory. That share is theirs alone, so nobody is told for what mice do, and it
-// takes from no budget. Who sends less than it is offered is told, too: judged by the rate over
-// n·d, as tell: above_share is, or by the present one, an elephant in slow start is told too late
-// (experiments/spikes.yaml: a queue of 138 kB instead of 23 to 27).
-func (g *Program) early(env *dataplane.Env, x *port, o *Origin) bool {
+// notifyEarly sends a NACK to a sending elephant while packets of elephants use the given share of the port's memory.
+// It reports whether it did. Only elephants use that share, so mice cause no notice, and no budget applies. Elephants
+// below their offer are notified, too. A rate over n·d, as in tell: above_share, or a present rate would notify an
+// elephant in slow start too late (experiments/spikes.yaml).
+func (g *Program) notifyEarly(env *dataplane.Env, x *port, o *Origin) bool {
 	if g.config.Early == 0 || x.memory == nil {
 		return false
 	}
-	m := x.own()
+	m := x.ownMemory()
 	return float64(m.Used(Elephants)) >= g.config.Early*float64(m.Size()) && g.notifyElephant(env, x, o)
 }
 
-// suitsEarly tells where early decides nothing: it is for elephants, whose queue is their own.
-func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
+// checkEarly warns where early has no effect: it is for elephants with a queue of their own.
+func (o *Options) checkEarly(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	switch {
 	case o.Early <= 0:
 	case o.Nack == NackNone:
@@ -41,7 +40,7 @@ func (o *Options) suitsEarly(all []scheme.Remark, s *dataplane.SwitchContext, p 
 }
 
 // warnOfWait warns of elephants that early does not notify for a long time. While packets of an elephant wait in the
-// mice's queue, the elephant stays there for change_wait, and early counts what elephants have in their own.
+// mice's queue, the elephant stays there for change_wait, and early counts only the elephants' queue.
 func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	d, _ := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
@@ -53,12 +52,12 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 		"change: at_once, or at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
 }
 
-// checkUnresponsive warns where no elephant can be found unresponsive, and so none is trimmed first: it must be
-// notified in two windows, a whole one apart, within n, and what it sends be known in bytes.
+// checkUnresponsive warns if no elephant can be found unresponsive, so none is trimmed first. For that it must be
+// notified in two windows within n, with a whole one between, and its traffic be known in bytes.
 func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	n, d := o.Sketch.Windows, o.Sketch.Duration
-	if d == 0 && !o.derives() {
-		d = usualDuration
+	if d == 0 && !o.derivesDuration() {
+		d = defaultDuration
 	}
 	const nothing = "deaf: first decides nothing: "
 	switch {

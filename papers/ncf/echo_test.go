@@ -227,7 +227,7 @@ func TestEchoTable(t *testing.T) {
 	e := newEchoes(false)
 	const key = 77
 	first := echoSet(key)
-	i := e.enter(0, key, true, ms)
+	i := e.addFlow(0, key, true, ms)
 	if i < first || i >= first+echoWays {
 		t.Fatalf("entry %d is not in set %d", i, first)
 	}
@@ -240,10 +240,10 @@ func TestEchoTable(t *testing.T) {
 	var keys []uint64
 	for k := range 10 * echoWays {
 		keys = append(keys, next())
-		if n := e.enter(unit.Time(k)*us, keys[k], false, ms); n == i || n < 0 {
+		if n := e.addFlow(unit.Time(k)*us, keys[k], false, ms); n == i || n < 0 {
 			t.Fatalf("mouse %d is in entry %d, the elephant in %d", k, n, i)
 		} else {
-			e.flows[n].seen = unit.Time(k) * us
+			e.flows[n].lastData = unit.Time(k) * us
 		}
 	}
 	for k, x := range keys {
@@ -254,10 +254,10 @@ func TestEchoTable(t *testing.T) {
 	if e.find(key) != i {
 		t.Error("the elephant has lost its place")
 	}
-	e.flows[i].elephant, e.flows[i].seen = true, 0
+	e.flows[i].elephant, e.flows[i].lastData = true, 0
 	for n := range echoWays {
-		e.enter(unit.Time(n+2)*ms, next(), false, ms)
-		e.flows[e.find(others)].seen = unit.Time(n+2) * ms
+		e.addFlow(unit.Time(n+2)*ms, next(), false, ms)
+		e.flows[e.find(others)].lastData = unit.Time(n+2) * ms
 	}
 	if e.find(key) >= 0 {
 		t.Error("an elephant that is silent keeps its place for ever")

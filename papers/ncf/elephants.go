@@ -8,21 +8,21 @@ import (
 	"weir/core/unit"
 )
 
-// Form is how F (BS'19 §4.1) judges a flow by the windows of a sketch.
+// Form is the way in which F (BS'19 §4.1) judges a flow by the windows of a sketch.
 type Form uint8
 
-// Forms of F: the text's, and those of its footnote 1.
+// Forms of F: the text's, and the others of its footnote 1.
 const (
 	Average      Form = iota // the sums of all windows: Σ c_j > threshold · Σ T_j
-	MeanOfShares             // the mean of c_j/T_j over the windows: a quiet window weighs as much as a busy one (ours)
+	MeanOfShares             // the mean of c_j/T_j over the windows: a quiet window weighs as much as a busy one (Weir's)
 	AnyWindow                // one window is enough
 	AllWindows               // every window
-	Forms                    // how many there are
+	Forms                    // number of forms
 )
 
 var formNames = [Forms]string{"average", "mean_of_shares", "any", "all"}
 
-// String returns the form as experiments name it, such as "mean_of_shares"; "unknown" for Forms and above.
+// String returns the form's name in specs, such as "mean_of_shares"; "unknown" for Forms and above.
 func (f Form) String() string {
 	if f < Forms {
 		return formNames[f]
@@ -30,29 +30,29 @@ func (f Form) String() string {
 	return "unknown"
 }
 
-// Detector is F: it decides whether a flow is an elephant.
+// Detector is F: it decides whether a flow is an elephant by its share of the traffic.
 //
-// The paper does not say how the current, partial window counts. We count it so:
-//   - Average: as it is, in the sums of flow and total alike, so that it weighs by its traffic; the period
-//     judged is the last (n − 1)·d to n·d.
-//   - MeanOfShares: by the part of it that has passed, Elapsed/Duration of a whole window. Otherwise the
-//     first packet of a window, which has all of its traffic, would count as 1/n of everything.
+// The paper does not define how the current, partial window counts. Here it counts as follows:
+//   - Average: unchanged, in the sums of flow and total alike, so it weighs by its traffic; the judged period is the
+//     last (n − 1)·d to n·d.
+//   - MeanOfShares: by its elapsed part, Elapsed/Duration of a whole window. Otherwise the first packet of a window,
+//     which has all of its traffic, would count as 1/n of everything.
 //   - AnyWindow: like the others, once its total reaches Floor.
-//   - AllWindows: once its total reaches Floor; it is left out before, unless n = 1.
+//   - AllWindows: once its total reaches Floor; before, it is left out, unless n = 1.
 //
 // In a whole window whose total is below Floor, or 0, no flow exceeds the threshold: its share counts as 0
 // with MeanOfShares, and with AllWindows there is no elephant until that window has expired. Average does
 // not use Floor. A share equal to the threshold does not exceed it: with 100 % there are no elephants.
 type Detector struct {
 	Form      Form
-	Threshold float64 // in (0, 1]: a flow with more than this share is an elephant; 5 % in the paper
-	Least     uint64  // and at least so much in all windows together; 0: no such bound
-	// least total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
-	// threshold, so that a single frame does not exceed it
+	Threshold float64 // in (0, 1]: an elephant has more than this share; 5 % in the paper
+	Least     uint64  // an elephant has at least this in all windows together; 0: no such bound
+	// Floor is the minimum total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
+	// threshold, so that a single frame does not exceed it.
 	Floor uint64
 }
 
-// Elephant judges a flow.
+// Elephant reports whether a flow with this estimate is an elephant.
 func (d *Detector) Elephant(c *FlowEstimate) bool {
 	flow, total := c.Sum()
 	if flow < d.Least || flow == 0 {
@@ -94,13 +94,14 @@ func (d *Detector) Elephant(c *FlowEstimate) bool {
 	}
 }
 
+// exceeds reports whether the flow's share of window j is above the threshold.
 func (d *Detector) exceeds(c *FlowEstimate, j int) bool {
 	return float64(c.Flow[j]) > d.Threshold*float64(c.Total[j])
 }
 
-// isElephant decides whether the flow of p, which goes to port x, is an elephant. Of c, the result of the last call of
-// the port's sketch, F is asked twice: of all that arrived, and of what the port can send of it. By arrivals alone, a
-// flood of several times the port's rate makes mice of all other flows, also of one with half of the port: the
+// isElephant reports whether the flow of p, which goes to port x, is an elephant. c is the result of the last call of
+// the port's sketch. F judges twice: by all arrivals, and by what the port can send of them. By arrivals alone, a flood
+// of several times the port's rate would make mice of all other flows, even of one with half of the port, since the
 // attacker chooses the total.
 func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *FlowEstimate) bool {
 	if g.detector.Elephant(c) {
@@ -111,8 +112,8 @@ func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.
 	if crowded {
 		d.Threshold *= crowdThreshold
 	}
-	// F grows with the flow's counts: they have its losses first.
-	if sent := g.forwarded(env, x, c); sent != nil && d.Elephant(sent) {
+	// F grows with the flow's counts, which still include its losses here.
+	if sent := g.limitToForwarded(env, x, c); sent != nil && d.Elephant(sent) {
 		x.sketch.ForwardedFlow(sent)
 		if d.Elephant(sent) {
 			return true
@@ -121,12 +122,12 @@ func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.
 	return crowded && slices.Contains(x.top.keys, key)
 }
 
-// Elephants in a flood. While mice bring more than half of what the port can send, the scheduler decides what an
-// elephant gets, and the elephant sends what its NACKs offer. By F alone, an elephant that gives way would share the
-// mice's queue, in which nearly all its packets are dropped, and would not return. So until mice bring less, the
-// heaviest flows are elephants as long as they send, also those that F called mice before the flood, and a part of the
-// threshold makes an elephant. Flows that do not respond are trimmed (unresponsive.go). Datagrams, about which no NACK
-// is sent, are what F calls them. The paper has no such rule.
+// Elephants in a flood. While arrivals of mice exceed half of the port's capacity, the scheduler decides an elephant's
+// rate, and the elephant sends what its NACKs offer. By F alone, an elephant that reduces would become a mouse in the
+// flood's queue, where nearly all its packets are dropped, and would not recover. So until mice arrive at less, the
+// heaviest flows stay elephants as long as they send, also those that were mice before the flood, and a part of the
+// threshold makes an elephant. Flows that do not respond are trimmed (unresponsive.go). Datagrams without NACKs are
+// judged by F alone. The paper has no such rule.
 const (
 	crowdRate      = 0.5    // of what the port can send in n·d
 	crowdThreshold = 1. / 2 // of the threshold
@@ -137,15 +138,15 @@ func (g *Program) canRespond(p *packet.Packet) bool {
 	return p.Proto != packet.ProtoUDP || g.config.UDP
 }
 
-// forwarded returns c with totals of what the port did not drop, but no more than it can send in the time of the
-// windows, since the rest waits. It returns nil if that is all that arrived.
-func (g *Program) forwarded(env *dataplane.Env, x *port, c *FlowEstimate) *FlowEstimate {
+// limitToForwarded returns c with totals of the traffic that the port did not drop, limited to what it can send in the
+// time of the windows, since the rest waits. It returns nil if that is all that arrived.
+func (g *Program) limitToForwarded(env *dataplane.Env, x *port, c *FlowEstimate) *FlowEstimate {
 	sent := x.sketch.ForwardedTotals(c)
 	_, total := c.Sum()
 	if sent != nil {
 		_, total = sent.Sum()
 	}
-	most := g.capacity(env, x) * float64(span(env.Now(), c.Windows, c.Duration))
+	most := g.capacity(env, x) * float64(coveredTime(env.Now(), c.Windows, c.Duration))
 	if g.config.Sketch.Packets {
 		most /= defaultFrame
 	}
@@ -153,7 +154,7 @@ func (g *Program) forwarded(env *dataplane.Env, x *port, c *FlowEstimate) *FlowE
 		return sent
 	}
 	if sent == nil {
-		sent = x.sketch.copied(c)
+		sent = x.sketch.copyEstimate(c)
 	}
 	for j := range sent.Windows {
 		sent.Total[j] = uint64(float64(sent.Total[j]) * (most / float64(total)))
@@ -161,28 +162,28 @@ func (g *Program) forwarded(env *dataplane.Env, x *port, c *FlowEstimate) *FlowE
 	return sent
 }
 
-// capacity is how many bytes the port, or with sketch: switch all ports, can send in 1 ps; 0: not known.
+// capacity returns the bytes per ps that the port, or with sketch: switch all ports together, can send; 0 if unknown.
 func (g *Program) capacity(env *dataplane.Env, x *port) (bytes float64) {
 	first, last := int(x.out), int(x.out)
 	if g.config.Scope == PerSwitch {
 		first, last = 0, env.Ports()-1
 	}
 	for i := first; i <= last && i < env.Ports(); i++ {
-		bytes += bytesOf(env.Port(packet.PortID(i)).Rate())
+		bytes += bytesPerPs(env.Port(packet.PortID(i)).Rate())
 	}
 	return bytes
 }
 
-// miceExceed reports whether mice bring more to a port in n·d than this share of what it can send.
+// miceExceed reports whether arrivals of mice in n·d exceed this share of what the port can send in it.
 func (g *Program) miceExceed(env *dataplane.Env, x *port, share float64) bool {
 	if int(x.out) >= env.Ports() {
 		return false
 	}
-	whole := bytesOf(env.Port(x.out).Rate()) * float64(x.history())
+	whole := bytesPerPs(env.Port(x.out).Rate()) * float64(x.history())
 	return float64(x.mice.sum(env.Now())) > share*whole
 }
 
-// bytesOf is a rate in bytes per ps.
-func bytesOf(rate unit.LinkRate) float64 {
+// bytesPerPs returns a rate in bytes per ps, with frames of defaultFrame for a rate in packets.
+func bytesPerPs(rate unit.LinkRate) float64 {
 	return float64(float64(rate.Bits)/8e12) + float64(float64(rate.Packets)*(defaultFrame/1e12))
 }

@@ -2,7 +2,7 @@ package ncf
 
 import "embed"
 
-// Experiments are those of the paper and of the drafts, for an experiment.Library.
+// Experiments holds the experiments of the paper and of the drafts, for an experiment.Library.
 //
 //go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS

@@ -143,8 +143,8 @@ func (*offerSpy) Name() string { return "offers" }
 
 func (o *offerSpy) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Src != 3 && p.Meta.Out == 1 {
-		x := o.g.at(p.Meta.Out)
-		_, class := o.g.demand(env, x, p)
+		x := o.g.portAt(p.Meta.Out)
+		_, class := o.g.estimateDemand(env, x, p)
 		o.class, o.rate = Class(p.Meta.Class), o.g.supply(env, x, class)
 	}
 	return dataplane.Accept

@@ -7,10 +7,10 @@ import (
 	"weir/core/dataplane"
 )
 
-// Footprint is what NCF takes of a switch as implemented here, in the order in which a packet meets it;
-// BS'19 builds none of it. Each row of the sketch is an array of its own, of which a packet reads and
-// writes one cell, clearing old counts on the way; another array has what the port dropped. Memory on demand is
-// accounted for where packets enter and where they leave, and it evicts packets that wait: no pipeline can do either.
+// Footprint returns what NCF uses of a switch as implemented here, in the order of a packet's way; BS'19 builds none of
+// it. Each row of the sketch is a separate array: a packet reads and writes one cell, clearing old counts on the way.
+// Another array counts the port's drops. Memory on demand is booked at arrival and at departure, and it evicts queued
+// packets: no pipeline can do either.
 func (g *Program) Footprint() dataplane.Footprint {
 	stages := slices.Concat(g.sketchStages(), g.topStages(), g.echoStages(), g.budgetStages(), g.supplyStages(),
 		g.changeStages(), g.memoryStages())
@@ -22,7 +22,7 @@ func (g *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: stages}
 }
 
-// sketchStages are the sketch, row by row, and the decision on its counts.
+// sketchStages returns the stages of the sketch, row by row, and of the decision on its counts.
 func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	var sketches []*Sketch
 	for i := range g.ports {
@@ -58,7 +58,7 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	return append(stages, elephant)
 }
 
-// topStages are the heaviest flows, the counts of other traffic, and the NACKs to elephants.
+// topStages returns the stages of the heaviest flows, of the counts of other traffic, and of NACKs to elephants.
 func (g *Program) topStages() (stages []dataplane.Stage) {
 	windows, heaviest := g.config.Sketch.Windows, cap(g.ports[0].top.keys)
 	entries, tally := 0, 0
@@ -103,7 +103,7 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 	return stages
 }
 
-// echoStages are the last acknowledgements of flows, of which senders get copies.
+// echoStages returns the stage of the flows' last acknowledgements, which are copied to senders.
 func (g *Program) echoStages() []dataplane.Stage {
 	t := g.echoes
 	if t == nil {
@@ -111,7 +111,7 @@ func (g *Program) echoStages() []dataplane.Stage {
 	}
 	x := dataplane.Stage{Name: "last acknowledgements", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{{Name: "last ACKs", Cells: len(t.flows), Bits: dataplane.Bits(t.flows[0]),
-			Reads: 2 * echoWays, Writes: 2}}, // of the segment's flow, and of that the other way
+			Reads: 2 * echoWays, Writes: 2}}, // of the segment's flow and of the opposite one
 		Operations: []dataplane.Operation{{Kind: dataplane.MakingPacket, What: "copy of an acknowledgement", Times: 1}}}
 	if t.headers != nil {
 		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "headers of last ACKs", Cells: len(t.headers),
@@ -120,8 +120,8 @@ func (g *Program) echoStages() []dataplane.Stage {
 	return []dataplane.Stage{x}
 }
 
-// memories are those of the ports, each once.
-func (g *Program) memories() (memories []*Memory) {
+// listMemories returns the memories of the ports, each once.
+func (g *Program) listMemories() (memories []*Memory) {
 	for i := range g.ports {
 		for _, x := range []*Memory{g.ports[i].memory, g.ports[i].part} {
 			if x != nil && !slices.Contains(memories, x) {
@@ -132,9 +132,9 @@ func (g *Program) memories() (memories []*Memory) {
 	return memories
 }
 
-// budgetStages are the time for which elephants may pay for mice, and the elephants that do not listen.
+// budgetStages returns the stages of the budget of throttling, and of elephants that do not respond.
 func (g *Program) budgetStages() (stages []dataplane.Stage) {
-	memories := g.memories()
+	memories := g.listMemories()
 	if len(memories) == 0 {
 		return nil
 	}
@@ -142,7 +142,7 @@ func (g *Program) budgetStages() (stages []dataplane.Stage) {
 	b, x := &m.budget, dataplane.Stage{Name: "budget of throttling", Gress: dataplane.InIngress,
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "time by windows", Times: 1}}}
 	x.Registers = []dataplane.RegisterUse{{Name: "congestion", Cells: len(memories),
-		Bits: dataplane.Bits(m.congested) + dataplane.Bits(m.over) + dataplane.Bits(m.last), Reads: 1, Writes: 1}}
+		Bits: dataplane.Bits(m.congested) + dataplane.Bits(m.spiking) + dataplane.Bits(m.last), Reads: 1, Writes: 1}}
 	if b.rolling {
 		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "time by window",
 			Cells: len(memories) * len(b.windows.slots), Bits: dataplane.Bits(b.windows.slots[0]), Reads: 1, Writes: 1},
@@ -150,7 +150,8 @@ func (g *Program) budgetStages() (stages []dataplane.Stage) {
 				Reads: 1, Writes: 1})
 	} else {
 		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "time", Cells: len(memories), Reads: 1, Writes: 1,
-			Bits: dataplane.Bits(b.spent) + dataplane.Bits(b.over) + dataplane.Bits(b.pressed) + dataplane.Bits(b.credited)})
+			Bits: dataplane.Bits(b.spent) + dataplane.Bits(b.exhausted) + dataplane.Bits(b.pressed) +
+				dataplane.Bits(b.credited)})
 	}
 	stages = append(stages, x)
 	if !g.config.Spare && g.config.Nack != NackNone {
@@ -167,7 +168,7 @@ func (g *Program) budgetStages() (stages []dataplane.Stage) {
 	return stages
 }
 
-// supplyStages are what NACKs offer.
+// supplyStages returns the stage of the offer in NACKs.
 func (g *Program) supplyStages() []dataplane.Stage {
 	if g.config.Nack == NackNone {
 		return nil
@@ -180,7 +181,7 @@ func (g *Program) supplyStages() []dataplane.Stage {
 			{Kind: dataplane.Transcendental, What: "number of flows", Times: 1}}}}
 }
 
-// changeStages are the state that delays a flow's change of class (Change).
+// changeStages returns the stage that delays a flow's change of class (Change).
 func (g *Program) changeStages() []dataplane.Stage {
 	c := g.changes
 	if c == nil {
@@ -192,16 +193,16 @@ func (g *Program) changeStages() []dataplane.Stage {
 		{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}}}
 }
 
-// memoryStages are memory on demand: booking, eviction and release.
+// memoryStages returns the stages of memory on demand: booking, eviction and release.
 func (g *Program) memoryStages() []dataplane.Stage {
-	memories := g.memories()
+	memories := g.listMemories()
 	if len(memories) == 0 {
 		return nil
 	}
 	used := dataplane.RegisterUse{Name: "memory in use", Cells: len(memories) * int(Classes),
 		Bits: dataplane.Bits(memories[0].used[0]), Reads: int(Classes), Writes: 1}
 	evict := dataplane.Stage{Name: "memory: taken back", Gress: dataplane.InManager,
-		Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: mostEvicted},
+		Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: maxEvicted},
 			{Kind: dataplane.TouchingTail, What: "has the sketch count what is dropped", Times: 1}}}
 	if g.config.Nack != NackNone {
 		evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
@@ -209,9 +210,9 @@ func (g *Program) memoryStages() []dataplane.Stage {
 		if g.pending != nil {
 			evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "NACKs that wait", Cells: len(g.pending),
 				Bits: dataplane.Bits(g.pending[0]), Reads: 1, Writes: 1})
-			if len(g.waiting) > 0 {
+			if len(g.pendingHeaders) > 0 {
 				evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "headers of NACKs that wait",
-					Cells: len(g.waiting), Bits: dataplane.Bits(g.waiting[0]), Reads: 1, Writes: 1})
+					Cells: len(g.pendingHeaders), Bits: dataplane.Bits(g.pendingHeaders[0]), Reads: 1, Writes: 1})
 			}
 			evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
 				What: "keeps a NACK until its time has come", Times: 1})
@@ -223,7 +224,7 @@ func (g *Program) memoryStages() []dataplane.Stage {
 		owed := dataplane.RegisterUse{Name: "NACKs of flows", Cells: len(a.owed), Bits: dataplane.Bits(a.owed[0]), Reads: 1,
 			Writes: 1}
 		evict.Registers = append(evict.Registers, owed)
-		owed.Reads, owed.Writes = 2, 2 // its own flow's, and one in turn
+		owed.Reads, owed.Writes = 2, 2 // the packet's flow, and one in turn
 		leaves.Registers = append(leaves.Registers, owed)
 	}
 	return []dataplane.Stage{

@@ -77,7 +77,7 @@ func TestControlFrame(t *testing.T) {
 					t.Fatalf("IPv%d, protocol %d, option %t: no room", version, transport, option)
 				}
 				if p.Payload = 0; transport == packet.ProtoUDP {
-					p.Payload = quoted
+					p.Payload = quotedBytes
 				}
 				size := p.Headers() + p.ExtensionBytes() + p.Payload
 				if t.Logf("IPv%d, protocol %d, option %t: %d bytes", version, transport, option, size); size > controlFrame {

@@ -6,15 +6,15 @@ import (
 	"weir/core/unit"
 )
 
-// Class decides which queue and which memory a packet uses (BS'19 §4.2).
+// Class selects the queue and the memory of a packet (BS'19 §4.2).
 type Class uint8
 
 // Classes of packets.
 const (
 	Control   Class = iota // NACKs, other feedback, acknowledgements
-	Mice                   // data of flows that are no elephants; with fewer than three queues all data
+	Mice                   // data of other flows; with fewer than three queues all data
 	Elephants              // data of elephants
-	Classes                // how many there are
+	Classes                // number of classes
 )
 
 // String returns "control", "mice" or "elephants"; "unknown" for any other value.
@@ -25,20 +25,18 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// MemoryConfig says how memory is shared (§4.2, §4.4). Shares are of Size.
+// MemoryConfig configures the sharing of memory (BS'19 §4.2, §4.4). Shares are of Size.
 type MemoryConfig struct {
-	Size    unit.Bytes // most that may wait; 0: Packets counts
+	Size    unit.Bytes // maximum of queued bytes; 0: Packets applies
 	Packets int        // the same in packets
-	// Reserved is the guaranteed share of each class under scarcity, and Limit the most that mice and
-	// elephants may use together.
+	// Reserved is the guaranteed share of each class under scarcity. Limit is the maximum of mice and elephants together.
 	Reserved [Classes]float64
 	Limit    float64
-	// Tilt is the mice's share of what Limit leaves beyond the two reservations.
+	// Tilt is the mice's share of the part of Limit beyond the two reservations.
 	Tilt float64
-	// Spike is the part of Windows × Duration for which elephants may be throttled for mice: pushed back to
-	// their reservation, or told of congestion, although they do not exceed what Tilt leaves them. Rolling
-	// renews it as n·d pass; otherwise windows do in which mice kept to their balance, Restore of them in all
-	// (0: ten times n·d).
+	// Spike is the part of Windows × Duration for which elephants within their balance may be throttled for mice: limited
+	// to their reservation, or notified of congestion. Rolling renews it as n·d pass. Otherwise windows in which mice keep
+	// to their balance renew it, Restore of them in all (0: ten times n·d).
 	Spike    float64
 	Rolling  bool
 	Restore  unit.Time
@@ -46,36 +44,35 @@ type MemoryConfig struct {
 	Duration unit.Time
 	// Congested and Calm are the shares in use at which congestion begins, and below which it ends.
 	Congested, Calm float64
-	// MaxFrame is the largest frame in bytes, ControlFrame that of a control packet.
+	// MaxFrame is the largest frame in bytes, ControlFrame the largest control packet.
 	MaxFrame, ControlFrame int32
-	// Separate says that mice and elephants have queues of their own; otherwise they share one amount.
+	// Separate is set if mice and elephants have separate queues; otherwise they share one amount.
 	Separate bool
 }
 
-// Memory is the packet memory of a port or a switch, which three classes share on demand. Any class may
-// use what is free, up to the limit; reservations count only when a packet does not fit. A class with less
-// than its entitlement then takes memory from one with more than its own. Memory counts bytes, or packets
-// where the buffer does.
+// Memory is the packet memory of a port or a switch, which three classes share on demand. Any class may use free
+// memory, up to the limit; reservations apply only when a packet does not fit. A class below its entitlement then takes
+// memory from one above its own. Memory counts bytes, or packets if the buffer does.
 type Memory struct {
-	packets  bool
-	size     int64
-	limit    int64          // of mice and elephants together
-	balanced [Classes]int64 // what each is entitled to
-	spiking  [Classes]int64 // and during a spike of mice
-	flooded  [Classes]int64 // and once the budget of mice is spent
-	used     [Classes]int64
+	packets        bool
+	size           int64
+	limit          int64          // of mice and elephants together
+	balancedShares [Classes]int64 // entitlement of each
+	spikeShares    [Classes]int64 // entitlement during a spike of mice
+	floodShares    [Classes]int64 // entitlement once the budget of mice is spent
+	used           [Classes]int64
 
-	begins, ends int64 // use at which congestion begins, and below which it ends
-	congested    bool
+	congestionStart, congestionEnd int64 // use at which congestion begins, and below which it ends
+	congested                      bool
 
-	separate bool // mice and elephants have memory of their own
+	separate bool // mice and elephants have separate memory
 	budget   budget
 	last     unit.Time
-	over     bool // a spike since last: elephants are throttled for what mice have beyond their balance
+	spiking  bool // a spike since last: elephants are throttled because mice exceed their balance
 }
 
-// NewMemory returns empty memory, of shares that Options allow. It fails when the memory has no size, or
-// cannot hold a frame in each reservation.
+// NewMemory returns an empty memory, with shares that Options allow. It fails if the memory has no size, or a
+// reservation is smaller than a frame.
 func NewMemory(c MemoryConfig) (*Memory, error) {
 	size, frame, control, what := int64(c.Size), int64(max(c.MaxFrame, 1)), int64(max(c.ControlFrame, 1)), "bytes"
 	m := &Memory{}
@@ -95,38 +92,38 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 		}
 		if c.Reserved[k] > 0 && reserved[k] < least {
 			return nil, fmt.Errorf("a memory of %d %s has %.4g for %v (%.4g%%), which holds no frame%s",
-				size, what, c.Reserved[k]*float64(size), Class(k), 100*c.Reserved[k], m.bytes(least))
+				size, what, c.Reserved[k]*float64(size), Class(k), 100*c.Reserved[k], m.describeFrame(least))
 		}
 	}
 	m.size, m.limit = size, part(c.Limit)
 	if m.limit < frame {
 		return nil, fmt.Errorf("a memory of %d %s leaves mice and elephants %d, which holds no frame%s", size, what, m.limit,
-			m.bytes(frame))
+			m.describeFrame(frame))
 	}
 	share := min(m.limit, size-reserved[Control]) // of mice and elephants, under scarcity
 	rest := share - reserved[Mice] - reserved[Elephants]
 	toMice := int64(float64(c.Tilt*float64(rest)) + 1e-6)
-	m.balanced = [Classes]int64{reserved[Control], reserved[Mice] + toMice, share - reserved[Mice] - toMice}
-	m.spiking = [Classes]int64{reserved[Control], share - reserved[Elephants], reserved[Elephants]}
-	m.flooded = [Classes]int64{reserved[Control], reserved[Mice], share - reserved[Mice]}
+	m.balancedShares = [Classes]int64{reserved[Control], reserved[Mice] + toMice, share - reserved[Mice] - toMice}
+	m.spikeShares = [Classes]int64{reserved[Control], share - reserved[Elephants], reserved[Elephants]}
+	m.floodShares = [Classes]int64{reserved[Control], reserved[Mice], share - reserved[Mice]}
 	if !c.Separate {
-		m.balanced = [Classes]int64{reserved[Control], share, 0}
-		m.spiking, m.flooded = m.balanced, m.balanced
+		m.balancedShares = [Classes]int64{reserved[Control], share, 0}
+		m.spikeShares, m.floodShares = m.balancedShares, m.balancedShares
 	}
-	m.begins, m.ends = max(part(c.Congested), 1), max(part(c.Calm), 1)
+	m.congestionStart, m.congestionEnd = max(part(c.Congested), 1), max(part(c.Calm), 1)
 	m.separate, m.budget = c.Separate, newBudget(&c)
 	return m, nil
 }
 
-// bytes returns " of" and the size of a frame where memory is in bytes.
-func (m *Memory) bytes(frame int64) string {
+// describeFrame returns " of" and the size of a frame if memory is in bytes, otherwise "".
+func (m *Memory) describeFrame(frame int64) string {
 	if m.packets {
 		return ""
 	}
 	return fmt.Sprintf(" of %d", frame)
 }
 
-// cost is what a frame takes.
+// cost returns the amount of memory that a frame of size bytes takes.
 func (m *Memory) cost(size int32) int64 {
 	if m.packets {
 		return 1
@@ -134,53 +131,55 @@ func (m *Memory) cost(size int32) int64 {
 	return int64(size)
 }
 
-// Size returns the size, in bytes or in packets.
+// Size returns the size of the memory, in bytes or in packets.
 func (m *Memory) Size() int64 { return m.size }
 
-// Used returns what a class uses.
+// Used returns the amount that a class uses.
 func (m *Memory) Used(c Class) int64 { return m.used[c] }
 
+// total returns the amount that all classes use.
 func (m *Memory) total() int64 { return m.used[Control] + m.used[Mice] + m.used[Elephants] }
 
-// Fits reports whether a frame of a class fits into free memory (§4.2: mice or elephants may use almost
-// all of it if nothing else is there).
+// Fits reports whether a frame of a class fits into free memory (BS'19 §4.2: mice or elephants may use almost all of it
+// while other classes use none).
 func (m *Memory) Fits(c Class, size int32) bool {
 	n := m.cost(size)
 	data := m.used[Mice] + m.used[Elephants] + n
 	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
 }
 
-// Victim returns the class from which a frame of class c that does not fit takes memory. It returns false
-// if c already has its entitlement. Since the entitlements do not exceed the memory, there is always a
-// victim for a class that has less. flooded says that mice have had more than elephants pay for.
+// Victim returns the class from which a frame of class c that does not fit takes memory. It returns false if c already
+// has its entitlement. The entitlements do not exceed the memory, so a class below its own always has a victim.
+// flooded: mice have exceeded their budget.
 func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class, bool) {
 	m.clock(now)
-	right, n := &m.balanced, m.used[c]+m.cost(size)
-	if c == Mice && n > m.balanced[c] || m.Exceeds(Mice) {
-		m.budget.press(now)
+	right, n := &m.balancedShares, m.used[c]+m.cost(size)
+	if c == Mice && n > m.balancedShares[c] || m.Exceeds(Mice) {
+		m.budget.recordPressure(now)
 	}
 	switch {
 	case flooded:
-		right = &m.flooded
-	case m.budget.left(now):
-		right = &m.spiking
-		m.over = m.over || c == Mice && n > m.balanced[c] && n <= right[c] || c == Elephants && n <= m.balanced[c] &&
-			n > right[c]
+		right = &m.floodShares
+	case m.budget.hasTime(now):
+		right = &m.spikeShares
+		m.spiking = m.spiking || c == Mice && n > m.balancedShares[c] && n <= right[c] ||
+			c == Elephants && n <= m.balancedShares[c] &&
+				n > right[c]
 	}
-	return m.victim(right, c, size)
+	return m.selectVictim(right, c, size)
 }
 
-// pickVictim is Victim while mice have what they need: all that elephants have not reserved.
+// pickVictim is Victim while mice take what they need: all memory except the elephants' reservation.
 func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
-	right := m.spiking
+	right := m.spikeShares
 	if c == Mice && m.Exceeds(Mice) { // from elephants only
 		right[Control] = m.size
 	}
-	return m.victim(&right, c, size)
+	return m.selectVictim(&right, c, size)
 }
 
-// victim is Victim for classes that are entitled to right.
-func (m *Memory) victim(right *[Classes]int64, c Class, size int32) (Class, bool) {
+// selectVictim is Victim with the given entitlements: the other class that exceeds its entitlement most.
+func (m *Memory) selectVictim(right *[Classes]int64, c Class, size int32) (Class, bool) {
 	if m.used[c]+m.cost(size) > right[c] {
 		return 0, false
 	}
@@ -193,43 +192,43 @@ func (m *Memory) victim(right *[Classes]int64, c Class, size int32) (Class, bool
 	return victim, most > 0
 }
 
-// Refused records that a packet found no room, which begins congestion.
+// Refused records that a packet found no room, and starts congestion.
 func (m *Memory) Refused() { m.congested = true }
 
-// Congested reports congestion: from when use reaches the first share, or a packet finds no room, until
-// use falls below the second.
+// Congested reports congestion. It starts when use reaches the share Congested, or a packet finds no room, and ends
+// when use falls below Calm.
 func (m *Memory) Congested() bool { return m.congested }
 
-// Book adds a frame, Unbook subtracts it.
+// Book adds a frame of size bytes to a class.
 func (m *Memory) Book(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] += m.cost(size)
-	if m.total() >= m.begins {
+	if m.total() >= m.congestionStart {
 		m.congested = true
 	}
 }
 
-// Unbook counts a frame out.
+// Unbook removes a frame of size bytes from a class.
 func (m *Memory) Unbook(now unit.Time, c Class, size int32) {
 	m.clock(now)
 	m.used[c] -= m.cost(size)
-	if m.congested && m.total() < m.ends {
+	if m.congested && m.total() < m.congestionEnd {
 		m.congested = false
 	}
-	m.over = m.over && m.used[Mice] > m.balanced[Mice]
+	m.spiking = m.spiking && m.used[Mice] > m.balancedShares[Mice]
 }
 
-// clock adds up the time of spikes up to now. A spike begins when mice take, or keep from elephants,
-// memory beyond their balance; it ends when they no longer do, or when its time is over.
+// clock spends the budget for a spike up to now. A spike begins when mice take memory beyond their balance, or keep it
+// from elephants; it ends when they no longer do, or when its budget is spent.
 func (m *Memory) clock(now unit.Time) {
-	if m.over && now > m.last {
+	if m.spiking && now > m.last {
 		m.budget.spend(now, m.last)
-		m.over = m.budget.left(now)
+		m.spiking = m.budget.hasTime(now)
 	}
 	m.last = now
 }
 
-// Check returns an error, for tests, if the books do not match the packets that wait.
+// Check returns an error, for tests, if the used amounts do not match the queued packets.
 func (m *Memory) Check(waits [Classes]int64) error {
 	switch {
 	case m.used != waits:
@@ -242,20 +241,20 @@ func (m *Memory) Check(waits [Classes]int64) error {
 	return nil
 }
 
-// tally is a sum over a rolling set of windows, like the sketch's: the current one and the n − 1 before
-// it.
+// tally is a sum over a rolling set of n windows, like the sketch's: the current one and the n − 1 before it.
 type tally struct {
 	slots    []int64
 	duration unit.Time
-	window   int64 // number of the current one
+	window   int64 // number of the current window
 	total    int64
 }
 
+// newTally returns an empty tally of windows of the given duration.
 func newTally(windows int, duration unit.Time) tally {
 	return tally{slots: make([]int64, windows), duration: duration}
 }
 
-// roll goes on to the window of now.
+// roll advances to the window of now, clearing expired ones.
 func (t *tally) roll(now unit.Time) {
 	w := int64(now / t.duration)
 	if w == t.window {
@@ -269,20 +268,22 @@ func (t *tally) roll(now unit.Time) {
 	t.window = w
 }
 
+// add adds n to the current window.
 func (t *tally) add(now unit.Time, n int64) {
 	t.roll(now)
 	t.slots[t.window%int64(len(t.slots))] += n
 	t.total += n
 }
 
+// sum returns the sum over the windows at now.
 func (t *tally) sum(now unit.Time) int64 {
 	t.roll(now)
 	return t.total
 }
 
-// span is the time that the tally, or a sketch with the same windows, covers at now: the whole windows and
-// the elapsed part of the current one, but not more than the time since 0.
-func span(now unit.Time, windows int, duration unit.Time) unit.Time {
+// coveredTime returns the time that a tally, or a sketch with the same windows, covers at now: the whole windows and
+// the elapsed part of the current one, limited to the time since 0.
+func coveredTime(now unit.Time, windows int, duration unit.Time) unit.Time {
 	covered := unit.Time(windows-1)*duration + now%duration
 	return max(1, min(covered, now))
 }

@@ -11,10 +11,10 @@ import (
 // entitled is the memory that a class is guaranteed now.
 func (m *Memory) entitled(now unit.Time, c Class) int64 {
 	m.clock(now)
-	if m.budget.left(now) {
-		return m.spiking[c]
+	if m.budget.hasTime(now) {
+		return m.spikeShares[c]
 	}
-	return m.balanced[c]
+	return m.balancedShares[c]
 }
 
 func thousand() MemoryConfig {
@@ -351,7 +351,8 @@ func TestTally(t *testing.T) {
 			t.Errorf("at %v: %d, want %d", c.at, got, c.want)
 		}
 	}
-	if span(500*us, 3, ms) != 500*us || span(0, 3, ms) != 1 || span(10*ms+250*us, 3, ms) != 2*ms+250*us {
+	if coveredTime(500*us, 3, ms) != 500*us || coveredTime(0, 3, ms) != 1 ||
+		coveredTime(10*ms+250*us, 3, ms) != 2*ms+250*us {
 		t.Error("the time that is covered")
 	}
 }

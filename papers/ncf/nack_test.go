@@ -354,7 +354,7 @@ func TestFill(t *testing.T) {
 		want    float64
 	}{{90, []float64{50, 50, 50}, 30}, {90, []float64{10, 50, 60}, 40}, {90, []float64{60, 10, 5}, 75},
 		{90, []float64{1, 2, 3}, 87}, {90, nil, 90}, {90, []float64{30, 30, 30}, 30}} {
-		if got := fill(c.left, append([]float64(nil), c.demands...)); got != c.want {
+		if got := fairShare(c.left, append([]float64(nil), c.demands...)); got != c.want {
 			t.Errorf("%v of %v: %v, want %v", c.demands, c.left, got, c.want)
 		}
 	}

@@ -6,49 +6,49 @@ import (
 	"weir/core/unit"
 )
 
-// What a port offers to a flow (ours; BS'19 has no law, and of the follow-up we know that a flow's demand is
-// matched with the supply). It is RCP's rate (Dukkipati 2007, §2):
+// What a port offers to a flow. This is Weir's addition: BS'19 has no law, and the follow-up only states that a flow's
+// demand is matched with the supply. It is RCP's rate (Dukkipati 2007, §2):
 //
 //	R(t) = R(t−T)·[1 + (T/d0)·(α(C − y(t)) − β·q(t)/d0)/C]
 //
-// RCP does not know N and takes C/R(t−T) for it. Here flows are counted, so with N for that quotient, α = 1
-// and T = d0
+// RCP does not know N and uses C/R(t−T) for it. Here flows are counted. With N for that quotient, α = 1 and T = d0
 //
 //	R(t) = R(t−T) + [C − y(t) − β·q(t)/d0]/N
 //
-// and with the input y in two parts, those who are offered R and all others, y = N·R(t−T) + others,
+// and with the input y in two parts, flows with the offer R and all others, y = N·R(t−T) + others,
 //
 //	R(t) = [C − others(t) − β·q(t)/d0]/N.
 //
-// The old rate is gone from it, which RCP needs, as all its packets bring R to senders, and which would be
-// wrong here, where they hear of it during congestion only. C is the target share of the port's rate.
+// The old rate is eliminated. RCP needs it, as all its packets bring R to senders; here senders get R only during
+// congestion. C is the target share of the port's rate.
 //
-//   - others(t) is what came in the present, the last T. T is how long the port needs to send what its memory
-//     holds, for congestion grows in that time; but at most d, and at least the time of 16 frames.
-//   - d0 is the loaded round trip: n·d/4 (see turn), or what the memory takes to leave, if that is longer.
-//     With q at most what the memory holds, the queue's term is at most β·C. Senders keep to a window of the
-//     empty path, so they drain most of the queue themselves, and β is small (Voice et al.: with none RCP
-//     is stable more easily).
-//   - Bytes count in the class that their flow has now: when a flow becomes an elephant, what it has sent in
-//     the present is taken from the mice's.
-//   - The offers to one class are never above C together, nor below a floor: what the scheduler gives that
-//     class whatever others send. Else a flood of mice would turn obedient elephants into mice.
+//   - others(t) is the input in the present, the last T. T is the time in which the port sends its memory's content,
+//     since congestion grows in that time; but at most d, and at least the time of 16 frames.
+//   - d0 is the loaded round trip, n·d/4 (see loadedRTT), or the time to drain the memory, if that is longer. With q
+//     at most the memory's content, the queue's term is at most β·C. Senders keep to a window of the empty path, so
+//     they drain most of the queue themselves, and β is small (Voice et al.: without the term, RCP is stable more
+//     easily).
+//   - Bytes count in the present class of their flow: when a flow becomes an elephant, its bytes in the present move
+//     from the mice's to the elephants'.
+//   - The offers to one class together never exceed C, and never fall below a floor: the scheduler's share for that
+//     class, independent of other senders. Otherwise a flood of mice would turn responsive elephants into mice.
 const (
-	beta        = 0.02
-	leastFrames = 16 // of the longest frame, in T
-	perPresent  = 8  // how often in T an offer is computed at most
+	beta          = 0.02
+	minFrames     = 16 // of the longest frame, in T
+	offersPerSpan = 8  // maximum number of offers computed in T
 )
 
-// input is what came for a port in the present, by class: a sliding T, of which the part that lies in the last
-// whole T has its mean rate.
+// input is the bytes that arrived for a port in the present, by class: a sliding T. Its part in the last whole T counts
+// at the mean rate.
 type input struct {
-	every     unit.Time // T
+	span      unit.Time // T
 	start     unit.Time // of the current T
 	now, last [Classes]int64
 }
 
+// roll advances to the T of now.
 func (i *input) roll(now unit.Time) {
-	passed := (now - i.start) / i.every
+	passed := (now - i.start) / i.span
 	if passed <= 0 {
 		return
 	}
@@ -56,18 +56,19 @@ func (i *input) roll(now unit.Time) {
 		i.last = [Classes]int64{}
 	}
 	i.now = [Classes]int64{}
-	i.start += passed * i.every
+	i.start += passed * i.span
 }
 
+// add counts bytes of a class.
 func (i *input) add(now unit.Time, c Class, bytes int32) {
-	if now-i.start >= i.every {
+	if now-i.start >= i.span {
 		i.roll(now)
 	}
 	i.now[c] += int64(bytes)
 }
 
-// promote counts so many bytes of a flow that has become an elephant as elephants', as far as they are mice's.
-func (i *input) promote(now unit.Time, bytes int64) {
+// moveToElephants moves up to the given bytes from mice to elephants, for a flow that has become an elephant.
+func (i *input) moveToElephants(now unit.Time, bytes int64) {
 	i.roll(now)
 	n := min(bytes, i.now[Mice])
 	i.now[Mice], i.now[Elephants] = i.now[Mice]-n, i.now[Elephants]+n
@@ -75,17 +76,16 @@ func (i *input) promote(now unit.Time, bytes int64) {
 	i.last[Mice], i.last[Elephants] = i.last[Mice]-n, i.last[Elephants]+n
 }
 
-// rate is the present one of a class, in bit/s.
-func (i *input) rate(now unit.Time, c Class) float64 {
+// rateOf returns the present rate of a class, in bit/s.
+func (i *input) rateOf(now unit.Time, c Class) float64 {
 	i.roll(now)
-	part := float64(max(now-i.start, 0)) / float64(i.every)
+	part := float64(max(now-i.start, 0)) / float64(i.span)
 	bytes := float64(i.now[c]) + float64(float64(i.last[c])*(1-part))
-	return bytes * 8e12 / float64(max(min(i.every, now), 1))
+	return bytes * 8e12 / float64(max(min(i.span, now), 1))
 }
 
-// inLast is how much of a flow's counts came in the last t, which is at most a window, if its rate in each window
-// was even.
-func (c *FlowEstimate) inLast(t unit.Time) int64 {
+// countLast returns the part of a flow's counts in the last t, at most a window, assuming an even rate in each window.
+func (c *FlowEstimate) countLast(t unit.Time) int64 {
 	if c.Elapsed >= t {
 		return int64(float64(c.Flow[0]) * float64(t) / float64(max(c.Elapsed, 1)))
 	}
@@ -96,53 +96,54 @@ func (c *FlowEstimate) inLast(t unit.Time) int64 {
 	return bytes
 }
 
-// promote counts what a flow has sent as a mouse since it was last known as an elephant, if it ever was, with
-// elephants. counts has all of it, and o.Grown what came since the flow's last packet in the table.
-func (g *Program) promote(now unit.Time, x *port, o *Origin, counts *FlowEstimate, size int32) {
+// promoteFlow moves the bytes that a flow has sent as a mouse, since it was last an elephant, to the elephants' input.
+// counts holds all of the flow, and o.Grown its growth since its last packet in the table.
+func (g *Program) promoteFlow(now unit.Time, x *port, o *Origin, counts *FlowEstimate, size int32) {
 	unit := int64(1)
 	if g.config.Sketch.Packets {
 		unit = int64(size)
 	}
 	if grown := int64(o.Grown) * unit; grown > int64(size) {
-		x.input.promote(now, min(grown, counts.inLast(x.input.every)*unit)-int64(size))
+		x.input.moveToElephants(now, min(grown, counts.countLast(x.input.span)*unit)-int64(size))
 	}
 }
 
-// offer is what a port offers: to one flow of a class, as of a time.
+// offer is a port's offer to one flow of each class.
 type offer struct {
-	to    [Classes]unit.Rate
-	at    unit.Time
-	known bool
+	rates [Classes]unit.Rate
+	at    unit.Time // of the computation
+	isSet bool
 	loop  unit.Time // d0
 }
 
-// prepare sets T and d0 of a port that sends at a rate, with so much memory; both are 0 where unknown.
-func (x *port) prepare(c *SketchConfig, rate unit.Rate, frame int32) {
-	x.input.every, x.offer.loop = c.Duration, unit.Time(c.Windows)*c.Duration/spans
+// prepareOffer sets T and d0 of a port with a rate in bit/s and frames of the given size; without a rate or memory,
+// from d.
+func (x *port) prepareOffer(c *SketchConfig, rate unit.Rate, frame int32) {
+	x.input.span, x.offer.loop = c.Duration, unit.Time(c.Windows)*c.Duration/durationSpans
 	if rate <= 0 || x.memory == nil {
 		return
 	}
-	bytes := float64(x.own().Size())
-	if x.own().packets {
+	bytes := float64(x.ownMemory().Size())
+	if x.ownMemory().packets {
 		bytes *= float64(frame)
 	}
 	drain := unit.Time(bytes * 8e12 / float64(rate))
-	x.input.every = max(min(drain, c.Duration), min(unit.Time(leastFrames*float64(frame)*8e12/float64(rate)), c.Duration))
+	x.input.span = max(min(drain, c.Duration), min(unit.Time(minFrames*float64(frame)*8e12/float64(rate)), c.Duration))
 	x.offer.loop = max(x.offer.loop, drain, 1)
 }
 
-// waiting is what waits at a port, in bytes.
-func waiting(p *tm.Port) (bytes float64) {
+// queuedBytes returns the bytes in all queues of a port.
+func queuedBytes(p *tm.Port) (bytes float64) {
 	for q := range p.Queues() {
 		bytes += float64(p.Queue(tm.QueueID(q)).Bytes())
 	}
 	return bytes
 }
 
-// served is what the port's scheduler gives elephants whatever others send, in bit/s: with scheduler: ncf what mice
-// leave if they take what they need, at least the guarantee, and half of whole at most, otherwise half; with drr a
-// third, with strict priority no rate.
-func (g *Program) served(now unit.Time, x *port, p *tm.Port, rate, whole float64) float64 {
+// guaranteedRate returns the rate that the port's scheduler guarantees to elephants, in bit/s. With
+// scheduler: ncf that is what mice leave if they take what they need, at least the guarantee, and at most half of
+// whole; in an overload half. With drr it is a third, with strict priority 0.
+func (g *Program) guaranteedRate(now unit.Time, x *port, p *tm.Port, rate, whole float64) float64 {
 	if p.Queues() < 3 {
 		return 0
 	}
@@ -154,52 +155,53 @@ func (g *Program) served(now unit.Time, x *port, p *tm.Port, rate, whole float64
 		}
 		share += y
 	}
-	if x.asNeeded() {
-		came := float64(x.mice.sum(now)) * 8e12 / float64(x.covered(now))
+	if x.givesAsNeeded() {
+		came := float64(x.mice.sum(now)) * 8e12 / float64(x.coveredTime(now))
 		share = max(share, 1-came/rate)
 	}
 	const rounding = 1 + 1e-9 // of a sum of shares that is half
 	return min(whole/2, share*rate*rounding)
 }
 
-// supply is the rate that port x offers to one flow of a class, in bit/s: to an elephant, what mice and
-// control packets leave, divided by the number of elephants among the heaviest flows; to a mouse, what control
-// packets leave, divided by the number of all flows, for an incast may have no elephant. 0: unknown, since the
+// supply returns the rate that port x offers to one flow of a class, in bit/s. An elephant gets the rate that mice and
+// control packets leave, divided by the number of elephants among the heaviest flows. A mouse gets the rate that
+// control packets leave, divided by the number of all flows, since an incast may have no elephant. 0 means unknown: the
 // port's rate is in packets.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
-	if x.offer.known && now-x.offer.at < x.input.every/perPresent {
-		return x.offer.to[class]
+	if x.offer.isSet && now-x.offer.at < x.input.span/offersPerSpan {
+		return x.offer.rates[class]
 	}
-	x.offer.known, x.offer.at, x.offer.to = true, now, [Classes]unit.Rate{}
+	x.offer.isSet, x.offer.at, x.offer.rates = true, now, [Classes]unit.Rate{}
 	if int(x.out) >= env.Ports() {
 		return 0
 	}
 	p := env.Port(x.out)
 	rate := float64(p.Rate().Bits)
 	whole := float64(rate * g.config.Target)
-	least := min(max(float64(rate*g.config.Memory.Reserved[Elephants]), g.served(now, x, p, rate, whole)), whole)
-	left := whole - x.input.rate(now, Control) - float64(beta*waiting(p))*8e12/float64(x.offer.loop)
-	x.offer.to[Mice] = unit.Rate(max(left, least) / max(x.sketch.Flows(), 1))
+	least := min(max(float64(rate*g.config.Memory.Reserved[Elephants]), g.guaranteedRate(now, x, p, rate, whole)), whole)
+	left := whole - x.input.rateOf(now, Control) - float64(beta*queuedBytes(p))*8e12/float64(x.offer.loop)
+	x.offer.rates[Mice] = unit.Rate(max(left, least) / max(x.sketch.Flows(), 1))
 
-	left = max(left-x.input.rate(now, Mice), least)
+	left = max(left-x.input.rateOf(now, Mice), least)
 	demands := g.demands[:0]
 	x.top.Advance(x.sketch.Window())
 	for i := range x.top.Len() {
 		if x.top.Fresh(i, x.sketch.Window()) {
-			demands = append(demands, float64(x.rate(now, x.top.At(i).Count)))
+			demands = append(demands, float64(x.rateOf(now, x.top.At(i).Count)))
 		}
 	}
-	x.offer.to[Elephants] = unit.Rate(left / float64(max(1, len(demands))))
+	x.offer.rates[Elephants] = unit.Rate(left / float64(max(1, len(demands))))
 	if g.config.MaxMin && !g.config.Sketch.Packets {
-		x.offer.to[Elephants] = unit.Rate(fill(left, demands))
+		x.offer.rates[Elephants] = unit.Rate(fairShare(left, demands))
 	}
-	return x.offer.to[class]
+	return x.offer.rates[class]
 }
 
-// fill is the max-min fair share: the rate of a flow that wants more than its share, once flows that want
-// less have what they want. If all are satisfied, it is the most that the largest could have.
-func fill(left float64, demands []float64) float64 {
+// fairShare returns the max-min fair share of left: the rate of a flow that demands more than its share, once flows
+// that demand less are satisfied. If all are satisfied, it is the maximum that the largest could have. It sorts
+// demands.
+func fairShare(left float64, demands []float64) float64 {
 	for i := 1; i < len(demands); i++ {
 		for k := i; k > 0 && demands[k] < demands[k-1]; k-- {
 			demands[k], demands[k-1] = demands[k-1], demands[k]

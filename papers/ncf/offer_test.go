@@ -56,26 +56,26 @@ func TestFlowsModel(t *testing.T) {
 // The present: the last T, of which the part in the last whole T has its mean rate; bytes of a flow that becomes an
 // elephant are no longer mice's.
 func TestPresent(t *testing.T) {
-	i := input{every: ms}
+	i := input{span: ms}
 	i.add(ms/2, Mice, 1000)
 	i.add(ms+ms/4, Mice, 500)
-	if got, want := i.rate(ms+ms/4, Mice), (500+750)*8/1e-3; math.Abs(got-want) > 1 {
+	if got, want := i.rateOf(ms+ms/4, Mice), (500+750)*8/1e-3; math.Abs(got-want) > 1 {
 		t.Errorf("%v bit/s, want %v", got, want)
 	}
-	i.promote(ms+ms/4, 700) // the 500 of this T, and 200 of the last
+	i.moveToElephants(ms+ms/4, 700) // the 500 of this T, and 200 of the last
 	if i.now != [Classes]int64{Elephants: 500} || i.last != [Classes]int64{Mice: 800, Elephants: 200} {
 		t.Errorf("promoted: %v, %v", i.now, i.last)
 	}
-	if i.promote(ms+ms/4, 1<<40); i.now[Mice] != 0 || i.last[Mice] != 0 || i.last[Elephants] != 1000 {
+	if i.moveToElephants(ms+ms/4, 1<<40); i.now[Mice] != 0 || i.last[Mice] != 0 || i.last[Elephants] != 1000 {
 		t.Errorf("promoted beyond all: %v, %v", i.now, i.last)
 	}
-	if got := i.rate(3*ms, Elephants); got != 0 {
+	if got := i.rateOf(3*ms, Elephants); got != 0 {
 		t.Errorf("after two T of silence: %v", got)
 	}
 	c := FlowEstimate{Windows: 2, Duration: ms, Elapsed: ms / 4}
 	c.Flow[0], c.Flow[1] = 1000, 4000
-	if c.inLast(ms/8) != 500 || c.inLast(ms/2) != 2000 {
-		t.Errorf("%d and %d B in the last eighth and half", c.inLast(ms/8), c.inLast(ms/2))
+	if c.countLast(ms/8) != 500 || c.countLast(ms/2) != 2000 {
+		t.Errorf("%d and %d B in the last eighth and half", c.countLast(ms/8), c.countLast(ms/2))
 	}
 }
 

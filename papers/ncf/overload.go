@@ -7,52 +7,52 @@ import (
 	"weir/core/unit"
 )
 
-// overload decides which mice are a flood, for which the paper has no rule. By BS'19 §4.2 bandwidth beyond the
-// guarantees is distributed "as needed". By §2 elephants do not progress at the cost of mice, and by §4.4 mice must
-// not take it all. While mice bring less than the port can carry, they take what they need, and elephants have the
-// rest. In an overload both have equal parts (tm.Port.SetAsNeeded).
+// overload decides which mice are a flood; the paper has no rule for it. Bandwidth beyond the guarantees is distributed
+// "as needed" (BS'19 §4.2). Elephants do not progress at the cost of mice (BS'19 §2), and mice must not take all
+// bandwidth (BS'19 §4.4). While mice arrive at less than the port's rate, they take what they need, and elephants get
+// the rest. In an overload both have equal parts (tm.Port.SetAsNeeded).
 //
-// Two levels for each port measure what mice bring beyond a rate, as two meters do:
+// Two levels for each port measure arrivals of mice beyond a rate, as two meters do:
 //
-//   - steady fills beyond the port's rate less half of the elephants' guarantee. It is deep, so that honest mice that
-//     ask for less do not fill it by chance.
-//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that has the port for a
+//   - steady fills beyond the port's rate less half of the elephants' guarantee. It is deep, so that honest mice with a
+//     lower rate do not fill it by chance.
+//   - sudden fills beyond suddenRate times the port's rate. It is shallow, because a flood that occupies the port for a
 //     round trip costs elephants a reduction of their windows.
 //
-// A packet counts when it arrives first, whether it finds room or not. It does not count again when its sender,
-// notified of the drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is
-// full. From then on both levels fall at the rate of steady, and it ends when both are at half of their depth. Honest
-// mice that ask for less than that rate reach the end also while they have half of the port.
+// A packet counts at its first arrival, with or without room. It does not count again when its sender, notified of the
+// drop, repeats it (repeats): mice that respond to NACKs count once. An overload begins when a level is full. From then
+// on both levels fall at the rate of steady, and it ends when both are at half of their depth. Honest mice with a lower
+// rate reach the end even while they have half of the port.
 //
-// The level sudden counts on up to the depth of steady, so that a burst of many mice at once has an equal part for as
-// long as it takes. The budget of mice (Program.flooded) applies to memory in an overload only.
+// The level sudden counts up to the depth of steady, so that a burst of many mice at once gets an equal part for its
+// duration. The budget of mice (Program.flooded) applies to memory in an overload only.
 //
 // Arrivals alone do not distinguish a flood from honest mice as long as it leaves half of the elephants' guarantee.
-// Next to such a flood elephants have what it leaves, and their guarantee over guaranteedSpans times n·d.
+// Next to such a flood elephants get the rest, and their guarantee over guaranteedSpans times n·d.
 type overload struct {
 	steady, sudden level
 	last           unit.Time
 }
 
-// level is how far mice are beyond a rate.
+// level measures arrivals beyond a rate.
 type level struct {
 	bytes float64
-	full  bool // it was filled to its depth, and has not fallen to the end since
+	full  bool // has reached its depth, and not fallen to overloadEnd since
 }
 
 const (
 	suddenRate      = 1.2     // of the port's rate
 	suddenDepth     = 1. / 32 // of what the port sends in n·d
-	suddenFlows     = 4       // and at least so many of the smallest elephants (Detector.Least)
+	suddenFlows     = 4       // at least this many of the smallest elephants (Detector.Least)
 	steadyDepth     = 1. / 2
 	steadyFlows     = 32
 	overloadEnd     = 0.5 // of a level's depth
 	guaranteedSpans = 30
 )
 
-// add counts bytes that have come since a time in which the level's rate passes drained. The level is full at depth,
-// counts up to limit, and has fallen at overloadEnd times depth.
-func (l *level) add(bytes, drained, depth, limit float64) {
+// fill adds bytes that arrived in a time in which the level's rate drains drained bytes. The level is full at depth,
+// counts up to limit, and ends at overloadEnd times depth.
+func (l *level) fill(bytes, drained, depth, limit float64) {
 	l.bytes = min(max(l.bytes-drained, 0)+bytes, limit)
 	if l.full {
 		l.full = l.bytes > overloadEnd*depth
@@ -64,9 +64,9 @@ func (l *level) add(bytes, drained, depth, limit float64) {
 // isOn reports whether there is an overload.
 func (o *overload) isOn() bool { return o.steady.full || o.sudden.full }
 
-// add counts bytes of mice at a port that sends rate bytes per ps and whole bytes in n·d. Mice can have part of that
-// for long. The smallest elephant sends least bytes.
-func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least float64) {
+// addMice counts bytes of mice at a port that sends rate bytes per ps and whole bytes in n·d. part is the share that
+// mice can have permanently. The smallest elephant sends least bytes.
+func (o *overload) addMice(now unit.Time, bytes int32, rate, part, whole, least float64) {
 	sent := float64(float64(now-o.last) * rate)
 	o.last = now
 	drained, burst := float64(part*sent), float64(suddenRate*sent)
@@ -74,12 +74,12 @@ func (o *overload) add(now unit.Time, bytes int32, rate, part, whole, least floa
 		burst = drained
 	}
 	deep := max(steadyDepth*whole, steadyFlows*least)
-	o.steady.add(float64(bytes), drained, deep, deep)
-	o.sudden.add(float64(bytes), burst, max(suddenDepth*whole, suddenFlows*least), deep)
+	o.steady.fill(float64(bytes), drained, deep, deep)
+	o.sudden.fill(float64(bytes), burst, max(suddenDepth*whole, suddenFlows*least), deep)
 }
 
-// countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. The overload counts those
-// that arrive first.
+// countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. first are the bytes of
+// first arrivals, which count in the overload.
 func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 	now := env.Now()
 	x.mice.add(now, int64(bytes))
@@ -93,17 +93,17 @@ func (g *Program) countMice(env *dataplane.Env, x *port, bytes, first int32) {
 	if x.miceShare < 0 {
 		return
 	}
-	was, rate := x.overload.isOn(), bytesOf(p.Rate())
-	x.overload.add(now, first, rate, x.miceShare, rate*float64(x.history()), g.minElephant())
+	was, rate := x.overload.isOn(), bytesPerPs(p.Rate())
+	x.overload.addMice(now, first, rate, x.miceShare, rate*float64(x.history()), g.minElephant())
 	if x.overload.isOn() != was {
 		g.shareBandwidth(p, x, was)
 	}
 }
 
-// history is n·d.
+// history returns n·d of a port.
 func (x *port) history() unit.Time { return unit.Time(x.sketch.Windows()) * x.sketch.Duration() }
 
-// minElephant is what the smallest elephant sends in n·d, in bytes.
+// minElephant returns the bytes that the smallest elephant sends in n·d.
 func (g *Program) minElephant() float64 {
 	if g.config.Sketch.Packets {
 		return float64(g.detector.Least) * defaultFrame
@@ -111,10 +111,11 @@ func (g *Program) minElephant() float64 {
 	return float64(g.detector.Least)
 }
 
-// asNeeded reports whether mice take what they need at the port.
-func (x *port) asNeeded() bool { return x.miceShare > 0 && !x.overload.isOn() }
+// givesAsNeeded reports whether mice take what they need at the port.
+func (x *port) givesAsNeeded() bool { return x.miceShare > 0 && !x.overload.isOn() }
 
-// shareBandwidth has the scheduler of a port give mice what they need, or an equal part. It reports whether it can.
+// shareBandwidth sets whether the scheduler of a port gives mice what they need, or an equal part. It reports whether
+// it can.
 func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 	span := unit.Time(0)
 	if asNeeded {
@@ -123,8 +124,8 @@ func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 	return p.SetAsNeeded(span)
 }
 
-// prepareBandwidth sets how p, which is port x, shares its bandwidth, and what part of it mice can have for long.
-// An overload from before a reload (Adopt) goes on.
+// prepareBandwidth sets the sharing of p, which is port x, and the part that mice can have permanently. An overload
+// from before a reload (Adopt) continues.
 func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 	x.miceShare = -1
 	if !g.shareBandwidth(p, x, !g.config.Equal) || g.config.Equal {
@@ -136,10 +137,10 @@ func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 		guaranteed += part
 	}
 	x.miceShare = 1 - guaranteed/2
-	g.shareBandwidth(p, x, x.asNeeded())
+	g.shareBandwidth(p, x, x.givesAsNeeded())
 }
 
-// Restore has the ports' schedulers give mice and elephants equal parts, as without the program.
+// Restore resets the ports' schedulers to equal parts of mice and elephants, as without the program.
 func (g *Program) Restore(env *dataplane.Env) {
 	for i := range env.Ports() {
 		env.Port(packet.PortID(i)).SetAsNeeded(0)

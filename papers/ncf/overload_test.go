@@ -26,7 +26,7 @@ func TestOverloadLevels(t *testing.T) {
 			t.Run(fmt.Sprint(x.input, " of ", rate), func(t *testing.T) {
 				const size = 1000
 				window := 40_000 * unit.TransmitTime(size, rate) // n·d
-				bytes := bytesOf(unit.LinkRate{Bits: rate})
+				bytes := bytesPerPs(unit.LinkRate{Bits: rate})
 				var o overload
 				now, begin, end := unit.Time(0), unit.Never, unit.Never
 				for now < 25*window && end == unit.Never {
@@ -37,7 +37,7 @@ func TestOverloadLevels(t *testing.T) {
 						end = now
 					}
 					now += unit.Time(size / (input * bytes))
-					o.add(now, size, bytes, 0.95, bytes*float64(window), 0)
+					o.addMice(now, size, bytes, 0.95, bytes*float64(window), 0)
 				}
 				if x.begins == 0 {
 					if begin != unit.Never {
@@ -62,7 +62,7 @@ func TestOverloadOfSlowPorts(t *testing.T) {
 		var o overload
 		const rate, window = 1e-5, 1e10 // 100 kB in n·d, 3125 bytes of which are sudden
 		for range int(x.burst / 100) {
-			o.add(1, 100, rate, 0.95, rate*window, x.least)
+			o.addMice(1, 100, rate, 0.95, rate*window, x.least)
 		}
 		if o.isOn() != (x.want == 1) {
 			t.Errorf("%.0f bytes at once, least %.0f: an overload is %v", x.burst, x.least, o.isOn())

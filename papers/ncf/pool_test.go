@@ -33,7 +33,7 @@ func TestBuffersBelowMemory(t *testing.T) {
 			for i := range 100 {
 				r.come(now, 0, r.data(1, 2, 9, int64(30+i)*1000, 1000))
 			}
-			own, other := r.g.ports[1].own(), r.g.ports[3].own()
+			own, other := r.g.ports[1].ownMemory(), r.g.ports[3].ownMemory()
 			elephants, others := own.Used(Elephants), other.Used(Elephants)
 			if most := own.limit; elephants > most || elephants < most-own.cost(1066) {
 				t.Errorf("elephants alone use %d of %d", elephants, most)
@@ -41,8 +41,9 @@ func TestBuffersBelowMemory(t *testing.T) {
 			for i := range 30 {
 				r.come(now, 2, r.data(3, 2, uint16(100+i), 0, 1000))
 			}
-			if mice := own.Used(Mice); mice < own.balanced[Mice]-own.cost(1066) || own.Used(Elephants) < own.balanced[Control] {
-				t.Errorf("mice have %d of a balance of %d, elephants %d", mice, own.balanced[Mice], own.Used(Elephants))
+			if mice := own.Used(Mice); mice < own.balancedShares[Mice]-own.cost(1066) ||
+				own.Used(Elephants) < own.balancedShares[Control] {
+				t.Errorf("mice have %d of a balance of %d, elephants %d", mice, own.balancedShares[Mice], own.Used(Elephants))
 			}
 			if other.Used(Elephants) != others {
 				t.Errorf("elephants of another port had %d, have %d", others, other.Used(Elephants))
@@ -51,8 +52,8 @@ func TestBuffersBelowMemory(t *testing.T) {
 			for i := range 200 {
 				r.come(now, 2, r.data(3, 2, uint16(200+i), 0, 1000))
 			}
-			if least := own.spiking[Elephants] - own.cost(1066); own.Used(Elephants) < least {
-				t.Errorf("elephants have %d left, %d are reserved", own.Used(Elephants), own.spiking[Elephants])
+			if least := own.spikeShares[Elephants] - own.cost(1066); own.Used(Elephants) < least {
+				t.Errorf("elephants have %d left, %d are reserved", own.Used(Elephants), own.spikeShares[Elephants])
 			}
 			drops := r.sw.Drops()
 			if n := drops[dataplane.PortByteLimit] + drops[dataplane.PortPacketLimit]; n > 0 {
@@ -95,7 +96,7 @@ func TestNoticesSpend(t *testing.T) {
 	for _, given := range [][]string{{"every", "1us", "tell", "all"}, {"every", "1us", "early", "5%", "top", "0"}} {
 		r, data, nacks, _, _ := hostile(t, setup{ports: 2, queues: 3, rate: unit.Gbps,
 			given: append([]string{"memory", "20kB", "duration", "50us"}, given...)}, 4, 30_000, 10)
-		most := 2*data + 4*int64(r.g.ports[1].allowed)
+		most := 2*data + 4*int64(r.g.ports[1].maxOutstanding)
 		if counts := r.g.NackCounts(); nacks > most || counts.Nacks[packet.CauseElephant] < 100 {
 			t.Errorf("%v: %d packets left, %d NACKs, at most %d may be; %v", given, data, nacks, most, counts.Nacks)
 		}
@@ -132,6 +133,6 @@ type watchFlood struct {
 func (*watchFlood) Name() string { return "watch" }
 
 func (w *watchFlood) Book(env *dataplane.Env, p *packet.Packet) {
-	x := w.g.at(p.Meta.Out)
-	w.flooded, w.allowed = w.g.flooded(env, x), w.g.allowed(env, x)
+	x := w.g.portAt(p.Meta.Out)
+	w.flooded, w.allowed = w.g.flooded(env, x), w.g.maxOutstanding(env, x)
 }

@@ -9,32 +9,32 @@ import (
 	"weir/core/unit"
 )
 
-// Values of Config.Nack: the drops that become NACKs.
+// Values of Config.Nack: the drops that cause NACKs.
 const (
-	NackAll       = "all"       // of any flow: mice, too, learn which packet was lost (§4.3, Incast)
-	NackElephants = "elephants" // of elephants only (§5)
-	NackNone      = "none"      // none: three queues, and drops
+	NackAll       = "all"       // of any flow: mice, too, are notified which packet was lost (BS'19 §4.3, Incast)
+	NackElephants = "elephants" // of elephants only (BS'19 §5)
+	NackNone      = "none"      // no drops: three queues only
 )
 
-// What Config.Scope says.
+// Values of Config.Scope and Config.Pool.
 const (
 	PerPort   = "port"
 	PerSwitch = "switch"
 )
 
-// NackForm is how senders of TCP are told. Others get extensions.
+// NackForm is the form of notices to senders of TCP. Others get extensions.
 type NackForm uint8
 
-// Forms of what a sender of TCP gets.
+// Forms of notices to senders of TCP.
 const (
 	AsOption    NackForm = iota // a NACK as an option of an old ACK
-	AsExtension                 // a NACK as other transports have it
+	AsExtension                 // a NACK as for other transports
 	AsECE                       // no NACK: a copy of the flow's last ACK, with ECE
 )
 
 var nackForms = [...]string{"tcp_option", "extension", "ece"}
 
-// String returns the form as experiments name it: "tcp_option", "extension" or "ece"; "unknown" for any other value.
+// String returns the form's name in specs: "tcp_option", "extension" or "ece"; "unknown" for any other value.
 func (f NackForm) String() string {
 	if int(f) < len(nackForms) {
 		return nackForms[f]
@@ -42,41 +42,41 @@ func (f NackForm) String() string {
 	return "unknown"
 }
 
-// Config is how a switch does NCF: what follows from Options.
+// Config configures NCF in one switch. It follows from Options.
 type Config struct {
 	Sketch   SketchConfig // its Seed is the switch's own
-	Scope    string       // the traffic that a flow's share is of: PerPort or PerSwitch
+	Scope    string       // the traffic that shares refer to: PerPort or PerSwitch
 	Detector Detector
 
 	Pool string // memory per port or per switch: PerPort or PerSwitch
-	// Size and Packets 0: the size of the ports' buffers. Windows, Duration, MaxFrame, ControlFrame and
-	// Separate are ignored
+	// Memory uses the size of the ports' buffers if its Size and Packets are 0. Its Windows, Duration, MaxFrame,
+	// ControlFrame and Separate are ignored.
 	Memory MemoryConfig
 
 	Nack   string
-	Signed bool // notices name the switch that sends them
+	Signed bool // notices contain the sending switch's ID
 	Form   NackForm
-	// NackBudget is how many NACKs each packet that leaves gives its flow, beyond those that a flow may have at any
-	// time; 0: there is no limit
+	// NackBudget is the number of NACKs that each departing packet gives its flow, beyond those that a flow may have at
+	// any time; 0: no limit.
 	NackBudget int
-	Coalesce   unit.Time // how long a notice waits for further losses of its flow; 0: not at all
+	Coalesce   unit.Time // time for which a notice waits for further losses of its flow
 	UDP        bool      // UDP datagrams cause NACKs, too
 	Acks       Class     // class of packets without payload that are not feedback of the network: Control or Mice
 
-	Top     int       // elephants that may get a NACK during congestion; 0: only those whose packets find no room
-	Every   unit.Time // at most once so often; 0: once in a window
-	TellAll bool      // also elephants that send no more than they are offered
-	Spare   bool      // those that ignore NACKs are not trimmed before others
+	Top     int       // number of elephants notified during congestion; 0: only on losses
+	Every   unit.Time // minimum time between notices to an elephant; 0: a window
+	TellAll bool      // notify also elephants within their offer
+	Spare   bool      // unresponsive elephants are not trimmed before others
 	Early   float64   // elephants get a NACK when their packets use this share of the memory; 0: never
 	Target  float64   // share of a port's rate that is offered
-	// MiceBudget is the share of what a port sends in n·d that mice may bring before elephants no longer pay
-	// for them
+	// MiceBudget is the share of a port's capacity in n·d that mice may send before elephants are no longer throttled for
+	// them.
 	MiceBudget float64
-	Equal      bool // mice and elephants have equal parts of the bandwidth beyond the guarantees, also without a flood
-	MaxMin     bool // supply that some elephants do not want goes to the others
+	Equal      bool // equal parts of bandwidth beyond the guarantees, also without a flood
+	MaxMin     bool // supply that some elephants do not need goes to the others
 
-	Flowlet bool      // a flow changes its queue only when its packets have left the old one
-	Wait    unit.Time // or after that long
+	Flowlet bool      // a flow changes its queue only when its old one has no packet of it
+	Wait    unit.Time // maximum delay of that change
 }
 
 // Program is NCF in one switch.
@@ -84,7 +84,7 @@ type Program struct {
 	config   Config
 	detector Detector
 	framing  packet.Framing
-	ports    []port // the last one is for packets whose egress port is unknown
+	ports    []port // the last one is for packets without a known egress port
 	changes  *changes
 	pending  []gathered
 	demands  []float64
@@ -92,48 +92,49 @@ type Program struct {
 	evicting bool
 
 	allowance *allowance // nil: any number of NACKs
-	echoes    *echoes    // nil: none are sent
+	echoes    *echoes    // nil: copies are not sent
 
-	frames  dataplane.Frames // nil in a network
-	room    int              // of a frame
-	about   header           // of the packet in hand
-	waiting []header         // of pending
+	frames         dataplane.Frames // nil in a network
+	room           int              // of a frame
+	currentHeader  header           // of the packet in hand
+	pendingHeaders []header         // of pending
 }
 
 // port is the state of an egress port. Ports may share a sketch or memory.
 type port struct {
-	out       packet.PortID
-	sketch    *Sketch
-	memory    *Memory // nil: of no port
-	part      *Memory // of a pool, as far as the port's buffer holds it; nil: memory is the port's own
-	top       *Top
-	next      int     // in top
-	mice      tally   // bytes that came for the port in the last n·d
-	miceShare float64 // part of the rate that mice can have for long; 0: not known yet, below 0: they have an equal part
-	overload  overload
-	repeats   repeats
-	input     input // and in the present, by class
-	offer     offer
-	allowed   uint32 // NACKs of a flow before any of its packets leaves; 0: not known yet
+	out            packet.PortID
+	sketch         *Sketch
+	memory         *Memory // nil: unknown egress port
+	part           *Memory // the port's part of a pool; nil: memory is the port's own
+	top            *Top
+	next           int     // in top
+	mice           tally   // bytes that arrived for the port in the last n·d
+	miceShare      float64 // share of the rate for mice permanently; 0: not yet known, below 0: equal parts
+	overload       overload
+	repeats        repeats
+	input          input // arrivals in the present, by class
+	offer          offer
+	maxOutstanding uint32 // maxOutstanding; 0: not yet computed
 }
 
-// controlFrame is the size of the largest NACK, in bytes: over IPv6, of a segment with 40 bytes of options, and an
+// controlFrame is the size in bytes of the largest NACK: over IPv6, of a segment with 40 bytes of options, and an
 // extension with all its fields, which hop-by-hop options pad to 72 bytes. A NACK as an option is smaller.
 const controlFrame = packet.EthernetHeader + packet.IPv6Header + packet.TCPHeader + 40 + 72
 
-// defaultFrame stands for the largest frame where that is unknown.
+// defaultFrame is used if the largest frame is unknown, in bytes.
 const defaultFrame = 1514
 
-// slots is the number of flows whose changes of class a switch can delay.
+// slots is the number of flows with a delayed change of class in a switch.
 const slots = 4096
 
-// New returns the program for a site, of options that scheme.Validate finds nothing wrong with.
+// New returns the program for a site. The options have passed scheme.Validate. It fails if d cannot be derived, with
+// too many queues, or with memory that is unknown or too small.
 func New(site *dataplane.Site, o Options) (*Program, error) {
-	durations, err := o.settle(site)
+	durations, err := o.setDurations(site)
 	if err != nil {
 		return nil, fmt.Errorf("ncf: %w", err)
 	}
-	c := o.config()
+	c := o.resolve()
 	g := &Program{config: c, detector: c.Detector, framing: site.Framing, demands: make([]float64, 0, heaviest(c.Top))}
 	queues := max(site.Queues, 1)
 	for _, p := range site.At {
@@ -158,7 +159,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		}
 		g.ports = append(g.ports, x)
 	}
-	if err := g.share(site); err != nil {
+	if err := g.assignMemory(site); err != nil {
 		return nil, fmt.Errorf("ncf: %w", err)
 	}
 	frame := site.MaxFrame
@@ -166,7 +167,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		frame = defaultFrame
 	}
 	for i := range g.ports {
-		g.ports[i].prepare(&g.ports[i].sketch.config, site.Rate(i).Bits, int32(frame))
+		g.ports[i].prepareOffer(&g.ports[i].sketch.config, site.Rate(i).Bits, int32(frame))
 	}
 	if c.Flowlet {
 		g.changes = newChanges(slots, site.Ports+1, c.Wait)
@@ -184,7 +185,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	return g, nil
 }
 
-// prepareStandalone makes room for headers in a standalone switch.
+// prepareStandalone allocates the headers of a standalone switch.
 func (g *Program) prepareStandalone(site *dataplane.Site) {
 	if g.frames = site.Frames; g.frames == nil {
 		return
@@ -193,11 +194,11 @@ func (g *Program) prepareStandalone(site *dataplane.Site) {
 	for i := range g.ports {
 		g.ports[i].top.headers = make([]header, cap(g.ports[i].top.keys))
 	}
-	g.waiting = make([]header, len(g.pending))
+	g.pendingHeaders = make([]header, len(g.pending))
 }
 
-// heaviest is the number of elephants that a port tracks. Even if none is notified during congestion, the
-// supply depends on their number.
+// heaviest returns the number of elephants that a port tracks. The supply depends on their number even without
+// notices during congestion.
 func heaviest(top int) int {
 	if top == 0 {
 		return 20
@@ -205,8 +206,8 @@ func heaviest(top int) int {
 	return top
 }
 
-// share assigns memory to the ports.
-func (g *Program) share(site *dataplane.Site) error {
+// assignMemory creates the memory of ports or of the pool.
+func (g *Program) assignMemory(site *dataplane.Site) error {
 	m := g.config.Memory
 	m.Windows, m.Duration = g.config.Sketch.Windows, g.config.Sketch.Duration
 	if m.MaxFrame = site.MaxFrame; m.MaxFrame == 0 {
@@ -233,7 +234,7 @@ func (g *Program) share(site *dataplane.Site) error {
 				continue // an error, below
 			}
 		} else {
-			own.within(limit)
+			own.limitToBuffer(limit)
 		}
 		own.Separate = queues >= 3
 		memory, err := NewMemory(own)
@@ -258,10 +259,10 @@ func (g *Program) share(site *dataplane.Site) error {
 	return err
 }
 
-// within bounds memory that a file has given by what the port's buffer holds: what is beyond that can't be used, and a
-// buffer that is full while there seems to be memory would keep out whoever comes, without regard to reservations. A
-// buffer of fewer packets than the memory holds of the largest has the memory count packets, too.
-func (c *MemoryConfig) within(limit tm.Limit) {
+// limitToBuffer limits configured memory to the port's buffer. The rest could not be used, and a buffer that is full
+// while memory seems free would drop arrivals without regard to reservations. If the buffer holds fewer packets than
+// the memory holds of the largest frames, the memory counts packets, too.
+func (c *MemoryConfig) limitToBuffer(limit tm.Limit) {
 	frame := unit.Bytes(c.MaxFrame)
 	switch {
 	case c.Size == 0 && limit.Packets > 0:
@@ -283,24 +284,25 @@ func portName(site *dataplane.Site, i int) string {
 	return fmt.Sprintf("port %d", i)
 }
 
-// Name is "ncf".
+// Name returns "ncf".
 func (g *Program) Name() string { return "ncf" }
 
-// at returns the state of an egress port.
-func (g *Program) at(out packet.PortID) *port {
+// portAt returns the state of an egress port; of an unknown one, the last element.
+func (g *Program) portAt(out packet.PortID) *port {
 	return &g.ports[min(int(out), len(g.ports)-1)]
 }
 
-// own is the memory of the port alone: its part of a pool.
-func (x *port) own() *Memory {
+// ownMemory returns the port's own memory: its part of a pool.
+func (x *port) ownMemory() *Memory {
 	if x.part != nil {
 		return x.part
 	}
 	return x.memory
 }
 
-// lacks is the memory in which a frame of a class finds no room: the port's part of a pool, or the pool; nil: none.
-func (x *port) lacks(c Class, size int32) *Memory {
+// findLacking returns the memory in which a frame of a class finds no room: the port's part of a pool, or the pool; nil
+// if it fits.
+func (x *port) findLacking(c Class, size int32) *Memory {
 	if x.part != nil && !x.part.Fits(c, size) {
 		return x.part
 	}
@@ -310,7 +312,7 @@ func (x *port) lacks(c Class, size int32) *Memory {
 	return nil
 }
 
-// congested is the congested memory of a port, its part of a pool before the pool; nil: none is.
+// congested returns the congested memory of a port, its part of a pool before the pool; nil without congestion.
 func (x *port) congested() *Memory {
 	switch {
 	case x.memory == nil:
@@ -324,10 +326,10 @@ func (x *port) congested() *Memory {
 }
 
 // Memory returns the memory of a port.
-func (g *Program) Memory(out packet.PortID) *Memory { return g.at(out).memory }
+func (g *Program) Memory(out packet.PortID) *Memory { return g.portAt(out).memory }
 
-// Changed returns how often a tracked flow changed its class, and how often it did so although packets of
-// it still waited.
+// Changed returns the number of changes of class of tracked flows, and how many of them were made with packets still
+// queued.
 func (g *Program) Changed() (moved, forced uint64) {
 	if g.changes == nil {
 		return 0, 0
@@ -335,7 +337,7 @@ func (g *Program) Changed() (moved, forced uint64) {
 	return g.changes.moved, g.changes.forced
 }
 
-// key identifies a flow in all sketches of this switch, which share a seed.
+// key returns the identity of a packet's flow in all sketches of this switch, which share a seed.
 func (g *Program) key(p *packet.Packet) uint64 {
 	if g.frames != nil {
 		return g.frames.Flow(p, false)
@@ -343,9 +345,9 @@ func (g *Program) key(p *packet.Packet) uint64 {
 	return g.ports[0].sketch.Key(p)
 }
 
-// queue is the queue of a class at a port with this number of queues (§4.2: three; with more, elephants
-// are spread over all but the first two).
-func queue(c Class, k uint64, queues int) uint8 {
+// selectQueue returns the queue of a class at a port with this number of queues (BS'19 §4.2: three). With more,
+// elephants are spread over all but the first two by k, the flow's key.
+func selectQueue(c Class, k uint64, queues int) uint8 {
 	switch {
 	case queues == 1 || c == Control:
 		return 0
@@ -358,7 +360,7 @@ func queue(c Class, k uint64, queues int) uint8 {
 // classOf derives the class of a packet from its queue.
 func classOf(p *packet.Packet, queues int) Class {
 	switch {
-	case queues == 1 && carries(p):
+	case queues == 1 && isData(p):
 		return Mice
 	case queues == 1 || p.Meta.Queue == 0:
 		return Control
@@ -368,27 +370,27 @@ func classOf(p *packet.Packet, queues int) Class {
 	return Elephants
 }
 
-// Ingress counts the packet, checks whether its flow is an elephant, and sets its class (§4.1, §4.2). It
-// must follow the programs that choose the egress port or a class.
+// Ingress counts the packet, checks whether its flow is an elephant, and sets its class (BS'19 §4.1, §4.2). It must
+// follow the programs that select the egress port or a class.
 func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	now, x := env.Now(), g.at(m.Out)
+	now, x := env.Now(), g.portAt(m.Out)
 	queues := maxQueues
 	if int(m.Out) < env.Ports() {
 		queues = env.Port(m.Out).Queues()
 	}
 	if g.echoes != nil && p.Proto == packet.ProtoTCP {
-		g.passes(env, p)
+		g.processSegment(env, p)
 	}
-	if !carries(p) || g.exempt(p) {
+	if !isData(p) || g.isExempt(p) {
 		c := Control
-		if g.config.Acks == Mice && !g.exempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
+		if g.config.Acks == Mice && !g.isExempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
 			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
 			c = Mice
 			g.countMice(env, x, p.Size, p.Size)
 		}
 		x.input.add(now, c, p.Size)
-		m.Class = queue(c, 0, queues)
+		m.Class = selectQueue(c, 0, queues)
 		return dataplane.Accept
 	}
 	k := g.key(p)
@@ -401,15 +403,15 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	c, notified := Mice, false
 	elephant := g.isElephant(env, x, k, p, counts)
 	if g.echoes != nil && p.Proto == packet.ProtoTCP && m.In != packet.NoPort {
-		g.sends(now, k, p, elephant)
+		g.processData(now, k, p, elephant)
 	}
 	if elephant {
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
-			g.promote(now, x, o, counts, p.Size)
+			g.promoteFlow(now, x, o, counts, p.Size)
 			o.Note(p, m.Out)
-			g.remember(x, o, p)
-			notified = g.early(env, x, o)
+			g.storeHeaders(x, o, p)
+			notified = g.notifyEarly(env, x, o)
 		}
 	} else {
 		first := p.Size
@@ -426,18 +428,18 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		g.notifyHeaviest(env, x)
 	}
 	if g.changes != nil {
-		c = g.changes.class(now, k, x.out, c)
+		c = g.changes.selectClass(now, k, x.out, c)
 	}
-	m.Class = queue(c, k, queues)
+	m.Class = selectQueue(c, k, queues)
 	return dataplane.Accept
 }
 
-// Admit takes the packet into memory if it fits, or if enough can be evicted from another class (§4.2,
-// §4.4). Evictions for a packet that a later program or a limit refuses are in vain, so NCF must follow
-// other programs that refuse packets.
+// Admit accepts the packet if it fits into memory, or if enough can be evicted from another class (BS'19 §4.2, §4.4).
+// If a later program or a limit drops the packet, its evictions were unnecessary, so NCF must follow other programs
+// that drop.
 func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	x := g.at(m.Out)
+	x := g.portAt(m.Out)
 	if x.memory == nil {
 		return dataplane.Accept
 	}
@@ -448,10 +450,10 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return g.refuse(env, p)
 	}
 	if c == Mice && !g.canRespond(p) && g.isFlood(env, x) && !x.hasFreeRoom(p.Size) {
-		x.own().Refused()
+		x.ownMemory().Refused()
 		return g.refuse(env, p)
 	}
-	lacking := x.lacks(c, p.Size)
+	lacking := x.findLacking(c, p.Size)
 	if lacking == nil {
 		return dataplane.Accept
 	}
@@ -464,24 +466,24 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return g.refuse(env, p)
 }
 
-// refuse drops a packet with the reason that says whether its sender is told.
+// refuse drops a packet, with a reason that shows whether its sender is notified.
 func (g *Program) refuse(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if g.answers(env, p) && g.silent(env.Now(), p.Proto, g.key(p)) == "" && g.mayNotify(env, p) {
+	if g.causesNack(env, p) && g.whySilent(env.Now(), p.Proto, g.key(p)) == "" && g.mayNotify(env, p) {
 		return dataplane.Drop(dataplane.Notified)
 	}
 	return dataplane.Drop(dataplane.BufferFull)
 }
 
-// mostEvicted bounds the packets that one packet can evict: 9000 bytes against 64.
-const mostEvicted = 144
+// maxEvicted limits the packets that one packet can evict: 9000 bytes against 64.
+const maxEvicted = 144
 
-// reclaim evicts packets of classes that exceed their entitlement until a frame of class c fits into all memory of port
-// x. It returns the memory that still lacks room; nil: it fits. Each evicted packet becomes a NACK (OnDrop).
+// reclaim evicts packets of classes above their entitlement until a frame of class c fits into all memory of port x. It
+// returns the memory that still lacks room, or nil. Each evicted packet causes a NACK (OnDrop).
 func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class, size int32) *Memory {
 	flooded := g.isFlood(env, x)
-	for range mostEvicted {
+	for range maxEvicted {
 		victim, ok := Control, false
-		if x.asNeeded() {
+		if x.givesAsNeeded() {
 			victim, ok = lacking.pickVictim(c, size)
 		} else {
 			victim, ok = lacking.Victim(env.Now(), c, size, flooded)
@@ -489,7 +491,7 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 		if !ok {
 			return lacking
 		}
-		from, q, ok := g.longest(env, x, lacking, victim)
+		from, q, ok := g.longestQueue(env, x, lacking, victim)
 		if !ok {
 			return lacking
 		}
@@ -502,7 +504,7 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 		g.nacks.Reclaimed++
 		if lacking.Fits(c, size) {
 			lacking.Refused() // the evicted packets found no room
-			if lacking = x.lacks(c, size); lacking == nil {
+			if lacking = x.findLacking(c, size); lacking == nil {
 				return nil
 			}
 		}
@@ -510,11 +512,11 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 	return lacking
 }
 
-// longest returns the longest queue of a class at port x, or, in a pool, at all ports.
-func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at packet.PortID, q tm.QueueID,
+// longestQueue returns the longest queue of a class at port x or, in a pool, at all ports; false if all are empty.
+func (g *Program) longestQueue(env *dataplane.Env, x *port, m *Memory, c Class) (at packet.PortID, q tm.QueueID,
 	ok bool) {
 	first, last := int(x.out), int(x.out)
-	if m != x.own() {
+	if m != x.ownMemory() {
 		first, last = 0, env.Ports()-1
 	}
 	most := int32(0)
@@ -539,7 +541,7 @@ func (g *Program) longest(env *dataplane.Env, x *port, m *Memory, c Class) (at p
 // Book counts a packet that has entered its queue.
 func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	x := g.at(m.Out)
+	x := g.portAt(m.Out)
 	c := classOf(p, env.Port(m.Out).Queues())
 	if x.memory != nil {
 		x.memory.Book(env.Now(), c, p.Size)
@@ -548,14 +550,14 @@ func (g *Program) Book(env *dataplane.Env, p *packet.Packet) {
 		}
 	}
 	if g.changes != nil {
-		g.changes.book(g.key(p), x.out, m.Queue, p.Size)
+		g.changes.recordEntry(g.key(p), x.out, m.Queue, p.Size)
 	}
 }
 
-// Unbook counts it out.
+// Unbook removes a packet that departs or is evicted.
 func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	x := g.at(m.Out)
+	x := g.portAt(m.Out)
 	if x.memory != nil {
 		c := classOf(p, env.Port(m.Out).Queues())
 		x.memory.Unbook(env.Now(), c, p.Size)
@@ -564,9 +566,9 @@ func (g *Program) Unbook(env *dataplane.Env, p *packet.Packet) {
 		}
 	}
 	if !g.evicting {
-		g.left(p)
+		g.creditDeparture(p)
 	}
 	if g.changes != nil {
-		g.changes.unbook(x.out, m.Queue, p.Size, g.evicting)
+		g.changes.recordExit(x.out, m.Queue, p.Size, g.evicting)
 	}
 }

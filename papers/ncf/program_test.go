@@ -103,7 +103,7 @@ func TestCountedOnce(t *testing.T) {
 	p := r.data(1, 2, 9, 0, 1000)
 	k := r.g.key(p)
 	r.come(ms, 0, p)
-	if c := r.g.at(1).sketch.Query(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 || r.sw.Port(1).TxPackets() != 1 {
+	if c := r.g.portAt(1).sketch.Query(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 || r.sw.Port(1).TxPackets() != 1 {
 		t.Errorf("%d of %d bytes", c.Flow[0], c.Total[0])
 	}
 }
@@ -171,7 +171,7 @@ func TestReclaimLongest(t *testing.T) {
 	for _, first := range []bool{true, false} { // the long one comes first among the queues
 		r := newRig(t, setup{ports: 4, queues: 8, given: []string{"memory", "100kB", "least", "15kB", "top", "0"}})
 		long, short, number := r.data(1, 2, 9, 0, 1000), r.data(3, 2, 9, 0, 1000), func(p *packet.Packet) uint8 {
-			return queue(Elephants, r.g.key(p), 8)
+			return selectQueue(Elephants, r.g.key(p), 8)
 		}
 		for number(long) == number(short) || number(long) < number(short) != first {
 			short.SrcPort++

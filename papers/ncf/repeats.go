@@ -3,19 +3,19 @@ package ncf
 import "weir/core/packet"
 
 // repeats holds the packets of mice that a port dropped with a notice to their senders, and that have not arrived
-// again: a fingerprint of flow, sequence number and length in the cell of their hash, or 0. A packet in it was counted
-// when it arrived first (overload). Each notice excuses one arrival, so the allowance of NACKs bounds what is excused.
-// A drop replaces another one in its cell, and that packet then counts twice. So the table bounds the backlog as well:
-// mice that owe the port more packets than it has cells count as new, and are an overload. One of 255 packets with the
-// hash of a dropped one is taken for it.
+// again: a fingerprint of flow, sequence number and length in the cell of their hash, or 0. Such a packet has counted
+// at its first arrival (overload). Each notice excuses one arrival, so the allowance of NACKs limits the excused ones.
+// A drop replaces another one in its cell, and the replaced packet counts twice. So the table limits the backlog, too:
+// repeats beyond its cells count as new, and become an overload. One of 255 packets with a dropped one's hash is
+// mistaken for it.
 type repeats []uint8
 
 // repeatCells is the number of cells of a port.
 const repeatCells = 2048
 
-// at returns the cell and the fingerprint of a packet of the flow with the given key. The fingerprint is 0 without a
-// table, and for datagrams, which have no sequence numbers.
-func (r repeats) at(flow uint64, p *packet.Packet) (*uint8, uint8) {
+// findCell returns the cell and the fingerprint of a packet of the flow with the given key. The fingerprint is 0
+// without a table, and for datagrams, which have no sequence numbers.
+func (r repeats) findCell(flow uint64, p *packet.Packet) (*uint8, uint8) {
 	if p.Proto == packet.ProtoUDP || len(r) == 0 {
 		return nil, 0
 	}
@@ -26,14 +26,14 @@ func (r repeats) at(flow uint64, p *packet.Packet) (*uint8, uint8) {
 
 // add records a packet that was dropped with a notice to its sender.
 func (r repeats) add(flow uint64, p *packet.Packet) {
-	if cell, print := r.at(flow, p); print != 0 {
+	if cell, print := r.findCell(flow, p); print != 0 {
 		*cell = print
 	}
 }
 
-// remove reports whether a packet that arrives was recorded, and forgets it.
+// remove reports whether an arriving packet was recorded, and removes it.
 func (r repeats) remove(flow uint64, p *packet.Packet) bool {
-	cell, print := r.at(flow, p)
+	cell, print := r.findCell(flow, p)
 	if print == 0 || *cell != print {
 		return false
 	}

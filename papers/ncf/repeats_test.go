@@ -72,7 +72,7 @@ func TestOverloadOfRepeats(t *testing.T) {
 			if r.remove(1, p) {
 				bytes = 0
 			}
-			o.add(now, bytes, rate, 0.95, rate*window, 100*size)
+			o.addMice(now, bytes, rate, 0.95, rate*window, 100*size)
 		}
 		now, debt := unit.Time(0), 0.0
 		for i := range 200_000 {

@@ -239,7 +239,7 @@ func (r *rig) check() {
 			waits[c] += n
 			whole[c] += n
 		}
-		if err := r.g.ports[i].own().Check(waits); err != nil {
+		if err := r.g.ports[i].ownMemory().Check(waits); err != nil {
 			r.t.Fatalf("port %d: %v", i, err)
 		}
 	}

@@ -12,18 +12,17 @@ import (
 
 // Options are the parameters of a Config in an experiment.
 type Options struct {
-	Config                    // but for what follows; Every and Wait 0: a window
-	Epsilon, Delta float64    // from which the sketch's width and depth follow
+	Config                    // except for the fields below; Every and Wait 0: a window
+	Epsilon, Delta float64    // determine the sketch's width and depth
 	Least, Floor   unit.Bytes // of the Detector, also when the sketch counts packets
 	Size           unit.Length
 	AcksAreMice    bool
-	RoundTrip      unit.Time // of the flows, without queues, from which d follows
+	RoundTrip      unit.Time // of the flows, without queues; determines d
 	Senders        int       // N
 }
 
-// Traits returns that it drops where memory is short, that mice overtake elephants and control packets both, and that
-// it counts flows by their egress port. With form: ece it notifies senders that know marks as marks do, where memory
-// decides.
+// Traits returns that NCF drops early, reorders packets (mice overtake elephants, control packets both), and counts
+// flows by egress port. With form: ece it notifies senders like marks, where memory decides.
 func (o *Options) Traits() dataplane.Traits {
 	t := dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), DropsEarly: true, Reorders: true, UsesPort: true,
 		Supplies: o.supplies}
@@ -33,8 +32,8 @@ func (o *Options) Traits() dataplane.Traits {
 	return t
 }
 
-// supplies reports whether NACKs have the rate of the switch for a flow of the protocol. None are sent of UDP without
-// udp: true, and copies of acknowledgements (form: ece), which are for TCP, have no room for it.
+// supplies reports whether NACKs to a flow of the protocol carry the switch's rate. UDP gets NACKs only with udp: true,
+// and copies of acknowledgements for TCP (form: ece) have no room for it.
 func (o *Options) supplies(proto uint8) bool {
 	switch {
 	case o.Nack == NackNone:
@@ -46,14 +45,14 @@ func (o *Options) supplies(proto uint8) bool {
 	}
 }
 
-// Params binds the options.
+// Params binds the parameters.
 func (o *Options) Params(p *scheme.Params) {
 	o.bindSketch(p)
 	o.bindMemory(p)
 	o.bindFeedback(p)
 }
 
-// bindSketch binds the options of finding elephants (§4.1).
+// bindSketch binds the parameters of finding elephants (BS'19 §4.1).
 func (o *Options) bindSketch(p *scheme.Params) {
 	p.Int(&o.Sketch.Windows, "windows", "4", "n: windows of the rolling sketch",
 		"ours; BS'19 §4.1, figure 2: three").Min("1").Max("15")
@@ -76,11 +75,11 @@ func (o *Options) bindSketch(p *scheme.Params) {
 		"ours: beyond what slow start sends first, for BS'19 has none")
 	p.Size(&o.Floor, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
 
-	p.Rule("epsilon", o.sketchFits)
+	p.Rule("epsilon", o.checkSketch)
 }
 
-// sketchFits returns an error if the sketch is larger than one can be.
-func (o *Options) sketchFits() error {
+// checkSketch returns an error if the sketch exceeds its maximum size.
+func (o *Options) checkSketch() error {
 	w, d := dimensions(o.Epsilon, o.Delta)
 	if w > maxWidth || d > maxDepth {
 		return fmt.Errorf("with delta %s the sketch has %.0f counters in each of %.0f rows; at most %d in %d are possible",
@@ -93,7 +92,7 @@ func (o *Options) sketchFits() error {
 	return nil
 }
 
-// bindMemory binds the options of memory on demand (§4.2).
+// bindMemory binds the parameters of memory on demand (BS'19 §4.2).
 func (o *Options) bindMemory(p *scheme.Params) {
 	p.Length(&o.Size, "memory", "0 B", "that there is; 0 B: what the ports' buffers hold", "ours")
 	p.Text(&o.Pool, "pool", PerPort, "whose memory it is",
@@ -124,14 +123,14 @@ func (o *Options) bindMemory(p *scheme.Params) {
 		"ours; BS'19 §4.4: until the load decreases").Above("0%").Max("100%")
 
 	p.Rule("reserve", func() error {
-		if sum := o.Memory.data() + o.Memory.Reserved[Control]; sum > 1+rounding {
+		if sum := o.Memory.reservedData() + o.Memory.Reserved[Control]; sum > 1+rounding {
 			return fmt.Errorf("with control and mice %.4g%% of the memory are reserved; at most 100%% is possible", 100*sum)
 		}
 		return nil
 	})
 	p.Rule("limit", func() error {
-		sum := o.Memory.data()
-		if sum+o.Memory.Reserved[Control] <= 1+rounding && sum > o.Memory.Limit+rounding { // else reserve's rule says it
+		sum := o.Memory.reservedData()
+		if sum+o.Memory.Reserved[Control] <= 1+rounding && sum > o.Memory.Limit+rounding { // else the rule of reserve
 			return fmt.Errorf("%s is below what mice and elephants have reserved, %.4g%%", unit.FormatShare(o.Memory.Limit),
 				100*sum)
 		}
@@ -146,16 +145,16 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	})
 }
 
-// leastEvery is the least time between two notices to an elephant: what a frame of 1250 bytes takes at 10 Gb/s.
-const leastEvery = unit.Microsecond
+// minEvery is the minimum time between two notices to an elephant: a frame of 1250 bytes at 10 Gb/s.
+const minEvery = unit.Microsecond
 
-// data is the share that is reserved for mice and elephants.
-func (c *MemoryConfig) data() float64 { return c.Reserved[Mice] + c.Reserved[Elephants] }
+// reservedData returns the share that is reserved for mice and elephants.
+func (c *MemoryConfig) reservedData() float64 { return c.Reserved[Mice] + c.Reserved[Elephants] }
 
-// rounding is what a sum of shares may be off.
+// rounding is the allowed error of a sum of shares.
 const rounding = 1e-9
 
-// bindFeedback binds the options of NACKs and queues (§4.3, §4.4).
+// bindFeedback binds the parameters of NACKs and queues (BS'19 §4.3, §4.4).
 func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Text(&o.Nack, "nack", NackAll, "whose senders are told of packets that found no room",
 		"all: BS'19 §4.3; elephants: §5").Words(NackAll, NackElephants, NackNone)
@@ -194,14 +193,14 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Time(&o.Wait, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
 
 	p.Rule("every", func() error {
-		if o.Every != 0 && o.Every < leastEvery {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", o.Every, leastEvery)
+		if o.Every != 0 && o.Every < minEvery {
+			return fmt.Errorf("%v: %v and more are possible, or 0s", o.Every, minEvery)
 		}
 		return nil
 	})
 }
 
-// Scheme is what an experiment names: queues: 3, scheduler: ncf, programs: [ecmp, ncf].
+// Scheme returns the scheme for experiments: queues: 3, scheduler: ncf, programs: [ecmp, ncf].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
@@ -211,11 +210,11 @@ func Scheme() dataplane.Scheme {
 		New)
 }
 
-// config is the configuration that follows from the options.
-func (o *Options) config() Config {
+// resolve returns the configuration that follows from the options.
+func (o *Options) resolve() Config {
 	c := o.Config
 	c.Sketch.Width, c.Sketch.Depth = Dimensions(o.Epsilon, o.Delta)
-	c.Detector.Least, c.Detector.Floor = o.traffic(o.Least), o.traffic(o.Floor)
+	c.Detector.Least, c.Detector.Floor = o.toSketchUnits(o.Least), o.toSketchUnits(o.Floor)
 	c.Memory.Size, c.Memory.Packets = o.Size.Bytes, int(o.Size.Packets)
 	if c.Acks = Control; o.AcksAreMice {
 		c.Acks = Mice
@@ -226,8 +225,8 @@ func (o *Options) config() Config {
 	return c
 }
 
-// traffic converts bytes into the sketch's unit: bytes, or full frames.
-func (o *Options) traffic(b unit.Bytes) uint64 {
+// toSketchUnits converts bytes into the sketch's unit: bytes, or full frames.
+func (o *Options) toSketchUnits(b unit.Bytes) uint64 {
 	if o.Sketch.Packets {
 		return (uint64(b) + defaultFrame - 1) / defaultFrame
 	}

@@ -32,7 +32,7 @@ func (e *exact) count(key, n uint64) {
 	w := e.window()
 	for r := range e.s.rows {
 		at := [3]int64{int64(r), e.column(r, key), w}
-		e.cells[at] = min(e.cells[at]+n, uint64(e.s.most))
+		e.cells[at] = min(e.cells[at]+n, uint64(e.s.maxCount))
 	}
 	e.flows[[2]uint64{key, uint64(w)}] += n
 	e.totals[w] += n
@@ -43,7 +43,7 @@ func (e *exact) lose(at unit.Time, key, n uint64) {
 	w := int64(at / e.s.config.Duration)
 	for r := range e.s.rows {
 		cell := [3]int64{int64(r), e.column(r, key), w}
-		e.lost[cell] = min(e.lost[cell]+n, uint64(e.s.most))
+		e.lost[cell] = min(e.lost[cell]+n, uint64(e.s.maxCount))
 	}
 	e.loss[w] += n
 }
@@ -64,11 +64,11 @@ func (e *exact) checkSent(t *testing.T, key uint64, c *FlowEstimate) {
 	e.s.ForwardedFlow(sent)
 	for j := range e.s.config.Windows {
 		w := e.window() - int64(j)
-		least, total := uint64(e.s.most), e.totals[w]-e.loss[w]
+		least, total := uint64(e.s.maxCount), e.totals[w]-e.loss[w]
 		for r := range e.s.rows {
 			cell := [3]int64{int64(r), e.column(r, key), w}
 			n := e.cells[cell]
-			if n < uint64(e.s.most) {
+			if n < uint64(e.s.maxCount) {
 				n -= min(e.lost[cell], n)
 			}
 			least = min(least, n)
@@ -85,7 +85,7 @@ func (e *exact) check(t *testing.T, key uint64, c *FlowEstimate) {
 	t.Helper()
 	for j := range e.s.config.Windows {
 		w := e.window() - int64(j)
-		least := uint64(e.s.most)
+		least := uint64(e.s.maxCount)
 		for r := range e.s.rows {
 			least = min(least, e.cells[[3]int64{int64(r), e.column(r, key), w}])
 		}
@@ -97,7 +97,7 @@ func (e *exact) check(t *testing.T, key uint64, c *FlowEstimate) {
 		if got != least || c.Total[j] != total {
 			t.Fatalf("at %v, flow %d, window %d: %d of %d, want %d of %d", e.now, key, j, got, c.Total[j], least, total)
 		}
-		if got < min(flow, uint64(e.s.most)) || got > total {
+		if got < min(flow, uint64(e.s.maxCount)) || got > total {
 			t.Fatalf("at %v, flow %d, window %d: %d of %d, exact %d", e.now, key, j, got, total, flow)
 		}
 	}

@@ -8,50 +8,52 @@ import (
 	"weir/core/unit"
 )
 
-// A switch on its own, a bridge between hosts that do not expect it, has NCF too (ours). Addresses of packets are
-// users there, so flows are told apart by their frames (dataplane.Frames), and what is not IP is data like the rest.
-// A NACK has the addresses of its flow, so that the bridge needs none; it leaves by the port where the flow comes in,
-// for its sender is behind that, whatever else a table has learned of its address. Only what any host of TCP can bear
-// is sent: segments of the flow, never an extension, and nothing to senders of UDP.
+// NCF in a standalone switch, a bridge between hosts that do not expect it. This is Weir's addition. Addresses of
+// packets are users there, so flows are distinguished by their frames (dataplane.Frames), and frames without IP are
+// data, too.
+//
+// A NACK has the addresses of its flow, so the bridge needs none of its own. It departs by the port where the flow
+// arrives: the sender is behind that port, even if a table has learned another one. Hosts get only what any TCP
+// tolerates: segments of the flow, never an extension, and no message to senders of UDP.
 
-// A header is what a switch on its own keeps of a frame, to answer its sender.
+// header holds the headers of a frame in a standalone switch, for a message to its sender.
 type header struct {
-	bytes [headerRoom]byte
-	n     uint8
-	in    packet.PortID // where the frame came in
-	taken uint32        // number of the window
+	bytes  [headerRoom]byte
+	n      uint8
+	in     packet.PortID // ingress port of the frame
+	window uint32        // number of the window in which it was stored
 }
 
 // headerRoom holds the headers of Ethernet with two tags, PPPoE, IPv6, and TCP with all its options.
 const headerRoom = packet.EthernetHeader + 2*4 + 8 + packet.IPv6Header + packet.TCPHeader + 40
 
-// take keeps the headers of p's frame.
-func (h *header) take(f dataplane.Frames, p *packet.Packet) *header {
+// store copies the headers of p's frame.
+func (h *header) store(f dataplane.Frames, p *packet.Packet) *header {
 	h.n, h.in = uint8(f.Header(p, h.bytes[:])), p.Meta.In
 	return h
 }
 
-// copied returns a packet with what a NACK about p has of its headers.
-func (g *Program) copied(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+// copyHeaders returns a packet with the headers of p that a NACK about p needs.
+func (g *Program) copyHeaders(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	if g.frames == nil {
 		return env.Clone(p, true)
 	}
-	c := g.fresh(env)
+	c := g.newMessage(env)
 	c.Proto, c.SrcPort, c.DstPort, c.Seq, c.Ack, c.TCP = p.Proto, p.SrcPort, p.DstPort, p.Seq, p.Ack, p.TCP
 	return c
 }
 
-// fresh returns a packet for a message to a host.
-func (g *Program) fresh(env *dataplane.Env) *packet.Packet {
+// newMessage returns an empty packet for a message to a host.
+func (g *Program) newMessage(env *dataplane.Env) *packet.Packet {
 	if g.frames == nil {
 		return env.New()
 	}
 	return env.NewFrame(g.room)
 }
 
-// leave sends c, a message for a host whose flow comes in at a port: by the routes or, where there are none, by that
-// port.
-func (g *Program) leave(env *dataplane.Env, c *packet.Packet, in packet.PortID) {
+// sendMessage sends c, a message to a host with a flow that arrives at port in: by the routes or, in a standalone
+// switch, by that port.
+func (g *Program) sendMessage(env *dataplane.Env, c *packet.Packet, in packet.PortID) {
 	if g.frames == nil {
 		env.Inject(c)
 		return
@@ -63,18 +65,19 @@ func (g *Program) leave(env *dataplane.Env, c *packet.Packet, in packet.PortID) 
 	c.Size = g.framing.Frame(int32(len(c.Data)), 0, false)
 	class := Control
 	if c.Kind == packet.Ack {
-		class = g.config.Acks // it must not overtake those before it
+		class = g.config.Acks // it must not overtake earlier acknowledgements
 	}
-	g.at(in).input.add(env.Now(), class, c.Size)
-	env.Send(c, in, queue(class, 0, env.Port(in).Queues()))
+	g.portAt(in).input.add(env.Now(), class, c.Size)
+	env.Send(c, in, selectQueue(class, 0, env.Port(in).Queues()))
 }
 
-// exempt reports whether p is a frame that a switch on its own makes no user's: ARP, neighbour discovery.
-func (g *Program) exempt(p *packet.Packet) bool {
+// isExempt reports whether p is a frame that a standalone switch assigns to no user: ARP, neighbour discovery.
+func (g *Program) isExempt(p *packet.Packet) bool {
 	return g.frames != nil && p.Meta.Flags&packet.Internal != 0
 }
 
-// whyNotStandalone returns what is for hosts that have to know it.
+// whyNotStandalone returns which messages need hosts that understand them, and the parameters that avoid them; "" if
+// none.
 func (o *Options) whyNotStandalone() string {
 	switch {
 	case o.Nack == NackNone:
@@ -88,9 +91,9 @@ func (o *Options) whyNotStandalone() string {
 	return ""
 }
 
-// Adopt continues after a reload: with overloads, repeats and all counts since the start, and if windows and sketches
-// are the same, with flows' counts. A port whose d has changed, with its rate or buffer, counts its flows from 0; the
-// others keep theirs. What waits is booked again.
+// Adopt continues after a reload with overloads, repeats and all counts since the start. If windows and sketches are
+// the same, flows' counts continue, too. A port with a changed d, by its rate or buffer, counts its flows from 0;
+// others keep their counts. Queued packets are booked again by the caller.
 func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok || len(old.ports) != len(g.ports) {
@@ -127,7 +130,7 @@ func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	return "what flows have sent, and its counts", lost
 }
 
-// Metrics are what NCF shows in a running switch.
+// Metrics describes what NCF reports in a running switch.
 func (g *Program) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		{Name: "weir_ncf_notices_total", Help: "Senders that were told, by NACKs or copies of acknowledgements with ECE.",
@@ -147,7 +150,7 @@ func (g *Program) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample fills in the values.
+// Sample fills to with the metrics' values and returns their number.
 func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	put := func(s dataplane.Sample) {
 		if n < len(to) {
@@ -161,9 +164,9 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	}
 	rest := c.Dropped - c.Silent - c.NoECN - c.NoAck - c.Heard
 	for _, x := range [...]struct {
-		why silence
+		why silenceReason
 		n   uint64
-	}{{noBudget, c.Silent}, {noECN, c.NoECN}, {noAck, c.NoAck}, {hears, c.Heard}, {others, rest}} {
+	}{{noBudget, c.Silent}, {noECN, c.NoECN}, {noAck, c.NoAck}, {notifiedAlready, c.Heard}, {otherReason, rest}} {
 		put(dataplane.Sample{Metric: 1, Word: string(x.why), Value: float64(x.n)})
 	}
 	for i, x := range [...]uint64{c.Reclaimed, c.Ignored, c.Lost} {
@@ -173,12 +176,12 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 		x := &g.ports[i]
 		port, fresh := packet.PortID(i), 0
 		for k := range x.top.Len() {
-			if x.sketch.live(now) && x.sketch.Window()-x.top.At(k).Seen < uint32(g.config.Sketch.Windows) {
+			if x.sketch.isLive(now) && x.sketch.Window()-x.top.At(k).Seen < uint32(g.config.Sketch.Windows) {
 				fresh++
 			}
 		}
 		put(dataplane.Sample{Metric: 5, Port: port, Value: float64(fresh)})
-		m := x.own()
+		m := x.ownMemory()
 		if m == nil {
 			continue
 		}
@@ -193,15 +196,15 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	return n
 }
 
-// remember keeps the headers of an elephant's frame, once in a window.
-func (g *Program) remember(x *port, o *Origin, p *packet.Packet) {
+// storeHeaders stores the headers of an elephant's frame, once in a window, in a standalone switch.
+func (g *Program) storeHeaders(x *port, o *Origin, p *packet.Packet) {
 	if g.frames == nil {
 		return
 	}
-	if h := x.top.headerOf(o); h.n == 0 || h.taken != x.sketch.Window() {
-		h.take(g.frames, p).taken = x.sketch.Window()
+	if h := x.top.headerOf(o); h.n == 0 || h.window != x.sketch.Window() {
+		h.store(g.frames, p).window = x.sketch.Window()
 	}
 }
 
-// headerOf is what is kept of an elephant's frames.
+// headerOf returns the stored headers of an elephant's frame.
 func (t *Top) headerOf(o *Origin) *header { return &t.headers[slices.Index(t.keys, o.Key)] }

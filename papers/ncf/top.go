@@ -7,15 +7,15 @@ import (
 	"weir/core/unit"
 )
 
-// Origin is what a switch keeps of an elephant to send it a NACK when it has none of its packets (BS'19
-// §4.4): the headers of the last packet.
+// Origin is a switch's state of an elephant, for a NACK without one of its packets at hand (BS'19 §4.4): the headers of
+// the last packet.
 type Origin struct {
 	Key        uint64
-	Count      uint64 // over the last n windows, as of the table's last call
-	Grown      uint64 // by how much the last packet in the table found Count grown: more than that packet's own
-	Seen       uint32 // number of the window in which the last packet came
+	Count      uint64 // over the last n windows, at the table's last call
+	Grown      uint64 // growth of Count at the last packet in the table, including that packet
+	Seen       uint32 // number of the window of the last packet
 	NotifiedAt unit.Time
-	Notified   bool // NotifiedAt is a time
+	Notified   bool // NotifiedAt is valid
 
 	Src, Dst         packet.Addr
 	Flow             packet.FlowID
@@ -31,7 +31,7 @@ type Origin struct {
 	response         response
 }
 
-// Note stores the headers of a packet that leaves by port out.
+// Note stores the headers of a packet that departs by port out.
 func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
 	o.Src, o.Dst, o.Flow, o.Hash = p.Src, p.Dst, p.Flow, p.Hash
 	o.SrcPort, o.DstPort, o.Out = p.SrcPort, p.DstPort, out
@@ -41,39 +41,39 @@ func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
 	o.Headers = p.Size - p.Payload
 }
 
-// Top keeps the N heaviest flows of those offered to it within the last n windows (BS'19 §4.4, N = 20), by
-// the sketch's estimate at their last packet; counts expire with their window. An offer costs one pass
-// over the N keys, one over N counts when a flow enters, and one over the N·n counts at the first offer of
-// a window. Of two flows with the same count, the one in the table stays.
+// Top keeps the N heaviest flows offered to it within the last n windows (BS'19 §4.4, N = 20), by the sketch's estimate
+// at their last packet; counts expire with their window. An offer takes one pass over the N keys, one over N counts
+// when a flow enters, and one over the N·n counts at the first offer of a window. Of two flows with the same count, the
+// one in the table stays.
 //
-// With Average, and exact counts, there are fewer than 1/threshold elephants at a time: 20 for 5 %. So the
-// table need not be larger.
+// With Average and exact counts, there are fewer than 1/threshold elephants at a time: 20 for 5 %. So the table need
+// not be larger.
 type Top struct {
-	keys    []uint64
-	origins []Origin
-	counts  []uint64 // by entry, slot
-	windows int
-	window  uint32 // as of which the counts are
-	slot    int    // of it
-	least   int    // entry with the smallest count; −1: unknown
+	keys     []uint64
+	origins  []Origin
+	counts   []uint64 // by entry, slot
+	windows  int
+	window   uint32 // number of the window of the last call
+	slot     int    // slot of that window
+	smallest int    // entry with the smallest count; −1: unknown
 
 	headers []header // by entry, of the last packet's frame; nil in a network
 }
 
-// NewTop returns a table for n flows, 1 or more, and so many windows, 1 … MaxWindows.
+// NewTop returns a table for n flows, at least 1, over the given number of windows, 1 … MaxWindows.
 func NewTop(n, windows int) *Top {
 	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows),
-		windows: windows, least: -1}
+		windows: windows, smallest: -1}
 }
 
-// Advance expires counts that are older than the last n windows; window is the number of the current one,
-// modulo 2³² (Sketch.Window). OfferCounts and Fresh do so, too.
+// Advance expires counts older than the last n windows; window is the number of the current one, modulo 2³²
+// (Sketch.Window). OfferCounts and Fresh do so, too.
 func (t *Top) Advance(window uint32) {
 	if window == t.window {
 		return
 	}
 	passed := min(window-t.window, uint32(t.windows))
-	t.window, t.least = window, -1
+	t.window, t.smallest = window, -1
 	for range passed {
 		if t.slot++; t.slot == t.windows {
 			t.slot = 0
@@ -86,15 +86,15 @@ func (t *Top) Advance(window uint32) {
 	}
 }
 
-// OfferCounts offers a flow that sends, with the estimate of a sketch that has as many windows; window is
-// the number of the current one. It returns the flow's entry, old or new, in which the caller notes the
-// headers; nil if the flow is not among the heaviest.
+// OfferCounts offers a sending flow, with the estimate of a sketch that has as many windows; window is the number of
+// the current one. It returns the flow's entry, old or new, for the caller to store the headers; nil if the flow is not
+// among the heaviest.
 func (t *Top) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 	windows, count := min(c.Windows, t.windows), uint64(0)
 	for _, n := range c.Flow[:windows] {
 		count += uint64(n)
 	}
-	i := t.enter(window, key, count)
+	i := t.findOrAdd(window, key, count)
 	if i < 0 {
 		return nil
 	}
@@ -111,17 +111,17 @@ func (t *Top) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 	return &t.origins[i]
 }
 
-// enter finds or makes the entry of a flow with this total; −1: it does not qualify.
-func (t *Top) enter(window uint32, key, count uint64) int {
+// findOrAdd returns the index of a flow's entry, making one if its count is large enough, otherwise −1.
+func (t *Top) findOrAdd(window uint32, key, count uint64) int {
 	t.Advance(window)
 	full := len(t.keys) == cap(t.keys)
-	if full && t.least >= 0 && count < t.origins[t.least].Count {
-		return -1 // it was not in the table before: counts fall only when a window begins
+	if full && t.smallest >= 0 && count < t.origins[t.smallest].Count {
+		return -1 // not in the table: counts fall only when a window begins
 	}
 	i := slices.Index(t.keys, key)
 	if i < 0 {
 		if i = len(t.keys); full {
-			if i = t.smallest(); count <= t.origins[i].Count {
+			if i = t.findSmallest(); count <= t.origins[i].Count {
 				return -1
 			}
 		} else if count == 0 {
@@ -134,35 +134,34 @@ func (t *Top) enter(window uint32, key, count uint64) int {
 			t.headers[i].n = 0
 		}
 	}
-	if i == t.least {
-		t.least = -1
+	if i == t.smallest {
+		t.smallest = -1
 	}
 	o := &t.origins[i]
 	o.Grown, o.Count, o.Seen = count-min(o.Count, count), count, t.window
 	return i
 }
 
-// smallest is the entry with the smallest count, the first of several.
-func (t *Top) smallest() int {
-	if t.least < 0 {
-		t.least = 0
+// findSmallest returns the entry with the smallest count, the first of several.
+func (t *Top) findSmallest() int {
+	if t.smallest < 0 {
+		t.smallest = 0
 		for i := range t.origins {
-			if t.origins[i].Count < t.origins[t.least].Count {
-				t.least = i
+			if t.origins[i].Count < t.origins[t.smallest].Count {
+				t.smallest = i
 			}
 		}
 	}
-	return t.least
+	return t.smallest
 }
 
-// Len is the number of entries, including stale ones.
+// Len returns the number of entries, including stale ones.
 func (t *Top) Len() int { return len(t.keys) }
 
 // At returns entry i.
 func (t *Top) At(i int) *Origin { return &t.origins[i] }
 
-// Fresh reports whether a packet of entry i came within the last n windows; window is the number of the
-// current one.
+// Fresh reports whether a packet of entry i arrived within the last n windows; window is the number of the current one.
 func (t *Top) Fresh(i int, window uint32) bool {
 	t.Advance(window)
 	return window-t.origins[i].Seen < uint32(t.windows)

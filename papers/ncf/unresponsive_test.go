@@ -153,7 +153,7 @@ func TestIgnores(t *testing.T) {
 				t.Fatal("it is not in the table")
 			}
 			h := &at.top.origins[i].response
-			*h = response{window: at.sketch.Window(), known: true, unresponsive: true, excess: 1}
+			*h = response{window: at.sketch.Window(), isSet: true, unresponsive: true, excess: 1}
 			at.memory.congested, at.memory.used[Elephants] = true, at.memory.size
 			x.change(at, h)
 			if got := g.trimUnresponsive(p); got != x.want {

@@ -78,7 +78,7 @@ func TestAdoptCounts(t *testing.T) {
 			a := newBench(t, c[1]).program
 			a.Adopt(2*unit.Second, old.program)
 			p := &packet.Packet{Src: 1, Version: 4}
-			was, is := old.program.find(p).counts, a.find(p).counts
+			was, is := old.program.findMeter(p).counts, a.findMeter(p).counts
 			if was.bytes == 0 || was.dropped == 0 || is != was {
 				t.Errorf("%+v, it was %+v", is, was)
 			}
@@ -100,7 +100,7 @@ func TestAdoptMemory(t *testing.T) {
 	short := newBench(t, c).program
 	short.Adopt(now, old.program)
 	p := &packet.Packet{Src: 1, Version: 4}
-	was, is := old.program.find(p), short.find(p)
+	was, is := old.program.findMeter(p), short.findMeter(p)
 	at := func(when unit.Time) float64 { return is.Rate(when, c.Memory) }
 	if got, want := at(now), was.Rate(now, 3*unit.Second); !near(got/want, 1, 1e-9) {
 		t.Errorf("rate %g, want %g", got, want)

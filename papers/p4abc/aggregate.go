@@ -13,195 +13,195 @@ import (
 	"weir/core/unit"
 )
 
-// Aggregate is a user, or a group of users metered together, its Key, and its reference rate R_r, its Value.
+// Aggregate pairs a user, or a group of users metered together (Key), with its reference rate R_r (Value).
 type Aggregate = scheme.Pair[users.Set, unit.Rate]
 
-// Belongs says whose a packet is that no world has assigned to a user.
+// Belongs is the rule by which a packet without a declared user is assigned to one.
 type Belongs string
 
 // Ways to assign packets to users.
 const (
 	ToAuto     Belongs = "auto"     // named if the file declares users, otherwise sender
 	ToSender   Belongs = "sender"   // as in the prototype (§5.2)
-	ToReceiver Belongs = "receiver" // where servers enter the domain: downloads are those of the users who asked for them
-	ToNamed    Belongs = "named"    // to that end which an aggregate has; the sender's if both or neither are
+	ToReceiver Belongs = "receiver" // where servers enter the domain: downloads count for the user who requested them
+	ToNamed    Belongs = "named"    // to the end that has an aggregate; the sender's if both or neither are
 )
 
-// Directions of a user's traffic. Each has a meter of its own: acknowledgements of a download must not have
-// its activity.
+// Directions of a user's traffic. Each has its own meter: acknowledgements of a download must not get the download's
+// activity.
 const (
 	sends = iota
 	receives
 	directions
 )
 
-// unknown and none are what a cache says of an address: it was not looked up, and no aggregate has it.
+// Values of aggregateByAddress for addresses without an aggregate number.
 const (
-	unknown int32 = -1
-	none    int32 = -2
+	unknown int32 = -1 // not yet looked up
+	none    int32 = -2 // the configuration has no aggregate for it
 )
 
-// aggregates are the activity meters, and what finds that of a packet.
+// aggregates holds the activity meters of all users and finds the meter of a packet.
 type aggregates struct {
-	book      *packet.Book
-	of        [2][]int32 // by family (IPv4, IPv6) and address: its aggregate, unknown or none
-	own       []int32    // by address: the aggregate of an address that is in no other; −1: not yet given
-	addresses *users.Finder
-	narrow    []rule // that ask for more than the user's address, the narrowest first
-	flows     []flow // cache of narrow, by hash; nil: it is empty
-	common    int32  // that of all addresses without one of their own, −1: each gets its own
-	belongs   Belongs
-	meters    []activityMeter // by aggregate and direction
-	reference unit.Rate       // of addresses without an aggregate
-	places    int             // for the flows of each
-	slots     *slots          // of integer meters; nil: they are exact
+	book               *packet.Book
+	aggregateByAddress [2][]int32 // by family (IPv4, IPv6) and address: aggregate number, unknown or none
+	ownAggregate       []int32    // by address: aggregate made for an otherwise unassigned address; −1: not made
+	addresses          *users.Finder
+	narrowRules        []rule       // rules with more than the user's address, the narrowest first
+	flows              []cachedFlow // cache of the narrow rules' results, by hash; nil: no narrow rules
+	commonAggregate    int32        // shared by all unassigned addresses; −1: each address gets its own
+	belongs            Belongs
+	meters             []activityMeter // by aggregate and direction
+	reference          unit.Rate       // of addresses without an aggregate
+	flowPlaces         int             // places for flows in each aggregate's table
+	slots              *slots          // slots of integer meters; nil: meters are exact
 }
 
-// activityMeter is the state of one aggregate in one direction, and what it is measured by.
+// activityMeter is the state of one aggregate in one direction, with its reference rate.
 type activityMeter struct {
 	Meter
-	reference unit.Rate
-	flows     *flowShares // nil: all flows are one
-	counts    counts
-	class     uint8 // delay class of its packets, counted from 1; 0: that which they have
-	base      Fixed // log2 of the reference, as the integer meter has it
-	whole     IntegerMeter
+	reference    unit.Rate
+	flows        *flowShares // nil: flows are not separated
+	counts       counts
+	delayClass   uint8 // delay class of its packets plus 1; 0: packets keep their class
+	logReference Fixed // log2 of the reference, as the integer meter has it
+	integer      IntegerMeter
 }
 
-// counts are what metrics show of a user. They never fall while the meter is that user's.
+// counts holds the totals that metrics show for a user. They never fall while the meter belongs to the same user.
 type counts struct {
-	bytes   uint64 // of packets that a queue took
-	dropped uint64 // packets, by whatever reason
+	bytes   uint64 // bytes of enqueued packets
+	dropped uint64 // packets dropped for any reason
 }
 
-// newActivityMeter makes one that begins with the switch.
+// newActivityMeter returns a meter with the given reference rate and a measurement from time 0.
 func (g *aggregates) newActivityMeter(reference unit.Rate) activityMeter {
-	m := activityMeter{Meter: NewMeter(0), reference: reference, flows: newFlowShares(g.places)}
+	m := activityMeter{Meter: NewMeter(0), reference: reference, flows: newFlowShares(g.flowPlaces)}
 	if g.slots != nil {
-		m.base = g.slots.referenceOf(reference)
+		m.logReference = g.slots.logReference(reference)
 	}
 	return m
 }
 
-// rule is a match of an aggregate.
+// rule assigns packets that match to an aggregate.
 type rule struct {
 	users.Match
 	aggregate int32
 }
 
-// flow is an entry of the cache: what matches can see of a packet, and what they say.
-type flow struct {
+// cachedFlow is an entry of the cache: the header fields that matches read, and the aggregate that they yield.
+type cachedFlow struct {
 	src, dst         packet.Addr
 	srcPort, dstPort uint16
 	proto, dscp      uint8
 	version          uint8
-	turned           bool  // matches see its receiver as the user
-	known            bool  // there is an entry
-	aggregate        int32 // none: no match has it
+	userIsReceiver   bool  // the user is the packet's receiver
+	inUse            bool  // the entry is in use
+	aggregate        int32 // none: no rule matches
 }
 
-// flowCache is how many flows it has room for.
-const flowCache = 1 << 12
+// flowCacheSize is the number of entries of the flow cache, a power of 2.
+const flowCacheSize = 1 << 12
 
-// newAggregates makes the meters of a configuration.
+// newAggregates returns the meters of a configuration. It fails if an aggregate's descriptor is invalid.
 func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
-	g := aggregates{book: book, common: -1, own: make([]int32, book.Len()), reference: c.Reference, belongs: c.Belongs,
-		places: c.Flows}
+	g := aggregates{book: book, commonAggregate: -1, ownAggregate: make([]int32, book.Len()),
+		reference: c.Reference, belongs: c.Belongs, flowPlaces: c.Flows}
 	if c.Integer {
 		g.slots = newSlots(c.Memory)
 	}
-	for i := range g.own {
-		g.own[i] = unknown
+	for i := range g.ownAggregate {
+		g.ownAggregate[i] = unknown
 	}
-	g.of = [2][]int32{slices.Clone(g.own), slices.Clone(g.own)}
+	g.aggregateByAddress = [2][]int32{slices.Clone(g.ownAggregate), slices.Clone(g.ownAggregate)}
 	for _, x := range c.Aggregates {
 		matches, err := x.Key.Matches()
 		if err != nil {
 			return g, err
 		}
-		k := g.add(x.Value)
+		k := g.addAggregate(x.Value)
 		for _, m := range matches {
 			if !m.Plain() {
-				g.narrow = append(g.narrow, rule{m, k})
+				g.narrowRules = append(g.narrowRules, rule{m, k})
 			}
 		}
 	}
 	g.addDelays(c)
 	g.addresses = users.NewFinder(book, users.Keys(c.Aggregates))
-	slices.SortStableFunc(g.narrow, func(a, b rule) int { return b.Width() - a.Width() })
-	if len(g.narrow) > 0 {
-		g.flows = make([]flow, flowCache)
+	slices.SortStableFunc(g.narrowRules, func(a, b rule) int { return b.Width() - a.Width() })
+	if len(g.narrowRules) > 0 {
+		g.flows = make([]cachedFlow, flowCacheSize)
 	}
 	if c.Shared {
-		g.common = g.add(c.Reference)
+		g.commonAggregate = g.addAggregate(c.Reference)
 	}
 	return g, nil
 }
 
-// add makes an aggregate, whose meters begin when those of all others did, with the switch: a user who was
-// silent until now, however its meters come to be.
-func (g *aggregates) add(reference unit.Rate) int32 {
+// addAggregate appends an aggregate with meters for both directions and returns its number. Meters start with the
+// switch, whenever they are made: the user counts as silent until now.
+func (g *aggregates) addAggregate(reference unit.Rate) int32 {
 	for range directions {
 		g.meters = append(g.meters, g.newActivityMeter(reference))
 	}
 	return int32(len(g.meters)/directions - 1)
 }
 
-// meter is that of an aggregate in a direction.
-func (g *aggregates) meter(aggregate int32, direction int) *activityMeter {
+// meterAt returns the meter of an aggregate in a direction.
+func (g *aggregates) meterAt(aggregate int32, direction int) *activityMeter {
 	return &g.meters[int(aggregate)*directions+direction]
 }
 
-// find returns the meter of a packet.
-func (g *aggregates) find(p *packet.Packet) *activityMeter {
-	if p.Meta.Flags&packet.ToUser != 0 { // the world knows whose it is, and has put that into Src
-		return g.meter(g.whose(p, p.Src, true), receives)
+// findMeter returns the meter that counts a packet, by the rule belongs. It may add an aggregate for a new user.
+func (g *aggregates) findMeter(p *packet.Packet) *activityMeter {
+	if p.Meta.Flags&packet.ToUser != 0 { // the world knows the user, and has put it into Src
+		return g.meterAt(g.findAggregate(p, p.Src, true), receives)
 	}
 	switch g.belongs {
 	case ToReceiver:
-		return g.meter(g.whose(p, p.Dst, true), receives)
+		return g.meterAt(g.findAggregate(p, p.Dst, true), receives)
 	case ToNamed:
-		if k := g.lookup(p, p.Src, false); k >= 0 {
-			return g.meter(k, sends)
-		} else if k := g.lookup(p, p.Dst, true); k >= 0 {
-			return g.meter(k, receives)
+		if k := g.findConfigured(p, p.Src, false); k >= 0 {
+			return g.meterAt(k, sends)
+		} else if k := g.findConfigured(p, p.Dst, true); k >= 0 {
+			return g.meterAt(k, receives)
 		}
-		return g.meter(g.rest(p.Src), sends)
+		return g.meterAt(g.defaultAggregate(p.Src), sends)
 	}
-	return g.meter(g.whose(p, p.Src, false), sends)
+	return g.meterAt(g.findAggregate(p, p.Src, false), sends)
 }
 
-// whose is the aggregate of the user with an address, which is at the packet's other end if turned.
-func (g *aggregates) whose(p *packet.Packet, user packet.Addr, turned bool) int32 {
-	if k := g.lookup(p, user, turned); k >= 0 {
+// findAggregate returns the aggregate of a user's address. userIsReceiver: the user is the packet's receiver.
+func (g *aggregates) findAggregate(p *packet.Packet, user packet.Addr, turned bool) int32 {
+	if k := g.findConfigured(p, user, turned); k >= 0 {
 		return k
 	}
-	return g.rest(user)
+	return g.defaultAggregate(user)
 }
 
-// rest is the aggregate of a user who has none: the common one or, over both families, one of its own (§5.2:
-// exact match on the source address), which it makes.
-func (g *aggregates) rest(user packet.Addr) int32 {
-	if g.common >= 0 {
-		return g.common
+// defaultAggregate returns the aggregate of a user whom the configuration does not name: the common one or, over both
+// address families, one of its own, which it makes on first use (P4-ABC §5.2: exact match on the source address).
+func (g *aggregates) defaultAggregate(user packet.Addr) int32 {
+	if g.commonAggregate >= 0 {
+		return g.commonAggregate
 	}
-	if k := g.own[user]; k >= 0 {
+	if k := g.ownAggregate[user]; k >= 0 {
 		return k
 	}
-	return g.begin(user)
+	return g.addUser(user)
 }
 
-// begin makes the aggregate of a user.
-func (g *aggregates) begin(user packet.Addr) int32 {
-	g.own[user] = g.add(g.reference)
-	return g.own[user]
+// addUser makes an aggregate for a user's address and returns it.
+func (g *aggregates) addUser(user packet.Addr) int32 {
+	g.ownAggregate[user] = g.addAggregate(g.reference)
+	return g.ownAggregate[user]
 }
 
-// lookup is the aggregate that the configuration names for a user: by a narrow match, otherwise by the longest
-// prefix with its address; none if there is neither.
-func (g *aggregates) lookup(p *packet.Packet, user packet.Addr, turned bool) int32 {
+// findConfigured returns the aggregate that the configuration names for a user: by a narrow rule, otherwise by the
+// longest prefix with its address; none if neither matches. It caches both results.
+func (g *aggregates) findConfigured(p *packet.Packet, user packet.Addr, turned bool) int32 {
 	if g.flows != nil {
-		if k := g.cached(p, user, turned); k >= 0 {
+		if k := g.matchNarrow(p, user, turned); k >= 0 {
 			return k
 		}
 	}
@@ -209,29 +209,30 @@ func (g *aggregates) lookup(p *packet.Packet, user packet.Addr, turned bool) int
 	if p.Version == 6 {
 		family = 1
 	}
-	if k := g.of[family][user]; k != unknown {
+	if k := g.aggregateByAddress[family][user]; k != unknown {
 		return k
 	}
 	k, ok := g.addresses.Find(user, p.Version)
 	if !ok {
 		k = none
 	}
-	g.of[family][user] = k
+	g.aggregateByAddress[family][user] = k
 	return k
 }
 
-// address is the one of a number that a packet has.
-func (g *aggregates) address(p *packet.Packet, a packet.Addr) netip.Addr {
+// resolveAddress returns the IP address that a packet's address number stands for, in the packet's family.
+func (g *aggregates) resolveAddress(p *packet.Packet, a packet.Addr) netip.Addr {
 	if p.Version == 6 {
 		return g.book.V6(a)
 	}
 	return g.book.V4(a)
 }
 
-// cached is what the narrow matches say of a packet, from the cache if it is there.
-func (g *aggregates) cached(p *packet.Packet, user packet.Addr, turned bool) int32 {
-	is := flow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, turned, true, 0}
-	x := &g.flows[(p.Hash^uint32(is.dscp)<<5)&(flowCache-1)]
+// matchNarrow returns the aggregate of the first narrow rule that matches a packet, none without one; it fills the
+// cache.
+func (g *aggregates) matchNarrow(p *packet.Packet, user packet.Addr, turned bool) int32 {
+	is := cachedFlow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, turned, true, 0}
+	x := &g.flows[(p.Hash^uint32(is.dscp)<<5)&(flowCacheSize-1)]
 	if is.aggregate = x.aggregate; *x == is {
 		return x.aggregate
 	}
@@ -243,9 +244,9 @@ func (g *aggregates) cached(p *packet.Packet, user packet.Addr, turned bool) int
 			peer = p.Src
 		}
 	}
-	from, to := g.address(p, user), g.address(p, peer)
-	for i := range g.narrow {
-		m := &g.narrow[i]
+	from, to := g.resolveAddress(p, user), g.resolveAddress(p, peer)
+	for i := range g.narrowRules {
+		m := &g.narrowRules[i]
 		if (!m.User.IsValid() || m.User.Contains(from)) && (!m.Peer.IsValid() || m.Peer.Contains(to)) &&
 			(m.DSCP < 0 || m.DSCP == int16(is.dscp)) && (m.Proto < 0 || m.Proto == int16(p.Proto)) &&
 			(m.UserPort < 0 || m.UserPort == int32(userPort)) && (m.PeerPort < 0 || m.PeerPort == int32(peerPort)) {
@@ -257,27 +258,27 @@ func (g *aggregates) cached(p *packet.Packet, user packet.Addr, turned bool) int
 	return is.aggregate
 }
 
-// forget drops what is known of an address, whose number goes to another one.
-func (g *aggregates) forget(a packet.Addr) {
-	for i := range g.of {
-		g.of[i][a] = unknown
+// forgetAddress resets the meters and the cached results of an address number before another address reuses it.
+func (g *aggregates) forgetAddress(a packet.Addr) {
+	for i := range g.aggregateByAddress {
+		g.aggregateByAddress[i][a] = unknown
 	}
 	clear(g.flows)
-	if k := g.own[a]; k >= 0 {
+	if k := g.ownAggregate[a]; k >= 0 {
 		for d := range directions {
-			m := g.meter(k, d)
-			m.Meter, m.whole, m.counts = NewMeter(0), IntegerMeter{}, counts{}
-			m.flows.forget()
+			m := g.meterAt(k, d)
+			m.Meter, m.integer, m.counts = NewMeter(0), IntegerMeter{}, counts{}
+			m.flows.reset()
 		}
 	}
 }
 
-// Sets returns the aggregates' users. New completes them.
+// Sets returns the parameter that lists aggregates, their users, and whether New completes the list.
 func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 	return "aggregates", users.Keys(c.Aggregates), !c.Shared
 }
 
-// FindsUsers reports whether a port is outside: at all others the marks of frames count.
+// FindsUsers reports whether a port is outside: at inside ports the marks of frames replace users.
 func (c *Config) FindsUsers(ports []string) bool {
 	if c.Domain == WholeDomain {
 		return true
@@ -289,8 +290,8 @@ func (c *Config) FindsUsers(ports []string) bool {
 	return slices.ContainsFunc(ports, func(name string) bool { return !inside[name] })
 }
 
-// withUsers returns the configuration with an aggregate for each user of the book, unless users without one share one,
-// and with a rule for packets in place of ToAuto.
+// withUsers returns the configuration with an aggregate for each user of the book, unless unnamed users share one, and
+// with ToAuto replaced by the rule that follows from declared users.
 func (c Config) withUsers(book *packet.Book) Config {
 	declared := book != nil && len(book.Users()) > 0
 	if declared && !c.Shared {
@@ -305,7 +306,7 @@ func (c Config) withUsers(book *packet.Book) Config {
 	return c
 }
 
-// checkUsers returns the first parameter that needs an aggregate which a configuration with users lacks, and the error.
+// checkUsers returns the first parameter that needs a missing aggregate, and an error that names what is missing.
 func (c *Config) checkUsers() (param string, err error) {
 	if c.Belongs == ToNamed && len(c.Aggregates) == 0 {
 		return "user", errors.New("named, and neither aggregates nor users of the file name a user")
@@ -319,7 +320,7 @@ func (c *Config) checkUsers() (param string, err error) {
 	return "", nil
 }
 
-// refuseUnknownUsers refuses parameters that need an aggregate which neither they nor the file's users name.
+// refuseUnknownUsers refuses parameters that need an aggregate missing from both the parameters and the file's users.
 func (c *Config) refuseUnknownUsers(s *dataplane.SwitchContext) []scheme.Remark {
 	complete := c.withUsers(s.Book)
 	if param, err := complete.checkUsers(); err != nil {

@@ -12,7 +12,7 @@ import (
 // Average is UTEMA, the unbiased time-dependent exponential moving average of
 // §3.3 (ICPE'17, equations (18)–(20)): S/N with both weighted by exp(−age/M).
 type Average struct {
-	sum, count float64 // S, N, as of last; N counts the samples' weights
+	sum, count float64 // S, N at time last; N sums the samples' weights
 	last       unit.Time
 }
 
@@ -24,8 +24,7 @@ func (a *Average) Update(now unit.Time, x, weight float64, memory unit.Time) {
 	a.last = now
 }
 
-// Value returns S/N, 0 where there were no samples. It does not change between
-// samples: both decay alike.
+// Value returns S/N, 0 before the first sample. It does not change between samples: S and N decay alike.
 func (a *Average) Value() float64 {
 	if a.count <= 0 {
 		return 0
@@ -33,39 +32,39 @@ func (a *Average) Value() float64 {
 	return a.sum / a.count
 }
 
-// Threshold is equation (2): T_drop(A) = max(Q_min, Q_base − γ·(A − A_avg)). A
-// packet is dropped if the queue is longer.
+// Threshold returns T_drop(A) = max(Q_min, Q_base − γ·(A − A_avg)) (equation (2)), in the unit of qMin, qBase and
+// gamma. A packet is dropped if the queue is longer.
 func Threshold(activity, average, qMin, qBase, gamma float64) float64 {
 	return max(qMin, qBase-float64(gamma*(activity-average)))
 }
 
-// activityAQM is that of an egress port.
+// activityAQM is the AQM state of an egress port.
 type activityAQM struct {
 	thresholds
-	// packet is what a packet counts for at least in a Q in bytes, empty where it counts for its bytes alone.
-	packet   product
-	rate     unit.Rate // of the port
-	maxRate  float64   // the largest activity that there can be
-	average  Average
-	room     room
-	register int64 // queue length as the prototype's ingress sees it
+	// packetBytes is the minimum that a packet counts for in a Q in bytes. It is empty if packets count by bytes alone.
+	packetBytes product
+	rate        unit.Rate // of the port
+	maxRate     float64   // upper limit of activities
+	average     Average
+	room        room
+	register    int64 // queue length as the prototype's ingress sees it
 }
 
-// thresholds are equation (2)'s, in packets or in bytes.
+// thresholds holds the parameters of equation (2), in packets or in bytes.
 type thresholds struct {
 	qMin, qBase, gamma float64
-	// frame is the size of a full frame where Q is in bytes and the thresholds are in packets, 0 where both have one
-	// unit. Then T_drop is so many whole frames: Q is longer than T_drop at the same number of full frames as in packets.
+	// frame is the size of a full frame if Q is in bytes and thresholds are in packets, otherwise 0. T_drop then counts
+	// full frames: a queue of full frames exceeds it at the same number of frames as a Q in packets does.
 	frame int64
 }
 
-// packetShare is the part of a buffer in packets that so many packets fill when they alone exceed Q_base.
+// packetShare is the share of a buffer limited in packets that minimum-size packets fill when they exceed Q_base.
 const packetShare = 5. / 6 // 20 of 24 packets, P4-ABC §6.1.3
 
-// packetWeight returns the bytes that a packet counts for at least in a Q in bytes. A buffer that is limited in packets
-// is filled by packets, too: short ones would reach the limit before Q_base, and then it would no longer matter who
-// sent them. Q_base is packetShare of the buffer then. A packet counts for a full frame at most, as with average:
-// packets.
+// packetWeight returns the minimum number of bytes that a packet counts for in a Q in bytes; nil without a limit in
+// packets. If a buffer is limited in packets, short packets would fill it before Q_base, and drops would no longer
+// depend on the sender. The weight puts Q_base at packetShare of the buffer. It is a full frame at most, as with
+// average: packets.
 func (t *thresholds) packetWeight(buffer tm.Limit, frame unit.Bytes) product {
 	if buffer.Packets <= 0 {
 		return nil
@@ -77,20 +76,20 @@ func (t *thresholds) packetWeight(buffer tm.Limit, frame unit.Bytes) product {
 	return productBy(min(float64(frame), base/(packetShare*float64(buffer.Packets))))
 }
 
-// exceeds reports whether a queue is longer than a threshold.
-func (t *thresholds) exceeds(queue int64, threshold float64) bool {
+// isAbove reports whether a queue is longer than a threshold.
+func (t *thresholds) isAbove(queue int64, threshold float64) bool {
 	if t.frame > 0 {
 		return queue > int64(threshold)*t.frame
 	}
 	return float64(queue) > threshold
 }
 
-// of returns T_drop of an activity.
-func (t *thresholds) of(activity, average float64) float64 {
+// dropThreshold returns T_drop for an activity.
+func (t *thresholds) dropThreshold(activity, average float64) float64 {
 	return Threshold(activity, average, t.qMin, t.qBase, t.gamma)
 }
 
-// fullFrame returns the size of a site's largest frame or, where that is not known, of the paper's.
+// fullFrame returns the size of a site's largest frame or, if that is unknown, the paper's.
 func fullFrame(site *dataplane.Site) unit.Bytes {
 	if site.MaxFrame > 0 {
 		return unit.Bytes(site.MaxFrame)
@@ -98,40 +97,40 @@ func fullFrame(site *dataplane.Site) unit.Bytes {
 	return paperFrame
 }
 
-// newAQMs makes one for each port of a site.
+// newAQMs returns the AQM state of each port of a site.
 func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 	all := make([]activityAQM, site.Ports)
 	for i := range all {
 		rate, q := site.Rate(i).Bits, &all[i]
-		q.thresholds = c.thresholds(rate, fullFrame(site))
+		q.thresholds = c.thresholdsAt(rate, fullFrame(site))
 		q.rate, q.maxRate = rate, c.maxRateAt(rate)
 		if !c.PerPacket {
-			q.packet = q.packetWeight(site.Limit(i), fullFrame(site))
+			q.packetBytes = q.packetWeight(site.Limit(i), fullFrame(site))
 		}
 		q.room = newRoom(c, &q.thresholds, site, i, rate)
 	}
 	return all
 }
 
-// rateMargin is log2 of how many times a port's rate a user is taken to send at most.
+// rateMargin is log2 of the ratio between a user's highest plausible rate and the port's rate.
 const rateMargin = 2
 
-// maxRate returns the largest activity at a port of a rate: rateMargin over the port's rate in units of the smallest
-// reference rate. Users cannot send more for long. What exceeds it is the first packets of a user, when the meter has
-// seen no time yet: one such rate would be the average of all for seconds.
+// maxRate returns the upper limit of activities at a port with a rate: rateMargin above the port's rate in units of the
+// smallest reference rate, as users cannot exceed that for long. Only a user's first packets do, while its meter has
+// measured no time yet; one such rate would dominate the average for seconds.
 func (c *Config) maxRate(rate unit.Rate) float64 {
 	smallest := c.Reference
 	for i := range c.Aggregates {
 		smallest = min(smallest, c.Aggregates[i].Value)
 	}
 	if rate <= 0 {
-		return mostHonest
+		return maxHonest
 	}
-	return min(math.Log2(float64(rate)/float64(smallest))+rateMargin, mostHonest)
+	return min(math.Log2(float64(rate)/float64(smallest))+rateMargin, maxHonest)
 }
 
-// maxRateAt is maxRate at an egress port where rates are averaged. A switch inside a domain does not know the reference
-// rates of marks. There the edges limit activities, by the rate of the port at which packets come in.
+// maxRateAt returns maxRate for an egress port that averages rates, otherwise +∞. A domain's inner switch does not know
+// the reference rates behind marks. There the edges limit activities, by the rate of the port where packets arrive.
 func (c *Config) maxRateAt(rate unit.Rate) float64 {
 	if c.PerPacket || c.Domain == DomainMember {
 		return math.Inf(1)
@@ -139,56 +138,56 @@ func (c *Config) maxRateAt(rate unit.Rate) float64 {
 	return c.maxRate(rate)
 }
 
-// maxActivity is a largest activity in both arithmetics.
+// maxActivity is an upper limit of activities, in floating point and in fixed point.
 type maxActivity struct {
-	exact float64
-	whole Fixed
+	exact   float64
+	integer Fixed
 }
 
-// maxMark returns the largest activity that an edge marks packets with which come in at a port of a rate.
+// maxMark returns the largest activity that an edge writes into packets that arrive at a port with a rate.
 func (c *Config) maxMark(rate unit.Rate) maxActivity {
-	most := float64(mostHonest)
+	most := float64(maxHonest)
 	if !c.PerPacket {
 		most = c.maxRate(rate)
 	}
 	return maxActivity{most, maxRateInteger(most)}
 }
 
-// maxMarkFrom returns it for a port.
+// maxMarkFrom returns maxMark of an ingress port, or the limit of the mark format for a port without one.
 func (a *Program) maxMarkFrom(in packet.PortID) maxActivity {
-	if int(in) >= len(a.entering) {
-		return maxActivity{mostHonest, mostHonest << fraction}
+	if int(in) >= len(a.markLimits) {
+		return maxActivity{maxHonest, maxHonest << fractionBits}
 	}
-	return a.entering[in]
+	return a.markLimits[in]
 }
 
-// setRate follows a change of a port's rate: in experiments, events make some.
+// setRate updates a port's limits after an event of an experiment changed its rate.
 func (a *Program) setRate(out packet.PortID, rate unit.Rate) {
 	q := &a.aqms[out]
 	q.rate, q.maxRate = rate, a.config.maxRateAt(rate)
-	a.entering[out] = a.config.maxMark(rate)
-	if a.whole != nil {
-		a.whole.ports[out].maxRate = maxRateInteger(q.maxRate)
+	a.markLimits[out] = a.config.maxMark(rate)
+	if a.integers != nil {
+		a.integers.ports[out].maxRate = maxRateInteger(q.maxRate)
 	}
 	if q.room.max > 0 && rate > 0 {
 		q.room.byteTime = byteTime(rate)
 	}
 }
 
-// exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
-func (a *Program) exceeded(queue int64, out packet.PortID) bool {
-	if a.whole != nil {
-		return a.whole.exceeded(queue, out)
+// exceedsThreshold reports whether a queue is longer than T_drop of the current packet (equation (2)).
+func (a *Program) exceedsThreshold(queue int64, out packet.PortID) bool {
+	if a.integers != nil {
+		return a.integers.exceedsThreshold(queue, out)
 	}
 	q := &a.aqms[out]
-	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.of(min(a.activity, q.maxRate), a.Average(out)))
+	return q.isAbove(queue, q.qMin) && q.isAbove(queue, q.dropThreshold(min(a.activity, q.maxRate), a.Average(out)))
 }
 
-// accept counts the current packet in A_avg. With average: packets the samples are activities, and packets count
-// alike. Otherwise they are rates in units of the reference rate, and bytes count alike.
-func (a *Program) accept(now unit.Time, size int32, out packet.PortID) {
-	if a.whole != nil {
-		a.whole.accept(now, size, out)
+// addSample counts the current packet of size bytes in A_avg of a port. With average: packets the samples are
+// activities, and packets have equal weights. Otherwise samples are rates in units of the reference rate, by bytes.
+func (a *Program) addSample(now unit.Time, size int32, out packet.PortID) {
+	if a.integers != nil {
+		a.integers.addSample(now, size, out)
 		return
 	}
 	q := &a.aqms[out]
@@ -201,8 +200,8 @@ func (a *Program) accept(now unit.Time, size int32, out packet.PortID) {
 
 // Average returns A_avg at an egress port, 0 before the first packet.
 func (a *Program) Average(out packet.PortID) float64 {
-	if a.whole != nil {
-		return a.whole.value(out).Float()
+	if a.integers != nil {
+		return a.integers.averageAt(out).Float()
 	}
 	mean := a.aqms[out].average.Value()
 	if a.config.PerPacket || mean <= 0 {
@@ -211,18 +210,18 @@ func (a *Program) Average(out packet.PortID) float64 {
 	return math.Log2(mean)
 }
 
-// depth is what thresholds are compared with: Q less the port's room or, if that is more, its packets as bytes.
-func (a *Program) depth(env *dataplane.Env, out packet.PortID) int64 {
+// queueDepth returns what thresholds are compared with: Q less the port's room or, if larger, its packets as bytes.
+func (a *Program) queueDepth(env *dataplane.Env, out packet.PortID) int64 {
 	q := &a.aqms[out]
-	depth := q.room.reduce(a.queue(env, out))
-	if len(q.packet) > 0 {
-		depth = max(depth, int64(q.packet.of(Fixed(env.Port(out).Packets()))))
+	depth := q.room.reduceQueue(a.queueLength(env, out))
+	if len(q.packetBytes) > 0 {
+		depth = max(depth, int64(q.packetBytes.multiply(Fixed(env.Port(out).Packets()))))
 	}
 	return depth
 }
 
-// queue is Q: the packets, or their bytes, that wait, without the one on the wire.
-func (a *Program) queue(env *dataplane.Env, out packet.PortID) int64 {
+// queueLength returns Q without the packet on the wire, in packets or bytes.
+func (a *Program) queueLength(env *dataplane.Env, out packet.PortID) int64 {
 	switch {
 	case a.config.Register:
 		return a.aqms[out].register

@@ -31,8 +31,8 @@ func (f form) config() Config {
 // setActivity sets the current packet's activity.
 func (a *Program) setActivity(x float64) {
 	a.activity = x
-	if a.whole != nil {
-		a.activity, a.whole.activity = 0, FixedOf(x)
+	if a.integers != nil {
+		a.activity, a.integers.activity = 0, FixedOf(x)
 	}
 }
 
@@ -81,7 +81,7 @@ func TestAverageForms(t *testing.T) {
 			x := accepted{now, FixedOf(10 * r.Float64()).Float(), 64 + r.Int32N(1450)}
 			all = append(all, x)
 			a.setActivity(x.activity)
-			a.accept(now, x.size, 1)
+			a.addSample(now, x.size, 1)
 			if got, want := a.Average(1), f.mean(all, c.Average); math.Abs(got-want) > tolerance {
 				t.Fatalf("%v: A_avg after %d packets is %g, want %g", f, len(all), got, want)
 			}
@@ -109,11 +109,11 @@ func TestLightUsers(t *testing.T) {
 			for now := unit.Time(0); now < unit.Second; now += unit.TransmitTime(1514, 50*unit.Mbps) {
 				for bytes[1]*(link-lights) < bytes[0]*lights {
 					a.setActivity(light)
-					a.accept(now, short, 1)
+					a.addSample(now, short, 1)
 					bytes[1] += short
 				}
 				a.setActivity(heavy)
-				a.accept(now, full, 1)
+				a.addSample(now, full, 1)
 				bytes[0] += full
 			}
 			threshold := func(activity float64) float64 { return Threshold(activity, a.Average(1), 6, 20, 16) }
@@ -155,7 +155,7 @@ func TestQueueInFullFrames(t *testing.T) {
 				Limits: []tm.Limit{x.buffer, x.buffer}}
 			b.program.aqms = newAQMs(&c, site)
 			if f.integer {
-				b.program.whole = newIntegers(&c, b.program)
+				b.program.integers = newIntegers(&c, b.program)
 			}
 			for b.now = unit.Second; b.send(1, func(p *packet.Packet) { p.Size = x.size }); {
 				taken++
@@ -176,12 +176,12 @@ func TestHighestRate(t *testing.T) {
 		}
 		a := roomBench(t, f.config(), tm.Limit{})
 		measure := func(activity float64) {
-			if a.activity = activity; a.whole != nil {
-				a.whole.activity = FixedOf(activity)
+			if a.activity = activity; a.integers != nil {
+				a.integers.activity = FixedOf(activity)
 			}
 		}
 		measure(30)
-		a.accept(0, 1514, 1)
+		a.addSample(0, 1514, 1)
 		if got, want := a.Average(1), math.Log2(4*50e6/10e3); !near(got, want, 0.01) {
 			t.Errorf("%v: A_avg is %g after a packet of activity 30, want %g", f, got, want)
 		}
@@ -190,7 +190,7 @@ func TestHighestRate(t *testing.T) {
 		}
 		measure(10)
 		for i := range 5 { // a second and a half
-			a.accept(unit.Time(i)*300*unit.Millisecond, 1514, 1)
+			a.addSample(unit.Time(i)*300*unit.Millisecond, 1514, 1)
 		}
 		if got := a.Average(1); got > 12 {
 			t.Errorf("%v: A_avg is %g after 1.2 s of activity 10", f, got)
@@ -257,7 +257,7 @@ func TestIntegerRatesRange(t *testing.T) {
 		t.Errorf("the average of 5 is off by %g", d)
 	}
 	for _, silence := range []unit.Time{unit.Second, 3 * unit.Second, 10 * unit.Second, 100 * unit.Second, 1 << 62} {
-		for _, x := range []float64{-15, 0, 5, mostHonest} {
+		for _, x := range []float64{-15, 0, 5, maxHonest} {
 			a := newIntegerRates(FixedOf(5), 1<<(20+sumPlaces), 0) // of 2^20 bytes
 			a.Update(silence, FixedOf(x), 64, s)
 			weight := math.Exp2(20) * math.Exp(-silence.Seconds()/0.3)
@@ -288,7 +288,7 @@ func TestAdoptForms(t *testing.T) {
 			}
 			start := is.program.Average(1)
 			is.program.setActivity(before + 8)
-			is.program.accept(was.now, 782, 1)
+			is.program.addSample(was.now, 782, 1)
 			got, want, limit := is.program.Average(1)-start, math.Log2(1+255.0/packets), 1.3
 			if to.perPacket {
 				want = 8.0 / packets

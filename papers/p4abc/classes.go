@@ -10,32 +10,32 @@ import (
 	"weir/core/scheme"
 )
 
-// Classes of delay. The paper says that ABC "has been extended to support different delay classes, i.e.,
-// aggregate-specific throughput and forwarding delay can be controlled independently of each other" (§3.4), and
-// not how; this is ours. A port has a queue for each class, served by deadlines (tm.NewDeadline): a packet is due
-// at its arrival and its class's offset. Who is dropped depends on activities and on what waits in all queues
-// together, so that a class gives no throughput. A class waits for others no longer than its offset, so that none
-// starves. Both need no state of users.
+// Delay classes. The paper states that ABC "has been extended to support different delay classes, i.e.,
+// aggregate-specific throughput and forwarding delay can be controlled independently of each other" (P4-ABC §3.4), but
+// gives no method; this one is Weir's. A port has a queue for each class, served by deadlines (tm.NewDeadline): a
+// packet is due at its arrival plus its class's offset. Drops depend on activities and on the length of all queues
+// together, so a class brings no throughput. A class waits for others no longer than its offset, so no class starves.
+// Neither needs state of users.
 //
-// The class of a packet is that which the programs before gave it (classify: by DSCP), or that of its aggregate
-// (delays). A DSCP goes through a domain by itself; with class: mark the edge writes the class into the mark.
+// Earlier programs set a packet's class (classify: by DSCP), or its aggregate does (delays). A DSCP crosses a domain
+// unchanged; with class: mark the edge writes the class into the mark.
 
-// Class says how switches inside a domain know the class of a packet.
+// Class is the way in which switches inside a domain learn the class of a packet.
 type Class string
 
-// Ways to know it.
+// Ways to learn it.
 const (
-	ByPacket Class = "packet" // as at the edge: by what the programs before gave it
+	ByPacket Class = "packet" // as at the edge: the class that earlier programs set
 	ByMark   Class = "mark"   // the edge writes it into the lowest bits of the mark
 )
 
 // Delay is the class, its Value, of the packets of an aggregate, its Key.
 type Delay = scheme.Pair[users.Set, int]
 
-// classes is how many there can be in a mark.
-const classes = 8
+// classCount is the number of classes that a mark can hold.
+const classCount = 8
 
-// bindClasses binds what concerns classes of delay.
+// bindClasses binds the parameters of delay classes.
 func (c *Config) bindClasses(p *scheme.Params) {
 	scheme.MapOf(p, &c.Delays, users.ParseSet, scheme.Ints, "delays",
 		"delay class, 0 is the first, by descriptor of an aggregate; others have that which programs before give them",
@@ -60,10 +60,10 @@ func (c *Config) bindClasses(p *scheme.Params) {
 	})
 }
 
-// queued checks that ports have the queues that a configuration needs.
-func (c *Config) queued(site *dataplane.Site) error {
+// checkQueues returns an error if ports have fewer queues than the configuration needs.
+func (c *Config) checkQueues(site *dataplane.Site) error {
 	least, what := 1, ""
-	if c.shift() > 0 {
+	if c.costShift() > 0 {
 		least, what = 2, "fast_cost"
 	}
 	if c.Domain == DomainMember && c.Class == ByMark {
@@ -81,46 +81,47 @@ func (c *Config) queued(site *dataplane.Site) error {
 	return nil
 }
 
-// shift is log2 of the cost of class 0: a switch shifts, and need not multiply.
-func (c *Config) shift() int { return bits.TrailingZeros32(uint32(max(c.FastCost, 1))) }
+// costShift returns log2 of the cost of class 0: a switch shifts instead of multiplying.
+func (c *Config) costShift() int { return bits.TrailingZeros32(uint32(max(c.FastCost, 1))) }
 
-// counts gives a packet the class of its aggregate, and returns as how many bytes it counts.
-func (a *Program) counts(p *packet.Packet, m *activityMeter) int {
-	if m.class > 0 {
-		p.Meta.Class = m.class - 1
+// assignClass sets a packet's class to its aggregate's, if that has one, and returns the bytes that the packet counts
+// for.
+func (a *Program) assignClass(p *packet.Packet, m *activityMeter) int {
+	if m.delayClass > 0 {
+		p.Meta.Class = m.delayClass - 1
 	}
 	if p.Meta.Class == 0 {
-		return int(p.Size) << (a.cost & last)
+		return int(p.Size) << (a.costShift & maxShift)
 	}
 	return int(p.Size)
 }
 
-// addDelays gives aggregates their classes.
+// addDelays sets the delay classes of the configured aggregates.
 func (g *aggregates) addDelays(c *Config) {
 	at := users.Places(c.Aggregates)
 	for _, d := range c.Delays {
 		for way := range directions {
-			g.meter(at[d.Key], way).class = uint8(d.Value) + 1
+			g.meterAt(at[d.Key], way).delayClass = uint8(d.Value) + 1
 		}
 	}
 }
 
-// read returns the activity in a packet's mark, and gives the packet the class that is there.
-func (a *Program) read(p *packet.Packet) (activity uint32, ok bool) {
-	activity, ok = marked(p)
+// readMark returns the activity in a packet's mark and sets the packet's class from it. ok is false without a valid
+// mark.
+func (a *Program) readMark(p *packet.Packet) (activity uint32, ok bool) {
+	activity, ok = parseMark(p)
 	if ok && a.classed {
-		activity, p.Meta.Class = classOf(activity)
+		activity, p.Meta.Class = splitClass(activity)
 	}
 	return activity, ok
 }
 
-// withClass puts a class into a mark: in place of the last three bits, which are less than a millionth of the
-// activity.
+// withClass returns a mark with a class in its last three bits, which are less than a millionth of the activity.
 func withClass(mark uint32, class uint8) uint32 {
-	return mark&^(classes-1) | uint32(min(class, classes-1))
+	return mark&^(classCount-1) | uint32(min(class, classCount-1))
 }
 
-// classOf takes them apart.
-func classOf(mark uint32) (activity uint32, class uint8) {
-	return mark &^ (classes - 1), uint8(mark & (classes - 1))
+// splitClass splits a mark into activity and class.
+func splitClass(mark uint32) (activity uint32, class uint8) {
+	return mark &^ (classCount - 1), uint8(mark & (classCount - 1))
 }

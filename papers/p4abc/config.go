@@ -10,36 +10,36 @@ import (
 	"weir/core/unit"
 )
 
-// PortSide is the side of the domain (Value) of the port to the node that Key names.
+// PortSide assigns the port to the node named Key to a side of the domain (Value).
 type PortSide = scheme.Pair[string, Side]
 
 // Config has the parameters of the paper's §6.1.3.
 type Config struct {
 	Domain     Domain
-	Ports      []PortSide // sides that are not those that follow from who is at the other end
+	Ports      []PortSide // sides that differ from the default by peer
 	MTU        unit.Bytes // of links inside; 0: as they have it
 	Memory     unit.Time  // M_AM, of the activity meter
 	Reference  unit.Rate  // R_r of users without an aggregate
 	Average    unit.Time  // M_AA, of the average activity
 	PerPacket  bool       // A_avg and Q of the paper, which count packets; false: both count bytes, thresholds grow
-	QMin       unit.Depth // Q_min; all three are in packets, or none
+	QMin       unit.Depth // Q_min; all three in packets, or all three in bytes or times
 	QBase      unit.Depth // Q_base
 	Gamma      unit.Depth // γ
-	RoundTrip  unit.Time  // of the users' flows, to which the thresholds are fitted; 0: they are as given
-	Users      int        // that share a port at least, for RoundTrip
+	RoundTrip  unit.Time  // of the users' flows, for fitting thresholds; 0: thresholds as given
+	Users      int        // minimum number sharing a port, for RoundTrip
 	Register   bool       // the prototype's queue length (§5.1)
 	Integer    bool       // arithmetic of a switch without floating point
 	Spread     float64    // of the fair activity meter (§2); 0: the meter of §3.2
-	Belongs    Belongs    // whose a packet is
+	Belongs    Belongs    // how packets are assigned to users
 	Shared     bool       // users without an aggregate share one, instead of one each
 	Aggregates []Aggregate
 	Delays     []Delay // classes of aggregates
-	FastCost   int     // how many times a byte of class 0 counts
-	Class      Class   // how switches inside know it
-	Flows      int     // places for the flows of an aggregate, which share its part fairly; 0: they do not
+	FastCost   int     // factor by which a byte of class 0 counts
+	Class      Class   // how switches inside learn a packet's class
+	Flows      int     // places for an aggregate's flows, which share its part fairly; 0: no flow fairness
 }
 
-// Traits returns that it drops where queues grow, and the users that its aggregates name.
+// Traits returns that ABC drops early, the users that its aggregates name, and why it cannot run standalone, if so.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: c.whyNotStandalone(), DropsEarly: true,
 		NamedUsers: func() (names, peers []netip.Prefix) {
@@ -48,12 +48,12 @@ func (c *Config) Traits() dataplane.Traits {
 		}}
 }
 
-// Params binds the configuration.
+// Params binds the parameters of the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
 	scheme.Word(p, &c.Domain, "domain", string(WholeDomain), "alone: the switch is the whole domain; part: of one whose "+
 		"packets carry their activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
-	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sides...), "ports",
+	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sideNames...), "ports",
 		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
 			"are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
 	p.Size(&c.MTU, "mtu", "0B", "largest IP packet, with its mark, on links inside; 0B: that of the interface, and any "+
@@ -97,11 +97,11 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets have the activity of rates between R_m and this "+
 		"share less, at random, instead of R_m's", "P4-ABC §2; Rainbow FQ: 100 %").Max("100%")
 
-	c.rules(p)
+	c.bindRules(p)
 }
 
-// rules binds what the parameters require of each other.
-func (c *Config) rules(p *scheme.Params) {
+// bindRules binds the constraints between parameters.
+func (c *Config) bindRules(p *scheme.Params) {
 	p.Rule("flows", func() error {
 		if c.Integer && c.Flows > 1 {
 			return fmt.Errorf("%d, which arithmetic: integer has no meters for", c.Flows)
@@ -126,21 +126,20 @@ func (c *Config) rules(p *scheme.Params) {
 	})
 	p.Rule("aggregates", func() error { return users.Distinct(users.Keys(c.Aggregates)) })
 	p.Rule("mtu", func() error {
-		if c.MTU != 0 && (c.MTU < leastMTU || c.MTU > mostMTU) {
-			return fmt.Errorf("%d B: %d to %d are possible, or 0B", int64(c.MTU), leastMTU, mostMTU)
+		if c.MTU != 0 && (c.MTU < minMTU || c.MTU > maxMTU) {
+			return fmt.Errorf("%d B: %d to %d are possible, or 0B", int64(c.MTU), minMTU, maxMTU)
 		}
 		return nil
 	})
 }
 
-// MTUs are those that a switch and the lab take: from IPv6's least (RFC 8200 §5) to what Ethernet cards call jumbo
-// frames.
+// Limits of mtu, as in switches and the lab: from IPv6's minimum (RFC 8200 §5) to jumbo frames of Ethernet cards.
 const (
-	leastMTU = 1280
-	mostMTU  = 9216
+	minMTU = 1280
+	maxMTU = 9216
 )
 
-// whyNotStandalone returns that a switch on its own finds itself whose a frame is.
+// whyNotStandalone returns why a standalone switch cannot assign frames to users as configured; "" if it can.
 func (c *Config) whyNotStandalone() string {
 	if c.Belongs == ToSender || c.Belongs == ToAuto {
 		return ""

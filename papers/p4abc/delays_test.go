@@ -143,8 +143,8 @@ func fastCost(t *testing.T, integer bool) {
 
 // activityOf is that of the current packet.
 func activityOf(b *bench) float64 {
-	if b.program.whole != nil {
-		return float64(b.program.whole.activity) / (1 << fraction)
+	if b.program.integers != nil {
+		return float64(b.program.integers.activity) / (1 << fractionBits)
 	}
 	return b.program.activity
 }
@@ -196,7 +196,7 @@ func TestDelaysBothDirections(t *testing.T) {
 	b := twoClasses(t, nil, c)
 	for name, flags := range map[string]uint8{"sent": 0, "received": packet.ToUser} {
 		p := packet.Packet{Src: 2, Version: 4, Size: 1000, Meta: packet.Metadata{Flags: flags}}
-		if b.program.counts(&p, b.program.find(&p)); p.Meta.Class != 1 {
+		if b.program.assignClass(&p, b.program.findMeter(&p)); p.Meta.Class != 1 {
 			t.Errorf("what is %s has class %d, want 1", name, p.Meta.Class)
 		}
 	}
@@ -218,7 +218,7 @@ func TestFastCostWithoutMark(t *testing.T) {
 				m := &b.program.unmarked[0]
 				bits := m.bits
 				if c.Integer {
-					bits = float64(m.whole.sum) / (1 << sumPlaces)
+					bits = float64(m.integer.sum) / (1 << sumPlaces)
 				}
 				if bits != x.cost*11920 {
 					t.Errorf("%g bits are counted of a frame of 11920, want %g times as many", bits, x.cost)
@@ -237,12 +237,12 @@ func FuzzClassInMark(f *testing.F) {
 		if !(math.Abs(float64(a)) < 100) {
 			return
 		}
-		x, got := classOf(withClass(math.Float32bits(a), class))
+		x, got := splitClass(withClass(math.Float32bits(a), class))
 		y := math.Float32frombits(x)
-		if got != min(class, classes-1) || math.Abs(float64(y-a)) > math.Abs(float64(a))*1e-6+1e-30 {
+		if got != min(class, classCount-1) || math.Abs(float64(y-a)) > math.Abs(float64(a))*1e-6+1e-30 {
 			t.Errorf("%g with class %d: %g with class %d", a, class, y, got)
 		}
-		if again, _ := classOf(withClass(x, class)); again != x {
+		if again, _ := splitClass(withClass(x, class)); again != x {
 			t.Errorf("%g changes again", y)
 		}
 	})

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// The operating point of §6.1.3: thresholds of 6, 20 and 16 packets at 50 Mb/s, four links of 5 ms on the way there and
-// back. Its full frames have 1514 bytes.
+// The operating point of P4-ABC §6.1.3: thresholds of 6, 20 and 16 packets at 50 Mb/s, with four links of 5 ms on the
+// round trip. Full frames there have 1514 bytes.
 const (
 	paperFrame unit.Bytes = 1514
 	paperRate             = 50 * unit.Mbps
@@ -21,29 +21,31 @@ const (
 	paperGamma            = 16
 )
 
-// least is the share of a round trip below which a baseline costs much of the link; the paper has 24 %
+// minTripShare is the share of a round trip below which a baseline costs much of the link's rate; the paper has 24 %
 // (experiments/scale.yaml, experiments/sensitivity.yaml).
-const least = 0.1
+const minTripShare = 0.1
 
-// least is the least share of a round trip for the configured number of users, whose windows need less together
-// (thresholds).
-func (c *Config) least() float64 { return least / math.Sqrt(max(1, float64(c.Users)/paperUsers)) }
+// minTripShare returns the minimum share of a round trip that Q_base needs for the configured number of users. More
+// users need less together (thresholdsAt).
+func (c *Config) minTripShare() float64 {
+	return minTripShare / math.Sqrt(max(1, float64(c.Users)/paperUsers))
+}
 
-// share is what so many of the paper's packets are of what its link sends in its round trip.
-func share(packets float64) float64 {
+// tripShare returns a length in the paper's packets as a share of what its link sends in its round trip.
+func tripShare(packets float64) float64 {
 	return packets * float64(paperFrame) * 8 / (float64(paperRate) * paperTrip.Seconds())
 }
 
-// inBytes reports whether thresholds are in bytes, times included; otherwise they are in packets.
+// inBytes reports whether thresholds are in bytes or times; otherwise they are in packets.
 func (c *Config) inBytes() bool { return c.QBase.Bytes > 0 || c.QBase.Time > 0 }
 
-// thresholds are equation (2)'s at a port of a rate, in packets or bytes. What RoundTrip asks for is in proportion to
-// it and to the rate, as long as that is more than what is given: a congestion control that halves its window, or
-// takes 0.7 of it, has to find the rest in the queue, and the paper's packets are what bursts need at least. Windows of
-// n users that do so one after the other need less, in proportion to 1/√n (experiments/scale-users.yaml).
-func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
+// thresholdsAt returns the thresholds of equation (2) at a port with a rate in bit/s, in packets or bytes. RoundTrip
+// raises them in proportion to itself and to the rate, never below the given values, which bursts need. A congestion
+// control that halves its window, or multiplies it by 0.7, has to find the rest in the queue. n users who reduce
+// one after the other need less, in proportion to 1/√n (experiments/scale-users.yaml).
+func (c *Config) thresholdsAt(rate unit.Rate, frame unit.Bytes) thresholds {
 	at := func(d unit.Depth, paper float64) float64 {
-		fitted := share(paper) * float64(rate) * c.RoundTrip.Seconds() / 8 / math.Sqrt(float64(c.Users)/paperUsers)
+		fitted := tripShare(paper) * float64(rate) * c.RoundTrip.Seconds() / 8 / math.Sqrt(float64(c.Users)/paperUsers)
 		if c.inBytes() {
 			return max(d.At(rate, frame), fitted)
 		}
@@ -56,18 +58,18 @@ func (c *Config) thresholds(rate unit.Rate, frame unit.Bytes) thresholds {
 	return t
 }
 
-// A meter has to see several round trips of a user, or it measures the bursts of one window; but what it remembers for
-// long, it holds against a user that has long made way, and users take turns
-// (experiments/sensitivity.yaml). The paper's 3 s and 300 ms serve round trips of 1 to 100 ms.
+// Minimum memories. A meter has to cover several round trips of a user, or it measures the bursts of one window. But a
+// long memory penalises a user who has long reduced its rate, and users take turns (experiments/sensitivity.yaml). The
+// paper's 3 s and 300 ms serve round trips of 1 to 100 ms.
 const (
-	leastMemory  = 30 // round trips
-	leastAverage = 3
+	minMemoryTrips  = 30 // round trips
+	minAverageTrips = 3
 )
 
-// fitted is the configuration with the memories that RoundTrip asks for.
-func (c Config) fitted() Config {
-	c.Memory = max(c.Memory, leastMemory*c.RoundTrip)
-	c.Average = max(c.Average, leastAverage*c.RoundTrip)
+// withFittedMemories returns the configuration with memories at least as long as RoundTrip requires.
+func (c Config) withFittedMemories() Config {
+	c.Memory = max(c.Memory, minMemoryTrips*c.RoundTrip)
+	c.Average = max(c.Average, minAverageTrips*c.RoundTrip)
 	return c
 }
 
@@ -85,15 +87,15 @@ var (
 		Condition: "the shortest limit of IPv6 packets has no room for a mark within mtu"}
 )
 
-// Check warns of thresholds that do not go with rates, buffers and round trips, and of what cannot be in a domain. It
-// refuses parameters that lack their users.
+// Check warns of thresholds that do not fit rates, buffers and round trips, and of domain settings that cannot work. It
+// refuses parameters that name unknown users.
 func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
-	return append(append(c.suitsDomain(s), c.refuseUnknownUsers(s)...), c.suitsQueues(s)...)
+	return append(append(c.checkDomain(s), c.refuseUnknownUsers(s)...), c.checkBaselines(s)...)
 }
 
-// suitsQueues warns of a baseline that a port's buffer does not hold, or that is too short for its round trip, at the
-// worst of the ports at which data can queue.
-func (c *Config) suitsQueues(s *dataplane.SwitchContext) (all []scheme.Remark) {
+// checkBaselines warns of a Q_base that exceeds a port's buffer, or that is too short for its round trip, at the worst
+// of the ports where data can queue.
+func (c *Config) checkBaselines(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	frame := s.Frame()
 	for _, port := range s.Queueing() {
 		rate, trip := port.Rate.Bits, s.Trip(port)
@@ -108,7 +110,7 @@ func (c *Config) suitsQueues(s *dataplane.SwitchContext) (all []scheme.Remark) {
 			}
 			continue
 		}
-		t, b, needed := c.thresholds(rate, frame), port.Buffer, c.least()*float64(trip)
+		t, b, needed := c.thresholdsAt(rate, frame), port.Buffer, c.minTripShare()*float64(trip)
 		grown := c.maxRoom(&t, tm.Limit{Packets: int32(b.Packets), Bytes: b.Bytes}, frame, rate)
 		if !c.inBytes() {
 			t.qBase *= float64(frame)
@@ -127,7 +129,7 @@ func (c *Config) suitsQueues(s *dataplane.SwitchContext) (all []scheme.Remark) {
 			}
 			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
 				"of %v: flows that lose a packet leave the link empty%s; round_trip: %v fits the thresholds", wait, port.To,
-				port.Rate, 100*c.least(), trip, until, trip).At(port.Port(), needed/float64(max(wait, 1))))
+				port.Rate, 100*c.minTripShare(), trip, until, trip).At(port.Port(), needed/float64(max(wait, 1))))
 		}
 	}
 	return scheme.Worst(all)

@@ -58,14 +58,14 @@ func TestRoundTrip(t *testing.T) {
 				if given.thresholds == small && float64(x.trip)*float64(x.rate) < float64(paperTrip)*float64(paperRate) {
 					continue // the given packets are larger than the share of the round trip
 				}
-				got := c.thresholds(x.rate, frame)
+				got := c.thresholdsAt(x.rate, frame)
 				for i, v := range [3]float64{got.qMin, got.qBase, got.gamma} {
 					if want := x.packets[i] * one; math.Abs(v-want) > 1e-9*want {
 						t.Errorf("%s: threshold %d is %v, want %v", given.name, i, v, want)
 					}
 				}
 			}
-			if f := c.fitted(); f.Memory != x.memory || f.Average != x.averages {
+			if f := c.withFittedMemories(); f.Memory != x.memory || f.Average != x.averages {
 				t.Errorf("memories %v and %v, want %v and %v", f.Memory, f.Average, x.memory, x.averages)
 			}
 		})
@@ -80,10 +80,10 @@ func TestTimes(t *testing.T) {
 	if err := scheme.Validate(&c); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.thresholds(50*unit.Mbps, 1514); got != (thresholds{qMin: 9375, qBase: 30000, gamma: 25000}) {
+	if got := c.thresholdsAt(50*unit.Mbps, 1514); got != (thresholds{qMin: 9375, qBase: 30000, gamma: 25000}) {
 		t.Errorf("%+v", got)
 	}
-	if got := c.thresholds(unit.Gbps, 1514).qBase; got != 600_000 {
+	if got := c.thresholdsAt(unit.Gbps, 1514).qBase; got != 600_000 {
 		t.Errorf("%v", got)
 	}
 	c.Register = true

@@ -67,15 +67,15 @@ func TestFind(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			for range 2 {
-				got := a.find(&x.p)
+				got := a.findMeter(&x.p)
 				switch {
-				case x.want >= 0 && got != a.meter(int32(x.want), sends):
+				case x.want >= 0 && got != a.meterAt(int32(x.want), sends):
 					t.Errorf("it is not aggregate %d's", x.want)
-				case x.want < 0 && got != a.meter(a.own[x.p.Src], sends):
+				case x.want < 0 && got != a.meterAt(a.ownAggregate[x.p.Src], sends):
 					t.Error("it is not its sender's own")
 				}
 			}
-			if n := testing.AllocsPerRun(100, func() { a.find(&x.p) }); n != 0 {
+			if n := testing.AllocsPerRun(100, func() { a.findMeter(&x.p) }); n != 0 {
 				t.Errorf("%g allocations", n)
 			}
 		})
@@ -85,14 +85,14 @@ func TestFind(t *testing.T) {
 // A prefix of IPv6 joins its users, and leaves out others.
 func TestIPv6Prefix(t *testing.T) {
 	a := described(t, ToSender, "fd00::4/126")
-	meter := func(src packet.Addr) *activityMeter { return a.find(&packet.Packet{Src: src, Version: 6}) }
-	if meter(4) != meter(7) || meter(4) != a.meter(0, sends) {
+	meter := func(src packet.Addr) *activityMeter { return a.findMeter(&packet.Packet{Src: src, Version: 6}) }
+	if meter(4) != meter(7) || meter(4) != a.meterAt(0, sends) {
 		t.Error("fd00::4 and fd00::7 are not one user")
 	}
 	if meter(3) == meter(4) || meter(8) == meter(4) || meter(3) == meter(8) {
 		t.Error("fd00::3 or fd00::8 is in fd00::4/126")
 	}
-	if a.find(&packet.Packet{Src: 4, Version: 4}) == meter(4) {
+	if a.findMeter(&packet.Packet{Src: 4, Version: 4}) == meter(4) {
 		t.Error("10.0.0.4 is in fd00::4/126")
 	}
 }
@@ -106,10 +106,10 @@ func TestDirections(t *testing.T) {
 		t.Run(string(belongs), func(t *testing.T) {
 			a := described(t, belongs, "10.0.0.1", "10.0.0.2 | 10.0.0.3")
 			of := func(p packet.Packet) string {
-				m := a.find(&p)
+				m := a.findMeter(&p)
 				for k := range int32(len(a.meters) / directions) {
 					for d, name := range []string{"sends", "receives"} {
-						if m == a.meter(k, d) {
+						if m == a.meterAt(k, d) {
 							return fmt.Sprintf("%d %s", k, name)
 						}
 					}
@@ -175,9 +175,9 @@ func TestUsersOfFile(t *testing.T) {
 			if err != nil {
 				return
 			}
-			m, received := a.find(&packet.Packet{Src: 9, Dst: 1, Version: 4}), false
-			if k := a.lookup(&packet.Packet{Version: 4}, 1, false); k >= 0 {
-				received = m == a.meter(k, receives)
+			m, received := a.findMeter(&packet.Packet{Src: 9, Dst: 1, Version: 4}), false
+			if k := a.findConfigured(&packet.Packet{Version: 4}, 1, false); k >= 0 {
+				received = m == a.meterAt(k, receives)
 			}
 			if received != x.received {
 				t.Errorf("it counts as received by home: %t", received)
@@ -191,12 +191,12 @@ func TestUsersOfFile(t *testing.T) {
 func TestForgetAddress(t *testing.T) {
 	a := described(t, ToSender, "10.0.0.1 tcp")
 	p := packet.Packet{Src: 1, Dst: 5, Version: 4, Proto: packet.ProtoTCP, Hash: 7}
-	if a.find(&p) != a.meter(0, sends) {
+	if a.findMeter(&p) != a.meterAt(0, sends) {
 		t.Fatal("TCP of 10.0.0.1 is not the aggregate's")
 	}
 	a.book.Rename(1, netip.MustParseAddr("10.0.0.77"), netip.Addr{})
 	a.EvictAddress(1)
-	if a.find(&p) == a.meter(0, sends) {
+	if a.findMeter(&p) == a.meterAt(0, sends) {
 		t.Error("TCP of 10.0.0.77, which has the number of 10.0.0.1, is the aggregate's")
 	}
 
@@ -209,7 +209,7 @@ func TestForgetAddress(t *testing.T) {
 	hash := hashes(2, 64)
 	count := func(at unit.Time, flow int) float64 {
 		p := packet.Packet{Src: 2, Version: 4, Hash: hash[flow]}
-		return a.find(&p).flows.count(at, &p, 8000, c.Memory)
+		return a.findMeter(&p).flows.countPacket(at, &p, 8000, c.Memory)
 	}
 	for i := range 100 {
 		count(unit.Time(i)*unit.Millisecond, 0)
@@ -257,17 +257,17 @@ func TestDeclaredUser(t *testing.T) {
 	}{{1, 4, 4, home, sends}, {1, 4, 6, home, sends}, {2, 4, 4, home, sends}, {4, 1, 6, home, receives},
 		{4, 2, 4, home, receives}, {3, 1, 4, 0, sends}, {4, 3, 4, 0, receives}} {
 		p := packet.Packet{Src: x.src, Dst: x.dst, Version: x.version}
-		if a.find(&p) != a.meter(x.aggregate, x.direction) {
+		if a.findMeter(&p) != a.meterAt(x.aggregate, x.direction) {
 			t.Errorf("%d to %d by IPv%d is not of aggregate %d, direction %d", x.src, x.dst, x.version, x.aggregate,
 				x.direction)
 		}
 	}
-	if r := a.meter(home, sends).reference; r != a.config.Reference {
+	if r := a.meterAt(home, sends).reference; r != a.config.Reference {
 		t.Errorf("its reference rate is %v", r)
 	}
 	p := packet.Packet{Src: 1, Dst: 4, Version: 4}
-	a.find(&p).measure(unit.Second, 80_000, a.config.Memory)
-	a.find(&p).counts.bytes = 10_000
+	a.findMeter(&p).measureExact(unit.Second, 80_000, a.config.Memory)
+	a.findMeter(&p).counts.bytes = 10_000
 	b := program(with("10.0.0.4/32", "fd00::/64"), Aggregate{Key: "home", Value: a.config.Reference})
 	if _, lost := b.Adopt(unit.Second, a); fmt.Sprint(lost) != "[the activity of 10.0.0.3]" {
 		t.Errorf("lost: %v", lost)

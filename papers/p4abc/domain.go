@@ -14,35 +14,35 @@ import (
 	"weir/core/unit"
 )
 
-// Domain is what a switch is of an ABC domain (figure 1). Ingress, core and egress are no kinds of switches
-// but of ports: a switch can have hosts at some and other switches of its domain at others.
+// Domain is a switch's role in an ABC domain (P4-ABC figure 1). Ingress, core and egress are roles of ports, not of
+// switches: a switch can have hosts at some ports and other switches of its domain at others.
 type Domain string
 
 // Domains.
 const (
-	WholeDomain  Domain = "alone" // the switch is the whole domain, as in the prototype (§5.1): packets carry nothing
-	DomainMember Domain = "part"  // of a domain: packets carry their activity between its switches
+	WholeDomain  Domain = "alone" // the switch is the whole domain, as in the prototype (§5.1): packets carry no mark
+	DomainMember Domain = "part"  // packets carry their activity between the domain's switches
 )
 
-// Side is the side of the domain that a port is on.
+// Side is the side of the domain at which a port is.
 type Side uint8
 
-// Sides. What comes in from outside is metered and marked, whatever mark it has; of what comes in from inside
-// the mark is read. To the outside, nothing leaves with a mark.
+// Sides. Packets that arrive from outside are metered and marked, and an existing mark is replaced. From inside, marks
+// are read. Packets to the outside depart without a mark.
 const (
 	Outside Side = iota
 	Inside
 )
 
-// sides are their names.
-var sides = []string{"outside", "inside"}
+// sideNames are the names of the sides in specs.
+var sideNames = []string{"outside", "inside"}
 
-// markBytes is the most that a mark adds to a packet: an option of 6 bytes in a header of its own.
+// markBytes is the maximum that a mark adds to a packet: an option of 6 bytes in a header of its own.
 const markBytes = 8
 
-// sidesOf are the sides of a switch's ports. A switch on its own, which does not know who its neighbours are,
-// must be told.
-func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
+// assignSides returns the side of each port of a site. A standalone switch does not know its neighbours, so ports must
+// name its inside ports: otherwise it returns an error.
+func assignSides(site *dataplane.Site, c *Config) ([]Side, error) {
 	all := make([]Side, site.Ports)
 	if c.Domain == WholeDomain {
 		return all, nil
@@ -63,8 +63,8 @@ func sidesOf(site *dataplane.Site, c *Config) ([]Side, error) {
 	return all, nil
 }
 
-// suitsDomain says what of a domain cannot be in a setting: ports to nobody, and packets that become too long.
-func (c *Config) suitsDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
+// checkDomain refuses ports that name no neighbour, and warns of packets too long for a mark.
+func (c *Config) checkDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if c.Domain == WholeDomain {
 		return nil
 	}
@@ -94,53 +94,53 @@ func (c *Config) suitsDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
 			"%d B: IP packets of %d bytes have no room for a mark of %d, and are dropped "+
 				"where they go inside", int64(c.MTU), s.Rigid, markBytes))
 	}
-	if c.MTU > 0 && inside && c.MTU < leastMTU+markBytes {
+	if c.MTU > 0 && inside && c.MTU < minMTU+markBytes {
 		all = append(all, warnMTUIPv6.Remark("mtu", "%d B: packets of IPv6 of %d bytes, of which no sender makes shorter "+
-			"ones, have no room for a mark of %d", int64(c.MTU), leastMTU, markBytes))
+			"ones, have no room for a mark of %d", int64(c.MTU), minMTU, markBytes))
 	}
 	return all
 }
 
-// honest is what edges write: activities in a range, and with some configurations delay classes.
-type honest struct{ classed bool }
+// markRange is the range of what edges write: activities within limits, and with some configurations delay classes.
+type markRange struct{ classed bool }
 
-// The range is part of the format of marks, so that all switches of a domain have the same, whatever their links
-// and reference rates are: one that took its own from them would raise the low marks of an edge with faster links.
-// The least is below the activity of a user of whom a meter remembers one short frame, 160 bit/s with the memory of
-// §6.1.3, with a reference rate of 400 Gb/s; the most is above that of one who fills such a link, with one of 1
-// bit/s. An edge writes nothing else, and what else comes in was not written by one.
+// The range is part of the mark format, so all switches of a domain share it, for any links and reference rates.
+// A switch with limits of its own would raise the low marks of an edge with faster links. The minimum is below a user
+// with one short frame in the meter, 160 bit/s with the memory of P4-ABC §6.1.3, at a reference rate of 400 Gb/s.
+// The maximum is above a user who fills such a link, at a reference rate of 1 bit/s. Edges write only this range, so
+// a mark outside it was not written by an edge.
 const (
-	leastHonest = -32
-	mostHonest  = 40
+	minHonest = -32
+	maxHonest = 40
 
-	leastBits = 0x42000000 // of 32, as a float32
-	mostBits  = 0x42200000 // of 40
+	minHonestBits = 0x42000000 // bits of float32(32)
+	maxHonestBits = 0x42200000 // bits of float32(40)
 )
 
-// clamp is the activity in the range that is next.
-func clamp(activity float64) float64 { return min(max(activity, leastHonest), mostHonest) }
+// clampActivity returns the activity limited to the range of marks.
+func clampActivity(activity float64) float64 { return min(max(activity, minHonest), maxHonest) }
 
-// ofEdge reports whether an edge can have written a mark, whatever its last bits, which may be a class. Bits of
-// float32s are in the order of their sizes, those that are no finite numbers behind all others.
-func ofEdge(mark uint32) bool {
-	size := mark &^ (1<<31 | classes - 1)
+// isFromEdge reports whether a mark is in the range of edges, ignoring the last bits, which may hold a class. The bits
+// of float32s are ordered by magnitude, with infinities and NaNs last.
+func isFromEdge(mark uint32) bool {
+	size := mark &^ (1<<31 | classCount - 1)
 	if mark>>31 != 0 {
-		return size <= leastBits
+		return size <= minHonestBits
 	}
-	return size <= mostBits
+	return size <= maxHonestBits
 }
 
-// written is what switches read of an activity that is written into a mark.
-func (h *honest) written(activity float64) float64 {
-	x := math.Float32bits(float32(clamp(activity)))
+// quantize returns the activity that switches read after this one is written into a mark.
+func (h *markRange) quantize(activity float64) float64 {
+	x := math.Float32bits(float32(clampActivity(activity)))
 	if h.classed {
-		x, _ = classOf(x)
+		x, _ = splitClass(x)
 	}
 	return float64(math.Float32frombits(x))
 }
 
-// mark writes an activity into a packet, as the bits of a float32. It reports whether there was room.
-func mark(p *packet.Packet, activity uint32) bool {
+// writeMark writes an activity, as the bits of a float32, into a packet's extension. It returns false without room.
+func writeMark(p *packet.Packet, activity uint32) bool {
 	var m [4]byte
 	binary.BigEndian.PutUint32(m[:], activity)
 	before := p.ExtensionBytes()
@@ -151,18 +151,18 @@ func mark(p *packet.Packet, activity uint32) bool {
 	return true
 }
 
-// marked returns a packet's mark. It is none if it is missing, has another length, or is out of the range of edges.
-func marked(p *packet.Packet) (activity uint32, ok bool) {
+// parseMark returns a packet's mark. ok is false if it is missing, has another length, or is out of the range of edges.
+func parseMark(p *packet.Packet) (activity uint32, ok bool) {
 	m, ok := p.Extension(packet.ExtActivity)
 	if !ok || len(m) != 4 {
 		return 0, false
 	}
 	activity = binary.BigEndian.Uint32(m)
-	return activity, ofEdge(activity)
+	return activity, isFromEdge(activity)
 }
 
-// unmark removes a packet's mark.
-func unmark(p *packet.Packet) {
+// removeMark removes a packet's mark, if it has one.
+func removeMark(p *packet.Packet) {
 	if p.Asks(packet.ExtActivity) {
 		before := p.ExtensionBytes()
 		p.RemoveExtension(packet.ExtActivity)
@@ -170,63 +170,62 @@ func unmark(p *packet.Packet) {
 	}
 }
 
-// enter is the activity of a packet that a switch did not make. What comes in from outside is metered by its
-// aggregate. From inside it has a mark; what has none, because a frame has no room for it or a switch there
-// does not know of ABC, belongs to one aggregate of the port it came in at: unmarked frames get no more than
-// a user.
-func (a *Program) enter(now unit.Time, p *packet.Packet) float64 {
+// measureArrival returns the activity of a packet that a switch did not make. Packets from outside are metered by their
+// aggregate. Packets from inside have a mark. If a frame has no room for it, or a switch there does not know ABC, the
+// packet counts in one aggregate of its ingress port: unmarked frames together get no more than a user.
+func (a *Program) measureArrival(now unit.Time, p *packet.Packet) float64 {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
-		if x, ok := a.read(p); ok {
+		if x, ok := a.readMark(p); ok {
 			return float64(math.Float32frombits(x))
 		}
 		m := &a.unmarked[in]
 		a.current = m
-		activity := m.measure(now, float64(a.counts(p, m))*8, a.config.Memory)
-		return a.honest.written(min(activity, a.maxMarkFrom(p.Meta.In).exact))
+		activity := m.measureExact(now, float64(a.assignClass(p, m))*8, a.config.Memory)
+		return a.markRange.quantize(min(activity, a.maxMarkFrom(p.Meta.In).exact))
 	}
-	m := a.find(p)
+	m := a.findMeter(p)
 	a.current = m
-	bits := float64(a.counts(p, m)) * 8
-	activity := m.measure(now, bits, a.config.Memory)
+	bits := float64(a.assignClass(p, m)) * 8
+	activity := m.measureExact(now, bits, a.config.Memory)
 	if m.flows != nil {
-		activity += m.flows.count(now, p, bits, a.config.Memory)
+		activity += m.flows.countPacket(now, p, bits, a.config.Memory)
 	}
 	if a.spread != nil {
 		activity += a.spread.draw()
 	}
 	if a.config.Domain == DomainMember {
-		activity = a.honest.written(min(activity, a.maxMarkFrom(p.Meta.In).exact)) // what the next switch will see
+		activity = a.markRange.quantize(min(activity, a.maxMarkFrom(p.Meta.In).exact)) // what the next switch will read
 	}
 	return activity
 }
 
-// leave gives a packet that is to enter the queue of a port what it has to carry there. It is dropped if the
-// mark makes it too long for the link.
-func (a *Program) leave(p *packet.Packet) dataplane.Verdict {
+// prepareDeparture writes the mark of a packet about to enter a port's queue, or removes it towards the outside. It
+// drops the packet if the mark makes it too long for the link.
+func (a *Program) prepareDeparture(p *packet.Packet) dataplane.Verdict {
 	if a.sides[p.Meta.Out] == Outside {
-		unmark(p)
+		removeMark(p)
 		return dataplane.Accept
 	}
-	if a.config.Domain == WholeDomain || a.outside(&p.Meta) || p.Version == 0 { // what is not IP has no room for a mark
+	if a.config.Domain == WholeDomain || a.bypassesAQM(&p.Meta) || p.Version == 0 { // only IP packets have room for a mark
 		return dataplane.Accept
 	}
 	if mtu := a.mtus[p.Meta.Out]; mtu > 0 {
-		n, front := length(p)
+		n, front := mtuLength(p)
 		mtu -= front
-		if !fits(p, n-front, mtu) {
+		if !fitsMTU(p, n-front, mtu) {
 			p.Meta.User = uint32(mtu - markBytes)
 			return dataplane.Drop(dataplane.TooLong)
 		}
 		limitSegments(p, mtu)
 	}
 	x := math.Float32bits(float32(a.activity))
-	if a.whole != nil {
-		x = a.whole.activity.float32()
+	if a.integers != nil {
+		x = a.integers.activity.floatBits()
 	}
 	if a.classed {
 		x = withClass(x, p.Meta.Class)
 	}
-	mark(p, x)
+	writeMark(p, x)
 	return dataplane.Accept
 }
 
@@ -236,16 +235,16 @@ const (
 	pppoeBytes = 8
 )
 
-// length is that of a packet's part that the MTU bounds: all behind the Ethernet header, and behind tags. front is
-// what of it stands in front of the IP packet. Hosts do not count that: they are told, and announce, lengths of IP.
-func length(p *packet.Packet) (n, front int32) {
+// mtuLength returns the length in bytes that the MTU bounds: the packet after the Ethernet header and tags. front is
+// its part before the IP packet, which hosts do not count: they announce, and are sent, lengths of IP packets.
+func mtuLength(p *packet.Packet) (n, front int32) {
 	if p.Data == nil {
 		return p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader, 0
 	}
 	n = int32(len(p.Data)) - packet.EthernetHeader
 	for at := 12; n >= 4; at += 4 {
 		switch binary.BigEndian.Uint16(p.Data[at:]) {
-		case 0x8100, 0x88a8, 0x9100: // tags are no part of what the MTU counts
+		case 0x8100, 0x88a8, 0x9100: // the MTU does not count tags
 			n -= 4
 			continue
 		case etherPPPoE:
@@ -256,16 +255,16 @@ func length(p *packet.Packet) (n, front int32) {
 	return n, front
 }
 
-// fits reports whether an IP packet of n bytes, with a mark, is not too long for links inside.
-func fits(p *packet.Packet, n, mtu int32) bool {
+// fitsMTU reports whether an IP packet of n bytes, with a mark, fits the MTU of links inside.
+func fitsMTU(p *packet.Packet, n, mtu int32) bool {
 	if !p.Asks(packet.ExtActivity) {
 		n += markBytes
 	}
 	return n <= mtu
 }
 
-// limitSegments lowers the largest segment that a SYN announces, so that segments have room for the mark
-// (RFC 9293 §3.7.1: the MSS excludes the fixed headers of IP and TCP).
+// limitSegments lowers the MSS of a SYN, so that segments have room for the mark (RFC 9293 §3.7.1: the MSS excludes the
+// fixed headers of IP and TCP).
 func limitSegments(p *packet.Packet, mtu int32) {
 	if p.Proto != packet.ProtoTCP || p.TCP.MSS == 0 {
 		return
@@ -277,7 +276,7 @@ func limitSegments(p *packet.Packet, mtu int32) {
 	p.TCP.MSS = uint16(min(int32(p.TCP.MSS), mtu-markBytes-headers))
 }
 
-// outside reports whether the packet is outside the domain: it passes the AQM and does not enter A_avg.
-func (a *Program) outside(m *packet.Metadata) bool {
+// bypassesAQM reports whether the packet is outside the domain: it passes the AQM and does not enter A_avg.
+func (a *Program) bypassesAQM(m *packet.Metadata) bool {
 	return m.Flags&packet.Internal != 0 || math.IsNaN(a.activity)
 }

@@ -112,7 +112,7 @@ func TestEdgeLimitsMarks(t *testing.T) {
 			{To: "s2", Switch: true, Rate: unit.LinkRate{Bits: unit.Gbps}}}, c)
 		b.now = unit.Nanosecond
 		b.send(1)
-		x, ok := marked(b.take())
+		x, ok := parseMark(b.take())
 		want := math.Log2(4 * 50e6 / 10e3)
 		if f.perPacket {
 			want = math.Log2(1490 * 8 * 1e9 / 10e3)
@@ -134,7 +134,7 @@ func TestBothDirections(t *testing.T) {
 	if n := len(x.program.meters); n != directions || x.program.meters[sends].bits != 11920 {
 		t.Errorf("%d meters, the first has %g bits", n, x.program.meters[sends].bits)
 	}
-	if _, ok := marked(x.take()); !ok {
+	if _, ok := parseMark(x.take()); !ok {
 		t.Error("what enters here has no mark")
 	}
 }
@@ -165,7 +165,7 @@ func TestForgedMark(t *testing.T) {
 			honest.now, forging.now = unit.Second, unit.Second
 			longer := func(p *packet.Packet) { p.Size += 8 }
 			honest.send(1, longer)
-			forging.send(1, withMark(leastHonest))
+			forging.send(1, withMark(minHonest))
 			if a, want := forging.program.activity, honest.program.activity; a != want {
 				t.Errorf("activity %g with a forged mark, %g without", a, want)
 			}
@@ -192,10 +192,10 @@ func TestCorruptMark(t *testing.T) {
 		}
 	}
 	feed()
-	c.send(2, withMark(leastHonest))
+	c.send(2, withMark(minHonest))
 	c.pool.Put(c.take())
 	if a := c.program.Average(1); a < 11.8 || a > 12 {
-		t.Errorf("after one mark of %d A_avg is %g, it was 12", leastHonest, a)
+		t.Errorf("after one mark of %d A_avg is %g, it was 12", minHonest, a)
 	}
 	feed()
 	if a := c.program.Average(1); a < 11.99 || a > 12.01 {
@@ -240,18 +240,18 @@ func TestLowestActivity(t *testing.T) {
 		edge.now = unit.Second
 		edge.send(1)
 		p := edge.take()
-		if a, ok := activityIn(p); !ok || a != leastHonest {
-			t.Errorf("integers %v: the edge writes %g, %v; want %d", c.Integer, a, ok, leastHonest)
+		if a, ok := activityIn(p); !ok || a != minHonest {
+			t.Errorf("integers %v: the edge writes %g, %v; want %d", c.Integer, a, ok, minHonest)
 		}
 	}
 }
 
 // The ends of the range are in it, also with a delay class in their last bits.
 func TestRangeOfMarks(t *testing.T) {
-	for x, want := range map[uint32]bool{math.Float32bits(leastHonest): true, math.Float32bits(mostHonest): true, 0: true,
-		withClass(math.Float32bits(leastHonest), 7): true, withClass(math.Float32bits(mostHonest), 7): true,
-		math.Float32bits(leastHonest) + classes: false, math.Float32bits(mostHonest) + classes: false} {
-		if got := ofEdge(x); got != want {
+	for x, want := range map[uint32]bool{math.Float32bits(minHonest): true, math.Float32bits(maxHonest): true, 0: true,
+		withClass(math.Float32bits(minHonest), 7): true, withClass(math.Float32bits(maxHonest), 7): true,
+		math.Float32bits(minHonest) + classCount: false, math.Float32bits(maxHonest) + classCount: false} {
+		if got := isFromEdge(x); got != want {
 			t.Errorf("%g (%#x): %v", math.Float32frombits(x), x, got)
 		}
 	}
@@ -287,10 +287,10 @@ func TestDifferentSwitches(t *testing.T) {
 				edge, core := program("edge", fast, c), program("core", []unit.Rate{10 * unit.Mbps}, slow)
 				activity := func(a *Program, p *packet.Packet) float64 {
 					if integer {
-						a.whole.activity = a.enterInteger(10*unit.Second, p)
-						return a.whole.activity.Float()
+						a.integers.activity = a.measureArrivalInteger(10*unit.Second, p)
+						return a.integers.activity.Float()
 					}
-					a.activity = a.enter(10*unit.Second, p)
+					a.activity = a.measureArrival(10*unit.Second, p)
 					return a.activity
 				}
 				var wrote float64
@@ -301,7 +301,7 @@ func TestDifferentSwitches(t *testing.T) {
 					wrote = activity(edge, p)
 				}
 				exact := Activity(float64(x.bytes)*8*float64(x.frames)/(3*-math.Expm1(-10.0/3)), x.reference)
-				if edge.leave(p) != dataplane.Accept || !near(wrote, exact, IntegerBound) {
+				if edge.prepareDeparture(p) != dataplane.Accept || !near(wrote, exact, IntegerBound) {
 					t.Fatalf("the edge writes %g of a user with %g", wrote, exact)
 				}
 				if read := activity(core, p); read != wrote {
@@ -317,12 +317,12 @@ func TestSides(t *testing.T) {
 	c := defaults()
 	c.Domain = DomainMember
 	c.Ports = []PortSide{{Key: "h2", Value: Inside}, {Key: "s2", Value: Outside}}
-	got, err := sidesOf(&dataplane.Site{Ports: 3, Lines: sidesFrom["both"]}, &c)
+	got, err := assignSides(&dataplane.Site{Ports: 3, Lines: sidesFrom["both"]}, &c)
 	if err != nil || got[0] != Outside || got[1] != Inside || got[2] != Outside {
 		t.Errorf("%v, %v", got, err)
 	}
 	c.Ports = nil
-	if _, err := sidesOf(&dataplane.Site{Ports: 2, Lines: []dataplane.Line{{To: "a"}, {To: "b"}}}, &c); err == nil {
+	if _, err := assignSides(&dataplane.Site{Ports: 2, Lines: []dataplane.Line{{To: "a"}, {To: "b"}}}, &c); err == nil {
 		t.Error("a bridge is part of a domain without any port inside")
 	}
 }
@@ -392,7 +392,7 @@ func TestMTUOverPPPoE(t *testing.T) {
 		f = append(f, 0x88, 0x64, 0x11, 0, 0, 1, byte((ip+2)>>8), byte(ip+2), 0, 0x21)
 		p = &packet.Packet{Data: append(f, make([]byte, ip)...), Version: version, Proto: packet.ProtoTCP}
 		p.TCP.MSS, p.TCP.Flags, p.Meta.Out = 1452, packet.SYN, 1
-		v := a.leave(p)
+		v := a.prepareDeparture(p)
 		if v == dataplane.Accept && !p.Asks(packet.ExtActivity) {
 			t.Error("it leaves without a mark")
 		}
@@ -432,7 +432,7 @@ func TestLength(t *testing.T) {
 		return &packet.Packet{Data: append(f, make([]byte, 100)...)}
 	}
 	for i, p := range []*packet.Packet{frame(0x0800), frame(0x8100, 0x0800), frame(0x88a8, 0x8100, 0x86dd)} {
-		if n, front := length(p); n != 100 || front != 0 {
+		if n, front := mtuLength(p); n != 100 || front != 0 {
 			t.Errorf("%d tags: %d bytes, %d in front of IP", i, n, front)
 		}
 	}
@@ -507,7 +507,7 @@ func TestSuitsDomain(t *testing.T) {
 			c.Domain = DomainMember
 			x.set(&c)
 			got := ""
-			for _, r := range c.suitsDomain(s) {
+			for _, r := range c.checkDomain(s) {
 				got += r.Param
 				if r.Refused != (r.Param == "ports") {
 					t.Errorf("%s: refused %v", r.Text, r.Refused)
@@ -522,6 +522,6 @@ func TestSuitsDomain(t *testing.T) {
 
 // activityIn is a packet's mark as a number.
 func activityIn(p *packet.Packet) (activity float64, ok bool) {
-	bits, ok := marked(p)
+	bits, ok := parseMark(p)
 	return float64(math.Float32frombits(bits)), ok
 }

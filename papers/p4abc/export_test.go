@@ -2,8 +2,8 @@ package p4abc
 
 // Activity is that of the current packet.
 func (a *Program) Activity() float64 {
-	if a.whole != nil {
-		return a.whole.activity.Float()
+	if a.integers != nil {
+		return a.integers.activity.Float()
 	}
 	return a.activity
 }

@@ -8,29 +8,29 @@ import (
 	"weir/core/unit"
 )
 
-// flowShares lets an aggregate's flows share its part fairly; the paper has fairness among aggregates only, this is
-// ours. A flow's activity is that which its aggregate would have if none of its flows were faster than this one:
+// flowShares makes an aggregate's flows share its part fairly. The paper has fairness among aggregates only; this is
+// Weir's addition. A flow's activity is what its aggregate's would be if no flow were faster than this one:
 //
 //	A_f = log2(Σ_g min(R_g, R_f) / R_r)
 //
-// So whoever drops above an activity, which is a rate S of this aggregate, lets through what of S each flow gets
-// max-min fairly: flow f is above it if R_f is above the rate α at which Σ_g min(R_g, α) = S. The fastest flow has
-// the aggregate's own activity, and none has a higher one: of a single flow, of equal flows or of one that changes its
-// ports all the time, nothing changes. That flows go slower than the fastest one gives the aggregate no more than S,
-// also if the fastest one is lost entirely: a blast buys its sender nothing.
+// Drops above an activity, a rate S of this aggregate, thus let through each flow's max-min fair share of S: flow f is
+// above it if R_f is above the rate α at which Σ_g min(R_g, α) = S. The fastest flow has the aggregate's own activity,
+// and no flow has a higher one. A single flow, equal flows and a flow that keeps changing its ports are unaffected.
+// Flows slower than the fastest one give the aggregate no more than S, even if the fastest is lost entirely: a blast
+// brings its sender no gain.
 //
-// Flows are places of a table, by hash; flows that share a place share its part. Only the edge has this state; marks,
-// and what the core does with them, stay as they are.
+// Flows are places of a table, by hash; flows with the same place share its part. Only the edge has this state; marks,
+// and their use in the core, are unchanged.
 type flowShares struct {
-	bits  []float64 // by place: Σ bits · exp((arrival − since)/M): only their ratios matter, so nothing has to decay
-	all   float64   // their sum
+	bits  []float64 // by place: Σ bits · exp((arrival − since)/M): only ratios matter, so no entry decays
+	all   float64   // sum of bits
 	since unit.Time
 }
 
-// furthest is how many memories a table may be ahead of since, for exp to be within float64.
-const furthest = 256
+// maxRebaseMemories is the maximum time since the last rebase, in memories: exp stays within float64.
+const maxRebaseMemories = 256
 
-// newFlowShares makes an empty table; nil if all flows are one.
+// newFlowShares returns an empty table; nil if flows are not separated (places ≤ 1).
 func newFlowShares(places int) *flowShares {
 	if places <= 1 {
 		return nil
@@ -38,12 +38,12 @@ func newFlowShares(places int) *flowShares {
 	return &flowShares{bits: make([]float64, places)}
 }
 
-// count counts a packet, and returns the activity of its flow less that of the aggregate, which is 0 or below.
-func (f *flowShares) count(now unit.Time, p *packet.Packet, bits float64, memory unit.Time) float64 {
-	if now-f.since > furthest*memory {
+// countPacket adds a packet's bits and returns its flow's activity less its aggregate's, which is 0 or below.
+func (f *flowShares) countPacket(now unit.Time, p *packet.Packet, bits float64, memory unit.Time) float64 {
+	if now-f.since > maxRebaseMemories*memory {
 		f.rebase(now, memory)
 	}
-	x := &f.bits[place(p.Hash, len(f.bits))]
+	x := &f.bits[flowPlace(p.Hash, len(f.bits))]
 	bits = float64(bits * decay(f.since-now, memory))
 	*x += bits
 	f.all += bits
@@ -54,9 +54,8 @@ func (f *flowShares) count(now unit.Time, p *packet.Packet, bits float64, memory
 	return math.Log2(min(capped/f.all, 1))
 }
 
-// adopt continues what an old program has counted with its memory; in a table of another size flows begin anew,
-// alike.
-func (f *flowShares) adopt(now unit.Time, old *flowShares, memory unit.Time) {
+// adoptFrom continues the counts of an old program, decayed with its memory. A table of another size starts empty.
+func (f *flowShares) adoptFrom(now unit.Time, old *flowShares, memory unit.Time) {
 	if f == nil || old == nil || len(f.bits) != len(old.bits) {
 		return
 	}
@@ -65,15 +64,15 @@ func (f *flowShares) adopt(now unit.Time, old *flowShares, memory unit.Time) {
 	f.rebase(now, memory)
 }
 
-// forget resets the table.
-func (f *flowShares) forget() {
+// reset clears the table.
+func (f *flowShares) reset() {
 	if f != nil {
 		clear(f.bits)
 		f.all = 0
 	}
 }
 
-// rebase lets since be now.
+// rebase moves since to now, decaying all entries.
 func (f *flowShares) rebase(now, memory unit.Time) {
 	d := decay(now-f.since, memory)
 	f.all, f.since = 0, now
@@ -83,28 +82,28 @@ func (f *flowShares) rebase(now, memory unit.Time) {
 	}
 }
 
-// place is where a flow is in a table of n: every bit of the hash reaches every bit of it (the finaliser of
-// MurmurHash3), for ports and queues are chosen by other bits of the same hash.
-func place(hash uint32, n int) int {
+// flowPlace returns the place of a flow in a table of n. Every bit of the hash affects every bit of the place (the
+// finaliser of MurmurHash3), since other bits of the same hash select ports and queues.
+func flowPlace(hash uint32, n int) int {
 	h := (hash ^ hash>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35
 	h ^= h >> 16
 	return int(uint64(h) * uint64(n) >> 32)
 }
 
-// flowStage is what the flows of so many aggregates take.
+// flowStage returns the pipeline stage of the flow tables of a number of aggregates.
 func (g *aggregates) flowStage(aggregates int) dataplane.Stage {
 	var f flowShares
 	var x float64
-	cells := dataplane.RegisterUse{Name: "flows of aggregates", Cells: aggregates * g.places, Bits: dataplane.Bits(x),
-		Reads: g.places, Writes: g.places}
+	cells := dataplane.RegisterUse{Name: "flows of aggregates", Cells: aggregates * g.flowPlaces, Bits: dataplane.Bits(x),
+		Reads: g.flowPlaces, Writes: g.flowPlaces}
 	return dataplane.Stage{Name: "flow's part of its aggregate", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{cells,
 			{Name: "sums of flows", Cells: aggregates, Bits: dataplane.Bits(f.all), Reads: 1, Writes: 1},
 			{Name: "origins of flows", Cells: aggregates, Bits: dataplane.Bits(f.since), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{
-			{Kind: dataplane.Looping, What: "min(R_g, R_f) of all flows", Times: g.places},
-			{Kind: dataplane.FloatingPoint, What: "sum of min(R_g, R_f)", Times: g.places},
+			{Kind: dataplane.Looping, What: "min(R_g, R_f) of all flows", Times: g.flowPlaces},
+			{Kind: dataplane.FloatingPoint, What: "sum of min(R_g, R_f)", Times: g.flowPlaces},
 			{Kind: dataplane.Transcendental, What: "growth exp(age/M), log2 of the part", Times: 2},
 			{Kind: dataplane.Dividing, What: "the part", Times: 1}}}
 }

@@ -12,7 +12,7 @@ import (
 func hashes(n, places int) (all []uint32) {
 	used := map[int]bool{}
 	for h := uint32(1); len(all) < n; h += 0x9e3779b9 {
-		if i := place(h, places); !used[i] {
+		if i := flowPlace(h, places); !used[i] {
 			used[i] = true
 			all = append(all, h)
 		}
@@ -39,7 +39,7 @@ func relative(f *flowShares, hash []uint32, rates []float64, seconds float64, me
 			return out
 		}
 		now := unit.Time(next[first] * 1e12)
-		out[first] = f.count(now, &packet.Packet{Hash: hash[first]}, 8000, memory)
+		out[first] = f.countPacket(now, &packet.Packet{Hash: hash[first]}, 8000, memory)
 		next[first] += 1 / rates[first]
 	}
 }
@@ -86,11 +86,11 @@ func TestFlowsMatchMeters(t *testing.T) {
 		p := &packet.Packet{Hash: a & b & 0xff} // some often
 		bits := float64(random.IntN(12000) + 500)
 		since := f.since
-		got := f.count(now, p, bits, memory)
+		got := f.countPacket(now, p, bits, memory)
 		if f.since != since {
 			moved++
 		}
-		own := place(p.Hash, places)
+		own := flowPlace(p.Hash, places)
 		meters[own].Update(now, bits, memory)
 		all, capped := 0.0, 0.0
 		for i := range meters {
@@ -138,7 +138,7 @@ func TestFlowsGainNothing(t *testing.T) {
 		f := newFlowShares(places)
 		sum, n := 0.0, 0.0
 		for i := range 200000 {
-			d := f.count(unit.Time(i)*unit.Millisecond, &packet.Packet{Hash: uint32(i) * 2654435761}, 12000, 3*unit.Second)
+			d := f.countPacket(unit.Time(i)*unit.Millisecond, &packet.Packet{Hash: uint32(i) * 2654435761}, 12000, 3*unit.Second)
 			if i > 20000 {
 				sum, n = sum+d, n+1
 			}
@@ -158,15 +158,15 @@ func TestFlowsAdopt(t *testing.T) {
 	now := 30*unit.Second + unit.Millisecond
 	light := &packet.Packet{Hash: hash[0]}
 	same, other := newFlowShares(16), newFlowShares(32)
-	same.adopt(now, old, 3*unit.Second)
-	other.adopt(now, old, 3*unit.Second)
-	if d := same.count(now, light, 8000, 100*unit.Millisecond); !near(d, -1, 0.1) {
+	same.adoptFrom(now, old, 3*unit.Second)
+	other.adoptFrom(now, old, 3*unit.Second)
+	if d := same.countPacket(now, light, 8000, 100*unit.Millisecond); !near(d, -1, 0.1) {
 		t.Errorf("the light flow is %.2f below its aggregate, before the reload 1", -d)
 	}
-	if d := other.count(now, light, 8000, 3*unit.Second); d != 0 {
+	if d := other.countPacket(now, light, 8000, 3*unit.Second); d != 0 {
 		t.Errorf("the first packet of a new table is at %.2f", d)
 	}
-	if same.forget(); same.count(now, light, 8000, 3*unit.Second) != 0 {
+	if same.reset(); same.countPacket(now, light, 8000, 3*unit.Second) != 0 {
 		t.Error("a table that was reset remembers")
 	}
 }
@@ -178,7 +178,7 @@ func TestFlowsNoAllocation(t *testing.T) {
 	if n := testing.AllocsPerRun(1000, func() {
 		p.Hash += 77
 		now += unit.Second
-		f.count(now, p, 8000, unit.Second)
+		f.countPacket(now, p, 8000, unit.Second)
 	}); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
@@ -193,7 +193,7 @@ func BenchmarkFlows(b *testing.B) {
 			f, p := newFlowShares(places), &packet.Packet{}
 			for i := range b.N {
 				p.Hash = uint32(i) * 2654435761
-				f.count(unit.Time(i)*unit.Microsecond, p, 12000, 3*unit.Second)
+				f.countPacket(unit.Time(i)*unit.Microsecond, p, 12000, 3*unit.Second)
 			}
 		})
 	}

@@ -7,15 +7,15 @@ import (
 	"weir/core/packet"
 )
 
-// Footprint is what ABC takes of this switch, in the order of §5.2's two tables. An aggregate's meter
-// takes three registers (§3.2: S, t_last, t_start), and so does A_avg at a port (§3.3: S, N, t_last). A
-// source without an aggregate has its own meter from its first packet on.
+// Footprint returns what ABC uses of this switch, in the order of P4-ABC §5.2's two tables. An aggregate's meter takes
+// three registers (§3.2: S, t_last, t_start), as does A_avg at a port (§3.3: S, N, t_last). A source without an
+// aggregate has its own meter from its first packet on.
 func (a *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
 	var f dataplane.Footprint
 	if slices.Contains(a.sides, Outside) {
 		sources, made := 0, 0
-		for i, own := range a.own {
+		for i, own := range a.ownAggregate {
 			if own >= 0 {
 				made++
 			}
@@ -25,35 +25,35 @@ func (a *Program) Footprint() dataplane.Footprint {
 		}
 		meters := len(a.meters)/directions - made
 		x := dataplane.Stage{Name: "aggregate of the source", Gress: in}
-		x.Tables = a.descriptors()
-		if a.common < 0 {
+		x.Tables = a.descriptorTables()
+		if a.commonAggregate < 0 {
 			meters += sources
 			x.Tables = append(x.Tables, dataplane.TableUse{Name: "sources", Entries: sources, Key: 128,
-				Action: dataplane.Bits(a.common)})
+				Action: dataplane.Bits(a.commonAggregate)})
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.WritingTables,
 				What: "a source's first packet gives it a meter", Times: 1})
 		}
 		if a.config.Belongs == ToNamed {
-			meters *= directions // of what a user sends, and of what it receives
+			meters *= directions // for sent and received traffic
 		}
 		f.Stages = append(f.Stages, x)
 		f.Stages = append(f.Stages, a.meterStages(meters)...)
-		if a.places > 1 {
+		if a.flowPlaces > 1 {
 			f.Stages = append(f.Stages, a.flowStage(meters))
 		}
 	}
-	if a.grows() {
+	if a.growsThresholds() {
 		f.Stages = append(f.Stages, a.roomStages()...)
 	}
-	if a.whole != nil {
+	if a.integers != nil {
 		f.Stages = append(f.Stages, a.integerStages()...)
 	} else {
 		f.Stages = append(f.Stages, a.aqmStages()...)
 	}
-	if a.grows() {
+	if a.growsThresholds() {
 		f.Stages = append(f.Stages, dataplane.Stage{Name: "end of departing frames", Gress: dataplane.InEgress,
 			Registers: []dataplane.RegisterUse{roomUse("end of departing frames", len(a.aqms), 0, 1)},
-			Operations: shiftAdds("transmission time of a size", a.most(func(q *activityAQM) int {
+			Operations: shiftAdds("transmission time of a size", a.maxOverPorts(func(q *activityAQM) int {
 				return len(q.room.byteTime)
 			}))})
 	}
@@ -66,26 +66,26 @@ func (a *Program) Footprint() dataplane.Footprint {
 	return f
 }
 
-// grows reports whether a port has thresholds that can grow. The pipeline is the same for all ports.
-func (a *Program) grows() bool {
+// growsThresholds reports whether any port has thresholds that can grow. The pipeline is the same for all ports.
+func (a *Program) growsThresholds() bool {
 	return slices.ContainsFunc(a.aqms, func(q activityAQM) bool { return q.room.max > 0 })
 }
 
-// most returns the largest of a number of operations over the ports, for which a pipeline has stages.
-func (a *Program) most(count func(*activityAQM) int) (n int) {
+// maxOverPorts returns the largest count over the ports; the pipeline has stages for it.
+func (a *Program) maxOverPorts(count func(*activityAQM) int) (n int) {
 	for i := range a.aqms {
 		n = max(n, count(&a.aqms[i]))
 	}
 	return n
 }
 
-// roomUse is a register of room.
+// roomUse returns the use of one register of room, with a cell for each port.
 func roomUse(name string, ports, reads, writes int) dataplane.RegisterUse {
 	return dataplane.RegisterUse{Name: name, Cells: ports, Bits: dataplane.Bits(room{}.level), Reads: reads,
 		Writes: writes}
 }
 
-// roomStages are those by which thresholds grow at an empty port. A drop writes the time until which that counts.
+// roomStages returns the stages that grow thresholds at an empty port. A drop writes the end of the time that counts.
 func (a *Program) roomStages() []dataplane.Stage {
 	digits, ports := 0, len(a.aqms)
 	for i := range roomPortions {
@@ -100,16 +100,16 @@ func (a *Program) roomStages() []dataplane.Stage {
 		Operations: shiftAdds("the queue less its room", digits)}}
 }
 
-// queueUse is the prototype's register.
+// queueUse returns the use of the prototype's queue register.
 func (a *Program) queueUse() dataplane.RegisterUse {
 	return dataplane.RegisterUse{Name: "queue length", Cells: len(a.aqms), Bits: dataplane.Bits(a.aqms[0].register),
 		Reads: 1, Writes: 1}
 }
 
-// meterStages are those of so many meters.
+// meterStages returns the stages of a number of meters.
 func (a *Program) meterStages(meters int) (all []dataplane.Stage) {
 	const in = dataplane.InIngress
-	if a.whole != nil {
+	if a.integers != nil {
 		all = a.integerMeterStages(meters)
 	} else {
 		var m Meter
@@ -129,7 +129,7 @@ func (a *Program) meterStages(meters int) (all []dataplane.Stage) {
 	}
 	if a.spread != nil {
 		x := dataplane.Stage{Name: "fair meter, §2", Gress: in}
-		if a.whole != nil {
+		if a.integers != nil {
 			x.Tables = logTables("rate drawn")
 			x.Operations = shiftAdds("the share of a random number", len(a.spread.part.parts))
 		} else {
@@ -141,7 +141,7 @@ func (a *Program) meterStages(meters int) (all []dataplane.Stage) {
 	return all
 }
 
-// aqmStages are those of the activity AQM.
+// aqmStages returns the stages of the activity AQM.
 func (a *Program) aqmStages() (all []dataplane.Stage) {
 	const in = dataplane.InIngress
 	var v Average
@@ -168,7 +168,7 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 		Operations: value})
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in,
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "gamma (A - A_avg)", Times: 1}}}
-	if a.most(func(q *activityAQM) int { return int(q.frame) }) > 0 {
+	if a.maxOverPorts(func(q *activityAQM) int { return int(q.frame) }) > 0 {
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.FloatingPoint, What: "T_drop in bytes",
 			Times: 1})
 	}
@@ -177,9 +177,9 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 		Registers: average(1, 1, true), Operations: sample})
 }
 
-// compareQueue adds to a stage where it finds Q.
+// compareQueue adds to a stage the operations that read Q.
 func (a *Program) compareQueue(x *dataplane.Stage) {
-	if n := a.most(func(q *activityAQM) int { return len(q.packet) }); n > 0 {
+	if n := a.maxOverPorts(func(q *activityAQM) int { return len(q.packetBytes) }); n > 0 {
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.ReadingEgress, What: "packets of the port",
 			Times: 1}, shiftAdds("packets as bytes", n)[0])
 	}
@@ -191,14 +191,14 @@ func (a *Program) compareQueue(x *dataplane.Stage) {
 		Times: 1})
 }
 
-// descriptors are the tables of the configuration's aggregates.
-func (a *Program) descriptors() (all []dataplane.TableUse) {
-	action := dataplane.Bits(a.common) + dataplane.Bits(a.config.Reference)
+// descriptorTables returns the tables of the configuration's aggregates.
+func (a *Program) descriptorTables() (all []dataplane.TableUse) {
+	action := dataplane.Bits(a.commonAggregate) + dataplane.Bits(a.config.Reference)
 	if n := a.addresses.Prefixes(); n > 0 {
 		all = append(all, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n, Key: 128,
 			Action: action})
 	}
-	if n := len(a.narrow); n > 0 {
+	if n := len(a.narrowRules); n > 0 {
 		all = append(all, dataplane.TableUse{Name: "aggregates by more than an address", Match: dataplane.MatchTernary,
 			Entries: n, Key: 2*128 + 6 + 8 + 2*16, Action: action})
 	}

@@ -6,45 +6,46 @@ import (
 	"weir/core/dataplane"
 )
 
-// The footprint of the integer variant. What is left of P4TE §4's limits is that S and A_avg are read in one stage
-// and written in a later one; a target that cannot do that writes them with a copy that it recirculates, once a slot.
-// Shifts by what a table says are table actions, one for each length.
+// The footprint of the integer variant. It still breaks one limit of P4TE §4: S and A_avg are read in one stage and
+// written in a later one. A target that cannot do that writes them with a recirculated copy, once a slot.
+// Shifts by a looked-up number are table actions, one for each length.
 
-// logTables are those of logarithm(x): the place of the first digit by longest prefix, and the curve.
+// logTables returns the tables of log2Fixed: the first digit's position by longest prefix, and the curve.
 func logTables(of string) []dataplane.TableUse {
 	return []dataplane.TableUse{
 		{Name: "first digit of " + of, Match: dataplane.MatchPrefix, Entries: 64, Key: 64, Action: 6},
-		{Name: "log2 of " + of, Entries: parts, Key: places, Action: fraction}}
+		{Name: "log2 of " + of, Entries: curveParts, Key: curveBits, Action: fractionBits}}
 }
 
-// powerTable is the table of 2^x.
+// powerTable returns the use of the table of 2^x.
 func powerTable() dataplane.TableUse {
-	return dataplane.TableUse{Name: "2^x", Entries: parts, Key: places, Action: fraction + 1}
+	return dataplane.TableUse{Name: "2^x", Entries: curveParts, Key: curveBits, Action: fractionBits + 1}
 }
 
-// shiftAdds are additions of shifted numbers.
+// shiftAdds returns n additions of shifted numbers, at least one, as an operation.
 func shiftAdds(what string, n int) []dataplane.Operation {
 	return []dataplane.Operation{{Kind: dataplane.ShiftAdding, What: what, Times: max(n, 1)}}
 }
 
-// most is the most digits that a decay has: of all places of a number of slots.
-func (s *slots) most() (n int) {
-	for i := range s.fades {
-		n += len(s.fades[i].parts)
+// countDigits returns the maximum number of digits of a decay: the digits of all its table places.
+func (s *slots) countDigits() (n int) {
+	for i := range s.decays {
+		n += len(s.decays[i].parts)
 	}
 	return n
 }
 
-func (s *slots) table(of string) dataplane.TableUse {
+// decayTable returns the use of the table of decays by number of slots; what names the decaying value.
+func (s *slots) decayTable(of string) dataplane.TableUse {
 	digits := 0
-	for i := range s.fades {
-		digits = max(digits, len(s.fades[i].parts))
+	for i := range s.decays {
+		digits = max(digits, len(s.decays[i].parts))
 	}
-	return dataplane.TableUse{Name: "decay of " + of + " by slots", Entries: fadePlaces, Key: fadePlaces,
+	return dataplane.TableUse{Name: "decay of " + of + " by slots", Entries: decayPlaces, Key: decayPlaces,
 		Action: 6 + digits*dataplane.Bits(digit{})}
 }
 
-// integerMeterStages are those of so many meters.
+// integerMeterStages returns the stages of a number of integer meters.
 func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
 	const in = dataplane.InIngress
 	var m IntegerMeter
@@ -53,9 +54,9 @@ func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
 	}
 	return []dataplane.Stage{
 		{Name: "meter: slot", Gress: in, Registers: register("t_last of meters", dataplane.Bits(m.last), 1)},
-		{Name: "meter: traffic", Gress: in, Tables: []dataplane.TableUse{a.slots.table("S")},
+		{Name: "meter: traffic", Gress: in, Tables: []dataplane.TableUse{a.slots.decayTable("S")},
 			Registers:  register("S of meters", dataplane.Bits(m.sum), 1),
-			Operations: shiftAdds("decay of S, in a slot's first packet", a.slots.most())},
+			Operations: shiftAdds("decay of S, in a slot's first packet", a.slots.countDigits())},
 		{Name: "meter: length of the measurement", Gress: in, Tables: logTables("length"),
 			Registers: register("t_start of meters", dataplane.Bits(m.start), 0)},
 		{Name: "activity, equation (1)", Gress: in, Tables: slices.Concat(logTables("S"), []dataplane.TableUse{
@@ -63,12 +64,12 @@ func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
 	}
 }
 
-// integerStages are those of the activity AQM.
+// integerStages returns the stages of the integer activity AQM.
 func (a *Program) integerStages() []dataplane.Stage {
 	const in = dataplane.InIngress
 	gamma, frame := 0, 0
-	for i := range a.whole.ports {
-		gamma, frame = max(gamma, len(a.whole.ports[i].gamma)), max(frame, len(a.whole.ports[i].frame))
+	for i := range a.integers.ports {
+		gamma, frame = max(gamma, len(a.integers.ports[i].gamma)), max(frame, len(a.integers.ports[i].frame))
 	}
 	x := dataplane.Stage{Name: "threshold, equation (2)", Gress: in, Operations: shiftAdds("gamma (A - A_avg)", gamma)}
 	if frame > 0 {
@@ -94,12 +95,12 @@ func (a *Program) integerStages() []dataplane.Stage {
 		{Name: "A_avg: quotient", Gress: in, Tables: []dataplane.TableUse{powerTable()}},
 		x,
 		{Name: "A_avg: accepted packets", Gress: in, Registers: append(average(1, 1), last),
-			Tables:     []dataplane.TableUse{a.whole.average.table("N")},
-			Operations: shiftAdds("decay of N, in a slot's first packet", a.whole.average.most())},
+			Tables:     []dataplane.TableUse{a.integers.average.decayTable("N")},
+			Operations: shiftAdds("decay of N, in a slot's first packet", a.integers.average.countDigits())},
 	}
 }
 
-// rateStages are those of the activity AQM where A_avg has the mean rate, with the stage of its threshold.
+// rateStages returns the stages of the integer AQM if A_avg is of the mean rate; threshold is its threshold stage.
 func (a *Program) rateStages(threshold dataplane.Stage) []dataplane.Stage {
 	const in = dataplane.InIngress
 	var v IntegerRates
@@ -118,7 +119,7 @@ func (a *Program) rateStages(threshold dataplane.Stage) []dataplane.Stage {
 		threshold,
 		{Name: "A_avg: size 2^A", Gress: in, Tables: append(logTables("the size"), powerTable())},
 		{Name: "A_avg: accepted packets", Gress: in, Registers: append(average(1, 1), last),
-			Tables:     []dataplane.TableUse{a.whole.average.table("S and N")},
-			Operations: shiftAdds("decay of S and N, in a slot's first packet", 2*a.whole.average.most())},
+			Tables:     []dataplane.TableUse{a.integers.average.decayTable("S and N")},
+			Operations: shiftAdds("decay of S and N, in a slot's first packet", 2*a.integers.average.countDigits())},
 	}
 }

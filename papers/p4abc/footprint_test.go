@@ -24,9 +24,9 @@ func (w *watched) state() map[string][]string {
 	s := map[string][]string{}
 	put := func(name string, x any) { s[name] = append(s[name], fmt.Sprint(x)) }
 	for _, m := range w.meters {
-		put("S of meters", fmt.Sprint(m.bits, m.whole.sum))
-		put("t_last of meters", fmt.Sprint(m.last, m.whole.last))
-		put("t_start of meters", fmt.Sprint(m.start, m.whole.start))
+		put("S of meters", fmt.Sprint(m.bits, m.integer.sum))
+		put("t_last of meters", fmt.Sprint(m.last, m.integer.last))
+		put("t_start of meters", fmt.Sprint(m.start, m.integer.start))
 		if m.flows != nil {
 			for _, x := range m.flows.bits {
 				put("flows of aggregates", x)
@@ -37,14 +37,14 @@ func (w *watched) state() map[string][]string {
 	}
 	for i, q := range w.aqms {
 		a := q.average
-		if w.whole != nil && !w.config.PerPacket {
-			x := &w.whole.ports[i].rates
+		if w.integers != nil && !w.config.PerPacket {
+			x := &w.integers.ports[i].rates
 			put("S of A_avg", x.sum)
 			put("unit of S of A_avg", x.unit)
 			put("N of A_avg", x.bytes)
 			put("t_last of A_avg", x.last)
-		} else if w.whole != nil {
-			x := &w.whole.ports[i].average
+		} else if w.integers != nil {
+			x := &w.integers.ports[i].average
 			put("base of A_avg", x.base)
 			put("sum above base of A_avg", x.above)
 			put("N of A_avg", x.count)
@@ -56,9 +56,9 @@ func (w *watched) state() map[string][]string {
 		}
 		put("queue length", q.register)
 		put("room", q.room.level)
-		put("last arrival", q.room.last)
-		put("end of departing frames", q.room.free)
-		put("end of idle time that counts", q.room.until)
+		put("last arrival", q.room.lastArrival)
+		put("end of departing frames", q.room.sentTime)
+		put("end of idle time that counts", q.room.dropMemoryEnd)
 	}
 	return s
 }

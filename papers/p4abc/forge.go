@@ -8,53 +8,54 @@ import (
 	"weir/core/scheme"
 )
 
-// Forger is a switch that writes marks of its own: a user's, outside a domain, or a broken one inside. It shows
-// what these can do (§3.4).
+// Forger is a switch program that writes forged marks, like a user outside a domain or a faulty switch inside. It
+// shows their effect (P4-ABC §3.4).
 type Forger struct {
-	config ForgerConfig
-	left   int // packets until the next one
+	config    ForgerConfig
+	remaining int // packets until the next forged mark
 }
 
-// ForgerConfig is what it writes into which packets.
+// ForgerConfig sets the forged activity, and that one packet in Every gets it.
 type ForgerConfig struct {
 	Activity float64
 	Every    int
 }
 
-// Params binds the configuration.
+// Params binds the parameters of the configuration.
 func (c *ForgerConfig) Params(p *scheme.Params) {
 	p.Float(&c.Activity, "activity", "-30", "what it writes", "ours")
 	p.Int(&c.Every, "every", "1", "into one packet of so many", "ours").Min("1")
 }
 
-// Traits keep it out of switches between real interfaces: there it would help an attacker only.
+// Traits keeps Forger out of switches between real interfaces: there it would only help an attacker.
 func (*ForgerConfig) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: "it forges marks, to try simulated networks"}
 }
 
-// ForgerScheme is what an experiment names: switch: [forward, {forge: {activity: -30}}].
+// ForgerScheme returns the scheme for experiments: switch: [forward, {forge: {activity: -30}}].
 func ForgerScheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "forge", Doc: "writes forged activities of ABC into packets",
 		Source: "P4-ABC §3.4"}, NewForger)
 }
 
-// NewForger returns the program for a site.
+// NewForger returns the program with a configuration; the site is not used.
 func NewForger(_ *dataplane.Site, c ForgerConfig) (*Forger, error) { return &Forger{config: c}, nil }
 
-// Name is "forge".
+// Name returns "forge".
 func (*Forger) Name() string { return "forge" }
 
-// Ingress writes.
+// Ingress writes the forged mark into one packet in Every.
 func (f *Forger) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if f.left--; f.left < 0 {
-		f.left = f.config.Every - 1
-		mark(p, math.Float32bits(float32(f.config.Activity)))
+	if f.remaining--; f.remaining < 0 {
+		f.remaining = f.config.Every - 1
+		writeMark(p, math.Float32bits(float32(f.config.Activity)))
 	}
 	return dataplane.Accept
 }
 
-// Footprint is a constant in a header, and a count of packets.
+// Footprint returns a counter of packets; the mark is a constant in a header.
 func (f *Forger) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "forged mark", Gress: dataplane.InIngress,
-		Registers: []dataplane.RegisterUse{{Name: "packets", Cells: 1, Bits: dataplane.Bits(f.left), Reads: 1, Writes: 1}}}}}
+		Registers: []dataplane.RegisterUse{{Name: "packets", Cells: 1, Bits: dataplane.Bits(f.remaining), Reads: 1,
+			Writes: 1}}}}}
 }

@@ -15,7 +15,7 @@ func TestForger(t *testing.T) {
 	for i := range 9 {
 		p := &packet.Packet{Size: 100}
 		f.Ingress(nil, p)
-		if x, ok := marked(p); ok != (i%3 == 0) || ok && x != 0xc1f00000 || ok && p.Size != 108 {
+		if x, ok := parseMark(p); ok != (i%3 == 0) || ok && x != 0xc1f00000 || ok && p.Size != 108 {
 			t.Errorf("packet %d: mark %#x, %v, %d bytes", i, x, ok, p.Size)
 		}
 	}

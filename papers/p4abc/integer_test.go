@@ -31,7 +31,7 @@ func (b *both) packet(now unit.Time, size int) float64 {
 	const reference = 10 * unit.Kbps
 	b.exact.Update(now, float64(size)*8, b.memory)
 	b.whole.Update(now, size, b.slots)
-	d := b.whole.Activity(now, b.slots.referenceOf(reference), b.slots).Float() -
+	d := b.whole.Activity(now, b.slots.logReference(reference), b.slots).Float() -
 		Activity(b.exact.Rate(now, b.memory), reference)
 	b.worst = max(b.worst, math.Abs(d))
 	return d
@@ -225,13 +225,13 @@ func TestIntegerAverageOfOne(t *testing.T) {
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
 		w := integers{perPacket: true, ports: []integerAQM{{qMin: FixedOf(c.qMin), qBase: FixedOf(c.qBase),
-			gamma: productBy(c.gamma), maxRate: mostHonest << fraction}}}
+			gamma: productBy(c.gamma), maxRate: maxHonest << fractionBits}}}
 		for above := -3.0; above < 3; above += 0.01 {
 			x := FixedOf(above)
 			want := Threshold(x.Float(), 0, c.qMin, c.qBase, c.gamma)
 			for _, q := range []float64{0, math.Floor(want - 1), math.Ceil(want + 1), 1e6} {
 				w.activity = x
-				if q >= 0 && w.exceeded(int64(q), 0) != (q > want) {
+				if q >= 0 && w.exceedsThreshold(int64(q), 0) != (q > want) {
 					t.Errorf("%+v: queue %g, activity %g above average, threshold %g", c, q, x.Float(), want)
 				}
 			}

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// integers are what a program has in place of its AQMs' floating-point numbers.
+// integers holds the AQM state of a program with integer arithmetic.
 type integers struct {
 	average   *slots // of A_avg
 	perPacket bool   // A_avg counts packets
@@ -17,7 +17,7 @@ type integers struct {
 	activity Fixed // of the current packet
 }
 
-// integerAQM is that of an egress port.
+// integerAQM is the state of an egress port.
 type integerAQM struct {
 	qMin, qBase Fixed
 	gamma       product
@@ -27,6 +27,7 @@ type integerAQM struct {
 	rates       IntegerRates   // of bytes
 }
 
+// newIntegers converts the configured thresholds of a's AQMs.
 func newIntegers(c *Config, a *Program) *integers {
 	w := &integers{average: newSlots(c.Average), perPacket: c.PerPacket, ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
@@ -37,25 +38,26 @@ func newIntegers(c *Config, a *Program) *integers {
 	return w
 }
 
-// maxRateInteger returns a largest activity in integers.
+// maxRateInteger converts an upper limit of activities, which may be infinite.
 func maxRateInteger(activity float64) Fixed { return FixedOf(min(activity, math.MaxInt32)) }
 
-// exceeded is equation (2): whether a queue is longer than T_drop of the current packet.
-func (w *integers) exceeded(queue int64, out packet.PortID) bool {
+// exceedsThreshold reports whether a queue is longer than T_drop of the current packet (equation (2)).
+func (w *integers) exceedsThreshold(queue int64, out packet.PortID) bool {
 	q := &w.ports[out]
-	return q.exceeds(queue, q.qMin) && q.exceeds(queue, q.qBase-q.gamma.of(min(w.activity, q.maxRate)-w.value(out)))
+	return q.isAbove(queue, q.qMin) &&
+		q.isAbove(queue, q.qBase-q.gamma.multiply(min(w.activity, q.maxRate)-w.averageAt(out)))
 }
 
-// exceeds is exceeds of thresholds in integers.
-func (q *integerAQM) exceeds(queue int64, threshold Fixed) bool {
+// isAbove reports whether a queue is longer than a threshold, as thresholds.isAbove.
+func (q *integerAQM) isAbove(queue int64, threshold Fixed) bool {
 	if len(q.frame) > 0 {
-		return Fixed(queue) > q.frame.of(threshold>>fraction)
+		return Fixed(queue) > q.frame.multiply(threshold>>fractionBits)
 	}
-	return Fixed(queue)<<fraction > threshold
+	return Fixed(queue)<<fractionBits > threshold
 }
 
-// accept counts the current packet.
-func (w *integers) accept(now unit.Time, size int32, out packet.PortID) {
+// addSample counts the current packet of size bytes in A_avg of a port.
+func (w *integers) addSample(now unit.Time, size int32, out packet.PortID) {
 	q := &w.ports[out]
 	if w.perPacket {
 		q.average.Update(now, w.activity, w.average)
@@ -64,55 +66,56 @@ func (w *integers) accept(now unit.Time, size int32, out packet.PortID) {
 	q.rates.Update(now, min(w.activity, q.maxRate), int(size), w.average)
 }
 
-// value returns A_avg at a port.
-func (w *integers) value(out packet.PortID) Fixed {
+// averageAt returns A_avg at a port.
+func (w *integers) averageAt(out packet.PortID) Fixed {
 	if q := &w.ports[out]; !w.perPacket {
 		return q.rates.Value()
 	}
 	return w.ports[out].average.Value()
 }
 
-// level counts a packet and returns its activity: measure in integers.
-func (m *activityMeter) level(now unit.Time, size int, s *slots) Fixed {
-	m.whole.Update(now, size, s)
-	return m.whole.Activity(now, m.base, s)
+// measureInteger counts a packet of size bytes and returns its activity.
+func (m *activityMeter) measureInteger(now unit.Time, size int, s *slots) Fixed {
+	m.integer.Update(now, size, s)
+	return m.integer.Activity(now, m.logReference, s)
 }
 
-// enterInteger is enter in integers. A mark is the same in both, so that switches of both kinds may be in a
-// domain: what a Fixed has in digits fits into a float32, where 2^−16 is the least step up to 2^8.
-func (a *Program) enterInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
+// measureArrivalInteger is measureArrival in integers. Marks are the same in both arithmetics, so both kinds of
+// switches may be in a domain: the digits of a Fixed fit into a float32, with a step of 2^−16 at most up to 2^8.
+func (a *Program) measureArrivalInteger(now unit.Time, p *packet.Packet) (activity Fixed) {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
-		if x, ok := a.read(p); ok {
-			return fixedOf32(x)
+		if x, ok := a.readMark(p); ok {
+			return fixedFromFloatBits(x)
 		}
 		m := &a.unmarked[in]
 		a.current = m
-		return min(m.level(now, a.counts(p, m), a.slots), a.maxMarkFrom(p.Meta.In).whole).clamp()
+		return min(m.measureInteger(now, a.assignClass(p, m), a.slots), a.maxMarkFrom(p.Meta.In).integer).clampActivity()
 	}
-	m := a.find(p)
+	m := a.findMeter(p)
 	a.current = m
-	activity = m.level(now, a.counts(p, m), a.slots)
+	activity = m.measureInteger(now, a.assignClass(p, m), a.slots)
 	if a.spread != nil {
 		activity += a.spread.drawInteger()
 	}
 	if a.config.Domain == DomainMember {
-		activity = min(activity, a.maxMarkFrom(p.Meta.In).whole).clamp()
+		activity = min(activity, a.maxMarkFrom(p.Meta.In).integer).clampActivity()
 	}
 	return activity
 }
 
-// clamp is clamp in integers.
-func (x Fixed) clamp() Fixed { return min(max(x, leastHonest<<fraction), mostHonest<<fraction) }
+// clampActivity returns x limited to the range of marks.
+func (x Fixed) clampActivity() Fixed {
+	return min(max(x, minHonest<<fractionBits), maxHonest<<fractionBits)
+}
 
-// A float32 has a sign, 8 bits of the exponent, which is 127 for numbers from 1 to 2, and 23 of the digits after
-// the first.
+// A float32 has a sign, 8 bits of the exponent, which is 127 for numbers from 1 to 2, and 23 digits after the first.
 const (
 	floatDigits = 23
 	floatOne    = 127
 )
 
-// float32 returns the bits of x as a float32, without the digits that it has no room for.
-func (x Fixed) float32() (to uint32) {
+// floatBits returns the bits of x as a float32, truncating the digits that do not fit.
+func (x Fixed) floatBits() (to uint32) {
 	if x == 0 {
 		return 0
 	}
@@ -122,14 +125,14 @@ func (x Fixed) float32() (to uint32) {
 	}
 	n := bits.Len64(size) - 1
 	digits := size << (64 - n) >> (64 - floatDigits)
-	return to | uint32(n-fraction+floatOne)<<floatDigits | uint32(digits)
+	return to | uint32(n-fractionBits+floatOne)<<floatDigits | uint32(digits)
 }
 
-// fixedOf32 returns the number with the bits of a finite float32, rounded toward 0, or the end of the range next
-// to it.
-func fixedOf32(x uint32) (to Fixed) {
+// fixedFromFloatBits returns the number with the bits of a finite float32, rounded toward 0 and limited to the range of
+// a Fixed.
+func fixedFromFloatBits(x uint32) (to Fixed) {
 	digits := Fixed(x&(1<<floatDigits-1) | 1<<floatDigits)
-	switch n := int(x>>floatDigits&0xff) - floatOne - floatDigits + fraction; {
+	switch n := int(x>>floatDigits&0xff) - floatOne - floatDigits + fractionBits; {
 	case n > 30:
 		to = math.MaxInt64
 	case n >= 0:
@@ -143,45 +146,45 @@ func fixedOf32(x uint32) (to Fixed) {
 	return to
 }
 
-// rate is what a meter says at a time, in bit/s, for metrics and reloads.
-func (a *Program) rate(now unit.Time, m *activityMeter) float64 {
-	if a.whole == nil {
+// rateAt returns the rate of a meter at now, in bit/s, for metrics and reloads.
+func (a *Program) rateAt(now unit.Time, m *activityMeter) float64 {
+	if a.integers == nil {
 		return m.Rate(now, a.config.Memory)
 	}
-	exact := Meter{bits: float64(m.whole.sum) / (1 << sumPlaces), last: unit.Time(m.whole.last << a.slots.shift),
-		start: m.whole.start}
+	exact := Meter{bits: float64(m.integer.sum) / (1 << sumPlaces), last: unit.Time(m.integer.last << a.slots.shift),
+		start: m.integer.start}
 	exact.last = min(max(exact.last, exact.start), now)
 	return exact.Rate(now, a.config.Memory)
 }
 
-// meterOf are meters that continue at a rate, in either arithmetic.
-func (a *Program) meterOf(now unit.Time, rate float64, start unit.Time) (m Meter, whole IntegerMeter) {
+// continueMeter returns a meter that continues at a rate in bit/s, in the program's arithmetic; the other is zero.
+func (a *Program) continueMeter(now unit.Time, rate float64, start unit.Time) (m Meter, whole IntegerMeter) {
 	m = Meter{last: now, start: start}
 	sum := rate * m.weight(now, a.config.Memory)
-	if a.whole == nil {
+	if a.integers == nil {
 		m.bits = sum
 		return m, whole
 	}
-	return Meter{}, IntegerMeter{sum: uint64(min(sum*(1<<sumPlaces), 1<<63)), last: a.slots.at(now), start: start}
+	return Meter{}, IntegerMeter{sum: uint64(min(sum*(1<<sumPlaces), 1<<63)), last: a.slots.slotAt(now), start: start}
 }
 
-// past is A_avg of a port of an old program, in floating point: its value, the weight of its samples and the time of
-// the last one.
-type past struct {
+// pastAverage is A_avg of a port of an old program in floating point, with its weight and the time of the last sample.
+type pastAverage struct {
 	value  float64
 	weight float64 // packets, or bytes
 	last   unit.Time
 }
 
-// past returns A_avg of a port with its weight.
-func (a *Program) past(port packet.PortID) past {
-	w := a.whole
+// exportAverage returns A_avg of a port with its weight.
+func (a *Program) exportAverage(port packet.PortID) pastAverage {
+	w := a.integers
 	if w == nil {
 		x := &a.aqms[port].average
-		return past{a.Average(port), x.count, x.last}
+		return pastAverage{a.Average(port), x.count, x.last}
 	}
 	x := &w.ports[port]
-	p := past{value: a.Average(port), weight: float64(x.average.count) / (1 << fraction), last: unit.Time(x.average.last)}
+	p := pastAverage{value: a.Average(port), weight: float64(x.average.count) / (1 << fractionBits),
+		last: unit.Time(x.average.last)}
 	if !w.perPacket {
 		p.weight, p.last = float64(x.rates.bytes)/(1<<sumPlaces), unit.Time(x.rates.last)
 	}
@@ -189,26 +192,26 @@ func (a *Program) past(port packet.PortID) past {
 	return p
 }
 
-// adoptAverage continues A_avg of a port of an old program, with the weight of its past. Where one of the two counts
-// packets and the other bytes, a packet is a full frame.
+// adoptAverage continues A_avg of a port of an old program, with its weight. If one of the two programs counts packets
+// and the other bytes, a packet counts as a full frame.
 func (a *Program) adoptAverage(port packet.PortID, old *Program) {
-	p := old.past(port)
+	p := old.exportAverage(port)
 	switch {
 	case a.config.PerPacket && !old.config.PerPacket:
 		p.weight /= float64(a.frame)
 	case old.config.PerPacket && !a.config.PerPacket:
 		p.weight *= float64(a.frame)
 	}
-	w := a.whole
+	w := a.integers
 	switch {
 	case w == nil && a.config.PerPacket:
 		a.aqms[port].average = Average{p.value * p.weight, p.weight, p.last}
 	case w == nil:
 		a.aqms[port].average = Average{math.Exp2(p.value) * p.weight, p.weight, p.last}
 	case a.config.PerPacket:
-		w.ports[port].average = IntegerAverage{base: FixedOf(p.value), last: w.average.at(p.last),
-			count: uint64(p.weight * (1 << fraction))}
+		w.ports[port].average = IntegerAverage{base: FixedOf(p.value), last: w.average.slotAt(p.last),
+			count: uint64(p.weight * (1 << fractionBits))}
 	default:
-		w.ports[port].rates = newIntegerRates(FixedOf(p.value), uint64(p.weight*(1<<sumPlaces)), w.average.at(p.last))
+		w.ports[port].rates = newIntegerRates(FixedOf(p.value), uint64(p.weight*(1<<sumPlaces)), w.average.slotAt(p.last))
 	}
 }

@@ -18,21 +18,21 @@ func TestFloat32(t *testing.T) {
 		if i < 100 {
 			x = Fixed(i - 50)
 		}
-		if got := math.Float32frombits(x.float32()); float64(got) != x.Float() {
+		if got := math.Float32frombits(x.floatBits()); float64(got) != x.Float() {
 			t.Fatalf("%g becomes the mark %g", x.Float(), got)
 		}
-		if back := fixedOf32(x.float32()); back != x {
+		if back := fixedFromFloatBits(x.floatBits()); back != x {
 			t.Fatalf("%g comes back as %g", x.Float(), back.Float())
 		}
 	}
 	for _, x := range []float32{0, float32(math.Copysign(0, -1)), 1e-30, -1e-30, math.SmallestNonzeroFloat32,
 		math.MaxFloat32,
 		-math.MaxFloat32, 1e9, -1e9, 16.7654321} {
-		got, want := fixedOf32(math.Float32bits(x)).Float(), float64(x)
+		got, want := fixedFromFloatBits(math.Float32bits(x)).Float(), float64(x)
 		if math.Abs(want) > 1e13 {
-			want = math.Copysign(float64(math.MaxInt64)/(1<<fraction), want)
+			want = math.Copysign(float64(math.MaxInt64)/(1<<fractionBits), want)
 		}
-		if math.Abs(got-want) > 1.0/(1<<fraction) {
+		if math.Abs(got-want) > 1.0/(1<<fractionBits) {
 			t.Errorf("the mark %g is read as %g", x, got)
 		}
 	}
@@ -43,8 +43,8 @@ func TestMixedDomain(t *testing.T) {
 	for _, edge := range []bool{false, true} {
 		for _, core := range []bool{false, true} {
 			e, c, activity := at(t, "edge"), at(t, "core"), func(b *bench) float64 {
-				if b.program.whole != nil {
-					return b.program.whole.activity.Float()
+				if b.program.integers != nil {
+					return b.program.integers.activity.Float()
 				}
 				return b.program.activity
 			}
@@ -61,7 +61,7 @@ func TestMixedDomain(t *testing.T) {
 				e.now = unit.Time(i+1) * unit.Millisecond
 				e.send(1)
 				c.Receive(e.now, 0, e.take())
-				if got, want := activity(c), activity(e); math.Abs(got-want) > 1.0/(1<<fraction) {
+				if got, want := activity(c), activity(e); math.Abs(got-want) > 1.0/(1<<fractionBits) {
 					t.Fatalf("edge in integers: %v, core: %v: %g is read as %g", edge, core, want, got)
 				}
 				c.pool.Put(c.take())
@@ -100,7 +100,7 @@ func TestAdoptArithmetic(t *testing.T) {
 				}
 				for _, x := range was.packets {
 					a, b := was.program, is.program
-					got, want := b.rate(was.now, b.find(x)), a.rate(was.now, a.find(x))
+					got, want := b.rateAt(was.now, b.findMeter(x)), a.rateAt(was.now, a.findMeter(x))
 					if math.Abs(math.Log2(got/want)) > 2*IntegerBound || !from && !to && !near(got/want, 1, 1e-9) {
 						t.Fatalf("integers %v to %v, memory %v: rate %g, was %g", from, to, memory, got, want)
 					}
@@ -131,7 +131,7 @@ func TestIntegerProgram(t *testing.T) {
 		exact.step()
 		whole.step()
 		a, b := exact.program, whole.program
-		if d := b.whole.activity.Float() - a.activity; math.Abs(d) > IntegerBound {
+		if d := b.integers.activity.Float() - a.activity; math.Abs(d) > IntegerBound {
 			t.Fatalf("packet of user %d at %v: off by %g", x.Src, exact.now, d)
 		}
 		if exact.dropped {
@@ -184,7 +184,7 @@ func TestSpreadIsOff(t *testing.T) {
 			plain.step()
 			a := p.program.activity
 			if whole {
-				a = p.program.whole.activity.Float()
+				a = p.program.integers.activity.Float()
 			}
 			sum, least = sum+plain.program.activity-a, min(least, plain.program.activity-a)
 		}
@@ -214,8 +214,8 @@ func TestAdoptWhole(t *testing.T) {
 		active := [directions]int{}
 		for k := range pathUsers * directions {
 			rate := func(a *Program) float64 {
-				if own := a.own[k/directions]; own >= 0 {
-					return a.rate(was.now, a.meter(own, k%directions))
+				if own := a.ownAggregate[k/directions]; own >= 0 {
+					return a.rateAt(was.now, a.meterAt(own, k%directions))
 				}
 				return 0
 			}
@@ -233,7 +233,7 @@ func TestAdoptWhole(t *testing.T) {
 		before := is.program.Average(1)
 		is.program.activity = before + 5
 		if whole {
-			is.program.whole.activity = FixedOf(before + 5)
+			is.program.integers.activity = FixedOf(before + 5)
 		}
 		is.program.Book(was.env, was.packets[0])
 		if got := is.program.Average(1); got < before || got > before+0.1 {

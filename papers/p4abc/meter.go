@@ -6,27 +6,26 @@ import (
 	"weir/core/unit"
 )
 
-// Meter is TDRM-UTEMA, the time-dependent rate meter of §3.2 (Menth, Hauser,
-// ICPE'17, equations (28)–(30), (40)–(42)): the traffic of the past, weighted by
-// exp(−age/M), over the same weight's integral since the measurement began. Its
-// state is the paper's three variables (§5.2): S, t_last, t_start.
+// Meter is TDRM-UTEMA, the time-dependent rate meter of P4-ABC §3.2 (Menth, Hauser, ICPE'17, equations (28)–(30),
+// (40)–(42)): past traffic weighted by exp(−age/M), over the same weight's integral since the measurement began. Its
+// state is the paper's three variables (P4-ABC §5.2): S, t_last, t_start.
 type Meter struct {
-	bits  float64   // S: weighted bits, as of last
+	bits  float64   // S: weighted bits at time last
 	last  unit.Time // t_last
-	start unit.Time // t_start: when the measurement began, not when the first packet came
+	start unit.Time // t_start: start of the measurement, not the first packet's arrival
 }
 
-// NewMeter returns a meter whose measurement begins at start.
+// NewMeter returns a meter with a measurement from start.
 func NewMeter(start unit.Time) Meter { return Meter{last: start, start: start} }
 
-// Update counts a packet of so many bits that arrives at now.
+// Update counts a packet of the given bits that arrives at now.
 func (m *Meter) Update(now unit.Time, bits float64, memory unit.Time) {
 	m.bits = float64(m.bits*decay(now-m.last, memory)) + bits
 	m.last = now
 }
 
-// Rate returns R_m in bit/s at a time not before the last packet: S/T, where
-// T = M·(1 − exp(−(now − t_start)/M)); 0 where T is 0, at the very start.
+// Rate returns R_m in bit/s at a time not before the last packet: S/T with T = M·(1 − exp(−(now − t_start)/M)). It
+// returns 0 at the very start, while T is 0.
 func (m *Meter) Rate(now unit.Time, memory unit.Time) float64 {
 	t := m.weight(now, memory)
 	if t <= 0 {
@@ -35,12 +34,12 @@ func (m *Meter) Rate(now unit.Time, memory unit.Time) float64 {
 	return float64(m.bits*decay(now-m.last, memory)) / t
 }
 
-// weight is T, in seconds.
+// weight returns T at now, in seconds.
 func (m *Meter) weight(now, memory unit.Time) float64 {
 	return memory.Seconds() * -math.Expm1(-(now-m.start).Seconds()/memory.Seconds())
 }
 
-// decay is exp(−age/memory). Of what has just been updated, as at each packet, nothing has decayed.
+// decay returns exp(−age/memory). An age of 0, as at each packet just counted, skips the exponential.
 func decay(age, memory unit.Time) float64 {
 	if age == 0 {
 		return 1
@@ -48,11 +47,9 @@ func decay(age, memory unit.Time) float64 {
 	return math.Exp(-(age.Seconds() / memory.Seconds()))
 }
 
-// Activity is equation (1): A = log2(R_m/R_r). Where R_m is 0, which it is only
-// for a packet at the very start of the measurement, the logarithm has no value
-// and the paper says nothing; we take 0, the activity of a user at its reference
-// rate. Minus infinity would let that packet pass, and then hold A_avg down for
-// ever.
+// Activity returns A = log2(R_m/R_r) (equation (1)). R_m is 0 only for a packet at the very start of the measurement;
+// the logarithm then has no value, and the paper defines no result. Activity returns 0 then, the activity of a user at
+// its reference rate. Minus infinity would let that packet pass, and would keep A_avg down for ever.
 func Activity(rate float64, reference unit.Rate) float64 {
 	if rate <= 0 {
 		return 0
@@ -60,9 +57,8 @@ func Activity(rate float64, reference unit.Rate) float64 {
 	return math.Log2(rate / float64(reference))
 }
 
-// measure counts a packet of so many bits and returns its activity: a packet counts in the rate that
-// determines its own.
-func (m *activityMeter) measure(now unit.Time, bits float64, memory unit.Time) float64 {
+// measureExact counts a packet of the given bits and returns its activity. The packet counts in its own rate.
+func (m *activityMeter) measureExact(now unit.Time, bits float64, memory unit.Time) float64 {
 	m.Update(now, bits, memory)
 	return Activity(m.Rate(now, memory), m.reference)
 }

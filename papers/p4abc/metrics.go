@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// mostActive is the number of users in the metrics.
-const mostActive = 10
+// maxActive is the maximum number of active users in the metrics.
+const maxActive = 10
 
 // The program's metrics.
 const (
@@ -18,8 +18,8 @@ const (
 	userDropped
 )
 
-// perUser is the number of metrics of a user.
-const perUser = userDropped - userActivity + 1
+// metricsPerUser is the number of metrics per user.
+const metricsPerUser = userDropped - userActivity + 1
 
 // Metrics describes A_avg of each port, and activity and rate of the most active users.
 func (a *Program) Metrics() []dataplane.Metric {
@@ -38,8 +38,8 @@ func (a *Program) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample returns the ports, then the users, the most active one first, then the other aggregates, then, of each port
-// inside that has had any, the frames without a mark.
+// Sample fills to with the metrics of ports, of active users (the most active one first), of the other aggregates and
+// of unmarked frames at each inside port that has had any. It returns the number of samples.
 func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.aqms {
 		if n < len(to) {
@@ -48,7 +48,7 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 			n++
 		}
 	}
-	var top [mostActive]User
+	var top [maxActive]User
 	active := top[:a.MostActive(now, top[:])]
 	for i := range active {
 		n += a.sampleUser(&active[i], to[n:])
@@ -56,8 +56,8 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.config.Aggregates {
 		for d := range directions {
 			u := User{Aggregate: i, Receives: d == receives}
-			c := &a.meter(int32(i), d).counts
-			if *c == (counts{}) && d == receives || contains(active, &u) {
+			c := &a.meterAt(int32(i), d).counts
+			if *c == (counts{}) && d == receives || containsUser(active, &u) {
 				continue
 			}
 			u.Bytes, u.Dropped = c.bytes, c.dropped
@@ -66,7 +66,7 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	}
 	for i := range a.unmarked {
 		if m := &a.unmarked[i]; m.counts != (counts{}) {
-			u := User{Aggregate: unmarkedFrames, Port: packet.PortID(i), Rate: a.rate(now, m)}
+			u := User{Aggregate: unmarkedFrames, Port: packet.PortID(i), Rate: a.rateAt(now, m)}
 			u.Activity, u.Bytes, u.Dropped = Activity(u.Rate, m.reference), m.counts.bytes, m.counts.dropped
 			n += a.sampleUser(&u, to[n:])
 		}
@@ -74,11 +74,11 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	return n
 }
 
-// unmarkedFrames are a user's Aggregate that is all frames of a port inside without a mark.
+// unmarkedFrames is the Aggregate of a User that stands for the unmarked frames of an inside port.
 const unmarkedFrames = -3
 
-// contains reports whether an aggregate is among users in that direction.
-func contains(users []User, u *User) bool {
+// containsUser reports whether users include u's aggregate in u's direction.
+func containsUser(users []User, u *User) bool {
 	for i := range users {
 		if users[i].Aggregate == u.Aggregate && users[i].Receives == u.Receives {
 			return true
@@ -87,11 +87,11 @@ func contains(users []User, u *User) bool {
 	return false
 }
 
-// sampleUser fills to with a user's values, if there is room for all, and returns their number. One that is
-// not active has its counters alone.
+// sampleUser fills to with a user's values, if all of them fit, and returns their number. An inactive user has counters
+// only.
 func (a *Program) sampleUser(u *User, to []dataplane.Sample) (n int) {
-	s := a.label(*u)
-	if len(to) < perUser || !s.Prefix.IsValid() && s.Word == "" {
+	s := a.labelUser(*u)
+	if len(to) < metricsPerUser || !s.Prefix.IsValid() && s.Word == "" {
 		return 0
 	}
 	add := func(metric int, value float64) {
@@ -108,17 +108,17 @@ func (a *Program) sampleUser(u *User, to []dataplane.Sample) (n int) {
 	return n
 }
 
-// receiving stands before the label of a user's meter of what it receives.
-const receiving = "to "
+// receivingPrefix precedes the label of a user's meter of received traffic.
+const receivingPrefix = "to "
 
-// label is a sample with a user's address, prefix or word; without any if the book no longer has the address.
-func (a *Program) label(u User) (s dataplane.Sample) {
+// labelUser returns a sample with a user's address, prefix or word; with neither if the book has dropped the address.
+func (a *Program) labelUser(u User) (s dataplane.Sample) {
 	if u.Receives {
-		s.Before = receiving
+		s.Before = receivingPrefix
 	}
 	switch u.Aggregate {
 	case unmarkedFrames:
-		s.Word = a.nameless[u.Port]
+		s.Word = a.unmarkedLabels[u.Port]
 	case -2:
 		s.Word = "others"
 	case -1:
@@ -131,24 +131,24 @@ func (a *Program) label(u User) (s dataplane.Sample) {
 
 // User is an aggregate, or a user without one, with the values of its meter in one direction.
 type User struct {
-	Source    packet.Addr // of a user without an aggregate; 0: of an aggregate
-	Aggregate int         // index into Config.Aggregates; −1: of Source, −2: all users without one, −3: of Port
+	Source    packet.Addr // address of a user without an aggregate, otherwise 0
+	Aggregate int         // index into Config.Aggregates; −1: user of Source, −2: all unnamed users, −3: unmarked at Port
 	Port      packet.PortID
-	Receives  bool    // what it receives; false: what it sends
+	Receives  bool    // received traffic; false: sent traffic
 	Rate      float64 // R_m, in bit/s
 	Activity  float64 // A; 0 while Rate is 0
-	Bytes     uint64  // of packets that queues took
-	Dropped   uint64  // packets
+	Bytes     uint64  // bytes of enqueued packets
+	Dropped   uint64  // dropped packets
 }
 
-// MostActive fills users with those of the highest activity, the highest first, and returns their number.
-// A user without a rate is not active.
+// MostActive fills users with the most active ones, the highest activity first, and returns their number. Users without
+// a rate are inactive.
 func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {
-		if m.bits == 0 && m.whole.sum == 0 || len(users) == 0 {
+		if m.bits == 0 && m.integer.sum == 0 || len(users) == 0 {
 			return
 		}
-		u.Rate = a.rate(now, m)
+		u.Rate = a.rateAt(now, m)
 		u.Activity = Activity(u.Rate, m.reference)
 		u.Bytes, u.Dropped = m.counts.bytes, m.counts.dropped
 		if n == len(users) {
@@ -166,16 +166,16 @@ func (a *Program) MostActive(now unit.Time, users []User) (n int) {
 	add := func(u User, aggregate int32) {
 		for d := range directions {
 			u.Receives = d == receives
-			one(u, a.meter(aggregate, d))
+			one(u, a.meterAt(aggregate, d))
 		}
 	}
 	for i := range a.config.Aggregates {
 		add(User{Aggregate: i}, int32(i))
 	}
-	if a.common >= 0 {
-		add(User{Aggregate: -2}, a.common)
+	if a.commonAggregate >= 0 {
+		add(User{Aggregate: -2}, a.commonAggregate)
 	}
-	for src, meter := range a.own {
+	for src, meter := range a.ownAggregate {
 		if meter >= 0 {
 			add(User{Source: packet.Addr(src), Aggregate: -1}, meter)
 		}

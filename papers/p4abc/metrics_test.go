@@ -30,7 +30,7 @@ func TestMostActive(t *testing.T) {
 	}
 	const now = unit.Second
 	for src, bits := range map[packet.Addr]float64{1: 100e3, 2: 400e3, 3: 300e3, 4: 200e3} {
-		a.find(&packet.Packet{Src: src, Version: 4}).Update(now, bits, a.config.Memory)
+		a.findMeter(&packet.Packet{Src: src, Version: 4}).Update(now, bits, a.config.Memory)
 	}
 	var users [3]User
 	n := a.MostActive(now, users[:])
@@ -69,7 +69,7 @@ func TestSample(t *testing.T) {
 			if src == 2 {
 				version = 6
 			}
-			a.find(&packet.Packet{Src: src, Version: version}).Update(unit.Second, bits, c.Memory)
+			a.findMeter(&packet.Packet{Src: src, Version: version}).Update(unit.Second, bits, c.Memory)
 		}
 		a.aqms[1].average.Update(unit.Second, 32, 1, c.Average)
 		samples, metrics := make([]dataplane.Sample, room), a.Metrics()
@@ -217,9 +217,9 @@ func testCounts(t *testing.T, book *packet.Book, integer bool) {
 		switch {
 		case flags&packet.Internal != 0:
 		case integer:
-			a.whole.activity = a.enterInteger(now, p)
+			a.integers.activity = a.measureArrivalInteger(now, p)
 		default:
-			a.activity = a.enter(now, p)
+			a.activity = a.measureArrival(now, p)
 		}
 		return p
 	}
@@ -256,11 +256,11 @@ func testCounts(t *testing.T, book *packet.Book, integer bool) {
 			t.Errorf("%s: %v, %v; want %v", key, v, ok, want)
 		}
 	}
-	if len(got) != 2*(mostActive+2) {
+	if len(got) != 2*(maxActive+2) {
 		t.Errorf("%d counters", len(got))
 	}
 	a.EvictAddress(15) // its number goes to another address, which begins at nothing
-	if m := a.find(&packet.Packet{Src: 15, Version: 4}); m.counts != (counts{}) {
+	if m := a.findMeter(&packet.Packet{Src: 15, Version: 4}); m.counts != (counts{}) {
 		t.Errorf("whoever has the number next begins with %+v", m.counts)
 	}
 }

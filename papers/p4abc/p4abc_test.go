@@ -270,7 +270,7 @@ func TestAggregates(t *testing.T) {
 	meters := func() (of [6]*activityMeter) {
 		for src := packet.Addr(1); src <= 5; src++ {
 			b.send(src)
-			of[src] = b.program.find(&packet.Packet{Src: src, Version: 4})
+			of[src] = b.program.findMeter(&packet.Packet{Src: src, Version: 4})
 		}
 		return of
 	}

@@ -9,10 +9,10 @@ import (
 	"weir/core/unit"
 )
 
-// Adopt takes over the measurements of other, the old program: the meters of aggregates that both have, of
-// single users and of the common aggregate, with what they have counted and their current rates (a meter whose
-// memory changes continues from there), the averages of accepted packets and the registers. Both must be of one
-// switch with one book. lost lists what has no successor here; a new aggregate is a user who was silent until now.
+// Adopt continues the measurements of other, the old program of the same switch and book: the meters of aggregates that
+// both have, of single users and of the common aggregate, with their counters and current rates, the averages of
+// accepted packets and the registers. A meter with a changed memory continues at its rate. lost lists what has no
+// successor here; a new aggregate counts as silent until now.
 func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok {
@@ -20,21 +20,21 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 	}
 	one := func(to, from *activityMeter) {
 		m := from.Meter
-		switch rate := old.rate(now, from); {
-		case a.whole != nil || old.whole != nil:
-			to.Meter, to.whole = a.meterOf(now, rate, m.start)
+		switch rate := old.rateAt(now, from); {
+		case a.integers != nil || old.integers != nil:
+			to.Meter, to.integer = a.continueMeter(now, rate, m.start)
 		case old.config.Memory != a.config.Memory:
 			m.bits, m.last = rate*m.weight(now, a.config.Memory), max(now, m.last)
 			fallthrough
 		default:
 			to.Meter = m
 		}
-		to.flows.adopt(now, from.flows, old.config.Memory)
+		to.flows.adoptFrom(now, from.flows, old.config.Memory)
 		to.counts = from.counts
 	}
 	meter := func(to, from int32) {
 		for d := range directions {
-			one(a.meter(to, d), old.meter(from, d))
+			one(a.meterAt(to, d), old.meterAt(from, d))
 		}
 	}
 	was, is := users.Places(old.config.Aggregates), users.Places(a.config.Aggregates)
@@ -49,23 +49,23 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 		}
 	}
 	switch {
-	case a.common >= 0 && old.common >= 0:
-		meter(a.common, old.common)
-	case a.common >= 0:
+	case a.commonAggregate >= 0 && old.commonAggregate >= 0:
+		meter(a.commonAggregate, old.commonAggregate)
+	case a.commonAggregate >= 0:
 		lost = append(lost, "the activities of sources without an aggregate")
-	case old.common >= 0:
+	case old.commonAggregate >= 0:
 		lost = append(lost, "the activity of all sources without an aggregate")
 	default:
-		for src, from := range old.own {
-			if from >= 0 && src < len(a.own) {
-				a.own[src] = a.add(a.config.Reference)
-				meter(a.own[src], from)
+		for src, from := range old.ownAggregate {
+			if from >= 0 && src < len(a.ownAggregate) {
+				a.ownAggregate[src] = a.addAggregate(a.config.Reference)
+				meter(a.ownAggregate[src], from)
 			}
 		}
 	}
 	for i := range min(len(a.aqms), len(old.aqms)) {
 		a.adoptAverage(packet.PortID(i), old)
-		a.aqms[i].room.adopt(now, &old.aqms[i].room)
+		a.aqms[i].room.adoptFrom(now, &old.aqms[i].room)
 		if a.inBytes == old.inBytes {
 			a.aqms[i].register = old.aqms[i].register
 		}
@@ -76,4 +76,4 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 
 // EvictAddress resets the user with an address, which has no aggregate, because its number is reassigned to another
 // address.
-func (a *Program) EvictAddress(user packet.Addr) { a.forget(user) }
+func (a *Program) EvictAddress(user packet.Addr) { a.forgetAddress(user) }

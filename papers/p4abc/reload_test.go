@@ -42,12 +42,12 @@ func TestAdopt(t *testing.T) {
 	now := unit.Time(0)
 	for ; now < 10*unit.Second; now += unit.Millisecond {
 		for src := packet.Addr(1); src <= 3; src++ {
-			old.find(&packet.Packet{Src: src, Version: 4}).Update(now, 1000*float64(src), old.config.Memory)
+			old.findMeter(&packet.Packet{Src: src, Version: 4}).Update(now, 1000*float64(src), old.config.Memory)
 		}
 		old.aqms[1].average.Update(now, 32, 1000, old.config.Average)
 	}
 	rate := func(a *Program, src packet.Addr) float64 {
-		return a.find(&packet.Packet{Src: src, Version: 4}).Rate(now, a.config.Memory)
+		return a.findMeter(&packet.Packet{Src: src, Version: 4}).Rate(now, a.config.Memory)
 	}
 	for _, memory := range []unit.Time{3 * unit.Second, unit.Second, 60 * unit.Second} {
 		a := program(memory, false, 1, 0, 3)
@@ -69,7 +69,7 @@ func TestAdopt(t *testing.T) {
 		t.Errorf("lost: %q", lost)
 	}
 	back := program(3*unit.Second, true, 0)
-	a.meter(a.common, sends).Update(now, 5e6, a.config.Memory)
+	a.meterAt(a.commonAggregate, sends).Update(now, 5e6, a.config.Memory)
 	now += unit.Second
 	if _, lost := back.Adopt(now, a); len(lost) > 0 || rate(back, 3) != rate(a, 3) || rate(a, 3) == 0 {
 		t.Errorf("of all others: %q, rate %g, want %g", lost, rate(back, 3), rate(a, 3))

@@ -25,8 +25,8 @@ func roomBench(t *testing.T, c Config, buffer tm.Limit) *Program {
 
 // accepts returns the number of full frames that may wait at port 1 when an average user's packet arrives.
 func (a *Program) accepts() (n int64) {
-	a.accept(1, int32(paperFrame), 1)
-	for !a.exceeded(a.aqms[1].room.reduce((n+1)*int64(paperFrame)), 1) {
+	a.addSample(1, int32(paperFrame), 1)
+	for !a.exceedsThreshold(a.aqms[1].room.reduceQueue((n+1)*int64(paperFrame)), 1) {
 		n++
 	}
 	return n
@@ -74,14 +74,14 @@ func TestRoom(t *testing.T) {
 			a := roomBench(t, f.config(), x.buffer)
 			a.setActivity(0)
 			room := &a.aqms[1].room
-			if room.arrive(0, true); x.drop {
-				room.drop(0)
+			if room.recordArrival(0, true); x.drop {
+				room.recordDrop(0)
 			}
-			room.depart(0, x.size)
+			room.recordDeparture(0, x.size)
 			for _, now := range x.steps {
-				room.arrive(now, true)
+				room.recordArrival(now, true)
 			}
-			if f.perPacket && room.reduce(1<<30) != 1<<30 {
+			if f.perPacket && room.reduceQueue(1<<30) != 1<<30 {
 				t.Errorf("%v, %s: a queue is reduced", f, x.name)
 			}
 			if f.perPacket {
@@ -99,24 +99,24 @@ func TestRoomShrinks(t *testing.T) {
 	a := roomBench(t, defaults(), tm.Limit{Packets: 4000})
 	a.setActivity(0)
 	room := &a.aqms[1].room
-	room.drop(0)
-	room.arrive(280*unit.Millisecond, true)
-	room.arrive(560*unit.Millisecond, true) // four doublings
+	room.recordDrop(0)
+	room.recordArrival(280*unit.Millisecond, true)
+	room.recordArrival(560*unit.Millisecond, true) // four doublings
 	if got := a.accepts(); got < 300 || got > 330 {
 		t.Fatalf("%d full frames may wait, want 320", got)
 	}
 	now := 560 * unit.Millisecond
 	for end := now + 18*unit.Second; now < end; now += unit.Millisecond {
-		room.arrive(now, false)
+		room.recordArrival(now, false)
 	}
 	if got := a.accepts(); got < 150 || got > 165 {
 		t.Errorf("after 18 s %d full frames may wait, want 160", got)
 	}
 	for end := now + 60*unit.Second; now < end; {
 		now += unit.TransmitTime(paperFrame, 50*unit.Mbps) // back to back: the port is empty, and not idle
-		room.drop(now)
-		room.arrive(now, true)
-		room.depart(now, int32(paperFrame))
+		room.recordDrop(now)
+		room.recordArrival(now, true)
+		room.recordDeparture(now, int32(paperFrame))
 	}
 	if got := a.accepts(); got != 20 {
 		t.Errorf("after 78 s %d full frames may wait, want 20", got)
@@ -136,14 +136,14 @@ func TestRoomAdopts(t *testing.T) {
 		{form{}, 400, form{perPacket: true}, 400, 0}, {form{perPacket: true}, 400, form{}, 400, 20},
 		{form{perPacket: true, integer: true}, 400, form{integer: true}, 400, 20}, {form{}, 24, form{}, 400, 20}} {
 		old := roomBench(t, x.old.config(), tm.Limit{Packets: x.before})
-		old.aqms[1].room.drop(0)
-		old.aqms[1].room.arrive(290*unit.Millisecond, true)
+		old.aqms[1].room.recordDrop(0)
+		old.aqms[1].room.recordArrival(290*unit.Millisecond, true)
 		a := roomBench(t, x.f.config(), tm.Limit{Packets: x.buffer})
 		a.Adopt(unit.Second, old)
-		a.aqms[1].room.arrive(unit.Second+20*unit.Millisecond, true)
+		a.aqms[1].room.recordArrival(unit.Second+20*unit.Millisecond, true)
 		a.setActivity(0)
 		if x.want == 0 {
-			if got := a.aqms[1].room.reduce(1000); got != 1000 {
+			if got := a.aqms[1].room.reduceQueue(1000); got != 1000 {
 				t.Errorf("%v: a queue of 1000 is %d", x.f, got)
 			}
 		} else if got := a.accepts(); got < x.want*20/21 || got > x.want {
@@ -167,7 +167,7 @@ func TestRateOfEvent(t *testing.T) {
 			b.Port(1).SetRate(unit.LinkRate{Bits: rate})
 			b.send(1)
 			b.pool.Put(b.take())
-			if got, want := q.room.free-b.now, unit.TransmitTime(1490, rate); !near(float64(got), float64(want), 0.001) {
+			if got, want := q.room.sentTime-b.now, unit.TransmitTime(1490, rate); !near(float64(got), float64(want), 0.001) {
 				t.Errorf("%v: a frame at %v ends after %v, want %v", f, rate, got, want)
 			}
 			if got, want := q.maxRate, math.Log2(4*float64(rate)/10e3); !near(got, want, 1e-9) {

@@ -6,27 +6,28 @@ import (
 	"weir/core/unit"
 )
 
-// spread is the fair activity meter of §2: "packets of a flow are colored with random values from a range instead of
-// with one specific value". The paper does not give the range. Rainbow Fair Queueing, to which it refers, colours a
-// flow's packets evenly with all rates up to its own: then what exceeds a rate α is dropped of every flow alike, and
-// each gets min(R_m, α), whatever it sends. Here a packet has the activity of a rate drawn evenly from the upper
-// share of R_m.
+// spread is the fair activity meter of P4-ABC §2: "packets of a flow are colored with random values from a range
+// instead of with one specific value". The paper does not give the range. Rainbow Fair Queueing, to which it refers,
+// colours a flow's packets evenly with all rates up to the flow's rate. Drops above a rate α then take the same layers
+// from every flow, and each gets min(R_m, α), at any rate of its own. Here a packet has the activity of a rate drawn
+// evenly from the upper share of R_m.
 type spread struct {
 	share  float64
-	part   portion // the same
+	part   portion // share, for integers
 	random unit.Random
 }
 
+// newSpread returns a spread over the upper share of rates.
 func newSpread(share float64, r unit.Random) *spread {
-	return &spread{share: share, part: portionOf(-math.Log2(share)), random: r}
+	return &spread{share: share, part: newPortion(-math.Log2(share)), random: r}
 }
 
-// draw is what a packet's activity is above that of R_m, 0 or less.
+// draw returns a random packet's activity less the activity of R_m, 0 or less.
 func (s *spread) draw() float64 {
 	return math.Log2(1 - float64(s.share*float64(s.random.Uint32())/(1<<32)))
 }
 
-// drawInteger is draw in integers.
+// drawInteger returns draw in integers.
 func (s *spread) drawInteger() Fixed {
-	return logarithm(1<<32-s.part.of(uint64(s.random.Uint32()))) - 32<<fraction
+	return log2Fixed(1<<32-s.part.multiply(uint64(s.random.Uint32()))) - 32<<fractionBits
 }

@@ -11,13 +11,13 @@ func init() {
 	state.Describe(func(x *Program) state.Kinds { return state.Kinds{&x.config: state.Ignored} })
 	state.Describe(func(x *room) state.Kinds {
 		return state.Kinds{
-			&x.max:    state.Ignored,
-			&x.memory: state.Ignored,
-			&x.pause:  state.Ignored,
-			&x.level:  state.Span,
-			&x.free:   state.Instant,
-			&x.last:   state.Instant,
-			&x.until:  state.Instant,
+			&x.max:           state.Ignored,
+			&x.memory:        state.Ignored,
+			&x.pause:         state.Ignored,
+			&x.level:         state.Span,
+			&x.sentTime:      state.Instant,
+			&x.lastArrival:   state.Instant,
+			&x.dropMemoryEnd: state.Instant,
 		}
 	})
 }

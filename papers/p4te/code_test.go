@@ -25,13 +25,13 @@ func TestCodePaths(t *testing.T) {
 	} {
 		p := tables(t, low, shallow, idle)
 		p.config.CodePaths = true
-		p.used[low], p.used[shallow], p.used[idle] = s.delay, s.depth, s.use
+		p.utilisation[low], p.utilisation[shallow], p.utilisation[idle] = s.delay, s.depth, s.use
 		x := &packet.Packet{TOS: s.tos, Hash: 7}
 		class := p.config.Class[s.tos>>2]
 		if got, ok := p.selectPath(0, x, class); !ok || got != s.want {
 			t.Errorf("TOS %#x, colours %v %v %v: port %d, want %d", s.tos, s.delay, s.depth, s.use, got, s.want)
 		}
-		p.used[shallow], p.used[idle] = red-p.used[shallow], red-p.used[idle]
+		p.utilisation[shallow], p.utilisation[idle] = red-p.utilisation[shallow], red-p.utilisation[idle]
 		if got, _ := p.selectPath(1, x, class); got != s.want {
 			t.Errorf("TOS %#x: the flowlet goes on by %d, want %d", s.tos, got, s.want)
 		}
@@ -53,7 +53,7 @@ func TestCodeDecision(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("ingress %v, egress %v", s.ingress, s.egress), func(t *testing.T) {
 			for r, want := range map[*rater]string{paper: s.paper, code: s.code} {
-				lower, acts := r.adjustment(s.ingress, s.egress, true)
+				lower, acts := r.decideChange(s.ingress, s.egress, true)
 				got := map[[2]bool]string{{true, true}: "lower", {false, true}: "raise"}[[2]bool{lower, acts}]
 				if got == "" {
 					got = "nothing"

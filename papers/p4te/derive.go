@@ -9,12 +9,13 @@ import (
 	"weir/core/unit"
 )
 
-// How times and lengths follow from the network (ours; §6.1.1 asks for a Δ that fits the buffer, the paper has values
-// for its own only, whose ports send 10 to 40 packets/s, and none for B). A queue or a delay that changes by what a
-// round trip brings is news: less comes and goes with the bursts of windows, of more the senders
-// hear as soon. A meter's burst is the same, §6.1.3's "serve the same purpose as Δ". A flowlet may
-// take another path if its gap is longer than paths differ, which queues add to; and B is a window,
-// as §6.4.1 is to be like DCTCP, which changes its own once in a window.
+// How times and lengths follow from the network. This is Weir's addition: P4TE §6.1.1 asks for a Δ that fits the
+// buffer, and the paper has values only for its own network, with ports of 10 to 40 packets/s, and no value for B.
+//
+// Δ of a queue or a delay is what a round trip brings. Smaller changes are the bursts of windows; larger ones reach the
+// senders as soon. A meter's burst is the same, as P4TE §6.1.3's "serve the same purpose as Δ". A flowlet may take
+// another path if its gap is longer than the difference between paths, which queues add to. B is a window: P4TE §6.4.1
+// is modelled on DCTCP, which changes its window once in a window.
 const (
 	deltaTrips = 1
 	burstTrips = 1
@@ -22,7 +23,7 @@ const (
 	bytesTrips = 1
 )
 
-// The paper's and its code's values, of a network of 10 to 40 packets/s.
+// Values of the paper and its code, for a network of 10 to 40 packets/s.
 const (
 	paperDepth      = 2 // packets
 	paperDelay      = 15 * unit.Millisecond
@@ -34,11 +35,11 @@ const (
 )
 
 const (
-	leastTime = unit.Nanosecond
-	farOff    = 10 // times more or less than what follows from the network is warned of
+	minTime    = unit.Nanosecond
+	warnFactor = 10 // factor from the network's value, up or down, at which a warning is due
 )
 
-// bindDeltas binds what times and lengths follow from, and those of monitoring.
+// bindDeltas binds the round trip, and the parameters of monitoring that follow from it.
 func (o *Options) bindDeltas(p *scheme.Params) {
 	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest in the network without queues, from which delay_delta, "+
 		"depth_delta, burst, gap and bytes follow where they are 0; 0s: that of the topology's links, 100ms for a switch "+
@@ -53,8 +54,8 @@ func (o *Options) bindDeltas(p *scheme.Params) {
 
 	long := func(name string, t *unit.Time) {
 		p.Rule(name, func() error {
-			if *t != 0 && *t < leastTime {
-				return fmt.Errorf("%v: %v and more are possible, or 0s", *t, leastTime)
+			if *t != 0 && *t < minTime {
+				return fmt.Errorf("%v: %v and more are possible, or 0s", *t, minTime)
 			}
 			return nil
 		})
@@ -63,8 +64,8 @@ func (o *Options) bindDeltas(p *scheme.Params) {
 	long("burst", &o.Burst)
 }
 
-// class is the classes by DSCP.
-func (o *Options) class() (all [64]Class) {
+// classesByDSCP returns the traffic class of each DSCP.
+func (o *Options) classesByDSCP() (all [64]Class) {
 	if len(o.Classes) == 0 {
 		all[0x10>>2], all[0x08>>2] = LowDelay, HighThroughput
 	}
@@ -74,8 +75,8 @@ func (o *Options) class() (all [64]Class) {
 	return all
 }
 
-// config is the configuration that follows from the options at a switch.
-func (o *Options) config(site *dataplane.Site, place *dataplane.TreePosition) Config {
+// configAt returns the configuration that follows from the options at a switch.
+func (o *Options) configAt(site *dataplane.Site, place *dataplane.TreePosition) Config {
 	c := o.Config
 	if c.Rate.Decision == DecideFit {
 		c.Rate.Decision = DecidePaper
@@ -86,7 +87,7 @@ func (o *Options) config(site *dataplane.Site, place *dataplane.TreePosition) Co
 	if c.Rate.Decision != DecideCode {
 		c.SafePeak = 0
 	}
-	c.Class = o.class()
+	c.Class = o.classesByDSCP()
 	trip := o.RoundTrip
 	if trip == 0 {
 		trip = place.Trip
@@ -96,24 +97,25 @@ func (o *Options) config(site *dataplane.Site, place *dataplane.TreePosition) Co
 		host = max(host, site.Lines[p].Rate.Bits)
 	}
 	derives := trip > 0 && host > 0
-	c.settle(derives, trip, host)
+	c.setTimes(derives, trip, host)
 	if c.Control.Mapping == ByFit {
 		c.Control.Mapping = ByStep
 		if host > 0 {
 			c.Control.Mapping = ByRange
 		}
 	}
-	o.settlePorts(&c, site, derives)
+	o.setPortValues(&c, site, derives)
 	return c
 }
 
-// settle sets the times and B.
-func (c *Config) settle(derives bool, trip unit.Time, host unit.Rate) {
+// setTimes sets the times and B that are 0: from the round trip trip and the hosts' rate host if derives, otherwise to
+// the paper's values.
+func (c *Config) setTimes(derives bool, trip unit.Time, host unit.Rate) {
 	choose := func(to *unit.Time, trips, paper unit.Time) {
 		switch {
 		case *to > 0:
 		case derives:
-			*to = max(trips*trip, leastTime)
+			*to = max(trips*trip, minTime)
 		default:
 			*to = paper
 		}
@@ -130,8 +132,8 @@ func (c *Config) settle(derives bool, trip unit.Time, host unit.Rate) {
 	}
 }
 
-// settlePorts sets what is each port's own.
-func (o *Options) settlePorts(c *Config, site *dataplane.Site, derives bool) {
+// setPortValues sets Δ of the depth and the ranges of each port; derives as in setTimes.
+func (o *Options) setPortValues(c *Config, site *dataplane.Site, derives bool) {
 	frame := int64(site.MaxFrame)
 	if frame == 0 {
 		frame = 1514
@@ -180,8 +182,8 @@ var (
 		Condition: "clocks of two neighbouring switches drift apart by more than hop delays allow"}
 )
 
-// warnOfNetwork warns of values that are far from what follows from rates and round trips. At ports in packets/s
-// nothing follows.
+// warnOfNetwork warns of values far from what follows from rates and round trips. Without rates in bit/s it has no
+// values to compare with.
 func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if o.Monitor {
 		all = warnOfDrift(s)
@@ -191,7 +193,7 @@ func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark
 		return all
 	}
 	far := func(kind scheme.WarningKind, param string, given, fits float64, text, why string) {
-		if given > 0 && (given > farOff*fits || given < fits/farOff) {
+		if given > 0 && (given > warnFactor*fits || given < fits/warnFactor) {
 			all = append(all, kind.Remark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
 				given/fits, text, trip.Rough(), why))
 		}
@@ -220,8 +222,7 @@ func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark
 	return all
 }
 
-// warnOfDrift warns of the neighbour with the clock that drifts apart the most, if LinkDelay does not follow
-// that drift.
+// warnOfDrift warns of the neighbour with the largest clock drift if LinkDelay cannot follow that drift.
 func warnOfDrift(s *dataplane.SwitchContext) []scheme.Remark {
 	const allowed = 1e6 / (1 << driftShift) // ppm
 	worst := -1

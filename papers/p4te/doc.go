@@ -26,9 +26,9 @@
 //
 //	§3.1, fig. 1          fat trees, hierarchical addresses   dataplane.TreePosition, topology.Tree
 //	§3.2                  traffic classes                     Class
-//	§4.3                  tables are not written atomically   ControlPlane.write  TestWritesAreNotAtomic,
+//	§4.3                  tables are not written atomically   ControlPlane.appendWrite  TestWritesAreNotAtomic,
 //	                                                          TestControlQueue
-//	§4.6                  packets are made of packets         Program.copy, rater.fakeACK
+//	§4.6                  packets are made of packets         Program.cloneHeaders, rater.makeFakeACK
 //	                                                          TestRecirculationExhausted
 //	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestFigure5, TestOneEventForDelta
 //	§6.1.2, alg. 2, 1–10  hop delay                           LinkDelay, Gradient, Header  TestClockOffset,
@@ -47,13 +47,13 @@
 //	                                                          TestFlowletStays
 //	§6.3, §6.5            all in one group: ECMP              Upward.Select  TestOneGroupIsECMP
 //	§6.3, alg. 4          priorities                          Reconfigure  TestAlgorithm4
-//	§6.4.1                flow selection                      rater.selectFlow  TestFlowSelection, TestNoMarks
-//	§6.4.1                leaves: once in B bytes             rater.fromHost, rater.receiveFake  TestOnceInB,
+//	§6.4.1                flow selection                      rater.adaptRate  TestFlowSelection, TestNoMarks
+//	§6.4.1                leaves: once in B bytes             rater.recordFromHost, rater.receiveFake  TestOnceInB,
 //	                                                          TestSequenceWrap, TestLeafStamps, TestCells,
 //	                                                          TestWithinALeaf
-//	§6.4.2, §7.2.1        fake ACKs                           rater.fakeACK  TestFakeACK, TestWindowChange
+//	§6.4.2, §7.2.1        fake ACKs                           rater.makeFakeACK  TestFakeACK, TestWindowChange
 //	§6.5                  failed links                        ControlPlane.Link  TestLink, TestLinkFailure
-//	§6.6                  a leaf's register                   rater.footprint  TestRegisterSize
+//	§6.6                  a leaf's register                   rater.addRegisters  TestRegisterSize
 //	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
 //	                                                          TestPaperMonitoring, TestPaperFlows,
 //	                                                          TestFootprintModes, TestFootprintWrites
@@ -64,9 +64,9 @@
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	beyond the paper      rates lowered where packets wait    DecideQueue  TestDecisionQueue
 //	ours                  marks without fake ACKs             Marks  TestMarksAlone
-//	ours                  values that follow from the network Options.config  TestDerived, TestSuits
-//	ours                  ports without packets               Program.age  TestAge
-//	ours                  failures reported to others         reach  TestReportUnreachable, TestReportsLost
+//	ours                  values that follow from the network Options.configAt  TestDerived, TestSuits
+//	ours                  ports without packets               Program.ageIdlePorts  TestAge
+//	ours                  failures reported to others         reachability  TestReportUnreachable, TestReportsLost
 //	ours                  measures of the control plane       Program.Steering  TestSteering
 //
 // Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader; TestWireMode

@@ -127,12 +127,12 @@ func testEnforcedLimit(t *testing.T, rise string, least int, more func(limit int
 		t.Errorf("raised: %d units, want %d", got, units(limit))
 	}
 	send(2000) // the second is 1000 bytes behind the fake ACK …
-	if got := x.rate.cell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
+	if got := x.rate.findCell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
 		t.Errorf("too early: %d, want %d", got, limit)
 	}
 	send(2000) // … and these 2000 and 3000 without another
 	limit = more(more(limit))
-	if got := x.rate.cell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
+	if got := x.rate.findCell(packet.FlowHash(a, c, 1001, 1003, packet.ProtoTCP)).limit; got != limit {
 		t.Errorf("after B bytes of silence: %d, want %d", got, limit)
 	}
 	for range 40 {

@@ -2,8 +2,7 @@ package p4te
 
 import "embed"
 
-// Experiments are those of the paper, and those that go beyond it, for an
-// experiment.Library.
+// Experiments holds the paper's experiments and further ones, for an experiment.Library.
 //
 //go:embed experiments/[a-z]*.yaml
 var Experiments embed.FS

@@ -2,20 +2,20 @@ package p4te
 
 import "weir/core/dataplane"
 
-// Footprint is what P4TE takes of this switch (§6.6). Steps of algorithms 1 to 3 that depend on each other
-// are in successive stages; the paper counts two stages for each of algorithms 1 and 2, and gives no
-// number for the rest. Its register of 4 bytes per flow is "last change"; the registers before it hold
-// what else a fake ACK needs (§7.2.1: the last acknowledgement), which §6.6 leaves out.
+// Footprint returns what P4TE uses of this switch (P4TE §6.6). Steps of algorithms 1 to 3 that depend on each other are
+// in successive stages; the paper counts two stages for each of algorithms 1 and 2, and gives no number for the rest.
+// Its register of 4 bytes per flow is "last change"; the registers before it hold the other input of a fake ACK (P4TE
+// §7.2.1: the last acknowledgement), which P4TE §6.6 leaves out.
 func (t *Program) Footprint() dataplane.Footprint {
 	f := &footprint{t: t}
-	f.classes()
+	f.addClasses()
 	if t.config.Monitor {
-		f.monitorIngress()
+		f.addIngressMonitoring()
 	}
-	f.routes()
+	f.addRoutes()
 	if t.rate != nil && len(t.rate.flows) > 0 {
-		t.rate.footprint(func(name string, bits int) {
-			x := f.stage(dataplane.InIngress, "rate control: "+name)
+		t.rate.addRegisters(func(name string, bits int) {
+			x := f.addStage(dataplane.InIngress, "rate control: "+name)
 			addRegister(x, name, len(t.rate.flows), bits)
 			if t.config.Rate.Within { // the cell of either direction
 				x.Registers[0].Reads, x.Registers[0].Writes = min(2, len(t.rate.flows)), min(2, len(t.rate.flows))
@@ -23,10 +23,10 @@ func (t *Program) Footprint() dataplane.Footprint {
 		})
 	}
 	if t.config.Monitor {
-		f.monitorEgress()
+		f.addEgressMonitoring()
 	}
 	if t.config.Paths && len(t.place.Up) > 0 {
-		x := f.stage(dataplane.InControl, "routing groups: algorithm 4")
+		x := f.addStage(dataplane.InControl, "routing groups: algorithm 4")
 		for m, groups := range t.control.group {
 			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "group by port, " + Metric(m).String(),
 				Cells: len(groups), Bits: dataplane.Bits(groups[0]), Reads: 1, Writes: 1})
@@ -35,39 +35,41 @@ func (t *Program) Footprint() dataplane.Footprint {
 	return f.Footprint
 }
 
-// footprint collects what a P4TE switch takes, stage by stage.
+// footprint collects the use of a P4TE switch, stage by stage.
 type footprint struct {
 	dataplane.Footprint
 	t *Program
 }
 
-func (f *footprint) stage(g dataplane.Gress, name string) *dataplane.Stage {
+// addStage appends a stage. The result is valid until the next call.
+func (f *footprint) addStage(g dataplane.Gress, name string) *dataplane.Stage {
 	f.Stages = append(f.Stages, dataplane.Stage{Name: name, Gress: g})
 	return &f.Stages[len(f.Stages)-1]
 }
 
-// addRegister adds an array of which a packet reads and writes one cell.
+// addRegister adds an array in which each packet reads and writes one cell.
 func addRegister(x *dataplane.Stage, name string, cells, bits int) {
 	x.Registers = append(x.Registers, dataplane.RegisterUse{Name: name, Cells: cells, Bits: bits, Reads: 1, Writes: 1})
 }
 
-func (f *footprint) classes() {
+// addClasses adds the table of traffic classes.
+func (f *footprint) addClasses() {
 	class := len(f.t.config.Class)
-	x := f.stage(dataplane.InIngress, "traffic class")
+	x := f.addStage(dataplane.InIngress, "traffic class")
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: class,
 		Key: dataplane.IndexBits(class), Action: dataplane.IndexBits(int(TrafficClasses))})
 }
 
-// monitorIngress is algorithm 2.
-func (f *footprint) monitorIngress() {
+// addIngressMonitoring adds algorithm 2.
+func (f *footprint) addIngressMonitoring() {
 	t := f.t
-	if t.place.Tier > 1 { // algorithm 2 has the difference itself
+	if t.place.Tier > 1 { // algorithm 2 uses the difference itself
 		var m minDelay
-		addRegister(f.stage(dataplane.InIngress, "queueing delay"), "minimum delays", len(t.links.ports),
-			dataplane.Bits(m.difference)+dataplane.Bits(m.at)+dataplane.Bits(m.known))
+		addRegister(f.addStage(dataplane.InIngress, "queueing delay"), "minimum delays", len(t.links.ports),
+			dataplane.Bits(m.difference)+dataplane.Bits(m.measuredAt)+dataplane.Bits(m.isSet))
 	}
-	x := f.stage(dataplane.InIngress, "delay, safe rate: algorithm 2")
-	if t.place.Tier > 1 { // of what switches send up
+	x := f.addStage(dataplane.InIngress, "delay, safe rate: algorithm 2")
+	if t.place.Tier > 1 { // for packets from switches below
 		addRegister(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour",
 			Times: 1})
@@ -80,7 +82,7 @@ func (f *footprint) monitorIngress() {
 			}
 		}
 	}
-	for _, classes := range t.safe.three {
+	for _, classes := range t.safe.threeColours {
 		for _, m := range classes {
 			if rates = 2; m != nil {
 				meters++
@@ -92,11 +94,11 @@ func (f *footprint) monitorIngress() {
 	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
 }
 
-// routes adds the way down, by prefix, and the way up, by algorithm 3 or by hash.
-func (f *footprint) routes() {
+// addRoutes adds the downward routes, by prefix, and the upward ones, by algorithm 3 or by hash.
+func (f *footprint) addRoutes() {
 	const address = 128 // of IPv6
 	t := f.t
-	x := f.stage(dataplane.InIngress, "routes")
+	x := f.addStage(dataplane.InIngress, "routes")
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Down", Match: dataplane.MatchPrefix,
 		Entries: len(t.place.Routes), Key: address, Action: dataplane.PortBits})
 	if len(t.place.Up) == 0 {
@@ -121,43 +123,43 @@ func (f *footprint) routes() {
 	}
 	gap, last := t.flowlets.Stages()
 	f.Stages = append(f.Stages, gap)
-	addRegister(f.stage(dataplane.InIngress, "utilisation of the port"), "port utilisations", len(t.used),
-		dataplane.Bits(t.used[0]))
+	addRegister(f.addStage(dataplane.InIngress, "utilisation of the port"), "port utilisations", len(t.utilisation),
+		dataplane.Bits(t.utilisation[0]))
 	last.Name = "path by class: algorithm 3"
 	f.Stages = append(f.Stages, last)
 }
 
-// monitorEgress adds algorithm 1 and the decision of §6.4.1.
-func (f *footprint) monitorEgress() {
+// addEgressMonitoring adds algorithm 1 and the decision of P4TE §6.4.1.
+func (f *footprint) addEgressMonitoring() {
 	t := f.t
-	x := f.stage(dataplane.InEgress, "depth, utilisation: algorithm 1")
+	x := f.addStage(dataplane.InEgress, "depth, utilisation: algorithm 1")
 	if len(t.place.Up) > 0 {
 		addRegister(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
 	}
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters),
 		Key: dataplane.PortBits, Action: dataplane.IndexBits(len(t.colours.meters))})
 	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
-	x = f.stage(dataplane.InEgress, "colours: algorithm 1")
+	x = f.addStage(dataplane.InEgress, "colours: algorithm 1")
 	addRegister(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
-	if len(t.place.Up) > 0 { // others have no choice of ports
+	if len(t.place.Up) > 0 { // other switches have no choice of ports
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying,
 			What: "feedback to the control plane", Times: 1},
 			dataplane.Operation{Kind: dataplane.Recirculating, What: "feedback to ingress", Times: 1})
 	}
 	if t.rate != nil {
-		x = f.stage(dataplane.InEgress, "rate control: decision")
+		x = f.addStage(dataplane.InEgress, "rate control: decision")
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Recirculating, What: "fake ACK", Times: 1})
 	}
 }
 
-// footprint reports the registers for a leaf's flows, with their bits per flow, in the order of their use.
-// The fields of a register are those that a packet accesses in one place.
-func (r *rater) footprint(register func(name string, bits int)) {
+// addRegisters calls register for each register of a leaf's flows, with its bits per flow, in the order of use. The
+// fields of a register are those that a packet accesses in one place.
+func (r *rater) addRegisters(register func(name string, bits int)) {
 	var c flowCell
 	owner := dataplane.Bits(c.tag) + dataplane.Bits(c.used)
-	ack := dataplane.Bits(c.known) + dataplane.Bits(c.stamped) + dataplane.Bits(c.scale) + dataplane.Bits(c.window) +
+	ack := dataplane.Bits(c.hasAck) + dataplane.Bits(c.stamped) + dataplane.Bits(c.scale) + dataplane.Bits(c.window) +
 		dataplane.Bits(c.ack) + dataplane.Bits(c.seq) + dataplane.Bits(c.tsVal) + dataplane.Bits(c.tsEcho)
-	change, sent := dataplane.Bits(c.changed), dataplane.Bits(c.next)+dataplane.Bits(c.largest)
+	change, sent := dataplane.Bits(c.lastChange), dataplane.Bits(c.nextByte)+dataplane.Bits(c.maxPayload)
 	register("owner of the cell", owner)
 	register("last acknowledgement", ack)
 	register("last change", change)

@@ -237,14 +237,14 @@ func registersOf(p *Program) func() map[string][]string {
 			"old delays":           cells(reflect.ValueOf(p.delay.old)),
 			"old queue depths":     cells(reflect.ValueOf(p.depth.old)),
 			"old packet colours":   cells(reflect.ValueOf(p.colours.old)),
-			"port utilisations":    cells(reflect.ValueOf(p.used)),
+			"port utilisations":    cells(reflect.ValueOf(p.utilisation)),
 			"flowlet's end":        cells(flowlets, "until", "used"),
 			"flowlet's port":       cells(flowlets, "port"),
 			"owner of the cell":    cells(flows, "tag", "used"),
-			"last change":          cells(flows, "changed"),
+			"last change":          cells(flows, "lastChange"),
 			"limit":                cells(flows, "limit"),
-			"last acknowledgement": cells(flows, "known", "stamped", "scale", "window", "ack", "seq", "tsVal", "tsEcho"),
-			"sent last":            cells(flows, "next", "largest"),
+			"last acknowledgement": cells(flows, "hasAck", "stamped", "scale", "window", "ack", "seq", "tsVal", "tsEcho"),
+			"sent last":            cells(flows, "nextByte", "maxPayload"),
 		}
 	}
 }

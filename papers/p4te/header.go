@@ -7,31 +7,31 @@ import (
 	"weir/core/unit"
 )
 
-// Header is the packet extension for P4TE's in-band header, which the sender's leaf adds and the
-// receiver's removes (mdn_int in the code; the form is ours). It changes en route. Feedback is the
-// extension of a message between neighbours, or of a copy that a switch recirculates to itself.
+// HeaderKind is the packet extension for P4TE's in-band header, which the sender's leaf adds and the receiver's removes
+// (mdn_int in the code; the form is Weir's). It changes en route. FeedbackKind is the extension of a message between
+// neighbours, or of a copy that a switch recirculates to itself.
 const (
 	HeaderKind   uint8 = 0x3a
 	FeedbackKind uint8 = 0x15
 )
 
-// Header is the in-band header. It takes 8 bytes on the wire, or 28 with Rated: flags and version, the
-// window's scale, T^Source; then the acknowledgement.
+// Header is the in-band header. It takes 8 bytes on the wire, or 28 with Rated: flags and version, the window's scale
+// and T^Source; then the acknowledgement.
 type Header struct {
-	// Source is T^Source (§6.1.2): the time at which the ingress of the last switch took the packet, by
-	// that switch's clock, in ns modulo 2⁴⁸.
+	// Source is T^Source (P4TE §6.1.2): the time at which the last switch's ingress received the packet, by that switch's
+	// clock, in ns modulo 2⁴⁸.
 	Source uint64
-	// Allowed says that the flow has sent B bytes since the last change of its rate (§6.4.1); Applied says
-	// that a switch has changed it upon this packet, so that no other does.
+	// Allowed is set if the flow has sent B bytes since the last change of its rate (P4TE §6.4.1). Applied is set once a
+	// switch has changed the rate on this packet, so that no other switch does.
 	Allowed, Applied bool
 	// Fake marks a fake ACK on its way to the sender's leaf.
 	Fake bool
-	// Rated says that the leaf knows the flow's last acknowledgement, which follows, since a spine knows
-	// none (§6.4.2).
+	// Rated is set if the leaf knows the flow's last acknowledgement. The fields that follow hold it, since a spine does
+	// not have it (P4TE §6.4.2).
 	Rated         bool
 	Ack, Seq      uint32
 	TSVal, TSEcho uint32
-	Stamped       bool // it had time stamps
+	Stamped       bool // the acknowledgement had time stamps
 	Window        uint16
 	Scale         uint8 // of the window; 0xff: unknown
 }
@@ -51,8 +51,8 @@ const (
 	flagStamped
 )
 
-// put writes the header into b and returns its length.
-func (h *Header) put(b *[headerLong]byte) int {
+// encode writes the header into b and returns its length.
+func (h *Header) encode(b *[headerLong]byte) int {
 	b[0], b[1] = headerForm, h.Scale
 	for i, on := range [...]bool{h.Allowed, h.Applied, h.Fake, h.Rated, h.Stamped} {
 		if on {
@@ -74,13 +74,13 @@ func (h *Header) put(b *[headerLong]byte) int {
 	return headerLong
 }
 
-// Set puts the header into p without changing its Size. It returns false if there is no room.
+// Set writes the header into p without changing p's Size. It returns false without room.
 func (h *Header) Set(p *packet.Packet) bool {
 	var b [headerLong]byte
-	return p.SetExtension(HeaderKind, b[:h.put(&b)])
+	return p.SetExtension(HeaderKind, b[:h.encode(&b)])
 }
 
-// Get reads the header of p. It returns false if there is none, or if it is damaged.
+// Get reads the header of p. It returns false if the header is missing or damaged.
 func (h *Header) Get(p *packet.Packet) bool {
 	if !p.Asks(HeaderKind) {
 		return false
@@ -104,8 +104,8 @@ func (h *Header) Get(p *packet.Packet) bool {
 	return true
 }
 
-// restamp replaces T^Source in the header of p and returns the old one. It returns false if there is no
-// header, or if it is damaged.
+// restamp replaces T^Source in the header of p and returns the old one. ok is false if the header is missing or
+// damaged.
 func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 	if !p.Asks(HeaderKind) {
 		return 0, false
@@ -122,8 +122,8 @@ func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
 	return old, true
 }
 
-// stampOf converts a clock's reading to the form of Source, rounded down also below zero, so that an offset of whole ns
-// changes no difference.
+// stampOf converts a clock's reading to the form of Source, rounded down also below zero: an offset of whole ns changes
+// no difference.
 func stampOf(reading unit.Time) uint64 {
 	ns := reading / unit.Nanosecond
 	if reading%unit.Nanosecond < 0 {
@@ -132,12 +132,12 @@ func stampOf(reading unit.Time) uint64 {
 	return uint64(ns) & (1<<48 - 1)
 }
 
-// between returns the time from stamp a to stamp b, in whole ns; negative if b is the earlier one. The stamps
-// are less than 39 hours apart.
-func between(a, b uint64) unit.Time { return unit.Time(int64(b-a)<<16>>16) * unit.Nanosecond }
+// stampDifference returns the time from stamp a to stamp b, in whole ns; negative if b is earlier. The stamps are less
+// than 39 hours apart.
+func stampDifference(a, b uint64) unit.Time { return unit.Time(int64(b-a)<<16>>16) * unit.Nanosecond }
 
-// putFeedback writes at most two events into p: one byte each for metric and change, two for the port,
-// eight for the value.
+// putFeedback writes at most two events into p: one byte each for metric and change, two for the port, eight for the
+// value. It returns false without room.
 func putFeedback(p *packet.Packet, events []Event) bool {
 	var room [2 * 12]byte
 	b := room[:0]
@@ -149,8 +149,8 @@ func putFeedback(p *packet.Packet, events []Event) bool {
 	return p.SetExtension(FeedbackKind, b)
 }
 
-// feedback reads the events of a feedback packet.
-func feedback(p *packet.Packet, events *[2]Event) (n int, ok bool) {
+// parseFeedback reads the n events of a feedback packet. ok is false if they are missing or damaged.
+func parseFeedback(p *packet.Packet, events *[2]Event) (n int, ok bool) {
 	b, there := p.Extension(FeedbackKind)
 	if !there || len(b) == 0 || len(b)%12 != 0 || len(b) > 24 {
 		return 0, false

@@ -103,12 +103,12 @@ func TestHeaderDamaged(t *testing.T) {
 			var p packet.Packet
 			p.SetExtension(FeedbackKind, b)
 			var e [2]Event
-			if n, ok := feedback(&p, &e); ok {
+			if n, ok := parseFeedback(&p, &e); ok {
 				t.Errorf("%s: %d events", name, n)
 			}
 		})
 	}
-	if _, ok := feedback(new(packet.Packet), new([2]Event)); ok {
+	if _, ok := parseFeedback(new(packet.Packet), new([2]Event)); ok {
 		t.Error("feedback without any is taken")
 	}
 }
@@ -127,7 +127,7 @@ func TestSourceWraps(t *testing.T) {
 		{-1, 0, unit.Nanosecond},
 		{0, 1<<47*unit.Nanosecond - unit.Nanosecond, 1<<47*unit.Nanosecond - unit.Nanosecond},
 	} {
-		if got := between(stampOf(c.from), stampOf(c.to)); got != c.want {
+		if got := stampDifference(stampOf(c.from), stampOf(c.to)); got != c.want {
 			t.Errorf("from %v to %v: %v, want %v", c.from, c.to, got, c.want)
 		}
 	}
@@ -137,7 +137,7 @@ func TestSourceWraps(t *testing.T) {
 func FuzzHeader(f *testing.F) {
 	for _, h := range []Header{short, long, fake} {
 		var room [headerLong]byte
-		f.Add(room[:h.put(&room)])
+		f.Add(room[:h.encode(&room)])
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var p packet.Packet
@@ -149,7 +149,7 @@ func FuzzHeader(f *testing.F) {
 			return
 		}
 		var room [headerLong]byte
-		if again := room[:h.put(&room)]; !bytes.Equal(again, b) {
+		if again := room[:h.encode(&room)]; !bytes.Equal(again, b) {
 			t.Errorf("%x is %+v, which is written as %x", b, h, again)
 		}
 		const source = 0xa1b2c3d4e5f6
@@ -174,7 +174,7 @@ func FuzzFeedback(f *testing.F) {
 			return
 		}
 		var e [2]Event
-		n, ok := feedback(&p, &e)
+		n, ok := parseFeedback(&p, &e)
 		if !ok {
 			return
 		}

@@ -14,7 +14,7 @@ const (
 	Delay       Metric = iota // hop-to-hop delay (§6.1.2)
 	QueueDepth                // egress queue depth (§6.1.1)
 	Utilisation               // link utilisation, a meter's colour (§6.1.3)
-	Metrics                   // how many there are
+	Metrics                   // number of metrics
 )
 
 // String returns "delay", "queue depth" or "utilisation"; "unknown" for any other value.
@@ -35,13 +35,12 @@ const (
 	Decrease
 )
 
-// Gradient is algorithm 1, lines 1 to 10, and algorithm 2, lines 1 to 10. For every port it keeps the last
-// value that was an event, initially 0, and reports an event when a value is at least Δ above it, or more
-// than Δ below (the paper's ≥ and <). A window of 2Δ moves with the values, so that Δ steps of 1 cause at
-// most one event.
+// Gradient is algorithm 1, lines 1 to 10, and algorithm 2, lines 1 to 10. For each port it keeps the last value that
+// was an event, initially 0. It reports an event when a value is at least Δ above that, or more than Δ below (the
+// paper's ≥ and <). A window of 2Δ moves with the values, so Δ steps of 1 cause at most one event.
 //
 // It only compares values with each other and with the initial 0. A constant error in all of them, such as the offset
-// between the clocks of two switches, is an event at first and then has no effect; LinkDelay removes it before.
+// between the clocks of two switches, is one event at first, then without effect; LinkDelay removes it.
 type Gradient struct {
 	old, delta []int64 // by port
 }
@@ -51,7 +50,7 @@ func NewGradient(delta []int64) *Gradient {
 	return &Gradient{make([]int64, len(delta)), delta}
 }
 
-// Observe compares a packet's value at a port with the last event.
+// Observe compares a packet's value at a port with the last event, and returns the change, if it is an event.
 func (g *Gradient) Observe(port packet.PortID, value int64) Change {
 	old, delta := &g.old[port], g.delta[port]
 	switch {
@@ -65,42 +64,42 @@ func (g *Gradient) Observe(port packet.PortID, value int64) Change {
 	return Unchanged
 }
 
-// Colours is algorithm 1, lines 11 to 18: a two-rate three-colour meter (RFC 2698) with fixed rates for
-// each port, and the colour of its last packet. A change of colour is an event.
+// Colours is algorithm 1, lines 11 to 18: a two-rate three-colour meter (RFC 2698) with fixed rates for each port, and
+// the colour of the port's last packet. A change of colour is an event.
 type Colours struct {
 	meters []*dataplane.TrTCM
 	old    []dataplane.Colour
 }
 
-// NewColours returns meters whose CIR and PIR are shares of the ports' rates. Their burst sizes are what
-// these rates carry in burst, but at least one frame of maxFrame bytes.
+// NewColours returns meters with committed and peak shares of the ports' rates as CIR and PIR. Their burst sizes are
+// the traffic of these rates in burst, but at least one frame of maxFrame bytes.
 func NewColours(lines []dataplane.Line, committed, peak float64, burst unit.Time, maxFrame int32) *Colours {
 	c := &Colours{old: make([]dataplane.Colour, len(lines))}
 	for _, l := range lines {
 		c.meters = append(c.meters, dataplane.NewTrTCM(
-			part(l.Rate, committed), burstOf(part(l.Rate, committed), burst, maxFrame),
-			part(l.Rate, peak), burstOf(part(l.Rate, peak), burst, maxFrame)))
+			scaleRate(l.Rate, committed), burstSize(scaleRate(l.Rate, committed), burst, maxFrame),
+			scaleRate(l.Rate, peak), burstSize(scaleRate(l.Rate, peak), burst, maxFrame)))
 	}
 	return c
 }
 
-// part is a share of a rate, at least 1 bit/s or packet/s.
-func part(r unit.LinkRate, share float64) unit.LinkRate {
+// scaleRate returns a share of a rate, at least 1 bit/s or packet/s.
+func scaleRate(r unit.LinkRate, share float64) unit.LinkRate {
 	if r.Packets > 0 {
 		return unit.LinkRate{Packets: max(unit.PacketRate(float64(r.Packets)*share), 1)}
 	}
 	return unit.LinkRate{Bits: max(unit.Rate(float64(r.Bits)*share), 1)}
 }
 
-// burstOf is what a rate carries in t, in bytes or packets, but at least one frame.
-func burstOf(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
+// burstSize returns the traffic of a rate in t, in bytes or packets, but at least one frame.
+func burstSize(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
 	if r.Packets > 0 {
 		return max(int64(float64(r.Packets)*t.Seconds()), 1)
 	}
 	return max(int64(r.Bits.BytesIn(t)), int64(maxFrame), 1)
 }
 
-// Observe meters a packet of size bytes that leaves by a port and returns the change of colour.
+// Observe meters a packet of size bytes that departs by a port, and returns its colour and the change of colour.
 func (c *Colours) Observe(now unit.Time, port packet.PortID, size int32) (dataplane.Colour, Change) {
 	before := c.old[port]
 	after := c.meters[port].Colour(now, size, dataplane.Green)
@@ -114,7 +113,7 @@ func (c *Colours) Observe(now unit.Time, port packet.PortID, size int32) (datapl
 	return after, Unchanged
 }
 
-// Colour is the colour of the port's last packet (old_packet_colors).
+// Colour returns the colour of the port's last packet (old_packet_colors).
 func (c *Colours) Colour(port packet.PortID) dataplane.Colour { return c.old[port] }
 
 // Class is a traffic class (§3.2).
@@ -122,13 +121,13 @@ type Class uint8
 
 // Traffic classes.
 const (
-	Other          Class = iota // neither: routed by queue depth, packet by packet
+	Other          Class = iota // neither class: routed by queue depth, packet by packet
 	LowDelay                    // short flows that need low latency
 	HighThroughput              // large flows that need throughput
-	TrafficClasses              // how many there are
+	TrafficClasses              // number of classes
 )
 
-// String returns the class as experiments name it; "unknown" for TrafficClasses and above.
+// String returns the class's name in specs; "unknown" for TrafficClasses and above.
 func (c Class) String() string {
 	if c < TrafficClasses {
 		return classNames[c]
@@ -136,46 +135,46 @@ func (c Class) String() string {
 	return "unknown"
 }
 
-// SafeRates is algorithm 2, line 11: for each ingress port and class a meter with one rate, the class's
-// safe rate (§6.1.4), and two colours: Green below it, Yellow above. Other has no meter and is always
-// green. The P4TE code has meters of two rates and three colours.
+// SafeRates is algorithm 2, line 11: for each ingress port and class a meter with one rate, the class's safe rate (P4TE
+// §6.1.4), and two colours: Green below it, Yellow above. Other has no meter and is always green. The P4TE code has
+// meters of two rates and three colours.
 type SafeRates struct {
-	meters [][TrafficClasses]*dataplane.SrTCM
-	three  [][TrafficClasses]*dataplane.TrTCM // in place of meters
+	meters       [][TrafficClasses]*dataplane.SrTCM
+	threeColours [][TrafficClasses]*dataplane.TrTCM // if not empty, replaces meters
 }
 
-// NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. With a peak
-// above 0, that share is their PIR.
+// NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. If peak is above 0, it is
+// the share for their PIR.
 func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time,
 	maxFrame int32) *SafeRates {
 	s := &SafeRates{}
 	for i, l := range lines {
 		if peak > 0 {
-			s.three = append(s.three, [TrafficClasses]*dataplane.TrTCM{})
+			s.threeColours = append(s.threeColours, [TrafficClasses]*dataplane.TrTCM{})
 		} else {
 			s.meters = append(s.meters, [TrafficClasses]*dataplane.SrTCM{})
 		}
 		for class := LowDelay; class < TrafficClasses; class++ {
-			rate := part(l.Rate, share[class])
+			rate := scaleRate(l.Rate, share[class])
 			if peak > 0 {
-				most := part(l.Rate, max(peak, share[class]))
-				s.three[i][class] = dataplane.NewTrTCM(rate, burstOf(rate, burst, maxFrame), most,
-					burstOf(most, burst, maxFrame))
+				most := scaleRate(l.Rate, max(peak, share[class]))
+				s.threeColours[i][class] = dataplane.NewTrTCM(rate, burstSize(rate, burst, maxFrame), most,
+					burstSize(most, burst, maxFrame))
 			} else {
-				s.meters[i][class] = dataplane.NewSrTCM(rate, burstOf(rate, burst, maxFrame), 0)
+				s.meters[i][class] = dataplane.NewSrTCM(rate, burstSize(rate, burst, maxFrame), 0)
 			}
 		}
 	}
 	return s
 }
 
-// Observe meters a packet of a class that entered by a port.
+// Observe meters a packet of size bytes and a class that arrived at a port, and returns its colour.
 func (s *SafeRates) Observe(now unit.Time, port packet.PortID, class Class, size int32) dataplane.Colour {
 	switch {
-	case class == Other || int(port) >= len(s.meters)+len(s.three):
+	case class == Other || int(port) >= len(s.meters)+len(s.threeColours):
 		return dataplane.Green
-	case s.three != nil:
-		return s.three[port][class].Colour(now, size, dataplane.Green)
+	case s.threeColours != nil:
+		return s.threeColours[port][class].Colour(now, size, dataplane.Green)
 	case s.meters[port][class].Colour(now, size, dataplane.Green) == dataplane.Green:
 		return dataplane.Green
 	}

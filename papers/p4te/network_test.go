@@ -365,8 +365,8 @@ func TestEnforcedIsObeyed(t *testing.T) {
 			limit := func(bytes int64) func() {
 				return func() {
 					for i := range n.programs[leaf].rate.flows {
-						if c := &n.programs[leaf].rate.flows[i]; c.used && c.known {
-							c.limit, c.quiet = bytes, c.next
+						if c := &n.programs[leaf].rate.flows[i]; c.used && c.hasAck {
+							c.limit, c.quietFrom = bytes, c.nextByte
 						}
 					}
 				}
@@ -453,8 +453,8 @@ func TestEnforcedRises(t *testing.T) {
 	h.at, h.tick = unit.Second, func() {
 		lowered = n.counts().Lower
 		for i := range n.programs[leaf].rate.flows {
-			if c := &n.programs[leaf].rate.flows[i]; c.used && c.known {
-				c.limit, c.quiet = 3000, c.next
+			if c := &n.programs[leaf].rate.flows[i]; c.used && c.hasAck {
+				c.limit, c.quietFrom = 3000, c.nextByte
 			}
 		}
 	}

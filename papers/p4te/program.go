@@ -10,7 +10,7 @@ import (
 	"weir/core/unit"
 )
 
-// Config configures P4TE in one switch: what follows from Options.
+// Config configures P4TE in one switch. It follows from Options.
 type Config struct {
 	// Monitoring (§6.1)
 	Monitor    bool
@@ -18,7 +18,7 @@ type Config struct {
 	DelayDelta unit.Time // Δ of the hop-to-hop delay
 	Committed  float64   // CIR of a link's meter, share of its rate
 	Peak       float64   // PIR
-	Burst      unit.Time // of all meters: what their rate carries in this time
+	Burst      unit.Time // of all meters: their rate's traffic in this time
 	Class      [64]Class // by DSCP
 	Safe       [TrafficClasses]float64
 	// PIR of the classes' meters, which then have three colours, as in the P4TE code; 0: two colours, as
@@ -28,61 +28,61 @@ type Config struct {
 	// Path control (§6.2, §6.3)
 	Paths     bool
 	Control   ControlConfig
-	Gap       unit.Time // that ends a flowlet
+	Gap       unit.Time // idle time that ends a flowlet
 	Cells     int       // of the flowlet table
-	Spread    bool      // a new flowlet takes another port of its group; otherwise all of a flow take the same
+	Spread    bool      // a new flowlet takes another port of its group; otherwise a flow keeps its port
 	CodePaths bool      // the P4TE code's port selection instead of algorithm 3
-	Tell      bool      // neighbours of leaves that are beyond a failed link
-	Age       unit.Time // after which a port without packets is as one that is idle; 0: never
+	Tell      bool      // notify neighbours of leaves beyond a failed link
+	Age       unit.Time // after which a port without packets counts as idle; 0: never
 	Detect    unit.Time // time after which the operator takes out a failed link; 0: never
 
 	Rate RateConfig
 }
 
-// PacketCounters counts P4TE's packets at a switch: feedback to its own control plane, to neighbours and through
-// the recirculation port, and fake ACKs.
+// PacketCounters counts P4TE's packets at a switch: feedback to its own control plane, to neighbours and through the
+// recirculation port, and fake ACKs.
 type PacketCounters struct {
 	ToControl, ToNeighbour, Recirculated uint64
-	Lost                                 uint64 // events for which the control plane had no room
+	Lost                                 uint64 // events that found the control plane's queue full
 	Lower, Raise                         uint64
-	// fake ACKs for a packet within B bytes of the last change, at the sender's leaf
+	// Repeated counts fake ACKs for a packet within B bytes of the last change, at the sender's leaf.
 	Repeated uint64
-	Held     uint64 // passing acknowledgements whose window was lowered (enforced)
+	Held     uint64 // passing acknowledgements with a lowered window (Enforced)
 }
 
 // Program is P4TE at a leaf, a spine or a super spine.
 type Program struct {
-	config   Config
-	place    *dataplane.TreePosition
-	clock    telemetry.Clock
-	framing  packet.Framing
-	down     []int32 // by address: the port that leads down to it; −1: upward
-	upward   [Metrics]*Upward
-	flowlets *dataplane.Flowlets
-	seed     uint32
+	config    Config
+	place     *dataplane.TreePosition
+	clock     telemetry.Clock
+	framing   packet.Framing
+	downPorts []int32 // by address: the port that leads down to it; −1: upward
+	upward    [Metrics]*Upward
+	flowlets  *dataplane.Flowlets
+	seed      uint32
 
 	depth        *Gradient
 	delay        *Gradient
 	links        *LinkDelay
 	colours      *Colours
 	safe         *SafeRates
-	used         []dataplane.Colour // port_utilizations, at ingress
+	utilisation  []dataplane.Colour // port_utilizations, at ingress
 	leadsUp      []bool             // by port
-	hosts        []bool             // by port: there is a host
-	left         []unit.Time        // by port: when the last packet left
+	hosts        []bool             // by port: leads to a host
+	departures   []unit.Time        // by port: departure time of the last packet
 	nextAge      unit.Time
-	reachability *reachability // nil: nobody tells of failures
-	isDown       []bool        // by port: the link is down, as far as the control plane knows
+	reachability *reachability // nil: failures are not reported
+	isDown       []bool        // by port: the link is down in the control plane's view
 	control      *ControlPlane
-	writes       []Write // on their way, by time; those before index written are done
+	writes       []Write // scheduled, by time; those before index written are applied
 	written      int
 	nextLinkPoll unit.Time
 	counts       PacketCounters
 	rate         *rater // nil: no rate adaptation
 }
 
-// New returns the program for a switch in a fat tree whose hosts have hierarchical addresses, of options
-// that scheme.Validate finds nothing wrong with.
+// New returns the program for a switch in a fat tree with hierarchical addresses. The options have passed
+// scheme.Validate. It fails without such a network.
 func New(site *dataplane.Site, o Options) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("p4te: the network is not known")
@@ -94,12 +94,12 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	case len(place.Routes) == 0:
 		return nil, fmt.Errorf("p4te needs prefixes to route by; addresses: hierarchical gives them")
 	}
-	c := o.config(site, place)
+	c := o.configAt(site, place)
 	t := &Program{config: c, place: place, clock: site.Clock, framing: site.Framing,
-		seed: uint32(site.Random("p4te").Uint64()), down: make([]int32, site.Book.Len()),
-		used: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports),
-		isDown: make([]bool, site.Ports), left: make([]unit.Time, site.Ports)}
-	if !c.Paths { // as with ecmp, whose choices these are
+		seed: uint32(site.Random("p4te").Uint64()), downPorts: make([]int32, site.Book.Len()),
+		utilisation: make([]dataplane.Colour, site.Ports), leadsUp: make([]bool, site.Ports), hosts: make([]bool, site.Ports),
+		isDown: make([]bool, site.Ports), departures: make([]unit.Time, site.Ports)}
+	if !c.Paths { // the choices of ecmp
 		t.seed = uint32(site.Random("ecmp").Uint64())
 	}
 	table := dataplane.NewLPM[packet.PortID](len(place.Routes))
@@ -108,10 +108,10 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 			return nil, fmt.Errorf("p4te: downward table: %w", err)
 		}
 	}
-	for a := range t.down { // computed once per address: MAT_Down never changes (§6.2.1.1)
-		t.down[a] = -1
+	for a := range t.downPorts { // computed once per address: MAT_Down never changes (§6.2.1.1)
+		t.downPorts[a] = -1
 		if port, ok := table.Lookup(site.Book.V6(packet.Addr(a))); ok {
-			t.down[a] = int32(port)
+			t.downPorts[a] = int32(port)
 		}
 	}
 	for _, p := range place.Up {
@@ -136,23 +136,23 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	if c.Tell && c.Detect > 0 {
 		t.reachability = newReachability(t, site)
 	}
-	if !c.Monitor { // without colours no rate ever changes, so no header is needed
+	if !c.Monitor { // without colours no rate changes, so no header is needed
 		t.rate = nil
 	}
 	return t, nil
 }
 
-// Name is "p4te".
+// Name returns "p4te".
 func (t *Program) Name() string { return "p4te" }
 
-// Counts returns the counts so far.
+// Counts returns the counters.
 func (t *Program) Counts() PacketCounters {
 	c := t.counts
 	c.Lost = t.control.Lost()
 	return c
 }
 
-// Ingress monitors the link that a packet came by (algorithm 2) and selects its port (algorithm 3).
+// Ingress monitors the link by which a packet arrived (algorithm 2) and selects its port (algorithm 3).
 func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && t.receiveFeedback(env, p) {
@@ -163,7 +163,7 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	now, class := env.Now(), t.config.Class[p.TOS>>2]
 	fromHost := int(m.In) < len(t.hosts) && t.hosts[m.In]
-	if fromHost && p.Asks(HeaderKind) { // no host makes one
+	if fromHost && p.Asks(HeaderKind) { // hosts send no such header
 		before := p.ExtensionBytes()
 		p.RemoveExtension(HeaderKind)
 		p.Size += p.ExtensionBytes() - before
@@ -179,11 +179,11 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 			}
 		}
 	}
-	if int(p.Dst) < len(t.down) && t.down[p.Dst] >= 0 {
-		m.Out = packet.PortID(t.down[p.Dst])
+	if int(p.Dst) < len(t.downPorts) && t.downPorts[p.Dst] >= 0 {
+		m.Out = packet.PortID(t.downPorts[p.Dst])
 	} else if port, ok := t.selectPath(now, p, class); ok {
 		if m.Out = port; t.reachability != nil {
-			m.Out = t.around(now, p, port)
+			m.Out = t.avoidLostLeaf(now, p, port)
 		}
 	} else {
 		return dataplane.Drop(dataplane.NoRoute)
@@ -198,22 +198,22 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if t.rate != nil && toHost {
 		var h Header
 		if carries && h.Get(p) {
-			return t.rate.toHost(env, p, &h)
+			return t.rate.recordToHost(env, p, &h)
 		}
-		return t.rate.toHost(env, p, nil)
+		return t.rate.recordToHost(env, p, nil)
 	}
 	return dataplane.Accept
 }
 
-// addHeader gives a packet from a host its header. A packet that stays at the leaf needs it for its rate
-// only; it has it inside the switch, where its bytes do not count.
+// addHeader adds the header to a packet from a host. A packet that stays at the leaf needs it only for its rate; then
+// it is inside the switch only, and its bytes do not count.
 func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	if !t.config.Monitor {
 		return
 	}
 	h := Header{Source: stampOf(t.clock.Read(now)), Scale: unknownScale}
 	if t.rate != nil {
-		t.rate.fromHost(p, &h)
+		t.rate.recordFromHost(p, &h)
 	}
 	if stays {
 		if h.Rated {
@@ -230,45 +230,45 @@ func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 func (t *Program) removeHeader(p *packet.Packet) {
 	before := p.ExtensionBytes()
 	p.RemoveExtension(HeaderKind)
-	if in := p.Meta.In; int(in) >= len(t.hosts) || !t.hosts[in] { // else it was never on a link
+	if in := p.Meta.In; int(in) >= len(t.hosts) || !t.hosts[in] { // otherwise it was never on a link
 		p.Size += p.ExtensionBytes() - before
 	}
 }
 
-// receiveFeedback processes a feedback packet: a neighbour's, or a copy of this switch's own that returns
-// from the recirculation port.
+// receiveFeedback processes a feedback packet: a neighbour's, or a copy of this switch's own that returns from the
+// recirculation port. It returns false if p has no valid feedback.
 func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 	in := p.Meta.In
 	var events [2]Event
-	n, ok := feedback(p, &events)
+	n, ok := parseFeedback(p, &events)
 	if !ok {
 		return false
 	}
 	for _, e := range events[:n] {
 		switch {
 		case in == packet.NoPort:
-			if int(e.Port) < len(t.used) && e.Metric == Utilisation {
-				t.used[e.Port] = dataplane.Colour(e.Value)
+			if int(e.Port) < len(t.utilisation) && e.Metric == Utilisation {
+				t.utilisation[e.Port] = dataplane.Colour(e.Value)
 			}
 		case e.Metric == unreachable:
-			t.note(env.Now(), in, e)
+			t.recordLostLeaf(env.Now(), in, e)
 		case e.Metric == Delay:
 			e.Port = in
-			t.report(env, e)
+			t.reportEvent(env, e)
 		}
 	}
 	return true
 }
 
-// notifyNeighbour sends an event back over the link that a packet came by, in a packet of its own made of
-// the data packet's headers (§4.6).
+// notifyNeighbour sends an event back over the link by which a packet arrived, in a separate packet made of the data
+// packet's headers (P4TE §4.6).
 func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in packet.PortID, e Event) {
-	f := t.copy(env, p)
+	f := t.cloneHeaders(env, p)
 	if !putFeedback(f, []Event{e}) {
 		env.Free(f)
 		return
 	}
-	t.size(f, shimHeader)
+	t.setSize(f, shimHeader)
 	t.counts.ToNeighbour++
 	env.Send(f, in, 0)
 }
@@ -276,17 +276,17 @@ func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in packe
 // shimHeader is the header of ProtoOwn (packet.Emit).
 const shimHeader = 16
 
-// size sets the size of a packet made by this switch, with a transport header of this many bytes.
-func (t *Program) size(f *packet.Packet, transport int32) {
+// setSize sets the size of a packet made by this switch, with a transport header of the given bytes.
+func (t *Program) setSize(f *packet.Packet, transport int32) {
 	headers := packet.EthernetHeader + packet.IPv4Header + transport
 	if f.Version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	f.Size = t.framing.Frame(headers, 0, false) + f.ExtensionBytes() // as begin and end count it
+	f.Size = t.framing.Frame(headers, 0, false) + f.ExtensionBytes() // as the framing counts it
 }
 
-// copy turns a copy of a packet's headers into a message.
-func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
+// cloneHeaders returns a message made of a copy of a packet's headers.
+func (t *Program) cloneHeaders(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	f := env.Clone(p, true)
 	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
@@ -297,8 +297,8 @@ func (t *Program) copy(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	return f
 }
 
-// report passes an event to the control plane, whose writes take effect later.
-func (t *Program) report(env *dataplane.Env, e Event) {
+// reportEvent passes an event to the control plane, which schedules writes.
+func (t *Program) reportEvent(env *dataplane.Env, e Event) {
 	t.counts.ToControl++
 	if !t.config.Paths {
 		return
@@ -306,6 +306,7 @@ func (t *Program) report(env *dataplane.Env, e Event) {
 	t.scheduleWrites(env, t.control.Reconfigure(env.Now(), e))
 }
 
+// scheduleWrites queues writes and requests a tick for the first one.
 func (t *Program) scheduleWrites(env *dataplane.Env, writes []Write) {
 	if len(writes) == 0 {
 		return
@@ -314,14 +315,14 @@ func (t *Program) scheduleWrites(env *dataplane.Env, writes []Write) {
 	env.TickAt(t, t.writes[t.written].At)
 }
 
-// Tick applies the writes that are due, and checks the links.
+// Tick applies due writes, checks the links and ages ports. It returns the time of the next tick.
 func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	now := env.Now()
 	for t.written < len(t.writes) && t.writes[t.written].At <= now {
 		t.upward[t.writes[t.written].Metric].Apply(t.writes[t.written])
 		t.written++
 	}
-	if 2*t.written >= len(t.writes) { // events may outpace writes: do not move the queue each time
+	if 2*t.written >= len(t.writes) { // if events outpace writes, this moves the queue rarely
 		t.writes, t.written = t.writes[:copy(t.writes, t.writes[t.written:])], 0
 	}
 	next := unit.Never
@@ -329,7 +330,7 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 		if now >= t.nextLinkPoll {
 			t.nextLinkPoll = now + t.config.Detect
 			if t.reachability != nil {
-				t.tell(env)
+				t.reportLostLeaves(env)
 			}
 			for _, p := range t.place.Up {
 				if down := env.Port(p).Down(); down != t.isDown[p] {
@@ -343,7 +344,7 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	if t.config.Age > 0 && t.config.Paths {
 		if now >= t.nextAge {
 			t.nextAge = now + t.config.Age
-			t.age(now)
+			t.ageIdlePorts(now)
 		}
 		next = min(next, t.nextAge)
 	}
@@ -353,10 +354,10 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 	return next
 }
 
-// Idle is always true: ticks change the paths of packets, and cause none.
+// Idle returns true: ticks change the paths of packets, and cause no packets.
 func (t *Program) Idle() bool { return true }
 
-// selectPath is algorithm 3: the upward port of a packet.
+// selectPath returns the upward port of a packet (algorithm 3); false without upward ports.
 func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (packet.PortID, bool) {
 	if len(t.place.Up) == 0 {
 		return 0, false
@@ -368,7 +369,7 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (pack
 	if class == Other && !t.config.CodePaths { // lines 32, 33
 		return t.selectPort(QueueDepth, hash), true
 	}
-	// line 19, except that no flowlet stays on a failed link
+	// line 19, except that flowlets leave a failed link
 	if port, active := t.flowlets.Port(now, hash); active && !t.isDown[port] {
 		return port, true
 	}
@@ -386,7 +387,7 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (pack
 		first, last = Utilisation, Delay
 	}
 	port := t.selectPort(first, group)
-	switch t.used[port] {
+	switch t.utilisation[port] {
 	case dataplane.Yellow:
 		port = t.selectPort(second, group)
 	case dataplane.Red:
@@ -396,8 +397,8 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (pack
 	return port, true
 }
 
-// selectPort returns a table's port. Between two writes a table may be empty; then any upward port will
-// do.
+// selectPort returns a port from a metric's table. Between two writes a table may be empty; then it returns any upward
+// port, by hash.
 func (t *Program) selectPort(m Metric, hash uint32) packet.PortID {
 	if port, ok := t.upward[m].Select(hash); ok {
 		return port
@@ -405,17 +406,17 @@ func (t *Program) selectPort(m Metric, hash uint32) packet.PortID {
 	return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32]
 }
 
-// Egress monitors the link that a packet leaves by (algorithm 1) and adapts the flow's rate (§6.4).
+// Egress monitors the link by which a packet departs (algorithm 1) and adapts the flow's rate (P4TE §6.4).
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	now, out := env.Now(), p.Meta.Out
 	if t.config.Monitor && p.Kind != packet.Probe {
 		colour, changed := t.colours.Observe(now, out, p.Size)
 		if t.leadsUp[out] {
-			t.left[out] = now
+			t.departures[out] = now
 			t.monitorPort(env, p, out, colour, changed)
 		}
 		if t.rate != nil {
-			t.rate.selectFlow(env, p, colour)
+			t.rate.adaptRate(env, p, colour)
 		}
 	}
 	if t.hosts[out] && p.Asks(HeaderKind) {
@@ -424,8 +425,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// monitorPort reports the events of an upward port: one feedback packet for both metrics to the control
-// plane and, if the utilisation has changed, a copy to the ingress registers.
+// monitorPort reports the events of an upward port: one feedback packet for both metrics to the control plane and, if
+// the utilisation has changed, a copy to the ingress registers.
 func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out packet.PortID, colour dataplane.Colour,
 	changed Change) {
 	var events [2]Event
@@ -443,9 +444,9 @@ func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out packet.P
 		return
 	}
 	if changed != Unchanged {
-		f := t.copy(env, p)
+		f := t.cloneHeaders(env, p)
 		if putFeedback(f, events[:n]) {
-			t.size(f, shimHeader)
+			t.setSize(f, shimHeader)
 			t.counts.Recirculated++
 			env.Recirculate(f)
 		} else {

@@ -12,32 +12,31 @@ type Mode uint8
 // Modes of rate adaptation.
 const (
 	RateOff Mode = iota
-	// LastAck is the paper's fake ACK (§7.2.1), with the last sequence number that the receiver has
-	// acknowledged.
+	// LastAck is the paper's fake ACK (P4TE §7.2.1), with the last sequence number that the receiver has acknowledged.
 	LastAck
-	// NextByte is the code's fake ACK: it acknowledges everything up to the packet in hand, delivered or
-	// lost (ack = seq + 1), with the window of the data packet, which is the sender's own. It has no time
-	// stamps: the code counts 20 bytes of TCP (and declares 32, so that stacks drop it).
+	// NextByte is the code's fake ACK. It acknowledges all bytes up to the packet in hand, delivered or lost (ack = seq +
+	// 1), with the window of the data packet, which is the sender's own. It has no time stamps: the code counts 20 bytes
+	// of TCP (and declares 32, so stacks drop it).
 	NextByte
-	// Enforced: the sender's leaf keeps a limit for the flow and lowers the window of every passing
-	// acknowledgement to it. Fake ACKs end there.
+	// Enforced: the sender's leaf keeps a limit for the flow, and lowers the window of each passing acknowledgement to it.
+	// Fake ACKs end there.
 	Enforced
-	// Marks: senders learn by congestion marks alone. Fake ACKs end at the sender's leaf, which counts B bytes by them.
+	// Marks: senders are notified by congestion marks alone. Fake ACKs end at the sender's leaf, which counts B with them.
 	Marks
 )
 
-// Decision is the condition for which a flow's rate is lowered or raised. In all of them the flow's class exceeds its
-// safe rate, except that the code raises flows of others, too.
+// Decision is the condition for lowering or raising a flow's rate. In all of them the flow's class exceeds its safe
+// rate, except that DecideCode also raises flows of other classes.
 type Decision uint8
 
 // Decisions.
 const (
-	// DecideFit is DecideQueue in a fabric whose leaves hold windows (Enforced), and DecidePaper otherwise.
+	// DecideFit is DecideQueue in a fabric with Enforced, otherwise DecidePaper.
 	DecideFit   Decision = iota
-	DecidePaper          // §6.4.1: lower where the egress port is over-utilised, otherwise raise
+	DecidePaper          // P4TE §6.4.1: lower at an over-utilised egress port, otherwise raise
 	DecideCode           // the P4TE code's, with meters of three colours
-	// DecideQueue lowers where the egress port is over-utilised and packets wait at it (Program.queued). A port that
-	// is over-utilised without a queue changes no rate: a flow that has a link to itself keeps it.
+	// DecideQueue lowers if the egress port is over-utilised and has a queue (Program.hasQueue). An over-utilised port
+	// without a queue changes no rate: a flow with a link of its own keeps its rate.
 	DecideQueue
 )
 
@@ -45,64 +44,65 @@ const (
 type RateConfig struct {
 	Mode     Mode
 	Bytes    unit.Bytes // B: bytes that a flow sends before its rate may change again
-	Lower    int        // the window shrinks by 1/2^Lower
-	Raise    int        // or gains 1/2^Raise
+	Lower    int        // a lowered window shrinks by 1/2^Lower
+	Raise    int        // a raised window gains 1/2^Raise
 	RoundUp  bool       // round a change below one unit of the window field up to one; otherwise down to 0
 	Flows    int        // cells of a leaf's register
 	Mark     bool       // mark ECN-capable packets for which the rate is lowered
 	Decision Decision
-	// Repeats lets fake ACKs pass the sender's leaf even if they are for a packet within B bytes of the
-	// last change. Switches make them for everything that is on its way until the first one is back.
-	// Without Repeats they end at the leaf, and §6.4.1's promise of one per B bytes holds.
+	// Repeats lets fake ACKs pass the sender's leaf even for packets within B bytes of the last change. Switches make them
+	// for all packets in flight until the first one is back. Without Repeats they end at the leaf, and P4TE §6.4.1's
+	// promise of one per B bytes holds.
 	Repeats bool
-	// Within includes flows between two hosts of one leaf. Their packets access two cells: their own
-	// flow's and, as acknowledgements, the other direction's.
+	// Within includes flows between two hosts of one leaf. Their packets access two cells: their own flow's and, as
+	// acknowledgements, the opposite flow's.
 	Within bool
-	// Enforced: a limit is Least segments at least, and gains a segment or, with Share, 1/2^Raise.
+	// Least is the minimum of a limit with Enforced, in segments. A limit gains a segment or, with Share, 1/2^Raise.
 	Least int
 	Share bool
 }
 
-// MostBytes is what B is below: a quarter of half the sequence space, so that a distance of 2B still has
+// MostBytes is the exclusive upper limit of B: a quarter of half the sequence space, so that a distance of 2B still has
 // a sign.
 const MostBytes unit.Bytes = 1 << 29
 
 // rater adapts rates in one switch.
 type rater struct {
-	config RateConfig
-	t      *Program
-	flows  []flowCell
-	mask   uint32
-	held   int // flows with a limit
+	config       RateConfig
+	program      *Program
+	flows        []flowCell
+	mask         uint32
+	limitedFlows int // flows with a limit
 }
 
-// flowCell is what a leaf keeps of a flow from one of its hosts, in the cell that the flow's hash selects:
-// the last acknowledgement on its way to the host, and the sequence number at which the rate last changed.
-// The cell belongs to the flow whose SYN came last; a flow that has lost its cell is not controlled.
+// flowCell is a leaf's state of a flow from one of its hosts, in the cell that the flow's hash selects: the last
+// acknowledgement on its way to the host, and the sequence number at which the rate last changed. The cell belongs to
+// the flow with the latest SYN; a flow that has lost its cell is not controlled.
 //
-// §6.6 counts 4 bytes per flow, which is changed alone; a fake ACK needs the rest as well. On a switch a
-// cell takes what footprint reports.
+// P4TE §6.6 counts 4 bytes per flow, the field changed alone; a fake ACK needs the other fields, too. addRegisters
+// reports the size of a cell on a switch.
 type flowCell struct {
 	tag           uint32
 	used          bool
-	known         bool // an acknowledgement has come
+	hasAck        bool // an acknowledgement has arrived
 	stamped       bool
 	scale         uint8 // of the receiver's window; 0xff: unknown
 	window        uint16
 	ack, seq      uint32
 	tsVal, tsEcho uint32
-	changed       uint32 // sequence number of the last change
-	next          uint32 // the byte after the last one that the host has sent
-	largest       int32  // payload
-	limit         int64  // limit of the window in bytes, Enforced; 0: none
-	quiet         uint32 // with a limit: since this byte was sent no fake ACK has come, and the limit has not risen
+	lastChange    uint32 // sequence number of the last change
+	nextByte      uint32 // first byte that the host has not yet sent
+	maxPayload    int32  // payload in bytes
+	limit         int64  // limit of the window in bytes, Enforced; 0: no limit
+	quietFrom     uint32 // with a limit: last byte at which a fake ACK arrived or the limit rose
 }
 
+// newRater returns the rate adaptation of a switch, at a leaf with its register of flows; nil with RateOff.
 func newRater(t *Program, c RateConfig) *rater {
 	if c.Mode == RateOff {
 		return nil
 	}
-	r := &rater{config: c, t: t}
+	r := &rater{config: c, program: t}
 	if t.place.Tier == 1 {
 		n := 1
 		for n < c.Flows {
@@ -113,8 +113,8 @@ func newRater(t *Program, c RateConfig) *rater {
 	return r
 }
 
-// cell returns a flow's cell by the hash of its data's direction; nil: it has none.
-func (r *rater) cell(hash uint32) *flowCell {
+// findCell returns a flow's cell by its hash in the direction of data; nil if it has no cell.
+func (r *rater) findCell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	if !c.used || c.tag != hash {
 		return nil
@@ -122,75 +122,75 @@ func (r *rater) cell(hash uint32) *flowCell {
 	return c
 }
 
-// open assigns a cell to a flow, whoever had it before.
-func (r *rater) open(hash uint32) *flowCell {
+// openCell assigns a flow's cell to it, replacing another flow.
+func (r *rater) openCell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
-	r.release(c)
+	r.removeLimit(c)
 	*c = flowCell{used: true, tag: hash, scale: unknownScale}
 	return c
 }
 
-// release takes a flow's limit away.
-func (r *rater) release(c *flowCell) {
+// removeLimit removes a flow's limit.
+func (r *rater) removeLimit(c *flowCell) {
 	if c.limit > 0 {
 		c.limit = 0
-		r.held--
+		r.limitedFlows--
 	}
 }
 
-// fromHost records what a host sends, and writes what the switches on the way need into its header.
-func (r *rater) fromHost(p *packet.Packet, h *Header) {
+// recordFromHost records a packet from a host, and fills its header for the switches on the way.
+func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 	if p.Proto != packet.ProtoTCP {
 		return
 	}
 	seq := uint32(p.Seq)
 	if p.TCP.Flags&packet.SYN != 0 {
 		scale := unknownScale // a SYN-ACK opens the other direction, with the scale of the SYN
-		if c := r.cell(p.Hash); c != nil && !c.known && p.TCP.Flags&packet.ACK != 0 {
-			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or none
+		if c := r.findCell(p.Hash); c != nil && !c.hasAck && p.TCP.Flags&packet.ACK != 0 {
+			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or neither
 				scale = 0
 			}
 		}
-		c := r.open(p.Hash)
-		c.scale, c.changed, c.next = scale, seq, seq+1
+		c := r.openCell(p.Hash)
+		c.scale, c.lastChange, c.nextByte = scale, seq, seq+1
 		return
 	}
-	c := r.cell(p.Hash)
+	c := r.findCell(p.Hash)
 	if c == nil {
 		return
 	}
 	if p.TCP.Flags&(packet.FIN|packet.RST) != 0 {
-		r.release(c)
+		r.removeLimit(c)
 		c.used = false
 		return
 	}
 	if p.Payload == 0 {
 		return
 	}
-	if end := seq + uint32(p.Payload); int32(end-c.next) > 0 {
-		c.next = end
+	if end := seq + uint32(p.Payload); int32(end-c.nextByte) > 0 {
+		c.nextByte = end
 	}
-	c.largest = max(c.largest, p.Payload)
-	if int32(seq-c.changed) > 2*int32(MostBytes)-1 { // keep the distance limited, as sequence numbers wrap
-		c.changed = seq - 2*uint32(MostBytes) + 1
+	c.maxPayload = max(c.maxPayload, p.Payload)
+	if int32(seq-c.lastChange) > 2*int32(MostBytes)-1 { // keep the distance limited, as sequence numbers wrap
+		c.lastChange = seq - 2*uint32(MostBytes) + 1
 	}
-	if !c.known { // before the first ACK no rate changes
+	if !c.hasAck { // no rate changes before the first ACK
 		return
 	}
-	if c.limit > 0 && int64(int32(seq-c.quiet)) >= 2*int64(r.config.Bytes) {
-		// No switch has objected to another B bytes. The flow may be below its class's safe rate, where no
-		// switch ever raises it (§6.4.1).
+	if c.limit > 0 && int64(int32(seq-c.quietFrom)) >= 2*int64(r.config.Bytes) {
+		// No switch has lowered the rate for another B bytes. The flow may be below its class's safe rate, where no switch
+		// raises it (P4TE §6.4.1).
 		r.changeLimit(c, false)
-		c.quiet = seq - uint32(r.config.Bytes)
+		c.quietFrom = seq - uint32(r.config.Bytes)
 	}
 	h.Rated, h.Ack, h.Seq, h.Window, h.Scale = true, c.ack, c.seq, c.window, c.scale
 	h.Stamped, h.TSVal, h.TSEcho = c.stamped, c.tsVal, c.tsEcho
-	h.Allowed = int32(seq-c.changed) >= int32(r.config.Bytes)
+	h.Allowed = int32(seq-c.lastChange) >= int32(r.config.Bytes)
 }
 
-// toHost records the acknowledgements to a host, and the changes of rate that fake ACKs announce. With
-// Enforced it lowers windows, and fake ACKs end here.
-func (r *rater) toHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplane.Verdict {
+// recordToHost records an acknowledgement to a host, or the change of rate that a fake ACK announces. With Enforced it
+// lowers windows, and consumes fake ACKs.
+func (r *rater) recordToHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplane.Verdict {
 	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept
 	}
@@ -198,36 +198,36 @@ func (r *rater) toHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplan
 	reverse := env.Opposite(p)
 	switch {
 	case h != nil && h.Fake:
-		return r.receiveFake(r.cell(reverse), h)
-	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // an answer of the host uses this scale
-		r.open(reverse).scale = scaleOf(t)
+		return r.receiveFake(r.findCell(reverse), h)
+	case t.Flags&(packet.SYN|packet.ACK) == packet.SYN: // the host's SYN-ACK uses this scale
+		r.openCell(reverse).scale = scaleOf(t)
 		return dataplane.Accept
 	}
-	c := r.cell(reverse)
+	c := r.findCell(reverse)
 	if c == nil || t.Flags&packet.ACK == 0 {
 		return dataplane.Accept
 	}
 	if t.Flags&packet.SYN != 0 {
-		if !c.known {
+		if !c.hasAck {
 			c.scale = scaleOf(t)
 		}
 		return dataplane.Accept
 	}
-	if !c.known || int32(uint32(p.Ack)-c.ack) >= 0 { // else an old one
-		c.known, c.ack, c.seq, c.window = true, uint32(p.Ack), uint32(p.Seq)+uint32(p.Payload), t.Window
+	if !c.hasAck || int32(uint32(p.Ack)-c.ack) >= 0 { // otherwise it is an old one
+		c.hasAck, c.ack, c.seq, c.window = true, uint32(p.Ack), uint32(p.Seq)+uint32(p.Payload), t.Window
 		if t.Flags&packet.FIN != 0 {
 			c.seq++
 		}
 		c.stamped, c.tsVal, c.tsEcho = t.Has&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
 	}
-	r.enforce(c, t)
+	r.limitWindow(c, t)
 	return dataplane.Accept
 }
 
-// unknownScale is the scale of a window whose SYN the leaf has missed.
+// unknownScale is the scale of a window if the leaf has missed the SYN.
 const unknownScale uint8 = 0xff
 
-// scaleOf is the window scale of a SYN, at most 14 (RFC 7323 §2.3).
+// scaleOf returns the window scale of a SYN, at most 14 (RFC 7323 §2.3); 0 without the option.
 func scaleOf(t *packet.Segment) uint8 {
 	if t.Has&packet.HasScale == 0 {
 		return 0
@@ -235,18 +235,19 @@ func scaleOf(t *packet.Segment) uint8 {
 	return min(t.Scale, 14)
 }
 
-// receiveFake records a fake ACK for a packet at sequence number h.Ack.
+// receiveFake records a fake ACK for a packet at sequence number h.Ack; c may be nil. It consumes the fake ACK unless
+// the sender is to receive it.
 func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	if c != nil {
-		c.quiet = c.next
-		if int64(int32(h.Ack-c.changed)) < int64(r.config.Bytes) {
-			r.t.counts.Repeated++
+		c.quietFrom = c.nextByte
+		if int64(int32(h.Ack-c.lastChange)) < int64(r.config.Bytes) {
+			r.program.counts.Repeated++
 			if !r.config.Repeats {
 				return dataplane.Consume
 			}
 		}
-		if int32(h.Ack-c.changed) > 0 {
-			c.changed = h.Ack
+		if int32(h.Ack-c.lastChange) > 0 {
+			c.lastChange = h.Ack
 		}
 		if r.config.Mode == Enforced {
 			r.changeLimit(c, h.Applied)
@@ -258,18 +259,18 @@ func (r *rater) receiveFake(c *flowCell, h *Header) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-// enforce lowers the window of an acknowledgement to the flow's limit. A SYN's is not scaled and stays.
-func (r *rater) enforce(c *flowCell, t *packet.Segment) {
+// limitWindow lowers the window of an acknowledgement to the flow's limit. A SYN's window is not scaled, and is kept.
+func (r *rater) limitWindow(c *flowCell, t *packet.Segment) {
 	if c.limit == 0 || t.Flags&packet.SYN != 0 || c.scale > 14 {
 		return
 	}
 	if w := (c.limit-1)>>c.scale + 1; w < int64(t.Window) { // rounded up: less than whole segments would wait
 		t.Window = uint16(w)
-		r.t.counts.Held++
+		r.program.counts.Held++
 	}
 }
 
-// changeLimit changes the limit of a flow. Without one, it starts from the bytes in flight, as the
+// changeLimit lowers or raises the limit of a flow. Without a limit, lowering starts from the bytes in flight, as the
 // receiver's window is usually far larger. A limit that reaches the receiver's window is removed.
 func (r *rater) changeLimit(c *flowCell, lower bool) {
 	if c.scale > 14 {
@@ -278,26 +279,26 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 	own := int64(c.window) << c.scale
 	if lower {
 		if c.limit == 0 {
-			r.held++
+			r.limitedFlows++
 		}
 		if c.limit == 0 || c.limit > own {
-			c.limit = min(own, int64(c.next-c.ack))
+			c.limit = min(own, int64(c.nextByte-c.ack))
 		}
-		c.limit -= r.part(c.limit, r.config.Lower, int64(1)<<c.scale)
-		c.limit = max(c.limit, int64(r.config.Least)*int64(c.largest), int64(1)<<c.scale)
+		c.limit -= r.windowChange(c.limit, r.config.Lower, int64(1)<<c.scale)
+		c.limit = max(c.limit, int64(r.config.Least)*int64(c.maxPayload), int64(1)<<c.scale)
 	} else if c.limit > 0 {
-		gain := int64(c.largest)
+		gain := int64(c.maxPayload)
 		if r.config.Share {
-			gain = r.part(c.limit, r.config.Raise, int64(1)<<c.scale)
+			gain = r.windowChange(c.limit, r.config.Raise, int64(1)<<c.scale)
 		}
 		if c.limit += gain; c.limit >= own {
-			r.release(c)
+			r.removeLimit(c)
 		}
 	}
 }
 
-// part is the change of a window of x: x/2^shift in whole units.
-func (r *rater) part(x int64, shift int, unit int64) int64 {
+// windowChange returns the change of a window of x: x/2^shift, rounded to whole units.
+func (r *rater) windowChange(x int64, shift int, unit int64) int64 {
 	d := x >> shift
 	if r.config.RoundUp && d < unit {
 		return unit
@@ -305,27 +306,27 @@ func (r *rater) part(x int64, shift int, unit int64) int64 {
 	return d
 }
 
-// changedWindow is a window field after a change (§6.4.2), computed on the field whatever its scale,
-// between 1 and 65535; 0 stays 0.
+// changedWindow returns a window field after a change (P4TE §6.4.2), computed on the unscaled field, between 1 and
+// 65535; 0 stays 0.
 func (r *rater) changedWindow(window uint16, lower bool) uint16 {
 	switch w := int64(window); {
 	case w == 0:
 		return 0
 	case lower:
-		return uint16(max(w-r.part(w, r.config.Lower, 1), 1))
+		return uint16(max(w-r.windowChange(w, r.config.Lower, 1), 1))
 	default:
-		return uint16(min(w+r.part(w, r.config.Raise, 1), 65535))
+		return uint16(min(w+r.windowChange(w, r.config.Raise, 1), 65535))
 	}
 }
 
-// selectFlow changes a flow's rate (§6.4.1) if its class exceeds the safe rate at the ingress port: down
-// if the egress port is over-utilised, otherwise up. The packet's header informs the switches that follow.
-func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
+// adaptRate changes a flow's rate by a fake ACK (P4TE §6.4.1) if its class exceeds the safe rate at the ingress port:
+// down if the egress port is over-utilised, otherwise up. It marks the packet's header for the switches that follow.
+func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane.Colour) {
 	if p.Payload == 0 || p.Proto != packet.ProtoTCP {
 		return
 	}
-	queued := egress == dataplane.Green || r.config.Decision != DecideQueue || r.t.queued(env, p.Meta.Out)
-	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress, queued)
+	queued := egress == dataplane.Green || r.config.Decision != DecideQueue || r.program.hasQueue(env, p.Meta.Out)
+	lower, acts := r.decideChange(dataplane.Colour(p.Meta.Mark), egress, queued)
 	if !acts {
 		return
 	}
@@ -333,25 +334,25 @@ func (r *rater) selectFlow(env *dataplane.Env, p *packet.Packet, egress dataplan
 	if !h.Get(p) || !h.Rated || !h.Allowed || h.Applied || h.Fake {
 		return
 	}
-	if f, ok := r.fakeACK(env, p, &h, lower); ok {
-		env.Recirculate(f) // the egress has decided; the route to the sender and the leaf's register are at the ingress
+	if f, ok := r.makeFakeACK(env, p, &h, lower); ok {
+		env.Recirculate(f) // the route to the sender and the leaf's register are at the ingress
 	}
 	if lower {
-		r.t.counts.Lower++
+		r.program.counts.Lower++
 		if ecn := p.TOS & packet.ECN; r.config.Mark && ecn != packet.NotECT {
 			p.TOS |= packet.CE
 		}
 	} else {
-		r.t.counts.Raise++
+		r.program.counts.Raise++
 	}
 	h.Applied = true
 	h.Set(p)
 }
 
-// adjustment returns the change that the colours of the class at the ingress port and of the egress port, and whether
-// packets wait at the egress port, call for. The P4TE code also raises a class within its rate, and lowers only where
-// both are red.
-func (r *rater) adjustment(ingress, egress dataplane.Colour, queued bool) (lower, acts bool) {
+// decideChange returns whether the rate is to be lowered, and whether it changes at all. It depends on the colour of
+// the class at the ingress port, on the colour of the egress port, and on whether packets wait there. The P4TE code
+// also raises a class within its rate, and lowers only if both are red.
+func (r *rater) decideChange(ingress, egress dataplane.Colour, queued bool) (lower, acts bool) {
 	if r.config.Decision == DecideCode {
 		lower = egress == dataplane.Red && ingress == dataplane.Red
 		return lower, lower || egress <= dataplane.Yellow && ingress < dataplane.Red
@@ -360,18 +361,18 @@ func (r *rater) adjustment(ingress, egress dataplane.Colour, queued bool) (lower
 	return lower, ingress == dataplane.Yellow && (queued || !lower)
 }
 
-// queued reports whether a port has a queue that is worth a change of rates: half of Δ of the depth, which the port
-// sends in half a round trip, or half of its buffer where that is shorter. A flow that has filled both the way and this
-// queue still fills the way with a quarter less.
-func (t *Program) queued(env *dataplane.Env, out packet.PortID) bool {
+// hasQueue reports whether a port's queue justifies a lower rate: half of Δ of the depth, which the port sends in half
+// a round trip, or half of its buffer, if that is shorter. A flow that has filled both path and queue still fills the
+// path with a quarter less.
+func (t *Program) hasQueue(env *dataplane.Env, out packet.PortID) bool {
 	port := env.Port(out)
 	limit := port.Limit()
 	return 2*int64(port.Packets()) >= t.config.DepthDelta[out] ||
 		limit.Packets > 0 && 2*port.Packets() >= limit.Packets || limit.Bytes > 0 && 2*port.Bytes() >= limit.Bytes
 }
 
-// fakeACK makes the fake ACK for a packet.
-func (r *rater) fakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
+// makeFakeACK returns the fake ACK for a packet; false if its header has no room.
+func (r *rater) makeFakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
 	f := env.Clone(p, true)
 	f.ClearExtensions()
 	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: packet.Internal}
@@ -389,12 +390,12 @@ func (r *rater) fakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower b
 	if h.Stamped && r.config.Mode != NextByte {
 		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
 	}
-	// The header tells the leaf which packet the ACK is for (Ack), and whether the rate goes down.
+	// The header holds the sequence number of the acknowledged packet (Ack), and whether the rate is lowered.
 	note := Header{Source: h.Source, Scale: h.Scale, Fake: true, Applied: lower, Rated: true, Ack: uint32(p.Seq)}
 	if !note.Set(f) {
 		env.Free(f)
 		return nil, false
 	}
-	r.t.size(f, packet.TCPHeader+f.TCP.OptionBytes())
+	r.program.setSize(f, packet.TCPHeader+f.TCP.OptionBytes())
 	return f, true
 }

@@ -373,7 +373,7 @@ func TestRegisterSize(t *testing.T) {
 		t.Run(fmt.Sprint("mode ", mode), func(t *testing.T) {
 			sum := 0
 			if mode != RateOff {
-				(&rater{config: RateConfig{Mode: mode}}).footprint(func(_ string, bits int) { sum += bits })
+				(&rater{config: RateConfig{Mode: mode}}).addRegisters(func(_ string, bits int) { sum += bits })
 			}
 			if got := (sum + 7) / 8; got != want {
 				t.Errorf("%d bytes a flow, want %d", got, want)
@@ -482,7 +482,7 @@ func TestValidate(t *testing.T) {
 	}{
 		{"depth_delta", "negative", func(o *Options) { o.DepthDelta = -1 }},
 		{"delay_delta", "too short", func(o *Options) { o.DelayDelta = 1 }},
-		{"burst", "too short", func(o *Options) { o.Burst = leastTime - 1 }},
+		{"burst", "too short", func(o *Options) { o.Burst = minTime - 1 }},
 		{"round_trip", "too long", func(o *Options) { o.RoundTrip = 11e12 }},
 		{"tell", "without detect", func(o *Options) { o.Tell, o.Detect = true, 0 }},
 		{"committed", "above peak", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},

@@ -6,12 +6,13 @@ import (
 	"weir/core/unit"
 )
 
-// reachability stores which ports lead to leaves that are beyond a failed link (ours: §6.5 leaves it to the operator).
-// A switch that has lost its way to a leaf reports it to its other neighbours each time it checks its links. A report
-// is valid for three checks. So one message may be lost, and no message is necessary when the link is up again.
+// reachability stores which ports lead to leaves beyond a failed link. This is Weir's addition: P4TE §6.5 leaves it to
+// the operator. A switch that has lost its route to a leaf reports it to its other neighbours at each check of its
+// links. A report is valid for three checks, so one message may be lost, and no message is needed when the link is up
+// again.
 type reachability struct {
-	below []int32       // by leaf: the port that leads down to it; −1: upward
-	until [][]unit.Time // by port and leaf: no way beyond until then
+	portDown    []int32       // by leaf: the port that leads down to it; −1: upward
+	barredUntil [][]unit.Time // by port and leaf: no route beyond until then
 
 	address packet.Addr // of this switch
 	version uint8
@@ -23,48 +24,49 @@ const unreachable Metric = Metrics
 // holdPeriods is the number of checks for which a neighbour's report is valid.
 const holdPeriods = 3
 
+// newReachability returns the state of a switch without failed links.
 func newReachability(t *Program, site *dataplane.Site) *reachability {
-	r := &reachability{below: make([]int32, t.place.Leaves), until: make([][]unit.Time, site.Ports)}
+	r := &reachability{portDown: make([]int32, t.place.Leaves), barredUntil: make([][]unit.Time, site.Ports)}
 	if a := packet.Addr(site.ID + 1); int(a) < site.Book.Len() {
 		if r.address, r.version = a, 4; !site.Book.V4(a).IsValid() {
 			r.version = 6
 		}
 	}
-	for i := range r.below {
-		r.below[i] = -1
+	for i := range r.portDown {
+		r.portDown[i] = -1
 	}
-	for a, port := range t.down {
+	for a, port := range t.downPorts {
 		if port >= 0 && a < len(t.place.Leaf) && t.place.Leaf[a] >= 0 {
-			r.below[t.place.Leaf[a]] = port
+			r.portDown[t.place.Leaf[a]] = port
 		}
 	}
-	for i := range r.until {
-		r.until[i] = make([]unit.Time, t.place.Leaves)
+	for i := range r.barredUntil {
+		r.barredUntil[i] = make([]unit.Time, t.place.Leaves)
 	}
 	return r
 }
 
-// bars reports whether there is no way to a leaf by a port.
-func (t *Program) bars(now unit.Time, port packet.PortID, leaf int) bool {
-	return t.isDown[port] || t.reachability.until[port][leaf] > now
+// isBarred reports whether a port has no route to a leaf at now.
+func (t *Program) isBarred(now unit.Time, port packet.PortID, leaf int) bool {
+	return t.isDown[port] || t.reachability.barredUntil[port][leaf] > now
 }
 
-// lost reports whether a leaf cannot be reached through this switch.
-func (t *Program) lost(now unit.Time, leaf int) bool {
-	if p := t.reachability.below[leaf]; p >= 0 {
-		return t.bars(now, packet.PortID(p), leaf)
+// isLost reports whether a leaf cannot be reached through this switch.
+func (t *Program) isLost(now unit.Time, leaf int) bool {
+	if p := t.reachability.portDown[leaf]; p >= 0 {
+		return t.isBarred(now, packet.PortID(p), leaf)
 	}
 	for _, p := range t.place.Up {
-		if !t.bars(now, p, leaf) {
+		if !t.isBarred(now, p, leaf) {
 			return false
 		}
 	}
 	return true
 }
 
-// tell looks at the links down, and tells neighbours of leaves that are lost: those below, and those above of what is
-// below. A leaf has nobody to tell.
-func (t *Program) tell(env *dataplane.Env) {
+// reportLostLeaves checks the downward links, and notifies neighbours of lost leaves: the switches below and, for
+// leaves below this switch, those above. A leaf has no neighbours to notify.
+func (t *Program) reportLostLeaves(env *dataplane.Env) {
 	if t.place.Tier == 1 {
 		return
 	}
@@ -72,25 +74,25 @@ func (t *Program) tell(env *dataplane.Env) {
 	for _, p := range t.place.Down {
 		t.isDown[p] = env.Port(p).Down()
 	}
-	for leaf, below := range t.reachability.below {
-		if !t.lost(now, leaf) {
+	for leaf, below := range t.reachability.portDown {
+		if !t.isLost(now, leaf) {
 			continue
 		}
 		for _, p := range t.place.Down {
 			if int32(p) != below {
-				t.sendNote(env, p, leaf)
+				t.sendLostLeaf(env, p, leaf)
 			}
 		}
 		if below >= 0 {
 			for _, p := range t.place.Up {
-				t.sendNote(env, p, leaf)
+				t.sendLostLeaf(env, p, leaf)
 			}
 		}
 	}
 }
 
-// sendNote tells a neighbour that a leaf is lost.
-func (t *Program) sendNote(env *dataplane.Env, port packet.PortID, leaf int) {
+// sendLostLeaf notifies a neighbour that a leaf is lost, unless its link is down.
+func (t *Program) sendLostLeaf(env *dataplane.Env, port packet.PortID, leaf int) {
 	if t.isDown[port] {
 		return
 	}
@@ -102,37 +104,37 @@ func (t *Program) sendNote(env *dataplane.Env, port packet.PortID, leaf int) {
 		env.Free(f)
 		return
 	}
-	t.size(f, shimHeader)
+	t.setSize(f, shimHeader)
 	t.counts.ToNeighbour++
 	env.Send(f, port, 0)
 }
 
-// note takes a neighbour's word.
-func (t *Program) note(now unit.Time, in packet.PortID, e Event) {
-	if t.reachability != nil && e.Value >= 0 && e.Value < int64(len(t.reachability.below)) {
-		t.reachability.until[in][e.Value] = now + holdPeriods*t.config.Detect
+// recordLostLeaf stores a neighbour's report.
+func (t *Program) recordLostLeaf(now unit.Time, in packet.PortID, e Event) {
+	if t.reachability != nil && e.Value >= 0 && e.Value < int64(len(t.reachability.portDown)) {
+		t.reachability.barredUntil[in][e.Value] = now + holdPeriods*t.config.Detect
 	}
 }
 
-// around is the port of a packet that goes up, where the one that was chosen has no way: another
-// that has, by the flow's hash, or the same if there is none.
-func (t *Program) around(now unit.Time, p *packet.Packet, port packet.PortID) packet.PortID {
+// avoidLostLeaf returns the upward port of a packet: the selected one or, if it has no route to the leaf, another one
+// by the flow's hash. Without any route it returns the selected port.
+func (t *Program) avoidLostLeaf(now unit.Time, p *packet.Packet, port packet.PortID) packet.PortID {
 	if int(p.Dst) >= len(t.place.Leaf) || t.place.Leaf[p.Dst] < 0 {
 		return port
 	}
 	leaf := int(t.place.Leaf[p.Dst])
-	if !t.bars(now, port, leaf) {
+	if !t.isBarred(now, port, leaf) {
 		return port
 	}
 	n := uint64(0)
 	for _, x := range t.place.Up {
-		if !t.bars(now, x, leaf) {
+		if !t.isBarred(now, x, leaf) {
 			n++
 		}
 	}
 	i := uint64(dataplane.MixHash(p.Hash^t.seed)) * n >> 32
 	for _, x := range t.place.Up {
-		if t.bars(now, x, leaf) {
+		if t.isBarred(now, x, leaf) {
 			continue
 		}
 		if i == 0 {

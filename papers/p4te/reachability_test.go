@@ -72,7 +72,7 @@ events:
 	messages, lost := 0, 0
 	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var events [2]Event
-		if k, ok := feedback(p, &events); !ok || k == 0 || events[0].Metric != unreachable {
+		if k, ok := parseFeedback(p, &events); !ok || k == 0 || events[0].Metric != unreachable {
 			return dataplane.Accept
 		}
 		if messages++; messages%2 == 0 {

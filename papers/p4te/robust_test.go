@@ -207,7 +207,7 @@ func TestRecirculationExhausted(t *testing.T) {
 			}
 			for _, p := range x.place.Up {
 				look++
-				if x.used[p] != x.colours.Colour(p) {
+				if x.utilisation[p] != x.colours.Colour(p) {
 					wrong++
 				}
 			}

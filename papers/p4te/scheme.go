@@ -11,21 +11,21 @@ import (
 
 // Options are the parameters of a Config in an experiment.
 type Options struct {
-	Config     // but for what follows
+	Config     // except for the fields below
 	RoundTrip  unit.Time
 	DepthDelta int
-	Classes    []scheme.Pair[uint8, Class] // by TOS byte; none: low delay and high throughput as P4TE §7 has them
+	Classes    []scheme.Pair[uint8, Class] // by TOS byte; empty: low delay and high throughput as in P4TE §7
 	DepthRange int
 	DelayRange unit.Time
 }
 
-// Traits returns that FACKs and marks notify senders, by the rate. With or without path control, a fabric's flows go up
-// by this program.
+// Traits returns that marks come at any queue length and that the program selects paths; with or without path control,
+// a fabric's flows go up by this program.
 func (o *Options) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: o.whyNotStandalone(), MarksFrom: dataplane.AtAnyLength, SelectsPath: true}
 }
 
-// Params binds the options.
+// Params binds the parameters.
 func (o *Options) Params(p *scheme.Params) {
 	p.Bool(&o.Monitor, "monitoring", "true", "of queue depth, hop delay, utilisation and the classes' rates; without it "+
 		"nothing moves and no rate is changed", "P4TE §6.1")
@@ -33,7 +33,7 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Share(&o.Committed, "committed", "70%", "CIR of a link's meter: up to here a link is not over-utilised",
 		"P4TE §7.1; P4TE code: 90%").Min("0.1%").Max("100%")
 	p.Share(&o.Peak, "peak", "90%", "PIR: from here on it is red", "P4TE §7.1; P4TE code: 100%").Min("0.1%").Max("100%")
-	scheme.MapOf(p, &o.Classes, tosOf, scheme.Enum[Class](classNames[:]...), "classes",
+	scheme.MapOf(p, &o.Classes, parseTOS, scheme.Enum[Class](classNames[:]...), "classes",
 		"low_delay, high_throughput or other by TOS byte, as {0x10: low_delay}; {0x10: low_delay, 0x08: high_throughput} "+
 			"if nothing is given", "P4TE §7; P4TE code: DSCP 4, 5, 6").Words(classWords...)
 	p.Share(&o.Safe[LowDelay], "safe_low_delay", "65%", "safe rate of the class at each port",
@@ -103,7 +103,7 @@ func (o *Options) Params(p *scheme.Params) {
 	})
 }
 
-// bindRate binds the options of rate adaptation (§6.4).
+// bindRate binds the parameters of rate adaptation (P4TE §6.4).
 func (o *Options) bindRate(p *scheme.Params) {
 	scheme.Choice(p, &o.Rate.Mode, []string{"off", "last_ack", "next_byte", "enforced", "marks"}, "rate", "last_ack",
 		"fake ACKs with the last acknowledgement; with ack = seq + 1; a window that the leaf holds; congestion marks alone; "+
@@ -143,14 +143,14 @@ func (o *Options) bindRate(p *scheme.Params) {
 	})
 }
 
-// The classes as files write them, in the order of Class, and as they are listed.
+// Names of the classes in specs, in the order of Class, and in the order in which they are listed.
 var (
 	classNames = [TrafficClasses]string{"other", "low_delay", "high_throughput"}
 	classWords = []string{"low_delay", "high_throughput", "other"}
 )
 
-// tosOf reads a TOS byte.
-func tosOf(s string) (uint8, error) {
+// parseTOS reads a TOS byte, decimal or hexadecimal.
+func parseTOS(s string) (uint8, error) {
 	tos, err := strconv.ParseUint(s, 0, 8)
 	if err != nil {
 		return 0, fmt.Errorf("%q is not a TOS byte; 0 … 255 are possible, also as 0x10", s)
@@ -158,7 +158,7 @@ func tosOf(s string) (uint8, error) {
 	return uint8(tos), nil
 }
 
-// Scheme is what an experiment names: switch: [p4te].
+// Scheme returns the scheme for experiments: switch: [p4te].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "p4te",
 		Doc: "in-band traffic engineering in fat trees: monitoring, routing " +

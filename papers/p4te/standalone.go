@@ -7,20 +7,19 @@ import (
 	"weir/core/unit"
 )
 
-// Standalone is the part of P4TE that needs no fabric, in a standalone switch between hosts that do not expect it:
-// classes are metered where they come in (§6.1.4) and ports where frames leave (§6.1.3), and flows of a class above its
-// safe rate adapt (§6.4) by a window that the switch holds (Enforced). What is ours: the switch is the leaf of all
-// hosts, so that a change is made in the register at once, without a header, a fake ACK, or a second pass. Other
-// programs forward.
+// Standalone is the part of P4TE that needs no fabric, in a standalone switch between hosts that do not expect it.
+// Classes are metered at arrival (P4TE §6.1.4), ports at departure (P4TE §6.1.3), and flows of a class above its safe
+// rate adapt (P4TE §6.4) by a window that the switch limits (Enforced). Weir's addition: the switch is the leaf of all
+// hosts, so a change is made in the register at once, without a header, a fake ACK, or a second pass. Other programs
+// forward.
 type Standalone struct {
-	leaf Program // which has no more than the parts named above
+	leaf Program // with only the parts named above
 }
 
-// standaloneTrip stands for the round trip that no topology tells: one that few paths of the internet exceed (RFC 8289
-// §4.2).
+// standaloneTrip replaces the round trip of a topology: few paths of the internet exceed it (RFC 8289 §4.2).
 const standaloneTrip = 100 * unit.Millisecond
 
-// newAt makes a program for a switch of a network, or for one on its own, which has no routes.
+// newAt returns a program for a switch of a network, or for a standalone one, which has no routes.
 func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 	if site.Routes == nil && o.whyNotStandalone() == "" {
 		return NewStandalone(site, o), nil
@@ -28,7 +27,7 @@ func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 	return New(site, o)
 }
 
-// NewStandalone returns the program for a switch on its own, of options that need no network.
+// NewStandalone returns the program for a standalone switch. The options need no network.
 func NewStandalone(site *dataplane.Site, o Options) *Standalone {
 	place := &dataplane.TreePosition{Tier: 1}
 	for p := range site.Lines {
@@ -37,10 +36,10 @@ func NewStandalone(site *dataplane.Site, o Options) *Standalone {
 	if o.RoundTrip == 0 {
 		o.RoundTrip = standaloneTrip
 	}
-	if o.Rate.Decision == DecideFit { // what an operator commits of the port's rate
+	if o.Rate.Decision == DecideFit { // the operator commits a share of the port's rate
 		o.Rate.Decision = DecidePaper
 	}
-	c := o.config(site, place)
+	c := o.configAt(site, place)
 	a := &Standalone{Program{config: c, place: place}}
 	t := &a.leaf
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
@@ -49,10 +48,10 @@ func NewStandalone(site *dataplane.Site, o Options) *Standalone {
 	return a
 }
 
-// Name is "p4te".
+// Name returns "p4te".
 func (*Standalone) Name() string { return "p4te" }
 
-// whyNotStandalone returns which parts are for a fabric, and what is left without them.
+// whyNotStandalone returns which parts need a fabric, and which parameters avoid them; "" if all run standalone.
 func (o *Options) whyNotStandalone() string {
 	const left = "; what a switch on its own has is paths: false with rate: enforced"
 	switch {
@@ -74,12 +73,13 @@ var (
 		Condition: "a switch on its own: the safe rate of a port is not below the rate of every other port"}
 )
 
-// Check says where rates cannot change, of a switch on its own, and what is far from what follows from a network.
+// Check warns, for a standalone switch, where rates cannot change; for a network, of values far from what follows from
+// it.
 func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if s.Switch != "" || o.whyNotStandalone() != "" {
 		return o.warnOfNetwork(s)
 	}
-	class := o.class()
+	class := o.classesByDSCP()
 	if class[0] == Other {
 		all = append(all, warnClasses.Remark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
 			"rate of theirs changes; classes: {0x00: high_throughput} names one"))
@@ -91,15 +91,15 @@ func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 				most = max(most, s.Ports[j].Rate.Bits)
 			}
 		}
-		all = append(all, o.late("safe_low_delay", in, o.Safe[LowDelay], most)...)
-		all = append(all, o.late("safe_high_throughput", in, o.Safe[HighThroughput], most)...)
+		all = append(all, o.warnLateRate("safe_low_delay", in, o.Safe[LowDelay], most)...)
+		all = append(all, o.warnLateRate("safe_high_throughput", in, o.Safe[HighThroughput], most)...)
 	}
 	return all
 }
 
-// late warns of a safe rate that is above all that can leave.
-func (o *Options) late(param string, in *dataplane.Peer, share float64, most unit.Rate) []scheme.Remark {
-	safe := part(in.Rate, share).Bits
+// warnLateRate warns of a safe rate that is not below the fastest other port's rate (most).
+func (o *Options) warnLateRate(param string, in *dataplane.Peer, share float64, most unit.Rate) []scheme.Remark {
+	safe := scaleRate(in.Rate, share).Bits
 	if safe < most {
 		return nil
 	}
@@ -108,54 +108,54 @@ func (o *Options) late(param string, in *dataplane.Peer, share float64, most uni
 		"of what comes in there changes", in.To, safe, most).At(in.Port(), 0)}
 }
 
-// Ingress meters the class of what comes in, and lowers the windows of acknowledgements that pass.
+// Ingress meters the class of an arriving packet, and lowers the windows of passing acknowledgements.
 func (a *Standalone) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Mark = uint8(dataplane.Green); m.In == packet.NoPort || m.Flags&packet.Internal != 0 {
 		return dataplane.Accept
 	}
 	m.Mark = uint8(a.leaf.safe.Observe(env.Now(), m.In, a.leaf.config.Class[p.TOS>>2], p.Size))
-	var h Header // stays here: the register is this switch's
-	a.leaf.rate.fromHost(p, &h)
-	return a.leaf.rate.toHost(env, p, nil)
+	var h Header // not sent: the register is in this switch
+	a.leaf.rate.recordFromHost(p, &h)
+	return a.leaf.rate.recordToHost(env, p, nil)
 }
 
-// Egress meters what leaves, and changes the flow's rate.
+// Egress meters a departing packet, and changes the flow's rate.
 func (a *Standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	colour, _ := a.leaf.colours.Observe(env.Now(), p.Meta.Out, p.Size)
-	a.leaf.rate.adapt(p, colour, a.leaf.config.Rate.Decision != DecideQueue || a.leaf.queued(env, p.Meta.Out))
+	a.leaf.rate.adaptHere(p, colour, a.leaf.config.Rate.Decision != DecideQueue || a.leaf.hasQueue(env, p.Meta.Out))
 	return dataplane.Accept
 }
 
-// adapt is what a fake ACK does at the sender's leaf, for a packet that this leaf has in hand.
-func (r *rater) adapt(p *packet.Packet, egress dataplane.Colour, queued bool) {
-	lower, acts := r.adjustment(dataplane.Colour(p.Meta.Mark), egress, queued)
+// adaptHere changes the rate of a packet's flow in this leaf's register, as a fake ACK would. queued: packets wait.
+func (r *rater) adaptHere(p *packet.Packet, egress dataplane.Colour, queued bool) {
+	lower, acts := r.decideChange(dataplane.Colour(p.Meta.Mark), egress, queued)
 	if !acts || p.Payload == 0 || p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Internal != 0 {
 		return
 	}
-	c, seq := r.cell(p.Hash), uint32(p.Seq)
-	if c == nil || !c.known || int64(int32(seq-c.changed)) < int64(r.config.Bytes) {
+	c, seq := r.findCell(p.Hash), uint32(p.Seq)
+	if c == nil || !c.hasAck || int64(int32(seq-c.lastChange)) < int64(r.config.Bytes) {
 		return
 	}
-	c.changed, c.quiet = seq, c.next
+	c.lastChange, c.quietFrom = seq, c.nextByte
 	r.changeLimit(c, lower)
 	if !lower {
-		r.t.counts.Raise++
+		r.program.counts.Raise++
 		return
 	}
-	r.t.counts.Lower++
+	r.program.counts.Lower++
 	if ecn := p.TOS & packet.ECN; r.config.Mark && ecn != packet.NotECT {
 		p.TOS |= packet.CE
 	}
 }
 
-// Adopt takes over what the switch knows of its flows: only their SYNs say how their windows are scaled.
+// Adopt continues the flows of an old program. Only their SYNs carry the scales of their windows.
 func (a *Standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Standalone)
 	if !ok || len(old.leaf.rate.flows) != len(a.leaf.rate.flows) {
 		return "", nil
 	}
-	a.leaf.rate.flows, a.leaf.rate.held = old.leaf.rate.flows, old.leaf.rate.held
+	a.leaf.rate.flows, a.leaf.rate.limitedFlows = old.leaf.rate.flows, old.leaf.rate.limitedFlows
 	a.leaf.counts = old.leaf.counts
 	return "its flows", nil
 }
@@ -168,7 +168,7 @@ const (
 	metricColour
 )
 
-// Metrics describes how often rates have changed, and what is held.
+// Metrics describes the counters of rate changes, the flows with limits and the ports' colours.
 func (*Standalone) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		metricChanges: {Name: "weir_p4te_rate_changes_total", Help: "Changes of flows' rates.", Label: "change",
@@ -182,7 +182,7 @@ func (*Standalone) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample gives the metrics' values.
+// Sample fills to with the metrics' values and returns their number.
 func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	add := func(s dataplane.Sample) {
 		if n < len(to) {
@@ -193,7 +193,7 @@ func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	add(dataplane.Sample{Metric: metricChanges, Word: "lower", Value: float64(a.leaf.counts.Lower)})
 	add(dataplane.Sample{Metric: metricChanges, Word: "raise", Value: float64(a.leaf.counts.Raise)})
 	add(dataplane.Sample{Metric: metricWindows, Value: float64(a.leaf.counts.Held)})
-	add(dataplane.Sample{Metric: metricHeld, Value: float64(a.leaf.rate.held)})
+	add(dataplane.Sample{Metric: metricHeld, Value: float64(a.leaf.rate.limitedFlows)})
 	for i := range a.leaf.colours.old {
 		port := packet.PortID(i)
 		add(dataplane.Sample{Metric: metricColour, Port: port, Value: float64(a.leaf.colours.Colour(port))})

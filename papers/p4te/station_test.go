@@ -26,7 +26,7 @@ func (f *forced) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 func (f *forced) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if f.rate != nil {
-		f.rate.selectFlow(env, p, f.egress)
+		f.rate.adaptRate(env, p, f.egress)
 	}
 	if f.hosts[p.Meta.Out] && p.Asks(HeaderKind) {
 		f.removeHeader(p)

@@ -6,11 +6,11 @@ import (
 	"weir/core/packet"
 )
 
-// Upward is one upward table (§6.2.1.2): the ports of each routing group. Select takes the first group
-// that is not empty, and in it the port that a hash selects.
+// Upward is one upward table (P4TE §6.2.1.2): the ports of each routing group. Select takes the first non-empty group,
+// and in it a port by hash.
 type Upward struct {
 	groups [][]packet.PortID // ascending in each
-	first  int               // the first that is not empty; len(groups): all are empty
+	first  int               // first non-empty group; len(groups): all are empty
 }
 
 // NewUpward returns a table of n groups with all ports in the first.
@@ -20,16 +20,17 @@ func NewUpward(n int, ports []packet.PortID) *Upward {
 		u.groups[i] = make([]packet.PortID, 0, len(ports))
 	}
 	u.groups[0] = append(u.groups[0], ports...)
-	u.find()
+	u.findFirst()
 	return u
 }
 
-func (u *Upward) find() {
+// findFirst sets first.
+func (u *Upward) findFirst() {
 	for u.first = 0; u.first < len(u.groups) && len(u.groups[u.first]) == 0; u.first++ {
 	}
 }
 
-// Apply carries out a write. A second entry or a second leave changes nothing.
+// Apply applies a write. Entering or leaving twice has no effect.
 func (u *Upward) Apply(w Write) {
 	g := &u.groups[w.Group]
 	i, there := slices.BinarySearch(*g, w.Port)
@@ -39,10 +40,10 @@ func (u *Upward) Apply(w Write) {
 	case !w.Enter && there:
 		*g = slices.Delete(*g, i, i+1)
 	}
-	u.find()
+	u.findFirst()
 }
 
-// Select returns a port of the first group that is not empty, by hash; false if the table is empty.
+// Select returns a port of the first non-empty group, by hash; false if the table is empty.
 func (u *Upward) Select(hash uint32) (packet.PortID, bool) {
 	if u.first == len(u.groups) {
 		return 0, false
@@ -54,7 +55,7 @@ func (u *Upward) Select(hash uint32) (packet.PortID, bool) {
 // Group returns the ports of a group, ascending.
 func (u *Upward) Group(i int) []packet.PortID { return u.groups[i] }
 
-// Entries is the number of ports in the table.
+// Entries returns the number of ports in the table.
 func (u *Upward) Entries() (n int) {
 	for _, g := range u.groups {
 		n += len(g)

@@ -28,7 +28,7 @@ func TestAlgorithm3(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("TOS %#x, delay %v, depth %v, use %v", s.tos, s.delay, s.depth, s.use), func(t *testing.T) {
 			p := tables(t, low, shallow, idle)
-			p.used[low], p.used[shallow], p.used[idle] = s.delay, s.depth, s.use
+			p.utilisation[low], p.utilisation[shallow], p.utilisation[idle] = s.delay, s.depth, s.use
 			x := &packet.Packet{TOS: s.tos, Hash: 7}
 			if got, ok := p.selectPath(0, x, p.config.Class[s.tos>>2]); !ok || got != s.want {
 				t.Errorf("TOS %#x, colours %v %v %v: port %d, want %d", s.tos, s.delay, s.depth, s.use, got, s.want)
@@ -108,7 +108,7 @@ func TestOneGroupIsECMP(t *testing.T) {
 			now := unit.Time(flow) * 10 * unit.Second // flows that share a cell
 			first, _ := p.selectPath(now, x, LowDelay)
 			for _, colour := range []dataplane.Colour{dataplane.Yellow, dataplane.Red} {
-				p.used[first] = colour
+				p.utilisation[first] = colour
 				if again, _ := p.selectPath(now+unit.Second*unit.Time(colour), x, LowDelay); again != first {
 					t.Fatalf("group %d: a flowlet goes by %d, one before by %d", group, again, first)
 				}
@@ -190,9 +190,9 @@ traffic:
 			continue
 		}
 		for _, port := range p.place.Down {
-			if m := p.links.ports[port]; m.known {
+			if m := p.links.ports[port]; m.isSet {
 				seen[p.place.Tier]++
-				if d := between(0, m.difference); d < 18*unit.Microsecond || d > 24*unit.Microsecond {
+				if d := stampDifference(0, m.difference); d < 18*unit.Microsecond || d > 24*unit.Microsecond {
 					t.Errorf("a switch of tier %d has seen %v", p.place.Tier, d)
 				}
 			}

@@ -8,29 +8,29 @@ import (
 	"weir/core/unit"
 )
 
-// work is what a control plane does, and how long ports are in each group.
+// work records the writes of a control plane, and the time of ports in each group.
 type work struct {
 	writes uint64
 	up     int
 	since  [Metrics][]unit.Time // by port
-	spent  [Metrics][]unit.Time // by group, of ports that have left it
+	spent  [Metrics][]unit.Time // by group, total time of ports that have left it
 }
 
-func (w *work) begin(ports, up int, groups *[Metrics]int) {
+// start begins the record with up upward ports in their first groups.
+func (w *work) start(ports, up int, groups *[Metrics]int) {
 	w.up = up
 	for m := range Metrics {
 		w.since[m], w.spent[m] = make([]unit.Time, ports), make([]unit.Time, groups[m])
 	}
 }
 
-// leave notes that a port leaves a group.
-func (w *work) leave(now unit.Time, m Metric, port packet.PortID, group int) {
+// leaveGroup records that a port leaves a group.
+func (w *work) leaveGroup(now unit.Time, m Metric, port packet.PortID, group int) {
 	w.spent[m][group] += now - w.since[m][port]
 	w.since[m][port] = now
 }
 
-// Steering is what the control plane has done, and the share of the time that ports have been in each group, as it
-// sees them.
+// Steering returns the control plane's counters, and the share of time that ports have been in each group, in its view.
 func (t *Program) Steering(now unit.Time) dataplane.Steering {
 	k := t.control
 	s := dataplane.Steering{Events: t.counts.ToControl, Lost: k.lost, Writes: k.work.writes,
@@ -55,13 +55,13 @@ func (t *Program) Steering(now unit.Time) dataplane.Steering {
 // metricWords name metrics in groups.
 var metricWords = [Metrics]string{"delay", "depth", "utilisation"}
 
-// age takes ports that nothing has left by for long back to the first groups, and forgets what was last seen of them.
-func (t *Program) age(now unit.Time) {
+// ageIdlePorts returns ports without packets for config.Age to their first groups, and resets their last values.
+func (t *Program) ageIdlePorts(now unit.Time) {
 	for _, p := range t.place.Up {
-		if now-t.left[p] < t.config.Age {
+		if now-t.departures[p] < t.config.Age {
 			continue
 		}
-		t.depth.old[p], t.colours.old[p], t.used[p] = 0, dataplane.Green, dataplane.Green
+		t.depth.old[p], t.colours.old[p], t.utilisation[p] = 0, dataplane.Green, dataplane.Green
 		t.writes = append(t.writes, t.control.Rest(now, p)...)
 	}
 }

@@ -71,15 +71,15 @@ traffic:
 					}
 				}
 				for _, p := range x.place.Up {
-					if x.depth.old[p] = 50; x.left[p] == 0 {
-						x.colours.old[p], x.used[p] = dataplane.Red, dataplane.Red
+					if x.depth.old[p] = 50; x.departures[p] == 0 {
+						x.colours.old[p], x.utilisation[p] = dataplane.Red, dataplane.Red
 					}
 				}
 			}
 			n.run()
 			x := n.programs[leaf]
 			idle, busy := x.place.Up[0], x.place.Up[1]
-			if x.left[idle] > x.left[busy] {
+			if x.departures[idle] > x.departures[busy] {
 				idle, busy = busy, idle
 			}
 			want := 2
@@ -89,14 +89,14 @@ traffic:
 			if got := x.control.Group(Utilisation, idle); got != want {
 				t.Errorf("the idle port is in group %d, want %d", got, want)
 			}
-			if depth, colour, used := x.depth.old[idle], x.colours.Colour(idle), x.used[idle]; age != "0s" &&
+			if depth, colour, used := x.depth.old[idle], x.colours.Colour(idle), x.utilisation[idle]; age != "0s" &&
 				(depth != 0 || colour != dataplane.Green || used != dataplane.Green) ||
 				age == "0s" && (depth != 50 || colour != dataplane.Red || used != dataplane.Red) {
 				t.Errorf("the idle port had %d packets last and is %v, at ingress %v", depth, colour, used)
 			}
-			if got := x.control.Group(Utilisation, busy); got != 2 || x.left[busy] < 19*ms || x.left[idle] > ms {
-				t.Errorf("the port that packets leave by is in group %d; last packets at %v and %v", got, x.left[busy],
-					x.left[idle])
+			if got := x.control.Group(Utilisation, busy); got != 2 || x.departures[busy] < 19*ms || x.departures[idle] > ms {
+				t.Errorf("the port that packets leave by is in group %d; last packets at %v and %v", got, x.departures[busy],
+					x.departures[idle])
 			}
 			if got := len(x.upward[Utilisation].Group(2)); got != 2-(2-want)/2 {
 				t.Errorf("the table has %d ports in the last group", got)

@@ -28,7 +28,7 @@ func (w *Watched) findCosts(r *plan.Run) (found []string) {
 	defer func() { w.findings.Plain = false }()
 	runtime.GC() // this starts goroutines of the runtime
 	begun, taken, from, to := countGoroutines(), uint64(0), uint64(0), uint64(0)
-	result, wrong := rehearse(r, nil, func(hops uint64) {
+	result, wrong := runRehearsal(r, nil, func(hops uint64) {
 		if from == 0 && hops >= settledHops {
 			from, taken = hops, countAllocations()
 		}
@@ -59,7 +59,7 @@ func (w *Watched) findCosts(r *plan.Run) (found []string) {
 	return found
 }
 
-// rehearsalGoroutines is the number of goroutines that rehearse starts, and maxRuntimeGoroutines exceeds the number
+// rehearsalGoroutines is the number of goroutines that runRehearsal starts, and maxRuntimeGoroutines exceeds the number
 // that Go's runtime may start meanwhile.
 const (
 	rehearsalGoroutines  = 1
@@ -96,7 +96,7 @@ var (
 func findStarter(r *plan.Run) (text string) {
 	before := createdBy.FindAllString(goroutineStacks(), -1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
-	rehearse(r, nil, func(uint64) {
+	runRehearsal(r, nil, func(uint64) {
 		if text == "" {
 			text = mostFrequentCreator(goroutineStacks(), before)
 		}
@@ -109,7 +109,7 @@ func findStarter(r *plan.Run) (text string) {
 func mostFrequentCreator(stacks string, before []string) (creatorName string) {
 	count := map[string]int{}
 	for _, m := range createdBy.FindAllStringSubmatch(stacks, -1) {
-		if slices.Contains(before, m[0]) || strings.Contains(m[1], "study/schemelint.rehearse") {
+		if slices.Contains(before, m[0]) || strings.Contains(m[1], "study/schemelint.runRehearsal") {
 			continue
 		}
 		creator := fmt.Sprintf(" by %s (%s:%s)", m[1], filepath.Base(m[2]), m[3])
@@ -138,7 +138,7 @@ func findAllocators(r *plan.Run, packets int64) (found []string) {
 	before := allocationsByStack()
 	runtime.MemProfileRate = 1
 	last := uint64(0)
-	rehearse(r, nil, func(hops uint64) { last = hops })
+	runRehearsal(r, nil, func(hops uint64) { last = hops })
 	by := map[string]int64{}
 	for stack, n := range allocationsByStack() {
 		if n -= before[stack]; n <= 0 {

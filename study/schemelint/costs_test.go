@@ -11,7 +11,7 @@ import (
 func TestMostFrequentCreator(t *testing.T) {
 	const (
 		test      = "created by testing.(*T).Run in goroutine 1\n\t/go/src/testing/testing.go:2101 +0x4\n\n"
-		rehearsal = "created by weir/study/schemelint.rehearse in goroutine 2\n\t/a path/costs.go:7 +0x4\n\n"
+		rehearsal = "created by weir/study/schemelint.runRehearsal in goroutine 2\n\t/a path/costs.go:7 +0x4\n\n"
 		own       = "created by weir/own.program.Admit in goroutine 3\n\t/a path/own.go:42 +0x4\n\n"
 	)
 	before := createdBy.FindAllString(test, -1)

@@ -90,7 +90,7 @@ func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 			return found, fmt.Sprintf("a run of it takes about %.0f MB of memory", math.Ceil(need/1e6))
 		}
 		marks := &markWatch{}
-		first, wrong := rehearse(r, marks.traceAllPorts, nil)
+		first, wrong := runRehearsal(r, marks.traceAllPorts, nil)
 		w.findings.End()
 		for _, t := range w.findings.Found {
 			if t.Unmarked && !isUnmarked(r.Of, t.Scheme) {
@@ -111,7 +111,7 @@ func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 		if text := marks.describe(); text != "" {
 			add(Trap{Text: pointPrefix(r) + text, Kind: warnMarks})
 		}
-		switch second, wrong := rehearse(r, nil, nil); {
+		switch second, wrong := runRehearsal(r, nil, nil); {
 		case wrong != "":
 			add(Trap{Text: wrong, Fatal: true})
 			return found, ""
@@ -186,9 +186,10 @@ func isUnmarked(p *experiment.Point, name string) bool {
 	return false
 }
 
-// rehearse runs the beginning of a run. Without a result, wrong describes the failure. with changes the run's
+// runRehearsal runs the beginning of a run. Without a result, wrong describes the failure. with changes the run's
 // configuration; each is called during the run with its packet-hops. Both may be nil.
-func rehearse(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (result *outcome.Result, wrong string) {
+func runRehearsal(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (result *outcome.Result,
+	wrong string) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err.Error()

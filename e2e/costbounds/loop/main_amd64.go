@@ -1,5 +1,5 @@
-// Loop carries out the runs of an experiment so that callgrind counts the instructions of their loops: without loading,
-// building and reports. It prints how many packet-hops there were. Package costbounds starts it.
+// Loop executes the runs of an experiment so that callgrind counts the instructions of their loops, without loading,
+// building and reports. It prints the number of packet-hops. Package costbounds starts it.
 package main
 
 import (
@@ -12,7 +12,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// What valgrind answers (valgrind.h, callgrind.h).
+// Requests to valgrind (valgrind.h, callgrind.h).
 const (
 	onValgrind = 0x1001
 	dump       = 'C'<<24 | 'T'<<16
@@ -20,12 +20,12 @@ const (
 	stop       = dump + 5
 )
 
-// request asks valgrind, in a way that does nothing on a processor: 0 without it. Callgrind's own option for counting
-// within one function (--toggle-collect) takes a change of stacks for the function's end, and Go changes them.
+// request sends a request to valgrind; without valgrind it has no effect and returns 0. Callgrind's own option for
+// counting within one function (--toggle-collect) mistakes a change of stacks, as by Go, for the function's end.
 func request(args *[6]uint64) uint64
 
 func main() {
-	hops, err := carryOut(os.Args[1])
+	hops, err := runExperiment(os.Args[1])
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
@@ -33,7 +33,8 @@ func main() {
 	fmt.Fprintln(os.Stdout, hops)
 }
 
-func carryOut(name string) (hops uint64, err error) {
+// runExperiment runs an experiment's runs under valgrind and returns their packet-hops.
+func runExperiment(name string) (hops uint64, err error) {
 	if request(&[6]uint64{onValgrind}) == 0 {
 		return 0, fmt.Errorf("this is not valgrind")
 	}
@@ -57,7 +58,7 @@ func carryOut(name string) (hops uint64, err error) {
 		}
 		request(&[6]uint64{start})
 		result := s.Run()
-		request(&[6]uint64{dump}) // into a file of its own; the stop forgets what is counted
+		request(&[6]uint64{dump}) // into a separate file; the stop resets the counts
 		request(&[6]uint64{stop})
 		hops += result.PacketHops
 	}

@@ -1,4 +1,4 @@
-// Package gentle is a controller of one's own: TCP's additive increase, and a decrease that leaves the share keep of
+// Package gentle is an example of a controller: TCP's additive increase, and a decrease that leaves the share keep of
 // the window, where Reno leaves half.
 package gentle
 
@@ -8,15 +8,15 @@ import (
 	"weir/core/unit"
 )
 
-// Config is what an experiment can set.
+// Config has the parameters of an experiment.
 type Config struct{ Keep float64 }
 
-// Params binds it.
+// Params binds the parameters.
 func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Keep, "keep", "80%", "share of the window that a loss or a mark leaves", "ours").Min("10%").Max("99%")
 }
 
-// Scheme is what an experiment names: cc: {gentle: {keep: 90%}}.
+// Scheme returns the scheme for experiments: cc: {gentle: {keep: 90%}}.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{Scheme: scheme.Scheme{Name: "gentle", Doc: "Reno that gives up less", Source: "ours"}},
 		func(f cc.Flow, c Config) (*Gentle, error) { return &Gentle{window: cc.NewWindow(f), c: c}, nil })
@@ -42,19 +42,19 @@ func (g *Gentle) OnAck(_ unit.Time, a *cc.Ack) {
 	}
 }
 
-// OnLoss reduces it.
+// OnLoss reduces the window to the share keep.
 func (g *Gentle) OnLoss(_ unit.Time, l cc.Loss) {
 	g.window.Lose(l, int(g.c.Keep*float64(g.window.Packets)))
 }
 
-// OnSend, OnNotice and OnTimer have nothing to do.
+// OnSend has no effect.
 func (g *Gentle) OnSend(unit.Time, cc.Sent) {}
 
-// OnNotice is what switches send: nothing here.
+// OnNotice has no effect: the controller does not use notices of switches.
 func (g *Gentle) OnNotice(unit.Time, cc.Notice) {}
 
-// OnTimer is never asked for.
+// OnTimer is never called: Decision sets no timer.
 func (g *Gentle) OnTimer(unit.Time) {}
 
-// Decision is the window.
+// Decision returns the window.
 func (g *Gentle) Decision() cc.Decision { return g.window.Decision() }

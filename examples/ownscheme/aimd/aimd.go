@@ -1,5 +1,5 @@
-// Package aimd is a congestion controller whose two numbers one can choose: TCP's AIMD adds a
-// packet a round trip, and halves.
+// Package aimd is a congestion controller with two free parameters: TCP's AIMD adds a packet per round trip, and
+// halves.
 package aimd
 
 import (
@@ -20,7 +20,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Share(&c.Keep, "keep", "70%", "share of the window that a loss or a mark leaves", "ours").Min("10%").Max("99%")
 }
 
-// Scheme is what an experiment names: cc: {aimd: {keep: 85%}}.
+// Scheme returns the scheme for experiments: cc: {aimd: {keep: 85%}}.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
 		Scheme: scheme.Scheme{Name: "aimd", Doc: "adds in every round trip, keeps a share at a loss", Source: "ours"},
@@ -33,7 +33,7 @@ type AIMD struct {
 	c      Config
 }
 
-// OnAck grows the window, but in recovery and while it is not what limits the sender.
+// OnAck grows the window, except in recovery and while the window does not limit the sender.
 func (x *AIMD) OnAck(_ unit.Time, a *cc.Ack) {
 	if !a.Advanced || !a.Limited || a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery {
 		return
@@ -47,19 +47,19 @@ func (x *AIMD) OnAck(_ unit.Time, a *cc.Ack) {
 	}
 }
 
-// OnLoss reduces it, for losses and for marks.
+// OnLoss reduces the window, for losses and for marks.
 func (x *AIMD) OnLoss(_ unit.Time, l cc.Loss) {
 	x.window.Lose(l, int(x.c.Keep*float64(x.window.Packets)))
 }
 
-// OnSend does nothing: the window is all that counts.
+// OnSend has no effect: the window alone controls.
 func (x *AIMD) OnSend(unit.Time, cc.Sent) {}
 
-// OnNotice does nothing: notices of switches are left to the transport.
+// OnNotice has no effect: notices of switches are left to the transport.
 func (x *AIMD) OnNotice(unit.Time, cc.Notice) {}
 
-// OnTimer is never called: no Decision asks for it.
+// OnTimer is never called: Decision sets no timer.
 func (x *AIMD) OnTimer(unit.Time) {}
 
-// Decision is the window. A controller with a rate gives it here.
+// Decision returns the window. A controller with a rate would return it here.
 func (x *AIMD) Decision() cc.Decision { return x.window.Decision() }

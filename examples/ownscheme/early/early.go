@@ -1,5 +1,4 @@
-// Package early is a switch program: it marks or drops arriving packets with a probability that
-// grows with the queue.
+// Package early is a switch program: it marks or drops arriving packets with a probability that grows with the queue.
 package early
 
 import (
@@ -11,10 +10,10 @@ import (
 	"weir/core/unit"
 )
 
-// Config has the two ends of the line.
+// Config has the two ends of the line, in packets.
 type Config struct{ Least, Most int }
 
-// Params binds them, and says what has to hold between them.
+// Params binds the parameters, and the constraint between them.
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Least, "least", "5 packets", "queue up to which nothing happens", "ours").Min("0 packets")
 	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "ours").Max("1000000 packets")
@@ -26,14 +25,14 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns that the program drops packets before a buffer is full, and from which queue on it marks. weir check
+// Traits returns that the program drops packets before a buffer is full, and the queue from which it marks. weir check
 // reads them.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{DropsEarly: true,
 		MarksFrom: func(unit.Rate) unit.Bytes { return unit.Bytes(c.Least) * 1514 }}
 }
 
-// Scheme is what an experiment names: switch: [forward, {early: {least: 8 packets}}].
+// Scheme returns the scheme for experiments: switch: [forward, {early: {least: 8 packets}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "early", Doc: "drops or marks early, linearly with the queue",
 		Source: "ours"}, func(site *dataplane.Site, c Config) (*Early, error) {
@@ -44,13 +43,14 @@ func Scheme() dataplane.Scheme {
 // Early is the program's state in one switch.
 type Early struct {
 	c      Config
-	random unit.Random // a stream of its own: nobody else's draws shift
+	random unit.Random // a separate stream, so that other programs' draws do not shift
 }
 
-// Name is "early".
+// Name returns "early".
 func (e *Early) Name() string { return "early" }
 
-// Admit is asked before a packet enters the queue p.Meta.Queue of port p.Meta.Out.
+// Admit is called before a packet enters the queue p.Meta.Queue of port p.Meta.Out. It marks, drops or accepts the
+// packet.
 func (e *Early) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	above := int(env.Port(p.Meta.Out).Packets()) - e.c.Least
 	if above <= 0 || e.random.Float64() >= float64(above)/float64(e.c.Most-e.c.Least) {

@@ -1,5 +1,5 @@
-// Package flowlist is an export format: one line of CSV for every flow of every run, for a
-// spreadsheet or a script.
+// Package flowlist is an export format: one line of CSV for each flow of each run, as input of a spreadsheet or a
+// script.
 package flowlist
 
 import (
@@ -14,7 +14,7 @@ import (
 	"weir/study/results"
 )
 
-// Format is what the command names: weir export DIR --format flowlist.
+// Format returns the format for the command: weir export DIR --format flowlist.
 func Format() experiment.ExportFormat {
 	return experiment.ExportFormat{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
 		New: func() experiment.Export { return &flowlist{} }}
@@ -37,7 +37,7 @@ func (x *flowlist) Write(r *experiment.Registry, dir, into string, out io.Writer
 	for _, run := range o.Runs {
 		f := run.Flows
 		for i := range f.Traffic {
-			fct := measure.JsonNumber(float64(f.FCTS[i])) // null: it is not finished
+			fct := measure.JsonNumber(float64(f.FCTS[i])) // null: not finished
 			if x.Finished && fct == "null" {
 				continue
 			}

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// Ring is switches in a ring, each with hosts.
+// Ring has the parameters of a network.
 type Ring struct {
 	Switches, Hosts int
 	Rate            unit.LinkRate
@@ -26,16 +26,16 @@ func (c *Ring) Params(p *scheme.Params) {
 	p.Length(&c.Buffer, "buffer", "0 packets", "of every switch port; 0 packets: no limit", "ours")
 }
 
-// Scheme is what an experiment names: topology: {ring: {switches: 4, …}}.
+// Scheme returns the scheme for experiments: topology: {ring: {switches: 4, …}}.
 func Scheme() topology.Scheme {
 	return topology.Define(scheme.Scheme{Name: "ring", Doc: "switches s0, … in a ring, each with hosts h0, …",
 		Source: "ours"}, func(c Ring) (*topology.Network, error) {
-		return build(c.Switches, c.Hosts, topology.Link{Rate: c.Rate, Delay: c.Delay, Buffer: c.Buffer}), nil
+		return buildRing(c.Switches, c.Hosts, topology.Link{Rate: c.Rate, Delay: c.Delay, Buffer: c.Buffer}), nil
 	})
 }
 
-// build makes the network. Hosts come before switches, so that they are numbered from 0.
-func build(switches, hosts int, each topology.Link) *topology.Network {
+// buildRing makes the network. Hosts come before switches, so they are numbered from 0.
+func buildRing(switches, hosts int, each topology.Link) *topology.Network {
 	n := &topology.Network{}
 	for i := range switches * hosts {
 		n.Nodes = append(n.Nodes, topology.Node{Name: fmt.Sprint("h", i)})

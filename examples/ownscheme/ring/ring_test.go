@@ -9,7 +9,7 @@ import (
 
 // Paths go round the shorter way: 4 switches apart at most of 8, and both hosts' links.
 func TestPaths(t *testing.T) {
-	n := build(8, 2, topology.Link{})
+	n := buildRing(8, 2, topology.Link{})
 	if len(n.Nodes) != 24 || len(n.Links) != 24 {
 		t.Errorf("%d nodes and %d links", len(n.Nodes), len(n.Links))
 	}
@@ -24,7 +24,7 @@ func TestPaths(t *testing.T) {
 }
 
 func ExampleScheme() {
-	n := build(3, 1, topology.Link{})
+	n := buildRing(3, 1, topology.Link{})
 	for l := range n.Links {
 		fmt.Println(n.PortName(l, 0))
 	}

@@ -3,7 +3,7 @@ package rpc
 
 import "weir/core/workload"
 
-// Sizes is what an experiment names: sizes: rpc. Between two points it is linear.
+// Sizes returns the distribution for experiments: sizes: rpc. It is linear between two points.
 func Sizes() workload.CDF {
 	return workload.CDF{Name: "rpc", Points: []workload.Point{
 		{Bytes: 64, Share: 0},

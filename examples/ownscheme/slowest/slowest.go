@@ -1,4 +1,4 @@
-// Package slowest is a measure: what the flow gets that gets least, which means hide.
+// Package slowest is a measure: the goodput of the slowest flow, which averages hide.
 package slowest
 
 import (
@@ -9,17 +9,17 @@ import (
 	"weir/study/measure"
 )
 
-// Definition is what an experiment names: measure: [slowest].
+// Definition returns the measure for experiments: measure: [slowest].
 func Definition() measure.Definition {
 	return measure.Definition{Name: "slowest", Doc: "goodput of the slowest flow, by traffic [bit/s]",
 		New: func() measure.Measure { return slowest{} }}
 }
 
-// slowest has no options and needs nothing that is not counted anyway, in both worlds: what
-// differs from a plain measure has a method of its own.
+// slowest has no options and needs only the standard counts, in both worlds. Methods of its own replace those of a
+// plain measure.
 type slowest struct{ measure.Plain }
 
-// Evaluate adds a number for each traffic; NaN, a dash in tables, for one without flows.
+// Evaluate adds a number for each traffic; NaN, a dash in tables, without flows.
 func (slowest) Evaluate(e *measure.Evaluation) {
 	e.ByTraffic("slowest", "bps", func(t int) float64 {
 		least := math.NaN()
