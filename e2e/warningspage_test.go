@@ -32,13 +32,13 @@ func TestWarningsPage(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("# Warnings\n\nThis page is made from the program: `go test ./e2e -run TestWarningsPage -update` " +
 		"writes it.\n\n" +
-		"A warning is a line `warning: PLACE: TEXT (IDENTIFIER)` on standard error: something may work otherwise than its\n" +
-		"author means. Pages and reports show it, too. The identifier is in this table, with the condition and two tests:\n" +
-		"in `fires` the warning is issued, in `quiet` one value is on the other side of the bound.\n\n" +
-		"Conditions are about what a file gives at the start of a run. Rates that events change (except for\n" +
-		"`timeout-below-path`) and flows that ECMP hashes onto one link are not considered. Of a traffic with more than\n" +
-		"1000 pairs of hosts that send to each other, paths of about 1000 of them are. A port at which data can queue is\n" +
-		"the narrowest of a flow's path, or one to which hosts can together send more than it sends.\n\n" +
+		"A warning is a line `warning: PLACE: TEXT (IDENTIFIER)` on standard error: something may work otherwise than\n" +
+		"its author means. `weir show IDENTIFIER` explains one; pages and reports show it, too. The table has two tests\n" +
+		"for each identifier: in `fires` the warning is issued, in `quiet` one value is on the other side of the bound.\n\n" +
+		"Conditions are about the values of a file at the start of a run. They leave out rates that events change\n" +
+		"(except for `timeout-below-path`) and flows that ECMP hashes onto one link. For a traffic with more than 1000\n" +
+		"pairs of hosts, about 1000 of their paths are considered. A port at which data can queue is the narrowest of a\n" +
+		"flow's path, or a port to which hosts can together send more than its rate.\n\n" +
 		"| identifier | issued when | tests |\n|---|---|---|\n")
 	kinds := app.WarningKinds(app.Registry())
 	slices.SortFunc(kinds, func(a, b scheme.WarningKind) int { return strings.Compare(a.ID, b.ID) })
