@@ -6,30 +6,29 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The YAML library takes time and memory with the square of the nesting, of a map's keys, and of the values
-// that are missing. So the tokens are looked at first.
+// The YAML library takes time and memory with the square of the nesting depth, of the number of keys in a map, and of
+// the number of missing values. The reader therefore checks the tokens before it parses them.
 const (
-	deepest  = 50   // levels
-	mostKeys = 4096 // a map
+	maxDepth = 50   // levels
+	maxKeys  = 4096 // keys in one map
 )
 
-// parseable reports whether the library parses a file's tokens in proportion to their number, and else what is
-// too many.
-func (r *Reader) parseable(file string, tokens token.Tokens) bool {
-	if tk := tooDeep(tokens); tk != nil {
-		r.Fail(at(file, tk), fmt.Sprintf("%d levels", deepest), "the file is nested too deeply")
-	} else if tk := tooMany(tokens); tk != nil {
-		r.Fail(at(file, tk), fmt.Sprintf("up to %d", mostKeys), "the map has more than %d keys", mostKeys)
-	} else if tk := tooEmpty(tokens); tk != nil {
-		r.Fail(at(file, tk), "a value, or no key at all", "a value is missing, as %d are before", mostErrors)
+// checkTokens reports whether the YAML library can parse a file's tokens in time proportional to their number. If
+// not, it notes an error at the first token above a limit.
+func (r *Reader) checkTokens(file string, tokens token.Tokens) bool {
+	if tk := findTooDeep(tokens); tk != nil {
+		r.Fail(positionOf(file, tk), fmt.Sprintf("%d levels", maxDepth), "the file is nested too deeply")
+	} else if tk := findTooManyKeys(tokens); tk != nil {
+		r.Fail(positionOf(file, tk), fmt.Sprintf("up to %d", maxKeys), "the map has more than %d keys", maxKeys)
+	} else if tk := findTooManyMissing(tokens); tk != nil {
+		r.Fail(positionOf(file, tk), "a value, or no key at all", "a value is missing, as %d are before", maxErrors)
 	}
 	return r.OK()
 }
 
-// tooDeep returns the first token that is nested deeper than deepest in brackets,
-// braces and hyphens of one line, nil if there is none. Nesting by indentation costs
-// its own square of characters.
-func tooDeep(tokens token.Tokens) *token.Token {
+// findTooDeep returns the first token that is nested deeper than maxDepth in brackets, braces and hyphens of one
+// line, or nil. Indentation needs no limit here: the file's size limits it.
+func findTooDeep(tokens token.Tokens) *token.Token {
 	open, hyphens, line := 0, 0, 0
 	for _, tk := range tokens {
 		if tk.Position != nil && tk.Position.Line != line {
@@ -43,18 +42,18 @@ func tooDeep(tokens token.Tokens) *token.Token {
 		case token.SequenceEntryType:
 			hyphens++
 		}
-		if open+hyphens > deepest {
+		if open+hyphens > maxDepth {
 			return tk
 		}
 	}
 	return nil
 }
 
-// tooMany returns the key that is one too many in a map with a line a key, nil if there is none. Those in
-// braces cost the library no square.
-func tooMany(tokens token.Tokens) *token.Token {
+// findTooManyKeys returns the key that exceeds maxKeys in a map with one key per line, or nil. Maps in braces do not
+// need the limit: the library parses them in linear time.
+func findTooManyKeys(tokens token.Tokens) *token.Token {
 	type column struct{ at, keys int }
-	var maps []column // that are open, by their keys' column
+	var maps []column // open maps, by the column of their keys
 	open, line := 0, 0
 	for i, tk := range tokens {
 		switch tk.Type {
@@ -80,32 +79,32 @@ func tooMany(tokens token.Tokens) *token.Token {
 			maps = append(maps, column{at: key.Position.Column})
 		}
 		last := &maps[len(maps)-1]
-		if last.keys++; last.keys > mostKeys {
+		if last.keys++; last.keys > maxKeys {
 			return key
 		}
 	}
 	return nil
 }
 
-// tooEmpty returns the token whose value is one too many of those that are missing, nil if there is none.
-func tooEmpty(tokens token.Tokens) *token.Token {
-	var flows []flow
+// findTooManyMissing returns the token after which more than maxErrors values are missing, or nil.
+func findTooManyMissing(tokens token.Tokens) *token.Token {
+	var flows []flowEntry
 	missing, key := 0, (*token.Token)(nil)
 	for i, tk := range tokens {
 		if tk.Position == nil || tk.Type == token.CommentType {
 			continue
 		}
-		next := following(tokens[i+1:])
+		next := firstCode(tokens[i+1:])
 		empty := false
 		switch in := len(flows) - 1; {
 		case tk.Type == token.SequenceStartType || tk.Type == token.MappingStartType:
-			flows = append(flows, flow{braces: tk.Type == token.MappingStartType})
+			flows = append(flows, flowEntry{braces: tk.Type == token.MappingStartType})
 		case in >= 0 && (tk.Type == token.SequenceEndType || tk.Type == token.MappingEndType):
-			empty = flows[in].empty()
+			empty = flows[in].isValueMissing()
 			flows = flows[:in]
 		case in >= 0 && tk.Type == token.CollectEntryType:
-			empty = flows[in].empty()
-			flows[in] = flow{braces: flows[in].braces}
+			empty = flows[in].isValueMissing()
+			flows[in] = flowEntry{braces: flows[in].braces}
 		case in >= 0 && tk.Type == token.MappingValueType:
 			flows[in].colon = true
 			empty = next != nil && (next.Type == token.CollectEntryType || next.Type == token.MappingEndType)
@@ -118,7 +117,7 @@ func tooEmpty(tokens token.Tokens) *token.Token {
 				next.Position.Column == key.Position.Column && next.Type != token.SequenceEntryType)
 		}
 		if empty {
-			if missing++; missing > mostErrors {
+			if missing++; missing > maxErrors {
 				return tk
 			}
 		}
@@ -127,14 +126,14 @@ func tooEmpty(tokens token.Tokens) *token.Token {
 	return nil
 }
 
-// flow is what stands so far in an entry of a map in braces, or of a list in brackets.
-type flow struct{ braces, word, colon bool }
+// flowEntry describes the current entry of a map in braces or of a list in brackets.
+type flowEntry struct{ braces, word, colon bool }
 
-// empty reports whether the entry is a key without a value.
-func (f flow) empty() bool { return f.braces && f.word && !f.colon }
+// isValueMissing reports whether the entry is a key without a value.
+func (f flowEntry) isValueMissing() bool { return f.braces && f.word && !f.colon }
 
-// following is the next token that is no comment, nil at the end.
-func following(tokens token.Tokens) *token.Token {
+// firstCode returns the first token that is not a comment, or nil at the end.
+func firstCode(tokens token.Tokens) *token.Token {
 	for _, tk := range tokens {
 		if tk.Position != nil && tk.Type != token.CommentType {
 			return tk

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Defaults are those that readers have filled into copies of a tree. A map may be read many times, once for each point
-// of a sweep, and what is filled in then can depend on the point; then the tree has no one place for it.
+// Defaults collects the defaults that readers filled into copies of a tree. A map may be read once for each point of
+// a sweep, and a default may depend on the point. Such a default has no single place in the tree.
 type Defaults struct {
-	found map[*Node]*filled // by node of the tree
+	found map[*Node]*sharedDefaults // by node of the original tree
 	order []*Node
 }
 
-// filled is what all copies of a node have beside what the node has.
-type filled struct {
+// sharedDefaults are the defaults that all copies of a node have in common.
+type sharedDefaults struct {
 	keys  []Entry // of a map
-	named *Node   // of a name, which stands for a map with its parameters; nil: not in all copies
+	named *Node   // a name expanded to a map with its parameters; nil if some copy differs
 }
 
-// Note takes the defaults of a copy that has been read.
+// Note records the defaults of a copy that has been read, including those of its parts.
 func (d *Defaults) Note(t *Node) {
 	if t.Orig != nil {
-		d.note(t)
+		d.noteNode(t)
 	}
 	for _, x := range t.Items {
 		d.Note(x)
@@ -33,8 +33,8 @@ func (d *Defaults) Note(t *Node) {
 	}
 }
 
-func (d *Defaults) note(t *Node) {
-	now := &filled{}
+func (d *Defaults) noteNode(t *Node) {
+	now := &sharedDefaults{}
 	switch {
 	case t.Kind == Mapping && t.Orig.Kind == Mapping:
 		for _, k := range t.Keys {
@@ -48,7 +48,7 @@ func (d *Defaults) note(t *Node) {
 	before := d.found[t.Orig]
 	if before == nil {
 		if d.found == nil {
-			d.found = map[*Node]*filled{}
+			d.found = map[*Node]*sharedDefaults{}
 		}
 		d.found[t.Orig] = now
 		d.order = append(d.order, t.Orig)
@@ -62,7 +62,7 @@ func (d *Defaults) note(t *Node) {
 	}
 }
 
-// WriteShared writes into the tree the defaults that all of its copies had. A later reader fills in the others.
+// WriteShared writes the defaults that all copies have in common into the tree. A later reader fills in the others.
 func (d *Defaults) WriteShared() {
 	for _, t := range d.order {
 		f := d.found[t]
@@ -77,22 +77,21 @@ func (d *Defaults) WriteShared() {
 	}
 }
 
-// isDefault reports whether a reader has filled a value in.
+// isDefault reports whether a reader filled in the value.
 func (t *Node) isDefault() bool { return strings.HasPrefix(t.From, defaultOf) }
 
-// defaultOf begins what says where a default is from.
+// defaultOf is the prefix of Node.From in a default.
 const defaultOf = "default: "
 
-// same reports whether two values have the same text.
+// same reports whether two values have the same kind, text, items and keys.
 func same(a, b *Node) bool {
 	return a.Kind == b.Kind && a.Text == b.Text &&
 		slices.EqualFunc(a.Items, b.Items, same) &&
 		slices.EqualFunc(a.Keys, b.Keys, func(x, y Entry) bool { return x.Name == y.Name && same(x.Value, y.Value) })
 }
 
-// Arrange sorts the keys of all maps in which they are declared, of tables and of parameters: what stands in the file
-// and what is a default is then the same text. Keys that are names from the file stay in its order, which may mean
-// something.
+// Arrange sorts the keys of all maps that were read by a table or as parameters, so that a default and a key of the
+// file produce the same text. Names that the file gives keep its order, which may matter.
 func (t *Node) Arrange() {
 	if t.declared {
 		slices.SortStableFunc(t.Keys, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })

@@ -11,17 +11,18 @@ import (
 	"weir/internal/text"
 )
 
-// InputError is one thing that is wrong with a file.
+// InputError is one error in an input file.
 type InputError struct {
 	File         string
 	Line, Column int    // from 1
 	Msg          string // what is wrong
-	Allowed      string // what would be right, if that can be said
-	Excerpt      string // the line of the file, or of a long one the part around the column
-	Caret        int    // how far into the excerpt the column is
-	Rest         bool   // it is behind the last that is said, and says how many more there are
+	Allowed      string // what would be right; "" if unknown
+	Excerpt      string // the line of the file; of a long line, the part around the column
+	Caret        int    // position of the column in the excerpt
+	Rest         bool   // it closes a truncated list and gives the number of further errors
 }
 
+// Error returns "file:line:column: message; allowed: …", followed by the excerpt with a caret below the column.
 func (e InputError) Error() string {
 	if e.Rest {
 		return e.Msg
@@ -36,8 +37,8 @@ func (e InputError) Error() string {
 	return s
 }
 
-// ExcerptOf returns the part of a line that an error shows, and the position of the column in it. A
-// character that a terminal would not print becomes a replacement character.
+// ExcerptOf returns the part of a line that an error shows, and the position of the column in it. It replaces
+// characters that a terminal does not print by U+FFFD.
 func ExcerptOf(line string, column int) (excerpt string, caret int) {
 	const before, after = 60, 40 // columns of a long line
 	runes := []rune(strings.TrimRight(line, " \t\r"))
@@ -61,7 +62,7 @@ func ExcerptOf(line string, column int) (excerpt string, caret int) {
 	return string(runes) + end, at
 }
 
-// InputErrors are all things that were found wrong, in the order of the file.
+// InputErrors are all errors of an input, in the order of the file.
 type InputErrors []InputError
 
 func (e InputErrors) Error() string {
@@ -78,47 +79,47 @@ type Position struct {
 	Line, Column int
 }
 
-// String is file:line:column.
+// String returns file:line:column.
 func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", text.Shown(p.File), p.Line, p.Column)
 }
 
-// Reader reads the values of a file, and of the files that it names, and collects errors.
+// Reader reads the values of a file and of the files that it names, and collects errors.
 type Reader struct {
-	files map[string][]byte // by the name that errors give them
-	// Bound is what stands for the $key at a place, now.
-	Bound  map[Position]string
-	errors InputErrors
-	failed []Position        // of errors
-	unsaid map[Position]bool // of those that are too many
-	kind   FileKind
-	once   bool // a place has one error at most
-	// repeated is how often a place has been wrong again since then
+	files map[string][]byte // by the name that errors use
+	// Bound is the current value of the $key at each position.
+	Bound   map[Position]string
+	errors  InputErrors
+	failed  []Position        // positions of errors
+	omitted map[Position]bool // positions of errors above the limit
+	kind    FileKind
+	once    bool // report only one error per position
+	// repeated counts further errors at positions that have one
 	repeated int
-	used     []use          // parameters that act under conditions, in the order of reading
-	idle     map[use]string // why they do not act; "": they do
+	used     []paramUse          // parameters that act under conditions, in reading order
+	idle     map[paramUse]string // why each has no effect; "": it has one
 }
 
-// FileKind is a kind of file, as messages name it.
+// FileKind names a kind of file in messages.
 type FileKind struct {
 	Name  string // experiment
 	Whole string // an experiment
-	First string // what such a file begins with
+	First string // first key of such a file
 }
 
-// NewReader returns one for a file of a kind.
+// NewReader returns an empty reader for a file of the given kind.
 func NewReader(k FileKind) *Reader { return &Reader{kind: k} }
 
-// Ok reports whether nothing was wrong so far.
+// OK reports whether the reader has no errors.
 func (r *Reader) OK() bool { return len(r.errors) == 0 }
 
-// Count is how much was wrong so far.
-func (r *Reader) Count() int { return len(r.errors) + len(r.unsaid) + r.repeated }
+// Count returns the number of errors, including those that are not listed.
+func (r *Reader) Count() int { return len(r.errors) + len(r.omitted) + r.repeated }
 
-// LineIn is line n of a file that was read, counted from 1; "" if there is none.
+// LineIn returns line n, from 1, of a file that was read, or "" if there is no such line.
 func (r *Reader) LineIn(file string, n int) string { return LineOf(r.files[file], n) }
 
-// Remember keeps a file for the excerpts of errors.
+// Remember keeps a file's contents for the excerpts of errors.
 func (r *Reader) Remember(file string, data []byte) {
 	if r.files == nil {
 		r.files = map[string][]byte{}
@@ -126,7 +127,7 @@ func (r *Reader) Remember(file string, data []byte) {
 	r.files[file] = data
 }
 
-// LineOf returns line n of a text, counted from 1; "" if there is none.
+// LineOf returns line n of a text, from 1, or "" if there is no such line.
 func LineOf(data []byte, n int) string {
 	for ; n > 1; n-- {
 		_, rest, more := bytes.Cut(data, []byte("\n"))
@@ -140,40 +141,42 @@ func LineOf(data []byte, n int) string {
 }
 
 const (
-	mostErrors  = 50   // that are said of one input; of the others their number
-	longMessage = 180  // characters of a message: a name is as long as its file allows
-	longAllowed = 6000 // and of the list of what is allowed
-	longFile    = 300  // and of a file's name, which --set gives
-	longFact    = 800  // and of a line of a message of facts, whose names are short, beside that of a file
-	mostFacts   = 32   // lines of one
+	maxErrors   = 50   // listed for one input; the others are counted
+	maxMessage  = 180  // characters of a message, since a file can give names of any length
+	maxAllowed  = 6000 // characters of the list of allowed values
+	maxFileName = 300  // characters of a file's name, which --set can give
+	maxFactLine = 800  // characters of one line of facts, in addition to a file's name
+	maxFacts    = 32   // lines of one message
 )
 
-// Fail notes an error at a place, once. Of those after the first mostErrors it keeps the number of places.
+// Fail notes an error at a position unless it has the same one. Beyond maxErrors errors, it only counts the
+// positions.
 func (r *Reader) Fail(at Position, allowed, format string, args ...any) {
-	r.fail(at, allowed, shorten(fmt.Sprintf(format, args...), longMessage))
+	r.addError(at, allowed, shorten(fmt.Sprintf(format, args...), maxMessage))
 }
 
-// Tell notes an error as Fail does, with a message that may have several lines, in each of which whoever made it has
-// bounded what a file gives: no line loses its middle.
+// Tell notes an error as Fail does, with a message of several lines. The caller has bounded the values in each line,
+// so that shortening does not remove the middle of one.
 func (r *Reader) Tell(at Position, message string) {
 	lines := strings.Split(message, "\n")
-	if more := len(lines) - mostFacts; more > 0 {
-		lines = append(lines[:mostFacts], fmt.Sprintf("and %d more", more))
+	if more := len(lines) - maxFacts; more > 0 {
+		lines = append(lines[:maxFacts], fmt.Sprintf("and %d more", more))
 	}
 	for i, l := range lines {
-		lines[i] = shorten(l, longFile+longFact)
+		lines[i] = shorten(l, maxFileName+maxFactLine)
 	}
-	r.fail(at, "", strings.Join(lines, "\n"))
+	r.addError(at, "", strings.Join(lines, "\n"))
 }
 
-func (r *Reader) fail(at Position, allowed, message string) {
-	if r.full(at) {
+// addError notes an error with a message of bounded length. It drops duplicates, and counts errors above the limit.
+func (r *Reader) addError(at Position, allowed, message string) {
+	if r.isFull(at) {
 		return
 	}
-	e := InputError{File: shorten(at.File, longFile), Line: max(at.Line, 1), Column: max(at.Column, 1), Msg: message,
-		Allowed: shorten(allowed, longAllowed)}
+	e := InputError{File: shorten(at.File, maxFileName), Line: max(at.Line, 1), Column: max(at.Column, 1), Msg: message,
+		Allowed: shorten(allowed, maxAllowed)}
 	if value, ok := r.Bound[at]; ok {
-		e.Msg += " (" + shorten(value, longMessage) + ")"
+		e.Msg += " (" + shorten(value, maxMessage) + ")"
 	}
 	for _, o := range r.errors {
 		if o.File == e.File && o.Line == e.Line && o.Column == e.Column && (r.once || o.Msg == e.Msg) {
@@ -188,23 +191,24 @@ func (r *Reader) fail(at Position, allowed, message string) {
 	r.failed = append(r.failed, at)
 }
 
-// Again says that what was read is read again with other values: what is wrong at a place that has an error already is
-// that error.
+// Again announces that the same input is read again with other values. From then on, a position keeps its first
+// error, and further ones there are only counted.
 func (r *Reader) Again() { r.once = true }
 
-// full reports whether no further error is said. One at a place that has none is counted then.
-func (r *Reader) full(at Position) bool {
-	if len(r.errors) < mostErrors {
+// isFull reports whether the list of errors is full. It then counts the position.
+func (r *Reader) isFull(at Position) bool {
+	if len(r.errors) < maxErrors {
 		return false
 	}
-	if r.unsaid == nil {
-		r.unsaid = map[Position]bool{}
+	if r.omitted == nil {
+		r.omitted = map[Position]bool{}
 	}
-	r.unsaid[at] = true
+	r.omitted[at] = true
 	return true
 }
 
-// Err returns what was gathered, in the order of the file.
+// Err returns all errors in the order of the file, or nil. Above the limit, the last one gives the number of further
+// positions.
 func (r *Reader) Err() error {
 	if r.OK() {
 		return nil
@@ -214,11 +218,11 @@ func (r *Reader) Err() error {
 		return a.Line < b.Line || a.Line == b.Line && a.Column < b.Column
 	})
 	for _, at := range r.failed {
-		delete(r.unsaid, at)
+		delete(r.omitted, at)
 	}
-	if len(r.unsaid) > 0 {
+	if len(r.omitted) > 0 {
 		rest := r.errors[len(r.errors)-1]
-		rest.Msg, rest.Allowed, rest.Excerpt, rest.Rest = fmt.Sprintf("and %d more", len(r.unsaid)), "", "", true
+		rest.Msg, rest.Allowed, rest.Excerpt, rest.Rest = fmt.Sprintf("and %d more", len(r.omitted)), "", "", true
 		return append(slices.Clip(r.errors), rest)
 	}
 	return r.errors

@@ -13,11 +13,11 @@ import (
 )
 
 const (
-	LargestInput  = 256 * unit.MB // the most that is read of a file that an experiment names
-	LargestResult = 4 * unit.GB   // and of one that a run has left: all its flows and samples
+	LargestInput  = 256 * unit.MB // limit of a file that an experiment names
+	LargestResult = 4 * unit.GB   // limit of a file of results, with all flows and samples
 )
 
-// NotRegular is a path that names no regular file.
+// NotRegular is the error of a path that does not name a regular file.
 type NotRegular struct{ Mode fs.FileMode }
 
 func (e *NotRegular) Error() string {
@@ -33,15 +33,15 @@ func (e *NotRegular) Error() string {
 	return "it is " + what + "; a path names a regular file"
 }
 
-// TooLarge is a file or a stream that has more than is read of one.
+// TooLarge is the error of a file or a stream above a limit.
 type TooLarge struct{ Most unit.Bytes }
 
 func (e *TooLarge) Error() string { return fmt.Sprintf("it has more than %v", e.Most) }
 
-// Open opens a regular file. What else a path can name is an error at once: a pipe would hold the program
-// until someone writes into it, and a device has no end.
+// Open opens a regular file. Any other kind of file is an error immediately: a pipe would block the program until
+// another process writes to it, and a device has no end.
 func Open(name string) (*os.File, fs.FileInfo, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // to open a pipe does not wait for its writer
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe does not wait for its writer
 	if err != nil {
 		if info, bad := os.Stat(name); bad == nil && !info.Mode().IsRegular() { // a socket cannot be opened
 			err = &fs.PathError{Op: "open", Path: name, Err: &NotRegular{info.Mode()}}
@@ -57,17 +57,17 @@ func Open(name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	if info.Size() == 0 {
-		// A file that the kernel makes while it is read has no size, and may wait for what comes, such as /proc/kmsg.
-		// Where a file cannot wait, there is no deadline either.
-		_ = f.SetReadDeadline(time.Now().Add(longestWait))
+		// A file that the kernel generates on reading has size 0 and may block until data arrives, such as /proc/kmsg.
+		// Files that cannot block refuse a deadline.
+		_ = f.SetReadDeadline(time.Now().Add(maxWait))
 	}
 	return f, info, nil
 }
 
-// longestWait is how long a file that may wait for what comes is read.
-const longestWait = time.Second
+// maxWait limits how long Open's caller waits for a file that may block.
+const maxWait = time.Second
 
-// ReadFile reads a regular file of at most so many bytes; of a larger one it reads nothing.
+// ReadFile reads a regular file of at most max bytes. It does not read a larger one.
 func ReadFile(name string, most unit.Bytes) ([]byte, error) {
 	f, info, err := Open(name)
 	if err != nil {
@@ -80,8 +80,7 @@ func ReadFile(name string, most unit.Bytes) ([]byte, error) {
 	return ReadStream(f, most)
 }
 
-// ReadStream reads a stream up to its end, which is within so many bytes. Standard input is the only one
-// that a command reads.
+// ReadStream reads a stream of at most max bytes up to its end. Commands use it for standard input only.
 func ReadStream(r io.Reader, most unit.Bytes) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err == nil && len(data) > int(most) {
@@ -90,7 +89,7 @@ func ReadStream(r io.Reader, most unit.Bytes) ([]byte, error) {
 	return data, err
 }
 
-// Reason is an error of a file without the file's name, which stands elsewhere.
+// Reason returns the cause of a file error without the file's name, for messages that name the file elsewhere.
 func Reason(err error) error {
 	var wrong *fs.PathError
 	var moved *os.LinkError

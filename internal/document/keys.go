@@ -5,36 +5,36 @@ import (
 	"strings"
 )
 
-// Key is one key of a map of a file. It is declared here and nowhere else: the reader takes
-// no other key and fills in this default; the JSON schema and the reference are made of it.
+// Key declares one key of a map of a file. The reader accepts only declared keys and fills in their defaults. The
+// JSON schema and the reference are generated from the declarations.
 type Key struct {
 	Name     string
-	Form     Form   // what it holds
-	Doc      string // what it is, in a line
-	Default  string // what the reader fills in if the file lacks it; a list in brackets
+	Form     Form   // form of the value
+	Doc      string // one line for the reference
+	Default  string // filled in if the file lacks the key; a list in brackets
 	Source   string // of the default
-	Cases    []Case // defaults that replace it
-	Without  string // what holds without the key, if no default is filled in
+	Cases    []Case // defaults for special cases
+	Without  string // behavior without the key, if no default is filled in
 	Required bool
-	Example  string // what an error shows if it is missing
+	Example  string // shown by the error for a missing key
 	Traits   Trait
 }
 
-// Case is a default that stands in for a key's own.
+// Case is a default that replaces the key's own under a condition.
 type Case struct{ When, Default, Source string }
 
-// Trait is what a key has in common with others; who declares keys says what the bits mean.
+// Trait is a set of bits that groups keys. The package that declares the keys defines the bits.
 type Trait uint16
 
-// Table are the keys of a map.
+// Table declares the keys of a map.
 type Table struct {
-	What string // how errors call one of the keys: a link's key
-	Doc  string // what the map is
+	What string // name of one key in errors: a link's key
+	Doc  string // description of the map
 	Keys []Key
-	Open string // whose names can be further keys, as Form.Of has them; "": nobody's
+	Open string // kind of the names that can be further keys, as in Form.Of; "": no further keys
 }
 
-// Names are those of the keys that have any of some traits, or of all for none.
+// Names returns the names of the keys that have any of the traits, or of all keys if no trait is given.
 func (t *Table) Names(traits ...Trait) (names []string) {
 	names = make([]string, 0, len(t.Keys))
 	for i := range t.Keys {
@@ -46,7 +46,7 @@ func (t *Table) Names(traits ...Trait) (names []string) {
 	return names
 }
 
-// Has reports whether a key has a trait.
+// Has reports whether the key with the given name has a trait.
 func (t *Table) Has(name string, trait Trait) bool {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name && t.Keys[i].Traits&trait != 0 {
@@ -56,7 +56,7 @@ func (t *Table) Has(name string, trait Trait) bool {
 	return false
 }
 
-// Only is the table with some of its keys alone.
+// Only returns a copy of the table with the named keys. It panics if the table lacks one.
 func (t *Table) Only(names ...string) *Table {
 	some := &Table{What: t.What, Doc: t.Doc}
 	for _, n := range names {
@@ -65,8 +65,8 @@ func (t *Table) Only(names ...string) *Table {
 	return some
 }
 
-// Key returns the declaration of a key. That there is none is a mistake of the program, not
-// of a file: nothing may be read that the table does not have.
+// Key returns the declaration of a key. It panics if the table lacks the key: the program, not the file, is wrong
+// then.
 func (t *Table) Key(name string) *Key {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name {
@@ -76,41 +76,41 @@ func (t *Table) Key(name string) *Key {
 	panic("the key " + name + " is read, but not declared: " + t.What)
 }
 
-// Shape is how the value of a key is built.
+// Shape is the structure of a key's value.
 type Shape uint8
 
 // Shapes of values.
 const (
-	Plain  Shape = iota // a plain value, with a grammar of its own
-	Word                // one of some words
+	Plain  Shape = iota // a plain value with its own grammar
+	Word                // one of a list of words
 	Listed              // a list
-	Fields              // a map with the keys of a table
-	ByName              // a map with names for keys
-	Choice              // of several forms
+	Fields              // a map whose keys a table declares
+	ByName              // a map with arbitrary names as keys
+	Choice              // one of several forms
 	Ends                // two names
-	Scheme              // of what a registry has, by its name, with its parameters
-	Free                // what only its reader knows
+	Scheme              // the name of a registered scheme, with its parameters
+	Free                // any value; its reader checks it
 )
 
-// Form is what the value of a key may be.
+// Form describes the values that a key accepts.
 type Form struct {
 	Shape Shape
-	Text  string // as the reference has it
+	Text  string // as printed in the reference
 	Words []string
 	Table *Table
-	Items *Form  // of a list, or of a map with names for keys
-	Any   []Form // of a choice
+	Items *Form  // form of the items of a list or of the values of a ByName map
+	Any   []Form // alternatives of a choice
 	Of    string // kind of scheme: program, transport, …
-	Extra string // a word beside the schemes' names
+	Extra string // a word allowed in addition to the schemes' names
 }
 
-// Value is a plain value.
+// Value returns the form of a plain value.
 func Value(text string) Form { return Form{Text: text} }
 
-// OneOf is one of some words.
+// OneOf returns the form of a value that is one of the words.
 func OneOf(words ...string) Form { return Form{Shape: Word, Words: words, Text: Spelt(words)} }
 
-// Spelt lists words as the reference does.
+// Spelt lists words as the reference does: in backquotes, the last one after "or".
 func Spelt(words []string) string {
 	if len(words) == 0 {
 		return ""
@@ -126,24 +126,24 @@ func Spelt(words []string) string {
 	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
 }
 
-// ListOf is a list of values of a form.
+// ListOf returns the form of a list whose items have form f.
 func ListOf(f Form, text string) Form { return Form{Shape: Listed, Items: &f, Text: text} }
 
-// MapOf is a map with the keys of a table.
+// MapOf returns the form of a map with the keys of a table.
 func MapOf(t *Table) Form {
 	return Form{Shape: Fields, Table: t, Text: "`{" + strings.Join(t.Names(), ", ") + "}`"}
 }
 
-// MapBy is a map from names to values of a form.
+// MapBy returns the form of a map from names to values of form f.
 func MapBy(f Form, text string) Form { return Form{Shape: ByName, Items: &f, Text: text} }
 
-// AnyOf is a value of one of some forms.
+// AnyOf returns the form of a value that has one of the given forms.
 func AnyOf(text string, forms ...Form) Form { return Form{Shape: Choice, Any: forms, Text: text} }
 
-// byName reports whether a value can be a map from names.
-func (f Form) byName() bool { return f.Shape == ByName || slices.ContainsFunc(f.Any, Form.byName) }
+// isByName reports whether a value can be a map with names as keys.
+func (f Form) isByName() bool { return f.Shape == ByName || slices.ContainsFunc(f.Any, Form.isByName) }
 
-// Spellings are the words that a value can be.
+// Spellings returns the words that a value can be, including those of the alternatives.
 func (f Form) Spellings() []string {
 	words := slices.Clone(f.Words)
 	for _, x := range f.Any {
@@ -152,46 +152,46 @@ func (f Form) Spellings() []string {
 	return words
 }
 
-// Pair is a list of two names.
+// Pair returns the form of a list of two names.
 func Pair(text string) Form { return Form{Shape: Ends, Text: text} }
 
-// Registered is a scheme of a kind: its name, or its name with parameters.
+// Registered returns the form of a scheme of a kind: its name, or its name with parameters.
 func Registered(kind, text string, extra string) Form {
 	return Form{Shape: Scheme, Of: kind, Text: text, Extra: extra}
 }
 
-// Unbound is what only its reader knows.
+// Unbound returns the form of a value that its reader checks by itself.
 func Unbound(text string) Form { return Form{Shape: Free, Text: text} }
 
-// Map is a map of a file that is read by a table.
+// Map is a map of a file, read by the table that declares its keys.
 type Map struct {
 	*Node
 	reader *Reader
 	table  *Table
-	known  []string // what errors list as its keys
+	known  []string // names that errors list as allowed keys
 }
 
-// View reads t by a table without refusing other keys, which are others' business: more are
-// those that there can be.
+// View reads t by a table and accepts all other keys, which other readers check. Errors list more in addition to the
+// table's keys.
 func (r *Reader) View(t *Node, table *Table, more ...string) Map {
 	t.declared = true
 	return Map{t, r, table, append(table.Names(), more...)}
 }
 
-// Map reads t by a table, of which alone it may have keys, or of more. It reports whether t is
-// a map at all.
+// Map reads t by a table and notes an error for each key that is neither in the table nor in more. It reports whether
+// t is a map.
 func (r *Reader) Map(t *Node, table *Table, more ...string) (Map, bool) {
 	m := r.View(t, table, more...)
 	return m, r.Keys(t, table.What, m.known)
 }
 
-// Of reads a map of a file by the table where nothing is to be said of it.
+// Of reads a map of a file by the table, for callers that report no errors.
 func (t *Table) Of(n *Node) Map { return Map{Node: n, table: t} }
 
-// Entries are those of a key whose form is a map from names to values, if the file has one
-// there: who reads names that the file gives asks for them here.
+// Entries returns the entries of a key whose form is a map from names to values, or nil if the file has no map there.
+// It panics if the key is not declared as such a map.
 func (m Map) Entries(name string) []Entry {
-	if !m.table.Key(name).Form.byName() {
+	if !m.table.Key(name).Form.isByName() {
 		panic("the names in " + name + " are read, but not declared: " + m.table.What)
 	}
 	if v := m.Node.Find(name); v != nil && v.Kind == Mapping {
@@ -200,35 +200,36 @@ func (m Map) Entries(name string) []Entry {
 	return nil
 }
 
-// Get returns the value of a key, or nil.
+// Get returns the value of a declared key, or nil. It panics if the key is not declared.
 func (m Map) Get(name string) *Node {
 	m.table.Key(name)
 	return m.Node.Find(name)
 }
 
-// Default returns the value of a key; if the file has none, its default, which is filled in.
+// Default returns the value of a key. If the file lacks the key, it fills in the default and returns it.
 func (m Map) Default(name string) *Node {
 	k := m.table.Key(name)
-	return m.standard(k, k.Default, k.Source)
+	return m.valueOr(k, k.Default, k.Source)
 }
 
-// DefaultWhen is Default with the case of that name in place of the key's own default.
+// DefaultWhen works as Default, with the default that the key declares for the given case.
 func (m Map) DefaultWhen(name, when string) *Node {
 	k := m.table.Key(name)
 	for _, c := range k.Cases {
 		if c.When == when {
-			return m.standard(k, c.Default, c.Source)
+			return m.valueOr(k, c.Default, c.Source)
 		}
 	}
 	panic("the key " + name + " has no default for " + when)
 }
 
-// DefaultAs is Default with a text that follows from the rest of the file, in place of the key's own default.
+// DefaultAs works as Default, with a default that follows from the rest of the file.
 func (m Map) DefaultAs(name, text, source string) *Node {
-	return m.standard(m.table.Key(name), text, source)
+	return m.valueOr(m.table.Key(name), text, source)
 }
 
-func (m Map) standard(k *Key, text, source string) *Node {
+// valueOr returns the value of a key, or fills in text with its source and returns that. It panics if text is empty.
+func (m Map) valueOr(k *Key, text, source string) *Node {
 	if v := m.Node.Find(k.Name); v != nil {
 		return v
 	}
@@ -241,7 +242,7 @@ func (m Map) standard(k *Key, text, source string) *Node {
 	return m.fill(k.Name, text, source)
 }
 
-// fillList is fill for a list of plain values.
+// fillList works as fill for a list of plain values, separated by ", ".
 func (t *Node) fillList(name, items, source string) *Node {
 	v := &Node{Position: t.Position, Kind: List, From: defaultOf + source}
 	for _, x := range strings.Split(items, ", ") {
@@ -251,7 +252,7 @@ func (t *Node) fillList(name, items, source string) *Node {
 	return v
 }
 
-// Missing notes that the map lacks a key, or that an unknown one is probably meant to be it.
+// Missing notes that the map lacks a key, or that an unknown key was probably meant to be this one.
 func (m Map) Missing(name, format string, args ...any) {
 	m.reader.Missing(m.Node, name, m.table.What, m.known, m.table.Key(name).Example, format, args...)
 }

@@ -8,9 +8,9 @@ import (
 	"weir/core/scheme"
 )
 
-// Configuration decodes a scheme's parameters from a map, except the keys in skip, which belong to others.
-// Defaults are filled into the map. A parameter with an error stays at its default, and nothing should be
-// built then.
+// Configuration decodes a scheme's parameters from a map, except the keys in skip, which other readers decode. It
+// fills defaults into the map. A parameter with an error keeps its default; the caller must not build the scheme
+// then.
 func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
 	config := s.Default()
 	params := scheme.Bind(config)
@@ -30,7 +30,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 	for _, p := range params.List() {
 		switch v := t.Find(p.Name); {
 		case v != nil:
-			r.set(s, p, v)
+			r.setParam(s, p, v)
 		case p.Required:
 			missing = true
 			r.Missing(t, p.Name, what, names, p.Name+": "+p.Form()+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
@@ -38,38 +38,39 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 			t.fill(p.Name, p.Default, p.Source)
 		}
 	}
-	if missing || len(r.errors) > before { // parameters that are not set need not go together
+	if missing || len(r.errors) > before { // do not check combinations of incomplete parameters
 		return config
 	}
 	for _, err := range params.Check() {
-		r.wrong(s, t, err)
+		r.failParam(s, t, err)
 	}
 	if len(r.errors) == before {
-		r.use(s, params, t)
+		r.noteUses(s, params, t)
 	}
 	return config
 }
 
-// use is a parameter that a file gives.
-type use struct {
+// paramUse is a conditional parameter that a file gives.
+type paramUse struct {
 	at   Position
 	name string
 }
 
-// use notes which of the parameters that the file gives act. One that stands for several runs need not act in all.
-func (r *Reader) use(s *scheme.Scheme, params *scheme.Params, t *Node) {
+// noteUses records which conditional parameters of the file have an effect. A parameter that is read for several runs
+// needs an effect in one of them.
+func (r *Reader) noteUses(s *scheme.Scheme, params *scheme.Params, t *Node) {
 	for _, p := range params.List() {
 		if p.IsDefault() || !p.Conditional() {
 			continue
 		}
-		u := use{t.Position, p.Name}
+		u := paramUse{t.Position, p.Name}
 		if v := t.Find(p.Name); v != nil {
 			u.at = v.Position
 		}
 		if _, known := r.idle[u]; !known {
 			r.used = append(r.used, u)
 			if r.idle == nil {
-				r.idle = map[use]string{}
+				r.idle = map[paramUse]string{}
 			}
 		} else if r.idle[u] == "" {
 			continue
@@ -81,7 +82,7 @@ func (r *Reader) use(s *scheme.Scheme, params *scheme.Params, t *Node) {
 	}
 }
 
-// Idle tells of the parameters that the file gives and that act nowhere, with their places.
+// Idle returns a warning for each parameter of the file that has no effect in any run.
 func (r *Reader) Idle() (all []Warning) {
 	for _, u := range r.used {
 		if text := r.idle[u]; text != "" {
@@ -91,18 +92,18 @@ func (r *Reader) Idle() (all []Warning) {
 	return all
 }
 
-// set gives a parameter the value that the file has.
-func (r *Reader) set(s *scheme.Scheme, p *scheme.Param, t *Node) {
+// setParam sets a parameter to the value of the file, or notes an error.
+func (r *Reader) setParam(s *scheme.Scheme, p *scheme.Param, t *Node) {
 	switch {
 	case p.Kind == scheme.Map && t.Kind == Mapping:
 		p.Clear()
 		for _, k := range t.Keys {
 			if err := p.Key(k.Name); err != nil {
-				r.wrong(s, &Node{Position: k.Position}, err)
+				r.failParam(s, &Node{Position: k.Position}, err)
 			} else if k.Value.Kind != Scalar {
 				r.Fail(k.Value.Position, p.Form(), "%s of %s is %v", p.Name, s.Name, k.Value.Kind)
 			} else if err := p.Put(k.Name, k.Value.Text); err != nil {
-				r.wrong(s, k.Value, err)
+				r.failParam(s, k.Value, err)
 			}
 		}
 	case p.Kind == scheme.Map:
@@ -111,14 +112,13 @@ func (r *Reader) set(s *scheme.Scheme, p *scheme.Param, t *Node) {
 		r.Fail(t.Position, p.Form(), "%s of %s is %v", p.Name, s.Name, t.Kind)
 	default:
 		if err := p.Set(t.Text); err != nil {
-			r.wrong(s, t, err)
+			r.failParam(s, t, err)
 		}
 	}
 }
 
-// wrong records an error of a parameter: at its place in a map of parameters, or at the place of its
-// value.
-func (r *Reader) wrong(s *scheme.Scheme, t *Node, err error) {
+// failParam notes an error of a parameter at the position of its value, or of the map if it has no value.
+func (r *Reader) failParam(s *scheme.Scheme, t *Node, err error) {
 	var e *scheme.Error
 	if !errors.As(err, &e) {
 		r.Fail(t.Position, "", "%v", err)

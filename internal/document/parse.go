@@ -16,11 +16,10 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// Parse reads YAML. It allows what experiment files need (maps, lists,
-// scalars) and nothing that hides where a value comes from: no anchors, tags or
-// second documents.
+// Parse reads YAML and returns its root, or nil after an error. It accepts maps, lists and scalars. It rejects what
+// hides the origin of a value: anchors, tags and second documents.
 func Parse(r *Reader, file string, data []byte) (t *Node) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff")) // a byte order mark, which some editors write
+	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	r.Remember(file, data)
 	if len(data) > int(LargestFile) {
 		r.Fail(Position{file, 1, 1}, "up to "+LargestFile.String(), "%s of more than %v", r.kind.Whole, LargestFile)
@@ -29,17 +28,18 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	if !r.IsText(file, data, true) {
 		return nil
 	}
-	defer func() { // the YAML library has panicked on garbage before; garbage is an input error
+	defer func() { // the YAML library may panic on invalid input, which is an input error
 		if garbage := recover(); garbage != nil {
 			r.Fail(Position{file, 1, 1}, "", "this is not YAML: %v", r)
 			t = nil
 		}
 	}()
 	tokens := lexer.Tokenize(string(data))
-	if !r.parseable(file, tokens) {
+	if !r.checkTokens(file, tokens) {
 		return nil
 	}
-	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey()) // convertEntry says it with its place
+	// convertEntry reports duplicate keys with their position
+	f, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		at := Position{file, 1, 1}
 		var tk interface{ GetToken() *token.Token }
@@ -67,11 +67,11 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	return r.convert(file, f.Docs[0].Body, 0)
 }
 
-// LargestFile is the most that an experiment file may have.
+// LargestFile limits the size of an experiment file.
 const LargestFile = unit.MB
 
-// IsText checks that a file is text: without characters that act where they are shown or are not seen, and
-// if strict in UTF-8. Lines may end in CR and LF.
+// IsText checks that a file is text: it has no invisible characters and no terminal controls, and is valid UTF-8 if
+// strict. Lines may end in CR LF. It notes the first error.
 func (r *Reader) IsText(file string, data []byte, strict bool) bool {
 	for from := 0; ; {
 		at, c, bad := text.Find(data[from:])
@@ -91,14 +91,14 @@ func (r *Reader) IsText(file string, data []byte, strict bool) bool {
 		if bad {
 			r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
 		} else {
-			r.acts(here, c)
+			r.failCharacter(here, c)
 		}
 		return false
 	}
 }
 
-// acts notes a character that does something where it is shown, or hides.
-func (r *Reader) acts(here Position, c rune) {
+// failCharacter notes an error for an invisible character or a control.
+func (r *Reader) failCharacter(here Position, c rune) {
 	switch {
 	case c == '\n':
 		r.Fail(here, "one line (> joins lines)", "this has several lines: %s", text.Escaped(c))
@@ -111,8 +111,8 @@ func (r *Reader) acts(here Position, c rune) {
 		text.Escaped(c))
 }
 
-// Printable checks that a name or a value has nothing that acts where it is shown: YAML can write it as an
-// escape.
+// Printable checks that a name or a value has no invisible characters and no controls, which YAML can write as
+// escapes. An error points at the escape.
 func (r *Reader) Printable(here Position, s string) bool {
 	at, c, bad := text.Find(s)
 	if at < 0 {
@@ -122,7 +122,7 @@ func (r *Reader) Printable(here Position, s string) bool {
 		r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
 		return false
 	}
-	if r.full(here) { // before the line is looked for
+	if r.isFull(here) { // avoid the search for the escape
 		return false
 	}
 	line := []rune(r.LineIn(here.File, here.Line))
@@ -130,18 +130,18 @@ func (r *Reader) Printable(here Position, s string) bool {
 		if line[i] != '\\' {
 			continue
 		}
-		if escapes(line[i:], c) {
+		if isEscapeOf(line[i:], c) {
 			here.Column = i + 1
 			break
 		}
-		i++ // what is escaped is no escape
+		i++ // an escaped character starts no escape
 	}
-	r.acts(here, c)
+	r.failCharacter(here, c)
 	return false
 }
 
-// escapes reports whether a text begins with a character as YAML's double quotes can have it.
-func escapes(s []rune, c rune) bool {
+// isEscapeOf reports whether s begins with an escape for c in the syntax of YAML's double quotes.
+func isEscapeOf(s []rune, c rune) bool {
 	if len(s) < 2 {
 		return false
 	}
@@ -155,18 +155,20 @@ func escapes(s []rune, c rune) bool {
 	return ok && named == c
 }
 
-func at(file string, tk *token.Token) Position {
+// positionOf returns the position of a token, or the file's start if the token has none.
+func positionOf(file string, tk *token.Token) Position {
 	if tk == nil || tk.Position == nil {
 		return Position{file, 1, 1}
 	}
 	return Position{file, tk.Position.Line, tk.Position.Column}
 }
 
+// convert returns the tree below a YAML node at the given nesting depth, and notes errors of its values.
 func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
-	here := at(file, n.GetToken())
+	here := positionOf(file, n.GetToken())
 	t := &Node{Position: here}
-	if depth > deepest {
-		r.Fail(here, fmt.Sprintf("%d levels", deepest), "the file is nested too deeply")
+	if depth > maxDepth {
+		r.Fail(here, fmt.Sprintf("%d levels", maxDepth), "the file is nested too deeply")
 		return t
 	}
 	switch n := n.(type) {
@@ -195,7 +197,7 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 		tk := n.GetToken()
 		t.quoted = tk.Type == token.SingleQuoteType || tk.Type == token.DoubleQuoteType
 	case *ast.LiteralNode:
-		t.Text, t.quoted = strings.TrimRight(n.Value.Value, "\n"), true // a block's last line ends, too
+		t.Text, t.quoted = strings.TrimRight(n.Value.Value, "\n"), true // YAML keeps the line end of a block's last line
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
 		t.Text = n.GetToken().Value
 		if _, null := n.(*ast.NullNode); null {
@@ -208,10 +210,11 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	return t
 }
 
-// convertEntry adds an entry to a map, whose keys so far have these lines.
+// convertEntry adds an entry to the map t. The map lines holds the line of each key so far, for errors about
+// duplicates.
 func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, depth int, lines map[string]int) {
 	k := v.Key.GetToken()
-	here := at(file, k)
+	here := positionOf(file, k)
 	if _, ok := v.Key.(*ast.MergeKeyNode); ok || v.Value == nil {
 		r.Fail(here, "maps, lists and plain values", "this key cannot be used in %s files", r.kind.Name)
 		return

@@ -9,7 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// Keys checks that t is a map with only these keys.
+// Keys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. It reports
+// whether t is a map.
 func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
 		r.Fail(t.Position, "a map with "+Choices(allowed), "this is %v", t.Kind)
@@ -23,14 +24,14 @@ func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
 	return true
 }
 
-// Missing notes that a map lacks a key, or that an unknown one is probably meant to be it.
+// Missing notes that a map lacks a key, or that an unknown key was probably meant to be this one.
 func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, format string, args ...any) {
 	for _, k := range t.Keys[:min(len(t.Keys), MostNear)] {
 		if slices.Contains(known, k.Name) || Nearest(k.Name, known) != key {
 			continue
 		}
-		if slices.Contains(r.failed, k.Position) || r.unsaid[k.Position] {
-			return // it has been said
+		if slices.Contains(r.failed, k.Position) || r.omitted[k.Position] {
+			return // the error is noted already
 		}
 		r.Unknown(k.Position, what, k.Name, known)
 		return
@@ -38,7 +39,7 @@ func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, for
 	r.Fail(t.Position, allowed, format, args...)
 }
 
-// Default returns a key's value; if it is missing, the default, which it fills in.
+// Default returns a key's value. If it is missing, Default fills in the given value and returns it.
 func (r *Reader) Default(t *Node, key, standard, from string) *Node {
 	t.declared = true
 	if v := t.Find(key); v != nil {
@@ -47,7 +48,7 @@ func (r *Reader) Default(t *Node, key, standard, from string) *Node {
 	return t.fill(key, standard, from)
 }
 
-// Text returns a scalar's text.
+// Text returns a scalar's text. It notes an error and returns "" for a list or a map.
 func (r *Reader) Text(t *Node) string {
 	if t.Kind != Scalar {
 		r.Fail(t.Position, "a plain value", "this is %v", t.Kind)
@@ -56,6 +57,7 @@ func (r *Reader) Text(t *Node) string {
 	return t.Text
 }
 
+// Integer returns a number from low to high. It notes an error and returns low if the value is not one.
 func (r *Reader) Integer(t *Node, low, high int) int {
 	n, err := strconv.Atoi(r.Text(t))
 	if t.Kind == Scalar && (err != nil || n < low || n > high) {
@@ -65,13 +67,14 @@ func (r *Reader) Integer(t *Node, low, high int) int {
 	return max(n, low)
 }
 
-// Read applies a unit's reader.
+// Read parses a plain value with the parser of a unit. It notes an error and returns the parser's value if that
+// fails.
 func Read[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
 	v, _ := ReadOK(r, t, parse)
 	return v
 }
 
-// ReadOK is read, and reports whether there is a value.
+// ReadOK works as Read, and reports whether the value is valid.
 func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
 	v, err := parse(r.Text(t))
 	if err != nil && t.Kind == Scalar {
@@ -80,6 +83,7 @@ func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) 
 	return v, err == nil && t.Kind == Scalar
 }
 
+// Positive returns a time above 0. For any other value it notes an error and returns the smallest time.
 func (r *Reader) Positive(t *Node) unit.Time {
 	v, ok := ReadOK(r, t, unit.ParseTime)
 	if ok && v <= 0 {
@@ -88,6 +92,7 @@ func (r *Reader) Positive(t *Node) unit.Time {
 	return max(v, 1)
 }
 
+// Word returns a plain value and notes an error if it is not one of the words.
 func (r *Reader) Word(t *Node, what string, words []string) string {
 	w := r.Text(t)
 	if t.Kind == Scalar && !slices.Contains(words, w) {
@@ -96,17 +101,17 @@ func (r *Reader) Word(t *Node, what string, words []string) string {
 	return w
 }
 
-// InFile is a place in a file that the spec names. Readers count columns in bytes, and
-// errors in characters.
+// InFile converts a line and column of a file that the spec names to a position. Column counts bytes; the position
+// counts characters.
 func (r *Reader) InFile(name string, line, column int) Position {
 	text := r.LineIn(name, line)
 	return Position{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
 }
 
-// Named splits an entry that is a name or {name: {parameters}}.
+// Named splits an entry that is a name or {name: {parameters}}. It expands a name into such a map in place.
 func (r *Reader) Named(t *Node, what string) (string, *Node) {
 	if t.Kind == Scalar {
-		// give its parameters a place in the resolved file
+		// the resolved file needs a place for the parameters
 		params := &Node{Position: t.Position, Kind: Mapping}
 		name := t.Text
 		*t = Node{Position: t.Position, Kind: Mapping, Keys: []Entry{{t.Position, name, params}}, Orig: t.Orig, From: t.From}
@@ -119,11 +124,11 @@ func (r *Reader) Named(t *Node, what string) (string, *Node) {
 	return t.Keys[0].Name, t.Keys[0].Value
 }
 
-// Unknown records that a word is not one of those allowed, with the nearest one.
+// Unknown notes that a word is not one of the allowed words, and suggests the nearest one.
 func (r *Reader) Unknown(at Position, what, word string, words []string) {
-	if r.full(at) { // before the nearest is looked for, and all are listed
+	if r.isFull(at) { // avoid the search for the nearest word
 		return
 	}
 	nearest := Nearest(word, words)
-	r.Fail(at, Near(word, words), "%s %q is not known%s", what, word, meant(word, nearest))
+	r.Fail(at, Near(word, words), "%s %q is not known%s", what, word, suggest(word, nearest))
 }

@@ -8,8 +8,7 @@ import (
 	"weir/internal/text"
 )
 
-// Node is a value of a file: a scalar (text), a list or a map, with
-// its place. From says where it comes from if not from the file itself.
+// Node is a value of a file: a scalar, a list or a map, with its position.
 type Node struct {
 	Position
 	Kind   NodeKind
@@ -17,14 +16,14 @@ type Node struct {
 	quoted bool    // of a scalar
 	Items  []*Node // of a list
 	Keys   []Entry // of a map, in the file's order
-	From   string  // "--set", "quick", or a default's source; "" for the file
+	From   string  // origin if not the file: "--set", "quick", or a default's source
 	Bound  bool    // text is a sweep value that stands for a $key
-	Orig   *Node   // what this one was copied from
+	Orig   *Node   // the node that this one was copied from
 
-	declared bool // of a map: it has been read by a table or as parameters, so that its keys have no order
+	declared bool // of a map: read by a table or as parameters, so that the order of its keys has no meaning
 }
 
-// NodeKind is what a node is.
+// NodeKind is the kind of a node: scalar, list or map.
 type NodeKind uint8
 
 // The kinds of nodes.
@@ -36,15 +35,15 @@ const (
 
 func (k NodeKind) String() string { return [...]string{"a value", "a list", "a map"}[k] }
 
-// Entry is one key of a map, with its place.
+// Entry is one key of a map, with its position.
 type Entry struct {
 	Position
 	Name  string
 	Value *Node
 }
 
-// Find returns the value of a key whose name stands in a file or a registry, or nil. What a
-// Table declares is read by Map.Get.
+// Find returns the value of a key, or nil. It is for keys that a file or a registry names; Map.Get reads those that a
+// Table declares.
 func (t *Node) Find(name string) *Node {
 	if t == nil || t.Kind != Mapping {
 		return nil
@@ -68,7 +67,7 @@ func (t *Node) Set(name string, value *Node) {
 	t.Keys = append(t.Keys, Entry{value.Position, name, value})
 }
 
-// Copy returns a deep copy whose parts refer to the originals.
+// Copy returns a deep copy. Each part refers to its original in Orig.
 func Copy(t *Node) *Node {
 	c := *t
 	c.Orig = t
@@ -92,7 +91,7 @@ func Copy(t *Node) *Node {
 	return &c
 }
 
-// Clone returns a deep copy that knows nothing of where it came from.
+// Clone returns a deep copy without references to the originals.
 func Clone(t *Node) *Node {
 	c := *t
 	c.Orig, c.Items, c.Keys = nil, nil, nil
@@ -105,14 +104,14 @@ func Clone(t *Node) *Node {
 	return &c
 }
 
-// fill adds a default to a map. Defaults.WriteShared writes it into what the map was copied from.
+// fill adds a default to a map. Defaults.WriteShared copies it to the original of the map.
 func (t *Node) fill(name, text, source string) *Node {
 	v := &Node{Position: t.Position, Text: text, From: defaultOf + source}
 	t.Set(name, v)
 	return v
 }
 
-// Write prints t as canonical YAML in flow style below the first levels.
+// Write appends t as canonical YAML at an indent in levels, in flow style below the first levels.
 func (t *Node) Write(b *strings.Builder, indent int) {
 	switch t.Kind {
 	case Mapping:
@@ -154,14 +153,13 @@ func writeIndent(b *strings.Builder, indent int) {
 	}
 }
 
-// maxSimple is the length from which on a value does not fit on its key's line.
+// maxSimple is the length in bytes from which a value gets its own lines.
 const maxSimple = 60
 
-// Flow returns t as YAML in flow style.
+// Flow returns t as one line of YAML in flow style.
 func (t *Node) Flow() string { return string(t.appendFlow(nil, math.MaxInt)) }
 
-// appendFlow appends t in flow style. It may stop where the text has the limit's length, which is then at least that
-// long, but not complete.
+// appendFlow appends t in flow style. It may stop once b has limit bytes; the text is then incomplete.
 func (t *Node) appendFlow(b []byte, limit int) []byte {
 	switch t.Kind {
 	case Mapping:
@@ -193,8 +191,8 @@ func (t *Node) appendFlow(b []byte, limit int) []byte {
 	return append(b, Quote(t.Text, t.quoted)...)
 }
 
-// isWord reports whether a text has only letters, digits, '_', '.', '/' and, but for the first character, '-'. Quote
-// does not change such a text, unless it is null.
+// isWord reports whether a text has only letters, digits, '_', '.', '/' and, except at its start, '-'. Quote returns
+// such a text unchanged unless it is null.
 func isWord(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
@@ -209,7 +207,7 @@ func isWord(s string) bool {
 
 // Quote writes a scalar so that YAML reads the same text.
 func Quote(s string, force bool) string {
-	if !force && s != "null" && isWord(s) { // most are
+	if !force && s != "null" && isWord(s) { // the common case
 		return s
 	}
 	at, _, _ := text.Find(s)
@@ -236,7 +234,7 @@ func Quote(s string, force bool) string {
 	return `"` + b.String() + `"`
 }
 
-// ItemsOf returns the items of a list, or the one value itself.
+// ItemsOf returns the items of a list, or a list of the single value, or nil.
 func ItemsOf(v *Node) []*Node {
 	switch {
 	case v == nil:

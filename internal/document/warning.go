@@ -8,21 +8,21 @@ import (
 	"weir/core/scheme"
 )
 
-// Warning is a report about something that may work otherwise than its author means. It prints as
-// "PLACE: TEXT (IDENTIFIER)".
+// Warning reports input that is valid but may not do what its author expects. It prints as "PLACE: TEXT
+// (IDENTIFIER)".
 type Warning struct {
 	Kind scheme.WarningKind
-	At   Position // in a file; without a line: no place
-	Port string   // that it is about (scheme.Remark.Port); "": no port
+	At   Position // position in a file; line 0 if it has none
+	Port string   // the affected port (scheme.Remark.Port), or ""
 	Text string
 }
 
-// Warn returns a warning whose text follows from format and args as in package fmt.
+// Warn returns a warning with a text formatted as in package fmt.
 func Warn(kind scheme.WarningKind, at Position, format string, args ...any) Warning {
 	return Warning{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// String is the place, the text and, in parentheses, the identifier.
+// String returns the position, the text and, in parentheses, the identifier.
 func (w Warning) String() string {
 	text := w.Text + " (" + w.Kind.ID + ")"
 	if w.At.Line > 0 {
@@ -31,12 +31,12 @@ func (w Warning) String() string {
 	return text
 }
 
-// Line is the warning as a line of a program's output, without its end.
+// Line returns the warning as a line of output, without a line end.
 func (w Warning) Line() string { return linePrefix + w.String() }
 
 const linePrefix = "warning: "
 
-// IsWarning reports whether a line of output is a warning, as Line returns it.
+// IsWarning reports whether a line of output is a warning in the format of Line.
 func IsWarning(line string) bool { return strings.HasPrefix(line, linePrefix) }
 
 // Print writes the warning as a line.

@@ -7,18 +7,19 @@ import (
 )
 
 const (
-	longestWord = 64   // bytes of a word that a nearest one is looked for
-	MostNear    = 2000 // words that it is compared with; no message needs more
-	mostListed  = 100  // words that a message lists in full; of more it has the first
-	fewListed   = 20
-	fewWords    = 8 // words in whose place one that is not known is told all of them
-	nearWords   = 5 // and of more the nearest
+	maxWord     = 64   // bytes of a word that Nearest accepts
+	MostNear    = 2000 // words that Nearest compares; no message needs more
+	maxListed   = 100  // words that a message lists in full
+	shortListed = 20   // words that it lists of a longer list
+	fewWords    = 8    // up to this count a message lists all words in place of an unknown one
+	nearWords   = 5    // above it, so many of the nearest
 )
 
-// Nearest returns the word most like s for an error message, "" if none is, or if it is s itself. Its work has
-// a bound, whatever a file says: of very long words none is near, and of very many the first are looked at.
+// Nearest returns the word nearest to s for an error message. It returns "" if no word is near, or if s itself is the
+// nearest. Its cost is bounded for any input: very long words have no nearest one, and only the first MostNear words
+// are compared.
 func Nearest(s string, words []string) string {
-	if len(s) > longestWord {
+	if len(s) > maxWord {
 		return ""
 	}
 	best, least := "", max(2, len(s)/3)+1
@@ -27,16 +28,17 @@ func Nearest(s string, words []string) string {
 		if len(w)-len(s) >= least || len(s)-len(w) >= least || w == s {
 			continue
 		}
-		if d := distance(low, strings.ToLower(w)); d < least && d < len(s) {
+		if d := editDistance(low, strings.ToLower(w)); d < least && d < len(s) {
 			best, least = w, d
 		}
 	}
 	return best
 }
 
-// distance is Levenshtein's, with a swap of neighbours as one. It keeps three rows of the table.
-func distance(a, b string) int {
-	var rows [3][2 * longestWord]int
+// editDistance returns the Levenshtein distance of two words, where a swap of neighbors counts as one edit. It keeps
+// three rows of the table.
+func editDistance(a, b string) int {
+	var rows [3][2 * maxWord]int
 	before, last, row := rows[0][:], rows[1][:], rows[2][:]
 	if len(b) >= len(row) {
 		return len(b)
@@ -61,20 +63,21 @@ func distance(a, b string) int {
 	return last[len(b)]
 }
 
-// Choices joins the words that a message says are allowed; of very many it has the first and their number.
+// Choices joins the words that a message lists as allowed. Of a very long list it returns the first ones and the
+// number of the others.
 func Choices(words []string) string {
 	said, more := words, ""
-	if len(words) > mostListed {
-		said, more = words[:fewListed], fmt.Sprintf(" and %d more", len(words)-fewListed)
+	if len(words) > maxListed {
+		said, more = words[:shortListed], fmt.Sprintf(" and %d more", len(words)-shortListed)
 	}
 	short := make([]string, len(said))
 	for i, w := range said {
-		short[i] = shorten(w, longestWord)
+		short[i] = shorten(w, maxWord)
 	}
 	return strings.Join(short, ", ") + more
 }
 
-// Near joins the words that a message says are allowed in place of s: all of a few, the nearest of many.
+// Near joins the words that a message lists as allowed in place of s: all words of a short list, else the nearest.
 func Near(s string, words []string) string {
 	if len(words) <= fewWords {
 		return Choices(words)
@@ -82,18 +85,17 @@ func Near(s string, words []string) string {
 	return Likely(s, words, nearWords)
 }
 
-// Likely joins so many of the words that a message says are allowed, those that are most like s first, as in a
-// choice of which most are not what was meant.
+// Likely joins the words of a list that are most similar to s, the nearest first, and adds the number of the others.
 func Likely(s string, words []string, most int) string {
 	if len(words) <= most {
 		return Choices(words)
 	}
-	left, low := slices.Clone(words[:min(len(words), MostNear)]), strings.ToLower(shorten(s, longestWord))
+	left, low := slices.Clone(words[:min(len(words), MostNear)]), strings.ToLower(shorten(s, maxWord))
 	far := map[string]int{}
 	for _, w := range left {
 		name := strings.ToLower(w)
-		last := name[strings.LastIndexByte(name, '/')+1:] // often a name is given without its room
-		if far[w] = min(distance(low, name), distance(low, last)); strings.Contains(name, low) {
+		last := name[strings.LastIndexByte(name, '/')+1:] // users often omit the folder of a name
+		if far[w] = min(editDistance(low, name), editDistance(low, last)); strings.Contains(name, low) {
 			far[w] = 0
 		}
 	}
@@ -101,9 +103,9 @@ func Likely(s string, words []string, most int) string {
 	return fmt.Sprintf("%s, … and %d more", Choices(left[:most]), len(words)-most)
 }
 
-// meant is what a message says of the word that was probably meant. Words that look alike without being the
-// same, for their letters are of several alphabets, are told apart by their numbers.
-func meant(word, nearest string) string {
+// suggest returns the part of a message that suggests the probable word, or "". If the unknown word has letters
+// beyond ASCII, it adds their code points: letters of several alphabets look the same.
+func suggest(word, nearest string) string {
 	if nearest == "" {
 		return ""
 	}
@@ -114,7 +116,7 @@ func meant(word, nearest string) string {
 	return said
 }
 
-// shorten takes the middle out of a text that is longer than what stands around it.
+// shorten removes the middle of a text with more than max characters.
 func shorten(s string, most int) string {
 	if len(s) <= most {
 		return s
@@ -127,5 +129,5 @@ func shorten(s string, most int) string {
 	return string(r[:most-end]) + "…" + string(r[len(r)-end:])
 }
 
-// Shorten is a name that somebody else gives, as a message has it.
-func Shorten(s string) string { return shorten(s, longestWord) }
+// Shorten shortens a foreign name for a message.
+func Shorten(s string) string { return shorten(s, maxWord) }

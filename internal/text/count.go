@@ -8,7 +8,7 @@ import (
 // Count returns a number with its noun: "1 run", "3 runs", "2 switches".
 func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Plural(n, noun) }
 
-// Plural returns a noun in the form that follows n. Only the ending changes, so a phrase must end in its noun
+// Plural returns the form of a noun for n things. It changes only the ending, so a phrase must end in its noun
 // ("traced run").
 func Plural(n int, noun string) string {
 	if n == 1 {
@@ -26,8 +26,8 @@ func Plural(n int, noun string) string {
 	return noun + "s"
 }
 
-// Verb returns a verb in the form that follows n things: one claim holds, three claims hold. The argument is the form
-// for several; "are", "were" and "have" are irregular.
+// Verb returns the form of a verb for n things: one claim holds, three claims hold. The argument is the plural form;
+// "are", "were" and "have" are irregular.
 func Verb(n int, verb string) string {
 	if n != 1 {
 		return verb

@@ -1,4 +1,4 @@
-// Package text shows words that others wrote: names in files, arguments, messages of other programs. What
-// would act on a terminal, hide, or turn the writing around is shown as \u001b; documents refuse it.
-// All that Weir prints, draws and writes goes through here.
+// Package text shows foreign words: names in files, arguments, messages of other programs. It escapes characters that
+// control a terminal, are invisible or change the direction of writing, as \u001b. Documents reject such characters.
+// All text that Weir prints, draws and writes passes through this package.
 package text

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether a character does something where it is shown, or is not seen: controls (C0, DEL, C1),
-// what turns the direction of writing, joins or separates without width, line and paragraph separators,
-// characters that Unicode has left free, and those that select another glyph.
+// Acts reports whether a character has an effect where it is shown, or is invisible: controls (C0, DEL, C1), changes
+// of the writing direction, zero-width joiners and spaces, line and paragraph separators, unassigned characters, and
+// variation selectors.
 func Acts(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f
@@ -17,8 +17,8 @@ func Acts(r rune) bool {
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Escaped is a character as \u001b. One beyond 16 bits has the two halves of UTF-16, as JSON does: it can
-// stand in a string of a document.
+// Escaped returns a character as \u001b. A character beyond 16 bits becomes two UTF-16 halves, as in JSON, so that a
+// string of a document can hold it.
 func Escaped(r rune) string {
 	if r > 0xffff {
 		high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
@@ -27,8 +27,8 @@ func Escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Find returns the first character of a text that acts, or the first byte that is not UTF-8, and how many
-// bytes are before it; −1 if there is none. bad says that it is such a byte.
+// Find returns the first character of a text that acts, or the first byte that is not UTF-8, and its offset in bytes,
+// or −1. It sets bad for such a byte.
 func Find[T string | []byte](s T) (at int, r rune, bad bool) {
 	for at = 0; at < len(s); {
 		if b := s[at]; b >= ' ' && b < 0x7f {
@@ -47,19 +47,20 @@ func Find[T string | []byte](s T) (at int, r rune, bad bool) {
 	return -1, 0, false
 }
 
-// Shown is a text in one line with what acts escaped; a byte that is not UTF-8 is \x9b.
-func Shown(s string) string { return shown(s, false) }
+// Shown returns a text as one line with acting characters escaped. A byte that is not UTF-8 becomes \x9b.
+func Shown(s string) string { return escapeText(s, false) }
 
-// Lines is Shown for a text of many lines, whose ends and tabs stay.
-func Lines(s string) string { return shown(s, true) }
+// Lines works as Shown and keeps line ends and tabs.
+func Lines(s string) string { return escapeText(s, true) }
 
-func shown(s string, lines bool) string {
-	at, n := next(s, lines)
+// escapeText escapes the acting characters of s. With lines, it keeps line ends and tabs.
+func escapeText(s string, lines bool) string {
+	at, n := findEscape(s, lines)
 	if at < 0 {
 		return s
 	}
 	var b strings.Builder
-	for ; at >= 0; at, n = next(s, lines) {
+	for ; at >= 0; at, n = findEscape(s, lines) {
 		b.WriteString(s[:at])
 		if r, _ := utf8.DecodeRuneInString(s[at:]); r == utf8.RuneError {
 			fmt.Fprintf(&b, `\x%02x`, s[at])
@@ -72,8 +73,8 @@ func shown(s string, lines bool) string {
 	return b.String()
 }
 
-// next is where a text has what must be escaped, and how many bytes of it; −1 if nowhere.
-func next(s string, lines bool) (at, n int) {
+// findEscape returns the offset of the first character that needs an escape and its length in bytes, or −1.
+func findEscape(s string, lines bool) (at, n int) {
 	for from := 0; ; from += n {
 		at, r, bad := Find(s[from:])
 		if at < 0 {
@@ -91,25 +92,25 @@ func next(s string, lines bool) (at, n int) {
 	}
 }
 
-// Cell is Shown for a cell of a table that others open in a spreadsheet, which would take what begins with
-// = + - or @ for a formula: it gets a quote before it. A number stays one.
+// Cell works as Shown for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a formula:
+// such a text gets a leading quote, unless it is a number.
 func Cell(s string) string {
 	s = Shown(s)
-	if s == "" || !strings.ContainsRune("=+-@", rune(s[0])) || number(s) {
+	if s == "" || !strings.ContainsRune("=+-@", rune(s[0])) || isNumber(s) {
 		return s
 	}
 	return "'" + s
 }
 
-// number reports whether a text is a decimal number.
-func number(s string) bool {
+// isNumber reports whether a text is a decimal number.
+func isNumber(s string) bool {
 	s = strings.TrimLeft(s[:1], "+-") + s[1:]
 	mantissa, exponent, scaled := strings.Cut(strings.ToLower(s), "e")
 	whole, part, _ := strings.Cut(mantissa, ".")
-	if scaled && !digits(strings.TrimLeft(exponent[:min(1, len(exponent))], "+-")+exponent[min(1, len(exponent)):]) {
+	if scaled && !isDigits(strings.TrimLeft(exponent[:min(1, len(exponent))], "+-")+exponent[min(1, len(exponent)):]) {
 		return false
 	}
-	return digits(whole + part)
+	return isDigits(whole + part)
 }
 
-func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

@@ -6,18 +6,18 @@ import (
 	"unicode/utf8"
 )
 
-// Writer passes text on with what acts escaped, as Lines does: what stands behind it is a terminal, a log, or
-// a file that somebody prints there. Several may write at a time.
+// Writer copies text to a terminal, a log or a file that a terminal may print, and escapes it as Lines does. It is
+// safe for concurrent use.
 type Writer struct {
-	to   io.Writer
+	out  io.Writer
 	mu   sync.Mutex
-	part []byte // of a character, or of the end of a line, whose rest is still to come
+	part []byte // an incomplete character or line end
 }
 
-// NewWriter returns one that writes to another.
-func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+// NewWriter returns a Writer that writes to another.
+func NewWriter(to io.Writer) *Writer { return &Writer{out: to} }
 
-// Write takes all or nothing: escapes change how much there is.
+// Write writes all of p or returns 0 and an error: escapes change the length.
 func (w *Writer) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -26,20 +26,20 @@ func (w *Writer) Write(p []byte) (int, error) {
 		data = append(w.part, p...)
 		w.part = nil
 	}
-	if n := open(data); n > 0 {
+	if n := countIncomplete(data); n > 0 {
 		w.part = append([]byte(nil), data[len(data)-n:]...)
 		data = data[:len(data)-n]
 	}
 	if len(data) == 0 {
 		return len(p), nil
 	}
-	if err := w.write(data); err != nil {
+	if err := w.writeEscaped(data); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// Flush writes what was kept for its rest, which does not come.
+// Flush writes an incomplete character or line end that Write kept.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -48,19 +48,19 @@ func (w *Writer) Flush() error {
 	if len(data) == 0 {
 		return nil
 	}
-	return w.write(data)
+	return w.writeEscaped(data)
 }
 
-func (w *Writer) write(data []byte) error {
-	if !quiet(data) {
+func (w *Writer) writeEscaped(data []byte) error {
+	if !isPlain(data) {
 		data = []byte(Lines(string(data)))
 	}
-	_, err := w.to.Write(data)
+	_, err := w.out.Write(data)
 	return err
 }
 
-// quiet reports whether all of it is printable ASCII, ends of lines and tabs, as most text is.
-func quiet(data []byte) bool {
+// isPlain reports whether data has only printable ASCII characters, line ends and tabs.
+func isPlain(data []byte) bool {
 	for _, b := range data {
 		if (b < ' ' || b >= 0x7f) && b != '\n' && b != '\t' {
 			return false
@@ -69,8 +69,8 @@ func quiet(data []byte) bool {
 	return true
 }
 
-// open is how many bytes at the end of a text cannot be judged without what follows.
-func open(data []byte) int {
+// countIncomplete returns the number of bytes at the end of a text that need the following bytes to be judged.
+func countIncomplete(data []byte) int {
 	if n := len(data); n > 0 && data[n-1] == '\r' {
 		return 1
 	}
