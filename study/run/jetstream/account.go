@@ -9,8 +9,8 @@ import (
 	"weir/study/run/remote"
 )
 
-// withoutSecrets are addresses without the names and passwords that they may have.
-func withoutSecrets(addresses string) string {
+// removeSecrets returns a comma-separated list of addresses without user names and passwords.
+func removeSecrets(addresses string) string {
 	all := strings.Split(addresses, ",")
 	for i, a := range all {
 		if before, after, has := strings.Cut(a, "@"); has {
@@ -23,8 +23,9 @@ func withoutSecrets(addresses string) string {
 	return results.Brief(strings.Join(all, ","))
 }
 
-// join notes what a worker says of itself, unless it has said that, and why it takes no part if it is another program.
-func (j *journal) join(m *member, h *hello, same bool, why string) {
+// noteWorker notes a worker's hello in the journal unless it has the same entry already. If same is false, the worker
+// runs another program, and why names the difference.
+func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 	refused := h.Unable
 	if !same {
 		refused = "it has " + why
@@ -43,14 +44,15 @@ func (j *journal) join(m *member, h *hello, same bool, why string) {
 		}
 		isKnown = isKnown || w.ID == who.ID
 	}
-	if !isKnown && len(e.Workers) >= mostMembers+mostRefused {
+	if !isKnown && len(e.Workers) >= maxMembers+maxRefused {
 		return
 	}
 	j.note(remote.JournalEntry{Event: remote.Joined, Who: &who})
 }
 
-// watched has the account say when the connection to the server breaks.
-func (c *Coordinator) watched() []nats.Option {
+// watchConnection returns connection options that note in the journal when the connection to the server breaks and
+// when it is back.
+func (c *Coordinator) watchConnection() []nats.Option {
 	tell := func(text string) {
 		c.lock.Lock()
 		defer c.lock.Unlock()
@@ -72,14 +74,14 @@ func (c *Coordinator) watched() []nats.Option {
 	}
 }
 
-// Account says what has happened, in this execution and in those before of the same sweep: also in one that was killed,
-// as far as its journal has it.
+// Account returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution it has
+// the part that its journal has.
 func (c *Coordinator) Account(dir string, interrupted bool) []results.Execution {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.interrupted = c.interrupted || interrupted
 	j := c.journal
-	if j == nil { // nothing had to be carried out
+	if j == nil { // no run was needed
 		return ReadAccounts(dir)
 	}
 	return j.End(nil, interrupted)

@@ -121,7 +121,7 @@ func TestAccountOfErrors(t *testing.T) {
 		}
 		e := accountsIn(t, o.Dir)[0]
 		if e.Runs != 1 || len(e.Failed) != 1 || e.Failed[0].Error != "panic: a mistake of the scheme" ||
-			!strings.HasPrefix(e.Failed[0].Run, "x=crash") || named(e, "a").Errors != mostErrors {
+			!strings.HasPrefix(e.Failed[0].Run, "x=crash") || named(e, "a").Errors != maxErrors {
 			t.Errorf("%+v", e)
 		}
 	})
@@ -206,8 +206,8 @@ func TestTooLateForAccount(t *testing.T) {
 	c := &Coordinator{journal: j}
 	left := &task{Task: run.Task{ID: "1"}, over: true}
 	waits := &task{Task: run.Task{ID: "2"}, result: make(chan outcome, 1)}
-	c.keep(&member{id: "w"}, left, nil)
-	c.keep(&member{id: "w"}, waits, nil)
+	c.keepResult(&member{id: "w"}, left, nil)
+	c.keepResult(&member{id: "w"}, waits, nil)
 	if e := j.Current(); e.Runs != 1 || len(waits.result) != 1 || c.status.Done != 1 {
 		t.Errorf("%+v, %+v", e, c.status)
 	}
@@ -251,9 +251,9 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	j.Begin(results.ByWorkers, withoutSecrets("nats://me:secret@a:1,nats://b:2"))
-	j.made("1", "w")
-	j.trust("w")
+	j.Begin(results.ByWorkers, removeSecrets("nats://me:secret@a:1,nats://b:2"))
+	j.noteMade("1", "w")
+	j.noteTrust("w")
 	j.noteQuarantine("x", "why", 3)
 	for _, traced := range []string{"", "other ports"} {
 		again, err := openJournal(name, traced)
@@ -261,7 +261,7 @@ func TestJournal(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer again.Close()
-		if e := again.Current(); again.by["1"] != "w" || !again.trusted["w"] || !again.bad["x"] || e.Runs != 1 ||
+		if e := again.Current(); again.worker["1"] != "w" || !again.trusted["w"] || !again.bad["x"] || e.Runs != 1 ||
 			e.Place != "nats://a:1,nats://b:2" || (again.sweep == j.sweep) != (traced == "") ||
 			(again.before == j.sweep) != (traced != "") {
 			t.Errorf("%+v, %+v", again, e)

@@ -7,27 +7,28 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// A server of a coordinator has two accounts. Only the coordinator's has JetStream. A worker's message to one of the
-// services goes to the coordinator's account with a reply subject that the server makes, and the answer comes back as a
-// message of the workers' account. So no subject that a worker names for an answer is one of JetStream's: a server
-// itself does not check whether a client may publish to the subject to which it has others answer.
+// A coordinator's server has two accounts, and only the coordinator's has JetStream. A worker's message to a service
+// arrives in the coordinator's account with a reply subject that the server makes. The response returns as a message
+// of the workers' account. A worker therefore cannot name a JetStream subject as its reply subject. The server itself
+// does not check that a client may publish to its own reply subject.
 const (
 	coordinatorAccount = "COORDINATOR"
 	workersAccount     = "WORKERS"
 )
 
-// services are the subjects that workers may publish to, which the coordinator's account serves: to take runs and
-// acknowledge them, to report, to read experiments and to send results.
+// services returns the subjects of the coordinator's account that workers may publish to: they take runs and
+// acknowledge them, report, read experiments and send results.
 func (s sweep) services() []string {
 	return []string{askSubject, s.subject("hello"), s.subject("begun"), s.subject("far"),
-		s.subject("input"), s.subject("part"), s.subject("done.*"), "$JS.ACK." + s.runs() + ".>",
-		"$JS.API.CONSUMER.MSG.NEXT." + s.runs() + ".*"}
+		s.subject("input"), s.subject("part"), s.subject("done.*"), "$JS.ACK." + s.runStream() + ".>",
+		"$JS.API.CONSUMER.MSG.NEXT." + s.runStream() + ".*"}
 }
 
-// streamsOut are the subjects on which workers receive messages of the coordinator's account.
+// streamsOut returns the subjects on which workers receive messages of the coordinator's account.
 func (s sweep) streamsOut() []string { return []string{announceSubject, s.subject("wake")} }
 
-// connectAccounts gives the coordinator's account JetStream, and the workers' account its services.
+// connectAccounts enables JetStream for the coordinator's account and gives the workers' account access to its
+// services.
 func (s sweep) connectAccounts(of *server.Server) error {
 	coordinator, err := of.LookupAccount(coordinatorAccount)
 	if err != nil {

@@ -34,7 +34,7 @@ func (a *announcer) listClasses() []int {
 	return a.hello.Classes
 }
 
-// announce announces the sweep.
+// announce publishes the sweep to all workers, with a higher number than before.
 func (a *announcer) announce() {
 	a.lock.Lock()
 	a.hello.Number++
@@ -45,7 +45,7 @@ func (a *announcer) announce() {
 	}
 }
 
-// announceOver announces that a sweep is over.
+// announceOver announces that a sweep has ended.
 func (a *announcer) announceOver(of sweep) {
 	a.lock.Lock()
 	a.hello.Number++
@@ -56,8 +56,8 @@ func (a *announcer) announceOver(of sweep) {
 	}
 }
 
-// input answers a worker with a part of a file of the experiment.
-func (c *Coordinator) input(msg *nats.Msg) {
+// sendInput responds to a worker with a part of a file of the experiment.
+func (c *Coordinator) sendInput(msg *nats.Msg) {
 	var r inputRequest
 	if !decode(msg.Data, &r) {
 		return
@@ -67,6 +67,6 @@ func (c *Coordinator) input(msg *nats.Msg) {
 	case !there:
 		c.respond(msg, input{Size: -1})
 	case r.Offset >= 0 && r.Offset <= len(data):
-		c.respond(msg, input{Size: len(data), Data: data[r.Offset:min(len(data), r.Offset+atOnce)]})
+		c.respond(msg, input{Size: len(data), Data: data[r.Offset:min(len(data), r.Offset+maxInline)]})
 	}
 }

@@ -6,11 +6,11 @@ import "sync"
 type background struct {
 	group sync.WaitGroup
 	lock  sync.Mutex
-	over  bool // awaitAll waits for the group, to which no function is added any more
+	over  bool // awaitAll has begun: no function may be added
 }
 
-// startFunction runs a function in a goroutine, for which awaitAll waits. After awaitAll has begun, it reports false
-// and does not run the function: messages still arrive then.
+// startFunction runs a function in a goroutine that awaitAll waits for. After awaitAll has begun, it does not run the
+// function and returns false: messages still arrive then.
 func (b *background) startFunction(do func()) bool {
 	b.lock.Lock()
 	defer b.lock.Unlock()
@@ -21,7 +21,7 @@ func (b *background) startFunction(do func()) bool {
 	return true
 }
 
-// awaitAll refuses further functions and waits for those that run.
+// awaitAll rejects further functions and waits for the running ones.
 func (b *background) awaitAll() {
 	b.lock.Lock()
 	b.over = true

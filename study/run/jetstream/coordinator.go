@@ -30,30 +30,31 @@ import (
 	"weir/study/run/remote"
 )
 
-// Config is how an experiment is carried out by workers.
+// Config configures the execution of an experiment by workers.
 type Config struct {
 	Registry *experiment.Registry
 	Revision revision.Revision
-	Listen   string // ADDRESS:PORT of a server of its own; "": that of Server
-	Server   *Join  // one that is there
-	Jobs     int    // runs at a time of its own worker; below 0: it has none; 0: one a core
+	Listen   string // ADDRESS:PORT of a server in this process; "": use Server
+	Server   *Join  // an existing server
+	Jobs     int    // concurrent runs of the built-in worker; 0: one per core; below 0: no built-in worker
 	Memory   float64
-	// Keys is a folder of the server's keys and the file to join with, by which workers come back to one experiment after
-	// the other (Prepare). "": each has its own, in the folder of its queue.
+	// Keys is a folder with the server's keys and the join file (Prepare). With it, workers can rejoin for the next
+	// experiment. "": the folder of the queue, with new keys for each sweep.
 	Keys     string
-	Verify   Verify // which results of workers are made again and compared
+	Verify   Verify // which results of workers are verified
 	OnNotice func(text string)
 	OnStatus func(Status) // several times a second
 
 	patience time.Duration // 0: 10 s
-	draw     func() bool   // whether one more run of a worker is checked; nil: one in fifty
+	draw     func() bool   // draws whether a run of a trusted worker is checked; nil: one in fifty
 	joined   func(file string)
-	change   func(data []byte) []byte // of its own worker
-	queue    string                   // folder of the queue; "": in that of the results
+	change   func(data []byte) []byte // for tests: alters results of the built-in worker
+	queue    string                   // folder of the queue; "": inside the results folder
 	transport
 }
 
-// Verify is which results of workers are made again and compared, beside the first one of each.
+// Verify selects the results of workers that are computed again and compared, in addition to the first result of each
+// worker.
 type Verify string
 
 // Kinds of verification.
@@ -62,80 +63,81 @@ const (
 	VerifyAll    Verify = "all" // also the first result of each worker at each point, by the coordinator
 )
 
-// Coordinator is a run.Runner whose runs workers carry out.
+// Coordinator is a run.Runner that has workers execute its runs.
 type Coordinator struct {
 	Config
 	work       *run.Work
-	ports      [][]trace.Port   // to trace, by point
+	ports      [][]trace.Port   // ports to trace, by point
 	dir        string           // of the queue
-	lone       *atomicfile.File // nobody else has that folder
+	folderLock *atomicfile.File // lock of that folder
 	sweep      sweep
 	server     *Server
 	conn       *nats.Conn
-	queues     queues // on the server, and the results there
+	queues     queues // streams on the server
 	inbox      jetstream.ConsumeContext
-	stale      atomic.Bool // it is of a connection that broke
-	ended      context.CancelFunc
+	stale      atomic.Bool // set after a reconnection: the inbox has to be opened again
+	cancel     context.CancelFunc
 	background background
-	own        string // its own worker
+	ownID      string // id of the built-in worker
 	announcer  announcer
-	files      map[string][]byte // of the experiment, by digest
+	files      map[string][]byte // files of the experiment, by digest
 
-	partials partials // large results on their way, by worker and digest
+	partials partials // large results in transfer, by worker and digest
 
-	notices noticeLimit // of workers
+	notices noticeLimit // limits notices about workers
 
-	lock     sync.Mutex
-	tasks    map[string]*task
-	members  roster
-	verifier verifier // of results
-	journal  *journal
-	status   Status
-	deaf     string // why the server does not answer, as was told; "": it does
-	full     string // why it cannot write; "": it can
+	lock        sync.Mutex
+	tasks       map[string]*task
+	members     roster
+	verifier    verifier // of results
+	journal     *journal
+	status      Status
+	unreachable string // notice that the server does not respond; "": it responds
+	diskFull    string // notice that the server cannot write; "": it can
 
-	hands       chan struct{} // of as many results at a time
-	misfits     map[int]bool  // classes of which it was said that no worker takes them
-	left        int           // how often in a row reconcile has left it to those that have come
-	interrupted bool          // some run has not come back, or was not even handed over
+	resultSlots chan struct{} // limits the results that are handled concurrently
+	misfits     map[int]bool  // size classes with a notice that no worker takes them
+	skips       int           // consecutive calls of reconcile that waited for pending reports
+	interrupted bool          // some run has not returned, or was not handed over
 }
 
-// New is a coordinator.
+// New returns a coordinator. It starts in Begin.
 func New(c Config) *Coordinator {
 	if c.patience == 0 {
 		c.patience = 10 * time.Second
 	}
 	if c.draw == nil {
-		c.draw = func() bool { return drawn(rand.IntN) }
+		c.draw = func() bool { return drawCheck(rand.IntN) }
 	}
 	x := &Coordinator{Config: c, tasks: map[string]*task{}, members: roster{}, partials: partials{},
-		misfits: map[int]bool{}, hands: make(chan struct{}, 16), own: crand.Text()}
+		misfits: map[int]bool{}, resultSlots: make(chan struct{}, 16), ownID: crand.Text()}
 	x.verifier = verifier{c: x, checks: map[string]*check{}, settled: sync.NewCond(&x.lock)}
 	return x
 }
 
-// drawn draws whether a run is made again to be compared: one in fifty is. intN returns a number below n.
-func drawn(intN func(n int) int) bool { return intN(oneIn) == 0 }
+// drawCheck draws whether a run is checked, with probability 1/checkInterval. The function intN returns a number
+// below n.
+func drawCheck(intN func(n int) int) bool { return intN(checkInterval) == 0 }
 
-// task is a run that has been handed over.
+// task is a run that has been handed over to workers.
 type task struct {
 	run.Task
-	class  int
-	result chan outcome
-	far    func(uint64, float64)
-	began  []*member   // that took it and have not reported
-	lost   []string    // names of workers that did not come back with it
-	errors []complaint // what workers reported
-	tries  int         // count of further publications
-	over   bool
-	queued bool    // it has been published
-	by     *member // who has made what was taken
-	digest string  // of that
+	class      int
+	result     chan outcome
+	onProgress func(uint64, float64)
+	began      []*member   // workers that began it and have not reported
+	lost       []string    // names of workers that were lost with it
+	errors     []complaint // errors that workers reported
+	tries      int         // number of further publications
+	over       bool
+	queued     bool    // it has been published
+	maker      *member // worker that computed the accepted result
+	digest     string  // digest of the accepted result
 
-	withheld time.Time // since then no queue and no worker that is heard has it; zero: one has
+	withheld time.Time // since when no queue and no responsive worker has it; zero: one has it
 }
 
-// holder returns the worker that has begun a run and has not reported; nil: there is none.
+// holder returns the worker that has begun the run and has not reported, or nil.
 func (t *task) holder() *member {
 	if len(t.began) == 0 {
 		return nil
@@ -143,7 +145,7 @@ func (t *task) holder() *member {
 	return t.began[len(t.began)-1]
 }
 
-// suffix distinguishes the messages of a run that is published several times.
+// suffix returns a suffix that distinguishes the messages of a run that is published several times.
 func (t *task) suffix() string {
 	if t.tries == 0 {
 		return ""
@@ -151,7 +153,7 @@ func (t *task) suffix() string {
 	return fmt.Sprintf("-%d", t.tries)
 }
 
-// outcome is what a run gives.
+// outcome is the result of a run, or its error.
 type outcome struct {
 	data []byte
 	err  error
@@ -160,10 +162,11 @@ type outcome struct {
 // Traces reports that workers deliver the traces of runs.
 func (c *Coordinator) Traces() bool { return true }
 
-// Room is more than any number of workers takes at a time.
+// Room returns more runs than any number of workers takes at a time.
 func (c *Coordinator) Room() int { return 4096 }
 
-// Begin starts the server, or reaches the one that there is, and makes the queue.
+// Begin starts the server or connects to an existing one, creates the queue, and starts the built-in worker. It fails
+// if another process coordinates the same results folder.
 func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.work = w
 	if w.Dir == "" {
@@ -172,7 +175,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if c.dir = c.queue; c.dir == "" {
 		c.dir = queueFolder(w.Dir)
 	}
-	c.interrupted = true // until it has begun: what is there of before stays
+	c.interrupted = true // until it has begun, End keeps the files of earlier executions
 	defer func() { c.interrupted = err != nil }()
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -181,20 +184,20 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 		return err
 	}
 	const busy = "another process has workers carry out this experiment"
-	if c.lone, err = remote.Lock(c.dir, "coordinator", busy); err != nil {
+	if c.folderLock, err = remote.Lock(c.dir, "coordinator", busy); err != nil {
 		return err
 	}
 	if c.journal, err = openJournal(filepath.Join(c.dir, journalFile), traced(w)); err != nil {
 		return err
 	}
 	c.sweep = c.journal.sweep
-	join, options, err := c.begin()
+	join, options, err := c.openServer()
 	if err != nil {
 		return err
 	}
-	c.journal.Begin(results.ByWorkers, withoutSecrets(join.Address))
-	c.announcer.hello.Number = uint64(len(c.journal.Executions())) << 32 // above all numbers of executions before
-	options = append(options, c.watched()...)
+	c.journal.Begin(results.ByWorkers, removeSecrets(join.Address))
+	c.announcer.hello.Number = uint64(len(c.journal.Executions())) << 32 // above all numbers of earlier executions
+	options = append(options, c.watchConnection()...)
 	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
 		return err
 	}
@@ -204,10 +207,10 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	}
 	c.queues.sweep = c.sweep
 	running, ended := context.WithCancel(context.WithoutCancel(ctx))
-	c.ended, c.verifier.judges = ended, running
-	if before := c.journal.before; before != "" { // what it has left gives other traces
+	c.cancel, c.verifier.judges = ended, running
+	if before := c.journal.before; before != "" { // the earlier sweep traced other ports
 		c.announcer.announceOver(before)
-		before.remove(ctx, c.queues.js)
+		before.removeStreams(ctx, c.queues.js)
 	}
 	if err := c.prepare(ctx); err != nil {
 		return err
@@ -218,20 +221,21 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.background.startFunction(func() { c.attend(running) })
 	if c.Jobs >= 0 {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
-			own: c.own, change: c.change, transport: c.transport}
+			own: c.ownID, change: c.change, transport: c.transport}
 		c.background.startFunction(func() {
 			if err := own.Work(running, join); err != nil {
-				c.notice("its own worker: %v", err)
+				c.issueNotice("its own worker: %v", err)
 			}
 		})
 	}
 	return nil
 }
 
-// begin starts a server, or takes the one that there is.
-func (c *Coordinator) begin() (*Join, []nats.Option, error) {
+// openServer starts a server or selects the existing one. It returns how to join the server as the coordinator, and
+// options for the connection.
+func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 	if c.Listen == "" {
-		secrets, err := openSecrets(c.keys(), "localhost")
+		secrets, err := openSecrets(c.keyFolder(), "localhost")
 		if err != nil {
 			return nil, nil, err
 		}
@@ -246,7 +250,7 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	secrets, err := openSecrets(c.keys(), host)
+	secrets, err := openSecrets(c.keyFolder(), host)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -255,9 +259,9 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	}
 	listen := c.Listen
 	if before, err := ReadJoin(c.joinFile()); err == nil && strings.HasSuffix(listen, ":0") {
-		listen = strings.TrimPrefix(before.Address, "nats://") // workers look for it where it was
+		listen = strings.TrimPrefix(before.Address, "nats://") // workers look for the server at its previous address
 	}
-	if c.server, err = c.start(listen, c.dir, secrets, c.sweep); err != nil {
+	if c.server, err = c.startServer(listen, c.dir, secrets, c.sweep); err != nil {
 		return nil, nil, err
 	}
 	join := Join{Address: "nats://" + c.server.Address(), Key: secrets.Worker, Certificate: string(secrets.authority),
@@ -265,8 +269,8 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	if err := join.write(c.joinFile()); err != nil {
 		return nil, nil, err
 	}
-	if c.Keys == "" { // else it was told before
-		c.notice("workers join with: weir worker --join %s", c.joinFile())
+	if c.Keys == "" { // with Keys, Prepare has issued the notice
+		c.issueNotice("workers join with: weir worker --join %s", c.joinFile())
 	}
 	if c.joined != nil {
 		c.joined(c.joinFile())
@@ -275,8 +279,8 @@ func (c *Coordinator) begin() (*Join, []nats.Option, error) {
 	return &join, []nats.Option{nats.InProcessServer(c.server)}, nil
 }
 
-// Reachable is the host of an ADDRESS:PORT at which workers reach this machine. All addresses of a machine at once
-// (0.0.0.0, ::, none) are refused: a worker that joins with that would look for the server on its own machine.
+// Reachable returns the host of an ADDRESS:PORT at which workers reach this machine. It rejects addresses of all
+// interfaces (0.0.0.0, ::, empty): a worker that joins with one would look for the server on its own machine.
 func Reachable(listen string) (host string, err error) {
 	host, err = bind.Host(listen)
 	if every := (*bind.EveryAddressError)(nil); errors.As(err, &every) {
@@ -285,17 +289,17 @@ func Reachable(listen string) (host string, err error) {
 	return host, err
 }
 
-func (c *Coordinator) keys() string { return cmp.Or(c.Keys, c.dir) }
+func (c *Coordinator) keyFolder() string { return cmp.Or(c.Keys, c.dir) }
 
-func (c *Coordinator) joinFile() string { return joinFile(c.keys()) }
+func (c *Coordinator) joinFile() string { return joinFile(c.keyFolder()) }
 
-func (c *Config) notice(format string, args ...any) {
+func (c *Config) issueNotice(format string, args ...any) {
 	if c.OnNotice != nil {
 		c.OnNotice(fmt.Sprintf(format, args...))
 	}
 }
 
-// prepare makes the streams, and packs the experiment.
+// prepare packs the experiment and creates the streams.
 func (c *Coordinator) prepare(ctx context.Context) error {
 	manifest, files := remote.Pack(c.work.Spec)
 	files[remote.Digest(manifest)] = manifest
@@ -305,20 +309,21 @@ func (c *Coordinator) prepare(ctx context.Context) error {
 		Executable: c.work.Executable, Revision: c.Revision, Patience: c.patience, Trace: c.work.Trace,
 		Tracing: c.work.Tracing}
 	return c.persist(ctx, func(ctx context.Context) error {
-		if err := c.sweep.streams(ctx, c.queues.js, c.patience, c.storage, c.server != nil); err != nil {
+		if err := c.sweep.createStreams(ctx, c.queues.js, c.patience, c.storage, c.server != nil); err != nil {
 			return err
 		}
 		var err error
-		c.queues.results, err = c.queues.js.ObjectStore(ctx, c.sweep.results())
+		c.queues.results, err = c.queues.js.ObjectStore(ctx, c.sweep.resultStore())
 		return err
 	})
 }
 
-// persist does something with the server until it works, and says why it waits.
+// persist calls do until it succeeds, with growing pauses, and notes the reason while it waits. It returns an error
+// if ctx ends or the server rejects the credentials.
 func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) error) error {
 	wait := 20 * time.Millisecond
 	for n := 0; ; n++ {
-		each, cancel := context.WithTimeout(ctx, answer(n))
+		each, cancel := context.WithTimeout(ctx, answerTimeout(n))
 		err := do(each)
 		cancel()
 		if err == nil {
@@ -331,7 +336,7 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 			return fmt.Errorf("the server lets nobody in with these credentials: %w", err)
 		}
 		if wait >= time.Second {
-			c.stuck(&c.deaf, fmt.Sprintf("the server does not answer (%v): everything waits for it", err))
+			c.setWaiting(&c.unreachable, fmt.Sprintf("the server does not answer (%v): everything waits for it", err))
 		}
 		select {
 		case <-ctx.Done():
@@ -342,16 +347,17 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 	}
 }
 
-// answer is for how long the server has to answer at the n-th try (from 0): what was asked when a connection broke is
-// never answered, and what is large takes its time.
-func answer(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
+// answerTimeout returns the time that the server has to respond at try n, from 0: 1 s, doubled at each try up to 30
+// s. A request that was sent when a connection broke never gets a response, and a large one takes long.
+func answerTimeout(n int) time.Duration { return min(time.Second<<min(n, 5), 30*time.Second) }
 
-// stuck tells once why nothing goes on; "": it goes on.
-func (c *Coordinator) stuck(reason *string, why string) {
+// setWaiting notes why all runs wait, or with why "" that the reason has ended. It issues one notice when the waiting
+// starts and one when it ends.
+func (c *Coordinator) setWaiting(reason *string, why string) {
 	c.lock.Lock()
-	before := cmp.Or(c.full, c.deaf)
+	before := cmp.Or(c.diskFull, c.unreachable)
 	*reason = why
-	now := cmp.Or(c.full, c.deaf)
+	now := cmp.Or(c.diskFull, c.unreachable)
 	c.status.Waiting = now
 	switch {
 	case now != "" && before == "":
@@ -362,21 +368,21 @@ func (c *Coordinator) stuck(reason *string, why string) {
 	c.lock.Unlock()
 	switch {
 	case now != "" && before == "":
-		c.notice("%s", now)
+		c.issueNotice("%s", now)
 	case now == "" && before != "":
-		c.notice("it goes on")
+		c.issueNotice("it goes on")
 	}
 }
 
-// listen hears workers.
+// listen subscribes to the messages of workers.
 func (c *Coordinator) listen() error {
 	for subject, hear := range map[string]nats.MsgHandler{
 		askSubject:               func(*nats.Msg) { c.announcer.announce() },
 		c.sweep.subject("hello"): c.greet,
-		c.sweep.subject("begun"): c.begun,
-		c.sweep.subject("far"):   c.far,
-		c.sweep.subject("input"): c.input,
-		c.sweep.subject("part"):  c.part,
+		c.sweep.subject("begun"): c.receiveBegun,
+		c.sweep.subject("far"):   c.receiveProgress,
+		c.sweep.subject("input"): c.sendInput,
+		c.sweep.subject("part"):  c.receivePart,
 	} {
 		s, err := c.conn.Subscribe(subject, hear)
 		if err == nil {
@@ -389,7 +395,7 @@ func (c *Coordinator) listen() error {
 	return nil
 }
 
-// attend announces the sweep, takes what workers have done, and looks after what may have been lost.
+// attend announces the sweep, receives reports, and looks for lost runs until ctx ends.
 func (c *Coordinator) attend(ctx context.Context) {
 	c.announcer.announce()
 	second, all, status := time.NewTicker(time.Second), time.NewTicker(c.patience), time.NewTicker(200*time.Millisecond)
@@ -399,7 +405,7 @@ func (c *Coordinator) attend(ctx context.Context) {
 			c.inbox = nil
 		}
 		if c.inbox == nil {
-			c.inbox = c.queues.consumeReports(ctx, c.done)
+			c.inbox = c.queues.consumeReports(ctx, c.receiveReport)
 		}
 		select {
 		case <-ctx.Done():
@@ -409,7 +415,7 @@ func (c *Coordinator) attend(ctx context.Context) {
 		case <-all.C:
 			c.reconcile()
 		case <-status.C:
-			c.report()
+			c.reportStatus()
 		}
 	}
 	if c.inbox != nil {
@@ -417,23 +423,23 @@ func (c *Coordinator) attend(ctx context.Context) {
 	}
 }
 
-// Carry publishes a run, and waits for what it gives.
+// Carry publishes a run and waits for its result or for the end of ctx. It calls far with the run's progress.
 func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
-	t := &task{Task: of, class: class(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), far: far}
+	t := &task{Task: of, class: sizeClass(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), onProgress: far}
 	c.lock.Lock()
 	c.tasks[of.ID] = t
 	c.status.Queued++
 	fresh := c.announcer.addClass(t.class)
 	c.lock.Unlock()
-	c.unfit()
+	c.reportMisfits()
 	if fresh {
 		c.announcer.announce()
 	}
 	err := c.persist(ctx, func(ctx context.Context) error {
-		return c.queues.publish(ctx, c.sweep.run(t.class, t.ID, ""), job{Run: t.ID, Hops: t.Hops})
+		return c.queues.publish(ctx, c.sweep.runSubject(t.class, t.ID, ""), job{Run: t.ID, Hops: t.Hops})
 	})
 	if err == nil {
-		c.stuck(&c.deaf, "")
+		c.setWaiting(&c.unreachable, "")
 		c.lock.Lock()
 		t.queued = true
 		c.lock.Unlock()
@@ -448,7 +454,7 @@ func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, f
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	select {
-	case o := <-t.result: // it came just then, and has been counted
+	case o := <-t.result: // the result arrived at the same time and is counted
 		return o.data, o.err
 	default:
 		t.over, c.interrupted = true, true
@@ -456,8 +462,8 @@ func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, f
 	}
 }
 
-// give ends a task.
-func (c *Coordinator) give(t *task, o outcome) {
+// endTask ends a task with its outcome, once. The lock is held.
+func (c *Coordinator) endTask(t *task, o outcome) {
 	if t.over {
 		return
 	}
@@ -472,10 +478,10 @@ func (c *Coordinator) give(t *task, o outcome) {
 	t.result <- o
 }
 
-// End stops the server, and takes the queue away if all is done.
+// End stops the server and removes the queue if all runs are done.
 func (c *Coordinator) End() error {
-	if c.ended != nil {
-		c.ended()
+	if c.cancel != nil {
+		c.cancel()
 	}
 	c.background.awaitAll()
 	if c.conn != nil {
@@ -483,7 +489,7 @@ func (c *Coordinator) End() error {
 			ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 			defer cancel()
 			c.announcer.announceOver(c.sweep)
-			c.sweep.remove(ctx, c.queues.js)
+			c.sweep.removeStreams(ctx, c.queues.js)
 		}
 		c.conn.Close()
 	}
@@ -493,12 +499,12 @@ func (c *Coordinator) End() error {
 	if c.journal != nil {
 		c.journal.Close()
 	}
-	defer c.lone.Discard()
+	defer c.folderLock.Discard()
 	if !c.interrupted && c.conn != nil {
 		return os.RemoveAll(c.dir)
 	}
 	return nil
 }
 
-// decode reads a message.
+// decode decodes a message into v and reports whether that succeeds.
 func decode(m []byte, v any) bool { return json.Unmarshal(m, v) == nil }

@@ -50,7 +50,7 @@ func admin(p *party, j *Join) (*nats.Conn, jetstream.JetStream) {
 func streamStates(t testing.TB, js jetstream.JetStream, x sweep) string {
 	t.Helper()
 	var text string
-	for _, name := range []string{x.runs(), x.done(), "OBJ_" + x.results()} {
+	for _, name := range []string{x.runStream(), x.reportStream(), "OBJ_" + x.resultStore()} {
 		s, err := js.Stream(t.Context(), name)
 		if err != nil {
 			text += fmt.Sprintf("%s: %v\n", name, err)
@@ -58,7 +58,7 @@ func streamStates(t testing.TB, js jetstream.JetStream, x sweep) string {
 		}
 		info := s.CachedInfo()
 		text += fmt.Sprintf("%s: made %v\n", name, info.Created)
-		if name == x.runs() {
+		if name == x.runStream() {
 			text += fmt.Sprintf("%d messages up to %d\n", info.State.Msgs, info.State.LastSeq)
 		}
 	}
@@ -91,16 +91,16 @@ func TestNoDeputies(t *testing.T) {
 			time.Sleep(time.Second) // all runs are in the queue then
 			before := streamStates(t, js, x)
 			var answers []string
-			for _, name := range []string{x.runs(), x.done(), "OBJ_" + x.results()} {
+			for _, name := range []string{x.runStream(), x.reportStream(), "OBJ_" + x.resultStore()} {
 				for _, call := range []string{"STREAM.DELETE.", "STREAM.PURGE.", "STREAM.CREATE.", "STREAM.UPDATE.",
 					"STREAM.MSG.DELETE."} {
 					answers = append(answers, "$JS.API."+call+name)
 				}
 			}
-			answers = append(answers, "$JS.API.CONSUMER.DELETE."+x.runs()+"."+queueName("run", class),
-				"$JS.API.CONSUMER.DELETE."+x.done()+".coordinator", "$JS.ACK."+x.done()+".coordinator.1.1.1.1.0",
+			answers = append(answers, "$JS.API.CONSUMER.DELETE."+x.runStream()+"."+queueName("run", class),
+				"$JS.API.CONSUMER.DELETE."+x.reportStream()+".coordinator", "$JS.ACK."+x.reportStream()+".coordinator.1.1.1.1.0",
 				"$SYS.REQ.SERVER.PING", "_R_.x", "_INBOX.x", announceSubject, x.subject("wake"), x.subject("hello"),
-				x.subject("begun"), x.subject("far"), x.subject("input"), x.subject("done.x"), x.run(class, "forged", ""))
+				x.subject("begun"), x.subject("far"), x.subject("input"), x.subject("done.x"), x.runSubject(class, "forged", ""))
 			for _, service := range x.services() {
 				for _, answer := range answers {
 					for _, data := range [][]byte{nil, []byte("{}"), encode(w.hello)} {
@@ -162,8 +162,8 @@ func TestForgedAnnouncements(t *testing.T) {
 		}
 		for _, known := range []string{public, ""} {
 			said := &notices{}
-			w := &working{Worker: Worker{Name: "w", Revision: revision.This(), OnNotice: said.add}, coordinator: known,
-				conn: conn, ctx: t.Context(), sweeps: map[sweep]*serving{}, numbers: map[sweep]uint64{},
+			w := &workerState{Worker: Worker{Name: "w", Revision: revision.This(), OnNotice: said.add}, coordinator: known,
+				conn: conn, ctx: t.Context(), sweeps: map[sweep]*workerSweep{}, numbers: map[sweep]uint64{},
 				wake: make(chan struct{}, 1)}
 			for i, x := range []struct {
 				data   []byte
@@ -181,7 +181,7 @@ func TestForgedAnnouncements(t *testing.T) {
 				{signedBy(own, a), 0},    // sent again
 				{signedBy(own, announcement{Sweep: "X1.>", Number: 7}), 0},
 			} {
-				w.announced(&nats.Msg{Data: x.data})
+				w.receiveAnnouncement(&nats.Msg{Data: x.data})
 				w.lock.Lock()
 				if len(w.sweeps) != x.sweeps {
 					t.Errorf("after announcement %d: %d sweeps, want %d", i, len(w.sweeps), x.sweeps)
@@ -212,7 +212,7 @@ func TestFlood(t *testing.T) {
 				w.conn.Publish(w.about.Sweep.subject("hello"), encode(hello{Worker: id, Name: long, Host: long, Unable: long}))
 				w.conn.Flush()
 			}
-			for i := range mostMembers + 100 {
+			for i := range maxMembers + 100 {
 				w.conn.Publish(w.about.Sweep.subject("hello"), encode(hello{Worker: fmt.Sprintf("polite%d", i), Name: "polite",
 					Revision: revision.This()}))
 			}
@@ -223,7 +223,7 @@ func TestFlood(t *testing.T) {
 				t.Errorf("a message of 4 MB: %v", err)
 			}
 			for i := range 200 { // their digests are none
-				w.conn.Publish(w.about.Sweep.subject("part"), encode(part{Worker: w.hello.Worker, Size: atOnce + 1,
+				w.conn.Publish(w.about.Sweep.subject("part"), encode(part{Worker: w.hello.Worker, Size: maxInline + 1,
 					Digest: fmt.Sprintf("%d%0500000d", i, 0)}))
 				w.conn.Flush()
 			}
@@ -247,15 +247,15 @@ func TestFlood(t *testing.T) {
 		if len(c.partials) > 0 {
 			t.Errorf("%d large results by no digest", len(c.partials))
 		}
-		if len(c.members) > mostMembers || after.HeapAlloc > before.HeapAlloc+40e6 {
+		if len(c.members) > maxMembers || after.HeapAlloc > before.HeapAlloc+40e6 {
 			t.Errorf("%d members, %d MB more than before", len(c.members), (after.HeapAlloc-before.HeapAlloc)>>20)
 		}
 		for _, text := range p.notices.texts() {
-			if len(text) > 3*longestError || strings.Contains(text, "\x1b") {
+			if len(text) > 3*maxErrorBytes || strings.Contains(text, "\x1b") {
 				t.Errorf("a notice of %d bytes: %.200q", len(text), text)
 			}
 		}
-		if n := len(p.notices.texts()); n > 2*mostNoticed {
+		if n := len(p.notices.texts()); n > 2*maxNoticed {
 			t.Errorf("%d notices", n)
 		}
 	})
@@ -271,7 +271,7 @@ func TestBounded(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]bool{"AZ27": true, "w": true, "": false, "a b": false, "a.b": false, "ä": false,
-		strings.Repeat("a", longestID): true, strings.Repeat("a", longestID+1): false} {
+		strings.Repeat("a", maxIDBytes): true, strings.Repeat("a", maxIDBytes+1): false} {
 		if isID(id) != want {
 			t.Errorf("%q: %v", id, !want)
 		}

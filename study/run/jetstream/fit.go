@@ -6,15 +6,16 @@ import (
 	"weir/study/plan"
 )
 
-// unfit says at once which runs fit no worker that is there, of each class once. They wait for one that they fit.
-func (c *Coordinator) unfit() {
+// reportMisfits issues a notice for each size class with waiting runs that fit no present worker, once per class.
+// These runs wait for a worker that they fit.
+func (c *Coordinator) reportMisfits() {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	top, some := -1, false
 	for _, m := range c.members {
-		if !m.gone && !m.refused && m.bad == "" && m.jobs > 0 { // it has said what it has
+		if !m.gone && !m.refused && m.bad == "" && m.jobs > 0 { // it has reported its memory
 			some = true
-			top = max(top, m.largest())
+			top = max(top, m.maxClass())
 		}
 	}
 	waiting := map[int]*task{}
@@ -31,16 +32,16 @@ func (c *Coordinator) unfit() {
 	for class, t := range waiting {
 		if some && !c.misfits[class] {
 			c.misfits[class] = true
-			c.say("%s takes about %.0f MB of memory, and no worker gives a run so much: it waits for one that does (weir "+
-				"worker --memory %.0f)", nameOf(t), plan.EstimateMemory(t.Run)/1e6, math.Ceil(float64(int64(1)<<(20+class))/1e6))
+			c.issueLocked("%s takes about %.0f MB of memory, and no worker gives a run so much: it waits for one that does "+
+				"(weir worker --memory %.0f)", nameOf(t), plan.EstimateMemory(t.Run)/1e6, math.Ceil(float64(int64(1)<<(20+class))/1e6))
 		}
 	}
 }
 
-// largest is the largest class of which a worker takes runs; −1: none.
-func (m *member) largest() int {
+// maxClass returns the largest size class that the worker takes, or −1.
+func (m *member) maxClass() int {
 	if m.memory > 0 {
-		return fits(m.memory)
+		return maxClassWithin(m.memory)
 	}
 	return Classes - 1
 }

@@ -18,7 +18,7 @@ func TestIDsAreSecret(t *testing.T) {
 				var m *lease
 				var data []byte
 				until(t, "a check", func() bool {
-					m, data = pull(t.Context(), w.conn, w.about.Sweep.runs(), queueName("check", class))
+					m, data = pullMessage(t.Context(), w.conn, w.about.Sweep.runStream(), queueName("check", class))
 					return m != nil
 				})
 				seen <- data
@@ -43,8 +43,8 @@ func TestIDsAreSecret(t *testing.T) {
 				t.Errorf("%s of the sweep %s tells of the worker %s", message, c.sweep, id)
 			}
 		}
-		if c.own[:prefix] == string(c.sweep)[:prefix] || len(c.own) < 26 {
-			t.Errorf("the sweep %s tells of the coordinator's own worker %s", c.sweep, c.own)
+		if c.ownID[:prefix] == string(c.sweep)[:prefix] || len(c.ownID) < 26 {
+			t.Errorf("the sweep %s tells of the coordinator's own worker %s", c.sweep, c.ownID)
 		}
 	})
 }

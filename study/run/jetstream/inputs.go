@@ -11,11 +11,11 @@ import (
 	"weir/study/run/remote"
 )
 
-// errUnable says that a worker can carry out no run of the experiment: that is no fault of the run's.
+// errUnable is the error of a worker that cannot execute any run of the experiment. It is not the run's error.
 var errUnable = errors.New("the experiment cannot be loaded")
 
-// loadOnce loads the experiment if this is its first run here, or waits until it is loaded.
-func (w *working) loadOnce(ctx context.Context, s *serving) {
+// loadOnce loads the experiment at its first run here, or waits until another run has loaded it.
+func (w *workerState) loadOnce(ctx context.Context, s *workerSweep) {
 	w.lock.Lock()
 	first := s.loading == nil
 	if first {
@@ -27,12 +27,12 @@ func (w *working) loadOnce(ctx context.Context, s *serving) {
 		return
 	}
 	defer close(s.loading)
-	w.load(ctx, s)
+	w.loadExperiment(ctx, s)
 }
 
-// load unpacks the experiment.
-func (w *working) load(ctx context.Context, s *serving) {
-	fetch := func(digest string) ([]byte, error) { return w.input(ctx, s, digest) }
+// loadExperiment fetches and unpacks the experiment. It stores an error in s.err.
+func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
+	fetch := func(digest string) ([]byte, error) { return w.fetchInput(ctx, s, digest) }
 	manifest, err := fetch(s.Manifest)
 	if err == nil {
 		var exp *experiment.Spec
@@ -50,15 +50,15 @@ func (w *working) load(ctx context.Context, s *serving) {
 	if ctx.Err() == nil {
 		err = fmt.Errorf("%w: %w", errUnable, err)
 		s.err.Store(&err)
-		w.notice("%s: %v", s.Experiment, err)
+		w.issueNotice("%s: %v", s.Experiment, err)
 	}
 }
 
-// input asks the coordinator for a file of the experiment, part by part, until it answers or ctx ends.
-func (w *working) input(ctx context.Context, s *serving, digest string) (data []byte, err error) {
+// fetchInput requests a file of the experiment from the coordinator, part by part, until it is complete or ctx ends.
+func (w *workerState) fetchInput(ctx context.Context, s *workerSweep, digest string) (data []byte, err error) {
 	for {
 		var part input
-		again(ctx, func(ctx context.Context) error {
+		retry(ctx, func(ctx context.Context) error {
 			m, err := w.conn.RequestWithContext(ctx, s.Sweep.subject("input"), encode(inputRequest{digest, len(data)}))
 			if err == nil && !decode(m.Data, &part) {
 				err = errors.New("the answer is no part of a file")
@@ -81,8 +81,8 @@ func (w *working) input(ctx context.Context, s *serving, digest string) (data []
 	}
 }
 
-// unable is why a worker cannot carry out runs of a sweep; nil: it can.
-func (s *serving) unable() error {
+// loadError returns the error that prevents a worker from executing runs of the sweep, or nil.
+func (s *workerSweep) loadError() error {
 	if err := s.err.Load(); err != nil {
 		return *err
 	}

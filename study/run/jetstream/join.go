@@ -24,16 +24,19 @@ import (
 	"weir/internal/document"
 )
 
-// Join is all that a worker needs to find a coordinator's server and to be let in: a file of it is as good as a key.
+// Join has the address and credentials of a coordinator's server. Its file is as secret as a key.
 type Join struct {
-	Address     string `json:"address"`               // URL of NATS: nats://host:port; several with commas between them
-	Key         string `json:"key,omitempty"`         // seed of an nkey
-	Certificate string `json:"certificate,omitempty"` // PEM, of the server; else the system checks a URL of tls:
+	// URL of NATS: nats://host:port; several are separated by commas
+	Address string `json:"address"`       // URL of NATS: nats:
+	Key     string `json:"key,omitempty"` // seed of an nkey
+	// PEM of the server's certificate; else the system's authorities verify a URL of tls:
+	Certificate string `json:"certificate,omitempty"`
 	Coordinator string `json:"coordinator,omitempty"` // public nkey of the coordinator, with Key
-	Credentials string `json:"credentials,omitempty"` // name of a file that NATS has for users: .creds, or an nkey's seed
+	Credentials string `json:"credentials,omitempty"` // name of a NATS credentials file: .creds, or an nkey's seed
 }
 
-// ReadJoin reads a file of it. One that others can read is refused: it has a key. Errors say nothing of what it has.
+// ReadJoin reads a join file. It rejects a file that other users can read, since it has a key. Errors do not contain
+// the file's values.
 func ReadJoin(name string) (*Join, error) {
 	wrong := func(line, column int, allowed, msg string) error {
 		return document.InputErrors{{File: name, Line: line, Column: column, Msg: msg, Allowed: allowed}}
@@ -48,21 +51,21 @@ func ReadJoin(name string) (*Join, error) {
 	}
 	j, bad := parseJoin(data)
 	if bad != nil {
-		line, column := position(data, bad.at)
+		line, column := findPosition(data, bad.offset)
 		return nil, wrong(line, column, bad.allowed, bad.msg)
 	}
 	return j, nil
 }
 
-// badJoin is what is wrong with a file to join with, and where.
+// badJoin is an error in a join file, with its offset in bytes.
 type badJoin struct {
-	at           int64
+	offset       int64
 	msg, allowed string
 }
 
 const aJoin = `{"address": …, "key": …, "certificate": …, "coordinator": …}, as weir run --workers writes it`
 
-// parseJoin reads what such a file has.
+// parseJoin parses the contents of a join file.
 func parseJoin(data []byte) (*Join, *badJoin) {
 	j := &Join{}
 	fields := map[string]*string{"address": &j.Address, "key": &j.Key, "certificate": &j.Certificate,
@@ -121,20 +124,21 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, &badJoin{at + 1, "there is more behind it", ""}
 	}
-	if name, err := j.wrong(); err != nil {
+	if name, err := j.findError(); err != nil {
 		return nil, &badJoin{places[name], err.Error(), ""}
 	}
 	return j, nil
 }
 
-// position is the line and column of an offset.
-func position(data []byte, at int64) (line, column int) {
+// findPosition returns the line and column of a byte offset, both from 1.
+func findPosition(data []byte, at int64) (line, column int) {
 	before := data[:min(max(at, 0), int64(len(data)))]
 	return 1 + bytes.Count(before, []byte("\n")), len([]rune(string(before[bytes.LastIndexByte(before, '\n')+1:]))) + 1
 }
 
-// wrong says which field cannot be used, and why. It says nothing of what the field has.
-func (j *Join) wrong() (field string, err error) {
+// findError returns the first invalid field and the reason, or "" and nil. The error does not contain the field's
+// value.
+func (j *Join) findError() (field string, err error) {
 	for one := range strings.SplitSeq(j.Address, ",") {
 		u, err := url.Parse(strings.TrimSpace(one))
 		switch {
@@ -168,13 +172,13 @@ func (j *Join) wrong() (field string, err error) {
 	return "", nil
 }
 
-// Wrong says what of it cannot be used; nil: all can. It says nothing of secrets.
+// Wrong returns an error for the first invalid field, or nil. The error contains no secret.
 func (j *Join) Wrong() error {
-	_, err := j.wrong()
+	_, err := j.findError()
 	return err
 }
 
-// withCredentials is the option of a connection as the user of a file.
+// withCredentials returns a connection option for the user of a credentials file.
 func withCredentials(name string) (nats.Option, error) {
 	data, err := document.ReadFile(name, 1<<20)
 	if err != nil {
@@ -189,7 +193,7 @@ func withCredentials(name string) (nats.Option, error) {
 	return nats.NkeyOptionFromSeed(name)
 }
 
-// write makes a file of it.
+// write writes the join file with mode 0600.
 func (j *Join) write(name string) error {
 	data, err := json.MarshalIndent(j, "", "  ")
 	if err != nil {
@@ -198,12 +202,12 @@ func (j *Join) write(name string) error {
 	return writePrivate(name, append(data, '\n'))
 }
 
-// joinFile is the file to join with in a folder of keys.
+// joinFile returns the name of the join file in a folder of keys.
 func joinFile(keys string) string { return filepath.Join(keys, "join.json") }
 
-// Prepare writes the file to join with before there is anything to do: who joins waits. Port 0 is one that is free, the
-// same one as before if there was one. The server listens at address, which Config.Listen is to be, and does when an
-// experiment begins.
+// Prepare writes the join file before an experiment begins, so that workers can wait for it. Port 0 selects a free
+// port, or the port of an existing join file. The server listens at the returned address only once an experiment with
+// it as Config.Listen begins.
 func Prepare(listen, keys string) (file, address string, err error) {
 	host, err := Reachable(listen)
 	if err != nil {
@@ -232,8 +236,8 @@ func Prepare(listen, keys string) (file, address string, err error) {
 		Certificate: string(secrets.authority), Coordinator: publicKey(secrets.Coordinator)}).write(file)
 }
 
-// shown is an address without the user and password that it may have.
-func (j *Join) shown() string {
+// formatAddress returns the addresses without user names and passwords.
+func (j *Join) formatAddress() string {
 	var all []string
 	for one := range strings.SplitSeq(j.Address, ",") {
 		if u, err := url.Parse(strings.TrimSpace(one)); err == nil {
@@ -243,11 +247,11 @@ func (j *Join) shown() string {
 	return strings.Join(all, ",")
 }
 
-// away is for how long a server that somebody else runs is waited for at first.
-const away = 5 * time.Second
+// serverWait limits the first connection attempts to an existing server that is restarting.
+const serverWait = 5 * time.Second
 
-// connect reaches the server, and again whenever the connection breaks. A coordinator's may come later; those that
-// others run are there, so that it is an error if they are not, let nobody in or have no JetStream.
+// connect connects to the server and reconnects when the connection breaks. A coordinator's server may start later.
+// An existing server must be up, accept the credentials and have JetStream, else connect returns an error.
 func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) {
 	if err := j.Wrong(); err != nil {
 		return nil, err
@@ -257,7 +261,7 @@ func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		nats.ReconnectJitter(100*time.Millisecond, 100*time.Millisecond), nats.PingInterval(5 * time.Second),
 		nats.MaxPingsOutstanding(2), nats.Timeout(5 * time.Second), nats.ReconnectBufSize(-1),
 		nats.RetryOnFailedConnect(own), nats.IgnoreAuthErrorAbort(),
-		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // what fails is done again
+		nats.ErrorHandler(func(*nats.Conn, *nats.Subscription, error) {}), // failed operations are retried
 	}, options...)
 	if own {
 		o, err := withSeed(j.Key)
@@ -276,11 +280,11 @@ func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 	if j.Certificate != "" {
 		pool := x509.NewCertPool()
 		pool.AppendCertsFromPEM([]byte(j.Certificate))
-		options = append(options, nats.Secure(&tls.Config{RootCAs: pool, ServerName: certified,
+		options = append(options, nats.Secure(&tls.Config{RootCAs: pool, ServerName: certifiedName,
 			MinVersion: tls.VersionTLS13}))
 	}
 	conn, err := nats.Connect(j.Address, options...)
-	for begun := time.Now(); isRestarting(err) && time.Since(begun) < away; {
+	for begun := time.Now(); isRestarting(err) && time.Since(begun) < serverWait; {
 		time.Sleep(250 * time.Millisecond)
 		conn, err = nats.Connect(j.Address, options...)
 	}
@@ -290,20 +294,20 @@ func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) 
 		}
 	}
 	if err != nil {
-		return nil, j.refused(err)
+		return nil, j.explainError(err)
 	}
 	return conn, nil
 }
 
-// isRestarting reports whether a connection failed as it does while a server stops or starts: the server refuses it, or
-// breaks it off.
+// isRestarting reports whether a connection failed as it does while a server stops or starts: the server refuses or
+// breaks it.
 func isRestarting(err error) bool {
 	return errors.Is(err, nats.ErrNoServers) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) ||
 		errors.Is(err, io.EOF)
 }
 
-// refused is an error of a server.
-func (j *Join) refused(err error) error {
+// explainError returns a server's error with the address and, for rejected credentials, the cause.
+func (j *Join) explainError(err error) error {
 	if errors.Is(err, nats.ErrAuthorization) {
 		switch {
 		case j.Key != "":
@@ -314,10 +318,11 @@ func (j *Join) refused(err error) error {
 			err = errors.New("it lets nobody in without credentials (--creds FILE)")
 		}
 	}
-	return fmt.Errorf("the server %s: %w", j.shown(), err)
+	return fmt.Errorf("the server %s: %w", j.formatAddress(), err)
 }
 
-// hasJetStream asks a server. One that does not say is taken to have it: a user may not be allowed to ask.
+// hasJetStream returns an error if the server has no JetStream for this user. A server that does not answer the
+// question passes: the user may not be allowed to ask.
 func hasJetStream(conn *nats.Conn) error {
 	js, err := jetstream.New(conn)
 	if err != nil {
@@ -326,7 +331,7 @@ func hasJetStream(conn *nats.Conn) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	none := false
-	for range 4 { // a server sets an account up when its first user comes, and says this to others who come just then
+	for range 4 { // a server sets up an account when its first user arrives, and rejects others until then
 		_, err = js.AccountInfo(ctx)
 		none = errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, nats.ErrNoResponders)
 		if !none {

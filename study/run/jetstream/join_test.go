@@ -43,7 +43,7 @@ func TestReadJoin(t *testing.T) {
 		j, err := ReadJoin("join.json")
 		b.WriteString(x.name + "\n")
 		if err == nil {
-			b.WriteString("  " + j.shown() + "\n")
+			b.WriteString("  " + j.formatAddress() + "\n")
 			continue
 		}
 		b.WriteString("  " + err.Error() + "\n")
@@ -76,10 +76,10 @@ func FuzzReadJoin(f *testing.F) {
 		}
 		j, bad := parseJoin(data)
 		if bad != nil {
-			line, column := position(data, bad.at)
-			if lines := strings.Count(string(data), "\n") + 1; bad.at < 0 || bad.at > int64(len(data)) || line > lines ||
+			line, column := findPosition(data, bad.offset)
+			if lines := strings.Count(string(data), "\n") + 1; bad.offset < 0 || bad.offset > int64(len(data)) || line > lines ||
 				column < 1 || bad.msg == "" {
-				t.Errorf("%d, %d:%d: %s", bad.at, line, column, bad.msg)
+				t.Errorf("%d, %d:%d: %s", bad.offset, line, column, bad.msg)
 			}
 			return
 		}

@@ -18,7 +18,7 @@ func large(t *testing.T) *experiment.Spec {
 		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [{goodput: {every: 3us}}]\n",
 		experiment.Options{})
 	for _, r := range plan.Runs(s) {
-		if data := resultHere(t, s, r.ID(executable)); len(data) <= atOnce {
+		if data := resultHere(t, s, r.ID(executable)); len(data) <= maxInline {
 			t.Fatalf("a result has %d bytes only", len(data))
 		}
 	}
@@ -70,7 +70,7 @@ func TestReportedTwice(t *testing.T) {
 				data := resultHere(t, s, got.Run)
 				conn, js := admin(p, j)
 				defer conn.Close()
-				store, err := js.ObjectStore(t.Context(), w.about.Sweep.results())
+				store, err := js.ObjectStore(t.Context(), w.about.Sweep.resultStore())
 				if err != nil {
 					t.Error(err)
 					return
@@ -82,8 +82,9 @@ func TestReportedTwice(t *testing.T) {
 					}
 				}
 				if there {
-					sender := &working{Worker: Worker{own: "w"}, conn: w.conn}
-					if err := sender.sendParts(t.Context(), &serving{announcement: w.about}, remote.Digest(data), data); err != nil {
+					sender := &workerState{Worker: Worker{own: "w"}, conn: w.conn}
+					s := &workerSweep{announcement: w.about}
+					if err := sender.sendParts(t.Context(), s, remote.Digest(data), data); err != nil {
 						t.Error(err)
 					}
 					report()

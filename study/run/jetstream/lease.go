@@ -9,21 +9,21 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// A worker uses few requests of JetStream, and no client of it: to take a message out of a queue, to acknowledge it,
-// and to have a report stored. Answers that it could not get where only the coordinator's account has JetStream, such
-// as what a stream or a consumer is, it does not need.
+// A worker uses only a few requests of JetStream, without its client: take a message from a queue, acknowledge it,
+// and store a report. The client needs information on streams and consumers, which the workers' account cannot get.
 
-// lease is a message of a queue, which its worker acknowledges.
+// lease is a message that a worker has taken from a queue and has to acknowledge.
 type lease struct {
 	conn    *nats.Conn
-	subject string // of acknowledgements
+	subject string // of acknowledgments
 }
 
-// pull takes a message out of a queue of a stream, and returns what it has; nil: the queue is empty.
-func pull(ctx context.Context, conn *nats.Conn, stream, queue string) (*lease, []byte) {
-	ctx, cancel := context.WithTimeout(ctx, answer(0))
+// pullMessage takes a message from a queue of a stream and returns its lease and data, or nil if the queue is empty or
+// the server does not respond.
+func pullMessage(ctx context.Context, conn *nats.Conn, stream, queue string) (*lease, []byte) {
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout(0))
 	defer cancel()
-	inbox, err := conn.SubscribeSync(conn.NewInbox()) // a shared one gets no messages after a reconnection
+	inbox, err := conn.SubscribeSync(conn.NewInbox()) // a shared inbox gets no messages after a reconnection
 	if err != nil {
 		return nil, nil
 	}
@@ -39,22 +39,22 @@ func pull(ctx context.Context, conn *nats.Conn, stream, queue string) (*lease, [
 	return &lease{conn, m.Reply}, m.Data
 }
 
-// InProgress keeps the message from being given to others.
+// InProgress extends the lease, so that the server does not give the message to another worker.
 func (l *lease) InProgress() error { return l.conn.Publish(l.subject, []byte("+WPI")) }
 
-// Nak gives it back.
+// Nak returns the message to the queue.
 func (l *lease) Nak() error { return l.conn.Publish(l.subject, []byte("-NAK")) }
 
-// Term takes it out of the queue.
+// Term removes the message from the queue.
 func (l *lease) Term() error { return l.conn.Publish(l.subject, []byte("+TERM")) }
 
-// DoubleAck takes it out of the queue, and waits until that is done.
+// DoubleAck removes the message from the queue and waits for the server's confirmation.
 func (l *lease) DoubleAck(ctx context.Context) error {
 	_, err := l.conn.RequestWithContext(ctx, l.subject, []byte("+ACK"))
 	return err
 }
 
-// publishReport has the server store a report of a run.
+// publishReport sends a report of a run and waits until the server has stored it.
 func publishReport(ctx context.Context, conn *nats.Conn, x sweep, d *done) error {
 	m, err := conn.RequestWithContext(ctx, x.subject("done."+d.Run), encode(d))
 	if err != nil {

@@ -12,41 +12,42 @@ import (
 	"weir/study/plan"
 )
 
-// limits bound what runs take of a worker while they are carried out.
+// limits bound the memory and time of a worker's runs.
 //
-// What is in use is that of the whole process, so that a run can only be blamed when it is alone. If runs that are
-// carried out at a time take more than their limits together, those that are found at it are given up, and made again
-// one at a time: who takes too much alone is reported, and the others give their results.
+//	Memory is measured for the whole process, so that only a standalone run can be found to exceed its limit. If
+//
+// concurrent runs exceed their total limit, they are stopped and run again one at a time. A run that then exceeds its
+// own limit is reported; the others return their results.
 type limits struct {
-	memory  float64       // for a run [bytes]; 0: none
-	jobs    int           // runs at a time
-	longest time.Duration // a run may take; 0: no limit
-	every   time.Duration // between looks at the memory; 0: look
-	alone   sharing       // shared by runs that have others next to them
+	memory  float64       // limit of one run [bytes]; 0: no limit
+	jobs    int           // concurrent runs
+	maxTime time.Duration // time limit of one run; 0: no limit
+	every   time.Duration // interval between measurements of memory; 0: the default
+	alone   sharing       // shared by concurrent runs, held exclusively by a standalone run
 }
 
-// sharing is a lock that several hold, or one alone. It is not a sync.RWMutex because it may be held for as long as a
-// run takes, and tests' clocks move only while every goroutine waits for a condition or a channel.
+// sharing is a lock with shared and exclusive holders. It is not a sync.RWMutex because a run holds it to its end,
+// and tests' clocks advance only while every goroutine waits for a condition or a channel.
 type sharing struct {
 	lock    sync.Mutex
 	changed *sync.Cond
-	holders int // -1: one alone
-	waiting int // to hold it alone, without sharing
+	holders int // −1: one exclusive holder
+	waiting int // goroutines that wait for exclusive access
 }
 
-// share waits until the lock is not held alone, and shares it.
-func (s *sharing) share() {
+// lockShared acquires the lock for shared use. It waits for exclusive holders and for those that wait to be.
+func (s *sharing) lockShared() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.await(func() bool { return s.holders >= 0 && s.waiting == 0 })
 	s.holders++
 }
 
-// unshare ends share.
-func (s *sharing) unshare() { s.change(-1) }
+// unlockShared releases the lock after share.
+func (s *sharing) unlockShared() { s.change(-1) }
 
-// own waits until the lock is free, and holds it alone.
-func (s *sharing) own() {
+// lockAlone acquires the lock exclusively.
+func (s *sharing) lockAlone() {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	s.waiting++
@@ -55,10 +56,10 @@ func (s *sharing) own() {
 	s.holders = -1
 }
 
-// disown ends own.
-func (s *sharing) disown() { s.change(+1) }
+// unlockAlone releases the lock after own.
+func (s *sharing) unlockAlone() { s.change(+1) }
 
-// await waits for a condition. The lock is held.
+// await waits until holds returns true. The lock is held.
 func (s *sharing) await(holds func() bool) {
 	if s.changed == nil {
 		s.changed = sync.NewCond(&s.lock)
@@ -75,39 +76,41 @@ func (s *sharing) change(by int) {
 	s.changed.Broadcast()
 }
 
-// look is how often the memory is looked at: what a run takes in that time is what it can be above its limit.
-const look = 20 * time.Millisecond
+// memoryInterval is the default interval between measurements of memory. A run can exceed its limit by what it
+// allocates in that time.
+const memoryInterval = 20 * time.Millisecond
 
 var (
 	errLong  = errors.New("too long")
 	errLarge = errors.New("too large")
 )
 
-// attempt carries out a run until ctx ends.
+// attempt executes a run until ctx ends.
 type attempt func(ctx context.Context) ([]byte, error)
 
-// within carries out a run. What is given up for a limit is an error that names it.
-func (l *limits) within(ctx context.Context, r *plan.Run, do attempt) ([]byte, error) {
+// runWithin executes a run within the limits. It returns a limitError that names the exceeded limit.
+func (l *limits) runWithin(ctx context.Context, r *plan.Run, do attempt) ([]byte, error) {
 	if l.memory == 0 {
-		return l.attempt(ctx, 0, do)
+		return l.tryRun(ctx, 0, do)
 	}
-	l.alone.share()
-	data, err := l.attempt(ctx, float64(l.jobs)*l.memory, do)
-	l.alone.unshare()
+	l.alone.lockShared()
+	data, err := l.tryRun(ctx, float64(l.jobs)*l.memory, do)
+	l.alone.unlockShared()
 	if !errors.Is(err, errLarge) {
 		return data, err
 	}
-	l.alone.own()
-	defer l.alone.disown()
+	l.alone.lockAlone()
+	defer l.alone.unlockAlone()
 	runtime.GC()
-	if data, err = l.attempt(ctx, inUse()+l.memory-plan.SharedMemory(r.Spec), do); errors.Is(err, errLarge) {
+	if data, err = l.tryRun(ctx, heapInUse()+l.memory-plan.SharedMemory(r.Spec), do); errors.Is(err, errLarge) {
 		err = limitError(fmt.Sprintf("it takes more than the %.0f MB of memory that this worker has for a run", l.memory/1e6))
 	}
 	return data, err
 }
 
-// attempt carries out a run while less than so much memory is in use; 0: however much.
-func (l *limits) attempt(ctx context.Context, most float64, do attempt) ([]byte, error) {
+// tryRun executes a run while at most maxBytes of memory are in use; 0: no limit. It returns errLarge if more are in
+// use.
+func (l *limits) tryRun(ctx context.Context, most float64, do attempt) ([]byte, error) {
 	each, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	if most > 0 {
@@ -115,32 +118,33 @@ func (l *limits) attempt(ctx context.Context, most float64, do attempt) ([]byte,
 		var group sync.WaitGroup
 		defer group.Wait()
 		defer close(ended)
-		group.Go(func() { l.watch(most, ended, giveUp) })
+		group.Go(func() { l.watchMemory(most, ended, giveUp) })
 	}
-	if l.longest > 0 {
-		defer time.AfterFunc(l.longest, func() { giveUp(errLong) }).Stop()
+	if l.maxTime > 0 {
+		defer time.AfterFunc(l.maxTime, func() { giveUp(errLong) }).Stop()
 	}
 	begun := time.Now()
 	data, err := do(each)
-	if err == nil && l.longest > 0 && time.Since(begun) > l.longest {
-		giveUp(errLong) // it was not told in time
+	if err == nil && l.maxTime > 0 && time.Since(begun) > l.maxTime {
+		giveUp(errLong) // the timer has not fired in time
 		data, err = nil, errLong
 	}
 	switch cause := context.Cause(each); {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(cause, errLong):
-		err = limitError(fmt.Sprintf("it has not ended within %v, which is as long as this worker gives a run", l.longest))
+		err = limitError(fmt.Sprintf("it has not ended within %v, which is as long as this worker gives a run", l.maxTime))
 	case errors.Is(cause, errLarge):
 		err = errLarge
 	}
 	return data, err
 }
 
-// watch gives a run up when there is too much in use. Garbage does not count.
-func (l *limits) watch(most float64, ended <-chan struct{}, giveUp context.CancelCauseFunc) {
+// watchMemory calls giveUp when more than maxBytes are in use after garbage collection, and returns when ended
+// closes.
+func (l *limits) watchMemory(most float64, ended <-chan struct{}, giveUp context.CancelCauseFunc) {
 	every := l.every
 	if every == 0 {
-		every = look
+		every = memoryInterval
 	}
 	t := time.NewTicker(every)
 	defer t.Stop()
@@ -150,8 +154,8 @@ func (l *limits) watch(most float64, ended <-chan struct{}, giveUp context.Cance
 			return
 		case <-t.C:
 		}
-		for n := 0; inUse() > most; n++ {
-			if n == 2 { // what is allocated during a collection is in use for that one
+		for n := 0; heapInUse() > most; n++ {
+			if n == 2 { // objects allocated during a collection survive it
 				giveUp(errLarge)
 				return
 			}
@@ -160,14 +164,14 @@ func (l *limits) watch(most float64, ended <-chan struct{}, giveUp context.Cance
 	}
 }
 
-// inUse is how many bytes are, with what is garbage and has not been collected.
-func inUse() float64 {
+// heapInUse returns the bytes of the heap's objects, including garbage that is not collected yet.
+func heapInUse() float64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return float64(s[0].Value.Uint64())
 }
 
-// errLimit is what errors are that a worker's limit gives, and not the run.
+// errLimit matches the errors that a worker's limit causes, not the run.
 var errLimit = errors.New("a limit of the worker")
 
 type limitError string

@@ -92,12 +92,12 @@ func TestMemoryLimit(t *testing.T) {
 func TestBlamedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime.GC()
-		r, room := plan.Runs(sweepOf(t, 2))[0], inUse()+300e6
+		r, room := plan.Runs(sweepOf(t, 2))[0], heapInUse()+300e6
 		l := &limits{memory: room / 2, jobs: 2, every: time.Millisecond}
 		var group sync.WaitGroup
 		over, tries := make(chan struct{}), 0
 		group.Go(func() {
-			_, err := l.within(t.Context(), r, func(ctx context.Context) ([]byte, error) {
+			_, err := l.runWithin(t.Context(), r, func(ctx context.Context) ([]byte, error) {
 				all := make([]byte, int(room))
 				if tries++; tries == 1 {
 					defer close(over)
@@ -114,7 +114,7 @@ func TestBlamedAlone(t *testing.T) {
 			}
 		})
 		group.Go(func() {
-			data, err := l.within(t.Context(), r, func(ctx context.Context) ([]byte, error) {
+			data, err := l.runWithin(t.Context(), r, func(ctx context.Context) ([]byte, error) {
 				<-over
 				return []byte("x"), ctx.Err()
 			})
@@ -133,13 +133,13 @@ func TestGarbage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		runtime.GC()
-		l := &limits{memory: inUse() + 100e6, jobs: 1, every: time.Millisecond}
+		l := &limits{memory: heapInUse() + 100e6, jobs: 1, every: time.Millisecond}
 		collections := func() uint32 {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			return m.NumGC
 		}
-		_, err := l.within(t.Context(), plan.Runs(sweepOf(t, 2))[0], func(ctx context.Context) ([]byte, error) {
+		_, err := l.runWithin(t.Context(), plan.Runs(sweepOf(t, 2))[0], func(ctx context.Context) ([]byte, error) {
 			before := collections()
 			for range 300 {
 				garbage = make([]byte, 1<<20)
@@ -234,7 +234,7 @@ func TestUnfit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
 		need := plan.EstimateMemory(plan.Runs(s)[0])
-		class := class(need)
+		class := sizeClass(need)
 		if need <= float64(int64(1)<<(20+class-1)) || need > float64(int64(1)<<(20+class)) {
 			t.Fatalf("%v bytes are of class %d", need, class)
 		}
@@ -266,18 +266,18 @@ func TestUnfit(t *testing.T) {
 func TestClasses(t *testing.T) {
 	for memory, want := range map[float64]int{0: 0, 1 << 20: 1, 1<<20 - 1: 0, 35e6: 6, 64 << 20: 7, 64<<20 - 1: 6,
 		1 << 60: Classes - 1} {
-		if got := class(memory); got != want {
+		if got := sizeClass(memory); got != want {
 			t.Errorf("%.0f bytes are of class %d, not %d", memory, got, want)
 		}
 	}
 	for memory, want := range map[float64]int{1: -1, 1<<20 - 1: -1, 1 << 20: 0, 64 << 20: 6, 64<<20 - 1: 5,
 		1 << 60: Classes - 1} {
-		if got := fits(memory); got != want {
+		if got := maxClassWithin(memory); got != want {
 			t.Errorf("of %.0f bytes class %d is the largest, not %d", memory, got, want)
 		}
 	}
 	for memory := 1.0; memory < 1e12; memory *= 1.37 {
-		if c := class(memory); c < Classes-1 && memory > float64(int64(1)<<(20+c)) {
+		if c := sizeClass(memory); c < Classes-1 && memory > float64(int64(1)<<(20+c)) {
 			t.Errorf("%.0f bytes are more than those of class %d", memory, c)
 		}
 	}

@@ -11,30 +11,30 @@ import (
 	"weir/internal/revision"
 )
 
-// member is a worker as the coordinator knows it.
+// member is the coordinator's record of a worker.
 type member struct {
 	id, name string
-	memory   float64 // for a run; 0: no limit
+	memory   float64 // bytes for one run; 0: no limit
 	jobs     int
 	heard    time.Time
-	gone     bool         // it has said goodbye, or is not heard any more
-	known    bool         // it has said hello, and is the same program
-	refused  bool         // it is another program, or cannot carry out the experiment
-	trusted  bool         // its first run was found right
-	bad      string       // why nothing of it is taken; "": it is
+	gone     bool         // it has left, or has not reported for long
+	known    bool         // it has greeted, and runs the same program
+	refused  bool         // it runs another program, or cannot load the experiment
+	trusted  bool         // its first run was verified
+	bad      string       // why its results are rejected; "": they are accepted
 	done     int          // runs
-	held     []held       // what it has made and is not trusted with yet
-	points   map[int]bool // it has made runs at these
-	changes  int          // times that it has said hello
+	held     []held       // results that wait until it is trusted
+	points   map[int]bool // points at which it has made runs
+	changes  int          // number of its hellos
 }
 
-// member returns the worker of that id, and makes it if there is none. Only a worker's hello makes one, and what the
-// coordinator has made itself. The lock is held.
+// member returns the worker with the given id and creates it if needed. Only a worker's hello and the coordinator's
+// own results create one. The lock is held.
 func (c *Coordinator) member(id, name string) *member {
 	m := c.members[id]
 	if m == nil {
-		m = &member{id: id, name: truncate(name, longestName), trusted: id == c.own || c.journal.trusted[id],
-			heard: time.Now(), known: id == c.own || c.journal.knows(id)}
+		m = &member{id: id, name: truncate(name, maxNameBytes), trusted: id == c.ownID || c.journal.trusted[id],
+			heard: time.Now(), known: id == c.ownID || c.journal.hasGreeted(id)}
 		if c.journal.bad[id] {
 			m.bad = "it was set aside before"
 		}
@@ -43,23 +43,23 @@ func (c *Coordinator) member(id, name string) *member {
 	return m
 }
 
-// knownMember returns the worker of that id, or nil if it has never greeted this coordinator or the one before. The
-// lock is held.
+// knownMember returns the worker with the given id, or nil if it has never greeted this coordinator or its
+// predecessor. The lock is held.
 func (c *Coordinator) knownMember(id, name string) *member {
 	if m := c.members[id]; m != nil {
 		return m
 	}
-	if c.journal.knows(id) {
+	if c.journal.hasGreeted(id) {
 		return c.member(id, name)
 	}
 	return nil
 }
 
-// roster has the workers that have greeted the coordinator, by id. The coordinator's lock protects it.
+// roster holds the workers that have greeted the coordinator, by id. The coordinator's lock protects it.
 type roster map[string]*member
 
-// makeRoom reports whether there is room for one more worker. If there are too many, it removes the worker that was not
-// heard for the longest time among those that were refused, or are gone and have made no run.
+// makeRoom reports whether the roster has room for one more worker. If it is full, it removes the worker that was
+// silent longest among those that were refused, or are gone without a run.
 func (all roster) makeRoom() bool {
 	refused := 0
 	var oldest *member
@@ -72,7 +72,7 @@ func (all roster) makeRoom() bool {
 			oldest = m
 		}
 	}
-	if refused < mostRefused && len(all) < mostMembers {
+	if refused < maxRefused && len(all) < maxMembers {
 		return true
 	}
 	if oldest == nil {
@@ -82,17 +82,17 @@ func (all roster) makeRoom() bool {
 	return true
 }
 
-// hasOther reports whether a worker that is not in except can make a run of a class again.
+// hasOther reports whether a present worker outside except takes runs of a class.
 func (all roster) hasOther(class int, except ...*member) bool {
 	for _, m := range all {
-		if !slices.Contains(except, m) && !m.gone && !m.refused && m.bad == "" && class <= m.largest() {
+		if !slices.Contains(except, m) && !m.gone && !m.refused && m.bad == "" && class <= m.maxClass() {
 			return true
 		}
 	}
 	return false
 }
 
-// refuse ignores what a worker does from now on, and issues a notice. The lock is held.
+// refuse rejects all further messages of a worker and issues a notice. The lock is held.
 func (c *Coordinator) refuse(m *member, format, why string) {
 	if m.refused {
 		return
@@ -101,20 +101,20 @@ func (c *Coordinator) refuse(m *member, format, why string) {
 	c.noticeWorker(format, m.name, why)
 }
 
-// greet receives a worker's hello.
+// greet handles a worker's hello and responds with a welcome.
 func (c *Coordinator) greet(msg *nats.Msg) {
 	var h hello
 	if !decode(msg.Data, &h) || !isID(h.Worker) {
 		return
 	}
-	h.Name, h.Host, h.Unable = truncate(h.Name, longestName),
-		truncate(h.Host, longestHost), truncate(h.Unable, longestError)
+	h.Name, h.Host, h.Unable = truncate(h.Name, maxNameBytes),
+		truncate(h.Host, maxHostBytes), truncate(h.Unable, maxErrorBytes)
 	ok, why := revision.Same(h.Revision, c.Revision)
-	why = truncate(why, longestError)
+	why = truncate(why, maxErrorBytes)
 	c.lock.Lock()
 	if c.knownMember(h.Worker, h.Name) == nil && !c.members.makeRoom() {
 		c.lock.Unlock()
-		c.respond(msg, welcome{Why: fmt.Sprintf("the sweep has %d workers, which is the limit", mostMembers)})
+		c.respond(msg, welcome{Why: fmt.Sprintf("the sweep has %d workers, which is the limit", maxMembers)})
 		return
 	}
 	m := c.member(h.Worker, h.Name)
@@ -122,9 +122,9 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 		c.noticeWorker("%s is back", m.name)
 	}
 	m.heard, m.memory, m.jobs, m.gone = time.Now(), h.Memory, h.Jobs, h.Bye
-	defer c.unfit()
-	if m.changes++; m.changes < mostChanges {
-		c.journal.join(m, &h, ok, why)
+	defer c.reportMisfits()
+	if m.changes++; m.changes < maxChanges {
+		c.journal.noteWorker(m, &h, ok, why)
 	}
 	if !ok {
 		c.refuse(m, "%s is refused: it has %s", why)
@@ -143,53 +143,53 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 // ownReply is the prefix of the reply subjects that a server makes for messages of another account.
 const ownReply = "_R_."
 
-// respond answers a message if its reply subject is one for answers to workers. A worker chooses that subject, and the
-// coordinator may publish to subjects that a worker may not.
+// respond replies to a message if its reply subject is one for workers. A worker chooses that subject, and the
+// coordinator may publish to subjects that are closed to workers.
 func (c *Config) respond(msg *nats.Msg, v any) {
 	if strings.HasPrefix(msg.Reply, workerInbox+".") || c.Listen != "" && strings.HasPrefix(msg.Reply, ownReply) {
 		msg.Respond(encode(v))
 	}
 }
 
-// noticeWorker issues a notice of a worker, unless there are very many in a minute. The lock is held.
+// noticeWorker issues a notice about a worker, up to maxNoticed per minute. The lock is held.
 func (c *Coordinator) noticeWorker(format string, args ...any) {
 	omitted, allowed := c.notices.admitNotice(time.Now())
 	if omitted > 0 {
-		c.say("%d further notices of workers", omitted)
+		c.issueLocked("%d further notices of workers", omitted)
 	}
 	if allowed {
-		c.say(format, args...)
+		c.issueLocked(format, args...)
 	}
 }
 
-// noticeLimit counts notices so that no minute has more than mostNoticed.
+// noticeLimit limits notices to maxNoticed per minute.
 type noticeLimit struct {
-	start          time.Time // of the minute
-	count, omitted int       // in it
+	start          time.Time // start of the current minute
+	count, omitted int       // notices in it
 }
 
-// admitNotice counts a notice and reports whether it may be issued. In the first notice of a minute omitted is the
-// number of notices that were not issued in the minute before.
+// admitNotice counts a notice and reports whether it may be issued. At the first notice of a minute, omitted is the
+// number of notices dropped in the minute before.
 func (l *noticeLimit) admitNotice(now time.Time) (omitted int, allowed bool) {
 	if now.Sub(l.start) > time.Minute {
 		omitted = l.omitted
 		*l = noticeLimit{start: now}
 	}
-	if l.count++; l.count > mostNoticed {
+	if l.count++; l.count > maxNoticed {
 		l.omitted++
 		return omitted, false
 	}
 	return omitted, true
 }
 
-// isUntrusted reports whether results of a worker are refused because it runs another program, or has not reported
-// which. The lock is held.
+// isUntrusted reports whether the worker's results are rejected because it runs another program or has not reported
+// its program. The lock is held.
 func (m *member) isUntrusted() bool { return m.refused || !m.known }
 
-// knows reports whether a worker has said hello before, to a coordinator that was killed since.
-func (j *journal) knows(id string) bool { return j.greeted[id] }
+// hasGreeted reports whether a worker greeted an earlier execution.
+func (j *journal) hasGreeted(id string) bool { return j.greeted[id] }
 
-// readGreeted notes the workers that have said hello in the executions that the journal has.
+// readGreeted loads the workers that greeted earlier executions from the journal.
 func (j *journal) readGreeted() {
 	j.greeted = map[string]bool{}
 	for i := range j.Executions() {

@@ -72,7 +72,7 @@ func TestStranger(t *testing.T) {
 			p.same(want)
 			for _, k := range c.tasks {
 				for _, e := range k.errors {
-					if e.of.id == name {
+					if e.worker.id == name {
 						t.Errorf("%s was heard: %s", name, e.text)
 					}
 				}
@@ -102,7 +102,7 @@ func TestDraw(t *testing.T) {
 	numbers, checked := 0, 0
 	next := func(n int) int { numbers++; return numbers % n }
 	for range 5000 {
-		if drawn(next) {
+		if drawCheck(next) {
 			checked++
 		}
 	}

@@ -10,18 +10,18 @@ import (
 
 // Metrics of a sweep.
 var (
-	metricQueued  = describe("weir_sweep_queued", "Runs that have been handed over and have not come back.")
-	metricRuns    = describe("weir_sweep_runs_total", "Runs that came back, by how.", "result")
-	metricChecked = describe("weir_sweep_checked_total", "Runs that were made twice and compared.")
-	metricTwice   = describe("weir_sweep_twice_total", "Results of runs that were there already.")
-	metricLost    = describe("weir_sweep_losses_total", "Times that a worker did not come back with a run.")
-	metricAside   = describe("weir_sweep_set_aside_total", "Workers that gave something wrong.")
-	metricWaits   = describe("weir_sweep_waits", "1 while everything waits for the server.")
-	metricWorker  = describe("weir_sweep_worker_jobs", "Runs at a time of a worker that is there.", "worker")
-	metricMade    = describe("weir_sweep_worker_runs_total", "Runs that a worker has made.", "worker")
+	metricQueued  = describeMetric("weir_sweep_queued", "Runs that have been handed over and have not come back.")
+	metricRuns    = describeMetric("weir_sweep_runs_total", "Runs that came back, by how.", "result")
+	metricChecked = describeMetric("weir_sweep_checked_total", "Runs that were made twice and compared.")
+	metricTwice   = describeMetric("weir_sweep_twice_total", "Results of runs that were there already.")
+	metricLost    = describeMetric("weir_sweep_losses_total", "Times that a worker did not come back with a run.")
+	metricAside   = describeMetric("weir_sweep_set_aside_total", "Workers that gave something wrong.")
+	metricWaits   = describeMetric("weir_sweep_waits", "1 while everything waits for the server.")
+	metricWorker  = describeMetric("weir_sweep_worker_jobs", "Runs at a time of a worker that is there.", "worker")
+	metricMade    = describeMetric("weir_sweep_worker_runs_total", "Runs that a worker has made.", "worker")
 )
 
-func describe(name, help string, labels ...string) *prometheus.Desc {
+func describeMetric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
 
@@ -55,7 +55,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 		waits = 1
 	}
 	gauge(metricWaits, waits)
-	jobs, made := map[string]int{}, map[string]int{} // names may be there twice
+	jobs, made := map[string]int{}, map[string]int{} // several workers may have the same name
 	for _, w := range s.Workers {
 		made[w.Name] += w.Done
 		if !w.Gone && w.Bad == "" {
@@ -70,7 +70,8 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Metrics serves a sweep's metrics at /metrics, as OpenMetrics where the client asks for it.
+// Metrics returns a handler that serves a sweep's metrics at /metrics, in OpenMetrics format if the client accepts
+// it.
 func Metrics(status func() Status) (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(collector(status)); err != nil {

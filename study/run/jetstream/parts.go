@@ -10,36 +10,38 @@ import (
 	"weir/study/run/remote"
 )
 
-// part is a part of a large result. The answer is a received.
+// part is a part of a large result. The coordinator responds with a received.
 type part struct {
 	Worker string `json:"worker"`
 	Digest string `json:"sha256"` // of the whole result
-	Size   int    `json:"size"`   // of it
+	Size   int    `json:"size"`   // size of the whole result
 	Offset int    `json:"offset"`
 	Data   []byte `json:"data"`
 }
 
-// received says how many bytes of a large result the coordinator has; Full, that it has no room for more now.
+// received has the number of bytes of a large result that the coordinator has. Full reports that it has no room for
+// more at this time.
 type received struct {
 	Bytes int  `json:"bytes"`
 	Full  bool `json:"full,omitempty"`
 }
 
-// partial is a large result that is still arriving.
+// partial is a large result in transfer.
 type partial struct {
-	size int
-	data []byte
-	at   time.Time // of the last part
+	size     int
+	data     []byte
+	lastPart time.Time // of the last part
 }
 
-// partials are the large results that are still arriving, by worker and digest.
+// partials are the large results in transfer, by worker and digest.
 type partials map[string]*partial
 
-// sendParts sends a large result to the coordinator, which then has it in its store.
-func (w *working) sendParts(ctx context.Context, s *serving, digest string, data []byte) error {
+// sendParts sends a large result to the coordinator part by part. The coordinator has stored it when sendParts
+// returns nil.
+func (w *workerState) sendParts(ctx context.Context, s *workerSweep, digest string, data []byte) error {
 	for at := 0; ; {
-		p := part{Worker: w.own, Digest: digest, Size: len(data), Offset: at, Data: data[at:min(len(data), at+atOnce)]}
-		each, cancel := context.WithTimeout(ctx, answer(2))
+		p := part{Worker: w.own, Digest: digest, Size: len(data), Offset: at, Data: data[at:min(len(data), at+maxInline)]}
+		each, cancel := context.WithTimeout(ctx, answerTimeout(2))
 		m, err := w.conn.RequestWithContext(each, s.Sweep.subject("part"), encode(p))
 		cancel()
 		var got received
@@ -57,11 +59,12 @@ func (w *working) sendParts(ctx context.Context, s *serving, digest string, data
 	}
 }
 
-// part receives a part of a large result, and stores the result when it is whole. Parts arrive in their order; others
-// are answered with the offset of the next one.
-func (c *Coordinator) part(msg *nats.Msg) {
+// receivePart handles a part of a large result and stores the complete result. It accepts parts in order only, and
+// responds with the offset of the next part.
+func (c *Coordinator) receivePart(msg *nats.Msg) {
 	var p part
-	if !decode(msg.Data, &p) || p.Size <= atOnce || p.Offset < 0 || len(p.Data) > atOnce || !remote.IsDigest(p.Digest) {
+	if !decode(msg.Data, &p) || p.Size <= maxInline || p.Offset < 0 || len(p.Data) > maxInline ||
+		!remote.IsDigest(p.Digest) {
 		return
 	}
 	c.lock.Lock()
@@ -81,7 +84,7 @@ func (c *Coordinator) part(msg *nats.Msg) {
 		c.respond(msg, received{Full: true})
 		return
 	}
-	if x.at = time.Now(); p.Size == x.size && p.Offset == len(x.data) && len(x.data)+len(p.Data) <= x.size {
+	if x.lastPart = time.Now(); p.Size == x.size && p.Offset == len(x.data) && len(x.data)+len(p.Data) <= x.size {
 		x.data = append(x.data, p.Data...)
 	}
 	have, whole := len(x.data), len(x.data) == x.size
@@ -95,26 +98,26 @@ func (c *Coordinator) part(msg *nats.Msg) {
 	}
 	c.background.startFunction(func() {
 		if remote.Digest(x.data) != p.Digest {
-			return // the report will not find it
+			return // the report will miss the result
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 		defer cancel()
-		if _, err := c.put(ctx, c.queues.results, p.Digest, x.data); err == nil {
+		if _, err := c.putObject(ctx, c.queues.results, p.Digest, x.data); err == nil {
 			c.respond(msg, received{Bytes: have})
-		} // else the worker sends it again
+		} // otherwise the worker sends it again
 	})
 }
 
-// makeRoom reports whether there is room for one more large result. Those that get no more parts are forgotten. The
-// lock is held.
+// makeRoom reports whether there is room for one more large result of size bytes. It drops transfers without a part
+// in the last minute. The lock is held.
 func (all partials) makeRoom(size int) bool {
 	total := size
 	for key, x := range all {
-		if time.Since(x.at) > time.Minute {
+		if time.Since(x.lastPart) > time.Minute {
 			delete(all, key)
 			continue
 		}
 		total += x.size
 	}
-	return total <= largestParts
+	return total <= maxPartBytes
 }

@@ -34,7 +34,7 @@ func newPuppet(of *party, j *Join, name string) *puppet {
 	for p.about.Sweep == "" || len(p.about.Classes) == 0 {
 		conn.Publish(askSubject, nil)
 		if m, err := heard.NextMsg(time.Second); err == nil {
-			if a, _, ok := verified(m.Data); ok {
+			if a, _, ok := verifyAnnouncement(m.Data); ok {
 				p.about = a
 			}
 		}
@@ -57,7 +57,8 @@ func (p *puppet) greet() {
 func (p *puppet) take() (*job, *lease) {
 	for range 600 {
 		for _, class := range p.about.Classes {
-			if m, data := pull(context.Background(), p.conn, p.about.Sweep.runs(), queueName("run", class)); m != nil {
+			stream := p.about.Sweep.runStream()
+			if m, data := pullMessage(context.Background(), p.conn, stream, queueName("run", class)); m != nil {
 				var j job
 				decode(data, &j)
 				p.say("begun", begun{Worker: p.hello.Worker, Name: p.hello.Name, Run: j.Run, Check: j.Check})

@@ -9,60 +9,61 @@ import (
 	"weir/study/run/remote"
 )
 
-// queues are the streams of a sweep on the server: runs that wait for workers, reports of workers, and large results.
-// They have no state of their own and need no lock.
+// queues are the streams of a sweep on the server: waiting runs, reports of workers, and large results. They have no
+// state and need no lock.
 type queues struct {
 	js      jetstream.JetStream
 	sweep   sweep
 	results jetstream.ObjectStore
 }
 
-// consumeReports passes the reports of workers to receive, from the first one that is there. It returns nil if the
-// server does not answer.
+// consumeReports passes the stored and future reports of workers to receive. It returns nil if the server does not
+// respond.
 func (q *queues) consumeReports(ctx context.Context, receive jetstream.MessageHandler) jetstream.ConsumeContext {
 	const name = "coordinator"
-	ctx, cancel := context.WithTimeout(ctx, answer(0))
+	ctx, cancel := context.WithTimeout(ctx, answerTimeout(0))
 	defer cancel()
-	q.js.DeleteConsumer(ctx, q.sweep.done(), name) // the next one begins with the first report that is there
-	consumer, err := q.js.CreateOrUpdateConsumer(ctx, q.sweep.done(), jetstream.ConsumerConfig{Durable: name,
+	q.js.DeleteConsumer(ctx, q.sweep.reportStream(), name) // a new consumer begins with the first stored report
+	consumer, err := q.js.CreateOrUpdateConsumer(ctx, q.sweep.reportStream(), jetstream.ConsumerConfig{Durable: name,
 		AckPolicy: jetstream.AckNonePolicy, DeliverPolicy: jetstream.DeliverAllPolicy})
 	if err != nil {
 		return nil
 	}
-	x, err := consumer.Consume(receive, jetstream.PullMaxMessages(mostReports))
+	x, err := consumer.Consume(receive, jetstream.PullMaxMessages(maxReports))
 	if err != nil {
 		return nil
 	}
 	return x
 }
 
-// removeReport takes a report out of its stream.
+// removeReport removes a report from its stream.
 func (q *queues) removeReport(msg jetstream.Msg) {
 	about, err := msg.Metadata()
 	if err != nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 	defer cancel()
-	if s, err := q.js.Stream(ctx, q.sweep.done()); err == nil {
+	if s, err := q.js.Stream(ctx, q.sweep.reportStream()); err == nil {
 		s.DeleteMsg(ctx, about.Sequence.Stream)
 	}
 }
 
-// errGone is no lie: what is reported may come again, when the result has been taken, or its worker was cut off.
+// errGone is the error for a result that is not in the store. It proves no fault of the worker: a report may be
+// repeated after its result was handled, or the worker was cut off.
 var errGone = errors.New("what it says to have made is not there")
 
-// dropResult takes a result that was dealt with out of the store.
+// dropResult removes a handled result from the store.
 func (q *queues) dropResult(d *done) {
 	if len(d.Data) == 0 && d.Digest != "" {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 		defer cancel()
 		q.results.Delete(ctx, d.Digest)
 	}
 }
 
-// fetchResult is a worker's result. Wrong says why it is none; an error, that it cannot be had now, or is not there:
-// errGone.
+// fetchResult returns a worker's result. The error wrong describes an invalid result. The error err reports that the
+// result is unavailable, or with errGone that it does not exist.
 func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 	if data = d.Data; len(data) == 0 {
 		switch d.Digest {
@@ -71,7 +72,7 @@ func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 		case remote.Digest(nil):
 			return nil, errors.New("it has made nothing"), nil
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 		defer cancel()
 		data, err = q.results.GetBytes(ctx, d.Digest)
 		switch {
@@ -89,13 +90,13 @@ func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 	return data, nil, nil
 }
 
-// listWaiting returns by name the queues of some classes, and whether messages wait there for a worker.
+// listWaiting reports for each queue of the given classes, by name, whether messages wait there.
 func (q *queues) listWaiting(ctx context.Context, classes []int) (map[string]bool, error) {
 	waits := map[string]bool{}
 	for _, class := range classes {
 		for _, kind := range []string{"run", "check"} {
 			name := queueName(kind, class)
-			consumer, err := q.js.Consumer(ctx, q.sweep.runs(), name)
+			consumer, err := q.js.Consumer(ctx, q.sweep.runStream(), name)
 			if err != nil {
 				return nil, err
 			}
@@ -105,16 +106,17 @@ func (q *queues) listWaiting(ctx context.Context, classes []int) (map[string]boo
 	return waits, nil
 }
 
-// purgeSubject removes the message of a subject from the queue.
+// purgeSubject removes the message of a subject from the stream of runs.
 func (q *queues) purgeSubject(ctx context.Context, subject string) error {
-	s, err := q.js.Stream(ctx, q.sweep.runs())
+	s, err := q.js.Stream(ctx, q.sweep.runStream())
 	if err != nil {
 		return err
 	}
 	return s.Purge(ctx, jetstream.WithPurgeSubject(subject))
 }
 
-// republish publishes a run or check unless its message is in the queue; with isReplaced it removes that first.
+// republish returns a function that publishes a run or check unless its message is queued. With isReplaced, it
+// removes the queued message first.
 func (q *queues) republish(subject string, j job, isReplaced bool) func(ctx context.Context) error {
 	return func(ctx context.Context) error {
 		if isReplaced {
@@ -126,7 +128,7 @@ func (q *queues) republish(subject string, j job, isReplaced bool) func(ctx cont
 	}
 }
 
-// publish puts a run into the queue, unless it is there.
+// publish queues a run unless its message is queued already.
 func (q *queues) publish(ctx context.Context, subject string, j job) error {
 	_, err := q.js.Publish(ctx, subject, encode(j))
 	var api *jetstream.APIError
@@ -136,5 +138,5 @@ func (q *queues) publish(ctx context.Context, subject string, j job) error {
 	return err
 }
 
-// onePerSubject is what JetStream says of a message whose subject has one already (JSStreamStoreFailedF).
+// onePerSubject is JetStream's error code for a subject that has a message already (JSStreamStoreFailedF).
 const onePerSubject = 10077

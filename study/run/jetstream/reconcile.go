@@ -5,33 +5,33 @@ import (
 	"fmt"
 )
 
-// watch restarts the server when it could not write, and can again.
+// watch restarts a server that could not write, once its disk has space again.
 func (c *Coordinator) watch() {
 	if c.server == nil || c.server.Sound() {
 		return
 	}
-	c.stuck(&c.full, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))
-	if !room(c.dir, enough) {
+	c.setWaiting(&c.diskFull, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))
+	if !hasSpace(c.dir, minSpace) {
 		return
 	}
 	if err := c.server.Restart(); err != nil {
-		return // it is not sound: the next second has another try
+		return // the server is still broken; the next second brings another try
 	}
-	c.stuck(&c.full, "") // the connection comes back by itself, and all is looked after then
+	c.setWaiting(&c.diskFull, "") // the connection recovers by itself, and reconcile follows
 }
 
-// enough is how much space there has to be for the queue to go on [bytes].
-const enough = 16 << 20
+// minSpace is the free disk space in bytes at which the queue continues.
+const minSpace = 16 << 20
 
-// reconcile makes again what the server may have lost, and publishes the runs that nobody has reported: those that are
-// still in the queue stay there once.
+// reconcile creates again the streams that the server may have lost, and publishes the runs without a report. The
+// stream drops a run that it still has. The background runs it after each patience and after a reconnection.
 func (c *Coordinator) reconcile() {
-	ctx, cancel := context.WithTimeout(context.Background(), answer(3))
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(3))
 	defer cancel()
-	if c.sweep.streams(ctx, c.queues.js, c.patience, c.storage, c.server != nil) != nil {
+	if c.sweep.createStreams(ctx, c.queues.js, c.patience, c.storage, c.server != nil) != nil {
 		return
 	}
-	done, err := c.queues.js.Stream(ctx, c.sweep.done())
+	done, err := c.queues.js.Stream(ctx, c.sweep.reportStream())
 	if err != nil {
 		return
 	}
@@ -40,31 +40,31 @@ func (c *Coordinator) reconcile() {
 		return
 	}
 	c.lock.Lock()
-	if done.CachedInfo().State.Msgs > 0 && c.left < mostLeft {
-		c.left++ // what was taken from the queue may be among what has come: it would be made twice
+	if done.CachedInfo().State.Msgs > 0 && c.skips < maxSkips {
+		c.skips++ // the pending reports may cover the missing runs, which would run twice
 		c.lock.Unlock()
 		return
 	}
-	c.left = 0
+	c.skips = 0
 	var jobs []func(ctx context.Context) error
 	for _, t := range c.tasks {
-		if t.over || !t.queued || t.by != nil { // what is held until its worker is trusted is there
+		if t.over || !t.queued || t.maker != nil { // a held result counts as present
 			continue
 		}
 		isReplaced := c.isReplaced(&t.withheld, t.holder(), waits[queueName("run", t.class)])
 		if isReplaced {
 			c.noticeWorker("%s was taken and not begun by a worker that is heard: it is queued again", nameOf(t))
 		}
-		jobs = append(jobs, c.queues.republish(c.sweep.run(t.class, t.ID, t.suffix()), job{Run: t.ID, Hops: t.Hops},
+		jobs = append(jobs, c.queues.republish(c.sweep.runSubject(t.class, t.ID, t.suffix()), job{Run: t.ID, Hops: t.Hops},
 			isReplaced))
 	}
 	for _, k := range c.verifier.checks {
-		isReplaced := c.isReplaced(&k.withheld, k.holder, waits[queueName("check", k.t.class)])
-		jobs = append(jobs, c.queues.republish(c.sweep.check(k.t.class, k.t.ID), k.job(), isReplaced))
+		isReplaced := c.isReplaced(&k.withheld, k.holder, waits[queueName("check", k.task.class)])
+		jobs = append(jobs, c.queues.republish(c.sweep.checkSubject(k.task.class, k.task.ID), k.newJob(), isReplaced))
 	}
 	c.lock.Unlock()
 	for _, publish := range jobs {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(1))
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(1))
 		err := publish(ctx)
 		cancel()
 		if err != nil {
@@ -74,5 +74,5 @@ func (c *Coordinator) reconcile() {
 	c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
 }
 
-// mostLeft limits how often in a row runs are not published again because results have come.
-const mostLeft = 5
+// maxLeft limits the consecutive calls of reconcile that wait for pending reports.
+const maxSkips = 5

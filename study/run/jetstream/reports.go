@@ -13,18 +13,19 @@ import (
 	"weir/study/run/remote"
 )
 
-// done receives what a worker has of a run. The report stays in its stream until the coordinator has dealt with it: no
-// acknowledgement removes it, which somebody else could send.
-func (c *Coordinator) done(msg jetstream.Msg) {
+// receiveReport handles a worker's report of a run. The report stays in its stream until the coordinator has handled
+// it. Acknowledgments do not remove it, since any worker could send one.
+func (c *Coordinator) receiveReport(msg jetstream.Msg) {
 	id := strings.TrimPrefix(msg.Subject(), c.sweep.subject("done."))
 	c.lock.Lock()
 	t := c.tasks[id]
 	c.lock.Unlock()
 	var d done
-	isReport := t != nil && decode(msg.Data(), &d) && d.Run == id // of an execution before, or of no worker's
-	c.hands <- struct{}{}
+	// false for an earlier execution, or for a subject that no worker uses
+	isReport := t != nil && decode(msg.Data(), &d) && d.Run == id
+	c.resultSlots <- struct{}{}
 	if !c.background.startFunction(func() {
-		defer func() { <-c.hands }()
+		defer func() { <-c.resultSlots }()
 		for isReport && !c.handleResult(&d) {
 			select {
 			case <-c.verifier.judges.Done():
@@ -37,7 +38,7 @@ func (c *Coordinator) done(msg jetstream.Msg) {
 			c.queues.dropResult(&d)
 		}
 	}) {
-		<-c.hands // the coordinator has ended: it comes again for the one that goes on with the sweep
+		<-c.resultSlots // the coordinator has ended: the report is delivered again to the next one
 	}
 }
 
@@ -48,15 +49,15 @@ func (c *Coordinator) handleResult(d *done) bool {
 	switch {
 	case t == nil:
 		c.lock.Unlock()
-		return true // of an execution before
-	case m == nil: // it has not said hello; reconcile has the run made, if it took it
+		return true // of an earlier execution
+	case m == nil: // it has not greeted; reconcile publishes the run again if the worker took it
 		c.lock.Unlock()
 		return true
 	}
 	m.heard = time.Now()
 	believed := m.bad == ""
 	c.lock.Unlock()
-	d.Error = truncate(d.Error, longestError)
+	d.Error = truncate(d.Error, maxErrorBytes)
 	var data []byte
 	var wrong error
 	if d.Error == "" && believed {
@@ -74,7 +75,7 @@ func (c *Coordinator) handleResult(d *done) bool {
 	defer c.lock.Unlock()
 	t.began = slices.DeleteFunc(t.began, func(x *member) bool { return x == m })
 	switch {
-	case m.bad != "" || m.isUntrusted(): // reconcile has a run made again: it could be published without end here
+	case m.bad != "" || m.isUntrusted(): // reconcile publishes the run again; doing so here could loop without end
 		if d.Check {
 			c.verifier.requeue(t, true)
 		}
@@ -82,41 +83,42 @@ func (c *Coordinator) handleResult(d *done) bool {
 		c.verifier.quarantine(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
 		c.verifier.requeue(t, d.Check)
 	case d.Check:
-		c.verifier.compare(t, m, d, data)
+		c.verifier.compareResult(t, m, d, data)
 	case d.Error != "":
-		c.reported(t, m, d)
+		c.noteError(t, m, d)
 	default:
-		c.verifier.made(t, m, d.Digest, data)
+		c.verifier.takeResult(t, m, d.Digest, data)
 	}
 	return true
 }
 
-// reported notes an error of a run. The last one is the run's, if the coordinator has it too: a worker may not be
-// honest about that either. The lock is held.
-func (c *Coordinator) reported(t *task, m *member, d *done) {
-	if t.over || t.by != nil {
+// noteError notes a worker's error of a run and publishes the run again. After maxErrors errors, the coordinator runs
+// it itself: its own error becomes the run's, and a success exposes the workers that reported one. The lock is held.
+func (c *Coordinator) noteError(t *task, m *member, d *done) {
+	if t.over || t.maker != nil {
 		return
 	}
-	if d.Limit && slices.ContainsFunc(t.errors, func(r complaint) bool { return r.of == m && r.limit }) &&
-		c.members.hasOther(t.class, t.limited()...) {
-		c.later(t) // it has said so, and others may have more
+	if d.Limit && slices.ContainsFunc(t.errors, func(r complaint) bool { return r.worker == m && r.limit }) &&
+		c.members.hasOther(t.class, t.listLimited()...) {
+		c.publishLater(t) // it has reported its limit before, and others may have a higher one
 		return
 	}
 	t.errors = append(t.errors, complaint{m, d.Error, d.Limit})
 	c.journal.note(remote.JournalEntry{Event: remote.Erred, Worker: m.id})
-	if d.Limit && c.members.hasOther(t.class, t.limited()...) {
-		c.again(t)
+	if d.Limit && c.members.hasOther(t.class, t.listLimited()...) {
+		c.publishAgain(t)
 		return
 	}
-	if len(t.errors) < mostErrors {
-		c.again(t)
+	if len(t.errors) < maxErrors {
+		c.publishAgain(t)
 		return
 	}
-	if len(t.errors) > mostErrors { // it is being judged
+	if len(t.errors) > maxErrors { // the coordinator is running it
 		return
 	}
-	if !c.fitsHere(t) || slices.ContainsFunc(t.errors, func(r complaint) bool { return r.limit || r.of.id == c.own }) {
-		c.give(t, outcome{err: errors.New(d.Error)})
+	isFinal := func(r complaint) bool { return r.limit || r.worker.id == c.ownID }
+	if !c.fitsHere(t) || slices.ContainsFunc(t.errors, isFinal) {
+		c.endTask(t, outcome{err: errors.New(d.Error)})
 		return
 	}
 	c.background.startFunction(func() {
@@ -126,37 +128,37 @@ func (c *Coordinator) reported(t *task, m *member, d *done) {
 		switch {
 		case c.verifier.judges.Err() != nil || t.over:
 		case err != nil:
-			c.give(t, outcome{err: err})
+			c.endTask(t, outcome{err: err})
 		default:
 			for _, r := range t.errors {
-				c.verifier.quarantine(r.of, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t),
+				c.verifier.quarantine(r.worker, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t),
 					firstLine(r.text)))
 			}
-			t.by, t.digest = c.member(c.own, "this process"), remote.Digest(data)
-			c.give(t, outcome{data: data})
+			t.maker, t.digest = c.member(c.ownID, "this process"), remote.Digest(data)
+			c.endTask(t, outcome{data: data})
 		}
 	})
 }
 
-// complaint is what a worker says to be wrong with a run.
+// complaint is an error of a run that a worker reported.
 type complaint struct {
-	of    *member
-	text  string
-	limit bool // it is the worker's limit
+	worker *member
+	text   string
+	limit  bool // the error is the worker's limit
 }
 
-// limited are the workers that have reported limits of theirs.
-func (t *task) limited() (all []*member) {
+// listLimited returns the workers that have exceeded their limits with this run.
+func (t *task) listLimited() (all []*member) {
 	for _, r := range t.errors {
 		if r.limit {
-			all = append(all, r.of)
+			all = append(all, r.worker)
 		}
 	}
 	return all
 }
 
-// later publishes a run again when other workers have had time to become free. The lock is held.
-func (c *Coordinator) later(t *task) {
+// publishLater publishes a run again after a second, in which other workers may become free. The lock is held.
+func (c *Coordinator) publishLater(t *task) {
 	c.background.startFunction(func() {
 		select {
 		case <-c.verifier.judges.Done():
@@ -165,8 +167,8 @@ func (c *Coordinator) later(t *task) {
 		}
 		c.lock.Lock()
 		defer c.lock.Unlock()
-		if !t.over && t.by == nil {
-			c.again(t)
+		if !t.over && t.maker == nil {
+			c.publishAgain(t)
 		}
 	})
 }

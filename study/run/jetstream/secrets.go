@@ -23,14 +23,14 @@ import (
 	"weir/internal/bind"
 )
 
-// secrets are a server's users, and what encrypts its connections.
+// secrets are the keys of a server's users and its certificate.
 type secrets struct {
 	Coordinator, Worker string           // seeds of their nkeys
 	Certificate         *tls.Certificate // nil: connections are not encrypted
-	authority           []byte           // PEM: who has signed it
+	authority           []byte           // PEM of the certificate's signer
 }
 
-// stored are Secrets as a file has them.
+// stored is the form of secrets in their file.
 type stored struct {
 	Coordinator string `json:"coordinator"`
 	Worker      string `json:"worker"`
@@ -38,7 +38,7 @@ type stored struct {
 	Key         string `json:"key,omitempty"`
 }
 
-// newSecrets draws keys, and makes a certificate for a host if it is not on loopback.
+// newSecrets draws keys, and creates a certificate unless the host is loopback.
 func newSecrets(host string) (*stored, error) {
 	s := &stored{}
 	for _, to := range []*string{&s.Coordinator, &s.Worker} {
@@ -63,11 +63,11 @@ func newSecrets(host string) (*stored, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &x509.Certificate{SerialNumber: number, Subject: pkix.Name{CommonName: certified},
+	c := &x509.Certificate{SerialNumber: number, Subject: pkix.Name{CommonName: certifiedName},
 		NotBefore: time.Now().Add(-time.Hour),
 		NotAfter:  time.Now().AddDate(1, 0, 0), KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}, BasicConstraintsValid: true, IsCA: true,
-		DNSNames: []string{certified}}
+		DNSNames: []string{certifiedName}}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
 	if err != nil {
 		return nil, err
@@ -81,11 +81,12 @@ func newSecrets(host string) (*stored, error) {
 	return s, nil
 }
 
-// certified is the name that certificates have: workers know the certificate itself, wherever its server is.
-const certified = "weir"
+// certifiedName is the host name in all certificates: workers verify the certificate itself, independent of the
+// server's address.
+const certifiedName = "weir"
 
-// openSecrets reads those of a folder, or draws them: a coordinator that is started again has the same, so that its
-// workers come back.
+// openSecrets reads the secrets of a folder or draws new ones. A restarted coordinator has the same secrets, so that
+// its workers can return.
 func openSecrets(dir, host string) (*secrets, error) {
 	name := filepath.Join(dir, "secrets.json")
 	data, err := os.ReadFile(name)
@@ -99,7 +100,7 @@ func openSecrets(dir, host string) (*secrets, error) {
 		if s, err = newSecrets(host); err != nil {
 			return nil, err
 		}
-		data, _ = json.Marshal(s) // of strings
+		data, _ = json.Marshal(s) // strings can always be encoded
 		err = writePrivate(name, data)
 	}
 	if err != nil {
@@ -116,7 +117,7 @@ func openSecrets(dir, host string) (*secrets, error) {
 	return x, nil
 }
 
-// writePrivate writes a file that nobody else reads.
+// writePrivate writes a file with mode 0600, and replaces an existing one atomically.
 func writePrivate(name string, data []byte) error {
 	f, err := os.CreateTemp(filepath.Dir(name), ".private") // with mode 0600
 	if err != nil {
@@ -135,7 +136,7 @@ func writePrivate(name string, data []byte) error {
 	return os.Rename(f.Name(), name)
 }
 
-// publicKey returns the public key of a seed, or "" if it is no seed.
+// publicKey returns the public key of a seed, or "" if the seed is invalid.
 func publicKey(seed string) string {
 	k, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
@@ -145,18 +146,19 @@ func publicKey(seed string) string {
 	return p
 }
 
-// users are a server's for one sweep, in the account of each: the coordinator may do all, a worker what it needs.
-func (s *secrets) users(of sweep, coordinator, workers *server.Account) []*server.NkeyUser {
+// listUsers returns a server's users for one sweep. The coordinator may use all subjects of its account, workers only
+// those that they need.
+func (s *secrets) listUsers(of sweep, coordinator, workers *server.Account) []*server.NkeyUser {
 	return []*server.NkeyUser{{Nkey: publicKey(s.Coordinator), Account: coordinator},
 		{Nkey: publicKey(s.Worker), Account: workers, Permissions: &server.Permissions{
 			Publish:   &server.SubjectPermission{Allow: of.services()},
 			Subscribe: &server.SubjectPermission{Allow: append(of.streamsOut(), workerInbox+".>")}}}}
 }
 
-// workerInbox is where answers to workers go.
+// workerInbox is the prefix of reply subjects to workers.
 const workerInbox = "_INBOX_WEIR"
 
-// withSeed is the option of a connection as a user.
+// withSeed returns a connection option for the user with the given nkey seed.
 func withSeed(seed string) (nats.Option, error) {
 	k, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {

@@ -19,20 +19,21 @@ import (
 // Server is a NATS server with JetStream in this process.
 type Server struct {
 	lock    sync.Mutex
-	of      *server.Server
+	server  *server.Server
 	options *server.Options
-	secrets *secrets // nil: it accepts every client
+	secrets *secrets // nil: the server accepts every client
 	sweep   sweep
 }
 
-// serve starts a server that listens on a host and port (0: any free port) and keeps its files in a folder. Users have
-// keys, and connections that leave this machine are encrypted. Without secrets every client is accepted; only tests do
-// that.
+// serve starts a server that listens on a host and port (0: any free port) and keeps its files in dir. Users have
+// keys, and connections beyond this machine are encrypted. Only tests pass nil secrets, with which the server accepts
+// every client.
 func serve(address, dir string, secrets *secrets, of sweep) (*Server, error) {
 	return newServer(address, dir, secrets, of, true)
 }
 
-// newServer is serve. A server that does not listen is reached only through InProcessConn; its address is a name.
+// newServer works as serve. Without listens, the server is reachable only through InProcessConn, and its address is a
+// name.
 func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*Server, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -46,9 +47,9 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 		port = server.RANDOM_PORT
 	}
 	o := &server.Options{ServerName: "weir", Host: host, Port: port, NoLog: true, NoSigs: true, JetStream: true,
-		DontListen: !listens, StoreDir: dir, MaxPayload: largestMessage, MaxConn: maxConnections,
-		MaxSubs: maxSubscriptions, JetStreamMaxMemory: largestStores,
-		JetStreamMaxStore: largestStores}
+		DontListen: !listens, StoreDir: dir, MaxPayload: maxMessage, MaxConn: maxConnections,
+		MaxSubs: maxSubscriptions, JetStreamMaxMemory: maxStoreBytes,
+		JetStreamMaxStore: maxStoreBytes}
 	if secrets != nil && secrets.Certificate != nil {
 		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
 		o.TLS, o.TLSTimeout = true, 5
@@ -58,17 +59,17 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 		return nil, err
 	}
 	if listens {
-		o.Port = s.of.Addr().(*net.TCPAddr).Port // the same one again after a restart
+		o.Port = s.server.Addr().(*net.TCPAddr).Port // keep the port after a restart
 	}
 	return s, nil
 }
 
-// start starts it, with what its files have.
+// start starts the server with the contents of its folder.
 func (s *Server) start() error {
-	if !room(s.options.StoreDir, 1<<20) {
+	if !hasSpace(s.options.StoreDir, 1<<20) {
 		return fmt.Errorf("it cannot write into %s", s.options.StoreDir)
 	}
-	if !s.options.DontListen { // NATS does not report why it cannot listen, and only a timeout would show it
+	if !s.options.DontListen { // NATS reports a failure to listen only as a timeout
 		l, err := bind.Listen(net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
 		if err != nil {
 			return fmt.Errorf("the server for workers cannot listen: %w", err)
@@ -78,7 +79,7 @@ func (s *Server) start() error {
 	o := s.options.Clone()
 	if s.secrets != nil {
 		coordinator, workers := server.NewAccount(coordinatorAccount), server.NewAccount(workersAccount)
-		o.Accounts, o.Nkeys = []*server.Account{coordinator, workers}, s.secrets.users(s.sweep, coordinator, workers)
+		o.Accounts, o.Nkeys = []*server.Account{coordinator, workers}, s.secrets.listUsers(s.sweep, coordinator, workers)
 	}
 	of, err := server.NewServer(o)
 	if err != nil {
@@ -102,48 +103,48 @@ func (s *Server) start() error {
 		}
 	}
 	s.lock.Lock()
-	s.of = of
+	s.server = of
 	s.lock.Unlock()
 	return nil
 }
 
-func (s *Server) now() *server.Server {
+func (s *Server) current() *server.Server {
 	s.lock.Lock()
 	defer s.lock.Unlock()
-	return s.of
+	return s.server
 }
 
-// InProcessConn is a connection with the server that is there now: nats.InProcessServer asks for one whenever the
+// InProcessConn returns a connection to the current server. The option nats.InProcessServer calls it whenever the
 // connection breaks.
-func (s *Server) InProcessConn() (net.Conn, error) { return s.now().InProcessConn() }
+func (s *Server) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
 
 // Address returns the host and port at which the server listens.
 func (s *Server) Address() string {
 	return net.JoinHostPort(s.options.Host, strconv.Itoa(s.options.Port))
 }
 
-// Sound reports whether all of it can write. A stream that could not write once, because its disk was full, does not
-// try again before the server restarts; of what it cannot know JetStream stops altogether.
+// Sound reports whether all streams of the server can write. A stream that failed on a full disk does not try again
+// until the server restarts. JetStream itself may stop.
 func (s *Server) Sound() bool {
-	of := s.now()
+	of := s.current()
 	return of.JetStreamEnabled() && of.Healthz(nil).Error == ""
 }
 
-// Restart stops the server and starts it at the same address, with the content of its files. Clients connect again.
+// Restart stops the server and starts it at the same address with the same files. Clients reconnect.
 func (s *Server) Restart() error {
 	s.Close()
 	return s.start()
 }
 
-// Close ends it. Its files stay.
+// Close stops the server and keeps its files.
 func (s *Server) Close() {
-	of := s.now()
+	of := s.current()
 	of.Shutdown()
 	of.WaitForShutdown()
 }
 
-// room reports whether a folder's disk has room for so many bytes, by writing them.
-func room(dir string, bytes int) bool {
+// hasSpace reports whether a folder's disk has space for the given number of bytes, by writing them.
+func hasSpace(dir string, bytes int) bool {
 	f, err := os.CreateTemp(dir, ".room")
 	if err != nil {
 		return false
@@ -154,5 +155,5 @@ func room(dir string, bytes int) bool {
 	return err == nil && f.Sync() == nil
 }
 
-// queueFolder is where a coordinator keeps what belongs to its queue.
+// queueFolder returns the folder of a coordinator's queue in a results folder.
 func queueFolder(dir string) string { return filepath.Join(dir, "queue") }

@@ -7,56 +7,56 @@ import (
 	"time"
 )
 
-// Status is how a sweep stands.
+// Status is the state of a sweep.
 type Status struct {
-	Workers  []WorkerStatus // in the order of their names
-	Queued   int            // runs that were handed over and have not come back
-	Done     int            // that came back with a result
-	Failed   int            // with an error
-	Checked  int            // that were made twice and compared
-	Lost     int            // workers that did not come back with a run
-	Twice    int            // results of runs that were there already
-	SetAside int            // workers that gave something wrong
-	Waiting  string         // why nothing goes on; "": it does
-	Events   []string       // what was told
+	Workers  []WorkerStatus // sorted by name
+	Queued   int            // runs that are handed over and have not returned
+	Done     int            // runs with a result
+	Failed   int            // runs with an error
+	Checked  int            // runs that were computed twice and compared
+	Lost     int            // times that a worker was lost with a run
+	Twice    int            // duplicate results
+	SetAside int            // workers in quarantine
+	Waiting  string         // why all runs wait; "": they do not
+	Events   []string       // notices so far
 }
 
-// WorkerStatus is one of its workers.
+// WorkerStatus is the state of one worker of a sweep.
 type WorkerStatus struct {
 	Name string
 	Jobs int
-	Hand int // runs that it carries out now
+	Hand int // runs in execution
 	Done int
 	Gone bool
 	Bad  string
 }
 
-// unheard is for how long a worker says nothing before it is thought to be gone.
-func (c *Config) unheard() time.Duration { return max(3*presence, c.patience) }
+// maxSilence returns the silence after which a worker counts as gone.
+func (c *Config) maxSilence() time.Duration { return max(3*helloInterval, c.patience) }
 
-// report tells how the sweep stands.
-func (c *Coordinator) report() {
+// reportStatus marks silent workers as gone, repeats checks that have no worker, and passes the status to OnStatus.
+func (c *Coordinator) reportStatus() {
 	c.lock.Lock()
 	for _, m := range c.members {
-		if !m.gone && time.Since(m.heard) > c.unheard() {
+		if !m.gone && time.Since(m.heard) > c.maxSilence() {
 			m.gone = true
 			c.noticeWorker("%s is not heard any more", m.name)
 		}
 	}
 	for _, k := range c.verifier.checks {
-		if !k.judging && !c.members.hasOther(k.t.class, k.not()...) {
+		if !k.judging && !c.members.hasOther(k.task.class, k.listExcluded()...) {
 			c.verifier.recheck(k)
 		}
 	}
-	s := c.now()
+	s := c.currentStatus()
 	c.lock.Unlock()
 	if c.OnStatus != nil {
 		c.OnStatus(s)
 	}
 }
 
-// now is the status. The lock is held.
-func (c *Coordinator) now() Status {
+// currentStatus returns the status. The lock is held.
+func (c *Coordinator) currentStatus() Status {
 	s := c.status
 	s.Events = slices.Clone(s.Events)
 	hand := map[*member]int{}
@@ -74,15 +74,15 @@ func (c *Coordinator) now() Status {
 	return s
 }
 
-// Status is how the sweep stands, also after its end.
+// Status returns the state of the sweep, also after its end.
 func (c *Coordinator) Status() Status {
 	c.lock.Lock()
 	defer c.lock.Unlock()
-	return c.now()
+	return c.currentStatus()
 }
 
-// there is how many workers are.
-func (s *Status) there() (workers int) {
+// countPresent returns the number of present workers.
+func (s *Status) countPresent() (workers int) {
 	for _, w := range s.Workers {
 		if !w.Gone && w.Bad == "" {
 			workers++
@@ -91,19 +91,19 @@ func (s *Status) there() (workers int) {
 	return workers
 }
 
-// Short is it in a few words, for a line that is written over.
+// Short returns the status in a few words, for a line that is overwritten.
 func (s Status) Short() string {
 	if s.Waiting != "" {
 		return "waits"
 	}
-	text := fmt.Sprintf("%d workers", s.there())
+	text := fmt.Sprintf("%d workers", s.countPresent())
 	if s.Failed > 0 {
 		text += fmt.Sprintf(", %d failed", s.Failed)
 	}
 	return text + fmt.Sprintf(", %d queued", s.Queued)
 }
 
-// String is it in a sentence or two.
+// String returns the status in one sentence.
 func (s Status) String() string {
 	var b strings.Builder
 	made := 0

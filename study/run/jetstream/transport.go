@@ -9,17 +9,16 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 )
 
-// transport is how servers are started and reached. The zero value uses TCP; tests connect servers and clients of one
-// process.
+// transport starts and reaches servers. The zero value uses TCP; tests connect servers and clients in one process.
 type transport struct {
 	serve   func(address, dir string, secrets *secrets, of sweep) (*Server, error)
 	dialer  nats.CustomDialer
-	sent    func()                // an object has been passed to the client, which sends it
-	storage jetstream.StorageType // of streams; the zero value is files
+	sent    func()                // called when an object has been passed to the client for sending
+	storage jetstream.StorageType // storage of streams; the zero value is files
 }
 
-// start starts a server.
-func (x *transport) start(address, dir string, secrets *secrets, of sweep) (*Server, error) {
+// startServer starts a server.
+func (x *transport) startServer(address, dir string, secrets *secrets, of sweep) (*Server, error) {
 	if x.serve != nil {
 		return x.serve(address, dir, secrets, of)
 	}
@@ -34,8 +33,8 @@ func (x *transport) options() []nats.Option {
 	return []nats.Option{nats.SetCustomDialer(x.dialer)}
 }
 
-// put stores an object.
-func (x *transport) put(ctx context.Context, store jetstream.ObjectStore, name string, data []byte) (
+// putObject stores an object under a name.
+func (x *transport) putObject(ctx context.Context, store jetstream.ObjectStore, name string, data []byte) (
 	*jetstream.ObjectInfo, error) {
 	if x.sent == nil {
 		return store.PutBytes(ctx, name, data)
@@ -43,7 +42,7 @@ func (x *transport) put(ctx context.Context, store jetstream.ObjectStore, name s
 	return store.Put(ctx, jetstream.ObjectMeta{Name: name}, io.MultiReader(bytes.NewReader(data), endReader(x.sent)))
 }
 
-// endReader calls a function when a reader before it has been read.
+// endReader is an empty reader that calls a function when it is read.
 type endReader func()
 
 func (atEnd endReader) Read([]byte) (int, error) {

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	oneIn      = 50  // runs of a worker of which one is made again by another
-	mostLosses = 5   // of workers that take a run; with one more it is the run that ends them
-	mostErrors = 3   // that workers report of a run
-	maxShown   = 500 // notices that a status has
+	checkInterval = 50  // one in so many runs of a worker is computed again by another
+	maxLosses     = 5   // lost workers that a run may have; one more fails the run
+	maxErrors     = 3   // reported errors that fail a run
+	maxShown      = 500 // notices in a status
 )
 
-// held is a result that waits for its worker to be trusted.
+// held is a result of a worker that is not trusted yet.
 type held struct {
-	t     *task
+	task  *task
 	data  []byte
-	first bool // of its worker at the run's point
+	first bool // the worker's first result at the run's point
 }
 
-// say tells something while the lock is held.
-func (c *Coordinator) say(format string, args ...any) {
+// issueLocked issues a notice and notes it in the journal. The lock is held.
+func (c *Coordinator) issueLocked(format string, args ...any) {
 	text := fmt.Sprintf(format, args...)
 	c.journal.note(remote.JournalEntry{Event: remote.Reported, Text: text})
 	if c.OnNotice != nil {
@@ -40,8 +40,8 @@ func (c *Coordinator) say(format string, args ...any) {
 	}
 }
 
-// begun hears that a worker has taken a run.
-func (c *Coordinator) begun(msg *nats.Msg) {
+// receiveBegun handles a worker's message that it has taken or returned a run.
+func (c *Coordinator) receiveBegun(msg *nats.Msg) {
 	var b begun
 	if !decode(msg.Data, &b) {
 		return
@@ -66,29 +66,29 @@ func (c *Coordinator) begun(msg *nats.Msg) {
 		return
 	}
 	for _, before := range t.began {
-		if time.Since(before.heard) > c.patience/2 || before.gone { // it did not come back with it
+		if time.Since(before.heard) > c.patience/2 || before.gone { // the worker was lost with the run
 			t.lost = append(t.lost, before.name)
 			c.status.Lost++
 			c.journal.note(remote.JournalEntry{Event: remote.Lost, Worker: before.id})
-			c.say("%s was lost with %s: it is made again", before.name, nameOf(t))
+			c.issueLocked("%s was lost with %s: it is made again", before.name, nameOf(t))
 		}
 	}
 	t.began = append(t.began[:0], m)
-	if len(t.lost) > mostLosses {
-		c.give(t, outcome{err: fmt.Errorf("%d workers were lost with it: %s", len(t.lost), strings.Join(t.lost, ", "))})
+	if len(t.lost) > maxLosses {
+		c.endTask(t, outcome{err: fmt.Errorf("%d workers were lost with it: %s", len(t.lost), strings.Join(t.lost, ", "))})
 		go c.queues.takeRun(t)
 	}
 }
 
-// takeRun takes a run out of the queue, for it ends those who carry it out.
+// takeRun removes a run from the queue after it has ended several workers.
 func (q *queues) takeRun(t *task) {
-	ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+	ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 	defer cancel()
-	q.purgeSubject(ctx, q.sweep.run(t.class, t.ID, t.suffix()))
+	q.purgeSubject(ctx, q.sweep.runSubject(t.class, t.ID, t.suffix()))
 }
 
-// far hears how far a run is.
-func (c *Coordinator) far(msg *nats.Msg) {
+// receiveProgress handles a worker's message on the progress of a run.
+func (c *Coordinator) receiveProgress(msg *nats.Msg) {
 	var b begun
 	if !decode(msg.Data, &b) {
 		return
@@ -99,40 +99,40 @@ func (c *Coordinator) far(msg *nats.Msg) {
 		m.heard = time.Now()
 	}
 	c.lock.Unlock()
-	if m != nil && t != nil && !b.Check && b.Share >= 0 && b.Share <= 1 && t.far != nil {
-		t.far(b.Hops, b.Share)
+	if m != nil && t != nil && !b.Check && b.Share >= 0 && b.Share <= 1 && t.onProgress != nil {
+		t.onProgress(b.Hops, b.Share)
 	}
 }
 
-// fitsHere reports whether the coordinator has the memory to make a run itself.
+// fitsHere reports whether the coordinator has the memory to execute a run itself.
 func (c *Config) fitsHere(t *task) bool {
 	return c.Memory == 0 || plan.EstimateMemory(t.Run) <= c.Memory
 }
 
-// again publishes a run again. The lock is held.
-func (c *Coordinator) again(t *task) {
+// publishAgain publishes a run with another subject. The lock is held.
+func (c *Coordinator) publishAgain(t *task) {
 	t.tries++
 	suffix := t.suffix()
 	c.background.startFunction(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 		defer cancel()
-		if c.queues.publish(ctx, c.sweep.run(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops}) == nil {
+		if c.queues.publish(ctx, c.sweep.runSubject(t.class, t.ID, suffix), job{Run: t.ID, Hops: t.Hops}) == nil {
 			c.conn.Publish(c.sweep.subject("wake"), nil)
-		} // else reconcile does
+		} // otherwise reconcile publishes it
 	})
 }
 
-// keep gives a result of a worker that is trusted. Nobody waits for it any more if the sweep was interrupted: then it
-// is made again, and is no run of this execution. The lock is held.
-func (c *Coordinator) keep(m *member, t *task, data []byte) {
+// keepResult ends a task with a trusted worker's result. If the sweep was interrupted, the task is over, and the result
+// is not part of this execution. The lock is held.
+func (c *Coordinator) keepResult(m *member, t *task, data []byte) {
 	if t.over {
 		return
 	}
-	c.journal.made(t.ID, m.id)
-	c.give(t, outcome{data: data})
+	c.journal.noteMade(t.ID, m.id)
+	c.endTask(t, outcome{data: data})
 }
 
-// isFirst reports whether a run is the first of its point that this worker has made, and notes that it has.
+// isFirst reports whether a run is the worker's first of its point, and notes the point.
 func (m *member) isFirst(t *task) bool {
 	if m.points == nil {
 		m.points = map[int]bool{}
@@ -142,12 +142,13 @@ func (m *member) isFirst(t *task) bool {
 	return first
 }
 
-// isChecked reports whether a result of a worker that is trusted is made again, the first of a point or another.
+// isChecked reports whether a trusted worker's result is checked. With first, it is the worker's first at its point.
 func (c *Config) isChecked(first bool) bool {
 	return c.draw() || first && c.Verify == VerifyAll
 }
 
-// VerifyResults waits for checks, and returns the runs of workers that were found out since they were given.
+// VerifyResults waits for all checks and returns the ids of runs to withdraw: those of workers that were put in
+// quarantine since the last call.
 func (c *Coordinator) VerifyResults(ctx context.Context) ([]string, error) {
 	stop := context.AfterFunc(ctx, func() { c.lock.Lock(); c.verifier.settled.Broadcast(); c.lock.Unlock() })
 	defer stop()
@@ -162,7 +163,7 @@ func (c *Coordinator) VerifyResults(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// name of a run for people.
+// nameOf returns a name of a run for notices: its point and seed.
 func nameOf(t *task) string {
 	return fmt.Sprintf("%s seed %d", measure.PointName(t.Run.Point), t.Run.Seed)
 }

@@ -12,129 +12,132 @@ import (
 	"weir/study/run/remote"
 )
 
-// verifier has results of workers made again and compared, and sets workers aside whose results are wrong. The
-// coordinator's lock protects it.
+// verifier has results of workers computed again, compares them, and puts workers with wrong results in quarantine.
+// The coordinator's lock protects it.
 type verifier struct {
 	c         *Coordinator
-	checks    map[string]*check // in flight, by run
-	settled   *sync.Cond        // signalled when a check ends
-	judges    context.Context   // of runs that the coordinator makes itself
-	withdrawn []string          // runs by workers that have been set aside
+	checks    map[string]*check // checks in progress, by run
+	settled   *sync.Cond        // signaled when a check ends
+	judges    context.Context   // context of runs that the coordinator executes
+	withdrawn []string          // runs of workers in quarantine
 }
 
-// check is a run that is made again by somebody else.
+// check is a second computation of a run by another worker.
 type check struct {
-	t       *task
-	of      *member
-	digest  string // of what it has made
-	judging bool   // the coordinator makes it itself
-	waits   bool   // nobody can make it, as was told
+	task    *task
+	maker   *member
+	digest  string // digest of the worker's result
+	judging bool   // the coordinator computes the run itself
+	waits   bool   // no worker can compute it, and a notice was issued
 	unable  []*member
 
-	holder   *member   // that has begun it
-	withheld time.Time // since then no queue and no worker that is heard has it; zero: one has
+	holder   *member   // worker that has begun the check
+	withheld time.Time // since when no queue and no responsive worker has it; zero: one has it
 }
 
-// not are those who are not to make it: who has made the run, and who could not make it again.
-func (k *check) not() []*member { return append(slices.Clone(k.unable), k.of) }
+// listExcluded returns the workers that must not take the check: the one to be checked and those that could not compute
+// the run.
+func (k *check) listExcluded() []*member { return append(slices.Clone(k.unable), k.maker) }
 
-// makeRun makes a run here.
+// makeRun executes a run in this process.
 func (v *verifier) makeRun(t *task) ([]byte, error) {
 	return run.Traced(v.judges, t.Run, v.c.ports[t.Run.Index], &v.c.work.Tracing, v.c.work.Executable, 1, nil)
 }
 
-// startCheck has a run made again: with VerifyAll by the coordinator if it has the memory, for two workers may agree on
-// a lie; else by another worker. The lock is held.
+// startCheck starts a check of worker m's result. With VerifyAll and enough memory the coordinator computes it, since
+// two workers may agree on a wrong result; else another worker does. The lock is held.
 func (v *verifier) startCheck(t *task, m *member) {
-	k := &check{t: t, of: m, digest: t.digest}
+	k := &check{task: t, maker: m, digest: t.digest}
 	v.checks[t.ID] = k
 	if v.c.Verify == VerifyAll && v.c.fitsHere(t) {
-		v.judge(t, map[*member]string{m: t.digest})
+		v.judgeRun(t, map[*member]string{m: t.digest})
 		return
 	}
 	v.recheck(k)
 }
 
-// recheck has a check published, or made by the coordinator if there is nobody else. The lock is held.
+// recheck publishes a check, or has the coordinator compute it if no worker can. The lock is held.
 func (v *verifier) recheck(k *check) {
-	if !v.c.members.hasOther(k.t.class, k.not()...) {
-		if !v.c.fitsHere(k.t) {
+	if !v.c.members.hasOther(k.task.class, k.listExcluded()...) {
+		if !v.c.fitsHere(k.task) {
 			if !k.waits {
 				k.waits = true
-				v.c.say("%s was made by %s, and nobody else has the %.0f MB of memory to make it again and compare: "+
-					"it waits for a worker that does", nameOf(k.t), k.of.name, plan.EstimateMemory(k.t.Run)/1e6)
+				v.c.issueLocked("%s was made by %s, and nobody else has the %.0f MB of memory to make it again and compare: "+
+					"it waits for a worker that does", nameOf(k.task), k.maker.name, plan.EstimateMemory(k.task.Run)/1e6)
 			}
 			return
 		}
-		v.judge(k.t, map[*member]string{k.of: k.digest})
+		v.judgeRun(k.task, map[*member]string{k.maker: k.digest})
 		return
 	}
-	j := k.job()
+	j := k.newJob()
 	v.c.background.startFunction(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), answer(2))
+		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 		defer cancel()
-		if v.c.queues.publish(ctx, v.c.sweep.check(k.t.class, k.t.ID), j) == nil {
+		if v.c.queues.publish(ctx, v.c.sweep.checkSubject(k.task.class, k.task.ID), j) == nil {
 			v.c.conn.Publish(v.c.sweep.subject("wake"), []byte(wakeChecks))
 		}
 	})
 }
 
-// job is what is published of a check. The lock is held.
-func (k *check) job() job {
-	j := job{Run: k.t.ID, Hops: k.t.Hops, Check: true}
-	for _, m := range k.not() {
-		j.Not = append(j.Not, secretly(m.id))
+// newJob returns the message of a check. The lock is held.
+func (k *check) newJob() job {
+	j := job{Run: k.task.ID, Hops: k.task.Hops, Check: true}
+	for _, m := range k.listExcluded() {
+		j.Not = append(j.Not, hashID(m.id))
 	}
 	return j
 }
 
-// compare holds what a worker has made against what another has. Two of whom nothing is known yet may be one: the
-// coordinator makes the run itself then. The lock is held.
-func (v *verifier) compare(t *task, m *member, d *done, data []byte) {
+// compareResult compares a second result of a run with the first. If they agree but neither worker is trusted, both may
+// be the same process, and the coordinator computes the run itself. The lock is held.
+func (v *verifier) compareResult(t *task, m *member, d *done, data []byte) {
 	k := v.checks[t.ID]
 	if k == nil || k.judging {
 		return
 	}
 	v.c.journal.note(remote.JournalEntry{Event: remote.Compared, Worker: m.id})
 	switch {
-	case m == k.of:
+	case m == k.maker:
 		v.recheck(k)
-	case d.Error != "": // the next time would be the same: it may have a limit that the other has not
+	case d.Error != "": // a repetition would fail too: the worker may have a limit that the other does not have
 		k.unable = append(k.unable, m)
 		v.recheck(k)
-	case d.Digest == k.digest && (m.trusted || k.of.trusted || !v.c.fitsHere(t)):
-		v.passed(k)
+	case d.Digest == k.digest && (m.trusted || k.maker.trusted || !v.c.fitsHere(t)):
+		v.passCheck(k)
 	default:
-		v.judge(t, map[*member]string{k.of: k.digest, m: d.Digest})
+		v.judgeRun(t, map[*member]string{k.maker: k.digest, m: d.Digest})
 	}
 }
 
-// passed ends a check that found a worker right. The lock is held.
-func (v *verifier) passed(k *check) {
-	delete(v.checks, k.t.ID)
+// passCheck ends a check with a correct result. It trusts the worker from then on and keeps its held results. The lock
+// is held.
+func (v *verifier) passCheck(k *check) {
+	delete(v.checks, k.task.ID)
 	v.c.status.Checked++
 	v.c.journal.note(remote.JournalEntry{Event: remote.Checked})
-	m := k.of
+	m := k.maker
 	if m.bad == "" && !m.trusted {
 		m.trusted = true
-		v.c.journal.trust(m.id)
+		v.c.journal.noteTrust(m.id)
 		all := m.held
 		m.held = nil
 		for _, h := range all {
-			v.c.keep(m, h.t, h.data)
-			if h.t != k.t && v.c.isChecked(h.first) {
-				v.startCheck(h.t, m)
+			v.c.keepResult(m, h.task, h.data)
+			if h.task != k.task && v.c.isChecked(h.first) {
+				v.startCheck(h.task, m)
 			}
 		}
 	}
 	v.settled.Broadcast()
 }
 
-// judge makes a run here, and sets those aside who have another result. The lock is held.
-func (v *verifier) judge(t *task, gave map[*member]string) {
+// judgeRun computes a run in this process and puts the workers with another result in quarantine. The map gave holds
+// the digests of their results. The lock is held.
+func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 	k := v.checks[t.ID]
 	if k == nil {
-		k = &check{t: t, of: t.by, digest: t.digest}
+		k = &check{task: t, maker: t.maker, digest: t.digest}
 		v.checks[t.ID] = k
 	}
 	if k.judging {
@@ -155,8 +158,8 @@ func (v *verifier) judge(t *task, gave map[*member]string) {
 				v.quarantine(m, fmt.Sprintf("its result of %s is not what the run gives", nameOf(t)))
 			}
 		}
-		if k.of.bad == "" {
-			v.passed(k)
+		if k.maker.bad == "" {
+			v.passCheck(k)
 		} else {
 			delete(v.checks, t.ID)
 			v.settled.Broadcast()
@@ -164,54 +167,55 @@ func (v *verifier) judge(t *task, gave map[*member]string) {
 	})
 }
 
-// quarantine takes nothing more of a worker, and has all that it has made made again. The lock is held.
+// quarantine rejects all further results of a worker and has its earlier runs computed again. The lock is held.
 func (v *verifier) quarantine(m *member, why string) {
-	if m.bad != "" || m.id == v.c.own {
+	if m.bad != "" || m.id == v.c.ownID {
 		return
 	}
 	m.bad = why
-	v.c.conn.Publish(v.c.sweep.subject("wake"), []byte(m.id)) // so that it asks, and is refused
+	v.c.conn.Publish(v.c.sweep.subject("wake"), []byte(m.id)) // so that it asks and is refused
 	n := len(m.held)
 	v.c.journal.noteQuarantine(m.id, why, n)
 	for _, h := range m.held {
-		h.t.by = nil
-		v.c.again(h.t)
+		h.task.maker = nil
+		v.c.publishAgain(h.task)
 	}
 	m.held = nil
-	for id, by := range v.c.journal.by {
+	for id, by := range v.c.journal.worker {
 		if by == m.id {
 			v.withdrawn = append(v.withdrawn, id)
-			delete(v.c.journal.by, id)
+			delete(v.c.journal.worker, id)
 			delete(v.c.tasks, id)
 			n++
 		}
 	}
 	v.c.status.SetAside++
-	v.c.say("%s is set aside: %s; its %d results are made anew", m.name, why, n)
+	v.c.issueLocked("%s is set aside: %s; its %d results are made anew", m.name, why, n)
 	for id, k := range v.checks {
-		if k.of == m && !k.judging {
+		if k.maker == m && !k.judging {
 			delete(v.checks, id)
 		}
 	}
 	v.settled.Broadcast()
 }
 
-// requeue has a run, or the check of one, made by somebody else than who gave what cannot be taken. The lock is held.
+// requeue publishes a run, or with checked its check, for another worker after a rejected result. The lock is held.
 func (v *verifier) requeue(t *task, checked bool) {
 	if k := v.checks[t.ID]; checked {
 		if k != nil {
 			v.recheck(k)
 		}
-	} else if !t.over && t.by == nil {
-		v.c.again(t)
+	} else if !t.over && t.maker == nil {
+		v.c.publishAgain(t)
 	}
 }
 
-// made takes a result. The lock is held.
-func (v *verifier) made(t *task, m *member, digest string, data []byte) {
-	if t.by != nil { // it was made twice: by a worker that was thought to be lost
+// takeResult accepts the first result of a run. It holds the result until the worker is trusted. A second result that
+// differs is judged. The lock is held.
+func (v *verifier) takeResult(t *task, m *member, digest string, data []byte) {
+	if t.maker != nil { // a worker that counted as lost has made it, too
 		if t.digest != digest {
-			v.judge(t, map[*member]string{t.by: t.digest, m: digest})
+			v.judgeRun(t, map[*member]string{t.maker: t.digest, m: digest})
 		}
 		v.c.status.Twice++
 		v.c.journal.note(remote.JournalEntry{Event: remote.Duplicate})
@@ -220,14 +224,14 @@ func (v *verifier) made(t *task, m *member, digest string, data []byte) {
 	if t.over {
 		return
 	}
-	t.by, t.digest = m, digest
+	t.maker, t.digest = m, digest
 	m.done++
 	first := m.isFirst(t)
 	switch {
-	case m.id == v.c.own:
-		v.c.keep(m, t, data)
+	case m.id == v.c.ownID:
+		v.c.keepResult(m, t, data)
 	case m.trusted:
-		v.c.keep(m, t, data)
+		v.c.keepResult(m, t, data)
 		if v.c.isChecked(first) {
 			v.startCheck(t, m)
 		}

@@ -115,7 +115,7 @@ func TestFoundWithProbability(t *testing.T) {
 		found := 0
 		for range trials {
 			for range lies {
-				if drawn(random.IntN) {
+				if drawCheck(random.IntN) {
 					found++
 					break
 				}

@@ -4,19 +4,20 @@ import (
 	"time"
 )
 
-// A worker that takes a message out of a queue can have the server keep it back: the delay of a negative
-// acknowledgement has no limit. The message is then still in its stream, so that publishing it again has no effect.
+// A worker that takes a message from a queue can make the server withhold it: the delay of a negative acknowledgment
+// has no limit. The message then stays in its stream, so that publishing it again has no effect.
 
-// withheldPatience is for how long a message is neither in a queue nor begun by a worker that is heard until the
-// coordinator replaces it, in patiences.
+// withheldPatience is the time in patiences after which the coordinator replaces a message that is neither queued nor
+// begun by a responsive worker.
 const withheldPatience = 3
 
-// isReplaced reports whether the message of a run or check is to be replaced, and notes in since when it was withheld
-// first. holder is the worker that has begun it, or nil; waits means that messages wait in its queue. The lock is held.
+// isReplaced reports whether the message of a run or check has to be replaced. It keeps the time since which the
+// message is withheld in since. The worker holder has begun it, or is nil; with waits, messages wait in its queue.
+// The lock is held.
 func (c *Coordinator) isReplaced(since *time.Time, holder *member, waits bool) bool {
 	now := time.Now()
 	switch {
-	case waits || holder != nil && holder.bad == "" && !holder.refused && now.Sub(holder.heard) <= c.unheard():
+	case waits || holder != nil && holder.bad == "" && !holder.refused && now.Sub(holder.heard) <= c.maxSilence():
 		*since = time.Time{}
 	case since.IsZero():
 		*since = now

@@ -44,7 +44,7 @@ func TestWithheld(t *testing.T) {
 			until(t, "there is a check", func() bool {
 				for _, class := range w.about.Classes {
 					if m == nil {
-						m, _ = pull(t.Context(), w.conn, w.about.Sweep.runs(), queueName("check", class))
+						m, _ = pullMessage(t.Context(), w.conn, w.about.Sweep.runStream(), queueName("check", class))
 					}
 				}
 				return m != nil

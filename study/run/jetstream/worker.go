@@ -25,30 +25,30 @@ import (
 	"weir/study/run/remote"
 )
 
-// Worker carries out runs that coordinators have in a queue. It reads no files of this machine, and writes none.
+// Worker executes runs from the queues of coordinators. It neither reads nor writes files of this machine.
 type Worker struct {
 	Registry *experiment.Registry
 	Revision revision.Revision
-	Name     string        // for people; "": host and process
-	Jobs     int           // runs at a time; below 1: one a core
-	Memory   float64       // for each of them [bytes]; 0: no limit
-	Longest  time.Duration // a run may take; 0: no limit
-	Largest  int           // bytes of a result, or of an experiment's files; 0: no limit
+	Name     string        // shown to users; "": host and process
+	Jobs     int           // concurrent runs; below 1: one per core
+	Memory   float64       // bytes for each run; 0: no limit
+	Longest  time.Duration // time limit of a run; 0: no limit
+	Largest  int           // limit in bytes of a result, and of an experiment's files; 0: no limit
 	OnNotice func(text string)
 
-	own string // of a coordinator's own worker: drawn by it
+	own string // id of a coordinator's built-in worker
 
-	change func(data []byte) []byte // of tests: a worker that lies
+	change func(data []byte) []byte // for tests: falsifies results
 	transport
 }
 
-// Work carries out runs until ctx ends. Then it gives up those under way: they go to others.
+// Work executes runs until ctx ends. It then gives up the runs in flight, which go to other workers.
 func (w Worker) Work(ctx context.Context, j *Join) error {
-	within := limits{memory: w.Memory, longest: w.Longest}
+	within := limits{memory: w.Memory, maxTime: w.Longest}
 	if w.own == "" {
-		w.own = rand.Text() // in its name others could report, if they knew it
+		w.own = rand.Text() // secret: other workers that knew it could report in its name
 	} else {
-		within.memory = 0 // as for runs that no worker carries out
+		within.memory = 0 // the coordinator's own runs have no limit
 	}
 	if w.Name == "" {
 		host, _ := os.Hostname()
@@ -57,27 +57,27 @@ func (w Worker) Work(ctx context.Context, j *Join) error {
 	if w.Jobs < 1 {
 		w.Jobs = runtime.GOMAXPROCS(0)
 	}
-	x := &working{Worker: w, coordinator: j.Coordinator, sweeps: map[sweep]*serving{},
+	x := &workerState{Worker: w, coordinator: j.Coordinator, sweeps: map[sweep]*workerSweep{},
 		numbers: map[sweep]uint64{}, wake: make(chan struct{}, 1), limits: &within}
 	within.jobs = w.Jobs
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	said := "" // that a connection is lost is no news where there is another reason again
+	said := "" // last notice; a lost connection with the same reason gets no second one
 	conn, err := j.connect("weir worker "+w.Name, append(w.transport.options(), nats.CustomInboxPrefix(workerInbox),
 		nats.ReconnectHandler(func(c *nats.Conn) { said = ""; c.Publish(askSubject, nil) }),
 		nats.ReconnectErrHandler(func(_ *nats.Conn, err error) {
 			if errors.Is(err, nats.ErrAuthorization) {
-				end(refusal{j.refused(err)})
+				end(refusal{j.explainError(err)})
 			} else if text := err.Error(); text != said {
 				said = text
-				x.notice("%v: it is tried again and again", j.refused(err))
+				x.issueNotice("%v: it is tried again and again", j.explainError(err))
 			}
 		}))...)
 	if err != nil {
 		return err
 	}
 	defer conn.Close()
-	err = x.work(ctx, conn)
+	err = x.workOn(ctx, conn)
 	var refused refusal
 	if errors.As(context.Cause(ctx), &refused) {
 		return refused.error
@@ -85,92 +85,94 @@ func (w Worker) Work(ctx context.Context, j *Join) error {
 	return err
 }
 
-// refusal is why a server does not let a worker in.
+// refusal is the reason why a server rejects a worker.
 type refusal struct{ error }
 
-// working is a worker at work.
-type working struct {
+// workerState is the state of a Worker that runs.
+type workerState struct {
 	Worker
 	conn *nats.Conn
 
-	ctx  context.Context // of the worker
+	ctx  context.Context // context of the worker
 	lock sync.Mutex
 
-	coordinator string // public key that announcements are signed with; "": the first one of each sweep
-	sweeps      map[sweep]*serving
-	numbers     map[sweep]uint64 // of their last announcements, also of sweeps that are over
-	forged      int              // announcements without the right signature since the last notice
+	coordinator string // public key that signs announcements; "": accept the first key of each sweep
+	sweeps      map[sweep]*workerSweep
+	numbers     map[sweep]uint64 // numbers of the last announcements, also of ended sweeps
+	forged      int              // announcements without a valid signature since the last notice
 	forgedAt    time.Time
-	wake        chan struct{} // there may be something to do
+	wake        chan struct{} // signals that there may be work
 	limits      *limits
 }
 
-// serving is what a worker knows of a sweep.
-type serving struct {
+// workerSweep is a worker's state of one sweep.
+type workerSweep struct {
 	announcement
-	key     string          // that its announcements are signed with
+	key     string          // key that signs its announcements
 	ctx     context.Context // ends when the sweep is over
 	cancel  context.CancelFunc
 	heard   time.Time
-	hands   int // runs of it under way here
+	running int // its runs in execution here
 	refused string
-	ready   bool // it has been welcomed
+	ready   bool // the coordinator has welcomed this worker
 	woken   *nats.Subscription
-	checks  bool          // there may be some
-	loading chan struct{} // closed when the experiment has been loaded, or cannot be; nil: it is not being loaded
+	checks  bool          // checks may be queued
+	loading chan struct{} // closed when loading has ended; nil: it has not begun
 	runs    map[string]*plan.Run
-	ports   [][]trace.Port        // to trace, by point
-	err     atomic.Pointer[error] // why it cannot be loaded
+	ports   [][]trace.Port        // ports to trace, by point
+	err     atomic.Pointer[error] // why loading failed
 }
 
-// silent is for how long a coordinator is not heard before its sweep is thought to be over.
-const silent = 30 * time.Second
+// maxCoordinatorSilence is the silence of a coordinator after which its sweep counts as ended.
+const maxCoordinatorSilence = 30 * time.Second
 
-// work is Work with a connection.
-func (w *working) work(ctx context.Context, conn *nats.Conn) (err error) {
+// workOn works as Work, on an open connection.
+func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 	w.conn, w.ctx = conn, ctx
-	heard, err := conn.Subscribe(announceSubject, w.announced)
+	heard, err := conn.Subscribe(announceSubject, w.receiveAnnouncement)
 	if err != nil {
 		return err
 	}
 	defer heard.Unsubscribe()
 	conn.Publish(askSubject, nil)
 	var group sync.WaitGroup
-	group.Go(func() { w.present(ctx) })
+	group.Go(func() { w.greetRegularly(ctx) })
 	for range w.Jobs {
-		group.Go(func() { w.slot(ctx) })
+		group.Go(func() { w.runSlot(ctx) })
 	}
 	group.Wait()
-	w.tell(true)
-	conn.FlushTimeout(500 * time.Millisecond) // so that coordinators hear of it, if they are there
+	w.greetAll(true)
+	conn.FlushTimeout(500 * time.Millisecond) // give coordinators the chance to receive the goodbye
 	return nil
 }
 
-func (w *working) rouse() {
+func (w *workerState) wakeSlots() {
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
 }
 
-func (w *working) notice(format string, args ...any) {
+func (w *workerState) issueNotice(format string, args ...any) {
 	if w.OnNotice != nil {
 		w.OnNotice(fmt.Sprintf(format, args...))
 	}
 }
 
-// refuseForged counts an announcement that has not the coordinator's signature. The lock is held.
-func (w *working) refuseForged() {
+// refuseForged counts an announcement without the coordinator's signature, and issues at most one notice per minute.
+// The lock is held.
+func (w *workerState) refuseForged() {
 	w.forged++
 	if time.Since(w.forgedAt) > time.Minute {
-		w.notice("%s without the coordinator's signature: ignored", text.Count(w.forged, "announcement"))
+		w.issueNotice("%s without the coordinator's signature: ignored", text.Count(w.forged, "announcement"))
 		w.forged, w.forgedAt = 0, time.Now()
 	}
 }
 
-// announced receives an announcement of a sweep.
-func (w *working) announced(m *nats.Msg) {
-	a, key, ok := verified(m.Data)
+// receiveAnnouncement handles an announcement of a sweep: it verifies the signature, starts a new sweep and ends one
+// that is over.
+func (w *workerState) receiveAnnouncement(m *nats.Msg) {
+	a, key, ok := verifyAnnouncement(m.Data)
 	w.lock.Lock()
 	defer w.lock.Unlock()
 	s := w.sweeps[a.Sweep]
@@ -178,71 +180,71 @@ func (w *working) announced(m *nats.Msg) {
 		w.refuseForged()
 		return
 	}
-	if a.Number <= w.numbers[a.Sweep] || s == nil && len(w.sweeps) >= mostSweeps {
-		return // it is a copy of an old one
+	if a.Number <= w.numbers[a.Sweep] || s == nil && len(w.sweeps) >= maxSweeps {
+		return // a replay of an old one
 	}
-	if len(w.numbers) > mostMembers {
+	if len(w.numbers) > maxMembers {
 		clear(w.numbers)
 	}
 	w.numbers[a.Sweep] = a.Number
 	if a.Over {
 		if s != nil {
-			w.forget(s)
+			w.forgetSweep(s)
 		}
 		return
 	}
 	if s == nil {
-		s = &serving{announcement: a, key: key}
+		s = &workerSweep{announcement: a, key: key}
 		s.ctx, s.cancel = context.WithCancel(w.ctx)
 		if ok, why := revision.Same(w.Revision, a.Revision); !ok {
 			s.refused = why
-			w.notice("%s is another program's: this one has %s", a.Experiment, why)
+			w.issueNotice("%s is another program's: this one has %s", a.Experiment, why)
 		}
 		s.woken, _ = w.conn.Subscribe(a.Sweep.subject("wake"), func(m *nats.Msg) {
 			switch string(m.Data) {
 			case w.own:
-				go w.tell(false)
+				go w.greetAll(false)
 			case wakeChecks:
 				w.lock.Lock()
 				s.checks = true
 				w.lock.Unlock()
 			}
-			w.rouse()
+			w.wakeSlots()
 		})
 		w.sweeps[a.Sweep] = s
-		go w.tell(false)
+		go w.greetAll(false)
 	}
 	s.heard, s.Classes = time.Now(), a.Classes
 }
 
-// forget ends what is under way of a sweep that is over. The lock is held.
-func (w *working) forget(s *serving) {
+// forgetSweep stops all work on a sweep. The lock is held.
+func (w *workerState) forgetSweep(s *workerSweep) {
 	delete(w.sweeps, s.Sweep)
 	s.woken.Unsubscribe()
 	s.cancel()
 }
 
-// present says hello every few seconds.
-func (w *working) present(ctx context.Context) {
+// greetRegularly greets the coordinators at the interval presence until ctx ends.
+func (w *workerState) greetRegularly(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(presence):
-			w.tell(false)
+		case <-time.After(helloInterval):
+			w.greetAll(false)
 		}
 	}
 }
 
-// presence is how often a worker says that it is there.
-const presence = 2 * time.Second
+// helloInterval is the interval of a worker's hellos.
+const helloInterval = 2 * time.Second
 
-// tell says hello, or goodbye, to all coordinators.
-func (w *working) tell(bye bool) {
+// greetAll sends a hello, or with bye a goodbye, to all coordinators and handles their responses.
+func (w *workerState) greetAll(bye bool) {
 	w.lock.Lock()
 	for _, s := range w.sweeps {
-		if time.Since(s.heard) > silent && s.hands == 0 {
-			w.forget(s)
+		if time.Since(s.heard) > maxCoordinatorSilence && s.running == 0 {
+			w.forgetSweep(s)
 		}
 	}
 	all := slices.Collect(maps.Values(w.sweeps))
@@ -251,7 +253,7 @@ func (w *working) tell(bye bool) {
 	for _, s := range all {
 		about := hello{Worker: w.own, Name: w.Name, Revision: w.Revision, Memory: w.Memory, Jobs: w.Jobs, Bye: bye,
 			Host: host, Broken: int(w.conn.Stats().Reconnects)}
-		if err := s.unable(); err != nil {
+		if err := s.loadError(); err != nil {
 			about.Unable = err.Error()
 		}
 		h := encode(about)
@@ -259,9 +261,9 @@ func (w *working) tell(bye bool) {
 			w.conn.Publish(s.Sweep.subject("hello"), h)
 			continue
 		}
-		m, err := w.conn.Request(s.Sweep.subject("hello"), h, presence)
+		m, err := w.conn.Request(s.Sweep.subject("hello"), h, helloInterval)
 		if err != nil {
-			continue // the coordinator is not there, now
+			continue // the coordinator is not there at this time
 		}
 		var answer welcome
 		if json.Unmarshal(m.Data, &answer) != nil {
@@ -269,28 +271,28 @@ func (w *working) tell(bye bool) {
 		}
 		w.lock.Lock()
 		if answer.Why != "" && s.refused == "" {
-			w.notice("%s refuses this worker: %s", s.Experiment, answer.Why)
+			w.issueNotice("%s refuses this worker: %s", s.Experiment, answer.Why)
 		}
 		if s.refused = answer.Why; s.refused == "" {
 			s.ready, s.checks = true, true
 		}
 		w.lock.Unlock()
-		w.rouse()
+		w.wakeSlots()
 	}
 }
 
-// slot carries out one run after the other.
-func (w *working) slot(ctx context.Context) {
+// runSlot executes one run after the other until ctx ends.
+func (w *workerState) runSlot(ctx context.Context) {
 	for ctx.Err() == nil {
-		if w.next(ctx) {
+		if w.runNext(ctx) {
 			continue
 		}
 		select {
 		case <-ctx.Done():
 		case <-w.wake:
-			w.rouse() // for the others; each looks once, and waits then
+			w.wakeSlots() // wake the other slots: each looks once
 			time.Sleep(time.Millisecond)
-			if !w.next(ctx) {
+			if !w.runNext(ctx) {
 				select {
 				case <-w.wake:
 				default:
@@ -301,32 +303,33 @@ func (w *working) slot(ctx context.Context) {
 	}
 }
 
-// next takes a check or a run of some sweep, of the largest class that fits, and carries it out.
-func (w *working) next(ctx context.Context) bool {
+// runNext takes a check or run of the largest fitting class from any sweep and executes it. It returns false if all
+// queues are empty.
+func (w *workerState) runNext(ctx context.Context) bool {
 	w.lock.Lock()
-	var all []*serving
+	var all []*workerSweep
 	for _, id := range slices.Sorted(maps.Keys(w.sweeps)) {
-		if s := w.sweeps[id]; s.ready && s.refused == "" && s.unable() == nil {
+		if s := w.sweeps[id]; s.ready && s.refused == "" && s.loadError() == nil {
 			all = append(all, s)
 		}
 	}
 	w.lock.Unlock()
 	for _, s := range all {
-		if j, m := w.find(ctx, s); m != nil {
-			w.hand(s, +1)
-			w.take(s, j, m)
-			w.hand(s, -1)
+		if j, m := w.findJob(ctx, s); m != nil {
+			w.countRuns(s, +1)
+			w.runJob(s, j, m)
+			w.countRuns(s, -1)
 			return true
 		}
 	}
 	return false
 }
 
-// find takes what a sweep has for this worker out of its queues; nil: nothing.
-func (w *working) find(ctx context.Context, s *serving) (*job, *lease) {
+// findJob takes a job from the queues of a sweep that fits this worker, or returns nil.
+func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease) {
 	top := Classes - 1
 	if w.Memory > 0 {
-		top = fits(w.Memory)
+		top = maxClassWithin(w.Memory)
 	}
 	w.lock.Lock()
 	classes, kinds := slices.Clone(s.Classes), []string{"run"}
@@ -340,8 +343,8 @@ func (w *working) find(ctx context.Context, s *serving) (*job, *lease) {
 			if class > top || class < 0 || class >= Classes {
 				continue
 			}
-			if j, m := w.fetch(ctx, s, queueName(kind, class)); m != nil {
-				if kind == "check" { // it may not be the last
+			if j, m := w.fetchJob(ctx, s, queueName(kind, class)); m != nil {
+				if kind == "check" { // there may be more checks
 					w.lock.Lock()
 					s.checks = true
 					w.lock.Unlock()
@@ -353,20 +356,20 @@ func (w *working) find(ctx context.Context, s *serving) (*job, *lease) {
 	return nil, nil
 }
 
-// mostPassed is how many checks of its own runs a worker passes over to find another behind them.
-const mostPassed = 16
+// maxPassed limits the checks of its own runs that a worker skips to find another one.
+const maxPassed = 16
 
-// fetch takes a message out of a queue; nil: there is none for this worker. Checks of its own runs are for others: it
-// gives them back when it has found another.
-func (w *working) fetch(ctx context.Context, s *serving, queue string) (*job, *lease) {
+// fetchJob takes a message from a queue, or returns nil if it has no message for this worker. It skips checks of the
+// worker's own runs and returns them to the queue at the end.
+func (w *workerState) fetchJob(ctx context.Context, s *workerSweep, queue string) (*job, *lease) {
 	var others []*lease
 	defer func() {
 		for _, m := range others {
 			m.Nak()
 		}
 	}()
-	for len(others) < mostPassed {
-		m, data := pull(ctx, w.conn, s.Sweep.runs(), queue)
+	for len(others) < maxPassed {
+		m, data := pullMessage(ctx, w.conn, s.Sweep.runStream(), queue)
 		if m == nil {
 			return nil, nil
 		}
@@ -374,7 +377,7 @@ func (w *working) fetch(ctx context.Context, s *serving, queue string) (*job, *l
 		switch {
 		case json.Unmarshal(data, j) != nil:
 			m.Term()
-		case slices.Contains(j.Not, secretly(w.own)):
+		case slices.Contains(j.Not, hashID(w.own)):
 			others = append(others, m)
 		default:
 			return j, m
@@ -383,20 +386,20 @@ func (w *working) fetch(ctx context.Context, s *serving, queue string) (*job, *l
 	return nil, nil
 }
 
-// hand counts the runs of a sweep that are under way here.
-func (w *working) hand(s *serving, n int) {
+// countRuns adds n to the number of a sweep's runs in execution here.
+func (w *workerState) countRuns(s *workerSweep, n int) {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	s.hands += n
+	s.running += n
 }
 
-// take carries out the run of a message, and says what it gives.
-func (w *working) take(s *serving, j *job, m *lease) {
+// runJob executes the run of a message and reports its result.
+func (w *workerState) runJob(s *workerSweep, j *job, m *lease) {
 	ctx := s.ctx
 	b := begun{Worker: w.own, Name: w.Name, Run: j.Run, Check: j.Check}
 	w.conn.Publish(s.Sweep.subject("begun"), encode(b))
-	stop := w.hold(s, m)
-	data, err := w.carryOut(ctx, s, j, func(hops uint64, share float64) {
+	stop := w.extendLease(s, m)
+	data, err := w.executeRun(ctx, s, j, func(hops uint64, share float64) {
 		b.Hops, b.Share = hops, share
 		w.conn.Publish(s.Sweep.subject("far"), encode(b))
 	})
@@ -414,15 +417,15 @@ func (w *working) take(s *serving, j *job, m *lease) {
 	if w.change != nil && data != nil {
 		data = w.change(data)
 	}
-	w.report(ctx, s, &d, data)
+	w.reportResult(ctx, s, &d, data)
 	stop()
 	if ctx.Err() == nil {
-		again(ctx, func(ctx context.Context) error { return m.DoubleAck(ctx) }, 3)
+		retry(ctx, func(ctx context.Context) error { return m.DoubleAck(ctx) }, 3)
 	}
 }
 
-// hold says now and then that a run is being carried out. What it returns ends that.
-func (w *working) hold(s *serving, m *lease) (stop func()) {
+// extendLease extends the lease of a run periodically until the returned function is called.
+func (w *workerState) extendLease(s *workerSweep, m *lease) (stop func()) {
 	ended := make(chan struct{})
 	var group sync.WaitGroup
 	group.Go(func() {
@@ -438,37 +441,38 @@ func (w *working) hold(s *serving, m *lease) (stop func()) {
 	return func() { close(ended); group.Wait() }
 }
 
-// report sends a result, and says that it is there: as often as it takes.
-func (w *working) report(ctx context.Context, s *serving, d *done, data []byte) {
-	again(ctx, func(ctx context.Context) error {
+// reportResult sends a result and a report of it until the server has stored both, or the sweep has ended.
+func (w *workerState) reportResult(ctx context.Context, s *workerSweep, d *done, data []byte) {
+	retry(ctx, func(ctx context.Context) error {
 		if d.Error == "" {
 			d.Digest = remote.Digest(data)
-			if len(data) <= atOnce {
+			if len(data) <= maxInline {
 				d.Data = data
 			} else if err := w.sendParts(ctx, s, d.Digest, data); err != nil {
 				return err
 			}
 		}
 		err := publishReport(ctx, w.conn, s.Sweep, d)
-		if errors.Is(err, nats.ErrNoResponders) && w.unheard(s) {
-			return nil // the sweep has been taken away, and nobody makes it again
+		if errors.Is(err, nats.ErrNoResponders) && w.isSilent(s) {
+			return nil // the sweep is gone, and no coordinator will create it again
 		}
 		return err
 	}, 0)
 }
 
-// unheard reports whether the coordinator has said nothing for long, although the server is there.
-func (w *working) unheard(s *serving) bool {
+// isSilent reports whether the coordinator has been silent for long although the server responds.
+func (w *workerState) isSilent(s *workerSweep) bool {
 	w.lock.Lock()
 	defer w.lock.Unlock()
-	return time.Since(s.heard) > silent && w.conn.IsConnected()
+	return time.Since(s.heard) > maxCoordinatorSilence && w.conn.IsConnected()
 }
 
-// again does something until it works, ctx ends or it has been tried so often; 0: always. It waits longer and longer.
-func again(ctx context.Context, do func(ctx context.Context) error, times int) {
+// retry calls do until it succeeds, ctx ends, or it was called the given number of times; 0: no limit. The pause
+// between calls doubles up to 2 s.
+func retry(ctx context.Context, do func(ctx context.Context) error, times int) {
 	wait := 50 * time.Millisecond
 	for n := 1; ; n++ {
-		each, cancel := context.WithTimeout(ctx, answer(n-1))
+		each, cancel := context.WithTimeout(ctx, answerTimeout(n-1))
 		err := do(each)
 		cancel()
 		if err == nil || ctx.Err() != nil || n == times {
@@ -482,11 +486,13 @@ func again(ctx context.Context, do func(ctx context.Context) error, times int) {
 	}
 }
 
-// carryOut loads the experiment, if this is its first run here, and carries out a run within the worker's limits.
-func (w *working) carryOut(ctx context.Context, s *serving, j *job, far func(uint64, float64)) ([]byte, error) {
+// executeRun loads the experiment at its first run here, and executes a run within the worker's limits. It calls far
+// with the progress.
+func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
+	far func(uint64, float64)) ([]byte, error) {
 	w.loadOnce(ctx, s)
-	if s.unable() != nil {
-		w.tell(false)
+	if s.loadError() != nil {
+		w.greetAll(false)
 		return nil, errUnable
 	}
 	r := s.runs[j.Run]
@@ -497,7 +503,7 @@ func (w *working) carryOut(ctx context.Context, s *serving, j *job, far func(uin
 		return nil, limitError(fmt.Sprintf("it takes about %.0f MB of memory, and this worker has %.0f MB for a run",
 			need/1e6, w.Memory/1e6))
 	}
-	data, err := w.limits.within(ctx, r, func(ctx context.Context) ([]byte, error) {
+	data, err := w.limits.runWithin(ctx, r, func(ctx context.Context) ([]byte, error) {
 		return run.Traced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1), far)
 	})
 	if err == nil && w.Largest > 0 && len(data) > w.Largest {
