@@ -1,5 +1,5 @@
-// Package hostagents runs the agents (worlds/agent) of a lab's hosts. weir/app/agent links it into a program, as
-// run.Agents.
+// Package hostagents runs the agents (worlds/agent) of a lab's hosts. Package weir/app/agent links it into a program
+// as run.Agents.
 package hostagents
 
 import (
@@ -14,44 +14,44 @@ import (
 	"weir/worlds/agent"
 )
 
-// Driver is run.AgentDriver.
+// Driver implements run.AgentDriver.
 type Driver struct{}
 
-// Check returns why this machine can run no agent.
+// Check returns an error if this machine cannot run agents.
 func (Driver) Check() error { return agent.Probe().Check() }
 
-// Start starts the agents of a run's hosts.
+// Start starts an agent in each of a run's hosts. The function within executes f in the network namespace of a node.
 func (Driver) Start(hosts []run.AgentHost, within func(node int, f func() error) error) (run.AgentGroup, error) {
-	a, err := start(hosts, within)
+	a, err := startAgents(hosts, within)
 	if err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// agents are those of a run's hosts. They are asked every so often what they know, for what they know goes with its
-// connection.
-type agents struct {
-	all   []*agent.Agent
-	names []string // of their hosts
-	known map[connection]agent.Connection
-	stop  chan struct{}
-	asks  sync.WaitGroup
-	err   error // of asking
+// agentGroup are the agents of a run's hosts. The group polls the agents' connections regularly, because the data of
+// a connection disappear with it.
+type agentGroup struct {
+	all     []*agent.Agent
+	names   []string // names of the hosts
+	known   map[connection]agent.Connection
+	stop    chan struct{}
+	pollers sync.WaitGroup
+	err     error // error of polling
 }
 
-// connection is one end's of a connection.
+// connection is one end of a connection: an agent's index and the two addresses.
 type connection struct {
 	agent         int
 	local, remote netip.AddrPort
 }
 
-// agentsAsked is how often.
-const agentsAsked = 100 * time.Millisecond
+// pollInterval is the interval at which the group polls the agents.
+const pollInterval = 100 * time.Millisecond
 
-// start starts an agent in each host.
-func start(hosts []run.AgentHost, within func(node int, f func() error) error) (a *agents, err error) {
-	a = &agents{known: map[connection]agent.Connection{}, stop: make(chan struct{})}
+// startAgents starts an agent in each host. On an error it stops those that run.
+func startAgents(hosts []run.AgentHost, within func(node int, f func() error) error) (a *agentGroup, err error) {
+	a = &agentGroup{known: map[connection]agent.Connection{}, stop: make(chan struct{})}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, a.Close())
@@ -72,13 +72,13 @@ func start(hosts []run.AgentHost, within func(node int, f func() error) error) (
 			return a, fmt.Errorf("lab: host %s: %w", h.Name, err)
 		}
 	}
-	a.asks.Go(a.follow)
+	a.pollers.Go(a.poll)
 	return a, nil
 }
 
-// follow asks until it is stopped.
-func (a *agents) follow() {
-	tick := time.NewTicker(agentsAsked)
+// poll collects the agents' connections until the group stops or an agent fails.
+func (a *agentGroup) poll() {
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	var some []agent.Connection
 	for {
@@ -100,13 +100,13 @@ func (a *agents) follow() {
 	}
 }
 
-// Close ends them all; connections that are open go on as CUBIC.
-func (a *agents) Close() error {
+// Close stops all agents. Open connections continue as CUBIC. A second call has no effect.
+func (a *agentGroup) Close() error {
 	if a.stop == nil {
 		return nil
 	}
 	close(a.stop)
-	a.asks.Wait()
+	a.pollers.Wait()
 	a.stop = nil
 	var errs []error
 	for i, x := range a.all {
@@ -117,8 +117,8 @@ func (a *agents) Close() error {
 	return errors.Join(append(errs, a.err)...)
 }
 
-// Counts returns what they counted, after Close.
-func (a *agents) Counts() *results.Agents {
+// Counts returns the sums over all connections. Call it after Close.
+func (a *agentGroup) Counts() *results.Agents {
 	x := &results.Agents{Hosts: len(a.all)}
 	for _, c := range a.known {
 		if c.Traced > 0 {

@@ -6,33 +6,33 @@ import (
 	"weir/study/results"
 )
 
-// EventKind is the kind of event that a JournalEntry adds to the account of an execution.
+// EventKind is the kind of event that a JournalEntry adds to an execution's account.
 type EventKind string
 
-// The events. The names of the entry's fields that they use follow.
+// The events, with the fields of the entry that they use.
 const (
-	Began     EventKind = "began"    // Of: an execution
+	Began     EventKind = "began"    // Of: the new execution
 	Ended     EventKind = "ended"    // Interrupted, Of
-	Joined    EventKind = "joined"   // Who: a worker, or what it reports of itself now
+	Joined    EventKind = "joined"   // Who: a worker, or its new description of itself
 	Erred     EventKind = "erred"    // Worker reported an error
-	Compared  EventKind = "compared" // Worker made a run of another worker again
+	Compared  EventKind = "compared" // Worker computed another worker's run again
 	Checked   EventKind = "checked"  // two results were equal
-	Judged    EventKind = "judged"   // the coordinator made a run itself
-	Lost      EventKind = "lost"     // Worker did not return with a run
+	Judged    EventKind = "judged"   // the coordinator computed a run itself
+	Lost      EventKind = "lost"     // Worker was lost with a run
 	Duplicate EventKind = "twice"    // a result arrived again
 	GaveUp    EventKind = "gave up"  // Run failed with the error Text
-	Waiting   EventKind = "waits"    // all wait, because of Text
-	Resumed   EventKind = "goes on"  // they wait no more
+	Waiting   EventKind = "waits"    // all runs wait, because of Text
+	Resumed   EventKind = "goes on"  // the waiting has ended
 	Reported  EventKind = "told"     // Text was shown to the user
 )
 
 const (
-	maxEvents  = 500 // of an account; more are counted
+	maxEvents  = 500 // events of an account; further ones are counted
 	maxFailed  = 500 // failed runs that an account lists
-	maxReasons = 4   // of a time in which all wait
+	maxReasons = 4   // reasons for one period of waiting
 )
 
-// accounts are made of the entries of a journal, in their order.
+// accounts are the executions of a journal, in order.
 type accounts []results.Execution
 
 func (a accounts) current() *results.Execution {
@@ -42,8 +42,8 @@ func (a accounts) current() *results.Execution {
 	return &a[len(a)-1]
 }
 
-// add adds an entry.
-func (a *accounts) add(x *JournalEntry) {
+// addEntry applies a journal entry to the accounts.
+func (a *accounts) addEntry(x *JournalEntry) {
 	if x.Event == Began && x.Of != nil {
 		*a = append(*a, *x.Of)
 		return
@@ -54,12 +54,12 @@ func (a *accounts) add(x *JournalEntry) {
 	}
 	switch {
 	case x.Made != "":
-		worker(e, x.Worker).Runs++
+		findWorker(e, x.Worker).Runs++
 		e.Runs++
 	case x.Bad:
-		a.discard(x)
+		a.discardRuns(x)
 	case x.Event == Joined && x.Who != nil:
-		w := worker(e, x.Who.ID)
+		w := findWorker(e, x.Who.ID)
 		w.Name, w.Host, w.Revision, w.Jobs = x.Who.Name, x.Who.Host, x.Who.Revision, x.Who.Jobs
 		w.Broken, w.Refused = x.Who.Broken, x.Who.Refused
 	case x.Event == Ended:
@@ -75,12 +75,12 @@ func (a *accounts) add(x *JournalEntry) {
 	case x.Event == Waiting || x.Event == Resumed:
 		addWait(e, x)
 	default:
-		count(e, x)
+		addCount(e, x)
 	}
 }
 
-// worker returns the worker with that ID of an execution, to which it is added if it is new.
-func worker(e *results.Execution, id string) *results.Worker {
+// findWorker returns the worker with the given ID of an execution, and adds it if it is new.
+func findWorker(e *results.Execution, id string) *results.Worker {
 	i := slices.IndexFunc(e.Workers, func(w results.Worker) bool { return w.ID == id })
 	if i < 0 {
 		i = len(e.Workers)
@@ -89,27 +89,27 @@ func worker(e *results.Execution, id string) *results.Worker {
 	return &e.Workers[i]
 }
 
-// count adds an entry that is counted only.
-func count(e *results.Execution, x *JournalEntry) {
+// addCount applies an entry that only increases a counter.
+func addCount(e *results.Execution, x *JournalEntry) {
 	switch x.Event {
 	case Erred:
-		worker(e, x.Worker).Errors++
+		findWorker(e, x.Worker).Errors++
 	case Compared:
-		worker(e, x.Worker).Compared++
+		findWorker(e, x.Worker).Compared++
 	case Checked:
 		e.Checked++
 	case Judged:
 		e.Judged++
 	case Lost:
-		worker(e, x.Worker).Lost++
+		findWorker(e, x.Worker).Lost++
 		e.Lost++
 	case Duplicate:
 		e.Twice++
 	}
 }
 
-// discard removes the runs of a worker from all executions.
-func (a accounts) discard(x *JournalEntry) {
+// discardRuns removes the runs of a worker from all executions, and notes the reason in the current one.
+func (a accounts) discardRuns(x *JournalEntry) {
 	for i := range a {
 		e := &a[i]
 		for k := range e.Workers {
@@ -118,11 +118,11 @@ func (a accounts) discard(x *JournalEntry) {
 			}
 		}
 	}
-	w := worker(a.current(), x.Worker)
+	w := findWorker(a.current(), x.Worker)
 	w.SetAside, w.Anew = x.Text, w.Anew+x.Held
 }
 
-// addWait adds that all wait, and why, or that they wait no more.
+// addWait notes the begin, a further reason, or the end of a period in which all runs wait.
 func addWait(e *results.Execution, x *JournalEntry) {
 	n := len(e.Waits) - 1
 	open := n >= 0 && e.Waits[n].To.IsZero()
@@ -136,7 +136,7 @@ func addWait(e *results.Execution, x *JournalEntry) {
 	}
 }
 
-// withoutIdle returns the accounts without workers of earlier executions that did not take part again.
+// withoutIdle returns the accounts without the workers that did not take part in them.
 func (a accounts) withoutIdle() []results.Execution {
 	all := slices.Clone(a)
 	for i := range all {

@@ -12,7 +12,8 @@ import (
 	"weir/study/results"
 )
 
-// Lock has this process hold a sweep's folder by a file of it. busy is the error if another process does.
+// Lock locks a sweep's folder for this process with a file in it. If another process has the lock, it returns an
+// error with the text busy.
 func Lock(dir, file, busy string) (*atomicfile.File, error) {
 	name := filepath.Join(dir, file)
 	lock, err := atomicfile.Claim(name)
@@ -22,26 +23,26 @@ func Lock(dir, file, busy string) (*atomicfile.File, error) {
 	return lock, results.Unwritten(name, err)
 }
 
-// Journal is a file with a line for everything that happens to a sweep, from which the accounts of its executions are
-// made. It is not safe for concurrent use. A nil Journal takes no entries.
+// Journal is a file with a line for each event of a sweep. The accounts of the sweep's executions are computed from
+// it. It is not safe for concurrent use. A nil Journal ignores entries.
 type Journal struct {
 	name     string
 	file     *os.File
 	size     int64  // of the file
-	pending  []byte // lines that the file lacks because its disk was full
+	pending  []byte // lines that are not written because the disk was full
 	accounts accounts
 	replay   func(*JournalEntry)
 }
 
-// JournalEntry is a line of a journal. Text and names of people are shortened by Note.
+// JournalEntry is a line of a journal. Note shortens its text and names.
 type JournalEntry struct {
-	Sweep   string `json:"sweep,omitempty"` // the name of the sweep, with what it traces
+	Sweep   string `json:"sweep,omitempty"` // name of the sweep, with its trace
 	Trace   string `json:"trace,omitempty"`
-	Made    string `json:"made,omitempty"` // a run whose result is taken of Worker
+	Made    string `json:"made,omitempty"` // run with a result of Worker that was accepted
 	Worker  string `json:"worker,omitempty"`
-	Trusted bool   `json:"trusted,omitempty"` // a check found Worker right
+	Trusted bool   `json:"trusted,omitempty"` // a check verified a result of Worker
 	Bad     bool   `json:"bad,omitempty"`     // the results of Worker are discarded
-	Held    int    `json:"held,omitempty"`    // its results that were not taken yet
+	Held    int    `json:"held,omitempty"`    // its results that were held
 
 	Event       EventKind          `json:"event,omitempty"`
 	At          time.Time          `json:"at,omitzero"`
@@ -52,15 +53,15 @@ type JournalEntry struct {
 	Interrupted bool               `json:"interrupted,omitempty"`
 }
 
-// OpenJournal opens the journal of a file, or makes the file. It calls replay with each entry that the file has, and
-// then with each new one; replay may be nil. A last line that was cut off is removed. Another damage is an error.
+// OpenJournal opens or creates a journal. It calls replay, unless it is nil, with each entry of the file and then
+// with each new one. It removes a truncated last line. Any other damage is an error.
 func OpenJournal(name string, replay func(*JournalEntry)) (*Journal, error) {
 	data, err := os.ReadFile(name)
 	if err != nil && !os.IsNotExist(err) {
 		return nil, err
 	}
 	j := &Journal{name: name, replay: replay}
-	if err := j.read(data); err != nil {
+	if err := j.readEntries(data); err != nil {
 		return nil, fmt.Errorf("%s: it is damaged: remove the folder, and the runs that are there are kept", name)
 	}
 	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
@@ -73,51 +74,51 @@ func OpenJournal(name string, replay func(*JournalEntry)) (*Journal, error) {
 	return j, nil
 }
 
-// ReadAccounts returns the accounts of a journal's executions, also of one that goes on or was killed. They are empty
-// if the file cannot be read.
+// ReadAccounts returns the accounts of a journal's executions, including one that is running or was killed. It
+// returns nil if the file cannot be read.
 func ReadAccounts(name string) []results.Execution {
 	data, err := os.ReadFile(name)
 	var j Journal
-	if err != nil || j.read(data) != nil {
+	if err != nil || j.readEntries(data) != nil {
 		return nil
 	}
 	return j.accounts.withoutIdle()
 }
 
-// read adds the entries of the lines that are whole.
-func (j *Journal) read(data []byte) error {
+// readEntries applies all complete lines of the file's data.
+func (j *Journal) readEntries(data []byte) error {
 	whole := data[:bytes.LastIndexByte(data, '\n')+1]
 	for line := range bytes.Lines(whole) {
 		var e JournalEntry
 		if err := json.Unmarshal(line, &e); err != nil {
 			return err
 		}
-		j.add(&e)
+		j.addEntry(&e)
 	}
 	j.size = int64(len(whole))
 	return nil
 }
 
-func (j *Journal) add(e *JournalEntry) {
+func (j *Journal) addEntry(e *JournalEntry) {
 	if j.replay != nil {
 		j.replay(e)
 	}
-	j.accounts.add(e)
+	j.accounts.addEntry(e)
 }
 
-// Write adds a line, and those before it that could not be written. After a failure the next line begins where this one
-// did, so that the file has no line that is cut off in the middle. What can never be written is missing only when a
-// process that continues the sweep reads the journal.
+// Write adds an entry, and the earlier ones that were not written. After a failure the next entry starts at the same
+// offset, so that the file never has a truncated line in the middle. Write does not report failures: without the
+// entry, only a later process that continues the sweep lacks it.
 func (j *Journal) Write(e JournalEntry) {
-	j.add(&e)
-	line, _ := json.Marshal(e) // of strings, numbers and times
+	j.addEntry(&e)
+	line, _ := json.Marshal(e) // strings, numbers and times can always be encoded
 	j.pending = append(append(j.pending, line...), '\n')
 	if n, err := j.file.WriteAt(j.pending, j.size); err == nil {
 		j.size, j.pending = j.size+int64(n), j.pending[:0]
 	}
 }
 
-// Note adds an entry about the current execution, with the time. It has no effect outside of one.
+// Note adds an entry with the current time to the current execution. Without one it has no effect.
 func (j *Journal) Note(e JournalEntry) {
 	if j == nil {
 		return
@@ -129,21 +130,22 @@ func (j *Journal) Note(e JournalEntry) {
 	j.Write(e)
 }
 
-// Begin adds an execution. by is one of the constants of package results, place the server of workers.
+// Begin adds an execution. The argument by is a constant of package results, and place is the address of the workers'
+// server.
 func (j *Journal) Begin(by, place string) {
 	of := results.NewExecution(by)
 	of.Place = place
 	j.Write(JournalEntry{Event: Began, Of: &of})
 }
 
-// End ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures are those
-// of the execution.
+// End ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures replace
+// those of the execution.
 func (j *Journal) End(of *results.Execution, interrupted bool) []results.Execution {
 	j.Note(JournalEntry{Event: Ended, Of: of, Interrupted: interrupted})
 	return j.accounts.withoutIdle()
 }
 
-// Current returns the account of the execution that goes on or was the last one; nil if there is none.
+// Current returns the account of the last execution, or nil.
 func (j *Journal) Current() *results.Execution { return j.accounts.current() }
 
 // Executions returns the accounts of all executions.
@@ -152,7 +154,7 @@ func (j *Journal) Executions() []results.Execution { return j.accounts }
 // Close closes the file.
 func (j *Journal) Close() { j.file.Close() }
 
-// Remove closes the file and removes it.
+// Remove closes and deletes the file.
 func (j *Journal) Remove() {
 	j.Close()
 	os.Remove(j.name)

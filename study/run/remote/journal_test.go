@@ -83,15 +83,15 @@ func TestJournalCutOff(t *testing.T) {
 func TestAccounts(t *testing.T) {
 	var all accounts
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	all.add(&JournalEntry{Made: "0", Worker: "of a journal without accounts"})
-	all.add(&JournalEntry{Event: Began, Of: &results.Execution{ID: "x"}})
+	all.addEntry(&JournalEntry{Made: "0", Worker: "of a journal without accounts"})
+	all.addEntry(&JournalEntry{Event: Began, Of: &results.Execution{ID: "x"}})
 	for i, e := range []JournalEntry{{Event: Resumed}, {Event: Waiting, Text: "a"}, {Event: Waiting, Text: "b"},
 		{Event: Waiting, Text: "a"}, {Event: Resumed}, {Event: Waiting, Text: "c"}} {
 		e.At = at.Add(time.Duration(i) * time.Second)
-		all.add(&e)
+		all.addEntry(&e)
 	}
 	for range maxEvents + 3 {
-		all.add(&JournalEntry{Event: Reported, Text: "x"})
+		all.addEntry(&JournalEntry{Event: Reported, Text: "x"})
 	}
 	e := all.current()
 	if w := e.Waits; len(w) != 2 || !slices.Equal(w[0].Why, []string{"a", "b"}) ||
@@ -99,15 +99,15 @@ func TestAccounts(t *testing.T) {
 		!w[1].To.IsZero() || len(e.Events) != maxEvents || e.Further != 3 || e.Runs != 0 {
 		t.Errorf("%+v, %d events, %d more", w, len(e.Events), e.Further)
 	}
-	all.add(&JournalEntry{Made: "1", Worker: "w"})
-	all.add(&JournalEntry{Event: Began, Of: &results.Execution{ID: "y"}})
-	all.add(&JournalEntry{Made: "2", Worker: "w"})
-	all.add(&JournalEntry{Worker: "w", Bad: true, Held: 3, Text: "why"})
+	all.addEntry(&JournalEntry{Made: "1", Worker: "w"})
+	all.addEntry(&JournalEntry{Event: Began, Of: &results.Execution{ID: "y"}})
+	all.addEntry(&JournalEntry{Made: "2", Worker: "w"})
+	all.addEntry(&JournalEntry{Worker: "w", Bad: true, Held: 3, Text: "why"})
 	if a, b := all[0].Workers[0], all[1].Workers[0]; a.Runs+b.Runs != 0 || a.Anew != 1 || b.Anew != 4 ||
 		b.SetAside != "why" || all[0].Runs+all[1].Runs != 0 {
 		t.Errorf("%+v", all)
 	}
-	all.add(&JournalEntry{Event: Ended, At: at, Of: &results.Execution{Runs: 7,
+	all.addEntry(&JournalEntry{Event: Ended, At: at, Of: &results.Execution{Runs: 7,
 		Workers: []results.Worker{{Name: "job 1"}}}})
 	if e := all[1]; e.ID != "y" || e.Runs != 7 || len(e.Workers) != 1 || !e.Ended.Equal(at) {
 		t.Errorf("%+v", e)

@@ -17,80 +17,81 @@ import (
 	"weir/study/plan"
 )
 
-// parcel is an experiment as another machine needs it: all by content, as it was given, so that its runs have the same
-// ids. Files are named by the hash of what they have, so that who unpacks it reads none of its own.
+// parcel describes an experiment for another machine. It has the experiment as given, so that its runs keep their
+// ids. It names files by the hash of their contents, so that the other machine does not read its own files.
 type parcel struct {
 	Format   int      `json:"format"`
 	Name     string   `json:"experiment"`
-	Text     string   `json:"text"` // hash of its file
+	Text     string   `json:"text"` // hash of the experiment's file
 	Set      []string `json:"set,omitempty"`
 	Seed     *uint64  `json:"seed,omitempty"`
 	Quick    bool     `json:"quick,omitempty"`
 	Resolved bool     `json:"resolved,omitempty"`
-	Machine  float64  `json:"machine,omitempty"` // bytes of memory that a run must fit into
-	// Folder is the path of the experiment's file in the parcel: deep enough for all inputs that it names by "..".
+	Machine  float64  `json:"machine,omitempty"` // memory in bytes of the machine that runs must fit
+	// Folder is the path of the experiment's file in the parcel. It is deep enough that all input names with ".." stay
+	// inside.
 	Folder string  `json:"folder"`
 	Inputs []input `json:"inputs"`
 }
 
 // input is a file that an experiment names.
 type input struct {
-	Name string `json:"name"` // its path in the parcel: Parcel.path of the name that the experiment has
+	Name string `json:"name"` // path in the parcel, from parcel.inputPath
 	Hash string `json:"sha256"`
 	Size int    `json:"bytes"`
 }
 
-// parcelFormat is what this version packs and unpacks.
+// parcelFormat is the version of the format that this program writes and reads.
 const parcelFormat = 2
 
-// Roots of a parcel's paths: of the experiment's folder, and of inputs with an absolute name.
+// Roots of the parcel's paths: for the experiment's folder, and for inputs with absolute names.
 const (
 	relativeRoot = "files"
 	absoluteRoot = "absolute"
 )
 
-// experimentPath returns the folder from which all relative names stay inside the parcel.
+// experimentPath returns a folder from which all relative names stay inside the parcel.
 func experimentPath(names []string) string {
 	folder := relativeRoot
 	for _, name := range names {
-		for !filepath.IsAbs(name) && !filepath.IsLocal(folder+"/"+name) && len(folder) < longestPath {
+		for !filepath.IsAbs(name) && !filepath.IsLocal(folder+"/"+name) && len(folder) < maxPath {
 			folder += "/0"
 		}
 	}
 	return folder
 }
 
-// path returns the path in the parcel of an input with that name.
-func (p *parcel) path(name string) string {
+// inputPath returns the path in the parcel of an input with the given name.
+func (p *parcel) inputPath(name string) string {
 	if filepath.IsAbs(name) {
 		return absoluteRoot + "/" + name
 	}
 	return p.Folder + "/" + name
 }
 
-// longestPath limits the paths of a parcel in bytes [PATH_MAX of Linux].
-const longestPath = 4096
+// maxPath limits the length of paths in a parcel, in bytes [PATH_MAX of Linux].
+const maxPath = 4096
 
-// checkPath returns an error unless a path is that of a file inside the parcel.
+// checkPath returns an error unless the path names a file inside the parcel.
 func checkPath(path string) error {
-	if !filepath.IsLocal(path) || len(path) > longestPath || strings.ContainsFunc(path, unicode.IsControl) {
+	if !filepath.IsLocal(path) || len(path) > maxPath || strings.ContainsFunc(path, unicode.IsControl) {
 		return fmt.Errorf("it is not what weir writes: %s is no path inside a parcel", document.Shorten(path))
 	}
 	return nil
 }
 
-// IsDigest reports whether s is what Digest returns.
+// IsDigest reports whether s has the form of a digest: 64 hexadecimal digits.
 func IsDigest(s string) bool {
 	return len(s) == hex.EncodedLen(sha256.Size) && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// Digest names what bytes are: their SHA-256.
+// Digest returns the SHA-256 of data in hexadecimal.
 func Digest(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])
 }
 
-// Pack makes a parcel of an experiment, as JSON, and gives its files by their digests.
+// Pack returns the manifest of an experiment's parcel as JSON, and its files by digest.
 func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	src, o := s.Given()
 	inputs := s.Inputs()
@@ -101,15 +102,15 @@ func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	for _, name := range names {
 		hash := Digest(inputs[name])
 		files[hash] = inputs[name]
-		p.Inputs = append(p.Inputs, input{p.path(name), hash, len(inputs[name])})
+		p.Inputs = append(p.Inputs, input{p.inputPath(name), hash, len(inputs[name])})
 	}
-	manifest, _ = json.Marshal(p) // of strings and numbers, into memory
+	manifest, _ = json.Marshal(p) // strings and numbers can always be encoded
 	return manifest, files
 }
 
-// Unpack reads a parcel, and loads its experiment. fetch returns a file by its digest, which Unpack checks. Files that
-// the parcel does not have are refused, whether this machine has them or not. A parcel with a path outside itself, with
-// two files of one path, or with a file that the experiment does not name is an error.
+// Unpack loads the experiment of a parcel. The function fetch returns a file by its digest, which Unpack verifies.
+// The experiment can read only files of the parcel, not files of this machine. A parcel is invalid if a path leads
+// outside, if two files have one path, or if the experiment does not name one of the files.
 func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec,
 	error) {
 	p, inputs, err := decodeManifest(manifest)
@@ -131,7 +132,7 @@ func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) (
 		return nil, fmt.Errorf("the experiment %s: %w", p.Name, err)
 	}
 	src := &experiment.Source{Name: p.Name, File: p.Name + ".yaml", Data: text, Open: func(name string) ([]byte, error) {
-		in, ok := inputs[p.path(name)]
+		in, ok := inputs[p.inputPath(name)]
 		if !ok {
 			return nil, fmt.Errorf("the parcel of the experiment does not have the file %q", name)
 		}
@@ -147,7 +148,7 @@ func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) (
 		return nil, err
 	}
 	for name := range s.Inputs() {
-		delete(inputs, p.path(name))
+		delete(inputs, p.inputPath(name))
 	}
 	for _, path := range slices.Sorted(maps.Keys(inputs)) {
 		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s", document.Shorten(path))
@@ -155,7 +156,7 @@ func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) (
 	return s, nil
 }
 
-// decodeManifest reads a parcel and returns its inputs by path.
+// decodeManifest decodes and checks a manifest. It returns the parcel and its inputs by path.
 func decodeManifest(manifest []byte) (*parcel, map[string]input, error) {
 	var p parcel
 	d := json.NewDecoder(bytes.NewReader(manifest))

@@ -15,20 +15,21 @@ import (
 	"weir/study/run/remote"
 )
 
-// journalFile is the journal's name in the folder slurm of the results.
+// journalFile is the name of the journal in the folder slurm of the results.
 const journalFile = "journal"
 
-// runOutcome is what a run has come to in an execution.
+// runOutcome is the outcome of a run in an execution.
 type runOutcome int
 
 const (
-	other   runOutcome = iota // it is still in the queue, or no part of the execution
-	taken                     // its result was taken
-	missing                   // its task ended without it
-	broken                    // it failed
+	pending  runOutcome = iota // still queued, or not part of the execution
+	accepted                   // its result was accepted
+	missing                    // its task ended without it
+	broken                     // it failed
 )
 
-// Account returns what has happened: by job, the runs that were taken, and those that did not come.
+// Account ends the execution in the journal and returns all accounts: the runs and losses of each job. Without a
+// journal it returns the accounts in the results folder.
 func (r *Runner) Account(dir string, interrupted bool) []results.Execution {
 	if r.journal == nil { // no run was handed over
 		return remote.ReadAccounts(filepath.Join(dir, "slurm", journalFile))
@@ -40,23 +41,23 @@ func (r *Runner) Account(dir string, interrupted bool) []results.Execution {
 		b.addJobs(of, b.jobOf, func(task int, id string) runOutcome {
 			x := r.entries[id]
 			switch {
-			case x == nil || x.in != b || b.jobOf(task) == 0:
-				return other
+			case x == nil || x.batch != b || b.jobOf(task) == 0:
+				return pending
 			case x.state == left:
 				return missing
-			case x.wants && x.state == finished:
-				return taken
-			case x.wants && x.state == failed:
+			case x.isWanted && x.state == finished:
+				return accepted
+			case x.isWanted && x.state == failed:
 				return broken
 			}
-			return other
+			return pending
 		})
 	}
 	return r.journal.End(of, interrupted)
 }
 
-// addJobs adds to an execution the jobs of the folder's tasks, with what has come of their runs. jobOf returns the job
-// of a task; 0 if it has none.
+// addJobs adds the jobs of the folder's tasks, with the outcomes of their runs, to an execution. The function jobOf
+// returns the job of a task, or 0.
 func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 	outcomeOf func(task int, id string) runOutcome) {
 	jobs, tasks := map[int]*results.Worker{}, map[int][]int{}
@@ -71,13 +72,13 @@ func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 		tasks[job] = append(tasks[job], task)
 		for _, id := range ids {
 			switch outcomeOf(task, id) {
-			case taken:
+			case accepted:
 				w.Runs++
 			case missing:
 				w.Lost++
 			case broken:
 				w.Errors++
-				e.Failed = append(e.Failed, results.FailedRun{Run: run.NameOf(f.runs[id]), Error: results.Brief(f.failure(id))})
+				e.Failed = append(e.Failed, results.FailedRun{Run: run.NameOf(f.runs[id]), Error: results.Brief(f.readFailure(id))})
 			}
 		}
 	}
@@ -85,7 +86,7 @@ func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 		w := jobs[job]
 		switch {
 		case job != 0:
-			w.Host = f.hosts(job, tasks[job])
+			w.Host = f.listHosts(job, tasks[job])
 		case w.Runs+w.Errors+w.Lost == 0:
 			continue
 		default:
@@ -95,11 +96,11 @@ func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 	}
 }
 
-// onHost begins the line of a task's log that says which machine carries it out.
+// onHost is the prefix of the log line that names a task's machine.
 const onHost = "this task is carried out by "
 
-// hosts are the machines that a job's tasks say in their logs that they are on.
-func (f *Folder) hosts(job int, tasks []int) string {
+// listHosts returns the machines on which a job's tasks ran, from their logs, separated by commas.
+func (f *Folder) listHosts(job int, tasks []int) string {
 	all := map[string]bool{}
 	for _, task := range tasks {
 		data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.LargestFile)
@@ -120,23 +121,23 @@ func (f *Folder) hosts(job int, tasks []int) string {
 	return strings.Join(names, ", ")
 }
 
-// sayHost says which machine this is.
-func sayHost(say func(text string)) {
+// printHost prints a line with the name of this machine.
+func printHost(say func(text string)) {
 	if host, err := os.Hostname(); err == nil {
 		say(onHost + host)
 	}
 }
 
-// Account returns what was collected, of which jobs.
+// Account returns an execution with the collected runs by job, or nil if no run was missing. It needs no folder.
 func (c *Collector) Account(_ string, interrupted bool) []results.Execution {
-	if c.lack == nil { // no run was missing
+	if c.lacking == nil { // no run was missing
 		return nil
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	e := c.account
 	e.Ended, e.Interrupted = results.Now(), interrupted
-	jobs := c.folder.submitted()
+	jobs := c.folder.findJobs()
 	c.folder.addJobs(&e, func(task int) int { return jobs[task] },
 		func(_ int, id string) runOutcome { return c.outcomes[id] })
 	e.Workers = slices.DeleteFunc(e.Workers, func(w results.Worker) bool { return w.Runs+w.Errors+w.Lost == 0 })

@@ -16,34 +16,34 @@ import (
 	"weir/study/run"
 )
 
-// Collector is a run.Runner that carries out nothing: it gives what tasks of a folder have given.
+// Collector is a run.Runner that executes no runs. It returns the results that the tasks of a folder have left.
 type Collector struct {
-	folder *Folder
-	lack   map[int]int // by task: runs of which nothing is there
-	total  int
+	folder  *Folder
+	lacking map[int]int // by task: number of runs without result or failure
+	total   int
 
-	lock     sync.Mutex
-	outcomes map[string]runOutcome // by run
-	account  results.Execution
-	why      []string // of what is missing
-	asked    bool     // why is known
+	lock      sync.Mutex
+	outcomes  map[string]runOutcome // by run
+	account   results.Execution
+	reasons   []string // reasons why runs are missing
+	explained bool     // why has been set
 }
 
-// Collector makes a runner of what the folder has.
+// Collector returns a runner for the results in the folder.
 func (f *Folder) Collector() *Collector { return &Collector{folder: f} }
 
-// Begin looks for what is there.
+// Begin counts the runs that are missing in both the folder and the results.
 func (c *Collector) Begin(_ context.Context, w *run.Work) error {
-	c.lack, c.total, c.asked = map[int]int{}, 0, false
+	c.lacking, c.total, c.explained = map[int]int{}, 0, false
 	c.outcomes, c.account = map[string]runOutcome{}, results.NewExecution(results.ByCollect)
-	refresh(c.folder.Dir)
+	refreshFolders(c.folder.Dir)
 	for task, ids := range c.folder.Job.Tasks {
 		for _, id := range ids {
 			if w.Dir != "" && results.HasRun(w.Dir, id) {
 				continue
 			}
-			if c.folder.result(id) == nil && c.folder.failure(id) == "" {
-				c.lack[task]++
+			if c.folder.readResult(id) == nil && c.folder.readFailure(id) == "" {
+				c.lacking[task]++
 				c.total++
 				c.outcomes[id] = missing
 			}
@@ -52,22 +52,22 @@ func (c *Collector) Begin(_ context.Context, w *run.Work) error {
 	return nil
 }
 
-// Room is how many runs are handed over at a time.
+// Room returns the number of runs that are handed over at a time.
 func (c *Collector) Room() int { return 16 }
 
-// Carry gives what a task has given of a run.
+// Carry returns the result of a run from the folder, its failure as an error, or run.ErrLeft if it has neither.
 func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
 	if c.folder.runs[t.ID] == nil {
 		return nil, run.ErrLeft
 	}
-	data, why := c.folder.result(t.ID), ""
+	data, why := c.folder.readResult(t.ID), ""
 	if data == nil {
-		why = c.folder.failure(t.ID)
+		why = c.folder.readFailure(t.ID)
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	if data != nil {
-		c.outcomes[t.ID] = taken
+		c.outcomes[t.ID] = accepted
 		return data, nil
 	}
 	if why != "" {
@@ -77,35 +77,36 @@ func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)
 	return nil, run.ErrLeft
 }
 
-// VerifyResults trusts what is there.
+// VerifyResults returns no runs: the tasks' results are trusted.
 func (c *Collector) VerifyResults(context.Context) ([]string, error) { return nil, nil }
 
-// End has nothing to end.
+// End has no effect.
 func (c *Collector) End() error { return nil }
 
-// Missing says why runs are not there, as far as Slurm or the tasks' logs say it, and what carries them out.
+// Missing returns one line for each reason why runs are missing, from the queue or the tasks' logs, and the commands
+// that submit them again. It returns the same lines on further calls.
 func (c *Collector) Missing(ctx context.Context) []string {
-	if !c.asked {
-		c.asked, c.why = true, c.missing(ctx)
+	if !c.explained {
+		c.explained, c.reasons = true, c.findReasons(ctx)
 	}
-	return c.why
+	return c.reasons
 }
 
-func (c *Collector) missing(ctx context.Context) (texts []string) {
+func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 	f := c.folder
-	if len(c.lack) == 0 {
+	if len(c.lacking) == 0 {
 		return nil
 	}
-	jobs := f.submitted()
-	waiting, err := f.commands.queue(ctx) // if there is no queue here, or it does not answer, then logs have the rest
+	jobs := f.findJobs()
+	waiting, err := f.commands.listQueue(ctx) // without a queue or a response, the logs have to do
 	busy, lost := map[int]bool{}, map[int]int{}
 	for _, q := range waiting {
-		if same(q.dir, f.Dir) && c.lack[q.task] > 0 {
+		if isSameFolder(q.dir, f.Dir) && c.lacking[q.task] > 0 {
 			busy[q.task] = true
 		}
 	}
 	never := 0
-	for task, n := range c.lack {
+	for task, n := range c.lacking {
 		switch {
 		case busy[task]:
 		case jobs[task] == 0:
@@ -116,28 +117,28 @@ func (c *Collector) missing(ctx context.Context) (texts []string) {
 	}
 	if len(busy) > 0 {
 		texts = append(texts, fmt.Sprintf("still in the queue: %s, which lack %s", text.Count(len(busy), "task"),
-			text.Count(c.total-never-sum(lost), "run")))
+			text.Count(c.total-never-sumValues(lost), "run")))
 	}
 	if err == nil {
-		texts = append(texts, f.describe(ctx, lost, func(task int) int { return jobs[task] })...)
+		texts = append(texts, f.describeEnds(ctx, lost, func(task int) int { return jobs[task] })...)
 	} else {
-		texts = append(texts, f.recount(lost, jobs)...)
+		texts = append(texts, f.describeUnqueued(lost, jobs)...)
 	}
 	if never > 0 {
 		texts = append(texts, fmt.Sprintf("not begun: the tasks of %s", text.Count(never, "missing run")))
 	}
-	return append(texts, f.again(c.lack, busy)...)
+	return append(texts, f.listResubmissions(c.lacking, busy)...)
 }
 
-func sum(n map[int]int) (all int) {
+func sumValues(n map[int]int) (all int) {
 	for _, v := range n {
 		all += v
 	}
 	return all
 }
 
-// submitted are the last jobs of tasks that have begun, by task, as the names of logs say.
-func (f *Folder) submitted() map[int]int {
+// findJobs returns the last job of each task that has begun, by task, from the names of the logs.
+func (f *Folder) findJobs() map[int]int {
 	jobs := map[int]int{}
 	entries, _ := os.ReadDir(filepath.Join(f.Dir, logs))
 	for _, e := range entries {
@@ -152,8 +153,8 @@ func (f *Folder) submitted() map[int]int {
 	return jobs
 }
 
-// recount is describe where there is no queue to ask: tasks that began may run still.
-func (f *Folder) recount(lost, jobs map[int]int) (texts []string) {
+// describeUnqueued describes missing runs as describe does, without a queue: tasks that began may still be running.
+func (f *Folder) describeUnqueued(lost, jobs map[int]int) (texts []string) {
 	if len(lost) == 0 {
 		return nil
 	}
@@ -163,15 +164,15 @@ func (f *Folder) recount(lost, jobs map[int]int) (texts []string) {
 	}
 	slices.Sort(tasks)
 	problem := fmt.Sprintf("begun, and running still or ended: the tasks of %s (%s)",
-		text.Count(sum(lost), "missing run"), spans(tasks))
+		text.Count(sumValues(lost), "missing run"), formatIndices(tasks))
 	if line := f.lastLine(jobs[tasks[0]], tasks[0]); line != "" {
 		problem += fmt.Sprintf("; %s says last: %s", filepath.Join(f.Dir, logs, logName(jobs[tasks[0]], tasks[0])), line)
 	}
 	return []string{problem}
 }
 
-// again are the commands that submit tasks once more, but those that the queue has.
-func (f *Folder) again(lack map[int]int, busy map[int]bool) (texts []string) {
+// listResubmissions returns the commands that submit tasks with missing runs again, except the tasks in the queue.
+func (f *Folder) listResubmissions(lack map[int]int, busy map[int]bool) (texts []string) {
 	for _, a := range f.Job.Arrays {
 		var tasks []int
 		for task := a.First; task <= a.Last; task++ {
@@ -180,7 +181,8 @@ func (f *Folder) again(lack map[int]int, busy map[int]bool) (texts []string) {
 			}
 		}
 		if len(tasks) > 0 {
-			texts = append(texts, fmt.Sprintf("in %s, sbatch --array=%s %s carries them out", f.Dir, spans(tasks), a.Script))
+			texts = append(texts, fmt.Sprintf("in %s, sbatch --array=%s %s carries them out", f.Dir, formatIndices(tasks),
+				a.Script))
 		}
 	}
 	return texts

@@ -26,18 +26,18 @@ func TestCall(t *testing.T) {
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv("SQUEUE_STATES", "RUNNING")
 	tool(t, dir, "squeue", `echo "squeue: error: first" >&2; echo "squeue: error: second" >&2; exit 1`)
-	_, err := commands(nil).queue(t.Context())
+	_, err := commands(nil).listQueue(t.Context())
 	if err == nil || err.Error() != "squeue: error: first squeue: error: second" {
 		t.Error(err)
 	}
 	tool(t, dir, "squeue", `echo "1|2|RUNNING|$SQUEUE_STATES|/x"`)
-	all, err := commands(nil).queue(t.Context())
-	if err != nil || len(all) != 1 || all[0] != (queued{1, 2, "RUNNING", "", "/x"}) {
+	all, err := commands(nil).listQueue(t.Context())
+	if err != nil || len(all) != 1 || all[0] != (queuedTask{1, 2, "RUNNING", "", "/x"}) {
 		t.Error(all, err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := commands(nil).submit(ctx, dir, "x"); err == nil {
+	if _, err := commands(nil).submitScript(ctx, dir, "x"); err == nil {
 		t.Error("a call of nothing")
 	}
 }

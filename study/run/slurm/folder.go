@@ -20,42 +20,42 @@ import (
 	"weir/study/run/remote"
 )
 
-// The files of a folder, beside scripts and the resolved spec.yaml, which is for people, and its folders.
+// Files and folders of a Folder. It also has scripts, and the resolved spec.yaml for users.
 const (
 	manifest = "job.json"
-	inputs   = "inputs" // the experiment's files, by content
-	program  = "weir"   // a copy of the program, which the tasks are carried out by
-	logs     = "log"    // what tasks say, one file each: JOB_TASK.txt
-	failures = "failed" // why runs failed, one file each
+	inputs   = "inputs" // the experiment's files, by digest
+	program  = "weir"   // a copy of the program that executes the tasks
+	logs     = "log"    // output of the tasks, one file each: JOB_TASK.txt
+	failures = "failed" // errors of failed runs, one file each
 )
 
-// format is that of job.json that this version writes and reads.
-const format = 1
+// formatVersion is the version of job.json that this program writes and reads.
+const formatVersion = 1
 
-// JobFile is the content of job.json: the runs of a sweep, divided among tasks.
+// JobFile is the content of job.json: the runs of a sweep by task.
 type JobFile struct {
 	Format     int               `json:"format"`
-	Name       string            `json:"name"`       // of the job in the queue
-	Experiment json.RawMessage   `json:"experiment"` // as remote.Pack has it
-	Command    string            `json:"command"`    // that asked for it
+	Name       string            `json:"name"`       // job's name in the queue
+	Experiment json.RawMessage   `json:"experiment"` // manifest from remote.Pack
+	Command    string            `json:"command"`    // command that created the folder
 	Executable string            `json:"executable_sha256"`
 	Revision   revision.Revision `json:"revision"`
 	Arrays     []Array           `json:"arrays"`
-	Tasks      [][]string        `json:"tasks"` // ids of the runs of each
+	Tasks      [][]string        `json:"tasks"` // ids of each task's runs
 }
 
-// Folder has a sweep for Slurm: the experiment, the runs by task, scripts for sbatch, and what tasks have given.
+// Folder has a sweep for Slurm: the experiment, the runs by task, scripts for sbatch, and the results of the tasks.
 type Folder struct {
 	Dir  string
 	Job  JobFile
 	Spec *experiment.Spec
 
-	runs     map[string]*plan.Run // of the experiment, by id
+	runs     map[string]*plan.Run // runs of the experiment, by id
 	commands commands
 }
 
-// Export writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at executable, whose
-// revision is this program's. A folder that has a sweep already is an error: it may have results.
+// Export writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at the path executable,
+// which must have this program's revision. A folder that has a sweep already is an error, since it may have results.
 func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Options) (*Folder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -69,9 +69,9 @@ func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Opti
 	}
 	parcel, files := remote.Pack(w.Spec)
 	f := &Folder{Dir: dir, Spec: w.Spec, runs: plan.ByID(runs, w.Executable)}
-	f.Job = JobFile{Format: format, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
+	f.Job = JobFile{Format: formatVersion, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
 		Executable: w.Executable, Revision: revision.This()}
-	f.Job.Arrays, f.Job.Tasks = partition(loads(runs, w.Executable), o)
+	f.Job.Arrays, f.Job.Tasks = partition(estimateLoads(runs, w.Executable), o)
 	for _, name := range []string{"runs", failures, logs, inputs} {
 		if err := atomicfile.MkdirAll(filepath.Join(dir, name)); err != nil {
 			return nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, name), document.Reason(err))
@@ -89,15 +89,15 @@ func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Opti
 		return nil, err
 	}
 	for i := range f.Job.Arrays {
-		if err := results.WriteFile(filepath.Join(dir, f.Job.Arrays[i].Script), f.script(i, o)); err != nil {
+		if err := results.WriteFile(filepath.Join(dir, f.Job.Arrays[i].Script), f.renderScript(i, o)); err != nil {
 			return nil, err
 		}
 	}
-	data, _ := json.Marshal(f.Job) // of strings and numbers, into memory
+	data, _ := json.Marshal(f.Job) // strings and numbers can always be encoded
 	return f, results.WriteFile(filepath.Join(dir, manifest), results.Indent(data))
 }
 
-// copyProgram copies a program so that it can be carried out.
+// copyProgram copies a program and makes the copy executable.
 func copyProgram(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -127,13 +127,13 @@ func Open(r *experiment.Registry, dir string) (*Folder, error) {
 		return readInput(dir, digest)
 	})
 	if err != nil {
-		return nil, wrong(dir, "the experiment cannot be read: %v", err)
+		return nil, jobError(dir, "the experiment cannot be read: %v", err)
 	}
 	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: plan.ByID(plan.Runs(s), job.Executable)}
 	for _, ids := range job.Tasks {
 		for _, id := range ids {
 			if f.runs[id] == nil {
-				return nil, wrong(dir, "the experiment has no run %q: this file was changed, or another version of weir "+
+				return nil, jobError(dir, "the experiment has no run %q: this file was changed, or another version of weir "+
 					"reads the experiment differently", id)
 			}
 		}
@@ -141,8 +141,8 @@ func Open(r *experiment.Registry, dir string) (*Folder, error) {
 	return f, nil
 }
 
-// readInput reads an input by its digest. It follows no link inside the folder: neither the file nor the folder of the
-// inputs may be one.
+// readInput reads an input by its digest. It follows no link inside the folder: neither the file nor its folder may
+// be one.
 func readInput(dir, digest string) ([]byte, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -164,51 +164,50 @@ func readInput(dir, digest string) ([]byte, error) {
 	return document.ReadStream(f, document.LargestInput)
 }
 
-// openJob reads job.json.
+// openJob reads and checks job.json of a folder.
 func openJob(dir string) (*JobFile, error) {
 	data, err := document.ReadFile(filepath.Join(dir, manifest), document.LargestResult)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, wrong(dir, "this is no folder that weir export slurm has written: the file is not there")
+		return nil, jobError(dir, "this is no folder that weir export slurm has written: the file is not there")
 	}
 	if err != nil {
-		return nil, wrong(dir, "it cannot be read: %v", document.Reason(err))
+		return nil, jobError(dir, "it cannot be read: %v", document.Reason(err))
 	}
 	return readJob(dir, data)
 }
 
-// readJob reads what job.json has. What it names are files of the folder, and nothing else.
+// readJob decodes and checks the data of job.json. It rejects names that lead outside the folder.
 func readJob(dir string, data []byte) (*JobFile, error) {
 	job := &JobFile{}
 	if err := json.Unmarshal(data, job); err != nil {
-		return nil, wrong(dir, "it is not what weir writes: %v", err)
+		return nil, jobError(dir, "it is not what weir writes: %v", err)
 	}
-	if job.Format != format {
-		return nil, wrong(dir, "its format is %d, and this version of weir reads %d", job.Format, format)
+	if job.Format != formatVersion {
+		return nil, jobError(dir, "its format is %d, and this version of weir reads %d", job.Format, formatVersion)
 	}
 	for _, ids := range job.Tasks {
 		for _, id := range ids {
 			if !plan.IsID(id) {
-				return nil, wrong(dir, "it is not what weir writes: no run has the id %q", id)
+				return nil, jobError(dir, "it is not what weir writes: no run has the id %q", id)
 			}
 		}
 	}
 	for _, a := range job.Arrays {
 		if a.Script != filepath.Base(a.Script) || a.First < 0 || a.Last < a.First || a.Last >= len(job.Tasks) {
-			return nil, wrong(dir, "it is not what weir writes: there is no array %q of tasks %d to %d", a.Script, a.First,
+			return nil, jobError(dir, "it is not what weir writes: there is no array %q of tasks %d to %d", a.Script, a.First,
 				a.Last)
 		}
 	}
 	return job, nil
 }
 
-// wrong is an error about job.json.
-func wrong(dir, format string, args ...any) error {
+// jobError returns an error about job.json.
+func jobError(dir, format string, args ...any) error {
 	return document.InputErrors{{File: filepath.Join(dir, manifest), Line: 1, Column: 1,
 		Msg: fmt.Sprintf(format, args...)}}
 }
 
-// Fits is an error if this program is another than the one that the folder was made by: what it gave would not have
-// the same bytes.
+// Fits returns an error if another program wrote the folder: the results of this program could differ in their bytes.
 func (f *Folder) Fits() error {
 	if ok, why := revision.Same(revision.This(), f.Job.Revision); !ok {
 		return fmt.Errorf("this weir is not the one that %s was made by (%s): %s carries it out and collects it; "+
@@ -217,8 +216,8 @@ func (f *Folder) Fits() error {
 	return nil
 }
 
-// result reads what a run has given; nil if that is nothing. What is damaged is removed.
-func (f *Folder) result(id string) []byte {
+// readResult returns the result of a run, or nil if it has none. It removes a damaged result.
+func (f *Folder) readResult(id string) []byte {
 	name := results.RunFile(f.Dir, id)
 	data, err := document.ReadFile(name, document.LargestResult)
 	if err != nil {
@@ -231,8 +230,8 @@ func (f *Folder) result(id string) []byte {
 	return data
 }
 
-// failure is why a run failed; "" if it did not.
-func (f *Folder) failure(id string) string {
+// readFailure returns the error of a failed run, or "".
+func (f *Folder) readFailure(id string) string {
 	data, err := document.ReadFile(f.failureFile(id), document.LargestFile)
 	if err != nil {
 		return ""

@@ -139,7 +139,7 @@ func TestFailedRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	carry(t, good.Dir, 2)
-	if why := good.failure(id); why != "" {
+	if why := good.readFailure(id); why != "" {
 		t.Error(why)
 	}
 }

@@ -16,60 +16,60 @@ import (
 	"weir/study/results"
 )
 
-// Times of following. A cluster's controller and file system serve many: what changes soon is looked at often, what
-// goes on for long is not.
+// Intervals of polling. Many users share a cluster's controller and file system, so the intervals grow while tasks do
+// not change.
 const (
-	gather      = 200 * time.Millisecond // without another run, before those that were handed over are submitted
-	firstLook   = 100 * time.Millisecond
-	longestLook = 2 * time.Second
-	firstAsk    = 500 * time.Millisecond
-	longestAsk  = 15 * time.Second
-	patience    = time.Minute     // with a controller that does not answer, before that is told
-	lastWords   = 3 * time.Second // that tasks have to end when all their runs are there
+	gatherTime   = 200 * time.Millisecond // without a new run, after which the waiting runs are submitted
+	minPoll      = 100 * time.Millisecond
+	maxPoll      = 2 * time.Second
+	minQueuePoll = 500 * time.Millisecond
+	maxQueuePoll = 15 * time.Second
+	patience     = time.Minute     // with an unresponsive controller, before a notice
+	endTimeout   = 3 * time.Second // for tasks to end after their last run
 )
 
-// follow submits what is handed over, and finds what tasks give, until ctx ends.
-func (r *Runner) follow(ctx context.Context) {
+// followQueue submits the runs that are handed over and finds the results of tasks, until ctx ends.
+func (r *Runner) followQueue(ctx context.Context) {
 	defer close(r.ended)
-	look, ask, asked := firstLook, firstAsk, time.Now()
+	look, ask, asked := minPoll, minQueuePoll, time.Now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.events:
-			time.Sleep(time.Millisecond) // more come together
+			time.Sleep(time.Millisecond) // several events arrive together
 		case <-time.After(look):
-			look = min(look*5/4, longestLook)
+			look = min(look*5/4, maxPoll)
 		}
-		if r.ready() {
-			if err := r.submit(ctx); err != nil {
-				r.fail(err)
+		if r.isReady() {
+			if err := r.submitRuns(ctx); err != nil {
+				r.failAll(err)
 				return
 			}
-			look, ask, asked = firstLook, firstAsk, time.Now()
+			look, ask, asked = minPoll, minQueuePoll, time.Now()
 		}
 		for _, b := range r.batches {
-			r.look(b)
+			r.findResults(b)
 		}
 		if time.Since(asked) >= ask {
-			r.ask(ctx)
-			ask, asked = min(ask*3/2, longestAsk), time.Now()
+			r.pollQueue(ctx)
+			ask, asked = min(ask*3/2, maxQueuePoll), time.Now()
 		}
 	}
 }
 
-// look finds what tasks of a batch have given by now.
-func (r *Runner) look(b *batch) {
+// findResults finds new results and failures of a batch.
+func (r *Runner) findResults(b *batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !r.waits(b) {
+	if !r.hasMissing(b) {
 		return
 	}
 	for folder, is := range map[string]state{"runs": finished, failures: failed} {
-		entries, _ := os.ReadDir(filepath.Join(b.Dir, folder)) // if it cannot be read now, then later
+		entries, _ := os.ReadDir(filepath.Join(b.Dir, folder)) // a failure is retried at the next poll
 		for _, file := range entries {
 			id := strings.TrimSuffix(file.Name(), filepath.Ext(file.Name()))
-			if e := r.entries[id]; e != nil && e.in == b && !e.state.final() {
+			if e := r.entries[id]; e != nil && e.batch == b && !e.state.isFinal() {
 				e.state = is
 				close(e.done)
 			}
@@ -77,56 +77,57 @@ func (r *Runner) look(b *batch) {
 	}
 }
 
-// waits reports whether a batch has runs of which nothing is there.
-func (r *Runner) waits(b *batch) bool {
+// hasMissing reports whether a batch has runs without result or failure.
+func (r *Runner) hasMissing(b *batch) bool {
 	for _, e := range r.entries {
-		if e.in == b && !e.state.final() {
+		if e.batch == b && !e.state.isFinal() {
 			return true
 		}
 	}
 	return false
 }
 
-// ask asks the queue which tasks wait or run. What others end without is left.
-func (r *Runner) ask(ctx context.Context) {
-	tasks, err := r.commands.queue(ctx)
+// pollQueue polls the queue. Tasks that have left the queue without results lose their runs.
+func (r *Runner) pollQueue(ctx context.Context) {
+	tasks, err := r.commands.listQueue(ctx)
 	if err != nil {
-		if r.silent.IsZero() {
-			r.silent = time.Now()
+		if r.silentSince.IsZero() {
+			r.silentSince = time.Now()
 		}
-		if time.Since(r.silent) > patience && !r.said && ctx.Err() == nil {
-			r.said = true
-			r.tell("%v; tasks go on, and it is asked again", err)
+		if time.Since(r.silentSince) > patience && !r.silenceNoticed && ctx.Err() == nil {
+			r.silenceNoticed = true
+			r.issueNotice("%v; tasks go on, and it is asked again", err)
 		}
 		return
 	}
-	r.silent, r.said = time.Time{}, false
+	r.silentSince, r.silenceNoticed = time.Time{}, false
 	for _, b := range r.batches {
-		b.note(tasks)
-		r.waiting(b, tasks)
-		if lost := r.without(b); len(lost) > 0 {
-			refresh(b.Dir)
-			r.look(b)
-			r.leave(ctx, b)
+		b.updateStates(tasks)
+		r.warnWaiting(b, tasks)
+		if lost := r.countLost(b); len(lost) > 0 {
+			refreshFolders(b.Dir)
+			r.findResults(b)
+			r.giveUpRuns(ctx, b)
 		}
 	}
 }
 
-// usual are reasons to wait that pass.
-var usual = []string{"", "None", "Priority", "Resources", "JobArrayTaskLimit", "BeginTime", "Cleaning"}
+// transientReasons are Slurm's reasons for waiting that pass without action.
+var transientReasons = []string{"", "None", "Priority", "Resources", "JobArrayTaskLimit", "BeginTime", "Cleaning"}
 
-// waiting tells what keeps tasks from beginning, if that may not pass by itself.
-func (r *Runner) waiting(b *batch, tasks []queued) {
+// warnWaiting issues a notice for each other reason that keeps a batch's tasks waiting, once per reason.
+func (r *Runner) warnWaiting(b *batch, tasks []queuedTask) {
 	for _, q := range tasks {
-		if slices.Contains(b.jobs, q.job) && q.state == "PENDING" && !slices.Contains(usual, q.reason) && !b.said[q.reason] {
-			b.said[q.reason] = true
-			r.tell("job %d waits: %s", q.job, q.reason)
+		if slices.Contains(b.jobs, q.job) && q.state == "PENDING" && !slices.Contains(transientReasons, q.reason) &&
+			!b.noticed[q.reason] {
+			b.noticed[q.reason] = true
+			r.issueNotice("job %d waits: %s", q.job, q.reason)
 		}
 	}
 }
 
-// without are the tasks of a batch that the queue does not have, and that lack runs: how many.
-func (r *Runner) without(b *batch) map[int]int {
+// countLost returns the number of missing runs of each task that has left the queue.
+func (r *Runner) countLost(b *batch) map[int]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lack := map[int]int{}
@@ -135,7 +136,7 @@ func (r *Runner) without(b *batch) map[int]int {
 			continue
 		}
 		for _, id := range ids {
-			if e := r.entries[id]; e != nil && e.in == b && !e.state.final() {
+			if e := r.entries[id]; e != nil && e.batch == b && !e.state.isFinal() {
 				lack[task]++
 			}
 		}
@@ -143,9 +144,8 @@ func (r *Runner) without(b *batch) map[int]int {
 	return lack
 }
 
-// refresh has a network file system forget what it remembers of folders that other machines write into: it does when
-// this one changes them.
-func refresh(dir string) {
+// refreshFolders makes a network file system read folders again that other machines write: it writes a file into each.
+func refreshFolders(dir string) {
 	for _, folder := range []string{"runs", failures, logs} {
 		name := filepath.Join(dir, folder, ".look")
 		if os.WriteFile(name, nil, 0o600) == nil {
@@ -154,17 +154,17 @@ func refresh(dir string) {
 	}
 }
 
-// leave gives up the runs of tasks that have ended without them, and tells how they did.
-func (r *Runner) leave(ctx context.Context, b *batch) {
-	lost := r.without(b)
-	for _, text := range b.describe(ctx, lost, b.jobOf) {
-		r.tell("%s; the same command submits them again", text)
+// giveUpRuns gives up the missing runs of tasks that have left the queue, and issues notices on how the tasks ended.
+func (r *Runner) giveUpRuns(ctx context.Context, b *batch) {
+	lost := r.countLost(b)
+	for _, text := range b.describeEnds(ctx, lost, b.jobOf) {
+		r.issueNotice("%s; the same command submits them again", text)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for task := range lost {
 		for _, id := range b.Job.Tasks[task] {
-			if e := r.entries[id]; e != nil && e.in == b && !e.state.final() {
+			if e := r.entries[id]; e != nil && e.batch == b && !e.state.isFinal() {
 				e.state = left
 				close(e.done)
 			}
@@ -172,7 +172,7 @@ func (r *Runner) leave(ctx context.Context, b *batch) {
 	}
 }
 
-// jobOf is the job that a task was submitted in; 0 if in none.
+// jobOf returns the job that a task was submitted in, or 0.
 func (b *batch) jobOf(task int) int {
 	for i, a := range b.Job.Arrays {
 		if task >= a.First && task <= a.Last {
@@ -182,8 +182,9 @@ func (b *batch) jobOf(task int) int {
 	return 0
 }
 
-// describe says how tasks have ended that lack so many runs: those together that have ended alike.
-func (f *Folder) describe(ctx context.Context, lack map[int]int, jobOf func(task int) int) (texts []string) {
+// describeEnds returns a line for each group of tasks that ended alike, with the number of their missing runs. The map
+// lack has these numbers by task.
+func (f *Folder) describeEnds(ctx context.Context, lack map[int]int, jobOf func(task int) int) (texts []string) {
 	type kind struct {
 		job int
 		how string
@@ -193,7 +194,7 @@ func (f *Folder) describe(ctx context.Context, lack map[int]int, jobOf func(task
 	for _, task := range slices.Sorted(maps.Keys(lack)) {
 		k := kind{job: jobOf(task)}
 		if k.job > 0 && ended[k.job] == nil {
-			if ended[k.job] = f.commands.ends(ctx, k.job); ended[k.job] == nil {
+			if ended[k.job] = f.commands.listEnds(ctx, k.job); ended[k.job] == nil {
 				ended[k.job] = map[int]string{}
 			}
 		}
@@ -211,13 +212,13 @@ func (f *Folder) describe(ctx context.Context, lack map[int]int, jobOf func(task
 		if len(tasks) > 1 {
 			what, have, whose = "tasks ", "have", "their"
 		}
-		text := what + spans(tasks)
+		text := what + formatIndices(tasks)
 		if k.job > 0 {
 			text += fmt.Sprintf(" of job %d", k.job)
 		}
 		text += fmt.Sprintf(" %s ended without %d of %s runs", have, runs, whose)
 		if k.how != "" {
-			text += ": " + k.how + f.remedy(tasks[0], k.how)
+			text += ": " + k.how + f.suggestOption(tasks[0], k.how)
 		}
 		if line := f.lastLine(k.job, tasks[0]); line != "" {
 			text += fmt.Sprintf("; %s says last: %s", filepath.Join(f.Dir, logs, logName(k.job, tasks[0])), line)
@@ -227,8 +228,8 @@ func (f *Folder) describe(ctx context.Context, lack map[int]int, jobOf func(task
 	return texts
 }
 
-// remedy is what helps against limits.
-func (f *Folder) remedy(task int, how string) string {
+// suggestOption returns a hint on the option that raises an exceeded limit, or "".
+func (f *Folder) suggestOption(task int, how string) string {
 	for _, a := range f.Job.Arrays {
 		switch {
 		case task < a.First || task > a.Last:
@@ -243,7 +244,7 @@ func (f *Folder) remedy(task int, how string) string {
 
 func logName(job, task int) string { return fmt.Sprintf("%d_%d.txt", job, task) }
 
-// lastLine is what a task's log ends with, shortened.
+// lastLine returns the shortened last line of a task's log, or "".
 func (f *Folder) lastLine(job, task int) string {
 	const most = 200
 	data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.LargestFile)
@@ -258,8 +259,8 @@ func (f *Folder) lastLine(job, task int) string {
 	return text.Lines(string(line))
 }
 
-// End stops following. Tasks that wait or run go on, but those whose runs are all there, which have nothing to do.
-// Folders whose runs are all in the results are removed.
+// End stops following the queue. Tasks with missing runs continue; idle tasks are canceled. It removes folders with
+// no runs that the results lack.
 func (r *Runner) End() error {
 	if r.stop != nil {
 		r.stop()
@@ -268,26 +269,26 @@ func (r *Runner) End() error {
 	if r.lock == nil {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), lastWords)
+	ctx, cancel := context.WithTimeout(context.Background(), endTimeout)
 	defer cancel()
 	for _, b := range r.batches {
-		if r.whole(b) {
-			r.dismiss(ctx, b)
-		} else if jobs := b.working(); len(jobs) > 0 && r.waits(b) {
-			r.tell("the sweep goes on in the cluster, and the same command takes what it gives; scancel %s ends it",
+		if r.isWhole(b) {
+			r.removeBatch(ctx, b)
+		} else if jobs := b.activeJobs(); len(jobs) > 0 && r.hasMissing(b) {
+			r.issueNotice("the sweep goes on in the cluster, and the same command takes what it gives; scancel %s ends it",
 				strings.Join(jobs, " "))
 		}
 	}
 	if r.journal != nil {
-		r.journal.Remove() // the results have it
+		r.journal.Remove() // the results contain it
 	}
 	r.lock.Discard()
-	os.Remove(r.base) // if it is empty
+	os.Remove(r.base) // only if it is empty
 	return nil
 }
 
-// whole reports whether the results have all runs of a batch.
-func (r *Runner) whole(b *batch) bool {
+// isWhole reports whether the results have all runs of a batch.
+func (r *Runner) isWhole(b *batch) bool {
 	for _, ids := range b.Job.Tasks {
 		for _, id := range ids {
 			if !results.HasRun(r.work.Dir, id) {
@@ -298,8 +299,8 @@ func (r *Runner) whole(b *batch) bool {
 	return true
 }
 
-// working are the jobs of a batch with tasks that wait or run, and are not ending.
-func (b *batch) working() (jobs []string) {
+// activeJobs returns the sorted jobs of a batch with tasks that wait or run and are not completing.
+func (b *batch) activeJobs() (jobs []string) {
 	for task, state := range b.alive {
 		if name := strconv.Itoa(b.jobOf(task)); state != completing && !slices.Contains(jobs, name) {
 			jobs = append(jobs, name)
@@ -311,17 +312,17 @@ func (b *batch) working() (jobs []string) {
 
 const completing = "COMPLETING"
 
-// dismiss waits a little for the tasks of a batch to end, cancels those that do not, and removes the folder.
-func (r *Runner) dismiss(ctx context.Context, b *batch) {
-	for ctx.Err() == nil && len(b.working()) > 0 {
-		if tasks, err := r.commands.queue(ctx); err == nil {
-			b.note(tasks)
+// removeBatch waits until the tasks of a batch end or ctx does, cancels the remaining ones, and removes the folder.
+func (r *Runner) removeBatch(ctx context.Context, b *batch) {
+	for ctx.Err() == nil && len(b.activeJobs()) > 0 {
+		if tasks, err := r.commands.listQueue(ctx); err == nil {
+			b.updateStates(tasks)
 		}
-		time.Sleep(firstLook)
+		time.Sleep(minPoll)
 	}
-	if jobs := b.working(); len(jobs) > 0 {
-		if _, err := r.commands.call(context.Background(), "", "scancel", jobs...); err != nil {
-			return // the next one does it
+	if jobs := b.activeJobs(); len(jobs) > 0 {
+		if _, err := r.commands.callCommand(context.Background(), "", "scancel", jobs...); err != nil {
+			return // a later execution removes it
 		}
 	}
 	os.RemoveAll(b.Dir)

@@ -12,23 +12,25 @@ import (
 	"weir/study/plan"
 )
 
-// Options say how runs become an array.
+// Options control how runs become job arrays.
 type Options struct {
-	Task    time.Duration // that a task takes about: short runs share one
-	Tasks   int           // at most, of all arrays
-	Threads int           // and processors of each task
+	Task    time.Duration // target duration of a task; short runs share one
+	Tasks   int           // limit for all arrays
+	Threads int           // of each task, and its processors
 	Sbatch  []string      // options of sbatch, as partition=short
-	// AnyProgram lets another program carry out tasks than the one that the folder was made by.
+	// AnyProgram lets a program with another revision than the folder's execute tasks.
 	AnyProgram bool
 }
 
-// Standard are the options without a wish: tasks of minutes, and no more of them than a Slurm as it comes allows.
-var Standard = Options{Task: 10 * time.Minute, Tasks: mostTasks, Threads: 1}
+// Standard are the default options: tasks of minutes, within the size limit of arrays in Slurm's default
+// configuration.
+var Standard = Options{Task: 10 * time.Minute, Tasks: maxTasks, Threads: 1}
 
-// mostTasks is how many tasks an array has where nobody has set MaxArraySize, which is one more than the largest index.
-const mostTasks = 1000
+// maxTasks is the size limit of an array in Slurm's default configuration. MaxArraySize is one more than the largest
+// index.
+const maxTasks = 1000
 
-// Check is an error if an option is out of its bounds.
+// Check returns an error if an option is out of range.
 func (o *Options) Check() error {
 	switch {
 	case o.Task < time.Millisecond || o.Task > 1000*time.Hour:
@@ -38,11 +40,11 @@ func (o *Options) Check() error {
 	case o.Threads < 1 || o.Threads > 1024:
 		return fmt.Errorf("%d threads; 1 … 1024 are allowed", o.Threads)
 	}
-	_, err := directives(o.Sbatch)
+	_, err := parseDirectives(o.Sbatch)
 	return err
 }
 
-// Array is a part of the tasks with what each of them needs: one script.
+// Array is a range of tasks with the same script and resources.
 type Array struct {
 	Script      string `json:"script"`
 	First       int    `json:"first"`
@@ -51,20 +53,20 @@ type Array struct {
 	Minutes     int    `json:"minutes"`
 }
 
-// load is what a run takes, about.
+// load is the estimated cost of a run, in seconds and bytes.
 type load struct {
 	id              string
 	seconds, memory float64
 }
 
-// loads are what runs take; seeds do not change it.
-func loads(runs []*plan.Run, executable string) []load {
+// estimateLoads returns the estimated costs of runs. All seeds of a point share one estimate.
+func estimateLoads(runs []*plan.Run, executable string) []load {
 	all := make([]load, len(runs))
 	of := map[int]load{}
 	for i, r := range runs {
 		l, ok := of[r.Index]
 		if !ok {
-			l = load{seconds: plan.EstimateTime(r) + aroundRun, memory: plan.EstimateMemory(r)}
+			l = load{seconds: plan.EstimateTime(r) + runOverhead, memory: plan.EstimateMemory(r)}
 			of[r.Index] = l
 		}
 		l.id = r.ID(executable)
@@ -73,40 +75,40 @@ func loads(runs []*plan.Run, executable string) []load {
 	return all
 }
 
-// Margins: estimates of time and memory are within a factor of four of what a machine like this project's takes, and
-// nearer for what takes long. A task that ends too early costs more than one that is granted too much.
+// Safety margins: estimates of time and memory are accurate within a factor of four, and better for long runs. A task
+// that is killed early costs more than one with too large a grant.
 const (
-	aroundRun    = 0.05 // seconds: its file, on a file system that machines share
-	aroundTask   = 5    // minutes: the program is read and begins
-	timeMargin   = 4
-	memoryMargin = 2
-	memoryAround = 256 << 20
-	memoryStep   = 64 << 20
-	// Below usualMemory a smaller wish gets nothing: it is about what clusters have for each processor. Runs that need
-	// more are in arrays of their own, each for up to four times as much.
+	runOverhead    = 0.05 // seconds for a run's file on a shared file system
+	taskOverhead   = 5    // minutes for the start of the program
+	timeMargin     = 4
+	memoryMargin   = 2
+	memoryOverhead = 256 << 20
+	memoryStep     = 64 << 20
+	// usualMemory is the minimum grant, about a cluster's memory per processor. Larger runs are in separate arrays, each
+	// for a range up to classStep times as much.
 	usualMemory = 2 << 30
 	classStep   = 4
 )
 
-// grant is the memory that a run is granted.
-func grant(l load) int64 {
-	return int64(math.Ceil((memoryMargin*l.memory+memoryAround)/memoryStep)) * memoryStep
+// grantMemory returns the memory in bytes that a run is granted.
+func grantMemory(l load) int64 {
+	return int64(math.Ceil((memoryMargin*l.memory+memoryOverhead)/memoryStep)) * memoryStep
 }
 
-// class is the row of a grant among those of usualMemory, four times that, and so on.
-func class(bytes int64) (n int) {
+// memoryClass returns the array class of a grant: 0 up to usualMemory, 1 up to classStep times that, and so on.
+func memoryClass(bytes int64) (n int) {
 	for limit := int64(usualMemory); bytes > limit && n < 20; limit *= classStep {
 		n++
 	}
 	return n
 }
 
-// partition assigns each run to a task, so that tasks of an array take about the same time. A task runs its largest
-// runs first.
+// partition assigns each run to a task, so that the tasks of an array take about the same time. A task executes its
+// longest runs first.
 func partition(all []load, o Options) (arrays []Array, tasks [][]string) {
 	var classes [][]load
 	for _, l := range all {
-		n := class(grant(l))
+		n := memoryClass(grantMemory(l))
 		for len(classes) <= n {
 			classes = append(classes, nil)
 		}
@@ -124,7 +126,7 @@ func partition(all []load, o Options) (arrays []Array, tasks [][]string) {
 	}
 	for i, c := range classes {
 		n := want[i]
-		if sum > o.Tasks { // fewer, and longer
+		if sum > o.Tasks { // fewer and longer tasks
 			n = n * o.Tasks / sum
 		}
 		a := Array{Script: "sweep.sbatch", First: len(tasks)}
@@ -132,15 +134,15 @@ func partition(all []load, o Options) (arrays []Array, tasks [][]string) {
 			a.Script = fmt.Sprintf("sweep-%d.sbatch", i+1)
 		}
 		longest := 0.0
-		for _, b := range even(c, max(n, 1)) {
+		for _, b := range distributeEvenly(c, max(n, 1)) {
 			tasks = append(tasks, b.ids)
 			longest = max(longest, b.seconds)
 		}
 		for _, l := range c {
-			a.MemoryBytes = max(a.MemoryBytes, grant(l))
+			a.MemoryBytes = max(a.MemoryBytes, grantMemory(l))
 		}
 		a.Last = len(tasks) - 1
-		a.Minutes = int(math.Ceil(timeMargin*longest/60)) + aroundTask
+		a.Minutes = int(math.Ceil(timeMargin*longest/60)) + taskOverhead
 		arrays = append(arrays, a)
 	}
 	return arrays, tasks
@@ -148,17 +150,17 @@ func partition(all []load, o Options) (arrays []Array, tasks [][]string) {
 
 // bin is a task that is being filled.
 type bin struct {
-	n       int
+	index   int
 	seconds float64
 	ids     []string
 }
 
-// bins has the one with the least on top.
+// bins is a heap with the shortest task on top.
 type bins []*bin
 
 func (b bins) Len() int { return len(b) }
 func (b bins) Less(i, j int) bool {
-	return b[i].seconds < b[j].seconds || b[i].seconds == b[j].seconds && b[i].n < b[j].n
+	return b[i].seconds < b[j].seconds || b[i].seconds == b[j].seconds && b[i].index < b[j].index
 }
 func (b bins) Swap(i, j int) { b[i], b[j] = b[j], b[i] }
 func (b *bins) Push(x any)   { *b = append(*b, x.(*bin)) }
@@ -168,24 +170,25 @@ func (b *bins) Pop() (x any) {
 	return x
 }
 
-// even deals runs out to n tasks: the largest first, each to the task that has the least.
-func even(all []load, n int) []*bin {
+// distributeEvenly distributes runs to n tasks: the longest run first, each to the task with the shortest total. It
+// drops empty tasks.
+func distributeEvenly(all []load, n int) []*bin {
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b load) int { return cmp.Compare(b.seconds, a.seconds) })
 	var open bins
 	for i := range n {
-		open = append(open, &bin{n: i})
+		open = append(open, &bin{index: i})
 	}
 	for _, l := range all {
 		b := open[0]
 		b.ids, b.seconds = append(b.ids, l.id), b.seconds+l.seconds
 		heap.Fix(&open, 0)
 	}
-	slices.SortFunc(open, func(a, b *bin) int { return cmp.Compare(a.n, b.n) })
+	slices.SortFunc(open, func(a, b *bin) int { return cmp.Compare(a.index, b.index) })
 	return slices.DeleteFunc(open, func(b *bin) bool { return len(b.ids) == 0 })
 }
 
-// jobName is what the queue shows of an experiment.
+// jobName returns the name of an experiment's job in the queue.
 func jobName(experiment string) string {
 	const longest = 48
 	name := "weir-" + strings.Map(func(r rune) rune {

@@ -14,27 +14,27 @@ import (
 	"time"
 )
 
-// commandPatience is how long a command of Slurm may take: a controller that has much to do lets it wait.
+// commandPatience limits the time of a Slurm command. A busy controller lets commands wait.
 const commandPatience = 2 * time.Minute
 
-// commands runs a command of Slurm in a folder and returns what it prints. nil runs the programs of this machine.
+// commands runs a command of Slurm in a folder and returns its output. nil runs the programs of this machine.
 type commands func(ctx context.Context, dir, name string, args ...string) (string, error)
 
-func (c commands) call(ctx context.Context, dir, name string, args ...string) (string, error) {
+func (c commands) callCommand(ctx context.Context, dir, name string, args ...string) (string, error) {
 	if c == nil {
-		return execute(ctx, dir, name, args...)
+		return runProgram(ctx, dir, name, args...)
 	}
 	return c(ctx, dir, name, args...)
 }
 
-// execute runs a program of this machine.
-func execute(ctx context.Context, dir, name string, args ...string) (string, error) {
+// runProgram runs a program of this machine and returns its output. The error has the program's error output.
+func runProgram(ctx context.Context, dir, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, commandPatience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
 	var out, errs bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &errs
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // a user's own views would hide tasks
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { // a user's own format would hide tasks
 		return strings.HasPrefix(v, "SQUEUE_") || strings.HasPrefix(v, "SACCT_")
 	})
 	cmd.WaitDelay = time.Second
@@ -52,7 +52,7 @@ func execute(ctx context.Context, dir, name string, args ...string) (string, err
 	return "", fmt.Errorf("%s: %s", name, strings.TrimPrefix(said, name+": "))
 }
 
-// missingError says that a machine does not have Slurm's commands.
+// missingError is the error of a machine without Slurm's commands.
 type missingError struct{ command string }
 
 func (e missingError) Error() string {
@@ -60,17 +60,17 @@ func (e missingError) Error() string {
 		"Slurm's commands; weir export slurm writes a folder that can be carried there", e.command)
 }
 
-// submit submits a script in its folder, and returns the number of the job.
-func (c commands) submit(ctx context.Context, dir, script string) (job int, err error) {
-	out, err := c.call(ctx, dir, "sbatch", "--parsable", script)
+// submitScript submits a script in its folder and returns the job number.
+func (c commands) submitScript(ctx context.Context, dir, script string) (job int, err error) {
+	out, err := c.callCommand(ctx, dir, "sbatch", "--parsable", script)
 	if err != nil {
 		return 0, err
 	}
 	return readSubmitted(out)
 }
 
-// readSubmitted reads what sbatch --parsable prints: the job, and behind a semicolon the cluster. A site's own words
-// may come before.
+// readSubmitted parses the output of sbatch --parsable: the job, and after a semicolon the cluster. A site may print
+// lines before it.
 func readSubmitted(out string) (job int, err error) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	word, _, _ := strings.Cut(strings.TrimSpace(lines[len(lines)-1]), ";")
@@ -80,19 +80,19 @@ func readSubmitted(out string) (job int, err error) {
 	return job, nil
 }
 
-// queued is a task that waits or runs.
-type queued struct {
+// queuedTask is a task that waits or runs.
+type queuedTask struct {
 	job, task     int
-	state, reason string // PENDING, RUNNING, …; why it waits
-	dir           string // that it works in
+	state, reason string // PENDING, RUNNING, …; the reason for waiting
+	dir           string // its working folder
 }
 
-// queueFormat is what readQueue reads. The folder comes last: it may have any character.
+// queueFormat is the format that readQueue parses. The folder is last because it may have any character.
 const queueFormat = "%F|%K|%T|%r|%Z"
 
-// queue are this user's tasks of arrays that wait or run.
-func (c commands) queue(ctx context.Context) ([]queued, error) {
-	out, err := c.call(ctx, "", "squeue", "--noheader", "--array", "--all", "--user="+strconv.Itoa(os.Getuid()),
+// listQueue returns this user's array tasks that wait or run.
+func (c commands) listQueue(ctx context.Context) ([]queuedTask, error) {
+	out, err := c.callCommand(ctx, "", "squeue", "--noheader", "--array", "--all", "--user="+strconv.Itoa(os.Getuid()),
 		"--format="+queueFormat)
 	if err != nil {
 		return nil, err
@@ -100,8 +100,8 @@ func (c commands) queue(ctx context.Context) ([]queued, error) {
 	return readQueue(out), nil
 }
 
-// readQueue reads what squeue prints. Lines of jobs that are no arrays are none of ours.
-func readQueue(out string) (all []queued) {
+// readQueue parses the output of squeue. It skips jobs that are not arrays.
+func readQueue(out string) (all []queuedTask) {
 	for line := range strings.Lines(out) {
 		word := strings.SplitN(strings.TrimSuffix(line, "\n"), "|", 5)
 		if len(word) < 5 {
@@ -111,18 +111,18 @@ func readQueue(out string) (all []queued) {
 		if err != nil || job < 1 {
 			continue
 		}
-		for _, task := range indices(word[1]) {
-			all = append(all, queued{job, task, word[2], word[3], word[4]})
+		for _, task := range parseIndices(word[1]) {
+			all = append(all, queuedTask{job, task, word[2], word[3], word[4]})
 		}
 	}
 	return all
 }
 
-// mostIndices is more than an array can have.
-const mostIndices = 1 << 22
+// maxIndices is above the number of tasks that an array can have.
+const maxIndices = 1 << 22
 
-// indices reads the indices of an array as Slurm writes them: 3, 4-7, 1,5-9:2%4. What is not that is none.
-func indices(text string) (all []int) {
+// parseIndices parses array indices as Slurm writes them: 3, 4-7, 1,5-9:2%4. It returns nil for any other text.
+func parseIndices(text string) (all []int) {
 	text = strings.Trim(strings.TrimSpace(text), "[]")
 	text, _, _ = strings.Cut(text, "%")
 	for part := range strings.SplitSeq(text, ",") {
@@ -137,8 +137,8 @@ func indices(text string) (all []int) {
 		if stepped {
 			by, _ = strconv.Atoi(step)
 		}
-		if err != nil || bad != nil || a < 0 || b < a || b >= mostIndices || by < 1 ||
-			len(all)+(b-a)/by >= mostIndices {
+		if err != nil || bad != nil || a < 0 || b < a || b >= maxIndices || by < 1 ||
+			len(all)+(b-a)/by >= maxIndices {
 			return nil
 		}
 		for i := a; i <= b; i += by {
@@ -148,8 +148,8 @@ func indices(text string) (all []int) {
 	return all
 }
 
-// spans writes indices as Slurm reads them: 1,4-7.
-func spans(all []int) string {
+// formatIndices formats indices as Slurm reads them: 1,4-7.
+func formatIndices(all []int) string {
 	all = slices.Compact(slices.Sorted(slices.Values(all)))
 	var words []string
 	for i := 0; i < len(all); {
@@ -167,22 +167,22 @@ func spans(all []int) string {
 	return strings.Join(words, ",")
 }
 
-// ends are how tasks of a job ended, by index, as far as Slurm still knows: accounting, if the cluster has any, does
-// for good, and the controller for some minutes.
-func (c commands) ends(ctx context.Context, job int) map[int]string {
-	out, err := c.call(ctx, "", "sacct", "--jobs="+strconv.Itoa(job), "--allocations", "--noheader", "--parsable2",
+// listEnds returns how a job's tasks ended, by index. Accounting keeps this permanently, if the cluster has it, and the
+// controller for some minutes. It returns nil if neither has it.
+func (c commands) listEnds(ctx context.Context, job int) map[int]string {
+	out, err := c.callCommand(ctx, "", "sacct", "--jobs="+strconv.Itoa(job), "--allocations", "--noheader", "--parsable2",
 		"--format=JobID,State,ExitCode")
 	if all := readAccounts(out, job); err == nil && len(all) > 0 {
 		return all
 	}
-	out, err = c.call(ctx, "", "scontrol", "--oneliner", "show", "job", strconv.Itoa(job))
+	out, err = c.callCommand(ctx, "", "scontrol", "--oneliner", "show", "job", strconv.Itoa(job))
 	if err != nil {
 		return nil
 	}
 	return readControl(out, job)
 }
 
-// readAccounts reads what sacct prints: 12_3|FAILED|1:0.
+// readAccounts parses the output of sacct: 12_3|FAILED|1:0.
 func readAccounts(out string, job int) map[int]string {
 	all := map[int]string{}
 	for line := range strings.Lines(out) {
@@ -194,38 +194,38 @@ func readAccounts(out string, job int) map[int]string {
 		if n, err := strconv.Atoi(id); !ok || err != nil || n != job {
 			continue
 		}
-		for _, i := range indices(index) {
-			all[i] = outcome(word[1], "", word[2])
+		for _, i := range parseIndices(index) {
+			all[i] = formatEnd(word[1], "", word[2])
 		}
 	}
 	return all
 }
 
-// controlWord is a word of what scontrol prints.
+// controlWord matches a key and value in the output of scontrol.
 var controlWord = regexp.MustCompile(`(?:^| )(ArrayJobId|ArrayTaskId|JobState|Reason|ExitCode)=([^ ]*)`)
 
-// readControl reads what scontrol show job prints, a line for each task.
+// readControl parses the output of scontrol show job, which has a line for each task.
 func readControl(out string, job int) map[int]string {
 	all := map[int]string{}
 	for line := range strings.Lines(out) {
 		word := map[string]string{}
 		for _, m := range controlWord.FindAllStringSubmatch(strings.TrimSuffix(line, "\n"), -1) {
-			if _, ok := word[m[1]]; !ok { // what comes later may be a command's
+			if _, ok := word[m[1]]; !ok { // later matches may be part of a command
 				word[m[1]] = m[2]
 			}
 		}
 		if word["ArrayJobId"] != strconv.Itoa(job) || word["JobState"] == "" {
 			continue
 		}
-		for _, i := range indices(word["ArrayTaskId"]) {
-			all[i] = outcome(word["JobState"], word["Reason"], word["ExitCode"])
+		for _, i := range parseIndices(word["ArrayTaskId"]) {
+			all[i] = formatEnd(word["JobState"], word["Reason"], word["ExitCode"])
 		}
 	}
 	return all
 }
 
-// outcome is how a task ended in a few words: OUT_OF_MEMORY, or FAILED (exit code 2).
-func outcome(state, reason, exit string) string {
+// formatEnd returns a short description of how a task ended: OUT_OF_MEMORY, or FAILED (exit code 2).
+func formatEnd(state, reason, exit string) string {
 	code, signal, _ := strings.Cut(exit, ":")
 	var more []string
 	if code != "" && code != "0" {

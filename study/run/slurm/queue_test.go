@@ -18,9 +18,9 @@ func TestReadQueue(t *testing.T) {
 slurm_load_jobs error
 0|1|RUNNING|None|/tmp
 `
-	want := []queued{{1, 11, "PENDING", "JobHeldUser", "/home/me/a|b c"}, {12, 3, "RUNNING", "None", "/tmp"}}
+	want := []queuedTask{{1, 11, "PENDING", "JobHeldUser", "/home/me/a|b c"}, {12, 3, "RUNNING", "None", "/tmp"}}
 	for _, i := range []int{4, 5, 6, 9} {
-		want = append(want, queued{12, i, "PENDING", "ReqNodeNotAvail, UnavailableNodes:n1", "/tmp"})
+		want = append(want, queuedTask{12, i, "PENDING", "ReqNodeNotAvail, UnavailableNodes:n1", "/tmp"})
 	}
 	if got := readQueue(out); !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, want %v", got, want)
@@ -30,11 +30,11 @@ slurm_load_jobs error
 func TestIndices(t *testing.T) {
 	for text, want := range map[string][]int{"3": {3}, "[0-2,5]": {0, 1, 2, 5}, "0-10:5%2": {0, 5, 10}, " 7 ": {7},
 		"": nil, "N/A": nil, "3-1": nil, "-1": nil, "1-99999999": nil, "0-9:0": nil, "0-4194303,0-4194303": nil} {
-		if got := indices(text); !slices.Equal(got, want) {
+		if got := parseIndices(text); !slices.Equal(got, want) {
 			t.Errorf("%q: %v, want %v", text, got, want)
 		}
 	}
-	if got := spans([]int{9, 1, 4, 5, 6, 5}); got != "1,4-6,9" {
+	if got := formatIndices([]int{9, 1, 4, 5, 6, 5}); got != "1,4-6,9" {
 		t.Error(got)
 	}
 }
@@ -76,13 +76,13 @@ func FuzzRead(f *testing.F) {
 	f.Add("12;x\n")
 	f.Fuzz(func(t *testing.T, out string) {
 		for _, q := range readQueue(out) {
-			if q.job < 1 || q.task < 0 || q.task >= mostIndices {
+			if q.job < 1 || q.task < 0 || q.task >= maxIndices {
 				t.Errorf("%+v", q)
 			}
 		}
 		for _, all := range []map[int]string{readAccounts(out, 12), readControl(out, 12)} {
 			for i, how := range all {
-				if i < 0 || i >= mostIndices || strings.Contains(how, "\n") {
+				if i < 0 || i >= maxIndices || strings.Contains(how, "\n") {
 					t.Errorf("%d %q", i, how)
 				}
 			}
@@ -90,10 +90,10 @@ func FuzzRead(f *testing.F) {
 		if job, err := readSubmitted(out); err == nil && job < 1 {
 			t.Error(job)
 		}
-		all := indices(out)
+		all := parseIndices(out)
 		slices.Sort(all)
-		if all = slices.Compact(all); len(all) < 1000 && !slices.Equal(indices(spans(all)), all) {
-			t.Errorf("%v %q", all, spans(all))
+		if all = slices.Compact(all); len(all) < 1000 && !slices.Equal(parseIndices(formatIndices(all)), all) {
+			t.Errorf("%v %q", all, formatIndices(all))
 		}
 	})
 }
@@ -102,16 +102,16 @@ func FuzzRead(f *testing.F) {
 func TestEnds(t *testing.T) {
 	c := newCluster(t)
 	all := commands(c.call)
-	if got := all.ends(t.Context(), 3); got != nil {
+	if got := all.listEnds(t.Context(), 3); got != nil {
 		t.Error(got)
 	}
 	c.replace("sacct", "", errors.New("sacct: Slurm accounting storage is disabled"))
 	c.replace("scontrol", "ArrayJobId=3 ArrayTaskId=1 JobState=NODE_FAIL Reason=None ExitCode=0:0\n", nil)
-	if got := all.ends(t.Context(), 3); got[1] != "NODE_FAIL" {
+	if got := all.listEnds(t.Context(), 3); got[1] != "NODE_FAIL" {
 		t.Error(got)
 	}
 	c.replace("sacct", "3_1|TIMEOUT|0:0\n", nil)
-	if got := all.ends(t.Context(), 3); got[1] != "TIMEOUT" {
+	if got := all.listEnds(t.Context(), 3); got[1] != "TIMEOUT" {
 		t.Error(got)
 	}
 }
@@ -119,7 +119,7 @@ func TestEnds(t *testing.T) {
 // A command that this machine does not have is an error that names the way without it.
 func TestNoSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
-	if _, err := commands(nil).queue(t.Context()); err == nil ||
+	if _, err := commands(nil).listQueue(t.Context()); err == nil ||
 		!strings.Contains(err.Error(), "there is no squeue here: sweeps are") {
 		t.Error(err)
 	}

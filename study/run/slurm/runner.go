@@ -22,79 +22,80 @@ import (
 	"weir/study/run/remote"
 )
 
-// Runner carries out runs as arrays of a cluster: it submits them, and follows the queue. What it submits lies in
-// folders slurm/1, slurm/2, … of the results folder, which the cluster's machines have to see, too. When it ends before
-// its tasks they go on, and the next one takes what they give: runs that are in the queue are not submitted again. Use
-// it for one execution.
+// Runner executes runs as job arrays of a cluster: it submits them and follows the queue. It submits from folders
+// slurm/1, slurm/2, … of the results folder, which the cluster's machines must share. Tasks continue after the Runner
+// ends, and the next execution collects their results without submitting their runs again. A Runner serves one
+// execution.
 type Runner struct {
 	Options Options
-	Notice  func(text string) // told of jobs, of what they wait for, and of tasks that ended without their runs
+	Notice  func(text string) // called with jobs, their reasons for waiting, and tasks that ended without their runs
 
 	work   *run.Work
-	base   string               // folder of what is submitted
-	lock   *atomicfile.File     // nobody else follows
+	base   string               // folder with the submitted folders
+	lock   *atomicfile.File     // lock of that folder
 	plan   map[string]*plan.Run // all runs, by id
-	stop   context.CancelFunc   // of follow
-	ended  chan struct{}        // follow has
-	events chan struct{}        // something for follow to do
+	stop   context.CancelFunc   // stops follow
+	ended  chan struct{}        // closed when follow has ended
+	events chan struct{}        // signals follow that runs were handed over
 
-	mu      sync.Mutex
-	entries map[string]*entry
-	batches []*batch
-	quiet   time.Time // since when no run was handed over
-	broken  error     // nothing more can be carried out
+	mu           sync.Mutex
+	entries      map[string]*entry
+	batches      []*batch
+	lastHandover time.Time // time of the last run that was handed over
+	broken       error     // why no further run can be executed
 
-	journal *remote.Journal // under mu
+	journal *remote.Journal // protected by mu
 
-	silent time.Time // since when the controller does not answer
-	said   bool      // that it does not
+	silentSince    time.Time // since when the controller does not respond
+	silenceNoticed bool      // a notice of that was issued
 
 	commands commands
-	program  string // that tasks run; "": this one
+	program  string // path of the program for tasks; "": this program
 }
 
-// entry is a run that is wanted, or was submitted.
+// entry is a run that was handed over or submitted.
 type entry struct {
-	state state
-	in    *batch        // that has it
-	wants bool          // it was handed over
-	done  chan struct{} // closed when state is final
+	state    state
+	batch    *batch        // batch with the run
+	isWanted bool          // it was handed over
+	done     chan struct{} // closed when the state is final
 }
 
-// state is how far a run is.
+// state is the progress of a run.
 type state int
 
 const (
-	wanted    state = iota // it is to be submitted
-	submitted              // a task has it
-	finished               // its result is there
-	failed                 // what it failed of is there
+	wanted    state = iota // to be submitted
+	submitted              // part of a task
+	finished               // its result is available
+	failed                 // its error is available
 	left                   // its task ended without it
 )
 
-func (s state) final() bool { return s >= finished }
+func (s state) isFinal() bool { return s >= finished }
 
-// batch is a folder that was submitted.
+// batch is a submitted folder.
 type batch struct {
 	*Folder
-	name  string          // its folder's, as notices have it
-	jobs  []int           // by array; 0: it was not submitted
-	alive map[int]string  // states of the tasks that the queue has
-	said  map[string]bool // reasons for waiting
+	name    string          // folder's name in notices
+	jobs    []int           // by array; 0: not submitted
+	alive   map[int]string  // states of the tasks in the queue
+	noticed map[string]bool // reasons for waiting with a notice
 
-	doubtful bool // whether what sbatch was called for is in the queue: neither says it
+	doubtful bool // it is unknown whether sbatch has queued the job
 }
 
-// atOnce is how many runs are handed over at a time: each has an open file.
-const atOnce = 1000
+// maxOpenRuns limits the runs that are handed over at a time: each has an open file.
+const maxOpenRuns = 1000
 
-// Room is how many runs are handed over at a time at most.
-func (r *Runner) Room() int { return atOnce }
+// Room returns the limit of runs that are handed over at a time.
+func (r *Runner) Room() int { return maxOpenRuns }
 
-// VerifyResults trusts what the tasks have given.
+// VerifyResults returns no runs: the tasks' results are trusted.
 func (r *Runner) VerifyResults(context.Context) ([]string, error) { return nil, nil }
 
-// Begin finds what is in the queue of the experiment already, and what that has given.
+// Begin locks the folder, adopts the experiment's tasks that are queued or have results, and starts to follow the
+// queue.
 func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	if w.Dir == "" {
 		return errors.New("a sweep on Slurm needs a results folder")
@@ -108,7 +109,7 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	}
 	r.work, r.base, r.entries = w, filepath.Join(dir, "slurm"), map[string]*entry{}
 	r.plan, r.events = plan.ByID(plan.Runs(w.Spec), w.Executable), make(chan struct{}, 1)
-	tasks, err := r.commands.queue(ctx)
+	tasks, err := r.commands.listQueue(ctx)
 	if err != nil {
 		return err
 	}
@@ -122,17 +123,17 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 		return err
 	}
 	r.journal.Begin(results.BySlurm, "")
-	if err := r.recall(tasks); err != nil {
+	if err := r.adoptFolders(tasks); err != nil {
 		return err
 	}
 	ctx, r.stop = context.WithCancel(context.WithoutCancel(ctx))
-	r.ended, r.quiet = make(chan struct{}), time.Now()
-	go r.follow(ctx)
+	r.ended, r.lastHandover = make(chan struct{}), time.Now()
+	go r.followQueue(ctx)
 	return nil
 }
 
-// recall reads the folders of before. Those that are over, and have nothing that is wanted, are removed.
-func (r *Runner) recall(tasks []queued) error {
+// adoptFolders adopts the existing folders. It removes those without tasks in the queue or results that are needed.
+func (r *Runner) adoptFolders(tasks []queuedTask) error {
 	entries, err := os.ReadDir(r.base)
 	if err != nil {
 		return results.Unwritten(r.base, err)
@@ -145,12 +146,12 @@ func (r *Runner) recall(tasks []queued) error {
 	}
 	slices.Sort(names)
 	for _, n := range names {
-		b := r.open(n)
+		b := r.openBatch(n)
 		if b == nil {
 			continue
 		}
-		b.note(tasks)
-		if r.adopt(b) {
+		b.updateStates(tasks)
+		if r.adoptRuns(b) {
 			r.batches = append(r.batches, b)
 		} else {
 			os.RemoveAll(b.Dir)
@@ -159,8 +160,8 @@ func (r *Runner) recall(tasks []queued) error {
 	return nil
 }
 
-// open reads a folder of before; nil if it has nothing of this experiment by this program.
-func (r *Runner) open(n int) *batch {
+// openBatch reads an existing folder. It returns nil unless this program wrote the folder.
+func (r *Runner) openBatch(n int) *batch {
 	dir := filepath.Join(r.base, strconv.Itoa(n))
 	job, err := openJob(dir)
 	if err != nil || job.Executable != r.work.Executable {
@@ -178,22 +179,22 @@ func (r *Runner) open(n int) *batch {
 
 func newBatch(f *Folder) *batch {
 	return &batch{Folder: f, name: filepath.Join("slurm", filepath.Base(f.Dir)), jobs: make([]int, len(f.Job.Arrays)),
-		alive: map[int]string{}, said: map[string]bool{}}
+		alive: map[int]string{}, noticed: map[string]bool{}}
 }
 
 // receipt is the file with the numbers of a folder's jobs.
 const receipt = "submitted.json"
 
-// note sets which tasks of a batch wait or run. Where sbatch was called and its answer was lost, the job is that which
-// works in the folder.
-func (b *batch) note(tasks []queued) {
+// updateStates updates the states of a batch's tasks. If sbatch was called and its response was lost, the job that
+// works in the folder is the batch's.
+func (b *batch) updateStates(tasks []queuedTask) {
 	clear(b.alive)
 	for _, q := range tasks {
 		for i, a := range b.Job.Arrays {
 			if q.task < a.First || q.task > a.Last {
 				continue
 			}
-			if b.jobs[i] == 0 && same(q.dir, b.Dir) {
+			if b.jobs[i] == 0 && isSameFolder(q.dir, b.Dir) {
 				b.jobs[i] = q.job
 			}
 			if b.jobs[i] == q.job {
@@ -203,24 +204,24 @@ func (b *batch) note(tasks []queued) {
 	}
 }
 
-// same reports whether two names are one folder's.
-func same(a, b string) bool {
+// isSameFolder reports whether two names are the same folder.
+func isSameFolder(a, b string) bool {
 	x, err := os.Stat(a)
 	y, bad := os.Stat(b)
 	return err == nil && bad == nil && os.SameFile(x, y)
 }
 
-// adopt takes over the runs of a folder of before that the results lack: those that its tasks still have, and those
-// that are finished. It reports whether the folder is still of use.
-func (r *Runner) adopt(b *batch) (of bool) {
+// adoptRuns adds the runs of a batch that the results lack and that are queued or finished. It reports whether the
+// folder is still needed.
+func (r *Runner) adoptRuns(b *batch) (of bool) {
 	of = len(b.alive) > 0
 	for task, ids := range b.Job.Tasks {
 		for _, id := range ids {
-			e := &entry{state: submitted, in: b, done: make(chan struct{})}
+			e := &entry{state: submitted, batch: b, done: make(chan struct{})}
 			switch {
-			case r.plan[id] == nil || r.entries[id] != nil || r.kept(id):
+			case r.plan[id] == nil || r.entries[id] != nil || r.isKept(id):
 				continue
-			case !r.work.Fresh && b.result(id) != nil:
+			case !r.work.Fresh && b.readResult(id) != nil:
 				e.state, of = finished, true
 				close(e.done)
 			case b.alive[task] == "":
@@ -232,14 +233,14 @@ func (r *Runner) adopt(b *batch) (of bool) {
 	return of
 }
 
-// kept reports whether the results folder has a run that need not be made again.
-func (r *Runner) kept(id string) bool {
+// isKept reports whether the results folder has a run that need not be repeated.
+func (r *Runner) isKept(id string) bool {
 	return !r.work.Fresh && results.HasRun(r.work.Dir, id)
 }
 
-// Carry waits for what a task gives of a run.
+// Carry waits for the result or the failure of a run.
 func (r *Runner) Carry(ctx context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
-	e, err := r.want(t.ID)
+	e, err := r.registerRun(t.ID)
 	if err != nil {
 		return nil, run.LostError(err)
 	}
@@ -252,17 +253,17 @@ func (r *Runner) Carry(ctx context.Context, t run.Task, _ func(uint64, float64))
 	defer r.mu.Unlock()
 	switch e.state {
 	case finished:
-		return document.ReadFile(results.RunFile(e.in.Dir, t.ID), document.LargestResult)
+		return document.ReadFile(results.RunFile(e.batch.Dir, t.ID), document.LargestResult)
 	case failed:
-		return nil, errors.New(e.in.failure(t.ID))
+		return nil, errors.New(e.batch.readFailure(t.ID))
 	case left:
 		return nil, run.ErrLeft
 	}
 	return nil, run.LostError(r.broken)
 }
 
-// want is the entry of a run that is handed over.
-func (r *Runner) want(id string) (*entry, error) {
+// registerRun registers a run that is handed over and returns its entry.
+func (r *Runner) registerRun(id string) (*entry, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.broken != nil {
@@ -272,9 +273,9 @@ func (r *Runner) want(id string) (*entry, error) {
 	if e == nil {
 		e = &entry{done: make(chan struct{})}
 		r.entries[id] = e
-		r.quiet = time.Now()
+		r.lastHandover = time.Now()
 	}
-	e.wants = true
+	e.isWanted = true
 	select {
 	case r.events <- struct{}{}:
 	default:
@@ -282,23 +283,23 @@ func (r *Runner) want(id string) (*entry, error) {
 	return e, nil
 }
 
-// fail ends what is handed over: nothing more can be carried out.
-func (r *Runner) fail(err error) {
+// failAll ends all runs without a final state: no further run can be executed.
+func (r *Runner) failAll(err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.broken = err
 	for _, e := range r.entries {
-		if !e.state.final() {
+		if !e.state.isFinal() {
 			close(e.done)
 		}
 	}
 }
 
-// ready reports whether there are runs to submit, and no more are being handed over.
-func (r *Runner) ready() bool {
+// isReady reports whether runs wait for submission and no new ones have arrived for a while.
+func (r *Runner) isReady() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if time.Since(r.quiet) < gather {
+	if time.Since(r.lastHandover) < gatherTime {
 		return false
 	}
 	for _, e := range r.entries {
@@ -309,16 +310,16 @@ func (r *Runner) ready() bool {
 	return false
 }
 
-// submit submits the runs that are wanted, and with them those of the experiment that will be, unless it is decided
-// later which.
-func (r *Runner) submit(ctx context.Context) error {
+// submitRuns submits the waiting runs. It adds the experiment's further runs, unless the number of runs depends on
+// their results.
+func (r *Runner) submitRuns(ctx context.Context) error {
 	var runs []*plan.Run
 	_, later := r.work.Spec.NeedOn(experiment.Sim)
 	for _, x := range plan.RunsOn(r.work.Spec, experiment.Sim) {
 		id := x.ID(r.work.Executable)
 		r.mu.Lock()
 		e := r.entries[id]
-		if e == nil && !later && !r.kept(id) {
+		if e == nil && !later && !r.isKept(id) {
 			e = &entry{done: make(chan struct{})}
 			r.entries[id] = e
 		}
@@ -333,17 +334,17 @@ func (r *Runner) submit(ctx context.Context) error {
 			return err
 		}
 	}
-	f, err := Export(r.free(), r.work, runs, executable, r.Options)
+	f, err := Export(r.freeFolder(), r.work, runs, executable, r.Options)
 	if err != nil {
 		return err
 	}
 	f.commands = r.commands
 	b := newBatch(f)
 	for i := range f.Job.Arrays {
-		if err = b.submit(ctx, i); err != nil {
+		if err = b.submitArray(ctx, i); err != nil {
 			break
 		}
-		r.tell("job %d: %s of %s", b.jobs[i], text.Count(len(b.tasksOf(i)), "task"), b.name)
+		r.issueNotice("job %d: %s of %s", b.jobs[i], text.Count(len(b.tasksOf(i)), "task"), b.name)
 	}
 	if b.jobs[0] == 0 && !b.doubtful {
 		os.RemoveAll(f.Dir)
@@ -354,18 +355,18 @@ func (r *Runner) submit(ctx context.Context) error {
 	r.batches = append(r.batches, b)
 	for _, x := range runs {
 		e := r.entries[x.ID(r.work.Executable)]
-		e.state, e.in = submitted, b
+		e.state, e.batch = submitted, b
 	}
 	return err
 }
 
-// submit submits an array, and notes the number of its job. Once begun it is not given up: the job would be there, and
-// nobody would know. For the same reason the queue has the last word when sbatch fails.
-func (b *batch) submit(ctx context.Context, i int) (err error) {
+// submitArray submits an array and stores its job's number. It ignores the end of ctx: a job that is queued without
+// being known could not be followed. If sbatch fails, the queue decides for the same reason.
+func (b *batch) submitArray(ctx context.Context, i int) (err error) {
 	ctx = context.WithoutCancel(ctx)
-	if b.jobs[i], err = b.commands.submit(ctx, b.Dir, b.Job.Arrays[i].Script); err != nil {
-		tasks, silent := b.commands.queue(ctx)
-		b.note(tasks)
+	if b.jobs[i], err = b.commands.submitScript(ctx, b.Dir, b.Job.Arrays[i].Script); err != nil {
+		tasks, silent := b.commands.listQueue(ctx)
+		b.updateStates(tasks)
 		if b.doubtful = silent != nil; b.jobs[i] == 0 {
 			return err
 		}
@@ -377,7 +378,7 @@ func (b *batch) submit(ctx context.Context, i int) (err error) {
 	return results.WriteFile(filepath.Join(b.Dir, receipt), append(data, '\n'))
 }
 
-// tasksOf are the tasks of an array.
+// tasksOf returns the tasks of an array.
 func (b *batch) tasksOf(i int) (tasks []int) {
 	for task := b.Job.Arrays[i].First; task <= b.Job.Arrays[i].Last; task++ {
 		tasks = append(tasks, task)
@@ -385,8 +386,8 @@ func (b *batch) tasksOf(i int) (tasks []int) {
 	return tasks
 }
 
-// free is a folder that is not there yet.
-func (r *Runner) free() string {
+// freeFolder returns a folder name that does not exist yet.
+func (r *Runner) freeFolder() string {
 	for n := 1; ; n++ {
 		dir := filepath.Join(r.base, strconv.Itoa(n))
 		if _, err := os.Lstat(dir); err != nil {
@@ -395,7 +396,7 @@ func (r *Runner) free() string {
 	}
 }
 
-func (r *Runner) tell(format string, args ...any) {
+func (r *Runner) issueNotice(format string, args ...any) {
 	notice := fmt.Sprintf(format, args...)
 	r.mu.Lock()
 	r.journal.Note(remote.JournalEntry{Event: remote.Reported, Text: notice})

@@ -12,7 +12,7 @@ import (
 // directive is an option of sbatch.
 type directive struct{ name, value string }
 
-// String is its line of a script. Values with anything unusual are in quotes, as sbatch reads them.
+// String returns the option's line of a script. Values with special characters are quoted as sbatch reads them.
 func (d directive) String() string {
 	switch {
 	case d.value == "":
@@ -28,7 +28,7 @@ var (
 	optionName = regexp.MustCompile(`^[a-z][a-z0-9]*(-[a-z0-9]+)*$`)
 )
 
-// fixed are options of sbatch that a sweep cannot do without as they are, and why.
+// fixed maps options of sbatch that a sweep sets itself to the reason.
 var fixed = map[string]string{
 	"array":       "the tasks of the sweep are the array",
 	"chdir":       "tasks work in the folder of the sweep",
@@ -47,8 +47,8 @@ var fixed = map[string]string{
 	"export-file": "it replaces the environment",
 }
 
-// directives reads options of sbatch: partition=short, exclusive.
-func directives(options []string) (all []directive, err error) {
+// parseDirectives parses options of sbatch: partition=short, exclusive.
+func parseDirectives(options []string) (all []directive, err error) {
 	for _, o := range options {
 		name, value, _ := strings.Cut(strings.TrimPrefix(o, "--"), "=")
 		switch {
@@ -64,14 +64,14 @@ func directives(options []string) (all []directive, err error) {
 	return all, nil
 }
 
-// script is what sbatch is given for an array. It has no path, so that the folder may be moved: it is submitted in the
-// folder itself.
-func (f *Folder) script(i int, o Options) []byte {
+// renderScript returns the sbatch script of an array. It has no absolute path, so that the folder can be moved; it must
+// be submitted in the folder itself.
+func (f *Folder) renderScript(i int, o Options) []byte {
 	a, runs := &f.Job.Arrays[i], 0
 	for _, ids := range f.Job.Tasks[a.First : a.Last+1] {
 		runs += len(ids)
 	}
-	given, _ := directives(o.Sbatch)
+	given, _ := parseDirectives(o.Sbatch)
 	var b strings.Builder
 	fmt.Fprintf(&b, "#!/bin/sh\n# Made by weir export slurm: %s in %s.\n# Submit it in its own folder: sbatch %s\n",
 		text.Count(runs, "run"), text.Count(a.Last-a.First+1, "task"), a.Script)
@@ -109,7 +109,7 @@ exec "${WEIR:-./%s}" task . --index "$SLURM_ARRAY_TASK_ID" --threads %d%s
 	return []byte(b.String())
 }
 
-// replaces reports whether an option that is given stands for one of ours.
+// replaces reports whether a given option overrides one of the script's own.
 func replaces(given, own string) bool {
 	return given == own || own == "mem" && (given == "mem-per-cpu" || given == "mem-per-gpu") ||
 		own == "requeue" && given == "no-requeue"

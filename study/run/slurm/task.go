@@ -12,25 +12,25 @@ import (
 	"weir/study/run"
 )
 
-// Carry carries out the runs of a task that are not there yet, one after the other, and keeps what each gives when it
-// is finished, so that whatever ends the task leaves that. It tells of each. What a run fails of is kept, too, and the
-// rest goes on; failed says how many did. When ctx ends, so does the run under way, and the error is ctx's.
+// Carry executes the missing runs of a task one after the other, and stores each result or error as soon as it is
+// available. It prints a line for each run, and returns the number of failed runs. If ctx ends, it stops the run in
+// flight and returns ctx's error.
 func (f *Folder) Carry(ctx context.Context, task, threads int, say func(text string)) (failed int, err error) {
 	if task < 0 || task >= len(f.Job.Tasks) {
 		return 0, fmt.Errorf("there is no task %d: %s has 0 … %d", task, f.Dir, len(f.Job.Tasks)-1)
 	}
-	sayHost(say)
+	printHost(say)
 	for _, id := range f.Job.Tasks[task] {
 		if err := ctx.Err(); err != nil {
 			return failed, err
 		}
 		r := f.runs[id]
 		what := fmt.Sprintf("run %s (%s, seed %d)", id, measure.PointName(r.Point), r.Seed)
-		if f.result(id) != nil {
+		if f.readResult(id) != nil {
 			say(what + " is there already")
 			continue
 		}
-		err := f.carry(ctx, r, id, threads)
+		err := f.executeRun(ctx, r, id, threads)
 		var ofRun runError
 		switch {
 		case err == atomicfile.ErrTaken:
@@ -50,11 +50,11 @@ func (f *Folder) Carry(ctx context.Context, task, threads int, say func(text str
 	return failed, nil
 }
 
-// runError is the error of a run, and not of what is around it.
+// runError is an error of the run itself, not of its environment.
 type runError struct{ error }
 
-// carry carries out one run and keeps what it gives.
-func (f *Folder) carry(ctx context.Context, r *plan.Run, id string, threads int) error {
+// executeRun executes one run and stores its result.
+func (f *Folder) executeRun(ctx context.Context, r *plan.Run, id string, threads int) error {
 	claim, err := results.ClaimRun(f.Dir, id)
 	if err != nil {
 		return err
@@ -68,6 +68,6 @@ func (f *Folder) carry(ctx context.Context, r *plan.Run, id string, threads int)
 		return runError{err}
 	}
 	err = claim.Keep(data)
-	atomicfile.Remove(f.failureFile(id)) // an earlier failure
+	atomicfile.Remove(f.failureFile(id)) // remove an earlier failure
 	return err
 }
