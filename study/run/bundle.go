@@ -12,18 +12,18 @@ import (
 	"weir/study/results"
 )
 
-// A bundle is a run and its trace as one string of bytes, which has one digest: a tar archive of the run and of the
-// trace's files, in this order and without the time.
+// A bundle is a run and its trace in one tar archive, so that both have one digest. The archive has the run's file
+// and then the trace's files in a fixed order, without times.
 const bundledRun = "run.json"
 
-// traceText is the end of the name of the file that begins with the ports.
+// traceText is the suffix of the trace file that begins with the names of the ports.
 const traceText = ".txt"
 
-// inMemory is the folder of files that are none.
+// inMemory is the folder name of tracers that keep their files in memory.
 const inMemory = "memory"
 
-// bundle is what a run gives with its trace; without one it is the run alone.
-func (t *tracer) bundle(run []byte) ([]byte, error) {
+// packBundle returns the bundle of a run and its trace. Without a trace it returns the run alone.
+func (t *tracer) packBundle(run []byte) ([]byte, error) {
 	if t == nil {
 		return run, nil
 	}
@@ -39,26 +39,26 @@ func (t *tracer) bundle(run []byte) ([]byte, error) {
 	if err := add(bundledRun, run); err != nil {
 		return nil, err
 	}
-	for k, suffix := range t.suffixes() {
-		if err := add("trace"+suffix, t.files[k].traceOutput.(*kept).Bytes()); err != nil {
+	for k, suffix := range t.listSuffixes() {
+		if err := add("trace"+suffix, t.files[k].traceOutput.(*memoryFile).Bytes()); err != nil {
 			return nil, err
 		}
 	}
 	return b.Bytes(), w.Close()
 }
 
-// suffixes are the ends of the names of the trace's files.
-func (t *tracer) suffixes() (all []string) {
+// listSuffixes returns the suffixes of the trace's files.
+func (t *tracer) listSuffixes() (all []string) {
 	for _, form := range traceForms {
-		if t.wanted.wants(form.name) {
+		if t.wanted.hasForm(form.name) {
 			all = append(all, form.suffix)
 		}
 	}
 	return all
 }
 
-// Received reads what Traced has returned for a run of the plan, whose id is that, and which came from somebody else:
-// the run, and the files of its trace if ports were wanted. The error says why it is not that.
+// Received decodes the result of Traced from another process. It returns the run and, if ports were traced, the files
+// of the trace. It returns an error unless the data belong to run r of the plan with the given id.
 func Received(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *Tracing) (*results.Run, [][]byte,
 	error) {
 	t := newTracer(inMemory, id, ports, tracing, r.Spec.TraceQuota())
@@ -88,7 +88,7 @@ func Received(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *
 		return nil, nil, err
 	}
 	var files [][]byte
-	for _, suffix := range t.suffixes() {
+	for _, suffix := range t.listSuffixes() {
 		file, err := next("trace" + suffix)
 		if err != nil {
 			return nil, nil, err
@@ -104,15 +104,15 @@ func Received(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *
 	return run, files, nil
 }
 
-// take writes the files of a trace that somebody else has made.
-func (t *tracer) take() error {
+// writeGiven writes the files of a trace that another process has made.
+func (t *tracer) writeGiven() error {
 	if t.given == nil {
 		return nil
 	}
-	t.abandon() // what a try before has left, for which the disk had no room
+	t.discardFiles() // remove files of an attempt that failed on a full disk
 	t.used = 0
-	for k, suffix := range t.suffixes() {
-		f, err := t.create(suffix)
+	for k, suffix := range t.listSuffixes() {
+		f, err := t.createFile(suffix)
 		if err != nil {
 			return err
 		}

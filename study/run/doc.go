@@ -1,4 +1,3 @@
-// Package run carries out what a plan has, in the simulator or in the lab: several runs at a
-// time, those that a results folder has not yet, with traces of ports. A run of the lab that
-// the machine disturbs is made again.
+// Package run executes the runs of a plan in the simulator or in the lab: several at a time, only those that the
+// results folder lacks, and with traces of ports. It repeats a run of the lab if the machine disturbed it.
 package run

@@ -29,83 +29,85 @@ import (
 	"weir/worlds/sim"
 )
 
-// Options say how to carry out an experiment.
+// Options configure the execution of an experiment.
 type Options struct {
-	Jobs int // runs at a time; below 1 means one a core
-	// Threads is how many carry out a run in the simulator; 0: as many as there are cores for each of the runs that are
-	// carried out at a time, and one for as long as that is faster.
+	Jobs int // concurrent runs; below 1: one per core
+	// Threads is the number of threads of a run in the simulator. 0: the cores divided by the concurrent runs, and one
+	// thread while that is faster.
 	Threads    int
-	Dir        string // results go into a folder of their own below it; "" writes nothing
-	Fresh      bool   // carry out also what is there already
+	Dir        string // parent of the results folder; "": write no results
+	Fresh      bool   // execute runs again that have results
 	Executable string // revision.Executable of the program, part of every run's id
-	Command    string // that asked for it, for the report
+	Command    string // command line, for the report
 	OnProgress func(Progress)
-	// OnNotice is told of runs that are there and damaged, and so are carried out again, and of those that another
-	// process carries out.
+	// OnNotice is called for damaged results, which are computed again, and for runs that another process executes.
 	OnNotice func(text string)
-	// Report writes what is made of the outcome besides into its folder, while no other process does.
+	// Report writes further files on the outcome into its folder, under the folder's lock.
 	Report func(*results.Outcome) error
-	Runner Runner   // where runs are carried out; nil: here. The simulator's only
-	Trace  []string // ports, or patterns with *, of which every run leaves a trace; needs Dir; not in the lab
-	// Tracing says what of a trace is kept.
+	Runner Runner   // executes the runs of the simulator elsewhere; nil: in this process
+	Trace  []string // ports, or patterns with *, that every run traces; needs Dir; not for the lab
+	// Tracing configures the traces.
 	Tracing Tracing
 	Lab     *Lab
-	// Observe, if given, is told of each run that is carried out here in the simulator, before it begins, with what it
-	// is carried out with. Several may go on at a time. Nothing that observers do reaches a result.
+	// Observe, if not nil, is called before each run that this process simulates, with its configuration. It may be
+	// called concurrently. Observers do not affect results.
 	Observe func(r *plan.Run, c *sim.Config) Observer
 
-	clock func() time.Time // of reports of progress; nil: time.Now
+	clock func() time.Time // for progress reports; nil: time.Now
 }
 
-// world says where runs are carried out.
-func (o *Options) world() string {
+// worldName returns the world in which the runs execute.
+func (o *Options) worldName() string {
 	if o.Lab != nil {
 		return experiment.Lab
 	}
 	return experiment.Sim
 }
 
-// id is the name of a run's result.
-func (o *Options) id(r *plan.Run) string {
+// runID returns the id of a run's result.
+func (o *Options) runID(r *plan.Run) string {
 	generator := ""
 	if o.Lab != nil {
-		generator = o.Lab.generator().Name
+		generator = o.Lab.selectGenerator().Name
 	}
 	return results.ID(r, o.Executable, generator)
 }
 
-// folder is where the results go; "" if nowhere.
-func (o *Options) folder(s *experiment.Spec) string {
+// resultsFolder returns the results folder of an experiment, or "" without Options.Dir.
+func (o *Options) resultsFolder(s *experiment.Spec) string {
 	if o.Dir == "" {
 		return ""
 	}
-	return results.Folder(s, o.Dir, o.world())
+	return results.Folder(s, o.Dir, o.worldName())
 }
 
-// Execute carries out all runs of an experiment that are not there yet, several at
-// a time, and judges its claims. Each run's file is moved into place when the run
-// is finished, so whatever ends the program, what was finished is kept. When ctx
-// ends, runs under way are given up, and the outcome has what is finished. The
-// error is about the results folder or about ports to trace: an InputErrors if it is
-// another version's folder or there is no such port, before anything is written; else
-// the outcome has what was kept. Runs that fail are in the outcome. A run that is there
-// without the trace that is wanted is carried out again, and must give the same. Several
-// processes may carry out one experiment: they share its runs out among them.
+// Execute executes the runs of an experiment that have no results, several at a time, and judges the experiment's
+// claims.
+//
+//	It moves each run's file into place when the run has finished, so that finished runs are kept if the program is
+//
+// killed. If ctx ends, it stops the runs in flight and returns the finished ones. A run without its requested trace
+// is executed again and must give the same result. Several processes may execute one experiment: they share its runs.
+//
+//	It returns an InputErrors without an outcome if the folder belongs to another version or a traced port does not
+//
+// exist; it has not written a file then. For other errors of the folder it returns the outcome too, with what was
+// kept. The outcome lists the runs that failed.
 func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
-	runs := plan.RunsOn(s, o.world())
+	runs := plan.RunsOn(s, o.worldName())
 	ports, err := TracePorts(s, o.Trace)
 	if err != nil {
 		return nil, err
 	}
 	if o.Lab != nil {
-		o.Jobs = 1 // two would disturb each other
+		o.Jobs = 1 // concurrent runs would disturb each other
 	}
-	if err := o.suits(s); err != nil {
+	if err := o.checkRunner(s); err != nil {
 		return nil, err
 	}
 	x := &execution{
 		o: &o, runs: runs, ports: ports,
-		out: &results.Outcome{Name: s.Name(), World: o.world(), Spec: s, Command: o.Command,
+		out: &results.Outcome{Name: s.Name(), World: o.worldName(), Spec: s, Command: o.Command,
 			Version: revision.Version(), Program: revision.This().String()},
 		all: make([]*results.Run, len(runs)), before: make([]*results.Run, len(runs)), failures: make([]error, len(runs)),
 		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)), leave: func() {},
@@ -113,19 +115,19 @@ func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outco
 	if o.Lab != nil {
 		x.out.Counterpart = o.Lab.Beside
 	}
-	x.seeds, x.own = x.firstSeeds(), results.NewExecution(results.ByHere)
+	x.seeds, x.local = x.firstSeeds(), results.NewExecution(results.ByHere)
 	defer func() { x.leave() }()
 	if o.Dir != "" {
-		if err := x.begin(ctx); err != nil {
+		if err := x.openFolder(ctx); err != nil {
 			return nil, err
 		}
 	}
-	lost := x.carryOut(ctx)
+	lost := x.executeMissing(ctx)
 	if x.out.Dir == "" {
-		x.gather()
+		x.collectResults()
 		return x.out, lost
 	}
-	if err := x.withSpace(ctx, x.end); lost == nil {
+	if err := x.withSpace(ctx, x.writeResults); lost == nil {
 		lost = err
 	}
 	if lost != nil {
@@ -134,46 +136,46 @@ func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outco
 	return x.out, lost
 }
 
-// execution is what Execute has in hand.
+// execution is the state of Execute.
 type execution struct {
-	o        *Options
-	out      *results.Outcome
-	runs     []*plan.Run
-	ports    [][]trace.Port // to trace, by point
-	all      []*results.Run // by run; nil: not there
-	before   []*results.Run // what is there of runs that only a trace is wanted of
-	failures []error        // by run
-	found    []bool         // by run: it was there, or another process has carried it out
-	files    []fs.FileInfo  // by run: its file when it was looked at last; nil: there was none
-	seeds    int            // the first so many of each point are wanted so far
-	telling  sync.Mutex     // around Options.OnNotice
+	o          *Options
+	out        *results.Outcome
+	runs       []*plan.Run
+	ports      [][]trace.Port // to trace, by point
+	all        []*results.Run // by run; nil: no result
+	before     []*results.Run // results of runs that lack only their trace
+	failures   []error        // by run
+	found      []bool         // by run: it had a result, or another process executed it
+	files      []fs.FileInfo  // by run: its file at the last check; nil: no file
+	seeds      int            // number of seeds of each point that are wanted so far
+	noticeLock sync.Mutex     // protects Options.OnNotice
 
-	own         results.Execution   // what happened here
-	told        []results.Execution // what the runner says has happened
+	local       results.Execution   // account of the runs in this process
+	accounts    []results.Execution // accounts from the runner
 	interrupted bool
-	full        atomic.Bool // what others have made waits for space on the disk
-	leave       func()      // those who trace the same ports
+	diskFull    atomic.Bool // results of the runner wait for space on the disk
+	leave       func()      // leaves the processes that trace the same ports
 }
 
-// tracer makes the traces of a run; nil if none is wanted.
-func (x *execution) tracer(r *plan.Run) *tracer {
-	return newTracer(x.out.Dir, x.o.id(r), x.ports[r.Index], &x.o.Tracing, r.Spec.TraceQuota())
+// newTracer returns the tracer of a run, or nil if no port is traced.
+func (x *execution) newTracer(r *plan.Run) *tracer {
+	return newTracer(x.out.Dir, x.o.runID(r), x.ports[r.Index], &x.o.Tracing, r.Spec.TraceQuota())
 }
 
-// begin makes the results folder, and finds the runs that are there.
-func (x *execution) begin(ctx context.Context) error {
+// openFolder creates the results folder and finds the runs that have results.
+func (x *execution) openFolder(ctx context.Context) error {
 	s := x.out.Spec
-	x.out.Dir = x.o.folder(s)
+	x.out.Dir = x.o.resultsFolder(s)
 	if err := results.Usable(s, x.out.Dir); err != nil {
 		return err
 	}
-	if err := x.look(ctx, 0); err != nil {
+	if err := x.findResults(ctx, 0); err != nil {
 		return err
 	}
 	if err := results.MakeFolder(x.out.Dir); err != nil {
 		return err
 	}
-	if err := x.share(); err != nil {
+	if err := x.shareTrace(); err != nil {
 		return err
 	}
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "spec.yaml"), s.Resolved()); err != nil {
@@ -185,34 +187,34 @@ func (x *execution) begin(ctx context.Context) error {
 	return results.WriteInputs(s, x.out.Dir)
 }
 
-// find looks whether a run is there, with the trace that is wanted. What is there and cannot be taken is told, unless
-// all is to be carried out anew. The error is about a folder that is another version's.
-func (x *execution) find(i int) error {
-	r, id := x.runs[i], x.o.id(x.runs[i])
+// findResult looks for the result of run i with its requested trace. It issues a notice for a damaged result, unless
+// Fresh is set. It returns an error if the folder belongs to another version.
+func (x *execution) findResult(i int) error {
+	r, id := x.runs[i], x.o.runID(x.runs[i])
 	file := results.RunFile(x.out.Dir, id)
 	x.all[i], x.before[i], x.found[i] = nil, nil, false
-	x.files[i], _ = os.Stat(file) // what cannot be looked at cannot be read either
+	x.files[i], _ = os.Stat(file) // an unreadable file is reported by Find
 	run, err := results.Find(x.out.Dir, r, id)
 	var damage results.DamagedError
 	if errors.As(err, &damage) {
-		x.tell(fmt.Errorf("%s: %w", filepath.Join("runs", filepath.Base(file)), err))
+		x.notifyRepeat(fmt.Errorf("%s: %w", filepath.Join("runs", filepath.Base(file)), err))
 		return nil
 	}
 	if err != nil || run == nil {
 		return err
 	}
 	if x.o.Lab != nil {
-		captured, err := x.o.Lab.captured(run, x.out.Dir)
+		captured, err := x.o.Lab.hasCaptures(run, x.out.Dir)
 		if err != nil {
-			x.tell(err)
+			x.notifyRepeat(err)
 		}
 		if !captured {
 			return nil
 		}
 	}
-	traced, err := x.tracer(r).there(run)
+	traced, err := x.newTracer(r).isComplete(run)
 	if err != nil {
-		x.tell(err)
+		x.notifyRepeat(err)
 	}
 	if x.found[i] = traced; traced {
 		x.all[i] = run
@@ -222,28 +224,28 @@ func (x *execution) find(i int) error {
 	return nil
 }
 
-// tell says why a run that seems to be there is carried out again.
-func (x *execution) tell(why error) {
-	x.telling.Lock()
-	defer x.telling.Unlock()
+// notifyRepeat issues a notice with the reason why a run with a result is executed again.
+func (x *execution) notifyRepeat(why error) {
+	x.noticeLock.Lock()
+	defer x.noticeLock.Unlock()
 	if x.o.OnNotice != nil && !x.o.Fresh {
 		x.o.OnNotice(fmt.Sprintf("%v: the run is carried out again", why))
 	}
 }
 
-// carryOut carries out the runs that are not there, several at a time. The error is about what
-// could not be kept: it ends all, because what cannot be kept is not worth carrying out.
-func (x *execution) carryOut(ctx context.Context) (lost error) {
-	next := x.lacking(0)
+// executeMissing executes the runs without results, several at a time. It returns an error if results cannot be kept,
+// and stops then: further runs would be lost too.
+func (x *execution) executeMissing(ctx context.Context) (lost error) {
+	next := x.listLacking(0)
 	if len(next) == 0 {
-		if next, lost = x.more(ctx); len(next) == 0 {
-			return cmp.Or(lost, x.account(ctx))
+		if next, lost = x.addSeeds(ctx); len(next) == 0 {
+			return cmp.Or(lost, x.writeAccount(ctx))
 		}
 	}
 	defer func() { x.interrupted = ctx.Err() != nil }()
 	if x.o.Runner != nil {
 		defer func() {
-			if err := x.account(ctx); lost == nil {
+			if err := x.writeAccount(ctx); lost == nil {
 				lost = err
 			}
 			if err := x.o.Runner.End(); lost == nil {
@@ -260,13 +262,13 @@ func (x *execution) carryOut(ctx context.Context) (lost error) {
 			next = x.largestFirst(next)
 		}
 		begun = append(begun, next...)
-		progress.grow(x.seeds*len(x.out.Spec.Points()), len(begun))
-		err := x.allOf(ctx, begun, len(next), progress)
+		progress.setTotals(x.seeds*len(x.out.Spec.Points()), len(begun))
+		err := x.executeAll(ctx, begun, len(next), progress)
 		if err == nil {
-			next, err = x.settled(ctx)
+			next, err = x.awaitVerified(ctx)
 		}
 		if err == nil && len(next) == 0 {
-			next, err = x.more(ctx)
+			next, err = x.addSeeds(ctx)
 		}
 		if err != nil {
 			return err
@@ -275,19 +277,18 @@ func (x *execution) carryOut(ctx context.Context) (lost error) {
 	return nil
 }
 
-// allOf carries out the last so many runs of todo, several at a time, and waits for those of them that other processes
-// carry out.
-func (x *execution) allOf(ctx context.Context, todo []int, last int, progress *progress) error {
+// executeAll executes the last runs of todo, several at a time, and waits for those that other processes execute.
+func (x *execution) executeAll(ctx context.Context, todo []int, last int, progress *progress) error {
 	left := make([]int, last) // indices into todo
 	for k := range left {
 		left[k] = len(todo) - last + k
 	}
 	for waited := false; len(left) > 0 && ctx.Err() == nil; {
-		taken, err := x.round(ctx, todo, left, progress)
+		taken, err := x.executeRound(ctx, todo, left, progress)
 		if err != nil {
 			return err
 		}
-		if len(taken) == len(left) { // another process carries out all that is left
+		if len(taken) == len(left) { // another process executes all remaining runs
 			if !waited && x.o.OnNotice != nil {
 				x.o.OnNotice(fmt.Sprintf("another process carries out %d of the runs; they are taken when they are there",
 					len(taken)))
@@ -303,14 +304,15 @@ func (x *execution) allOf(ctx context.Context, todo []int, last int, progress *p
 	return nil
 }
 
-// lookAgain is how often runs are looked at that another process carries out.
+// lookAgain is the interval at which the results of other processes are looked for.
 const lookAgain = 100 * time.Millisecond
 
-// round carries out runs of todo, and returns those that other processes carry out just now.
-func (x *execution) round(ctx context.Context, todo, left []int, progress *progress) (taken []int, lost error) {
+// executeRound executes runs of todo with the indices in left. It returns the indices of those that other processes
+// execute.
+func (x *execution) executeRound(ctx context.Context, todo, left []int, progress *progress) (taken []int, lost error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
-	jobs := x.jobs()
+	jobs := x.maxJobs()
 	var next, running atomic.Int64
 	var lock sync.Mutex
 	var group sync.WaitGroup
@@ -323,8 +325,8 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 				}
 				k := left[n]
 				beside := int(running.Add(1)) - 1
-				threads := x.o.threads(min(jobs, len(left)-n+beside))
-				err := x.one(ctx, todo[k], threads, func(s sim.Progress, share float64) { progress.at(k, s, share) })
+				threads := x.o.threadsPerRun(min(jobs, len(left)-n+beside))
+				err := x.executeOne(ctx, todo[k], threads, func(s sim.Progress, share float64) { progress.update(k, s, share) })
 				running.Add(-1)
 				if err != nil {
 					lock.Lock()
@@ -339,7 +341,7 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 					lock.Unlock()
 					giveUp()
 				}
-				progress.done(k)
+				progress.finishRun(k)
 			}
 		})
 	}
@@ -348,20 +350,20 @@ func (x *execution) round(ctx context.Context, todo, left []int, progress *progr
 	return taken, lost
 }
 
-// lostError is what cannot be kept: no error of the run.
+// lostError is the error of a result that cannot be kept. It is not an error of the run.
 type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }
 
-// one carries out a run, and keeps what it gives. The error says that it cannot be kept; it is
-// atomicfile.ErrTaken if another process carries out the run.
-func (x *execution) one(ctx context.Context, i, threads int, progress howFar) error {
+// executeOne executes run i and keeps its result. It returns an error if the result cannot be kept, and
+// atomicfile.ErrTaken if another process executes the run.
+func (x *execution) executeOne(ctx context.Context, i, threads int, progress progressFunc) error {
 	r := x.runs[i]
-	file := results.RunFile(x.out.Dir, x.o.id(r))
+	file := results.RunFile(x.out.Dir, x.o.runID(r))
 	var claim *results.RunClaim
 	if x.out.Dir != "" {
 		err := x.withSpace(ctx, func() (err error) {
-			claim, err = results.ClaimRun(x.out.Dir, x.o.id(r))
+			claim, err = results.ClaimRun(x.out.Dir, x.o.runID(r))
 			return err
 		})
 		if err != nil {
@@ -369,17 +371,17 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 		}
 		defer claim.Discard()
 		if x.isNew(i, file) {
-			if err := x.find(i); err != nil || x.all[i] != nil {
+			if err := x.findResult(i); err != nil || x.all[i] != nil {
 				return err
 			}
 		}
 	}
-	t := x.tracer(r)
-	defer t.abandon()
+	t := x.newTracer(r)
+	defer t.discardFiles()
 	if x.o.Runner != nil {
-		x.all[i], x.failures[i] = x.elsewhere(ctx, i, t, progress)
+		x.all[i], x.failures[i] = x.executeElsewhere(ctx, i, t, progress)
 	} else {
-		x.all[i], x.failures[i] = carryOut(ctx, r, x.o, t, threads, progress)
+		x.all[i], x.failures[i] = executeRun(ctx, r, x.o, t, threads, progress)
 	}
 	var lost lostError
 	if errors.As(x.failures[i], &lost) {
@@ -395,7 +397,7 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 			filepath.Base(file))
 		return nil
 	}
-	err := x.withSpace(ctx, func() error { return t.finish(x.all[i]) })
+	err := x.withSpace(ctx, func() error { return t.commitFiles(x.all[i]) })
 	if err == nil && x.o.Lab != nil {
 		err = x.o.Lab.writeDigests(x.all[i], x.out.Dir)
 	}
@@ -408,17 +410,17 @@ func (x *execution) one(ctx context.Context, i, threads int, progress howFar) er
 	return err
 }
 
-// isNew reports whether a run's file has come since it was looked at: another process has carried it out.
+// isNew reports whether the file of run i has changed since the last check, because another process executed the run.
 func (x *execution) isNew(i int, file string) bool {
 	now, err := os.Stat(file)
 	was := x.files[i]
 	return err == nil && (was == nil || !os.SameFile(was, now) || !was.ModTime().Equal(now.ModTime()))
 }
 
-// gather puts what runs have given into the outcome.
-func (x *execution) gather() {
+// collectResults collects the runs' results in the outcome.
+func (x *execution) collectResults() {
 	out := x.out
-	out.Chosen = x.choose()
+	out.Chosen = x.chooseSeeds()
 	for i, r := range x.runs {
 		if !out.Chosen.Counts(r.Seed - out.Spec.Seed()) {
 			continue
@@ -430,9 +432,9 @@ func (x *execution) gather() {
 		}
 		switch {
 		case x.failures[i] != nil && !errors.Is(x.failures[i], errInterrupted):
-			out.Failed = append(out.Failed, results.RunError{ID: x.o.id(r), Point: r.Point, Seed: r.Seed, Err: x.failures[i]})
+			out.Failed = append(out.Failed, results.RunError{ID: x.o.runID(r), Point: r.Point, Seed: r.Seed, Err: x.failures[i]})
 		case x.all[i] != nil:
-			if out.Runs = append(out.Runs, x.all[i]); x.tracer(r) != nil && x.before[i] != x.all[i] {
+			if out.Runs = append(out.Runs, x.all[i]); x.newTracer(r) != nil && x.before[i] != x.all[i] {
 				out.Traces++
 			}
 			if x.found[i] {
@@ -445,13 +447,13 @@ func (x *execution) gather() {
 	out.Claims = results.Judge(out.Spec, out.Runs, out.Seeds())
 }
 
-// end writes what is made of all runs: alone, so that what stays is of all that is there.
-func (x *execution) end() error {
+// writeResults writes the files on all runs under the folder's lock, so that they include the runs of other processes.
+func (x *execution) writeResults() error {
 	defer atomicfile.Lock(x.out.Dir)()
-	if err := x.others(); err != nil {
+	if err := x.findOthers(); err != nil {
 		return err
 	}
-	x.gather()
+	x.collectResults()
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "runs.json"), x.out.JSON()); err != nil {
 		return err
 	}
@@ -472,10 +474,9 @@ func (x *execution) end() error {
 
 var errInterrupted = errors.New("interrupted")
 
-// carryOut runs one run in the world that is wanted. A panic in a scheme is an error of
-// the run, not the end of all.
-func carryOut(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
-	progress howFar) (run *results.Run, err error) {
+// executeRun executes one run in its world. A panic of a scheme becomes the run's error.
+func executeRun(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
+	progress progressFunc) (run *results.Run, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			buf := make([]byte, 4096)
@@ -483,26 +484,26 @@ func carryOut(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		}
 	}()
 	if o.Lab != nil {
-		return o.Lab.carryOut(ctx, r, o.folder(r.Spec), o.id(r), func(share float64) {
+		return o.Lab.execute(ctx, r, o.resultsFolder(r.Spec), o.runID(r), func(share float64) {
 			progress(sim.Progress{}, share)
 		})
 	}
 	return simulate(ctx, r, o, t, threads, progress)
 }
 
-// simulate runs one run in the simulator.
+// simulate executes one run in the simulator.
 func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads int,
-	progress howFar) (run *results.Run, err error) {
+	progress progressFunc) (run *results.Run, err error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err
 	}
 	c.Threads, c.Yields = threads, o.Threads == 0
-	if err := t.begin(c); err != nil {
+	if err := t.openFiles(c); err != nil {
 		return nil, err
 	}
 	c.Stopped = func() bool { return ctx.Err() != nil || c.Trace != nil && c.Trace.Err() != nil }
-	c.Progress = reporter(r, c, o.now, progress)
+	c.Progress = newReporter(r, c, o.currentTime, progress)
 	if o.Observe != nil {
 		x := o.Observe(r, c)
 		c.View = x.Look
@@ -522,7 +523,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 		return nil, err
 	}
 	progress(sim.Progress{Time: res.Time, PacketHops: res.PacketHops}, 1)
-	if err := t.lost(); err != nil {
+	if err := t.writeError(); err != nil {
 		return nil, err
 	}
 	if c.Trace != nil && c.Trace.Err() != nil {
@@ -531,17 +532,17 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	if res.End == outcome.Interrupted {
 		return nil, errInterrupted
 	}
-	if err := t.close(); err != nil {
+	if err := t.closeFiles(); err != nil {
 		return nil, err
 	}
-	run = result(r, c, res, o.id(r))
+	run = newRun(r, c, res, o.runID(r))
 	if c.Ideal != nil {
 		run.End.Network = c.Ideal.Form(jobPrograms(c))
 	} else {
 		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), &c.Load, res))
 	}
 	if c.OnPFC != nil {
-		// Nodes run one after another within a window; each one's frames are in order.
+		// Within a window, nodes run one after another: sort the frames of all nodes by time.
 		sort.SliceStable(frames, func(i, j int) bool {
 			a, b := &frames[i], &frames[j]
 			return a.TimeNs < b.TimeNs || a.TimeNs == b.TimeNs && a.Node < b.Node
@@ -551,8 +552,8 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	return run, nil
 }
 
-// result is what the measures give of a run's result, in either world.
-func result(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results.Run {
+// newRun evaluates the measures on a run's outcome, for either world.
+func newRun(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results.Run {
 	run := &results.Run{ID: id, Seed: r.Seed, Point: r.Point, End: results.End{Reason: string(res.End),
 		TimeS: res.Time.Seconds()},
 		Events: res.Events, PacketHops: res.PacketHops}
@@ -563,7 +564,7 @@ func result(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
-	run.End.Violation = violation(r.Of, res)
+	run.End.Violation = describeViolation(r.Of, res)
 	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), &c.Load, res)
 	for i := range run.Distributions {
 		run.Distributions[i].Thin()

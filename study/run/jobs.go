@@ -12,7 +12,7 @@ import (
 	"weir/worlds/sim"
 )
 
-// addJobs adds to the end of a run which of its jobs align iterations, and what the first unfinished job waits for.
+// addJobs adds to a run which of its jobs align their iterations, and what the first unfinished job waits for.
 func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 	for i := range res.Jobs {
 		tr := r.Of.Entry(res.JobGroups[i])
@@ -36,7 +36,7 @@ func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 	}
 }
 
-// messageWaits describes messages of a job that did not end, and what they waited for.
+// messageWaits describes the unfinished messages of a job and what they waited for.
 func messageWaits(p *experiment.Point, tr *experiment.Traffic, waits []outcome.MessageWait) (out []string) {
 	name := func(rank int) string {
 		return fmt.Sprintf("rank %d (%s)", rank, p.Measured().Network.Nodes[tr.Job().Hosts[rank]].Name)
@@ -49,7 +49,7 @@ func messageWaits(p *experiment.Point, tr *experiment.Traffic, waits []outcome.M
 	return out
 }
 
-// waitsFor describes what a flow waits for, and names the links that are down and lost packets of it.
+// waitsFor describes what a flow waits for, and names the failed links that lost packets of it.
 func waitsFor(p *experiment.Point, w *outcome.Wait) string {
 	text := w.String()
 	for i, direction := range w.Down {

@@ -23,50 +23,48 @@ import (
 	"weir/worlds/sim"
 )
 
-// labLead is the time between the start of a run's data plane in the lab and time 0 of
-// the experiment: what is to happen then can get ready.
+// labLead is the time between the start of the lab's data plane and time 0 of the experiment. Events at time 0 need
+// it for their preparation.
 const labLead = 500 * unit.Millisecond
 
-// Lab say how runs are carried out in the lab.
+// Lab configures the execution of runs in the lab.
 type Lab struct {
-	// Dataplane makes the process of a run's data plane, which calls lab.Serve with what
-	// r.Lab() gives and with the capture; nil: there is none.
+	// Dataplane creates the process of a run's data plane. The process calls lab.Serve with the result of LabConfig and
+	// the capture. It is nil if there is no such process.
 	Dataplane func(r *plan.Run, capture *lab.Capture) *exec.Cmd
-	// Hosts makes the process of a run's hosts that are Weir's own, which calls lab.ServeHosts with what HostsConfig
-	// gives, with the capture; nil: there is none.
+	// Hosts creates the process of a run's Weir hosts. The process calls lab.ServeHosts with the result of HostsConfig
+	// and the capture. It is nil if there is no such process.
 	Hosts func(r *plan.Run, capture *lab.Capture) *exec.Cmd
-	// Capture are switches whose input and output each run captures, into captures/ of the
-	// results folder. Replayed through a switch of the simulator, the input must give the
-	// output. lab.CaptureHosts stands for all hosts of Weir's own.
+	// Capture names switches whose input and output each run captures into captures/ of the results folder. The
+	// simulator's switch must turn the input into the same output. lab.CaptureHosts stands for all Weir hosts.
 	Capture []string
-	// Kernel is what this machine's offers.
+	// Kernel has the features of this machine's kernel.
 	Kernel *kernel.Kernel
-	// Attempts is how often a run is carried out at most while the machine disturbs it;
-	// below 1 means once.
+	// Attempts limits the executions of a run that the machine disturbs; below 1: one.
 	Attempts int
-	// Scheduling of what must be punctual; empty: live.DefaultScheduling.
+	// Scheduling of time-critical threads; empty: live.DefaultScheduling.
 	Scheduling live.Scheduling
 	// Generator of traffic; nil: lab/traffic.
 	Generator *Generator
-	// Beside is what the simulator gives for the same; may be nil.
+	// Beside has the simulator's results for comparison; nil: no comparison.
 	Beside *results.Outcome
-	// OnRun receives the result of an attempt of a run, its number from 1, and how many there can be.
+	// OnRun receives the result of each attempt of a run, the attempt's number from 1, and the limit.
 	OnRun func(r *plan.Run, attempt, limit int, a *results.Attempt)
-	// OnBusy is called once, when the machine has disturbed busyRuns runs in all their attempts: each later run then has
-	// one attempt. It may be nil.
+	// OnBusy, if not nil, is called once, when the machine has disturbed all attempts of busyRuns runs. Each later run
+	// has one attempt.
 	OnBusy func()
-	// OnLeft is told, with each attempt, what dead labs have left that cannot be removed; nil: nobody is.
+	// OnLeft, if not nil, is called at each attempt with the leftovers of earlier labs that cannot be removed.
 	OnLeft func(left error)
 
-	disturbed int // runs that were disturbed in all their attempts
+	disturbed int // runs with all attempts disturbed
 }
 
-// busyRuns is the number of disturbed runs after which the machine counts as busy. It takes all attempts of two runs to
-// know it; more attempts of the others take time and are disturbed, too.
+// busyRuns is the number of disturbed runs after which the machine counts as busy. Further attempts would take time
+// and be disturbed, too.
 const busyRuns = 2
 
-// attempts returns how many attempts a run can have.
-func (o *Lab) attempts() int {
+// maxAttempts returns the limit of attempts for the next run.
+func (o *Lab) maxAttempts() int {
 	if o.disturbed >= busyRuns {
 		return 1
 	}
@@ -77,13 +75,13 @@ func (o *Lab) attempts() int {
 type Generator struct {
 	Name string
 	Run  func(ctx context.Context, c labtraffic.Config) (*labtraffic.Result, error)
-	// Check tells what of a run's traffic it cannot send; nil: it can all that CheckLab lets
-	// through.
+	// Check returns an error for traffic that the generator cannot send; nil: it can send all traffic that CheckLab
+	// accepts.
 	Check func(c labtraffic.Config) error
 }
 
-// kernelGenerator is the generator of our own, over kernel sockets, and IPerf3 the one to check it
-// with: flows of TCP without end, and datagrams at a constant rate, by iperf3.
+// kernelGenerator is Weir's generator over kernel sockets. IPerf3 verifies it: it sends unlimited TCP flows and
+// constant-rate datagrams with iperf3.
 var (
 	kernelGenerator = Generator{Name: "weir", Run: labtraffic.Run}
 	IPerf3          = Generator{Name: "iperf3", Check: iperf.Check, Run: func(ctx context.Context,
@@ -96,18 +94,18 @@ var (
 	}}
 )
 
-// Generators are the names of all.
+// Generators returns the names of all generators.
 func Generators() []string { return []string{kernelGenerator.Name, IPerf3.Name} }
 
-// Check tells what of the experiment's traffic the generator cannot send, before anything
-// starts. CheckLab must have found nothing.
+// Check returns an error for traffic of the experiment that the generator cannot send, before any process starts.
+// CheckLab must have accepted the experiment.
 func (o *Lab) Check(s *experiment.Spec) error {
-	g := o.generator()
+	g := o.selectGenerator()
 	if g.Check == nil {
 		return nil
 	}
 	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
-	seen := map[*experiment.Point]bool{} // seeds of a point have the same kinds of flows
+	seen := map[*experiment.Point]bool{} // all seeds of a point have the same kinds of flows
 	for _, r := range plan.Runs(s) {
 		if seen[r.Of] {
 			continue
@@ -125,18 +123,18 @@ func (o *Lab) Check(s *experiment.Spec) error {
 	return nil
 }
 
-func (o *Lab) generator() *Generator {
+func (o *Lab) selectGenerator() *Generator {
 	if o.Generator == nil {
 		return &kernelGenerator
 	}
 	return o.Generator
 }
 
-// repeat carries a run out again while the machine disturbs it, unless the machine is busy. The last attempt counts;
-// all are recorded.
-func (o *Lab) repeat(r *plan.Run, attempt func() (*results.Run, *results.Attempt, error)) (*results.Run, error) {
+// repeatRun executes a run again while the machine disturbs it, up to the limit. It returns the last attempt's result
+// and records all attempts.
+func (o *Lab) repeatRun(r *plan.Run, attempt func() (*results.Run, *results.Attempt, error)) (*results.Run, error) {
 	var attempts []results.Attempt
-	limit := o.attempts()
+	limit := o.maxAttempts()
 	for {
 		run, a, err := attempt()
 		if err != nil {
@@ -158,8 +156,8 @@ func (o *Lab) repeat(r *plan.Run, attempt func() (*results.Run, *results.Attempt
 	}
 }
 
-// LabConfig makes the configuration of the run's data plane in the lab. Hosts there are real:
-// of traffic it says nothing.
+// LabConfig returns the configuration of a run's data plane in the lab. It has the flows' addresses, but no traffic:
+// the hosts are real.
 func LabConfig(r *plan.Run) (*lab.Config, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -176,7 +174,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 		x := lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
 			Version: tr.Version(), Proto: transport.Proto, Own: tr.Own()}
 		if x.Own {
-			if x.Ports, err = ports(c, i); err != nil {
+			if x.Ports, err = extraPorts(c, i); err != nil {
 				return nil, err
 			}
 		}
@@ -185,8 +183,7 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 	return out, nil
 }
 
-// hostMTU is the MTU of the hosts' interfaces: Ethernet's, or what the largest packets
-// need.
+// hostMTU returns the MTU of the hosts' interfaces: Ethernet's, or more if the largest packets need it.
 func hostMTU(p *experiment.Point) int {
 	mtu := int32(lab.DefaultMTU)
 	for i := range p.Entries() {
@@ -195,7 +192,7 @@ func hostMTU(p *experiment.Point) int {
 	return int(mtu)
 }
 
-// shortestRTT is the least base RTT of the run's flows.
+// shortestRTT returns the lowest base RTT of the run's flows.
 func shortestRTT(p *experiment.Point, c *sim.Config) unit.Time {
 	least, seen := unit.Never, p.Measured()
 	for i := range c.Flows {
@@ -205,7 +202,8 @@ func shortestRTT(p *experiment.Point, c *sim.Config) unit.Time {
 	return least
 }
 
-// twoFrames is how long two full frames take on the slowest link: by two, queues of simulator and lab may differ.
+// twoFrames returns the transmission time of two full frames on the slowest link. Queues of simulator and lab may
+// differ by two frames.
 func twoFrames(p *experiment.Point) (longest unit.Time) {
 	const header = 14 // of Ethernet
 	frame := int32(header + hostMTU(p))
@@ -216,10 +214,10 @@ func twoFrames(p *experiment.Point) (longest unit.Time) {
 	return longest
 }
 
-// timestamps are the bytes of options in each of the kernel's segments (RFC 7323 §3).
+// timestamps is the number of option bytes in each of the kernel's segments (RFC 7323 §3).
 const timestamps = 12
 
-// labTraffic is what the run's kernels send, and the numbers of these flows among all.
+// labTraffic returns the traffic of the run's Linux hosts, and for each of its flows the index among all flows.
 func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(node int, what func() error) error,
 	epoch int64,
 	progress func(share float64)) (t labtraffic.Config, of []int) {
@@ -227,7 +225,7 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 		Epoch: epoch, Warmup: c.Warmup, Duration: c.Duration, UntilDone: c.UntilDone, Book: c.Wiring.Hosts, Do: do,
 		Progress: func(now unit.Time) { progress(now.Seconds() / c.Duration.Seconds()) },
 	}
-	hosts, _ := labHosts(p, k) // CheckLab has seen that they can
+	hosts, _ := labHosts(p, k) // CheckLab has found no error
 	number := make([]int, len(c.Flows))
 	for i := range c.Flows {
 		if number[i] = len(of); !p.Entry(c.Flows[i].Group).Own() {
@@ -243,7 +241,7 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 			Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort, Version: tr.Version(), TOS: tr.TOSOf(f.Size),
 			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload(),
 		}
-		for _, a := range f.After { // which are of kernels, too
+		for _, a := range f.After { // these are kernel flows too
 			x.After = append(x.After, number[a])
 		}
 		if transport.Kernel == packet.ProtoUDP {
@@ -266,8 +264,8 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 	return t, of
 }
 
-// controlOf is the kernel's congestion control with which a traffic's connections begin: CUBIC, if agents then have
-// them follow something else.
+// controlOf returns the kernel's congestion control of a traffic's connections. It is CUBIC if agents replace it by
+// their own law.
 func controlOf(tr *experiment.Traffic) string {
 	if agentOf(tr) != nil {
 		return "cubic"
@@ -276,8 +274,8 @@ func controlOf(tr *experiment.Traffic) string {
 	return controller.Kernel
 }
 
-// udpEnds makes the endpoints of a flow of datagrams, the sender of one that comes after others when it begins. What
-// cannot be made, which the plan has tried, is missing.
+// udpEnds creates the endpoints of a flow of datagrams. The sender of a flow that follows others is created when it
+// begins. The plan has created the endpoints before, so errors cannot occur.
 func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 	sender := func(start unit.Time) transport.Endpoint {
 		e, _ := c.EndpointFactory.Sender(i, start)
@@ -291,14 +289,14 @@ func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 	}
 }
 
-// sampled are the watches of flows, which the generator looks at.
+// sampled maps the watched quantities of flows to the generator's samples.
 var sampled = map[outcome.Quantity]labtraffic.What{
 	outcome.ReceivedBytes: labtraffic.ReceivedBytes, outcome.Window: labtraffic.Window, outcome.Rate: labtraffic.Rate,
 	outcome.InFlight: labtraffic.InFlight, outcome.RTT: labtraffic.RTT, outcome.DeliveryRate: labtraffic.DeliveryRate,
 }
 
-// attemptOf is what a run of the data plane, and of what sends, say of the machine.
-// rtt is the shortest round-trip time without queues, frames how long two frames take on the slowest link.
+// attemptOf returns the record of an attempt: how the machine disturbed it, and its errors. The argument rtt is the
+// lowest base RTT, and frames the transmission time of two frames on the slowest link.
 func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.Attempt {
 	if all.kernel != nil {
 		r.Kernels = all.kernel.Waiting
@@ -339,13 +337,12 @@ func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.A
 	return a
 }
 
-// labRun is what the measures give of a run of the lab.
+// labRun evaluates the measures on a run of the lab.
 func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *labOutcome, id string) *results.Run {
-	return result(r, c, labResult(r.Of, c, report, s), id)
+	return newRun(r, c, labResult(r.Of, c, report, s), id)
 }
 
-// labResult is a run of the lab as the simulator would give it, so that measures mean the
-// same in both.
+// labResult converts the outcome of the lab to the simulator's form, so that measures have the same meaning in both.
 func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *labOutcome) *outcome.Result {
 	res := &outcome.Result{
 		End: outcome.TimeUp, Time: min(s.endTime(), c.Duration), Drops: r.Drops, Events: r.Events, PacketHops: r.Hops,
@@ -357,21 +354,21 @@ func labResult(p *experiment.Point, c *sim.Config, r *lab.Report, s *labOutcome)
 	for len(res.Delays) < p.Entries() {
 		res.Delays = append(res.Delays, unit.Histogram{})
 	}
-	s.watched(p, c, r, res)
+	s.setSamples(p, c, r, res)
 	res.Measured = max(res.Time-c.Warmup, 0)
 	res.End = s.endReason()
 	res.Drops[dataplane.NotExpected] = s.countStrays()
 	if s.kernel != nil {
-		s.kernelFlows(r, res)
+		s.setKernelFlows(r, res)
 	}
 	if s.own != nil {
-		s.ownFlows(p, c, r, res)
-		s.onsets(c, r, res)
+		s.setOwnFlows(p, c, r, res)
+		s.setOnsets(c, r, res)
 	}
 	for i := range res.Flows {
 		if c.Flows[i].Size > 0 && res.Flows[i].FCT == unit.Never {
 			res.Unfinished = append(res.Unfinished, i)
-			res.Delivered = append(res.Delivered, s.received(i))
+			res.Delivered = append(res.Delivered, s.receivedBytes(i))
 		}
 	}
 	return res

@@ -21,15 +21,17 @@ import (
 	"weir/worlds/sim"
 )
 
-// carryOut runs one run in the lab, again while the machine disturbs it.
-func (o *Lab) carryOut(ctx context.Context, r *plan.Run, dir, id string, progress func(share float64)) (*results.Run,
+// execute executes one run in the lab, and again while the machine disturbs it.
+func (o *Lab) execute(ctx context.Context, r *plan.Run, dir, id string, progress func(share float64)) (*results.Run,
 	error) {
-	return o.repeat(r, func() (*results.Run, *results.Attempt, error) { return o.attempt(ctx, r, dir, id, progress) })
+	return o.repeatRun(r, func() (*results.Run, *results.Attempt, error) {
+		return o.executeOnce(ctx, r, dir, id, progress)
+	})
 }
 
-// attempt carries a run out once.
-func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress func(share float64)) (run *results.Run,
-	a *results.Attempt, err error) {
+// executeOnce executes a run once.
+func (o *Lab) executeOnce(ctx context.Context, r *plan.Run, dir, id string,
+	progress func(share float64)) (run *results.Run, a *results.Attempt, err error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, nil, err
@@ -38,7 +40,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := o.open(r, plane)
+	n, err := o.openNetwork(r, plane)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -50,7 +52,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err := errors.Join(n.Schedule(o.Scheduling), n.Shape(plane)); err != nil {
 		return nil, nil, err
 	}
-	followers, err := o.equip(r, plane, n)
+	followers, err := o.equipHosts(r, plane, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -58,7 +60,7 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	if err := n.Lay(plane.Cables()); err != nil {
 		return nil, nil, err
 	}
-	capture, ofHosts, err := o.capture(dir, id)
+	capture, ofHosts, err := o.openCaptures(dir, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -72,11 +74,11 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 			p.Kill()
 		}
 	}()
-	ctx, done := accompany(ctx, p, plane)
+	ctx, done := pullCables(ctx, p, plane)
 	defer done()
 	before := cpuTime()
 	begin := time.Now()
-	all, err := o.send(ctx, r, c, plane, n, ofHosts, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress)
+	all, err := o.runHosts(ctx, r, c, plane, n, ofHosts, p.Epoch+int64(plane.Lead/unit.Nanosecond), progress)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,8 +93,8 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 	}
 	a = attemptOf(report, all, shortestRTT(r.Of, c), twoFrames(r.Of))
 	a.OwnCPU = own
-	a.Carriers = carriers(report, plane)
-	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // else it is an error of the run
+	a.Carriers = listCarriers(report, plane)
+	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // otherwise the run has that error
 		if a.Replays, err = replayFile(plane, capture.Switches, capture.File); err != nil {
 			return nil, nil, err
 		}
@@ -104,13 +106,13 @@ func (o *Lab) attempt(ctx context.Context, r *plan.Run, dir, id string, progress
 		}
 		a.Replays = append(a.Replays, x)
 	}
-	differences(a)
+	addDifferences(a)
 	addCounts(followers, a)
 	return labRun(r, c, report, all, id), a, nil
 }
 
-// open makes the hosts of a run.
-func (o *Lab) open(r *plan.Run, plane *lab.Config) (*lab.Network, error) {
+// openNetwork creates the network of a run's hosts, and reports leftovers of earlier labs.
+func (o *Lab) openNetwork(r *plan.Run, plane *lab.Config) (*lab.Network, error) {
 	n, err := lab.Open(plane.Wiring.Network, plane.Wiring.Hosts, hostMTU(r.Of))
 	if err == nil && n.Left != nil && o.OnLeft != nil {
 		o.OnLeft(n.Left)
@@ -118,9 +120,10 @@ func (o *Lab) open(r *plan.Run, plane *lab.Config) (*lab.Network, error) {
 	return n, err
 }
 
-// capture is what of a run is captured, and where to: of switches, and of hosts of Weir's own; nil: nothing of them.
-func (o *Lab) capture(dir, id string) (capture, ofHosts *lab.Capture, err error) {
-	switches, hosts := o.switches()
+// openCaptures returns the captures of switches and of Weir hosts for a run, each nil if not requested. It creates
+// their folder.
+func (o *Lab) openCaptures(dir, id string) (capture, ofHosts *lab.Capture, err error) {
+	switches, hosts := o.splitCapture()
 	if len(o.Capture) == 0 || dir == "" {
 		return nil, nil, nil
 	}
@@ -137,10 +140,10 @@ func (o *Lab) capture(dir, id string) (capture, ofHosts *lab.Capture, err error)
 	return capture, ofHosts, nil
 }
 
-// accompany ends a run when its data plane ends, which it must not before it is told to, and does with the cables of
-// its links what the experiment has in store for them. done ends that.
-func accompany(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx context.Context, done func()) {
-	ctx, cancel := while(of, p)
+// pullCables pulls and plugs the cables of links at the experiment's times. The returned context ends if the data
+// plane fails. The function done stops both.
+func pullCables(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx context.Context, done func()) {
+	ctx, cancel := untilFailure(of, p)
 	var pulling sync.WaitGroup
 	pulling.Go(func() {
 		if err := p.Pull(ctx, plane); err != nil {
@@ -153,14 +156,14 @@ func accompany(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx con
 	}
 }
 
-// process is one of the lab's.
+// process is a process of the lab.
 type process interface {
 	Done() <-chan struct{}
 	Err() error
 }
 
-// while is a context that ends when a process fails, with its error. It does not when that ends in order.
-func while(of context.Context, p process) (context.Context, context.CancelCauseFunc) {
+// untilFailure returns a context that ends with a process's error. It does not end if the process ends without error.
+func untilFailure(of context.Context, p process) (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(of)
 	go func() {
 		select {
@@ -174,8 +177,8 @@ func while(of context.Context, p process) (context.Context, context.CancelCauseF
 	return ctx, cancel
 }
 
-// carriers are what links have lost and got back.
-func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
+// listCarriers returns the changes of carrier on the links.
+func listCarriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 	for _, x := range r.Carriers {
 		ends := plane.Wiring.Network.Links[x.Link].Ends
 		all = append(all, results.Carrier{Ends: [2]string{plane.Wiring.Network.Nodes[ends[0]].Name,
@@ -184,8 +187,8 @@ func carriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 	return all
 }
 
-// send has all hosts send and receive until the run has ended, or the process of Weir's own hosts has failed.
-func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
+// runHosts runs all hosts until the run has ended, or the process of the Weir hosts fails.
+func (o *Lab) runHosts(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
 	capture *lab.Capture, epoch int64, progress func(share float64)) (*labOutcome, error) {
 	t, of := labTraffic(r.Of, c, o.Kernel, n.Do, epoch, progress)
 	all := &labOutcome{flows: of}
@@ -201,13 +204,13 @@ func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.C
 			}
 		}()
 		var done context.CancelCauseFunc
-		ctx, done = while(ctx, hosts)
+		ctx, done = untilFailure(ctx, hosts)
 		defer done(nil)
 	}
 	if len(of) > 0 {
 		var err error
-		all.kernel, err = o.generator().Run(ctx, t)
-		if why := interrupted(ctx); why != nil { // what the generator says is no more than that
+		all.kernel, err = o.selectGenerator().Run(ctx, t)
+		if why := interruptReason(ctx); why != nil { // the generator's error only repeats this one
 			err = why
 		}
 		if err != nil {
@@ -217,7 +220,7 @@ func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.C
 	if hosts == nil {
 		return all, nil
 	}
-	if err := await(ctx, hosts, epoch, c, progress); err != nil {
+	if err := awaitHosts(ctx, hosts, epoch, c, progress); err != nil {
 		return nil, err
 	}
 	own := &outcome.Result{}
@@ -229,30 +232,30 @@ func (o *Lab) send(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.C
 	return all, nil
 }
 
-// await waits until the hosts have ended.
-func await(ctx context.Context, hosts *lab.HostsProcess, epoch int64, c *sim.Config,
+// awaitHosts waits until the Weir hosts have ended, and reports progress.
+func awaitHosts(ctx context.Context, hosts *lab.HostsProcess, epoch int64, c *sim.Config,
 	progress func(share float64)) error {
 	tick := time.NewTicker(progressEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-hosts.Done():
-			if err := interrupted(ctx); err != nil {
+			if err := interruptReason(ctx); err != nil {
 				return err
 			}
 			return hosts.Err()
 		case <-ctx.Done():
-			return interrupted(ctx)
+			return interruptReason(ctx)
 		case <-tick.C:
-			progress(min(max(float64(monotonic()-epoch)/1e9/c.Duration.Seconds(), 0), 1))
+			progress(min(max(float64(readMonotonic()-epoch)/1e9/c.Duration.Seconds(), 0), 1))
 		}
 	}
 }
 
-// progressEvery is how often it is told how far hosts are.
+// progressEvery is the interval of progress reports on hosts.
 const progressEvery = 200 * time.Millisecond
 
-func monotonic() int64 {
+func readMonotonic() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
 		return 0
@@ -260,8 +263,8 @@ func monotonic() int64 {
 	return t.Nano()
 }
 
-// interrupted is why a run is to end before it has; nil: it is not.
-func interrupted(ctx context.Context) error {
+// interruptReason returns the reason why ctx ended early, or nil.
+func interruptReason(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, context.Canceled) {
 		return errInterrupted
@@ -269,15 +272,15 @@ func interrupted(ctx context.Context) error {
 	return cause
 }
 
-// equip gives the hosts what their flows want of them, and agents where those follow HPCC++.
-func (o *Lab) equip(r *plan.Run, plane *lab.Config, n *lab.Network) (AgentGroup, error) {
+// equipHosts configures the hosts for their flows, and starts agents on hosts with HPCC++ flows.
+func (o *Lab) equipHosts(r *plan.Run, plane *lab.Config, n *lab.Network) (AgentGroup, error) {
 	if err := o.applyHosts(r, plane, n); err != nil {
 		return nil, err
 	}
 	return startAgents(r, n)
 }
 
-// applyHosts gives the hosts what their flows want of them.
+// applyHosts applies the kernel settings that the flows need to each host.
 func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
 	hosts, err := labHosts(r.Of, o.Kernel)
 	if err != nil {
@@ -297,8 +300,9 @@ func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
 	return nil
 }
 
-// differences notes where the simulator's switches and hosts did something else: that is an error of the attempt.
-func differences(a *results.Attempt) {
+// addDifferences adds an error to the attempt for each difference between its captures and the simulator's switches and
+// hosts.
+func addDifferences(a *results.Attempt) {
 	for i := range a.Replays {
 		if x := &a.Replays[i]; x.Difference != "" {
 			a.Errors = append(a.Errors, fmt.Sprintf("%s, replayed in the simulator: %s", x.Of(), x.Difference))

@@ -10,7 +10,7 @@ import (
 	"weir/worlds/lab"
 )
 
-// carryOut has no lab on this system.
+// execute returns an error: this system has no lab.
 func (o *Lab) carryOut(context.Context, *plan.Run, string, string, func(float64)) (*results.Run, error) {
 	return nil, lab.ErrNotLinux
 }

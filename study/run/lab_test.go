@@ -47,7 +47,7 @@ func TestRepeat(t *testing.T) {
 			o := &Lab{Attempts: x.limit, OnRun: func(_ *plan.Run, attempt, _ int, a *results.Attempt) {
 				told = append(told, fmt.Sprint(attempt, a.Disturbed))
 			}}
-			run, err := o.repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
+			run, err := o.repeatRun(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
 				n++
 				return &results.Run{Seed: uint64(n)}, &results.Attempt{Disturbed: x.disturbed[n-1], Frames: uint64(n)}, nil
 			})
@@ -64,7 +64,7 @@ func TestRepeat(t *testing.T) {
 	}
 	wrong := errors.New("wrong")
 	n := 0
-	_, err := (&Lab{Attempts: 5}).repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
+	_, err := (&Lab{Attempts: 5}).repeatRun(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
 		if n++; n == 2 {
 			return nil, nil, wrong
 		}
@@ -96,7 +96,7 @@ func TestBusyMachine(t *testing.T) {
 				if disturbed {
 					a.Disturbed = []string{"a stall"}
 				}
-				run, err := o.repeat(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
+				run, err := o.repeatRun(&plan.Run{}, func() (*results.Run, *results.Attempt, error) {
 					return &results.Run{}, a, nil
 				})
 				if err != nil {
@@ -305,7 +305,7 @@ measure: [goodput, {queue: {port: s->b}}]
 			t.Errorf("from %v to %v, lead %v, seed %d", l.Warmup, l.Duration, l.Lead, l.Wiring.Seed)
 		}
 		want := 1500
-		if r.Point[1].Text != "1000 B" { // as long as they can be (mostMTU)
+		if r.Point[1].Text != "1000 B" { // as long as they can be (maxMTU)
 			want = 9216
 		}
 		if l.MTU != want || hostMTU(r.Of) != l.MTU {
@@ -397,19 +397,19 @@ func TestCaptured(t *testing.T) {
 			if err := o.writeDigests(run, dir); err != nil {
 				t.Fatal(err)
 			}
-			if got, err := o.captured(run, dir); got != x.there || err != nil {
+			if got, err := o.hasCaptures(run, dir); got != x.there || err != nil {
 				t.Error(got, err)
 			}
 			other := *run // its capture, in another's name
 			other.Seed++
-			got, err := o.captured(&other, dir)
+			got, err := o.hasCaptures(&other, dir)
 			if want := x.there && x.want == nil; got != want || (err != nil) != (x.there && x.want != nil) {
 				t.Errorf("of another run: %v, %v", got, err)
 			}
 			if os.Truncate(file, 3) != nil {
 				t.Error("it cannot be cut")
 			}
-			got, err = o.captured(run, dir) // a cut one is none
+			got, err = o.hasCaptures(run, dir) // a cut one is none
 			if want := x.there && x.want == nil; got != want || (err != nil) != (x.there && x.want != nil) {
 				t.Errorf("after a cut: %v, %v", got, err)
 			}

@@ -14,30 +14,31 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// What agents of Linux hosts (worlds/agent) can have.
+// Limits of agents on Linux hosts (worlds/agent).
 const (
-	agentHosts   = 48  // each has a program at the machine's root of cgroups, which takes 64
-	agentHops    = 5   // records that a segment has room for
-	agentPayload = 148 // an MSS below 320 bytes is not lowered
+	agentHosts   = 48  // each agent has a program at the machine's root cgroup, which takes 64
+	agentHops    = 5   // records that fit into a segment
+	agentPayload = 148 // the kernel does not lower an MSS below 320 bytes
 )
 
-// agentDelay is what hosts and data plane add to a round trip (weir bench switch: idle echoes).
+// agentDelay is the delay of hosts and data plane in a round trip (weir bench switch: idle echoes).
 const agentDelay = 200 * unit.Microsecond
 
-// AgentConfig is what the agent of a host is given.
+// AgentConfig is the configuration of a host's agent.
 type AgentConfig struct {
-	Eta      float64   // target utilisation
-	Flows    int       // expected on a link
+	Eta      float64   // target utilization
+	Flows    int       // expected flows on a link
 	MaxStage int       // additive increases before a multiplicative one
-	RTT      unit.Time // of the empty path; 0: the minimum that each connection measures
-	Rate     unit.Rate // of the host's link, if it sends; 0: not bounded
+	RTT      unit.Time // of the empty path; 0: the minimum measured by each connection
+	Rate     unit.Rate // of the host's link if it sends; 0: no limit
 }
 
-// AgentDriver runs agents in the hosts of a lab. Package hostagents has one.
+// AgentDriver runs agents in the hosts of a lab. Package hostagents implements it.
 type AgentDriver interface {
-	// Check returns why this machine can run no agent.
+	// Check returns an error if this machine cannot run agents.
 	Check() error
-	// Start starts an agent in the network namespace of each host of the list, in which within runs a function.
+	// Start starts an agent in the network namespace of each host. The function within executes f in the namespace of a
+	// node.
 	Start(hosts []AgentHost, within func(node int, f func() error) error) (AgentGroup, error)
 }
 
@@ -45,22 +46,22 @@ type AgentDriver interface {
 type AgentHost struct {
 	Node      int
 	Name      string
-	Interface string // that its connections go through
+	Interface string // of its connections
 	Config    AgentConfig
 }
 
-// AgentGroup is the agents of a run.
+// AgentGroup is the agents of one run.
 type AgentGroup interface {
-	// Close ends them. Connections that are open go on as CUBIC.
+	// Close stops the agents. Open connections continue as CUBIC.
 	Close() error
-	// Counts returns what they counted, after Close.
+	// Counts returns the agents' counters. Call it after Close.
 	Counts() *results.Agents
 }
 
-// Agents is the place of the AgentDriver, which an import links in.
+// Agents links to the AgentDriver of an imported package.
 var Agents = linked.New[AgentDriver]("the agent, by which Linux' own TCP follows HPCC++", "weir/app/agent")
 
-// AskKernel asks this machine's kernel what it offers, also to agents, if an experiment has any.
+// AskKernel returns the features of this machine's kernel, with a check for agents that runs on demand.
 func AskKernel() (*kernel.Kernel, error) {
 	k, err := kernel.Ask()
 	if err == nil {
@@ -75,8 +76,7 @@ func AskKernel() (*kernel.Kernel, error) {
 	return k, err
 }
 
-// agentOf returns cc.Traits.Agent of a traffic's law if Linux' own TCP is to follow it, by agents of its hosts; else
-// nil.
+// agentOf returns cc.Traits.Agent of a traffic's law if agents apply it to Linux TCP, else nil.
 func agentOf(tr *experiment.Traffic) func() (cc.Agent, []scheme.Remark) {
 	transport, _ := tr.Transport()
 	_, config := tr.CC()
@@ -86,7 +86,7 @@ func agentOf(tr *experiment.Traffic) func() (cc.Agent, []scheme.Remark) {
 	return cc.TraitsOf(config).Agent
 }
 
-// agentRoom is what agents put into each segment of a traffic.
+// agentRoom returns the bytes that agents add to each segment of a traffic.
 func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
 	if f := p.Telemetry(); f != nil && agentOf(tr) != nil {
 		return f.Most()
@@ -94,7 +94,7 @@ func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
 	return 0
 }
 
-// eachEnds visits the hosts of a traffic's flows, from source to destination, all that there can be.
+// eachEnds calls visit with the source and destination of each possible flow of a traffic.
 func eachEnds(p *experiment.Point, id int, visit func(src, dst int)) {
 	if g, ok := p.Entry(id).Generator(); ok {
 		for _, src := range g.From {
@@ -112,7 +112,7 @@ func eachEnds(p *experiment.Point, id int, visit func(src, dst int)) {
 	}
 }
 
-// checkAgents tells what agents cannot do of a point's traffic, and reports whether some is theirs.
+// checkAgents notes an error for each property of a point's traffic that agents do not support.
 func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
 	var first *experiment.Traffic
 	const own = "stack: weir of tcp"
@@ -156,7 +156,7 @@ func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k 
 	}
 }
 
-// checkTrace tells what agents cannot read of the telemetry that a traffic's path writes.
+// checkTrace notes errors for telemetry on a traffic's path that agents cannot read.
 func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id int) {
 	tr := p.Entry(id)
 	at := s.At("switch", "switches", "sweep")
@@ -179,15 +179,16 @@ func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id 
 	}
 }
 
-// agentPlan is what is known of a host's agent.
+// agentPlan collects the flows of a host's agent.
 type agentPlan struct {
 	law               cc.Agent
 	shortest, longest unit.Time // base round trips of its flows
 	rate              unit.Rate // of its link, if it sends
 }
 
-// labAgents are what the agents of a point's hosts are told, by node. T is that of a host's paths, if those are alike;
-// else each connection measures its own. The error names a host whose flows want different things.
+// labAgents returns the configurations of the agents of a point's hosts, by node. It sets RTT if a host's paths are
+// alike; else each connection measures its own. It returns an error that names the host if a host's flows need
+// different laws.
 func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 	name := func(node int) string { return p.Network().Nodes[node].Name }
 	seen, hosts := p.Measured(), map[int]*agentPlan{}
@@ -223,11 +224,11 @@ func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 		return nil, fmt.Errorf("%d hosts of Linux would have agents; %d can", n, agentHosts)
 	}
 	if len(hosts) > 0 {
-		othersTaken(p, hosts, fail)
+		findUnwanted(p, hosts, fail)
 	}
 	configs := map[int]AgentConfig{}
 	for node, h := range hosts {
-		configs[node] = h.config()
+		configs[node] = h.newConfig()
 	}
 	return configs, err
 }
@@ -236,8 +237,9 @@ func lawText(a cc.Agent) string {
 	return fmt.Sprintf("eta %v, n %d, max_stage %d, t %v", a.Eta, a.Flows, a.MaxStage, a.T)
 }
 
-// othersTaken finds connections that an agent would take that are not meant.
-func othersTaken(p *experiment.Point, hosts map[int]*agentPlan, fail func(node int, format string, args ...any)) {
+// findUnwanted calls fail for each host with connections that its agent would take although their traffic follows
+// another law.
+func findUnwanted(p *experiment.Point, hosts map[int]*agentPlan, fail func(node int, format string, args ...any)) {
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		transport, _ := tr.Transport()
@@ -254,8 +256,8 @@ func othersTaken(p *experiment.Point, hosts map[int]*agentPlan, fail func(node i
 	}
 }
 
-// config is that of the host's agent.
-func (h *agentPlan) config() AgentConfig {
+// newConfig returns the configuration of the host's agent.
+func (h *agentPlan) newConfig() AgentConfig {
 	c := AgentConfig{Eta: h.law.Eta, Flows: h.law.Flows, MaxStage: h.law.MaxStage, Rate: h.rate}
 	switch {
 	case h.law.T > 0:

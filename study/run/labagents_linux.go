@@ -10,13 +10,13 @@ import (
 	"weir/worlds/lab"
 )
 
-// noAgents is the AgentGroup of hosts without agents.
+// noAgents is the AgentGroup of a run without agents.
 type noAgents struct{}
 
 func (noAgents) Close() error            { return nil }
 func (noAgents) Counts() *results.Agents { return nil }
 
-// startAgents starts those of a run's hosts that have flows of TCP that follow HPCC++.
+// startAgents starts agents on a run's hosts with TCP flows that follow HPCC++.
 func startAgents(r *plan.Run, n *lab.Network) (AgentGroup, error) {
 	configs, err := labAgents(r.Of)
 	if err != nil || len(configs) == 0 {
@@ -33,8 +33,8 @@ func startAgents(r *plan.Run, n *lab.Network) (AgentGroup, error) {
 	return driver.Start(hosts, n.Do)
 }
 
-// addCounts adds what agents counted to an attempt. It is an error of that if none of many segments led
-// to a window: then HPCC++ was not what it measured.
+// addCounts adds the agents' counters to an attempt. If none of many traced segments led to a window, it adds an
+// error: the attempt did not measure HPCC++ then.
 func addCounts(a AgentGroup, to *results.Attempt) {
 	x := a.Counts()
 	if x == nil {

@@ -16,19 +16,19 @@ import (
 	"weir/worlds/lab"
 )
 
-// captured reports whether a run that is there has captures of all switches that are wanted. If
-// not, it is measured again; the error says what is damaged.
-func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
+// hasCaptures reports whether the last attempt of a run has captures of all requested switches. If not, the run is
+// executed again. An error describes a damaged capture.
+func (o *Lab) hasCaptures(r *results.Run, dir string) (bool, error) {
 	for _, name := range o.Capture {
 		n := len(r.Attempts)
 		if n > 0 && name == lab.CaptureHosts && r.Attempts[n-1].Hosts == nil {
-			continue // it has none of Weir's own
+			continue // the run has no Weir hosts
 		}
 		if n == 0 || !slices.ContainsFunc(r.Attempts[n-1].Replays, func(x results.Replay) bool { return x.Switch == name }) {
 			return false, nil
 		}
 	}
-	for _, file := range o.captures(r, dir) {
+	for _, file := range o.listCaptures(r, dir) {
 		listed, err := results.CheckTrace(file, results.DigestHead(r))
 		if err == nil && !listed {
 			err = errors.New("its digest is not there")
@@ -40,8 +40,8 @@ func (o *Lab) captured(r *results.Run, dir string) (bool, error) {
 	return true, nil
 }
 
-// captures are the files of those that are wanted and were replayed in the attempt that counts.
-func (o *Lab) captures(r *results.Run, dir string) (files []string) {
+// listCaptures returns the files of the requested captures that the last attempt has replayed.
+func (o *Lab) listCaptures(r *results.Run, dir string) (files []string) {
 	n := len(r.Attempts)
 	if n == 0 {
 		return nil
@@ -59,8 +59,9 @@ func (o *Lab) captures(r *results.Run, dir string) (files []string) {
 	return files
 }
 
-// switches are those of what is captured that are switches, and hosts says that hosts of Weir's own are, too.
-func (o *Lab) switches() (switches []string, hosts bool) {
+// splitCapture returns the names of the captured switches. The result hosts reports whether Weir hosts are captured,
+// too.
+func (o *Lab) splitCapture() (switches []string, hosts bool) {
 	for _, name := range o.Capture {
 		if hosts = hosts || name == lab.CaptureHosts; name != lab.CaptureHosts {
 			switches = append(switches, name)
@@ -69,9 +70,9 @@ func (o *Lab) switches() (switches []string, hosts bool) {
 	return switches, hosts
 }
 
-// writeDigests writes the digests of a run's captures beside them, when they are on the disk.
+// writeDigests writes the digests of a run's captures next to them, after a sync to disk.
 func (o *Lab) writeDigests(r *results.Run, dir string) error {
-	for _, file := range o.captures(r, dir) { // of those that are whole
+	for _, file := range o.listCaptures(r, dir) { // only complete captures
 		if err := writeDigest(file, results.DigestHead(r)); err != nil {
 			return err
 		}
@@ -98,13 +99,13 @@ func writeDigest(capture, head string) error {
 	return results.WriteFile(list, []byte(head+line))
 }
 
-// captureFile is where a run's capture of switches is, and hostsFile where that of its hosts is.
+// captureFile returns the name of a run's capture of switches, and hostsFile the name of its capture of hosts.
 func captureFile(dir, id string) string { return filepath.Join(dir, "captures", id+".pcapng") }
 
 func hostsFile(dir, id string) string { return filepath.Join(dir, "captures", id+"-hosts.pcapng") }
 
-// replayFile replays what a capture has of switches of the lab through such switches of
-// the simulator.
+// replayFile replays the captured input of each of the lab's switches through the simulator's switch and compares the
+// output.
 func replayFile(c *lab.Config, switches []string, file string) (all []results.Replay, err error) {
 	for _, name := range switches {
 		f, err := os.Open(file)
@@ -125,7 +126,8 @@ func replayFile(c *lab.Config, switches []string, file string) (all []results.Re
 	return all, nil
 }
 
-// ReplayHostsFile replays what a capture has of a run's hosts of Weir's own through such hosts of the simulator.
+// ReplayHostsFile replays the captured input of a run's Weir hosts through the simulator's hosts and compares the
+// output.
 func ReplayHostsFile(r *plan.Run, file string) (x results.Replay, err error) {
 	c, err := HostsConfig(r)
 	if err != nil {

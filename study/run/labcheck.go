@@ -16,17 +16,15 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// What the lab's data plane carries in good time. Frames from all hosts together in a
-// second are half of what `weir bench switch` shows it forwards at most; of hosts, each has
-// a ring.
+// Limits of the lab's data plane for punctual frames. LabFrames is the rate of frames from all hosts, half of the
+// maximum that `weir bench switch` reports. Each host has a ring.
 const (
 	LabFrames = 100e3
 	LabHosts  = 128
 )
 
-// CheckLab tells what of the experiment cannot be had in a lab whose hosts have this
-// kernel: all of it together, as InputErrors. With force, an experiment that is too large
-// is none.
+// CheckLab returns an InputErrors with all features of the experiment that the lab with this kernel does not support.
+// With force, it accepts an experiment that is too large for the machine.
 func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 	c := document.NewReader(experiment.FileKind)
 	c.Remember(s.Text())
@@ -60,7 +58,7 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 				break
 			}
 		}
-		if c.OK() { // it takes all of the above
+		if c.OK() { // labHosts needs a point without errors
 			if hosts, err := labHosts(p, k); err != nil {
 				c.Fail(s.At("traffic"), "hosts of their own for such flows", "%v", err)
 			} else {
@@ -75,7 +73,7 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
 		}
 		most := float64(LabFrames)
-		if k.CPUs == 1 { // hosts and data plane share it
+		if k.CPUs == 1 { // hosts and data plane share the CPU
 			most /= 2
 		}
 		if f := plan.FramesPerSecond(p); f > most {
@@ -95,10 +93,10 @@ func orPoint(at []measure.Coordinate) string {
 	return measure.PointName(at)
 }
 
-// roundUpTo is the next whole number, as a part of something.
+// roundUpTo returns the next whole number above x.
 func roundUpTo(x float64) float64 { return float64(int(x) + 1) }
 
-// checkStacks tells what hosts of Linux and those of Weir's own cannot have together.
+// checkStacks notes errors for triggers, and for flows on Linux hosts that follow flows on Weir hosts or the reverse.
 func checkStacks(p *experiment.Point, c *document.Reader) {
 	said := map[int]bool{}
 	if all := p.Triggers(); len(all) > 0 {
@@ -123,16 +121,16 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 	}
 }
 
-// checkLab tells what of a traffic the kernel cannot carry.
+// checkLab notes errors for a traffic that the kernel cannot send.
 func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
 	if tr.Job() != nil {
 		c.Fail(tr.At(), "weir run", "traffic %s is a job, which only the simulator can carry out", tr.Name())
 		return
 	}
-	if over := ipPacket(p, tr) - mostMTU; over > 0 {
+	if over := ipPacket(p, tr) - maxMTU; over > 0 {
 		c.Fail(tr.At(), fmt.Sprintf("a payload of %d B", tr.Payload()-over),
 			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name(),
-			ipPacket(p, tr), mostMTU)
+			ipPacket(p, tr), maxMTU)
 	}
 	transport, parameters := tr.Transport()
 	if tr.Own() || transport.Kernel == packet.ProtoUDP {
@@ -146,7 +144,8 @@ func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s
 	}
 }
 
-// checkController tells what of a traffic's congestion control the kernel does not have.
+// checkController notes errors for a traffic's congestion control that the kernel lacks. It reports whether the
+// kernel has the algorithm.
 func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) bool {
 	transport, _ := tr.Transport()
 	controller, config := tr.CC()
@@ -165,7 +164,7 @@ func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.S
 	return true
 }
 
-// kernelHas is an error if the kernel cannot do what a controller does.
+// kernelHas returns an error if the kernel lacks a controller's algorithm.
 func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
 	if s.Kernel == "" {
 		return fmt.Errorf("the lab's hosts are Linux, which has no congestion control that does what %s does", s.Name)
@@ -173,8 +172,8 @@ func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
 	return k.CongestionControl(s.Kernel)
 }
 
-// labHosts are the hosts' settings, by node, that the traffic's TCP parameters need. The
-// error names a host whose flows want different things.
+// labHosts returns the kernel settings of hosts, by node, that the traffic's TCP parameters need. It returns an error
+// that names the host if a host's flows need different settings.
 func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, error) {
 	hosts := map[int]*kernel.Host{}
 	add := func(node int, h kernel.Host) error {
@@ -196,7 +195,7 @@ func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, erro
 		if err != nil {
 			return nil, fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
-		ends := map[[2]int]bool{} // node and 0 or 1: it sends, or receives
+		ends := map[[2]int]bool{} // node, and 0 for a sender or 1 for a receiver
 		var order [][2]int
 		end := func(node, which int) {
 			if e := [2]int{node, which}; !ends[e] {
@@ -231,7 +230,7 @@ func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, erro
 	return hosts, nil
 }
 
-// checkBuffers tells what buffers of its own a traffic cannot have at hosts of several.
+// checkBuffers notes an error for a traffic whose buffers differ from those of other traffic at a host.
 func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hosts map[int]*kernel.Host) {
 	said := map[int]bool{}
 	check := func(id, src, dst int) {
@@ -240,7 +239,7 @@ func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hos
 		if transport.Kernel != packet.ProtoTCP || tr.Own() || said[id] {
 			return
 		}
-		s, _ := k.TCP(parameters) // labHosts has seen that it can
+		s, _ := k.TCP(parameters) // labHosts has checked the parameters
 		if err := s.Buffers(hosts[src], hosts[dst]); err != nil {
 			said[id] = true
 			c.Fail(tr.At(), "", "traffic %s: %v", tr.Name(), err)
@@ -261,10 +260,10 @@ func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hos
 	}
 }
 
-// mostMTU is the largest MTU of the lab's interfaces.
-const mostMTU = 9216
+// maxMTU is the largest MTU of the lab's interfaces.
+const maxMTU = 9216
 
-// ipPacket is the length of a traffic's largest IP packets.
+// ipPacket returns the length of a traffic's largest IP packets in bytes.
 func ipPacket(p *experiment.Point, tr *experiment.Traffic) int32 {
 	n := tr.Headers() - packet.EthernetHeader + tr.Payload() + agentRoom(p, tr)
 	if t, _ := tr.Transport(); tr.Own() {
@@ -276,7 +275,7 @@ func ipPacket(p *experiment.Point, tr *experiment.Traffic) int32 {
 	return n
 }
 
-// ownHosts reports whether a point has hosts of Weir's own.
+// ownHosts reports whether a point has Weir hosts.
 func ownHosts(p *experiment.Point) bool {
 	for i := range p.Entries() {
 		if p.Entry(i).Own() {
@@ -286,9 +285,9 @@ func ownHosts(p *experiment.Point) bool {
 	return false
 }
 
-// Switches are those of the experiment's networks whose names some pattern matches
-// (path.Match), in the order of the first network that has them, and lab.CaptureHosts, if that is asked for. The error
-// is about a pattern that matches none at some point, or about hosts where none are Weir's own.
+// Switches returns the names of the experiment's switches that match one of the patterns (path.Match), in the order
+// of the first network that has them. It includes lab.CaptureHosts if that is among the patterns. It returns an error
+// if a pattern matches no switch at some point, or if hosts are requested and no host is a Weir host.
 func Switches(s *experiment.Spec, patterns []string) (names []string, err error) {
 	for _, pattern := range patterns {
 		if pattern == lab.CaptureHosts {

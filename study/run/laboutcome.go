@@ -9,11 +9,11 @@ import (
 	"weir/worlds/sim"
 )
 
-// labOutcome is the result of a run's flows in the lab: of those of kernels, and of those of Weir's own hosts.
+// labOutcome is the outcome of a run's flows in the lab, on Linux hosts and on Weir hosts.
 type labOutcome struct {
-	kernel *labtraffic.Result // nil: there are none
-	flows  []int              // the numbers of its flows among all
-	own    *outcome.Result    // by flow; nil: there are none
+	kernel *labtraffic.Result // nil: no Linux hosts
+	flows  []int              // indices of its flows among all
+	own    *outcome.Result    // by flow; nil: no Weir hosts
 	hosts  *lab.HostsReport
 }
 
@@ -57,8 +57,8 @@ func (s *labOutcome) endReason() outcome.EndReason {
 	return end
 }
 
-// watched fills in what was looked at every so often.
-func (s *labOutcome) watched(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
+// setSamples sets the samples of the watches.
+func (s *labOutcome) setSamples(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	kernels, own := 0, 0
 	for i, w := range c.Watches {
 		switch {
@@ -71,7 +71,7 @@ func (s *labOutcome) watched(p *experiment.Point, c *sim.Config, r *lab.Report, 
 			res.Watched[i] = s.kernel.Sampled[kernels]
 			if kernels++; w.What == outcome.RTT || w.What == outcome.DeliveryRate {
 				for k, v := range res.Watched[i] {
-					if v == 0 { // there was none yet
+					if v == 0 { // no value yet
 						res.Watched[i][k] = -1
 					}
 				}
@@ -80,24 +80,24 @@ func (s *labOutcome) watched(p *experiment.Point, c *sim.Config, r *lab.Report, 
 	}
 }
 
-// kernelFlows fills in the flows of kernels.
-func (s *labOutcome) kernelFlows(r *lab.Report, res *outcome.Result) {
+// setKernelFlows sets the results of the flows on Linux hosts.
+func (s *labOutcome) setKernelFlows(r *lab.Report, res *outcome.Result) {
 	for k, i := range s.flows {
 		x := &s.kernel.Flows[k]
 		res.Flows[i] = outcome.FlowResult{Start: x.Start, Sender: x.Sender.Sent, Receiver: x.Receiver.Received, FCT: x.FCT,
 			Arrived: x.Arrived, Written: x.Written, Timeouts: x.Timeouts}
-		// Data packets and their delays are those that the network delivered, by event time: what
-		// waits in a socket is no part of them.
+		// Count data packets and their delays where the network delivered them, by event time: the time in a socket does
+		// not count.
 		if i < len(r.Flows) && r.Flows[i].Packets > 0 {
 			to := &res.Flows[i].Receiver
 			to.ReceivedPackets = r.Flows[i].Packets
-			s.delays(i, r, res)
+			s.setDelays(i, r, res)
 		}
 	}
 }
 
-// ownFlows fills in the flows of Weir's own hosts, which know all but how long packets took.
-func (s *labOutcome) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
+// setOwnFlows sets the results of the flows on Weir hosts, which measure all but the packets' delays.
+func (s *labOutcome) setOwnFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	for i := range c.Flows {
 		if !p.Entry(c.Flows[i].Group).Own() {
 			continue
@@ -107,13 +107,14 @@ func (s *labOutcome) ownFlows(p *experiment.Point, c *sim.Config, r *lab.Report,
 			res.Peaks[i] = s.own.Peaks[i]
 		}
 		if i < len(r.Flows) {
-			s.delays(i, r, res)
+			s.setDelays(i, r, res)
 		}
 	}
 }
 
-// onsets fills in when senders of Weir's own hosts reduced. When a queue grew only the data plane knows.
-func (s *labOutcome) onsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
+// setOnsets sets the times at which senders of Weir hosts reduced their rate. The data plane knows when the queues
+// grew.
+func (s *labOutcome) setOnsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
 	ports := 0
 	for i := range c.Onsets {
 		o := &c.Onsets[i]
@@ -130,15 +131,15 @@ func (s *labOutcome) onsets(c *sim.Config, r *lab.Report, res *outcome.Result) {
 	}
 }
 
-// delays are of the packets of flow i that the network delivered.
-func (s *labOutcome) delays(i int, r *lab.Report, res *outcome.Result) {
+// setDelays sets the delays of flow i from the packets that the network delivered.
+func (s *labOutcome) setDelays(i int, r *lab.Report, res *outcome.Result) {
 	n, to := &r.Flows[i], &res.Flows[i].Receiver
 	to.DelaySum, to.DelayMin, to.DelayMax, to.Jitter = n.DelaySum, n.DelayMin, n.DelayMax, n.Jitter
 	res.Reordering[i] = n.Reordering
 }
 
-// received is the payload that the receiver of flow i has had, from the start of the run.
-func (s *labOutcome) received(flow int) unit.Bytes {
+// receivedBytes returns the payload bytes that the receiver of a flow has received since the start of the run.
+func (s *labOutcome) receivedBytes(flow int) unit.Bytes {
 	for k, i := range s.flows {
 		if i == flow {
 			return s.kernel.Flows[k].Received

@@ -12,8 +12,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// ports are the source ports that the packets of a flow have beside its own.
-func ports(c *sim.Config, flow int) ([]uint16, error) {
+// extraPorts returns the additional source ports of a flow's packets, or nil.
+func extraPorts(c *sim.Config, flow int) ([]uint16, error) {
 	receiver, err := c.EndpointFactory.Receiver(flow)
 	if err != nil {
 		return nil, fmt.Errorf("flow %d: %w", flow, err)
@@ -24,7 +24,7 @@ func ports(c *sim.Config, flow int) ([]uint16, error) {
 	return nil, nil
 }
 
-// HostsConfig makes the configuration of the run's hosts that are Weir's own.
+// HostsConfig returns the configuration of a run's Weir hosts in the lab.
 func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	c, err := r.Config()
 	if err != nil {
@@ -40,8 +40,8 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 			watches = append(watches, w)
 		}
 	}
-	plan.ForgetWaits(c) // threads add to what switches hold
-	// What is of the network is the data plane's to see, and hosts of a machine have stalls enough.
+	plan.ForgetWaits(c) // the threads of the simulator add to the buffers of switches
+	// The data plane observes the network, and the hosts of a machine have stalls of their own.
 	c.Selection = outcome.Selection{Watches: watches, Onsets: c.Onsets, Peaks: c.Peaks}
 	c.Wiring.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0
 	return &lab.HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts, MTU: hostMTU(r.Of),

@@ -9,8 +9,8 @@ import (
 	"weir/study/experiment"
 )
 
-// labTimeout is the least retransmission timeout that pauses of the lab's threads do not bring about: on a virtual
-// machine they are some milliseconds long now and then.
+// labTimeout is the lowest retransmission timeout that does not expire when the lab's threads pause. On a virtual
+// machine some pauses last milliseconds.
 const labTimeout = 10 * unit.Millisecond
 
 // Kinds of warnings about the lab.
@@ -24,8 +24,8 @@ var (
 // WarningKinds returns the kinds of warnings that this package issues.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnStalls, warnTimeout} }
 
-// LabWarnings tell what may work otherwise in the lab than is meant: stalls, which are for the simulator, and timeouts
-// for networks of some microseconds, which come there while acknowledgements only wait for a thread.
+// LabWarnings returns warnings on features that work differently in the lab: stalls, which only the simulator has,
+// and timeouts of microseconds, which expire while a thread waits.
 func LabWarnings(s *experiment.Spec) (all []document.Warning) {
 	if s.Stalls() {
 		all = append(all, document.Warn(warnStalls, document.Position{},

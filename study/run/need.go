@@ -8,14 +8,14 @@ import (
 	"weir/study/results"
 )
 
-// Where an experiment says by what is measured how many seeds there are, runs are carried out of the least first, and
-// then of more until results.Choose has decided. How many more at a time is a matter of speed: what is finished of
-// seeds beyond the choice stays in the folder, and is not in the outcome.
+// If the measures decide the number of seeds, the runs of the minimum number execute first, and then those of more
+// seeds until results.Choose has decided. The number of seeds at a time affects only the speed: results beyond the
+// choice stay in the folder and are not part of the outcome.
 
-// seed is the number of a run's seed, from 0.
-func (x *execution) seed(i int) int { return int(x.runs[i].Seed - x.out.Spec.Seed()) }
+// seedIndex returns the index of run i's seed, from 0.
+func (x *execution) seedIndex(i int) int { return int(x.runs[i].Seed - x.out.Spec.Seed()) }
 
-// firstSeeds is how many seeds of each point are wanted at first.
+// firstSeeds returns the initial number of seeds of each point.
 func (x *execution) firstSeeds() int {
 	if need, ok := x.out.Spec.NeedOn(x.out.World); ok {
 		return need.Least
@@ -23,16 +23,16 @@ func (x *execution) firstSeeds() int {
 	return x.out.Spec.RepeatOn(x.out.World)
 }
 
-// look finds the runs that are there of the wanted seeds from one on.
-func (x *execution) look(ctx context.Context, from int) error {
+// findResults finds the results of the wanted seeds from index from on.
+func (x *execution) findResults(ctx context.Context, from int) error {
 	for i := range x.runs {
-		if k := x.seed(i); k < from || k >= x.seeds {
+		if k := x.seedIndex(i); k < from || k >= x.seeds {
 			continue
 		}
 		if ctx.Err() != nil {
 			break
 		}
-		if err := x.find(i); err != nil {
+		if err := x.findResult(i); err != nil {
 			return err
 		}
 		if x.o.Fresh {
@@ -42,28 +42,29 @@ func (x *execution) look(ctx context.Context, from int) error {
 	return nil
 }
 
-// lacking are the runs that are not there of the wanted seeds from one on.
-func (x *execution) lacking(from int) (todo []int) {
+// listLacking returns the runs of the wanted seeds from index from on that have no result.
+func (x *execution) listLacking(from int) (todo []int) {
 	for i := range x.runs {
-		if k := x.seed(i); k >= from && k < x.seeds && x.all[i] == nil {
+		if k := x.seedIndex(i); k >= from && k < x.seeds && x.all[i] == nil {
 			todo = append(todo, i)
 		}
 	}
 	return todo
 }
 
-// finished are the runs with a result.
-func (x *execution) finished() (runs []*results.Run) {
+// listFinished returns the results so far.
+func (x *execution) listFinished() (runs []*results.Run) {
 	for i := range x.runs {
-		if r := x.given(i); r != nil {
+		if r := x.runResult(i); r != nil {
 			runs = append(runs, r)
 		}
 	}
 	return runs
 }
 
-// given is what a run has given, or has been before its trace was wanted; nil if it failed, or is not finished.
-func (x *execution) given(i int) *results.Run {
+// runResult returns the result of run i, or an earlier one that lacks its trace, or nil if the run failed or has not
+// finished.
+func (x *execution) runResult(i int) *results.Run {
 	switch failed := x.failures[i] != nil; {
 	case failed && !errors.Is(x.failures[i], errInterrupted):
 		return nil
@@ -73,49 +74,48 @@ func (x *execution) given(i int) *results.Run {
 	return x.all[i]
 }
 
-// choose decides by what is finished how many seeds count; nil if the experiment says it.
-func (x *execution) choose() *results.Chosen {
-	return results.Choose(x.out.Spec, x.finished(), x.out.World)
+// chooseSeeds decides the number of seeds from the results so far. It returns nil if the experiment sets the number.
+func (x *execution) chooseSeeds() *results.Chosen {
+	return results.Choose(x.out.Spec, x.listFinished(), x.out.World)
 }
 
-// counting is how many seeds count by what is finished.
-func (x *execution) counting() int {
-	if c := x.choose(); c != nil {
+// countSeeds returns the number of seeds that count, from the results so far.
+func (x *execution) countSeeds() int {
+	if c := x.chooseSeeds(); c != nil {
 		return c.N
 	}
 	return x.out.Spec.RepeatOn(x.out.World)
 }
 
-// more has more seeds wanted if all runs of those so far are there and are not enough, and returns what is to be
-// carried out for it; nothing if that is decided, or cannot be because a run failed.
-func (x *execution) more(ctx context.Context) (todo []int, err error) {
+// addSeeds increases the number of wanted seeds if all their runs have finished and are not enough. It returns the runs
+// to execute, or no runs if the number is decided, or cannot be because a run failed.
+func (x *execution) addSeeds(ctx context.Context) (todo []int, err error) {
 	for ctx.Err() == nil && len(todo) == 0 {
-		c := x.choose()
+		c := x.chooseSeeds()
 		if c == nil || c.State != results.Pending || c.N <= x.seeds {
 			return nil, nil
 		}
 		done, points := x.seeds, len(x.out.Spec.Points())
-		x.seeds = further(c, done, (x.jobs()+points-1)/points)
+		x.seeds = nextSeeds(c, done, (x.maxJobs()+points-1)/points)
 		if x.out.Dir != "" {
-			if err := x.look(ctx, done); err != nil {
+			if err := x.findResults(ctx, done); err != nil {
 				return nil, err
 			}
 		}
-		todo = x.lacking(done)
+		todo = x.listLacking(done)
 	}
 	return todo, nil
 }
 
-// further is how many seeds are wanted next if the first done are not enough, and so many more could be carried out at
-// once. Few seeds say little of the variance, so that there are never more than twice as many. Beyond what half of the
-// way to the likely end asks for, the room is used only up to that end: a cluster may have room for far more than are
-// needed.
-func further(c *results.Chosen, done, room int) int {
+// nextSeeds returns the next number of seeds after done seeds were not enough, where room more seeds could run at once.
+// Few seeds are a poor estimate of the variance, so the number at most doubles. Beyond half of the way to the likely
+// end, it uses the room only up to that end: a cluster may have room for many more than needed.
+func nextSeeds(c *results.Chosen, done, room int) int {
 	return min(max(c.Next(done), min(done+room, c.Likely(done))), 2*done, c.Most)
 }
 
-// jobs is how many runs are carried out at a time.
-func (x *execution) jobs() int {
+// maxJobs returns the number of concurrent runs.
+func (x *execution) maxJobs() int {
 	switch {
 	case x.o.Runner != nil:
 		return max(x.o.Runner.Room(), 1)
@@ -125,20 +125,20 @@ func (x *execution) jobs() int {
 	return x.o.Jobs
 }
 
-// others finds runs that other processes have finished meanwhile, as far as they count.
-func (x *execution) others() error {
+// findOthers finds the results of seeds that count from other processes.
+func (x *execution) findOthers() error {
 	for looked := 0; ; {
-		seeds := x.counting()
+		seeds := x.countSeeds()
 		if x.o.Fresh {
-			seeds = min(seeds, x.seeds) // what was there before is not looked at
+			seeds = min(seeds, x.seeds) // earlier results are ignored
 		}
 		if seeds <= looked {
 			return nil
 		}
 		for i := range x.runs {
-			k := x.seed(i)
-			if k >= looked && k < seeds && x.all[i] == nil && x.isNew(i, results.RunFile(x.out.Dir, x.o.id(x.runs[i]))) {
-				if err := x.find(i); err != nil {
+			k := x.seedIndex(i)
+			if k >= looked && k < seeds && x.all[i] == nil && x.isNew(i, results.RunFile(x.out.Dir, x.o.runID(x.runs[i]))) {
+				if err := x.findResult(i); err != nil {
 					return err
 				}
 			}

@@ -10,33 +10,34 @@ import (
 	"weir/worlds/sim"
 )
 
-// Progress is how far an execution is.
+// Progress is the progress of an execution.
 type Progress struct {
 	Runs, Done int
-	Share      float64   // of all that had to be carried out, about
-	PacketHops uint64    // of the runs that were carried out or are under way, in the simulator
-	Time       unit.Time // in the run that has begun first and is not done; 0: the lab has it
+	Share      float64   // estimated share of the work
+	PacketHops uint64    // of the runs executed so far in the simulator
+	Time       unit.Time // simulated time of the earliest unfinished run; 0 for the lab
 }
 
-// Observer looks on at a run.
+// Observer observes a run.
 type Observer interface {
-	Look(v *sim.View) // after every execution window, while the run waits; v is good until it returns
-	End(err error)    // once; nil: the run is finished
+	Look(v *sim.View) // called after each window, while the run waits; v is valid until it returns
+	End(err error)    // called once; nil: the run has finished
 }
 
-// howFar tells of one run: what the simulator says of it, and its share of the run, about.
-type howFar func(s sim.Progress, share float64)
+// progressFunc receives the progress of one run: the simulator's report and the estimated share of the run.
+type progressFunc func(s sim.Progress, share float64)
 
-// often is how much time passes between two reports.
-const often = 100 * time.Millisecond
+// minInterval is the minimum interval between reports.
+const minInterval = 100 * time.Millisecond
 
-// reporter reports how far a run is, at most once in the time of often by the given clock. A run lasts for its
-// duration, or until its flows are done: how far that is, packet-hops show, whose number plan.Estimate guesses.
-func reporter(r *plan.Run, c *sim.Config, clock func() time.Time, to howFar) func(p sim.Progress) {
+// newReporter returns a function that reports a run's progress to the function to, at most once per interval by the
+// given clock. If the run ends with its flows rather than after its duration, the share follows from the packet-hops
+// and plan.Estimate's guess of their number.
+func newReporter(r *plan.Run, c *sim.Config, clock func() time.Time, to progressFunc) func(p sim.Progress) {
 	last, all := clock(), 0.0
 	return func(p sim.Progress) {
 		now := clock()
-		if now.Sub(last) < often {
+		if now.Sub(last) < minInterval {
 			return
 		}
 		last = now
@@ -45,16 +46,16 @@ func reporter(r *plan.Run, c *sim.Config, clock func() time.Time, to howFar) fun
 			if all == 0 {
 				all = max(plan.Estimate(r), 1)
 			}
-			share = max(share, min(float64(p.PacketHops)/all, mostGuessed))
+			share = max(share, min(float64(p.PacketHops)/all, maxGuessed))
 		}
 		to(p, share)
 	}
 }
 
-// mostGuessed is the share of a run that a guess says is done at most.
-const mostGuessed = 0.99
+// maxGuessed limits the share of an unfinished run that a guess may report.
+const maxGuessed = 0.99
 
-// progress adds up what the workers report.
+// progress sums up the progress of all runs.
 type progress struct {
 	mu     sync.Mutex
 	report func(Progress)
@@ -66,8 +67,9 @@ type progress struct {
 
 func newProgress(report func(Progress)) *progress { return &progress{report: report} }
 
-// grow has so many runs in all, of which so many have to be carried out: the ones before and others behind them.
-func (p *progress) grow(runs, todo int) {
+// setTotals sets the number of all runs, and the number that have to be executed. New runs to execute follow the
+// earlier ones.
+func (p *progress) setTotals(runs, todo int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	more := todo - len(p.shares)
@@ -78,18 +80,18 @@ func (p *progress) grow(runs, todo int) {
 	p.over = append(p.over, make([]bool, more)...)
 }
 
-// at notes how far run k is.
-func (p *progress) at(k int, s sim.Progress, share float64) {
+// update updates the progress of run k.
+func (p *progress) update(k int, s sim.Progress, share float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.shares[k] = min(share, 1)
 	p.now.PacketHops += s.PacketHops - p.each[k].PacketHops
 	p.each[k] = s
-	p.tell()
+	p.reportSum()
 }
 
-// tell reports what there is.
-func (p *progress) tell() {
+// reportSum reports the sum of all runs.
+func (p *progress) reportSum() {
 	sum := 0.0
 	p.now.Time = 0
 	for k, s := range p.shares {
@@ -103,25 +105,25 @@ func (p *progress) tell() {
 	}
 }
 
-// done notes that run k is.
-func (p *progress) done(k int) {
+// finishRun marks run k as finished.
+func (p *progress) finishRun(k int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now.Done++
 	p.shares[k], p.over[k] = 1, true
-	p.tell()
+	p.reportSum()
 }
 
-// now returns the time on the clock of reports.
-func (o *Options) now() time.Time {
+// currentTime returns the time on the clock of reports.
+func (o *Options) currentTime() time.Time {
 	if o.clock == nil {
 		return time.Now()
 	}
 	return o.clock()
 }
 
-// threads returns the number of threads per run if the given number of runs execute at a time.
-func (o *Options) threads(runs int) int {
+// threadsPerRun returns the number of threads per run if the given number of runs execute at a time.
+func (o *Options) threadsPerRun(runs int) int {
 	if o.Threads > 0 {
 		return o.Threads
 	}

@@ -143,7 +143,7 @@ func TestWaits(t *testing.T) {
 func TestReports(t *testing.T) {
 	var all []Progress
 	var ticks atomic.Int64 // every look at the clock is a report later
-	clock := func() time.Time { return time.Unix(0, 0).Add(time.Duration(ticks.Add(1)) * often) }
+	clock := func() time.Time { return time.Unix(0, 0).Add(time.Duration(ticks.Add(1)) * minInterval) }
 	out := execute(t, runnable, Options{Jobs: 2, clock: clock, OnProgress: func(p Progress) { all = append(all, p) }})
 	hops := uint64(0)
 	for _, r := range out.Runs {
@@ -170,13 +170,13 @@ func TestReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	var share float64
-	tell := reporter(r, c, clock, func(_ sim.Progress, s float64) { share = s })
+	tell := newReporter(r, c, clock, func(_ sim.Progress, s float64) { share = s })
 	tell(sim.Progress{Time: 100 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) / 2)})
 	if share < 0.49 || share > 0.51 {
 		t.Errorf("half of the packet-hops are a share of %g", share)
 	}
 	tell(sim.Progress{Time: 200 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) * 3)})
-	if share != mostGuessed {
+	if share != maxGuessed {
 		t.Errorf("more packet-hops than were expected are a share of %g", share)
 	}
 }
@@ -189,9 +189,9 @@ func TestReportsAreRare(t *testing.T) {
 		t.Fatal(err)
 	}
 	now, reports := time.Unix(0, 0), 0
-	tell := reporter(r, c, func() time.Time { return now }, func(sim.Progress, float64) { reports++ })
+	tell := newReporter(r, c, func() time.Time { return now }, func(sim.Progress, float64) { reports++ })
 	for range 40 {
-		now = now.Add(often / 4)
+		now = now.Add(minInterval / 4)
 		tell(sim.Progress{})
 	}
 	if reports != 10 {

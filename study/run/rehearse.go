@@ -9,8 +9,8 @@ import (
 	"weir/worlds/lab"
 )
 
-// Rehearse carries a run out whose hosts are all Weir's own by the lab's data plane and hosts, without a kernel and in
-// virtual time, and measures it as in the lab. CheckLab must have found nothing.
+// Rehearse executes a run with only Weir hosts on the lab's data plane and hosts, without a kernel and in virtual
+// time. It measures the run as in the lab. CheckLab must have accepted the experiment.
 func Rehearse(r *plan.Run) (*results.Run, error) {
 	c, err := r.Config()
 	if err != nil {

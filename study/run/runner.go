@@ -19,57 +19,58 @@ import (
 	"weir/worlds/sim"
 )
 
-// Work is an experiment of which runs are to be carried out in the simulator.
+// Work is an experiment for a Runner that executes its runs in the simulator.
 type Work struct {
 	Spec       *experiment.Spec
-	Command    string // that asked for it
+	Command    string // command line that started it
 	Executable string // the program's part of every run's id
-	Dir        string // of the results; "" if they are not kept
-	Fresh      bool   // what is there already is carried out again
+	Dir        string // of the results; "": results are not kept
+	Fresh      bool   // execute runs again that have results
 
-	// Trace are ports, or patterns, of which every run leaves a trace: then Carry returns what Traced does. Only a
-	// traceRunner is asked for that.
+	// Trace are ports, or patterns, that every run traces. Carry then returns the result of Traced. It is empty unless
+	// the runner is a traceRunner.
 	Trace   []string
 	Tracing Tracing
 }
 
-// Task is one of its runs.
+// Task is one run of a Work.
 type Task struct {
 	Run  *plan.Run
 	ID   string
-	Hops float64 // packet-hops, about
+	Hops float64 // estimated packet-hops
 }
 
-// Runner is where the runs of an experiment are carried out, if not by the process that asks for them: by workers on
-// other machines (study/run/jetstream), by a cluster (study/run/slurm). Execute keeps what it gives, and all else is as
-// if it were here: what is there already is not asked for, what is finished is kept whatever ends the process, and a
-// run's bytes are those of a local run.
+// Runner executes the runs of an experiment outside of this process: on workers of other machines
+// (study/run/jetstream) or on a cluster (study/run/slurm). Execute keeps its results as those of local runs: it hands
+// over only runs without results, keeps finished runs if it is killed, and gets the same bytes as from a local run.
 type Runner interface {
-	// Begin is told of the experiment, once, before the first run is handed over. The error ends the execution.
+	// Begin starts the execution of an experiment, once, before the first run is handed over. An error ends the
+	// execution.
 	Begin(ctx context.Context, w *Work) error
-	// Room is how many runs are handed over at a time at most: more than there are workers, so that each has a next one.
+	// Room returns the number of runs that are handed over at a time. It exceeds the number of workers, so that each has
+	// a next run.
 	Room() int
-	// Carry hands over a run, of several at a time those with most packet-hops first, and returns what it gives:
-	// results.Run.Json(true). It tells how far the run is. An error is the run's own, unless ctx has ended, or it is
-	// ErrLeft or a LostError: then nothing more can be carried out.
+	// Carry executes a run and returns its results.Run.Json(true). It is called concurrently, for runs with more
+	// packet-hops first. It calls far with the run's progress. An error is the run's own, unless ctx has ended, the run
+	// was not executed (ErrLeft), or no further run can be executed (LostError).
 	Carry(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
-	// VerifyResults is called when all runs that were handed over have come back, and again for those that it returns.
-	// It waits until the runner trusts its results, and returns the ids of runs that it no longer trusts. Execute
-	// discards those, also ones of an earlier execution, and hands them over again. When ctx ends, it returns the ids
-	// found so far.
+	// VerifyResults is called when all runs that were handed over have returned, and again after the runs that it
+	// returns. It waits until the runner trusts its results, and returns the ids of runs that it no longer trusts.
+	// Execute discards those, also runs of an earlier execution, and hands them over again. If ctx ends, it returns the
+	// ids found so far.
 	VerifyResults(ctx context.Context) (withdrawn []string, err error)
-	// End is called once when no run is handed over any more, also after an error of Begin.
+	// End is called once after the last run, also after an error of Begin.
 	End() error
 }
 
-// traceRunner is a Runner that may deliver the traces of runs. A Runner without it delivers none.
+// traceRunner is a Runner that may return the traces of runs. Other runners return no traces.
 type traceRunner interface {
-	// Traces reports whether Carry returns the traces of a run, too.
+	// Traces reports whether Carry also returns the traces of a run.
 	Traces() bool
 }
 
-// suits refuses what the runner that is wanted cannot carry out.
-func (o *Options) suits(s *experiment.Spec) error {
+// checkRunner returns an error if the runner cannot execute the experiment with these options.
+func (o *Options) checkRunner(s *experiment.Spec) error {
 	tracer, ok := o.Runner.(traceRunner)
 	traces := ok && tracer.Traces()
 	switch {
@@ -89,31 +90,31 @@ func (o *Options) suits(s *experiment.Spec) error {
 	return nil
 }
 
-// Accountant is a Runner that says what happened, for host.json and `weir report`. Execute asks when no run is handed
-// over any more, before End, and also where none had to be, without Begin: a process that was killed may have left word
-// in the folder of the results. Of an execution that was there before what is said last counts. Interrupted is whether
-// this one was.
+// Accountant is a Runner with accounts of its executions, for host.json and `weir report`. Execute calls Account
+// after the last run and before End. It also calls it without Begin if no run was needed, since a killed process may
+// have left an account in the results folder. The latest account of an execution counts. The argument interrupted
+// reports whether this execution was interrupted.
 type Accountant interface {
 	Account(dir string, interrupted bool) []results.Execution
 }
 
-// ErrLeft is the error of a Runner about a run that was not carried out, for a reason that is not the run's: it is
-// missing, and the same command goes on with it.
+// ErrLeft is the error of a Runner for a run that was not executed for a reason outside the run. The run is missing,
+// and the same command executes it later.
 var ErrLeft = errors.New("it was not carried out")
 
-// LostError says that nothing more can be carried out, whichever run.
+// LostError returns an error of a Runner that cannot execute any further run.
 func LostError(err error) error { return lostError{err} }
 
-// One carries out a run in the simulator with so many threads at most, and with one for as long as that is faster:
-// others on the machine may have the cores. It returns what a file of the run has (results.Run.Json(true)). A panic
-// of a scheme is an error. When ctx ends, the error is ctx's.
+// One executes a run in the simulator with up to the given number of threads, and with one thread while that is
+// faster: other processes may use the cores. It returns the contents of the run's file (results.Run.Json(true)). A
+// panic of a scheme is an error. If ctx ends, the error is ctx's.
 func One(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
 	share float64)) ([]byte, error) {
 	return Traced(ctx, r, nil, nil, executable, threads, far)
 }
 
-// Traced is One for a run of which a trace of ports is wanted (TracePorts), if there are any: then it returns a bundle
-// of the run and the trace's files, which Received reads. It keeps them in memory until then.
+// Traced works as One, and traces ports of the run (TracePorts). With ports, it returns a bundle of the run and its
+// trace files for Received. It keeps the files in memory until then.
 func Traced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string, threads int,
 	far func(packetHops uint64, share float64)) ([]byte, error) {
 	progress := func(p sim.Progress, share float64) {
@@ -125,31 +126,31 @@ func Traced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Traci
 	if t != nil {
 		t.keeps = true
 	}
-	run, err := carryOut(ctx, r, &Options{Executable: executable}, t, threads, progress)
+	run, err := executeRun(ctx, r, &Options{Executable: executable}, t, threads, progress)
 	if ctx.Err() != nil && run == nil {
 		return nil, ctx.Err()
 	}
 	if err != nil {
 		return nil, err
 	}
-	return t.bundle(run.Json(true))
+	return t.packBundle(run.Json(true))
 }
 
-// Again carries out a run once more, or for the first time, for those who look on: it keeps nothing. When ctx ends, the
-// error is ctx's.
+// Again executes a run with observers and returns its result without keeping it. If ctx ends, the error is ctx's.
 func Again(ctx context.Context, r *plan.Run, executable string, observe func(*plan.Run, *sim.Config) Observer) (
 	*results.Run, error) {
 	o := &Options{Executable: executable, Observe: observe}
-	run, err := carryOut(ctx, r, o, nil, o.threads(1), func(sim.Progress, float64) {})
+	run, err := executeRun(ctx, r, o, nil, o.threadsPerRun(1), func(sim.Progress, float64) {})
 	if ctx.Err() != nil && run == nil {
 		return nil, ctx.Err()
 	}
 	return run, err
 }
 
-// elsewhere has the runner carry out a run, and checks that what it gives is that run's.
-func (x *execution) elsewhere(ctx context.Context, i int, t *tracer, progress howFar) (*results.Run, error) {
-	task := Task{Run: x.runs[i], ID: x.o.id(x.runs[i]), Hops: plan.Estimate(x.runs[i])}
+// executeElsewhere has the runner execute run i, and checks that the result belongs to it.
+func (x *execution) executeElsewhere(ctx context.Context, i int, t *tracer,
+	progress progressFunc) (*results.Run, error) {
+	task := Task{Run: x.runs[i], ID: x.o.runID(x.runs[i]), Hops: plan.Estimate(x.runs[i])}
 	data, err := x.o.Runner.Carry(ctx, task, func(hops uint64, share float64) {
 		progress(sim.Progress{PacketHops: hops}, share)
 	})
@@ -169,7 +170,7 @@ func (x *execution) elsewhere(ctx context.Context, i int, t *tracer, progress ho
 	return run, nil
 }
 
-// largestFirst orders runs by their packet-hops.
+// largestFirst returns the runs sorted by estimated packet-hops, the largest first.
 func (x *execution) largestFirst(todo []int) []int {
 	hops := make(map[int]float64, len(todo))
 	for _, i := range todo {
@@ -180,32 +181,34 @@ func (x *execution) largestFirst(todo []int) []int {
 	return todo
 }
 
-// beginElsewhere tells the runner of the experiment.
+// beginElsewhere starts the runner.
 func (x *execution) beginElsewhere(ctx context.Context) error {
 	return x.o.Runner.Begin(ctx, &Work{Spec: x.out.Spec, Command: x.o.Command, Executable: x.o.Executable,
 		Dir: x.out.Dir, Fresh: x.o.Fresh, Trace: x.o.Trace, Tracing: x.o.Tracing})
 }
 
-// settled waits until the runner trusts what it has given, and returns which runs are to be carried out again.
-func (x *execution) settled(ctx context.Context) (again []int, err error) {
+// awaitVerified waits until the runner trusts its results, and returns the runs that have to be executed again.
+func (x *execution) awaitVerified(ctx context.Context) (again []int, err error) {
 	if x.o.Runner == nil {
 		return nil, nil
 	}
 	withdrawn, err := x.o.Runner.VerifyResults(ctx)
-	again = x.discard(withdrawn)
-	return slices.DeleteFunc(again, func(i int) bool { return x.seed(i) >= x.seeds }), err // later seeds may never count
+	again = x.discardRuns(withdrawn)
+	// later seeds may never count
+	return slices.DeleteFunc(again, func(i int) bool { return x.seedIndex(i) >= x.seeds }), err
 }
 
-// discard takes away runs that a runner does not trust any more, and returns which they are.
-func (x *execution) discard(ids []string) (again []int) {
+// discardRuns removes the results of the runs with the given ids, and returns these runs.
+func (x *execution) discardRuns(ids []string) (again []int) {
 	if len(ids) == 0 {
 		return nil
 	}
 	for i, r := range x.runs {
-		if id := x.o.id(r); slices.Contains(ids, id) {
+		if id := x.o.runID(r); slices.Contains(ids, id) {
 			x.all[i], x.before[i], x.found[i], x.files[i], x.failures[i] = nil, nil, false, nil, nil
 			if x.out.Dir != "" {
-				atomicfile.Remove(results.RunFile(x.out.Dir, id)) // what is left there is found to be damaged, or written over
+				// a file that cannot be removed is damaged, or is overwritten later
+				atomicfile.Remove(results.RunFile(x.out.Dir, id))
 				atomicfile.Remove(filepath.Join(x.out.Dir, "traces", id+results.TraceDigests))
 			}
 			again = append(again, i)
@@ -214,19 +217,19 @@ func (x *execution) discard(ids []string) (again []int) {
 	return again
 }
 
-// withSpace writes something. What others have made waits when the disk is full: here it would be lost with all that
-// is under way elsewhere.
+// withSpace calls write again while the disk is full and a runner has results. Without the retries, all runs in
+// flight elsewhere would be lost.
 func (x *execution) withSpace(ctx context.Context, write func() error) error {
 	for {
 		err := write()
 		if x.o.Runner == nil || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
-			if err == nil && x.full.Swap(false) {
-				x.notice(fmt.Sprintf("%s has space again: it goes on", x.out.Dir))
+			if err == nil && x.diskFull.Swap(false) {
+				x.issueNotice(fmt.Sprintf("%s has space again: it goes on", x.out.Dir))
 			}
 			return err
 		}
-		if !x.full.Swap(true) {
-			x.notice(fmt.Sprintf("the disk of %s is full: what comes back waits for space", x.out.Dir))
+		if !x.diskFull.Swap(true) {
+			x.issueNotice(fmt.Sprintf("the disk of %s is full: what comes back waits for space", x.out.Dir))
 		}
 		select {
 		case <-ctx.Done():
@@ -236,10 +239,10 @@ func (x *execution) withSpace(ctx context.Context, write func() error) error {
 	}
 }
 
-func (x *execution) notice(text string) {
+func (x *execution) issueNotice(text string) {
 	if x.o.OnNotice != nil {
-		x.telling.Lock()
-		defer x.telling.Unlock()
+		x.noticeLock.Lock()
+		defer x.noticeLock.Unlock()
 		x.o.OnNotice(text)
 	}
 }

@@ -12,9 +12,9 @@ import (
 // maxStrays limits the flows that a run's violation names.
 const maxStrays = 5
 
-// violation describes where packets are missing or too many, or names the flows with packets that arrived at a NIC
-// where no endpoint expects them. It is "" if all is well.
-func violation(p *experiment.Point, res *outcome.Result) string {
+// describeViolation describes where packets are missing or too many, or names the flows with packets that arrived at a
+// NIC where no endpoint expects them. It is "" if all is well.
+func describeViolation(p *experiment.Point, res *outcome.Result) string {
 	if len(res.Strays) == 0 {
 		return res.Violation
 	}

@@ -36,16 +36,16 @@ measure: [drops]
 	const want = "flow 0 of traffic j, a → b: 40 packets arrived at NIC 0 of b (b->a), where no endpoint expects them, " +
 		"and its receiver at NIC 1 of b (b->x) got none; a message of job train from rank 0 to rank 1, a → b: 1 packet " +
 		"arrived at NIC 1 of b (b->x), where no endpoint expects them, and its receiver at NIC 0 of b (b->a) got none"
-	if got := violation(p, res); got != want {
+	if got := describeViolation(p, res); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	for range 6 {
 		res.Strays = append(res.Strays, res.Strays[0])
 	}
-	if got := violation(p, res); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; and 3 more") {
+	if got := describeViolation(p, res); !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "; and 3 more") {
 		t.Error(got)
 	}
-	if got := violation(p, &outcome.Result{Violation: "host a"}); got != "host a" {
+	if got := describeViolation(p, &outcome.Result{Violation: "host a"}); got != "host a" {
 		t.Error(got)
 	}
 	if end := (&results.End{Reason: string(outcome.Misdelivered)}); !end.Stuck() {

@@ -22,8 +22,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// TracePorts returns the ports of each point's network, those marked that the
-// patterns pick. A pattern that picks none at any point is an error.
+// TracePorts returns the ports of each point's network and marks those that match a pattern. A pattern that matches
+// no port at any point is an error.
 func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	points := make([][]trace.Port, len(s.Points()))
 	if len(patterns) == 0 {
@@ -53,10 +53,9 @@ func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	return points, c.Err()
 }
 
-// share joins the processes that trace the same ports of this experiment. A run has one trace: while one of other
-// ports is made, this one is refused, with an InputErrors, because one of the two would replace what the other has
-// told its user of.
-func (x *execution) share() error {
+// shareTrace registers this process among those that trace the same ports of this experiment. A run has one trace, so
+// share returns an InputErrors while another process traces other ports: one trace would replace the other.
+func (x *execution) shareTrace() error {
 	if len(x.o.Trace) == 0 {
 		return nil
 	}
@@ -94,13 +93,13 @@ func (x *execution) share() error {
 	return nil
 }
 
-// Tracing says what of a trace is kept.
+// Tracing configures the traces of runs.
 type Tracing struct {
-	Forms []string // of TraceForms; nil: all
-	Snap  int      // bytes of each frame in pcapng; 0: all headers and the beginning of the payload
+	Forms []string // forms from TraceForms; nil: all
+	Snap  int      // bytes of each frame in pcapng; 0: all headers and the start of the payload
 }
 
-// TraceForms are the forms of traces.
+// TraceForms returns the names of the forms of traces.
 func TraceForms() (names []string) {
 	for _, f := range traceForms {
 		names = append(names, f.name)
@@ -108,57 +107,57 @@ func TraceForms() (names []string) {
 	return names
 }
 
-// wants reports whether a form is kept.
-func (t *Tracing) wants(name string) bool { return t.Forms == nil || slices.Contains(t.Forms, name) }
+// hasForm reports whether a form is kept.
+func (t *Tracing) hasForm(name string) bool { return t.Forms == nil || slices.Contains(t.Forms, name) }
 
-// The files of a trace below traces/, by run. A list of their digests is moved in last and
-// taken away first: when it is there, all are. Its second line tells of which ports.
+// traceForms are the forms of a run's trace files below traces/. The list of their digests is written last and
+// removed first: if it exists, all files do. Its second line names the ports.
 var traceForms = [...]struct{ name, suffix string }{{"pcapng", ".pcapng"}, {"parquet", ".parquet"}, {"text", ".txt"}}
 
-// tracer writes one run's trace into files that are moved in when the run is
-// finished. nil is that of a run without a trace; its methods do nothing.
+// tracer writes the trace of one run into files that are moved into place when the run has finished. The methods of a
+// nil tracer have no effect: the run has no trace.
 type tracer struct {
-	dir    string // traces
+	dir    string // folder of the traces
 	id     string
 	ports  []trace.Port
-	names  []string // of the ports that are traced
+	names  []string // names of the traced ports
 	wanted *Tracing
 	files  []*traceFile
 	sinks  []results.TraceWriter
-	quota  unit.Bytes // of all files together; 0: none
+	quota  unit.Bytes // limit for all files; 0: no limit
 	used   unit.Bytes
-	keeps  bool     // in memory, for a bundle: nothing is written
-	given  [][]byte // the files that somebody else has made
+	keeps  bool     // keep files in memory, for a bundle
+	given  [][]byte // files that another process has made
 }
 
-// traceFile is a file of a trace that is being written.
+// traceFile is an open file of a trace.
 type traceFile struct {
 	traceOutput
-	of   *tracer
-	name string
-	sum  hash.Hash
-	lost error // why it cannot be written
+	tracer *tracer
+	name   string
+	sum    hash.Hash
+	lost   error // error of writing
 }
 
-// traceOutput is where a trace's file goes.
+// traceOutput is the destination of a trace's file.
 type traceOutput interface {
 	io.Writer
 	Commit() error
 	Discard()
 }
 
-// kept is a file in memory.
-type kept struct{ bytes.Buffer }
+// memoryFile is a traceOutput in memory.
+type memoryFile struct{ bytes.Buffer }
 
-func (*kept) Commit() error { return nil }
-func (*kept) Discard()      {}
+func (*memoryFile) Commit() error { return nil }
+func (*memoryFile) Discard()      {}
 
-// errQuota says that a run's trace is larger than its experiment allows, which is so wherever it is carried out.
+// errQuota is the error of a run with a trace above its experiment's limit, which holds on any machine.
 var errQuota = errors.New("its trace is larger than the experiment's trace_quota")
 
 func (f *traceFile) Write(b []byte) (int, error) {
-	if f.of.used += unit.Bytes(len(b)); f.of.quota > 0 && f.of.used > f.of.quota {
-		return 0, fmt.Errorf("%w, %v", errQuota, f.of.quota)
+	if f.tracer.used += unit.Bytes(len(b)); f.tracer.quota > 0 && f.tracer.used > f.tracer.quota {
+		return 0, fmt.Errorf("%w, %v", errQuota, f.tracer.quota)
 	}
 	n, err := f.traceOutput.Write(b)
 	f.sum.Write(b[:n])
@@ -168,8 +167,7 @@ func (f *traceFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// newTracer returns the tracer of a run, nil if no port is traced or there is no
-// results folder.
+// newTracer returns the tracer of a run, or nil if no port is traced or the run has no results folder.
 func newTracer(dir, id string, ports []trace.Port, tracing *Tracing, quota unit.Bytes) *tracer {
 	t := &tracer{dir: filepath.Join(dir, "traces"), id: id, ports: ports, wanted: tracing, quota: quota}
 	for _, p := range ports {
@@ -183,15 +181,15 @@ func newTracer(dir, id string, ports []trace.Port, tracing *Tracing, quota unit.
 	return t
 }
 
-func (t *tracer) name(form string) string { return filepath.Join(t.dir, t.id+form) }
+func (t *tracer) fileName(form string) string { return filepath.Join(t.dir, t.id+form) }
 
-// there reports whether the run has left this very trace before. What is there and is
-// damaged, or another run's, is an error that says so.
-func (t *tracer) there(run *results.Run) (bool, error) {
+// isComplete reports whether the run has a complete trace of these ports. An error describes a trace that is damaged or
+// belongs to another run.
+func (t *tracer) isComplete(run *results.Run) (bool, error) {
 	if t == nil {
 		return true, nil
 	}
-	list, err := document.ReadFile(t.name(results.TraceDigests), document.LargestResult)
+	list, err := document.ReadFile(t.fileName(results.TraceDigests), document.LargestResult)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -200,24 +198,24 @@ func (t *tracer) there(run *results.Run) (bool, error) {
 	}
 	of := results.DigestHead(run)
 	for _, form := range traceForms {
-		if !t.wanted.wants(form.name) {
+		if !t.wanted.hasForm(form.name) {
 			continue
 		}
 		file := filepath.Join("traces", t.id+form.suffix)
-		switch listed, err := results.CheckTrace(t.name(form.suffix), of); {
+		switch listed, err := results.CheckTrace(t.fileName(form.suffix), of); {
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", file, err)
 		case !listed && t.wanted.Forms == nil:
 			return false, fmt.Errorf("%s: its digest is not there", file)
-		case !listed: // it was made in other forms
+		case !listed: // the trace has other forms
 			return false, nil
 		}
 	}
-	return strings.HasPrefix(string(list), of+t.what()), nil
+	return strings.HasPrefix(string(list), of+t.describePorts()), nil
 }
 
-// what is the line of the digests that says what the trace is of.
-func (t *tracer) what() string {
+// describePorts returns the line of the digests that describes the traced ports.
+func (t *tracer) describePorts() string {
 	snap := ""
 	if t.wanted.Snap > 0 {
 		snap = fmt.Sprintf("; %d bytes of a frame", t.wanted.Snap)
@@ -225,20 +223,20 @@ func (t *tracer) what() string {
 	return fmt.Sprintf("# ports %s%s\n", strings.Join(t.names, " "), snap)
 }
 
-// begin opens the files and makes the run tell them its events.
-func (t *tracer) begin(c *sim.Config) error {
+// openFiles opens the files and connects them to the run's events.
+func (t *tracer) openFiles(c *sim.Config) error {
 	if t == nil {
 		return nil
 	}
-	config := trace.Config{Ports: t.ports, Book: c.Wiring.Hosts, Frames: t.wanted.wants("pcapng"), Snap: t.wanted.Snap}
+	config := trace.Config{Ports: t.ports, Book: c.Wiring.Hosts, Frames: t.wanted.hasForm("pcapng"), Snap: t.wanted.Snap}
 	for _, n := range c.Wiring.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
 	}
 	for _, form := range traceForms {
-		if !t.wanted.wants(form.name) {
+		if !t.wanted.hasForm(form.name) {
 			continue
 		}
-		f, err := t.create(form.suffix)
+		f, err := t.createFile(form.suffix)
 		if err != nil {
 			return lostError{err}
 		}
@@ -268,11 +266,11 @@ func (t *tracer) begin(c *sim.Config) error {
 	return nil
 }
 
-// create opens a file of the trace.
-func (t *tracer) create(form string) (*traceFile, error) {
-	f := &traceFile{of: t, name: t.name(form), sum: sha256.New()}
+// createFile opens a file of the trace.
+func (t *tracer) createFile(form string) (*traceFile, error) {
+	f := &traceFile{tracer: t, name: t.fileName(form), sum: sha256.New()}
 	if t.keeps {
-		f.traceOutput = &kept{}
+		f.traceOutput = &memoryFile{}
 	} else {
 		file, err := atomicfile.Create(f.name)
 		if err != nil {
@@ -284,7 +282,7 @@ func (t *tracer) create(form string) (*traceFile, error) {
 	return f, nil
 }
 
-// buffered is a sink whose writer has a buffer below it.
+// buffered is a sink that writes to a buffer, which Close flushes.
 type buffered struct {
 	results.TraceWriter
 	b *bufio.Writer
@@ -292,8 +290,8 @@ type buffered struct {
 
 func (x buffered) Close() error { return errors.Join(x.TraceWriter.Close(), x.b.Flush()) }
 
-// lost is why a file cannot be written; nil if all can.
-func (t *tracer) lost() error {
+// writeError returns the first error of writing, or nil.
+func (t *tracer) writeError() error {
 	if t == nil {
 		return nil
 	}
@@ -305,8 +303,8 @@ func (t *tracer) lost() error {
 	return nil
 }
 
-// close writes what is not in the files yet. The error is the run's, or a lostError.
-func (t *tracer) close() error {
+// closeFiles completes the files. It returns the run's error, or a lostError.
+func (t *tracer) closeFiles() error {
 	if t == nil {
 		return nil
 	}
@@ -324,24 +322,24 @@ func (t *tracer) close() error {
 	return nil
 }
 
-// finish moves the files in.
-func (t *tracer) finish(run *results.Run) error {
+// commitFiles moves the files into place and writes their digests.
+func (t *tracer) commitFiles(run *results.Run) error {
 	if t == nil {
 		return nil
 	}
-	if err := t.take(); err != nil {
+	if err := t.writeGiven(); err != nil {
 		return err
 	}
-	list := t.name(results.TraceDigests)
+	list := t.fileName(results.TraceDigests)
 	if err := atomicfile.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return results.Unwritten(list, err)
 	}
-	for _, form := range traceForms { // what is left of another trace is none of this one
-		if !t.wanted.wants(form.name) {
-			atomicfile.Remove(t.name(form.suffix))
+	for _, form := range traceForms { // remove forms of an earlier trace
+		if !t.wanted.hasForm(form.name) {
+			atomicfile.Remove(t.fileName(form.suffix))
 		}
 	}
-	digests := results.DigestHead(run) + t.what()
+	digests := results.DigestHead(run) + t.describePorts()
 	for _, f := range t.files {
 		if err := f.Commit(); err != nil {
 			return results.Unwritten(f.name, err)
@@ -351,8 +349,8 @@ func (t *tracer) finish(run *results.Run) error {
 	return results.WriteFile(list, []byte(digests))
 }
 
-// abandon takes away what finish has not moved in.
-func (t *tracer) abandon() {
+// discardFiles deletes the files that finish has not moved.
+func (t *tracer) discardFiles() {
 	if t == nil {
 		return
 	}

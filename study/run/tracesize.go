@@ -5,19 +5,19 @@ import (
 	"weir/study/plan"
 )
 
-// TraceSize guesses the bytes that the traces of an experiment's runs take by form, in the order of TraceForms, and all
-// together. Of a choice of seeds by what is measured it counts the most.
+// TraceSize estimates the bytes of the traces of an experiment's runs: for each form in the order of TraceForms, and
+// in total. If the measures choose the number of seeds, it counts the maximum.
 func TraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
 	points, err := TracePorts(s, patterns)
 	if err != nil {
 		return nil, 0, err
 	}
-	// what events take, as docs/traces.md has it
+	// bytes of events, from docs/traces.md
 	const (
 		textEvent    = 117
 		parquetEvent = 2.5
-		frameBlock   = 36 // around a frame
-		frameKept    = 80 // headers and the beginning of the payload
+		frameBlock   = 36 // overhead of a frame
+		frameKept    = 80 // headers and start of the payload
 		fullFrame    = 1514
 	)
 	frame := float64(frameKept)
@@ -28,7 +28,7 @@ func TraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []flo
 	var events, packets float64
 	runs := plan.Runs(s)
 	for i, r := range runs {
-		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+		if i == 0 || r.Index != runs[i-1].Index { // all seeds have the same estimate
 			events, packets = 0, 0
 			of := plan.Crossings(r)
 			for k, p := range points[r.Index] {
@@ -42,7 +42,7 @@ func TraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []flo
 			}
 		}
 		for k, each := range []float64{(frameBlock + frame) * packets, parquetEvent * events, textEvent * events} {
-			if kept.wants(traceForms[k].name) {
+			if kept.hasForm(traceForms[k].name) {
 				forms[k] += each
 				all += each
 			}
