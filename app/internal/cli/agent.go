@@ -10,5 +10,5 @@ func (c *agentCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return agent.Run(&c.AgentFlags, a.env())
+	return agent.Run(&c.AgentFlags, a.newEnv())
 }

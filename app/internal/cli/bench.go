@@ -44,7 +44,7 @@ func (b *benchCmd) Run(a *app) error {
 		return fmt.Errorf("%w: --runs and --time are for other benchmarks", command.ErrInput)
 	}
 	if b.Profile != "" {
-		stop, err := profile(filepath.Join(b.Profile, b.What+".pprof"))
+		stop, err := startProfile(filepath.Join(b.Profile, b.What+".pprof"))
 		if err != nil {
 			return err
 		}
@@ -54,7 +54,7 @@ func (b *benchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	b.print(a, f)
+	b.printFigures(a, f)
 	return nil
 }
 
@@ -85,8 +85,8 @@ func (b *benchCmd) runSwitch(a *app) error {
 		o.Time = 2 * time.Second
 	}
 	var done func()
-	o.Progress, done = a.doing()
-	signals := listen(a.screen, grace{ofLab(nil).time, 0, lab.CloseAll, "nothing was measured"})
+	o.Progress, done = a.showActivity()
+	signals := handleSignals(a.screen, grace{labWork(nil).time, 0, lab.CloseAll, "nothing was measured"})
 	defer signals.stop()
 	f, err := bench.Switch(signals, a.registry, o)
 	done()
@@ -99,12 +99,13 @@ func (b *benchCmd) runSwitch(a *app) error {
 	case err != nil:
 		return err
 	}
-	b.print(a, f)
+	b.printFigures(a, f)
 	return nil
 }
 
-// doing shows on a terminal what a benchmark does; done clears that. Elsewhere nothing is shown.
-func (a *app) doing() (show func(doing string), done func()) {
+// showActivity returns functions for a benchmark: show overwrites a line of the terminal with the current activity,
+// and done clears it. Without a terminal, show is nil.
+func (a *app) showActivity() (show func(doing string), done func()) {
 	const clear = "\r\x1b[K"
 	if !a.terminal {
 		return nil, func() {}
@@ -112,13 +113,13 @@ func (a *app) doing() (show func(doing string), done func()) {
 	return func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }, func() { fmt.Fprint(a.screen, clear) }
 }
 
-// figures is what a benchmark gives.
+// figures are the results of a benchmark.
 type figures interface {
 	fmt.Stringer
 	JSON() []byte
 }
 
-func (b *benchCmd) print(a *app, f figures) {
+func (b *benchCmd) printFigures(a *app, f figures) {
 	if b.JSON {
 		a.stdout.Write(f.JSON())
 	} else {

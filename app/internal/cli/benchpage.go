@@ -22,8 +22,8 @@ func (b *benchCmd) runPage(a *app) error {
 		o.Rounds = bench.Rounds
 	}
 	var done func()
-	o.Progress, done = a.doing()
-	signals := listen(a.screen, grace{inSimulation.time, inSimulation.limit, nothing, "nothing was measured"})
+	o.Progress, done = a.showActivity()
+	signals := handleSignals(a.screen, grace{inSimulation.time, inSimulation.limit, cutNothing, "nothing was measured"})
 	defer signals.stop()
 	f, err := bench.Page(signals, a.registry, o)
 	done()
@@ -36,6 +36,6 @@ func (b *benchCmd) runPage(a *app) error {
 	case err != nil:
 		return err
 	}
-	b.print(a, f)
+	b.printFigures(a, f)
 	return nil
 }

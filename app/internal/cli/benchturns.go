@@ -17,16 +17,16 @@ import (
 	"weir/study/bench"
 )
 
-// turnFigures is what a benchmark of turns gives.
+// turnFigures are the results of a benchmark that consists of turns.
 type turnFigures interface {
 	figures
 	Markdown() string
 }
 
-// runTurns carries out scale and threads, whose turns are processes of their own, and peers.
+// runTurns runs the benchmarks scale and threads, each turn in a process of its own, and peers.
 func (b *benchCmd) runTurns(a *app) error {
 	if b.Turn != "" {
-		return b.turn(a)
+		return b.runTurn(a)
 	}
 	if b.Time != 0 || b.Profile != "" {
 		return fmt.Errorf("%w: --time is for switch", command.ErrInput)
@@ -58,8 +58,8 @@ func (b *benchCmd) runTurns(a *app) error {
 		o.Rounds = bench.Rounds
 	}
 	var done func()
-	o.Progress, done = a.doing()
-	signals := listen(a.screen, inSimulation)
+	o.Progress, done = a.showActivity()
+	signals := handleSignals(a.screen, inSimulation)
 	defer signals.stop()
 	var f turnFigures
 	var err error
@@ -81,12 +81,12 @@ func (b *benchCmd) runTurns(a *app) error {
 	if err != nil {
 		return err
 	}
-	b.print(a, f)
-	return b.put(f)
+	b.printFigures(a, f)
+	return b.writeFigures(f)
 }
 
-// put writes figures into a page.
-func (b *benchCmd) put(f turnFigures) error {
+// writeFigures writes figures into the page that --docs names.
+func (b *benchCmd) writeFigures(f turnFigures) error {
 	if b.Docs == "" {
 		return nil
 	}
@@ -109,8 +109,8 @@ func (b *benchCmd) put(f turnFigures) error {
 // benchMeters returns the meters of turns.
 var benchMeters = bench.MachineMeters
 
-// turn carries out one turn in this process.
-func (b *benchCmd) turn(a *app) error {
+// runTurn runs one turn in this process and prints it as JSON.
+func (b *benchCmd) runTurn(a *app) error {
 	var s bench.TurnSpec
 	if err := json.Unmarshal([]byte(b.Turn), &s); err != nil {
 		return fmt.Errorf("%w: --turn: %w", command.ErrInput, err)
@@ -122,7 +122,7 @@ func (b *benchCmd) turn(a *app) error {
 	return json.NewEncoder(a.stdout).Encode(t)
 }
 
-// anotherTurn carries a turn out in another process of this program.
+// anotherTurn returns a function that runs a turn in another process of this program.
 func anotherTurn(what string) func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
 	return func(ctx context.Context, s bench.TurnSpec) (*bench.Turn, error) {
 		self, err := os.Executable()

@@ -16,7 +16,7 @@ import (
 	"weir/study/report"
 )
 
-// machineSpeed measures the speed of this machine once a process.
+// machineSpeed measures the speed of this machine once per process.
 var machineSpeed = sync.OnceValue(plan.MachineSpeed)
 
 type checkCmd struct {
@@ -25,8 +25,8 @@ type checkCmd struct {
 	JSON bool   `name:"json" help:"Print one JSON document: runs, packet-hops and timers."`
 }
 
-// mostRows is how many runs are listed.
-const mostRows = 100
+// maxRows limits the runs that weir check lists.
+const maxRows = 100
 
 func (c *checkCmd) Run(a *app) error {
 	s, err := c.loadWatched(a)
@@ -44,61 +44,62 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	runs, share := plan.Runs(s), 1.0
 	need, byNeed := s.Need()
-	if byNeed { // the least
+	if byNeed { // the minimum number of seeds
 		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-s.Seed() >= uint64(need.Least) })
 		share = float64(need.Most) / float64(need.Least)
 	}
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
 	var hops, each, size float64
 	speed := machineSpeed()
-	for i, r := range runs[:min(len(runs), mostRows)] {
-		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+	for i, r := range runs[:min(len(runs), maxRows)] {
+		if i == 0 || r.Index != runs[i-1].Index { // all seeds have the same estimate
 			hops, each, size = plan.Estimate(r), plan.EstimateTime(r)/speed, plan.EstimateMemory(r)
 		}
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
-			measure.SI(hops), took(each), report.Bytes(int64(roundUp(size))))})
+			measure.SI(hops), formatTime(each), report.Bytes(int64(roundUp(size))))})
 	}
 	cost, jobs := plan.EstimateCost(runs), min(runtime.GOMAXPROCS(0), len(runs))
 	elapsed := cost.Elapsed(jobs, speed)
 	memory := fmt.Sprintf("up to %s of memory (%d at a time here)",
 		report.Bytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
 	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s, and %s", s.Name(),
-		text.Count(len(runs), "run"), measure.SI(cost.PacketHops), took(elapsed), memory)
+		text.Count(len(runs), "run"), measure.SI(cost.PacketHops), formatTime(elapsed), memory)
 	if byNeed {
 		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
 			"%s packet-hops, %s, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,
-			measure.SI(cost.PacketHops), measure.SI(share*cost.PacketHops), upTo(took(elapsed), took(share*elapsed)), memory)
+			measure.SI(cost.PacketHops), measure.SI(share*cost.PacketHops),
+			formatRange(formatTime(elapsed), formatTime(share*elapsed)), memory)
 	}
-	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
+	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.lineWidth(), ""))
 	fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
-		"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.width(), ""))
+		"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.lineWidth(), ""))
 	if slices.ContainsFunc(runs, mayRecur) {
-		hops, each := recurring(runs)
+		hops, each := estimateRecurring(runs)
 		each /= float64(jobs)
 		fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
 			"carried out again then: if all but %d of each do, about %s packet-hops and %s. How many do is known when it has "+
-			"run.", carriedOut, measure.SI(hops), took(each/speed)), a.width(), ""))
+			"run.", simulatedIterations, measure.SI(hops), formatTime(each/speed)), a.lineWidth(), ""))
 	}
 	for i, text := range report.Without(s) {
-		fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.width(), ""))
+		fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.lineWidth(), ""))
 		if i+1 == len(s.Without()) {
 			fmt.Fprintln(a.stdout)
 		}
 	}
-	fmt.Fprint(a.stdout, grid(rows, a.width()))
-	if len(runs) > mostRows {
-		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-mostRows)
+	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
+	if len(runs) > maxRows {
+		fmt.Fprintf(a.stdout, "and %d more\n", len(runs)-maxRows)
 	}
-	a.timers(s)
+	a.printTimers(s)
 	return nil
 }
 
-// maxTimers is how many timers are listed.
+// maxTimers limits the timers that weir check lists.
 const maxTimers = 10
 
-// timers prints when the transports of an experiment send data again without an answer, with points of the sweep if
-// a traffic has several timers.
-func (a *app) timers(s *experiment.Spec) {
+// printTimers prints after which times an experiment's transports send data again without a response. It names a
+// point of the sweep if a traffic has several timers.
+func (a *app) printTimers(s *experiment.Spec) {
 	var lines []string
 	entries := map[string]int{} // by traffic
 	for _, t := range s.Timers() {
@@ -120,14 +121,14 @@ func (a *app) timers(s *experiment.Spec) {
 		if i == 0 {
 			fmt.Fprintln(a.stdout)
 		}
-		fmt.Fprintln(a.stdout, report.Wrap(line, a.width(), "    "))
+		fmt.Fprintln(a.stdout, report.Wrap(line, a.lineWidth(), "    "))
 	}
 	if n := len(lines) - maxTimers; n > 0 {
 		fmt.Fprintf(a.stdout, "and %s\n", text.Count(n, "more timer"))
 	}
 }
 
-// mayRecur reports whether a run has a job whose iterations may recur: where random draws begin anew.
+// mayRecur reports whether a run has a job with iterations that may recur, because random draws restart with each.
 func mayRecur(r *plan.Run) bool {
 	if repeats, anew := r.Of.Iterations(); !repeats || !anew {
 		return false
@@ -142,16 +143,16 @@ func mayRecur(r *plan.Run) bool {
 	return false
 }
 
-// carriedOut is how many iterations are carried out where they soon recur, for an example.
-const carriedOut = 4
+// simulatedIterations is the assumed number of simulated iterations of a job that soon recurs.
+const simulatedIterations = 4
 
-// recurring guesses packet-hops and seconds of runs in which iterations soon recur where they may.
-func recurring(runs []*plan.Run) (hops, seconds float64) {
+// estimateRecurring returns the packet-hops and seconds of runs if iterations that may recur soon do.
+func estimateRecurring(runs []*plan.Run) (hops, seconds float64) {
 	var n, each float64
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index {
 			if n, each = plan.Estimate(r), plan.EstimateTime(r); mayRecur(r) {
-				n, each = plan.EstimateRecurring(r, carriedOut)
+				n, each = plan.EstimateRecurring(r, simulatedIterations)
 			}
 		}
 		hops, seconds = hops+n, seconds+each
@@ -159,19 +160,19 @@ func recurring(runs []*plan.Run) (hops, seconds float64) {
 	return hops, seconds
 }
 
-// upTo is a range in words.
-func upTo(from, to string) string {
+// formatRange returns "from to to", or one value if both are equal.
+func formatRange(from, to string) string {
 	if from == to {
 		return from
 	}
 	return from + " to " + to
 }
 
-// roundUp leaves two digits of an estimate.
+// roundUp rounds an estimate up to two digits.
 func roundUp(v float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(max(v, 1)))-1)
 	return math.Ceil(v/unit) * unit
 }
 
-// took rounds an estimated time to what it is worth.
-func took(seconds float64) string { return plan.RoughTime(seconds) }
+// formatTime returns an estimated time in the precision of the estimate.
+func formatTime(seconds float64) string { return plan.RoughTime(seconds) }

@@ -8,8 +8,8 @@ import (
 	"weir/study/plan"
 )
 
-// jsonTimer is a timer in the document of weir check --json. Times are in seconds; without one it does not do that, or
-// there is no such limit.
+// jsonTimer is a timer in the document of weir check --json. Times are in seconds; a missing time means that the
+// transport does not do this, or has no such limit.
 type jsonTimer struct {
 	Traffic     string   `json:"traffic"`
 	Transport   string   `json:"transport"`
@@ -21,7 +21,7 @@ type jsonTimer struct {
 	MaxRTT      *float64 `json:"max_rtt_s,omitempty"`
 }
 
-// checkJSON prints what weir check finds as one document.
+// checkJSON prints the result of weir check as one document.
 func (a *app) checkJSON(s *experiment.Spec) error {
 	runs := plan.Runs(s)
 	document := struct {

@@ -1,5 +1,4 @@
-// Package cli is the command line of weir. Main is exported, so that others can
-// build a weir with schemes of their own.
+// Package cli is the command line of weir. Programs with schemes of their own use its Main.
 package cli
 
 import (
@@ -20,7 +19,7 @@ import (
 	"weir/study/results"
 )
 
-// commandLine is the command line.
+// commandLine declares the commands.
 type commandLine struct {
 	List    listCmd    `cmd:"" help:"List experiments with their time, schemes, measures, formats, workloads, warnings."`
 	Show    showCmd    `cmd:"" help:"Show an experiment, scheme, measure or format with its parameters and sources."`
@@ -60,14 +59,14 @@ type commandLine struct {
 	SwitchDataplane  switchDataplaneCmd  `cmd:"" hidden:"" name:"switch-dataplane" help:"${switchDataplane}"`
 }
 
-// app is what commands work with. What is written to stdout and stderr cannot act on a terminal.
+// app is the environment of commands. Text in stdout and stderr has terminal controls escaped.
 type app struct {
 	registry *experiment.Registry
 	stdout   io.Writer
 	stderr   io.Writer
-	pipe     io.Writer   // stdout as it is, for the messages of our own processes
-	screen   io.Writer   // stderr as it is, for lines that are written over
-	terminal bool        // stderr is one
+	pipe     io.Writer   // stdout without escaping, for messages to other processes of weir
+	screen   io.Writer   // stderr without escaping, for lines that are overwritten
+	terminal bool        // stderr is a terminal
 	style    screenStyle // of stdout
 	machine  machine
 	args     []string
@@ -77,16 +76,16 @@ type app struct {
 // Main runs the command line of this process and returns its exit code.
 func Main(r *experiment.Registry) int {
 	info, err := os.Stderr.Stat()
-	return execute(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0,
+	return runCommand(r, os.Args[1:], os.Stdout, os.Stderr, err == nil && info.Mode()&os.ModeCharDevice != 0,
 		detectScreen(os.Stdout, os.Getenv))
 }
 
-// Run is Main with everything handed in.
+// Run works as Main with explicit arguments and outputs. The flag terminal reports whether stderr is a terminal.
 func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool) (code int) {
-	return execute(r, args, stdout, stderr, terminal, screenStyle{})
+	return runCommand(r, args, stdout, stderr, terminal, screenStyle{})
 }
 
-func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
+func runCommand(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
 	look screenStyle) (code int) {
 	var c commandLine
 	pipe := &command.Output{To: stdout}
@@ -94,7 +93,7 @@ func execute(r *experiment.Registry, args []string, stdout, stderr io.Writer, te
 	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args,
 		style: look, machine: thisMachine()}
 	type exited int
-	defer func() { // kong ends the process after --help by calling Exit
+	defer func() { // kong calls Exit after --help, which must not end the process
 		if x := recover(); x != nil {
 			e, ok := x.(exited)
 			if !ok {
@@ -134,7 +133,7 @@ func failureCode(err error) int {
 	return command.ExitCode(err)
 }
 
-// parseTarget parses the flags of files and folders to write into.
+// parseTarget parses the flags of output files and folders.
 var parseTarget = kong.TypeMapper(reflect.TypeFor[command.Target](), kong.MapperFunc(
 	func(ctx *kong.DecodeContext, to reflect.Value) error {
 		var text string
@@ -148,7 +147,7 @@ var parseTarget = kong.TypeMapper(reflect.TypeFor[command.Target](), kong.Mapper
 		return nil
 	}))
 
-// selection names an experiment and changes it.
+// selection selects an experiment and changes it.
 type selection struct {
 	Name string `arg:"" help:"An experiment of the library (weir list), a file, or - for standard input."`
 	changes
@@ -161,13 +160,13 @@ type changes struct {
 	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`
 }
 
-func (s *selection) load(a *app) (*experiment.Spec, error) {
+func (s *selection) loadSpec(a *app) (*experiment.Spec, error) {
 	src, err := a.registry.Open(s.Name)
 	if err != nil {
 		return nil, err
 	}
 	exp, err := plan.Load(a.registry, src, experiment.Options{Set: s.Set, Seed: s.Seed, Quick: s.Quick,
-		Machine: a.machine.all})
+		Machine: a.machine.total})
 	if err != nil {
 		return nil, err
 	}

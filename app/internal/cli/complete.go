@@ -19,14 +19,14 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run prints what a shell reads to complete words of this program, which it asks for them.
+// Run prints the completion script of a shell. The script calls this program for completions.
 func (c *completionCmd) Run(a *app) error {
 	fmt.Fprint(a.stdout, strings.ReplaceAll(completions[c.Shell], "WEIR", revision.Name()))
 	return nil
 }
 
-// completions are the scripts of shells. Each hands the words before the cursor to the program, the last as far as it
-// is written, and leaves files to the shell where the program says so.
+// completions are the scripts of the shells. Each passes the words before the cursor to the program, the last one
+// incomplete, and completes file names itself if the program requests it.
 var completions = map[string]string{
 	"bash": `# bash completion of WEIR: put this into ~/.bashrc, or a file of it into /etc/bash_completion.d
 #     source <(WEIR completion bash)
@@ -84,13 +84,13 @@ complete -c WEIR -f -a '(__WEIR_complete)'
 `,
 }
 
-// completeCmd answers shells.
+// completeCmd prints completions for a shell.
 type completeCmd struct {
 	Line string `arg:"" optional:"" help:"The command line up to the cursor."`
 }
 
-// Run prints what can stand in place of the last word, one a line, with a tabulator and its meaning, and :files where
-// the shell has to add names of files.
+// Run prints the completions of the last word, one per line with a tab and the meaning. The line :files makes the
+// shell add file names.
 func (c *completeCmd) Run(a *app, ctx *kong.Context) error {
 	words := strings.Fields(c.Line)
 	if c.Line == "" || strings.HasSuffix(c.Line, " ") {
@@ -100,39 +100,39 @@ func (c *completeCmd) Run(a *app, ctx *kong.Context) error {
 		return nil
 	}
 	x := &completer{a: a, node: ctx.Model.Node, last: words[len(words)-1]}
-	x.follow(words[1 : len(words)-1])
-	for _, w := range x.answer() {
+	x.parseWords(words[1 : len(words)-1])
+	for _, w := range x.complete() {
 		fmt.Fprintln(a.stdout, w)
 	}
 	return nil
 }
 
-// completer goes through the words of a command line.
+// completer processes the words of a command line.
 type completer struct {
 	a       *app
-	node    *kong.Node // the command so far
-	args    int        // positional arguments so far
-	pending *kong.Flag // whose value is the next word
-	only    bool       // behind --: no flags
+	node    *kong.Node // command so far
+	args    int        // number of positional arguments so far
+	pending *kong.Flag // flag that takes the next word as its value
+	noFlags bool       // after --: no flags
 	last    string
 }
 
-// follow takes the words before the last.
-func (x *completer) follow(words []string) {
+// parseWords processes the words before the last one.
+func (x *completer) parseWords(words []string) {
 	for _, w := range words {
 		switch {
 		case x.pending != nil:
 			x.pending = nil
 		case w == "--":
-			x.only = true
-		case strings.HasPrefix(w, "-") && !x.only && w != "-":
+			x.noFlags = true
+		case strings.HasPrefix(w, "-") && !x.noFlags && w != "-":
 			if name, _, joined := strings.Cut(w, "="); !joined {
-				if f := x.flag(name); f != nil && !f.IsBool() {
+				if f := x.findFlag(name); f != nil && !f.IsBool() {
 					x.pending = f
 				}
 			}
 		default:
-			if c := x.child(w); c != nil {
+			if c := x.findCommand(w); c != nil {
 				x.node = c
 			} else {
 				x.args++
@@ -141,31 +141,31 @@ func (x *completer) follow(words []string) {
 	}
 }
 
-func (x *completer) child(name string) *kong.Node {
+func (x *completer) findCommand(name string) *kong.Node {
 	if i := slices.IndexFunc(x.node.Children, func(c *kong.Node) bool { return c.Name == name }); i >= 0 {
 		return x.node.Children[i]
 	}
 	return nil
 }
 
-// taking is the command that takes arguments: of one with a default, that.
-func (x *completer) taking() *kong.Node {
+// targetCommand returns the command that takes the arguments: the default subcommand, if there is one.
+func (x *completer) targetCommand() *kong.Node {
 	if x.node.DefaultCmd != nil {
 		return x.node.DefaultCmd
 	}
 	return x.node
 }
 
-// flags are those of the command in hand, and of those above it.
-func (x *completer) flags() (all []*kong.Flag) {
-	for _, group := range x.taking().AllFlags(true) {
+// listFlags returns the flags of the current command and of those above it.
+func (x *completer) listFlags() (all []*kong.Flag) {
+	for _, group := range x.targetCommand().AllFlags(true) {
 		all = append(all, group...)
 	}
 	return all
 }
 
-func (x *completer) flag(word string) *kong.Flag {
-	for _, f := range x.flags() {
+func (x *completer) findFlag(word string) *kong.Flag {
+	for _, f := range x.listFlags() {
 		if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
 			return f
 		}
@@ -173,40 +173,40 @@ func (x *completer) flag(word string) *kong.Flag {
 	return nil
 }
 
-// answer is what can stand in place of the last word.
-func (x *completer) answer() []string {
+// complete returns the completions of the last word.
+func (x *completer) complete() []string {
 	if x.pending != nil {
-		return x.having("", x.values(x.pending.Value))
+		return x.matchPrefix("", x.listValues(x.pending.Value))
 	}
 	if name, _, joined := strings.Cut(x.last, "="); joined && strings.HasPrefix(x.last, "--") {
-		if f := x.flag(name); f != nil && !f.IsBool() {
-			return x.having(name+"=", x.values(f.Value))
+		if f := x.findFlag(name); f != nil && !f.IsBool() {
+			return x.matchPrefix(name+"=", x.listValues(f.Value))
 		}
 		return nil
 	}
 	var all []string
-	if strings.HasPrefix(x.last, "-") && !x.only {
-		for _, f := range x.flags() {
+	if strings.HasPrefix(x.last, "-") && !x.noFlags {
+		for _, f := range x.listFlags() {
 			all = append(all, "--"+f.Name+"\t"+oneSentence(f.Help))
 		}
-		return x.having("", all)
+		return x.matchPrefix("", all)
 	}
 	for _, c := range x.node.Children {
 		if !c.Hidden {
 			all = append(all, c.Name+"\t"+oneSentence(c.Help))
 		}
 	}
-	if args := x.taking().Positional; len(args) > 0 {
+	if args := x.targetCommand().Positional; len(args) > 0 {
 		v := args[min(x.args, len(args)-1)]
 		if x.args < len(args) || v.IsCumulative() {
-			all = append(all, x.values(v)...)
+			all = append(all, x.listValues(v)...)
 		}
 	}
-	return x.having("", all)
+	return x.matchPrefix("", all)
 }
 
-// having leaves what begins as the last word does, behind a prefix that it has.
-func (x *completer) having(prefix string, all []string) (out []string) {
+// matchPrefix returns the words that begin with the last word, each with the prefix.
+func (x *completer) matchPrefix(prefix string, all []string) (out []string) {
 	for _, w := range all {
 		if w == filesToo || strings.HasPrefix(prefix+w, x.last) {
 			if w != filesToo {
@@ -218,28 +218,28 @@ func (x *completer) having(prefix string, all []string) (out []string) {
 	return out
 }
 
-// filesToo has the shell add names of files.
+// filesToo makes the shell add file names.
 const filesToo = ":files"
 
-// values are what an argument or the value of a flag can be.
-func (x *completer) values(v *kong.Value) []string {
+// listValues returns the possible values of an argument or a flag.
+func (x *completer) listValues(v *kong.Value) []string {
 	if words := v.EnumSlice(); len(words) > 0 && v.Enum != "" {
 		return words
 	}
 	if v.Target.Type() == reflect.TypeFor[command.Target]() {
 		return []string{filesToo}
 	}
-	switch kind := x.taking().Name + " " + v.Name; kind {
+	switch kind := x.targetCommand().Name + " " + v.Name; kind {
 	case "show name":
-		return append(x.experiments(), append(x.listed(), filesToo)...)
+		return append(x.listExperiments(), append(x.listNames(), filesToo)...)
 	case "check name", "run name", "slurm name":
-		return append(x.experiments(), filesToo)
+		return append(x.listExperiments(), filesToo)
 	case "report dir", "diff a", "diff b", "results dir", "bundle name", "remove name", "list name", "merge dir",
 		"plot dir":
-		return append(x.results(), filesToo)
+		return append(x.listResults(), filesToo)
 	case "help command":
 		var names []string
-		for _, c := range x.root().Children {
+		for _, c := range x.rootCommand().Children {
 			if !c.Hidden {
 				names = append(names, c.Name)
 			}
@@ -250,7 +250,7 @@ func (x *completer) values(v *kong.Value) []string {
 		return []string{"duration=", "repeat=", "seed=", "warmup="}
 	}
 	if v.Name == "format" {
-		return x.formats()
+		return x.listFormats()
 	}
 	if v.Target.Kind() == reflect.String || v.Target.Kind() == reflect.Slice {
 		return []string{filesToo}
@@ -258,7 +258,7 @@ func (x *completer) values(v *kong.Value) []string {
 	return nil
 }
 
-func (x *completer) root() *kong.Node {
+func (x *completer) rootCommand() *kong.Node {
 	n := x.node
 	for n.Parent != nil {
 		n = n.Parent
@@ -266,17 +266,17 @@ func (x *completer) root() *kong.Node {
 	return n
 }
 
-func (x *completer) experiments() (names []string) {
+func (x *completer) listExperiments() (names []string) {
 	for _, e := range x.a.registry.Experiments() {
 		names = append(names, e.Name+"\t"+oneSentence(e.Title))
 	}
 	return names
 }
 
-// listed returns the names that weir show knows, each once, besides experiments.
-func (x *completer) listed() (names []string) {
+// listNames returns the names that weir show accepts besides experiments, each once.
+func (x *completer) listNames() (names []string) {
 	known := map[string]bool{}
-	for _, n := range x.a.listed() {
+	for _, n := range x.a.listNames() {
 		if !known[n.name] {
 			names = append(names, n.name+"\t"+n.kind+": "+oneSentence(n.doc))
 		}
@@ -285,9 +285,9 @@ func (x *completer) listed() (names []string) {
 	return names
 }
 
-// formats are those of weir import or weir export.
-func (x *completer) formats() (names []string) {
-	if x.taking().Name == "import" {
+// listFormats returns the formats of weir import or weir export.
+func (x *completer) listFormats() (names []string) {
+	if x.targetCommand().Name == "import" {
 		for _, f := range x.a.registry.Imports {
 			names = append(names, f.Name+"\t"+oneSentence(f.Doc))
 		}
@@ -299,8 +299,8 @@ func (x *completer) formats() (names []string) {
 	return names
 }
 
-// results are the experiments with results in the usual folder, and the folders there.
-func (x *completer) results() (names []string) {
+// listResults returns the experiments with results in the default folder, and their folders.
+func (x *completer) listResults() (names []string) {
 	all, _ := results.ListFolders("results")
 	for _, s := range all {
 		names = append(names, s.Name+"\t"+oneSentence(s.Options), filepath.Join("results", filepath.Base(s.Dir))+"\t"+
@@ -314,7 +314,7 @@ func (x *completer) results() (names []string) {
 	})
 }
 
-// oneSentence is a text as a list of choices has it.
+// oneSentence returns the first sentence of a text on one line, without a period.
 func oneSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if at := strings.Index(s, ". "); at > 0 {

@@ -30,30 +30,29 @@ type diffCmd struct {
 
 func (d *diffCmd) Run(a *app) error {
 	if isCompletions(d.A) || isCompletions(d.B) {
-		return d.completions(a)
+		return d.compareCompletions(a)
 	}
 	switch {
 	case d.JSON, d.Check, d.Of != "", d.Port != 0:
 		return fmt.Errorf("%w: --json, --check, --run and --port are of comparisons with a fct.txt", command.ErrInput)
 	}
-	x, err := d.open(a, d.A)
+	x, err := d.openResults(a, d.A)
 	if err != nil {
 		return err
 	}
-	y, err := d.open(a, d.B)
+	y, err := d.openResults(a, d.B)
 	if err != nil {
 		return err
 	}
 	look := &report.TableOptions{Width: a.style.width, Color: a.style.color}
 	text, common := look.Diff(x, y)
-	if a.show(look, text); common == 0 {
+	if a.writeTables(look, text); common == 0 {
 		return fmt.Errorf("%w: %s and %s have nothing in common", command.ErrInput, d.A, d.B)
 	}
 	return nil
 }
 
-// isCompletions reports whether a name is that of a fct.txt: a file that is neither an experiment nor
-// the report of results.
+// isCompletions reports whether a name is a fct.txt: a regular file that is neither an experiment nor a report.
 func isCompletions(name string) bool {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || filepath.Base(name) == "report.html" {
@@ -62,8 +61,8 @@ func isCompletions(name string) bool {
 	return !strings.HasSuffix(name, ".yaml") && !strings.HasSuffix(name, ".yml")
 }
 
-// completions compares flows by bins of size.
-func (d *diffCmd) completions(a *app) error {
+// compareCompletions compares the flows of both sides by bins of size.
+func (d *diffCmd) compareCompletions(a *app) error {
 	if d.Bins < 1 || d.Bins > 1000 {
 		return fmt.Errorf("%w: --bins is %d; 1 … 1000 are allowed", command.ErrInput, d.Bins)
 	}
@@ -85,11 +84,11 @@ func (d *diffCmd) completions(a *app) error {
 	if t.Unpaired, err = unit.ParseShare(d.Apart); err != nil || !(t.Unpaired >= 0 && t.Unpaired <= 1) {
 		return fmt.Errorf("%w: --unpaired is %q; a share of 0%% … 100%% is allowed", command.ErrInput, d.Apart)
 	}
-	x, err := d.side(a, d.A)
+	x, err := d.readSide(a, d.A)
 	if err != nil {
 		return err
 	}
-	y, err := d.side(a, d.B)
+	y, err := d.readSide(a, d.B)
 	if err != nil {
 		return err
 	}
@@ -105,13 +104,13 @@ func (d *diffCmd) completions(a *app) error {
 	return nil
 }
 
-// side reads one side's flows.
-func (d *diffCmd) side(a *app, name string) (x *hpccsim.Completions, err error) {
+// readSide reads the flows of one side.
+func (d *diffCmd) readSide(a *app, name string) (x *hpccsim.Completions, err error) {
 	if isCompletions(name) {
 		x, err = hpccsim.ReadCompletions(name)
 	} else {
 		var o *results.Outcome
-		if o, err = d.open(a, name); err == nil {
+		if o, err = d.openResults(a, name); err == nil {
 			x, err = hpccsim.CompletionsOf(o, d.Of)
 		}
 	}

@@ -10,5 +10,5 @@ func (d *docsCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return docs.Run(&d.DocsFlags, a.env())
+	return docs.Run(&d.DocsFlags, a.newEnv())
 }

@@ -20,8 +20,8 @@ type exportCmd struct {
 	kong.Plugins
 }
 
-// formats gives the command the flags of all formats, in their order.
-func (e *exportCmd) formats(all []experiment.ExportFormat) {
+// addFormats adds the flags of all formats to the command, in their order.
+func (e *exportCmd) addFormats(all []experiment.ExportFormat) {
 	for _, f := range all {
 		e.Plugins = append(e.Plugins, f.New())
 	}
@@ -31,17 +31,17 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 	var names []string
 	for i, f := range a.registry.Formats {
 		if f.Name == e.Format {
-			return e.write(a, ctx, i)
+			return e.writeFormat(a, ctx, i)
 		}
 		names = append(names, f.Name)
 	}
 	return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, e.Format, document.Choices(names))
 }
 
-// write writes in format i.
-func (e *exportCmd) write(a *app, ctx *kong.Context, i int) error {
+// writeFormat exports the results in format i.
+func (e *exportCmd) writeFormat(a *app, ctx *kong.Context, i int) error {
 	for k, f := range a.registry.Formats {
-		if flag := given(ctx, e.Plugins[k]); flag != "" && k != i {
+		if flag := findGiven(ctx, e.Plugins[k]); flag != "" && k != i {
 			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s", command.ErrInput, flag, f.Name, e.Format)
 		}
 	}
@@ -51,7 +51,7 @@ func (e *exportCmd) write(a *app, ctx *kong.Context, i int) error {
 			return fmt.Errorf("%w: %w", command.ErrInput, err)
 		}
 	}
-	dir, err := e.find(a, e.Dir)
+	dir, err := e.findFolder(a, e.Dir)
 	if err != nil {
 		return err
 	}
@@ -62,8 +62,8 @@ func (e *exportCmd) write(a *app, ctx *kong.Context, i int) error {
 	return x.Write(a.registry, dir, into, a.stdout)
 }
 
-// given is a flag of the command line that sets a field of options; "" if there is none.
-func given(ctx *kong.Context, options any) string {
+// findGiven returns the name of a flag on the command line that sets a field of options, or "".
+func findGiven(ctx *kong.Context, options any) string {
 	fields := reflect.ValueOf(options).Elem()
 	for _, p := range ctx.Path {
 		for k := range fields.NumField() {

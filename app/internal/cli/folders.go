@@ -25,9 +25,9 @@ import (
 	"weir/study/results"
 )
 
-// shelved are the results of an experiment's name, the best for it first: those of the experiment as it is now, then
-// those of the simulator, then the newest.
-func (f *folders) shelved(a *app, name string) ([]*results.FolderInfo, error) {
+// listMatches returns the results that match an experiment's name, the best first: results of the current experiment,
+// then of the simulator, then the newest.
+func (f *folders) listMatches(a *app, name string) ([]*results.FolderInfo, error) {
 	all, err := results.ListFolders(string(f.Out))
 	if err != nil {
 		return nil, err
@@ -55,25 +55,25 @@ func (f *folders) shelved(a *app, name string) ([]*results.FolderInfo, error) {
 		}
 		return 1
 	}
-	slices.SortStableFunc(found, func(x, y *results.FolderInfo) int { // they are in the order of time
+	slices.SortStableFunc(found, func(x, y *results.FolderInfo) int { // they are sorted by time
 		return cmp.Or(rank(x.Hash == hash)-rank(y.Hash == hash),
 			rank(x.World == experiment.Sim)-rank(y.World == experiment.Sim))
 	})
 	return found, nil
 }
 
-// chosen is the folder of the results that are meant, with a notice where there are others.
-func (f *folders) chosen(a *app, name string) (string, error) {
-	found, err := f.shelved(a, name)
+// choose returns the folder of the best results for a name. It prints a notice if there are others.
+func (f *folders) choose(a *app, name string) (string, error) {
+	found, err := f.listMatches(a, name)
 	if err != nil {
 		return "", err
 	}
 	if len(found) == 0 {
-		return "", f.none(a, name)
+		return "", f.noResults(a, name)
 	}
 	if len(found) > 1 {
 		fmt.Fprintf(a.stderr, "notice: of %d results of %s these are in %s%s; weir results list %s shows all, and a folder "+
-			"can be named\n", len(found), text.Shown(name), found[0].Dir, withOptions(found[0]), quoted(name))
+			"can be named\n", len(found), text.Shown(name), found[0].Dir, withOptions(found[0]), quoteWord(name))
 	}
 	return found[0].Dir, nil
 }
@@ -85,8 +85,8 @@ func withOptions(s *results.FolderInfo) string {
 	return " (" + s.Options + ")"
 }
 
-// none is the error that there are no results of that name.
-func (f *folders) none(a *app, name string) error {
+// noResults returns the error for a name without results, with similar names.
+func (f *folders) noResults(a *app, name string) error {
 	all, err := results.ListFolders(string(f.Out))
 	if err != nil {
 		return err
@@ -102,10 +102,10 @@ func (f *folders) none(a *app, name string) error {
 		filepath.Base(string(f.Out)), near)
 }
 
-// fewNames is how many names a message has of many that could be meant.
+// fewNames limits the similar names in a message.
 const fewNames = 5
 
-// namesOf are the experiments that results are of.
+// namesOf returns the sorted names of the experiments with results.
 func namesOf(all []*results.FolderInfo) (names []string) {
 	for _, s := range all {
 		if !slices.Contains(names, s.Name) {
@@ -116,13 +116,13 @@ func namesOf(all []*results.FolderInfo) (names []string) {
 	return names
 }
 
-type shelfCmd struct {
+type listResultsCmd struct {
 	Name string         `arg:"" optional:"" help:"Only results of this experiment, or of folders whose names begin so."`
 	Out  command.Target `default:"results" help:"Folder in which results are looked for."`
 	JSON bool           `name:"json" help:"Print one JSON document instead of a table."`
 }
 
-func (l *shelfCmd) Run(a *app) error {
+func (l *listResultsCmd) Run(a *app) error {
 	all, err := results.ListFolders(string(l.Out))
 	if err != nil {
 		return err
@@ -131,7 +131,7 @@ func (l *shelfCmd) Run(a *app) error {
 		return l.Name != "" && !s.Matches(strings.TrimSuffix(strings.TrimSuffix(l.Name, ".yaml"), ".yml"))
 	})
 	if l.JSON {
-		return a.shelfJSON(listed)
+		return a.printFoldersJSON(listed)
 	}
 	if len(listed) == 0 {
 		near := ""
@@ -142,13 +142,13 @@ func (l *shelfCmd) Run(a *app) error {
 		return nil
 	}
 	for _, s := range listed {
-		a.shelfEntry(s)
+		a.printFolder(s)
 	}
 	return nil
 }
 
-// shelfEntry prints a folder: what it is, and where.
-func (a *app) shelfEntry(s *results.FolderInfo) {
+// printFolder prints the description of a results folder and its path.
+func (a *app) printFolder(s *results.FolderInfo) {
 	head := text.Shown(s.Name)
 	if s.World == experiment.Lab {
 		head += " in the lab"
@@ -173,14 +173,14 @@ func (a *app) shelfEntry(s *results.FolderInfo) {
 	if !s.When.IsZero() {
 		when = s.When.Local().Format("2006-01-02 15:04")
 	}
-	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(head, a.width(), "    "))
-	fmt.Fprintf(a.stdout, "    %s\n", report.Wrap(fmt.Sprintf("%s, %s", when, state), a.width()-4, "    "))
+	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(head, a.lineWidth(), "    "))
+	fmt.Fprintf(a.stdout, "    %s\n", report.Wrap(fmt.Sprintf("%s, %s", when, state), a.lineWidth()-4, "    "))
 	by := cmp.Or(s.Version, "a version that the folder does not name")
 	fmt.Fprintf(a.stdout, "    by %s%s\n    %s\n", by, own, s.Dir)
 }
 
-// shelfJSON prints the list as one document.
-func (a *app) shelfJSON(all []*results.FolderInfo) error {
+// printFoldersJSON prints the list of folders as one document.
+func (a *app) printFoldersJSON(all []*results.FolderInfo) error {
 	type entry struct {
 		Dir        string         `json:"dir"`
 		Experiment string         `json:"experiment"`
@@ -210,10 +210,10 @@ func (a *app) shelfJSON(all []*results.FolderInfo) error {
 	return e.Encode(list)
 }
 
-// each are the folders that names mean, each once.
-func (f *folders) each(a *app, names []string) (dirs []string, err error) {
+// findAll returns the folders of the names, without duplicates.
+func (f *folders) findAll(a *app, names []string) (dirs []string, err error) {
 	for _, name := range names {
-		dir, err := f.find(a, name)
+		dir, err := f.findFolder(a, name)
 		if err != nil {
 			return nil, err
 		}
@@ -230,11 +230,11 @@ type removeCmd struct {
 	Yes   bool     `help:"Do not ask."`
 }
 
-// Run removes one folder after the other. A name that could mean several is an error: nothing is guessed here.
+// Run removes the folders one after the other. A name that matches several is an error.
 func (r *removeCmd) Run(a *app) error {
 	var dirs []string
 	for _, name := range r.Names {
-		dir, err := r.only(a, name)
+		dir, err := r.findOnly(a, name)
 		if err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (r *removeCmd) Run(a *app) error {
 	answers := bufio.NewReader(os.Stdin)
 	for _, dir := range dirs {
 		if !r.Yes {
-			a.shelfEntry(results.InspectFolder(dir))
+			a.printFolder(results.InspectFolder(dir))
 			fmt.Fprint(a.stdout, "Remove it? [y/N] ")
 			line, err := answers.ReadString('\n')
 			if line = strings.ToLower(strings.TrimSpace(line)); err != nil {
@@ -271,20 +271,21 @@ func (r *removeCmd) Run(a *app) error {
 	return nil
 }
 
-// only is the one folder that a name means, which has the mark of results.
-func (r *removeCmd) only(a *app, name string) (string, error) {
+// findOnly returns the only folder that a name matches. It returns an error unless the folder has the mark of
+// results.
+func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 	if info, err := os.Lstat(name); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
 		if !results.Marked(name) {
 			return "", fmt.Errorf("%w: %s is no folder that weir has made for results: it is left alone", command.ErrInput, name)
 		}
 		return filepath.Abs(name)
 	}
-	found, err := r.shelved(a, name)
+	found, err := r.listMatches(a, name)
 	switch {
 	case err != nil:
 		return "", err
 	case len(found) == 0:
-		return "", r.none(a, name)
+		return "", r.noResults(a, name)
 	case len(found) > 1:
 		var dirs []string
 		for _, s := range found {
@@ -303,9 +304,9 @@ type bundleCmd struct {
 }
 
 func (b *bundleCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, 0, nothing, "nothing is left; the same command begins anew"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "nothing is left; the same command begins anew"})
 	defer signals.stop()
-	dirs, err := b.each(a, b.Names)
+	dirs, err := b.findAll(a, b.Names)
 	if err != nil {
 		return err
 	}
@@ -346,7 +347,7 @@ type openCmd struct {
 }
 
 func (o *openCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, 0, nothing, "nothing is left; the same command begins anew"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "nothing is left; the same command begins anew"})
 	defer signals.stop()
 	most, err := unit.ParseBytes(o.Most)
 	if err != nil {
@@ -384,7 +385,7 @@ func (o *openCmd) Run(a *app) error {
 		return fmt.Errorf("%w: %s: %w", command.ErrInput, text.Shown(o.File), err)
 	}
 	for _, name := range names {
-		a.shelfEntry(results.InspectFolder(filepath.Join(string(o.Into), name)))
+		a.printFolder(results.InspectFolder(filepath.Join(string(o.Into), name)))
 	}
 	return nil
 }

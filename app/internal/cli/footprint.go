@@ -17,16 +17,16 @@ import (
 	"weir/study/report"
 )
 
-// standardTopology is that of a program's footprint where none is given.
+// standardTopology is the topology of a program's footprint if the command names none.
 const standardTopology = "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}"
 
-// footprint shows what a program, or the programs of an experiment, use of a switch's pipeline.
-func (s *showCmd) footprint(a *app) error {
+// printFootprint prints the pipeline resources of a program, or of an experiment's programs.
+func (s *showCmd) printFootprint(a *app) error {
 	if s.YAML {
 		return fmt.Errorf("%w: --yaml prints a file, --footprint what its programs take; one of them", command.ErrInput)
 	}
 	program, other := false, ""
-	for _, k := range a.schemes() {
+	for _, k := range a.listSchemes() {
 		if k.s.Name == s.Name {
 			if k.kind == "program" {
 				program = true
@@ -61,7 +61,7 @@ func (s *showCmd) footprint(a *app) error {
 		if s.Topology != "" {
 			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", command.ErrInput)
 		}
-		exp, err := s.load(a)
+		exp, err := s.loadSpec(a)
 		if err != nil {
 			return err
 		}
@@ -76,24 +76,24 @@ func (s *showCmd) footprint(a *app) error {
 	if s.Topology != "" {
 		title += " in " + s.Topology
 	}
-	fmt.Fprintln(a.stdout, report.Wrap(title, a.width(), "    "))
+	fmt.Fprintln(a.stdout, report.Wrap(title, a.lineWidth(), "    "))
 	for _, p := range points {
 		if len(points) > 1 || p.Points[0] != "" {
-			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), a.width(), "    "))
+			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), a.lineWidth(), "    "))
 		}
 		for i := 0; i < len(p.Switches); {
 			n := i + 1
 			for n < len(p.Switches) && reflect.DeepEqual(p.Switches[n].Programs, p.Switches[i].Programs) {
 				n++
 			}
-			fmt.Fprint(a.stdout, "\n", footprintText(p.Switches[i:n], a.width()))
+			fmt.Fprint(a.stdout, "\n", footprintText(p.Switches[i:n], a.lineWidth()))
 			i = n
 		}
 	}
 	return nil
 }
 
-// inCommon names points of a sweep by what all of them have.
+// inCommon names points of a sweep by the values that they have in common.
 func inCommon(points []string) string {
 	common := strings.Fields(points[0])
 	for _, p := range points[1:] {
@@ -109,7 +109,7 @@ func inCommon(points []string) string {
 	return fmt.Sprintf("%s (%s)", strings.Join(common, " "), text.Count(len(points), "point"))
 }
 
-// footprintText is the table of kinds of switches whose programs use the same, within a width.
+// footprintText returns the table of switches with the same programs, for lines of the given width.
 func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	var b strings.Builder
 	for i := range kinds {
@@ -122,13 +122,13 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 		fmt.Fprintf(&b, "  %s\n", p.Name)
 		wide := 0
 		for _, x := range p.Stages {
-			for _, r := range uses(&x) {
+			for _, r := range listUses(&x) {
 				wide = min(max(wide, utf8.RuneCountInString(r[1])), max(width-52, 8))
 			}
 		}
 		for _, x := range p.Stages {
 			fmt.Fprintf(&b, "    %-8s %s\n", x.Gress, x.Name)
-			for _, r := range uses(&x) {
+			for _, r := range listUses(&x) {
 				line := fmt.Sprintf("      %-8s  %-*s  %s", r[0], wide, r[1], r[2])
 				if utf8.RuneCountInString(r[1]) > wide || utf8.RuneCountInString(line) > width {
 					below := strings.Repeat(" ", min(18, width/3))
@@ -144,8 +144,8 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	s := f.Sums()
 	sums := fmt.Sprintf("in all: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of "+
 		"registers a packet",
-		text.Count(s.Ingress, "stage"), s.Egress, text.Count(s.Entries, "entry"), memory(s.SRAM), memory(s.TCAM),
-		memory(s.Registers), text.Count(s.Meters, "meter"), text.Count(s.Reads, "read"), text.Count(s.Writes, "write"))
+		text.Count(s.Ingress, "stage"), s.Egress, text.Count(s.Entries, "entry"), formatMemory(s.SRAM), formatMemory(s.TCAM),
+		formatMemory(s.Registers), text.Count(s.Meters, "meter"), text.Count(s.Reads, "read"), text.Count(s.Writes, "write"))
 	b.WriteString(report.Hang("  ", sums, "    ", width) + "\n")
 	breaks := f.Breaks(dataplane.RMT)
 	if len(breaks) == 0 {
@@ -165,8 +165,8 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 	return b.String()
 }
 
-// uses are the rows of a stage: kind, name, size.
-func uses(x *dataplane.Stage) (rows [][3]string) {
+// listUses returns the rows of a stage: kind, name, size.
+func listUses(x *dataplane.Stage) (rows [][3]string) {
 	for _, t := range x.Tables {
 		size := fmt.Sprintf("%s of %d + %d bits", text.Count(t.Entries, "entry"), t.Key, t.Action)
 		if t.Match == dataplane.MatchSelector {
@@ -184,8 +184,8 @@ func uses(x *dataplane.Stage) (rows [][3]string) {
 	return rows
 }
 
-// memory is bits, and what they are in bytes.
-func memory(bits int64) string {
+// formatMemory returns a number of bits, with the bytes for large numbers.
+func formatMemory(bits int64) string {
 	if bits < 8000 {
 		return fmt.Sprintf("%d bit", bits)
 	}

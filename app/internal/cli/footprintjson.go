@@ -7,7 +7,7 @@ import (
 	"weir/study/plan"
 )
 
-// The document of weir show --footprint --json.
+// The types of the document of weir show --footprint --json.
 type jsonTable struct {
 	Name       string `json:"name"`
 	Match      string `json:"match"`

@@ -11,18 +11,18 @@ import (
 	"weir/study/experiment"
 )
 
-// newParser returns a parser of whole command lines. Formats of the registry have flags of their own.
+// newParser returns a parser of all commands. The registry's formats add their flags.
 func newParser(r *experiment.Registry, c *commandLine, options ...kong.Option) (*kong.Kong, error) {
-	c.Export.Results.formats(r.Formats)
+	c.Export.Results.addFormats(r.Formats)
 	return parserOf(r, c, options...)
 }
 
-// parserFor returns a parser of command lines that begin with the arguments. If the first one is a command, the parser
-// has no other: to build all of them takes kong several milliseconds, more than many commands need.
+// parserFor returns a parser of command lines that begin with the given arguments. If the first one is a command, the
+// parser has only this command, since kong needs long to build all of them.
 func parserFor(r *experiment.Registry, c *commandLine, args []string, options ...kong.Option) (*kong.Kong, error) {
-	c.Export.Results.formats(r.Formats)
+	c.Export.Results.addFormats(r.Formats)
 	if len(args) > 0 {
-		return parserOf(r, c.only(args[0]), options...)
+		return parserOf(r, c.selectCommand(args[0]), options...)
 	}
 	return parserOf(r, c, options...)
 }
@@ -43,12 +43,12 @@ func parserOf(r *experiment.Registry, grammar any, options ...kong.Option) (*kon
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)
 }
 
-// readingAll are the commands that read the grammar of all others.
+// readingAll are the commands that need the grammar of all commands.
 var readingAll = []string{"help", "man", "complete"}
 
-// only returns the grammar with the one command of that name and all flags that need no command. It is the whole
-// grammar if the command reads it, or if there is no such command.
-func (c *commandLine) only(name string) any {
+// selectCommand returns the grammar with one command and the flags without command. It returns the whole grammar if the
+// command needs it or does not exist.
+func (c *commandLine) selectCommand(name string) any {
 	if slices.Contains(readingAll, name) {
 		return c
 	}
@@ -76,7 +76,7 @@ func (c *commandLine) only(name string) any {
 	return grammar.Interface()
 }
 
-// commandName returns the word of a command line for a field of commandLine.
+// commandName returns the command line's word for a field of commandLine.
 func commandName(field reflect.StructField) string {
 	if name := field.Tag.Get("name"); name != "" {
 		return name

@@ -15,13 +15,13 @@ func (h *helpCmd) Run(ctx *kong.Context) error {
 	return err
 }
 
-// enums are the lists of words that tags name as ${NAME}.
+// enums are the lists of words that tags refer to as ${NAME}.
 var enums = kong.Vars{
 	"listed":  "experiments,schemes,measures,workloads,topologies,formats,warnings",
 	"benches": "engine,sim,tcp,switch,clock,scale,threads,peers,page",
 }
 
-// helpTexts are the help texts that do not fit into a line of the commands' tags, which name them as ${NAME}.
+// helpTexts are long help texts that tags refer to as ${NAME}.
 var helpTexts = map[string]string{
 	"switchSupervisor": "What a switch's process becomes.",
 	"switchDataplane":  "The process of a switch's data plane.",
@@ -106,8 +106,8 @@ var helpTexts = map[string]string{
 	"importOut":      "File that the experiment is written to, instead of standard output; it must not exist.",
 }
 
-// insertHelpTexts puts helpTexts in the place of their names. They are no kong.Vars, because kong interpolates all
-// variables anew for each flag, which took three quarters of a command's start.
+// insertHelpTexts replaces the references to helpTexts. They are not kong.Vars, because kong interpolates all
+// variables again for each flag, which slows the start down.
 func insertHelpTexts(k *kong.Kong) error {
 	insert := func(help string) string {
 		name, named := strings.CutPrefix(help, "${")

@@ -69,7 +69,7 @@ func fromHere(path string) string {
 	return path
 }
 
-// otherFile says what a file is that an experiment names as it is, and that is not imported; "" if it is none.
+// otherFile returns a hint for a file that an experiment can name without import, or "".
 func (a *app) otherFile(name string) string {
 	data, err := document.ReadFile(name, document.LargestInput)
 	if err != nil {

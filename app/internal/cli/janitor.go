@@ -12,14 +12,14 @@ import (
 	"weir/worlds/lab"
 )
 
-// labJanitorCmd is the process that a lab starts to outlive it: when the lab has ended, however it did, it removes what
-// is left of it. It reads its standard input, which ends with the lab.
+// labJanitorCmd is a process that outlives its lab. When the lab has ended in any way, it removes the leftovers. It
+// reads its standard input, which ends with the lab.
 type labJanitorCmd struct{}
 
-// After a lab's end its other processes need a moment to die; they are looked after so often and that long apart.
+// After the lab's end, its other processes need time to die: the janitor cleans several times at an interval.
 const (
-	sweeps     = 5
-	sweepEvery = 100 * time.Millisecond
+	cleanups        = 5
+	cleanupInterval = 100 * time.Millisecond
 )
 
 func (labJanitorCmd) Run(*app) (err error) {
@@ -27,14 +27,14 @@ func (labJanitorCmd) Run(*app) (err error) {
 	if said, _ := io.ReadAll(os.Stdin); len(said) > 0 {
 		return nil // the lab has ended in order
 	}
-	for range sweeps {
+	for range cleanups {
 		_, err = lab.Clean()
-		time.Sleep(sweepEvery)
+		time.Sleep(cleanupInterval)
 	}
 	return err
 }
 
-// janitor is the running process, or the one that has taken its place.
+// janitor is the running janitor process, or its replacement.
 type janitor struct {
 	lock  sync.Mutex
 	pipe  io.WriteCloser
@@ -42,20 +42,20 @@ type janitor struct {
 	done  chan struct{}
 }
 
-// inOrder is what it is told when nothing is left.
+// inOrder is the message of a lab that has cleaned up itself.
 const inOrder = "done"
 
-// mostJanitors is how many are started one after the other, if something ends them.
-const mostJanitors = 20
+// maxJanitors limits the processes that replace a killed one.
+const maxJanitors = 20
 
-// employ starts it, and returns when it runs. The lab does without where that fails: then the next lab's start removes
-// what is left.
-func employ() *janitor {
+// startJanitor starts the process and returns when it runs. If that fails, the lab works without it, and the start of
+// the next lab removes leftovers.
+func startJanitor() *janitor {
 	j := &janitor{done: make(chan struct{})}
-	employed := make(chan bool, mostJanitors)
+	employed := make(chan bool, maxJanitors)
 	go func() {
 		defer close(j.done)
-		for range mostJanitors {
+		for range maxJanitors {
 			c := exec.Command(thisProgram, "lab-janitor")
 			c.SysProcAttr = ownSession()
 			runs := j.start(c)
@@ -69,7 +69,7 @@ func employ() *janitor {
 	return j
 }
 
-// start starts a process, unless the lab has ended.
+// start starts a process unless the lab has ended. It reports whether the process runs.
 func (j *janitor) start(c *exec.Cmd) bool {
 	j.lock.Lock()
 	defer j.lock.Unlock()
@@ -84,7 +84,7 @@ func (j *janitor) start(c *exec.Cmd) bool {
 	return true
 }
 
-// dismiss tells it that the lab has ended, in order.
+// dismiss ends the janitor after an orderly end of the lab.
 func (j *janitor) dismiss() {
 	j.lock.Lock()
 	j.ended = true

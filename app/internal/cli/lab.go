@@ -24,7 +24,7 @@ import (
 	"weir/worlds/live"
 )
 
-// labFlags are those of weir run for the lab alone.
+// labFlags are the flags of weir run for the lab.
 type labFlags struct {
 	Capture    []string `placeholder:"SWITCH" help:"${labCapture}"`
 	Attempts   int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
@@ -33,8 +33,8 @@ type labFlags struct {
 	Force      bool     `help:"Lab: run also what is estimated to be too large for this machine."`
 }
 
-// unused says which of the flags have no meaning in the simulator.
-func (f *labFlags) unused() error {
+// checkUnused returns an error if a flag for the lab is set.
+func (f *labFlags) checkUnused() error {
 	if f.Attempts != 3 || f.Generator != "weir" || f.Scheduling != string(live.DefaultScheduling) || f.Force ||
 		len(f.Capture) > 0 {
 		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force are for --on lab",
@@ -43,8 +43,8 @@ func (f *labFlags) unused() error {
 	return nil
 }
 
-// lab runs the experiment in the simulator and then in the lab.
-func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
+// runLab runs the experiment in the simulator and then in the lab.
+func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
 	capture, err := run.Switches(exp, r.Capture)
 	if err != nil {
@@ -77,13 +77,13 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.
 	}
 	a.warnOfLab(exp)
 	simulated := options
-	simulated.Report = nil // the lab's has both
+	simulated.Report = nil // the lab's report includes the simulator's results
 	beside, err := run.Execute(ctx, exp, simulated)
 	if err != nil {
 		return nil, err
 	}
-	ctx.next(ofLab(lab.CloseAll))
-	left := employ()
+	ctx.setGrace(labWork(lab.CloseAll))
+	left := startJanitor()
 	defer left.dismiss()
 	inLab.Beside = beside
 	inLab.Dataplane = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
@@ -123,12 +123,12 @@ func (r *runCmd) lab(ctx *interrupts, a *app, exp *experiment.Spec, options run.
 	return run.Execute(ctx, exp, options)
 }
 
-// warnOfLab says what may work otherwise in the lab than is meant.
+// warnOfLab prints warnings on features that work differently in the lab.
 func (a *app) warnOfLab(s *experiment.Spec) {
 	a.warn(run.LabWarnings(s)...)
 }
 
-// warnOfLeft warns, once, of what dead labs have left that cannot be removed, after before.
+// warnOfLeft returns a function that warns of leftovers of earlier labs, once. It calls before first.
 func (a *app) warnOfLeft(before func()) func(left error) {
 	var once sync.Once
 	return func(left error) {
@@ -139,11 +139,11 @@ func (a *app) warnOfLeft(before func()) func(left error) {
 	}
 }
 
-// thisProgram is the running program's file, even if another one has replaced it (proc(5)): the
-// data plane must be the same program.
+// thisProgram is the file of the running program, even if another one has replaced it (proc(5)): the data plane must
+// run the same program.
 const thisProgram = "/proc/self/exe"
 
-// checkLab says what the lab lacks for an experiment, or what it will take.
+// checkLab prints the features that the lab lacks for an experiment, or the estimated time.
 func (a *app) checkLab(s *experiment.Spec) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotLinux)
@@ -162,20 +162,20 @@ func (a *app) checkLab(s *experiment.Spec) error {
 		frames, seconds := plan.EstimateLab(r)
 		total += seconds
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed),
-			fmt.Sprintf("%s, %s", measure.SI(frames), took(seconds))})
+			fmt.Sprintf("%s, %s", measure.SI(frames), formatTime(seconds))})
 	}
-	fmt.Fprint(a.stdout, grid(rows, a.width()))
+	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
 	fmt.Fprintf(a.stdout, "\n%s\n",
 		report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
 			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
-			s.Name(), k.Release, len(runs), took(total), measure.SI(run.LabFrames)), a.width(), ""))
+			s.Name(), k.Release, len(runs), formatTime(total), measure.SI(run.LabFrames)), a.lineWidth(), ""))
 	if err := k.Err(); err != nil {
 		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
 	}
 	return nil
 }
 
-// thisKernel is what this machine's kernel offers to the lab, if that is enough.
+// thisKernel returns the features of this machine's kernel. It returns an error if they do not suffice for the lab.
 func thisKernel() (*kernel.Kernel, error) {
 	switch {
 	case runtime.GOOS != "linux":
@@ -193,7 +193,7 @@ func thisKernel() (*kernel.Kernel, error) {
 	return k, nil
 }
 
-// args are the arguments of a command of ours that selects the same.
+// args returns the arguments of a command of weir with the same selection.
 func (s *selection) args(command string) []string {
 	out := []string{command, s.Name}
 	for _, x := range s.Set {
@@ -228,16 +228,16 @@ func (*labCleanCmd) Run(a *app) error {
 	return err
 }
 
-// labRun is one of the experiment's runs, for a process of its lab.
+// labRun selects one of the experiment's runs for a process of its lab.
 type labRun struct {
 	selection
 	Index int    `name:"index" help:"Which of the experiment's runs, from 0."`
 	ID    string `name:"id" help:"${labDataplaneID}"`
 }
 
-// run finds it.
-func (d *labRun) run(a *app) (*plan.Run, error) {
-	s, err := d.load(a)
+// selectRun loads the experiment and returns the run.
+func (d *labRun) selectRun(a *app) (*plan.Run, error) {
+	s, err := d.loadSpec(a)
 	if err != nil {
 		return nil, err
 	}
@@ -251,15 +251,15 @@ func (d *labRun) run(a *app) (*plan.Run, error) {
 	return runs[d.Index], nil
 }
 
-// labHostsCmd is the process that a lab starts for hosts of Weir's own: it reads from its standard
-// input where they are, and runs until their flows have ended or that is closed.
+// labHostsCmd is the process of a lab's Weir hosts. It reads the interfaces of the hosts from its standard input, and
+// runs until the flows have ended or the input is closed.
 type labHostsCmd struct {
 	labRun
 	File string `help:"Where the capture goes."`
 }
 
 func (h *labHostsCmd) Run(a *app) error {
-	one, err := h.run(a)
+	one, err := h.selectRun(a)
 	if err != nil {
 		return err
 	}
@@ -273,8 +273,8 @@ func (h *labHostsCmd) Run(a *app) error {
 	return lab.ServeHosts(c, os.Stdin, a.pipe)
 }
 
-// labDataplaneCmd is the process that a lab starts for its switches and links: it reads
-// from its standard input where the hosts are, and runs until that is closed.
+// labDataplaneCmd is the process of a lab's switches and links. It reads the interfaces of the hosts from its
+// standard input, and runs until the input is closed.
 type labDataplaneCmd struct {
 	labRun
 	Capture []string `help:"Switches to capture."`
@@ -283,7 +283,7 @@ type labDataplaneCmd struct {
 }
 
 func (d *labDataplaneCmd) Run(a *app) error {
-	one, err := d.run(a)
+	one, err := d.selectRun(a)
 	if err != nil {
 		return err
 	}
@@ -295,7 +295,7 @@ func (d *labDataplaneCmd) Run(a *app) error {
 		c.Capture = &lab.Capture{Switches: d.Capture, File: d.File}
 	}
 	if d.Profile != "" {
-		stop, err := profile(d.Profile)
+		stop, err := startProfile(d.Profile)
 		if err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func TestLabArguments(t *testing.T) {
 		}
 	}
 	usual := labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}
-	if err := usual.unused(); err != nil {
+	if err := usual.checkUnused(); err != nil {
 		t.Error(err)
 	}
 	for _, other := range []func(f *labFlags){
@@ -115,7 +115,7 @@ func TestLabArguments(t *testing.T) {
 		f := usual
 		other(&f)
 		t.Run(fmt.Sprint(f), func(t *testing.T) {
-			if f.unused() == nil {
+			if f.checkUnused() == nil {
 				t.Errorf("%+v means nothing in the simulator", f)
 			}
 		})
@@ -145,7 +145,7 @@ measure: [goodput]
 	write(text)
 	d := labDataplaneCmd{labRun: labRun{selection: selection{Name: file}}}
 	a := &app{registry: Registry()}
-	s, err := d.load(a)
+	s, err := d.loadSpec(a)
 	if err != nil {
 		t.Fatal(err)
 	}

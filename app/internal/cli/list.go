@@ -19,49 +19,49 @@ func (l *listCmd) Run(a *app) error {
 	case "experiments":
 		a.listExperiments()
 	case "schemes":
-		for _, k := range a.schemes() {
-			a.entry(24, fmt.Sprintf("%-10s %s", k.kind, k.s.Name), k.s.Doc)
+		for _, k := range a.listSchemes() {
+			a.printEntry(24, fmt.Sprintf("%-10s %s", k.kind, k.s.Name), k.s.Doc)
 		}
 	case "measures":
 		for _, m := range a.registry.Measures {
-			a.entry(16, m.Name, m.Doc)
+			a.printEntry(16, m.Name, m.Doc)
 		}
 	case "workloads":
-		a.entry(24, "transport: udp, rate: …", "constant rate, bursts, Poisson, on/off (weir show udp)")
+		a.printEntry(24, "transport: udp, rate: …", "constant rate, bursts, Poisson, on/off (weir show udp)")
 		for _, f := range a.registry.Flows {
-			a.entry(24, "file: …, format: "+f.Name, f.Doc)
+			a.printEntry(24, "file: …, format: "+f.Name, f.Doc)
 		}
 		for _, w := range [][2]string{
 			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
 			{"to: {stride: 8}", "the host eight further on"}, {"from: {random: 60}", "so many hosts begin together: an incast"},
 			{"load: 50%", "arrivals that offer this share of links"},
 		} {
-			a.entry(24, w[0], w[1])
+			a.printEntry(24, w[0], w[1])
 		}
 		for _, s := range a.registry.Jobs {
-			a.entry(24, "job: {"+s.Name+": {…}}", s.Doc+" (weir show "+s.Name+")")
+			a.printEntry(24, "job: {"+s.Name+": {…}}", s.Doc+" (weir show "+s.Name+")")
 		}
 		for _, d := range a.registry.Workloads {
-			a.entry(24, "sizes: "+d.Name, fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()))
+			a.printEntry(24, "sizes: "+d.Name, fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()))
 		}
 	case "formats":
 		for _, f := range a.registry.Imports {
-			a.entry(24, "import --format "+f.Name, f.Doc)
+			a.printEntry(24, "import --format "+f.Name, f.Doc)
 		}
 		for _, f := range a.registry.Formats {
-			a.entry(24, "--format "+f.Name, f.Doc)
+			a.printEntry(24, "--format "+f.Name, f.Doc)
 		}
 	case "warnings":
 		for _, k := range a.warningKinds() {
-			a.entry(24, k.ID, k.Condition)
+			a.printEntry(24, k.ID, k.Condition)
 		}
 	case "topologies":
-		a.entry(24, "hosts, switches, links", "written out in the experiment")
+		a.printEntry(24, "hosts, switches, links", "written out in the experiment")
 		for _, f := range a.registry.Networks {
-			a.entry(24, "file: …, format: "+f.Name, f.Doc)
+			a.printEntry(24, "file: …, format: "+f.Name, f.Doc)
 		}
 		for _, s := range a.registry.Topologies {
-			a.entry(24, s.Name+": {…}", s.Doc+" (weir show "+s.Name+")")
+			a.printEntry(24, s.Name+": {…}", s.Doc+" (weir show "+s.Name+")")
 		}
 	}
 	return nil
@@ -76,18 +76,18 @@ func (a *app) listExperiments() {
 	}
 	const others, minTitle = 15, 20 // columns
 	row := func(cells [4]string) {
-		if a.width() < name+others+minTitle {
+		if a.lineWidth() < name+others+minTitle {
 			fmt.Fprintln(a.stdout, strings.TrimRight(fmt.Sprintf("%s  %s  %s", cells[0], cells[1], cells[2]), " "))
-			fmt.Fprintln(a.stdout, report.Hang("    ", cells[3], "    ", a.width()))
+			fmt.Fprintln(a.stdout, report.Hang("    ", cells[3], "    ", a.lineWidth()))
 			return
 		}
-		a.entry(name+others-1, fmt.Sprintf("%-*s %6s  %-4s", name, cells[0], cells[1], cells[2]), cells[3])
+		a.printEntry(name+others-1, fmt.Sprintf("%-*s %6s  %-4s", name, cells[0], cells[1], cells[2]), cells[3])
 	}
 	row([4]string{"experiment", "time", "", "title"})
 	for _, e := range list {
 		cells := [4]string{e.Name, "-", "", e.Title}
 		if e.Time > 0 {
-			cells[1] = strings.Replace(took(e.Time), "under ", "<", 1)
+			cells[1] = strings.Replace(formatTime(e.Time), "under ", "<", 1)
 		}
 		if e.Lab {
 			cells[2] = "root"
@@ -96,13 +96,13 @@ func (a *app) listExperiments() {
 	}
 	fmt.Fprintln(a.stdout)
 	fmt.Fprintln(a.stdout, report.Wrap("time: estimate for the simulator on two cores (weir check: on this machine). "+
-		"root: made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.width(), ""))
+		"root: made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.lineWidth(), ""))
 }
 
-// entry prints a name of a list, in so many columns, and beside it what it is.
-func (a *app) entry(columns int, name, doc string) {
+// printEntry prints a name of a list, padded to the given columns, and its description.
+func (a *app) printEntry(columns int, name, doc string) {
 	fmt.Fprintln(a.stdout, report.Hang(fmt.Sprintf("%-*s ", columns, name), doc, strings.Repeat(" ", columns+1),
-		a.width()))
+		a.lineWidth()))
 }
 
 type kindOf struct {
@@ -110,8 +110,8 @@ type kindOf struct {
 	s    scheme.Scheme
 }
 
-// schemes lists all that can be named, sorted.
-func (a *app) schemes() []kindOf {
+// listSchemes returns all schemes, sorted by kind and name.
+func (a *app) listSchemes() []kindOf {
 	var out []kindOf
 	for _, s := range a.registry.Programs {
 		out = append(out, kindOf{"program", s.Scheme})

@@ -12,14 +12,14 @@ import (
 
 type manCmd struct{}
 
-// Run prints the manual page, made of the same declarations as --help and docs/commands.md.
+// Run prints the manual page, generated from the same declarations as --help and docs/commands.md.
 func (manCmd) Run(a *app, ctx *kong.Context) error {
-	fmt.Fprint(a.stdout, manual(ctx.Model))
+	fmt.Fprint(a.stdout, renderManual(ctx.Model))
 	return nil
 }
 
-// manual is the page in the macros of man(7).
-func manual(model *kong.Application) string {
+// renderManual returns the manual page in the macros of man(7).
+func renderManual(model *kong.Application) string {
 	name := revision.Name()
 	m := &roff{}
 	m.line(`.TH ` + quoteRoff(strings.ToUpper(name)) + ` 1 "" ` + quoteRoff(name+" "+revision.Version()) +
@@ -59,7 +59,7 @@ type roff struct{ b strings.Builder }
 
 func (m *roff) line(s string) { m.b.WriteString(s + "\n") }
 
-// text is a paragraph's text, whose lines begin with no request.
+// text writes a line of text, escaped so that it is not a request.
 func (m *roff) text(s string) {
 	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
 		s = `\&` + s
@@ -67,14 +67,14 @@ func (m *roff) text(s string) {
 	m.line(s)
 }
 
-// item is a term with its meaning.
+// item writes a term with its meaning.
 func (m *roff) item(term, meaning string) {
 	m.line(".TP")
 	m.line(`.B ` + quoteRoff(term))
 	m.text(escapeRoff(meaning))
 }
 
-// command is what the page says of one.
+// command writes the section of a command.
 func (m *roff) command(n *kong.Node) {
 	m.line(".SS " + quoteRoff(n.FullPath()))
 	m.text(escapeRoff(n.Help))
@@ -89,7 +89,7 @@ func (m *roff) command(n *kong.Node) {
 	}
 }
 
-// flagTerm is a flag as a reference has it.
+// flagTerm returns a flag with its short form and placeholder, as the reference prints it.
 func flagTerm(f *kong.Flag) string {
 	term := "--" + f.Name
 	if f.Short != 0 {
@@ -101,7 +101,7 @@ func flagTerm(f *kong.Flag) string {
 	return term
 }
 
-// placeholder stands for a flag's value; help has the default in its place.
+// placeholder returns the name of a flag's value. Where --help prints the default, this is the flag's name.
 func placeholder(f *kong.Flag) string {
 	if f.PlaceHolder == "" || f.PlaceHolder == f.Default {
 		return strings.ToUpper(f.Name)
@@ -109,7 +109,7 @@ func placeholder(f *kong.Flag) string {
 	return f.PlaceHolder
 }
 
-// meaningOf is a value's help, with its words and its default.
+// meaningOf returns the help of a value with its allowed words and its default.
 func meaningOf(v *kong.Value) string {
 	text := helpOf(v)
 	if v.HasDefault && v.Default != "" {
@@ -118,7 +118,7 @@ func meaningOf(v *kong.Value) string {
 	return text
 }
 
-// helpOf is a value's help, with the words that it can be.
+// helpOf returns the help of a value with its allowed words.
 func helpOf(v *kong.Value) string {
 	for _, word := range v.EnumSlice() {
 		if !strings.Contains(v.Help, word) {
@@ -128,7 +128,8 @@ func helpOf(v *kong.Value) string {
 	return v.Help
 }
 
-// escapeRoff is text as roff prints it. What is not ASCII has its number, which every device knows.
+// escapeRoff returns a text in roff's escapes. A character beyond ASCII is written by its number, which every device
+// supports.
 func escapeRoff(s string) string {
 	var b strings.Builder
 	for _, r := range s {
@@ -158,5 +159,5 @@ func escapeRoff(s string) string {
 	return b.String()
 }
 
-// quoteRoff is an argument of a request.
+// quoteRoff returns a quoted argument of a request.
 func quoteRoff(s string) string { return `"` + escapeRoff(s) + `"` }

@@ -10,17 +10,16 @@ import (
 	"weir/study/report"
 )
 
-// machine is what memory a machine has, in bytes; 0: not known.
-type machine struct{ all, available float64 }
+// machine is a machine's memory in bytes; 0: unknown.
+type machine struct{ total, available float64 }
 
-// jobs is how many runs at a time, of those asked for (0: one a core), fit into what is available, with a notice
-// if these are fewer. An experiment with a run that alone takes more than the machine has is an error unless a
-// number is asked for: the kernel would end the program in the middle of it, or others'. What runs give does not
-// depend on it.
-func (m machine) jobs(s *experiment.Spec, asked int) (n int, notice string, err error) {
+// limitJobs returns the number of concurrent runs that fit into the available memory, up to the requested number (0:
+// one per core), with a notice if fewer fit. If a single run exceeds the machine's memory and no number is requested,
+// it returns an error: the kernel would kill this program or others. The number does not affect results.
+func (m machine) limitJobs(s *experiment.Spec, asked int) (n int, notice string, err error) {
 	runs, shared, own := plan.Runs(s), plan.SharedMemory(s), 0.0
 	for i, r := range runs {
-		if i == 0 || r.Index != runs[i-1].Index { // seeds change no estimate
+		if i == 0 || r.Index != runs[i-1].Index { // all seeds have the same estimate
 			own = max(own, plan.EstimateMemory(r)-shared)
 		}
 	}
@@ -28,11 +27,11 @@ func (m machine) jobs(s *experiment.Spec, asked int) (n int, notice string, err 
 		n = runtime.GOMAXPROCS(0)
 	}
 	said := func(bytes float64) string { return report.Bytes(int64(roundUp(bytes))) }
-	if m.all > 0 && shared+own > m.all && asked < 1 {
+	if m.total > 0 && shared+own > m.total && asked < 1 {
 		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory, and this machine has %s; fewer flows or hosts, "+
 			"or fewer samples (a longer every of a measure), take less; weir check says how much "+
 			"each point takes. --jobs 1 has it carried out all the same: the figure is an estimate", command.ErrInput,
-			s.Name(), said(shared+own), said(m.all))
+			s.Name(), said(shared+own), said(m.total))
 	}
 	jobs := min(n, len(runs))
 	if m.available <= 0 || shared+float64(jobs)*own <= m.available {

@@ -7,7 +7,7 @@ import (
 	"os"
 )
 
-// thisMachine is that of this machine, as the kernel counts it.
+// thisMachine returns the memory of this machine as the kernel counts it.
 func thisMachine() (m machine) {
 	data, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
@@ -16,7 +16,7 @@ func thisMachine() (m machine) {
 	return readMemory(data)
 }
 
-// readMemory reads it from the text of /proc/meminfo.
+// readMemory parses the text of /proc/meminfo.
 func readMemory(data []byte) (m machine) {
 	for lines := bufio.NewScanner(bytes.NewReader(data)); lines.Scan(); {
 		var name string
@@ -26,7 +26,7 @@ func readMemory(data []byte) (m machine) {
 		}
 		switch name {
 		case "MemTotal:":
-			m.all = kib * 1024
+			m.total = kib * 1024
 		case "MemAvailable:":
 			m.available = kib * 1024
 		}

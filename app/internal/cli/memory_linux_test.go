@@ -42,13 +42,13 @@ func TestRunsFitIntoMemory(t *testing.T) {
 		{"too large, and asked for", machine{shared + own/2, shared}, 1, 1, "a run takes up to ", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			jobs, notice, err := x.m.jobs(s, x.asked)
+			jobs, notice, err := x.m.limitJobs(s, x.asked)
 			if jobs != x.jobs || !strings.HasPrefix(notice, x.notice) || (notice == "") != (x.notice == "") {
 				t.Errorf("%d, %q", jobs, notice)
 			}
 			if (err != nil) != (x.wrong != "") || err != nil && (!errors.Is(err, command.ErrInput) ||
 				!strings.Contains(err.Error(), x.wrong) ||
-				!strings.Contains(err.Error(), "this machine has "+report.Bytes(int64(roundUp(x.m.all))))) {
+				!strings.Contains(err.Error(), "this machine has "+report.Bytes(int64(roundUp(x.m.total))))) {
 				t.Error(err)
 			}
 		})
@@ -57,7 +57,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 
 // A machine's memory is read as the kernel gives it.
 func TestReadMemory(t *testing.T) {
-	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.all != 8192000 ||
+	if m := readMemory([]byte("MemTotal:  8000 kB\nMemFree: 1 kB\nMemAvailable:    4000 kB\n\n")); m.total != 8192000 ||
 		m.available != 4096000 {
 		t.Error(m)
 	}
@@ -83,15 +83,15 @@ func TestRunInLittleMemory(t *testing.T) {
 		}
 		return stdout.String(), stderr.String(), err
 	}
-	if _, _, err := run(machine{all: 1e7, available: 1e7}, 0); !errors.Is(err, command.ErrInput) ||
+	if _, _, err := run(machine{total: 1e7, available: 1e7}, 0); !errors.Is(err, command.ErrInput) ||
 		!strings.Contains(err.Error(), "and this machine has 10MB; fewer flows") {
 		t.Error(err)
 	}
-	much, none, err := run(machine{all: 1e12, available: 1e12}, 4)
+	much, none, err := run(machine{total: 1e12, available: 1e12}, 4)
 	if err != nil || none != "" {
 		t.Error(err, none)
 	}
-	little, notice, err := run(machine{all: 1e12, available: 1e6}, 4)
+	little, notice, err := run(machine{total: 1e12, available: 1e6}, 4)
 	if err != nil || !strings.HasPrefix(notice, "notice: 1 at a time instead of 4: a run takes up to ") {
 		t.Error(err, notice)
 	}

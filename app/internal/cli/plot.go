@@ -17,7 +17,7 @@ import (
 	"weir/study/results"
 )
 
-// plotFlags are the keys of a plot; a test compares them with those that files have.
+// plotFlags are the keys of a plot as flags. A test compares them with the keys of files.
 type plotFlags struct {
 	X       string `placeholder:"KEY" help:"Horizontal axis: a sweep key, time, flow_size, or a measure."`
 	Y       string `placeholder:"MEASURE" help:"Vertical axis: a measure, measure.group, cdf or ccdf."`
@@ -57,16 +57,16 @@ type plotCmd struct {
 	Data   bool   `help:"Write the numbers as CSV beside it, with scripts for gnuplot and matplotlib."`
 }
 
-// given are the keys that flags set, in the order of a file's.
-func (f *plotFlags) given() (keys []plots.Key) {
-	values := f.values()
+// listGiven returns the keys that flags set, in the order of a file's keys.
+func (f *plotFlags) listGiven() (keys []plots.Key) {
+	values := f.listValues()
 	for _, k := range plots.Keys() {
 		v, ok := values[k.Name]
 		if !ok || *v == "" {
 			continue
 		}
 		text := *v
-		if plainText(k.Name) { // words of a label are no YAML
+		if plainText(k.Name) { // words of a label are not YAML
 			text = document.Quote(text, true)
 		}
 		if listed := slices.Contains([]string{"lines", "traffic", "order", "ranks", "x_ticks", "y_ticks"}, k.Name); listed &&
@@ -80,8 +80,8 @@ func (f *plotFlags) given() (keys []plots.Key) {
 
 func plainText(key string) bool { return key == "title" || strings.HasSuffix(key, "_label") }
 
-// values are the flags by the names of keys.
-func (f *plotFlags) values() map[string]*string {
+// listValues returns the flags by the names of their keys.
+func (f *plotFlags) listValues() map[string]*string {
 	return map[string]*string{"x": &f.X, "y": &f.Y, "z": &f.Z, "kind": &f.Kind, "lines": &f.Lines, "traffic": &f.Traffic,
 		"where": &f.Where, "ranks": &f.Ranks, "panels": &f.Panels, "log": &f.Log, "x_range": &f.XRange, "y_range": &f.YRange,
 		"z_range": &f.ZRange, "x_ticks": &f.XTicks, "y_ticks": &f.YTicks, "x_label": &f.XLabel, "y_label": &f.YLabel,
@@ -90,15 +90,15 @@ func (f *plotFlags) values() map[string]*string {
 }
 
 func (p *plotCmd) Run(a *app) error {
-	format, err := p.format()
+	format, err := p.chooseFormat()
 	if err != nil {
 		return err
 	}
-	o, err := p.open(a, p.Dir)
+	o, err := p.openResults(a, p.Dir)
 	if err != nil {
 		return err
 	}
-	plots, err := p.plots(o.Spec)
+	plots, err := p.listPlots(o.Spec)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (p *plotCmd) Run(a *app) error {
 				to = fmt.Sprintf("%d-%s", max(n, i+1), to)
 			}
 		}
-		if err := p.write(a, f, to, format); err != nil {
+		if err := p.writePlot(a, f, to, format); err != nil {
 			return err
 		}
 	}
@@ -134,8 +134,8 @@ func (p *plotCmd) Run(a *app) error {
 	return nil
 }
 
-// format is that of the file.
-func (p *plotCmd) format() (string, error) {
+// chooseFormat returns the format of the file, from --format or the ending of --to.
+func (p *plotCmd) chooseFormat() (string, error) {
 	format, from := p.Format, "--format"
 	if p.To != "" {
 		ending := strings.TrimPrefix(filepath.Ext(p.To), ".")
@@ -153,10 +153,10 @@ func (p *plotCmd) format() (string, error) {
 	return format, nil
 }
 
-// plots are those that are asked for: one of the experiment's or all, with the keys that are given in place of
-// theirs, or one of its own.
-func (p *plotCmd) plots(s *experiment.Spec) (out []plots.Plot, err error) {
-	given := p.given()
+// listPlots returns the requested plots: one or all of the experiment's plots, changed by the given keys, or a new
+// one.
+func (p *plotCmd) listPlots(s *experiment.Spec) (out []plots.Plot, err error) {
+	given := p.listGiven()
 	own := len(s.Plots())
 	if p.X != "" || p.Y != "" || p.Z != "" {
 		if p.Number == 0 {
@@ -190,8 +190,8 @@ func (p *plotCmd) plots(s *experiment.Spec) (out []plots.Plot, err error) {
 	return out, nil
 }
 
-// write leaves the figure and, with --data, its numbers and scripts.
-func (p *plotCmd) write(a *app, f *figure.Figure, to, format string) error {
+// writePlot writes the figure and, with --data, its numbers and scripts.
+func (p *plotCmd) writePlot(a *app, f *figure.Figure, to, format string) error {
 	drawn, err := f.Write(format)
 	if err != nil {
 		return fmt.Errorf("%w: %w", command.ErrInput, err)

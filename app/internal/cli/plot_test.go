@@ -12,7 +12,7 @@ import (
 
 // weir plot has a flag for every key of a plot.
 func TestPlotFlags(t *testing.T) {
-	values := (&plotFlags{}).values()
+	values := (&plotFlags{}).listValues()
 	_, help, _ := weir("plot", "--help")
 	for _, k := range plots.Keys() {
 		if values[k.Name] == nil {

@@ -5,9 +5,9 @@ import (
 	"runtime/pprof"
 )
 
-// profile writes a CPU profile of the process into a file, from now on until stop is called. The compiler optimises for
-// that of the benchmarks (.ci/profile).
-func profile(file string) (stop func(), err error) {
+// startProfile writes a CPU profile of the process to a file until stop is called. The compiler optimizes by the
+// profile of the benchmarks (.ci/profile).
+func startProfile(file string) (stop func(), err error) {
 	f, err := os.Create(file)
 	if err != nil {
 		return nil, err

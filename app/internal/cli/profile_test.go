@@ -10,11 +10,11 @@ import (
 // A profile is whole when it has been stopped, and there is one at a time.
 func TestProfile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sim.pprof")
-	stop, err := profile(file)
+	stop, err := startProfile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := profile(file + ".2"); err == nil {
+	if _, err := startProfile(file + ".2"); err == nil {
 		t.Error("a second profile at the same time")
 	}
 	stop()
@@ -22,7 +22,7 @@ func TestProfile(t *testing.T) {
 	if err != nil || !bytes.HasPrefix(got, []byte{0x1f, 0x8b}) {
 		t.Errorf("%d bytes, which gzip has not written: %v", len(got), err)
 	}
-	if _, err := profile(filepath.Join(file, "below a file")); err == nil {
+	if _, err := startProfile(filepath.Join(file, "below a file")); err == nil {
 		t.Error("a profile where none can be")
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"weir/study/run"
 )
 
-// progressBar is one line on a terminal.
+// progressBar is a line on a terminal that shows the progress of runs.
 type progressBar struct {
-	lock  sync.Mutex // notices clear it while runs go on
+	lock  sync.Mutex // notices clear the line while runs are in flight
 	out   io.Writer
 	on    bool
 	wide  func() int // columns of the terminal, which may change
@@ -23,16 +23,16 @@ type progressBar struct {
 	last  time.Time
 	shown bool
 	begun bool
-	found int // runs that were there before
-	also  string
+	found int // runs with results at the start
+	extra string
 }
 
-// progress is a line that begins now.
-func (a *app) progress() *progressBar {
-	return &progressBar{out: a.screen, on: a.terminal, wide: a.columns, start: time.Now()}
+// newProgressBar returns a line that starts now.
+func (a *app) newProgressBar() *progressBar {
+	return &progressBar{out: a.screen, on: a.terminal, wide: a.terminalWidth, start: time.Now()}
 }
 
-func (b *progressBar) show(p run.Progress) {
+func (b *progressBar) update(p run.Progress) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
 	if !b.begun {
@@ -43,24 +43,24 @@ func (b *progressBar) show(p run.Progress) {
 	} else {
 		b.last = now
 	}
-	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds(), b.also,
+	fmt.Fprint(b.out, "\r\x1b[K"+progressLine(p, b.found, b.last.Sub(b.start).Seconds(), b.extra,
 		b.wide()))
 	b.shown = true
 }
 
-// beside has the line say something more.
-func (b *progressBar) beside(text string) {
+// setExtra sets additional text of the line.
+func (b *progressBar) setExtra(text string) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
-	b.also = text
+	b.extra = text
 }
 
-// progressLine says how far runs are after so many seconds: which share, of how many runs, packet-hops in all and a
-// second, the simulated time, and what is left. It is narrower than a terminal of so many columns.
+// progressLine returns the progress after the given seconds: share, number of runs, packet-hops in total and per
+// second, simulated time, and remaining time. It is shorter than the terminal's columns.
 func progressLine(p run.Progress, found int, elapsed float64, also string, columns int) string {
 	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, text.Count(p.Runs, "run"))
 	switch {
-	case p.PacketHops > 0 && also != "": // there is no room for all
+	case p.PacketHops > 0 && also != "": // the line has no room for both
 		line += fmt.Sprintf("  %s hops/s", measure.SI(float64(p.PacketHops)/elapsed))
 	case p.PacketHops > 0:
 		line += fmt.Sprintf("  %s hops, %s/s", measure.SI(float64(p.PacketHops)), measure.SI(float64(p.PacketHops)/elapsed))
@@ -68,13 +68,13 @@ func progressLine(p run.Progress, found int, elapsed float64, also string, colum
 		line += fmt.Sprintf("  %.1f runs/s", p.Share*float64(p.Runs-found)/elapsed)
 	}
 	if p.Time > 0 && also == "" {
-		line += "  at " + short(p.Time)
+		line += "  at " + formatShort(p.Time)
 	}
 	if p.Share > 0.01 {
-		line += fmt.Sprintf("  %s left", duration(elapsed*(1-p.Share)/p.Share))
+		line += fmt.Sprintf("  %s left", formatDuration(elapsed*(1-p.Share)/p.Share))
 	}
 	between := "  "
-	for part := range strings.SplitSeq(also, ", ") { // the first ones matter most
+	for part := range strings.SplitSeq(also, ", ") { // in order of importance
 		if part == "" || len(line)+len(between)+len(part) >= columns {
 			break
 		}
@@ -90,8 +90,8 @@ func progressLine(p run.Progress, found int, elapsed float64, also string, colum
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", width-full) + "]" + line
 }
 
-// short is a simulated time in three digits.
-func short(t unit.Time) string {
+// formatShort returns a simulated time in three digits.
+func formatShort(t unit.Time) string {
 	s, each := t.Seconds(), "s"
 	for _, smaller := range []string{"ms", "us", "ns"} {
 		if s < 1 {
@@ -101,8 +101,8 @@ func short(t unit.Time) string {
 	return fmt.Sprintf("%.3g%s", s, each)
 }
 
-// duration is how long something takes, about.
-func duration(seconds float64) string {
+// formatDuration returns a rough duration.
+func formatDuration(seconds float64) string {
 	switch {
 	case seconds < 100:
 		return fmt.Sprintf("%.0f s", seconds)
@@ -122,7 +122,7 @@ func (b *progressBar) clear() {
 	}
 }
 
-// notice tells of something while the line is shown.
+// notice returns a function that prints a notice while the line is shown.
 func (b *progressBar) notice(a *app) func(text string) {
 	return func(text string) {
 		b.clear()

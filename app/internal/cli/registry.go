@@ -42,8 +42,8 @@ import (
 	"weir/study/measure"
 )
 
-// Registry has everything that experiments of Weir's own binary can name. It is a new value each
-// time, to which your program adds its own schemes.
+// Registry returns a new registry of all names that experiments of Weir's own program can use. Other programs add
+// their schemes to it.
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
 		Measures:   measure.Definitions(),

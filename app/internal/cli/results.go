@@ -14,31 +14,31 @@ import (
 	"weir/study/run"
 )
 
-// folders finds results: of a folder, of its report, or of an experiment that was run, be it with options.
+// folders finds results by their folder, their report, or the name of an experiment.
 type folders struct {
 	Out command.Target `default:"results" help:"Folder in which results of experiments are looked for."`
 }
 
-func (f *folders) open(a *app, name string) (*results.Outcome, error) {
-	dir, err := f.find(a, name)
+func (f *folders) openResults(a *app, name string) (*results.Outcome, error) {
+	dir, err := f.findFolder(a, name)
 	if err != nil {
 		return nil, err
 	}
 	return results.Open(a.registry, dir)
 }
 
-// find is the results folder of that name, or of an experiment's.
-func (f *folders) find(a *app, name string) (string, error) {
+// findFolder returns the results folder with the given name, or the best one of an experiment.
+func (f *folders) findFolder(a *app, name string) (string, error) {
 	dir := name
 	info, err := os.Stat(name)
 	if err == nil && !info.IsDir() && filepath.Base(name) == "report.html" {
 		dir = filepath.Dir(name)
 	} else if err != nil || !info.IsDir() {
-		if dir, err = f.chosen(a, name); err != nil {
+		if dir, err = f.choose(a, name); err != nil {
 			return "", err
 		}
 	}
-	return filepath.Abs(dir) // run prints whole paths too
+	return filepath.Abs(dir) // as weir run prints it
 }
 
 type reportCmd struct {
@@ -48,13 +48,13 @@ type reportCmd struct {
 }
 
 func (r *reportCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, 0, nothing, "the same command makes the rest"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command makes the rest"})
 	defer signals.stop()
 	if _, err := r.tableOptions(a); err != nil {
 		return err
 	}
 	for i, dir := range r.Dirs {
-		o, err := r.open(a, dir)
+		o, err := r.openResults(a, dir)
 		if err != nil {
 			return err
 		}
@@ -65,8 +65,8 @@ func (r *reportCmd) Run(a *app) error {
 		if i > 0 && !r.JSON && !r.CSV {
 			fmt.Fprintln(a.stdout)
 		}
-		o.Found = 0 // a report runs nothing, so all of them are
-		if err := r.tableFlags.print(a, o, path); err != nil {
+		o.Found = 0 // a report runs no run, so all results count as its own
+		if err := r.tableFlags.printOutcome(a, o, path); err != nil {
 			return err
 		}
 		if what := (&report.TableOptions{Width: a.style.width}).Account(o); what != "" && !r.JSON && !r.CSV && r.asText() {
@@ -77,11 +77,11 @@ func (r *reportCmd) Run(a *app) error {
 }
 
 type resultsCmd struct {
-	List   shelfCmd  `cmd:"" default:"withargs" help:"${resultsList}"`
-	Remove removeCmd `cmd:"" help:"Remove results folders, after asking; nothing but what weir has written."`
-	Bundle bundleCmd `cmd:"" help:"Put results folders into one archive, for another machine or for good."`
-	Open   openCmd   `cmd:"" help:"Open an archive of weir results bundle, whoever it is from."`
-	Merge  mergeCmd  `cmd:"" help:"Merge results folders of one experiment into one, as if one machine had run all."`
+	List   listResultsCmd `cmd:"" default:"withargs" help:"${resultsList}"`
+	Remove removeCmd      `cmd:"" help:"Remove results folders, after asking; nothing but what weir has written."`
+	Bundle bundleCmd      `cmd:"" help:"Put results folders into one archive, for another machine or for good."`
+	Open   openCmd        `cmd:"" help:"Open an archive of weir results bundle, whoever it is from."`
+	Merge  mergeCmd       `cmd:"" help:"Merge results folders of one experiment into one, as if one machine had run all."`
 }
 
 type mergeCmd struct {
@@ -91,7 +91,7 @@ type mergeCmd struct {
 }
 
 func (m *mergeCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, 0, nothing,
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing,
 		"what was merged is kept, and the same command goes on with the rest"})
 	defer signals.stop()
 	path := ""
@@ -112,12 +112,12 @@ func (m *mergeCmd) Run(a *app) error {
 		return err
 	}
 	found := merged.Found
-	merged.Found = 0 // what was there already is nothing to run again
+	merged.Found = 0 // existing results are not mentioned as found
 	fmt.Fprintf(a.stdout, "%d of %d runs are there, of %s: %d of them new", found, found+merged.Missing,
 		text.Count(merged.Folders, "folder"), merged.New)
 	if merged.Alike > 0 {
 		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Alike)
 	}
 	fmt.Fprint(a.stdout, "\n\n")
-	return a.tables(merged.Outcome, path)
+	return a.printTables(merged.Outcome, path)
 }

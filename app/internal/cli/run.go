@@ -39,55 +39,55 @@ type runCmd struct {
 	workerFlags
 }
 
-// threads reads --threads: how many carry out a run; 0 means auto.
-func (r *runCmd) threads() (int, error) {
+// parseThreads parses --threads, the number of threads per run; 0 means auto.
+func (r *runCmd) parseThreads() (int, error) {
 	if r.Threads == "auto" {
 		return 0, nil
 	}
 	n, err := strconv.Atoi(r.Threads)
-	if err != nil || n < 1 || n > mostThreads {
-		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", command.ErrInput, r.Threads, mostThreads)
+	if err != nil || n < 1 || n > maxThreads {
+		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", command.ErrInput, r.Threads, maxThreads)
 	}
 	return n, nil
 }
 
-// mostThreads is more than any machine has cores that this program could use.
-const mostThreads = 1024
+// maxThreads is above the number of cores of any machine.
+const maxThreads = 1024
 
 func (r *runCmd) Run(a *app) error {
-	signals := listen(a.screen, inPreparation)
+	signals := handleSignals(a.screen, inPreparation)
 	defer signals.stop()
-	s, err := r.load(a)
+	s, err := r.loadSpec(a)
 	if err != nil {
 		return err
 	}
 	if r.Jobs < 0 {
 		return fmt.Errorf("%w: --jobs is %d; 0 or more is allowed", command.ErrInput, r.Jobs)
 	}
-	threads, err := r.threads()
+	threads, err := r.parseThreads()
 	if err != nil {
 		return err
 	}
-	if err := r.tableFlags.check(a, s); err != nil {
+	if err := r.tableFlags.checkFor(a, s); err != nil {
 		return err
 	}
 	if err := r.checkRunner(); err != nil {
 		return err
 	}
-	jobs, err := r.jobs(a, s, threads)
+	jobs, err := r.limitJobs(a, s, threads)
 	if err != nil {
 		return err
 	}
-	tracing, err := r.tracing(a, s)
+	tracing, err := r.parseTracing(a, s)
 	if err != nil {
 		return err
 	}
-	signals.next(inSimulation)
-	bar := a.progress()
+	signals.setGrace(inSimulation)
+	bar := a.newProgressBar()
 	path := ""
 	options := run.Options{
 		Jobs: jobs, Threads: threads, Dir: string(r.Out), Fresh: r.Fresh, Executable: revision.Executable(),
-		OnProgress: bar.show, Trace: r.Trace, Tracing: tracing,
+		OnProgress: bar.update, Trace: r.Trace, Tracing: tracing,
 		Command:  reproduce(s.Name(), r.Name, a.args),
 		OnNotice: bar.notice(a),
 		Report: func(o *results.Outcome) (err error) {
@@ -95,18 +95,18 @@ func (r *runCmd) Run(a *app) error {
 			return err
 		},
 	}
-	ended, err := r.elsewhere(a, bar, &options)
+	ended, err := r.selectRunner(a, bar, &options)
 	if err != nil {
 		return err
 	}
 	defer func() { ended() }()
 	if options.Runner != nil {
-		signals.next(inSweep)
+		signals.setGrace(inSweep)
 	}
 	var o *results.Outcome
 	if r.On == experiment.Lab {
-		o, err = r.lab(signals, a, s, options, bar)
-	} else if err = r.labFlags.unused(); err == nil {
+		o, err = r.runLab(signals, a, s, options, bar)
+	} else if err = r.labFlags.checkUnused(); err == nil {
 		o, err = run.Execute(signals, s, options)
 	}
 	bar.clear()
@@ -114,7 +114,7 @@ func (r *runCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := r.tableFlags.print(a, o, path); err != nil {
+	if err := r.tableFlags.printOutcome(a, o, path); err != nil {
 		return err
 	}
 	a.code = exitCode(o, interrupted, r.Check)
@@ -124,8 +124,9 @@ func (r *runCmd) Run(a *app) error {
 	return nil
 }
 
-// elsewhere says where runs are carried out, if not here. What it returns is to be called at the end.
-func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ended func() error, err error) {
+// selectRunner sets the runner if runs are executed elsewhere. The caller has to call the returned function at the
+// end.
+func (r *runCmd) selectRunner(a *app, bar *progressBar, options *run.Options) (ended func() error, err error) {
 	if r.Runner == "slurm" {
 		o, cluster, err := r.slurmFlags.options(options.Threads)
 		if err != nil {
@@ -134,7 +135,7 @@ func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ende
 		options.Runner = cluster.Runner(o, options.OnNotice)
 		return func() error { return nil }, nil
 	}
-	runner, ended, err := r.runner(a, bar, options.Jobs)
+	runner, ended, err := r.newRunner(a, bar, options.Jobs)
 	switch {
 	case err != nil:
 		return nil, err
@@ -147,28 +148,28 @@ func (r *runCmd) elsewhere(a *app, bar *progressBar, options *run.Options) (ende
 	return ended, nil
 }
 
-// jobs is how many runs at a time are carried out here; Slurm decides that where it does.
-func (r *runCmd) jobs(a *app, s *experiment.Spec, threads int) (int, error) {
+// limitJobs returns the number of concurrent runs on this machine, or 0 with Slurm.
+func (r *runCmd) limitJobs(a *app, s *experiment.Spec, threads int) (int, error) {
 	if r.Runner == "slurm" {
 		return 0, nil
 	}
 	if r.Jobs == 0 && threads > 1 {
 		r.Jobs = max(runtime.GOMAXPROCS(0)/threads, 1)
 	}
-	jobs, notice, err := a.machine.jobs(s, r.Jobs)
+	jobs, notice, err := a.machine.limitJobs(s, r.Jobs)
 	if notice != "" {
 		fmt.Fprintln(a.stderr, "notice:", notice)
 	}
 	return jobs, err
 }
 
-// tables prints an outcome as it is shown if nothing else is asked for.
-func (a *app) tables(o *results.Outcome, path string) error {
-	return (&tableFlags{Format: asText, Color: "auto"}).print(a, o, path)
+// printTables prints an outcome with default flags.
+func (a *app) printTables(o *results.Outcome, path string) error {
+	return (&tableFlags{Format: asText, Color: "auto"}).printOutcome(a, o, path)
 }
 
-// after says what stands behind the tables: what was there already, and where the report is.
-func (a *app) after(o *results.Outcome, path string) {
+// printFooter prints the lines after the tables: traces, existing results, and the path of the report.
+func (a *app) printFooter(o *results.Outcome, path string) {
 	if o.Traces > 0 {
 		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
 	}
@@ -186,7 +187,7 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 	for _, r := range o.Runs {
 		cut = cut || r.End.Stuck()
 		if n := len(r.Attempts); n > 0 && len(r.Attempts[n-1].Errors) > 0 {
-			cut = true // no measurement
+			cut = true //
 		}
 	}
 	switch {
@@ -201,7 +202,7 @@ func exitCode(o *results.Outcome, interrupted, check bool) int {
 	return command.Done
 }
 
-// judgedCode returns the exit code that follows from the verdicts of claims and, in the lab, of the agreement with the
+// judgedCode returns the exit code from the verdicts of the claims and, in the lab, of the agreement with the
 // simulator.
 func judgedCode(o *results.Outcome) int {
 	var verdicts []claim.Verdict
@@ -220,22 +221,21 @@ func judgedCode(o *results.Outcome) int {
 	return command.Done
 }
 
-// reproduce is the command of this program that gives the same report: the experiment and all that changes it,
-// but not what only changes how it runs. Of a file only the name is kept: results say nothing
-// about the machine.
+// reproduce returns the command that yields the same report: the experiment and all flags that change it, without
+// flags on its execution. It reduces a file to its name, so that results do not describe the machine.
 func reproduce(known, name string, args []string) string {
-	if name != known { // not one of the library
+	if name != known { // not an experiment of the library
 		name = filepath.Base(name)
 	}
-	words := []string{quoted(revision.Name()), "run", quoted(name)}
+	words := []string{quoteWord(revision.Name()), "run", quoteWord(name)}
 	for i := 0; i < len(args); i++ {
 		name, _, joined := strings.Cut(args[i], "=")
 		switch name {
 		case "--set", "--seed", "--on", "--generator":
-			words = append(words, quoted(args[i]))
+			words = append(words, quoteWord(args[i]))
 			if !joined && i+1 < len(args) {
 				i++
-				words = append(words, quoted(args[i]))
+				words = append(words, quoteWord(args[i]))
 			}
 		case "--quick":
 			words = append(words, args[i])
@@ -244,8 +244,8 @@ func reproduce(known, name string, args []string) string {
 	return strings.Join(words, " ")
 }
 
-// quoted is a word as a shell needs it.
-func quoted(s string) string {
+// quoteWord returns a word as a shell reads it.
+func quoteWord(s string) string {
 	plain := s != ""
 	for _, r := range s {
 		plain = plain && (r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' ||

@@ -27,7 +27,7 @@ type serveCmd struct {
 
 // Run serves the page until it is interrupted.
 func (c *serveCmd) Run(a *app) error {
-	listens, err := c.listens()
+	listens, err := c.listenAddress()
 	if err != nil {
 		return err
 	}
@@ -45,14 +45,14 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	o := live.Options{Registry: a.registry, Files: c.Files, Out: out, Executable: revision.Executable(),
-		Version: version(), Hosts: c.Host, Machine: a.machine.all,
-		Jobs:   func(s *experiment.Spec) (int, string, error) { return a.machine.jobs(s, 0) },
+		Version: version(), Hosts: c.Host, Machine: a.machine.total,
+		Jobs:   func(s *experiment.Spec) (int, string, error) { return a.machine.limitJobs(s, 0) },
 		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{Version: version()}); return err },
 	}
-	if err := c.workerFlags.paged(a, &o, string(c.Out)); err != nil {
+	if err := c.workerFlags.setUpPage(a, &o, string(c.Out)); err != nil {
 		return err
 	}
-	signals := listen(a.screen, grace{serveGrace, 0, nothing, "it did not end in time and was cut; " + goesOn})
+	signals := handleSignals(a.screen, grace{serveGrace, 0, cutNothing, "it did not end in time and was cut; " + goesOn})
 	defer signals.stop()
 	s, err := newPage(o)
 	if err != nil {
@@ -69,12 +69,12 @@ func (c *serveCmd) Run(a *app) error {
 	return s.Serve(signals, l)
 }
 
-// serveGrace is how long what is under way may take to end.
+// serveGrace limits the time in which requests in flight may end.
 var serveGrace = 5 * time.Second
 
-// listens is the address to listen at. All addresses at once are refused: whoever has the token and sees the traffic
-// could start simulations.
-func (c *serveCmd) listens() (string, error) {
+// listenAddress returns the address to listen at. It rejects all interfaces at once: anyone who sees the traffic and
+// has the token could start simulations.
+func (c *serveCmd) listenAddress() (string, error) {
 	var every *bind.EveryAddressError
 	switch _, err := bind.Host(c.Listen); {
 	case errors.As(err, &every):

@@ -96,11 +96,11 @@ func watchSweeps(t *testing.T, file string) *watchedSweep {
 	o := live.Options{Registry: a.registry, Files: []string{file}, Out: w.out, Executable: "0123", Version: "test",
 		Jobs: func(*experiment.Spec) (int, string, error) { return 1, "", nil }}
 	f := workerFlags{Flags: workers.Flags{Workers: "127.0.0.1:0", NoOwn: true}}
-	if err := f.paged(a, &o, w.out); err != nil {
+	if err := f.setUpPage(a, &o, w.out); err != nil {
 		t.Fatal(err)
 	}
 	w.join = filepath.Join(w.out, ".workers", "join.json")
-	if want := "workers join with: weir worker --join " + quoted(w.join); !strings.Contains(said.String(), want) {
+	if want := "workers join with: weir worker --join " + quoteWord(w.join); !strings.Contains(said.String(), want) {
 		t.Errorf("it says %q, and not %q", said.String(), want)
 	}
 	var err error
@@ -200,7 +200,7 @@ func (w *watchedSweep) until(path string, texts ...string) (text string) {
 // and why there is no film; and the same workers take the next job.
 func TestServeWithWorkers(t *testing.T) {
 	w := watchSweeps(t, write(t, twenty))
-	w.until("/jobs", "Workers on other machines join with weir worker --join "+quoted(w.join))
+	w.until("/jobs", "Workers on other machines join with weir worker --join "+quoteWord(w.join))
 	start := func(set ...string) string {
 		t.Helper()
 		form := url.Values{}

@@ -2,5 +2,5 @@ package cli
 
 import "syscall"
 
-// ownSession keeps signals of a terminal and of a process group from a process.
+// ownSession separates a process from the signals of the terminal and of the process group.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

@@ -27,16 +27,16 @@ type showCmd struct {
 func (s *showCmd) Run(a *app) error {
 	switch {
 	case s.Footprint:
-		return s.footprint(a)
+		return s.printFootprint(a)
 	case s.Topology != "" || s.JSON:
 		return fmt.Errorf("%w: --topology and --json are for --footprint", command.ErrInput)
 	case s.NoPaper && !s.YAML:
 		return fmt.Errorf("%w: --no-paper is for --yaml", command.ErrInput)
 	}
 	if s.YAML {
-		return s.file(a)
+		return s.printFile(a)
 	}
-	all := a.listed()
+	all := a.listNames()
 	shown := false
 	for _, x := range all {
 		if x.name != s.Name {
@@ -51,9 +51,9 @@ func (s *showCmd) Run(a *app) error {
 	if shown {
 		return nil
 	}
-	exp, err := s.load(a)
+	exp, err := s.loadSpec(a)
 	if err != nil {
-		return s.explain(err, all)
+		return s.explainError(err, all)
 	}
 	fmt.Fprintf(a.stdout, "%s\n%s", exp.Name(), exp.Title())
 	if p := exp.Paper().String(); p != "" {
@@ -73,21 +73,22 @@ func (s *showCmd) Run(a *app) error {
 	for _, p := range exp.Parameters() {
 		rows = append(rows, []string{p.Path, p.Value, p.Source})
 	}
-	fmt.Fprint(a.stdout, grid(rows, a.width()))
-	a.timers(exp)
+	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
+	a.printTimers(exp)
 	if text := report.PaperValues(exp); text != "" {
 		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
 	}
 	return nil
 }
 
-// load loads the experiment that the name stands for.
-func (s *showCmd) load(a *app) (*experiment.Spec, error) {
-	return (&selection{s.Name, s.changes}).load(a)
+// loadSpec loads the experiment with the given name.
+func (s *showCmd) loadSpec(a *app) (*experiment.Spec, error) {
+	return (&selection{s.Name, s.changes}).loadSpec(a)
 }
 
-// explain completes the error of a name that is neither an experiment nor a file: weir show knows other names, too.
-func (s *showCmd) explain(err error, all []listed) error {
+// explainError extends the error for a name that is neither an experiment nor a file: weir show accepts other names,
+// too.
+func (s *showCmd) explainError(err error, all []listed) error {
 	const experiment, allowed = "there is no such experiment and no such file", "a file, or one of "
 	var wrong document.InputErrors
 	if !errors.As(err, &wrong) || len(wrong) != 1 || wrong[0].File != s.Name ||
@@ -105,14 +106,14 @@ func (s *showCmd) explain(err error, all []listed) error {
 	return err
 }
 
-func (s *showCmd) file(a *app) error {
+func (s *showCmd) printFile(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
 		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
 			command.ErrInput)
 	}
-	for _, x := range a.listed() {
+	for _, x := range a.listNames() {
 		if x.name == s.Name {
-			what := x.general()
+			what := x.generalKind()
 			if what != x.kind {
 				what += " (" + x.kind + ")"
 			}
@@ -123,7 +124,7 @@ func (s *showCmd) file(a *app) error {
 	if err != nil {
 		return err
 	}
-	data := bytes.TrimPrefix(src.Data, []byte("\ufeff")) // a mark of byte order is for files
+	data := bytes.TrimPrefix(src.Data, []byte("\ufeff")) // without the byte order mark of a file
 	if s.NoPaper {
 		if data, err = experiment.OmitPaper(src); err != nil {
 			return err
@@ -134,8 +135,8 @@ func (s *showCmd) file(a *app) error {
 }
 
 func (a *app) showScheme(k kindOf) {
-	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, a.width(), "    "),
-		report.Wrap("source: "+k.s.Source, a.width(), "    "))
+	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, a.lineWidth(), "    "),
+		report.Wrap("source: "+k.s.Source, a.lineWidth(), "    "))
 	a.showPage(k)
 	params := k.s.Parameters()
 	if len(params) == 0 {
@@ -158,14 +159,14 @@ func (a *app) showScheme(k kindOf) {
 		}
 		fmt.Fprintln(a.stdout, p.Name)
 		for _, text := range []string{p.Doc, value, "source: " + p.Source} {
-			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.width()))
+			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.lineWidth()))
 		}
 	}
 }
 
-// grid prints three columns within a width. Where that is too narrow for all, the first has 34 of 80 at most, the
-// second 20, and each is wrapped.
-func grid(rows [][]string, width int) string {
+// formatGrid prints three columns within a width. If the width is too small, the first column gets up to 34 of 80
+// parts, the second up to 20, and all are wrapped.
+func formatGrid(rows [][]string, width int) string {
 	first, second, third := 0, 0, 0
 	for _, r := range rows {
 		first, second = max(first, utf8.RuneCountInString(r[0])), max(second, utf8.RuneCountInString(r[1]))
@@ -177,7 +178,7 @@ func grid(rows [][]string, width int) string {
 	}
 	var b strings.Builder
 	for _, r := range rows {
-		cells := [][]string{fold(r[0], first), fold(r[1], second), fold(r[2], third)}
+		cells := [][]string{foldText(r[0], first), foldText(r[1], second), foldText(r[2], third)}
 		for i := range max(len(cells[0]), len(cells[1]), len(cells[2])) {
 			var line [3]string
 			for c := range cells {
@@ -191,9 +192,8 @@ func grid(rows [][]string, width int) string {
 	return b.String()
 }
 
-// fold breaks text after spaces, else after a dot, or anywhere if there are none, so
-// that no line is wider.
-func fold(s string, width int) []string {
+// foldText breaks a text into lines of at most width characters: after spaces, else after a dot, else anywhere.
+func foldText(s string, width int) []string {
 	var lines []string
 	for _, l := range strings.Split(report.Wrap(s, width, ""), "\n") {
 		r := []rune(l)

@@ -11,15 +11,15 @@ import (
 	"weir/study/report"
 )
 
-// listed is a name that weir list shows, except for names of experiments.
+// listed is a name that weir list prints, except experiments.
 type listed struct {
 	kind, name, doc string
 	show            func(a *app)
 }
 
-// listed returns all such names: schemes, measures, distributions of flow sizes, formats, and kinds of warnings.
-func (a *app) listed() (all []listed) {
-	for _, k := range a.schemes() {
+// listNames returns all names: schemes, measures, distributions of flow sizes, formats, and kinds of warnings.
+func (a *app) listNames() (all []listed) {
+	for _, k := range a.listSchemes() {
 		all = append(all, listed{k.kind, k.s.Name, k.s.Doc, func(a *app) { a.showScheme(k) }})
 	}
 	for _, m := range a.registry.Measures {
@@ -51,14 +51,14 @@ func (a *app) listed() (all []listed) {
 
 // showWarning prints a kind of warning: when it is issued, and where its tests are listed.
 func (a *app) showWarning(k scheme.WarningKind) {
-	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap("warning "+k.ID+": "+k.Condition, a.width(), "    "),
-		report.Wrap("tests: weir docs warnings", a.width(), "    "))
+	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap("warning "+k.ID+": "+k.Condition, a.lineWidth(), "    "),
+		report.Wrap("tests: weir docs warnings", a.lineWidth(), "    "))
 }
 
-// showHead prints what a name is, and how to use it.
+// showHead prints a name's description and its use.
 func (a *app) showHead(kind, name, doc, use string) {
-	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap(kind+" "+name+": "+doc, a.width(), "    "),
-		report.Wrap("use: "+use, a.width(), "    "))
+	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap(kind+" "+name+": "+doc, a.lineWidth(), "    "),
+		report.Wrap("use: "+use, a.lineWidth(), "    "))
 }
 
 // showMeasure prints a measure with its options.
@@ -76,7 +76,7 @@ func (a *app) showMeasure(m *measure.Definition) {
 	for i := range m.Keys {
 		k := &m.Keys[i]
 		fmt.Fprintln(a.stdout, k.Name)
-		texts := []string{k.Doc, "value: " + strings.ReplaceAll(k.Form.Text, "`", "") + "; " + standardOf(k)}
+		texts := []string{k.Doc, "value: " + strings.ReplaceAll(k.Form.Text, "`", "") + "; " + describeDefault(k)}
 		for _, c := range k.Cases {
 			texts = append(texts, c.When+": default "+c.Default)
 		}
@@ -84,13 +84,13 @@ func (a *app) showMeasure(m *measure.Definition) {
 			texts = append(texts, "source: "+k.Source)
 		}
 		for _, text := range texts {
-			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.width()))
+			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.lineWidth()))
 		}
 	}
 }
 
-// standardOf describes what holds without an option.
-func standardOf(k *document.Key) string {
+// describeDefault describes the behavior without an option.
+func describeDefault(k *document.Key) string {
 	switch {
 	case k.Required:
 		return "required"
@@ -113,8 +113,8 @@ func (a *app) showSizes(d *workload.CDF) {
 	}
 }
 
-// general names the kind for messages: programs, controllers and so on are schemes.
-func (x *listed) general() string {
+// generalKind returns the kind for messages: programs, controllers and so on are schemes.
+func (x *listed) generalKind() string {
 	switch {
 	case x.kind == "measure" || x.kind == "sizes" || x.kind == "warning":
 		return x.kind
@@ -124,7 +124,7 @@ func (x *listed) general() string {
 	return "scheme"
 }
 
-// nearestListed returns the kind and name of what a misspelt name may mean, or "".
+// nearestListed returns the kind and name that a misspelt name may mean, or "".
 func nearestListed(all []listed, name string) string {
 	var names []string
 	for _, x := range all {
@@ -133,7 +133,7 @@ func nearestListed(all []listed, name string) string {
 	nearest := document.Nearest(name, names)
 	for _, x := range all {
 		if x.name == nearest {
-			return fmt.Sprintf("%s %q", x.general(), nearest)
+			return fmt.Sprintf("%s %q", x.generalKind(), nearest)
 		}
 	}
 	return ""

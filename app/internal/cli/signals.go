@@ -15,50 +15,51 @@ import (
 	"weir/internal/killpoint"
 )
 
-// interrupts are the signals that end a command: SIGINT, SIGTERM and SIGHUP alike, but the last one where it is
-// ignored, as nohup(1) wants it. The first ends the context; what then takes longer than its grace is cut. A second one
-// cuts it at once, and a third ends the process as it is: whatever begins next clears up after it.
+// interrupts handles the signals that end a command: SIGINT, SIGTERM and SIGHUP, the last one unless it is ignored
+// (nohup(1)). The first signal ends the context; work that exceeds its grace is cut. A second signal cuts at once,
+// and a third ends the process without cleanup, which the next process does.
 type interrupts struct {
 	context.Context
-	stop func() // listening
-	now  atomic.Pointer[grace]
+	stop    func() // stops listening
+	current atomic.Pointer[grace]
 }
 
-// grace is how what is under way ends after the first signal.
+// grace defines how work in flight ends after the first signal.
 type grace struct {
 	time time.Duration // before it is cut
-	// limit, if it is above time, is for work of this process: where other processes have the processors, it is cut only
-	// when it has had time of processor time, or when limit is over.
+	// limit, if above time, applies to work of this process: while other processes use the processors, it is cut only
+	// after time of processor time, or after limit.
 	limit       time.Duration
-	cut         func() error // what must be done before the process ends
-	consequence string       // of being cut, for people
+	cut         func() error // called before the process ends
+	consequence string       // message for users after a cut
 }
 
 const goesOn = "what was finished is kept, and the same command goes on with the rest"
 
-// A simulation ends within a second, on a busy machine within a second of its processor time; a run of the lab within
-// five seconds; a sweep by others, and all of these in any case, within ten. This includes what comes after the grace.
+// A simulation ends within a second, on a busy machine within a second of its processor time. A run of the lab ends
+// within five seconds, a sweep on other machines and anything else within ten. These times include the work after the
+// grace.
 var (
-	inPreparation = grace{0, 0, nothing, "nothing was run"}
-	inSimulation  = grace{800 * time.Millisecond, 8 * time.Second, nothing,
+	inPreparation = grace{0, 0, cutNothing, "nothing was run"}
+	inSimulation  = grace{800 * time.Millisecond, 8 * time.Second, cutNothing,
 		"it did not end in time and was cut; " + goesOn}
-	// Others are notified, and a server or a queue answers.
-	inSweep = grace{8 * time.Second, 0, nothing, "it did not end in time and was cut; " + goesOn}
+	// Workers are notified, and a server or a queue responds.
+	inSweep = grace{8 * time.Second, 0, cutNothing, "it did not end in time and was cut; " + goesOn}
 
 	labGrace = 3 * time.Second
 )
 
-func ofLab(closeAll func() error) grace {
+func labWork(closeAll func() error) grace {
 	return grace{labGrace, 0, closeAll, "it did not end in time and was cut; " + goesOn}
 }
 
-func nothing() error { return nil }
+func cutNothing() error { return nil }
 
-// listen begins to listen.
-func listen(stderr io.Writer, first grace) *interrupts {
+// handleSignals starts to handle signals.
+func handleSignals(stderr io.Writer, first grace) *interrupts {
 	ctx, cancel := context.WithCancel(context.Background())
 	i := &interrupts{Context: ctx}
-	i.now.Store(&first)
+	i.current.Store(&first)
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if !signal.Ignored(syscall.SIGHUP) {
@@ -78,17 +79,18 @@ func listen(stderr io.Writer, first grace) *interrupts {
 		case <-signals:
 		}
 		cancel()
-		if more, ok := again(ended, signals, i.now.Load(), processorTime); ok {
+		if more, ok := awaitAgain(ended, signals, i.current.Load(), processorTime); ok {
 			i.cut(stderr, signals, more)
 		}
 	}()
 	return i
 }
 
-// together is within what time two signals are one: timeout(1) sends its child one, and its process group another.
+// together is the time within which two signals count as one: timeout(1) sends one to its child and one to the
+// process group.
 var together = 100 * time.Millisecond
 
-// processorTime returns the time that processors have worked for this process.
+// processorTime returns the processor time of this process.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -97,12 +99,12 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// workPoll is the time between two looks at the processor time.
+// workPoll is the interval between checks of the processor time.
 const workPoll = 20 * time.Millisecond
 
-// again waits for one more signal, or until the grace is over; it is not ok if all has ended before. work returns the
-// processor time of this process.
-func again(ended <-chan struct{}, signals <-chan os.Signal, g *grace, work func() time.Duration) (more, ok bool) {
+// awaitAgain waits for another signal or the end of the grace. It returns ok false if the command has ended first.
+// The function work returns the processor time of this process.
+func awaitAgain(ended <-chan struct{}, signals <-chan os.Signal, g *grace, work func() time.Duration) (more, ok bool) {
 	first, begun, over := time.Now(), work(), time.After(g.time)
 	for {
 		select {
@@ -121,9 +123,9 @@ func again(ended <-chan struct{}, signals <-chan os.Signal, g *grace, work func(
 	}
 }
 
-// cut ends the process without waiting for what is under way; a signal more, and it leaves behind what there is.
+// cut ends the process without waiting for work in flight. Another signal ends it without cleanup.
 func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool) {
-	g, done := i.now.Load(), make(chan error, 1)
+	g, done := i.current.Load(), make(chan error, 1)
 	go func() { done <- g.cut() }()
 	select {
 	case err := <-done:
@@ -138,5 +140,5 @@ func (i *interrupts) cut(stderr io.Writer, signals <-chan os.Signal, asked bool)
 	os.Exit(command.Interrupted)
 }
 
-// next is how what comes now ends.
-func (i *interrupts) next(g grace) { i.now.Store(&g) }
+// setGrace sets the grace of the work that follows.
+func (i *interrupts) setGrace(g grace) { i.current.Store(&g) }

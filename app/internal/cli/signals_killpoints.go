@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// A test that holds a process sets WEIR_GRACE: no grace then ends by itself, and two signals are never one, so that
-// the order of events alone decides how the process ends.
+// Tests that hold a process set WEIR_GRACE: no grace ends by itself, and two signals never count as one. Only the
+// order of events decides how the process ends.
 func init() {
 	if os.Getenv("WEIR_GRACE") != "" {
 		const long = 24 * time.Hour

@@ -35,7 +35,7 @@ func TestSecondSignal(t *testing.T) {
 				if x.ended > 0 {
 					time.AfterFunc(x.ended, func() { close(ended) })
 				}
-				more, ok := again(ended, signals, &simple, func() time.Duration { return 0 })
+				more, ok := awaitAgain(ended, signals, &simple, func() time.Duration { return 0 })
 				if more != x.more || ok != x.ok || time.Since(start) != x.after {
 					t.Errorf("again returned %v, %v after %v; want %v, %v after %v", more, ok, time.Since(start), x.more,
 						x.ok, x.after)
@@ -71,7 +71,7 @@ func TestGraceOfWork(t *testing.T) {
 					time.AfterFunc(x.ended, func() { close(ended) })
 				}
 				g := grace{time: wait, limit: limit}
-				more, ok := again(ended, nil, &g, func() time.Duration {
+				more, ok := awaitAgain(ended, nil, &g, func() time.Duration {
 					return time.Minute + time.Duration(x.share*float64(time.Since(start)))
 				})
 				if d := time.Since(start); more || ok != x.ok || d < x.after || d > x.after+workPoll {

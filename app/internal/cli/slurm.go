@@ -20,14 +20,14 @@ import (
 	"weir/study/workers"
 )
 
-// slurmFlags say how runs become tasks of an array.
+// slurmFlags are the flags that control how runs become tasks of an array.
 type slurmFlags struct {
 	SlurmOption []string      `sep:"none" placeholder:"OPTION" help:"${slurmOption}"`
 	SlurmTask   time.Duration `default:"10m" placeholder:"TIME" help:"${slurmTask}"`
 	SlurmTasks  int           `default:"1000" placeholder:"N" help:"${slurmTasks}"`
 }
 
-// options are those for so many threads a task.
+// options returns the cluster and its options with the given threads per task.
 func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Cluster, error) {
 	o := workers.ClusterOptions{Task: f.SlurmTask, Tasks: f.SlurmTasks, Threads: max(threads, 1), Sbatch: f.SlurmOption}
 	cluster, err := workers.Slurm.Get()
@@ -40,15 +40,15 @@ func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Clust
 	return o, cluster, nil
 }
 
-// unused says which of the flags have no meaning without Slurm.
-func (f *slurmFlags) unused() error {
+// checkUnused returns an error if a flag for Slurm is set.
+func (f *slurmFlags) checkUnused() error {
 	if len(f.SlurmOption) > 0 || f.SlurmTask != workers.StandardTask || f.SlurmTasks != workers.StandardTasks {
 		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks are for --runner slurm", command.ErrInput)
 	}
 	return nil
 }
 
-// exports are what is written for other programs.
+// exports are the subcommands of weir export.
 type exports struct {
 	Results exportCmd      `cmd:"" default:"withargs" help:"Write results as files for other programs."`
 	Slurm   exportSlurmCmd `cmd:"" help:"Write a folder with all that a Slurm cluster needs to carry out an experiment."`
@@ -63,12 +63,12 @@ type exportSlurmCmd struct {
 }
 
 func (e *exportSlurmCmd) Run(a *app) error {
-	s, err := e.load(a)
+	s, err := e.loadSpec(a)
 	if err != nil {
 		return err
 	}
-	if e.Threads < 1 || e.Threads > mostThreads {
-		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", command.ErrInput, e.Threads, mostThreads)
+	if e.Threads < 1 || e.Threads > maxThreads {
+		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", command.ErrInput, e.Threads, maxThreads)
 	}
 	o, cluster, err := e.options(e.Threads)
 	if err != nil {
@@ -92,11 +92,11 @@ func (e *exportSlurmCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "%s: %s in %s, each with %s of memory and %d min\n", x.Script, text.Count(x.Runs, "run"),
 			text.Count(x.Tasks, "task"), report.Bytes(x.MemoryBytes), x.Minutes)
 	}
-	fmt.Fprintf(a.stdout, "On the cluster:\n  cd %s\n", quoted(dir))
+	fmt.Fprintf(a.stdout, "On the cluster:\n  cd %s\n", quoteWord(dir))
 	for _, x := range f.Arrays {
 		fmt.Fprintf(a.stdout, "  sbatch %s\n", x.Script)
 	}
-	fmt.Fprintf(a.stdout, "Then, there or here, with what is in the folder by then:\n  weir collect %s\n", quoted(dir))
+	fmt.Fprintf(a.stdout, "Then, there or here, with what is in the folder by then:\n  weir collect %s\n", quoteWord(dir))
 	return nil
 }
 
@@ -108,10 +108,10 @@ type taskCmd struct {
 }
 
 func (t *taskCmd) Run(a *app) error {
-	signals := listen(a.screen, inSimulation)
+	signals := handleSignals(a.screen, inSimulation)
 	defer signals.stop()
-	if t.Threads < 1 || t.Threads > mostThreads {
-		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", command.ErrInput, t.Threads, mostThreads)
+	if t.Threads < 1 || t.Threads > maxThreads {
+		return fmt.Errorf("%w: --threads is %d; 1 to %d is allowed", command.ErrInput, t.Threads, maxThreads)
 	}
 	limitMemory(os.Getenv)
 	f, err := openSweep(a, t.Dir, t.AnyProgram)
@@ -136,7 +136,8 @@ func (t *taskCmd) Run(a *app) error {
 	return nil
 }
 
-// limitMemory has garbage collected in time where Slurm grants so much memory, and ends what takes more.
+// limitMemory makes the garbage collector respect the memory that Slurm grants, since Slurm kills processes that
+// exceed it.
 func limitMemory(getenv func(string) string) {
 	const share = 0.9 // the program itself, and stacks, take the rest
 	mib, err := strconv.ParseFloat(getenv("SLURM_MEM_PER_NODE"), 64)
@@ -145,7 +146,7 @@ func limitMemory(getenv func(string) string) {
 	}
 }
 
-// openSweep opens a folder of weir export slurm, if this is the program that it was written by, or any may be.
+// openSweep opens a folder of weir export slurm. It returns an error if another program wrote it, unless any is set.
 func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
 	cluster, err := workers.Slurm.Get()
 	if err != nil {
@@ -171,20 +172,20 @@ type collectCmd struct {
 }
 
 func (c *collectCmd) Run(a *app) error {
-	signals := listen(a.screen, grace{0, 0, nothing, "the same command collects the rest"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command collects the rest"})
 	defer signals.stop()
 	f, err := openSweep(a, c.Dir, c.AnyProgram)
 	if err != nil {
 		return err
 	}
-	if err := c.tableFlags.check(a, f.Spec()); err != nil {
+	if err := c.tableFlags.checkFor(a, f.Spec()); err != nil {
 		return err
 	}
-	bar := a.progress()
+	bar := a.newProgressBar()
 	path, from := "", f.Collector()
 	command, executable := f.Origin()
 	o, err := run.Execute(signals, f.Spec(), run.Options{
-		Dir: string(c.Out), Executable: executable, Command: command, Runner: from, OnProgress: bar.show,
+		Dir: string(c.Out), Executable: executable, Command: command, Runner: from, OnProgress: bar.update,
 		OnNotice: bar.notice(a),
 		Report: func(o *results.Outcome) (err error) {
 			path, err = report.Write(o, report.Page{Version: version()})
@@ -195,7 +196,7 @@ func (c *collectCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if err := c.tableFlags.print(a, o, path); err != nil {
+	if err := c.tableFlags.printOutcome(a, o, path); err != nil {
 		return err
 	}
 	for _, text := range from.Missing(signals) {
@@ -205,11 +206,11 @@ func (c *collectCmd) Run(a *app) error {
 	return nil
 }
 
-// checkRunner is an error if the flags do not go with where runs are carried out.
+// checkRunner returns an error if flags do not suit the selected runner.
 func (r *runCmd) checkRunner() error {
 	switch {
 	case r.Runner != "slurm":
-		return r.slurmFlags.unused()
+		return r.slurmFlags.checkUnused()
 	case r.On == "lab":
 		return fmt.Errorf("%w: --runner %s is for the simulator: the lab is on this machine", command.ErrInput, r.Runner)
 	case r.Workers != "" || r.NATS != "" || r.Unused() != nil:

@@ -13,10 +13,10 @@ func (s *switchCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return x.Run(&s.SwitchFlags, a.env())
+	return x.Run(&s.SwitchFlags, a.newEnv())
 }
 
-// switchSupervisorCmd is what a switch's process becomes when it has given root up.
+// switchSupervisorCmd is the process of a switch after it has dropped root.
 type switchSupervisorCmd struct {
 	State int `arg:""`
 }
@@ -26,10 +26,10 @@ func (s *switchSupervisorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return x.Supervise(s.State, a.env())
+	return x.Supervise(s.State, a.newEnv())
 }
 
-// switchDataplaneCmd is the process of a switch's data plane, which the supervisor starts.
+// switchDataplaneCmd is the process of a switch's data plane, started by the supervisor.
 type switchDataplaneCmd struct{}
 
 func (switchDataplaneCmd) Run(a *app) error {
@@ -37,7 +37,7 @@ func (switchDataplaneCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	return x.Serve(a.env())
+	return x.Serve(a.newEnv())
 }
 
 // switchWarnings returns the kinds of warnings of a switch, if it is linked in.
@@ -49,9 +49,9 @@ func switchWarnings() []scheme.WarningKind {
 	return x.WarningKinds()
 }
 
-// env returns what commands of several programs work with.
-func (a *app) env() *command.Env {
+// newEnv returns the environment of commands that several programs share.
+func (a *app) newEnv() *command.Env {
 	return &command.Env{Stdout: a.stdout, Stderr: a.stderr, Pipe: a.pipe, Version: version(), Warn: a.warn,
-		Entry:    a.entry,
+		Entry:    a.printEntry,
 		Programs: a.registry.Programs, Schedulers: a.registry.Schedulers}
 }

@@ -15,7 +15,7 @@ import (
 	"weir/study/results"
 )
 
-// tableFlags say how results are printed.
+// tableFlags are the flags that control how results are printed.
 type tableFlags struct {
 	JSON    bool     `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
 	CSV     bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
@@ -25,17 +25,17 @@ type tableFlags struct {
 	Color   string   `enum:"auto,always,never" default:"auto" help:"${tableColor}"`
 }
 
-// Forms of tables.
+// Formats of tables.
 const (
 	asText     = "text"
 	asMarkdown = "markdown"
 	asLaTeX    = "latex"
 )
 
-// asText reports whether they are for a terminal.
+// asText reports whether the tables are for a terminal.
 func (f *tableFlags) asText() bool { return f.Format == "" || f.Format == asText }
 
-// tableOptions returns the options of tables that the flags have for an outcome.
+// tableOptions checks the flags and returns the options of tables.
 func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	if (f.JSON || f.CSV) && len(f.Columns)+len(f.Sort) > 0 {
 		return nil, fmt.Errorf("%w: --columns and --sort are of tables; --json and --csv have every value", command.ErrInput)
@@ -59,8 +59,8 @@ func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	return l, nil
 }
 
-// check is look, of an experiment whose results are not there yet.
-func (f *tableFlags) check(a *app, s *experiment.Spec) error {
+// checkFor checks the flags for an experiment before it has results.
+func (f *tableFlags) checkFor(a *app, s *experiment.Spec) error {
 	l, err := f.tableOptions(a)
 	if err != nil {
 		return err
@@ -71,8 +71,8 @@ func (f *tableFlags) check(a *app, s *experiment.Spec) error {
 	return nil
 }
 
-// print writes an outcome in the form that is asked for.
-func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
+// printOutcome prints an outcome in the requested form.
+func (f *tableFlags) printOutcome(a *app, o *results.Outcome, path string) error {
 	l, err := f.tableOptions(a)
 	if err != nil {
 		return err
@@ -90,8 +90,8 @@ func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
 		text, err = l.LaTeX(o)
 	default:
 		if text, err = l.Text(o); err == nil {
-			a.show(l, text)
-			a.after(o, path)
+			a.writeTables(l, text)
+			a.printFooter(o, path)
 		}
 	}
 	if err != nil {
@@ -103,8 +103,8 @@ func (f *tableFlags) print(a *app, o *results.Outcome, path string) error {
 	return nil
 }
 
-// show writes what a look has made. With colours it is escaped already.
-func (a *app) show(l *report.TableOptions, text string) {
+// writeTables prints tables. With colors, the text is escaped already and must not be escaped again.
+func (a *app) writeTables(l *report.TableOptions, text string) {
 	if !l.Color {
 		fmt.Fprint(a.stdout, text)
 		return
@@ -115,51 +115,51 @@ func (a *app) show(l *report.TableOptions, text string) {
 	io.WriteString(a.pipe, text)
 }
 
-// screenStyle is what is known of standard output.
+// screenStyle is the width and color of standard output.
 type screenStyle struct {
-	width int // 0: not known
+	width int // columns; 0: unknown
 	color bool
 }
 
-// width is that of a line on standard output.
-func (a *app) width() int {
+// lineWidth returns the columns of a line on standard output.
+func (a *app) lineWidth() int {
 	if a.style.width == 0 {
 		return report.Width
 	}
 	return a.style.width
 }
 
-// columns is how wide the terminal of standard error is now.
-func (a *app) columns() int {
+// terminalWidth returns the current width of the terminal of standard error.
+func (a *app) terminalWidth() int {
 	if f, ok := a.screen.(*os.File); ok {
 		return cmp.Or(detectScreen(f, os.Getenv).width, report.Width)
 	}
 	return report.Width
 }
 
-// Widths that are believed: what is narrower has no room for a table, and what is wider is a mistake.
+// Limits of plausible widths: narrower screens have no room for a table, wider ones are a mistake.
 const (
-	narrowestScreen = 20
-	widestScreen    = 10000
+	minScreen = 20
+	maxScreen = 10000
 )
 
-// detectScreen returns the width and colours of standard output. The width is COLUMNS, or else the terminal's. Colours
-// are for terminals, unless NO_COLOR is set (https://no-color.org) or the terminal is dumb.
+// detectScreen returns the width and color of standard output. The width is COLUMNS, else the terminal's. Terminals
+// get colors unless NO_COLOR is set (https://no-color.org) or the terminal is dumb.
 func detectScreen(stdout *os.File, getenv func(string) string) (look screenStyle) {
 	size, err := unix.IoctlGetWinsize(int(stdout.Fd()), unix.TIOCGWINSZ)
 	terminal := err == nil
 	if terminal {
-		look.width = believed(int(size.Col))
+		look.width = plausibleWidth(int(size.Col))
 		look.color = getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 	}
-	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && believed(n) > 0 {
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && plausibleWidth(n) > 0 {
 		look.width = n
 	}
 	return look
 }
 
-func believed(width int) int {
-	if width < narrowestScreen || width > widestScreen {
+func plausibleWidth(width int) int {
+	if width < minScreen || width > maxScreen {
 		return 0
 	}
 	return width

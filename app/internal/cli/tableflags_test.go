@@ -54,7 +54,7 @@ func TestTableFlags(t *testing.T) {
 	}
 	weir := func(look screenStyle, args ...string) (string, string, int) {
 		var out, errs bytes.Buffer
-		code := execute(Registry(), args, &out, &errs, false, look)
+		code := runCommand(Registry(), args, &out, &errs, false, look)
 		return out.String(), errs.String(), code
 	}
 	text, errs, code := weir(screenStyle{}, "run", file, "--out", dir)
@@ -131,7 +131,7 @@ func TestTableFlags(t *testing.T) {
 func TestWideList(t *testing.T) {
 	lines := func(width int) int {
 		var out, errs bytes.Buffer
-		execute(Registry(), []string{"list", "experiments"}, &out, &errs, false, screenStyle{width: width})
+		runCommand(Registry(), []string{"list", "experiments"}, &out, &errs, false, screenStyle{width: width})
 		return bytes.Count(out.Bytes(), []byte{'\n'})
 	}
 	if narrow, wide := lines(50), lines(132); narrow <= wide {

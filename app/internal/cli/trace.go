@@ -24,8 +24,8 @@ type traceCmd struct {
 	Events bool     `help:"Print the events, one a line, instead of a summary."`
 }
 
-// filter reads the flags.
-func (t *traceCmd) filter() (trace.Filter, error) {
+// newFilter returns the filter that the flags define.
+func (t *traceCmd) newFilter() (trace.Filter, error) {
 	f := trace.Filter{Ports: t.Port, Nodes: t.Node, Flows: t.Flow, Hosts: t.Host}
 	for _, name := range t.Kind {
 		k, ok := trace.ParseKind(name)
@@ -56,7 +56,7 @@ func (t *traceCmd) filter() (trace.Filter, error) {
 }
 
 func (t *traceCmd) Run(a *app) error {
-	filter, err := t.filter()
+	filter, err := t.newFilter()
 	if err != nil {
 		return err
 	}
@@ -78,7 +78,7 @@ func (t *traceCmd) Run(a *app) error {
 		sum.Add(r)
 		return nil
 	})
-	if t.Events { // what comes before a place that cannot be read is there
+	if t.Events { // write the events before an unreadable position
 		if err := lines.Close(); err != nil {
 			return err
 		}

@@ -14,14 +14,14 @@ import (
 	"weir/study/run"
 )
 
-// Bounds of --trace-snap: a header of Ethernet, and the largest frame that any experiment has.
+// Limits of --trace-snap: an Ethernet header, and the largest frame of any experiment.
 const (
-	leastSnap = 14
-	mostSnap  = 65536
+	minSnap = 14
+	maxSnap = 65536
 )
 
-// tracing reads the flags of traces, and says what they take before they are made.
-func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
+// parseTracing checks the flags of traces, and prints the estimated size of the traces.
+func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
 	if len(r.Trace) == 0 {
 		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
 			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", command.ErrInput)
@@ -38,7 +38,7 @@ func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) 
 			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", command.ErrInput, f, near, document.Choices(known))
 		}
 	}
-	for _, f := range known { // in their order, each once
+	for _, f := range known { // in their order, without duplicates
 		if slices.Contains(r.TraceFormat, f) {
 			t.Forms = append(t.Forms, f)
 		}
@@ -50,8 +50,8 @@ func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) 
 		t.Forms = nil
 	}
 	if snap := r.TraceSnap; snap != nil {
-		if *snap < leastSnap || *snap > mostSnap {
-			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", command.ErrInput, *snap, leastSnap, mostSnap)
+		if *snap < minSnap || *snap > maxSnap {
+			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", command.ErrInput, *snap, minSnap, maxSnap)
 		}
 		if t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
 			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", command.ErrInput)
@@ -59,7 +59,7 @@ func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) 
 		t.Snap = *snap
 	}
 	if r.On == experiment.Lab {
-		return t, nil // which refuses traces
+		return t, nil // the lab rejects traces
 	}
 	forms, all, err := run.TraceSize(s, r.Trace, t)
 	if err != nil {
@@ -81,7 +81,8 @@ func (r *runCmd) tracing(a *app, s *experiment.Spec) (t run.Tracing, err error) 
 	return t, nil
 }
 
-// linkedForms returns the forms of traces that are written: those that are given, or all that the program has.
+// linkedForms returns the forms of traces to write: the given ones, or all that the program has. It returns an error
+// for a given form that is not linked in.
 func linkedForms(given, known []string) (forms []string, err error) {
 	for _, f := range known {
 		missing := results.MissingTraceForm(f)

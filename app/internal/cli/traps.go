@@ -10,13 +10,13 @@ import (
 	"weir/study/schemelint"
 )
 
-// loadWatched is load, and looks for mistakes of the controllers and programs that the experiment uses: the harmless
-// ones are warnings, others an error.
+// loadWatched works as load, and checks the experiment's controllers and programs for mistakes. Harmless ones become
+// warnings, others an error.
 func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
 	registry, watched := schemelint.Watch(a.registry)
 	own := *a
 	own.registry = registry
-	x, err := s.load(&own)
+	x, err := s.loadSpec(&own)
 	if err != nil {
 		return nil, err
 	}

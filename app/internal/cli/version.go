@@ -9,7 +9,7 @@ import (
 	"weir/internal/revision"
 )
 
-// version is what reports say of the program.
+// version returns the program's version for reports.
 func version() string { return command.Version() }
 
 type versionCmd struct{}
@@ -25,12 +25,12 @@ func (versionCmd) Run(a *app) error {
 // versionFlag prints the version.
 type versionFlag bool
 
-// BeforeReset acts before arguments are required.
+// BeforeReset prints the version before kong requires arguments.
 func (versionFlag) BeforeReset(app *kong.Kong) error {
 	fmt.Fprintln(app.Stdout, revision.Name(), version())
 	app.Exit(0)
 	return nil
 }
 
-// IsBool has the flag take no value.
+// IsBool makes the flag take no value.
 func (versionFlag) IsBool() bool { return true }

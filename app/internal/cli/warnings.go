@@ -36,14 +36,14 @@ func (a *app) warningKinds() []scheme.WarningKind {
 	})
 }
 
-// warn prints warnings to the standard error output.
+// warn prints warnings to standard error.
 func (a *app) warn(all ...document.Warning) {
 	for _, w := range all {
 		w.Print(a.stderr)
 	}
 }
 
-// leftWarnings warns of what a killed lab has left that cannot be removed.
+// leftWarnings returns a warning if a killed lab has leftovers that cannot be removed.
 func leftWarnings(left error) (all []document.Warning) {
 	if left != nil {
 		all = append(all, document.Warn(warnLeft, document.Position{}, "%s; this lab goes on beside it, and weir lab clean "+
@@ -52,7 +52,7 @@ func leftWarnings(left error) (all []document.Warning) {
 	return all
 }
 
-// undefinedPlot warns of a plot without a defined value.
+// undefinedPlot returns a warning for a plot without a defined value.
 func undefinedPlot(title string, defined bool) (all []document.Warning) {
 	if !defined {
 		all = append(all, document.Warn(warnNoValue, document.Position{}, "%s: no value of it is defined", title))
@@ -60,7 +60,7 @@ func undefinedPlot(title string, defined bool) (all []document.Warning) {
 	return all
 }
 
-// listenWarnings warns of an address that other machines reach.
+// listenWarnings returns a warning for an address that other machines reach.
 func listenWarnings(address string) (all []document.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
 		all = append(all, document.Warn(warnListens, document.Position{},

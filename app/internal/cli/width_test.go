@@ -54,7 +54,7 @@ func TestCommandWidths(t *testing.T) {
 			{"list", "topologies"}, {"show", "ecn", "--footprint"}, {"diff", a, b}, {"docs"}, {"report", a}} {
 			t.Run(fmt.Sprint(width, " ", strings.Join(args[:1], " ")), func(t *testing.T) {
 				var printed, errs bytes.Buffer
-				if code := execute(Registry(), args, &printed, &errs, false, screenStyle{width: width}); code != command.Done {
+				if code := runCommand(Registry(), args, &printed, &errs, false, screenStyle{width: width}); code != command.Done {
 					t.Fatalf("exit code %d, %s", code, &errs)
 				}
 				widest := 0

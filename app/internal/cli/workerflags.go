@@ -12,11 +12,11 @@ import (
 	"weir/study/workers"
 )
 
-// workerFlags are the flags of weir run and serve for runs that other machines carry out.
+// workerFlags are the flags of weir run and serve for runs on other machines.
 type workerFlags struct{ workers.Flags }
 
-// runner returns where runs are carried out; nil: here.
-func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, func() error, error) {
+// newRunner returns the runner for other machines and a function to end it, or nil if no flag requests it.
+func (f *workerFlags) newRunner(a *app, bar *progressBar, jobs int) (run.Runner, func() error, error) {
 	if !f.Wanted() {
 		return nil, nil, f.Unused()
 	}
@@ -29,18 +29,18 @@ func (f *workerFlags) runner(a *app, bar *progressBar, jobs int) (run.Runner, fu
 		bar.clear()
 		fmt.Fprintln(a.stderr, "notice:", text)
 	}
-	m.Status = bar.beside
+	m.Status = bar.setExtra
 	return driver.Runner(&f.Flags, m, jobs)
 }
 
-// workersMachine returns what runs have on this machine.
+// workersMachine returns this machine's resources for workers.
 func (a *app) workersMachine() *workers.Machine {
 	return &workers.Machine{Registry: a.registry, Available: a.machine.available, Stderr: a.stderr,
 		Notice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) }}
 }
 
-// paged lets workers carry out the jobs of weir serve, if a flag requests it.
-func (f *workerFlags) paged(a *app, o *live.Options, out string) error {
+// setUpPage lets workers execute the jobs of weir serve, if a flag requests it.
+func (f *workerFlags) setUpPage(a *app, o *live.Options, out string) error {
 	driver, err := workers.Remote.Get()
 	if err == nil {
 		o.Account = driver.Account
@@ -56,7 +56,7 @@ func (f *workerFlags) paged(a *app, o *live.Options, out string) error {
 		return err
 	}
 	if p.Join != "" {
-		o.Join = "weir worker --join " + quoted(shortly(p.Join))
+		o.Join = "weir worker --join " + quoteWord(shortenPath(p.Join))
 		fmt.Fprintf(a.stderr, "workers join with: %s\n", o.Join)
 	}
 	o.Account, o.Runner = p.Account, p.Runner
@@ -65,15 +65,15 @@ func (f *workerFlags) paged(a *app, o *live.Options, out string) error {
 
 type workerCmd struct{ workers.WorkerFlags }
 
-// Run carries out runs until it is interrupted.
+// Run executes runs until it is interrupted.
 func (c *workerCmd) Run(a *app) error {
 	driver, err := workers.Remote.Get()
 	if err != nil {
 		return err
 	}
-	signals := listen(a.screen, inPreparation)
+	signals := handleSignals(a.screen, inPreparation)
 	defer signals.stop()
-	signals.next(inSweep)
+	signals.setGrace(inSweep)
 	if err := driver.Work(signals, &c.WorkerFlags, a.workersMachine()); err != nil {
 		return err
 	}
@@ -84,8 +84,8 @@ func (c *workerCmd) Run(a *app) error {
 	return errors.New("the worker has ended")
 }
 
-// shortly is a path as one names it from here, if it is below.
-func shortly(file string) string {
+// shortenPath returns a path relative to the current folder if it is below.
+func shortenPath(file string) string {
 	here, err := os.Getwd()
 	if err != nil {
 		return file
