@@ -11,8 +11,8 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// Archive is a file NAME.txtar with the inputs of several test cases, each followed by the results that are expected
-// (package txtar). Two files of one case have the same stem: their names differ from the last dot on.
+// Archive is a file NAME.txtar with the inputs of several test cases, each followed by its expected results (package
+// txtar). The files of one case have the same stem: their names differ from the last dot on.
 type Archive struct {
 	Name    string // of the file, without folder and suffix
 	Files   []txtar.File
@@ -21,8 +21,8 @@ type Archive struct {
 	changed bool
 }
 
-// Archives reads the archives in a folder in the order of their names. Archives that begin with a dot or an underscore
-// are left out. With -update it writes those that Golden has changed when the test ends.
+// Archives reads the archives in a folder, sorted by name, except those that begin with a dot or an underscore. With
+// -update it writes the archives that Golden has changed when the test ends.
 func Archives(t testing.TB, folder string) []*Archive {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "[^._]*.txtar"))
@@ -39,7 +39,7 @@ func Archives(t testing.TB, folder string) []*Archive {
 	}
 	t.Cleanup(func() {
 		for _, a := range archives {
-			if err := a.save(); err != nil {
+			if err := a.saveChanges(); err != nil {
 				t.Error(err)
 			}
 		}
@@ -57,7 +57,7 @@ func readArchive(path string) (*Archive, error) {
 		comment: parsed.Comment}, nil
 }
 
-// Select returns the files whose names have a suffix, in the archive's order.
+// Select returns the files with a name suffix, in the archive's order.
 func (a *Archive) Select(suffix string) []txtar.File {
 	var files []txtar.File
 	for _, f := range a.Files {
@@ -68,22 +68,23 @@ func (a *Archive) Select(suffix string) []txtar.File {
 	return files
 }
 
-// index returns the place of the file with a name, −1 if there is none.
-func (a *Archive) index(name string) int {
+// indexOf returns the index of the file with the given name, or −1.
+func (a *Archive) indexOf(name string) int {
 	return slices.IndexFunc(a.Files, func(f txtar.File) bool { return f.Name == name })
 }
 
-// Golden compares text with the archive's file of a name, or with -update replaces the file. A new file follows the
-// last one of its case. The text must be empty or end with a newline, and must have no line of the form "-- name --".
+// Golden compares text with a file of the archive, or with -update replaces the file. A new file is inserted after
+// the last file of its case. The text must be empty or end with a newline, and must not have a line of the form "--
+// name --".
 func (a *Archive) Golden(t *testing.T, name, got string) {
 	t.Helper()
 	if got != "" && !strings.HasSuffix(got, "\n") || len(txtar.Parse([]byte(got)).Files) > 0 {
 		t.Fatalf("%s: an archive cannot have this text: %q", name, got)
 	}
-	at := a.index(name)
+	at := a.indexOf(name)
 	switch {
 	case *update:
-		a.set(name, got)
+		a.setFile(name, got)
 	case at < 0:
 		t.Fatalf("%s has no file %s (go test -update adds it)", a.path, name)
 	case string(a.Files[at].Data) != got:
@@ -92,9 +93,9 @@ func (a *Archive) Golden(t *testing.T, name, got string) {
 	}
 }
 
-// set replaces a file, or adds it behind the last one of its case.
-func (a *Archive) set(name, text string) {
-	at := a.index(name)
+// setFile replaces a file, or inserts it after the last file of its case.
+func (a *Archive) setFile(name, text string) {
+	at := a.indexOf(name)
 	if at < 0 {
 		at = len(a.Files)
 		for i, f := range a.Files {
@@ -111,13 +112,13 @@ func (a *Archive) set(name, text string) {
 	}
 }
 
-// save writes the archive if it has changed.
-func (a *Archive) save() error {
+// saveChanges writes the archive if it has changed.
+func (a *Archive) saveChanges() error {
 	if !a.changed {
 		return nil
 	}
 	return os.WriteFile(a.path, txtar.Format(&txtar.Archive{Comment: a.comment, Files: a.Files}), 0o644)
 }
 
-// stem returns a file's name without what follows its last dot.
+// stem returns a file's name up to its last dot.
 func stem(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }

@@ -28,7 +28,7 @@ func openArchive(t *testing.T) *Archive {
 func TestArchiveUnchanged(t *testing.T) {
 	a := openArchive(t)
 	a.Golden(t, "a.out", "one\n")
-	a.set("a.out", "one\n")
+	a.setFile("a.out", "one\n")
 	if a.changed {
 		t.Error("the archive has changed")
 	}
@@ -37,11 +37,11 @@ func TestArchiveUnchanged(t *testing.T) {
 // A new result follows the last file of its case, or all files; a changed one takes the place of the old one.
 func TestArchiveUpdate(t *testing.T) {
 	a := openArchive(t)
-	a.set("c.out", "three\n")
-	a.set("a.out", "1.0\n")
-	a.set("a.err", "")
-	a.set("b.out", "two\n")
-	if err := a.save(); err != nil {
+	a.setFile("c.out", "three\n")
+	a.setFile("a.out", "1.0\n")
+	a.setFile("a.err", "")
+	a.setFile("b.out", "two\n")
+	if err := a.saveChanges(); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(a.path)

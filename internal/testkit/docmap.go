@@ -12,10 +12,10 @@ import (
 	"testing"
 )
 
-var named = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
+var testName = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
 
-// CheckDocTests checks that every test that the doc.go of the package in this
-// folder, or a doc_*.go beside it, names is there or in one of some other folders, and that they name at least so many.
+// CheckDocTests checks that all tests named in the package's doc.go and doc_*.go exist in this folder or in one of
+// the others. The files must name at least atLeast tests.
 func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
@@ -49,7 +49,7 @@ func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 			}
 		}
 	}
-	names := named.FindAllString(string(doc), -1)
+	names := testName.FindAllString(string(doc), -1)
 	for _, n := range names {
 		if !there[n] {
 			t.Errorf("doc.go names %s, which does not exist", n)

@@ -20,8 +20,9 @@ var (
 	firstPlace  = regexp.MustCompile(`^[^:\n]*:\d+:\d+: `)
 )
 
-// RemoveLists replaces each list of allowed names in an error by "…", so that a new name changes no golden file.
-// A list is one or more words with commas between them. Bounds, examples and explanations contain spaces, and stay.
+// RemoveLists replaces each list of allowed names in an error by "…", so that a new name does not change golden
+// files. A list consists of words separated by commas. It keeps limits, examples and explanations, which contain
+// spaces.
 func RemoveLists(text string) string {
 	var b strings.Builder
 	for {
@@ -38,7 +39,7 @@ func RemoveLists(text string) string {
 	}
 }
 
-// listLength returns the length in bytes of the list of names with which a text begins, 0 without one.
+// listLength returns the length in bytes of the list of names at the beginning of a text, or 0 without a list.
 func listLength(text string) int {
 	if end := strings.IndexAny(text, ";\n("); end >= 0 {
 		text = text[:end]
@@ -59,7 +60,7 @@ func listLength(text string) int {
 	}
 	if key := listKey.FindString(text); key != "" {
 		if names < 2 {
-			return 0 // a value of a key, which is an example
+			return 0 // the value of a key is an example
 		}
 		length += len(key)
 	}
@@ -67,8 +68,8 @@ func listLength(text string) int {
 }
 
 // briefError reduces an error to its place, its kind and the nearest name, one line for each place. The kind is the
-// message up to the first semicolon. Lines without a place, such as excerpts and carets, are left out. A text without
-// any place stays, without its lists.
+// message up to the first semicolon. It drops lines without a place, such as excerpts and carets. A text without any
+// place stays, without its lists.
 func briefError(text string) string {
 	places := errorPlace.FindAllStringSubmatch(text, -1)
 	if len(places) == 0 {
@@ -94,9 +95,9 @@ func errorKind(text string) string {
 	return anyNumber.ReplaceAllString(quotedText.ReplaceAllString(kind, `""`), "0")
 }
 
-// ErrorTexts collects the errors of a golden file: of each error its place, its kind and the nearest name. Of marked
-// errors it has the full text with the file's line and the caret, without lists of names. One error of a kind can be
-// marked. The zero value is ready to use.
+// ErrorTexts collects the errors of a golden file: for each error its place, its kind and the nearest name. For
+// marked errors it has the full text with the file's line and the caret, without lists of names. Only one error of a
+// kind can be marked. The zero value is ready to use.
 type ErrorTexts struct {
 	text   strings.Builder
 	marked map[string]string // names of errors by kind
@@ -105,13 +106,14 @@ type ErrorTexts struct {
 // Heading begins a group of errors.
 func (e *ErrorTexts) Heading(heading string) { e.text.WriteString("# " + heading + "\n") }
 
-// Add appends what the golden file has of an error. Without a name the lines have no label.
+// Add appends an error to the golden file's text. With full, it marks the error. Without a name, the lines have no
+// label.
 func (e *ErrorTexts) Add(t *testing.T, name, text string, full bool) {
 	t.Helper()
 	e.text.WriteString(e.Format(t, name, text, full))
 }
 
-// Format returns what Add would append.
+// Format returns the text that Add would append.
 func (e *ErrorTexts) Format(t *testing.T, name, text string, full bool) string {
 	t.Helper()
 	label, indent := name+": ", "  "
@@ -148,16 +150,17 @@ func (e *ErrorTexts) FullTexts() int { return len(e.marked) }
 // String returns the golden file's text.
 func (e *ErrorTexts) String() string { return e.text.String() }
 
-// CheckList checks that the last list of allowed names in an error has known names only, and lists or counts them all.
+// CheckList checks that the last list of allowed names in an error has only known names, and lists or counts them
+// all.
 func CheckList(t *testing.T, text string, known []string) {
 	t.Helper()
-	if problem := wrongList(text, known); problem != "" {
+	if problem := findListError(text, known); problem != "" {
 		t.Errorf("%s: %s", problem, text)
 	}
 }
 
-// wrongList returns what is wrong with the last list in a text, "" if it has all known names.
-func wrongList(text string, known []string) string {
+// findListError returns the error of the last list in a text, or "" if it has all known names.
+func findListError(text string, known []string) string {
 	starts := listStart.FindAllStringIndex(text, -1)
 	if len(starts) == 0 {
 		return "there is no list"

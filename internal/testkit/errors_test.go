@@ -60,7 +60,7 @@ func TestCheckList(t *testing.T) {
 		CheckList(t, text, known)
 	}
 	for _, text := range []string{"bad", "bad; allowed: a, b", "bad; allowed: a, b, d", "bad; allowed: a, … and 3 more"} {
-		if wrongList(text, known) == "" {
+		if findListError(text, known) == "" {
 			t.Errorf("%q is taken for a list of all", text)
 		}
 	}

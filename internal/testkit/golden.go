@@ -11,7 +11,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// Updating reports whether tests rewrite what they compare with (go test -update).
+// Updating reports whether tests rewrite their golden files (go test -update).
 func Updating() bool { return *update }
 
 // Golden compares text with the file testdata/name, or with -update rewrites it.
@@ -20,8 +20,7 @@ func Golden(t *testing.T, name, got string) {
 	GoldenFile(t, filepath.Join("testdata", name), got)
 }
 
-// GoldenFile compares text with a file anywhere, a page of docs for one, or with -update
-// rewrites it.
+// GoldenFile compares text with any file, such as a page of docs, or with -update rewrites it.
 func GoldenFile(t *testing.T, path, got string) {
 	t.Helper()
 	if *update {
@@ -42,7 +41,7 @@ func GoldenFile(t *testing.T, path, got string) {
 	}
 }
 
-// difference shows where two texts part and meet again: long ones alike are left out.
+// difference shows the lines in which two texts differ, up to 40 of each.
 func difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	first := 0

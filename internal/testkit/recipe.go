@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Recipe returns the script of a document that stands between the comments "recipe: begin" and "recipe: end", without
-// its indentation.
+// Recipe returns the script between the comments "recipe: begin" and "recipe: end" of a document, without its
+// indentation.
 func Recipe(t testing.TB, file string) string {
 	t.Helper()
 	doc, err := os.ReadFile(file)
@@ -27,7 +27,7 @@ func Recipe(t testing.TB, file string) string {
 }
 
 // InNamespace returns the arguments of a command that runs a script by sh -e in a network namespace with a loopback,
-// and with a folder for names of further namespaces.
+// and with a folder for the names of further namespaces.
 func InNamespace(script string) []string {
 	return []string{"unshare", "--net", "--mount", "sh", "-c",
 		"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec sh -e -c \"$1\"", "sh", script}

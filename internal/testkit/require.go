@@ -5,12 +5,12 @@ import (
 	"testing"
 )
 
-// NotInstalled is part of the reason of a skip by RequireProgram. A stage that has installed all of its packages takes
+// NotInstalled is part of the reason of a skip by RequireProgram. A stage with all of its packages installed treats
 // such a skip as an error (internal/ci).
 const NotInstalled = " is not installed; on Debian: apt-get install "
 
-// RequireProgram skips a test if a program that it runs is not in the path. debianPackage names the package with the
-// program; .ci/packages lists the packages of each stage.
+// RequireProgram skips a test if a program that it runs is not in the path. The argument debianPackage names the
+// package with the program; .ci/packages lists the packages of each stage.
 func RequireProgram(t testing.TB, program, debianPackage string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
@@ -18,7 +18,7 @@ func RequireProgram(t testing.TB, program, debianPackage string) {
 	}
 }
 
-// SkipMissing skips a test that needs what a Debian package has, if the test has found that it is missing.
+// SkipMissing skips a test that needs the contents of a Debian package. The caller has found that they are missing.
 func SkipMissing(t testing.TB, what, debianPackage string) {
 	t.Helper()
 	t.Skip(what + NotInstalled + debianPackage)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Reseal gives a run's file that a test has changed the digest of what it has now.
+// Reseal replaces the digest in a run's file that a test has changed.
 func Reseal(text string) string {
 	const key = `  "sha256": "`
 	body, _, _ := strings.Cut(text, key)

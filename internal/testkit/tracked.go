@@ -10,8 +10,8 @@ import (
 	"testing/fstest"
 )
 
-// TrackedFiles returns the files that git tracks below a folder, with their contents in the work tree. Checks
-// of the whole source use it, so that results, notes and other files that lie in the folder do not reach them.
+// TrackedFiles returns the files that git tracks below a folder, with their contents in the work tree. Checks of all
+// sources use it to skip results, notes and other files in the folder.
 func TrackedFiles(t testing.TB, root string) fs.FS {
 	t.Helper()
 	cmd := exec.Command("git", "ls-files", "-z")
@@ -23,7 +23,7 @@ func TrackedFiles(t testing.TB, root string) fs.FS {
 	files := fstest.MapFS{}
 	for _, name := range strings.Split(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(name)))
-		if os.IsNotExist(err) { // deleted, and not yet from the index
+		if os.IsNotExist(err) { // deleted from the work tree, but not from the index
 			continue
 		}
 		if err != nil {

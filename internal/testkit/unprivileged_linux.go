@@ -11,11 +11,11 @@ import (
 // unprivilegedID is a user ID other than root's, without privileges on most systems.
 const unprivilegedID = 65534
 
-// RunUnprivileged calls f on a thread that has neither root's user ID nor its capabilities, and waits for it. As
-// root, it drops them on that thread only, and the thread ends with f. As another user, it changes no ID or
-// capability. Goroutines that f starts keep the process's privileges.
+// RunUnprivileged calls f on a thread with neither root's user ID nor its capabilities, and waits for it. As root, it
+// drops them on that thread only, and the thread ends with f. As another user, it changes no ID or capability.
+// Goroutines that f starts keep the process's privileges.
 //
-// In a user namespace that has no user but root (unshare -r, bubblewrap) the test is skipped.
+// It skips the test in a user namespace without other users than root (unshare -r, bubblewrap).
 func RunUnprivileged(t testing.TB, f func()) {
 	t.Helper()
 	root := unix.Geteuid() == 0

@@ -24,10 +24,10 @@ func (a *app) showPage(k kindOf) {
 	if err != nil {
 		return
 	}
-	all := a.schemes()
+	all := a.listSchemes()
 	first := all[slices.IndexFunc(all, func(x kindOf) bool { return x.s.Name == k.s.Name })]
 	if text := docs.SchemePage(k.s.Name); text != "" && first.kind == k.kind {
-		fmt.Fprintf(a.stdout, "%s\n\n", wrapPage(text, a.width()))
+		fmt.Fprintf(a.stdout, "%s\n\n", wrapPage(text, a.lineWidth()))
 	}
 }
 

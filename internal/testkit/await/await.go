@@ -21,11 +21,11 @@ import (
 )
 
 const (
-	// HangLimit is how long a wait may last before the process counts as hung.
+	// HangLimit is the duration of a wait after which the process counts as hung.
 	HangLimit = 10 * time.Minute
 
-	maxPoll   = 20 * time.Millisecond // between two looks at a condition that takes little time
-	pollShare = 10                    // a look takes at most 1/pollShare of the time, unless that exceeds maxPause
+	maxPoll   = 20 * time.Millisecond // between two checks of a fast condition
+	pollShare = 10                    // a check takes at most 1/pollShare of the time, if maxPause allows
 	maxPause  = 250 * time.Millisecond
 	stackWait = 5 * time.Second // for a hung process to print its stacks
 )
@@ -52,12 +52,12 @@ const (
 	waitHung                 // HangLimit passed
 )
 
-// poll looks at a condition whenever wake receives, and at intervals that grow from 0.5 to 20 ms. Intervals are longer
-// if a look takes long, such as that at a page, which would otherwise delay what the test waits for.
+// poll checks a condition whenever wake receives, and at intervals that grow from 0.5 to 20 ms. The intervals are
+// longer for a slow check, such as that of a page, which would otherwise delay the event.
 func poll(wake <-chan struct{}, happened, stopped func() bool) pollResult {
 	start, interval := time.Now(), 500*time.Microsecond
 	for {
-		ended := stopped() // before the condition: what happens last still counts
+		ended := stopped() // before the condition: the last event still counts
 		began := time.Now()
 		switch {
 		case happened():
@@ -109,7 +109,7 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 		if err != nil {
 			t.Fatal(err)
 		}
-		readers.Go(func() { p.read(r, stream.into) })
+		readers.Go(func() { p.readLines(r, stream.into) })
 	}
 	setGroup(cmd)
 	if err := cmd.Start(); err != nil {
@@ -129,8 +129,8 @@ func Start(t testing.TB, cmd *exec.Cmd) *Process {
 	return p
 }
 
-// read stores the lines of one stream until it ends.
-func (p *Process) read(r io.Reader, into *strings.Builder) {
+// readLines stores the lines of one stream until it ends.
+func (p *Process) readLines(r io.Reader, into *strings.Builder) {
 	b := bufio.NewReader(r)
 	for {
 		line, err := b.ReadString('\n')
@@ -147,7 +147,7 @@ func (p *Process) read(r io.Reader, into *strings.Builder) {
 	}
 }
 
-// wakeUp makes a wait look at its condition. A wait that has not looked since the last call looks once for both.
+// wakeUp makes a wait check its condition. One check serves several calls.
 func (p *Process) wakeUp() {
 	select {
 	case p.wake <- struct{}{}:
@@ -155,9 +155,9 @@ func (p *Process) wakeUp() {
 	}
 }
 
-// Within limits the processor time that the process may use, from now on, until any later wait ends. It replaces
-// bounds on wall-clock time: a program that must end within a second of a signal is given Within(time.Second) before
-// it.
+// Within limits the processor time that the process may use from this call until a later wait ends. It replaces
+// limits of wall-clock time: a program that must end within a second of a signal gets Within(time.Second) before the
+// signal.
 func (p *Process) Within(work time.Duration) *Process {
 	p.budget = p.Work() + work
 	return p
@@ -172,7 +172,7 @@ func (p *Process) Work() time.Duration { return p.usage.total() }
 func (p *Process) Line(part string) string {
 	p.t.Helper()
 	found := ""
-	p.wait("a line with "+part, false, func() bool {
+	p.awaitEvent("a line with "+part, false, func() bool {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		for ; p.next < len(p.lines); p.next++ {
@@ -190,13 +190,13 @@ func (p *Process) Line(part string) string {
 // Until waits for a condition that the process brings about. It fails the test if the process exits first.
 func (p *Process) Until(what string, happened func() bool) {
 	p.t.Helper()
-	p.wait(what, false, happened)
+	p.awaitEvent(what, false, happened)
 }
 
 // Exit waits for the process to exit and returns its exit code, or -1 if a signal ended it.
 func (p *Process) Exit() int {
 	p.t.Helper()
-	p.wait("its exit", true, func() bool {
+	p.awaitEvent("its exit", true, func() bool {
 		select {
 		case <-p.exited:
 			return true
@@ -255,8 +255,8 @@ func (p *Process) Output() string {
 	return strings.Join(p.lines, "\n")
 }
 
-// wait waits for a condition. The exit of the process fails the test unless the condition then holds.
-func (p *Process) wait(what string, forExit bool, happened func() bool) {
+// awaitEvent waits for a condition. The exit of the process fails the test unless the condition then holds.
+func (p *Process) awaitEvent(what string, forExit bool, happened func() bool) {
 	p.t.Helper()
 	exhausted := false
 	why := poll(p.wake, happened, func() bool {
@@ -283,7 +283,7 @@ func (p *Process) wait(what string, forExit bool, happened func() bool) {
 
 // dumpStacks makes a Go program print its goroutines, and ends it.
 func (p *Process) dumpStacks() {
-	quit(p.cmd)
+	quitGroup(p.cmd)
 	select {
 	case <-p.exited:
 	case <-time.After(stackWait):

@@ -13,10 +13,10 @@ func setGroup(*exec.Cmd) {}
 
 func killGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-func quit(cmd *exec.Cmd) { cmd.Process.Kill() }
+func quitGroup(cmd *exec.Cmd) { cmd.Process.Kill() }
 
-// lockFile makes the folder of a file, and fails if it must not wait. Without file locks a program may be built twice,
-// and no folder of programs is known to be out of use.
+// lockFile creates the folder of a file, and fails if it must not wait. Without file locks, a program may be built
+// twice, and folders of programs are not removed.
 func lockFile(name string, wait bool) (unlock func(), err error) {
 	if !wait {
 		return nil, errors.New("no file locks")

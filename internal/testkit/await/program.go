@@ -27,7 +27,7 @@ func Program(t testing.TB, folder string, flags ...string) string {
 	return path
 }
 
-// BuildProgram is Program for callers that are not tests.
+// BuildProgram works as Program, for callers that are not tests.
 func BuildProgram(folder string, flags ...string) (path string, err error) {
 	into, err := programsDir()
 	if err != nil {
@@ -56,13 +56,14 @@ func BuildProgram(folder string, flags ...string) (path string, err error) {
 	return path, os.Rename(path+".new", path)
 }
 
-// ownPrograms is the folder of a test binary that no stage runs. A test binary has no end that a package could hook
-// into, so a later one removes the folder.
+// ownPrograms returns the folder of a test binary without a stage. A package cannot run code at the end of a test
+// binary, so a later binary removes the folder.
 var ownPrograms = sync.OnceValues(NewProgramDir)
 
-// NewProgramDir makes a folder for programs under test, and removes the folders whose process has ended.
+// NewProgramDir creates a folder for programs under test, and removes the folders of processes that have ended.
 func NewProgramDir() (string, error) { return newProgramDir(os.TempDir()) }
 
+// newProgramDir works as NewProgramDir below the given folder.
 func newProgramDir(parent string) (string, error) {
 	const prefix, lock = "weir-programs-", "in-use.lock"
 	old, err := filepath.Glob(filepath.Join(parent, prefix+"*", lock))
@@ -71,11 +72,11 @@ func newProgramDir(parent string) (string, error) {
 	}
 	for _, name := range old {
 		if unlock, err := lockFile(name, false); err == nil {
-			os.RemoveAll(filepath.Dir(name)) // fails for another user's
+			os.RemoveAll(filepath.Dir(name)) // fails for another user's folder
 			unlock()
 		}
 	}
-	// A folder has its name only after it is locked, so that no other process removes it before.
+	// A folder gets its name after it is locked, so that no other process removes it first.
 	unlocked, err := os.MkdirTemp(parent, "weir-new-programs-")
 	if err != nil {
 		return "", err
@@ -96,6 +97,7 @@ func newProgramDir(parent string) (string, error) {
 // programsInUse keeps the locks of this process's folders.
 var programsInUse []func()
 
+// programsDir returns the folder of the stage's programs, or of this test binary's.
 func programsDir() (string, error) {
 	if dir := os.Getenv(ProgramsVariable); dir != "" {
 		return dir, nil

@@ -25,11 +25,11 @@ func killGroup(cmd *exec.Cmd) {
 	cmd.Process.Kill()
 }
 
-// quit asks the Go programs of a process group to print their stacks and exit.
-func quit(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT) }
+// quitGroup asks the Go programs of a process group to print their stacks and exit.
+func quitGroup(cmd *exec.Cmd) { syscall.Kill(-cmd.Process.Pid, syscall.SIGQUIT) }
 
-// lockFile locks a file, which it makes, against other processes. If another one has the lock, it waits or fails. The
-// lock ends with unlock or the process.
+// lockFile creates a file and locks it against other processes. If another process has the lock, it waits, or fails
+// without wait. The lock ends with unlock or with the process.
 func lockFile(name string, wait bool) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o777); err != nil {
 		return nil, err

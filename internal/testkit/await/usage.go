@@ -9,25 +9,25 @@ import (
 	"time"
 )
 
-// usage sums the work of a process and its descendants from the counters of Linux's scheduler. Threads and
+// usage sums the processor time of a process and its descendants from the counters of Linux's scheduler. Threads and
 // children that have exited keep the last value that was read.
 type usage struct {
 	pid int
 
-	mu   sync.Mutex
-	seen map[string]time.Duration // by thread
+	mu           sync.Mutex
+	workByThread map[string]time.Duration // by thread
 }
 
-// total reads all counters anew and returns their sum.
+// total reads all counters again and returns their sum.
 func (u *usage) total() time.Duration {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.seen == nil {
-		u.seen = map[string]time.Duration{}
+	if u.workByThread == nil {
+		u.workByThread = map[string]time.Duration{}
 	}
 	u.addTree(u.pid)
 	sum := time.Duration(0)
-	for _, d := range u.seen {
+	for _, d := range u.workByThread {
 		sum += d
 	}
 	return sum
@@ -38,7 +38,7 @@ func (u *usage) addTree(pid int) {
 	tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*")
 	for _, task := range tasks {
 		if work, ok := readSchedstat(task + "/schedstat"); ok {
-			u.seen[task] = max(u.seen[task], work)
+			u.workByThread[task] = max(u.workByThread[task], work)
 		}
 		children, _ := os.ReadFile(task + "/children")
 		for _, child := range strings.Fields(string(children)) {

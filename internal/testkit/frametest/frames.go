@@ -1,4 +1,4 @@
-// Package frametest has Ethernet frames for tests of what reads and writes them.
+// Package frametest has Ethernet frames for tests of code that reads and writes them.
 package frametest
 
 import (
@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// Framed is a frame as it comes over a wire.
+// Framed is a named frame in the form that a wire carries.
 type Framed struct {
 	Name  string
 	Bytes []byte
 }
 
-// Frames returns one of each kind that a switch treats in another way, or must not.
+// Frames returns a frame of each kind that a switch handles differently, or must not.
 func Frames() (all []Framed) {
 	const (
 		hosts = "020000000002 020000000001"

@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// vary is how parameters vary, by scheme and name: one of the words, which are separated by |, "" for the default.
-var vary = map[string]string{
+// variations are the values of parameters by scheme and name: words separated by |, with "" for the default.
+var variations = map[string]string{
 	"ecn": "at dequeue|enqueue, kmin 0 B|600 B|3KB, kmax 3KB|6KB, pmax 0%|30%|100%",
 	"red": "min 500 B|2KB|4 packets, max 5KB|12KB, weight 0.01|0.5|1, max_p 5%|100%, gentle true|false, ecn true|false, " +
 		"by_bytes true|false",
@@ -23,9 +23,9 @@ var vary = map[string]string{
 		"congested_load 30%|80%, congested_queue 1 B|2KB, sojourn |on, idle |2us",
 }
 
-// given draws the parameters of a scheme.
-func (d *draw) given(name string) (given []string) {
-	for _, line := range strings.Split(vary[name], ", ") {
+// drawParams draws the parameters of a scheme.
+func (d *draw) drawParams(name string) (given []string) {
+	for _, line := range strings.Split(variations[name], ", ") {
 		if name, words, ok := strings.Cut(line, " "); ok {
 			all := strings.Split(words, "|")
 			if word := all[d.IntN(len(all))]; word != "" {
@@ -36,9 +36,9 @@ func (d *draw) given(name string) (given []string) {
 	return given
 }
 
-// traffic is a script for the setup: bursts, as large as queues are, of packets with all that programs ask about, with
-// times without traffic, and PFC frames of neighbours.
-func (d *draw) traffic() (script []dataplanetest.Arrival) {
+// drawTraffic draws a script for the setup: bursts about as large as queues, with all packet fields that programs
+// read, pauses without traffic, and PFC frames of neighbors.
+func (d *draw) drawTraffic() (script []dataplanetest.Arrival) {
 	at, n := unit.Time(0), len(d.setup.Ports)
 	load := 50 + d.IntN(2000)
 	for len(script) < 400 {
@@ -48,12 +48,12 @@ func (d *draw) traffic() (script []dataplanetest.Arrival) {
 		}
 		a := dataplanetest.Arrival{At: at, Port: packet.PortID(d.IntN(n)), Dst: packet.Addr(1 + d.IntN(n)),
 			Seq: int64(len(script)), Payload: int32(22 + d.IntN(1400)), TOS: uint8(d.IntN(256)), Flow: uint16(d.IntN(5)),
-			Shape: d.shape()}
+			Shape: d.drawShape()}
 		switch d.IntN(40) {
 		case 0:
 			a.HopLimit = 1
 		case 1:
-			a.Dst = packet.Addr(n + d.IntN(4)) // one that no port leads to, or an unknown one
+			a.Dst = packet.Addr(n + d.IntN(4)) // an address without a port, or an unknown one
 		case 2:
 			a.Kind, a.Class, a.Seq = packet.Pause, uint8(d.IntN(3)), int64(16+d.IntN(60))
 		case 3:
@@ -64,8 +64,9 @@ func (d *draw) traffic() (script []dataplanetest.Arrival) {
 	return script
 }
 
-// shape has a packet ask for telemetry in one of the formats, or not, with records of hops before it.
-func (d *draw) shape() func(p *packet.Packet) {
+// drawShape draws a function that may make a packet request telemetry in one of the formats, with records of earlier
+// hops.
+func (d *draw) drawShape() func(p *packet.Packet) {
 	profile := telemetry.Profiles[d.IntN(len(telemetry.Profiles))].Name
 	if d.IntN(2) == 0 {
 		profile = "hpcc"

@@ -1,5 +1,5 @@
-// Package fusedtest holds fused lists of programs against their hooks: the same programs between the same ports, with
-// the same random traffic, must send the same bytes at the same times and count the same.
+// Package fusedtest compares fused lists of programs with their hooks. The same programs between the same ports with
+// the same random traffic must send the same bytes at the same times and count the same.
 package fusedtest
 
 import (
@@ -18,10 +18,10 @@ import (
 	"weir/core/unit"
 )
 
-// list is programs in an order.
+// list is an ordered list of programs.
 type list []dataplane.Scheme
 
-// String has their names.
+// String returns the names of the programs.
 func (l list) String() string {
 	var names []string
 	for _, s := range l {
@@ -30,18 +30,18 @@ func (l list) String() string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// Parts are schemes by what their programs are to a fused list.
+// Parts are schemes by the role of their programs in a fused list.
 type Parts struct {
-	Offers  []dataplane.Scheme // have a part between the ingress and the wire
-	Routers []dataplane.Scheme // have the ingress as a part
-	Others  []dataplane.Scheme // have hooks of the ingress only, or none that matter, and can stand before all
+	Offers  []dataplane.Scheme // with a part between the ingress and the wire
+	Routers []dataplane.Scheme // with the ingress as a part
+	Others  []dataplane.Scheme // with hooks of the ingress only, or irrelevant ones; they can precede all others
 }
 
-// PartsOf sorts schemes, and leaves out those that keep a list from being fused.
+// PartsOf sorts schemes by their role, and omits those that prevent the fusion of a list.
 func PartsOf(schemes []dataplane.Scheme) (x Parts) {
 	for _, s := range schemes {
-		for seed := range uint64(50) { // some can be built with some parameters only, or between some ports
-			programs, site := newDraw(seed).build(list{s})
+		for seed := range uint64(50) { // some need particular parameters or ports
+			programs, site := newDraw(seed).buildPrograms(list{s})
 			if programs == nil {
 				continue
 			}
@@ -62,8 +62,8 @@ func PartsOf(schemes []dataplane.Scheme) (x Parts) {
 	return x
 }
 
-// lists are all subsets of the offers in all orders.
-func lists(offers []dataplane.Scheme) []list {
+// listOrders returns all subsets of the offers in all orders.
+func listOrders(offers []dataplane.Scheme) []list {
 	all := []list{nil}
 	for i := 0; i < len(all); i++ {
 		for _, s := range offers {
@@ -77,26 +77,26 @@ func lists(offers []dataplane.Scheme) []list {
 
 // Comparison is the result of Check.
 type Comparison struct {
-	Fused  map[string]int // how often, by list of offers
+	Fused  map[string]int // number of fused runs, by list of offers
 	Passed int            // packets that needed no queue
 }
 
-// Check runs every list behind some router so many times, each time with other parameters, ports and traffic, and
-// reports what differs. A list that has no pipe with some parameters runs by hooks both times.
+// Check runs every list after some router the given number of times, each time with other parameters, ports and
+// traffic, and reports differences. A list without a pipe for its parameters runs by hooks both times.
 func Check(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.Scheme, times int) (r Comparison) {
 	t.Helper()
 	r.Fused = map[string]int{}
 	parts := PartsOf(schemes)
 	for _, s := range parts.Offers {
-		if _, known := vary[s.Name]; !known {
+		if _, known := variations[s.Name]; !known {
 			t.Errorf("%s has a part in fused lists: say in vary how its parameters vary", s.Name)
 		}
 	}
-	for i, list := range lists(parts.Offers) {
+	for i, list := range listOrders(parts.Offers) {
 		for k := range times {
 			seed := uint64(i*times + k)
-			front := parts.front(rand.New(rand.NewPCG(seed, 2)))
-			passed, pipe, err := compare(drive, append(front, list...), seed)
+			front := parts.drawFront(rand.New(rand.NewPCG(seed, 2)))
+			passed, pipe, err := compareRuns(drive, append(front, list...), seed)
 			if err != nil {
 				t.Errorf("%v, seed %d: %v", append(front, list...), seed, err)
 			}
@@ -108,8 +108,9 @@ func Check(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.S
 	return r
 }
 
-// front is what stands before the offers: half the time what a pipe does itself, else also or only others.
-func (x *Parts) front(r *rand.Rand) (list list) {
+// drawFront draws the programs before the offers: half of the time a pipe's own router, else other programs with or
+// without it.
+func (x *Parts) drawFront(r *rand.Rand) (list list) {
 	if len(x.Others) > 0 && r.IntN(2) == 0 {
 		list = append(list, x.Others[r.IntN(len(x.Others))])
 	}
@@ -119,14 +120,14 @@ func (x *Parts) front(r *rand.Rand) (list list) {
 	return list
 }
 
-// compare runs a list with parameters, ports and traffic of a seed by hooks and fused. It returns how many packets
-// needed no queue, and whether the list has a pipe. A list that cannot be built is no error: it is none for an
-// experiment either.
-func compare(drive dataplanetest.ScriptRunner, list list, seed uint64) (passed int, pipe bool, err error) {
+// compareRuns runs a list with the parameters, ports and traffic of a seed by hooks and fused. It returns the number
+// of packets that needed no queue, and whether the list has a pipe. A list that cannot be built is not an error,
+// since an experiment cannot use it either.
+func compareRuns(drive dataplanetest.ScriptRunner, list list, seed uint64) (passed int, pipe bool, err error) {
 	var got [2]dataplanetest.Transcript
 	for i := range got {
 		d := newDraw(seed)
-		programs, _ := d.build(list)
+		programs, _ := d.buildPrograms(list)
 		if programs == nil {
 			return 0, false, nil
 		}
@@ -142,14 +143,14 @@ func compare(drive dataplanetest.ScriptRunner, list list, seed uint64) (passed i
 				return x
 			}
 		}
-		got[i] = drive(d.setup, d.traffic())
+		got[i] = drive(d.setup, d.drawTraffic())
 	}
 	passed, got[1].Passed = got[1].Passed, 0
-	return passed, pipe, differ(&got[0], &got[1])
+	return passed, pipe, findDifference(&got[0], &got[1])
 }
 
-// differ says where transcripts do.
-func differ(hooks, fused *dataplanetest.Transcript) error {
+// findDifference returns an error with the first difference of two transcripts, or nil.
+func findDifference(hooks, fused *dataplanetest.Transcript) error {
 	for i := range min(len(hooks.Departures), len(fused.Departures)) {
 		if a, b := hooks.Departures[i], fused.Departures[i]; a != b {
 			return fmt.Errorf("departure %d is by hooks %+v, fused %+v", i, a, b)
@@ -164,7 +165,7 @@ func differ(hooks, fused *dataplanetest.Transcript) error {
 	return nil
 }
 
-// meddler is an ingress that asks the switch for all that an ingress may, every so many packets.
+// meddler is an ingress that makes all requests that an ingress may make, one every so many packets.
 type meddler struct{ every, n int }
 
 func (*meddler) Name() string { return "meddler" }
@@ -191,12 +192,13 @@ func (m *meddler) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// draw makes up parameters, ports and traffic.
+// draw draws parameters, ports and traffic.
 type draw struct {
 	*rand.Rand
 	setup dataplanetest.Setup
 }
 
+// newDraw draws the ports of a setup from a seed.
 func newDraw(seed uint64) *draw {
 	d := &draw{Rand: rand.New(rand.NewPCG(seed, 1))}
 	queues := 1
@@ -227,8 +229,8 @@ func newDraw(seed uint64) *draw {
 	return d
 }
 
-// build makes the programs of a list; nil: the parameters do not fit together.
-func (d *draw) build(list list) (programs []dataplane.Program, site *dataplane.Site) {
+// buildPrograms builds the programs of a list, or returns nil if the parameters do not fit together.
+func (d *draw) buildPrograms(list list) (programs []dataplane.Program, site *dataplane.Site) {
 	site = d.setup.Ready()
 	for _, p := range d.setup.Ports {
 		site.Rates = append(site.Rates, p.Rate.Bits)
@@ -236,7 +238,7 @@ func (d *draw) build(list list) (programs []dataplane.Program, site *dataplane.S
 	slices.Sort(site.Rates)
 	site.Rates = slices.Compact(site.Rates)
 	for _, s := range list {
-		p, err := dataplanetest.Make(s, site, d.given(s.Name)...)
+		p, err := dataplanetest.Make(s, site, d.drawParams(s.Name)...)
 		if err != nil {
 			return nil, nil
 		}

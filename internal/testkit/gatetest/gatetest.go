@@ -3,18 +3,18 @@ package gatetest
 
 import "weir/core/unit"
 
-// Script is a gate whose kernel follows a script. It implements live.Gate with live.GateCounts as Counts; the type is a
-// parameter so that the tests of package live can use it, too.
+// Script is a gate with a scripted kernel. It implements live.Gate with live.GateCounts as Counts; the type is a
+// parameter so that the tests of package live can use Script, too.
 type Script[Counts any] struct {
-	Frames [][]byte    // that the kernel sends
-	Stamps []unit.Time // when it does
-	Sent   [][]byte    // that were flushed
-	Errors []error     // of the next flushes; nil: none
+	Frames [][]byte    // from the kernel
+	Stamps []unit.Time // arrival times of Frames
+	Sent   [][]byte    // flushed frames
+	Errors []error     // results of the next flushes; nil: success
 
 	put [][]byte
 }
 
-// Add has the kernel send a frame at a time, after those before it.
+// Add makes the kernel send a frame at a time, after the earlier frames.
 func (g *Script[Counts]) Add(at unit.Time, frame []byte) {
 	g.Frames, g.Stamps = append(g.Frames, frame), append(g.Stamps, at)
 }
@@ -53,12 +53,12 @@ func (g *Script[Counts]) Flush() error {
 	return nil
 }
 
-// Drop gives up the frames that were put.
+// Drop removes the frames that were put and returns their number.
 func (g *Script[Counts]) Drop() int {
 	n := len(g.put)
 	g.put = nil
 	return n
 }
 
-// Counts returns zeroes.
+// Counts returns zeros.
 func (g *Script[Counts]) Counts() (zero Counts) { return zero }

@@ -1,3 +1,3 @@
-// Package labtest makes the lab's network for tests of what talks over it: two hosts at
-// one switch that forwards. Linux only.
+// Package labtest makes the lab's network for tests of programs that use it: two hosts at one forwarding switch.
+// Linux only.
 package labtest

@@ -20,10 +20,10 @@ import (
 	"weir/worlds/lab"
 )
 
-// role is set where a test's binary is run again as a data plane; it is the Dumbbell.
+// role is set for a test binary that runs as a data plane. Its value is the Dumbbell.
 const role = "WEIR_LABTEST_DUMBBELL"
 
-// The dumbbell's hosts are these nodes.
+// Nodes of the dumbbell's hosts.
 const (
 	Client = 0
 	Server = 2
@@ -36,7 +36,7 @@ type Dumbbell struct {
 	Packets int32     // buffer of each link
 }
 
-// Config is the lab's configuration of the dumbbell.
+// Config returns the lab's configuration of the dumbbell.
 func (d Dumbbell) Config() *lab.Config {
 	link := topology.Link{Rate: unit.LinkRate{Bits: d.Rate}, Delay: d.Delay, Buffer: unit.Length{Packets: d.Packets}}
 	n := &topology.Network{Nodes: []topology.Node{{Name: "client"}, {Name: "s1", Switch: true}, {Name: "server"}},
@@ -56,7 +56,7 @@ func (d Dumbbell) Config() *lab.Config {
 	return c
 }
 
-// Main is for a package's TestMain: it runs the tests, or is a data plane.
+// Main is for a package's TestMain: it runs the tests, or the data plane if role is set.
 func Main(m *testing.M) {
 	of, ok := os.LookupEnv(role)
 	if !ok {
@@ -73,7 +73,7 @@ func Main(m *testing.M) {
 	}
 }
 
-// NeedRoot skips a test where the lab cannot be.
+// NeedRoot skips a test on a machine without the privileges for a lab.
 func NeedRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -90,8 +90,8 @@ func NeedRoot(t testing.TB) {
 	}
 }
 
-// Open makes the dumbbell and starts its data plane, in a process that is this binary run
-// again (Main). Both end with the test, which is skipped where there can be no lab.
+// Open makes the dumbbell and starts its data plane in another process of this binary (Main). Both end with the test.
+// Open skips the test on a machine without the privileges for a lab.
 func Open(t testing.TB, d Dumbbell) (*lab.Network, *lab.DataPlane) {
 	t.Helper()
 	NeedRoot(t)

@@ -1,5 +1,5 @@
-// Package plantest has what tests of experiments share: a registry of real schemes, and how a spec
-// is read from text.
+// Package plantest has helpers for tests of experiments: a registry of real schemes, and functions that load a spec
+// from text.
 package plantest
 
 import (
@@ -43,7 +43,7 @@ import (
 	"weir/study/plan"
 )
 
-// crash is a program that panics at its first packet: a scheme with a mistake.
+// crash is a program with a mistake: it panics at its first packet.
 type crash struct{}
 
 func (crash) Name() string { return "crash" }
@@ -51,8 +51,8 @@ func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	panic("a mistake of the scheme")
 }
 
-// Registry has the real schemes that tests of experiments need, one that panics, and a paper's
-// program with the folder that has its experiments.
+// Registry returns a registry with the real schemes that tests of experiments need, one that panics, and a paper's
+// program with the folder of its experiments.
 func Registry(paper dataplane.Scheme, library string) *experiment.Registry {
 	return &experiment.Registry{
 		Measures:  measure.Definitions(),
@@ -72,13 +72,13 @@ func Registry(paper dataplane.Scheme, library string) *experiment.Registry {
 	}
 }
 
-// File is an experiment's file; those beside it are in the test's folder testdata.
+// File returns an experiment's file with the given text. The files that it names are in the test's folder testdata.
 func File(name, text string) *experiment.Source {
 	return &experiment.Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: []byte(text),
 		Open: func(file string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", file)) }}
 }
 
-// Load reads a spec that must be valid.
+// Load loads a spec that must be valid.
 func Load(t testing.TB, r *experiment.Registry, text string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	s, err := plan.Load(r, File("test.yaml", text), o)
@@ -88,7 +88,7 @@ func Load(t testing.TB, r *experiment.Registry, text string, o experiment.Option
 	return s
 }
 
-// Wrong reads a spec that must not be valid.
+// Wrong loads a spec that must be invalid and returns its errors.
 func Wrong(t testing.TB, r *experiment.Registry, text string, o experiment.Options) document.InputErrors {
 	t.Helper()
 	_, err := plan.Load(r, File("test.yaml", text), o)
@@ -99,7 +99,7 @@ func Wrong(t testing.TB, r *experiment.Registry, text string, o experiment.Optio
 	return e
 }
 
-// Small and SmallTraffic begin a spec that runs within a few milliseconds.
+// Small and SmallTraffic are the beginning of a spec that runs within milliseconds.
 const Small = `title: small
 duration: 200ms
 warmup: 100ms

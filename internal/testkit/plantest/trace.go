@@ -10,9 +10,9 @@ import (
 	"weir/worlds/sim"
 )
 
-// traced is TCP with ECN, SACK and time stamps over IPv4 and IPv6 through a short
-// queue and a lossy link, with datagrams and extensions beside it.
-const traced = `title: traced
+// tracedSpec has TCP with ECN, SACK and timestamps over IPv4 and IPv6 through a short queue and a lossy link,
+// together with datagrams and extensions.
+const tracedSpec = `title: traced
 duration: 1500ms
 topology:
   hosts: [a, b, c]
@@ -31,26 +31,26 @@ traffic:
 measure: [goodput]
 `
 
-// kept is a Sink that keeps the records.
-type kept []trace.Record
+// recordSink is a Sink that keeps the records.
+type recordSink []trace.Record
 
-func (k *kept) Write(r *trace.Record) error {
+func (k *recordSink) Write(r *trace.Record) error {
 	x := *r
 	x.Frame = append([]byte(nil), r.Frame...)
 	*k = append(*k, x)
 	return nil
 }
 
-// Trace carries out a run of TCP, datagrams and frames of every kind, and gives the records of the
-// ports that the patterns pick; sinks, which are made for these ports, get them too. The registry
-// must have p4abc's program.
+// Trace runs an experiment with TCP, datagrams and frames of every kind, and returns the records of the ports that
+// match the patterns. The function sinks returns further sinks for these ports. The registry must have p4abc's
+// program.
 func Trace(t testing.TB, r *experiment.Registry, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()
-	return TraceOf(t, r, traced, sinks, patterns...)
+	return TraceOf(t, r, tracedSpec, sinks, patterns...)
 }
 
-// TraceOf is Trace of another experiment, its first point.
+// TraceOf works as Trace, on the first point of another experiment.
 func TraceOf(t testing.TB, r *experiment.Registry, text string, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()
@@ -58,16 +58,18 @@ func TraceOf(t testing.TB, r *experiment.Registry, text string, sinks func(ports
 	if err != nil {
 		t.Fatal(err)
 	}
-	return records(t, c, sinks, patterns...)
+	return runTraced(t, c, sinks, patterns...)
 }
 
-// Records carries out a run, and gives the records of the ports that the patterns pick.
+// Records runs a simulation and returns the records of the ports that match the patterns.
 func Records(t testing.TB, c *sim.Config, patterns ...string) []trace.Record {
 	t.Helper()
-	return records(t, c, func([]string) []trace.Sink { return nil }, patterns...)
+	return runTraced(t, c, func([]string) []trace.Sink { return nil }, patterns...)
 }
 
-func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sink, patterns ...string) []trace.Record {
+// runTraced runs a simulation and returns the records of the ports that match the patterns.
+func runTraced(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sink,
+	patterns ...string) []trace.Record {
 	t.Helper()
 	ports := sim.TracePorts(c.Wiring.Network)
 	for _, p := range patterns {
@@ -79,7 +81,7 @@ func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sin
 			names = append(names, p.Name)
 		}
 	}
-	var all kept
+	var all recordSink
 	config := trace.Config{Ports: ports, Book: c.Wiring.Hosts, Frames: true, Sinks: append(sinks(names), &all)}
 	for _, n := range c.Wiring.Network.Nodes {
 		config.Nodes = append(config.Nodes, n.Name)
@@ -94,7 +96,7 @@ func records(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.Sin
 	return all
 }
 
-// Writable wants records that the text form can say.
+// Writable returns a function that checks that the text form can express a record.
 func Writable(t testing.TB) func(*trace.Record) error {
 	n := 0
 	return func(r *trace.Record) error {

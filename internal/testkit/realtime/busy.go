@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// WatchIdle begins to count the idle time of this machine's cores. The function that it returns ends that, and records
-// in the attempt if others had all cores.
+// WatchIdle starts to measure the idle time of this machine's cores. The returned function stops it, and marks the
+// attempt as disturbed if other processes used all cores.
 func (t *Try) WatchIdle() (end func()) {
 	idle, all := t.idleTimes()
 	return func() {
@@ -17,7 +17,7 @@ func (t *Try) WatchIdle() (end func()) {
 	}
 }
 
-// idleTimes returns the cores' idle time and all their time, in ticks (proc(5)).
+// idleTimes returns the idle time and the total time of all cores in ticks (proc(5)).
 func (t *Try) idleTimes() (idle, all uint64) {
 	t.Helper()
 	b, err := os.ReadFile("/proc/stat")

@@ -21,21 +21,20 @@ import (
 )
 
 const (
-	// MaxAttempts is how often an attempt is made before the test is inconclusive.
+	// MaxAttempts limits the attempts before the test is inconclusive.
 	MaxAttempts = 4
 	// Inconclusive starts the reason of a skipped test that reached no verdict.
 	Inconclusive = "inconclusive: "
 )
 
-// Try is one attempt. It is a testing.TB for helpers, but its failures are values of this attempt.
-// Log, Name, TempDir, Setenv and Context are the outer test's. Skip skips the outer test. Fatal ends the attempt.
-// Every method may be called from any goroutine, but FailNow, Fatal, Fatalf and Skip only from the one that runs
-// the attempt.
+// Try is one attempt. It is a testing.TB for helpers, but its failures are values of this attempt. Log, Name,
+// TempDir, Setenv and Context are those of the outer test, and Skip skips it. Fatal ends the attempt. All methods are
+// safe for concurrent use, but only the goroutine of the attempt may call FailNow, Fatal, Fatalf and Skip.
 type Try struct {
 	testing.TB
 
 	mu        sync.Mutex
-	wrong     []finding
+	findings  []finding
 	disturbed []string
 	cleanups  []func()
 	helpers   map[string]bool // functions that called Helper
@@ -46,12 +45,12 @@ type Try struct {
 // finding is one failed check.
 type finding struct{ kind, text string }
 
-// Test makes attempts until the verdict is clear. See the package for the rules.
+// Test makes attempts until the verdict is clear. The package comment has the rules.
 func Test(t *testing.T, attempt func(try *Try)) {
 	t.Helper()
 	v := decide(func() *Try {
 		try := &Try{TB: t}
-		try.run(attempt)
+		try.runAttempt(attempt)
 		return try
 	}, func(number int, try *Try) { t.Logf("attempt %d: %s", number, try) })
 	switch v.name {
@@ -62,10 +61,10 @@ func Test(t *testing.T, attempt func(try *Try)) {
 	}
 }
 
-// verdict is how a test ends: pass, fail, skip or inconclusive, with the reason.
+// verdict is the result of a test: pass, fail, skip or inconclusive, with the reason.
 type verdict struct{ name, text string }
 
-// decide makes attempts until the verdict is clear, and logs those that are wrong.
+// decide makes attempts until the verdict is clear, and logs the wrong ones.
 func decide(attempt func() *Try, log func(number int, try *Try)) verdict {
 	var all []*Try
 	for range MaxAttempts {
@@ -73,21 +72,21 @@ func decide(attempt func() *Try, log func(number int, try *Try)) verdict {
 		if try.skipped {
 			return verdict{"skip", try.skip}
 		}
-		if len(try.wrong) == 0 {
+		if len(try.findings) == 0 {
 			return verdict{"pass", ""}
 		}
-		if earlier := try.confirms(all); earlier != nil {
+		if earlier := try.findConfirmed(all); earlier != nil {
 			return verdict{"fail", fmt.Sprintf("two attempts are wrong in the same way, and one was undisturbed:\n%s\n%s",
 				earlier, try)}
 		}
 		all = append(all, try)
 		log(len(all), try)
 	}
-	return verdict{"inconclusive", Inconclusive + all[len(all)-1].cause()}
+	return verdict{"inconclusive", Inconclusive + all[len(all)-1].describeCause()}
 }
 
-// run makes the attempt in a goroutine of its own, which FailNow and Skip can end.
-func (try *Try) run(attempt func(try *Try)) {
+// runAttempt makes the attempt in its own goroutine, which FailNow and Skip can end.
+func (try *Try) runAttempt(attempt func(try *Try)) {
 	done := make(chan any)
 	go func() {
 		finished := false
@@ -109,8 +108,8 @@ func (try *Try) run(attempt func(try *Try)) {
 	}
 }
 
-// cleanUp runs the attempt's cleanups, the last one first. Each has a goroutine of its own, so that one that
-// ends with Fatal does not keep the others from running. It returns the first panic.
+// cleanUp runs the attempt's cleanups, the last one first, each in its own goroutine, so that all run if one ends
+// with Fatal. It returns the first panic.
 func (try *Try) cleanUp() (crash any) {
 	for f := try.lastCleanup(); f != nil; f = try.lastCleanup() {
 		done := make(chan any)
@@ -146,14 +145,14 @@ func (try *Try) lastCleanup() func() {
 	return f
 }
 
-// confirms returns an earlier attempt that was wrong in the same way, if it or this one was undisturbed.
-func (try *Try) confirms(all []*Try) *Try {
+// findConfirmed returns an earlier attempt that was wrong in the same way, if it or this one was undisturbed.
+func (try *Try) findConfirmed(all []*Try) *Try {
 	for _, earlier := range all {
 		if len(try.disturbed) > 0 && len(earlier.disturbed) > 0 {
 			continue
 		}
-		for _, w := range try.wrong {
-			if slices.ContainsFunc(earlier.wrong, func(e finding) bool { return e.kind == w.kind }) {
+		for _, w := range try.findings {
+			if slices.ContainsFunc(earlier.findings, func(e finding) bool { return e.kind == w.kind }) {
 				return earlier
 			}
 		}
@@ -163,8 +162,8 @@ func (try *Try) confirms(all []*Try) *Try {
 
 // String describes what was wrong and what disturbed the attempt.
 func (try *Try) String() string {
-	texts := make([]string, len(try.wrong))
-	for i, w := range try.wrong {
+	texts := make([]string, len(try.findings))
+	for i, w := range try.findings {
 		texts[i] = w.text
 	}
 	text := strings.Join(texts, "\n")
@@ -174,13 +173,13 @@ func (try *Try) String() string {
 	return text
 }
 
-// cause describes on one line of at most maxCause characters why there is no verdict.
-func (try *Try) cause() string {
+// describeCause describes on one line of at most maxCause characters why there is no verdict.
+func (try *Try) describeCause() string {
 	cause := "undisturbed, and wrong in another way than the others"
 	if len(try.disturbed) > 0 {
 		cause = "disturbed by: " + strings.Join(try.disturbed, ", ")
 	}
-	text := fmt.Sprintf("%d attempts, the last %s; it found: %s", MaxAttempts, cause, try.wrong[0].text)
+	text := fmt.Sprintf("%d attempts, the last %s; it found: %s", MaxAttempts, cause, try.findings[0].text)
 	line := []rune(strings.Join(strings.Fields(text), " "))
 	if len(line) > maxCause {
 		line = append(line[:maxCause-1], '…')
@@ -191,16 +190,16 @@ func (try *Try) cause() string {
 // maxCause limits the characters of the cause of an inconclusive test.
 const maxCause = 300
 
-// Disturbed records what disturbed the attempt, such as lost frames or a late thread. No argument records
-// nothing.
+// Disturbed records what disturbed the attempt, such as lost frames or a late thread. Without arguments it has no
+// effect.
 func (try *Try) Disturbed(causes ...string) {
 	try.mu.Lock()
 	defer try.mu.Unlock()
 	try.disturbed = append(try.disturbed, causes...)
 }
 
-// add records a failed check, found by the caller's caller. Format is empty for a check without one.
-func (try *Try) add(format, text string) {
+// addFinding records a failed check of the caller's caller. The format is empty for a check without one.
+func (try *Try) addFinding(format, text string) {
 	pc := make([]uintptr, 32)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(3, pc)])
 	try.mu.Lock()
@@ -212,10 +211,10 @@ func (try *Try) add(format, text string) {
 		kind += fmt.Sprintf("\n%s:%d", f.File, f.Line)
 		more = more && try.helpers[f.Function]
 	}
-	try.wrong = append(try.wrong, finding{kind, strings.TrimSuffix(text, "\n")})
+	try.findings = append(try.findings, finding{kind, strings.TrimSuffix(text, "\n")})
 }
 
-// Helper marks the calling function as a helper. Its callers' lines distinguish the checks that it makes for them.
+// Helper marks the calling function as a helper. The lines of its callers distinguish the helper's checks.
 func (try *Try) Helper() {
 	pc := make([]uintptr, 1)
 	f, _ := runtime.CallersFrames(pc[:runtime.Callers(2, pc)]).Next()
@@ -234,8 +233,8 @@ func (try *Try) Cleanup(f func()) {
 	try.cleanups = append(try.cleanups, f)
 }
 
-// Part runs a part of the attempt. The cleanups that it registers run at its end, so that parts can follow
-// each other without sharing what they start.
+// Part runs a part of the attempt. The cleanups that the part registers run at its end, so that parts can follow each
+// other without sharing resources.
 func (try *Try) Part(part func()) {
 	try.mu.Lock()
 	earlier := try.cleanups
@@ -254,46 +253,48 @@ func (try *Try) Part(part func()) {
 }
 
 // Error records a failed check of this attempt.
-func (try *Try) Error(args ...any) { try.add("", fmt.Sprintln(args...)) }
+func (try *Try) Error(args ...any) { try.addFinding("", fmt.Sprintln(args...)) }
 
 // Errorf records a failed check of this attempt.
-func (try *Try) Errorf(format string, args ...any) { try.add(format, fmt.Sprintf(format, args...)) }
+func (try *Try) Errorf(format string, args ...any) {
+	try.addFinding(format, fmt.Sprintf(format, args...))
+}
 
 // Fail records a failed check without a text.
-func (try *Try) Fail() { try.add("", "failed") }
+func (try *Try) Fail() { try.addFinding("", "failed") }
 
 // Failed reports whether a check of this attempt has failed.
 func (try *Try) Failed() bool {
 	try.mu.Lock()
 	defer try.mu.Unlock()
-	return len(try.wrong) > 0
+	return len(try.findings) > 0
 }
 
 // Fatal records a failed check and ends the attempt.
 func (try *Try) Fatal(args ...any) {
-	try.add("", fmt.Sprintln(args...))
+	try.addFinding("", fmt.Sprintln(args...))
 	runtime.Goexit()
 }
 
 // Fatalf records a failed check and ends the attempt.
 func (try *Try) Fatalf(format string, args ...any) {
-	try.add(format, fmt.Sprintf(format, args...))
+	try.addFinding(format, fmt.Sprintf(format, args...))
 	runtime.Goexit()
 }
 
 // FailNow records a failed check and ends the attempt.
 func (try *Try) FailNow() {
-	try.add("", "failed")
+	try.addFinding("", "failed")
 	runtime.Goexit()
 }
 
-// Skip ends the attempt and skips the outer test, for what is missing on this machine.
+// Skip ends the attempt and skips the outer test if this machine lacks a requirement.
 func (try *Try) Skip(args ...any) {
 	try.skip = strings.TrimSuffix(fmt.Sprintln(args...), "\n")
 	try.SkipNow()
 }
 
-// Skipf ends the attempt and skips the outer test, for what is missing on this machine.
+// Skipf ends the attempt and skips the outer test if this machine lacks a requirement.
 func (try *Try) Skipf(format string, args ...any) {
 	try.skip = fmt.Sprintf(format, args...)
 	try.SkipNow()

@@ -59,7 +59,7 @@ func TestVerdicts(t *testing.T) {
 func outcome(t *testing.T, attempt func(*Try)) (verdict, text string) {
 	v := decide(func() *Try {
 		try := &Try{TB: t}
-		try.run(attempt)
+		try.runAttempt(attempt)
 		return try
 	}, func(int, *Try) {})
 	return v.name, v.text
@@ -216,8 +216,8 @@ func TestManyGoroutines(t *testing.T) {
 		}
 		all.Wait()
 	})
-	if cleaned != MaxAttempts*count || len(found.wrong) != count || len(found.disturbed) != count {
-		t.Errorf("%d cleanups; the last attempt has %d findings and %d disturbances", cleaned, len(found.wrong),
+	if cleaned != MaxAttempts*count || len(found.findings) != count || len(found.disturbed) != count {
+		t.Errorf("%d cleanups; the last attempt has %d findings and %d disturbances", cleaned, len(found.findings),
 			len(found.disturbed))
 	}
 }
@@ -245,13 +245,13 @@ func TestFatalInACleanup(t *testing.T) {
 
 // The cause of an inconclusive test is one line, however long its findings are.
 func TestCauseIsOneLine(t *testing.T) {
-	try := &Try{wrong: []finding{{"", "differs:\n\t/tmp/report.html\n"}}, disturbed: []string{"lost frames"}}
+	try := &Try{findings: []finding{{"", "differs:\n\t/tmp/report.html\n"}}, disturbed: []string{"lost frames"}}
 	want := "4 attempts, the last disturbed by: lost frames; it found: differs: /tmp/report.html"
-	if got := try.cause(); got != want {
+	if got := try.describeCause(); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	try.wrong[0].text = strings.Repeat("ä\n", maxCause)
-	if got := try.cause(); len([]rune(got)) != maxCause || strings.Contains(got, "\n") {
+	try.findings[0].text = strings.Repeat("ä\n", maxCause)
+	if got := try.describeCause(); len([]rune(got)) != maxCause || strings.Contains(got, "\n") {
 		t.Errorf("%d characters: %q", len([]rune(got)), got)
 	}
 }

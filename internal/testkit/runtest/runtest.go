@@ -1,4 +1,4 @@
-// Package runtest carries out a room's experiments in its tests.
+// Package runtest runs a package's experiments in its tests.
 package runtest
 
 import (
@@ -11,7 +11,7 @@ import (
 	"weir/study/run"
 )
 
-// Load validates an experiment of a registry's library.
+// Load loads an experiment of a registry's library and ends the test if it is invalid.
 func Load(t testing.TB, r *experiment.Registry, name string, o experiment.Options) *experiment.Spec {
 	t.Helper()
 	src, err := r.Open(name)
@@ -25,8 +25,8 @@ func Load(t testing.TB, r *experiment.Registry, name string, o experiment.Option
 	return s
 }
 
-// CarryOut runs all of an experiment, without leaving results. A run that fails or is
-// missing ends the test. A run has one thread: threads that wait for each other take more of the processor.
+// CarryOut executes all runs of an experiment without keeping results. A run that fails or is missing ends the test.
+// Each run has one thread, since threads that wait for each other use more processor time.
 func CarryOut(t testing.TB, r *experiment.Registry, name string, o experiment.Options) *results.Outcome {
 	t.Helper()
 	out, err := run.Execute(context.Background(), Load(t, r, name, o), run.Options{Threads: 1})

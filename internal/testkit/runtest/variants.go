@@ -7,8 +7,9 @@ import (
 	"weir/study/experiment"
 )
 
-// Variants reads the sweep and quick blocks of an experiment's file: by key, the names of the values that the sweep
-// varies, and the values that the quick variant has instead. It does not load the experiment, which takes much longer.
+// Variants reads the sweep and quick blocks of an experiment's file. It returns by key the names of the values that
+// the sweep varies, and those that the quick variant has instead. It does not load the experiment, which takes much
+// longer.
 func Variants(t testing.TB, r *experiment.Registry, name string) (sweep, quick map[string][]string) {
 	t.Helper()
 	src, err := r.Open(name)
@@ -31,7 +32,7 @@ func Variants(t testing.TB, r *experiment.Registry, name string) (sweep, quick m
 	return sweep, quick
 }
 
-// namesByKey returns the names of each key's values: of a list its items, of a map its keys.
+// namesByKey returns the names of each key's values: the items of a list, or the keys of a map.
 func namesByKey(block *document.Node) map[string][]string {
 	all := map[string][]string{}
 	for _, k := range block.Keys {

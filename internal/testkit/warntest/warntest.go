@@ -11,24 +11,24 @@ import (
 // Row tests one kind of warning.
 type Row struct {
 	ID string
-	// Text is a file with # for the value that decides and, before the place of the warning, the mark ¦. Fires and
+	// Text is a file with # in place of the deciding value and, before the place of the warning, the mark ¦. Fires and
 	// Quiet are two values.
 	Text, Fires, Quiet string
-	Port               string // that the warning is about; "": no port
-	// Issue, in place of a text, returns the warnings of a case in which the kind fires, or is quiet.
+	Port               string // port of the warning; "": no port
+	// Issue, if Text is empty, returns the warnings of a case in which the kind fires or is quiet.
 	Issue func(t *testing.T, fires bool) []document.Warning
 }
 
-// mark stands before the place of a warning.
+// mark precedes the place of a warning.
 const mark = "¦"
 
-// Run tests each row in the subtests ID/fires and ID/quiet. A kind that fires is the only warning, at its place and
-// about its port; where it is quiet, there is no warning. load returns the warnings about a file.
+// Run tests each row in the subtests ID/fires and ID/quiet. A kind that fires must be the only warning, at its place
+// and about its port. A quiet case must have no warning. The function load returns the warnings about a file.
 func Run(t *testing.T, rows []Row, load func(t *testing.T, text string) []document.Warning) {
 	for _, x := range rows {
 		t.Run(x.ID, func(t *testing.T) {
 			t.Run("fires", func(t *testing.T) {
-				all, line, column := x.issue(t, true, load)
+				all, line, column := x.issueCase(t, true, load)
 				if len(all) != 1 || all[0].Kind.ID != x.ID || all[0].Port != x.Port {
 					t.Fatalf("%d warnings, want one (%s) about port %q: %v", len(all), x.ID, x.Port, all)
 				}
@@ -37,7 +37,7 @@ func Run(t *testing.T, rows []Row, load func(t *testing.T, text string) []docume
 				}
 			})
 			t.Run("quiet", func(t *testing.T) {
-				if all, _, _ := x.issue(t, false, load); len(all) > 0 {
+				if all, _, _ := x.issueCase(t, false, load); len(all) > 0 {
 					t.Error(all)
 				}
 			})
@@ -45,8 +45,8 @@ func Run(t *testing.T, rows []Row, load func(t *testing.T, text string) []docume
 	}
 }
 
-// issue returns the warnings of one of the two cases, and the place that is marked; line 0 without a mark.
-func (x *Row) issue(t *testing.T, fires bool, load func(t *testing.T, text string) []document.Warning) (
+// issueCase returns the warnings of one of the two cases, and the marked place; line 0 without a mark.
+func (x *Row) issueCase(t *testing.T, fires bool, load func(t *testing.T, text string) []document.Warning) (
 	all []document.Warning, line, column int) {
 	if x.Issue != nil {
 		return x.Issue(t, fires), 0, 0

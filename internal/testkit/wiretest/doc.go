@@ -1,3 +1,3 @@
-// Package wiretest reads telemetry out of real frames as the specifications have it, for tests: it shares no code with
-// the packages that write it (core/packet, core/telemetry), and knows of a run only what a capture's reader would.
+// Package wiretest reads telemetry from real frames by the specifications, for tests. It shares no code with the
+// packages that write it (core/packet, core/telemetry), and has only the information of a capture's reader.
 package wiretest

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// allOnes is a field without a value: of P4 INT v2.1 and of RFC 9197 §4.4.1.
-func allOnes(v uint64, bits int) bool { return v == 1<<bits-1 }
+// isAllOnes reports whether a field has no value: in P4 INT v2.1 and in RFC 9197 §4.4.1 all bits are then set.
+func isAllOnes(v uint64, bits int) bool { return v == 1<<bits-1 }
 
-// counter reads Weir's word of 64 bits (docs/schemes/telemetry.md): bytes sent 44, then a rate of m·10^e bit/s
-// with 4 bits of e and 16 of m.
-func (h *Hop) counter(w uint64) {
+// readCounter reads Weir's word of 64 bits (docs/schemes/telemetry.md): bytes sent 44, then a rate of m·10^e
+// bit/s with 4 bits of e and 16 of m.
+func (h *Hop) readCounter(w uint64) {
 	if w == 1<<64-1 {
 		return
 	}
@@ -20,10 +20,10 @@ func (h *Hop) counter(w uint64) {
 	}
 }
 
-// hpcc reads the header of HPCC (SIGCOMM 2019, §4.1, figure 7): nHop 4, pathID 12, then five hops of 64 bits. Of those
-// the paper has a speed of 4 bits and a queue of 16; the authors' simulator (int-header.h), and Weir with it, 3 and
-// 17. Time is in ns, sent bytes in 128 B, the queue in 80 B.
-func (r *reader) hpcc(b []byte) error {
+// readHPCC reads the header of HPCC (SIGCOMM 2019, §4.1, figure 7): nHop 4, pathID 12, then five hops of 64 bits. In
+// the paper a hop has a speed of 4 bits and a queue of 16; in the authors' simulator (int-header.h) and in Weir they
+// have 3 and 17. Time is in ns, sent bytes in 128 B, the queue in 80 B.
+func (r *reader) readHPCC(b []byte) error {
 	if len(b) != 42 {
 		return fmt.Errorf("HPCC: %d bytes, 42 are right", len(b))
 	}
@@ -39,7 +39,7 @@ func (r *reader) hpcc(b []byte) error {
 			}
 			continue
 		}
-		h, code := unknown(), int(w>>61)
+		h, code := unknownHop(), int(w>>61)
 		if code >= len(r.o.Rates) || r.o.Rates[code] == 0 {
 			return fmt.Errorf("HPCC: hop %d has speed %d, which is not in use", i+1, code)
 		}
@@ -50,10 +50,10 @@ func (r *reader) hpcc(b []byte) error {
 	return nil
 }
 
-// trace reads a pre-allocated trace (RFC 9197 §4.4.1): namespace 16, node length 5, flags 4, remaining length 7, trace
-// type 24, reserved 8, behind two bytes of which the second is the IOAM type, 0 (RFC 9486 §3). Records stand at the
+// readTrace reads a pre-allocated trace (RFC 9197 §4.4.1): namespace 16, node length 5, flags 4, remaining length 7,
+// trace type 24, reserved 8. Two bytes precede it, the second with the IOAM type 0 (RFC 9486 §3). Records are at the
 // end, the newest first.
-func (r *reader) trace(b []byte) error {
+func (r *reader) readTrace(b []byte) error {
 	if len(b) < 10 || b[0] != 0 || b[1] != 0 || b[9] != 0 {
 		return errors.New("IOAM: no pre-allocated trace, or reserved bits are set")
 	}
@@ -88,14 +88,14 @@ func (r *reader) trace(b []byte) error {
 	}
 	r.Left = left / node
 	for at := len(room) - 4*node; at >= 4*left; at -= 4 * node {
-		r.Hops = append(r.Hops, r.node(room[at:], kind))
+		r.Hops = append(r.Hops, r.readNode(room[at:], kind))
 	}
 	return nil
 }
 
-// node reads a record of a trace (RFC 9197 §4.4.2); bits 12 and 13 are draft-gafni's.
-func (r *reader) node(b []byte, kind uint32) Hop {
-	h := unknown()
+// readNode reads a record of a trace (RFC 9197 §4.4.2); bits 12 and 13 are draft-gafni's.
+func (r *reader) readNode(b []byte, kind uint32) Hop {
+	h := unknownHop()
 	var seconds int64 = -1
 	for bit := range 22 {
 		if kind>>(23-bit)&1 == 0 {
@@ -106,7 +106,7 @@ func (r *reader) node(b []byte, kind uint32) Hop {
 			n = 8
 		}
 		short := be.Uint32(b)
-		known := !allOnes(uint64(short), 32)
+		known := !isAllOnes(uint64(short), 32)
 		switch {
 		case bit == 0:
 			h.HopLimit, h.Node = int64(short>>24), int64(short&0xffffff)
@@ -121,7 +121,7 @@ func (r *reader) node(b []byte, kind uint32) Hop {
 		case bit == 6 && known:
 			h.Queue = int64(short)
 		case bit == 10:
-			h.counter(be.Uint64(b))
+			h.readCounter(be.Uint64(b))
 		case bit == 12 && known:
 			h.Sent = int64(short)
 		case bit == 13 && known && int(short>>26) < len(r.o.Rates):
@@ -135,9 +135,9 @@ func (r *reader) node(b []byte, kind uint32) Hop {
 	return h
 }
 
-// md reads INT-MD over TCP or UDP (P4 INT v2.1): a shim of type 4, NPT 2, length 8 in words and 16 bits of what
-// it stands for, a header of 12 bytes, and a record of each hop, the newest first. It returns what is behind it.
-func (r *reader) md(proto uint8, b []byte) ([]byte, error) {
+// readMD reads INT-MD over TCP or UDP (P4 INT v2.1): a shim of type 4, NPT 2, length 8 in words and the 16 bits that
+// it replaces, a header of 12 bytes, and a record of each hop, the newest first. It returns the bytes after it.
+func (r *reader) readMD(proto uint8, b []byte) ([]byte, error) {
 	if len(b) < 16 {
 		return nil, errors.New("INT: cut short")
 	}
@@ -178,14 +178,14 @@ func (r *reader) md(proto uint8, b []byte) ([]byte, error) {
 		return nil, fmt.Errorf("INT: hops of %d words, the instructions ask for %d, in %d bytes", words, need, n-16)
 	}
 	for at := n - 4*words; at >= 16; at -= 4 * words {
-		r.Hops = append(r.Hops, mdHop(b[at:at+4*words], bitmap))
+		r.Hops = append(r.Hops, readMDHop(b[at:at+4*words], bitmap))
 	}
 	return b[n:], nil
 }
 
-// mdHop reads a record (P4 INT v2.1).
-func mdHop(b []byte, bitmap uint16) Hop {
-	h := unknown()
+// readMDHop reads a record (P4 INT v2.1).
+func readMDHop(b []byte, bitmap uint16) Hop {
+	h := unknownHop()
 	for bit := range 15 {
 		if bitmap>>(15-bit)&1 == 0 {
 			continue
@@ -195,7 +195,7 @@ func mdHop(b []byte, bitmap uint16) Hop {
 			n = 8
 		}
 		short := be.Uint32(b)
-		known := !allOnes(uint64(short), 32)
+		known := !isAllOnes(uint64(short), 32)
 		switch {
 		case bit == 0:
 			h.Node = int64(short)
@@ -212,20 +212,20 @@ func mdHop(b []byte, bitmap uint16) Hop {
 		}
 		b = b[n:]
 	}
-	h.counter(be.Uint64(b))
+	h.readCounter(be.Uint64(b))
 	return h
 }
 
-// ifa reads IFA 2.0 (draft-kumar-ippm-ifa §4): a header of version 4, GNS 4, protocol 8, flags 8, max length 8; behind
-// the transport's header a metadata header of request 8, action 8, hop limit 8, current length 8; then records, the
-// newest first. It returns what is behind them.
-func (r *reader) ifa(header, b []byte) ([]byte, error) {
+// readIFA reads IFA 2.0 (draft-kumar-ippm-ifa §4): a header of version 4, GNS 4, protocol 8, flags 8, max length 8.
+// After the transport's header, it has a metadata header of request 8, action 8, hop limit 8, current length 8, and
+// then records, the newest first. It returns the bytes after them.
+func (r *reader) readIFA(header, b []byte) ([]byte, error) {
 	if header[0]>>4 != 2 || len(b) < 4 || b[0] != 0 || b[1] != 0 {
 		return nil, fmt.Errorf("IFA: version %d, or requests and actions of which none is ours", header[0]>>4)
 	}
 	one := 32
 	if r.Format = "ifa"; header[0]&15 == 15 {
-		r.Format, one = "ifa-ext", 40 // Weir's, with the counter behind each record
+		r.Format, one = "ifa-ext", 40 // Weir's namespace has the counter after each record
 	}
 	n := 4 + 4*int(b[3])
 	r.Answer = header[2]&0x80 != 0
@@ -243,19 +243,19 @@ func (r *reader) ifa(header, b []byte) ([]byte, error) {
 		if be.Uint16(b[at+24:]) != 0 || be.Uint32(b[at+28:]) != 0 {
 			return nil, errors.New("IFA: reserved bits are set")
 		}
-		r.Hops = append(r.Hops, r.metadata(b[at:at+one]))
+		r.Hops = append(r.Hops, r.readMetadata(b[at:at+one]))
 	}
 	r.Left = (4*int(header[3]) - (n - 4)) / one
-	r.Missed = 254 - int(b[2]) - len(r.Hops) // every node counts the hop limit down
+	r.Missed = 254 - int(b[2]) - len(r.Hops) // every node decrements the hop limit
 	r.Telemetry = 4 + n
 	return b[n:], nil
 }
 
-// metadata reads a record (draft-kumar-ippm-ifa §4.3): LNS 4, device 20, TTL 8; speed 4, congestion 2, queue 6,
+// readMetadata reads a record (draft-kumar-ippm-ifa §4.3): LNS 4, device 20, TTL 8; speed 4, congestion 2, queue 6,
 // seconds 20; egress 16, ingress 16; ns 32; residence 32; queue in bytes 32; reserved 16, queue in cells 16; reserved
 // 32.
-func (r *reader) metadata(b []byte) Hop {
-	h := unknown()
+func (r *reader) readMetadata(b []byte) Hop {
+	h := unknownHop()
 	first, second, ports := be.Uint32(b), be.Uint32(b[4:]), be.Uint32(b[8:])
 	h.Local, h.Node, h.HopLimit = int64(first>>28), int64(first>>8&0xfffff), int64(first&0xff)
 	if h.Speed = int64(second >> 28); int(h.Speed) < len(r.o.Rates) && r.o.Rates[h.Speed] > 0 {
@@ -267,7 +267,7 @@ func (r *reader) metadata(b []byte) Hop {
 	h.Stay, h.Queue, h.Cells = int64(be.Uint32(b[16:])), int64(be.Uint32(b[20:])), int64(be.Uint16(b[26:]))
 	h.Left = h.Arrived + h.Stay
 	if len(b) > 32 {
-		h.counter(be.Uint64(b[32:]))
+		h.readCounter(be.Uint64(b[32:]))
 	}
 	return h
 }

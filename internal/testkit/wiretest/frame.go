@@ -7,39 +7,39 @@ import (
 	"net/netip"
 )
 
-// Options are what no frame says of its format.
+// Options are properties of the format that frames do not contain.
 type Options struct {
 	Multi int64   // multiplier of the units of HPCC's header; 0: 1
 	Rates []int64 // in bit/s, by the codes of HPCC's header, of draft-gafni's speed and of IFA's; 0: not in use
 	IFA   bool    // protocol 251 is IFA's; the draft leaves the number open
 }
 
-// Frame is what an Ethernet frame without FCS says of its packet and of its path.
+// Frame is the content of an Ethernet frame without FCS, and its telemetry.
 type Frame struct {
 	Version          int   // of IP
 	Proto            uint8 // of the transport: 6 or 17
 	TOS, HopLimit    uint8 // TOS as if there were no telemetry
 	Src, Dst         netip.Addr
 	SrcPort, DstPort uint16 // as if there were no telemetry
-	Header           []byte // the transport's
-	Payload          []byte // behind that, without telemetry; RoCEv2's begins with BTH and ends with ICRC
-	RoCE             bool   // Payload is RoCEv2, whose ICRC is right
-	Summed           bool   // the transport's checksum is there, and right; UDP over IPv4 may have none
+	Header           []byte // transport header
+	Payload          []byte // after the header, without telemetry; RoCEv2's begins with BTH and ends with ICRC
+	RoCE             bool   // Payload is RoCEv2 with a correct ICRC
+	Summed           bool   // the transport's checksum is present and correct; UDP over IPv4 may have none
 
-	Format    string // hpcc, int-md, ioam, ioam-gafni, ifa, ifa-ext; "": there is none
-	Answer    bool   // on its way back: no node may write to it
-	Telemetry int    // bytes that it takes of the frame, with what pads it
+	Format    string // hpcc, int-md, ioam, ioam-gafni, ifa, ifa-ext; "": no telemetry
+	Answer    bool   // on the return path: nodes must not write to it
+	Telemetry int    // bytes of telemetry in the frame, with padding
 	Hops      []Hop  // oldest first
-	Left      int    // records for which there is room; of INT the remaining hop count
-	Missed    int    // hops without room, where the format tells
-	Full      bool   // INT's E or IOAM's O: a hop found no room of these
-	TooLong   bool   // INT's M: a hop found no room in the MTU
+	Left      int    // records that still fit; for INT, the remaining hop count
+	Missed    int    // hops without space, if the format counts them
+	Full      bool   // INT's E or IOAM's O: a hop found no space
+	TooLong   bool   // INT's M: a hop would have exceeded the MTU
 	Path      uint16 // HPCC's pathID
 	Namespace uint16 // IOAM's, INT's domain
-	Options   []byte // types of all options, padding among them
+	Options   []byte // types of all options, including padding
 }
 
-// Hop is a record. What it does not have is −1.
+// Hop is a record. A missing value is −1.
 type Hop struct {
 	Node, In, Out  int64 // identities of the switch and its ports
 	HopLimit       int64
@@ -54,7 +54,8 @@ type Hop struct {
 	ECN, Errors    int64 // IFA's and draft-gafni's
 }
 
-func unknown() Hop {
+// unknownHop returns a record without values.
+func unknownHop() Hop {
 	return Hop{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1}
 }
 
@@ -62,46 +63,46 @@ var be = binary.BigEndian
 
 // Numbers on the wire.
 const (
-	tcp, udp    = 6, 17
-	roce        = 4791   // IANA
-	shim253     = 253    // RFC 3692: options over IPv4, Weir's
-	ifa251      = 251    // IFA's, Weir's choice
-	intPort     = 0xd417 // INT_TBD, Weir's choice
-	intDSCP     = 0x17   // the INT specification's example over TCP
-	ethernet    = 14
-	mostPadding = 60 // bytes of a frame up to which it is padded (IEEE 802.3 §4A.4.2.5)
+	tcp, udp   = 6, 17
+	roce       = 4791   // IANA
+	shim253    = 253    // RFC 3692: options over IPv4, Weir's
+	ifa251     = 251    // IFA's, Weir's choice
+	intPort    = 0xd417 // INT_TBD, Weir's choice
+	intDSCP    = 0x17   // the INT specification's example over TCP
+	ethernet   = 14
+	maxPadding = 60 // bytes up to which a frame is padded (IEEE 802.3 §4A.4.2.5)
 )
 
 // reader reads one frame.
 type reader struct {
 	Frame
 	o    Options
-	ip   []byte // IP's header, without options
-	rest []byte // what is not read yet of the packet
+	ip   []byte // IP header without options
+	rest []byte // unread part of the packet
 	tos  uint8  // in the frame
 }
 
-// Decode reads a frame, and checks all lengths and sums of IP, of the transport and of the telemetry.
+// Decode reads a frame, and checks all lengths and checksums of IP, of the transport and of the telemetry.
 func Decode(frame []byte, o Options) (*Frame, error) {
 	if o.Multi == 0 {
 		o.Multi = 1
 	}
 	r := &reader{o: o}
-	if err := r.network(frame); err != nil {
+	if err := r.readNetwork(frame); err != nil {
 		return nil, err
 	}
-	proto, err := r.options(r.Proto)
+	proto, err := r.readOptions(r.Proto)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.segment(proto); err != nil {
+	if err := r.readSegment(proto); err != nil {
 		return nil, err
 	}
 	return &r.Frame, nil
 }
 
-// network reads Ethernet's and IP's headers (RFC 791 §3.1, RFC 8200 §3).
-func (r *reader) network(frame []byte) error {
+// readNetwork reads the headers of Ethernet and IP (RFC 791 §3.1, RFC 8200 §3).
+func (r *reader) readNetwork(frame []byte) error {
 	if len(frame) < ethernet+20 {
 		return errors.New("too short for Ethernet and IP")
 	}
@@ -130,16 +131,16 @@ func (r *reader) network(frame []byte) error {
 	switch {
 	case length < len(r.ip) || length > len(ip):
 		return fmt.Errorf("IP: a length of %d bytes, %d are there", length, len(ip))
-	case length < len(ip) && len(frame) > mostPadding:
+	case length < len(ip) && len(frame) > maxPadding:
 		return fmt.Errorf("IP: a length of %d bytes in a frame with %d of IP, which nothing pads", length, len(ip))
 	}
 	r.TOS, r.rest = r.tos, ip[len(r.ip):length]
 	return nil
 }
 
-// options reads IPv6's hop-by-hop header (RFC 8200 §4.3), or the one of this layout behind IPv4's, and returns the
-// protocol behind it.
-func (r *reader) options(proto uint8) (uint8, error) {
+// readOptions reads IPv6's hop-by-hop header (RFC 8200 §4.3), or the header of this layout after IPv4's, and returns
+// the protocol after it.
+func (r *reader) readOptions(proto uint8) (uint8, error) {
 	if r.Version == 6 && proto != 0 || r.Version == 4 && proto != shim253 {
 		return proto, nil
 	}
@@ -158,7 +159,7 @@ func (r *reader) options(proto uint8) (uint8, error) {
 			return 0, fmt.Errorf("hop-by-hop header: option %#02x leaves it", b[at])
 		}
 		data := b[at+2 : at+2+int(b[at+1])]
-		if err := r.option(b[at], at, data); err != nil {
+		if err := r.readOption(b[at], at, data); err != nil {
 			return 0, err
 		}
 		at += 2 + len(data)
@@ -170,7 +171,8 @@ func (r *reader) options(proto uint8) (uint8, error) {
 	return b[0], nil
 }
 
-func (r *reader) option(kind uint8, at int, data []byte) error {
+// readOption reads an option of the given kind at an offset of its header.
+func (r *reader) readOption(kind uint8, at int, data []byte) error {
 	switch kind {
 	case 1: // PadN, of zeros
 		for _, x := range data {
@@ -183,16 +185,16 @@ func (r *reader) option(kind uint8, at int, data []byte) error {
 			return fmt.Errorf("IOAM: the option begins at %d, not at a multiple of 4 (RFC 9486 §3)", at)
 		}
 		r.Answer = kind == 0x11
-		return r.trace(data)
+		return r.readTrace(data)
 	case 0x3f, 0x1f:
 		r.Answer = kind == 0x1f
-		return r.hpcc(data)
+		return r.readHPCC(data)
 	}
 	return nil
 }
 
-// segment reads what is behind the extensions: IFA's header, the transport's, metadata, the payload.
-func (r *reader) segment(proto uint8) error {
+// readSegment reads the bytes after the extensions: IFA's header, the transport's, metadata, the payload.
+func (r *reader) readSegment(proto uint8) error {
 	var ifa []byte
 	if proto == ifa251 && r.o.IFA {
 		if len(r.rest) < 4 {
@@ -219,26 +221,26 @@ func (r *reader) segment(proto uint8) error {
 			return errors.New("IFA beside other telemetry")
 		}
 		var err error
-		if rest, err = r.ifa(ifa, rest); err != nil {
+		if rest, err = r.readIFA(ifa, rest); err != nil {
 			return err
 		}
 	}
-	summed := append(append([]byte(nil), header...), rest...) // what the transport counts as its own
+	summed := append(append([]byte(nil), header...), rest...) // bytes that the transport's length includes
 	if proto == udp && int(be.Uint16(header[4:])) != len(summed) {
 		return fmt.Errorf("UDP: a length of %d, %d bytes are there", be.Uint16(header[4:]), len(summed))
 	}
-	if err := r.checksum(proto, summed); err != nil {
+	if err := r.checkSum(proto, summed); err != nil {
 		return err
 	}
 	if r.Format == "" && (proto == udp && r.DstPort == intPort || proto == tcp && r.tos>>2 == intDSCP) {
 		var err error
-		if rest, err = r.md(proto, rest); err != nil {
+		if rest, err = r.readMD(proto, rest); err != nil {
 			return err
 		}
 	}
 	r.Payload = rest
 	if r.RoCE = proto == udp && r.DstPort == roce; r.RoCE {
-		return r.icrc()
+		return r.checkICRC()
 	}
 	return nil
 }

@@ -6,7 +6,7 @@ import (
 	"hash/crc32"
 )
 
-// sum is the ones' complement sum of 16-bit words (RFC 1071), in the plainest way.
+// sum returns the ones' complement sum of 16-bit words (RFC 1071), without optimizations.
 func sum(parts ...[]byte) uint16 {
 	total := uint32(0)
 	for _, b := range parts {
@@ -23,8 +23,8 @@ func sum(parts ...[]byte) uint16 {
 	return uint16(total)
 }
 
-// checksum checks that of a segment, over the pseudo-header of RFC 9293 §3.1, RFC 768 and RFC 8200 §8.1.
-func (r *reader) checksum(proto uint8, segment []byte) error {
+// checkSum checks the checksum of a segment, with the pseudo-header of RFC 9293 §3.1, RFC 768 and RFC 8200 §8.1.
+func (r *reader) checkSum(proto uint8, segment []byte) error {
 	if proto == udp && be.Uint16(segment[6:]) == 0 {
 		if r.Version == 6 {
 			return errors.New("UDP: no checksum over IPv6 (RFC 8200 §8.1)")
@@ -40,10 +40,10 @@ func (r *reader) checksum(proto uint8, segment []byte) error {
 	return nil
 }
 
-// icrc checks the invariant CRC (InfiniBand, Annex A17): CRC-32 over eight bytes of ones, then over IP, UDP
-// and BTH with ones for what routers change. What the network has inserted is not of it, so lengths, protocol and port
-// are those of the datagram without.
-func (r *reader) icrc() error {
+// checkICRC checks the invariant CRC (InfiniBand, Annex A17): CRC-32 over eight bytes of ones, then over IP, UDP and
+// BTH with ones in place of the fields that routers change. It excludes telemetry that the network has inserted, so
+// lengths, protocol and port are those of the original datagram.
+func (r *reader) checkICRC() error {
 	if len(r.Payload) < 12+4 {
 		return errors.New("RoCEv2: too short for BTH and ICRC")
 	}
