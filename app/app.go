@@ -1,4 +1,4 @@
-// Package app is the way in for other people's programs: a weir with schemes of their own, and experiments run from Go.
+// Package app is the interface for other programs: a weir with schemes of their own, and experiments run from Go.
 //
 // A program adds its schemes to the registry and has the whole command line:
 //
@@ -8,8 +8,8 @@
 //		os.Exit(app.Main(r))
 //	}
 //
-// It has what needs no modules but a few: the simulator, the lab, tables and reports. What needs more is linked in by
-// an import, as drivers of database/sql are:
+// It includes the parts that need few modules: the simulator, the lab, tables and reports. Imports link in the other
+// parts, like drivers of database/sql:
 //
 //	import _ "weir/app/figure"     // plots, as SVG, PDF and PNG
 //	import _ "weir/app/parquet"    // tables and traces as Parquet
@@ -21,7 +21,7 @@
 //	import _ "weir/app/agent"      // weir agent, and agents of a lab's hosts
 //	import _ "weir/app/all"        // all of these
 //
-// A command whose part is missing names the import.
+// A command without its part returns an error that names the import.
 package app
 
 import (
@@ -38,15 +38,15 @@ import (
 	"weir/study/run"
 )
 
-// Registry returns all that experiments of the program weir can name. Each call returns a new value, to which a
-// program adds its own schemes.
+// Registry returns a new registry of all names that experiments of the program weir can use. A program adds its own
+// schemes to it.
 func Registry() *experiment.Registry { return cli.Registry() }
 
 // Main runs the command line of this process with a registry and returns the exit code (docs/commands.md).
 func Main(r *experiment.Registry) int { return cli.Main(r) }
 
-// Command is Main with the words of a command line, for programs that run commands in their own process. What it
-// writes is not for a terminal.
+// Command works as Main with the words of a command line, for programs that run commands in their own process. It
+// formats its output for files, not for a terminal.
 func Command(r *experiment.Registry, stdout, stderr io.Writer, words ...string) int {
 	return cli.Run(r, words, stdout, stderr, false)
 }
@@ -54,8 +54,8 @@ func Command(r *experiment.Registry, stdout, stderr io.Writer, words ...string) 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
 func WarningKinds(r *experiment.Registry) []scheme.WarningKind { return cli.WarningKinds(r) }
 
-// Load reads and checks an experiment: one of the registry's library by its name (p4abc/fig5), or a file. Changes are
-// as weir run --set has them: "duration=300s". Its Warnings are for the caller to show.
+// Load reads and checks an experiment: one of the registry's library by its name (p4abc/fig5), or a file. Changes
+// have the form of weir run --set: "duration=300s". The caller should show the experiment's Warnings.
 func Load(r *experiment.Registry, name string, changes ...string) (*experiment.Spec, error) {
 	src, err := r.Open(name)
 	if err != nil {
@@ -64,16 +64,16 @@ func Load(r *experiment.Registry, name string, changes ...string) (*experiment.S
 	return plan.Load(r, src, experiment.Options{Set: changes})
 }
 
-// Options say how Run runs an experiment. The zero value runs it on all cores and keeps no files.
+// Options configure Run. The zero value runs on all cores and writes no files.
 type Options struct {
-	Dir    string            // folder of results; "": no files are written
-	Jobs   int               // runs at a time; 0: one a core
-	Fresh  bool              // run also what Dir has already
-	Notice func(text string) // receives notices, such as a damaged file that is made again; nil: they are dropped
+	Dir    string            // parent of the results folder; "": write no files
+	Jobs   int               // concurrent runs; 0: one per core
+	Fresh  bool              // run again what Dir has already
+	Notice func(text string) // receives notices, such as a damaged file that is computed again; nil: drop them
 }
 
-// Run runs an experiment in the simulator until it is finished or ctx ends, and judges its claims. A folder of results
-// gets a report.
+// Run runs an experiment in the simulator until it is finished or ctx ends, and judges its claims. It writes a report
+// into the results folder, if there is one.
 func Run(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
 	x := run.Options{Dir: o.Dir, Jobs: o.Jobs, Fresh: o.Fresh, OnNotice: o.Notice, Executable: revision.Executable()}
 	if o.Dir != "" {

@@ -1,5 +1,5 @@
-// Package agent links the agent into a program, by which Linux' own TCP follows HPCC++ and NCF: weir agent, and the
-// hosts of a lab.
+// Package agent links the agent into a program: weir agent, and the agents of a lab's hosts. The agent makes Linux
+// TCP follow HPCC++ or NCF.
 package agent
 
 import (

@@ -1,4 +1,4 @@
-// Package all links all parts into a program, as the program weir has them.
+// Package all links all optional parts into a program, as the program weir does.
 package all
 
 import (

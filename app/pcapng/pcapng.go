@@ -1,4 +1,4 @@
-// Package pcapng links traces as pcapng files into a program, which Wireshark reads.
+// Package pcapng links traces as pcapng files, which Wireshark reads, into a program.
 package pcapng
 
 import (
@@ -12,7 +12,7 @@ import (
 
 func init() { results.PcapngFiles.Link(files{}) }
 
-// files is results.Pcapng.
+// files implements results.Pcapng.
 type files struct{}
 
 func (files) NewTrace(w io.Writer, ports []string, snap int) (results.TraceWriter, error) {

@@ -1,4 +1,4 @@
-// Package programs lists the switch programs of Weir, for the simulator's registry and for switches of real interfaces.
+// Package programs lists Weir's switch programs, for the simulator's registry and for switches of real interfaces.
 package programs
 
 import (

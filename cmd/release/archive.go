@@ -12,15 +12,15 @@ import (
 	"time"
 )
 
-// entry is a file of an archive.
+// entry is a file of an archive. Programs are executable.
 type entry struct {
 	name    string
 	data    []byte
 	program bool
 }
 
-// compress makes an archive of files in a folder of its own. Nothing of this machine is in it: all files are of one
-// time, of root, and in the order of their names.
+// compress returns an archive of files in a folder of the given name. It contains no data of this machine: all files
+// have the same time and the owner root, and are sorted by name.
 func compress(folder string, at time.Time, content []entry) ([]byte, error) {
 	content = slices.SortedFunc(slices.Values(content), func(a, b entry) int { return strings.Compare(a.name, b.name) })
 	var b bytes.Buffer
@@ -52,8 +52,8 @@ func compress(folder string, at time.Time, content []entry) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// checksums is a line for each file, which sha256sum -c reads.
-func checksums(files map[string][]byte) []byte {
+// listChecksums returns a line for each file in the format of sha256sum -c.
+func listChecksums(files map[string][]byte) []byte {
 	var b bytes.Buffer
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(&b, "%x  %s\n", sha256.Sum256(files[name]), name)

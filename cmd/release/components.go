@@ -21,9 +21,9 @@ import (
 	"github.com/google/licensecheck"
 )
 
-// components is the list of what is in a program, in CycloneDX's format: the module, all others that were compiled
-// into it, as the program itself says, and the standard library.
-func (s *source) components(platform, binary string) ([]byte, error) {
+// listComponents returns the components of a program in CycloneDX format: the module, all modules compiled into it
+// according to the program itself, and the standard library.
+func (s *source) listComponents(platform, binary string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, err
@@ -34,22 +34,22 @@ func (s *source) components(platform, binary string) ([]byte, error) {
 	}
 	bom := cdx.NewBOM()
 	sum := sha256.Sum256(program)
-	main := cdx.Component{BOMRef: address(info.Main.Path, s.version), Type: cdx.ComponentTypeApplication, Name: "weir",
-		Version: s.version, PackageURL: address(info.Main.Path, s.version),
+	main := cdx.Component{BOMRef: packageURL(info.Main.Path, s.version), Type: cdx.ComponentTypeApplication, Name: "weir",
+		Version: s.version, PackageURL: packageURL(info.Main.Path, s.version),
 		Hashes:     &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(sum[:])}},
 		Licenses:   &cdx.Licenses{{License: &cdx.License{ID: "Apache-2.0"}}},
 		Properties: &[]cdx.Property{{Name: "platform", Value: platform}, {Name: "commit", Value: s.commit}}}
-	bom.Metadata = &cdx.Metadata{Timestamp: s.at.Format(time.RFC3339), Component: &main}
+	bom.Metadata = &cdx.Metadata{Timestamp: s.time.Format(time.RFC3339), Component: &main}
 	var all []cdx.Component
 	var refs []string
-	made := modules(info)
+	made := listModules(info)
 	folders, err := foldersOf(s.dir, made)
 	if err != nil {
 		return nil, err
 	}
 	for i, m := range made {
-		c := cdx.Component{BOMRef: address(m.Path, m.Version), Type: cdx.ComponentTypeLibrary, Name: m.Path,
-			Version: m.Version, PackageURL: address(m.Path, m.Version), Scope: cdx.ScopeRequired}
+		c := cdx.Component{BOMRef: packageURL(m.Path, m.Version), Type: cdx.ComponentTypeLibrary, Name: m.Path,
+			Version: m.Version, PackageURL: packageURL(m.Path, m.Version), Scope: cdx.ScopeRequired}
 		if m.Sum != "" {
 			h1, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(m.Sum, "h1:"))
 			if err != nil {
@@ -57,7 +57,7 @@ func (s *source) components(platform, binary string) ([]byte, error) {
 			}
 			c.Hashes = &[]cdx.Hash{{Algorithm: cdx.HashAlgoSHA256, Value: hex.EncodeToString(h1)}}
 		}
-		ids, err := terms(folders[i])
+		ids, err := findLicences(folders[i])
 		if err != nil {
 			return nil, err
 		}
@@ -75,11 +75,11 @@ func (s *source) components(platform, binary string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// address is a module's package URL.
-func address(path, version string) string { return "pkg:golang/" + path + "@" + version }
+// packageURL returns the package URL of a module.
+func packageURL(path, version string) string { return "pkg:golang/" + path + "@" + version }
 
-// modules are those that a program is made of, without its own, in the order of their paths.
-func modules(info *debug.BuildInfo) []debug.Module {
+// listModules returns the modules of a program without its own, sorted by path.
+func listModules(info *debug.BuildInfo) []debug.Module {
 	all := []debug.Module{{Path: "std", Version: strings.TrimPrefix(info.GoVersion, "go")}}
 	for _, m := range info.Deps {
 		for m.Replace != nil {
@@ -91,16 +91,16 @@ func modules(info *debug.BuildInfo) []debug.Module {
 	return all
 }
 
-// legal are the names of files that have to go where a module goes.
+// legal matches the names of files that must accompany a module.
 var legal = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents|copyright)([.-].*)?$`)
 
-// licences are the licences of all modules that a program is made of, which those ask for where it is given to others.
-func licences(dir, binary string) ([]byte, error) {
+// collectLicences returns the licences of all modules of a program. They must accompany the program.
+func collectLicences(dir, binary string) ([]byte, error) {
 	info, err := buildinfo.ReadFile(binary)
 	if err != nil {
 		return nil, err
 	}
-	all := modules(info)
+	all := listModules(info)
 	folders, err := foldersOf(dir, all)
 	if err != nil {
 		return nil, err
@@ -133,11 +133,10 @@ func licences(dir, binary string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// terms are the licences of a module by their SPDX identifiers, in the order of these: those whose texts its files
-// have. A file that is mostly something else, or a licence by address only, says nothing; the notices have it in any
-// case.
-func terms(folder string) (ids []string, err error) {
-	const known = 75 // percent of a file's words that are of known texts, as for pkg.go.dev
+// findLicences returns the SPDX identifiers of a module's licences, sorted, from the texts in its files. It skips
+// files that consist mostly of other text or only link to a licence; the notices include these.
+func findLicences(folder string) (ids []string, err error) {
+	const known = 75 // percent of a file's words in known texts, as for pkg.go.dev
 	entries, err := os.ReadDir(folder)
 	if err != nil {
 		return nil, err
@@ -164,10 +163,10 @@ func terms(folder string) (ids []string, err error) {
 	return ids, nil
 }
 
-// granting are the names of legal files that have a licence's text.
+// granting matches the names of legal files with the text of a licence.
 var granting = regexp.MustCompile(`(?i)^(licen[cs]e|copying)`)
 
-// foldersOf are where the files of modules are on this machine.
+// foldersOf returns the folders of the modules' files on this machine.
 func foldersOf(dir string, all []debug.Module) (folders []string, err error) {
 	args := []string{"mod", "download", "-json"}
 	for _, m := range all {
@@ -177,7 +176,7 @@ func foldersOf(dir string, all []debug.Module) (folders []string, err error) {
 	}
 	at := map[string]string{}
 	if len(args) > 3 {
-		out, err := tool(dir, args...)
+		out, err := runGo(dir, args...)
 		if err != nil {
 			return nil, err
 		}
@@ -189,7 +188,7 @@ func foldersOf(dir string, all []debug.Module) (folders []string, err error) {
 			at[m.Path] = m.Dir
 		}
 	}
-	root, err := tool(dir, "env", "GOROOT")
+	root, err := runGo(dir, "env", "GOROOT")
 	if err != nil {
 		return nil, err
 	}
@@ -203,8 +202,8 @@ func foldersOf(dir string, all []debug.Module) (folders []string, err error) {
 	return folders, nil
 }
 
-// tool asks the go command.
-func tool(dir string, args ...string) ([]byte, error) {
+// runGo runs the go command in a folder and returns its output.
+func runGo(dir string, args ...string) ([]byte, error) {
 	c := exec.Command("go", args...)
 	c.Dir = dir
 	c.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=")

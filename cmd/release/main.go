@@ -1,6 +1,5 @@
-// Release makes what is published of a commit: an archive for each platform, with the licences and the components of
-// what is in it, the documentation as a site, and the checksums of all. The same commit gives the same bytes, wherever
-// and whenever it is made.
+// Release makes the published files of a commit: an archive for each platform with its licences and components, the
+// documentation as a site, and the checksums of all. The same commit yields the same bytes on any machine.
 package main
 
 import (
@@ -11,7 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// options are the command line.
+// options are the flags of the command line.
 type options struct {
 	Commit    string   `arg:"" optional:"" default:"HEAD" help:"What to release: a commit or a tag of this repository."`
 	Version   string   `help:"In the names of files; the tag of the commit, or its hash, if it is not given."`
@@ -25,7 +24,7 @@ func main() {
 	kong.Parse(&o, kong.Name("release"), kong.UsageOnError(),
 		kong.Description("Make the archives, the site of the documentation and the checksums of a release."),
 		kong.Vars{"platforms": strings.Join(platforms, ",")})
-	files, err := o.make(".")
+	files, err := o.makeRelease(".")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)

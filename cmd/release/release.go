@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// platforms are what is released unless somebody asks for others.
+// platforms are the default platforms of a release.
 var platforms = []string{"linux/amd64", "linux/arm64", "darwin/amd64", "darwin/arm64"}
 
 var (
@@ -26,14 +26,14 @@ var (
 	plainPlatform = regexp.MustCompile(`^[a-z0-9]+/[a-z0-9]+$`)
 )
 
-// source is a commit's files, and what is said of them.
+// source has the files of a commit and its names.
 type source struct {
 	dir, commit, version string
-	at                   time.Time // of the commit: the time of everything in the release
+	time                 time.Time // commit's time, used for all files of the release
 }
 
-// make makes the release of a commit of the repository that a folder is in, and returns the files.
-func (o *options) make(repository string) ([]string, error) {
+// makeRelease makes the release of a commit of the repository around a folder, and returns the names of the files.
+func (o *options) makeRelease(repository string) ([]string, error) {
 	for _, p := range o.Platforms {
 		if !plainPlatform.MatchString(p) {
 			return nil, fmt.Errorf("%q is not a platform; allowed: %s", p, strings.Join(platforms, ", "))
@@ -52,14 +52,14 @@ func (o *options) make(repository string) ([]string, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(work)
-	s, err := take(repository, o.Commit, o.Version, filepath.Join(work, "source"))
+	s, err := checkOut(repository, o.Commit, o.Version, filepath.Join(work, "source"))
 	if err != nil {
 		return nil, err
 	}
 	files := map[string][]byte{}
 	for _, platform := range o.Platforms {
 		folder := filepath.Join(work, strings.ReplaceAll(platform, "/", "-"))
-		for _, program := range programs(platform) {
+		for _, program := range listPrograms(platform) {
 			if err := s.build(program, platform, o.Pgo, filepath.Join(folder, program)); err != nil {
 				return nil, err
 			}
@@ -68,8 +68,8 @@ func (o *options) make(repository string) ([]string, error) {
 		if err := s.pack(files, platform, folder); err != nil {
 			return nil, err
 		}
-		if platform == runtime.GOOS+"/"+runtime.GOARCH { // its program runs here: it makes the site
-			if err := s.site(files, binary, filepath.Join(work, "site")); err != nil {
+		if platform == runtime.GOOS+"/"+runtime.GOARCH { // the program of this platform can make the site
+			if err := s.addSite(files, binary, filepath.Join(work, "site")); err != nil {
 				return nil, err
 			}
 		}
@@ -77,14 +77,14 @@ func (o *options) make(repository string) ([]string, error) {
 	return publish(o.Out, files)
 }
 
-// take puts the files of a commit into a folder, as git archive gives them: nothing of a work tree is in a release.
-func take(repository, commit, version, dir string) (*source, error) {
+// checkOut writes the files of a commit into a folder with git archive: the release has no file of a work tree.
+func checkOut(repository, commit, version, dir string) (*source, error) {
 	s := &source{dir: dir, version: version}
 	var err error
-	if s.commit, err = git(repository, "rev-parse", "--verify", "--end-of-options", commit+"^{commit}"); err != nil {
+	if s.commit, err = runGit(repository, "rev-parse", "--verify", "--end-of-options", commit+"^{commit}"); err != nil {
 		return nil, err
 	}
-	seconds, err := git(repository, "log", "-1", "--format=%ct", s.commit)
+	seconds, err := runGit(repository, "log", "-1", "--format=%ct", s.commit)
 	if err != nil {
 		return nil, err
 	}
@@ -92,21 +92,21 @@ func take(repository, commit, version, dir string) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.at = time.Unix(n, 0).UTC()
+	s.time = time.Unix(n, 0).UTC()
 	if s.version == "" {
-		if s.version, err = git(repository, "describe", "--tags", "--always", s.commit); err != nil {
+		if s.version, err = runGit(repository, "describe", "--tags", "--always", s.commit); err != nil {
 			return nil, err
 		}
 	}
-	out, err := git(repository, "archive", "--format=tar", s.commit)
+	out, err := runGit(repository, "archive", "--format=tar", s.commit)
 	if err != nil {
 		return nil, err
 	}
 	return s, unpack(strings.NewReader(out), dir)
 }
 
-// git asks git, and returns what it prints without the last line's end.
-func git(dir string, args ...string) (string, error) {
+// runGit runs git in a folder and returns its output without the last line end.
+func runGit(dir string, args ...string) (string, error) {
 	c := exec.Command("git", append([]string{"-C", dir}, args...)...)
 	var failure bytes.Buffer
 	c.Stderr = &failure
@@ -117,7 +117,7 @@ func git(dir string, args ...string) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), nil
 }
 
-// unpack writes the files of an archive into a folder.
+// unpack writes the regular files of a tar archive into a folder. It rejects paths that lead outside.
 func unpack(archive io.Reader, dir string) error {
 	for r := tar.NewReader(archive); ; {
 		h, err := r.Next()
@@ -145,19 +145,19 @@ func unpack(archive io.Reader, dir string) error {
 	}
 }
 
-// mainProgram has everything. Its modules include those of the others.
+// mainProgram is the program with all parts. Its modules include those of the other programs.
 const mainProgram = "weir"
 
-// programs returns what is released for a platform: the privileged programs run on Linux only.
-func programs(platform string) []string {
+// listPrograms returns the programs for a platform: the privileged ones are for Linux only.
+func listPrograms(platform string) []string {
 	if strings.HasPrefix(platform, "linux/") {
 		return []string{mainProgram, "weir-switch", "weir-agent"}
 	}
 	return []string{mainProgram}
 }
 
-// build compiles a program for a platform. What could differ between two machines is set: paths, versions of
-// processors, libraries of C.
+// build compiles a program for a platform. It sets all that could differ between machines: paths, processor versions,
+// C libraries.
 func (s *source) build(program, platform, pgo, binary string) error {
 	system, processor, _ := strings.Cut(platform, "/")
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-pgo="+pgo, "-ldflags=-s -w", "-o", binary,
@@ -171,20 +171,20 @@ func (s *source) build(program, platform, pgo, binary string) error {
 	return nil
 }
 
-// pack adds the archive of a platform, and its list of components, to the files of the release.
+// pack adds a platform's archive and list of components to the files of the release.
 func (s *source) pack(files map[string][]byte, platform, folder string) error {
 	name := "weir-" + s.version + "-" + strings.ReplaceAll(platform, "/", "-")
 	binary := filepath.Join(folder, mainProgram)
-	components, err := s.components(platform, binary)
+	components, err := s.listComponents(platform, binary)
 	if err != nil {
 		return err
 	}
-	notices, err := licences(s.dir, binary)
+	notices, err := collectLicences(s.dir, binary)
 	if err != nil {
 		return err
 	}
 	content := []entry{{"components.cdx.json", components, false}, {"NOTICES.txt", notices, false}}
-	for _, program := range programs(platform) {
+	for _, program := range listPrograms(platform) {
 		data, err := os.ReadFile(filepath.Join(folder, program))
 		if err != nil {
 			return err
@@ -198,7 +198,7 @@ func (s *source) pack(files map[string][]byte, platform, folder string) error {
 		}
 		content = append(content, entry{file, data, false})
 	}
-	archive, err := compress(name, s.at, content)
+	archive, err := compress(name, s.time, content)
 	if err != nil {
 		return err
 	}
@@ -206,8 +206,8 @@ func (s *source) pack(files map[string][]byte, platform, folder string) error {
 	return nil
 }
 
-// site adds the documentation, made by the program itself.
-func (s *source) site(files map[string][]byte, binary, dir string) error {
+// addSite adds the documentation site, which the program itself makes.
+func (s *source) addSite(files map[string][]byte, binary, dir string) error {
 	if out, err := exec.Command(binary, "docs", "--site", dir).CombinedOutput(); err != nil {
 		return fmt.Errorf("weir docs: %w\n%s", err, out)
 	}
@@ -228,16 +228,16 @@ func (s *source) site(files map[string][]byte, binary, dir string) error {
 		return err
 	}
 	name := "weir-" + s.version + "-docs"
-	files[name+".tar.gz"], err = compress(name, s.at, content)
+	files[name+".tar.gz"], err = compress(name, s.time, content)
 	return err
 }
 
-// publish writes the files of a release, and their checksums as sha256sum has them.
+// publish writes the files of a release with their checksums, and returns the sorted names.
 func publish(dir string, files map[string][]byte) (written []string, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
-	files["SHA256SUMS"] = checksums(files)
+	files["SHA256SUMS"] = listChecksums(files)
 	for name, data := range files {
 		file := filepath.Join(dir, name)
 		if err := os.WriteFile(file, data, 0o666); err != nil {

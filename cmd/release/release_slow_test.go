@@ -19,13 +19,13 @@ import (
 func TestRelease(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	clone := filepath.Join(t.TempDir(), "another", "clone")
-	if _, err := git("../..", "clone", "--quiet", "--no-hardlinks", ".", clone); err != nil {
+	if _, err := runGit("../..", "clone", "--quiet", "--no-hardlinks", ".", clone); err != nil {
 		t.Fatal(err)
 	}
 	first, second := filepath.Join(t.TempDir(), "first"), filepath.Join(t.TempDir(), "second")
 	for dir, repository := range map[string]string{first: "../..", second: clone} {
 		o := options{Commit: "HEAD", Version: "v0.0.1", Out: dir, Platforms: []string{here}, Pgo: "profiles/weir.pgo"}
-		if files, err := o.make(repository); err != nil || len(files) != 4 {
+		if files, err := o.makeRelease(repository); err != nil || len(files) != 4 {
 			t.Fatalf("%v: %v", files, err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestRelease(t *testing.T) {
 			continue
 		}
 		t.Run(platform, func(t *testing.T) {
-			s, err := take("../..", "HEAD", "v0.0.1", filepath.Join(t.TempDir(), "source"))
+			s, err := checkOut("../..", "HEAD", "v0.0.1", filepath.Join(t.TempDir(), "source"))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -25,7 +25,7 @@ func self(t *testing.T) (*source, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &source{dir: "../..", commit: strings.Repeat("0123456789", 4), version: "v1.2.0", at: day}, binary
+	return &source{dir: "../..", commit: strings.Repeat("0123456789", 4), version: "v1.2.0", time: day}, binary
 }
 
 // sha256sum reads the checksums, and finds a file that was changed.
@@ -56,11 +56,11 @@ func TestChecksums(t *testing.T) {
 // The list of components is valid by CycloneDX's own schema, the same each time, and has each module with its sum.
 func TestComponents(t *testing.T) {
 	s, binary := self(t)
-	list, err := s.components("linux/amd64", binary)
+	list, err := s.listComponents("linux/amd64", binary)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.components("linux/amd64", binary); err != nil || !bytes.Equal(list, again) {
+	if again, err := s.listComponents("linux/amd64", binary); err != nil || !bytes.Equal(list, again) {
 		t.Errorf("another list: %v", err)
 	}
 	schema := cycloneDX(t)
@@ -98,7 +98,7 @@ func TestComponents(t *testing.T) {
 // choice between two that are elsewhere.
 func TestTerms(t *testing.T) {
 	const choice = "github.com/golang/freetype"
-	out, err := tool("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
+	out, err := runGo("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestTerms(t *testing.T) {
 		t.Fatal(err)
 	}
 	const format = "{{with .Module}}{{.Path}} {{.Dir}}{{end}}"
-	if out, err = tool("../..", "list", "-deps", "-f", format, "./cmd/weir"); err != nil {
+	if out, err = runGo("../..", "list", "-deps", "-f", format, "./cmd/weir"); err != nil {
 		t.Fatal(err)
 	}
 	modules := slices.Compact(slices.Sorted(strings.Lines(string(out))))
@@ -120,7 +120,7 @@ func TestTerms(t *testing.T) {
 			continue
 		}
 		t.Run(module, func(t *testing.T) {
-			ids, err := terms(folder)
+			ids, err := findLicences(folder)
 			if err != nil || (len(ids) == 0) != (module == choice) {
 				t.Errorf("%v, %v", ids, err)
 			}
@@ -136,7 +136,7 @@ func TestTerms(t *testing.T) {
 // cycloneDX is the schema that comes with the library.
 func cycloneDX(t *testing.T) *jsonschema.Schema {
 	t.Helper()
-	out, err := tool("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
+	out, err := runGo("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func (dir schemas) Load(url string) (any, error) {
 // The notices have the licence of each module of the program.
 func TestLicences(t *testing.T) {
 	_, binary := self(t)
-	text, err := licences("../..", binary)
+	text, err := collectLicences("../..", binary)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,7 +189,7 @@ func TestRefusedCommit(t *testing.T) {
 	for _, commit := range []string{"no-such-commit", "--all"} { // the latter is an option
 		t.Run(commit, func(t *testing.T) {
 			o := options{Commit: commit, Out: out}
-			if _, err := o.make("../.."); err == nil || !strings.Contains(err.Error(), "git rev-parse") {
+			if _, err := o.makeRelease("../.."); err == nil || !strings.Contains(err.Error(), "git rev-parse") {
 				t.Errorf("%v, want an error of git rev-parse", err)
 			}
 		})

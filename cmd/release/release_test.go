@@ -67,7 +67,7 @@ func TestRefused(t *testing.T) {
 		{"folder", options{Out: full}, "has files already"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := c.o.make("../.."); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := c.o.makeRelease("../.."); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %s", err, c.want)
 			}
 		})

@@ -1,4 +1,4 @@
-// Weir-agent is weir agent as a program of its own, without the simulator: see docs/agent.md.
+// Weir-agent is the command weir agent as a separate program without the simulator: see docs/agent.md.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Weir-switch is weir switch as a program of its own, without the simulator: see docs/switch.md.
+// Weir-switch is the command weir switch as a separate program without the simulator: see docs/switch.md.
 package main
 
 import (

@@ -10,12 +10,12 @@ import (
 	"weir/internal/command"
 )
 
-// Command is command.Docs.
+// Command implements command.Docs.
 type Command struct {
 	Pages fs.FS // README.md and docs/*.md
 }
 
-// Run lists the pages, prints one or a part of it, or writes all as a site.
+// Run lists the pages, prints a page or a part of it, or writes all pages as a site.
 func (c Command) Run(d *command.DocsFlags, e *command.Env) error {
 	site, err := New(c.Pages)
 	if err != nil {
@@ -25,7 +25,7 @@ func (c Command) Run(d *command.DocsFlags, e *command.Env) error {
 	case d.Site != "" && d.Page != "":
 		return fmt.Errorf("%w: --site writes all pages; leave %s out", command.ErrInput, d.Page)
 	case d.Site != "":
-		if err := site.write(string(d.Site)); err != nil {
+		if err := site.writeSite(string(d.Site)); err != nil {
 			return err
 		}
 		fmt.Fprintln(e.Stdout, filepath.Join(string(d.Site), "index.html"))
@@ -43,7 +43,7 @@ func (c Command) Run(d *command.DocsFlags, e *command.Env) error {
 	}
 	text := p.source
 	if heading != "" {
-		if text = p.part(heading); text == nil {
+		if text = p.findPart(heading); text == nil {
 			return fmt.Errorf("%w: %s has no heading #%s; it has %s", command.ErrInput, p.File, heading, pageHeadings(p))
 		}
 	}
@@ -51,7 +51,7 @@ func (c Command) Run(d *command.DocsFlags, e *command.Env) error {
 	return nil
 }
 
-// pageNames are those of all pages.
+// pageNames returns the names of all pages, separated by commas.
 func pageNames(s *Website) string {
 	var all []string
 	for _, p := range s.Pages {
@@ -60,7 +60,7 @@ func pageNames(s *Website) string {
 	return strings.Join(all, ", ")
 }
 
-// pageHeadings are the anchors of a page.
+// pageHeadings returns the anchors of a page, separated by commas.
 func pageHeadings(p *Page) string {
 	var all []string
 	for _, h := range p.Headings {

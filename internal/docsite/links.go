@@ -13,8 +13,8 @@ import (
 	"github.com/yuin/goldmark/ast"
 )
 
-// link turns the links of a page to files into links to pages of the site, and records the broken ones.
-func (s *Website) link(p *Page) {
+// convertLinks replaces links to files by links to pages of the site, and records the broken ones.
+func (s *Website) convertLinks(p *Page) {
 	line := 1 // of the block that a node is in
 	walk(p.tree, func(n ast.Node) {
 		if n.Type() == ast.TypeBlock && n.Lines() != nil && n.Lines().Len() > 0 {
@@ -38,7 +38,7 @@ func (s *Website) link(p *Page) {
 	})
 }
 
-// lineOf is the line in which a link stands, at or after that of its block.
+// lineOf returns the line of a link, at or after the line of its block.
 func (p *Page) lineOf(block int, destination []byte) int {
 	for i, text := range bytes.Split(p.source, []byte("\n")) {
 		if i+1 >= block && bytes.Contains(text, append([]byte("]("), destination...)) {
@@ -48,7 +48,7 @@ func (p *Page) lineOf(block int, destination []byte) int {
 	return block
 }
 
-// resolve is where a link of a page leads in the site.
+// resolve returns the target of a page's link in the site. It returns an error for a broken link.
 func (s *Website) resolve(p *Page, to string) (string, error) {
 	u, err := url.Parse(to)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *Website) resolve(p *Page, to string) (string, error) {
 	}
 	target, file := p, path.Join(path.Dir(p.File), u.Path)
 	if u.Path != "" {
-		target = s.page(file)
+		target = s.pageOf(file)
 	}
 	if target == nil {
 		if u.Fragment != "" {
@@ -76,10 +76,10 @@ func (s *Website) resolve(p *Page, to string) (string, error) {
 			return "", fmt.Errorf("there is no file %s", file)
 		}
 		s.attached[file] = true
-		return relative(p.Path, shown(file)), nil
+		return relativeURL(p.Path, sitePath(file)), nil
 	}
 	if u.Fragment != "" && !target.ids[u.Fragment] {
-		return "", fmt.Errorf("%s has no heading with this anchor%s", target.File, target.near(u.Fragment))
+		return "", fmt.Errorf("%s has no heading with this anchor%s", target.File, target.suggestAnchors(u.Fragment))
 	}
 	at := ""
 	if u.Fragment != "" {
@@ -88,11 +88,11 @@ func (s *Website) resolve(p *Page, to string) (string, error) {
 	if target == p && at != "" {
 		return at, nil
 	}
-	return relative(p.Path, target.Path) + at, nil
+	return relativeURL(p.Path, target.Path) + at, nil
 }
 
-// near names the anchors that share the beginning of one that is not there.
-func (p *Page) near(id string) string {
+// suggestAnchors returns a hint with the anchors that share the longest beginning with a missing one, or "".
+func (p *Page) suggestAnchors(id string) string {
 	for n := len(id); n >= 3; n-- {
 		var like []string
 		for _, h := range p.Headings {
@@ -107,8 +107,8 @@ func (p *Page) near(id string) string {
 	return ""
 }
 
-// page is that of a file.
-func (s *Website) page(file string) *Page {
+// pageOf returns the page of a file, or nil.
+func (s *Website) pageOf(file string) *Page {
 	for _, p := range s.Pages {
 		if p.File == file {
 			return p
@@ -117,8 +117,9 @@ func (s *Website) page(file string) *Page {
 	return nil
 }
 
-// shown is the name of a file in the site: a browser shows what has no ending of its own as text.
-func shown(file string) string {
+// sitePath returns the path of a file in the site. Files without a known ending become .txt, so that a browser shows
+// them as text.
+func sitePath(file string) string {
 	switch path.Ext(file) {
 	case ".svg", ".png", ".pdf", ".txt", ".csv", ".json":
 		return file
@@ -126,16 +127,16 @@ func shown(file string) string {
 	return file + ".txt"
 }
 
-// relative is the way from one page to a file.
-func relative(from, to string) string {
+// relativeURL returns the relative URL from a page to a file.
+func relativeURL(from, to string) string {
 	r, err := filepath.Rel(filepath.FromSlash(path.Dir(from)), filepath.FromSlash(to))
 	if err != nil {
-		return to // not reached: both are below one folder
+		return to // unreachable: both are below one folder
 	}
 	return (&url.URL{Path: filepath.ToSlash(r)}).String()
 }
 
-// render makes the page's HTML.
+// render sets the page's HTML.
 func (p *Page) render() error {
 	var b bytes.Buffer
 	if err := markdown.Renderer().Render(&b, p.source, p.tree); err != nil {

@@ -25,7 +25,7 @@ func TestSearch(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	if err := s.write(dir); err != nil {
+	if err := s.writeSite(dir); err != nil {
 		t.Fatal(err)
 	}
 	// One start of the browser for all: each query has a frame, and once all are there, what they found is in the page.

@@ -19,18 +19,18 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// Website is all pages, in the order in which they are listed.
+// Website has all pages, in the order of the list.
 type Website struct {
 	Pages  []*Page
-	Broken []BrokenLink // links to no file or to no heading, in the order of pages
+	Broken []BrokenLink // broken links, in the order of the pages
 
 	files    fs.FS
-	attached map[string]bool // files that are no pages, and to which one links
+	attached map[string]bool // linked files that are not pages
 }
 
-// BrokenLink is a link to no file or to no heading. The site shows it as it is written.
+// BrokenLink is a link to a file or heading that does not exist. The site shows it unchanged.
 type BrokenLink struct {
-	File   string // that has the link: "docs/spec.md"
+	File   string // file with the link: "docs/spec.md"
 	Line   int
 	Link   string
 	Reason error
@@ -40,14 +40,14 @@ func (b BrokenLink) Error() string {
 	return fmt.Sprintf("%s:%d: link to %s: %v", b.File, b.Line, b.Link, b.Reason)
 }
 
-// findPage is one file of Markdown.
+// Page is one Markdown file.
 type Page struct {
 	File     string // "docs/spec.md"
-	Path     string // of the page in the site: "docs/spec.html"; that of README.md is "index.html"
-	Title    string // of the first heading
+	Path     string // path in the site: "docs/spec.html"; "index.html" for README.md
+	Title    string // text of the first heading
 	Headings []Heading
-	Body     template.HTML // with links to other pages as they are in the site, from this page's folder
-	Sections []Section     // what the search finds
+	Body     template.HTML // with links to other pages relative to this page's folder
+	Sections []Section     // sections for the search
 
 	source []byte
 	tree   ast.Node
@@ -66,16 +66,16 @@ type Section struct {
 	ID, Heading, Text string
 }
 
-// front is the page that is read first.
-const front = "README.md"
+// frontPage is the first page.
+const frontPage = "README.md"
 
-// markdown is what GitHub understands, too: tables and addresses that are links. HTML is left out, but for anchors.
+// markdown supports what GitHub does, too: tables, and addresses as links. It drops HTML except anchors.
 var markdown = goldmark.New(
 	goldmark.WithExtensions(extension.Table, extension.Linkify, extension.Strikethrough),
 	goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(bodies{}, 100))))
 
-// New reads all files of Markdown that a file system has. README.md comes first, then the pages that it links to, in
-// its order, then the others.
+// New reads all Markdown files of a file system. README.md is first, then the pages that it links to, in its order,
+// then the others.
 func New(files fs.FS) (*Website, error) {
 	s := &Website{files: files, attached: map[string]bool{}}
 	err := fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error {
@@ -86,7 +86,7 @@ func New(files fs.FS) (*Website, error) {
 		if err != nil {
 			return err
 		}
-		s.Pages = append(s.Pages, parse(name, source))
+		s.Pages = append(s.Pages, parsePage(name, source))
 		return nil
 	})
 	if err != nil {
@@ -95,9 +95,9 @@ func New(files fs.FS) (*Website, error) {
 	if len(s.Pages) == 0 {
 		return nil, errors.New("there are no pages: files whose names end in .md")
 	}
-	s.arrange()
+	s.sortPages()
 	for _, p := range s.Pages {
-		s.link(p)
+		s.convertLinks(p)
 	}
 	for _, p := range s.Pages {
 		if err := p.render(); err != nil {
@@ -107,7 +107,7 @@ func New(files fs.FS) (*Website, error) {
 	return s, nil
 }
 
-// findPage is the page of a file, or of a name without its folder and ending (spec); nil if there is none.
+// findPage returns the page of a file, or of a name without folder and ending (spec), or nil.
 func (s *Website) findPage(name string) *Page {
 	for _, p := range s.Pages {
 		if name == p.File || name == strings.TrimSuffix(p.File, ".md") || name == p.Path {
@@ -122,9 +122,9 @@ func (s *Website) findPage(name string) *Page {
 	return nil
 }
 
-// part is the Markdown of one heading with all that is below it, up to the next heading of its level; nil if the page
-// does not have it.
-func (p *Page) part(id string) []byte {
+// findPart returns the Markdown of a heading with all text up to the next heading of its level, or nil if the page
+// lacks the heading.
+func (p *Page) findPart(id string) []byte {
 	from, to, level := -1, len(p.source), 0
 	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
 		h, ok := n.(*ast.Heading)
@@ -145,13 +145,13 @@ func (p *Page) part(id string) []byte {
 	return p.source[from:to]
 }
 
-// Name is the shortest that Page finds it by, if no other page has the same.
+// Name returns the shortest name by which findPage finds the page, if no other page shares it.
 func (p *Page) Name() string { return strings.TrimSuffix(path.Base(p.File), ".md") }
 
-// parse reads a page, and gives its headings the anchors that GitHub would.
-func parse(name string, source []byte) *Page {
+// parsePage parses a page and gives its headings GitHub's anchors.
+func parsePage(name string, source []byte) *Page {
 	p := &Page{File: name, Path: strings.TrimSuffix(name, ".md") + ".html", source: source, ids: map[string]bool{}}
-	if name == front {
+	if name == frontPage {
 		p.Path = "index.html"
 	}
 	p.tree = markdown.Parser().Parse(text.NewReader(source), parser.WithContext(parser.NewContext()))
@@ -159,8 +159,8 @@ func parse(name string, source []byte) *Page {
 	walk(p.tree, func(n ast.Node) {
 		switch n := n.(type) {
 		case *ast.Heading:
-			words := plain(n, source)
-			id := anchor(words)
+			words := plainText(n, source)
+			id := anchorOf(words)
 			given[id]++
 			if times := given[id]; times > 1 {
 				id = fmt.Sprint(id, "-", times-1)
@@ -182,14 +182,14 @@ func parse(name string, source []byte) *Page {
 	if p.Title == "" {
 		p.Title = p.Name()
 	}
-	p.sections()
+	p.splitSections()
 	return p
 }
 
-// arrange puts the pages in the order in which the front page links to them.
-func (s *Website) arrange() {
-	rank := map[string]int{front: 0}
-	if p := s.findPage(front); p != nil {
+// sortPages sorts the pages in the order of the front page's links.
+func (s *Website) sortPages() {
+	rank := map[string]int{frontPage: 0}
+	if p := s.findPage(frontPage); p != nil {
 		walk(p.tree, func(n ast.Node) {
 			if l, ok := n.(*ast.Link); ok {
 				file, _, _ := strings.Cut(string(l.Destination), "#")
@@ -215,7 +215,7 @@ func (s *Website) arrange() {
 	})
 }
 
-// walk visits all nodes of a tree from above.
+// walk calls visit for all nodes of a tree, parents first.
 func walk(n ast.Node, visit func(ast.Node)) {
 	_ = ast.Walk(n, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
 		if entering {

@@ -36,7 +36,7 @@ func TestRepository(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "site")
-	if err := s.write(dir); err != nil {
+	if err := s.writeSite(dir); err != nil {
 		t.Fatal(err)
 	}
 	for _, page := range []string{"README.md", "CONTRIBUTING.md", "docs/design.md", "docs/tutorials/first-hour.md"} {
@@ -224,7 +224,7 @@ func TestPart(t *testing.T) {
 		"e": "",
 	} {
 		t.Run(id, func(t *testing.T) {
-			if got := string(s.Pages[0].part(id)); got != want {
+			if got := string(s.Pages[0].findPart(id)); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
@@ -259,14 +259,14 @@ func TestWrite(t *testing.T) {
 		return s
 	}
 	dir := filepath.Join(t.TempDir(), "deep", "site")
-	if err := site("README.md", "# A", "old.md", "# Old").write(dir); err != nil {
+	if err := site("README.md", "# A", "old.md", "# Old").writeSite(dir); err != nil {
 		t.Fatal(err)
 	}
 	keep := filepath.Join(dir, "mine.html")
 	if err := os.WriteFile(keep, nil, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := site("README.md", "# A").write(dir); err != nil {
+	if err := site("README.md", "# A").writeSite(dir); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, "old.html")); err == nil {
@@ -287,7 +287,7 @@ func TestWrite(t *testing.T) {
 			if err := prepare(dir); err != nil {
 				t.Fatal(err)
 			}
-			if err := site("README.md", "# A").write(dir); err == nil {
+			if err := site("README.md", "# A").writeSite(dir); err == nil {
 				t.Error("it was written over")
 			}
 			if _, err := os.Stat(filepath.Join(dir, "index.html")); err == nil {

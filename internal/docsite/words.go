@@ -14,8 +14,8 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// anchor is the one that GitHub gives a heading: its letters and digits in lower case, with hyphens for spaces.
-func anchor(heading string) string {
+// anchorOf returns GitHub's anchor of a heading: its letters and digits in lower case, with hyphens for spaces.
+func anchorOf(heading string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == ' ' || r == '-':
@@ -27,14 +27,15 @@ func anchor(heading string) string {
 	}, strings.TrimSpace(heading))
 }
 
-// plain is the text of a node without its marks.
-func plain(n ast.Node, source []byte) string {
+// plainText returns the text of a node without markup.
+func plainText(n ast.Node, source []byte) string {
 	var b strings.Builder
-	put(&b, n, source)
+	writeText(&b, n, source)
 	return strings.Join(strings.Fields(b.String()), " ")
 }
 
-func put(b *strings.Builder, n ast.Node, source []byte) {
+// writeText appends the text of a node and its children, separated by spaces.
+func writeText(b *strings.Builder, n ast.Node, source []byte) {
 	switch n := n.(type) {
 	case *ast.Text:
 		b.Write(n.Segment.Value(source))
@@ -49,15 +50,15 @@ func put(b *strings.Builder, n ast.Node, source []byte) {
 		b.Write(n.Lines().Value(source))
 	}
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		put(b, c, source)
+		writeText(b, c, source)
 		if c.Type() == ast.TypeBlock || c.Kind() == east.KindTableCell {
 			b.WriteByte(' ')
 		}
 	}
 }
 
-// sections divides the page at its headings.
-func (p *Page) sections() {
+// splitSections sets the sections of the page: it divides the text at the headings.
+func (p *Page) splitSections() {
 	at := Section{Heading: p.Title}
 	var b strings.Builder
 	flush := func() {
@@ -70,11 +71,11 @@ func (p *Page) sections() {
 	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {
 		h, ok := n.(*ast.Heading)
 		if !ok {
-			put(&b, n, p.source)
+			writeText(&b, n, p.source)
 			b.WriteByte(' ')
 			continue
 		}
-		words := plain(h, p.source)
+		words := plainText(h, p.source)
 		if h.Level == 1 && words == p.Title {
 			continue
 		}
@@ -86,32 +87,32 @@ func (p *Page) sections() {
 }
 
 var (
-	// anchorTag is the only HTML that a page may have.
+	// anchorTag matches the only HTML tag that a page may have.
 	anchorTag = regexp.MustCompile(`^<a id="([A-Za-z0-9._-]+)">$`)
 	closing   = []byte("</a>")
 )
 
-// bodies writes what differs from goldmark's own HTML.
+// bodies renders the nodes that differ from goldmark's HTML.
 type bodies struct{}
 
-// RegisterFuncs is called by goldmark.
+// RegisterFuncs registers the render functions with goldmark.
 func (bodies) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindHTMLBlock, nothing)
-	r.Register(ast.KindRawHTML, anchors)
-	r.Register(ast.KindCodeBlock, code)
-	r.Register(ast.KindFencedCodeBlock, code)
-	r.Register(ast.KindHeading, heading)
-	r.Register(ast.KindCodeSpan, codeSpan)
-	r.Register(east.KindTable, table)
+	r.Register(ast.KindHTMLBlock, skipHTML)
+	r.Register(ast.KindRawHTML, renderAnchor)
+	r.Register(ast.KindCodeBlock, renderCode)
+	r.Register(ast.KindFencedCodeBlock, renderCode)
+	r.Register(ast.KindHeading, renderHeading)
+	r.Register(ast.KindCodeSpan, renderCodeSpan)
+	r.Register(east.KindTable, renderTable)
 }
 
-// nothing leaves HTML out: comments, which mark parts of pages for tests.
-func nothing(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
+// skipHTML drops HTML blocks: comments, which mark parts of pages for tests.
+func skipHTML(util.BufWriter, []byte, ast.Node, bool) (ast.WalkStatus, error) {
 	return ast.WalkSkipChildren, nil
 }
 
-// anchors keeps those that a page sets itself.
-func anchors(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderAnchor writes the anchors that a page sets itself and drops other tags.
+func renderAnchor(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		if tag := n.(*ast.RawHTML).Segments.Value(source); anchorTag.Match(tag) || bytes.Equal(tag, closing) {
 			_, _ = w.Write(tag)
@@ -120,8 +121,8 @@ func anchors(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.Wa
 	return ast.WalkSkipChildren, nil
 }
 
-// code is a block that a keyboard can scroll.
-func code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderCode writes a code block that a keyboard can scroll.
+func renderCode(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString(`<pre tabindex="0"><code>`)
 		_, _ = w.Write(util.EscapeHTML(n.Lines().Value(source)))
@@ -130,32 +131,32 @@ func code(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkS
 	return ast.WalkSkipChildren, nil
 }
 
-// CodeSpans writes code within a line so that its words stay whole: a browser breaks lines after hyphens, and half of
-// --quick means something else.
+// CodeSpans renders code within a line without breaks in its words: a browser breaks lines after hyphens, and half of
+// --quick has another meaning.
 type CodeSpans struct{}
 
-// RegisterFuncs is called by goldmark.
+// RegisterFuncs registers the render function with goldmark.
 func (CodeSpans) RegisterFuncs(r renderer.NodeRendererFuncRegisterer) {
-	r.Register(ast.KindCodeSpan, codeSpan)
+	r.Register(ast.KindCodeSpan, renderCodeSpan)
 }
 
-// longestWhole is how many letters a word with hyphens has at most that stays whole: what a telephone's page has room
-// for, in a table too.
-const longestWhole = 24
+// maxWhole limits the letters of an unbroken word with hyphens to the width of a phone's page, also in a table.
+const maxWhole = 24
 
-func codeSpan(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderCodeSpan writes code within a line. It marks words with hyphens that must not be broken.
+func renderCodeSpan(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	if !entering {
 		return ast.WalkContinue, nil
 	}
 	var b strings.Builder
-	put(&b, n, source)
+	writeText(&b, n, source)
 	_, _ = w.WriteString("<code>")
 	for i, word := range strings.Split(strings.ReplaceAll(b.String(), "\n", " "), " ") {
 		if i > 0 {
 			_ = w.WriteByte(' ')
 		}
 		text := util.EscapeHTML([]byte(word))
-		if whole := strings.Contains(word, "-") && utf8.RuneCountInString(word) <= longestWhole; whole {
+		if whole := strings.Contains(word, "-") && utf8.RuneCountInString(word) <= maxWhole; whole {
 			_, _ = w.WriteString(`<span class="whole">` + string(text) + "</span>")
 		} else {
 			_, _ = w.Write(text)
@@ -165,8 +166,8 @@ func codeSpan(w util.BufWriter, source []byte, n ast.Node, entering bool) (ast.W
 	return ast.WalkSkipChildren, nil
 }
 
-// heading has a link to itself, to be copied.
-func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderHeading writes a heading with a link to itself for copying.
+func renderHeading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkStatus, error) {
 	h := n.(*ast.Heading)
 	level := string(rune('0' + h.Level))
 	if entering {
@@ -183,8 +184,8 @@ func heading(w util.BufWriter, _ []byte, n ast.Node, entering bool) (ast.WalkSta
 	return ast.WalkContinue, nil
 }
 
-// table scrolls by itself where the page is narrow.
-func table(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
+// renderTable writes a table that scrolls on narrow pages.
+func renderTable(w util.BufWriter, _ []byte, _ ast.Node, entering bool) (ast.WalkStatus, error) {
 	if entering {
 		_, _ = w.WriteString("<div class=\"scroll\" tabindex=\"0\"><table>\n")
 	} else {

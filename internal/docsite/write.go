@@ -23,12 +23,12 @@ var assets embed.FS
 
 var frame = template.Must(template.ParseFS(assets, "assets/page.html.tmpl"))
 
-// buildFiles are all files of the site by their paths: the same for the same pages.
+// buildFiles returns all files of the site by path. The result depends only on the pages.
 func (s *Website) buildFiles() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	for _, p := range s.Pages {
 		var b bytes.Buffer
-		if err := frame.Execute(&b, s.view(p)); err != nil {
+		if err := frame.Execute(&b, s.newView(p)); err != nil {
 			return nil, fmt.Errorf("%s: %w", p.File, err)
 		}
 		files[p.Path] = b.Bytes()
@@ -38,7 +38,7 @@ func (s *Website) buildFiles() (map[string][]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		files[shown(name)] = data
+		files[sitePath(name)] = data
 	}
 	for _, name := range []string{"site.css", "search.js"} {
 		data, err := assets.ReadFile("assets/" + name)
@@ -55,48 +55,49 @@ func (s *Website) buildFiles() (map[string][]byte, error) {
 	return files, nil
 }
 
-// found is a section in the index of the search.
-type found struct {
+// indexEntry is a section in the search index.
+type indexEntry struct {
 	Page    string `json:"page"` // the page's title
-	Path    string `json:"path"` // from the site's folder, with the anchor
+	Path    string `json:"path"` // relative to the site's folder, with the anchor
 	Heading string `json:"heading"`
 	Text    string `json:"text"`
 }
 
-// buildIndex is what is searched, as JSON: a list of all sections of all pages.
+// buildIndex returns the search index as JSON: a list of all sections of all pages.
 func (s *Website) buildIndex() ([]byte, error) {
-	var all []found
+	var all []indexEntry
 	for _, p := range s.Pages {
 		for _, part := range p.Sections {
 			at := p.Path
 			if part.ID != "" {
 				at += "#" + part.ID
 			}
-			all = append(all, found{p.Title, at, part.Heading, part.Text})
+			all = append(all, indexEntry{p.Title, at, part.Heading, part.Text})
 		}
 	}
 	return json.Marshal(all) // with < as \u003c
 }
 
-// view is what the frame shows.
+// view is the data of the page frame.
 type view struct {
 	*Page
-	Root string // the way to the site's folder: "", "../"
+	Root string // relative path to the site's folder: "", "../"
 	Nav  []entry
 	Next *entry // the page after this one
 }
 
-// entry is a page in the list of all.
+// entry is a page in the list of pages.
 type entry struct {
 	Title, Link string
 	Here        bool
-	Parts       []Heading // of the page that is shown
+	Parts       []Heading // headings of the shown page
 }
 
-func (s *Website) view(p *Page) view {
+// newView returns the data of the frame around a page.
+func (s *Website) newView(p *Page) view {
 	v := view{Page: p, Root: strings.Repeat("../", strings.Count(p.Path, "/"))}
 	for i, other := range s.Pages {
-		e := entry{Title: other.Title, Link: relative(p.Path, other.Path), Here: other == p}
+		e := entry{Title: other.Title, Link: relativeURL(p.Path, other.Path), Here: other == p}
 		if e.Here {
 			for _, h := range p.Headings {
 				if h.Level == 2 {
@@ -112,19 +113,19 @@ func (s *Website) view(p *Page) view {
 	return v
 }
 
-// mark is the file by which a folder is known as a site that write has made: it lists all others.
+// mark is the file that identifies a folder with a site, and lists its other files.
 const mark = "weir-docs.txt"
 
 const markHead = "Made by weir docs --site, which writes these files anew:\n"
 
-// write writes the site into a folder: one that is not there, is empty, or has a site, whose files that are no longer
-// part of it go.
-func (s *Website) write(dir string) error {
+// writeSite writes the site into a folder that is new, empty or has a site. It removes files of the old site that are
+// no longer part of it.
+func (s *Website) writeSite(dir string) error {
 	files, err := s.buildFiles()
 	if err != nil {
 		return err
 	}
-	old, err := listed(dir)
+	old, err := listOld(dir)
 	if err != nil {
 		return err
 	}
@@ -136,19 +137,19 @@ func (s *Website) write(dir string) error {
 		}
 	}
 	names := slices.Sorted(maps.Keys(files))
-	if err := save(dir, mark, []byte(markHead+strings.Join(names, "\n")+"\n")); err != nil {
+	if err := saveFile(dir, mark, []byte(markHead+strings.Join(names, "\n")+"\n")); err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := save(dir, name, files[name]); err != nil {
+		if err := saveFile(dir, name, files[name]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// save writes a file of the site.
-func save(dir, name string, data []byte) error {
+// saveFile writes a file of the site and creates its folder.
+func saveFile(dir, name string, data []byte) error {
 	file := filepath.Join(dir, filepath.FromSlash(name))
 	if err := os.MkdirAll(filepath.Dir(file), 0o777); err != nil {
 		return err
@@ -156,8 +157,8 @@ func save(dir, name string, data []byte) error {
 	return atomicfile.Write(file, data)
 }
 
-// listed are the files of the site that a folder has.
-func listed(dir string) ([]string, error) {
+// listOld returns the files of the site in a folder. It returns an error if the folder has other files.
+func listOld(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

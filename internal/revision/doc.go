@@ -1,2 +1,3 @@
-// Package revision says which program this is, so that two machines can tell whether theirs give the same bytes.
+// Package revision identifies the running program, so that two machines can check that their programs yield the same
+// bytes.
 package revision

@@ -26,7 +26,7 @@ func Executable() string {
 // identifyExecutable returns the SHA-256 of this executable's build ID or, without a build ID, of its file.
 // The other result is empty.
 var identifyExecutable = sync.OnceValues(func() (build, digest string) {
-	paths := []string{"/proc/self/exe"} // on Linux also right if the file was replaced since the start
+	paths := []string{"/proc/self/exe"} // on Linux, this is right even if the file was replaced after the start
 	if path, err := os.Executable(); err == nil {
 		paths = append(paths, path)
 	}
@@ -61,6 +61,7 @@ func identify(r interface {
 	return "", hex.EncodeToString(h.Sum(nil)), nil
 }
 
+// hexDigest returns the SHA-256 of data in hexadecimal.
 func hexDigest(data []byte) string {
 	h := sha256.Sum256(data)
 	return hex.EncodeToString(h[:])

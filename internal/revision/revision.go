@@ -12,7 +12,8 @@ import (
 	"unicode"
 )
 
-// Revision is all that decides what a program computes. Two are equal (==) if the programs give the same bytes.
+// Revision has all properties that decide what a program computes. Programs with equal revisions (==) yield the same
+// bytes.
 type Revision struct {
 	Program string // path of the main package
 	// Commit is the commit of a program if all its sources are in version control, unchanged. Build is the SHA-256 of
@@ -21,23 +22,23 @@ type Revision struct {
 	Commit, Build, Digest string
 	Go                    string // version of Go
 	OS, Arch              string
-	// Settings are those of the build that change code or how floating-point numbers are rounded, as key=value in the
-	// order of keys, separated by spaces.
+	// Settings are the build settings that change code or the rounding of floating-point numbers, as key=value sorted by
+	// key, separated by spaces.
 	Settings string
 }
 
-// This is the revision of this program.
+// This returns the revision of this program.
 var This = sync.OnceValue(func() Revision {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	return of(ownCommit(info, stamp), identifyExecutable)
+	return newRevision(ownCommit(info, stamp), identifyExecutable)
 })
 
-// of returns the revision of a program with this build information. It calls identify only if there is no commit that
-// decides all sources.
-func of(info *debug.BuildInfo, identify func() (build, digest string)) Revision {
+// newRevision returns the revision of a program with the given build information. It calls identify only if no commit
+// determines all sources.
+func newRevision(info *debug.BuildInfo, identify func() (build, digest string)) Revision {
 	r := Revision{Program: info.Path, Go: info.GoVersion, OS: runtime.GOOS, Arch: runtime.GOARCH}
 	commit, clean := "", false
 	settings := map[string]string{}
@@ -51,7 +52,7 @@ func of(info *debug.BuildInfo, identify func() (build, digest string)) Revision 
 			commit = s.Value
 		case s.Key == "vcs.modified":
 			clean = s.Value == "false"
-		case decides(s.Key) && s.Value != "":
+		case changesCode(s.Key) && s.Value != "":
 			settings[s.Key] = s.Value
 		}
 	}
@@ -60,7 +61,7 @@ func of(info *debug.BuildInfo, identify func() (build, digest string)) Revision 
 		list = append(list, k+"="+escaper.Replace(settings[k]))
 	}
 	r.Settings = strings.Join(list, " ")
-	if clean && pinned(info) {
+	if clean && isPinned(info) {
 		r.Commit = commit
 	}
 	if r.Commit == "" {
@@ -69,9 +70,9 @@ func of(info *debug.BuildInfo, identify func() (build, digest string)) Revision 
 	return r
 }
 
-// decides reports whether a setting of a build changes code: the levels of architectures (GOAMD64), of which some
-// have fused multiplications, experiments of Go, tags, and what the compiler is told. Cgo computes nothing of Weir's.
-func decides(key string) bool {
+// changesCode reports whether a build setting changes code: architecture levels (GOAMD64), some of which have fused
+// multiplications, Go experiments, tags, and compiler flags. Cgo compiles no code of Weir.
+func changesCode(key string) bool {
 	switch key {
 	case "-tags", "-gcflags", "-asmflags", "GOEXPERIMENT", "GOFIPS140":
 		return true
@@ -82,9 +83,9 @@ func decides(key string) bool {
 // levels are the settings of architectures.
 var levels = []string{"GO386", "GOAMD64", "GOARM", "GOARM64", "GOMIPS", "GOMIPS64", "GOPPC64", "GORISCV64", "GOWASM"}
 
-// pinned reports whether the commit decides all modules of others: those have sums, which go.sum has too. A module
-// that is replaced by a folder has none, and its content is in no commit of the program's.
-func pinned(info *debug.BuildInfo) bool {
+// isPinned reports whether the commit determines all other modules: these have checksums, which go.sum has too. A
+// module replaced by a folder has no checksum, and no commit of the program contains it.
+func isPinned(info *debug.BuildInfo) bool {
 	for _, m := range info.Deps {
 		if m.Replace != nil {
 			m = m.Replace
@@ -96,7 +97,7 @@ func pinned(info *debug.BuildInfo) bool {
 	return true
 }
 
-// escaper makes a value one word, and unescaper makes it what it was.
+// escaper turns a value into one word, and unescaper restores it.
 var (
 	escaper   = strings.NewReplacer("%", "%25", " ", "%20", "\t", "%09", "\n", "%0a", "\r", "%0d")
 	unescaper = strings.NewReplacer("%25", "%", "%20", " ", "%09", "\t", "%0a", "\n", "%0d", "\r")
@@ -105,15 +106,15 @@ var (
 // String returns the revision in one line, which Parse reads: program; commit:…, build:… or sha256:…; version of Go;
 // os/arch; settings.
 func (r Revision) String() string {
-	words := []string{orNone(r.Program), r.what(), orNone(r.Go), orNone(r.OS) + "/" + orNone(r.Arch)}
+	words := []string{orNone(r.Program), r.idWord(), orNone(r.Go), orNone(r.OS) + "/" + orNone(r.Arch)}
 	if r.Settings != "" {
 		words = append(words, r.Settings)
 	}
 	return strings.Join(words, " ")
 }
 
-// what returns the word of the commit, the build ID or the file's digest.
-func (r Revision) what() string {
+// idWord returns the word of the commit, the build ID or the file's digest.
+func (r Revision) idWord() string {
 	switch {
 	case r.Commit != "":
 		return "commit:" + escaper.Replace(r.Commit)
@@ -126,6 +127,7 @@ func (r Revision) what() string {
 // none stands for an empty word.
 const none = "-"
 
+// orNone returns s as one word, or the word for an empty one.
 func orNone(s string) string {
 	if s == "" {
 		return none
@@ -133,14 +135,14 @@ func orNone(s string) string {
 	return escaper.Replace(s)
 }
 
-// longest is more than any revision has.
-const longest = 4096
+// maxLength is above the length of any revision.
+const maxLength = 4096
 
-// Parse reads what String has written.
+// Parse parses a revision in the format of String.
 func Parse(s string) (Revision, error) {
 	var r Revision
 	words := strings.Split(s, " ")
-	if len(s) > longest || len(words) < 4 {
+	if len(s) > maxLength || len(words) < 4 {
 		return r, errors.New("it is no revision of a program")
 	}
 	word := func(s string) string {
@@ -168,17 +170,17 @@ func Parse(s string) (Revision, error) {
 	return r, nil
 }
 
-// MarshalText writes it as String does, for JSON.
+// MarshalText encodes the revision as String does, for JSON.
 func (r Revision) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText reads it as Parse does.
+// UnmarshalText decodes a revision as Parse does.
 func (r *Revision) UnmarshalText(text []byte) (err error) {
 	*r, err = Parse(string(text))
 	return err
 }
 
-// Same reports whether two programs give the same bytes. If not, why says what of the first is not as the second has
-// it, which is usually this program's: "architecture arm64, not amd64".
+// Same reports whether two programs yield the same bytes. If not, why describes how the first differs from the
+// second, which is usually this program: "architecture arm64, not amd64".
 func Same(a, b Revision) (ok bool, why string) {
 	if a == b {
 		return true, ""
@@ -198,20 +200,21 @@ func Same(a, b Revision) (ok bool, why string) {
 	}
 	switch {
 	case a.Commit != "" && b.Commit != "":
-		differ("revision", short(a.Commit), short(b.Commit))
-	case a.Commit != "" || b.Commit != "" || len(all) == 0: // what differs changes the digest too
-		all = append(all, fmt.Sprintf("%s, not %s", a.shortly(), b.shortly()))
+		differ("revision", shortHash(a.Commit), shortHash(b.Commit))
+	case a.Commit != "" || b.Commit != "" || len(all) == 0: // other differences change the digest too
+		all = append(all, fmt.Sprintf("%s, not %s", a.describe(), b.describe()))
 	}
 	return false, strings.Join(all, "; ")
 }
 
-// onlyIn are the settings that only the first list has.
+// onlyIn returns the settings that only the first list has.
 func onlyIn(a, b string) string {
 	other := strings.Fields(b)
 	own := slices.DeleteFunc(strings.Fields(a), func(s string) bool { return slices.Contains(other, s) })
 	return strings.Join(own, " ")
 }
 
+// orDefaults returns the settings, or "the defaults" if the list is empty.
 func orDefaults(settings string) string {
 	if settings == "" {
 		return "the defaults"
@@ -219,19 +222,19 @@ func orDefaults(settings string) string {
 	return settings
 }
 
-// shortly names the program for people: by its commit, its build or its file.
-func (r Revision) shortly() string {
+// describe names the program for messages: by its commit, build or file.
+func (r Revision) describe() string {
 	switch {
 	case r.Commit != "":
-		return "revision " + short(r.Commit)
+		return "revision " + shortHash(r.Commit)
 	case r.Build != "":
-		return "the program of build " + short(r.Build)
+		return "the program of build " + shortHash(r.Build)
 	}
-	return "the program with SHA-256 " + short(r.Digest)
+	return "the program with SHA-256 " + shortHash(r.Digest)
 }
 
-// short is the beginning of a hash.
-func short(hash string) string {
+// shortHash returns the beginning of a hash with an ellipsis.
+func shortHash(hash string) string {
 	if len(hash) > 12 {
 		return hash[:12] + "…"
 	}

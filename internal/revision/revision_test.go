@@ -30,7 +30,7 @@ const digest = "feedfeedfeedfeedfeed"
 func withoutBuildID() (build, hash string) { return "", digest }
 func withBuildID() (build, hash string)    { return digest, "" }
 
-func revisionOf(info *debug.BuildInfo) Revision { return of(info, withoutBuildID) }
+func revisionOf(info *debug.BuildInfo) Revision { return newRevision(info, withoutBuildID) }
 
 // What decides the bytes that a program computes is in its revision, and nothing else.
 func TestOf(t *testing.T) {
@@ -87,12 +87,12 @@ func TestSame(t *testing.T) {
 		{this, changed, "revision 1234567890ab…, not the program with SHA-256 feedfeedfeed…"},
 		{other(set("GOAMD64", "v3")), this, "built with GOAMD64=v3, not GOAMD64=v1"},
 		{this, other(set("-tags", "slow")), "built with the defaults, not -tags=slow"},
-		{of(built(set("vcs.modified", "true")), func() (string, string) { return "", "0123" }), changed,
+		{newRevision(built(set("vcs.modified", "true")), func() (string, string) { return "", "0123" }), changed,
 			"the program with SHA-256 0123, not the program with SHA-256 feedfeedfeed…"},
-		{of(built(set("vcs.modified", "true"), set("GOARCH", "arm64")),
+		{newRevision(built(set("vcs.modified", "true"), set("GOARCH", "arm64")),
 			func() (string, string) { return "", "0123" }), changed,
 			"architecture arm64, not amd64"},
-		{of(built(set("vcs.modified", "true")), withBuildID), changed,
+		{newRevision(built(set("vcs.modified", "true")), withBuildID), changed,
 			"the program of build feedfeedfeed…, not the program with SHA-256 feedfeedfeed…"},
 		{Revision{}, this, "program -, not weir/cmd/weir; architecture -, not amd64; system -, not linux; Go -, not " +
 			"go1.26.8; built with the defaults, not GOAMD64=v1; the program with SHA-256 -, not revision 1234567890ab…"},
@@ -110,12 +110,12 @@ func TestParse(t *testing.T) {
 		"a tag:b c d/e", "a build: c d/e", "a commit: c d/e",
 		"a commit:b c d", "a commit:b  c d/e", "a commit:b%zz c d/e x\n", " commit:b c d/e",
 		"a commit:b c d/e \r", "a commit:b c d/e x=1  y=2", "a commit:b c d/e x",
-		"a commit:b c d/e " + strings.Repeat("x", longest)} {
+		"a commit:b c d/e " + strings.Repeat("x", maxLength)} {
 		if r, err := Parse(bad); err == nil {
 			t.Errorf("%q is read as %+v", bad, r)
 		}
 	}
-	r := of(built(set("vcs.modified", "true")), withBuildID)
+	r := newRevision(built(set("vcs.modified", "true")), withBuildID)
 	if again, err := Parse(r.String()); again != r || err != nil || !strings.Contains(r.String(), " build:"+digest) {
 		t.Errorf("%s is read back as %+v, %v", r, again, err)
 	}

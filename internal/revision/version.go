@@ -11,16 +11,18 @@ import (
 	"sync"
 )
 
-// stamp is what git archive makes of the file: the commit, and its day. Elsewhere it is the format itself.
+// stamp is the content of a file that git archive fills in: the commit and its day. Elsewhere it is the format
+// itself.
 //
 //go:embed stamp.txt
 var stamp string
 
-// module is the one whose archives the stamp is of.
+// module is the module that the stamp belongs to.
 const module = "weir"
 
-// Version is what people call this program: its commit, the version of its module or the stamp of the archive that its
-// sources came in. Without these, or with changed sources, it has the beginning of the build's or the file's digest.
+// Version returns the name of this program for users: its commit, the version of its module, or the stamp of the
+// archive with its sources. Without these, or with changed sources, it has the beginning of the build's or the file's
+// digest.
 var Version = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -45,8 +47,8 @@ func ownCommit(info *debug.BuildInfo, stamp string) *debug.BuildInfo {
 	return &own
 }
 
-// versionOf returns the version of a program with this build information and stamp. It calls identify only if neither
-// decides all sources.
+// versionOf returns the version of a program with the given build information and stamp. It calls identify only if
+// neither determines all sources.
 func versionOf(info *debug.BuildInfo, stamp string, identify func() (build, digest string)) string {
 	commit, modified := "", ""
 	for _, s := range info.Settings {
@@ -59,37 +61,37 @@ func versionOf(info *debug.BuildInfo, stamp string, identify func() (build, dige
 	}
 	archived, day, _ := strings.Cut(strings.TrimSpace(stamp), " ")
 	switch {
-	case commit != "" && modified == "false" && pinned(info):
-		return "commit " + brief(commit)
+	case commit != "" && modified == "false" && isPinned(info):
+		return "commit " + briefHash(commit)
 	case commit != "":
-		return "commit " + brief(commit) + " with changes, " + identity(identify())
-	case info.Main.Version != "" && info.Main.Version != "(devel)" && pinned(info):
+		return "commit " + briefHash(commit) + " with changes, " + describeBuild(identify())
+	case info.Main.Version != "" && info.Main.Version != "(devel)" && isPinned(info):
 		return escaper.Replace(info.Main.Version)
-	case info.Main.Path == module && isHash(archived) && pinned(info):
-		return strings.TrimSpace("archive of commit " + brief(archived) + " " + escaper.Replace(day))
+	case info.Main.Path == module && isHash(archived) && isPinned(info):
+		return strings.TrimSpace("archive of commit " + briefHash(archived) + " " + escaper.Replace(day))
 	}
-	return "unknown, " + identity(identify())
+	return "unknown, " + describeBuild(identify())
 }
 
-// identity names a build by the beginning of its digest.
-func identity(build, digest string) string {
+// describeBuild names a build by the beginning of its digest.
+func describeBuild(build, digest string) string {
 	if build != "" {
-		return "build " + brief(build)
+		return "build " + briefHash(build)
 	}
-	return "SHA-256 " + brief(digest)
+	return "SHA-256 " + briefHash(digest)
 }
 
-// brief is as much of a hash as people need.
-func brief(hash string) string { return escaper.Replace(hash[:min(len(hash), 12)]) }
+// briefHash returns the beginning of a hash.
+func briefHash(hash string) string { return escaper.Replace(hash[:min(len(hash), 12)]) }
 
-// isHash reports whether a stamp was filled in.
+// isHash reports whether git archive has filled a stamp in.
 func isHash(s string) bool {
 	_, err := hex.DecodeString(s)
 	return err == nil && len(s) >= 40
 }
 
-// Name is what this program is called: the last part of the path of its main package, which is part of its bytes, as
-// its file's name is not. A program of tests is called as what it tests.
+// Name returns the name of this program: the last part of its main package's path, which is part of the executable,
+// unlike the file's name. A test program has the name of the tested program.
 var Name = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -98,6 +100,7 @@ var Name = sync.OnceValue(func() string {
 	return nameOf(info.Path)
 })
 
+// nameOf returns the name of a program with the given main package.
 func nameOf(main string) string {
 	name := path.Base(main)
 	if main == "" || main == "command-line-arguments" || strings.HasSuffix(name, ".test") {
@@ -106,11 +109,11 @@ func nameOf(main string) string {
 	return name
 }
 
-// Key is what folders of results have in their names, so that each program has its own.
+// Key returns a short key for the names of results folders, so that each program has its own.
 func (r Revision) Key() string {
 	h := sha256.Sum256([]byte(r.String()))
 	return hex.EncodeToString(h[:])[:KeyLength]
 }
 
-// KeyLength is how many characters a Key has.
+// KeyLength is the number of characters of a Key.
 const KeyLength = 8

@@ -59,7 +59,7 @@ func TestOwnCommit(t *testing.T) {
 			info := built(set("vcs.revision", x.commit), set("vcs.modified", "false"))
 			info.Main.Path = x.path
 			version := versionOf(ownCommit(info, x.stamp), x.stamp, withoutBuildID)
-			r := of(ownCommit(info, x.stamp), withoutBuildID)
+			r := newRevision(ownCommit(info, x.stamp), withoutBuildID)
 			if (r.Commit == x.commit) != x.kept || (r.Digest == digest) == x.kept ||
 				(version == "commit "+x.commit[:12]) != x.kept {
 				t.Errorf("%+v, %s", r, version)

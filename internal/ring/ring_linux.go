@@ -9,41 +9,41 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Config is the size of a socket's rings.
+// Config is the configuration of a socket and its rings.
 type Config struct {
 	Interface string // in the calling thread's network namespace
 	MaxFrame  int    // bytes of the largest frame, without FCS and VLAN tag
 	Rx        int    // slots of the ring; a power of two, at least 8
-	Tx        int    // frames that wait for Flush, at most; 1 to 1024
-	// Tags puts the outer VLAN tag of frames, which the kernel takes out, back into them;
-	// without it tagged frames are counted and passed over.
+	Tx        int    // limit of frames that wait for Flush; 1 to 1024
+	// Tags restores the outer VLAN tag of frames, which the kernel removes. Without it, tagged frames are counted and
+	// skipped.
 	Tags bool
-	// Promiscuous takes in frames for all addresses for as long as the socket is open.
+	// Promiscuous accepts frames to all addresses while the socket is open.
 	Promiscuous bool
 }
 
 // SocketCounters are the counters of a socket since it was opened.
 type SocketCounters struct {
 	Received uint64 // frames that the kernel had for the ring
-	Lost     uint64 // of these, frames for which the ring had no room
-	TooLong  uint64 // frames longer than a slot, or than MaxFrame when they were to leave
-	Partial  uint64 // frames that came without a checksum, for a card to fill in
-	Tagged   uint64 // frames with a VLAN tag that were passed over
+	Lost     uint64 // of these, frames that found the ring full
+	TooLong  uint64 // frames longer than a slot, or longer than MaxFrame on sending
+	Partial  uint64 // frames without a checksum, for a NIC to fill in
+	Tagged   uint64 // skipped frames with a VLAN tag
 }
 
 // Socket is a packet socket with its ring. It is not safe for concurrent use.
 type Socket struct {
 	fd     int
-	memory []byte // the ring's
+	memory []byte // mapped memory of the ring
 	slot   int    // bytes
 	mask   uint32
-	at     uint32 // slot that is next
+	next   uint32 // next slot
 	tags   bool
 	counts SocketCounters
 
-	room     int          // bytes of a frame that is to leave
-	parts    []unix.Iovec // frames that are to leave, which stay where they are
-	messages []message    // of which those from first to last are to be sent
+	maxFrame int          // bytes of the longest frame to send
+	parts    []unix.Iovec // frames to send, which stay in the caller's memory
+	messages []message    // messages from first to last wait for Flush
 	first    int
 	last     int
 }
@@ -54,7 +54,7 @@ type message struct {
 	sent uint32 // bytes
 }
 
-// Places in a slot.
+// Offsets in a slot.
 const (
 	lengthAt  = 4
 	snapLenAt = 8
@@ -63,32 +63,32 @@ const (
 	nanosAt   = 20
 	tagAt     = 24
 	tagTypeAt = 26
-	// inMost is where a frame that has come in begins at the latest: header, address, and
-	// alignment of what follows the Ethernet header.
-	inMost = 96
+	// maxStart is the largest offset of a received frame in its slot: header, address, and the alignment of the data
+	// after the Ethernet header.
+	maxStart = 96
 )
 
-// Of frames that are to leave.
+// Limits of sending.
 const (
-	mostTx     = 1024 // in one system call (UIO_MAXIOV)
+	maxTx      = 1024 // messages of one system call (UIO_MAXIOV)
 	sendBuffer = 4 << 20
 )
 
-// tagBytes is the length of a VLAN tag (IEEE 802.1Q §9.3), and addressBytes what stands
-// before it.
+// tagBytes is the length of a VLAN tag (IEEE 802.1Q §9.3), and addressBytes is its offset in a frame.
 const (
 	tagBytes     = 4
 	addressBytes = 12
 	defaultTag   = 0x8100
 )
 
-// request is what the kernel is asked for: whole pages that hold whole slots.
-func (c *Config) request() (*unix.TpacketReq, error) {
-	if c.Rx < 8 || c.Tx < 1 || c.Rx&(c.Rx-1) != 0 || c.Tx > mostTx || c.MaxFrame < 60 || c.MaxFrame > 1<<16 {
+// newRequest returns the kernel's request for a ring: whole pages that hold whole slots. It returns an error for
+// sizes out of range.
+func (c *Config) newRequest() (*unix.TpacketReq, error) {
+	if c.Rx < 8 || c.Tx < 1 || c.Rx&(c.Rx-1) != 0 || c.Tx > maxTx || c.MaxFrame < 60 || c.MaxFrame > 1<<16 {
 		return nil, fmt.Errorf("%d and %d slots for frames of %d bytes", c.Rx, c.Tx, c.MaxFrame)
 	}
 	slot := 2048
-	for slot < inMost+c.MaxFrame+tagBytes {
+	for slot < maxStart+c.MaxFrame+tagBytes {
 		slot *= 2
 	}
 	block := max(slot, 1<<16)
@@ -98,27 +98,28 @@ func (c *Config) request() (*unix.TpacketReq, error) {
 		Frame_nr: uint32(blocks * per)}, nil
 }
 
-func (c *Config) fail(what string, err error) (*Socket, error) {
+// socketError returns an error of the given step on the interface.
+func (c *Config) socketError(what string, err error) (*Socket, error) {
 	return nil, fmt.Errorf("packet socket at %s: %s: %w", c.Interface, what, err)
 }
 
-// Open opens a socket. What comes in from then on is in its ring.
+// Open opens a socket. Frames that arrive from then on are in its ring.
 func Open(c Config) (s *Socket, err error) {
-	request, err := c.request()
+	request, err := c.newRequest()
 	if err != nil {
-		return c.fail("ring", err)
+		return c.socketError("ring", err)
 	}
 	index, err := interfaceIndex(c.Interface)
 	if err != nil {
-		return c.fail("interface", err)
+		return c.socketError("interface", err)
 	}
-	// Protocol 0 takes nothing in until bind says what is wanted.
+	// With protocol 0, the socket receives no frame before bind sets the protocol.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
 	if err == unix.EAFNOSUPPORT {
-		return c.fail("socket", fmt.Errorf("the kernel has no packet sockets (CONFIG_PACKET): %w", err))
+		return c.socketError("socket", fmt.Errorf("the kernel has no packet sockets (CONFIG_PACKET): %w", err))
 	}
 	if err != nil {
-		return c.fail("socket", err)
+		return c.socketError("socket", err)
 	}
 	defer func() {
 		if err != nil && s == nil {
@@ -135,18 +136,18 @@ func Open(c Config) (s *Socket, err error) {
 		{"PACKET_QDISC_BYPASS", unix.PACKET_QDISC_BYPASS, 1},
 	} {
 		if err := unix.SetsockoptInt(fd, unix.SOL_PACKET, o.n, o.value); err != nil {
-			return c.fail(o.name, err)
+			return c.socketError(o.name, err)
 		}
 	}
 	if err := unix.SetsockoptTpacketReq(fd, unix.SOL_PACKET, unix.PACKET_RX_RING, request); err != nil {
-		return c.fail("ring", err)
+		return c.socketError("ring", err)
 	}
-	// What has left counts until it is received; without the right to more, Flush waits.
+	// Sent frames occupy the buffer until they are received. Without the right to a larger buffer, Flush has to wait.
 	unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_SNDBUFFORCE, sendBuffer)
 	if c.Promiscuous {
 		m := &unix.PacketMreq{Ifindex: int32(index), Type: unix.PACKET_MR_PROMISC}
 		if err := unix.SetsockoptPacketMreq(fd, unix.SOL_PACKET, unix.PACKET_ADD_MEMBERSHIP, m); err != nil {
-			return c.fail("promiscuous mode", err)
+			return c.socketError("promiscuous mode", err)
 		}
 	}
 	if s, err = Attach(c, fd); err != nil {
@@ -155,22 +156,22 @@ func Open(c Config) (s *Socket, err error) {
 	all := uint16(unix.ETH_P_ALL)
 	if err := unix.Bind(fd, &unix.SockaddrLinklayer{Protocol: all<<8 | all>>8, Ifindex: index}); err != nil {
 		unix.Munmap(s.memory) // the descriptor is closed above
-		return c.fail("bind", err)
+		return c.socketError("bind", err)
 	}
 	return s, nil
 }
 
-// Attach makes a Socket of the descriptor of one that another process has opened with the
-// same configuration, which must not use it any more. It needs no right.
+// Attach returns a Socket for the descriptor of a socket that another process has opened with the same configuration.
+// The other process must not use it afterwards. Attach needs no privilege.
 func Attach(c Config, fd int) (*Socket, error) {
-	request, err := c.request()
+	request, err := c.newRequest()
 	if err != nil {
-		return c.fail("ring", err)
+		return c.socketError("ring", err)
 	}
-	s := &Socket{fd: fd, slot: int(request.Frame_size), mask: request.Frame_nr - 1, room: c.MaxFrame, tags: c.Tags}
+	s := &Socket{fd: fd, slot: int(request.Frame_size), mask: request.Frame_nr - 1, maxFrame: c.MaxFrame, tags: c.Tags}
 	size := int(request.Block_nr * request.Block_size)
 	if s.memory, err = unix.Mmap(fd, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED); err != nil {
-		return c.fail("ring", err)
+		return c.socketError("ring", err)
 	}
 	s.parts, s.messages = make([]unix.Iovec, c.Tx), make([]message, c.Tx)
 	for i := range s.messages {
@@ -180,6 +181,7 @@ func Attach(c Config, fd int) (*Socket, error) {
 	return s, nil
 }
 
+// interfaceIndex returns the index of a network interface.
 func interfaceIndex(name string) (int, error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -196,7 +198,7 @@ func interfaceIndex(name string) (int, error) {
 	return int(r.Uint32()), nil
 }
 
-// Close closes the socket.
+// Close closes the socket and unmaps its ring.
 func (s *Socket) Close() error {
 	if s.memory != nil {
 		unix.Munmap(s.memory)
@@ -205,23 +207,25 @@ func (s *Socket) Close() error {
 	return unix.Close(s.fd)
 }
 
-// FD is the socket's file descriptor, to be polled: readable when a frame waits.
+// FD returns the socket's file descriptor for polling: it is readable when a frame waits.
 func (s *Socket) FD() int { return s.fd }
 
-// place is the address of a byte of the slot that is next.
-func (s *Socket) place(byte int) unsafe.Pointer {
-	return unsafe.Pointer(&s.memory[int(s.at&s.mask)*s.slot+byte])
+// slotAddress returns the address of a byte of the next slot.
+func (s *Socket) slotAddress(byte int) unsafe.Pointer {
+	return unsafe.Pointer(&s.memory[int(s.next&s.mask)*s.slot+byte])
 }
 
-func (s *Socket) word(byte int) uint32 { return *(*uint32)(s.place(byte)) }
+// loadWord returns the 32-bit word at an offset of the next slot.
+func (s *Socket) loadWord(byte int) uint32 { return *(*uint32)(s.slotAddress(byte)) }
 
-func (s *Socket) half(byte int) uint16 { return *(*uint16)(s.place(byte)) }
+// loadHalf returns the 16-bit word at an offset of the next slot.
+func (s *Socket) loadHalf(byte int) uint16 { return *(*uint16)(s.slotAddress(byte)) }
 
-// Stamp is when the first frame that waits came in, by CLOCK_REALTIME in ns. Frames that
-// no switch can take are counted and passed over.
+// Stamp returns the arrival time of the first waiting frame by CLOCK_REALTIME in ns, or false without one. It counts
+// and skips frames that a switch cannot forward.
 func (s *Socket) Stamp() (ns int64, ok bool) {
 	for {
-		status := atomic.LoadUint32((*uint32)(s.place(0)))
+		status := atomic.LoadUint32((*uint32)(s.slotAddress(0)))
 		if status&unix.TP_STATUS_USER == 0 {
 			return 0, false
 		}
@@ -230,49 +234,48 @@ func (s *Socket) Stamp() (ns int64, ok bool) {
 			s.counts.Partial++
 		case status&unix.TP_STATUS_VLAN_VALID != 0 && !s.tags:
 			s.counts.Tagged++
-		case s.word(lengthAt) != s.word(snapLenAt):
+		case s.loadWord(lengthAt) != s.loadWord(snapLenAt):
 			s.counts.TooLong++
 		default:
-			return int64(s.word(secondsAt))*1e9 + int64(s.word(nanosAt)), true
+			return int64(s.loadWord(secondsAt))*1e9 + int64(s.loadWord(nanosAt)), true
 		}
-		s.release()
+		s.releaseSlot()
 	}
 }
 
-// Take appends the first frame that waits, whose time Stamp has returned, to b and gives its
-// slot back to the kernel.
+// Take appends the first waiting frame, which Stamp has returned, to b and returns its slot to the kernel.
 func (s *Socket) Take(b []byte) []byte {
-	n := int(s.word(snapLenAt))
-	start := int(s.at&s.mask)*s.slot + int(s.half(macAt))
-	if frame := s.memory[start : start+n]; s.tags && n >= addressBytes && s.word(0)&unix.TP_STATUS_VLAN_VALID != 0 {
+	n := int(s.loadWord(snapLenAt))
+	start := int(s.next&s.mask)*s.slot + int(s.loadHalf(macAt))
+	if frame := s.memory[start : start+n]; s.tags && n >= addressBytes && s.loadWord(0)&unix.TP_STATUS_VLAN_VALID != 0 {
 		kind := uint16(defaultTag)
-		if s.word(0)&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
-			kind = s.half(tagTypeAt)
+		if s.loadWord(0)&unix.TP_STATUS_VLAN_TPID_VALID != 0 {
+			kind = s.loadHalf(tagTypeAt)
 		}
-		control := s.half(tagAt)
+		control := s.loadHalf(tagAt)
 		b = append(b, frame[:addressBytes]...)
 		b = append(b, byte(kind>>8), byte(kind), byte(control>>8), byte(control))
 		b = append(b, frame[addressBytes:]...)
 	} else {
 		b = append(b, frame...)
 	}
-	s.release()
+	s.releaseSlot()
 	return b
 }
 
-func (s *Socket) release() {
-	atomic.StoreUint32((*uint32)(s.place(0)), unix.TP_STATUS_KERNEL)
-	s.at++
+// releaseSlot returns the next slot to the kernel and advances.
+func (s *Socket) releaseSlot() {
+	atomic.StoreUint32((*uint32)(s.slotAddress(0)), unix.TP_STATUS_KERNEL)
+	s.next++
 }
 
-// Put adds a frame to those that leave with the next Flush, from where it is: its bytes must stay
-// as they are until Flush has returned no error, or Drop was called. It returns false if
-// there is no room for it.
+// Put queues a frame for the next Flush without a copy: its bytes must not change until Flush has returned no error
+// or Drop was called. It returns false if the queue is full. It counts and drops a frame that is too long.
 func (s *Socket) Put(frame []byte) bool {
 	switch {
-	case len(frame) > s.room && !s.tagged(frame):
+	case len(frame) > s.maxFrame && !s.fitsTagged(frame):
 		s.counts.TooLong++
-		return true // it will never have room
+		return true // the frame never fits
 	case s.last == len(s.messages):
 		return false
 	}
@@ -283,18 +286,18 @@ func (s *Socket) Put(frame []byte) bool {
 	return true
 }
 
-// tagged reports whether a frame above the room is so by its VLAN tag. The kernel allows for
-// that of 802.1Q only.
-func (s *Socket) tagged(frame []byte) bool {
-	return s.tags && len(frame) <= s.room+tagBytes && frame[addressBytes] == defaultTag>>8 &&
+// fitsTagged reports whether a frame above the limit fits without its VLAN tag. The kernel allows this for 802.1Q
+// tags only.
+func (s *Socket) fitsTagged(frame []byte) bool {
+	return s.tags && len(frame) <= s.maxFrame+tagBytes && frame[addressBytes] == defaultTag>>8 &&
 		frame[addressBytes+1] == defaultTag&0xff
 }
 
-// Flush gives what was put to the kernel. With EAGAIN or ENOBUFS some of it stays until the
-// next call. What the interface's MTU does not allow is counted and dropped.
+// Flush sends the queued frames. With EAGAIN or ENOBUFS, the rest stays queued for the next call. It counts and drops
+// frames above the interface's MTU.
 func (s *Socket) Flush() error {
 	for s.first < s.last {
-		// Raw, since it does not block, and a batch is short: Go's scheduler need not know.
+		// A raw system call: it does not block and is short, so Go's scheduler need not be involved.
 		n, _, errno := unix.RawSyscall6(unix.SYS_SENDMMSG, uintptr(s.fd), uintptr(unsafe.Pointer(&s.messages[s.first])),
 			uintptr(s.last-s.first), unix.MSG_DONTWAIT, 0, 0)
 		switch errno {
@@ -312,15 +315,14 @@ func (s *Socket) Flush() error {
 	return nil
 }
 
-// Drop gives up what was put and has not left, and says how many frames that were.
+// Drop removes the queued frames and returns their number.
 func (s *Socket) Drop() int {
 	n := s.last - s.first
 	s.first, s.last = 0, 0
 	return n
 }
 
-// Err is what went wrong with the socket since it was asked last: ENETDOWN if its
-// interface was taken down.
+// Err returns the socket's error since the last call, or nil: ENETDOWN if its interface was taken down.
 func (s *Socket) Err() error {
 	v, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && v != 0 {
@@ -332,13 +334,13 @@ func (s *Socket) Err() error {
 	return nil
 }
 
-// Counts returns what was counted so far. It is a system call.
+// Counts returns the counters since Open. It makes a system call.
 func (s *Socket) Counts() (SocketCounters, error) {
 	st, err := unix.GetsockoptTpacketStats(s.fd, unix.SOL_PACKET, unix.PACKET_STATISTICS)
 	if err != nil {
 		return s.counts, os.NewSyscallError("PACKET_STATISTICS", err)
 	}
-	s.counts.Received += uint64(st.Packets) // the kernel begins at 0 after every look
+	s.counts.Received += uint64(st.Packets) // the kernel restarts at 0 after each call
 	s.counts.Lost += uint64(st.Drops)
 	return s.counts, nil
 }

@@ -1,3 +1,3 @@
-// Package webserver has the server of all commands that listen for HTTP: with bounds on time and on connections.
-// Package bind checks where they listen.
+// Package webserver has the server of all commands that listen for HTTP, with limits on time and connections. Package
+// bind checks the addresses.
 package webserver

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bounds on what a client may take. An event stream sets its own deadline before each write.
+// Limits of a client. An event stream sets its own deadline before each write.
 const (
 	headerTimeout = 5 * time.Second
 	readTimeout   = 10 * time.Second // of a whole request
@@ -20,20 +20,20 @@ const (
 	MaxConnections = 256
 )
 
-// New returns a server that bounds the time of its clients' connections: for headers, bodies and responses that are not
-// finished, and between requests. It does not log.
+// New returns a server with limits on its clients' time: for headers, bodies, unfinished responses, and between
+// requests. It does not log.
 func New(h http.Handler) *http.Server {
 	return &http.Server{Handler: h, ReadHeaderTimeout: headerTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 		IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeader, ErrorLog: log.New(discard{}, "", 0)}
 }
 
-// discard takes what a server logs of connections that break.
+// discard drops a server's log of broken connections.
 type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// Limit returns a listener that accepts a connection only while fewer than that number are open. Others wait in the
-// kernel.
+// Limit returns a listener that accepts a connection only while fewer than the given number are open. Others wait in
+// the kernel.
 func Limit(l net.Listener, connections int) net.Listener {
 	return &limited{Listener: l, open: make(chan struct{}, connections), closed: make(chan struct{})}
 }
@@ -46,7 +46,7 @@ type limited struct {
 	once   sync.Once
 }
 
-// Accept waits for a connection, and before that until there is room for one.
+// Accept waits until the limit allows a connection and one arrives.
 func (l *limited) Accept() (net.Conn, error) {
 	select {
 	case l.open <- struct{}{}:
@@ -67,7 +67,7 @@ func (l *limited) Close() error {
 	return l.Listener.Close()
 }
 
-// counted is a connection that makes room for another one when it is closed.
+// counted is a connection that frees its place when it is closed.
 type counted struct {
 	net.Conn
 	free func()

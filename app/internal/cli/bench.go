@@ -58,6 +58,7 @@ func (b *benchCmd) Run(a *app) error {
 	return nil
 }
 
+// runSwitch runs the benchmarks switch and clock.
 func (b *benchCmd) runSwitch(a *app) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -119,6 +120,7 @@ type figures interface {
 	JSON() []byte
 }
 
+// printFigures prints the figures as text or as JSON.
 func (b *benchCmd) printFigures(a *app, f figures) {
 	if b.JSON {
 		a.stdout.Write(f.JSON())

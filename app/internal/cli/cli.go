@@ -85,6 +85,7 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 	return runCommand(r, args, stdout, stderr, terminal, screenStyle{})
 }
 
+// runCommand runs a command line and returns its exit code.
 func runCommand(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
 	look screenStyle) (code int) {
 	var c commandLine
@@ -160,6 +161,7 @@ type changes struct {
 	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`
 }
 
+// loadSpec loads the experiment with its changes and prints its warnings.
 func (s *selection) loadSpec(a *app) (*experiment.Spec, error) {
 	src, err := a.registry.Open(s.Name)
 	if err != nil {

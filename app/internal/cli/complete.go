@@ -141,6 +141,7 @@ func (x *completer) parseWords(words []string) {
 	}
 }
 
+// findCommand returns the subcommand with the given name, or nil.
 func (x *completer) findCommand(name string) *kong.Node {
 	if i := slices.IndexFunc(x.node.Children, func(c *kong.Node) bool { return c.Name == name }); i >= 0 {
 		return x.node.Children[i]
@@ -164,6 +165,7 @@ func (x *completer) listFlags() (all []*kong.Flag) {
 	return all
 }
 
+// findFlag returns the flag with the given name, including its hyphens, or nil.
 func (x *completer) findFlag(word string) *kong.Flag {
 	for _, f := range x.listFlags() {
 		if word == "--"+f.Name || f.Short != 0 && word == "-"+string(f.Short) {
@@ -258,6 +260,7 @@ func (x *completer) listValues(v *kong.Value) []string {
 	return nil
 }
 
+// rootCommand returns the node of the program.
 func (x *completer) rootCommand() *kong.Node {
 	n := x.node
 	for n.Parent != nil {
@@ -266,6 +269,7 @@ func (x *completer) rootCommand() *kong.Node {
 	return n
 }
 
+// listExperiments returns the experiments of the library with their titles.
 func (x *completer) listExperiments() (names []string) {
 	for _, e := range x.a.registry.Experiments() {
 		names = append(names, e.Name+"\t"+oneSentence(e.Title))

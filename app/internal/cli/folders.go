@@ -78,6 +78,7 @@ func (f *folders) choose(a *app, name string) (string, error) {
 	return found[0].Dir, nil
 }
 
+// withOptions returns the options of a folder's results in parentheses, or "".
 func withOptions(s *results.FolderInfo) string {
 	if s.Options == "" {
 		return ""

@@ -100,6 +100,7 @@ func (a *app) footprintJSON(s *showCmd, points []plan.PointFootprint) error {
 	return e.Encode(document)
 }
 
+// switchJSON converts the footprint of a kind of switch.
 func switchJSON(f *plan.SwitchFootprint) jsonSwitch {
 	n := jsonSwitch{Tier: f.Tier, Switch: f.Switch, Count: f.Count, Ports: f.Ports, Sums: jsonSums(f.Sums()),
 		Breaks: []jsonBreak{}}
@@ -114,6 +115,7 @@ func switchJSON(f *plan.SwitchFootprint) jsonSwitch {
 	return n
 }
 
+// stageJSON converts the footprint of a stage.
 func stageJSON(program string, s *dataplane.Stage) jsonStage {
 	out := jsonStage{program, s.Name, s.Gress.String(), []jsonTable{}, []jsonRegister{}, []jsonMeter{}, []jsonOperation{}}
 	for _, t := range s.Tables {

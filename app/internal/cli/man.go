@@ -57,6 +57,7 @@ func renderManual(model *kong.Application) string {
 // roff writes a manual page.
 type roff struct{ b strings.Builder }
 
+// line writes a line as it is.
 func (m *roff) line(s string) { m.b.WriteString(s + "\n") }
 
 // text writes a line of text, escaped so that it is not a request.

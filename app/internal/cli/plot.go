@@ -78,6 +78,7 @@ func (f *plotFlags) listGiven() (keys []plots.Key) {
 	return keys
 }
 
+// plainText reports whether the value of a plot's key is text rather than YAML.
 func plainText(key string) bool { return key == "title" || strings.HasSuffix(key, "_label") }
 
 // listValues returns the flags by the names of their keys.

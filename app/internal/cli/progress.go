@@ -32,6 +32,7 @@ func (a *app) newProgressBar() *progressBar {
 	return &progressBar{out: a.screen, on: a.terminal, wide: a.terminalWidth, start: time.Now()}
 }
 
+// update overwrites the line with new progress, at most every 100 ms.
 func (b *progressBar) update(p run.Progress) {
 	b.lock.Lock()
 	defer b.lock.Unlock()
@@ -114,6 +115,7 @@ func formatDuration(seconds float64) string {
 	return fmt.Sprintf("%.0f days", seconds/86400)
 }
 
+// clear clears the line.
 func (b *progressBar) clear() {
 	b.lock.Lock()
 	defer b.lock.Unlock()

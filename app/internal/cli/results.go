@@ -19,6 +19,7 @@ type folders struct {
 	Out command.Target `default:"results" help:"Folder in which results of experiments are looked for."`
 }
 
+// openResults reads the results with the given name.
 func (f *folders) openResults(a *app, name string) (*results.Outcome, error) {
 	dir, err := f.findFolder(a, name)
 	if err != nil {

@@ -182,6 +182,7 @@ func (a *app) printFooter(o *results.Outcome, path string) {
 	fmt.Fprintln(a.stdout, path)
 }
 
+// exitCode returns the exit code of an execution. With check, it depends on the verdicts.
 func exitCode(o *results.Outcome, interrupted, check bool) int {
 	cut := len(o.Failed) > 0 || o.Missing > 0
 	for _, r := range o.Runs {

@@ -106,6 +106,7 @@ func (s *showCmd) explainError(err error, all []listed) error {
 	return err
 }
 
+// printFile prints the experiment's file unchanged, or without its paper.
 func (s *showCmd) printFile(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
 		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
@@ -134,6 +135,7 @@ func (s *showCmd) printFile(a *app) error {
 	return err
 }
 
+// showScheme prints a scheme with its parameters.
 func (a *app) showScheme(k kindOf) {
 	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, a.lineWidth(), "    "),
 		report.Wrap("source: "+k.s.Source, a.lineWidth(), "    "))

@@ -102,6 +102,7 @@ func describeDefault(k *document.Key) string {
 	return "optional"
 }
 
+// sizesDoc describes a distribution of flow sizes.
 func sizesDoc(d *workload.CDF) string { return fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()) }
 
 // showSizes prints a distribution of flow sizes.

@@ -49,10 +49,12 @@ var (
 	labGrace = 3 * time.Second
 )
 
+// labWork returns the grace of a lab's run. The function closeAll removes the lab.
 func labWork(closeAll func() error) grace {
 	return grace{labGrace, 0, closeAll, "it did not end in time and was cut; " + goesOn}
 }
 
+// cutNothing is the cut of work that needs no cleanup.
 func cutNothing() error { return nil }
 
 // handleSignals starts to handle signals.

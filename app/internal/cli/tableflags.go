@@ -158,6 +158,7 @@ func detectScreen(stdout *os.File, getenv func(string) string) (look screenStyle
 	return look
 }
 
+// plausibleWidth returns the width, or 0 if it is out of range.
 func plausibleWidth(width int) int {
 	if width < minScreen || width > maxScreen {
 		return 0
