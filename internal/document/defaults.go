@@ -33,6 +33,7 @@ func (d *Defaults) Note(t *Node) {
 	}
 }
 
+// noteNode records the defaults of one node, and drops those that other copies of it lack.
 func (d *Defaults) noteNode(t *Node) {
 	now := &sharedDefaults{}
 	switch {

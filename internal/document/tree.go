@@ -147,6 +147,7 @@ func (t *Node) Write(b *strings.Builder, indent int) {
 	}
 }
 
+// writeIndent appends two spaces per level.
 func writeIndent(b *strings.Builder, indent int) {
 	for range indent {
 		b.WriteString("  ")

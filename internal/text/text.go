@@ -113,4 +113,5 @@ func isNumber(s string) bool {
 	return isDigits(whole + part)
 }
 
+// isDigits reports whether s has only digits and is not empty.
 func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }

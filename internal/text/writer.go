@@ -51,6 +51,7 @@ func (w *Writer) Flush() error {
 	return w.writeEscaped(data)
 }
 
+// writeEscaped writes data with acting characters escaped.
 func (w *Writer) writeEscaped(data []byte) error {
 	if !isPlain(data) {
 		data = []byte(Lines(string(data)))

@@ -123,6 +123,7 @@ func (o *Lab) Check(s *experiment.Spec) error {
 	return nil
 }
 
+// selectGenerator returns the generator, which is kernelGenerator by default.
 func (o *Lab) selectGenerator() *Generator {
 	if o.Generator == nil {
 		return &kernelGenerator

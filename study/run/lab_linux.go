@@ -255,6 +255,7 @@ func awaitHosts(ctx context.Context, hosts *lab.HostsProcess, epoch int64, c *si
 // progressEvery is the interval of progress reports on hosts.
 const progressEvery = 200 * time.Millisecond
 
+// readMonotonic returns the time of CLOCK_MONOTONIC in ns, or 0 after an error.
 func readMonotonic() int64 {
 	var t unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) != nil {
@@ -310,6 +311,7 @@ func addDifferences(a *results.Attempt) {
 	}
 }
 
+// cpuTime returns the processor time of this process, or 0 after an error.
 func cpuTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

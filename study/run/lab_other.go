@@ -11,6 +11,6 @@ import (
 )
 
 // execute returns an error: this system has no lab.
-func (o *Lab) carryOut(context.Context, *plan.Run, string, string, func(float64)) (*results.Run, error) {
+func (o *Lab) execute(context.Context, *plan.Run, string, string, func(float64)) (*results.Run, error) {
 	return nil, lab.ErrNotLinux
 }

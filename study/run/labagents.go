@@ -233,6 +233,7 @@ func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 	return configs, err
 }
 
+// lawText describes the parameters of an agent's law in an error.
 func lawText(a cc.Agent) string {
 	return fmt.Sprintf("eta %v, n %d, max_stage %d, t %v", a.Eta, a.Flows, a.MaxStage, a.T)
 }

@@ -80,6 +80,7 @@ func (o *Lab) writeDigests(r *results.Run, dir string) error {
 	return nil
 }
 
+// writeDigest syncs a capture to the disk and writes its digest with the given head next to it.
 func writeDigest(capture, head string) error {
 	f, err := os.Open(capture)
 	if err != nil {

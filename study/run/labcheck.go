@@ -86,6 +86,7 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 	return c.Err()
 }
 
+// orPoint returns the name of a sweep's point, or "its only point".
 func orPoint(at []measure.Coordinate) string {
 	if len(at) == 0 {
 		return "its only point"

@@ -65,6 +65,7 @@ type progress struct {
 	over   []bool
 }
 
+// newProgress returns a progress without runs. The function report may be nil.
 func newProgress(report func(Progress)) *progress { return &progress{report: report} }
 
 // setTotals sets the number of all runs, and the number that have to be executed. New runs to execute follow the

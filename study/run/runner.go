@@ -239,6 +239,7 @@ func (x *execution) withSpace(ctx context.Context, write func() error) error {
 	}
 }
 
+// issueNotice passes a notice to Options.OnNotice. It is safe for concurrent use.
 func (x *execution) issueNotice(text string) {
 	if x.o.OnNotice != nil {
 		x.noticeLock.Lock()

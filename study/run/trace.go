@@ -181,6 +181,7 @@ func newTracer(dir, id string, ports []trace.Port, tracing *Tracing, quota unit.
 	return t
 }
 
+// fileName returns the path of the trace's file with the given suffix.
 func (t *tracer) fileName(form string) string { return filepath.Join(t.dir, t.id+form) }
 
 // isComplete reports whether the run has a complete trace of these ports. An error describes a trace that is damaged or

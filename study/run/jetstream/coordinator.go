@@ -289,10 +289,13 @@ func Reachable(listen string) (host string, err error) {
 	return host, err
 }
 
+// keyFolder returns the folder of the keys: Keys, or the folder of the queue.
 func (c *Coordinator) keyFolder() string { return cmp.Or(c.Keys, c.dir) }
 
+// joinFile returns the name of the sweep's join file.
 func (c *Coordinator) joinFile() string { return joinFile(c.keyFolder()) }
 
+// issueNotice passes a notice to OnNotice.
 func (c *Config) issueNotice(format string, args ...any) {
 	if c.OnNotice != nil {
 		c.OnNotice(fmt.Sprintf(format, args...))

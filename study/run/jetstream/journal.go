@@ -70,8 +70,10 @@ func (j *journal) note(e remote.JournalEntry) {
 	}
 }
 
+// noteMade notes that the result of a run was accepted from a worker.
 func (j *journal) noteMade(id, worker string) { j.Write(remote.JournalEntry{Made: id, Worker: worker}) }
 
+// noteTrust notes that a worker is trusted.
 func (j *journal) noteTrust(worker string) {
 	j.Write(remote.JournalEntry{Worker: worker, Trusted: true})
 }

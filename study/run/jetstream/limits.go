@@ -69,6 +69,7 @@ func (s *sharing) await(holds func() bool) {
 	}
 }
 
+// change adds to the number of holders and wakes the waiting goroutines.
 func (s *sharing) change(by int) {
 	s.lock.Lock()
 	defer s.lock.Unlock()

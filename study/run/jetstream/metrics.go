@@ -21,6 +21,7 @@ var (
 	metricMade    = describeMetric("weir_sweep_worker_runs_total", "Runs that a worker has made.", "worker")
 )
 
+// describeMetric returns the description of a metric with the given labels.
 func describeMetric(name, help string, labels ...string) *prometheus.Desc {
 	return prometheus.NewDesc(name, help, labels, nil)
 }
@@ -28,6 +29,7 @@ func describeMetric(name, help string, labels ...string) *prometheus.Desc {
 // collector turns a sweep's status into metrics when it is scraped.
 type collector func() Status
 
+// Describe sends the descriptions of all metrics (prometheus.Collector).
 func (collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{metricQueued, metricRuns, metricChecked, metricTwice, metricLost, metricAside,
 		metricWaits, metricWorker, metricMade} {
@@ -35,6 +37,7 @@ func (collector) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
+// Collect sends the values of all metrics (prometheus.Collector).
 func (c collector) Collect(to chan<- prometheus.Metric) {
 	s := c()
 	gauge := func(d *prometheus.Desc, v int, labels ...string) {

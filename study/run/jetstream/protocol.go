@@ -26,10 +26,17 @@ const (
 // sweep names the streams, stores and subjects of one experiment in execution.
 type sweep string
 
+// subject returns the sweep's subject with the given ending.
 func (s sweep) subject(of string) string { return fmt.Sprintf("weir.%s.%s", string(s), of) }
-func (s sweep) runStream() string        { return "weir-runs-" + string(s) }
-func (s sweep) reportStream() string     { return "weir-done-" + string(s) }
-func (s sweep) resultStore() string      { return "weir-results-" + string(s) }
+
+// runStream returns the name of the stream of runs and checks.
+func (s sweep) runStream() string { return "weir-runs-" + string(s) }
+
+// reportStream returns the name of the stream of reports.
+func (s sweep) reportStream() string { return "weir-done-" + string(s) }
+
+// resultStore returns the name of the store of large results.
+func (s sweep) resultStore() string { return "weir-results-" + string(s) }
 
 // runSubject returns the subject of a run's message. Its stream keeps one message per subject.
 func (s sweep) runSubject(class int, id, suffix string) string {

@@ -173,6 +173,7 @@ func (c *Coordinator) publishLater(t *task) {
 	})
 }
 
+// firstLine returns the first line of a text.
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return line

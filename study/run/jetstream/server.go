@@ -108,6 +108,7 @@ func (s *Server) start() error {
 	return nil
 }
 
+// current returns the running server, which Restart replaces.
 func (s *Server) current() *server.Server {
 	s.lock.Lock()
 	defer s.lock.Unlock()

@@ -45,6 +45,7 @@ func (x *transport) putObject(ctx context.Context, store jetstream.ObjectStore, 
 // endReader is an empty reader that calls a function when it is read.
 type endReader func()
 
+// Read calls the function and returns io.EOF.
 func (atEnd endReader) Read([]byte) (int, error) {
 	atEnd()
 	return 0, io.EOF

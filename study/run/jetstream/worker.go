@@ -146,6 +146,7 @@ func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 	return nil
 }
 
+// wakeSlots makes an idle slot look for work.
 func (w *workerState) wakeSlots() {
 	select {
 	case w.wake <- struct{}{}:
@@ -153,6 +154,7 @@ func (w *workerState) wakeSlots() {
 	}
 }
 
+// issueNotice passes a notice to OnNotice.
 func (w *workerState) issueNotice(format string, args ...any) {
 	if w.OnNotice != nil {
 		w.OnNotice(fmt.Sprintf(format, args...))

@@ -35,6 +35,7 @@ const (
 // accounts are the executions of a journal, in order.
 type accounts []results.Execution
 
+// current returns the last execution, or nil.
 func (a accounts) current() *results.Execution {
 	if len(a) == 0 {
 		return nil

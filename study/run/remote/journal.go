@@ -99,6 +99,7 @@ func (j *Journal) readEntries(data []byte) error {
 	return nil
 }
 
+// addEntry passes an entry to replay and applies it to the accounts.
 func (j *Journal) addEntry(e *JournalEntry) {
 	if j.replay != nil {
 		j.replay(e)

@@ -92,6 +92,7 @@ func (c *Collector) Missing(ctx context.Context) []string {
 	return c.reasons
 }
 
+// findReasons returns the lines of Missing. It polls the queue.
 func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 	f := c.folder
 	if len(c.lacking) == 0 {
@@ -130,6 +131,7 @@ func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 	return append(texts, f.listResubmissions(c.lacking, busy)...)
 }
 
+// sumValues returns the sum of the values of a map.
 func sumValues(n map[int]int) (all int) {
 	for _, v := range n {
 		all += v

@@ -239,4 +239,5 @@ func (f *Folder) readFailure(id string) string {
 	return strings.TrimSuffix(string(data), "\n")
 }
 
+// failureFile returns the name of the file with a run's error.
 func (f *Folder) failureFile(id string) string { return filepath.Join(f.Dir, failures, id+".txt") }

@@ -242,6 +242,7 @@ func (f *Folder) suggestOption(task int, how string) string {
 	return ""
 }
 
+// logName returns the name of a task's log.
 func logName(job, task int) string { return fmt.Sprintf("%d_%d.txt", job, task) }
 
 // lastLine returns the shortened last line of a task's log, or "".

@@ -20,6 +20,7 @@ const commandPatience = 2 * time.Minute
 // commands runs a command of Slurm in a folder and returns its output. nil runs the programs of this machine.
 type commands func(ctx context.Context, dir, name string, args ...string) (string, error)
 
+// callCommand runs a command in a folder and returns its output.
 func (c commands) callCommand(ctx context.Context, dir, name string, args ...string) (string, error) {
 	if c == nil {
 		return runProgram(ctx, dir, name, args...)

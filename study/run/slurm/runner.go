@@ -72,6 +72,7 @@ const (
 	left                   // its task ended without it
 )
 
+// isFinal reports whether the run has a result or an error, or is given up.
 func (s state) isFinal() bool { return s >= finished }
 
 // batch is a submitted folder.
@@ -177,6 +178,7 @@ func (r *Runner) openBatch(n int) *batch {
 	return b
 }
 
+// newBatch returns a batch of a folder without jobs.
 func newBatch(f *Folder) *batch {
 	return &batch{Folder: f, name: filepath.Join("slurm", filepath.Base(f.Dir)), jobs: make([]int, len(f.Job.Arrays)),
 		alive: map[int]string{}, noticed: map[string]bool{}}
@@ -396,6 +398,7 @@ func (r *Runner) freeFolder() string {
 	}
 }
 
+// issueNotice notes a notice in the journal and passes it to Notice.
 func (r *Runner) issueNotice(format string, args ...any) {
 	notice := fmt.Sprintf(format, args...)
 	r.mu.Lock()
