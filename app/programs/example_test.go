@@ -7,7 +7,7 @@ import (
 )
 
 // A switch's file names programs of this list.
-func ExampleAll() {
+func ExampleListPrograms() {
 	for _, p := range programs.All()[:2] {
 		fmt.Println(p.Name)
 	}

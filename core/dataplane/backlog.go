@@ -10,7 +10,7 @@ type Backlog struct {
 }
 
 // Sizes of packets without payload in bytes: at least the headers of IPv4 and of a transport, at most IPv6, a transport
-// and packet.MostExtensions.
+// and packet.MaxExtensionBytes.
 const (
 	minHeader = 40
 	maxHeader = 256

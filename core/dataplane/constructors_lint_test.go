@@ -14,7 +14,7 @@ import (
 )
 
 // TestConstructorsReadTheSite checks that no function with a Site reads rates or limits of live ports. During a reload
-// those are still the old ones; Site.Rate and Site.Limit, which take a port, return those that will hold.
+// those are still the old ones; Site.PortRate and Site.PortLimit, which take a port, return those that will hold.
 func TestConstructorsReadTheSite(t *testing.T) {
 	tree, set := testkit.TrackedFiles(t, "../.."), token.NewFileSet()
 	err := fs.WalkDir(tree, ".", func(name string, entry fs.DirEntry, err error) error {

@@ -167,7 +167,7 @@ func TestRoutesStage(t *testing.T) {
 	}
 }
 
-func ExampleFootprint_Breaks() {
+func ExampleFootprint_FindViolations() {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average",
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}}}}
 	for _, b := range f.Breaks(dataplane.RMT) {

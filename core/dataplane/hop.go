@@ -75,7 +75,7 @@ func (s *Switch) runIngress(p *packet.Packet) {
 	s.enqueuePacket(p)
 }
 
-// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.Replicate).
+// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.ReplicateTo).
 func (s *Switch) replicatePacket(p *packet.Packet) {
 	for _, out := range s.replicas {
 		c := s.clonePacket(p, false)

@@ -128,7 +128,7 @@ func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) *TrTCM
 	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}
 }
 
-// Colour meters a packet as SrTCM.Colour does.
+// Colour meters a packet as SrTCM.MeterPacket does.
 func (m *TrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
 	m.committed.addTokens(m.earnCommitted.earnSince(now))
 	m.peak.addTokens(m.earnPeak.earnSince(now))

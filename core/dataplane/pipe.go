@@ -11,7 +11,7 @@ type Pipe interface {
 	// Routes reports whether In can also do the ingress.
 	Routes() bool
 	// In is Admit and, if the packet may enter its queue, Book; before them Ingress, unless p is routed. Accept: port
-	// and queue have room for p, which enters now. Passed: p needs no queue (Env.Passes), and Out is done, too. ByHooks:
+	// and queue have room for p, which enters now. Passed: p needs no queue (Env.CanPass), and Out is done, too. ByHooks:
 	// only hooks can decide from the traffic manager on; only the ingress has run. Any other verdict drops p.
 	In(env *Env, p *packet.Packet, routed bool) Verdict
 	// Out is Unbook, Release and Egress.
@@ -19,7 +19,7 @@ type Pipe interface {
 }
 
 // Passes reports whether a packet in the hands of a Pipe can depart by port out without its queue, which must be open
-// (tm.Port.Open). Then the driver would ask that port next, at once, with no other event before it that could notice
+// (tm.Port.IsOpen). Then the driver would ask that port next, at once, with no other event before it that could notice
 // the difference. Frames in wire form do not pass, because a capture of departing frames wraps Dequeue.
 func (e *Env) Passes(out packet.PortID) bool {
 	return e.sw.direct && !e.sw.awake[out] && e.sw.wants.Free(out, e.now)

@@ -81,7 +81,7 @@ type Switch struct {
 	recircHead       int             // first one that is still on the port
 	recircFree       unit.Time
 
-	replicas []packet.PortID // ports for copies of the packet in hand (Env.Replicate)
+	replicas []packet.PortID // ports for copies of the packet in hand (Env.ReplicateTo)
 
 	consumed    uint64
 	created     uint64   // packets made by the switch or its programs
@@ -256,7 +256,7 @@ func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
 // PortDrops returns the drops of packets that were on their way to port i.
 func (s *Switch) PortDrops(i packet.PortID) [Reasons]uint64 { return s.portDrops[i] }
 
-// Made returns the number of packets that the switch's programs have made since the start (Env.Send, Env.Inject), by
+// Made returns the number of packets that the switch's programs have made since the start (Env.SendPacket, Env.InjectPacket), by
 // kind. A copy counts as one.
 func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
 

@@ -71,7 +71,7 @@ type Peer struct {
 	// Idle: no data of the experiment can queue at the port. It carries only acknowledgements, or traffic that a slower
 	// link before or behind it limits.
 	Idle bool
-	// Longest is SwitchContext.Longest of the flows through the port; 0: SwitchContext.Longest.
+	// Longest is SwitchContext.MaxRTT of the flows through the port; 0: SwitchContext.MaxRTT.
 	Longest unit.Time
 	Endless float64 // number of flows without an end, sent by a controller at full speed, that the port limits
 	// Datagrams is the number of flows without a controller, and DatagramRate their total rate to the port.

@@ -87,7 +87,7 @@ type port struct {
 	armedAt unit.Time // pending port event, or Never
 	last    unit.Time // latest arrival at the other end
 	delay   unit.Time
-	perByte unit.Time // time of a byte (unit.Serialiser.PerByte); 0: see extra.ser
+	perByte unit.Time // time of a byte (unit.Serialiser.TimePerByte); 0: see extra.ser
 	sent    uint64    // LinkCounters.Sent
 	wire    *wire
 	link    int32
@@ -216,7 +216,7 @@ func New(c Config) (*Fabric, error) {
 	return f, nil
 }
 
-// portClocks returns the times at which the ports of a node are free, for packet.Wants.SetPortClocks.
+// portClocks returns the times at which the ports of a node are free, for packet.NodeRequests.SetPortClocks.
 func (m *member) portClocks() (all []*unit.Time) {
 	for _, pt := range m.ports {
 		var at *unit.Time

@@ -34,7 +34,7 @@ type Result struct {
 	Messages  [][]RankCounters
 	Repeated  *Repetition      // of the iterations of a job; nil: no job has iterations
 	Violation string           // with Violated, where packets are missing or too many
-	Watched   [][]int64        // by Selection.Watches: sample k was taken at Watch.Begins + k·Every
+	Watched   [][]int64        // by Selection.Watches: sample k was taken at Watch.FirstSample + k·Every
 	Delays    []unit.Histogram // with Selection.Delays: one-way delays of data packets, measured part, by Flow.Group
 	Tally     Tally            // with Selection.Tally: all frames that were sent on any link, measured part
 	Onsets    []OnsetResult    // by Selection.Onsets

@@ -52,7 +52,7 @@ func TestLine(t *testing.T) {
 }
 
 // 48 of 53 bytes of ATM are payload: what large frames leave of a line.
-func ExampleLine() {
+func ExampleLineFraming() {
 	f := Line(40, 0, ATM)
 	fmt.Printf("%s: %d B of IP take %d B\n", f.Name, 1492, f.Frame(14+1492, 0, true))
 	// Output: overhead 40 mpu 0 atm: 1492 B of IP take 1696 B

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func ExamplePaths_To() {
+func ExamplePaths_PortsTo() {
 	// Addresses 1 and 2 are at another switch, 3 and 4 at this one, 5 is out of reach.
 	s := Paths{
 		Class: []uint32{0, 1, 1, 2, 2, 3}, Via: []uint32{0, 1, 0, 0}, Sets: [][]PortID{{}, {6, 7}},

@@ -26,7 +26,7 @@ const (
 	Length                    // 24 packets or 36kB → unit.Length
 	LinkRate                  // 100Mbps or 40pps; 0bps: no rate → unit.LinkRate
 	Depth                     // 24 packets, 36kB or 5ms → unit.Depth
-	Map                       // {10.0.0.1: 20kbps, …} → []Pair, values of Param.Of
+	Map                       // {10.0.0.1: 20kbps, …} → []Pair, values of Param.ValueOf
 )
 
 // kindForms describes for each kind what a file may write.

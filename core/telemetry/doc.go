@@ -1,9 +1,9 @@
 // Package telemetry has the records by which switches describe a packet's path to senders. To use it:
 //
 //  1. NewFormat, or NewHPCC, returns the format of one network.
-//  2. A switch calls Format.Push with a Hop, a snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01
-//     §6.1); the receiver calls Format.Answer.
-//  3. The sender calls Format.Read, which fills Records, oldest hop first. An Unwrapper makes the records of a flow
+//  2. A switch calls Format.PushRecord with a Hop, a snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01
+//     §6.1); the receiver calls Format.MakeAnswer.
+//  3. The sender calls Format.ReadAnswer, which fills Records, oldest hop first. An Unwrapper makes the records of a flow
 //     continuous again. A law compares the records of two packets.
 //
 // HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records
@@ -24,7 +24,7 @@
 //	                                                            TestMicroseconds
 //	IFA 2.0, with Weir's counter and without    ifa.go          TestStacksGolden, TestStackLimits
 //	Weir's counter in all three                 counter.go      TestCounter
-//	§6 upon congestion only                     Format.Ask      TestIfCongested
+//	§6 upon congestion only                     Format.AddRequest      TestIfCongested
 //	§9.1 loads relative to capacity only        RelativeLoad    TestRelativeGolden, TestRelative,
 //	                                                            TestRelativeHidesCapacity
 //	switch clocks                               Clock           TestClock

@@ -17,7 +17,7 @@ type Control struct {
 	State      cc.RecoveryState
 
 	KeepsNext bool // a new rate does not move the pending send
-	Extends   bool // the sender calls Pacer.Extend; without it Pacer.Record
+	Extends   bool // the sender calls Pacer.ExtendGap; without it Pacer.RecordSend
 	Reduces   bool // NACKs of switches count as losses (NacksLoss)
 	ShutsGate bool // a warning shuts the gate even if the controller does not reduce (Warn)
 }
@@ -86,7 +86,7 @@ type AcceptedNack struct {
 	Notice cc.Notice // for the controller (NackNotice)
 	Sent   unit.Time // when the packet was sent
 	RTT    unit.Time // round-trip time of the flow; 0: unknown
-	UpTo   int64     // number that ends the state if the NACK reduces (Control.Recover)
+	UpTo   int64     // number that ends the state if the NACK reduces (Control.RecoverTo)
 	Loss   cc.Loss   // the sender's counts, with the losses that the NACK reports; Control sets Kind
 }
 

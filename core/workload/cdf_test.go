@@ -165,7 +165,7 @@ func numberAt(line string, column int) int {
 	return n
 }
 
-func ExampleCDF_Size() {
+func ExampleCDF_SizeAt() {
 	c, _ := ReadCDF(strings.NewReader("0 0\n1000 50\n3000 100\n"), "sizes.txt")
 	fmt.Println(c.Size(0.25), c.Size(0.75), c.Mean())
 	// Output: 500B 2kB 1250

@@ -185,7 +185,7 @@ func TestCountsSomething(t *testing.T) {
 	}
 }
 
-func ExampleFigure_Judge() {
+func ExampleFigure_CheckBound() {
 	f := costbounds.Figures[0]
 	fmt.Println(f.Judge(1200, 1254, "go1.26.8", "go1.26.8"))
 	// Output: instructions/hop is 1254.0, more than its bound of 1200.0 (+4.5 %)

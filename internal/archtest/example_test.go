@@ -39,7 +39,7 @@ func TestExamplesCatches(t *testing.T) {
 	}
 }
 
-func ExampleExamples() {
+func ExampleCheckExamples() {
 	found, err := Examples(fstest.MapFS{"core/unit/unit.go": {Data: []byte("package unit\n")}})
 	fmt.Println(found, err)
 	// Output: [core/unit/unit.go:1:1: package core/unit has no Example] <nil>

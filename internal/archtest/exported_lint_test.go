@@ -22,7 +22,7 @@ func TestExportedNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	work, patterns := fmt.Sprintf("go 1.26\nuse %q\n", dir), []string{"./..."}
+	work, patterns := fmt.Sprintf("go 1.26.0\nuse %q\n", dir), []string{"./..."}
 	for _, m := range exampleModules {
 		work += fmt.Sprintf("use %q\n", filepath.Join(dir, m))
 		patterns = append(patterns, "./"+m+"/...")

@@ -47,7 +47,7 @@ func TestReexportsCatches(t *testing.T) {
 	}
 }
 
-func ExampleReexports() {
+func ExampleCheckReexports() {
 	src := "package app\n\nimport \"m/study\"\n\ntype Result = study.Result\n"
 	found, err := Reexports(fstest.MapFS{"app/app.go": {Data: []byte(src)}}, "m", nil)
 	fmt.Println(found, err)

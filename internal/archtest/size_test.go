@@ -80,7 +80,7 @@ func catches(t *testing.T, file, src string, except []Exception, want []string) 
 	}
 }
 
-func ExampleSizes() {
+func ExampleCheckSizes() {
 	src := "package unit\n\nvar long = `" + strings.Repeat("x", 120) + "`\n"
 	fsys := fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}
 	found, err := Sizes(fsys, nil)

@@ -62,7 +62,7 @@ func TestTypesCatches(t *testing.T) {
 	}
 }
 
-func ExampleTypes() {
+func ExampleCheckTypes() {
 	src := "package unit\n\ntype Rates struct { a" + strings.Repeat(", a", maxFields) + " int }\n"
 	found, err := Types(fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}, nil)
 	fmt.Println(found, err)

@@ -315,7 +315,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-func ExampleWorks_Source() {
+func ExampleWorks_CheckSource() {
 	works, err := cite.ReadWorks("### HPCC\n\nHigh Precision Congestion Control, SIGCOMM 2019.\n")
 	if err != nil {
 		fmt.Println(err)

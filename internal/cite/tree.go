@@ -92,7 +92,7 @@ func (t *Tree) Check() ([]wrong, error) {
 	return t.wrong, nil
 }
 
-// Source checks a value's source, see Works.Source. home is the work that an experiment names as its paper, or "".
+// Source checks a value's source, see Works.CheckSource. home is the work that an experiment names as its paper, or "".
 func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.hasPage) }
 
 // walkFiles calls f for the regular files of the tree with this ending. It skips inputs of tests, results, and names

@@ -31,7 +31,7 @@ type Table struct {
 	What string // name of one key in errors: a link's key
 	Doc  string // description of the map
 	Keys []Key
-	Open string // kind of the names that can be further keys, as in Form.Of; "": no further keys
+	Open string // kind of the names that can be further keys, as in Form.SchemeKind; "": no further keys
 }
 
 // Names returns the names of the keys that have any of the traits, or of all keys if no trait is given.

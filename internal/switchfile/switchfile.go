@@ -31,7 +31,7 @@ func (p *Program) Remarks(r *document.Reader, s *dataplane.SwitchContext,
 	reportRemarks(r, s, "program "+p.Scheme.Name, p.Config, p.At, p.params, warn)
 }
 
-// Remarks checks the scheduler in a switch context, like Program.Remarks.
+// Remarks checks the scheduler in a switch context, like Program.ReportRemarks.
 func (x *Served) Remarks(r *document.Reader, s *dataplane.SwitchContext,
 	warn func(w document.Warning, excess float64)) {
 	reportRemarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)

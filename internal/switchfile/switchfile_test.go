@@ -23,7 +23,7 @@ var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: s
 	{Scheme: scheme.Scheme{Name: "forward"}}}
 
 // A program's text holds all its parameters; names and maps are the same list.
-func ExamplePrograms() {
+func ExampleReadPrograms() {
 	r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
 	for _, p := range Programs(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]")), Standalone) {
 		fmt.Println(p.Scheme.Name, "as", p.Text())

@@ -39,7 +39,7 @@
 //	                                                                     TestReceiverLate, TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
-//	§9.1      integrity of feedback              TelemetryRequester.Genuine TestAttacks, TestSealedForms, TestSealedBytes
+//	§9.1      integrity of feedback              TelemetryRequester.IsGenuine TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp            TestFollower, TestLyingReceivers
 //	§9.1      only the relative ratio            telemetry.RelativeLoad  TestRelativeConverges, TestRelativeErrors
 //	§9.1      … on the wire, per round trip      telemetry.Format        TestRelativeOnTheWire,
@@ -414,7 +414,7 @@
 // it as the bottleneck (TestCensusSpread, TestCensusUnequalPaths). Elsewhere w_ai and n hold as they are given, and
 // with census: off everywhere: also where a hop of the path has written no record, as with telemetry: congestion, since
 // the last record may be of another hop than the last (TestCensusPartial). A flow counts as one in the number that it
-// gets itself, so that the slowest flow does not have the smallest W_ai (cc.Census.Flows).
+// gets itself, so that the slowest flow does not have the smallest W_ai (cc.Census.CountFor).
 //
 // With this N the increases of all flows add up to the headroom, B·T·(1−eta), exactly. The fixed point of
 // W = W·eta/U + W_ai is then U = 1: the headroom has no room for collisions. At 100 Gb/s, a T of 5 us and an eta of

@@ -12,7 +12,7 @@ import (
 // its packets, so it may send no faster than its share of the worst path allows. On one path this is the draft's law,
 // bit by bit.
 //
-// With more than telemetry.MostPaths paths there are records of a sample, which telemetry.Unwrapper chooses. A path
+// With more than telemetry.MaxPaths paths there are records of a sample, which telemetry.Unwrapper chooses. A path
 // that is new in it replaces the one unseen for the longest time.
 
 // paths is a flow's state of its paths. The zero value has none.

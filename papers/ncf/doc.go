@@ -54,9 +54,9 @@
 //	                                                                      TestHonestMiceShallow
 //	§4.2  neither starves the other         tm.NewNCF, Memory             TestNoStarvation, TestAttack
 //	§4.2  memory on demand, up to 95 %      Memory.Fits                   TestMemoryOnDemand, TestReclaim
-//	§4.2  reservations under scarcity       Memory.Victim                 TestReservations, TestVictim,
+//	§4.2  reservations under scarcity       Memory.SelectVictim                 TestReservations, TestVictim,
 //	                                                                      TestMemoryBooks
-//	§4.3  congestion is lack of memory      lacksMemory, Memory.Refused   TestReasons, TestCongestion
+//	§4.3  congestion is lack of memory      lacksMemory, Memory.RecordRefusal   TestReasons, TestCongestion
 //	§4.3  trim, switch endpoints, flag      Program.OnDrop, send          TestNack
 //	§4.3  straight to the sender            Program.sendNack                  TestAsymmetricReturn, TestNackThroughNAT
 //	§4.3  what a NACK is in frames          Config.Form                   TestNoticeGolden, TestNoticeSegment
@@ -78,13 +78,13 @@
 //	§4.4  what is reclaimed becomes NACKs   Program.OnDrop                TestReclaim
 //	§4.4  the N heaviest                    Top, notifyHeaviest           TestTopElephants, TestTopRecall,
 //	                                                                      TestTopDecays, FuzzTop
-//	§4.4  until the load decreases          Memory.Congested              TestCongestion, TestTopElephants
+//	§4.4  until the load decreases          Memory.IsCongested              TestCongestion, TestTopElephants
 //	§4.4  an attack is limited in time      budget, MemoryConfig.Spike    TestSpikeLimit, TestSpikeClock,
 //	                                                                      TestNobodyElsePays, TestAttack,
 //	                                                                      TestAttackOfManyTimes,
 //	                                                                      TestShareOfMemory, TestMemoryInFlood
 //	§4.4  mice handled in n·d               Program.flooded               TestNobodyElsePays, TestMiceOfWindows
-//	§4.4  a balance between all flows       budget.renew, Memory.Victim   TestBudgetRenews, TestBudgetAddsUp,
+//	§4.4  a balance between all flows       budget.renew, Memory.SelectVictim   TestBudgetRenews, TestBudgetAddsUp,
 //	                                                                      TestNoticesTakeTime,
 //	                                                                      TestSpikeLimit,
 //	                                                                      TestElephantsPayForThemselves

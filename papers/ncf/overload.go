@@ -43,7 +43,7 @@ type level struct {
 const (
 	suddenRate      = 1.2     // of the port's rate
 	suddenDepth     = 1. / 32 // of what the port sends in n·d
-	suddenFlows     = 4       // at least this many of the smallest elephants (Detector.Least)
+	suddenFlows     = 4       // at least this many of the smallest elephants (Detector.MinTraffic)
 	steadyDepth     = 1. / 2
 	steadyFlows     = 32
 	overloadEnd     = 0.5 // of a level's depth

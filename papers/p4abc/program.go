@@ -37,7 +37,7 @@ type Program struct {
 
 	activity float64        // of the current packet, between Ingress and Book; NaN: it is outside the domain
 	current  *activityMeter // of the current packet, until it is booked or dropped; nil: not metered here
-	hand     *packet.Packet // the current packet itself, which follows its copies (Env.Replicate)
+	hand     *packet.Packet // the current packet itself, which follows its copies (Env.ReplicateTo)
 }
 
 // Scheme returns the scheme for experiments: switch: [forward, {abc: {…}}].

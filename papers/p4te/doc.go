@@ -52,7 +52,7 @@
 //	                                                          TestSequenceWrap, TestLeafStamps, TestCells,
 //	                                                          TestWithinALeaf
 //	§6.4.2, §7.2.1        fake ACKs                           rater.makeFakeACK  TestFakeACK, TestWindowChange
-//	§6.5                  failed links                        ControlPlane.Link  TestLink, TestLinkFailure
+//	§6.5                  failed links                        ControlPlane.SetLinkDown  TestLink, TestLinkFailure
 //	§6.6                  a leaf's register                   rater.addRegisters  TestRegisterSize
 //	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
 //	                                                          TestPaperMonitoring, TestPaperFlows,

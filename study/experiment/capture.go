@@ -346,7 +346,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 	}
 }
 
-// minCaptured is the smallest payload of a datagram (udp.LeastCaptured).
+// minCaptured is the smallest payload of a datagram (udp.MinCaptured).
 const minCaptured = 16
 
 // listLeft returns what was omitted, as text.

@@ -412,7 +412,7 @@ func (j *Job) listPairs(p *Point) iter.Seq2[int, int] {
 	}
 }
 
-// Sends calls visit for each pair of ranks that send to each other (job.Sends).
+// Sends calls visit for each pair of ranks that send to each other (job.VisitSends).
 func (j *Job) Sends(visit func(from int, ref job.Ref, to int) (more bool)) {
 	job.Sends(j.Program, maxSends, visit)
 }

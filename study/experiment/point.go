@@ -350,7 +350,7 @@ func (f Flow) isSame(o Flow) bool {
 }
 
 // tableSize returns the number of routes of a network's switches, the number of switches, and the number of switches
-// with hosts (topology.Network.Classes).
+// with hosts (topology.Network.CountClasses).
 func tableSize(n *topology.Network) (routes, switches, classes int) {
 	for _, node := range n.Nodes {
 		if node.Switch {

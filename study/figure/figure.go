@@ -103,7 +103,7 @@ type Rows struct {
 	Spans []Span   // ordered by row, then by time
 }
 
-// Span is an interval From–To in which row Row is in state Does (an index into Figure.Does).
+// Span is an interval From–To in which row Row is in state Does (an index into Figure.States).
 type Span struct {
 	Row, Does int
 	From, To  float64
@@ -171,7 +171,7 @@ type Drawer interface {
 // Drawing holds the linked-in Drawer. An import of weir/app/figure sets it.
 var Drawing = linked.New[Drawer]("the drawing of figures", "weir/app/figure")
 
-// Formats returns the file formats that Figure.Write supports.
+// Formats returns the file formats that Figure.Render supports.
 func Formats() []string { return []string{"svg", "pdf", "png"} }
 
 // Write draws the figure in one of the Formats and returns the file's content. It returns an error if no Drawer is
@@ -227,7 +227,7 @@ func (f *Figure) Shown() *Figure {
 	return f
 }
 
-// sanitizeAll applies text.Shown to each string. It returns nil for nil.
+// sanitizeAll applies text.EscapeLine to each string. It returns nil for nil.
 func sanitizeAll(all []string) []string {
 	if all == nil {
 		return nil

@@ -183,7 +183,7 @@ func (e *Evaluation) makeFlowTable() *FlowTable {
 	return t
 }
 
-// idealSeconds returns the ideal completion time of flow i in seconds (Point.Ideal).
+// idealSeconds returns the ideal completion time of flow i in seconds (Point.IdealFCT).
 func (e *Evaluation) idealSeconds(i int) float64 {
 	f := &e.Load.Flows[i]
 	return e.Point.Ideal(f.Src, f.Dst, f.Size, &e.Point.Traffic[f.Group]).Seconds()

@@ -212,7 +212,7 @@ func (m *fct) addWritten(e *Evaluation) {
 	}
 }
 
-// slowdown measures the flow completion time divided by the ideal one (Point.Ideal).
+// slowdown measures the flow completion time divided by the ideal one (Point.IdealFCT).
 type slowdown struct{ completion }
 
 // Decode reads `by`, `percentiles` and `bins`.

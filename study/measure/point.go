@@ -83,7 +83,7 @@ func (p *Point) kernelSender(traffic int, why string) string {
 	return ""
 }
 
-// idealFormula is the formula of Point.Ideal for documents.
+// idealFormula is the formula of Point.IdealFCT for documents.
 const idealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
 	"of a shortest path"
 

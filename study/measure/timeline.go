@@ -144,7 +144,7 @@ type Timeline struct {
 	Rank      []int32   `json:"rank"`
 	Iteration []int32   `json:"iteration"` // from 0; −1: the job has no iterations
 	Operation []int32   `json:"operation"` // collective operation, from 0; −1: outside one
-	Does      []int8    `json:"does"`      // index in job.Doings
+	Does      []int8    `json:"does"`      // index in job.ActivityNames
 	BeginS    []float64 `json:"begin_s"`
 	EndS      []float64 `json:"end_s"`
 	// LeftOut counts the operations of ranks that were not kept. All of them began at CutS or later.

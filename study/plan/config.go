@@ -140,7 +140,7 @@ type builder struct {
 	seed        uint64
 	telemetry   *telemetry.Format
 	flows       []outcome.Flow
-	afterBuffer []int     // memory of outcome.Flow.After
+	afterBuffer []int     // memory of outcome.Flow.Predecessors
 	flowIndex   []int32   // each flow's index in its traffic; −1 − index if its start was drawn from its random numbers
 	hosts       []cc.Host // by NIC: state that its receivers share
 	selector    *topology.NICSelector

@@ -13,7 +13,7 @@ import (
 )
 
 // A plan has a run for each point of the sweep and each seed; seeds vary fastest.
-func ExampleRuns() {
+func ExampleListRuns() {
 	registry := &experiment.Registry{Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme()}, Measures: measure.Definitions()}
 	s, err := plan.Load(registry, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(`duration: 1s

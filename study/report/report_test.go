@@ -469,7 +469,7 @@ func TestScales(t *testing.T) {
 	}
 }
 
-func ExampleWrap() {
+func ExampleWrapText() {
 	fmt.Println(Wrap("one two three four", 9, "  "))
 	// Output:
 	// one two

@@ -8,7 +8,7 @@ import (
 )
 
 // Simulator and lab agree if nine of ten points do.
-func ExampleAgree() {
+func ExampleCountAgreements() {
 	a := results.Agree([]results.Agreement{{Measure: "goodput", Judged: true, Verdict: claim.Holds}})
 	fmt.Println(a.Inside, "of", a.Points, a.Verdict)
 	// Output: 1 of 1 holds

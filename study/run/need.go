@@ -9,7 +9,7 @@ import (
 )
 
 // If the measures decide the number of seeds, the runs of the minimum number execute first, and then those of more
-// seeds until results.Choose has decided. The number of seeds at a time affects only the speed: results beyond the
+// seeds until results.ChooseSeeds has decided. The number of seeds at a time affects only the speed: results beyond the
 // choice stay in the folder and are not part of the outcome.
 
 // seedIndex returns the index of run i's seed, from 0.

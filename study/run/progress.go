@@ -32,7 +32,7 @@ const minInterval = 100 * time.Millisecond
 
 // newReporter returns a function that reports a run's progress to the function to, at most once per interval by the
 // given clock. If the run ends with its flows rather than after its duration, the share follows from the packet-hops
-// and plan.Estimate's guess of their number.
+// and plan.EstimateHops's guess of their number.
 func newReporter(r *plan.Run, c *sim.Config, clock func() time.Time, to progressFunc) func(p sim.Progress) {
 	last, all := clock(), 0.0
 	return func(p sim.Progress) {

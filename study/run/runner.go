@@ -50,7 +50,7 @@ type Runner interface {
 	// Room returns the number of runs that are handed over at a time. It exceeds the number of workers, so that each has
 	// a next run.
 	Room() int
-	// Carry executes a run and returns its results.Run.Json(true). It is called concurrently, for runs with more
+	// Carry executes a run and returns its results.Run.EncodeJSON(true). It is called concurrently, for runs with more
 	// packet-hops first. It calls far with the run's progress. An error is the run's own, unless ctx has ended, the run
 	// was not executed (ErrLeft), or no further run can be executed (LostError).
 	Carry(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
@@ -106,7 +106,7 @@ var ErrLeft = errors.New("it was not carried out")
 func LostError(err error) error { return lostError{err} }
 
 // One executes a run in the simulator with up to the given number of threads, and with one thread while that is
-// faster: other processes may use the cores. It returns the contents of the run's file (results.Run.Json(true)). A
+// faster: other processes may use the cores. It returns the contents of the run's file (results.Run.EncodeJSON(true)). A
 // panic of a scheme is an error. If ctx ends, the error is ctx's.
 func One(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
 	share float64)) ([]byte, error) {

@@ -15,7 +15,7 @@ type Carrier struct {
 }
 
 // Cables returns the links that events take down or up, in ascending order. For links with a cable in the kernel
-// (Network.Lay), the data plane follows the cable's carrier only, else the events.
+// (Network.LayCables), the data plane follows the cable's carrier only, else the events.
 func (c *Config) Cables() (links []int) {
 	for i := range c.Wiring.Events {
 		if e := &c.Wiring.Events[i]; !e.Rated() {

@@ -39,7 +39,7 @@ func maxWait(waits []live.SchedulingDelay) (l unit.Time) {
 }
 
 // disturbedTime returns the total time between from and until in which waits can have changed the hosts'
-// behaviour. A wait counts if it is longer than rtt/4 or observe.MostLateness. It counts with one more rtt, until
+// behaviour. A wait counts if it is longer than rtt/4 or observe.MaxLateness. It counts with one more rtt, until
 // the hosts know the outcome. Later losses and the recovery from them are the controller's behaviour and do not
 // count.
 func disturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) unit.Time {

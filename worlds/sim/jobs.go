@@ -33,7 +33,7 @@ type endpointRecycler interface {
 }
 
 // persistentEndpointFactory is a MessageEndpointFactory with state that outlasts messages. Only with it iterations can
-// be repeated without being run (Config.Repeat).
+// be repeated without being run (Config.SkipRepeated).
 type persistentEndpointFactory interface {
 	MessageEndpointFactory
 	State() any // a pointer to the state, for package recurrence

@@ -127,7 +127,7 @@ func assignSwitches(n *topology.Network, group, at []int32, threads int) {
 	}
 }
 
-// runWindow runs a window in all threads (fabric.Config.Together).
+// runWindow runs a window in all threads (fabric.Config.RunParts).
 func (r *Simulation) runWindow(run func(part int)) {
 	if r.group != nil {
 		r.group.Window(run)

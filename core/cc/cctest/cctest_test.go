@@ -230,7 +230,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-func ExampleScript() {
+func ExamplePlayScript() {
 	out, _ := Script(reno.New(Flow(1)), "send 10\nack 2 rtt=20ms\nrecovery")
 	fmt.Print(out)
 	// Output:

@@ -23,7 +23,7 @@ func (x *sendWatch) OnSend(now unit.Time, s cc.Sent) {
 	}
 }
 
-// KeepsOnSend plays a story to a controller (Model.Run). It returns the number of sent packets, and an error if
+// KeepsOnSend plays a story to a controller (Model.PlayStory). It returns the number of sent packets, and an error if
 // OnSend changed the controller's Decision (cc.Scheme).
 func KeepsOnSend(c cc.Controller, story []byte) (packets int, err error) {
 	x := &sendWatch{Controller: c}

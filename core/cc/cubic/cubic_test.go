@@ -277,7 +277,7 @@ func TestHyStartPlusPlusStretched(t *testing.T) {
 	}
 }
 
-func ExampleCubic_Target() {
+func ExampleCubic_CubicWindow() {
 	c := New(cc.Flow{MSS: 1000, InitialWindow: 100}, Defaults())
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: true})

@@ -554,7 +554,7 @@ func TestIncast(t *testing.T) {
 	}
 }
 
-func ExampleWrap() {
+func ExampleNewBounded() {
 	f := cc.Flow{MSS: 1000, MTU: 1236, InitialWindow: 100, Path: cc.Path{BaseRTT: unit.Millisecond}}
 	c, _ := supply.Wrap(reno.New(f), f)
 	c.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Lost: 1000, Supply: 100 * unit.Mbps, Demand: unit.Gbps})

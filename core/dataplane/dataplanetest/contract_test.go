@@ -138,7 +138,7 @@ func TestMutants(t *testing.T) {
 	}
 }
 
-func ExampleDirect() {
+func ExampleRunDirect() {
 	s := Scripts()[0]
 	fmt.Print(Direct(s.Setup(), s.Arrives))
 	// Output:

@@ -17,7 +17,7 @@ type Setup struct {
 	Recirculation dataplane.Recirculation
 	TrimClass     uint8
 	Wire          bool // packets arrive as bytes
-	// Fuse is dataplane.Config.Fuse.
+	// Fuse is dataplane.Config.FusePrograms.
 	Fuse func(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe
 
 	madePorts []*tm.Port // ports that programs already know; nil: not made yet

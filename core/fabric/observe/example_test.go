@@ -8,7 +8,7 @@ import (
 )
 
 // The third packet comes after one that was sent later.
-func ExampleOrder() {
+func ExampleOrderTracker() {
 	var o observe.Order
 	for _, sent := range []int{1, 3, 2, 4} {
 		o.Saw(unit.Time(sent)*unit.Millisecond, true)

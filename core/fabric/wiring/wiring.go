@@ -67,7 +67,7 @@ type Wiring struct {
 	rates   []unit.Rate
 	tree    *topology.Tree // of networks with flat addresses, computed on demand
 	noTree  error          // why the network is not a tree, computed with tree
-	leafOf  []int32        // Tree.LeafOf, computed on demand
+	leafOf  []int32        // Tree.LeafByAddress, computed on demand
 	trip    unit.Time      // through the tree, computed on demand
 	streams unit.Streams   // with Config.Restarts, all streams in use
 }

@@ -387,7 +387,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func ExampleRead() {
+func ExampleReadTraces() {
 	l, err := Read([][]byte{{2, 10, 0}}, []string{"x.0.et"}, Options{})
 	fmt.Println(l.Total(), err)
 	_, err = Read([][]byte{{2, 10}}, []string{"x.0.et"}, Options{})

@@ -139,7 +139,7 @@ func (j *Job) leadingOps() int {
 	return 0
 }
 
-// Each returns the number of operations of a lane in an iteration; all iterations are alike (job.Alike).
+// Each returns the number of operations of a lane in an iteration; all iterations are alike (job.RecurringProgram).
 func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
 
 // Ahead returns 1: a rank also looks at the computing of the next iteration.

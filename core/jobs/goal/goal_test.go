@@ -261,7 +261,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-func ExampleRead() {
+func ExampleReadJob() {
 	l, err := Read([]byte("num_ranks 2\nrank 0 {\na: send 10b to 1\n}\nrank 1 {\nb: recv 10b from 0\n}\n"), "x.goal")
 	if err != nil {
 		fmt.Println(err)

@@ -32,7 +32,7 @@ func (c *Costs) Wire(size unit.Bytes) unit.Time { return byteTime(size, c.ByteGa
 // Network carries messages.
 type Network interface {
 	// Send carries a message that its sender begins to send at now. free is the time at which the sender's processor is
-	// done with it. Send returns true if the send is over at that time; otherwise the network calls Rank.Sent later.
+	// done with it. Send returns true if the send is over at that time; otherwise the network calls Rank.ScheduleSendEnd later.
 	Send(now, free unit.Time, to int32, m Message) (over bool)
 	// Received notifies the network that a message will have been received at a time.
 	Received(at unit.Time, to int32, m Message)

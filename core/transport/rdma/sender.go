@@ -267,7 +267,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 // asksInWindow is the number of acknowledgements that a sender asks for within a window.
 const asksInWindow = 8
 
-// ackRequestFlag returns the flags of data of bytes bytes: packet.Unasked, or 0 to ask for an acknowledgement (BTH's
+// ackRequestFlag returns the flags of data of bytes bytes: packet.NoAckRequest, or 0 to ask for an acknowledgement (BTH's
 // AckReq) when an eighth of a window was sent since the latest request. So a window smaller than ack_every never
 // stalls.
 func (s *Sender) ackRequestFlag(bytes int64) uint8 {

@@ -54,7 +54,7 @@ type Path struct {
 	Delay    unit.Time // each way
 	Busy     unit.Time // how long what is in the queue at the beginning takes
 	Limit    unit.Bytes
-	Queueing unit.Time // what the flow knows of the queues (cc.Path.Queueing)
+	Queueing unit.Time // what the flow knows of the queues (cc.Path.MaxQueueing)
 
 	Pause func(at unit.Time) unit.Time                     // when the link may start a packet that it could start at at
 	Data  func(n int, p *packet.Packet) (fate Fate)        // the fate of the n-th packet of the sender, from 0

@@ -31,7 +31,7 @@ const (
 )
 
 // Until waits until happened returns true. The condition belongs to the test's own process, such as a
-// goroutine or a server in it. For a condition that another process brings about use [Process.Until], which
+// goroutine or a server in it. For a condition that another process brings about use [Process.AwaitCondition], which
 // notices when that process exits.
 //
 // Until fails the test, with the stacks of all goroutines, after HangLimit.

@@ -10,7 +10,7 @@ import (
 )
 
 // A plot is read from keys with their texts, such as those of flags, and from names of what runs have.
-func ExampleDecoder_Parse() {
+func ExampleDecoder_ParsePlot() {
 	view := &claim.View{Sweep: []measure.Dimension{{Key: "rate"}}}
 	names := &measure.Values{Measures: []measure.Measured{{Name: "goodput"}}}
 	parse := func(y string) {

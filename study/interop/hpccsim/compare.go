@@ -139,7 +139,7 @@ type Comparison struct {
 
 // Compare compares the slowdowns of two lists of flows. Bins have about equally many flows of both sides together;
 // flows of one size are in one bin. Slowdowns and percentiles are computed like the analysis that comes with the
-// simulator (simfiles.Slowdowns).
+// simulator (simfiles.ComputeSlowdowns).
 func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 	c := &Comparison{A: a.Name, B: b.Name, UnfinishedA: a.Unfinished, UnfinishedB: b.Unfinished, Bins: []Bin{},
 		Common: pairFlows(a.Flows, b.Flows), tolerances: t}

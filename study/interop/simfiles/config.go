@@ -382,7 +382,7 @@ var rateUnits = []struct {
 }{{"Gb/s", "Gbps"}, {"Gbps", "Gbps"}, {"Mb/s", "Mbps"}, {"Mbps", "Mbps"}, {"kb/s", "kbps"}, {"Kb/s", "kbps"},
 	{"kbps", "kbps"}, {"Kbps", "kbps"}, {"b/s", "bps"}, {"bps", "bps"}}
 
-// parseRate parses a rate in one of the rateUnits. It returns unit.ErrLarge for an excessive rate.
+// parseRate parses a rate in one of the rateUnits. It returns unit.ErrTooLarge for an excessive rate.
 func parseRate(s string) (unit.Rate, error) {
 	for _, u := range rateUnits {
 		if number, ok := strings.CutSuffix(s, u.name); ok && number != "" && strings.Trim(number, "0123456789.") == "" {

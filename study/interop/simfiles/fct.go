@@ -28,7 +28,7 @@ type FCT struct {
 	Size             int64 // bytes
 	Start            int64 // ns
 	FCT              int64 // ns, from the start until the last byte is acknowledged
-	Standalone       int64 // ns, without other flows (Pair.Standalone)
+	Standalone       int64 // ns, without other flows (Pair.StandaloneFCT)
 }
 
 // maxNs limits times so that the sum of two fits.

@@ -67,7 +67,7 @@ func maxClassWithin(memory float64) int {
 type announcement struct {
 	Sweep      sweep             `json:"sweep"`
 	Experiment string            `json:"experiment"`
-	Manifest   string            `json:"manifest"`   // digest of the parcel (remote.Pack), an input
+	Manifest   string            `json:"manifest"`   // digest of the parcel (remote.PackParcel), an input
 	Executable string            `json:"executable"` // part of ids
 	Revision   revision.Revision `json:"revision"`
 	Trace      []string          `json:"trace,omitempty"` // ports that every run traces

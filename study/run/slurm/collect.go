@@ -55,7 +55,7 @@ func (c *Collector) Begin(_ context.Context, w *run.Work) error {
 // Room returns the number of runs that are handed over at a time.
 func (c *Collector) Room() int { return 16 }
 
-// Carry returns the result of a run from the folder, its failure as an error, or run.ErrLeft if it has neither.
+// Carry returns the result of a run from the folder, its failure as an error, or run.ErrNotExecuted if it has neither.
 func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
 	if c.folder.runs[t.ID] == nil {
 		return nil, run.ErrLeft

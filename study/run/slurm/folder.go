@@ -36,7 +36,7 @@ const formatVersion = 1
 type JobFile struct {
 	Format     int               `json:"format"`
 	Name       string            `json:"name"`       // job's name in the queue
-	Experiment json.RawMessage   `json:"experiment"` // manifest from remote.Pack
+	Experiment json.RawMessage   `json:"experiment"` // manifest from remote.PackParcel
 	Command    string            `json:"command"`    // command that created the folder
 	Executable string            `json:"executable_sha256"`
 	Revision   revision.Revision `json:"revision"`

@@ -7,7 +7,7 @@ import (
 )
 
 // A kernel says which congestion controls it offers, and what would bring another one.
-func ExampleKernel_CongestionControl() {
+func ExampleKernel_CheckCongestionControl() {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "cubic"}, Modules: []string{"dctcp"}}
 	fmt.Println(k.CongestionControl("dctcp"))
 	fmt.Println(k.CongestionControl("bbr"))

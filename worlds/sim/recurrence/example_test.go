@@ -19,7 +19,7 @@ func init() {
 	state.Describe(func(x *port) state.Kinds { return state.Kinds{&x.next: state.Instant, &x.sent: state.Count} })
 }
 
-func ExampleTake() {
+func ExampleTakeSnapshot() {
 	p := port{queue: 0, next: 150, sent: 7}
 	roots := []recurrence.Root{{Name: "leaf0", Value: &p}}
 	before, _ := recurrence.Take(roots, 100, nil)

@@ -13,7 +13,7 @@ import (
 )
 
 // A check reports what keeps a switch from a start.
-func ExampleCheck() {
+func ExampleCheckFile() {
 	file, err := os.CreateTemp("", "switch")
 	if err != nil {
 		fmt.Println(err)

@@ -15,7 +15,7 @@ import (
 )
 
 // A bypass is a kernel bridge that has the ports as members even while the switch runs. A BPF program at the
-// ingress of each port keeps frames from it (tcx.Hold) as long as the data plane, the only process with the
+// ingress of each port keeps frames from it (tcx.HoldFrames) as long as the data plane, the only process with the
 // program's link, holds it open. So a received frame goes either to the data plane or to the bridge, never to
 // both. No process has to act when the data plane ends: the kernel closes its descriptors, however it ended, after
 // its last thread has stopped.

@@ -250,7 +250,7 @@ func portShift(base int, rate, nic unit.Rate) int {
 func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	rate := float64(r.Bits)
 	if r.Packets > 0 {
-		rate = float64(r.Packets) * 12_000 // as in tm.Port.Pause
+		rate = float64(r.Packets) * 12_000 // as in tm.Port.ApplyPause
 	}
 	if p.quanta == 0 || rate == 0 {
 		return unit.Never

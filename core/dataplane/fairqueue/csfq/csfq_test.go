@@ -213,7 +213,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func ExamplePortState_Probability() {
+func ExamplePortState_DropProbability() {
 	p := PortState{}
 	p.setAlpha(25e6)
 	fmt.Println(p.Probability(20e6), p.Probability(100e6))

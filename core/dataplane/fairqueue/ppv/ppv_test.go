@@ -242,7 +242,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func ExampleConfig_Rank() {
+func ExampleConfig_RankOf() {
 	c := scheme.Defaults[Config]()
 	fmt.Println(c.Rank(10e3), c.Rank(20e3), c.Rank(200e3))
 	// Output: 0 10 40

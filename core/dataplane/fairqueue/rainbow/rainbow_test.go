@@ -240,7 +240,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func ExampleProgram_Colour() {
+func ExampleProgram_ColourOf() {
 	s := ports(1, unit.Gbps, 0)
 	x, err := New(s.Site(), weighed())
 	fmt.Println(x.Colour(9e3), x.Colour(1e6), x.Colour(1e9/2), err)
