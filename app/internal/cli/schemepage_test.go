@@ -19,7 +19,7 @@ import (
 // terminal, and the first example is an experiment that loads. Other examples replace its top-level keys.
 func TestSchemePages(t *testing.T) {
 	var names []string
-	for _, k := range offline().schemes() {
+	for _, k := range offline().listSchemes() {
 		names = append(names, k.s.Name)
 	}
 	files, err := fs.Glob(pages.Files, docsite.SchemePages+"/*.md")
