@@ -57,7 +57,7 @@ func WarningKinds(r *experiment.Registry) []scheme.WarningKind { return cli.Warn
 // Load reads and checks an experiment: one of the registry's library by its name (p4abc/fig5), or a file. Changes
 // have the form of weir run --set: "duration=300s". The caller should show the experiment's Warnings.
 func Load(r *experiment.Registry, name string, changes ...string) (*experiment.Spec, error) {
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func Run(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, 
 	x := run.Options{Dir: o.Dir, Jobs: o.Jobs, Fresh: o.Fresh, OnNotice: o.Notice, Executable: revision.Executable()}
 	if o.Dir != "" {
 		x.Report = func(o *results.Outcome) error {
-			_, err := report.Write(o, report.Page{Version: revision.Version()})
+			_, err := report.WriteReport(o, report.Page{Version: revision.Version()})
 			return err
 		}
 	}

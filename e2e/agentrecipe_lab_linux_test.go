@@ -33,18 +33,18 @@ func TestAgentRecipe(t *testing.T) {
 		if err != nil {
 			try.Fatal(err)
 		}
-		if err := os.Symlink(await.Program(try, "cmd/weir"), filepath.Join(dir, "weir")); err != nil {
+		if err := os.Symlink(await.RequireProgram(try, "cmd/weir"), filepath.Join(dir, "weir")); err != nil {
 			try.Fatal(err)
 		}
 		if err := os.Chmod(dir, 0o755); err != nil {
 			try.Fatal(err)
 		}
-		recipe := testkit.Recipe(try, "../docs/agent.md")
-		args := testkit.InNamespace(strings.ReplaceAll(recipe, "/tmp/weir-", dir+"/weir-"))
+		recipe := testkit.ReadRecipe(try, "../docs/agent.md")
+		args := testkit.NamespaceArgs(strings.ReplaceAll(recipe, "/tmp/weir-", dir+"/weir-"))
 		c := exec.Command(args[0], args[1:]...)
 		c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 		p := await.Start(try, c)
-		code, output := p.Exit(), p.Output()
+		code, output := p.AwaitExit(), p.Output()
 		if strings.HasPrefix(output, "unshare: ") {
 			try.Skipf("no namespaces here: %s", output)
 		}

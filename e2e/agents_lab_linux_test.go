@@ -16,7 +16,7 @@ import (
 func needAgents(t *testing.T) {
 	t.Helper()
 	needRoot(t)
-	if err := agent.Probe().Check(); err != nil {
+	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)
 	}
 }
@@ -39,7 +39,7 @@ func TestAgentsOnLab(t *testing.T) {
 		r, sim := &doc.Runs[0], &doc.Simulator.Runs[0]
 		a := r.Attempts[0]
 		if a.Agents == nil || a.Agents.Hosts != 3 || a.Agents.Connections != 2 || a.Agents.Traced < 200 ||
-			a.Agents.Measured < 100 || a.Agents.Told < 50 {
+			a.Agents.Measured < 100 || a.Agents.Notified < 50 {
 			try.Fatalf("agents: %+v", a.Agents)
 		}
 		if len(a.Replays) != 1 || a.Replays[0].Difference != "" || a.Replays[0].In < 500 {

@@ -47,7 +47,7 @@ func (m managed) load(t *testing.T, rate unit.Rate, flows int, seconds float64) 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

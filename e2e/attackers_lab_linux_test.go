@@ -51,10 +51,10 @@ func TestAttackerOnLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	realtime.Test(t, func(try *realtime.Try) {
-		p := await.Start(try, exec.Command(await.Program(try, "cmd/weir"), onLab(try.TempDir(), file)...))
+		p := await.Start(try, exec.Command(await.RequireProgram(try, "cmd/weir"), onLab(try.TempDir(), file)...))
 		sent := 0
-		await.Until(try, "the end of the run", func() bool {
-			if !p.Running() {
+		await.AwaitCondition(try, "the end of the run", func() bool {
+			if !p.IsRunning() {
 				return true
 			}
 			sent += attack(namespacesOf(p.PID()))
@@ -113,7 +113,7 @@ func forgeries(n int) (frames [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := run.LabConfig(plan.Runs(s)[0])
+	c, err := run.LabConfig(plan.ListRuns(s)[0])
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +122,9 @@ func forgeries(n int) (frames [][]byte, err error) {
 		p := &packet.Packet{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), SrcPort: f.SrcPort, DstPort: f.DstPort,
 			Proto: packet.ProtoTCP, Version: f.Version, HopLimit: 64, Seq: int64(guesses.Uint32()),
 			Ack: int64(guesses.Uint32()), Payload: 1448}
-		p.TCP.Flags, p.TCP.Has, p.TCP.Window = packet.ACK, packet.HasTimestamps, 1000
+		p.TCP.Flags, p.TCP.Present, p.TCP.Window = packet.ACK, packet.HasTimestamps, 1000
 		p.TCP.TSVal, p.TCP.TSEcho = guesses.Uint32(), guesses.Uint32()
-		p.TurnRound()
+		p.SwapEnds()
 		if p.Kind = packet.Ack; i%2 == 0 {
 			p.Kind = packet.Nack
 			if !p.SetNotice(&packet.Notification{Cause: packet.CauseTrimmed, Lost: 1448, Supply: unit.Mbps}) {

@@ -18,7 +18,7 @@ import (
 // as packets, from Linux and from Weir's own hosts, and as connections. Simulator and lab give the same.
 func TestCaptureOnLab(t *testing.T) {
 	needRoot(t)
-	binary, dir := await.Program(t, "cmd/weir"), t.TempDir()
+	binary, dir := await.RequireProgram(t, "cmd/weir"), t.TempDir()
 	write := func(name, text string) string {
 		t.Helper()
 		file := filepath.Join(dir, name)

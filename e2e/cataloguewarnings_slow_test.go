@@ -25,7 +25,7 @@ const catalogueWarnings = "testdata/cataloguewarnings.txt"
 // are listed, each with a reason. With -update the list is written; new lines need a reason, which a person writes.
 func TestCatalogueWarnings(t *testing.T) {
 	text, err := os.ReadFile(catalogueWarnings)
-	if err != nil && !testkit.Updating() {
+	if err != nil && !testkit.IsUpdating() {
 		t.Fatal(err)
 	}
 	reasons := map[string]string{}
@@ -36,15 +36,15 @@ func TestCatalogueWarnings(t *testing.T) {
 	var lines []string
 	for _, what := range issuedWarnings(t) {
 		why, known := reasons[what]
-		if !known && !testkit.Updating() {
+		if !known && !testkit.IsUpdating() {
 			t.Errorf("a new warning: %s", what)
-		} else if why == "" && !testkit.Updating() {
+		} else if why == "" && !testkit.IsUpdating() {
 			t.Errorf("no reason is given for: %s", what)
 		}
 		lines = append(lines, what+" | "+why)
 		delete(reasons, what)
 	}
-	if testkit.Updating() {
+	if testkit.IsUpdating() {
 		if err := os.WriteFile(catalogueWarnings, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -68,7 +68,7 @@ func issuedWarnings(t *testing.T) (all []string) {
 	for _, name := range names {
 		ports := map[string][]string{}
 		for _, quick := range []bool{false, true} {
-			src, err := r.Open(name)
+			src, err := r.OpenExperiment(name)
 			if err != nil {
 				t.Fatal(err)
 			}

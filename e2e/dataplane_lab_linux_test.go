@@ -29,7 +29,7 @@ import (
 func TestLab(t *testing.T) {
 	needRoot(t)
 	registry := app.Registry()
-	src, err := registry.Open("p4abc/fig5")
+	src, err := registry.OpenExperiment("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func TestLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for index, r := range plan.RunsOn(s, experiment.Lab) {
+	for index, r := range plan.ListRunsOn(s, experiment.Lab) {
 		c, err := run.LabConfig(r)
 		if err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 			try.Error(err)
 		}
 	})
-	p, err := l.Start(exec.Command(await.Program(try, "cmd/weir"), "lab-dataplane", "p4abc/fig5", "--quick", "--index",
+	p, err := l.Start(exec.Command(await.RequireProgram(try, "cmd/weir"), "lab-dataplane", "p4abc/fig5", "--quick", "--index",
 		strconv.Itoa(index)))
 	if err != nil {
 		try.Fatal(err)
@@ -70,7 +70,7 @@ func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 		try.Fatal(err)
 	}
 	try.Logf("%.1f Mb/s; %v", got/1e6, r)
-	try.Disturbed(r.DisturbedAtAll(nil, 20*unit.Millisecond)...)
+	try.NoteDisturbed(r.DisturbedStrictly(nil, 20*unit.Millisecond)...)
 	if len(r.Errors()) > 0 || r.Counts.NonIP > 0 || len(r.Ports) != 2*len(c.Wiring.Network.Links) {
 		try.Errorf("%v, %+v, %d ports", r.Errors(), r.Counts, len(r.Ports))
 	}

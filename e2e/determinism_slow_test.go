@@ -35,8 +35,8 @@ func TestSameMeasuresWithRaceDetector(t *testing.T) {
 		t.Fatal("there is no runs.json")
 		return ""
 	}
-	a := measures(runResults(t, await.Program(t, "cmd/weir"), nil))
-	b := measures(runResults(t, await.Program(t, "cmd/weir", "-race"), nil))
+	a := measures(runResults(t, await.RequireProgram(t, "cmd/weir"), nil))
+	b := measures(runResults(t, await.RequireProgram(t, "cmd/weir", "-race"), nil))
 	if a != b {
 		t.Errorf("the race build measures\n%s\nthe other\n%s", b, a)
 	}

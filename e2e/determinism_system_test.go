@@ -12,7 +12,7 @@ import (
 // The same executable, experiment and seed give the same bytes in every result file, whatever --jobs, GOMAXPROCS,
 // GOGC and process.
 func TestSameBytes(t *testing.T) {
-	program := await.Program(t, "cmd/weir")
+	program := await.RequireProgram(t, "cmd/weir")
 	want := runResults(t, program, nil, "--jobs", "1")
 	if len(want) < 21 { // spec, runs, four runs with three files of their traces, report, two plots
 		t.Fatalf("only %d result files", len(want))

@@ -39,7 +39,7 @@ measure: [fct]
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := plan.Runs(s)[0].Config()
+			c, err := plan.ListRuns(s)[0].Config()
 			if err != nil {
 				t.Fatal(err)
 			}

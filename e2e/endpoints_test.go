@@ -33,7 +33,7 @@ func TestEndsWantOnlyTheirStart(t *testing.T) {
 				return // no such experiment: there are no ends to look at
 			}
 			tried++
-			c, err := plan.Runs(s)[0].Config()
+			c, err := plan.ListRuns(s)[0].Config()
 			if err != nil {
 				t.Fatal(err)
 			}

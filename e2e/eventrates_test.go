@@ -34,7 +34,7 @@ func TestEventRates(t *testing.T) {
 			if !loads {
 				return
 			}
-			c, err := plan.Runs(s)[0].Config()
+			c, err := plan.ListRuns(s)[0].Config()
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -32,7 +32,7 @@ func TestExampleModules(t *testing.T) {
 
 // The tasks that users tried are scripts that anybody can follow: a sweep of 200 runs becomes a PDF.
 func TestSweepExample(t *testing.T) {
-	out, dir := task(t, await.Program(t, "cmd/weir"), "sweep/run.sh")
+	out, dir := task(t, await.RequireProgram(t, "cmd/weir"), "sweep/run.sh")
 	for _, want := range []string{"fairness is valid: 200 runs", "200 runs: 200 time up", "holds      abc-is-fairer"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
@@ -43,7 +43,7 @@ func TestSweepExample(t *testing.T) {
 
 // 128 GPUs train on rails beside a storage incast, under HPCC++ and under DCQCN.
 func TestRailsExample(t *testing.T) {
-	out, dir := task(t, await.Program(t, "cmd/weir"), "rails/run.sh")
+	out, dir := task(t, await.RequireProgram(t, "cmd/weir"), "rails/run.sh")
 	for _, want := range []string{"rails is valid: 4 runs", "4 claims: 4 hold", "4 runs: 4 all flows done"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("it does not say %q:\n%s", want, out)
@@ -55,7 +55,7 @@ func TestRailsExample(t *testing.T) {
 // A configuration of HPCC's simulator is imported, run and compared with its fct.txt; one that says something else ends
 // the script.
 func TestHPCCExample(t *testing.T) {
-	weir := await.Program(t, "cmd/weir")
+	weir := await.RequireProgram(t, "cmd/weir")
 	out, dir := task(t, weir, "hpccsim/run.sh")
 	if !strings.Contains(out, "A and B agree: 4 of 4 bins") || strings.Contains(out, "warning") {
 		t.Error(out)

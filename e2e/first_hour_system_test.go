@@ -21,7 +21,7 @@ func TestFirstHour(t *testing.T) {
 	if len(walk) < 6 || !strings.HasPrefix(walk[0].text, "go build ./cmd/weir\n") {
 		t.Fatalf("the first of %d blocks does not build Weir", len(walk))
 	}
-	link := "ln -s " + await.Program(t, "cmd/weir") + " weir\n"
+	link := "ln -s " + await.RequireProgram(t, "cmd/weir") + " weir\n"
 	carryOut(t, dir, walk, strings.NewReplacer("go build ./cmd/weir\n", link))
 	output := func(args ...string) string {
 		c := exec.Command("./weir", args...)

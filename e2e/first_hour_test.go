@@ -88,10 +88,10 @@ func TestFirstHourChange(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	claims := s.Judge(nil, 1)
-	if len(s.Warnings()) > 0 || len(plan.Runs(s)) != 30 || len(claims) != 1 || claims[0].ID != "mine.cubic-lives" ||
+	claims := s.JudgeClaims(nil, 1)
+	if len(s.Warnings()) > 0 || len(plan.ListRuns(s)) != 30 || len(claims) != 1 || claims[0].ID != "mine.cubic-lives" ||
 		s.Title() != "BBR against CUBIC" {
-		t.Errorf("%q: warnings %v, %d runs, claims %v", s.Title(), s.Warnings(), len(plan.Runs(s)), claims)
+		t.Errorf("%q: warnings %v, %d runs, claims %v", s.Title(), s.Warnings(), len(plan.ListRuns(s)), claims)
 	}
 	for name, want := range map[string]string{"client0": "bbr", "client1": "cubic"} {
 		for id := range s.Points()[0].Entries() {

@@ -78,7 +78,7 @@ measure: [goodput]
 	if err != nil {
 		return nil
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil || c.MakeEndpoints() != nil {
 		return nil
 	}

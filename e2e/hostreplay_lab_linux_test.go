@@ -24,7 +24,7 @@ import (
 // to the picosecond. A byte that is changed in it is found, with its place.
 func TestReplayOwnHostsOnLab(t *testing.T) {
 	needRoot(t)
-	program, dir := await.Program(t, "cmd/weir"), t.TempDir()
+	program, dir := await.RequireProgram(t, "cmd/weir"), t.TempDir()
 	file := filepath.Join(dir, "replay.yaml")
 	text := fmt.Appendf(nil, pairOfHosts, "1s", "[forward, {ecn: {}}]",
 		"  - {name: x, from: a, to: b, transport: {tcp: {stack: weir}}, cc: dctcp, start: 0s}\n")
@@ -48,7 +48,7 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := plan.RunsOn(s, experiment.Lab)[0]
+	one := plan.ListRunsOn(s, experiment.Lab)[0]
 	if x, err := run.ReplayHostsFile(one, found[0]); err != nil || x.Difference != "" {
 		t.Errorf("again: %+v, %v", x, err)
 	}

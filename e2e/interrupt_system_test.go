@@ -40,8 +40,8 @@ func TestInterrupt(t *testing.T) {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
 			out, k := t.TempDir(), planKillpoints(t, "")
 			p := startPatient(t, k, "run", file, "--jobs", "1", "--out", out)
-			p.Until("the short run", k.reached("after rename runs/*.json"))
-			p.Within(time.Second).Signal(sig)
+			p.AwaitCondition("the short run", k.reached("after rename runs/*.json"))
+			p.LimitWork(time.Second).Signal(sig)
 			endInterrupted(t, p)
 			const want = "interrupted: 1 of 2 runs are finished and kept; the same command goes on with the rest\n"
 			if p.Stderr() != want {
@@ -97,10 +97,10 @@ measure: [goodput]
 				c.delay).Replace(network)+c.rest), t.TempDir()
 			k := planKillpoints(t, c.plan)
 			p := start(t, k, "run", file, "--jobs", "1", "--out", out)
-			p.Until(c.event, k.reached(c.event))
+			p.AwaitCondition(c.event, k.reached(c.event))
 			begun := p.Work()
-			p.Until("its work", func() bool { return p.Work() >= begun+c.work })
-			p.Within(time.Second).Signal(syscall.SIGINT)
+			p.AwaitCondition("its work", func() bool { return p.Work() >= begun+c.work })
+			p.LimitWork(time.Second).Signal(syscall.SIGINT)
 			k.release(t)
 			endInterrupted(t, p)
 			if !strings.Contains(p.Stderr(), "interrupted: ") { // there may be a notice about memory before it
@@ -122,10 +122,10 @@ func TestInterruptTwice(t *testing.T) {
 			// The first signal alone cannot end it, because it is held when it discards its trace.
 			k := planKillpoints(t, "hold before discard traces/* 1")
 			p := startPatient(t, k, "run", file, "--jobs", "2", "--out", out, "--trace", "*", "--fresh")
-			p.Until("a run with its trace", k.reached("after create traces/*.txt"))
+			p.AwaitCondition("a run with its trace", k.reached("after create traces/*.txt"))
 			p.Signal(sig)
-			p.Until("the end of the run", k.reached("held before discard traces/*"))
-			p.Within(time.Second).Signal(sig)
+			p.AwaitCondition("the end of the run", k.reached("held before discard traces/*"))
+			p.LimitWork(time.Second).Signal(sig)
 			endInterrupted(t, p)
 			if len(unfinished()) == 0 {
 				t.Error("no unfinished file is left: the next start is not tested")
@@ -141,11 +141,11 @@ func TestInterruptTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := startPatient(t, planKillpoints(t, ""), "run", file, "--out", out)
-	p.Until("a single unfinished file, the long run's", func() bool {
+	p.AwaitCondition("a single unfinished file, the long run's", func() bool {
 		_, err := os.Lstat(left)
 		return errors.Is(err, os.ErrNotExist) && len(unfinished()) == 1
 	})
-	p.Within(time.Second).Signal(syscall.SIGTERM)
+	p.LimitWork(time.Second).Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
 }
 
@@ -157,10 +157,10 @@ func TestNohup(t *testing.T) {
 		"--out", out)
 	cmd.Env = k.environ("WEIR_GRACE=long")
 	p := await.Start(t, cmd)
-	p.Until("the short run", k.reached("held before rename runs/*.json"))
+	p.AwaitCondition("the short run", k.reached("held before rename runs/*.json"))
 	p.Signal(syscall.SIGHUP)
 	k.release(t)
-	p.Until("the long run", func() bool {
+	p.AwaitCondition("the long run", func() bool {
 		claims := 0
 		for _, line := range k.log() {
 			if strings.HasPrefix(line, "after claim runs/") {
@@ -169,7 +169,7 @@ func TestNohup(t *testing.T) {
 		}
 		return claims == 2
 	})
-	p.Within(time.Second).Signal(syscall.SIGTERM)
+	p.LimitWork(time.Second).Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
 	if !strings.HasPrefix(p.Stderr(), "interrupted: 1 of 2 ") {
 		t.Errorf("it prints %q", p.Stderr())

@@ -90,15 +90,15 @@ func TestProcessesTogether(t *testing.T) {
 	}
 	k := planKillpoints(t, "hold before rename traces/*.pcapng 1")
 	victim := start(k)
-	victim.Until("the first trace", k.reached("held before rename traces/*.pcapng"))
+	victim.AwaitCondition("the first trace", k.reached("held before rename traces/*.pcapng"))
 	others := []*await.Process{start(planKillpoints(t, "")), start(planKillpoints(t, ""))}
-	others[0].Until("all other runs", func() bool {
+	others[0].AwaitCondition("all other runs", func() bool {
 		runs, _ := filepath.Glob(filepath.Join(out, "*", "runs", "*.json"))
 		return len(runs) == 5
 	})
 	victim.Kill()
 	for i, p := range others {
-		if code := p.Exit(); code != 0 || !strings.Contains(p.Stdout(), "6 of the runs have left a trace") {
+		if code := p.AwaitExit(); code != 0 || !strings.Contains(p.Stdout(), "6 of the runs have left a trace") {
 			t.Errorf("process %d: exit code %d\n%s", i, code, p.Output())
 		}
 	}
@@ -144,7 +144,7 @@ func TestNoKillpoints(t *testing.T) {
 	for _, x := range []struct {
 		program string
 		has     bool
-	}{{await.Program(t, "cmd/weir"), false}, {killpointsProgram(t), true}} {
+	}{{await.RequireProgram(t, "cmd/weir"), false}, {killpointsProgram(t), true}} {
 		data, err := os.ReadFile(x.program)
 		if err != nil {
 			t.Fatal(err)

@@ -46,7 +46,7 @@ func startKillable(try *realtime.Try, args ...string) *killable {
 	try.Helper()
 	k := &killable{mark: fmt.Sprintf("WEIR_TEST=%d-%d", os.Getpid(), labsStarted.Add(1)), processes: map[int]string{},
 		numbers: map[string]string{}}
-	cmd := exec.Command(await.Program(try, "cmd/weir"), args...)
+	cmd := exec.Command(await.RequireProgram(try, "cmd/weir"), args...)
 	cmd.Env = append(os.Environ(), k.mark)
 	k.Process = await.Start(try, cmd)
 	return k
@@ -212,9 +212,9 @@ func (k *killable) kill(try *realtime.Try, victim, want string) {
 	}
 	waited, killed := waitedForProcessors(), time.Now()
 	syscall.Kill(pid, syscall.SIGKILL)
-	code := k.Exit()
+	code := k.AwaitExit()
 	last := ""
-	await.Until(try, fmt.Sprintf("the end of the lab after %q was killed", victim), func() bool {
+	await.AwaitCondition(try, fmt.Sprintf("the end of the lab after %q was killed", victim), func() bool {
 		left := strings.Join(k.left(), ", ")
 		if left != "" {
 			last = left
@@ -223,7 +223,7 @@ func (k *killable) kill(try *realtime.Try, victim, want string) {
 	})
 	took := time.Since(killed)
 	if waited = waitedForProcessors() - waited; waited > 100*time.Millisecond {
-		try.Disturbed(fmt.Sprintf("processes that waited %v for a processor", waited))
+		try.NoteDisturbed(fmt.Sprintf("processes that waited %v for a processor", waited))
 	}
 	try.Logf("%q killed of %d processes, %d namespaces (%d by number), %d BPF objects: the end after %v", victim,
 		len(k.processes), len(k.namespaces), len(k.numbers), len(k.bpf), took.Round(time.Millisecond))

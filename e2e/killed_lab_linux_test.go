@@ -53,8 +53,8 @@ func TestKilledOnLab(t *testing.T) {
 				k := startKillable(try, "run", file, "--on", "lab", "--out", dir, "--fresh", "--attempts", "1", "--generator",
 					x.generator)
 				k.iperf3 = x.generator == "iperf3"
-				k.Until("all processes", func() bool { return len(k.living()) >= x.processes })
-				k.Until("frames", func() bool { return received(k.PID(), "b") >= x.frames })
+				k.AwaitCondition("all processes", func() bool { return len(k.living()) >= x.processes })
+				k.AwaitCondition("frames", func() bool { return received(k.PID(), "b") >= x.frames })
 				k.kill(try, x.victim, x.want)
 				if len(k.namespaces) != 3 {
 					try.Errorf("namespaces were %v", k.namespaces)
@@ -70,8 +70,8 @@ func TestAgentsKilledOnLab(t *testing.T) {
 	realtime.Test(t, func(try *realtime.Try) {
 		k := startKillable(try, "run", writeSpec(try, fmt.Sprintf(ofAgents, "60s")), "--on", "lab", "--out", try.TempDir(),
 			"--attempts", "1")
-		k.Until("agents", func() bool { return len(objects(k.PID())) >= 3*(7+3) })
-		k.Until("frames", func() bool { return received(k.PID(), "b") > 500 })
+		k.AwaitCondition("agents", func() bool { return len(objects(k.PID())) >= 3*(7+3) })
+		k.AwaitCondition("frames", func() bool { return received(k.PID(), "b") > 500 })
 		k.kill(try, "", "")
 		if len(k.namespaces) != 4 || len(k.bpf) < 3*(7+3) {
 			try.Errorf("it had %v and %v", k.namespaces, k.bpf)
@@ -86,7 +86,7 @@ func TestLeftOnLab(t *testing.T) {
 	if err := exec.Command("unshare", "--mount", "true").Run(); err != nil {
 		t.Skipf("left out: no view of its own of all mounts: %v", err)
 	}
-	binary, dir := await.Program(t, "cmd/weir"), t.TempDir()
+	binary, dir := await.RequireProgram(t, "cmd/weir"), t.TempDir()
 	file := writeSpec(t, strings.Replace(longRun, "duration: 30s", "duration: 1s\nrepeat: 2\nlab_repeat: 2", 1))
 	const prepare = `mount -t tmpfs none /run && mkdir -p /run/weir /run/netns/weir-1-old/full &&
 printf 'owner 1\nmakes weir-1-old\n' > /run/weir/lab-1 && exec "$0" "$@"`

@@ -37,7 +37,7 @@ func TestKilledAtAnyMomentOnLab(t *testing.T) {
 			frames := moments[tried*3%len(moments)]
 			tried++
 			t.Run(fmt.Sprintf("%s/%s after %d frames", x.name, victim, frames), func(t *testing.T) {
-				if err := agent.Probe().Check(); err != nil && x.agents {
+				if err := agent.ProbeMachine().Check(); err != nil && x.agents {
 					t.Skip(err)
 				}
 				realtime.Test(t, func(try *realtime.Try) {
@@ -46,8 +46,8 @@ func TestKilledAtAnyMomentOnLab(t *testing.T) {
 					if victim == "" {
 						begun = janitor // the lab has begun to be made
 					}
-					k.Until("its begin", func() bool { return k.process(begun) != 0 })
-					k.Until("frames", func() bool { return received(k.PID(), "b") >= frames })
+					k.AwaitCondition("its begin", func() bool { return k.process(begun) != 0 })
+					k.AwaitCondition("frames", func() bool { return received(k.PID(), "b") >= frames })
 					if victim != janitor {
 						k.kill(try, victim, why[victim])
 						return
@@ -66,5 +66,5 @@ func (k *killable) replaced(victim string) {
 	k.recordResources()
 	delete(k.processes, was)
 	syscall.Kill(was, syscall.SIGKILL)
-	k.Until("another "+victim, func() bool { pid := k.process(victim); return pid != 0 && pid != was })
+	k.AwaitCondition("another "+victim, func() bool { pid := k.process(victim); return pid != 0 && pid != was })
 }

@@ -13,7 +13,7 @@ import (
 // killpointsProgram builds weir with the tag killpoints.
 func killpointsProgram(t *testing.T) string {
 	t.Helper()
-	return await.Program(t, "cmd/weir", "-tags", "killpoints")
+	return await.RequireProgram(t, "cmd/weir", "-tags", "killpoints")
 }
 
 // killpoints is the folder of package killpoint with the plan and the log of a process.

@@ -65,7 +65,7 @@ func (r *labRun) values(t testing.TB, measure string) map[string]float64 {
 // disturbed the lab, and that errors of the lab are wrong.
 func runOnLab(try *realtime.Try, out string, args ...string) *labDocument {
 	try.Helper()
-	cmd := exec.Command(await.Program(try, "cmd/weir"), onLab(out, args...)...)
+	cmd := exec.Command(await.RequireProgram(try, "cmd/weir"), onLab(out, args...)...)
 	data, err := cmd.Output() // an error is one of the runs' too
 	return readLab(try, data, fmt.Sprintf("%v: %s", err, said(err)))
 }
@@ -87,9 +87,9 @@ func readLab(try *realtime.Try, data []byte, failure string) *labDocument {
 			try.Fatalf("%d attempts, want 1: %s", len(r.Attempts), failure)
 		}
 		a := &r.Attempts[0]
-		try.Disturbed(a.Disturbed...)
-		if share := max(a.Upset, a.HostsWaited); share > 0 {
-			try.Disturbed(fmt.Sprintf("stalls that changed up to %.1f %% of the run", 100*share))
+		try.NoteDisturbed(a.Disturbed...)
+		if share := max(a.StallShare, a.HostsWaited); share > 0 {
+			try.NoteDisturbed(fmt.Sprintf("stalls that changed up to %.1f %% of the run", 100*share))
 		}
 		if len(a.Errors) > 0 {
 			try.Errorf("the lab reports errors: %q", a.Errors)

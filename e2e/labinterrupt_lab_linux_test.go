@@ -37,8 +37,8 @@ measure: [goodput]
 		t.Run(sig.String(), func(t *testing.T) {
 			p := start(t, planKillpoints(t, ""), "run", file, "--on", "lab", "--force", "--out", t.TempDir(), "--attempts",
 				"1")
-			p.Until("some namespaces", func() bool { return len(namespacesOf(p.PID())) > 5 })
-			p.Within(20 * time.Second).Signal(sig)
+			p.AwaitCondition("some namespaces", func() bool { return len(namespacesOf(p.PID())) > 5 })
+			p.LimitWork(20 * time.Second).Signal(sig)
 			endInterrupted(t, p)
 			if !strings.HasPrefix(p.Stderr(), "interrupted: ") {
 				t.Errorf("it prints %q", p.Stderr())
@@ -91,8 +91,8 @@ func TestSignalsInSetUpOnLab(t *testing.T) {
 		} {
 			t.Run(when.name+", "+x.name, func(t *testing.T) {
 				p := x.start(t, planKillpoints(t, ""), "run", file, "--on", "lab", "--out", out, "--attempts", "1")
-				p.Until(when.name, func() bool { return when.reached(p.PID()) })
-				p.Within(10 * time.Second)
+				p.AwaitCondition(when.name, func() bool { return when.reached(p.PID()) })
+				p.LimitWork(10 * time.Second)
 				for _, s := range x.signals {
 					p.Signal(s)
 				}
@@ -110,9 +110,9 @@ func TestInterruptTwiceOnLab(t *testing.T) {
 	needRoot(t)
 	p := startPatient(t, planKillpoints(t, ""), "run", writeSpec(t, longRun), "--on", "lab", "--out", t.TempDir(),
 		"--attempts", "1")
-	p.Until("frames", func() bool { return received(p.PID(), "b") > 100 })
+	p.AwaitCondition("frames", func() bool { return received(p.PID(), "b") > 100 })
 	made := namespacesOf(p.PID())
-	p.Within(3 * time.Second).Signal(syscall.SIGINT)
+	p.LimitWork(3 * time.Second).Signal(syscall.SIGINT)
 	p.Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
 	if left := existing(made); len(made) != 3 || len(left) > 0 {
@@ -136,9 +136,9 @@ func TestInterruptOnLab(t *testing.T) {
 				runs, _ := filepath.Glob(filepath.Join(out, "*-lab", "runs", "*.json"))
 				return len(runs)
 			}
-			p.Until("frames of the second run", func() bool { return finished() == 1 && received(p.PID(), "b") > 1000 })
+			p.AwaitCondition("frames of the second run", func() bool { return finished() == 1 && received(p.PID(), "b") > 1000 })
 			made := namespacesOf(p.PID())
-			p.Within(10 * time.Second).Signal(s)
+			p.LimitWork(10 * time.Second).Signal(s)
 			endInterrupted(t, p)
 			if !strings.Contains(p.Stderr(), "interrupted: 1 of 2 runs are finished and kept") || finished() != 1 {
 				t.Errorf("%d runs are kept: %q", finished(), p.Stderr())

@@ -46,7 +46,7 @@ func TestRunOnLab(t *testing.T) {
 
 // figureOnLab runs figure 5 in the lab, twice, and makes the report of the finished runs again.
 func figureOnLab(try *realtime.Try, args []string) {
-	out, binary := try.TempDir(), await.Program(try, "cmd/weir")
+	out, binary := try.TempDir(), await.RequireProgram(try, "cmd/weir")
 	doc := runOnLab(try, out, append(args, "--capture", "s*")...)
 	if doc.World != "lab" || len(doc.Runs) != 4 || len(doc.Agreement) == 0 {
 		try.Fatalf("world %q, %d runs, %d values compared", doc.World, len(doc.Runs), len(doc.Agreement))
@@ -151,7 +151,7 @@ measure:
 
 // What cannot be is said before anything starts (exit code 2).
 func TestBadInputOnLab(t *testing.T) {
-	binary := await.Program(t, "cmd/weir")
+	binary := await.RequireProgram(t, "cmd/weir")
 	for _, args := range [][]string{{"run", "p4abc/fig5", "--on", "lab"}, {"lab", "clean"}, {"bench", "switch"}} {
 		t.Run(fmt.Sprint(args), func(t *testing.T) {
 			out, err := asNobody(t, binary, args...).CombinedOutput()
@@ -219,7 +219,7 @@ func exitCodeOf(err error) int {
 // namespaces lists the network namespaces that dead labs have left.
 func namespaces(t *testing.T) string {
 	t.Helper()
-	out, err := exec.Command(await.Program(t, "cmd/weir"), "lab", "clean").Output()
+	out, err := exec.Command(await.RequireProgram(t, "cmd/weir"), "lab", "clean").Output()
 	if err != nil {
 		t.Error(err)
 	}

@@ -52,7 +52,7 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ import (
 func packs(t *testing.T, name string) {
 	t.Helper()
 	r := app.Registry()
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -23,13 +23,13 @@ func packs(t *testing.T, name string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, files := remote.Pack(s)
-	u, err := remote.Unpack(r, manifest, func(digest string) ([]byte, error) { return files[digest], nil })
+	manifest, files := remote.PackParcel(s)
+	u, err := remote.UnpackParcel(r, manifest, func(digest string) ([]byte, error) { return files[digest], nil })
 	if err != nil {
 		t.Fatal(err)
 	}
 	ids := func(s *experiment.Spec) (all []string) {
-		for _, r := range plan.Runs(s) {
+		for _, r := range plan.ListRuns(s) {
 			all = append(all, r.ID("e"))
 		}
 		return all

@@ -118,7 +118,7 @@ func TestSmallPrograms(t *testing.T) {
 
 // What JetStream's packages do before main, which every command pays: 245 kB were allocated when it came.
 func TestJetStreamBegins(t *testing.T) {
-	cmd := exec.Command(await.Program(t, "cmd/weir"), "version")
+	cmd := exec.Command(await.RequireProgram(t, "cmd/weir"), "version")
 	cmd.Env = append(os.Environ(), "GODEBUG=inittrace=1")
 	out, err := cmd.CombinedOutput()
 	if err != nil {

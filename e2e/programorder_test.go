@@ -52,21 +52,21 @@ var ingressSetups = map[string]struct {
 // configuration as a user of it, does the same whether the port is known at its Ingress or not.
 func TestIngressWithoutPort(t *testing.T) {
 	for _, s := range app.Registry().Programs {
-		if traits := dataplane.TraitsOf(s.Default()); traits.ChoosesPort(false) {
+		if traits := dataplane.TraitsOf(s.NewConfig()); traits.ChoosesPort(false) {
 			continue
 		}
 		t.Run(s.Name, func(t *testing.T) {
-			uses := dataplane.TraitsOf(s.Default()).UsesPort
+			uses := dataplane.TraitsOf(s.NewConfig()).UsesPort
 			run := func(port packet.PortID) string {
 				x := ingressSetups[s.Name]
-				setup := dataplanetest.Links(3, unit.Gbps, cmp.Or(x.queues, 3))
+				setup := dataplanetest.NewLinks(3, unit.Gbps, cmp.Or(x.queues, 3))
 				for i := range setup.Ports {
 					setup.Ports[i].Total.Bytes = 100_000
 					if x.scheduler != nil {
 						setup.Ports[i].Scheduler = x.scheduler()
 					}
 				}
-				program, err := dataplanetest.Make(s, setup.Ready(), x.given...)
+				program, err := dataplanetest.BuildProgram(s, setup.NewSiteWithPorts(), x.given...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -75,10 +75,10 @@ func TestIngressWithoutPort(t *testing.T) {
 				for i := range 2000 { // 2 Gb/s of two flows with ECN, one of which is in the majority
 					script = append(script, dataplanetest.Arrival{At: unit.Time(i) * 4 * unit.Microsecond, Dst: 2, Seq: int64(i),
 						Payload: 1000, TOS: packet.ECT0, Flow: uint16(i % 3 / 2), Shape: func(p *packet.Packet) {
-							p.Proto, p.TCP.Has, p.TCP.TSVal = packet.ProtoTCP, packet.HasTimestamps, 1
+							p.Proto, p.TCP.Present, p.TCP.TSVal = packet.ProtoTCP, packet.HasTimestamps, 1
 						}})
 				}
-				return dataplanetest.Direct(setup, script).String()
+				return dataplanetest.RunDirect(setup, script).String()
 			}
 			if same := run(1) == run(packet.NoPort); same == uses {
 				t.Errorf("its configuration is marked as a user of the egress port: %v; it does the same without: %v", uses, same)
@@ -131,14 +131,14 @@ func TestProgramOrder(t *testing.T) {
 		}
 	}
 	for _, user := range r.Programs {
-		if !dataplane.TraitsOf(user.Default()).UsesPort {
+		if !dataplane.TraitsOf(user.NewConfig()).UsesPort {
 			continue
 		}
 		list := "ecn, " + user.Name
 		check(t, text, list, user.Name, "", 5, load(list))
 		check(t, bridge, list, user.Name, "", 5, decode(list))
 		for _, chooser := range r.Programs {
-			if traits := dataplane.TraitsOf(chooser.Default()); !traits.ChoosesPort(false) {
+			if traits := dataplane.TraitsOf(chooser.NewConfig()); !traits.ChoosesPort(false) {
 				continue
 			}
 			u, c := user.Name, chooser.Name

@@ -118,7 +118,7 @@ func (r reaction) check(t *testing.T) {
 	if !loads {
 		return
 	}
-	t.Logf("%v, warned %q", o, testkit.Strings(warned))
+	t.Logf("%v, warned %q", o, testkit.FormatAll(warned))
 	if missed := r.bounds().missed(o) &^ r.excusedBy(warned); missed != 0 {
 		t.Errorf("the flows do not react, and no warning names it:%v; %v", missed, o)
 	}
@@ -145,7 +145,7 @@ func (r reaction) measure(t *testing.T) (o figures, warned []document.Warning, l
 	if !loads {
 		return o, nil, false
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,7 @@ func (o figures) packets(out *outcome.Result, flows []outcome.FlowResult) figure
 	sent = 0
 	for i := range flows {
 		sent += flows[i].Sender.SentPackets
-		twice += flows[i].Receiver.Duplicates()
+		twice += flows[i].Receiver.DuplicateCount()
 	}
 	o.resent = float64(twice) / float64(max(sent, 1))
 	return o

@@ -148,7 +148,7 @@ func TestReactionsComplete(t *testing.T) {
 		}
 	}
 	for _, x := range r.Programs {
-		if traits := dataplane.TraitsOf(x.Default()); (traits.SelectsPath || traits.Spreads != dataplane.OnePath) &&
+		if traits := dataplane.TraitsOf(x.NewConfig()); (traits.SelectsPath || traits.Spreads != dataplane.OnePath) &&
 			!has(balancerChoices, x.Name) {
 			t.Errorf("program %s is in no combination", x.Name)
 		}

@@ -171,7 +171,7 @@ func (x crossing) check(t *testing.T) {
 	if !loads {
 		return
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

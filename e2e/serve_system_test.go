@@ -17,7 +17,7 @@ import (
 func TestServe(t *testing.T) {
 	out, k := filepath.Join(t.TempDir(), "results"), planKillpoints(t, "hold before rename runs/*.json 2")
 	p := startPatient(t, k, "serve", "--out", out, "--listen", "127.0.0.1:0")
-	address, err := url.Parse(p.Line("http://"))
+	address, err := url.Parse(p.AwaitLine("http://"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,10 +53,10 @@ func TestServe(t *testing.T) {
 		runs, _ := filepath.Glob(filepath.Join(out, "*", "runs", "*.json"))
 		return len(runs)
 	}
-	p.Until("a finished run and a second one, which is held", k.reached("held before rename runs/*.json"))
+	p.AwaitCondition("a finished run and a second one, which is held", k.reached("held before rename runs/*.json"))
 	p.Signal(syscall.SIGINT)
 	k.release(t)
-	if code := p.Exit(); code != 0 {
+	if code := p.AwaitExit(); code != 0 {
 		t.Errorf("it ends with exit code %d: %s", code, p.Output())
 	}
 	whole, _ := filepath.Glob(filepath.Join(out, "*", "runs.json"))

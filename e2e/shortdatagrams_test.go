@@ -23,7 +23,7 @@ func TestReportsOfShortDatagrams(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c, err := plan.Runs(s)[0].Config()
+		c, err := plan.ListRuns(s)[0].Config()
 		if err != nil {
 			t.Fatal(err)
 		}

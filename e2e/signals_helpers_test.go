@@ -38,7 +38,7 @@ func startPatient(t *testing.T, k killpoints, args ...string) *await.Process {
 // endInterrupted waits for the exit code of an interrupted process.
 func endInterrupted(t *testing.T, p *await.Process) {
 	t.Helper()
-	if code := p.Exit(); code != 130 {
+	if code := p.AwaitExit(); code != 130 {
 		t.Errorf("exit code %d, want 130; %s", code, p.Stderr())
 	}
 }

@@ -110,7 +110,7 @@ func startCluster(t *testing.T) *cluster {
 		cmd.Wait()
 	})
 	c.net = fmt.Sprintf("/proc/%d/ns/net", cmd.Process.Pid)
-	await.Until(t, "a machine that is idle", func() bool {
+	await.AwaitCondition(t, "a machine that is idle", func() bool {
 		out, _ := c.command("", "sinfo", "--noheader", "--format=%T").Output()
 		return strings.TrimSpace(string(out)) == "idle"
 	})
@@ -153,7 +153,7 @@ func (c *cluster) start(k killpoints, program string, args ...string) *await.Pro
 // drained waits until the queue is empty.
 func (c *cluster) drained() {
 	c.t.Helper()
-	await.Until(c.t, "an empty queue", func() bool {
+	await.AwaitCondition(c.t, "an empty queue", func() bool {
 		out, err := c.command("", "squeue", "--noheader").Output()
 		return err == nil && len(bytes.TrimSpace(out)) == 0
 	})
@@ -163,7 +163,7 @@ func (c *cluster) drained() {
 func (c *cluster) process(dir string, task int) (pid int) {
 	c.t.Helper()
 	want := fmt.Sprintf("task\x00.\x00--index\x00%d\x00", task)
-	await.Until(c.t, fmt.Sprint("task ", task), func() bool {
+	await.AwaitCondition(c.t, fmt.Sprint("task ", task), func() bool {
 		all, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 		for _, name := range all {
 			data, err := os.ReadFile(name)
@@ -272,7 +272,7 @@ func TestSlurmRunner(t *testing.T) {
 	k := planKillpoints(t, "hold before remove failed/* 1") // each task, when its run is finished
 	p := c.start(k, program, arguments...)
 	var folder string
-	p.Until("a finished run", func() bool {
+	p.AwaitCondition("a finished run", func() bool {
 		all, _ := filepath.Glob(filepath.Join(out, "*", "slurm", "1"))
 		if len(all) == 1 {
 			folder = all[0]
@@ -289,19 +289,19 @@ func TestSlurmRunner(t *testing.T) {
 	c.run("", "scontrol", "hold", "1_11")
 	k.release(t)
 	p = c.start(planKillpoints(t, ""), program, arguments...)
-	p.Until("all runs but the one that Slurm holds", func() bool {
+	p.AwaitCondition("all runs but the one that Slurm holds", func() bool {
 		return finishedRuns(filepath.Dir(filepath.Dir(folder))) == 11
 	})
-	p.Line("notice: job 1 waits: JobHeldAdmin")
+	p.AwaitLine("notice: job 1 waits: JobHeldAdmin")
 	c.run("", "scancel", "1_11")
-	code := p.Exit()
+	code := p.AwaitExit()
 	if text := p.Stderr(); code != 1 || strings.Contains(text, "12 tasks") ||
 		!strings.Contains(text, "task 11 of job 1 has ended without 1 of its runs: CANCELLED") ||
 		!strings.Contains(p.Stdout(), "1 run is missing") {
 		t.Errorf("exit code %d: %s", code, p.Output())
 	}
 	p = c.start(planKillpoints(t, ""), program, arguments...)
-	if code := p.Exit(); code != 0 || !strings.Contains(p.Stderr(), ": 1 task of slurm/") {
+	if code := p.AwaitExit(); code != 0 || !strings.Contains(p.Stderr(), ": 1 task of slurm/") {
 		t.Errorf("exit code %d: %s", code, p.Output())
 	}
 	if err := same(tree(good), tree(out)); err != nil { // the sweep has left no other files

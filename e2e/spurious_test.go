@@ -169,7 +169,7 @@ func (w wait) check(t *testing.T) (tested bool) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, w.spec())
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,9 +190,9 @@ func (w wait) check(t *testing.T) (tested bool) {
 	var first *transport.Received
 	for i := range out.Flows {
 		f := &out.Flows[i]
-		duplicates, arrived = duplicates+f.Receiver.Duplicates(), arrived+f.Receiver.ReceivedPackets
+		duplicates, arrived = duplicates+f.Receiver.DuplicateCount(), arrived+f.Receiver.ReceivedPackets
 		again += f.Sender.Retransmitted
-		if timeouts += f.Timeouts; f.Receiver.Duplicates() > 0 && first == nil {
+		if timeouts += f.Timeouts; f.Receiver.DuplicateCount() > 0 && first == nil {
 			first = &f.Receiver
 		}
 	}

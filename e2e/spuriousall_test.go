@@ -42,7 +42,7 @@ func sentOnce(t *testing.T, text string) {
 	if err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

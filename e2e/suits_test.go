@@ -171,7 +171,7 @@ measure: [goodput]
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(testkit.Strings(s.Warnings()), "\n")
+			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 			if warned := strings.Contains(all, "source ports"); warned != (x.want != "") || !strings.Contains(all, x.want) {
 				t.Errorf("warnings: %s", all)
 			}
@@ -206,7 +206,7 @@ func TestSuits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			switch w := testkit.Strings(s.Warnings()); {
+			switch w := testkit.FormatAll(s.Warnings()); {
 			case x.want == "" && len(w) > 0:
 				t.Errorf("%q", w)
 			case x.want != "" && (len(w) != 1 || !strings.HasPrefix(w[0], place+x.want)):

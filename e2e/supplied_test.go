@@ -43,7 +43,7 @@ measure: [goodput]
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(testkit.Strings(s.Warnings()), "\n")
+			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 			if strings.Contains(all, "nothing tells it of congestion") == x.supplied {
 				t.Errorf("supplied: %t, warnings: %s", x.supplied, all)
 			}

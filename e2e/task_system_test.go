@@ -22,8 +22,8 @@ func TestTaskInterrupt(t *testing.T) {
 	}
 	k := planKillpoints(t, "")
 	p := startPatient(t, k, "task", dir, "--index", "0")
-	p.Until("the long run, which is first", k.reached("after claim runs/*.json"))
-	p.Within(5 * time.Second).Signal(syscall.SIGTERM)
+	p.AwaitCondition("the long run, which is first", k.reached("after claim runs/*.json"))
+	p.LimitWork(5 * time.Second).Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
 	if text := p.Stderr(); !strings.HasPrefix(text, "interrupted: what was finished is kept") {
 		t.Errorf("it prints %q", text)

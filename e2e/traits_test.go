@@ -263,8 +263,8 @@ func programTraits(c scheme.Config) string {
 	}
 	if t.Telemetry != nil {
 		f, err := t.Telemetry([]unit.Rate{10 * unit.Gbps, 100 * unit.Gbps})
-		l.add("telemetry", fmt.Sprint(f.Profile.Name, f.Hops, f.Sojourn, f.Micro, f.HPCC, f.PINT.Bytes(), f.T, f.Load,
-			f.Queue, f.Counted, err))
+		l.add("telemetry", fmt.Sprint(f.Profile.Name, f.Hops, f.Sojourn, f.Microseconds, f.HPCC, f.PINT.Bytes(), f.LoadInterval, f.Load,
+			f.Queue, f.InFraming, err))
 	}
 	if t.MaxBacklog != nil {
 		l.add("max backlog", fmt.Sprint(t.MaxBacklog(1538, nil), t.MaxBacklog(1538, []int64{10, 1})))
@@ -319,26 +319,26 @@ func transportTraits(c scheme.Config) string {
 	l.add("keeps slow", t.KeepsSlow)
 	l.add("paths", t.Paths)
 	for mode, name := range []string{"as configured", "DCTCP", "CNP"} {
-		l.add("unmarked "+name, t.Unmarked(cc.ECNMode(mode)))
+		l.add("unmarked "+name, t.ReasonUnmarked(cc.ECNMode(mode)))
 	}
 	l.add("unmeasured", t.WhyUnmeasured)
 	l.add("ack delay", t.AckDelay)
 	l.add("own stack", t.OwnStack)
 	l.add("carries requests", t.CarriesRequests)
-	l.add("unanswered", t.Unanswered())
+	l.add("unanswered", t.ReasonUnanswered())
 	l.add("supplied", t.TakesSupply)
 	if t.Telemetry != nil {
 		l.add("asks", fmt.Sprintf("%+v", *t.Telemetry))
 	}
-	l.add("unrecorded", t.Unrecorded())
-	l.add("upon congestion", t.UponCongestion())
+	l.add("unrecorded", t.ReasonUnrecorded())
+	l.add("upon congestion", t.AsksUponCongestion())
 	l.add("separates acks", t.SeparatesAcks != nil && t.SeparatesAcks(0))
 	l.add("separates acks of TOS 0x20", t.SeparatesAcks != nil && t.SeparatesAcks(0x20))
 	l.add("delays acks", t.DelaysAcks)
 	l.add("min timeout", t.MinTimeout)
 	if t.Timer != nil {
-		for _, p := range []cc.Path{{}, {BaseRTT: 10 * unit.Microsecond, Queueing: unit.Millisecond},
-			{BaseRTT: 10 * unit.Microsecond, Queueing: unit.Never, Reorders: true}} {
+		for _, p := range []cc.Path{{}, {BaseRTT: 10 * unit.Microsecond, MaxQueueing: unit.Millisecond},
+			{BaseRTT: 10 * unit.Microsecond, MaxQueueing: unit.Never, Reorders: true}} {
 			l.add("timer", fmt.Sprintf("%+v", t.Timer(&p)))
 		}
 	}

@@ -73,7 +73,7 @@ func TestQueueing(t *testing.T) {
 	for _, b := range buffers {
 		s := loadWaits(t, b.links, b.switches, b.programs, "rdma")
 		p := s.Points()[0].Measured()
-		got := p.Path(0, 4, &p.Traffic[0]).Queueing
+		got := p.Path(0, 4, &p.Traffic[0]).MaxQueueing
 		frames := 6 * unit.TransmitTime(1600, 10*unit.Gbps)
 		if b.want == unit.Never && got != unit.Never || b.want < unit.Never && (got < b.want || got > b.want+frames) {
 			t.Errorf("%s: %v, want %v and less than %v more", b.name, got, b.want, frames)
@@ -148,7 +148,7 @@ func TestQueueingBehindPauses(t *testing.T) {
 			t.Fatalf("%v\n%s", err, text)
 		}
 		p := s.Points()[0].Measured()
-		return p.Path(0, 1, &p.Traffic[0]).Queueing
+		return p.Path(0, 1, &p.Traffic[0]).MaxQueueing
 	}
 	before := unit.Time(0)
 	for switches := 2; switches < 8; switches++ {

@@ -45,7 +45,7 @@ func TestWarningsOfJobPairs(t *testing.T) {
 		if timers := s.Timers(); len(timers) != 1 || !strings.Contains(timers[0].Text, x.timer) {
 			t.Errorf("to %s: %v, want %s", x.to, timers, x.timer)
 		}
-		all := strings.Join(testkit.Strings(s.Warnings()), "\n")
+		all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 		for _, kind := range strings.Fields(x.warns) {
 			if !strings.Contains(all, kind) {
 				t.Errorf("to %s: no %s:\n%s", x.to, kind, all)

@@ -26,7 +26,7 @@ func TestWarningsOfSweeps(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := testkit.Strings(s.Warnings())
+		all := testkit.FormatAll(s.Warnings())
 		if len(all) != min(points, 3) {
 			t.Fatalf("%d warnings about %d points: %q", len(all), points, all)
 		}

@@ -18,7 +18,7 @@ import (
 func TestWrongSet(t *testing.T) {
 	r, outside := app.Registry(), 0
 	for _, x := range r.Experiments() {
-		src, err := r.Open(x.Name)
+		src, err := r.OpenExperiment(x.Name)
 		if err != nil {
 			t.Fatal(err)
 		}

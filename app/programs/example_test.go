@@ -8,7 +8,7 @@ import (
 
 // A switch's file names programs of this list.
 func ExampleListPrograms() {
-	for _, p := range programs.All()[:2] {
+	for _, p := range programs.ListPrograms()[:2] {
 		fmt.Println(p.Name)
 	}
 	// Output:

@@ -37,8 +37,8 @@ import (
 	"weir/papers/p4te"
 )
 
-// All returns all switch programs that files can name.
-func All() []dataplane.Scheme {
+// ListPrograms returns all switch programs that files can name.
+func ListPrograms() []dataplane.Scheme {
 	return []dataplane.Scheme{
 		p4abc.Scheme(), bolt.Scheme(), classify.Scheme(), codel.Scheme(), conga.Scheme(), csfq.Scheme(),
 		drill.Scheme(), dualpi2.Scheme(), ecmp.Scheme(), ecn.Scheme(), fastcnp.Scheme(), forward.Scheme(),

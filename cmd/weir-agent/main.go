@@ -13,6 +13,6 @@ func main() {
 	os.Exit(command.Main(command.Program{
 		Description: "Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs.",
 		Flags:       &flags,
-		Run:         func(e *command.Env) error { return agent.Agent{}.Run(&flags, e) },
-	}, &command.Env{}))
+		Run:         func(e *command.Environment) error { return agent.Agent{}.Run(&flags, e) },
+	}, &command.Environment{}))
 }

@@ -18,9 +18,9 @@ func main() {
 	os.Exit(command.Main(command.Program{
 		Description: "A switch on its own, between interfaces of this machine.",
 		Flags:       &flags,
-		Run:         func(e *command.Env) error { return s.Run(&flags, e) },
-		Processes: map[string]func([]string, *command.Env) error{
-			command.SwitchSupervisor: func(args []string, e *command.Env) error {
+		Run:         func(e *command.Environment) error { return s.Run(&flags, e) },
+		Processes: map[string]func([]string, *command.Environment) error{
+			command.SwitchSupervisor: func(args []string, e *command.Environment) error {
 				if len(args) != 1 {
 					return fmt.Errorf("%w: one descriptor is expected", command.ErrInput)
 				}
@@ -30,7 +30,7 @@ func main() {
 				}
 				return s.Supervise(state, e)
 			},
-			command.SwitchDataplane: func(_ []string, e *command.Env) error { return s.Serve(e) },
+			command.SwitchDataplane: func(_ []string, e *command.Environment) error { return s.Serve(e) },
 		},
-	}, &command.Env{Programs: programs.All(), Schedulers: tm.Schemes()}))
+	}, &command.Environment{Programs: programs.ListPrograms(), Schedulers: tm.Schemes()}))
 }

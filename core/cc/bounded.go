@@ -29,9 +29,9 @@ func (c *RateConfig) Params(p *scheme.Params) {
 		"HPCC §5.1: +win; HPCC simulator: HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
 }
 
-// Bound returns controller k within the configured window, or k itself with NoWindow. A bandwidth-delay product needs
+// WrapController returns controller k within the configured window, or k itself with NoWindow. A bandwidth-delay product needs
 // f.LineRate and f.BaseRTT; without them Bound returns an error.
-func (c *RateConfig) Bound(k Controller, f Flow) (Controller, error) {
+func (c *RateConfig) WrapController(k Controller, f Flow) (Controller, error) {
 	if c.Window == NoWindow {
 		return k, nil
 	}
@@ -50,8 +50,8 @@ func (c *PathConfig) Params(p *scheme.Params) {
 	p.Time(&c.BaseRTT, "base_rtt", "0s", "round-trip time without queues; 0s: the path's", "ours")
 }
 
-// Override returns f with the LineRate and BaseRTT of c in place of its own, where c's are above 0.
-func (c *PathConfig) Override(f Flow) Flow {
+// ApplyTo returns f with the LineRate and BaseRTT of c in place of its own, where c's are above 0.
+func (c *PathConfig) ApplyTo(f Flow) Flow {
 	if c.LineRate > 0 {
 		f.LineRate = c.LineRate
 	}

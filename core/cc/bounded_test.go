@@ -49,11 +49,11 @@ func TestBoundedWindow(t *testing.T) {
 	for _, f := range []cc.Flow{path(0, unit.Microsecond), path(unit.Gbps, 0), {Path: cc.Path{LineRate: 1, BaseRTT: 1}}} {
 		t.Run(fmt.Sprintf("line %v, base RTT %v", f.LineRate, f.BaseRTT), func(t *testing.T) {
 			bound := cc.RateConfig{Window: cc.BDPWindow}
-			if _, err := bound.Bound(none.New(f, none.Config{}), f); err == nil {
+			if _, err := bound.WrapController(none.New(f, none.Config{}), f); err == nil {
 				t.Errorf("a bandwidth-delay product of %v and %v is known", f.LineRate, f.BaseRTT)
 			}
 			bound.Window = cc.NoWindow
-			if _, err := bound.Bound(none.New(f, none.Config{}), f); err != nil {
+			if _, err := bound.WrapController(none.New(f, none.Config{}), f); err != nil {
 				t.Error(err)
 			}
 		})
@@ -93,7 +93,7 @@ func TestPathConfig(t *testing.T) {
 		{"both given", cc.PathConfig{LineRate: 7, BaseRTT: 8}, cc.Path{LineRate: 7, BaseRTT: 8}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if f := c.config.Override(path(5, 6)); f.Path != c.want {
+			if f := c.config.ApplyTo(path(5, 6)); f.Path != c.want {
 				t.Errorf("%+v, want %+v", f.Path, c.want)
 			}
 		})

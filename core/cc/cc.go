@@ -99,14 +99,14 @@ type Delivery struct {
 // Ack is one acknowledgement as the transport evaluated it: the packets that it delivers, and groups of values that
 // the transport knows about the flow. Packets are counted in the transport's segments.
 type Ack struct {
-	Packets   int        // newly delivered: acknowledged cumulatively or selectively
-	Bytes     unit.Bytes // the cumulative acknowledgement moved or, on a path known to reorder, SACK delivered packets
-	Advanced  bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
-	Limited   bool       // the window limits the sender (Decision.IsLimited)
-	Una       int64      // first byte not acknowledged
-	Next      int64      // first byte never sent
-	Seq       int64      // byte after the packet that Telemetry describes; 0: Una
-	Delivered int64      // packets delivered since the start
+	Packets      int        // newly delivered: acknowledged cumulatively or selectively
+	Bytes        unit.Bytes // the cumulative acknowledgement moved or, on a path known to reorder, SACK delivered packets
+	Advanced     bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
+	Limited      bool       // the window limits the sender (Decision.IsLimited)
+	FirstUnacked int64      // first byte not acknowledged
+	Next         int64      // first byte never sent
+	Seq          int64      // byte after the packet that Telemetry describes; 0: Una
+	Delivered    int64      // packets delivered since the start
 
 	RTT      RTT
 	Delivery Delivery
@@ -154,9 +154,9 @@ type Telemetry struct {
 	Hops []telemetry.Hop // records of the path, oldest first; the caller's, valid during the call; nil: no telemetry
 	// Load is the largest load on the path, or an upper bound, from telemetry without records (PINT; on congestion
 	// only); 0: no value.
-	Load   float64
-	Path   uint16 // identity of the path (telemetry.Records)
-	Missed uint8  // hops without room for their records
+	Load       float64
+	Path       uint16 // identity of the path (telemetry.Records)
+	MissedHops uint8  // hops without room for their records
 
 	// Answer and Drain belong to schemes with Requests. Answer holds the flags of packet.Bolt as the switches left them.
 	// Drain is the time in ns that the queue found by the packet takes to drain; 0: there was no queue, or a switch has
@@ -282,9 +282,9 @@ type Path struct {
 	// Hops is the number of switches on the way to the receiver. 0: one link joins the hosts, or the number is not known
 	// if BaseRTT is not known either.
 	Hops int
-	// Queueing is the max time that a packet and its acknowledgement wait together, in full buffers and pauses in both
+	// MaxQueueing is the max time that a packet and its acknowledgement wait together, in full buffers and pauses in both
 	// directions. unit.Never: some queue has no limit. 0: not known.
-	Queueing unit.Time
+	MaxQueueing unit.Time
 	// Reorders: packets may overtake each other, or packets without payload overtake packets with payload.
 	Reorders bool
 	// Uneven: switches spread packets or flowlets of one flow over alternative links of different rates, so that packets
@@ -295,10 +295,10 @@ type Path struct {
 // MaxRTT returns the longest round trip of the path, with full buffers; unit.Never if it has no known
 // bound.
 func (p *Path) MaxRTT() unit.Time {
-	if p.Queueing <= 0 || p.Queueing >= unit.Never-p.BaseRTT {
+	if p.MaxQueueing <= 0 || p.MaxQueueing >= unit.Never-p.BaseRTT {
 		return unit.Never
 	}
-	return p.BaseRTT + p.Queueing
+	return p.BaseRTT + p.MaxQueueing
 }
 
 // Scheme is a controller that an experiment can name.
@@ -319,7 +319,7 @@ type Scheme struct {
 	// BufferedWindows is the min number of windows that a send buffer holds (Linux: sndbuf_expand); 0 means 2.
 	BufferedWindows int
 	// Telemetry is the telemetry that the controller, or its Receiver, requests.
-	Telemetry telemetry.Want
+	Telemetry telemetry.Request
 	// Requests: packets carry requests to switches (packet.Bolt). Answers arrive in acknowledgements and QueueNotices.
 	Requests bool
 	// Tick is the unit in which controllers count time from the run's start (Linux: jiffies). 0: they use only
@@ -341,9 +341,9 @@ type Scheme struct {
 // Define returns s with Config and Build for configurations of type C. build creates the controller of a flow; it
 // gets only configurations with values in their ranges that fit together.
 func Define[C any, P scheme.Bound[C], K Controller](s Scheme, build func(f Flow, c C) (K, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	s.Build = func(f Flow, c scheme.Config) (Controller, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
 		}
@@ -365,7 +365,7 @@ func DefineReusing[C any, P scheme.Bound[C], K Controller](s Scheme,
 		if _, own := old.(K); !own {
 			return nil, nil
 		}
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
 		}
@@ -383,7 +383,7 @@ func DefineReceiver[C any, P scheme.Bound[C], K Controller, R Receiver](s Scheme
 	receiver func(f Flow, c C, host *Host) (R, error)) Scheme {
 	s = Define[C, P](s, build)
 	s.Receiver = func(f Flow, c scheme.Config, host *Host) (Receiver, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("cc %s: %w", s.Name, err)
 		}

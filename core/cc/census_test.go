@@ -24,16 +24,16 @@ func TestCensus(t *testing.T) {
 		now += unit.Time(random.IntN(1000)) * unit.Nanosecond
 		i := random.IntN(30)
 		if random.IntN(20) == 0 {
-			c.Leave(&members[i])
+			c.RemoveFlow(&members[i])
 			members[i] = Member{}
 			seen[i] = -unit.Second
 			continue
 		}
 		if seen[i] < now-10*us { // silent for longer than T, as another flow would be
-			c.Leave(&members[i])
+			c.RemoveFlow(&members[i])
 			members[i] = Member{}
 		}
-		c.Count(now, 10*us, &members[i])
+		c.CountFlow(now, 10*us, &members[i])
 		seen[i] = now
 		want := 0
 		for _, at := range seen {
@@ -41,7 +41,7 @@ func TestCensus(t *testing.T) {
 				want++
 			}
 		}
-		if got := c.Flows(&members[i]); got != want {
+		if got := c.CountFor(&members[i]); got != want {
 			t.Fatalf("at %v: %d flows, want %d", now, got, want)
 		}
 	}
@@ -56,20 +56,20 @@ func TestCensusOfSlowFlows(t *testing.T) {
 			members := make([]Member, n)
 			sum, k := 0., 0.
 			for i := range 40 * n {
-				c.Count(unit.Time(i)*us, 10*us, &members[i*7%n]) // one after the other: 7 and n have no divisor
+				c.CountFlow(unit.Time(i)*us, 10*us, &members[i*7%n]) // one after the other: 7 and n have no divisor
 				if i >= 4*n+20 {
-					sum, k = sum+float64(c.Flows(&members[i*7%n])), k+1
+					sum, k = sum+float64(c.CountFor(&members[i*7%n])), k+1
 				}
 			}
 			if mean := sum / k; math.Abs(mean-float64(n)) > 0.05*float64(n)+0.1 {
 				t.Errorf("%.1f flows on average, want %d", mean, n)
 			}
-			c.Count(unit.Second, 10*us, &members[0])
-			if own, other := c.Flows(&members[0]), c.Flows(&Member{}); own != 1 || other != 1+maxSilence {
+			c.CountFlow(unit.Second, 10*us, &members[0])
+			if own, other := c.CountFor(&members[0]), c.CountFor(&Member{}); own != 1 || other != 1+maxSilence {
 				t.Errorf("after a pause of a second %d flows for the flow, %d for another", own, other)
 			}
-			c.Count(unit.Second, 10*us, &members[0])
-			if own, other := c.Flows(&members[0]), c.Flows(&Member{}); own != 1 || other != 2 {
+			c.CountFlow(unit.Second, 10*us, &members[0])
+			if own, other := c.CountFor(&members[0]), c.CountFor(&Member{}); own != 1 || other != 2 {
 				t.Errorf("by its next packet %d flows for the flow, %d for another", own, other)
 			}
 		})
@@ -97,13 +97,13 @@ func TestCensusForFlow(t *testing.T) {
 				order = []int{1, 0}
 			}
 			for _, i := range order {
-				c.Count(unit.Second-x.silence[i], 10*us, &members[i])
+				c.CountFlow(unit.Second-x.silence[i], 10*us, &members[i])
 			}
 			for i := range members {
-				c.Count(unit.Second, 10*us, &members[i])
+				c.CountFlow(unit.Second, 10*us, &members[i])
 			}
 			for i := range members {
-				if got := c.Flows(&members[i]); got != x.want[i] {
+				if got := c.CountFor(&members[i]); got != x.want[i] {
 					t.Errorf("flow %d has %d, want %d", i, got, x.want[i])
 				}
 			}

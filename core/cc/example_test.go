@@ -25,13 +25,13 @@ type careful struct {
 // OnAck grows the window if it is what limits the sender.
 func (c *careful) OnAck(_ unit.Time, a *cc.Ack) {
 	if a.Advanced && a.Limited && a.Losses.State == cc.Open {
-		c.window.Increase(float64(c.window.Packets), a.Packets)
+		c.window.AddAcked(float64(c.window.Packets), a.Packets)
 	}
 }
 
 // OnLoss reduces the window once a round trip.
 func (c *careful) OnLoss(_ unit.Time, l cc.Loss) {
-	c.window.Lose(l, int(c.keep*float64(c.window.Packets)))
+	c.window.HandleLoss(l, int(c.keep*float64(c.window.Packets)))
 }
 
 func (c *careful) OnSend(unit.Time, cc.Sent)     {}

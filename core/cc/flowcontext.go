@@ -12,21 +12,21 @@ import (
 // FlowContext describes the surroundings of the flows of one traffic: the network and the rest of the traffic, as far
 // as the experiment determines them.
 type FlowContext struct {
-	MSS         int32             // payload of a full packet
-	Paths       []FlowPath        // of the flows, each kind once
-	Largest     unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
-	Sending     unit.Rate         // payload that the application produces per second; 0: always more
-	Telemetry   *telemetry.Format // that switches write; nil: no telemetry
-	Uncongested bool              // ports without congestion write no telemetry
-	Unmeasured  string            // why no delivery rate is measured; "": one is
-	AcksDelayed bool              // an acknowledgement waits for more than one packet
-	Flowlets    bool              // packets of a flow take several paths, and change them after gaps
-	Sprayed     bool              // they change them with each packet
-	Slow        SlowPath          // slowest of the paths that packets of a flow may take
-	SlowWhole   SlowPath          // slowest of the paths that a flow may take with all its packets
-	Keeps       bool              // the transport waits for packets in a slow path, and counts them as in flight
-	Controller  *Scheme           // of the flows, for checks of their transport; nil: no controller
-	Config      scheme.Config     // of the controller
+	MSS             int32             // payload of a full packet
+	Paths           []FlowPath        // of the flows, each kind once
+	MaxFlowSize     unit.Bytes        // payload of the largest flow; 0: not known, or flows have no end
+	AppRate         unit.Rate         // payload that the application produces per second; 0: always more
+	Telemetry       *telemetry.Format // that switches write; nil: no telemetry
+	Uncongested     bool              // ports without congestion write no telemetry
+	WhyUnmeasured   string            // why no delivery rate is measured; "": one is
+	AcksDelayed     bool              // an acknowledgement waits for more than one packet
+	Flowlets        bool              // packets of a flow take several paths, and change them after gaps
+	Sprayed         bool              // they change them with each packet
+	SlowestPath     SlowPath          // slowest of the paths that packets of a flow may take
+	SlowestFlowPath SlowPath          // slowest of the paths that a flow may take with all its packets
+	AwaitsSlowPath  bool              // the transport waits for packets in a slow path, and counts them as in flight
+	Controller      *Scheme           // of the flows, for checks of their transport; nil: no controller
+	Config          scheme.Config     // of the controller
 }
 
 // FlowPath is a path as the reader of an experiment file knows it; endpoints know only its Path. Where equal paths
@@ -34,24 +34,24 @@ type FlowContext struct {
 // holds if a switch has it at one of the ports where data can queue: the slowest of the switches' ports on the path.
 type FlowPath struct {
 	Path
-	Name       string   // the hosts at its ends: "left0->right0"
-	Narrow     Link     // the slowest link in the direction of data
-	Flows      int      // flows without an end, of all traffics, that share Narrow, at least one; 0: not known
-	Idle       bool     // data queues at no switch: no port receives more than it can send
-	Lossless   string   // why no packet is lost; "": a port's buffer is finite
-	Unmarked   string   // why the controller receives no marks; "": it receives them
-	Unrecorded string   // why no telemetry of its queues returns; "": it does
-	Unanswered string   // why no switch answers requests; "": one does
-	Opposing   Opposing // long flows in both directions
-	Crossed    bool     // acknowledgements share ports with data of long flows
-	Supplied   bool     // switches report the rate that they offer a flow (NCF), with any controller
+	Name          string   // the hosts at its ends: "left0->right0"
+	NarrowLink    Link     // the slowest link in the direction of data
+	Flows         int      // flows without an end, of all traffics, that share Narrow, at least one; 0: not known
+	Idle          bool     // data queues at no switch: no port receives more than it can send
+	WhyLossless   string   // why no packet is lost; "": a port's buffer is finite
+	WhyUnmarked   string   // why the controller receives no marks; "": it receives them
+	WhyUnrecorded string   // why no telemetry of its queues returns; "": it does
+	WhyUnanswered string   // why no switch answers requests; "": one does
+	Opposing      Opposing // long flows in both directions
+	Crossed       bool     // acknowledgements share ports with data of long flows
+	Supplied      bool     // switches report the rate that they offer a flow (NCF), with any controller
 	// DataQueueing is Queueing at only the ports where data can queue, without pauses of the hosts' NICs. unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
-	DataQueueing unit.Time
-	Unlimited    string    // a switch's port that receives more than it can send and has no limit; "": no port
-	Wait         unit.Time // behind the longest full buffer of a switch's port; 0: some buffer is unlimited, or not known
-	Trims        bool      // a switch trims the payload of a packet without room, so that the receiver learns of it
-	Holds        unit.Time // max time for which a full queue of such a switch occupies its port; 0: not known
+	DataQueueing  unit.Time
+	Unlimited     string    // a switch's port that receives more than it can send and has no limit; "": no port
+	Wait          unit.Time // behind the longest full buffer of a switch's port; 0: some buffer is unlimited, or not known
+	Trims         bool      // a switch trims the payload of a packet without room, so that the receiver learns of it
+	MaxQueueDelay unit.Time // max time for which a full queue of such a switch occupies its port; 0: not known
 }
 
 // SlowPath is the slowest of several ways for packets: a port of a switch among the ports that lead to the same host.
@@ -66,23 +66,23 @@ type SlowPath struct {
 	Share float64 // of the packets of each of these flows that takes it
 }
 
-// Keep sets p to the slower one of p and other.
-func (p *SlowPath) Keep(other SlowPath) {
+// KeepSlower sets p to the slower one of p and other.
+func (p *SlowPath) KeepSlower(other SlowPath) {
 	if other.Part > 0 && (p.Part == 0 || other.Part < p.Part) {
 		*p = other
 	}
 }
 
-// Uneven reports whether packets of a flow are spread one by one over paths, and the slow path has less than a part
+// SpraysUnevenly reports whether packets of a flow are spread one by one over paths, and the slow path has less than a part
 // of another's rate.
-func (s *FlowContext) Uneven(part float64) bool {
-	return s.Sprayed && s.Slow.Part > 0 && s.Slow.Part < part
+func (s *FlowContext) SpraysUnevenly(part float64) bool {
+	return s.Sprayed && s.SlowestPath.Part > 0 && s.SlowestPath.Part < part
 }
 
-// OnSlow returns a warning about the effect of a slow path on a flow that is spread. text describes the effect.
-func (s *FlowContext) OnSlow(kind scheme.WarningKind, param, text string) scheme.Remark {
-	return kind.Remark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
-		"another's rate: %s", s.Slow.Port, s.Slow.Rate, 100*s.Slow.Part, text).At(s.Slow.Port, 1/s.Slow.Part)
+// WarnSlowPath returns a warning about the effect of a slow path on a flow that is spread. text describes the effect.
+func (s *FlowContext) WarnSlowPath(kind scheme.WarningKind, param, text string) scheme.Remark {
+	return kind.NewRemark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
+		"another's rate: %s", s.SlowestPath.Port, s.SlowestPath.Rate, 100*s.SlowestPath.Part, text).WithPort(s.SlowestPath.Port, 1/s.SlowestPath.Part)
 }
 
 // Opposing counts the long flows of controllers that read telemetry in both directions of a path. Long flows have no
@@ -104,26 +104,28 @@ type Link struct {
 	Buffer unit.Bytes // of Port; 0: it has no limit, or is not a switch's
 }
 
-// Product returns the bytes of payload that the narrowest link carries in a base round trip. Checks compare windows,
+// BandwidthDelayProduct returns the bytes of payload that the narrowest link carries in a base round trip. Checks compare windows,
 // buffers and increases with it, not with the rate of the sender's link.
-func (p *FlowPath) Product() float64 { return float64(p.Narrow.Payload) / 8 * p.BaseRTT.Seconds() }
+func (p *FlowPath) BandwidthDelayProduct() float64 {
+	return float64(p.NarrowLink.Payload) / 8 * p.BaseRTT.Seconds()
+}
 
-// Share returns Product over the flows that share the narrowest link: the bytes that each flow needs in flight so
+// FairProduct returns Product over the flows that share the narrowest link: the bytes that each flow needs in flight so
 // that all fill the link.
-func (p *FlowPath) Share() float64 { return p.Product() / float64(max(p.Flows, 1)) }
+func (p *FlowPath) FairProduct() float64 { return p.BandwidthDelayProduct() / float64(max(p.Flows, 1)) }
 
 // DataMaxRTT returns the longest round trip with full buffers at the ports at which data can queue; unit.Never if it
 // has no known bound.
 func (p *FlowPath) DataMaxRTT() unit.Time {
 	path := p.Path
-	path.Queueing = p.DataQueueing
+	path.MaxQueueing = p.DataQueueing
 	return path.MaxRTT()
 }
 
-// Trip returns a description of the round trip that Product covers, for messages.
-func (p *FlowPath) Trip() string {
-	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.Product()), p.BaseRTT.Rough(),
-		p.Narrow.Port, p.Narrow.Rate)
+// DescribeTrip returns a description of the round trip that Product covers, for messages.
+func (p *FlowPath) DescribeTrip() string {
+	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.BandwidthDelayProduct()), p.BaseRTT.RoundRough(),
+		p.NarrowLink.Port, p.NarrowLink.Rate)
 }
 
 // Kinds of warnings that several controllers issue.
@@ -171,8 +173,8 @@ func (s *FlowContext) findPathWithoutSignal(x *Scheme) (path *FlowPath, why stri
 		for _, r := range []struct {
 			signal Signals
 			why    string
-		}{{ByLosses, p.Lossless}, {ByMarks, p.Unmarked}, {ByTelemetry, p.Unrecorded}, {ByDelivery, s.Unmeasured},
-			{ByRequests, p.Unanswered}} {
+		}{{ByLosses, p.WhyLossless}, {ByMarks, p.WhyUnmarked}, {ByTelemetry, p.WhyUnrecorded}, {ByDelivery, s.WhyUnmeasured},
+			{ByRequests, p.WhyUnanswered}} {
 			if x.Signals&r.signal != 0 {
 				hasSignal = hasSignal || r.why == ""
 				reasons = append(reasons, r.why)
@@ -189,7 +191,7 @@ func (s *FlowContext) findPathWithoutSignal(x *Scheme) (path *FlowPath, why stri
 func CheckScheme(x *Scheme, c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	t := TraitsOf(c)
 	if p, why := s.findPathWithoutSignal(x); p != nil && !t.FollowsLinux() {
-		all = append(all, warnSilent.Remark("", "%s", why).At(p.Narrow.Port, 0))
+		all = append(all, warnSilent.NewRemark("", "%s", why).WithPort(p.NarrowLink.Port, 0))
 	}
 	return append(all, Check(c, s)...)
 }
@@ -204,8 +206,8 @@ type Checker interface {
 // telemetry does not carry, and adds the remarks of a Checker.
 func Check(c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	if reads := TraitsOf(c).Reads; reads != 0 && s.Telemetry != nil {
-		if lacks := s.Telemetry.Lacks(reads); lacks != 0 {
-			all = append(all, scheme.Refuse("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
+		if lacks := s.Telemetry.MissingFields(reads); lacks != 0 {
+			all = append(all, scheme.NewRefusal("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
 				s.Telemetry.Profile.Name))
 		} else if reads&^telemetry.Load != 0 {
 			all = append(all, s.checkPathLength()...)
@@ -223,34 +225,34 @@ func (s *FlowContext) checkPathLength() []scheme.Remark {
 	f := s.Telemetry
 	longest, _ := s.findMaxPath(func(p *FlowPath) float64 { return float64(p.Hops) })
 	maxHops := longest.Hops
-	if f.Relative() || maxHops <= f.Hops {
+	if f.IsRelative() || maxHops <= f.Hops {
 		return nil
 	}
 	hint := "int-md and ifa-ext have room for 16"
 	switch {
 	case maxHops > telemetry.MaxHops:
 		hint = fmt.Sprintf("none has more than %d; relative needs none", telemetry.MaxHops)
-	case f.Hops < f.Profile.MostHops:
-		hint = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MostHops)
+	case f.Hops < f.Profile.MaxHops:
+		hint = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MaxHops)
 	}
-	r := warnHops.Remark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
+	r := warnHops.NewRemark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
 		"other queues; %s", maxHops, longest.Name, f.Profile.Name, f.Hops, hint)
 	r.Refused = f.Profile.Name == "hpcc"
 	return []scheme.Remark{r}
 }
 
-// Longest returns the path with the longest round trip without queues; false if no round trip is known.
-func (s *FlowContext) Longest() (longest FlowPath, ok bool) {
+// FindLongestPath returns the path with the longest round trip without queues; false if no round trip is known.
+func (s *FlowContext) FindLongestPath() (longest FlowPath, ok bool) {
 	return s.findMaxPath(func(p *FlowPath) float64 { return float64(p.BaseRTT) })
 }
 
-// Smallest returns the path with the smallest product; false if no product is known.
-func (s *FlowContext) Smallest() (smallest FlowPath, ok bool) {
+// FindSmallestProduct returns the path with the smallest product; false if no product is known.
+func (s *FlowContext) FindSmallestProduct() (smallest FlowPath, ok bool) {
 	return s.findMaxPath(func(p *FlowPath) float64 {
-		if p.Product() == 0 {
+		if p.BandwidthDelayProduct() == 0 {
 			return 0
 		}
-		return 1 / p.Product()
+		return 1 / p.BandwidthDelayProduct()
 	})
 }
 
@@ -265,8 +267,8 @@ func (s *FlowContext) findMaxPath(value func(p *FlowPath) float64) (largest Flow
 	return largest, ok
 }
 
-// Find returns the first path that fulfils a condition; nil if no path does.
-func (s *FlowContext) Find(holds func(p *FlowPath) bool) *FlowPath {
+// FindPath returns the first path that fulfils a condition; nil if no path does.
+func (s *FlowContext) FindPath(holds func(p *FlowPath) bool) *FlowPath {
 	for i := range s.Paths {
 		if holds(&s.Paths[i]) {
 			return &s.Paths[i]
@@ -275,23 +277,23 @@ func (s *FlowContext) Find(holds func(p *FlowPath) bool) *FlowPath {
 	return nil
 }
 
-// Below warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and
+// WarnSmallWindow warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and
 // does not hold the largest flow either. The text begins with what, the value with its verb: "100kB are".
-func (s *FlowContext) Below(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
-	p, ok := s.findMaxPath((*FlowPath).Share)
-	if !ok || bytes >= part*p.Share() || s.Largest > 0 && bytes >= float64(s.Largest) {
+func (s *FlowContext) WarnSmallWindow(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
+	p, ok := s.findMaxPath((*FlowPath).FairProduct)
+	if !ok || bytes >= part*p.FairProduct() || s.MaxFlowSize > 0 && bytes >= float64(s.MaxFlowSize) {
 		return nil
 	}
 	portion := ""
 	if p.Flows > 1 {
 		portion = fmt.Sprintf("what each of %d flows has of ", p.Flows)
 	}
-	return []scheme.Remark{kind.Remark(param, "%s less than %s%s", what, portion, p.Trip()).
-		At(p.Narrow.Port, p.Share()/bytes)}
+	return []scheme.Remark{kind.NewRemark(param, "%s less than %s%s", what, portion, p.DescribeTrip()).
+		WithPort(p.NarrowLink.Port, p.FairProduct()/bytes)}
 }
 
-// SlowestNIC returns the path with the slowest link of a sender; false if no link's rate is known.
-func (s *FlowContext) SlowestNIC() (slowest FlowPath, ok bool) {
+// FindSlowestNIC returns the path with the slowest link of a sender; false if no link's rate is known.
+func (s *FlowContext) FindSlowestNIC() (slowest FlowPath, ok bool) {
 	return s.findMaxPath(func(p *FlowPath) float64 {
 		if p.NICRate == 0 {
 			return 0
@@ -308,10 +310,10 @@ func (p *FlowPath) payloadRate() unit.Rate {
 	return p.NICRate
 }
 
-// TooFast refuses the value of parameter param, a rate of payload, if it exceeds the slowest sender's link.
-func (s *FlowContext) TooFast(param string, rate unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.SlowestNIC(); ok && rate > p.payloadRate() {
-		all = []scheme.Remark{scheme.Refuse(param, "%v is more than a sender's link of %v has%s", rate, p.NICRate,
+// RefuseRateAboveNIC refuses the value of parameter param, a rate of payload, if it exceeds the slowest sender's link.
+func (s *FlowContext) RefuseRateAboveNIC(param string, rate unit.Rate) (all []scheme.Remark) {
+	if p, ok := s.FindSlowestNIC(); ok && rate > p.payloadRate() {
+		all = []scheme.Remark{scheme.NewRefusal(param, "%v is more than a sender's link of %v has%s", rate, p.NICRate,
 			p.describePayloadRate(rate))}
 	}
 	return all
@@ -325,28 +327,28 @@ func (p *FlowPath) describePayloadRate(rate unit.Rate) string {
 	return fmt.Sprintf(" for payload, %v", p.payloadRate())
 }
 
-// PresetTooFast refuses a preset's min_rate that exceeds the slowest sender's link. minRate returns the preset's
+// RefusePresetAboveNIC refuses a preset's min_rate that exceeds the slowest sender's link. minRate returns the preset's
 // value for a link's rate.
-func (s *FlowContext) PresetTooFast(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
-	p, ok := s.SlowestNIC()
+func (s *FlowContext) RefusePresetAboveNIC(minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+	p, ok := s.FindSlowestNIC()
 	if !ok || minRate(p.NICRate) <= p.payloadRate() {
 		return nil
 	}
 	rate := minRate(p.NICRate)
-	return []scheme.Remark{scheme.Refuse("min_rate", "%v, the preset's, is more than a sender's link of %v has%s", rate,
+	return []scheme.Remark{scheme.NewRefusal("min_rate", "%v, the preset's, is more than a sender's link of %v has%s", rate,
 		p.NICRate, p.describePayloadRate(rate))}
 }
 
-// Unstoppable warns of a min rate that, for all flows together, exceeds the rate of a path's narrowest link: a queue
-// there never empties. minRate returns a flow's min rate for its sender's link. TooFast reports a rate above that
+// WarnMinRateAbovePath warns of a min rate that, for all flows together, exceeds the rate of a path's narrowest link: a queue
+// there never empties. minRate returns a flow's min rate for its sender's link. RefuseRateAboveNIC reports a rate above that
 // link.
-func (s *FlowContext) Unstoppable(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
+func (s *FlowContext) WarnMinRateAbovePath(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
 	total := func(p *FlowPath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
 	p, ok := s.findMaxPath(func(p *FlowPath) float64 {
-		if p.Narrow.Rate == 0 || total(p) <= float64(p.Narrow.Rate) || minRate(p.NICRate) > p.NICRate {
+		if p.NarrowLink.Rate == 0 || total(p) <= float64(p.NarrowLink.Rate) || minRate(p.NICRate) > p.NICRate {
 			return 0
 		}
-		return total(p) / float64(p.Narrow.Rate)
+		return total(p) / float64(p.NarrowLink.Rate)
 	})
 	if !ok {
 		return nil
@@ -355,7 +357,7 @@ func (s *FlowContext) Unstoppable(param string, minRate func(link unit.Rate) uni
 	if p.Flows > 1 {
 		owner = fmt.Sprintf("of each of %d flows", p.Flows)
 	}
-	return []scheme.Remark{warnMinRatePath.Remark(param, "%v, the least rate %s, are more than %s has, %v: a "+
-		"queue there never empties", minRate(p.NICRate), owner, p.Narrow.Port, p.Narrow.Rate).
-		At(p.Narrow.Port, total(&p)/float64(p.Narrow.Rate))}
+	return []scheme.Remark{warnMinRatePath.NewRemark(param, "%v, the least rate %s, are more than %s has, %v: a "+
+		"queue there never empties", minRate(p.NICRate), owner, p.NarrowLink.Port, p.NarrowLink.Rate).
+		WithPort(p.NarrowLink.Port, total(&p)/float64(p.NarrowLink.Rate))}
 }

@@ -20,13 +20,13 @@ type Receiver interface {
 
 // Multipath is a Receiver for one of several paths among which its sender chooses (Scheme.PerPath).
 type Multipath interface {
-	// Join makes it share the flow's state with the Receiver of the flow's first path, so that the flow counts once
+	// JoinFirst makes it share the flow's state with the Receiver of the flow's first path, so that the flow counts once
 	// (Census).
-	Join(first Receiver)
+	JoinFirst(first Receiver)
 }
 
-// Agent holds the parameters of a law for an agent at a host.
-type Agent struct {
+// AgentParams holds the parameters of a law for an agent at a host.
+type AgentParams struct {
 	Eta      float64   // target utilisation
 	MaxStage int       // additive increases before a multiplicative one
 	Flows    int       // N, flows expected on a link, which determine W_ai
@@ -60,9 +60,9 @@ const FeedbackNumbers = 7
 // NextNumber returns the number that follows n, the first one after 0.
 func NextNumber(n uint8) uint8 { return n%FeedbackNumbers + 1 }
 
-// Outdated reports whether feedback with this number is older than the adopted one, because packets of the path
+// IsOutdated reports whether feedback with this number is older than the adopted one, because packets of the path
 // overtook each other.
-func Outdated(number, adopted uint8) bool {
+func IsOutdated(number, adopted uint8) bool {
 	return adopted > 0 && (number == 0 || (number+FeedbackNumbers-adopted)%FeedbackNumbers > FeedbackNumbers/2)
 }
 
@@ -72,9 +72,9 @@ type Host struct {
 	shared map[string]any
 }
 
-// Shared returns the object that the receivers of this host share under a name; the first call creates it with build.
+// GetShared returns the object that the receivers of this host share under a name; the first call creates it with build.
 // It is called when flows are created, not per packet.
-func (h *Host) Shared(name string, build func() any) any {
+func (h *Host) GetShared(name string, build func() any) any {
 	if h.shared == nil {
 		h.shared = map[string]any{}
 	}
@@ -110,10 +110,10 @@ const (
 	maxSilence = 64
 )
 
-// Count counts flow m for a time t from now on, and removes the flows that have sent no packet for t. It is called
+// CountFlow counts flow m for a time t from now on, and removes the flows that have sent no packet for t. It is called
 // for each packet of the flow that arrives. now must not go back.
-func (c *Census) Count(now, t unit.Time, m *Member) {
-	c.Leave(m)
+func (c *Census) CountFlow(now, t unit.Time, m *Member) {
+	c.RemoveFlow(m)
 	m.weight = weightScale
 	if silent := now - m.lastPacket; m.hasSent && silent > t {
 		m.weight = maxSilence * weightScale
@@ -130,14 +130,14 @@ func (c *Census) Count(now, t unit.Time, m *Member) {
 	c.newest = m
 	c.flows += m.weight
 	for c.oldest.lastPacket < now-t {
-		c.Leave(c.oldest)
+		c.RemoveFlow(c.oldest)
 	}
 }
 
-// Flows returns the number of flows, rounded, as flow m sees it: m itself counts as one, the others with their
+// CountFor returns the number of flows, rounded, as flow m sees it: m itself counts as one, the others with their
 // weights. The packet of m proves its presence, and if silence raised its own count, the slowest flow would get the
 // smallest share.
-func (c *Census) Flows(m *Member) int {
+func (c *Census) CountFor(m *Member) int {
 	others := c.flows
 	if m.counted {
 		others -= m.weight
@@ -145,8 +145,8 @@ func (c *Census) Flows(m *Member) int {
 	return 1 + int((others+weightScale/2)/weightScale)
 }
 
-// Leave removes a flow from the count, if it is counted.
-func (c *Census) Leave(m *Member) {
+// RemoveFlow removes a flow from the count, if it is counted.
+func (c *Census) RemoveFlow(m *Member) {
 	if !m.counted {
 		return
 	}

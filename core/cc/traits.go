@@ -26,7 +26,7 @@ type Traits struct {
 	Patient bool
 	// Agent returns how agents at both hosts let Linux' own TCP follow the law (worlds/agent), and remarks on what of the
 	// configuration they cannot do: a remark that refuses a parameter excludes Linux' TCP. nil: there are no agents.
-	Agent func() (Agent, []scheme.Remark)
+	Agent func() (AgentParams, []scheme.Remark)
 }
 
 // TraitsOf returns the traits of a controller's configuration. They are zero if it has no method Traits.

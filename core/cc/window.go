@@ -35,9 +35,9 @@ func (w *Window) SlowStart(acked int) int {
 	return acked
 }
 
-// Increase grows the window by one packet for every `every` acknowledged packets. It keeps the remainder for later
+// AddAcked grows the window by one packet for every `every` acknowledged packets. It keeps the remainder for later
 // calls.
-func (w *Window) Increase(every float64, acked int) {
+func (w *Window) AddAcked(every float64, acked int) {
 	every = max(every, 1)
 	if w.credit >= every { // every has become smaller
 		w.credit = 0
@@ -51,17 +51,17 @@ func (w *Window) Increase(every float64, acked int) {
 	w.Packets = min(w.Packets, Unlimited)
 }
 
-// Reduce lowers the window and the threshold to `to` packets, at least 2 (RFC 5681 equation 4). Undo restores both.
-func (w *Window) Reduce(to int) {
+// ReduceTo lowers the window and the threshold to `to` packets, at least 2 (RFC 5681 equation 4). Undo restores both.
+func (w *Window) ReduceTo(to int) {
 	w.savePrior()
 	w.Threshold = max(to, 2)
 	w.Packets = min(w.Packets, w.Threshold)
 	w.credit = 0
 }
 
-// Collapse applies a retransmission timeout. The threshold falls to `to` packets, unless l is within a reduction. The
+// ApplyTimeout applies a retransmission timeout. The threshold falls to `to` packets, unless l is within a reduction. The
 // window falls to the packets in flight and the one that is sent again (RFC 5681 §3.1; Linux' tcp_enter_loss).
-func (w *Window) Collapse(to int, l Loss) {
+func (w *Window) ApplyTimeout(to int, l Loss) {
 	if !l.Again {
 		w.savePrior()
 		w.Threshold = max(to, 2)
@@ -75,9 +75,9 @@ func (w *Window) savePrior() {
 	w.priorPackets, w.priorThreshold, w.reduced = w.Packets, w.Threshold, true
 }
 
-// Undo restores the window and the threshold from before the last reduction, and reports whether there was a
+// UndoReduction restores the window and the threshold from before the last reduction, and reports whether there was a
 // reduction.
-func (w *Window) Undo() bool {
+func (w *Window) UndoReduction() bool {
 	if !w.reduced {
 		return false
 	}
@@ -91,25 +91,25 @@ func (w *Window) Undo() bool {
 // §3.1, for marks).
 const WarnedShare = 0.8
 
-// Lose applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces the
+// HandleLoss applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces the
 // window to `to` packets. A warning reduces it to the largest of `to`, WarnedShare and l.Window.
-func (w *Window) Lose(l Loss, to int) {
+func (w *Window) HandleLoss(l Loss, to int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:
-		w.Reduce(to)
+		w.ReduceTo(to)
 	case Warned:
-		w.Reduce(max(to, int(float64(WarnedShare*float64(w.Packets))+1e-9), min(l.Window, w.Packets)))
+		w.ReduceTo(max(to, int(float64(WarnedShare*float64(w.Packets))+1e-9), min(l.Window, w.Packets)))
 	case RetransmissionTimeout:
-		w.Collapse(to, l)
+		w.ApplyTimeout(to, l)
 	case Spurious:
-		w.Undo()
+		w.UndoReduction()
 	case Idled:
-		w.Idle(l.Window)
+		w.ReduceIdle(l.Window)
 	}
 }
 
-// Idle lowers an unused window to `to` packets. The threshold keeps three quarters of the old window (RFC 2861 §3).
-func (w *Window) Idle(to int) {
+// ReduceIdle lowers an unused window to `to` packets. The threshold keeps three quarters of the old window (RFC 2861 §3).
+func (w *Window) ReduceIdle(to int) {
 	if to < w.Packets {
 		w.Threshold = max(w.Threshold, w.Packets/2+w.Packets/4)
 		w.Packets = max(to, 1)

@@ -11,15 +11,15 @@ import (
 // RFC 2861 §3: an unused window goes down, and three quarters of it stay known.
 func TestIdle(t *testing.T) {
 	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 100})
-	w.Reduce(80)
-	w.Idle(10)
+	w.ReduceTo(80)
+	w.ReduceIdle(10)
 	if w.Packets != 10 || w.Threshold != 80 {
 		t.Errorf("window %d, threshold %d; want 10 and 80", w.Packets, w.Threshold)
 	}
 	w = cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 100})
-	w.Reduce(20)
-	w.Increase(1, 80)
-	w.Idle(10)
+	w.ReduceTo(20)
+	w.AddAcked(1, 80)
+	w.ReduceIdle(10)
 	if w.Packets != 10 || w.Threshold != 75 {
 		t.Errorf("window %d, threshold %d; want 10 and three quarters of 100", w.Packets, w.Threshold)
 	}
@@ -31,7 +31,7 @@ func TestIncrease(t *testing.T) {
 		t.Run(fmt.Sprint("every ", every), func(t *testing.T) {
 			w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
 			for i := range 1000 {
-				w.Increase(every, i%3)
+				w.AddAcked(every, i%3)
 			}
 			if want := 10 + 999/every; float64(w.Packets) > want || float64(w.Packets) < want-1 {
 				t.Errorf("999 packets, one more for every %g: %d, want %.1f", every, w.Packets, want)
@@ -48,7 +48,7 @@ func TestWarned(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(x), func(t *testing.T) {
 			w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: x.window})
-			w.Lose(cc.Loss{Kind: cc.Warned, Window: x.offered}, x.window/2)
+			w.HandleLoss(cc.Loss{Kind: cc.Warned, Window: x.offered}, x.window/2)
 			if w.Packets != x.want {
 				t.Errorf("%d packets, want %d", w.Packets, x.want)
 			}
@@ -58,7 +58,7 @@ func TestWarned(t *testing.T) {
 
 func ExampleWindow() {
 	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
-	w.Reduce(w.Packets / 2)
+	w.ReduceTo(w.Packets / 2)
 	fmt.Println(w.Packets, w.InSlowStart(), w.Decision().NextTimer == unit.Never)
 	// Output: 5 false true
 }

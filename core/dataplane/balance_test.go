@@ -50,7 +50,7 @@ func newBalanced(t testing.TB, scheme dataplane.Scheme, rates []unit.Rate, given
 		t.Fatal(err)
 	}
 	site.Routes, site.Book = routes, book
-	p, err := dataplanetest.Make(scheme, site, given...)
+	p, err := dataplanetest.BuildProgram(scheme, site, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestWeights(t *testing.T) {
 	site := &dataplane.Site{Ports: 2, Random: func(e string) unit.Random { return unit.NewRandom(1, e) }}
 	for _, bad := range []string{"2: 1", "x: 1", "0: 1001", "1: -1"} {
 		t.Run(bad, func(t *testing.T) {
-			if _, err := dataplanetest.Make(wecmp.Scheme(), site, "weights", bad); err == nil {
+			if _, err := dataplanetest.BuildProgram(wecmp.Scheme(), site, "weights", bad); err == nil {
 				t.Errorf("weights {%s} are taken", bad)
 			}
 		})
@@ -196,7 +196,7 @@ func (b *balanced) drain(flow uint32) {
 	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, 1, 2, 6, 9, dataplane.MixHash(flow), 1000
 	b.Receive(b.now, 0, p)
 	for {
-		out, ok := b.Wants().Woken()
+		out, ok := b.Wants().NextWoken()
 		if !ok {
 			return
 		}
@@ -214,11 +214,11 @@ func across(a *dataplanetest.SingleSwitch, flow uint32) {
 	}
 	leaf := int(flow%7) + 1
 	p := a.Pool.Get()
-	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0),
-		dataplanetest.Host(leaf, 0), 4, 9, dataplane.MixHash(flow), 1000
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.HostAddress(0, 0),
+		dataplanetest.HostAddress(leaf, 0), 4, 9, dataplane.MixHash(flow), 1000
 	a.Receive(a.Now, 0, p)
 	for {
-		out, ok := a.Wants().Woken()
+		out, ok := a.Wants().NextWoken()
 		if !ok {
 			return
 		}
@@ -239,7 +239,7 @@ func across(a *dataplanetest.SingleSwitch, flow uint32) {
 }
 
 // leaves is a leaf of eight with 16 uplinks.
-var leaves = dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 8, Up: 16}
+var leaves = dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 8, Up: 16}
 
 func TestTreeBalanceAllocatesNothing(t *testing.T) {
 	for _, s := range []dataplane.Scheme{conga.Scheme(), hula.Scheme()} {
@@ -254,7 +254,7 @@ func TestTreeBalanceAllocatesNothing(t *testing.T) {
 		if n := testing.AllocsPerRun(1000, func() { i++; across(a, i) }); n > 0 {
 			t.Errorf("%s allocates %.1f times a packet", s.Name, n)
 		}
-		if n := a.Pool.Live(); n != 0 {
+		if n := a.Pool.LiveCount(); n != 0 {
 			t.Errorf("%s loses %d packets", s.Name, n)
 		}
 	}
@@ -292,11 +292,11 @@ func through(a *dataplanetest.SingleSwitch, flow uint32) {
 		a.Advance(a.Now)
 	}
 	p := a.Pool.Get()
-	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.Host(0, 0),
-		dataplanetest.Host(1, 0), 4, 9, dataplane.MixHash(flow), 1000
+	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.Hash, p.Size = packet.Data, dataplanetest.HostAddress(0, 0),
+		dataplanetest.HostAddress(1, 0), 4, 9, dataplane.MixHash(flow), 1000
 	a.Receive(a.Now, 0, p)
 	for {
-		out, ok := a.Wants().Woken()
+		out, ok := a.Wants().NextWoken()
 		if !ok {
 			return
 		}
@@ -318,7 +318,7 @@ func TestBalanceContract(t *testing.T) {
 		for _, script := range dataplanetest.Scripts() {
 			for _, wire := range []bool{false, true} {
 				setup := script.Setup()
-				site := setup.Site()
+				site := setup.NewSite()
 				site.Place = func() (*dataplane.TreePosition, error) { // the only leaf
 					p := &dataplane.TreePosition{Tiers: 2, Tier: 1, Leaves: 1, Leaf: make([]int32, site.Book.Len())}
 					for i := range site.Ports {
@@ -326,12 +326,12 @@ func TestBalanceContract(t *testing.T) {
 					}
 					return p, nil
 				}
-				p, err := dataplanetest.Make(s, site)
+				p, err := dataplanetest.BuildProgram(s, site)
 				if err != nil {
 					t.Fatal(err)
 				}
 				setup.Wire, setup.Programs[0] = wire, p
-				if got := dataplanetest.Direct(setup, append([]dataplanetest.Arrival(nil),
+				if got := dataplanetest.RunDirect(setup, append([]dataplanetest.Arrival(nil),
 					script.Arrives...)); got.String() != script.Want {
 					t.Errorf("%s, %s (bytes: %v): got\n%swant\n%s", s.Name, script.Name, wire, got, script.Want)
 				}

@@ -70,8 +70,8 @@ func TestSetPrograms(t *testing.T) {
 		p, _ := s.Dequeue(6, 0)
 		pool.Put(p)
 	}
-	if first.booked != 2 || second.booked != 0 || pool.Live() != 0 || port.Packets() != 0 {
-		t.Errorf("%d and %d are booked, %d live, %d wait", first.booked, second.booked, pool.Live(), port.Packets())
+	if first.booked != 2 || second.booked != 0 || pool.LiveCount() != 0 || port.Packets() != 0 {
+		t.Errorf("%d and %d are booked, %d live, %d wait", first.booked, second.booked, pool.LiveCount(), port.Packets())
 	}
 }
 
@@ -110,7 +110,7 @@ func TestCodec(t *testing.T) {
 	p.Data = append(p.Data, 41)
 	s.Receive(0, 1, p)
 	got, _ := s.Dequeue(0, 0)
-	if got == nil || got.Data[0] != 42 || c.parsed != 1 || c.deparsed != 1 || s.Drops() != [dataplane.Reasons]uint64{} {
+	if got == nil || got.Data[0] != 42 || c.parsed != 1 || c.deparsed != 1 || s.DropCounts() != [dataplane.Reasons]uint64{} {
 		t.Errorf("%+v, %+v", got, c)
 	}
 }

@@ -85,7 +85,7 @@ func TestSrTCM(t *testing.T) {
 		{2500*unit.Millisecond + 999, 1, Green, Red},   // not a byte yet
 		{2501 * unit.Millisecond, 1, Green, Green},     // one byte a millisecond
 	} {
-		if got := m.Colour(c.at, c.size, c.before); got != c.want {
+		if got := m.MeterPacket(c.at, c.size, c.before); got != c.want {
 			t.Errorf("at %v %d bytes, %v before: %v, want %v", c.at, c.size, c.before, got, c.want)
 		}
 	}
@@ -112,7 +112,7 @@ func TestTrTCM(t *testing.T) {
 		{unit.Second, 1, Red, Red},
 		{unit.Second, 400, Green, Yellow}, // P 1500 − 100 − 900 = 500
 	} {
-		if got := m.Colour(c.at, c.size, c.before); got != c.want {
+		if got := m.MeterPacket(c.at, c.size, c.before); got != c.want {
 			t.Errorf("at %v %d bytes, %v before: %v, want %v", c.at, c.size, c.before, got, c.want)
 		}
 	}
@@ -133,10 +133,10 @@ func TestMetersKeepTheirRates(t *testing.T) {
 			for range 30000 {
 				now += unit.Time(random.Int64N(2*gap) + 1)
 				size := int32(1 + random.IntN(1000))
-				if single.Colour(now, size, Green) == Green {
+				if single.MeterPacket(now, size, Green) == Green {
 					green += int64(size)
 				}
-				switch two.Colour(now, size, Green) {
+				switch two.MeterPacket(now, size, Green) {
 				case Green:
 					greenTwo += int64(size)
 					fallthrough
@@ -157,7 +157,7 @@ func TestMetersKeepTheirRates(t *testing.T) {
 	m := NewSrTCM(unit.LinkRate{Packets: 4170}, 1, 0)
 	green := 0
 	for i := range 100_000 {
-		if m.Colour(unit.Time(i)*10*unit.Microsecond, int32(60+i%1000), Green) == Green {
+		if m.MeterPacket(unit.Time(i)*10*unit.Microsecond, int32(60+i%1000), Green) == Green {
 			green++
 		}
 	}

@@ -18,13 +18,13 @@ type DerivedTime struct{ Published, Min unit.Time }
 // T.
 const PublishedTrip = 100 * unit.Microsecond
 
-// Bind binds the time to a parameter with default 0s, which stands for the derived time.
-func (d DerivedTime) Bind(p *scheme.Params, to *unit.Time, name, doc, source string) scheme.Declaration {
+// BindParam binds the time to a parameter with default 0s, which stands for the derived time.
+func (d DerivedTime) BindParam(p *scheme.Params, to *unit.Time, name, doc, source string) scheme.Declaration {
 	declared := p.Time(to, name, "0s",
 		fmt.Sprintf("%s; 0s: %v, where T is the longest round trip of the fat tree without queues, or %v where T is "+
 			"not known", doc, d, d.Published),
 		fmt.Sprintf("%s: %v; ours: scales with T", source, d.Published))
-	p.Rule(name, func() error {
+	p.AddRule(name, func() error {
 		if *to != 0 && *to < d.minTime() {
 			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.minTime())
 		}
@@ -41,8 +41,8 @@ func (d DerivedTime) String() string {
 	return fmt.Sprintf("%g T", float64(d.Published)/float64(PublishedTrip))
 }
 
-// At returns the time in a network with a round trip T. If trip is 0, it returns Published.
-func (d DerivedTime) At(trip unit.Time) unit.Time {
+// TimeAt returns the time in a network with a round trip T. If trip is 0, it returns Published.
+func (d DerivedTime) TimeAt(trip unit.Time) unit.Time {
 	if trip <= 0 {
 		return d.Published
 	}
@@ -52,13 +52,13 @@ func (d DerivedTime) At(trip unit.Time) unit.Time {
 // SetDefault replaces a time of 0 by the derived time at a site. A stated time stays.
 func (d DerivedTime) SetDefault(to *unit.Time, site *Site) {
 	if *to == 0 {
-		*to = d.At(site.Trip())
+		*to = d.TimeAt(site.MaxTrip())
 	}
 }
 
-// Trip returns the longest round trip without queues between hosts of the site's fat tree. It is 0 if the network is
+// MaxTrip returns the longest round trip without queues between hosts of the site's fat tree. It is 0 if the network is
 // not a fat tree or is not known.
-func (s *Site) Trip() unit.Time {
+func (s *Site) MaxTrip() unit.Time {
 	if s.Place == nil {
 		return 0
 	}

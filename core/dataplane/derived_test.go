@@ -27,11 +27,11 @@ func TestDerivedTime(t *testing.T) {
 	for name, site := range map[string]*Site{"no place": {}, "no tree": {Place: func() (*TreePosition, error) {
 		return nil, errors.New("no tree")
 	}}} {
-		if trip := site.Trip(); trip != 0 {
+		if trip := site.MaxTrip(); trip != 0 {
 			t.Errorf("%s: a round trip of %v", name, trip)
 		}
 	}
-	if got := (DerivedTime{Published: 200 * us, Min: us}).At(us / 10); got != us {
+	if got := (DerivedTime{Published: 200 * us, Min: us}).TimeAt(us / 10); got != us {
 		t.Errorf("%v, below the minimum of 1us", got)
 	}
 }
@@ -54,5 +54,5 @@ type derivedConfig struct{ time unit.Time }
 
 func (c *derivedConfig) Params(p *scheme.Params) {
 	d := DerivedTime{Published: unit.Millisecond, Min: unit.Microsecond}
-	d.Bind(p, &c.time, "time", "a time", "a paper").Max("10s")
+	d.BindParam(p, &c.time, "time", "a time", "a paper").Max("10s")
 }

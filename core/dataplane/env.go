@@ -32,44 +32,44 @@ func (e *Env) Ports() int { return len(e.sw.ports) }
 // Port returns port i for reading: queue lengths, transmitted bytes, rate.
 func (e *Env) Port(i packet.PortID) *tm.Port { return e.sw.ports[i] }
 
-// Buffered returns the bytes that wait in all ports of the switch: the use of its shared buffer.
-func (e *Env) Buffered() unit.Bytes { return e.sw.buffered }
+// BufferedBytes returns the bytes that wait in all ports of the switch: the use of its shared buffer.
+func (e *Env) BufferedBytes() unit.Bytes { return e.sw.buffered }
 
 // Random returns the switch's own random stream.
 func (e *Env) Random() unit.Random { return e.random }
 
-// New returns a zeroed packet for the program to fill and to pass to Send, Inject, Recirculate or Free.
-func (e *Env) New() *packet.Packet {
+// NewPacket returns a zeroed packet for the program to fill and to pass to Send, Inject, Recirculate or Free.
+func (e *Env) NewPacket() *packet.Packet {
 	e.sw.created++
 	return e.sw.pool.Get()
 }
 
-// Free takes back an unused packet from New or Clone.
-func (e *Env) Free(p *packet.Packet) {
+// FreePacket takes back an unused packet from New or Clone.
+func (e *Env) FreePacket(p *packet.Packet) {
 	e.sw.freed++
 	e.sw.pool.Put(p)
 }
 
-// Clone returns a copy of p, without its payload if headersOnly.
-func (e *Env) Clone(p *packet.Packet, headersOnly bool) *packet.Packet {
+// ClonePacket returns a copy of p, without its payload if headersOnly.
+func (e *Env) ClonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
 	return e.sw.clonePacket(p, headersOnly)
 }
 
-// Send passes p to the traffic manager for port out in the given class. All admission hooks and limits apply.
-func (e *Env) Send(p *packet.Packet, out packet.PortID, class uint8) {
+// SendPacket passes p to the traffic manager for port out in the given class. All admission hooks and limits apply.
+func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.addRequest(p, toManager, NotDropped)
 }
 
-// Replicate requests a copy of the packet in hand for port out, like P4's multicast. When the ingress has accepted
+// ReplicateTo requests a copy of the packet in hand for port out, like P4's multicast. When the ingress has accepted
 // the packet, the copy goes to that port's traffic manager with the priority class and all other results of the
 // ingress. Programs treat it as a packet of its sender, like the one in hand. If the ingress drops the packet, there
 // is no copy. Only hooks of the ingress may call it.
-func (e *Env) Replicate(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
+func (e *Env) ReplicateTo(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
 
-// Inject passes p to the ingress, as a packet that arrived at no port.
-func (e *Env) Inject(p *packet.Packet) {
+// InjectPacket passes p to the ingress, as a packet that arrived at no port.
+func (e *Env) InjectPacket(p *packet.Packet) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
 	e.sw.addRequest(p, toIngress, NotDropped)
@@ -87,20 +87,20 @@ func (e *Env) made(p *packet.Packet) {
 	}
 }
 
-// Recirculate sends p through the recirculation port to the ingress. Config.Recirculation sets the port's rate and
+// RecirculatePacket sends p through the recirculation port to the ingress. Config.Recirculation sets the port's rate and
 // queue. If the queue is full, p is dropped with RecirculationFull.
-func (e *Env) Recirculate(p *packet.Packet) {
+func (e *Env) RecirculatePacket(p *packet.Packet) {
 	e.sw.addRequest(p, toRecirculation, NotDropped)
 }
 
-// Control sends a PFC frame out of port in, so that the neighbour there stops or resumes packets of the class (IEEE
+// SendPFC sends a PFC frame out of port in, so that the neighbour there stops or resumes packets of the class (IEEE
 // 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the resume.
-func (e *Env) Control(in packet.PortID, kind packet.Kind, class uint8) {
+func (e *Env) SendPFC(in packet.PortID, kind packet.Kind, class uint8) {
 	e.sw.sendControl(in, kind, class, 0)
 }
 
-// Pause sends a PFC frame like Control, which stops the class for that many quanta of 512 bit times, 1 … 65534.
-func (e *Env) Pause(in packet.PortID, class uint8, quanta int64) {
+// SendPause sends a PFC frame like Control, which stops the class for that many quanta of 512 bit times, 1 … 65534.
+func (e *Env) SendPause(in packet.PortID, class uint8, quanta int64) {
 	e.sw.sendControl(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }
 
@@ -115,9 +115,9 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 	}
 }
 
-// Evict drops the last packet of queue q of port out or, in a fair queue, a packet of its longest flow
+// EvictTail drops the last packet of queue q of port out or, in a fair queue, a packet of its longest flow
 // (tm.Buffer.PopTail). It reports whether there was a packet.
-func (e *Env) Evict(out packet.PortID, q tm.QueueID) bool { return e.sw.evictTail(out, q) }
+func (e *Env) EvictTail(out packet.PortID, q tm.QueueID) bool { return e.sw.evictTail(out, q) }
 
 // TrimTail cuts the payload off the last packet of queue q of port out. The packet is admitted again in the trim
 // class after the packet in hand, as if the hook's verdict on it had been Trim. TrimTail reports whether there was a
@@ -144,11 +144,11 @@ type Site struct {
 	At    []*tm.Port
 	Clock telemetry.Clock
 	Rates []unit.Rate // of the network's links in bit/s, ascending, and then later ones of the run
-	// Counted: the framing already counts the telemetry in each frame, see telemetry.Format.
-	Counted bool
-	Lines   []Line     // by port
-	Limits  []tm.Limit // by port, of all its queues; nil: the limits of At
-	Queues  int        // a port; 0 means 1
+	// CountsTelemetry: the framing already counts the telemetry in each frame, see telemetry.Format.
+	CountsTelemetry bool
+	Lines           []Line     // by port
+	Limits          []tm.Limit // by port, of all its queues; nil: the limits of At
+	Queues          int        // a port; 0 means 1
 	// MaxFrame is the Size of the largest frame; 0: not known.
 	MaxFrame int32
 	Framing  packet.Framing // of the run; the zero value counts real headers, as l2 does
@@ -168,8 +168,8 @@ type Site struct {
 	shared map[string]any
 }
 
-// Rate returns the rate that port i will have, or 0 if it is not known.
-func (s *Site) Rate(i int) unit.LinkRate {
+// PortRate returns the rate that port i will have, or 0 if it is not known.
+func (s *Site) PortRate(i int) unit.LinkRate {
 	if i < len(s.Lines) && s.Lines[i].Rate != (unit.LinkRate{}) {
 		return s.Lines[i].Rate
 	}
@@ -179,9 +179,9 @@ func (s *Site) Rate(i int) unit.LinkRate {
 	return unit.LinkRate{}
 }
 
-// Limit returns the limit for all queues of port i together; the zero value is no limit or not known. It sets
+// PortLimit returns the limit for all queues of port i together; the zero value is no limit or not known. It sets
 // LimitsRead.
-func (s *Site) Limit(i int) tm.Limit {
+func (s *Site) PortLimit(i int) tm.Limit {
 	s.LimitsRead = true
 	if i < len(s.Limits) {
 		return s.Limits[i]
@@ -209,9 +209,9 @@ type TreePosition struct {
 	Trip unit.Time
 }
 
-// Shared returns the object that the programs of this switch share under a name. The first call creates it with
+// GetShared returns the object that the programs of this switch share under a name. The first call creates it with
 // build.
-func (s *Site) Shared(name string, build func() any) any {
+func (s *Site) GetShared(name string, build func() any) any {
 	if s.shared == nil {
 		s.shared = map[string]any{}
 	}
@@ -233,9 +233,9 @@ type Scheme struct {
 // Define returns a Scheme with the constructor build for configurations of type C. build gets only configurations
 // with values in their ranges that fit together.
 func Define[C any, P scheme.Bound[C], X Program](s scheme.Scheme, build func(site *Site, c C) (X, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, Build: func(site *Site, c scheme.Config) (Program, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("program %s: %w", s.Name, err)
 		}

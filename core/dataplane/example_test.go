@@ -40,8 +40,8 @@ func Example() {
 		func(_ *dataplane.Site, c config) (*step, error) { return &step{from: c.From}, nil })
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}},
 		{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
-	site := s.Site()
-	p, err := dataplanetest.Make(step, site, "from", "2 packets")
+	site := s.NewSite()
+	p, err := dataplanetest.BuildProgram(step, site, "from", "2 packets")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,7 +52,7 @@ func Example() {
 		arrivals = append(arrivals, dataplanetest.Arrival{At: unit.Microsecond, Dst: 2, Seq: int64(i), Payload: 1000,
 			TOS: packet.ECT0})
 	}
-	for _, d := range dataplanetest.Direct(s, arrivals).Departures {
+	for _, d := range dataplanetest.RunDirect(s, arrivals).Departures {
 		fmt.Println(d.Seq, d.TOS&packet.ECN == packet.CE)
 	}
 	// Output:

@@ -39,7 +39,7 @@ func NewFailover(site *Site, after unit.Time) *Failover {
 		livePorts:  make([]packet.PortID, 0, site.Ports)}
 	for i := range f.leftOut {
 		f.changeTimes[i] = unit.Never
-		if i < len(site.At) && site.At[i].Down() {
+		if i < len(site.At) && site.At[i].IsDown() {
 			f.leftOut[i] = true
 			f.leftOutCount++
 		}
@@ -86,8 +86,8 @@ func (f *Failover) findNextChange() {
 	}
 }
 
-// Leaves reports whether a port is excluded at present.
-func (f *Failover) Leaves(env *Env, port packet.PortID) bool {
+// IsExcluded reports whether a port is excluded at present.
+func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	if f == nil {
 		return false
 	}
@@ -97,9 +97,9 @@ func (f *Failover) Leaves(env *Env, port packet.PortID) bool {
 	return f.leftOutCount > 0 && f.leftOut[port]
 }
 
-// Live returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if all
+// LivePorts returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if all
 // are excluded.
-func (f *Failover) Live(env *Env, ports []packet.PortID) []packet.PortID {
+func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {
 	if f == nil {
 		return ports
 	}

@@ -39,7 +39,7 @@ var balancers = map[string]struct {
 // uplinks is a leaf with four uplinks, ports 2 to 5.
 func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewSingleSwitch(s, dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4}, given...)
+	a, err := dataplanetest.NewSingleSwitch(s, dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4}, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -50,7 +50,7 @@ func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.S
 func flows(t *testing.T, a *dataplanetest.SingleSwitch, now unit.Time, n int) (ports []packet.PortID, count [6]int) {
 	t.Helper()
 	for i := range n {
-		left := a.In(now, 0, a.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), uint16(i*7), 1500))
+		left := a.ReceivePacket(now, 0, a.NewPacket(dataplanetest.HostAddress(0, 0), dataplanetest.HostAddress(1, 0), uint16(i*7), 1500))
 		if len(left) != 1 {
 			t.Fatalf("%d packets leave", len(left))
 		}
@@ -154,7 +154,7 @@ func TestFailoverFromTheStart(t *testing.T) {
 	a := uplinks(t, ecmp.Scheme())
 	a.SetDown(0, 3, true)
 	f := dataplane.NewFailover(&dataplane.Site{Ports: len(a.Ports), At: a.Ports}, ms)
-	if p := (&dataplane.Env{}); !f.Leaves(p, 3) || f.Leaves(p, 2) {
+	if p := (&dataplane.Env{}); !f.IsExcluded(p, 3) || f.IsExcluded(p, 2) {
 		t.Error("port 3 is in use, or 2 is not")
 	}
 	if dataplane.NewFailover(&dataplane.Site{}, 0) != nil {

@@ -32,9 +32,9 @@ func NewFlowlets(size int, gap unit.Time) *Flowlets {
 	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}
 }
 
-// Port returns the port of the flow's flowlet and extends the flowlet. It returns false if the packet begins a new
+// ContinueFlowlet returns the port of the flow's flowlet and extends the flowlet. It returns false if the packet begins a new
 // flowlet; then Begin sets the port.
-func (f *Flowlets) Port(now unit.Time, hash uint32) (packet.PortID, bool) {
+func (f *Flowlets) ContinueFlowlet(now unit.Time, hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {
 		return 0, false
@@ -43,13 +43,13 @@ func (f *Flowlets) Port(now unit.Time, hash uint32) (packet.PortID, bool) {
 	return c.port, true
 }
 
-// Begin records the port of a flowlet that begins with a packet now.
-func (f *Flowlets) Begin(now unit.Time, hash uint32, port packet.PortID) {
+// BeginFlowlet records the port of a flowlet that begins with a packet now.
+func (f *Flowlets) BeginFlowlet(now unit.Time, hash uint32, port packet.PortID) {
 	f.cells[hash&f.mask] = flowlet{now + f.gap, port, true}
 }
 
-// Last returns the last port of the flow, or of a flow in the same cell; false without such a port.
-func (f *Flowlets) Last(hash uint32) (packet.PortID, bool) {
+// LastPort returns the last port of the flow, or of a flow in the same cell; false without such a port.
+func (f *Flowlets) LastPort(hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	return c.port, c.used
 }
@@ -77,17 +77,17 @@ func NewPathSet(site *Site) PathSet {
 	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
 }
 
-// To decrements the packet's hop limit and returns the ports that lead to its destination, at least one, with the
+// TakeHop decrements the packet's hop limit and returns the ports that lead to its destination, at least one, with the
 // number of their set (packet.Paths). If the packet must be dropped, it returns the verdict.
-func (s *PathSet) To(p *packet.Packet) (ports []packet.PortID, set int, v Verdict) {
-	if !p.TakeHop() {
+func (s *PathSet) TakeHop(p *packet.Packet) (ports []packet.PortID, set int, v Verdict) {
+	if !p.DecrementHopLimit() {
 		return nil, -1, Drop(HopLimitExceeded)
 	}
 	paths := s.paths[0]
 	if p.Version == 6 {
 		paths = s.paths[1]
 	}
-	if ports, set = paths.SetTo(p.Dst); len(ports) == 0 {
+	if ports, set = paths.PortSetTo(p.Dst); len(ports) == 0 {
 		return nil, -1, Drop(NoRoute)
 	}
 	return ports, set, Accept

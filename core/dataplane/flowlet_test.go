@@ -11,17 +11,17 @@ import (
 func TestFlowletsNormalize(t *testing.T) {
 	const gap = 10 * unit.Microsecond
 	f := dataplane.NewFlowlets(4, gap)
-	f.Begin(0, 1, 7)
-	f.Begin(5*unit.Microsecond, 2, 8)
+	f.BeginFlowlet(0, 1, 7)
+	f.BeginFlowlet(5*unit.Microsecond, 2, 8)
 	f.Normalize(gap)
-	if port, had := f.Last(1); had {
+	if port, had := f.LastPort(1); had {
 		t.Errorf("the flowlet that ends at %v has port %d", gap, port)
 	}
-	if port, active := f.Port(15*unit.Microsecond-1, 2); !active || port != 8 {
+	if port, active := f.ContinueFlowlet(15*unit.Microsecond-1, 2); !active || port != 8 {
 		t.Errorf("the other has port %d, active: %v", port, active)
 	}
 	f.Normalize(24 * unit.Microsecond)
-	if _, active := f.Port(24*unit.Microsecond, 2); !active {
+	if _, active := f.ContinueFlowlet(24*unit.Microsecond, 2); !active {
 		t.Error("its last packet does not extend it")
 	}
 }

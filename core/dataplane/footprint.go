@@ -18,20 +18,20 @@ type Footprint struct{ Stages []Stage }
 // Footprinted is a program that reports its footprint, before and after it has processed packets.
 type Footprinted interface{ Footprint() Footprint }
 
-// Gress is the part of the switch that a stage is in.
-type Gress uint8
+// SwitchPart is the part of the switch that a stage is in.
+type SwitchPart uint8
 
 // Parts of the switch. The functions of the traffic manager (buffer accounting, PFC) are fixed. They are no program
 // of the pipeline and do not use its memory. The control plane is a CPU, to which no limit of P4TE §4 applies.
 const (
-	InIngress Gress = iota
+	InIngress SwitchPart = iota
 	InManager
 	InEgress
 	InControl
 )
 
 // String returns "ingress", "manager", "egress" or "control"; "unknown" for any other value.
-func (g Gress) String() string {
+func (g SwitchPart) String() string {
 	if g <= InControl {
 		return [...]string{"ingress", "manager", "egress", "control"}[g]
 	}
@@ -42,7 +42,7 @@ func (g Gress) String() string {
 // input.
 type Stage struct {
 	Name       string
-	Gress      Gress
+	Gress      SwitchPart
 	Tables     []TableUse
 	Registers  []RegisterUse
 	Meters     []MeterUse
@@ -151,9 +151,9 @@ func (k OperationKind) Section() string {
 	return ""
 }
 
-// Bits returns the width of the state in x: the sum of its fields' widths, where a bool has 1 bit. Referenced data
+// WidthOf returns the width of the state in x: the sum of its fields' widths, where a bool has 1 bit. Referenced data
 // (slices, maps, pointers) does not count.
-func Bits(x any) int { return widthOf(reflect.TypeOf(x)) }
+func WidthOf(x any) int { return widthOf(reflect.TypeOf(x)) }
 
 // widthOf returns the width of a type as Bits counts it.
 func widthOf(t reflect.Type) (n int) {
@@ -180,7 +180,7 @@ func widthOf(t reflect.Type) (n int) {
 func IndexBits(n int) int { return max(bits.Len(uint(max(n-1, 0))), 1) }
 
 // PortBits is the width of a port number.
-var PortBits = Bits(packet.PortID(0))
+var PortBits = WidthOf(packet.PortID(0))
 
 // Limits are the limits of a pipeline (P4TE §4.1, §4.2).
 type Limits struct {
@@ -212,8 +212,8 @@ func (s *Sums) Add(o Sums) {
 	s.Reads, s.Writes = s.Reads+o.Reads, s.Writes+o.Writes
 }
 
-// Memory returns the bits of tables and registers together.
-func (s *Sums) Memory() int64 { return s.SRAM + s.TCAM + s.Registers }
+// MemoryBits returns the bits of tables and registers together.
+func (s *Sums) MemoryBits() int64 { return s.SRAM + s.TCAM + s.Registers }
 
 // Sums returns the totals of the pipeline's stages. An array in several stages counts once.
 func (f *Footprint) Sums() (s Sums) {
@@ -237,7 +237,7 @@ func (f *Footprint) Sums() (s Sums) {
 			s.Reads, s.Writes = s.Reads+r.Reads, s.Writes+r.Writes
 			if !slices.Contains(seen, r.Name) {
 				seen = append(seen, r.Name)
-				s.Registers += r.Size()
+				s.Registers += r.TotalBits()
 			}
 		}
 		for _, m := range x.Meters {
@@ -259,8 +259,8 @@ func (f *Footprint) registerNames() (names []string) {
 	return names
 }
 
-// Size returns the bits of all cells.
-func (r *RegisterUse) Size() int64 { return int64(r.Cells) * int64(r.Bits) }
+// TotalBits returns the bits of all cells.
+func (r *RegisterUse) TotalBits() int64 { return int64(r.Cells) * int64(r.Bits) }
 
 // tableBits returns the bits of SRAM and of TCAM of a stage's tables. Keys of exact match and all action data are in
 // SRAM.
@@ -276,19 +276,19 @@ func (x *Stage) tableBits() (sram, tcam int64) {
 	return sram, tcam
 }
 
-// Break is a limit of P4TE §4 that a footprint exceeds.
-type Break struct {
+// Violation is a limit of P4TE §4 that a footprint exceeds.
+type Violation struct {
 	Section string // of P4TE's paper, "4.1" to "4.6"
 	Stage   string
 	What    string
 }
 
-// Breaks returns the limits of P4TE §4 that a footprint exceeds, stage by stage, followed by arrays in more than one
+// FindViolations returns the limits of P4TE §4 that a footprint exceeds, stage by stage, followed by arrays in more than one
 // stage, and too many stages.
-func (f *Footprint) Breaks(l Limits) (out []Break) {
+func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 	type access struct{ register, first string }
 	var seen []access
-	var shared []Break
+	var shared []Violation
 	for i := range f.Stages {
 		x := &f.Stages[i]
 		if x.Gress == InControl {
@@ -296,7 +296,7 @@ func (f *Footprint) Breaks(l Limits) (out []Break) {
 		}
 		for _, o := range x.Operations {
 			if section := o.Kind.Section(); section != "" && (x.Gress != InManager || o.Kind == TouchingTail) {
-				out = append(out, Break{section, x.Name, o.String()})
+				out = append(out, Violation{section, x.Name, o.String()})
 			}
 		}
 		if x.Gress == InManager {
@@ -304,31 +304,31 @@ func (f *Footprint) Breaks(l Limits) (out []Break) {
 		}
 		reads, writes, memory := 0, 0, int64(0)
 		for _, r := range x.Registers {
-			reads, writes, memory = reads+r.Reads, writes+r.Writes, memory+r.Size()
+			reads, writes, memory = reads+r.Reads, writes+r.Writes, memory+r.TotalBits()
 			if k := slices.IndexFunc(seen, func(a access) bool { return a.register == r.Name }); k >= 0 {
-				shared = append(shared, Break{"4.2", x.Name, fmt.Sprintf("register %q is accessed in stage %q already", r.Name,
+				shared = append(shared, Violation{"4.2", x.Name, fmt.Sprintf("register %q is accessed in stage %q already", r.Name,
 					seen[k].first)})
 			} else {
 				seen = append(seen, access{r.Name, x.Name})
 			}
 		}
 		if reads > l.Accesses || writes > l.Accesses {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be",
+			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("registers are read %d and written %d times; %d each can be",
 				reads, writes, l.Accesses)})
 		}
 		sram, tcam := x.tableBits()
 		if sram+memory > l.SRAM {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages",
+			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("its SRAM is that of %.1f stages",
 				float64(sram+memory)/float64(l.SRAM))})
 		}
 		if tcam > l.TCAM {
-			out = append(out, Break{"4.2", x.Name, fmt.Sprintf("its TCAM is that of %.1f stages",
+			out = append(out, Violation{"4.2", x.Name, fmt.Sprintf("its TCAM is that of %.1f stages",
 				float64(tcam)/float64(l.TCAM))})
 		}
 	}
 	out = append(out, shared...)
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
-		out = append(out, Break{"4.1", "all", fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)})
+		out = append(out, Violation{"4.1", "all", fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)})
 	}
 	return out
 }
@@ -446,7 +446,7 @@ func (r *Routes) eachRoute(version int, f func(whole bool, ports []packet.PortID
 		if version == 1 {
 			x = r.book.V6(a)
 		}
-		if ports := r.paths[version].To(a); len(ports) > 0 && x.IsValid() {
+		if ports := r.paths[version].PortsTo(a); len(ports) > 0 && x.IsValid() {
 			f(true, ports)
 		}
 	}
@@ -455,8 +455,8 @@ func (r *Routes) eachRoute(version int, f func(whole bool, ports []packet.PortID
 // Stage returns the footprint of the routes with the groups of equal paths.
 func (s *PathSet) Stage() Stage { return s.routes.Stage(true) }
 
-// Groups returns the sizes of the different sets of several paths.
-func (s *PathSet) Groups() (sizes []int) {
+// GroupSizes returns the sizes of the different sets of several paths.
+func (s *PathSet) GroupSizes() (sizes []int) {
 	var groups portGroups
 	for i := range s.paths {
 		s.routes.eachRoute(i, func(_ bool, ports []packet.PortID) { groups.addGroup(ports) })
@@ -467,9 +467,9 @@ func (s *PathSet) Groups() (sizes []int) {
 	return sizes
 }
 
-// Most returns the size of the largest set; 0 without sets.
-func (s *PathSet) Most() (n int) {
-	for _, size := range s.Groups() {
+// MaxGroupSize returns the size of the largest set; 0 without sets.
+func (s *PathSet) MaxGroupSize() (n int) {
+	for _, size := range s.GroupSizes() {
 		n = max(n, size)
 	}
 	return n
@@ -480,7 +480,7 @@ func (s *PathSet) Most() (n int) {
 func (f *Flowlets) Stages() (gap, port Stage) {
 	var c flowlet
 	n := len(f.cells)
-	return Stage{Name: "flowlet's gap", Gress: InIngress, Registers: []RegisterUse{{"flowlet's end", n, Bits(c.until) +
-			Bits(c.used), 1, 1}}},
-		Stage{Name: "flowlet's port", Gress: InIngress, Registers: []RegisterUse{{"flowlet's port", n, Bits(c.port), 1, 1}}}
+	return Stage{Name: "flowlet's gap", Gress: InIngress, Registers: []RegisterUse{{"flowlet's end", n, WidthOf(c.until) +
+			WidthOf(c.used), 1, 1}}},
+		Stage{Name: "flowlet's port", Gress: InIngress, Registers: []RegisterUse{{"flowlet's port", n, WidthOf(c.port), 1, 1}}}
 }

@@ -28,7 +28,7 @@ func TestBits(t *testing.T) {
 		{uint32(0), 32}, {true, 1}, {0.0, 64}, {[]int{1}, 0}, {nil, 0},
 	} {
 		t.Run(fmt.Sprintf("%T", c.x), func(t *testing.T) {
-			if got := dataplane.Bits(c.x); got != c.want {
+			if got := dataplane.WidthOf(c.x); got != c.want {
 				t.Errorf("%d bits, want %d", got, c.want)
 			}
 		})
@@ -48,7 +48,7 @@ func TestBreaks(t *testing.T) {
 	op := func(k dataplane.OperationKind) dataplane.Stage {
 		return dataplane.Stage{Name: "s", Operations: []dataplane.Operation{{Kind: k, Times: 1}}}
 	}
-	with := func(g dataplane.Gress, s dataplane.Stage) dataplane.Stage { s.Gress = g; return s }
+	with := func(g dataplane.SwitchPart, s dataplane.Stage) dataplane.Stage { s.Gress = g; return s }
 	registers := func(name string, r ...dataplane.RegisterUse) dataplane.Stage {
 		return dataplane.Stage{Name: name, Registers: r}
 	}
@@ -92,7 +92,7 @@ func TestBreaks(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			f := dataplane.Footprint{Stages: c.stages}
 			var got []string
-			for _, b := range f.Breaks(dataplane.RMT) {
+			for _, b := range f.FindViolations(dataplane.RMT) {
 				got = append(got, b.Section)
 			}
 			if s := strings.Join(got, " "); s != c.want {
@@ -170,7 +170,7 @@ func TestRoutesStage(t *testing.T) {
 func ExampleFootprint_FindViolations() {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average",
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "S/N", Times: 1}}}}}
-	for _, b := range f.Breaks(dataplane.RMT) {
+	for _, b := range f.FindViolations(dataplane.RMT) {
 		fmt.Printf("P4TE §%s %s %s\n", b.Section, b.Stage, b.What)
 	}
 	// Output: P4TE §4.1 average divides: S/N

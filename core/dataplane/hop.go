@@ -9,7 +9,7 @@ import (
 // Receive processes p, which arrived at port in.
 func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	s.env.now = now
-	if p.Data != nil && (s.config.Codec != nil || !p.Parsed()) {
+	if p.Data != nil && (s.config.Codec != nil || !p.IsParsed()) {
 		// The parser reads only headers. Size is the length on the link, and Sent comes from the driver, since the payload
 		// does not contain it.
 		sent := p.Sent
@@ -36,7 +36,7 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	s.direct = p.Data == nil
 	if !s.routed {
 		s.runIngress(p)
-	} else if v := s.pipe.In(&s.env, p, false); v == Passed {
+	} else if v := s.pipe.Arrive(&s.env, p, false); v == Passed {
 		s.wants.CutThrough(p.Meta.Out, p)
 	} else {
 		s.applyVerdict(p, v)
@@ -50,7 +50,7 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 // runIngress runs the ingress on p and, if it accepts, enqueues p and its replicas.
 func (s *Switch) runIngress(p *packet.Packet) {
 	if s.routed {
-		s.applyVerdict(p, s.pipe.In(&s.env, p, false))
+		s.applyVerdict(p, s.pipe.Arrive(&s.env, p, false))
 		return
 	}
 	for _, h := range s.ingressers {
@@ -89,7 +89,7 @@ func (s *Switch) replicatePacket(p *packet.Packet) {
 func (s *Switch) enqueuePacket(p *packet.Packet) {
 	if s.pipe != nil {
 		s.direct = s.direct && len(s.pending)+len(s.replicas) == 0
-		s.applyVerdict(p, s.pipe.In(&s.env, p, true))
+		s.applyVerdict(p, s.pipe.Arrive(&s.env, p, true))
 		return
 	}
 	s.enqueueByHooks(p)
@@ -104,7 +104,7 @@ func (s *Switch) enqueueByHooks(p *packet.Packet) {
 	}
 	port := s.ports[m.Out]
 again:
-	m.Queue = min(m.Class, port.Last())
+	m.Queue = min(m.Class, port.LastQueue())
 	for _, h := range s.admitters {
 		if v := h.Admit(&s.env, p); v != Accept {
 			switch {
@@ -136,7 +136,7 @@ again:
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
 	p.Enqueued = s.env.now // tm.NewCake's law needs the time
 	for why != tm.Fits {
-		x := port.Displace(p.Meta.Queue, p, why)
+		x := port.MakeRoom(p.Meta.Queue, p, why)
 		if x == nil {
 			s.dropPacket(p, refusals[why])
 			return false
@@ -149,9 +149,9 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 
 // wakePort reports a port with data as woken, unless the driver will ask it anyway.
 func (s *Switch) wakePort(out packet.PortID) {
-	if !s.awake[out] && !s.ports[out].Idle() {
+	if !s.awake[out] && !s.ports[out].IsIdle() {
 		s.awake[out] = true
-		s.wants.Wake(out)
+		s.wants.WakePort(out)
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 	for {
 		var control bool
 		var again unit.Time
-		p, control, again = port.Next(now)
+		p, control, again = port.DequeueNext(now)
 		if p == nil {
 			// The port sleeps even if again is a time, because a packet in another queue may depart before that.
 			s.awake[out] = false
@@ -174,12 +174,12 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 			break
 		}
 	}
-	port.Sent(p)
+	port.CountSent(p)
 	s.awake[out] = true
 	if len(s.pending) > 0 {
 		s.serveRequests()
 	}
-	if port.Idle() {
+	if port.IsIdle() {
 		s.awake[out] = false
 		return p, unit.Never
 	}
@@ -191,7 +191,7 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 func (s *Switch) runEgress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	if s.pipe != nil {
-		s.pipe.Out(&s.env, p)
+		s.pipe.Depart(&s.env, p)
 		return p.Data == nil || s.deparsePacket(p)
 	}
 	for _, h := range s.unbookers {

@@ -21,13 +21,13 @@ func (s *Switch) Ledger() Ledger {
 		l.Ended += n
 	}
 	for _, p := range s.ports {
-		l.Held += uint64(p.Packets()) + uint64(p.Controls())
+		l.Held += uint64(p.Packets()) + uint64(p.ControlCount())
 	}
 	return l
 }
 
-// Recirculating returns the number of packets on the recirculation port.
-func (s *Switch) Recirculating() int { return len(s.recirc) - s.recircHead }
+// RecirculatingPackets returns the number of packets on the recirculation port.
+func (s *Switch) RecirculatingPackets() int { return len(s.recirc) - s.recircHead }
 
 // PendingFlows calls see with each flow for which a program may still make a packet (PacketOriginator).
 func (s *Switch) PendingFlows(see func(flow packet.FlowID)) {
@@ -45,7 +45,7 @@ func (s *Switch) Idle() bool {
 		return false
 	}
 	for _, p := range s.ports {
-		if p.Waiting() != 0 {
+		if p.WaitingQueues() != 0 {
 			return false
 		}
 	}

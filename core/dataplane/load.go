@@ -2,9 +2,9 @@ package dataplane
 
 import "weir/core/unit"
 
-// Carries returns the load that a link of rate r carries in t: bytes, or packets if its rate is in packets/s.
+// LinkLoad returns the load that a link of rate r carries in t: bytes, or packets if its rate is in packets/s.
 // FrameLoad is a frame's part of it.
-func Carries(r unit.LinkRate, t unit.Time) float64 {
+func LinkLoad(r unit.LinkRate, t unit.Time) float64 {
 	if r.Packets > 0 {
 		return float64(r.Packets) * t.Seconds()
 	}

@@ -21,7 +21,7 @@ func TestCarries(t *testing.T) {
 		{unit.LinkRate{Packets: 1000}, 5 * unit.Millisecond, 5, 1},
 	} {
 		t.Run(fmt.Sprint(c.rate), func(t *testing.T) {
-			if x, y := Carries(c.rate, c.time), FrameLoad(c.rate, 1500); math.Abs(x-c.want) > 1e-9*c.want || y != c.frame {
+			if x, y := LinkLoad(c.rate, c.time), FrameLoad(c.rate, 1500); math.Abs(x-c.want) > 1e-9*c.want || y != c.frame {
 				t.Errorf("%v in %v: %g, a frame of 1500 B is %g; want %g, %g", c.rate, c.time, x, y, c.want, c.frame)
 			}
 		})

@@ -16,10 +16,10 @@ func (*maker) Name() string { return "maker" }
 func (k *maker) Ingress(env *Env, p *packet.Packet) Verdict {
 	p.Meta.Out = 0
 	if p.Kind == packet.Data && p.Meta.In != packet.NoPort {
-		n := env.New()
+		n := env.NewPacket()
 		n.Kind, n.Size = packet.Nack, 64
-		env.Send(n, 0, 0)
-		env.Inject(env.Clone(p, false))
+		env.SendPacket(n, 0, 0)
+		env.InjectPacket(env.ClonePacket(p, false))
 	}
 	return Accept
 }
@@ -42,13 +42,13 @@ func TestMade(t *testing.T) {
 	}
 	arrive(packet.Data, 0) // it takes the only place
 	want := [packet.Kinds]uint64{packet.Data: 1, packet.Nack: 1}
-	if s.Made() != want || s.MadeDrops() != want || k.sent != [packet.Kinds]unit.Time{packet.Data: 5, packet.Nack: 7} {
-		t.Errorf("made %v, dropped %v, sent at %v", s.Made(), s.MadeDrops(), k.sent)
+	if s.MadePackets() != want || s.MadeDrops() != want || k.sent != [packet.Kinds]unit.Time{packet.Data: 5, packet.Nack: 7} {
+		t.Errorf("made %v, dropped %v, sent at %v", s.MadePackets(), s.MadeDrops(), k.sent)
 	}
 	arrive(packet.Nack, 0)               // of a receiver
 	arrive(packet.Nack, packet.Internal) // of another switch
-	if want[packet.Nack]++; s.MadeDrops() != want || s.Made()[packet.Nack] != 1 {
-		t.Errorf("made %v, dropped %v", s.Made(), s.MadeDrops())
+	if want[packet.Nack]++; s.MadeDrops() != want || s.MadePackets()[packet.Nack] != 1 {
+		t.Errorf("made %v, dropped %v", s.MadePackets(), s.MadeDrops())
 	}
 }
 
@@ -58,7 +58,7 @@ type copier struct{ admitted []packet.Metadata }
 func (*copier) Name() string { return "copier" }
 func (*copier) Ingress(env *Env, p *packet.Packet) Verdict {
 	p.Meta.Out = 0
-	env.Replicate(1)
+	env.ReplicateTo(1)
 	p.Meta.Class, p.Meta.User = 0, uint32(p.Seq)
 	if p.TOS > 0 {
 		return Drop(Policed)

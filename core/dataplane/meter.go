@@ -92,9 +92,9 @@ func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) *SrTCM {
 	return &SrTCM{bucket{cbs, cbs}, bucket{ebs, ebs}, newAccrual(cir), cir.Packets > 0}
 }
 
-// Colour meters a packet of size bytes that arrives at now. before is its colour on arrival; Green makes the meter
+// MeterPacket meters a packet of size bytes that arrives at now. before is its colour on arrival; Green makes the meter
 // colour-blind.
-func (m *SrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
+func (m *SrTCM) MeterPacket(now unit.Time, size int32, before Colour) Colour {
 	m.excess.addTokens(m.committed.addTokens(m.earn.earnSince(now))) // tokens that C cannot hold go to E
 	n := tokenCost(size, m.packets)
 	switch {
@@ -128,8 +128,8 @@ func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) *TrTCM
 	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}
 }
 
-// Colour meters a packet as SrTCM.MeterPacket does.
-func (m *TrTCM) Colour(now unit.Time, size int32, before Colour) Colour {
+// MeterPacket meters a packet as SrTCM.MeterPacket does.
+func (m *TrTCM) MeterPacket(now unit.Time, size int32, before Colour) Colour {
 	m.committed.addTokens(m.earnCommitted.earnSince(now))
 	m.peak.addTokens(m.earnPeak.earnSince(now))
 	n := tokenCost(size, m.packets)

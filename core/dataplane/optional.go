@@ -81,8 +81,8 @@ type Sample struct {
 	Value  float64
 }
 
-// Label returns the label of a sample that is not by port.
-func (s *Sample) Label(to []byte) []byte {
+// AppendLabel returns the label of a sample that is not by port.
+func (s *Sample) AppendLabel(to []byte) []byte {
 	to = append(to, s.Before...)
 	switch {
 	case !s.Prefix.IsValid():

@@ -49,11 +49,11 @@ func TestSampleLabel(t *testing.T) {
 		"":                 {},
 	} {
 		t.Run(cmp.Or(want, "none"), func(t *testing.T) {
-			if got := string(s.Label(nil)); got != want {
+			if got := string(s.AppendLabel(nil)); got != want {
 				t.Errorf("%q", got)
 			}
 			room := make([]byte, 0, 64)
-			if n := testing.AllocsPerRun(10, func() { s.Label(room) }); n != 0 {
+			if n := testing.AllocsPerRun(10, func() { s.AppendLabel(room) }); n != 0 {
 				t.Errorf("%v allocations", n)
 			}
 		})

@@ -59,7 +59,7 @@ func TestParsedOnce(t *testing.T) {
 		if got := program.seen[len(program.seen)-1]; got != want.limit {
 			t.Errorf("switch %d: the hop limit is %d, want %d", k, got, want.limit)
 		}
-		if p, _ = sw.Dequeue(0, 0); p == nil || p.Parsed() != want.parsed {
+		if p, _ = sw.Dequeue(0, 0); p == nil || p.IsParsed() != want.parsed {
 			t.Fatalf("switch %d: %+v leaves", k, p)
 		}
 	}

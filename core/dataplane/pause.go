@@ -12,14 +12,14 @@ import (
 func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
 	if kind == packet.Pause {
-		port.Pause(s.env.now, class, p.Seq)
+		port.ApplyPause(s.env.now, class, p.Seq)
 		if at := port.NextExpiry(); at < s.expiry {
 			s.expiry = at
 			s.nextTick = min(s.nextTick, at)
 			s.setTimer()
 		}
 	} else {
-		port.Resume(s.env.now, class)
+		port.ApplyResume(s.env.now, class)
 	}
 	s.receivedPFC++
 	s.pool.Put(p)
@@ -33,9 +33,9 @@ func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 func (s *Switch) expirePauses() {
 	s.expiry = unit.Never
 	for i, port := range s.ports {
-		if before := port.Held(); before != 0 {
-			port.Expire(s.env.now)
-			for over := before &^ port.Held(); over != 0 && s.config.OnPFC != nil; over &= over - 1 {
+		if before := port.HeldClasses(); before != 0 {
+			port.ExpirePauses(s.env.now)
+			for over := before &^ port.HeldClasses(); over != 0 && s.config.OnPFC != nil; over &= over - 1 {
 				s.config.OnPFC(s.env.now, packet.PortID(i), uint8(bits.TrailingZeros8(over)), packet.Resume)
 			}
 			s.wakePort(packet.PortID(i))
@@ -44,8 +44,8 @@ func (s *Switch) expirePauses() {
 	}
 }
 
-// Pausing returns the classes that the switch has asked the neighbour at a port to stop, as a bit set.
-func (s *Switch) Pausing(in packet.PortID) uint8 { return s.pausing[in] }
+// PausedClasses returns the classes that the switch has asked the neighbour at a port to stop, as a bit set.
+func (s *Switch) PausedClasses(in packet.PortID) uint8 { return s.pausing[in] }
 
 // sendControl sends a PFC frame out of port in and records the pause. quanta is the length of a pause; 0: until the
 // resume.
@@ -63,6 +63,6 @@ func (s *Switch) sendControl(in packet.PortID, kind packet.Kind, class uint8, qu
 	f.Seq = quanta
 	f.Meta.Class = class
 	f.Hash = uint32(class)
-	s.ports[in].Control(f)
+	s.ports[in].QueueControl(f)
 	s.wakePort(in)
 }

@@ -150,8 +150,8 @@ var reasonWords = func() (words [Reasons]string) {
 	return words
 }()
 
-// Word returns the reason's name as one word, as in expressions and traces.
-func (r Reason) Word() string {
+// OneWord returns the reason's name as one word, as in expressions and traces.
+func (r Reason) OneWord() string {
 	if r < Reasons {
 		return reasonWords[r]
 	}

@@ -70,11 +70,11 @@ func (s *Switch) clonePacket(p *packet.Packet, headersOnly bool) *packet.Packet 
 	var c *packet.Packet
 	if p.Data == nil {
 		c = s.pool.Get()
-		c.Copy(p)
+		c.CopyFrom(p)
 	} else {
 		c = s.pool.GetFrame(len(p.Data))
 		data := append(c.Data, p.Data...)
-		c.Copy(p)
+		c.CopyFrom(p)
 		c.Data = data
 	}
 	c.Next = nil
@@ -98,7 +98,7 @@ func (s *Switch) recirculatePacket(p *packet.Packet) {
 		return
 	}
 	start := max(s.env.now, s.recircFree)
-	s.recircFree = start + s.recircSerialiser.Next(p.Size, waiting > 0)
+	s.recircFree = start + s.recircSerialiser.NextTime(p.Size, waiting > 0)
 	if s.recircHead > 0 && len(s.recirc) == cap(s.recirc) {
 		s.recirc = s.recirc[:copy(s.recirc, s.recirc[s.recircHead:])]
 		s.recircHead = 0

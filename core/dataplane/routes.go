@@ -71,7 +71,7 @@ func (r *Routes) Rules() []Route {
 	for i, address := range []func(packet.Addr) netip.Addr{r.book.V4, r.book.V6} {
 		for a := range packet.Addr(r.book.Len()) {
 			x := address(a)
-			if ports := r.paths[i].To(a); len(ports) > 0 && x.IsValid() {
+			if ports := r.paths[i].PortsTo(a); len(ports) > 0 && x.IsValid() {
 				rules = append(rules, Route{netip.PrefixFrom(x, x.BitLen()), ports})
 			}
 		}

@@ -64,7 +64,7 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 				want[0], _ = table.Lookup(book.V4(a))
 				want[1], _ = table.Lookup(book.V6(a))
 			}
-			if v4, v6 := routes.Paths(4).To(a), routes.Paths(6).To(a); !slices.Equal(v4, want[0]) || !slices.Equal(v6, want[1]) {
+			if v4, v6 := routes.Paths(4).PortsTo(a), routes.Paths(6).PortsTo(a); !slices.Equal(v4, want[0]) || !slices.Equal(v6, want[1]) {
 				t.Fatalf("to address %d by %v and %v, want %v, rules %v", a, v4, v6, want, rules)
 			}
 		}
@@ -75,8 +75,8 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 func TestHostRoutes(t *testing.T) {
 	book := addresses(4) // the fourth over IPv6 only
 	paths := &packet.Paths{Class: []uint32{0, 1, 1, 2, 2}, Via: []uint32{0, 1, 0}, Sets: [][]packet.PortID{nil, {4, 5}},
-		Own:  2,
-		Port: []packet.PortID{0, 0, 0, 8, 9}}
+		OwnClass: 2,
+		Port:     []packet.PortID{0, 0, 0, 8, 9}}
 	routes := HostRoutes(book, paths)
 	rules := routes.Rules()
 	want := "[{10.0.0.0/32 [4 5]} {10.0.0.1/32 [4 5]} {10.0.0.2/32 [8]} {fd00::/128 [4 5]} {fd00::1/128 [4 5]} " +
@@ -89,15 +89,15 @@ func TestHostRoutes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for a := range packet.Addr(book.Len()) {
-		if !slices.Equal(again.Paths(6).To(a), routes.Paths(6).To(a)) {
-			t.Errorf("to address %d by %v, want %v", a, again.Paths(6).To(a), routes.Paths(6).To(a))
+		if !slices.Equal(again.Paths(6).PortsTo(a), routes.Paths(6).PortsTo(a)) {
+			t.Errorf("to address %d by %v, want %v", a, again.Paths(6).PortsTo(a), routes.Paths(6).PortsTo(a))
 		}
 	}
 }
 
 func TestNoRoutes(t *testing.T) {
 	var none *Routes
-	if len(none.Rules()) > 0 || len(none.Paths(4).To(1)) > 0 || len(none.Paths(6).To(0)) > 0 {
+	if len(none.Rules()) > 0 || len(none.Paths(4).PortsTo(1)) > 0 || len(none.Paths(6).PortsTo(0)) > 0 {
 		t.Error("a switch without routes has some")
 	}
 	if _, err := NewRoutes(addresses(1), []Route{{}}); err == nil {

@@ -16,8 +16,8 @@ type Config struct {
 	ID       int
 	Ports    []*tm.Port
 	Programs []Program // in order
-	// Fuse, if given, returns the Pipe of the programs; nil: they have no pipe.
-	Fuse          func(programs []Program, ports []*tm.Port) Pipe
+	// FusePrograms, if given, returns the Pipe of the programs; nil: they have no pipe.
+	FusePrograms  func(programs []Program, ports []*tm.Port) Pipe
 	Pool          *packet.Pool
 	Book          *packet.Book // for the parser; may be nil if packets never arrive in wire form
 	Codec         Codec        // nil: packet.Parse and packet.Deparse, with the Book
@@ -73,7 +73,7 @@ type Switch struct {
 	expiry  unit.Time
 
 	buffered unit.Bytes
-	wants    packet.Wants
+	wants    packet.NodeRequests
 	pending  []request
 
 	recircSerialiser unit.Serialiser
@@ -151,14 +151,16 @@ func (s *Switch) addSchedulerDrops() {
 }
 
 // hasSchedulerDrops reports whether a scheduler drops packets.
-func (s *Switch) hasSchedulerDrops() bool { return slices.ContainsFunc(s.ports, (*tm.Port).Drops) }
+func (s *Switch) hasSchedulerDrops() bool {
+	return slices.ContainsFunc(s.ports, (*tm.Port).DropsAtDequeue)
+}
 
 // schedulerDrops is a Releaser that drops the packets selected by the scheduler.
 type schedulerDrops struct{}
 
 // Release runs before the programs' Release, which get only packets that are sent.
 func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
-	if env.sw.ports[p.Meta.Out].Doomed() {
+	if env.sw.ports[p.Meta.Out].MustDrop() {
 		return Drop(EarlyDrop)
 	}
 	return Accept
@@ -250,25 +252,25 @@ func (s *Switch) Name() string { return s.config.Name }
 // Port returns port i.
 func (s *Switch) Port(i packet.PortID) *tm.Port { return s.ports[i] }
 
-// Drops returns the number of dropped packets since the start, by reason.
-func (s *Switch) Drops() [Reasons]uint64 { return s.drops }
+// DropCounts returns the number of dropped packets since the start, by reason.
+func (s *Switch) DropCounts() [Reasons]uint64 { return s.drops }
 
 // PortDrops returns the drops of packets that were on their way to port i.
 func (s *Switch) PortDrops(i packet.PortID) [Reasons]uint64 { return s.portDrops[i] }
 
-// Made returns the number of packets that the switch's programs have made since the start (Env.SendPacket, Env.InjectPacket), by
+// MadePackets returns the number of packets that the switch's programs have made since the start (Env.SendPacket, Env.InjectPacket), by
 // kind. A copy counts as one.
-func (s *Switch) Made() [packet.Kinds]uint64 { return s.made }
+func (s *Switch) MadePackets() [packet.Kinds]uint64 { return s.made }
 
 // MadeDrops returns the number of packets made by programs of this or another switch that were dropped here since the
 // start, by kind.
 func (s *Switch) MadeDrops() [packet.Kinds]uint64 { return s.madeDrops }
 
-// Buffered returns the bytes that wait in all ports.
-func (s *Switch) Buffered() unit.Bytes { return s.buffered }
+// BufferedBytes returns the bytes that wait in all ports.
+func (s *Switch) BufferedBytes() unit.Bytes { return s.buffered }
 
 // Wants returns the ports that now have data to send, and the time of the next Advance; see fabric.Node.
-func (s *Switch) Wants() *packet.Wants { return &s.wants }
+func (s *Switch) Wants() *packet.NodeRequests { return &s.wants }
 
 // setTimer sets the time of the next Advance: a program's tick, a packet on the recirculation port or the end of a
 // pause.

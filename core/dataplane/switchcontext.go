@@ -38,12 +38,12 @@ type SwitchContext struct {
 	Ports    []Peer
 	Framing  packet.Framing
 	MaxFrame int32 // Size of the largest frame that hosts send; 0: not known
-	// Shortest and Longest are round trips of the experiment's flows with a congestion control, without queues; 0: not
+	// MinRTT and Longest are round trips of the experiment's flows with a congestion control, without queues; 0: not
 	// known, or no such flow.
-	Shortest, Longest unit.Time
-	// Fastest is the max rate of the narrowest links of all flows' paths; 0: not known.
-	Fastest unit.Rate
-	Queues  int // per port, as in the file; 0: one
+	MinRTT, MaxRTT unit.Time
+	// MaxNarrowRate is the max rate of the narrowest links of all flows' paths; 0: not known.
+	MaxNarrowRate unit.Rate
+	Queues        int // per port, as in the file; 0: one
 	// QueueLimit is the max length of a queue if the port's buffer is longer: queue_limit, or a part of a shared buffer;
 	// 0: only the port's buffer limits it.
 	QueueLimit unit.Length
@@ -52,9 +52,9 @@ type SwitchContext struct {
 	Dual  []bool // by node: flows of both IP versions begin or end there
 	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
 	Book *packet.Book
-	// Rigid is the max IP packet of senders without a SYN, which cannot learn a smaller limit; 0: there is no such
+	// MaxRigidPacket is the max IP packet of senders without a SYN, which cannot learn a smaller limit; 0: there is no such
 	// sender.
-	Rigid int32
+	MaxRigidPacket int32
 }
 
 // Peer describes a port and the node at the other end of its link.
@@ -71,24 +71,24 @@ type Peer struct {
 	// Idle: no data of the experiment can queue at the port. It carries only acknowledgements, or traffic that a slower
 	// link before or behind it limits.
 	Idle bool
-	// Longest is SwitchContext.MaxRTT of the flows through the port; 0: SwitchContext.MaxRTT.
-	Longest unit.Time
-	Endless float64 // number of flows without an end, sent by a controller at full speed, that the port limits
+	// MaxRTT is SwitchContext.MaxRTT of the flows through the port; 0: SwitchContext.MaxRTT.
+	MaxRTT       unit.Time
+	EndlessFlows float64 // number of flows without an end, sent by a controller at full speed, that the port limits
 	// Datagrams is the number of flows without a controller, and DatagramRate their total rate to the port.
 	Datagrams    float64
 	DatagramRate unit.Rate
 }
 
-// Port returns the port's name.
-func (p *Peer) Port() string {
+// PortName returns the port's name.
+func (p *Peer) PortName() string {
 	if p.Name != "" {
 		return p.Name
 	}
 	return p.To
 }
 
-// Queueing returns the ports at which data of the experiment can queue; for a standalone switch all ports.
-func (s *SwitchContext) Queueing() (ports []*Peer) {
+// QueueingPorts returns the ports at which data of the experiment can queue; for a standalone switch all ports.
+func (s *SwitchContext) QueueingPorts() (ports []*Peer) {
 	for i := range s.Ports {
 		if !s.Ports[i].Idle {
 			ports = append(ports, &s.Ports[i])
@@ -97,20 +97,20 @@ func (s *SwitchContext) Queueing() (ports []*Peer) {
 	return ports
 }
 
-// Trip returns the longest round trip of flows through a port, without queues; 0: not known.
-func (s *SwitchContext) Trip(p *Peer) unit.Time {
-	if p.Longest > 0 {
-		return p.Longest
+// MaxTrip returns the longest round trip of flows through a port, without queues; 0: not known.
+func (s *SwitchContext) MaxTrip(p *Peer) unit.Time {
+	if p.MaxRTT > 0 {
+		return p.MaxRTT
 	}
-	return s.Longest
+	return s.MaxRTT
 }
 
-// Frame returns the size of a full frame: the largest frame of hosts or, if that is not known, Ethernet's.
-func (s *SwitchContext) Frame() unit.Bytes {
+// FrameSize returns the size of a full frame: the largest frame of hosts or, if that is not known, Ethernet's.
+func (s *SwitchContext) FrameSize() unit.Bytes {
 	if s.MaxFrame > 0 {
 		return unit.Bytes(s.MaxFrame)
 	}
-	return unit.Bytes(s.Framing.Frame(1514, 0, true))
+	return unit.Bytes(s.Framing.FrameBytes(1514, 0, true))
 }
 
 // Checker is a configuration of a program or scheduler that has to fit its switch.
@@ -132,18 +132,18 @@ func (s *SwitchContext) checkListedUsers(c scheme.Config) []scheme.Remark {
 		return nil
 	}
 	param, sets, completes := x.Sets()
-	err := users.Unknown(s.Book, sets)
+	err := users.CheckKnown(s.Book, sets)
 	if err == nil {
-		err = users.Conflict(s.Book, sets)
+		err = users.CheckConflicts(s.Book, sets)
 	}
 	if err != nil {
-		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
+		return []scheme.Remark{scheme.NewRefusal(param, "%v", err)}
 	}
 	if len(sets) == 0 { // the warning of `users` has what these divide on their own
 		return nil
 	}
 	if text := s.DividedUsers(sets, completes); text != "" {
-		return []scheme.Remark{WarnDivided.Remark(param, "%s", text)}
+		return []scheme.Remark{WarnDivided.NewRemark(param, "%s", text)}
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (s *SwitchContext) checkListedUsers(c scheme.Config) []scheme.Remark {
 // DividedUsers returns a description of a customer that is two users, by the users that the file declares and the
 // sets of a program or scheduler; "" if there is no such customer. completes is as in users.Lister.
 func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
-	text := users.Divided(s.Book, sets, completes, users.Nodes{Names: s.Nodes, Dual: s.Dual})
+	text := users.DescribeDivided(s.Book, sets, completes, users.Nodes{Names: s.Nodes, Dual: s.Dual})
 	if text == "" {
 		return ""
 	}
@@ -168,7 +168,7 @@ func configRemarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
 	if t.TargetParam == "" {
 		return nil
 	}
-	all := s.BeyondBuffer(t.TargetParam, Always(t.Target))
+	all := s.BeyondBuffer(t.TargetParam, ConstantDelay(t.Target))
 	if t.RaisesTarget {
 		return all
 	}
@@ -182,23 +182,23 @@ func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remar
 	if p == nil {
 		return nil
 	}
-	t := unit.TransmitTime(s.Frame(), p.Rate.Bits)
+	t := unit.TransmitTime(s.FrameSize(), p.Rate.Bits)
 	if delay >= t {
 		return nil
 	}
-	return []scheme.Remark{warnBelowFrame.Remark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
-		"above %v is whatever waits", p.To, p.Rate, int64(s.Frame()), t, delay).At(p.Port(), timeRatio(t, delay))}
+	return []scheme.Remark{warnBelowFrame.NewRemark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
+		"above %v is whatever waits", p.To, p.Rate, int64(s.FrameSize()), t, delay).WithPort(p.PortName(), timeRatio(t, delay))}
 }
 
 // BeyondBuffer warns of a target delay that a full buffer does not reach. The delay may depend on the port's rate.
 func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
-	p, holds := s.Short(delay)
+	p, holds := s.FindShortBuffer(delay)
 	if p == nil {
 		return nil
 	}
 	limit := delay(p.Rate.Bits)
-	return []scheme.Remark{warnBeyondBuffer.Remark(param, "the buffer of the port to %s is full after %v, not above "+
-		"%v: it drops first, whoever sends", p.To, holds, limit).At(p.Port(), timeRatio(limit, holds))}
+	return []scheme.Remark{warnBeyondBuffer.NewRemark(param, "the buffer of the port to %s is full after %v, not above "+
+		"%v: it drops first, whoever sends", p.To, holds, limit).WithPort(p.PortName(), timeRatio(limit, holds))}
 }
 
 // MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data
@@ -209,27 +209,27 @@ func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark)
 	if t.MarksFrom == nil {
 		return nil
 	}
-	for _, port := range s.Queueing() {
-		if s.Switch == "" && port.Rate.Bits != s.Slowest() {
+	for _, port := range s.QueueingPorts() {
+		if s.Switch == "" && port.Rate.Bits != s.MinPortRate() {
 			continue
 		}
-		from, frame := t.MarksFrom(port.Rate.Bits), s.Frame()
-		limit := port.Buffer.Lower(s.QueueLimit)
+		from, frame := t.MarksFrom(port.Rate.Bits), s.FrameSize()
+		limit := port.Buffer.LowerOf(s.QueueLimit)
 		// A limit in packets counts full frames, since smaller ones make a shorter queue.
-		holds := limit.Lower(unit.Length{Bytes: unit.Bytes(limit.Packets) * frame}).Bytes
+		holds := limit.LowerOf(unit.Length{Bytes: unit.Bytes(limit.Packets) * frame}).Bytes
 		if t.MarksFromPackets > 0 && limit.Packets > 0 {
 			from = unit.Bytes(t.MarksFromPackets) * frame
 		}
 		if holds > 0 && from > 0 && from >= holds-frame {
-			all = append(all, warnMarks.Remark("", "at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
-				"are lost first", port.Port(), port.Rate, from, holds).At(port.Port(), float64(from)/float64(holds)))
+			all = append(all, warnMarks.NewRemark("", "at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
+				"are lost first", port.PortName(), port.Rate, from, holds).WithPort(port.PortName(), float64(from)/float64(holds)))
 		}
 	}
-	return scheme.Worst(all)
+	return scheme.KeepWorst(all)
 }
 
-// Always returns a delay that does not depend on the port's rate.
-func Always(delay unit.Time) func(unit.Rate) unit.Time {
+// ConstantDelay returns a delay that does not depend on the port's rate.
+func ConstantDelay(delay unit.Time) func(unit.Rate) unit.Time {
 	return func(unit.Rate) unit.Time { return delay }
 }
 
@@ -245,18 +245,18 @@ func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []sch
 		return nil
 	}
 	speed := usual.Seconds() / update.Seconds()
-	return []scheme.Remark{warnPace.Remark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
+	return []scheme.Remark{warnPace.NewRemark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
 		"delay that stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
 		usualGain/speed)}
 }
 
-// Short returns the port with a buffer that holds no more than a delay, among the ports at which data can queue; for
+// FindShortBuffer returns the port with a buffer that holds no more than a delay, among the ports at which data can queue; for
 // a standalone switch among those with the lowest rate. Of several it is the port with the smallest share of its
 // delay. holds is the delay of its full buffer.
-func (s *SwitchContext) Short(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
-	slowest, worst := s.Slowest(), 0.0
-	for _, p := range s.Queueing() {
-		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
+func (s *SwitchContext) FindShortBuffer(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
+	slowest, worst := s.MinPortRate(), 0.0
+	for _, p := range s.QueueingPorts() {
+		buffer := unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.BytesAt(p.Rate.Bits, s.FrameSize())
 		if p.Rate.Bits == 0 || buffer == 0 || s.Switch == "" && p.Rate.Bits != slowest {
 			continue
 		}
@@ -268,8 +268,8 @@ func (s *SwitchContext) Short(delay func(unit.Rate) unit.Time) (short *Peer, hol
 	return short, holds
 }
 
-// Slowest returns the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
-func (s *SwitchContext) Slowest() unit.Rate {
+// MinPortRate returns the lowest rate in bit/s of ports at which data can queue; 0: no port has a rate.
+func (s *SwitchContext) MinPortRate() unit.Rate {
 	if p := s.SlowestPort(); p != nil {
 		return p.Rate.Bits
 	}
@@ -279,7 +279,7 @@ func (s *SwitchContext) Slowest() unit.Rate {
 // SlowestPort returns the first port with the lowest rate in bit/s, among the ports at which data can queue; nil: no
 // port has a rate.
 func (s *SwitchContext) SlowestPort() (slowest *Peer) {
-	for _, p := range s.Queueing() {
+	for _, p := range s.QueueingPorts() {
 		if rate := p.Rate.Bits; rate > 0 && (slowest == nil || rate < slowest.Rate.Bits) {
 			slowest = p
 		}

@@ -19,7 +19,7 @@ func (w *watch) Book(env *Env, p *packet.Packet) {
 
 // OnDrop reports a drop.
 func (w *watch) OnDrop(env *Env, p *packet.Packet, why Reason) {
-	w.observeEvent(trace.Drop, env, p, why.Word())
+	w.observeEvent(trace.Drop, env, p, why.OneWord())
 }
 
 // observeEvent reports an event with its port: the egress port or, if no port was chosen before the drop, the port at

@@ -23,10 +23,10 @@ func (v *victims) addLoss(flow packet.FlowID, now unit.Time) {
 	}
 }
 
-// LostLast returns the time at which link i, which is down, last lost a packet of a flow. It returns −1 if the link is
+// LastLoss returns the time at which link i, which is down, last lost a packet of a flow. It returns −1 if the link is
 // up, has lost no packet of the flow, or had lost packets of 1024 other flows before. All nodes must have reached the
 // same time.
-func (f *Fabric) LostLast(i int, flow packet.FlowID) unit.Time {
+func (f *Fabric) LastLoss(i int, flow packet.FlowID) unit.Time {
 	if at, lost := f.extras[i].victims[flow]; lost {
 		return at
 	}
@@ -73,7 +73,7 @@ func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 func (f *Fabric) setRate(i int, rate unit.LinkRate) {
 	x := &f.extras[i]
 	x.ser, x.rate = unit.NewSerialiser(rate), rate
-	f.ports[i].perByte = x.ser.PerByte()
+	f.ports[i].perByte = x.ser.TimePerByte()
 }
 
 // convertRemaining converts a remaining transmission time from one rate to another. A rate in bits and one in packets

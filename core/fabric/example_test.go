@@ -19,10 +19,10 @@ func (s *sender) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
 }
 func (s *sender) Advance(unit.Time) {}
 
-func (s *sender) Wants() *packet.Wants {
-	w := &packet.Wants{Timer: unit.Never}
+func (s *sender) Wants() *packet.NodeRequests {
+	w := &packet.NodeRequests{Timer: unit.Never}
 	if s.frame != nil {
-		w.Wake(0)
+		w.WakePort(0)
 	}
 	return w
 }

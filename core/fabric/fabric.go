@@ -49,13 +49,13 @@ type Config struct {
 	// index as the port and no queue. It is the observer of part 0.
 	Observer trace.Observer
 
-	// More are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in part
+	// MoreParts are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in part
 	// 0. Nodes of one group (Groups) must be in the same part.
-	More   []Part
-	PartOf []int32
-	// Together, if given, calls run for each part, possibly in parallel, and returns when all calls have returned; nil:
+	MoreParts []Part
+	PartOf    []int32
+	// RunParts, if given, calls run for each part, possibly in parallel, and returns when all calls have returned; nil:
 	// the parts run one after another. The results are the same.
-	Together func(run func(part int))
+	RunParts func(run func(part int))
 }
 
 // Part has the resources of one part's nodes, which parts do not share.
@@ -115,7 +115,7 @@ type extra struct {
 // member is the fabric's state of a node.
 type member struct {
 	node  Node
-	wants *packet.Wants
+	wants *packet.NodeRequests
 	ports []*port // by port of the node; nil: no link
 	timer unit.Time
 	group *group
@@ -163,7 +163,7 @@ type Fabric struct {
 // nodes.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
-		wireMode: c.Wire, observed: c.Observer != nil, delivers: c.Observer != nil || c.Wire != nil, together: c.Together,
+		wireMode: c.Wire, observed: c.Observer != nil, delivers: c.Observer != nil || c.Wire != nil, together: c.RunParts,
 		members: make([]member, len(c.Nodes)), ports: make([]port, len(c.Links)), wires: make([]wire, len(c.Links)),
 		extras: make([]extra, len(c.Links)), counters: make([]LinkCounters, len(c.Links)),
 	}
@@ -265,7 +265,7 @@ func (f *Fabric) updateNext() {
 // nextEvent returns the time of the group's earliest event.
 func (g *group) nextEvent() unit.Time {
 	if g.single == nil {
-		return g.heap.First()
+		return g.heap.FirstTime()
 	}
 	t := min(g.due.next, g.single.timer)
 	for _, w := range g.wires {
@@ -276,9 +276,9 @@ func (g *group) nextEvent() unit.Time {
 	return t
 }
 
-// Wake reads the requests of node n after an event outside of the network has changed it at now. The network must have
+// WakeNode reads the requests of node n after an event outside of the network has changed it at now. The network must have
 // run all events before now, and no event after now.
-func (f *Fabric) Wake(n int, now unit.Time) {
+func (f *Fabric) WakeNode(n int, now unit.Time) {
 	f.takeIn()
 	m := &f.members[n]
 	m.wants = m.node.Wants()
@@ -286,8 +286,8 @@ func (f *Fabric) Wake(n int, now unit.Time) {
 	*m.group.nextAt = m.group.nextEvent()
 }
 
-// Next returns the time of the earliest pending event; unit.Never if no event is pending.
-func (f *Fabric) Next() unit.Time {
+// NextEvent returns the time of the earliest pending event; unit.Never if no event is pending.
+func (f *Fabric) NextEvent() unit.Time {
 	f.takeIn()
 	t := unit.Never
 	for _, x := range f.parts {
@@ -300,23 +300,23 @@ func (f *Fabric) Next() unit.Time {
 // long, so that it ends at a defined time and not at a moment of the loop.
 func (f *Fabric) Window() unit.Time { return f.window }
 
-// Link returns the counters of link i.
-func (f *Fabric) Link(i int) LinkCounters {
+// LinkCounters returns the counters of link i.
+func (f *Fabric) LinkCounters(i int) LinkCounters {
 	c := f.counters[i]
 	c.Sent = f.ports[i].sent
 	return c
 }
 
-// Events returns the number of events that were run.
-func (f *Fabric) Events() (n uint64) {
+// CountEvents returns the number of events that were run.
+func (f *Fabric) CountEvents() (n uint64) {
 	for _, x := range f.parts {
 		n += x.events
 	}
 	return n
 }
 
-// Hops returns the number of packets that arrived at the end of a link.
-func (f *Fabric) Hops() (n uint64) {
+// CountHops returns the number of packets that arrived at the end of a link.
+func (f *Fabric) CountHops() (n uint64) {
 	for _, x := range f.parts {
 		n += x.hops
 	}
@@ -333,14 +333,14 @@ func (f *Fabric) InFlight() int {
 	return n
 }
 
-// Arrived returns the number of packets that arrived over link i since the start.
-func (f *Fabric) Arrived(i int) uint64 {
+// CountArrived returns the number of packets that arrived over link i since the start.
+func (f *Fabric) CountArrived(i int) uint64 {
 	f.takeIn()
 	return f.ports[i].sent - f.counters[i].Lost - uint64(f.wires[i].count)
 }
 
-// Empty reports whether link i carries no packet. The fabric must not run at the same time.
-func (f *Fabric) Empty(i int) bool {
+// IsLinkEmpty reports whether link i carries no packet. The fabric must not run at the same time.
+func (f *Fabric) IsLinkEmpty(i int) bool {
 	f.takeIn()
 	return f.wires[i].count == 0
 }

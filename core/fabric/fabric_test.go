@@ -18,7 +18,7 @@ type relay struct {
 	pool  *packet.Pool
 	route map[packet.PortID]packet.PortID
 	queue [][]*packet.Packet // by port
-	wants packet.Wants
+	wants packet.NodeRequests
 	plan  []planned // in order of time
 	log   *strings.Builder
 	seen  func(now unit.Time, p *packet.Packet)
@@ -50,7 +50,7 @@ func (r *relay) push(out packet.PortID, p *packet.Packet) {
 		r.queue = append(r.queue, nil)
 	}
 	if len(r.queue[out]) == 0 {
-		r.wants.Wake(out)
+		r.wants.WakePort(out)
 	}
 	r.queue[out] = append(r.queue[out], p)
 }
@@ -70,7 +70,7 @@ func (r *relay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.
 	return p, now
 }
 
-func (r *relay) Wants() *packet.Wants {
+func (r *relay) Wants() *packet.NodeRequests {
 	if r.wants.Timer = unit.Never; len(r.plan) > 0 {
 		r.wants.Timer = r.plan[0].at
 	}
@@ -133,8 +133,8 @@ func TestArrivalTimes(t *testing.T) {
 					t.Errorf("rate %d frame %d: arrives at %d, want %d", rate, i, at, w)
 				}
 			}
-			if pool.Live() != 0 {
-				t.Errorf("%d packets lost by the test", pool.Live())
+			if pool.LiveCount() != 0 {
+				t.Errorf("%d packets lost by the test", pool.LiveCount())
 			}
 		})
 	}
@@ -233,11 +233,11 @@ func meshOf(seed uint64, n int, window unit.Time, pieces bool, pools []*packet.P
 			links = append(links, l)
 		}
 	}
-	c := Config{Nodes: nodes, Links: links, Pool: pools[0], Window: window, Together: together}
+	c := Config{Nodes: nodes, Links: links, Pool: pools[0], Window: window, RunParts: together}
 	for _, p := range pools[1:] {
-		c.More = append(c.More, Part{Pool: p})
+		c.MoreParts = append(c.MoreParts, Part{Pool: p})
 	}
-	for i, g := range Groups(n, links, window) {
+	for i, g := range GroupNodes(n, links, window) {
 		k := g % int32(len(pools))
 		relays[i].pool = pools[k]
 		c.PartOf = append(c.PartOf, k)
@@ -247,7 +247,7 @@ func meshOf(seed uint64, n int, window unit.Time, pieces bool, pools []*packet.P
 		panic(err)
 	}
 	if pieces {
-		for at := unit.Time(0); f.Next() != unit.Never; at += unit.Time(1 + random.Int64N(int64(unit.Microsecond))) {
+		for at := unit.Time(0); f.NextEvent() != unit.Never; at += unit.Time(1 + random.Int64N(int64(unit.Microsecond))) {
 			f.Run(at, nil)
 		}
 	}
@@ -263,8 +263,8 @@ func meshOf(seed uint64, n int, window unit.Time, pieces bool, pools []*packet.P
 func TestGroupingChangesNothing(t *testing.T) {
 	for seed := range uint64(40) {
 		want, f0, pool := mesh(seed, 9, 0, false)
-		if pool.Live() != 0 {
-			t.Fatalf("seed %d: %d packets are left", seed, pool.Live())
+		if pool.LiveCount() != 0 {
+			t.Fatalf("seed %d: %d packets are left", seed, pool.LiveCount())
 		}
 		for _, window := range []unit.Time{unit.Nanosecond, 100 * unit.Nanosecond, 701 * unit.Nanosecond,
 			unit.Microsecond * 2, unit.Second} {
@@ -274,9 +274,9 @@ func TestGroupingChangesNothing(t *testing.T) {
 					t.Fatalf("seed %d window %d: node %d sees\n%s\nwith the default window\n%s", seed, window, i, got[i], want[i])
 				}
 			}
-			if f.Events() != f0.Events() || f.Hops() != f0.Hops() {
-				t.Errorf("seed %d window %d: %d events, %d hops; by default %d, %d", seed, window, f.Events(), f.Hops(),
-					f0.Events(), f0.Hops())
+			if f.CountEvents() != f0.CountEvents() || f.CountHops() != f0.CountHops() {
+				t.Errorf("seed %d window %d: %d events, %d hops; by default %d, %d", seed, window, f.CountEvents(), f.CountHops(),
+					f0.CountEvents(), f0.CountHops())
 			}
 		}
 	}
@@ -305,9 +305,9 @@ func TestLossAndJitter(t *testing.T) {
 	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pool, Links: []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps),
 		Delay: unit.Millisecond, Jitter: 500 * unit.Nanosecond, Loss: 0.02, Random: unit.NewRandom(1, "x")}}})
 	f.Run(unit.Never, nil)
-	lost := f.Link(0).Lost
-	if arrived+int(lost) != n || pool.Live() != 0 {
-		t.Errorf("%d arrived, %d lost of %d; %d still out", arrived, lost, n, pool.Live())
+	lost := f.LinkCounters(0).Lost
+	if arrived+int(lost) != n || pool.LiveCount() != 0 {
+		t.Errorf("%d arrived, %d lost of %d; %d still out", arrived, lost, n, pool.LiveCount())
 	}
 	// binomial, five standard deviations: sqrt(100000·.02·.98) = 44
 	if lost < 2000-221 || lost > 2000+221 {
@@ -340,7 +340,7 @@ func TestWake(t *testing.T) {
 				p := pool.Get()
 				p.Size, p.Seq = 125, int64(k)
 				src.push(0, p)
-				f.Wake(0, at)
+				f.WakeNode(0, at)
 				if pieces {
 					f.Run(at+3*unit.Microsecond, nil)
 				}
@@ -350,7 +350,7 @@ func TestWake(t *testing.T) {
 			if want == "" {
 				want = got
 			}
-			if got != want || strings.Count(want, "dst") != 5 || pool.Live() != 0 {
+			if got != want || strings.Count(want, "dst") != 5 || pool.LiveCount() != 0 {
 				t.Errorf("window %d, pieces %v: got\n%swant\n%s", window, pieces, got, want)
 			}
 		}
@@ -373,7 +373,7 @@ func TestLinkDown(t *testing.T) {
 	f.Run(7*unit.Microsecond, nil) // 3 … 6 are lost
 	f.SetDown(0, false)
 	f.Run(unit.Never, nil)
-	if l := f.Link(0); arrived != 6 || l.Lost != 4 || l.Down != 4 {
+	if l := f.LinkCounters(0); arrived != 6 || l.Lost != 4 || l.Down != 4 {
 		t.Errorf("%d arrived, %d lost, %d of them while it was down; want 6 and 4", arrived, l.Lost, l.Down)
 	}
 }
@@ -410,20 +410,20 @@ func TestNoAllocationPerPacket(t *testing.T) {
 		{From: 0, To: 1, Rate: inBits(10 * unit.Gbps), Delay: unit.Microsecond},
 		{From: 1, To: 0, Rate: inBits(10 * unit.Gbps), Delay: unit.Microsecond}}})
 	f.Run(unit.Millisecond, nil)
-	at, hops := unit.Millisecond, f.Hops()
+	at, hops := unit.Millisecond, f.CountHops()
 	n := testing.AllocsPerRun(10, func() {
 		at += unit.Millisecond
 		f.Run(at, nil)
 	})
-	if n != 0 || f.Hops() == hops {
-		t.Errorf("%g allocations a millisecond, %d hops", n, f.Hops()-hops)
+	if n != 0 || f.CountHops() == hops {
+		t.Errorf("%g allocations a millisecond, %d hops", n, f.CountHops()-hops)
 	}
 }
 
 // ring sends every frame back; it uses the packets' own links as a queue.
 type ring struct {
 	head, tail *packet.Packet
-	wants      packet.Wants
+	wants      packet.NodeRequests
 	start      int
 }
 
@@ -431,7 +431,7 @@ func (r *ring) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 	p.Next = nil
 	if r.tail == nil {
 		r.head = p
-		r.wants.Wake(0)
+		r.wants.WakePort(0)
 	} else {
 		r.tail.Next = p
 	}
@@ -450,7 +450,7 @@ func (r *ring) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 	return p, now
 }
 
-func (r *ring) Wants() *packet.Wants {
+func (r *ring) Wants() *packet.NodeRequests {
 	r.wants.Timer = unit.Never
 	for r.start > 0 {
 		r.start--
@@ -469,5 +469,5 @@ func BenchmarkHop(b *testing.B) {
 		{From: 1, To: 0, Rate: inBits(100 * unit.Gbps), Delay: unit.Microsecond}}})
 	b.ReportAllocs()
 	b.ResetTimer()
-	f.Run(unit.Never, func(unit.Time) bool { return f.Hops() >= uint64(b.N) })
+	f.Run(unit.Never, func(unit.Time) bool { return f.CountHops() >= uint64(b.N) })
 }

@@ -19,9 +19,9 @@ func windowOf(links []Link, wanted unit.Time) unit.Time {
 	return window
 }
 
-// Groups returns the number of each node's group. Nodes that links shorter than the window join are in one group, and
+// GroupNodes returns the number of each node's group. Nodes that links shorter than the window join are in one group, and
 // must be in one part. window is Config.Window.
-func Groups(nodes int, links []Link, window unit.Time) []int32 {
+func GroupNodes(nodes int, links []Link, window unit.Time) []int32 {
 	of, _ := groupsOf(nodes, links, windowOf(links, window))
 	return of
 }

@@ -17,5 +17,5 @@ type Node interface {
 	Advance(now unit.Time)
 	// Wants returns the node's requests, always at the same address. The driver reads and serves them after every call.
 	// It calls Wants again when an event outside of the network may have changed the node.
-	Wants() *packet.Wants
+	Wants() *packet.NodeRequests
 }

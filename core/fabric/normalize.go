@@ -51,13 +51,13 @@ func (f *Fabric) normalizeSingle(g *group) {
 
 // normalizeGroup normalizes a group of several nodes; kept has their timers.
 func (f *Fabric) normalizeGroup(g *group, kept []timerheap.Entry) {
-	for g.heap.First() < unit.Never {
+	for g.heap.FirstTime() < unit.Never {
 		if e := g.heap.Take(); kind(e.Key)&kindMask != timer && f.isPending(e) {
 			kept = append(kept, e)
 		}
 	}
 	slices.SortFunc(kept, func(a, b timerheap.Entry) int {
-		if a.Before(b) {
+		if a.IsBefore(b) {
 			return -1
 		}
 		return 1

@@ -42,10 +42,10 @@ type crossing struct {
 
 // makeParts assigns the groups to parts. It is an error if nodes of one group are in different parts.
 func (f *Fabric) makeParts(c *Config) error {
-	for k, p := range append([]Part{{c.Pool, c.Observer}}, c.More...) {
+	for k, p := range append([]Part{{c.Pool, c.Observer}}, c.MoreParts...) {
 		x := &part{fabric: f, id: k, pool: p.Pool, observer: p.Observer}
 		for turn := range x.boxes {
-			x.boxes[turn] = make([][]crossing, 1+len(c.More))
+			x.boxes[turn] = make([][]crossing, 1+len(c.MoreParts))
 		}
 		f.parts = append(f.parts, x)
 	}

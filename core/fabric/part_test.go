@@ -45,12 +45,12 @@ func TestPartsChangeNothing(t *testing.T) {
 						pools[k] = &packet.Pool{}
 					}
 					got, f := meshOf(seed, 9, window, seed%2 == 1, pools, together)
-					if strings.Join(got, "") != strings.Join(want, "") || f.Events() != f0.Events() || f.Hops() != f0.Hops() {
+					if strings.Join(got, "") != strings.Join(want, "") || f.CountEvents() != f0.CountEvents() || f.CountHops() != f0.CountHops() {
 						t.Fatalf("seed %d, window %v, %d parts %s: the nodes see something else", seed, window, parts, name)
 					}
 					live := f.InFlight()
 					for _, p := range pools {
-						live += p.Live()
+						live += p.LiveCount()
 					}
 					if live != 0 {
 						t.Errorf("seed %d, window %v, %d parts: %d packets are left", seed, window, parts, live)
@@ -77,7 +77,7 @@ func TestBetweenParts(t *testing.T) {
 		src.plan = append(src.plan, planned{0, 0, 125, int64(n)})
 	}
 	dst := &relay{pool: &pools[1]}
-	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pools[0], More: []Part{{Pool: &pools[1]}},
+	f := mustNew(t, Config{Nodes: []Node{src, dst}, Pool: &pools[0], MoreParts: []Part{{Pool: &pools[1]}},
 		PartOf: []int32{0, 1},
 		Links:  []Link{{From: 0, To: 1, Rate: inBits(unit.Gbps), Delay: 10 * unit.Microsecond}}})
 	asked := 0
@@ -85,9 +85,9 @@ func TestBetweenParts(t *testing.T) {
 		if asked++; asked > 1 {
 			return false
 		}
-		if n, arrived := f.InFlight(), f.Arrived(0); n != 3 || arrived != 0 || f.Link(0).Sent != 3 {
+		if n, arrived := f.InFlight(), f.CountArrived(0); n != 3 || arrived != 0 || f.LinkCounters(0).Sent != 3 {
 			t.Errorf("by %v %d frames are on their way, %d have arrived and %d were sent; want 3, 0, 3", done, n, arrived,
-				f.Link(0).Sent)
+				f.LinkCounters(0).Sent)
 		}
 		for p := range f.OnWire(0) {
 			if p.Size != 125 {
@@ -96,13 +96,13 @@ func TestBetweenParts(t *testing.T) {
 		}
 		return false
 	})
-	if asked == 0 || f.Arrived(0) != 1 || f.Next() != 12*unit.Microsecond {
-		t.Errorf("%d windows, %d frames have arrived, the next one comes at %v", asked, f.Arrived(0), f.Next())
+	if asked == 0 || f.CountArrived(0) != 1 || f.NextEvent() != 12*unit.Microsecond {
+		t.Errorf("%d windows, %d frames have arrived, the next one comes at %v", asked, f.CountArrived(0), f.NextEvent())
 	}
 	// A change of rate moves the frame that is being sent, wherever it is.
 	f.SetRate(0, unit.LinkRate{Bits: unit.Gbps}, 12*unit.Microsecond)
-	if f.Run(unit.Never, nil); f.Arrived(0) != 3 {
-		t.Errorf("%d of 3 frames have arrived", f.Arrived(0))
+	if f.Run(unit.Never, nil); f.CountArrived(0) != 3 {
+		t.Errorf("%d of 3 frames have arrived", f.CountArrived(0))
 	}
 }
 
@@ -122,17 +122,17 @@ func TestImpossibleParts(t *testing.T) {
 		t.Run(c.want, func(t *testing.T) {
 			var pool packet.Pool
 			nodes := []Node{&relay{pool: &pool}, &relay{pool: &pool}, &relay{pool: &pool}}
-			_, err := New(Config{Nodes: nodes, Links: short, Pool: &pool, More: []Part{{Pool: &pool}}, PartOf: c.of,
+			_, err := New(Config{Nodes: nodes, Links: short, Pool: &pool, MoreParts: []Part{{Pool: &pool}}, PartOf: c.of,
 				Window: unit.Microsecond})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
 		})
 	}
-	if got := fmt.Sprint(Groups(3, short, unit.Microsecond)); got != "[0 0 1]" {
+	if got := fmt.Sprint(GroupNodes(3, short, unit.Microsecond)); got != "[0 0 1]" {
 		t.Errorf("groups %s", got)
 	}
-	if got := fmt.Sprint(Groups(3, short, 0)); got != "[0 1 2]" {
+	if got := fmt.Sprint(GroupNodes(3, short, 0)); got != "[0 1 2]" {
 		t.Errorf("groups %s", got)
 	}
 }

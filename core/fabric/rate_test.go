@@ -34,8 +34,8 @@ func arrivals(t *testing.T, n int, jitter unit.Time, loss float64, changes []rat
 		f.SetRate(0, inBits(c.rate), c.at)
 	}
 	f.Run(unit.Never, nil)
-	if f.InFlight() != 0 || pool.Live() != 0 {
-		t.Errorf("%d frames are on the link, %d in use", f.InFlight(), pool.Live())
+	if f.InFlight() != 0 || pool.LiveCount() != 0 {
+		t.Errorf("%d frames are on the link, %d in use", f.InFlight(), pool.LiveCount())
 	}
 	return got
 }

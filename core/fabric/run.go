@@ -14,7 +14,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	for _, x := range f.parts { // calls since the last run may have changed it
 		x.next = x.firstEvent()
 	}
-	events := f.Events()
+	events := f.CountEvents()
 	for {
 		start := unit.Never
 		for _, x := range f.parts {
@@ -62,7 +62,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 	}
 	x.sink = touched
 	events, hops := uint64(0), uint64(0)
-	for g.heap.First() < end {
+	for g.heap.FirstTime() < end {
 		e := g.heap.Take()
 		events++
 		i := int32(e.Key &^ uint64(kindMask))
@@ -104,7 +104,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 	}
 	x.events += events
 	x.hops += hops
-	*g.nextAt = g.heap.First()
+	*g.nextAt = g.heap.FirstTime()
 }
 
 // portEvent runs the pending event of a port. It returns false if that was a wake of a port that another frame
@@ -123,7 +123,7 @@ func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 func (f *Fabric) serveWants(m *member, now unit.Time) {
 	w := m.wants
 	for {
-		out, ok := w.Woken()
+		out, ok := w.NextWoken()
 		if !ok {
 			break
 		}
@@ -185,7 +185,7 @@ func (f *Fabric) sendCutThrough(m *member, now unit.Time) {
 func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now unit.Time) {
 	end := now + unit.Time(p.Size)*pt.perByte
 	if pt.perByte == 0 || p.Size >= unit.ManyBytes {
-		end = now + f.extras[pt.link].ser.Next(p.Size, pt.freeAt == now)
+		end = now + f.extras[pt.link].ser.NextTime(p.Size, pt.freeAt == now)
 	}
 	pt.freeAt = end
 	if again <= end {

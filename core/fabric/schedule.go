@@ -23,7 +23,7 @@ func (s *schedule) push(e timerheap.Entry) {
 		s.next = e.At
 	}
 	n := len(s.events)
-	if i := n - maxPassed - 1; i >= s.head && e.Before(s.events[i]) {
+	if i := n - maxPassed - 1; i >= s.head && e.IsBefore(s.events[i]) {
 		s.early.Push(e)
 		return
 	}
@@ -32,7 +32,7 @@ func (s *schedule) push(e timerheap.Entry) {
 	}
 	s.events = s.events[:n+1]
 	events, head := s.events, s.head
-	for n > head && e.Before(events[n-1]) {
+	for n > head && e.IsBefore(events[n-1]) {
 		events[n] = events[n-1]
 		n--
 	}
@@ -54,10 +54,10 @@ func (s *schedule) makeRoom() (n int) {
 
 // take removes and returns the first event. The schedule must not be empty.
 func (s *schedule) take() timerheap.Entry {
-	if first := s.early.First(); first != unit.Never {
-		if e := s.early.Head(); s.head == len(s.events) || e.Before(s.events[s.head]) {
+	if first := s.early.FirstTime(); first != unit.Never {
+		if e := s.early.FirstEntry(); s.head == len(s.events) || e.IsBefore(s.events[s.head]) {
 			s.early.Take()
-			s.next = s.early.First()
+			s.next = s.early.FirstTime()
 			if s.head < len(s.events) {
 				s.next = min(s.next, s.events[s.head].At)
 			}

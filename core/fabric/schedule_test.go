@@ -25,7 +25,7 @@ func TestSchedule(t *testing.T) {
 					h.Push(e)
 					left++
 				} else {
-					if want := h.First(); s.next != want {
+					if want := h.FirstTime(); s.next != want {
 						t.Fatalf("the next is at %d, want %d", s.next, want)
 					}
 					if got, want := s.take(), h.Take(); got != want {
@@ -35,7 +35,7 @@ func TestSchedule(t *testing.T) {
 					}
 					left--
 				}
-				if s.early.First() != unit.Never {
+				if s.early.FirstTime() != unit.Never {
 					heaped++
 				}
 			}
@@ -43,7 +43,7 @@ func TestSchedule(t *testing.T) {
 				t.Error("no event went to the heap")
 			}
 			for ; left > 0; left-- {
-				h.First()
+				h.FirstTime()
 				if got, want := s.take(), h.Take(); got != want {
 					t.Fatalf("at the end: got %v, want %v", got, want)
 				}

@@ -33,7 +33,7 @@ func (f *Fabric) runSingle(g *group, end unit.Time) {
 		if out, p := wants.TakeCutThrough(); p != nil {
 			f.sendFrame(m, m.ports[out], p, unit.Never, now)
 		}
-		if !wants.None() || wants.Timer < m.timer {
+		if !wants.IsEmpty() || wants.Timer < m.timer {
 			f.serveWants(m, now)
 		}
 	}

@@ -36,7 +36,7 @@ func (f *Fabric) limitStride() {
 // adaptInterval sets the length of the next stride after one that began when a number of events had been run. It
 // returns their number at its end. The number does not depend on the division into parts, so neither does the stride.
 func (f *Fabric) adaptInterval(before uint64) (events uint64) {
-	events = f.Events()
+	events = f.CountEvents()
 	switch links := uint64(len(f.extras)); {
 	case events-before < links:
 		f.stride = min(2*f.stride, f.maxStride)

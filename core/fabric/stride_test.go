@@ -54,10 +54,10 @@ func (s *source) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.T
 	return s.frame, now
 }
 
-func (s *source) Wants() *packet.Wants {
-	w := &packet.Wants{Timer: unit.Never}
+func (s *source) Wants() *packet.NodeRequests {
+	w := &packet.NodeRequests{Timer: unit.Never}
 	if *s.sent == 0 {
-		w.Wake(0)
+		w.WakePort(0)
 	}
 	return w
 }
@@ -78,7 +78,7 @@ func TestStrideOfManyLinks(t *testing.T) {
 		}
 		c := Config{Nodes: []Node{&relay{pool: pools[0]}}, Pool: pools[0], PartOf: []int32{0}}
 		for _, pool := range pools[1:] {
-			c.More = append(c.More, Part{Pool: pool})
+			c.MoreParts = append(c.MoreParts, Part{Pool: pool})
 		}
 		for n := range leaves {
 			leaf := &relay{pool: pools[n%parts]}
@@ -119,7 +119,7 @@ func TestStrideOfManyLinks(t *testing.T) {
 		t.Errorf("strides of %v or more when all links are busy, want %v", shortest, f.minStride)
 	}
 	for parts := 2; parts <= 3; parts++ {
-		if q, b, s, x := run(parts); q != quietly || b != busily || s != shortest || x.Events() != f.Events() {
+		if q, b, s, x := run(parts); q != quietly || b != busily || s != shortest || x.CountEvents() != f.CountEvents() {
 			t.Errorf("in %d parts asked %d and %d times, in one %d and %d", parts, q, b, quietly, busily)
 		}
 	}

@@ -39,7 +39,7 @@ func (w *wire) touchPacket(p *packet.Packet) int32 {
 	if w.ends {
 		return p.TouchEnd()
 	}
-	return p.Touch()
+	return p.TouchHeader()
 }
 
 // putFrame appends a frame that arrives at a time.

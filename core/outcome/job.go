@@ -36,15 +36,15 @@ func (c *RankCounters) Add(x *RankCounters) {
 	c.Got += x.Got
 }
 
-// Since returns the difference to first, an earlier copy.
-func (c *RankCounters) Since(first *RankCounters) RankCounters {
+// Minus returns the difference to first, an earlier copy.
+func (c *RankCounters) Minus(first *RankCounters) RankCounters {
 	return RankCounters{Sent: c.Sent.Since(&first.Sent), Received: c.Received.Since(&first.Received),
 		Timeouts: c.Timeouts - first.Timeouts, Got: c.Got - first.Got}
 }
 
 // AddRepeated adds n times the difference between two copies, first and last.
 func (c *RankCounters) AddRepeated(n int64, first, last *RankCounters) {
-	d := last.Since(first)
+	d := last.Minus(first)
 	s, r := &d.Sent, &d.Received
 	for _, x := range []*int64{&s.SentPackets, &s.Retransmitted, &s.NacksTaken, &s.NacksRefused, &r.ReceivedPackets,
 		&d.Timeouts} {

@@ -22,15 +22,15 @@ type Change struct {
 	Window, Rate int64
 }
 
-// Tally is the composition of frames in bytes, added up over all links.
-type Tally struct {
+// FrameTally is the composition of frames in bytes, added up over all links.
+type FrameTally struct {
 	Kinds      [packet.Kinds]uint64 // frames without extensions, by packet.Kind
 	Payload    uint64               // of Data
 	Extensions uint64               // of all kinds: telemetry and other extension headers
 }
 
 // Add adds the tally of another part of the run.
-func (t *Tally) Add(o *Tally) {
+func (t *FrameTally) Add(o *FrameTally) {
 	for k, n := range o.Kinds {
 		t.Kinds[k] += n
 	}
@@ -38,8 +38,8 @@ func (t *Tally) Add(o *Tally) {
 	t.Extensions += o.Extensions
 }
 
-// Count adds a frame.
-func (t *Tally) Count(f *packet.Packet) {
+// CountFrame adds a frame.
+func (t *FrameTally) CountFrame(f *packet.Packet) {
 	extensions := min(uint64(f.ExtensionBytes()), uint64(f.Size)) // a fixed framing may have them in its own bytes
 	t.Kinds[f.Kind] += uint64(f.Size) - extensions
 	if f.Kind == packet.Data {
@@ -69,8 +69,8 @@ func (n *Notices) Add(o *Notices) {
 	n.DelayMax = max(n.DelayMax, o.DelayMax)
 }
 
-// Arrived counts a notice that reached the sender of its flow, with the time since it was made.
-func (n *Notices) Arrived(delay unit.Time) {
+// CountArrival counts a notice that reached the sender of its flow, with the time since it was made.
+func (n *Notices) CountArrival(delay unit.Time) {
 	n.Delivered++
 	n.DelaySum += delay
 	n.DelayMax = max(n.DelayMax, delay)

@@ -36,7 +36,7 @@ type Result struct {
 	Violation string           // with Violated, where packets are missing or too many
 	Watched   [][]int64        // by Selection.Watches: sample k was taken at Watch.FirstSample + k·Every
 	Delays    []unit.Histogram // with Selection.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally     Tally            // with Selection.Tally: all frames that were sent on any link, measured part
+	Tally     FrameTally       // with Selection.Tally: all frames that were sent on any link, measured part
 	Onsets    []OnsetResult    // by Selection.Onsets
 	// Changes, of hosts without their network, are what senders did, by the onsets of Selection.Onsets at ports.
 	Changes    [][]Change

@@ -30,11 +30,11 @@ type Watch struct {
 	From, Until unit.Time // no sample is taken before From, or at Until and later; Until 0: to the end
 }
 
-// Begins returns when the first sample is taken in a run with that warm-up.
-func (w *Watch) Begins(warmup unit.Time) unit.Time { return max(w.From, warmup) }
+// FirstSample returns when the first sample is taken in a run with that warm-up.
+func (w *Watch) FirstSample(warmup unit.Time) unit.Time { return max(w.From, warmup) }
 
-// Ends returns when no more samples are taken.
-func (w *Watch) Ends() unit.Time {
+// EndOfSamples returns when no more samples are taken.
+func (w *Watch) EndOfSamples() unit.Time {
 	if w.Until == 0 {
 		return unit.Never
 	}
@@ -46,10 +46,10 @@ func (w *Watch) Samples(warmup, end unit.Time) int64 {
 	if w.Until > 0 && w.Until <= end {
 		end = w.Until - 1
 	}
-	if end < w.Begins(warmup) {
+	if end < w.FirstSample(warmup) {
 		return 0
 	}
-	return int64((end-w.Begins(warmup))/w.Every) + 1
+	return int64((end-w.FirstSample(warmup))/w.Every) + 1
 }
 
 // Quantity is what a Watch samples.
@@ -76,9 +76,9 @@ const (
 	MessageBytes // payload of a job's messages that was new to their receivers; counts like ReceivedBytes
 )
 
-// Counts reports whether the quantity only grows: its growth at the end of a run then belongs to the last
+// IsCounter reports whether the quantity only grows: its growth at the end of a run then belongs to the last
 // interval.
-func (q Quantity) Counts() bool {
+func (q Quantity) IsCounter() bool {
 	return q == SentBytes || q == SentPackets || q == ReceivedBytes || q == ProgramMetric || q == MessageBytes
 }
 

@@ -20,7 +20,7 @@ const (
 	BoltLast                       // of its last window: the acknowledgement of this packet triggers no packet
 	BoltIncrease                   // INC: the sender requests one more packet, and the switches agree
 	BoltDecrease                   // DEC: the packet found a queue at a switch
-	BoltTold                       // with BoltDecrease: that switch has notified the sender directly
+	BoltNotified                   // with BoltDecrease: that switch has notified the sender directly
 	boltFlags    = 1<<iota - 1
 )
 

@@ -19,8 +19,8 @@ func TestBoltGolden(t *testing.T) {
 		kept Bolt
 	}{
 		{Bolt{Flags: BoltIncrease, Sent: 8000}, "04 00001f40 00000000 000000", Bolt{Flags: BoltIncrease, Sent: 8000}},
-		{Bolt{BoltFirst | BoltLast | BoltDecrease | BoltTold, math.MaxUint32, 3000, 100 * unit.Gbps},
-			"1b ffffffff 00000bb8 0186a0", Bolt{BoltFirst | BoltLast | BoltDecrease | BoltTold, math.MaxUint32, 3000,
+		{Bolt{BoltFirst | BoltLast | BoltDecrease | BoltNotified, math.MaxUint32, 3000, 100 * unit.Gbps},
+			"1b ffffffff 00000bb8 0186a0", Bolt{BoltFirst | BoltLast | BoltDecrease | BoltNotified, math.MaxUint32, 3000,
 				100 * unit.Gbps}},
 		{Bolt{Flags: BoltDecrease, Queue: 1 << 40, Link: 1}, "08 00000000 ffffffff 000001",
 			Bolt{Flags: BoltDecrease, Queue: math.MaxUint32, Link: unit.Mbps}}, // a rate that is not 0 stays so
@@ -40,8 +40,8 @@ func TestBoltGolden(t *testing.T) {
 				if !p.Bolt(&h, answer) || h != c.kept || p.Bolt(&other, !answer) {
 					t.Errorf("answer %v: %+v, want %+v", answer, h, c.kept)
 				}
-				if p.Asks(ExtBolt) == answer { // what switches look at
-					t.Errorf("answer %v: asks %v", answer, p.Asks(ExtBolt))
+				if p.HasHotExtension(ExtBolt) == answer { // what switches look at
+					t.Errorf("answer %v: asks %v", answer, p.HasHotExtension(ExtBolt))
 				}
 			}
 		})
@@ -91,16 +91,16 @@ func TestBoltAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			var q Packet
-			if err := q.Parse(book(), b); err != nil || !q.Bolt(&h, false) || h != want || !q.Asks(ExtBolt) {
+			if err := q.Parse(book(), b); err != nil || !q.Bolt(&h, false) || h != want || !q.HasHotExtension(ExtBolt) {
 				t.Fatalf("%+v, %v", h, err)
 			}
 			q.AnswerBolt()
-			if _, there := q.Extension(ExtActivity); there || !q.Bolt(&h, true) || h != want || q.Asks(ExtBolt) ||
+			if _, there := q.Extension(ExtActivity); there || !q.Bolt(&h, true) || h != want || q.HasHotExtension(ExtBolt) ||
 				q.ExtensionBytes() != 16 {
 				t.Errorf("the answer is %+v, of %d bytes", h, q.ExtensionBytes())
 			}
 			q.AnswerBolt() // of a packet without the data's header nothing is left
-			if q.Extended() {
+			if q.HasExtensions() {
 				t.Error("an answer answered")
 			}
 		})

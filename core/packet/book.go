@@ -62,27 +62,27 @@ func (b *Book) Add(v4, v6 netip.Addr) Addr {
 	return a
 }
 
-// Rename sets the addresses of number a, which was added without addresses. Lookup does not find them: the caller
+// SetAddresses sets the addresses of number a, which was added without addresses. Lookup does not find them: the caller
 // keeps its own index. A driver that learns addresses during a run so needs only a fixed count of numbers.
-func (b *Book) Rename(a Addr, v4, v6 netip.Addr) {
+func (b *Book) SetAddresses(a Addr, v4, v6 netip.Addr) {
 	b.v4[a], b.v6[a] = v4, v6
 	if b.labels != nil {
 		b.labels[a] = label{}
 	}
 }
 
-// Describe sets the label of a number that is not a single address: all addresses of a prefix, or something with a
+// SetLabel sets the label of a number that is not a single address: all addresses of a prefix, or something with a
 // name. One address of the prefix, if there is any, is still a's own, so that tables of prefixes find it. Rename
 // removes the label, so call Describe after it.
-func (b *Book) Describe(a Addr, prefix netip.Prefix, word string) {
+func (b *Book) SetLabel(a Addr, prefix netip.Prefix, word string) {
 	if b.labels == nil {
 		b.labels = make([]label, len(b.v4))
 	}
 	b.labels[a] = label{prefix, word}
 }
 
-// Label returns the description of number a for display: a prefix or, if that is not valid, a word.
-func (b *Book) Label(a Addr) (netip.Prefix, string) {
+// LabelOf returns the description of number a for display: a prefix or, if that is not valid, a word.
+func (b *Book) LabelOf(a Addr) (netip.Prefix, string) {
 	if b.labels != nil && b.labels[a] != (label{}) {
 		return b.labels[a].prefix, b.labels[a].word
 	}
@@ -131,10 +131,10 @@ func (b *Book) SetUsers(all []User) {
 // Users returns the users of the book.
 func (b *Book) Users() []User { return b.users }
 
-// Assign gives number a to a user, in both families; "" removes it from its user. bits is the length of the user's
+// AssignUser gives number a to a user, in both families; "" removes it from its user. bits is the length of the user's
 // prefix that the number stands for. It exceeds the length of an address if no prefix of the user is that narrow.
 // Assign has no effect on a book without users.
-func (b *Book) Assign(a Addr, name string, bits int) {
+func (b *Book) AssignUser(a Addr, name string, bits int) {
 	if b.owners[0] == nil {
 		return
 	}
@@ -143,9 +143,9 @@ func (b *Book) Assign(a Addr, name string, bits int) {
 	}
 }
 
-// Owner returns the name of the user to whom number a belongs in packets of an IP version, and the length of the
+// OwnerOf returns the name of the user to whom number a belongs in packets of an IP version, and the length of the
 // user's prefix. The name is "" if the number has no user.
-func (b *Book) Owner(a Addr, version uint8) (name string, bits int) {
+func (b *Book) OwnerOf(a Addr, version uint8) (name string, bits int) {
 	if b.owners[0] == nil {
 		return "", 0
 	}

@@ -13,8 +13,8 @@ const (
 
 const pad1, padN = 0, 1
 
-// MostExtensions is the maximum of ExtensionBytes, in bytes.
-const MostExtensions = 96
+// MaxExtensionBytes is the maximum of ExtensionBytes, in bytes.
+const MaxExtensionBytes = 96
 
 // Extensions are stored as RFC 8200 §4.2 options, one after the other: type, length, data. On the wire they are in a
 // header with a length that is a multiple of 8. Over IPv6 it is the hop-by-hop options header. Over IPv4 it is a shim
@@ -29,9 +29,9 @@ func (p *Packet) Extension(kind uint8) ([]byte, bool) {
 	return p.ext[at+2 : at+n : at+n], true
 }
 
-// Leading returns the data of the first extension if it has this kind and length, else nil. It is a fast Extension for
+// LeadingExtension returns the data of the first extension if it has this kind and length, else nil. It is a fast Extension for
 // an extension that all packets of a flow begin with.
-func (p *Packet) Leading(kind uint8, n int) []byte {
+func (p *Packet) LeadingExtension(kind uint8, n int) []byte {
 	if p.extLen == 0 || p.ext[0] != kind || int(p.ext[1]) != n {
 		return nil
 	}
@@ -100,11 +100,11 @@ func changingBit(kind uint8) uint8 {
 	return 0
 }
 
-// Asks reports whether p has an extension of this kind, one of 0x38 to 0x3f. It reads only the hot line.
-func (p *Packet) Asks(kind uint8) bool { return p.changing>>(kind&7)&1 != 0 }
+// HasHotExtension reports whether p has an extension of this kind, one of 0x38 to 0x3f. It reads only the hot line.
+func (p *Packet) HasHotExtension(kind uint8) bool { return p.changing>>(kind&7)&1 != 0 }
 
-// AsksAny reports whether p has an extension of any of these kinds.
-func (p *Packet) AsksAny() bool { return p.changing != 0 }
+// HasAnyHotExtension reports whether p has an extension of any of these kinds.
+func (p *Packet) HasAnyHotExtension() bool { return p.changing != 0 }
 
 // RenameExtension changes the kind of an extension, by which a receiver turns a request into its answer. It reports
 // whether p had the extension.
@@ -129,8 +129,8 @@ func (p *Packet) KeepExtension(kind uint8) {
 	}
 }
 
-// Extended reports whether p has extensions.
-func (p *Packet) Extended() bool { return p.extLen > 0 }
+// HasExtensions reports whether p has extensions.
+func (p *Packet) HasExtensions() bool { return p.extLen > 0 }
 
 // CopyExtensions replaces p's extensions by those from another packet. Acknowledgements so carry back what their data
 // has collected.

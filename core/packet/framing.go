@@ -42,12 +42,12 @@ func (c Cells) bytesOnLink(n int32) int32 {
 	return n
 }
 
-// MostOverhead is the maximum of an overhead or a minimum length in bytes (tc-cake(8)).
-const MostOverhead = 256
+// MaxOverhead is the maximum of an overhead or a minimum length in bytes (tc-cake(8)).
+const MaxOverhead = 256
 
-// Line returns the framing of an operator's line, as cake counts it (sch_cake.c, cake_calc_overhead). overhead
+// LineFraming returns the framing of an operator's line, as cake counts it (sch_cake.c, cake_calc_overhead). overhead
 // replaces the Ethernet header, frames shorter than least count as least, and the result is divided into cells.
-func Line(overhead, least int32, cells Cells) Framing {
+func LineFraming(overhead, least int32, cells Cells) Framing {
 	extra := overhead - EthernetHeader
 	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, least, cells), Extra: extra, Min: least - extra,
 		Cells: cells}
@@ -58,8 +58,8 @@ func (c Cells) String() string { return CellNames[c] }
 // CellNames are the names of Cells by value.
 var CellNames = [...]string{"none", "atm", "ptm"}
 
-// Least returns the minimum number of bytes that a frame counts as.
-func (f *Framing) Least() int32 { return f.Cells.bytesOnLink(max(f.Min+f.Extra, 0)) }
+// MinFrame returns the minimum number of bytes that a frame counts as.
+func (f *Framing) MinFrame() int32 { return f.Cells.bytesOnLink(max(f.Min+f.Extra, 0)) }
 
 // Header lengths in bytes.
 const (
@@ -78,9 +78,9 @@ func IPHeader(version uint8) int32 {
 	return IPv4Header
 }
 
-// Frame returns the bytes of a frame with this payload behind real headers of headers bytes (Ethernet to transport,
+// FrameBytes returns the bytes of a frame with this payload behind real headers of headers bytes (Ethernet to transport,
 // extensions included). data means that it carries payload for its flow, which matters only to fixed profiles.
-func (f *Framing) Frame(headers, payload int32, data bool) int32 {
+func (f *Framing) FrameBytes(headers, payload int32, data bool) int32 {
 	n := headers + payload
 	if f.Data > 0 {
 		if n = f.Other; data {
@@ -94,8 +94,8 @@ func (f *Framing) Frame(headers, payload int32, data bool) int32 {
 	return n
 }
 
-// Fixed reports whether frames have the same size with any headers.
-func (f *Framing) Fixed() bool { return f.Data > 0 }
+// IsFixed reports whether frames have the same size with any headers.
+func (f *Framing) IsFixed() bool { return f.Data > 0 }
 
 // Framings are the profiles that a spec's framing key can name. l2 is a frame without FCS, as a queue of Linux counts
 // it. wire adds 24 bytes (preamble 8, FCS 4, gap 12) to a frame of at least 60.

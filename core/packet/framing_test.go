@@ -31,20 +31,20 @@ func TestLine(t *testing.T) {
 		{"nothing added, and less than the header", 0, 0, Whole, 54, 40},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			f := Line(x.overhead, x.mpu, x.cells)
-			if got := f.Frame(x.frame, 0, true); got != x.counted {
+			f := LineFraming(x.overhead, x.mpu, x.cells)
+			if got := f.FrameBytes(x.frame, 0, true); got != x.counted {
 				t.Errorf("%s: a frame of %d counts as %d, want %d", f.Name, x.frame, got, x.counted)
 			}
-			if least := f.Least(); least > f.Frame(0, 0, true) && x.overhead >= EthernetHeader {
+			if least := f.MinFrame(); least > f.FrameBytes(0, 0, true) && x.overhead >= EthernetHeader {
 				t.Errorf("the least is %d", least)
 			}
 		})
 	}
 	for _, name := range []string{"l2", "wire"} { // as lines
 		named, _ := FramingByName(name)
-		line := map[string]Framing{"l2": Line(14, 0, Whole), "wire": Line(38, 84, Whole)}[name]
+		line := map[string]Framing{"l2": LineFraming(14, 0, Whole), "wire": LineFraming(38, 84, Whole)}[name]
 		for n := int32(34); n < 1600; n++ {
-			if a, b := named.Frame(n, 0, true), line.Frame(n, 0, true); a != b {
+			if a, b := named.FrameBytes(n, 0, true), line.FrameBytes(n, 0, true); a != b {
 				t.Fatalf("%s: %d bytes are %d, as a line %d", name, n, a, b)
 			}
 		}
@@ -53,7 +53,7 @@ func TestLine(t *testing.T) {
 
 // 48 of 53 bytes of ATM are payload: what large frames leave of a line.
 func ExampleLineFraming() {
-	f := Line(40, 0, ATM)
-	fmt.Printf("%s: %d B of IP take %d B\n", f.Name, 1492, f.Frame(14+1492, 0, true))
+	f := LineFraming(40, 0, ATM)
+	fmt.Printf("%s: %d B of IP take %d B\n", f.Name, 1492, f.FrameBytes(14+1492, 0, true))
 	// Output: overhead 40 mpu 0 atm: 1492 B of IP take 1696 B
 }

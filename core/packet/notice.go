@@ -38,10 +38,10 @@ func OptionSpans(signed bool) uint8 {
 	return (noticeRoom - noticeBytes) / 6
 }
 
-// Optional reports whether a notice about p can be a TCP option. That requires a segment with time stamps that its
+// CanCarryOption reports whether a notice about p can be a TCP option. That requires a segment with time stamps that its
 // sender does not take for a part of a handshake.
-func (p *Packet) Optional() bool {
-	return p.Proto == ProtoTCP && p.TCP.Has&HasTimestamps != 0 && p.TCP.Flags&(ACK|SYN|RST) == ACK
+func (p *Packet) CanCarryOption() bool {
+	return p.Proto == ProtoTCP && p.TCP.Present&HasTimestamps != 0 && p.TCP.Flags&(ACK|SYN|RST) == ACK
 }
 
 // SetNotice turns p, a segment that is Optional and was turned round, into one that carries n as a TCP option. It
@@ -65,15 +65,15 @@ func (p *Packet) SetNotice(n *Notification) bool {
 	t := &p.TCP
 	p.Seq, p.Ack = p.Ack-1, p.Seq-noticeAckBack
 	t.TSVal, t.TSEcho = t.TSEcho-noticeStale, t.TSVal
-	t.Flags, t.Window, t.Has, t.MSS, t.Scale, t.Blocks = ACK, 0, HasTimestamps, 0, 0, 0
+	t.Flags, t.Window, t.Present, t.MSS, t.Scale, t.Blocks = ACK, 0, HasTimestamps, 0, 0, 0
 	t.setNotice(b)
 	return true
 }
 
-// NotifiedAbout returns the sequence number of the packet that the notice in p is about, and the time stamp of its
+// NoticeSubject returns the sequence number of the packet that the notice in p is about, and the time stamp of its
 // transmission.
-func (p *Packet) NotifiedAbout() (seq int64, stamp uint32) {
-	if p.TCP.Has&HasNotice != 0 {
+func (p *Packet) NoticeSubject() (seq int64, stamp uint32) {
+	if p.TCP.Present&HasNotice != 0 {
 		return p.Ack + noticeAckBack, p.TCP.TSEcho
 	}
 	return p.Seq, p.TCP.TSVal
@@ -82,7 +82,7 @@ func (p *Packet) NotifiedAbout() (seq int64, stamp uint32) {
 // setNotice stores the bytes behind the option's identifier in place of SACK blocks, which a segment with a notice
 // does not have.
 func (s *Segment) setNotice(b []byte) {
-	s.Has |= HasNotice
+	s.Present |= HasNotice
 	for i := range s.SACK {
 		s.SACK[i] = SACKBlock{}
 	}

@@ -14,7 +14,7 @@ import (
 func about() Packet {
 	return Packet{Kind: Data, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: ProtoTCP, Version: 4, HopLimit: 3,
 		Seq: 0x50001000, Ack: 0x2001, Payload: 1448,
-		TCP: Segment{Flags: ACK | PSH, Has: HasTimestamps, TSVal: 77, TSEcho: 5000, Window: 64}}
+		TCP: Segment{Flags: ACK | PSH, Present: HasTimestamps, TSVal: 77, TSEcho: 5000, Window: 64}}
 }
 
 // The options are written by hand from the form in notice.go: kind 253, length, identifier 4e4b, version 1 with
@@ -31,13 +31,13 @@ func TestNoticeGolden(t *testing.T) {
 			"fd 0f 4e4b 25 0001 0001 0000 00000007 00"},
 		{"elephant", Notification{Cause: CauseElephant, Demand: 2048 * unit.Kbps}, "fd 0b 4e4b 28 0000 0000 0c00 00"},
 		{"marked", Notification{Cause: CauseMarked}, "fd 0b 4e4b 2c 0000 0000 0000 00"},
-		{"three packets", Notification{Lost: 1000, More: [MostSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2},
+		{"three packets", Notification{Lost: 1000, More: [MaxSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2},
 			"fd 17 4e4b 20 03e8 0000 0000 000003e803e8 fffff830ffff 00"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := about()
-			p.TurnRound()
-			if p.Payload = 0; !p.SetNotice(&c.n) || !p.Notifies() || p.Extended() {
+			p.SwapEnds()
+			if p.Payload = 0; !p.SetNotice(&c.n) || !p.IsNotification() || p.HasExtensions() {
 				t.Fatalf("%+v does not fit", c.n)
 			}
 			o := p.TCP.tcpOptions()
@@ -55,10 +55,10 @@ func TestNoticeGolden(t *testing.T) {
 // refuses, and acknowledging nothing that can be out. No address or port is anywhere but in its header.
 func TestNoticeSegment(t *testing.T) {
 	p := about()
-	p.TurnRound()
+	p.SwapEnds()
 	p.Payload = 0
 	p.SetNotice(&Notification{Lost: 1448})
-	if seq, stamp := p.NotifiedAbout(); seq != 0x50001000 || stamp != 77 {
+	if seq, stamp := p.NoticeSubject(); seq != 0x50001000 || stamp != 77 {
 		t.Errorf("about %#x, stamp %d", seq, stamp)
 	}
 	s := p.TCP
@@ -68,7 +68,7 @@ func TestNoticeSegment(t *testing.T) {
 	}
 	other := about()
 	other.Src, other.Dst, other.SrcPort, other.DstPort = 3, 4, 3000, 4000
-	other.TurnRound()
+	other.SwapEnds()
 	other.SetNotice(&Notification{Lost: 1448})
 	if other.TCP != p.TCP {
 		t.Error("the option depends on addresses or ports")
@@ -83,9 +83,9 @@ func TestNoticeOnTheWire(t *testing.T) {
 			t.Run(fmt.Sprint(version, " with ", spans), func(t *testing.T) {
 				p := about()
 				p.Version = version
-				p.TurnRound()
+				p.SwapEnds()
 				want := Notification{Cause: CauseReclaimed, Lost: 1448, Supply: 1024 * unit.Kbps, Signed: true, Switch: 9,
-					More: [MostSpans]Span{{1448, 1448}, {-1448, 7}}, Spans: spans}
+					More: [MaxSpans]Span{{1448, 1448}, {-1448, 7}}, Spans: spans}
 				for i := spans; i < 2; i++ {
 					want.More[i] = Span{}
 				}
@@ -103,12 +103,12 @@ func TestNoticeOnTheWire(t *testing.T) {
 				if err := q.Parse(b0, b); err != nil || q.Kind != Nack || !q.Notification(&n) || n != want || q.Payload != 0 {
 					t.Fatalf("%+v, %+v, %v", q, n, err)
 				}
-				if seq, stamp := q.NotifiedAbout(); uint32(seq) != 0x50001000 || stamp != 77 {
+				if seq, stamp := q.NoticeSubject(); uint32(seq) != 0x50001000 || stamp != 77 {
 					t.Errorf("about %#x, stamp %d", seq, stamp)
 				}
 				frame := string(b)
 				q.Data = b
-				q.TakeHop()
+				q.DecrementHopLimit()
 				if q.Deparse(b0) != nil || len(q.Data) != len(frame) || checkedSegment(q.Data, version) != 0 ||
 					string(q.Data) == frame {
 					t.Error("a switch on its way does not pass it on")
@@ -118,7 +118,7 @@ func TestNoticeOnTheWire(t *testing.T) {
 	}
 	var n Notification
 	n.Spans = OptionSpans(false) + 1
-	if p := about(); p.SetNotice(&n) || p.Notifies() {
+	if p := about(); p.SetNotice(&n) || p.IsNotification() {
 		t.Error("a notice with more spans than there is room for is set")
 	}
 }
@@ -146,7 +146,7 @@ func TestNotNotice(t *testing.T) {
 		"with payload":       {good, func(p *Packet) { p.Payload = 1 }, false},
 		"of a handshake":     {good, func(p *Packet) { p.TCP.Flags |= SYN }, false},
 		"with PSH":           {good, func(p *Packet) { p.TCP.Flags |= PSH }, false},
-		"no time stamps":     {good, func(p *Packet) { p.TCP.Has = 0 }, false},
+		"no time stamps":     {good, func(p *Packet) { p.TCP.Present = 0 }, false},
 		"another experiment": {"fd0b4e4c" + good[8:], func(*Packet) {}, false},
 		"kind 254":           {"fe" + good[2:], func(*Packet) {}, false},
 		"too short":          {"fd0a4e4b2005a8000000", func(*Packet) {}, false},
@@ -168,8 +168,8 @@ func TestNotNotice(t *testing.T) {
 				t.Fatal(err)
 			}
 			var q Packet
-			if err := q.parseTCP(TCP(frame), int(p.Payload)); err != nil || q.Notifies() != c.is {
-				t.Errorf("%v, notifies: %t", err, q.Notifies())
+			if err := q.parseTCP(TCP(frame), int(p.Payload)); err != nil || q.IsNotification() != c.is {
+				t.Errorf("%v, notifies: %t", err, q.IsNotification())
 			}
 		})
 	}

@@ -46,7 +46,7 @@ type Notification struct {
 	Switch uint32
 	Signed bool
 	// More are further lost packets of the flow, from a switch that combines several notices; Spans is their number.
-	More  [MostSpans]Span
+	More  [MaxSpans]Span
 	Spans uint8
 }
 
@@ -57,8 +57,8 @@ type Span struct {
 	Lost   int32
 }
 
-// MostSpans is the maximum number of packets that a notice can name after the first.
-const MostSpans = 8
+// MaxSpans is the maximum number of packets that a notice can name after the first.
+const MaxSpans = 8
 
 const (
 	notificationVersion = 1
@@ -68,7 +68,7 @@ const (
 
 // SetNotification adds a notice to p. It returns false, without a change, if there is no room.
 func (p *Packet) SetNotification(n *Notification) bool {
-	var room [notificationBytes + 4 + 6*MostSpans]byte
+	var room [notificationBytes + 4 + 6*MaxSpans]byte
 	b := append(room[:0], notificationVersion<<4, byte(n.Cause))
 	b = binary.BigEndian.AppendUint16(b, uint16(n.Lost))
 	b = binary.BigEndian.AppendUint32(b, encodeKilobits(n.Supply))
@@ -77,7 +77,7 @@ func (p *Packet) SetNotification(n *Notification) bool {
 		b[0] |= notificationSigned
 		b = binary.BigEndian.AppendUint32(b, n.Switch)
 	}
-	for _, s := range n.More[:min(n.Spans, MostSpans)] {
+	for _, s := range n.More[:min(n.Spans, MaxSpans)] {
 		b = binary.BigEndian.AppendUint32(b, uint32(s.Offset))
 		b = binary.BigEndian.AppendUint16(b, uint16(s.Lost))
 	}
@@ -87,7 +87,7 @@ func (p *Packet) SetNotification(n *Notification) bool {
 // Notification reads the notice that p carries. It returns false if the notice is missing or damaged; n is then
 // undefined.
 func (p *Packet) Notification(n *Notification) bool {
-	if p.TCP.Has&HasNotice != 0 {
+	if p.TCP.Present&HasNotice != 0 {
 		return p.TCP.readNotice(n)
 	}
 	if p.extLen == 0 {
@@ -113,7 +113,7 @@ func (p *Packet) Notification(n *Notification) bool {
 
 // readSpans decodes the further lost packets. It returns false if b is damaged.
 func (n *Notification) readSpans(b []byte) bool {
-	if len(b)%6 != 0 || len(b) > 6*MostSpans {
+	if len(b)%6 != 0 || len(b) > 6*MaxSpans {
 		return false
 	}
 	for ; len(b) > 0; b = b[6:] {
@@ -127,9 +127,9 @@ func (n *Notification) readSpans(b []byte) bool {
 	return true
 }
 
-// Notifies reports whether p is a notice of the network.
-func (p *Packet) Notifies() bool {
-	if p.TCP.Has&HasNotice != 0 {
+// IsNotification reports whether p is a notice of the network.
+func (p *Packet) IsNotification() bool {
+	if p.TCP.Present&HasNotice != 0 {
 		return true
 	}
 	if p.extLen == 0 {
@@ -153,9 +153,9 @@ func encodeKilobits(r unit.Rate) uint32 {
 	}
 }
 
-// TurnRound swaps the endpoints of p and sets a new hop limit, so that p returns to its sender. Its hash becomes the
+// SwapEnds swaps the endpoints of p and sets a new hop limit, so that p returns to its sender. Its hash becomes the
 // hash of the reverse path.
-func (p *Packet) TurnRound() {
+func (p *Packet) SwapEnds() {
 	p.Src, p.Dst = p.Dst, p.Src
 	p.SrcPort, p.DstPort = p.DstPort, p.SrcPort
 	p.HopLimit = 64

@@ -24,12 +24,12 @@ func TestNotificationGolden(t *testing.T) {
 		{Notification{Lost: 1448, Supply: 5 * unit.Gbps, Demand: 10 * unit.Gbps}, "10 00 05a8 004c4b40 00989680"},
 		{Notification{Cause: CauseReclaimed, Lost: 1, Switch: 7, Signed: true}, "11 01 0001 00000000 00000000 00000007"},
 		{Notification{Cause: CauseElephant, Supply: 1, Demand: math.MaxInt64}, "10 02 0000 00000001 ffffffff"},
-		{Notification{Lost: 1000, More: [MostSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2},
+		{Notification{Lost: 1000, More: [MaxSpans]Span{{1000, 1000}, {-2000, 65535}}, Spans: 2},
 			"10 00 03e8 00000000 00000000 000003e803e8 fffff830ffff"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			var p Packet
-			if p.Notifies() || !p.SetNotification(&c.n) || !p.Notifies() {
+			if p.IsNotification() || !p.SetNotification(&c.n) || !p.IsNotification() {
 				t.Fatalf("%+v does not fit", c.n)
 			}
 			b, _ := p.Extension(ExtNotification)
@@ -53,7 +53,7 @@ func TestNotNotification(t *testing.T) {
 	for _, text := range []string{"", "10 00 05a8 00000000 000000", "20 00 05a8 00000000 00000000",
 		"12 00 05a8 00000000 00000000", "10 04 05a8 00000000 00000000",
 		"11 00 05a8 00000000 00000000 000000", head + "000003e8", head + "000003e80000", head + strings.Repeat("000003e803e8",
-			MostSpans+1)} {
+			MaxSpans+1)} {
 		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
 			var p Packet
 			var n Notification
@@ -78,10 +78,10 @@ func TestNotificationOnTheWire(t *testing.T) {
 				p := Packet{Kind: Nack, Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: proto, Version: version, Seq: 14480,
 					HopLimit: 3}
 				if proto == ProtoTCP {
-					p.TCP = Segment{Flags: ACK, Has: HasTimestamps, TSVal: 77, TSEcho: 66, Window: 64}
+					p.TCP = Segment{Flags: ACK, Present: HasTimestamps, TSVal: 77, TSEcho: 66, Window: 64}
 				}
 				p.Hash = FlowHash(1, 2, 1000, 2000, proto)
-				p.TurnRound()
+				p.SwapEnds()
 				if p.Src != 2 || p.Dst != 1 || p.SrcPort != 2000 || p.DstPort != 1000 || p.HopLimit != 64 ||
 					p.Hash != FlowHash(2, 1, 2000, 1000, proto) {
 					t.Errorf("turned round: %+v", p)

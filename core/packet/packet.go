@@ -89,9 +89,9 @@ type Packet struct {
 	parsed   bool  // see Parsed
 
 	// second line, with HPCC's header and the beginning of longer extensions
-	Enqueued unit.Time  // when it entered its current or last queue
-	Before   *Packet    // packet that entered the queue before it; stale once that has left
-	ext      [192]uint8 // room for five full hops of telemetry
+	Enqueued    unit.Time  // when it entered its current or last queue
+	Predecessor *Packet    // packet that entered the queue before it; stale once that has left
+	ext         [192]uint8 // room for five full hops of telemetry
 
 	stackRoom *[StackRoom]byte // the stack's bytes, if the extensions name a stack; reused by the packet's next stack
 
@@ -123,7 +123,7 @@ type Segment struct {
 	Window        uint16       // as in the header: not scaled
 	MSS           uint16       // RFC 9293 §3.7.1, of a SYN; 0: absent
 	Flags         uint8        // FIN … CWR
-	Has           uint8        // options that are present: HasTimestamps …
+	Present       uint8        // options that are present: HasTimestamps …
 	Scale         uint8        // RFC 7323 §2, with HasScale
 	Blocks        uint8        // number of blocks in SACK, 0 … 4
 }
@@ -148,19 +148,19 @@ func (s *Segment) OptionBytes() int32 {
 	if s.MSS > 0 {
 		n += 4
 	}
-	switch s.Has & (HasTimestamps | HasSACKPermitted) {
+	switch s.Present & (HasTimestamps | HasSACKPermitted) {
 	case HasTimestamps, HasTimestamps | HasSACKPermitted:
 		n += 12
 	case HasSACKPermitted:
 		n += 4
 	}
-	if s.Has&HasScale != 0 {
+	if s.Present&HasScale != 0 {
 		n += 4
 	}
 	if s.Blocks > 0 {
 		n += 4 + 8*int32(s.Blocks)
 	}
-	if s.Has&HasNotice != 0 {
+	if s.Present&HasNotice != 0 {
 		n += s.noticeLen()
 	}
 	return min(n, 40)
@@ -168,15 +168,15 @@ func (s *Segment) OptionBytes() int32 {
 
 // tcpOptions returns the segment's options in the codec's form.
 func (s *Segment) tcpOptions() TCPOptions {
-	o := TCPOptions{MSS: s.MSS, WindowScale: -1, SACKPermitted: s.Has&HasSACKPermitted != 0,
-		Timestamps: s.Has&HasTimestamps != 0, TSVal: s.TSVal, TSEcr: s.TSEcho, SACKBlocks: int(s.Blocks)}
-	if s.Has&HasScale != 0 {
+	o := TCPOptions{MSS: s.MSS, WindowScale: -1, SACKPermitted: s.Present&HasSACKPermitted != 0,
+		Timestamps: s.Present&HasTimestamps != 0, TSVal: s.TSVal, TSEcr: s.TSEcho, SACKBlocks: int(s.Blocks)}
+	if s.Present&HasScale != 0 {
 		o.WindowScale = int8(s.Scale)
 	}
 	for i := range s.Blocks {
 		o.SACK[i] = [2]uint32{s.SACK[i].Left, s.SACK[i].Right}
 	}
-	if s.Has&HasNotice != 0 {
+	if s.Present&HasNotice != 0 {
 		var room [noticeRoom + 4]byte
 		b := s.noticeData(&room)
 		x := be.AppendUint16(append(o.unknown[:0], optionExperiment, uint8(4+len(b))), optionExID)
@@ -187,15 +187,15 @@ func (s *Segment) tcpOptions() TCPOptions {
 
 // setTCPOptions sets the segment's options from the codec's form.
 func (s *Segment) setTCPOptions(o *TCPOptions) {
-	s.MSS, s.TSVal, s.TSEcho, s.Has, s.Scale, s.Blocks = o.MSS, o.TSVal, o.TSEcr, 0, 0, uint8(o.SACKBlocks)
+	s.MSS, s.TSVal, s.TSEcho, s.Present, s.Scale, s.Blocks = o.MSS, o.TSVal, o.TSEcr, 0, 0, uint8(o.SACKBlocks)
 	if o.Timestamps {
-		s.Has |= HasTimestamps
+		s.Present |= HasTimestamps
 	}
 	if o.SACKPermitted {
-		s.Has |= HasSACKPermitted
+		s.Present |= HasSACKPermitted
 	}
 	if o.WindowScale >= 0 {
-		s.Has |= HasScale
+		s.Present |= HasScale
 		s.Scale = uint8(o.WindowScale)
 	}
 	for i := range o.SACKBlocks {
@@ -203,13 +203,13 @@ func (s *Segment) setTCPOptions(o *TCPOptions) {
 	}
 }
 
-// Parsed reports whether the fields agree with the frame that p was last parsed from. Switches on its way have changed
+// IsParsed reports whether the fields agree with the frame that p was last parsed from. Switches on its way have changed
 // both together, so p need not be parsed again.
-func (p *Packet) Parsed() bool { return p.parsed }
+func (p *Packet) IsParsed() bool { return p.parsed }
 
-// Touch reads the fields that a switch will read of p, so that cache misses of several packets overlap. Its result has
+// TouchHeader reads the fields that a switch will read of p, so that cache misses of several packets overlap. Its result has
 // no meaning.
-func (p *Packet) Touch() int32 { return p.Size + int32(p.ext[0]) }
+func (p *Packet) TouchHeader() int32 { return p.Size + int32(p.ext[0]) }
 
 // TouchEnd reads the fields that an end host will read of p.
 func (p *Packet) TouchEnd() int32 { return p.Size + int32(p.ext[0]) + int32(p.Flow) }
@@ -223,9 +223,9 @@ const (
 	ECN    uint8 = 3 // mask
 )
 
-// TakeHop decrements the hop limit as a router does before it forwards (RFC 1812 §5.3.1, RFC 8200 §3). It returns
+// DecrementHopLimit decrements the hop limit as a router does before it forwards (RFC 1812 §5.3.1, RFC 8200 §3). It returns
 // false if the limit reaches 0: the packet must be dropped.
-func (p *Packet) TakeHop() bool {
+func (p *Packet) DecrementHopLimit() bool {
 	if p.HopLimit > 0 {
 		p.HopLimit--
 	}
@@ -256,9 +256,9 @@ func (l *Pool) Get() *Packet {
 	p.Next, p.Seq, p.Flow, p.Src, p.Dst, p.Hash = nil, 0, 0, 0, 0, 0
 	p.Size, p.Payload, p.SrcPort, p.DstPort, p.Message, p.Resent, p.Meta = 0, 0, 0, 0, 0, 0, Metadata{}
 	p.Kind, p.TOS, p.HopLimit, p.Proto, p.Version, p.extLen, p.changing, p.parsed = 0, 0, 0, 0, 0, 0, 0, false
-	p.Sent, p.Enqueued, p.Before, p.Ack, p.Data = 0, 0, nil, 0, nil
+	p.Sent, p.Enqueued, p.Predecessor, p.Ack, p.Data = 0, 0, nil, 0, nil
 	t := &p.TCP
-	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Has, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0
+	t.TSVal, t.TSEcho, t.Window, t.MSS, t.Flags, t.Present, t.Scale, t.Blocks = 0, 0, 0, 0, 0, 0, 0, 0
 	return p
 }
 
@@ -284,12 +284,12 @@ func (l *Pool) Put(p *Packet) {
 	l.live--
 }
 
-// Free returns the number of packets that the pool holds.
-func (l *Pool) Free() int { return l.made - l.live }
+// FreeCount returns the number of packets that the pool holds.
+func (l *Pool) FreeCount() int { return l.made - l.live }
 
-// Move moves n of the packets that the pool holds to another pool; it must hold that many. Packets in use may be
+// MoveTo moves n of the packets that the pool holds to another pool; it must hold that many. Packets in use may be
 // returned to either pool.
-func (l *Pool) Move(n int, to *Pool) {
+func (l *Pool) MoveTo(n int, to *Pool) {
 	for range n {
 		p := l.free
 		l.free = p.Next
@@ -299,11 +299,11 @@ func (l *Pool) Move(n int, to *Pool) {
 	to.made += n
 }
 
-// Live returns the number of packets in use.
-func (l *Pool) Live() int { return l.live }
+// LiveCount returns the number of packets in use.
+func (l *Pool) LiveCount() int { return l.live }
 
-// Made returns the number of packets ever allocated.
-func (l *Pool) Made() int { return l.made }
+// MadeCount returns the number of packets ever allocated.
+func (l *Pool) MadeCount() int { return l.made }
 
 // addSlab allocates slabPackets packets and adds them to the pool.
 func (l *Pool) addSlab() {

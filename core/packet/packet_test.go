@@ -39,7 +39,7 @@ func TestPool(t *testing.T) {
 	p := l.Get()
 	p.Seq, p.Data = 7, []byte{1}
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
-	*p = Packet{Next: p, Before: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1,
+	*p = Packet{Next: p, Predecessor: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1,
 		Message: 1,
 		Meta:    Metadata{1, 1, 1, 1, 1, 1, 1},
 		Kind:    1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, parsed: true, Sent: 1, Resent: 1,
@@ -68,8 +68,8 @@ func TestPool(t *testing.T) {
 	for range 3000 {
 		l.Get()
 	}
-	if l.Live() != 3000 || l.Made() != 3*1024 {
-		t.Errorf("%d are out, %d were made", l.Live(), l.Made())
+	if l.LiveCount() != 3000 || l.MadeCount() != 3*1024 {
+		t.Errorf("%d are out, %d were made", l.LiveCount(), l.MadeCount())
 	}
 }
 
@@ -119,7 +119,7 @@ func TestFraming(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.name, ", payload ", c.payload, ", headers ", c.headers), func(t *testing.T) {
 			f, ok := FramingByName(c.name)
-			if got := f.Frame(c.headers, c.payload, c.data); !ok || got != c.want {
+			if got := f.FrameBytes(c.headers, c.payload, c.data); !ok || got != c.want {
 				t.Errorf("%s: %d + %d bytes count %d, want %d", c.name, c.headers, c.payload, got, c.want)
 			}
 		})

@@ -69,10 +69,10 @@ const (
 
 // Flags of RDMA's data, in place of TCP's.
 const (
-	Last     = FIN // last packet of a message
-	First    = SYN
-	Unasked  = PSH // BTH's AckReq is 0: the receiver may wait for more packets before it acknowledges
-	Cuttable = URG // a switch may cut the payload off, like Trimmable for ProtoOwn
+	LastOfMessage  = FIN // last packet of a message
+	FirstOfMessage = SYN
+	NoAckRequest   = PSH // BTH's AckReq is 0: the receiver may wait for more packets before it acknowledges
+	Cuttable       = URG // a switch may cut the payload off, like Trimmable for ProtoOwn
 )
 
 // RDMAHeader returns the length that RoCEv2 adds to p's payload: UDP, BTH and the header of p's kind, padding, ICRC.
@@ -80,7 +80,7 @@ func (p *Packet) RDMAHeader() int32 {
 	switch p.Kind {
 	case Data:
 		n := RDMAHeaders + -p.Payload&3
-		if p.TCP.Flags&First != 0 {
+		if p.TCP.Flags&FirstOfMessage != 0 {
 			n += rethHeader
 		}
 		return n
@@ -93,7 +93,7 @@ func (p *Packet) RDMAHeader() int32 {
 			return RDMAHeaders + aethHeader
 		}
 	case Nack:
-		if p.Notifies() || (p.Seq-p.Ack)&PSNMask == 0 {
+		if p.IsNotification() || (p.Seq-p.Ack)&PSNMask == 0 {
 			return RDMAHeaders + aethHeader
 		}
 	}
@@ -114,8 +114,8 @@ func (p *Packet) emitBTH(b []byte) []byte {
 		if p.TCP.Flags&Cuttable != 0 {
 			first = bthCuttable
 		}
-		op = [...]uint8{opWriteMiddle, opWriteLast, opWriteFirst, opWriteOnly}[p.TCP.Flags&(First|Last)]
-		if ours = uint8(p.Ack) & TransmissionMask; p.TCP.Flags&Unasked == 0 {
+		op = [...]uint8{opWriteMiddle, opWriteLast, opWriteFirst, opWriteOnly}[p.TCP.Flags&(FirstOfMessage|LastOfMessage)]
+		if ours = uint8(p.Ack) & TransmissionMask; p.TCP.Flags&NoAckRequest == 0 {
 			ours |= ackRequest
 		}
 	case Notice:
@@ -125,7 +125,7 @@ func (p *Packet) emitBTH(b []byte) []byte {
 	case Ack:
 		psn = p.Ack - 1
 	case Nack:
-		if p.Notifies() {
+		if p.IsNotification() {
 			ours = uint8(p.Ack) & TransmissionMask
 		} else {
 			psn = p.Ack
@@ -158,7 +158,7 @@ func (p *Packet) emitAETH(b []byte) []byte {
 	if p.Kind == Nack {
 		syndrome = syndromeNAK
 	}
-	if p.Kind == Nack && p.Notifies() {
+	if p.Kind == Nack && p.IsNotification() {
 		return be.AppendUint32(b, uint32(syndrome)<<24)
 	}
 	b = be.AppendUint32(b, uint32(syndrome)<<24|p.Message&PSNMask)
@@ -194,16 +194,16 @@ func (p *Packet) parseRDMA(b []byte, length int) bool {
 			if n -= rethHeader; n < 0 {
 				return false
 			}
-			flags, message = First, be.Uint32(rest[12:])
+			flags, message = FirstOfMessage, be.Uint32(rest[12:])
 		}
 		if op == opWriteLast || op == opWriteOnly {
-			flags |= Last
+			flags |= LastOfMessage
 		}
 		if payload = n - pad; payload < 0 || n&3 != 0 {
 			return false
 		}
 		if ack, pad = ours, 0; b[8]&ackRequest == 0 {
-			flags |= Unasked
+			flags |= NoAckRequest
 		}
 		if b[4]&bthCuttable != 0 {
 			flags |= Cuttable
@@ -228,7 +228,7 @@ func (p *Packet) parseRDMA(b []byte, length int) bool {
 			flags = ECE
 		}
 		switch {
-		case kind == Nack && p.Notifies():
+		case kind == Nack && p.IsNotification():
 			if ack, flags = ours, 0; n != aethHeader {
 				return false
 			}

@@ -96,13 +96,13 @@ func TestRDMAByHand(t *testing.T) {
 		want string
 	}{
 		"WRITE First": {wired(Data, func(p *Packet) {
-			p.Payload, p.TCP.Flags, p.Message, p.Ack = 4, First, 0x00a1b2c3, 0x7f
+			p.Payload, p.TCP.Flags, p.Message, p.Ack = 4, FirstOfMessage, 0x00a1b2c3, 0x7f
 		}), `112212b7002c0000 0600ffff 00003344 ff010203 0000000000000000 00003344 00a1b2c3 00000000`},
 		"WRITE Middle": {wired(Data, func(p *Packet) { p.Payload = 4 }),
 			`112212b7001c0000 0700ffff 00003344 80010203 00000000`},
-		"WRITE Last, padded": {wired(Data, func(p *Packet) { p.Payload, p.TCP.Flags = 3, Last }),
+		"WRITE Last, padded": {wired(Data, func(p *Packet) { p.Payload, p.TCP.Flags = 3, LastOfMessage }),
 			`112212b7001c0000 0810ffff 00003344 80010203 00000000`},
-		"WRITE Only": {wired(Data, func(p *Packet) { p.Payload, p.TCP.Flags, p.Message = 1, First|Last, 1 }),
+		"WRITE Only": {wired(Data, func(p *Packet) { p.Payload, p.TCP.Flags, p.Message = 1, FirstOfMessage|LastOfMessage, 1 }),
 			`112212b7002c0000 0a30ffff 00003344 80010203 0000000000000000 00003344 00000001 00000000`},
 		"ACK": {wired(Ack, func(p *Packet) { p.Ack, p.Message, p.TCP.Flags = 0x010204, 5, ECE }),
 			`112212b7001c0000 1100ffff 40003344 00010203 1f000005`},
@@ -192,7 +192,7 @@ func TestRDMACrossesSwitch(t *testing.T) {
 		for _, cut := range []bool{false, true} {
 			t.Run(fmt.Sprintf("IPv%d, cut %v", version, cut), func(t *testing.T) {
 				p := wired(Data, func(p *Packet) {
-					p.Payload, p.Version, p.TCP.Flags, p.Message = 1001, version, First, 1001
+					p.Payload, p.Version, p.TCP.Flags, p.Message = 1001, version, FirstOfMessage, 1001
 				})
 				var err error
 				if p.Data, err = p.Emit(book(), nil); err != nil {
@@ -236,7 +236,7 @@ func TestICRCBehindTelemetry(t *testing.T) {
 	} {
 		for _, by := range []string{"sender", "switch"} {
 			t.Run(x.name+" by a "+by, func(t *testing.T) {
-				p := wired(Data, func(p *Packet) { p.Payload, p.Version, p.TCP.Flags, p.Message = 101, x.version, First, 101 })
+				p := wired(Data, func(p *Packet) { p.Payload, p.Version, p.TCP.Flags, p.Message = 101, x.version, FirstOfMessage, 101 })
 				sent, err := p.Emit(book(), nil)
 				if err != nil {
 					t.Fatal(err)

@@ -72,7 +72,7 @@ func TestRebuildInPlace(t *testing.T) {
 		t.Fatal(err)
 	}
 	was := string(frame)
-	p.Data = append(make([]byte, 0, len(frame)+MostExtensions), frame...)
+	p.Data = append(make([]byte, 0, len(frame)+MaxExtensionBytes), frame...)
 	step := func() {
 		p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
 		if err := p.Deparse(book); err != nil || len(p.Data) != len(was)+8 {

@@ -120,8 +120,8 @@ func (p *Packet) GrowStack(at, n int) []byte {
 	return p.stackRoom[: have+n : have+n]
 }
 
-// Copy makes p a copy of from, with its own copy of the stack.
-func (p *Packet) Copy(from *Packet) {
+// CopyFrom makes p a copy of from, with its own copy of the stack.
+func (p *Packet) CopyFrom(from *Packet) {
 	far := p.stackRoom
 	*p = *from
 	if p.stackRoom = far; p.hasStack() {

@@ -61,7 +61,7 @@ func TestStacksByHand(t *testing.T) {
 			}
 			var q Packet
 			if err := q.Parse(b, wire); err != nil || !bytes.Equal(q.Stack(), p.Stack()) || q.TOS != p.TOS ||
-				q.DstPort != 2000 || q.Payload != 20 || q.Asks(ExtStack) != p.Asks(ExtStack) {
+				q.DstPort != 2000 || q.Payload != 20 || q.HasHotExtension(ExtStack) != p.HasHotExtension(ExtStack) {
 				t.Errorf("%v: % x came back, TOS %#x, port %d, payload %d", err, q.Stack(), q.TOS, q.DstPort, q.Payload)
 			}
 		})
@@ -138,7 +138,7 @@ func TestCopyStack(t *testing.T) {
 	var p, q, r Packet
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
 	someStack(&p, 2)
-	q.Copy(&p)
+	q.CopyFrom(&p)
 	r.CopyExtensions(&p)
 	for _, x := range []*Packet{&q, &r} {
 		x.Stack()[0] = 77
@@ -152,7 +152,7 @@ func TestCopyStack(t *testing.T) {
 	if p.GrowStack(0, StackRoom) != nil || p.GrowStack(99, 1) != nil || p.SetStack(HopByHop, make([]byte, StackRoom+1)) {
 		t.Error("a stack grows out of its room")
 	}
-	if p.RemoveExtension(ExtStack); p.Stack() != nil || p.Asks(ExtStack) || p.ExtensionBytes() != 8 {
+	if p.RemoveExtension(ExtStack); p.Stack() != nil || p.HasHotExtension(ExtStack) || p.ExtensionBytes() != 8 {
 		t.Errorf("removed, but % x, %d bytes", p.Stack(), p.ExtensionBytes())
 	}
 	if p.SetExtension(ExtStack, []byte{1}) || p.GrowStack(0, 1) != nil {

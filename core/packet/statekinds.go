@@ -4,7 +4,7 @@ import "weir/core/state"
 
 // init registers the kinds of the fields of this package's state.
 func init() {
-	state.Describe(func(x *Wants) state.Kinds {
+	state.Describe(func(x *NodeRequests) state.Kinds {
 		return state.Kinds{
 			&x.Timer:         state.Instant,
 			&x.next:          state.Ignored,

@@ -331,13 +331,13 @@ func (p *Packet) parseTCP(t TCP, payload int) error {
 	}
 	p.TCP.setTCPOptions(&o)
 	if t[12]&1 != 0 {
-		p.TCP.Has |= HasAE
+		p.TCP.Present |= HasAE
 	}
 	if o.unknownLen > 0 && payload == 0 && o.SACKBlocks == 0 && p.TCP.Flags == ACK && o.Timestamps {
 		p.TCP.takeNotice(o.Unknown())
 	}
 	switch p.Kind = Ack; {
-	case p.Notifies():
+	case p.IsNotification():
 		p.Kind = Nack
 	case p.Payload > 0:
 		p.Kind = Data

@@ -13,8 +13,8 @@ import (
 // what a hop or an endpoint uses of a packet that crosses the wire
 func essence(p *Packet) string {
 	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack,
-		p.Payload, p.Message, p.Hash, p.Sent, p.ext[:p.extLen], p.Stack(), p.Asks(ExtStack),
-		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Has, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
+		p.Payload, p.Message, p.Hash, p.Sent, p.ext[:p.extLen], p.Stack(), p.HasHotExtension(ExtStack),
+		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Present, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
 }
 
 // segmentOf makes options of every kind that fit into a header out of some bits.
@@ -23,15 +23,15 @@ func segmentOf(a, b uint64) Segment {
 	if a&256 != 0 {
 		s.MSS = uint16(a>>8) | 1
 	}
-	s.Has = uint8(b>>16) & 7
-	if s.Has&HasScale != 0 {
+	s.Present = uint8(b>>16) & 7
+	if s.Present&HasScale != 0 {
 		s.Scale = uint8(b>>20) % 15
 	}
-	if s.Has&HasTimestamps != 0 {
+	if s.Present&HasTimestamps != 0 {
 		s.TSVal, s.TSEcho = uint32(a>>9), uint32(b>>9)
 	}
-	if s.MSS == 0 && s.Has&^HasTimestamps == 0 {
-		for s.Blocks = uint8(a>>16) % 4; s.Has == 0 && s.Blocks == 3 && b&1 == 1; {
+	if s.MSS == 0 && s.Present&^HasTimestamps == 0 {
+		for s.Blocks = uint8(a>>16) % 4; s.Present == 0 && s.Blocks == 3 && b&1 == 1; {
 			s.Blocks++
 		}
 	}
@@ -173,7 +173,7 @@ func carriedRDMA(p *Packet, seq int64) {
 	switch p.Kind {
 	case Data:
 		p.Ack &= TransmissionMask
-		if p.TCP.Flags = uint8(seq>>40) & (First | Last); p.TCP.Flags&First != 0 {
+		if p.TCP.Flags = uint8(seq>>40) & (FirstOfMessage | LastOfMessage); p.TCP.Flags&FirstOfMessage != 0 {
 			p.Message = uint32(seq >> 8)
 		}
 		return
@@ -191,7 +191,7 @@ func crossSwitch(t *testing.T, b *Book, p Packet, cut, turned bool) {
 	p.TOS, p.HopLimit = ^p.TOS, p.HopLimit-1
 	p.RemoveExtension(0x9e)
 	switch b := p.Stack(); { // a switch pushes a record, or removes all of them
-	case p.StackPlace() == BehindTransport && p.Asks(ExtStack):
+	case p.StackPlace() == BehindTransport && p.HasHotExtension(ExtStack):
 		b = p.GrowStack(minINTBytes, 8)
 		b[1] += 2
 	case p.StackPlace() == HopByHop:
@@ -234,7 +234,7 @@ func FuzzParse(f *testing.F) {
 		{Kind: Data, Src: 1, Dst: 2, Version: 6, Proto: ProtoTCP, Payload: 5, HopLimit: 3},
 		{Kind: Nack, Src: 1, Dst: 2, Version: 6, Proto: ProtoOwn, HopLimit: 3},
 		{Kind: Nack, Src: 1, Dst: 2, Version: 6, Proto: ProtoRDMA, HopLimit: 3},
-		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoRDMA, HopLimit: 3, Payload: 9, TCP: Segment{Flags: First}},
+		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoRDMA, HopLimit: 3, Payload: 9, TCP: Segment{Flags: FirstOfMessage}},
 		{Kind: Pause, Meta: Metadata{Class: 3}},
 	} {
 		p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})

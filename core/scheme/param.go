@@ -11,7 +11,7 @@ import (
 type Param struct {
 	Name     string
 	Kind     ValueKind
-	Of       ValueKind // kind of a Map's values
+	ValueOf  ValueKind // kind of a Map's values
 	Words    []string  // words that a Text may be; empty: any word
 	Default  string    // as an experiment file would write it; "" if Required, and of a Map
 	Required bool
@@ -84,8 +84,8 @@ type Error struct {
 	Err     error    // the cause; nil: the value is out of Allowed
 }
 
-// Of returns the text of the error with the name of the scheme and without the allowed values.
-func (e *Error) Of(scheme string) string { return e.textFor(e.Param + " of " + scheme) }
+// TextWithScheme returns the text of the error with the name of the scheme and without the allowed values.
+func (e *Error) TextWithScheme(scheme string) string { return e.textFor(e.Param + " of " + scheme) }
 
 // textFor returns the error's text; param is the name by which it calls the parameter.
 func (e *Error) textFor(param string) string {
@@ -121,7 +121,7 @@ func (p *Param) Set(text string) error {
 	if !ok || !closed {
 		return &Error{Param: p.Name, Text: text, Allowed: "{key: value, …}", Err: fmt.Errorf("%q is not a map", text)}
 	}
-	p.Clear()
+	p.ClearMap()
 	for _, entry := range strings.Split(inner, ",") {
 		key, value, ok := strings.Cut(entry, ": ")
 		if strings.TrimSpace(entry) == "" {
@@ -130,24 +130,24 @@ func (p *Param) Set(text string) error {
 		if !ok {
 			return &Error{Param: p.Name, Text: text, Allowed: "{key: value, …}", Err: fmt.Errorf("%q has no value", entry)}
 		}
-		if err := p.Put(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
+		if err := p.AddEntry(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// Clear empties a map, so that Put can fill it.
-func (p *Param) Clear() { p.value.setZero() }
+// ClearMap empties a map, so that Put can fill it.
+func (p *Param) ClearMap() { p.value.setZero() }
 
-// Key returns nil if a map can take an entry with this key, else an error with the reason.
-func (p *Param) Key(key string) error {
+// CheckKey returns nil if a map can take an entry with this key, else an error with the reason.
+func (p *Param) CheckKey(key string) error {
 	_, err := p.findEntry(key)
 	return err
 }
 
-// Put adds an entry to a map. It returns an error if the key or the value is not allowed; the map is then unchanged.
-func (p *Param) Put(key, text string) error {
+// AddEntry adds an entry to a map. It returns an error if the key or the value is not allowed; the map is then unchanged.
+func (p *Param) AddEntry(key, text string) error {
 	e, err := p.findEntry(key)
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (p *Param) findEntry(key string) (plain, error) {
 // plainKind returns the kind of the value; for a map, the kind of its values.
 func (p *Param) plainKind() ValueKind {
 	if p.Kind == Map {
-		return p.Of
+		return p.ValueOf
 	}
 	return p.Kind
 }
@@ -241,8 +241,8 @@ func (p *Param) IsDefault() bool { return !p.Required && p.value.equalsText(p.De
 // Value returns the field's value as an experiment file would write it.
 func (p *Param) Value() string { return p.value.formatText() }
 
-// Form describes the values that a file may write for the parameter, or as values of a map.
-func (p *Param) Form() string { return kindForms[p.plainKind()] }
+// DescribeForm describes the values that a file may write for the parameter, or as values of a map.
+func (p *Param) DescribeForm() string { return kindForms[p.plainKind()] }
 
 // hasWord reports whether all contains s.
 func hasWord(all []string, s string) bool {

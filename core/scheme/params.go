@@ -123,8 +123,8 @@ func Choice[T ~uint8](p *Params, to *T, words []string, name, standard, doc, sou
 	return p.bindValue(field[T]{to, Enum[T](words...)}, name, standard, doc, source).Words(words...)
 }
 
-// Word binds a word to a string type; words are the allowed ones.
-func Word[T ~string](p *Params, to *T, name, standard, doc, source string, words ...T) Declaration {
+// TextOf binds a word to a string type; words are the allowed ones.
+func TextOf[T ~string](p *Params, to *T, name, standard, doc, source string, words ...T) Declaration {
 	d := p.bindValue(field[T]{to, Type[T]{kind: Text, parse: func(s string) (T, error) { return T(s), nil },
 		write: func(x T) string { return string(x) }}}, name, standard, doc, source)
 	for _, w := range words {
@@ -133,8 +133,8 @@ func Word[T ~string](p *Params, to *T, name, standard, doc, source string, words
 	return d
 }
 
-// Either binds a bool to two words: words[0] stands for false, words[1] for true.
-func (p *Params) Either(to *bool, words [2]string, name, standard, doc, source string) Declaration {
+// BoolWords binds a bool to two words: words[0] stands for false, words[1] for true.
+func (p *Params) BoolWords(to *bool, words [2]string, name, standard, doc, source string) Declaration {
 	either := Type[bool]{kind: Text, parse: func(s string) (bool, error) {
 		if s != words[0] && s != words[1] {
 			return false, fmt.Errorf("%q is not known; allowed: %s, %s", s, words[0], words[1])
@@ -160,13 +160,13 @@ type Pair[K, V any] struct {
 func MapOf[K, V comparable](p *Params, to *[]Pair[K, V], key func(string) (K, error), values Type[V],
 	name, doc, source string) Declaration {
 	d := p.bindValue(pairs[K, V]{to, key, values, &keySet[K]{}}, name, "", doc, source)
-	d.p.Of = values.kind
+	d.p.ValueOf = values.kind
 	return d
 }
 
-// Rule adds a condition that several parameters must meet. holds returns an error if they do not. The error of an
+// AddRule adds a condition that several parameters must meet. holds returns an error if they do not. The error of an
 // experiment then points to the parameter param.
-func (p *Params) Rule(param string, holds func() error) {
+func (p *Params) AddRule(param string, holds func() error) {
 	p.mustFind("a rule", param)
 	p.rules = append(p.rules, rule{param, holds})
 }
@@ -216,9 +216,9 @@ func (p *Params) Reset() {
 	}
 }
 
-// Check returns the errors in the present values of the fields. These are values out of range or, if there are no such
+// CheckValues returns the errors in the present values of the fields. These are values out of range or, if there are no such
 // values, rules that do not hold.
-func (p *Params) Check() (all []error) {
+func (p *Params) CheckValues() (all []error) {
 	for _, x := range p.list {
 		if err := x.checkPresent(); err != nil {
 			all = append(all, err)
@@ -244,7 +244,7 @@ func Bind(c Config) *Params {
 
 // Validate returns an error if a configuration that code has filled in has a value out of range, or values that break
 // a rule.
-func Validate(c Config) error { return errors.Join(Bind(c).Check()...) }
+func Validate(c Config) error { return errors.Join(Bind(c).CheckValues()...) }
 
 // Bound is a pointer to a struct C that implements Config.
 type Bound[C any] interface {
@@ -259,15 +259,15 @@ func Defaults[C any, P Bound[C]]() C {
 	return c
 }
 
-// For returns a new configuration of a type with its defaults. It is the usual Scheme.Config.
-func For[C any, P Bound[C]]() Config {
+// NewDefault returns a new configuration of a type with its defaults. It is the usual Scheme.Config.
+func NewDefault[C any, P Bound[C]]() Config {
 	c := Defaults[C, P]()
 	return P(&c)
 }
 
-// As returns a copy of a configuration as its struct type, so that later changes to c have no effect on it. For nil it
+// ConfigAs returns a copy of a configuration as its struct type, so that later changes to c have no effect on it. For nil it
 // returns the defaults. It is an error if c belongs to another scheme, or if c is nil and a parameter is required.
-func As[C any, P Bound[C]](c Config) (C, error) {
+func ConfigAs[C any, P Bound[C]](c Config) (C, error) {
 	if c == nil {
 		d := Defaults[C, P]()
 		return d, checkRequired(P(&d))

@@ -58,7 +58,7 @@ func (c *every) Params(p *scheme.Params) {
 	p.Length(&c.Length, "length", "6 packets", "a queue", "ours").Min("1 packet").Max("9 packets")
 	p.Depth(&c.Depth, "depth", "5ms", "a queue", "ours").Min("1us")
 	scheme.Choice(p, &c.Colour, []string{"red", "green"}, "colour", "green", "an enumeration", "ours")
-	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue", "one of two", "ours")
+	p.BoolWords(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue", "one of two", "ours")
 	scheme.MapOf(p, &c.Weights, strconv.Atoi, scheme.Ints, "weights", "by queue", "ours").Min("1").Max("10")
 	scheme.MapOf(p, &c.Classes, word, scheme.Texts, "classes", "by name", "ours").Words("low", "high")
 	p.Float(&c.Base, "base", "1.5", "of a logarithm", "ours").Above("1").Max("2")
@@ -66,7 +66,7 @@ func (c *every) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Ceilings, strconv.Atoi, scheme.Shares, "ceilings", "by queue", "ours").Above("0%").Max("100%")
 }
 
-var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "ours", Config: scheme.For[every]}
+var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "ours", Config: scheme.NewDefault[every]}
 
 // The defaults are in the fields.
 func TestDefaults(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, p := range everyScheme.Parameters() {
 		t.Run(p.Name, func(t *testing.T) {
-			if !p.IsDefault() || p.Doc == "" || p.Source != "ours" || p.Form() == "" {
+			if !p.IsDefault() || p.Doc == "" || p.Source != "ours" || p.DescribeForm() == "" {
 				t.Errorf("%+v, value %s", p, p.Value())
 			}
 		})
@@ -140,8 +140,8 @@ func TestSet(t *testing.T) {
 			case c.value == "" && x.Kind != scheme.Map && x.Value() != before:
 				t.Errorf("it is %s now, and was %s", x.Value(), before)
 			}
-			if err == nil && len(p.Check()) > 0 {
-				t.Errorf("what is set is not valid: %v", p.Check())
+			if err == nil && len(p.CheckValues()) > 0 {
+				t.Errorf("what is set is not valid: %v", p.CheckValues())
 			}
 		})
 	}
@@ -216,7 +216,7 @@ type ramp struct{ Kmin, Kmax unit.Bytes }
 func (c *ramp) Params(p *scheme.Params) {
 	p.Size(&c.Kmin, "kmin", "", "where it begins", "ours").Required()
 	p.Size(&c.Kmax, "kmax", "100kB", "where it ends", "ours")
-	p.Rule("kmin", func() error {
+	p.AddRule("kmin", func() error {
 		if c.Kmin > c.Kmax {
 			return fmt.Errorf("%v is above kmax, which is %v", c.Kmin, c.Kmax)
 		}
@@ -226,7 +226,7 @@ func (c *ramp) Params(p *scheme.Params) {
 
 // Configure takes what is given, and says what does not go together by the parameter's name.
 func TestConfigure(t *testing.T) {
-	s := scheme.Scheme{Name: "ramp", Config: scheme.For[ramp]}
+	s := scheme.Scheme{Name: "ramp", Config: scheme.NewDefault[ramp]}
 	for _, c := range []struct {
 		name  string
 		given []string
@@ -260,21 +260,21 @@ func TestConfigure(t *testing.T) {
 // A configuration is handed on as its own type, or with its defaults.
 func TestAs(t *testing.T) {
 	c := ramp{1, 2}
-	own, err := scheme.As[ramp](&c)
+	own, err := scheme.ConfigAs[ramp](&c)
 	if c.Kmin = 5; err != nil || own != (ramp{1, 2}) {
 		t.Errorf("%+v, %v", own, err)
 	}
-	if _, err := scheme.As[ramp](nil); err == nil || !strings.Contains(err.Error(), "kmin") {
+	if _, err := scheme.ConfigAs[ramp](nil); err == nil || !strings.Contains(err.Error(), "kmin") {
 		t.Errorf("a required parameter is missing: %v", err)
 	}
-	if e, err := scheme.As[every](nil); err != nil || e.Int != 3 {
+	if e, err := scheme.ConfigAs[every](nil); err != nil || e.Int != 3 {
 		t.Errorf("%+v, %v", e, err)
 	}
-	if _, err := scheme.As[every](&c); err == nil || !strings.Contains(err.Error(), "*scheme_test.ramp") {
+	if _, err := scheme.ConfigAs[every](&c); err == nil || !strings.Contains(err.Error(), "*scheme_test.ramp") {
 		t.Errorf("another scheme's configuration: %v", err)
 	}
 	none := scheme.Scheme{Name: "none"}
-	if _, ok := none.Default().(*scheme.None); !ok || len(none.Parameters()) > 0 {
+	if _, ok := none.NewConfig().(*scheme.None); !ok || len(none.Parameters()) > 0 {
 		t.Errorf("%+v", none.Parameters())
 	}
 }
@@ -297,7 +297,7 @@ func TestMistakes(t *testing.T) {
 		"a bound of":       func(p *scheme.Params) { p.Int(&x, "a", "1", "", "").Max("many") },
 		"a rule names the parameter b": func(p *scheme.Params) {
 			p.Int(&x, "a", "1", "", "")
-			p.Rule("b", func() error { return nil })
+			p.AddRule("b", func() error { return nil })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestMistakes(t *testing.T) {
 
 // A configuration binds its fields; text and code fill it in, and the same ranges hold.
 func Example() {
-	s := scheme.Scheme{Name: "ramp", Doc: "marks more and more", Source: "ours", Config: scheme.For[ramp]}
+	s := scheme.Scheme{Name: "ramp", Doc: "marks more and more", Source: "ours", Config: scheme.NewDefault[ramp]}
 	for _, p := range s.Parameters() {
 		fmt.Println(p.Name+":", p.Doc)
 	}

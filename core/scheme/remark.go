@@ -12,9 +12,9 @@ type WarningKind struct {
 	Condition string // when the warning is issued: one sentence without its full stop
 }
 
-// Remark returns a warning of the kind about a parameter; "" stands for the scheme as a whole. The text follows from
+// NewRemark returns a warning of the kind about a parameter; "" stands for the scheme as a whole. The text follows from
 // format and args as in package fmt.
-func (k WarningKind) Remark(param, format string, args ...any) Remark {
+func (k WarningKind) NewRemark(param, format string, args ...any) Remark {
 	return Remark{Kind: k, Param: param, Text: fmt.Sprintf(format, args...)}
 }
 
@@ -29,15 +29,15 @@ type Remark struct {
 	Text    string
 }
 
-// At returns the remark with a port, and with the ratio by which the port exceeds its bound; 0: no ratio.
-func (r Remark) At(port string, excess float64) Remark {
+// WithPort returns the remark with a port, and with the ratio by which the port exceeds its bound; 0: no ratio.
+func (r Remark) WithPort(port string, excess float64) Remark {
 	r.Port, r.Excess = port, excess
 	return r
 }
 
-// Worst keeps one remark for each kind and parameter: the one with the largest Excess, the first among equal ones. It
+// KeepWorst keeps one remark for each kind and parameter: the one with the largest Excess, the first among equal ones. It
 // keeps all Refused remarks.
-func Worst(all []Remark) (kept []Remark) {
+func KeepWorst(all []Remark) (kept []Remark) {
 	for _, r := range all {
 		k := slices.IndexFunc(kept, func(x Remark) bool {
 			return !r.Refused && !x.Refused && x.Kind == r.Kind && x.Param == r.Param
@@ -52,8 +52,8 @@ func Worst(all []Remark) (kept []Remark) {
 	return kept
 }
 
-// Refuse returns a remark about a parameter that cannot work at all.
-func Refuse(param, format string, args ...any) Remark {
+// NewRefusal returns a remark about a parameter that cannot work at all.
+func NewRefusal(param, format string, args ...any) Remark {
 	return Remark{Param: param, Refused: true, Text: fmt.Sprintf(format, args...)}
 }
 
@@ -64,12 +64,12 @@ func (d Declaration) When(text string, holds func() bool) Declaration {
 	return d
 }
 
-// Conditional reports whether the parameter acts only under conditions.
-func (p *Param) Conditional() bool { return p.conditions != nil }
+// IsConditional reports whether the parameter acts only under conditions.
+func (p *Param) IsConditional() bool { return p.conditions != nil }
 
-// Idle returns the first condition of the parameter that does not hold. It returns "" if the parameter acts or has its
+// FindIdle returns the first condition of the parameter that does not hold. It returns "" if the parameter acts or has its
 // default.
-func (p *Param) Idle() (condition string) {
+func (p *Param) FindIdle() (condition string) {
 	for i, holds := range p.conditions {
 		if !holds() && !p.IsDefault() {
 			return p.conditionTexts[i]

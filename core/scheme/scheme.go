@@ -19,8 +19,8 @@ type Scheme struct {
 	Warnings []WarningKind
 }
 
-// Default returns a configuration with the defaults.
-func (s Scheme) Default() Config {
+// NewConfig returns a configuration with the defaults.
+func (s Scheme) NewConfig() Config {
 	if s.Config == nil {
 		return &None{}
 	}
@@ -29,13 +29,13 @@ func (s Scheme) Default() Config {
 
 // Parameters returns the scheme's parameters, bound to a new configuration.
 func (s Scheme) Parameters() []*Param {
-	return Bind(s.Default()).List()
+	return Bind(s.NewConfig()).List()
 }
 
 // Configure returns a configuration with the defaults and the given values: parameter, value, parameter, value, as an
 // experiment file would write them. It returns an error for an unknown parameter or a value that is not allowed.
 func (s Scheme) Configure(given ...string) (Config, error) {
-	c := s.Default()
+	c := s.NewConfig()
 	p := Bind(c)
 	is := map[string]bool{}
 	for i := 0; i < len(given); i += 2 {
@@ -53,7 +53,7 @@ func (s Scheme) Configure(given ...string) (Config, error) {
 			return nil, fmt.Errorf("%s needs the parameter %s", s.Name, x.Name)
 		}
 	}
-	for _, err := range p.Check() {
+	for _, err := range p.CheckValues() {
 		return nil, fmt.Errorf("%s: %w", s.Name, err)
 	}
 	return c, nil

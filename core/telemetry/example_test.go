@@ -19,7 +19,7 @@ func load(before, now *telemetry.Hop, rtt unit.Time) float64 {
 // reads them; its Wraparound says where fields wrap, and an Unwrapper makes them continuous again.
 func Example() {
 	format := telemetry.NewHPCC(1)
-	unwrap := telemetry.Unwrapper{Span: format.Span()}
+	unwrap := telemetry.Unwrapper{Span: format.WrapSpan()}
 	var last telemetry.Records
 	for i, h := range []telemetry.Hop{
 		{Switch: 1, Time: 10 * unit.Microsecond, TxBytes: 100_000, Queue: 10_000, Rate: 100 * unit.Gbps},

@@ -31,10 +31,10 @@ func (x Field) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Lacks returns the needs that the format does not carry; 0: a law with these needs can run on it. Needs that include
+// MissingFields returns the needs that the format does not carry; 0: a law with these needs can run on it. Needs that include
 // Load are met by every format that carries loads.
-func (f *Format) Lacks(needs Field) Field {
-	have := f.Carries()
+func (f *Format) MissingFields(needs Field) Field {
+	have := f.CarriedFields()
 	if needs&have&Load != 0 {
 		return 0
 	}

@@ -22,14 +22,14 @@ func TestLacks(t *testing.T) {
 		{"relative", 0, 0},
 	} {
 		t.Run(c.format+" "+c.needs.String(), func(t *testing.T) {
-			if got := newFormat(t, c.format).Lacks(c.needs); got != c.lacks {
+			if got := newFormat(t, c.format).MissingFields(c.needs); got != c.lacks {
 				t.Errorf("lacks %v, want %v", got, c.lacks)
 			}
 		})
 	}
 	f := newFormat(t, "int-md")
-	if err := f.Shape(0, true); err != nil || f.Lacks(law|Sojourn) != 0 {
-		t.Errorf("with sojourn: %v, lacks %v", err, f.Lacks(law|Sojourn))
+	if err := f.SetShape(0, true); err != nil || f.MissingFields(law|Sojourn) != 0 {
+		t.Errorf("with sojourn: %v, lacks %v", err, f.MissingFields(law|Sojourn))
 	}
 	if got := (Queue | Rate).String(); got != "queue lengths, link rates" {
 		t.Error(got)

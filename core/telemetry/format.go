@@ -23,30 +23,30 @@ const (
 // AskBytes is the length of IfCongested in a header of extensions: kind and length.
 const AskBytes = 2
 
-// Want is the telemetry that a flow requests.
-type Want uint8
+// Request is the telemetry that a flow requests.
+type Request uint8
 
 // What a flow can request.
 const (
-	Nothing    Want = iota
-	HopRecords      // of each hop, a record
-	PathLoad        // the largest load: PINT
+	NoRequest  Request = iota
+	HopRecords         // of each hop, a record
+	PathLoad           // the largest load: PINT
 )
 
 // Format is how the switches and hosts of one network carry telemetry.
 type Format struct {
-	Profile Profile
-	Hops    int        // hops for which a packet has room
-	Sojourn bool       // whether records have the time in the switch, where that is optional
-	Micro   bool       // IOAM: times are in microseconds
-	HPCC    HPCC       // with Profile hpcc: its units and rate codes
-	PINT    PINT       // for flows that request PathLoad only
-	T       unit.Time  // over which switches average a port's load; 0: they do not, and PathLoad is not available
-	Load    float64    // a port is congested from this load on,
-	Queue   unit.Bytes // or with this queue
-	// Counted means that the run's framing already includes telemetry in each frame, as in the HPCC simulator. Frame
+	Profile      Profile
+	Hops         int        // hops for which a packet has room
+	Sojourn      bool       // whether records have the time in the switch, where that is optional
+	Microseconds bool       // IOAM: times are in microseconds
+	HPCC         HPCC       // with Profile hpcc: its units and rate codes
+	PINT         PINT       // for flows that request PathLoad only
+	LoadInterval unit.Time  // over which switches average a port's load; 0: they do not, and PathLoad is not available
+	Load         float64    // a port is congested from this load on,
+	Queue        unit.Bytes // or with this queue
+	// InFraming means that the run's framing already includes telemetry in each frame, as in the HPCC simulator. Frame
 	// sizes then do not grow by it.
-	Counted bool
+	InFraming bool
 
 	codec    codec
 	gafni    bool          // IOAM: bits 12 and 13
@@ -125,21 +125,21 @@ func (f *Format) speedCode(r unit.Rate, unknown int) int {
 	return unknown
 }
 
-// Coded reports whether the format has codes of rates that laws need.
-func (f *Format) Coded() bool { return f.codec == codecHPCC || f.gafni }
+// HasRateCodes reports whether the format has codes of rates that laws need.
+func (f *Format) HasRateCodes() bool { return f.codec == codecHPCC || f.gafni }
 
-// Tells reports whether the format can represent this rate of a port.
-func (f *Format) Tells(r unit.Rate) bool {
+// CanRepresent reports whether the format can represent this rate of a port.
+func (f *Format) CanRepresent(r unit.Rate) bool {
 	if f.codec == codecHPCC {
-		_, ok := f.HPCC.Code(r)
+		_, ok := f.HPCC.RateCode(r)
 		return ok
 	}
 	return !f.gafni || r > 0 && f.speedCode(r, unknownSpeed) < unknownSpeed
 }
 
-// Shape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have the
+// SetShape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have the
 // time in the switch. It is an error if the format does not allow that.
-func (f *Format) Shape(hops int, sojourn bool) error {
+func (f *Format) SetShape(hops int, sojourn bool) error {
 	if hops > 0 && f.codec == codecRelative {
 		return fmt.Errorf("telemetry: format relative has no records: hops is without effect")
 	}
@@ -151,7 +151,7 @@ func (f *Format) Shape(hops int, sojourn bool) error {
 			f.Profile.Name)
 	}
 	f.Sojourn = sojourn
-	most := f.Profile.MostHops
+	most := f.Profile.MaxHops
 	if f.codec == codecIOAM {
 		most = (255 - ioamHeader) / 4 / nodeWords(f.ioamType())
 	}
@@ -161,19 +161,19 @@ func (f *Format) Shape(hops int, sojourn bool) error {
 	return nil
 }
 
-// Carries returns the fields that the format's packets carry for a flow that requests records.
-func (f *Format) Carries() Field {
+// CarriedFields returns the fields that the format's packets carry for a flow that requests records.
+func (f *Format) CarriedFields() Field {
 	if f.Sojourn {
 		return f.Profile.Fields | Sojourn
 	}
 	return f.Profile.Fields
 }
 
-// Span returns the time and the number of bytes after which the records' fields wrap.
-func (f *Format) Span() Wraparound {
+// WrapSpan returns the time and the number of bytes after which the records' fields wrap.
+func (f *Format) WrapSpan() Wraparound {
 	switch f.codec {
 	case codecHPCC:
-		return f.HPCC.Span()
+		return f.HPCC.WrapSpan()
 	case codecINT:
 		return Wraparound{Bytes: counterModulo}
 	case codecIOAM:
@@ -190,8 +190,8 @@ func (f *Format) Span() Wraparound {
 	return Wraparound{}
 }
 
-// Most returns the maximum length of the format's telemetry in a frame, in bytes.
-func (f *Format) Most() int32 { return f.Bytes(f.Hops) }
+// MaxBytes returns the maximum length of the format's telemetry in a frame, in bytes.
+func (f *Format) MaxBytes() int32 { return f.Bytes(f.Hops) }
 
 // Bytes returns the length of the format's telemetry in a frame after this number of hops.
 func (f *Format) Bytes(hops int) int32 { return f.BytesWith(hops, 0) }
@@ -227,13 +227,13 @@ func extensionBytes(n int32) int32 {
 
 var zeros [256]byte
 
-// Ask adds the sender's request for telemetry to p (draft-miao §7.2). congested: only congested switches are to
+// AddRequest adds the sender's request for telemetry to p (draft-miao §7.2). congested: only congested switches are to
 // answer. It returns false if p has no room.
-func (f *Format) Ask(p *packet.Packet, what Want, congested bool) bool {
+func (f *Format) AddRequest(p *packet.Packet, what Request, congested bool) bool {
 	switch {
 	case what == PathLoad:
 		return p.SetExtension(LoadCode, zeros[:f.PINT.Bytes()])
-	case what == Nothing:
+	case what == NoRequest:
 		return false
 	case f.codec == codecRelative:
 		return p.SetExtension(RelativeLoad, zeros[:relativeBytes])
@@ -265,30 +265,30 @@ func (f *Format) addStack(p *packet.Packet) bool {
 	}
 }
 
-// Wanted is a set of requests in a packet to the current switch.
-type Wanted uint8
+// RequestSet is a set of requests in a packet to the current switch.
+type RequestSet uint8
 
 // What a packet can request, as bits.
 const (
-	WantsRecord   Wanted = 1 << iota // a record of the hop
-	WantsLoad                        // its load
-	WantsIf                          // the record, if the port is congested
-	WantsRelative                    // its load, in format relative
+	WantsRecord            RequestSet = 1 << iota // a record of the hop
+	WantsLoad                                     // its load
+	WantsRecordIfCongested                        // the record, if the port is congested
+	WantsRelative                                 // its load, in format relative
 )
 
-// Wants returns what p requests.
-func (f *Format) Wants(p *packet.Packet) (w Wanted) {
+// RequestsOf returns what p requests.
+func (f *Format) RequestsOf(p *packet.Packet) (w RequestSet) {
 	switch {
 	case f.codec == codecRelative:
-		if p.Asks(RelativeLoad) && f.T > 0 {
+		if p.HasHotExtension(RelativeLoad) && f.LoadInterval > 0 {
 			w = WantsRelative
 		}
-	case p.Asks(IfCongested):
-		w = WantsIf
-	case p.Asks(f.recordKind()):
+	case p.HasHotExtension(IfCongested):
+		w = WantsRecordIfCongested
+	case p.HasHotExtension(f.recordKind()):
 		w = WantsRecord
 	}
-	if p.Asks(LoadCode) && f.T > 0 {
+	if p.HasHotExtension(LoadCode) && f.LoadInterval > 0 {
 		w |= WantsLoad
 	}
 	return w
@@ -302,9 +302,11 @@ func (f *Format) recordKind() uint8 {
 	return Extension
 }
 
-// Push writes a record of h into p, which requests it; p may grow. Values of the packet itself are read from p. It
+// PushRecord writes a record of h into p, which requests it; p may grow. Values of the packet itself are read from p. It
 // returns false if no record was written: p has no room, which its header then shows, or the port's rate has no code.
-func (f *Format) Push(p *packet.Packet, h *Hop) bool { return f.PushWithin(p, h, packet.StackRoom) }
+func (f *Format) PushRecord(p *packet.Packet, h *Hop) bool {
+	return f.PushWithin(p, h, packet.StackRoom)
+}
 
 // PushWithin is Push with a limit: p may grow by at most room bytes, so that it fits the link's MTU. A missing record
 // is marked as the format defines: INT sets M, IFA counts the hop down, and IOAM has its room from the sender on. A
@@ -329,7 +331,7 @@ func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 		b, _ = p.Extension(Extension)
 		ok = f.pushHPCC(p, b, h)
 	}
-	if !f.Counted {
+	if !f.InFraming {
 		p.Size += p.ExtensionBytes() - before
 	}
 	return ok
@@ -339,15 +341,15 @@ func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 // port into pathID. Otherwise a switch's ports differ in the switches behind them, but those may write no record, and
 // counters of two ports must not be compared (TestIfCongestedPorts).
 func (f *Format) pushHPCC(p *packet.Packet, b []byte, h *Hop) bool {
-	code, ok := f.HPCC.Code(h.Rate)
+	code, ok := f.HPCC.RateCode(h.Rate)
 	if !ok {
 		return false
 	}
 	id := h.Switch
-	if p.Asks(IfCongested) {
+	if p.HasHotExtension(IfCongested) {
 		id ^= uint32(h.Port) * portSpread
 	}
-	return f.HPCC.Put(b, code, id, h.Time, h.TxBytes, h.Queue)
+	return f.HPCC.PutFields(b, code, id, h.Time, h.TxBytes, h.Queue)
 }
 
 // portSpread is odd, so that each of a switch's 4096 ports gets its own pathID. Ports with small numbers get other
@@ -369,15 +371,15 @@ func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 // answerKinds are the kinds that a receiver returns to the sender.
 var answerKinds = [...]uint8{Extension, Stacked, LoadCode, RelativeLoad, IfCongested}
 
-// Answer is the receiver's part. It turns the telemetry that p requested into an answer, in place, and drops the other
+// MakeAnswer is the receiver's part. It turns the telemetry that p requested into an answer, in place, and drops the other
 // extensions of p. It reports whether p had telemetry. Once a switch has written a record, IfCongested is removed.
-func (f *Format) Answer(p *packet.Packet) bool {
-	if !p.Extended() {
+func (f *Format) MakeAnswer(p *packet.Packet) bool {
+	if !p.HasExtensions() {
 		return false
 	}
 	found := uint8(0)
 	for _, kind := range answerKinds {
-		if p.Asks(kind) && (kind != IfCongested || found == 0) && p.RenameExtension(kind, kind&^Asked) {
+		if p.HasHotExtension(kind) && (kind != IfCongested || found == 0) && p.RenameExtension(kind, kind&^Asked) {
 			found = kind
 		}
 	}
@@ -400,17 +402,17 @@ const (
 	Uncongested                // no hop is congested: all loads are below Format.Load
 )
 
-// Read reads the answer in an acknowledgement: the path's records into r, or its load.
-func (f *Format) Read(p *packet.Packet, r *Records) (what Reading, load float64) {
-	if !p.Extended() {
+// ReadAnswer reads the answer in an acknowledgement: the path's records into r, or its load.
+func (f *Format) ReadAnswer(p *packet.Packet, r *Records) (what Reading, load float64) {
+	if !p.HasExtensions() {
 		return NoAnswer, 0
 	}
 	return f.readAnswer(p, r, 0)
 }
 
-// ReadAsked is Read for a packet on its way to the receiver.
-func (f *Format) ReadAsked(p *packet.Packet, r *Records) (what Reading, load float64) {
-	if !p.Extended() {
+// ReadRequest is Read for a packet on its way to the receiver.
+func (f *Format) ReadRequest(p *packet.Packet, r *Records) (what Reading, load float64) {
+	if !p.HasExtensions() {
 		return NoAnswer, 0
 	}
 	return f.readAnswer(p, r, Asked)

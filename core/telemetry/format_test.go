@@ -49,15 +49,15 @@ func TestFormats(t *testing.T) {
 		t.Run(profile.Name, func(t *testing.T) {
 			f := newFormat(t, profile.Name)
 			p := &packet.Packet{Size: 1000, HopLimit: 64}
-			if f.Wants(p) != 0 || f.Answer(p) {
+			if f.RequestsOf(p) != 0 || f.MakeAnswer(p) {
 				t.Error("a packet that asks for nothing does")
 			}
-			if !f.Ask(p, HopRecords, false) || f.Wants(p) != WantsRecord {
-				t.Fatalf("asks for %d", f.Wants(p))
+			if !f.AddRequest(p, HopRecords, false) || f.RequestsOf(p) != WantsRecord {
+				t.Fatalf("asks for %d", f.RequestsOf(p))
 			}
 			p.Size += p.ExtensionBytes()
 			for i := 1; i <= 18; i++ {
-				if got := f.Push(p, someHop(i)); got != (i <= f.Hops) {
+				if got := f.PushRecord(p, someHop(i)); got != (i <= f.Hops) {
 					t.Errorf("hop %d: %v", i, got)
 				}
 				want := 1000 + bytesOf(profile.Name, min(i, f.Hops))
@@ -65,8 +65,8 @@ func TestFormats(t *testing.T) {
 					t.Errorf("%d bytes after hop %d, want %d", p.Size, i, want)
 				}
 			}
-			if most := bytesOf(profile.Name, f.Hops); f.Most() != most {
-				t.Errorf("%d bytes at most, want %d", f.Most(), most)
+			if most := bytesOf(profile.Name, f.Hops); f.MaxBytes() != most {
+				t.Errorf("%d bytes at most, want %d", f.MaxBytes(), most)
 			}
 			checkAnswer(t, f, p)
 		})
@@ -76,14 +76,14 @@ func TestFormats(t *testing.T) {
 // checkAnswer makes an answer of p, which has passed 18 hops, and reads it.
 func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
 	var r Records
-	if what, _ := f.Read(p, &r); what != NoAnswer {
+	if what, _ := f.ReadAnswer(p, &r); what != NoAnswer {
 		t.Error("what is asked for is no answer")
 	}
-	if what, _ := f.ReadAsked(p, &r); what != Recorded || r.Len() != f.Hops {
+	if what, _ := f.ReadRequest(p, &r); what != Recorded || r.Len() != f.Hops {
 		t.Errorf("a receiver reads %d, %+v", what, r.Hops())
 	}
 	p.SetExtension(packet.ExtActivity, []byte{1, 2, 3, 4})
-	if !f.Answer(p) || f.Wants(p) != 0 {
+	if !f.MakeAnswer(p) || f.RequestsOf(p) != 0 {
 		t.Error("no answer")
 	}
 	if _, ok := p.Extension(packet.ExtActivity); ok {
@@ -99,8 +99,8 @@ func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
 	if f.Profile.Name == "hpcc" { // missed hops are in it, too
 		path = 1 ^ 2 ^ 3 ^ 4 ^ 5 ^ 6 ^ 7 ^ 8 ^ 9 ^ 10 ^ 11 ^ 12 ^ 13 ^ 14 ^ 15 ^ 16 ^ 17 ^ 18
 	}
-	if what, _ := f.Read(p, &r); what != Recorded || r.Len() != f.Hops || r.Missed() != missed || r.Path() != path {
-		t.Fatalf("%d, %d hops, %d missed, path %d; want %d, %d, %d", what, r.Len(), r.Missed(), r.Path(), f.Hops,
+	if what, _ := f.ReadAnswer(p, &r); what != Recorded || r.Len() != f.Hops || r.MissedHops() != missed || r.PathID() != path {
+		t.Fatalf("%d, %d hops, %d missed, path %d; want %d, %d, %d", what, r.Len(), r.MissedHops(), r.PathID(), f.Hops,
 			missed, path)
 	}
 	for i := range r.Hops() {
@@ -115,13 +115,13 @@ func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
 func quantised(f *Format, h *Hop) Hop {
 	x := *h
 	x.Time--
-	if f.Carries()&Sojourn == 0 {
+	if f.CarriedFields()&Sojourn == 0 {
 		x.Sojourn, x.Flags = 0, NoSojourn
 	}
-	if f.Carries()&Identity == 0 {
+	if f.CarriedFields()&Identity == 0 {
 		x.Switch, x.Port, x.Flags = 0, 0, x.Flags|NoSwitch
 	}
-	if f.Carries()&TxBytes == 0 {
+	if f.CarriedFields()&TxBytes == 0 {
 		x.TxBytes = 0
 	}
 	return x
@@ -134,22 +134,22 @@ func TestIfCongested(t *testing.T) {
 		t.Run(fmt.Sprint("counted ", counted), func(t *testing.T) {
 			for _, profile := range []string{"hpcc", "int-md"} {
 				f := newFormat(t, profile)
-				f.Counted, f.T, f.Load = counted, unit.Microsecond, 0.8
+				f.InFraming, f.LoadInterval, f.Load = counted, unit.Microsecond, 0.8
 				p := &packet.Packet{Size: 1000}
-				f.Ask(p, HopRecords, true)
-				if p.ExtensionBytes() != 8 || f.Wants(p) != WantsIf {
-					t.Errorf("%d bytes, wants %d", p.ExtensionBytes(), f.Wants(p))
+				f.AddRequest(p, HopRecords, true)
+				if p.ExtensionBytes() != 8 || f.RequestsOf(p) != WantsRecordIfCongested {
+					t.Errorf("%d bytes, wants %d", p.ExtensionBytes(), f.RequestsOf(p))
 				}
 				p.Size += 8
 				q := *p
-				if f.Answer(&q); true {
+				if f.MakeAnswer(&q); true {
 					var r Records
-					if what, load := f.Read(&q, &r); what != Uncongested || load != 0.8 {
+					if what, load := f.ReadAnswer(&q, &r); what != Uncongested || load != 0.8 {
 						t.Errorf("no hop was congested: %d, %v", what, load)
 					}
 				}
-				if !f.Push(p, someHop(3)) || f.Wants(p) != WantsIf {
-					t.Errorf("the second congested switch: wants %d", f.Wants(p))
+				if !f.PushRecord(p, someHop(3)) || f.RequestsOf(p) != WantsRecordIfCongested {
+					t.Errorf("the second congested switch: wants %d", f.RequestsOf(p))
 				}
 				want := int32(1008)
 				if !counted && profile == "hpcc" {
@@ -160,15 +160,15 @@ func TestIfCongested(t *testing.T) {
 				if p.Size != want {
 					t.Errorf("%s: %d bytes, want %d", profile, p.Size, want)
 				}
-				f.Push(p, someHop(5))
-				f.Answer(p)
+				f.PushRecord(p, someHop(5))
+				f.MakeAnswer(p)
 				var r Records
 				path := uint16(3 ^ 5)
 				if profile == "hpcc" {
 					path ^= (13*portSpread ^ 15*portSpread) & 0xfff
 				}
-				if what, _ := f.Read(p, &r); what != Recorded || r.Len() != 2 || r.Path() != path {
-					t.Errorf("%s: %d, %d hops, path %d", profile, what, r.Len(), r.Path())
+				if what, _ := f.ReadAnswer(p, &r); what != Recorded || r.Len() != 2 || r.PathID() != path {
+					t.Errorf("%s: %d, %d hops, path %d", profile, what, r.Len(), r.PathID())
 				}
 				if _, ok := p.Extension(IfCongested &^ Asked); ok {
 					t.Error("the indication is left in the answer")
@@ -183,19 +183,19 @@ func TestIfCongested(t *testing.T) {
 func TestIfCongestedPorts(t *testing.T) {
 	for _, profile := range []string{"hpcc", "int-md"} {
 		f, paths := newFormat(t, profile), map[uint16]bool{}
-		f.T, f.Load = unit.Microsecond, 0.8
+		f.LoadInterval, f.Load = unit.Microsecond, 0.8
 		var all Unwrapper
-		all.Span = f.Span()
+		all.Span = f.WrapSpan()
 		for port := range uint16(128) {
 			p, h := &packet.Packet{Size: 1000}, someHop(3)
-			f.Ask(p, HopRecords, true)
+			f.AddRequest(p, HopRecords, true)
 			h.Port = port
-			f.Push(p, h)
-			f.Answer(p)
+			f.PushRecord(p, h)
+			f.MakeAnswer(p)
 			var r Records
-			f.Read(p, &r)
-			if paths[r.Path()] = true; !all.Unwrap(unit.Time(port), &r) && port < MostPaths || len(all.more) !=
-				min(int(port), MostPaths-1) {
+			f.ReadAnswer(p, &r)
+			if paths[r.PathID()] = true; !all.Unwrap(unit.Time(port), &r) && port < MaxPaths || len(all.more) !=
+				min(int(port), MaxPaths-1) {
 				t.Fatalf("%s: port %d, %d paths", profile, port, 1+len(all.more))
 			}
 		}
@@ -203,12 +203,12 @@ func TestIfCongestedPorts(t *testing.T) {
 			t.Errorf("%d identities", len(paths))
 		}
 		p := &packet.Packet{Size: 1000}
-		f.Ask(p, HopRecords, false)
-		f.Push(p, someHop(3))
-		f.Answer(p)
+		f.AddRequest(p, HopRecords, false)
+		f.PushRecord(p, someHop(3))
+		f.MakeAnswer(p)
 		var r Records
-		if f.Read(p, &r); r.Path() != 3 {
-			t.Errorf("%s: where every hop writes the path is %d, want the switch's", profile, r.Path())
+		if f.ReadAnswer(p, &r); r.PathID() != 3 {
+			t.Errorf("%s: where every hop writes the path is %d, want the switch's", profile, r.PathID())
 		}
 	}
 }
@@ -221,25 +221,25 @@ func TestLoadCode(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f.T = unit.Microsecond
+			f.LoadInterval = unit.Microsecond
 			p := &packet.Packet{}
-			if f.Ask(p, PathLoad, false); f.Wants(p) != WantsLoad || p.ExtensionBytes() != bytes {
-				t.Errorf("wants %d, %d bytes", f.Wants(p), p.ExtensionBytes())
+			if f.AddRequest(p, PathLoad, false); f.RequestsOf(p) != WantsLoad || p.ExtensionBytes() != bytes {
+				t.Errorf("wants %d, %d bytes", f.RequestsOf(p), p.ExtensionBytes())
 			}
 			random := unit.NewRandom(1, "pint")
 			for _, load := range []float64{0.2, 1.7, 0.9} {
 				f.PushLoad(p, load, random)
 			}
-			f.Answer(p)
+			f.MakeAnswer(p)
 			var r Records
-			if what, load := f.Read(p, &r); what != Loaded || load < 1.7/base-0.01 || load > 1.7*base+0.01 {
+			if what, load := f.ReadAnswer(p, &r); what != Loaded || load < 1.7/base-0.01 || load > 1.7*base+0.01 {
 				t.Errorf("the load is %v", load)
 			}
 		})
 	}
 	f := newFormat(t, "hpcc") // switches do not average
 	p := &packet.Packet{}
-	if f.Ask(p, PathLoad, false); f.Wants(p) != 0 {
+	if f.AddRequest(p, PathLoad, false); f.RequestsOf(p) != 0 {
 		t.Error("a load is wanted of a switch that has none")
 	}
 }
@@ -268,11 +268,11 @@ func TestFormatAllocatesNothing(t *testing.T) {
 			p, r, h := &packet.Packet{}, &Records{}, someHop(1)
 			if n := testing.AllocsPerRun(100, func() {
 				p.ClearExtensions()
-				f.Ask(p, HopRecords, false)
-				f.Push(p, h)
-				f.Push(p, h)
-				f.Answer(p)
-				f.Read(p, r)
+				f.AddRequest(p, HopRecords, false)
+				f.PushRecord(p, h)
+				f.PushRecord(p, h)
+				f.MakeAnswer(p)
+				f.ReadAnswer(p, r)
 			}); n != 0 {
 				t.Errorf("%s: %g allocations", name, n)
 			}

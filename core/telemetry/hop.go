@@ -64,11 +64,11 @@ func (r *Records) At(i int) *Hop { return &r.hops[i] }
 // Hops returns the hops as a view, good until the records change.
 func (r *Records) Hops() []Hop { return r.hops[:r.n:r.n] }
 
-// Missed returns the number of hops that had no room, at most 255.
-func (r *Records) Missed() int { return int(r.missed) }
+// MissedHops returns the number of hops that had no room, at most 255.
+func (r *Records) MissedHops() int { return int(r.missed) }
 
-// Path returns the path's identity, of PathBits: the XOR of all switches' identities, including missed hops.
-func (r *Records) Path() uint16 { return r.path }
+// PathID returns the path's identity, of PathBits: the XOR of all switches' identities, including missed hops.
+func (r *Records) PathID() uint16 { return r.path }
 
 // Reset empties the records without releasing their memory.
 func (r *Records) Reset() { r.n, r.missed, r.path = 0, 0, 0 }

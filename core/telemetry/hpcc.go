@@ -51,9 +51,9 @@ func NewHPCC(multi int64) HPCC {
 		400 * unit.Gbps}}
 }
 
-// Code returns the code of a port's rate; false if the format has no code for it. A switch looks up each port's code
+// RateCode returns the code of a port's rate; false if the format has no code for it. A switch looks up each port's code
 // once, when it is built.
-func (f *HPCC) Code(r unit.Rate) (uint8, bool) {
+func (f *HPCC) RateCode(r unit.Rate) (uint8, bool) {
 	for i, have := range f.Rates {
 		if have == r && r > 0 {
 			return uint8(i), true
@@ -62,16 +62,16 @@ func (f *HPCC) Code(r unit.Rate) (uint8, bool) {
 	return 0, false
 }
 
-// MostMulti returns the largest Multi that is fine enough for a network whose slowest links have this rate. The unit
+// MaxMulti returns the largest Multi that is fine enough for a network whose slowest links have this rate. The unit
 // of sent bytes may take no longer than 128 B at 25 Gb/s, as in the simulator, and may not exceed a packet (of 1 kB).
 // With a larger unit the counter moves by 0 or too much between two packets of a flow. Line 6 of the draft takes the
 // maximum over hops, so it would take their largest error (weir/papers/hpcc).
-func MostMulti(slowest unit.Rate) int64 {
+func MaxMulti(slowest unit.Rate) int64 {
 	return min(max(int64(slowest/(25*unit.Gbps)), 1), 1024/hpccBytesUnit)
 }
 
-// Span returns the time and the number of bytes after which the format's fields wrap.
-func (f *HPCC) Span() Wraparound {
+// WrapSpan returns the time and the number of bytes after which the format's fields wrap.
+func (f *HPCC) WrapSpan() Wraparound {
 	return Wraparound{Time: unit.Nanosecond << hpccTimeBits, Bytes: uint64(f.Multi) * hpccBytesUnit << hpccBytesBits}
 }
 
@@ -79,18 +79,18 @@ func (f *HPCC) Span() Wraparound {
 // no record was written. Either all places are taken, and the hop is only counted; or b is too short or the rate has
 // no code, and b is unchanged.
 func (f *HPCC) Push(b []byte, h *Hop) bool {
-	code, ok := f.Code(h.Rate)
+	code, ok := f.RateCode(h.Rate)
 	return ok && f.PushCode(b, code, h)
 }
 
 // PushCode is Push for a hop whose rate has this code.
 func (f *HPCC) PushCode(b []byte, code uint8, h *Hop) bool {
-	return f.Put(b, code, h.Switch, h.Time, h.TxBytes, h.Queue)
+	return f.PutFields(b, code, h.Switch, h.Time, h.TxBytes, h.Queue)
 }
 
-// Put is PushCode with the values of the record as arguments, which stay in registers: filling and reading a Hop would
+// PutFields is PushCode with the values of the record as arguments, which stay in registers: filling and reading a Hop would
 // cost as much as the record itself.
-func (f *HPCC) Put(b []byte, code uint8, id uint32, at unit.Time, sent uint64, queue unit.Bytes) bool {
+func (f *HPCC) PutFields(b []byte, code uint8, id uint32, at unit.Time, sent uint64, queue unit.Bytes) bool {
 	if len(b) < HPCCBytes {
 		return false
 	}

@@ -50,8 +50,8 @@ func TestINTExamples(t *testing.T) {
 				t.Errorf("DSCP %d, port %d, payload %d; want 10, 5001, 11", p.TOS>>2, p.DstPort, p.Payload)
 			}
 			f, r := newFormat(t, "int-md"), Records{}
-			if what, _ := f.ReadAsked(&p, &r); what != Recorded || r.Len() != 2 || r.Missed() != 0 || r.Path() != 10^11 {
-				t.Fatalf("%d, %+v, %d missed", what, r.Hops(), r.Missed())
+			if what, _ := f.ReadRequest(&p, &r); what != Recorded || r.Len() != 2 || r.MissedHops() != 0 || r.PathID() != 10^11 {
+				t.Fatalf("%d, %+v, %d missed", what, r.Hops(), r.MissedHops())
 			}
 			for i, want := range []Hop{{Switch: 10, Queue: 100, Flags: NoSojourn}, {Switch: 11, Queue: 110, Flags: NoSojourn}} {
 				if *r.At(i) != want {
@@ -59,7 +59,7 @@ func TestINTExamples(t *testing.T) {
 				}
 			}
 			// Switch3 as a transit hop: its record comes first, and the sender's instructions rule
-			if !f.Push(&p, &Hop{Switch: 12, Queue: 120, Rate: unit.Gbps}) {
+			if !f.PushRecord(&p, &Hop{Switch: 12, Queue: 120, Rate: unit.Gbps}) {
 				t.Fatal("not pushed")
 			}
 			want, _ := hex.DecodeString("20000205" + "90000000" + "00000000" + "0000000c" + "00000078" + "0000000b")
@@ -78,7 +78,7 @@ func TestINTSourceOnlyExample(t *testing.T) {
 		"a61af6b1" + "647d0000")
 	f, p := newFormat(t, "int-md"), &packet.Packet{}
 	p.SetStack(packet.BehindTransport, stack)
-	if !f.Push(p, &Hop{Switch: 3}) {
+	if !f.PushRecord(p, &Hop{Switch: 3}) {
 		t.Fatal("not pushed")
 	}
 	b := p.Stack()
@@ -118,7 +118,7 @@ func TestINTTransit(t *testing.T) {
 			p := &packet.Packet{}
 			before, _ := hex.DecodeString(c.before)
 			p.SetStack(packet.BehindTransport, before)
-			newFormat(t, "int-md").Push(p, h)
+			newFormat(t, "int-md").PushRecord(p, h)
 			if got := hex.EncodeToString(p.Stack()); got != c.after {
 				t.Errorf("got  %s\nwant %s", got, c.after)
 			}
@@ -128,7 +128,7 @@ func TestINTTransit(t *testing.T) {
 	p, f := &packet.Packet{}, newFormat(t, "int-md")
 	full, _ := hex.DecodeString("10f30000" + "20001f09" + "80000000" + "00000000")
 	p.SetStack(packet.BehindTransport, append(full, make([]byte, packet.StackRoom-len(full))...))
-	if f.Push(p, h) || p.Stack()[4] != 0x22 || p.Stack()[7] != 9 {
+	if f.PushRecord(p, h) || p.Stack()[4] != 0x22 || p.Stack()[7] != 9 {
 		t.Errorf("% x", p.Stack()[:8])
 	}
 }

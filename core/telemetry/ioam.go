@@ -129,7 +129,7 @@ func (f *Format) writeIOAM(x []byte, kind uint32, p *packet.Packet, h *Hop) {
 		case bit == 2:
 			to = be.AppendUint32(to, uint32(sec))
 		case bit == 3:
-			if f.Micro {
+			if f.Microseconds {
 				ns /= 1000
 			}
 			to = be.AppendUint32(to, uint32(ns))
@@ -225,7 +225,7 @@ func (f *Format) decodeIOAM(x []byte, kind uint32, ours bool, h *Hop) {
 			h.Time += unit.Time(int32(v)) * unit.Second // all ones can be the second before 0
 		case bit == 3:
 			at := unit.Time(v) * unit.Nanosecond
-			if f.Micro {
+			if f.Microseconds {
 				at *= 1000
 			}
 			h.Time += at

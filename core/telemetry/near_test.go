@@ -40,7 +40,7 @@ func (x *plain) unwrap(s Wraparound, now unit.Time, r []Hop) {
 // one or many wraps, records that were overtaken, counters that began anew, other rates, unknown bytes.
 func TestDifferencesOfFieldsAsTheyCame(t *testing.T) {
 	hpcc, odd := NewHPCC(4), NewHPCC(3)
-	spans := map[string]Wraparound{"hpcc": hpcc.Span(), "hpcc, unit no power of two": odd.Span(),
+	spans := map[string]Wraparound{"hpcc": hpcc.WrapSpan(), "hpcc, unit no power of two": odd.WrapSpan(),
 		"int":              {Bytes: counterModulo},
 		"ioam, IEEE times": {Bytes: 1 << 32}, "ifa": {Time: unit.Second << ifaSeconds},
 		"ifa, extended": {Time: unit.Second << ifaSeconds, Bytes: counterModulo}, "no wraps": {},

@@ -3,11 +3,11 @@ package telemetry
 // Profile is a format of telemetry by its name. Sizes, widths and wraps are documented at the types that read and
 // write it.
 type Profile struct {
-	Name     string
-	Source   string
-	Fields   Field // of a record, without the optional time in the switch
-	Hops     int   // default number of hops for which a packet has room
-	MostHops int   // maximum of Hops
+	Name    string
+	Source  string
+	Fields  Field // of a record, without the optional time in the switch
+	Hops    int   // default number of hops for which a packet has room
+	MaxHops int   // maximum of Hops
 
 	codec codec
 }
@@ -27,16 +27,16 @@ const basicFields = Time | TxBytes | Queue | Rate
 //   - ifa-ext: 8 bytes and 40 a hop, with Weir's counter.
 //   - relative: Weir's format for §9.1: 2 bytes on paths of any length (RelativeLoad).
 var Profiles = [...]Profile{
-	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fields: basicFields, Hops: HPCCHops, MostHops: HPCCHops},
-	{Name: "int-md", Source: "P4 INT v2.1", Fields: basicFields | Identity, Hops: MaxHops, MostHops: MaxHops,
+	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fields: basicFields, Hops: HPCCHops, MaxHops: HPCCHops},
+	{Name: "int-md", Source: "P4 INT v2.1", Fields: basicFields | Identity, Hops: MaxHops, MaxHops: MaxHops,
 		codec: codecINT},
-	{Name: "ioam", Source: "RFC 9197; RFC 9486", Fields: basicFields | Identity, Hops: 5, MostHops: 8, codec: codecIOAM},
+	{Name: "ioam", Source: "RFC 9197; RFC 9486", Fields: basicFields | Identity, Hops: 5, MaxHops: 8, codec: codecIOAM},
 	{Name: "ioam-gafni", Source: "RFC 9197; draft-gafni-ippm-ioam-additional-data-fields-00",
-		Fields: basicFields | Identity, Hops: 5, MostHops: 8, codec: codecIOAM},
+		Fields: basicFields | Identity, Hops: 5, MaxHops: 8, codec: codecIOAM},
 	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fields: Time | Queue | Rate | Sojourn | Identity, Hops: MaxHops,
-		MostHops: MaxHops, codec: codecIFA},
+		MaxHops: MaxHops, codec: codecIFA},
 	{Name: "ifa-ext", Source: "draft-kumar-ippm-ifa; ours", Fields: basicFields | Sojourn | Identity, Hops: MaxHops,
-		MostHops: MaxHops, codec: codecIFA},
+		MaxHops: MaxHops, codec: codecIFA},
 	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; ours", Fields: Load, codec: codecRelative},
 }
 

@@ -19,8 +19,8 @@ const (
 	relativeScale = 4096
 )
 
-// Relative reports whether the format carries loads only and no records. It is false for nil.
-func (f *Format) Relative() bool { return f != nil && f.codec == codecRelative }
+// IsRelative reports whether the format carries loads only and no records. It is false for nil.
+func (f *Format) IsRelative() bool { return f != nil && f.codec == codecRelative }
 
 // EncodeRelative returns the code of a load, from 1 to 65535. NaN gets the largest code.
 func EncodeRelative(load float64) uint16 {

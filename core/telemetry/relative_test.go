@@ -35,42 +35,42 @@ func TestRelativeGolden(t *testing.T) {
 func TestRelative(t *testing.T) {
 	f := newFormat(t, "relative")
 	p := &packet.Packet{Size: 1000}
-	if f.Ask(p, HopRecords, false); f.Wants(p) != 0 {
+	if f.AddRequest(p, HopRecords, false); f.RequestsOf(p) != 0 {
 		t.Error("a switch that averages no load writes one")
 	}
-	f.T = 10 * unit.Microsecond
-	if f.Wants(p) != WantsRelative || p.ExtensionBytes() != 8 || !f.Relative() || f.Span() != (Wraparound{}) {
-		t.Errorf("wants %d in %d bytes", f.Wants(p), p.ExtensionBytes())
+	f.LoadInterval = 10 * unit.Microsecond
+	if f.RequestsOf(p) != WantsRelative || p.ExtensionBytes() != 8 || !f.IsRelative() || f.WrapSpan() != (Wraparound{}) {
+		t.Errorf("wants %d in %d bytes", f.RequestsOf(p), p.ExtensionBytes())
 	}
 	var r Records
-	if what, _ := f.ReadAsked(p, &r); what != NoAnswer {
+	if what, _ := f.ReadRequest(p, &r); what != NoAnswer {
 		t.Errorf("no switch has written: %d", what)
 	}
 	for _, load := range []float64{0.25, 1.5, 0.75} {
 		f.PushRelative(p, load)
 	}
-	if what, load := f.ReadAsked(p, &r); what != Loaded || load != 1.5 {
+	if what, load := f.ReadRequest(p, &r); what != Loaded || load != 1.5 {
 		t.Errorf("a receiver reads %d, %v", what, load)
 	}
 	if b, _ := p.Extension(RelativeLoad); hex.EncodeToString(b) != "1800" || p.Size != 1000 {
 		t.Errorf("%x, %d bytes", b, p.Size)
 	}
-	if !f.Answer(p) || f.Wants(p) != 0 || p.ExtensionBytes() != 8 {
+	if !f.MakeAnswer(p) || f.RequestsOf(p) != 0 || p.ExtensionBytes() != 8 {
 		t.Error("no answer")
 	}
 	f.PushRelative(p, 9)
-	if what, load := f.Read(p, &r); what != Loaded || load != 1.5 {
+	if what, load := f.ReadAnswer(p, &r); what != Loaded || load != 1.5 {
 		t.Errorf("%d, %v", what, load)
 	}
 	for _, damaged := range [][]byte{nil, {1}, {0, 0}, {1, 2, 3}} {
 		p.SetExtension(RelativeLoad&^Asked, damaged)
-		if what, _ := f.Read(p, &r); what != NoAnswer {
+		if what, _ := f.ReadAnswer(p, &r); what != NoAnswer {
 			t.Errorf("%x: %d", damaged, what)
 		}
 	}
 	for _, other := range []string{"hpcc", "int-md"} {
 		t.Run(other, func(t *testing.T) {
-			if what, _ := newFormat(t, other).ReadAsked(p, &r); what != NoAnswer {
+			if what, _ := newFormat(t, other).ReadRequest(p, &r); what != NoAnswer {
 				t.Errorf("%s reads it: %d", other, what)
 			}
 		})
@@ -83,7 +83,7 @@ func TestRelative(t *testing.T) {
 func TestRelativeHidesCapacity(t *testing.T) {
 	random := unit.NewRandom(3, "relative")
 	f, full := newFormat(t, "relative"), newFormat(t, "hpcc")
-	f.T = 12 * unit.Microsecond
+	f.LoadInterval = 12 * unit.Microsecond
 	var slow, fast PortLoad
 	now, tx := unit.Time(0), uint64(0)
 	differ := 0
@@ -91,18 +91,18 @@ func TestRelativeHidesCapacity(t *testing.T) {
 		now += unit.Time(random.Int64N(int64(unit.Microsecond)))
 		size, queue := unit.Bytes(1+random.Int64N(900)), unit.Bytes(random.Int64N(20_000))
 		a, b := &packet.Packet{}, &packet.Packet{}
-		f.Ask(a, HopRecords, false)
-		f.Ask(b, HopRecords, false)
-		f.PushRelative(a, slow.Dequeue(now, size, queue, 25*unit.Gbps, f.T))
-		f.PushRelative(b, fast.Dequeue(now, 16*size, 16*queue, 400*unit.Gbps, f.T))
+		f.AddRequest(a, HopRecords, false)
+		f.AddRequest(b, HopRecords, false)
+		f.PushRelative(a, slow.Dequeue(now, size, queue, 25*unit.Gbps, f.LoadInterval))
+		f.PushRelative(b, fast.Dequeue(now, 16*size, 16*queue, 400*unit.Gbps, f.LoadInterval))
 		if x, y := a.AppendExtensions(nil, 0), b.AppendExtensions(nil, 0); string(x) != string(y) || len(x) != 2+2 {
 			t.Fatalf("%v: %x and %x", now, x, y)
 		}
 		c, d := &packet.Packet{}, &packet.Packet{}
-		full.Ask(c, HopRecords, false)
-		full.Ask(d, HopRecords, false)
-		full.Push(c, &Hop{Time: now, TxBytes: tx, Queue: queue, Rate: 25 * unit.Gbps, Switch: 1})
-		full.Push(d, &Hop{Time: now, TxBytes: 16 * tx, Queue: 16 * queue, Rate: 400 * unit.Gbps, Switch: 1})
+		full.AddRequest(c, HopRecords, false)
+		full.AddRequest(d, HopRecords, false)
+		full.PushRecord(c, &Hop{Time: now, TxBytes: tx, Queue: queue, Rate: 25 * unit.Gbps, Switch: 1})
+		full.PushRecord(d, &Hop{Time: now, TxBytes: 16 * tx, Queue: 16 * queue, Rate: 400 * unit.Gbps, Switch: 1})
 		if string(c.AppendExtensions(nil, 0)) != string(d.AppendExtensions(nil, 0)) {
 			differ++
 		}

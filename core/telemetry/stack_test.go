@@ -53,12 +53,12 @@ func TestStacksGolden(t *testing.T) {
 	} {
 		t.Run(c.format+fmt.Sprint(c.sojourn), func(t *testing.T) {
 			f := newFormat(t, c.format)
-			if err := f.Shape(c.hops, c.sojourn); err != nil {
+			if err := f.SetShape(c.hops, c.sojourn); err != nil {
 				t.Fatal(err)
 			}
 			p, h := goldenHop()
-			f.Ask(p, HopRecords, false)
-			if !f.Push(p, h) {
+			f.AddRequest(p, HopRecords, false)
+			if !f.PushRecord(p, h) {
 				t.Fatal("not written")
 			}
 			if got := hex.EncodeToString(p.Stack()); got != c.want {
@@ -106,24 +106,24 @@ func TestStackLimits(t *testing.T) {
 	} {
 		t.Run(c.format, func(t *testing.T) {
 			f := newFormat(t, c.format)
-			if err := f.Shape(0, true); err != nil {
+			if err := f.SetShape(0, true); err != nil {
 				t.Fatal(err)
 			}
 			p, h := goldenHop()
 			h.Queue, h.Sojourn, h.TxBytes, h.Time = 1<<50, 20*unit.Second, 1<<44+7, 30*unit.Second
-			f.Ask(p, HopRecords, false)
-			f.Push(p, h)
+			f.AddRequest(p, HopRecords, false)
+			f.PushRecord(p, h)
 			h.Queue, h.Sojourn, h.TxBytes, h.Time = -5, 0, 1<<44+7, -unit.Second-1
-			f.Push(p, h)
+			f.PushRecord(p, h)
 			var r Records
-			if what, _ := f.ReadAsked(p, &r); what != Recorded || r.Len() != 2 {
+			if what, _ := f.ReadRequest(p, &r); what != Recorded || r.Len() != 2 {
 				t.Fatalf("%d, %+v", what, r.Hops())
 			}
 			x, y := r.At(0), r.At(1)
 			if x.Queue != c.queue || x.Sojourn != c.stay || x.TxBytes != c.tx || x.Time != 30*unit.Second {
 				t.Errorf("%+v", x)
 			}
-			if s := f.Span().Time; y.Queue != 0 || y.Sojourn != 0 || y.TxBytes != 7 || y.Time != -unit.Second-ns+s {
+			if s := f.WrapSpan().Time; y.Queue != 0 || y.Sojourn != 0 || y.TxBytes != 7 || y.Time != -unit.Second-ns+s {
 				t.Errorf("%+v", y)
 			}
 		})
@@ -138,25 +138,25 @@ func TestStacksQuantise(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for range 500 {
 				f := newFormat(t, name)
-				if err := f.Shape(1+random.IntN(f.Profile.MostHops-1), random.IntN(2) == 0); err != nil {
+				if err := f.SetShape(1+random.IntN(f.Profile.MaxHops-1), random.IntN(2) == 0); err != nil {
 					t.Fatal(err)
 				}
 				p, hops := &packet.Packet{HopLimit: 64}, make([]Hop, 1+random.IntN(f.Hops))
-				f.Ask(p, HopRecords, false)
+				f.AddRequest(p, HopRecords, false)
 				for i := range hops {
 					hops[i] = Hop{Time: unit.Second + unit.Time(random.Int64N(int64(1000*unit.Second))),
 						TxBytes: random.Uint64N(1 << 32),
 						Queue:   unit.Bytes(random.Int64N(1 << 24)), Rate: speedCodes[random.IntN(len(speedCodes))],
 						Sojourn: unit.Time(random.Int64N(int64(unit.Second))), Switch: random.Uint32N(1 << 20),
 						Port: uint16(random.Uint32())}
-					if !f.Push(p, &hops[i]) {
+					if !f.PushRecord(p, &hops[i]) {
 						t.Fatal("not written")
 					}
 				}
-				f.Answer(p)
+				f.MakeAnswer(p)
 				var r Records
-				if what, _ := f.Read(p, &r); what != Recorded || r.Len() != len(hops) || r.Missed() != 0 {
-					t.Fatalf("%d, %d of %d hops, %d missed", what, r.Len(), len(hops), r.Missed())
+				if what, _ := f.ReadAnswer(p, &r); what != Recorded || r.Len() != len(hops) || r.MissedHops() != 0 {
+					t.Fatalf("%d, %d of %d hops, %d missed", what, r.Len(), len(hops), r.MissedHops())
 				}
 				for i := range hops {
 					checkQuantised(t, f, &hops[i], r.At(i))
@@ -171,7 +171,7 @@ func checkQuantised(t *testing.T, f *Format, h, got *Hop) {
 	if d := h.Time - got.Time; d < 0 || d >= ns {
 		t.Errorf("%v came back as %v", h.Time, got.Time)
 	}
-	if d := h.Sojourn - got.Sojourn; f.Carries()&Sojourn != 0 && (d <= -ns || d >= ns) {
+	if d := h.Sojourn - got.Sojourn; f.CarriedFields()&Sojourn != 0 && (d <= -ns || d >= ns) {
 		t.Errorf("in the switch for %v came back as %v", h.Sojourn, got.Sojourn)
 	}
 	if got.TxBytes != h.TxBytes || got.Queue != h.Queue || got.Rate != h.Rate || got.Switch != h.Switch ||
@@ -203,7 +203,7 @@ func TestShape(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint(c.format, c.hops, c.sojourn), func(t *testing.T) {
 			f := newFormat(t, c.format)
-			if err := f.Shape(c.hops, c.sojourn); (err == nil) != (c.says == "") ||
+			if err := f.SetShape(c.hops, c.sojourn); (err == nil) != (c.says == "") ||
 				err != nil && !strings.Contains(err.Error(), c.says) {
 				t.Errorf("%v, want %q", err, c.says)
 			}
@@ -217,7 +217,7 @@ func TestShape(t *testing.T) {
 		t.Error("more rates than codes")
 	}
 	f := newFormat(t, "ioam-gafni", 7*unit.Gbps)
-	if !f.Tells(7*unit.Gbps) || f.Tells(8*unit.Gbps) || !newFormat(t, "ioam").Tells(8*unit.Gbps) {
+	if !f.CanRepresent(7*unit.Gbps) || f.CanRepresent(8*unit.Gbps) || !newFormat(t, "ioam").CanRepresent(8*unit.Gbps) {
 		t.Error("which rates have codes")
 	}
 }
@@ -232,9 +232,9 @@ func FuzzFormat(f *testing.F) {
 	for i, name := range stacked {
 		x := newFormat(f, name)
 		p, h := goldenHop()
-		x.Ask(p, HopRecords, false)
+		x.AddRequest(p, HopRecords, false)
 		f.Add(uint8(i), append([]byte(nil), p.Stack()...), uint8(i+1))
-		x.Push(p, h)
+		x.PushRecord(p, h)
 		f.Add(uint8(i), append([]byte(nil), p.Stack()...), uint8(i+1))
 	}
 	f.Fuzz(func(t *testing.T, kind uint8, data []byte, which uint8) {
@@ -246,48 +246,48 @@ func FuzzFormat(f *testing.F) {
 			p.SetExtension(0x38+kind&7, data)
 		}
 		x := newFormat(t, name)
-		x.T = unit.Microsecond
+		x.LoadInterval = unit.Microsecond
 		fuzzFormat(t, x, p)
 	})
 }
 
 func fuzzFormat(t *testing.T, x *Format, p *packet.Packet) {
 	var before, r Records
-	readable, _ := x.ReadAsked(p, &before)
+	readable, _ := x.ReadRequest(p, &before)
 	random := unit.NewRandom(1, "fuzz")
 	pushed := 0
 	for i := range 7 {
-		if x.Push(p, someHop(i+1)) {
+		if x.PushRecord(p, someHop(i+1)) {
 			pushed++
 		}
-		if x.Wants(p)&WantsLoad != 0 {
+		if x.RequestsOf(p)&WantsLoad != 0 {
 			x.PushLoad(p, 1, random)
 		}
 	}
-	what, _ := x.ReadAsked(p, &r)
+	what, _ := x.ReadRequest(p, &r)
 	if readable == Recorded && (what != Recorded || r.Len() != min(before.Len()+pushed, MaxHops)) &&
 		x.Profile.Name != "hpcc" {
 		t.Errorf("%d hops, %d pushed, then %d: %d", before.Len(), pushed, r.Len(), what)
 	}
-	x.Answer(p)
-	if what, _ := x.Read(p, &r); what == Recorded && r.Len() > MaxHops {
+	x.MakeAnswer(p)
+	if what, _ := x.ReadAnswer(p, &r); what == Recorded && r.Len() > MaxHops {
 		t.Errorf("%d hops", r.Len())
 	}
-	if x.Wants(p) != 0 {
-		t.Errorf("an answer asks for %d", x.Wants(p))
+	if x.RequestsOf(p) != 0 {
+		t.Errorf("an answer asks for %d", x.RequestsOf(p))
 	}
 }
 
 // Times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them, are read as such, and written rounded down.
 func TestMicroseconds(t *testing.T) {
 	f := newFormat(t, "ioam")
-	f.Micro = true
+	f.Microseconds = true
 	p := &packet.Packet{HopLimit: 64}
-	f.Ask(p, HopRecords, false)
+	f.AddRequest(p, HopRecords, false)
 	h := Hop{Time: 3*unit.Second + 999_999_999*unit.Nanosecond, Rate: 10 * unit.Gbps}
-	f.Push(p, &h)
+	f.PushRecord(p, &h)
 	var r Records
-	if f.ReadAsked(p, &r); r.Len() != 1 || r.At(0).Time != 3*unit.Second+999_999*unit.Microsecond {
+	if f.ReadRequest(p, &r); r.Len() != 1 || r.At(0).Time != 3*unit.Second+999_999*unit.Microsecond {
 		t.Errorf("%+v", r.Hops())
 	}
 	b := p.Stack()

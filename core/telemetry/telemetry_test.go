@@ -36,18 +36,18 @@ func TestRecords(t *testing.T) {
 			t.Errorf("hop %d: appended %v", i, got)
 		}
 	}
-	if r.Len() != MaxHops || r.Missed() != 4 || r.Path() != path || r.At(4).Port != 4 || len(r.Hops()) != MaxHops ||
+	if r.Len() != MaxHops || r.MissedHops() != 4 || r.PathID() != path || r.At(4).Port != 4 || len(r.Hops()) != MaxHops ||
 		r.Hops()[0].Port != 0 {
-		t.Errorf("after twenty hops: %d, %d missed, path %#x; want 16, 4, %#x", r.Len(), r.Missed(), r.Path(), path)
+		t.Errorf("after twenty hops: %d, %d missed, path %#x; want 16, 4, %#x", r.Len(), r.MissedHops(), r.PathID(), path)
 	}
 	for range 300 {
 		r.Append(&Hop{})
 	}
-	if r.Missed() != 255 {
-		t.Errorf("after 320 hops %d are missed, want 255", r.Missed())
+	if r.MissedHops() != 255 {
+		t.Errorf("after 320 hops %d are missed, want 255", r.MissedHops())
 	}
 	r.Reset()
-	if r.Len() != 0 || r.Missed() != 0 || r.Path() != 0 {
+	if r.Len() != 0 || r.MissedHops() != 0 || r.PathID() != 0 {
 		t.Error("a reset leaves something")
 	}
 	h := Hop{Switch: 1}
@@ -93,8 +93,8 @@ func TestHPCCGolden(t *testing.T) {
 			t.Errorf("hop %d decoded as %+v, want %+v", i, *r.At(i), want)
 		}
 	}
-	if r.Len() != 2 || r.Path() != 0x9f9 || r.Missed() != 0 {
-		t.Errorf("%d hops, path %#x, %d missed", r.Len(), r.Path(), r.Missed())
+	if r.Len() != 2 || r.PathID() != 0x9f9 || r.MissedHops() != 0 {
+		t.Errorf("%d hops, path %#x, %d missed", r.Len(), r.PathID(), r.MissedHops())
 	}
 	if n := testing.AllocsPerRun(100, func() { clear(b); f.Push(b, &hops[0]); f.Decode(b, &r) }); n != 0 {
 		t.Errorf("the codec allocates %v times", n)
@@ -138,8 +138,8 @@ func TestQuantisation(t *testing.T) {
 		if d := h.Queue - got.Queue; d < 0 || d >= unit.Bytes(80*f.Multi) {
 			t.Errorf("a queue of %v came back as %v", h.Queue, got.Queue)
 		}
-		if got.Rate != h.Rate || r.Path() != uint16(h.Switch&0xfff) {
-			t.Errorf("rate %v, path %#x", got.Rate, r.Path())
+		if got.Rate != h.Rate || r.PathID() != uint16(h.Switch&0xfff) {
+			t.Errorf("rate %v, path %#x", got.Rate, r.PathID())
 		}
 	}
 }
@@ -158,8 +158,8 @@ func TestMoreHopsThanFit(t *testing.T) {
 		if err := f.Decode(b, &r); err != nil {
 			t.Fatal(err)
 		}
-		if n, missed := min(i+1, 5), min(max(i+1-5, 0), 10); r.Len() != n || r.Missed() != missed || r.Path() != path&0xfff {
-			t.Errorf("after %d hops: %d and %d missed, path %#x; want %d, %d, %#x", i+1, r.Len(), r.Missed(), r.Path(), n,
+		if n, missed := min(i+1, 5), min(max(i+1-5, 0), 10); r.Len() != n || r.MissedHops() != missed || r.PathID() != path&0xfff {
+			t.Errorf("after %d hops: %d and %d missed, path %#x; want %d, %d, %#x", i+1, r.Len(), r.MissedHops(), r.PathID(), n,
 				missed, path)
 		}
 		if r.At(0).TxBytes != 0 || r.Len() == 5 && r.At(4).TxBytes != 4*1280 {
@@ -201,7 +201,7 @@ func FuzzHPCC(f *testing.F) {
 			return
 		}
 		// emit(parse(b)) == b, where the header says something; the path is given by the last switch.
-		n := r.Len() + r.Missed()
+		n := r.Len() + r.MissedHops()
 		again := make([]byte, HPCCBytes)
 		for i := range n {
 			h := Hop{Rate: 25 * unit.Gbps}
@@ -209,7 +209,7 @@ func FuzzHPCC(f *testing.F) {
 				h = *r.At(i)
 			}
 			if i == 0 {
-				h.Switch = uint32(r.Path())
+				h.Switch = uint32(r.PathID())
 			}
 			if got := c.Push(again, &h); got != (i < HPCCHops) {
 				t.Errorf("hop %d: written %v", i, got)
@@ -227,7 +227,7 @@ func FuzzHPCC(f *testing.F) {
 // A6: time wraps at 2²⁴ ns = 16.8 ms, bytes at 2²⁰·128 B = 134 MB times the multiplier.
 func TestDelta(t *testing.T) {
 	f := NewHPCC(1)
-	s := f.Span()
+	s := f.WrapSpan()
 	if s.Time != 16_777_216*ns || s.Bytes != 134_217_728 {
 		t.Errorf("span %+v", s)
 	}
@@ -272,7 +272,7 @@ func TestDelta(t *testing.T) {
 func TestUnwrapper(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	f := NewHPCC(4)
-	u := Unwrapper{Span: f.Span()}
+	u := Unwrapper{Span: f.WrapSpan()}
 	b := make([]byte, HPCCBytes)
 	var r Records
 	var first, firstRead Hop
@@ -336,7 +336,7 @@ func TestUnwrapper(t *testing.T) {
 // After more than what the bytes' field can count, nobody knows how often it wrapped.
 func TestWrappedTwice(t *testing.T) {
 	f := NewHPCC(1)
-	u := Unwrapper{Span: f.Span()}
+	u := Unwrapper{Span: f.WrapSpan()}
 	for i, at := range []unit.Time{0, 5 * ms, 16 * ms, 17 * ms} {
 		var r Records
 		r.Append(&Hop{Time: at, TxBytes: uint64(at / 10000), Rate: 100 * unit.Gbps})
@@ -486,7 +486,7 @@ func BenchmarkHPCC(b *testing.B) {
 	f := NewHPCC(4)
 	header := make([]byte, HPCCBytes)
 	h := Hop{Switch: 1, Time: 12 * us, TxBytes: 1e9, Queue: 1e4, Rate: 400 * unit.Gbps}
-	u := Unwrapper{Span: f.Span()}
+	u := Unwrapper{Span: f.WrapSpan()}
 	var r Records
 	b.ReportAllocs()
 	for range b.N {

@@ -54,12 +54,12 @@ func (s Wraparound) Delta(old, new *Hop, elapsed unit.Time) (dt unit.Time, bytes
 	return dt, bytes, hi < limitHi || hi == limitHi && lo < limitLo
 }
 
-// MostPaths is the number of paths of a flow that an Unwrapper follows: the paths between two hosts of a fat tree of k
+// MaxPaths is the number of paths of a flow that an Unwrapper follows: the paths between two hosts of a fat tree of k
 // = 16.
-const MostPaths = 64
+const MaxPaths = 64
 
 // Unwrapper makes the records of one flow continuous in a format that wraps. On each path, times and bytes then only
-// grow from the values of its first record on. Of a flow with more than MostPaths paths it follows a sample, the same
+// grow from the values of its first record on. Of a flow with more than MaxPaths paths it follows a sample, the same
 // for all readers of the flow's records.
 //
 // Records of two passes can be compared only if their path is not forgotten in between. So a new path does not replace
@@ -254,7 +254,7 @@ func (u *Unwrapper) findPath(now unit.Time, r *Records) *latest {
 		}
 	}
 	switch {
-	case 1+len(u.more) < MostPaths:
+	case 1+len(u.more) < MaxPaths:
 		u.more = append(u.more, latest{})
 		oldest = len(u.more)
 	case u.rival == nil:

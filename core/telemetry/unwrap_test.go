@@ -38,11 +38,11 @@ func TestMorePathsThanRoom(t *testing.T) {
 						compared++
 					}
 				}
-				if want := records * MostPaths / paths / 2; compared < want {
+				if want := records * MaxPaths / paths / 2; compared < want {
 					t.Errorf("of %d records of %d paths %d can be compared, want %d", records, paths, compared, want)
 				}
-				if n := 1 + len(u.more); n != MostPaths {
-					t.Errorf("%d paths are followed, want %d", n, MostPaths)
+				if n := 1 + len(u.more); n != MaxPaths {
+					t.Errorf("%d paths are followed, want %d", n, MaxPaths)
 				}
 			})
 		}
@@ -55,7 +55,7 @@ func TestPathsThatAreGone(t *testing.T) {
 	for _, c := range []struct {
 		name           string
 		paths, records int
-	}{{"one new path", 1, 2*MostPaths + 3}, {"two", 2, 2*MostPaths + 12}, {"a hundred", 100, 4 * 100 * MostPaths}} {
+	}{{"one new path", 1, 2*MaxPaths + 3}, {"two", 2, 2*MaxPaths + 12}, {"a hundred", 100, 4 * 100 * MaxPaths}} {
 		t.Run(c.name, func(t *testing.T) {
 			var u Unwrapper
 			now, last := unit.Time(0), false
@@ -65,22 +65,22 @@ func TestPathsThatAreGone(t *testing.T) {
 				r.Append(&Hop{Time: now, Rate: 100 * unit.Gbps, Switch: uint32(id), Port: uint16(id)})
 				last = u.Unwrap(now, &r) && r.At(0).Flags&Restart == 0
 			}
-			for i := range 20 * MostPaths { // with a rival that is gone, too
-				see(i % (2 * MostPaths))
+			for i := range 20 * MaxPaths { // with a rival that is gone, too
+				see(i % (2 * MaxPaths))
 			}
 			for i := range c.records {
 				see(10_000 + i%c.paths)
 			}
-			if c.paths < MostPaths && !last {
+			if c.paths < MaxPaths && !last {
 				t.Errorf("after %d records it is not followed", c.records)
 			}
 			old := 0
-			for k := range MostPaths {
+			for k := range MaxPaths {
 				if k == 0 && u.first.hops[0].id < 10_000 || k > 0 && u.more[k-1].hops[0].id < 10_000 {
 					old++
 				}
 			}
-			if want := MostPaths - min(c.paths, MostPaths); old > want {
+			if want := MaxPaths - min(c.paths, MaxPaths); old > want {
 				t.Errorf("%d places are kept for paths that are gone, want %d", old, want)
 			}
 		})
@@ -112,12 +112,12 @@ func TestPathsByPorts(t *testing.T) {
 // for, and all in turn, the followed ones stay, and each of their records can be compared.
 func TestFollowedPathsStay(t *testing.T) {
 	var u Unwrapper
-	for i := range 20 * (MostPaths + 1) {
-		now, id := unit.Time(i)*us, uint32(i%(MostPaths+1))
+	for i := range 20 * (MaxPaths + 1) {
+		now, id := unit.Time(i)*us, uint32(i%(MaxPaths+1))
 		var r Records
 		r.Append(&Hop{Time: now, Rate: unit.Gbps, Switch: id})
 		follows := u.Unwrap(now, &r)
-		if first := i <= MostPaths; follows != (id < MostPaths) || !first && follows && r.At(0).Flags&Restart != 0 {
+		if first := i <= MaxPaths; follows != (id < MaxPaths) || !first && follows && r.At(0).Flags&Restart != 0 {
 			t.Fatalf("record %d, of path %d: followed %v, flags %b", i, id, follows, r.At(0).Flags)
 		}
 	}

@@ -32,7 +32,7 @@ func (c *dragonfly) Params(p *scheme.Params) {
 	p.LinkRate(&c.Local, "local", "0bps", "of the links in a group; 0bps: that of rate", "ours")
 	p.LinkRate(&c.Global, "global", "0bps", "of the links between groups; 0bps: that of rate", "ours")
 	p.Time(&c.GlobalDelay, "global_delay", "0s", "of the links between groups; 0s: that of delay", "ours").Min("0s")
-	p.Rule("globals", func() error {
+	p.AddRule("globals", func() error {
 		if c.Switches*c.Globals < c.Groups-1 {
 			return fmt.Errorf("%d links leave a group (switches × globals), and there are %d other groups; as many are "+
 				"needed at least", c.Switches*c.Globals, c.Groups-1)

@@ -17,9 +17,9 @@ type Scheme struct {
 // Define completes a family with the function that makes its network from a configuration of type C. The
 // configuration's values are within their ranges and fit together.
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("topology %s: %w", s.Name, err)
 		}
@@ -335,7 +335,7 @@ func (c *fatTree) Params(p *scheme.Params) {
 		Min("2").Max("3")
 	p.Int(&c.Oversubscription, "oversubscription", "1", "an edge switch has this many times k/2 hosts", "ours: none").
 		Min("1").Max("1000")
-	p.Rule("k", func() error {
+	p.AddRule("k", func() error {
 		if c.K%2 != 0 {
 			return fmt.Errorf("%d is not even", c.K)
 		}

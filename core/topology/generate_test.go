@@ -163,7 +163,7 @@ func TestFatTreeIsThatOfTheFile(t *testing.T) {
 		routes := n.Routes()
 		for i := range n.Nodes {
 			for host, node := range n.Nodes {
-				if to := routes.Paths(i).To(packet.Addr(host + 1)); !node.Switch && len(to) > 0 {
+				if to := routes.PathsFrom(i).PortsTo(packet.Addr(host + 1)); !node.Switch && len(to) > 0 {
 					count[len(to)]++
 				}
 			}
@@ -278,7 +278,7 @@ func TestHTSimBundles(t *testing.T) {
 	if second != 16 {
 		t.Errorf("%d links are the second of two", second)
 	}
-	if got := fmt.Sprint(n.Routes().Paths(16).Sets); !strings.Contains(got, "[2 3]") {
+	if got := fmt.Sprint(n.Routes().PathsFrom(16).Sets); !strings.Contains(got, "[2 3]") {
 		t.Errorf("the two ports of a tor to its agg are no paths beside each other: %s", got)
 	}
 }

@@ -29,9 +29,9 @@ func (r *Routes) findComponents() []int32 {
 	}
 	out := make([]int32, r.nics.Len())
 	for nic := range out {
-		host := r.nics.Node(nic)
+		host := r.nics.HostOf(nic)
 		out[nic] = -1
-		if k := r.nics.Port(nic); !nodes[host].Switch && k < len(r.ports[host]) {
+		if k := r.nics.PortOf(nic); !nodes[host].Switch && k < len(r.ports[host]) {
 			if other := r.network.otherNode(r.ports[host][k]); nodes[other].Switch {
 				out[nic] = root(other)
 			}
@@ -40,11 +40,11 @@ func (r *Routes) findComponents() []int32 {
 	return out
 }
 
-// Joined reports whether there is a path from a NIC of one host to a NIC of another: over a link between them, or over
+// AreJoined reports whether there is a path from a NIC of one host to a NIC of another: over a link between them, or over
 // switches with a link to each. It is not transitive, because hosts do not forward.
-func (r *Routes) Joined(from, to int) bool {
+func (r *Routes) AreJoined(from, to int) bool {
 	for k, p := range r.ports[from] {
-		group := r.component[r.nics.Number(from, k)]
+		group := r.component[r.nics.NumberOf(from, k)]
 		if group < 0 && r.network.otherNode(p) == to || group >= 0 && r.leadsTo(to, group) {
 			return true
 		}
@@ -54,7 +54,7 @@ func (r *Routes) Joined(from, to int) bool {
 
 // checkJoined returns an error that names the hosts if they are not Joined.
 func (r *Routes) checkJoined(from, to int) error {
-	if r.Joined(from, to) {
+	if r.AreJoined(from, to) {
 		return nil
 	}
 	return fmt.Errorf("there is no path from %s to %s", r.network.Nodes[from].Name, r.network.Nodes[to].Name)
@@ -63,16 +63,16 @@ func (r *Routes) checkJoined(from, to int) error {
 // leadsTo reports whether a NIC of a host is at a group of switches.
 func (r *Routes) leadsTo(host int, group int32) bool {
 	for k := range r.ports[host] {
-		if r.component[r.nics.Number(host, k)] == group {
+		if r.component[r.nics.NumberOf(host, k)] == group {
 			return true
 		}
 	}
 	return false
 }
 
-// Common reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of
+// ShareGroup reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of
 // them are Joined. It takes time in proportion to the number of their NICs, not of their pairs.
-func (r *Routes) Common(hosts []int) bool {
+func (r *Routes) ShareGroup(hosts []int) bool {
 	counted := make([]bool, len(r.network.Nodes)) // hosts
 	counts := make([]int32, len(r.network.Nodes)) // hosts by group
 	lastHost := make([]int, len(r.network.Nodes)) // by group, the last one counted, + 1
@@ -84,7 +84,7 @@ func (r *Routes) Common(hosts []int) bool {
 		counted[host] = true
 		distinct++
 		for k := range r.ports[host] {
-			group := r.component[r.nics.Number(host, k)]
+			group := r.component[r.nics.NumberOf(host, k)]
 			if group >= 0 && lastHost[group] != host+1 {
 				lastHost[group] = host + 1
 				counts[group]++
@@ -95,10 +95,10 @@ func (r *Routes) Common(hosts []int) bool {
 	return most == distinct
 }
 
-// Unjoined returns the first pair of a sender and a receiver, in the order of the lists, that are different hosts and
+// FindUnjoined returns the first pair of a sender and a receiver, in the order of the lists, that are different hosts and
 // not Joined. found is false if every sender has a path to every receiver.
-func (r *Routes) Unjoined(senders, receivers []int) (from, to int, found bool) {
-	if r.Common(slices.Concat(senders, receivers)) {
+func (r *Routes) FindUnjoined(senders, receivers []int) (from, to int, found bool) {
+	if r.ShareGroup(slices.Concat(senders, receivers)) {
 		return 0, 0, false
 	}
 	checked := map[string]bool{} // hosts at the same groups of switches reach the same hosts
@@ -107,7 +107,7 @@ func (r *Routes) Unjoined(senders, receivers []int) (from, to int, found bool) {
 		groups = groups[:0]
 		direct := len(r.ports[from]) == 0
 		for k := range r.ports[from] {
-			group := r.component[r.nics.Number(from, k)]
+			group := r.component[r.nics.NumberOf(from, k)]
 			direct = direct || group < 0
 			groups = binary.LittleEndian.AppendUint32(groups, uint32(group))
 		}
@@ -118,7 +118,7 @@ func (r *Routes) Unjoined(senders, receivers []int) (from, to int, found bool) {
 			checked[string(groups)] = true
 		}
 		for _, to := range receivers {
-			if from != to && !r.Joined(from, to) {
+			if from != to && !r.AreJoined(from, to) {
 				return from, to, true
 			}
 		}

@@ -130,7 +130,7 @@ func checkPath(n *Network, from, to end, links []int) error {
 }
 
 // In random networks of hosts with several links, also to each other, paths between NICs agree with a search by links:
-// Hops, Path and PathOf have its length and end at the NIC. Near is the nearest pair, and Joined, Common and Unjoined
+// Hops, Path and FindPathByNumber have its length and end at the NIC. Near is the nearest pair, and Joined, Common and Unjoined
 // agree with it.
 func TestPathsEndAtNICs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 39))
@@ -155,7 +155,7 @@ func TestPathsEndAtNICs(t *testing.T) {
 						} else if best, known := nearest[[2]int{a, b}]; !known || want < best {
 							nearest[[2]int{a, b}] = want
 						}
-						checkNICs(t, n, routes, [2]int{x.Number(a, i), x.Number(b, k)}, [2]end{from, to}, want)
+						checkNICs(t, n, routes, [2]int{x.NumberOf(a, i), x.NumberOf(b, k)}, [2]end{from, to}, want)
 						if want == 1 {
 							direct++
 						}
@@ -178,13 +178,13 @@ func checkNICs(t *testing.T, n *Network, routes *Routes, nics [2]int, ends [2]en
 		t.Helper()
 		t.Fatalf("from %v to %v (%d links): %s %v in %+v", ends[0], ends[1], want, what, got, n)
 	}
-	if hops := routes.Hops(nics[0], nics[1]); hops != want {
+	if hops := routes.CountHops(nics[0], nics[1]); hops != want {
 		fail("Hops", hops)
 	}
-	links, ok := routes.Path(nics[0], nics[1])
+	links, ok := routes.FindPath(nics[0], nics[1])
 	paths := [][]int{links}
 	for number := range uint32(8) {
-		paths = append(paths, routes.PathOf(nics[0], nics[1], number))
+		paths = append(paths, routes.FindPathByNumber(nics[0], nics[1], number))
 	}
 	if ok != (want >= 0) {
 		fail("Path", ok)
@@ -216,9 +216,9 @@ func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest m
 				continue
 			}
 			want, joined := nearest[[2]int{a, b}]
-			near, ok := routes.Near(a, b)
-			if ok != joined || routes.Joined(a, b) != joined || ok && routes.Hops(near.From, near.To) != want {
-				t.Fatalf("from %d to %d: near %v (%v), joined %v, want %d (%v) in %+v", a, b, near, ok, routes.Joined(a, b),
+			near, ok := routes.NearestPair(a, b)
+			if ok != joined || routes.AreJoined(a, b) != joined || ok && routes.CountHops(near.From, near.To) != want {
+				t.Fatalf("from %d to %d: near %v (%v), joined %v, want %d (%v) in %+v", a, b, near, ok, routes.AreJoined(a, b),
 					want, joined, n)
 			}
 			if !joined {
@@ -226,22 +226,22 @@ func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest m
 			}
 			for number := range uint32(4) {
 				for _, how := range Choices() {
-					p, err := c.Choose(how, -1, a, b, number)
-					if (err == nil) != joined || joined && routes.Hops(p.From, p.To) < 1 {
+					p, err := c.ChoosePair(how, -1, a, b, number)
+					if (err == nil) != joined || joined && routes.CountHops(p.From, p.To) < 1 {
 						t.Fatalf("%s from %d to %d: %v, %v in %+v", how, a, b, p, err, n)
 					}
 				}
-				p, _, err := c.ByTurn(int(number), a, b)
-				if (err == nil) != joined || joined && routes.Hops(p.From, p.To) != want {
+				p, _, err := c.PairOfTurn(int(number), a, b)
+				if (err == nil) != joined || joined && routes.CountHops(p.From, p.To) != want {
 					t.Fatalf("turn %d from %d to %d: %v, %v in %+v", number, a, b, p, err, n)
 				}
 			}
 		}
 	}
-	from, to, found := routes.Unjoined(hosts, hosts)
+	from, to, found := routes.FindUnjoined(hosts, hosts)
 	switch {
-	case found != (apart > 0), found && routes.Common(hosts):
-		t.Fatalf("%d pairs without a path, found %v, common %v in %+v", apart, found, routes.Common(hosts), n)
+	case found != (apart > 0), found && routes.ShareGroup(hosts):
+		t.Fatalf("%d pairs without a path, found %v, common %v in %+v", apart, found, routes.ShareGroup(hosts), n)
 	case !found:
 		return apart
 	}
@@ -284,13 +284,13 @@ func TestJoined(t *testing.T) {
 			var got []string
 			for _, a := range hosts {
 				for _, b := range hosts {
-					if a != b && r.Joined(a, b) {
+					if a != b && r.AreJoined(a, b) {
 						got = append(got, n.Nodes[a].Name+n.Nodes[b].Name)
 					}
 				}
 			}
-			if text := strings.Join(got, " "); text != x.joined || r.Common(hosts) != x.common {
-				t.Errorf("joined are %s (common %v), want %s (%v)", text, r.Common(hosts), x.joined, x.common)
+			if text := strings.Join(got, " "); text != x.joined || r.ShareGroup(hosts) != x.common {
+				t.Errorf("joined are %s (common %v), want %s (%v)", text, r.ShareGroup(hosts), x.joined, x.common)
 			}
 		})
 	}
@@ -302,14 +302,14 @@ func TestDirectLinks(t *testing.T) {
 	r := n.Routes()
 	x := r.NICs()
 	a, b := 0, 1
-	direct := Pair{x.Number(a, 0), x.Number(b, 0)}
-	over := Pair{x.Number(a, 1), x.Number(b, 1)}
+	direct := NICPair{x.NumberOf(a, 0), x.NumberOf(b, 0)}
+	over := NICPair{x.NumberOf(a, 1), x.NumberOf(b, 1)}
 	c := r.NewNICSelector()
 	for number := range uint32(20) {
-		if p, err := c.Choose(Hashed, -1, a, b, number); err != nil || p != direct {
+		if p, err := c.ChoosePair(Hashed, -1, a, b, number); err != nil || p != direct {
 			t.Fatalf("flow %d: %v, %v", number, p, err)
 		}
-		p, err := c.ChooseUp(Hashed, -1, a, b, number, func(nic int) bool { return nic != direct.From && nic != direct.To })
+		p, err := c.ChooseUpPair(Hashed, -1, a, b, number, func(nic int) bool { return nic != direct.From && nic != direct.To })
 		if err != nil || p != over {
 			t.Fatalf("flow %d, with the direct link down: %v, %v", number, p, err)
 		}
@@ -317,14 +317,14 @@ func TestDirectLinks(t *testing.T) {
 			t.Fatalf("flow %d, away: %v", number, p)
 		}
 	}
-	for port, want := range []Pair{direct, over} {
-		if p, err := c.Choose(Hashed, port, a, b, 0); err != nil || p != want {
+	for port, want := range []NICPair{direct, over} {
+		if p, err := c.ChoosePair(Hashed, port, a, b, 0); err != nil || p != want {
 			t.Errorf("NIC %d: %v, %v", port, p, err)
 		}
 	}
-	rails := map[Pair]int{}
+	rails := map[NICPair]int{}
 	for number := range uint32(20) {
-		p, err := c.Choose(Rail, -1, a, b, number)
+		p, err := c.ChoosePair(Rail, -1, a, b, number)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -41,35 +41,35 @@ func (n *Network) NICs() *NICs {
 // Len returns the largest number + 1.
 func (x *NICs) Len() int { return x.nodes + len(x.owner) }
 
-// Several reports whether any host has more than one NIC.
-func (x *NICs) Several() bool { return x.second != nil }
+// HasSeveral reports whether any host has more than one NIC.
+func (x *NICs) HasSeveral() bool { return x.second != nil }
 
-// Node returns the host of a NIC.
-func (x *NICs) Node(nic int) int {
+// HostOf returns the host of a NIC.
+func (x *NICs) HostOf(nic int) int {
 	if nic < x.nodes {
 		return nic
 	}
 	return int(x.owner[nic-x.nodes])
 }
 
-// Port returns the number of a NIC among the ports of its host.
-func (x *NICs) Port(nic int) int {
+// PortOf returns the number of a NIC among the ports of its host.
+func (x *NICs) PortOf(nic int) int {
 	if nic < x.nodes {
 		return 0
 	}
 	return nic - int(x.second[x.owner[nic-x.nodes]]) + 1
 }
 
-// Number returns the number of a host's NIC at a port.
-func (x *NICs) Number(host, port int) int {
+// NumberOf returns the number of a host's NIC at a port.
+func (x *NICs) NumberOf(host, port int) int {
 	if port == 0 {
 		return host
 	}
 	return int(x.second[host]) + port - 1
 }
 
-// Count returns the number of NICs of a host, which must have a link.
-func (x *NICs) Count(host int) int {
+// CountOf returns the number of NICs of a host, which must have a link.
+func (x *NICs) CountOf(host int) int {
 	if x.second == nil || x.second[host] == 0 {
 		return 1
 	}
@@ -81,16 +81,16 @@ func (x *NICs) Count(host int) int {
 	return n
 }
 
-// Pair has the NICs of a flow: the sender's and the receiver's.
-type Pair struct{ From, To int }
+// NICPair has the NICs of a flow: the sender's and the receiver's.
+type NICPair struct{ From, To int }
 
 // findNearest returns the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's
 // ports and then of the receiver's, and the number of these links; −1: no pair has a path. Hosts do not forward, so an
 // NVLink-like switch of a server leads only to the hosts of that server, and is nearest there.
-func (r *Routes) findNearest(from, to int) (pairs []Pair, hops int) {
+func (r *Routes) findNearest(from, to int) (pairs []NICPair, hops int) {
 	hops = -1
-	for i := range r.nics.Count(from) {
-		of, h := r.nearestOf(r.nics.Number(from, i), to)
+	for i := range r.nics.CountOf(from) {
+		of, h := r.nearestOf(r.nics.NumberOf(from, i), to)
 		switch {
 		case h < 0 || hops >= 0 && h > hops:
 			continue
@@ -102,14 +102,14 @@ func (r *Routes) findNearest(from, to int) (pairs []Pair, hops int) {
 	return pairs, hops
 }
 
-// Near returns the first of the nearest pairs of NICs of two hosts; false: there is no path.
-func (r *Routes) Near(from, to int) (p Pair, joined bool) {
-	if !r.nics.Several() {
-		return Pair{from, to}, r.Hops(from, to) >= 0
+// NearestPair returns the first of the nearest pairs of NICs of two hosts; false: there is no path.
+func (r *Routes) NearestPair(from, to int) (p NICPair, joined bool) {
+	if !r.nics.HasSeveral() {
+		return NICPair{from, to}, r.CountHops(from, to) >= 0
 	}
 	pairs, hops := r.findNearest(from, to)
 	if hops < 0 {
-		return Pair{from, to}, false
+		return NICPair{from, to}, false
 	}
 	return pairs[0], true
 }
@@ -117,25 +117,25 @@ func (r *Routes) Near(from, to int) (p Pair, joined bool) {
 // NICs returns the numbers of the network's NICs.
 func (r *Routes) NICs() *NICs { return r.nics }
 
-// Choice is the method by which a host with several NICs selects the NIC of a flow.
-type Choice string
+// NICChoice is the method by which a host with several NICs selects the NIC of a flow.
+type NICChoice string
 
 // Choices of NICs. All except Rail and a named port select one of the nearest pairs of NICs.
 const (
-	Hashed     Choice = "hash"        // drawn by the flow's number, like a hash over its addresses and ports
-	RoundRobin Choice = "round_robin" // the host's next NIC in turn
+	Hashed     NICChoice = "hash"        // drawn by the flow's number, like a hash over its addresses and ports
+	RoundRobin NICChoice = "round_robin" // the host's next NIC in turn
 	// the sender's next NIC that leads to the receiver, and the receiver's NIC of the same number
-	Rail Choice = "rail"
+	Rail NICChoice = "rail"
 )
 
 // Choices returns all choices.
-func Choices() []Choice { return []Choice{Hashed, RoundRobin, Rail} }
+func Choices() []NICChoice { return []NICChoice{Hashed, RoundRobin, Rail} }
 
 // NICSelector assigns NICs to flows, in the order of the calls.
 type NICSelector struct {
 	routes *Routes
-	turns  []int           // by host
-	near   map[Pair][]Pair // cache by hosts of the nearest NICs, as messages repeat between the same hosts
+	turns  []int                 // by host
+	near   map[NICPair][]NICPair // cache by hosts of the nearest NICs, as messages repeat between the same hosts
 }
 
 // maxNear limits the pairs of hosts in the cache.
@@ -144,15 +144,15 @@ const maxNear = 1 << 20
 // NewNICSelector returns a selector for the network's hosts.
 func (r *Routes) NewNICSelector() *NICSelector {
 	c := &NICSelector{routes: r}
-	if r.nics.Several() { // otherwise there is no choice
-		c.turns, c.near = make([]int, r.nics.nodes), map[Pair][]Pair{}
+	if r.nics.HasSeveral() { // otherwise there is no choice
+		c.turns, c.near = make([]int, r.nics.nodes), map[NICPair][]NICPair{}
 	}
 	return c
 }
 
 // nearestPairs returns the nearest pairs of NICs of two hosts.
-func (c *NICSelector) nearestPairs(from, to int) []Pair {
-	of := Pair{from, to}
+func (c *NICSelector) nearestPairs(from, to int) []NICPair {
+	of := NICPair{from, to}
 	pairs, known := c.near[of]
 	if !known {
 		if pairs, _ = c.routes.findNearest(from, to); len(c.near) < maxNear {
@@ -162,20 +162,20 @@ func (c *NICSelector) nearestPairs(from, to int) []Pair {
 	return pairs
 }
 
-// Choose returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses that
+// ChoosePair returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses that
 // port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
 // choice is impossible.
-func (c *NICSelector) Choose(how Choice, port, from, to int, number uint32) (Pair, error) {
-	return c.ChooseUp(how, port, from, to, number, func(int) bool { return true })
+func (c *NICSelector) ChoosePair(how NICChoice, port, from, to int, number uint32) (NICPair, error) {
+	return c.ChooseUpPair(how, port, from, to, number, func(int) bool { return true })
 }
 
-// ChooseUp is Choose with the NICs that have a link that is up. By hash or in turn a flow uses two of these if they
+// ChooseUpPair is Choose with the NICs that have a link that is up. By hash or in turn a flow uses two of these if they
 // have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a NIC
 // that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
-func (c *NICSelector) ChooseUp(how Choice, port, from, to int, number uint32, up func(nic int) bool) (Pair, error) {
+func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uint32, up func(nic int) bool) (NICPair, error) {
 	r := c.routes
-	if !r.nics.Several() {
-		return Pair{from, to}, r.checkJoined(from, to)
+	if !r.nics.HasSeveral() {
+		return NICPair{from, to}, r.checkJoined(from, to)
 	}
 	name := func(host int) string { return r.network.Nodes[host].Name }
 	bound := port >= 0 || how == Rail
@@ -184,19 +184,19 @@ func (c *NICSelector) ChooseUp(how Choice, port, from, to int, number uint32, up
 	}
 	pairs := c.nearestPairs(from, to)
 	if len(pairs) == 0 {
-		return Pair{}, r.checkJoined(from, to)
+		return NICPair{}, r.checkJoined(from, to)
 	}
 	if port >= 0 {
-		if port >= r.nics.Count(from) {
-			return Pair{}, fmt.Errorf("%s has %d NICs, and NIC %d is asked for; they count from 0", name(from),
-				r.nics.Count(from), port)
+		if port >= r.nics.CountOf(from) {
+			return NICPair{}, fmt.Errorf("%s has %d NICs, and NIC %d is asked for; they count from 0", name(from),
+				r.nics.CountOf(from), port)
 		}
 		var least int
-		if pairs, least = r.nearestOf(r.nics.Number(from, port), to); least < 0 {
-			return Pair{}, fmt.Errorf("there is no path from NIC %d of %s to %s", port, name(from), name(to))
+		if pairs, least = r.nearestOf(r.nics.NumberOf(from, port), to); least < 0 {
+			return NICPair{}, fmt.Errorf("there is no path from NIC %d of %s to %s", port, name(from), name(to))
 		}
 		for _, p := range pairs {
-			if r.nics.Port(p.To) == port {
+			if r.nics.PortOf(p.To) == port {
 				return p, nil // the same rail
 			}
 		}
@@ -209,7 +209,7 @@ func (c *NICSelector) ChooseUp(how Choice, port, from, to int, number uint32, up
 }
 
 // choosePair selects one of several pairs of NICs.
-func (c *NICSelector) choosePair(how Choice, pairs []Pair, from, to int, number uint32) Pair {
+func (c *NICSelector) choosePair(how NICChoice, pairs []NICPair, from, to int, number uint32) NICPair {
 	if len(pairs) == 1 {
 		return pairs[0]
 	}
@@ -223,10 +223,10 @@ func (c *NICSelector) choosePair(how Choice, pairs []Pair, from, to int, number 
 	return pairs[int(h>>33)%len(pairs)]
 }
 
-// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUp does; p if there is no other. It may be
+// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does; p if there is no other. It may be
 // called at the same time for flows of different hosts, but not of the same host.
-func (c *NICSelector) Reroute(how Choice, p Pair, number uint32, up func(nic int) bool) Pair {
-	from, to := c.routes.nics.Node(p.From), c.routes.nics.Node(p.To)
+func (c *NICSelector) Reroute(how NICChoice, p NICPair, number uint32, up func(nic int) bool) NICPair {
+	from, to := c.routes.nics.HostOf(p.From), c.routes.nics.HostOf(p.To)
 	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {
 		return c.choosePair(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash, since all affected flows share the NIC
 	}
@@ -234,13 +234,13 @@ func (c *NICSelector) Reroute(how Choice, p Pair, number uint32, up func(nic int
 }
 
 // nearestUp is nearest among NICs that are up.
-func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
+func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []NICPair) {
 	hops := -1
-	for i := range r.nics.Count(from) {
-		nic := r.nics.Number(from, i)
-		for k := range r.nics.Count(to) {
-			p := Pair{nic, r.nics.Number(to, k)}
-			h := r.Hops(p.From, p.To)
+	for i := range r.nics.CountOf(from) {
+		nic := r.nics.NumberOf(from, i)
+		for k := range r.nics.CountOf(to) {
+			p := NICPair{nic, r.nics.NumberOf(to, k)}
+			h := r.CountHops(p.From, p.To)
 			switch {
 			case h < 0 || hops >= 0 && h > hops || !up(p.From) || !up(p.To):
 				continue
@@ -253,17 +253,17 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []Pair) {
 	return pairs
 }
 
-// ByTurn returns the pair of NICs of a turn. Turn 0 is the first of the sender's NICs that are nearest to the
+// PairOfTurn returns the pair of NICs of a turn. Turn 0 is the first of the sender's NICs that are nearest to the
 // receiver, and after the last one the turns repeat. The receiver's NIC is the one with the same number, or the first
 // of the nearest. ways is the number of the sender's NICs that have turns.
-func (c *NICSelector) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
+func (c *NICSelector) PairOfTurn(turn, from, to int) (p NICPair, ways int, err error) {
 	r := c.routes
-	if !r.nics.Several() {
-		return Pair{from, to}, 1, r.checkJoined(from, to)
+	if !r.nics.HasSeveral() {
+		return NICPair{from, to}, 1, r.checkJoined(from, to)
 	}
 	pairs := c.nearestPairs(from, to) // all pairs of a NIC are adjacent
 	if len(pairs) == 0 {
-		return Pair{}, 0, r.checkJoined(from, to)
+		return NICPair{}, 0, r.checkJoined(from, to)
 	}
 	for i := range pairs {
 		if i == 0 || pairs[i].From != pairs[i-1].From {
@@ -276,7 +276,7 @@ func (c *NICSelector) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 		if i > 0 && pairs[i].From != pairs[i-1].From {
 			turn--
 		}
-		if turn == 0 && (!found || r.nics.Port(pairs[i].To) == r.nics.Port(pairs[i].From)) {
+		if turn == 0 && (!found || r.nics.PortOf(pairs[i].To) == r.nics.PortOf(pairs[i].From)) {
 			p, found = pairs[i], true
 		}
 	}
@@ -285,11 +285,11 @@ func (c *NICSelector) ByTurn(turn, from, to int) (p Pair, ways int, err error) {
 
 // nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does.
 func (c *NICSelector) nextRail(from, to int) int {
-	n := c.routes.nics.Count(from)
+	n := c.routes.nics.CountOf(from)
 	for range n {
 		port := c.turns[from] % n
 		c.turns[from]++
-		if _, hops := c.routes.nearestOf(c.routes.nics.Number(from, port), to); hops >= 0 {
+		if _, hops := c.routes.nearestOf(c.routes.nics.NumberOf(from, port), to); hops >= 0 {
 			return port
 		}
 	}
@@ -297,11 +297,11 @@ func (c *NICSelector) nextRail(from, to int) int {
 }
 
 // nearestOf returns the nearest NICs of a host from a NIC, as pairs, and the number of links to them; −1: no path.
-func (r *Routes) nearestOf(nic, to int) (pairs []Pair, hops int) {
+func (r *Routes) nearestOf(nic, to int) (pairs []NICPair, hops int) {
 	hops = -1
-	for k := range r.nics.Count(to) {
-		p := Pair{nic, r.nics.Number(to, k)}
-		h := r.Hops(p.From, p.To)
+	for k := range r.nics.CountOf(to) {
+		p := NICPair{nic, r.nics.NumberOf(to, k)}
+		h := r.CountHops(p.From, p.To)
 		switch {
 		case h < 0 || hops >= 0 && h > hops:
 			continue

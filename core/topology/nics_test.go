@@ -45,11 +45,11 @@ func TestRails(t *testing.T) {
 				t.Fatal(err)
 			}
 			r := n.Routes()
-			if got := r.NICs().Count(x.from); got != x.nics {
+			if got := r.NICs().CountOf(x.from); got != x.nics {
 				t.Errorf("%d NICs, want %d", got, x.nics)
 			}
 			for to, want := range x.hops {
-				if pairs, hops := r.findNearest(x.from, to); hops != want || r.Joined(x.from, to) != (want >= 0) {
+				if pairs, hops := r.findNearest(x.from, to); hops != want || r.AreJoined(x.from, to) != (want >= 0) {
 					t.Errorf("h%d to h%d: %d links by %v, want %d", x.from, to, hops, pairs, want)
 				}
 			}
@@ -74,7 +74,7 @@ func TestPlanesAreApart(t *testing.T) {
 		for b := range 24 {
 			for i := range 3 {
 				for k := range 3 {
-					joined := r.Hops(r.NICs().Number(a, i), r.NICs().Number(b, k)) >= 0
+					joined := r.CountHops(r.NICs().NumberOf(a, i), r.NICs().NumberOf(b, k)) >= 0
 					if a != b && joined != (i == k) {
 						t.Fatalf("NIC %d of h%d and NIC %d of h%d: joined %v", i, a, k, b, joined)
 					}
@@ -109,7 +109,7 @@ func TestTorus(t *testing.T) {
 			}
 			r, longest := n.Routes(), 0
 			for h := range hosts {
-				longest = max(longest, r.Hops(0, h)-2)
+				longest = max(longest, r.CountHops(0, h)-2)
 			}
 			if longest != x.longest {
 				t.Errorf("the longest path has %d links between switches, want %d", longest, x.longest)
@@ -155,7 +155,7 @@ func TestDragonfly(t *testing.T) {
 			}
 			r, longest := n.Routes(), 0
 			for h := range hosts {
-				longest = max(longest, r.Hops(0, h)-2)
+				longest = max(longest, r.CountHops(0, h)-2)
 			}
 			if longest > 3 || x.g > 2 && x.a > 2 && longest != 3 {
 				t.Errorf("the longest path has %d links between switches", longest)
@@ -180,11 +180,11 @@ func TestNICs(t *testing.T) {
 		t.Fatal(err)
 	}
 	x := n.NICs()
-	if x.Len() != 8 || x.Count(0) != 3 || x.Count(2) != 2 || x.Count(4) != 1 || !x.Several() {
-		t.Fatalf("%d numbers, %d, %d and %d NICs", x.Len(), x.Count(0), x.Count(2), x.Count(4))
+	if x.Len() != 8 || x.CountOf(0) != 3 || x.CountOf(2) != 2 || x.CountOf(4) != 1 || !x.HasSeveral() {
+		t.Fatalf("%d numbers, %d, %d and %d NICs", x.Len(), x.CountOf(0), x.CountOf(2), x.CountOf(4))
 	}
 	for nic, want := range [][2]int{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 0}, {0, 1}, {0, 2}, {2, 1}} {
-		if node, port := x.Node(nic), x.Port(nic); node != want[0] || port != want[1] || x.Number(node, port) != nic {
+		if node, port := x.HostOf(nic), x.PortOf(nic); node != want[0] || port != want[1] || x.NumberOf(node, port) != nic {
 			t.Errorf("NIC %d is port %d of node %d, want %v", nic, port, node, want)
 		}
 	}
@@ -196,7 +196,7 @@ func TestNICs(t *testing.T) {
 		0: {{0}, nil}, 5: {nil, {0}}, 6: {{2}, nil}, 2: {{1}, nil}, 7: {nil, {2}}, 4: {nil, {1}},
 	} {
 		for i, sw := range []int{1, 3} {
-			if got := r.Paths(sw).To(packet.Addr(nic + 1)); !slices.Equal(got, want[i]) {
+			if got := r.PathsFrom(sw).PortsTo(packet.Addr(nic + 1)); !slices.Equal(got, want[i]) {
 				t.Errorf("%s to NIC %d: ports %v, want %v", n.Nodes[sw].Name, nic, got, want[i])
 			}
 		}
@@ -205,13 +205,13 @@ func TestNICs(t *testing.T) {
 		t.Errorf("links side by side are %s", got)
 	}
 	// To b over s, by two NICs of a, or over z.
-	if pairs, hops := r.findNearest(0, 2); hops != 2 || !slices.Equal(pairs, []Pair{{0, 2}, {5, 7}, {6, 2}}) {
+	if pairs, hops := r.findNearest(0, 2); hops != 2 || !slices.Equal(pairs, []NICPair{{0, 2}, {5, 7}, {6, 2}}) {
 		t.Errorf("nearest: %v, %d", pairs, hops)
 	}
-	if links, ok := r.Path(5, 7); !ok || !slices.Equal(links, []int{1, 4}) {
+	if links, ok := r.FindPath(5, 7); !ok || !slices.Equal(links, []int{1, 4}) {
 		t.Errorf("path %v", links)
 	}
-	if _, ok := r.Path(5, 2); ok {
+	if _, ok := r.FindPath(5, 2); ok {
 		t.Error("there is a path between s and z")
 	}
 }
@@ -226,17 +226,17 @@ func TestChooser(t *testing.T) {
 	}
 	r := n.Routes()
 	x := r.NICs()
-	counts := func(how Choice, port, to int) (ports [5]int) {
+	counts := func(how NICChoice, port, to int) (ports [5]int) {
 		c := r.NewNICSelector()
 		for i := range 4000 {
-			p, err := c.Choose(how, port, 0, to, uint32(i))
+			p, err := c.ChoosePair(how, port, 0, to, uint32(i))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if x.Node(p.From) != 0 || x.Node(p.To) != to || x.Port(p.From) != x.Port(p.To) {
+			if x.HostOf(p.From) != 0 || x.HostOf(p.To) != to || x.PortOf(p.From) != x.PortOf(p.To) {
 				t.Fatalf("%s: %v", how, p)
 			}
-			ports[x.Port(p.From)]++
+			ports[x.PortOf(p.From)]++
 		}
 		return ports
 	}
@@ -258,14 +258,14 @@ func TestChooser(t *testing.T) {
 	c := r.NewNICSelector()
 	for port, want := range map[int]string{5: "h0 has 5 NICs, and NIC 5 is asked for",
 		4: "no path from NIC 4 of h0 to h2"} {
-		if _, err := c.Choose(Hashed, port, 0, 2, 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := c.ChoosePair(Hashed, port, 0, 2, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("NIC %d: %v", port, err)
 		}
 	}
 	again := r.NewNICSelector()
 	for i := range 100 {
-		a, _ := r.NewNICSelector().Choose(Hashed, -1, 0, 2, uint32(i))
-		b, _ := again.Choose(Hashed, -1, 0, 2, uint32(i))
+		a, _ := r.NewNICSelector().ChoosePair(Hashed, -1, 0, 2, uint32(i))
+		b, _ := again.ChoosePair(Hashed, -1, 0, 2, uint32(i))
 		if a != b {
 			t.Fatal("the same flow has two NICs")
 		}

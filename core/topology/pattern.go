@@ -133,9 +133,9 @@ func findNumberRanges(pattern string) (all []numberRanges) {
 	}
 }
 
-// Backwards returns the first range of a pattern that ends before it begins, such as 3-0, and its reverse; "" if there
+// FindBackwardRange returns the first range of a pattern that ends before it begins, such as 3-0, and its reverse; "" if there
 // is no such range.
-func Backwards(pattern string) (is, meant string) {
+func FindBackwardRange(pattern string) (is, meant string) {
 	for _, x := range findNumberRanges(pattern) {
 		for _, r := range x.ranges {
 			if r[0] > r[1] {
@@ -146,10 +146,10 @@ func Backwards(pattern string) (is, meant string) {
 	return "", ""
 }
 
-// Absent returns the numbers of a pattern's ranges that no matching name has, as h16 … h99, and the pattern of the
+// FindAbsent returns the numbers of a pattern's ranges that no matching name has, as h16 … h99, and the pattern of the
 // numbers that names have; "": names have all numbers. matching has all names that match. Ranges are examined one by
 // one, except digits next to wildcards or other brackets, as in h[1-9]*.
-func Absent(pattern string, matching []string) (absent, there string) {
+func FindAbsent(pattern string, matching []string) (absent, there string) {
 	for _, x := range findNumberRanges(pattern) {
 		before, after := pattern[:x.open], pattern[x.end:]
 		if after != "" && strings.ContainsRune("*?[", rune(after[0])) || strings.HasSuffix(before, "]") {

@@ -65,7 +65,7 @@ func TestAbsent(t *testing.T) {
 					matching = append(matching, name)
 				}
 			}
-			if absent, there := Absent(x.pattern, matching); absent != x.absent || there != x.there {
+			if absent, there := FindAbsent(x.pattern, matching); absent != x.absent || there != x.there {
 				t.Errorf("%q, %q, want %q, %q", absent, there, x.absent, x.there)
 			}
 		})
@@ -76,7 +76,7 @@ func TestAbsent(t *testing.T) {
 func TestBackwards(t *testing.T) {
 	for pattern, want := range map[string]string{"h[3-0]": "3-0", "h[0-3,15-8]": "15-8", "h[0-3]": "", "[b-a]": "",
 		"h*": ""} {
-		if is, _ := Backwards(pattern); is != want {
+		if is, _ := FindBackwardRange(pattern); is != want {
 			t.Errorf("%s: %q, want %q", pattern, is, want)
 		}
 	}

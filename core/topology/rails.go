@@ -49,13 +49,13 @@ func (c *rails) Params(p *scheme.Params) {
 		"SimAI: topology generator").Min("0s")
 	p.Bool(&c.Optimised, "optimised", "true", "a leaf has GPUs of one rail; false: all GPUs of its servers",
 		"SimAI: topology generator, Spectrum-X")
-	p.Rule("pods", func() error {
+	p.AddRule("pods", func() error {
 		if c.Pods > 0 && c.Servers%c.Pods != 0 {
 			return fmt.Errorf("%d servers are not equal parts of %d pods", c.Servers, c.Pods)
 		}
 		return nil
 	})
-	p.Rule("spines", func() error {
+	p.AddRule("spines", func() error {
 		if c.Spines == 0 && c.Pods > 1 {
 			return fmt.Errorf("several pods are joined above their spines, and there are none")
 		}

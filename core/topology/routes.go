@@ -62,9 +62,9 @@ type Routes struct {
 	component []int32        // by NIC (components)
 }
 
-// Classes returns the number of classes of hosts, which is the number of switches with hosts. Routes have this many
+// CountClasses returns the number of classes of hosts, which is the number of switches with hosts. Routes have this many
 // entries for each switch.
-func (n *Network) Classes() int {
+func (n *Network) CountClasses() int {
 	last := make([]bool, len(n.Nodes))
 	classes := 0
 	for _, l := range n.Links {
@@ -93,17 +93,17 @@ func (n *Network) Routes() *Routes {
 			if n.Nodes[host].Switch {
 				continue
 			}
-			if r.paths[sw].Own == 0 {
-				r.paths[sw].Own = uint32(len(lasts))
+			if r.paths[sw].OwnClass == 0 {
+				r.paths[sw].OwnClass = uint32(len(lasts))
 				lasts = append(lasts, sw)
 			}
-			nic := r.nics.Number(host, n.portOf(r.ports[host], p.Link))
-			class[nic+1], port[nic+1] = r.paths[sw].Own, packet.PortID(k)
+			nic := r.nics.NumberOf(host, n.portOf(r.ports[host], p.Link))
+			class[nic+1], port[nic+1] = r.paths[sw].OwnClass, packet.PortID(k)
 		}
 	}
 	r.component = r.findComponents()
 	var s *portSets
-	if t, err := n.Tree(); err == nil {
+	if t, err := n.FindTree(); err == nil {
 		s = r.treeRoutes(t, lasts)
 	} else {
 		s = r.searchRoutes(lasts)
@@ -228,8 +228,8 @@ func (s *portSets) setNumber(ports []packet.PortID, like uint32) uint32 {
 	return i
 }
 
-// Paths returns the paths from a switch.
-func (r *Routes) Paths(sw int) *packet.Paths { return &r.paths[sw] }
+// PathsFrom returns the paths from a switch.
+func (r *Routes) PathsFrom(sw int) *packet.Paths { return &r.paths[sw] }
 
 // Ports returns the ports of a node: one for each of its links, in the order of Network.Links.
 func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
@@ -237,9 +237,9 @@ func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 // nextPort returns the port of a node on a shortest path to a host. A host has one, its NIC's; for a switch, choose
 // selects one.
 func (r *Routes) nextPort(at, host int, choose func(sw, ways int) int) (PortRef, bool) {
-	k := r.nics.Port(at)
-	if at = r.nics.Node(at); r.network.Nodes[at].Switch {
-		to := r.paths[at].To(packet.Addr(host + 1))
+	k := r.nics.PortOf(at)
+	if at = r.nics.HostOf(at); r.network.Nodes[at].Switch {
+		to := r.paths[at].PortsTo(packet.Addr(host + 1))
 		if len(to) == 0 {
 			return PortRef{}, false
 		}
@@ -257,9 +257,9 @@ func lowestPort(sw, ways int) int { return 0 }
 // usualHops is the maximum number of links of a path in most networks.
 const usualHops = 8
 
-// Path returns the links of a shortest path from a node to a host. Among several paths it returns the one by the
+// FindPath returns the links of a shortest path from a node to a host. Among several paths it returns the one by the
 // lowest port of every switch. ok is false if there is no path.
-func (r *Routes) Path(from, host int) (links []int, ok bool) {
+func (r *Routes) FindPath(from, host int) (links []int, ok bool) {
 	return r.AppendPath(make([]int, 0, usualHops), from, host)
 }
 
@@ -272,9 +272,9 @@ func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool)
 	return links, true
 }
 
-// PathOf returns the links of a shortest path from a node to a host, as Path does, and nil without a path. The number
+// FindPathByNumber returns the links of a shortest path from a node to a host, as Path does, and nil without a path. The number
 // selects one of the equally short paths, and spreads over all of them like a hash of flows.
-func (r *Routes) PathOf(from, host int, number uint32) []int {
+func (r *Routes) FindPathByNumber(from, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
 		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose independently of each other
 		hash ^= hash >> 15
@@ -287,8 +287,8 @@ func (r *Routes) PathOf(from, host int, number uint32) []int {
 	return links
 }
 
-// Hops returns the number of links of a shortest path from a node to a host; −1 without a path.
-func (r *Routes) Hops(from, host int) int {
+// CountHops returns the number of links of a shortest path from a node to a host; −1 without a path.
+func (r *Routes) CountHops(from, host int) int {
 	hops := 0
 	if !r.walkPath(from, host, lowestPort, func(int) { hops++ }) {
 		return -1
@@ -301,7 +301,7 @@ func (r *Routes) Hops(from, host int) int {
 // switch's port among several.
 func (r *Routes) walkPath(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
 	for at := from; at != host; {
-		if at != from && !r.network.Nodes[r.nics.Node(at)].Switch {
+		if at != from && !r.network.Nodes[r.nics.HostOf(at)].Switch {
 			return false
 		}
 		p, ok := r.nextPort(at, host, choose)
@@ -320,7 +320,7 @@ func (r *Routes) otherEnd(p PortRef) int {
 	if r.network.Nodes[node].Switch {
 		return node
 	}
-	return r.nics.Number(node, r.network.portOf(r.ports[node], p.Link))
+	return r.nics.NumberOf(node, r.network.portOf(r.ports[node], p.Link))
 }
 
 // Validate returns an error if the network violates a condition on which its users rely.

@@ -32,7 +32,7 @@ func (r *Routes) treeRoutes(t *Tree, lasts []int) *portSets {
 			below, way := r.network.otherNode(r.ports[sw][k]), s.setNumber([]packet.PortID{k}, 0)
 			switch t.Tier[sw] {
 			case 2:
-				row[r.paths[below].Own] = way
+				row[r.paths[below].OwnClass] = way
 			case 3:
 				into[t.Pod[below]] = way
 			}

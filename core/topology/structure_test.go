@@ -58,7 +58,7 @@ func TestRoutesOfStructure(t *testing.T) {
 	}
 	for _, x := range all {
 		t.Run(x.name, func(t *testing.T) {
-			if _, err := x.n.Tree(); (err == nil) != x.tree {
+			if _, err := x.n.FindTree(); (err == nil) != x.tree {
 				t.Fatalf("a fat tree: %v, %v", x.tree, err)
 			}
 			checkRoutes(t, x.n)
@@ -69,9 +69,9 @@ func TestRoutesOfStructure(t *testing.T) {
 // checkRoutes compares a network's routes with those of a search.
 func checkRoutes(t *testing.T, n *Network) {
 	got := n.Routes()
-	lasts := make([]int, 1+n.Classes())
+	lasts := make([]int, 1+n.CountClasses())
 	for sw := range n.Nodes {
-		if own := got.paths[sw].Own; own > 0 {
+		if own := got.paths[sw].OwnClass; own > 0 {
 			lasts[own] = sw
 		}
 	}
@@ -84,7 +84,7 @@ func checkRoutes(t *testing.T, n *Network) {
 		want.paths[sw].Sets = s.all
 		for host := range n.Nodes {
 			a := packet.Addr(host + 1)
-			if g, w := got.paths[sw].To(a), want.paths[sw].To(a); !slices.Equal(g, w) {
+			if g, w := got.paths[sw].PortsTo(a), want.paths[sw].PortsTo(a); !slices.Equal(g, w) {
 				t.Fatalf("%s reaches %s by %v, not %v", node.Name, n.Nodes[host].Name, g, w)
 			}
 		}

@@ -78,18 +78,18 @@ func TestReadHPCCPaperTree(t *testing.T) {
 	routes, ports := n.Routes(), n.Ports()
 	at, rtt, hops := 320, 2*n.Links[0].Delay+unit.TransmitTime(1000, n.Links[0].Rate.Bits), 1
 	for at != 319 {
-		p := ports[at][routes.Paths(at).To(320)[0]]
+		p := ports[at][routes.PathsFrom(at).PortsTo(320)[0]]
 		rtt += 2*n.Links[p.Link].Delay + unit.TransmitTime(1000, n.Links[p.Link].Rate.Bits)
 		at = n.Links[p.Link].Ends[1-p.End]
 		hops++
 	}
-	if rtt != 12240*unit.Nanosecond || hops != 6 || routes.Hops(0, 319) != 6 {
-		t.Errorf("base RTT %v over %d links (Hops: %d), want 12240ns over 6", rtt, hops, routes.Hops(0, 319))
+	if rtt != 12240*unit.Nanosecond || hops != 6 || routes.CountHops(0, 319) != 6 {
+		t.Errorf("base RTT %v over %d links (Hops: %d), want 12240ns over 6", rtt, hops, routes.CountHops(0, 319))
 	}
 	// All equal-cost ports: 4 up at a ToR, 4 up at an aggregation switch, 1 down.
 	for sw, want := range map[int]int{320: 4, 340: 4, 360: 1, 352: 4, 356: 1, 339: 1} {
 		t.Run(fmt.Sprint("switch ", sw), func(t *testing.T) {
-			if to := routes.Paths(sw).To(320); len(to) != want {
+			if to := routes.PathsFrom(sw).PortsTo(320); len(to) != want {
 				t.Errorf("switch %d: %v, want %d ports", sw, to, want)
 			}
 		})
@@ -121,7 +121,7 @@ func TestReadHPCCBenchTree(t *testing.T) {
 	for line := bufio.NewScanner(list); line.Scan(); {
 		var src, dst, class, port, size int
 		if k, _ := fmt.Sscan(line.Text(), &src, &dst, &class, &port, &size); k == 5 {
-			hops += routes.Hops(src, dst) * size / 1000 * 2 // a packet and its acknowledgement
+			hops += routes.CountHops(src, dst) * size / 1000 * 2 // a packet and its acknowledgement
 		}
 	}
 	if hops != 2_904_000 {
@@ -129,7 +129,7 @@ func TestReadHPCCBenchTree(t *testing.T) {
 	}
 	for i, node := range n.Nodes {
 		for a := range packet.Addr(len(n.Nodes) + 1) {
-			if to := routes.Paths(i).To(a); (len(to) > 0) != (node.Switch && 1 <= a && a <= 128) {
+			if to := routes.PathsFrom(i).PortsTo(a); (len(to) > 0) != (node.Switch && 1 <= a && a <= 128) {
 				t.Fatalf("node %d reaches address %d by %v", i, a, to)
 			}
 		}
@@ -355,8 +355,8 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 				if want == far {
 					want = -1
 				}
-				links, ok := got.Path(at, host)
-				if hops := got.Hops(at, host); hops != want || ok != (want >= 0) || ok && len(links) != want {
+				links, ok := got.FindPath(at, host)
+				if hops := got.CountHops(at, host); hops != want || ok != (want >= 0) || ok && len(links) != want {
 					t.Fatalf("from %d to %d: %d hops, path %v (%v), want %d in %+v", at, host, hops, links, ok, want, n)
 				}
 				var by []packet.PortID
@@ -372,16 +372,16 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 				if !node.Switch {
 					by = nil // hosts have no routes
 				}
-				if to := got.Paths(at).To(packet.Addr(host + 1)); !slices.Equal(to, by) {
+				if to := got.PathsFrom(at).PortsTo(packet.Addr(host + 1)); !slices.Equal(to, by) {
 					t.Fatalf("from %d to %d by ports %v, want %v in %+v", at, host, to, by, n)
 				}
-				if c := got.Paths(at).Class; node.Switch && c[host+1] != 0 {
+				if c := got.PathsFrom(at).Class; node.Switch && c[host+1] != 0 {
 					classes[c[host+1]] = true
 				}
 			}
 		}
-		if len(classes) != n.Classes() {
-			t.Fatalf("%d classes of hosts, Classes says %d in %+v", len(classes), n.Classes(), n)
+		if len(classes) != n.CountClasses() {
+			t.Fatalf("%d classes of hosts, Classes says %d in %+v", len(classes), n.CountClasses(), n)
 		}
 	}
 }
@@ -391,10 +391,10 @@ func TestCable(t *testing.T) {
 	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
 		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
 	r := n.Routes()
-	if r.Hops(0, 1) != 1 || r.Hops(1, 0) != 1 || r.Hops(0, 0) != 0 || r.Hops(0, 2) != -1 || r.Hops(2, 0) != -1 ||
-		n.Classes() != 0 {
-		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.Hops(0, 1), r.Hops(1, 0), r.Hops(0, 0), r.Hops(0, 2), r.Hops(2, 0),
-			n.Classes())
+	if r.CountHops(0, 1) != 1 || r.CountHops(1, 0) != 1 || r.CountHops(0, 0) != 0 || r.CountHops(0, 2) != -1 || r.CountHops(2, 0) != -1 ||
+		n.CountClasses() != 0 {
+		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.CountHops(0, 1), r.CountHops(1, 0), r.CountHops(0, 0), r.CountHops(0, 2), r.CountHops(2, 0),
+			n.CountClasses())
 	}
 }
 
@@ -514,7 +514,7 @@ func ExampleNetwork_Routes() {
 	book, routes := n.Addresses(), n.Routes()
 	for sw := 2; sw < 6; sw++ {
 		for a := packet.Addr(1); a <= 2; a++ {
-			fmt.Println(n.Nodes[sw].Name, "reaches", book.V4(a), "by ports", routes.Paths(sw).To(a))
+			fmt.Println(n.Nodes[sw].Name, "reaches", book.V4(a), "by ports", routes.PathsFrom(sw).PortsTo(a))
 		}
 	}
 	// Output:

@@ -23,10 +23,10 @@ type Tree struct {
 	ports  [][]PortRef
 }
 
-// Tree returns the fat tree of a network. Leaves are the switches that have hosts. The error is the reason why the
+// FindTree returns the fat tree of a network. Leaves are the switches that have hosts. The error is the reason why the
 // network is not one: a leaf is linked to a leaf, there are two ways down to a host, or a spine lacks a link to a leaf
 // of its pod.
-func (n *Network) Tree() (*Tree, error) {
+func (n *Network) FindTree() (*Tree, error) {
 	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)),
 		Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
 		Up: make([][]packet.PortID, len(n.Nodes)), Down: make([][]packet.PortID, len(n.Nodes)), n: n, ports: n.Ports()}
@@ -142,7 +142,7 @@ func (t *Tree) findPods() (pod []int, pods int) {
 			at := reached[k]
 			next := t.nodesBelow(at)
 			if t.Tier[at] == 1 {
-				next = t.Above(at)
+				next = t.NodesAbove(at)
 			}
 			for _, other := range next {
 				if pod[other] == noPod {
@@ -239,8 +239,8 @@ func (t *Tree) leafOf(pod, number int) int {
 	return 0
 }
 
-// Above returns the switches at a node's ports of Up, in their order.
-func (t *Tree) Above(node int) (nodes []int) {
+// NodesAbove returns the switches at a node's ports of Up, in their order.
+func (t *Tree) NodesAbove(node int) (nodes []int) {
 	for _, k := range t.Up[node] {
 		nodes = append(nodes, t.n.otherNode(t.ports[node][k]))
 	}
@@ -250,9 +250,9 @@ func (t *Tree) Above(node int) (nodes []int) {
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
 
-// LeafOf returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an index into Leaves;
+// LeafByAddress returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an index into Leaves;
 // −1 for other addresses.
-func (t *Tree) LeafOf() []int32 {
+func (t *Tree) LeafByAddress() []int32 {
 	of := make([]int32, len(t.n.Nodes)+1)
 	for i := range of {
 		of[i] = -1
@@ -274,9 +274,9 @@ type Prefixes struct {
 	All  netip.Prefix   // common prefix of all; invalid: there is no such prefix
 }
 
-// Plan returns the hierarchical plan of P4TE's figure 1. A host is 2001:1:1:pod:0:0:leaf:host, so that leaves have
+// NewPlan returns the hierarchical plan of P4TE's figure 1. A host is 2001:1:1:pod:0:0:leaf:host, so that leaves have
 // /112, pods /96 and the network /48.
-func (t *Tree) Plan() Prefixes {
+func (t *Tree) NewPlan() Prefixes {
 	p := Prefixes{All: netip.PrefixFrom(planAddress(0, 0, 0), 48).Masked()}
 	for _, leaf := range t.leaves {
 		p.Leaf = append(p.Leaf, netip.PrefixFrom(planAddress(t.Pod[leaf], t.Leaf[leaf], 0), 112).Masked())
@@ -296,9 +296,9 @@ func planAddress(pod, leaf, host int) netip.Addr {
 	return netip.AddrFrom16(a)
 }
 
-// Check returns an error for a plan with a prefix that is not IPv6, is too small for its leaf's hosts, or overlaps
+// CheckPlan returns an error for a plan with a prefix that is not IPv6, is too small for its leaf's hosts, or overlaps
 // another leaf's.
-func (t *Tree) Check(p Prefixes) error {
+func (t *Tree) CheckPlan(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
 	}

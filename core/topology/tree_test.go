@@ -21,19 +21,19 @@ func tree(t *testing.T, family string, v map[string]any) *Network {
 // P4TE §3.1, figure 1: leaves have /112, pods /96.
 func TestTree(t *testing.T) {
 	n := tree(t, "fat_tree", map[string]any{"k": 4, "rate": 10 * unit.Gbps, "delay": unit.Microsecond})
-	x, err := n.Tree()
+	x, err := n.FindTree()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if x.Tiers != 3 || len(x.Leaves()) != 8 {
 		t.Fatalf("%d tiers, %d leaves; want 3 and 8", x.Tiers, len(x.Leaves()))
 	}
-	plan := x.Plan()
-	if err := x.Check(plan); err != nil {
+	plan := x.NewPlan()
+	if err := x.CheckPlan(plan); err != nil {
 		t.Fatal(err)
 	}
 	// by the numbering of fat_tree: 16 hosts, 8 leaves, 8 spines, 4 super spines
-	of := x.LeafOf()
+	of := x.LeafByAddress()
 	for i, node := range n.Nodes {
 		want := int32(-1)
 		switch {
@@ -45,7 +45,7 @@ func TestTree(t *testing.T) {
 		if of[i+1] != want {
 			t.Errorf("%s is of leaf %d, want %d", node.Name, of[i+1], want)
 		}
-		for k, above := range x.Above(i) {
+		for k, above := range x.NodesAbove(i) {
 			if x.Tier[above] != x.Tier[i]+1 || n.otherNode(n.Ports()[i][x.Up[i][k]]) != above {
 				t.Errorf("%s: above port %d is %s", node.Name, x.Up[i][k], n.Nodes[above].Name)
 			}
@@ -72,7 +72,7 @@ func TestTree(t *testing.T) {
 		for _, r := range routes {
 			for host := range n.Nodes {
 				if x.Tier[host] == 0 && r.Prefix.Contains(book.V6(packet.Addr(host+1))) {
-					ports := n.Routes().Paths(i).To(packet.Addr(host + 1))
+					ports := n.Routes().PathsFrom(i).PortsTo(packet.Addr(host + 1))
 					if len(ports) != 1 || ports[0] != r.Port {
 						t.Errorf("%s: %s is reached by %v, the downward table says %d", node.Name, n.Nodes[host].Name, ports, r.Port)
 					}
@@ -98,7 +98,7 @@ func TestTreeOfFamilies(t *testing.T) {
 		{"star", map[string]any{"hosts": 3, "rate": unit.Gbps, "delay": unit.Microsecond}, 2, 1},
 	} {
 		t.Run(c.family, func(t *testing.T) {
-			x, err := tree(t, c.family, c.v).Tree()
+			x, err := tree(t, c.family, c.v).FindTree()
 			if err != nil || x.Tiers != c.tiers || len(x.Leaves()) != c.leaves {
 				t.Errorf("%s: %+v, %v", c.family, x, err)
 			}
@@ -137,7 +137,7 @@ func TestNoTree(t *testing.T) {
 		{"a host in the air", Network{nodes(1, "a"), nil}, "host h0 is not linked to one switch"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if _, err := c.n.Tree(); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := c.n.FindTree(); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v; want %q", c.what, err, c.want)
 			}
 		})
@@ -146,7 +146,7 @@ func TestNoTree(t *testing.T) {
 
 func TestPlanErrors(t *testing.T) {
 	x, err := tree(t, "leaf_spine", map[string]any{"leaves": 2, "spines": 2, "hosts": 4, "rate": unit.Gbps,
-		"delay": unit.Microsecond}).Tree()
+		"delay": unit.Microsecond}).FindTree()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,12 +162,12 @@ func TestPlanErrors(t *testing.T) {
 		{[]netip.Prefix{p("2001:db9::/64")}, "1 prefixes for 2 leaves"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			if err := x.Check(Prefixes{Leaf: c.leaf}); err == nil || err.Error() != c.want {
+			if err := x.CheckPlan(Prefixes{Leaf: c.leaf}); err == nil || err.Error() != c.want {
 				t.Errorf("%v: %v; want %s", c.leaf, err, c.want)
 			}
 		})
 	}
-	if err := x.Check(Prefixes{Leaf: []netip.Prefix{p("2001:db8::/126"), p("2001:db8::4/126")}}); err != nil {
+	if err := x.CheckPlan(Prefixes{Leaf: []netip.Prefix{p("2001:db8::/126"), p("2001:db8::4/126")}}); err != nil {
 		t.Error(err)
 	}
 }

@@ -17,9 +17,9 @@ type Port struct {
 	Traced bool
 }
 
-// Select marks the ports that a pattern (path.Match: * stands for any characters) matches. It reports whether there
+// MarkPorts marks the ports that a pattern (path.Match: * stands for any characters) matches. It reports whether there
 // are any.
-func Select(ports []Port, pattern string) bool {
+func MarkPorts(ports []Port, pattern string) bool {
 	found := false
 	for i := range ports {
 		if ok, err := path.Match(pattern, ports[i].Name); ok && err == nil || ports[i].Name == pattern {
@@ -29,9 +29,9 @@ func Select(ports []Port, pattern string) bool {
 	return found
 }
 
-// Captured is the number of payload bytes that records keep after all headers. In Weir's UDP datagrams they hold the
+// CapturedPayload is the number of payload bytes that records keep after all headers. In Weir's UDP datagrams they hold the
 // datagram's number and time.
-const Captured = 16
+const CapturedPayload = 16
 
 // SnapLength is the maximum number of bytes of a frame that records keep, unless Config.Snap is set. The longest
 // headers, with telemetry of 16 hops, are shorter.
@@ -81,7 +81,7 @@ type key struct {
 // NewCollector returns an empty collector.
 func NewCollector(c Config) *Collector {
 	t := &Collector{config: c, watched: make([]bool, len(c.Nodes))}
-	t.Part(0)
+	t.PartObserver(0)
 	for _, p := range c.Ports {
 		if p.Traced && p.Node < len(t.watched) {
 			t.watched[p.Node] = true
@@ -101,9 +101,9 @@ func (t *Collector) Err() error {
 	return t.err
 }
 
-// Part returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but all
+// PartObserver returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but all
 // events of a node must go to one of them. Flush and End must not run at the same time as any of them.
-func (t *Collector) Part(k int) Observer {
+func (t *Collector) PartObserver(k int) Observer {
 	for len(t.parts) <= k {
 		t.parts = append(t.parts, &partEvents{collector: t, part: int32(len(t.parts))})
 	}
@@ -176,7 +176,7 @@ func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 		}
 		x.scratch = data
 	}
-	n := len(data) - int(p.Payload) + Captured
+	n := len(data) - int(p.Payload) + CapturedPayload
 	if n = min(max(n, 0), len(data), SnapLength); x.collector.config.Snap > 0 {
 		n = min(len(data), x.collector.config.Snap)
 	}
@@ -218,9 +218,9 @@ func (t *Collector) Flush(done unit.Time) error {
 	return t.err
 }
 
-// End writes the events up to and including last, and discards later ones. The time at which a run ends after its last
+// EndAt writes the events up to and including last, and discards later ones. The time at which a run ends after its last
 // flow depends on how it is executed, so later events would differ.
-func (t *Collector) End(last unit.Time) error {
+func (t *Collector) EndAt(last unit.Time) error {
 	err := t.Flush(last + 1)
 	t.ended, t.order = true, nil
 	for _, x := range t.parts {

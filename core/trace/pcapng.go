@@ -75,8 +75,8 @@ func AppendInterface(b []byte, name string) []byte {
 	return appendBlock(appendOption(b, optionEnd, ""), start)
 }
 
-// FrameBlock returns the length in bytes of the block of a frame, from the lengths of the frame and its comment.
-func FrameBlock(frame, comment int) int {
+// FrameBlockLength returns the length in bytes of the block of a frame, from the lengths of the frame and its comment.
+func FrameBlockLength(frame, comment int) int {
 	n := 28 + frame + padLength(frame) + 8 + 4 + 4
 	if comment > 0 {
 		n += 4 + comment + padLength(comment)
@@ -85,7 +85,7 @@ func FrameBlock(frame, comment int) int {
 }
 
 // AppendFrame appends a frame that arrived (inbound) or departed at an interface at a time. An empty comment is
-// omitted. AppendFrame does not allocate if b has room for FrameBlock.
+// omitted. AppendFrame does not allocate if b has room for FrameBlockLength.
 func AppendFrame(b []byte, on int, at unit.Time, inbound bool, frame, comment []byte) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockFrame), 0)
@@ -206,9 +206,9 @@ func (f *FrameReader) eachOption(b []byte, what func(code uint16, value []byte))
 	return nil
 }
 
-// Next reads the next frame; its Data is valid until the next call. The error is io.EOF at the end of the file. Other
+// NextFrame reads the next frame; its Data is valid until the next call. The error is io.EOF at the end of the file. Other
 // errors name the offset.
-func (f *FrameReader) Next() (Frame, error) {
+func (f *FrameReader) NextFrame() (Frame, error) {
 	for {
 		kind, body, err := f.readBlock()
 		if err != nil {

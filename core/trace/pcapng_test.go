@@ -29,7 +29,7 @@ func exact() ([]byte, []Frame) {
 		}
 		n := len(b)
 		b = AppendFrame(b, on, f.At, f.Inbound, f.Data, []byte(f.Comment))
-		if len(b)-n != FrameBlock(len(f.Data), len(f.Comment)) {
+		if len(b)-n != FrameBlockLength(len(f.Data), len(f.Comment)) {
 			panic("FrameBlock is wrong")
 		}
 	}
@@ -42,7 +42,7 @@ func frames(b []byte) (out []Frame, err error) {
 		return nil, err
 	}
 	for {
-		f, err := r.Next()
+		f, err := r.NextFrame()
 		if err == io.EOF {
 			return out, nil
 		}

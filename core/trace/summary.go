@@ -78,8 +78,8 @@ type flowAtPort struct {
 	packets, bytes int64
 }
 
-// Add adds a record.
-func (s *Summary) Add(r *Record) {
+// AddRecord adds a record.
+func (s *Summary) AddRecord(r *Record) {
 	if s.events == 0 {
 		s.first = r.At
 		s.portAt, s.flowAt = map[string]*portSum{}, map[flowKey]*flowSum{}
@@ -167,7 +167,7 @@ func (s *Summary) String() string {
 		return "no events\n"
 	}
 	span := (s.last - s.first).Seconds()
-	fmt.Fprintf(&b, "%d events from %s s to %s s\n", s.events, Seconds(s.first), Seconds(s.last))
+	fmt.Fprintf(&b, "%d events from %s s to %s s\n", s.events, FormatSeconds(s.first), FormatSeconds(s.last))
 	fmt.Fprintf(&b, "\n%-24s %10s %10s %10s %10s %10s\n", "port [events]", "enqueue", "transmit", "drop", "lost", "arrive")
 	for _, p := range s.ports {
 		fmt.Fprintf(&b, "%s", fitColumns(p.name, 24))

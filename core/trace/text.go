@@ -87,8 +87,8 @@ func parseProtoName(s string) (uint8, bool) {
 	return uint8(n), err == nil && protoName(uint8(n)) == s
 }
 
-// Seconds writes a time as seconds with all twelve decimals.
-func Seconds(t unit.Time) string { return string(appendSeconds(nil, t)) }
+// FormatSeconds writes a time as seconds with all twelve decimals.
+func FormatSeconds(t unit.Time) string { return string(appendSeconds(nil, t)) }
 
 // appendSeconds appends a time as seconds with twelve decimals.
 func appendSeconds(b []byte, t unit.Time) []byte {
@@ -246,16 +246,16 @@ func parseSeconds(s string) (unit.Time, bool) {
 	return t, err == nil
 }
 
-// Text is a Sink that writes the text form: Magic, the traced ports, the columns'
+// TextSink is a Sink that writes the text form: Magic, the traced ports, the columns'
 // names, and one line an event.
-type Text struct {
+type TextSink struct {
 	w    *bufio.Writer
 	line []byte
 }
 
 // NewText returns a text sink; Close must end it.
-func NewText(w io.Writer, ports []string) *Text {
-	t := &Text{w: bufio.NewWriterSize(w, 1<<16)}
+func NewText(w io.Writer, ports []string) *TextSink {
+	t := &TextSink{w: bufio.NewWriterSize(w, 1<<16)}
 	t.w.WriteString(TextHead(ports))
 	return t
 }
@@ -270,14 +270,14 @@ func TextHead(ports []string) string {
 }
 
 // Write writes a line.
-func (t *Text) Write(r *Record) error {
+func (t *TextSink) Write(r *Record) error {
 	t.line = append(AppendText(t.line[:0], r), '\n')
 	_, err := t.w.Write(t.line)
 	return err
 }
 
 // Close writes what is buffered. It does not close the writer below.
-func (t *Text) Close() error { return t.w.Flush() }
+func (t *TextSink) Close() error { return t.w.Flush() }
 
 // longestLine exceeds the length of every line of the text form, in bytes.
 const longestLine = 1 << 16
@@ -308,17 +308,17 @@ func ReadText(r io.Reader, f func(*Record) error) error {
 	return nil
 }
 
-// Address writes an address in the form of records.
-func Address(a netip.Addr) string {
+// FormatAddress writes an address in the form of records.
+func FormatAddress(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""
 	}
 	return a.WithZone("").String()
 }
 
-// Word returns s with each space, control or replacement character replaced by _, so that s stays one column of the
+// SanitizeWord returns s with each space, control or replacement character replaced by _, so that s stays one column of the
 // text form.
-func Word(s string) string {
+func SanitizeWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar {
 			return '_'

@@ -55,7 +55,7 @@ func TestCollector(t *testing.T) {
 	}
 	at(30, 0, 0, 6)
 	at(31, 0, 0, 7)
-	c.End(30)
+	c.EndAt(30)
 	at(30, 0, 0, 8)
 	if c.Flush(unit.Never); flows() != "1 2 3 4 6 5" {
 		t.Errorf("up to 30 there is %s", flows())
@@ -232,7 +232,7 @@ func TestFilter(t *testing.T) {
 func TestSummaryQueue(t *testing.T) {
 	var s Summary
 	for _, x := range [][2]int64{{0, 1}, {2, 4}, {3, 0}} {
-		s.Add(&Record{At: unit.Time(x[0]) * unit.Second, Kind: Enqueue, Port: "p", QueuePackets: x[1],
+		s.AddRecord(&Record{At: unit.Time(x[0]) * unit.Second, Kind: Enqueue, Port: "p", QueuePackets: x[1],
 			QueueBytes: 1000 * x[1]})
 	}
 	if p := s.ports[0]; p.packets.timeMean() != 2 || p.packets.peak != 4 || p.queued.timeMean() != 2000 {
@@ -247,7 +247,7 @@ func TestSummaryFlow(t *testing.T) {
 	for i := range 10 {
 		for _, port := range []string{"a->s", "s->b"} {
 			if i < 9 || port == "a->s" {
-				s.Add(&Record{At: unit.Time(i), Kind: Transmit, Port: port, Src: "a", Dst: "b", Size: 100, QueuePackets: None})
+				s.AddRecord(&Record{At: unit.Time(i), Kind: Transmit, Port: port, Src: "a", Dst: "b", Size: 100, QueuePackets: None})
 			}
 		}
 	}
@@ -259,10 +259,10 @@ func TestSummaryFlow(t *testing.T) {
 func TestSummary(t *testing.T) {
 	var s Summary
 	for _, r := range sample() {
-		s.Add(&r)
+		s.AddRecord(&r)
 	}
 	for i := range 30 {
-		s.Add(&Record{At: 4 * unit.Second, Kind: Transmit, Port: strings.Repeat("long", 9), Src: strings.Repeat("2001:", 7) +
+		s.AddRecord(&Record{At: 4 * unit.Second, Kind: Transmit, Port: strings.Repeat("long", 9), Src: strings.Repeat("2001:", 7) +
 			"1", Dst: strings.Repeat("fd00:", 7) + "2",
 			SrcPort: uint16(i), DstPort: 65535, Size: 1e9, Flow: None, QueuePackets: None})
 	}
@@ -297,15 +297,15 @@ func TestNames(t *testing.T) {
 	if got := FlagLetters(packet.SYN | packet.ACK | packet.ECE); got != "SAE" {
 		t.Errorf("SYN, ACK, ECE are %s", got)
 	}
-	if !sort.StringsAreSorted([]string{Seconds(0), Seconds(1), Seconds(unit.Second), Seconds(unit.Second + 1)}) ||
-		Seconds(-1) != "-0.000000000001" {
-		t.Error(Seconds(1), Seconds(-1))
+	if !sort.StringsAreSorted([]string{FormatSeconds(0), FormatSeconds(1), FormatSeconds(unit.Second), FormatSeconds(unit.Second + 1)}) ||
+		FormatSeconds(-1) != "-0.000000000001" {
+		t.Error(FormatSeconds(1), FormatSeconds(-1))
 	}
 }
 
 func Example() {
 	ports := []Port{{Name: "s1->server"}, {Name: "server->s1", Node: 1}}
-	Select(ports, "s1->*")
+	MarkPorts(ports, "s1->*")
 	var s Summary
 	c := NewCollector(Config{Nodes: []string{"s1", "server"}, Ports: ports, Sinks: []Sink{printing{}}})
 	c.Observe(Event{At: 2 * unit.Microsecond, Kind: Transmit, Node: 0, Port: 0}, &packet.Packet{Flow: 3, Size: 1500})

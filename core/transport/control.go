@@ -12,65 +12,65 @@ type Control struct {
 	Controller cc.Controller
 	Decision   cc.Decision
 	Pacer      Pacer
-	Recover    int64 // the state ends when the sender's acknowledged numbers reach it
+	RecoverTo  int64 // the state ends when the sender's acknowledged numbers reach it
 	Gate       NackGate
 	State      cc.RecoveryState
 
-	KeepsNext bool // a new rate does not move the pending send
-	Extends   bool // the sender calls Pacer.ExtendGap; without it Pacer.RecordSend
-	Reduces   bool // NACKs of switches count as losses (NacksLoss)
-	ShutsGate bool // a warning shuts the gate even if the controller does not reduce (Warn)
+	KeepsNext   bool // a new rate does not move the pending send
+	ExtendsGaps bool // the sender calls Pacer.ExtendGap; without it Pacer.RecordSend
+	Reduces     bool // NACKs of switches count as losses (NacksLoss)
+	ShutsGate   bool // a warning shuts the gate even if the controller does not reduce (Warn)
 }
 
-// Decide reads the controller's decision. A sender calls it after each call into the controller; the other methods call
+// ReadDecision reads the controller's decision. A sender calls it after each call into the controller; the other methods call
 // it themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
 // at the new rate (HPCC simulator, with HPCC and PINT).
-func (c *Control) Decide() {
+func (c *Control) ReadDecision() {
 	old := c.Decision.Rate
 	c.Decision = c.Controller.Decision()
 	switch rate := c.Decision.Rate; {
 	case rate == old || c.KeepsNext:
-	case c.Extends:
+	case c.ExtendsGaps:
 		c.Pacer.StretchGap(old, rate)
 	default:
 		c.Pacer.SetRate(rate)
 	}
 }
 
-// Advance calls the controller if its timer has expired at now.
-func (c *Control) Advance(now unit.Time) {
+// RunTimer calls the controller if its timer has expired at now.
+func (c *Control) RunTimer(now unit.Time) {
 	if c.Decision.NextTimer <= now {
 		c.Controller.OnTimer(now)
-		c.Decide()
+		c.ReadDecision()
 	}
 }
 
-// Notify passes a notice of the network to the controller.
-func (c *Control) Notify(now unit.Time, n cc.Notice) {
+// NotifyController passes a notice of the network to the controller.
+func (c *Control) NotifyController(now unit.Time, n cc.Notice) {
 	c.Controller.OnNotice(now, n)
-	c.Decide()
+	c.ReadDecision()
 }
 
-// Enter sets the state of recovery and Recover, and passes l to the controller. Every loss but the end of a recovery
+// EnterState sets the state of recovery and Recover, and passes l to the controller. Every loss but the end of a recovery
 // counts as a reduction for NACKs.
-func (c *Control) Enter(now unit.Time, state cc.RecoveryState, upTo int64, l cc.Loss) {
-	c.State, c.Recover = state, upTo
+func (c *Control) EnterState(now unit.Time, state cc.RecoveryState, upTo int64, l cc.Loss) {
+	c.State, c.RecoverTo = state, upTo
 	if l.Kind != cc.Recovered {
-		c.Gate.Note(now)
+		c.Gate.RecordReduction(now)
 	}
-	c.Lose(now, l)
+	c.ReportLoss(now, l)
 }
 
-// Lose passes l to the controller. The state of recovery does not change.
-func (c *Control) Lose(now unit.Time, l cc.Loss) {
+// ReportLoss passes l to the controller. The state of recovery does not change.
+func (c *Control) ReportLoss(now unit.Time, l cc.Loss) {
 	c.Controller.OnLoss(now, l)
-	c.Decide()
+	c.ReadDecision()
 }
 
 // AllowsReduction reports whether a NACK of a packet that was sent at the time sent reduces (NackGate). It records the
 // reduction in that case.
 func (c *Control) AllowsReduction(now, sent, rtt unit.Time) bool {
-	return c.Reduces && c.Gate.Reduce(now, sent, rtt)
+	return c.Reduces && c.Gate.AllowReduction(now, sent, rtt)
 }
 
 // NackLoss returns the kind of loss by which the controller learns of a NACK that reports a loss.
@@ -96,32 +96,32 @@ func NackNotice(n *packet.Notification, seq int64, lost unit.Bytes) cc.Notice {
 	return cc.Notice{Kind: cc.NackNotice, Seq: seq, Lost: lost, Supply: n.Supply, Demand: n.Demand}
 }
 
-// Warn handles a NACK that reports no loss: the flow is an elephant. It notifies the controller. In the state Open it
+// HandleWarning handles a NACK that reports no loss: the flow is an elephant. It notifies the controller. In the state Open it
 // also reduces, once a round trip. A controller may reduce neither its window nor its rate then, such as DCTCP without
 // a history of marks. The gate stays open in that case, so that losses still reduce, unless ShutsGate.
-func (c *Control) Warn(now unit.Time, n AcceptedNack) {
-	c.Notify(now, n.Notice)
+func (c *Control) HandleWarning(now unit.Time, n AcceptedNack) {
+	c.NotifyController(now, n.Notice)
 	if c.State != cc.Open || !c.AllowsReduction(now, n.Sent, n.RTT) {
 		return
 	}
 	before := c.Decision
 	n.Loss.Kind = cc.Warned
-	c.Enter(now, cc.Reduced, n.UpTo, n.Loss)
+	c.EnterState(now, cc.Reduced, n.UpTo, n.Loss)
 	if c.Decision.Window >= before.Window && c.Decision.Rate >= before.Rate && !c.ShutsGate {
 		c.Gate.Reopen()
 	}
 }
 
-// LoseByNack handles a NACK that reports losses: it notifies the controller, and reduces at most once a round trip.
-func (c *Control) LoseByNack(now unit.Time, n AcceptedNack) {
-	c.Notify(now, n.Notice)
+// HandleNackLosses handles a NACK that reports losses: it notifies the controller, and reduces at most once a round trip.
+func (c *Control) HandleNackLosses(now unit.Time, n AcceptedNack) {
+	c.NotifyController(now, n.Notice)
 	if c.AllowsReduction(now, n.Sent, n.RTT) {
 		n.Loss.Kind = c.NackLoss()
-		c.Enter(now, cc.Recovery, n.UpTo, n.Loss)
+		c.EnterState(now, cc.Recovery, n.UpTo, n.Loss)
 	}
 }
 
-// Status returns the window and rate of the latest decision, and inFlight, as a sender's Gauge.
-func (c *Control) Status(inFlight unit.Bytes) Gauge {
+// Gauge returns the window and rate of the latest decision, and inFlight, as a sender's Gauge.
+func (c *Control) Gauge(inFlight unit.Bytes) Gauge {
 	return Gauge{Window: c.Decision.Window, InFlight: inFlight, Rate: c.Decision.Rate}
 }

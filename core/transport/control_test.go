@@ -38,15 +38,15 @@ func TestControl_NewRateMovesPendingSend(t *testing.T) {
 	} {
 		k := &scripted{decision: cc.Decision{Rate: 8 * unit.Gbps, NextTimer: unit.Never}}
 		c := Control{Controller: k, KeepsNext: x.keeps}
-		c.Decide()
-		c.Pacer.Record(10*us, 1000)
+		c.ReadDecision()
+		c.Pacer.RecordSend(10*us, 1000)
 		c.Pacer.SetRate(c.Decision.Rate)
-		if c.Pacer.Next() != 11*us {
-			t.Fatalf("the next packet goes at %v", c.Pacer.Next())
+		if c.Pacer.NextSend() != 11*us {
+			t.Fatalf("the next packet goes at %v", c.Pacer.NextSend())
 		}
 		k.decision.Rate = x.rate
-		if c.Decide(); c.Pacer.Next() != x.want || c.Decision.Rate != x.rate {
-			t.Errorf("%+v: the next packet goes at %v", x, c.Pacer.Next())
+		if c.ReadDecision(); c.Pacer.NextSend() != x.want || c.Decision.Rate != x.rate {
+			t.Errorf("%+v: the next packet goes at %v", x, c.Pacer.NextSend())
 		}
 	}
 }
@@ -54,28 +54,28 @@ func TestControl_NewRateMovesPendingSend(t *testing.T) {
 // A rate so low that the gap has no end in time waits for ever; without a payload there is no gap.
 func TestPacer_Limits(t *testing.T) {
 	var p Pacer
-	p.Record(unit.Second, 0)
-	if p.SetRate(1); p.Next() != unit.Second {
-		t.Errorf("no payload: %v", p.Next())
+	p.RecordSend(unit.Second, 0)
+	if p.SetRate(1); p.NextSend() != unit.Second {
+		t.Errorf("no payload: %v", p.NextSend())
 	}
-	p.Record(unit.Second, 1<<50)
-	if p.SetRate(1); p.Next() != unit.Never-1 {
-		t.Errorf("1 PiB at 1 b/s: %v", p.Next())
+	p.RecordSend(unit.Second, 1<<50)
+	if p.SetRate(1); p.NextSend() != unit.Never-1 {
+		t.Errorf("1 PiB at 1 b/s: %v", p.NextSend())
 	}
 }
 
 func TestControl_TimerRunsWhenDue(t *testing.T) {
 	k := &scripted{decision: cc.Decision{NextTimer: 50}}
 	c := Control{Controller: k}
-	c.Decide()
-	if c.Advance(49); len(k.log) != 0 {
+	c.ReadDecision()
+	if c.RunTimer(49); len(k.log) != 0 {
 		t.Errorf("before it is due: %v", k.log)
 	}
 	k.decision.NextTimer = unit.Never
-	if c.Advance(50); len(k.log) != 1 || c.Decision.NextTimer != unit.Never {
+	if c.RunTimer(50); len(k.log) != 1 || c.Decision.NextTimer != unit.Never {
 		t.Errorf("when it is due: %v, next %v", k.log, c.Decision.NextTimer)
 	}
-	if c.Advance(unit.Second); len(k.log) != 1 {
+	if c.RunTimer(unit.Second); len(k.log) != 1 {
 		t.Errorf("after it was stopped: %v", k.log)
 	}
 }
@@ -86,21 +86,21 @@ func TestControl_ReductionsByNacks(t *testing.T) {
 	const rtt = 100
 	k := &scripted{decision: cc.Decision{NextTimer: unit.Never}}
 	c := Control{Controller: k, Reduces: true}
-	c.Enter(1000, cc.Reduced, 7, cc.Loss{Kind: cc.ECNEcho})
-	if c.State != cc.Reduced || c.Recover != 7 || c.NackLoss() != cc.LossInReduction {
-		t.Errorf("%v up to %d; a NACK is %v", c.State, c.Recover, c.NackLoss())
+	c.EnterState(1000, cc.Reduced, 7, cc.Loss{Kind: cc.ECNEcho})
+	if c.State != cc.Reduced || c.RecoverTo != 7 || c.NackLoss() != cc.LossInReduction {
+		t.Errorf("%v up to %d; a NACK is %v", c.State, c.RecoverTo, c.NackLoss())
 	}
 	if c.AllowsReduction(1099, 1050, rtt) {
 		t.Error("a NACK reduces within a round trip of another reduction")
 	}
-	c.Enter(1099, cc.Open, 8, cc.Loss{Kind: cc.Recovered})
+	c.EnterState(1099, cc.Open, 8, cc.Loss{Kind: cc.Recovered})
 	if c.NackLoss() != cc.FastRecovery || !c.AllowsReduction(1100, 1050, rtt) || c.AllowsReduction(1199, 1150, rtt) {
 		t.Error("one NACK reduces a round trip after that, and no other one does in the next round trip")
 	}
 	if c.Reduces = false; c.AllowsReduction(5000, 5000, rtt) {
 		t.Error("a NACK reduces though NACKs are not losses")
 	}
-	c.Notify(6000, cc.Notice{Kind: cc.NackNotice})
+	c.NotifyController(6000, cc.Notice{Kind: cc.NackNotice})
 	want := fmt.Sprintf("[loss %v loss %v notice %v]", cc.ECNEcho, cc.Recovered, cc.NackNotice)
 	if fmt.Sprint(k.log) != want {
 		t.Errorf("calls %v, want %s", k.log, want)
@@ -130,15 +130,15 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	} {
 		k := &reducing{scripted{decision: cc.Decision{Window: 1000, NextTimer: unit.Never}}, x.reduces}
 		c := Control{Controller: k, Reduces: true, ShutsGate: x.shuts}
-		c.Decide()
+		c.ReadDecision()
 		n := AcceptedNack{Notice: cc.Notice{Kind: cc.NackNotice}, Sent: 1000, RTT: rtt, UpTo: 7}
-		c.Warn(1000, n)
-		if c.State != cc.Reduced || c.Recover != 7 {
-			t.Fatalf("%+v: %v up to %d after a warning", x, c.State, c.Recover)
+		c.HandleWarning(1000, n)
+		if c.State != cc.Reduced || c.RecoverTo != 7 {
+			t.Fatalf("%+v: %v up to %d after a warning", x, c.State, c.RecoverTo)
 		}
 		k.log = nil
 		n.Sent = 1050
-		c.LoseByNack(1050, n)
+		c.HandleNackLosses(1050, n)
 		want := fmt.Sprintf("[notice %v]", cc.NackNotice)
 		if x.want != "" {
 			want = fmt.Sprintf("[notice %v %s]", cc.NackNotice, x.want)
@@ -146,7 +146,7 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 		if fmt.Sprint(k.log) != want {
 			t.Errorf("%+v: calls %v, want %s", x, k.log, want)
 		}
-		if c.Warn(5000, n); (c.State == cc.Recovery) != (x.want != "") {
+		if c.HandleWarning(5000, n); (c.State == cc.Recovery) != (x.want != "") {
 			t.Errorf("%+v: %v after a loss and a warning", x, c.State)
 		}
 	}
@@ -155,21 +155,21 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 // With Extend the gap after the latest packet follows the rate in proportion, unless a rate is missing.
 func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
 	p := Pacer{}
-	p.Extend(100, 40)
-	p.Extend(120, 40) // before Next: its gap begins then
-	if p.Last != 120 || p.Next() != 180 {
-		t.Fatalf("sent at %v, the next packet goes at %v, want 120 and 180", p.Last, p.Next())
+	p.ExtendGap(100, 40)
+	p.ExtendGap(120, 40) // before Next: its gap begins then
+	if p.LastSend != 120 || p.NextSend() != 180 {
+		t.Fatalf("sent at %v, the next packet goes at %v, want 120 and 180", p.LastSend, p.NextSend())
 	}
 	for _, x := range []struct {
 		old, rate unit.Rate
 		want      unit.Time
 	}{{0, 4, 180}, {4, 0, 180}, {4, 8, 150}, {8, 4, 180}, {4, 1, 360}} {
-		if p.StretchGap(x.old, x.rate); p.Next() != x.want {
-			t.Errorf("from %d to %d b/s: the next packet goes at %v, want %v", x.old, x.rate, p.Next(), x.want)
+		if p.StretchGap(x.old, x.rate); p.NextSend() != x.want {
+			t.Errorf("from %d to %d b/s: the next packet goes at %v, want %v", x.old, x.rate, p.NextSend(), x.want)
 		}
 	}
-	p.Last = p.Next() + 1
-	if p.StretchGap(1, 8); p.Next() != 360 {
-		t.Errorf("a gap that is over moves to %v", p.Next())
+	p.LastSend = p.NextSend() + 1
+	if p.StretchGap(1, 8); p.NextSend() != 360 {
+		t.Errorf("a gap that is over moves to %v", p.NextSend())
 	}
 }

@@ -22,11 +22,13 @@ type Departure struct {
 	Delivered   int64
 }
 
-// Begin starts a flight: a packet is sent while no other is in flight (§3.2).
-func (d *Deliveries) Begin(now unit.Time) { d.FirstSent, d.DeliveredAt = now, now }
+// BeginFlight starts a flight: a packet is sent while no other is in flight (§3.2).
+func (d *Deliveries) BeginFlight(now unit.Time) { d.FirstSent, d.DeliveredAt = now, now }
 
-// Departure returns the state to store with a packet that is sent now.
-func (d *Deliveries) Departure() Departure { return Departure{d.FirstSent, d.DeliveredAt, d.Delivered} }
+// NewDeparture returns the state to store with a packet that is sent now.
+func (d *Deliveries) NewDeparture() Departure {
+	return Departure{d.FirstSent, d.DeliveredAt, d.Delivered}
+}
 
 // LimitByApplication records that the application has no more data, or that a controller holds the flow back, while
 // inFlight packets are in flight.
@@ -39,9 +41,9 @@ func (d *Deliveries) EndLimit() {
 	}
 }
 
-// Sample returns the delivery rate at the packet that was sent last of those newly delivered. sent is when it was sent,
+// SampleRate returns the delivery rate at the packet that was sent last of those newly delivered. sent is when it was sent,
 // from the state at that time. ok is false if the interval is shorter than minRTT: the packet was resent unnecessarily.
-func (d *Deliveries) Sample(now, sent unit.Time, from *Departure, minRTT unit.Time) (s cc.Delivery, ok bool) {
+func (d *Deliveries) SampleRate(now, sent unit.Time, from *Departure, minRTT unit.Time) (s cc.Delivery, ok bool) {
 	s = cc.Delivery{Packets: int(d.Delivered - from.Delivered), Interval: max(sent-from.FirstSent, now-from.DeliveredAt),
 		PriorDelivered: from.Delivered}
 	return s, s.Interval >= minRTT && s.Interval > 0

@@ -14,31 +14,31 @@ func TestDeliveries_Sample(t *testing.T) {
 	const us = unit.Microsecond
 	var d Deliveries
 	var left [20]Departure
-	d.Begin(0)
+	d.BeginFlight(0)
 	for k := range 10 {
-		left[k] = d.Departure()
+		left[k] = d.NewDeparture()
 	}
 	for k := range 10 {
 		sent, now := unit.Time(k)*us, unit.Time(10+2*k)*us
 		d.Delivered++
-		got, ok := d.Sample(now, sent, &left[k], 10*us)
+		got, ok := d.SampleRate(now, sent, &left[k], 10*us)
 		d.FirstSent, d.DeliveredAt = sent, now
 		want := cc.Delivery{Packets: k + 1, Interval: now}
 		if got != want || !ok {
 			t.Errorf("packet %d: %+v, %v; want %+v", k, got, ok, want)
 		}
 	}
-	left[10] = d.Departure() // at 30 us, after packet 9 was delivered at 28 us
+	left[10] = d.NewDeparture() // at 30 us, after packet 9 was delivered at 28 us
 	d.Delivered++
-	got, ok := d.Sample(40*us, 30*us, &left[10], 10*us)
+	got, ok := d.SampleRate(40*us, 30*us, &left[10], 10*us)
 	if want := (cc.Delivery{Packets: 1, Interval: 21 * us, PriorDelivered: 10}); got != want || !ok {
 		t.Errorf("a packet after a pause: %+v, %v; want %+v", got, ok, want)
 	}
 	// acknowledged sooner than a round trip after it left: it was sent again unnecessarily
-	if _, ok := d.Sample(31*us, 30*us, &Departure{FirstSent: 30 * us, DeliveredAt: 28 * us}, 10*us); ok {
+	if _, ok := d.SampleRate(31*us, 30*us, &Departure{FirstSent: 30 * us, DeliveredAt: 28 * us}, 10*us); ok {
 		t.Error("a sample over less than a round trip")
 	}
-	if _, ok := d.Sample(0, 0, &Departure{}, 0); ok {
+	if _, ok := d.SampleRate(0, 0, &Departure{}, 0); ok {
 		t.Error("a sample over no time")
 	}
 }

@@ -12,7 +12,7 @@ import (
 func ExampleCounters_AddDelay() {
 	c := transport.Counters{Received: transport.Received{DelayMin: unit.Never}}
 	for _, d := range []unit.Time{100, 116, 100, 148} {
-		c.Delay(d * unit.Microsecond)
+		c.AddDelay(d * unit.Microsecond)
 	}
 	fmt.Println(c.DelayMin, c.DelayMax, c.DelaySum/4, unit.Time(c.Jitter))
 	// Output: 100us 148us 116us 4816.406ns

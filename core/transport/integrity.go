@@ -67,7 +67,7 @@ func newSeal(f *Flow, a *TelemetryOptions) *seal {
 	b := binary.BigEndian.AppendUint32([]byte("feedback"), uint32(f.ID))
 	b = binary.BigEndian.AppendUint16(binary.BigEndian.AppendUint16(b, f.SrcPort), f.DstPort)
 	k.Write(b)
-	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.Fixed()}
+	return &seal{code: hmac.New(sha256.New, k.Sum(nil)), fixed: f.Framing.IsFixed()}
 }
 
 // addExtension puts the extension into p, with the next number and without a code, so that p's bytes include it. A
@@ -125,7 +125,7 @@ func (s *seal) computeCode(p *packet.Packet, number uint64) []byte {
 		t := &p.TCP
 		b = be.AppendUint32(be.AppendUint32(b, uint32(p.Seq)), uint32(p.Ack))
 		b = be.AppendUint16(be.AppendUint16(b, t.Window), t.MSS)
-		b = append(b, t.Flags, t.Has, t.Scale, t.Blocks)
+		b = append(b, t.Flags, t.Present, t.Scale, t.Blocks)
 		b = be.AppendUint32(be.AppendUint32(b, t.TSVal), t.TSEcho)
 		for i := range min(int(t.Blocks), len(t.SACK)) {
 			b = be.AppendUint32(be.AppendUint32(b, t.SACK[i].Left), t.SACK[i].Right)

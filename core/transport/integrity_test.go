@@ -33,11 +33,11 @@ func answer(r *TelemetryResponder, seq int64) *packet.Packet {
 		Ack: seq + 1000}
 	f := &telemetry.Format{HPCC: telemetry.HPCC{Multi: 1}}
 	f.HPCC.Rates[0] = 25e9
-	f.Ask(p, telemetry.HopRecords, false)
-	f.Push(p, &telemetry.Hop{Time: us, TxBytes: 12800, Queue: 8000, Rate: 25e9, Switch: 3})
-	f.Answer(p)
-	r.Open(p)
-	r.Seal(p)
+	f.AddRequest(p, telemetry.HopRecords, false)
+	f.PushRecord(p, &telemetry.Hop{Time: us, TxBytes: 12800, Queue: 8000, Rate: 25e9, Switch: 3})
+	f.MakeAnswer(p)
+	r.AddSeal(p)
+	r.WriteCode(p)
 	return p
 }
 
@@ -50,8 +50,8 @@ func TestCodeGolden(t *testing.T) {
 	p := &packet.Packet{Kind: packet.Nack, Proto: packet.ProtoRDMA, Version: 6, SrcPort: 9, DstPort: 7, Seq: 1<<40 +
 		0x0102, Ack: 0x0304, TOS: 2, HopLimit: 64, TCP: packet.Segment{Flags: packet.ECE}}
 	p.SetExtension(Feedback, []byte{0, 0, 1, 0, 0, 2})
-	r.Open(p)
-	r.Seal(p)
+	r.AddSeal(p)
+	r.WriteCode(p)
 	of := func(key []byte, message string) []byte {
 		b, err := hex.DecodeString(message)
 		if err != nil {
@@ -114,10 +114,10 @@ func TestForgedFeedback(t *testing.T) {
 			forged := *p
 			change(&forged)
 			number, seen := x.seal.number, x.seal.bitmap
-			if x.Genuine(&forged) || x.seal.number != number || x.seal.bitmap != seen {
+			if x.IsGenuine(&forged) || x.seal.number != number || x.seal.bitmap != seen {
 				t.Errorf("%s: taken", name)
 			}
-			if !x.Genuine(p) {
+			if !x.IsGenuine(p) {
 				t.Errorf("%s: the true one is refused afterwards", name)
 			}
 		})
@@ -129,7 +129,7 @@ func TestRoutersMayChange(t *testing.T) {
 	x, r := ends(t, &Flow{}, "")
 	p := answer(r, 0)
 	p.TOS, p.HopLimit, p.Size, p.Hash, p.Sent = 3, 9, 99, 7, us
-	if !x.Genuine(p) {
+	if !x.IsGenuine(p) {
 		t.Error("refused")
 	}
 }
@@ -145,7 +145,7 @@ func TestReplayedFeedback(t *testing.T) {
 			all = append(all, answer(r, int64(i)*1000))
 		}
 		take := func(i int, want bool) {
-			if got := x.Genuine(all[i]); got != want {
+			if got := x.IsGenuine(all[i]); got != want {
 				t.Errorf("from %#x: message %d: %v, want %v", start, i, got, want)
 			}
 		}
@@ -187,10 +187,10 @@ func FuzzSealed(f *testing.F) {
 		}
 		same := forged.Kind == p.Kind && uint64(forged.Seq)<<24 == uint64(p.Seq)<<24 &&
 			string(forged.AppendExtensions(nil, 0)) == string(all)
-		if x.Genuine(&forged) != same {
+		if x.IsGenuine(&forged) != same {
 			t.Errorf("kind %d, byte %d ^ %#x, sequence %d: taken %v", kind, at, flip, seq, !same)
 		}
-		if x.Genuine(p) == same {
+		if x.IsGenuine(p) == same {
 			t.Error("the true one")
 		}
 	})
@@ -203,22 +203,22 @@ func TestRoomForCode(t *testing.T) {
 			f, _ := telemetry.NewFormat(format, 1, 1.05, nil)
 			x, r := ends(t, &Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: telemetry.HopRecords}}, "")
 			p := &packet.Packet{}
-			x.Ask(0, p, 0)
+			x.AskIfDue(0, p, 0)
 			for i := range f.Hops {
-				f.Push(p, &telemetry.Hop{Rate: 1e9, Switch: uint32(i)})
+				f.PushRecord(p, &telemetry.Hop{Rate: 1e9, Switch: uint32(i)})
 			}
-			r.Data(0, p, -1)
-			r.Give(p)
-			r.Open(p)
-			r.Seal(p)
+			r.HandleData(0, p, -1)
+			r.GiveAnswer(p)
+			r.AddSeal(p)
+			r.WriteCode(p)
 			altered := &packet.Packet{}
-			altered.Copy(p)
+			altered.CopyFrom(p)
 			altered.Stack()[len(p.Stack())-1] ^= 1
-			if x.Genuine(altered) {
+			if x.IsGenuine(altered) {
 				t.Error("an altered record is taken")
 			}
 			var a cc.Ack
-			if genuine, read := x.Genuine(p), x.Read(0, p, &a); !genuine || !read || len(a.Telemetry.Hops) != f.Hops {
+			if genuine, read := x.IsGenuine(p), x.ReadFeedback(0, p, &a); !genuine || !read || len(a.Telemetry.Hops) != f.Hops {
 				t.Errorf("genuine %v, read %v, %d hops", genuine, read, len(a.Telemetry.Hops))
 			}
 		})
@@ -235,7 +235,7 @@ func TestIntegrityErrors(t *testing.T) {
 		})
 	}
 	x, err := NewTelemetryRequester(&Flow{}, TelemetryOptions{})
-	if err != nil || !x.Genuine(&packet.Packet{}) {
+	if err != nil || !x.IsGenuine(&packet.Packet{}) {
 		t.Error("without integrity something is refused")
 	}
 }
@@ -244,9 +244,9 @@ func TestSealAllocatesNothing(t *testing.T) {
 	x, r := ends(t, &Flow{}, "")
 	p := answer(r, 0)
 	if n := testing.AllocsPerRun(1000, func() {
-		r.Open(p)
-		r.Seal(p)
-		if !x.Genuine(p) {
+		r.AddSeal(p)
+		r.WriteCode(p)
+		if !x.IsGenuine(p) {
 			t.Fatal("refused")
 		}
 	}); n != 0 {
@@ -261,8 +261,8 @@ func BenchmarkSeal(b *testing.B) {
 	p := answer(r, 0)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Open(p)
-		r.Seal(p)
+		r.AddSeal(p)
+		r.WriteCode(p)
 	}
 }
 
@@ -271,9 +271,9 @@ func BenchmarkGenuine(b *testing.B) {
 	p := answer(r, 0)
 	b.ReportAllocs()
 	for b.Loop() {
-		r.Open(p)
-		r.Seal(p)
-		if !x.Genuine(p) {
+		r.AddSeal(p)
+		r.WriteCode(p)
+		if !x.IsGenuine(p) {
 			b.Fatal("refused")
 		}
 	}

@@ -17,10 +17,10 @@ import (
 //     path has no limit, there is no LossLimit: then the sender only probes. The limit doubles for each time that it
 //     expired since the latest answer (RFC 6298 §5.5), so that the sender does not resend all the time to a dead link.
 type LossTimer struct {
-	Limit  unit.Time // LossLimit of the path
-	Proves bool      // the path keeps packets in order: the answer to a probe proves losses
-	Used   bool      // the sender has no timeout of its own
-	Due    bool      // a probe is to be sent
+	Limit       unit.Time // LossLimit of the path
+	ProbesProve bool      // the path keeps packets in order: the answer to a probe proves losses
+	Enabled     bool      // the sender has no timeout of its own
+	ProbeDue    bool      // a probe is to be sent
 
 	current    unit.Time // Limit, doubled for each Expire since the latest Answered
 	probedAt   unit.Time // when the latest probe was sent
@@ -31,51 +31,51 @@ type LossTimer struct {
 // NewLossTimer returns the LossTimer of path p. Its ends delay answers by adds.
 func NewLossTimer(p *cc.Path, adds unit.Time) LossTimer {
 	limit := LossLimit(p, adds)
-	return LossTimer{Limit: limit, current: limit, Proves: !p.Reorders}
+	return LossTimer{Limit: limit, current: limit, ProbesProve: !p.Reorders}
 }
 
 // FindsLosses reports whether the timer finds each loss: by a probe, or because the path has a limit.
-func (t *LossTimer) FindsLosses() bool { return t.Proves || t.Limit < unit.Never }
+func (t *LossTimer) FindsLosses() bool { return t.ProbesProve || t.Limit < unit.Never }
 
-// Expire records that packets were declared lost because the limit expired. The limit doubles, up to 64 times the
+// DoubleLimit records that packets were declared lost because the limit expired. The limit doubles, up to 64 times the
 // larger of Limit and MinProbeWait, like the wait before a probe.
-func (t *LossTimer) Expire() {
+func (t *LossTimer) DoubleLimit() {
 	if t.current>>6 < max(t.Limit, MinProbeWait) && t.current < unit.Never/2 {
 		t.current *= 2
 	}
 }
 
-// Answered records an answer of the receiver: it resets the limit to Limit.
-func (t *LossTimer) Answered() { t.current = t.Limit }
+// RecordAnswer records an answer of the receiver: it resets the limit to Limit.
+func (t *LossTimer) RecordAnswer() { t.current = t.Limit }
 
-// Record records a probe that is sent now, and returns its number, from 1.
-func (t *LossTimer) Record(now unit.Time) int64 {
+// RecordProbe records a probe that is sent now, and returns its number, from 1.
+func (t *LossTimer) RecordProbe(now unit.Time) int64 {
 	t.probedAt, t.unanswered = now, true
 	t.number++
 	return t.number
 }
 
-// Number returns the number of the latest probe; 0 if it was answered, or before the first one.
-func (t *LossTimer) Number() int64 {
+// UnansweredProbe returns the number of the latest probe; 0 if it was answered, or before the first one.
+func (t *LossTimer) UnansweredProbe() int64 {
 	if !t.unanswered {
 		return 0
 	}
 	return t.number
 }
 
-// Acknowledge records that the answer to the latest probe has arrived, and returns when the probe was sent. Packets
+// RecordProbeAnswer records that the answer to the latest probe has arrived, and returns when the probe was sent. Packets
 // sent before it that are not acknowledged are lost, unless the path reorders.
-func (t *LossTimer) Acknowledge() (sent unit.Time) {
+func (t *LossTimer) RecordProbeAnswer() (sent unit.Time) {
 	t.unanswered, t.current = false, t.Limit
 	return t.probedAt
 }
 
-// Expired reports whether the limit has expired for a packet that was sent at the time sent.
-func (t *LossTimer) Expired(now, sent unit.Time) bool { return now-sent >= t.current }
+// HasExpired reports whether the limit has expired for a packet that was sent at the time sent.
+func (t *LossTimer) HasExpired(now, sent unit.Time) bool { return now-sent >= t.current }
 
-// Earlier returns when the timer expires: the earliest of next, the limit after the wait began, and the time at which a
+// EarliestExpiry returns when the timer expires: the earliest of next, the limit after the wait began, and the time at which a
 // packet that was sent at the time sent is declared lost.
-func (t *LossTimer) Earlier(next, began, sent unit.Time) unit.Time {
+func (t *LossTimer) EarliestExpiry(next, began, sent unit.Time) unit.Time {
 	if t.current == unit.Never {
 		return next
 	}
@@ -97,8 +97,8 @@ func LossLimit(p *cc.Path, adds unit.Time) unit.Time {
 	return t + t/marginDivisor
 }
 
-// After returns when a packet that was sent at the time sent is declared lost; unit.Never without a limit.
-func (t *LossTimer) After(sent unit.Time) unit.Time {
+// ExpiryOf returns when a packet that was sent at the time sent is declared lost; unit.Never without a limit.
+func (t *LossTimer) ExpiryOf(sent unit.Time) unit.Time {
 	if t.current == unit.Never {
 		return unit.Never
 	}

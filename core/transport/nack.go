@@ -28,7 +28,7 @@ func WrapNacks(nacks string, c cc.Controller, f cc.Flow) (cc.Controller, error) 
 	if nacks != NacksSupply {
 		return c, nil
 	}
-	return supply.Wrap(c, f)
+	return supply.NewBounded(c, f)
 }
 
 // NackGate lets a flow reduce at most once a round trip, for any number of NACKs. BS'19 leaves this open. RFC 5681 §3.1
@@ -39,22 +39,22 @@ type NackGate struct {
 	shut bool
 }
 
-// Reduce reports whether a NACK that arrives now, of a packet sent at the time sent, reduces. It records the reduction
+// AllowReduction reports whether a NACK that arrives now, of a packet sent at the time sent, reduces. It records the reduction
 // if so. rtt is the round-trip time, or an estimate; 0: unknown, and then only the first NACK reduces. A packet sent
 // before the last reduction does not reduce again: a smoothed round-trip time lags behind a queue that has just filled.
-func (g *NackGate) Reduce(now, sent, rtt unit.Time) bool {
+func (g *NackGate) AllowReduction(now, sent, rtt unit.Time) bool {
 	if g.shut && (rtt <= 0 || now-g.last < rtt || sent < g.last) {
 		return false
 	}
-	g.Note(now)
+	g.RecordReduction(now)
 	return true
 }
 
-// Note records a reduction at now that has another cause.
-func (g *NackGate) Note(now unit.Time) { g.last, g.shut = now, true }
+// RecordReduction records a reduction at now that has another cause.
+func (g *NackGate) RecordReduction(now unit.Time) { g.last, g.shut = now, true }
 
-// Last returns the time of the latest reduction; 0: there was no reduction.
-func (g *NackGate) Last() unit.Time { return g.last }
+// LastReduction returns the time of the latest reduction; 0: there was no reduction.
+func (g *NackGate) LastReduction() unit.Time { return g.last }
 
 // Reopen withdraws the latest reduction: the controller was notified and did not reduce.
 func (g *NackGate) Reopen() { g.shut = false }

@@ -16,7 +16,7 @@ func TestNackGate(t *testing.T) {
 	}{{5, 3, 0, true}, {6, 6, 0, false}, {1000, 900, 0, false}, {1000, 4, 995, false}, {1000, 900, 995, true},
 		{1994, 1994, 995, false},
 		{1995, 999, 995, false}, {1995, 1000, 995, true}, {1996, 1996, 1, true}} {
-		if got := g.Reduce(s.now, s.sent, s.rtt); got != s.want {
+		if got := g.AllowReduction(s.now, s.sent, s.rtt); got != s.want {
 			t.Errorf("step %d, at %d with a round trip of %d: %t", i, s.now, s.rtt, got)
 		}
 	}

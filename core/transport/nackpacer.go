@@ -62,9 +62,9 @@ func (h *NACKPacer) gapParts() int {
 // rare losses are repaired without delay.
 const initialCredit = 2
 
-// Nacked handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is the
+// HandleNack handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is the
 // rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt.
-func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
+func (h *NACKPacer) HandleNack(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
 	if h.roundEnd == 0 {
 		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, initialCredit, false
 	}
@@ -74,8 +74,8 @@ func (h *NACKPacer) Nacked(now, rtt unit.Time, again bool, supply unit.Rate, siz
 	}
 }
 
-// Delivered handles the delivery of packets: it adds credit in a NACK's round trip, and closes the gap after it.
-func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
+// HandleDelivery handles the delivery of packets: it adds credit in a NACK's round trip, and closes the gap after it.
+func (h *NACKPacer) HandleDelivery(packets int, rtt unit.Time) {
 	h.emptyRounds, h.deliveredBefore = 0, true
 	if h.roundEnd > 0 {
 		h.deliveredCount += packets
@@ -94,18 +94,18 @@ func (h *NACKPacer) Delivered(packets int, rtt unit.Time) {
 	}
 }
 
-// Refuted handles the delivery of a packet for which a NACK has reported that its latest transmission was lost. A
+// HandleRefutation handles the delivery of a packet for which a NACK has reported that its latest transmission was lost. A
 // switch sends no NACK of a packet that it forwards, so three quarters of the gap are taken back. Otherwise an attacker
 // on the path who sends a NACK for every packet could hold a sender at the longest gap.
-func (h *NACKPacer) Refuted() {
+func (h *NACKPacer) HandleRefutation() {
 	if h.gap /= 4; h.gap < h.minGap {
 		h.gap = 0
 	}
 	h.nextSend = 0
 }
 
-// Waits reports whether a NACK has begun a round trip that Update has not ended.
-func (h *NACKPacer) Waits() bool { return h.roundEnd > 0 }
+// InNackRound reports whether a NACK has begun a round trip that Update has not ended.
+func (h *NACKPacer) InNackRound() bool { return h.roundEnd > 0 }
 
 // Update ends a NACK's round trip when it is over or no packet is in flight, and sets the gap, at most limit. seed
 // draws the time of the next packet.
@@ -134,7 +134,7 @@ func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint3
 	if h.gap = min(h.gap, most); first {
 		h.minGap = h.gap / 4
 	}
-	h.Sent(now, seed)
+	h.RecordSend(now, seed)
 }
 
 // maxGap returns the longest gap that the offer allows, at least rtt.
@@ -146,9 +146,9 @@ func (h *NACKPacer) maxGap(rtt unit.Time) unit.Time {
 	return max(packets*h.offeredGap<<(h.emptyRounds/maxEmptyRounds), rtt)
 }
 
-// Sent records a packet that is sent now. The next one waits for about the gap. The wait is random, so that senders
+// RecordSend records a packet that is sent now. The next one waits for about the gap. The wait is random, so that senders
 // that were notified at one time do not return at one time.
-func (h *NACKPacer) Sent(now unit.Time, seed uint32) {
+func (h *NACKPacer) RecordSend(now unit.Time, seed uint32) {
 	if h.credit > 0 {
 		h.credit--
 	}
@@ -159,8 +159,8 @@ func (h *NACKPacer) Sent(now unit.Time, seed uint32) {
 	}
 }
 
-// Ready returns the earliest time of the next packet.
-func (h *NACKPacer) Ready() unit.Time {
+// NextSend returns the earliest time of the next packet.
+func (h *NACKPacer) NextSend() unit.Time {
 	if h.roundEnd > 0 && h.credit == 0 {
 		return max(h.roundEnd, h.nextSend)
 	}

@@ -9,24 +9,24 @@ import (
 // From a NACK on, for a round trip, two packets go at once and then one for each that is delivered.
 func TestNACKPacerConserves(t *testing.T) {
 	var h NACKPacer
-	h.Nacked(100*us, 20*us, false, 0, 1000)
+	h.HandleNack(100*us, 20*us, false, 0, 1000)
 	for range 2 {
-		if h.Ready() != 0 {
-			t.Fatalf("the first ones wait until %v", h.Ready())
+		if h.NextSend() != 0 {
+			t.Fatalf("the first ones wait until %v", h.NextSend())
 		}
-		h.Sent(100*us, 1)
+		h.RecordSend(100*us, 1)
 	}
-	if h.Ready() != 120*us {
-		t.Errorf("without a delivery the next goes at %v", h.Ready())
+	if h.NextSend() != 120*us {
+		t.Errorf("without a delivery the next goes at %v", h.NextSend())
 	}
-	if h.Delivered(3, 20*us); h.Ready() != 0 {
-		t.Errorf("with one it goes at %v", h.Ready())
+	if h.HandleDelivery(3, 20*us); h.NextSend() != 0 {
+		t.Errorf("with one it goes at %v", h.NextSend())
 	}
-	if h.Update(110*us, 20*us, unit.Second, 5, 1); !h.Waits() {
+	if h.Update(110*us, 20*us, unit.Second, 5, 1); !h.InNackRound() {
 		t.Error("the round trip is over too early")
 	}
-	if h.Update(120*us, 20*us, unit.Second, 5, 1); h.Waits() || h.Ready() != 0 {
-		t.Errorf("a loss among packets that arrive leaves a gap, until %v", h.Ready())
+	if h.Update(120*us, 20*us, unit.Second, 5, 1); h.InNackRound() || h.NextSend() != 0 {
+		t.Errorf("a loss among packets that arrive leaves a gap, until %v", h.NextSend())
 	}
 }
 
@@ -34,9 +34,9 @@ func TestNACKPacerConserves(t *testing.T) {
 // offer is worth, and what eight of them in vain make of that, and to the limit; deliveries close them.
 func TestNACKPacerGap(t *testing.T) {
 	trip := func(h *NACKPacer, now unit.Time, delivered int, again bool, supply unit.Rate) unit.Time {
-		h.Nacked(now, 20*us, again, supply, 1000)
+		h.HandleNack(now, 20*us, again, supply, 1000)
 		if delivered > 0 {
-			h.Delivered(delivered, 20*us)
+			h.HandleDelivery(delivered, 20*us)
 		}
 		h.Update(now+20*us, 20*us, unit.Millisecond, 0, 1)
 		return h.gap
@@ -75,14 +75,14 @@ func TestNACKPacerGap(t *testing.T) {
 	}
 	last := h.gap
 	for n := 1; h.gap > 0; n++ {
-		h.Delivered(1, 20*us)
+		h.HandleDelivery(1, 20*us)
 		if h.gap >= last || n > 100 {
 			t.Fatalf("delivery %d leaves a gap of %v of %v", n, h.gap, last)
 		}
 		last = h.gap
 	}
-	if h.Ready() != 0 {
-		t.Errorf("without a gap the next packet waits until %v", h.Ready())
+	if h.NextSend() != 0 {
+		t.Errorf("without a gap the next packet waits until %v", h.NextSend())
 	}
 }
 
@@ -90,8 +90,8 @@ func TestNACKPacerGap(t *testing.T) {
 func TestNACKPacerRefuted(t *testing.T) {
 	h := NACKPacer{gap: 100 * us, minGap: 5 * us, nextSend: unit.Second}
 	for _, want := range []unit.Time{25 * us, 6250 * unit.Nanosecond, 0} {
-		if h.Refuted(); h.gap != want || h.Ready() != 0 {
-			t.Errorf("a gap of %v until %v, want %v", h.gap, h.Ready(), want)
+		if h.HandleRefutation(); h.gap != want || h.NextSend() != 0 {
+			t.Errorf("a gap of %v until %v, want %v", h.gap, h.NextSend(), want)
 		}
 	}
 }
@@ -101,7 +101,7 @@ func TestNACKPacerSpreads(t *testing.T) {
 	sum, seen := unit.Time(0), map[unit.Time]bool{}
 	for seed := range uint32(1000) {
 		h := NACKPacer{gap: 100 * us}
-		h.Sent(0, seed)
+		h.RecordSend(0, seed)
 		if h.nextSend < 50*us || h.nextSend > 150*us {
 			t.Fatalf("a gap of %v", h.nextSend)
 		}

@@ -63,16 +63,16 @@ func NewNIC[T any](d NICDelays) *NIC[T] {
 	return &NIC[T]{delay: [answerKinds]unit.Time{cnpAnswer: d.CNP, ackAnswer: d.Ack, nackAnswer: d.Nack}}
 }
 
-// Takes reports whether an answer to a packet of kind k must enter the pipeline: it has a delay, or others precede it.
-func (n *NIC[T]) Takes(k packet.Kind) bool {
+// MustQueue reports whether an answer to a packet of kind k must enter the pipeline: it has a delay, or others precede it.
+func (n *NIC[T]) MustQueue(k packet.Kind) bool {
 	i := answerKind(k)
 	return n.delay[i] > 0 || n.queues[i].Len() > 0 || k == packet.Probe && n.queues[nackAnswer].Len() > 0
 }
 
-// Keep puts in an answer to a packet of kind k that arrives now, and returns memory for it, which the caller must fill.
+// QueueAnswer puts in an answer to a packet of kind k that arrives now, and returns memory for it, which the caller must fill.
 // It is valid until the next call. An answer to a probe does not overtake NACKs: senders declare lost what it and all
 // answers before it do not report.
-func (n *NIC[T]) Keep(now unit.Time, k packet.Kind) *T {
+func (n *NIC[T]) QueueAnswer(now unit.Time, k packet.Kind) *T {
 	i := answerKind(k)
 	at := now + n.delay[i]
 	if q := &n.queues[nackAnswer]; k == packet.Probe && q.Len() > 0 && q.Tail().readyAt > at {
@@ -83,8 +83,8 @@ func (n *NIC[T]) Keep(now unit.Time, k packet.Kind) *T {
 	return &x.answer
 }
 
-// Next returns when the next answer is ready; unit.Never if the pipeline is empty.
-func (n *NIC[T]) Next() unit.Time {
+// NextReady returns when the next answer is ready; unit.Never if the pipeline is empty.
+func (n *NIC[T]) NextReady() unit.Time {
 	t := unit.Never
 	for i := range n.queues {
 		if q := &n.queues[i]; q.Len() > 0 {
@@ -94,8 +94,8 @@ func (n *NIC[T]) Next() unit.Time {
 	return t
 }
 
-// Take removes and returns the answer that is ready first; there must be one. It is valid until the next call.
-func (n *NIC[T]) Take() *T {
+// TakeAnswer removes and returns the answer that is ready first; there must be one. It is valid until the next call.
+func (n *NIC[T]) TakeAnswer() *T {
 	first := -1
 	for i := range n.queues {
 		if q := &n.queues[i]; q.Len() > 0 && (first < 0 || q.Head().readyAt < n.queues[first].Head().readyAt) {

@@ -17,23 +17,23 @@ func TestNICDelays(t *testing.T) {
 		kind packet.Kind
 	}{{0, packet.Ack}, {us, packet.Ack}, {us, packet.Probe}, {2 * us, packet.Nack}, {3 * us, packet.Notice},
 		{4 * us, packet.Nack}} {
-		if !n.Takes(x.kind) {
+		if !n.MustQueue(x.kind) {
 			t.Errorf("answer %d takes no time", i)
 		}
-		*n.Keep(x.at, x.kind) = i
+		*n.QueueAnswer(x.at, x.kind) = i
 	}
 	for _, want := range []struct {
 		at unit.Time
 		i  int
 	}{{4 * us, 3}, {5 * us, 0}, {6 * us, 4}, {6 * us, 1}, {6 * us, 2}, {6 * us, 5}} {
-		if at := n.Next(); at != want.at {
+		if at := n.NextReady(); at != want.at {
 			t.Errorf("answer %d at %v, not %v", want.i, at, want.at)
 		}
-		if i := *n.Take(); i != want.i {
+		if i := *n.TakeAnswer(); i != want.i {
 			t.Errorf("answer %d, not %d", i, want.i)
 		}
 	}
-	if n.Next() != unit.Never {
+	if n.NextReady() != unit.Never {
 		t.Error("something is left")
 	}
 }
@@ -42,20 +42,20 @@ func TestNICDelays(t *testing.T) {
 func TestNICProbes(t *testing.T) {
 	const us = unit.Microsecond
 	n := NewNIC[int](NICDelays{Nack: 9 * us})
-	*n.Keep(us, packet.Nack) = 1
-	if !n.Takes(packet.Probe) || n.Takes(packet.Ack) {
+	*n.QueueAnswer(us, packet.Nack) = 1
+	if !n.MustQueue(packet.Probe) || n.MustQueue(packet.Ack) {
 		t.Error("an answer to a probe overtakes a NACK, or an ACK waits")
 	}
-	*n.Keep(2*us, packet.Probe) = 2
+	*n.QueueAnswer(2*us, packet.Probe) = 2
 	for want := 1; want <= 2; want++ {
-		if at := n.Next(); at != 10*us {
+		if at := n.NextReady(); at != 10*us {
 			t.Errorf("answer %d at %v", want, at)
 		}
-		if i := *n.Take(); i != want {
+		if i := *n.TakeAnswer(); i != want {
 			t.Errorf("answer %d, not %d", i, want)
 		}
 	}
-	if n.Takes(packet.Probe) {
+	if n.MustQueue(packet.Probe) {
 		t.Error("an answer to a probe waits for no NACK")
 	}
 }
@@ -67,11 +67,11 @@ func TestNICWithoutDelay(t *testing.T) {
 		t.Error("there is a pipeline without delays")
 	}
 	n := NewNIC[int](NICDelays{Nack: 1})
-	if n.Takes(packet.Ack) || !n.Takes(packet.Nack) {
+	if n.MustQueue(packet.Ack) || !n.MustQueue(packet.Nack) {
 		t.Error("ACKs take time, or NACKs none")
 	}
-	n.Keep(7, packet.Ack)
-	if !n.Takes(packet.Ack) || n.Next() != 7 {
+	n.QueueAnswer(7, packet.Ack)
+	if !n.MustQueue(packet.Ack) || n.NextReady() != 7 {
 		t.Error("an ACK overtakes one before it")
 	}
 }
@@ -83,9 +83,9 @@ func TestNICAllocates(t *testing.T) {
 	now := unit.Time(0)
 	turn := func() {
 		now++
-		n.Keep(now, packet.Ack).with.Seq = int64(now)
-		for n.Next() <= now {
-			if x := n.Take(); x.with.Seq != int64(now-100) {
+		n.QueueAnswer(now, packet.Ack).with.Seq = int64(now)
+		for n.NextReady() <= now {
+			if x := n.TakeAnswer(); x.with.Seq != int64(now-100) {
 				t.Fatalf("%d at %d", x.with.Seq, now)
 			}
 		}

@@ -11,8 +11,8 @@ type PullPacer struct {
 	changed bool
 }
 
-// Next returns the earliest time of the next PULL.
-func (p *PullPacer) Next() unit.Time { return p.next }
+// NextPull returns the earliest time of the next PULL.
+func (p *PullPacer) NextPull() unit.Time { return p.next }
 
 // Resume is called when a flow wants a PULL and no other flow waits for one. The next PULL goes now, or after the gap
 // of the latest one. Resume reports whether that gap was over: the link was idle.
@@ -24,9 +24,9 @@ func (p *PullPacer) Resume(now unit.Time) (idle bool) {
 	return false
 }
 
-// Record records a PULL that is sent now, and the gap after it. The NIC may have delayed the PULL. A delay of less than
+// RecordPull records a PULL that is sent now, and the gap after it. The NIC may have delayed the PULL. A delay of less than
 // the gap does not move later PULLs.
-func (p *PullPacer) Record(now, gap unit.Time) {
+func (p *PullPacer) RecordPull(now, gap unit.Time) {
 	p.next = max(p.next+gap, now)
 	p.changed = true
 }

@@ -6,20 +6,20 @@ import "testing"
 // credit.
 func TestPullPacer(t *testing.T) {
 	var p PullPacer
-	if !p.Resume(100) || p.Next() != 100 {
-		t.Errorf("the first PULL goes at %v", p.Next())
+	if !p.Resume(100) || p.NextPull() != 100 {
+		t.Errorf("the first PULL goes at %v", p.NextPull())
 	}
-	p.Record(100, 10)
-	p.Record(115, 10) // 5 late
-	if p.Next() != 120 {
-		t.Errorf("after a late PULL the next one goes at %v, want 120", p.Next())
+	p.RecordPull(100, 10)
+	p.RecordPull(115, 10) // 5 late
+	if p.NextPull() != 120 {
+		t.Errorf("after a late PULL the next one goes at %v, want 120", p.NextPull())
 	}
-	p.Record(150, 10)
-	if p.Next() != 150 {
-		t.Errorf("after a PULL that is later than a gap the next one goes at %v, want 150", p.Next())
+	p.RecordPull(150, 10)
+	if p.NextPull() != 150 {
+		t.Errorf("after a PULL that is later than a gap the next one goes at %v, want 150", p.NextPull())
 	}
-	if p.Record(150, 10); p.Resume(155) || p.Next() != 160 {
-		t.Errorf("within the gap the next PULL goes at %v, want 160", p.Next())
+	if p.RecordPull(150, 10); p.Resume(155) || p.NextPull() != 160 {
+		t.Errorf("within the gap the next PULL goes at %v, want 160", p.NextPull())
 	}
 	if !p.TakeChange() || p.TakeChange() {
 		t.Error("a change of turns is reported once")

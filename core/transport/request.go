@@ -6,37 +6,37 @@ import (
 	"weir/core/unit"
 )
 
-// Request writes the request of the controller to switches into the data packet p, with these flags.
-func (x *TelemetryRequester) Request(now unit.Time, p *packet.Packet, flags uint8) {
+// WriteRequest writes the request of the controller to switches into the data packet p, with these flags.
+func (x *TelemetryRequester) WriteRequest(now unit.Time, p *packet.Packet, flags uint8) {
 	if x.requests {
 		p.SetBolt(&packet.Bolt{Flags: flags, Sent: packet.BoltClock(now)}, false)
 	}
 }
 
-// Answered reads the switches' answer to a packet's request from its acknowledgement p into to. It reports whether
+// ReadAnswer reads the switches' answer to a packet's request from its acknowledgement p into to. It reports whether
 // there is an answer.
-func (x *TelemetryRequester) Answered(p *packet.Packet, to *cc.Telemetry) bool {
+func (x *TelemetryRequester) ReadAnswer(p *packet.Packet, to *cc.Telemetry) bool {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) {
 		return false
 	}
 	to.Answer = h.Flags
-	if h.Flags&(packet.BoltDecrease|packet.BoltTold) == packet.BoltDecrease && h.Link > 0 {
+	if h.Flags&(packet.BoltDecrease|packet.BoltNotified) == packet.BoltDecrease && h.Link > 0 {
 		to.Drain = uint32(min(unit.TransmitTime(h.Queue, h.Link)/unit.Nanosecond, 1<<32-1))
 	}
 	return true
 }
 
-// Notice returns a switch's notice that a packet has found a queue. sent is when the packet was last sent. ok is false
+// ReadNotice returns a switch's notice that a packet has found a queue. sent is when the packet was last sent. ok is false
 // if p has no notice of that transmission.
-func (x *TelemetryRequester) Notice(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
+func (x *TelemetryRequester) ReadNotice(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
 	var h packet.Bolt
-	if !x.requests || !p.Bolt(&h, true) || h.Flags&packet.BoltTold == 0 || h.Sent != packet.BoltClock(sent) ||
+	if !x.requests || !p.Bolt(&h, true) || h.Flags&packet.BoltNotified == 0 || h.Sent != packet.BoltClock(sent) ||
 		h.Queue == 0 || h.Link == 0 {
 		return n, false
 	}
 	return cc.Notice{Kind: cc.QueueNotice, Queue: h.Queue, Link: h.Link, Sent: sent}, true
 }
 
-// Requests reports whether the flow's packets carry requests.
-func (x *TelemetryRequester) Requests() bool { return x.requests }
+// CarriesRequests reports whether the flow's packets carry requests.
+func (x *TelemetryRequester) CarriesRequests() bool { return x.requests }

@@ -52,7 +52,7 @@ func (r *Ring[T]) Renew(length, limit int) {
 // Flight is one transmission of a packet.
 type Flight struct {
 	Packet int64
-	At     unit.Time
+	SentAt unit.Time
 }
 
 // Flights are the transmissions of a flow in the order of time. The sender removes the first ones when it knows their

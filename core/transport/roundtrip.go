@@ -20,9 +20,9 @@ func (r *RoundTrip) Timeout() unit.Time {
 	return r.Smoothed + max(4*r.Variation, r.Smoothed/marginDivisor)
 }
 
-// Measure adds an RTT sample. The first one sets SRTT to rtt and RTTVAR to its half (RFC 6298 §2.2). Later ones move
+// AddSample adds an RTT sample. The first one sets SRTT to rtt and RTTVAR to its half (RFC 6298 §2.2). Later ones move
 // SRTT by an eighth and RTTVAR by a quarter of the difference (RFC 6298 §2.3).
-func (r *RoundTrip) Measure(rtt unit.Time) {
+func (r *RoundTrip) AddSample(rtt unit.Time) {
 	if r.Min == 0 || rtt < r.Min {
 		r.Min = rtt
 	}
@@ -38,10 +38,10 @@ func (r *RoundTrip) Measure(rtt unit.Time) {
 	r.Smoothed = max(r.Smoothed+(rtt-r.Smoothed)/8, 1)
 }
 
-// MeasureProbe adds the RTT sample of a probe unless it is the shortest one: a probe is smaller than data, and may be
+// AddProbeSample adds the RTT sample of a probe unless it is the shortest one: a probe is smaller than data, and may be
 // faster.
-func (r *RoundTrip) MeasureProbe(rtt unit.Time) {
+func (r *RoundTrip) AddProbeSample(rtt unit.Time) {
 	if rtt > r.Min {
-		r.Measure(rtt)
+		r.AddSample(rtt)
 	}
 }

@@ -16,7 +16,7 @@ func TestRoundTrip(t *testing.T) {
 		{480 * us, 410 * us, 170 * us, 400 * us},
 		{330 * us, 400 * us, 147500 * unit.Nanosecond, 330 * us},
 	} {
-		r.Measure(step.rtt)
+		r.AddSample(step.rtt)
 		if want := (transport.RoundTrip{Smoothed: step.smoothed, Variation: step.variation, Min: step.min}); r != want {
 			t.Fatalf("sample %d, %v: %+v, want %+v", i, step.rtt, r, want)
 		}

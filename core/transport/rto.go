@@ -5,16 +5,16 @@ import "weir/core/unit"
 // RTO is a retransmission timer (RFC 6298): how long a sender waits for an answer, and since when it waits. The timeout
 // follows the measured round trips, has a floor, and doubles for each expiry until there is progress.
 type RTO struct {
-	Trip    RoundTrip
-	BaseRTT unit.Time // round trip without queues; 0: unknown
-	Floor   unit.Time // shortest timeout
-	First   unit.Time // shortest timeout before the first sample of the round trip
-	Longest unit.Time // limit of the doubled timeout, at least the timeout without doubling; 0: 64 times that
-	Fixed   bool      // the timeout is the floor, doubled: it does not follow the round trips
+	Trip       RoundTrip
+	BaseRTT    unit.Time // round trip without queues; 0: unknown
+	Floor      unit.Time // shortest timeout
+	MinFirst   unit.Time // shortest timeout before the first sample of the round trip
+	MaxTimeout unit.Time // limit of the doubled timeout, at least the timeout without doubling; 0: 64 times that
+	Fixed      bool      // the timeout is the floor, doubled: it does not follow the round trips
 
-	Backoff  int       // doublings since the latest progress
-	From     unit.Time // when the wait began
-	Timeouts int64     // expiries since the start
+	Backoff   int       // doublings since the latest progress
+	WaitStart unit.Time // when the wait began
+	Timeouts  int64     // expiries since the start
 }
 
 // maxBackoff limits the doublings of a timeout without another limit.
@@ -36,35 +36,35 @@ func BackOff(wait unit.Time, times int, longest unit.Time) unit.Time {
 func BackOff64(wait unit.Time, times int) unit.Time { return wait << min(times, maxBackoff) }
 
 // Timeout returns the timeout with the current floor and doublings.
-func (t *RTO) Timeout() unit.Time { return t.After(t.Floor, t.Backoff) }
+func (t *RTO) Timeout() unit.Time { return t.TimeoutWith(t.Floor, t.Backoff) }
 
-// After returns the timeout with this floor and number of doublings.
-func (t *RTO) After(floor unit.Time, backoff int) unit.Time {
+// TimeoutWith returns the timeout with this floor and number of doublings.
+func (t *RTO) TimeoutWith(floor unit.Time, backoff int) unit.Time {
 	wait := floor
 	switch {
 	case t.Fixed:
 	case t.Trip.Smoothed > 0:
 		wait = max(wait, t.Trip.Timeout())
 	default:
-		wait = max(wait, t.First)
+		wait = max(wait, t.MinFirst)
 	}
 	if backoff == 0 { // every limit is at least wait
 		return wait
 	}
-	longest := max(wait, t.Longest)
-	if t.Longest == 0 {
+	longest := max(wait, t.MaxTimeout)
+	if t.MaxTimeout == 0 {
 		longest = BackOff64(max(wait, t.Floor), maxBackoff)
 	}
 	return BackOff(wait, backoff, longest)
 }
 
-// Restart begins a wait after progress, without doublings.
-func (t *RTO) Restart(now unit.Time) { t.Backoff, t.From = 0, now }
+// RestartWait begins a wait after progress, without doublings.
+func (t *RTO) RestartWait(now unit.Time) { t.Backoff, t.WaitStart = 0, now }
 
-// Expire begins a wait that is twice as long.
-func (t *RTO) Expire(now unit.Time) {
+// RecordExpiry begins a wait that is twice as long.
+func (t *RTO) RecordExpiry(now unit.Time) {
 	t.Backoff++
-	t.From = now
+	t.WaitStart = now
 }
 
 // RTT returns the smoothed round-trip time, or before the first sample the round trip without queues; 0: unknown.

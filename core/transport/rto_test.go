@@ -17,18 +17,18 @@ func TestRTO_Timeout(t *testing.T) {
 		backoff int
 		want    unit.Time
 	}{
-		{"floor", RTO{Floor: 320 * us, First: FirstTimeout(100 * us)}, 0, 320 * us},
-		{"no sample", RTO{Floor: 320 * us, First: FirstTimeout(200 * us)}, 0, 600 * us},
+		{"floor", RTO{Floor: 320 * us, MinFirst: FirstTimeout(100 * us)}, 0, 320 * us},
+		{"no sample", RTO{Floor: 320 * us, MinFirst: FirstTimeout(200 * us)}, 0, 600 * us},
 		{"unknown path", RTO{Floor: 320 * us}, 1, 640 * us},
-		{"sample", RTO{Floor: 320 * us, First: 5000 * us, Trip: measured}, 0, 1200 * us},
+		{"sample", RTO{Floor: 320 * us, MinFirst: 5000 * us, Trip: measured}, 0, 1200 * us},
 		{"floor above the sample", RTO{Floor: 5000 * us, Trip: measured}, 0, 5000 * us},
 		{"doubled", RTO{Floor: 320 * us, Trip: measured}, 3, 9600 * us},
 		{"64 times", RTO{Floor: 320 * us, Trip: measured}, 6, 64 * 1200 * us},
 		{"no more than that", RTO{Floor: 320 * us, Trip: measured}, 40, 64 * 1200 * us},
-		{"limit", RTO{Floor: 320 * us, Longest: 1000 * us}, 2, 1000 * us},
-		{"limit below the timeout", RTO{Floor: 320 * us, Longest: 1000 * us, Trip: measured}, 2, 1200 * us},
-		{"fixed", RTO{Floor: 320 * us, First: 5000 * us, Fixed: true, Trip: measured}, 1, 640 * us},
-		{"constant", RTO{Floor: 320 * us, Longest: 320 * us, Fixed: true, Trip: measured}, 9, 320 * us},
+		{"limit", RTO{Floor: 320 * us, MaxTimeout: 1000 * us}, 2, 1000 * us},
+		{"limit below the timeout", RTO{Floor: 320 * us, MaxTimeout: 1000 * us, Trip: measured}, 2, 1200 * us},
+		{"fixed", RTO{Floor: 320 * us, MinFirst: 5000 * us, Fixed: true, Trip: measured}, 1, 640 * us},
+		{"constant", RTO{Floor: 320 * us, MaxTimeout: 320 * us, Fixed: true, Trip: measured}, 9, 320 * us},
 	} {
 		if x.timer.Backoff = x.backoff; x.timer.Timeout() != x.want {
 			t.Errorf("%s: %v, want %v", x.name, x.timer.Timeout(), x.want)
@@ -41,23 +41,23 @@ func TestRTO_LowFloor(t *testing.T) {
 	const us = unit.Microsecond
 	timer := RTO{Floor: 320 * us}
 	for backoff, want := range []unit.Time{100 * us, 200 * us, 400 * us} {
-		if got := timer.After(100*us, backoff); got != want {
+		if got := timer.TimeoutWith(100*us, backoff); got != want {
 			t.Errorf("after %d expiries: %v, want %v", backoff, got, want)
 		}
 	}
-	if got := timer.After(100*us, 50); got != 64*320*us {
+	if got := timer.TimeoutWith(100*us, 50); got != 64*320*us {
 		t.Errorf("at most %v, want %v", got, 64*320*us)
 	}
 }
 
 func TestRTO_Progress(t *testing.T) {
 	timer := RTO{Floor: 100}
-	timer.Expire(100)
-	if timer.Expire(300); timer.From != 300 || timer.Timeout() != 400 {
-		t.Errorf("after two expiries: from %v, %v", timer.From, timer.Timeout())
+	timer.RecordExpiry(100)
+	if timer.RecordExpiry(300); timer.WaitStart != 300 || timer.Timeout() != 400 {
+		t.Errorf("after two expiries: from %v, %v", timer.WaitStart, timer.Timeout())
 	}
-	if timer.Restart(500); timer.From != 500 || timer.Timeout() != 100 {
-		t.Errorf("after progress: from %v, %v", timer.From, timer.Timeout())
+	if timer.RestartWait(500); timer.WaitStart != 500 || timer.Timeout() != 100 {
+		t.Errorf("after progress: from %v, %v", timer.WaitStart, timer.Timeout())
 	}
 }
 
@@ -70,11 +70,11 @@ func TestRTO_RoundTrips(t *testing.T) {
 	if timer.RTT() != 50 || timer.MinRTT() != 50 || timer.RTTWithin(70) != 50 || timer.RTTWithin(30) != 30 {
 		t.Errorf("without a sample: %v, %v", timer.RTT(), timer.MinRTT())
 	}
-	timer.Trip.Measure(80)
-	if timer.Trip.MeasureProbe(80); timer.Trip.Smoothed != 80 || timer.Trip.Variation != 40 { // the shortest
+	timer.Trip.AddSample(80)
+	if timer.Trip.AddProbeSample(80); timer.Trip.Smoothed != 80 || timer.Trip.Variation != 40 { // the shortest
 		t.Errorf("a probe that is not slower than data counts: %+v", timer.Trip)
 	}
-	timer.Trip.MeasureProbe(160)
+	timer.Trip.AddProbeSample(160)
 	if timer.RTT() != 90 || timer.MinRTT() != 80 || timer.RTTWithin(85) != 85 {
 		t.Errorf("after samples of 80 and 160: %v, at least %v", timer.RTT(), timer.MinRTT())
 	}

@@ -65,7 +65,7 @@ const Flows uint8 = 0x16
 // TelemetryRequester is a sender's part of telemetry: it asks for telemetry, and reads the answers.
 type TelemetryRequester struct {
 	format         *telemetry.Format
-	want           telemetry.Want
+	want           telemetry.Request
 	when           string
 	every          int
 	count          int
@@ -102,7 +102,7 @@ func newRecordReader(f *telemetry.Format, old *recordReader) *recordReader {
 	}
 	*r = recordReader{}
 	if f != nil {
-		r.unwrap.Span = f.Span()
+		r.unwrap.Span = f.WrapSpan()
 	}
 	return r
 }
@@ -121,10 +121,10 @@ func MakeTelemetryRequester(f *Flow, a TelemetryOptions, old *TelemetryRequester
 		x.want, x.requests = f.CC.Telemetry, f.CC.Requests
 	}
 	if a.When == AskNever || a.When == "" || f.Telemetry == nil {
-		x.want = telemetry.Nothing
+		x.want = telemetry.NoRequest
 	}
 	x.seal = newSeal(f, &a)
-	if x.want == telemetry.Nothing {
+	if x.want == telemetry.NoRequest {
 		return x, nil
 	}
 	x.recordReader = newRecordReader(f.Telemetry, old.recordReader)
@@ -150,9 +150,9 @@ func (x *TelemetryRequester) SelectPath(k int) {
 	}
 }
 
-// Ask makes the data packet p ask for telemetry if it is p's turn. srtt is the smoothed round-trip time; 0: unknown.
-func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time) {
-	if x.want == telemetry.Nothing {
+// AskIfDue makes the data packet p ask for telemetry if it is p's turn. srtt is the smoothed round-trip time; 0: unknown.
+func (x *TelemetryRequester) AskIfDue(now unit.Time, p *packet.Packet, srtt unit.Time) {
+	if x.want == telemetry.NoRequest {
 		return
 	}
 	switch x.when {
@@ -175,7 +175,7 @@ func (x *TelemetryRequester) Ask(now unit.Time, p *packet.Packet, srtt unit.Time
 // switches answer.
 func (x *TelemetryRequester) writeRequest(now unit.Time, p *packet.Packet, congested bool) {
 	x.asked, x.askedAt = true, now
-	x.format.Ask(p, x.want, congested)
+	x.format.AddRequest(p, x.want, congested)
 	if x.receiverDriven && *x.adopted.currentNumber() > 0 {
 		p.SetExtension(Adopted, []byte{*x.adopted.currentNumber()})
 	}
@@ -192,7 +192,7 @@ func (x *TelemetryRequester) nextRequest(srtt unit.Time) unit.Time {
 // NextProbe returns when a probe is due; unit.Never if the sender does not probe.
 func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	switch {
-	case x.when != AskProbe || x.want == telemetry.Nothing:
+	case x.when != AskProbe || x.want == telemetry.NoRequest:
 		return unit.Never
 	case !x.asked:
 		return 0
@@ -200,24 +200,24 @@ func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	return x.nextRequest(srtt)
 }
 
-// Wants reports whether the flow asks for telemetry at all.
-func (x *TelemetryRequester) Wants() bool { return x.want != telemetry.Nothing }
+// AsksTelemetry reports whether the flow asks for telemetry at all.
+func (x *TelemetryRequester) AsksTelemetry() bool { return x.want != telemetry.NoRequest }
 
-// Probe makes p, a packet without payload, ask for telemetry.
-func (x *TelemetryRequester) Probe(now unit.Time, p *packet.Packet) {
+// AskByProbe makes p, a packet without payload, ask for telemetry.
+func (x *TelemetryRequester) AskByProbe(now unit.Time, p *packet.Packet) {
 	x.writeRequest(now, p, false)
 }
 
-// Genuine reports whether p, which has arrived at the sender, is from the receiver and was not received earlier. A
+// IsGenuine reports whether p, which has arrived at the sender, is from the receiver and was not received earlier. A
 // transport calls it once for every packet. If it returns false the transport drops p without any change of its state.
-func (x *TelemetryRequester) Genuine(p *packet.Packet) bool {
+func (x *TelemetryRequester) IsGenuine(p *packet.Packet) bool {
 	return x.seal == nil || x.seal.checkCode(p)
 }
 
-// Read reads telemetry and feedback of acknowledgement p into a, and reports whether there is any. The slices in a are
+// ReadFeedback reads telemetry and feedback of acknowledgement p into a, and reports whether there is any. The slices in a are
 // valid until the next call.
-func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
-	if x.want == telemetry.Nothing || !p.Extended() {
+func (x *TelemetryRequester) ReadFeedback(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
+	if x.want == telemetry.NoRequest || !p.HasExtensions() {
 		return false
 	}
 	if x.receiverDriven {
@@ -227,13 +227,13 @@ func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bo
 		}
 		f := readFeedback(b)
 		n := x.adopted.currentNumber()
-		if cc.Outdated(f.Number, *n) {
+		if cc.IsOutdated(f.Number, *n) {
 			return false
 		}
 		a.Feedback, *n = f, f.Number
 		return true
 	}
-	what, load := x.format.Read(p, &x.records)
+	what, load := x.format.ReadAnswer(p, &x.records)
 	switch what {
 	case telemetry.Recorded:
 		if x.records.Len() == 0 {
@@ -241,7 +241,7 @@ func (x *TelemetryRequester) Read(now unit.Time, p *packet.Packet, a *cc.Ack) bo
 		}
 		if x.unwrap.Unwrap(now, &x.records) {
 			a.Telemetry.Hops = x.records.Hops()
-			a.Telemetry.Path, a.Telemetry.Missed = x.records.Path(), uint8(x.records.Missed())
+			a.Telemetry.Path, a.Telemetry.MissedHops = x.records.PathID(), uint8(x.records.MissedHops())
 		}
 	case telemetry.Loaded, telemetry.Uncongested:
 		a.Telemetry.Load = load
@@ -285,7 +285,7 @@ type receiverParts struct {
 // controller and TelemetryRequester got. It returns an error of the scheme's part at the receiver.
 func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (TelemetryResponder, error) {
 	x := TelemetryResponder{format: f.Telemetry, active: f.Telemetry != nil && f.CC != nil &&
-		f.CC.Telemetry != telemetry.Nothing}
+		f.CC.Telemetry != telemetry.NoRequest}
 	x.seal = newSeal(f, &a)
 	if f.CC != nil && f.CC.Requests {
 		x.requests, x.active = true, true
@@ -307,7 +307,7 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 			return x, err
 		}
 		if m, ok := r.(cc.Multipath); ok && len(x.paths.each) > 0 {
-			m.Join(x.paths.each[0])
+			m.JoinFirst(x.paths.each[0])
 		}
 		x.paths.each = append(x.paths.each, r)
 	}
@@ -316,12 +316,12 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 	return x, nil
 }
 
-// Active reports whether the flow has telemetry, or a controller's part at the receiver. If not, the transport need not
+// IsActive reports whether the flow has telemetry, or a controller's part at the receiver. If not, the transport need not
 // call the TelemetryResponder.
-func (x *TelemetryResponder) Active() bool { return x.active }
+func (x *TelemetryResponder) IsActive() bool { return x.active }
 
-// Apart reports whether it shares no state with other receivers of its host.
-func (x *TelemetryResponder) Apart() bool { return x.control == nil && x.census == nil }
+// IsStandalone reports whether it shares no state with other receivers of its host.
+func (x *TelemetryResponder) IsStandalone() bool { return x.control == nil && x.census == nil }
 
 // SelectPath selects path k for the calls that follow.
 func (x *TelemetryResponder) SelectPath(k int) {
@@ -338,29 +338,29 @@ func (x *TelemetryResponder) Path() int {
 	return x.paths.path
 }
 
-// Patient reports whether packets with telemetry are to be acknowledged like others.
-func (x *TelemetryResponder) Patient() bool { return x.patient }
+// DelaysAcks reports whether packets with telemetry are to be acknowledged like others.
+func (x *TelemetryResponder) DelaysAcks() bool { return x.patient }
 
-// Data handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not
+// HandleData handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not
 // become that acknowledgement, Keep must follow. n is the place of p in the order in which the data of its path was
 // first sent; −1: p may be resent, or has no place. initialCredit reports that an acknowledgement is to be sent now.
-func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
+func (x *TelemetryResponder) HandleData(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
 			p.AnswerBolt()
 			return false
 		}
 		if x.format == nil {
-			if p.Extended() {
+			if p.HasExtensions() {
 				p.ClearExtensions()
 			}
 			return false
 		}
 		if x.census != nil {
-			x.census.Count(now, x.countPeriod, &x.member)
+			x.census.CountFlow(now, x.countPeriod, &x.member)
 		}
-		if x.format.Answer(p) && x.census != nil {
-			n := uint16(min(x.census.Flows(&x.member), 1<<16-1))
+		if x.format.MakeAnswer(p) && x.census != nil {
+			n := uint16(min(x.census.CountFor(&x.member), 1<<16-1))
 			p.SetExtension(Flows, []byte{byte(n >> 8), byte(n)})
 		}
 		return false
@@ -369,10 +369,10 @@ func (x *TelemetryResponder) Data(now unit.Time, p *packet.Packet, n int64) (atO
 	*d = cc.Data{Overtaken: n >= 0 && n < *newest}
 	*newest = max(*newest, n)
 	if x.format != nil {
-		switch what, load := x.format.ReadAsked(p, &x.records); what {
+		switch what, load := x.format.ReadRequest(p, &x.records); what {
 		case telemetry.Recorded:
 			if x.records.Len() > 0 && x.unwrap.Unwrap(now, &x.records) {
-				d.Hops, d.Path, d.Missed = x.records.Hops(), x.records.Path(), uint8(x.records.Missed())
+				d.Hops, d.Path, d.MissedHops = x.records.Hops(), x.records.PathID(), uint8(x.records.MissedHops())
 			}
 		case telemetry.Loaded, telemetry.Uncongested:
 			d.Load = load
@@ -400,10 +400,10 @@ func readFeedback(b []byte) cc.Feedback {
 		Flows: int32(binary.BigEndian.Uint16(b[4:]) & (1<<flowsBits - 1)), Number: b[4] >> (flowsBits - 8)}
 }
 
-// Keep stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the stored
+// KeepAnswer stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the stored
 // ones stay: they are the latest.
-func (x *TelemetryResponder) Keep(p *packet.Packet) {
-	if x.control == nil && p.Extended() {
+func (x *TelemetryResponder) KeepAnswer(p *packet.Packet) {
+	if x.control == nil && p.HasExtensions() {
 		if x.held == nil {
 			x.held = &packet.Packet{}
 		}
@@ -411,37 +411,37 @@ func (x *TelemetryResponder) Keep(p *packet.Packet) {
 	}
 }
 
-// Give puts the stored extensions, or the feedback, into the acknowledgement p. If p already has an answer of its own,
+// GiveAnswer puts the stored extensions, or the feedback, into the acknowledgement p. If p already has an answer of its own,
 // which is newer, the stored ones are dropped.
-func (x *TelemetryResponder) Give(p *packet.Packet) {
+func (x *TelemetryResponder) GiveAnswer(p *packet.Packet) {
 	switch {
 	case x.control != nil:
 		x.writeFeedback(p)
-	case x.held != nil && x.held.Extended():
-		if !p.Extended() {
+	case x.held != nil && x.held.HasExtensions():
+		if !p.HasExtensions() {
 			p.CopyExtensions(x.held)
 		}
 		x.held.ClearExtensions()
 	}
 }
 
-// Open adds the seal's extension to p, without a code. Call it for every packet to the sender when p has its other
+// AddSeal adds the seal's extension to p, without a code. Call it for every packet to the sender when p has its other
 // extensions and before its bytes are counted. Seal follows when the packet is complete.
-func (x *TelemetryResponder) Open(p *packet.Packet) {
+func (x *TelemetryResponder) AddSeal(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.addExtension(p)
 	}
 }
 
-// Seal writes the code that Genuine checks.
-func (x *TelemetryResponder) Seal(p *packet.Packet) {
+// WriteCode writes the code that Genuine checks.
+func (x *TelemetryResponder) WriteCode(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.writeCode(p)
 	}
 }
 
-// Coalesce returns the number of packets that an acknowledgement may cover, at most most.
-func (x *TelemetryResponder) Coalesce(most int) int {
+// AckLimit returns the number of packets that an acknowledgement may cover, at most most.
+func (x *TelemetryResponder) AckLimit(most int) int {
 	if x.control == nil {
 		return most
 	}
@@ -460,9 +460,9 @@ func (x *TelemetryResponder) NextTimer() unit.Time {
 	return at
 }
 
-// Timer runs the first part at the receiver with a timer that has expired. It reports whether an acknowledgement is to
+// RunTimer runs the first part at the receiver with a timer that has expired. It reports whether an acknowledgement is to
 // be sent now, and selects its path. If other timers have expired, NextTimer remains in the past.
-func (x *TelemetryResponder) Timer(now unit.Time) bool {
+func (x *TelemetryResponder) RunTimer(now unit.Time) bool {
 	if x.control == nil {
 		return false
 	}

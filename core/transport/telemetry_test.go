@@ -13,14 +13,14 @@ import (
 
 const us = unit.Microsecond
 
-func teller(t *testing.T, want telemetry.Want, average unit.Time, a TelemetryOptions) (
+func teller(t *testing.T, want telemetry.Request, average unit.Time, a TelemetryOptions) (
 	TelemetryRequester, *telemetry.Format, error) {
 	t.Helper()
 	f, err := telemetry.NewFormat("hpcc", 1, 1.05, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.T = average
+	f.LoadInterval = average
 	x, err := NewTelemetryRequester(&Flow{Telemetry: &f, CC: &cc.Scheme{Telemetry: want},
 		Path: cc.Path{BaseRTT: 10 * us}}, a)
 	return x, &f, err
@@ -43,14 +43,14 @@ func TestAsking(t *testing.T) {
 					srtt = 20 * us
 				}
 				p := &packet.Packet{}
-				x.Ask(now, p, srtt)
-				if f.Wants(p) != 0 {
+				x.AskIfDue(now, p, srtt)
+				if f.RequestsOf(p) != 0 {
 					asked++
 				}
 				if x.NextProbe(srtt) <= now {
 					probes++
-					x.Probe(now, p)
-					if f.Wants(p) != telemetry.WantsRecord {
+					x.AskByProbe(now, p)
+					if f.RequestsOf(p) != telemetry.WantsRecord {
 						t.Error("a probe does not ask")
 					}
 				}
@@ -65,14 +65,14 @@ func TestAsking(t *testing.T) {
 // Who does not want telemetry, or whose network has none, asks for none; what the
 // switches cannot give is an error.
 func TestAskingErrors(t *testing.T) {
-	x, f, err := teller(t, telemetry.Nothing, 0, TelemetryOptions{When: AskPacket})
+	x, f, err := teller(t, telemetry.NoRequest, 0, TelemetryOptions{When: AskPacket})
 	p := &packet.Packet{}
-	if x.Ask(0, p, 0); err != nil || p.Extended() || x.NextProbe(0) != unit.Never || x.Read(0, p, &cc.Ack{}) {
+	if x.AskIfDue(0, p, 0); err != nil || p.HasExtensions() || x.NextProbe(0) != unit.Never || x.ReadFeedback(0, p, &cc.Ack{}) {
 		t.Error("a controller that wants nothing asks")
 	}
 	none, err := NewTelemetryRequester(&Flow{CC: &cc.Scheme{Telemetry: telemetry.HopRecords}},
 		TelemetryOptions{When: AskPacket})
-	if none.Ask(0, p, 0); err != nil || p.Extended() || p.ExtensionBytes() != 0 {
+	if none.AskIfDue(0, p, 0); err != nil || p.HasExtensions() || p.ExtensionBytes() != 0 {
 		t.Error("asks in a network without telemetry")
 	}
 	for _, bad := range []func() error{
@@ -101,11 +101,11 @@ func TestAskingErrors(t *testing.T) {
 // echo sends a packet through one switch and back, and returns what the sender reads.
 func echo(x *TelemetryRequester, f *telemetry.Format, r *TelemetryResponder, now unit.Time, tx uint64, a *cc.Ack) bool {
 	p := &packet.Packet{}
-	x.Ask(now, p, 0)
-	f.Push(p, &telemetry.Hop{Time: now, TxBytes: tx, Rate: 100 * unit.Gbps, Switch: 5})
-	r.Data(now, p, -1)
-	r.Give(p)
-	return x.Read(now, p, a)
+	x.AskIfDue(now, p, 0)
+	f.PushRecord(p, &telemetry.Hop{Time: now, TxBytes: tx, Rate: 100 * unit.Gbps, Switch: 5})
+	r.HandleData(now, p, -1)
+	r.GiveAnswer(p)
+	return x.ReadFeedback(now, p, a)
 }
 
 // Records come unwrapped: times and bytes go on where the format begins anew.
@@ -140,19 +140,19 @@ func TestResponderKeeps(t *testing.T) {
 		TelemetryOptions{})
 	for i := range 3 {
 		p := &packet.Packet{}
-		x.Ask(0, p, 0)
-		f.Push(p, &telemetry.Hop{Queue: unit.Bytes(i) * 80, Rate: 100 * unit.Gbps})
-		r.Data(0, p, -1)
-		r.Keep(p)
+		x.AskIfDue(0, p, 0)
+		f.PushRecord(p, &telemetry.Hop{Queue: unit.Bytes(i) * 80, Rate: 100 * unit.Gbps})
+		r.HandleData(0, p, -1)
+		r.KeepAnswer(p)
 	}
 	bare := &packet.Packet{}
-	r.Data(0, bare, -1)
-	r.Keep(bare)
+	r.HandleData(0, bare, -1)
+	r.KeepAnswer(bare)
 	ack, again := &packet.Packet{}, &packet.Packet{}
-	r.Give(ack)
-	r.Give(again)
+	r.GiveAnswer(ack)
+	r.GiveAnswer(again)
 	var a cc.Ack
-	if !x.Read(0, ack, &a) || a.Telemetry.Hops[0].Queue != 160 || again.Extended() {
+	if !x.ReadFeedback(0, ack, &a) || a.Telemetry.Hops[0].Queue != 160 || again.HasExtensions() {
 		t.Errorf("%+v, and then %d bytes", a.Telemetry.Hops, again.ExtensionBytes())
 	}
 }
@@ -191,27 +191,27 @@ func TestReceiverTells(t *testing.T) {
 	r, _ := NewTelemetryResponder(flow, cc.Flow{}, TelemetryOptions{})
 	for _, sw := range []uint32{5, 6} {
 		p := &packet.Packet{}
-		x.Ask(0, p, 0)
-		f.Push(p, &telemetry.Hop{Rate: 100 * unit.Gbps, Switch: sw})
-		if atOnce := r.Data(0, p, -1); atOnce != (sw == 6) || part.data.Path != uint16(sw) || len(part.data.Hops) != 1 {
+		x.AskIfDue(0, p, 0)
+		f.PushRecord(p, &telemetry.Hop{Rate: 100 * unit.Gbps, Switch: sw})
+		if atOnce := r.HandleData(0, p, -1); atOnce != (sw == 6) || part.data.Path != uint16(sw) || len(part.data.Hops) != 1 {
 			t.Errorf("at once %v, %+v", atOnce, part.data)
 		}
-		r.Keep(p)
+		r.KeepAnswer(p)
 		ack := &packet.Packet{}
-		r.Give(ack)
+		r.GiveAnswer(ack)
 		var a cc.Ack
-		if !x.Read(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 8191 || a.Feedback.Number != 6 ||
+		if !x.ReadFeedback(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 8191 || a.Feedback.Number != 6 ||
 			a.Telemetry.Hops != nil ||
 			ack.ExtensionBytes() != 16 {
 			t.Errorf("%+v in %d bytes", a, ack.ExtensionBytes())
 		}
 	}
-	if r.Coalesce(8) != 2 || r.NextTimer() != 50*us || r.Timer(49*us) || !r.Timer(50*us) || r.NextTimer() != unit.Never {
+	if r.AckLimit(8) != 2 || r.NextTimer() != 50*us || r.RunTimer(49*us) || !r.RunTimer(50*us) || r.NextTimer() != unit.Never {
 		t.Error("timers")
 	}
 	damaged := &packet.Packet{}
 	damaged.SetExtension(Feedback, []byte{1})
-	if x.Read(0, damaged, &cc.Ack{}) {
+	if x.ReadFeedback(0, damaged, &cc.Ack{}) {
 		t.Error("a damaged window is read")
 	}
 }
@@ -241,7 +241,7 @@ func numberedFlow(t testing.TB, format, when string) (*numbered, TelemetryReques
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.T = 10 * us
+	f.LoadInterval = 10 * us
 	flow := &Flow{Telemetry: &f, CC: s}
 	x, err := NewTelemetryRequester(flow, TelemetryOptions{When: when, Packets: 2})
 	if err != nil {
@@ -268,10 +268,10 @@ func TestAdoptedFeedback(t *testing.T) {
 				send := func() {
 					now += 100 * us
 					p := &packet.Packet{}
-					if x.Ask(now, p, us); when == AskProbe {
-						x.Probe(now, p)
+					if x.AskIfDue(now, p, us); when == AskProbe {
+						x.AskByProbe(now, p)
 					}
-					for x.Ask(now, p, us); f.Wants(p) == 0; x.Ask(now, p, us) { // it is not this one's turn
+					for x.AskIfDue(now, p, us); f.RequestsOf(p) == 0; x.AskIfDue(now, p, us) { // it is not this one's turn
 						now += us
 					}
 					if bare == 0 {
@@ -279,7 +279,7 @@ func TestAdoptedFeedback(t *testing.T) {
 					} else if n := p.ExtensionBytes(); n < bare || n > bare+8 {
 						t.Errorf("%d bytes, %d before", n, bare)
 					}
-					r.Data(now, p, -1)
+					r.HandleData(now, p, -1)
 				}
 				for _, c := range []struct{ number, adopted uint8 }{
 					{0, 0}, {0, 0}, {1, 1}, {2, 2}, {1, 2}, {2, 2}, {0, 2}, {3, 3}, {4, 4}, {5, 5}, {6, 6}, {7, 7}, {6, 7}, {1, 1},
@@ -287,8 +287,8 @@ func TestAdoptedFeedback(t *testing.T) {
 				} {
 					part.feedback = cc.Feedback{Window: 5000, Number: c.number}
 					ack, a := &packet.Packet{}, cc.Ack{}
-					r.Give(ack)
-					if told := x.Read(now, ack, &a); told != (c.number == c.adopted) || told != (a.Feedback == part.feedback) {
+					r.GiveAnswer(ack)
+					if told := x.ReadFeedback(now, ack, &a); told != (c.number == c.adopted) || told != (a.Feedback == part.feedback) {
 						t.Errorf("%d after others: %v, %+v", c.number, told, a.Feedback)
 					}
 					if send(); part.data.Adopted != c.adopted {
@@ -314,14 +314,14 @@ func FuzzFeedback(f *testing.F) {
 		if !ack.SetExtension(Feedback, b) {
 			return
 		}
-		if ok := x.Read(0, ack, &a); ok != (len(b) == feedbackBytes) {
+		if ok := x.ReadFeedback(0, ack, &a); ok != (len(b) == feedbackBytes) {
 			t.Fatalf("%x: %v", b, ok)
 		} else if !ok {
 			return
 		}
 		part.feedback = a.Feedback
 		again := &packet.Packet{}
-		r.Give(again)
+		r.GiveAnswer(again)
 		if c, _ := again.Extension(Feedback); !bytes.Equal(b, c) || a.Feedback.Number > cc.FeedbackNumbers {
 			t.Errorf("%x is %+v, and that %x", b, a.Feedback, c)
 		}

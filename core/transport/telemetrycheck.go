@@ -28,34 +28,34 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 		return nil, nil
 	}
 	want := s.Controller.Telemetry
-	if want == telemetry.Nothing || a.When == AskNever || a.When == "" {
+	if want == telemetry.NoRequest || a.When == AskNever || a.When == "" {
 		return nil, nil
 	}
 	if err := a.checkCombination(s.Telemetry, want); err != nil {
-		if r := scheme.Refuse("", "%v", err); a.When != AskCongestion {
+		if r := scheme.NewRefusal("", "%v", err); a.When != AskCongestion {
 			ofControl = append(ofControl, r)
 		} else {
 			r.Param = "telemetry"
 			ofTransport = append(ofTransport, r)
 		}
 	}
-	if p, ok := s.Smallest(); ok && a.When == AskPackets {
+	if p, ok := s.FindSmallestProduct(); ok && a.When == AskPackets {
 		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
-		if trips := float64(between) / p.Product(); trips > maxWindowsBetweenRequests {
-			ofTransport = append(ofTransport, warnAsks.Remark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
-				"for %.0f times %s", between, trips, p.Trip()).At(p.Narrow.Port, trips/maxWindowsBetweenRequests))
+		if trips := float64(between) / p.BandwidthDelayProduct(); trips > maxWindowsBetweenRequests {
+			ofTransport = append(ofTransport, warnAsks.NewRemark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
+				"for %.0f times %s", between, trips, p.DescribeTrip()).WithPort(p.NarrowLink.Port, trips/maxWindowsBetweenRequests))
 		}
 	}
 	return ofTransport, ofControl
 }
 
 // checkCombination returns an error if the way of asking, the format f and what a controller wants do not go together.
-func (a *TelemetryOptions) checkCombination(f *telemetry.Format, want telemetry.Want) error {
+func (a *TelemetryOptions) checkCombination(f *telemetry.Format, want telemetry.Request) error {
 	switch {
-	case f.T == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.Relative()):
+	case f.LoadInterval == 0 && (a.When == AskCongestion || want == telemetry.PathLoad || f.IsRelative()):
 		return errors.New("switches must average loads: the program telemetry needs its parameter t for format: " +
 			"relative, for telemetry: congestion and for controllers that want loads")
-	case a.When == AskCongestion && f.Relative():
+	case a.When == AskCongestion && f.IsRelative():
 		return errors.New("telemetry: congestion is of records; format: relative has none")
 	case a.When == AskCongestion && want == telemetry.PathLoad:
 		return errors.New("telemetry: congestion is of records; the controller wants a load")

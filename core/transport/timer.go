@@ -15,9 +15,9 @@ var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
-	Param string    // parameter that sets Own
-	Own   unit.Time // data is resent after this time at the earliest; unit.Never: no timer
-	Adds  unit.Time // time by which ends delay answers, on top of the path's round trip
+	Param      string    // parameter that sets Own
+	Timeout    unit.Time // data is resent after this time at the earliest; unit.Never: no timer
+	ReplyDelay unit.Time // time by which ends delay answers, on top of the path's round trip
 	// Probes: the file gives no timeout. Without an answer the transport probes, and resends data when that proves the
 	// loss, or after LossLimit (LossTimer).
 	Probes bool
@@ -51,21 +51,21 @@ func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark
 	for i := range s.Paths {
 		path := &s.Paths[i]
 		timeout, longest := timer(&path.Path), path.DataMaxRTT()
-		if path.Trims || timeout.Probes || timeout.Own <= 0 || longest == unit.Never {
+		if path.Trims || timeout.Probes || timeout.Timeout <= 0 || longest == unit.Never {
 			continue
 		}
-		if by := float64(longest+timeout.Adds) / float64(timeout.Own); by > excess {
+		if by := float64(longest+timeout.ReplyDelay) / float64(timeout.Timeout); by > excess {
 			p, t, excess = path, timeout, by
 		}
 	}
 	if p == nil {
 		return unlimitedTimer(timer, s)
 	}
-	return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
+	return []scheme.Remark{warnShortTimer.NewRemark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
 		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
-		roundUpTime(t.Own), roundUpTime(p.DataMaxRTT()+t.Adds), p.Name, roundUpTime(p.BaseRTT+t.Adds),
+		roundUpTime(t.Timeout), roundUpTime(p.DataMaxRTT()+t.ReplyDelay), p.Name, roundUpTime(p.BaseRTT+t.ReplyDelay),
 		roundUpTime(p.DataQueueing)).
-		At(p.Narrow.Port, excess)}
+		WithPort(p.NarrowLink.Port, excess)}
 }
 
 // unlimitedTimer warns of a fixed timeout on a path where data can queue at a port without a limit. A timeout that
@@ -74,10 +74,10 @@ func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Re
 	for i := range s.Paths {
 		p := &s.Paths[i]
 		t := timer(&p.Path)
-		if t.Fixed && t.Own > 0 && t.Own < unit.Never && p.Unlimited != "" && !p.Trims {
-			return []scheme.Remark{warnShortTimer.Remark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
-				"without queues: what waits for longer is sent again", roundUpTime(t.Own), p.Unlimited, p.Name,
-				roundUpTime(p.BaseRTT+t.Adds)).At(p.Unlimited, 0)}
+		if t.Fixed && t.Timeout > 0 && t.Timeout < unit.Never && p.Unlimited != "" && !p.Trims {
+			return []scheme.Remark{warnShortTimer.NewRemark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
+				"without queues: what waits for longer is sent again", roundUpTime(t.Timeout), p.Unlimited, p.Name,
+				roundUpTime(p.BaseRTT+t.ReplyDelay)).WithPort(p.Unlimited, 0)}
 		}
 	}
 	return nil
@@ -96,12 +96,12 @@ type TimerReport struct {
 // p; unit.Never: it does not.
 func (t *Timer) findWaits(p *cc.Path) (probe, resend unit.Time) {
 	if !t.Probes {
-		return unit.Never, t.Own
+		return unit.Never, t.Timeout
 	}
-	limit := LossLimit(p, t.Adds)
+	limit := LossLimit(p, t.ReplyDelay)
 	switch {
 	case t.Unproven && limit == unit.Never:
-		return unit.Never, t.Own
+		return unit.Never, t.Timeout
 	case t.Unproven || limit <= MinProbeWait: // data is resent before a probe goes
 		return unit.Never, limit
 	}
@@ -124,10 +124,10 @@ func ReportTimer(timer func(p *cc.Path) Timer, paths []cc.FlowPath) (r TimerRepo
 	}
 	p, longest := slowestPath(paths)
 	t := timer(&p.Path)
-	r = TimerReport{ProbeAfter: unit.Never, ResendAfter: unit.Never, BaseRTT: p.BaseRTT + t.Adds, MaxRTT: longest}
+	r = TimerReport{ProbeAfter: unit.Never, ResendAfter: unit.Never, BaseRTT: p.BaseRTT + t.ReplyDelay, MaxRTT: longest}
 	limit := "a port of the path has no limit, so that packets can wait for any time"
 	if longest < unit.Never {
-		r.MaxRTT += t.Adds
+		r.MaxRTT += t.ReplyDelay
 		limit = fmt.Sprintf("the longest path takes %v without queues and %v with full buffers", roundUpTime(r.BaseRTT),
 			roundUpTime(r.MaxRTT))
 	}

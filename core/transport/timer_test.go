@@ -12,21 +12,23 @@ import (
 type pathTimer func(p *cc.Path) Timer
 
 func own(timeout unit.Time, fixed bool) pathTimer {
-	return func(*cc.Path) Timer { return Timer{Param: "rto_min", Own: timeout, Fixed: fixed} }
+	return func(*cc.Path) Timer { return Timer{Param: "rto_min", Timeout: timeout, Fixed: fixed} }
 }
 
 // sixTrips is a fixed timeout of six round trips.
-func sixTrips(p *cc.Path) Timer { return Timer{Param: "rto_base", Own: 6*p.BaseRTT + 7, Fixed: true} }
+func sixTrips(p *cc.Path) Timer {
+	return Timer{Param: "rto_base", Timeout: 6*p.BaseRTT + 7, Fixed: true}
+}
 
-func probing(*cc.Path) Timer { return Timer{Probes: true, Own: unit.Never} }
+func probing(*cc.Path) Timer { return Timer{Probes: true, Timeout: unit.Never} }
 
 // waiting is a path with a round trip without queues and what full buffers add, in microseconds.
 func waiting(name string, trip, queueing unit.Time) (p cc.FlowPath) {
 	p.Name, p.BaseRTT = name, trip*unit.Microsecond
-	if p.Queueing = unit.Never; queueing > 0 {
-		p.Queueing = queueing * unit.Microsecond
+	if p.MaxQueueing = unit.Never; queueing > 0 {
+		p.MaxQueueing = queueing * unit.Microsecond
 	}
-	p.DataQueueing = p.Queueing
+	p.DataQueueing = p.MaxQueueing
 	return p
 }
 

@@ -58,29 +58,29 @@ func TraitsOf(c scheme.Config) (t Traits) {
 	return t
 }
 
-// Unmarked returns the reason why a controller that uses ECN in this mode gets no marks; "": it gets them.
-func (t *Traits) Unmarked(mode cc.ECNMode) (why string) {
+// ReasonUnmarked returns the reason why a controller that uses ECN in this mode gets no marks; "": it gets them.
+func (t *Traits) ReasonUnmarked(mode cc.ECNMode) (why string) {
 	if t.WhyUnmarked == nil {
 		return "the transport does not tell it of marks"
 	}
 	return t.WhyUnmarked(mode)
 }
 
-// Unanswered returns the reason why a controller gets no answers to its requests; "": it gets them.
-func (t *Traits) Unanswered() (why string) {
+// ReasonUnanswered returns the reason why a controller gets no answers to its requests; "": it gets them.
+func (t *Traits) ReasonUnanswered() (why string) {
 	if !t.CarriesRequests {
 		return "its transport carries no requests to switches; rdma does"
 	}
 	return t.WhyUnanswered
 }
 
-// UponCongestion reports whether the transport asks for telemetry of congested ports only.
-func (t *Traits) UponCongestion() bool {
+// AsksUponCongestion reports whether the transport asks for telemetry of congested ports only.
+func (t *Traits) AsksUponCongestion() bool {
 	return t.Telemetry != nil && t.Telemetry.When == AskCongestion
 }
 
-// Unrecorded returns the reason why a controller gets no telemetry; "": it gets it.
-func (t *Traits) Unrecorded() (why string) {
+// ReasonUnrecorded returns the reason why a controller gets no telemetry; "": it gets it.
+func (t *Traits) ReasonUnrecorded() (why string) {
 	switch {
 	case t.Telemetry == nil:
 		return "its transport asks for no telemetry"

@@ -160,17 +160,17 @@ func (r *Received) Since(first *Received) Received {
 // CountDuplicate counts data packet p, a duplicate, by the cause of its copy.
 func (r *Received) CountDuplicate(p *packet.Packet) { r.Spurious[p.Resent]++ }
 
-// Duplicates returns the number of packets without new payload.
-func (r *Received) Duplicates() (n int64) {
+// DuplicateCount returns the number of packets without new payload.
+func (r *Received) DuplicateCount() (n int64) {
 	for _, of := range r.Spurious {
 		n += of
 	}
 	return n
 }
 
-// Delay counts the one-way delay of a received data packet: sum, minimum, maximum and interarrival jitter
+// AddDelay counts the one-way delay of a received data packet: sum, minimum, maximum and interarrival jitter
 // J += (|D| − J)/16 (RFC 3550 §6.4.1).
-func (c *Counters) Delay(d unit.Time) {
+func (c *Counters) AddDelay(d unit.Time) {
 	if c.lastDelay > 0 {
 		difference := float64(d - c.lastDelay)
 		if difference < 0 {
@@ -229,7 +229,7 @@ type Script []Datagram
 
 // Datagram is one datagram of a flow of a capture.
 type Datagram struct {
-	After   unit.Time // time since the flow's start
+	Offset  unit.Time // time since the flow's start
 	Payload int32
 }
 
@@ -268,7 +268,7 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 		if _, receives := old.Receiver.(R); !sends || !receives {
 			return nil, nil, nil
 		}
-		config, err := scheme.As[C, P](c)
+		config, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
 		}
@@ -284,9 +284,9 @@ func DefineReusing[C any, P scheme.Bound[C], S, R Endpoint](s Scheme,
 // Define completes a scheme by a function that makes the two endpoints of a flow. build gets configurations of type C.
 // All their values are in their ranges and go together.
 func Define[C any, P scheme.Bound[C], S, R Endpoint](s Scheme, build func(f Flow, c C) (S, R, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	s.Build = func(f Flow, c scheme.Config) (Endpoint, Endpoint, error) {
-		config, err := scheme.As[C, P](c)
+		config, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, nil, fmt.Errorf("transport %s: %w", s.Name, err)
 		}

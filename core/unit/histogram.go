@@ -56,8 +56,8 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.n += o.n
 }
 
-// Again adds n times the values that were added between two states of one histogram, first and last.
-func (h *Histogram) Again(n uint64, first, last *Histogram) {
+// AddRepeated adds n times the values that were added between two states of one histogram, first and last.
+func (h *Histogram) AddRepeated(n uint64, first, last *Histogram) {
 	if len(last.counts) > len(h.counts) {
 		h.counts = append(h.counts, make([]uint64, len(last.counts)-len(h.counts))...)
 	}

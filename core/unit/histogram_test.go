@@ -120,7 +120,7 @@ func TestHistogramAgain(t *testing.T) {
 			want.Add(v)
 		}
 	}
-	if h.Again(3, &first, &last); !reflect.DeepEqual(h, want) {
+	if h.AddRepeated(3, &first, &last); !reflect.DeepEqual(h, want) {
 		t.Errorf("%v, not %v", h, want)
 	}
 }
@@ -128,7 +128,7 @@ func TestHistogramAgain(t *testing.T) {
 // Streams that begin anew give what they gave at first, which is what NewRandom gives.
 func TestStreams(t *testing.T) {
 	var s Streams
-	a, b, plain := s.New(3, "a"), s.New(3, "b"), NewRandom(3, "a")
+	a, b, plain := s.NewStream(3, "a"), s.NewStream(3, "b"), NewRandom(3, "a")
 	var first [2]uint64
 	for i := range 3 {
 		got := [2]uint64{a.Uint64(), b.Uint64()}
@@ -141,6 +141,6 @@ func TestStreams(t *testing.T) {
 			t.Errorf("%x, and %x at first", got, first)
 		}
 		a.Uint64()
-		s.Restart()
+		s.RestartAll()
 	}
 }

@@ -7,8 +7,8 @@ type Length struct {
 	Bytes   Bytes
 }
 
-// Lower returns the lower of the two limits, separately for packets and bytes; 0: no limit.
-func (l Length) Lower(other Length) Length {
+// LowerOf returns the lower of the two limits, separately for packets and bytes; 0: no limit.
+func (l Length) LowerOf(other Length) Length {
 	return Length{lowerLimit(l.Packets, other.Packets), lowerLimit(l.Bytes, other.Bytes)}
 }
 
@@ -28,7 +28,7 @@ type Depth struct {
 	Time    Time
 }
 
-// At returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes.
-func (d Depth) At(rate Rate, packet Bytes) float64 {
+// BytesAt returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes.
+func (d Depth) BytesAt(rate Rate, packet Bytes) float64 {
 	return float64(float64(d.Packets)*float64(packet)) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
 }

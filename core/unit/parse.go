@@ -81,7 +81,7 @@ func parseQuantity(s, what string, scales []scale) (int64, error) {
 				return v, nil
 			case errFraction:
 				return 0, fmt.Errorf("%q: %w: it must be a whole number of %s", s, err, base)
-			case ErrLarge:
+			case ErrTooLarge:
 				return 0, fmt.Errorf("%q: %w: at most %d%s are possible", s, err, int64(math.MaxInt64), base)
 			default:
 				return 0, fmt.Errorf("%q: %w such as 5%s or 1.5%s", s, err, word, word)
@@ -99,8 +99,8 @@ var (
 	errFraction = errors.New("this is finer than the smallest unit")
 )
 
-// ErrLarge is in the error of a quantity above the largest value of its type.
-var ErrLarge = errors.New("this is too large")
+// ErrTooLarge is in the error of a quantity above the largest value of its type.
+var ErrTooLarge = errors.New("this is too large")
 
 // multiplyDecimal multiplies a decimal number by worth, exactly. worth is below 2⁵⁹. It is an error if the product is
 // not whole or too large.
@@ -111,7 +111,7 @@ func multiplyDecimal(number string, worth int64) (int64, error) {
 	}
 	n, err := strconv.ParseUint(whole, 10, 63)
 	if err != nil {
-		return 0, ErrLarge
+		return 0, ErrTooLarge
 	}
 	hi, lo := bits.Mul64(n, uint64(worth))
 	// Horner's rule from the last decimal place: the sum of the places behind a place must be whole there, or the
@@ -126,7 +126,7 @@ func multiplyDecimal(number string, worth int64) (int64, error) {
 	}
 	lo, carry := bits.Add64(lo, rest, 0)
 	if hi += carry; hi != 0 || lo > 1<<63-1 {
-		return 0, ErrLarge
+		return 0, ErrTooLarge
 	}
 	return int64(lo), nil
 }
@@ -295,7 +295,7 @@ func ParseShare(s string) (float64, error) {
 	}
 	v, err := strconv.ParseFloat(number, 64)
 	if err != nil {
-		return 0, fmt.Errorf("%q: %w for a share", s, ErrLarge)
+		return 0, fmt.Errorf("%q: %w for a share", s, ErrTooLarge)
 	}
 	return v, nil
 }

@@ -30,15 +30,15 @@ type stream struct {
 	seed, word uint64
 }
 
-// New is NewRandom for a stream that Restart includes.
-func (s *Streams) New(seed uint64, entity string) Random {
+// NewStream is NewRandom for a stream that Restart includes.
+func (s *Streams) NewStream(seed uint64, entity string) Random {
 	x := stream{rand.NewPCG(seed, hashName(entity)), seed, hashName(entity)}
 	s.all = append(s.all, x)
 	return Random{rand.New(x.numbers)}
 }
 
-// Restart restarts all streams: each repeats its numbers from the first on.
-func (s *Streams) Restart() {
+// RestartAll restarts all streams: each repeats its numbers from the first on.
+func (s *Streams) RestartAll() {
 	for i := range s.all {
 		s.all[i].numbers.Seed(s.all[i].seed, s.all[i].word)
 	}

@@ -62,13 +62,13 @@ func NewSerialiser(r LinkRate) Serialiser {
 // ManyBytes is a number of bytes that may take longer than the range of Time.
 const ManyBytes = 1 << 20
 
-// PerByte returns the time of a byte, if that is a whole number of picoseconds; else 0. If it is not 0, a frame of
+// TimePerByte returns the time of a byte, if that is a whole number of picoseconds; else 0. If it is not 0, a frame of
 // less than ManyBytes takes its bytes times this value, independent of the frames before it.
-func (s *Serialiser) PerByte() Time { return Time(s.psPerByte) }
+func (s *Serialiser) TimePerByte() Time { return Time(s.psPerByte) }
 
-// Next returns the time that a frame of size bytes, which is not negative, occupies the link. It is at most Never/2,
+// NextTime returns the time that a frame of size bytes, which is not negative, occupies the link. It is at most Never/2,
 // which stands for all longer times. continues means that the frame follows its predecessor without a gap.
-func (s *Serialiser) Next(size int32, continues bool) Time {
+func (s *Serialiser) NextTime(size int32, continues bool) Time {
 	if s.psPerByte > 0 && size < ManyBytes {
 		return Time(int64(size) * s.psPerByte)
 	}

@@ -21,8 +21,8 @@ const Never Time = math.MaxInt64
 // Seconds returns t in seconds, for measures and plots; the nearest float64.
 func (t Time) Seconds() float64 { return float64(t) / 1e12 }
 
-// Rough returns t for a sentence: rounded up to whole microseconds or milliseconds if it exceeds ten of them.
-func (t Time) Rough() Time {
+// RoundRough returns t for a sentence: rounded up to whole microseconds or milliseconds if it exceeds ten of them.
+func (t Time) RoundRough() Time {
 	for _, whole := range []Time{Microsecond, Millisecond} {
 		if t > 10*whole {
 			t = (t + whole - 1) / whole * whole

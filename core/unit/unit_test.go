@@ -218,12 +218,12 @@ func TestSerialiserIsExact(t *testing.T) {
 	for range 3000 {
 		rate := 1 + random.Int64N(1<<uint(1+random.IntN(62)))
 		s := NewSerialiser(LinkRate{Bits: Rate(rate)})
-		s.Next(int32(1+random.IntN(2000)), false) // an earlier busy period leaves nothing behind
+		s.NextTime(int32(1+random.IntN(2000)), false) // an earlier busy period leaves nothing behind
 		total, end := int64(0), Time(0)
 		for i := range 1 + random.IntN(40) {
 			size := int64(1 + random.IntN(9000))
 			total += size
-			end += s.Next(int32(size), i > 0)
+			end += s.NextTime(int32(size), i > 0)
 			if want := bigCeil(total, rate); want.IsInt64() && want.Int64() < 1<<60 && int64(end) != want.Int64() {
 				t.Fatalf("rate %d: %d frames of %d B end at %d, want %d", rate, i+1, total, end, want)
 			}
@@ -232,7 +232,7 @@ func TestSerialiserIsExact(t *testing.T) {
 	s := NewSerialiser(LinkRate{Packets: 4170})
 	end := Time(0)
 	for i := range 4170 {
-		end += s.Next(1514, i > 0)
+		end += s.NextTime(1514, i > 0)
 	}
 	if end != Second {
 		t.Errorf("4170 packets at 4170 packets/s take %v", end)
@@ -280,7 +280,7 @@ func FuzzSerialiser(f *testing.F) {
 				one.Mul(big.NewInt(int64(size)), big.NewInt(8_000_000_000_000))
 			}
 			work.Add(work, one)
-			got := s.Next(size, !gap)
+			got := s.NextTime(size, !gap)
 			if got < 0 || got > Never/2 {
 				t.Fatalf("%v: a frame of %d B takes %d", l, size, got)
 			}
@@ -304,10 +304,10 @@ func TestSerialiserOfPacketsIsExact(t *testing.T) {
 	for range 2000 {
 		rate := 1 + random.Int64N(1<<uint(1+random.IntN(50)))
 		s := NewSerialiser(LinkRate{Packets: PacketRate(rate)})
-		s.Next(64, false) // an earlier busy period leaves nothing behind
+		s.NextTime(64, false) // an earlier busy period leaves nothing behind
 		end := Time(0)
 		for i := range int64(1 + random.IntN(60)) {
-			end += s.Next(int32(1+random.IntN(9000)), i > 0)
+			end += s.NextTime(int32(1+random.IntN(9000)), i > 0)
 			if want := workEnd(new(big.Int).Mul(big.NewInt(i+1), big.NewInt(1_000_000_000_000)),
 				rate); want.Int64() != int64(end) {
 				t.Fatalf("%d packets at %d packets/s end at %d, want %v", i+1, rate, end, want)
@@ -320,7 +320,7 @@ func TestSerialiserOfPacketsIsExact(t *testing.T) {
 func TestSerialiserOfRateZero(t *testing.T) {
 	s := NewSerialiser(LinkRate{})
 	var zero Serialiser
-	if got := s.Next(64, false); got != Never/2 || zero.Next(64, true) != Never/2 {
+	if got := s.NextTime(64, false); got != Never/2 || zero.NextTime(64, true) != Never/2 {
 		t.Errorf("a frame takes %d", got)
 	}
 }
@@ -446,7 +446,7 @@ func TestDepthAt(t *testing.T) {
 	for d, want := range map[Depth]float64{{Packets: 20}: 30280, {Bytes: 36000}: 36000, {Time: 5 * Millisecond}: 6250,
 		{}: 0} {
 		t.Run(d.String(), func(t *testing.T) {
-			if got := d.At(10*Mbps, 1514); got != want {
+			if got := d.BytesAt(10*Mbps, 1514); got != want {
 				t.Errorf("%v bytes, want %v", got, want)
 			}
 		})

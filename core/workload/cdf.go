@@ -135,8 +135,8 @@ func columnOf(text string, i int) int {
 	}
 }
 
-// Size returns the size at share u, which is in [0, 1): at least 1 byte.
-func (c *CDF) Size(u float64) unit.Bytes {
+// SizeAt returns the size at share u, which is in [0, 1): at least 1 byte.
+func (c *CDF) SizeAt(u float64) unit.Bytes {
 	p := c.Points
 	if u <= p[0].Share {
 		return max(1, unit.Bytes(p[0].Bytes))
@@ -154,9 +154,9 @@ func (c *CDF) Size(u float64) unit.Bytes {
 	return max(1, unit.Bytes(a.Bytes+(b.Bytes-a.Bytes)*(u-a.Share)/(b.Share-a.Share)))
 }
 
-// Mean returns the mean size in bytes: the area by trapezoids under the distribution, as in the HPCC simulator's
+// MeanSize returns the mean size in bytes: the area by trapezoids under the distribution, as in the HPCC simulator's
 // traffic_gen.
-func (c *CDF) Mean() float64 {
+func (c *CDF) MeanSize() float64 {
 	mean := float64(c.Points[0].Bytes * c.Points[0].Share)
 	for i := 1; i < len(c.Points); i++ {
 		a, b := c.Points[i-1], c.Points[i]

@@ -22,14 +22,14 @@ func TestDistributions(t *testing.T) {
 				if d.Name != c.name {
 					continue
 				}
-				if math.Abs(d.Mean()/c.mean-1) > 1e-3 {
-					t.Errorf("%s: mean %.1f, want %.1f", c.name, d.Mean(), c.mean)
+				if math.Abs(d.MeanSize()/c.mean-1) > 1e-3 {
+					t.Errorf("%s: mean %.1f, want %.1f", c.name, d.MeanSize(), c.mean)
 				}
 				random, sum := unit.NewRandom(1, c.name), 0.0
 				const n = 400_000
 				below := make([]int, len(d.Points))
 				for range n {
-					s := d.Size(random.Float64())
+					s := d.SizeAt(random.Float64())
 					sum += float64(s)
 					for k, p := range d.Points {
 						if float64(s) <= p.Bytes {
@@ -52,7 +52,7 @@ func TestDistributions(t *testing.T) {
 
 func TestReadCDF(t *testing.T) {
 	c, err := ReadCDF(strings.NewReader("0 0\n\n1000 50\n3000 100\n"), "x")
-	if err != nil || c.Size(0.25) != 500 || c.Size(0.75) != 2000 || c.Size(0) != 1 || c.Mean() != 1250 {
+	if err != nil || c.SizeAt(0.25) != 500 || c.SizeAt(0.75) != 2000 || c.SizeAt(0) != 1 || c.MeanSize() != 1250 {
 		t.Errorf("%+v %v", c, err)
 	}
 	for text, want := range map[string]string{
@@ -127,8 +127,8 @@ func FuzzReaders(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		if c, err := ReadCDF(strings.NewReader(text), "x"); err == nil {
 			for _, u := range []float64{0, 0.3, 0.999} {
-				if c.Size(u) < 1 {
-					t.Errorf("a size of %v", c.Size(u))
+				if c.SizeAt(u) < 1 {
+					t.Errorf("a size of %v", c.SizeAt(u))
 				}
 			}
 		} else if _, ok := err.(*FormatError); !ok {
@@ -167,6 +167,6 @@ func numberAt(line string, column int) int {
 
 func ExampleCDF_SizeAt() {
 	c, _ := ReadCDF(strings.NewReader("0 0\n1000 50\n3000 100\n"), "sizes.txt")
-	fmt.Println(c.Size(0.25), c.Size(0.75), c.Mean())
+	fmt.Println(c.SizeAt(0.25), c.SizeAt(0.75), c.MeanSize())
 	// Output: 500B 2kB 1250
 }

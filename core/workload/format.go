@@ -13,14 +13,14 @@ type FileFormat struct {
 	Program   string // program that defines the format, for errors
 	Announces bool   // it announces its number of flows, and lines behind them can be ignored
 	Ports     bool   // its flows have destination ports
-	// Unclear is set if the starts in a file have no defined unit, so that the experiment has to give it. It is the
+	// UnclearUnit is set if the starts in a file have no defined unit, so that the experiment has to give it. It is the
 	// reason; "": starts are in seconds.
-	Unclear string
+	UnclearUnit string
 	// Read reads a file. file is its name for errors, which are of type *FormatError; each is the unit of starts. If the
 	// error has Excess set, the flows before it are returned too.
 	Read func(r io.Reader, file string, each unit.Time) ([]Flow, error)
-	// Chained reads files with flows that may wait for others, in place of Read; nil: the format has no such flows.
-	Chained func(r io.Reader, file string, each unit.Time) (Matrix, error)
+	// ReadChained reads files with flows that may wait for others, in place of Read; nil: the format has no such flows.
+	ReadChained func(r io.Reader, file string, each unit.Time) (Matrix, error)
 }
 
 // Formats returns the formats of the HPCC simulator and of htsim.
@@ -29,7 +29,7 @@ func Formats() []FileFormat {
 		{Name: "hpcc", Doc: "flow list of the HPCC simulator", Program: "the HPCC simulator", Announces: true, Ports: true,
 			Read: func(r io.Reader, file string, _ unit.Time) ([]Flow, error) { return ReadHPCCFlows(r, file) }},
 		{Name: "htsim", Doc: "connection matrix (.cm) of htsim, with time_unit", Program: "htsim",
-			Unclear: "htsim's programs do not agree on what a .cm file's start counts", Read: readHTSimFlows,
-			Chained: ReadHTSimTriggers},
+			UnclearUnit: "htsim's programs do not agree on what a .cm file's start counts", Read: readHTSimFlows,
+			ReadChained: ReadHTSimTriggers},
 	}
 }

@@ -125,12 +125,12 @@ func (m *matrixReader) readLine() (err error) {
 		}
 		return err
 	case key == "Connections" && m.announced < 0:
-		m.announced, err = m.parseNumber(1, "the number of connections", 0, MostFlows)
+		m.announced, err = m.parseNumber(1, "the number of connections", 0, MaxFlows)
 		return err
 	case m.nodes < 0 || m.announced < 0:
 		return m.errorf(0, "%q; the file begins with Nodes and Connections", key)
 	case key == "Triggers" && m.announcedTriggers < 0:
-		m.announcedTriggers, err = m.parseNumber(1, "the number of triggers", 0, MostFlows)
+		m.announcedTriggers, err = m.parseNumber(1, "the number of triggers", 0, MaxFlows)
 		return err
 	case key == "trigger":
 		return m.parseTrigger()

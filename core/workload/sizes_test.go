@@ -229,7 +229,7 @@ func sentOnIdeal(t *testing.T, p job.Program, err error) int64 {
 	}
 	o, _, err := loggops.Model{Costs: job.Costs{Eager: 1 << 50}}.Run(p, job.Watch{})
 	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.Deadlock(p, &o))
+		t.Fatal(err, job.DescribeDeadlock(p, &o))
 	}
 	sent := unit.Bytes(0)
 	for _, r := range o.Ranks {
@@ -299,7 +299,7 @@ func sentByChakra(t *testing.T, operation, algorithm string, n, s int64) int64 {
 		}
 		traces, names = append(traces, x.trace()), append(names, fmt.Sprintf("x.%d.et", rank))
 	}
-	l, err := chakra.Read(traces, names, chakra.Options{Algorithms: map[string]string{word: algorithm},
+	l, err := chakra.ReadTraces(traces, names, chakra.Options{Algorithms: map[string]string{word: algorithm},
 		Groups: map[string][]int{"g": {int(n) - 2, int(n) - 1}}})
 	return sentOnIdeal(t, l, err)
 }
@@ -338,7 +338,7 @@ func sentByGOAL(t *testing.T, _, _ string, n, s int64) int64 {
 	for rank := int64(2); rank < n; rank++ {
 		text += fmt.Sprintf("rank %d {\n}\n", rank)
 	}
-	l, err := goal.Read([]byte(text), "x.goal")
+	l, err := goal.ReadJob([]byte(text), "x.goal")
 	return sentOnIdeal(t, l, err)
 }
 

@@ -39,8 +39,8 @@ func (t *Trigger) flowsBegun(activations int) []int {
 	return t.Begins
 }
 
-// After returns the flows that activation n begins, counted from 1.
-func (t *Trigger) After(n int) []int { return t.flowsBegun(n)[len(t.flowsBegun(n-1)):] }
+// BegunBy returns the flows that activation n begins, counted from 1.
+func (t *Trigger) BegunBy(n int) []int { return t.flowsBegun(n)[len(t.flowsBegun(n-1)):] }
 
 // triggerUse is a place where a flow names a trigger.
 type triggerUse struct {
@@ -88,7 +88,7 @@ func (m *matrixReader) parseTrigger() error {
 		if m.fields[4] == "count" {
 			rest = 5
 		}
-		n, err := m.parseNumber(rest, "the number of activations", 1, MostFlows)
+		n, err := m.parseNumber(rest, "the number of activations", 1, MaxFlows)
 		if err != nil {
 			return err
 		}
@@ -203,7 +203,7 @@ func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
 	for i := 0; i < len(begun); i++ {
 		for _, k := range fires[begun[i]] {
 			count[k]++
-			for _, f := range all[k].After(count[k]) {
+			for _, f := range all[k].BegunBy(count[k]) {
 				begin(f)
 			}
 		}

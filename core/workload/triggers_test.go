@@ -43,7 +43,7 @@ trigger id 1 oneshot
 		want  string
 	}{{OneShot, 0, "[[4 5 6] [] []]"}, {MultiShot, 0, "[[4] [5] [6]]"}, {Barrier, 2, "[[] [4 5 6] []]"}} {
 		x := Trigger{Kind: c.kind, Count: c.count, Begins: []int{4, 5, 6}}
-		if got := fmt.Sprint([][]int{x.After(1), x.After(2), x.After(3)}); got != c.want {
+		if got := fmt.Sprint([][]int{x.BegunBy(1), x.BegunBy(2), x.BegunBy(3)}); got != c.want {
 			t.Errorf("kind %d: %s, want %s", c.kind, got, c.want)
 		}
 	}

@@ -11,9 +11,9 @@ import (
 	"weir/core/unit"
 )
 
-// MostFlows limits the flows of a file and of an experiment: their numbers have 31 bits. Memory is the lower limit in
+// MaxFlows limits the flows of a file and of an experiment: their numbers have 31 bits. Memory is the lower limit in
 // practice.
-const MostFlows = 1<<31 - 1
+const MaxFlows = 1<<31 - 1
 
 // Flow is one flow of a list.
 type Flow struct {
@@ -65,7 +65,7 @@ func ReadHPCCFlows(r io.Reader, file string) ([]Flow, error) {
 		case announced < 0 && len(l.words) != 1:
 			return nil, l.errorf(1, "the first line is the number of flows alone")
 		case announced < 0:
-			n, err := l.parseNumber(0, "the number of flows", 0, MostFlows)
+			n, err := l.parseNumber(0, "the number of flows", 0, MaxFlows)
 			if err != nil {
 				return nil, err
 			}

@@ -115,9 +115,9 @@ func (b Bounds) readBound(words []string, release string, moved map[BoundKey]boo
 	return nil
 }
 
-// Judge compares the measured figures with their bounds. It returns all that is wrong, including bounds of figures that
+// CheckAll compares the measured figures with their bounds. It returns all that is wrong, including bounds of figures that
 // are no longer measured, unless absent reports that this machine cannot measure their figure.
-func (b Bounds) Judge(measured map[BoundKey]float64, present string, absent func(figure string) bool) (wrong []string) {
+func (b Bounds) CheckAll(measured map[BoundKey]float64, present string, absent func(figure string) bool) (wrong []string) {
 	wrong = b.Compare(measured, present)
 	for _, k := range sortedKeys(b) {
 		if _, there := measured[k]; !there && !absent(k.Figure) {
@@ -134,7 +134,7 @@ func (b Bounds) Compare(measured map[BoundKey]float64, present string) (wrong []
 		bound, held := b[k]
 		if !ok || !held {
 			wrong = append(wrong, fmt.Sprintf("%s: %s has no bound", k.Workload, k.Figure))
-		} else if err := f.Judge(bound.Value, measured[k], bound.Go, present); err != nil {
+		} else if err := f.CheckBound(bound.Value, measured[k], bound.Go, present); err != nil {
 			wrong = append(wrong, fmt.Sprintf("%s: %v", k.Workload, err))
 		}
 	}
@@ -154,7 +154,7 @@ func (b Bounds) Record(measured map[BoundKey]float64, present string, day time.T
 			return nil, fmt.Errorf("%q is no figure", k.Figure)
 		}
 		bound, held := b[k]
-		if !held || f.Moved(bound.Value, measured[k]) || f.Compiled && minorRelease(bound.Go) != minorRelease(present) {
+		if !held || f.HasMoved(bound.Value, measured[k]) || f.Compiled && minorRelease(bound.Go) != minorRelease(present) {
 			row(k, f.format(measured[k]))
 		}
 	}

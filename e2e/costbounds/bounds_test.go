@@ -35,7 +35,7 @@ const (
 func judge(t *testing.T, m *meter, skipped func(figure string) bool) {
 	t.Helper()
 	bounds, _ := recorded(t)
-	for _, wrong := range bounds.Judge(m.figures, runtime.Version(), skipped) {
+	for _, wrong := range bounds.CheckAll(m.figures, runtime.Version(), skipped) {
 		t.Error(wrong)
 	}
 	if t.Failed() {
@@ -142,7 +142,7 @@ measure: [{jain: {by: sender}}]
 	grow := func(t *testing.T, small, large string, carriedOut bool, by float64) float64 {
 		var used [2]float64
 		for i, experiment := range []string{small, small, large} { // the first time some things are made for good
-			u, err := costbounds.Built(app.Registry(), experiment, carriedOut)
+			u, err := costbounds.MeasureMemory(app.Registry(), experiment, carriedOut)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -17,10 +17,10 @@ const (
 	Program = "weir/cmd/weir"            // the whole program
 )
 
-// Build builds a program for counting. The flags and the environment are fixed, because the compiled instructions
+// BuildProgram builds a program for counting. The flags and the environment are fixed, because the compiled instructions
 // depend on them. It uses no profile, like an ordinary build of weir. Without C the program is one static file, which
 // valgrind can run anywhere.
-func Build(binary, pkg string) error {
+func BuildProgram(binary, pkg string) error {
 	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-o", binary, pkg)
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOAMD64=v1", "GOEXPERIMENT=", "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -29,10 +29,10 @@ func Build(binary, pkg string) error {
 	return nil
 }
 
-// Instructions runs an experiment's runs under callgrind and returns the instructions of their loops per packet-hop.
+// CountInstructions runs an experiment's runs under callgrind and returns the instructions of their loops per packet-hop.
 // They repeat to less than 0.1 %: one thread executes the runs, without collections or preemption. Valgrind presents
 // the same processor to programs everywhere, and counts executed instructions, so neither machine nor load matter.
-func Instructions(binary, experiment, dir string) (perHop float64, err error) {
+func CountInstructions(binary, experiment, dir string) (perHop float64, err error) {
 	out, counts, err := runCallgrind(dir, "--instr-atstart=no", binary, experiment)
 	if err != nil {
 		return 0, err
@@ -41,18 +41,18 @@ func Instructions(binary, experiment, dir string) (perHop float64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("%s %s: %w", binary, experiment, err)
 	}
-	return Ratio(counts, hops)
+	return SumPerHop(counts, hops)
 }
 
-// RunInstructions runs weir with an experiment and returns the instructions of the whole process, from its start to the
+// CountRunInstructions runs weir with an experiment and returns the instructions of the whole process, from its start to the
 // report.
-func RunInstructions(binary, experiment, dir string) (float64, error) {
+func CountRunInstructions(binary, experiment, dir string) (float64, error) {
 	_, counts, err := runCallgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
 		filepath.Join(dir, "results"))
 	if err != nil {
 		return 0, err
 	}
-	return Ratio(counts, 1)
+	return SumPerHop(counts, 1)
 }
 
 // runCallgrind runs a command under callgrind, and returns its output and callgrind's profiles, which it writes into
@@ -86,8 +86,8 @@ func runCallgrind(dir, start string, command ...string) (out string, profiles []
 // total matches the sum of a profile.
 var total = regexp.MustCompile(`(?m)^totals: (\d+)$`)
 
-// Ratio returns the sum of callgrind's profiles per packet-hop.
-func Ratio(profiles []byte, hops uint64) (float64, error) {
+// SumPerHop returns the sum of callgrind's profiles per packet-hop.
+func SumPerHop(profiles []byte, hops uint64) (float64, error) {
 	sum := uint64(0)
 	for _, m := range total.FindAllSubmatch(profiles, -1) {
 		n, err := strconv.ParseUint(string(m[1]), 10, 64)

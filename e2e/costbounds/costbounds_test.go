@@ -104,7 +104,7 @@ func TestJudges(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			k := costbounds.BoundKey{Workload: "a", Figure: c.figure}
 			b := costbounds.Bounds{k: {Value: c.bound, Go: same}}
-			wrong := strings.Join(b.Judge(map[costbounds.BoundKey]float64{k: c.measured}, c.present, nil), "; ")
+			wrong := strings.Join(b.CheckAll(map[costbounds.BoundKey]float64{k: c.measured}, c.present, nil), "; ")
 			if (c.want == "") != (wrong == "") || !strings.Contains(wrong, c.want) {
 				t.Errorf("%q, want %q", wrong, c.want)
 			}
@@ -121,7 +121,7 @@ func TestJudgesWhatIsMissing(t *testing.T) {
 		"":           "new: bytes/host has no bound; a: events/hop has a bound, but is not measured",
 		"events/hop": "new: bytes/host has no bound",
 	} {
-		wrong := strings.Join(b.Judge(measured, "go1.26.2", func(f string) bool { return f == skipped }), "; ")
+		wrong := strings.Join(b.CheckAll(measured, "go1.26.2", func(f string) bool { return f == skipped }), "; ")
 		if wrong != want {
 			t.Errorf("without %q: %q, want %q", skipped, wrong, want)
 		}
@@ -144,7 +144,7 @@ func TestRecords(t *testing.T) {
 		t.Fatalf("%v: %s", err, more)
 	}
 	b = held(t, log+want)
-	if wrong := b.Judge(measured, "go1.26.2", nil); wrong != nil {
+	if wrong := b.CheckAll(measured, "go1.26.2", nil); wrong != nil {
 		t.Errorf("after the record: %q", wrong)
 	}
 	if more, err = b.Record(measured, "go1.26.2", day, "nothing has moved"); err != nil || more != nil {
@@ -172,21 +172,21 @@ func TestCountsSomething(t *testing.T) {
 		"totals: 0\n":    "callgrind has counted nothing",
 		"totals: 7000\n": "no packet crossed a link",
 	} {
-		if _, err := costbounds.Ratio([]byte(profile), 0); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := costbounds.SumPerHop([]byte(profile), 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", profile, err, want)
 		}
 	}
-	n, err := costbounds.Ratio([]byte("events: Ir\nsummary: 1\ntotals: 3000\nsummary: 2\ntotals: 4000\n"), 7)
+	n, err := costbounds.SumPerHop([]byte("events: Ir\nsummary: 1\ntotals: 3000\nsummary: 2\ntotals: 4000\n"), 7)
 	if err != nil || n != 1000 {
 		t.Error(n, err)
 	}
-	if _, err := costbounds.Instructions("no-such-binary", "testdata/workloads/engine.yaml", t.TempDir()); err == nil {
+	if _, err := costbounds.CountInstructions("no-such-binary", "testdata/workloads/engine.yaml", t.TempDir()); err == nil {
 		t.Error("a binary that is not there has a figure")
 	}
 }
 
 func ExampleFigure_CheckBound() {
 	f := costbounds.Figures[0]
-	fmt.Println(f.Judge(1200, 1254, "go1.26.8", "go1.26.8"))
+	fmt.Println(f.CheckBound(1200, 1254, "go1.26.8", "go1.26.8"))
 	// Output: instructions/hop is 1254.0, more than its bound of 1200.0 (+4.5 %)
 }

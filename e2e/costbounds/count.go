@@ -21,7 +21,7 @@ const maxCounts = 3
 // Count executes the two runs, again while holds returns false for the counts so far. The runtime and the program's
 // other goroutines allocate, too, which adds to a run's allocations at random: the smallest number counts.
 func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*RunCosts, error) {
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		return nil, err
 	}
@@ -29,7 +29,7 @@ func Count(r *experiment.Registry, name string, holds func(*RunCosts) bool) (*Ru
 	if err != nil {
 		return nil, err
 	}
-	runs := plan.Runs(exp)
+	runs := plan.ListRuns(exp)
 	if len(runs) != 2 {
 		return nil, fmt.Errorf("%s has %d runs; two are compared", name, len(runs))
 	}
@@ -99,16 +99,16 @@ func readMemory() *runtime.MemStats {
 	return &m
 }
 
-// Built returns the bytes that an experiment uses once its run is built, or with carriedOut at the run's end, including
+// MeasureMemory returns the bytes that an experiment uses once its run is built, or with carriedOut at the run's end, including
 // the result.
-func Built(r *experiment.Registry, text string, carriedOut bool) (float64, error) {
+func MeasureMemory(r *experiment.Registry, text string, carriedOut bool) (float64, error) {
 	before := readMemory().HeapAlloc
 	src := &experiment.Source{Name: "memory", File: "memory.yaml", Data: []byte(text)}
 	exp, err := plan.Load(r, src, experiment.Options{})
 	if err != nil {
 		return 0, err
 	}
-	c, err := plan.Runs(exp)[0].Config()
+	c, err := plan.ListRuns(exp)[0].Config()
 	if err != nil {
 		return 0, err
 	}

@@ -11,7 +11,7 @@ type Figure struct {
 	Name     string
 	Decimals int     // recorded decimals
 	Noise    float64 // share of the bound by which repeated figures differ
-	Least    float64 // the same in the figure's unit, for bounds near 0
+	MinNoise float64 // the same in the figure's unit, for bounds near 0
 	Compiled bool    // it also depends on Go's compiler and library
 }
 
@@ -20,13 +20,13 @@ type Figure struct {
 var Figures = []Figure{
 	{Name: "instructions/hop", Decimals: 1, Noise: 0.01, Compiled: true},
 	{Name: "instructions/run", Noise: 0.03, Compiled: true},
-	{Name: "events/hop", Decimals: 4, Least: 0.00006},
-	{Name: "allocations/packet", Decimals: 4, Noise: 0.01, Least: 0.004, Compiled: true},
-	{Name: "allocations/flow", Decimals: 1, Noise: 0.01, Least: 0.5, Compiled: true},
+	{Name: "events/hop", Decimals: 4, MinNoise: 0.00006},
+	{Name: "allocations/packet", Decimals: 4, Noise: 0.01, MinNoise: 0.004, Compiled: true},
+	{Name: "allocations/flow", Decimals: 1, Noise: 0.01, MinNoise: 0.5, Compiled: true},
 	{Name: "bytes/host", Noise: 0.01, Compiled: true},
-	{Name: "bytes/flow-to-come", Noise: 0.01, Least: 8, Compiled: true},
-	{Name: "bytes/flow-under-way", Noise: 0.01, Least: 8, Compiled: true},
-	{Name: "bytes/flow-over", Noise: 0.01, Least: 8, Compiled: true},
+	{Name: "bytes/flow-to-come", Noise: 0.01, MinNoise: 8, Compiled: true},
+	{Name: "bytes/flow-under-way", Noise: 0.01, MinNoise: 8, Compiled: true},
+	{Name: "bytes/flow-over", Noise: 0.01, MinNoise: 8, Compiled: true},
 }
 
 // gain is the share of a bound that may be saved without a new record. Another release of Go may also cost otherGo
@@ -47,13 +47,13 @@ func findFigure(name string) (*Figure, bool) {
 	return nil, false
 }
 
-// Judge returns an error if a measured figure breaks its bound. recorded is the bound's release of Go, present the
+// CheckBound returns an error if a measured figure breaks its bound. recorded is the bound's release of Go, present the
 // running one, as in go1.26.8.
-func (f *Figure) Judge(bound, measured float64, recorded, present string) error {
-	most, least := bound+f.noiseOf(bound), bound*(1-gain)-f.Least
+func (f *Figure) CheckBound(bound, measured float64, recorded, present string) error {
+	most, least := bound+f.noiseOf(bound), bound*(1-gain)-f.MinNoise
 	other := f.Compiled && minorRelease(recorded) != minorRelease(present)
 	if other {
-		most, least = bound*(1+otherGo)+f.Least, math.Inf(-1)
+		most, least = bound*(1+otherGo)+f.MinNoise, math.Inf(-1)
 	}
 	verdict, aside := "", ""
 	switch {
@@ -67,19 +67,19 @@ func (f *Figure) Judge(bound, measured float64, recorded, present string) error 
 	if other {
 		aside = fmt.Sprintf(", which %s has set and %s may pass by %.0f %%", recorded, present, 100*otherGo)
 	}
-	if bound > 10*f.Least { // not as a share of a bound near 0
+	if bound > 10*f.MinNoise { // not as a share of a bound near 0
 		aside += fmt.Sprintf(" (%+.1f %%)", 100*(measured-bound)/bound)
 	}
 	return fmt.Errorf("%s is %s, %s %s%s", f.Name, f.format(measured), verdict, f.format(bound), aside)
 }
 
-// Moved reports whether a record of the measured figure replaces the bound: it differs by more than noise.
-func (f *Figure) Moved(bound, measured float64) bool {
+// HasMoved reports whether a record of the measured figure replaces the bound: it differs by more than noise.
+func (f *Figure) HasMoved(bound, measured float64) bool {
 	return math.Abs(measured-bound) > f.noiseOf(bound) && f.format(measured) != f.format(bound)
 }
 
 // noiseOf returns the difference between repeated figures at a bound.
-func (f *Figure) noiseOf(bound float64) float64 { return bound*f.Noise + f.Least }
+func (f *Figure) noiseOf(bound float64) float64 { return bound*f.Noise + f.MinNoise }
 
 // format returns x with the recorded decimals.
 func (f *Figure) format(x float64) string { return fmt.Sprintf("%.*f", f.Decimals, x) }

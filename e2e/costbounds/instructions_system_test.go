@@ -28,7 +28,7 @@ func TestInstructions(t *testing.T) {
 	dir := t.TempDir()
 	loop, program := filepath.Join(dir, "loop"), filepath.Join(dir, "weir")
 	for binary, pkg := range map[string]string{loop: costbounds.Loop, program: costbounds.Program} {
-		if err := costbounds.Build(binary, pkg); err != nil {
+		if err := costbounds.BuildProgram(binary, pkg); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func (m *meter) instructions(t *testing.T, binary string) {
 	for _, w := range workloads(t) {
 		t.Run(name(w), func(t *testing.T) {
 			t.Parallel()
-			n, err := costbounds.Instructions(binary, w, t.TempDir())
+			n, err := costbounds.CountInstructions(binary, w, t.TempDir())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +99,7 @@ func (m *meter) start(t *testing.T, binary string) {
 		if err := os.WriteFile(experiment, []byte(tenPackets), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		n, err := costbounds.RunInstructions(binary, experiment, dir)
+		n, err := costbounds.CountRunInstructions(binary, experiment, dir)
 		if err != nil {
 			t.Fatal(err)
 		}

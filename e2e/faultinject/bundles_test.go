@@ -51,7 +51,7 @@ func opened(work string, archive []byte) error {
 	into := filepath.Join(work, "into")
 	defer os.RemoveAll(into)
 	names, err := results.Unbundle(context.Background(), bytes.NewReader(archive),
-		results.Unbundling{Into: into, Most: 64 << 20}, func(string, string) error { return nil })
+		results.UnbundleOptions{Parent: into, MaxBytes: 64 << 20}, func(string, string) error { return nil })
 	left, _ := filepath.Glob(filepath.Join(into, "*"))
 	hidden, _ := filepath.Glob(filepath.Join(into, ".*"))
 	beside, _ := filepath.Glob(filepath.Join(work, "*"))

@@ -127,7 +127,7 @@ func unplaced(v *victim, err error) string {
 		if len(list) == 0 {
 			return "no error in the list"
 		}
-		if text.Lines(message) != message {
+		if text.EscapeLines(message) != message {
 			return "a message that acts"
 		}
 	case v.place == nil || !v.place.MatchString(message):

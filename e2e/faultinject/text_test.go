@@ -74,8 +74,8 @@ func write(t *testing.T, name, text string) string {
 // silent checks that nothing in a text acts on a terminal.
 func silent(t *testing.T, what, s string) {
 	t.Helper()
-	if shown := text.Lines(s); shown != s {
-		at, _, _ := text.Find(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
+	if shown := text.EscapeLines(s); shown != s {
+		at, _, _ := text.FindActing(strings.NewReplacer("\n", " ", "\t", " ").Replace(s))
 		t.Errorf("%s would act on a terminal: %q", what, s[max(0, at-40):min(len(s), at+40)])
 	}
 }

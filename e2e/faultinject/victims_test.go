@@ -129,14 +129,14 @@ func checkExperiment(name string) func(files map[string][]byte) error {
 		if _, err := plan.Load(known, from(again, "spec.yaml"), experiment.Options{Resolved: true}); err != nil {
 			panic("it is not read again: " + err.Error())
 		}
-		for _, r := range plan.Runs(s) {
-			if plan.Estimate(r) > 2e4 || plan.EstimateMemory(r) > 50e6 {
+		for _, r := range plan.ListRuns(s) {
+			if plan.EstimateHops(r) > 2e4 || plan.EstimateMemory(r) > 50e6 {
 				return nil
 			}
 		}
 		o, err := execute(s)
 		if err == nil {
-			report.Text(o)
+			report.FormatText(o)
 		}
 		return err
 	}
@@ -180,7 +180,7 @@ repeat: 2
 	if err != nil || o.Missing != 2 {
 		t.Fatalf("%d of 2 runs are missing: %v", o.Missing, err)
 	}
-	report.Text(o)
+	report.FormatText(o)
 }
 
 // maxLooks is how often the runs of an experiment look for an interrupt before there is one. Undamaged experiments
@@ -190,8 +190,8 @@ const maxLooks = 2000
 // blindObserver ignores what it is shown.
 type blindObserver struct{}
 
-func (blindObserver) Look(*sim.View) {}
-func (blindObserver) End(error)      {}
+func (blindObserver) ObserveWindow(*sim.View) {}
+func (blindObserver) End(error)               {}
 
 // imports are the files of the HPCC simulator, from its config.txt on.
 func imports(t *testing.T) []victim {
@@ -255,7 +255,7 @@ func outcomes(t *testing.T, e effort) (all []victim) {
 					return err
 				}
 				var sum trace.Summary
-				_, err := results.ReadTrace(file, func(r *trace.Record) error { sum.Add(r); return nil })
+				_, err := results.ReadTrace(file, func(r *trace.Record) error { sum.AddRecord(r); return nil })
 				return err
 			}})
 	}
@@ -302,11 +302,11 @@ func folders(t *testing.T, e effort, files map[string][]byte) (all []victim) {
 				if err != nil {
 					return err
 				}
-				report.Text(o)
+				report.FormatText(o)
 				report.Account(o)
 				o.JSON()
 				if e.pages {
-					if _, err := report.Write(o, report.Page{}); err != nil {
+					if _, err := report.WriteReport(o, report.Page{}); err != nil {
 						return err
 					}
 				}

@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Examples checks that each public package below fsys has an Example, from which its user can
+// CheckExamples checks that each public package below fsys has an Example, from which its user can
 // begin. It exempts commands, internal packages, and packages for tests, which import testing and
 // are shown by the tests that use them. Folders that are modules of their own are skipped.
-func Examples(fsys fs.FS) (found []Violation, err error) {
+func CheckExamples(fsys fs.FS) (found []Violation, err error) {
 	type pkg struct {
 		at            token.Position // of the package clause
 		public, shown bool

@@ -31,7 +31,7 @@ func TestExamplesCatches(t *testing.T) {
 			for name, src := range c.files {
 				fsys[name] = &fstest.MapFile{Data: []byte(src)}
 			}
-			found, err := Examples(fsys)
+			found, err := CheckExamples(fsys)
 			if err != nil || c.want == "" && len(found) > 0 || c.want != "" && fmt.Sprint(found) != "["+c.want+"]" {
 				t.Errorf("found %v, %v; want %q", found, err, c.want)
 			}
@@ -40,7 +40,7 @@ func TestExamplesCatches(t *testing.T) {
 }
 
 func ExampleCheckExamples() {
-	found, err := Examples(fstest.MapFS{"core/unit/unit.go": {Data: []byte("package unit\n")}})
+	found, err := CheckExamples(fstest.MapFS{"core/unit/unit.go": {Data: []byte("package unit\n")}})
 	fmt.Println(found, err)
 	// Output: [core/unit/unit.go:1:1: package core/unit has no Example] <nil>
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// Reexports checks that no package below fsys, the root of module, gives a second name to a declaration of another
+// CheckReexports checks that no package below fsys, the root of module, gives a second name to a declaration of another
 // package of the module: by an alias (type X = other.Y), by a variable (var X = other.Y), or by a constant with the
 // same name but for the case of letters (const X = other.X). A constant with another name is allowed: it is a value of
 // its own, such as a period of one second. An alias of a generic type with its arguments is allowed. Tests are not
@@ -21,7 +21,7 @@ import (
 //
 // The map allowed has the reasons of exceptions, by folder and name: core/x.Name. An exception that allows no
 // declaration is a violation.
-func Reexports(fsys fs.FS, module string, allowed map[string]string) (found []Violation, err error) {
+func CheckReexports(fsys fs.FS, module string, allowed map[string]string) (found []Violation, err error) {
 	used := map[string]bool{}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
 		base := path.Base(name)

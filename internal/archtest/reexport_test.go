@@ -34,7 +34,7 @@ func TestReexportsCatches(t *testing.T) {
 			[]string{"-: a.Port needs no exception: it re-exports no declaration"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			found, err := Reexports(fstest.MapFS{"a/a.go": {Data: []byte(imports + c.src)},
+			found, err := CheckReexports(fstest.MapFS{"a/a.go": {Data: []byte(imports + c.src)},
 				"a/a_test.go": {Data: []byte(imports + "type Port2 = other.PortID")}}, "m", c.allowed)
 			var got []string
 			for _, v := range found {
@@ -49,7 +49,7 @@ func TestReexportsCatches(t *testing.T) {
 
 func ExampleCheckReexports() {
 	src := "package app\n\nimport \"m/study\"\n\ntype Result = study.Result\n"
-	found, err := Reexports(fstest.MapFS{"app/app.go": {Data: []byte(src)}}, "m", nil)
+	found, err := CheckReexports(fstest.MapFS{"app/app.go": {Data: []byte(src)}}, "m", nil)
 	fmt.Println(found, err)
 	// Output: [app/app.go:5:6: app.Result is a second name of study.Result; use that one] <nil>
 }

@@ -69,7 +69,7 @@ func TestSizesCatchesLines(t *testing.T) {
 // catches checks what Sizes finds in a file.
 func catches(t *testing.T, file, src string, except []Exception, want []string) {
 	t.Helper()
-	found, err := Sizes(fstest.MapFS{file: {Data: []byte(src)}}, except)
+	found, err := CheckSizes(fstest.MapFS{file: {Data: []byte(src)}}, except)
 	if err != nil || len(found) != len(want) {
 		t.Fatalf("%v, %v; want %q", found, err, want)
 	}
@@ -83,7 +83,7 @@ func catches(t *testing.T, file, src string, except []Exception, want []string) 
 func ExampleCheckSizes() {
 	src := "package unit\n\nvar long = `" + strings.Repeat("x", 120) + "`\n"
 	fsys := fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}
-	found, err := Sizes(fsys, nil)
+	found, err := CheckSizes(fsys, nil)
 	fmt.Println(found, err)
 	// Output: [unit/unit.go:3:1: a line of 133 characters; at most 120] <nil>
 }

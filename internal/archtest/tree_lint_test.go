@@ -20,13 +20,13 @@ func TestLayers(t *testing.T) {
 
 // TestSizes holds this module to the limits of lines, functions and files.
 func TestSizes(t *testing.T) {
-	found, err := Sizes(testkit.TrackedFiles(t, root), nil)
+	found, err := CheckSizes(testkit.TrackedFiles(t, root), nil)
 	report(t, found, err)
 }
 
 // TestTypes holds this module to the limits of methods and fields.
 func TestTypes(t *testing.T) {
-	found, err := Types(testkit.TrackedFiles(t, root), typeExceptions)
+	found, err := CheckTypes(testkit.TrackedFiles(t, root), typeExceptions)
 	report(t, found, err)
 }
 
@@ -41,13 +41,13 @@ var reexportsAllowed = map[string]string{
 
 // TestReexports holds this module to one name for each declaration.
 func TestReexports(t *testing.T) {
-	found, err := Reexports(testkit.TrackedFiles(t, root), module, reexportsAllowed)
+	found, err := CheckReexports(testkit.TrackedFiles(t, root), module, reexportsAllowed)
 	report(t, found, err)
 }
 
 // TestExamples checks that every public package of this module has an Example.
 func TestExamples(t *testing.T) {
-	found, err := Examples(testkit.TrackedFiles(t, root))
+	found, err := CheckExamples(testkit.TrackedFiles(t, root))
 	report(t, found, err)
 }
 

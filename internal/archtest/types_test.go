@@ -49,7 +49,7 @@ func TestTypesCatches(t *testing.T) {
 			files := fstest.MapFS{"a/x.go": {Data: []byte("package a\n" + c.src)},
 				"a/y.go":      {Data: []byte("package a\n" + c.other)},
 				"a/x_test.go": {Data: []byte("package a\ntype T2 struct { a" + strings.Repeat(", a", 30) + " int }")}}
-			found, err := Types(files, c.except)
+			found, err := CheckTypes(files, c.except)
 			if err != nil || len(found) != len(c.want) {
 				t.Fatalf("%v, %v; want %q", found, err, c.want)
 			}
@@ -64,7 +64,7 @@ func TestTypesCatches(t *testing.T) {
 
 func ExampleCheckTypes() {
 	src := "package unit\n\ntype Rates struct { a" + strings.Repeat(", a", maxFields) + " int }\n"
-	found, err := Types(fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}, nil)
+	found, err := CheckTypes(fstest.MapFS{"unit/unit.go": {Data: []byte(src)}}, nil)
 	fmt.Println(found, err)
 	// Output: [unit/unit.go:3:6: unit.Rates has 21 fields; at most 20] <nil>
 }

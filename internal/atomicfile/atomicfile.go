@@ -183,8 +183,8 @@ func syncFolder(dir string) error {
 	return nil
 }
 
-// Sweep removes the unfinished files in a folder that no living process writes.
-func Sweep(dir string) {
+// RemoveUnfinished removes the unfinished files in a folder that no living process writes.
+func RemoveUnfinished(dir string) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {
 		return
@@ -206,8 +206,8 @@ func Sweep(dir string) {
 	}
 }
 
-// Written returns the number of files in a folder that living processes are writing; 0 on systems without locks.
-func Written(dir string) (n int) {
+// CountUnfinished returns the number of files in a folder that living processes are writing; 0 on systems without locks.
+func CountUnfinished(dir string) (n int) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {
 		return 0

@@ -91,7 +91,7 @@ func TestWritten(t *testing.T) {
 	dir := t.TempDir()
 	count := func(want int) {
 		t.Helper()
-		if n := Written(dir); n != want {
+		if n := CountUnfinished(dir); n != want {
 			t.Errorf("%d files are written, want %d", n, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestWritten(t *testing.T) {
 	count(1)
 	b.Discard()
 	count(0)
-	if n := Written(filepath.Join(dir, "none")); n != 0 {
+	if n := CountUnfinished(filepath.Join(dir, "none")); n != 0 {
 		t.Errorf("a folder that is not there: %d", n)
 	}
 }
@@ -135,7 +135,7 @@ func TestSweep(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	Sweep(dir)
+	RemoveUnfinished(dir)
 	if all := names(t, dir); len(all) != 2 {
 		t.Errorf("next to a living one: %v", all)
 	}
@@ -147,11 +147,11 @@ func TestSweep(t *testing.T) {
 
 // Folders of living processes stay, and go when they are given up.
 func TestFolder(t *testing.T) {
-	first, remove, err := Folder("weir-atomicfile-test")
+	first, remove, err := NewTempFolder("weir-atomicfile-test")
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, removeSecond, err := Folder("weir-atomicfile-test")
+	second, removeSecond, err := NewTempFolder("weir-atomicfile-test")
 	if _, bad := os.Stat(first); err != nil || bad != nil || first == second {
 		t.Errorf("%s and %s: %v, %v", first, second, err, bad)
 	}
@@ -175,7 +175,7 @@ func TestContention(t *testing.T) {
 		go func() {
 			var err error
 			for range 50 {
-				Sweep(dir)
+				RemoveUnfinished(dir)
 				f, e := Claim(place)
 				if e == ErrTaken {
 					continue
@@ -227,7 +227,7 @@ func TestShare(t *testing.T) {
 	}
 	join := func(text, with string) func() {
 		t.Helper()
-		leave, joined, has, err := Share(place, text)
+		leave, joined, has, err := JoinShared(place, text)
 		if joined != (text == with) || has != with || err != nil {
 			t.Fatalf("%s: %v with %q, %v", text, joined, has, err)
 		}
@@ -235,7 +235,7 @@ func TestShare(t *testing.T) {
 	}
 	first, second := join("a", "a"), join("a", "a")
 	join("b", "a")
-	Sweep(filepath.Dir(place))
+	RemoveUnfinished(filepath.Dir(place))
 	first()
 	join("b", "a")
 	second()

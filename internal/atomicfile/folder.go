@@ -6,9 +6,9 @@ import (
 	"sync"
 )
 
-// Folder makes a temporary folder in the system's folder for them, until this process ends or remove is called. It
+// NewTempFolder makes a temporary folder in the system's folder for them, until this process ends or remove is called. It
 // removes folders with the same name before the number that dead processes of this user have left.
-func Folder(name string) (dir string, remove func(), err error) {
+func NewTempFolder(name string) (dir string, remove func(), err error) {
 	left, err := filepath.Glob(filepath.Join(escape(os.TempDir()), name+"-*"))
 	if err != nil {
 		return "", nil, err

@@ -26,7 +26,7 @@ func hold(dir string) {
 	_, err := Create(filepath.Join(dir, "created"))
 	_, err2 := Claim(filepath.Join(dir, "claimed"))
 	unlock := Lock(dir)
-	folder, _, err3 := Folder("weir-atomicfile-test")
+	folder, _, err3 := NewTempFolder("weir-atomicfile-test")
 	fmt.Println(errors.Join(err, err2, err3), folder)
 	time.Sleep(time.Hour)
 	unlock()
@@ -56,7 +56,7 @@ func TestSweepAfterKill(t *testing.T) {
 		t.Errorf("it says %s", said)
 	}
 	folders := func() (mine string, theirs bool) {
-		mine, remove, err := Folder("weir-atomicfile-test")
+		mine, remove, err := NewTempFolder("weir-atomicfile-test")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -77,7 +77,7 @@ func TestSweepAfterKill(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	Sweep(dir)
+	RemoveUnfinished(dir)
 	if all := names(t, dir); len(all) != 4 {
 		t.Errorf("beside a living one: %v", all)
 	}
@@ -97,7 +97,7 @@ func TestSweepAfterKill(t *testing.T) {
 	} else if _, err := os.Stat(mine); err == nil {
 		t.Errorf("its own folder is left")
 	}
-	Sweep(dir)
+	RemoveUnfinished(dir)
 	if all := names(t, dir); len(all) != 2 {
 		t.Errorf("after it is dead: %v", all)
 	}

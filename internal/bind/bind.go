@@ -14,9 +14,9 @@ func (e *EveryAddressError) Error() string {
 	return fmt.Sprintf("%q is every address of this machine", e.Address)
 }
 
-// Host returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine: an
+// ParseHost returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine: an
 // empty host or an unspecified address, also as an IPv4-mapped address or with a zone. Names are not resolved.
-func Host(address string) (string, error) {
+func ParseHost(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
 		return "", fmt.Errorf("%q is no ADDRESS:PORT", address)
@@ -30,7 +30,7 @@ func Host(address string) (string, error) {
 // Listen listens at an ADDRESS:PORT by TCP; port 0 is any free one. It refuses what Host refuses, and a name that
 // resolves to every address of the machine.
 func Listen(address string) (net.Listener, error) {
-	if _, err := Host(address); err != nil {
+	if _, err := ParseHost(address); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", address)

@@ -19,7 +19,7 @@ var (
 func TestHost(t *testing.T) {
 	for _, address := range everyAddress {
 		var every *EveryAddressError
-		if host, err := Host(address); !errors.As(err, &every) || every.Address != address {
+		if host, err := ParseHost(address); !errors.As(err, &every) || every.Address != address {
 			t.Errorf("%s has the host %q, %v", address, host, err)
 		}
 		if _, err := Listen(address); !errors.As(err, &every) {
@@ -28,12 +28,12 @@ func TestHost(t *testing.T) {
 	}
 	for _, address := range oneAddress {
 		want, _, _ := net.SplitHostPort(address)
-		if host, err := Host(address); host != want || err != nil {
+		if host, err := ParseHost(address); host != want || err != nil {
 			t.Errorf("%s has the host %q, %v", address, host, err)
 		}
 	}
 	for _, address := range []string{"", "127.0.0.1", "::1:80", "[::1]", "a:b:c"} {
-		if host, err := Host(address); err == nil {
+		if host, err := ParseHost(address); err == nil {
 			t.Errorf("%s has the host %q", address, host)
 		}
 	}

@@ -115,7 +115,7 @@ func TestText(t *testing.T) {
 		{"unknown RFC in small letters", "rfc 9999", "", "has no RFC 9999"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := works(t).Text(c.text, c.home, pages)
+			got := works(t).CheckText(c.text, c.home, pages)
 			want := strings.Split(c.want, "\n")
 			if c.want == "" {
 				want = nil
@@ -171,7 +171,7 @@ func TestSource(t *testing.T) {
 		{"unknown RFC in an option's reason", "all: ours: RFC 99999 has none", "has no RFC 99999"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			err := works(t).Source(c.source, "", pages)
+			err := works(t).CheckSource(c.source, "", pages)
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
@@ -274,10 +274,10 @@ func TestCheckOrder(t *testing.T) {
 	if want := "a.yaml:1 b.tmpl:1 b.tmpl:3 c/x.go:3 c/x.go:4 d.md:1"; err != nil || strings.Join(places, " ") != want {
 		t.Errorf("%v, %q, want %q", err, places, want)
 	}
-	if err := tree.Source("NCF §4.1: signals", ""); err != nil {
+	if err := tree.CheckSource("NCF §4.1: signals", ""); err != nil {
 		t.Error(err)
 	}
-	if err := tree.Source("XCP §3", "HPCC"); err == nil {
+	if err := tree.CheckSource("XCP §3", "HPCC"); err == nil {
 		t.Error("XCP is a work")
 	}
 	for name, files := range map[string]fstest.MapFS{
@@ -322,8 +322,8 @@ func ExampleWorks_CheckSource() {
 		return
 	}
 	none := func(string) bool { return false }
-	fmt.Println(works.Source("HPCC §5.1: 95 %", "", none))
-	fmt.Println(works.Source("XCP §3.5", "", none))
+	fmt.Println(works.CheckSource("HPCC §5.1: 95 %", "", none))
+	fmt.Println(works.CheckSource("XCP §3.5", "", none))
 	// Output:
 	// <nil>
 	// "XCP §3.5": "XCP §3.5" is neither a work of docs/sources.md nor "ours"

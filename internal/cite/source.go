@@ -16,7 +16,7 @@ var (
 	own = regexp.MustCompile(`^ours(?:$|: .)`)
 )
 
-// Source checks where a value comes from, as a scheme, a parameter or an experiment states it. A source is one part, or
+// CheckSource checks where a value comes from, as a scheme, a parameter or an experiment states it. A source is one part, or
 // several with "; " between them; each is
 //
 //	ours
@@ -26,7 +26,7 @@ var (
 // WORK is a key of docs/sources.md, or one of its other forms. A place is a section, an equation, a figure, a table, a
 // line, an algorithm, an appendix, a footnote, a file. A part may begin with a place if the part before it names its
 // work. The whole part is checked by Text, too: reasons, quotations, and text in brackets.
-func (w *Works) Source(source, home string, pages func(name string) bool) error {
+func (w *Works) CheckSource(source, home string, pages func(name string) bool) error {
 	if source == "" {
 		return fmt.Errorf("no source")
 	}
@@ -42,7 +42,7 @@ func (w *Works) Source(source, home string, pages func(name string) bool) error 
 				return fmt.Errorf("%q: %w", part, err)
 			}
 		}
-		if wrong := w.Text(rest, last, pages); len(wrong) > 0 {
+		if wrong := w.CheckText(rest, last, pages); len(wrong) > 0 {
 			return fmt.Errorf("%q: %s", part, wrong[0])
 		}
 	}

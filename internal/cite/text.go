@@ -45,7 +45,7 @@ var (
 		"the their this thresholds to trees under what where whereas which with without")
 )
 
-// Text returns the citations of a text that docs/sources.md does not have. A text is a comment, a string, or a
+// CheckText returns the citations of a text that docs/sources.md does not have. A text is a comment, a string, or a
 // paragraph of documentation, on one line. It cites
 //
 //   - a section, an equation, an algorithm, a footnote, a theorem or an appendix: of the last work named before it,
@@ -58,7 +58,7 @@ var (
 //   - a page of this tree, with or without a heading's anchor, for which pages returns true.
 //
 // A word before a section's number that looks like a work's name has to be one.
-func (w *Works) Text(text, home string, pages func(name string) bool) (wrong []string) {
+func (w *Works) CheckText(text, home string, pages func(name string) bool) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	known := func(form string) bool { _, ok := w.keys[form]; return ok }
 	wrong = append(w.checkPlaces(text, home), w.unlisted(text, home)...)

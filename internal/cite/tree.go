@@ -92,8 +92,10 @@ func (t *Tree) Check() ([]wrong, error) {
 	return t.wrong, nil
 }
 
-// Source checks a value's source, see Works.CheckSource. home is the work that an experiment names as its paper, or "".
-func (t *Tree) Source(source, home string) error { return t.Works.Source(source, home, t.hasPage) }
+// CheckSource checks a value's source, see Works.CheckSource. home is the work that an experiment names as its paper, or "".
+func (t *Tree) CheckSource(source, home string) error {
+	return t.Works.CheckSource(source, home, t.hasPage)
+}
 
 // walkFiles calls f for the regular files of the tree with this ending. It skips inputs of tests, results, and names
 // with a leading dot or underscore, which other programs make, such as editors.
@@ -143,7 +145,7 @@ func (t *Tree) findHome(name string) string {
 
 // checkText appends the errors of a text at a line.
 func (t *Tree) checkText(name string, line int, text string) {
-	for _, msg := range t.Works.Text(joinLines(text), t.findHome(name), t.hasPage) {
+	for _, msg := range t.Works.CheckText(joinLines(text), t.findHome(name), t.hasPage) {
 		t.wrong = append(t.wrong, wrong{name, line, msg})
 	}
 }
@@ -226,7 +228,7 @@ func (t *Tree) checkPage(name string, data []byte) error {
 				home = m[0].key
 			}
 		}
-		for _, msg := range t.Works.Text(joinLines(p), home, t.resolveFrom(name)) {
+		for _, msg := range t.Works.CheckText(joinLines(p), home, t.resolveFrom(name)) {
 			t.wrong = append(t.wrong, wrong{name, line, msg})
 		}
 		line += strings.Count(p, "\n") + 2

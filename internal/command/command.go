@@ -29,8 +29,8 @@ const (
 // ErrInput marks errors of what a user gave.
 var ErrInput = errors.New("wrong input")
 
-// Env is what a command works with.
-type Env struct {
+// Environment is what a command works with.
+type Environment struct {
 	Stdout, Stderr io.Writer // what is written to them cannot act on a terminal
 	Pipe           io.Writer // standard output as it is, for messages between the program's own processes
 	Version        string    // of the program
@@ -60,11 +60,11 @@ const (
 
 // Switch runs a switch on its own. Package worlds/switch/command has it.
 type Switch interface {
-	Run(flags *SwitchFlags, e *Env) error
+	Run(flags *SwitchFlags, e *Environment) error
 	// Supervise is what the switch's process becomes when it has given root up.
-	Supervise(state int, e *Env) error
+	Supervise(state int, e *Environment) error
 	// Serve is the process of the data plane, which the supervisor starts.
-	Serve(e *Env) error
+	Serve(e *Environment) error
 	// WarningKinds returns the kinds of warnings that a switch issues.
 	WarningKinds() []scheme.WarningKind
 }
@@ -90,7 +90,7 @@ type AgentFlags struct {
 
 // Agent has this host's own TCP follow HPCC++ or NCF. Package worlds/agent/command has it.
 type Agent interface {
-	Run(flags *AgentFlags, e *Env) error
+	Run(flags *AgentFlags, e *Environment) error
 }
 
 // AgentCommand is the place of the Agent.
@@ -104,7 +104,7 @@ type DocsFlags struct {
 
 // Docs shows the documentation. Package internal/docsite has it.
 type Docs interface {
-	Run(flags *DocsFlags, e *Env) error
+	Run(flags *DocsFlags, e *Environment) error
 	// SchemePage returns the Markdown of the page about a scheme without its title, or "" if it has no page.
 	SchemePage(name string) string
 }

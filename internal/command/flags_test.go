@@ -22,17 +22,17 @@ func run(t *testing.T, args ...string) (flags allFlags, code int, stdout, stderr
 	t.Helper()
 	var out, errs strings.Builder
 	p := Program{Description: "A test.", Flags: &flags,
-		Run: func(*Env) error {
+		Run: func(*Environment) error {
 			if flags.Config == "failing" {
 				return errors.New("it fails")
 			}
 			return nil
 		},
-		Processes: map[string]func([]string, *Env) error{"process": func(args []string, e *Env) error {
+		Processes: map[string]func([]string, *Environment) error{"process": func(args []string, e *Environment) error {
 			_, err := e.Stdout.Write([]byte(strings.Join(args, " ")))
 			return err
 		}}}
-	code = p.execute(&Env{}, args, &out, &errs)
+	code = p.execute(&Environment{}, args, &out, &errs)
 	return flags, code, out.String(), errs.String()
 }
 

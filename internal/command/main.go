@@ -18,17 +18,17 @@ import (
 type Program struct {
 	Description string
 	Flags       any // pointer to a struct of flags
-	Run         func(e *Env) error
+	Run         func(e *Environment) error
 	// Processes are the hidden commands by which the program starts its own processes. Each gets the arguments after its
 	// name.
-	Processes map[string]func(args []string, e *Env) error
+	Processes map[string]func(args []string, e *Environment) error
 }
 
 // Main runs a program and returns its exit code. It completes env with the outputs of the process.
-func Main(p Program, env *Env) int { return p.execute(env, os.Args[1:], os.Stdout, os.Stderr) }
+func Main(p Program, env *Environment) int { return p.execute(env, os.Args[1:], os.Stdout, os.Stderr) }
 
-func (p Program) execute(env *Env, args []string, stdout, stderr io.Writer) int {
-	pipe := &Output{To: stdout}
+func (p Program) execute(env *Environment, args []string, stdout, stderr io.Writer) int {
+	pipe := &CheckedOutput{To: stdout}
 	out, errs := text.NewWriter(pipe), text.NewWriter(stderr)
 	env.Stdout, env.Stderr, env.Pipe, env.Version = out, errs, pipe, Version()
 	env.Warn = func(all ...document.Warning) {
@@ -48,7 +48,7 @@ func (p Program) execute(env *Env, args []string, stdout, stderr io.Writer) int 
 }
 
 // run runs the process that the arguments name, or prints the help or the version, or runs the command.
-func (p Program) run(env *Env, args []string) error {
+func (p Program) run(env *Environment, args []string) error {
 	if len(args) > 0 {
 		if process := p.Processes[args[0]]; process != nil {
 			return process(args[1:], env)
@@ -74,14 +74,14 @@ func (p Program) run(env *Env, args []string) error {
 	return p.Run(env)
 }
 
-// Output is standard output, which may be a file on a full disk: it keeps the first error.
-type Output struct {
+// CheckedOutput is standard output, which may be a file on a full disk: it keeps the first error.
+type CheckedOutput struct {
 	To  io.Writer
 	Err error
 }
 
 // Write writes to To.
-func (o *Output) Write(p []byte) (int, error) {
+func (o *CheckedOutput) Write(p []byte) (int, error) {
 	n, err := o.To.Write(p)
 	if o.Err == nil {
 		o.Err = err

@@ -16,7 +16,7 @@ type Command struct {
 }
 
 // Run lists the pages, prints a page or a part of it, or writes all pages as a site.
-func (c Command) Run(d *command.DocsFlags, e *command.Env) error {
+func (c Command) Run(d *command.DocsFlags, e *command.Environment) error {
 	site, err := New(c.Pages)
 	if err != nil {
 		return err

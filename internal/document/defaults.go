@@ -18,17 +18,17 @@ type sharedDefaults struct {
 	named *Node   // a name expanded to a map with its parameters; nil if some copy differs
 }
 
-// Note records the defaults of a copy that has been read, including those of its parts.
-func (d *Defaults) Note(t *Node) {
+// NoteDefaults records the defaults of a copy that has been read, including those of its parts.
+func (d *Defaults) NoteDefaults(t *Node) {
 	if t.Orig != nil {
 		d.noteNode(t)
 	}
 	for _, x := range t.Items {
-		d.Note(x)
+		d.NoteDefaults(x)
 	}
 	for _, k := range t.Keys {
 		if !k.Value.isDefault() {
-			d.Note(k.Value)
+			d.NoteDefaults(k.Value)
 		}
 	}
 }
@@ -91,16 +91,16 @@ func same(a, b *Node) bool {
 		slices.EqualFunc(a.Keys, b.Keys, func(x, y Entry) bool { return x.Name == y.Name && same(x.Value, y.Value) })
 }
 
-// Arrange sorts the keys of all maps that were read by a table or as parameters, so that a default and a key of the
+// SortKeys sorts the keys of all maps that were read by a table or as parameters, so that a default and a key of the
 // file produce the same text. Names that the file gives keep its order, which may matter.
-func (t *Node) Arrange() {
+func (t *Node) SortKeys() {
 	if t.declared {
 		slices.SortStableFunc(t.Keys, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	}
 	for _, x := range t.Items {
-		x.Arrange()
+		x.SortKeys()
 	}
 	for _, k := range t.Keys {
-		k.Value.Arrange()
+		k.Value.SortKeys()
 	}
 }

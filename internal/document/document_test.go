@@ -12,8 +12,8 @@ var kind = FileKind{Name: "recipe", Whole: "a recipe", First: "title, …"}
 func Example() {
 	r := NewReader(FileKind{Name: "recipe", Whole: "a recipe", First: "title, …"})
 	root := Parse(r, "soup.yaml", []byte("titel: soup\nserves: many\n"))
-	r.Keys(root, "key", []string{"title", "serves"})
-	r.Integer(root.Find("serves"), 1, 20)
+	r.CheckKeys(root, "key", []string{"title", "serves"})
+	r.ReadInteger(root.Find("serves"), 1, 20)
 	fmt.Println(r.Err())
 	// Output:
 	// soup.yaml:1:1: key "titel" is not known; did you mean "title"?; allowed: title, serves
@@ -46,7 +46,7 @@ func written(t *testing.T, text string) string {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	root.Write(&b, 0)
+	root.WriteYAML(&b, 0)
 	return b.String()
 }
 
@@ -55,19 +55,19 @@ func TestDefault(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
 	part := Copy(root)
-	if v := r.Default(part.Find("a"), "c", "2", "ours"); r.Integer(v, 1, 3) != 2 || v.From != "default: ours" {
+	if v := r.ReadDefault(part.Find("a"), "c", "2", "ours"); r.ReadInteger(v, 1, 3) != 2 || v.From != "default: ours" {
 		t.Errorf("the default is %+v", v)
 	}
-	if v := r.Default(part.Find("a"), "b", "2", "ours"); r.Integer(v, 1, 3) != 1 {
+	if v := r.ReadDefault(part.Find("a"), "b", "2", "ours"); r.ReadInteger(v, 1, 3) != 1 {
 		t.Errorf("the file's value is %+v", v)
 	}
-	if got := root.Flow(); got != "{a: {b: 1}}" {
+	if got := root.FormatFlow(); got != "{a: {b: 1}}" {
 		t.Error(got)
 	}
 	var defaults Defaults
-	defaults.Note(part)
+	defaults.NoteDefaults(part)
 	defaults.WriteShared()
-	if got := root.Flow(); got != "{a: {b: 1, c: 2}}" {
+	if got := root.FormatFlow(); got != "{a: {b: 1, c: 2}}" {
 		t.Error(got)
 	}
 }
@@ -79,22 +79,22 @@ func TestSettle(t *testing.T) {
 	for _, c := range []struct{ of, third string }{{"1", "z"}, {"2", "z"}, {"2", ""}} {
 		r := NewReader(kind)
 		part := Copy(root)
-		r.Default(part.Items[0], "same", "0", "ours")
-		r.Default(part.Items[0], "other", c.of, "ours")
+		r.ReadDefault(part.Items[0], "same", "0", "ours")
+		r.ReadDefault(part.Items[0], "other", c.of, "ours")
 		if c.of == "2" {
-			r.Default(part.Items[0], "some", "0", "ours")
+			r.ReadDefault(part.Items[0], "some", "0", "ours")
 		}
-		_, x := r.Named(part.Items[1], "thing")
-		r.Default(x, "same", "0", "ours")
-		_, y := r.Named(part.Items[2], "thing")
-		r.Default(y, "other", c.of, "ours")
+		_, x := r.SplitNamed(part.Items[1], "thing")
+		r.ReadDefault(x, "same", "0", "ours")
+		_, y := r.SplitNamed(part.Items[2], "thing")
+		r.ReadDefault(y, "other", c.of, "ours")
 		if c.third != "" {
-			r.Named(part.Items[3], "thing")
+			r.SplitNamed(part.Items[3], "thing")
 		}
-		defaults.Note(part)
+		defaults.NoteDefaults(part)
 	}
 	defaults.WriteShared()
-	if got, want := root.Flow(), "[{b: 1, same: 0}, {x: {same: 0}}, y, z]"; got != want {
+	if got, want := root.FormatFlow(), "[{b: 1, same: 0}, {x: {same: 0}}, y, z]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -103,9 +103,9 @@ func TestSettle(t *testing.T) {
 func TestArrange(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("{z: {d: 1, c: 2}, y: {b: 1, a: 2}}\n"))
-	r.Default(root.Find("y"), "aa", "0", "ours")
-	root.Arrange()
-	if got, want := root.Flow(), "{z: {d: 1, c: 2}, y: {a: 2, aa: 0, b: 1}}"; got != want {
+	r.ReadDefault(root.Find("y"), "aa", "0", "ours")
+	root.SortKeys()
+	if got, want := root.FormatFlow(), "{z: {d: 1, c: 2}, y: {a: 2, aa: 0, b: 1}}"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -115,7 +115,7 @@ func TestNearest(t *testing.T) {
 	for word, want := range map[string]string{"qeue": "queue", "Buffer": "buffer", "sheduler": "scheduler", "x": "",
 		"something": ""} {
 		t.Run(word, func(t *testing.T) {
-			if got := Nearest(word, words); got != want {
+			if got := FindNearest(word, words); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})

@@ -19,17 +19,17 @@ type InputError struct {
 	Allowed      string // what would be right; "" if unknown
 	Excerpt      string // the line of the file; of a long line, the part around the column
 	Caret        int    // position of the column in the excerpt
-	Rest         bool   // it closes a truncated list and gives the number of further errors
+	Truncated    bool   // it closes a truncated list and gives the number of further errors
 }
 
 // Error returns "file:line:column: message; allowed: …", followed by the excerpt with a caret below the column.
 func (e InputError) Error() string {
-	if e.Rest {
+	if e.Truncated {
 		return e.Msg
 	}
-	s := fmt.Sprintf("%s:%d:%d: %s", text.Shown(e.File), e.Line, e.Column, text.Lines(e.Msg))
+	s := fmt.Sprintf("%s:%d:%d: %s", text.EscapeLine(e.File), e.Line, e.Column, text.EscapeLines(e.Msg))
 	if e.Allowed != "" {
-		s += "; allowed: " + text.Lines(e.Allowed)
+		s += "; allowed: " + text.EscapeLines(e.Allowed)
 	}
 	if e.Excerpt != "" {
 		s += "\n    " + e.Excerpt + "\n    " + strings.Repeat(" ", e.Caret) + "^"
@@ -37,15 +37,15 @@ func (e InputError) Error() string {
 	return s
 }
 
-// ExcerptOf returns the part of a line that an error shows, and the position of the column in it. It replaces
+// CutExcerpt returns the part of a line that an error shows, and the position of the column in it. It replaces
 // characters that a terminal does not print by U+FFFD.
-func ExcerptOf(line string, column int) (excerpt string, caret int) {
+func CutExcerpt(line string, column int) (excerpt string, caret int) {
 	const before, after = 60, 40 // columns of a long line
 	runes := []rune(strings.TrimRight(line, " \t\r"))
 	for i, r := range runes {
 		if r == '\t' {
 			runes[i] = ' '
-		} else if text.Acts(r) {
+		} else if text.ActsOnTerminal(r) {
 			runes[i] = utf8.RuneError
 		}
 	}
@@ -81,7 +81,7 @@ type Position struct {
 
 // String returns file:line:column.
 func (p Position) String() string {
-	return fmt.Sprintf("%s:%d:%d", text.Shown(p.File), p.Line, p.Column)
+	return fmt.Sprintf("%s:%d:%d", text.EscapeLine(p.File), p.Line, p.Column)
 }
 
 // Reader reads the values of a file and of the files that it names, and collects errors.
@@ -113,8 +113,8 @@ func NewReader(k FileKind) *Reader { return &Reader{kind: k} }
 // OK reports whether the reader has no errors.
 func (r *Reader) OK() bool { return len(r.errors) == 0 }
 
-// Count returns the number of errors, including those that are not listed.
-func (r *Reader) Count() int { return len(r.errors) + len(r.omitted) + r.repeated }
+// CountErrors returns the number of errors, including those that are not listed.
+func (r *Reader) CountErrors() int { return len(r.errors) + len(r.omitted) + r.repeated }
 
 // LineIn returns line n, from 1, of a file that was read, or "" if there is no such line.
 func (r *Reader) LineIn(file string, n int) string { return LineOf(r.files[file], n) }
@@ -155,9 +155,9 @@ func (r *Reader) Fail(at Position, allowed, format string, args ...any) {
 	r.addError(at, allowed, shorten(fmt.Sprintf(format, args...), maxMessage))
 }
 
-// Tell notes an error as Fail does, with a message of several lines. The caller has bounded the values in each line,
+// FailLines notes an error as Fail does, with a message of several lines. The caller has bounded the values in each line,
 // so that shortening does not remove the middle of one.
-func (r *Reader) Tell(at Position, message string) {
+func (r *Reader) FailLines(at Position, message string) {
 	lines := strings.Split(message, "\n")
 	if more := len(lines) - maxFacts; more > 0 {
 		lines = append(lines[:maxFacts], fmt.Sprintf("and %d more", more))
@@ -186,14 +186,14 @@ func (r *Reader) addError(at Position, allowed, message string) {
 			return
 		}
 	}
-	e.Excerpt, e.Caret = ExcerptOf(LineOf(r.files[at.File], e.Line), e.Column)
+	e.Excerpt, e.Caret = CutExcerpt(LineOf(r.files[at.File], e.Line), e.Column)
 	r.errors = append(r.errors, e)
 	r.failed = append(r.failed, at)
 }
 
-// Again announces that the same input is read again with other values. From then on, a position keeps its first
+// AllowRepeats announces that the same input is read again with other values. From then on, a position keeps its first
 // error, and further ones there are only counted.
-func (r *Reader) Again() { r.once = true }
+func (r *Reader) AllowRepeats() { r.once = true }
 
 // isFull reports whether the list of errors is full. It then counts the position.
 func (r *Reader) isFull(at Position) bool {
@@ -222,7 +222,7 @@ func (r *Reader) Err() error {
 	}
 	if len(r.omitted) > 0 {
 		rest := r.errors[len(r.errors)-1]
-		rest.Msg, rest.Allowed, rest.Excerpt, rest.Rest = fmt.Sprintf("and %d more", len(r.omitted)), "", "", true
+		rest.Msg, rest.Allowed, rest.Excerpt, rest.Truncated = fmt.Sprintf("and %d more", len(r.omitted)), "", "", true
 		return append(slices.Clip(r.errors), rest)
 	}
 	return r.errors

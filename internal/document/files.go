@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	LargestInput  = 256 * unit.MB // limit of a file that an experiment names
-	LargestResult = 4 * unit.GB   // limit of a file of results, with all flows and samples
+	MaxInput  = 256 * unit.MB // limit of a file that an experiment names
+	MaxResult = 4 * unit.GB   // limit of a file of results, with all flows and samples
 )
 
-// NotRegular is the error of a path that does not name a regular file.
-type NotRegular struct{ Mode fs.FileMode }
+// NotRegularError is the error of a path that does not name a regular file.
+type NotRegularError struct{ Mode fs.FileMode }
 
-func (e *NotRegular) Error() string {
+func (e *NotRegularError) Error() string {
 	what := "a device"
 	switch {
 	case e.Mode.IsDir():
@@ -33,10 +33,10 @@ func (e *NotRegular) Error() string {
 	return "it is " + what + "; a path names a regular file"
 }
 
-// TooLarge is the error of a file or a stream above a limit.
-type TooLarge struct{ Most unit.Bytes }
+// TooLargeError is the error of a file or a stream above a limit.
+type TooLargeError struct{ Max unit.Bytes }
 
-func (e *TooLarge) Error() string { return fmt.Sprintf("it has more than %v", e.Most) }
+func (e *TooLargeError) Error() string { return fmt.Sprintf("it has more than %v", e.Max) }
 
 // Open opens a regular file. Any other kind of file is an error immediately: a pipe would block the program until
 // another process writes to it, and a device has no end.
@@ -44,13 +44,13 @@ func Open(name string) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe does not wait for its writer
 	if err != nil {
 		if info, bad := os.Stat(name); bad == nil && !info.Mode().IsRegular() { // a socket cannot be opened
-			err = &fs.PathError{Op: "open", Path: name, Err: &NotRegular{info.Mode()}}
+			err = &fs.PathError{Op: "open", Path: name, Err: &NotRegularError{info.Mode()}}
 		}
 		return nil, nil, err
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
-		err = &fs.PathError{Op: "open", Path: name, Err: &NotRegular{info.Mode()}}
+		err = &fs.PathError{Op: "open", Path: name, Err: &NotRegularError{info.Mode()}}
 	}
 	if err != nil {
 		f.Close()
@@ -75,7 +75,7 @@ func ReadFile(name string, most unit.Bytes) ([]byte, error) {
 	}
 	defer f.Close()
 	if info.Size() > int64(most) {
-		return nil, &fs.PathError{Op: "read", Path: name, Err: &TooLarge{most}}
+		return nil, &fs.PathError{Op: "read", Path: name, Err: &TooLargeError{most}}
 	}
 	return ReadStream(f, most)
 }
@@ -84,13 +84,13 @@ func ReadFile(name string, most unit.Bytes) ([]byte, error) {
 func ReadStream(r io.Reader, most unit.Bytes) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, int64(most)+1))
 	if err == nil && len(data) > int(most) {
-		return nil, &TooLarge{most}
+		return nil, &TooLargeError{most}
 	}
 	return data, err
 }
 
-// Reason returns the cause of a file error without the file's name, for messages that name the file elsewhere.
-func Reason(err error) error {
+// UnwrapPathError returns the cause of a file error without the file's name, for messages that name the file elsewhere.
+func UnwrapPathError(err error) error {
 	var wrong *fs.PathError
 	var moved *os.LinkError
 	switch {

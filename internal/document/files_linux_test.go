@@ -27,8 +27,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 	for name, want := range map[string]string{pipe: "it is a pipe", socket: "it is a socket", dir: "it is a folder",
 		"/dev/zero": "it is a device"} {
 		t.Run(want, func(t *testing.T) {
-			data, err := ReadFile(name, LargestInput)
-			if err == nil || Reason(err).Error() != want+"; a path names a regular file" {
+			data, err := ReadFile(name, MaxInput)
+			if err == nil || UnwrapPathError(err).Error() != want+"; a path names a regular file" {
 				t.Errorf("%d bytes, %v", len(data), err)
 			}
 		})
@@ -38,7 +38,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 // Files of the kernel are read, also one that a process can wait for (mounts).
 func TestFilesOfTheKernel(t *testing.T) {
 	for _, name := range []string{"/proc/self/status", "/proc/self/mounts"} {
-		if data, err := ReadFile(name, LargestInput); err != nil || len(data) == 0 {
+		if data, err := ReadFile(name, MaxInput); err != nil || len(data) == 0 {
 			t.Errorf("%s: %d bytes, %v", name, len(data), err)
 		}
 	}
@@ -53,8 +53,8 @@ func TestReadsAreBounded(t *testing.T) {
 	if data, err := ReadFile(name, 5); err != nil || string(data) != "12345" {
 		t.Errorf("%q, %v", data, err)
 	}
-	var large *TooLarge
-	if data, err := ReadFile(name, 4); !errors.As(err, &large) || large.Most != 4 || data != nil {
+	var large *TooLargeError
+	if data, err := ReadFile(name, 4); !errors.As(err, &large) || large.Max != 4 || data != nil {
 		t.Errorf("%q, %v", data, err)
 	}
 	taken := &counter{}

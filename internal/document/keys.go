@@ -28,14 +28,14 @@ type Trait uint16
 
 // Table declares the keys of a map.
 type Table struct {
-	What string // name of one key in errors: a link's key
-	Doc  string // description of the map
-	Keys []Key
-	Open string // kind of the names that can be further keys, as in Form.SchemeKind; "": no further keys
+	KeyNoun string // name of one key in errors: a link's key
+	Doc     string // description of the map
+	Keys    []Key
+	Open    string // kind of the names that can be further keys, as in Form.SchemeKind; "": no further keys
 }
 
-// Names returns the names of the keys that have any of the traits, or of all keys if no trait is given.
-func (t *Table) Names(traits ...Trait) (names []string) {
+// KeyNames returns the names of the keys that have any of the traits, or of all keys if no trait is given.
+func (t *Table) KeyNames(traits ...Trait) (names []string) {
 	names = make([]string, 0, len(t.Keys))
 	for i := range t.Keys {
 		k := &t.Keys[i]
@@ -46,8 +46,8 @@ func (t *Table) Names(traits ...Trait) (names []string) {
 	return names
 }
 
-// Has reports whether the key with the given name has a trait.
-func (t *Table) Has(name string, trait Trait) bool {
+// HasTrait reports whether the key with the given name has a trait.
+func (t *Table) HasTrait(name string, trait Trait) bool {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name && t.Keys[i].Traits&trait != 0 {
 			return true
@@ -56,24 +56,24 @@ func (t *Table) Has(name string, trait Trait) bool {
 	return false
 }
 
-// Only returns a copy of the table with the named keys. It panics if the table lacks one.
-func (t *Table) Only(names ...string) *Table {
-	some := &Table{What: t.What, Doc: t.Doc}
+// SelectKeys returns a copy of the table with the named keys. It panics if the table lacks one.
+func (t *Table) SelectKeys(names ...string) *Table {
+	some := &Table{KeyNoun: t.KeyNoun, Doc: t.Doc}
 	for _, n := range names {
-		some.Keys = append(some.Keys, *t.Key(n))
+		some.Keys = append(some.Keys, *t.FindKey(n))
 	}
 	return some
 }
 
-// Key returns the declaration of a key. It panics if the table lacks the key: the program, not the file, is wrong
+// FindKey returns the declaration of a key. It panics if the table lacks the key: the program, not the file, is wrong
 // then.
-func (t *Table) Key(name string) *Key {
+func (t *Table) FindKey(name string) *Key {
 	for i := range t.Keys {
 		if t.Keys[i].Name == name {
 			return &t.Keys[i]
 		}
 	}
-	panic("the key " + name + " is read, but not declared: " + t.What)
+	panic("the key " + name + " is read, but not declared: " + t.KeyNoun)
 }
 
 // Shape is the structure of a key's value.
@@ -81,37 +81,37 @@ type Shape uint8
 
 // Shapes of values.
 const (
-	Plain  Shape = iota // a plain value with its own grammar
-	Word                // one of a list of words
-	Listed              // a list
-	Fields              // a map whose keys a table declares
-	ByName              // a map with arbitrary names as keys
-	Choice              // one of several forms
-	Ends                // two names
-	Scheme              // the name of a registered scheme, with its parameters
-	Free                // any value; its reader checks it
+	Plain     Shape = iota // a plain value with its own grammar
+	Word                   // one of a list of words
+	Listed                 // a list
+	Fields                 // a map whose keys a table declares
+	ByName                 // a map with arbitrary names as keys
+	Choice                 // one of several forms
+	PairShape              // two names
+	Scheme                 // the name of a registered scheme, with its parameters
+	Free                   // any value; its reader checks it
 )
 
 // Form describes the values that a key accepts.
 type Form struct {
-	Shape Shape
-	Text  string // as printed in the reference
-	Words []string
-	Table *Table
-	Items *Form  // form of the items of a list or of the values of a ByName map
-	Any   []Form // alternatives of a choice
-	Of    string // kind of scheme: program, transport, …
-	Extra string // a word allowed in addition to the schemes' names
+	Shape      Shape
+	Text       string // as printed in the reference
+	Words      []string
+	Table      *Table
+	Items      *Form  // form of the items of a list or of the values of a ByName map
+	Any        []Form // alternatives of a choice
+	SchemeKind string // kind of scheme: program, transport, …
+	Extra      string // a word allowed in addition to the schemes' names
 }
 
 // Value returns the form of a plain value.
 func Value(text string) Form { return Form{Text: text} }
 
 // OneOf returns the form of a value that is one of the words.
-func OneOf(words ...string) Form { return Form{Shape: Word, Words: words, Text: Spelt(words)} }
+func OneOf(words ...string) Form { return Form{Shape: Word, Words: words, Text: ListWords(words)} }
 
-// Spelt lists words as the reference does: in backquotes, the last one after "or".
-func Spelt(words []string) string {
+// ListWords lists words as the reference does: in backquotes, the last one after "or".
+func ListWords(words []string) string {
 	if len(words) == 0 {
 		return ""
 	}
@@ -131,7 +131,7 @@ func ListOf(f Form, text string) Form { return Form{Shape: Listed, Items: &f, Te
 
 // MapOf returns the form of a map with the keys of a table.
 func MapOf(t *Table) Form {
-	return Form{Shape: Fields, Table: t, Text: "`{" + strings.Join(t.Names(), ", ") + "}`"}
+	return Form{Shape: Fields, Table: t, Text: "`{" + strings.Join(t.KeyNames(), ", ") + "}`"}
 }
 
 // MapBy returns the form of a map from names to values of form f.
@@ -143,25 +143,25 @@ func AnyOf(text string, forms ...Form) Form { return Form{Shape: Choice, Any: fo
 // isByName reports whether a value can be a map with names as keys.
 func (f Form) isByName() bool { return f.Shape == ByName || slices.ContainsFunc(f.Any, Form.isByName) }
 
-// Spellings returns the words that a value can be, including those of the alternatives.
-func (f Form) Spellings() []string {
+// ListWords returns the words that a value can be, including those of the alternatives.
+func (f Form) ListWords() []string {
 	words := slices.Clone(f.Words)
 	for _, x := range f.Any {
-		words = append(words, x.Spellings()...)
+		words = append(words, x.ListWords()...)
 	}
 	return words
 }
 
 // Pair returns the form of a list of two names.
-func Pair(text string) Form { return Form{Shape: Ends, Text: text} }
+func Pair(text string) Form { return Form{Shape: PairShape, Text: text} }
 
 // Registered returns the form of a scheme of a kind: its name, or its name with parameters.
 func Registered(kind, text string, extra string) Form {
-	return Form{Shape: Scheme, Of: kind, Text: text, Extra: extra}
+	return Form{Shape: Scheme, SchemeKind: kind, Text: text, Extra: extra}
 }
 
-// Unbound returns the form of a value that its reader checks by itself.
-func Unbound(text string) Form { return Form{Shape: Free, Text: text} }
+// AnyValue returns the form of a value that its reader checks by itself.
+func AnyValue(text string) Form { return Form{Shape: Free, Text: text} }
 
 // Map is a map of a file, read by the table that declares its keys.
 type Map struct {
@@ -171,28 +171,28 @@ type Map struct {
 	known  []string // names that errors list as allowed keys
 }
 
-// View reads t by a table and accepts all other keys, which other readers check. Errors list more in addition to the
+// ViewMap reads t by a table and accepts all other keys, which other readers check. Errors list more in addition to the
 // table's keys.
-func (r *Reader) View(t *Node, table *Table, more ...string) Map {
+func (r *Reader) ViewMap(t *Node, table *Table, more ...string) Map {
 	t.declared = true
-	return Map{t, r, table, append(table.Names(), more...)}
+	return Map{t, r, table, append(table.KeyNames(), more...)}
 }
 
-// Map reads t by a table and notes an error for each key that is neither in the table nor in more. It reports whether
+// ReadMap reads t by a table and notes an error for each key that is neither in the table nor in more. It reports whether
 // t is a map.
-func (r *Reader) Map(t *Node, table *Table, more ...string) (Map, bool) {
-	m := r.View(t, table, more...)
-	return m, r.Keys(t, table.What, m.known)
+func (r *Reader) ReadMap(t *Node, table *Table, more ...string) (Map, bool) {
+	m := r.ViewMap(t, table, more...)
+	return m, r.CheckKeys(t, table.KeyNoun, m.known)
 }
 
-// Of reads a map of a file by the table, for callers that report no errors.
-func (t *Table) Of(n *Node) Map { return Map{Node: n, table: t} }
+// ViewMap reads a map of a file by the table, for callers that report no errors.
+func (t *Table) ViewMap(n *Node) Map { return Map{Node: n, table: t} }
 
-// Entries returns the entries of a key whose form is a map from names to values, or nil if the file has no map there.
+// GetEntries returns the entries of a key whose form is a map from names to values, or nil if the file has no map there.
 // It panics if the key is not declared as such a map.
-func (m Map) Entries(name string) []Entry {
-	if !m.table.Key(name).Form.isByName() {
-		panic("the names in " + name + " are read, but not declared: " + m.table.What)
+func (m Map) GetEntries(name string) []Entry {
+	if !m.table.FindKey(name).Form.isByName() {
+		panic("the names in " + name + " are read, but not declared: " + m.table.KeyNoun)
 	}
 	if v := m.Node.Find(name); v != nil && v.Kind == Mapping {
 		return v.Keys
@@ -202,19 +202,19 @@ func (m Map) Entries(name string) []Entry {
 
 // Get returns the value of a declared key, or nil. It panics if the key is not declared.
 func (m Map) Get(name string) *Node {
-	m.table.Key(name)
+	m.table.FindKey(name)
 	return m.Node.Find(name)
 }
 
-// Default returns the value of a key. If the file lacks the key, it fills in the default and returns it.
-func (m Map) Default(name string) *Node {
-	k := m.table.Key(name)
+// GetDefault returns the value of a key. If the file lacks the key, it fills in the default and returns it.
+func (m Map) GetDefault(name string) *Node {
+	k := m.table.FindKey(name)
 	return m.valueOr(k, k.Default, k.Source)
 }
 
-// DefaultWhen works as Default, with the default that the key declares for the given case.
-func (m Map) DefaultWhen(name, when string) *Node {
-	k := m.table.Key(name)
+// GetDefaultWhen works as Default, with the default that the key declares for the given case.
+func (m Map) GetDefaultWhen(name, when string) *Node {
+	k := m.table.FindKey(name)
 	for _, c := range k.Cases {
 		if c.When == when {
 			return m.valueOr(k, c.Default, c.Source)
@@ -223,9 +223,9 @@ func (m Map) DefaultWhen(name, when string) *Node {
 	panic("the key " + name + " has no default for " + when)
 }
 
-// DefaultAs works as Default, with a default that follows from the rest of the file.
-func (m Map) DefaultAs(name, text, source string) *Node {
-	return m.valueOr(m.table.Key(name), text, source)
+// GetDefaultAs works as Default, with a default that follows from the rest of the file.
+func (m Map) GetDefaultAs(name, text, source string) *Node {
+	return m.valueOr(m.table.FindKey(name), text, source)
 }
 
 // valueOr returns the value of a key, or fills in text with its source and returns that. It panics if text is empty.
@@ -234,7 +234,7 @@ func (m Map) valueOr(k *Key, text, source string) *Node {
 		return v
 	}
 	if text == "" {
-		panic("the key " + k.Name + " has no default: " + m.table.What)
+		panic("the key " + k.Name + " has no default: " + m.table.KeyNoun)
 	}
 	if list, ok := strings.CutPrefix(text, "["); ok {
 		return m.fillList(k.Name, strings.TrimSuffix(list, "]"), source)
@@ -252,7 +252,7 @@ func (t *Node) fillList(name, items, source string) *Node {
 	return v
 }
 
-// Missing notes that the map lacks a key, or that an unknown key was probably meant to be this one.
-func (m Map) Missing(name, format string, args ...any) {
-	m.reader.Missing(m.Node, name, m.table.What, m.known, m.table.Key(name).Example, format, args...)
+// FailMissing notes that the map lacks a key, or that an unknown key was probably meant to be this one.
+func (m Map) FailMissing(name, format string, args ...any) {
+	m.reader.FailMissing(m.Node, name, m.table.KeyNoun, m.known, m.table.FindKey(name).Example, format, args...)
 }

@@ -8,11 +8,11 @@ import (
 	"weir/core/scheme"
 )
 
-// Configuration decodes a scheme's parameters from a map, except the keys in skip, which other readers decode. It
+// DecodeConfig decodes a scheme's parameters from a map, except the keys in skip, which other readers decode. It
 // fills defaults into the map. A parameter with an error keeps its default; the caller must not build the scheme
 // then.
-func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
-	config := s.Default()
+func (r *Reader) DecodeConfig(s *scheme.Scheme, t *Node, skip []string) scheme.Config {
+	config := s.NewConfig()
 	params := scheme.Bind(config)
 	names := make([]string, 0, len(params.List())+len(skip))
 	for _, p := range params.List() {
@@ -22,7 +22,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 	what := "parameter of " + s.Name
 	for _, k := range t.Keys {
 		if !slices.Contains(names, k.Name) {
-			r.Unknown(k.Position, what, k.Name, names)
+			r.FailUnknown(k.Position, what, k.Name, names)
 		}
 	}
 	t.declared = true
@@ -33,7 +33,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 			r.setParam(s, p, v)
 		case p.Required:
 			missing = true
-			r.Missing(t, p.Name, what, names, p.Name+": "+p.Form()+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+			r.FailMissing(t, p.Name, what, names, p.Name+": "+p.DescribeForm()+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
 		case p.Kind != scheme.Map:
 			t.fill(p.Name, p.Default, p.Source)
 		}
@@ -41,7 +41,7 @@ func (r *Reader) Configuration(s *scheme.Scheme, t *Node, skip []string) scheme.
 	if missing || len(r.errors) > before { // do not check combinations of incomplete parameters
 		return config
 	}
-	for _, err := range params.Check() {
+	for _, err := range params.CheckValues() {
 		r.failParam(s, t, err)
 	}
 	if len(r.errors) == before {
@@ -60,7 +60,7 @@ type paramUse struct {
 // needs an effect in one of them.
 func (r *Reader) noteUses(s *scheme.Scheme, params *scheme.Params, t *Node) {
 	for _, p := range params.List() {
-		if p.IsDefault() || !p.Conditional() {
+		if p.IsDefault() || !p.IsConditional() {
 			continue
 		}
 		u := paramUse{t.Position, p.Name}
@@ -76,14 +76,14 @@ func (r *Reader) noteUses(s *scheme.Scheme, params *scheme.Params, t *Node) {
 			continue
 		}
 		r.idle[u] = ""
-		if condition := p.Idle(); condition != "" {
+		if condition := p.FindIdle(); condition != "" {
 			r.idle[u] = fmt.Sprintf("%s of %s changes nothing: it acts with %s", p.Name, s.Name, condition)
 		}
 	}
 }
 
-// Idle returns a warning for each parameter of the file that has no effect in any run.
-func (r *Reader) Idle() (all []Warning) {
+// IdleWarnings returns a warning for each parameter of the file that has no effect in any run.
+func (r *Reader) IdleWarnings() (all []Warning) {
 	for _, u := range r.used {
 		if text := r.idle[u]; text != "" {
 			all = append(all, Warn(warnIdle, u.at, "%s", text))
@@ -96,20 +96,20 @@ func (r *Reader) Idle() (all []Warning) {
 func (r *Reader) setParam(s *scheme.Scheme, p *scheme.Param, t *Node) {
 	switch {
 	case p.Kind == scheme.Map && t.Kind == Mapping:
-		p.Clear()
+		p.ClearMap()
 		for _, k := range t.Keys {
-			if err := p.Key(k.Name); err != nil {
+			if err := p.CheckKey(k.Name); err != nil {
 				r.failParam(s, &Node{Position: k.Position}, err)
 			} else if k.Value.Kind != Scalar {
-				r.Fail(k.Value.Position, p.Form(), "%s of %s is %v", p.Name, s.Name, k.Value.Kind)
-			} else if err := p.Put(k.Name, k.Value.Text); err != nil {
+				r.Fail(k.Value.Position, p.DescribeForm(), "%s of %s is %v", p.Name, s.Name, k.Value.Kind)
+			} else if err := p.AddEntry(k.Name, k.Value.Text); err != nil {
 				r.failParam(s, k.Value, err)
 			}
 		}
 	case p.Kind == scheme.Map:
 		r.Fail(t.Position, "a map", "%s of %s is %v", p.Name, s.Name, t.Kind)
 	case t.Kind != Scalar:
-		r.Fail(t.Position, p.Form(), "%s of %s is %v", p.Name, s.Name, t.Kind)
+		r.Fail(t.Position, p.DescribeForm(), "%s of %s is %v", p.Name, s.Name, t.Kind)
 	default:
 		if err := p.Set(t.Text); err != nil {
 			r.failParam(s, t, err)
@@ -129,8 +129,8 @@ func (r *Reader) failParam(s *scheme.Scheme, t *Node, err error) {
 		at = v.Position
 	}
 	if len(e.Words) > 0 {
-		r.Unknown(at, e.Param+" of "+s.Name, e.Text, e.Words)
+		r.FailUnknown(at, e.Param+" of "+s.Name, e.Text, e.Words)
 		return
 	}
-	r.Fail(at, e.Allowed, "%s", e.Of(s.Name))
+	r.Fail(at, e.Allowed, "%s", e.TextWithScheme(s.Name))
 }

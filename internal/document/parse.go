@@ -21,11 +21,11 @@ import (
 func Parse(r *Reader, file string, data []byte) (t *Node) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	r.Remember(file, data)
-	if len(data) > int(LargestFile) {
-		r.Fail(Position{file, 1, 1}, "up to "+LargestFile.String(), "%s of more than %v", r.kind.Whole, LargestFile)
+	if len(data) > int(MaxFile) {
+		r.Fail(Position{file, 1, 1}, "up to "+MaxFile.String(), "%s of more than %v", r.kind.Whole, MaxFile)
 		return nil
 	}
-	if !r.IsText(file, data, true) {
+	if !r.CheckText(file, data, true) {
 		return nil
 	}
 	defer func() { // the YAML library may panic on invalid input, which is an input error
@@ -67,14 +67,14 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	return r.convert(file, f.Docs[0].Body, 0)
 }
 
-// LargestFile limits the size of an experiment file.
-const LargestFile = unit.MB
+// MaxFile limits the size of an experiment file.
+const MaxFile = unit.MB
 
-// IsText checks that a file is text: it has no invisible characters and no terminal controls, and is valid UTF-8 if
+// CheckText checks that a file is text: it has no invisible characters and no terminal controls, and is valid UTF-8 if
 // strict. Lines may end in CR LF. It notes the first error.
-func (r *Reader) IsText(file string, data []byte, strict bool) bool {
+func (r *Reader) CheckText(file string, data []byte, strict bool) bool {
 	for from := 0; ; {
-		at, c, bad := text.Find(data[from:])
+		at, c, bad := text.FindActing(data[from:])
 		if at < 0 {
 			return true
 		}
@@ -101,20 +101,20 @@ func (r *Reader) IsText(file string, data []byte, strict bool) bool {
 func (r *Reader) failCharacter(here Position, c rune) {
 	switch {
 	case c == '\n':
-		r.Fail(here, "one line (> joins lines)", "this has several lines: %s", text.Escaped(c))
+		r.Fail(here, "one line (> joins lines)", "this has several lines: %s", text.EscapeRune(c))
 		return
 	case c < 0xa0:
-		r.Fail(here, "text in UTF-8", "this is not text: it has the control character %s", text.Escaped(c))
+		r.Fail(here, "text in UTF-8", "this is not text: it has the control character %s", text.EscapeRune(c))
 		return
 	}
 	r.Fail(here, "characters that are seen", "the character %s is not seen, or changes how others are shown",
-		text.Escaped(c))
+		text.EscapeRune(c))
 }
 
-// Printable checks that a name or a value has no invisible characters and no controls, which YAML can write as
+// CheckPrintable checks that a name or a value has no invisible characters and no controls, which YAML can write as
 // escapes. An error points at the escape.
-func (r *Reader) Printable(here Position, s string) bool {
-	at, c, bad := text.Find(s)
+func (r *Reader) CheckPrintable(here Position, s string) bool {
+	at, c, bad := text.FindActing(s)
 	if at < 0 {
 		return true
 	}
@@ -206,7 +206,7 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	default:
 		r.Fail(here, "maps, lists and plain values", "YAML's %v is not used in %s files", n.Type(), r.kind.Name)
 	}
-	r.Printable(here, t.Text)
+	r.CheckPrintable(here, t.Text)
 	return t
 }
 
@@ -219,7 +219,7 @@ func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, dep
 		r.Fail(here, "maps, lists and plain values", "this key cannot be used in %s files", r.kind.Name)
 		return
 	}
-	r.Printable(here, k.Value)
+	r.CheckPrintable(here, k.Value)
 	if line, twice := lines[k.Value]; twice {
 		r.Fail(here, "each key once", "%q is here a second time, after line %d", k.Value, line)
 		return

@@ -9,38 +9,38 @@ import (
 	"weir/core/unit"
 )
 
-// Keys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. It reports
+// CheckKeys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. It reports
 // whether t is a map.
-func (r *Reader) Keys(t *Node, what string, allowed []string) bool {
+func (r *Reader) CheckKeys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
-		r.Fail(t.Position, "a map with "+Choices(allowed), "this is %v", t.Kind)
+		r.Fail(t.Position, "a map with "+JoinChoices(allowed), "this is %v", t.Kind)
 		return false
 	}
 	for _, k := range t.Keys {
 		if !slices.Contains(allowed, k.Name) {
-			r.Unknown(k.Position, what, k.Name, allowed)
+			r.FailUnknown(k.Position, what, k.Name, allowed)
 		}
 	}
 	return true
 }
 
-// Missing notes that a map lacks a key, or that an unknown key was probably meant to be this one.
-func (r *Reader) Missing(t *Node, key, what string, known []string, allowed, format string, args ...any) {
-	for _, k := range t.Keys[:min(len(t.Keys), MostNear)] {
-		if slices.Contains(known, k.Name) || Nearest(k.Name, known) != key {
+// FailMissing notes that a map lacks a key, or that an unknown key was probably meant to be this one.
+func (r *Reader) FailMissing(t *Node, key, what string, known []string, allowed, format string, args ...any) {
+	for _, k := range t.Keys[:min(len(t.Keys), MaxNear)] {
+		if slices.Contains(known, k.Name) || FindNearest(k.Name, known) != key {
 			continue
 		}
 		if slices.Contains(r.failed, k.Position) || r.omitted[k.Position] {
 			return // the error is noted already
 		}
-		r.Unknown(k.Position, what, k.Name, known)
+		r.FailUnknown(k.Position, what, k.Name, known)
 		return
 	}
 	r.Fail(t.Position, allowed, format, args...)
 }
 
-// Default returns a key's value. If it is missing, Default fills in the given value and returns it.
-func (r *Reader) Default(t *Node, key, standard, from string) *Node {
+// ReadDefault returns a key's value. If it is missing, Default fills in the given value and returns it.
+func (r *Reader) ReadDefault(t *Node, key, standard, from string) *Node {
 	t.declared = true
 	if v := t.Find(key); v != nil {
 		return v
@@ -48,8 +48,8 @@ func (r *Reader) Default(t *Node, key, standard, from string) *Node {
 	return t.fill(key, standard, from)
 }
 
-// Text returns a scalar's text. It notes an error and returns "" for a list or a map.
-func (r *Reader) Text(t *Node) string {
+// ReadText returns a scalar's text. It notes an error and returns "" for a list or a map.
+func (r *Reader) ReadText(t *Node) string {
 	if t.Kind != Scalar {
 		r.Fail(t.Position, "a plain value", "this is %v", t.Kind)
 		return ""
@@ -57,9 +57,9 @@ func (r *Reader) Text(t *Node) string {
 	return t.Text
 }
 
-// Integer returns a number from low to high. It notes an error and returns low if the value is not one.
-func (r *Reader) Integer(t *Node, low, high int) int {
-	n, err := strconv.Atoi(r.Text(t))
+// ReadInteger returns a number from low to high. It notes an error and returns low if the value is not one.
+func (r *Reader) ReadInteger(t *Node, low, high int) int {
+	n, err := strconv.Atoi(r.ReadText(t))
 	if t.Kind == Scalar && (err != nil || n < low || n > high) {
 		r.Fail(t.Position, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.Text)
 		return low
@@ -67,49 +67,49 @@ func (r *Reader) Integer(t *Node, low, high int) int {
 	return max(n, low)
 }
 
-// Read parses a plain value with the parser of a unit. It notes an error and returns the parser's value if that
+// ReadValue parses a plain value with the parser of a unit. It notes an error and returns the parser's value if that
 // fails.
-func Read[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
-	v, _ := ReadOK(r, t, parse)
+func ReadValue[T any](r *Reader, t *Node, parse func(string) (T, error)) T {
+	v, _ := ReadValid(r, t, parse)
 	return v
 }
 
-// ReadOK works as Read, and reports whether the value is valid.
-func ReadOK[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
-	v, err := parse(r.Text(t))
+// ReadValid works as Read, and reports whether the value is valid.
+func ReadValid[T any](r *Reader, t *Node, parse func(string) (T, error)) (T, bool) {
+	v, err := parse(r.ReadText(t))
 	if err != nil && t.Kind == Scalar {
 		r.Fail(t.Position, "", "%v", err)
 	}
 	return v, err == nil && t.Kind == Scalar
 }
 
-// Positive returns a time above 0. For any other value it notes an error and returns the smallest time.
-func (r *Reader) Positive(t *Node) unit.Time {
-	v, ok := ReadOK(r, t, unit.ParseTime)
+// ReadPositiveTime returns a time above 0. For any other value it notes an error and returns the smallest time.
+func (r *Reader) ReadPositiveTime(t *Node) unit.Time {
+	v, ok := ReadValid(r, t, unit.ParseTime)
 	if ok && v <= 0 {
 		r.Fail(t.Position, "a time above 0", "%q is not above 0", t.Text)
 	}
 	return max(v, 1)
 }
 
-// Word returns a plain value and notes an error if it is not one of the words.
-func (r *Reader) Word(t *Node, what string, words []string) string {
-	w := r.Text(t)
+// ReadWord returns a plain value and notes an error if it is not one of the words.
+func (r *Reader) ReadWord(t *Node, what string, words []string) string {
+	w := r.ReadText(t)
 	if t.Kind == Scalar && !slices.Contains(words, w) {
-		r.Unknown(t.Position, what, w, words)
+		r.FailUnknown(t.Position, what, w, words)
 	}
 	return w
 }
 
-// InFile converts a line and column of a file that the spec names to a position. Column counts bytes; the position
+// PositionIn converts a line and column of a file that the spec names to a position. Column counts bytes; the position
 // counts characters.
-func (r *Reader) InFile(name string, line, column int) Position {
+func (r *Reader) PositionIn(name string, line, column int) Position {
 	text := r.LineIn(name, line)
 	return Position{name, line, utf8.RuneCountInString(text[:min(max(column-1, 0), len(text))]) + 1}
 }
 
-// Named splits an entry that is a name or {name: {parameters}}. It expands a name into such a map in place.
-func (r *Reader) Named(t *Node, what string) (string, *Node) {
+// SplitNamed splits an entry that is a name or {name: {parameters}}. It expands a name into such a map in place.
+func (r *Reader) SplitNamed(t *Node, what string) (string, *Node) {
 	if t.Kind == Scalar {
 		// the resolved file needs a place for the parameters
 		params := &Node{Position: t.Position, Kind: Mapping}
@@ -124,11 +124,11 @@ func (r *Reader) Named(t *Node, what string) (string, *Node) {
 	return t.Keys[0].Name, t.Keys[0].Value
 }
 
-// Unknown notes that a word is not one of the allowed words, and suggests the nearest one.
-func (r *Reader) Unknown(at Position, what, word string, words []string) {
+// FailUnknown notes that a word is not one of the allowed words, and suggests the nearest one.
+func (r *Reader) FailUnknown(at Position, what, word string, words []string) {
 	if r.isFull(at) { // avoid the search for the nearest word
 		return
 	}
-	nearest := Nearest(word, words)
-	r.Fail(at, Near(word, words), "%s %q is not known%s", what, word, suggest(word, nearest))
+	nearest := FindNearest(word, words)
+	r.Fail(at, JoinNear(word, words), "%s %q is not known%s", what, word, suggest(word, nearest))
 }

@@ -111,8 +111,8 @@ func (t *Node) fill(name, text, source string) *Node {
 	return v
 }
 
-// Write appends t as canonical YAML at an indent in levels, in flow style below the first levels.
-func (t *Node) Write(b *strings.Builder, indent int) {
+// WriteYAML appends t as canonical YAML at an indent in levels, in flow style below the first levels.
+func (t *Node) WriteYAML(b *strings.Builder, indent int) {
 	switch t.Kind {
 	case Mapping:
 		for i := range t.Keys {
@@ -130,7 +130,7 @@ func (t *Node) Write(b *strings.Builder, indent int) {
 				b.WriteString("\n")
 			} else {
 				b.WriteString("\n")
-				k.Value.Write(b, indent+1)
+				k.Value.WriteYAML(b, indent+1)
 			}
 		}
 	case List:
@@ -157,8 +157,8 @@ func writeIndent(b *strings.Builder, indent int) {
 // maxSimple is the length in bytes from which a value gets its own lines.
 const maxSimple = 60
 
-// Flow returns t as one line of YAML in flow style.
-func (t *Node) Flow() string { return string(t.appendFlow(nil, math.MaxInt)) }
+// FormatFlow returns t as one line of YAML in flow style.
+func (t *Node) FormatFlow() string { return string(t.appendFlow(nil, math.MaxInt)) }
 
 // appendFlow appends t in flow style. It may stop once b has limit bytes; the text is then incomplete.
 func (t *Node) appendFlow(b []byte, limit int) []byte {
@@ -211,7 +211,7 @@ func Quote(s string, force bool) string {
 	if !force && s != "null" && isWord(s) { // the common case
 		return s
 	}
-	at, _, _ := text.Find(s)
+	at, _, _ := text.FindActing(s)
 	force = force || at >= 0
 	plain := s != "" && !force && !strings.ContainsAny(s, "{}[],:#&*!|>'\"%@`\\\n\t") && s == strings.TrimSpace(s) &&
 		!strings.HasPrefix(s, "-") && !strings.HasPrefix(s, "?") && !strings.HasPrefix(s, "<") &&
@@ -226,7 +226,7 @@ func Quote(s string, force bool) string {
 		switch {
 		case r == '"' || r == '\\':
 			b.WriteString(`\` + string(r))
-		case text.Acts(r):
+		case text.ActsOnTerminal(r):
 			fmt.Fprintf(&b, `\U%08x`, r)
 		default:
 			b.WriteRune(r)

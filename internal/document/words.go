@@ -8,23 +8,23 @@ import (
 
 const (
 	maxWord     = 64   // bytes of a word that Nearest accepts
-	MostNear    = 2000 // words that Nearest compares; no message needs more
+	MaxNear     = 2000 // words that Nearest compares; no message needs more
 	maxListed   = 100  // words that a message lists in full
 	shortListed = 20   // words that it lists of a longer list
 	fewWords    = 8    // up to this count a message lists all words in place of an unknown one
 	nearWords   = 5    // above it, so many of the nearest
 )
 
-// Nearest returns the word nearest to s for an error message. It returns "" if no word is near, or if s itself is the
-// nearest. Its cost is bounded for any input: very long words have no nearest one, and only the first MostNear words
+// FindNearest returns the word nearest to s for an error message. It returns "" if no word is near, or if s itself is the
+// nearest. Its cost is bounded for any input: very long words have no nearest one, and only the first MaxNear words
 // are compared.
-func Nearest(s string, words []string) string {
+func FindNearest(s string, words []string) string {
 	if len(s) > maxWord {
 		return ""
 	}
 	best, least := "", max(2, len(s)/3)+1
 	low := strings.ToLower(s)
-	for _, w := range words[:min(len(words), MostNear)] {
+	for _, w := range words[:min(len(words), MaxNear)] {
 		if len(w)-len(s) >= least || len(s)-len(w) >= least || w == s {
 			continue
 		}
@@ -63,9 +63,9 @@ func editDistance(a, b string) int {
 	return last[len(b)]
 }
 
-// Choices joins the words that a message lists as allowed. Of a very long list it returns the first ones and the
+// JoinChoices joins the words that a message lists as allowed. Of a very long list it returns the first ones and the
 // number of the others.
-func Choices(words []string) string {
+func JoinChoices(words []string) string {
 	said, more := words, ""
 	if len(words) > maxListed {
 		said, more = words[:shortListed], fmt.Sprintf(" and %d more", len(words)-shortListed)
@@ -77,20 +77,20 @@ func Choices(words []string) string {
 	return strings.Join(short, ", ") + more
 }
 
-// Near joins the words that a message lists as allowed in place of s: all words of a short list, else the nearest.
-func Near(s string, words []string) string {
+// JoinNear joins the words that a message lists as allowed in place of s: all words of a short list, else the nearest.
+func JoinNear(s string, words []string) string {
 	if len(words) <= fewWords {
-		return Choices(words)
+		return JoinChoices(words)
 	}
-	return Likely(s, words, nearWords)
+	return JoinLikely(s, words, nearWords)
 }
 
-// Likely joins the words of a list that are most similar to s, the nearest first, and adds the number of the others.
-func Likely(s string, words []string, most int) string {
+// JoinLikely joins the words of a list that are most similar to s, the nearest first, and adds the number of the others.
+func JoinLikely(s string, words []string, most int) string {
 	if len(words) <= most {
-		return Choices(words)
+		return JoinChoices(words)
 	}
-	left, low := slices.Clone(words[:min(len(words), MostNear)]), strings.ToLower(shorten(s, maxWord))
+	left, low := slices.Clone(words[:min(len(words), MaxNear)]), strings.ToLower(shorten(s, maxWord))
 	far := map[string]int{}
 	for _, w := range left {
 		name := strings.ToLower(w)
@@ -100,7 +100,7 @@ func Likely(s string, words []string, most int) string {
 		}
 	}
 	slices.SortStableFunc(left, func(a, b string) int { return far[a] - far[b] })
-	return fmt.Sprintf("%s, … and %d more", Choices(left[:most]), len(words)-most)
+	return fmt.Sprintf("%s, … and %d more", JoinChoices(left[:most]), len(words)-most)
 }
 
 // suggest returns the part of a message that suggests the probable word, or "". If the unknown word has letters
@@ -129,5 +129,5 @@ func shorten(s string, most int) string {
 	return string(r[:most-end]) + "…" + string(r[len(r)-end:])
 }
 
-// Shorten shortens a foreign name for a message.
-func Shorten(s string) string { return shorten(s, maxWord) }
+// ShortenName shortens a foreign name for a message.
+func ShortenName(s string) string { return shorten(s, maxWord) }

@@ -15,20 +15,20 @@ func TestMessagesAreCapped(t *testing.T) {
 	r := NewReader(kind)
 	for i := range 8000 {
 		at := Position{File: "x.yaml", Line: 8000 - i, Column: 1}
-		r.Unknown(at, "name", fmt.Sprint("wrod", i), words)
-		r.Unknown(at, "name", fmt.Sprint("wrod", i), words) // again at its place
+		r.FailUnknown(at, "name", fmt.Sprint("wrod", i), words)
+		r.FailUnknown(at, "name", fmt.Sprint("wrod", i), words) // again at its place
 	}
 	said := r.Err().Error()
 	if n := strings.Count(said, "is not known"); n != 50 || !strings.HasSuffix(said, "\nand 7950 more") ||
-		r.Count() != 8000 {
-		t.Errorf("%d of %d: …%s", n, r.Count(), said[len(said)-100:])
+		r.CountErrors() != 8000 {
+		t.Errorf("%d of %d: …%s", n, r.CountErrors(), said[len(said)-100:])
 	}
 	if !strings.Contains(said, "allowed: word49, ") || !strings.Contains(said, ", … and 8995 more") || len(said) > 50*400 {
 		t.Errorf("%d bytes: %.1000s", len(said), said)
 	}
 	long := strings.Repeat("n", 100000)
 	r = NewReader(kind)
-	r.Unknown(Position{File: "--set " + long, Line: 1, Column: 1}, "name", long, []string{"a", long})
+	r.FailUnknown(Position{File: "--set " + long, Line: 1, Column: 1}, "name", long, []string{"a", long})
 	if said := r.Err().Error(); len(said) > 800 || strings.Count(said, "…") != 3 {
 		t.Errorf("%d bytes: %.1000s", len(said), said)
 	}
@@ -38,12 +38,12 @@ func TestMessagesAreCapped(t *testing.T) {
 func TestTell(t *testing.T) {
 	r := NewReader(kind)
 	line := strings.Repeat("rank 7 waits for rank 8, ", 12)
-	r.Tell(Position{File: "x.yaml"}, "it waits\n"+line+"\n"+line)
+	r.FailLines(Position{File: "x.yaml"}, "it waits\n"+line+"\n"+line)
 	if said := r.Err().Error(); strings.Count(said, line) != 2 || strings.Contains(said, "…") {
 		t.Error(said)
 	}
 	r = NewReader(kind)
-	r.Tell(Position{File: "x.yaml"}, strings.Repeat(strings.Repeat("n", 100000)+"\n", 1000))
+	r.FailLines(Position{File: "x.yaml"}, strings.Repeat(strings.Repeat("n", 100000)+"\n", 1000))
 	if said := r.Err().Error(); len(said) > 40000 || !strings.HasSuffix(said, "\nand 969 more") {
 		t.Errorf("%d bytes: …%s", len(said), said[len(said)-100:])
 	}
@@ -60,7 +60,7 @@ func TestMeant(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			r := NewReader(kind)
-			r.Unknown(Position{File: "x.yaml"}, "host", x.word, []string{x.known})
+			r.FailUnknown(Position{File: "x.yaml"}, "host", x.word, []string{x.known})
 			_, got, _ := strings.Cut(r.Err().Error(), "is not known")
 			if got, _, _ = strings.Cut(got, "; allowed"); got != x.want {
 				t.Errorf("%q, want %q", got, x.want)
@@ -117,7 +117,7 @@ func TestLikely(t *testing.T) {
 		{"", 1, "hpcc/fig1, … and 4 more"},
 	} {
 		t.Run(x.word+"/"+x.want, func(t *testing.T) {
-			if got := Likely(x.word, words, x.most); got != x.want {
+			if got := JoinLikely(x.word, words, x.most); got != x.want {
 				t.Errorf("%s, want %s", got, x.want)
 			}
 		})

@@ -134,7 +134,7 @@ func TestLeft(t *testing.T) {
 		if err := os.WriteFile(Path("weir-2-goes"), nil, 0o444); err != nil {
 			return err
 		}
-		removed, err := Clean()
+		removed, err := RemoveDead()
 		if err == nil || !strings.Contains(err.Error(), recordPath(1)+": ") ||
 			!strings.Contains(err.Error(), Path("weir-1-stays")) || !strings.Contains(err.Error(), recordPath(4)) {
 			return fmt.Errorf("what is left: %v", err)
@@ -155,7 +155,7 @@ func TestLeft(t *testing.T) {
 		if err := os.RemoveAll(Path("weir-1-stays/full")); err != nil {
 			return err
 		}
-		if removed, _ = Clean(); fmt.Sprint(removed) != "[weir-1-stays]" {
+		if removed, _ = RemoveDead(); fmt.Sprint(removed) != "[weir-1-stays]" {
 			return fmt.Errorf("removed %v when that could be", removed)
 		}
 		return nil

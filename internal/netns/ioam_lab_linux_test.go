@@ -75,15 +75,15 @@ func TestKernelIOAM(t *testing.T) {
 		t.Run(x.format, func(t *testing.T) {
 			f, err := telemetry.NewFormat(x.format, 1, 1.05, nil)
 			if err == nil {
-				err = f.Shape(x.hops, false)
+				err = f.SetShape(x.hops, false)
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
 			p := throughKernel(t, set.Name("h"), &f)
 			var r telemetry.Records
-			if what, _ := f.ReadAsked(p, &r); what != telemetry.Recorded || r.Len() != 2-x.missed || r.Missed() != x.missed {
-				t.Fatalf("%d: %d hops, %d missed, % x", what, r.Len(), r.Missed(), p.Stack())
+			if what, _ := f.ReadRequest(p, &r); what != telemetry.Recorded || r.Len() != 2-x.missed || r.MissedHops() != x.missed {
+				t.Fatalf("%d: %d hops, %d missed, % x", what, r.Len(), r.MissedHops(), p.Stack())
 			}
 			ours := telemetry.Hop{Time: 3 * unit.Second, TxBytes: 12345, Queue: 678, Rate: 100 * unit.Gbps, Switch: 4, Port: 2,
 				Flags: telemetry.NoSojourn}
@@ -121,8 +121,8 @@ func throughKernel(t *testing.T, host string, f *telemetry.Format) *packet.Packe
 	book.Add(netip.Addr{}, netip.MustParseAddr("fd00:2::2"))
 	p := &packet.Packet{Src: 1, Dst: 2, SrcPort: 1000, DstPort: 2000, Proto: packet.ProtoUDP, Version: 6, HopLimit: 63,
 		Payload: 100}
-	f.Ask(p, telemetry.HopRecords, false)
-	if !f.Push(p, &telemetry.Hop{Time: 3 * unit.Second, TxBytes: 12345, Queue: 678, Rate: 100 * unit.Gbps, Switch: 4,
+	f.AddRequest(p, telemetry.HopRecords, false)
+	if !f.PushRecord(p, &telemetry.Hop{Time: 3 * unit.Second, TxBytes: 12345, Queue: 678, Rate: 100 * unit.Gbps, Switch: 4,
 		Port: 2}) {
 		t.Fatal("our switch adds nothing")
 	}

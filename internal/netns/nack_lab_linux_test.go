@@ -50,14 +50,14 @@ var forms = []struct {
 }{
 	{"ours", func(*packet.Packet) {}},
 	{"with the data's numbers", func(p *packet.Packet) {
-		seq, stamp := p.NotifiedAbout()
+		seq, stamp := p.NoticeSubject()
 		p.Seq, p.Ack, p.TCP.TSVal, p.TCP.TSEcho = seq, p.Seq+1, stamp, p.TCP.TSVal
 	}},
 	{"in sequence, stale stamp", func(p *packet.Packet) { p.Seq++ }},
 	{"fresh stamp, ACK 2³⁰ back", func(p *packet.Packet) { p.TCP.TSVal += 1024 }},
 	{"no ACK flag", func(p *packet.Packet) { p.TCP.Flags = 0 }},
 	{"fresh stamp, ACK of what is before it", func(p *packet.Packet) {
-		seq, _ := p.NotifiedAbout()
+		seq, _ := p.NoticeSubject()
 		p.Seq, p.Ack, p.TCP.TSVal = p.Seq+1, seq, p.TCP.TSVal+1024
 	}},
 }
@@ -81,7 +81,7 @@ func TestNackThroughNAT(t *testing.T) {
 				}
 				// A host that is late sends a loss probe, whatever comes. It is an answer to NACKs only if it always is.
 				if moved["TcpExt TCPLossProbes"] > 0 {
-					t.Disturbed("a loss probe")
+					t.NoteDisturbed("a loss probe")
 				}
 				if wrong := judge(arrived, moved); wrong != "" {
 					t.Error(wrong)
@@ -218,17 +218,17 @@ func raw(name string, fd *int) error {
 // sender as they were made, and which counters of its namespace and connection have moved, but for ordinary ones.
 func (w *natted) attack(t testing.TB, nacks int, change func(p *packet.Packet)) (arrived int, moved map[string]int64) {
 	t.Helper()
-	await.Until(t, "the end of slow start", func() bool { return w.counters(t)["Tcp OutSegs"] > 400 })
+	await.AwaitCondition(t, "the end of slow start", func() bool { return w.counters(t)["Tcp OutSegs"] > 400 })
 	before := w.counters(t)
 	b := make([]byte, 1<<17)
 	want := packet.Notification{Lost: 1448, Supply: 1024 * unit.Kbps}
 	for made := 0; made < nacks; {
 		n, err := unix.Read(w.fds[1], b)
 		var p packet.Packet
-		if err != nil || p.Parse(w.book, b[:n]) != nil || p.Dst != 3 || p.Payload == 0 || !p.Optional() {
+		if err != nil || p.Parse(w.book, b[:n]) != nil || p.Dst != 3 || p.Payload == 0 || !p.CanCarryOption() {
 			continue
 		}
-		p.TurnRound()
+		p.SwapEnds()
 		p.Payload, p.Kind, p.Data = 0, packet.Nack, nil
 		p.SetNotice(&want)
 		change(&p)
@@ -246,7 +246,7 @@ func (w *natted) attack(t testing.TB, nacks int, change func(p *packet.Packet)) 
 		}
 	}
 	sent := w.counters(t)["Tcp OutSegs"]
-	await.Until(t, "what the sender does of it", func() bool { return w.counters(t)["Tcp OutSegs"] > sent+400 })
+	await.AwaitCondition(t, "what the sender does of it", func() bool { return w.counters(t)["Tcp OutSegs"] > sent+400 })
 	moved = map[string]int64{}
 	for name, v := range w.counters(t) {
 		if old, ok := before[name]; ok && v != old && !ordinary[name] {

@@ -28,17 +28,17 @@ func Do(name string, what func() error) error {
 		return fmt.Errorf("namespace %s: %w", name, errors.Unwrap(err))
 	}
 	defer to.Close()
-	return Inside(name, int(to.Fd()), what)
+	return DoAt(name, int(to.Fd()), what)
 }
 
-// Inside is Do for the namespace that the descriptor fd refers to; name appears in errors only.
-func Inside(name string, fd int, what func() error) error {
+// DoAt is Do for the namespace that the descriptor fd refers to; name appears in errors only.
+func DoAt(name string, fd int, what func() error) error {
 	return runInside(name, func() error { return unix.Setns(fd, unix.CLONE_NEWNET) }, what)
 }
 
-// All lists files that lead to the network namespaces of this machine, as far as this process can see them. Each
+// ListPaths lists files that lead to the network namespaces of this machine, as far as this process can see them. Each
 // namespace is listed once: by its name if it has one, else by a process inside it.
-func All() (paths []string) {
+func ListPaths() (paths []string) {
 	named, _ := filepath.Glob(Path("*"))
 	processes, _ := filepath.Glob("/proc/[0-9]*/ns/net")
 	listed := map[uint64]bool{}

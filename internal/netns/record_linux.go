@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Records is the folder of the labs' records. A living lab holds a lock on its record (flock(2)), which the kernel
+// RecordDir is the folder of the labs' records. A living lab holds a lock on its record (flock(2)), which the kernel
 // releases however the lab dies.
-const Records = "/run/weir"
+const RecordDir = "/run/weir"
 
 // Prefix starts the names of all labs' namespaces: weir-<id>-<name>.
 const Prefix = "weir-"
@@ -76,13 +76,13 @@ func (s *Set) addToProcess() error {
 }
 
 // recordPath returns the file of the record of lab number id.
-func recordPath(id int) string { return filepath.Join(Records, fmt.Sprintf("lab-%d", id)) }
+func recordPath(id int) string { return filepath.Join(RecordDir, fmt.Sprintf("lab-%d", id)) }
 
 // NewSet takes the lowest number without a living lab and removes the namespaces that a dead lab with that number
 // left; removed lists their names. It skips a number if a namespace cannot be removed, because that name is still
 // taken; Clean reports why. If no number is free, the error is the first one met.
 func NewSet() (s *Set, removed []string, err error) {
-	if err := os.MkdirAll(Records, 0o755); err != nil {
+	if err := os.MkdirAll(RecordDir, 0o755); err != nil {
 		return nil, nil, err
 	}
 	var passed error // error of the first skipped number
@@ -250,10 +250,10 @@ func (s *Set) Close() error {
 	return os.Remove(s.file.Name())
 }
 
-// Clean removes the namespaces and records that dead labs left; living labs keep theirs. It continues after a
+// RemoveDead removes the namespaces and records that dead labs left; living labs keep theirs. It continues after a
 // failure; the error joins all failures.
-func Clean() (removed []string, err error) {
-	entries, err := os.ReadDir(Records)
+func RemoveDead() (removed []string, err error) {
+	entries, err := os.ReadDir(RecordDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -264,7 +264,7 @@ func Clean() (removed []string, err error) {
 		if n, ok := strings.CutPrefix(e.Name(), "lab-"); !ok || strings.Trim(n, "0123456789") != "" {
 			continue
 		}
-		path := filepath.Join(Records, e.Name())
+		path := filepath.Join(RecordDir, e.Name())
 		f, e := lockRecord(path)
 		if e != nil {
 			err = errors.Join(err, e)

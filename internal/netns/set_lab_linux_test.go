@@ -77,7 +77,7 @@ func TestSets(t *testing.T) {
 	if _, err := os.Stat(Path(b.Name("x"))); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("it is still there: %v", err)
 	}
-	if removed, err := Clean(); err != nil || slices.Contains(removed, a.Name("x")) {
+	if removed, err := RemoveDead(); err != nil || slices.Contains(removed, a.Name("x")) {
 		t.Errorf("cleaning up beside a living lab: %v, %v", removed, err)
 	}
 	if _, err := os.Stat(Path(a.Name("x"))); err != nil {

@@ -41,17 +41,17 @@ measure: [goodput]
 
 func traceOf(t *testing.T, format, transport, version string) (*files, *telemetry.Format) {
 	t.Helper()
-	r := plantest.Registry(p4abc.Scheme(), ".")
+	r := plantest.NewRegistry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, inband.Scheme())
 	r.Controllers = append(r.Controllers, hpcc.Scheme())
 	text := strings.NewReplacer("FORMAT", format, "TRANSPORT", transport, "VERSION", version).Replace(traced)
 	f := capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
-		return plantest.TraceOf(t, r, text, sinks, "*")
+		return plantest.RunTracedSpec(t, r, text, sinks, "*")
 	})
 	name, sojourn := strings.CutSuffix(format, ", sojourn: on")
 	x, err := telemetry.NewFormat(name, 1, 1.05, nil)
 	if err == nil {
-		err = x.Shape(0, sojourn)
+		err = x.SetShape(0, sojourn)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -99,11 +99,11 @@ measure: [goodput]
 // queuePairFiles runs queuePairs.
 func queuePairFiles(t *testing.T) *files {
 	t.Helper()
-	r := plantest.Registry(p4abc.Scheme(), ".")
+	r := plantest.NewRegistry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, fastcnp.Scheme(), ecn.Scheme())
 	r.Controllers = append(r.Controllers, dcqcn.Scheme())
 	return capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
-		return plantest.TraceOf(t, r, queuePairs, sinks, "*")
+		return plantest.RunTracedSpec(t, r, queuePairs, sinks, "*")
 	})
 }
 

@@ -43,7 +43,7 @@ func NewSnapWriter(w io.Writer, ports []string, snap int) (*Writer, error) {
 		return nil, errors.New("pcapng: a trace without ports")
 	}
 	p := &Writer{ports: map[string]int{}}
-	kept := fmt.Sprintf("the headers and %d bytes of payload", trace.Captured)
+	kept := fmt.Sprintf("the headers and %d bytes of payload", trace.CapturedPayload)
 	if snap > 0 {
 		kept = fmt.Sprintf("the first %d bytes", snap)
 	} else {
@@ -194,7 +194,7 @@ func placeRecord(r *trace.Record, name string, number int, comments []string) bo
 	if base, ok := strings.CutSuffix(name, pcapflows.Drops); ok {
 		name, r.Kind = base, trace.Drop
 		if len(comments) > 0 {
-			r.Reason = trace.Word(comments[0])
+			r.Reason = trace.SanitizeWord(comments[0])
 		}
 	}
 	if strings.HasSuffix(name, pcapflows.Changes) && r.FrameBytes == 0 {
@@ -206,7 +206,7 @@ func placeRecord(r *trace.Record, name string, number int, comments []string) bo
 	if name == "" {
 		name = fmt.Sprint("interface", number)
 	}
-	r.Port = trace.Word(name)
+	r.Port = trace.SanitizeWord(name)
 	from, to, _ := strings.Cut(r.Port, "->")
 	if r.Node = from; r.Kind == trace.Arrive {
 		r.Node = to

@@ -31,7 +31,7 @@ type files struct {
 func run(t testing.TB, patterns ...string) *files {
 	t.Helper()
 	return capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
-		return plantest.Trace(t, plantest.Registry(p4abc.Scheme(), "."), sinks, patterns...)
+		return plantest.RunTraced(t, plantest.NewRegistry(p4abc.Scheme(), "."), sinks, patterns...)
 	})
 }
 
@@ -244,7 +244,7 @@ func FuzzPcapng(f *testing.F) {
 	f.Add(little())
 	f.Add(other(layers.LinkTypeRaw, []time.Time{time.Unix(1e9, 0)}, []byte{0x45, 0, 0, 20}))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		pcapng.Read(bytes.NewReader(data), plantest.Writable(t))
+		pcapng.Read(bytes.NewReader(data), plantest.CheckWritable(t))
 	})
 }
 

@@ -44,8 +44,8 @@ func TestTsharkIOAM(t *testing.T) {
 func checkTrace(t *testing.T, x *telemetry.Format, p *packet.Packet, got map[string]string) int {
 	t.Helper()
 	var r telemetry.Records
-	if what, _ := x.ReadAsked(p, &r); !p.Asks(telemetry.Stacked) {
-		if what, _ := x.Read(p, &r); what != telemetry.Recorded || !strings.Contains(got["ipv6.opt.type"], "0x11") {
+	if what, _ := x.ReadRequest(p, &r); !p.HasHotExtension(telemetry.Stacked) {
+		if what, _ := x.ReadAnswer(p, &r); what != telemetry.Recorded || !strings.Contains(got["ipv6.opt.type"], "0x11") {
 			t.Fatalf("an answer: %d, option %s", what, got["ipv6.opt.type"])
 		}
 		return 0 // of which tshark 4.0 shows the bytes only

@@ -35,11 +35,11 @@ measure: [goodput]
 // nackFiles runs nacked with NACKs in a form, signed or not.
 func nackFiles(t *testing.T, form, signed string) *files {
 	t.Helper()
-	r := plantest.Registry(p4abc.Scheme(), ".")
+	r := plantest.NewRegistry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, ncf.Scheme())
 	text := strings.NewReplacer("FORM", form, "SIGNED", signed).Replace(nacked)
 	return capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
-		return plantest.TraceOf(t, r, text, sinks, "*")
+		return plantest.RunTracedSpec(t, r, text, sinks, "*")
 	})
 }
 

@@ -157,7 +157,7 @@ func (d *dissected) count(field string, want int64) {
 func (d *dissected) check() {
 	w := d.want
 	d.equal("frame.interface_name", interfaceName(w))
-	d.equal("frame.time_epoch", trace.Seconds(w.At - w.At%unit.Nanosecond)[:len(trace.Seconds(w.At))-3])
+	d.equal("frame.time_epoch", trace.FormatSeconds(w.At - w.At%unit.Nanosecond)[:len(trace.FormatSeconds(w.At))-3])
 	d.count("frame.len", w.Size)
 	d.count("frame.cap_len", int64(len(w.Frame)))
 	d.equal("frame.comment", w.Reason)

@@ -179,9 +179,9 @@ func (r *Revision) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Same reports whether two programs yield the same bytes. If not, why describes how the first differs from the
+// Compare reports whether two programs yield the same bytes. If not, why describes how the first differs from the
 // second, which is usually this program: "architecture arm64, not amd64".
-func Same(a, b Revision) (ok bool, why string) {
+func Compare(a, b Revision) (ok bool, why string) {
 	if a == b {
 		return true, ""
 	}

@@ -97,7 +97,7 @@ func TestSame(t *testing.T) {
 		{Revision{}, this, "program -, not weir/cmd/weir; architecture -, not amd64; system -, not linux; Go -, not " +
 			"go1.26.8; built with the defaults, not GOAMD64=v1; the program with SHA-256 -, not revision 1234567890ab…"},
 	} {
-		ok, why := Same(x.a, x.b)
+		ok, why := Compare(x.a, x.b)
 		if ok != (x.why == "") || why != x.why {
 			t.Errorf("%v\nand %v: %v, %q; want %q", x.a, x.b, ok, why, x.why)
 		}

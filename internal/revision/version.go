@@ -109,8 +109,8 @@ func nameOf(main string) string {
 	return name
 }
 
-// Key returns a short key for the names of results folders, so that each program has its own.
-func (r Revision) Key() string {
+// FolderKey returns a short key for the names of results folders, so that each program has its own.
+func (r Revision) FolderKey() string {
 	h := sha256.Sum256([]byte(r.String()))
 	return hex.EncodeToString(h[:])[:KeyLength]
 }

@@ -94,7 +94,7 @@ func TestKey(t *testing.T) {
 	for name, r := range map[string]Revision{"clean": revisionOf(built()),
 		"level":   revisionOf(built(set("GOAMD64", "v3"))),
 		"changed": revisionOf(built(set("vcs.modified", "true"))), "none": {}} {
-		k := r.Key()
+		k := r.FolderKey()
 		if len(k) != KeyLength || keys[k] != "" {
 			t.Errorf("%s has %s, as %q has", name, k, keys[k])
 		}

@@ -57,14 +57,14 @@ func pair(t *testing.T, what func() error) {
 			return fmt.Errorf("a name that is taken: %v", err)
 		}
 		for _, name := range []string{"a", "b"} {
-			i, err := c.Interface(name)
+			i, err := c.InterfaceByName(name)
 			if err != nil {
 				return err
 			}
-			if _, err := rtnl.NoOffloads(name); err != nil {
+			if _, err := rtnl.DisableOffloads(name); err != nil {
 				return err
 			}
-			if err := c.Quiet(i.Index); err != nil {
+			if err := c.SetUpQuiet(i.Index); err != nil {
 				return err
 			}
 		}
@@ -115,7 +115,7 @@ func TestSocket(t *testing.T) {
 			if n > 1514 {
 				continue
 			}
-			stamp, ok := b.Stamp()
+			stamp, ok := b.NextArrival()
 			if !ok || stamp < before || stamp > time.Now().UnixNano() {
 				return fmt.Errorf("frame %d: stamp %d, sent at %d: %v", i, stamp, before, ok)
 			}
@@ -123,10 +123,10 @@ func TestSocket(t *testing.T) {
 				return fmt.Errorf("frame %d came as %d bytes", i, len(got)-1)
 			}
 		}
-		if _, ok := b.Stamp(); ok {
+		if _, ok := b.NextArrival(); ok {
 			t.Error("a frame too much")
 		}
-		if _, ok := a.Stamp(); ok {
+		if _, ok := a.NextArrival(); ok {
 			t.Error("the socket sees what it sent")
 		}
 		for i := range 100 {
@@ -141,7 +141,7 @@ func TestSocket(t *testing.T) {
 			t.Error("no room")
 		}
 		got := 0
-		for _, ok := b.Stamp(); ok; _, ok = b.Stamp() {
+		for _, ok := b.NextArrival(); ok; _, ok = b.NextArrival() {
 			b.Take(nil)
 			got++
 		}
@@ -184,14 +184,14 @@ func TestFlush(t *testing.T) {
 				return err
 			}
 			for _, want := range []int{60, 9014} {
-				if _, ok := b.Stamp(); !ok {
+				if _, ok := b.NextArrival(); !ok {
 					return fmt.Errorf("no frame of %d bytes", want)
 				}
 				if got := len(b.Take(nil)); got != want {
 					t.Errorf("%d bytes, not %d", got, want)
 				}
 			}
-			if _, ok := b.Stamp(); ok {
+			if _, ok := b.NextArrival(); ok {
 				t.Error("a frame too much")
 			}
 			if c, err := a.Counts(); err != nil || c.TooLong != uint64(3*(round+1)) {
@@ -210,11 +210,11 @@ func flushDown(t *testing.T, a, b *ring.Socket) error {
 		return err
 	}
 	defer c.Close()
-	i, err := c.Interface("a")
+	i, err := c.InterfaceByName("a")
 	if err != nil {
 		return err
 	}
-	if err := c.Down(i.Index); err != nil {
+	if err := c.SetDown(i.Index); err != nil {
 		return err
 	}
 	for range 2 {
@@ -222,16 +222,16 @@ func flushDown(t *testing.T, a, b *ring.Socket) error {
 			t.Errorf("with the interface down: %v", err)
 		}
 	}
-	if err := c.Up(i.Index); err != nil {
+	if err := c.SetUp(i.Index); err != nil {
 		return err
 	}
-	if err := a.Err(); !errors.Is(err, unix.ENETDOWN) {
+	if err := a.TakeError(); !errors.Is(err, unix.ENETDOWN) {
 		t.Errorf("what went wrong: %v", err)
 	}
 	if err := a.Flush(); err != nil {
 		t.Errorf("with the interface up again: %v", err)
 	}
-	if _, ok := b.Stamp(); !ok {
+	if _, ok := b.NextArrival(); !ok {
 		t.Error("what was kept while it was down has not left")
 	}
 	a.Put(frame(60, 2))
@@ -244,7 +244,7 @@ func flushDown(t *testing.T, a, b *ring.Socket) error {
 		t.Error(err)
 	}
 	for _, want := range []byte{1, 4} {
-		if _, ok := b.Stamp(); !ok {
+		if _, ok := b.NextArrival(); !ok {
 			return fmt.Errorf("frame %d has not come", want)
 		}
 		if got := b.Take(nil); got[len(got)-1] != want {
@@ -281,23 +281,23 @@ func TestPartialChecksum(t *testing.T) {
 			return err
 		}
 		defer c.Close()
-		i, err := c.Interface("a")
+		i, err := c.InterfaceByName("a")
 		if err != nil {
 			return err
 		}
-		if err := rtnl.Offload("a", "tx", true); err != nil {
+		if err := rtnl.SetOffload("a", "tx", true); err != nil {
 			return err
 		}
 		if err := unix.Sendto(fd, f, 0, &unix.SockaddrLinklayer{Ifindex: i.Index}); err != nil {
 			return err
 		}
-		if _, ok := b.Stamp(); ok {
+		if _, ok := b.NextArrival(); ok {
 			t.Error("a frame without a checksum is passed on")
 		}
 		if n, err := b.Counts(); err != nil || n.Partial != 1 {
 			t.Errorf("counted %+v, %v", n, err)
 		}
-		were, err := rtnl.NoOffloads("a")
+		were, err := rtnl.DisableOffloads("a")
 		if err != nil || len(were) == 0 {
 			return fmt.Errorf("offloads that were on: %v, %v", were, err)
 		}
@@ -365,7 +365,7 @@ func TestTags(t *testing.T) {
 			return err
 		}
 		for i, f := range all {
-			if _, ok := b.Stamp(); !ok {
+			if _, ok := b.NextArrival(); !ok {
 				return fmt.Errorf("frame %d did not come", i)
 			}
 			if got := b.Take(nil); string(got) != string(f) {
@@ -375,7 +375,7 @@ func TestTags(t *testing.T) {
 		if counts, err := a.Counts(); err != nil || counts.TooLong != 2 {
 			t.Errorf("%d frames were too long to leave, want 2; %v", counts.TooLong, err)
 		}
-		if _, ok := without.Stamp(); !ok || len(without.Take(nil)) != 60 {
+		if _, ok := without.NextArrival(); !ok || len(without.Take(nil)) != 60 {
 			t.Error("the frame without a tag did not come")
 		}
 		if counts, err := without.Counts(); err != nil || counts.Tagged != 4 {

@@ -221,9 +221,9 @@ func (s *Socket) loadWord(byte int) uint32 { return *(*uint32)(s.slotAddress(byt
 // loadHalf returns the 16-bit word at an offset of the next slot.
 func (s *Socket) loadHalf(byte int) uint16 { return *(*uint16)(s.slotAddress(byte)) }
 
-// Stamp returns the arrival time of the first waiting frame by CLOCK_REALTIME in ns, or false without one. It counts
+// NextArrival returns the arrival time of the first waiting frame by CLOCK_REALTIME in ns, or false without one. It counts
 // and skips frames that a switch cannot forward.
-func (s *Socket) Stamp() (ns int64, ok bool) {
+func (s *Socket) NextArrival() (ns int64, ok bool) {
 	for {
 		status := atomic.LoadUint32((*uint32)(s.slotAddress(0)))
 		if status&unix.TP_STATUS_USER == 0 {
@@ -322,8 +322,8 @@ func (s *Socket) Drop() int {
 	return n
 }
 
-// Err returns the socket's error since the last call, or nil: ENETDOWN if its interface was taken down.
-func (s *Socket) Err() error {
+// TakeError returns the socket's error since the last call, or nil: ENETDOWN if its interface was taken down.
+func (s *Socket) TakeError() error {
 	v, err := unix.GetsockoptInt(s.fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err == nil && v != 0 {
 		err = unix.Errno(v)

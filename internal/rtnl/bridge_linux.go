@@ -47,8 +47,8 @@ func (c *Conn) SetMaster(index, master int) error {
 	return nil
 }
 
-// Remove deletes the interface with the given index.
-func (c *Conn) Remove(index int) error {
+// RemoveInterface deletes the interface with the given index.
+func (c *Conn) RemoveInterface(index int) error {
 	if err := c.sendChange(newLinkRequest(unix.RTM_DELLINK, 0, index)); err != nil {
 		return fmt.Errorf("interface %d cannot be removed: %w", index, err)
 	}

@@ -62,14 +62,14 @@ func TestWordsOfErrors(t *testing.T) {
 		if err := c.sendChange(r); !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "Unknown device type") {
 			return fmt.Errorf("an unknown kind of interface: %v", err)
 		}
-		i, err := c.Interface("lo")
+		i, err := c.InterfaceByName("lo")
 		if err != nil || i.Name != "lo" || i.Index != 1 {
 			return fmt.Errorf("%+v, %v", i, err)
 		}
-		if _, err := c.Interface("other"); !errors.Is(err, unix.ENODEV) {
+		if _, err := c.InterfaceByName("other"); !errors.Is(err, unix.ENODEV) {
 			return fmt.Errorf("an interface that is not there: %v", err)
 		}
-		if _, err := c.InterfaceAt(99); !errors.Is(err, unix.ENODEV) {
+		if _, err := c.InterfaceByIndex(99); !errors.Is(err, unix.ENODEV) {
 			return fmt.Errorf("an index that is not there: %v", err)
 		}
 		return nil
@@ -94,15 +94,15 @@ func TestSetUp(t *testing.T) {
 		if err := c.AddBridge("br"); err != nil {
 			return err
 		}
-		a, err := c.Interface("a")
+		a, err := c.InterfaceByName("a")
 		if err != nil {
 			return err
 		}
-		b, err := c.Interface("b")
+		b, err := c.InterfaceByName("b")
 		if err != nil {
 			return err
 		}
-		br, err := c.Interface("br")
+		br, err := c.InterfaceByName("br")
 		if err != nil {
 			return err
 		}
@@ -110,7 +110,7 @@ func TestSetUp(t *testing.T) {
 			return err
 		}
 		four, six := netip.MustParsePrefix("10.1.0.1/24"), netip.MustParsePrefix("fd01::1/64")
-		for _, step := range []error{c.Quiet(a.Index), c.Up(b.Index), c.LimitSegments(a.Index, 1),
+		for _, step := range []error{c.SetUpQuiet(a.Index), c.SetUp(b.Index), c.LimitSegments(a.Index, 1),
 			c.AddAddress(a.Index, four), c.AddAddress(a.Index, six),
 			c.AddNeighbour(a.Index, netip.MustParseAddr("fd01::2"), far.MAC),
 			c.AddRoute(a.Index, netip.MustParsePrefix("10.2.0.0/16")),
@@ -121,23 +121,23 @@ func TestSetUp(t *testing.T) {
 				return step
 			}
 		}
-		if a, err = c.Interface("a"); err != nil || a.MTU != 9000 || a.MAC != near.MAC || !a.Up || a.Kind != "veth" ||
+		if a, err = c.InterfaceByName("a"); err != nil || a.MTU != 9000 || a.MAC != near.MAC || !a.Up || a.Kind != "veth" ||
 			a.Peer != b.Index || a.RxQueues != 1 || a.TxQueues != 1 || a.Segments != 1 || a.IsBridge() || !br.IsBridge() {
 			return fmt.Errorf("%+v, %+v, %v", a, br, err)
 		}
-		if b, err = c.InterfaceAt(b.Index); err != nil || b.MAC != far.MAC || b.Master != br.Index || !b.Carrier {
+		if b, err = c.InterfaceByIndex(b.Index); err != nil || b.MAC != far.MAC || b.Master != br.Index || !b.Carrier {
 			return fmt.Errorf("%+v, %v", b, err)
 		}
-		if err := c.Down(b.Index); err != nil {
+		if err := c.SetDown(b.Index); err != nil {
 			return err
 		}
-		if a, err = c.Interface("a"); err != nil || a.Carrier {
+		if a, err = c.InterfaceByName("a"); err != nil || a.Carrier {
 			return fmt.Errorf("%+v without its other end, %v", a, err)
 		}
 		if n, err := c.NamespaceNumber(int(here.Fd())); err != nil || n != -1 {
 			return fmt.Errorf("the number of this namespace: %d, %v", n, err)
 		}
-		return errors.Join(checkRoutes(a.Index), checkFilter(a.Index), c.Remove(a.Index))
+		return errors.Join(checkRoutes(a.Index), checkFilter(a.Index), c.RemoveInterface(a.Index))
 	})
 }
 

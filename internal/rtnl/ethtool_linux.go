@@ -65,9 +65,9 @@ func callEthtool(fd int, name string, command, value uint32) (uint32, error) {
 	return data.value, nil
 }
 
-// Offload switches an offload of an interface in the calling thread's network namespace on or off. which is tso,
+// SetOffload switches an offload of an interface in the calling thread's network namespace on or off. which is tso,
 // gso, lro, gro, sg, tx or rx.
-func Offload(name, which string, on bool) error {
+func SetOffload(name, which string, on bool) error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -88,8 +88,8 @@ func Offload(name, which string, on bool) error {
 	return fmt.Errorf("interface %s: no offload %s is known", name, which)
 }
 
-// Offloads lists the offloads that are on at an interface of the calling thread's network namespace.
-func Offloads(name string) (on []string, err error) {
+// ListOffloads lists the offloads that are on at an interface of the calling thread's network namespace.
+func ListOffloads(name string) (on []string, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err
@@ -107,10 +107,10 @@ func Offloads(name string) (on []string, err error) {
 	return on, nil
 }
 
-// NoOffloads switches off the offloads of an interface in the calling thread's network namespace and returns those
+// DisableOffloads switches off the offloads of an interface in the calling thread's network namespace and returns those
 // that were on. Offloads that the interface does not support count as off. An offload that stays on is an error,
 // except fixed receive checksums: frames carry their checksums anyway.
-func NoOffloads(name string) (were []string, err error) {
+func DisableOffloads(name string) (were []string, err error) {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, err

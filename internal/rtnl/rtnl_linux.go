@@ -82,8 +82,8 @@ type Interface struct {
 	Dropped uint64
 }
 
-// Interface looks up an interface by name. It fails with ENODEV if there is no such interface.
-func (c *Conn) Interface(name string) (Interface, error) {
+// InterfaceByName looks up an interface by name. It fails with ENODEV if there is no such interface.
+func (c *Conn) InterfaceByName(name string) (Interface, error) {
 	r := newLinkRequest(unix.RTM_GETLINK, 0, 0)
 	addAttribute(r, unix.IFLA_IFNAME, nl.ZeroTerminated(name))
 	i, err := c.getInterface(r)
@@ -93,8 +93,8 @@ func (c *Conn) Interface(name string) (Interface, error) {
 	return i, nil
 }
 
-// InterfaceAt looks up an interface by index. It fails with ENODEV if there is no such interface.
-func (c *Conn) InterfaceAt(index int) (Interface, error) {
+// InterfaceByIndex looks up an interface by index. It fails with ENODEV if there is no such interface.
+func (c *Conn) InterfaceByIndex(index int) (Interface, error) {
 	i, err := c.getInterface(newLinkRequest(unix.RTM_GETLINK, 0, index))
 	if err != nil {
 		return Interface{}, fmt.Errorf("interface %d: %w", index, err)
@@ -165,9 +165,9 @@ func parseLinkKind(b []byte) (kind string) {
 	return kind
 }
 
-// Quiet sets an interface up without frames of the kernel's own: no ARP, no neighbour or router discovery, no
+// SetUpQuiet sets an interface up without frames of the kernel's own: no ARP, no neighbour or router discovery, no
 // group reports (IFF_NOARP), and no link-local address. Neighbours must be static.
-func (c *Conn) Quiet(index int) error {
+func (c *Conn) SetUpQuiet(index int) error {
 	r := newLinkRequest(unix.RTM_SETLINK, 0, index)
 	family := newNested(unix.IFLA_AF_SPEC)
 	addNested(family, unix.AF_INET6).AddRtAttr(unix.IFLA_INET6_ADDR_GEN_MODE, nl.Uint8Attr(nl.IN6_ADDR_GEN_MODE_NONE))
@@ -178,11 +178,11 @@ func (c *Conn) Quiet(index int) error {
 	return c.setFlags(index, unix.IFF_UP|unix.IFF_NOARP, unix.IFF_UP|unix.IFF_NOARP)
 }
 
-// Up sets the interface with the given index up.
-func (c *Conn) Up(index int) error { return c.setFlags(index, unix.IFF_UP, unix.IFF_UP) }
+// SetUp sets the interface with the given index up.
+func (c *Conn) SetUp(index int) error { return c.setFlags(index, unix.IFF_UP, unix.IFF_UP) }
 
-// Down sets the interface with the given index down.
-func (c *Conn) Down(index int) error { return c.setFlags(index, 0, unix.IFF_UP) }
+// SetDown sets the interface with the given index down.
+func (c *Conn) SetDown(index int) error { return c.setFlags(index, 0, unix.IFF_UP) }
 
 // setFlags sets the flags of an interface in the mask change.
 func (c *Conn) setFlags(index int, flags, change uint32) error {

@@ -19,8 +19,8 @@ type Rule struct {
 	Errno      unix.Errno // error of the call; zero: the call is allowed
 }
 
-// Calls returns rules that allow calls with any arguments.
-func Calls(calls ...uint32) (rules []Rule) {
+// AllowCalls returns rules that allow calls with any arguments.
+func AllowCalls(calls ...uint32) (rules []Rule) {
 	for _, n := range calls {
 		rules = append(rules, Rule{Call: n})
 	}

@@ -40,7 +40,7 @@ func run(t *testing.T, p []unix.SockFilter, arch, call uint32, args [6]uint64) u
 
 func TestAssemble(t *testing.T) {
 	const arch, other = unix.AUDIT_ARCH_AARCH64, unix.AUDIT_ARCH_X86_64
-	rules := append(Calls(7, 8),
+	rules := append(AllowCalls(7, 8),
 		Rule{Call: 9, Arg: 2, Mask: 4, Want: 0},
 		Rule{Call: 10, Arg: 0, Mask: 0xff, Want: 2}, Rule{Call: 10, Arg: 5, Mask: ^uint32(0), Want: 3},
 		Rule{Call: 11, Errno: unix.ENOSYS})

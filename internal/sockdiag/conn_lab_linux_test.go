@@ -37,7 +37,7 @@ func getsockopt(t testing.TB, conn *net.TCPConn) (i Info) {
 	}
 	var refused error
 	err = raw.Control(func(fd uintptr) {
-		refused = i.Get(int(fd))
+		refused = i.ReadSocket(int(fd))
 	})
 	if err = errors.Join(err, refused); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func converse(t testing.TB, here, there *net.TCPConn, b []byte) {
 			t.Fatal(err)
 		}
 	}
-	await.Until(t, "its acknowledgement", func() bool {
+	await.AwaitCondition(t, "its acknowledgement", func() bool {
 		return getsockopt(t, here).Unacked == 0 && getsockopt(t, there).Unacked == 0
 	})
 }
@@ -148,12 +148,12 @@ func TestLoopback(t *testing.T) {
 			if err != nil || len(some) != 1 || some[0].State != Listen || some[0].Remote.Port() != 0 {
 				t.Errorf("the listening one: %v, %v", some, err)
 			}
-			one, err := c.Socket(remote, local)
+			one, err := c.FindSocket(remote, local)
 			if err != nil || one.Local != remote || one.Remote != local {
 				t.Fatalf("the other end: %v, %v", one, err)
 			}
 			same(t, one.Info, getsockopt(t, there))
-			if _, err := c.Socket(remote, netip.AddrPortFrom(local.Addr(), 1)); !errors.Is(err, unix.ENOENT) {
+			if _, err := c.FindSocket(remote, netip.AddrPortFrom(local.Addr(), 1)); !errors.Is(err, unix.ENOENT) {
 				t.Errorf("one that is not there: %v", err)
 			}
 
@@ -161,8 +161,8 @@ func TestLoopback(t *testing.T) {
 			here.Close()
 			io.Copy(io.Discard, there)
 			there.Close()
-			await.Until(t, "the wait", func() bool {
-				s, err = c.Socket(local, remote)
+			await.AwaitCondition(t, "the wait", func() bool {
+				s, err = c.FindSocket(local, remote)
 				return err != nil || s.State == TimeWait
 			})
 			if err != nil || s.State != TimeWait || s.Info != (Info{}) {
@@ -188,7 +188,7 @@ func TestBBR(t *testing.T) {
 		t.Skipf("no bbr here: %v", refused)
 	}
 	converse(t, here, there, make([]byte, 1_000_000))
-	s, err := c.Socket(ends(here))
+	s, err := c.FindSocket(ends(here))
 	if err != nil || !s.CongestionControl.equals("bbr") || !s.BBR.Known || s.BBR.Bandwidth <= 0 || s.BBR.MinRTT <= 0 ||
 		s.BBR.PacingGain < 128 {
 		t.Errorf("%+v, %v", s, err)
@@ -207,7 +207,7 @@ func TestAllocations(t *testing.T) {
 		}
 	})
 	one := testing.AllocsPerRun(20, func() {
-		if _, e := c.Socket(local, remote); e != nil {
+		if _, e := c.FindSocket(local, remote); e != nil {
 			err = e
 		}
 	})
@@ -231,7 +231,7 @@ func BenchmarkSocket(b *testing.B) {
 	here, _ := pair(b, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
 	local, remote := ends(here)
 	for b.Loop() {
-		if _, err := c.Socket(local, remote); err != nil {
+		if _, err := c.FindSocket(local, remote); err != nil {
 			b.Fatal(err)
 		}
 	}

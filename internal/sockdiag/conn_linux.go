@@ -89,10 +89,10 @@ func (c *Conn) Dump(family uint8, f Filter) ([]Socket, error) {
 	return c.sockets, nil
 }
 
-// Socket returns the TCP socket with these two addresses and ports. A listening socket has a remote address of
+// FindSocket returns the TCP socket with these two addresses and ports. A listening socket has a remote address of
 // zeros and port 0. The kernel finds it without a scan. The result is valid until the next call. The error is
 // ENOENT if there is no such socket.
-func (c *Conn) Socket(local, remote netip.AddrPort) (*Socket, error) {
+func (c *Conn) FindSocket(local, remote netip.AddrPort) (*Socket, error) {
 	family := uint8(unix.AF_INET)
 	if !local.Addr().Is4() {
 		family = unix.AF_INET6
@@ -150,9 +150,9 @@ func (c *Conn) fetchSockets(flags uint16, family uint8, states uint32, local, re
 	}
 }
 
-// Get reads TCP's state of the connection with the descriptor fd of this process by getsockopt(TCP_INFO), which is
+// ReadSocket reads TCP's state of the connection with the descriptor fd of this process by getsockopt(TCP_INFO), which is
 // cheaper than sock_diag.
-func (i *Info) Get(fd int) error {
+func (i *Info) ReadSocket(fd int) error {
 	var b [2 * infoBytes]byte
 	n := uint32(len(b))
 	_, _, errno := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.IPPROTO_TCP, unix.TCP_INFO,

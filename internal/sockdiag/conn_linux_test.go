@@ -53,8 +53,8 @@ func TestRefused(t *testing.T) {
 	v4, v6 := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:1")
 	_, family := c.dumpTCP(99)
 	_, state := c.Dump(unix.AF_INET, Filter{States: []TCPState{77}})
-	_, mixed := c.Socket(v4, v6)
-	_, none := c.Socket(netip.AddrPort{}, netip.AddrPort{})
+	_, mixed := c.FindSocket(v4, v6)
+	_, none := c.FindSocket(netip.AddrPort{}, netip.AddrPort{})
 	for err, want := range map[error]string{family: "family 99", state: "state 77", mixed: "one version",
 		none: "one version"} {
 		if err == nil || !strings.Contains(err.Error(), want) {

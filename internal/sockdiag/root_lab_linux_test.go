@@ -18,7 +18,7 @@ import (
 	"weir/internal/testkit/labtest"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.RunMain(m) }
 
 // get is getsockopt(TCP_INFO) of a connection.
 func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
@@ -26,7 +26,7 @@ func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 	raw, err := c.SyscallConn()
 	if err == nil {
 		var refused error
-		err = raw.Control(func(fd uintptr) { refused = i.Get(int(fd)) })
+		err = raw.Control(func(fd uintptr) { refused = i.ReadSocket(int(fd)) })
 		err = errors.Join(err, refused)
 	}
 	if err != nil {
@@ -39,7 +39,7 @@ func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 // end and no other, from whatever thread, and says what getsockopt says.
 func TestHosts(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
-	l, _ := labtest.Open(t, d)
+	l, _ := labtest.OpenDumbbell(t, d)
 	book := d.Config().Wiring.Hosts
 	for _, x := range []struct {
 		family uint8
@@ -80,7 +80,7 @@ func TestHosts(t *testing.T) {
 		if _, err := io.ReadFull(there, make([]byte, size)); err != nil {
 			t.Fatal(err)
 		}
-		await.Until(t, "its acknowledgement", func() bool { return get(t, here).Unacked == 0 })
+		await.AwaitCondition(t, "its acknowledgement", func() bool { return get(t, here).Unacked == 0 })
 
 		for i, conn := range []*net.TCPConn{here, there} {
 			local, remote := conn.LocalAddr().(*net.TCPAddr).AddrPort(), conn.RemoteAddr().(*net.TCPAddr).AddrPort()
@@ -96,11 +96,11 @@ func TestHosts(t *testing.T) {
 			if got != want {
 				t.Errorf("sock_diag\n%+v\ngetsockopt\n%+v", got, want)
 			}
-			one, err := diag[i].Socket(local, remote)
+			one, err := diag[i].FindSocket(local, remote)
 			if err != nil || one.Info.BytesSent != want.BytesSent || one.Inode != all[0].Inode {
 				t.Errorf("%+v, %v", one, err)
 			}
-			if _, err := diag[1-i].Socket(local, remote); !errors.Is(err, unix.ENOENT) {
+			if _, err := diag[1-i].FindSocket(local, remote); !errors.Is(err, unix.ENOENT) {
 				t.Errorf("in the other host: %v", err)
 			}
 			if i == 0 && (want.BytesSent-want.BytesRetrans != size || want.MinRTT < 20*unit.Millisecond ||

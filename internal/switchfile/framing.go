@@ -8,8 +8,8 @@ import (
 	"weir/internal/document"
 )
 
-// Line lists the keys of a framing without a name: how an operator's line changes a frame's size.
-var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as on an operator's line",
+// LineKeys lists the keys of a framing without a name: how an operator's line changes a frame's size.
+var LineKeys = &document.Table{KeyNoun: "key of framing", Doc: "what a frame counts as on an operator's line",
 	Keys: []document.Key{
 		{Name: "overhead", Form: document.Value("size"), Doc: "in place of the Ethernet header of 14 bytes", Required: true,
 			Example: "overhead: 18 B"},
@@ -19,29 +19,29 @@ var Line = &document.Table{What: "key of framing", Doc: "what a frame counts as 
 			"`ptm`: a byte more for each 64", Default: packet.Whole.String(), Source: "tc-cake(8)"},
 	}}
 
-// Framing reads a framing: one of the given names, or a mapping with the keys of Line. It reports errors to r and
+// ReadFraming reads a framing: one of the given names, or a mapping with the keys of Line. It reports errors to r and
 // returns the zero value after one.
-func Framing(r *document.Reader, t *document.Node, names []string) packet.Framing {
+func ReadFraming(r *document.Reader, t *document.Node, names []string) packet.Framing {
 	if t.Kind != document.Mapping {
-		f, _ := packet.FramingByName(r.Word(t, "framing", names))
+		f, _ := packet.FramingByName(r.ReadWord(t, "framing", names))
 		return f
 	}
-	m, ok := r.Map(t, Line)
+	m, ok := r.ReadMap(t, LineKeys)
 	overhead := m.Get("overhead")
 	if overhead == nil {
-		m.Missing("overhead", "a framing has no overhead")
+		m.FailMissing("overhead", "a framing has no overhead")
 		ok = false
 	}
 	if !ok {
 		return packet.Framing{}
 	}
 	size := func(t *document.Node) int32 {
-		n, ok := document.ReadOK(r, t, unit.ParseBytes)
-		if ok && (n < 0 || n > packet.MostOverhead) {
+		n, ok := document.ReadValid(r, t, unit.ParseBytes)
+		if ok && (n < 0 || n > packet.MaxOverhead) {
 			r.Fail(t.Position, "0 B … 256 B", "%s is not possible here", t.Text)
 		}
 		return int32(n)
 	}
-	cells := slices.Index(packet.CellNames[:], r.Word(m.Default("cells"), "cells", packet.CellNames[:]))
-	return packet.Line(size(overhead), size(m.Default("mpu")), packet.Cells(max(cells, 0)))
+	cells := slices.Index(packet.CellNames[:], r.ReadWord(m.GetDefault("cells"), "cells", packet.CellNames[:]))
+	return packet.LineFraming(size(overhead), size(m.GetDefault("mpu")), packet.Cells(max(cells, 0)))
 }

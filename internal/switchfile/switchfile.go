@@ -13,28 +13,28 @@ import (
 
 // Program is one entry of a list of programs with its parameters.
 type Program struct {
-	Scheme *dataplane.Scheme
-	Config scheme.Config     // values of the parameters
-	Traits dataplane.Traits  // with these parameters
-	At     document.Position // place of the name
-	entry  *document.Node
-	params *document.Node
+	Scheme   *dataplane.Scheme
+	Config   scheme.Config     // values of the parameters
+	Traits   dataplane.Traits  // with these parameters
+	Position document.Position // place of the name
+	entry    *document.Node
+	params   *document.Node
 }
 
-// Text returns the program with all its parameters as canonical YAML. Two programs are equal if their texts are.
-func (p *Program) Text() string { return p.entry.Flow() }
+// CanonicalText returns the program with all its parameters as canonical YAML. Two programs are equal if their texts are.
+func (p *Program) CanonicalText() string { return p.entry.FormatFlow() }
 
-// Remarks checks the program in a switch context. It reports errors to r and passes warnings with their Excess to
+// ReportRemarks checks the program in a switch context. It reports errors to r and passes warnings with their Excess to
 // warn. Each remark carries the place of its parameter, else of the program's name.
-func (p *Program) Remarks(r *document.Reader, s *dataplane.SwitchContext,
+func (p *Program) ReportRemarks(r *document.Reader, s *dataplane.SwitchContext,
 	warn func(w document.Warning, excess float64)) {
-	reportRemarks(r, s, "program "+p.Scheme.Name, p.Config, p.At, p.params, warn)
+	reportRemarks(r, s, "program "+p.Scheme.Name, p.Config, p.Position, p.params, warn)
 }
 
-// Remarks checks the scheduler in a switch context, like Program.ReportRemarks.
-func (x *Served) Remarks(r *document.Reader, s *dataplane.SwitchContext,
+// ReportRemarks checks the scheduler in a switch context, like Program.ReportRemarks.
+func (x *SchedulerChoice) ReportRemarks(r *document.Reader, s *dataplane.SwitchContext,
 	warn func(w document.Warning, excess float64)) {
-	reportRemarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.At, x.params, warn)
+	reportRemarks(r, s, "scheduler "+x.Scheme.Name, x.Config, x.Position, x.params, warn)
 }
 
 // reportRemarks passes the remarks of dataplane.Check about the configuration c to r (errors) and warn. subject, such
@@ -67,14 +67,14 @@ func QueueLimit(limit unit.Length, list []Program, ports int) unit.Length {
 	shared, pauses := unit.Length{}, false
 	for i := range list {
 		if t := &list[i].Traits; t.MaxQueue != nil {
-			shared = shared.Lower(unit.Length{Bytes: t.MaxQueue(ports)})
+			shared = shared.LowerOf(unit.Length{Bytes: t.MaxQueue(ports)})
 		}
 		pauses = pauses || list[i].Traits.Pauses
 	}
 	if pauses {
 		return limit
 	}
-	return limit.Lower(shared)
+	return limit.LowerOf(shared)
 }
 
 // Placement is where a list of programs runs.
@@ -87,9 +87,9 @@ const (
 	Sample                      // program without the others that it requires, to measure its footprint
 )
 
-// Programs reads a list of programs, each from known and at most once: names, or {name: {parameter: value}}. It
+// ReadPrograms reads a list of programs, each from known and at most once: names, or {name: {parameter: value}}. It
 // reports errors to r. Except for a Sample it checks the order of the programs.
-func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
+func ReadPrograms(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
 		return nil
@@ -105,7 +105,7 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 		if x.Kind == document.Scalar && x.Text == "none" {
 			continue
 		}
-		name, params := r.Named(x, "program")
+		name, params := r.SplitNamed(x, "program")
 		if params == nil {
 			continue
 		}
@@ -118,13 +118,13 @@ func Programs(r *document.Reader, known []dataplane.Scheme, t *document.Node, pl
 		found := false
 		for i := range known {
 			if s := &known[i]; s.Name == name {
-				c := r.Configuration(&s.Scheme, params, nil)
+				c := r.DecodeConfig(&s.Scheme, params, nil)
 				out = append(out, Program{s, c, dataplane.TraitsOf(c), where, x, params})
 				found = true
 			}
 		}
 		if !found {
-			r.Unknown(where, "program", name, names)
+			r.FailUnknown(where, "program", name, names)
 		}
 	}
 	if place != Sample {
@@ -147,10 +147,10 @@ func checkOrder(r *document.Reader, list []Program, standalone bool) {
 		switch {
 		case !p.Traits.UsesPort || last >= 0 && last < i:
 		case last < 0:
-			r.Fail(p.At, fmt.Sprintf("[forward, …, %s]", p.Scheme.Name), "program %s uses the egress port of packets, which "+
+			r.Fail(p.Position, fmt.Sprintf("[forward, …, %s]", p.Scheme.Name), "program %s uses the egress port of packets, which "+
 				"no program of the list chooses", p.Scheme.Name)
 		default:
-			r.Fail(p.At, fmt.Sprintf("[%s, …, %s]", list[last].Scheme.Name, p.Scheme.Name), "program %s uses the egress port "+
+			r.Fail(p.Position, fmt.Sprintf("[%s, …, %s]", list[last].Scheme.Name, p.Scheme.Name), "program %s uses the egress port "+
 				"of packets, which program %s chooses after it", p.Scheme.Name, list[last].Scheme.Name)
 		}
 	}
@@ -159,21 +159,21 @@ func checkOrder(r *document.Reader, list []Program, standalone bool) {
 // NewScheduler creates the scheduler of a port with the given number of queues and rate.
 type NewScheduler func(queues int, rate unit.LinkRate) (tm.Scheduler, error)
 
-// Served is the scheduler of a port's queues with its parameters.
-type Served struct {
-	Scheme *tm.Scheme
-	Config scheme.Config
-	Traits dataplane.Traits  // with these parameters
-	At     document.Position // place of the name
-	Make   NewScheduler
-	params *document.Node
+// SchedulerChoice is the scheduler of a port's queues with its parameters.
+type SchedulerChoice struct {
+	Scheme   *tm.Scheme
+	Config   scheme.Config
+	Traits   dataplane.Traits  // with these parameters
+	Position document.Position // place of the name
+	Make     NewScheduler
+	params   *document.Node
 }
 
-// Scheduler reads the scheduler of a port's queues, one of known. It reports errors to r and returns nil after
+// ReadScheduler reads the scheduler of a port's queues, one of known. It reports errors to r and returns nil after
 // one.
-func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *Served {
+func ReadScheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues int) *SchedulerChoice {
 	where := t.Position
-	name, params := r.Named(t, "scheduler")
+	name, params := r.SplitNamed(t, "scheduler")
 	if params == nil {
 		return nil
 	}
@@ -182,25 +182,27 @@ func Scheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queues i
 		s := &known[i]
 		names = append(names, s.Name)
 		if s.Name == name {
-			c := r.Configuration(&s.Scheme, params, nil)
+			c := r.DecodeConfig(&s.Scheme, params, nil)
 			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, c); err != nil && r.OK() {
 				r.Fail(where, "", "%v", err)
 			}
-			return &Served{s, c, dataplane.TraitsOf(c), where, func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
+			return &SchedulerChoice{s, c, dataplane.TraitsOf(c), where, func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
 				return s.Build(queues, rate, c)
 			}, params}
 		}
 	}
-	r.Unknown(where, "scheduler", name, names)
+	r.FailUnknown(where, "scheduler", name, names)
 	return nil
 }
 
-// Queues reads the number of queues of a port, 1 to tm.MaxQueues.
-func Queues(r *document.Reader, t *document.Node) int { return r.Integer(t, 1, tm.MaxQueues) }
+// ReadQueueCount reads the number of queues of a port, 1 to tm.MaxQueues.
+func ReadQueueCount(r *document.Reader, t *document.Node) int {
+	return r.ReadInteger(t, 1, tm.MaxQueues)
+}
 
-// Buffer reads the limit of a port's buffer or of one of its queues, in packets or bytes. It must be at least one.
-func Buffer(r *document.Reader, t *document.Node) unit.Length {
-	l, err := unit.ParseLength(r.Text(t))
+// ReadBuffer reads the limit of a port's buffer or of one of its queues, in packets or bytes. It must be at least one.
+func ReadBuffer(r *document.Reader, t *document.Node) unit.Length {
+	l, err := unit.ParseLength(r.ReadText(t))
 	switch {
 	case t.Kind != document.Scalar:
 	case err != nil:

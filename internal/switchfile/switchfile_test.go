@@ -19,14 +19,14 @@ func (c *mark) Params(p *scheme.Params) {
 	p.Length(&c.at, "at", "65 packets", "where it begins", "ours")
 }
 
-var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: scheme.For[mark]}},
+var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: scheme.NewDefault[mark]}},
 	{Scheme: scheme.Scheme{Name: "forward"}}}
 
 // A program's text holds all its parameters; names and maps are the same list.
 func ExampleReadPrograms() {
 	r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
-	for _, p := range Programs(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]")), Standalone) {
-		fmt.Println(p.Scheme.Name, "as", p.Text())
+	for _, p := range ReadPrograms(r, programs, document.Parse(r, "x.yaml", []byte("[forward, mark, none]")), Standalone) {
+		fmt.Println(p.Scheme.Name, "as", p.CanonicalText())
 	}
 	// Output:
 	// forward as {forward: {}}
@@ -47,13 +47,13 @@ func TestErrors(t *testing.T) {
 			root := document.Parse(r, "x.yaml", []byte(x.text))
 			switch key := root.Keys[0]; key.Name {
 			case "programs":
-				Programs(r, programs, key.Value, Standalone)
+				ReadPrograms(r, programs, key.Value, Standalone)
 			case "scheduler":
-				Scheduler(r, tm.Schemes(), key.Value, 1)
+				ReadScheduler(r, tm.Schemes(), key.Value, 1)
 			case "queues":
-				Queues(r, key.Value)
+				ReadQueueCount(r, key.Value)
 			case "buffer":
-				Buffer(r, key.Value)
+				ReadBuffer(r, key.Value)
 			}
 			if err := r.Err(); err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%v, and not %q", err, x.want)
@@ -64,7 +64,7 @@ func TestErrors(t *testing.T) {
 
 func TestScheduler(t *testing.T) {
 	r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
-	served := Scheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
+	served := ReadScheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
 	if served == nil || r.Err() != nil {
 		t.Fatal(r.Err())
 	}

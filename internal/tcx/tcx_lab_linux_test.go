@@ -27,7 +27,7 @@ func TestHold(t *testing.T) {
 			t.Log("no network namespaces here:", err)
 			return
 		}
-		if err := Possible(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
+		if err := CheckSupport(); errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSYS) {
 			t.Log("not on this kernel:", err)
 			return
 		} else if err != nil {
@@ -77,14 +77,14 @@ func held(t *testing.T) {
 	if !send() {
 		t.Error("before, the protocol does not have it")
 	}
-	fd, err := Hold(1)
+	fd, err := HoldFrames(1)
 	must(err)
 	if send() {
 		t.Error("held, the protocol has it")
 	}
 	unix.Close(fd)
-	await.Until(t, "a datagram when it is not held any more", send)
-	if _, err := Hold(1 << 20); !errors.Is(err, unix.ENODEV) {
+	await.AwaitCondition(t, "a datagram when it is not held any more", send)
+	if _, err := HoldFrames(1 << 20); !errors.Is(err, unix.ENODEV) {
 		t.Errorf("no such interface: %v", err)
 	}
 }

@@ -43,9 +43,9 @@ type link struct {
 	revision                      uint64
 }
 
-// Hold makes the interface with the given index drop all received frames behind its packet sockets until fd is
+// HoldFrames makes the interface with the given index drop all received frames behind its packet sockets until fd is
 // closed. It requires CAP_BPF and CAP_NET_ADMIN; using and closing fd requires no privilege.
-func Hold(index int) (fd int, err error) {
+func HoldFrames(index int) (fd int, err error) {
 	license := []byte("BSD\x00")
 	load := program{kind: unix.BPF_PROG_TYPE_SCHED_CLS, count: uint32(len(drop)), instructions: unsafe.Pointer(&drop[0]),
 		license: unsafe.Pointer(&license[0]), attach: unix.BPF_TCX_INGRESS}
@@ -63,11 +63,11 @@ func Hold(index int) (fd int, err error) {
 	return fd, nil
 }
 
-// Possible returns nil if Hold can work on this kernel with the process's privileges, else the error. It tries an
+// CheckSupport returns nil if Hold can work on this kernel with the process's privileges, else the error. It tries an
 // interface that does not exist: a supporting kernel answers ENODEV.
-func Possible() error {
+func CheckSupport() error {
 	const none = 1<<31 - 1
-	_, err := Hold(none)
+	_, err := HoldFrames(none)
 	if errors.Is(err, unix.ENODEV) {
 		return nil
 	}

@@ -21,9 +21,9 @@ type Archive struct {
 	changed bool
 }
 
-// Archives reads the archives in a folder, sorted by name, except those that begin with a dot or an underscore. With
+// ReadArchives reads the archives in a folder, sorted by name, except those that begin with a dot or an underscore. With
 // -update it writes the archives that Golden has changed when the test ends.
-func Archives(t testing.TB, folder string) []*Archive {
+func ReadArchives(t testing.TB, folder string) []*Archive {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "[^._]*.txtar"))
 	if err != nil || len(paths) == 0 {

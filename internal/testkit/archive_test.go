@@ -17,7 +17,7 @@ func openArchive(t *testing.T) *Archive {
 			t.Fatal(err)
 		}
 	}
-	archives := Archives(t, folder)
+	archives := ReadArchives(t, folder)
 	if len(archives) != 1 || archives[0].Name != "cases" || len(archives[0].Select(".in")) != 2 {
 		t.Fatalf("%+v", archives)
 	}

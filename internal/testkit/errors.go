@@ -106,15 +106,15 @@ type ErrorTexts struct {
 // Heading begins a group of errors.
 func (e *ErrorTexts) Heading(heading string) { e.text.WriteString("# " + heading + "\n") }
 
-// Add appends an error to the golden file's text. With full, it marks the error. Without a name, the lines have no
+// AddError appends an error to the golden file's text. With full, it marks the error. Without a name, the lines have no
 // label.
-func (e *ErrorTexts) Add(t *testing.T, name, text string, full bool) {
+func (e *ErrorTexts) AddError(t *testing.T, name, text string, full bool) {
 	t.Helper()
-	e.text.WriteString(e.Format(t, name, text, full))
+	e.text.WriteString(e.FormatError(t, name, text, full))
 }
 
-// Format returns the text that Add would append.
-func (e *ErrorTexts) Format(t *testing.T, name, text string, full bool) string {
+// FormatError returns the text that Add would append.
+func (e *ErrorTexts) FormatError(t *testing.T, name, text string, full bool) string {
 	t.Helper()
 	label, indent := name+": ", "  "
 	if name == "" {
@@ -144,8 +144,8 @@ func (e *ErrorTexts) Format(t *testing.T, name, text string, full bool) string {
 	return b.String()
 }
 
-// FullTexts returns the number of marked errors.
-func (e *ErrorTexts) FullTexts() int { return len(e.marked) }
+// CountMarked returns the number of marked errors.
+func (e *ErrorTexts) CountMarked() int { return len(e.marked) }
 
 // String returns the golden file's text.
 func (e *ErrorTexts) String() string { return e.text.String() }

@@ -70,13 +70,13 @@ func TestCheckList(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	var e ErrorTexts
 	e.Heading("hosts")
-	e.Add(t, "from", "x:1:2: host \"a\" is not known; did you mean \"b\"?; allowed: b, c\n    a\n    ^\n", true)
-	e.Add(t, "to", "x:1:3: host \"d\" is not known; allowed: b, c\n    d\n    ^\nx:2:3: this is a list\n", false)
+	e.AddError(t, "from", "x:1:2: host \"a\" is not known; did you mean \"b\"?; allowed: b, c\n    a\n    ^\n", true)
+	e.AddError(t, "to", "x:1:3: host \"d\" is not known; allowed: b, c\n    d\n    ^\nx:2:3: this is a list\n", false)
 	const want = "# hosts\nfrom:\n" +
 		"  x:1:2: host \"a\" is not known; did you mean \"b\"?; allowed: …\n      a\n      ^\n" +
 		"to: x:1:3: host \"d\" is not known\nto: x:2:3: this is a list\n"
-	if got := e.String(); got != want || e.FullTexts() != 1 {
-		t.Errorf("%d full texts,\n%s\nwant 1,\n%s", e.FullTexts(), got, want)
+	if got := e.String(); got != want || e.CountMarked() != 1 {
+		t.Errorf("%d full texts,\n%s\nwant 1,\n%s", e.CountMarked(), got, want)
 	}
 	a, b := errorKind("x:1:2: host \"a\" has 3 links; did you mean \"b\"?"), errorKind("y:2:1: host \"b\" has 17 links")
 	if a != b || !strings.HasPrefix(a, "host ") {

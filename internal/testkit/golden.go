@@ -11,8 +11,8 @@ import (
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
-// Updating reports whether tests rewrite their golden files (go test -update).
-func Updating() bool { return *update }
+// IsUpdating reports whether tests rewrite their golden files (go test -update).
+func IsUpdating() bool { return *update }
 
 // Golden compares text with the file testdata/name, or with -update rewrites it.
 func Golden(t *testing.T, name, got string) {

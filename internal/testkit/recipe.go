@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// Recipe returns the script between the comments "recipe: begin" and "recipe: end" of a document, without its
+// ReadRecipe returns the script between the comments "recipe: begin" and "recipe: end" of a document, without its
 // indentation.
-func Recipe(t testing.TB, file string) string {
+func ReadRecipe(t testing.TB, file string) string {
 	t.Helper()
 	doc, err := os.ReadFile(file)
 	if err != nil {
@@ -26,9 +26,9 @@ func Recipe(t testing.TB, file string) string {
 	return strings.Join(lines, "\n")
 }
 
-// InNamespace returns the arguments of a command that runs a script by sh -e in a network namespace with a loopback,
+// NamespaceArgs returns the arguments of a command that runs a script by sh -e in a network namespace with a loopback,
 // and with a folder for the names of further namespaces.
-func InNamespace(script string) []string {
+func NamespaceArgs(script string) []string {
 	return []string{"unshare", "--net", "--mount", "sh", "-c",
 		"mkdir -p /run/netns && mount -t tmpfs none /run/netns && ip link set lo up && exec sh -e -c \"$1\"", "sh", script}
 }

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Reseal replaces the digest in a run's file that a test has changed.
-func Reseal(text string) string {
+// ReplaceDigest replaces the digest in a run's file that a test has changed.
+func ReplaceDigest(text string) string {
 	const key = `  "sha256": "`
 	body, _, _ := strings.Cut(text, key)
 	return fmt.Sprintf("%s%s%x\"\n}\n", body, key, sha256.Sum256([]byte(body)))

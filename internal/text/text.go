@@ -7,19 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Acts reports whether a character has an effect where it is shown, or is invisible: controls (C0, DEL, C1), changes
+// ActsOnTerminal reports whether a character has an effect where it is shown, or is invisible: controls (C0, DEL, C1), changes
 // of the writing direction, zero-width joiners and spaces, line and paragraph separators, unassigned characters, and
 // variation selectors.
-func Acts(r rune) bool {
+func ActsOnTerminal(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f
 	}
 	return !unicode.IsGraphic(r) || unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
-// Escaped returns a character as \u001b. A character beyond 16 bits becomes two UTF-16 halves, as in JSON, so that a
+// EscapeRune returns a character as \u001b. A character beyond 16 bits becomes two UTF-16 halves, as in JSON, so that a
 // string of a document can hold it.
-func Escaped(r rune) string {
+func EscapeRune(r rune) string {
 	if r > 0xffff {
 		high, low := (r-0x10000)>>10+0xd800, (r-0x10000)&0x3ff+0xdc00
 		return fmt.Sprintf(`\u%04x\u%04x`, high, low)
@@ -27,9 +27,9 @@ func Escaped(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// Find returns the first character of a text that acts, or the first byte that is not UTF-8, and its offset in bytes,
+// FindActing returns the first character of a text that acts, or the first byte that is not UTF-8, and its offset in bytes,
 // or −1. It sets bad for such a byte.
-func Find[T string | []byte](s T) (at int, r rune, bad bool) {
+func FindActing[T string | []byte](s T) (at int, r rune, bad bool) {
 	for at = 0; at < len(s); {
 		if b := s[at]; b >= ' ' && b < 0x7f {
 			at++
@@ -39,7 +39,7 @@ func Find[T string | []byte](s T) (at int, r rune, bad bool) {
 		if r == utf8.RuneError && n == 1 {
 			return at, rune(s[at]), true
 		}
-		if Acts(r) {
+		if ActsOnTerminal(r) {
 			return at, r, false
 		}
 		at += n
@@ -47,11 +47,11 @@ func Find[T string | []byte](s T) (at int, r rune, bad bool) {
 	return -1, 0, false
 }
 
-// Shown returns a text as one line with acting characters escaped. A byte that is not UTF-8 becomes \x9b.
-func Shown(s string) string { return escapeText(s, false) }
+// EscapeLine returns a text as one line with acting characters escaped. A byte that is not UTF-8 becomes \x9b.
+func EscapeLine(s string) string { return escapeText(s, false) }
 
-// Lines works as Shown and keeps line ends and tabs.
-func Lines(s string) string { return escapeText(s, true) }
+// EscapeLines works as Shown and keeps line ends and tabs.
+func EscapeLines(s string) string { return escapeText(s, true) }
 
 // escapeText escapes the acting characters of s. With lines, it keeps line ends and tabs.
 func escapeText(s string, lines bool) string {
@@ -65,7 +65,7 @@ func escapeText(s string, lines bool) string {
 		if r, _ := utf8.DecodeRuneInString(s[at:]); r == utf8.RuneError {
 			fmt.Fprintf(&b, `\x%02x`, s[at])
 		} else {
-			b.WriteString(Escaped(r))
+			b.WriteString(EscapeRune(r))
 		}
 		s = s[at+n:]
 	}
@@ -76,7 +76,7 @@ func escapeText(s string, lines bool) string {
 // findEscape returns the offset of the first character that needs an escape and its length in bytes, or −1.
 func findEscape(s string, lines bool) (at, n int) {
 	for from := 0; ; from += n {
-		at, r, bad := Find(s[from:])
+		at, r, bad := FindActing(s[from:])
 		if at < 0 {
 			return -1, 0
 		}
@@ -92,10 +92,10 @@ func findEscape(s string, lines bool) (at, n int) {
 	}
 }
 
-// Cell works as Shown for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a formula:
+// EscapeCell works as Shown for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a formula:
 // such a text gets a leading quote, unless it is a number.
-func Cell(s string) string {
-	s = Shown(s)
+func EscapeCell(s string) string {
+	s = EscapeLine(s)
 	if s == "" || !strings.ContainsRune("=+-@", rune(s[0])) || isNumber(s) {
 		return s
 	}

@@ -11,15 +11,15 @@ func TestActs(t *testing.T) {
 	for _, r := range "\x00\x07\t\n\r\x1b\x7f\u0080\u009b\u009f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e" +
 		"\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0f\U000e0001" +
 		"\U000e0100\U000f0000" {
-		t.Run(Escaped(r), func(t *testing.T) {
-			if !Acts(r) {
+		t.Run(EscapeRune(r), func(t *testing.T) {
+			if !ActsOnTerminal(r) {
 				t.Error("it is taken for a character that only shows itself")
 			}
 		})
 	}
 	for _, r := range " ~µéπ±→…–“日本ä\u00a0\u3000\U0001f600é\u0301\ufffd" {
 		t.Run(string(r), func(t *testing.T) {
-			if Acts(r) {
+			if ActsOnTerminal(r) {
 				t.Errorf("%U is refused", r)
 			}
 		})
@@ -41,10 +41,10 @@ func TestShown(t *testing.T) {
 		{"empty", "", "", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := Shown(x.in); got != x.line {
+			if got := EscapeLine(x.in); got != x.line {
 				t.Errorf("in a line %q, want %q", got, x.line)
 			}
-			if got := Lines(x.in); got != x.lines {
+			if got := EscapeLines(x.in); got != x.lines {
 				t.Errorf("in lines %q, want %q", got, x.lines)
 			}
 		})
@@ -60,7 +60,7 @@ func TestCell(t *testing.T) {
 		"-1e+-5": "'-1e+-5",
 	} {
 		t.Run(in, func(t *testing.T) {
-			if got := Cell(in); got != want {
+			if got := EscapeCell(in); got != want {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})
@@ -75,13 +75,13 @@ func FuzzShown(f *testing.F) {
 		f.Add(s, 3)
 	}
 	f.Fuzz(func(t *testing.T, s string, cut int) {
-		line := Shown(s)
-		if at, r, _ := Find(line); at >= 0 || !utf8.ValidString(line) || Shown(line) != line || Lines(line) != line {
+		line := EscapeLine(s)
+		if at, r, _ := FindActing(line); at >= 0 || !utf8.ValidString(line) || EscapeLine(line) != line || EscapeLines(line) != line {
 			t.Errorf("%q leaves %U in %q", s, r, line)
 		}
-		lines := Lines(s)
-		if Lines(lines) != lines {
-			t.Errorf("%q is %q, and then %q", s, lines, Lines(lines))
+		lines := EscapeLines(s)
+		if EscapeLines(lines) != lines {
+			t.Errorf("%q is %q, and then %q", s, lines, EscapeLines(lines))
 		}
 		var b bytes.Buffer
 		w := NewWriter(&b)
@@ -105,15 +105,15 @@ func sameJSON(t *testing.T, s string) {
 	if err := json.Unmarshal(document, &want); err != nil {
 		t.Fatal(err)
 	}
-	if err := json.Unmarshal([]byte(Lines(string(document))), &got); err != nil || got != want {
-		t.Errorf("%s has the string %q, want %q: %v", Lines(string(document)), got, want, err)
+	if err := json.Unmarshal([]byte(EscapeLines(string(document))), &got); err != nil || got != want {
+		t.Errorf("%s has the string %q, want %q: %v", EscapeLines(string(document)), got, want, err)
 	}
 }
 
 // What stands for itself costs nothing.
 func TestShownAllocates(t *testing.T) {
 	s := "goodput of heavy hitters over the share of light ones"
-	if n := testing.AllocsPerRun(100, func() { Shown(s); Lines(s) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { EscapeLine(s); EscapeLines(s) }); n > 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

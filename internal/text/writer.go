@@ -54,7 +54,7 @@ func (w *Writer) Flush() error {
 // writeEscaped writes data with acting characters escaped.
 func (w *Writer) writeEscaped(data []byte) error {
 	if !isPlain(data) {
-		data = []byte(Lines(string(data)))
+		data = []byte(EscapeLines(string(data)))
 	}
 	_, err := w.out.Write(data)
 	return err

@@ -184,7 +184,7 @@ func TestUnreadResponse(t *testing.T) {
 func TestLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
-		l := Limit(p, 2)
+		l := LimitConnections(p, 2)
 		var accepted []net.Conn
 		go func() {
 			for {

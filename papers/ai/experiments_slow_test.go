@@ -21,7 +21,7 @@ import (
 func TestQuick(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
-			o := runtest.CarryOut(t, library(), e.Name, experiment.Options{Quick: true})
+			o := runtest.ExecuteAll(t, library(), e.Name, experiment.Options{Quick: true})
 			judged(t, o)
 			for _, r := range o.Runs {
 				name := measure.PointName(r.Point)
@@ -44,7 +44,7 @@ func TestReceiversInStep(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			var took []float64
 			for _, scheme := range []string{"hpcc", "rx_hpcc"} {
-				src, err := library().Open("ai/all-reduce")
+				src, err := library().OpenExperiment("ai/all-reduce")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -122,7 +122,7 @@ func TestLongTrimmedRDMAFull(t *testing.T) {
 func TestCellsAreNamedFull(t *testing.T) {
 	var names []string
 	for _, e := range library().Experiments() {
-		if sweep, _ := runtest.Variants(t, library(), e.Name); sweep["scheme"] != nil {
+		if sweep, _ := runtest.ReadVariants(t, library(), e.Name); sweep["scheme"] != nil {
 			names = append(names, e.Name)
 		}
 	}

@@ -85,7 +85,7 @@ func TestQuickKeepsAll(t *testing.T) {
 	}
 	for _, e := range all {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
-			sweep, quick := runtest.Variants(t, library(), e.Name)
+			sweep, quick := runtest.ReadVariants(t, library(), e.Name)
 			for key, a := range sweep {
 				if b, changed := quick[key]; changed && key != "gpus" && key != "iterations" && !slices.Equal(a, b) {
 					t.Errorf("of %s %v, --quick keeps %v", key, a, b)
@@ -109,20 +109,20 @@ func TestSizes(t *testing.T) {
 // estimates checks the sizes of a matrix, and the estimates of its runs.
 func estimates(t *testing.T, name string, s *experiment.Spec) {
 	t.Helper()
-	sweep, quick := runtest.Variants(t, library(), name)
+	sweep, quick := runtest.ReadVariants(t, library(), name)
 	a, b := sweep["gpus"], quick["gpus"]
 	if !slices.Equal(a, []string{"128", "1024"}) || !slices.Equal(b, []string{"128"}) {
 		t.Errorf("%s: %v, quick %v", name, a, b)
 	}
 	hosts := map[int]float64{}
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		n := 0
-		for _, node := range r.Of.Network().Nodes {
+		for _, node := range r.SpecPoint.Network().Nodes {
 			if !node.Switch {
 				n++
 			}
 		}
-		if hops := plan.Estimate(r); hops > hosts[n] {
+		if hops := plan.EstimateHops(r); hops > hosts[n] {
 			hosts[n] = hops
 		}
 		if plan.EstimateMemory(r) <= 0 || plan.EstimateTime(r) <= 0 {
@@ -141,7 +141,7 @@ func first(t *testing.T, src *experiment.Source) *plan.Run {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan.Runs(s)[0]
+	return plan.ListRuns(s)[0]
 }
 
 // carried is what a run gives, with something changed.
@@ -289,7 +289,7 @@ measure: [fct]
 // the block's.
 func TestNoSuchValue(t *testing.T) {
 	r := library()
-	src, err := r.Open("ai/all-to-all")
+	src, err := r.OpenExperiment("ai/all-to-all")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,9 +314,9 @@ func cellsAreNamed(t *testing.T, names ...string) {
 			s := load(t, name, experiment.Options{Quick: true})
 			there, left := map[string]bool{}, map[string]string{}
 			for _, p := range s.Points() {
-				there[cell(p.At())] = true
+				there[cell(p.Coordinates())] = true
 			}
-			for _, a := range s.Without() {
+			for _, a := range s.OmittedPoints() {
 				for _, p := range a.Points {
 					left[cell(p)] = a.Why
 				}
@@ -357,18 +357,18 @@ func named(t *testing.T, s *experiment.Spec) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := report.HTML(o, nil, nil, report.Page{})
+	page, err := report.FormatHTML(o, nil, nil, report.Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	lines := report.Without(s)
-	if len(lines) != len(s.Without()) {
+	lines := report.DescribeOmitted(s)
+	if len(lines) != len(s.OmittedPoints()) {
 		t.Errorf("left out: %v", lines)
 	}
-	for form, text := range map[string]string{"text": report.Text(o), "Markdown": markdown, "page": string(page),
+	for form, text := range map[string]string{"text": report.FormatText(o), "Markdown": markdown, "page": string(page),
 		"JSON": string(o.JSON())} {
 		text = strings.Join(strings.Fields(strings.ReplaceAll(text, "&#39;", "'")), " ")
-		for _, a := range s.Without() {
+		for _, a := range s.OmittedPoints() {
 			if why := strings.Join(strings.Fields(a.Why), " "); !strings.Contains(text, why) {
 				t.Errorf("%s does not say: %s", form, why)
 			}
@@ -378,7 +378,7 @@ func named(t *testing.T, s *experiment.Spec) {
 
 // Six runs of Ultra Ethernet's transport: every flow ends, and no claim fails. TestQuick has the whole quick variant.
 func TestCredit(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
+	o := runtest.ExecuteAll(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
 		"control=[nscc, rccc, both]", "balance=[one, mixed]"}})
 	for _, c := range o.Claims {
 		if c.Verdict == claim.Fails {
@@ -395,7 +395,7 @@ func TestCredit(t *testing.T) {
 // Around one switch a host that is 5 us late costs a fifth of an all-reduce by halving and doubling at least, and 70 %
 // at most, and in step the whole takes as long as its halves. TestQuick has all controls and the fat tree.
 func TestLockstep(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: []string{"fabric=star",
+	o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: []string{"fabric=star",
 		"control=[uet, ndp, swift, hpcc]"}})
 	for _, c := range o.Claims {
 		if c.Verdict != claim.Holds {
@@ -408,7 +408,7 @@ func TestLockstep(t *testing.T) {
 // other they lose their lockstep.
 func TestLockstepAligned(t *testing.T) {
 	took := func(set ...string) float64 {
-		o := runtest.CarryOut(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set, "fabric=fat_tree",
+		o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set, "fabric=fat_tree",
 			"control=uet", "operation=all_reduce", "late=0us")})
 		return value(o.Runs[0], "job_iteration")
 	}

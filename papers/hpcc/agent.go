@@ -147,7 +147,7 @@ func newAgentFollower(f cc.Flow, c Config) *agentFollower {
 
 // OnAck adopts the receiver's window, limited to what the host's link sends in T; without one it runs CUBIC.
 func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
-	x.una, x.smoothedTrip = a.Una, a.RTT.Smoothed
+	x.una, x.smoothedTrip = a.FirstUnacked, a.RTT.Smoothed
 	switch w := a.Feedback.Window; {
 	case w > 0:
 		x.followsReceiver, x.windowAt = true, now
@@ -161,7 +161,7 @@ func (x *agentFollower) OnAck(now unit.Time, a *cc.Ack) {
 	case now-x.windowAt > min(max(2*a.RTT.Smoothed, minHold), maxHold):
 		f := x.flow
 		f.InitialWindow = int(x.segments())
-		x.followsReceiver, x.cubic = false, cubic.Resumed(f, cubic.Defaults())
+		x.followsReceiver, x.cubic = false, cubic.NewResumed(f, cubic.Defaults())
 	default:
 		x.withoutTelemetry(a)
 	}
@@ -240,20 +240,20 @@ func (x *agentFollower) Decision() cc.Decision {
 // Check refuses preset Agent without the records that it needs, warns of it without telemetry, and warns as Config's
 // Check does.
 func (c *RxConfig) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	if c.Preset == Agent && s.Telemetry.Relative() {
+	if c.Preset == Agent && s.Telemetry.IsRelative() {
 		all = append(all, scheme.Remark{Param: "preset", Refused: true, Text: "agent takes the rate of the path's slowest " +
 			"port from records, which telemetry in format: relative does not carry; another format or another preset does"})
 	}
-	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unrecorded != "" }); c.Preset == Agent && p != nil {
-		all = append(all, warnAgentSilent.Remark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.Unrecorded,
-			p.Name).At(p.Narrow.Port, 0))
+	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnrecorded != "" }); c.Preset == Agent && p != nil {
+		all = append(all, warnAgentSilent.NewRemark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.WhyUnrecorded,
+			p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.Preset == Agent {
 		all = append(all, c.checkOpposed(s, 5)...)
 		all = append(all, c.checkMoves(s)...)
 	}
-	return slices.Concat(all, c.checkWindows(s), c.checkLoads(s, s.Telemetry.Relative(), minLoadTimeRx),
-		checkUnevenLoads(s, s.Telemetry.Relative()), c.checkUnevenIncreases(s))
+	return slices.Concat(all, c.checkWindows(s), c.checkLoads(s, s.Telemetry.IsRelative(), minLoadTimeRx),
+		checkUnevenLoads(s, s.Telemetry.IsRelative()), c.checkUnevenIncreases(s))
 }
 
 // checkMoves warns of preset Agent if a flow changes its path more often than the sender's T, and if its paths have
@@ -262,34 +262,34 @@ func (c *RxConfig) checkMoves(s *cc.FlowContext) (all []scheme.Remark) {
 	if !s.Sprayed && !s.Flowlets {
 		return nil
 	}
-	if x := &s.SlowWhole; x.Part > 0 {
-		all = append(all, warnAgentMoves.Remark("preset", "packets of a flow take paths of different rates, and agent "+
+	if x := &s.SlowestFlowPath; x.Part > 0 {
+		all = append(all, warnAgentMoves.NewRemark("preset", "packets of a flow take paths of different rates, and agent "+
 			"bounds its window by the slowest port of the path that was new last: with %v of %s, %.0f %% of another's rate, a "+
 			"flow stays at no more than that on all; ecmp keeps a flow on its path", x.Rate, x.Port, 100*x.Part).
-			At(x.Port, 1/x.Part))
+			WithPort(x.Port, 1/x.Part))
 	}
-	p := s.Find(func(p *cc.FlowPath) bool {
-		return p.Narrow.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.Narrow.Rate) > maxTrips*p.BaseRTT
+	p := s.FindPath(func(p *cc.FlowPath) bool {
+		return p.NarrowLink.Rate > 0 && p.BaseRTT > 0 && agentT(p.BaseRTT, p.NarrowLink.Rate) > maxTrips*p.BaseRTT
 	})
 	if p == nil {
 		return all
 	}
-	t := agentT(p.BaseRTT, p.Narrow.Rate)
-	return append(all, warnAgentMoves.Remark("preset",
+	t := agentT(p.BaseRTT, p.NarrowLink.Rate)
+	return append(all, warnAgentMoves.NewRemark("preset",
 		"T of agent, with room for ten bursts of Linux, is %v, %.0f "+
 			"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so "+
 			"that queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
-		At(p.Narrow.Port, float64(t)/float64(p.BaseRTT)))
+		WithPort(p.NarrowLink.Port, float64(t)/float64(p.BaseRTT)))
 }
 
 // agent returns the settings of weir agent for the preset Agent, and refuses another preset and parameters that weir
 // agent does not support (cc.Traits).
-func (c *RxConfig) agent() (cc.Agent, []scheme.Remark) {
+func (c *RxConfig) agent() (cc.AgentParams, []scheme.Remark) {
 	refuse := func(param, format string, args ...any) []scheme.Remark {
-		return []scheme.Remark{scheme.Refuse(param, format, args...)}
+		return []scheme.Remark{scheme.NewRefusal(param, format, args...)}
 	}
 	if c.Preset != Agent {
-		return cc.Agent{}, refuse("preset", "Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+
+		return cc.AgentParams{}, refuse("preset", "Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+
 			"has the other presets")
 	}
 	var all []scheme.Remark
@@ -304,5 +304,5 @@ func (c *RxConfig) agent() (cc.Agent, []scheme.Remark) {
 		all = append(all, refuse("n, max_stage, t", "65536 flows, 1048576 increases and 1s at most are possible of Linux' "+
 			"own TCP")...)
 	}
-	return cc.Agent{Eta: r.Eta, MaxStage: r.MaxStage, Flows: r.N, T: r.T}, all
+	return cc.AgentParams{Eta: r.Eta, MaxStage: r.MaxStage, Flows: r.N, T: r.T}, all
 }

@@ -37,7 +37,7 @@ measure: [goodput]`, flows, delay, parameters)
 	for _, w := range s.Warnings() {
 		kinds = append(kinds, w.Kind.ID)
 	}
-	if c, err = plan.Runs(s)[0].Config(); err != nil {
+	if c, err = plan.ListRuns(s)[0].Config(); err != nil {
 		t.Fatal(err)
 	}
 	return kinds, c

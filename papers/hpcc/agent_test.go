@@ -244,11 +244,11 @@ func TestAgentNeedsRecords(t *testing.T) {
 // What Linux' own TCP can follow is the preset, with n, eta, max_stage and t; all else of it is refused by name.
 func TestFollows(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.9, MaxStage: -1, WAI: standardWAI, Census: true}}
-	if a, remarks := c.agent(); len(remarks) > 0 || a != (cc.Agent{Eta: 0.9, Flows: 8, MaxStage: 5}) {
+	if a, remarks := c.agent(); len(remarks) > 0 || a != (cc.AgentParams{Eta: 0.9, Flows: 8, MaxStage: 5}) {
 		t.Errorf("%+v, %v", a, remarks)
 	}
 	c.N, c.MaxStage, c.T = 3, 2, unit.Millisecond
-	if a, _ := c.agent(); a != (cc.Agent{Eta: 0.9, Flows: 3, MaxStage: 2, T: unit.Millisecond}) {
+	if a, _ := c.agent(); a != (cc.AgentParams{Eta: 0.9, Flows: 3, MaxStage: 2, T: unit.Millisecond}) {
 		t.Errorf("%+v", a)
 	}
 	for _, x := range []struct {

@@ -53,7 +53,7 @@ func story(c cc.Controller, f cc.Flow, base unit.Time, data []byte) error {
 		case 6:
 			h.TxBytes, h.Queue, h.Time = math.MaxUint64>>(y%64), math.MaxInt64>>(x%64), math.MaxInt64>>(y%64)
 		}
-		a := &cc.Ack{Una: una, Next: next, Bytes: unit.Bytes(n), Telemetry: cc.Telemetry{Hops: hops[:n%len(hops)],
+		a := &cc.Ack{FirstUnacked: una, Next: next, Bytes: unit.Bytes(n), Telemetry: cc.Telemetry{Hops: hops[:n%len(hops)],
 			Path: uint16(kind >> 7),
 			Load: float64(y) / 100},
 			Feedback: cc.Feedback{Window: unit.Bytes(x*y) * 100, Flows: int32(n % 3)}, RTT: cc.RTT{Min: base}}
@@ -95,7 +95,7 @@ func controllers(t testing.TB, f cc.Flow, change func(c *Config)) map[string]cc.
 		}
 		out[name] = c
 	}
-	p, e := NewPower(f, PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 0.95, Floor: 0.5})
+	p, e := NewPower(f, PowerConfig{Gamma: 0.9, Beta: 150 * unit.Mbps, Eta: 0.95, MinCurrent: 0.5})
 	add("powertcp", p, e)
 	pint, e := NewPINT(f, PINTConfig{c, 0.5})
 	add("hpcc_pint", pint, e)
@@ -149,7 +149,7 @@ func TestModel(t *testing.T) {
 				s = append(s, a, b, byte(random.IntN(3)), 31, byte(3+random.IntN(6)), byte(random.IntN(192)))
 			}
 		}
-		f := cctest.Flow(7)
+		f := cctest.NewFlow(7)
 		if i%3 > 0 {
 			f.NICRate = gbps
 		}
@@ -159,7 +159,7 @@ func TestModel(t *testing.T) {
 			if i%2 > 0 {
 				c = &withHops{Controller: c, random: rand.New(rand.NewPCG(1, uint64(i)))}
 			}
-			if err := (&cctest.Model{Controller: c, Own: true}).Run(s); err != nil {
+			if err := (&cctest.Model{Controller: c, OwnRecovery: true}).PlayStory(s); err != nil {
 				t.Errorf("%s, story %d: %v", name, i, err)
 			}
 		}
@@ -173,7 +173,7 @@ func TestOnAckAllocatesNothing(t *testing.T) {
 		now := unit.Time(0)
 		if n := testing.AllocsPerRun(100, func() {
 			now += 10 * us
-			a.Una += 1000
+			a.FirstUnacked += 1000
 			hops[0].Time, hops[1].Time = now, now
 			c.OnAck(now, &a)
 		}); n != 0 {
@@ -197,8 +197,8 @@ func benchmark(b *testing.B, c cc.Controller) {
 			hops[i].Time += 80 * ns
 			hops[i].TxBytes += 900
 		}
-		a.Una += 1000
-		a.Next = a.Una + 100000
+		a.FirstUnacked += 1000
+		a.Next = a.FirstUnacked + 100000
 		c.OnAck(now, &a)
 		_ = c.Decision()
 	}

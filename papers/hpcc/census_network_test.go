@@ -166,7 +166,7 @@ measure: [goodput]`)}, experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for seed, run := range plan.Runs(s) {
+			for seed, run := range plan.ListRuns(s) {
 				config, err := run.Config()
 				if err != nil {
 					t.Fatal(err)

@@ -19,7 +19,7 @@ import (
 func TestFlowCompletionTimes(t *testing.T) {
 	for _, name := range []string{"websearch-50", "hadoop-30-incast", "hadoop-50-incast"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true}).Claims {
+			for _, c := range runtest.ExecuteAll(t, library(), "hpcc/"+name, experiment.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
@@ -30,7 +30,7 @@ func TestFlowCompletionTimes(t *testing.T) {
 
 // Flow control does not matter for HPCC (§5.3).
 func TestFlowControl(t *testing.T) {
-	for _, c := range runtest.CarryOut(t, library(), "hpcc/flow-control", experiment.Options{Quick: true}).Claims {
+	for _, c := range runtest.ExecuteAll(t, library(), "hpcc/flow-control", experiment.Options{Quick: true}).Claims {
 		if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
@@ -42,7 +42,7 @@ func TestTheory(t *testing.T) {
 	for _, name := range []string{"capture", "fairness", "fairness-beside", "convergence", "parking-lot", "mixed-nics",
 		"clocks", "every-nth"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
+			for _, c := range runtest.ExecuteAll(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
 				if c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
@@ -67,7 +67,7 @@ func TestExperimentsFull(t *testing.T) {
 	for _, name := range []string{"incast16", "incast16-reaction", "rates", "joins", "long-short", "incast-long",
 		"elephant-mice"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
+			for _, c := range runtest.ExecuteAll(t, library(), "hpcc/"+name, experiment.Options{}).Claims {
 				want, ok := otherwise[c.ID]
 				if !ok {
 					want = claim.Holds
@@ -85,7 +85,7 @@ func TestOwnExperimentsFull(t *testing.T) {
 	for _, name := range []string{"thinning", "parameters", "collectives", "collectives-chosen", "paths-incast",
 		"paths-half", "paths-failure", "paths-stage", "paths-relative", "lab-kernel", "short-paths"} {
 		t.Run(name, func(t *testing.T) {
-			for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, experiment.Options{Quick: true}).Claims {
+			for _, c := range runtest.ExecuteAll(t, library(), "hpcc/"+name, experiment.Options{Quick: true}).Claims {
 				if c.Verdict != claim.Holds {
 					t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 				}
@@ -97,7 +97,7 @@ func TestOwnExperimentsFull(t *testing.T) {
 // Every experiment is valid, also its quick variant, which keeps every scheme.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
-		src, err := library().Open(e.Name)
+		src, err := library().OpenExperiment(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestExperimentsLoad(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", e.Name, err)
 			}
-			points[quick] = len(plan.Runs(s)) / s.Repeat()
+			points[quick] = len(plan.ListRuns(s)) / s.Repeat()
 			if strings.HasPrefix(e.Name, "hpcc/websearch") || strings.HasPrefix(e.Name, "hpcc/hadoop") {
 				want := 6
 				if strings.HasSuffix(e.Name, "-incast") || e.Name == "hpcc/websearch-50" {

@@ -107,7 +107,7 @@ func TestOwnExperiments(t *testing.T) {
 func claimsHold(t *testing.T, name string, o experiment.Options, claims ...string) {
 	t.Helper()
 	held := map[string]bool{}
-	for _, c := range runtest.CarryOut(t, library(), "hpcc/"+name, o).Claims {
+	for _, c := range runtest.ExecuteAll(t, library(), "hpcc/"+name, o).Claims {
 		held[c.ID] = c.Verdict == claim.Holds
 		if slices.Contains(claims, c.ID) && !held[c.ID] {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
@@ -132,7 +132,7 @@ func TestQuickKeepsSchemes(t *testing.T) {
 		if strings.HasSuffix(e.Name, "-incast") || e.Name == "hpcc/websearch-50" {
 			want = 7 // HPCC also with PFC's trigger as the paper's text has it, or with the drafts' maxStage
 		}
-		sweep, quick := runtest.Variants(t, library(), e.Name)
+		sweep, quick := runtest.ReadVariants(t, library(), e.Name)
 		if _, changed := quick["scheme"]; changed || len(sweep["scheme"]) != want {
 			t.Errorf("%s: %d schemes, the quick variant changes them: %v", e.Name, len(sweep["scheme"]), changed)
 		}

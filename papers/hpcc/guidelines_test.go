@@ -120,7 +120,7 @@ func TestProbesTakeThePath(t *testing.T) {
 				probes, asks := 0, 0
 				s := &emitting{Endpoint: c.Endpoints[i].Sender}
 				s.onEmit = func(p *packet.Packet) {
-					asked := p.Asks(telemetry.Extension) || p.Asks(telemetry.Stacked) || p.Asks(telemetry.LoadCode)
+					asked := p.HasHotExtension(telemetry.Extension) || p.HasHotExtension(telemetry.Stacked) || p.HasHotExtension(telemetry.LoadCode)
 					switch {
 					case p.Payload == 0 && asked: // of rdma a kind of its own; TCP and UDP have nothing but data that is empty
 						probes++

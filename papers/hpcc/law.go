@@ -34,7 +34,7 @@ type track struct {
 // and ports.
 func (k *track) matches(p *cc.Telemetry) bool {
 	n := min(len(p.Hops), telemetry.MaxHops)
-	if n != k.n || p.Path != k.id || p.Missed != k.missed {
+	if n != k.n || p.Path != k.id || p.MissedHops != k.missed {
 		return false
 	}
 	if n > 0 && p.Hops[0].Flags&telemetry.NoSwitch != 0 { // the format has no switches
@@ -109,7 +109,7 @@ func (k *track) store(now unit.Time, p *cc.Telemetry, what comparison) {
 			}
 		}
 	}
-	k.id, k.missed, k.arrival = p.Path, p.Missed, now
+	k.id, k.missed, k.arrival = p.Path, p.MissedHops, now
 }
 
 // reset makes the next records count as the first ones.
@@ -158,7 +158,7 @@ func newLaw(f cc.Flow, c Config) (l law, err error) {
 // T.
 func (l *law) start(f cc.Flow, c Config) error {
 	c = c.resolved()
-	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn || c.Sampled) {
+	if f.Loads && (c.Mode == RxRate || c.Mode == PerHop || c.Sojourn || c.SamplesQueues) {
 		return fmt.Errorf("hpcc: mode rx_rate, mode per_hop, delay: sojourn and sample_feedback need records of " +
 			"hops; the network's format: relative has none")
 	}
@@ -200,7 +200,7 @@ func (l *law) setIncrease(counted int, lastHop unit.Rate) {
 // not be of the last hop, and N changes no window (TestCensusPartial).
 func (l *law) updateIncrease(p *cc.Telemetry, counted int) {
 	lastHop := unit.Rate(0)
-	if last := len(p.Hops) - 1; counted > 0 && p.Missed == 0 && last >= 0 && l.isComplete(p) && l.limitsFlow(last) {
+	if last := len(p.Hops) - 1; counted > 0 && p.MissedHops == 0 && last >= 0 && l.isComplete(p) && l.limitsFlow(last) {
 		lastHop = p.Hops[last].Rate
 	} else {
 		counted = 0
@@ -287,7 +287,7 @@ func (l *law) newRecords(now unit.Time, p *cc.Telemetry, commit bool) comparison
 		}
 		l.resetLoad(&k.known)
 	case measured:
-		if l.config.Sampled && !commit {
+		if l.config.SamplesQueues && !commit {
 			return l.useSample(now, k, p)
 		}
 		if !l.measureInflight(now, k, p) {

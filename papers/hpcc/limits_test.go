@@ -41,8 +41,8 @@ func TestReportedIncreaseNeedsLastHop(t *testing.T) {
 		s := newSender(t, flow(), func(c *Config) { c.Census = true })
 		for i := range int64(3) {
 			now := unit.Time(i) * 10 * us
-			s.OnAck(now, &cc.Ack{Una: i + 1, Next: i + 1, Feedback: cc.Feedback{Flows: 10},
-				Telemetry: cc.Telemetry{Missed: missed, Hops: []telemetry.Hop{hop(1, now, uint64(i)*125_000, 50_000)}}})
+			s.OnAck(now, &cc.Ack{FirstUnacked: i + 1, Next: i + 1, Feedback: cc.Feedback{Flows: 10},
+				Telemetry: cc.Telemetry{MissedHops: missed, Hops: []telemetry.Hop{hop(1, now, uint64(i)*125_000, 50_000)}}})
 		}
 		near(t, fmt.Sprint("W_ai with ", missed, " hops missed"), s.State().WAI, want)
 	}

@@ -121,7 +121,7 @@ func run(t *testing.T, settle, trips int, change func(c *Config)) *incast {
 				n.acked[e.flow] += e.end - f.una
 			}
 			f.una = e.end
-			f.control.OnAck(n.now, &cc.Ack{Una: f.una, Next: f.next, Bytes: 1000, Packets: 1,
+			f.control.OnAck(n.now, &cc.Ack{FirstUnacked: f.una, Next: f.next, Bytes: 1000, Packets: 1,
 				Telemetry: cc.Telemetry{Hops: []telemetry.Hop{e.hop},
 					Path: 1}})
 			f.waiting = false // a new rate moves the pending send

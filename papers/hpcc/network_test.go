@@ -68,7 +68,7 @@ func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config 
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err == nil {
 		err = c.MakeEndpoints() // tests look into them
 	}
@@ -392,9 +392,9 @@ traffic:
 			f.Hops = 5
 			c.Endpoints[0].Sender = &listening{Endpoint: s, onReceive: func(p *packet.Packet) {
 				var r telemetry.Records
-				if what, _ := f.Read(p, &r); what == telemetry.Recorded {
-					if r.Len() != 5 || r.Missed() != more {
-						t.Errorf("%s: %d records, %d missed", format, r.Len(), r.Missed())
+				if what, _ := f.ReadAnswer(p, &r); what == telemetry.Recorded {
+					if r.Len() != 5 || r.MissedHops() != more {
+						t.Errorf("%s: %d records, %d missed", format, r.Len(), r.MissedHops())
 					}
 					missed++
 				}

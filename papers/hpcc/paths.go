@@ -82,7 +82,7 @@ func (x *paths[P]) find(p *cc.Telemetry) (k *pathState[P], known bool) {
 			oldest = k
 		}
 	}
-	if 1+len(x.more) < telemetry.MostPaths {
+	if 1+len(x.more) < telemetry.MaxPaths {
 		x.more = append(x.more, pathState[P]{})
 		oldest = len(x.more)
 	}
@@ -152,7 +152,7 @@ func (x *arrivalOrder) countAck(a *cc.Ack) {
 
 // isRoundTripOver is line 22 on the slowest of several paths: all data sent before the last update is acknowledged.
 func (x *arrivalOrder) isRoundTripOver(a *cc.Ack, lastUpdateSeq int64) bool {
-	return !x.isMany() || a.Una >= lastUpdateSeq
+	return !x.isMany() || a.FirstUnacked >= lastUpdateSeq
 }
 
 // countPacket records a packet, and whether one sent later had arrived before it.

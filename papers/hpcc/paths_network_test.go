@@ -41,7 +41,7 @@ func runSprayed(t *testing.T, text string) *outcome.Result {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -53,15 +53,15 @@ func TestPathsAreSeparate(t *testing.T) {
 // Of more paths than there is room for, the one that was not seen for the longest time makes room.
 func TestMostPaths(t *testing.T) {
 	s := newSender(t, flow(), nil)
-	for i := range int64(3 * telemetry.MostPaths) {
+	for i := range int64(3 * telemetry.MaxPaths) {
 		now := unit.Time(i) * us
 		ack(s, now, i*1000, i*1000+500, hop(uint32(i+1), now, uint64(i)*1000, 0))
 	}
-	if n := 1 + len(s.paths.more); n != telemetry.MostPaths {
-		t.Errorf("%d paths, want %d", n, telemetry.MostPaths)
+	if n := 1 + len(s.paths.more); n != telemetry.MaxPaths {
+		t.Errorf("%d paths, want %d", n, telemetry.MaxPaths)
 	}
-	for k := range telemetry.MostPaths {
-		if id := s.paths.pathAt(k).hops[0].Switch; id <= 2*telemetry.MostPaths {
+	for k := range telemetry.MaxPaths {
+		if id := s.paths.pathAt(k).hops[0].Switch; id <= 2*telemetry.MaxPaths {
 			t.Errorf("path %d is that of switch %d, which is old", k, id)
 		}
 	}

@@ -11,13 +11,13 @@ import (
 
 // PowerConfig configures PowerTCP.
 type PowerConfig struct {
-	Gamma   float64   // weight of the new window
-	Beta    unit.Rate // additive increase, as a rate: β is Beta·T
-	N       int       // above 0: β is W_init/N instead
-	Eta     float64   // target of the power; 1: the paper's
-	Floor   float64   // minimum of λ, as a share of the port's rate
-	T       unit.Time // as Config.T
-	MinRate unit.Rate // as Config.MinRate
+	Gamma      float64   // weight of the new window
+	Beta       unit.Rate // additive increase, as a rate: β is Beta·T
+	N          int       // above 0: β is W_init/N instead
+	Eta        float64   // target of the power; 1: the paper's
+	MinCurrent float64   // minimum of λ, as a share of the port's rate
+	T          unit.Time // as Config.T
+	MinRate    unit.Rate // as Config.MinRate
 }
 
 // Params binds the parameters of the configuration.
@@ -28,7 +28,7 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 	p.Int(&c.N, "n", "0", "flows expected at a host: β is W_init/n; 0: by beta", "ours").Min("0")
 	p.Share(&c.Eta, "eta", "100%", "target of the normalised power",
 		"ours: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
-	p.Share(&c.Floor, "floor", "0%", "least current, as a share of the port's rate",
+	p.Share(&c.MinCurrent, "floor", "0%", "least current, as a share of the port's rate",
 		"ours: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
 	bindPath(p, &c.T, &c.MinRate, "the path's if it is known, or the least measured")
 }
@@ -139,7 +139,7 @@ func (p *PowerTCP) normPower(now unit.Time, k *pathState[float64], path *cc.Tele
 		}
 		lambda := (float64(h.Queue-old.Queue) + float64(h.TxBytes-old.TxBytes)) / dt * perByte // λ/B
 		nu := float64(float64(h.Queue)*perByte*p.perTime) + 1                                  // ν/(B·T)
-		if v := max(lambda, p.config.Floor) * nu; v > power {
+		if v := max(lambda, p.config.MinCurrent) * nu; v > power {
 			power, tau = v, dt
 		}
 	}

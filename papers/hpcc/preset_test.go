@@ -32,7 +32,7 @@ func TestPresets(t *testing.T) {
 	} {
 		for _, s := range []cc.Scheme{Scheme(), PINTScheme()} {
 			t.Run(fmt.Sprint(s.Name, c.given), func(t *testing.T) {
-				x, err := cctest.Make(s, flow(), c.given...)
+				x, err := cctest.BuildController(s, flow(), c.given...)
 				if err != nil {
 					t.Fatal(err)
 				}

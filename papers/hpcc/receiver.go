@@ -86,8 +86,8 @@ func (r *Receiver) OnData(now unit.Time, d *cc.Data) (cc.Feedback, bool) {
 		r.recordArrival(now, d)
 	}
 	if r.census != nil && r.config.Census {
-		r.census.Count(now, r.t, r.member)
-		counted = r.census.Flows(r.member)
+		r.census.CountFlow(now, r.t, r.member)
+		counted = r.census.CountFor(r.member)
 	}
 	r.order.countPacket(d.Overtaken)
 	commit := r.isCommitDue(now, d) // line 29
@@ -207,8 +207,8 @@ func (r *Receiver) Coalesce(most int) int {
 	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
-// Join makes the flow count once with the other paths' receivers (cc.Multipath).
-func (r *Receiver) Join(first cc.Receiver) {
+// JoinFirst makes the flow count once with the other paths' receivers (cc.Multipath).
+func (r *Receiver) JoinFirst(first cc.Receiver) {
 	if f, ok := first.(*Receiver); ok {
 		r.member = f.member
 	}
@@ -217,7 +217,7 @@ func (r *Receiver) Join(first cc.Receiver) {
 // Close removes the flow from the count.
 func (r *Receiver) Close() {
 	if r.census != nil {
-		r.census.Leave(r.member)
+		r.census.RemoveFlow(r.member)
 	}
 }
 

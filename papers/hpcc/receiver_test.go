@@ -318,7 +318,7 @@ func TestReceiverCounts(t *testing.T) {
 		t.Errorf("the first is: %+v, W_ai %v", f, a.wai)
 	}
 	b.Close()
-	if n := census.Flows(&cc.Member{}); n != 2 { // a and this one
+	if n := census.CountFor(&cc.Member{}); n != 2 { // a and this one
 		t.Errorf("%d flows after one has closed", n)
 	}
 }
@@ -355,7 +355,7 @@ func TestReceiverOfPaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		if all = append(all, r); len(all) > 1 {
-			r.Join(all[0])
+			r.JoinFirst(all[0])
 		}
 		if r.Feedback().Window != 125000/4 {
 			t.Errorf("it begins with %v", r.Feedback().Window)
@@ -368,11 +368,11 @@ func TestReceiverOfPaths(t *testing.T) {
 			r.OnData(now, under(r, hop(1, now, uint64(i)*75000, 0)))
 		}
 	}
-	if n := census.Flows(all[3].member); n != 2 || all[3].flows != 2 || all[3].wai != 125000*(1-c.Eta)/2/4 {
+	if n := census.CountFor(all[3].member); n != 2 || all[3].flows != 2 || all[3].wai != 125000*(1-c.Eta)/2/4 {
 		t.Errorf("%d flows, W_ai %v for %d", n, all[3].wai, all[3].flows)
 	}
 	all[2].Close()
-	if n := census.Flows(other.member); n != 1 {
+	if n := census.CountFor(other.member); n != 1 {
 		t.Errorf("%d flows after one has closed", n)
 	}
 }

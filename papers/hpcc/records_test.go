@@ -77,7 +77,7 @@ func TestPathChange(t *testing.T) {
 		"rate":    func(a *cc.Ack) { a.Telemetry.Hops[1].Rate = 400 * gbps },
 		"longer":  func(a *cc.Ack) { a.Telemetry.Hops = append(a.Telemetry.Hops, hop(3, 20*us, 0, 0)) },
 		"shorter": func(a *cc.Ack) { a.Telemetry.Hops = a.Telemetry.Hops[:1] },
-		"missed":  func(a *cc.Ack) { a.Telemetry.Missed = 1 },
+		"missed":  func(a *cc.Ack) { a.Telemetry.MissedHops = 1 },
 		"restart": func(a *cc.Ack) { a.Telemetry.Hops[1].Flags |= telemetry.Restart },
 		"counter": func(a *cc.Ack) { a.Telemetry.Hops[1].TxBytes = 3 },
 	}
@@ -85,7 +85,7 @@ func TestPathChange(t *testing.T) {
 		s := newSender(t, flow(), nil)
 		at := func(i int64) *cc.Ack {
 			n := unit.Time(i) * 10 * us
-			return &cc.Ack{Una: i * 1000, Next: i*1000 + 500, Telemetry: cc.Telemetry{Path: 3,
+			return &cc.Ack{FirstUnacked: i * 1000, Next: i*1000 + 500, Telemetry: cc.Telemetry{Path: 3,
 				Hops: []telemetry.Hop{hop(1, n, uint64(i)*100000+
 					1000, 5000), hop(2, n, uint64(i)*125000+1000, 25000)}}}
 		}
@@ -232,14 +232,14 @@ func TestBaseRTT(t *testing.T) {
 	if d := s.Decision(); d.Window != 10000 || d.Rate != 0 {
 		t.Errorf("without T a flow starts with the initial window: %+v", d)
 	}
-	a := cc.Ack{Una: 1000, Next: 10000, RTT: cc.RTT{Min: 40 * us},
+	a := cc.Ack{FirstUnacked: 1000, Next: 10000, RTT: cc.RTT{Min: 40 * us},
 		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 0, 0, 0)}}}
 	s.OnAck(40*us, &a)
-	a = cc.Ack{Una: 11000, Next: 20000, RTT: cc.RTT{Min: 40 * us},
+	a = cc.Ack{FirstUnacked: 11000, Next: 20000, RTT: cc.RTT{Min: 40 * us},
 		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 40*us, 10000, 0)}}}
 	s.OnAck(80*us, &a)
 	near(t, "W", s.State().W, 10000/(10000./500000/0.95)+80) // B·T = 500 kB
-	a = cc.Ack{Una: 12000, Next: 30000, RTT: cc.RTT{Min: 10 * us},
+	a = cc.Ack{FirstUnacked: 12000, Next: 30000, RTT: cc.RTT{Min: 10 * us},
 		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 41*us, 10000, 0)}}}
 	s.OnAck(81*us, &a)
 	if d := s.Decision(); s.State().T != 10*us || d.Window > 125000 || d.Rate > 100*gbps {
@@ -266,7 +266,7 @@ func TestBaseRTTPerHop(t *testing.T) {
 	f.BaseRTT = 0
 	s := newSender(t, f, func(c *Config) { c.Mode, c.WAI, c.MaxStage = PerHop, 0, 0 })
 	report := func(now, rtt unit.Time, tx uint64, queue unit.Bytes) {
-		s.OnAck(now, &cc.Ack{Una: int64(now / us), Next: 90, RTT: cc.RTT{Min: rtt},
+		s.OnAck(now, &cc.Ack{FirstUnacked: int64(now / us), Next: 90, RTT: cc.RTT{Min: rtt},
 			Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, tx, queue)}}})
 	}
 	report(0, 40*us, 0, 0)
@@ -292,7 +292,7 @@ func TestUncongestedForgets(t *testing.T) {
 	ack(s, 10*us, 3000, 4000, hop(1, 10*us, 125_000, 25_000))
 	w := 50_000 * 0.95 / 1.2
 	near(t, "Wc with records", s.State().Wc, w)
-	s.OnAck(20*us, &cc.Ack{Una: 5000, Next: 6000, Telemetry: cc.Telemetry{Load: 0.8}})
+	s.OnAck(20*us, &cc.Ack{FirstUnacked: 5000, Next: 6000, Telemetry: cc.Telemetry{Load: 0.8}})
 	w *= 0.95 / 0.8
 	near(t, "Wc without congestion", s.State().Wc, w)
 	ack(s, 30*us, 7000, 8000, hop(1, 30*us, 250_000, 125_000)) // 62.5 Gb/s since the last records
@@ -314,7 +314,7 @@ func TestUncongested(t *testing.T) {
 	for i, want := range []float64{11_875, 14_101} {
 		// · 0.95/0.8
 		for range 3 { // only the first of a round trip commits
-			s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+			s.OnAck(us, &cc.Ack{FirstUnacked: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
 		}
 		if math.Abs(s.State().Wc-want) > 1 {
 			t.Errorf("round trip %d: W %v, Wc %v, want %v", i, s.State().W, s.State().Wc, want)
@@ -322,7 +322,7 @@ func TestUncongested(t *testing.T) {
 		seq += 50_000
 	}
 	for range 40 {
-		s.OnAck(us, &cc.Ack{Una: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+		s.OnAck(us, &cc.Ack{FirstUnacked: seq + 1000, Next: seq + 50_000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
 		seq += 50_000
 	}
 	if s.State().W != 125_000 {
@@ -333,7 +333,7 @@ func TestUncongested(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.w, p.old = 10_000, 10_000
-	p.OnAck(us, &cc.Ack{Una: 1000, Next: 2000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
+	p.OnAck(us, &cc.Ack{FirstUnacked: 1000, Next: 2000, Bytes: 1000, Telemetry: cc.Telemetry{Load: 0.8}})
 	if before := p.w; before < 12_000 || before > 16_000 { // 0.9·(10000/0.8 + 150 Mb/s · T) + 0.1·10000
 		t.Errorf("PowerTCP's window is %v", before)
 	}

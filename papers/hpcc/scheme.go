@@ -65,20 +65,20 @@ var presetValues = [...]struct {
 // standardWAI is the default of w_ai.
 const standardWAI = 80 * unit.Byte
 
-// Bound selects the limit of data in flight, in addition to the rate W/T.
-type Bound uint8
+// InFlightLimit selects the limit of data in flight, in addition to the rate W/T.
+type InFlightLimit uint8
 
 // Bounds.
 const (
-	VariableWindow Bound = iota // W
-	InitialWindow               // W_init
-	NoWindow                    // no limit
+	VariableWindow InFlightLimit = iota // W
+	InitialWindow                       // W_init
+	NoWindow                            // no limit
 )
 
 var bounds = []string{cc.VariableWindow, cc.BDPWindow, cc.NoWindow}
 
 // String returns the bound's name in specs; "bound N" for any other value N.
-func (b Bound) String() string {
+func (b InFlightLimit) String() string {
 	if int(b) < len(bounds) {
 		return bounds[b]
 	}
@@ -87,18 +87,18 @@ func (b Bound) String() string {
 
 // Config configures HPCC++ (draft-miao §4.1 and §5).
 type Config struct {
-	Preset   Preset
-	Eta      float64    // target utilisation
-	MaxStage int        // additive increases before a multiplicative one; −1: the preset's
-	WAI      unit.Bytes // additive increase in a round trip
-	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: the preset's
-	T        unit.Time  // base round-trip time; 0: the preset's, else cc.Flow.BaseRTT or the measured minimum
-	MinRate  unit.Rate  // the window does not fall below MinRate·T
-	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
-	Mode     Mode
-	Census   bool  // the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
-	Bound    Bound // of what is in flight
-	Sampled  bool  // between updates only hops with a queue count
+	Preset        Preset
+	Eta           float64    // target utilisation
+	MaxStage      int        // additive increases before a multiplicative one; −1: the preset's
+	WAI           unit.Bytes // additive increase in a round trip
+	N             int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: the preset's
+	T             unit.Time  // base round-trip time; 0: the preset's, else cc.Flow.BaseRTT or the measured minimum
+	MinRate       unit.Rate  // the window does not fall below MinRate·T
+	Sojourn       bool       // use time in the switch instead of queue length (§9.4)
+	Mode          Mode
+	Census        bool          // the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
+	Bound         InFlightLimit // of what is in flight
+	SamplesQueues bool          // between updates only hops with a queue count
 }
 
 // Defaults returns the scheme's default configuration.
@@ -110,9 +110,9 @@ func (c *Config) Params(p *scheme.Params) {
 	c.bindCensus(p, "off")
 	scheme.Choice(p, &c.Mode, modes, "mode", "hpcc++", "HPCC++, or an ablation of the paper",
 		"draft-miao §6.1; HPCC §5.4, figure 6, Appendix A")
-	p.Either(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue",
+	p.BoolWords(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue",
 		"what tells the queueing: the port's queue, or the packet's time in the switch", "draft-miao §4.2 line 5; §9.4")
-	p.Bool(&c.Sampled, "sample_feedback", "false",
+	p.Bool(&c.SamplesQueues, "sample_feedback", "false",
 		"between the updates of a round trip hops count only if they have a queue", "HPCC simulator: SAMPLE_FEEDBACK")
 	c.bindWindow(p)
 }
@@ -136,11 +136,11 @@ func (c *Config) Traits() cc.Traits {
 func (c *Config) requiredFields() telemetry.Field {
 	needs := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	switch {
-	case c.Sojourn && (c.Mode == RxRate || c.Sampled): // arrivals are departures and the queue's growth
+	case c.Sojourn && (c.Mode == RxRate || c.SamplesQueues): // arrivals are departures and the queue's growth
 		return needs | telemetry.Sojourn | telemetry.Queue
 	case c.Sojourn:
 		return needs | telemetry.Sojourn
-	case c.Mode == RxRate || c.Mode == PerHop || c.Sampled:
+	case c.Mode == RxRate || c.Mode == PerHop || c.SamplesQueues:
 		return needs | telemetry.Queue
 	}
 	return needs | telemetry.Queue | telemetry.Load
@@ -169,7 +169,7 @@ func (c *Config) bindLaw(p *scheme.Params, presets []string) {
 	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (draft 100, agent 8, else w_ai)",
 		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
 	bindPath(p, &c.T, &c.MinRate, "preset (draft 5us, else the path's if it is known, or the least measured)")
-	p.Rule("w_ai", func() error {
+	p.AddRule("w_ai", func() error {
 		if presetValues[c.Preset].n > 0 && c.WAI != standardWAI {
 			return fmt.Errorf("preset: %s has it by the rule of §5, from n: leave it out", presets[c.Preset])
 		}
@@ -195,7 +195,7 @@ func (c Config) resolved() Config {
 
 // bindCensus binds the receiver's count of flows for W_ai.
 func (c *Config) bindCensus(p *scheme.Params, standard string) {
-	p.Either(&c.Census, [2]string{"off", "on"}, "census", standard, "the receiving host counts its flows; while the last "+
+	p.BoolWords(&c.Census, [2]string{"off", "on"}, "census", standard, "the receiving host counts its flows; while the last "+
 		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
 		"else, also where a hop has written no record (telemetry: congestion)",
 		"draft-miao §5: receiver reported; §6.2")

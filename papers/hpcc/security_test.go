@@ -47,19 +47,19 @@ func (a *attacker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 	case a.mode == "drop" && a.n%4 == 0:
 		return dataplane.Drop(dataplane.Policed)
 	case a.mode == "forge":
-		q := env.Clone(p, false)
+		q := env.ClonePacket(p, false)
 		if a.lie(q); a.n%2 == 0 {
 			if b, ok := q.Extension(transport.Authentication); ok { // a number that has not been
 				b[3]++
 			}
 		}
-		env.Inject(q)
+		env.InjectPacket(q)
 	case a.mode == "replay" && a.n == 20:
 		a.old = *p
 	case a.mode == "replay" && a.n > 20:
-		q := env.Clone(&a.old, false)
+		q := env.ClonePacket(&a.old, false)
 		q.TOS |= touched
-		env.Inject(q)
+		env.InjectPacket(q)
 	}
 	return dataplane.Accept
 }
@@ -111,7 +111,7 @@ func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err == nil {
 		err = c.MakeEndpoints() // tests look into them
 	}
@@ -520,7 +520,7 @@ func TestRelativeErrors(t *testing.T) {
 					Data: []byte(dumbbell(1, fmt.Sprintf("ecmp, {telemetry: {format: relative, t: %s}}", averages), `
   - {name: one, from: left0, to: right0, transport: rdma, `+traffic+`, size: 1MB, start: 0s}`))}, experiment.Options{})
 				if err == nil {
-					_, err = plan.Runs(s)[0].Config()
+					_, err = plan.ListRuns(s)[0].Config()
 				}
 				if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 					t.Errorf("%s, t: %s: %v, want %q", traffic, averages, err, want)

@@ -46,7 +46,7 @@ func hop(id uint32, at unit.Time, tx uint64, queue unit.Bytes) telemetry.Hop {
 
 // ack acknowledges up to seq, when the sender has sent up to next.
 func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop) {
-	a := cc.Ack{Una: seq, Next: next, Telemetry: cc.Telemetry{Hops: hops}, Advanced: true, Packets: 1, Bytes: 1000}
+	a := cc.Ack{FirstUnacked: seq, Next: next, Telemetry: cc.Telemetry{Hops: hops}, Advanced: true, Packets: 1, Bytes: 1000}
 	for i := range hops {
 		a.Telemetry.Path ^= uint16(hops[i].Switch) & 0xfff
 	}
@@ -168,13 +168,13 @@ func TestGoneBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pint.OnAck(0, &cc.Ack{Una: 1000, Next: 125000, Delivered: 1, Telemetry: cc.Telemetry{Load: 1}})
+	pint.OnAck(0, &cc.Ack{FirstUnacked: 1000, Next: 125000, Delivered: 1, Telemetry: cc.Telemetry{Load: 1}})
 	for i, x := range []struct {
 		prior   int64 // what had been delivered when the packet was sent again; −1: no sample
 		commits bool
 	}{{-1, true}, {0, false}, {-1, false}, {1, true}, {2, false}, {3, false}, {4, true}} {
 		now := unit.Time(i) * 10 * us
-		a := &cc.Ack{Una: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
+		a := &cc.Ack{FirstUnacked: int64(i+1) * 1000, Next: 125000, Delivered: int64(i + 1)}
 		if x.prior >= 0 {
 			a.Delivery = cc.Delivery{Packets: 1, Interval: 10 * us, PriorDelivered: x.prior, Retransmitted: true}
 		}
@@ -255,7 +255,7 @@ func TestReportedIncrease(t *testing.T) {
 				now, seq = now+6*us, seq+1
 				slow := hop(2, now, uint64(now/ns)*3, last)
 				slow.Rate = 25 * gbps
-				s.OnAck(now, &cc.Ack{Una: seq, Next: seq, Feedback: cc.Feedback{Flows: int32(flows)},
+				s.OnAck(now, &cc.Ack{FirstUnacked: seq, Next: seq, Feedback: cc.Feedback{Flows: int32(flows)},
 					Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, uint64(now/ns)*3, first), slow}}})
 				return s.State().WAI
 			}
@@ -282,7 +282,7 @@ func TestReportedIncrease(t *testing.T) {
 func TestWindows(t *testing.T) {
 	f := flow()
 	for _, c := range []struct {
-		bound Bound
+		bound InFlightLimit
 		want  unit.Bytes
 	}{{VariableWindow, 62500}, {InitialWindow, 125000}, {NoWindow, f.FreeWindow()}} {
 		t.Run(c.bound.String(), func(t *testing.T) {
@@ -307,7 +307,7 @@ func TestWindows(t *testing.T) {
 // stay those of the last update; an update takes all of them.
 func TestSampledFeedback(t *testing.T) {
 	load := func(sampled bool, queue unit.Bytes, update bool) float64 {
-		s := newSender(t, flow(), func(c *Config) { c.WAI, c.Sampled = 0, sampled })
+		s := newSender(t, flow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, sampled })
 		ack(s, 0, 1, 100, hop(1, 0, 0, queue))
 		ack(s, 10*us, 101, 200, hop(1, 10*us, 62500, queue)) // U is what half the link and the queue make
 		seq := int64(150)
@@ -331,7 +331,7 @@ func TestSampledFeedback(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) { near(t, "U", load(c.sampled, c.queue, c.update), c.want) })
 	}
 	// What was left out is measured from the last record that counted.
-	s := newSender(t, flow(), func(c *Config) { c.WAI, c.Sampled = 0, true })
+	s := newSender(t, flow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, true })
 	ack(s, 0, 1, 100, hop(1, 0, 0, 0))
 	ack(s, 5*us, 50, 100, hop(1, 5*us, 62500, 0))
 	ack(s, 10*us, 101, 200, hop(1, 10*us, 62500, 0))
@@ -431,7 +431,7 @@ func TestOffsets(t *testing.T) {
 // within 1 % of that from exact records.
 func TestOnTheWire(t *testing.T) {
 	format := telemetry.NewHPCC(4)
-	wrap := telemetry.Unwrapper{Span: format.Span()}
+	wrap := telemetry.Unwrapper{Span: format.WrapSpan()}
 	a, b := newSender(t, flow(), nil), newSender(t, flow(), nil)
 	random := rand.New(rand.NewPCG(3, 3))
 	now, seq, worst := unit.Time(0), int64(0), 0.0
@@ -453,9 +453,9 @@ func TestOnTheWire(t *testing.T) {
 			t.Fatal(err)
 		}
 		wrap.Unwrap(now, &r)
-		a.OnAck(now, &cc.Ack{Una: seq, Next: seq + 40000, Telemetry: cc.Telemetry{Hops: hops[:]}})
-		b.OnAck(now, &cc.Ack{Una: seq, Next: seq + 40000, Telemetry: cc.Telemetry{Hops: r.Hops(), Path: r.Path(),
-			Missed: uint8(r.Missed())}})
+		a.OnAck(now, &cc.Ack{FirstUnacked: seq, Next: seq + 40000, Telemetry: cc.Telemetry{Hops: hops[:]}})
+		b.OnAck(now, &cc.Ack{FirstUnacked: seq, Next: seq + 40000, Telemetry: cc.Telemetry{Hops: r.Hops(), Path: r.PathID(),
+			MissedHops: uint8(r.MissedHops())}})
 		worst = max(worst, math.Abs(b.State().U/a.State().U-1))
 	}
 	if worst > 0.01 || worst == 0 {
@@ -489,13 +489,13 @@ func TestSchemes(t *testing.T) {
 					t.Errorf("%s has source %q and text %q", p.Name, p.Source, p.Doc)
 				}
 			}
-			c, err := s.Build(flow(), s.Default())
+			c, err := s.Build(flow(), s.NewConfig())
 			if err != nil || c.Decision().Window != 125000 || !s.OwnRecovery {
 				t.Error(err)
 			}
 		})
 	}
-	c, err := cctest.Make(Scheme(), flow())
+	c, err := cctest.BuildController(Scheme(), flow())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -503,7 +503,7 @@ func TestSchemes(t *testing.T) {
 	if got := c.(*Sender).config; got != want.resolved() || want != Defaults() {
 		t.Errorf("defaults are %+v, %+v, want %+v", got, Defaults(), want)
 	}
-	c, err = cctest.Make(Scheme(), flow(), "mode", "per_hop", "delay", "sojourn")
+	c, err = cctest.BuildController(Scheme(), flow(), "mode", "per_hop", "delay", "sojourn")
 	if err != nil || c.(*Sender).config.Mode != PerHop || !c.(*Sender).config.Sojourn {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -527,7 +527,7 @@ func TestConfigs(t *testing.T) {
 		"power, no gamma":    &PowerConfig{},
 		"power, no eta":      &PowerConfig{Gamma: 1},
 		"power, eta above 1": &PowerConfig{Gamma: 1, Eta: 2},
-		"power, floor":       &PowerConfig{Gamma: 1, Eta: 1, Floor: 2},
+		"power, floor":       &PowerConfig{Gamma: 1, Eta: 1, MinCurrent: 2},
 		"power, n":           &PowerConfig{Gamma: 1, Eta: 1, N: -1},
 		"pint, probability":  &PINTConfig{Defaults(), 2},
 		"rx, eta above 1":    &RxConfig{Config{Eta: 2}},
@@ -560,7 +560,7 @@ func ExampleNew() {
 	for i := range unit.Time(2) {
 		h := telemetry.Hop{Time: i * 10 * unit.Microsecond, TxBytes: uint64(i) * 125_000, Queue: 25_000,
 			Rate: 100 * unit.Gbps}
-		s.OnAck(0, &cc.Ack{Una: int64(1 + i), Next: int64(1 + i), Telemetry: cc.Telemetry{Hops: []telemetry.Hop{h}}})
+		s.OnAck(0, &cc.Ack{FirstUnacked: int64(1 + i), Next: int64(1 + i), Telemetry: cc.Telemetry{Hops: []telemetry.Hop{h}}})
 	}
 	fmt.Println(s.Decision().Window) // 125 kB/(1.2/0.95) + 80 B
 	// Output:

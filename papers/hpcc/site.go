@@ -74,14 +74,14 @@ var windowWarnings = []scheme.WarningKind{warnCensusIdle, warnCensusN, warnWAI, 
 
 // Check warns of parameters of windows that do not fit the paths, and of w_ai and n that the census replaces.
 func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
-	all := slices.Concat(c.checkWindows(s), c.checkLoads(s, s.Telemetry.Relative(), minLoadTime), c.checkOpposed(s, 1),
-		checkUnevenLoads(s, s.Telemetry.Relative()), c.checkUnevenHops(s), c.checkUnevenIncreases(s))
-	if c.Census && s.Telemetry.Relative() {
-		all = append(all, warnCensusIdle.Remark("census", "it changes nothing with format: relative: without records nobody "+
+	all := slices.Concat(c.checkWindows(s), c.checkLoads(s, s.Telemetry.IsRelative(), minLoadTime), c.checkOpposed(s, 1),
+		checkUnevenLoads(s, s.Telemetry.IsRelative()), c.checkUnevenHops(s), c.checkUnevenIncreases(s))
+	if c.Census && s.Telemetry.IsRelative() {
+		all = append(all, warnCensusIdle.NewRemark("census", "it changes nothing with format: relative: without records nobody "+
 			"knows whether "+
 			"the last hop is the bottleneck"))
 	} else if c.Census && !c.isCounted(s) {
-		all = append(all, warnCensusIdle.Remark("census", "it changes next to nothing with telemetry: congestion: where a "+
+		all = append(all, warnCensusIdle.NewRemark("census", "it changes next to nothing with telemetry: congestion: where a "+
 			"hop has written no record nobody knows whether the last hop is the bottleneck"))
 	}
 	return all
@@ -90,8 +90,8 @@ func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 // isCounted reports whether the census replaces n and w_ai: it needs records of all hops of a path
 // (law.updateIncrease).
 func (c *Config) isCounted(s *cc.FlowContext) bool {
-	several := s.Find(func(p *cc.FlowPath) bool { return p.Hops > 1 }) != nil
-	return c.resolved().Census && !s.Telemetry.Relative() && !(s.Uncongested && several)
+	several := s.FindPath(func(p *cc.FlowPath) bool { return p.Hops > 1 }) != nil
+	return c.resolved().Census && !s.Telemetry.IsRelative() && !(s.Uncongested && several)
 }
 
 // Check warns as Config's Check does, without the checks that need records.
@@ -126,20 +126,20 @@ func (c *Config) checkOpposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 	if r.MaxStage >= minStage {
 		return nil
 	}
-	p := s.Find(func(p *cc.FlowPath) bool { return c.canSwing(s, p) })
+	p := s.FindPath(func(p *cc.FlowPath) bool { return c.canSwing(s, p) })
 	if p == nil {
 		return nil
 	}
-	return []scheme.Remark{warnOpposed.Remark("max_stage", "%d additive increases do not damp a loop with feedback "+
+	return []scheme.Remark{warnOpposed.NewRemark("max_stage", "%d additive increases do not damp a loop with feedback "+
 		"behind the data of %d flows of the other direction (%s): windows can swing and queues grow to several round trips; "+
 		"max_stage: 5 damps it, and so does a class of its own for acknowledgements that switches send first",
-		r.MaxStage, p.Opposing.Opposed, p.Name).At(p.Opposing.Port, 0)}
+		r.MaxStage, p.Opposing.Opposed, p.Name).WithPort(p.Opposing.Port, 0)}
 }
 
 // canSwing reports whether the flows in both directions of a path make the loop oscillate without additive increases.
 func (c *Config) canSwing(s *cc.FlowContext, p *cc.FlowPath) bool {
 	o, flows := &p.Opposing, opposedFlows
-	frames := p.Product() / float64(s.MSS)
+	frames := p.BandwidthDelayProduct() / float64(s.MSS)
 	if both := min(o.Aligned, o.Opposed); both < 2 || float64(both)*opposedMinWindow > frames {
 		return false
 	}
@@ -167,14 +167,14 @@ func (c *Config) checkWindows(s *cc.FlowContext) (all []scheme.Remark) {
 	all = append(all, a.checkSmallWindow(s)...)
 	if c.isCounted(s) {
 		// at the last hop increases fit the number of flows
-		a.applies = func(p *cc.FlowPath) bool { return !p.Narrow.Last }
-		elsewhere := s.Find(a.applies) != nil
+		a.applies = func(p *cc.FlowPath) bool { return !p.NarrowLink.Last }
+		elsewhere := s.FindPath(a.applies) != nil
 		for _, p := range []struct {
 			name  string
 			given bool
 		}{{"n", c.N > 0}, {"w_ai", c.N == 0 && c.WAI != Defaults().WAI}} {
 			if p.given && !elsewhere {
-				all = append(all, warnCensusN.Remark(p.name, "with census: on it acts only while the last hop is not the "+
+				all = append(all, warnCensusN.NewRemark(p.name, "with census: on it acts only while the last hop is not the "+
 					"bottleneck; "+
 					"census: off makes it act always"))
 			}
@@ -253,18 +253,18 @@ func (a *additive) checkSum(s *cc.FlowContext) []scheme.Remark {
 		about = "about"
 	}
 	drops := ""
-	switch b := float64(worst.Narrow.Buffer); {
-	case b == 0 || worst.Lossless != "":
+	switch b := float64(worst.NarrowLink.Buffer); {
+	case b == 0 || worst.WhyLossless != "":
 	case queue > b:
-		drops = fmt.Sprintf(", and its buffer, of %v, drops packets", worst.Narrow.Buffer)
+		drops = fmt.Sprintf(", and its buffer, of %v, drops packets", worst.NarrowLink.Buffer)
 	case a.longestQueue(s, worst) > b:
-		drops = fmt.Sprintf(", and at times its buffer, of %v, drops packets", worst.Narrow.Buffer)
+		drops = fmt.Sprintf(", and at times its buffer, of %v, drops packets", worst.NarrowLink.Buffer)
 	}
 	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
-	return []scheme.Remark{warnIncreases.Remark(a.param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
+	return []scheme.Remark{warnIncreases.NewRemark(a.param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
 		"W·(1−eta) of %v at %s, is %v: a queue of %s %v stands on average%s; n: %d suits them", worst.Flows, a.param,
-		a.value, unit.Bytes(added), worst.Narrow.Rate, worst.Narrow.Port, unit.Bytes(headroom), about, unit.Bytes(queue),
-		drops, worst.Flows*a.nPerFlow).At(worst.Narrow.Port, added/max(headroom, 1))}
+		a.value, unit.Bytes(added), worst.NarrowLink.Rate, worst.NarrowLink.Port, unit.Bytes(headroom), about, unit.Bytes(queue),
+		drops, worst.Flows*a.nPerFlow).WithPort(worst.NarrowLink.Port, added/max(headroom, 1))}
 }
 
 // longestQueue returns the maximum queue of a path's narrowest link in bytes. Packets do not arrive evenly, so it is
@@ -296,7 +296,7 @@ func (a *additive) standingQueue(p *cc.FlowPath, mss float64) float64 {
 
 // product returns B·T of a path's narrowest link, in bytes.
 func (a *additive) product(p *cc.FlowPath) float64 {
-	return float64(p.Narrow.Rate) * float64(a.trip(p)) / 8e12
+	return float64(p.NarrowLink.Rate) * float64(a.trip(p)) / 8e12
 }
 
 // baseTrip returns the round trip without queues from which a path's windows are computed: t if it is given.
@@ -311,7 +311,7 @@ func baseTrip(t unit.Time, p *cc.FlowPath) unit.Time {
 func (c *Config) tripOf(p *cc.FlowPath) unit.Time {
 	t := baseTrip(c.resolved().T, p)
 	if c.Preset == Agent && t > 0 {
-		t = agentT(t, p.Narrow.Rate)
+		t = agentT(t, p.NarrowLink.Rate)
 	}
 	return t
 }
@@ -323,7 +323,7 @@ func (c *Config) increaseOf(p *cc.FlowPath) float64 {
 	}
 	rate := p.NICRate
 	if c.Preset == Agent {
-		rate = p.Narrow.Rate
+		rate = p.NarrowLink.Rate
 	}
 	return float64(rate) * float64(c.tripOf(p)) / 8e12 * (1 - c.Eta) / float64(c.N)
 }
@@ -386,22 +386,22 @@ const harmAlone = "so does whether there are records: a flow alone leaves a part
 // checkLoadTime warns of a t of program telemetry below a share of the longest path's round trip, or above trips of it.
 // harm names what else follows bursts with a short t.
 func checkLoadTime(s *cc.FlowContext, share, trips float64, harm string) []scheme.Remark {
-	p, ok := s.Longest()
-	t := s.Telemetry.T
+	p, ok := s.FindLongestPath()
+	t := s.Telemetry.LoadInterval
 	if !ok || t == 0 {
 		return nil
 	}
 	ratio := float64(t) / float64(p.BaseRTT)
 	if ratio < share {
-		return []scheme.Remark{warnLoadShort.Remark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
+		return []scheme.Remark{warnLoadShort.NewRemark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
 			"path takes without queues (%s): "+
 			"loads follow bursts within a round trip, and %s; %.2g to %g round trips suit it", t, ratio,
-			p.BaseRTT.Rough(), p.Name, harm, share, trips)}
+			p.BaseRTT.RoundRough(), p.Name, harm, share, trips)}
 	}
-	if q := s.Find(func(p *cc.FlowPath) bool { return !p.Idle }); ratio > trips && q != nil {
-		return []scheme.Remark{warnLoadLong.Remark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
+	if q := s.FindPath(func(p *cc.FlowPath) bool { return !p.Idle }); ratio > trips && q != nil {
+		return []scheme.Remark{warnLoadLong.NewRemark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
 			"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
-			"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.Rough(), p.Name, max(share, 1), trips)}
+			"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.RoundRough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
@@ -436,10 +436,10 @@ func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 	if s.Telemetry.Queue <= unit.Bytes(s.MSS) && worst.Flows > 1 {
 		unless = fmt.Sprintf(", unless queues of congested_queue, %v, make it congested", s.Telemetry.Queue)
 	}
-	return []scheme.Remark{warnCongestedLoad.Remark("eta", "%s are below congested_load of program telemetry, %s: where "+
+	return []scheme.Remark{warnCongestedLoad.NewRemark("eta", "%s are below congested_load of program telemetry, %s: where "+
 		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full%s; congested_load "+
-		"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.Narrow.Port, worst.Narrow.Rate,
-		fmt.Sprintf("%.2g %%", 100*least), unless).At(worst.Narrow.Port, a.eta/least)}
+		"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.NarrowLink.Port, worst.NarrowLink.Rate,
+		fmt.Sprintf("%.2g %%", 100*least), unless).WithPort(worst.NarrowLink.Port, a.eta/least)}
 }
 
 // inFlight returns the bytes of frames in flight for a window of payload: whole packets, or the rate's equivalent
@@ -448,10 +448,10 @@ func inFlight(p *cc.FlowPath, window, mss float64) float64 {
 	if mss > 0 && window >= mss {
 		window = math.Floor(window/mss) * mss
 	}
-	if p.Narrow.Payload == 0 {
+	if p.NarrowLink.Payload == 0 {
 		return window
 	}
-	return window * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
+	return window * float64(p.NarrowLink.Rate) / float64(p.NarrowLink.Payload)
 }
 
 // Minimum flows, packets of B·T, and packets per flow for a port to be congested by queues of a packet often enough, if
@@ -476,24 +476,24 @@ const fullEnough = 0.93
 // direction acknowledgements wait for up to a packet, which leaves a single flow even less. Several flows fill the
 // link.
 func (a *additive) checkSmallWindow(s *cc.FlowContext) []scheme.Remark {
-	if s.Largest > 0 || s.Sending > 0 {
+	if s.MaxFlowSize > 0 || s.AppRate > 0 {
 		return nil
 	}
 	var worst *cc.FlowPath
 	least, window, crossed := 1., 0., ""
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		need := inFlight(p, p.Product(), 0) // frames that fill the link
-		if p.Flows != 1 || need == 0 || p.Narrow.Payload == 0 || a.trip(p) < p.BaseRTT {
+		need := inFlight(p, p.BandwidthDelayProduct(), 0) // frames that fill the link
+		if p.Flows != 1 || need == 0 || p.NarrowLink.Payload == 0 || a.trip(p) < p.BaseRTT {
 			continue
 		}
 		host, _, _ := strings.Cut(p.Name, "->")
-		if !p.Idle && strings.HasPrefix(p.Narrow.Port, host+"->") { // flows share a port behind its NIC
+		if !p.Idle && strings.HasPrefix(p.NarrowLink.Port, host+"->") { // flows share a port behind its NIC
 			continue
 		}
 		most := float64(p.NICRate) * float64(a.trip(p)) / 8e12 // a faster NIC has larger windows
 		whole := math.Floor(most / float64(s.MSS))
-		sent := max(whole, 1) * float64(s.MSS) * float64(p.Narrow.Rate) / float64(p.Narrow.Payload)
+		sent := max(whole, 1) * float64(s.MSS) * float64(p.NarrowLink.Rate) / float64(p.NarrowLink.Payload)
 		full, why := sent/need, ""
 		if p.Crossed {
 			full, why = sent/(need+sent/max(whole, 1)), ", since acknowledgements wait for data of the other direction"
@@ -505,10 +505,10 @@ func (a *additive) checkSmallWindow(s *cc.FlowContext) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	return []scheme.Remark{warnSmallWindow.Remark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets "+
+	return []scheme.Remark{warnSmallWindow.NewRemark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets "+
 		"of it are in flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
-		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.Narrow.Port, worst.Narrow.Rate, crossed).
-		At(worst.Narrow.Port, 1/least)}
+		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.NarrowLink.Port, worst.NarrowLink.Rate, crossed).
+		WithPort(worst.NarrowLink.Port, 1/least)}
 }
 
 // checkIncreases warns of an additive increase above the headroom of the path with the smallest headroom.
@@ -525,9 +525,9 @@ func (c *Config) checkIncreases(s *cc.FlowContext, acts func(p *cc.FlowPath) boo
 	if tight == nil || float64(c.WAI) <= least {
 		return nil
 	}
-	return []scheme.Remark{warnWAI.Remark("w_ai", "%v are more than the headroom, W·(1−eta) of %v at %s, of %v: a flow "+
-		"alone builds a queue", c.WAI, unit.Bytes(least), tight.Narrow.Port, tight.Narrow.Rate).
-		At(tight.Narrow.Port, float64(c.WAI)/least)}
+	return []scheme.Remark{warnWAI.NewRemark("w_ai", "%v are more than the headroom, W·(1−eta) of %v at %s, of %v: a flow "+
+		"alone builds a queue", c.WAI, unit.Bytes(least), tight.NarrowLink.Port, tight.NarrowLink.Rate).
+		WithPort(tight.NarrowLink.Port, float64(c.WAI)/least)}
 }
 
 // maxTrips is the maximum of T, in round trips of the longest path, without a warning.
@@ -538,26 +538,26 @@ const maxTrips = 3
 // given one.
 func checkPath(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Time,
 	least unit.Rate) (all []scheme.Remark) {
-	if p, ok := s.Longest(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
-		all = append(all, warnTShort.Remark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
+	if p, ok := s.FindLongestPath(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
+		all = append(all, warnTShort.NewRemark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
 			"of what "+
 			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(trip(&p))/float64(p.BaseRTT))))
 	}
-	if p, ok := s.Longest(); ok && t > maxTrips*p.BaseRTT {
-		all = append(all, warnTLong.Remark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
+	if p, ok := s.FindLongestPath(); ok && t > maxTrips*p.BaseRTT {
+		all = append(all, warnTLong.NewRemark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
 			"times of "+
 			"what fills it, and stand in queues until a T has passed", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
 	}
-	all = append(all, s.Unstoppable("min_rate", func(unit.Rate) unit.Rate { return least })...)
-	return append(all, s.TooFast("min_rate", least)...)
+	all = append(all, s.WarnMinRateAbovePath("min_rate", func(unit.Rate) unit.Rate { return least })...)
+	return append(all, s.RefuseRateAboveNIC("min_rate", least)...)
 }
 
 // Check warns as Config's Check does, with PowerTCP's limits.
 func (c *PowerConfig) Check(s *cc.FlowContext) []scheme.Remark {
 	a := c.additive()
 	all := append(checkPath(s, c.T, a.trip, c.MinRate), slices.Concat(a.checkSmallWindow(s), a.checkSum(s))...)
-	if s.Uneven(halfPath) {
-		all = append(all, s.OnSlow(warnUnevenPower, "",
+	if s.SpraysUnevenly(halfPath) {
+		all = append(all, s.WarnSlowPath(warnUnevenPower, "",
 			"its power is forgotten after a T, while packets still wait there, so "+
 				"that the window grows and it fills its buffer"))
 	}

@@ -30,7 +30,7 @@ traffic:
 	for i := range c.Flows {
 		c.Endpoints[i].Sender = &listening{Endpoint: c.Endpoints[i].Sender, onReceive: func(p *packet.Packet) {
 			var r telemetry.Records
-			if what, _ := f.Read(p, &r); what != telemetry.Recorded || r.Len() != 1 {
+			if what, _ := f.ReadAnswer(p, &r); what != telemetry.Recorded || r.Len() != 1 {
 				t.Errorf("%v, %d records", what, r.Len())
 				return
 			}

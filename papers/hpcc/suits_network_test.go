@@ -49,7 +49,7 @@ measure: [goodput]`, warmup, map[bool]int{false: x.hosts + 1, true: 20}[x.joins]
 			kinds = append(kinds, w.Kind.ID)
 		}
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestCongestedLoadShare(t *testing.T) {
 		{1000 * unit.Gbps, 4, 1, 1, ""},          // .865
 		{1000 * unit.Gbps, 4, 1, 2000, "0.85 %"}, // .0085
 	} {
-		p := cc.FlowPath{Flows: x.flows, Narrow: cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1106 * 1000}}
+		p := cc.FlowPath{Flows: x.flows, NarrowLink: cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1106 * 1000}}
 		p.BaseRTT, p.NICRate = 4180*unit.Nanosecond, x.rate
 		s := &cc.FlowContext{MSS: 1000, Paths: []cc.FlowPath{p}, Telemetry: &telemetry.Format{Load: x.load, Queue: x.queue}}
 		c := Defaults()
@@ -64,7 +64,7 @@ func TestSmallWindow(t *testing.T) {
 		{100 * unit.Gbps, 100 * unit.Gbps, 4180 * unit.Nanosecond, 1, true, ""},         // .95
 	} {
 		p := cc.FlowPath{Flows: x.flows, Crossed: x.crossed,
-			Narrow: cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1054 * 1000}}
+			NarrowLink: cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1054 * 1000}}
 		p.BaseRTT, p.NICRate = x.trip, x.nic
 		s := &cc.FlowContext{MSS: 1000, Paths: []cc.FlowPath{p}}
 		c := Defaults()

@@ -57,7 +57,7 @@ func observed(t *testing.T, text string, from unit.Time) (*sim.Config, *[]*seen)
 		t.Fatal(err)
 	}
 	*all = nil // those of the trial
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -219,7 +219,7 @@ func TestCoarseUnitsOnALot(t *testing.T) {
 // The numbers that the experiment shows beside its own are those of Appendix A's formula (predictedUpdates), with T
 // as the path has it.
 func TestConvergencePredicted(t *testing.T) {
-	src, err := library().Open("hpcc/convergence")
+	src, err := library().OpenExperiment("hpcc/convergence")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,11 +228,11 @@ func TestConvergencePredicted(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range s.Points() {
-		t.Run(measure.PointName(p.At()), func(t *testing.T) {
+		t.Run(measure.PointName(p.Coordinates()), func(t *testing.T) {
 			m := p.Measured()
 			rtt := m.Path(p.Flow(0).Src, p.Flow(0).Dst, &m.Traffic[0]).BaseRTT.Seconds()
-			want := 1.19 * (1 + p.At()[1].Value*0.95/(5*0.05)) * rtt
-			v, ok := s.PaperValue(p.At(), "time_to_fairness", "")
+			want := 1.19 * (1 + p.Coordinates()[1].Value*0.95/(5*0.05)) * rtt
+			v, ok := s.PaperValue(p.Coordinates(), "time_to_fairness", "")
 			if !ok || math.Abs(v.Value/want-1) > 0.02 {
 				t.Errorf("the experiment has %v, want %v", v.Value, want)
 			}

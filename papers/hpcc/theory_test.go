@@ -297,7 +297,7 @@ func TestFixedPointOfPaths(t *testing.T) {
 	s := newSender(t, f, func(c *Config) { c.Census = true })
 	for i := range int64(3) {
 		now := unit.Time(i) * 10 * us
-		s.OnAck(now, &cc.Ack{Una: i + 1, Next: i + 1, Feedback: cc.Feedback{Flows: 5},
+		s.OnAck(now, &cc.Ack{FirstUnacked: i + 1, Next: i + 1, Feedback: cc.Feedback{Flows: 5},
 			Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, uint64(i)*125_000, 0)}}})
 	}
 	near(t, "W_ai with five flows counted", s.State().WAI, 125_000*0.05/5/4)
@@ -375,7 +375,7 @@ func TestPowerTCP(t *testing.T) {
 	// λ = (12500 + 62500) B in 5 µs = 1.2·B; ν = 1.2·B·T: 1.44; smoothed ½·1 + ½·1.44
 	near(t, "power", p.power, 1.22)
 	near(t, "W", p.w, 0.9*(125000/1.22+187.5)+0.1*125000) // β = 150 Mb/s · 10 µs
-	d, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, N: 100, Eta: 0.95, Floor: 0.5})
+	d, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, N: 100, Eta: 0.95, MinCurrent: 0.5})
 	ack(d, 0, 1000, 5000, hop(1, 0, 0, 125000))
 	ack(d, 10*us, 6000, 9000, hop(1, 10*us, 0, 0)) // λ < 0: half of B; ν = B·T
 	near(t, "power with a floor", d.power, 0.5)
@@ -414,21 +414,21 @@ func TestPINT(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p.OnAck(0, &cc.Ack{Una: 1000, Next: 5000, Telemetry: cc.Telemetry{Load: 1.9}})
+	p.OnAck(0, &cc.Ack{FirstUnacked: 1000, Next: 5000, Telemetry: cc.Telemetry{Load: 1.9}})
 	near(t, "W", p.w, 62580)
-	p.OnAck(0, &cc.Ack{Una: 2000, Next: 5000, Telemetry: cc.Telemetry{Load: 0.95}})
+	p.OnAck(0, &cc.Ack{FirstUnacked: 2000, Next: 5000, Telemetry: cc.Telemetry{Load: 0.95}})
 	near(t, "W within the round trip", p.w, 62660)
 	near(t, "Wc", p.ref.wc, 62580)
-	p.OnAck(0, &cc.Ack{Una: 5001, Next: 9000, Telemetry: cc.Telemetry{Load: 3.8}})
+	p.OnAck(0, &cc.Ack{FirstUnacked: 5001, Next: 9000, Telemetry: cc.Telemetry{Load: 3.8}})
 	near(t, "W after the next", p.ref.wc, 62580/4.+80)
-	p.OnAck(0, &cc.Ack{Una: 9001, Next: 10000})
+	p.OnAck(0, &cc.Ack{FirstUnacked: 9001, Next: 10000})
 	near(t, "W after an ACK without a load", p.ref.wc, 62580/4.+80)
 	// A share of 25 % looks at that many.
 	p, _ = NewPINT(flow(), PINTConfig{Defaults(), 0.25})
 	seen := 0
 	for i := range 4000 {
 		before := p.lastUpdateSeq
-		p.OnAck(0, &cc.Ack{Una: int64(i) + 1, Next: int64(i) + 1, Telemetry: cc.Telemetry{Load: 0.95}})
+		p.OnAck(0, &cc.Ack{FirstUnacked: int64(i) + 1, Next: int64(i) + 1, Telemetry: cc.Telemetry{Load: 0.95}})
 		if p.lastUpdateSeq != before {
 			seen++
 		}

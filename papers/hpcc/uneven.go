@@ -18,20 +18,20 @@ const (
 
 // checkUnevenLoads warns of loads without a path's identity if the transport does not wait for packets on a slow path.
 func checkUnevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
-	if !byLoad || s.Keeps || !s.Uneven(nearlyPath) {
+	if !byLoad || s.AwaitsSlowPath || !s.SpraysUnevenly(nearlyPath) {
 		return nil
 	}
-	return []scheme.Remark{s.OnSlow(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
 		"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
 		"reordering: adaptive suit it")}
 }
 
 // checkUnevenHops warns of registers of hops that limit windows too much.
 func (c *Config) checkUnevenHops(s *cc.FlowContext) []scheme.Remark {
-	if c.Mode != PerHop || !s.Uneven(halfPath) {
+	if c.Mode != PerHop || !s.SpraysUnevenly(halfPath) {
 		return nil
 	}
-	return []scheme.Remark{s.OnSlow(warnUnevenHops, "mode", "the registers of its hops hold the window below what the "+
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenHops, "mode", "the registers of its hops hold the window below what the "+
 		"others carry; mode: hpcc++ has one window")}
 }
 
@@ -47,21 +47,21 @@ const (
 func (c *Config) checkUnevenStages(s *cc.FlowContext) []scheme.Remark {
 	stages := c.resolved().MaxStage
 	least := math.Exp(-(growingPart + float64(growingStage*float64(stages))))
-	if !c.followsFullest(s) || !s.Uneven(least) {
+	if !c.followsFullest(s) || !s.SpraysUnevenly(least) {
 		return nil
 	}
 	clause := ""
 	if stages > 0 {
 		clause = fmt.Sprintf(", after each %d additive increases,", stages)
 	}
-	return []scheme.Remark{s.OnSlow(warnUnevenStages, "max_stage", fmt.Sprintf("windows can grow more between its "+
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenStages, "max_stage", fmt.Sprintf("windows can grow more between its "+
 		"records%s than these cut, so that a queue of many round trips stands there or its buffer is full; a larger "+
 		"max_stage or ecmp suits it", clause))}
 }
 
 // followsFullest reports whether windows follow the fullest path by records of its hops.
 func (c *Config) followsFullest(s *cc.FlowContext) bool {
-	return s.Sprayed && s.Slow.Part > 0 && s.Telemetry != nil && !s.Telemetry.Relative() && c.Mode != PerHop &&
+	return s.Sprayed && s.SlowestPath.Part > 0 && s.Telemetry != nil && !s.Telemetry.IsRelative() && c.Mode != PerHop &&
 		c.Preset != Agent
 }
 
@@ -71,20 +71,20 @@ func (c *Config) checkUnevenIncreases(s *cc.FlowContext) []scheme.Remark {
 	if all := c.checkUnevenStages(s); len(all) > 0 {
 		return all
 	}
-	p, ok := s.Longest()
-	if !ok || !c.followsFullest(s) || s.Slow.Flows < 2 {
+	p, ok := s.FindLongestPath()
+	if !ok || !c.followsFullest(s) || s.SlowestPath.Flows < 2 {
 		return nil
 	}
 	r := c.resolved()
 	a := r.additive()
-	queue, added := a.standingSlow(&p, &s.Slow, float64(s.MSS))
+	queue, added := a.standingSlow(&p, &s.SlowestPath, float64(s.MSS))
 	if queue <= a.maxStanding*float64(s.MSS) {
 		return nil
 	}
-	fits := math.Ceil(float64(s.Slow.Flows) * float64(p.NICRate) / float64(s.Slow.Rate))
-	return []scheme.Remark{s.OnSlow(warnUnevenIncreases, a.param, fmt.Sprintf("of %d flows with %s: %s each gets records "+
+	fits := math.Ceil(float64(s.SlowestPath.Flows) * float64(p.NICRate) / float64(s.SlowestPath.Rate))
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenIncreases, a.param, fmt.Sprintf("of %d flows with %s: %s each gets records "+
 		"of it so seldom that all add %v until then, and a queue of about %v stands there on average, or fills its buffer; "+
-		"n: %.0f suits them", s.Slow.Flows, a.param, a.value, unit.Bytes(added), unit.Bytes(queue), fits))}
+		"n: %.0f suits them", s.SlowestPath.Flows, a.param, a.value, unit.Bytes(added), unit.Bytes(queue), fits))}
 }
 
 // standingSlow returns the standing queue in bytes of a slow path with a share of each flow's packets, by the fixed

@@ -38,7 +38,7 @@ type roundTrip struct {
 func (t *roundTrip) isRoundTripOver(a *cc.Ack) bool {
 	seq := a.Seq
 	if seq == 0 {
-		seq = a.Una
+		seq = a.FirstUnacked
 	}
 	return seq > t.lastUpdateSeq || a.Delivery.Retransmitted && a.Delivery.Packets > 0 &&
 		a.Delivery.PriorDelivered >= t.delivered
@@ -80,7 +80,7 @@ func (x *window) setBaseRTT(t unit.Time) {
 
 // updateBaseRTT adopts a measured T unless T is given, and reports whether T has changed.
 func (x *window) updateBaseRTT(a *cc.Ack) bool {
-	x.una = a.Una
+	x.una = a.FirstUnacked
 	if x.isGiven || a.RTT.Min <= 0 || a.RTT.Min == x.t {
 		return false
 	}

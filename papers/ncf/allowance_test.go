@@ -14,7 +14,7 @@ import (
 func hostile(t *testing.T, s setup, flows, packets int, times float64) (r *rig, data, nacks, bytes, nackBytes int64) {
 	r = newRig(t, s)
 	r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
-		if p.Notifies() {
+		if p.IsNotification() {
 			nacks, nackBytes = nacks+1, nackBytes+int64(p.Size)
 		} else {
 			data, bytes = data+1, bytes+int64(p.Size)
@@ -49,7 +49,7 @@ func TestAllowanceHostile(t *testing.T) {
 			s := setup{ports: 2, queues: 3, rate: x.rate, given: given}
 			r, data, nacks, bytes, nackBytes := hostile(t, s, x.flows, 60_000, 10)
 			counts, most := r.g.NackCounts(), int64(r.g.ports[1].maxOutstanding)
-			drops := r.sw.Drops()
+			drops := r.sw.DropCounts()
 			named := int64(counts.Named)
 			if n := drops[dataplane.Notified]; n > counts.Named || n+drops[dataplane.Evicted] < counts.Named {
 				t.Errorf("%d were dropped as notified, %d evicted; %d were named", n, drops[dataplane.Evicted], named)
@@ -60,11 +60,11 @@ func TestAllowanceHostile(t *testing.T) {
 			if flights := int64(min(x.flows, allowanceSlots)) * most; flights < data/4 && nackBytes > bytes/4 {
 				t.Errorf("%d bytes of NACKs, %d of data", nackBytes, bytes)
 			}
-			if int64(x.flows)*most < 20_000 && counts.Silent == 0 {
+			if int64(x.flows)*most < 20_000 && counts.NoBudget == 0 {
 				t.Error("none dropped in silence")
 			}
 			gone := drops[dataplane.Notified] + drops[dataplane.BufferFull] + drops[dataplane.Evicted]
-			if counts.Named+counts.Dropped != gone || counts.Silent > counts.Dropped {
+			if counts.Named+counts.Dropped != gone || counts.NoBudget > counts.Dropped {
 				t.Errorf("%d packets are gone; %+v", gone, counts)
 			}
 		})
@@ -105,7 +105,7 @@ func TestAllowance(t *testing.T) {
 	for _, budget := range []string{"0", "1"} {
 		r, _, _, _, _ := hostile(t, setup{ports: 2, queues: 3, rate: unit.Gbps,
 			given: []string{"memory", "100kB", "duration", "50us", "nack_budget", budget}}, 8, 20_000, 4)
-		if c := r.g.NackCounts(); (c.Silent == 0) != (budget == "0") {
+		if c := r.g.NackCounts(); (c.NoBudget == 0) != (budget == "0") {
 			t.Errorf("nack_budget %s: %+v", budget, c)
 		}
 	}

@@ -68,7 +68,7 @@ func attacked(t *testing.T, duration string, cases []underAttack) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(strings.Join([]string{c.rtt, c.elephants, c.load, c.scheme}, " "), func(t *testing.T) {
-			out := runtest.CarryOut(t, library(), "ncf/attack", experiment.Options{Quick: true, Set: []string{"rtt=" + c.rtt,
+			out := runtest.ExecuteAll(t, library(), "ncf/attack", experiment.Options{Quick: true, Set: []string{"rtt=" + c.rtt,
 				"elephants=" + c.elephants, "load=" + c.load, "scheme=" + c.scheme, duration}})
 			if got := megabits(t, out, "elephants"); got < c.from || got > c.to {
 				t.Errorf("elephants have %.1f Mb/s, want %.0f to %.0f", got, c.from, c.to)
@@ -95,7 +95,7 @@ func pulses(t *testing.T, rtt string, set ...string) {
 	t.Helper()
 	share := map[string]float64{}
 	for _, budget := range []string{"ncf", "10ms"} {
-		out := runtest.CarryOut(t, library(), "ncf/attack-budget", experiment.Options{Quick: true, Set: append(set,
+		out := runtest.ExecuteAll(t, library(), "ncf/attack-budget", experiment.Options{Quick: true, Set: append(set,
 			"rtt="+rtt,
 			"load=pulses", "budget="+budget)})
 		share[budget] = megabits(t, out, "elephants")

@@ -19,11 +19,11 @@ func BenchmarkCount(b *testing.B) {
 			width, depth := Dimensions(c.epsilon, c.delta)
 			s := NewSketch(SketchConfig{Windows: c.windows, Duration: 10 * unit.Millisecond, Width: width, Depth: depth,
 				Bits: 32, Seed: 1})
-			d := Detector{Form: Average, Threshold: 0.05, Least: 30_000}
+			d := Detector{Form: Average, Threshold: 0.05, MinTraffic: 30_000}
 			elephants := 0
 			b.ReportAllocs()
 			for i := range b.N {
-				if d.Elephant(s.Count(unit.Time(i)*100*unit.Nanosecond, uint64(uint32(i)*2654435761)%1_000_000, 1500)) {
+				if d.IsElephant(s.Count(unit.Time(i)*100*unit.Nanosecond, uint64(uint32(i)*2654435761)%1_000_000, 1500)) {
 					elephants++
 				}
 			}

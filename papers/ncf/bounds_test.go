@@ -24,10 +24,10 @@ func TestCongestionAtCalm(t *testing.T) {
 		for m.total() > m.congestionEnd {
 			m.Unbook(0, Elephants, 1000)
 		}
-		if 2*m.total() != m.Size() || !m.Congested() {
-			t.Errorf("packets %v: with %d of %d in use, congested: %v", packets, m.total(), m.Size(), m.Congested())
+		if 2*m.total() != m.Size() || !m.IsCongested() {
+			t.Errorf("packets %v: with %d of %d in use, congested: %v", packets, m.total(), m.Size(), m.IsCongested())
 		}
-		if m.Unbook(0, Elephants, 1000); m.Congested() {
+		if m.Unbook(0, Elephants, 1000); m.IsCongested() {
 			t.Errorf("packets %v: congested with %d of %d in use", packets, m.total(), m.Size())
 		}
 	}
@@ -40,7 +40,7 @@ func TestBudgetUnderPressure(t *testing.T) {
 		m := memory(t, nil) // a spike of 1 ms, which 4 windows of 1 ms restore
 		take(m, 0, Elephants, 200)
 		for range 60 {
-			victim, ok := m.Victim(0, Mice, 1000, false)
+			victim, ok := m.SelectVictim(0, Mice, 1000, false)
 			if !ok {
 				break
 			}
@@ -59,7 +59,7 @@ func TestBudgetUnderPressure(t *testing.T) {
 			if !presses {
 				continue
 			}
-			if _, ok := m.Victim(now, Mice, 1000, false); ok || m.Exceeds(Mice) {
+			if _, ok := m.SelectVictim(now, Mice, 1000, false); ok || m.ExceedsBalance(Mice) {
 				t.Fatalf("at %v mice with %d get more than their balance", now, m.Used(Mice))
 			}
 		}
@@ -158,12 +158,12 @@ func TestEvictionIsCongestion(t *testing.T) {
 				}
 				r.come(now, 0, p)
 			}
-			if own.Congested() {
+			if own.IsCongested() {
 				t.Fatal("it is congested although all packets found room")
 			}
 			r.come(now, 2, r.data(3, 2, 100, 0, 1000))
-			if n := r.g.NackCounts().Reclaimed; n == 0 || own.Used(Mice) != 1066 || !own.Congested() {
-				t.Errorf("%d packets are evicted, mice use %d bytes, congested: %v", n, own.Used(Mice), own.Congested())
+			if n := r.g.NackCounts().Reclaimed; n == 0 || own.Used(Mice) != 1066 || !own.IsCongested() {
+				t.Errorf("%d packets are evicted, mice use %d bytes, congested: %v", n, own.Used(Mice), own.IsCongested())
 			}
 		})
 	}

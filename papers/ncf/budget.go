@@ -85,23 +85,23 @@ func (b *budget) renew(now unit.Time) {
 	b.credited = max(b.credited, last)
 }
 
-// Exceeds reports whether a class uses more than its balance.
-func (m *Memory) Exceeds(c Class) bool { return m.used[c] > m.balancedShares[c] }
+// ExceedsBalance reports whether a class uses more than its balance.
+func (m *Memory) ExceedsBalance(c Class) bool { return m.used[c] > m.balancedShares[c] }
 
 // throttles reports whether elephants may be notified of congestion at now. If they keep to their balance, mice are the
 // cause, and the time in which mice exceed theirs counts in the budget. flooded: the mice's own budget is spent.
 func (m *Memory) throttles(now unit.Time, flooded bool) bool {
-	if m.separate && m.Exceeds(Elephants) {
+	if m.separate && m.ExceedsBalance(Elephants) {
 		return true
 	}
 	m.clock(now)
-	if m.Exceeds(Mice) {
+	if m.ExceedsBalance(Mice) {
 		m.budget.recordPressure(now)
 	}
 	if flooded || !m.budget.hasTime(now) {
 		return false
 	}
-	m.spiking = m.spiking || m.Exceeds(Mice)
+	m.spiking = m.spiking || m.ExceedsBalance(Mice)
 	return true
 }
 

@@ -37,12 +37,12 @@ func TestChange(t *testing.T) {
 	}
 	atOnce, far, _ := reordered()
 	flowlet, _, g := reordered("change", "flowlet", "change_wait", "1s")
-	moved, forced := g.Changed()
+	moved, forced := g.CountChanges()
 	if moved < 1 || forced != 0 {
 		t.Errorf("%d changes, %d of them forced", moved, forced)
 	}
 	bounded, farBounded, g := reordered("change", "flowlet", "change_wait", "1ms")
-	_, forced = g.Changed()
+	_, forced = g.CountChanges()
 	t.Logf("reordered packets: %d at once (up to %d late), %d as flowlets, %d with a wait of 1 ms (%d forced changes, "+
 		"up to %d late)", atOnce, far, flowlet, bounded, forced, farBounded)
 	if atOnce == 0 || flowlet != 0 || forced == 0 || bounded > int64(forced)*400_000/1066 {

@@ -68,7 +68,7 @@ func (o *Options) bindDuration(p *scheme.Params) {
 	p.Int(&o.Senders, "senders", "0", "N that send through a port at once: n·d is at least four times N frames at the "+
 		"port's rate; 0: duration says d", "ours: a window is one packet at least").Min("0").Max("1000000")
 
-	p.Rule("duration", func() error {
+	p.AddRule("duration", func() error {
 		switch d := o.Sketch.Duration; {
 		case d != 0 && d < minDuration:
 			return fmt.Errorf("%v: 1us to 60s are possible, or 0s", d)
@@ -84,7 +84,7 @@ func (o *Options) memoryAt(buffer unit.Length, frame unit.Bytes) float64 {
 	if o.Size != (unit.Length{}) {
 		buffer = o.Size
 	}
-	return unit.Depth{Packets: buffer.Packets, Bytes: buffer.Bytes}.At(0, frame)
+	return unit.Depth{Packets: buffer.Packets, Bytes: buffer.Bytes}.BytesAt(0, frame)
 }
 
 // setDurations sets d to the longest of all ports. It returns d by port, and as the last element the longest, for
@@ -115,7 +115,7 @@ func (o *Options) deriveDurations(site *dataplane.Site, each []unit.Time) error 
 	}
 	rated := false
 	for i := range site.At {
-		limit, rate := site.Limit(i), site.Rate(i).Bits
+		limit, rate := site.PortLimit(i), site.PortRate(i).Bits
 		rated = rated || rate > 0
 		t := newLoadedRTT(o.RoundTrip, o.Senders, rate, o.memoryAt(unit.Length{Bytes: limit.Bytes, Packets: limit.Packets},
 			frame),
@@ -156,18 +156,18 @@ var (
 // Check warns of windows that do not fit round trips and senders, and of options without effect there. It looks at the
 // slowest port at which data can queue, of several the one with the most senders to its receiver.
 func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
-	slowest := s.Slowest()
+	slowest := s.MinPortRate()
 	if slowest == 0 {
 		return nil
 	}
 	var p *dataplane.Peer
-	for _, x := range s.Queueing() {
+	for _, x := range s.QueueingPorts() {
 		if x.Rate.Bits == slowest && (p == nil || x.Senders > p.Senders) {
 			p = x
 		}
 	}
-	memory := o.memoryAt(p.Buffer, s.Frame())
-	all = o.warnOfWindows(all, s, p, newLoadedRTT(s.Trip(p), p.Senders, slowest, memory, s.Frame()))
+	memory := o.memoryAt(p.Buffer, s.FrameSize())
+	all = o.warnOfWindows(all, s, p, newLoadedRTT(s.MaxTrip(p), p.Senders, slowest, memory, s.FrameSize()))
 	all = o.checkUnresponsive(o.warnOfBuffers(o.warnOfTop(all, p), s))
 	return o.warnOfTable(o.checkEarly(o.warnOfMemory(all, s, p, memory), s, p), s)
 }
@@ -186,11 +186,11 @@ const (
 // through.
 func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
 	threshold, holds, calm := o.Detector.Threshold, heaviest(o.Top), 0.95
-	if o.Equal {
+	if o.EqualBandwidth {
 		calm = 0.5
 	}
-	for _, p := range s.Queueing() {
-		n, rate, flood := int(math.Round(p.Endless)), float64(p.Rate.Bits), float64(p.DatagramRate)
+	for _, p := range s.QueueingPorts() {
+		n, rate, flood := int(math.Round(p.EndlessFlows)), float64(p.Rate.Bits), float64(p.DatagramRate)
 		low := float64(n)*threshold > maxBelow
 		if s.Queues < 3 || rate == 0 || n <= holds && !low || flood <= calm*rate || flood/p.Datagrams > threshold*rate {
 			continue
@@ -207,9 +207,9 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) [
 		if n > maxTop {
 			cure = fmt.Sprintf("at most %d can be protected", maxTop)
 		}
-		all = append(all, warnElephants.Remark(param, "some of %d flows to %s remain mice, since %s: they share the queue "+
+		all = append(all, warnElephants.NewRemark(param, "some of %d flows to %s remain mice, since %s: they share the queue "+
 			"of %.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
-			flood/rate, cure).At(p.Port(), max(float64(n)/float64(holds), float64(n)*threshold/maxBelow)))
+			flood/rate, cure).WithPort(p.PortName(), max(float64(n)/float64(holds), float64(n)*threshold/maxBelow)))
 	}
 	return all
 }
@@ -217,11 +217,11 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) [
 // warnOfBuffers warns of a port with a buffer smaller than its memory. A pool's port has a part, but with memory per
 // port the rest is never used.
 func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext) []scheme.Remark {
-	memory := o.memoryAt(unit.Length{}, s.Frame())
+	memory := o.memoryAt(unit.Length{}, s.FrameSize())
 	var least *dataplane.Peer
 	holds := memory
 	for i := range s.Ports {
-		x := unit.Depth{Packets: s.Ports[i].Buffer.Packets, Bytes: s.Ports[i].Buffer.Bytes}.At(0, s.Frame())
+		x := unit.Depth{Packets: s.Ports[i].Buffer.Packets, Bytes: s.Ports[i].Buffer.Bytes}.BytesAt(0, s.FrameSize())
 		if x > 0 && x < holds {
 			least, holds = &s.Ports[i], x
 		}
@@ -229,9 +229,9 @@ func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext)
 	if least == nil || o.Pool == PerSwitch {
 		return all
 	}
-	return append(all, warnMemory.Remark("memory",
+	return append(all, warnMemory.NewRemark("memory",
 		"the buffer of the port to %s holds %.0f kB, and that is the memory there, "+
-			"not %.0f kB", least.To, holds/1000, memory/1000).At(least.Port(), memory/holds))
+			"not %.0f kB", least.To, holds/1000, memory/1000).WithPort(least.PortName(), memory/holds))
 }
 
 // warnOfTop warns of more elephants than fit the table of the N heaviest. The offer to elephants is divided by its
@@ -241,17 +241,17 @@ func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Rem
 	if o.Nack == NackNone || p.Senders <= n || float64(p.Senders)*threshold >= 1 {
 		return all
 	}
-	return append(all, warnTop.Remark("top",
+	return append(all, warnTop.NewRemark("top",
 		"an equal share of the %d flows to %s is above the threshold of %s, so all "+
 			"may be elephants, and a table of %d counts no more: each is offered %.2g times its share", p.Senders, p.To,
-		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)).At(p.Port(), float64(p.Senders)/float64(n)))
+		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)).WithPort(p.PortName(), float64(p.Senders)/float64(n)))
 }
 
 // windowAt returns the configured or derived d of a port, and the parameter that determines it.
 func (o *Options) windowAt(s *dataplane.SwitchContext, p *dataplane.Peer) (d unit.Time, param string) {
 	switch {
 	case o.derivesDuration():
-		own := newLoadedRTT(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.Frame()), s.Frame())
+		own := newLoadedRTT(o.RoundTrip, o.Senders, p.Rate.Bits, o.memoryAt(p.Buffer, s.FrameSize()), s.FrameSize())
 		return own.fitDuration(o.Sketch.Windows), "round_trip"
 	case o.Sketch.Duration == 0:
 		return defaultDuration, "duration"
@@ -267,11 +267,11 @@ func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext,
 	if float64(nd) >= minSpans*float64(t.longer()) {
 		return all
 	}
-	why := fmt.Sprintf("%v, a round trip of %v when the buffer of the port to %s is full", t.loaded.Rough(),
-		s.Trip(p).Rough(), p.To)
-	cure := fmt.Sprintf("round_trip: %v", s.Trip(p).Rough())
+	why := fmt.Sprintf("%v, a round trip of %v when the buffer of the port to %s is full", t.loaded.RoundRough(),
+		s.MaxTrip(p).RoundRough(), p.To)
+	cure := fmt.Sprintf("round_trip: %v", s.MaxTrip(p).RoundRough())
 	if t.each > t.loaded {
-		why = fmt.Sprintf("%v, in which each of the %d flows to %s sends one packet", t.each.Rough(), p.Senders, p.To)
+		why = fmt.Sprintf("%v, in which each of the %d flows to %s sends one packet", t.each.RoundRough(), p.Senders, p.To)
 		cure = fmt.Sprintf("senders: %d", p.Senders)
 	}
 	if o.derivesDuration() { // the parameter is given, but too small
@@ -279,13 +279,13 @@ func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext,
 	} else {
 		cure += " in place of duration fits it"
 	}
-	if s.Trip(p) > maxTrip && t.loaded >= t.each {
-		cure = fmt.Sprintf("the longest that can be given is %v", maxTrip.Rough())
+	if s.MaxTrip(p) > maxTrip && t.loaded >= t.each {
+		cure = fmt.Sprintf("the longest that can be given is %v", maxTrip.RoundRough())
 	}
-	return append(all, warnWindows.Remark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and "+
+	return append(all, warnWindows.NewRemark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and "+
 		"supply "+
-		"knows only some; %s", nd.Rough(), float64(nd)/float64(t.longer()), why, cure).
-		At(p.Port(), minSpans*float64(t.longer())/float64(max(nd, 1))))
+		"knows only some; %s", nd.RoundRough(), float64(nd)/float64(t.longer()), why, cure).
+		WithPort(p.PortName(), minSpans*float64(t.longer())/float64(max(nd, 1))))
 }
 
 // Defaults of parameters, by which Check recognises changed ones.
@@ -303,31 +303,31 @@ func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, 
 	if !tilted {
 		knob = "spike"
 	}
-	bdp := s.Trip(p).Seconds() * float64(p.Rate.Bits) / 8
+	bdp := s.MaxTrip(p).Seconds() * float64(p.Rate.Bits) / 8
 	switch reserved := c.Reserved[Elephants] * memory; {
 	case !tilted && !spiked:
 	case s.Queues < 3:
-		all = append(all, warnMemoryIdle.Remark(knob,
+		all = append(all, warnMemoryIdle.NewRemark(knob,
 			"it decides nothing: with %d queues mice and elephants share one, and queues: "+
 				"3 is needed", max(s.Queues, 1)))
 	case c.Limit-c.reservedData() <= rounding:
-		all = append(all, warnMemoryIdle.Remark(knob, "it decides nothing: mice and elephants have reserved all that "+
+		all = append(all, warnMemoryIdle.NewRemark(knob, "it decides nothing: mice and elephants have reserved all that "+
 			"limit lets "+
 			"them have, %s", unit.FormatShare(c.Limit)))
 	case spiked && c.Tilt >= 1:
-		all = append(all, warnMemoryIdle.Remark("spike", "it decides nothing: with tilt: 100%% mice may always have all "+
+		all = append(all, warnMemoryIdle.NewRemark("spike", "it decides nothing: with tilt: 100%% mice may always have all "+
 			"but the "+
 			"elephants' reservation"))
 	case bdp > 0 && reserved >= bdp:
-		all = append(all, warnMemoryIdle.Remark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+
+		all = append(all, warnMemoryIdle.NewRemark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+
 			"%.0f kB holds "+
 			"the %.0f kB that it sends in their round trip of %v, so they fill it with what mice leave them", p.To,
 			reserved/1000,
-			bdp/1000, s.Trip(p).Rough()).At(p.Port(), reserved/bdp))
+			bdp/1000, s.MaxTrip(p).RoundRough()).WithPort(p.PortName(), reserved/bdp))
 	}
-	if o.Early > 0 && o.Early >= min(c.Congested, c.Limit) {
-		all = append(all, warnEarlyLate.Remark("early", "%s of the memory is not before congestion, which begins at %s",
-			unit.FormatShare(o.Early), unit.FormatShare(min(c.Congested, c.Limit))))
+	if o.EarlyShare > 0 && o.EarlyShare >= min(c.Congested, c.Limit) {
+		all = append(all, warnEarlyLate.NewRemark("early", "%s of the memory is not before congestion, which begins at %s",
+			unit.FormatShare(o.EarlyShare), unit.FormatShare(min(c.Congested, c.Limit))))
 	}
 	return all
 }

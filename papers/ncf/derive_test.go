@@ -158,7 +158,7 @@ func TestSuits(t *testing.T) {
 			x.port.To = "h"
 			said := ""
 			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Switch: "s", Ports: []dataplane.Peer{x.port},
-				Longest:  x.trip,
+				MaxRTT:   x.trip,
 				MaxFrame: 1514, Queues: x.queues}) {
 				said += r.Param + ": " + r.Text
 			}
@@ -227,7 +227,7 @@ func TestSuitsPorts(t *testing.T) {
 				t.Fatal(err)
 			}
 			said := ""
-			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Switch: "s", Ports: x.ports, Longest: ms,
+			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Switch: "s", Ports: x.ports, MaxRTT: ms,
 				MaxFrame: 1514, Queues: 3}) {
 				said += r.Param + ": " + r.Text
 			}

@@ -11,25 +11,25 @@ import (
 // below their offer are notified, too. A rate over n·d, as in tell: above_share, or a present rate would notify an
 // elephant in slow start too late (experiments/spikes.yaml).
 func (g *Program) notifyEarly(env *dataplane.Env, x *port, o *Origin) bool {
-	if g.config.Early == 0 || x.memory == nil {
+	if g.config.EarlyShare == 0 || x.memory == nil {
 		return false
 	}
 	m := x.ownMemory()
-	return float64(m.Used(Elephants)) >= g.config.Early*float64(m.Size()) && g.notifyElephant(env, x, o)
+	return float64(m.Used(Elephants)) >= g.config.EarlyShare*float64(m.Size()) && g.notifyElephant(env, x, o)
 }
 
 // checkEarly warns where early has no effect: it is for elephants with a queue of their own.
 func (o *Options) checkEarly(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	switch {
-	case o.Early <= 0:
+	case o.EarlyShare <= 0:
 	case o.Nack == NackNone:
-		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with nack: none no sender is told"))
+		all = append(all, warnEarlyIdle.NewRemark("early", "it decides nothing: with nack: none no sender is told"))
 	case s.Queues < 3:
-		all = append(all, warnEarlyIdle.Remark("early", "it decides nothing: with %d queues elephants have none of "+
+		all = append(all, warnEarlyIdle.NewRemark("early", "it decides nothing: with %d queues elephants have none of "+
 			"their own, "+
 			"and queues: 3 is needed", max(s.Queues, 1)))
 	case float64(p.Senders)*o.Detector.Threshold >= 1:
-		all = append(all, warnEarlyIdle.Remark("early", "it tells elephants only: an equal share of the %d flows to %s "+
+		all = append(all, warnEarlyIdle.NewRemark("early", "it tells elephants only: an equal share of the %d flows to %s "+
 			"is not "+
 			"above the threshold of %s, so while all send they are mice", p.Senders, p.To,
 			unit.FormatShare(o.Detector.Threshold)))
@@ -44,12 +44,12 @@ func (o *Options) checkEarly(all []scheme.Remark, s *dataplane.SwitchContext, p 
 func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p *dataplane.Peer) []scheme.Remark {
 	d, _ := o.windowAt(s, p)
 	nd := unit.Time(o.Sketch.Windows) * d
-	if !o.Flowlet || o.Wait <= nd { // a wait of 0s is d
+	if !o.ChangesByFlowlet || o.MaxChangeDelay <= nd { // a wait of 0s is d
 		return all
 	}
-	return append(all, warnEarlyWait.Remark("change_wait", "an elephant that does not pause stays in the mice's queue "+
+	return append(all, warnEarlyWait.NewRemark("change_wait", "an elephant that does not pause stays in the mice's queue "+
 		"for %v, and early counts what elephants have in their own: its sender is not told in that time; "+
-		"change: at_once, or at most n·d, %v", o.Wait.Rough(), nd.Rough()).At(p.Port(), float64(o.Wait)/float64(nd)))
+		"change: at_once, or at most n·d, %v", o.MaxChangeDelay.RoundRough(), nd.RoundRough()).WithPort(p.PortName(), float64(o.MaxChangeDelay)/float64(nd)))
 }
 
 // checkUnresponsive warns if no elephant can be found unresponsive, so none is trimmed first. For that it must be
@@ -61,17 +61,17 @@ func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	}
 	const nothing = "deaf: first decides nothing: "
 	switch {
-	case o.Spare || o.Nack == NackNone || o.Top == 0 && o.Early == 0:
+	case o.TrimsAlike || o.Nack == NackNone || o.Top == 0 && o.EarlyShare == 0:
 	case o.Sketch.Packets:
-		all = append(all, warnUnresponsive.Remark("count", nothing+"the bytes of elephants are not known"))
+		all = append(all, warnUnresponsive.NewRemark("count", nothing+"the bytes of elephants are not known"))
 	case n < 2:
-		all = append(all, warnUnresponsive.Remark("windows",
+		all = append(all, warnUnresponsive.NewRemark("windows",
 			nothing+"whether an elephant goes on shows in a whole window between "+
 				"two notices, within n of them, and n is 1"))
-	case d > 0 && o.Every > unit.Time(n)*d:
-		all = append(all, warnUnresponsive.Remark("every", nothing+
+	case d > 0 && o.NoticeInterval > unit.Time(n)*d:
+		all = append(all, warnUnresponsive.NewRemark("every", nothing+
 			"an elephant is told every %v, and what it was told is forgotten "+
-			"after n·d, %v", o.Every.Rough(), (unit.Time(n)*d).Rough()))
+			"after n·d, %v", o.NoticeInterval.RoundRough(), (unit.Time(n)*d).RoundRough()))
 	}
 	return all
 }

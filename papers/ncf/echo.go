@@ -130,7 +130,7 @@ func (e *echo) notify(now unit.Time) { e.notified, e.windowEnd, e.notifiedAt = t
 // processSegment updates echoes by a TCP segment: its own flow's and, as an acknowledgement, the opposite flow's.
 func (g *Program) processSegment(env *dataplane.Env, p *packet.Packet) {
 	t, flags := g.echoes, p.TCP.Flags
-	if p.Meta.In == packet.NoPort || p.Notifies() || p.Meta.Flags&packet.Trimmed != 0 {
+	if p.Meta.In == packet.NoPort || p.IsNotification() || p.Meta.Flags&packet.Trimmed != 0 {
 		return
 	}
 	back := g.reverseKey(p)
@@ -142,7 +142,7 @@ func (g *Program) processSegment(env *dataplane.Env, p *packet.Packet) {
 	if i := t.find(back); i >= 0 && flags&(packet.ACK|packet.FIN) == packet.ACK {
 		e := &t.flows[i]
 		e.endWindow(env.Now(), uint32(p.Ack))
-		e.accurate = e.accurate || p.TCP.Has&packet.HasAE != 0
+		e.accurate = e.accurate || p.TCP.Present&packet.HasAE != 0
 		if flags&packet.ECE != 0 && !e.notified {
 			e.notify(env.Now())
 		}
@@ -154,7 +154,7 @@ func (g *Program) processSegment(env *dataplane.Env, p *packet.Packet) {
 func (g *Program) storeAck(e *echo, i int, p *packet.Packet) {
 	s := &p.TCP
 	e.hasAck, e.seq, e.ack, e.window = true, p.Seq+int64(p.Payload), p.Ack, s.Window
-	e.tsVal, e.tsEcho, e.has = s.TSVal, s.TSEcho, s.Has&packet.HasTimestamps
+	e.tsVal, e.tsEcho, e.has = s.TSVal, s.TSEcho, s.Present&packet.HasTimestamps
 	e.src, e.dst, e.flow, e.hash = p.Src, p.Dst, p.Flow, p.Hash
 	e.srcPort, e.dstPort, e.version, e.hops, e.tos = p.SrcPort, p.DstPort, p.Version, p.HopLimit, p.TOS&^packet.ECN
 	if g.frames != nil {
@@ -177,7 +177,7 @@ func (g *Program) processData(now unit.Time, k uint64, p *packet.Packet, elephan
 	}
 	e := &t.flows[i]
 	e.lastData, e.elephant, e.in = now, elephant, p.Meta.In
-	e.accurate = e.accurate || p.TCP.Has&packet.HasAE != 0 || p.TOS&packet.ECN == packet.ECT1
+	e.accurate = e.accurate || p.TCP.Present&packet.HasAE != 0 || p.TOS&packet.ECN == packet.ECT1
 	if end := uint32(p.Seq) + uint32(p.Payload); int32(end-e.end) > 0 {
 		e.end = end
 	}
@@ -189,7 +189,7 @@ func (g *Program) processData(now unit.Time, k uint64, p *packet.Packet, elephan
 // reverseKey returns the key of the opposite flow.
 func (g *Program) reverseKey(p *packet.Packet) uint64 {
 	if g.frames != nil {
-		return g.frames.Flow(p, true)
+		return g.frames.FlowNumber(p, true)
 	}
 	return g.ports[0].sketch.reverseKey(p)
 }
@@ -225,13 +225,13 @@ func (g *Program) sendEcho(env *dataplane.Env, i int) {
 		e.dstPort, e.flow
 	c.Hash, c.HopLimit, c.TOS, c.Seq, c.Ack = e.hash, e.hops, e.tos, e.seq, e.ack
 	s := &c.TCP
-	s.Flags, s.Window, s.TSVal, s.TSEcho, s.Has = packet.ACK|packet.ECE, e.window, e.tsVal, e.tsEcho, e.has
+	s.Flags, s.Window, s.TSVal, s.TSEcho, s.Present = packet.ACK|packet.ECE, e.window, e.tsVal, e.tsEcho, e.has
 	if g.frames != nil {
 		h := &g.echoes.headers[i]
-		g.frames.Echo(c, h.bytes[:h.n], uint32(e.seq))
+		g.frames.AppendEcho(c, h.bytes[:h.n], uint32(e.seq))
 	} else {
 		c.Version = e.version
-		c.Size = g.framing.Frame(c.Headers(), 0, false)
+		c.Size = g.framing.FrameBytes(c.Headers(), 0, false)
 	}
 	g.sendMessage(env, c, e.in)
 }

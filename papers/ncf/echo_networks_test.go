@@ -18,7 +18,7 @@ func TestEchoNetworks(t *testing.T) { echoNetworks(t, 2, "trip=[200us, 20ms]", "
 // many have no runs.
 func echoNetworks(t *testing.T, without int, set ...string) {
 	t.Helper()
-	out := runtest.CarryOut(t, library(), "testdata/echoes.yaml", experiment.Options{Set: set})
+	out := runtest.ExecuteAll(t, library(), "testdata/echoes.yaml", experiment.Options{Set: set})
 	for _, c := range out.Claims {
 		if c.N == 0 {
 			without--

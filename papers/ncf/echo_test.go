@@ -36,7 +36,7 @@ func (r *rig) echoes() (copies []*packet.Packet) {
 			q.Data, q.Size = nil, p.Size
 			p = &q
 		}
-		if p.Notifies() {
+		if p.IsNotification() {
 			r.t.Fatalf("a NACK has left: %+v", p)
 		}
 		if p.Payload == 0 && p.TCP.Flags&packet.ECE != 0 {
@@ -77,13 +77,13 @@ func TestEcho(t *testing.T) {
 					p := copies[0]
 					if p.Kind != packet.Ack || p.Src != 2 || p.Dst != 1 || p.SrcPort != 80 || p.DstPort != 9 || p.Version != version ||
 						p.Seq != 500+int64(payload) || p.Ack != 700 || p.TCP.Flags != packet.ACK|packet.ECE || p.TCP.Window != 321 ||
-						p.TCP.TSVal != 900 || p.TCP.TSEcho != 77 || p.TCP.Blocks != 0 || p.TCP.Has != packet.HasTimestamps ||
+						p.TCP.TSVal != 900 || p.TCP.TSEcho != 77 || p.TCP.Blocks != 0 || p.TCP.Present != packet.HasTimestamps ||
 						p.TOS&packet.ECN != 0 || p.Size != p.Headers() || !wire && p.Flow != 9 {
 						t.Errorf("%+v", p)
 					}
 					n := r.g.NackCounts()
-					if n.Named != 0 || n.Heard == 0 || n.Nacks[packet.CauseTrimmed]+n.Nacks[packet.CauseReclaimed] != 1 ||
-						n.Dropped != n.Heard {
+					if n.Named != 0 || n.NotifiedOtherwise == 0 || n.Nacks[packet.CauseTrimmed]+n.Nacks[packet.CauseReclaimed] != 1 ||
+						n.Dropped != n.NotifiedOtherwise {
 						t.Errorf("%+v", n)
 					}
 				})
@@ -154,7 +154,7 @@ func TestEchoWindow(t *testing.T) {
 // acknowledgements take another way, nor one of another port. Other transports keep their NACKs.
 func TestEchoNobody(t *testing.T) {
 	tos := func(x uint8) func(p *packet.Packet) { return func(p *packet.Packet) { p.TOS = x } }
-	ae := func(p *packet.Packet) { p.TCP.Has |= packet.HasAE }
+	ae := func(p *packet.Packet) { p.TCP.Present |= packet.HasAE }
 	none := func(*packet.Packet) {}
 	for _, x := range []struct {
 		name      string

@@ -11,20 +11,20 @@ import (
 // Form is the way in which F (BS'19 §4.1) judges a flow by the windows of a sketch.
 type Form uint8
 
-// Forms of F: the text's, and the others of its footnote 1.
+// FormCount of F: the text's, and the others of its footnote 1.
 const (
 	Average      Form = iota // the sums of all windows: Σ c_j > threshold · Σ T_j
 	MeanOfShares             // the mean of c_j/T_j over the windows: a quiet window weighs as much as a busy one (Weir's)
 	AnyWindow                // one window is enough
 	AllWindows               // every window
-	Forms                    // number of forms
+	FormCount                // number of forms
 )
 
-var formNames = [Forms]string{"average", "mean_of_shares", "any", "all"}
+var formNames = [FormCount]string{"average", "mean_of_shares", "any", "all"}
 
 // String returns the form's name in specs, such as "mean_of_shares"; "unknown" for Forms and above.
 func (f Form) String() string {
-	if f < Forms {
+	if f < FormCount {
 		return formNames[f]
 	}
 	return "unknown"
@@ -44,18 +44,18 @@ func (f Form) String() string {
 // with MeanOfShares, and with AllWindows there is no elephant until that window has expired. Average does
 // not use Floor. A share equal to the threshold does not exceed it: with 100 % there are no elephants.
 type Detector struct {
-	Form      Form
-	Threshold float64 // in (0, 1]: an elephant has more than this share; 5 % in the paper
-	Least     uint64  // an elephant has at least this in all windows together; 0: no such bound
-	// Floor is the minimum total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
+	Form       Form
+	Threshold  float64 // in (0, 1]: an elephant has more than this share; 5 % in the paper
+	MinTraffic uint64  // an elephant has at least this in all windows together; 0: no such bound
+	// MinWindowTotal is the minimum total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
 	// threshold, so that a single frame does not exceed it.
-	Floor uint64
+	MinWindowTotal uint64
 }
 
-// Elephant reports whether a flow with this estimate is an elephant.
-func (d *Detector) Elephant(c *FlowEstimate) bool {
+// IsElephant reports whether a flow with this estimate is an elephant.
+func (d *Detector) IsElephant(c *FlowEstimate) bool {
 	flow, total := c.Sum()
-	if flow < d.Least || flow == 0 {
+	if flow < d.MinTraffic || flow == 0 {
 		return false
 	}
 	switch d.Form {
@@ -69,24 +69,24 @@ func (d *Detector) Elephant(c *FlowEstimate) bool {
 				weight = float64(c.Elapsed) / float64(c.Duration)
 			}
 			windows += weight
-			if c.Total[j] > 0 && c.Total[j] >= d.Floor {
+			if c.Total[j] > 0 && c.Total[j] >= d.MinWindowTotal {
 				sum += float64(weight * (float64(c.Flow[j]) / float64(c.Total[j])))
 			}
 		}
 		return sum > d.Threshold*windows
 	case AnyWindow:
 		for j := range c.Windows {
-			if c.Total[j] >= d.Floor && d.exceeds(c, j) {
+			if c.Total[j] >= d.MinWindowTotal && d.exceeds(c, j) {
 				return true
 			}
 		}
 		return false
 	default:
 		for j := range c.Windows {
-			if j == 0 && c.Total[0] < max(d.Floor, 1) && c.Windows > 1 {
+			if j == 0 && c.Total[0] < max(d.MinWindowTotal, 1) && c.Windows > 1 {
 				continue
 			}
-			if c.Total[j] < d.Floor || !d.exceeds(c, j) {
+			if c.Total[j] < d.MinWindowTotal || !d.exceeds(c, j) {
 				return false
 			}
 		}
@@ -104,7 +104,7 @@ func (d *Detector) exceeds(c *FlowEstimate, j int) bool {
 // of several times the port's rate would make mice of all other flows, even of one with half of the port, since the
 // attacker chooses the total.
 func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.Packet, c *FlowEstimate) bool {
-	if g.detector.Elephant(c) {
+	if g.detector.IsElephant(c) {
 		return true
 	}
 	d := g.detector
@@ -113,9 +113,9 @@ func (g *Program) isElephant(env *dataplane.Env, x *port, key uint64, p *packet.
 		d.Threshold *= crowdThreshold
 	}
 	// F grows with the flow's counts, which still include its losses here.
-	if sent := g.limitToForwarded(env, x, c); sent != nil && d.Elephant(sent) {
+	if sent := g.limitToForwarded(env, x, c); sent != nil && d.IsElephant(sent) {
 		x.sketch.ForwardedFlow(sent)
-		if d.Elephant(sent) {
+		if d.IsElephant(sent) {
 			return true
 		}
 	}

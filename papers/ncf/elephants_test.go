@@ -42,7 +42,7 @@ func TestFigure2(t *testing.T) {
 	}
 	const t1 = 30 * milli
 	for f, counts := range flows {
-		c := s.Query(t1-1, uint64(f+1))
+		c := s.Estimate(t1-1, uint64(f+1))
 		for j := range 3 {
 			if int(c.Flow[j]) != counts[2-j] || c.Total[j] != []uint64{9 + 1, 15, 22}[j] {
 				t.Errorf("f%d, c%d: %d of %d", f+1, j, c.Flow[j], c.Total[j])
@@ -51,11 +51,11 @@ func TestFigure2(t *testing.T) {
 	}
 	judge := func(when string, now unit.Time, floor uint64, want map[Form][3]bool) {
 		t.Helper()
-		for form := range Forms {
-			d := Detector{Form: form, Threshold: 0.05, Floor: floor}
+		for form := range FormCount {
+			d := Detector{Form: form, Threshold: 0.05, MinWindowTotal: floor}
 			var got [3]bool
 			for f := range flows {
-				got[f] = d.Elephant(s.Query(now, uint64(f+1)))
+				got[f] = d.IsElephant(s.Estimate(now, uint64(f+1)))
 			}
 			if got != want[form] {
 				t.Errorf("%s, %v, floor %d: elephants %v, want %v", when, form, floor, got, want[form])
@@ -70,7 +70,7 @@ func TestFigure2(t *testing.T) {
 
 	// At t1 all moves one to the left: c2 = 0, 5, 10, c1 = 1, 1, 8, and c0 = 0 of 0.
 	for f, want := range [][3]uint32{{0, 1, 0}, {0, 1, 5}, {0, 8, 10}} {
-		if c := s.Query(t1, uint64(f+1)); [3]uint32(c.Flow[:3]) != want || [3]uint64(c.Total[:3]) != [3]uint64{0, 10, 15} {
+		if c := s.Estimate(t1, uint64(f+1)); [3]uint32(c.Flow[:3]) != want || [3]uint64(c.Total[:3]) != [3]uint64{0, 10, 15} {
 			t.Errorf("f%d at t1: %v of %v", f+1, c.Flow[:3], c.Total[:3])
 		}
 	}
@@ -96,60 +96,60 @@ func TestPartialWindow(t *testing.T) {
 		elapsed float64
 		flow    []uint64
 		total   []uint64
-		want    [Forms]bool // average, mean of shares, any, all
+		want    [FormCount]bool // average, mean of shares, any, all
 	}{
-		{"steady", 0.5, []uint64{60, 60, 60, 30}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true, true, true}},
-		{"exactly the threshold", 0.5, []uint64{50, 50, 50, 25}, []uint64{T, T, T, T / 2}, [Forms]bool{}},
-		{"first packet of a window, of a mouse", 0.001, []uint64{0, 0, 0, 1}, []uint64{T, T, T, 1}, [Forms]bool{}},
-		{"first packet of a window, of an elephant", 0, []uint64{60, 60, 60, 1}, []uint64{T, T, T, 1}, [Forms]bool{true, true,
+		{"steady", 0.5, []uint64{60, 60, 60, 30}, []uint64{T, T, T, T / 2}, [FormCount]bool{true, true, true, true}},
+		{"exactly the threshold", 0.5, []uint64{50, 50, 50, 25}, []uint64{T, T, T, T / 2}, [FormCount]bool{}},
+		{"first packet of a window, of a mouse", 0.001, []uint64{0, 0, 0, 1}, []uint64{T, T, T, 1}, [FormCount]bool{}},
+		{"first packet of a window, of an elephant", 0, []uint64{60, 60, 60, 1}, []uint64{T, T, T, 1}, [FormCount]bool{true, true,
 			true, true}},
 		{"a window just begun, without a packet yet", 0, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 0},
-			[Forms]bool{true, true, true, true}},
+			[FormCount]bool{true, true, true, true}},
 		{"not in the current window, which has little", 0.1, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 99},
-			[Forms]bool{true, true, true, true}},
+			[FormCount]bool{true, true, true, true}},
 		{"not in the current window, which is judged", 0.1, []uint64{60, 60, 60, 0}, []uint64{T, T, T, 100},
-			[Forms]bool{true, true, true, false}},
+			[FormCount]bool{true, true, true, false}},
 		{"new in the current window, which is judged", 0.1, []uint64{0, 0, 0, 6}, []uint64{T, T, T, 100},
-			[Forms]bool{false, false, true, false}},
-		{"new in the current window, whole", 1, []uint64{0, 0, 0, 240}, []uint64{T, T, T, T}, [Forms]bool{true, true,
+			[FormCount]bool{false, false, true, false}},
+		{"new in the current window, whole", 1, []uint64{0, 0, 0, 240}, []uint64{T, T, T, T}, [FormCount]bool{true, true,
 			true, false}},
-		{"burst in the oldest window", 0.5, []uint64{190, 0, 0, 0}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true,
+		{"burst in the oldest window", 0.5, []uint64{190, 0, 0, 0}, []uint64{T, T, T, T / 2}, [FormCount]bool{true, true,
 			true, false}},
-		{"one window short", 0.5, []uint64{60, 50, 60, 30}, []uint64{T, T, T, T / 2}, [Forms]bool{true, true, true, false}},
-		{"much of a quiet window", 0.5, []uint64{0, 90, 0, 0}, []uint64{T, 100, T, T / 2}, [Forms]bool{false, true,
+		{"one window short", 0.5, []uint64{60, 50, 60, 30}, []uint64{T, T, T, T / 2}, [FormCount]bool{true, true, true, false}},
+		{"much of a quiet window", 0.5, []uint64{0, 90, 0, 0}, []uint64{T, 100, T, T / 2}, [FormCount]bool{false, true,
 			true, false}},
-		{"all of a window below the floor", 0.5, []uint64{0, 99, 0, 0}, []uint64{T, 99, T, T / 2}, [Forms]bool{false, false,
+		{"all of a window below the floor", 0.5, []uint64{0, 99, 0, 0}, []uint64{T, 99, T, T / 2}, [FormCount]bool{false, false,
 			false, false}},
-		{"alone after idle time", 0.5, []uint64{0, 0, 0, 500}, []uint64{0, 0, 0, 500}, [Forms]bool{true, true, true, false}},
-		{"alone for n windows", 0.5, []uint64{T, T, T, 500}, []uint64{T, T, T, 500}, [Forms]bool{true, true, true, true}},
-		{"first packet of all", 0, []uint64{0, 0, 0, 1}, []uint64{0, 0, 0, 1}, [Forms]bool{true, false, false, false}},
-		{"nothing", 0.5, []uint64{0, 0, 0, 0}, []uint64{T, T, T, T}, [Forms]bool{}},
-		{"nothing at all", 0.5, []uint64{0, 0, 0, 0}, []uint64{0, 0, 0, 0}, [Forms]bool{}},
-		{"one window, begun", 0.1, []uint64{99}, []uint64{99}, [Forms]bool{true, false, false, false}},
-		{"one window", 0.1, []uint64{100}, []uint64{100}, [Forms]bool{true, true, true, true}},
+		{"alone after idle time", 0.5, []uint64{0, 0, 0, 500}, []uint64{0, 0, 0, 500}, [FormCount]bool{true, true, true, false}},
+		{"alone for n windows", 0.5, []uint64{T, T, T, 500}, []uint64{T, T, T, 500}, [FormCount]bool{true, true, true, true}},
+		{"first packet of all", 0, []uint64{0, 0, 0, 1}, []uint64{0, 0, 0, 1}, [FormCount]bool{true, false, false, false}},
+		{"nothing", 0.5, []uint64{0, 0, 0, 0}, []uint64{T, T, T, T}, [FormCount]bool{}},
+		{"nothing at all", 0.5, []uint64{0, 0, 0, 0}, []uint64{0, 0, 0, 0}, [FormCount]bool{}},
+		{"one window, begun", 0.1, []uint64{99}, []uint64{99}, [FormCount]bool{true, false, false, false}},
+		{"one window", 0.1, []uint64{100}, []uint64{100}, [FormCount]bool{true, true, true, true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			for form := range Forms {
-				d := Detector{Form: form, Threshold: 0.05, Floor: 100}
-				if got := d.Elephant(countsOf(c.elapsed, c.flow, c.total)); got != c.want[form] {
+			for form := range FormCount {
+				d := Detector{Form: form, Threshold: 0.05, MinWindowTotal: 100}
+				if got := d.IsElephant(countsOf(c.elapsed, c.flow, c.total)); got != c.want[form] {
 					t.Errorf("%s, by %v: %v", c.name, form, got)
 				}
 			}
 		})
 	}
 	// Least is of all windows together, and of every form.
-	for form := range Forms {
+	for form := range FormCount {
 		for _, least := range []uint64{209, 210, 211} {
-			d := Detector{Form: form, Threshold: 0.05, Least: least}
-			if got := d.Elephant(countsOf(0.5, []uint64{60, 60, 60, 30}, []uint64{T, T, T, T / 2})); got != (least <= 210) {
+			d := Detector{Form: form, Threshold: 0.05, MinTraffic: least}
+			if got := d.IsElephant(countsOf(0.5, []uint64{60, 60, 60, 30}, []uint64{T, T, T, T / 2})); got != (least <= 210) {
 				t.Errorf("by %v, least %d: %v", form, least, got)
 			}
 		}
 	}
 	// Nobody has more than everything.
-	for form := range Forms {
+	for form := range FormCount {
 		d := Detector{Form: form, Threshold: 1}
-		if d.Elephant(countsOf(0.5, []uint64{T, T, T, T / 2}, []uint64{T, T, T, T / 2})) {
+		if d.IsElephant(countsOf(0.5, []uint64{T, T, T, T / 2}, []uint64{T, T, T, T / 2})) {
 			t.Errorf("by %v, threshold 1: an elephant", form)
 		}
 	}
@@ -203,14 +203,14 @@ func TestDetectionTime(t *testing.T) {
 	var table strings.Builder
 	fmt.Fprintf(&table, "windows from the first packet on: least, mean, most over the phase in which it comes\n%6s",
 		"share")
-	for form := range Forms {
+	for form := range FormCount {
 		fmt.Fprintf(&table, " | %-28s", form)
 	}
 	table.WriteString("\n")
 	for _, x := range []float64{0.06, 0.08, 0.10, 0.20, 0.50, 1.00} {
 		fmt.Fprintf(&table, "%5.0f%%", 100*x)
-		for form := range Forms {
-			detector := Detector{Form: form, Threshold: threshold, Floor: 20_000}
+		for form := range FormCount {
+			detector := Detector{Form: form, Threshold: threshold, MinWindowTotal: 20_000}
 			least, most, sum := math.Inf(1), 0.0, 0.0
 			for i := range phases {
 				phase := (float64(i) + 0.45) / phases
@@ -221,7 +221,7 @@ func TestDetectionTime(t *testing.T) {
 					if now >= start {
 						if sent++; float64(own) < x*float64(sent) {
 							own++
-							if detector.Elephant(s.Count(now, 1<<40, frame)) {
+							if detector.IsElephant(s.Count(now, 1<<40, frame)) {
 								got = float64(now-start) / float64(d)
 								break
 							}
@@ -250,9 +250,9 @@ func TestDetectionTime(t *testing.T) {
 // A flow that stops is no elephant n windows later, by any form; the latest of them are average
 // and any window.
 func TestElephantsEnd(t *testing.T) {
-	for form := range Forms {
+	for form := range FormCount {
 		s := NewSketch(SketchConfig{Windows: 4, Duration: 10 * milli, Width: 1 << 12, Depth: 3, Bits: 32})
-		d := Detector{Form: form, Threshold: 0.05, Floor: 20_000}
+		d := Detector{Form: form, Threshold: 0.05, MinWindowTotal: 20_000}
 		end := -1
 		for i := range 2000 { // 100 packets a window
 			now := unit.Time(i) * 100 * unit.Microsecond
@@ -261,7 +261,7 @@ func TestElephantsEnd(t *testing.T) {
 				key = 0
 			}
 			s.Count(now, key, 1000)
-			switch elephant := d.Elephant(s.Query(now, 0)); {
+			switch elephant := d.IsElephant(s.Estimate(now, 0)); {
 			case i == 999 && !elephant:
 				t.Errorf("%v: half of the traffic is no elephant's", form)
 			case i >= 1000 && !elephant && end < 0:

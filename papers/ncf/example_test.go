@@ -11,7 +11,7 @@ import (
 // mouse that comes then takes back what it needs.
 func ExampleMemory() {
 	m, err := ncf.NewMemory(ncf.MemoryConfig{
-		Size: 100_000, Reserved: [ncf.Classes]float64{ncf.Control: 0.05, ncf.Mice: 0.1, ncf.Elephants: 0.1},
+		Size: 100_000, Reserved: [ncf.ClassCount]float64{ncf.Control: 0.05, ncf.Mice: 0.1, ncf.Elephants: 0.1},
 		Limit: 0.95, Tilt: 0.5,
 		Windows: 4, Duration: unit.Millisecond, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100,
 		Separate: true})
@@ -22,7 +22,7 @@ func ExampleMemory() {
 	for m.Fits(ncf.Elephants, 1000) {
 		m.Book(0, ncf.Elephants, 1000)
 	}
-	victim, ok := m.Victim(0, ncf.Mice, 1000, false)
-	fmt.Println(m.Used(ncf.Elephants), m.Congested(), victim, ok)
+	victim, ok := m.SelectVictim(0, ncf.Mice, 1000, false)
+	fmt.Println(m.Used(ncf.Elephants), m.IsCongested(), victim, ok)
 	// Output: 95000 true elephants true
 }

@@ -33,7 +33,7 @@ func TestExperiments(t *testing.T) {
 // of every other sweep, with one seed.
 func TestExperimentsLoad(t *testing.T) {
 	for _, e := range library().Experiments() {
-		src, err := library().Open(e.Name)
+		src, err := library().OpenExperiment(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -65,7 +65,7 @@ func library() *experiment.Registry {
 // every other sweep.
 func TestQuickKeepsEnds(t *testing.T) {
 	for _, e := range library().Experiments() {
-		sweep, quick := runtest.Variants(t, library(), e.Name)
+		sweep, quick := runtest.ReadVariants(t, library(), e.Name)
 		seeds := "1"
 		if len(quick["lab_repeat"]) > 0 {
 			seeds = "8"
@@ -91,7 +91,7 @@ func TestQuickKeepsEnds(t *testing.T) {
 func mechanisms(t *testing.T, name string, o experiment.Options, claims ...string) {
 	t.Helper()
 	verdicts := map[string]string{}
-	for _, c := range runtest.CarryOut(t, library(), "ncf/"+name, o).Claims {
+	for _, c := range runtest.ExecuteAll(t, library(), "ncf/"+name, o).Claims {
 		if verdicts[c.ID] = string(c.Verdict) + ": " + c.Measured; c.Verdict == claim.Holds {
 			verdicts[c.ID] = ""
 		}

@@ -21,12 +21,12 @@ func TestErrorOfForwarded(t *testing.T) {
 		for w := range unit.Time(windows) {
 			for i := range flows {
 				s.Count(w*milli, key(i), each)
-				s.Lose(w*milli, w*milli, key(i), each*95/100)
+				s.RecordDrop(w*milli, w*milli, key(i), each*95/100)
 			}
 		}
 		total := uint64(windows * flows * each * 5 / 100)
 		for i := range flows {
-			c := s.Query(windows*milli-1, key(i))
+			c := s.Estimate(windows*milli-1, key(i))
 			arrived, _ := c.Sum()
 			sent := s.ForwardedTotals(c)
 			s.ForwardedFlow(sent)

@@ -17,7 +17,7 @@ func (g *Program) Footprint() dataplane.Footprint {
 	if c := g.changes; c != nil {
 		stages = append(stages, dataplane.Stage{Name: "change of class: packet leaves", Gress: dataplane.InEgress,
 			Registers: []dataplane.RegisterUse{
-				{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}})
+				{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.WidthOf(c.ports[0]), Reads: 1, Writes: 1}}})
 	}
 	return dataplane.Footprint{Stages: stages}
 }
@@ -37,7 +37,7 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 			stages = append(stages, dataplane.Stage{Name: fmt.Sprintf("sketch, row %d%s", r+1, what),
 				Gress: dataplane.InIngress,
 				Registers: []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d%s", r+1, what),
-					Cells: len(sketches) * len(s.cells) / s.quads / len(s.rows), Bits: s.quads * dataplane.Bits(cell), Reads: 1,
+					Cells: len(sketches) * len(s.cells) / s.quads / len(s.rows), Bits: s.quads * dataplane.WidthOf(cell), Reads: 1,
 					Writes: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "clears old windows of the cell",
 					Times: windows}}})
@@ -45,10 +45,10 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 	}
 	elephant := dataplane.Stage{Name: "elephant or mouse", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{{Name: "totals of windows", Cells: len(sketches) * windows,
-			Bits: dataplane.Bits(s.totals[0]), Reads: windows, Writes: 1},
-			{Name: "dropped by window", Cells: len(sketches) * windows, Bits: dataplane.Bits(s.losses[0]), Reads: windows,
+			Bits: dataplane.WidthOf(s.totals[0]), Reads: windows, Writes: 1},
+			{Name: "dropped by window", Cells: len(sketches) * windows, Bits: dataplane.WidthOf(s.losses[0]), Reads: windows,
 				Writes: 1},
-			{Name: "flows by window", Cells: len(sketches) * windows, Bits: dataplane.Bits(s.latest[0]), Reads: min(windows, 2),
+			{Name: "flows by window", Cells: len(sketches) * windows, Bits: dataplane.WidthOf(s.latest[0]), Reads: min(windows, 2),
 				Writes: min(windows, 2)}},
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the total", Times: 2}}}
 	if g.config.Detector.Form == MeanOfShares {
@@ -69,30 +69,30 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 	var o Origin
 	stages = append(stages,
 		dataplane.Stage{Name: "heaviest flows", Gress: dataplane.InIngress,
-			Registers: []dataplane.RegisterUse{{Name: "heaviest: keys", Cells: entries, Bits: dataplane.Bits(o.Key),
+			Registers: []dataplane.RegisterUse{{Name: "heaviest: keys", Cells: entries, Bits: dataplane.WidthOf(o.Key),
 				Reads: heaviest, Writes: 1},
-				{Name: "heaviest: headers", Cells: entries, Bits: dataplane.Bits(o), Reads: 1, Writes: 1},
-				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.Bits(g.ports[0].top.counts[0]), Reads: windows,
+				{Name: "heaviest: headers", Cells: entries, Bits: dataplane.WidthOf(o), Reads: 1, Writes: 1},
+				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.WidthOf(g.ports[0].top.counts[0]), Reads: windows,
 					Writes: windows}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}},
 		dataplane.Stage{Name: "traffic by class", Gress: dataplane.InIngress,
 			Registers: []dataplane.RegisterUse{{Name: "mice by window", Cells: tally,
-				Bits: dataplane.Bits(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1},
-				{Name: "mice of all windows", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].mice.total), Reads: 1,
+				Bits: dataplane.WidthOf(g.ports[0].mice.slots[0]), Reads: 1, Writes: 1},
+				{Name: "mice of all windows", Cells: len(g.ports), Bits: dataplane.WidthOf(g.ports[0].mice.total), Reads: 1,
 					Writes: 1},
-				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].input), Reads: 1, Writes: 1},
-				{Name: "overload", Cells: len(g.ports), Bits: dataplane.Bits(g.ports[0].overload), Reads: 1, Writes: 1}}})
+				{Name: "present, by class", Cells: len(g.ports), Bits: dataplane.WidthOf(g.ports[0].input), Reads: 1, Writes: 1},
+				{Name: "overload", Cells: len(g.ports), Bits: dataplane.WidthOf(g.ports[0].overload), Reads: 1, Writes: 1}}})
 	if n := len(g.ports[0].repeats); n > 0 {
 		h := &stages[len(stages)-1].Registers
 		*h = append(*h, dataplane.RegisterUse{Name: "mice dropped", Cells: len(g.ports) * n,
-			Bits: dataplane.Bits(g.ports[0].repeats[0]), Reads: 1, Writes: 1})
+			Bits: dataplane.WidthOf(g.ports[0].repeats[0]), Reads: 1, Writes: 1})
 	}
 	if x := g.ports[0].top.headers; x != nil {
 		h := &stages[len(stages)-2].Registers
-		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.Bits(x[0]), Reads: 1,
+		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.WidthOf(x[0]), Reads: 1,
 			Writes: 1})
 	}
-	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.Early > 0) {
+	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.EarlyShare > 0) {
 		stages = append(stages, dataplane.Stage{Name: "NACK to an elephant", Gress: dataplane.InIngress,
 			Registers: []dataplane.RegisterUse{{Name: "next of the heaviest", Cells: len(g.ports),
 				Bits: dataplane.IndexBits(heaviest), Reads: 1, Writes: 1}},
@@ -110,12 +110,12 @@ func (g *Program) echoStages() []dataplane.Stage {
 		return nil
 	}
 	x := dataplane.Stage{Name: "last acknowledgements", Gress: dataplane.InIngress,
-		Registers: []dataplane.RegisterUse{{Name: "last ACKs", Cells: len(t.flows), Bits: dataplane.Bits(t.flows[0]),
+		Registers: []dataplane.RegisterUse{{Name: "last ACKs", Cells: len(t.flows), Bits: dataplane.WidthOf(t.flows[0]),
 			Reads: 2 * echoWays, Writes: 2}}, // of the segment's flow and of the opposite one
 		Operations: []dataplane.Operation{{Kind: dataplane.MakingPacket, What: "copy of an acknowledgement", Times: 1}}}
 	if t.headers != nil {
 		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "headers of last ACKs", Cells: len(t.headers),
-			Bits: dataplane.Bits(t.headers[0]), Reads: 1, Writes: 1})
+			Bits: dataplane.WidthOf(t.headers[0]), Reads: 1, Writes: 1})
 	}
 	return []dataplane.Stage{x}
 }
@@ -142,26 +142,26 @@ func (g *Program) budgetStages() (stages []dataplane.Stage) {
 	b, x := &m.budget, dataplane.Stage{Name: "budget of throttling", Gress: dataplane.InIngress,
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "time by windows", Times: 1}}}
 	x.Registers = []dataplane.RegisterUse{{Name: "congestion", Cells: len(memories),
-		Bits: dataplane.Bits(m.congested) + dataplane.Bits(m.spiking) + dataplane.Bits(m.last), Reads: 1, Writes: 1}}
+		Bits: dataplane.WidthOf(m.congested) + dataplane.WidthOf(m.spiking) + dataplane.WidthOf(m.last), Reads: 1, Writes: 1}}
 	if b.rolling {
 		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "time by window",
-			Cells: len(memories) * len(b.windows.slots), Bits: dataplane.Bits(b.windows.slots[0]), Reads: 1, Writes: 1},
-			dataplane.RegisterUse{Name: "time of all windows", Cells: len(memories), Bits: dataplane.Bits(b.windows.total),
+			Cells: len(memories) * len(b.windows.slots), Bits: dataplane.WidthOf(b.windows.slots[0]), Reads: 1, Writes: 1},
+			dataplane.RegisterUse{Name: "time of all windows", Cells: len(memories), Bits: dataplane.WidthOf(b.windows.total),
 				Reads: 1, Writes: 1})
 	} else {
 		x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "time", Cells: len(memories), Reads: 1, Writes: 1,
-			Bits: dataplane.Bits(b.spent) + dataplane.Bits(b.exhausted) + dataplane.Bits(b.pressed) +
-				dataplane.Bits(b.credited)})
+			Bits: dataplane.WidthOf(b.spent) + dataplane.WidthOf(b.exhausted) + dataplane.WidthOf(b.pressed) +
+				dataplane.WidthOf(b.credited)})
 	}
 	stages = append(stages, x)
-	if !g.config.Spare && g.config.Nack != NackNone {
+	if !g.config.TrimsAlike && g.config.Nack != NackNone {
 		entries, heaviest := 0, cap(g.ports[0].top.keys)
 		for i := range g.ports {
 			entries += cap(g.ports[i].top.keys)
 		}
 		stages = append(stages, dataplane.Stage{Name: "elephants that ignore NACKs", Gress: dataplane.InIngress,
 			Registers: []dataplane.RegisterUse{{Name: "heaviest: headers", Cells: entries,
-				Bits: dataplane.Bits(Origin{}), Reads: 1, Writes: 1}},
+				Bits: dataplane.WidthOf(Origin{}), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest},
 				{Kind: dataplane.FloatingPoint, What: "part that is trimmed", Times: 1}}})
 	}
@@ -175,7 +175,7 @@ func (g *Program) supplyStages() []dataplane.Stage {
 	}
 	return []dataplane.Stage{{Name: "supply", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{{Name: "supply, by class", Cells: len(g.ports),
-			Bits: dataplane.Bits(g.ports[0].offer), Reads: 1, Writes: 1}},
+			Bits: dataplane.WidthOf(g.ports[0].offer), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "bytes that wait", Times: 1},
 			{Kind: dataplane.Dividing, What: "by the flows, and by the elephants", Times: 2},
 			{Kind: dataplane.Transcendental, What: "number of flows", Times: 1}}}}
@@ -189,8 +189,8 @@ func (g *Program) changeStages() []dataplane.Stage {
 	}
 	var s slot
 	return []dataplane.Stage{{Name: "change of class", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{
-		{Name: "flows by class", Cells: len(c.slots), Bits: dataplane.Bits(s), Reads: 1, Writes: 1},
-		{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.Bits(c.ports[0]), Reads: 1, Writes: 1}}}}
+		{Name: "flows by class", Cells: len(c.slots), Bits: dataplane.WidthOf(s), Reads: 1, Writes: 1},
+		{Name: "bytes through queues", Cells: len(c.ports), Bits: dataplane.WidthOf(c.ports[0]), Reads: 1, Writes: 1}}}}
 }
 
 // memoryStages returns the stages of memory on demand: booking, eviction and release.
@@ -199,8 +199,8 @@ func (g *Program) memoryStages() []dataplane.Stage {
 	if len(memories) == 0 {
 		return nil
 	}
-	used := dataplane.RegisterUse{Name: "memory in use", Cells: len(memories) * int(Classes),
-		Bits: dataplane.Bits(memories[0].used[0]), Reads: int(Classes), Writes: 1}
+	used := dataplane.RegisterUse{Name: "memory in use", Cells: len(memories) * int(ClassCount),
+		Bits: dataplane.WidthOf(memories[0].used[0]), Reads: int(ClassCount), Writes: 1}
 	evict := dataplane.Stage{Name: "memory: taken back", Gress: dataplane.InManager,
 		Operations: []dataplane.Operation{{Kind: dataplane.TouchingTail, What: "evicts what waits", Times: maxEvicted},
 			{Kind: dataplane.TouchingTail, What: "has the sketch count what is dropped", Times: 1}}}
@@ -209,10 +209,10 @@ func (g *Program) memoryStages() []dataplane.Stage {
 			What: "answers what finds no room by a NACK", Times: 1})
 		if g.pending != nil {
 			evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "NACKs that wait", Cells: len(g.pending),
-				Bits: dataplane.Bits(g.pending[0]), Reads: 1, Writes: 1})
+				Bits: dataplane.WidthOf(g.pending[0]), Reads: 1, Writes: 1})
 			if len(g.pendingHeaders) > 0 {
 				evict.Registers = append(evict.Registers, dataplane.RegisterUse{Name: "headers of NACKs that wait",
-					Cells: len(g.pendingHeaders), Bits: dataplane.Bits(g.pendingHeaders[0]), Reads: 1, Writes: 1})
+					Cells: len(g.pendingHeaders), Bits: dataplane.WidthOf(g.pendingHeaders[0]), Reads: 1, Writes: 1})
 			}
 			evict.Operations = append(evict.Operations, dataplane.Operation{Kind: dataplane.TouchingTail,
 				What: "keeps a NACK until its time has come", Times: 1})
@@ -221,7 +221,7 @@ func (g *Program) memoryStages() []dataplane.Stage {
 	leaves := dataplane.Stage{Name: "memory: packet leaves", Gress: dataplane.InEgress,
 		Registers: []dataplane.RegisterUse{used}}
 	if a := g.allowance; a != nil {
-		owed := dataplane.RegisterUse{Name: "NACKs of flows", Cells: len(a.owed), Bits: dataplane.Bits(a.owed[0]), Reads: 1,
+		owed := dataplane.RegisterUse{Name: "NACKs of flows", Cells: len(a.owed), Bits: dataplane.WidthOf(a.owed[0]), Reads: 1,
 			Writes: 1}
 		evict.Registers = append(evict.Registers, owed)
 		owed.Reads, owed.Writes = 2, 2 // the packet's flow, and one in turn

@@ -29,7 +29,7 @@ var whereState = map[reflect.Type]map[string]string{
 		"exhausted": "time",
 		"duration":  "", "restore": "", "pressed": "time", "credited": "time"},
 	reflect.TypeFor[tally](): {"slots": "mice by window", "duration": "", "window": "", "total": "mice of all windows"},
-	reflect.TypeFor[Top](): {"keys": "heaviest: keys", "origins": "heaviest: headers", "counts": "heaviest: counts",
+	reflect.TypeFor[HeaviestFlows](): {"keys": "heaviest: keys", "origins": "heaviest: headers", "counts": "heaviest: counts",
 		"windows": "", "window": "", "slot": "", "smallest": "", "headers": "heaviest: frames"},
 	reflect.TypeFor[echoes](): {"flows": "last ACKs", "headers": "headers of last ACKs"},
 	reflect.TypeFor[Sketch](): {"cells": "row 1", "lost": "row 1: dropped", "losses": "dropped by window",

@@ -58,9 +58,9 @@ func TestControlFrame(t *testing.T) {
 			for _, option := range []bool{false, true} {
 				p := packet.Packet{Src: 1, Dst: 2, Proto: transport, Version: version, Payload: 1000}
 				n := packet.Notification{Lost: 1000, Signed: true, Switch: 7}
-				room := uint8(packet.MostSpans)
+				room := uint8(packet.MaxSpans)
 				if transport == packet.ProtoTCP {
-					p.TCP.Flags, p.TCP.Has, p.TCP.Blocks = packet.ACK, packet.HasTimestamps, 3
+					p.TCP.Flags, p.TCP.Present, p.TCP.Blocks = packet.ACK, packet.HasTimestamps, 3
 				}
 				if option {
 					room = packet.OptionSpans(true)
@@ -69,7 +69,7 @@ func TestControlFrame(t *testing.T) {
 					n.More[i] = packet.Span{Offset: int32(i+1) * 1000, Lost: 1000}
 				}
 				n.Spans = room
-				p.TurnRound()
+				p.SwapEnds()
 				switch {
 				case option && transport != packet.ProtoTCP:
 					continue

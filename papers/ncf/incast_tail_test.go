@@ -52,7 +52,7 @@ func TestIncastTail(t *testing.T) {
 					limit = 10e-3
 				}
 				for _, r := range out.Runs {
-					last, timeouts := r.Named("fct_last").Groups[0].Value, r.Named("timeouts").Groups[0].Value
+					last, timeouts := r.FindMeasure("fct_last").Groups[0].Value, r.FindMeasure("timeouts").Groups[0].Value
 					if !(last <= limit) || timeouts > 0 {
 						t.Errorf("seed %d: the last flow ends after %.4g s, above %.4g s; %.0f timeouts", r.Seed, last, limit, timeouts)
 					}

@@ -9,17 +9,17 @@ import (
 // Class selects the queue and the memory of a packet (BS'19 §4.2).
 type Class uint8
 
-// Classes of packets.
+// ClassCount of packets.
 const (
-	Control   Class = iota // NACKs, other feedback, acknowledgements
-	Mice                   // data of other flows; with fewer than three queues all data
-	Elephants              // data of elephants
-	Classes                // number of classes
+	Control    Class = iota // NACKs, other feedback, acknowledgements
+	Mice                    // data of other flows; with fewer than three queues all data
+	Elephants               // data of elephants
+	ClassCount              // number of classes
 )
 
 // String returns "control", "mice" or "elephants"; "unknown" for any other value.
 func (c Class) String() string {
-	if c < Classes {
+	if c < ClassCount {
 		return [...]string{"control", "mice", "elephants"}[c]
 	}
 	return "unknown"
@@ -30,7 +30,7 @@ type MemoryConfig struct {
 	Size    unit.Bytes // maximum of queued bytes; 0: Packets applies
 	Packets int        // the same in packets
 	// Reserved is the guaranteed share of each class under scarcity. Limit is the maximum of mice and elephants together.
-	Reserved [Classes]float64
+	Reserved [ClassCount]float64
 	Limit    float64
 	// Tilt is the mice's share of the part of Limit beyond the two reservations.
 	Tilt float64
@@ -56,11 +56,11 @@ type MemoryConfig struct {
 type Memory struct {
 	packets        bool
 	size           int64
-	limit          int64          // of mice and elephants together
-	balancedShares [Classes]int64 // entitlement of each
-	spikeShares    [Classes]int64 // entitlement during a spike of mice
-	floodShares    [Classes]int64 // entitlement once the budget of mice is spent
-	used           [Classes]int64
+	limit          int64             // of mice and elephants together
+	balancedShares [ClassCount]int64 // entitlement of each
+	spikeShares    [ClassCount]int64 // entitlement during a spike of mice
+	floodShares    [ClassCount]int64 // entitlement once the budget of mice is spent
+	used           [ClassCount]int64
 
 	congestionStart, congestionEnd int64 // use at which congestion begins, and below which it ends
 	congested                      bool
@@ -83,7 +83,7 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 		return nil, fmt.Errorf("memory has no size; the link's buffer, or memory, must say how much there is")
 	}
 	part := func(share float64) int64 { return int64(float64(share*float64(size)) + 1e-6) }
-	var reserved [Classes]int64
+	var reserved [ClassCount]int64
 	for k := range reserved {
 		reserved[k] = part(c.Reserved[k])
 		least := frame
@@ -103,11 +103,11 @@ func NewMemory(c MemoryConfig) (*Memory, error) {
 	share := min(m.limit, size-reserved[Control]) // of mice and elephants, under scarcity
 	rest := share - reserved[Mice] - reserved[Elephants]
 	toMice := int64(float64(c.Tilt*float64(rest)) + 1e-6)
-	m.balancedShares = [Classes]int64{reserved[Control], reserved[Mice] + toMice, share - reserved[Mice] - toMice}
-	m.spikeShares = [Classes]int64{reserved[Control], share - reserved[Elephants], reserved[Elephants]}
-	m.floodShares = [Classes]int64{reserved[Control], reserved[Mice], share - reserved[Mice]}
+	m.balancedShares = [ClassCount]int64{reserved[Control], reserved[Mice] + toMice, share - reserved[Mice] - toMice}
+	m.spikeShares = [ClassCount]int64{reserved[Control], share - reserved[Elephants], reserved[Elephants]}
+	m.floodShares = [ClassCount]int64{reserved[Control], reserved[Mice], share - reserved[Mice]}
 	if !c.Separate {
-		m.balancedShares = [Classes]int64{reserved[Control], share, 0}
+		m.balancedShares = [ClassCount]int64{reserved[Control], share, 0}
 		m.spikeShares, m.floodShares = m.balancedShares, m.balancedShares
 	}
 	m.congestionStart, m.congestionEnd = max(part(c.Congested), 1), max(part(c.Calm), 1)
@@ -148,13 +148,13 @@ func (m *Memory) Fits(c Class, size int32) bool {
 	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
 }
 
-// Victim returns the class from which a frame of class c that does not fit takes memory. It returns false if c already
+// SelectVictim returns the class from which a frame of class c that does not fit takes memory. It returns false if c already
 // has its entitlement. The entitlements do not exceed the memory, so a class below its own always has a victim.
 // flooded: mice have exceeded their budget.
-func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class, bool) {
+func (m *Memory) SelectVictim(now unit.Time, c Class, size int32, flooded bool) (Class, bool) {
 	m.clock(now)
 	right, n := &m.balancedShares, m.used[c]+m.cost(size)
-	if c == Mice && n > m.balancedShares[c] || m.Exceeds(Mice) {
+	if c == Mice && n > m.balancedShares[c] || m.ExceedsBalance(Mice) {
 		m.budget.recordPressure(now)
 	}
 	switch {
@@ -172,19 +172,19 @@ func (m *Memory) Victim(now unit.Time, c Class, size int32, flooded bool) (Class
 // pickVictim is Victim while mice take what they need: all memory except the elephants' reservation.
 func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
 	right := m.spikeShares
-	if c == Mice && m.Exceeds(Mice) { // from elephants only
+	if c == Mice && m.ExceedsBalance(Mice) { // from elephants only
 		right[Control] = m.size
 	}
 	return m.selectVictim(&right, c, size)
 }
 
 // selectVictim is Victim with the given entitlements: the other class that exceeds its entitlement most.
-func (m *Memory) selectVictim(right *[Classes]int64, c Class, size int32) (Class, bool) {
+func (m *Memory) selectVictim(right *[ClassCount]int64, c Class, size int32) (Class, bool) {
 	if m.used[c]+m.cost(size) > right[c] {
 		return 0, false
 	}
 	victim, most := Control, int64(0)
-	for k := range Classes {
+	for k := range ClassCount {
 		if over := m.used[k] - right[k]; k != c && over > most {
 			victim, most = k, over
 		}
@@ -192,12 +192,12 @@ func (m *Memory) selectVictim(right *[Classes]int64, c Class, size int32) (Class
 	return victim, most > 0
 }
 
-// Refused records that a packet found no room, and starts congestion.
-func (m *Memory) Refused() { m.congested = true }
+// RecordRefusal records that a packet found no room, and starts congestion.
+func (m *Memory) RecordRefusal() { m.congested = true }
 
-// Congested reports congestion. It starts when use reaches the share Congested, or a packet finds no room, and ends
+// IsCongested reports congestion. It starts when use reaches the share Congested, or a packet finds no room, and ends
 // when use falls below Calm.
-func (m *Memory) Congested() bool { return m.congested }
+func (m *Memory) IsCongested() bool { return m.congested }
 
 // Book adds a frame of size bytes to a class.
 func (m *Memory) Book(now unit.Time, c Class, size int32) {
@@ -229,7 +229,7 @@ func (m *Memory) clock(now unit.Time) {
 }
 
 // Check returns an error, for tests, if the used amounts do not match the queued packets.
-func (m *Memory) Check(waits [Classes]int64) error {
+func (m *Memory) Check(waits [ClassCount]int64) error {
 	switch {
 	case m.used != waits:
 		return fmt.Errorf("%d are booked by class, %d wait", m.used, waits)

@@ -18,7 +18,7 @@ func (m *Memory) entitled(now unit.Time, c Class) int64 {
 }
 
 func thousand() MemoryConfig {
-	return MemoryConfig{Size: 100_000, Reserved: [Classes]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1}, Limit: 0.95,
+	return MemoryConfig{Size: 100_000, Reserved: [ClassCount]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1}, Limit: 0.95,
 		Tilt: 0.5, Spike: 0.25, Restore: 4 * ms,
 		Windows: 4, Duration: ms, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100, Separate: true}
 }
@@ -65,7 +65,7 @@ func TestMemoryOnDemand(t *testing.T) {
 	if a, b := take(m, 0, Control, 200), m.Fits(Mice, 1000); a != 100 || b {
 		t.Errorf("control alone takes %d %%", a)
 	}
-	if v, ok := m.Victim(0, Mice, 1000, false); !ok || v != Control {
+	if v, ok := m.SelectVictim(0, Mice, 1000, false); !ok || v != Control {
 		t.Error("mice do not take back what control has beyond its reservation")
 	}
 }
@@ -76,17 +76,17 @@ func TestReservations(t *testing.T) {
 	m := memory(t, func(c *MemoryConfig) { c.Spike = 0 }) // 10 + 37.5 of 95 each
 	take(m, 0, Elephants, 200)
 	for i := range 47 {
-		v, ok := m.Victim(0, Mice, 1000, false)
+		v, ok := m.SelectVictim(0, Mice, 1000, false)
 		if !ok || v != Elephants {
 			t.Fatalf("mice with %d %%: from %v, %v", i, v, ok)
 		}
 		m.Unbook(0, v, 1000)
 		m.Book(0, Mice, 1000)
 	}
-	if _, ok := m.Victim(0, Mice, 1000, false); ok || m.entitled(0, Mice) != 47_500 || m.entitled(0, Elephants) != 47_500 {
+	if _, ok := m.SelectVictim(0, Mice, 1000, false); ok || m.entitled(0, Mice) != 47_500 || m.entitled(0, Elephants) != 47_500 {
 		t.Errorf("mice take more than %d", m.entitled(0, Mice))
 	}
-	if _, ok := m.Victim(0, Elephants, 1000, false); ok {
+	if _, ok := m.SelectVictim(0, Elephants, 1000, false); ok {
 		t.Error("elephants have more than their part, and take")
 	}
 }
@@ -114,7 +114,7 @@ func TestSpikeLimit(t *testing.T) {
 	now := unit.Time(0)
 	swap := func(from, to Class) (n int) {
 		for {
-			v, ok := m.Victim(now, to, 1000, false)
+			v, ok := m.SelectVictim(now, to, 1000, false)
 			if !ok || m.Fits(to, 1000) {
 				return n
 			}
@@ -144,7 +144,7 @@ func TestSpikeLimit(t *testing.T) {
 		t.Errorf("elephants take back %d %%", n)
 	}
 	for now = 2 * ms; now < 9*ms; now += 100 * us { // mice press on
-		if _, ok := m.Victim(now, Mice, 1000, false); ok || m.entitled(now, Mice) != 47_500 {
+		if _, ok := m.SelectVictim(now, Mice, 1000, false); ok || m.entitled(now, Mice) != 47_500 {
 			t.Fatalf("a second spike at %v", now)
 		}
 	}
@@ -170,7 +170,7 @@ func TestSpikeClock(t *testing.T) {
 		m := memory(t, nil)
 		take(m, 0, Elephants, 200)
 		for range 60 {
-			v, _ := m.Victim(0, Mice, 1000, false)
+			v, _ := m.SelectVictim(0, Mice, 1000, false)
 			m.Unbook(0, v, 1000)
 			m.Book(0, Mice, 1000)
 		}
@@ -193,7 +193,7 @@ func TestSpikeClock(t *testing.T) {
 	m = memory(t, nil)
 	take(m, 0, Mice, 85)
 	take(m, 0, Elephants, 10)
-	if _, ok := m.Victim(0, Elephants, 1000, false); ok || m.entitled(ms, Mice) != 47_500 {
+	if _, ok := m.SelectVictim(0, Elephants, 1000, false); ok || m.entitled(ms, Mice) != 47_500 {
 		t.Error("elephants lack memory, and it is no spike")
 	}
 }
@@ -208,7 +208,7 @@ func TestVictim(t *testing.T) {
 		take(m, 0, Control, c.control)
 		take(m, 0, Elephants, c.elephants)
 		take(m, 0, Mice, 200)
-		if v, ok := m.Victim(0, Mice, 1000, false); !ok || v != c.want {
+		if v, ok := m.SelectVictim(0, Mice, 1000, false); !ok || v != c.want {
 			t.Errorf("control has %d %%, elephants %d %%: from %v", c.control, c.elephants, v)
 		}
 	}
@@ -224,7 +224,7 @@ func TestMemoryInFlood(t *testing.T) {
 		m := memory(t, func(c *MemoryConfig) { c.Spike = 0 })
 		take(m, 0, Mice, 200)
 		for {
-			v, ok := m.Victim(0, Elephants, 1000, x.flooded)
+			v, ok := m.SelectVictim(0, Elephants, 1000, x.flooded)
 			if !ok {
 				break
 			}
@@ -234,7 +234,7 @@ func TestMemoryInFlood(t *testing.T) {
 		if has := int(m.Used(Elephants) / 1000); has != x.has {
 			t.Errorf("flooded %v: elephants have %d frames, want %d", x.flooded, has, x.has)
 		}
-		if _, ok := m.Victim(0, Mice, 1000, x.flooded); ok {
+		if _, ok := m.SelectVictim(0, Mice, 1000, x.flooded); ok {
 			t.Errorf("flooded %v: mice take more than their part", x.flooded)
 		}
 	}
@@ -244,20 +244,20 @@ func TestMemoryInFlood(t *testing.T) {
 func TestCongestion(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 94)
-	if m.Congested() {
+	if m.IsCongested() {
 		t.Error("congested at 94 %")
 	}
 	m.Book(0, Elephants, 1000)
 	for i := range 45 {
-		if !m.Congested() {
+		if !m.IsCongested() {
 			t.Fatalf("calm at %d %%", 95-i)
 		}
 		m.Unbook(0, Elephants, 1000)
 	}
-	if m.Unbook(0, Elephants, 1000); m.Congested() {
+	if m.Unbook(0, Elephants, 1000); m.IsCongested() {
 		t.Error("congested below 50 %")
 	}
-	if m.Refused(); !m.Congested() {
+	if m.RecordRefusal(); !m.IsCongested() {
 		t.Error("calm when something found no room")
 	}
 }
@@ -274,12 +274,12 @@ func TestMemoryBooks(t *testing.T) {
 				c.Size, c.Packets = 0, 40
 			}
 		})
-		var frames [Classes][]int32 // that wait
-		var waits [Classes]int64
+		var frames [ClassCount][]int32 // that wait
+		var waits [ClassCount]int64
 		now := unit.Time(0)
 		for range 4000 {
 			now += unit.Time(random.IntN(int(20 * us)))
-			c, size := Class(random.IntN(int(Classes))), int32(64+random.IntN(937))
+			c, size := Class(random.IntN(int(ClassCount))), int32(64+random.IntN(937))
 			if !m.separate && c == Elephants {
 				c = Mice
 			}
@@ -291,7 +291,7 @@ func TestMemoryBooks(t *testing.T) {
 			}
 			fits := m.Fits(c, size)
 			for !fits {
-				v, ok := m.Victim(now, c, size, false)
+				v, ok := m.SelectVictim(now, c, size, false)
 				if !ok {
 					break
 				}
@@ -322,10 +322,10 @@ func TestMemoryErrors(t *testing.T) {
 		"has 500 for mice (10%), which holds": func(c *MemoryConfig) { c.Size = 5000 },
 		"has 90 for control": func(c *MemoryConfig) {
 			c.Size, c.Reserved = 1800,
-				[Classes]float64{Control: 0.05}
+				[ClassCount]float64{Control: 0.05}
 		},
 		"8 packets has 0.8 for mice":           func(c *MemoryConfig) { c.Size, c.Packets, c.Reserved[Control] = 0, 8, 0.2 },
-		"leaves mice and elephants 950, which": func(c *MemoryConfig) { c.Size, c.Reserved = 1000, [Classes]float64{} },
+		"leaves mice and elephants 950, which": func(c *MemoryConfig) { c.Size, c.Reserved = 1000, [ClassCount]float64{} },
 	} {
 		t.Run(want, func(t *testing.T) {
 			c := thousand()

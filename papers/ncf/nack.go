@@ -10,16 +10,16 @@ import (
 
 // NackCounts counts a switch's NACKs, about packets without room and to elephants, and the losses without one.
 type NackCounts struct {
-	Nacks   [packet.Causes]uint64 // NACKs sent, by cause
-	Named   uint64                // lost packets named in NACKs
-	Dropped uint64                // packets with payload dropped for lack of memory without a NACK
-	Silent  uint64                // part of Dropped: the flow had no NACKs left
+	Nacks    [packet.Causes]uint64 // NACKs sent, by cause
+	Named    uint64                // lost packets named in NACKs
+	Dropped  uint64                // packets with payload dropped for lack of memory without a NACK
+	NoBudget uint64                // part of Dropped: the flow had no NACKs left
 	// Parts of Dropped with form: ece: the sender has not negotiated ECN or counts marks, no acknowledgement of the flow
 	// has passed, or the sender is notified in this window anyway.
-	NoECN, NoAck, Heard uint64
-	Reclaimed           uint64 // packets evicted from queues
-	Ignored             uint64 // packets trimmed of unresponsive elephants
-	Lost                uint64 // NACKs, of this switch or others, dropped here
+	NoECN, NoAck, NotifiedOtherwise uint64
+	Reclaimed                       uint64 // packets evicted from queues
+	TrimmedUnresponsive             uint64 // packets trimmed of unresponsive elephants
+	Lost                            uint64 // NACKs, of this switch or others, dropped here
 }
 
 // lacksMemory reports whether the reason of a drop is a lack of memory (BS'19 §4.3: "the lack of available memory for
@@ -50,7 +50,7 @@ const quotedBytes = 8
 // which only a standalone switch handles, are data.
 func isData(p *packet.Packet) bool {
 	return (p.Payload > 0 || p.Version == 0 && p.Data != nil) && p.Kind == packet.Data &&
-		p.Meta.Flags&packet.Trimmed == 0 && !p.Notifies()
+		p.Meta.Flags&packet.Trimmed == 0 && !p.IsNotification()
 }
 
 // causesNack reports whether the loss of p causes a NACK. A NACK never does, nor does a packet without payload. UDP
@@ -65,7 +65,7 @@ func (g *Program) causesNack(env *dataplane.Env, p *packet.Packet) bool {
 		return true
 	}
 	x, k := g.portAt(p.Meta.Out), g.key(p)
-	return g.isElephant(env, x, k, p, x.sketch.Query(now, k))
+	return g.isElephant(env, x, k, p, x.sketch.Estimate(now, k))
 }
 
 // countSilent counts a lost packet without a notice to its sender, by the reason.
@@ -73,13 +73,13 @@ func (g *Program) countSilent(why silenceReason) {
 	g.nacks.Dropped++
 	switch why {
 	case noBudget:
-		g.nacks.Silent++
+		g.nacks.NoBudget++
 	case noECN:
 		g.nacks.NoECN++
 	case noAck:
 		g.nacks.NoAck++
 	case notifiedAlready:
-		g.nacks.Heard++
+		g.nacks.NotifiedOtherwise++
 	}
 }
 
@@ -89,7 +89,7 @@ func (g *Program) isMute(p *packet.Packet) bool {
 	if p.Proto != packet.ProtoTCP {
 		return g.frames != nil
 	}
-	return g.config.Form == AsOption && !p.Optional()
+	return g.config.Form == AsOption && !p.CanCarryOption()
 }
 
 // whySilent returns why the sender of a flow cannot be sent a copy of an acknowledgement at now; "" if it can, or if it
@@ -104,7 +104,7 @@ func (g *Program) whySilent(now unit.Time, proto uint8, k uint64) silenceReason 
 
 // OnDrop sends a NACK about a packet dropped for lack of memory (BS'19 §4.3), and counts its loss in the sketch.
 func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
-	if p.Notifies() || g.echoes != nil && p.Kind == packet.Ack && p.Meta.Flags&packet.Internal != 0 {
+	if p.IsNotification() || g.echoes != nil && p.Kind == packet.Ack && p.Meta.Flags&packet.Internal != 0 {
 		g.nacks.Lost++
 	}
 	if !lacksMemory(why) || !isData(p) {
@@ -118,14 +118,14 @@ func (g *Program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	if why == dataplane.Evicted {
 		counted = p.Enqueued
 	}
-	g.portAt(p.Meta.Out).sketch.Lose(env.Now(), counted, g.key(p), p.Size)
+	g.portAt(p.Meta.Out).sketch.RecordDrop(env.Now(), counted, g.key(p), p.Size)
 }
 
 // notifyLoss sends or collects a NACK about a packet dropped for lack of memory, if its sender gets one.
 func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	now, x := env.Now(), g.portAt(p.Meta.Out)
 	if x.memory != nil && x.congested() == nil { // otherwise known; another limit than NCF's refused the packet
-		x.fullMemory(why).Refused()
+		x.fullMemory(why).RecordRefusal()
 	}
 	if !g.causesNack(env, p) {
 		g.countSilent(otherReason)
@@ -174,9 +174,9 @@ func (g *Program) notifyLoss(env *dataplane.Env, p *packet.Packet, why dataplane
 // flood it would not become one again.
 func (g *Program) estimateDemand(env *dataplane.Env, x *port, p *packet.Packet) (unit.Rate, Class) {
 	now, k, class := env.Now(), g.key(p), Mice
-	counts := x.sketch.Query(now, k)
+	counts := x.sketch.Estimate(now, k)
 	i := slices.Index(x.top.keys, k)
-	if i >= 0 && x.top.Fresh(i, x.sketch.Window()) || g.isElephant(env, x, k, p, counts) {
+	if i >= 0 && x.top.IsFresh(i, x.sketch.Window()) || g.isElephant(env, x, k, p, counts) {
 		class = Elephants
 	}
 	flow, _ := counts.Sum()
@@ -211,7 +211,7 @@ func (g *Program) makeNotice(env *dataplane.Env, x *port, cause packet.Cause, lo
 // like any packet, so its path need not be the reverse of the flow's. In a standalone switch h is the header of the
 // packet's frame.
 func (g *Program) sendNack(env *dataplane.Env, c *packet.Packet, n *packet.Notification, h *header) {
-	c.TurnRound()
+	c.SwapEnds()
 	c.ClearExtensions()
 	if c.Proto == packet.ProtoTCP && g.config.Form == AsOption {
 		c.SetNotice(n)
@@ -220,7 +220,7 @@ func (g *Program) sendNack(env *dataplane.Env, c *packet.Packet, n *packet.Notif
 	}
 	if h != nil {
 		c.Kind, c.Version, c.Payload = packet.Nack, 0, 0 // the frame is complete
-		g.frames.Answer(c, h.bytes[:h.n])
+		g.frames.AppendAnswer(c, h.bytes[:h.n])
 		g.sendMessage(env, c, h.in)
 		return
 	}
@@ -230,7 +230,7 @@ func (g *Program) sendNack(env *dataplane.Env, c *packet.Packet, n *packet.Notif
 	}
 	c.TOS &^= packet.ECN
 	c.Meta.Flags &^= packet.Trimmed
-	c.Size = g.framing.Frame(c.Headers()+c.ExtensionBytes(), c.Payload, false)
+	c.Size = g.framing.FrameBytes(c.Headers()+c.ExtensionBytes(), c.Payload, false)
 	g.sendMessage(env, c, packet.NoPort)
 }
 
@@ -243,7 +243,7 @@ func (g *Program) notifyHeaviest(env *dataplane.Env, x *port) {
 		if x.next++; x.next >= x.top.Len() {
 			x.next = 0
 		}
-		if o := x.top.At(x.next); x.top.Fresh(x.next, x.sketch.Window()) && !g.withinOffer(env, x, o) &&
+		if o := x.top.At(x.next); x.top.IsFresh(x.next, x.sketch.Window()) && !g.withinOffer(env, x, o) &&
 			g.notifyElephant(env, x, o) {
 			return
 		}
@@ -255,8 +255,8 @@ const maxChecked = 4
 
 // noticeInterval is the shortest time between two notices to an elephant at a port.
 func (g *Program) noticeInterval(x *port) unit.Time {
-	if g.config.Every > 0 {
-		return g.config.Every
+	if g.config.NoticeInterval > 0 {
+		return g.config.NoticeInterval
 	}
 	return x.sketch.Duration()
 }
@@ -273,9 +273,9 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	c := g.newMessage(env)
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = o.Flow, o.Src, o.Dst, o.SrcPort, o.DstPort
 	c.Proto, c.Version, c.TOS, c.Seq, c.Ack = o.Proto, o.Version, o.TOS, o.Seq, o.Ack
-	c.TCP.TSVal, c.TCP.TSEcho, c.TCP.Flags, c.TCP.Has = o.TSVal, o.TSEcho, o.Flags, o.Has
+	c.TCP.TSVal, c.TCP.TSEcho, c.TCP.Flags, c.TCP.Present = o.TSVal, o.TSEcho, o.Flags, o.Has
 	if g.isMute(c) {
-		env.Free(c)
+		env.FreePacket(c)
 		return false
 	}
 	demand := unit.Rate(0)
@@ -285,10 +285,10 @@ func (g *Program) notifyElephant(env *dataplane.Env, x *port, o *Origin) bool {
 	o.Notified, o.NotifiedAt = true, now
 	g.allowance.spend(o.Key)
 	n := g.makeNotice(env, x, packet.CauseElephant, 0, demand, Elephants)
-	x.top.judgeResponse(o, x.sketch.Window(), float64(n.Supply)/g.config.Target, x.sketch.Duration())
+	x.top.judgeResponse(o, x.sketch.Window(), float64(n.Supply)/g.config.TargetShare, x.sketch.Duration())
 	switch {
 	case g.echoes != nil && c.Proto == packet.ProtoTCP:
-		env.Free(c)
+		env.FreePacket(c)
 		i, _ := g.findEcho(now, o.Key)
 		g.sendEcho(env, i)
 	case g.frames != nil:
@@ -358,7 +358,7 @@ func (g *Program) maxSpans(p *packet.Packet) uint8 {
 	if g.config.Form == AsOption && p.Proto == packet.ProtoTCP {
 		return packet.OptionSpans(g.config.Signed)
 	}
-	return packet.MostSpans
+	return packet.MaxSpans
 }
 
 // flush sends the NACK that waits in a slot, if any.

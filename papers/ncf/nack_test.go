@@ -64,9 +64,9 @@ func TestNack(t *testing.T) {
 					if len(nacks) == 0 || len(nacks)+len(r.out)-len(nacks) != 30 {
 						t.Fatalf("%s: %d NACKs, %d packets left", what, len(nacks), len(r.out))
 					}
-					if r.sw.Drops()[dataplane.Notified] != uint64(len(nacks)) ||
-						r.g.NackCounts().Nacks[packet.CauseTrimmed] != uint64(len(nacks)) || r.pool.Live() != 0 {
-						t.Errorf("%s: %d were dropped with a NACK, %d NACKs", what, r.sw.Drops()[dataplane.Notified], len(nacks))
+					if r.sw.DropCounts()[dataplane.Notified] != uint64(len(nacks)) ||
+						r.g.NackCounts().Nacks[packet.CauseTrimmed] != uint64(len(nacks)) || r.pool.LiveCount() != 0 {
+						t.Errorf("%s: %d were dropped with a NACK, %d NACKs", what, r.sw.DropCounts()[dataplane.Notified], len(nacks))
 					}
 					seen := map[int64]bool{}
 					for i, p := range nacks {
@@ -110,7 +110,7 @@ func TestAsymmetricReturn(t *testing.T) {
 	r := newRig(t, func() setup { s := tight(); s.via = map[packet.Addr]packet.PortID{1: 2}; return s }())
 	at := map[packet.PortID]int{}
 	r.sent = func(_ unit.Time, port packet.PortID, p *packet.Packet) {
-		if p.Notifies() {
+		if p.IsNotification() {
 			at[port]++
 		}
 	}
@@ -147,10 +147,10 @@ func TestNotAnswered(t *testing.T) {
 				r.come(ms, 0, r.data(1, 2, 9, int64(i)*1000, 1000, change))
 			}
 			r.drain()
-			drops := r.sw.Drops()
+			drops := r.sw.DropCounts()
 			counts := r.g.NackCounts()
 			if drops[dataplane.BufferFull] == 0 || drops[dataplane.Notified] != 0 || counts.Nacks != [packet.Causes]uint64{} ||
-				r.pool.Live() != 0 {
+				r.pool.LiveCount() != 0 {
 				t.Errorf("%s: drops %v, told %+v", name, drops, counts)
 			}
 			if (counts.Lost > 0) != (name == "NACKs") || (counts.Dropped > 0) != (name == "UDP" || name == "nobody's") {
@@ -388,9 +388,9 @@ func TestCoalesce(t *testing.T) {
 				names[fmt.Sprint(p.Dst, about(p)+int64(x.Offset))]++
 			}
 		}
-		drops := r.sw.Drops()
-		if r.pool.Live() != 0 || r.g.NackCounts().Named != drops[dataplane.Notified]+drops[dataplane.Evicted] {
-			t.Errorf("%d packets are left, %d are named, %v", r.pool.Live(), r.g.NackCounts().Named, drops)
+		drops := r.sw.DropCounts()
+		if r.pool.LiveCount() != 0 || r.g.NackCounts().Named != drops[dataplane.Notified]+drops[dataplane.Evicted] {
+			t.Errorf("%d packets are left, %d are named, %v", r.pool.LiveCount(), r.g.NackCounts().Named, drops)
 		}
 		return len(nacks), bytes, names, drops[dataplane.Notified] + drops[dataplane.Evicted]
 	}
@@ -431,7 +431,7 @@ func TestCoalesceCauses(t *testing.T) {
 	for _, n := range notices {
 		named[n.Cause] += 1 + uint64(n.Spans)
 	}
-	drops := r.sw.Drops()
+	drops := r.sw.DropCounts()
 	if named[packet.CauseTrimmed] != drops[dataplane.Notified] ||
 		named[packet.CauseReclaimed] != drops[dataplane.Evicted] || drops[dataplane.Evicted] == 0 ||
 		drops[dataplane.Notified] == 0 {
@@ -452,7 +452,7 @@ func TestCoalesceLeaves(t *testing.T) {
 	}
 	r.overflow(ms, 1, 2, 9, 40) // 20 are gone at once, and more
 	r.drain()
-	if len(at) < 3 || spans[0] != packet.MostSpans || at[0] > ms+2*us || at[len(at)-1] < ms+100*us ||
+	if len(at) < 3 || spans[0] != packet.MaxSpans || at[0] > ms+2*us || at[len(at)-1] < ms+100*us ||
 		at[len(at)-1] > ms+102*us {
 		t.Errorf("NACKs at %v with %v further packets", at, spans)
 	}
@@ -481,7 +481,7 @@ func TestOverhead(t *testing.T) {
 				"form", c.form, "top", "0", "coalesce", c.coalesce, "nack_budget", "0"}})
 			came, nacks := int64(0), int64(0)
 			r.sent = func(_ unit.Time, _ packet.PortID, p *packet.Packet) {
-				if p.Notifies() {
+				if p.IsNotification() {
 					nacks += int64(p.Size)
 				}
 			}
@@ -521,7 +521,7 @@ func TestCoalesceStamps(t *testing.T) {
 	packets, notices := r.nacks()
 	for i, n := range notices {
 		for _, s := range n.More[:n.Spans] {
-			seq, stamp := packets[i].NotifiedAbout()
+			seq, stamp := packets[i].NoticeSubject()
 			if other := (seq + int64(s.Offset)) / 2000; uint32(other) != stamp {
 				t.Errorf("the NACK with stamp %d names the packet at %d", stamp, seq+int64(s.Offset))
 			}

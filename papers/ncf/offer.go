@@ -43,7 +43,7 @@ const (
 type input struct {
 	span      unit.Time // T
 	start     unit.Time // of the current T
-	now, last [Classes]int64
+	now, last [ClassCount]int64
 }
 
 // roll advances to the T of now.
@@ -53,9 +53,9 @@ func (i *input) roll(now unit.Time) {
 		return
 	}
 	if i.last = i.now; passed > 1 {
-		i.last = [Classes]int64{}
+		i.last = [ClassCount]int64{}
 	}
-	i.now = [Classes]int64{}
+	i.now = [ClassCount]int64{}
 	i.start += passed * i.span
 }
 
@@ -103,14 +103,14 @@ func (g *Program) promoteFlow(now unit.Time, x *port, o *Origin, counts *FlowEst
 	if g.config.Sketch.Packets {
 		unit = int64(size)
 	}
-	if grown := int64(o.Grown) * unit; grown > int64(size) {
+	if grown := int64(o.Growth) * unit; grown > int64(size) {
 		x.input.moveToElephants(now, min(grown, counts.countLast(x.input.span)*unit)-int64(size))
 	}
 }
 
 // offer is a port's offer to one flow of each class.
 type offer struct {
-	rates [Classes]unit.Rate
+	rates [ClassCount]unit.Rate
 	at    unit.Time // of the computation
 	isSet bool
 	loop  unit.Time // d0
@@ -149,7 +149,7 @@ func (g *Program) guaranteedRate(now unit.Time, x *port, p *tm.Port, rate, whole
 	}
 	share := 0.0
 	for q := 2; q < p.Queues(); q++ {
-		y, fixed := p.Least(tm.QueueID(q))
+		y, fixed := p.MinQueueShare(tm.QueueID(q))
 		if !fixed {
 			return 0
 		}
@@ -172,22 +172,22 @@ func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	if x.offer.isSet && now-x.offer.at < x.input.span/offersPerSpan {
 		return x.offer.rates[class]
 	}
-	x.offer.isSet, x.offer.at, x.offer.rates = true, now, [Classes]unit.Rate{}
+	x.offer.isSet, x.offer.at, x.offer.rates = true, now, [ClassCount]unit.Rate{}
 	if int(x.out) >= env.Ports() {
 		return 0
 	}
 	p := env.Port(x.out)
 	rate := float64(p.Rate().Bits)
-	whole := float64(rate * g.config.Target)
+	whole := float64(rate * g.config.TargetShare)
 	least := min(max(float64(rate*g.config.Memory.Reserved[Elephants]), g.guaranteedRate(now, x, p, rate, whole)), whole)
 	left := whole - x.input.rateOf(now, Control) - float64(beta*queuedBytes(p))*8e12/float64(x.offer.loop)
-	x.offer.rates[Mice] = unit.Rate(max(left, least) / max(x.sketch.Flows(), 1))
+	x.offer.rates[Mice] = unit.Rate(max(left, least) / max(x.sketch.EstimateFlows(), 1))
 
 	left = max(left-x.input.rateOf(now, Mice), least)
 	demands := g.demands[:0]
 	x.top.Advance(x.sketch.Window())
 	for i := range x.top.Len() {
-		if x.top.Fresh(i, x.sketch.Window()) {
+		if x.top.IsFresh(i, x.sketch.Window()) {
 			demands = append(demands, float64(x.rateOf(now, x.top.At(i).Count)))
 		}
 	}

@@ -21,7 +21,7 @@ func TestFlowsUnion(t *testing.T) {
 			s.Count(unit.Time(j)*ms, uint64(j%windows*each+i+1)*0x9e3779b97f4a7c15, 1500)
 		}
 		m := float64(each * min(j+1, windows))
-		if got := s.Flows(); math.Abs(got-m) > 4*math.Sqrt(w*(math.Exp(m/w)-m/w-1))+1 {
+		if got := s.EstimateFlows(); math.Abs(got-m) > 4*math.Sqrt(w*(math.Exp(m/w)-m/w-1))+1 {
 			t.Errorf("window %d: the estimate is %.1f of %.0f flows", j, got, m)
 		}
 	}
@@ -47,8 +47,8 @@ func TestFlowsModel(t *testing.T) {
 				live++
 			}
 		}
-		if want := w * math.Log(w/float64(w-live)); math.Abs(s.Flows()-want) > 1e-6 {
-			t.Fatalf("%v: the estimate is %v, the model has %v", now, s.Flows(), want)
+		if want := w * math.Log(w/float64(w-live)); math.Abs(s.EstimateFlows()-want) > 1e-6 {
+			t.Fatalf("%v: the estimate is %v, the model has %v", now, s.EstimateFlows(), want)
 		}
 	}
 }
@@ -63,7 +63,7 @@ func TestPresent(t *testing.T) {
 		t.Errorf("%v bit/s, want %v", got, want)
 	}
 	i.moveToElephants(ms+ms/4, 700) // the 500 of this T, and 200 of the last
-	if i.now != [Classes]int64{Elephants: 500} || i.last != [Classes]int64{Mice: 800, Elephants: 200} {
+	if i.now != [ClassCount]int64{Elephants: 500} || i.last != [ClassCount]int64{Mice: 800, Elephants: 200} {
 		t.Errorf("promoted: %v, %v", i.now, i.last)
 	}
 	if i.moveToElephants(ms+ms/4, 1<<40); i.now[Mice] != 0 || i.last[Mice] != 0 || i.last[Elephants] != 1000 {

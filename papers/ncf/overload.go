@@ -106,9 +106,9 @@ func (x *port) history() unit.Time { return unit.Time(x.sketch.Windows()) * x.sk
 // minElephant returns the bytes that the smallest elephant sends in n·d.
 func (g *Program) minElephant() float64 {
 	if g.config.Sketch.Packets {
-		return float64(g.detector.Least) * defaultFrame
+		return float64(g.detector.MinTraffic) * defaultFrame
 	}
-	return float64(g.detector.Least)
+	return float64(g.detector.MinTraffic)
 }
 
 // givesAsNeeded reports whether mice take what they need at the port.
@@ -128,12 +128,12 @@ func (g *Program) shareBandwidth(p *tm.Port, x *port, asNeeded bool) bool {
 // from before a reload (Adopt) continues.
 func (g *Program) prepareBandwidth(p *tm.Port, x *port) {
 	x.miceShare = -1
-	if !g.shareBandwidth(p, x, !g.config.Equal) || g.config.Equal {
+	if !g.shareBandwidth(p, x, !g.config.EqualBandwidth) || g.config.EqualBandwidth {
 		return
 	}
 	guaranteed := 0.0
 	for q := 2; q < p.Queues(); q++ {
-		part, _ := p.Least(tm.QueueID(q))
+		part, _ := p.MinQueueShare(tm.QueueID(q))
 		guaranteed += part
 	}
 	x.miceShare = 1 - guaranteed/2

@@ -96,7 +96,7 @@ func TestBandwidthAsNeeded(t *testing.T) {
 			const start, end = 300 * ms, 600 * ms
 			got := map[packet.Addr]float64{}
 			r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
-				if p.Payload > 0 && !p.Notifies() && at > start && at <= end {
+				if p.Payload > 0 && !p.IsNotification() && at > start && at <= end {
 					got[p.Src] += float64(p.Size) / float64(unit.Gbps.BytesIn(end-start))
 				}
 			}

@@ -55,7 +55,7 @@ func TestBuffersBelowMemory(t *testing.T) {
 			if least := own.spikeShares[Elephants] - own.cost(1066); own.Used(Elephants) < least {
 				t.Errorf("elephants have %d left, %d are reserved", own.Used(Elephants), own.spikeShares[Elephants])
 			}
-			drops := r.sw.Drops()
+			drops := r.sw.DropCounts()
 			if n := drops[dataplane.PortByteLimit] + drops[dataplane.PortPacketLimit]; n > 0 {
 				t.Errorf("%d packets found the buffer full without NCF", n)
 			}

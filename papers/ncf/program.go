@@ -63,20 +63,20 @@ type Config struct {
 	UDP        bool      // UDP datagrams cause NACKs, too
 	Acks       Class     // class of packets without payload that are not feedback of the network: Control or Mice
 
-	Top     int       // number of elephants notified during congestion; 0: only on losses
-	Every   unit.Time // minimum time between notices to an elephant; 0: a window
-	TellAll bool      // notify also elephants within their offer
-	Spare   bool      // unresponsive elephants are not trimmed before others
-	Early   float64   // elephants get a NACK when their packets use this share of the memory; 0: never
-	Target  float64   // share of a port's rate that is offered
+	Top            int       // number of elephants notified during congestion; 0: only on losses
+	NoticeInterval unit.Time // minimum time between notices to an elephant; 0: a window
+	NotifiesAll    bool      // notify also elephants within their offer
+	TrimsAlike     bool      // unresponsive elephants are not trimmed before others
+	EarlyShare     float64   // elephants get a NACK when their packets use this share of the memory; 0: never
+	TargetShare    float64   // share of a port's rate that is offered
 	// MiceBudget is the share of a port's capacity in n·d that mice may send before elephants are no longer throttled for
 	// them.
-	MiceBudget float64
-	Equal      bool // equal parts of bandwidth beyond the guarantees, also without a flood
-	MaxMin     bool // supply that some elephants do not need goes to the others
+	MiceBudget     float64
+	EqualBandwidth bool // equal parts of bandwidth beyond the guarantees, also without a flood
+	MaxMin         bool // supply that some elephants do not need goes to the others
 
-	Flowlet bool      // a flow changes its queue only when its old one has no packet of it
-	Wait    unit.Time // maximum delay of that change
+	ChangesByFlowlet bool      // a flow changes its queue only when its old one has no packet of it
+	MaxChangeDelay   unit.Time // maximum delay of that change
 }
 
 // Program is NCF in one switch.
@@ -106,7 +106,7 @@ type port struct {
 	sketch         *Sketch
 	memory         *Memory // nil: unknown egress port
 	part           *Memory // the port's part of a pool; nil: memory is the port's own
-	top            *Top
+	top            *HeaviestFlows
 	next           int     // in top
 	mice           tally   // bytes that arrived for the port in the last n·d
 	miceShare      float64 // share of the rate for mice permanently; 0: not yet known, below 0: equal parts
@@ -154,7 +154,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		}
 		x := port{out: packet.PortID(i), sketch: sketch, top: NewTop(heaviest(c.Top), c.Sketch.Windows)}
 		x.mice = newTally(c.Sketch.Windows, durations[i])
-		if !c.Equal && c.Nack == NackAll {
+		if !c.EqualBandwidth && c.Nack == NackAll {
 			x.repeats = make(repeats, repeatCells)
 		}
 		g.ports = append(g.ports, x)
@@ -167,10 +167,10 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 		frame = defaultFrame
 	}
 	for i := range g.ports {
-		g.ports[i].prepareOffer(&g.ports[i].sketch.config, site.Rate(i).Bits, int32(frame))
+		g.ports[i].prepareOffer(&g.ports[i].sketch.config, site.PortRate(i).Bits, int32(frame))
 	}
-	if c.Flowlet {
-		g.changes = newChanges(slots, site.Ports+1, c.Wait)
+	if c.ChangesByFlowlet {
+		g.changes = newChanges(slots, site.Ports+1, c.MaxChangeDelay)
 	}
 	if c.Nack != NackNone {
 		g.allowance = newAllowance(c.NackBudget)
@@ -190,7 +190,7 @@ func (g *Program) prepareStandalone(site *dataplane.Site) {
 	if g.frames = site.Frames; g.frames == nil {
 		return
 	}
-	g.room = int(site.MaxFrame) + packet.MostExtensions
+	g.room = int(site.MaxFrame) + packet.MaxExtensionBytes
 	for i := range g.ports {
 		g.ports[i].top.headers = make([]header, cap(g.ports[i].top.keys))
 	}
@@ -213,12 +213,12 @@ func (g *Program) assignMemory(site *dataplane.Site) error {
 	if m.MaxFrame = site.MaxFrame; m.MaxFrame == 0 {
 		m.MaxFrame = defaultFrame
 	}
-	m.ControlFrame = g.framing.Frame(controlFrame, 0, false)
+	m.ControlFrame = g.framing.FrameBytes(controlFrame, 0, false)
 	given := m.Size > 0 || m.Packets > 0
 	whole, none := m, false
 	whole.Separate = site.Queues >= 3
 	for i := range site.Ports {
-		own, limit, queues := m, site.Limit(i), site.Queues
+		own, limit, queues := m, site.PortLimit(i), site.Queues
 		own.Duration = g.ports[i].sketch.Duration()
 		if i < len(site.At) {
 			queues = site.At[i].Queues()
@@ -317,9 +317,9 @@ func (x *port) congested() *Memory {
 	switch {
 	case x.memory == nil:
 		return nil
-	case x.part != nil && x.part.Congested():
+	case x.part != nil && x.part.IsCongested():
 		return x.part
-	case x.memory.Congested():
+	case x.memory.IsCongested():
 		return x.memory
 	}
 	return nil
@@ -328,9 +328,9 @@ func (x *port) congested() *Memory {
 // Memory returns the memory of a port.
 func (g *Program) Memory(out packet.PortID) *Memory { return g.portAt(out).memory }
 
-// Changed returns the number of changes of class of tracked flows, and how many of them were made with packets still
+// CountChanges returns the number of changes of class of tracked flows, and how many of them were made with packets still
 // queued.
-func (g *Program) Changed() (moved, forced uint64) {
+func (g *Program) CountChanges() (moved, forced uint64) {
 	if g.changes == nil {
 		return 0, 0
 	}
@@ -340,7 +340,7 @@ func (g *Program) Changed() (moved, forced uint64) {
 // key returns the identity of a packet's flow in all sketches of this switch, which share a seed.
 func (g *Program) key(p *packet.Packet) uint64 {
 	if g.frames != nil {
-		return g.frames.Flow(p, false)
+		return g.frames.FlowNumber(p, false)
 	}
 	return g.ports[0].sketch.Key(p)
 }
@@ -385,7 +385,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if !isData(p) || g.isExempt(p) {
 		c := Control
 		if g.config.Acks == Mice && !g.isExempt(p) && p.Payload == 0 && (p.Kind == packet.Ack || p.Kind == packet.Data) &&
-			m.Flags&packet.Trimmed == 0 && !p.Notifies() {
+			m.Flags&packet.Trimmed == 0 && !p.IsNotification() {
 			c = Mice
 			g.countMice(env, x, p.Size, p.Size)
 		}
@@ -396,7 +396,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	k := g.key(p)
 	var counts *FlowEstimate
 	if m.In == packet.NoPort { // recirculated, or not from a host
-		counts = x.sketch.Query(now, k)
+		counts = x.sketch.Estimate(now, k)
 	} else {
 		counts = x.sketch.Count(now, k, p.Size)
 	}
@@ -409,7 +409,7 @@ func (g *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		c = Elephants
 		if o := x.top.OfferCounts(x.sketch.Window(), k, counts); o != nil {
 			g.promoteFlow(now, x, o, counts, p.Size)
-			o.Note(p, m.Out)
+			o.StoreHeaders(p, m.Out)
 			g.storeHeaders(x, o, p)
 			notified = g.notifyEarly(env, x, o)
 		}
@@ -446,11 +446,11 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	queues := env.Port(m.Out).Queues()
 	c := classOf(p, queues)
 	if c == Elephants && g.trimUnresponsive(p) {
-		g.nacks.Ignored++
+		g.nacks.TrimmedUnresponsive++
 		return g.refuse(env, p)
 	}
 	if c == Mice && !g.canRespond(p) && g.isFlood(env, x) && !x.hasFreeRoom(p.Size) {
-		x.ownMemory().Refused()
+		x.ownMemory().RecordRefusal()
 		return g.refuse(env, p)
 	}
 	lacking := x.findLacking(c, p.Size)
@@ -462,7 +462,7 @@ func (g *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 			return dataplane.Accept
 		}
 	}
-	lacking.Refused()
+	lacking.RecordRefusal()
 	return g.refuse(env, p)
 }
 
@@ -486,7 +486,7 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 		if x.givesAsNeeded() {
 			victim, ok = lacking.pickVictim(c, size)
 		} else {
-			victim, ok = lacking.Victim(env.Now(), c, size, flooded)
+			victim, ok = lacking.SelectVictim(env.Now(), c, size, flooded)
 		}
 		if !ok {
 			return lacking
@@ -496,14 +496,14 @@ func (g *Program) reclaim(env *dataplane.Env, x *port, lacking *Memory, c Class,
 			return lacking
 		}
 		g.evicting = true
-		gone := env.Evict(from, q)
+		gone := env.EvictTail(from, q)
 		g.evicting = false
 		if !gone {
 			return lacking
 		}
 		g.nacks.Reclaimed++
 		if lacking.Fits(c, size) {
-			lacking.Refused() // the evicted packets found no room
+			lacking.RecordRefusal() // the evicted packets found no room
 			if lacking = x.findLacking(c, size); lacking == nil {
 				return nil
 			}

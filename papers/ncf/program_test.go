@@ -91,7 +91,7 @@ type again struct{}
 func (again) Name() string { return "again" }
 func (again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.In != packet.NoPort {
-		env.Inject(env.Clone(p, false))
+		env.InjectPacket(env.ClonePacket(p, false))
 		return dataplane.Drop(dataplane.Policed)
 	}
 	return dataplane.Accept
@@ -103,7 +103,7 @@ func TestCountedOnce(t *testing.T) {
 	p := r.data(1, 2, 9, 0, 1000)
 	k := r.g.key(p)
 	r.come(ms, 0, p)
-	if c := r.g.portAt(1).sketch.Query(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 || r.sw.Port(1).TxPackets() != 1 {
+	if c := r.g.portAt(1).sketch.Estimate(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 || r.sw.Port(1).TxPackets() != 1 {
 		t.Errorf("%d of %d bytes", c.Flow[0], c.Total[0])
 	}
 }
@@ -159,9 +159,9 @@ func TestReclaim(t *testing.T) {
 			}
 		}
 		if reclaimed == 0 || reclaimed+counts.Lost != counts.Reclaimed || pool == PerPort && counts.Lost > 0 ||
-			counts.Reclaimed != r.sw.Drops()[dataplane.Evicted] || r.pool.Live() != 0 {
-			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, counts.Reclaimed, r.g.NackCounts(), r.sw.Drops(),
-				r.pool.Live())
+			counts.Reclaimed != r.sw.DropCounts()[dataplane.Evicted] || r.pool.LiveCount() != 0 {
+			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, counts.Reclaimed, r.g.NackCounts(), r.sw.DropCounts(),
+				r.pool.LiveCount())
 		}
 	}
 }
@@ -291,15 +291,15 @@ func (b *books) run(seed uint64, wire bool) string {
 func (b *books) balance(count uint64) {
 	t, counts := b.t, b.g.NackCounts()
 	lost, made := uint64(0), uint64(0)
-	for _, n := range b.sw.Drops() {
+	for _, n := range b.sw.DropCounts() {
 		lost += n
 	}
 	for _, n := range counts.Nacks {
 		made += n
 	}
-	if b.pool.Live() != 0 || b.delivered+lost-counts.Lost != count {
+	if b.pool.LiveCount() != 0 || b.delivered+lost-counts.Lost != count {
 		t.Fatalf("%d came, %d went, %d were dropped (%d of them NACKs), %d are left", count, b.delivered, lost, counts.Lost,
-			b.pool.Live())
+			b.pool.LiveCount())
 	}
 	for k, n := range b.names {
 		if n != 1 {
@@ -313,7 +313,7 @@ func (b *books) balance(count uint64) {
 	if made == 0 && b.g.config.Nack == NackAll {
 		t.Error("nobody is told")
 	}
-	for c := range Classes {
+	for c := range ClassCount {
 		for i := range 4 {
 			if n := b.g.Memory(packet.PortID(i)).Used(c); n != 0 {
 				t.Errorf("%v uses %d when all is over", c, n)
@@ -333,12 +333,12 @@ func TestContract(t *testing.T) {
 			t.Run(fmt.Sprintf("%s, bytes %v", script.Name, wire), func(t *testing.T) {
 				s := script.Setup()
 				s.Wire = wire
-				g, err := dataplanetest.Make(Scheme(), s.Site(), "memory", "1MB")
+				g, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), "memory", "1MB")
 				if err != nil {
 					t.Fatal(err)
 				}
 				s.Programs = slices.Insert(s.Programs, 1, g)
-				if got := dataplanetest.Direct(s, slices.Clone(script.Arrives)).String(); got != script.Want {
+				if got := dataplanetest.RunDirect(s, slices.Clone(script.Arrives)).String(); got != script.Want {
 					t.Errorf("got\n%swant\n%s", got, script.Want)
 				}
 			})
@@ -365,7 +365,7 @@ func TestDefaults(t *testing.T) {
 func TestBadInput(t *testing.T) {
 	site := func(queues int) *dataplane.Site {
 		s := &dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}, Queues: queues}}}
-		return s.Site()
+		return s.NewSite()
 	}
 	for _, c := range []struct {
 		want   string
@@ -407,7 +407,7 @@ func TestBadInput(t *testing.T) {
 		{"elephants is size", 3, []string{"elephants", "size"}},
 	} {
 		t.Run(c.want, func(t *testing.T) {
-			_, err := dataplanetest.Make(Scheme(), site(c.queues), append([]string{"memory", "100kB"}, c.given...)...)
+			_, err := dataplanetest.BuildProgram(Scheme(), site(c.queues), append([]string{"memory", "100kB"}, c.given...)...)
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), "ncf: ") {
 				t.Errorf("%v: %v", c.given, err)
 			}
@@ -415,7 +415,7 @@ func TestBadInput(t *testing.T) {
 	}
 	for _, queues := range []int{1, 2, 3, 8} {
 		t.Run(fmt.Sprint(queues, " queues"), func(t *testing.T) {
-			if _, err := dataplanetest.Make(Scheme(), site(queues), "memory", "100kB"); err != nil {
+			if _, err := dataplanetest.BuildProgram(Scheme(), site(queues), "memory", "100kB"); err != nil {
 				t.Error(err)
 			}
 		})
@@ -426,8 +426,8 @@ func TestBadInput(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"coalesce":     func(o *Options) { o.Coalesce = -1 },
-		"target":       func(o *Options) { o.Target = math.NaN() },
-		"early":        func(o *Options) { o.Early = 1.1 },
+		"target":       func(o *Options) { o.TargetShare = math.NaN() },
+		"early":        func(o *Options) { o.EarlyShare = 1.1 },
 		"top":          func(o *Options) { o.Top = -1 },
 		"windows":      func(o *Options) { o.Sketch.Windows = MaxWindows + 1 },
 		"duration":     func(o *Options) { o.Sketch.Duration = 1 },
@@ -435,10 +435,10 @@ func TestValidate(t *testing.T) {
 		"epsilon":      func(o *Options) { o.Epsilon = 1 },
 		"delta":        func(o *Options) { o.Delta = math.NaN() },
 		"threshold":    func(o *Options) { o.Detector.Threshold = -0.05 },
-		"elephants":    func(o *Options) { o.Detector.Form = Forms },
+		"elephants":    func(o *Options) { o.Detector.Form = FormCount },
 		"limit":        func(o *Options) { o.Memory.Limit = math.NaN() },
 		"mice":         func(o *Options) { o.Memory.Reserved[Mice] = -0.1 },
-		"reserve":      func(o *Options) { o.Memory.Reserved = [Classes]float64{0.4, 0.4, 0.4} },
+		"reserve":      func(o *Options) { o.Memory.Reserved = [ClassCount]float64{0.4, 0.4, 0.4} },
 		"tilt":         func(o *Options) { o.Memory.Tilt = -1 },
 		"spike":        func(o *Options) { o.Memory.Spike = 2 },
 		"congested":    func(o *Options) { o.Memory.Congested = 1.5 },
@@ -500,7 +500,7 @@ func TestNoAllocation(t *testing.T) {
 				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = src, 2, port, 80,
 					packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
 				p.Size, p.Hash = 1054, packet.FlowHash(src, 2, port, 80, packet.ProtoTCP)
-				p.TCP.Flags, p.TCP.Has = packet.ACK, packet.HasTimestamps
+				p.TCP.Flags, p.TCP.Present = packet.ACK, packet.HasTimestamps
 				r.until(now)
 				r.sw.Receive(now, packet.PortID(src-1), p)
 				r.woken(now)
@@ -545,7 +545,7 @@ func BenchmarkProgram(b *testing.B) {
 				p.Src, p.Dst, p.SrcPort, p.DstPort, p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload = 1, 2, port, 80,
 					packet.Data, packet.ProtoTCP, 4, 64, int64(i), 1000
 				p.Size, p.Hash = 1054, packet.FlowHash(1, 2, port, 80, packet.ProtoTCP)
-				p.TCP.Flags, p.TCP.Has = packet.ACK, packet.HasTimestamps
+				p.TCP.Flags, p.TCP.Present = packet.ACK, packet.HasTimestamps
 				r.until(now)
 				r.sw.Receive(now, 0, p)
 				r.woken(now)

@@ -24,7 +24,7 @@ func reloaded(t *testing.T, mice float64, given []string, reload func(r *rig, si
 	r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
 		share := float64(p.Size) / float64(unit.Gbps.BytesIn(span))
 		switch {
-		case p.Src != 3 || p.Notifies():
+		case p.Src != 3 || p.IsNotification():
 		case at > change-span && at <= change:
 			before += share
 		case at > change && at <= end:
@@ -128,7 +128,7 @@ func TestReloadInOverload(t *testing.T) {
 		for _, mice := range []float64{1.05, 1.5} {
 			t.Run(fmt.Sprintf("%s, %g of the port", x.name, mice), func(t *testing.T) {
 				before, after := reloaded(t, mice, given, func(r *rig, site *dataplane.Site) {
-					g, err := dataplanetest.Make(Scheme(), site, x.given...)
+					g, err := dataplanetest.BuildProgram(Scheme(), site, x.given...)
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -23,7 +23,7 @@ func TestBuiltForNewRates(t *testing.T) {
 			site.Lines = append(site.Lines, dataplane.Line{Rate: unit.LinkRate{Bits: 3 * unit.Mbps}})
 			site.Limits = append(site.Limits, newLimit)
 		}
-		p, err := dataplanetest.Make(Scheme(), site, given...)
+		p, err := dataplanetest.BuildProgram(Scheme(), site, given...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -56,10 +56,10 @@ type setup struct {
 // bareFrames are those of a switch on its own that sees none.
 type bareFrames struct{}
 
-func (bareFrames) Flow(*packet.Packet, bool) uint64    { return 0 }
-func (bareFrames) Header(*packet.Packet, []byte) int   { return 0 }
-func (bareFrames) Answer(*packet.Packet, []byte) bool  { return false }
-func (bareFrames) Echo(*packet.Packet, []byte, uint32) {}
+func (bareFrames) FlowNumber(*packet.Packet, bool) uint64    { return 0 }
+func (bareFrames) CopyHeader(*packet.Packet, []byte) int     { return 0 }
+func (bareFrames) AppendAnswer(*packet.Packet, []byte) bool  { return false }
+func (bareFrames) AppendEcho(*packet.Packet, []byte, uint32) {}
 
 func newRig(t testing.TB, s setup) *rig {
 	t.Helper()
@@ -110,7 +110,7 @@ func newRig(t testing.TB, s setup) *rig {
 	r.first = forward.New(site)
 	programs := append([]dataplane.Program{r.first}, s.before...)
 	if !s.bare {
-		g, err := dataplanetest.Make(Scheme(), site, s.given...)
+		g, err := dataplanetest.BuildProgram(Scheme(), site, s.given...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func (r *rig) transmit(now unit.Time, out packet.PortID) {
 	r.ask[out] = unit.Never
 	p, again := r.sw.Dequeue(now, out)
 	if p != nil {
-		r.free[out] = now + r.lines[out].Next(p.Size, r.free[out] == now)
+		r.free[out] = now + r.lines[out].NextTime(p.Size, r.free[out] == now)
 		if again = max(again, r.free[out]); r.sent != nil {
 			r.sent(r.free[out], out, p)
 		} else {
@@ -148,7 +148,7 @@ func (r *rig) transmit(now unit.Time, out packet.PortID) {
 
 func (r *rig) woken(now unit.Time) {
 	for {
-		out, ok := r.sw.Wants().Woken()
+		out, ok := r.sw.Wants().NextWoken()
 		if !ok {
 			return
 		}
@@ -191,12 +191,12 @@ func (r *rig) data(src, dst packet.Addr, port uint16, seq int64, payload int32,
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Flow = src, dst, port, 80, packet.FlowID(port)
 	p.Kind, p.Proto, p.Version, p.HopLimit, p.Seq, p.Payload, p.TOS = packet.Data, packet.ProtoTCP, 4, 64, seq, payload,
 		packet.ECT0
-	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Window = packet.ACK, packet.HasTimestamps, 77, 5, 100
+	p.TCP.Flags, p.TCP.Present, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Window = packet.ACK, packet.HasTimestamps, 77, 5, 100
 	for _, f := range change {
 		f(p)
 	}
 	p.Hash = packet.FlowHash(p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto)
-	p.Size = r.setup.framing.Frame(p.Headers()+p.ExtensionBytes(), p.Payload, p.Kind == packet.Data)
+	p.Size = r.setup.framing.FrameBytes(p.Headers()+p.ExtensionBytes(), p.Payload, p.Kind == packet.Data)
 	return p
 }
 
@@ -221,9 +221,9 @@ func (r *rig) check() {
 	if r.g == nil {
 		return
 	}
-	var whole [Classes]int64
+	var whole [ClassCount]int64
 	for i := range r.setup.ports {
-		var waits [Classes]int64
+		var waits [ClassCount]int64
 		x, memory := r.sw.Port(packet.PortID(i)), r.g.Memory(packet.PortID(i))
 		for q := range x.Queues() {
 			c, n := min(Class(q), Elephants), int64(x.Queue(uint8(q)).Bytes())
@@ -252,7 +252,7 @@ func (r *rig) check() {
 
 // about is where the packet begins that a NACK is about.
 func about(p *packet.Packet) int64 {
-	seq, _ := p.NotifiedAbout()
+	seq, _ := p.NoticeSubject()
 	return seq
 }
 

@@ -23,7 +23,7 @@ func (r *rig) offer(end unit.Time, loads ...load) (served map[packet.Addr]int64)
 	served = map[packet.Addr]int64{}
 	if r.sent == nil {
 		r.sent = func(at unit.Time, _ packet.PortID, p *packet.Packet) {
-			if p.Payload > 0 && !p.Notifies() && at <= end {
+			if p.Payload > 0 && !p.IsNotification() && at <= end {
 				served[p.Src] += int64(p.Size)
 			}
 		}
@@ -175,7 +175,7 @@ func TestTopElephants(t *testing.T) {
 			}
 			before := r.g.NackCounts().Nacks[packet.CauseElephant]
 			for i := range 2000 { // mice jam the port
-				if r.g.Memory(1).Congested() && congested == 0 {
+				if r.g.Memory(1).IsCongested() && congested == 0 {
 					congested = now
 				}
 				n := r.g.NackCounts().Nacks[packet.CauseElephant]
@@ -207,7 +207,7 @@ func TestTopElephants(t *testing.T) {
 			}
 			// it is over: packets come, nobody is told
 			r.drain()
-			if r.g.Memory(1).Congested() {
+			if r.g.Memory(1).IsCongested() {
 				t.Error("it is empty, and congested")
 			}
 			n := r.g.NackCounts().Nacks[packet.CauseElephant]
@@ -240,7 +240,7 @@ func TestEarly(t *testing.T) {
 	}
 	r.drain()
 	_, notices := r.nacks()
-	if drops := r.sw.Drops(); len(notices) < 3 || len(notices) > 6 || drops != [dataplane.Reasons]uint64{} {
+	if drops := r.sw.DropCounts(); len(notices) < 3 || len(notices) > 6 || drops != [dataplane.Reasons]uint64{} {
 		t.Errorf("%d NACKs, drops %v", len(notices), drops)
 	}
 }
@@ -258,7 +258,7 @@ func TestEarlyAndTop(t *testing.T) {
 		most = max(most, r.g.NackCounts().Nacks[packet.CauseElephant]-before)
 		now += 2 * us
 	}
-	if most != 1 || !r.g.Memory(1).Congested() {
+	if most != 1 || !r.g.Memory(1).IsCongested() {
 		t.Errorf("%d elephants are told for a packet", most)
 	}
 }

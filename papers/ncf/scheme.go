@@ -12,13 +12,13 @@ import (
 
 // Options are the parameters of a Config in an experiment.
 type Options struct {
-	Config                    // except for the fields below; Every and Wait 0: a window
-	Epsilon, Delta float64    // determine the sketch's width and depth
-	Least, Floor   unit.Bytes // of the Detector, also when the sketch counts packets
-	Size           unit.Length
-	AcksAreMice    bool
-	RoundTrip      unit.Time // of the flows, without queues; determines d
-	Senders        int       // N
+	Config                                // except for the fields below; Every and Wait 0: a window
+	Epsilon, Delta             float64    // determine the sketch's width and depth
+	MinTraffic, MinWindowTotal unit.Bytes // of the Detector, also when the sketch counts packets
+	Size                       unit.Length
+	AcksAreMice                bool
+	RoundTrip                  unit.Time // of the flows, without queues; determines d
+	Senders                    int       // N
 }
 
 // Traits returns that NCF drops early, reorders packets (mice overtake elephants, control packets both), and counts
@@ -57,7 +57,7 @@ func (o *Options) bindSketch(p *scheme.Params) {
 	p.Int(&o.Sketch.Windows, "windows", "4", "n: windows of the rolling sketch",
 		"ours; BS'19 §4.1, figure 2: three").Min("1").Max("15")
 	o.bindDuration(p)
-	p.Either(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
+	p.BoolWords(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
 		"ours; packets: BS'19 §4.1")
 	p.Share(&o.Epsilon, "epsilon", "1%", "the sketch's error as a share of a window's total; its width is e/epsilon",
 		"ours: the bounds; Count-min sketch §3").Above("0%").Below("100%")
@@ -71,11 +71,11 @@ func (o *Options) bindSketch(p *scheme.Params) {
 		"how windows are judged: share of all together, mean of the shares, one, all", "BS'19 §4.1 and footnote 1")
 	p.Share(&o.Detector.Threshold, "threshold", "5%", "an elephant has more than this share", "BS'19 §4.1").
 		Above("0%").Max("100%")
-	p.Size(&o.Least, "least", "30kB", "and so much in all windows at the least",
+	p.Size(&o.MinTraffic, "least", "30kB", "and so much in all windows at the least",
 		"ours: beyond what slow start sends first, for BS'19 has none")
-	p.Size(&o.Floor, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
+	p.Size(&o.MinWindowTotal, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
 
-	p.Rule("epsilon", o.checkSketch)
+	p.AddRule("epsilon", o.checkSketch)
 }
 
 // checkSketch returns an error if the sketch exceeds its maximum size.
@@ -107,14 +107,14 @@ func (o *Options) bindMemory(p *scheme.Params) {
 		"ours; BS'19 §4.4: towards mice for incast").Max("100%")
 	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d for which elephants that keep to their balance are throttled "+
 		"for mice: pushed back to their reservation, or told", "ours; BS'19 §4.4: a short time period").Max("100%")
-	p.Either(&o.Memory.Rolling, [2]string{"balance", "windows"}, "renew", "balance",
+	p.BoolWords(&o.Memory.Rolling, [2]string{"balance", "windows"}, "renew", "balance",
 		"what gives that time back: windows in which mice keep to their balance, or all that pass",
 		"ours; BS'19 §4.4: to maintain a balance")
 	p.Time(&o.Memory.Restore, "restore", "0s", "renew: balance: how long mice keep to their balance until all of it is "+
 		"back; 0s: ten times n·d", "ours").Max("1h")
 	p.Share(&o.MiceBudget, "mice_budget", "50%", "share of what the port sends in n·d that mice may bring before "+
 		"elephants no longer pay for them", "ours; BS'19 §4.4: how many mice packets have been handled").Max("1000%")
-	p.Either(&o.Equal, [2]string{"as_needed", "equal"}, "bandwidth", "as_needed",
+	p.BoolWords(&o.EqualBandwidth, [2]string{"as_needed", "equal"}, "bandwidth", "as_needed",
 		"what mice and elephants have of the bandwidth beyond their guarantees (scheduler ncf): mice what they need unless "+
 			"they flood the port, and elephants the rest; or both the same", "BS'19 §4.2: as needed")
 	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+
@@ -122,13 +122,13 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	p.Share(&o.Memory.Calm, "calm", "50%", "use below which it ends",
 		"ours; BS'19 §4.4: until the load decreases").Above("0%").Max("100%")
 
-	p.Rule("reserve", func() error {
+	p.AddRule("reserve", func() error {
 		if sum := o.Memory.reservedData() + o.Memory.Reserved[Control]; sum > 1+rounding {
 			return fmt.Errorf("with control and mice %.4g%% of the memory are reserved; at most 100%% is possible", 100*sum)
 		}
 		return nil
 	})
-	p.Rule("limit", func() error {
+	p.AddRule("limit", func() error {
 		sum := o.Memory.reservedData()
 		if sum+o.Memory.Reserved[Control] <= 1+rounding && sum > o.Memory.Limit+rounding { // else the rule of reserve
 			return fmt.Errorf("%s is below what mice and elephants have reserved, %.4g%%", unit.FormatShare(o.Memory.Limit),
@@ -136,7 +136,7 @@ func (o *Options) bindMemory(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("calm", func() error {
+	p.AddRule("calm", func() error {
 		if o.Memory.Calm > o.Memory.Congested {
 			return fmt.Errorf("%s is above congested, which is %s", unit.FormatShare(o.Memory.Calm),
 				unit.FormatShare(o.Memory.Congested))
@@ -170,31 +170,31 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them, which shows hosts where there is congestion",
 		"BS'19 §5")
 	p.Bool(&o.UDP, "udp", "false", "UDP is answered by NACKs, too: for udp_controlled; nobody else knows them", "ours")
-	p.Either(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",
+	p.BoolWords(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",
 		"which queue is that of packets without payload", "ours; BS'19 §4.2: control packets")
 	p.Int(&o.Top, "top", "20", "N: so many elephants of a port are told during congestion; 0: only those whose packets "+
 		"find no room", "BS'19 §4.4").Min("0").Max(strconv.Itoa(maxTop))
-	p.Time(&o.Every, "every", "0s", "each at most once so often; 0s: once a window", "ours")
-	p.Either(&o.TellAll, [2]string{"above_share", "all"}, "tell", "above_share",
+	p.Time(&o.NoticeInterval, "every", "0s", "each at most once so often; 0s: once a window", "ours")
+	p.BoolWords(&o.NotifiesAll, [2]string{"above_share", "all"}, "tell", "above_share",
 		"which of the N heaviest are told: those that send more than they are offered, or all, so that who listens pays for "+
 			"who does not", "ours; all: BS'19 §4.4")
-	p.Either(&o.Spare, [2]string{"first", "alike"}, "deaf", "first",
+	p.BoolWords(&o.TrimsAlike, [2]string{"first", "alike"}, "deaf", "first",
 		"packets of elephants that go on after NACKs, beyond what they are offered, are trimmed before others' when memory "+
 			"lacks, or like others'", "ours; BS'19 §5: hosts acknowledge the signal")
-	p.Share(&o.Early, "early", "0%", "elephants that send are told when their packets use this share of the "+
+	p.Share(&o.EarlyShare, "early", "0%", "elephants that send are told when their packets use this share of the "+
 		"memory; 0%: not", "ours; NCF follow-up (TNSM 2026): the elephants' queue").Max("100%")
-	p.Share(&o.Target, "target", "95%", "share of a port's rate that is offered to mice and elephants",
+	p.Share(&o.TargetShare, "target", "95%", "share of a port's rate that is offered to mice and elephants",
 		"ours: HPCC's eta").Above("0%").Max("100%")
-	p.Either(&o.MaxMin, [2]string{"equal", "max_min"}, "supply", "equal",
+	p.BoolWords(&o.MaxMin, [2]string{"equal", "max_min"}, "supply", "equal",
 		"what NACKs offer: the same for each elephant, or with what others do not use", "ours")
-	p.Either(&o.Flowlet, [2]string{"at_once", "flowlet"}, "change", "at_once",
+	p.BoolWords(&o.ChangesByFlowlet, [2]string{"at_once", "flowlet"}, "change", "at_once",
 		"when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its packets "+
 			"have left the other", "ours")
-	p.Time(&o.Wait, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
+	p.Time(&o.MaxChangeDelay, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
 
-	p.Rule("every", func() error {
-		if o.Every != 0 && o.Every < minEvery {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", o.Every, minEvery)
+	p.AddRule("every", func() error {
+		if o.NoticeInterval != 0 && o.NoticeInterval < minEvery {
+			return fmt.Errorf("%v: %v and more are possible, or 0s", o.NoticeInterval, minEvery)
 		}
 		return nil
 	})
@@ -214,13 +214,13 @@ func Scheme() dataplane.Scheme {
 func (o *Options) resolve() Config {
 	c := o.Config
 	c.Sketch.Width, c.Sketch.Depth = Dimensions(o.Epsilon, o.Delta)
-	c.Detector.Least, c.Detector.Floor = o.toSketchUnits(o.Least), o.toSketchUnits(o.Floor)
+	c.Detector.MinTraffic, c.Detector.MinWindowTotal = o.toSketchUnits(o.MinTraffic), o.toSketchUnits(o.MinWindowTotal)
 	c.Memory.Size, c.Memory.Packets = o.Size.Bytes, int(o.Size.Packets)
 	if c.Acks = Control; o.AcksAreMice {
 		c.Acks = Mice
 	}
-	if c.Wait == 0 {
-		c.Wait = c.Sketch.Duration
+	if c.MaxChangeDelay == 0 {
+		c.MaxChangeDelay = c.Sketch.Duration
 	}
 	return c
 }

@@ -159,11 +159,11 @@ func (s *Sketch) isLive(now unit.Time) bool {
 // Bytes returns the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 2 * (16*len(s.cells) + 8*s.config.Windows) }
 
-// Flows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden, Taylor, TODS
+// EstimateFlows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden, Taylor, TODS
 // 15(2), 1990): if z of a row's w cells are 0 in all windows, w·ln(w/z) flows were counted. It uses the union of the
 // windows, since most of many flows that share a port send less than once in a window. The estimate is at most w·ln w,
 // with no cell at 0.
-func (s *Sketch) Flows() float64 {
+func (s *Sketch) EstimateFlows() float64 {
 	union := uint32(0)
 	for _, n := range s.latest[:s.config.Windows] {
 		union += n
@@ -250,8 +250,8 @@ func (s *Sketch) Count(now unit.Time, key uint64, bytes int32) *FlowEstimate {
 	return s.addAndEstimate(now, key, n)
 }
 
-// Query returns the estimate for a flow at now; the result is valid until the next call.
-func (s *Sketch) Query(now unit.Time, key uint64) *FlowEstimate {
+// Estimate returns the estimate for a flow at now; the result is valid until the next call.
+func (s *Sketch) Estimate(now unit.Time, key uint64) *FlowEstimate {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
 	}
@@ -297,8 +297,8 @@ func (s *Sketch) addAndEstimate(now unit.Time, key uint64, n uint32) *FlowEstima
 	return c
 }
 
-// Lose records that the port dropped a packet counted at the time at. It skips expired windows.
-func (s *Sketch) Lose(now, at unit.Time, key uint64, bytes int32) {
+// RecordDrop records that the port dropped a packet counted at the time at. It skips expired windows.
+func (s *Sketch) RecordDrop(now, at unit.Time, key uint64, bytes int32) {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
 	}

@@ -37,7 +37,7 @@ func websearch() traffic {
 		for range 20_000 {
 			if len(active) < 15 {
 				next++
-				active = append(active, flow{next, uint64(sizes.Size(r.Float64()))})
+				active = append(active, flow{next, uint64(sizes.SizeAt(r.Float64()))})
 			}
 			f := &active[r.IntN(len(active))]
 			n := min(f.left, 1460)
@@ -93,7 +93,7 @@ func errorBound(t *testing.T, seeds int) string {
 				}
 				now, sum := windows*10*milli-1, totals[0]+totals[1]+totals[2]+totals[3]
 				for key := range counts[0] {
-					got := s.Query(now, key)
+					got := s.Estimate(now, key)
 					flow := uint64(0)
 					for j := range windows {
 						excess := int64(got.Flow[j]) - int64(counts[j][key])
@@ -109,7 +109,7 @@ func errorBound(t *testing.T, seeds int) string {
 						most = max(most, share)
 						flow += counts[j][key]
 					}
-					is, judged := float64(flow) > threshold*float64(sum), d.Elephant(got)
+					is, judged := float64(flow) > threshold*float64(sum), d.IsElephant(got)
 					switch flows++; {
 					case is && !judged:
 						missed++
@@ -172,13 +172,13 @@ func TestAdversary(t *testing.T) {
 		}
 		now := windows*10*milli - 1
 		for _, k := range keys {
-			if d.Elephant(s.Query(now, k)) {
+			if d.IsElephant(s.Estimate(now, k)) {
 				others++
 			}
 		}
-		c := s.Query(now, victim)
+		c := s.Estimate(now, victim)
 		flow, total := c.Sum()
-		return d.Elephant(c), float64(flow) / float64(total), others
+		return d.IsElephant(c), float64(flow) / float64(total), others
 	}
 	alarm, share, _ := attack(known, attackers)
 	if !alarm || share < 0.08 {

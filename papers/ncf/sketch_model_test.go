@@ -132,7 +132,7 @@ func FuzzSketch(f *testing.F) {
 			}
 			key, n := uint64(ops[1])*0x1_0000_0001, uint64(ops[2])*uint64(ops[2])*uint64(ops[2])
 			if ops[2]%5 == 0 {
-				e.check(t, key, s.Query(e.now, key))
+				e.check(t, key, s.Estimate(e.now, key))
 				continue
 			}
 			size := int32(n)
@@ -176,10 +176,10 @@ func TestLazyClearing(t *testing.T) {
 					x := waits[i]
 					waits = slices.Delete(waits, i, i+1)
 					e.lose(x.at, x.key, x.n)
-					s.Lose(e.now, x.at, x.key, int32(x.n))
+					s.RecordDrop(e.now, x.at, x.key, int32(x.n))
 				}
 				key = r.Uint64N(50)
-				c := s.Query(e.now, key)
+				c := s.Estimate(e.now, key)
 				e.check(t, key, c)
 				e.checkSent(t, key, c)
 			}
@@ -213,7 +213,7 @@ func TestWindowNumbersWrap(t *testing.T) {
 		e.count(key, 10)
 		s.Count(e.now, key, 10)
 		e.now += gap
-		e.check(t, key, s.Query(e.now, key))
+		e.check(t, key, s.Estimate(e.now, key))
 	}
 }
 

@@ -37,7 +37,7 @@ func TestWindows(t *testing.T) {
 		count := func(now unit.Time, key uint64) { s.Count(now, key, 1500) }
 		expect := func(now unit.Time, key uint64, flow, total [3]uint64, elapsed unit.Time) {
 			t.Helper()
-			c := s.Query(now, key)
+			c := s.Estimate(now, key)
 			for j := range 3 {
 				if uint64(c.Flow[j]) != flow[j]*size || c.Total[j] != total[j]*size {
 					t.Errorf("packets %v, at %v: window %d: %d of %d, want %d of %d packets", packets, now, j, c.Flow[j], c.Total[j],
@@ -103,9 +103,9 @@ func TestSaturation(t *testing.T) {
 	for i := range 1000 {
 		s.Count(0, uint64(i%2)*uint64(i)+1, 1000)
 	}
-	c := s.Query(0, 1)
+	c := s.Estimate(0, 1)
 	for threshold, want := range map[float64]bool{0.05: true, 0.1: false} {
-		if d := (Detector{Form: Average, Threshold: threshold}); d.Elephant(c) != want {
+		if d := (Detector{Form: Average, Threshold: threshold}); d.IsElephant(c) != want {
 			t.Errorf("%d of %d: an elephant by %g: %v", c.Flow[0], c.Total[0], threshold, !want)
 		}
 	}
@@ -204,7 +204,7 @@ func TestMemory(t *testing.T) {
 	if s.Bytes() != before {
 		t.Errorf("%d bytes with a million flows, %d without", s.Bytes(), before)
 	}
-	c := s.Query(now, 1*0x9e3779b97f4a7c15)
+	c := s.Estimate(now, 1*0x9e3779b97f4a7c15)
 	if _, total := c.Sum(); total != 2*flows*1500 { // AllocsPerRun runs it twice
 		t.Errorf("total %d", total)
 	}
@@ -222,11 +222,11 @@ func TestCountNoAllocation(t *testing.T) {
 		now += 300 * unit.Nanosecond
 		key = key*6364136223846793005 + 1442695040888963407
 		c := s.Count(now, s.Key(&p)+key>>59, 1500)
-		d.Elephant(c)
+		d.IsElephant(c)
 		if o := top.OfferCounts(s.Window(), key>>59, c); o != nil {
-			o.Note(&p, 1)
+			o.StoreHeaders(&p, 1)
 		}
-		s.Query(now, key)
+		s.Estimate(now, key)
 	}); n != 0 {
 		t.Errorf("%v allocations a packet", n)
 	}
@@ -242,17 +242,17 @@ func TestFlows(t *testing.T) {
 		for round := range 3 {
 			for i := range m {
 				s.Count(unit.Time(round)*100*unit.Microsecond, uint64(i)*0x9e3779b97f4a7c15, 1500)
-				s.Query(0, uint64(i)*0x9e3779b97f4a7c15)
+				s.Estimate(0, uint64(i)*0x9e3779b97f4a7c15)
 			}
 		}
 		load := float64(m) / w
 		tolerance := 4*math.Sqrt(w*(math.Exp(load)-load-1)) + 1
-		if got := s.Flows(); math.Abs(got-float64(m)) > tolerance {
+		if got := s.EstimateFlows(); math.Abs(got-float64(m)) > tolerance {
 			t.Errorf("%d flows: the estimate is %.1f, tolerance %.1f", m, got, tolerance)
 		}
 		for j := 1; j <= 4; j++ { // silence: they are told as long as their window counts
 			s.Count(unit.Time(j)*unit.Millisecond, 1, 1500)
-			got := s.Flows()
+			got := s.EstimateFlows()
 			if kept := math.Abs(got-float64(m)) <= tolerance; j < 4 && !kept || j == 4 && m > 8 && kept {
 				t.Errorf("%d flows, %d windows later: the estimate is %.1f", m, j, got)
 			}

@@ -29,14 +29,14 @@ const headerRoom = packet.EthernetHeader + 2*4 + 8 + packet.IPv6Header + packet.
 
 // store copies the headers of p's frame.
 func (h *header) store(f dataplane.Frames, p *packet.Packet) *header {
-	h.n, h.in = uint8(f.Header(p, h.bytes[:])), p.Meta.In
+	h.n, h.in = uint8(f.CopyHeader(p, h.bytes[:])), p.Meta.In
 	return h
 }
 
 // copyHeaders returns a packet with the headers of p that a NACK about p needs.
 func (g *Program) copyHeaders(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	if g.frames == nil {
-		return env.Clone(p, true)
+		return env.ClonePacket(p, true)
 	}
 	c := g.newMessage(env)
 	c.Proto, c.SrcPort, c.DstPort, c.Seq, c.Ack, c.TCP = p.Proto, p.SrcPort, p.DstPort, p.Seq, p.Ack, p.TCP
@@ -46,7 +46,7 @@ func (g *Program) copyHeaders(env *dataplane.Env, p *packet.Packet) *packet.Pack
 // newMessage returns an empty packet for a message to a host.
 func (g *Program) newMessage(env *dataplane.Env) *packet.Packet {
 	if g.frames == nil {
-		return env.New()
+		return env.NewPacket()
 	}
 	return env.NewFrame(g.room)
 }
@@ -55,20 +55,20 @@ func (g *Program) newMessage(env *dataplane.Env) *packet.Packet {
 // switch, by that port.
 func (g *Program) sendMessage(env *dataplane.Env, c *packet.Packet, in packet.PortID) {
 	if g.frames == nil {
-		env.Inject(c)
+		env.InjectPacket(c)
 		return
 	}
 	if int(in) >= env.Ports() || len(c.Data) == 0 {
-		env.Free(c)
+		env.FreePacket(c)
 		return
 	}
-	c.Size = g.framing.Frame(int32(len(c.Data)), 0, false)
+	c.Size = g.framing.FrameBytes(int32(len(c.Data)), 0, false)
 	class := Control
 	if c.Kind == packet.Ack {
 		class = g.config.Acks // it must not overtake earlier acknowledgements
 	}
 	g.portAt(in).input.add(env.Now(), class, c.Size)
-	env.Send(c, in, selectQueue(class, 0, env.Port(in).Queues()))
+	env.SendPacket(c, in, selectQueue(class, 0, env.Port(in).Queues()))
 }
 
 // isExempt reports whether p is a frame that a standalone switch assigns to no user: ARP, neighbour discovery.
@@ -162,21 +162,21 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for _, cause := range [...]packet.Cause{packet.CauseTrimmed, packet.CauseReclaimed, packet.CauseElephant} {
 		put(dataplane.Sample{Word: cause.String(), Value: float64(c.Nacks[cause])})
 	}
-	rest := c.Dropped - c.Silent - c.NoECN - c.NoAck - c.Heard
+	rest := c.Dropped - c.NoBudget - c.NoECN - c.NoAck - c.NotifiedOtherwise
 	for _, x := range [...]struct {
 		why silenceReason
 		n   uint64
-	}{{noBudget, c.Silent}, {noECN, c.NoECN}, {noAck, c.NoAck}, {notifiedAlready, c.Heard}, {otherReason, rest}} {
+	}{{noBudget, c.NoBudget}, {noECN, c.NoECN}, {noAck, c.NoAck}, {notifiedAlready, c.NotifiedOtherwise}, {otherReason, rest}} {
 		put(dataplane.Sample{Metric: 1, Word: string(x.why), Value: float64(x.n)})
 	}
-	for i, x := range [...]uint64{c.Reclaimed, c.Ignored, c.Lost} {
+	for i, x := range [...]uint64{c.Reclaimed, c.TrimmedUnresponsive, c.Lost} {
 		put(dataplane.Sample{Metric: 2 + i, Value: float64(x)})
 	}
 	for i := range g.ports[:len(g.ports)-1] {
 		x := &g.ports[i]
 		port, fresh := packet.PortID(i), 0
 		for k := range x.top.Len() {
-			if x.sketch.isLive(now) && x.sketch.Window()-x.top.At(k).Seen < uint32(g.config.Sketch.Windows) {
+			if x.sketch.isLive(now) && x.sketch.Window()-x.top.At(k).LastWindow < uint32(g.config.Sketch.Windows) {
 				fresh++
 			}
 		}
@@ -186,7 +186,7 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 			continue
 		}
 		size, congested := float64(m.Size()), 0.
-		if m.Congested() {
+		if m.IsCongested() {
 			congested = 1
 		}
 		put(dataplane.Sample{Metric: 6, Port: port, Value: float64(m.total()) / size})
@@ -207,4 +207,4 @@ func (g *Program) storeHeaders(x *port, o *Origin, p *packet.Packet) {
 }
 
 // headerOf returns the stored headers of an elephant's frame.
-func (t *Top) headerOf(o *Origin) *header { return &t.headers[slices.Index(t.keys, o.Key)] }
+func (t *HeaviestFlows) headerOf(o *Origin) *header { return &t.headers[slices.Index(t.keys, o.Key)] }

@@ -12,8 +12,8 @@ import (
 type Origin struct {
 	Key        uint64
 	Count      uint64 // over the last n windows, at the table's last call
-	Grown      uint64 // growth of Count at the last packet in the table, including that packet
-	Seen       uint32 // number of the window of the last packet
+	Growth     uint64 // growth of Count at the last packet in the table, including that packet
+	LastWindow uint32 // number of the window of the last packet
 	NotifiedAt unit.Time
 	Notified   bool // NotifiedAt is valid
 
@@ -31,24 +31,24 @@ type Origin struct {
 	response         response
 }
 
-// Note stores the headers of a packet that departs by port out.
-func (o *Origin) Note(p *packet.Packet, out packet.PortID) {
+// StoreHeaders stores the headers of a packet that departs by port out.
+func (o *Origin) StoreHeaders(p *packet.Packet, out packet.PortID) {
 	o.Src, o.Dst, o.Flow, o.Hash = p.Src, p.Dst, p.Flow, p.Hash
 	o.SrcPort, o.DstPort, o.Out = p.SrcPort, p.DstPort, out
 	o.Proto, o.Version, o.TOS = p.Proto, p.Version, p.TOS
 	o.Seq, o.Ack, o.Flags = p.Seq, p.Ack, p.TCP.Flags
-	o.TSVal, o.TSEcho, o.Has = p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Has&packet.HasTimestamps
+	o.TSVal, o.TSEcho, o.Has = p.TCP.TSVal, p.TCP.TSEcho, p.TCP.Present&packet.HasTimestamps
 	o.Headers = p.Size - p.Payload
 }
 
-// Top keeps the N heaviest flows offered to it within the last n windows (BS'19 §4.4, N = 20), by the sketch's estimate
+// HeaviestFlows keeps the N heaviest flows offered to it within the last n windows (BS'19 §4.4, N = 20), by the sketch's estimate
 // at their last packet; counts expire with their window. An offer takes one pass over the N keys, one over N counts
 // when a flow enters, and one over the N·n counts at the first offer of a window. Of two flows with the same count, the
 // one in the table stays.
 //
 // With Average and exact counts, there are fewer than 1/threshold elephants at a time: 20 for 5 %. So the table need
 // not be larger.
-type Top struct {
+type HeaviestFlows struct {
 	keys     []uint64
 	origins  []Origin
 	counts   []uint64 // by entry, slot
@@ -61,14 +61,14 @@ type Top struct {
 }
 
 // NewTop returns a table for n flows, at least 1, over the given number of windows, 1 … MaxWindows.
-func NewTop(n, windows int) *Top {
-	return &Top{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows),
+func NewTop(n, windows int) *HeaviestFlows {
+	return &HeaviestFlows{keys: make([]uint64, 0, n), origins: make([]Origin, 0, n), counts: make([]uint64, n*windows),
 		windows: windows, smallest: -1}
 }
 
 // Advance expires counts older than the last n windows; window is the number of the current one, modulo 2³²
 // (Sketch.Window). OfferCounts and Fresh do so, too.
-func (t *Top) Advance(window uint32) {
+func (t *HeaviestFlows) Advance(window uint32) {
 	if window == t.window {
 		return
 	}
@@ -89,7 +89,7 @@ func (t *Top) Advance(window uint32) {
 // OfferCounts offers a sending flow, with the estimate of a sketch that has as many windows; window is the number of
 // the current one. It returns the flow's entry, old or new, for the caller to store the headers; nil if the flow is not
 // among the heaviest.
-func (t *Top) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
+func (t *HeaviestFlows) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 	windows, count := min(c.Windows, t.windows), uint64(0)
 	for _, n := range c.Flow[:windows] {
 		count += uint64(n)
@@ -112,7 +112,7 @@ func (t *Top) OfferCounts(window uint32, key uint64, c *FlowEstimate) *Origin {
 }
 
 // findOrAdd returns the index of a flow's entry, making one if its count is large enough, otherwise −1.
-func (t *Top) findOrAdd(window uint32, key, count uint64) int {
+func (t *HeaviestFlows) findOrAdd(window uint32, key, count uint64) int {
 	t.Advance(window)
 	full := len(t.keys) == cap(t.keys)
 	if full && t.smallest >= 0 && count < t.origins[t.smallest].Count {
@@ -138,12 +138,12 @@ func (t *Top) findOrAdd(window uint32, key, count uint64) int {
 		t.smallest = -1
 	}
 	o := &t.origins[i]
-	o.Grown, o.Count, o.Seen = count-min(o.Count, count), count, t.window
+	o.Growth, o.Count, o.LastWindow = count-min(o.Count, count), count, t.window
 	return i
 }
 
 // findSmallest returns the entry with the smallest count, the first of several.
-func (t *Top) findSmallest() int {
+func (t *HeaviestFlows) findSmallest() int {
 	if t.smallest < 0 {
 		t.smallest = 0
 		for i := range t.origins {
@@ -156,13 +156,13 @@ func (t *Top) findSmallest() int {
 }
 
 // Len returns the number of entries, including stale ones.
-func (t *Top) Len() int { return len(t.keys) }
+func (t *HeaviestFlows) Len() int { return len(t.keys) }
 
 // At returns entry i.
-func (t *Top) At(i int) *Origin { return &t.origins[i] }
+func (t *HeaviestFlows) At(i int) *Origin { return &t.origins[i] }
 
-// Fresh reports whether a packet of entry i arrived within the last n windows; window is the number of the current one.
-func (t *Top) Fresh(i int, window uint32) bool {
+// IsFresh reports whether a packet of entry i arrived within the last n windows; window is the number of the current one.
+func (t *HeaviestFlows) IsFresh(i int, window uint32) bool {
 	t.Advance(window)
-	return window-t.origins[i].Seen < uint32(t.windows)
+	return window-t.origins[i].LastWindow < uint32(t.windows)
 }

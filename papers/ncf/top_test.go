@@ -19,7 +19,7 @@ func TestOrigin(t *testing.T) {
 	top := NewTop(2, 4)
 	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8,
 		Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
-		TCP: packet.Segment{TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps | packet.HasScale}}
+		TCP: packet.Segment{TSVal: 12, TSEcho: 13, Flags: 16, Present: packet.HasTimestamps | packet.HasScale}}
 	one := func(n uint32) *FlowEstimate {
 		c := &FlowEstimate{Windows: 4}
 		c.Flow[0] = n
@@ -29,22 +29,22 @@ func TestOrigin(t *testing.T) {
 	if o == nil {
 		t.Fatal("no entry")
 	}
-	o.Note(&p, 5)
+	o.StoreHeaders(&p, 5)
 	o.Notified, o.NotifiedAt = true, 99
-	want := Origin{Key: 77, Count: 1500, Grown: 1500, Notified: true, NotifiedAt: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8,
+	want := Origin{Key: 77, Count: 1500, Growth: 1500, Notified: true, NotifiedAt: 99, Src: 1, Dst: 2, Flow: 9, Hash: 8,
 		SrcPort: 3, DstPort: 4, Out: 5, Proto: packet.ProtoTCP, Version: 6, TOS: 7,
 		Seq: 10, Ack: 11, TSVal: 12, TSEcho: 13, Flags: 16, Has: packet.HasTimestamps, Headers: 86}
 	if *o != want {
 		t.Errorf("%+v\nwant %+v", *o, want)
 	}
 	o = top.OfferCounts(1, 77, one(3000)) // the last packet's headers, and when it was told, stay
-	want.Count, want.Seen = 3000, 1
+	want.Count, want.LastWindow = 3000, 1
 	if *o != want {
 		t.Errorf("%+v\nwant %+v", *o, want)
 	}
 	top.OfferCounts(1, 78, one(4000))
 	// in the place of 77
-	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Grown: 5000, Seen: 1}) {
+	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Growth: 5000, LastWindow: 1}) {
 		t.Errorf("%+v", o)
 	}
 }
@@ -61,7 +61,7 @@ func TestTopDecays(t *testing.T) {
 		t.Helper()
 		got := map[uint64]uint64{}
 		for i := range top.Len() {
-			if top.Fresh(i, window) {
+			if top.IsFresh(i, window) {
 				got[top.At(i).Key] = top.At(i).Count
 			}
 		}
@@ -215,7 +215,7 @@ func topRecall(t *testing.T, give traffic, shift func(w int) uint64) (mean, wors
 		smallest := exact[keys[len(keys)-1]]
 		found := 0
 		for i := range top.Len() {
-			if !top.Fresh(i, s.Window()) {
+			if !top.IsFresh(i, s.Window()) {
 				continue
 			}
 			size := exact[top.At(i).Key]

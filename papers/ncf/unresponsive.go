@@ -31,7 +31,7 @@ type response struct {
 
 // judgeResponse judges whether an elephant that gets a NACK in this window has responded to earlier ones. share is its
 // part of the port in bit/s.
-func (t *Top) judgeResponse(o *Origin, window uint32, share float64, duration unit.Time) {
+func (t *HeaviestFlows) judgeResponse(o *Origin, window uint32, share float64, duration unit.Time) {
 	i, h := slices.Index(t.keys, o.Key), &o.response
 	if h.isSet && window-h.window < 2 { // no whole window lies between
 		return
@@ -49,13 +49,13 @@ func (t *Top) judgeResponse(o *Origin, window uint32, share float64, duration un
 // withinOffer reports whether an elephant sends no more than its offer. Memory suffices once the others reduce, so it
 // is not notified; otherwise it would lose bandwidth to flows that do not respond.
 func (g *Program) withinOffer(env *dataplane.Env, x *port, o *Origin) bool {
-	return !g.config.TellAll && !g.config.Sketch.Packets && x.rateOf(env.Now(), o.Count) <= g.supply(env, x, Elephants)
+	return !g.config.NotifiesAll && !g.config.Sketch.Packets && x.rateOf(env.Now(), o.Count) <= g.supply(env, x, Elephants)
 }
 
 // trimUnresponsive reports whether p belongs to an unresponsive elephant and is due for trimming, and updates its debt.
 func (g *Program) trimUnresponsive(p *packet.Packet) bool {
 	x := g.portAt(p.Meta.Out)
-	if m := x.congested(); g.config.Spare || m == nil || !m.Exceeds(Elephants) || !isData(p) {
+	if m := x.congested(); g.config.TrimsAlike || m == nil || !m.ExceedsBalance(Elephants) || !isData(p) {
 		return false
 	}
 	i := slices.Index(x.top.keys, g.key(p))

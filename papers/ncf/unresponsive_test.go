@@ -30,7 +30,7 @@ func sendPair(t *testing.T, given ...string) (s pair, g *Program) {
 			if s.told[i]++; i == 1 {
 				rate[1] = max(0.85*rate[1], 450e6)
 			}
-		case p.Notifies():
+		case p.IsNotification():
 			s.lost[i]++
 		case at > 20*ms:
 			s.passed[int(p.Src)-3] += int(p.Size)
@@ -55,7 +55,7 @@ func sendPair(t *testing.T, given ...string) (s pair, g *Program) {
 func TestUnresponsiveElephants(t *testing.T) {
 	first, g := sendPair(t)
 	alike, h := sendPair(t, "deaf", "alike")
-	t.Logf("first: %+v, %d trimmed; alike: %+v, %d trimmed", first, g.nacks.Ignored, alike, h.nacks.Ignored)
+	t.Logf("first: %+v, %d trimmed; alike: %+v, %d trimmed", first, g.nacks.TrimmedUnresponsive, alike, h.nacks.TrimmedUnresponsive)
 	half := 40e-3 * 1e9 / 8 / 2
 	if x := float64(first.passed[0]) / half; x < 0.97 || x > 1.12 {
 		t.Errorf("the unresponsive elephant has %.2f of its half", x)
@@ -67,7 +67,7 @@ func TestUnresponsiveElephants(t *testing.T) {
 	if most < 1-510./700 || most > 1-490./700 {
 		t.Errorf("it has %.3f trimmed", most)
 	}
-	if first.lost[1] > first.lost[0]/20 || g.nacks.Ignored == 0 || h.nacks.Ignored != 0 {
+	if first.lost[1] > first.lost[0]/20 || g.nacks.TrimmedUnresponsive == 0 || h.nacks.TrimmedUnresponsive != 0 {
 		t.Errorf("the one that heeds loses %d packets, the other %d", first.lost[1], first.lost[0])
 	}
 	if alike.lost[1] < alike.lost[0]/5 || first.passed[1] <= alike.passed[1] {

@@ -43,10 +43,10 @@ func TestAdoptPorts(t *testing.T) {
 	old.send(1, withMark(7))
 	same := newBenchAt(t, sidesFrom["core"], c).program
 	same.Adopt(2*unit.Second, old.program)
-	if same.aqms[1].register != 2 || same.aqms[0].register != 0 || same.Average(1) != old.program.Average(1) ||
-		same.Average(0) != 0 || same.Average(1) == 0 {
-		t.Errorf("registers %d and %d, averages %g and %g", same.aqms[0].register, same.aqms[1].register, same.Average(0),
-			same.Average(1))
+	if same.aqms[1].register != 2 || same.aqms[0].register != 0 || same.AverageActivity(1) != old.program.AverageActivity(1) ||
+		same.AverageActivity(0) != 0 || same.AverageActivity(1) == 0 {
+		t.Errorf("registers %d and %d, averages %g and %g", same.aqms[0].register, same.aqms[1].register, same.AverageActivity(0),
+			same.AverageActivity(1))
 	}
 	if same.unmarked[0].bits != 11920 || same.unmarked[1].bits != 0 {
 		t.Errorf("unmarked frames: %g and %g bits", same.unmarked[0].bits, same.unmarked[1].bits)
@@ -55,8 +55,8 @@ func TestAdoptPorts(t *testing.T) {
 		unit.Depth{Bytes: 24000}
 	bytes := newBenchAt(t, sidesFrom["core"], c).program
 	bytes.Adopt(2*unit.Second, old.program)
-	if bytes.aqms[1].register != 0 || bytes.Average(1) != old.program.Average(1) {
-		t.Errorf("register %d of a program that counts bytes, average %g", bytes.aqms[1].register, bytes.Average(1))
+	if bytes.aqms[1].register != 0 || bytes.AverageActivity(1) != old.program.AverageActivity(1) {
+		t.Errorf("register %d of a program that counts bytes, average %g", bytes.aqms[1].register, bytes.AverageActivity(1))
 	}
 }
 
@@ -66,7 +66,7 @@ func TestAdoptCounts(t *testing.T) {
 	exact := defaults()
 	named, shared, whole := exact, exact, exact
 	named.Aggregates = []Aggregate{{Key: "10.0.0.1", Value: 10 * unit.Kbps}}
-	shared.Shared, whole.Integer = true, true
+	shared.SharesDefault, whole.Integer = true, true
 	for name, c := range map[string][2]Config{"a source": {exact, exact}, "an aggregate": {named, named},
 		"all others": {shared, shared}, "integers": {whole, whole}, "to integers": {exact, whole}} {
 		t.Run(name, func(t *testing.T) {
@@ -101,8 +101,8 @@ func TestAdoptMemory(t *testing.T) {
 	short.Adopt(now, old.program)
 	p := &packet.Packet{Src: 1, Version: 4}
 	was, is := old.program.findMeter(p), short.findMeter(p)
-	at := func(when unit.Time) float64 { return is.Rate(when, c.Memory) }
-	if got, want := at(now), was.Rate(now, 3*unit.Second); !near(got/want, 1, 1e-9) {
+	at := func(when unit.Time) float64 { return is.RateAt(when, c.Memory) }
+	if got, want := at(now), was.RateAt(now, 3*unit.Second); !near(got/want, 1, 1e-9) {
 		t.Errorf("rate %g, want %g", got, want)
 	}
 	// 2.5 s after the start T is M (1 − e^−5); it was M (1 − e^−4)

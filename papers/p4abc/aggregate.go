@@ -16,15 +16,15 @@ import (
 // Aggregate pairs a user, or a group of users metered together (Key), with its reference rate R_r (Value).
 type Aggregate = scheme.Pair[users.Set, unit.Rate]
 
-// Belongs is the rule by which a packet without a declared user is assigned to one.
-type Belongs string
+// UserRule is the rule by which a packet without a declared user is assigned to one.
+type UserRule string
 
 // Ways to assign packets to users.
 const (
-	ToAuto     Belongs = "auto"     // named if the file declares users, otherwise sender
-	ToSender   Belongs = "sender"   // as in the prototype (§5.2)
-	ToReceiver Belongs = "receiver" // where servers enter the domain: downloads count for the user who requested them
-	ToNamed    Belongs = "named"    // to the end that has an aggregate; the sender's if both or neither are
+	ToAuto     UserRule = "auto"     // named if the file declares users, otherwise sender
+	ToSender   UserRule = "sender"   // as in the prototype (§5.2)
+	ToReceiver UserRule = "receiver" // where servers enter the domain: downloads count for the user who requested them
+	ToNamed    UserRule = "named"    // to the end that has an aggregate; the sender's if both or neither are
 )
 
 // Directions of a user's traffic. Each has its own meter: acknowledgements of a download must not get the download's
@@ -50,7 +50,7 @@ type aggregates struct {
 	narrowRules        []rule       // rules with more than the user's address, the narrowest first
 	flows              []cachedFlow // cache of the narrow rules' results, by hash; nil: no narrow rules
 	commonAggregate    int32        // shared by all unassigned addresses; −1: each address gets its own
-	belongs            Belongs
+	belongs            UserRule
 	meters             []activityMeter // by aggregate and direction
 	reference          unit.Rate       // of addresses without an aggregate
 	flowPlaces         int             // places for flows in each aggregate's table
@@ -106,7 +106,7 @@ const flowCacheSize = 1 << 12
 // newAggregates returns the meters of a configuration. It fails if an aggregate's descriptor is invalid.
 func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 	g := aggregates{book: book, commonAggregate: -1, ownAggregate: make([]int32, book.Len()),
-		reference: c.Reference, belongs: c.Belongs, flowPlaces: c.Flows}
+		reference: c.Reference, belongs: c.UserRule, flowPlaces: c.Flows}
 	if c.Integer {
 		g.slots = newSlots(c.Memory)
 	}
@@ -115,24 +115,24 @@ func newAggregates(book *packet.Book, c *Config) (aggregates, error) {
 	}
 	g.aggregateByAddress = [2][]int32{slices.Clone(g.ownAggregate), slices.Clone(g.ownAggregate)}
 	for _, x := range c.Aggregates {
-		matches, err := x.Key.Matches()
+		matches, err := x.Key.ParseMatches()
 		if err != nil {
 			return g, err
 		}
 		k := g.addAggregate(x.Value)
 		for _, m := range matches {
-			if !m.Plain() {
+			if !m.IsPlain() {
 				g.narrowRules = append(g.narrowRules, rule{m, k})
 			}
 		}
 	}
 	g.addDelays(c)
-	g.addresses = users.NewFinder(book, users.Keys(c.Aggregates))
-	slices.SortStableFunc(g.narrowRules, func(a, b rule) int { return b.Width() - a.Width() })
+	g.addresses = users.NewFinder(book, users.SetsOf(c.Aggregates))
+	slices.SortStableFunc(g.narrowRules, func(a, b rule) int { return b.BitCount() - a.BitCount() })
 	if len(g.narrowRules) > 0 {
 		g.flows = make([]cachedFlow, flowCacheSize)
 	}
-	if c.Shared {
+	if c.SharesDefault {
 		g.commonAggregate = g.addAggregate(c.Reference)
 	}
 	return g, nil
@@ -212,7 +212,7 @@ func (g *aggregates) findConfigured(p *packet.Packet, user packet.Addr, turned b
 	if k := g.aggregateByAddress[family][user]; k != unknown {
 		return k
 	}
-	k, ok := g.addresses.Find(user, p.Version)
+	k, ok := g.addresses.FindSet(user, p.Version)
 	if !ok {
 		k = none
 	}
@@ -275,7 +275,7 @@ func (g *aggregates) forgetAddress(a packet.Addr) {
 
 // Sets returns the parameter that lists aggregates, their users, and whether New completes the list.
 func (c *Config) Sets() (param string, all []users.Set, completes bool) {
-	return "aggregates", users.Keys(c.Aggregates), !c.Shared
+	return "aggregates", users.SetsOf(c.Aggregates), !c.SharesDefault
 }
 
 // FindsUsers reports whether a port is outside: at inside ports the marks of frames replace users.
@@ -294,13 +294,13 @@ func (c *Config) FindsUsers(ports []string) bool {
 // with ToAuto replaced by the rule that follows from declared users.
 func (c Config) withUsers(book *packet.Book) Config {
 	declared := book != nil && len(book.Users()) > 0
-	if declared && !c.Shared {
-		c.Aggregates = users.Complete(book, c.Aggregates, c.Reference)
+	if declared && !c.SharesDefault {
+		c.Aggregates = users.AddMissingUsers(book, c.Aggregates, c.Reference)
 	}
-	if c.Belongs == ToAuto {
-		c.Belongs = ToSender
+	if c.UserRule == ToAuto {
+		c.UserRule = ToSender
 		if declared && len(c.Aggregates) > 0 {
-			c.Belongs = ToNamed
+			c.UserRule = ToNamed
 		}
 	}
 	return c
@@ -308,10 +308,10 @@ func (c Config) withUsers(book *packet.Book) Config {
 
 // checkUsers returns the first parameter that needs a missing aggregate, and an error that names what is missing.
 func (c *Config) checkUsers() (param string, err error) {
-	if c.Belongs == ToNamed && len(c.Aggregates) == 0 {
+	if c.UserRule == ToNamed && len(c.Aggregates) == 0 {
 		return "user", errors.New("named, and neither aggregates nor users of the file name a user")
 	}
-	places := users.Places(c.Aggregates)
+	places := users.IndexSets(c.Aggregates)
 	for _, d := range c.Delays {
 		if _, there := places[d.Key]; !there {
 			return "delays", fmt.Errorf("%q is neither one of the aggregates nor a user of the file that is one", d.Key)
@@ -324,7 +324,7 @@ func (c *Config) checkUsers() (param string, err error) {
 func (c *Config) refuseUnknownUsers(s *dataplane.SwitchContext) []scheme.Remark {
 	complete := c.withUsers(s.Book)
 	if param, err := complete.checkUsers(); err != nil {
-		return []scheme.Remark{scheme.Refuse(param, "%v", err)}
+		return []scheme.Remark{scheme.NewRefusal(param, "%v", err)}
 	}
 	return nil
 }

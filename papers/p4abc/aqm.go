@@ -101,11 +101,11 @@ func fullFrame(site *dataplane.Site) unit.Bytes {
 func newAQMs(c *Config, site *dataplane.Site) []activityAQM {
 	all := make([]activityAQM, site.Ports)
 	for i := range all {
-		rate, q := site.Rate(i).Bits, &all[i]
+		rate, q := site.PortRate(i).Bits, &all[i]
 		q.thresholds = c.thresholdsAt(rate, fullFrame(site))
 		q.rate, q.maxRate = rate, c.maxRateAt(rate)
 		if !c.PerPacket {
-			q.packetBytes = q.packetWeight(site.Limit(i), fullFrame(site))
+			q.packetBytes = q.packetWeight(site.PortLimit(i), fullFrame(site))
 		}
 		q.room = newRoom(c, &q.thresholds, site, i, rate)
 	}
@@ -180,7 +180,7 @@ func (a *Program) exceedsThreshold(queue int64, out packet.PortID) bool {
 		return a.integers.exceedsThreshold(queue, out)
 	}
 	q := &a.aqms[out]
-	return q.isAbove(queue, q.qMin) && q.isAbove(queue, q.dropThreshold(min(a.activity, q.maxRate), a.Average(out)))
+	return q.isAbove(queue, q.qMin) && q.isAbove(queue, q.dropThreshold(min(a.activity, q.maxRate), a.AverageActivity(out)))
 }
 
 // addSample counts the current packet of size bytes in A_avg of a port. With average: packets the samples are
@@ -198,8 +198,8 @@ func (a *Program) addSample(now unit.Time, size int32, out packet.PortID) {
 	q.average.Update(now, math.Exp2(min(a.activity, q.maxRate)), float64(size), a.config.Average)
 }
 
-// Average returns A_avg at an egress port, 0 before the first packet.
-func (a *Program) Average(out packet.PortID) float64 {
+// AverageActivity returns A_avg at an egress port, 0 before the first packet.
+func (a *Program) AverageActivity(out packet.PortID) float64 {
 	if a.integers != nil {
 		return a.integers.averageAt(out).Float()
 	}

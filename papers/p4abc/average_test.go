@@ -32,7 +32,7 @@ func (f form) config() Config {
 func (a *Program) setActivity(x float64) {
 	a.activity = x
 	if a.integers != nil {
-		a.activity, a.integers.activity = 0, FixedOf(x)
+		a.activity, a.integers.activity = 0, NewFixed(x)
 	}
 }
 
@@ -72,22 +72,22 @@ func TestAverageForms(t *testing.T) {
 		if f.integer {
 			tolerance = 0.1
 		}
-		if a.Average(1) != 0 {
-			t.Errorf("%v: the average of no packet is %g", f, a.Average(1))
+		if a.AverageActivity(1) != 0 {
+			t.Errorf("%v: the average of no packet is %g", f, a.AverageActivity(1))
 		}
 		r, now, all := unit.NewRandom(1, "accepted"), unit.Time(0), []accepted(nil)
 		for range 2000 {
 			now += unit.Time(r.ExpFloat64() * 1e9)
-			x := accepted{now, FixedOf(10 * r.Float64()).Float(), 64 + r.Int32N(1450)}
+			x := accepted{now, NewFixed(10 * r.Float64()).Float(), 64 + r.Int32N(1450)}
 			all = append(all, x)
 			a.setActivity(x.activity)
 			a.addSample(now, x.size, 1)
-			if got, want := a.Average(1), f.mean(all, c.Average); math.Abs(got-want) > tolerance {
+			if got, want := a.AverageActivity(1), f.mean(all, c.Average); math.Abs(got-want) > tolerance {
 				t.Fatalf("%v: A_avg after %d packets is %g, want %g", f, len(all), got, want)
 			}
 		}
-		if a.Average(0) != 0 {
-			t.Errorf("%v: a port without packets has the average %g", f, a.Average(0))
+		if a.AverageActivity(0) != 0 {
+			t.Errorf("%v: a port without packets has the average %g", f, a.AverageActivity(0))
 		}
 	}
 }
@@ -116,7 +116,7 @@ func TestLightUsers(t *testing.T) {
 				a.addSample(now, full, 1)
 				bytes[0] += full
 			}
-			threshold := func(activity float64) float64 { return Threshold(activity, a.Average(1), 6, 20, 16) }
+			threshold := func(activity float64) float64 { return Threshold(activity, a.AverageActivity(1), 6, 20, 16) }
 			want := 20 - 16*math.Log2(link/(link-lights))
 			switch got := threshold(heavy); {
 			case !f.perPacket && math.Abs(got-want) > 16*(IntegerRatesBound+0.01):
@@ -177,12 +177,12 @@ func TestHighestRate(t *testing.T) {
 		a := roomBench(t, f.config(), tm.Limit{})
 		measure := func(activity float64) {
 			if a.activity = activity; a.integers != nil {
-				a.integers.activity = FixedOf(activity)
+				a.integers.activity = NewFixed(activity)
 			}
 		}
 		measure(30)
 		a.addSample(0, 1514, 1)
-		if got, want := a.Average(1), math.Log2(4*50e6/10e3); !near(got, want, 0.01) {
+		if got, want := a.AverageActivity(1), math.Log2(4*50e6/10e3); !near(got, want, 0.01) {
 			t.Errorf("%v: A_avg is %g after a packet of activity 30, want %g", f, got, want)
 		}
 		if n := a.accepts(); n != 20 && (n != 19 || !f.integer) { // integers round
@@ -192,7 +192,7 @@ func TestHighestRate(t *testing.T) {
 		for i := range 5 { // a second and a half
 			a.addSample(unit.Time(i)*300*unit.Millisecond, 1514, 1)
 		}
-		if got := a.Average(1); got > 12 {
+		if got := a.AverageActivity(1); got > 12 {
 			t.Errorf("%v: A_avg is %g after 1.2 s of activity 10", f, got)
 		}
 	}
@@ -204,8 +204,8 @@ func TestIntegerRatesAfterSilence(t *testing.T) {
 	s := newSlots(memory)
 	for _, silence := range []unit.Time{memory, 10 * memory, 30 * memory, 100 * memory} {
 		var whole IntegerRates
-		whole.Update(0, FixedOf(20), 1514, s)
-		whole.Update(silence, FixedOf(0), 64, s)
+		whole.Update(0, NewFixed(20), 1514, s)
+		whole.Update(silence, NewFixed(0), 64, s)
 		decayed := math.Exp(-silence.Seconds() / memory.Seconds())
 		want := math.Log2((1514*math.Exp2(20)*decayed + 64) / (1514*decayed + 64))
 		if got := whole.Value().Float(); math.Abs(got-want) > IntegerRatesBound+0.05 { // a slot's age changes both sums
@@ -230,7 +230,7 @@ func TestIntegerRates(t *testing.T) {
 					if i%200 == 0 {
 						level = 20 * r.Float64()
 					}
-					x := FixedOf(level + r.NormFloat64()/4)
+					x := NewFixed(level + r.NormFloat64()/4)
 					exact.Update(now, math.Exp2(x.Float()), float64(size), memory)
 					whole.Update(now, x, size, s)
 					d := math.Abs(whole.Value().Float() - math.Log2(exact.Value()))
@@ -249,8 +249,8 @@ func TestIntegerRates(t *testing.T) {
 // The bytes stay at their largest value, and a silence of any length leaves the last packet's activity.
 func TestIntegerRatesRange(t *testing.T) {
 	s := newSlots(300 * unit.Millisecond)
-	a := newIntegerRates(FixedOf(5), math.MaxUint64-1, 0)
-	if a.Update(1, FixedOf(5), 1514, s); a.bytes != math.MaxUint64 {
+	a := newIntegerRates(NewFixed(5), math.MaxUint64-1, 0)
+	if a.Update(1, NewFixed(5), 1514, s); a.bytes != math.MaxUint64 {
 		t.Errorf("%d bytes", a.bytes)
 	}
 	if d := a.Value().Float() - 5; math.Abs(d) > IntegerRatesBound {
@@ -258,8 +258,8 @@ func TestIntegerRatesRange(t *testing.T) {
 	}
 	for _, silence := range []unit.Time{unit.Second, 3 * unit.Second, 10 * unit.Second, 100 * unit.Second, 1 << 62} {
 		for _, x := range []float64{-15, 0, 5, maxHonest} {
-			a := newIntegerRates(FixedOf(5), 1<<(20+sumPlaces), 0) // of 2^20 bytes
-			a.Update(silence, FixedOf(x), 64, s)
+			a := newIntegerRates(NewFixed(5), 1<<(20+sumPlaces), 0) // of 2^20 bytes
+			a.Update(silence, NewFixed(x), 64, s)
 			weight := math.Exp2(20) * math.Exp(-silence.Seconds()/0.3)
 			past := math.Exp2(5) * weight
 			want := math.Log2((past + 64*math.Exp2(x)) / (weight + 64))
@@ -282,14 +282,14 @@ func TestAdoptForms(t *testing.T) {
 				was.step()
 			}
 			is.program.Adopt(was.now, was.program)
-			before := was.program.Average(1)
-			if got := is.program.Average(1); math.Abs(got-before) > 0.003 {
+			before := was.program.AverageActivity(1)
+			if got := is.program.AverageActivity(1); math.Abs(got-before) > 0.003 {
 				t.Errorf("%v to %v: A_avg %g, was %g", from, to, got, before)
 			}
-			start := is.program.Average(1)
+			start := is.program.AverageActivity(1)
 			is.program.setActivity(before + 8)
 			is.program.addSample(was.now, 782, 1)
-			got, want, limit := is.program.Average(1)-start, math.Log2(1+255.0/packets), 1.3
+			got, want, limit := is.program.AverageActivity(1)-start, math.Log2(1+255.0/packets), 1.3
 			if to.perPacket {
 				want = 8.0 / packets
 			}

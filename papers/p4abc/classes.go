@@ -20,13 +20,13 @@ import (
 // Earlier programs set a packet's class (classify: by DSCP), or its aggregate does (delays). A DSCP crosses a domain
 // unchanged; with class: mark the edge writes the class into the mark.
 
-// Class is the way in which switches inside a domain learn the class of a packet.
-type Class string
+// ClassMethod is the way in which switches inside a domain learn the class of a packet.
+type ClassMethod string
 
 // Ways to learn it.
 const (
-	ByPacket Class = "packet" // as at the edge: the class that earlier programs set
-	ByMark   Class = "mark"   // the edge writes it into the lowest bits of the mark
+	ByPacket ClassMethod = "packet" // as at the edge: the class that earlier programs set
+	ByMark   ClassMethod = "mark"   // the edge writes it into the lowest bits of the mark
 )
 
 // Delay is the class, its Value, of the packets of an aggregate, its Key.
@@ -42,17 +42,17 @@ func (c *Config) bindClasses(p *scheme.Params) {
 		"ours; P4-ABC §3.4: delay classes").Min("0").Max("7")
 	p.Int(&c.FastCost, "fast_cost", "1", "how many times a byte of delay class 0 counts in its user's activity, so "+
 		"that bulk traffic does not choose it: 1, 2, 4, … 1024", "ours").Min("1").Max("1024")
-	scheme.Word(p, &c.Class, "class", string(ByPacket), "how switches inside know a packet's delay class: as outside, "+
+	scheme.TextOf(p, &c.Class, "class", string(ByPacket), "how switches inside know a packet's delay class: as outside, "+
 		"or the edge writes it into the lowest three bits of the mark; alike in all switches of a domain", "ours", ByPacket,
 		ByMark).When("domain: part", func() bool { return c.Domain == DomainMember })
 
-	p.Rule("fast_cost", func() error {
+	p.AddRule("fast_cost", func() error {
 		if c.FastCost&(c.FastCost-1) != 0 {
 			return fmt.Errorf("%d is no power of 2: 1, 2, 4 to 1024 are possible", c.FastCost)
 		}
 		return nil
 	})
-	p.Rule("delays", func() error {
+	p.AddRule("delays", func() error {
 		if len(c.Delays) > 0 && c.Domain == DomainMember && c.Class != ByMark {
 			return fmt.Errorf("switches inside do not know aggregates; class: mark tells them")
 		}
@@ -98,7 +98,7 @@ func (a *Program) assignClass(p *packet.Packet, m *activityMeter) int {
 
 // addDelays sets the delay classes of the configured aggregates.
 func (g *aggregates) addDelays(c *Config) {
-	at := users.Places(c.Aggregates)
+	at := users.IndexSets(c.Aggregates)
 	for _, d := range c.Delays {
 		for way := range directions {
 			g.meterAt(at[d.Key], way).delayClass = uint8(d.Value) + 1

@@ -13,7 +13,7 @@ import (
 // settingsOf returns what an experiment's file gives schemes at each value of a sweep key, by that value and scheme.
 func settingsOf(t *testing.T, name, key string) map[string]map[string]any {
 	t.Helper()
-	src, err := registry().Open(name)
+	src, err := registry().OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}

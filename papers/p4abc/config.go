@@ -15,43 +15,43 @@ type PortSide = scheme.Pair[string, Side]
 
 // Config has the parameters of the paper's §6.1.3.
 type Config struct {
-	Domain     Domain
-	Ports      []PortSide // sides that differ from the default by peer
-	MTU        unit.Bytes // of links inside; 0: as they have it
-	Memory     unit.Time  // M_AM, of the activity meter
-	Reference  unit.Rate  // R_r of users without an aggregate
-	Average    unit.Time  // M_AA, of the average activity
-	PerPacket  bool       // A_avg and Q of the paper, which count packets; false: both count bytes, thresholds grow
-	QMin       unit.Depth // Q_min; all three in packets, or all three in bytes or times
-	QBase      unit.Depth // Q_base
-	Gamma      unit.Depth // γ
-	RoundTrip  unit.Time  // of the users' flows, for fitting thresholds; 0: thresholds as given
-	Users      int        // minimum number sharing a port, for RoundTrip
-	Register   bool       // the prototype's queue length (§5.1)
-	Integer    bool       // arithmetic of a switch without floating point
-	Spread     float64    // of the fair activity meter (§2); 0: the meter of §3.2
-	Belongs    Belongs    // how packets are assigned to users
-	Shared     bool       // users without an aggregate share one, instead of one each
-	Aggregates []Aggregate
-	Delays     []Delay // classes of aggregates
-	FastCost   int     // factor by which a byte of class 0 counts
-	Class      Class   // how switches inside learn a packet's class
-	Flows      int     // places for an aggregate's flows, which share its part fairly; 0: no flow fairness
+	Domain        Domain
+	Ports         []PortSide // sides that differ from the default by peer
+	MTU           unit.Bytes // of links inside; 0: as they have it
+	Memory        unit.Time  // M_AM, of the activity meter
+	Reference     unit.Rate  // R_r of users without an aggregate
+	Average       unit.Time  // M_AA, of the average activity
+	PerPacket     bool       // A_avg and Q of the paper, which count packets; false: both count bytes, thresholds grow
+	QMin          unit.Depth // Q_min; all three in packets, or all three in bytes or times
+	QBase         unit.Depth // Q_base
+	Gamma         unit.Depth // γ
+	RoundTrip     unit.Time  // of the users' flows, for fitting thresholds; 0: thresholds as given
+	Users         int        // minimum number sharing a port, for RoundTrip
+	Register      bool       // the prototype's queue length (§5.1)
+	Integer       bool       // arithmetic of a switch without floating point
+	Spread        float64    // of the fair activity meter (§2); 0: the meter of §3.2
+	UserRule      UserRule   // how packets are assigned to users
+	SharesDefault bool       // users without an aggregate share one, instead of one each
+	Aggregates    []Aggregate
+	Delays        []Delay     // classes of aggregates
+	FastCost      int         // factor by which a byte of class 0 counts
+	Class         ClassMethod // how switches inside learn a packet's class
+	Flows         int         // places for an aggregate's flows, which share its part fairly; 0: no flow fairness
 }
 
 // Traits returns that ABC drops early, the users that its aggregates name, and why it cannot run standalone, if so.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: c.whyNotStandalone(), DropsEarly: true,
 		NamedUsers: func() (names, peers []netip.Prefix) {
-			keys := users.Keys(c.Aggregates)
-			return users.Names(keys), users.Peers(keys)
+			keys := users.SetsOf(c.Aggregates)
+			return users.UserPrefixes(keys), users.PeerPrefixes(keys)
 		}}
 }
 
 // Params binds the parameters of the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
-	scheme.Word(p, &c.Domain, "domain", string(WholeDomain), "alone: the switch is the whole domain; part: of one whose "+
+	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain), "alone: the switch is the whole domain; part: of one whose "+
 		"packets carry their activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
 	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sideNames...), "ports",
 		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
@@ -61,7 +61,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
 	p.Rate(&c.Reference, "reference", "10kbps", "R_r of users that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
 	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
-	p.Either(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate", "A_avg: the activity of the mean rate of "+
+	p.BoolWords(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate", "A_avg: the activity of the mean rate of "+
 		"accepted bytes, with queues in bytes and thresholds that grow, up to half of the buffer, at a port that is empty "+
 		"after drops; or the mean activity of accepted packets, with queues in packets",
 		"rate: ours; packets: P4-ABC §3.3")
@@ -77,21 +77,21 @@ func (c *Config) Params(p *scheme.Params) {
 		"fall together, and the thresholds of round_trip fall with the root of their number",
 		"ours; P4-ABC §6.1.1: two; Appenzeller et al. (SIGCOMM 2004) §3").Min("1").Max("1000000").
 		When("round_trip", func() bool { return c.RoundTrip > 0 })
-	p.Either(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
+	p.BoolWords(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
 		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
 	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
 		"reference rate by descriptor, metered as one: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to "+
 			"10.0.0.2 dport 443, or several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
-	scheme.Word(p, &c.Belongs, "user", string(ToAuto), "the user of a packet: its sender, its receiver, or the end that "+
+	scheme.TextOf(p, &c.UserRule, "user", string(ToAuto), "the user of a packet: its sender, its receiver, or the end that "+
 		"is named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
 		"sender: P4-ABC §5.2; auto: ours", ToAuto, ToSender, ToReceiver, ToNamed)
-	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
+	p.BoolWords(&c.SharesDefault, [2]string{"each", "shared"}, "others", "each",
 		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
 	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
 		"0: they do not", "ours").Min("0").Max("1024")
 	c.bindClasses(p)
 
-	p.Either(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
+	p.BoolWords(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
 		"integer: additions, shifts, comparisons and small tables instead of exponentials, logarithms and divisions",
 		"exact: P4-ABC §5.1; integer: ours")
 	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets have the activity of rates between R_m and this "+
@@ -102,13 +102,13 @@ func (c *Config) Params(p *scheme.Params) {
 
 // bindRules binds the constraints between parameters.
 func (c *Config) bindRules(p *scheme.Params) {
-	p.Rule("flows", func() error {
+	p.AddRule("flows", func() error {
 		if c.Integer && c.Flows > 1 {
 			return fmt.Errorf("%d, which arithmetic: integer has no meters for", c.Flows)
 		}
 		return nil
 	})
-	p.Rule("gamma", func() error {
+	p.AddRule("gamma", func() error {
 		for _, l := range []unit.Depth{c.QMin, c.QBase, c.Gamma} {
 			if packets := l.Packets > 0; l != (unit.Depth{}) && packets == c.inBytes() {
 				return fmt.Errorf("q_min %v, q_base %v, gamma %v: all in packets or none in packets is needed", c.QMin, c.QBase,
@@ -117,15 +117,15 @@ func (c *Config) bindRules(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("queue", func() error {
+	p.AddRule("queue", func() error {
 		if c.Register && (c.inBytes() || !c.PerPacket) {
 			return fmt.Errorf("the prototype's register counts packets; it needs average: packets, and q_min, q_base and " +
 				"gamma in packets")
 		}
 		return nil
 	})
-	p.Rule("aggregates", func() error { return users.Distinct(users.Keys(c.Aggregates)) })
-	p.Rule("mtu", func() error {
+	p.AddRule("aggregates", func() error { return users.CheckDistinct(users.SetsOf(c.Aggregates)) })
+	p.AddRule("mtu", func() error {
 		if c.MTU != 0 && (c.MTU < minMTU || c.MTU > maxMTU) {
 			return fmt.Errorf("%d B: %d to %d are possible, or 0B", int64(c.MTU), minMTU, maxMTU)
 		}
@@ -141,10 +141,10 @@ const (
 
 // whyNotStandalone returns why a standalone switch cannot assign frames to users as configured; "" if it can.
 func (c *Config) whyNotStandalone() string {
-	if c.Belongs == ToSender || c.Belongs == ToAuto {
+	if c.UserRule == ToSender || c.UserRule == ToAuto {
 		return ""
 	}
 	return fmt.Sprintf("user: %s is for the hosts of a network; a switch on its own says by the key users "+
 		"whose frames are",
-		c.Belongs)
+		c.UserRule)
 }

@@ -47,7 +47,7 @@ func (c *Config) thresholdsAt(rate unit.Rate, frame unit.Bytes) thresholds {
 	at := func(d unit.Depth, paper float64) float64 {
 		fitted := tripShare(paper) * float64(rate) * c.RoundTrip.Seconds() / 8 / math.Sqrt(float64(c.Users)/paperUsers)
 		if c.inBytes() {
-			return max(d.At(rate, frame), fitted)
+			return max(d.BytesAt(rate, frame), fitted)
 		}
 		return max(float64(d.Packets), fitted/float64(frame))
 	}
@@ -96,17 +96,17 @@ func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 // checkBaselines warns of a Q_base that exceeds a port's buffer, or that is too short for its round trip, at the worst
 // of the ports where data can queue.
 func (c *Config) checkBaselines(s *dataplane.SwitchContext) (all []scheme.Remark) {
-	frame := s.Frame()
-	for _, port := range s.Queueing() {
-		rate, trip := port.Rate.Bits, s.Trip(port)
+	frame := s.FrameSize()
+	for _, port := range s.QueueingPorts() {
+		rate, trip := port.Rate.Bits, s.MaxTrip(port)
 		if trip == 0 {
 			trip = c.RoundTrip
 		}
-		trip = trip.Rough() // for the text
+		trip = trip.RoundRough() // for the text
 		if rate == 0 {
 			if c.RoundTrip > 0 || c.QBase.Time > 0 {
-				all = append(all, warnNoRate.Remark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
-					port.To).At(port.Port(), 0))
+				all = append(all, warnNoRate.NewRemark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
+					port.To).WithPort(port.PortName(), 0))
 			}
 			continue
 		}
@@ -115,22 +115,22 @@ func (c *Config) checkBaselines(s *dataplane.SwitchContext) (all []scheme.Remark
 		if !c.inBytes() {
 			t.qBase *= float64(frame)
 		}
-		buffer := unit.Depth{Packets: b.Packets, Bytes: b.Bytes}.At(rate, frame)
+		buffer := unit.Depth{Packets: b.Packets, Bytes: b.Bytes}.BytesAt(rate, frame)
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
 		case buffer > 0 && buffer <= t.qBase:
-			all = append(all, warnBuffer.Remark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
+			all = append(all, warnBuffer.NewRemark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
 				"drops "+
-				"first, whoever sends", wait, port.To, b).At(port.Port(), t.qBase/buffer))
+				"first, whoever sends", wait, port.To, b).WithPort(port.PortName(), t.qBase/buffer))
 		case trip > 0 && float64(wait) < needed:
 			until := ""
 			if float64(wait)*math.Exp2(grown) >= needed {
 				until = " until thresholds have grown"
 			}
-			all = append(all, warnQBase.Remark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
+			all = append(all, warnQBase.NewRemark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
 				"of %v: flows that lose a packet leave the link empty%s; round_trip: %v fits the thresholds", wait, port.To,
-				port.Rate, 100*c.minTripShare(), trip, until, trip).At(port.Port(), needed/float64(max(wait, 1))))
+				port.Rate, 100*c.minTripShare(), trip, until, trip).WithPort(port.PortName(), needed/float64(max(wait, 1))))
 		}
 	}
-	return scheme.Worst(all)
+	return scheme.KeepWorst(all)
 }

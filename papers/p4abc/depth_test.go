@@ -129,7 +129,7 @@ func TestSuits(t *testing.T) {
 			c := scheme.Defaults[Config]()
 			x.change(&c)
 			all := c.Check(&dataplane.SwitchContext{Switch: "s1", Ports: []dataplane.Peer{x.port}, MaxFrame: 1514,
-				Longest: x.trip})
+				MaxRTT: x.trip})
 			switch {
 			case x.says == "" && len(all) > 0:
 				t.Errorf("says %v", all)

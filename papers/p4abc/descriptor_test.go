@@ -23,11 +23,11 @@ func nineHosts() *packet.Book {
 }
 
 // described returns a program with these aggregates, in their order, over the book of nineHosts.
-func described(t *testing.T, belongs Belongs, descriptors ...users.Set) *Program {
+func described(t *testing.T, belongs UserRule, descriptors ...users.Set) *Program {
 	t.Helper()
 	book := nineHosts()
 	c := defaults()
-	c.Belongs = belongs
+	c.UserRule = belongs
 	for _, d := range descriptors {
 		c.Aggregates = append(c.Aggregates, Aggregate{Key: d, Value: unit.Kbps})
 	}
@@ -102,7 +102,7 @@ func TestDirections(t *testing.T) {
 	up, down := packet.Packet{Src: 1, Dst: 9, Version: 4}, packet.Packet{Src: 9, Dst: 1, Version: 4}
 	between := packet.Packet{Src: 1, Dst: 2, Version: 4}
 	bridged := packet.Packet{Src: 1, Version: 4, Meta: packet.Metadata{Flags: packet.ToUser}}
-	for _, belongs := range []Belongs{ToSender, ToReceiver, ToNamed} {
+	for _, belongs := range []UserRule{ToSender, ToReceiver, ToNamed} {
 		t.Run(string(belongs), func(t *testing.T) {
 			a := described(t, belongs, "10.0.0.1", "10.0.0.2 | 10.0.0.3")
 			of := func(p packet.Packet) string {
@@ -116,7 +116,7 @@ func TestDirections(t *testing.T) {
 				}
 				return "?"
 			}
-			want := map[Belongs]string{
+			want := map[UserRule]string{
 				ToSender:   "0 sends, 2 sends, 0 sends, 0 receives",
 				ToReceiver: "2 receives, 0 receives, 1 receives, 0 receives",
 				ToNamed:    "0 sends, 0 receives, 0 sends, 0 receives",
@@ -143,15 +143,15 @@ func TestUsersOfFile(t *testing.T) {
 	}{
 		{"no users", false, func(*Config) {}, "", false},
 		{"users", true, func(*Config) {}, "", true},
-		{"users, sender", true, func(c *Config) { c.Belongs = ToSender }, "", false},
-		{"users, named", true, func(c *Config) { c.Belongs = ToNamed }, "", true},
-		{"users, receiver", true, func(c *Config) { c.Belongs = ToReceiver }, "", true},
-		{"named without users", false, func(c *Config) { c.Belongs = ToNamed }, "user", false},
-		{"named, users are one", true, func(c *Config) { c.Belongs, c.Shared = ToNamed, true }, "user", false},
-		{"users are one", true, func(c *Config) { c.Shared = true }, "", false},
+		{"users, sender", true, func(c *Config) { c.UserRule = ToSender }, "", false},
+		{"users, named", true, func(c *Config) { c.UserRule = ToNamed }, "", true},
+		{"users, receiver", true, func(c *Config) { c.UserRule = ToReceiver }, "", true},
+		{"named without users", false, func(c *Config) { c.UserRule = ToNamed }, "user", false},
+		{"named, users are one", true, func(c *Config) { c.UserRule, c.SharesDefault = ToNamed, true }, "user", false},
+		{"users are one", true, func(c *Config) { c.SharesDefault = true }, "", false},
 		{"delays", true, func(c *Config) { c.Delays = []Delay{{Key: "home", Value: 1}} }, "", true},
 		{"delays without users", false, func(c *Config) { c.Delays = []Delay{{Key: "home", Value: 1}} }, "delays", false},
-		{"delays, users are one", true, func(c *Config) { c.Delays, c.Shared = []Delay{{Key: "home", Value: 1}}, true },
+		{"delays, users are one", true, func(c *Config) { c.Delays, c.SharesDefault = []Delay{{Key: "home", Value: 1}}, true },
 			"delays", false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestForgetAddress(t *testing.T) {
 	if a.findMeter(&p) != a.meterAt(0, sends) {
 		t.Fatal("TCP of 10.0.0.1 is not the aggregate's")
 	}
-	a.book.Rename(1, netip.MustParseAddr("10.0.0.77"), netip.Addr{})
+	a.book.SetAddresses(1, netip.MustParseAddr("10.0.0.77"), netip.Addr{})
 	a.EvictAddress(1)
 	if a.findMeter(&p) == a.meterAt(0, sends) {
 		t.Error("TCP of 10.0.0.77, which has the number of 10.0.0.1, is the aggregate's")
@@ -240,7 +240,7 @@ func TestDeclaredUser(t *testing.T) {
 	}
 	program := func(book *packet.Book, aggregates ...Aggregate) *Program {
 		c := defaults()
-		c.Aggregates, c.Belongs = aggregates, ToAuto
+		c.Aggregates, c.UserRule = aggregates, ToAuto
 		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
 		if err != nil {
 			t.Fatal(err)

@@ -86,16 +86,16 @@ func (c *Config) checkDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
 				}
 				text = fmt.Sprintf("no port is called %s; allowed: %s", p.Key, strings.Join(ports, ", "))
 			}
-			all = append(all, scheme.Refuse("ports", "%s", text))
+			all = append(all, scheme.NewRefusal("ports", "%s", text))
 		}
 	}
-	if c.MTU > 0 && inside && s.Rigid+markBytes > int32(c.MTU) {
-		all = append(all, warnMTURigid.Remark("mtu",
+	if c.MTU > 0 && inside && s.MaxRigidPacket+markBytes > int32(c.MTU) {
+		all = append(all, warnMTURigid.NewRemark("mtu",
 			"%d B: IP packets of %d bytes have no room for a mark of %d, and are dropped "+
-				"where they go inside", int64(c.MTU), s.Rigid, markBytes))
+				"where they go inside", int64(c.MTU), s.MaxRigidPacket, markBytes))
 	}
 	if c.MTU > 0 && inside && c.MTU < minMTU+markBytes {
-		all = append(all, warnMTUIPv6.Remark("mtu", "%d B: packets of IPv6 of %d bytes, of which no sender makes shorter "+
+		all = append(all, warnMTUIPv6.NewRemark("mtu", "%d B: packets of IPv6 of %d bytes, of which no sender makes shorter "+
 			"ones, have no room for a mark of %d", int64(c.MTU), minMTU, markBytes))
 	}
 	return all
@@ -163,7 +163,7 @@ func parseMark(p *packet.Packet) (activity uint32, ok bool) {
 
 // removeMark removes a packet's mark, if it has one.
 func removeMark(p *packet.Packet) {
-	if p.Asks(packet.ExtActivity) {
+	if p.HasHotExtension(packet.ExtActivity) {
 		before := p.ExtensionBytes()
 		p.RemoveExtension(packet.ExtActivity)
 		p.Size -= before - p.ExtensionBytes()
@@ -257,7 +257,7 @@ func mtuLength(p *packet.Packet) (n, front int32) {
 
 // fitsMTU reports whether an IP packet of n bytes, with a mark, fits the MTU of links inside.
 func fitsMTU(p *packet.Packet, n, mtu int32) bool {
-	if !p.Asks(packet.ExtActivity) {
+	if !p.HasHotExtension(packet.ExtActivity) {
 		n += markBytes
 	}
 	return n <= mtu

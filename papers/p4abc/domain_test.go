@@ -194,11 +194,11 @@ func TestCorruptMark(t *testing.T) {
 	feed()
 	c.send(2, withMark(minHonest))
 	c.pool.Put(c.take())
-	if a := c.program.Average(1); a < 11.8 || a > 12 {
+	if a := c.program.AverageActivity(1); a < 11.8 || a > 12 {
 		t.Errorf("after one mark of %d A_avg is %g, it was 12", minHonest, a)
 	}
 	feed()
-	if a := c.program.Average(1); a < 11.99 || a > 12.01 {
+	if a := c.program.AverageActivity(1); a < 11.99 || a > 12.01 {
 		t.Errorf("A_avg is %g after 0.7 s of 12", a)
 	}
 	for name, spoil := range map[string]func(p *packet.Packet){
@@ -219,7 +219,7 @@ func TestCorruptMark(t *testing.T) {
 				c.send(2, spoil)
 			}
 			m := &c.program.unmarked[0]
-			if want := Activity(m.Rate(c.now, 3*unit.Second), 10*unit.Kbps); m.bits == 0 ||
+			if want := Activity(m.RateAt(c.now, 3*unit.Second), 10*unit.Kbps); m.bits == 0 ||
 				!near(c.program.activity, want, 1e-6) {
 				t.Errorf("activity %g, the port's unmarked frames have %g", c.program.activity, want)
 			}
@@ -363,8 +363,8 @@ func TestMTU(t *testing.T) {
 			ok := b.send(1, func(p *packet.Packet) {
 				p.Proto, p.Payload, p.Size = packet.ProtoUDP, x.ip-28, x.ip+14
 			})
-			if ok != x.fits || (b.Drops()[dataplane.TooLong] == 1) == x.fits {
-				t.Errorf("%d bytes of IP: taken %v, drops %v", x.ip, ok, b.Drops())
+			if ok != x.fits || (b.DropCounts()[dataplane.TooLong] == 1) == x.fits {
+				t.Errorf("%d bytes of IP: taken %v, drops %v", x.ip, ok, b.DropCounts())
 			}
 		})
 	}
@@ -393,7 +393,7 @@ func TestMTUOverPPPoE(t *testing.T) {
 		p = &packet.Packet{Data: append(f, make([]byte, ip)...), Version: version, Proto: packet.ProtoTCP}
 		p.TCP.MSS, p.TCP.Flags, p.Meta.Out = 1452, packet.SYN, 1
 		v := a.prepareDeparture(p)
-		if v == dataplane.Accept && !p.Asks(packet.ExtActivity) {
+		if v == dataplane.Accept && !p.HasHotExtension(packet.ExtActivity) {
 			t.Error("it leaves without a mark")
 		}
 		return p, v == dataplane.Accept
@@ -457,7 +457,7 @@ func TestFirstActivity(t *testing.T) {
 		return b
 	}
 	shared := c
-	shared.Shared = true
+	shared.SharesDefault = true
 	part := c
 	part.Domain = DomainMember
 	core := func() *bench { return newBenchAt(t, sidesFrom["core"], part) }
@@ -485,7 +485,7 @@ func TestFirstActivity(t *testing.T) {
 
 // What cannot be is said when the file is read: neighbours that nobody is, packets that a mark makes too long.
 func TestSuitsDomain(t *testing.T) {
-	s := &dataplane.SwitchContext{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, Rigid: 1493,
+	s := &dataplane.SwitchContext{Switch: "s1", Nodes: []string{"h1", "h9", "s1", "s2"}, MaxRigidPacket: 1493,
 		Ports: []dataplane.Peer{{To: "h1", Host: true}, {To: "s2"}}}
 	for _, x := range []struct {
 		name string

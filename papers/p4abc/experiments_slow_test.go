@@ -90,7 +90,7 @@ func TestSingleFull(t *testing.T) {
 func TestQuickVariants(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
-			src, err := registry().Open(e.Name)
+			src, err := registry().OpenExperiment(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

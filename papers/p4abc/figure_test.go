@@ -60,7 +60,7 @@ func registry() *experiment.Registry {
 
 func carryOut(t *testing.T, name string, o experiment.Options) *results.Outcome {
 	t.Helper()
-	src, err := registry().Open(name)
+	src, err := registry().OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +86,7 @@ func execute(t *testing.T, s *experiment.Spec) *results.Outcome {
 // The table is golden: a change of any number shows.
 func TestFigure4(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
-	testkit.Golden(t, "fig4.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testkit.Golden(t, "fig4.txt", report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
 	holdExcept(t, o, "fig4.without.proportional")
 }
 
@@ -107,7 +107,7 @@ func TestPhase(t *testing.T) {
 func TestFigure5(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s",
 		"n=[1, 4, 16]"}})
-	testkit.Golden(t, "fig5.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testkit.Golden(t, "fig5.txt", report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
 	holdExcept(t, o)
 }
 
@@ -117,7 +117,7 @@ func TestFigure5(t *testing.T) {
 func TestFigure6(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
 		"r0=[10Mbps, 30Mbps, 60Mbps, 80Mbps, 100Mbps]"}})
-	testkit.Golden(t, "fig6.txt", report.Results(o.Spec, report.Summarise(o.Runs))+"\n"+report.Claims(o.Claims))
+	testkit.Golden(t, "fig6.txt", report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
 	holdExcept(t, o, "fig6.abc.32", "fig6.abc.32.loss")
 }
 
@@ -150,14 +150,14 @@ func TestFirstPoints(t *testing.T) {
 	for _, e := range registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) {
 			o := experiment.Options{Quick: true, Set: []string{"repeat=1", "duration=300ms", "warmup=200ms"}}
-			sweep, quick := runtest.Variants(t, registry(), e.Name)
+			sweep, quick := runtest.ReadVariants(t, registry(), e.Name)
 			for key, values := range sweep {
 				if x, changed := quick[key]; changed {
 					values = x
 				}
 				o.Set = append(o.Set, key+"="+values[0])
 			}
-			src, err := registry().Open(e.Name)
+			src, err := registry().OpenExperiment(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

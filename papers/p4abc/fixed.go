@@ -14,8 +14,8 @@ const fractionBits = 16
 // maxShift is the largest shift of a 64-bit word. Masking a shift with it saves a comparison on the processor.
 const maxShift = 63
 
-// FixedOf returns the Fixed nearest to x. It is for configurations and tests, not for packets.
-func FixedOf(x float64) Fixed { return Fixed(math.Round(x * (1 << fractionBits))) }
+// NewFixed returns the Fixed nearest to x. It is for configurations and tests, not for packets.
+func NewFixed(x float64) Fixed { return Fixed(math.Round(x * (1 << fractionBits))) }
 
 // Float returns x as a float64.
 func (x Fixed) Float() float64 { return float64(x) / (1 << fractionBits) }

@@ -95,12 +95,12 @@ func flowPlace(hash uint32, n int) int {
 func (g *aggregates) flowStage(aggregates int) dataplane.Stage {
 	var f flowShares
 	var x float64
-	cells := dataplane.RegisterUse{Name: "flows of aggregates", Cells: aggregates * g.flowPlaces, Bits: dataplane.Bits(x),
+	cells := dataplane.RegisterUse{Name: "flows of aggregates", Cells: aggregates * g.flowPlaces, Bits: dataplane.WidthOf(x),
 		Reads: g.flowPlaces, Writes: g.flowPlaces}
 	return dataplane.Stage{Name: "flow's part of its aggregate", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{cells,
-			{Name: "sums of flows", Cells: aggregates, Bits: dataplane.Bits(f.all), Reads: 1, Writes: 1},
-			{Name: "origins of flows", Cells: aggregates, Bits: dataplane.Bits(f.since), Reads: 1, Writes: 1}},
+			{Name: "sums of flows", Cells: aggregates, Bits: dataplane.WidthOf(f.all), Reads: 1, Writes: 1},
+			{Name: "origins of flows", Cells: aggregates, Bits: dataplane.WidthOf(f.since), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{
 			{Kind: dataplane.Looping, What: "min(R_g, R_f) of all flows", Times: g.flowPlaces},
 			{Kind: dataplane.FloatingPoint, What: "sum of min(R_g, R_f)", Times: g.flowPlaces},

@@ -94,9 +94,9 @@ func TestFlowsMatchMeters(t *testing.T) {
 		meters[own].Update(now, bits, memory)
 		all, capped := 0.0, 0.0
 		for i := range meters {
-			r := meters[i].Rate(now, memory)
+			r := meters[i].RateAt(now, memory)
 			all += r
-			capped += min(r, meters[own].Rate(now, memory))
+			capped += min(r, meters[own].RateAt(now, memory))
 		}
 		if want := math.Log2(capped / all); !near(got, want, 1e-6) || got > 0 {
 			t.Fatalf("at %v: %.9f, meters say %.9f", now, got, want)

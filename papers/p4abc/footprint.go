@@ -29,11 +29,11 @@ func (a *Program) Footprint() dataplane.Footprint {
 		if a.commonAggregate < 0 {
 			meters += sources
 			x.Tables = append(x.Tables, dataplane.TableUse{Name: "sources", Entries: sources, Key: 128,
-				Action: dataplane.Bits(a.commonAggregate)})
+				Action: dataplane.WidthOf(a.commonAggregate)})
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.WritingTables,
 				What: "a source's first packet gives it a meter", Times: 1})
 		}
-		if a.config.Belongs == ToNamed {
+		if a.config.UserRule == ToNamed {
 			meters *= directions // for sent and received traffic
 		}
 		f.Stages = append(f.Stages, x)
@@ -81,7 +81,7 @@ func (a *Program) maxOverPorts(count func(*activityAQM) int) (n int) {
 
 // roomUse returns the use of one register of room, with a cell for each port.
 func roomUse(name string, ports, reads, writes int) dataplane.RegisterUse {
-	return dataplane.RegisterUse{Name: name, Cells: ports, Bits: dataplane.Bits(room{}.level), Reads: reads,
+	return dataplane.RegisterUse{Name: name, Cells: ports, Bits: dataplane.WidthOf(room{}.level), Reads: reads,
 		Writes: writes}
 }
 
@@ -96,13 +96,13 @@ func (a *Program) roomStages() []dataplane.Stage {
 			roomUse("end of departing frames", ports, 1, 0), roomUse("end of idle time that counts", ports, 1, 1),
 			roomUse("room", ports, 1, 1)},
 		Tables: []dataplane.TableUse{{Name: "steps of the room", Entries: len(roomPortions), Key: roomSteps,
-			Action: digits * dataplane.Bits(digit{})}},
+			Action: digits * dataplane.WidthOf(digit{})}},
 		Operations: shiftAdds("the queue less its room", digits)}}
 }
 
 // queueUse returns the use of the prototype's queue register.
 func (a *Program) queueUse() dataplane.RegisterUse {
-	return dataplane.RegisterUse{Name: "queue length", Cells: len(a.aqms), Bits: dataplane.Bits(a.aqms[0].register),
+	return dataplane.RegisterUse{Name: "queue length", Cells: len(a.aqms), Bits: dataplane.WidthOf(a.aqms[0].register),
 		Reads: 1, Writes: 1}
 }
 
@@ -115,14 +115,14 @@ func (a *Program) meterStages(meters int) (all []dataplane.Stage) {
 		var m Meter
 		all = append(all, dataplane.Stage{Name: "meter: time", Gress: in,
 			Registers: []dataplane.RegisterUse{{Name: "t_last of meters",
-				Cells: meters, Bits: dataplane.Bits(m.last), Reads: 1, Writes: 1}}},
+				Cells: meters, Bits: dataplane.WidthOf(m.last), Reads: 1, Writes: 1}}},
 			dataplane.Stage{Name: "meter: traffic, equations (28) to (30)", Gress: in,
-				Registers: []dataplane.RegisterUse{{Name: "S of meters", Cells: meters, Bits: dataplane.Bits(m.bits), Reads: 1,
+				Registers: []dataplane.RegisterUse{{Name: "S of meters", Cells: meters, Bits: dataplane.WidthOf(m.bits), Reads: 1,
 					Writes: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-age/M)", Times: 1},
 					{Kind: dataplane.FloatingPoint, What: "S", Times: 1}}},
 			dataplane.Stage{Name: "activity, equation (1)", Gress: in,
-				Registers: []dataplane.RegisterUse{{Name: "t_start of meters", Cells: meters, Bits: dataplane.Bits(m.start),
+				Registers: []dataplane.RegisterUse{{Name: "t_start of meters", Cells: meters, Bits: dataplane.WidthOf(m.start),
 					Reads: 1}},
 				Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "T, decay, log2(R_m/R_r)", Times: 3},
 					{Kind: dataplane.Dividing, What: "S/T, R_m/R_r", Times: 2}}})
@@ -147,11 +147,11 @@ func (a *Program) aqmStages() (all []dataplane.Stage) {
 	var v Average
 	ports := len(a.aqms)
 	average := func(reads, writes int, t bool) []dataplane.RegisterUse {
-		r := []dataplane.RegisterUse{{Name: "S of A_avg", Cells: ports, Bits: dataplane.Bits(v.sum), Reads: reads,
+		r := []dataplane.RegisterUse{{Name: "S of A_avg", Cells: ports, Bits: dataplane.WidthOf(v.sum), Reads: reads,
 			Writes: writes},
-			{Name: "N of A_avg", Cells: ports, Bits: dataplane.Bits(v.count), Reads: reads, Writes: writes}}
+			{Name: "N of A_avg", Cells: ports, Bits: dataplane.WidthOf(v.count), Reads: reads, Writes: writes}}
 		if t {
-			r = append(r, dataplane.RegisterUse{Name: "t_last of A_avg", Cells: ports, Bits: dataplane.Bits(v.last), Reads: 1,
+			r = append(r, dataplane.RegisterUse{Name: "t_last of A_avg", Cells: ports, Bits: dataplane.WidthOf(v.last), Reads: 1,
 				Writes: 1})
 		}
 		return r
@@ -193,8 +193,8 @@ func (a *Program) compareQueue(x *dataplane.Stage) {
 
 // descriptorTables returns the tables of the configuration's aggregates.
 func (a *Program) descriptorTables() (all []dataplane.TableUse) {
-	action := dataplane.Bits(a.commonAggregate) + dataplane.Bits(a.config.Reference)
-	if n := a.addresses.Prefixes(); n > 0 {
+	action := dataplane.WidthOf(a.commonAggregate) + dataplane.WidthOf(a.config.Reference)
+	if n := a.addresses.PrefixCount(); n > 0 {
 		all = append(all, dataplane.TableUse{Name: "aggregates", Match: dataplane.MatchPrefix, Entries: n, Key: 128,
 			Action: action})
 	}

@@ -42,7 +42,7 @@ func (s *slots) decayTable(of string) dataplane.TableUse {
 		digits = max(digits, len(s.decays[i].parts))
 	}
 	return dataplane.TableUse{Name: "decay of " + of + " by slots", Entries: decayPlaces, Key: decayPlaces,
-		Action: 6 + digits*dataplane.Bits(digit{})}
+		Action: 6 + digits*dataplane.WidthOf(digit{})}
 }
 
 // integerMeterStages returns the stages of a number of integer meters.
@@ -53,14 +53,14 @@ func (a *Program) integerMeterStages(meters int) []dataplane.Stage {
 		return []dataplane.RegisterUse{{Name: name, Cells: meters, Bits: bits, Reads: 1, Writes: writes}}
 	}
 	return []dataplane.Stage{
-		{Name: "meter: slot", Gress: in, Registers: register("t_last of meters", dataplane.Bits(m.last), 1)},
+		{Name: "meter: slot", Gress: in, Registers: register("t_last of meters", dataplane.WidthOf(m.last), 1)},
 		{Name: "meter: traffic", Gress: in, Tables: []dataplane.TableUse{a.slots.decayTable("S")},
-			Registers:  register("S of meters", dataplane.Bits(m.sum), 1),
+			Registers:  register("S of meters", dataplane.WidthOf(m.sum), 1),
 			Operations: shiftAdds("decay of S, in a slot's first packet", a.slots.countDigits())},
 		{Name: "meter: length of the measurement", Gress: in, Tables: logTables("length"),
-			Registers: register("t_start of meters", dataplane.Bits(m.start), 0)},
+			Registers: register("t_start of meters", dataplane.WidthOf(m.start), 0)},
 		{Name: "activity, equation (1)", Gress: in, Tables: slices.Concat(logTables("S"), []dataplane.TableUse{
-			{Name: "log2 of T", Entries: spanOctaves << spanPlaces, Key: 10, Action: dataplane.Bits(a.slots.spans[0][0])}})},
+			{Name: "log2 of T", Entries: spanOctaves << spanPlaces, Key: 10, Action: dataplane.WidthOf(a.slots.spans[0][0])}})},
 	}
 }
 
@@ -83,11 +83,11 @@ func (a *Program) integerStages() []dataplane.Stage {
 	average := func(reads, writes int) []dataplane.RegisterUse {
 		n := len(a.aqms)
 		return []dataplane.RegisterUse{
-			{Name: "base of A_avg", Cells: n, Bits: dataplane.Bits(v.base), Reads: reads, Writes: writes},
-			{Name: "sum above base of A_avg", Cells: n, Bits: dataplane.Bits(v.above), Reads: reads, Writes: writes},
-			{Name: "N of A_avg", Cells: n, Bits: dataplane.Bits(v.count), Reads: reads, Writes: writes}}
+			{Name: "base of A_avg", Cells: n, Bits: dataplane.WidthOf(v.base), Reads: reads, Writes: writes},
+			{Name: "sum above base of A_avg", Cells: n, Bits: dataplane.WidthOf(v.above), Reads: reads, Writes: writes},
+			{Name: "N of A_avg", Cells: n, Bits: dataplane.WidthOf(v.count), Reads: reads, Writes: writes}}
 	}
-	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.Bits(v.last), Reads: 1,
+	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.WidthOf(v.last), Reads: 1,
 		Writes: 1}
 	return []dataplane.Stage{
 		{Name: "A_avg of the port", Gress: in, Registers: average(1, 0),
@@ -107,11 +107,11 @@ func (a *Program) rateStages(threshold dataplane.Stage) []dataplane.Stage {
 	average := func(reads, writes int) []dataplane.RegisterUse {
 		n := len(a.aqms)
 		return []dataplane.RegisterUse{
-			{Name: "S of A_avg", Cells: n, Bits: dataplane.Bits(v.sum), Reads: reads, Writes: writes},
-			{Name: "unit of S of A_avg", Cells: n, Bits: dataplane.Bits(v.unit), Reads: reads, Writes: writes},
-			{Name: "N of A_avg", Cells: n, Bits: dataplane.Bits(v.bytes), Reads: reads, Writes: writes}}
+			{Name: "S of A_avg", Cells: n, Bits: dataplane.WidthOf(v.sum), Reads: reads, Writes: writes},
+			{Name: "unit of S of A_avg", Cells: n, Bits: dataplane.WidthOf(v.unit), Reads: reads, Writes: writes},
+			{Name: "N of A_avg", Cells: n, Bits: dataplane.WidthOf(v.bytes), Reads: reads, Writes: writes}}
 	}
-	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.Bits(v.last), Reads: 1,
+	last := dataplane.RegisterUse{Name: "t_last of A_avg", Cells: len(a.aqms), Bits: dataplane.WidthOf(v.last), Reads: 1,
 		Writes: 1}
 	return []dataplane.Stage{
 		{Name: "A_avg of the port", Gress: in, Registers: average(1, 0),

@@ -111,7 +111,7 @@ func TestFootprintWrites(t *testing.T) {
 		{"arithmetic", "integer", "average", "packets"}, {"arithmetic", "integer", "spread", "50%"}, {"spread", "100%"}} {
 		port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port, port}}
-		p, err := dataplanetest.Make(Scheme(), s.Site(), given...)
+		p, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), given...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func TestFootprintWrites(t *testing.T) {
 			script = append(script, dataplanetest.Arrival{At: unit.Time(i) * 50 * unit.Microsecond, Port: packet.PortID(i % 3),
 				Dst: packet.Addr(4 - i%2), Payload: 1000})
 		}
-		dataplanetest.Direct(s, script)
+		dataplanetest.RunDirect(s, script)
 		f := w.Footprint()
 		if err := f.Check(); err != nil {
 			t.Error(err)
@@ -205,14 +205,14 @@ func TestFootprintGrows(t *testing.T) {
 func TestFootprintStays(t *testing.T) {
 	port := dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}, Queues: 1}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{port, port, port}}
-	p, err := dataplanetest.Make(Scheme(), s.Site(), "aggregates", "10.0.0.1/32: 1Mbps")
+	p, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), "aggregates", "10.0.0.1/32: 1Mbps")
 	if err != nil {
 		t.Fatal(err)
 	}
 	a := p.(*Program)
 	before := fmt.Sprint(a.Footprint())
 	s.Programs = []dataplane.Program{forwarding{}, a}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{Port: 0, Dst: 2, Payload: 100}, {Port: 1, Dst: 3, Payload: 100},
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{Port: 0, Dst: 2, Payload: 100}, {Port: 1, Dst: 3, Payload: 100},
 		{Port: 2, Dst: 1, Payload: 100}})
 	if after := fmt.Sprint(a.Footprint()); after != before || len(a.meters) != 3*directions {
 		t.Errorf("%d meters\n%s\nbefore\n%s", len(a.meters), after, before)

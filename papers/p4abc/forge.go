@@ -56,6 +56,6 @@ func (f *Forger) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 // Footprint returns a counter of packets; the mark is a constant in a header.
 func (f *Forger) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "forged mark", Gress: dataplane.InIngress,
-		Registers: []dataplane.RegisterUse{{Name: "packets", Cells: 1, Bits: dataplane.Bits(f.remaining), Reads: 1,
+		Registers: []dataplane.RegisterUse{{Name: "packets", Cells: 1, Bits: dataplane.WidthOf(f.remaining), Reads: 1,
 			Writes: 1}}}}}
 }

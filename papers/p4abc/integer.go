@@ -53,7 +53,7 @@ func newSlots(memory unit.Time) *slots {
 	for i := range s.spans {
 		for j := range s.spans[i] {
 			length := math.Exp2(float64(spanFirst+i) + (float64(j)+0.5)/(1<<spanPlaces))
-			s.spans[i][j] = int32(FixedOf(math.Log2(-m * math.Expm1(-length/m))))
+			s.spans[i][j] = int32(NewFixed(math.Log2(-m * math.Expm1(-length/m))))
 		}
 	}
 	return s
@@ -126,7 +126,7 @@ func (m *IntegerMeter) Activity(now unit.Time, reference Fixed, s *slots) Fixed 
 
 // logReference returns log2 of the bits that R_r sends in a slot, in S's unit.
 func (s *slots) logReference(r unit.Rate) Fixed {
-	return FixedOf(math.Log2(float64(r)) + float64(s.shift) - math.Log2(1e12) + sumPlaces)
+	return NewFixed(math.Log2(float64(r)) + float64(s.shift) - math.Log2(1e12) + sumPlaces)
 }
 
 // IntegerAverage is Average in integers. Within a slot it adds up the differences of samples from the average before

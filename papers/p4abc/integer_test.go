@@ -32,7 +32,7 @@ func (b *both) packet(now unit.Time, size int) float64 {
 	b.exact.Update(now, float64(size)*8, b.memory)
 	b.whole.Update(now, size, b.slots)
 	d := b.whole.Activity(now, b.slots.logReference(reference), b.slots).Float() -
-		Activity(b.exact.Rate(now, b.memory), reference)
+		Activity(b.exact.RateAt(now, b.memory), reference)
 	b.worst = max(b.worst, math.Abs(d))
 	return d
 }
@@ -191,7 +191,7 @@ func TestIntegerAverage(t *testing.T) {
 					if i%500 == 0 {
 						level = -3 + 20*r.Float64()
 					}
-					x := FixedOf(level + r.NormFloat64()/4)
+					x := NewFixed(level + r.NormFloat64()/4)
 					before := exact.Value()
 					exact.Update(now, x.Float(), 1, memory)
 					whole.Update(now, x, s)
@@ -212,8 +212,8 @@ func TestIntegerAverageOfOne(t *testing.T) {
 	for _, x := range []float64{-7, 0.01, 12.3456, 23} {
 		var a IntegerAverage
 		for i := range 100_000 {
-			a.Update(unit.Time(i)*200*unit.Microsecond, FixedOf(x), s)
-			if d := a.Value() - FixedOf(x); i == 0 && math.Abs(d.Float()) > 0.002*math.Abs(x) || i > 2000 &&
+			a.Update(unit.Time(i)*200*unit.Microsecond, NewFixed(x), s)
+			if d := a.Value() - NewFixed(x); i == 0 && math.Abs(d.Float()) > 0.002*math.Abs(x) || i > 2000 &&
 				(d > 64 || d < -64) {
 				t.Fatalf("sample %d: average %g of %g", i, a.Value().Float(), x)
 			}
@@ -224,10 +224,10 @@ func TestIntegerAverageOfOne(t *testing.T) {
 // Equation (2) decides alike, but where the queue is at the threshold.
 func TestIntegerThreshold(t *testing.T) {
 	for _, c := range []struct{ qMin, qBase, gamma float64 }{{6, 20, 16}, {9000, 30000, 24000}, {1, 10, 0.5}, {0, 0, 1}} {
-		w := integers{perPacket: true, ports: []integerAQM{{qMin: FixedOf(c.qMin), qBase: FixedOf(c.qBase),
+		w := integers{perPacket: true, ports: []integerAQM{{qMin: NewFixed(c.qMin), qBase: NewFixed(c.qBase),
 			gamma: productBy(c.gamma), maxRate: maxHonest << fractionBits}}}
 		for above := -3.0; above < 3; above += 0.01 {
-			x := FixedOf(above)
+			x := NewFixed(above)
 			want := Threshold(x.Float(), 0, c.qMin, c.qBase, c.gamma)
 			for _, q := range []float64{0, math.Floor(want - 1), math.Ceil(want + 1), 1e6} {
 				w.activity = x

@@ -32,14 +32,14 @@ func newIntegers(c *Config, a *Program) *integers {
 	w := &integers{average: newSlots(c.Average), perPacket: c.PerPacket, ports: make([]integerAQM, len(a.aqms))}
 	for i := range w.ports {
 		t := &a.aqms[i].thresholds
-		w.ports[i] = integerAQM{qMin: FixedOf(t.qMin), qBase: FixedOf(t.qBase), gamma: productBy(t.gamma),
+		w.ports[i] = integerAQM{qMin: NewFixed(t.qMin), qBase: NewFixed(t.qBase), gamma: productBy(t.gamma),
 			frame: productBy(float64(t.frame)), maxRate: maxRateInteger(a.aqms[i].maxRate)}
 	}
 	return w
 }
 
 // maxRateInteger converts an upper limit of activities, which may be infinite.
-func maxRateInteger(activity float64) Fixed { return FixedOf(min(activity, math.MaxInt32)) }
+func maxRateInteger(activity float64) Fixed { return NewFixed(min(activity, math.MaxInt32)) }
 
 // exceedsThreshold reports whether a queue is longer than T_drop of the current packet (equation (2)).
 func (w *integers) exceedsThreshold(queue int64, out packet.PortID) bool {
@@ -149,12 +149,12 @@ func fixedFromFloatBits(x uint32) (to Fixed) {
 // rateAt returns the rate of a meter at now, in bit/s, for metrics and reloads.
 func (a *Program) rateAt(now unit.Time, m *activityMeter) float64 {
 	if a.integers == nil {
-		return m.Rate(now, a.config.Memory)
+		return m.RateAt(now, a.config.Memory)
 	}
 	exact := Meter{bits: float64(m.integer.sum) / (1 << sumPlaces), last: unit.Time(m.integer.last << a.slots.shift),
 		start: m.integer.start}
 	exact.last = min(max(exact.last, exact.start), now)
-	return exact.Rate(now, a.config.Memory)
+	return exact.RateAt(now, a.config.Memory)
 }
 
 // continueMeter returns a meter that continues at a rate in bit/s, in the program's arithmetic; the other is zero.
@@ -180,10 +180,10 @@ func (a *Program) exportAverage(port packet.PortID) pastAverage {
 	w := a.integers
 	if w == nil {
 		x := &a.aqms[port].average
-		return pastAverage{a.Average(port), x.count, x.last}
+		return pastAverage{a.AverageActivity(port), x.count, x.last}
 	}
 	x := &w.ports[port]
-	p := pastAverage{value: a.Average(port), weight: float64(x.average.count) / (1 << fractionBits),
+	p := pastAverage{value: a.AverageActivity(port), weight: float64(x.average.count) / (1 << fractionBits),
 		last: unit.Time(x.average.last)}
 	if !w.perPacket {
 		p.weight, p.last = float64(x.rates.bytes)/(1<<sumPlaces), unit.Time(x.rates.last)
@@ -209,9 +209,9 @@ func (a *Program) adoptAverage(port packet.PortID, old *Program) {
 	case w == nil:
 		a.aqms[port].average = Average{math.Exp2(p.value) * p.weight, p.weight, p.last}
 	case a.config.PerPacket:
-		w.ports[port].average = IntegerAverage{base: FixedOf(p.value), last: w.average.slotAt(p.last),
+		w.ports[port].average = IntegerAverage{base: NewFixed(p.value), last: w.average.slotAt(p.last),
 			count: uint64(p.weight * (1 << fractionBits))}
 	default:
-		w.ports[port].rates = newIntegerRates(FixedOf(p.value), uint64(p.weight*(1<<sumPlaces)), w.average.slotAt(p.last))
+		w.ports[port].rates = newIntegerRates(NewFixed(p.value), uint64(p.weight*(1<<sumPlaces)), w.average.slotAt(p.last))
 	}
 }

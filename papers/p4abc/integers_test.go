@@ -66,7 +66,7 @@ func TestMixedDomain(t *testing.T) {
 				}
 				c.pool.Put(c.take())
 			}
-			if got, want := c.program.Average(1), e.program.Average(1); math.Abs(got-want) > 0.1 {
+			if got, want := c.program.AverageActivity(1), e.program.AverageActivity(1); math.Abs(got-want) > 0.1 {
 				t.Errorf("edge in integers: %v, core: %v: A_avg %g and %g", edge, core, want, got)
 			}
 			// no mark, or one that no edge wrote: one aggregate of the port
@@ -105,11 +105,11 @@ func TestAdoptArithmetic(t *testing.T) {
 						t.Fatalf("integers %v to %v, memory %v: rate %g, was %g", from, to, memory, got, want)
 					}
 				}
-				if got, want := is.program.Average(1), was.program.Average(1); math.Abs(got-want) > 0.001 {
+				if got, want := is.program.AverageActivity(1), was.program.AverageActivity(1); math.Abs(got-want) > 0.001 {
 					t.Errorf("integers %v to %v: A_avg %g, was %g", from, to, got, want)
 				}
 				var users [3]User
-				if n := is.program.MostActive(was.now, users[:]); n != 3 || users[0].Activity < users[2].Activity {
+				if n := is.program.ListActiveUsers(was.now, users[:]); n != 3 || users[0].Activity < users[2].Activity {
 					t.Errorf("the most active users are %v", users[:n])
 				}
 			}
@@ -230,13 +230,13 @@ func TestAdoptWhole(t *testing.T) {
 		if active[sends] < 50 || active[receives] < 50 {
 			t.Fatalf("%v meters have a rate: this tests nothing", active)
 		}
-		before := is.program.Average(1)
+		before := is.program.AverageActivity(1)
 		is.program.activity = before + 5
 		if whole {
-			is.program.integers.activity = FixedOf(before + 5)
+			is.program.integers.activity = NewFixed(before + 5)
 		}
 		is.program.Book(was.env, was.packets[0])
-		if got := is.program.Average(1); got < before || got > before+0.1 {
+		if got := is.program.AverageActivity(1); got < before || got > before+0.1 {
 			t.Errorf("integers %v: one sample takes A_avg from %g to %g", whole, before, got)
 		}
 	}

@@ -24,9 +24,9 @@ func (m *Meter) Update(now unit.Time, bits float64, memory unit.Time) {
 	m.last = now
 }
 
-// Rate returns R_m in bit/s at a time not before the last packet: S/T with T = M·(1 − exp(−(now − t_start)/M)). It
+// RateAt returns R_m in bit/s at a time not before the last packet: S/T with T = M·(1 − exp(−(now − t_start)/M)). It
 // returns 0 at the very start, while T is 0.
-func (m *Meter) Rate(now unit.Time, memory unit.Time) float64 {
+func (m *Meter) RateAt(now unit.Time, memory unit.Time) float64 {
 	t := m.weight(now, memory)
 	if t <= 0 {
 		return 0
@@ -60,5 +60,5 @@ func Activity(rate float64, reference unit.Rate) float64 {
 // measureExact counts a packet of the given bits and returns its activity. The packet counts in its own rate.
 func (m *activityMeter) measureExact(now unit.Time, bits float64, memory unit.Time) float64 {
 	m.Update(now, bits, memory)
-	return Activity(m.Rate(now, memory), m.reference)
+	return Activity(m.RateAt(now, memory), m.reference)
 }

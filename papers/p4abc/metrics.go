@@ -44,12 +44,12 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for i := range a.aqms {
 		if n < len(to) {
 			port := packet.PortID(i)
-			to[n] = dataplane.Sample{Metric: averageActivity, Port: port, Value: a.Average(port)}
+			to[n] = dataplane.Sample{Metric: averageActivity, Port: port, Value: a.AverageActivity(port)}
 			n++
 		}
 	}
 	var top [maxActive]User
-	active := top[:a.MostActive(now, top[:])]
+	active := top[:a.ListActiveUsers(now, top[:])]
 	for i := range active {
 		n += a.sampleUser(&active[i], to[n:])
 	}
@@ -122,7 +122,7 @@ func (a *Program) labelUser(u User) (s dataplane.Sample) {
 	case -2:
 		s.Word = "others"
 	case -1:
-		s.Prefix, s.Word = a.book.Label(u.Source)
+		s.Prefix, s.Word = a.book.LabelOf(u.Source)
 	default:
 		s.Word = string(a.config.Aggregates[u.Aggregate].Key)
 	}
@@ -141,9 +141,9 @@ type User struct {
 	Dropped   uint64  // dropped packets
 }
 
-// MostActive fills users with the most active ones, the highest activity first, and returns their number. Users without
+// ListActiveUsers fills users with the most active ones, the highest activity first, and returns their number. Users without
 // a rate are inactive.
-func (a *Program) MostActive(now unit.Time, users []User) (n int) {
+func (a *Program) ListActiveUsers(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {
 		if m.bits == 0 && m.integer.sum == 0 || len(users) == 0 {
 			return

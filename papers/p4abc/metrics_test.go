@@ -21,7 +21,7 @@ func TestMostActive(t *testing.T) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})
 	}
 	a, err := New(&dataplane.Site{Ports: 2, Book: book},
-		Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second,
+		Config{Domain: WholeDomain, UserRule: ToSender, Memory: 3 * unit.Second,
 			Reference: 10 * unit.Kbps, Average: unit.Second,
 			QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 			Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps}, {Key: "10.0.9.0/24", Value: unit.Kbps}}})
@@ -33,17 +33,17 @@ func TestMostActive(t *testing.T) {
 		a.findMeter(&packet.Packet{Src: src, Version: 4}).Update(now, bits, a.config.Memory)
 	}
 	var users [3]User
-	n := a.MostActive(now, users[:])
+	n := a.ListActiveUsers(now, users[:])
 	if n != 3 || users[0].Source != 2 || users[1].Aggregate != 0 || users[2].Source != 4 ||
 		users[0].Activity <= users[1].Activity || users[1].Activity <= users[2].Activity {
 		t.Errorf("%d: %+v", n, users)
 	}
 	a.EvictAddress(2)
-	if n := a.MostActive(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
+	if n := a.ListActiveUsers(now, users[:]); n != 3 || users[0].Aggregate != 0 || users[2].Source != 1 {
 		t.Errorf("after forgetting: %d: %+v", n, users)
 	}
 	var room [10]User
-	if n := a.MostActive(now, room[:]); n != 3 || a.MostActive(now, nil) != 0 {
+	if n := a.ListActiveUsers(now, room[:]); n != 3 || a.ListActiveUsers(now, nil) != 0 {
 		t.Errorf("%d of ten", n)
 	}
 }
@@ -55,11 +55,11 @@ func TestSample(t *testing.T) {
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
 	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
 	book.Add(netip.MustParseAddr("10.0.2.1"), netip.Addr{})
-	c := Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
+	c := Config{Domain: WholeDomain, UserRule: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
 		Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 		Aggregates: []Aggregate{{Key: "10.0.2.0/24", Value: 10 * unit.Kbps}}}
 	sample := func(t *testing.T, shared bool, room int) (text []string) {
-		c.Shared = shared
+		c.SharesDefault = shared
 		a, err := New(&dataplane.Site{Ports: 2, Book: book}, c)
 		if err != nil {
 			t.Fatal(err)
@@ -78,7 +78,7 @@ func TestSample(t *testing.T) {
 		}
 		for _, s := range samples[:a.Sample(unit.Second, samples)] {
 			m := metrics[s.Metric]
-			label := string(s.Label(nil))
+			label := string(s.AppendLabel(nil))
 			if m.ByPort {
 				label = fmt.Sprint(s.Port)
 			}
@@ -144,7 +144,7 @@ func TestSampleInIntegers(t *testing.T) {
 		}
 		samples := make([]dataplane.Sample, 100)
 		for _, s := range samples[:b.program.Sample(b.now, samples)] {
-			names = append(names, fmt.Sprint(b.program.Metrics()[s.Metric].Name, " ", s.Port, " ", string(s.Label(nil))))
+			names = append(names, fmt.Sprint(b.program.Metrics()[s.Metric].Name, " ", s.Port, " ", string(s.AppendLabel(nil))))
 			values = append(values, s.Value)
 		}
 		return names, values
@@ -175,7 +175,7 @@ func TestUnmarkedInMetrics(t *testing.T) {
 			}
 			got, samples := map[string]float64{}, make([]dataplane.Sample, 100)
 			for _, s := range samples[:b.program.Sample(b.now, samples)] {
-				got[b.program.Metrics()[s.Metric].Name+" "+string(s.Label(nil))] += s.Value
+				got[b.program.Metrics()[s.Metric].Name+" "+string(s.AppendLabel(nil))] += s.Value
 			}
 			bytes, dropped := got["weir_abc_user_accepted_bytes_total unmarked at s1"],
 				got["weir_abc_user_dropped_frames_total unmarked at s1"]
@@ -202,7 +202,7 @@ func TestCounts(t *testing.T) {
 
 func testCounts(t *testing.T, book *packet.Book, integer bool) {
 	a, err := New(&dataplane.Site{Ports: 2, Book: book},
-		Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second,
+		Config{Domain: WholeDomain, UserRule: ToSender, Memory: 3 * unit.Second,
 			Reference: 10 * unit.Kbps, Average: unit.Second, QBase: unit.Depth{Packets: 20}, Gamma: unit.Depth{Packets: 16},
 			Integer:    integer,
 			Aggregates: []Aggregate{{Key: "10.0.0.0/24", Value: unit.Gbps}, {Key: "10.0.77.0/24", Value: unit.Kbps}}})
@@ -243,7 +243,7 @@ func testCounts(t *testing.T, book *packet.Book, integer bool) {
 	samples := make([]dataplane.Sample, 200)
 	for _, s := range samples[:a.Sample(now, samples)] {
 		if m := a.Metrics()[s.Metric]; m.Counter {
-			key := string(s.Label([]byte(m.Name + " ")))
+			key := string(s.AppendLabel([]byte(m.Name + " ")))
 			if _, twice := got[key]; twice {
 				t.Errorf("%s is there twice", key)
 			}

@@ -27,7 +27,7 @@ func TestMeterGolden(t *testing.T) {
 	for i := 1; i <= 200; i++ {
 		now := unit.Time(i) * unit.Second
 		m.Update(now, 1, 10*unit.Second)
-		if r := m.Rate(now, 10*unit.Second); !near(r, 1.0508331944, 1e-9) {
+		if r := m.RateAt(now, 10*unit.Second); !near(r, 1.0508331944, 1e-9) {
 			t.Fatalf("arrival %d: rate %.10f", i, r)
 		}
 	}
@@ -37,7 +37,7 @@ func TestMeterGolden(t *testing.T) {
 	for k := 1; k <= 200; k++ {
 		s += math.Exp(-(200.5 - float64(k)) / 10)
 	}
-	if r := m.Rate(now, 10*unit.Second); !near(r, s/T, 1e-9) {
+	if r := m.RateAt(now, 10*unit.Second); !near(r, s/T, 1e-9) {
 		t.Errorf("between arrivals: rate %.10f, want %.10f", r, s/T)
 	}
 }
@@ -54,7 +54,7 @@ func TestMeterIsUnbiased(t *testing.T) {
 		gap := unit.Time(random.ExpFloat64() * 1e12)
 		for next < now+gap { // read at fixed times, not at arrivals
 			if next > 300*unit.Second {
-				r := m.Rate(next, memory)
+				r := m.RateAt(next, memory)
 				sum, squares, n = sum+r, squares+r*r, n+1
 			}
 			next += 7 * unit.Second
@@ -177,7 +177,7 @@ func (b *bench) take() *packet.Packet {
 }
 
 func defaults() Config {
-	return Config{Domain: WholeDomain, Belongs: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
+	return Config{Domain: WholeDomain, UserRule: ToSender, Memory: 3 * unit.Second, Reference: 10 * unit.Kbps,
 		Average: 300 * unit.Millisecond, QMin: unit.Depth{Packets: 6}, QBase: unit.Depth{Packets: 20},
 		Gamma: unit.Depth{Packets: 16}, FastCost: 1, Class: ByPacket, Users: 2}
 }
@@ -224,7 +224,7 @@ func TestAverageOfAcceptedOnly(t *testing.T) {
 			}
 		}
 	}
-	drops := b.Drops()
+	drops := b.DropCounts()
 	if accepted == 200 || drops[dataplane.ActivityExceeded] == 0 {
 		t.Fatalf("%g of 200 accepted, drops %v: this tests nothing", accepted, drops)
 	}
@@ -281,7 +281,7 @@ func TestAggregates(t *testing.T) {
 	if of[1].reference != 20*unit.Kbps || of[2].reference != 30*unit.Kbps || of[4].reference != 10*unit.Kbps {
 		t.Errorf("meters %v", of[1:6])
 	}
-	c.Shared = true
+	c.SharesDefault = true
 	b = newBench(t, c)
 	if of := meters(); of[4] != of[5] || of[4] == of[1] {
 		t.Errorf("with a shared default: %v", of[1:6])
@@ -435,10 +435,10 @@ func (a again) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		return dataplane.Accept
 	}
 	if a.inject {
-		env.Inject(env.Clone(p, false))
+		env.InjectPacket(env.ClonePacket(p, false))
 		return dataplane.Accept
 	}
-	env.Recirculate(env.Clone(p, false))
+	env.RecirculatePacket(env.ClonePacket(p, false))
 	return dataplane.Drop(dataplane.Policed)
 }
 

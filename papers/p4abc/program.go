@@ -51,7 +51,7 @@ func Scheme() dataplane.Scheme {
 // New returns the program for a site. It fails if aggregates name unknown users, lack a user that another parameter
 // needs, or if ports have too few queues or sides.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	if err := users.Unknown(site.Book, users.Keys(c.Aggregates)); err != nil {
+	if err := users.CheckKnown(site.Book, users.SetsOf(c.Aggregates)); err != nil {
 		return nil, err
 	}
 	c = c.withFittedMemories().withUsers(site.Book)

@@ -50,7 +50,7 @@ func goodputsOf(o *results.Outcome) goodputs {
 // prototypeRun carries a prototype experiment out with other words in place of some.
 func prototypeRun(t *testing.T, name string, instead *strings.Replacer, set ...string) *results.Outcome {
 	t.Helper()
-	src, err := registry().Open("p4abc/prototype-" + name)
+	src, err := registry().OpenExperiment("p4abc/prototype-" + name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestPrototypeIsOne(t *testing.T) {
 	} {
 		for _, name := range []string{"fig4", "fig5", "fig6", "single"} {
 			t.Run(name+" "+same, func(t *testing.T) {
-				src, err := registry().Open("p4abc/prototype-" + name)
+				src, err := registry().OpenExperiment("p4abc/prototype-" + name)
 				if err != nil {
 					t.Fatal(err)
 				}

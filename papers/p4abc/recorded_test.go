@@ -40,7 +40,7 @@ func (s *shadowed) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 func (s *shadowed) Book(env *dataplane.Env, p *packet.Packet) {
 	s.whole.Book(env, p)
 	s.Program.Book(env, p)
-	s.seen.average = max(s.seen.average, math.Abs(s.whole.Average(p.Meta.Out)-s.Program.Average(p.Meta.Out)))
+	s.seen.average = max(s.seen.average, math.Abs(s.whole.AverageActivity(p.Meta.Out)-s.Program.AverageActivity(p.Meta.Out)))
 }
 
 // Of every packet of figures 4, 5 and 6, constant rates, TCP and both, the integer activity is within the bound,
@@ -61,7 +61,7 @@ func recordedArrivals(t *testing.T, duration string) {
 					r.Programs[i] = shadow(found)
 				}
 			}
-			src, err := r.Open(name)
+			src, err := r.OpenExperiment(name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lo
 			one(a.meterAt(to, d), old.meterAt(from, d))
 		}
 	}
-	was, is := users.Places(old.config.Aggregates), users.Places(a.config.Aggregates)
+	was, is := users.IndexSets(old.config.Aggregates), users.IndexSets(a.config.Aggregates)
 	for i, g := range a.config.Aggregates {
 		if k, there := was[g.Key]; there {
 			meter(int32(i), k)

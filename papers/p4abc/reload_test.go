@@ -28,7 +28,7 @@ func TestAdopt(t *testing.T) {
 	base := defaults()
 	program := func(memory unit.Time, shared bool, prefixes ...byte) *Program {
 		c := base
-		c.Memory, c.Shared = memory, shared
+		c.Memory, c.SharesDefault = memory, shared
 		for _, i := range prefixes {
 			c.Aggregates = append(c.Aggregates, Aggregate{Key: prefix(i), Value: 10 * unit.Kbps})
 		}
@@ -47,7 +47,7 @@ func TestAdopt(t *testing.T) {
 		old.aqms[1].average.Update(now, 32, 1000, old.config.Average)
 	}
 	rate := func(a *Program, src packet.Addr) float64 {
-		return a.findMeter(&packet.Packet{Src: src, Version: 4}).Rate(now, a.config.Memory)
+		return a.findMeter(&packet.Packet{Src: src, Version: 4}).RateAt(now, a.config.Memory)
 	}
 	for _, memory := range []unit.Time{3 * unit.Second, unit.Second, 60 * unit.Second} {
 		a := program(memory, false, 1, 0, 3)
@@ -59,8 +59,8 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("memory %v, source %d: rate %g, want %g", memory, src, got, want)
 			}
 		}
-		if rate(a, 4) != 0 || !near(a.Average(1), 5, 1e-9) || a.Average(0) != 0 {
-			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.Average(1), a.Average(0))
+		if rate(a, 4) != 0 || !near(a.AverageActivity(1), 5, 1e-9) || a.AverageActivity(0) != 0 {
+			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.AverageActivity(1), a.AverageActivity(0))
 		}
 	}
 	a := program(3*unit.Second, true, 0)

@@ -77,7 +77,7 @@ func newRoom(c *Config, t *thresholds, site *dataplane.Site, port int, rate unit
 	if rate <= 0 || c.PerPacket {
 		return room{}
 	}
-	doublings := c.maxRoom(t, site.Limit(port), fullFrame(site), rate)
+	doublings := c.maxRoom(t, site.PortLimit(port), fullFrame(site), rate)
 	return room{byteTime: byteTime(rate), memory: c.Memory, pause: c.Average,
 		max: unit.Time(doublings * (1 << roomPlaces))}
 }

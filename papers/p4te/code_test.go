@@ -74,7 +74,7 @@ func TestCodeMeters(t *testing.T) {
 		worst dataplane.Colour
 	}{{.75, dataplane.Green}, {.9, dataplane.Yellow}, {1, dataplane.Red}} {
 		t.Run(fmt.Sprint("load ", x.load), func(t *testing.T) {
-			s := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .8, HighThroughput: .2}, .95, 10*unit.Millisecond,
+			s := NewSafeRates(lines, [ClassCount]float64{LowDelay: .8, HighThroughput: .2}, .95, 10*unit.Millisecond,
 				1514)
 			worst := dataplane.Green
 			gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))

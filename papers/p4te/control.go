@@ -35,12 +35,12 @@ const (
 
 // ControlConfig configures a switch's control plane.
 type ControlConfig struct {
-	Groups  [Metrics]int     // n, the number of routing groups per metric, 1 or more
-	Range   [Metrics][]int64 // ByRange: by port, the largest value of the metric's range
-	Mapping Mapping
-	Latency unit.Time // from the event to the control plane's first write
-	Write   unit.Time // time that one change of a table takes; writes are sequential
-	Queue   int       // events with waiting writes, 1 or more; further events are lost
+	Groups    [MetricCount]int     // n, the number of routing groups per metric, 1 or more
+	Range     [MetricCount][]int64 // ByRange: by port, the largest value of the metric's range
+	Mapping   Mapping
+	Latency   unit.Time // from the event to the control plane's first write
+	WriteTime unit.Time // time that one change of a table takes; writes are sequential
+	Queue     int       // events with waiting writes, 1 or more; further events are lost
 }
 
 // ControlPlane is algorithm 4, on the switch's own CPU. It is a pure state machine: Reconfigure takes an event and
@@ -48,9 +48,9 @@ type ControlConfig struct {
 // port first leaves its group, and enters the next one a write later; in between it is in no group.
 type ControlPlane struct {
 	config    ControlConfig
-	group     [Metrics][]int // by port; −1: not an upward port
-	down      []bool         // by port: taken out because its link is down
-	busyUntil unit.Time      // end of the last write
+	group     [MetricCount][]int // by port; −1: not an upward port
+	down      []bool             // by port: taken out because its link is down
+	busyUntil unit.Time          // end of the last write
 	lost      uint64
 	writes    []Write
 	work      work
@@ -61,7 +61,7 @@ type ControlPlane struct {
 func NewControlPlane(ports int, up []packet.PortID, c ControlConfig) *ControlPlane {
 	k := &ControlPlane{config: c, down: make([]bool, ports)}
 	k.work.start(ports, len(up), &c.Groups)
-	for m := range Metrics {
+	for m := range MetricCount {
 		k.group[m] = make([]int, ports)
 		for i := range k.group[m] {
 			k.group[m][i] = -1
@@ -81,8 +81,8 @@ func (k *ControlPlane) Group(m Metric, port packet.PortID) int {
 	return k.group[m][port]
 }
 
-// Lost returns the number of events lost because the queue was full.
-func (k *ControlPlane) Lost() uint64 { return k.lost }
+// LostEvents returns the number of events lost because the queue was full.
+func (k *ControlPlane) LostEvents() uint64 { return k.lost }
 
 // Reconfigure processes an event (algorithm 4, lines 6 to 18). An increase moves the port one group further from the
 // highest priority, a decrease one group nearer, within the existing groups. Data planes can have more events than
@@ -107,7 +107,7 @@ func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	if group == old {
 		return nil
 	}
-	if k.busyUntil-now-k.config.Latency > 2*k.config.Write*unit.Time(k.config.Queue-1) { // an event is two writes
+	if k.busyUntil-now-k.config.Latency > 2*k.config.WriteTime*unit.Time(k.config.Queue-1) { // an event is two writes
 		k.lost++
 		return nil
 	}
@@ -126,12 +126,12 @@ func (k *ControlPlane) moveGroup(now unit.Time, m Metric, port packet.PortID, gr
 	}
 }
 
-// Rest moves a port without recent packets back to the first group of each metric: its queue is empty and its link
+// RestPort moves a port without recent packets back to the first group of each metric: its queue is empty and its link
 // idle. This is Weir's addition: otherwise a port in a last group sends no packet that could report an improvement. The
 // returned writes are valid until the next call.
-func (k *ControlPlane) Rest(now unit.Time, port packet.PortID) []Write {
+func (k *ControlPlane) RestPort(now unit.Time, port packet.PortID) []Write {
 	k.writes = k.writes[:0]
-	for m := range Metrics {
+	for m := range MetricCount {
 		if k.group[m][port] > 0 {
 			k.moveGroup(now, m, port, 0)
 		}
@@ -139,15 +139,15 @@ func (k *ControlPlane) Rest(now unit.Time, port packet.PortID) []Write {
 	return k.writes
 }
 
-// Link takes a port out of its groups when its link goes down, and returns it to them when the link is up again
+// SetLinkDown takes a port out of its groups when its link goes down, and returns it to them when the link is up again
 // (P4TE §6.5: "the operator can simply remove the link"). The returned writes are valid until the next call.
-func (k *ControlPlane) Link(now unit.Time, port packet.PortID, down bool) []Write {
+func (k *ControlPlane) SetLinkDown(now unit.Time, port packet.PortID, down bool) []Write {
 	k.writes = k.writes[:0]
 	if k.group[0][port] < 0 || k.down[port] == down {
 		return nil
 	}
 	k.down[port] = down
-	for m := range Metrics {
+	for m := range MetricCount {
 		k.appendWrite(now, Write{Metric: m, Group: k.group[m][port], Port: port, Enter: !down})
 	}
 	return k.writes
@@ -155,7 +155,7 @@ func (k *ControlPlane) Link(now unit.Time, port packet.PortID, down bool) []Writ
 
 // appendWrite schedules a write after all others and after the control plane's latency.
 func (k *ControlPlane) appendWrite(now unit.Time, w Write) {
-	k.busyUntil = max(k.busyUntil, now+k.config.Latency) + k.config.Write
+	k.busyUntil = max(k.busyUntil, now+k.config.Latency) + k.config.WriteTime
 	k.work.writes++
 	w.At = k.busyUntil
 	k.writes = append(k.writes, w)

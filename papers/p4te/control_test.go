@@ -12,7 +12,7 @@ import (
 
 func plane(t *testing.T, groups int, c ControlConfig, up ...packet.PortID) *ControlPlane {
 	t.Helper()
-	c.Groups = [Metrics]int{groups, groups, groups}
+	c.Groups = [MetricCount]int{groups, groups, groups}
 	c.Queue = max(c.Queue, 1)
 	k := NewControlPlane(8, up, c)
 	return k
@@ -51,7 +51,7 @@ func TestAlgorithm4(t *testing.T) {
 
 // §4.3: writes reach the tables later, one at a time; a port leaves before it enters.
 func TestWritesAreNotAtomic(t *testing.T) {
-	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 2}, 3, 4)
+	k := plane(t, 3, ControlConfig{Latency: unit.Millisecond, WriteTime: 100 * unit.Microsecond, Queue: 2}, 3, 4)
 	first := slices.Clone(k.Reconfigure(5*unit.Millisecond, Event{Delay, Increase, 3, 0}))
 	second := slices.Clone(k.Reconfigure(5*unit.Millisecond, Event{QueueDepth, Increase, 4, 0}))
 	ms := unit.Millisecond
@@ -75,15 +75,15 @@ func TestWritesAreNotAtomic(t *testing.T) {
 // lost and move nothing. What is full has room again when writes are done, and a failed
 // link is the operator's, who is heard always.
 func TestControlQueue(t *testing.T) {
-	k := plane(t, 100, ControlConfig{Latency: unit.Millisecond, Write: 100 * unit.Microsecond, Queue: 4}, 3, 4)
+	k := plane(t, 100, ControlConfig{Latency: unit.Millisecond, WriteTime: 100 * unit.Microsecond, Queue: 4}, 3, 4)
 	step := func(now unit.Time) int { return len(k.Reconfigure(now, Event{Delay, Increase, 3, 0})) }
 	for i := range 10 {
 		if got, want := step(0), 2; i < 4 && got != want || i >= 4 && got != 0 {
 			t.Errorf("event %d of one moment: %d writes", i, got)
 		}
 	}
-	if k.Lost() != 6 || k.Group(Delay, 3) != 4 {
-		t.Errorf("%d events are lost, the port is in group %d; want 6 and 4", k.Lost(), k.Group(Delay, 3))
+	if k.LostEvents() != 6 || k.Group(Delay, 3) != 4 {
+		t.Errorf("%d events are lost, the port is in group %d; want 6 and 4", k.LostEvents(), k.Group(Delay, 3))
 	}
 	if n := step(199 * unit.Microsecond); n != 0 {
 		t.Errorf("before the first event's writes: %d writes", n)
@@ -91,7 +91,7 @@ func TestControlQueue(t *testing.T) {
 	if n := step(200 * unit.Microsecond); n != 2 || k.writes[0].At != 1900*unit.Microsecond {
 		t.Errorf("after them: %v", k.writes)
 	}
-	if w := k.Link(200*unit.Microsecond, 4, true); len(w) != int(Metrics) {
+	if w := k.SetLinkDown(200*unit.Microsecond, 4, true); len(w) != int(MetricCount) {
 		t.Errorf("the operator's writes: %v", w)
 	}
 }
@@ -130,13 +130,13 @@ func TestUpward(t *testing.T) {
 		t.Errorf("3 alone in group 1: %v", got)
 	}
 	move(3, 1, 2)
-	if got := spread(); !slices.Equal(got, []packet.PortID{2, 3, 5}) || u.Entries() != 3 {
-		t.Errorf("all in group 2: %v, %d entries", got, u.Entries())
+	if got := spread(); !slices.Equal(got, []packet.PortID{2, 3, 5}) || u.CountPorts() != 3 {
+		t.Errorf("all in group 2: %v, %d entries", got, u.CountPorts())
 	}
 	u.Apply(Write{Group: 2, Port: 3, Enter: true}) // twice
 	u.Apply(Write{Group: 0, Port: 3})
-	if u.Entries() != 3 {
-		t.Errorf("entering twice or leaving a group that it is not in: %d entries", u.Entries())
+	if u.CountPorts() != 3 {
+		t.Errorf("entering twice or leaving a group that it is not in: %d entries", u.CountPorts())
 	}
 }
 
@@ -144,27 +144,27 @@ func TestUpward(t *testing.T) {
 // then belongs.
 func TestLink(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
-	if w := k.Link(0, 3, true); len(w) != int(Metrics) || w[0].Enter || k.Group(Delay, 3) != -1 {
+	if w := k.SetLinkDown(0, 3, true); len(w) != int(MetricCount) || w[0].Enter || k.Group(Delay, 3) != -1 {
 		t.Errorf("a failed link: %v", w)
 	}
-	if w := k.Link(0, 3, true); len(w) != 0 {
+	if w := k.SetLinkDown(0, 3, true); len(w) != 0 {
 		t.Errorf("failed again: %v", w)
 	}
 	if w := k.Reconfigure(0, Event{Delay, Increase, 3, 0}); len(w) != 0 {
 		t.Errorf("an event of a failed link writes %v", w)
 	}
-	w := k.Link(0, 3, false)
-	if len(w) != int(Metrics) || !w[Delay].Enter || w[Delay].Group != 1 || w[QueueDepth].Group != 0 {
+	w := k.SetLinkDown(0, 3, false)
+	if len(w) != int(MetricCount) || !w[Delay].Enter || w[Delay].Group != 1 || w[QueueDepth].Group != 0 {
 		t.Errorf("back: %v", w)
 	}
-	if w := k.Link(0, 1, true); len(w) != 0 {
+	if w := k.SetLinkDown(0, 1, true); len(w) != 0 {
 		t.Errorf("a downward port: %v", w)
 	}
 }
 
 // §6.2.1.2, §7.1: with sub-ranges a value says the group: 0–3, 4–6, 7–10 of 10 packets in three.
 func TestRanges(t *testing.T) {
-	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [Metrics][]int64{QueueDepth: {0, 0, 0, 10}}}, 3)
+	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [MetricCount][]int64{QueueDepth: {0, 0, 0, 10}}}, 3)
 	for _, x := range []struct {
 		value int64
 		want  int

@@ -53,7 +53,7 @@ func (o *Options) bindDeltas(p *scheme.Params) {
 		"round trip or, at ports in packets/s, 100ms", "ours; P4TE code: 0.1 of the rate").Min("0s").Max("10s")
 
 	long := func(name string, t *unit.Time) {
-		p.Rule(name, func() error {
+		p.AddRule(name, func() error {
 			if *t != 0 && *t < minTime {
 				return fmt.Errorf("%v: %v and more are possible, or 0s", *t, minTime)
 			}
@@ -122,11 +122,11 @@ func (c *Config) setTimes(derives bool, trip unit.Time, host unit.Rate) {
 	}
 	choose(&c.DelayDelta, deltaTrips, paperDelay)
 	choose(&c.Burst, burstTrips, paperBurst)
-	choose(&c.Gap, gapTrips, paperGap)
+	choose(&c.FlowletGap, gapTrips, paperGap)
 	switch {
 	case c.Rate.Bytes > 0:
 	case derives:
-		c.Rate.Bytes = min(max(host.BytesIn(bytesTrips*trip), 1), MostBytes-1)
+		c.Rate.Bytes = min(max(host.BytesIn(bytesTrips*trip), 1), MaxBytes-1)
 	default:
 		c.Rate.Bytes = paperBytes
 	}
@@ -188,26 +188,26 @@ func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark
 	if o.Monitor {
 		all = warnOfDrift(s)
 	}
-	trip, slowest := s.Longest, s.Slowest()
+	trip, slowest := s.MaxRTT, s.MinPortRate()
 	if trip == 0 || slowest == 0 {
 		return all
 	}
 	far := func(kind scheme.WarningKind, param string, given, fits float64, text, why string) {
 		if given > 0 && (given > warnFactor*fits || given < fits/warnFactor) {
-			all = append(all, kind.Remark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
-				given/fits, text, trip.Rough(), why))
+			all = append(all, kind.NewRemark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
+				given/fits, text, trip.RoundRough(), why))
 		}
 	}
 	times := func(kind scheme.WarningKind, param string, given, fits unit.Time, why string) {
-		far(kind, param, float64(given), float64(fits), fits.Rough().String(), why)
+		far(kind, param, float64(given), float64(fits), fits.RoundRough().String(), why)
 	}
 	times(warnRoundTrip, "round_trip", o.RoundTrip, trip, "what follows from it is as far off")
 	times(warnDelayDelta, "delay_delta", o.DelayDelta, deltaTrips*trip, "the control plane is told of each burst, or "+
 		"of no queue")
 	times(warnBurst, "burst", o.Burst, burstTrips*trip, "a port changes its colour with each burst, or after queues "+
 		"are full")
-	times(warnGap, "gap", o.Gap, gapTrips*trip, "flowlets overtake each other, or never end")
-	host := s.Fastest
+	times(warnGap, "gap", o.FlowletGap, gapTrips*trip, "flowlets overtake each other, or never end")
+	host := s.MaxNarrowRate
 	if host == 0 {
 		for i := range s.Ports {
 			if s.Ports[i].Host {
@@ -235,7 +235,7 @@ func warnOfDrift(s *dataplane.SwitchContext) []scheme.Remark {
 		return nil
 	}
 	p := &s.Ports[worst]
-	return []scheme.Remark{warnDrift.Remark("monitoring", "the clocks of %s and %s drift apart by %.4g ppm, and hop "+
+	return []scheme.Remark{warnDrift.NewRemark("monitoring", "the clocks of %s and %s drift apart by %.4g ppm, and hop "+
 		"delays follow %.3g ppm at most: on a link that is never idle they grow, or vanish, with time", s.Switch, p.To,
-		math.Abs(p.Drift), allowed).At(p.Port(), math.Abs(p.Drift)/allowed)}
+		math.Abs(p.Drift), allowed).WithPort(p.PortName(), math.Abs(p.Drift)/allowed)}
 }

@@ -38,7 +38,7 @@ func TestDerived(t *testing.T) {
 			}
 			near("delay_delta", int64(c.DelayDelta), int64(x.trip))
 			near("burst", int64(c.Burst), int64(x.trip))
-			near("gap", int64(c.Gap), 5*int64(x.trip))
+			near("gap", int64(c.FlowletGap), 5*int64(x.trip))
 			near("depth_delta", c.DepthDelta[p.place.Up[0]], x.depth)
 			near("bytes", int64(c.Rate.Bytes), int64(x.bytes))
 			near("depth_range", c.Control.Range[QueueDepth][p.place.Up[0]], 3*c.DepthDelta[p.place.Up[0]])
@@ -51,20 +51,20 @@ func TestDerived(t *testing.T) {
 	t.Run("given", func(t *testing.T) {
 		c := &derived(t, "10Gbps", "1us", "depth_delta: 7 packets, delay_delta: 20us, burst: 1ms, gap: 1us, bytes: 3 B, "+
 			"mapping: step, depth_range: 90 packets, delay_range: 1s").config
-		if c.DepthDelta[5] != 7 || c.DelayDelta != 20*us || c.Burst != 1000*us || c.Gap != us || c.Rate.Bytes != 3 ||
+		if c.DepthDelta[5] != 7 || c.DelayDelta != 20*us || c.Burst != 1000*us || c.FlowletGap != us || c.Rate.Bytes != 3 ||
 			c.Control.Mapping != ByStep || c.Control.Range[QueueDepth][5] != 90 || c.Control.Range[Delay][5] != 1e12 {
 			t.Errorf("%+v", c)
 		}
 	})
 	t.Run("round trip given", func(t *testing.T) {
 		c := &derived(t, "10Gbps", "1us", "round_trip: 100us").config
-		if c.DelayDelta != 100*us || c.Gap != 500*us || c.Rate.Bytes != 125_000 || c.DepthDelta[5] != 77 {
+		if c.DelayDelta != 100*us || c.FlowletGap != 500*us || c.Rate.Bytes != 125_000 || c.DepthDelta[5] != 77 {
 			t.Errorf("%+v", c)
 		}
 	})
 	t.Run("packets/s", func(t *testing.T) {
 		c := &derived(t, "20pps", "1us", "").config
-		if c.DelayDelta != paperDelay || c.Gap != paperGap || c.Burst != paperBurst || c.Rate.Bytes != paperBytes ||
+		if c.DelayDelta != paperDelay || c.FlowletGap != paperGap || c.Burst != paperBurst || c.Rate.Bytes != paperBytes ||
 			c.DepthDelta[5] != 2 || c.Control.Mapping != ByStep || c.Control.Range[QueueDepth][5] != 10 {
 			t.Errorf("%+v", c)
 		}
@@ -115,7 +115,7 @@ func TestSuits(t *testing.T) {
 				t.Fatal(err)
 			}
 			var told []string
-			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{Longest: x.trip,
+			for _, r := range dataplane.Check(c, &dataplane.SwitchContext{MaxRTT: x.trip,
 				Ports: []dataplane.Peer{{To: "h", Host: true,
 					Rate: x.rate}, {To: "s", Rate: x.rate}}}) {
 				told = append(told, r.Param)

@@ -89,7 +89,7 @@ func testEnforcedLimit(t *testing.T, rise string, least int, more func(limit int
 	fake := func(lower bool) {
 		t.Helper()
 		f := x.ack(901, 1, 225, 1, 1)
-		(&Header{Fake: true, Applied: lower, Rated: true, Ack: seq - 1000}).Set(f)
+		(&Header{Fake: true, Applied: lower, Rated: true, Ack: seq - 1000}).WriteTo(f)
 		if left := x.pass(3, f); len(left[0]) != 0 {
 			t.Error("a fake ACK reaches the sender")
 		}
@@ -149,7 +149,7 @@ func testEnforcedLimit(t *testing.T, rise string, least int, more func(limit int
 	if got := window(seq); got != 8000 {
 		t.Errorf("raised again and again: %d units, want the receiver's own window", got)
 	}
-	if x.Counts().Held != 4 {
-		t.Errorf("%d windows held, want 4", x.Counts().Held)
+	if x.Counts().LoweredWindows != 4 {
+		t.Errorf("%d windows held, want 4", x.Counts().LoweredWindows)
 	}
 }

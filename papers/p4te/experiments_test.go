@@ -60,7 +60,7 @@ func optionsShow(t *testing.T, set ...string) {
 	t.Helper()
 	want := []string{"options.one-port.stride_high", "options.delta", "options.against-one-port"}
 	spread := []string{"options.gap", "options.against-ecmp"}
-	for _, c := range runtest.CarryOut(t, library(), "p4te/table1-options", experiment.Options{
+	for _, c := range runtest.ExecuteAll(t, library(), "p4te/table1-options", experiment.Options{
 		Set: append(set, "scheme=[ecmp, one_port, p4te, gap, delta, gap_delta]")}).Claims {
 		if slices.Contains(want, c.ID) && c.Verdict != claim.Holds ||
 			slices.Contains(spread, c.ID) && c.Verdict == claim.Fails {
@@ -79,7 +79,7 @@ func TestNothingIsECMP(t *testing.T) {
 func nothingIsECMP(t *testing.T, set ...string) {
 	t.Helper()
 	seen := 0
-	for _, c := range runtest.CarryOut(t, library(), "p4te/ablation", experiment.Options{Quick: true,
+	for _, c := range runtest.ExecuteAll(t, library(), "p4te/ablation", experiment.Options{Quick: true,
 		Set: append(set, "arrivals=[1ms]", "scheme=[ecmp, nothing]")}).Claims {
 		if c.ID == "ablation.nothing" {
 			if seen++; c.Verdict != claim.Holds {
@@ -112,7 +112,7 @@ func allFlowsEnd(t *testing.T, experiments map[string][]string) {
 	t.Helper()
 	for name, set := range experiments {
 		t.Run(name, func(t *testing.T) {
-			for _, r := range runtest.CarryOut(t, library(), "p4te/"+name, experiment.Options{Quick: true,
+			for _, r := range runtest.ExecuteAll(t, library(), "p4te/"+name, experiment.Options{Quick: true,
 				Set: set}).Runs {
 				if r.End.Reason != "all flows done" {
 					t.Errorf("%s %s ends: %s", name, measure.PointName(r.Point), r.End.Reason)
@@ -132,7 +132,7 @@ func TestAppendix(t *testing.T) {
 // appendixEnds runs appendix A's quick variant with the given settings.
 func appendixEnds(t *testing.T, runs int, set ...string) {
 	t.Helper()
-	o := runtest.CarryOut(t, library(), "p4te/appendix", experiment.Options{Quick: true, Set: set})
+	o := runtest.ExecuteAll(t, library(), "p4te/appendix", experiment.Options{Quick: true, Set: set})
 	for _, r := range o.Runs {
 		if r.End.Reason != "all flows done" && len(r.Unfinished) == 0 {
 			t.Errorf("%s ends: %s", measure.PointName(r.Point), r.End.Reason)
@@ -149,7 +149,7 @@ func appendixEnds(t *testing.T, runs int, set ...string) {
 	}
 	large := map[string][]float64{} // completion times in A.2, by scheme
 	for _, r := range o.Runs {
-		if m := r.Named("fct_written"); r.Point[0].Text == "a2" {
+		if m := r.FindMeasure("fct_written"); r.Point[0].Text == "a2" {
 			large[r.Point[1].Text] = append(large[r.Point[1].Text], m.Groups[1].Value)
 		}
 	}
@@ -168,7 +168,7 @@ func TestMarksGain(t *testing.T) {
 // marksGain compares the slowdowns of the given number of seeds.
 func marksGain(t *testing.T, seeds int) {
 	t.Helper()
-	o := runtest.CarryOut(t, library(), "p4te/gains", experiment.Options{Quick: true, Set: []string{
+	o := runtest.ExecuteAll(t, library(), "p4te/gains", experiment.Options{Quick: true, Set: []string{
 		fmt.Sprintf("repeat=%d", seeds), "scheme=[ecmp, marks, fake_acks]"}})
 	ratios := map[string][]float64{}
 	for _, r := range o.Runs {
@@ -192,7 +192,7 @@ func marksGain(t *testing.T, seeds int) {
 // The quick variant of every experiment keeps every scheme.
 func TestQuickKeepsSchemes(t *testing.T) {
 	for _, e := range library().Experiments() {
-		sweep, quick := runtest.Variants(t, library(), e.Name)
+		sweep, quick := runtest.ReadVariants(t, library(), e.Name)
 		if values, ok := quick["scheme"]; ok && len(values) != len(sweep["scheme"]) {
 			t.Errorf("%s: %d schemes, and %d in the quick variant", e.Name, len(sweep["scheme"]), len(values))
 		}

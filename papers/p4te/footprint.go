@@ -17,7 +17,7 @@ func (t *Program) Footprint() dataplane.Footprint {
 		t.rate.addRegisters(func(name string, bits int) {
 			x := f.addStage(dataplane.InIngress, "rate control: "+name)
 			addRegister(x, name, len(t.rate.flows), bits)
-			if t.config.Rate.Within { // the cell of either direction
+			if t.config.Rate.WithinLeaf { // the cell of either direction
 				x.Registers[0].Reads, x.Registers[0].Writes = min(2, len(t.rate.flows)), min(2, len(t.rate.flows))
 			}
 		})
@@ -29,7 +29,7 @@ func (t *Program) Footprint() dataplane.Footprint {
 		x := f.addStage(dataplane.InControl, "routing groups: algorithm 4")
 		for m, groups := range t.control.group {
 			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "group by port, " + Metric(m).String(),
-				Cells: len(groups), Bits: dataplane.Bits(groups[0]), Reads: 1, Writes: 1})
+				Cells: len(groups), Bits: dataplane.WidthOf(groups[0]), Reads: 1, Writes: 1})
 		}
 	}
 	return f.Footprint
@@ -42,7 +42,7 @@ type footprint struct {
 }
 
 // addStage appends a stage. The result is valid until the next call.
-func (f *footprint) addStage(g dataplane.Gress, name string) *dataplane.Stage {
+func (f *footprint) addStage(g dataplane.SwitchPart, name string) *dataplane.Stage {
 	f.Stages = append(f.Stages, dataplane.Stage{Name: name, Gress: g})
 	return &f.Stages[len(f.Stages)-1]
 }
@@ -57,7 +57,7 @@ func (f *footprint) addClasses() {
 	class := len(f.t.config.Class)
 	x := f.addStage(dataplane.InIngress, "traffic class")
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "class by DSCP", Entries: class,
-		Key: dataplane.IndexBits(class), Action: dataplane.IndexBits(int(TrafficClasses))})
+		Key: dataplane.IndexBits(class), Action: dataplane.IndexBits(int(ClassCount))})
 }
 
 // addIngressMonitoring adds algorithm 2.
@@ -66,11 +66,11 @@ func (f *footprint) addIngressMonitoring() {
 	if t.place.Tier > 1 { // algorithm 2 uses the difference itself
 		var m minDelay
 		addRegister(f.addStage(dataplane.InIngress, "queueing delay"), "minimum delays", len(t.links.ports),
-			dataplane.Bits(m.difference)+dataplane.Bits(m.measuredAt)+dataplane.Bits(m.isSet))
+			dataplane.WidthOf(m.difference)+dataplane.WidthOf(m.measuredAt)+dataplane.WidthOf(m.isSet))
 	}
 	x := f.addStage(dataplane.InIngress, "delay, safe rate: algorithm 2")
 	if t.place.Tier > 1 { // for packets from switches below
-		addRegister(x, "old delays", len(t.delay.old), dataplane.Bits(t.delay.old[0]))
+		addRegister(x, "old delays", len(t.delay.old), dataplane.WidthOf(t.delay.old[0]))
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying, What: "feedback to the neighbour",
 			Times: 1})
 	}
@@ -90,7 +90,7 @@ func (f *footprint) addIngressMonitoring() {
 		}
 	}
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^In", Entries: meters, Key: dataplane.PortBits +
-		dataplane.IndexBits(int(TrafficClasses)), Action: dataplane.IndexBits(meters)})
+		dataplane.IndexBits(int(ClassCount)), Action: dataplane.IndexBits(meters)})
 	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "safe rates", Count: meters, Rates: rates})
 }
 
@@ -114,7 +114,7 @@ func (f *footprint) addRoutes() {
 		for i := range u.groups {
 			members += cap(u.groups[i])
 		}
-		name := [Metrics]string{"MAT_Up^Delay", "MAT_Up^Queue_Depth", "MAT_Up^Link_Util"}[m]
+		name := [MetricCount]string{"MAT_Up^Delay", "MAT_Up^Queue_Depth", "MAT_Up^Link_Util"}[m]
 		x.Tables = append(x.Tables,
 			dataplane.TableUse{Name: name, Match: dataplane.MatchTernary, Entries: len(u.groups), Key: address,
 				Action: dataplane.IndexBits(len(u.groups))},
@@ -124,7 +124,7 @@ func (f *footprint) addRoutes() {
 	gap, last := t.flowlets.Stages()
 	f.Stages = append(f.Stages, gap)
 	addRegister(f.addStage(dataplane.InIngress, "utilisation of the port"), "port utilisations", len(t.utilisation),
-		dataplane.Bits(t.utilisation[0]))
+		dataplane.WidthOf(t.utilisation[0]))
 	last.Name = "path by class: algorithm 3"
 	f.Stages = append(f.Stages, last)
 }
@@ -134,13 +134,13 @@ func (f *footprint) addEgressMonitoring() {
 	t := f.t
 	x := f.addStage(dataplane.InEgress, "depth, utilisation: algorithm 1")
 	if len(t.place.Up) > 0 {
-		addRegister(x, "old queue depths", len(t.depth.old), dataplane.Bits(t.depth.old[0]))
+		addRegister(x, "old queue depths", len(t.depth.old), dataplane.WidthOf(t.depth.old[0]))
 	}
 	x.Tables = append(x.Tables, dataplane.TableUse{Name: "MAT_Rate^Link_Util", Entries: len(t.colours.meters),
 		Key: dataplane.PortBits, Action: dataplane.IndexBits(len(t.colours.meters))})
 	x.Meters = append(x.Meters, dataplane.MeterUse{Name: "link utilisation", Count: len(t.colours.meters), Rates: 2})
 	x = f.addStage(dataplane.InEgress, "colours: algorithm 1")
-	addRegister(x, "old packet colours", len(t.colours.old), dataplane.Bits(t.colours.old[0]))
+	addRegister(x, "old packet colours", len(t.colours.old), dataplane.WidthOf(t.colours.old[0]))
 	if len(t.place.Up) > 0 { // other switches have no choice of ports
 		x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Copying,
 			What: "feedback to the control plane", Times: 1},
@@ -156,15 +156,15 @@ func (f *footprint) addEgressMonitoring() {
 // fields of a register are those that a packet accesses in one place.
 func (r *rater) addRegisters(register func(name string, bits int)) {
 	var c flowCell
-	owner := dataplane.Bits(c.tag) + dataplane.Bits(c.used)
-	ack := dataplane.Bits(c.hasAck) + dataplane.Bits(c.stamped) + dataplane.Bits(c.scale) + dataplane.Bits(c.window) +
-		dataplane.Bits(c.ack) + dataplane.Bits(c.seq) + dataplane.Bits(c.tsVal) + dataplane.Bits(c.tsEcho)
-	change, sent := dataplane.Bits(c.lastChange), dataplane.Bits(c.nextByte)+dataplane.Bits(c.maxPayload)
+	owner := dataplane.WidthOf(c.tag) + dataplane.WidthOf(c.used)
+	ack := dataplane.WidthOf(c.hasAck) + dataplane.WidthOf(c.stamped) + dataplane.WidthOf(c.scale) + dataplane.WidthOf(c.window) +
+		dataplane.WidthOf(c.ack) + dataplane.WidthOf(c.seq) + dataplane.WidthOf(c.tsVal) + dataplane.WidthOf(c.tsEcho)
+	change, sent := dataplane.WidthOf(c.lastChange), dataplane.WidthOf(c.nextByte)+dataplane.WidthOf(c.maxPayload)
 	register("owner of the cell", owner)
 	register("last acknowledgement", ack)
 	register("last change", change)
 	if r.config.Mode == Enforced {
 		register("sent last", sent)
-		register("limit", dataplane.Bits(c)-owner-ack-change-sent)
+		register("limit", dataplane.WidthOf(c)-owner-ack-change-sent)
 	}
 }

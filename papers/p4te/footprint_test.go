@@ -37,7 +37,7 @@ func paperSwitch(t *testing.T, k, tier int, given ...string) (*Program, *datapla
 			site.Book.Add(netip.Addr{}, prefix.Addr())
 		}
 	}
-	p, err := dataplanetest.Make(Scheme(), site, given...)
+	p, err := dataplanetest.BuildProgram(Scheme(), site, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestPaperRoutingGroups(t *testing.T) {
 	if x := table(f, "MAT_Down"); x.Entries > 512 || x.Entries != 256 {
 		t.Errorf("MAT_Down has %d entries; at most k, here 256", x.Entries)
 	}
-	if b := f.Breaks(dataplane.RMT); len(b) > 0 {
+	if b := f.FindViolations(dataplane.RMT); len(b) > 0 {
 		t.Errorf("§6.6: easily accommodated in a single stage; %v", b)
 	}
 	// Ports that move from group to group take no more space.
@@ -127,10 +127,10 @@ func TestPaperFlows(t *testing.T) {
 	p, _ := paperSwitch(t, 8, 1, "flows", "1048576")
 	f := p.Footprint()
 	x := register(f, "last change")
-	if x.Size() != 8*4<<20 {
-		t.Errorf("the last change of 1 M flows takes %d bits, want 4 MB", x.Size())
+	if x.TotalBits() != 8*4<<20 {
+		t.Errorf("the last change of 1 M flows takes %d bits, want 4 MB", x.TotalBits())
 	}
-	stages := float64(x.Size()) / float64(dataplane.RMT.SRAM)
+	stages := float64(x.TotalBits()) / float64(dataplane.RMT.SRAM)
 	if stages < 2.7 || stages > 2.8 {
 		t.Errorf("it takes the memory of %.2f stages of RMT", stages)
 	}
@@ -138,7 +138,7 @@ func TestPaperFlows(t *testing.T) {
 		t.Errorf("%+v: acknowledgement, sequence and window of each flow are wanted", ack)
 	}
 	var sections []string
-	for _, b := range f.Breaks(dataplane.RMT) {
+	for _, b := range f.FindViolations(dataplane.RMT) {
 		sections = append(sections, b.Section+" "+b.What)
 	}
 	if s := strings.Join(sections, "; "); !strings.Contains(s, "4.2 its SRAM is that of 2.8 stages") {
@@ -167,13 +167,13 @@ func TestFootprintModes(t *testing.T) {
 		if err := f.Check(); err != nil {
 			t.Errorf("%s: %v", given, err)
 		}
-		for _, b := range f.Breaks(dataplane.RMT) {
+		for _, b := range f.FindViolations(dataplane.RMT) {
 			if b.Section != "4.2" || !strings.HasPrefix(b.Stage, "rate control") ||
 				!strings.HasPrefix(b.What, "registers are read 2") {
 				t.Errorf("%s: %v", given, b)
 			}
 		}
-		if b := f.Breaks(dataplane.RMT); (len(b) > 0) != (given == "within_leaf=true") {
+		if b := f.FindViolations(dataplane.RMT); (len(b) > 0) != (given == "within_leaf=true") {
 			t.Errorf("%s: %v", given, b)
 		}
 		sums[given] = f.Sums()
@@ -298,7 +298,7 @@ func drive(t *testing.T, program dataplane.Program, site *dataplane.Site, tier i
 		x.Hash = packet.FlowHash(x.Src, x.Dst, x.SrcPort, x.DstPort, x.Proto)
 		if in >= 4 || tier > 1 {
 			h := Header{Source: stampOf(now - unit.Time(r.IntN(100))*unit.Millisecond)}
-			h.Set(x)
+			h.WriteTo(x)
 		}
 		sw.Receive(now, in, x)
 		for out := range packet.PortID(8) {
@@ -324,7 +324,7 @@ type stepwise struct {
 	changed         map[string]int
 }
 
-func (s *stepwise) step(g dataplane.Gress, what func() dataplane.Verdict) dataplane.Verdict {
+func (s *stepwise) step(g dataplane.SwitchPart, what func() dataplane.Verdict) dataplane.Verdict {
 	before := s.state()
 	v := what()
 	after := s.state()

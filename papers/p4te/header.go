@@ -74,15 +74,15 @@ func (h *Header) encode(b *[headerLong]byte) int {
 	return headerLong
 }
 
-// Set writes the header into p without changing p's Size. It returns false without room.
-func (h *Header) Set(p *packet.Packet) bool {
+// WriteTo writes the header into p without changing p's Size. It returns false without room.
+func (h *Header) WriteTo(p *packet.Packet) bool {
 	var b [headerLong]byte
 	return p.SetExtension(HeaderKind, b[:h.encode(&b)])
 }
 
-// Get reads the header of p. It returns false if the header is missing or damaged.
-func (h *Header) Get(p *packet.Packet) bool {
-	if !p.Asks(HeaderKind) {
+// ReadFrom reads the header of p. It returns false if the header is missing or damaged.
+func (h *Header) ReadFrom(p *packet.Packet) bool {
+	if !p.HasHotExtension(HeaderKind) {
 		return false
 	}
 	b, ok := p.Extension(HeaderKind)
@@ -107,7 +107,7 @@ func (h *Header) Get(p *packet.Packet) bool {
 // restamp replaces T^Source in the header of p and returns the old one. ok is false if the header is missing or
 // damaged.
 func restamp(p *packet.Packet, source uint64) (old uint64, ok bool) {
-	if !p.Asks(HeaderKind) {
+	if !p.HasHotExtension(HeaderKind) {
 		return 0, false
 	}
 	b, ok := p.Extension(HeaderKind)

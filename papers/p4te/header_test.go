@@ -31,7 +31,7 @@ func TestHeaderGolden(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var p packet.Packet
-			if !c.h.Set(&p) {
+			if !c.h.WriteTo(&p) {
 				t.Fatalf("%s: no room", c.name)
 			}
 			b, _ := p.Extension(HeaderKind)
@@ -39,7 +39,7 @@ func TestHeaderGolden(t *testing.T) {
 				t.Errorf("%s:\n%s, want\n%s", c.name, got, c.want)
 			}
 			var back Header
-			if !back.Get(&p) || back != c.h {
+			if !back.ReadFrom(&p) || back != c.h {
 				t.Errorf("%s: reads back as %+v, want %+v", c.name, back, c.h)
 			}
 		})
@@ -63,7 +63,7 @@ func TestHeaderOverhead(t *testing.T) {
 		want int32
 	}{{short, 16}, {long, 32}, {fake, 32}} {
 		var p packet.Packet
-		c.h.Set(&p)
+		c.h.WriteTo(&p)
 		if got := p.ExtensionBytes(); got != c.want {
 			t.Errorf("%+v takes %d bytes, want %d", c.h, got, c.want)
 		}
@@ -87,7 +87,7 @@ func TestHeaderDamaged(t *testing.T) {
 			var p packet.Packet
 			p.SetExtension(HeaderKind, b)
 			var h Header
-			if h.Get(&p) {
+			if h.ReadFrom(&p) {
 				t.Errorf("%s: taken as %+v", name, h)
 			}
 			if _, ok := restamp(&p, 1); ok && name != "reserved" && name != "only stamps" {
@@ -145,7 +145,7 @@ func FuzzHeader(f *testing.F) {
 			return
 		}
 		var h Header
-		if !h.Get(&p) {
+		if !h.ReadFrom(&p) {
 			return
 		}
 		var room [headerLong]byte
@@ -156,7 +156,7 @@ func FuzzHeader(f *testing.F) {
 		old, ok := restamp(&p, source)
 		again := h
 		again.Source = source
-		if !ok || old != h.Source || !h.Get(&p) || h != again {
+		if !ok || old != h.Source || !h.ReadFrom(&p) || h != again {
 			t.Errorf("%x: stamped anew (%v, was %#x) it is %+v, want %+v", b, ok, old, h, again)
 		}
 	})

@@ -11,7 +11,7 @@ import (
 func means(t *testing.T, name, measure string, o experiment.Options) map[string]map[string]float64 {
 	t.Helper()
 	all, n := map[string]map[string]float64{}, map[string]float64{}
-	for _, r := range runtest.CarryOut(t, library(), name, o).Runs {
+	for _, r := range runtest.ExecuteAll(t, library(), name, o).Runs {
 		at := ""
 		for _, c := range r.Point {
 			at += c.Text + " "

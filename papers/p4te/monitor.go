@@ -14,12 +14,12 @@ const (
 	Delay       Metric = iota // hop-to-hop delay (§6.1.2)
 	QueueDepth                // egress queue depth (§6.1.1)
 	Utilisation               // link utilisation, a meter's colour (§6.1.3)
-	Metrics                   // number of metrics
+	MetricCount               // number of metrics
 )
 
 // String returns "delay", "queue depth" or "utilisation"; "unknown" for any other value.
 func (m Metric) String() string {
-	if m < Metrics {
+	if m < MetricCount {
 		return [...]string{"delay", "queue depth", "utilisation"}[m]
 	}
 	return "unknown"
@@ -102,7 +102,7 @@ func burstSize(r unit.LinkRate, t unit.Time, maxFrame int32) int64 {
 // Observe meters a packet of size bytes that departs by a port, and returns its colour and the change of colour.
 func (c *Colours) Observe(now unit.Time, port packet.PortID, size int32) (dataplane.Colour, Change) {
 	before := c.old[port]
-	after := c.meters[port].Colour(now, size, dataplane.Green)
+	after := c.meters[port].MeterPacket(now, size, dataplane.Green)
 	c.old[port] = after
 	switch {
 	case before < after:
@@ -124,12 +124,12 @@ const (
 	Other          Class = iota // neither class: routed by queue depth, packet by packet
 	LowDelay                    // short flows that need low latency
 	HighThroughput              // large flows that need throughput
-	TrafficClasses              // number of classes
+	ClassCount                  // number of classes
 )
 
-// String returns the class's name in specs; "unknown" for TrafficClasses and above.
+// String returns the class's name in specs; "unknown" for ClassCount and above.
 func (c Class) String() string {
-	if c < TrafficClasses {
+	if c < ClassCount {
 		return classNames[c]
 	}
 	return "unknown"
@@ -139,22 +139,22 @@ func (c Class) String() string {
 // §6.1.4), and two colours: Green below it, Yellow above. Other has no meter and is always green. The P4TE code has
 // meters of two rates and three colours.
 type SafeRates struct {
-	meters       [][TrafficClasses]*dataplane.SrTCM
-	threeColours [][TrafficClasses]*dataplane.TrTCM // if not empty, replaces meters
+	meters       [][ClassCount]*dataplane.SrTCM
+	threeColours [][ClassCount]*dataplane.TrTCM // if not empty, replaces meters
 }
 
 // NewSafeRates returns meters of shares of the ports' rates, with bursts as in NewColours. If peak is above 0, it is
 // the share for their PIR.
-func NewSafeRates(lines []dataplane.Line, share [TrafficClasses]float64, peak float64, burst unit.Time,
+func NewSafeRates(lines []dataplane.Line, share [ClassCount]float64, peak float64, burst unit.Time,
 	maxFrame int32) *SafeRates {
 	s := &SafeRates{}
 	for i, l := range lines {
 		if peak > 0 {
-			s.threeColours = append(s.threeColours, [TrafficClasses]*dataplane.TrTCM{})
+			s.threeColours = append(s.threeColours, [ClassCount]*dataplane.TrTCM{})
 		} else {
-			s.meters = append(s.meters, [TrafficClasses]*dataplane.SrTCM{})
+			s.meters = append(s.meters, [ClassCount]*dataplane.SrTCM{})
 		}
-		for class := LowDelay; class < TrafficClasses; class++ {
+		for class := LowDelay; class < ClassCount; class++ {
 			rate := scaleRate(l.Rate, share[class])
 			if peak > 0 {
 				most := scaleRate(l.Rate, max(peak, share[class]))
@@ -174,8 +174,8 @@ func (s *SafeRates) Observe(now unit.Time, port packet.PortID, class Class, size
 	case class == Other || int(port) >= len(s.meters)+len(s.threeColours):
 		return dataplane.Green
 	case s.threeColours != nil:
-		return s.threeColours[port][class].Colour(now, size, dataplane.Green)
-	case s.meters[port][class].Colour(now, size, dataplane.Green) == dataplane.Green:
+		return s.threeColours[port][class].MeterPacket(now, size, dataplane.Green)
+	case s.meters[port][class].MeterPacket(now, size, dataplane.Green) == dataplane.Green:
 		return dataplane.Green
 	}
 	return dataplane.Yellow

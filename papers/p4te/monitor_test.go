@@ -179,7 +179,7 @@ func TestSafeRates(t *testing.T) {
 	}{{LowDelay, .6, false}, {LowDelay, .7, true}, {HighThroughput, .3, false}, {HighThroughput, .4, true},
 		{Other, 1, false}} {
 		t.Run(fmt.Sprintf("%v at %g", x.class, x.load), func(t *testing.T) {
-			s := NewSafeRates(lines, [TrafficClasses]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond,
+			s := NewSafeRates(lines, [ClassCount]float64{LowDelay: .65, HighThroughput: .35}, 0, 10*unit.Millisecond,
 				1514)
 			yellow := 0
 			gap := unit.TransmitTime(unit.Bytes(1514), unit.Rate(x.load*float64(100*unit.Mbps)))

@@ -115,7 +115,7 @@ func build(t testing.TB, text string) *network {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(exp)[0].Config()
+	c, err := plan.ListRuns(exp)[0].Config()
 	if err == nil {
 		err = c.MakeEndpoints() // tests look into them
 	}
@@ -181,7 +181,7 @@ func (n *network) counts() (c PacketCounters) {
 			c.Lower += x.Lower
 			c.Raise += x.Raise
 			c.Repeated += x.Repeated
-			c.Held += x.Held
+			c.LoweredWindows += x.LoweredWindows
 		}
 	}
 	return c
@@ -214,7 +214,7 @@ func mbps(r *outcome.Result, flow int) float64 {
 func (n *network) silence() {
 	n.hooks[n.node("leaf0")].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var h Header
-		if h.Get(p) && h.Fake {
+		if h.ReadFrom(p) && h.Fake {
 			return dataplane.Consume
 		}
 		return dataplane.Accept
@@ -303,7 +303,7 @@ func TestOvertaking(t *testing.T) {
 	n.Wiring.Network.Links[n.link("leaf0", "spine0")].Buffer = unit.Length{Packets: 20}
 	n.hooks[leaf].ingress = func(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		var h Header
-		if p.Meta.Class = 1; h.Get(p) && h.Fake {
+		if p.Meta.Class = 1; h.ReadFrom(p) && h.Fake {
 			p.Meta.Class = 0
 		}
 		return dataplane.Accept
@@ -381,8 +381,8 @@ func TestEnforcedIsObeyed(t *testing.T) {
 				t.Errorf("%s: %.2f Mb/s, want %.2f; window %d, SRTT %v, %d packets sent again", cc, got, want, s.PeerWindow(),
 					s.SRTT(), r.Flows[0].Sender.Retransmitted)
 			}
-			if n.counts().Held < 1000 {
-				t.Errorf("%s: %d windows held", cc, n.counts().Held)
+			if n.counts().LoweredWindows < 1000 {
+				t.Errorf("%s: %d windows held", cc, n.counts().LoweredWindows)
 			}
 		})
 	}

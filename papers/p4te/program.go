@@ -20,21 +20,21 @@ type Config struct {
 	Peak       float64   // PIR
 	Burst      unit.Time // of all meters: their rate's traffic in this time
 	Class      [64]Class // by DSCP
-	Safe       [TrafficClasses]float64
+	Safe       [ClassCount]float64
 	// PIR of the classes' meters, which then have three colours, as in the P4TE code; 0: two colours, as
 	// in the paper
 	SafePeak float64
 
 	// Path control (§6.2, §6.3)
-	Paths     bool
-	Control   ControlConfig
-	Gap       unit.Time // idle time that ends a flowlet
-	Cells     int       // of the flowlet table
-	Spread    bool      // a new flowlet takes another port of its group; otherwise a flow keeps its port
-	CodePaths bool      // the P4TE code's port selection instead of algorithm 3
-	Tell      bool      // notify neighbours of leaves beyond a failed link
-	Age       unit.Time // after which a port without packets counts as idle; 0: never
-	Detect    unit.Time // time after which the operator takes out a failed link; 0: never
+	Paths             bool
+	Control           ControlConfig
+	FlowletGap        unit.Time // idle time that ends a flowlet
+	FlowletCells      int       // of the flowlet table
+	Spread            bool      // a new flowlet takes another port of its group; otherwise a flow keeps its port
+	CodePaths         bool      // the P4TE code's port selection instead of algorithm 3
+	ReportsFailures   bool      // notify neighbours of leaves beyond a failed link
+	IdleAge           unit.Time // after which a port without packets counts as idle; 0: never
+	LinkCheckInterval unit.Time // time after which the operator takes out a failed link; 0: never
 
 	Rate RateConfig
 }
@@ -46,8 +46,8 @@ type PacketCounters struct {
 	Lost                                 uint64 // events that found the control plane's queue full
 	Lower, Raise                         uint64
 	// Repeated counts fake ACKs for a packet within B bytes of the last change, at the sender's leaf.
-	Repeated uint64
-	Held     uint64 // passing acknowledgements with a lowered window (Enforced)
+	Repeated       uint64
+	LoweredWindows uint64 // passing acknowledgements with a lowered window (Enforced)
 }
 
 // Program is P4TE at a leaf, a spine or a super spine.
@@ -57,7 +57,7 @@ type Program struct {
 	clock     telemetry.Clock
 	framing   packet.Framing
 	downPorts []int32 // by address: the port that leads down to it; −1: upward
-	upward    [Metrics]*Upward
+	upward    [MetricCount]*UpwardTable
 	flowlets  *dataplane.Flowlets
 	seed      uint32
 
@@ -122,9 +122,9 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 			t.hosts[p] = true
 		}
 	}
-	t.flowlets = dataplane.NewFlowlets(c.Cells, c.Gap)
+	t.flowlets = dataplane.NewFlowlets(c.FlowletCells, c.FlowletGap)
 	t.control = NewControlPlane(site.Ports, place.Up, c.Control)
-	for m := range Metrics {
+	for m := range MetricCount {
 		t.upward[m] = NewUpward(c.Control.Groups[m], place.Up)
 	}
 	t.depth = NewGradient(c.DepthDelta)
@@ -133,7 +133,7 @@ func New(site *dataplane.Site, o Options) (*Program, error) {
 	t.colours = NewColours(site.Lines, c.Committed, c.Peak, c.Burst, site.MaxFrame)
 	t.safe = NewSafeRates(site.Lines, c.Safe, c.SafePeak, c.Burst, site.MaxFrame)
 	t.rate = newRater(t, c.Rate)
-	if c.Tell && c.Detect > 0 {
+	if c.ReportsFailures && c.LinkCheckInterval > 0 {
 		t.reachability = newReachability(t, site)
 	}
 	if !c.Monitor { // without colours no rate changes, so no header is needed
@@ -148,7 +148,7 @@ func (t *Program) Name() string { return "p4te" }
 // Counts returns the counters.
 func (t *Program) Counts() PacketCounters {
 	c := t.counts
-	c.Lost = t.control.Lost()
+	c.Lost = t.control.LostEvents()
 	return c
 }
 
@@ -158,12 +158,12 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if p.Kind == packet.Probe && t.receiveFeedback(env, p) {
 		return dataplane.Consume
 	}
-	if !p.TakeHop() {
+	if !p.DecrementHopLimit() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
 	now, class := env.Now(), t.config.Class[p.TOS>>2]
 	fromHost := int(m.In) < len(t.hosts) && t.hosts[m.In]
-	if fromHost && p.Asks(HeaderKind) { // hosts send no such header
+	if fromHost && p.HasHotExtension(HeaderKind) { // hosts send no such header
 		before := p.ExtensionBytes()
 		p.RemoveExtension(HeaderKind)
 		p.Size += p.ExtensionBytes() - before
@@ -190,14 +190,14 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	toHost := t.hosts[m.Out]
 	if fromHost {
-		if toHost && !t.config.Rate.Within {
+		if toHost && !t.config.Rate.WithinLeaf {
 			return dataplane.Accept
 		}
 		t.addHeader(now, p, toHost)
 	}
 	if t.rate != nil && toHost {
 		var h Header
-		if carries && h.Get(p) {
+		if carries && h.ReadFrom(p) {
 			return t.rate.recordToHost(env, p, &h)
 		}
 		return t.rate.recordToHost(env, p, nil)
@@ -217,12 +217,12 @@ func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	}
 	if stays {
 		if h.Rated {
-			h.Set(p)
+			h.WriteTo(p)
 		}
 		return
 	}
 	before := p.ExtensionBytes()
-	h.Set(p)
+	h.WriteTo(p)
 	p.Size += p.ExtensionBytes() - before
 }
 
@@ -265,12 +265,12 @@ func (t *Program) receiveFeedback(env *dataplane.Env, p *packet.Packet) bool {
 func (t *Program) notifyNeighbour(env *dataplane.Env, p *packet.Packet, in packet.PortID, e Event) {
 	f := t.cloneHeaders(env, p)
 	if !putFeedback(f, []Event{e}) {
-		env.Free(f)
+		env.FreePacket(f)
 		return
 	}
 	t.setSize(f, shimHeader)
 	t.counts.ToNeighbour++
-	env.Send(f, in, 0)
+	env.SendPacket(f, in, 0)
 }
 
 // shimHeader is the header of ProtoOwn (packet.Emit).
@@ -282,12 +282,12 @@ func (t *Program) setSize(f *packet.Packet, transport int32) {
 	if f.Version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	f.Size = t.framing.Frame(headers, 0, false) + f.ExtensionBytes() // as the framing counts it
+	f.Size = t.framing.FrameBytes(headers, 0, false) + f.ExtensionBytes() // as the framing counts it
 }
 
 // cloneHeaders returns a message made of a copy of a packet's headers.
 func (t *Program) cloneHeaders(env *dataplane.Env, p *packet.Packet) *packet.Packet {
-	f := env.Clone(p, true)
+	f := env.ClonePacket(p, true)
 	f.Meta.Flags &^= packet.Trimmed
 	f.ClearExtensions()
 	f.Kind = packet.Probe
@@ -326,24 +326,24 @@ func (t *Program) Tick(env *dataplane.Env) unit.Time {
 		t.writes, t.written = t.writes[:copy(t.writes, t.writes[t.written:])], 0
 	}
 	next := unit.Never
-	if t.config.Detect > 0 {
+	if t.config.LinkCheckInterval > 0 {
 		if now >= t.nextLinkPoll {
-			t.nextLinkPoll = now + t.config.Detect
+			t.nextLinkPoll = now + t.config.LinkCheckInterval
 			if t.reachability != nil {
 				t.reportLostLeaves(env)
 			}
 			for _, p := range t.place.Up {
-				if down := env.Port(p).Down(); down != t.isDown[p] {
+				if down := env.Port(p).IsDown(); down != t.isDown[p] {
 					t.isDown[p] = down
-					t.writes = append(t.writes, t.control.Link(now, p, down)...)
+					t.writes = append(t.writes, t.control.SetLinkDown(now, p, down)...)
 				}
 			}
 		}
 		next = t.nextLinkPoll
 	}
-	if t.config.Age > 0 && t.config.Paths {
+	if t.config.IdleAge > 0 && t.config.Paths {
 		if now >= t.nextAge {
-			t.nextAge = now + t.config.Age
+			t.nextAge = now + t.config.IdleAge
 			t.ageIdlePorts(now)
 		}
 		next = min(next, t.nextAge)
@@ -370,7 +370,7 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (pack
 		return t.selectPort(QueueDepth, hash), true
 	}
 	// line 19, except that flowlets leave a failed link
-	if port, active := t.flowlets.Port(now, hash); active && !t.isDown[port] {
+	if port, active := t.flowlets.ContinueFlowlet(now, hash); active && !t.isDown[port] {
 		return port, true
 	}
 	group := hash
@@ -393,7 +393,7 @@ func (t *Program) selectPath(now unit.Time, p *packet.Packet, class Class) (pack
 	case dataplane.Red:
 		port = t.selectPort(last, group)
 	}
-	t.flowlets.Begin(now, hash, port)
+	t.flowlets.BeginFlowlet(now, hash, port)
 	return port, true
 }
 
@@ -419,7 +419,7 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 			t.rate.adaptRate(env, p, colour)
 		}
 	}
-	if t.hosts[out] && p.Asks(HeaderKind) {
+	if t.hosts[out] && p.HasHotExtension(HeaderKind) {
 		t.removeHeader(p)
 	}
 	return dataplane.Accept
@@ -448,9 +448,9 @@ func (t *Program) monitorPort(env *dataplane.Env, p *packet.Packet, out packet.P
 		if putFeedback(f, events[:n]) {
 			t.setSize(f, shimHeader)
 			t.counts.Recirculated++
-			env.Recirculate(f)
+			env.RecirculatePacket(f)
 		} else {
-			env.Free(f)
+			env.FreePacket(f)
 		}
 	}
 	t.counts.ToControl++

@@ -54,17 +54,17 @@ type RateConfig struct {
 	// for all packets in flight until the first one is back. Without Repeats they end at the leaf, and P4TE §6.4.1's
 	// promise of one per B bytes holds.
 	Repeats bool
-	// Within includes flows between two hosts of one leaf. Their packets access two cells: their own flow's and, as
+	// WithinLeaf includes flows between two hosts of one leaf. Their packets access two cells: their own flow's and, as
 	// acknowledgements, the opposite flow's.
-	Within bool
-	// Least is the minimum of a limit with Enforced, in segments. A limit gains a segment or, with Share, 1/2^Raise.
-	Least int
-	Share bool
+	WithinLeaf bool
+	// MinSegments is the minimum of a limit with Enforced, in segments. A limit gains a segment or, with Share, 1/2^Raise.
+	MinSegments   int
+	RaisesByShare bool
 }
 
-// MostBytes is the exclusive upper limit of B: a quarter of half the sequence space, so that a distance of 2B still has
+// MaxBytes is the exclusive upper limit of B: a quarter of half the sequence space, so that a distance of 2B still has
 // a sign.
-const MostBytes unit.Bytes = 1 << 29
+const MaxBytes unit.Bytes = 1 << 29
 
 // rater adapts rates in one switch.
 type rater struct {
@@ -147,7 +147,7 @@ func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 	if p.TCP.Flags&packet.SYN != 0 {
 		scale := unknownScale // a SYN-ACK opens the other direction, with the scale of the SYN
 		if c := r.findCell(p.Hash); c != nil && !c.hasAck && p.TCP.Flags&packet.ACK != 0 {
-			if scale = c.scale; p.TCP.Has&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or neither
+			if scale = c.scale; p.TCP.Present&packet.HasScale == 0 && scale != unknownScale { // RFC 7323 §2.2: both or neither
 				scale = 0
 			}
 		}
@@ -171,8 +171,8 @@ func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 		c.nextByte = end
 	}
 	c.maxPayload = max(c.maxPayload, p.Payload)
-	if int32(seq-c.lastChange) > 2*int32(MostBytes)-1 { // keep the distance limited, as sequence numbers wrap
-		c.lastChange = seq - 2*uint32(MostBytes) + 1
+	if int32(seq-c.lastChange) > 2*int32(MaxBytes)-1 { // keep the distance limited, as sequence numbers wrap
+		c.lastChange = seq - 2*uint32(MaxBytes) + 1
 	}
 	if !c.hasAck { // no rate changes before the first ACK
 		return
@@ -195,7 +195,7 @@ func (r *rater) recordToHost(env *dataplane.Env, p *packet.Packet, h *Header) da
 		return dataplane.Accept
 	}
 	t := &p.TCP
-	reverse := env.Opposite(p)
+	reverse := env.OppositeHash(p)
 	switch {
 	case h != nil && h.Fake:
 		return r.receiveFake(r.findCell(reverse), h)
@@ -218,7 +218,7 @@ func (r *rater) recordToHost(env *dataplane.Env, p *packet.Packet, h *Header) da
 		if t.Flags&packet.FIN != 0 {
 			c.seq++
 		}
-		c.stamped, c.tsVal, c.tsEcho = t.Has&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
+		c.stamped, c.tsVal, c.tsEcho = t.Present&packet.HasTimestamps != 0, t.TSVal, t.TSEcho
 	}
 	r.limitWindow(c, t)
 	return dataplane.Accept
@@ -229,7 +229,7 @@ const unknownScale uint8 = 0xff
 
 // scaleOf returns the window scale of a SYN, at most 14 (RFC 7323 §2.3); 0 without the option.
 func scaleOf(t *packet.Segment) uint8 {
-	if t.Has&packet.HasScale == 0 {
+	if t.Present&packet.HasScale == 0 {
 		return 0
 	}
 	return min(t.Scale, 14)
@@ -266,7 +266,7 @@ func (r *rater) limitWindow(c *flowCell, t *packet.Segment) {
 	}
 	if w := (c.limit-1)>>c.scale + 1; w < int64(t.Window) { // rounded up: less than whole segments would wait
 		t.Window = uint16(w)
-		r.program.counts.Held++
+		r.program.counts.LoweredWindows++
 	}
 }
 
@@ -285,10 +285,10 @@ func (r *rater) changeLimit(c *flowCell, lower bool) {
 			c.limit = min(own, int64(c.nextByte-c.ack))
 		}
 		c.limit -= r.windowChange(c.limit, r.config.Lower, int64(1)<<c.scale)
-		c.limit = max(c.limit, int64(r.config.Least)*int64(c.maxPayload), int64(1)<<c.scale)
+		c.limit = max(c.limit, int64(r.config.MinSegments)*int64(c.maxPayload), int64(1)<<c.scale)
 	} else if c.limit > 0 {
 		gain := int64(c.maxPayload)
-		if r.config.Share {
+		if r.config.RaisesByShare {
 			gain = r.windowChange(c.limit, r.config.Raise, int64(1)<<c.scale)
 		}
 		if c.limit += gain; c.limit >= own {
@@ -331,11 +331,11 @@ func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane
 		return
 	}
 	var h Header
-	if !h.Get(p) || !h.Rated || !h.Allowed || h.Applied || h.Fake {
+	if !h.ReadFrom(p) || !h.Rated || !h.Allowed || h.Applied || h.Fake {
 		return
 	}
 	if f, ok := r.makeFakeACK(env, p, &h, lower); ok {
-		env.Recirculate(f) // the route to the sender and the leaf's register are at the ingress
+		env.RecirculatePacket(f) // the route to the sender and the leaf's register are at the ingress
 	}
 	if lower {
 		r.program.counts.Lower++
@@ -346,7 +346,7 @@ func (r *rater) adaptRate(env *dataplane.Env, p *packet.Packet, egress dataplane
 		r.program.counts.Raise++
 	}
 	h.Applied = true
-	h.Set(p)
+	h.WriteTo(p)
 }
 
 // decideChange returns whether the rate is to be lowered, and whether it changes at all. It depends on the colour of
@@ -373,11 +373,11 @@ func (t *Program) hasQueue(env *dataplane.Env, out packet.PortID) bool {
 
 // makeFakeACK returns the fake ACK for a packet; false if its header has no room.
 func (r *rater) makeFakeACK(env *dataplane.Env, p *packet.Packet, h *Header, lower bool) (*packet.Packet, bool) {
-	f := env.Clone(p, true)
+	f := env.ClonePacket(p, true)
 	f.ClearExtensions()
 	f.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: packet.Internal}
 	f.Sent = env.Now()
-	f.TurnRound()
+	f.SwapEnds()
 	f.Kind = packet.Ack
 	f.TOS &^= packet.ECN
 	seq, ack, window := h.Seq, h.Ack, h.Window
@@ -388,12 +388,12 @@ func (r *rater) makeFakeACK(env *dataplane.Env, p *packet.Packet, h *Header, low
 	f.Seq, f.Ack = int64(seq), int64(ack)
 	f.TCP = packet.Segment{Flags: packet.ACK, Window: window}
 	if h.Stamped && r.config.Mode != NextByte {
-		f.TCP.Has, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
+		f.TCP.Present, f.TCP.TSVal, f.TCP.TSEcho = packet.HasTimestamps, h.TSVal, h.TSEcho
 	}
 	// The header holds the sequence number of the acknowledged packet (Ack), and whether the rate is lowered.
 	note := Header{Source: h.Source, Scale: h.Scale, Fake: true, Applied: lower, Rated: true, Ack: uint32(p.Seq)}
-	if !note.Set(f) {
-		env.Free(f)
+	if !note.WriteTo(f) {
+		env.FreePacket(f)
 		return nil, false
 	}
 	r.program.setSize(f, packet.TCPHeader+f.TCP.OptionBytes())

@@ -58,7 +58,7 @@ func TestFlowSelection(t *testing.T) {
 			if s.change != nil {
 				s.change(&h, p)
 			}
-			h.Set(p)
+			h.WriteTo(p)
 			left := x.pass(0, p)
 			if len(left[1]) != 1 {
 				t.Fatalf("%v: %d packets go on", s, len(left[1]))
@@ -72,7 +72,7 @@ func TestFlowSelection(t *testing.T) {
 				}
 			}
 			var after Header
-			after.Get(left[1][0])
+			after.ReadFrom(left[1][0])
 			if got != s.want || len(left[0]) > 1 || left[1][0].TOS&packet.ECN != s.ecn {
 				t.Errorf("class %v, egress %v, header %+v: %s (%d fake ACKs, window %d), ECN %d; want %s, ECN %d",
 					s.class, s.egress,
@@ -89,7 +89,7 @@ func TestFlowSelection(t *testing.T) {
 func TestNoMarks(t *testing.T) {
 	x := newStation(t, 2, "mark", "false")
 	p := x.segment(a, c, 5000, 1, 1000, packet.ACK)
-	(&Header{Allowed: true, Rated: true, Window: 400}).Set(p)
+	(&Header{Allowed: true, Rated: true, Window: 400}).WriteTo(p)
 	if left := x.pass(0, p); len(left[0]) != 1 || left[1][0].TOS&packet.ECN != packet.ECT0 {
 		t.Errorf("%d fake ACKs, ECN %d", len(left[0]), left[1][0].TOS&packet.ECN)
 	}
@@ -112,7 +112,7 @@ func TestFakeACK(t *testing.T) {
 				if stamped {
 					h.TSVal, h.TSEcho = 70, 60
 				}
-				h.Set(p)
+				h.WriteTo(p)
 				f := x.pass(0, p)[0][0]
 				want := uint16(512 - 128)
 				if !lower {
@@ -133,15 +133,15 @@ func TestFakeACK(t *testing.T) {
 						uint32(g.Seq) == 0xdeadbeef && g.Ack == 2000 && g.Payload == 0 && s.Flags == packet.ACK && s.Window == want &&
 						s.Blocks == 0 && s.MSS == 0 && g.TOS == 0x10
 					if stamped {
-						ok = ok && s.Has == packet.HasTimestamps && s.TSVal == 70 && s.TSEcho == 60
+						ok = ok && s.Present == packet.HasTimestamps && s.TSVal == 70 && s.TSEcho == 60
 					} else {
-						ok = ok && s.Has == 0
+						ok = ok && s.Present == 0
 					}
 					if !ok || g.Hash != packet.FlowHash(c, a, 1000+uint16(c), 1000+uint16(a), packet.ProtoTCP) {
 						t.Errorf("IPv%d, stamped %v, lower %v, %s: %+v", version, stamped, lower, form, g)
 					}
 					var note Header
-					if !note.Get(g) || !note.Fake || note.Applied != lower || note.Ack != 5000 {
+					if !note.ReadFrom(g) || !note.Fake || note.Applied != lower || note.Ack != 5000 {
 						t.Errorf("IPv%d, %s: the header tells the leaf %+v", version, form, note)
 					}
 				}
@@ -184,7 +184,7 @@ func checksums(t *testing.T, frame []byte) {
 func TestFakeACKOfTheCode(t *testing.T) {
 	x := newStation(t, 2, "rate", "next_byte")
 	p := x.segment(a, c, 5000, 77, 1000, packet.ACK)
-	(&Header{Allowed: true, Rated: true, Ack: 2000, Seq: 7, Window: 400}).Set(p)
+	(&Header{Allowed: true, Rated: true, Ack: 2000, Seq: 7, Window: 400}).WriteTo(p)
 	if f := x.pass(0, p)[0][0]; f.Ack != 5001 || f.Seq != 77 || f.TCP.Window != 99-99>>2 {
 		t.Errorf("ack %d, seq %d, window %d; want 5001, 77, %d", f.Ack, f.Seq, f.TCP.Window, 99-99>>2)
 	}
@@ -264,10 +264,10 @@ func TestOnceInB(t *testing.T) {
 		}
 		fake := func(seq uint32) bool {
 			f := x.ack(901, 101, 225, 1, 1)
-			(&Header{Fake: true, Applied: true, Rated: true, Ack: seq}).Set(f)
+			(&Header{Fake: true, Applied: true, Rated: true, Ack: seq}).WriteTo(f)
 			f.Size += f.ExtensionBytes()
 			left := x.pass(3, f)
-			if len(left[0]) == 1 && (left[0][0].Extended() || left[0][0].Size != 86) {
+			if len(left[0]) == 1 && (left[0][0].HasExtensions() || left[0][0].Size != 86) {
 				t.Error("a fake ACK reaches the host with P4TE's header")
 			}
 			return len(left[0]) == 1
@@ -345,7 +345,7 @@ func TestCells(t *testing.T) {
 		t.Errorf("the flow lost its cell: %+v", h)
 	}
 	f := x.ack(901, 101, 225, 1, 1)
-	(&Header{Fake: true, Rated: true, Ack: 101}).Set(f)
+	(&Header{Fake: true, Rated: true, Ack: 101}).WriteTo(f)
 	if left := x.pass(3, f); len(left[0]) != 1 {
 		t.Error("a fake ACK of a flow without a cell does not pass")
 	}
@@ -404,7 +404,7 @@ func testWithinALeaf(t *testing.T, within bool) {
 	x.pass(1, x.segment(b, a, 901, 101, 0, packet.ACK))
 	left := x.pass(0, x.segment(a, b, 101, 901, 1000, packet.ACK))
 	if !within {
-		if len(left[1]) != 1 || len(left[0]) != 0 || left[1][0].Extended() || left[1][0].Size != 1086 ||
+		if len(left[1]) != 1 || len(left[0]) != 0 || left[1][0].HasExtensions() || left[1][0].Size != 1086 ||
 			left[1][0].TOS&packet.ECN != packet.ECT0 {
 			t.Errorf("it is not left alone: %v", left)
 		}
@@ -418,14 +418,14 @@ func testWithinALeaf(t *testing.T, within bool) {
 	if len(left[1]) != 1 || len(left[0]) != 1 {
 		t.Fatalf("%d packets and %d fake ACKs, want 1 and 1", len(left[1]), len(left[0]))
 	}
-	if p := left[1][0]; p.Extended() || p.Size != 1086 || p.TOS&packet.ECN != packet.CE {
+	if p := left[1][0]; p.HasExtensions() || p.Size != 1086 || p.TOS&packet.ECN != packet.CE {
 		t.Errorf("the packet has %d bytes of extensions, size %d, ECN %d", p.ExtensionBytes(), p.Size, p.TOS&packet.ECN)
 	}
-	if f := left[0][0]; f.Extended() || f.Size != 86 || f.Ack != 101 || f.TCP.Window != 99-99>>2 {
+	if f := left[0][0]; f.HasExtensions() || f.Size != 86 || f.Ack != 101 || f.TCP.Window != 99-99>>2 {
 		t.Errorf("the fake ACK: %d bytes of extensions, size %d, %+v", f.ExtensionBytes(), f.Size, f)
 	}
-	if x.leavingNothing(); x.pool.Live() != 5 {
-		t.Errorf("%d packets are out", x.pool.Live())
+	if x.leavingNothing(); x.pool.LiveCount() != 5 {
+		t.Errorf("%d packets are out", x.pool.LiveCount())
 	}
 }
 
@@ -459,7 +459,7 @@ func TestHostsHeader(t *testing.T) {
 	for _, to := range []packet.Addr{b, c} {
 		x := newStation(t, 1, "bytes", "1 B", "within_leaf", "true")
 		p := x.segment(a, to, 101, 901, 1000, packet.ACK)
-		(&Header{Allowed: true, Rated: true, Ack: 7, Window: 99}).Set(p)
+		(&Header{Allowed: true, Rated: true, Ack: 7, Window: 99}).WriteTo(p)
 		p.Size += p.ExtensionBytes()
 		left := x.pass(0, p)
 		if to == b {
@@ -484,7 +484,7 @@ func TestValidate(t *testing.T) {
 		{"delay_delta", "too short", func(o *Options) { o.DelayDelta = 1 }},
 		{"burst", "too short", func(o *Options) { o.Burst = minTime - 1 }},
 		{"round_trip", "too long", func(o *Options) { o.RoundTrip = 11e12 }},
-		{"tell", "without detect", func(o *Options) { o.Tell, o.Detect = true, 0 }},
+		{"tell", "without detect", func(o *Options) { o.ReportsFailures, o.LinkCheckInterval = true, 0 }},
 		{"committed", "above peak", func(o *Options) { o.Committed, o.Peak = 0.9, 0.7 }},
 		{"safe_low_delay", "0", func(o *Options) { o.Safe[LowDelay] = 0 }},
 		{"safe_peak", "0", func(o *Options) { o.SafePeak = 0 }},
@@ -492,12 +492,12 @@ func TestValidate(t *testing.T) {
 		{"depth_range", "negative", func(o *Options) { o.DepthRange = -1 }},
 		{"delay_range", "negative", func(o *Options) { o.DelayRange = -1 }},
 		{"control_latency", "negative", func(o *Options) { o.Control.Latency = -1 }},
-		{"table_write", "negative", func(o *Options) { o.Control.Write = -1 }},
+		{"table_write", "negative", func(o *Options) { o.Control.WriteTime = -1 }},
 		{"control_queue", "0", func(o *Options) { o.Control.Queue = 0 }},
-		{"gap", "negative", func(o *Options) { o.Gap = -1 }},
-		{"flowlet_cells", "too many", func(o *Options) { o.Cells = 1<<24 + 1 }},
+		{"gap", "negative", func(o *Options) { o.FlowletGap = -1 }},
+		{"flowlet_cells", "too many", func(o *Options) { o.FlowletCells = 1<<24 + 1 }},
 		{"bytes", "negative", func(o *Options) { o.Rate.Bytes = -1 }},
-		{"bytes", "too many", func(o *Options) { o.Rate.Bytes = MostBytes }},
+		{"bytes", "too many", func(o *Options) { o.Rate.Bytes = MaxBytes }},
 		{"lower", "too much", func(o *Options) { o.Rate.Lower = 16 }},
 		{"raise", "0", func(o *Options) { o.Rate.Raise = 0 }},
 		{"flows", "0", func(o *Options) { o.Rate.Flows = 0 }},

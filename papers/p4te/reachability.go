@@ -19,7 +19,7 @@ type reachability struct {
 }
 
 // Metric of the events by which switches notify each other; their value is the leaf's number.
-const unreachable Metric = Metrics
+const unreachable Metric = MetricCount
 
 // holdPeriods is the number of checks for which a neighbour's report is valid.
 const holdPeriods = 3
@@ -72,7 +72,7 @@ func (t *Program) reportLostLeaves(env *dataplane.Env) {
 	}
 	now := env.Now()
 	for _, p := range t.place.Down {
-		t.isDown[p] = env.Port(p).Down()
+		t.isDown[p] = env.Port(p).IsDown()
 	}
 	for leaf, below := range t.reachability.portDown {
 		if !t.isLost(now, leaf) {
@@ -96,23 +96,23 @@ func (t *Program) sendLostLeaf(env *dataplane.Env, port packet.PortID, leaf int)
 	if t.isDown[port] {
 		return
 	}
-	f := env.New()
+	f := env.NewPacket()
 	f.Kind, f.Proto, f.Version, f.HopLimit = packet.Probe, packet.ProtoOwn, t.reachability.version, 1
 	f.Src, f.Dst = t.reachability.address, t.reachability.address
 	f.Hash = packet.FlowHash(f.Src, f.Dst, 0, 0, f.Proto)
 	if !putFeedback(f, []Event{{Metric: unreachable, Value: int64(leaf)}}) {
-		env.Free(f)
+		env.FreePacket(f)
 		return
 	}
 	t.setSize(f, shimHeader)
 	t.counts.ToNeighbour++
-	env.Send(f, port, 0)
+	env.SendPacket(f, port, 0)
 }
 
 // recordLostLeaf stores a neighbour's report.
 func (t *Program) recordLostLeaf(now unit.Time, in packet.PortID, e Event) {
 	if t.reachability != nil && e.Value >= 0 && e.Value < int64(len(t.reachability.portDown)) {
-		t.reachability.barredUntil[in][e.Value] = now + holdPeriods*t.config.Detect
+		t.reachability.barredUntil[in][e.Value] = now + holdPeriods*t.config.LinkCheckInterval
 	}
 }
 

@@ -19,7 +19,7 @@ runs:
 				continue runs
 			}
 		}
-		for _, m := range o.Runs[i].Listed() {
+		for _, m := range o.Runs[i].AllMeasures() {
 			if m.Name != name {
 				continue
 			}
@@ -37,7 +37,7 @@ runs:
 // At the fitted rate RTTs under ECMP are those of the logs, within 1 s on average over the eight cells; at the stated
 // rate they are not, and a flow takes its size over its rate, for nothing waits.
 func TestFit(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "p4te/table1-fit", experiment.Options{Quick: true,
+	o := runtest.ExecuteAll(t, library(), "p4te/table1-fit", experiment.Options{Quick: true,
 		Set: []string{"rate=[3pps, 20pps]"}})
 	logs := map[string][2]float64{"stride_low": {2.79, 2.6}, "stride_high": {3.79, 3.03}, "congestion": {4.44, 2.49},
 		"incast": {4.09, 2.12}}
@@ -57,7 +57,7 @@ func TestFit(t *testing.T) {
 // In the released run's figure 11 ECMP's CRC-16 leaves half of the upward ports to acknowledgements alone; one that
 // mixes is more even at both leaves, and so is P4TE.
 func TestPolarisedPorts(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "p4te/figure11-released", experiment.Options{Quick: true,
+	o := runtest.ExecuteAll(t, library(), "p4te/figure11-released", experiment.Options{Quick: true,
 		Set: []string{"scheme=[ecmp, mixed, p4te]"}})
 	for _, leaf := range []string{"leaf0", "leaf1"} {
 		index := map[string]float64{}
@@ -73,7 +73,7 @@ func TestPolarisedPorts(t *testing.T) {
 // In the released network's stride P4TE's large flows take less time than ECMP's by a tenth at least, and more than
 // their rate alone allows.
 func TestReleased(t *testing.T) {
-	o := runtest.CarryOut(t, library(), "p4te/table1-released", experiment.Options{Quick: true,
+	o := runtest.ExecuteAll(t, library(), "p4te/table1-released", experiment.Options{Quick: true,
 		Set: []string{"scenario=stride_high", "scheme=[ecmp, p4te]"}})
 	ecmp := mean(o, "fct_written", "large", map[string]string{"scheme": "ecmp"})
 	p4te := mean(o, "fct_written", "large", map[string]string{"scheme": "p4te"})

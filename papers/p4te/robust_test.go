@@ -49,7 +49,7 @@ func (r *records) Write(x *trace.Record) error {
 func (n *network) traced() (*outcome.Result, []trace.Record) {
 	n.t.Helper()
 	ports := sim.TracePorts(n.Wiring.Network)
-	trace.Select(ports, "*")
+	trace.MarkPorts(ports, "*")
 	all := &records{}
 	c := trace.Config{Ports: ports, Book: n.Wiring.Hosts, Frames: true, Sinks: []trace.Sink{all}}
 	for _, x := range n.Wiring.Network.Nodes {
@@ -116,10 +116,10 @@ func wireMode(t *testing.T, duration string, second, third []int) {
 					ends := strings.Split(x.Port, "->")
 					between := ends[0][0] != 'h' && ends[1][0] != 'h'
 					var h Header
-					switch has := h.Get(&p); {
+					switch has := h.ReadFrom(&p); {
 					case p.Kind == packet.Probe: // feedback
 						continue
-					case has != between || !between && p.Extended():
+					case has != between || !between && p.HasExtensions():
 						t.Fatalf("%s, IPv%d: header %v at %s: %s", program, ip, has, x.Port, trace.AppendText(nil, &x))
 					case has && h.Fake:
 						fakes++
@@ -167,7 +167,7 @@ func TestOff(t *testing.T) {
 		t.Errorf("without paths: %+v", k)
 	}
 	for _, p := range n.programs {
-		for m := range Metrics {
+		for m := range MetricCount {
 			if p != nil && len(p.place.Up) > 0 && len(p.upward[m].Group(0)) != len(p.place.Up) {
 				t.Errorf("without paths a port has left group 0 of the %v", m)
 			}
@@ -179,11 +179,11 @@ func TestOff(t *testing.T) {
 		var p packet.Packet
 		var h Header
 		x.Frame = append(x.Frame, make([]byte, int(x.FrameBytes)-len(x.Frame))...)
-		if err := p.Parse(n.Wiring.Hosts, x.Frame); err == nil && h.Get(&p) && (h.Rated || h.Allowed || h.Fake) {
+		if err := p.Parse(n.Wiring.Hosts, x.Frame); err == nil && h.ReadFrom(&p) && (h.Rated || h.Allowed || h.Fake) {
 			t.Fatalf("rate: off: %+v", h)
 		}
 	}
-	if k := n.counts(); k.Lower+k.Raise+k.Held+k.Repeated != 0 || k.ToControl == 0 {
+	if k := n.counts(); k.Lower+k.Raise+k.LoweredWindows+k.Repeated != 0 || k.ToControl == 0 {
 		t.Errorf("rate: off: %+v", k)
 	}
 }
@@ -362,7 +362,7 @@ func TestNoAllocationPerPacket(t *testing.T) {
 				}
 			}
 			for {
-				if _, woken := x.Wants().Woken(); !woken {
+				if _, woken := x.Wants().NextWoken(); !woken {
 					break
 				}
 			}
@@ -414,7 +414,7 @@ func BenchmarkPacket(bench *testing.B) {
 					}
 				}
 				for {
-					if _, woken := sw.Wants().Woken(); !woken {
+					if _, woken := sw.Wants().NextWoken(); !woken {
 						break
 					}
 				}
@@ -437,7 +437,7 @@ func plain(t testing.TB, x *station) *dataplane.Switch {
 	site := &dataplane.Site{Switch: "s", Ports: 4, Book: x.book, Routes: table, Random: func(e string) unit.Random {
 		return unit.NewRandom(1, e)
 	}}
-	program, err := dataplanetest.Make(ecmp.Scheme(), site)
+	program, err := dataplanetest.BuildProgram(ecmp.Scheme(), site)
 	if err != nil {
 		t.Fatal(err)
 	}

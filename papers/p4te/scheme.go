@@ -57,41 +57,41 @@ func (o *Options) Params(p *scheme.Params) {
 		"ports in packets/s, 75ms", "P4TE code: PORT_TO_PORT_DELAY_LEVELS; ours").Min("0s")
 	p.Time(&o.Control.Latency, "control_latency", "1ms", "of the control plane, from an event to its first write",
 		"ours").Max("60s")
-	p.Time(&o.Control.Write, "table_write", "100us", "that one change of a table takes; a move is two",
+	p.Time(&o.Control.WriteTime, "table_write", "100us", "that one change of a table takes; a move is two",
 		"ours; P4TE §4.3: not atomic").Max("60s")
 	p.Int(&o.Control.Queue, "control_queue", "64", "events whose writes may wait; one that comes then is lost",
 		"ours").Min("1").Max("1048576")
-	p.Time(&o.Gap, "gap", "0s", "that ends a flowlet; 0s: five round trips or, at ports in packets/s, 40ms",
+	p.Time(&o.FlowletGap, "gap", "0s", "that ends a flowlet; 0s: five round trips or, at ports in packets/s, 40ms",
 		"ours; P4TE code: 40000 us").Max("60s")
-	p.Int(&o.Cells, "flowlet_cells", "8192", "of the flowlet table, rounded up to a power of two",
+	p.Int(&o.FlowletCells, "flowlet_cells", "8192", "of the flowlet table, rounded up to a power of two",
 		"P4TE code").Min("1").Max("16777216")
-	p.Either(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
+	p.BoolWords(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
 		"what the hash within a group is of: the flow, or each flowlet anew",
 		"P4TE §6.2.1.2; P4TE code: hashes the time as well")
-	p.Either(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
+	p.BoolWords(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
 		"of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets",
 		"P4TE algorithm 3; code: P4TE code")
-	p.Time(&o.Age, "age", "0s", "after which an upward port without packets returns to its first groups; 0s: never, it "+
+	p.Time(&o.IdleAge, "age", "0s", "after which an upward port without packets returns to its first groups; 0s: never, it "+
 		"stays where its last packet has left it", "ours; P4TE §6.1: only packets report").Max("60s")
-	p.Time(&o.Detect, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
+	p.Time(&o.LinkCheckInterval, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
 		"ours; P4TE §6.5: the operator").Max("60s")
-	p.Bool(&o.Tell, "tell", "false", "a switch that a failed link cuts off from a leaf tells its neighbours each time it "+
+	p.Bool(&o.ReportsFailures, "tell", "false", "a switch that a failed link cuts off from a leaf tells its neighbours each time it "+
 		"looks at its links (detect), and they send what is for that leaf elsewhere", "ours; P4TE §6.5: the operator")
 	o.bindRate(p)
 
-	p.Rule("tell", func() error {
-		if o.Tell && o.Detect == 0 {
+	p.AddRule("tell", func() error {
+		if o.ReportsFailures && o.LinkCheckInterval == 0 {
 			return fmt.Errorf("nobody looks at links, detect being 0s, so there is nothing to tell")
 		}
 		return nil
 	})
-	p.Rule("committed", func() error {
+	p.AddRule("committed", func() error {
 		if o.Committed > o.Peak {
 			return fmt.Errorf("%s is above peak, which is %s", unit.FormatShare(o.Committed), unit.FormatShare(o.Peak))
 		}
 		return nil
 	})
-	p.Rule("classes", func() error {
+	p.AddRule("classes", func() error {
 		for i, x := range o.Classes {
 			for _, y := range o.Classes[:i] {
 				if x.Key>>2 == y.Key>>2 {
@@ -121,21 +121,21 @@ func (o *Options) bindRate(p *scheme.Params) {
 		Max("500MB")
 	p.Int(&o.Rate.Lower, "lower", "2", "a window loses 1/2^lower", "P4TE §6.4.2: 1/4; P4TE code: 16").Min("1").Max("15")
 	p.Int(&o.Rate.Raise, "raise", "8", "a window gains 1/2^raise", "P4TE §6.4.2: 1/256; P4TE code: 1").Min("1").Max("15")
-	p.Either(&o.Rate.RoundUp, [2]string{"down", "up"}, "round", "down",
+	p.BoolWords(&o.Rate.RoundUp, [2]string{"down", "up"}, "round", "down",
 		"changes below one unit of the window field: none, or one unit", "ours: P4's shift rounds down")
 	p.Int(&o.Rate.Flows, "flows", "65536", "cells of a leaf's register of flows, rounded up to a power of two",
 		"ours; P4TE §6.6: counts 1 M").Min("1").Max("16777216")
 	p.Bool(&o.Rate.Repeats, "repeats", "false", "fake ACKs reach the sender also for packets within B bytes of the last "+
 		"change, which were on their way by then; else its leaf drops them", "ours; P4TE §6.4.1: once in B bytes")
-	p.Bool(&o.Rate.Within, "within_leaf", "false", "flows between two hosts of one leaf have their rates adapted too, "+
+	p.Bool(&o.Rate.WithinLeaf, "within_leaf", "false", "flows between two hosts of one leaf have their rates adapted too, "+
 		"by packets that touch two cells of the register of flows, which P4TE §4.2 rules out",
 		"ours: P4TE does not speak of them")
-	p.Int(&o.Rate.Least, "least", "2", "with rate: enforced, segments that a window is held at, at the least; of one the "+
+	p.Int(&o.Rate.MinSegments, "least", "2", "with rate: enforced, segments that a window is held at, at the least; of one the "+
 		"receiver delays the acknowledgement, for 40 ms or so", "ours").Min("1").Max("1000")
-	p.Either(&o.Rate.Share, [2]string{"segment", "share"}, "rise", "segment", "with rate: enforced, what a held window "+
+	p.BoolWords(&o.Rate.RaisesByShare, [2]string{"segment", "share"}, "rise", "segment", "with rate: enforced, what a held window "+
 		"gains: a segment, as with additive increase, or 1/2^raise of itself", "ours; P4TE §6.4.2")
 	p.Bool(&o.Rate.Mark, "mark", "true", "packets for which a rate is lowered get a congestion mark", "P4TE §6.4.1")
-	p.Rule("mark", func() error {
+	p.AddRule("mark", func() error {
 		if o.Rate.Mode == Marks && !o.Rate.Mark {
 			return fmt.Errorf("with rate: marks, false leaves nothing that tells a sender")
 		}
@@ -145,7 +145,7 @@ func (o *Options) bindRate(p *scheme.Params) {
 
 // Names of the classes in specs, in the order of Class, and in the order in which they are listed.
 var (
-	classNames = [TrafficClasses]string{"other", "low_delay", "high_throughput"}
+	classNames = [ClassCount]string{"other", "low_delay", "high_throughput"}
 	classWords = []string{"low_delay", "high_throughput", "other"}
 )
 

@@ -81,7 +81,7 @@ func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	}
 	class := o.classesByDSCP()
 	if class[0] == Other {
-		all = append(all, warnClasses.Remark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
+		all = append(all, warnClasses.NewRemark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
 			"rate of theirs changes; classes: {0x00: high_throughput} names one"))
 	}
 	for i := range s.Ports {
@@ -103,9 +103,9 @@ func (o *Options) warnLateRate(param string, in *dataplane.Peer, share float64, 
 	if safe < most {
 		return nil
 	}
-	return []scheme.Remark{warnSafeLate.Remark(param, "at port %s that is %v, and no other port sends more than %v: "+
+	return []scheme.Remark{warnSafeLate.NewRemark(param, "at port %s that is %v, and no other port sends more than %v: "+
 		"no rate "+
-		"of what comes in there changes", in.To, safe, most).At(in.Port(), 0)}
+		"of what comes in there changes", in.To, safe, most).WithPort(in.PortName(), 0)}
 }
 
 // Ingress meters the class of an arriving packet, and lowers the windows of passing acknowledgements.
@@ -192,7 +192,7 @@ func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
 	}
 	add(dataplane.Sample{Metric: metricChanges, Word: "lower", Value: float64(a.leaf.counts.Lower)})
 	add(dataplane.Sample{Metric: metricChanges, Word: "raise", Value: float64(a.leaf.counts.Raise)})
-	add(dataplane.Sample{Metric: metricWindows, Value: float64(a.leaf.counts.Held)})
+	add(dataplane.Sample{Metric: metricWindows, Value: float64(a.leaf.counts.LoweredWindows)})
 	add(dataplane.Sample{Metric: metricHeld, Value: float64(a.leaf.rate.limitedFlows)})
 	for i := range a.leaf.colours.old {
 		port := packet.PortID(i)

@@ -28,7 +28,7 @@ func (f *forced) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	if f.rate != nil {
 		f.rate.adaptRate(env, p, f.egress)
 	}
-	if f.hosts[p.Meta.Out] && p.Asks(HeaderKind) {
+	if f.hosts[p.Meta.Out] && p.HasHotExtension(HeaderKind) {
 		f.removeHeader(p)
 	}
 	return dataplane.Accept
@@ -79,7 +79,7 @@ func newStation(t testing.TB, tier int, given ...string) *station {
 		ports = append(ports, tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), rate))
 		site.Lines = append(site.Lines, dataplane.Line{Rate: rate})
 	}
-	p, err := dataplanetest.Make(Scheme(), site, given...)
+	p, err := dataplanetest.BuildProgram(Scheme(), site, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func (x *station) segment(src, dst packet.Addr, seq, ack uint32, payload int32, 
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.HopLimit = src, dst, 1000+uint16(src), 1000+uint16(dst),
 		packet.ProtoTCP, 6, 64
 	p.Seq, p.Ack, p.Payload = int64(seq), int64(ack), payload
-	p.TCP.Flags, p.TCP.Window, p.TCP.Has, p.TCP.TSVal, p.TCP.TSEcho = flags, 99, packet.HasTimestamps, 11, 12
+	p.TCP.Flags, p.TCP.Window, p.TCP.Present, p.TCP.TSVal, p.TCP.TSEcho = flags, 99, packet.HasTimestamps, 11, 12
 	if p.Kind = packet.Ack; payload > 0 {
 		p.Kind = packet.Data
 	}
@@ -144,7 +144,7 @@ func (x *station) handshake(isn, peer uint32) {
 	syn := x.segment(a, c, isn, 0, 0, packet.SYN)
 	x.pass(0, syn)
 	back := x.segment(c, a, peer, isn+1, 0, packet.SYN|packet.ACK)
-	back.TCP.Has |= packet.HasScale
+	back.TCP.Present |= packet.HasScale
 	back.TCP.Scale = 7
 	x.pass(2, back)
 }
@@ -157,7 +157,7 @@ func (x *station) up(left [4][]*packet.Packet) (*packet.Packet, Header) {
 		x.t.Fatalf("%d packets went up", len(went))
 	}
 	var h Header
-	h.Get(went[0])
+	h.ReadFrom(went[0])
 	return went[0], h
 }
 

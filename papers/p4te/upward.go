@@ -6,16 +6,16 @@ import (
 	"weir/core/packet"
 )
 
-// Upward is one upward table (P4TE §6.2.1.2): the ports of each routing group. Select takes the first non-empty group,
+// UpwardTable is one upward table (P4TE §6.2.1.2): the ports of each routing group. Select takes the first non-empty group,
 // and in it a port by hash.
-type Upward struct {
+type UpwardTable struct {
 	groups [][]packet.PortID // ascending in each
 	first  int               // first non-empty group; len(groups): all are empty
 }
 
 // NewUpward returns a table of n groups with all ports in the first.
-func NewUpward(n int, ports []packet.PortID) *Upward {
-	u := &Upward{groups: make([][]packet.PortID, n)}
+func NewUpward(n int, ports []packet.PortID) *UpwardTable {
+	u := &UpwardTable{groups: make([][]packet.PortID, n)}
 	for i := range u.groups {
 		u.groups[i] = make([]packet.PortID, 0, len(ports))
 	}
@@ -25,13 +25,13 @@ func NewUpward(n int, ports []packet.PortID) *Upward {
 }
 
 // findFirst sets first.
-func (u *Upward) findFirst() {
+func (u *UpwardTable) findFirst() {
 	for u.first = 0; u.first < len(u.groups) && len(u.groups[u.first]) == 0; u.first++ {
 	}
 }
 
 // Apply applies a write. Entering or leaving twice has no effect.
-func (u *Upward) Apply(w Write) {
+func (u *UpwardTable) Apply(w Write) {
 	g := &u.groups[w.Group]
 	i, there := slices.BinarySearch(*g, w.Port)
 	switch {
@@ -44,7 +44,7 @@ func (u *Upward) Apply(w Write) {
 }
 
 // Select returns a port of the first non-empty group, by hash; false if the table is empty.
-func (u *Upward) Select(hash uint32) (packet.PortID, bool) {
+func (u *UpwardTable) Select(hash uint32) (packet.PortID, bool) {
 	if u.first == len(u.groups) {
 		return 0, false
 	}
@@ -53,10 +53,10 @@ func (u *Upward) Select(hash uint32) (packet.PortID, bool) {
 }
 
 // Group returns the ports of a group, ascending.
-func (u *Upward) Group(i int) []packet.PortID { return u.groups[i] }
+func (u *UpwardTable) Group(i int) []packet.PortID { return u.groups[i] }
 
-// Entries returns the number of ports in the table.
-func (u *Upward) Entries() (n int) {
+// CountPorts returns the number of ports in the table.
+func (u *UpwardTable) CountPorts() (n int) {
 	for _, g := range u.groups {
 		n += len(g)
 	}

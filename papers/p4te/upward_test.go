@@ -51,13 +51,13 @@ func TestFlowletStays(t *testing.T) {
 				return port
 			}
 			first := at(0)
-			for m := range Metrics {
+			for m := range MetricCount {
 				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: 7, Enter: true})
 				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: first})
 				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: first + 1})
 				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: max(first, 5) - 1})
 			}
-			gap := p.config.Gap
+			gap := p.config.FlowletGap
 			if tos == 0 {
 				if got := at(1); got != 7 {
 					t.Errorf("a packet of no class goes by %d, want 7", got)
@@ -80,7 +80,7 @@ func TestFlowletStays(t *testing.T) {
 // ports 4 to 7 in the next.
 func tables(t *testing.T, delay, depth, use packet.PortID) *Program {
 	p, _ := paperSwitch(t, 8, 1)
-	for m, first := range [Metrics]packet.PortID{Delay: delay, QueueDepth: depth, Utilisation: use} {
+	for m, first := range [MetricCount]packet.PortID{Delay: delay, QueueDepth: depth, Utilisation: use} {
 		for _, port := range p.place.Up {
 			if port != first {
 				p.upward[m].Apply(Write{Metric: Metric(m), Group: 0, Port: port})
@@ -96,7 +96,7 @@ func tables(t *testing.T, delay, depth, use packet.PortID) *Program {
 func TestOneGroupIsECMP(t *testing.T) {
 	for group := range 3 {
 		p, _ := paperSwitch(t, 8, 1)
-		for m := range Metrics {
+		for m := range MetricCount {
 			for _, port := range p.place.Up {
 				p.upward[m].Apply(Write{Metric: m, Group: 0, Port: port})
 				p.upward[m].Apply(Write{Metric: m, Group: group, Port: port, Enter: true})

@@ -12,14 +12,14 @@ import (
 type work struct {
 	writes uint64
 	up     int
-	since  [Metrics][]unit.Time // by port
-	spent  [Metrics][]unit.Time // by group, total time of ports that have left it
+	since  [MetricCount][]unit.Time // by port
+	spent  [MetricCount][]unit.Time // by group, total time of ports that have left it
 }
 
 // start begins the record with up upward ports in their first groups.
-func (w *work) start(ports, up int, groups *[Metrics]int) {
+func (w *work) start(ports, up int, groups *[MetricCount]int) {
 	w.up = up
-	for m := range Metrics {
+	for m := range MetricCount {
 		w.since[m], w.spent[m] = make([]unit.Time, ports), make([]unit.Time, groups[m])
 	}
 }
@@ -34,11 +34,11 @@ func (w *work) leaveGroup(now unit.Time, m Metric, port packet.PortID, group int
 func (t *Program) Steering(now unit.Time) dataplane.Steering {
 	k := t.control
 	s := dataplane.Steering{Events: t.counts.ToControl, Lost: k.lost, Writes: k.work.writes,
-		Busy: unit.Time(k.work.writes) * k.config.Write}
+		Busy: unit.Time(k.work.writes) * k.config.WriteTime}
 	if k.work.up == 0 || now <= 0 {
 		return s
 	}
-	for m := range Metrics {
+	for m := range MetricCount {
 		for g, spent := range k.work.spent[m] {
 			for port, at := range k.group[m] {
 				if at == g {
@@ -53,15 +53,15 @@ func (t *Program) Steering(now unit.Time) dataplane.Steering {
 }
 
 // metricWords name metrics in groups.
-var metricWords = [Metrics]string{"delay", "depth", "utilisation"}
+var metricWords = [MetricCount]string{"delay", "depth", "utilisation"}
 
 // ageIdlePorts returns ports without packets for config.Age to their first groups, and resets their last values.
 func (t *Program) ageIdlePorts(now unit.Time) {
 	for _, p := range t.place.Up {
-		if now-t.departures[p] < t.config.Age {
+		if now-t.departures[p] < t.config.IdleAge {
 			continue
 		}
 		t.depth.old[p], t.colours.old[p], t.utilisation[p] = 0, dataplane.Green, dataplane.Green
-		t.writes = append(t.writes, t.control.Rest(now, p)...)
+		t.writes = append(t.writes, t.control.RestPort(now, p)...)
 	}
 }

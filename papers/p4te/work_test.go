@@ -19,7 +19,7 @@ func TestDrift(t *testing.T) {
 		after, deepest string
 	}{{ByStep, 1, 0, "drifted", "forgotten"}, {ByRange, 0, 2, "back", "known"}} {
 		t.Run(fmt.Sprint(x.after, " and ", x.deepest), func(t *testing.T) {
-			k := plane(t, 3, ControlConfig{Mapping: x.mapping, Range: [Metrics][]int64{QueueDepth: {0, 0, 0, 30},
+			k := plane(t, 3, ControlConfig{Mapping: x.mapping, Range: [MetricCount][]int64{QueueDepth: {0, 0, 0, 30},
 				Utilisation: {0, 0, 0, 3}}}, 3)
 			last := dataplane.Green
 			for _, c := range []dataplane.Colour{dataplane.Yellow, dataplane.Red, dataplane.Green} {
@@ -63,7 +63,7 @@ traffic:
 			h := n.hooks[leaf]
 			h.at, h.tick = 10*ms, func() {
 				x := n.programs[leaf]
-				for m := range Metrics {
+				for m := range MetricCount {
 					for _, p := range x.place.Up {
 						for range 2 {
 							x.writes = append(x.writes, x.control.Reconfigure(10*ms, Event{m, Increase, p, 1 << 40})...)
@@ -110,7 +110,7 @@ traffic:
 func TestSteering(t *testing.T) {
 	p, _ := paperSwitch(t, 8, 1, "mapping", "step")
 	port := p.place.Up[0]
-	p.control.config.Write = 10 * unit.Microsecond
+	p.control.config.WriteTime = 10 * unit.Microsecond
 	p.control.Reconfigure(2*ms, Event{Delay, Increase, port, 0})
 	p.control.Reconfigure(4*ms, Event{Delay, Decrease, port, 0})
 	p.counts.ToControl = 2

@@ -200,7 +200,7 @@ func TestPageRounds(t *testing.T) {
 			})
 			return b, b.attach()
 		}}
-	r := plantest.Registry(p4abc.Scheme(), "")
+	r := plantest.NewRegistry(p4abc.Scheme(), "")
 	text := plantest.Small + plantest.SmallTraffic +
 		"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput]\nquick: {duration: 100ms}\n"
 	r.Library = []experiment.Library{{Name: "mine", Files: fstest.MapFS{"experiments/small.yaml": {Data: []byte(text)}}}}

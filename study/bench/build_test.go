@@ -72,7 +72,7 @@ func BenchmarkBuild(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		c, err := plan.Runs(exp)[0].Config()
+		c, err := plan.ListRuns(exp)[0].Config()
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,19 +8,19 @@ import (
 	"weir/internal/atomicfile"
 )
 
-// Put replaces the text of a page between the lines <!-- name --> and <!-- /name -->. It returns an error if the file
+// ReplaceText replaces the text of a page between the lines <!-- name --> and <!-- /name -->. It returns an error if the file
 // cannot be read or written, or lacks these lines.
-func Put(file, name, text string) error {
-	before, after, err := Place(file, name)
+func ReplaceText(file, name, text string) error {
+	before, after, err := SplitPage(file, name)
 	if err != nil {
 		return err
 	}
 	return atomicfile.Write(file, []byte(before+"\n"+text+"\n"+after))
 }
 
-// Place returns the parts of a page before and behind the text that Put replaces. It returns the same errors as Put,
+// SplitPage returns the parts of a page before and behind the text that Put replaces. It returns the same errors as Put,
 // so that they can be found before figures are measured for minutes.
-func Place(file, name string) (before, after string, err error) {
+func SplitPage(file, name string) (before, after string, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return "", "", err

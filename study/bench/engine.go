@@ -56,7 +56,7 @@ func (m *Meters) runWithMeters(r *experiment.Registry, name string) (*Figures, e
 	if !known {
 		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
 	}
-	src, err := r.Open("bench/" + name)
+	src, err := r.OpenExperiment("bench/" + name)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (m *Meters) runWithMeters(r *experiment.Registry, name string) (*Figures, e
 	var allocations []uint64
 	for range Rounds {
 		before := m.Calibrate()
-		c, err := plan.Runs(exp)[0].Config()
+		c, err := plan.ListRuns(exp)[0].Config()
 		if err != nil {
 			return nil, err
 		}

@@ -48,7 +48,7 @@ func permutation(t testing.TB, name string, set ...string) *sim.Config {
 // seeded is the same with another seed.
 func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 	t.Helper()
-	src, err := registry().Open("bench/" + name)
+	src, err := registry().OpenExperiment("bench/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}

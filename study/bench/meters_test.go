@@ -55,7 +55,7 @@ var smallTurn = TurnSpec{Load: Permutation, Hosts: 16, Flow: 10_000, Threads: 1}
 // A turn reports the work of its run, and the CPU time, wall time and others' share of the cores while it ran.
 func TestOnce(t *testing.T) {
 	m := testMeters()
-	one, err := Once(turnRegistry(nil), smallTurn, m)
+	one, err := RunTurn(turnRegistry(nil), smallTurn, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,25 +64,25 @@ func TestOnce(t *testing.T) {
 		one.Events == 0 || len(one.FCTHash) != 64 {
 		t.Errorf("%+v", one)
 	}
-	if one.SetUp != 2 || one.CPU != 2 || one.Wall != 1 || one.Foreign != 0.5 || one.Peak != 64e6 ||
+	if one.SetUp != 2 || one.CPU != 2 || one.Wall != 1 || one.OthersShare != 0.5 || one.Peak != 64e6 ||
 		one.Calibrated != 1.5e6 {
 		t.Errorf("meters: %+v", one)
 	}
 	several := smallTurn
 	several.Threads = 2
-	two, err := Once(turnRegistry(nil), several, m)
+	two, err := RunTurn(turnRegistry(nil), several, m)
 	if err != nil || two.FCTHash != one.FCTHash || two.Events != one.Events {
 		t.Errorf("two threads: %v, %+v", err, two)
 	}
 	for name, s := range map[string]TurnSpec{"hosts": {Load: Permutation, Hosts: 17, Threads: 1},
 		"load": {Load: "elephants", Hosts: 16, Threads: 1}, "threads": {Load: Permutation, Hosts: 16}} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := Once(turnRegistry(nil), s, m); err == nil || !strings.Contains(err.Error(), "allowed") {
+			if _, err := RunTurn(turnRegistry(nil), s, m); err == nil || !strings.Contains(err.Error(), "allowed") {
 				t.Errorf("%v", err)
 			}
 		})
 	}
-	if _, err := Once(&experiment.Registry{}, smallTurn, m); err == nil {
+	if _, err := RunTurn(&experiment.Registry{}, smallTurn, m); err == nil {
 		t.Error("it runs without schemes")
 	}
 }
@@ -90,7 +90,7 @@ func TestOnce(t *testing.T) {
 // Arrivals of web search stop earlier in larger trees, whose flows are more.
 func TestArrivals(t *testing.T) {
 	last := time.Hour
-	for _, hosts := range Hosts() {
+	for _, hosts := range ListHosts() {
 		s := TurnSpec{Load: WebSearch, Hosts: hosts, Threads: 1}
 		d, err := time.ParseDuration(s.arrivalTime())
 		if err != nil || d > last || !strings.Contains(s.spec(), "stop: "+s.arrivalTime()+",") {
@@ -108,7 +108,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	once, err := Once(turnRegistry(nil), smallTurn, m)
+	once, err := RunTurn(turnRegistry(nil), smallTurn, m)
 	if err != nil {
 		t.Fatal(err)
 	}

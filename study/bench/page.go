@@ -145,7 +145,7 @@ func (f *PageFigures) runRound(ctx context.Context, b *driver, r *experiment.Reg
 	if err != nil {
 		return err
 	}
-	s, err := page(live.Options{Registry: r, Out: out, Version: "bench"})
+	s, err := page(live.Options{Registry: r, ResultsDir: out, Version: "bench"})
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func makeResults(ctx context.Context, r *experiment.Registry, out string, n int)
 	if slices.ContainsFunc(names, func(e experiment.LibraryEntry) bool { return e.Name == "p4abc/fig5" }) {
 		name = "p4abc/fig5"
 	}
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		return "", err
 	}
@@ -197,7 +197,7 @@ func makeResults(ctx context.Context, r *experiment.Registry, out string, n int)
 		return "", err
 	}
 	o, err := run.Execute(ctx, s, run.Options{Dir: out, Command: "weir run " + name + " --quick",
-		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{}); return err }})
+		Report: func(o *results.Outcome) error { _, err := report.WriteReport(o, report.Page{}); return err }})
 	if err != nil {
 		return "", err
 	}

@@ -140,7 +140,7 @@ func (p *peerBench) runAll(ctx context.Context, r *experiment.Registry, k int, o
 		if err != nil {
 			return nil, err
 		}
-		config := func() (*sim.Config, error) { return plan.Runs(s)[0].Config() }
+		config := func() (*sim.Config, error) { return plan.ListRuns(s)[0].Config() }
 		file := filepath.Join(folder, cc+".txt")
 		if err := writePeer(file, row, config); err != nil {
 			return nil, err

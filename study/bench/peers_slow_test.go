@@ -21,7 +21,7 @@ func TestPeers(t *testing.T) {
 	p := &peerBench{Meters: MachineMeters(), repeats: peerRepeats, output: func(ctx context.Context, program string,
 		args ...string) ([]byte, error) {
 		out, err := runProgram(ctx, program, args...)
-		if err != nil || filepath.Base(program) != "peer" || !testkit.Updating() {
+		if err != nil || filepath.Base(program) != "peer" || !testkit.IsUpdating() {
 			return out, err
 		}
 		input, err := os.ReadFile(args[0])

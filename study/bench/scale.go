@@ -16,7 +16,7 @@ import (
 // TurnOptions are the options of benchmarks that consist of turns.
 type TurnOptions struct {
 	Rounds   int
-	Do       func(ctx context.Context, s TurnSpec) (*Turn, error) // runs a turn, in a process of its own
+	RunTurn  func(ctx context.Context, s TurnSpec) (*Turn, error) // runs a turn, in a process of its own
 	Progress func(doing string)                                   // may be nil
 }
 
@@ -89,7 +89,7 @@ func Scale(ctx context.Context, hosts []int, o TurnOptions) (*ScaleFigures, erro
 				continue
 			}
 			o.report("round %d of %d: %d hosts, %s", round+1, o.Rounds, row.Hosts, row.Load)
-			t, err := o.Do(ctx, TurnSpec{Load: row.Load, Hosts: row.Hosts, Flow: row.Flow, Threads: 1})
+			t, err := o.RunTurn(ctx, TurnSpec{Load: row.Load, Hosts: row.Hosts, Flow: row.Flow, Threads: 1})
 			if err != nil {
 				return nil, err
 			}
@@ -162,9 +162,9 @@ func (f *ScaleFigures) Markdown() string {
 
 // SVG returns plots of the nanoseconds per packet-hop, and of the memory per host, over the number of hosts.
 func (f *ScaleFigures) SVG() (speed, memory []byte, err error) {
-	lines := func(value func(*ScaleRow) float64) (out []report.Line) {
+	lines := func(value func(*ScaleRow) float64) (out []report.BenchmarkCurve) {
 		for _, l := range []Load{Permutation, WebSearch} {
-			x := report.Line{Name: string(l)}
+			x := report.BenchmarkCurve{Name: string(l)}
 			for _, r := range f.Rows {
 				if r.Load == l {
 					x.X, x.Y = append(x.X, float64(r.Hosts)), append(x.Y, value(r))
@@ -187,8 +187,8 @@ func (f *ScaleFigures) JSON() []byte {
 	return append(b, '\n')
 }
 
-// Hosts returns the numbers of hosts in Sizes, ascending.
-func Hosts() (all []int) {
+// ListHosts returns the numbers of hosts in Sizes, ascending.
+func ListHosts() (all []int) {
 	for h := range Sizes { //weir:unordered they are sorted
 		all = append(all, h)
 	}

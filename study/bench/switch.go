@@ -52,16 +52,16 @@ type SwitchRow struct {
 	Share      float64         `json:"payload_share_bps,omitempty"`
 	Delay      float64         `json:"round_trip_s,omitempty"` // of the links
 	// Medians over undisturbed turns, or over all turns if all were disturbed.
-	Goodput   float64 `json:"goodput_bps"`
-	Least     float64 `json:"goodput_bps_min"`
-	Most      float64 `json:"goodput_bps_max"`
-	Ratio     float64 `json:"ratio_to_direct,omitempty"` // median of the rounds' ratios
-	Compared  int     `json:"ratios"`                    // number of these rounds; 0: all rounds were disturbed
-	Packets   float64 `json:"packets_per_s"`             // that the two hosts received
-	CPU       float64 `json:"dataplane_cpu,omitempty"`   // fraction of one core
-	Lost      uint64  `json:"lost"`                      // in rings and by kernels; sum
-	Disturbed int     `json:"disturbed_turns"`
-	Repeats   int     `json:"repeats"` // turns that were repeated because they were disturbed
+	Goodput    float64 `json:"goodput_bps"`
+	MinGoodput float64 `json:"goodput_bps_min"`
+	MaxGoodput float64 `json:"goodput_bps_max"`
+	Ratio      float64 `json:"ratio_to_direct,omitempty"` // median of the rounds' ratios
+	Compared   int     `json:"ratios"`                    // number of these rounds; 0: all rounds were disturbed
+	Packets    float64 `json:"packets_per_s"`             // that the two hosts received
+	CPU        float64 `json:"dataplane_cpu,omitempty"`   // fraction of one core
+	Lost       uint64  `json:"lost"`                      // in rings and by kernels; sum
+	Disturbed  int     `json:"disturbed_turns"`
+	Repeats    int     `json:"repeats"` // turns that were repeated because they were disturbed
 	// Percentiles of the echoes of these turns together.
 	EchoP50 float64 `json:"echo_p50_s"`
 	EchoP99 float64 `json:"echo_p99_s"`
@@ -173,11 +173,11 @@ func (r *SwitchRow) summarize(direct *SwitchRow) {
 	if direct != nil {
 		r.Ratio, r.Compared = medianRatio(r, direct)
 	}
-	r.Least, r.Most = r.Goodput, r.Goodput
+	r.MinGoodput, r.MaxGoodput = r.Goodput, r.Goodput
 	r.Lost, r.Disturbed, r.Repeats, r.echoes = 0, 0, 0, nil
 	for _, i := range indices {
 		t := r.Turns[i]
-		r.Least, r.Most = min(r.Least, t.Goodput), max(r.Most, t.Goodput)
+		r.MinGoodput, r.MaxGoodput = min(r.MinGoodput, t.Goodput), max(r.MaxGoodput, t.Goodput)
 		r.echoes = append(r.echoes, t.echoes...)
 	}
 	for _, t := range r.Turns {
@@ -243,7 +243,7 @@ func (f *SwitchFigures) addBars() {
 	}
 	for _, r := range f.Shaped {
 		quiet := len(r.Turns) - r.Disturbed
-		off := max(r.Most/r.Share-1, 1-r.Least/r.Share)
+		off := max(r.MaxGoodput/r.Share-1, 1-r.MinGoodput/r.Share)
 		bar(quiet, r.Name+": largest error of goodput", shareWithin, off, off <= shareWithin)
 		above := r.EchoP99 - r.Delay
 		bar(quiet, r.Name+": idle echo p99 above the delay [s]", echoAbove, above, above < echoAbove)
@@ -253,8 +253,8 @@ func (f *SwitchFigures) addBars() {
 // String returns the figures as text in 80 columns.
 func (f *SwitchFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("%s: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Name,
-		f.Runs, f.Time, f.Cores, f.CPU, f.Kernel), report.Width, "    "))
+	fmt.Fprintln(&b, report.WrapText(fmt.Sprintf("%s: %d interleaved runs of %.3g s, on %d cores of %s, Linux %s", f.Name,
+		f.Runs, f.Time, f.Cores, f.CPU, f.Kernel), report.DefaultWidth, "    "))
 	mega := func(v float64) string { return fmt.Sprintf("%.0f", v/1e6) }
 	if len(f.Unshaped) > 0 {
 		b.WriteString(`
@@ -270,8 +270,8 @@ were disturbed, and how often disturbed ones were repeated.
 			if r.Name == direct {
 				cpu, lost = "–", "–"
 			}
-			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput), mega(r.Least)+"–"+
-				mega(r.Most), r.Ratio,
+			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput), mega(r.MinGoodput)+"–"+
+				mega(r.MaxGoodput), r.Ratio,
 				r.Packets/1e3, cpu, 1e6*r.EchoP50, 1e6*r.EchoP99, lost, r.disturbances())
 		}
 	}
@@ -288,7 +288,7 @@ the links' 10 ms.
 			off := func(v float64) float64 { return 100 * (v/r.Share - 1) }
 			fmt.Fprintf(&b, "%-7s %-8s %7.2f %+5.2f %+5.2f  %4.0f %5.0f %6.0f %6.0f %6.0f %6.0f %3s\n", r.Name, r.Scheduling,
 				r.Goodput/1e6,
-				off(r.Least), off(r.Most), 100*r.CPU,
+				off(r.MinGoodput), off(r.MaxGoodput), 100*r.CPU,
 				1e6*r.LateP50, 1e6*r.LateP99, 1e6*r.LateP999, 1e6*(r.EchoP50-r.Delay), 1e6*(r.EchoP99-r.Delay), r.disturbances())
 		}
 	}
@@ -300,8 +300,8 @@ the links' 10 ms.
 		name := strings.TrimSpace(r.Name + " " + string(r.Scheduling))
 		for i, t := range r.Turns {
 			if len(t.Disturbed) > 0 {
-				fmt.Fprintln(&b, report.Wrap(fmt.Sprintf("disturbed: %s, run %d: %s", name, i+1, strings.Join(t.Disturbed, ", ")),
-					report.Width, "    "))
+				fmt.Fprintln(&b, report.WrapText(fmt.Sprintf("disturbed: %s, run %d: %s", name, i+1, strings.Join(t.Disturbed, ", ")),
+					report.DefaultWidth, "    "))
 			}
 		}
 	}

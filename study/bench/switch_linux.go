@@ -101,7 +101,7 @@ type switchBench struct {
 
 // openSwitch creates the namespaces of an experiment. All its runs have the same hosts.
 func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchBench, error) {
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		return nil, err
 	}
@@ -111,7 +111,7 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 	}
 	through := &hosts{nic: lab.NIC, port: bulkPort, cc: "cubic"}
 	b := &switchBench{name: name, hosts: through}
-	for i, r := range plan.Runs(s) {
+	for i, r := range plan.ListRuns(s) {
 		c, err := run.LabConfig(r)
 		if err != nil {
 			return nil, err
@@ -146,8 +146,8 @@ func openSwitch(r *experiment.Registry, name string, o *SwitchOptions) (*switchB
 	if b.lab, err = lab.Open(b.config.Wiring.Network, b.config.Wiring.Hosts, lab.DefaultMTU); err != nil {
 		return nil, err
 	}
-	if b.lab.Left != nil && o.OnLeft != nil {
-		o.OnLeft(b.lab.Left)
+	if b.lab.CleanError != nil && o.OnLeft != nil {
+		o.OnLeft(b.lab.CleanError)
 	}
 	for i, node := range ends {
 		through.do[i] = func(what func() error) error { return b.lab.Do(node, what) }
@@ -187,15 +187,15 @@ func (b *switchBench) addDirect() error {
 					return err
 				}
 			}
-			if _, err := rtnl.NoOffloads(w.nic); err != nil {
+			if _, err := rtnl.DisableOffloads(w.nic); err != nil {
 				return err
 			}
-			i, err := c.Interface(w.nic)
+			i, err := c.InterfaceByName(w.nic)
 			if err != nil {
 				return err
 			}
 			other := w.addr[1-host]
-			return errors.Join(c.Quiet(i.Index), c.AddAddress(i.Index, netip.PrefixFrom(w.addr[host], 32)),
+			return errors.Join(c.SetUpQuiet(i.Index), c.AddAddress(i.Index, netip.PrefixFrom(w.addr[host], 32)),
 				c.AddRoute(i.Index, netip.PrefixFrom(other, 32)), c.AddNeighbour(i.Index, other, macs[1-host]))
 		})
 		if err != nil {
@@ -320,7 +320,7 @@ func (b *switchBench) runTurn(ctx context.Context, i int, o *SwitchOptions) (t *
 	} else {
 		r.Lateness.P99, r.Lateness.P999, r.Stall, r.Waits = 0, 0, 0, nil
 	}
-	t.Disturbed = append(t.Disturbed, r.DisturbedAtAll(nil, rtt)...)
+	t.Disturbed = append(t.Disturbed, r.DisturbedStrictly(nil, rtt)...)
 	return t, nil
 }
 

@@ -60,12 +60,12 @@ func verdicts(f *SwitchFigures) string {
 func TestSwitchFigures(t *testing.T) {
 	direct, forward := turns(direct, 4000, 8000, -1000), turns("forward", 1200, 2000, 900)
 	f := figures(direct, forward, turns("abc", -500, -600, 100))
-	if forward.Ratio != 0.3 || forward.Compared != 2 || forward.Goodput != 1200e6 || forward.Least != 900e6 ||
-		forward.Most != 2000e6 {
+	if forward.Ratio != 0.3 || forward.Compared != 2 || forward.Goodput != 1200e6 || forward.MinGoodput != 900e6 ||
+		forward.MaxGoodput != 2000e6 {
 		t.Errorf("%+v", forward)
 	}
 	if direct.Goodput != 8000e6 || direct.Disturbed != 1 || direct.Repeats != 3 || direct.Lost != 7 ||
-		direct.Least != 4000e6 {
+		direct.MinGoodput != 4000e6 {
 		t.Errorf("%+v", direct)
 	}
 	// ABC has been alone in every round in which it was undisturbed. Of the shaped turns
@@ -94,7 +94,7 @@ func TestSwitchTable(t *testing.T) {
 		turns("abc", -12345, -12345, -12345))
 	out := f.String()
 	for l := range strings.SplitSeq(out, "\n") {
-		if utf8.RuneCountInString(l) > report.Width {
+		if utf8.RuneCountInString(l) > report.DefaultWidth {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
 		}
 	}

@@ -75,7 +75,7 @@ func (r *ThreadsRow) runRound(ctx context.Context, o *TurnOptions, try int) erro
 		if which == 1 {
 			s.Threads, s.Auto = r.Threads, r.Auto
 		}
-		t, err := o.Do(ctx, s)
+		t, err := o.RunTurn(ctx, s)
 		if err != nil {
 			return err
 		}
@@ -85,7 +85,7 @@ func (r *ThreadsRow) runRound(ctx context.Context, o *TurnOptions, try int) erro
 	if one.FCTHash != several.FCTHash || one.Events != several.Events {
 		return fmt.Errorf("bench threads: %d hosts: %d threads give other flow completion times than one", r.Hosts, r.Threads)
 	}
-	if max(one.Foreign, several.Foreign) > maxForeign {
+	if max(one.OthersShare, several.OthersShare) > maxForeign {
 		r.Discarded++
 		return nil
 	}

@@ -36,16 +36,16 @@ type TurnSpec struct {
 // Turn is the result of one run.
 type Turn struct {
 	TurnSpec
-	SetUp      float64 `json:"set_up_s"` // CPU time to read the spec, compute routes and build the network
-	Wall       float64 `json:"wall_s"`   // wall time of the run
-	CPU        float64 `json:"cpu_s"`    // CPU time of the run, of all threads
-	Foreign    float64 `json:"foreign"`  // share of the cores that other processes and the hypervisor used meanwhile
-	PacketHops uint64  `json:"packet_hops"`
-	Events     uint64  `json:"events"`
-	Flows      int     `json:"flows"`
-	FCTHash    string  `json:"fct_sha256"`
-	Peak       uint64  `json:"peak_memory_bytes"`
-	Calibrated float64 `json:"calibration_ops_per_s"`
+	SetUp       float64 `json:"set_up_s"` // CPU time to read the spec, compute routes and build the network
+	Wall        float64 `json:"wall_s"`   // wall time of the run
+	CPU         float64 `json:"cpu_s"`    // CPU time of the run, of all threads
+	OthersShare float64 `json:"foreign"`  // share of the cores that other processes and the hypervisor used meanwhile
+	PacketHops  uint64  `json:"packet_hops"`
+	Events      uint64  `json:"events"`
+	Flows       int     `json:"flows"`
+	FCTHash     string  `json:"fct_sha256"`
+	Peak        uint64  `json:"peak_memory_bytes"`
+	Calibrated  float64 `json:"calibration_ops_per_s"`
 }
 
 // Check returns an error if a parameter is out of range.
@@ -94,8 +94,8 @@ measure: [fct]
 `, s.Hosts, s.Load, s.Seed+1, Sizes[s.Hosts], traffic)
 }
 
-// Once runs one turn in this process, which should not do other work.
-func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
+// RunTurn runs one turn in this process, which should not do other work.
+func RunTurn(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	if err := s.Check(); err != nil {
 		return nil, err
 	}
@@ -106,7 +106,7 @@ func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := plan.Runs(exp)[0].Config()
+	c, err := plan.ListRuns(exp)[0].Config()
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func Once(r *experiment.Registry, s TurnSpec, m Meters) (*Turn, error) {
 	t.Wall = m.Now().Sub(start).Seconds()
 	othersAfter, ownAfter, cores := m.CPU()
 	t.CPU = ownAfter - process
-	t.Foreign = max(othersAfter-others-t.CPU, 0) / (t.Wall * cores)
+	t.OthersShare = max(othersAfter-others-t.CPU, 0) / (t.Wall * cores)
 	if len(res.Unfinished) > 0 {
 		return nil, fmt.Errorf("bench: %d flows did not finish (%s)", len(res.Unfinished), res.End)
 	}

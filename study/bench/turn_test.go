@@ -22,7 +22,7 @@ func made(s TurnSpec, seconds float64) *Turn {
 // The medians of rounds are what is said of a size and a load; the largest size has one round.
 func TestScale(t *testing.T) {
 	n := 0
-	f, err := Scale(context.Background(), []int{16, 65536}, TurnOptions{Rounds: 3, Do: func(_ context.Context,
+	f, err := Scale(context.Background(), []int{16, 65536}, TurnOptions{Rounds: 3, RunTurn: func(_ context.Context,
 		s TurnSpec) (*Turn, error) {
 		n++
 		return made(s, []float64{0.1, 5, 0.2}[n%3]), nil
@@ -59,11 +59,11 @@ func TestThreads(t *testing.T) {
 	do := func(_ context.Context, s TurnSpec) (*Turn, error) {
 		turn := made(s, 1)
 		if n++; n%6 == 0 {
-			turn.Foreign = 0.2
+			turn.OthersShare = 0.2
 		}
 		return turn, nil
 	}
-	f, err := Threads(context.Background(), 2, TurnOptions{Rounds: 3, Do: do})
+	f, err := Threads(context.Background(), 2, TurnOptions{Rounds: 3, RunTurn: do})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,16 +77,16 @@ func TestThreads(t *testing.T) {
 	if discarded == 0 || !strings.Contains(f.String(), "auto (2)") || !strings.Contains(f.Markdown(), "| 1.60 |") {
 		t.Errorf("%d discarded\n%s", discarded, f)
 	}
-	busy, err := Threads(context.Background(), 2, TurnOptions{Rounds: 2, Do: func(_ context.Context,
+	busy, err := Threads(context.Background(), 2, TurnOptions{Rounds: 2, RunTurn: func(_ context.Context,
 		s TurnSpec) (*Turn, error) {
 		turn := made(s, 1)
-		turn.Foreign = 0.5
+		turn.OthersShare = 0.5
 		return turn, nil
 	}})
 	if err != nil || busy.Rows[0].Discarded != 2*maxTries || busy.Rows[0].SpeedUp != 0 {
 		t.Errorf("all disturbed: %v, %+v", err, busy.Rows[0])
 	}
-	if _, err := Threads(context.Background(), 2, TurnOptions{Rounds: 1, Do: func(_ context.Context,
+	if _, err := Threads(context.Background(), 2, TurnOptions{Rounds: 1, RunTurn: func(_ context.Context,
 		s TurnSpec) (*Turn, error) {
 		turn := made(s, 1)
 		if s.Threads > 1 {
@@ -97,7 +97,7 @@ func TestThreads(t *testing.T) {
 		t.Error("other flow completion times are no error")
 	}
 	fails := errors.New("it fails")
-	if _, err := Threads(context.Background(), 2, TurnOptions{Rounds: 1, Do: func(context.Context, TurnSpec) (*Turn,
+	if _, err := Threads(context.Background(), 2, TurnOptions{Rounds: 1, RunTurn: func(context.Context, TurnSpec) (*Turn,
 		error) {
 		return nil, fails
 	}}); !errors.Is(err, fails) {
@@ -115,7 +115,7 @@ func TestPut(t *testing.T) {
 	}
 	write("# Page\n<!-- a -->\nold\n<!-- /a -->\n<!-- b -->\n<!-- /b -->\nend\n")
 	for range 2 {
-		if err := Put(file, "a", "new\n"); err != nil {
+		if err := ReplaceText(file, "a", "new\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -123,11 +123,11 @@ func TestPut(t *testing.T) {
 	if want := "# Page\n<!-- a -->\n\nnew\n\n<!-- /a -->\n<!-- b -->\n<!-- /b -->\nend\n"; string(data) != want {
 		t.Errorf("got %q", data)
 	}
-	if err := Put(file, "c", "new"); err == nil || !strings.Contains(err.Error(), "<!-- c -->") {
+	if err := ReplaceText(file, "c", "new"); err == nil || !strings.Contains(err.Error(), "<!-- c -->") {
 		t.Errorf("no place: %v", err)
 	}
 	write("<!-- a -->\nnever closed\n")
-	if err := Put(file, "a", "new"); err == nil {
+	if err := ReplaceText(file, "a", "new"); err == nil {
 		t.Error("a block without an end")
 	}
 }

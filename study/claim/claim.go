@@ -19,9 +19,9 @@ type View struct {
 	Numbers  []int                  // of points among all combinations, ascending; nil: the sweep has all
 	Narrowed bool                   // options may have removed a part of the sweep
 	Shape    func() *measure.Values // names and units of what runs measure, without values
-	// Blind is set if points are invalid, so that the measures of runs are unknown. It reports whether a name may be a
+	// MayBeMeasure is set if points are invalid, so that the measures of runs are unknown. It reports whether a name may be a
 	// measure. Then claims are checked only as far as possible, and not compiled.
-	Blind func(name string) bool
+	MayBeMeasure func(name string) bool
 }
 
 // sweepKeys returns the keys of the sweep in its order.
@@ -45,10 +45,10 @@ type Compiled struct {
 }
 
 // Table has the keys of a claim.
-var Table = &document.Table{What: "a claim's key", Doc: "a claim", Keys: []document.Key{
+var Table = &document.Table{KeyNoun: "a claim's key", Doc: "a claim", Keys: []document.Key{
 	{Name: "id", Form: document.Value("text"), Doc: "its name", Required: true, Example: "id: …"},
 	{Name: "says", Form: document.Value("text"), Doc: "what is claimed, in words", Required: true, Example: "says: …"},
-	{Name: "where", Form: document.Unbound("values by sweep key, or an expression"), Doc: "points that are meant",
+	{Name: "where", Form: document.AnyValue("values by sweep key, or an expression"), Doc: "points that are meant",
 		Without: "all"},
 	{Name: "along", Form: document.Value("sweep key"), Doc: "along which neighbours are compared", Without: "none"},
 	{Name: "for", Form: document.OneOf("every", "some"), Doc: "how many of the points must have it", Without: "`every`"},
@@ -56,15 +56,15 @@ var Table = &document.Table{What: "a claim's key", Doc: "a claim", Keys: []docum
 		Example: "that: goodput.a > goodput.b"},
 }}
 
-// Decode reads the expect list and returns the claims that could be read. Errors go to d.
-func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled) {
+// ReadClaims reads the expect list and returns the claims that could be read. Errors go to d.
+func (s *View) ReadClaims(d *document.Reader, t *document.Node) (claims []*Compiled) {
 	if t.Kind != document.List {
 		d.Fail(t.Position, "[{id: …, says: …, that: …}]", "expect is a list")
 		return nil
 	}
 	ids := map[string]bool{}
 	for _, item := range t.Items {
-		x, ok := d.Map(item, Table)
+		x, ok := d.ReadMap(item, Table)
 		if !ok {
 			continue
 		}
@@ -74,9 +74,9 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 			to   *string
 		}{{"id", &c.ID}, {"says", &c.Says}} {
 			if v := x.Get(k.name); v != nil {
-				*k.to = d.Text(v)
+				*k.to = d.ReadText(v)
 			} else {
-				x.Missing(k.name, "the claim has no %q", k.name)
+				x.FailMissing(k.name, "the claim has no %q", k.name)
 			}
 		}
 		if id := x.Get("id"); id != nil && ids[c.ID] {
@@ -84,21 +84,21 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 		}
 		ids[c.ID] = true
 		if w := x.Get("where"); w != nil {
-			s.Where(d, &c.Filter, w)
+			s.ReadWhere(d, &c.Filter, w)
 		}
 		if a := x.Get("along"); a != nil {
-			c.alongKey = d.Word(a, "sweep key", s.sweepKeys())
+			c.alongKey = d.ReadWord(a, "sweep key", s.sweepKeys())
 		}
 		if f := x.Get("for"); f != nil {
-			c.onePoint = d.Word(f, "quantifier", Table.Key("for").Form.Words) == "some"
+			c.onePoint = d.ReadWord(f, "quantifier", Table.FindKey("for").Form.Words) == "some"
 		}
 		that := x.Get("that")
 		if that == nil {
-			x.Missing("that", "the claim has no \"that\"")
+			x.FailMissing("that", "the claim has no \"that\"")
 			continue
 		}
 		s.decodeThat(d, c, that)
-		if d.OK() && s.Blind == nil && !s.Narrowed && len(s.matchingPoints(c)) == 0 {
+		if d.OK() && s.MayBeMeasure == nil && !s.Narrowed && len(s.matchingPoints(c)) == 0 {
 			d.Fail(x.Position, "", "no point of the sweep is meant by the claim %q", c.ID)
 		}
 		claims = append(claims, c)
@@ -109,9 +109,9 @@ func (s *View) Decode(d *document.Reader, t *document.Node) (claims []*Compiled)
 // decodeThat compiles the expression t of a claim into c. It reports an error for unknown names, an expression without
 // a measure, and sides in different units.
 func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
-	before := d.Count()
-	text, names := s.replaceSelectors(d, c, t, d.Text(t))
-	if d.Count() > before {
+	before := d.CountErrors()
+	text, names := s.replaceSelectors(d, c, t, d.ReadText(t))
+	if d.CountErrors() > before {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
@@ -125,7 +125,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
 		return
 	}
-	if s.Blind != nil {
+	if s.MayBeMeasure != nil {
 		s.checkPossibleNames(d, c, t, node.Node)
 		return
 	}
@@ -142,7 +142,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(wordPlace(d, t, v.word), v.allowed, "%s", v.msg)
 		return
 	} else if len(v.named) == 0 {
-		d.Fail(t.Position, document.Choices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
+		d.Fail(t.Position, document.JoinChoices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
 		return
 	}
 	if word := s.findUnitClash(node.Node, literalUnits(text0, node.Node)); word != "" {

@@ -14,7 +14,7 @@ const confidence = 0.95
 // for fewer than two values.
 func MeanInterval(x []float64) (mean, half float64) {
 	mean, deviation := meanError(x)
-	return mean, Quantile(len(x), confidence) * deviation
+	return mean, IntervalQuantile(len(x), confidence) * deviation
 }
 
 // quantileKey has what a quantile depends on: the size of the sample and the confidence.
@@ -26,10 +26,10 @@ type quantileKey struct {
 // quantiles caches computed quantiles by quantileKey: a report needs the same few for every mean.
 var quantiles sync.Map
 
-// Quantile returns half the width of the interval of a mean, in standard errors, with a sample of n values and a
+// IntervalQuantile returns half the width of the interval of a mean, in standard errors, with a sample of n values and a
 // confidence. It is the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN for n below
 // 2.
-func Quantile(n int, confidence float64) float64 {
+func IntervalQuantile(n int, confidence float64) float64 {
 	if n < 2 {
 		return math.NaN()
 	}
@@ -49,10 +49,10 @@ func StudentQuantile(p, freedom float64) float64 {
 	return math.Sqrt(freedom * (1 - t) / t)
 }
 
-// Share returns half the width of the interval of a sample's mean divided by the mean's absolute value. quantile is
+// RelativeWidth returns half the width of the interval of a sample's mean divided by the mean's absolute value. quantile is
 // the sample's Quantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0, and NaN if a value
 // is NaN.
-func Share(x []float64, quantile float64) float64 {
+func RelativeWidth(x []float64, quantile float64) float64 {
 	mean, deviation := meanError(x)
 	half := quantile * deviation
 	if half == 0 && mean == 0 {

@@ -19,7 +19,7 @@ func TestQuantile(t *testing.T) {
 		{11, 0.90, 1.812}, {11, 0.95, 2.228}, {11, 0.99, 3.169}, {31, 0.95, 2.042}, {101, 0.95, 1.984},
 	} {
 		t.Run(fmt.Sprintf("n = %d at %g", c.n, c.confidence), func(t *testing.T) {
-			if got := Quantile(c.n, c.confidence); math.Abs(got-c.want) > 0.0006 {
+			if got := IntervalQuantile(c.n, c.confidence); math.Abs(got-c.want) > 0.0006 {
 				t.Errorf("%.4f, tables say %.3f", got, c.want)
 			}
 		})
@@ -27,12 +27,12 @@ func TestQuantile(t *testing.T) {
 	for n := 2; n < 3000; n += 1 + n/50 {
 		for _, confidence := range []float64{0.5, 0.8, 0.9, confidence, 0.99, 0.999} {
 			x := distuv.StudentsT{Sigma: 1, Nu: float64(n - 1)}.Quantile((1 + confidence) / 2)
-			if got := Quantile(n, confidence); got != x {
+			if got := IntervalQuantile(n, confidence); got != x {
 				t.Errorf("%d, %v: %v, gonum's is %v", n, confidence, got, x)
 			}
 		}
 	}
-	if !math.IsNaN(Quantile(1, 0.95)) {
+	if !math.IsNaN(IntervalQuantile(1, 0.95)) {
 		t.Error("a sample of one has an interval")
 	}
 }
@@ -57,7 +57,7 @@ func TestShare(t *testing.T) {
 		{"of one", []float64{1}, 0.95, math.NaN()},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got := Share(c.x, Quantile(len(c.x), c.at))
+			got := RelativeWidth(c.x, IntervalQuantile(len(c.x), c.at))
 			if same := got == c.share || math.IsNaN(got) && math.IsNaN(c.share); !same && !(math.Abs(got/c.share-1) < 0.0003) {
 				t.Errorf("%v, want %v", got, c.share)
 			}

@@ -28,7 +28,7 @@ func (x *FinishedRun) isDisturbed(measures map[string]bool) bool {
 func (s *View) matchingPoints(c *Compiled) []int {
 	var points []int
 	for i, point := range s.Points {
-		if c.Means(point) && (c.alongKey == "" || s.nextNeighbour(c, i) >= 0) && !s.lacksSelected(c, i) {
+		if c.Matches(point) && (c.alongKey == "" || s.nextNeighbour(c, i) >= 0) && !s.lacksSelected(c, i) {
 			points = append(points, i)
 		}
 	}
@@ -51,7 +51,7 @@ func (s *View) nextNeighbour(c *Compiled, i int) int {
 		if s.Sweep[k].Key == c.alongKey {
 			for position := number / stride % n; position < n-1; position++ {
 				number += stride
-				if next := s.pointOfCombination(number); next >= 0 && c.Means(s.Points[next]) {
+				if next := s.pointOfCombination(number); next >= 0 && c.Matches(s.Points[next]) {
 					return next
 				}
 			}
@@ -98,8 +98,8 @@ func indexSamples(runs []FinishedRun) sampleIndex {
 	return index
 }
 
-// Judge returns every claim with its verdict over the finished runs of the seeds.
-func (s *View) Judge(claims []*Compiled, seeds []uint64, runs []FinishedRun) []Claim {
+// JudgeClaims returns every claim with its verdict over the finished runs of the seeds.
+func (s *View) JudgeClaims(claims []*Compiled, seeds []uint64, runs []FinishedRun) []Claim {
 	index := indexSamples(runs)
 	var out []Claim
 	for _, c := range claims {

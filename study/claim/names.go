@@ -48,7 +48,7 @@ func (v *nameChecker) checkNumber(n ast.Node) {
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		words = append(words, word+"."+g)
 	}
-	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), document.Near(word, words)
+	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), document.JoinNear(word, words)
 }
 
 // Visit checks the names in one node (ast.Visitor).
@@ -76,8 +76,8 @@ func (v *nameChecker) Visit(n *ast.Node) {
 		case map[string]float64:
 			if _, ok := m[name]; !ok {
 				words := slices.Sorted(maps.Keys(m))
-				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureName(x), name), document.Near(name, words)
-				if n := document.Nearest(name, words); n != "" {
+				v.word, v.msg, v.allowed = name, fmt.Sprintf("%s has no %q", measureName(x), name), document.JoinNear(name, words)
+				if n := document.FindNearest(name, words); n != "" {
 					v.msg += fmt.Sprintf("; did you mean %q?", n)
 				}
 			}
@@ -108,10 +108,10 @@ func (v *nameChecker) reportUnknown(name string, env map[string]any) {
 	words := slices.Sorted(maps.Keys(env))
 	v.word = name
 	v.msg = fmt.Sprintf("%q is neither a measure nor a sweep key", name)
-	if n := document.Nearest(name, words); n != "" {
+	if n := document.FindNearest(name, words); n != "" {
 		v.msg += fmt.Sprintf("; did you mean %q?", n)
 	}
-	v.allowed = document.Near(name, words)
+	v.allowed = document.JoinNear(name, words)
 }
 
 // measureName returns the name of the measure in a member node that selects one of its groups.
@@ -155,7 +155,7 @@ func (s *View) checkPossibleNames(d *document.Reader, c *Compiled, t *document.N
 	for _, sel := range c.selectors {
 		known[sel.name] = true
 	}
-	v := &blindChecker{known: known, mayBeMeasure: s.Blind}
+	v := &blindChecker{known: known, mayBeMeasure: s.MayBeMeasure}
 	ast.Walk(&n, v)
 	if v.word != "" {
 		d.Fail(wordPlace(d, t, v.word), "", "%q is neither a measure nor a sweep key", v.word)

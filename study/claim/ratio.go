@@ -18,7 +18,7 @@ type Ratio struct {
 }
 
 // RatioTable has the keys of a ratio.
-var RatioTable = &document.Table{What: "a ratio's key", Doc: "measures over those of a reference point",
+var RatioTable = &document.Table{KeyNoun: "a ratio's key", Doc: "measures over those of a reference point",
 	Keys: []document.Key{
 		{Name: "of", Form: document.AnyOf("measure, or list of them", document.Value("measure"),
 			document.ListOf(document.Value("measure"), "")), Doc: "what is divided", Required: true, Example: "of: slowdown"},
@@ -28,8 +28,8 @@ var RatioTable = &document.Table{What: "a ratio's key", Doc: "measures over thos
 			Source: "ours"},
 	}}
 
-// DecodeRatios reads the ratio list. measures has the measures of runs. Errors go to d.
-func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []measure.Measured) (ratios []Ratio) {
+// ReadRatios reads the ratio list. measures has the measures of runs. Errors go to d.
+func (s *View) ReadRatios(d *document.Reader, t *document.Node, measures []measure.Measured) (ratios []Ratio) {
 	if t.Kind != document.List {
 		d.Fail(t.Position, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is a list")
 		return nil
@@ -40,27 +40,27 @@ func (s *View) DecodeRatios(d *document.Reader, t *document.Node, measures []mea
 	}
 	taken = slices.Clone(words)
 	for _, item := range t.Items {
-		x, ok := d.Map(item, RatioTable)
+		x, ok := d.ReadMap(item, RatioTable)
 		if !ok {
 			continue
 		}
 		measured, over := x.Get("of"), x.Get("over")
 		if measured == nil {
-			x.Missing("of", "the ratio has no \"of\"")
+			x.FailMissing("of", "the ratio has no \"of\"")
 		}
 		if over == nil {
-			x.Missing("over", "the ratio has no \"over\"")
+			x.FailMissing("over", "the ratio has no \"over\"")
 		}
 		if measured == nil || over == nil {
 			continue
 		}
-		reference, as := s.readReference(d, over), d.Text(x.Default("as"))
+		reference, as := s.readReference(d, over), d.ReadText(x.GetDefault("as"))
 		items := []*document.Node{measured}
 		if measured.Kind == document.List {
 			items = measured.Items
 		}
 		for _, m := range items {
-			r := Ratio{Of: d.Word(m, "measure", words), reference: reference}
+			r := Ratio{Of: d.ReadWord(m, "measure", words), reference: reference}
 			if r.Name = r.Of + "_" + as; slices.Contains(taken, r.Name) {
 				d.Fail(m.Position, "another name by as: …", "the measure %s is here already", r.Name)
 			}
@@ -75,7 +75,7 @@ func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector
 	for range s.Sweep {
 		sel.values = append(sel.values, -1)
 	}
-	if !d.Keys(t, "sweep key", s.sweepKeys()) {
+	if !d.CheckKeys(t, "sweep key", s.sweepKeys()) {
 		return sel
 	}
 	var words []string
@@ -84,7 +84,7 @@ func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector
 		if key < 0 {
 			continue
 		}
-		text := d.Text(k.Value)
+		text := d.ReadText(k.Value)
 		words = append(words, text)
 		sel.values[key] = slices.IndexFunc(s.Sweep[key].Values, func(v measure.Coordinate) bool { return v.Text == text })
 		if sel.values[key] < 0 {
@@ -93,14 +93,14 @@ func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector
 		}
 	}
 	if len(t.Keys) == 0 {
-		d.Fail(t.Position, document.Choices(s.sweepKeys()), "over names no point: each would be its own reference")
+		d.Fail(t.Position, document.JoinChoices(s.sweepKeys()), "over names no point: each would be its own reference")
 	}
 	sel.name = strings.Join(words, ", ")
 	return sel
 }
 
-// Over returns the reference in words: the sweep values by which it differs.
-func (r *Ratio) Over() string { return r.reference.name }
+// ReferenceName returns the reference in words: the sweep values by which it differs.
+func (r *Ratio) ReferenceName() string { return r.reference.name }
 
 // Shape returns the ratio's name with the groups of its measure, without values.
 func (r *Ratio) Shape(measures []measure.Measured) measure.Measured {
@@ -125,7 +125,7 @@ func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 		out.Value = over(m.Value, by.Value)
 	}
 	if m.Groups != nil {
-		out.Groups = []measure.Grouped{}
+		out.Groups = []measure.GroupValue{}
 	}
 	for _, g := range m.Groups {
 		v := math.NaN()
@@ -136,13 +136,13 @@ func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 				}
 			}
 		}
-		out.Groups = append(out.Groups, measure.Grouped{Group: g.Group, Value: v})
+		out.Groups = append(out.Groups, measure.GroupValue{Group: g.Group, Value: v})
 	}
 	return out
 }
 
-// Ratios returns the ratios of each run, in the order of runs. It records in each run its ratios to a disturbed run.
-func (s *View) Ratios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
+// ComputeRatios returns the ratios of each run, in the order of runs. It records in each run its ratios to a disturbed run.
+func (s *View) ComputeRatios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {
 		return out
@@ -155,14 +155,14 @@ func (s *View) Ratios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 		i, known := number[measure.PointName(runs[k].Point)]
 		for j := range ratios {
 			r := &ratios[j]
-			m, by := runs[k].Values.Named(r.Of), (*measure.Measured)(nil)
+			m, by := runs[k].Values.FindMeasure(r.Of), (*measure.Measured)(nil)
 			if m == nil {
 				continue
 			}
 			if known {
 				if there := s.selectPoint(&r.reference, i); there >= 0 {
 					if x := index[measure.PointName(s.Points[there])][runs[k].Seed]; x != nil {
-						if by = x.Values.Named(r.Of); x.Disturbed {
+						if by = x.Values.FindMeasure(r.Of); x.Disturbed {
 							runs[k].disturbedRatios = append(runs[k].disturbedRatios, r.Name)
 						}
 					}

@@ -39,7 +39,7 @@ func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Nod
 				}
 			}
 			if !ok || dimension < 0 {
-				d.Unknown(t.Position, "sweep key in point(key=value)", key, keys)
+				d.FailUnknown(t.Position, "sweep key in point(key=value)", key, keys)
 				return sel.name
 			}
 			for k, v := range s.Sweep[dimension].Values {
@@ -52,7 +52,7 @@ func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Nod
 					sel.isRemoved = true
 					continue
 				}
-				d.Unknown(t.Position, "value of "+key, value, values)
+				d.FailUnknown(t.Position, "value of "+key, value, values)
 			}
 		}
 		c.selectors = append(c.selectors, sel)

@@ -21,9 +21,9 @@ var (
 	comparisonPattern = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
 )
 
-// Units replaces quantities in an expression by numbers in base units: "23.9Mbps", "10%", "5ms". The modulo operator
+// ReplaceQuantities replaces quantities in an expression by numbers in base units: "23.9Mbps", "10%", "5ms". The modulo operator
 // needs a space before it. Quoted text is kept.
-func Units(text string) string {
+func ReplaceQuantities(text string) string {
 	out, _ := replaceQuantities(text)
 	return out
 }
@@ -101,7 +101,7 @@ func formatValue(v float64, unit string) string {
 	if a := math.Abs(v); a < 1 && (unit == "" || len(unit) > 3 && unit != "bytes") {
 		return strings.TrimSpace(strconv.FormatFloat(v, 'g', 4, 64) + " " + unit)
 	}
-	return measure.Quantity(v, unit)
+	return measure.FormatQuantity(v, unit)
 }
 
 // firstLine returns the first line of an error's text.

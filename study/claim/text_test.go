@@ -51,7 +51,7 @@ func TestShown(t *testing.T) {
 			if got := people.String(); got != x.want {
 				t.Errorf("%s, want %s", got, x.want)
 			}
-			again, err := parser.Parse(Units(strings.ReplaceAll(people.String(), "point(rate=1kbps)", "point_0")))
+			again, err := parser.Parse(ReplaceQuantities(strings.ReplaceAll(people.String(), "point(rate=1kbps)", "point_0")))
 			if err != nil || again.Node.String() != n.String() {
 				t.Errorf("read again it is %v (%v), not %v", again.Node, err, n)
 			}

@@ -25,11 +25,11 @@ type condition struct {
 	test        func(measure.Coordinate) bool
 }
 
-// Where reads the condition w on points into c. Errors go to d.
-func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
+// ReadWhere reads the condition w on points into c. Errors go to d.
+func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 	if w.Kind == document.Scalar {
 		env := newEnvironment(s.Points[0], nil)
-		text := Units(w.Text)
+		text := ReplaceQuantities(w.Text)
 		if node, err := parser.Parse(text); err != nil {
 			d.Fail(w.Position, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
 		} else if v := checkNames(node.Node, env, nil); v.msg != "" {
@@ -39,7 +39,7 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 		}
 		return
 	}
-	if !d.Keys(w, "sweep key", s.sweepKeys()) {
+	if !d.CheckKeys(w, "sweep key", s.sweepKeys()) {
 		return
 	}
 	for _, k := range w.Keys {
@@ -50,7 +50,7 @@ func (s *View) Where(d *document.Reader, c *Filter, w *document.Node) {
 		case k.Value.Kind == document.List:
 			allowed := map[string]bool{}
 			for _, x := range k.Value.Items {
-				allowed[d.Text(x)] = true
+				allowed[d.ReadText(x)] = true
 				s.checkValue(d, k.Name, x)
 			}
 			cond.test = func(c measure.Coordinate) bool { return allowed[c.Text] }
@@ -91,7 +91,7 @@ func (s *View) checkValue(d *document.Reader, key string, t *document.Node) {
 		}
 	}
 	if t.Kind == document.Scalar && !slices.Contains(words, t.Text) {
-		d.Unknown(t.Position, "value of "+key, t.Text, words)
+		d.FailUnknown(t.Position, "value of "+key, t.Text, words)
 	}
 }
 
@@ -112,8 +112,8 @@ func compareValues(op string, a, b float64) bool {
 	return a != b
 }
 
-// Means reports whether the filter selects a point.
-func (c *Filter) Means(point []measure.Coordinate) bool {
+// Matches reports whether the filter selects a point.
+func (c *Filter) Matches(point []measure.Coordinate) bool {
 	if c.expression != nil {
 		is, err := expr.Run(c.expression, newEnvironment(point, nil))
 		return err == nil && is == true
@@ -128,9 +128,9 @@ func (c *Filter) Means(point []measure.Coordinate) bool {
 	return true
 }
 
-// Only returns the sweep keys for which exactly one value is selected, as key=value in the file's order. They
+// SingleValues returns the sweep keys for which exactly one value is selected, as key=value in the file's order. They
 // distinguish two plots with the same axes.
-func (c *Filter) Only() (keys []string) {
+func (c *Filter) SingleValues() (keys []string) {
 	for _, w := range c.conditions {
 		if w.singleValue != "" {
 			keys = append(keys, w.key+"="+w.singleValue)

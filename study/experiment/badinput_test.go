@@ -43,7 +43,7 @@ func withDummies(t *testing.T) *experiment.Registry {
 
 // badInputs returns the archives of testdata/bad: each NAME.yaml is an experiment with a mistake, and NAME.txt has its
 // errors.
-func badInputs(t testing.TB) []*testkit.Archive { return testkit.Archives(t, "testdata/bad") }
+func badInputs(t testing.TB) []*testkit.Archive { return testkit.ReadArchives(t, "testdata/bad") }
 
 // checkBadInputs compares the errors of the cases of testdata/bad with the archives.
 func checkBadInputs(t *testing.T, r *experiment.Registry) {
@@ -66,7 +66,7 @@ func checkBadInputs(t *testing.T, r *experiment.Registry) {
 						t.Errorf("no place: %+v", x)
 					}
 				}
-				a.Golden(t, name+".txt", texts.Format(t, "", err.Error()+"\n", slices.Contains(inFull, name)))
+				a.Golden(t, name+".txt", texts.FormatError(t, "", err.Error()+"\n", slices.Contains(inFull, name)))
 			})
 		}
 		for _, f := range a.Files {
@@ -75,7 +75,7 @@ func checkBadInputs(t *testing.T, r *experiment.Registry) {
 			}
 		}
 	}
-	if n := texts.FullTexts(); n != len(inFull) || cases < 100 {
+	if n := texts.CountMarked(); n != len(inFull) || cases < 100 {
 		t.Errorf("%d errors of %d cases have their full text in the archives, want %d", n, cases, len(inFull))
 	}
 }
@@ -84,7 +84,7 @@ func checkBadInputs(t *testing.T, r *experiment.Registry) {
 // keys do not change them.
 func TestBadInput(t *testing.T) {
 	checkBadInputs(t, room())
-	if !testkit.Updating() {
+	if !testkit.IsUpdating() {
 		checkBadInputs(t, withDummies(t))
 	}
 }

@@ -37,7 +37,7 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 		return true
 	}
 	file := x.Get("file")
-	if ext := path.Ext(d.Text(file)); ext == ".pcapng" || ext == ".pcap" {
+	if ext := path.Ext(d.ReadText(file)); ext == ".pcapng" || ext == ".pcap" {
 		d.Fail(x.Position, "as: flows, or as: packets", "%q is a capture; as says what of it is traffic", file.Text)
 		return true
 	}
@@ -46,7 +46,7 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 
 // readFile reads a traffic that is defined by a capture, and adds it and its flows to the point.
 func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
-	for _, k := range traffic.Names(notInFlowFile) {
+	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
 		}
@@ -60,7 +60,7 @@ func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 		return // isCapture has reported this error
 	}
 	c := &captureTraffic{captureDecoder: d, x: x, p: p, tr: &tr, as: d.readWord(x.Get("as"), traffic, "as")}
-	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
+	offset := document.ReadValue(d.Reader, x.GetDefault("offset"), unit.ParseTime)
 	c.readHosts()
 	s := c.readCapture()
 	if s == nil || !d.entryOK() || !c.mapAddresses(s) {
@@ -88,7 +88,7 @@ type captureTraffic struct {
 	given []hostPrefix // hosts that the key `hosts` assigns to addresses
 	host  []int        // node by address of the capture; −1: no host
 	name  string       // of the file
-	left  []pcapflows.Left
+	left  []pcapflows.Omission
 	short int // number of packets that are shorter than the smallest datagram
 	late  int // number of packets or flows after the end of the run
 }
@@ -111,7 +111,7 @@ func (c *captureTraffic) readHosts() {
 		return
 	}
 	n := c.p.measured.Network
-	for _, e := range c.x.Entries("hosts") {
+	for _, e := range c.x.GetEntries("hosts") {
 		prefix, err := netip.ParsePrefix(e.Name)
 		if address, wrong := netip.ParseAddr(e.Name); wrong == nil && address.Zone() == "" {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
@@ -120,13 +120,13 @@ func (c *captureTraffic) readHosts() {
 			c.Fail(e.Position, allowed, "%q is no address, and no prefix", e.Name)
 			continue
 		}
-		i, ok := c.nodes.directory.indexNetwork(n).nodes[c.Text(e.Value)]
+		i, ok := c.nodes.directory.indexNetwork(n).nodes[c.ReadText(e.Value)]
 		switch {
 		case !ok:
-			c.Unknown(e.Value.Position, "host", e.Value.Text, c.nodes.directory.hosts)
+			c.FailUnknown(e.Value.Position, "host", e.Value.Text, c.nodes.directory.hosts)
 			continue
 		case n.Nodes[i].Switch:
-			c.Fail(e.Value.Position, document.Near(e.Value.Text, c.nodes.directory.hosts),
+			c.Fail(e.Value.Position, document.JoinNear(e.Value.Text, c.nodes.directory.hosts),
 				"%q is a switch; flows go from host to host",
 				e.Value.Text)
 			continue
@@ -139,11 +139,11 @@ func (c *captureTraffic) readHosts() {
 func (c *captureTraffic) readCapture() *pcapflows.Source {
 	want := pcapflows.Selection{Flows: c.as == asFlows}
 	if v := c.x.Get("port"); v != nil {
-		want.Port = uint16(c.Integer(v, 1, 65535))
+		want.Port = uint16(c.ReadInteger(v, 1, 65535))
 	}
 	patterns := c.readInterfaces()
 	if len(patterns) > 0 {
-		want.On = func(name string) bool {
+		want.WantsInterface = func(name string) bool {
 			return slices.ContainsFunc(patterns, func(pattern string) bool {
 				ok, err := path.Match(pattern, name)
 				return pattern == name || ok && err == nil
@@ -182,7 +182,7 @@ func (c *captureTraffic) readInterfaces() (patterns []string) {
 		items = v.Items
 	}
 	for _, y := range items {
-		pattern := c.Text(y)
+		pattern := c.ReadText(y)
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
 			c.Fail(y.Position, "eth0, or eth*", "%q is no name of an interface, and no pattern", pattern)
 		}
@@ -227,7 +227,7 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	}
 	for k, is := range used {
 		if !is {
-			c.Fail(c.x.Entries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no packet of %v that is taken", c.name,
+			c.Fail(c.x.GetEntries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no packet of %v that is taken", c.name,
 				c.given[k].Prefix)
 			return false
 		}
@@ -251,10 +251,10 @@ func joinAddresses(all []netip.Addr) string {
 
 // countLeft counts a packet or flow that is omitted, by the reason.
 func (c *captureTraffic) countLeft(why string) {
-	i := slices.IndexFunc(c.left, func(l pcapflows.Left) bool { return l.Why == why })
+	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == why })
 	if i < 0 {
 		i = len(c.left)
-		c.left = append(c.left, pcapflows.Left{Why: why})
+		c.left = append(c.left, pcapflows.Omission{Why: why})
 	}
 	c.left[i].Packets++
 }
@@ -332,7 +332,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 			order = append(order, [2]int{src, dst})
 		}
 		f.Size += unit.Bytes(payload)
-		f.script = append(f.script, transport.Datagram{After: x.At - offset - f.Start, Payload: payload})
+		f.script = append(f.script, transport.Datagram{Offset: x.At - offset - f.Start, Payload: payload})
 	}
 	if !c.checkFlowCount(c.x.Get("file").Position, c.p, float64(len(order))) {
 		return
@@ -352,7 +352,7 @@ const minCaptured = 16
 // listLeft returns what was omitted, as text.
 func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 	var words []string
-	for _, l := range slices.Concat(s.Left, c.left) {
+	for _, l := range slices.Concat(s.Omissions, c.left) {
 		words = append(words, fmt.Sprintf("%d %s", l.Packets, l.Why))
 	}
 	if len(words) == 0 {
@@ -367,7 +367,7 @@ func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 		c.warn(kind, c.x.Get("file").Position, "traffic %s: %s: %s", c.tr.measured.Name, c.x.Get("file").Text,
 			fmt.Sprintf(format, args...))
 	}
-	if len(s.Left)+len(c.left) > 0 {
+	if len(s.Omissions)+len(c.left) > 0 {
 		warn(warnCaptureLeft, "left out are %s", c.listLeft(s))
 	}
 	if c.as == asPackets && s.Interfaces > 1 && c.x.Get("interfaces") == nil {
@@ -382,9 +382,9 @@ func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 	if c.late > 0 {
 		warn(warnCaptureLate, "%d %s are behind the end of the run", c.late, c.as)
 	}
-	if s.Midway > 0 {
+	if s.Unopened > 0 {
 		warn(warnCaptureMidway, "%d of %d connections have no SYN in it: their bytes count from the first segment on",
-			s.Midway, s.Connections)
+			s.Unopened, s.Connections)
 	}
 	if s.Missing > 0 {
 		warn(warnCaptureMissing, "%v of streams are not in it, and count: TCP has carried what stands before and "+
@@ -395,27 +395,27 @@ func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 // Script returns the datagrams of a flow from a capture; nil for other flows.
 func (f *Flow) Script() []transport.Datagram { return slices.Clone(f.script) }
 
-// Datagrams returns the number of datagrams of a flow from a capture; 0 for other flows.
-func (f *Flow) Datagrams() int { return len(f.script) }
+// CountDatagrams returns the number of datagrams of a flow from a capture; 0 for other flows.
+func (f *Flow) CountDatagrams() int { return len(f.script) }
 
-// Lasts returns the time from the first datagram to the last one; 0 without datagrams.
-func (f *Flow) Lasts() unit.Time {
+// Duration returns the time from the first datagram to the last one; 0 without datagrams.
+func (f *Flow) Duration() unit.Time {
 	if len(f.script) == 0 {
 		return 0
 	}
-	return f.script[len(f.script)-1].After
+	return f.script[len(f.script)-1].Offset
 }
 
 // peak is the interval over which Peak averages.
 const peak = 100 * unit.Millisecond
 
-// Peak returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from a
+// PeakRates returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from a
 // capture.
-func (f *Flow) Peak() (datagrams, bytes float64) {
+func (f *Flow) PeakRates() (datagrams, bytes float64) {
 	first, sum := 0, int64(0)
 	for i, d := range f.script {
 		sum += int64(d.Payload)
-		for f.script[first].After <= d.After-peak {
+		for f.script[first].Offset <= d.Offset-peak {
 			sum -= int64(f.script[first].Payload)
 			first++
 		}

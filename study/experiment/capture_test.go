@@ -23,7 +23,7 @@ func captureOf(t *testing.T, text string, ports ...string) ([]byte, []trace.Reco
 	t.Helper()
 	var b bytes.Buffer
 	var w *pcapng.Writer
-	records := plantest.TraceOf(t, room(), text, func(ports []string) []trace.Sink {
+	records := plantest.RunTracedSpec(t, room(), text, func(ports []string) []trace.Sink {
 		var err error
 		if w, err = pcapng.NewWriter(&b, ports); err != nil {
 			t.Fatal(err)
@@ -100,12 +100,12 @@ func TestCapturedPackets(t *testing.T) {
 	datagrams := 0
 	for i := range p.Flows() {
 		f := p.Flow(i)
-		datagrams += f.Datagrams()
+		datagrams += f.CountDatagrams()
 	}
 	if p.Flows() != 3 || datagrams < 150 || len(s.Inputs()) != 1 {
 		t.Errorf("%d flows with %d datagrams, %d inputs", p.Flows(), datagrams, len(s.Inputs()))
 	}
-	if estimate := plan.Estimate(plan.Runs(s)[0]); estimate != 2*float64(datagrams) {
+	if estimate := plan.EstimateHops(plan.ListRuns(s)[0]); estimate != 2*float64(datagrams) {
 		t.Errorf("%d datagrams over two links are estimated as %v packet-hops", datagrams, estimate)
 	}
 	if frames := plan.FramesPerSecond(p); frames < 700 || frames > 5000 {
@@ -121,7 +121,7 @@ func TestCapturedPackets(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	after := plantest.Records(t, c, "a->s", "b->s")
+	after := plantest.RunRecords(t, c, "a->s", "b->s")
 	for _, port := range []string{"a->s", "b->s"} {
 		want, at := sent(before, port)
 		got, when := sent(after, port)
@@ -156,7 +156,7 @@ func TestCapturedFlows(t *testing.T) {
 		if want := "1>2 60kB 16"; strings.Join(got, "; ") != want {
 			t.Errorf("%s, want %s", strings.Join(got, "; "), want)
 		}
-		if all := strings.Join(testkit.Strings(s.Warnings()), "\n"); !strings.Contains(all, "2 before the offset") {
+		if all := strings.Join(testkit.FormatAll(s.Warnings()), "\n"); !strings.Contains(all, "2 before the offset") {
 			t.Errorf("warnings: %s", all)
 		}
 	}
@@ -214,7 +214,7 @@ func TestBadCaptureTraffic(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := strings.Join(testkit.Strings(s.Warnings()), "\n")
+	all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 	for _, want := range []string{"x.yaml:11:21: traffic x: x.pcapng: left out are ",
 		"from or to an address that hosts does not have", "within one host", "packets of 6 interfaces are taken"} {
 		if !strings.Contains(all, want) {

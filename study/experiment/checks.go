@@ -28,8 +28,8 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 		d.checked = append(d.checked, d.currentTraffic)
 	}
 	t := &tr.traits
-	site := &cc.FlowContext{MSS: tr.measured.Payload, Sending: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
-		Config: tr.ccConfig, Uncongested: t.UponCongestion(), Unmeasured: t.WhyUnmeasured, Keeps: t.KeepsSlow,
+	site := &cc.FlowContext{MSS: tr.measured.Payload, AppRate: t.AppRate, Telemetry: p.telemetry, Controller: tr.cc,
+		Config: tr.ccConfig, Uncongested: t.AsksUponCongestion(), WhyUnmeasured: t.WhyUnmeasured, AwaitsSlowPath: t.KeepsSlow,
 		AcksDelayed: t.DelaysAcks}
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && d.loads != nil {
@@ -78,7 +78,7 @@ func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
 	default:
 		return nil
 	}
-	return []scheme.Remark{warnNoChoice.Remark("paths",
+	return []scheme.Remark{warnNoChoice.NewRemark("paths",
 		"%d source ports are not paths here, for %s; paths: 1 has one window for them", tr.traits.Paths, why)}
 }
 
@@ -104,7 +104,7 @@ func (l *trafficList) eachPair(tr *Traffic, first, end int, add func(src, dst in
 func (g *Generator) eachPair(add func(src, dst int)) {
 	to := g.To
 	switch {
-	case g.Pattern == ToStride && g.FromN == 0:
+	case g.Pattern == ToStride && g.FromCount == 0:
 		for i, from := range g.From[:min(len(g.From), maxPairs)] {
 			add(from, g.From[(i+g.Stride)%len(g.From)])
 		}
@@ -153,7 +153,7 @@ func (d *pathChecker) addRemarks(tr *Traffic, who string, place document.Positio
 			}
 		}
 		if r.Refused {
-			d.Tell(where, fmt.Sprintf("traffic %s: %s: %s", document.Shorten(tr.measured.Name), who, text))
+			d.FailLines(where, fmt.Sprintf("traffic %s: %s: %s", document.ShortenName(tr.measured.Name), who, text))
 		} else {
 			d.issue(document.Warning{Kind: r.Kind, At: where, Port: r.Port,
 				Text: "traffic " + tr.measured.Name + ": " + who + ": " + text})

@@ -25,17 +25,17 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 		c + "}\n"
 	s := load(t, text, experiment.Options{})
 	var runs []claim.FinishedRun
-	for k, r := range plan.Runs(s) {
+	for k, r := range plan.ListRuns(s) {
 		i, seed := k/s.Repeat(), k%s.Repeat()
 		if i >= len(a) || seed >= len(a[i]) {
 			continue
 		}
 		runs = append(runs, claim.FinishedRun{Seed: r.Seed, Point: r.Point,
 			Values: &measure.Values{Measures: []measure.Measured{
-				{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}},
+				{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}},
 				{Name: "jain", Value: 0.5}}}})
 	}
-	return s.Judge(runs, s.Repeat())[0]
+	return s.JudgeClaims(runs, s.Repeat())[0]
 }
 
 // A point at which the machine disturbed a run of the lab decides no claim: an undisturbed one can, and with for: some
@@ -82,8 +82,8 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 			}
 			s := load(t, text+"expect:\n  - {id: x, says: y, "+c.claim+"}\n", experiment.Options{})
 			var runs []*results.Run
-			for i, r := range plan.Runs(s) {
-				goodputs := []measure.Grouped{{Group: "a", Value: c.a[i]}}
+			for i, r := range plan.ListRuns(s) {
+				goodputs := []measure.GroupValue{{Group: "a", Value: c.a[i]}}
 				x := &results.Run{Seed: r.Seed, Point: r.Point, Attempts: []results.Attempt{{}}, Values: measure.Values{
 					Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: goodputs}}}}
 				if i == c.disturbed { // the attempt that counts
@@ -93,7 +93,7 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 				}
 				runs = append(runs, x)
 			}
-			got := results.Judge(s, runs, s.Repeat())[0]
+			got := results.JudgeClaims(s, runs, s.Repeat())[0]
 			if got.Verdict != c.want || !strings.Contains(got.Measured, c.measured) || strings.HasSuffix(got.Measured,
 				"disturbed it)") != (c.want == claim.Undecided) {
 				t.Errorf("%s (%s), want %s (%s)", got.Verdict, got.Measured, c.want, c.measured)
@@ -204,7 +204,7 @@ func TestOtherPoints(t *testing.T) {
 	}
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain " +
 		"<= point(rate='2Mbps').jain}\n"
-	if c := load(t, text, experiment.Options{Quick: true}).Judge(nil, 1)[0]; c.Verdict != claim.Undecided {
+	if c := load(t, text, experiment.Options{Quick: true}).JudgeClaims(nil, 1)[0]; c.Verdict != claim.Undecided {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -214,7 +214,7 @@ func TestClaimWithoutPoint(t *testing.T) {
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, " +
 		"that: jain > 0}\n"
 	s := load(t, text, experiment.Options{Quick: true})
-	c := results.Judge(s, nil, s.Repeat())[0]
+	c := results.JudgeClaims(s, nil, s.Repeat())[0]
 	if c.Verdict != claim.Undecided || !strings.Contains(c.Measured, "no point") {
 		t.Errorf("got %+v", c)
 	}
@@ -235,7 +235,7 @@ func TestUnits(t *testing.T) {
 		"cc == \"5ms\" and x > 5ms":  "cc == \"5ms\" and x > 0.005",
 		"1e9 + 24kB":                 "1e9 + 24000",
 	} {
-		if got := claim.Units(in); got != want {
+		if got := claim.ReplaceQuantities(in); got != want {
 			t.Errorf("units(%q) = %q, want %q", in, got, want)
 		}
 	}

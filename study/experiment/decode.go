@@ -59,39 +59,39 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
 	d.Bound = map[document.Position]string{}
 	tree := document.Copy(d.tree)
-	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.Has(k.Name, wholeFile) })
-	before := d.Count()
+	tree.Keys = slices.DeleteFunc(tree.Keys, func(k document.Entry) bool { return top.HasTrait(k.Name, wholeFile) })
+	before := d.CountErrors()
 	p.coordinates = s.coordinates(i)
 	bound := s.bindNames(d.reader, tree, i, used)
-	root, _ := d.Map(tree, top)
+	root, _ := d.ReadMap(tree, top)
 	bound.replaceNames(tree)
 	for _, v := range bound.variables {
 		if !v.used && !d.mentions[v.Name] && !s.options.Resolved {
-			d.Unknown(v.Position, "key", v.Name, append(top.Names(), "a name that $"+v.Name+" stands for"))
+			d.FailUnknown(v.Position, "key", v.Name, append(top.KeyNames(), "a name that $"+v.Name+" stands for"))
 		}
 	}
-	if d.Count() > before {
+	if d.CountErrors() > before {
 		return p
 	}
-	p.measured.Duration = d.Positive(root.Get("duration"))
-	p.measured.Warmup = document.Read(d.Reader, root.Default("warmup"), unit.ParseTime)
+	p.measured.Duration = d.ReadPositiveTime(root.Get("duration"))
+	p.measured.Warmup = document.ReadValue(d.Reader, root.GetDefault("warmup"), unit.ParseTime)
 	if p.measured.End() < 0 {
 		d.Fail(root.Get("duration").Position, "106 days in all", "duration and warm-up are too long")
 	}
-	timeless := d.Count() > before
+	timeless := d.CountErrors() > before
 	if timeless { // avoid errors that depend on the duration
 		p.measured.Duration, p.measured.Warmup = 1000*3600*unit.Second, 0
 	}
-	p.measured.Framing = switchfile.Framing(d.Reader, root.Default("framing"), framings())
-	before = d.Count()
+	p.measured.Framing = switchfile.ReadFraming(d.Reader, root.GetDefault("framing"), framings())
+	before = d.CountErrors()
 	if !d.incomplete {
 		d.network.readTopology(root, p)
 	}
-	if !d.incomplete && d.Count() == before && p.measured.Network != nil {
+	if !d.incomplete && d.CountErrors() == before && p.measured.Network != nil {
 		d.network.assignRoutes(root, p)
 	}
 	// after an error, read what does not depend on the network
-	if d.incomplete || timeless || d.Count() > before || p.measured.Network == nil {
+	if d.incomplete || timeless || d.CountErrors() > before || p.measured.Network == nil {
 		d.decodePartial(root, p)
 		return p
 	}
@@ -127,22 +127,22 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 
 // readMeasures reads the measure list.
 func (d *decoder) readMeasures(root document.Map, p *Point) {
-	p.measured.HostsOf = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
-	p.measures = measure.Decode(d.Reader, d.registry.Measures, root.Default("measure"), &p.measured)
-	p.measured.HostsOf = nil
+	p.measured.ResolveHosts = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
+	p.measures = measure.DecodeList(d.Reader, d.registry.Measures, root.GetDefault("measure"), &p.measured)
+	p.measured.ResolveHosts = nil
 }
 
 // storeIdentity stores the canonical text that determines a point's runs, and the defaults in it.
 func (d *decoder) storeIdentity(tree *document.Node, p *Point) {
-	d.defaults.Note(tree)
+	d.defaults.NoteDefaults(tree)
 	for _, x := range listParameters(tree) {
 		if strings.HasPrefix(x.Source, "default: ") {
 			p.defaults = append(p.defaults, x)
 		}
 	}
 	var b strings.Builder
-	tree.Arrange()
-	tree.Write(&b, 0)
+	tree.SortKeys()
+	tree.WriteYAML(&b, 0)
 	fmt.Fprintf(&b, "point %q\nfiles %q\n", measure.PointName(p.coordinates), d.files)
 	p.canonical = b.String()
 }
@@ -164,18 +164,18 @@ func (d *decoder) shareFlows(p *Point) {
 // configuration and list of measures.
 func (d *decoder) tryBuild(root document.Map, p *Point) {
 	var b strings.Builder
-	for _, key := range top.Names(affectsBuild) {
+	for _, key := range top.KeyNames(affectsBuild) {
 		if t := root.Get(key); t != nil {
-			t.Write(&b, 0)
+			t.WriteYAML(&b, 0)
 		}
 		b.WriteString("\n")
 	}
 	fmt.Fprintf(&b, "%q", d.files)
 	what, err := b.String(), error(nil)
-	if p.samples, p.kept, err = d.trial.Build(p, !d.built[what]); err == nil {
+	if p.samples, p.kept, err = d.trial.TryRun(p, !d.built[what]); err == nil {
 		d.built[what] = true
 	}
-	var much *measure.TooMuch
+	var much *measure.TooManySamplesError
 	var refused *refusal
 	var without *NoNIC
 	switch {
@@ -196,18 +196,18 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 // decodePartial reads the parts of a point that do not depend on its network.
 func (d *decoder) decodePartial(root document.Map, p *Point) {
 	if t := root.Get("switch"); t != nil {
-		switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
+		switchfile.ReadPrograms(d.Reader, d.registry.Programs, t, d.switches.placement)
 	}
-	for _, k := range root.Entries("switches") {
-		x, ok := d.Map(k.Value, perSwitch)
+	for _, k := range root.GetEntries("switches") {
+		x, ok := d.ReadMap(k.Value, perSwitch)
 		if !ok {
 			continue
 		}
 		if t := x.Get("programs"); t != nil {
-			switchfile.Programs(d.Reader, d.registry.Programs, t, d.switches.placement)
+			switchfile.ReadPrograms(d.Reader, d.registry.Programs, t, d.switches.placement)
 		}
 		if t := x.Get("buffer"); t != nil {
-			switchfile.Buffer(d.Reader, t)
+			switchfile.ReadBuffer(d.Reader, t)
 		}
 	}
 	if t := root.Get("network"); t != nil {
@@ -220,13 +220,13 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
 				continue
 			}
-			d.decodePartialTraffic(d.View(x, traffic, d.traffic.entryKeys()...), p, names)
+			d.decodePartialTraffic(d.ViewMap(x, traffic, d.traffic.entryKeys()...), p, names)
 		}
 	}
 	d.checkMeasureNames(root.Get("measure"))
 	if t := root.Get("events"); t != nil && t.Kind == document.List {
 		for _, x := range t.Items {
-			d.Map(x, event)
+			d.ReadMap(x, event)
 		}
 	}
 }
@@ -239,18 +239,18 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[strin
 	}
 	d.traffic.readController(x, &tr, p)
 	if v := x.Get("stop"); v != nil {
-		tr.stop = d.Positive(v)
+		tr.stop = d.ReadPositiveTime(v)
 	}
 	if x.Get("file") == nil && x.Get("collective") == nil && x.Get("job") == nil {
 		d.traffic.readStart(x, &tr, p)
 		for _, key := range []string{"from", "to"} {
 			if x.Get("pairs") == nil && x.Get(key) == nil {
-				x.Missing(key, "the traffic has no %q", key)
+				x.FailMissing(key, "the traffic has no %q", key)
 			}
 		}
 	}
 	if v := x.Get("size"); v != nil {
-		if size, ok := document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+		if size, ok := document.ReadValid(d.Reader, v, unit.ParseBytes); ok && size < 1 {
 			d.Fail(v.Position, "at least 1 B", "%q is not a size", v.Text)
 		}
 	}
@@ -266,18 +266,18 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 		return
 	}
 	for _, x := range t.Items {
-		name, options := d.Named(x, "measure")
+		name, options := d.SplitNamed(x, "measure")
 		if options == nil {
 			continue
 		}
 		i := slices.IndexFunc(d.registry.Measures, func(k measure.Definition) bool { return k.Name == name })
 		switch {
 		case i < 0:
-			d.Unknown(x.Position, "measure", name, measure.Names(d.registry.Measures))
+			d.FailUnknown(x.Position, "measure", name, measure.KindNames(d.registry.Measures))
 		case len(d.registry.Measures[i].Keys) == 0 && len(options.Keys) > 0:
 			d.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
 		default:
-			d.Map(options, d.registry.Measures[i].Table())
+			d.ReadMap(options, d.registry.Measures[i].Table())
 		}
 	}
 }
@@ -286,7 +286,7 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 // values are known, so that $key can be resolved.
 func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	tree := document.Copy(d.tree)
-	root, _ := d.Map(tree, top)
+	root, _ := d.ReadMap(tree, top)
 	switch combinations, ok := 0, false; {
 	case !sweep:
 		d.checkMeasureNames(root.Get("measure"))
@@ -307,7 +307,7 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 // decodeOtherBlocks decodes, after a point with errors, the points that differ from it in one block of the sweep,
 // since an error in that block is another one.
 func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
-	d.Again()
+	d.AllowRepeats()
 	step := 1
 	for k := len(s.sweep) - 1; k >= 0; k-- {
 		n := len(s.sweep[k].Values)
@@ -324,19 +324,19 @@ func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 
 // checkResultNames checks plots and claims while the measures of runs are unknown.
 func (s *Spec) checkResultNames(d *decoder) {
-	root := top.Of(s.root)
+	root := top.ViewMap(s.root)
 	s.setView()
 	if len(s.view.Points) == 0 {
 		return
 	}
 	known := s.mayBeMeasured(root)
-	s.view.Blind = func(name string) bool {
+	s.view.MayBeMeasure = func(name string) bool {
 		return known == nil || slices.ContainsFunc(known, func(k string) bool {
 			return name == k || strings.HasPrefix(name, k+"_")
 		})
 	}
 	if t := root.Get("expect"); t != nil {
-		s.view.Decode(d.Reader, t)
+		s.view.ReadClaims(d.Reader, t)
 	}
 	plots.CheckNames(d.Reader, &s.view, root.Get("plot"), known)
 }
@@ -361,9 +361,9 @@ func (s *Spec) mayBeMeasured(root document.Map) (names []string) {
 	if root.Get("ratio") != nil {
 		return nil
 	}
-	kinds := measure.Names(s.registry.Measures)
+	kinds := measure.KindNames(s.registry.Measures)
 	for _, name := range names {
-		if near := document.Nearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // probably meant
+		if near := document.FindNearest(name, kinds); near != "" && !slices.Contains(kinds, name) { // probably meant
 			names = append(names, near)
 		}
 	}

@@ -27,38 +27,38 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		return nil
 	}
 	for _, item := range t.Items {
-		x, ok := d.Map(item, event)
+		x, ok := d.ReadMap(item, event)
 		if !ok {
 			continue
 		}
 		time, ends := x.Get("at"), x.Get("link")
 		for _, k := range []string{"at", "link"} {
 			if x.Get(k) == nil {
-				x.Missing(k, "the event has no %q", k)
+				x.FailMissing(k, "the event has no %q", k)
 			}
 		}
 		if time == nil || ends == nil {
 			continue
 		}
 		var e wiring.Event
-		if e.At = document.Read(d.Reader, time, unit.ParseTime); e.At < 0 || e.At >= p.measured.End() {
+		if e.At = document.ReadValue(d.Reader, time, unit.ParseTime); e.At < 0 || e.At >= p.measured.End() {
 			d.Fail(time.Position, fmt.Sprintf("0s up to the end, %v", p.measured.End()), "the event at %s is not in the run",
 				time.Text)
 		}
 		e.Link = d.nodes.findLink(ends, p)
 		if from := x.Get("from"); from != nil && e.Link >= 0 {
-			e.One = d.readDirection(from, e.Link, p)
+			e.OnlyEnd = d.readDirection(from, e.Link, p)
 		}
 		down, rate := x.Get("down"), x.Get("rate")
 		switch {
 		case down == nil && rate == nil:
-			x.Missing("down", "an event has either down or rate")
+			x.FailMissing("down", "an event has either down or rate")
 		case down != nil && rate != nil:
-			d.Fail(x.Position, event.Key("down").Example, "an event has either down or rate")
+			d.Fail(x.Position, event.FindKey("down").Example, "an event has either down or rate")
 		case down != nil:
-			e.Down = d.Word(down, "state", event.Key("down").Form.Words) == "true"
+			e.Down = d.ReadWord(down, "state", event.FindKey("down").Form.Words) == "true"
 		default:
-			e.Rate = document.Read(d.Reader, rate, unit.ParseLinkRate)
+			e.Rate = document.ReadValue(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
 				if old := p.measured.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) ||
 					(old.Bits > 0) != (e.Rate.Bits > 0) {
@@ -67,7 +67,7 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 				}
 			}
 		}
-		if d.Word(x.Default("enabled"), "switch", event.Key("enabled").Form.Words) == "true" {
+		if d.ReadWord(x.GetDefault("enabled"), "switch", event.FindKey("enabled").Form.Words) == "true" {
 			events = append(events, e)
 		}
 	}
@@ -79,7 +79,7 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8 {
 	n := p.measured.Network
 	ends := n.Links[link].Ends
-	name := d.Text(t)
+	name := d.ReadText(t)
 	for e, node := range ends {
 		if n.Nodes[node].Name == name {
 			return uint8(1 + e)
@@ -101,24 +101,24 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	if value == nil {
 		return
 	}
-	t, ok := d.Map(value, stalls)
+	t, ok := d.ReadMap(value, stalls)
 	if !ok {
 		return
 	}
 	every, length := t.Get("every"), t.Get("length")
-	for _, k := range stalls.Names() {
+	for _, k := range stalls.KeyNames() {
 		if t.Get(k) == nil {
-			t.Missing(k, "stalls have no %q", k)
+			t.FailMissing(k, "stalls have no %q", k)
 		}
 	}
 	if every == nil || length == nil {
 		return
 	}
-	if p.stalls.Every, ok = document.ReadOK(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
+	if p.stalls.Every, ok = document.ReadValid(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
 		p.stalls.Every > 1000*unit.Second) {
 		d.Fail(every.Position, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
 	}
-	if p.stalls.Length, ok = document.ReadOK(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
+	if p.stalls.Length, ok = document.ReadValid(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
 		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
 		d.Fail(length.Position, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
 	}

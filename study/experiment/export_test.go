@@ -24,7 +24,7 @@ var Tables = []struct {
 	{"topology", network}, {"link", link}, {"switches", perSwitch}, {"recirculation", recirculation},
 	{"clock", clock}, {"traffic", traffic}, {"sizes", sizes}, {"sets", sets}, {"ports", ports}, {"events", event},
 	{"stalls", stalls}, {"iterations", iterations},
-	{"framing", switchfile.Line},
+	{"framing", switchfile.LineKeys},
 	{"without", without}, {"tables", tables},
 	{"ratio", claim.RatioTable}, {"plot", plots.Table}, {"expect", claim.Table},
 	{"paper", paper}, {"values", paperValue}, {"from", drawn}, {"to", strided},

@@ -61,12 +61,12 @@ func (f *experimentFile) Resolved() []byte {
 	clean := document.Copy(f.root)
 	var keep []document.Entry
 	for _, k := range clean.Keys {
-		if !top.Has(k.Name, optionsOnly) {
+		if !top.HasTrait(k.Name, optionsOnly) {
 			keep = append(keep, k)
 		}
 	}
 	clean.Keys = keep
-	clean.Write(&b, 0)
+	clean.WriteYAML(&b, 0)
 	return []byte(b.String())
 }
 
@@ -87,19 +87,19 @@ func (f *experimentFile) Text() (file string, data []byte) {
 // Inputs returns the files that the file names, by their names in it.
 func (f *experimentFile) Inputs() map[string][]byte { return maps.Clone(f.inputs) }
 
-// Given returns what the spec was loaded from: its file's text, and options. Loading them again gives the same spec,
+// LoadedFrom returns what the spec was loaded from: its file's text, and options. Loading them again gives the same spec,
 // with the same run IDs. The resolved text gives the same runs, too, but does not record where its values come from.
-func (f *experimentFile) Given() (*Source, Options) {
+func (f *experimentFile) LoadedFrom() (*Source, Options) {
 	src, o := *f.source, f.options
 	o.Set = slices.Clone(o.Set)
 	return &src, o
 }
 
-// At returns the place of the first of the given keys that exists at the top level. Otherwise it returns
+// KeyPlace returns the place of the first of the given keys that exists at the top level. Otherwise it returns
 // the file's beginning.
-func (f *experimentFile) At(keys ...string) document.Position {
+func (f *experimentFile) KeyPlace(keys ...string) document.Position {
 	for _, key := range keys {
-		if t := top.Of(f.root).Get(key); t != nil {
+		if t := top.ViewMap(f.root).Get(key); t != nil {
 			return t.Position
 		}
 	}
@@ -114,7 +114,7 @@ func (f *experimentFile) isNarrowed() bool {
 // applyQuick applies the quick block to the spec if it is the quick variant, and checks it otherwise. Values that it
 // removes from a sweep remain in the source.
 func (f *experimentFile) applyQuick(c *document.Reader) {
-	q := top.Of(f.root).Get("quick")
+	q := top.ViewMap(f.root).Get("quick")
 	if q == nil {
 		return
 	}
@@ -122,11 +122,11 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 		c.Fail(q.Position, "{repeat: 1, …}", "quick is a map")
 		return
 	}
-	sweep := top.Of(f.root).Get("sweep")
-	allowed := append(top.Names(quickChanges), sweepKeys(f.root)...)
-	for _, k := range top.Of(f.root).Entries("quick") {
+	sweep := top.ViewMap(f.root).Get("sweep")
+	allowed := append(top.KeyNames(quickChanges), sweepKeys(f.root)...)
+	for _, k := range top.ViewMap(f.root).GetEntries("quick") {
 		if !slices.Contains(allowed, k.Name) {
-			c.Unknown(k.Position, "quick's key", k.Name, allowed)
+			c.FailUnknown(k.Position, "quick's key", k.Name, allowed)
 			continue
 		}
 		if f.quick {
@@ -141,7 +141,7 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, from string) {
 	v := document.Copy(value)
 	v.Orig, v.From = nil, from
-	if sweep := top.Of(f.root).Get("sweep"); sweep.Find(name) != nil {
+	if sweep := top.ViewMap(f.root).Get("sweep"); sweep.Find(name) != nil {
 		if narrowed := f.selectValues(c, sweep.Find(name), v); narrowed != nil {
 			narrowed.From = from
 			sweep.Set(name, narrowed)
@@ -174,7 +174,7 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 			for _, k := range sweep.Keys {
 				names = append(names, k.Name)
 			}
-			c.Unknown(w.Position, "the sweep's value", w.Text, names)
+			c.FailUnknown(w.Position, "the sweep's value", w.Text, names)
 			return nil
 		}
 		out.Set(w.Text, v)
@@ -191,14 +191,14 @@ func (f *experimentFile) applySet(c *document.Reader) {
 			c.Fail(place, "key=value", "this sets nothing")
 			continue
 		}
-		if !c.Printable(place, key) {
+		if !c.CheckPrintable(place, key) {
 			continue
 		}
 		v := document.Parse(c, place.File, []byte(text))
 		if v == nil {
 			continue
 		}
-		if slices.Contains(append(top.Names(), sweepKeys(f.root)...), key) {
+		if slices.Contains(append(top.KeyNames(), sweepKeys(f.root)...), key) {
 			f.setKey(c, key, v, "--set")
 			continue
 		}
@@ -215,7 +215,7 @@ func (f *experimentFile) applySet(c *document.Reader) {
 					// traffic.heavy.rate: an entry by its name
 					n = -1
 					for k, x := range node.Items {
-						if name := traffic.Of(x).Get("name"); name != nil && name.Text == p {
+						if name := traffic.ViewMap(x).Get("name"); name != nil && name.Text == p {
 							n = k
 						}
 					}
@@ -241,9 +241,9 @@ func (f *experimentFile) applySet(c *document.Reader) {
 					words = append(words, k.Name)
 				}
 				if i == 0 {
-					words = append(top.Names(), sweepKeys(f.root)...)
+					words = append(top.KeyNames(), sweepKeys(f.root)...)
 				}
-				c.Unknown(place, "key", p, words)
+				c.FailUnknown(place, "key", p, words)
 				break
 			}
 			node = next

@@ -20,7 +20,7 @@ type flowFileDecoder struct {
 
 // readFile reads a traffic with a flow file, and adds it and its flows to the point.
 func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
-	for _, k := range traffic.Names(notInFlowFile) {
+	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "file, format, offset", "%q stands beside a flow file, which decides it", k)
 		}
@@ -32,10 +32,10 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	format := &d.registry.Flows[which]
 	each := unit.Second
 	switch v := x.Get("time_unit"); {
-	case format.Unclear != "" && v == nil:
-		d.Fail(x.Position, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.Unclear)
-	case format.Unclear != "":
-		each = d.Positive(v)
+	case format.UnclearUnit != "" && v == nil:
+		d.Fail(x.Position, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.UnclearUnit)
+	case format.UnclearUnit != "":
+		each = d.ReadPositiveTime(v)
 	case v != nil:
 		d.Fail(v.Position, "no time_unit", "the times of %s's files are in seconds", format.Program)
 	}
@@ -44,9 +44,9 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	case v != nil && !format.Ports:
 		d.Fail(v.Position, "no port", "%s's files have no ports", format.Program)
 	case v != nil:
-		port = d.Integer(v, 0, 65535)
+		port = d.ReadInteger(v, 0, 65535)
 	}
-	offset := document.Read(d.Reader, x.Default("offset"), unit.ParseTime)
+	offset := document.ReadValue(d.Reader, x.GetDefault("offset"), unit.ParseTime)
 	for _, k := range []string{"interfaces"} {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "as: flows, as: packets, or no "+k, "%q is of captures", k)
@@ -81,7 +81,7 @@ func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name stri
 	if m.NodesLine == 0 || m.Nodes == hosts || m.Nodes == covered {
 		return true
 	}
-	d.Fail(d.InFile(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
+	d.Fail(d.PositionIn(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
 		hosts, m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
 	return false
 }
@@ -95,7 +95,7 @@ func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, tra
 		case first < 0:
 			first = f.Class
 		case f.Class != first:
-			d.warn(warnClasses, d.InFile(name, f.At.Line, f.At.Src), "traffic %s: flows of class %d and of class %d are alike "+
+			d.warn(warnClasses, d.PositionIn(name, f.At.Line, f.At.Src), "traffic %s: flows of class %d and of class %d are alike "+
 				"here: class of rdma, or tos, gives a traffic its own", traffic, first, f.Class)
 			return
 		}
@@ -126,7 +126,7 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 			if node < len(nodes) && !nodes[node].Switch {
 				continue
 			}
-			place := d.InFile(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // reads through the file
+			place := d.PositionIn(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // reads through the file
 			if node >= len(nodes) {
 				d.Fail(place, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
 			} else {
@@ -134,15 +134,15 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 			}
 			return
 		}
-		if !p.measured.Routes.Joined(f.Src, f.Dst) {
-			d.nodes.checkPath(d.InFile(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // reads through the file
+		if !p.measured.Routes.AreJoined(f.Src, f.Dst) {
+			d.nodes.checkPath(d.PositionIn(l.name, f.At.Line, f.At.Dst), p, f.Src, f.Dst) // reads through the file
 			return
 		}
 		if f.At.Start == 0 && len(l.triggers) > 0 { // the flow waits for others
 			f.Start = max(f.Start, l.offset)
 		}
 		if f.Start < l.offset {
-			d.Fail(d.InFile(l.name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", l.offset),
+			d.Fail(d.PositionIn(l.name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", l.offset),
 				"the flow starts at %v, before the offset", f.Start)
 			return
 		}
@@ -158,8 +158,8 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat, each unit.Time, data []byte,
 	name string) (m workload.Matrix, ok bool) {
 	var err error
-	if format.Chained != nil {
-		m, err = format.Chained(bytes.NewReader(data), name, each)
+	if format.ReadChained != nil {
+		m, err = format.ReadChained(bytes.NewReader(data), name, each)
 	} else {
 		m.Flows, err = format.Read(bytes.NewReader(data), name, each)
 	}
@@ -167,7 +167,7 @@ func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat,
 		err = nil
 	}
 	if err != nil {
-		Foreign(d.Reader, x.Get("file"), err)
+		ReportForeignError(d.Reader, x.Get("file"), err)
 		return workload.Matrix{}, false
 	}
 	return m, true

@@ -30,7 +30,7 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 	}
 	slices.Sort(names)
 	if program == nil {
-		c.Unknown(place, "program", name, names)
+		c.FailUnknown(place, "program", name, names)
 		return nil, c.Err()
 	}
 	network := document.Parse(c, TopologyFlag, []byte(topology))
@@ -54,16 +54,16 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 		Keys: []document.Entry{{Position: place, Name: "*", Value: pattern}}})
 
 	source := &Source{Name: name, File: TopologyFlag, Open: func(n string) ([]byte, error) {
-		return document.ReadFile(n, document.LargestInput)
+		return document.ReadFile(n, document.MaxInput)
 	}}
 	d := newDecoder(c, r, source, switchfile.Sample)
 	p := &Point{measured: measure.Point{Duration: 1}}
 	p.measured.Framing, _ = packet.FramingByName("l2")
-	whole := d.View(root, top)
+	whole := d.ViewMap(root, top)
 	if d.network.readTopology(whole, p); !c.OK() {
 		return nil, c.Err()
 	}
-	if x, err := p.measured.Network.Tree(); err == nil && x.Check(x.Plan()) == nil {
+	if x, err := p.measured.Network.FindTree(); err == nil && x.CheckPlan(x.NewPlan()) == nil {
 		root.Set("addresses", &document.Node{Position: place, Text: hierarchical})
 	}
 	if d.network.assignRoutes(whole, p); c.OK() {
@@ -84,7 +84,7 @@ func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []st
 			c.Fail(place, "parameter=value", "this sets nothing")
 			continue
 		}
-		if !c.Printable(place, key) {
+		if !c.CheckPrintable(place, key) {
 			continue
 		}
 		v := document.Parse(c, place.File, []byte(text))
@@ -92,7 +92,7 @@ func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []st
 			continue
 		}
 		to := params
-		if slices.Contains(perSwitch.Names(affectsState), key) && !slices.ContainsFunc(program.Parameters(),
+		if slices.Contains(perSwitch.KeyNames(affectsState), key) && !slices.ContainsFunc(program.Parameters(),
 			func(p *scheme.Param) bool {
 				return p.Name == key
 			}) {

@@ -59,7 +59,7 @@ func loadOwn(text string, files map[string]string) (*experiment.Spec, error) {
 	r := room()
 	r.Networks = append(r.Networks, topology.FileFormat{Name: "star", Doc: "hosts around a switch", Read: star})
 	r.Flows = append(r.Flows, workload.FileFormat{Name: "pairs", Doc: "hosts by twos", Program: "nobody",
-		Unclear: "lines do not say when they start", Announces: true, Read: pairs})
+		UnclearUnit: "lines do not say when they start", Announces: true, Read: pairs})
 	src := file("own.yaml", text)
 	src.Open = func(name string) ([]byte, error) { return []byte(files[name]), nil }
 	return plan.Load(r, src, experiment.Options{})
@@ -82,7 +82,7 @@ func TestOwnFormats(t *testing.T) {
 	r.Networks, r.Flows = []topology.FileFormat{{Name: "star"}}, []workload.FileFormat{{Name: "pairs"}}
 	for _, name := range []string{`"star"`, `"pairs"`} {
 		t.Run(name, func(t *testing.T) {
-			if !strings.Contains(string(r.Schema()), name) {
+			if !strings.Contains(string(r.WriteSchema()), name) {
 				t.Error("the schema does not have it")
 			}
 		})

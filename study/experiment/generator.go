@@ -15,17 +15,17 @@ import (
 
 // Generator defines how the flows of a traffic are drawn, with new draws for every seed. Package plan draws them.
 type Generator struct {
-	From, To   []int // hosts
-	FromN, ToN int   // number of hosts to draw from them; 0: all
-	Pattern    string
-	Stride     int
-	Flows      int
-	Sets       []unit.Time // start of each set, relative to the traffic's start; without a load
-	Size       unit.Bytes
-	Sizes      *workload.CDF // nil: Size
-	Offered    float64       // offered load as a share of the sending hosts' links; 0: flows begin at the traffic's start
-	Periodic   bool
-	rates      map[int]float64 // rates of the hosts' links in bit/s
+	From, To           []int // hosts
+	FromCount, ToCount int   // number of hosts to draw from them; 0: all
+	Pattern            string
+	Stride             int
+	Flows              int
+	Sets               []unit.Time // start of each set, relative to the traffic's start; without a load
+	Size               unit.Bytes
+	Sizes              *workload.CDF // nil: Size
+	OfferedLoad        float64       // offered load as a share of the sending hosts' links; 0: flows begin at the traffic's start
+	Periodic           bool
+	rates              map[int]float64 // rates of the hosts' links in bit/s
 }
 
 // Patterns of destinations.
@@ -37,7 +37,7 @@ const (
 )
 
 // destinationWords returns the words for destinations that are not names of hosts.
-func destinationWords() []string { return traffic.Key("to").Form.Spellings() }
+func destinationWords() []string { return traffic.FindKey("to").Form.ListWords() }
 
 // isDrawn reports whether a traffic's flows are drawn for every seed.
 func isDrawn(x document.Map) bool {
@@ -79,7 +79,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 		tables = append(tables, strided)
 	}
 	i := slices.IndexFunc(tables, func(x *document.Table) bool {
-		return len(t.Keys) == 1 && slices.Contains(x.Names(), t.Keys[0].Name)
+		return len(t.Keys) == 1 && slices.Contains(x.KeyNames(), t.Keys[0].Name)
 	})
 	if i < 0 {
 		d.Fail(t.Position, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}",
@@ -88,14 +88,14 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 		return nil, true
 	}
 	hosts = all()
-	n := d.Integer(tables[i].Of(t).Get(t.Keys[0].Name), 1, max(len(hosts)-1, 1))
+	n := d.ReadInteger(tables[i].ViewMap(t).Get(t.Keys[0].Name), 1, max(len(hosts)-1, 1))
 	switch {
 	case tables[i] == strided:
 		g.Pattern, g.Stride = ToStride, n
 	case key == "from":
-		g.FromN = n
+		g.FromCount = n
 	default:
-		g.ToN = n
+		g.ToCount = n
 	}
 	return hosts, true
 }
@@ -103,7 +103,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 // readSizes reads a distribution of flow sizes: its name, or {file: …}. It returns nil after an error.
 func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	if t.Kind == document.Mapping {
-		m, ok := d.Map(t, sizes)
+		m, ok := d.ReadMap(t, sizes)
 		file := m.Get("file")
 		if !ok || file == nil {
 			return nil
@@ -114,7 +114,7 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 		}
 		c, err := workload.ReadCDF(bytes.NewReader(data), name)
 		if err != nil {
-			Foreign(d.Reader, file, err)
+			ReportForeignError(d.Reader, file, err)
 			return nil
 		}
 		return c
@@ -127,7 +127,7 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 		}
 		names = append(names, c.Name)
 	}
-	d.Unknown(t.Position, "distribution of sizes", d.Text(t), append(names, "{file: …}"))
+	d.FailUnknown(t.Position, "distribution of sizes", d.ReadText(t), append(names, "{file: …}"))
 	return nil
 }
 
@@ -142,7 +142,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	}
 	if v := x.Get("load"); v != nil {
 		ok := false
-		if g.Offered, ok = document.ReadOK(d.Reader, v, unit.ParseShare); ok && !(g.Offered > 0 && g.Offered <= 10) {
+		if g.OfferedLoad, ok = document.ReadValid(d.Reader, v, unit.ParseShare); ok && !(g.OfferedLoad > 0 && g.OfferedLoad <= 10) {
 			d.Fail(v.Position, "above 0%, up to 1000%", "%q is not a load", v.Text)
 		}
 		if f := x.Get("flows"); f != nil {
@@ -154,8 +154,8 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 		if tr.startHigh > tr.startLow {
 			d.Fail(x.Get("start").Position, "one time", "with load, start is when arrivals begin")
 		}
-		g.Periodic = d.Word(x.Default("arrivals"), "kind of arrivals",
-			traffic.Key("arrivals").Form.Words) == "periodic"
+		g.Periodic = d.ReadWord(x.GetDefault("arrivals"), "kind of arrivals",
+			traffic.FindKey("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
 		d.Fail(v.Position, "load: 50%", "arrivals need a load")
 	}
@@ -164,10 +164,10 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	}
 	g.rates = hostRates(p.measured.Network)
 	switch hosts := len(g.From); {
-	case g.FromN+max(g.ToN, len(g.Aside())) > hosts && g.FromN > 0:
+	case g.FromCount+max(g.ToCount, len(g.ExcludedSource())) > hosts && g.FromCount > 0:
 		d.Fail(x.Position, fmt.Sprintf("up to %d in all", hosts),
 			"%d sources and %d destinations are more than there are hosts",
-			g.FromN, max(g.ToN, len(g.Aside())))
+			g.FromCount, max(g.ToCount, len(g.ExcludedSource())))
 	case (g.Pattern == Permutation || g.Pattern == ToStride) && hosts < 2:
 		d.Fail(x.Position, "two hosts or more", "a %s needs others to send to", g.Pattern)
 	case g.Pattern == ToStride && g.Stride%hosts == 0:
@@ -197,7 +197,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		d.Fail(t.Position, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
 		return nil
 	}
-	m, ok := d.Map(t, sets)
+	m, ok := d.ReadMap(t, sets)
 	if !ok {
 		return nil
 	}
@@ -206,7 +206,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		d.Fail(t.Position, "{count: 4, interval: 100s}", "sets need a count and an interval")
 		return nil
 	}
-	n, every := d.Integer(count, 1, int(d.maxFlows())), d.Positive(interval)
+	n, every := d.ReadInteger(count, 1, int(d.maxFlows())), d.ReadPositiveTime(interval)
 	if !d.entryOK() {
 		return nil
 	}
@@ -237,7 +237,7 @@ type sizedTOS struct {
 func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {
-		n, err := strconv.ParseUint(d.Text(v), 0, 8)
+		n, err := strconv.ParseUint(d.ReadText(v), 0, 8)
 		if err != nil {
 			d.Fail(v.Position, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
 		}
@@ -247,7 +247,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 		tr.tos.last = one(t)
 		return
 	}
-	classes := x.Entries("tos")
+	classes := x.GetEntries("tos")
 	if len(classes) == 0 {
 		d.Fail(t.Position, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
 		return
@@ -283,63 +283,63 @@ func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	return tr.tos.last
 }
 
-// Mean returns the mean size of a flow in bytes; 0: flows have no end.
-func (g *Generator) Mean() float64 {
+// MeanSize returns the mean size of a flow in bytes; 0: flows have no end.
+func (g *Generator) MeanSize() float64 {
 	if g.Sizes != nil {
-		return g.Sizes.Mean()
+		return g.Sizes.MeanSize()
 	}
 	return float64(g.Size)
 }
 
 // groupSize returns the number of flows that begin together. In an incast every source sends to every destination.
 func (g *Generator) groupSize() int {
-	if g.FromN > 0 {
-		return g.FromN * max(g.ToN, 1)
+	if g.FromCount > 0 {
+		return g.FromCount * max(g.ToCount, 1)
 	}
 	return 1
 }
 
-// Arrivals returns the mean number of arrivals per second of one source, or of a whole incast. The load of an incast
+// ArrivalRate returns the mean number of arrivals per second of one source, or of a whole incast. The load of an incast
 // is a share of all hosts' links.
-func (g *Generator) Arrivals(source int) float64 {
+func (g *Generator) ArrivalRate(source int) float64 {
 	rate := g.rates[source]
-	if g.FromN > 0 {
+	if g.FromCount > 0 {
 		rate = 0
 		for _, h := range g.From {
 			rate += g.rates[h]
 		}
 	}
-	return g.Offered * rate / 8 / g.Mean() / float64(g.groupSize())
+	return g.OfferedLoad * rate / 8 / g.MeanSize() / float64(g.groupSize())
 }
 
-// Until returns the time at which arrivals end.
-func (g *Generator) Until(p *Point, tr *Traffic) unit.Time {
+// ArrivalsEnd returns the time at which arrivals end.
+func (g *Generator) ArrivalsEnd(p *Point, tr *Traffic) unit.Time {
 	return min(tr.stop, p.measured.End())
 }
 
-// Expected returns the mean number of flows of a run.
-func (g *Generator) Expected(p *Point, tr *Traffic) float64 {
-	if g.Offered == 0 {
+// ExpectedFlows returns the mean number of flows of a run.
+func (g *Generator) ExpectedFlows(p *Point, tr *Traffic) float64 {
+	if g.OfferedLoad == 0 {
 		n := float64(len(g.From))
-		if g.FromN > 0 {
-			n = float64(g.FromN)
+		if g.FromCount > 0 {
+			n = float64(g.FromCount)
 		}
-		return n * float64(g.Flows) * float64(max(g.ToN, 1)) * float64(len(g.Sets))
+		return n * float64(g.Flows) * float64(max(g.ToCount, 1)) * float64(len(g.Sets))
 	}
-	seconds := (g.Until(p, tr) - tr.startLow).Seconds()
-	if g.FromN > 0 {
-		return g.Arrivals(0) * float64(g.groupSize()) * seconds
+	seconds := (g.ArrivalsEnd(p, tr) - tr.startLow).Seconds()
+	if g.FromCount > 0 {
+		return g.ArrivalRate(0) * float64(g.groupSize()) * seconds
 	}
 	n := 0.0
 	for _, h := range g.From {
-		n += g.Arrivals(h) * seconds
+		n += g.ArrivalRate(h) * seconds
 	}
-	return n * float64(max(g.ToN, 1))
+	return n * float64(max(g.ToCount, 1))
 }
 
-// Aside returns the one host to which all send, if there is one. It is not drawn as a source.
-func (g *Generator) Aside() map[int]bool {
-	if g.Pattern != ToHosts || g.ToN > 0 || len(g.To) != 1 {
+// ExcludedSource returns the one host to which all send, if there is one. It is not drawn as a source.
+func (g *Generator) ExcludedSource() map[int]bool {
+	if g.Pattern != ToHosts || g.ToCount > 0 || len(g.To) != 1 {
 		return nil
 	}
 	return map[int]bool{g.To[0]: true}
@@ -381,7 +381,7 @@ func hostRates(n *topology.Network) map[int]float64 {
 // pairs, otherwise only a pair without a path, if there is one.
 func (g *Generator) listPairs(p *Point) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
-		if g.Pattern == ToStride && g.FromN == 0 {
+		if g.Pattern == ToStride && g.FromCount == 0 {
 			for i, from := range g.From {
 				if !yield(from, g.From[(i+g.Stride)%len(g.From)]) {
 					return
@@ -393,7 +393,7 @@ func (g *Generator) listPairs(p *Point) iter.Seq2[int, int] {
 		if g.Pattern == Permutation || g.Pattern == ToStride {
 			to = g.From
 		}
-		if a, b, found := p.measured.Routes.Unjoined(g.From, to); found {
+		if a, b, found := p.measured.Routes.FindUnjoined(g.From, to); found {
 			yield(a, b)
 		}
 	}

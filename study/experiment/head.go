@@ -27,7 +27,7 @@ func (p Paper) String() string {
 // paperOf returns the paper that the top level of a file names.
 func paperOf(t *document.Node) Paper {
 	var p Paper
-	about := paper.Of(top.Of(t).Get("paper"))
+	about := paper.ViewMap(top.ViewMap(t).Get("paper"))
 	if x := about.Get("name"); x != nil {
 		p.Name = x.Text
 	}
@@ -53,40 +53,40 @@ type headSection struct {
 // readHead reads the keys that are the same for all points.
 func (h *headSection) readHead(d *reader, file *document.Node) {
 	tree := document.Copy(file)
-	root := d.View(tree, top)
+	root := d.ViewMap(tree, top)
 	if t := root.Get("title"); t != nil {
-		h.title = d.Text(t)
+		h.title = d.ReadText(t)
 	} else {
 		h.title = h.name
 	}
 	if p := root.Get("paper"); p != nil {
-		if _, ok := d.Map(p, paper); ok {
+		if _, ok := d.ReadMap(p, paper); ok {
 			for _, k := range p.Keys {
-				if !paper.Has(k.Name, needsPoints) {
-					d.Text(k.Value)
+				if !paper.HasTrait(k.Name, needsPoints) {
+					d.ReadText(k.Value)
 				}
 			}
 		}
 		h.paper = paperOf(file)
 	}
-	h.readRepeat(d, root.Default("repeat"))
+	h.readRepeat(d, root.GetDefault("repeat"))
 	if t := root.Get("lab_repeat"); t != nil {
-		h.labRepeat = d.Integer(t, 1, maxSeeds)
+		h.labRepeat = d.ReadInteger(t, 1, maxSeeds)
 	}
-	seed := root.Default("seed")
-	n, err := strconv.ParseUint(d.Text(seed), 10, 64)
+	seed := root.GetDefault("seed")
+	n, err := strconv.ParseUint(d.ReadText(seed), 10, 64)
 	if err != nil && seed.Kind == document.Scalar {
 		d.Fail(seed.Position, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
 	}
 	h.seed = n
 	if t := root.Get("trace_quota"); t != nil {
 		var ok bool
-		if h.quota, ok = document.ReadOK(d.Reader, t, unit.ParseBytes); ok && h.quota < 1 {
+		if h.quota, ok = document.ReadValid(d.Reader, t, unit.ParseBytes); ok && h.quota < 1 {
 			d.Fail(t.Position, "1 B or more", "a quota of %v leaves no trace", h.quota)
 		}
 	}
 	var defaults document.Defaults
-	defaults.Note(tree)
+	defaults.NoteDefaults(tree)
 	defaults.WriteShared()
 }
 
@@ -123,18 +123,18 @@ func (h *headSection) RepeatOn(world string) int {
 // Need defines the number of seeds by results. It is the smallest number n ≥ Least for which the first n seeds give a
 // narrow enough interval of a measure's mean at every point, or Most if there is no such number.
 type Need struct {
-	Measure, Group string  // Group is "" if the measure has no groups
-	Until          float64 // max of half the interval divided by the mean
-	Confidence     float64 // of the interval
-	Least, Most    int
+	Measure, Group     string  // Group is "" if the measure has no groups
+	MaxRelativeWidth   float64 // max of half the interval divided by the mean
+	Confidence         float64 // of the interval
+	MinSeeds, MaxSeeds int
 }
 
-// Measured returns the name of the measure in expressions: fct_p99.storage.
-func (n *Need) Measured() string { return valueName(n.Measure, n.Group) }
+// ValueName returns the name of the measure in expressions: fct_p99.storage.
+func (n *Need) ValueName() string { return valueName(n.Measure, n.Group) }
 
 // String returns the condition: fct_p99.storage within 2 % at 95 %.
 func (n *Need) String() string {
-	return fmt.Sprintf("%s within %s at %s", n.Measured(), formatShare(n.Until), formatShare(n.Confidence))
+	return fmt.Sprintf("%s within %s at %s", n.ValueName(), formatShare(n.MaxRelativeWidth), formatShare(n.Confidence))
 }
 
 // formatShare returns a share with a space before the percent sign.
@@ -173,35 +173,35 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 			d.Fail(t.Position, fmt.Sprintf("1 … %d, or %s", maxSeeds, needExample), "this is %v", t.Kind)
 			return
 		}
-		h.repeat = d.Integer(t, 1, maxSeeds)
+		h.repeat = d.ReadInteger(t, 1, maxSeeds)
 		h.labRepeat = h.repeat
 		return
 	}
-	before := d.Count()
-	x, _ := d.Map(t, need)
+	before := d.CountErrors()
+	x, _ := d.ReadMap(t, need)
 	for _, key := range []string{"measure", "until"} {
 		if x.Get(key) == nil {
-			x.Missing(key, "repeat has no %q", key)
+			x.FailMissing(key, "repeat has no %q", key)
 		}
 	}
 	n := &Need{}
 	if v := x.Get("measure"); v != nil {
-		n.Measure, n.Group, _ = strings.Cut(d.Text(v), ".")
+		n.Measure, n.Group, _ = strings.Cut(d.ReadText(v), ".")
 	}
 	if v := x.Get("until"); v != nil {
-		n.Until = d.readShare(v, "above 0% and up to 100%", func(v float64) bool { return v > 0 && v <= 1 })
+		n.MaxRelativeWidth = d.readShare(v, "above 0% and up to 100%", func(v float64) bool { return v > 0 && v <= 1 })
 	}
-	n.Confidence = d.readShare(x.Default("confidence"),
+	n.Confidence = d.readShare(x.GetDefault("confidence"),
 		unit.FormatShare(minConfidence)+" … "+unit.FormatShare(maxConfidence),
 		func(v float64) bool { return v >= minConfidence && v <= maxConfidence })
-	minSeedsNode, maxSeedsNode := x.Default("least"), x.Default("most")
-	n.Least = d.Integer(minSeedsNode, minNeedSeeds, maxSeeds)
-	n.Most = d.Integer(maxSeedsNode, minNeedSeeds, maxSeeds)
-	if d.Count() == before && n.Most < n.Least {
-		d.Fail(maxSeedsNode.Position, fmt.Sprintf("most: %d … %d, or a smaller least", n.Least, maxSeeds),
-			"at most %d seeds are fewer than the least, %d", n.Most, n.Least)
+	minSeedsNode, maxSeedsNode := x.GetDefault("least"), x.GetDefault("most")
+	n.MinSeeds = d.ReadInteger(minSeedsNode, minNeedSeeds, maxSeeds)
+	n.MaxSeeds = d.ReadInteger(maxSeedsNode, minNeedSeeds, maxSeeds)
+	if d.CountErrors() == before && n.MaxSeeds < n.MinSeeds {
+		d.Fail(maxSeedsNode.Position, fmt.Sprintf("most: %d … %d, or a smaller least", n.MinSeeds, maxSeeds),
+			"at most %d seeds are fewer than the least, %d", n.MaxSeeds, n.MinSeeds)
 	}
-	h.need, h.repeat, h.labRepeat = n, n.Most, n.Least
+	h.need, h.repeat, h.labRepeat = n, n.MaxSeeds, n.MinSeeds
 }
 
 // checkNeed reports an error if names, the names of runs' values, lack the measure of Need.
@@ -209,7 +209,7 @@ func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string
 	if h.need == nil {
 		return
 	}
-	t := d.View(repeat, need).Get("measure")
+	t := d.ViewMap(repeat, need).Get("measure")
 	if slices.Contains(names, t.Text) {
 		return
 	}
@@ -220,8 +220,8 @@ func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string
 		}
 	}
 	if groups != nil {
-		d.Fail(t.Position, document.Near(t.Text, groups), "%s is not one number", t.Text)
+		d.Fail(t.Position, document.JoinNear(t.Text, groups), "%s is not one number", t.Text)
 		return
 	}
-	d.Unknown(t.Position, "measure", t.Text, names)
+	d.FailUnknown(t.Position, "measure", t.Text, names)
 }

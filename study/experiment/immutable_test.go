@@ -64,7 +64,7 @@ func TestSpecIsImmutable(t *testing.T) {
 		{"claims' shape", func() { s.Measures()[0].Name = "no" }, func() any { return s.Measures()[0].Name }},
 		{"inputs", func() { s.Inputs()["no"] = nil }, func() any { return len(s.Inputs()) }},
 		{"file", func() { _, data := s.Text(); data[0] = 0 }, func() any { _, data := s.Text(); return data[0] }},
-		{"a point's coordinates", func() { p.At()[0].Text = "no" }, func() any { return p.At()[0].Text }},
+		{"a point's coordinates", func() { p.Coordinates()[0].Text = "no" }, func() any { return p.Coordinates()[0].Text }},
 		{"what measures see", func() { m := p.Measured(); m.Duration, m.Traffic[0].Name = 0, "no" },
 			func() any { return p.Duration().String() + p.Measured().Traffic[0].Name }},
 		{"measures", func() { p.Measures()[0] = nil }, func() any { return p.Measures()[0].Name }},
@@ -89,8 +89,8 @@ func TestGeneratorIsCopy(t *testing.T) {
 	tr := s.Points()[0].Entry(0)
 	g, _ := tr.Generator()
 	first := g.From[0]
-	g.From[0], g.Offered = 99, 0.5
-	if again, ok := tr.Generator(); !ok || again.From[0] != first || tr.Loaded() {
+	g.From[0], g.OfferedLoad = 99, 0.5
+	if again, ok := tr.Generator(); !ok || again.From[0] != first || tr.HasLoad() {
 		t.Errorf("%+v", again)
 	}
 }

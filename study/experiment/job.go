@@ -45,9 +45,9 @@ type jobDecoder struct {
 // readJob reads a traffic that is a job, or has the key collective, and adds it to the point.
 func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what, allowed := x.Get("job"), "job", "job, hosts, start"
-	others := append(traffic.Names(notJob), "size", "collective")
+	others := append(traffic.KeyNames(notJob), "size", "collective")
 	if node == nil {
-		what, allowed, others = "collective", "hosts, size, start", traffic.Names(notJob)
+		what, allowed, others = "collective", "hosts, size, start", traffic.KeyNames(notJob)
 	}
 	for _, key := range others {
 		if v := x.Get(key); v != nil {
@@ -62,7 +62,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 			return
 		}
 	}
-	name, params := d.Named(node, "job")
+	name, params := d.SplitNamed(node, "job")
 	if params == nil {
 		return
 	}
@@ -74,16 +74,16 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 		}
 	}
 	if sort.Strings(names); s == nil {
-		d.Unknown(x.Get("job").Position, "job", name, names)
+		d.FailUnknown(x.Get("job").Position, "job", name, names)
 		return
 	}
-	config := d.Configuration(&s.Scheme, params, nil)
+	config := d.DecodeConfig(&s.Scheme, params, nil)
 	hosts, given := d.readRanks(x, p)
 	if !d.entryOK() {
 		return
 	}
 	if s.BuildFlows != nil {
-		all, err := s.BuildFlows(config, job.Site{Members: len(hosts), Fixed: given})
+		all, err := s.BuildFlows(config, job.Site{Members: len(hosts), HasFixedMembers: given})
 		if err != nil {
 			d.failJob(x, s, params, err)
 			return
@@ -104,7 +104,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 			"traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
 			tr.measured.Name, traits.NICs)
 	}
-	tr.measured.Job, tr.measured.Ranks, tr.measured.Bus = true, tr.job.Hosts, traits.Bus
+	tr.measured.Job, tr.measured.Ranks, tr.measured.BusBytes = true, tr.job.Hosts, traits.Bus
 	p.entries = append(p.entries, tr)
 }
 
@@ -128,7 +128,7 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 	hosts []int, given bool) *Job {
 	file := params
 	var opened []string
-	site := job.Site{Members: len(hosts), Fixed: given, Places: func(name string) ([]int, error) {
+	site := job.Site{Members: len(hosts), HasFixedMembers: given, Places: func(name string) ([]int, error) {
 		return d.findMembers(params, p, hosts, name)
 	}, Open: func(name string) ([]byte, string, error) {
 		for _, k := range params.Keys { // the parameter that has the name or its beginning
@@ -136,10 +136,10 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 				file = k.Value
 			}
 		}
-		before := d.Count()
+		before := d.CountErrors()
 		opened = append(opened, name)
 		data, name := d.openFile(&document.Node{Position: file.Position, Text: name})
-		if d.Count() > before {
+		if d.CountErrors() > before {
 			return nil, name, errUnread
 		}
 		if !bytes.ContainsFunc(data, func(r rune) bool { return r < '\t' }) { // only text can be shown in errors
@@ -150,7 +150,7 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 		_, err := d.source.Open(filepath.ToSlash(name))
 		return err == nil
 	}}
-	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.Flow(), hosts, d.nodes.groups, p.measured.Network)
+	key := fmt.Sprintf("%s %s %v %v %p", s.Name, params.FormatFlow(), hosts, d.nodes.groups, p.measured.Network)
 	if j := d.built[key]; j != nil {
 		for _, f := range j.files { // they are files of this point, too
 			d.openFile(&document.Node{Position: file.Position, Text: f})
@@ -189,7 +189,7 @@ func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Nod
 		}
 		d.Fail(place, wrong.Allowed, "job %s: %s%v", s.Name, what, wrong.Err)
 	case errors.As(err, &format):
-		d.Tell(d.InFile(format.File, format.Line, format.Column), format.Msg)
+		d.FailLines(d.PositionIn(format.File, format.Line, format.Column), format.Msg)
 	default:
 		place := params.Position
 		if v := x.Get("hosts"); v != nil {
@@ -203,8 +203,8 @@ func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Nod
 func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
 	found, grouped := d.nodes.groups[name]
 	if !grouped {
-		before := d.Count()
-		if found = d.nodes.matchNodes(params.Position, name, false, p.measured.Network); d.Count() > before {
+		before := d.CountErrors()
+		if found = d.nodes.matchNodes(params.Position, name, false, p.measured.Network); d.CountErrors() > before {
 			return nil, errUnread
 		}
 	}
@@ -232,7 +232,7 @@ func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	if t == nil || t.Kind == document.Scalar && t.Text == packets {
 		return
 	}
-	name, params := d.Named(t, "network")
+	name, params := d.SplitNamed(t, "network")
 	if params == nil {
 		return
 	}
@@ -242,7 +242,7 @@ func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 		if names = append(names, m.Name); m.Name != name {
 			continue
 		}
-		config := d.Configuration(&m.Scheme, params, nil)
+		config := d.DecodeConfig(&m.Scheme, params, nil)
 		var err error
 		if p.ideal, err = m.Make(config); err != nil {
 			d.Fail(params.Position, "", "%v", err)
@@ -250,7 +250,7 @@ func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 		p.measured.NoPackets = true
 		return
 	}
-	d.Unknown(t.Position, "network", name, names)
+	d.FailUnknown(t.Position, "network", name, names)
 }
 
 // checkIdeal reports errors for flows, shared hosts, events and stalls, which an ideal network does not support.
@@ -296,12 +296,12 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	} else if !slices.ContainsFunc(p.entries, func(tr Traffic) bool { return tr.job != nil }) && d.OK() {
 		d.Fail(value.Position, "a traffic with a job", "there is no job, which could have iterations")
 	}
-	t, ok := d.Map(value, iterations)
+	t, ok := d.ReadMap(value, iterations)
 	if !ok {
 		return
 	}
-	p.restartsDraws = d.readWord(t.Default("draws"), iterations, "draws") == drawsAnew
-	p.repeats = d.readWord(t.Default("repeat"), iterations, "repeat") == "true"
+	p.restartsDraws = d.readWord(t.GetDefault("draws"), iterations, "draws") == drawsAnew
+	p.repeats = d.readWord(t.GetDefault("repeat"), iterations, "repeat") == "true"
 	if p.restartsDraws && d.OK() {
 		if why := p.whyDrawsGoOn(); why != "" {
 			d.Fail(t.Get("draws").Position, "one job, of a collective operation in iterations", "draws cannot begin anew: %s",
@@ -319,7 +319,7 @@ func (p *Point) whyDrawsGoOn() string {
 			continue
 		}
 		jobs++
-		a, alike := j.Program.(job.Alike)
+		a, alike := j.Program.(job.RecurringProgram)
 		some = some || alike && a.Ops(0, 0) > a.Each(0, 0)
 	}
 	switch {
@@ -345,7 +345,7 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 	algorithm, size := x.Get("collective"), x.Get("size")
 	word := d.readWord(algorithm, traffic, "collective")
 	if size == nil {
-		x.Missing("size", "a collective needs the size of what every host has")
+		x.FailMissing("size", "a collective needs the size of what every host has")
 	}
 	if word == "" || size == nil {
 		return nil
@@ -382,7 +382,7 @@ func hostsPlace(x document.Map) document.Position {
 // each host, all paths exist, and it returns no pairs.
 func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
-		if p.measured.Routes.Common(hosts) {
+		if p.measured.Routes.ShareGroup(hosts) {
 			return
 		}
 		for k := range all.Count() {
@@ -401,7 +401,7 @@ const maxSends = 1 << 22
 // host, all paths exist, and it returns no pairs.
 func (j *Job) listPairs(p *Point) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
-		if p.measured.Routes.Common(j.Hosts) {
+		if p.measured.Routes.ShareGroup(j.Hosts) {
 			return
 		}
 		more := true
@@ -414,7 +414,7 @@ func (j *Job) listPairs(p *Point) iter.Seq2[int, int] {
 
 // Sends calls visit for each pair of ranks that send to each other (job.VisitSends).
 func (j *Job) Sends(visit func(from int, ref job.Ref, to int) (more bool)) {
-	job.Sends(j.Program, maxSends, visit)
+	job.VisitSends(j.Program, maxSends, visit)
 }
 
 // samplePairs returns at most maxPairs pairs of hosts of a job that send to each other. It prefers the receivers that

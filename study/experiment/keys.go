@@ -40,12 +40,12 @@ var (
 	usersForm = document.AnyOf("host, pattern, address, prefix, or list of them", document.Value("host or address"),
 		document.ListOf(document.Value("host or address"), ""))
 	namesForm    = document.ListOf(document.Value("name"), "list of names")
-	whereForm    = document.Unbound("points, as of a claim")
+	whereForm    = document.AnyValue("points, as of a claim")
 	programsForm = document.ListOf(document.Registered("program", "program", "none"), "list of programs")
 )
 
 // top has the top-level keys of an experiment.
-var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []document.Key{
+var top = &document.Table{KeyNoun: "key", Doc: "an experiment of Weir", Keys: []document.Key{
 	{Name: "title", Form: textForm, Doc: "of the report", Without: "the experiment's name", Traits: wholeFile | unlisted},
 	{Name: "paper", Form: document.MapOf(paper), Doc: "what it reproduces", Without: "none", Traits: wholeFile | unlisted},
 	{Name: "duration", Form: timeForm, Doc: "that is measured, after the warm-up", Required: true,
@@ -62,8 +62,8 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "trace_quota", Form: document.Value("size"), Doc: "what the files of a run's trace (`weir run --trace`) may " +
 		"take together: a run that has more fails, and workers leave traces only with it", Without: "no bound",
 		Traits: wholeFile},
-	{Name: "framing", Form: document.AnyOf(document.Spelt(framings())+", or `{overhead, mpu, cells}`",
-		document.OneOf(framings()...), document.MapOf(switchfile.Line)), Doc: "what a frame counts as", Default: "l2",
+	{Name: "framing", Form: document.AnyOf(document.ListWords(framings())+", or `{overhead, mpu, cells}`",
+		document.OneOf(framings()...), document.MapOf(switchfile.LineKeys)), Doc: "what a frame counts as", Default: "l2",
 		Source: "ours: frames without FCS, what Linux counts", Traits: affectsBuild},
 	{Name: "mtu", Form: document.Value("size"), Doc: "largest packet, in bytes of IP (`1500 B`), of payload " +
 		"(`1448 B payload`), or as a path MTU of RDMA (`1024 B pmtu`; 256, 512, 1024, 2048, 4096)", Default: "1500 B",
@@ -92,12 +92,12 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 	{Name: "stalls", Form: document.MapOf(stalls), Doc: "when the simulator's hosts stand still", Without: "never"},
 	{Name: "iterations", Form: document.MapOf(iterations), Doc: "of a job: what is drawn in each, and whether those " +
 		"that recur exactly are carried out", Without: "draws go on, and what recurs is not carried out again"},
-	{Name: "sweep", Form: document.MapBy(document.Unbound(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
+	{Name: "sweep", Form: document.MapBy(document.AnyValue(""), "`{key: [values]}`, or `{key: {name: {…}}}`"),
 		Doc: "what is varied: every combination is a point", Without: "one point", Traits: wholeFile},
 	{Name: "without", Form: document.ListOf(document.MapOf(without), "list of `{where, why}`"), Doc: "points of the " +
 		"sweep that have no meaning: nothing runs there, and reports say which they are, and why", Without: "none",
 		Traits: wholeFile | unlisted},
-	{Name: "quick", Form: document.MapBy(document.Unbound(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
+	{Name: "quick", Form: document.MapBy(document.AnyValue(""), "map"), Doc: "what `--quick` changes: `repeat`, " +
 		"`lab_repeat`, `duration`, `warmup`, keys of the sweep", Without: "nothing",
 		Traits: wholeFile | unlisted | optionsOnly},
 	{Name: "measure", Form: document.ListOf(document.Registered("measure", "measure", ""), "list"),
@@ -117,7 +117,7 @@ var top = &document.Table{What: "key", Doc: "an experiment of Weir", Keys: []doc
 }}
 
 // need has the keys that define the number of seeds by results.
-var need = &document.Table{What: "key of repeat", Doc: "seeds by need", Keys: []document.Key{
+var need = &document.Table{KeyNoun: "key of repeat", Doc: "seeds by need", Keys: []document.Key{
 	{Name: "measure", Form: document.Value("measure, or measure.group"), Doc: "of whose mean the interval decides",
 		Required: true, Example: needExample},
 	{Name: "until", Form: document.Value("share"), Doc: "half of the interval over the mean, at most", Required: true,
@@ -141,7 +141,7 @@ func framings() (names []string) {
 }
 
 // paper has the keys of the paper that an experiment reproduces.
-var paper = &document.Table{What: "paper's key", Doc: "what it reproduces", Keys: []document.Key{
+var paper = &document.Table{KeyNoun: "paper's key", Doc: "what it reproduces", Keys: []document.Key{
 	{Name: "name", Form: textForm, Doc: "of the paper"},
 	{Name: "figure", Form: textForm, Doc: "of the paper"},
 	{Name: "source", Form: textForm, Doc: "of values that do not say theirs"},
@@ -150,7 +150,7 @@ var paper = &document.Table{What: "paper's key", Doc: "what it reproduces", Keys
 }}
 
 // paperValue has the keys of an entry of the paper's values.
-var paperValue = &document.Table{What: "key of the paper's values", Doc: "numbers of the paper",
+var paperValue = &document.Table{KeyNoun: "key of the paper's values", Doc: "numbers of the paper",
 	Open: "a value with its unit, by measure or measure.group", Keys: []document.Key{
 		{Name: "where", Form: whereForm, Doc: "points that are meant", Without: "all"},
 		{Name: "column", Form: textForm,
@@ -162,7 +162,7 @@ var paperValue = &document.Table{What: "key of the paper's values", Doc: "number
 
 // network has the keys of a topology that the file lists, or that another file has. A family of the registry replaces
 // these keys.
-var network = &document.Table{What: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
+var network = &document.Table{KeyNoun: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
 	{Name: "hosts", Form: namesForm, Doc: "end points; each link of one is a NIC of its own"},
 	{Name: "switches", Form: namesForm, Doc: "what forwards"},
 	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "between two nodes, in both directions"},
@@ -174,7 +174,7 @@ var network = &document.Table{What: "topology's key", Doc: "the network", Open: 
 }}
 
 // link has the keys of a link of a listed topology.
-var link = &document.Table{What: "a link's key", Doc: "a link", Keys: []document.Key{
+var link = &document.Table{KeyNoun: "a link's key", Doc: "a link", Keys: []document.Key{
 	{Name: "ends", Form: document.Pair("`[node, node]`"), Doc: "what it joins", Required: true, Example: "ends: [a, b]"},
 	{Name: "rate", Form: rateForm, Doc: "in each direction", Required: true, Example: "rate: 100Mbps"},
 	{Name: "delay", Form: timeForm, Doc: "one way", Required: true, Example: "delay: 5ms"},
@@ -190,7 +190,7 @@ var link = &document.Table{What: "a link's key", Doc: "a link", Keys: []document
 }}
 
 // perSwitch has the keys that can differ by switch.
-var perSwitch = &document.Table{What: "a switch's key", Doc: "what differs", Keys: []document.Key{
+var perSwitch = &document.Table{KeyNoun: "a switch's key", Doc: "what differs", Keys: []document.Key{
 	{Name: "programs", Form: programsForm, Doc: "in place of `switch`"},
 	{Name: "buffer", Form: queueForm, Doc: "limit of each of its ports, in place of the links'", Traits: affectsState},
 	{Name: "queues", Form: numberForm, Doc: "a port", Without: "1", Traits: affectsState},
@@ -203,13 +203,13 @@ var perSwitch = &document.Table{What: "a switch's key", Doc: "what differs", Key
 }}
 
 // recirculation has the keys of a switch's port to itself.
-var recirculation = &document.Table{What: "recirculation's key", Doc: "port of its own", Keys: []document.Key{
+var recirculation = &document.Table{KeyNoun: "recirculation's key", Doc: "port of its own", Keys: []document.Key{
 	{Name: "rate", Form: rateForm, Doc: "of it", Required: true, Example: "rate: 10Gbps"},
 	{Name: "queue", Form: document.Value("number of packets"), Doc: "its limit", Default: "64 packets", Source: "ours"},
 }}
 
 // clock has the keys of a switch's clock.
-var clock = &document.Table{What: "a clock's key", Doc: "that telemetry is stamped with", Keys: []document.Key{
+var clock = &document.Table{KeyNoun: "a clock's key", Doc: "that telemetry is stamped with", Keys: []document.Key{
 	{Name: "resolution", Form: timeForm, Doc: "of its readings", Default: "1ps", Source: "ours: exact"},
 	{Name: "offset", Form: timeForm, Doc: "at time 0, such as `5us` or `-5us`", Default: "0s", Source: "ours: exact"},
 	{Name: "drift", Form: document.Value("`20ppm`"), Doc: "how much too fast it goes", Default: "0ppm",
@@ -217,7 +217,7 @@ var clock = &document.Table{What: "a clock's key", Doc: "that telemetry is stamp
 }}
 
 // traffic has the keys of a traffic. A transport's parameters may be next to these keys.
-var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", Open: "parameter", Keys: []document.Key{
+var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind", Open: "parameter", Keys: []document.Key{
 	{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
 		Doc:      "measures and claims use it",
 		Required: true, Example: "name: …"},
@@ -296,29 +296,29 @@ var traffic = &document.Table{What: "traffic's key", Doc: "flows of one kind", O
 }}
 
 // drawn has the key of hosts that are drawn.
-var drawn = &document.Table{What: "key of from", Doc: "hosts that are drawn", Keys: []document.Key{
+var drawn = &document.Table{KeyNoun: "key of from", Doc: "hosts that are drawn", Keys: []document.Key{
 	{Name: "random", Form: numberForm, Doc: "so many, drawn for each seed", Required: true}}}
 
 // strided has the key of destinations by their distance.
-var strided = &document.Table{What: "key of to", Doc: "hosts by their distance", Keys: []document.Key{
+var strided = &document.Table{KeyNoun: "key of to", Doc: "hosts by their distance", Keys: []document.Key{
 	{Name: "stride", Form: numberForm, Doc: "the host so many further on", Required: true}}}
 
 // ports has the keys of a traffic's port numbers.
-var ports = &document.Table{What: "key of ports", Doc: "the first ones", Keys: []document.Key{
+var ports = &document.Table{KeyNoun: "key of ports", Doc: "the first ones", Keys: []document.Key{
 	{Name: "from", Form: numberForm, Doc: "of the first flow that a host sends", Required: true, Example: portsExample},
 	{Name: "to", Form: numberForm, Doc: "of the first flow that a host receives", Required: true, Example: portsExample}}}
 
 // sizes has the key of a custom distribution of flow sizes.
-var sizes = &document.Table{What: "key of sizes", Doc: "of a file", Keys: []document.Key{
+var sizes = &document.Table{KeyNoun: "key of sizes", Doc: "of a file", Keys: []document.Key{
 	{Name: "file", Form: fileForm, Doc: "lines of bytes and cumulative percent", Required: true}}}
 
 // sets has the keys of a traffic's repetitions.
-var sets = &document.Table{What: "key of sets", Doc: "all of the traffic begins so often", Keys: []document.Key{
+var sets = &document.Table{KeyNoun: "key of sets", Doc: "all of the traffic begins so often", Keys: []document.Key{
 	{Name: "count", Form: numberForm, Doc: "how often", Required: true},
 	{Name: "interval", Form: timeForm, Doc: "from one beginning to the next", Required: true}}}
 
 // event has the keys of a link's event.
-var event = &document.Table{What: "an event's key", Doc: "an event", Keys: []document.Key{
+var event = &document.Table{KeyNoun: "an event's key", Doc: "an event", Keys: []document.Key{
 	{Name: "at", Form: timeForm, Doc: "from the beginning of the warm-up", Required: true, Example: eventExample},
 	{Name: "link", Form: document.Pair("`[node, node]`"), Doc: "its two ends", Required: true, Example: eventExample},
 	{Name: "from", Form: document.Value("node"), Doc: "only the direction that leaves this end; without it both",
@@ -336,13 +336,13 @@ const (
 )
 
 // stalls has the keys of stalls of hosts.
-var stalls = &document.Table{What: "a key of stalls", Doc: "when the simulator's hosts stand still",
+var stalls = &document.Table{KeyNoun: "a key of stalls", Doc: "when the simulator's hosts stand still",
 	Keys: []document.Key{
 		{Name: "every", Form: timeForm, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
 		{Name: "length", Form: timeForm, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
 
 // iterations has the keys that define how a job's iterations follow each other.
-var iterations = &document.Table{What: "a key of iterations", Doc: "iterations of a job", Keys: []document.Key{
+var iterations = &document.Table{KeyNoun: "a key of iterations", Doc: "iterations of a job", Keys: []document.Key{
 	{Name: "draws", Form: document.OneOf(drawsGoOn, drawsAnew), Doc: "random numbers of links, switches and messages: " +
 		"`running` goes on with them, so iterations differ; `anew` begins with the same ones wherever the network is " +
 		"idle between two iterations", Default: drawsGoOn, Source: "ours"},

@@ -136,8 +136,8 @@ func TestKeysAreDeclared(t *testing.T) {
 		read func(document.Map)
 	}{
 		{"a key", func(m document.Map) { m.Get("stride") }},
-		{"a default", func(m document.Map) { m.Default("stride") }},
-		{"names", func(m document.Map) { m.Entries("random") }},
+		{"a default", func(m document.Map) { m.GetDefault("stride") }},
+		{"names", func(m document.Map) { m.GetEntries("random") }},
 	} {
 		t.Run(wrong.name, func(t *testing.T) {
 			defer func() {
@@ -147,7 +147,7 @@ func TestKeysAreDeclared(t *testing.T) {
 			}()
 			for _, x := range experiment.Tables {
 				if x.Name == "from" {
-					wrong.read(x.Table.Of(&document.Node{Kind: document.Mapping}))
+					wrong.read(x.Table.ViewMap(&document.Node{Kind: document.Mapping}))
 				}
 			}
 		})
@@ -215,7 +215,7 @@ func strayKey(table, key string) string {
 // What the table has, the schema has, with the same keys required.
 func TestSchemaKnowsKeys(t *testing.T) {
 	var schema map[string]any
-	if err := json.Unmarshal(room().Schema(), &schema); err != nil {
+	if err := json.Unmarshal(room().WriteSchema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	var objects []map[string]any // all maps that have keys of their own
@@ -253,7 +253,7 @@ func TestSchemaKnowsKeys(t *testing.T) {
 				}
 				return x.Table.Open != "" || len(p) == len(x.Table.Keys)
 			}) {
-				t.Errorf("the schema has no map with the keys %v", x.Table.Names())
+				t.Errorf("the schema has no map with the keys %v", x.Table.KeyNames())
 			}
 		})
 	}

@@ -56,7 +56,7 @@ func TestListsOfKeys(t *testing.T) {
 	r := room()
 	for _, x := range experiment.Tables {
 		t.Run(x.Name, func(t *testing.T) {
-			known := x.Table.Names()
+			known := x.Table.KeyNames()
 			switch x.Name {
 			case "values", "from", "to":
 				return // other keys are measures, or the error explains which hosts are possible
@@ -95,7 +95,7 @@ func TestListsOfWords(t *testing.T) {
 		t.Run(x.table+" "+x.key, func(t *testing.T) {
 			for _, table := range experiment.Tables {
 				if table.Name == x.table {
-					testkit.CheckList(t, listOf(t, x.edit, `"zzzzzzzz"`), table.Table.Key(x.key).Form.Spellings())
+					testkit.CheckList(t, listOf(t, x.edit, `"zzzzzzzz"`), table.Table.FindKey(x.key).Form.ListWords())
 				}
 			}
 		})

@@ -36,10 +36,10 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 		tr := &p.entries[id]
 		each := p.countEndless(tr, ranges[id][0], ranges[id][1])
 		perPair, size := p.longFlows(tr, ranges[id][0], ranges[id][1])
-		frame := p.measured.Framing.Frame(tr.measured.Headers(), tr.measured.Payload, true)
+		frame := p.measured.Framing.FrameBytes(tr.measured.Headers(), tr.measured.Payload, true)
 		app := float64(tr.traits.AppRate) * float64(frame) / float64(max(tr.measured.Payload, 1))
 		p.eachPair(tr, ranges[id][0], ranges[id][1], func(src, dst int) {
-			near, joined := p.measured.Routes.Near(src, dst)
+			near, joined := p.measured.Routes.NearestPair(src, dst)
 			if src == dst || !joined {
 				return
 			}
@@ -56,7 +56,7 @@ func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad,
 					loads[port] = x
 				}
 				x.longest = max(x.longest, trip)
-				x.informed = x.informed || tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
+				x.informed = x.informed || tr.cc != nil && tr.cc.Telemetry != telemetry.NoRequest
 				x.narrow = x.narrow || capacity(p.measured.Network.Links[port.Link].Rate, frame) == w.minCapacity
 				for _, link := range w.before[i] {
 					if x.ratesByLink[link] == nil {
@@ -184,7 +184,7 @@ func (d *pathChecker) checkPrograms(p *Point) {
 	d.checkTrafficAgain(p, loads)
 	d.checkUnits(p, loads)
 	s := d.describeSwitches(p)
-	s.Fastest = fastest
+	s.MaxNarrowRate = fastest
 	if text := s.DividedUsers(nil, true); text != "" {
 		d.warn(dataplane.WarnDivided, p.usersAt, "%s", text)
 	}
@@ -207,10 +207,10 @@ func (d *pathChecker) checkPrograms(p *Point) {
 		s.Ports = p.switchPorts(i, loads, senders)
 		s.QueueLimit = switchfile.QueueLimit(unit.Length(p.switches[i].QueueLimit), list, len(s.Ports))
 		for k := range list {
-			list[k].Remarks(d.Reader, s, add)
+			list[k].ReportRemarks(d.Reader, s, add)
 		}
 		if x := p.served[i]; x != nil {
-			x.Remarks(d.Reader, s, add)
+			x.ReportRemarks(d.Reader, s, add)
 		}
 	}
 	for i := range found {
@@ -231,13 +231,13 @@ func (d *pathChecker) checkTrafficAgain(p *Point, loads map[topology.PortRef]*po
 
 // describeSwitches returns the context of programs that is the same for all switches.
 func (d *pathChecker) describeSwitches(p *Point) *dataplane.SwitchContext {
-	s := &dataplane.SwitchContext{Framing: p.measured.Framing, Shortest: d.shortest, Longest: d.longest,
+	s := &dataplane.SwitchContext{Framing: p.measured.Framing, MinRTT: d.shortest, MaxRTT: d.longest,
 		Book: p.book}
 	for i := range p.entries {
 		tr := &p.entries[i]
-		s.MaxFrame = max(s.MaxFrame, p.measured.Framing.Frame(tr.measured.MostHeaders(), tr.measured.Payload, true))
+		s.MaxFrame = max(s.MaxFrame, p.measured.Framing.FrameBytes(tr.measured.MaxHeaders(), tr.measured.Payload, true))
 		if tr.measured.Transport.Kernel != packet.ProtoTCP {
-			s.Rigid = max(s.Rigid, tr.measured.MostHeaders()+tr.measured.Payload-packet.EthernetHeader)
+			s.MaxRigidPacket = max(s.MaxRigidPacket, tr.measured.MaxHeaders()+tr.measured.Payload-packet.EthernetHeader)
 		}
 	}
 	for i := range p.measured.Network.Nodes {
@@ -284,7 +284,7 @@ func (l *trafficList) flowRanges() [][2]int {
 func (p *Point) listedSenders() []int {
 	senders := make([]int, len(p.measured.Network.Nodes))
 	for i := range p.flows.count {
-		if f := p.flows.flowAt(i); f.Port == 0 && f.Later == 0 && !f.captured {
+		if f := p.flows.flowAt(i); f.Port == 0 && f.SetStart == 0 && !f.captured {
 			senders[f.Dst]++
 		}
 	}
@@ -300,8 +300,8 @@ func (p *Point) switchPorts(sw int, loads map[topology.PortRef]*portLoad, sender
 		f := dataplane.Peer{To: n.Nodes[other].Name, Host: !n.Nodes[other].Switch, Rate: l.Rate, Buffer: l.Buffer,
 			Senders: senders[other], Name: n.PortName(port.Link, port.End), Idle: true}
 		if x := loads[port]; x != nil {
-			f.Idle, f.Longest = !x.canQueue(l.Rate), x.longest
-			f.Endless, f.Datagrams, f.DatagramRate = x.endlessCount, x.paced, unit.Rate(x.sumRates())
+			f.Idle, f.MaxRTT = !x.canQueue(l.Rate), x.longest
+			f.EndlessFlows, f.Datagrams, f.DatagramRate = x.endlessCount, x.paced, unit.Rate(x.sumRates())
 		}
 		if !f.Host {
 			f.Drift = p.switches[sw].Clock.Drift - p.switches[other].Clock.Drift

@@ -35,7 +35,7 @@ func (m *measuredSection) Kind(name string) measure.Definition {
 // Judged returns the measures that are compared between simulator and lab.
 func (m *measuredSection) Judged() (names []string) {
 	for _, k := range m.kinds {
-		if k.Near.Given() {
+		if k.Tolerance.IsSet() {
 			names = append(names, k.Name)
 		}
 	}
@@ -51,7 +51,7 @@ func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 		return
 	}
 	names := m.shape()
-	m.ratios = m.view.DecodeRatios(d.Reader, t, names.Measures)
+	m.ratios = m.view.ReadRatios(d.Reader, t, names.Measures)
 	for i := range m.ratios {
 		names.Measures = append(names.Measures, m.ratios[i].Shape(names.Measures))
 	}
@@ -59,14 +59,14 @@ func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 
 // Ratios returns, by run, the measures divided by their values at the reference points.
 func (m *measuredSection) Ratios(runs []claim.FinishedRun) [][]measure.Measured {
-	return m.view.Ratios(m.ratios, runs)
+	return m.view.ComputeRatios(m.ratios, runs)
 }
 
-// Over returns the reference point of a ratio in words; "" for other measures.
-func (m *measuredSection) Over(name string) string {
+// RatioReference returns the reference point of a ratio in words; "" for other measures.
+func (m *measuredSection) RatioReference(name string) string {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
-			return m.ratios[i].Over()
+			return m.ratios[i].ReferenceName()
 		}
 	}
 	return ""
@@ -98,7 +98,7 @@ func (m *measuredSection) KindOf(name string) (kind measure.Definition) {
 		}
 	}
 	for _, k := range m.kinds {
-		if k.Records(name) && len(k.Name) >= len(kind.Name) && kind.Name != name {
+		if k.RecordsName(name) && len(k.Name) >= len(kind.Name) && kind.Name != name {
 			kind = k
 		}
 	}
@@ -140,10 +140,10 @@ func (m *measuredSection) readBest(d *reader, t *document.Node) {
 	m.best = map[string]measure.Better{}
 	for _, k := range t.Keys {
 		if !slices.Contains(names, k.Name) {
-			d.Unknown(k.Position, "measure", k.Name, names)
+			d.FailUnknown(k.Position, "measure", k.Name, names)
 			continue
 		}
-		if word := d.Word(k.Value, "direction", direction.Words); slices.Contains(direction.Words, word) {
+		if word := d.ReadWord(k.Value, "direction", direction.Words); slices.Contains(direction.Words, word) {
 			m.best[k.Name] = directions[word]
 		}
 	}
@@ -177,7 +177,7 @@ func (m *measuredSection) kindDirection(name string) measure.Better {
 		}
 	}
 	kind := m.KindOf(name)
-	return kind.Of(name)
+	return kind.BetterOf(name)
 }
 
 // isCompeting reports whether a group of values belongs to one traffic or one group of hosts, and others share the
@@ -281,7 +281,7 @@ type Listing struct {
 const Descending = ":desc"
 
 // tables has the keys of a Listing.
-var tables = &document.Table{What: "key of tables", Doc: "how results are listed", Keys: []document.Key{
+var tables = &document.Table{KeyNoun: "key of tables", Doc: "how results are listed", Keys: []document.Key{
 	{Name: "columns", Form: namesForm, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
 		Without: "all"},
 	{Name: "sort", Form: namesForm, Doc: "keys of the sweep, or such names; with `:desc` the largest first",
@@ -298,7 +298,7 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	if t == nil {
 		return
 	}
-	x, ok := d.Map(t, tables)
+	x, ok := d.ReadMap(t, tables)
 	if !ok {
 		return
 	}
@@ -312,14 +312,14 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	names = append(names, s.valueNames()...)
 	for _, v := range d.readWords(x.Get("columns")) {
 		if !slices.ContainsFunc(s.shape().Measures, func(m measure.Measured) bool { return matchesMeasure(v.Text, &m) }) {
-			d.Unknown(v.Position, "measure", v.Text, measures)
+			d.FailUnknown(v.Position, "measure", v.Text, measures)
 		}
 		s.listing.Columns = append(s.listing.Columns, v.Text)
 	}
 	for _, v := range d.readWords(x.Get("sort")) {
 		name := strings.TrimSuffix(v.Text, Descending)
 		if !slices.Contains(names, name) {
-			d.Unknown(v.Position, "key of the sweep or value", name, names)
+			d.FailUnknown(v.Position, "key of the sweep or value", name, names)
 		}
 		s.listing.Sort = append(s.listing.Sort, v.Text)
 	}
@@ -327,13 +327,13 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 
 // matchesMeasure reports whether a word names a measure or one of its groups.
 func matchesMeasure(word string, m *measure.Measured) bool {
-	return Named(word, m.Name, "") || slices.ContainsFunc(m.Groups, func(g measure.Grouped) bool {
-		return Named(word, m.Name, g.Group)
+	return MatchesValue(word, m.Name, "") || slices.ContainsFunc(m.Groups, func(g measure.GroupValue) bool {
+		return MatchesValue(word, m.Name, g.Group)
 	})
 }
 
-// Named reports whether a word names a value: its measure, or measure and group. * matches any characters.
-func Named(word, measure, group string) bool {
+// MatchesValue reports whether a word names a value: its measure, or measure and group. * matches any characters.
+func MatchesValue(word, measure, group string) bool {
 	return matchesPattern(word, measure) || group != "" && matchesPattern(word, measure+"."+group)
 }
 

@@ -33,7 +33,7 @@ type queueLimit struct {
 // readTopology reads the topology: a file, a family with parameters, or lists of nodes and links.
 func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	t := root.Get("topology")
-	if network.Of(t).Get("file") != nil {
+	if network.ViewMap(t).Get("file") != nil {
 		d.readFile(t, p)
 		return
 	}
@@ -46,12 +46,12 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 		}
 		families = append(families, s.Name)
 	}
-	before := d.Count()
-	x, ok := d.Map(t, network, families...)
+	before := d.CountErrors()
+	x, ok := d.ReadMap(t, network, families...)
 	if ok {
 		d.checkNoFile(x, network)
 	}
-	if !ok || d.Count() > before { // a mistake in a key causes other errors
+	if !ok || d.CountErrors() > before { // a mistake in a key causes other errors
 		return
 	}
 	if x.Get("hosts") == nil {
@@ -71,7 +71,7 @@ func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listedNe
 		return
 	}
 	for _, item := range links.Items {
-		if x, ok := d.Map(item, link); ok {
+		if x, ok := d.ReadMap(item, link); ok {
 			d.readLink(x, n)
 		}
 	}
@@ -110,7 +110,7 @@ func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 			continue
 		}
 		for _, x := range l.Items {
-			name := d.Text(x)
+			name := d.ReadText(x)
 			if _, twice := n.index[name]; twice {
 				d.Fail(x.Position, "another name", "the name %q is taken", name)
 				continue
@@ -134,14 +134,14 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topol
 		if place := x.Position; ends != nil {
 			d.Fail(ends.Position, "ends: [a, b]", "a link has two ends")
 		} else {
-			x.Missing("ends", "the link at %d:%d has no ends", place.Line, place.Column)
+			x.FailMissing("ends", "the link at %d:%d has no ends", place.Line, place.Column)
 		}
 		return l, false
 	}
 	for e, y := range ends.Items {
-		node, found := n.index[d.Text(y)]
+		node, found := n.index[d.ReadText(y)]
 		if !found {
-			d.Unknown(y.Position, "node", y.Text, n.names)
+			d.FailUnknown(y.Position, "node", y.Text, n.names)
 			ok = false
 		}
 		l.Ends[e] = node
@@ -170,26 +170,26 @@ func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 		return
 	}
 	if r := x.Get("rate"); r == nil {
-		x.Missing("rate", "the link has no rate")
+		x.FailMissing("rate", "the link has no rate")
 	} else if d.checkPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, "+
 		"link: [a, b], from: a, rate: 10Mbps}") {
-		l.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
+		l.Rate = document.ReadValue(d.Reader, r, unit.ParseLinkRate)
 	}
 	if r := x.Get("delay"); r == nil {
-		x.Missing("delay", "the link has no delay")
+		x.FailMissing("delay", "the link has no delay")
 	} else if d.checkPlain(r, "one delay for both directions, such as 1ms") {
-		l.Delay = document.Read(d.Reader, r, unit.ParseTime)
+		l.Delay = document.ReadValue(d.Reader, r, unit.ParseTime)
 	}
 	var bufferAt document.Position
 	if b := x.Get("buffer"); b != nil {
-		l.Buffer, bufferAt = switchfile.Buffer(d.Reader, b), b.Position
+		l.Buffer, bufferAt = switchfile.ReadBuffer(d.Reader, b), b.Position
 	}
-	l.Loss = d.readLoss(x.Default("loss"))
-	l.Jitter = document.Read(d.Reader, x.Default("jitter"), unit.ParseTime)
-	l.Spaced = d.Word(x.Default("spaced"), "value", link.Key("spaced").Form.Words) == "true"
+	l.Loss = d.readLoss(x.GetDefault("loss"))
+	l.Jitter = document.ReadValue(d.Reader, x.GetDefault("jitter"), unit.ParseTime)
+	l.Spaced = d.ReadWord(x.GetDefault("spaced"), "value", link.FindKey("spaced").Form.Words) == "true"
 	bundle := 1
 	if b := x.Get("bundle"); b != nil {
-		bundle = d.Integer(b, 1, 1024)
+		bundle = d.ReadInteger(b, 1, 1024)
 	}
 	for i := range bundle {
 		l.Nth = uint16(i)
@@ -198,13 +198,13 @@ func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 }
 
 // extras returns the keys next to a family: hosts, switches and links that are added to its network.
-func extras() *document.Table { return network.Only("hosts", "switches", "links") }
+func extras() *document.Table { return network.SelectKeys("hosts", "switches", "links") }
 
 // readFamily reads a network that is defined by its family and parameters, and by additions next to it.
 func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Point) {
 	added := false
 	for _, k := range t.Keys {
-		if slices.Contains(extras().Names(), k.Name) {
+		if slices.Contains(extras().KeyNames(), k.Name) {
 			added = true
 		} else if k.Name != s.Name {
 			d.Fail(k.Position, s.Name+" alone, or with hosts, switches and links that are added to it",
@@ -216,7 +216,7 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 		d.Fail(params.Position, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
 		return
 	}
-	c := d.Configuration(&s.Scheme, params, nil)
+	c := d.DecodeConfig(&s.Scheme, params, nil)
 	if !d.OK() {
 		return
 	}
@@ -247,7 +247,7 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 
 // addToFamily adds the hosts, switches and links next to a family to its network.
 func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *topology.Network) {
-	x, ok := d.Map(t, extras(), s.Name)
+	x, ok := d.ReadMap(t, extras(), s.Name)
 	if !ok {
 		return
 	}
@@ -271,7 +271,7 @@ func (d *networkDecoder) checkBuffers(p *Point) {
 	largest, name := unit.Bytes(0), ""
 	for i := range p.entries {
 		tr := &p.entries[i]
-		if frame := unit.Bytes(p.measured.Framing.Frame(tr.measured.MostHeaders(), tr.measured.Payload,
+		if frame := unit.Bytes(p.measured.Framing.FrameBytes(tr.measured.MaxHeaders(), tr.measured.Payload,
 			true)); frame > largest {
 			largest, name = frame, tr.measured.Name
 		}
@@ -297,7 +297,7 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	if !d.checkPlain(t, "one share of independent losses for both directions, such as 0.1%") {
 		return 0
 	}
-	v := document.Read(d.Reader, t, unit.ParseShare)
+	v := document.ReadValue(d.Reader, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
 		d.Fail(t.Position, "0% … below 100%", "%q is not a loss", t.Text)
 		return 0
@@ -307,10 +307,10 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 
 // readFile reads a topology from a file of its own.
 func (d *networkDecoder) readFile(t *document.Node, p *Point) {
-	table := network.Only(append(network.Names(readsFile), "file")...)
-	x, _ := d.Map(t, table)
+	table := network.SelectKeys(append(network.KeyNames(readsFile), "file")...)
+	x, _ := d.ReadMap(t, table)
 	file := x.Get("file")
-	i := d.readFormat(x, table, table.Names(), d.registry.networkFormats(), "topology")
+	i := d.readFormat(x, table, table.KeyNames(), d.registry.networkFormats(), "topology")
 	if x.Get("format") == nil {
 		return
 	}
@@ -327,7 +327,7 @@ func (d *networkDecoder) readFile(t *document.Node, p *Point) {
 		err = n.Validate()
 	}
 	if err != nil {
-		Foreign(d.Reader, file, err)
+		ReportForeignError(d.Reader, file, err)
 		return
 	}
 	d.bufferAt = make([]document.Position, len(n.Links))
@@ -379,9 +379,9 @@ func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, sha
 // with the same nodes and ends of links share addresses and routes.
 func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	var r routedNetwork
-	t := root.Default("addresses")
+	t := root.GetDefault("addresses")
 	var b strings.Builder
-	t.Write(&b, 0)
+	t.WriteYAML(&b, 0)
 	whole, shape := d.routed.hash(p.measured.Network, b.String())
 	for _, old := range d.routed.alike[shape] {
 		if old.addresses == b.String() && slices.Equal(old.network.Nodes, p.measured.Network.Nodes) &&
@@ -409,8 +409,8 @@ func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 		}
 		p.memory += perNode*int64(len(p.measured.Network.Nodes)) + perRoute*int64(routes)
 		r.book, r.routes = p.measured.Network.Addresses(), p.measured.Network.Routes()
-		if t.Kind != document.Scalar || d.Word(t, "way to give addresses",
-			top.Key("addresses").Form.Spellings()) == hierarchical {
+		if t.Kind != document.Scalar || d.ReadWord(t, "way to give addresses",
+			top.FindKey("addresses").Form.ListWords()) == hierarchical {
 			d.assignPrefixes(root, t, p.measured.Network, &r)
 		}
 	}
@@ -431,14 +431,14 @@ const hierarchical = "hierarchical"
 // assignPrefixes sets addresses of a fat tree's hosts from their leaves' prefixes: the prefixes of P4TE's figure 1, or
 // those in the file by leaf.
 func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routedNetwork) {
-	x, err := n.Tree()
+	x, err := n.FindTree()
 	if err != nil {
 		d.Fail(t.Position, "addresses: flat, or a fat tree of two or three tiers",
 			"hierarchical addresses need a fat tree: %v",
 			err)
 		return
 	}
-	plan := x.Plan()
+	plan := x.NewPlan()
 	if t.Kind != document.Scalar {
 		if t.Kind != document.Mapping {
 			d.Fail(t.Position, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
@@ -449,13 +449,13 @@ func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *
 		for _, leaf := range x.Leaves() {
 			names = append(names, n.Nodes[leaf].Name)
 		}
-		for _, k := range root.Entries("addresses") {
+		for _, k := range root.GetEntries("addresses") {
 			i := slices.Index(names, k.Name)
 			if i < 0 {
-				d.Unknown(k.Position, "leaf", k.Name, names)
+				d.FailUnknown(k.Position, "leaf", k.Name, names)
 				continue
 			}
-			prefix, err := netip.ParsePrefix(d.Text(k.Value))
+			prefix, err := netip.ParsePrefix(d.ReadText(k.Value))
 			if err != nil {
 				d.Fail(k.Value.Position, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
 				continue

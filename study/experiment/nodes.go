@@ -31,9 +31,9 @@ func (x *directory) indexNetwork(n *topology.Network) *directory {
 	*x = directory{network: n, nodes: make(map[string]int, len(n.Nodes)), links: make(map[[2]int]int, len(n.Links))}
 	for i, node := range n.Nodes {
 		x.nodes[node.Name] = i
-		if node.Switch && len(x.switches) <= document.MostNear {
+		if node.Switch && len(x.switches) <= document.MaxNear {
 			x.switches = append(x.switches, node.Name)
-		} else if !node.Switch && len(x.hosts) <= document.MostNear {
+		} else if !node.Switch && len(x.hosts) <= document.MaxNear {
 			x.hosts = append(x.hosts, node.Name)
 		}
 	}
@@ -95,7 +95,7 @@ func (d *nodeNames) checkRange(place document.Position, pattern string, found []
 	for i, node := range found {
 		names[i] = n.Nodes[node].Name
 	}
-	measure.Whole(d.Reader, place, pattern, names)
+	measure.CheckPattern(d.Reader, place, pattern, names)
 }
 
 // hostsBelow returns the hosts that match a pattern and have a link to a switch that matches above: leaf0/*.
@@ -167,7 +167,7 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	t := x.Get(key)
 	if t == nil {
-		x.Missing(key, "the traffic has no %q", key)
+		x.FailMissing(key, "the traffic has no %q", key)
 		return nil
 	}
 	return d.listHosts(t, p)
@@ -189,13 +189,13 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 	var known []string
 	taken := map[int]bool{}
 	for _, y := range items {
-		before := d.Count()
-		pattern := d.Text(y)
+		before := d.CountErrors()
+		pattern := d.ReadText(y)
 		found, grouped := d.groups[pattern]
 		if !grouped {
 			found = d.matchNodes(y.Position, pattern, false, n)
 		}
-		if d.Count() > before {
+		if d.CountErrors() > before {
 			continue
 		}
 		had := len(out)
@@ -209,12 +209,12 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 			again(y, pattern)
 		}
 		if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Position, document.Near(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
+			d.Fail(y.Position, document.JoinNear(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
 		} else if len(found) == 0 && !grouped { // an error in a group is reported at the group
 			if known == nil { // computed once, since a list may have thousands of unknown hosts
 				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.directory.hosts)
 			}
-			d.Unknown(y.Position, "host", pattern, known)
+			d.FailUnknown(y.Position, "host", pattern, known)
 		}
 	}
 	return out
@@ -231,7 +231,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	var ends [2]int
 	nth := 0
 	for i, x := range t.Items {
-		name := d.Text(x)
+		name := d.ReadText(x)
 		node, found := known.nodes[name]
 		if before, number, has := strings.Cut(name, "~"); has && !found && nth == 0 { // the form of ports' names
 			if k, err := strconv.Atoi(number); err == nil && k > 0 {
@@ -240,7 +240,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 			}
 		}
 		if !found {
-			d.Unknown(x.Position, "node", x.Text, known.all)
+			d.FailUnknown(x.Position, "node", x.Text, known.all)
 			return -1
 		}
 		ends[i] = node
@@ -270,7 +270,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 			}
 		}
 	}
-	d.Fail(t.Position, t.Items[0].Text+" has links to "+document.Choices(neighbours), "there is no link between %s and %s",
+	d.Fail(t.Position, t.Items[0].Text+" has links to "+document.JoinChoices(neighbours), "there is no link between %s and %s",
 		t.Items[0].Text, t.Items[1].Text)
 	return -1
 }
@@ -280,7 +280,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 
 // checkPath reports whether there is a path from one host to another, and reports an error at a place if not.
 func (d *nodeNames) checkPath(place document.Position, p *Point, from, to int) bool {
-	if p.measured.Routes.Joined(from, to) {
+	if p.measured.Routes.AreJoined(from, to) {
 		return true
 	}
 	n := p.measured.Network

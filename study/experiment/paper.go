@@ -17,7 +17,7 @@ type PaperValue struct {
 	Unit           string // the unit of the measure: bps, s, packets, …
 	Value          float64
 	Source         string // place in the paper, as in source: §6.2.3, or figure 4, read off the plot
-	Column         string // column that shows the value: OfPaper, or one that the file defines
+	Column         string // column that shows the value: PaperColumn, or one that the file defines
 	claim.Filter
 }
 
@@ -32,12 +32,12 @@ func (v *PaperValue) Name() string { return valueName(v.Measure, v.Group) }
 // PaperValues returns the numbers of the paper, in the file's order. Results do not depend on them; reports show them.
 func (s *paperSection) PaperValues() []PaperValue { return s.values }
 
-// OfPaper is the column of the paper's own values.
-const OfPaper = "paper"
+// PaperColumn is the column of the paper's own values.
+const PaperColumn = "paper"
 
 // PaperColumns returns the columns of values, the paper's own first, then others in the file's order.
 func (s *paperSection) PaperColumns() []string {
-	columns := []string{OfPaper}
+	columns := []string{PaperColumn}
 	for i := range s.values {
 		if c := s.values[i].Column; !slices.Contains(columns, c) {
 			columns = append(columns, c)
@@ -48,13 +48,13 @@ func (s *paperSection) PaperColumns() []string {
 
 // PaperValue returns the paper's value of a measure at a point; false if it does not exist.
 func (s *paperSection) PaperValue(point []measure.Coordinate, m, group string) (PaperValue, bool) {
-	return s.ColumnValue(OfPaper, point, m, group)
+	return s.ColumnValue(PaperColumn, point, m, group)
 }
 
 // ColumnValue returns a column's value of a measure at a point; false if it does not exist.
 func (s *paperSection) ColumnValue(column string, point []measure.Coordinate, m, group string) (PaperValue, bool) {
 	for i := range s.values {
-		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Means(point) {
+		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Matches(point) {
 			return *v, true
 		}
 	}
@@ -63,23 +63,23 @@ func (s *paperSection) ColumnValue(column string, point []measure.Coordinate, m,
 
 // readPaperValues reads the paper's values. Points and measures must be known.
 func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measuredSection) {
-	if about == nil || d.View(about, paper).Get("values") == nil {
+	if about == nil || d.ViewMap(about, paper).Get("values") == nil {
 		return
 	}
-	t := d.View(about, paper).Get("values")
+	t := d.ViewMap(about, paper).Get("values")
 	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
 	if t.Kind != document.List {
 		d.Fail(t.Position, example, "the paper's values are a list")
 		return
 	}
 	names := m.valueNames()
-	general := d.View(about, paper).Get("source")
+	general := d.ViewMap(about, paper).Get("source")
 	for _, item := range t.Items {
 		if item.Kind != document.Mapping {
 			d.Fail(item.Position, example[1:len(example)-1], "an entry of the paper's values is a map")
 			continue
 		}
-		s.readEntry(d, d.View(item, paperValue, names...), general, m)
+		s.readEntry(d, d.ViewMap(item, paperValue, names...), general, m)
 	}
 }
 
@@ -87,35 +87,35 @@ func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measu
 func (s *paperSection) readEntry(d *reader, x document.Map, general *document.Node, m *measuredSection) {
 	var common PaperValue
 	names := m.valueNames()
-	before := d.Count()
+	before := d.CountErrors()
 	if w := x.Get("where"); w != nil {
-		m.view.Where(d.Reader, &common.Filter, w)
+		m.view.ReadWhere(d.Reader, &common.Filter, w)
 	}
 	source := x.Get("source")
 	if source == nil {
 		source = general
 	}
 	if source == nil {
-		x.Missing("source", "it is not said where the paper has this")
+		x.FailMissing("source", "it is not said where the paper has this")
 		return
 	}
-	common.Source, common.Column = d.Text(source), d.Text(x.Default("column"))
-	if d.Count() > before {
+	common.Source, common.Column = d.ReadText(source), d.ReadText(x.GetDefault("column"))
+	if d.CountErrors() > before {
 		return
 	}
 	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(point []measure.Coordinate) bool {
-		return common.Means(point)
+		return common.Matches(point)
 	}) {
 		d.Fail(x.Position, "", "no point of the sweep is meant by these values")
 	}
 	given := 0
 	for _, k := range x.Keys {
-		if slices.Contains(paperValue.Names(), k.Name) {
+		if slices.Contains(paperValue.KeyNames(), k.Name) {
 			continue
 		}
 		given++
 		if !slices.Contains(names, k.Name) {
-			d.Unknown(k.Position, "measure", k.Name, append(paperValue.Names(), names...))
+			d.FailUnknown(k.Position, "measure", k.Name, append(paperValue.KeyNames(), names...))
 			continue
 		}
 		v := common
@@ -129,7 +129,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 			old := &s.values[i]
 			if old.Name() == k.Name && old.Column == v.Column && slices.ContainsFunc(m.view.Points,
 				func(point []measure.Coordinate) bool {
-					return old.Means(point) && v.Means(point)
+					return old.Matches(point) && v.Matches(point)
 				}) {
 				d.Fail(k.Position, "each value of a point once", "%s is given for some of these points already", k.Name)
 				break
@@ -138,7 +138,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 		s.values = append(s.values, v)
 	}
 	if given == 0 {
-		d.Fail(x.Position, document.Choices(names), "no value is given")
+		d.Fail(x.Position, document.JoinChoices(names), "no value is given")
 	}
 }
 
@@ -156,7 +156,7 @@ func OmitPaper(src *Source) ([]byte, error) {
 	if err := r.Err(); err != nil {
 		return nil, err
 	}
-	if top.Of(t).Get("paper") == nil {
+	if top.ViewMap(t).Get("paper") == nil {
 		return data, nil
 	}
 	head := fmt.Sprintf("# A copy of %s without its paper, the paper's values and claims.\n", src.Name)
@@ -196,6 +196,6 @@ func flowPaperless(t *document.Node) string {
 	c := document.Clone(t)
 	c.Keys = slices.DeleteFunc(c.Keys, func(e document.Entry) bool { return slices.Contains(paperKeys, e.Name) })
 	var b strings.Builder
-	c.Write(&b, 0)
+	c.WriteYAML(&b, 0)
 	return b.String()
 }

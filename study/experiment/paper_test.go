@@ -29,7 +29,7 @@ sweep:
 func TestPaperValues(t *testing.T) {
 	s := load(t, small+smallTraffic+withPaper, experiment.Options{})
 	at := func(scheme, rate string) []measure.Coordinate {
-		for _, r := range plan.Runs(s) {
+		for _, r := range plan.ListRuns(s) {
 			if r.Point[0].Text == scheme && r.Point[1].Text == rate {
 				return r.Point
 			}
@@ -59,7 +59,7 @@ func TestPaperValues(t *testing.T) {
 		t.Errorf("%d values, want 6", n)
 	}
 	// those of another column stand beside the paper's
-	if c := s.PaperColumns(); len(c) != 2 || c[0] != experiment.OfPaper || c[1] != "released" {
+	if c := s.PaperColumns(); len(c) != 2 || c[0] != experiment.PaperColumn || c[1] != "released" {
 		t.Errorf("columns %v", c)
 	}
 	if v, ok := s.ColumnValue("released", at("y", "2Mbps"), "goodput", "a"); !ok || v.Value != 1.7e6 {
@@ -73,8 +73,8 @@ func TestPaperValuesDecideNothing(t *testing.T) {
 	s := load(t, small+smallTraffic+withPaper, experiment.Options{})
 	_, rest, _ := strings.Cut(withPaper, "measure:")
 	plain := load(t, small+smallTraffic+"measure:"+rest, experiment.Options{})
-	for i, r := range plan.Runs(s) {
-		if r.ID("x") != plan.Runs(plain)[i].ID("x") {
+	for i, r := range plan.ListRuns(s) {
+		if r.ID("x") != plan.ListRuns(plain)[i].ID("x") {
 			t.Errorf("%s: another id", measure.PointName(r.Point))
 		}
 	}

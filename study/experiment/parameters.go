@@ -64,12 +64,12 @@ func listParameters(root *document.Node) []Parameter {
 				plain = plain && x.Kind == document.Scalar
 			}
 			if plain {
-				out = append(out, Parameter{path, t.Flow(), sourceOf(t, from)})
+				out = append(out, Parameter{path, t.FormatFlow(), sourceOf(t, from)})
 				return
 			}
 			for i, x := range t.Items {
 				name := strconv.Itoa(i)
-				if n := traffic.Of(x).Get("name"); n != nil {
+				if n := traffic.ViewMap(x).Get("name"); n != nil {
 					name = n.Text
 				}
 				walk(path+"."+name, x, from)
@@ -79,7 +79,7 @@ func listParameters(root *document.Node) []Parameter {
 		}
 	}
 	for _, k := range root.Keys {
-		if !top.Has(k.Name, unlisted) {
+		if !top.HasTrait(k.Name, unlisted) {
 			walk(k.Name, k.Value, "")
 		}
 	}
@@ -165,7 +165,7 @@ func (s *Spec) explainValue(v *document.Node, only bool) string {
 	name, shown := v.Text, v.Text
 	if v.Kind == document.Mapping && len(v.Keys) == 1 {
 		name = v.Keys[0].Name
-		switch parameters := v.Keys[0].Value.Flow(); {
+		switch parameters := v.Keys[0].Value.FormatFlow(); {
 		case parameters == "{}":
 			shown = name
 		case len(parameters) > maxParameterText:
@@ -181,7 +181,7 @@ func (s *Spec) explainValue(v *document.Node, only bool) string {
 	case doc != "":
 		return shown
 	}
-	return document.Shorten(v.Flow())
+	return document.ShortenName(v.FormatFlow())
 }
 
 // schemeDoc returns the description of a scheme; "" if it is unknown, or several schemes of the name differ.

@@ -98,7 +98,7 @@ func (x *switchRole) addProgram(program *switchfile.Program) {
 	if t.Trims {
 		x.trims, x.holds = true, max(x.holds, t.MaxQueueDelay)
 	}
-	x.addSpreading(&spreading{t.Spreads, program.At, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
+	x.addSpreading(&spreading{t.Spreads, program.Position, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
 }
 
 // addTraits adds whether a program or scheduler marks or drops.
@@ -120,7 +120,7 @@ type walk struct {
 
 // walkKey identifies a walk: two NICs, and the frame size for links with rates in packets.
 type walkKey struct {
-	topology.Pair
+	topology.NICPair
 	frame int32
 }
 
@@ -133,7 +133,7 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 }
 
 // findWalk returns the walk between two NICs that a path joins. It caches walks.
-func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk {
+func (d *pathChecker) findWalk(p *Point, pair topology.NICPair, frame int32) *walk {
 	key := walkKey{pair, frame}
 	if w, known := d.walks[key]; known {
 		return w
@@ -146,7 +146,7 @@ func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk 
 		next := n.Links[port.Link].Ends[1-port.End]
 		into[next] = append(into[next], port.Link)
 	}
-	visit(r.Ports(r.NICs().Node(pair.From))[r.NICs().Port(pair.From)], 0)
+	visit(r.Ports(r.NICs().HostOf(pair.From))[r.NICs().PortOf(pair.From)], 0)
 	entered := map[int]bool{}
 	for i := 0; i < len(w.ports); i++ { // level by level, since paths are shortest
 		node := n.Links[w.ports[i].Link].Ends[1-w.ports[i].End]
@@ -154,7 +154,7 @@ func (d *pathChecker) findWalk(p *Point, pair topology.Pair, frame int32) *walk 
 			continue
 		}
 		entered[node] = true
-		ports := r.Paths(node).To(packet.Addr(pair.To + 1))
+		ports := r.PathsFrom(node).PortsTo(packet.Addr(pair.To + 1))
 		if len(ports) > 1 {
 			w.choosing = append(w.choosing, node)
 		}
@@ -194,11 +194,11 @@ func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 // flows from first on and before end. It returns how switches distribute the flows.
 func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
 	index := map[cc.FlowPath]int{} // index in site.Paths + 1
-	frame := p.measured.Framing.Frame(tr.measured.Headers(), tr.measured.Payload, true)
-	counted := p.countEndless(tr, first, end) > 0 && site.Sending == 0 // the flow is counted in loads
-	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.Nothing
+	frame := p.measured.Framing.FrameBytes(tr.measured.Headers(), tr.measured.Payload, true)
+	counted := p.countEndless(tr, first, end) > 0 && site.AppRate == 0 // the flow is counted in loads
+	reads := tr.cc != nil && tr.cc.Telemetry != telemetry.NoRequest
 	p.eachPair(tr, first, end, func(src, dst int) {
-		near, joined := p.measured.Routes.Near(src, dst)
+		near, joined := p.measured.Routes.NearestPair(src, dst)
 		if src == dst || !joined {
 			return
 		}
@@ -208,21 +208,21 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, 
 		}
 		x := cc.FlowPath{Path: p.measured.Path(near.From, near.To, &tr.measured)}
 		x.BaseRTT += tr.traits.AckDelay
-		x.Narrow.Rate = unit.Rate(w.minCapacity)
-		x.Narrow.Payload = unit.Rate(w.minCapacity * float64(tr.measured.Payload) / float64(frame))
+		x.NarrowLink.Rate = unit.Rate(w.minCapacity)
+		x.NarrowLink.Payload = unit.Rate(w.minCapacity * float64(tr.measured.Payload) / float64(frame))
 		if p.measured.Waits != nil && !d.isUnqueued(p, w, src, dst, frame) {
-			x.DataQueueing = p.measured.Queueing(near.From, near.To, func(port topology.PortRef) bool {
+			x.DataQueueing = p.measured.MaxQueueing(near.From, near.To, func(port topology.PortRef) bool {
 				return d.canQueue(p.measured.Network, port)
 			})
 		}
 		x.Unlimited = d.findUnlimited(p, w)
 		spreadSlow, wholeSlow := d.findSlow(p, w, frame)
-		site.Slow.Keep(spreadSlow)
-		site.SlowWhole.Keep(wholeSlow)
+		site.SlowestPath.KeepSlower(spreadSlow)
+		site.SlowestFlowPath.KeepSlower(wholeSlow)
 		d.addSignals(p, &x, w, tr)
 		d.addLosses(p, &x, w)
 		if x.Idle = d.isIdle(p, w); x.Idle {
-			x.Lossless = "no port of a switch receives more than it can send"
+			x.WhyLossless = "no port of a switch receives more than it can send"
 		}
 		busiest := w.narrowest
 		if d.loads != nil {
@@ -234,8 +234,8 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, 
 		}
 		n := p.measured.Network
 		ends := n.Links[busiest.Link].Ends
-		if x.Narrow.Last = !n.Nodes[ends[1-busiest.End]].Switch; n.Nodes[ends[busiest.End]].Switch {
-			x.Narrow.Buffer = n.Links[busiest.Link].Buffer.Bytes
+		if x.NarrowLink.Last = !n.Nodes[ends[1-busiest.End]].Switch; n.Nodes[ends[busiest.End]].Switch {
+			x.NarrowLink.Buffer = n.Links[busiest.Link].Buffer.Bytes
 		}
 		var opposing cc.Opposing
 		x.Crossed = reads && d.isCrossed(p, src, dst, frame)
@@ -251,10 +251,10 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, 
 		index[x] = len(site.Paths) + 1
 		x.Opposing = opposing
 		x.Name = p.measured.Network.Nodes[src].Name + "->" + p.measured.Network.Nodes[dst].Name
-		x.Narrow.Port = p.measured.Network.PortName(busiest.Link, busiest.End)
+		x.NarrowLink.Port = p.measured.Network.PortName(busiest.Link, busiest.End)
 		site.Paths = append(site.Paths, x)
 	})
-	site.Largest = p.largestFlow(tr, first, end)
+	site.MaxFlowSize = p.largestFlow(tr, first, end)
 	site.Sprayed, site.Flowlets = spread.mode == dataplane.EachPacket, spread.mode == dataplane.EachFlowlet
 	return spread
 }
@@ -269,7 +269,7 @@ func (d *pathChecker) canQueue(n *topology.Network, port topology.PortRef) bool 
 func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 	if g := tr.generator; g != nil {
 		if g.Sizes != nil {
-			return unit.Bytes(g.Sizes.Size(1))
+			return unit.Bytes(g.Sizes.SizeAt(1))
 		}
 		return g.Size
 	}
@@ -301,26 +301,26 @@ func (d *pathChecker) addSignals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic)
 		func(supplies func(proto uint8) bool) bool { return supplies(tr.measured.Transport.Proto) })
 	switch {
 	case !role.marks && d.anySwitch.marks:
-		x.Unmarked = "no switch at which its packets can queue marks them (program ecn)"
+		x.WhyUnmarked = "no switch at which its packets can queue marks them (program ecn)"
 	case !role.marks:
-		x.Unmarked = "no switch marks packets (program ecn)"
+		x.WhyUnmarked = "no switch marks packets (program ecn)"
 	case tr.cc != nil:
-		x.Unmarked = tr.traits.Unmarked(tr.cc.ECN)
+		x.WhyUnmarked = tr.traits.ReasonUnmarked(tr.cc.ECN)
 	}
 	switch {
 	case role.records:
-		x.Unrecorded = tr.traits.Unrecorded()
+		x.WhyUnrecorded = tr.traits.ReasonUnrecorded()
 	case d.anySwitch.records:
-		x.Unrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
+		x.WhyUnrecorded = "no switch at which its packets can queue writes telemetry (program telemetry)"
 	default:
-		x.Unrecorded = "no switch writes telemetry (program telemetry)"
+		x.WhyUnrecorded = "no switch writes telemetry (program telemetry)"
 	}
-	switch x.Unanswered = tr.traits.Unanswered(); {
-	case x.Unanswered != "" || role.answers:
+	switch x.WhyUnanswered = tr.traits.ReasonUnanswered(); {
+	case x.WhyUnanswered != "" || role.answers:
 	case d.anySwitch.answers:
-		x.Unanswered = "no switch at which its packets can queue answers requests (program bolt)"
+		x.WhyUnanswered = "no switch at which its packets can queue answers requests (program bolt)"
 	default:
-		x.Unanswered = "no switch answers requests (program bolt)"
+		x.WhyUnanswered = "no switch answers requests (program bolt)"
 	}
 }
 
@@ -347,7 +347,7 @@ func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 // than it can send. It is false as long as not all traffics are known, with events that change rates, and if switches
 // pause, since any port may cause a pause.
 func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int32) bool {
-	near, joined := p.measured.Routes.Near(dst, src)
+	near, joined := p.measured.Routes.NearestPair(dst, src)
 	if x := p.measured.Waits; d.loads == nil || !joined || x.Memory != nil || len(x.Rates) > 0 {
 		return false
 	}
@@ -393,7 +393,7 @@ func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 			lossy, paused = true, paused && s.pauses
 		}
 		if s.trims {
-			x.Holds = max(x.Holds, s.holds)
+			x.MaxQueueDelay = max(x.MaxQueueDelay, s.holds)
 		}
 		if l.Buffer.Bytes == 0 || l.Rate.Bits == 0 {
 			endless = true // or counted in packets of different lengths
@@ -406,9 +406,9 @@ func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 	}
 	switch {
 	case !lossy:
-		x.Lossless = "no switch has a buffer that ends"
+		x.WhyLossless = "no switch has a buffer that ends"
 	case paused:
-		x.Lossless = "switches pause their neighbours before buffers end (program pfc)"
+		x.WhyLossless = "switches pause their neighbours before buffers end (program pfc)"
 	}
 }
 
@@ -421,7 +421,7 @@ const longProducts = 3.8
 // job, of a collective operation and of a file follow one another, so they do not count.
 func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size unit.Bytes) {
 	if g := tr.generator; g != nil {
-		if g.Offered > 0 || g.Sizes != nil {
+		if g.OfferedLoad > 0 || g.Sizes != nil {
 			return 0, 0
 		}
 		return g.perPair(p, tr), g.Size
@@ -432,7 +432,7 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 	step := max(1, (end-first)/maxPairs)
 	for i := first; i < end; i += step {
 		f := p.flows.flowAt(i)
-		if f.reduction != nil || f.captured || f.Port != 0 || f.Later != 0 {
+		if f.reduction != nil || f.captured || f.Port != 0 || f.SetStart != 0 {
 			return 0, 0
 		}
 		if i == first || f.Size < size {
@@ -446,14 +446,14 @@ func (p *Point) longFlows(tr *Traffic, first, end int) (perPair float64, size un
 func (g *Generator) perPair(p *Point, tr *Traffic) float64 {
 	pairs := 0
 	g.eachPair(func(int, int) { pairs++ })
-	return g.Expected(p, tr) / float64(max(pairs, 1)*max(len(g.Sets), 1))
+	return g.ExpectedFlows(p, tr) / float64(max(pairs, 1)*max(len(g.Sets), 1))
 }
 
 // countEndless returns the mean number of flows without an end for each pair of hosts that eachPair visits; 0: the
 // traffic's flows end, and may not overlap.
 func (p *Point) countEndless(tr *Traffic, first, end int) float64 {
 	if g := tr.generator; g != nil {
-		if g.Offered > 0 || g.Mean() > 0 {
+		if g.OfferedLoad > 0 || g.MeanSize() > 0 {
 			return 0
 		}
 		return g.perPair(p, tr)
@@ -484,7 +484,7 @@ func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int)
 // perPair is their number, and size the smallest size in bytes. Equal ports have equal shares of them.
 func (d *pathChecker) countLong(p *Point, loads map[topology.PortRef]*portLoad, tr *Traffic, w *walk, trip unit.Time,
 	perPair float64, size unit.Bytes) {
-	if tr.cc == nil || tr.cc.Telemetry == telemetry.Nothing || tr.traits.AppRate > 0 {
+	if tr.cc == nil || tr.cc.Telemetry == telemetry.NoRequest || tr.traits.AppRate > 0 {
 		return
 	}
 	if size > 0 && float64(size) < longProducts*w.minCapacity/8*trip.Seconds() {
@@ -514,7 +514,7 @@ func (w *walk) shareEvenly(n *topology.Network) {
 // findOpposing counts the long flows that share a port with the data of a path, and with its acknowledgements. It
 // returns zero as long as not all traffics are known.
 func (d *pathChecker) findOpposing(p *Point, tr *Traffic, w *walk, src, dst int, frame int32) (o cc.Opposing) {
-	near, joined := p.measured.Routes.Near(dst, src)
+	near, joined := p.measured.Routes.NearestPair(dst, src)
 	if d.loads == nil || !joined {
 		return o
 	}
@@ -532,7 +532,7 @@ func (d *pathChecker) findOpposing(p *Point, tr *Traffic, w *walk, src, dst int,
 
 // isCrossed reports whether data of long flows passes a port on the way back from dst to src.
 func (d *pathChecker) isCrossed(p *Point, src, dst int, frame int32) bool {
-	near, joined := p.measured.Routes.Near(dst, src)
+	near, joined := p.measured.Routes.NearestPair(dst, src)
 	return joined && slices.ContainsFunc(d.findWalk(p, near, frame).ports, func(port topology.PortRef) bool {
 		x := d.loads[port]
 		return x != nil && x.longCount > 0
@@ -582,10 +582,10 @@ func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc
 		x, load := cc.SlowPath{Port: n.PortName(port.Link, port.End), Rate: unit.Rate(rate), Part: part,
 			Flows: int(d.loads[port].longCount/w.shares[i] + .5), Share: w.shares[i]}, d.loads[port].sumSources()
 		if rate < best && load > rate {
-			whole.Keep(x)
+			whole.KeepSlower(x)
 		}
 		if load/float64(ports[w.levels[i]]) > rate {
-			spread.Keep(x)
+			spread.KeepSlower(x)
 		}
 	}
 	return spread, whole

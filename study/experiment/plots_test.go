@@ -34,10 +34,10 @@ func TestPlotKeys(t *testing.T) {
 			return p.Y == "fct_p99" && strings.Join(p.Groups, " ") == "storage"
 		},
 		"{x: k, y: fct, where: {traffic: web}}": func(p *plots.Plot) bool {
-			return p.Groups[0] == "web" && len(p.Only()) == 0
+			return p.Groups[0] == "web" && len(p.SingleValues()) == 0
 		},
 		"{x: k, y: fct, where: {aqm: x, traffic: [web]}}": func(p *plots.Plot) bool {
-			return p.Groups[0] == "web" && p.Only()[0] == "aqm=x"
+			return p.Groups[0] == "web" && p.SingleValues()[0] == "aqm=x"
 		},
 		"{x: k, y: fct, traffic: [web, storage]}": func(p *plots.Plot) bool {
 			return len(p.Groups) == 2 && p.Lines[0] == "traffic"
@@ -58,9 +58,9 @@ func TestPlotKeys(t *testing.T) {
 		"{x: fct.web, kind: ccdf}": func(p *plots.Plot) bool {
 			return p.Kind == plots.CDF && p.X == "fct" && p.LogY
 		},
-		"{x: fct, y: cdf, log: x}": func(p *plots.Plot) bool { return p.LogX && p.Scaled },
+		"{x: fct, y: cdf, log: x}": func(p *plots.Plot) bool { return p.LogX && p.LogSet },
 		"{x: aqm, y: fct, kind: box, order: rising}": func(p *plots.Plot) bool {
-			return p.Drawn == plots.KindBox && p.Order[0] == "rising"
+			return p.DrawnAs == plots.KindBox && p.Order[0] == "rising"
 		},
 		"{x: k, y: aqm, z: fct.web, kind: heat}": func(p *plots.Plot) bool {
 			return p.Z == "fct" && p.Y == "aqm"
@@ -72,7 +72,7 @@ func TestPlotKeys(t *testing.T) {
 			return p.XRange.Low == 10 && !p.YRange.HasLow && p.YRange.High == 0.002
 		},
 		"{x: k, y: fct, x_ticks: [100 B, 200 B], y_ticks: 4}": func(p *plots.Plot) bool {
-			return p.XTicks.At[1] == 200 && p.YTicks.Count == 4
+			return p.XTicks.Values[1] == 200 && p.YTicks.Count == 4
 		},
 		"{x: k, y: fct, x_label: size, y_label: t, title: T}": func(p *plots.Plot) bool {
 			return p.XLabel+p.YLabel+p.Title == "sizetT"
@@ -90,7 +90,7 @@ func TestPlotKeys(t *testing.T) {
 			return math.Abs(p.Width-252.28) < 0.01 && math.Abs(p.Height-141.73) < 0.01 && p.Text == 7
 		},
 		"{x: k, y: fct, kind: points, z_label: none}": func(p *plots.Plot) bool {
-			return p.Drawn == plots.KindPoints
+			return p.DrawnAs == plots.KindPoints
 		},
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -54,9 +54,9 @@ func (a *addressing) Tree() (*topology.Tree, topology.Prefixes) { return a.tree,
 // switching is the configuration of a point's switches.
 type switching struct {
 	switches    []wiring.SwitchConfig
-	served      []*switchfile.Served // by node; nil: the default scheduler
-	telemetry   *telemetry.Format    // nil: no switch writes telemetry
-	telemetryAt document.Position    // of the program that writes it
+	served      []*switchfile.SchedulerChoice // by node; nil: the default scheduler
+	telemetry   *telemetry.Format             // nil: no switch writes telemetry
+	telemetryAt document.Position             // of the program that writes it
 }
 
 // Switches returns the configuration of each node; hosts have an empty one.
@@ -114,8 +114,8 @@ func (c *pointCost) Samples() float64 { return c.samples }
 // Kept returns the number of values that are kept beyond the run.
 func (c *pointCost) Kept() float64 { return c.kept }
 
-// At returns the point's values of the sweep's keys.
-func (p *Point) At() []measure.Coordinate { return slices.Clone(p.coordinates) }
+// Coordinates returns the point's values of the sweep's keys.
+func (p *Point) Coordinates() []measure.Coordinate { return slices.Clone(p.coordinates) }
 
 // Canonical returns the text of everything that determines the point's runs, except seed and executable.
 func (p *Point) Canonical() string { return p.canonical }
@@ -192,8 +192,10 @@ func (tr *Traffic) Transport() (*transport.Scheme, scheme.Config) {
 // Traits returns the traits of its transport.
 func (tr *Traffic) Traits() *transport.Traits { return &tr.traits }
 
-// Own reports whether the traffic's hosts run Weir's own stack in the lab.
-func (tr *Traffic) Own() bool { return transport.Own(tr.measured.Transport, tr.transportConfig) }
+// UsesWeirStack reports whether the traffic's hosts run Weir's own stack in the lab.
+func (tr *Traffic) UsesWeirStack() bool {
+	return transport.UsesOwnStack(tr.measured.Transport, tr.transportConfig)
+}
 
 // CC returns the congestion controller with its configuration; nil if the transport does not use one.
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
@@ -212,7 +214,7 @@ func (tr *Traffic) Headers() int32 { return tr.measured.Headers() }
 
 // NIC returns how a host with several NICs chooses one for the traffic's flows, and the number of the NIC that is
 // named; −1 if no NIC is named.
-func (tr *Traffic) NIC() (how topology.Choice, port int) { return tr.nic.choice, tr.nic.port }
+func (tr *Traffic) NIC() (how topology.NICChoice, port int) { return tr.nic.choice, tr.nic.port }
 
 // Start returns the range from which the starts of flows are drawn.
 func (tr *Traffic) Start() (low, high unit.Time) { return tr.startLow, tr.startHigh }
@@ -240,13 +242,13 @@ func (p *Point) setTraffic(ok bool) {
 		if g := p.entries[i].generator; g != nil {
 			tr.Sizes = g.Sizes
 		}
-		tr.Own = p.entries[i].Own()
+		tr.WeirStack = p.entries[i].UsesWeirStack()
 		p.measured.Traffic = append(p.measured.Traffic, tr)
 	}
 }
 
-// Loaded reports whether the traffic's flows arrive at a load.
-func (tr *Traffic) Loaded() bool { return tr.generator != nil && tr.generator.Offered > 0 }
+// HasLoad reports whether the traffic's flows arrive at a load.
+func (tr *Traffic) HasLoad() bool { return tr.generator != nil && tr.generator.OfferedLoad > 0 }
 
 // Flow is a listed flow. Its start may have to be drawn.
 type Flow struct {
@@ -256,7 +258,7 @@ type Flow struct {
 	Size      unit.Bytes
 	Fixed     bool // Start is set; false: it is drawn from the traffic's range
 	Start     unit.Time
-	Later     unit.Time  // start of its set, added to a start that is drawn
+	SetStart  unit.Time  // start of its set, added to a start that is drawn
 	Port      int        // destination port in a flow file; 0: no port
 	ports     [2]int     // ports if the traffic numbers its flows; 0: it does not
 	reduction *reduction // nil: the flow does not belong to a job
@@ -281,9 +283,9 @@ func (f *Flow) After() []int {
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
 		tr := &p.entries[i]
-		headers := tr.measured.MostHeaders()
-		n = max(n, p.measured.Framing.Frame(headers, tr.Payload(), true)+packet.MostExtensions,
-			p.measured.Framing.Frame(headers, 0, false)+packet.MostExtensions)
+		headers := tr.measured.MaxHeaders()
+		n = max(n, p.measured.Framing.FrameBytes(headers, tr.Payload(), true)+packet.MaxExtensionBytes,
+			p.measured.Framing.FrameBytes(headers, 0, false)+packet.MaxExtensionBytes)
 	}
 	return n
 }
@@ -324,7 +326,7 @@ func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
 	size := len(p.measured.Network.Nodes) + len(p.measured.Network.Links) + p.flows.count
 	r.kept += size
 	s.memory += p.memory
-	sweep := func() document.Position { return top.Of(s.root).Get("sweep").Position }
+	sweep := func() document.Position { return top.ViewMap(s.root).Get("sweep").Position }
 	limits := s.options.pointLimits()
 	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
 	switch {
@@ -345,7 +347,7 @@ func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
 // isSame reports whether two flows are equal.
 func (f Flow) isSame(o Flow) bool {
 	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
-		f.Fixed == o.Fixed && f.Start == o.Start && f.Later == o.Later && f.Port == o.Port &&
+		f.Fixed == o.Fixed && f.Start == o.Start && f.SetStart == o.SetStart && f.Port == o.Port &&
 		f.captured == o.captured && slices.Equal(f.script, o.script)
 }
 
@@ -357,7 +359,7 @@ func tableSize(n *topology.Network) (routes, switches, classes int) {
 			switches++
 		}
 	}
-	classes = n.Classes()
+	classes = n.CountClasses()
 	return classes * switches, switches, classes
 }
 

@@ -22,11 +22,11 @@ expect: [{id: x, says: y, where: {rate: 2Mbps}, that: goodput_ratio.a < 0.75}]
 
 // ratioRuns are made-up runs: goodput.a is x of the point and seed.
 func ratioRuns(s *experiment.Spec, x func(point, seed int) float64) (runs []*results.Run) {
-	for k, r := range plan.Runs(s) {
+	for k, r := range plan.ListRuns(s) {
 		i, seed := k/s.Repeat(), k%s.Repeat()
 		if v := x(i, seed); v >= 0 {
 			runs = append(runs, &results.Run{Seed: r.Seed, Point: r.Point, Values: measure.Values{
-				Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: v},
+				Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "a", Value: v},
 					{Group: "b", Value: 0}}}, {Name: "jain", Value: v / 8}}}})
 		}
 	}
@@ -56,7 +56,7 @@ func TestRatios(t *testing.T) {
 	s := load(t, strings.Replace(ratioSpec, "repeat: 2", "repeat: 3", 1), experiment.Options{})
 	luck := []float64{1, 40, 7}
 	runs := ratioRuns(s, func(point, seed int) float64 { return luck[seed] * []float64{1, 0.5, 2}[point] })
-	claims := results.Judge(s, runs, s.Repeat())
+	claims := results.JudgeClaims(s, runs, s.Repeat())
 	for name, want := range map[string][]float64{
 		"goodput_ratio":   {1, 1, 1, 0.5, 0.5, 0.5, 2, 2, 2},
 		"jain_ratio":      {1, 1, 1, 0.5, 0.5, 0.5, 2, 2, 2},
@@ -74,12 +74,12 @@ func TestRatios(t *testing.T) {
 	if c := claims[0]; c.Verdict != "holds" || !strings.Contains(c.Measured, "goodput_ratio.a = 0.5 < 0.75") {
 		t.Errorf("%s: %s", c.Verdict, c.Measured)
 	}
-	if strings.Contains(string(runs[0].Json(true)), "ratio") || !strings.Contains(string(runs[0].Json(false)),
+	if strings.Contains(string(runs[0].EncodeJSON(true)), "ratio") || !strings.Contains(string(runs[0].EncodeJSON(false)),
 		`"goodput_ratio":{"a":1,"b":null}`) {
 		t.Error("a ratio is of all runs: not in the run's own file, but in the document of all")
 	}
-	if s.Over("goodput_of_best") != "4Mbps" || s.Over("goodput") != "" {
-		t.Errorf("over %q and %q", s.Over("goodput_of_best"), s.Over("goodput"))
+	if s.RatioReference("goodput_of_best") != "4Mbps" || s.RatioReference("goodput") != "" {
+		t.Errorf("over %q and %q", s.RatioReference("goodput_of_best"), s.RatioReference("goodput"))
 	}
 }
 
@@ -92,7 +92,7 @@ func TestRatiosMissing(t *testing.T) {
 		}
 		return 3
 	})
-	if c := results.Judge(s, runs, s.Repeat())[0]; c.Verdict != "undecided" {
+	if c := results.JudgeClaims(s, runs, s.Repeat())[0]; c.Verdict != "undecided" {
 		t.Errorf("%s: %s", c.Verdict, c.Measured)
 	}
 	if got, want := fmt.Sprint(ratiosOf(runs, "goodput_ratio")), "[1 1 NaN 1 NaN]"; got != want {
@@ -104,7 +104,7 @@ func TestRatiosMissing(t *testing.T) {
 func TestRatiosNarrowed(t *testing.T) {
 	s := load(t, ratioSpec, experiment.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
 	runs := ratioRuns(s, func(int, int) float64 { return 3 })
-	results.Judge(s, runs, s.Repeat())
+	results.JudgeClaims(s, runs, s.Repeat())
 	if got, want := fmt.Sprint(ratiosOf(runs, "goodput_ratio")), "[NaN NaN NaN NaN]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

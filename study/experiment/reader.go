@@ -32,11 +32,11 @@ type reader struct {
 }
 
 // entryOK reports whether the current traffic has no error so far.
-func (d *reader) entryOK() bool { return d.Count() == d.before }
+func (d *reader) entryOK() bool { return d.CountErrors() == d.before }
 
 // readWord reads a value that is one of a key's words.
 func (d *reader) readWord(t *document.Node, table *document.Table, key string) string {
-	return d.Word(t, key, table.Key(key).Form.Words)
+	return d.ReadWord(t, key, table.FindKey(key).Form.Words)
 }
 
 // warn issues a warning about a place in the file.
@@ -88,10 +88,10 @@ func (d *reader) countSimilar() {
 // openFile reads a file that the spec names, relative to the spec, and returns it with its name for errors. It reports
 // an error if it cannot be read.
 func (d *reader) openFile(t *document.Node) (data []byte, name string) {
-	name = d.Text(t)
+	name = d.ReadText(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
 	if err != nil {
-		d.Fail(t.Position, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.Reason(err))
+		d.Fail(t.Position, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.UnwrapPathError(err))
 	}
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
 	name = d.source.Path(name)
@@ -105,7 +105,7 @@ func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	data, name = d.openFile(t)
 	d.Remember(name, data)
-	d.IsText(name, data, false)
+	d.CheckText(name, data, false)
 	return data, name
 }
 
@@ -129,16 +129,16 @@ func (r *Registry) flowFormats() (names []string) {
 func (d *reader) readFormat(x document.Map, table *document.Table, known, formats []string, what string) int {
 	v := x.Get("format")
 	if v == nil {
-		d.Missing(x.Node, "format", table.What, known, "format: "+strings.Join(formats, ", or "),
+		d.FailMissing(x.Node, "format", table.KeyNoun, known, "format: "+strings.Join(formats, ", or "),
 			"the %s file's format is missing", what)
 		return -1
 	}
-	return slices.Index(formats, d.Word(v, "format", formats))
+	return slices.Index(formats, d.ReadWord(v, "format", formats))
 }
 
 // checkNoFile reports an error for keys that require a file, if there is no file.
 func (d *reader) checkNoFile(x document.Map, table *document.Table) {
-	for _, k := range table.Names(readsFile) {
+	for _, k := range table.KeyNames(readsFile) {
 		if v := x.Get(k); v != nil {
 			d.Fail(v.Position, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
 		}
@@ -156,11 +156,11 @@ func (d *reader) ignoresRest(x document.Map, table *document.Table, format strin
 		d.Fail(rest.Position, "no rest", "files of the format %s do not announce their entries", format)
 	}
 	d.readWord(rest, table, "rest")
-	return Excess(err)
+	return IsExcess(err)
 }
 
-// Excess reports whether err is only about text behind the last entry that a file announces.
-func Excess(err error) bool {
+// IsExcess reports whether err is only about text behind the last entry that a file announces.
+func IsExcess(err error) bool {
 	switch e := err.(type) {
 	case *topology.FormatError:
 		return e.Excess
@@ -178,16 +178,16 @@ func allowRest(excess bool) string {
 	return ""
 }
 
-// Foreign reports an error in a file that the spec names. Joined errors are reported separately.
-func Foreign(d *document.Reader, t *document.Node, err error) {
+// ReportForeignError reports an error in a file that the spec names. Joined errors are reported separately.
+func ReportForeignError(d *document.Reader, t *document.Node, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
-		d.Fail(d.InFile(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
+		d.Fail(d.PositionIn(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
 	case *workload.FormatError:
-		d.Fail(d.InFile(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
+		d.Fail(d.PositionIn(e.File, e.Line, e.Column), allowRest(e.Excess), "%s", e.Msg)
 	case interface{ Unwrap() []error }:
 		for _, x := range e.Unwrap() {
-			Foreign(d, t, x)
+			ReportForeignError(d, t, x)
 		}
 	default:
 		d.Fail(t.Position, "", "%s: %v", t.Text, err)
@@ -197,7 +197,7 @@ func Foreign(d *document.Reader, t *document.Node, err error) {
 // readWords returns the scalars of a list, or a single scalar.
 func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 	for _, v := range document.ItemsOf(t) {
-		if d.Text(v); v.Kind == document.Scalar {
+		if d.ReadText(v); v.Kind == document.Scalar {
 			words = append(words, v)
 		}
 	}
@@ -206,7 +206,7 @@ func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 
 // readQuantity reads a value in base units; of is the measure's unit. It reports an error and returns false for others.
 func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool) {
-	text := d.Text(t)
+	text := d.ReadText(t)
 	if t.Kind != document.Scalar {
 		return 0, false
 	}
@@ -253,7 +253,7 @@ func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool)
 
 // readShare reads a share, and reports an error if within returns false for it.
 func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
-	v, ok := document.ReadOK(d.Reader, t, unit.ParseShare)
+	v, ok := document.ReadValid(d.Reader, t, unit.ParseShare)
 	if ok && !within(v) {
 		d.Fail(t.Position, allowed, "%q is not in the range", t.Text)
 	}
@@ -285,7 +285,7 @@ func (d *reader) maxFlows() float64 {
 	if memory == 0 {
 		memory = usualMemory
 	}
-	return min(memory/perFlowInRun, workload.MostFlows)
+	return min(memory/perFlowInRun, workload.MaxFlows)
 }
 
 // checkFlowCount reports whether the machine's memory can hold a run with the point's flows and more others. It
@@ -304,7 +304,7 @@ func (p *Point) expectedFlows() float64 {
 	n := float64(p.flows.count)
 	for i := range p.entries {
 		if tr := &p.entries[i]; tr.generator != nil {
-			n += tr.generator.Expected(p, tr)
+			n += tr.generator.ExpectedFlows(p, tr)
 		}
 	}
 	return n

@@ -126,7 +126,7 @@ func (r *Registry) Experiments() []LibraryEntry {
 			e := LibraryEntry{Name: name, Time: r.Times[name], Lab: slices.Contains(l.Lab, path.Base(name))}
 			benchmarks[name] = l.Benchmark
 			if t := parseListed(f, data); t != nil {
-				if x := top.Of(t).Get("title"); x != nil {
+				if x := top.ViewMap(t).Get("title"); x != nil {
 					e.Title = x.Text
 				}
 				e.Paper = paperOf(t)
@@ -151,7 +151,7 @@ func (r *Registry) Experiments() []LibraryEntry {
 func parseListed(name string, data []byte) *document.Node {
 	if some, ok := listedLines(data); ok {
 		c := document.NewReader(FileKind)
-		if t := document.Parse(c, name, some); t != nil && c.OK() && top.Of(t).Get("title") != nil {
+		if t := document.Parse(c, name, some); t != nil && c.OK() && top.ViewMap(t).Get("title") != nil {
 			return t
 		}
 	}
@@ -177,12 +177,12 @@ func listedLines(data []byte) (some []byte, ok bool) {
 	return some, true
 }
 
-// Standard is the path of standard input.
-const Standard = "-"
+// StandardInput is the path of standard input.
+const StandardInput = "-"
 
-// Open returns the experiment with a library name or a file's path, or reads it from standard input (Standard). For
+// OpenExperiment returns the experiment with a library name or a file's path, or reads it from standard input (Standard). For
 // standard input, the files that it names are opened in the current folder.
-func (r *Registry) Open(name string) (*Source, error) {
+func (r *Registry) OpenExperiment(name string) (*Source, error) {
 	for _, l := range r.Library {
 		rest, ok := strings.CutPrefix(name, l.Name+"/")
 		if !ok {
@@ -198,24 +198,24 @@ func (r *Registry) Open(name string) (*Source, error) {
 	var data []byte
 	var err error
 	base := strings.TrimSuffix(filepath.Base(name), filepath.Ext(name))
-	if name == Standard {
+	if name == StandardInput {
 		base, name = "stdin", "standard input"
-		data, err = document.ReadStream(os.Stdin, document.LargestFile)
+		data, err = document.ReadStream(os.Stdin, document.MaxFile)
 	} else {
-		data, err = document.ReadFile(name, document.LargestFile)
+		data, err = document.ReadFile(name, document.MaxFile)
 	}
 	if err == nil {
 		src := &Source{Name: base, File: name, Data: data}
-		src.Open = func(n string) ([]byte, error) { return document.ReadFile(src.Path(n), document.LargestInput) }
+		src.Open = func(n string) ([]byte, error) { return document.ReadFile(src.Path(n), document.MaxInput) }
 		return src, nil
 	}
-	if large := (*document.TooLarge)(nil); errors.As(err, &large) {
+	if large := (*document.TooLargeError)(nil); errors.As(err, &large) {
 		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +
-			large.Most.String(), Allowed: "up to " + large.Most.String()}}
+			large.Max.String(), Allowed: "up to " + large.Max.String()}}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " +
-			document.Reason(err).Error(),
+			document.UnwrapPathError(err).Error(),
 			Allowed: "a file, or a name that weir list has"}}
 	}
 	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
@@ -223,7 +223,7 @@ func (r *Registry) Open(name string) (*Source, error) {
 	for _, e := range r.Experiments() {
 		names = append(names, e.Name)
 	}
-	likely := document.Nearest(name, names)
+	likely := document.FindNearest(name, names)
 	for _, n := range names { // without the library's name
 		if path.Base(n) == name {
 			likely = n
@@ -236,7 +236,7 @@ func (r *Registry) Open(name string) (*Source, error) {
 	if filepath.IsAbs(name) { // an absolute path does not resemble an experiment's name
 		meant = base
 	}
-	e.Allowed = "a file, or one of " + document.Near(meant, names) + " (weir list)"
+	e.Allowed = "a file, or one of " + document.JoinNear(meant, names) + " (weir list)"
 	return nil, document.InputErrors{e}
 }
 

@@ -24,8 +24,8 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 		for j, q := range s.Points() {
 			rate, k := i/4 == j/4, i/2%2 == j/2%2
 			if (p.Network() == q.Network()) != (rate && k) || (p.Routes() == q.Routes()) != k || (p.Book() == q.Book()) != k {
-				t.Errorf("points %s and %s: same network %v, routes %v, addresses %v", measure.PointName(p.At()),
-					measure.PointName(q.At()),
+				t.Errorf("points %s and %s: same network %v, routes %v, addresses %v", measure.PointName(p.Coordinates()),
+					measure.PointName(q.Coordinates()),
 					p.Network() == q.Network(), p.Routes() == q.Routes(), p.Book() == q.Book())
 			}
 		}
@@ -42,13 +42,13 @@ sweep:
     many: {switches: {"*": {buffer: 70 packets}}}, last: {switch: [forward]}}
 `, experiment.Options{})
 	for i, want := range []string{"0 0 24", "5 5 5", "70 70 70", "0 0 24"} {
-		t.Run(measure.PointName(s.Points()[i].At()), func(t *testing.T) {
+		t.Run(measure.PointName(s.Points()[i].Coordinates()), func(t *testing.T) {
 			var got []string
 			for _, l := range s.Points()[i].Network().Links {
 				got = append(got, fmt.Sprint(l.Buffer.Packets))
 			}
 			if strings.Join(got, " ") != want {
-				t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.Points()[i].At()), got, want)
+				t.Errorf("%s: buffers of %v packets, want %s", measure.PointName(s.Points()[i].Coordinates()), got, want)
 			}
 		})
 	}

@@ -17,7 +17,7 @@ func scaled(t *testing.T, text string, set ...string) (string, error) {
 	}
 	s.applySet(c)
 	var b strings.Builder
-	s.root.Write(&b, 0)
+	s.root.WriteYAML(&b, 0)
 	return b.String(), c.Err()
 }
 

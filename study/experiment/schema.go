@@ -62,7 +62,7 @@ func parameterSchema(p *scheme.Param) schemaNode {
 		n["default"] = p.Default
 		return n
 	}
-	doc += "; " + p.Form()
+	doc += "; " + p.DescribeForm()
 	for _, limit := range p.Range {
 		doc += ", " + limit.String()
 	}
@@ -151,7 +151,7 @@ func (r *Registry) schemesOf(kind string) (list []*scheme.Scheme) {
 
 // registeredSchema returns the schema of a value that names an entry of the registry.
 func (r *Registry) registeredSchema(doc string, f document.Form) schemaNode {
-	switch f.Of {
+	switch f.SchemeKind {
 	case "measure":
 		return r.measureSchema()
 	case "distribution":
@@ -169,7 +169,7 @@ func (r *Registry) registeredSchema(doc string, f document.Form) schemaNode {
 	if f.Extra != "" {
 		others = append(others, f.Extra)
 	}
-	return namedScheme(doc, r.schemesOf(f.Of), others...)
+	return namedScheme(doc, r.schemesOf(f.SchemeKind), others...)
 }
 
 // measureSchema returns the schema of an entry of the measure list.
@@ -178,7 +178,7 @@ func (r *Registry) measureSchema() schemaNode {
 	for i := range r.Measures {
 		kinds[r.Measures[i].Name] = r.tableSchema(r.Measures[i].Table(), false)
 	}
-	return schemaNode{"anyOf": []schemaNode{{"enum": measure.Names(r.Measures)}, {"type": "object", "properties": kinds,
+	return schemaNode{"anyOf": []schemaNode{{"enum": measure.KindNames(r.Measures)}, {"type": "object", "properties": kinds,
 		"additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}
 }
 
@@ -200,7 +200,7 @@ func (r *Registry) formSchema(doc string, f document.Form) (n schemaNode) {
 			forms = append(forms, r.formSchema("", x))
 		}
 		n = schemaNode{"anyOf": forms}
-	case document.Ends:
+	case document.PairShape:
 		n = schemaNode{"type": "array", "items": schemaNode{"type": []string{"string", "integer"}}, "minItems": 2,
 			"maxItems": 2}
 	case document.Scheme:
@@ -254,10 +254,10 @@ func (r *Registry) tableSchema(t *document.Table, needed bool) schemaNode {
 	return n
 }
 
-// Schema returns a JSON schema (draft 2020-12) of experiment files with this registry's schemes, for editors. It is
+// WriteSchema returns a JSON schema (draft 2020-12) of experiment files with this registry's schemes, for editors. It is
 // generated from the tables of keys. It checks keys and words; units, names of hosts and expressions need decoding,
 // which weir check does.
-func (r *Registry) Schema() []byte {
+func (r *Registry) WriteSchema() []byte {
 	root := r.tableSchema(top, true)
 	root["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	root["title"] = "Weir experiment"

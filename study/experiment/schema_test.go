@@ -20,7 +20,7 @@ import (
 // schema reads a file by the schema.
 func schema(t *testing.T) (check func(text []byte) error) {
 	t.Helper()
-	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(telling().Schema()))
+	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(telling().WriteSchema()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -154,9 +154,9 @@ func (c *ranged) Params(p *scheme.Params) {
 // The ranges of numbers are in the schema, and those of all parameters in their texts.
 func TestSchemaRanges(t *testing.T) {
 	r := telling()
-	r.Controllers = append(r.Controllers, cc.Scheme{Scheme: scheme.Scheme{Name: "ranged", Config: scheme.For[ranged]}})
+	r.Controllers = append(r.Controllers, cc.Scheme{Scheme: scheme.Scheme{Name: "ranged", Config: scheme.NewDefault[ranged]}})
 	var whole any
-	if err := json.Unmarshal(r.Schema(), &whole); err != nil {
+	if err := json.Unmarshal(r.WriteSchema(), &whole); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {

@@ -32,11 +32,11 @@ type Spec struct {
 // Trial makes a point's first run while the file is loaded, so that errors which only constructors find are errors of
 // the file and not of a run. Package plan, which makes the runs, implements it.
 type Trial interface {
-	// Build makes the run, and also all of its network if whole is set. It returns the number of values that the run's
+	// TryRun makes the run, and also all of its network if whole is set. It returns the number of values that the run's
 	// measures observe, and the number that is kept beyond it.
-	Build(p *Point, whole bool) (samples, kept float64, err error)
-	// Shape returns the names of what runs of the point measure.
-	Shape(p *Point) measure.Values
+	TryRun(p *Point, whole bool) (samples, kept float64, err error)
+	// ListNames returns the names of what runs of the point measure.
+	ListNames(p *Point) measure.Values
 }
 
 // Load decodes and validates an experiment, and tries each of its points. All errors are returned together as
@@ -48,17 +48,17 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		return nil, c.Err()
 	}
 	if root.Kind != document.Mapping {
-		c.Fail(root.Position, document.Choices(top.Names()), "an experiment is a map")
+		c.Fail(root.Position, document.JoinChoices(top.KeyNames()), "an experiment is a map")
 		return nil, c.Err()
 	}
 	source := *src
 	o.Set = slices.Clone(o.Set)
 	s := &Spec{experimentFile: experimentFile{source: &source, root: root, quick: o.Quick, options: o}, registry: r}
 	s.name, s.kinds = src.Name, r.Measures
-	whole, _ := c.Map(root, top)
+	whole, _ := c.ReadMap(root, top)
 	for _, k := range top.Keys {
 		if k.Required && whole.Get(k.Name) == nil {
-			whole.Missing(k.Name, "the key %q is missing", k.Name)
+			whole.FailMissing(k.Name, "the key %q is missing", k.Name)
 		}
 	}
 	lacks := !c.OK()
@@ -76,13 +76,13 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	s.root = document.Clone(s.root)
 	d.tree = document.Copy(s.root)
 	s.readHead(d.reader, d.tree)
-	before := c.Count()
+	before := c.CountErrors()
 	s.readSweep(d.reader, d.tree)
-	if c.Count() == before {
+	if c.CountErrors() == before {
 		s.readWithout(d.reader, d.tree, s.isNarrowed())
 	}
-	if c.Count() > before || lacks {
-		s.decodeRest(d, lacks && c.Count() == before)
+	if c.CountErrors() > before || lacks {
+		s.decodeRest(d, lacks && c.CountErrors() == before)
 		return nil, c.Err()
 	}
 	s.decodePoints(d, root)
@@ -90,12 +90,12 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		s.checkResultNames(d)
 	} else {
 		s.setView()
-		s.names = t.Shape(s.points[0])
+		s.names = t.ListNames(s.points[0])
 		s.readResults(d.reader, root)
 	}
 	d.countSimilar()
 	if s.warnings = d.warnings; !s.quick {
-		s.warnings = append(s.warnings, c.Idle()...)
+		s.warnings = append(s.warnings, c.IdleWarnings()...)
 	}
 	if err := c.Err(); err != nil {
 		return nil, err
@@ -112,14 +112,14 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 // readResults reads the keys about results, when points and measures are known. Claims are read from the file itself,
 // regardless of options.
 func (s *Spec) readResults(d *reader, file *document.Node) {
-	root := top.Of(s.root)
+	root := top.ViewMap(s.root)
 	s.readRatios(d, root.Get("ratio"))
 	s.checkNeed(d, root.Get("repeat"), s.valueNames())
 	s.readTables(d, root.Get("tables"))
 	s.readBest(d, root.Get("best"))
-	s.plots = s.plotDecoder(d.Reader).Read(root.Get("plot"))
-	if t := top.Of(file).Get("expect"); t != nil {
-		s.claims = s.view.Decode(d.Reader, t)
+	s.plots = s.plotDecoder(d.Reader).ReadList(root.Get("plot"))
+	if t := top.ViewMap(file).Get("expect"); t != nil {
+		s.claims = s.view.ReadClaims(d.Reader, t)
 	}
 	s.readPaperValues(d, root.Get("paper"), &s.measuredSection)
 }
@@ -141,17 +141,17 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	}
 	r := tally{total: len(kept)}
 	for n, i := range kept {
-		before := c.Count()
+		before := c.CountErrors()
 		p := s.decodePoint(d, i, used)
 		s.points = append(s.points, p)
-		if p.measured.Network == nil && c.Count() == before { // because of an error in the head, which was reported
+		if p.measured.Network == nil && c.CountErrors() == before { // because of an error in the head, which was reported
 			break
 		}
-		if c.Count() > before {
+		if c.CountErrors() > before {
 			s.decodeOtherBlocks(d, i, used)
 			break
 		}
-		if r.addPoint(s, d.reader, n, p); c.Count() > before {
+		if r.addPoint(s, d.reader, n, p); c.CountErrors() > before {
 			break
 		}
 		if !c.OK() { // the head has errors: one point is enough to find others
@@ -198,7 +198,7 @@ func (s *Spec) unifyMeasures() {
 	for _, p := range s.points {
 		for t := range p.entries {
 			buffered = buffered || p.entries[t].measured.Transport.Buffered
-			if g := p.entries[t].generator; g != nil && g.Mean() > 0 {
+			if g := p.entries[t].generator; g != nil && g.MeanSize() > 0 {
 				sized[p.entries[t].measured.Name] = true
 			}
 		}
@@ -229,13 +229,13 @@ func (s *Spec) Warnings() []document.Warning { return slices.Clone(s.warnings) }
 var FileKind = document.FileKind{Name: "experiment", Whole: "an experiment",
 	First: "title, duration, topology, traffic, …"}
 
-// Judge returns the claims with their verdicts over the finished runs of the given number of seeds.
-func (s *Spec) Judge(runs []claim.FinishedRun, seeds int) []claim.Claim {
+// JudgeClaims returns the claims with their verdicts over the finished runs of the given number of seeds.
+func (s *Spec) JudgeClaims(runs []claim.FinishedRun, seeds int) []claim.Claim {
 	var all []uint64
 	for k := range seeds {
 		all = append(all, s.seed+uint64(k))
 	}
-	return s.view.Judge(s.claims, all, runs)
+	return s.view.JudgeClaims(s.claims, all, runs)
 }
 
 // plotDecoder returns a decoder of plots for the spec's runs.
@@ -259,13 +259,13 @@ func (s *Spec) plotDecoder(r *document.Reader) *plots.Decoder {
 
 // ParsePlot reads a plot that is not in the plot list (plots.Decoder).
 func (s *Spec) ParsePlot(keys []plots.Key) (plots.Plot, error) {
-	return s.plotDecoder(document.NewReader(plots.FileKind)).Parse(keys)
+	return s.plotDecoder(document.NewReader(plots.FileKind)).ParsePlot(keys)
 }
 
 // PlotKeysOf returns the keys of plot i of the file.
 func (s *Spec) PlotKeysOf(i int) (keys []plots.Key) {
-	for _, k := range top.Of(s.root).Get("plot").Items[i].Keys {
-		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.Flow(), Place: fmt.Sprintf("plot %d, %s", i+1, k.Name)})
+	for _, k := range top.ViewMap(s.root).Get("plot").Items[i].Keys {
+		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.FormatFlow(), Place: fmt.Sprintf("plot %d, %s", i+1, k.Name)})
 	}
 	return keys
 }

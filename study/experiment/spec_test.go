@@ -36,7 +36,7 @@ func TestExpansion(t *testing.T) {
 		"[1Mbps, 2Mbps]\n", experiment.Options{})
 	var got []string
 	ids := map[string]bool{}
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		got = append(got, measure.PointName(r.Point)+" "+string(rune('0'+r.Seed)))
 		ids[r.ID("x")] = true
 	}
@@ -48,10 +48,10 @@ func TestExpansion(t *testing.T) {
 	if len(ids) != 8 {
 		t.Errorf("%d ids for 8 runs", len(ids))
 	}
-	if r := plan.Runs(s)[0]; r.ID("x") == r.ID("y") {
+	if r := plan.ListRuns(s)[0]; r.ID("x") == r.ID("y") {
 		t.Error("the id does not depend on the executable")
 	}
-	if c := plan.Runs(s)[2].Point[1]; !c.IsNum || c.Value != 2e6 || c.Text != "2Mbps" {
+	if c := plan.ListRuns(s)[2].Point[1]; !c.IsNum || c.Value != 2e6 || c.Text != "2Mbps" {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -108,7 +108,7 @@ sweep: {rate: [1Mbps], scheduler: {strict: {switches: {s: {queues: 2}}}, drr: {s
 func TestPointsAreDistinct(t *testing.T) {
 	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n",
 		experiment.Options{})
-	if r := plan.Runs(s); r[0].ID("") == r[2].ID("") {
+	if r := plan.ListRuns(s); r[0].ID("") == r[2].ID("") {
 		t.Error("two points share an id")
 	}
 }
@@ -133,7 +133,7 @@ measure: [fct]
 		}
 		r := room()
 		r.Library = []experiment.Library{{Name: "lib", Files: fs}}
-		src, err := r.Open("lib/x")
+		src, err := r.OpenExperiment("lib/x")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -141,7 +141,7 @@ measure: [fct]
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.Runs(s)[0].ID("")
+		return plan.ListRuns(s)[0].ID("")
 	}
 	small, again, large := id("1000"), id("1000"), id("2000")
 	if small == large || small != again {
@@ -167,7 +167,7 @@ func TestResolved(t *testing.T) {
 		if !bytes.Equal(first, again.Resolved()) {
 			t.Errorf("resolved again it is different:\n%s\n%s", first, again.Resolved())
 		}
-		if s.Hash() != again.Hash() || plan.Runs(s)[0].ID("x") != plan.Runs(again)[0].ID("x") {
+		if s.Hash() != again.Hash() || plan.ListRuns(s)[0].ID("x") != plan.ListRuns(again)[0].ID("x") {
 			t.Error("the resolved spec is another experiment")
 		}
 		if bytes.Contains(first, []byte("quick")) {
@@ -188,13 +188,13 @@ sweep:
   cc: [cubic, reno]
 `, experiment.Options{})
 	again := load(t, string(s.Resolved()), experiment.Options{Resolved: true})
-	was, is := plan.Runs(s), plan.Runs(again)
+	was, is := plan.ListRuns(s), plan.ListRuns(again)
 	if len(was) != len(is) || len(was) == 0 {
 		t.Fatalf("%d runs were %d", len(is), len(was))
 	}
 	for i := range was {
 		if was[i].ID("") != is[i].ID("") {
-			t.Errorf("%v: it was\n%s\nand is\n%s", was[i].Point, was[i].Of.Canonical(), is[i].Of.Canonical())
+			t.Errorf("%v: it was\n%s\nand is\n%s", was[i].Point, was[i].SpecPoint.Canonical(), is[i].SpecPoint.Canonical())
 		}
 	}
 	if !bytes.Equal(s.Resolved(), again.Resolved()) {
@@ -206,7 +206,7 @@ sweep:
 // ends; the paper's length is two --set away.
 func TestFigure4(t *testing.T) {
 	r := room()
-	src, err := r.Open("p4abc/fig4")
+	src, err := r.OpenExperiment("p4abc/fig4")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,24 +214,24 @@ func TestFigure4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(plan.Runs(s)); n != 2*10*3 {
+	if n := len(plan.ListRuns(s)); n != 2*10*3 {
 		t.Errorf("%d runs", n)
 	}
 	quick, err := plan.Load(r, src, experiment.Options{Quick: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(plan.Runs(quick)); n != 2*3*1 { // both schemes, both ends, and where R0 is below R1
+	if n := len(plan.ListRuns(quick)); n != 2*3*1 { // both schemes, both ends, and where R0 is below R1
 		t.Errorf("quick has %d runs", n)
 	}
 	paper, err := plan.Load(r, src, experiment.Options{Set: []string{"duration=300s", "repeat=10"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := len(plan.Runs(paper)); n != 2*10*10 || paper.Points()[0].Duration().String() != "300s" {
+	if n := len(plan.ListRuns(paper)); n != 2*10*10 || paper.Points()[0].Duration().String() != "300s" {
 		t.Errorf("the paper's has %d runs of %v", n, paper.Points()[0].Duration())
 	}
-	if plan.Estimate(plan.Runs(paper)[0]) < 4*plan.Estimate(plan.Runs(s)[0]) {
+	if plan.EstimateHops(plan.ListRuns(paper)[0]) < 4*plan.EstimateHops(plan.ListRuns(s)[0]) {
 		t.Error("the estimate does not follow the duration")
 	}
 }
@@ -279,7 +279,7 @@ func TestSet(t *testing.T) {
 	seed := uint64(42)
 	s := load(t, text, experiment.Options{Set: []string{"rate=3Mbps", "duration=250ms", "traffic.b.rate=1Mbps"},
 		Seed: &seed})
-	if r := plan.Runs(s); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
+	if r := plan.ListRuns(s); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
 		t.Errorf("got %v", r)
 	}
 	if p := s.Points()[0]; p.Duration().String() != "250ms" || appRate(p.Entry(1)) != unit.Mbps {
@@ -336,11 +336,11 @@ func TestSetMap(t *testing.T) {
 // TestOpen: library names, paths, and the nearest name for what is neither.
 func TestOpen(t *testing.T) {
 	r := room()
-	_, err := r.Open("p4abc/fig5x")
+	_, err := r.OpenExperiment("p4abc/fig5x")
 	if err == nil || !strings.Contains(err.Error(), `did you mean "p4abc/fig5"?`) {
 		t.Errorf("got %v", err)
 	}
-	src, err := r.Open("../../papers/p4abc/experiments/fig4.yaml")
+	src, err := r.OpenExperiment("../../papers/p4abc/experiments/fig4.yaml")
 	if err != nil || src.Name != "fig4" {
 		t.Errorf("got %v, %v", src, err)
 	}

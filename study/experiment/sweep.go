@@ -28,7 +28,7 @@ type origins struct {
 // sweepKeys returns the names of a file's sweep keys.
 func sweepKeys(root *document.Node) []string {
 	var keys []string
-	for _, k := range top.Of(root).Entries("sweep") {
+	for _, k := range top.ViewMap(root).GetEntries("sweep") {
 		keys = append(keys, k.Name)
 	}
 	return keys
@@ -36,7 +36,7 @@ func sweepKeys(root *document.Node) []string {
 
 // readSweep reads the sweep.
 func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
-	sweep := top.Of(tree).Get("sweep")
+	sweep := top.ViewMap(tree).Get("sweep")
 	if sweep == nil {
 		return
 	}
@@ -44,7 +44,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 		d.Fail(sweep.Position, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
 		return
 	}
-	for _, k := range top.Of(tree).Entries("sweep") {
+	for _, k := range top.ViewMap(tree).GetEntries("sweep") {
 		dim, from := measure.Dimension{Key: k.Name}, origins{}
 		add := func(text string, place document.Position, block *document.Node) {
 			v, ok := measure.ParseQuantity(text)
@@ -68,7 +68,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 					continue
 				}
 				for _, y := range x.Value.Keys {
-					if slices.Contains(top.Names(wholeFile, fixed), y.Name) {
+					if slices.Contains(top.KeyNames(wholeFile, fixed), y.Name) {
 						d.Fail(y.Position, "what decides one run", "%q cannot be varied by a sweep", y.Name)
 					}
 				}
@@ -116,7 +116,7 @@ func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node
 		key   string
 		seeds int
 	}{{"repeat", h.repeat}, {"lab_repeat", h.labRepeat}} {
-		if t := top.Of(root).Get(k.key); t != nil && n*k.seeds > maxRuns {
+		if t := top.ViewMap(root).Get(k.key); t != nil && n*k.seeds > maxRuns {
 			c.Fail(t.Position, fmt.Sprintf("up to %d runs", maxRuns), "%d points with %d seeds each are %d runs", n, k.seeds,
 				n*k.seeds)
 			return 0, false
@@ -142,9 +142,9 @@ type absence struct {
 	Why    string
 }
 
-// Which returns the points as text, by the keys in which they are not the whole sweep: scheme=ndp
+// Describe returns the points as text, by the keys in which they are not the whole sweep: scheme=ndp
 // balance=ecmp|flowlets.
-func (a *absence) Which(sweep []measure.Dimension) string {
+func (a *absence) Describe(sweep []measure.Dimension) string {
 	words, product := []string{}, 1
 	for k, dim := range sweep {
 		var values []string
@@ -168,7 +168,7 @@ func (a *absence) Which(sweep []measure.Dimension) string {
 }
 
 // without has the keys of an entry of without.
-var without = &document.Table{What: "key of without", Doc: "points that have no meaning", Keys: []document.Key{
+var without = &document.Table{KeyNoun: "key of without", Doc: "points that have no meaning", Keys: []document.Key{
 	{Name: "where", Form: whereForm, Doc: "points that are left out", Required: true, Example: withoutExample},
 	{Name: "why", Form: textForm, Doc: "they have no meaning; reports say it", Required: true, Example: withoutExample},
 }}
@@ -184,7 +184,7 @@ type omission struct {
 
 // readWithout reads the entries of without. narrowed accepts values that options may have removed.
 func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool) {
-	t := top.Of(tree).Get("without")
+	t := top.ViewMap(tree).Get("without")
 	if t == nil {
 		return
 	}
@@ -198,21 +198,21 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 	}
 	view := claim.View{Sweep: s.sweep, Points: [][]measure.Coordinate{s.coordinates(0)}, Narrowed: narrowed}
 	for _, item := range t.Items {
-		x, ok := d.Map(item, without)
+		x, ok := d.ReadMap(item, without)
 		if !ok {
 			continue
 		}
 		a := omission{place: item.Position}
 		for _, key := range []string{"where", "why"} {
 			if x.Get(key) == nil {
-				x.Missing(key, "the entry of without has no %q", key)
+				x.FailMissing(key, "the entry of without has no %q", key)
 			}
 		}
 		if w := x.Get("where"); w != nil {
-			view.Where(d.Reader, &a.Filter, w)
+			view.ReadWhere(d.Reader, &a.Filter, w)
 		}
 		if w := x.Get("why"); w != nil {
-			a.why = d.Text(w)
+			a.why = d.ReadText(w)
 		}
 		s.omissions = append(s.omissions, a)
 	}
@@ -232,7 +232,7 @@ func (s *sweepSection) findAbsence(i int) int {
 		return -1
 	}
 	point := s.coordinates(i)
-	return slices.IndexFunc(s.omissions, func(a omission) bool { return a.Means(point) })
+	return slices.IndexFunc(s.omissions, func(a omission) bool { return a.Matches(point) })
 }
 
 // keepCombinations returns the combinations that are not omitted, out of the given number. It reports an error and
@@ -258,14 +258,14 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	s.absences = slices.DeleteFunc(s.absences, func(a absence) bool { return len(a.Points) == 0 })
 	if len(kept) == 0 {
 		why := s.absences[0].Why
-		d.Fail(top.Of(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s", why)
+		d.Fail(top.ViewMap(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s", why)
 		return nil, false
 	}
 	return kept, true
 }
 
-// Without returns the omitted points of the sweep, by the reason why they have no meaning.
-func (s *sweepSection) Without() []absence {
+// OmittedPoints returns the omitted points of the sweep, by the reason why they have no meaning.
+func (s *sweepSection) OmittedPoints() []absence {
 	out := slices.Clone(s.absences)
 	for i := range out {
 		out[i].Points = slices.Clone(out[i].Points)
@@ -310,7 +310,7 @@ func (s *sweepSection) bindNames(d *reader, tree *document.Node, i int, used map
 		block = document.Copy(block)
 		var over []document.Entry
 		for _, x := range block.Keys {
-			if slices.Contains(top.Names(), x.Name) {
+			if slices.Contains(top.KeyNames(), x.Name) {
 				over = append(over, x)
 			} else {
 				b.variables = append(b.variables, variable{Entry: x})
@@ -364,7 +364,7 @@ func (b *bindings) substituteNames(t *document.Node, variables []variable) {
 		}
 		names = append(names, "$"+c.Key)
 	}
-	b.Unknown(t.Position, "sweep key", t.Text, names)
+	b.FailUnknown(t.Position, "sweep key", t.Text, names)
 }
 
 // collectMentions adds the names that occur as $name in a tree to names, and returns it.

@@ -40,20 +40,20 @@ type switchDecoder struct {
 // all rates.
 func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wiring.Event) {
 	n := p.measured.Network
-	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.Served, len(n.Nodes))
+	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.SchedulerChoice, len(n.Nodes))
 	programs := make([][]switchfile.Program, len(n.Nodes))
 	placeOf := root.Position
 	if t := root.Get("switch"); t != nil {
 		placeOf = t.Position
-		list := switchfile.Programs(d.Reader, d.registry.Programs, t, d.placement)
+		list := switchfile.ReadPrograms(d.Reader, d.registry.Programs, t, d.placement)
 		for i := range n.Nodes {
 			programs[i] = list
 		}
 	}
 	patterns := root.Get("switches")
 	if patterns != nil && d.checkMap(patterns) {
-		entries := root.Entries("switches")
-		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.Of(k.Value).Get("buffer") != nil }) {
+		entries := root.GetEntries("switches")
+		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.ViewMap(k.Value).Get("buffer") != nil }) {
 			private := *n // other points may share the network
 			private.Links = slices.Clone(n.Links)
 			n, p.measured.Network = &private, &private
@@ -74,13 +74,13 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 		}
 		list := programs[i]
 		sc := &p.switches[i]
-		sc.Routes = dataplane.HostRoutes(p.book, p.measured.Routes.Paths(i))
+		sc.Routes = dataplane.HostRoutes(p.book, p.measured.Routes.PathsFrom(i))
 		sc.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			var out []dataplane.Program
 			for _, x := range list {
 				program, err := x.Scheme.Build(site, x.Config)
 				if err != nil {
-					return nil, &refusal{x.At, err}
+					return nil, &refusal{x.Position, err}
 				}
 				out = append(out, program)
 			}
@@ -100,18 +100,18 @@ func (d *switchDecoder) checkMap(t *document.Node) bool {
 
 // readPattern reads the configuration of the switches that match a name or a pattern.
 func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
-	t, ok := d.Map(k.Value, perSwitch)
+	t, ok := d.ReadMap(k.Value, perSwitch)
 	if !ok {
 		return
 	}
 	var list []switchfile.Program
 	if x := t.Get("programs"); x != nil {
-		list = switchfile.Programs(d.Reader, d.registry.Programs, x, d.placement)
+		list = switchfile.ReadPrograms(d.Reader, d.registry.Programs, x, d.placement)
 	}
 	n := p.measured.Network
-	before := d.Count()
+	before := d.CountErrors()
 	found := d.nodes.matchNodes(k.Position, k.Name, true, n)
-	if d.Count() > before {
+	if d.CountErrors() > before {
 		return
 	}
 	for _, i := range found {
@@ -120,15 +120,15 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 		}
 		sc := &p.switches[i]
 		if x := t.Get("queues"); x != nil {
-			sc.Queues = switchfile.Queues(d.Reader, x)
+			sc.Queues = switchfile.ReadQueueCount(d.Reader, x)
 		}
 		if x := t.Get("queue_limit"); x != nil {
-			l := switchfile.Buffer(d.Reader, x)
+			l := switchfile.ReadBuffer(d.Reader, x)
 			sc.QueueLimit = tm.Limit{Packets: l.Packets, Bytes: l.Bytes}
 			d.network.limits = append(d.network.limits, queueLimit{x.Position, l.Bytes})
 		}
 		if x := t.Get("scheduler"); x != nil {
-			if s := switchfile.Scheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
+			if s := switchfile.ReadScheduler(d.Reader, d.registry.Schedulers, x, max(sc.Queues, 1)); s != nil {
 				sc.Scheduler, p.served[i] = s.Make, s
 			}
 		}
@@ -140,7 +140,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 		}
 	}
 	if x := t.Get("buffer"); x != nil && d.nodes.countComparisons(x.Position, len(n.Links)) {
-		l, matched := switchfile.Buffer(d.Reader, x), map[int]bool{}
+		l, matched := switchfile.ReadBuffer(d.Reader, x), map[int]bool{}
 		for _, i := range found {
 			matched[i] = true
 		}
@@ -152,23 +152,23 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 	}
 	if len(found) == 0 {
 		names := d.nodes.directory.switches
-		d.Unknown(k.Position, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		d.FailUnknown(k.Position, "switch", k.Name, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 }
 
 // readRecirculation reads a switch's port to itself.
 func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchConfig) {
-	x, ok := d.Map(t, recirculation)
+	x, ok := d.ReadMap(t, recirculation)
 	if !ok {
 		return
 	}
 	if r := x.Get("rate"); r != nil {
-		sc.Recirculation.Rate = document.Read(d.Reader, r, unit.ParseLinkRate)
+		sc.Recirculation.Rate = document.ReadValue(d.Reader, r, unit.ParseLinkRate)
 	} else {
-		d.Fail(x.Position, recirculation.Key("rate").Example, "the recirculation port has no rate")
+		d.Fail(x.Position, recirculation.FindKey("rate").Example, "the recirculation port has no rate")
 	}
-	queue := x.Default("queue")
-	if l := switchfile.Buffer(d.Reader, queue); l.Bytes > 0 {
+	queue := x.GetDefault("queue")
+	if l := switchfile.ReadBuffer(d.Reader, queue); l.Bytes > 0 {
 		d.Fail(queue.Position, "a number of packets such as 64 packets", "%q is not a number of packets", queue.Text)
 	} else {
 		sc.Recirculation.Queue = int(l.Packets)
@@ -184,7 +184,7 @@ func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]
 				continue
 			}
 			f, err := x.Traits.Telemetry(rates)
-			f.Counted = p.measured.Framing.Fixed()
+			f.InFraming = p.measured.Framing.IsFixed()
 			place := root.Position
 			if t := root.Get("switches"); t != nil {
 				place = t.Position
@@ -195,7 +195,7 @@ func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]
 			case err != nil:
 				d.Fail(place, "", "%v", err)
 			case p.telemetry == nil:
-				p.telemetry, p.telemetryAt = &f, x.At
+				p.telemetry, p.telemetryAt = &f, x.Position
 			case *p.telemetry != f:
 				d.Fail(place, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
 					p.measured.Network.Nodes[i].Name)
@@ -222,7 +222,7 @@ func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad)
 			slowest, name = l.Rate.Bits, n
 		}
 	}
-	if maxMulti := telemetry.MostMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > maxMulti {
+	if maxMulti := telemetry.MaxMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > maxMulti {
 		w := document.Warn(warnMulti, p.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
 			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest,
 			maxMulti)
@@ -233,16 +233,16 @@ func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad)
 
 // readClock reads a switch's clock.
 func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
-	m, ok := d.Map(t, clock)
+	m, ok := d.ReadMap(t, clock)
 	if !ok {
 		return
 	}
-	x := m.Default("resolution")
-	if c.Resolution = d.Positive(x); c.Resolution > unit.Second {
+	x := m.GetDefault("resolution")
+	if c.Resolution = d.ReadPositiveTime(x); c.Resolution > unit.Second {
 		d.Fail(x.Position, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
 	}
-	x = m.Default("offset")
-	text, behind := strings.CutPrefix(d.Text(x), "-")
+	x = m.GetDefault("offset")
+	text, behind := strings.CutPrefix(d.ReadText(x), "-")
 	offset, err := unit.ParseTime(text)
 	if err != nil || offset > 3600*unit.Second {
 		d.Fail(x.Position, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
@@ -250,8 +250,8 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	if c.Offset = offset; behind {
 		c.Offset = -offset
 	}
-	x = m.Default("drift")
-	number, parts := strings.CutSuffix(d.Text(x), "ppm")
+	x = m.GetDefault("drift")
+	number, parts := strings.CutSuffix(d.ReadText(x), "ppm")
 	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
 		c.Drift <= 100_000) {
 		d.Fail(x.Position, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)

@@ -50,9 +50,9 @@ func TestTelemetryDecode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := plan.Runs(s)[0]
-	f := r.Of.Telemetry()
-	if f == nil || f.HPCC.Multi != 2 || f.T != 13*unit.Microsecond || !f.Counted || f.HPCC.Rates[5] != 10*unit.Gbps ||
+	r := plan.ListRuns(s)[0]
+	f := r.SpecPoint.Telemetry()
+	if f == nil || f.HPCC.Multi != 2 || f.LoadInterval != 13*unit.Microsecond || !f.InFraming || f.HPCC.Rates[5] != 10*unit.Gbps ||
 		f.HPCC.Rates[6] != 40*unit.Gbps {
 		t.Errorf("%+v", f)
 	}
@@ -69,7 +69,7 @@ func TestTelemetryDecode(t *testing.T) {
 		!strings.Contains(text, "telemetry: packet") {
 		t.Errorf("defaults are silent:\n%s", text)
 	}
-	if w := testkit.Strings(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
+	if w := testkit.FormatAll(s.Warnings()); len(w) != 1 || !strings.Contains(w[0], "multi: 2") {
 		t.Errorf("%q", w)
 	}
 	// without the program, windows stay as they begin, of which a warning tells where a queue can grow
@@ -100,7 +100,7 @@ func TestCoarseUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w := testkit.Strings(s.Warnings())
+			w := testkit.FormatAll(s.Warnings())
 			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
 				"telemetry: multi: ") || !strings.Contains(w[0], ", of "+x.slow+", whose load")) {
 				t.Errorf("%q", w)

@@ -37,7 +37,7 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 		d.Fail(t.Position, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
 		return
 	}
-	mtu := d.readMTU(root.Default("mtu"))
+	mtu := d.readMTU(root.GetDefault("mtu"))
 	names := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
@@ -45,8 +45,8 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 			continue
 		}
 		id, first := len(p.entries), p.flows.count
-		d.before = d.Count()
-		d.readEntry(d.View(x, traffic, d.entryKeys()...), p, mtu, names)
+		d.before = d.CountErrors()
+		d.readEntry(d.ViewMap(x, traffic, d.entryKeys()...), p, mtu, names)
 		if !d.entryOK() { // other traffics are read nevertheless
 			continue
 		}
@@ -74,7 +74,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	d.readPackets(x, &tr, mtu)
 	d.readNIC(x, &tr, p)
 	if v := x.Get("stop"); v != nil {
-		tr.stop = d.Positive(v)
+		tr.stop = d.ReadPositiveTime(v)
 	}
 	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
 		(x.Get("file") == nil || !d.captures.isCapture(x)) {
@@ -98,13 +98,13 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	size := unit.Bytes(0)
 	if v := x.Get("size"); v != nil {
 		ok := false
-		if size, ok = document.ReadOK(d.Reader, v, unit.ParseBytes); ok && size < 1 {
+		if size, ok = document.ReadValid(d.Reader, v, unit.ParseBytes); ok && size < 1 {
 			d.Fail(v.Position, "at least 1 B", "%q is not a size", v.Text)
 		}
 	}
 	flows := 1
 	if x.Get("load") == nil || x.Get("flows") != nil {
-		flows = d.Integer(x.Default("flows"), 1, 100000)
+		flows = d.ReadInteger(x.GetDefault("flows"), 1, 100000)
 	}
 	g := &Generator{Pattern: ToHosts, Size: size, Sets: d.readSets(x, p, &tr)}
 	if x.Get("pairs") != nil {
@@ -133,10 +133,10 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
-		x.Missing("name", "the traffic has no name")
+		x.FailMissing("name", "the traffic has no name")
 		return false
 	}
-	tr.measured.Name = d.Text(name)
+	tr.measured.Name = d.ReadText(name)
 	if names[tr.measured.Name] {
 		d.Fail(name.Position, "another name", "the name %q is taken", tr.measured.Name)
 	}
@@ -163,13 +163,13 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 			if !slices.ContainsFunc(s.Parameters(), func(p *scheme.Param) bool { return p.Required }) {
 				tr.measured.Transport = s
 				d.paths.transport = &document.Node{Position: x.Position, Kind: document.Mapping}
-				tr.setTransport(d.Configuration(&s.Scheme, d.paths.transport, nil))
+				tr.setTransport(d.DecodeConfig(&s.Scheme, d.paths.transport, nil))
 				return true
 			}
 		}
 	}
 	if tt == nil {
-		d.Missing(x.Node, "transport", traffic.What, d.entryKeys(), "transport: "+document.Choices(names),
+		d.FailMissing(x.Node, "transport", traffic.KeyNoun, d.entryKeys(), "transport: "+document.JoinChoices(names),
 			"the traffic has no transport")
 		return false
 	}
@@ -177,7 +177,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 	tname, params := tt.Text, x.Node
 	defer func() { d.paths.transport, d.paths.transportAt = params, where }()
 	if !inline {
-		if tname, params = d.Named(tt, "transport"); params == nil {
+		if tname, params = d.SplitNamed(tt, "transport"); params == nil {
 			return false
 		}
 	}
@@ -187,7 +187,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 		}
 	}
 	if tr.measured.Transport == nil {
-		d.Unknown(where, "transport", tname, names)
+		d.FailUnknown(where, "transport", tname, names)
 		return false
 	}
 	if as := x.Get("as"); as != nil && as.Text == asPackets {
@@ -197,10 +197,10 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 		}
 	}
 	if inline {
-		tr.setTransport(d.Configuration(&tr.measured.Transport.Scheme, x.Node, traffic.Names()))
+		tr.setTransport(d.DecodeConfig(&tr.measured.Transport.Scheme, x.Node, traffic.KeyNames()))
 	} else {
-		d.Keys(x.Node, traffic.What, traffic.Names())
-		tr.setTransport(d.Configuration(&tr.measured.Transport.Scheme, params, nil))
+		d.CheckKeys(x.Node, traffic.KeyNoun, traffic.KeyNames())
+		tr.setTransport(d.DecodeConfig(&tr.measured.Transport.Scheme, params, nil))
 	}
 	if c, ok := tr.transportConfig.(transport.Warner); ok && d.OK() {
 		d.paths.addRemarks(tr, "transport "+tr.measured.Transport.Name, where, params, c.Warns())
@@ -218,11 +218,11 @@ func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	if x.Get("tos") != nil {
 		d.readTOS(x, tr)
 	}
-	if v := x.Default("ip"); d.Word(v, "IP version", traffic.Key("ip").Form.Words) == "6" {
+	if v := x.GetDefault("ip"); d.ReadWord(v, "IP version", traffic.FindKey("ip").Form.Words) == "6" {
 		tr.measured.Version = 6
 	}
 	if v := x.Get("payload"); v != nil {
-		tr.measured.Payload, tr.fixedPayload = d.readPayload(v, d.Text(v)), true
+		tr.measured.Payload, tr.fixedPayload = d.readPayload(v, d.ReadText(v)), true
 	} else {
 		tr.measured.Payload = mtu.payloadFor(d.reader, tr.measured.Transport, tr.measured.Version, 0)
 	}
@@ -233,13 +233,13 @@ func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
 	case x.Get("job") != nil, x.Get("collective") != nil:
-		start = x.DefaultWhen("start", "job")
+		start = x.GetDefaultWhen("start", "job")
 	case isDrawn(x):
-		start = x.DefaultWhen("start", "drawn")
+		start = x.GetDefaultWhen("start", "drawn")
 	default:
 		start = d.defaultStart(x, tr, p)
 	}
-	low, high, ranged := strings.Cut(d.Text(start), "..")
+	low, high, ranged := strings.Cut(d.ReadText(start), "..")
 	var err error
 	if tr.startLow, err = unit.ParseTime(low); err == nil && ranged {
 		tr.startHigh, err = unit.ParseTime(high)
@@ -268,9 +268,9 @@ const startsSoon = "ours: spreads the phases of senders over a tenth of the time
 // ends by then, it is spread over a tenth of the time until that.
 func (d *trafficDecoder) defaultStart(x document.Map, tr *Traffic, p *Point) *document.Node {
 	if end := min(p.measured.End(), tr.stop); end > 0 && end <= unit.Second {
-		return x.DefaultAs("start", "0s.."+(end/10).String(), startsSoon)
+		return x.GetDefaultAs("start", "0s.."+(end/10).String(), startsSoon)
 	}
-	return x.Default("start")
+	return x.GetDefault("start")
 }
 
 // entryKeys returns all keys that a traffic can have, including transports' parameters.
@@ -283,7 +283,7 @@ func (d *trafficDecoder) entryKeys() []string {
 
 // listKeys computes the result of entryKeys.
 func (d *trafficDecoder) listKeys() []string {
-	words := traffic.Names()
+	words := traffic.KeyNames()
 	for i := range d.registry.Transports {
 		for _, p := range d.registry.Transports[i].Parameters() {
 			if !slices.Contains(words, p.Name) {
@@ -316,7 +316,7 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	if v != nil {
 		tr.ccPlace = v.Position
 	}
-	name, params := d.Named(x.Default("cc"), "congestion controller")
+	name, params := d.SplitNamed(x.GetDefault("cc"), "congestion controller")
 	if params == nil {
 		return
 	}
@@ -334,10 +334,10 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 		if v != nil {
 			place = v.Position
 		}
-		d.Unknown(place, "congestion controller", name, names)
+		d.FailUnknown(place, "congestion controller", name, names)
 		return
 	}
-	tr.ccConfig = d.Configuration(&tr.cc.Scheme, params, nil)
+	tr.ccConfig = d.DecodeConfig(&tr.cc.Scheme, params, nil)
 	d.checkPerPath(x, tr)
 	d.paths.control = params
 }
@@ -366,7 +366,7 @@ func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	}
 	sort.Strings(names)
 	if allowed == "" {
-		allowed = document.Choices(names) + ", or "
+		allowed = document.JoinChoices(names) + ", or "
 	}
 	d.Fail(place, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", tr.traits.Paths,
 		what)
@@ -382,7 +382,7 @@ func nicChoices() (words []string) {
 
 // nicChoice is how a host chooses the NIC for the flows of a traffic.
 type nicChoice struct {
-	choice topology.Choice
+	choice topology.NICChoice
 	port   int               // −1: no NIC is named
 	place  document.Position // place in the file
 }
@@ -419,11 +419,11 @@ func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
 	}
 	tr.nic.place = v.Position
 	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
-		tr.nic.port = d.Integer(v, 0, 255)
+		tr.nic.port = d.ReadInteger(v, 0, 255)
 	} else {
-		tr.nic.choice = topology.Choice(d.Word(v, "choice of a NIC", nicChoices()))
+		tr.nic.choice = topology.NICChoice(d.ReadWord(v, "choice of a NIC", nicChoices()))
 	}
-	if n := p.measured.Network; n != nil && !n.NICs().Several() {
+	if n := p.measured.Network; n != nil && !n.NICs().HasSeveral() {
 		d.Fail(v.Position, "no nic, or hosts with several links", "no host of this network has more than one NIC")
 	}
 	if tr.nic.choice != "" && !slices.Contains(nicChoices(), string(tr.nic.choice)) {
@@ -447,7 +447,7 @@ var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
 // readMTU reads the largest packet. After an error it returns a usual one.
 func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	m := mtu{Position: t.Position, text: t.Text}
-	size, payload := strings.CutSuffix(d.Text(t), " payload")
+	size, payload := strings.CutSuffix(d.ReadText(t), " payload")
 	m.payload = payload
 	if payload {
 		m.bytes = d.readPayload(t, size)
@@ -515,7 +515,7 @@ func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
 // telemetryBytes returns the largest size of telemetry, or of requests to switches, in a data packet of a traffic,
 // over the longest of its flows' shortest paths. first is the first of the traffic's flows in the point.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
-	if tr.traits.Telemetry == nil || tr.cc == nil || p.measured.Framing.Fixed() {
+	if tr.traits.Telemetry == nil || tr.cc == nil || p.measured.Framing.IsFixed() {
 		return 0
 	}
 	if tr.traits.CarriesRequests && tr.cc.Requests {
@@ -526,8 +526,8 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	}
 	hops := 0
 	p.eachPair(tr, first, p.flows.count, func(src, dst int) {
-		near, _ := p.measured.Routes.Near(src, dst)
-		hops = max(hops, p.measured.Routes.Hops(near.From, near.To)-1)
+		near, _ := p.measured.Routes.NearestPair(src, dst)
+		hops = max(hops, p.measured.Routes.CountHops(near.From, near.To)-1)
 	})
 	var others int32
 	if tr.cc.Receiver != nil {
@@ -538,7 +538,7 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 		return 0
 	case tr.cc.Telemetry == telemetry.PathLoad:
 		return telemetry.LoadBytes(others)
-	case tr.cc.Telemetry == telemetry.Nothing:
+	case tr.cc.Telemetry == telemetry.NoRequest:
 		return 0
 	case when == transport.AskCongestion && p.telemetry.Profile.Name != "relative":
 		return p.telemetry.BytesWith(hops, telemetry.AskBytes+others)
@@ -583,12 +583,12 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 		}
 		var pair [2]int
 		for e, y := range item.Items {
-			i, ok := d.nodes.directory.indexNetwork(n).nodes[d.Text(y)]
+			i, ok := d.nodes.directory.indexNetwork(n).nodes[d.ReadText(y)]
 			switch {
 			case !ok:
-				d.Unknown(y.Position, "host", y.Text, d.nodes.directory.hosts)
+				d.FailUnknown(y.Position, "host", y.Text, d.nodes.directory.hosts)
 			case n.Nodes[i].Switch:
-				d.Fail(y.Position, document.Near(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
+				d.Fail(y.Position, document.JoinNear(y.Text, d.nodes.directory.hosts), "%q is a switch; flows go from host to host",
 					y.Text)
 			}
 			pair[e] = i
@@ -620,7 +620,7 @@ func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Gener
 		p.flows.reserveFlows(flows * len(g.Sets))
 		for _, later := range g.Sets {
 			for range flows {
-				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, Later: later}
+				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, SetStart: later}
 				if number != nil && !number.assignPorts(&f) {
 					d.Fail(x.Get("ports").Position, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
 					return
@@ -644,7 +644,7 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *portNumbering {
 	if t == nil {
 		return nil
 	}
-	m, ok := d.Map(t, ports)
+	m, ok := d.ReadMap(t, ports)
 	if !ok {
 		return nil
 	}
@@ -656,9 +656,9 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *portNumbering {
 	n := &portNumbering{flows: p.numbered}
 	for e, key := range []string{"from", "to"} {
 		if v := m.Get(key); v != nil {
-			n.first[e] = d.Integer(v, 1, 65535)
+			n.first[e] = d.ReadInteger(v, 1, 65535)
 		} else {
-			m.Missing(key, "the ports have no first one of %s", map[string]string{"from": "senders", "to": "receivers"}[key])
+			m.FailMissing(key, "the ports have no first one of %s", map[string]string{"from": "senders", "to": "receivers"}[key])
 			return nil
 		}
 	}

@@ -75,7 +75,7 @@ func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Pref
 
 // readAddresses returns the prefixes of an address, a prefix, a host, or all hosts of a pattern.
 func (d *userDecoder) readAddresses(x *document.Node, p *Point) (all []netip.Prefix) {
-	a, err := users.Prefix(x.Text)
+	a, err := users.ParsePrefix(x.Text)
 	switch {
 	case err == nil:
 		return []netip.Prefix{a}

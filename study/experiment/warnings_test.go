@@ -15,7 +15,7 @@ func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T,
 			tr: &Traffic{}, as: asPackets}
 		node := &document.Node{Kind: document.Mapping}
 		node.Set("file", &document.Node{Text: "x.pcapng"})
-		c.x = c.View(node, traffic, traffic.Names()...)
+		c.x = c.ViewMap(node, traffic, traffic.KeyNames()...)
 		source := &pcapflows.Source{Interfaces: 1, Connections: 3}
 		if fires {
 			set(c, source)
@@ -29,12 +29,12 @@ func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T,
 func TestWarnings(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "capture-left", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) {
-			s.Left = []pcapflows.Left{{Packets: 2, Why: "without IP"}}
+			s.Omissions = []pcapflows.Omission{{Packets: 2, Why: "without IP"}}
 		})},
 		{ID: "capture-interfaces", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Interfaces = 2 })},
 		{ID: "capture-short", Issue: captured(func(c *captureTraffic, _ *pcapflows.Source) { c.short = 1 })},
 		{ID: "capture-late", Issue: captured(func(c *captureTraffic, _ *pcapflows.Source) { c.late = 1 })},
-		{ID: "capture-midway", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Midway = 1 })},
+		{ID: "capture-midway", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Unopened = 1 })},
 		{ID: "capture-missing", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) { s.Missing = 1448 })},
 	}, nil)
 }

@@ -29,7 +29,7 @@ expect:
 // given are the points of a spec by their values.
 func given(s *experiment.Spec) (names []string) {
 	for _, p := range s.Points() {
-		names = append(names, strings.ReplaceAll(strings.ReplaceAll(measure.PointName(p.At()), "rate=", ""), " how=", " "))
+		names = append(names, strings.ReplaceAll(strings.ReplaceAll(measure.PointName(p.Coordinates()), "rate=", ""), " how=", " "))
 	}
 	return names
 }
@@ -54,19 +54,19 @@ func TestWithout(t *testing.T) {
 				t.Errorf("points %s", got)
 			}
 			var absent []string
-			for _, a := range s.Without() {
-				absent = append(absent, a.Which(s.Sweep())+": "+a.Why)
+			for _, a := range s.OmittedPoints() {
+				absent = append(absent, a.Describe(s.Sweep())+": "+a.Why)
 			}
 			if got := strings.Join(absent, "; "); got != x.absent {
 				t.Errorf("left out %s", got)
 			}
-			runs := plan.Runs(s)
+			runs := plan.ListRuns(s)
 			if len(runs) != len(s.Points())*s.Repeat() {
 				t.Errorf("%d runs", len(runs))
 			}
 			for k, r := range runs {
 				if r.Number != k || r.Index != k/s.Repeat() || measure.PointName(r.Point) !=
-					measure.PointName(s.Points()[r.Index].At()) {
+					measure.PointName(s.Points()[r.Index].Coordinates()) {
 					t.Errorf("run %d is %+v", k, r)
 				}
 			}
@@ -86,11 +86,11 @@ func TestWithoutRest(t *testing.T) {
 func TestClaimsWithout(t *testing.T) {
 	s := load(t, withoutSpec, experiment.Options{})
 	var runs []claim.FinishedRun
-	for k, r := range plan.Runs(s) {
+	for k, r := range plan.ListRuns(s) {
 		a := float64(1+k/s.Repeat()) * 1e6 // as the points are in order
 		runs = append(runs, claim.FinishedRun{Seed: r.Seed, Point: r.Point,
 			Values: &measure.Values{Measures: []measure.Measured{
-				{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: a}, {Group: "b", Value: 1}}}}}})
+				{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "a", Value: a}, {Group: "b", Value: 1}}}}}})
 	}
 	for i, x := range []struct {
 		verdict claim.Verdict
@@ -101,7 +101,7 @@ func TestClaimsWithout(t *testing.T) {
 		{claim.Fails, 10, "rate=1Mbps how=forward: goodput.a = 1 Mb/s >= 2 Mb/s"},
 		{claim.Holds, 10, "how=ecmp"}, // forward three times, ecmp twice
 	} {
-		c := s.Judge(runs, s.Repeat())[i]
+		c := s.JudgeClaims(runs, s.Repeat())[i]
 		if c.Verdict != x.verdict || c.N != x.n || !strings.Contains(c.Measured, x.text) {
 			t.Errorf("%s %s (n = %d): %s", c.ID, c.Verdict, c.N, c.Measured)
 		}

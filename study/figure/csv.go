@@ -16,7 +16,7 @@ var csvHeader = []string{"panel", "series", "shown_as", "place", "x", "y", "low"
 
 // formNames are the forms' names in the shown_as column.
 var formNames = [...]string{Line: "line", Steps: "steps", Points: "points", Hollow: "points", Crosses: "crosses",
-	Bars: "bars", Boxes: "boxes", Area: "area", Blocks: "span"}
+	Bars: "bars", Boxes: "boxes", Area: "area", StateBlocks: "span"}
 
 // String returns the name of a form in a figure's numbers.
 func (f Form) String() string { return formNames[f] }
@@ -32,7 +32,7 @@ func (f *Figure) SeriesName(m *Mark) string {
 
 // CSV returns all numbers of the figure as CSV with the columns of csvHeader. Undefined values are empty cells.
 func (f *Figure) CSV() ([]byte, error) {
-	f = f.Shown()
+	f = f.Sanitized()
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
 	w.Write(csvHeader)
@@ -44,7 +44,7 @@ func (f *Figure) CSV() ([]byte, error) {
 	}
 	place := func(x float64) string {
 		if i := int(x); f.X.Words != nil && float64(i) == x && i >= 0 && i < len(f.X.Words) {
-			return text.Cell(f.X.Words[i])
+			return text.EscapeCell(f.X.Words[i])
 		}
 		return ""
 	}
@@ -53,7 +53,7 @@ func (f *Figure) CSV() ([]byte, error) {
 		for k := range p.Marks {
 			m := &p.Marks[k]
 			for n := range m.X {
-				row := []string{text.Cell(p.Title), text.Cell(f.SeriesName(m)), m.Form.String(), place(m.X[n]), number(m.X[n]),
+				row := []string{text.EscapeCell(p.Title), text.EscapeCell(f.SeriesName(m)), m.Form.String(), place(m.X[n]), number(m.X[n]),
 					number(m.Y[n]), "", "", "", "", "", ""}
 				switch {
 				case m.Form == Boxes:
@@ -67,7 +67,7 @@ func (f *Figure) CSV() ([]byte, error) {
 		}
 		if r := p.Rows; r != nil {
 			for _, x := range r.Spans {
-				w.Write([]string{text.Cell(p.Title), text.Cell(f.Does[x.Does]), Blocks.String(), text.Cell(r.Names[x.Row]),
+				w.Write([]string{text.EscapeCell(p.Title), text.EscapeCell(f.States[x.State]), StateBlocks.String(), text.EscapeCell(r.Names[x.Row]),
 					number(x.From), "", number(x.From), number(x.To), "", "", "", strconv.Itoa(x.Row)})
 			}
 		}
@@ -78,12 +78,12 @@ func (f *Figure) CSV() ([]byte, error) {
 					x = h.Edges[n%h.Columns]
 				}
 				row := func(shown string, v float64) {
-					w.Write([]string{text.Cell(p.Title), text.Cell(f.Y.Words[n/h.Columns]), shown, place(x), number(x), number(v), "",
+					w.Write([]string{text.EscapeCell(p.Title), text.EscapeCell(f.Y.Words[n/h.Columns]), shown, place(x), number(x), number(v), "",
 						"", "", "", "", strconv.Itoa(n / h.Columns)})
 				}
 				row("heat", v)
-				if h.Paper != nil && !math.IsNaN(h.Paper[n]) {
-					row(Crosses.String(), h.Paper[n])
+				if h.Reference != nil && !math.IsNaN(h.Reference[n]) {
+					row(Crosses.String(), h.Reference[n])
 				}
 			}
 		}

@@ -8,11 +8,11 @@ import (
 
 // A figure's numbers need no drawing.
 func ExampleFigure_CSV() {
-	f := figure.Figure{X: figure.Auto("n"), Y: figure.Auto("goodput [Mb/s]"), Names: []string{"abc"},
+	f := figure.Figure{X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("goodput [Mb/s]"), Names: []string{"abc"},
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{24, 25}}}}}}
 	data, err := f.CSV()
 	fmt.Printf("%s%v\n", data, err)
-	_, err = f.Write("svg")
+	_, err = f.Render("svg")
 	fmt.Println(err)
 	// Output:
 	// panel,series,shown_as,place,x,y,low,high,q1,median,q3,row

@@ -9,34 +9,34 @@ import (
 
 // Figure describes a drawing: panels with the same axes, below a title and next to a legend.
 type Figure struct {
-	Title  string
-	Note   string // below the title: number of runs, meaning of the intervals
-	X, Y   Axis
-	Panels []Panel
-	Names  []string      // names of the series, in the order of the legend
-	Extra  []LegendEntry // legend entries after the series
-	Legend LegendPosition
-	Size   Size
-	Across int      // panels per row; 0: as many as fit
-	Bar    *Axis    // colour axis of a heat map
-	Does   []string // states of rows, up to MostDone, in the order of their colours; the axis Y has no words then
+	Title        string
+	Note         string // below the title: number of runs, meaning of the intervals
+	X, Y         Axis
+	Panels       []Panel
+	Names        []string      // names of the series, in the order of the legend
+	ExtraEntries []LegendEntry // legend entries after the series
+	Legend       LegendPosition
+	Size         Size
+	Columns      int      // panels per row; 0: as many as fit
+	ColourAxis   *Axis    // colour axis of a heat map
+	States       []string // states of rows, up to MaxStates, in the order of their colours; the axis Y has no words then
 }
 
 // Axis describes one axis of a figure.
 type Axis struct {
-	Label    string
-	Log      bool
-	Min, Max float64   // the range; NaN: chosen from the values
-	Ticks    []float64 // nil: chosen automatically
-	Count    int       // approximate number of ticks; 0: as many as fit
-	Words    []string  // labels of the places 0, 1, 2, … of an axis without numbers
-	At       []float64 // values of a sweep; they become the ticks if they fit
-	Zero     bool      // the range includes 0
-	Top      float64   // upper bound that the margin does not exceed, such as 1 for shares; 0: no bound
+	Label       string
+	Log         bool
+	Min, Max    float64   // the range; NaN: chosen from the values
+	Ticks       []float64 // nil: chosen automatically
+	Count       int       // approximate number of ticks; 0: as many as fit
+	Words       []string  // labels of the places 0, 1, 2, … of an axis without numbers
+	SweepValues []float64 // values of a sweep; they become the ticks if they fit
+	IncludeZero bool      // the range includes 0
+	UpperBound  float64   // upper bound that the margin does not exceed, such as 1 for shares; 0: no bound
 }
 
-// Auto returns a linear axis with the given label; its range follows from the values.
-func Auto(label string) Axis { return Axis{Label: label, Min: math.NaN(), Max: math.NaN()} }
+// NewAutoAxis returns a linear axis with the given label; its range follows from the values.
+func NewAutoAxis(label string) Axis { return Axis{Label: label, Min: math.NaN(), Max: math.NaN()} }
 
 // Panel is one part of a figure: marks, a heat map or rows.
 type Panel struct {
@@ -58,21 +58,21 @@ const (
 	Crosses
 	Bars
 	Boxes
-	Area   // rectangles from each X to the next one, from the axis up to Y
-	Blocks // legend entries of row states
+	Area        // rectangles from each X to the next one, from the axis up to Y
+	StateBlocks // legend entries of row states
 )
 
 // Mark is one series drawn in one form.
 type Mark struct {
-	Series    int // index of its style and name; −1: ink
-	Form      Form
-	X, Y      []float64
-	Low, High []float64 // ends of intervals; nil: no intervals; NaN: this value has no interval
-	Band      bool      // draw the intervals as a band
-	Plain     bool      // a line with markers at few places only
-	Dash      Dash
-	Boxes     []Box // for the form Boxes, one per X
-	Thin      bool  // draw lighter than the other marks
+	Series        int // index of its style and name; −1: ink
+	Form          Form
+	X, Y          []float64
+	Low, High     []float64 // ends of intervals; nil: no intervals; NaN: this value has no interval
+	Band          bool      // draw the intervals as a band
+	SparseMarkers bool      // a line with markers at few places only
+	Dash          Dash
+	Boxes         []Box // for the form Boxes, one per X
+	Light         bool  // draw lighter than the other marks
 }
 
 // Dash selects the dash pattern of a line.
@@ -92,7 +92,7 @@ type Box struct{ Low, Q1, Median, Q3, High float64 }
 type Heat struct {
 	Rows, Columns int
 	Values        []float64 // row by row; NaN: not defined
-	Paper         []float64 // reference values of others in the order of Values; nil: not available
+	Reference     []float64 // reference values of others in the order of Values; nil: not available
 	Edges         []float64 // edges of the columns on the X axis; nil: the columns are at 0, 1, 2, …
 	Label         func(float64) string
 }
@@ -105,8 +105,8 @@ type Rows struct {
 
 // Span is an interval From–To in which row Row is in state Does (an index into Figure.States).
 type Span struct {
-	Row, Does int
-	From, To  float64
+	Row, State int
+	From, To   float64
 }
 
 // LegendEntry is a legend entry without a series.
@@ -141,20 +141,20 @@ type Size struct {
 	Grow          bool    // the figure may become wider to fit many words on an axis
 }
 
-// LeastText is the smallest text size of a printed figure, in points.
-const LeastText = 7
+// MinTextSize is the smallest text size of a printed figure, in points.
+const MinTextSize = 7
 
-// Screen returns the size of figures in reports. Their text stays legible at the width of a phone.
-func Screen() Size { return Size{Width: 340, Text: 11.5, Grow: true} }
+// ScreenSize returns the size of figures in reports. Their text stays legible at the width of a phone.
+func ScreenSize() Size { return Size{Width: 340, Text: 11.5, Grow: true} }
 
-// Print returns the size of a printed figure with the given width in points. Journal columns are 89 mm wide, pages
+// PrintSize returns the size of a printed figure with the given width in points. Journal columns are 89 mm wide, pages
 // 183 mm.
-func Print(width float64) Size { return Size{Width: width, Text: 8} }
+func PrintSize(width float64) Size { return Size{Width: width, Text: 8} }
 
 // Limits of the styles that a reader can distinguish.
 const (
-	MostSeries = 16 // series of a panel, each with its own colour and marker
-	MostDone   = 4  // states of rows
+	MaxSeries = 16 // series of a panel, each with its own colour and marker
+	MaxStates = 4  // states of rows
 )
 
 // Drawer draws figures. Package draw implements it.
@@ -174,9 +174,9 @@ var Drawing = linked.New[Drawer]("the drawing of figures", "weir/app/figure")
 // Formats returns the file formats that Figure.Render supports.
 func Formats() []string { return []string{"svg", "pdf", "png"} }
 
-// Write draws the figure in one of the Formats and returns the file's content. It returns an error if no Drawer is
+// Render draws the figure in one of the Formats and returns the file's content. It returns an error if no Drawer is
 // linked in.
-func (f *Figure) Write(format string) ([]byte, error) {
+func (f *Figure) Render(format string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
 		return nil, err
@@ -184,8 +184,8 @@ func (f *Figure) Write(format string) ([]byte, error) {
 	return d.Draw(f, format)
 }
 
-// Matplotlib returns a Python script that draws the figure from its CSV, a file named data next to the script.
-func (f *Figure) Matplotlib(data string) ([]byte, error) {
+// MatplotlibScript returns a Python script that draws the figure from its CSV, a file named data next to the script.
+func (f *Figure) MatplotlibScript(data string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
 		return nil, err
@@ -193,8 +193,8 @@ func (f *Figure) Matplotlib(data string) ([]byte, error) {
 	return d.Matplotlib(f, data)
 }
 
-// Gnuplot returns a gnuplot script that reads the CSV named data and writes an SVG to the file into.
-func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
+// GnuplotScript returns a gnuplot script that reads the CSV named data and writes an SVG to the file into.
+func (f *Figure) GnuplotScript(data, into string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
 		return nil, err
@@ -202,24 +202,24 @@ func (f *Figure) Gnuplot(data, into string) ([]byte, error) {
 	return d.Gnuplot(f, data, into)
 }
 
-// Shown returns a copy of the figure with control characters in its texts made visible, so that they cannot act on a
+// Sanitized returns a copy of the figure with control characters in its texts made visible, so that they cannot act on a
 // terminal.
-func (f *Figure) Shown() *Figure {
+func (f *Figure) Sanitized() *Figure {
 	shown := *f
 	f = &shown
-	f.Title, f.Note = text.Lines(f.Title), text.Lines(f.Note)
+	f.Title, f.Note = text.EscapeLines(f.Title), text.EscapeLines(f.Note)
 	axis := func(a Axis) Axis {
-		a.Label, a.Words = text.Shown(a.Label), sanitizeAll(a.Words)
+		a.Label, a.Words = text.EscapeLine(a.Label), sanitizeAll(a.Words)
 		return a
 	}
-	f.X, f.Y, f.Names, f.Does = axis(f.X), axis(f.Y), sanitizeAll(f.Names), sanitizeAll(f.Does)
-	if f.Bar != nil {
-		bar := axis(*f.Bar)
-		f.Bar = &bar
+	f.X, f.Y, f.Names, f.States = axis(f.X), axis(f.Y), sanitizeAll(f.Names), sanitizeAll(f.States)
+	if f.ColourAxis != nil {
+		bar := axis(*f.ColourAxis)
+		f.ColourAxis = &bar
 	}
 	f.Panels = append([]Panel{}, f.Panels...)
 	for i := range f.Panels {
-		f.Panels[i].Title = text.Shown(f.Panels[i].Title)
+		f.Panels[i].Title = text.EscapeLine(f.Panels[i].Title)
 		if r := f.Panels[i].Rows; r != nil {
 			f.Panels[i].Rows = &Rows{sanitizeAll(r.Names), r.Spans}
 		}
@@ -234,7 +234,7 @@ func sanitizeAll(all []string) []string {
 	}
 	out := make([]string, len(all))
 	for i, s := range all {
-		out[i] = text.Shown(s)
+		out[i] = text.EscapeLine(s)
 	}
 	return out
 }

@@ -20,9 +20,9 @@ type grouped struct {
 	by string
 }
 
-// Decode reads `by`. By groups it reports an error if the experiment has no group, or if a group has a traffic's name.
-func (m *grouped) Decode(o *Options) {
-	if m.by = o.Choose("by", "grouping"); !m.isByGroup() || o.Point.Partial {
+// ReadOptions reads `by`. By groups it reports an error if the experiment has no group, or if a group has a traffic's name.
+func (m *grouped) ReadOptions(o *Options) {
+	if m.by = o.ReadChoice("by", "grouping"); !m.isByGroup() || o.Point.Partial {
 		return
 	}
 	t := o.Node.Get("by")
@@ -198,10 +198,10 @@ func (e *Evaluation) measuredSeconds() float64 {
 // addByClass adds a measure that has the number f(k) for each class k. If sized is set, classes without sized flows
 // are left out.
 func (e *Evaluation) addByClass(all []class, name, unitName string, sized bool, f func(k int) float64) {
-	m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
+	m := Measured{Name: name, Unit: unitName, Groups: []GroupValue{}}
 	for k := range all {
 		if all[k].sized || !sized {
-			m.Groups = append(m.Groups, Grouped{Group: all[k].name, Value: f(k)})
+			m.Groups = append(m.Groups, GroupValue{Group: all[k].name, Value: f(k)})
 		}
 	}
 	e.Add(m)

@@ -16,17 +16,17 @@ type control struct {
 // Label returns the pattern of switches.
 func (m *control) Label() string { return m.label }
 
-// Decode reads `switches`.
-func (m *control) Decode(o *Options) {
-	t := o.Node.Default("switches")
-	m.label, m.switches = o.Text(t), o.Switches(t)
+// ReadOptions reads `switches`.
+func (m *control) ReadOptions(o *Options) {
+	t := o.Node.GetDefault("switches")
+	m.label, m.switches = o.ReadText(t), o.ReadSwitches(t)
 }
 
-// Needs requests the counters of control planes at the end of the run.
-func (*control) Needs(*Point, *outcome.Load) Needs { return Needs{Steers: true} }
+// ListNeeds requests the counters of control planes at the end of the run.
+func (*control) ListNeeds(*Point, *outcome.Load) Needs { return Needs{ControlPlanes: true} }
 
-// Evaluate adds sums of events over the switches that have a control plane, and means of their shares.
-func (m *control) Evaluate(e *Evaluation) {
+// AddValues adds sums of events over the switches that have a control plane, and means of their shares.
+func (m *control) AddValues(e *Evaluation) {
 	var events, lost, writes, busy, n float64
 	var names []string
 	shares := map[string]float64{}
@@ -48,12 +48,12 @@ func (m *control) Evaluate(e *Evaluation) {
 	if n == 0 {
 		events, lost, writes = math.NaN(), math.NaN(), math.NaN()
 	}
-	e.Add(Measured{Name: "control", Groups: []Grouped{{Group: "events", Value: events}, {Group: "lost", Value: lost},
+	e.Add(Measured{Name: "control", Groups: []GroupValue{{Group: "events", Value: events}, {Group: "lost", Value: lost},
 		{Group: "writes", Value: writes}}})
-	e.Add(Measured{Name: "control_busy", Groups: []Grouped{{Group: "mean", Value: busy / n / e.Result.Time.Seconds()}}})
-	x := Measured{Name: "control_groups", Groups: []Grouped{}}
+	e.Add(Measured{Name: "control_busy", Groups: []GroupValue{{Group: "mean", Value: busy / n / e.Result.Time.Seconds()}}})
+	x := Measured{Name: "control_groups", Groups: []GroupValue{}}
 	for _, g := range names {
-		x.Groups = append(x.Groups, Grouped{Group: g, Value: shares[g] / n})
+		x.Groups = append(x.Groups, GroupValue{Group: g, Value: shares[g] / n})
 	}
 	e.Add(x)
 }

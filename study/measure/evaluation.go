@@ -34,21 +34,21 @@ func (e *Evaluation) Add(m Measured) {
 	e.Values.Measures = append(e.Values.Measures, m)
 }
 
-// ByTraffic adds a measure that has the number f(t) for each traffic t.
-func (e *Evaluation) ByTraffic(name, unitName string, f func(t int) float64) {
+// AddByTraffic adds a measure that has the number f(t) for each traffic t.
+func (e *Evaluation) AddByTraffic(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName}
 	for t := range e.Point.Traffic {
-		m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: f(t)})
+		m.Groups = append(m.Groups, GroupValue{Group: e.Point.Traffic[t].Name, Value: f(t)})
 	}
 	e.Add(m)
 }
 
-// OfSized adds a measure that has the number f(t) for each traffic t that has flows with a size at some point.
-func (e *Evaluation) OfSized(name, unitName string, f func(t int) float64) {
-	m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
+// AddBySizedTraffic adds a measure that has the number f(t) for each traffic t that has flows with a size at some point.
+func (e *Evaluation) AddBySizedTraffic(name, unitName string, f func(t int) float64) {
+	m := Measured{Name: name, Unit: unitName, Groups: []GroupValue{}}
 	for t := range e.Point.Traffic {
 		if e.Point.Traffic[t].Sized {
-			m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: f(t)})
+			m.Groups = append(m.Groups, GroupValue{Group: e.Point.Traffic[t].Name, Value: f(t)})
 		}
 	}
 	e.Add(m)
@@ -78,8 +78,8 @@ func (e *Evaluation) AddHistogram(name, port string, bytes []int64) {
 	e.Values.Histograms = append(e.Values.Histograms, h)
 }
 
-// Each calls f for each flow of traffic t with its sender's and receiver's counters and its completion time.
-func (e *Evaluation) Each(t int, f func(s *transport.Sent, r *transport.Received, fct unit.Time)) {
+// VisitFlows calls f for each flow of traffic t with its sender's and receiver's counters and its completion time.
+func (e *Evaluation) VisitFlows(t int, f func(s *transport.Sent, r *transport.Received, fct unit.Time)) {
 	for i := range e.Load.Flows {
 		if e.Load.Flows[i].Group == t {
 			f(&e.Result.Flows[i].Sender, &e.Result.Flows[i].Receiver, e.Result.Flows[i].FCT)
@@ -132,9 +132,9 @@ func (e *Evaluation) addLengths(name, label, unitName string, percentiles []floa
 	if same > 1 { // the port's name precedes the names of its groups
 		prefix = label + " "
 	}
-	groups := []Grouped{{Group: prefix + "mean", Value: mean(all)}, {Group: prefix + "max", Value: largest}}
+	groups := []GroupValue{{Group: prefix + "mean", Value: mean(all)}, {Group: prefix + "max", Value: largest}}
 	for _, q := range percentiles {
-		groups = append(groups, Grouped{Group: prefix + percentileGroup(q), Value: percentile(all, q)})
+		groups = append(groups, GroupValue{Group: prefix + percentileGroup(q), Value: percentile(all, q)})
 	}
 	e.Add(Measured{Name: name, Unit: unitName, Groups: groups})
 	d := Distribution{Name: name, Unit: unitName, Group: label}
@@ -186,5 +186,5 @@ func (e *Evaluation) makeFlowTable() *FlowTable {
 // idealSeconds returns the ideal completion time of flow i in seconds (Point.IdealFCT).
 func (e *Evaluation) idealSeconds(i int) float64 {
 	f := &e.Load.Flows[i]
-	return e.Point.Ideal(f.Src, f.Dst, f.Size, &e.Point.Traffic[f.Group]).Seconds()
+	return e.Point.IdealFCT(f.Src, f.Dst, f.Size, &e.Point.Traffic[f.Group]).Seconds()
 }

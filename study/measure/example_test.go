@@ -12,8 +12,8 @@ import (
 // hops is a measure of somebody's own: how many links packets have crossed.
 type hops struct{ measure.Plain }
 
-// Evaluate adds the number.
-func (hops) Evaluate(e *measure.Evaluation) {
+// AddValues adds the number.
+func (hops) AddValues(e *measure.Evaluation) {
 	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
 }
 
@@ -22,7 +22,7 @@ func Example() {
 	kinds := append(measure.Definitions(), measure.Definition{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return hops{} }})
 	r := document.NewReader(document.FileKind{Name: "experiment", Whole: "an experiment", First: "title, …"})
-	list := measure.Decode(r, kinds, document.Parse(r, "x.yaml", []byte("[drops, hops]")), &measure.Point{})
+	list := measure.DecodeList(r, kinds, document.Parse(r, "x.yaml", []byte("[drops, hops]")), &measure.Point{})
 	v := list.Evaluate(&measure.Point{}, &outcome.Load{}, &outcome.Result{PacketHops: 42, Measured: unit.Second})
 	for _, m := range v.Measures {
 		fmt.Println(m.JSONName(), m.Value)

@@ -22,14 +22,14 @@ const maxBins = 1000
 
 // decodeCommon reads `by` and `percentiles`.
 func (m *completion) decodeCommon(o *Options) {
-	m.grouped.Decode(o)
-	m.percentiles = o.Percentiles()
+	m.grouped.ReadOptions(o)
+	m.percentiles = o.ReadPercentiles()
 }
 
 // decodeBins reads `bins`, the number of parts into which flows are split by size.
 func (m *completion) decodeBins(o *Options) {
 	if b := o.Node.Get("bins"); b != nil {
-		m.bins = o.Integer(b, 1, maxBins)
+		m.bins = o.ReadInteger(b, 1, maxBins)
 	}
 }
 
@@ -122,7 +122,7 @@ func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []c
 func (m *completion) binEdges(e *Evaluation, c *class) (out []unit.Bytes) {
 	var sizeAt func(share float64) unit.Bytes
 	if c.traffic >= 0 && e.Point.Traffic[c.traffic].Sizes != nil {
-		sizeAt = e.Point.Traffic[c.traffic].Sizes.Size
+		sizeAt = e.Point.Traffic[c.traffic].Sizes.SizeAt
 	} else {
 		var sizes []unit.Bytes
 		for i := range e.Load.Flows {
@@ -150,17 +150,17 @@ type fct struct {
 	deviation bool
 }
 
-// Decode reads `by`, `percentiles`, `bins` and `deviation`.
-func (m *fct) Decode(o *Options) {
+// ReadOptions reads `by`, `percentiles`, `bins` and `deviation`.
+func (m *fct) ReadOptions(o *Options) {
 	m.name = "fct"
 	m.decodeCommon(o)
-	m.deviation = o.Choose("deviation", "answer") == "true"
+	m.deviation = o.ReadChoice("deviation", "answer") == "true"
 	m.decodeBins(o)
 }
 
-// Evaluate adds mean, maximum, number and percentiles of the completion times, deviations if asked for, by groups the
+// AddValues adds mean, maximum, number and percentiles of the completion times, deviations if asked for, by groups the
 // slowest host's mean, and with send buffers the times of the last write.
-func (m *fct) Evaluate(e *Evaluation) {
+func (m *fct) AddValues(e *Evaluation) {
 	classes := m.listClasses(e)
 	all := make([][]completedFlow, len(classes))
 	for k := range all {
@@ -199,11 +199,11 @@ func (m *fct) addWritten(e *Evaluation) {
 			written[e.Load.Flows[i].Group] = append(written[e.Load.Flows[i].Group], returned.Seconds())
 		}
 	}
-	e.OfSized("fct_written", "s", func(t int) float64 { return mean(written[t]) })
+	e.AddBySizedTraffic("fct_written", "s", func(t int) float64 { return mean(written[t]) })
 	if !m.deviation {
 		return
 	}
-	e.OfSized("fct_written_sd", "s", func(t int) float64 { return standardDeviation(written[t]) })
+	e.AddBySizedTraffic("fct_written_sd", "s", func(t int) float64 { return standardDeviation(written[t]) })
 	for t := range written {
 		sort.Float64s(written[t])
 		if e.Point.Traffic[t].Sized {
@@ -215,15 +215,15 @@ func (m *fct) addWritten(e *Evaluation) {
 // slowdown measures the flow completion time divided by the ideal one (Point.IdealFCT).
 type slowdown struct{ completion }
 
-// Decode reads `by`, `percentiles` and `bins`.
-func (m *slowdown) Decode(o *Options) {
+// ReadOptions reads `by`, `percentiles` and `bins`.
+func (m *slowdown) ReadOptions(o *Options) {
 	m.name = "slowdown"
 	m.decodeCommon(o)
 	m.decodeBins(o)
 }
 
-// Evaluate adds mean, percentiles, distributions and tables of the slowdowns.
-func (m *slowdown) Evaluate(e *Evaluation) {
+// AddValues adds mean, percentiles, distributions and tables of the slowdowns.
+func (m *slowdown) AddValues(e *Evaluation) {
 	classes := m.listClasses(e)
 	all := make([][]completedFlow, len(classes))
 	for k := range all {
@@ -239,8 +239,8 @@ func (m *slowdown) Evaluate(e *Evaluation) {
 // unfinished counts the flows with a size that did not finish. Means of completion times leave these flows out.
 type unfinished struct{ grouped }
 
-// Evaluate adds the number of unfinished flows of each class.
-func (m *unfinished) Evaluate(e *Evaluation) {
+// AddValues adds the number of unfinished flows of each class.
+func (m *unfinished) AddValues(e *Evaluation) {
 	classes := m.listClasses(e)
 	e.addByClass(classes, "unfinished", "", true, func(k int) float64 {
 		n := 0
@@ -256,9 +256,9 @@ func (m *unfinished) Evaluate(e *Evaluation) {
 // fctLast measures how long all flows of a traffic take together.
 type fctLast struct{ traffics }
 
-// Evaluate adds the time from a traffic's first start until the last byte of all its flows has arrived, and their
+// AddValues adds the time from a traffic's first start until the last byte of all its flows has arrived, and their
 // common goodput in that time. Both are NaN if a flow has no size or has not arrived.
-func (*fctLast) Evaluate(e *Evaluation) {
+func (*fctLast) AddValues(e *Evaluation) {
 	took := func(t int) float64 {
 		first, last := unit.Never, unit.Time(-1)
 		for i := range e.Load.Flows {
@@ -274,8 +274,8 @@ func (*fctLast) Evaluate(e *Evaluation) {
 		}
 		return (last - first).Seconds()
 	}
-	e.OfSized("fct_last", "s", took)
-	e.OfSized("incast_goodput", "bps", func(t int) float64 {
+	e.AddBySizedTraffic("fct_last", "s", took)
+	e.AddBySizedTraffic("incast_goodput", "bps", func(t int) float64 {
 		var size unit.Bytes
 		for i := range e.Load.Flows {
 			if e.Load.Flows[i].Group == t {
@@ -289,17 +289,17 @@ func (*fctLast) Evaluate(e *Evaluation) {
 // collective measures how long collective operations take.
 type collective struct{ traffics }
 
-// Decode reads `by`, and reports an error if no traffic is a collective.
-func (m *collective) Decode(o *Options) {
-	m.traffics.Decode(o)
+// ReadOptions reads `by`, and reports an error if no traffic is a collective.
+func (m *collective) ReadOptions(o *Options) {
+	m.traffics.ReadOptions(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Collective }) {
 		o.Fail(o.At, "a traffic with job: {all_reduce_flows: {…}}", "no traffic of the experiment is a collective")
 	}
 }
 
-// Evaluate adds the time from each collective's start until its last data arrived; NaN if a flow has not arrived.
-func (*collective) Evaluate(e *Evaluation) {
-	m := Measured{Name: "collective", Unit: "s", Groups: []Grouped{}}
+// AddValues adds the time from each collective's start until its last data arrived; NaN if a flow has not arrived.
+func (*collective) AddValues(e *Evaluation) {
+	m := Measured{Name: "collective", Unit: "s", Groups: []GroupValue{}}
 	for t := range e.Point.Traffic {
 		tr := &e.Point.Traffic[t]
 		if !tr.Collective {
@@ -315,7 +315,7 @@ func (*collective) Evaluate(e *Evaluation) {
 		if last == unit.Never {
 			v = math.NaN()
 		}
-		m.Groups = append(m.Groups, Grouped{Group: tr.Name, Value: v})
+		m.Groups = append(m.Groups, GroupValue{Group: tr.Name, Value: v})
 	}
 	e.Add(m)
 }

@@ -14,11 +14,11 @@ import (
 // loss measures the share of data packets that did not arrive.
 type loss struct{ traffics }
 
-// Evaluate adds 1 − received/sent packets by traffic, at least 0.
-func (*loss) Evaluate(e *Evaluation) {
-	e.ByTraffic("loss", "", func(t int) float64 {
+// AddValues adds 1 − received/sent packets by traffic, at least 0.
+func (*loss) AddValues(e *Evaluation) {
+	e.AddByTraffic("loss", "", func(t int) float64 {
 		var sent, received int64
-		e.Each(t, func(s *transport.Sent, r *transport.Received, _ unit.Time) {
+		e.VisitFlows(t, func(s *transport.Sent, r *transport.Received, _ unit.Time) {
 			sent += s.SentPackets
 			received += r.ReceivedPackets
 		})
@@ -34,31 +34,31 @@ type delay struct {
 	percentiles []float64
 }
 
-// Decode reads `by` and `percentiles`.
-func (m *delay) Decode(o *Options) {
-	m.traffics.Decode(o)
-	m.percentiles = o.Percentiles()
+// ReadOptions reads `by` and `percentiles`.
+func (m *delay) ReadOptions(o *Options) {
+	m.traffics.ReadOptions(o)
+	m.percentiles = o.ReadPercentiles()
 }
 
-// Needs requests the distributions of delays.
-func (*delay) Needs(*Point, *outcome.Load) Needs { return Needs{Delays: true} }
+// ListNeeds requests the distributions of delays.
+func (*delay) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Delays: true} }
 
-// Evaluate adds mean, maximum, percentiles and distribution of the delays by traffic.
-func (m *delay) Evaluate(e *Evaluation) {
-	e.ByTraffic("delay", "s", func(t int) float64 {
+// AddValues adds mean, maximum, percentiles and distribution of the delays by traffic.
+func (m *delay) AddValues(e *Evaluation) {
+	e.AddByTraffic("delay", "s", func(t int) float64 {
 		var sum unit.Time
 		var n int64
-		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
+		e.VisitFlows(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
 			sum += r.DelaySum
-			n += r.ReceivedPackets - r.Duplicates()
+			n += r.ReceivedPackets - r.DuplicateCount()
 		})
 		m := e.sumTrafficMessages(t)
-		sum, n = sum+m.Received.DelaySum, n+m.Received.ReceivedPackets-m.Received.Duplicates()
+		sum, n = sum+m.Received.DelaySum, n+m.Received.ReceivedPackets-m.Received.DuplicateCount()
 		return sum.Seconds() / float64(n)
 	})
-	e.ByTraffic("delay_max", "s", func(t int) float64 {
+	e.AddByTraffic("delay_max", "s", func(t int) float64 {
 		largest := unit.Time(-1)
-		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { largest = max(largest, r.DelayMax) })
+		e.VisitFlows(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { largest = max(largest, r.DelayMax) })
 		m := e.sumTrafficMessages(t)
 		largest = max(largest, m.Received.DelayMax)
 		if largest <= 0 {
@@ -74,8 +74,8 @@ func (m *delay) Evaluate(e *Evaluation) {
 		e.AddDistribution(d)
 	}
 	for _, q := range m.percentiles {
-		e.ByTraffic(PercentileName("delay", q), "s", func(t int) float64 {
-			return e.Values.Distribution("delay", e.Point.Traffic[t].Name).Percentile(q)
+		e.AddByTraffic(PercentileName("delay", q), "s", func(t int) float64 {
+			return e.Values.FindDistribution("delay", e.Point.Traffic[t].Name).Percentile(q)
 		})
 	}
 }
@@ -83,11 +83,11 @@ func (m *delay) Evaluate(e *Evaluation) {
 // jitter measures the smoothed difference of transit times (RFC 3550 §6.4.1).
 type jitter struct{ traffics }
 
-// Evaluate adds the mean jitter of each traffic's flows in seconds.
-func (*jitter) Evaluate(e *Evaluation) {
-	e.ByTraffic("jitter", "s", func(t int) float64 {
+// AddValues adds the mean jitter of each traffic's flows in seconds.
+func (*jitter) AddValues(e *Evaluation) {
+	e.AddByTraffic("jitter", "s", func(t int) float64 {
 		sum, n := 0.0, 0.0
-		e.Each(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
+		e.VisitFlows(t, func(_ *transport.Sent, r *transport.Received, _ unit.Time) {
 			sum += r.Jitter
 			n++
 		})
@@ -101,16 +101,16 @@ type retransmissions struct {
 	by string
 }
 
-// Decode reads `by`.
-func (m *retransmissions) Decode(o *Options) {
-	m.by = o.Choose("by", "grouping")
+// ReadOptions reads `by`.
+func (m *retransmissions) ReadOptions(o *Options) {
+	m.by = o.ReadChoice("by", "grouping")
 }
 
-// Evaluate adds the count by traffic; by flow also mean, standard deviation and distribution over the flows.
-func (m *retransmissions) Evaluate(e *Evaluation) {
-	e.ByTraffic("retransmissions", "packets", func(t int) float64 {
+// AddValues adds the count by traffic; by flow also mean, standard deviation and distribution over the flows.
+func (m *retransmissions) AddValues(e *Evaluation) {
+	e.AddByTraffic("retransmissions", "packets", func(t int) float64 {
 		n := 0.0
-		e.Each(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) { n += float64(s.Retransmitted) })
+		e.VisitFlows(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) { n += float64(s.Retransmitted) })
 		m := e.sumTrafficMessages(t)
 		return n + float64(m.Sent.Retransmitted)
 	})
@@ -119,13 +119,13 @@ func (m *retransmissions) Evaluate(e *Evaluation) {
 	}
 	all := make([][]float64, len(e.Point.Traffic))
 	for t := range all {
-		e.Each(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) {
+		e.VisitFlows(t, func(s *transport.Sent, _ *transport.Received, _ unit.Time) {
 			all[t] = append(all[t], float64(s.Retransmitted))
 		})
 		sort.Float64s(all[t])
 	}
-	e.ByTraffic("retransmissions_mean", "packets", func(t int) float64 { return mean(all[t]) })
-	e.ByTraffic("retransmissions_sd", "packets", func(t int) float64 { return standardDeviation(all[t]) })
+	e.AddByTraffic("retransmissions_mean", "packets", func(t int) float64 { return mean(all[t]) })
+	e.AddByTraffic("retransmissions_sd", "packets", func(t int) float64 { return standardDeviation(all[t]) })
 	for t := range all {
 		e.AddDistribution(distributionOf("retransmissions", "packets", e.Point.Traffic[t].Name, all[t]))
 	}
@@ -134,9 +134,9 @@ func (m *retransmissions) Evaluate(e *Evaluation) {
 // spurious counts the data packets that were sent again although they had arrived.
 type spurious struct{ traffics }
 
-// Evaluate adds their number, and the number for each cause of the redundant copy.
-func (*spurious) Evaluate(e *Evaluation) {
-	e.ByTraffic("spurious", "packets", func(t int) float64 {
+// AddValues adds their number, and the number for each cause of the redundant copy.
+func (*spurious) AddValues(e *Evaluation) {
+	e.AddByTraffic("spurious", "packets", func(t int) float64 {
 		total := int64(0)
 		for _, n := range e.countSpurious(t) {
 			total += n
@@ -144,7 +144,7 @@ func (*spurious) Evaluate(e *Evaluation) {
 		return float64(total)
 	})
 	for cause := range packet.ResendCauses {
-		e.ByTraffic("spurious_"+cause.String(), "packets", func(t int) float64 { return float64(e.countSpurious(t)[cause]) })
+		e.AddByTraffic("spurious_"+cause.String(), "packets", func(t int) float64 { return float64(e.countSpurious(t)[cause]) })
 	}
 }
 
@@ -155,14 +155,14 @@ func (e *Evaluation) countSpurious(traffic int) (out [packet.ResendCauses]int64)
 			out[i] += n
 		}
 	}
-	e.Each(traffic, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { add(r) })
+	e.VisitFlows(traffic, func(_ *transport.Sent, r *transport.Received, _ unit.Time) { add(r) })
 	m := e.sumTrafficMessages(traffic)
 	add(&m.Received)
 	return out
 }
 
-// Spurious returns the number of a run's packets that arrived more than once, by cause, over all traffics.
-func Spurious(p *Point, load *outcome.Load, r *outcome.Result) (out [packet.ResendCauses]int64) {
+// CountSpurious returns the number of a run's packets that arrived more than once, by cause, over all traffics.
+func CountSpurious(p *Point, load *outcome.Load, r *outcome.Result) (out [packet.ResendCauses]int64) {
 	e := &Evaluation{Point: p, Load: load, Result: r}
 	for t := range p.Traffic {
 		for i, n := range e.countSpurious(t) {
@@ -175,24 +175,24 @@ func Spurious(p *Point, load *outcome.Load, r *outcome.Result) (out [packet.Rese
 // unacked measures the payload that was not acknowledged when the last write returned.
 type unacked struct{ traffics }
 
-// Decode reads `by`, and reports an error if no traffic has a send buffer.
-func (m *unacked) Decode(o *Options) {
-	m.traffics.Decode(o)
+// ReadOptions reads `by`, and reports an error if no traffic has a send buffer.
+func (m *unacked) ReadOptions(o *Options) {
+	m.traffics.ReadOptions(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Transport.Buffered }) {
 		o.Fail(o.At, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
 	}
 }
 
-// Evaluate adds mean and maximum over the flows in bytes, by traffic.
-func (*unacked) Evaluate(e *Evaluation) {
+// AddValues adds mean and maximum over the flows in bytes, by traffic.
+func (*unacked) AddValues(e *Evaluation) {
 	all := make([][]float64, len(e.Point.Traffic))
 	for i := range e.Load.Flows {
 		if f := &e.Result.Flows[i]; f.Written != unit.Never {
 			all[e.Load.Flows[i].Group] = append(all[e.Load.Flows[i].Group], float64(f.Sender.Unacked))
 		}
 	}
-	e.ByTraffic("unacked", "bytes", func(t int) float64 { return mean(all[t]) })
-	e.ByTraffic("unacked_max", "bytes", func(t int) float64 {
+	e.AddByTraffic("unacked", "bytes", func(t int) float64 { return mean(all[t]) })
+	e.AddByTraffic("unacked_max", "bytes", func(t int) float64 {
 		if len(all[t]) == 0 {
 			return math.NaN()
 		}
@@ -203,13 +203,13 @@ func (*unacked) Evaluate(e *Evaluation) {
 // reordering measures the share of data packets that arrived late.
 type reordering struct{ traffics }
 
-// Needs requests the counters of reordered packets.
-func (*reordering) Needs(*Point, *outcome.Load) Needs { return Needs{Ordering: true} }
+// ListNeeds requests the counters of reordered packets.
+func (*reordering) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Ordering: true} }
 
-// Evaluate adds the share of data packets that arrived after one that was sent later (RFC 4737 §4.1), and the largest
+// AddValues adds the share of data packets that arrived after one that was sent later (RFC 4737 §4.1), and the largest
 // extent in packets (RFC 4737 §4.2).
-func (*reordering) Evaluate(e *Evaluation) {
-	e.ByTraffic("reordering", "", func(t int) float64 {
+func (*reordering) AddValues(e *Evaluation) {
+	e.AddByTraffic("reordering", "", func(t int) float64 {
 		var reordered, arrived int64
 		for i := range e.Load.Flows {
 			if r := &e.Result.Reordering[i]; e.Load.Flows[i].Group == t {
@@ -218,7 +218,7 @@ func (*reordering) Evaluate(e *Evaluation) {
 		}
 		return float64(reordered) / float64(arrived)
 	})
-	e.ByTraffic("reordering_extent", "packets", func(t int) float64 {
+	e.AddByTraffic("reordering_extent", "packets", func(t int) float64 {
 		var largest, arrived int64
 		for i := range e.Load.Flows {
 			if r := &e.Result.Reordering[i]; e.Load.Flows[i].Group == t {
@@ -235,24 +235,24 @@ func (*reordering) Evaluate(e *Evaluation) {
 // overshoot measures how much payload senders had in flight, relative to their path's bandwidth-delay product.
 type overshoot struct{ traffics }
 
-// Decode reads `by`, and reports an error if no traffic has a window.
-func (m *overshoot) Decode(o *Options) {
-	m.traffics.Decode(o)
+// ReadOptions reads `by`, and reports an error if no traffic has a window.
+func (m *overshoot) ReadOptions(o *Options) {
+	m.traffics.ReadOptions(o)
 	o.requireWindow()
 }
 
-// Needs requests the largest payload in flight of each flow.
-func (*overshoot) Needs(*Point, *outcome.Load) Needs { return Needs{Peaks: true} }
+// ListNeeds requests the largest payload in flight of each flow.
+func (*overshoot) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Peaks: true} }
 
-// Lab returns why the lab lacks the measure for kernel senders.
-func (*overshoot) Lab(p *Point) string {
+// WhyNotInLab returns why the lab lacks the measure for kernel senders.
+func (*overshoot) WhyNotInLab(p *Point) string {
 	return p.kernelSender(-1, "a kernel reports what its sender has in flight only now and then, so the most is not known")
 }
 
-// Evaluate adds the mean and the maximum, over the flows that sent data, of the largest payload in flight divided by
+// AddValues adds the mean and the maximum, over the flows that sent data, of the largest payload in flight divided by
 // the bandwidth-delay product of the flow's path.
-func (*overshoot) Evaluate(e *Evaluation) {
-	all, maxima := Measured{Name: "overshoot", Groups: []Grouped{}}, Measured{Name: "overshoot_max", Groups: []Grouped{}}
+func (*overshoot) AddValues(e *Evaluation) {
+	all, maxima := Measured{Name: "overshoot", Groups: []GroupValue{}}, Measured{Name: "overshoot_max", Groups: []GroupValue{}}
 	for t := range e.Point.Traffic {
 		tr := &e.Point.Traffic[t]
 		if !tr.Transport.Gauged {
@@ -269,8 +269,8 @@ func (*overshoot) Evaluate(e *Evaluation) {
 				}
 			}
 		}
-		all.Groups, maxima.Groups = append(all.Groups, Grouped{Group: tr.Name, Value: mean(x)}),
-			append(maxima.Groups, Grouped{Group: tr.Name, Value: largest})
+		all.Groups, maxima.Groups = append(all.Groups, GroupValue{Group: tr.Name, Value: mean(x)}),
+			append(maxima.Groups, GroupValue{Group: tr.Name, Value: largest})
 	}
 	e.Add(all)
 	e.Add(maxima)
@@ -279,15 +279,15 @@ func (*overshoot) Evaluate(e *Evaluation) {
 // timeouts counts retransmission timeouts.
 type timeouts struct{ traffics }
 
-// Decode reads `by`, and reports an error if no traffic has a window.
-func (m *timeouts) Decode(o *Options) {
-	m.traffics.Decode(o)
+// ReadOptions reads `by`, and reports an error if no traffic has a window.
+func (m *timeouts) ReadOptions(o *Options) {
+	m.traffics.ReadOptions(o)
 	o.requireWindow()
 }
 
-// Evaluate adds the number of timeouts of each traffic that has a window.
-func (*timeouts) Evaluate(e *Evaluation) {
-	m := Measured{Name: "timeouts", Groups: []Grouped{}}
+// AddValues adds the number of timeouts of each traffic that has a window.
+func (*timeouts) AddValues(e *Evaluation) {
+	m := Measured{Name: "timeouts", Groups: []GroupValue{}}
 	for t := range e.Point.Traffic {
 		if !e.Point.Traffic[t].Transport.Gauged {
 			continue
@@ -300,7 +300,7 @@ func (*timeouts) Evaluate(e *Evaluation) {
 		}
 		messages := e.sumTrafficMessages(t)
 		n += messages.Timeouts
-		m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: float64(n)})
+		m.Groups = append(m.Groups, GroupValue{Group: e.Point.Traffic[t].Name, Value: float64(n)})
 	}
 	e.Add(m)
 }

@@ -30,8 +30,8 @@ func newGauge(name string, what outcome.Quantity, unit string, timed bool) func(
 // Label returns the name of the traffic; "" if all are measured.
 func (m *gauge) Label() string { return m.label }
 
-// Decode reads `traffic`, `every` and `flows`, and reports an error if no traffic has the quantity.
-func (m *gauge) Decode(o *Options) {
+// ReadOptions reads `traffic`, `every` and `flows`, and reports an error if no traffic has the quantity.
+func (m *gauge) ReadOptions(o *Options) {
 	var gauged []string
 	for i := range o.Point.Traffic {
 		if m.hasQuantity(&o.Point.Traffic[i]) {
@@ -46,15 +46,15 @@ func (m *gauge) Decode(o *Options) {
 		return
 	}
 	if t := o.Node.Get("traffic"); t != nil {
-		name := o.Word(t, "traffic with a "+o.Kind.Name, gauged)
+		name := o.ReadWord(t, "traffic with a "+o.Kind.Name, gauged)
 		for i := range o.Point.Traffic {
 			if o.Point.Traffic[i].Name == name {
 				m.traffic, m.label = i, name
 			}
 		}
 	}
-	m.every = o.Every()
-	m.flows = o.Integer(o.Node.Default("flows"), 1, 10000)
+	m.every = o.ReadEvery()
+	m.flows = o.ReadInteger(o.Node.GetDefault("flows"), 1, 10000)
 }
 
 // hasQuantity reports whether the traffic's senders report the quantity.
@@ -79,16 +79,16 @@ func (m *gauge) sampledFlows(p *Point, load *outcome.Load) (out []int) {
 	return out
 }
 
-// Needs requests samples of the quantity for each sampled flow.
-func (m *gauge) Needs(p *Point, load *outcome.Load) (n Needs) {
+// ListNeeds requests samples of the quantity for each sampled flow.
+func (m *gauge) ListNeeds(p *Point, load *outcome.Load) (n Needs) {
 	for _, i := range m.sampledFlows(p, load) {
 		n.Watches = append(n.Watches, outcome.Watch{What: m.quantity, Index: i, Every: m.every})
 	}
 	return n
 }
 
-// Evaluate adds the series of each sampled flow, and the mean over time by traffic. Samples below 0 are undefined.
-func (m *gauge) Evaluate(e *Evaluation) {
+// AddValues adds the series of each sampled flow, and the mean over time by traffic. Samples below 0 are undefined.
+func (m *gauge) AddValues(e *Evaluation) {
 	sum, n := make([]float64, len(e.Point.Traffic)), make([]float64, len(e.Point.Traffic))
 	number := make([]int, len(e.Point.Traffic))
 	for k, i := range m.sampledFlows(e.Point, e.Load) {
@@ -113,7 +113,7 @@ func (m *gauge) Evaluate(e *Evaluation) {
 	x := Measured{Name: m.name, Unit: m.unit}
 	for t := range e.Point.Traffic {
 		if m.hasQuantity(&e.Point.Traffic[t]) && (m.traffic < 0 || m.traffic == t) {
-			x.Groups = append(x.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: sum[t] / n[t]})
+			x.Groups = append(x.Groups, GroupValue{Group: e.Point.Traffic[t].Name, Value: sum[t] / n[t]})
 		}
 	}
 	e.Add(x)

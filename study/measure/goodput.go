@@ -15,10 +15,10 @@ type goodput struct {
 	every unit.Time
 }
 
-// Decode reads `by` and `every`.
-func (m *goodput) Decode(o *Options) {
-	m.grouped.Decode(o)
-	m.every = o.Every()
+// ReadOptions reads `by` and `every`.
+func (m *goodput) ReadOptions(o *Options) {
+	m.grouped.ReadOptions(o)
+	m.every = o.ReadEvery()
 }
 
 // Check reports an error if goodput over time is not available: on ideal networks, and of jobs by groups.
@@ -33,13 +33,13 @@ func (m *goodput) Check(p *Point) (why, allowed string) {
 	return "", ""
 }
 
-// Needs requests samples of the bytes that every flow and job has received, if `every` is given.
-func (m *goodput) Needs(_ *Point, load *outcome.Load) Needs {
+// ListNeeds requests samples of the bytes that every flow and job has received, if `every` is given.
+func (m *goodput) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// Keeps returns the number of series: one for each traffic or group, or one in all (Keeping).
-func (m *goodput) Keeps(e *Evaluation) int {
+// CountSeries returns the number of series: one for each traffic or group, or one in all (Keeping).
+func (m *goodput) CountSeries(e *Evaluation) int {
 	if m.by == "all" {
 		return 1
 	}
@@ -103,12 +103,12 @@ func (e *Evaluation) goodputInInterval(traffic int, every unit.Time, k int) []fl
 	return out
 }
 
-// Evaluate adds the goodputs, by groups also the slowest host's goodput, and with `every` the series.
-func (m *goodput) Evaluate(e *Evaluation) {
+// AddValues adds the goodputs, by groups also the slowest host's goodput, and with `every` the series.
+func (m *goodput) AddValues(e *Evaluation) {
 	all := m.listClasses(e)
 	switch {
 	case m.by == "traffic":
-		e.ByTraffic("goodput", "bps", e.trafficGoodput)
+		e.AddByTraffic("goodput", "bps", e.trafficGoodput)
 	case m.isByGroup():
 		e.addByClass(all, "goodput", "bps", false, func(k int) float64 { return e.classGoodput(&all[k]) })
 		e.addByClass(all, "goodput_slowest", "bps", false, func(k int) float64 {
@@ -185,19 +185,19 @@ type jain struct {
 	every unit.Time
 }
 
-// Decode reads `by` and `every`.
-func (m *jain) Decode(o *Options) {
-	m.by = o.Choose("by", "grouping")
-	m.every = o.Every()
+// ReadOptions reads `by` and `every`.
+func (m *jain) ReadOptions(o *Options) {
+	m.by = o.ReadChoice("by", "grouping")
+	m.every = o.ReadEvery()
 }
 
-// Needs requests samples of the bytes that every flow and job has received, if `every` is given.
-func (m *jain) Needs(_ *Point, load *outcome.Load) Needs {
+// ListNeeds requests samples of the bytes that every flow and job has received, if `every` is given.
+func (m *jain) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// Keeps returns 1: the series of the index (Keeping).
-func (*jain) Keeps(*Evaluation) int { return 1 }
+// CountSeries returns 1: the series of the index (Keeping).
+func (*jain) CountSeries(*Evaluation) int { return 1 }
 
 // shares collects received bytes by flow, or by the host that sends the flows.
 type shares struct {
@@ -243,8 +243,8 @@ func (e *Evaluation) computeFairness(by string, every unit.Time) (out []float64)
 	return out
 }
 
-// Evaluate adds Jain's index of the measured part, and with `every` its series.
-func (m *jain) Evaluate(e *Evaluation) {
+// AddValues adds Jain's index of the measured part, and with `every` its series.
+func (m *jain) AddValues(e *Evaluation) {
 	var x shares
 	if m.by == "traffic" {
 		for t := range e.Point.Traffic {
@@ -275,33 +275,33 @@ type timeToFairness struct {
 	hold  int
 }
 
-// Decode reads `by`, `every`, `index`, `after` and `hold`.
-func (m *timeToFairness) Decode(o *Options) {
-	m.by = o.Choose("by", "grouping")
-	m.every = o.Every()
-	level := o.Node.Default("index")
-	if m.level = document.Read(o.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) &&
+// ReadOptions reads `by`, `every`, `index`, `after` and `hold`.
+func (m *timeToFairness) ReadOptions(o *Options) {
+	m.by = o.ReadChoice("by", "grouping")
+	m.every = o.ReadEvery()
+	level := o.Node.GetDefault("index")
+	if m.level = document.ReadValue(o.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) &&
 		level.Kind == document.Scalar {
 		o.Fail(level.Position, "above 0% up to 100%", "%q is not a Jain index", level.Text)
 	}
 	m.after = o.Point.Warmup
 	if t := o.Node.Get("after"); t != nil {
-		m.after = o.Time(t, false)
+		m.after = o.ReadTime(t, false)
 	}
-	m.hold = o.Hold(m.every, o.Point.End()-m.after)
+	m.hold = o.ReadHold(m.every, o.Point.End()-m.after)
 }
 
-// Needs requests samples of the bytes that every flow and job has received.
-func (m *timeToFairness) Needs(_ *Point, load *outcome.Load) Needs {
+// ListNeeds requests samples of the bytes that every flow and job has received.
+func (m *timeToFairness) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// Keeps returns 0: only the time is kept, no series (Keeping).
-func (*timeToFairness) Keeps(*Evaluation) int { return 0 }
+// CountSeries returns 0: only the time is kept, no series (Keeping).
+func (*timeToFairness) CountSeries(*Evaluation) int { return 0 }
 
-// Evaluate adds the time from `after` until the end of the first of `hold` fair intervals; NaN if there is no such
+// AddValues adds the time from `after` until the end of the first of `hold` fair intervals; NaN if there is no such
 // time.
-func (m *timeToFairness) Evaluate(e *Evaluation) {
+func (m *timeToFairness) AddValues(e *Evaluation) {
 	seconds := math.NaN()
 	if k := findSettledIndex(e.computeFairness(m.by, m.every), e.firstIndexAfter(m.after, m.every), m.hold,
 		func(v float64) bool {

@@ -49,17 +49,17 @@ func (*jobs) Check(p *Point) (why, allowed string) {
 	return "no traffic of the experiment is a job", "a traffic with a job"
 }
 
-// Evaluate adds how long jobs and their parts took. Parts that have not ended are NaN.
-func (m *jobs) Evaluate(e *Evaluation) {
+// AddValues adds how long jobs and their parts took. Parts that have not ended are NaN.
+func (m *jobs) AddValues(e *Evaluation) {
 	if m.isByGroup() {
 		m.addByGroup(e)
 		return
 	}
 	add := func(name, unitName string, value func(o *job.Outcome, t int) float64) {
-		m := Measured{Name: name, Unit: unitName, Groups: []Grouped{}}
+		m := Measured{Name: name, Unit: unitName, Groups: []GroupValue{}}
 		for t := range e.Point.Traffic {
 			if o := e.Result.Job(t); o != nil {
-				m.Groups = append(m.Groups, Grouped{Group: e.Point.Traffic[t].Name, Value: value(o, t)})
+				m.Groups = append(m.Groups, GroupValue{Group: e.Point.Traffic[t].Name, Value: value(o, t)})
 			}
 		}
 		e.Add(m)
@@ -82,7 +82,7 @@ func (m *jobs) Evaluate(e *Evaluation) {
 	add(iterationCounts[1], "", func(_ *job.Outcome, t int) float64 { return e.requestedIterations(t) })
 	add("job_operation", "s", func(o *job.Outcome, _ int) float64 { return mean(e.operationTimes(o)) })
 	add("job_bus_bandwidth", "bps", func(o *job.Outcome, t int) float64 {
-		if bus := e.Point.Traffic[t].Bus; bus > 0 {
+		if bus := e.Point.Traffic[t].BusBytes; bus > 0 {
 			return bus * 8 / mean(e.operationTimes(o))
 		}
 		return math.NaN()

@@ -43,7 +43,7 @@ func flowKinds() []Definition {
 			"least; with every over time too [bit/s]",
 			Keys:   []Key{byKey("traffic", "traffic", "all", bySender, byReceiver), limitKey(), everyKey("")},
 			Better: Higher,
-			New:    func() Measure { return &goodput{} }, Ideal: true, Near: Tolerance{Share: 0.10, Difference: 1e6}},
+			New:    func() Measure { return &goodput{} }, Ideal: true, Tolerance: Tolerance{Share: 0.10, Difference: 1e6}},
 		jainKind(),
 		{Name: "jitter", Doc: "smoothed difference of transit times (RFC 3550 §6.4.1), by traffic [s]",
 			Keys:   []Key{byKey("traffic", "traffic"), limitKey()},
@@ -205,7 +205,7 @@ func networkKinds() []Definition {
 					Source: "ours"}, percentilesKey("[99]", "ours"),
 				booleanKey("log", "keeps how many samples of each port there are in each kB, for weir export")},
 			Better: Lower,
-			New:    func() Measure { return &queue{} }, Queues: true, Near: Tolerance{Share: 0.25, Difference: 2},
+			New:    func() Measure { return &queue{} }, Queues: true, Tolerance: Tolerance{Share: 0.25, Difference: 2},
 			Judged: []string{"p50", "p99"}},
 		{Name: "state", Doc: "what programs and schedulers of switches keep, by switch [bits], and for one packet at most: " +
 			"reads and writes of it (state_accesses), tables looked up (state_lookups), operations that a P4 pipeline has " +

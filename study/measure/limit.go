@@ -44,7 +44,7 @@ func (o *Options) readLimit() (only []string) {
 		names = append(names, o.Point.Traffic[i].Name)
 	}
 	for _, x := range items {
-		pattern, found := o.Text(x), false
+		pattern, found := o.ReadText(x), false
 		for _, name := range names {
 			if ok, err := path.Match(pattern, name); name != pattern && (err != nil || !ok) {
 				continue
@@ -54,7 +54,7 @@ func (o *Options) readLimit() (only []string) {
 			}
 		}
 		if !found && x.Kind == document.Scalar && !o.Point.Partial {
-			o.Unknown(x.Position, "traffic", pattern, append(slices.Clone(names), "*"))
+			o.FailUnknown(x.Position, "traffic", pattern, append(slices.Clone(names), "*"))
 		}
 	}
 	return only
@@ -97,23 +97,23 @@ func (m *Entry) limitPoint(p *Point) *Point {
 // run, so that a traffic's share is its share among all traffics.
 func (m *Entry) addShownValues(e *Evaluation) {
 	if m.onlyTraffics == nil {
-		m.Measure.Evaluate(e)
+		m.Measure.AddValues(e)
 		return
 	}
 	if x, ok := m.Measure.(hostGrouper); ok && x.isByGroup() {
 		e.onlyTraffics = m.onlyTraffics
-		m.Measure.Evaluate(e)
+		m.Measure.AddValues(e)
 		e.onlyTraffics = nil
 		return
 	}
 	whole := e.Values
 	var shown Values
 	e.Values = &shown
-	m.Measure.Evaluate(e)
+	m.Measure.AddValues(e)
 	e.Values = whole
 	for _, x := range shown.Measures {
 		if x.Groups != nil {
-			x.Groups = slices.DeleteFunc(x.Groups, func(g Grouped) bool { return !m.showsTraffic(g.Group) })
+			x.Groups = slices.DeleteFunc(x.Groups, func(g GroupValue) bool { return !m.showsTraffic(g.Group) })
 		}
 		e.Add(x)
 	}

@@ -15,11 +15,11 @@ type maxMin struct {
 	senders bool
 }
 
-// Decode reads `by` and `among`. It reports an error if a switch has several paths to a host, or a link's rate is not
+// ReadOptions reads `by` and `among`. It reports an error if a switch has several paths to a host, or a link's rate is not
 // in bit/s.
-func (m *maxMin) Decode(o *Options) {
-	m.traffics.Decode(o)
-	m.senders = o.Choose("among", "whom links are shared among") == "sender"
+func (m *maxMin) ReadOptions(o *Options) {
+	m.traffics.ReadOptions(o)
+	m.senders = o.ReadChoice("among", "whom links are shared among") == "sender"
 	p := o.Point
 	if p.Routes == nil {
 		return
@@ -28,7 +28,7 @@ func (m *maxMin) Decode(o *Options) {
 		if !p.Network.Nodes[i].Switch {
 			continue
 		}
-		if several := func(set []packet.PortID) bool { return len(set) > 1 }; slices.ContainsFunc(p.Routes.Paths(i).Sets,
+		if several := func(set []packet.PortID) bool { return len(set) > 1 }; slices.ContainsFunc(p.Routes.PathsFrom(i).Sets,
 			several) {
 			o.Fail(o.At, "a network with one shortest path from host to host",
 				"max_min divides links among flows, and where there are several shortest paths it does not know which a flow takes")
@@ -43,11 +43,11 @@ func (m *maxMin) Decode(o *Options) {
 	}
 }
 
-// Evaluate adds the fair share of each traffic, which is the sum of its flows' shares, and goodput divided by it.
+// AddValues adds the fair share of each traffic, which is the sum of its flows' shares, and goodput divided by it.
 // Flows count that are active at the end. Among senders, the flows of a host divide one share, as with a queue per
 // user at every port; then a datagram flow demands what it has sent, and the largest difference between goodput and
 // share is added.
-func (m *maxMin) Evaluate(e *Evaluation) {
+func (m *maxMin) AddValues(e *Evaluation) {
 	var rates []float64
 	for i := range e.Point.Network.Links {
 		r := float64(e.Point.Network.Links[i].Rate.Bits)
@@ -69,7 +69,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 			f := &e.Load.Flows[i]
 			demands[k].Weight = 1 / float64(count[e.Point.Host(f.Src)])
 			if tr := &e.Point.Traffic[f.Group]; !tr.Transport.Gauged {
-				frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
+				frame := e.Point.Framing.FrameBytes(tr.Headers(), tr.Payload, true)
 				demands[k].Max = float64(e.Result.Flows[i].Sender.SentPackets) * float64(frame) * 8 / e.Point.Duration.Seconds()
 			}
 		}
@@ -81,14 +81,14 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 	for k, share := range FairShares(rates, demands) {
 		t := e.Load.Flows[flows[k]].Group
 		tr := &e.Point.Traffic[t]
-		frame := e.Point.Framing.Frame(tr.Headers(), tr.Payload, true)
+		frame := e.Point.Framing.FrameBytes(tr.Headers(), tr.Payload, true)
 		if math.IsNaN(shares[t]) {
 			shares[t] = 0
 		}
 		shares[t] += share * float64(tr.Payload) / float64(frame)
 	}
-	e.ByTraffic("max_min", "bps", func(t int) float64 { return shares[t] })
-	e.ByTraffic("max_min_ratio", "", func(t int) float64 { return e.trafficGoodput(t) / shares[t] })
+	e.AddByTraffic("max_min", "bps", func(t int) float64 { return shares[t] })
+	e.AddByTraffic("max_min_ratio", "", func(t int) float64 { return e.trafficGoodput(t) / shares[t] })
 	if !m.senders {
 		return
 	}
@@ -101,7 +101,7 @@ func (m *maxMin) Evaluate(e *Evaluation) {
 
 // pathPorts returns the sending ports on the path from one NIC to another, as indices in outcome.Result.Ports.
 func (p *Point) pathPorts(src, dst int) (out []int) {
-	links, _ := p.Routes.Path(src, dst)
+	links, _ := p.Routes.FindPath(src, dst)
 	node := p.Host(src)
 	for _, l := range links {
 		end := 0

@@ -26,10 +26,10 @@ type Definition struct {
 	Ideal bool
 
 	// How reports and tables treat values of the kind's name:
-	Near   Tolerance // how close simulator and lab have to be; zero: they are not compared
-	Judged []string  // last words of the groups that are compared; nil: all groups are
-	Sparse bool      // tables omit groups that are 0 everywhere, except the sum
-	Queues bool      // each series is the length of a port's queue and is named after the port
+	Tolerance Tolerance // how close simulator and lab have to be; zero: they are not compared
+	Judged    []string  // last words of the groups that are compared; nil: all groups are
+	Sparse    bool      // tables omit groups that are 0 everywhere, except the sum
+	Queues    bool      // each series is the length of a port's queue and is named after the port
 
 	// Better states which of two values is the better one. It holds for the kind's name and names that begin with it.
 	// Also has exceptions by name.
@@ -52,27 +52,27 @@ const (
 	Lower
 )
 
-// Of returns which values of a name that the kind records are better. The name is fct_p99 of kind fct, for example.
-func (k *Definition) Of(name string) Better {
+// BetterOf returns which values of a name that the kind records are better. The name is fct_p99 of kind fct, for example.
+func (k *Definition) BetterOf(name string) Better {
 	if b, ok := k.Also[name]; ok {
 		return b
 	}
 	return k.Better
 }
 
-// Records reports whether a kind records values of a name.
-func (k *Definition) Records(name string) bool {
+// RecordsName reports whether a kind records values of a name.
+func (k *Definition) RecordsName(name string) bool {
 	_, also := k.Also[name]
 	return also || name == k.Name || k.Name != "" && strings.HasPrefix(name, k.Name+"_")
 }
 
-// Nearness returns how close simulator and lab have to be for a group of values with this unit; zero if the group is
+// ToleranceFor returns how close simulator and lab have to be for a group of values with this unit; zero if the group is
 // not compared. Group "s1->server p99" belongs to Judged "p99".
-func (k *Definition) Nearness(unitName, group string) (near Tolerance) {
+func (k *Definition) ToleranceFor(unitName, group string) (near Tolerance) {
 	if k.Judged != nil && !slices.Contains(k.Judged, group[strings.LastIndexByte(group, ' ')+1:]) {
 		return Tolerance{}
 	}
-	if near = k.Near; k.Queues && unitName == "bytes" {
+	if near = k.Tolerance; k.Queues && unitName == "bytes" {
 		near.Difference *= fullFrame
 	}
 	return near
@@ -84,8 +84,8 @@ const fullFrame = 1514
 // Tolerance defines when two values agree: within a share of the first, or within an absolute difference.
 type Tolerance struct{ Share, Difference float64 }
 
-// Given reports whether there is a tolerance.
-func (t Tolerance) Given() bool { return t != Tolerance{} }
+// IsSet reports whether there is a tolerance.
+func (t Tolerance) IsSet() bool { return t != Tolerance{} }
 
 // Bounds returns the minimum and the maximum of b − a for values b that agree with a.
 func (t Tolerance) Bounds(a float64) (low, high float64) {
@@ -93,10 +93,10 @@ func (t Tolerance) Bounds(a float64) (low, high float64) {
 	return -high, high
 }
 
-// Moved returns the largest change of a group's value if a share of the measured time changes. A mean changes by that
+// MaxChange returns the largest change of a group's value if a share of the measured time changes. A mean changes by that
 // share of itself. A percentile's rank moves by the share: if values are spread evenly from 0, the value changes by
 // the share divided by the rank. The result is +Inf if the share exceeds the rank or the part beyond it.
-func (k *Definition) Moved(group string, value, share float64) float64 {
+func (k *Definition) MaxChange(group string, value, share float64) float64 {
 	if p, isPercentile := PercentileOf(group); isPercentile {
 		rank := p / 100
 		if share > min(rank, 1-rank) {
@@ -116,47 +116,47 @@ func PercentileOf(group string) (p float64, is bool) {
 
 // Measure is one entry of an experiment's measure list, with its own options.
 type Measure interface {
-	// Decode reads the entry's options. Errors go to o.
-	Decode(o *Options)
+	// ReadOptions reads the entry's options. Errors go to o.
+	ReadOptions(o *Options)
 	// Label distinguishes the entry from others of its kind: a port, a traffic; "" if there can be only one.
 	Label() string
-	// Needs returns what a run with that load has to observe for the measure.
-	Needs(p *Point, load *outcome.Load) Needs
-	// Lab returns why the lab cannot measure it at the point, without its name; "" if it can.
-	Lab(p *Point) string
-	// Evaluate adds the measure's values for a run.
-	Evaluate(e *Evaluation)
+	// ListNeeds returns what a run with that load has to observe for the measure.
+	ListNeeds(p *Point, load *outcome.Load) Needs
+	// WhyNotInLab returns why the lab cannot measure it at the point, without its name; "" if it can.
+	WhyNotInLab(p *Point) string
+	// AddValues adds the measure's values for a run.
+	AddValues(e *Evaluation)
 }
 
 // Plain is a measure without options that needs only the counters of every run, in simulator and lab. Measures embed
 // it and override what differs.
 type Plain struct{}
 
-// Decode does not read any option.
-func (Plain) Decode(*Options) {}
+// ReadOptions does not read any option.
+func (Plain) ReadOptions(*Options) {}
 
 // Label returns "": there is only one entry of the kind.
 func (Plain) Label() string { return "" }
 
-// Needs returns the empty value.
-func (Plain) Needs(*Point, *outcome.Load) Needs { return Needs{} }
+// ListNeeds returns the empty value.
+func (Plain) ListNeeds(*Point, *outcome.Load) Needs { return Needs{} }
 
-// Lab returns "": the lab supports it.
-func (Plain) Lab(*Point) string { return "" }
+// WhyNotInLab returns "": the lab supports it.
+func (Plain) WhyNotInLab(*Point) string { return "" }
 
 // Needs lists what a run has to observe.
 type Needs struct {
-	Watches  []outcome.Watch
-	Onsets   []outcome.Onset
-	Delays   bool   // distribution of the delays of data packets
-	Tally    bool   // bytes of frames by their content
-	Peaks    bool   // largest payload in flight
-	Notices  bool   // what happens to notices of switches
-	Ordering bool   // which packets arrive late
-	Pauses   bool   // every pause frame
-	Taken    bool   // resources that switches use
-	Steers   bool   // counters of control planes
-	Lines    []Line // timelines of ranks of jobs
+	Watches       []outcome.Watch
+	Onsets        []outcome.Onset
+	Delays        bool              // distribution of the delays of data packets
+	Tally         bool              // bytes of frames by their content
+	Peaks         bool              // largest payload in flight
+	Notices       bool              // what happens to notices of switches
+	Ordering      bool              // which packets arrive late
+	Pauses        bool              // every pause frame
+	Usage         bool              // resources that switches use
+	ControlPlanes bool              // counters of control planes
+	Timelines     []TimelineRequest // timelines of ranks of jobs
 }
 
 // excluder is a measure that cannot be listed together with every other one of its kind.
@@ -182,8 +182,8 @@ type Entry struct {
 // List holds the measures of an experiment.
 type List []*Entry
 
-// Names returns the names of kinds.
-func Names(kinds []Definition) (names []string) {
+// KindNames returns the names of kinds.
+func KindNames(kinds []Definition) (names []string) {
 	for i := range kinds {
 		names = append(names, kinds[i].Name)
 	}
@@ -193,16 +193,16 @@ func Names(kinds []Definition) (names []string) {
 // maxMeasures limits the length of a list: each entry is compared with the others of its kind.
 const maxMeasures = 1000
 
-// Decode reads the measure list t. Each entry names one of kinds. It returns the valid entries; errors go to r. p is
+// DecodeList reads the measure list t. Each entry names one of kinds. It returns the valid entries; errors go to r. p is
 // the point that options refer to.
-func Decode(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
+func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
 		return nil
 	}
 	for _, x := range t.Items {
 		place := x.Position
-		name, options := r.Named(x, "measure")
+		name, options := r.SplitNamed(x, "measure")
 		if options == nil {
 			continue
 		}
@@ -213,20 +213,20 @@ func Decode(r *document.Reader, kinds []Definition, t *document.Node, p *Point) 
 			}
 		}
 		if kind == nil {
-			r.Unknown(x.Position, "measure", name, Names(kinds))
+			r.FailUnknown(x.Position, "measure", name, KindNames(kinds))
 			continue
 		}
-		before := r.Count()
+		before := r.CountErrors()
 		if len(kind.Keys) == 0 && len(options.Keys) > 0 {
 			r.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
 			continue
 		}
-		given, _ := r.Map(options, kind.Table())
+		given, _ := r.ReadMap(options, kind.Table())
 		m := &Entry{Definition: kind, At: place, Measure: kind.New()}
 		o := &Options{Reader: r, At: x.Position, Node: given, Kind: kind, Point: p}
-		m.Decode(o)
+		m.ReadOptions(o)
 		m.onlyTraffics = o.readLimit()
-		if r.Count() > before {
+		if r.CountErrors() > before {
 			continue
 		}
 		if len(list) == maxMeasures {
@@ -272,10 +272,10 @@ func (l List) Check(r *document.Reader, p *Point) {
 	}
 }
 
-// Needs returns the needs of all measures together, and of each measure.
-func (l List) Needs(p *Point, load *outcome.Load) (all Needs, each []Needs) {
+// ListNeeds returns the needs of all measures together, and of each measure.
+func (l List) ListNeeds(p *Point, load *outcome.Load) (all Needs, each []Needs) {
 	for _, m := range l {
-		n := m.Needs(p, load)
+		n := m.ListNeeds(p, load)
 		all.Watches = append(all.Watches, n.Watches...)
 		all.Onsets = append(all.Onsets, n.Onsets...)
 		all.Delays = all.Delays || n.Delays
@@ -284,44 +284,44 @@ func (l List) Needs(p *Point, load *outcome.Load) (all Needs, each []Needs) {
 		all.Notices = all.Notices || n.Notices
 		all.Ordering = all.Ordering || n.Ordering
 		all.Pauses = all.Pauses || n.Pauses
-		all.Taken = all.Taken || n.Taken
-		all.Steers = all.Steers || n.Steers
-		n.Lines = slices.DeleteFunc(n.Lines,
-			func(x Line) bool { return !m.showsTraffic(p.Traffic[load.Jobs[x.Job].Group].Name) })
-		all.Lines = append(all.Lines, n.Lines...)
+		all.Usage = all.Usage || n.Usage
+		all.ControlPlanes = all.ControlPlanes || n.ControlPlanes
+		n.Timelines = slices.DeleteFunc(n.Timelines,
+			func(x TimelineRequest) bool { return !m.showsTraffic(p.Traffic[load.Jobs[x.Job].Group].Name) })
+		all.Timelines = append(all.Timelines, n.Timelines...)
 		each = append(each, n)
 	}
 	return all, each
 }
 
 // Observe returns what a run has to observe for the measures, and attaches timelines to the load's jobs. The caller
-// logs Pause frames. Observe returns a TooMuch error if the run would keep too many samples.
+// logs Pause frames. Observe returns a TooManySamplesError error if the run would keep too many samples.
 func (l List) Observe(p *Point, load *outcome.Load) (s outcome.Selection, err error) {
-	n, _ := l.Needs(p, load)
+	n, _ := l.ListNeeds(p, load)
 	s = outcome.Selection{Watches: n.Watches, Onsets: n.Onsets, Delays: n.Delays, Tally: n.Tally, Notices: n.Notices,
-		Ordering: n.Ordering, Peaks: n.Peaks, Usage: n.Taken, Steers: n.Steers}
-	if total := Samples(p, load, s.Watches); total > maxWatched {
-		return s, &TooMuch{total}
+		Ordering: n.Ordering, Peaks: n.Peaks, Usage: n.Usage, Steers: n.ControlPlanes}
+	if total := CountSamples(p, load, s.Watches); total > maxWatched {
+		return s, &TooManySamplesError{total}
 	}
-	for i := range n.Lines {
-		n.Lines[i].attachTimeline(load)
+	for i := range n.Timelines {
+		n.Timelines[i].attachTimeline(load)
 	}
 	return s, nil
 }
 
-// Keeping is a measure that keeps another number of series beyond the run than one for each watch.
-type Keeping interface {
-	// Keeps returns the number of series. Each has as many samples as one watch.
-	Keeps(e *Evaluation) int
+// SeriesCounter is a measure that keeps another number of series beyond the run than one for each watch.
+type SeriesCounter interface {
+	// CountSeries returns the number of series. Each has as many samples as one watch.
+	CountSeries(e *Evaluation) int
 }
 
-// Kept returns the number of values of series that are kept beyond the run.
-func (l List) Kept(p *Point, load *outcome.Load) (total float64) {
-	_, each := l.Needs(p, load)
+// CountKept returns the number of values of series that are kept beyond the run.
+func (l List) CountKept(p *Point, load *outcome.Load) (total float64) {
+	_, each := l.ListNeeds(p, load)
 	for i, m := range l {
 		all := each[i].Watches
-		if x, ok := m.Measure.(Keeping); ok && len(all) > 0 {
-			total += float64(x.Keeps(&Evaluation{Point: p, Load: load, list: l})) *
+		if x, ok := m.Measure.(SeriesCounter); ok && len(all) > 0 {
+			total += float64(x.CountSeries(&Evaluation{Point: p, Load: load, list: l})) *
 				float64(all[0].Samples(p.Warmup, p.Warmup+p.Duration))
 			continue
 		}
@@ -332,8 +332,8 @@ func (l List) Kept(p *Point, load *outcome.Load) (total float64) {
 	return total
 }
 
-// Samples returns the number of values that a run keeps for the watches.
-func Samples(p *Point, load *outcome.Load, watches []outcome.Watch) (total float64) {
+// CountSamples returns the number of values that a run keeps for the watches.
+func CountSamples(p *Point, load *outcome.Load, watches []outcome.Watch) (total float64) {
 	for i := range watches {
 		total += p.countSamples(&watches[i], load)
 	}
@@ -351,17 +351,17 @@ func (p *Point) countSamples(w *outcome.Watch, load *outcome.Load) float64 {
 	return n
 }
 
-// TooMuch is the error of measures that would keep too many samples in a run.
-type TooMuch struct{ samples float64 }
+// TooManySamplesError is the error of measures that would keep too many samples in a run.
+type TooManySamplesError struct{ samples float64 }
 
-func (e *TooMuch) Error() string {
-	return "the measures would keep " + SI(e.samples) + " samples a run; at most " + SI(maxWatched) +
+func (e *TooManySamplesError) Error() string {
+	return "the measures would keep " + FormatSI(e.samples) + " samples a run; at most " + FormatSI(maxWatched) +
 		" fit: make every longer, or watch less"
 }
 
 // Evaluate returns the values of a run's result. On an ideal network, measures of packets are NaN.
 func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Values) {
-	all, each := l.Needs(p, load)
+	all, each := l.ListNeeds(p, load)
 	if load.Ideal != nil {
 		res = withoutPackets(p, load, &all, res)
 	}
@@ -399,9 +399,9 @@ func setUndefined(all []Measured) {
 	}
 }
 
-// Shape returns the names and units of the values of runs with a load. It evaluates an empty result.
-func (l List) Shape(p *Point, load *outcome.Load) Values {
-	n, _ := l.Needs(p, load)
+// ListNames returns the names and units of the values of runs with a load. It evaluates an empty result.
+func (l List) ListNames(p *Point, load *outcome.Load) Values {
+	n, _ := l.ListNeeds(p, load)
 	res := emptyResult(p, load, &n)
 	for i := range load.Jobs {
 		res.Jobs, res.JobGroups = append(res.Jobs, job.Outcome{}), append(res.JobGroups, load.Jobs[i].Group)

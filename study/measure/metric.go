@@ -21,17 +21,17 @@ type metric struct {
 // Label returns the name of the metric and the pattern of switches.
 func (m *metric) Label() string { return m.name + " " + m.label }
 
-// Decode reads `name`, `switches` and `every`.
-func (m *metric) Decode(o *Options) {
+// ReadOptions reads `name`, `switches` and `every`.
+func (m *metric) ReadOptions(o *Options) {
 	t := o.Node.Get("name")
 	if t == nil {
-		o.Node.Missing("name", "metric needs the name of one: weir_ecn_marked_total")
+		o.Node.FailMissing("name", "metric needs the name of one: weir_ecn_marked_total")
 		return
 	}
-	m.name = o.Text(t)
-	s := o.Node.Default("switches")
-	m.label, m.switches = o.Text(s), o.Switches(s)
-	m.every = o.Every()
+	m.name = o.ReadText(t)
+	s := o.Node.GetDefault("switches")
+	m.label, m.switches = o.ReadText(s), o.ReadSwitches(s)
+	m.every = o.ReadEvery()
 }
 
 // sampleInterval returns the time between samples: `every`, or the whole measured part.
@@ -42,8 +42,8 @@ func (m *metric) sampleInterval(p *Point) unit.Time {
 	return m.every
 }
 
-// Needs requests samples of the metric at each switch.
-func (m *metric) Needs(p *Point, _ *outcome.Load) (n Needs) {
+// ListNeeds requests samples of the metric at each switch.
+func (m *metric) ListNeeds(p *Point, _ *outcome.Load) (n Needs) {
 	for _, i := range m.switches {
 		n.Watches = append(n.Watches, outcome.Watch{What: outcome.ProgramMetric, Index: i, Name: m.name,
 			Every: m.sampleInterval(p)})
@@ -51,13 +51,13 @@ func (m *metric) Needs(p *Point, _ *outcome.Load) (n Needs) {
 	return n
 }
 
-// Evaluate adds the growth of a counter in the measured part, and with `every` its rate over time. The name of a
+// AddValues adds the growth of a counter in the measured part, and with `every` its rate over time. The name of a
 // counter ends in _total. For other metrics it adds the mean of the samples, and the samples over time.
-func (m *metric) Evaluate(e *Evaluation) {
+func (m *metric) AddValues(e *Evaluation) {
 	// Claims use the name as an identifier, so it omits Weir's prefix and the suffix of counters.
 	name, counter := strings.CutSuffix(strings.TrimPrefix(m.name, "weir_"), "_total")
 	name = "metric_" + name
-	x, unitName := Measured{Name: name, Groups: []Grouped{}}, ""
+	x, unitName := Measured{Name: name, Groups: []GroupValue{}}, ""
 	if counter {
 		unitName = "1/s"
 	}
@@ -75,7 +75,7 @@ func (m *metric) Evaluate(e *Evaluation) {
 			over = growthRates(over, m.sampleInterval(e.Point))
 		}
 		group := e.Point.Network.Nodes[i].Name
-		x.Groups = append(x.Groups, Grouped{Group: group, Value: value})
+		x.Groups = append(x.Groups, GroupValue{Group: group, Value: value})
 		if m.every > 0 {
 			series := name
 			if counter {

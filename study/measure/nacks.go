@@ -12,19 +12,19 @@ type nacks struct {
 	percentiles []float64
 }
 
-// Decode reads `percentiles`.
-func (m *nacks) Decode(o *Options) { m.percentiles = o.Percentiles() }
+// ReadOptions reads `percentiles`.
+func (m *nacks) ReadOptions(o *Options) { m.percentiles = o.ReadPercentiles() }
 
-// Needs requests the counters of notices.
-func (*nacks) Needs(*Point, *outcome.Load) Needs { return Needs{Notices: true} }
+// ListNeeds requests the counters of notices.
+func (*nacks) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Notices: true} }
 
-// Lab returns that kernels do not process notices.
-func (*nacks) Lab(p *Point) string {
+// WhyNotInLab returns that kernels do not process notices.
+func (*nacks) WhyNotInLab(p *Point) string {
 	return p.kernelSender(-1, "a kernel takes no notices of switches")
 }
 
-// Evaluate adds the counts of notices, their cost, and the delays of those that arrived.
-func (m *nacks) Evaluate(e *Evaluation) {
+// AddValues adds the counts of notices, their cost, and the delays of those that arrived.
+func (m *nacks) AddValues(e *Evaluation) {
 	n := &e.Result.Notices
 	var taken, refused int64
 	var packets, sent, delivered float64 // packets: first transmissions that arrived; sent, delivered: bytes
@@ -38,12 +38,12 @@ func (m *nacks) Evaluate(e *Evaluation) {
 			delivered += arrived
 		}
 	}
-	e.Add(Measured{Name: "nacks", Unit: "packets", Groups: []Grouped{{Group: "made", Value: float64(n.Made)},
+	e.Add(Measured{Name: "nacks", Unit: "packets", Groups: []GroupValue{{Group: "made", Value: float64(n.Made)},
 		{Group: "dropped", Value: float64(n.Dropped)},
 		{Group: "delivered", Value: float64(n.Delivered)}, {Group: "taken", Value: float64(taken)},
 		{Group: "refused", Value: float64(refused)}}})
 	e.Add(Measured{Name: "nacks_lost", Value: float64(n.Dropped) / float64(n.Made)})
-	e.Add(Measured{Name: "nacks_cost", Groups: []Grouped{{Group: "made", Value: float64(n.Made) / packets},
+	e.Add(Measured{Name: "nacks_cost", Groups: []GroupValue{{Group: "made", Value: float64(n.Made) / packets},
 		{Group: "sent", Value: sent / delivered}}})
 	d := Distribution{Name: "nacks_delay", Unit: "s"}
 	longest := math.NaN()
@@ -51,10 +51,10 @@ func (m *nacks) Evaluate(e *Evaluation) {
 		d.Add(min(c.Middle(), n.DelayMax).Seconds(), c.Count) // a class's middle may exceed the largest delay
 		longest = n.DelayMax.Seconds()
 	}
-	groups := []Grouped{{Group: "mean", Value: n.DelaySum.Seconds() / float64(n.Delivered)},
+	groups := []GroupValue{{Group: "mean", Value: n.DelaySum.Seconds() / float64(n.Delivered)},
 		{Group: "max", Value: longest}}
 	for _, q := range m.percentiles {
-		groups = append(groups, Grouped{Group: percentileGroup(q), Value: d.Percentile(q)})
+		groups = append(groups, GroupValue{Group: percentileGroup(q), Value: d.Percentile(q)})
 	}
 	e.Add(Measured{Name: "nacks_delay", Unit: "s", Groups: groups})
 	e.AddDistribution(d)

@@ -17,16 +17,16 @@ type Options struct {
 	Point *Point
 }
 
-// Choose reads a key with one of several words, and returns the word. what names the kind of word in errors.
-func (o *Options) Choose(key, what string) string {
-	return o.Word(o.Node.Default(key), what, o.Kind.Table().Key(key).Form.Words)
+// ReadChoice reads a key with one of several words, and returns the word. what names the kind of word in errors.
+func (o *Options) ReadChoice(key, what string) string {
+	return o.ReadWord(o.Node.GetDefault(key), what, o.Kind.Table().FindKey(key).Form.Words)
 }
 
 // traffics is embedded by measures that give one number for each traffic.
 type traffics struct{ Plain }
 
-// Decode reads `by`, which has only one value.
-func (*traffics) Decode(o *Options) { o.Choose("by", "grouping") }
+// ReadOptions reads `by`, which has only one value.
+func (*traffics) ReadOptions(o *Options) { o.ReadChoice("by", "grouping") }
 
 // requireWindow reports an error if no traffic has a window or a rate.
 func (o *Options) requireWindow() (ok bool) {
@@ -37,9 +37,9 @@ func (o *Options) requireWindow() (ok bool) {
 	return ok
 }
 
-// Switches returns the nodes of the switches that a pattern matches. It reports an error if no switch matches.
-func (o *Options) Switches(t *document.Node) (nodes []int) {
-	pattern := o.Text(t)
+// ReadSwitches returns the nodes of the switches that a pattern matches. It reports an error if no switch matches.
+func (o *Options) ReadSwitches(t *document.Node) (nodes []int) {
+	pattern := o.ReadText(t)
 	p := topology.NewPattern(pattern)
 	var names []string
 	for i, n := range o.Point.Network.Nodes {
@@ -55,38 +55,38 @@ func (o *Options) Switches(t *document.Node) (nodes []int) {
 	for _, i := range nodes {
 		matching = append(matching, o.Point.Network.Nodes[i].Name)
 	}
-	if !Whole(o.Reader, t.Position, pattern, matching) {
+	if !CheckPattern(o.Reader, t.Position, pattern, matching) {
 		return nodes
 	}
 	if len(nodes) == 0 {
-		o.Unknown(t.Position, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
+		o.FailUnknown(t.Position, "switch", pattern, append(names[:min(len(names), 10):min(len(names), 10)], "*"))
 	}
 	return nodes
 }
 
-// Whole reports an error at place at if a range of a pattern is backwards, or if the range includes numbers that no
+// CheckPattern reports an error at place at if a range of a pattern is backwards, or if the range includes numbers that no
 // matching name has: then fewer things would match than the file lists. Without matching names only the first is
 // checked.
-func Whole(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
-	if is, meant := topology.Backwards(pattern); is != "" {
+func CheckPattern(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
+	if is, meant := topology.FindBackwardRange(pattern); is != "" {
 		r.Fail(place, meant, "the range %s of %q is backwards", is, pattern)
 		return false
 	}
 	if len(matching) == 0 {
 		return true
 	}
-	if absent, there := topology.Absent(pattern, matching); absent != "" {
+	if absent, there := topology.FindAbsent(pattern, matching); absent != "" {
 		r.Fail(place, there+", or *", "of %q there are no %s", pattern, absent)
 		return false
 	}
 	return true
 }
 
-// Hold reads `hold`, the number of consecutive samples that have to be good, and checks that span has that many
+// ReadHold reads `hold`, the number of consecutive samples that have to be good, and checks that span has that many
 // samples.
-func (o *Options) Hold(every, span unit.Time) int {
-	t := o.Node.Default("hold")
-	n := o.Integer(t, 1, 1000000)
+func (o *Options) ReadHold(every, span unit.Time) int {
+	t := o.Node.GetDefault("hold")
+	n := o.ReadInteger(t, 1, 1000000)
 	if o.OK() && every > 0 && unit.Time(n) > span/every {
 		o.Fail(t.Position, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", n, every,
 			span)
@@ -94,9 +94,9 @@ func (o *Options) Hold(every, span unit.Time) int {
 	return n
 }
 
-// Time reads a time in the measured part. included allows the part's end itself.
-func (o *Options) Time(t *document.Node, included bool) unit.Time {
-	at, ok := document.ReadOK(o.Reader, t, unit.ParseTime)
+// ReadTime reads a time in the measured part. included allows the part's end itself.
+func (o *Options) ReadTime(t *document.Node, included bool) unit.Time {
+	at, ok := document.ReadValid(o.Reader, t, unit.ParseTime)
 	end, allowed := o.Point.End(), "before "
 	if included {
 		allowed = "up to "
@@ -108,18 +108,18 @@ func (o *Options) Time(t *document.Node, included bool) unit.Time {
 	return at
 }
 
-// Every reads `every`, the time between samples; 0 if the key is missing and has no default.
-func (o *Options) Every() (every unit.Time) { return o.EveryOf(o.Point.Duration) }
+// ReadEvery reads `every`, the time between samples; 0 if the key is missing and has no default.
+func (o *Options) ReadEvery() (every unit.Time) { return o.ReadEveryWithin(o.Point.Duration) }
 
-// EveryOf reads `every` for a part of the run that has the given length.
-func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
+// ReadEveryWithin reads `every` for a part of the run that has the given length.
+func (o *Options) ReadEveryWithin(length unit.Time) (every unit.Time) {
 	t := o.Node.Get("every")
 	given := t != nil
-	if t == nil && o.Kind.Table().Key("every").Default == "" {
+	if t == nil && o.Kind.Table().FindKey("every").Default == "" {
 		return 0
 	}
-	t = o.Node.Default("every")
-	switch every = o.Positive(t); {
+	t = o.Node.GetDefault("every")
+	switch every = o.ReadPositiveTime(t); {
 	case length/every > maxSamples:
 		o.Fail(t.Position, "at least "+(length/maxSamples+1).String(), "that many samples would not fit into memory")
 	case every > length && !given:
@@ -131,19 +131,19 @@ func (o *Options) EveryOf(length unit.Time) (every unit.Time) {
 	return every
 }
 
-// Percentiles reads `percentiles`: numbers above 0 and below 100. It returns nil without the key and a default.
-func (o *Options) Percentiles() (out []float64) {
+// ReadPercentiles reads `percentiles`: numbers above 0 and below 100. It returns nil without the key and a default.
+func (o *Options) ReadPercentiles() (out []float64) {
 	t := o.Node.Get("percentiles")
-	if t == nil && o.Kind.Table().Key("percentiles").Default == "" {
+	if t == nil && o.Kind.Table().FindKey("percentiles").Default == "" {
 		return nil
 	}
-	t = o.Node.Default("percentiles")
+	t = o.Node.GetDefault("percentiles")
 	if t.Kind != document.List {
 		o.Fail(t.Position, "[50, 95, 99]", "percentiles are a list")
 		return nil
 	}
 	for _, x := range t.Items {
-		v, err := strconv.ParseFloat(o.Text(x), 64)
+		v, err := strconv.ParseFloat(o.ReadText(x), 64)
 		if err != nil || !(v > 0 && v < 100) {
 			o.Fail(x.Position, "numbers above 0 and below 100", "%q is not a percentile", x.Text)
 			continue
@@ -164,9 +164,9 @@ const (
 	maxWatched = 1 << 26
 )
 
-// Port returns the port that t names, as its index in outcome.Result.Ports, which has two ports for each link, in the
+// ReadPort returns the port that t names, as its index in outcome.Result.Ports, which has two ports for each link, in the
 // order of links. ofSwitch excludes ports of hosts. For an unknown name it reports an error.
-func (o *Options) Port(t *document.Node, ofSwitch bool) int {
+func (o *Options) ReadPort(t *document.Node, ofSwitch bool) int {
 	var names []string
 	for l := range o.Point.Network.Links {
 		for e := range 2 {
@@ -183,6 +183,6 @@ func (o *Options) Port(t *document.Node, ofSwitch bool) int {
 	if len(names) > 20 {
 		names = append(names[:20], "…")
 	}
-	o.Unknown(t.Position, "port", o.Text(t), names)
+	o.FailUnknown(t.Position, "port", o.ReadText(t), names)
 	return 0
 }

@@ -60,7 +60,7 @@ func (p *Point) findPauses() *pauses {
 		for k, port := range p.Routes.Ports(node) {
 			if next := p.Network.Links[port.Link].Ends[1-port.End]; !found[next] {
 				found[next] = p.Network.Nodes[next].Switch
-				x.dests = append(x.dests, nics.Number(node, k))
+				x.dests = append(x.dests, nics.NumberOf(node, k))
 			}
 		}
 	}
@@ -92,7 +92,7 @@ func (x *pauses) findPortPause(port int) portPause {
 	uses := !n.Nodes[node].Switch
 	for _, to := range x.dests {
 		if n.Nodes[node].Switch {
-			if choice := routes.Paths(node).To(packet.Addr(to + 1)); !isSameSlice(choice, before) {
+			if choice := routes.PathsFrom(node).PortsTo(packet.Addr(to + 1)); !isSameSlice(choice, before) {
 				before, after = choice, nil
 				uses = slices.Contains(choice, k)
 			}
@@ -100,7 +100,7 @@ func (x *pauses) findPortPause(port int) portPause {
 		if !uses {
 			continue
 		}
-		choice := routes.Paths(next).To(packet.Addr(to + 1))
+		choice := routes.PathsFrom(next).PortsTo(packet.Addr(to + 1))
 		if isSameSlice(choice, after) {
 			continue
 		}

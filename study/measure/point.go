@@ -27,8 +27,8 @@ type Point struct {
 	NoPackets        bool    // an ideal network carries the messages of jobs
 	Buffered         bool    // at some point a traffic has a send buffer
 	Partial          bool    // errors were found, so parts may be missing
-	// HostsOf returns the hosts of a name, a group, a pattern, or a list of them. It is set while options are read.
-	HostsOf func(t *document.Node) []int
+	// ResolveHosts returns the hosts of a name, a group, a pattern, or a list of them. It is set while options are read.
+	ResolveHosts func(t *document.Node) []int
 	// Scale has, by traffic, the number of a run's flows for each flow that a trial's configuration drew; nil: it drew
 	// all flows.
 	Scale []float64
@@ -46,13 +46,13 @@ type Traffic struct {
 	Transport  *transport.Scheme
 	Payload    int32
 	Version    uint8 // of IP
-	Own        bool  // in the lab its hosts run Weir's own stack
+	WeirStack  bool  // in the lab its hosts run Weir's own stack
 	Start      unit.Time
 	Sized      bool          // its flows have a size at some point of the sweep
 	Collective bool          // its flows wait for each other
 	Job        bool          // it is a job, and has no flows
 	Ranks      []int         // the hosts of a job's ranks
-	Bus        float64       // minimum of the bytes that each host moves in a collective operation; 0: unknown
+	BusBytes   float64       // minimum of the bytes that each host moves in a collective operation; 0: unknown
 	Sizes      *workload.CDF // the distribution that flow sizes are drawn from; nil: sizes are fixed
 }
 
@@ -76,7 +76,7 @@ func (p *Point) windowedTraffics() (names []string) {
 // the reason why, followed by the traffic and the remedy; "" if no such sender is. A negative traffic checks all.
 func (p *Point) kernelSender(traffic int, why string) string {
 	for i := range p.Traffic {
-		if t := &p.Traffic[i]; t.Transport.Gauged && !t.Own && (traffic < 0 || traffic == i) {
+		if t := &p.Traffic[i]; t.Transport.Gauged && !t.WeirStack && (traffic < 0 || traffic == i) {
 			return why + " (traffic " + t.Name + "; hosts of Weir's own do: stack: weir)"
 		}
 	}
@@ -87,23 +87,23 @@ func (p *Point) kernelSender(traffic int, why string) string {
 const idealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
 	"of a shortest path"
 
-// Ideal returns the flow completion time of a flow that has the network to itself, with basic headers only and without
+// IdealFCT returns the flow completion time of a flow that has the network to itself, with basic headers only and without
 // the sender's handshake (HPCC §5.1). size is in bytes.
-func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
+func (p *Point) IdealFCT(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	headers := tr.Headers()
 	f := p.Framing
 	payload := unit.Bytes(tr.Payload)
 	first := int32(min(size, payload))
-	frame := f.Frame(tr.headersFor(first)+tr.Transport.First, first, true)
-	ack := f.Frame(tr.headersFor(0)+tr.Transport.Reply, 0, false)
-	bytes := float64(size/payload) * float64(f.Frame(headers, tr.Payload, true))
+	frame := f.FrameBytes(tr.headersFor(first)+tr.Transport.First, first, true)
+	ack := f.FrameBytes(tr.headersFor(0)+tr.Transport.Reply, 0, false)
+	bytes := float64(size/payload) * float64(f.FrameBytes(headers, tr.Payload, true))
 	if rest := size % payload; rest > 0 {
-		bytes += float64(f.Frame(tr.headersFor(int32(rest)), int32(rest), true))
+		bytes += float64(f.FrameBytes(tr.headersFor(int32(rest)), int32(rest), true))
 	}
-	bytes += float64(frame - f.Frame(tr.headersFor(first), first, true))
+	bytes += float64(frame - f.FrameBytes(tr.headersFor(first), first, true))
 	var total unit.Time
 	slowest := 0.0 // seconds per byte
-	links, _ := p.Routes.Path(src, dst)
+	links, _ := p.Routes.FindPath(src, dst)
 	for _, i := range links {
 		l := &p.Network.Links[i]
 		one, both := 0.0, 0.0 // seconds for the frame, and for frame and acknowledgement
@@ -123,8 +123,8 @@ func (p *Point) Ideal(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 // Headers returns the bytes of a full packet's headers, from Ethernet's on, and of padding.
 func (tr *Traffic) Headers() int32 { return tr.headersFor(tr.Payload) }
 
-// MostHeaders returns the bytes of headers of a flow's first packet.
-func (tr *Traffic) MostHeaders() int32 { return tr.Headers() + tr.Transport.First }
+// MaxHeaders returns the bytes of headers of a flow's first packet.
+func (tr *Traffic) MaxHeaders() int32 { return tr.Headers() + tr.Transport.First }
 
 // headersFor returns the bytes of headers and padding of a packet with the given payload in bytes.
 func (tr *Traffic) headersFor(payload int32) int32 {
@@ -139,18 +139,18 @@ func (tr *Traffic) headersFor(payload int32) int32 {
 }
 
 // Host returns the node of a NIC. outcome.Load.Flows names ends by NIC (topology.NICs).
-func (p *Point) Host(nic int) int { return p.Routes.NICs().Node(nic) }
+func (p *Point) Host(nic int) int { return p.Routes.NICs().HostOf(nic) }
 
 // Path returns what a flow's endpoints may know about the path between two NICs.
 func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
-	links, _ := p.Routes.Path(src, dst)
+	links, _ := p.Routes.FindPath(src, dst)
 	nic := p.Network.Links[links[0]].Rate.Bits
-	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
+	frame := p.Framing.FrameBytes(tr.Headers(), tr.Payload, true)
 	path := cc.Path{NICRate: nic, LineRate: unit.Rate(float64(nic) * float64(tr.Payload) / float64(frame)),
 		ReceiverRate: p.Network.Links[links[len(links)-1]].Rate.Bits,
-		BaseRTT:      p.Ideal(src, dst, unit.Bytes(tr.Payload), tr), Hops: len(links) - 1}
+		BaseRTT:      p.IdealFCT(src, dst, unit.Bytes(tr.Payload), tr), Hops: len(links) - 1}
 	if w := p.Waits; w != nil {
-		path.Queueing, path.Reorders, path.Uneven = p.Queueing(src, dst, nil), w.Reorders, w.uneven
+		path.MaxQueueing, path.Reorders, path.Uneven = p.MaxQueueing(src, dst, nil), w.Reorders, w.uneven
 	}
 	return path
 }
@@ -158,9 +158,9 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 // BDP returns the bandwidth-delay product of a flow's path in bytes: base RTT times the rate at which the slowest link
 // carries payload.
 func (p *Point) BDP(src, dst int, tr *Traffic) float64 {
-	frame := p.Framing.Frame(tr.Headers(), tr.Payload, true)
+	frame := p.Framing.FrameBytes(tr.Headers(), tr.Payload, true)
 	rate := math.Inf(1) // bytes/s
-	links, _ := p.Routes.Path(src, dst)
+	links, _ := p.Routes.FindPath(src, dst)
 	for _, i := range links {
 		r := p.Network.Links[i].Rate
 		if r.Bits > 0 {

@@ -20,17 +20,17 @@ type port struct {
 // Label returns the port's name.
 func (m *port) Label() string { return m.label }
 
-// Decode reads `port` and `every`.
-func (m *port) Decode(o *Options) {
+// ReadOptions reads `port` and `every`.
+func (m *port) ReadOptions(o *Options) {
 	t := o.Node.Get("port")
 	if t == nil {
 		name := o.Kind.Name
-		o.Node.Missing("port", "%s needs a port", name)
+		o.Node.FailMissing("port", "%s needs a port", name)
 		return
 	}
-	m.index = o.Port(t, false)
+	m.index = o.ReadPort(t, false)
 	m.label = o.Point.PortName(m.index)
-	m.every = o.Every()
+	m.every = o.ReadEvery()
 }
 
 // watchPort returns a watch of a quantity of the port if `every` is given.
@@ -53,13 +53,13 @@ func (e *Evaluation) sentRates(every unit.Time, each float64) (out []float64) {
 // throughput measures the bits of frames per second that a port has sent.
 type throughput struct{ port }
 
-// Needs requests samples of the port's sent bytes, if `every` is given.
-func (m *throughput) Needs(*Point, *outcome.Load) Needs { return m.watchPort(outcome.SentBytes) }
+// ListNeeds requests samples of the port's sent bytes, if `every` is given.
+func (m *throughput) ListNeeds(*Point, *outcome.Load) Needs { return m.watchPort(outcome.SentBytes) }
 
-// Evaluate adds the mean rate, and with `every` the rate over time.
-func (m *throughput) Evaluate(e *Evaluation) {
+// AddValues adds the mean rate, and with `every` the rate over time.
+func (m *throughput) AddValues(e *Evaluation) {
 	e.Add(Measured{Name: "throughput", Unit: "bps",
-		Groups: []Grouped{{Group: m.label, Value: float64(e.Result.Ports[m.index].TxBytes) * 8 / e.seconds}}})
+		Groups: []GroupValue{{Group: m.label, Value: float64(e.Result.Ports[m.index].TxBytes) * 8 / e.seconds}}})
 	if m.every > 0 {
 		e.AddSeries("throughput", "bps", m.label, m.every, e.sentRates(m.every, 8))
 	}
@@ -71,22 +71,22 @@ type utilisation struct{ port }
 // inPackets reports whether the link's rate is in packets/s.
 func (m *utilisation) inPackets(p *Point) bool { return p.Network.Links[m.index/2].Rate.Bits == 0 }
 
-// Needs requests samples of the port's sent bytes or packets, if `every` is given.
-func (m *utilisation) Needs(p *Point, _ *outcome.Load) Needs {
+// ListNeeds requests samples of the port's sent bytes or packets, if `every` is given.
+func (m *utilisation) ListNeeds(p *Point, _ *outcome.Load) Needs {
 	if m.inPackets(p) {
 		return m.watchPort(outcome.SentPackets)
 	}
 	return m.watchPort(outcome.SentBytes)
 }
 
-// Evaluate adds the mean utilisation, and with `every` the utilisation over time.
-func (m *utilisation) Evaluate(e *Evaluation) {
+// AddValues adds the mean utilisation, and with `every` the utilisation over time.
+func (m *utilisation) AddValues(e *Evaluation) {
 	port := &e.Result.Ports[m.index]
 	sent, each := float64(port.TxBytes)*8, 8.0
 	if m.inPackets(e.Point) {
 		sent, each = float64(port.TxPackets), 1
 	}
-	e.Add(Measured{Name: "utilisation", Groups: []Grouped{{Group: m.label, Value: sent / port.Capacity}}})
+	e.Add(Measured{Name: "utilisation", Groups: []GroupValue{{Group: m.label, Value: sent / port.Capacity}}})
 	if m.every > 0 {
 		over := e.sentRates(m.every, each)
 		for k := range over {
@@ -126,15 +126,15 @@ type balance struct {
 // Label returns the pattern of switches.
 func (m *balance) Label() string { return m.label }
 
-// Decode reads `switches` and `every`. It reports an error if the network is not a fat tree.
-func (m *balance) Decode(o *Options) {
-	t := o.Node.Default("switches")
-	nodes := o.Switches(t)
-	m.every = o.Every()
+// ReadOptions reads `switches` and `every`. It reports an error if the network is not a fat tree.
+func (m *balance) ReadOptions(o *Options) {
+	t := o.Node.GetDefault("switches")
+	nodes := o.ReadSwitches(t)
+	m.every = o.ReadEvery()
 	if !o.OK() {
 		return
 	}
-	x, err := o.Point.Network.Tree()
+	x, err := o.Point.Network.FindTree()
 	if err != nil {
 		o.Fail(o.At, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
 		return
@@ -149,7 +149,7 @@ func (m *balance) Decode(o *Options) {
 			m.nodes = append(m.nodes, n)
 		}
 	}
-	if m.label = o.Text(t); len(m.nodes) == 0 {
+	if m.label = o.ReadText(t); len(m.nodes) == 0 {
 		o.Fail(t.Position, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
 	}
 	if len(m.ports) > maxPorts {
@@ -158,8 +158,8 @@ func (m *balance) Decode(o *Options) {
 	}
 }
 
-// Needs requests samples of the ports' sent packets, if `every` is given.
-func (m *balance) Needs(*Point, *outcome.Load) (n Needs) {
+// ListNeeds requests samples of the ports' sent packets, if `every` is given.
+func (m *balance) ListNeeds(*Point, *outcome.Load) (n Needs) {
 	for _, port := range m.ports {
 		if m.every > 0 {
 			n.Watches = append(n.Watches, outcome.Watch{What: outcome.SentPackets, Index: port, Every: m.every})
@@ -168,8 +168,8 @@ func (m *balance) Needs(*Point, *outcome.Load) (n Needs) {
 	return n
 }
 
-// Evaluate adds Jain's index of each switch's upward ports, their packets, and with `every` the packets over time.
-func (m *balance) Evaluate(e *Evaluation) {
+// AddValues adds Jain's index of each switch's upward ports, their packets, and with `every` the packets over time.
+func (m *balance) AddValues(e *Evaluation) {
 	index, packets := Measured{Name: "balance"}, Measured{Name: "port_packets", Unit: "packets"}
 	next := 0
 	for _, n := range m.nodes {
@@ -177,10 +177,10 @@ func (m *balance) Evaluate(e *Evaluation) {
 		for next < len(m.ports) && e.Point.Network.Links[m.ports[next]/2].Ends[m.ports[next]%2] == n {
 			sent := float64(e.Result.Ports[m.ports[next]].TxPackets)
 			x = append(x, sent)
-			packets.Groups = append(packets.Groups, Grouped{Group: e.Point.PortName(m.ports[next]), Value: sent})
+			packets.Groups = append(packets.Groups, GroupValue{Group: e.Point.PortName(m.ports[next]), Value: sent})
 			next++
 		}
-		index.Groups = append(index.Groups, Grouped{Group: e.Point.Network.Nodes[n].Name, Value: jainIndex(x)})
+		index.Groups = append(index.Groups, GroupValue{Group: e.Point.Network.Nodes[n].Name, Value: jainIndex(x)})
 	}
 	e.Add(index)
 	e.Add(packets)
@@ -196,11 +196,11 @@ func (m *balance) Evaluate(e *Evaluation) {
 // drops counts dropped packets by reason.
 type drops struct{ Plain }
 
-// Evaluate adds the number of dropped packets for each reason, and the sum.
-func (*drops) Evaluate(e *Evaluation) {
-	x := Measured{Name: "drops", Unit: "packets", Groups: []Grouped{{Group: "all", Value: 0}}}
+// AddValues adds the number of dropped packets for each reason, and the sum.
+func (*drops) AddValues(e *Evaluation) {
+	x := Measured{Name: "drops", Unit: "packets", Groups: []GroupValue{{Group: "all", Value: 0}}}
 	for r := dataplane.Reason(1); r < dataplane.Reasons; r++ {
-		x.Groups = append(x.Groups, Grouped{Group: r.Word(), Value: float64(e.Result.Drops[r])})
+		x.Groups = append(x.Groups, GroupValue{Group: r.OneWord(), Value: float64(e.Result.Drops[r])})
 		x.Groups[0].Value += float64(e.Result.Drops[r])
 	}
 	e.Add(x)
@@ -209,23 +209,23 @@ func (*drops) Evaluate(e *Evaluation) {
 // overhead counts the bytes of frames by their content.
 type overhead struct{ Plain }
 
-// Needs requests the tally of all frames.
-func (*overhead) Needs(*Point, *outcome.Load) Needs { return Needs{Tally: true} }
+// ListNeeds requests the tally of all frames.
+func (*overhead) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Tally: true} }
 
-// Evaluate adds the bytes of each kind of content.
-func (*overhead) Evaluate(e *Evaluation) {
+// AddValues adds the bytes of each kind of content.
+func (*overhead) AddValues(e *Evaluation) {
 	t := &e.Result.Tally
 	data := t.Kinds[packet.Data]
-	groups := []Grouped{{Group: "payload", Value: float64(t.Payload)},
+	groups := []GroupValue{{Group: "payload", Value: float64(t.Payload)},
 		{Group: "headers", Value: float64(data - t.Payload)},
 		{Group: "extensions", Value: float64(t.Extensions)}}
 	for _, k := range []struct {
 		name string
 		kind packet.Kind
 	}{{"ack", packet.Ack}, {"nack", packet.Nack}, {"notice", packet.Notice}, {"probe", packet.Probe}} {
-		groups = append(groups, Grouped{Group: k.name, Value: float64(t.Kinds[k.kind])})
+		groups = append(groups, GroupValue{Group: k.name, Value: float64(t.Kinds[k.kind])})
 	}
-	groups = append(groups, Grouped{Group: "pfc", Value: float64(t.Kinds[packet.Pause] + t.Kinds[packet.Resume])})
+	groups = append(groups, GroupValue{Group: "pfc", Value: float64(t.Kinds[packet.Pause] + t.Kinds[packet.Resume])})
 	e.Add(Measured{Name: "overhead", Unit: "bytes", Groups: groups})
 }
 
@@ -239,34 +239,34 @@ type pause struct {
 // maxPorts limits the groups of a measure that has one group for each port.
 const maxPorts = 256
 
-// Decode reads `by` and `log`.
-func (m *pause) Decode(o *Options) {
-	m.log = o.Choose("log", "answer") == "true"
+// ReadOptions reads `by` and `log`.
+func (m *pause) ReadOptions(o *Options) {
+	m.log = o.ReadChoice("log", "answer") == "true"
 	n := 2 * len(o.Point.Network.Links)
-	if m.by = o.Choose("by", "grouping"); m.by == "port" && n > maxPorts {
+	if m.by = o.ReadChoice("by", "grouping"); m.by == "port" && n > maxPorts {
 		o.Fail(o.Node.Get("by").Position, "all, traffic", "the network has %d ports; at most %d are shown one by one",
 			n, maxPorts)
 	}
 }
 
-// Needs requests a log of every Pause frame, with `log`.
-func (m *pause) Needs(*Point, *outcome.Load) Needs { return Needs{Pauses: m.log} }
+// ListNeeds requests a log of every Pause frame, with `log`.
+func (m *pause) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Pauses: m.log} }
 
-// Lab returns that the lab's data plane keeps no log of Pause frames.
-func (m *pause) Lab(*Point) string {
+// WhyNotInLab returns that the lab's data plane keeps no log of Pause frames.
+func (m *pause) WhyNotInLab(*Point) string {
 	if m.log {
 		return "its data plane keeps no log of pause frames; without log there is one"
 	}
 	return ""
 }
 
-// Evaluate adds the share of time for which ports were held, and the number of Pause frames that they received.
-func (m *pause) Evaluate(e *Evaluation) {
+// AddValues adds the share of time for which ports were held, and the number of Pause frames that they received.
+func (m *pause) AddValues(e *Evaluation) {
 	share, frames := Measured{Name: "pfc_pause"}, Measured{Name: "pfc_pauses", Unit: "frames"}
 	total := e.Result.Measured.Seconds()
 	add := func(group string, held, got float64) {
-		share.Groups = append(share.Groups, Grouped{Group: group, Value: held})
-		frames.Groups = append(frames.Groups, Grouped{Group: group, Value: got})
+		share.Groups = append(share.Groups, GroupValue{Group: group, Value: held})
+		frames.Groups = append(frames.Groups, GroupValue{Group: group, Value: got})
 	}
 	switch m.by {
 	case "port":
@@ -284,7 +284,7 @@ func (m *pause) Evaluate(e *Evaluation) {
 				if key := [2]int{f.Src, int(f.Class)}; f.Group == t && !counted[key] {
 					counted[key] = true
 					nics := e.Point.Routes.NICs()
-					ref := e.Point.Routes.Ports(nics.Node(f.Src))[nics.Port(f.Src)]
+					ref := e.Point.Routes.Ports(nics.HostOf(f.Src))[nics.PortOf(f.Src)]
 					p := &e.Result.Ports[2*ref.Link+ref.End].Pauses
 					senders = append(senders, p.Time[f.Class].Seconds()/total)
 					got += float64(p.Frames)

@@ -8,9 +8,9 @@ import (
 	"weir/core/unit"
 )
 
-// Quantity returns a number with three or four digits, an SI prefix and its unit.
-func Quantity(v float64, unit string) string {
-	text := SI(v)
+// FormatQuantity returns a number with three or four digits, an SI prefix and its unit.
+func FormatQuantity(v float64, unit string) string {
+	text := FormatSI(v)
 	switch unit {
 	case "":
 		return text
@@ -25,8 +25,8 @@ func Quantity(v float64, unit string) string {
 	return text + unit
 }
 
-// SI returns a number with three or four digits and an SI prefix.
-func SI(v float64) string {
+// FormatSI returns a number with three or four digits and an SI prefix.
+func FormatSI(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprint(v)
 	}

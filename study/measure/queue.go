@@ -31,19 +31,19 @@ func (m *queue) Excludes(other Measure) (why, allowed string) {
 	return "", ""
 }
 
-// Decode reads the entry's options, and reports an error unless either `port` or `switches` is given.
-func (m *queue) Decode(o *Options) {
+// ReadOptions reads the entry's options, and reports an error unless either `port` or `switches` is given.
+func (m *queue) ReadOptions(o *Options) {
 	port, switches := o.Node.Get("port"), o.Node.Get("switches")
 	switch {
 	case (port == nil) == (switches == nil):
-		o.Node.Missing("port", "queue needs a port, or switches")
+		o.Node.FailMissing("port", "queue needs a port, or switches")
 		return
 	case port != nil:
-		i := o.Port(port, true)
+		i := o.ReadPort(port, true)
 		m.isSinglePort, m.ports, m.label = true, []int{i}, o.Point.PortName(i)
 	default:
-		m.label = o.Text(switches)
-		nodes := o.Switches(switches)
+		m.label = o.ReadText(switches)
+		nodes := o.ReadSwitches(switches)
 		for l := range o.Point.Network.Links {
 			for e, n := range o.Point.Network.Links[l].Ends {
 				if slices.Contains(nodes, n) {
@@ -53,9 +53,9 @@ func (m *queue) Decode(o *Options) {
 		}
 	}
 	m.decodeSpan(o)
-	m.inBytes = o.Choose("unit", "unit") == "bytes"
-	m.percentiles = o.Percentiles()
-	if m.log = o.Choose("log", "answer") == "true"; m.log && !m.inBytes {
+	m.inBytes = o.ReadChoice("unit", "unit") == "bytes"
+	m.percentiles = o.ReadPercentiles()
+	if m.log = o.ReadChoice("log", "answer") == "true"; m.log && !m.inBytes {
 		o.Fail(o.Node.Get("log").Position, "with unit: bytes", "histograms are of bytes")
 	}
 }
@@ -65,17 +65,17 @@ func (m *queue) decodeSpan(o *Options) {
 	begin, end := o.Point.Warmup, o.Point.Warmup+o.Point.Duration
 	from, until := o.Node.Get("from"), o.Node.Get("until")
 	if from != nil {
-		m.from = o.Time(from, true)
+		m.from = o.ReadTime(from, true)
 	}
 	if until != nil {
-		m.until = o.Time(until, true)
+		m.until = o.ReadTime(until, true)
 	}
 	part := end
 	if m.until > 0 {
 		part = min(part, m.until)
 	}
 	if part -= max(begin, m.from); part > 0 {
-		m.every = o.EveryOf(part)
+		m.every = o.ReadEveryWithin(part)
 		return
 	}
 	switch t := from; {
@@ -88,8 +88,8 @@ func (m *queue) decodeSpan(o *Options) {
 	}
 }
 
-// Needs requests samples of the length of each port's queue.
-func (m *queue) Needs(*Point, *outcome.Load) (n Needs) {
+// ListNeeds requests samples of the length of each port's queue.
+func (m *queue) ListNeeds(*Point, *outcome.Load) (n Needs) {
 	w := outcome.Watch{What: outcome.QueuePackets, Every: m.every, From: m.from, Until: m.until}
 	if m.inBytes {
 		w.What = outcome.QueueBytes
@@ -100,16 +100,16 @@ func (m *queue) Needs(*Point, *outcome.Load) (n Needs) {
 	return n
 }
 
-// Keeps returns 0 for several ports, which have no series (Keeping).
-func (m *queue) Keeps(*Evaluation) int {
+// CountSeries returns 0 for several ports, which have no series (Keeping).
+func (m *queue) CountSeries(*Evaluation) int {
 	if m.isSinglePort {
 		return 1
 	}
 	return 0
 }
 
-// Evaluate adds mean, maximum, percentiles and distribution of the samples; for one port the series.
-func (m *queue) Evaluate(e *Evaluation) {
+// AddValues adds mean, maximum, percentiles and distribution of the samples; for one port the series.
+func (m *queue) AddValues(e *Evaluation) {
 	unitName := "packets"
 	if m.inBytes {
 		unitName = "bytes"
@@ -143,16 +143,16 @@ type buffer struct {
 // Label returns the pattern of switches.
 func (m *buffer) Label() string { return m.label }
 
-// Decode reads `switches`, `every` and `percentiles`.
-func (m *buffer) Decode(o *Options) {
-	t := o.Node.Default("switches")
-	m.label, m.nodes = o.Text(t), o.Switches(t)
-	m.every = o.Every()
-	m.percentiles = o.Percentiles()
+// ReadOptions reads `switches`, `every` and `percentiles`.
+func (m *buffer) ReadOptions(o *Options) {
+	t := o.Node.GetDefault("switches")
+	m.label, m.nodes = o.ReadText(t), o.ReadSwitches(t)
+	m.every = o.ReadEvery()
+	m.percentiles = o.ReadPercentiles()
 }
 
-// Needs requests samples of each switch's buffer.
-func (m *buffer) Needs(*Point, *outcome.Load) (n Needs) {
+// ListNeeds requests samples of each switch's buffer.
+func (m *buffer) ListNeeds(*Point, *outcome.Load) (n Needs) {
 	for _, node := range m.nodes {
 		n.Watches = append(n.Watches, outcome.Watch{What: outcome.BufferBytes, Index: node, Every: m.every})
 	}
@@ -162,16 +162,16 @@ func (m *buffer) Needs(*Point, *outcome.Load) (n Needs) {
 // maxShownSwitches is the largest number of switches that have a series of their buffer.
 const maxShownSwitches = 8
 
-// Keeps returns 0 for more than maxShownSwitches switches, which have no series (Keeping).
-func (m *buffer) Keeps(*Evaluation) int {
+// CountSeries returns 0 for more than maxShownSwitches switches, which have no series (Keeping).
+func (m *buffer) CountSeries(*Evaluation) int {
 	if len(m.nodes) > maxShownSwitches {
 		return 0
 	}
 	return len(m.nodes)
 }
 
-// Evaluate adds mean, maximum, percentiles and distribution over the switches; for few switches the series.
-func (m *buffer) Evaluate(e *Evaluation) {
+// AddValues adds mean, maximum, percentiles and distribution over the switches; for few switches the series.
+func (m *buffer) AddValues(e *Evaluation) {
 	var all []float64
 	for k, samples := range e.Samples {
 		over := make([]float64, 0, len(samples))

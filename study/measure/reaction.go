@@ -26,40 +26,40 @@ type reaction struct {
 // Label returns the traffic or the port, for queues after "queue".
 func (m *reaction) Label() string { return m.label }
 
-// Decode reads the quantity, when it must react, and what counts as a reaction.
-func (m *reaction) Decode(o *Options) {
+// ReadOptions reads the quantity, when it must react, and what counts as a reaction.
+func (m *reaction) ReadOptions(o *Options) {
 	m.traffic, m.target = -1, math.NaN()
 	if !m.decodeQuantity(o) {
 		return
 	}
 	after := o.Node.Get("after")
 	if m.subject == "" || after == nil {
-		o.Node.Missing("after", "a reaction needs after, and one of goodput, throughput, queue")
+		o.Node.FailMissing("after", "a reaction needs after, and one of goodput, throughput, queue")
 		return
 	}
-	m.after, m.until = o.Time(after, false), o.Point.End()
+	m.after, m.until = o.ReadTime(after, false), o.Point.End()
 	if t := o.Node.Get("until"); t != nil {
-		if m.until = o.Time(t, true); m.until <= m.after && o.OK() {
+		if m.until = o.ReadTime(t, true); m.until <= m.after && o.OK() {
 			o.Fail(t.Position, "a time after "+m.after.String(), "%s is not after the step", t.Text)
 		}
 	}
 	if t := o.Node.Get("to"); t != nil {
 		if m.subject == "queue" {
-			if l, ok := document.ReadOK(o.Reader, t, unit.ParseLength); ok && l.Bytes > 0 {
+			if l, ok := document.ReadValid(o.Reader, t, unit.ParseLength); ok && l.Bytes > 0 {
 				o.Fail(t.Position, "a number of packets such as 24 packets", "%q is not a number of packets", t.Text)
 			} else {
 				m.target = float64(l.Packets)
 			}
 		} else {
-			m.target = float64(document.Read(o.Reader, t, unit.ParseRate))
+			m.target = float64(document.ReadValue(o.Reader, t, unit.ParseRate))
 		}
 	}
-	m.every = o.Every()
-	within := o.Node.Default("within")
-	if m.within = document.Read(o.Reader, within, unit.ParseShare); m.within <= 0 && within.Kind == document.Scalar {
+	m.every = o.ReadEvery()
+	within := o.Node.GetDefault("within")
+	if m.within = document.ReadValue(o.Reader, within, unit.ParseShare); m.within <= 0 && within.Kind == document.Scalar {
 		o.Fail(within.Position, "above 0%", "%q is not a band", within.Text)
 	}
-	m.hold = o.Hold(m.every, m.until-m.after)
+	m.hold = o.ReadHold(m.every, m.until-m.after)
 }
 
 // decodeQuantity reads which quantity reacts. It returns false, and reports an error, if two are given.
@@ -75,7 +75,7 @@ func (m *reaction) decodeQuantity(o *Options) bool {
 		}
 		m.subject = name
 		if name != "goodput" {
-			m.port = o.Port(t, name == "queue")
+			m.port = o.ReadPort(t, name == "queue")
 			if m.label = o.Point.PortName(m.port); name == "queue" {
 				m.label = "queue " + m.label
 			}
@@ -88,13 +88,13 @@ func (m *reaction) decodeQuantity(o *Options) bool {
 				m.traffic = i
 			}
 		}
-		m.label = o.Word(t, "traffic", names)
+		m.label = o.ReadWord(t, "traffic", names)
 	}
 	return true
 }
 
-// Needs requests samples of the quantity.
-func (m *reaction) Needs(_ *Point, load *outcome.Load) Needs {
+// ListNeeds requests samples of the quantity.
+func (m *reaction) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	switch m.subject {
 	case "goodput":
 		return Needs{Watches: watchReceived(load, m.every, m.traffic)}
@@ -104,12 +104,12 @@ func (m *reaction) Needs(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: []outcome.Watch{{What: outcome.SentBytes, Index: m.port, Every: m.every}}}
 }
 
-// Keeps returns 0: only the time is kept, no series (Keeping).
-func (*reaction) Keeps(*Evaluation) int { return 0 }
+// CountSeries returns 0: only the time is kept, no series (Keeping).
+func (*reaction) CountSeries(*Evaluation) int { return 0 }
 
-// Evaluate adds the time until the quantity is within the band around its target and stays there for `hold` samples;
+// AddValues adds the time until the quantity is within the band around its target and stays there for `hold` samples;
 // NaN if it does not. Without a given target, the target is the quantity's mean over the second half of the time.
-func (m *reaction) Evaluate(e *Evaluation) {
+func (m *reaction) AddValues(e *Evaluation) {
 	var over []float64
 	later := unit.Time(0) // an interval counts at its end
 	switch m.subject {
@@ -140,5 +140,5 @@ func (m *reaction) Evaluate(e *Evaluation) {
 			seconds = (e.Point.Warmup + unit.Time(k)*m.every + later - m.after).Seconds()
 		}
 	}
-	e.Add(Measured{Name: "reaction", Unit: "s", Groups: []Grouped{{Group: m.label, Value: seconds}}})
+	e.Add(Measured{Name: "reaction", Unit: "s", Groups: []GroupValue{{Group: m.label, Value: seconds}}})
 }

@@ -33,24 +33,24 @@ func (m *reduction) Excludes(other Measure) (why, allowed string) {
 	return "", ""
 }
 
-// Lab returns that kernels do not report reductions.
-func (m *reduction) Lab(p *Point) string {
+// WhyNotInLab returns that kernels do not report reductions.
+func (m *reduction) WhyNotInLab(p *Point) string {
 	return p.kernelSender(m.traffic, "a kernel does not report to the microsecond when its sender reduces its window")
 }
 
-// Decode reads what counts as congestion and what as a reduction.
-func (m *reduction) Decode(o *Options) {
+// ReadOptions reads what counts as congestion and what as a reduction.
+func (m *reduction) ReadOptions(o *Options) {
 	m.traffic, m.port = -1, -1
 	if !o.requireWindow() {
 		return
 	}
 	if t := o.Node.Get("traffic"); t != nil {
-		m.label = o.Word(t, "traffic with a window", o.Point.windowedTraffics())
+		m.label = o.ReadWord(t, "traffic with a window", o.Point.windowedTraffics())
 		m.traffic = slices.IndexFunc(o.Point.Traffic, func(t Traffic) bool { return t.Name == m.label })
 	}
 	m.after = o.Point.Warmup
 	if t := o.Node.Get("after"); t != nil {
-		m.after = o.Time(t, false)
+		m.after = o.ReadTime(t, false)
 	}
 	port, above := o.Node.Get("port"), o.Node.Get("above")
 	switch {
@@ -59,27 +59,27 @@ func (m *reduction) Decode(o *Options) {
 		if above == nil {
 			key = "above"
 		}
-		o.Node.Missing(key, "port and above belong together: the queue that shows congestion, and from what length on")
+		o.Node.FailMissing(key, "port and above belong together: the queue that shows congestion, and from what length on")
 		return
 	case port != nil:
-		m.port = o.Port(port, true)
+		m.port = o.ReadPort(port, true)
 		var ok bool
-		if m.above, ok = document.ReadOK(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
+		if m.above, ok = document.ReadValid(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
 			o.Fail(above.Position, "1 packets, or more",
 				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
 		}
 	}
-	by := o.Node.Default("by")
-	if m.share = document.Read(o.Reader, by, unit.ParseShare); !(m.share > 0 && m.share < 1) &&
+	by := o.Node.GetDefault("by")
+	if m.share = document.ReadValue(o.Reader, by, unit.ParseShare); !(m.share > 0 && m.share < 1) &&
 		by.Kind == document.Scalar {
 		o.Fail(by.Position, "above 0% and below 100%", "%q is no part of a window", by.Text)
 	}
-	m.completeness = o.Choose("of", "choice of flows")
-	m.inFlight = o.Choose("gauge", "gauge") == "in_flight"
+	m.completeness = o.ReadChoice("of", "choice of flows")
+	m.inFlight = o.ReadChoice("gauge", "gauge") == "in_flight"
 }
 
-// Needs requests the onset of congestion for each measured traffic.
-func (m *reduction) Needs(p *Point, load *outcome.Load) (n Needs) {
+// ListNeeds requests the onset of congestion for each measured traffic.
+func (m *reduction) ListNeeds(p *Point, load *outcome.Load) (n Needs) {
 	for t := range p.Traffic {
 		if !p.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
 			continue
@@ -95,11 +95,11 @@ func (m *reduction) Needs(p *Point, load *outcome.Load) (n Needs) {
 	return n
 }
 
-// Evaluate adds the time from the onset until the first flow had reduced. With `of: all` the last flow counts, among
+// AddValues adds the time from the onset until the first flow had reduced. With `of: all` the last flow counts, among
 // those that were active at the onset and did not end without reducing. Without a reduction the value is NaN.
-func (m *reduction) Evaluate(e *Evaluation) {
-	x := Measured{Name: "reduction", Unit: "s", Groups: []Grouped{}}
-	from := Measured{Name: "reduction_from", Unit: "s", Groups: []Grouped{}}
+func (m *reduction) AddValues(e *Evaluation) {
+	x := Measured{Name: "reduction", Unit: "s", Groups: []GroupValue{}}
+	from := Measured{Name: "reduction_from", Unit: "s", Groups: []GroupValue{}}
 	k := 0
 	for t := range e.Point.Traffic {
 		if !e.Point.Traffic[t].Transport.Gauged || m.traffic >= 0 && m.traffic != t {
@@ -115,8 +115,8 @@ func (m *reduction) Evaluate(e *Evaluation) {
 				seconds = (reduced - o.At).Seconds()
 			}
 		}
-		x.Groups = append(x.Groups, Grouped{Group: name, Value: seconds})
-		from.Groups = append(from.Groups, Grouped{Group: name, Value: began})
+		x.Groups = append(x.Groups, GroupValue{Group: name, Value: seconds})
+		from.Groups = append(from.Groups, GroupValue{Group: name, Value: began})
 	}
 	e.Add(x)
 	e.Add(from)

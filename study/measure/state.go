@@ -17,31 +17,31 @@ type state struct {
 // Label returns the pattern of switches.
 func (m *state) Label() string { return m.label }
 
-// Decode reads `switches`.
-func (m *state) Decode(o *Options) {
-	t := o.Node.Default("switches")
-	m.label, m.switches = o.Text(t), o.Switches(t)
+// ReadOptions reads `switches`.
+func (m *state) ReadOptions(o *Options) {
+	t := o.Node.GetDefault("switches")
+	m.label, m.switches = o.ReadText(t), o.ReadSwitches(t)
 }
 
-// Needs requests the resources that switches use, at the end of the run.
-func (*state) Needs(*Point, *outcome.Load) Needs { return Needs{Taken: true} }
+// ListNeeds requests the resources that switches use, at the end of the run.
+func (*state) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Usage: true} }
 
-// Evaluate adds the state and the operations of each switch; NaN for a switch that does not report them.
-func (m *state) Evaluate(e *Evaluation) {
+// AddValues adds the state and the operations of each switch; NaN for a switch that does not report them.
+func (m *state) AddValues(e *Evaluation) {
 	add := func(name, unit string, f func(t *dataplane.Usage) float64) {
-		x := Measured{Name: name, Unit: unit, Groups: []Grouped{}}
+		x := Measured{Name: name, Unit: unit, Groups: []GroupValue{}}
 		for _, i := range m.switches {
 			v := math.NaN()
 			if i < len(e.Result.Usage) && e.Result.Usage[i] != nil {
 				v = f(e.Result.Usage[i])
 			}
-			x.Groups = append(x.Groups, Grouped{Group: e.Point.Network.Nodes[i].Name, Value: v})
+			x.Groups = append(x.Groups, GroupValue{Group: e.Point.Network.Nodes[i].Name, Value: v})
 		}
 		e.Add(x)
 	}
 	add("state", "bits", func(t *dataplane.Usage) float64 { return float64(t.State) })
 	add("state_accesses", "", func(t *dataplane.Usage) float64 { return float64(t.Reads + t.Writes) })
 	add("state_lookups", "", func(t *dataplane.Usage) float64 { return float64(t.Lookups) })
-	add("state_p4_operations", "", func(t *dataplane.Usage) float64 { return float64(t.Possible) })
-	add("state_lacked_operations", "", func(t *dataplane.Usage) float64 { return float64(t.Operations) })
+	add("state_p4_operations", "", func(t *dataplane.Usage) float64 { return float64(t.PipelineOperations) })
+	add("state_lacked_operations", "", func(t *dataplane.Usage) float64 { return float64(t.CostlyOperations) })
 }

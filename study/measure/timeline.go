@@ -38,26 +38,26 @@ type timeline struct {
 	hostsPlace  document.Position // place of the key `hosts`
 }
 
-// Line defines which timelines of a job's ranks a run keeps.
-type Line struct {
+// TimelineRequest defines which timelines of a job's ranks a run keeps.
+type TimelineRequest struct {
 	Job         int   // index in outcome.Load.Jobs
 	Ranks       []int // nil: all
 	From, Until unit.Time
-	Most        int // limit of the number of parts
+	MaxParts    int // limit of the number of parts
 }
 
 // attachTimeline makes the job in load keep its timeline.
-func (l *Line) attachTimeline(load *outcome.Load) {
+func (l *TimelineRequest) attachTimeline(load *outcome.Load) {
 	t := job.NewTimeline(load.Jobs[l.Job].Program, l.Ranks)
-	t.From, t.Until, t.Most = l.From, l.Until, l.Most
+	t.From, t.Until, t.MaxParts = l.From, l.Until, l.MaxParts
 	load.Jobs[l.Job].Timeline = t
 }
 
-// Decode reads `hosts`, `from`, `until` and `most`.
-func (m *timeline) Decode(o *Options) {
-	if t := o.Node.Get("hosts"); t != nil && o.Point.HostsOf != nil {
+// ReadOptions reads `hosts`, `from`, `until` and `most`.
+func (m *timeline) ReadOptions(o *Options) {
+	if t := o.Node.Get("hosts"); t != nil && o.Point.ResolveHosts != nil {
 		m.hostsPlace = t.Position
-		m.hosts = append([]int{}, o.Point.HostsOf(t)...)
+		m.hosts = append([]int{}, o.Point.ResolveHosts(t)...)
 	}
 	if t := o.Node.Get("from"); t != nil {
 		m.from = o.runTime(t)
@@ -67,12 +67,12 @@ func (m *timeline) Decode(o *Options) {
 			o.Fail(t.Position, "a time after "+m.from.String(), "until %s nothing is kept", t.Text)
 		}
 	}
-	m.maxParts = o.Integer(o.Node.Default("most"), 1, maxStretches)
+	m.maxParts = o.ReadInteger(o.Node.GetDefault("most"), 1, maxStretches)
 }
 
 // runTime reads a time in the run. The warm-up is included, since jobs are measured as a whole.
 func (o *Options) runTime(t *document.Node) unit.Time {
-	at, ok := document.ReadOK(o.Reader, t, unit.ParseTime)
+	at, ok := document.ReadValid(o.Reader, t, unit.ParseTime)
 	if ok && (at < 0 || at > o.Point.End()) {
 		o.Fail(t.Position, "from 0s up to "+o.Point.End().String(), "%q is not within the run", t.Text)
 	}
@@ -92,10 +92,10 @@ func (m *timeline) Check(p *Point) (why, allowed string) {
 	return "no job has a rank at one of these hosts", "hosts of a job"
 }
 
-// Needs requests timelines of each job's ranks at the hosts.
-func (m *timeline) Needs(p *Point, load *outcome.Load) (n Needs) {
+// ListNeeds requests timelines of each job's ranks at the hosts.
+func (m *timeline) ListNeeds(p *Point, load *outcome.Load) (n Needs) {
 	for i := range load.Jobs {
-		l := Line{Job: i, From: m.from, Until: m.until, Most: m.maxParts}
+		l := TimelineRequest{Job: i, From: m.from, Until: m.until, MaxParts: m.maxParts}
 		if m.hosts != nil {
 			l.Ranks = []int{}
 			for r, h := range load.Jobs[i].Hosts {
@@ -104,17 +104,17 @@ func (m *timeline) Needs(p *Point, load *outcome.Load) (n Needs) {
 				}
 			}
 		}
-		n.Lines = append(n.Lines, l)
+		n.Timelines = append(n.Timelines, l)
 	}
 	return n
 }
 
-// Lab returns that the lab runs no jobs.
-func (*timeline) Lab(*Point) string { return "hosts of the lab carry out no jobs" }
+// WhyNotInLab returns that the lab runs no jobs.
+func (*timeline) WhyNotInLab(*Point) string { return "hosts of the lab carry out no jobs" }
 
-// Evaluate adds the timelines, and the numbers of parts kept and left out for each job.
-func (m *timeline) Evaluate(e *Evaluation) {
-	kept, left := Measured{Name: "timeline", Groups: []Grouped{}}, Measured{Name: "timeline_left", Groups: []Grouped{}}
+// AddValues adds the timelines, and the numbers of parts kept and left out for each job.
+func (m *timeline) AddValues(e *Evaluation) {
+	kept, left := Measured{Name: "timeline", Groups: []GroupValue{}}, Measured{Name: "timeline_left", Groups: []GroupValue{}}
 	for i := range e.Load.Jobs {
 		j := &e.Load.Jobs[i]
 		o := e.Result.Job(j.Group)
@@ -130,8 +130,8 @@ func (m *timeline) Evaluate(e *Evaluation) {
 			x.addRows(j.Timeline, o, e.Point.Traffic[j.Group].Start)
 		}
 		e.Values.Timelines = append(e.Values.Timelines, x)
-		kept.Groups = append(kept.Groups, Grouped{Group: name, Value: float64(len(x.Does))})
-		left.Groups = append(left.Groups, Grouped{Group: name, Value: float64(x.LeftOut)})
+		kept.Groups = append(kept.Groups, GroupValue{Group: name, Value: float64(len(x.Does))})
+		left.Groups = append(left.Groups, GroupValue{Group: name, Value: float64(x.LeftOut)})
 	}
 	e.Add(kept)
 	e.Add(left)
@@ -174,16 +174,16 @@ func (x *Timeline) Check() error {
 		}
 	}
 	for i := range n {
-		if r := x.Rank[i]; r < 0 || int(r) >= len(x.Hosts) || x.Does[i] < 0 || int(x.Does[i]) >= len(job.Doings()) {
+		if r := x.Rank[i]; r < 0 || int(r) >= len(x.Hosts) || x.Does[i] < 0 || int(x.Does[i]) >= len(job.ActivityNames()) {
 			return fmt.Errorf("row %d of the timeline of %s is of no rank, or of nothing that ranks do", i, x.Traffic)
 		}
 	}
 	return nil
 }
 
-// Ranks returns the ranks in the timeline and the time that each waited, in seconds, ascending by that time. So the
+// RanksByWait returns the ranks in the timeline and the time that each waited, in seconds, ascending by that time. So the
 // ranks that others wait for are first.
-func (x *Timeline) Ranks() (ranks []int32, waited []float64) {
+func (x *Timeline) RanksByWait() (ranks []int32, waited []float64) {
 	index := map[int32]int{}
 	for i, r := range x.Rank {
 		k, there := index[r]
@@ -192,7 +192,7 @@ func (x *Timeline) Ranks() (ranks []int32, waited []float64) {
 			index[r] = k
 			ranks, waited = append(ranks, r), append(waited, 0)
 		}
-		if job.Doing(x.Does[i]) == job.Waits {
+		if job.Activity(x.Does[i]) == job.Waits {
 			waited[k] += x.EndS[i] - x.BeginS[i]
 		}
 	}

@@ -22,7 +22,7 @@ type Measured struct {
 	Name   string // goodput
 	Unit   string // bps, s, packets, …; "" without a unit
 	Value  float64
-	Groups []Grouped // nil: Value holds
+	Groups []GroupValue // nil: Value holds
 }
 
 // JSONName returns the name with the unit: goodput_bps.
@@ -33,8 +33,8 @@ func (m *Measured) JSONName() string {
 	return m.Name + "_" + m.Unit
 }
 
-// Grouped is the number of one group.
-type Grouped struct {
+// GroupValue is the number of one group.
+type GroupValue struct {
 	Group string
 	Value float64
 }
@@ -43,7 +43,7 @@ type Grouped struct {
 type Number float64
 
 // MarshalJSON writes null for NaN.
-func (n Number) MarshalJSON() ([]byte, error) { return []byte(JsonNumber(float64(n))), nil }
+func (n Number) MarshalJSON() ([]byte, error) { return []byte(FormatJSON(float64(n))), nil }
 
 // UnmarshalJSON reads a number; null is NaN.
 func (n *Number) UnmarshalJSON(data []byte) error {
@@ -90,8 +90,8 @@ func (d *Distribution) Add(v float64, n uint64) {
 	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
 }
 
-// N returns the number of values counted.
-func (d *Distribution) N() (n uint64) {
+// Count returns the number of values counted.
+func (d *Distribution) Count() (n uint64) {
 	for _, c := range d.Counts {
 		n += c
 	}
@@ -100,7 +100,7 @@ func (d *Distribution) N() (n uint64) {
 
 // Percentile returns the p-th percentile by nearest rank; NaN with fewer than ten values beyond it.
 func (d *Distribution) Percentile(p float64) float64 {
-	k, sum := percentileRank(d.N(), p), uint64(0)
+	k, sum := percentileRank(d.Count(), p), uint64(0)
 	if k == 0 {
 		return math.NaN()
 	}
@@ -115,13 +115,13 @@ func (d *Distribution) Percentile(p float64) float64 {
 // maxPoints limits the values of a distribution that a run keeps.
 const maxPoints = 1000
 
-// Thin shortens a distribution of more than maxPoints values: it merges neighbouring values, in parts of equal counts,
+// MergeValues shortens a distribution of more than maxPoints values: it merges neighbouring values, in parts of equal counts,
 // into the largest value of each part.
-func (d *Distribution) Thin() {
+func (d *Distribution) MergeValues() {
 	if len(d.Values) <= maxPoints {
 		return
 	}
-	each := float64(d.N()) / maxPoints
+	each := float64(d.Count()) / maxPoints
 	var values []float64
 	var counts []uint64
 	sum, held := 0.0, uint64(0)
@@ -202,8 +202,8 @@ func (t *FlowTable) Check() error {
 	return nil
 }
 
-// JsonNumber returns a number as JSON; null for NaN and infinities.
-func JsonNumber(v float64) string {
+// FormatJSON returns a number as JSON; null for NaN and infinities.
+func FormatJSON(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return "null"
 	}
@@ -236,8 +236,8 @@ type Values struct {
 	Flows         *FlowTable
 }
 
-// Named returns the measure with the given name; nil if it does not exist.
-func (v *Values) Named(name string) *Measured {
+// FindMeasure returns the measure with the given name; nil if it does not exist.
+func (v *Values) FindMeasure(name string) *Measured {
 	for i := range v.Measures {
 		if v.Measures[i].Name == name {
 			return &v.Measures[i]
@@ -263,8 +263,8 @@ func (h *Histogram) addSample(bytes int64) {
 	h.Counts[step]++
 }
 
-// Distribution returns the distribution with a name and a group; an empty one if it does not exist.
-func (v *Values) Distribution(name, group string) *Distribution {
+// FindDistribution returns the distribution with a name and a group; an empty one if it does not exist.
+func (v *Values) FindDistribution(name, group string) *Distribution {
 	for i := range v.Distributions {
 		if d := &v.Distributions[i]; d.Name == name && d.Group == group {
 			return d
@@ -288,8 +288,8 @@ type Dimension struct {
 	Values []Coordinate
 }
 
-// Numeric reports whether all values of the dimension are quantities.
-func (d *Dimension) Numeric() bool {
+// IsNumeric reports whether all values of the dimension are quantities.
+func (d *Dimension) IsNumeric() bool {
 	for _, v := range d.Values {
 		if !v.IsNum {
 			return false

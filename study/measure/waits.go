@@ -92,11 +92,11 @@ func (p *Point) hasUnevenLinks() bool {
 // maxWait limits sums of waiting times; longer sums count as unlimited. PFC in large networks can pause for longer.
 const maxWait = 100 * unit.Second
 
-// Queueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together;
+// MaxQueueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together;
 // unit.Never if there is no limit. The queues of switches count at ports for which queues returns true; nil: at all
 // ports. With PFC all ports count, since they share the switch's memory. Pauses of the NICs at both ends count only if
 // queues is nil: they require that a switch's memory is full while a NIC waits, and again when its packet arrives.
-func (p *Point) Queueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
+func (p *Point) MaxQueueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
 	if p.Waits.Endless {
 		return unit.Never
 	}
@@ -111,7 +111,7 @@ func (p *Point) Queueing(src, dst int, queues func(topology.PortRef) bool) unit.
 func (p *Point) largestFrame() unit.Bytes {
 	frame := int32(0)
 	for i := range p.Traffic {
-		frame = max(frame, p.Framing.Frame(p.Traffic[i].MostHeaders(), p.Traffic[i].Payload, true))
+		frame = max(frame, p.Framing.FrameBytes(p.Traffic[i].MaxHeaders(), p.Traffic[i].Payload, true))
 	}
 	return unit.Bytes(frame)
 }
@@ -123,7 +123,7 @@ func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (t
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
 	var pathBuffer [16]int // longer paths allocate
 	links, _ := p.Routes.AppendPath(pathBuffer[:0], from, to)
-	node, chooses := p.Routes.NICs().Node(from), false
+	node, chooses := p.Routes.NICs().HostOf(from), false
 	paused := unit.Time(0)
 	for _, i := range links {
 		l := &n.Links[i]
@@ -140,10 +140,10 @@ func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (t
 				paused = addWaits(paused, p.pauses.maxHostWait(i, end))
 			}
 		case w.Memory != nil:
-			paused = addWaits(paused, p.pauses.maxSwitchWait(node, p.Routes.Paths(node).To(packet.Addr(to+1))))
+			paused = addWaits(paused, p.pauses.maxSwitchWait(node, p.Routes.PathsFrom(node).PortsTo(packet.Addr(to+1))))
 		default:
 			ports := p.Routes.Ports(node)
-			choice := p.Routes.Paths(node).To(packet.Addr(to + 1))
+			choice := p.Routes.PathsFrom(node).PortsTo(packet.Addr(to + 1))
 			chooses = chooses || len(choice) > 1
 			if queues != nil && !slices.ContainsFunc(choice, func(k packet.PortID) bool { return queues(ports[k]) }) {
 				break

@@ -67,7 +67,7 @@ func (b *browser) do(steps ...chromedp.Action[chromedp.Void]) {
 // nothing was clicked then, and the new one is.
 func (b *browser) click(selector string) {
 	b.t.Helper()
-	await.Until(b.t, "a click on "+selector, func() bool {
+	await.AwaitCondition(b.t, "a click on "+selector, func() bool {
 		err := chromedp.Do(b.Context, chromedp.Click(selector, chromedp.NodeVisible))
 		if err != nil && !strings.Contains(err.Error(), "find node with given id") {
 			b.t.Fatalf("click on %s: %v", selector, err)
@@ -85,7 +85,7 @@ func (b *browser) until(expression string) {
 			b.t.Logf("the page is\n%.3000s\n%v", text, b.said)
 		}
 	}()
-	await.Until(b.t, expression, func() bool {
+	await.AwaitCondition(b.t, expression, func() bool {
 		is, err := chromedp.Run(b.Context, chromedp.Evaluate[bool]("Boolean("+expression+")"))
 		return err == nil && is
 	})

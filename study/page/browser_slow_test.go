@@ -118,16 +118,16 @@ func link(t *testing.T, dir, from, to string) {
 func swept(t *testing.T) *looked {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "results")
-	file, listens, err := jetstream.Prepare("127.0.0.1:0", filepath.Join(dir, ".workers"))
+	file, listens, err := jetstream.WriteJoinFile("127.0.0.1:0", filepath.Join(dir, ".workers"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := serveAs(t, dir, func(o *live.Options) {
 		o.Join, o.Account = "weir worker --join results/.workers/join.json", jetstream.ReadAccounts
-		o.Runner = func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error) {
+		o.Runner = func(jobs int, tell func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error) {
 			return jetstream.New(jetstream.Config{Registry: app.Registry(), Revision: revision.This(), Listen: listens,
 				Keys: filepath.Join(dir, ".workers"), Jobs: -1, OnNotice: notice, OnStatus: func(s jetstream.Status) {
-					x := live.Sweep{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost}
+					x := live.WorkersStatus{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost}
 					for _, w := range s.Workers {
 						x.Workers = append(x.Workers, live.Worker{Name: w.Name, Jobs: w.Jobs, Hand: w.Hand, Done: w.Done,
 							State: "is there"})
@@ -143,7 +143,7 @@ func swept(t *testing.T) *looked {
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	x := jetstream.Worker{Registry: app.Registry(), Revision: revision.This(), Name: "rack1/4711", Jobs: 1}
-	go func() { ended <- x.Work(ctx, j) }()
+	go func() { ended <- x.ExecuteRuns(ctx, j) }()
 	t.Cleanup(func() { stop(); <-ended })
 	status, body, header := s.ask("POST", "/experiments/hpcc/incast16/run", url.Values{"key": {"duration"},
 		"value": {"100ms"}}, nil)
@@ -238,7 +238,7 @@ func (b *browser) look(pages []string, looks, name string) {
 // wrong is what is found to be wrong. A page that looks again by itself may be gone just then.
 func (b *browser) wrong(looks string) (list []string) {
 	b.t.Helper()
-	await.Until(b.t, "a look at the page", func() (done bool) {
+	await.AwaitCondition(b.t, "a look at the page", func() (done bool) {
 		var err error
 		list, err = chromedp.Run(b.Context, chromedp.Evaluate[[]string](looks))
 		return err == nil
@@ -253,7 +253,7 @@ func (b *browser) picture(name string) {
 	}
 	b.t.Helper()
 	var png []byte
-	await.Until(b.t, "a picture of "+name, func() bool { // the page may be looking again by itself
+	await.AwaitCondition(b.t, "a picture of "+name, func() bool { // the page may be looking again by itself
 		var err error
 		png, err = chromedp.Run(b.Context, chromedp.FullScreenshot(100))
 		return err == nil

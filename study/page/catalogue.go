@@ -41,7 +41,7 @@ func (s *Server) listExperiments() (list []catalogueEntry) {
 	for i, f := range s.options.Files {
 		c := catalogueEntry{Room: ownRoom, Short: fmt.Sprintf("%d-%s", i+1, strings.TrimSuffix(filepath.Base(f),
 			filepath.Ext(f)))}
-		if src, err := s.options.Registry.Open(f); err == nil {
+		if src, err := s.options.Registry.OpenExperiment(f); err == nil {
 			for _, line := range strings.Split(string(src.Data), "\n") {
 				if t, ok := strings.CutPrefix(line, "title:"); ok {
 					c.Title = strings.Trim(strings.TrimSpace(t), `"'`)
@@ -74,13 +74,13 @@ func (s *Server) findSource(r *http.Request) (*experiment.Source, catalogueEntry
 			continue
 		}
 		if room == ownRoom {
-			src, err := s.options.Registry.Open(s.options.Files[i])
+			src, err := s.options.Registry.OpenExperiment(s.options.Files[i])
 			if err != nil {
 				return nil, c, wrongInput(err.Error())
 			}
 			return s.confineSource(src), c, nil
 		}
-		src, err := s.options.Registry.Open(room + "/" + short)
+		src, err := s.options.Registry.OpenExperiment(room + "/" + short)
 		return src, c, err
 	}
 	return nil, catalogueEntry{}, notFound("There is no such experiment.")
@@ -258,14 +258,14 @@ func (s *Server) machineSpeed() float64 {
 // estimateCost estimates the cost of an experiment on a machine with cores of the given speed, like weir check
 // (plan.Cost). It does not count runs that only the data may require.
 func estimateCost(exp *experiment.Spec, speed float64) (e costEstimate) {
-	runs := plan.Runs(exp)
+	runs := plan.ListRuns(exp)
 	if need, byNeed := exp.Need(); byNeed {
 		e.AtLeast = true
-		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-exp.Seed() >= uint64(need.Least) })
+		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-exp.Seed() >= uint64(need.MinSeeds) })
 	}
 	e.Runs, e.Points = len(runs), len(exp.Points())
 	cost := plan.EstimateCost(runs)
-	e.Hops, e.Memory = measure.SI(cost.PacketHops), measure.Quantity(cost.Memory, "bytes")
+	e.Hops, e.Memory = measure.FormatSI(cost.PacketHops), measure.FormatQuantity(cost.Memory, "bytes")
 	e.AtATime = min(runtime.GOMAXPROCS(0), max(len(runs), 1))
 	e.Time = plan.RoughTime(cost.Elapsed(e.AtATime, speed))
 	return e
@@ -319,7 +319,7 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 		}
 		sweep = append(sweep, x)
 	}
-	data["Sweep"], data["Explained"] = sweep, (&report.TableOptions{}).Explained(exp)
+	data["Sweep"], data["Explained"] = sweep, (&report.TableOptions{}).Explanations(exp)
 	var paths []string
 	for _, p := range whole.Parameters() {
 		if !strings.HasPrefix(p.Path, "sweep.") {
@@ -336,7 +336,7 @@ func (s *Server) showExperiment(w http.ResponseWriter, r *http.Request, status i
 		}
 	}
 	data["Pairs"] = append(pairs, make([]pair, max(3-len(pairs), 1))...)
-	data["Claims"] = whole.Judge(nil, 1)
+	data["Claims"] = whole.JudgeClaims(nil, 1)
 	return s.showPage(w, r, "experiment", status, whole.Title(), data)
 }
 
@@ -397,7 +397,7 @@ func (s *Server) startRun(w http.ResponseWriter, r *http.Request) error {
 	if c.Room == ownRoom {
 		name += ".yaml"
 	}
-	job, err := s.jobs.Start(exp, runCommand(name, asked), parseTracePorts(asked.Traces))
+	job, err := s.jobs.QueueExperiment(exp, runCommand(name, asked), parseTracePorts(asked.Traces))
 	if err != nil {
 		return httpError{http.StatusServiceUnavailable, err.Error()}
 	}

@@ -66,7 +66,7 @@ func (s *Server) serveComparison(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		sides = append(sides, comparedResult{Letter: string(rune('A' + i)), Folder: name, Name: o.Name, Title: o.Spec.Title(),
-			World: o.World, Runs: len(o.Runs), out: o, points: report.Summarise(o.Runs), Plots: listPlots(o.Dir)})
+			World: o.World, Runs: len(o.Runs), out: o, points: report.SummarizePoints(o.Runs), Plots: listPlots(o.Dir)})
 	}
 	points, common, single := comparePoints(sides)
 	parameters := compareParameters(sides)
@@ -136,7 +136,7 @@ func comparePoints(sides []comparedResult) (all []valueRows, common int, unshare
 	for _, x := range sides {
 		shown = append(shown, x.points)
 	}
-	units := report.Units(sides[0].out.Spec, shown...)
+	units := report.ChooseUnits(sides[0].out.Spec, shown...)
 	for _, name := range names {
 		var have []report.PointSummary
 		d := comparisonRow{What: name}
@@ -195,11 +195,11 @@ func compareValue(v report.Value, name string, byPoint []map[string]*report.Poin
 			d.Cells = append(d.Cells, comparisonCell{Text: "not there"})
 			continue
 		}
-		c := comparisonCell{Text: report.Cell(x.Mean*sc.Factor, x.Half*sc.Factor)}
+		c := comparisonCell{Text: report.FormatCell(x.Mean*sc.Factor, x.HalfInterval*sc.Factor)}
 		if first := values[0]; i > 0 && first != nil && first.Mean != 0 && !math.IsNaN(first.Mean) && !math.IsNaN(x.Mean) &&
 			first.Mean != x.Mean {
 			c.Change = fmt.Sprintf("%+.1f %%", 100*(x.Mean/first.Mean-1))
-			if half := math.Hypot(first.Half, x.Half); !math.IsNaN(half) && math.Abs(x.Mean-first.Mean) <= half {
+			if half := math.Hypot(first.HalfInterval, x.HalfInterval); !math.IsNaN(half) && math.Abs(x.Mean-first.Mean) <= half {
 				c.Change += ", within the intervals"
 			}
 		}

@@ -12,7 +12,7 @@ import (
 
 // A server lets in nobody who does not have its token.
 func Example() {
-	s, err := page.New(live.Options{Registry: &experiment.Registry{}, Out: "results"})
+	s, err := page.New(live.Options{Registry: &experiment.Registry{}, ResultsDir: "results"})
 	if err != nil {
 		fmt.Println(err)
 		return

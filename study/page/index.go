@@ -165,7 +165,7 @@ func (x *index) listNames() ([]string, error) {
 	if os.IsNotExist(err) {
 		return nil, nil
 	} else if err != nil {
-		return nil, document.Reason(err)
+		return nil, document.UnwrapPathError(err)
 	}
 	x.mu.Lock()
 	known := x.names
@@ -177,7 +177,7 @@ func (x *index) listNames() ([]string, error) {
 	begun := time.Now()
 	all, err := os.ReadDir(x.dir)
 	if err != nil {
-		return nil, document.Reason(err)
+		return nil, document.UnwrapPathError(err)
 	}
 	var names []string
 	for _, d := range all {
@@ -264,12 +264,12 @@ func (x *index) loadSummary(name string) *folderSummary {
 func readSummary(dir string) *folderSummary {
 	a := &folderSummary{}
 	file := func(name string, into any) bool {
-		data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
+		data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 		if err == nil {
 			err = json.Unmarshal(data, into)
 		}
 		if err != nil && !os.IsNotExist(err) {
-			a.Wrong = name + ": " + document.Reason(err).Error()
+			a.Wrong = name + ": " + document.UnwrapPathError(err).Error()
 		}
 		return err == nil
 	}

@@ -48,7 +48,7 @@ func readProgress(dir string) (u folderProgress) {
 			}
 		}
 	}
-	u.Now = atomicfile.Written(runs)
+	u.Now = atomicfile.CountUnfinished(runs)
 	return u
 }
 
@@ -64,7 +64,7 @@ func (u folderProgress) Line() string {
 	if u.Minute > 0 {
 		line += fmt.Sprintf(", %d of them finished in the last minute", u.Minute)
 	} else if !u.Last.IsZero() {
-		line += ", the last one " + measure.Quantity(time.Since(u.Last).Round(time.Second).Seconds(), "s") + " ago"
+		line += ", the last one " + measure.FormatQuantity(time.Since(u.Last).Round(time.Second).Seconds(), "s") + " ago"
 	}
 	return line
 }
@@ -91,9 +91,9 @@ func (s *Server) serveInProgress(w http.ResponseWriter, r *http.Request, name, d
 	case err != nil:
 		data["Wrong"] = s.hidePaths(err.Error())
 	default:
-		u.All, data["Spec"], data["Command"] = len(plan.RunsOn(spec, world)), spec, command
+		u.All, data["Spec"], data["Command"] = len(plan.ListRunsOn(spec, world)), spec, command
 		if need, is := spec.NeedOn(world); is {
-			data["Least"] = need.Least * len(spec.Points())
+			data["Least"] = need.MinSeeds * len(spec.Points())
 		}
 	}
 	data["Goes"], data["Sweeps"] = s.splitExecutions(dir, u)

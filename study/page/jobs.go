@@ -44,18 +44,18 @@ func (s *Server) serveJobList(w http.ResponseWriter, r *http.Request) error {
 
 // jobNews is the state of a job as its page shows it. The server sends it to the page while the job runs.
 type jobNews struct {
-	State   live.JobState `json:"state"`
-	Share   float64       `json:"share"`
-	Line    string        `json:"line"`
-	Runs    []runNews     `json:"runs"`
-	Notices []string      `json:"notices"`
-	Workers *live.Sweep   `json:"workers"`
-	Queue   string        `json:"queue"` // state of the workers' queue as text
-	Error   string        `json:"error"`
-	Folder  string        `json:"folder"` // folder of the results, when they exist
-	Over    bool          `json:"over"`
-	Films   map[int]bool  `json:"films"`
-	Watch   int           `json:"watch"` // number of the run to watch: in progress, or the latest one; −1: none has a film
+	State   live.JobState       `json:"state"`
+	Share   float64             `json:"share"`
+	Line    string              `json:"line"`
+	Runs    []runNews           `json:"runs"`
+	Notices []string            `json:"notices"`
+	Workers *live.WorkersStatus `json:"workers"`
+	Queue   string              `json:"queue"` // state of the workers' queue as text
+	Error   string              `json:"error"`
+	Folder  string              `json:"folder"` // folder of the results, when they exist
+	Over    bool                `json:"over"`
+	Films   map[int]bool        `json:"films"`
+	Watch   int                 `json:"watch"` // number of the run to watch: in progress, or the latest one; −1: none has a film
 }
 
 // runNews is the state of a run that has begun.
@@ -84,18 +84,18 @@ func (s *Server) describeJob(j *live.Job) jobNews {
 	for i, n := range t.Notices {
 		t.Notices[i] = s.hidePaths(n)
 	}
-	going := map[int]live.Going{}
+	going := map[int]live.RunProgress{}
 	for _, g := range x.Going {
 		going[g.Number] = g
 	}
 	runs := j.Runs()
-	for i, state := range x.Each {
+	for i, state := range x.RunStates {
 		if state == live.RunWaiting {
 			continue
 		}
 		run := runNews{Number: runs[i].Number, State: string(state)}
 		if g, is := going[runs[i].Number]; is {
-			if run.Share, run.Text = g.Share, measure.Quantity(g.Seconds, "s"); g.Seconds == 0 {
+			if run.Share, run.Text = g.Share, measure.FormatQuantity(g.Seconds, "s"); g.Seconds == 0 {
 				run.Text = fmt.Sprintf("%.0f %%", 100*g.Share)
 			}
 		}
@@ -133,8 +133,8 @@ func jobText(j *live.Job, x live.Status) string {
 		}
 		if x.Far.PacketHops > 0 {
 			took := time.Since(x.Begun).Seconds()
-			text += fmt.Sprintf(", %s packet-hops, %s a second", measure.SI(float64(x.Far.PacketHops)),
-				measure.SI(float64(x.Far.PacketHops)/max(took, 1e-3)))
+			text += fmt.Sprintf(", %s packet-hops, %s a second", measure.FormatSI(float64(x.Far.PacketHops)),
+				measure.FormatSI(float64(x.Far.PacketHops)/max(took, 1e-3)))
 			if left := took * (1 - x.Far.Share) / max(x.Far.Share, 1e-9); x.Far.Share > 0.02 {
 				text += ", about " + (time.Duration(left * 1e9)).Round(time.Second).String() + " left"
 			}
@@ -146,13 +146,13 @@ func jobText(j *live.Job, x live.Status) string {
 		text += fmt.Sprintf(" after %.3g s", x.Ended.Sub(x.Begun).Seconds())
 	}
 	if x.Outcome != nil {
-		text += ": " + x.Outcome.Kept()
+		text += ": " + x.Outcome.DescribeKept()
 	}
 	return text
 }
 
 // queueText returns a description of the workers' queue.
-func queueText(w *live.Sweep) string {
+func queueText(w *live.WorkersStatus) string {
 	line := fmt.Sprintf("%d queued or under way, %d done, %d failed", w.Queued, w.Done, w.Failed)
 	for _, x := range []struct {
 		n    int
@@ -183,7 +183,7 @@ func (s *Server) serveJob(w http.ResponseWriter, r *http.Request) error {
 	var rows []row
 	status := j.Status()
 	for i, x := range j.Runs() {
-		rows = append(rows, row{x, measure.PointName(x.Point), status.Each[i]})
+		rows = append(rows, row{x, measure.PointName(x.Point), status.RunStates[i]})
 	}
 	const most = 2000
 	more := len(rows) - most
@@ -306,9 +306,9 @@ const noFilmText = "Workers carry out the runs of this job. They send results an
 
 // hasResult reports whether the results include a run.
 func (t *jobNews) hasResult(j *live.Job, run *plan.Run) bool {
-	each := j.Status().Each
+	each := j.Status().RunStates
 	i := slices.IndexFunc(j.Runs(), func(x *plan.Run) bool { return x == run })
-	return j.Single == nil && i >= 0 && (each[i] == live.RunFinished || each[i] == live.RunThere)
+	return j.Single == nil && i >= 0 && (each[i] == live.RunFinished || each[i] == live.RunExisting)
 }
 
 // findFilm returns the job and run that a request names, or a not-found error. The run need not have a film yet.
@@ -354,7 +354,7 @@ func (s *Server) serveFilmNetwork(w http.ResponseWriter, r *http.Request) error 
 	if err != nil {
 		return err
 	}
-	return writeJSON(w, drawNetwork(run.Of))
+	return writeJSON(w, drawNetwork(run.SpecPoint))
 }
 
 // serveFrames sends all frames of a run's film as JSON.

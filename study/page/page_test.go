@@ -35,7 +35,7 @@ var made = sync.OnceValues(func() (string, error) {
 		return "", err
 	}
 	for i, set := range [][]string{{"n=1", "duration=6s"}, {"n=1", "duration=6s", "traffic.client0.cc=bbr"}} {
-		src, err := app.Registry().Open("p4abc/fig5")
+		src, err := app.Registry().OpenExperiment("p4abc/fig5")
 		if err != nil {
 			return "", err
 		}
@@ -55,7 +55,7 @@ var made = sync.OnceValues(func() (string, error) {
 })
 
 func writeReport(o *results.Outcome) error {
-	_, err := report.Write(o, report.Page{Version: "test"})
+	_, err := report.WriteReport(o, report.Page{Version: "test"})
 	return err
 }
 
@@ -100,7 +100,7 @@ func serve(t *testing.T, out string, files ...string) *served {
 
 // serveAs serves with changed options.
 func serveAs(t *testing.T, out string, change func(o *live.Options)) *served {
-	o := live.Options{Registry: app.Registry(), Out: out, Executable: "0123", Version: "test", Docs: pages.Files,
+	o := live.Options{Registry: app.Registry(), ResultsDir: out, Executable: "0123", Version: "test", Docs: pages.Files,
 		Report: writeReport, Jobs: func(*experiment.Spec) (int, string, error) { return 2, "", nil },
 		Speed: func() float64 { return 1 }}
 	change(&o)
@@ -330,7 +330,7 @@ func make65(text string) (list []string) {
 func TestOwnFile(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine.yaml")
-	src, err := app.Registry().Open("p4abc/fig5")
+	src, err := app.Registry().OpenExperiment("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -495,7 +495,7 @@ func TestOddResults(t *testing.T) {
 // What happened in a sweep is shown with its results: workers, and what was lost.
 func TestSweep(t *testing.T) {
 	dir, names := copied(t)
-	h := results.HostsOf(results.Machine{Host: "desk"}, []results.Execution{{ID: "a", By: results.ByWorkers, Host: "desk",
+	h := results.NewHosts(results.Machine{Host: "desk"}, []results.Execution{{ID: "a", By: results.ByWorkers, Host: "desk",
 		Begun: time.Unix(1e9, 0), Ended: time.Unix(1e9+60, 0), Runs: 4, Lost: 1,
 		Workers: []results.Worker{{Name: "rack1-77", Host: "rack1", Jobs: 2, Runs: 3}},
 		Failed:  []results.FailedRun{{Run: "n=1 seed 2", Error: "it has no memory"}}}})
@@ -541,7 +541,7 @@ func TestDocs(t *testing.T) {
 func TestDraw(t *testing.T) {
 	for _, name := range []string{"p4abc/fig5", "hpcc/incast16", "hpcc/websearch-30", "ncf/incast-fabric", "p4te/gains"} {
 		t.Run(name, func(t *testing.T) {
-			src, err := app.Registry().Open(name)
+			src, err := app.Registry().OpenExperiment(name)
 			if err != nil {
 				t.Fatal(err)
 			}

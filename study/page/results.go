@@ -34,7 +34,7 @@ func (s *Server) readRows(list []folderEntry) []resultRow {
 	forEachParallel(len(list), func(i int) {
 		rows[i] = resultRow{folderEntry: list[i], folderSummary: s.index.loadSummary(list[i].Name)}
 		if !list[i].Done {
-			rows[i].Kept = countKept(filepath.Join(s.options.Out, list[i].Name))
+			rows[i].Kept = countKept(filepath.Join(s.options.ResultsDir, list[i].Name))
 		}
 	})
 	return rows
@@ -209,11 +209,11 @@ func (s *Server) serveResult(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	table := newTable(report.Summarise(o.Runs), o.Spec)
+	table := newTable(report.SummarizePoints(o.Runs), o.Spec)
 	data := map[string]any{"Name": name, "Out": o, "Table": table, "Claims": o.Claims, "Plots": listPlots(dir),
 		"About": s.index.loadSummary(name), "Runs": newRunRows(o), "Sweeps": listExecutions(o),
-		"Counts":    report.Verdicts(o.Claims),
-		"Explained": (&report.TableOptions{}).Explained(o.Spec), "Without": report.Without(o.Spec)}
+		"Counts":    report.CountVerdicts(o.Claims),
+		"Explained": (&report.TableOptions{}).Explanations(o.Spec), "Without": report.DescribeOmitted(o.Spec)}
 	data["Given"], data["Defaults"] = splitParameters(o.Spec.Parameters())
 	if room, short, ok := strings.Cut(o.Name, "/"); ok {
 		q := url.Values{}
@@ -234,7 +234,7 @@ func (s *Server) serveResult(w http.ResponseWriter, r *http.Request) error {
 		data["Report"] = true
 	}
 	if u := readProgress(dir); u.Now > 0 { // an execution adds to the results
-		u.All = len(plan.RunsOn(o.Spec, o.World))
+		u.All = len(plan.ListRunsOn(o.Spec, o.World))
 		data["Far"] = u
 		data["Goes"], _ = s.splitExecutions(dir, u)
 	}
@@ -272,7 +272,7 @@ type tableRow struct {
 // newTable returns a table with a column for each value that any point has. It omits columns without a defined value,
 // and sparse measures that are 0 everywhere.
 func newTable(points []report.PointSummary, spec *experiment.Spec) (t valueTable) {
-	t.Keys, t.Runs, t.Same = report.Columns(points)
+	t.Keys, t.Runs, t.Same = report.TableColumns(points)
 	meanings := map[string]string{}
 	for _, m := range spec.Meanings() {
 		meanings[m.Key+"="+m.Value] = m.Text
@@ -285,7 +285,7 @@ func newTable(points []report.PointSummary, spec *experiment.Spec) (t valueTable
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	units := report.Units(spec, points)
+	units := report.ChooseUnits(spec, points)
 	for _, v := range distinctValues(points) {
 		maxMean := math.Inf(-1)
 		for i := range points {
@@ -302,7 +302,7 @@ func newTable(points []report.PointSummary, spec *experiment.Spec) (t valueTable
 		for i := range points {
 			cell := "–"
 			if x := findValue(points[i].Values, v); x != nil {
-				cell = report.Cell(x.Mean*sc.Factor, x.Half*sc.Factor)
+				cell = report.FormatCell(x.Mean*sc.Factor, x.HalfInterval*sc.Factor)
 			}
 			t.Rows[i].Cells = append(t.Rows[i].Cells, cell)
 		}
@@ -353,7 +353,7 @@ type runRow struct {
 func newRunRows(o *results.Outcome) (rows []runRow) {
 	for _, x := range o.Runs {
 		row := runRow{Run: x, Name: measure.PointName(x.Point), Stuck: x.End.Stuck(),
-			Ended: x.End.Reason + " at " + measure.Quantity(x.End.TimeS, "s")}
+			Ended: x.End.Reason + " at " + measure.FormatQuantity(x.End.TimeS, "s")}
 		var drops []string
 		for _, c := range x.Drops {
 			drops = append(drops, fmt.Sprintf("%s %d", c.Name, c.Count))
@@ -399,7 +399,7 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, kind string, 
 	if !isInside(dir, name) {
 		return notFound("There is no such file.")
 	}
-	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 	if err != nil {
 		return notFound("There is no such file.")
 	}
@@ -450,7 +450,7 @@ func (s *Server) findRun(r *http.Request) (*results.Outcome, *results.Run, error
 
 // findPlanned returns the experiment's run that produced a result; nil if the experiment does not have it.
 func findPlanned(o *results.Outcome, x *results.Run) *plan.Run {
-	for _, r := range plan.RunsOn(o.Spec, o.World) {
+	for _, r := range plan.ListRunsOn(o.Spec, o.World) {
 		if r.Seed == x.Seed && measure.PointName(r.Point) == measure.PointName(x.Point) {
 			return r
 		}
@@ -466,7 +466,7 @@ func (s *Server) serveRun(w http.ResponseWriter, r *http.Request) error {
 	}
 	type value struct{ Name, Group, Value string }
 	var values []value
-	for _, m := range x.Listed() {
+	for _, m := range x.AllMeasures() {
 		if m.Groups == nil {
 			values = append(values, value{m.Name, "", formatQuantity(m.Value, m.Unit)})
 		}
@@ -497,7 +497,7 @@ func (s *Server) serveRunData(w http.ResponseWriter, r *http.Request) error {
 	}
 	var p *experiment.Point
 	for _, q := range o.Spec.Points() {
-		if measure.PointName(q.At()) == measure.PointName(x.Point) {
+		if measure.PointName(q.Coordinates()) == measure.PointName(x.Point) {
 			p = q
 		}
 	}
@@ -531,7 +531,7 @@ func (s *Server) watchAgain(w http.ResponseWriter, r *http.Request) error {
 	if run == nil || o.World != experiment.Sim {
 		return wrongInput("Only runs of the simulator can be carried out again here.")
 	}
-	j, err := s.jobs.Watch(run)
+	j, err := s.jobs.QueueFilm(run)
 	if err != nil {
 		return httpError{http.StatusServiceUnavailable, err.Error()}
 	}

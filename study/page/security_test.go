@@ -267,7 +267,7 @@ func TestNoPaths(t *testing.T) {
 		}
 	}
 	file := filepath.Join(dir, "mine.yaml")
-	src, err := app.Registry().Open("p4abc/fig5")
+	src, err := app.Registry().OpenExperiment("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -303,7 +303,7 @@ func TestScript(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "results")
 	file := filepath.Join(dir, "<img src=x onerror=alert(1)>.yaml")
-	src, err := app.Registry().Open("p4abc/fig5")
+	src, err := app.Registry().OpenExperiment("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}

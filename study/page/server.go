@@ -41,8 +41,8 @@ func New(o live.Options) (*Server, error) {
 	s := &Server{options: o, access: access{rand.Text(), rand.Text(), o.Hosts}, mux: http.NewServeMux(),
 		streams: make(chan struct{}, maxStreams)}
 	s.library = sync.OnceValue(func() []catalogueEntry { return listLibrary(o.Registry) })
-	s.jobs = live.New(live.Config{Dir: o.Out, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report, Runner: o.Runner})
-	s.index = newIndex(o.Out)
+	s.jobs = live.New(live.Config{Dir: o.ResultsDir, Executable: o.Executable, Jobs: o.Jobs, Report: o.Report, Runner: o.Runner})
+	s.index = newIndex(o.ResultsDir)
 	var err error
 	if s.docs, err = newDocs(o.Docs); err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	server := webserver.New(s)
 	server.BaseContext = func(net.Listener) context.Context { return ctx }
 	ended := make(chan error, 1)
-	go func() { ended <- server.Serve(webserver.Limit(l, webserver.MaxConnections)) }()
+	go func() { ended <- server.Serve(webserver.LimitConnections(l, webserver.MaxConnections)) }()
 	select {
 	case err := <-ended:
 		return err
@@ -216,5 +216,5 @@ func (s *Server) showError(w http.ResponseWriter, r *http.Request, err error) {
 
 // hidePaths removes the results' path from a message: the page names results by their folders.
 func (s *Server) hidePaths(text string) string {
-	return strings.ReplaceAll(text, strings.TrimSuffix(s.options.Out, "/")+"/", "")
+	return strings.ReplaceAll(text, strings.TrimSuffix(s.options.ResultsDir, "/")+"/", "")
 }

@@ -29,7 +29,7 @@ func parsePages() (map[string]*template.Template, error) {
 		"add":     func(a, b int) int { return a + b },
 		"figure":  figureName,
 		"static":  staticURL,
-		"lasted":  func(d time.Duration) string { return measure.Quantity(d.Round(time.Millisecond).Seconds(), "s") },
+		"lasted":  func(d time.Duration) string { return measure.FormatQuantity(d.Round(time.Millisecond).Seconds(), "s") },
 		"float":   func(n int64) float64 { return float64(n) },
 		"dict": func(pairs ...any) map[string]any {
 			m := map[string]any{}
@@ -97,7 +97,7 @@ func formatQuantity(v float64, unit string) string {
 	if math.IsNaN(v) {
 		return "–"
 	}
-	return measure.Quantity(v, unit)
+	return measure.FormatQuantity(v, unit)
 }
 
 // formatAge returns the time since t as text.

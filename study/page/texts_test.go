@@ -51,12 +51,12 @@ func TestLine(t *testing.T) {
 func TestQueueLine(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		sweep live.Sweep
+		sweep live.WorkersStatus
 		want  string
 	}{
-		{"nothing", live.Sweep{}, "0 queued or under way, 0 done, 0 failed"},
-		{"undisturbed", live.Sweep{Queued: 4, Done: 2, Failed: 1}, "4 queued or under way, 2 done, 1 failed"},
-		{"disturbed", live.Sweep{Done: 9, Checked: 3, Lost: 2, Aside: 1, Waiting: "its disk is full"},
+		{"nothing", live.WorkersStatus{}, "0 queued or under way, 0 done, 0 failed"},
+		{"undisturbed", live.WorkersStatus{Queued: 4, Done: 2, Failed: 1}, "4 queued or under way, 2 done, 1 failed"},
+		{"disturbed", live.WorkersStatus{Done: 9, Checked: 3, Lost: 2, Aside: 1, Waiting: "its disk is full"},
 			"0 queued or under way, 9 done, 0 failed; 3 made twice and compared; " +
 				"2 lost with a worker, and handed out again; 1 worker set aside for wrong results. " +
 				"It waits: its disk is full"},
@@ -74,7 +74,7 @@ func TestEstimated(t *testing.T) {
 	load := func(repeat string) *experiment.Spec {
 		text := strings.Replace(plantest.Small, "repeat: 2", repeat, 1) + plantest.SmallTraffic +
 			"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput]\n"
-		return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
+		return plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 	}
 	fixed := estimateCost(load("repeat: 4"), 1)
 	if fixed.Runs != 8 || fixed.Points != 2 || fixed.AtLeast || fixed.Hops == "" || fixed.Time == "" {

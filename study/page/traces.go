@@ -42,7 +42,7 @@ func (t traceFile) Name() string { return t.Folder + "/" + t.File }
 func (s *Server) listTraces() (list []traceFile, err error) {
 	all, _, err := s.index.listFolders()
 	for _, e := range all {
-		files, err := os.ReadDir(filepath.Join(s.options.Out, e.Name, "traces"))
+		files, err := os.ReadDir(filepath.Join(s.options.ResultsDir, e.Name, "traces"))
 		if err != nil {
 			continue
 		}
@@ -99,7 +99,7 @@ func (t *traceSearch) parseFilter() (f trace.Filter, err error) {
 	for _, w := range splitWords(t.Kind) {
 		k, ok := trace.ParseKind(w)
 		if !ok {
-			return f, wrongInput(fmt.Sprintf("%q is no kind of event; allowed: %s.", w, document.Choices(trace.KindNames())))
+			return f, wrongInput(fmt.Sprintf("%q is no kind of event; allowed: %s.", w, document.JoinChoices(trace.KindNames())))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
@@ -177,7 +177,7 @@ func searchTrace(ctx context.Context, name string, filter *trace.Filter) (x sear
 		if x.Picked++; x.Picked <= maxEvents {
 			x.Events = append(x.Events, strings.TrimSpace(string(trace.AppendText(nil, r))))
 		}
-		sum.Add(r)
+		sum.AddRecord(r)
 		return nil
 	})
 	switch {

@@ -53,8 +53,8 @@ func configureRun(p *experiment.Point, seed uint64, tries, limit int) (*sim.Conf
 			Restarts: anew,
 		},
 		Duration: p.Warmup() + p.Duration(), Warmup: p.Warmup(), UntilDone: true,
-		Stalls: sim.Stalls{Every: stalls.Every, Length: stalls.Length},
-		Repeat: repeat, Anew: anew,
+		Stalls:       sim.Stalls{Every: stalls.Every, Length: stalls.Length},
+		SkipRepeated: repeat, RestartDraws: anew,
 	}
 	routes := p.Routes()
 	b := &builder{point: p, measured: p.Measured(), seed: seed, telemetry: c.Wiring.Telemetry,
@@ -121,7 +121,7 @@ func visitFlows(p *experiment.Point, seed uint64, limit int, visit func(f *exper
 			if err := d.visitAll(); err != nil {
 				return nil, err
 			}
-			if expected := g.Expected(p, tr); d.isCut && expected > float64(d.count) {
+			if expected := g.ExpectedFlows(p, tr); d.isCut && expected > float64(d.count) {
 				if scale == nil {
 					scale = slices.Repeat([]float64{1}, p.Entries())
 				}
@@ -165,7 +165,7 @@ func drawStart(low, high unit.Time, random unit.Random) unit.Time {
 func (b *builder) addFlow(f *experiment.Flow) error {
 	i, tr := len(b.flows), b.point.Entry(f.Traffic)
 	how, port := tr.NIC()
-	nics, err := b.selector.Choose(how, port, f.Src, f.Dst, uint32(i))
+	nics, err := b.selector.ChoosePair(how, port, f.Src, f.Dst, uint32(i))
 	if err != nil {
 		return b.nicError(f.Traffic, err)
 	}
@@ -178,7 +178,7 @@ func (b *builder) addFlow(f *experiment.Flow) error {
 		if flow.Start = low; high > low {
 			flow.Start, index = drawStart(low, high, b.flowRandom(tr, index)), -1-index
 		}
-		flow.Start += f.Later
+		flow.Start += f.SetStart
 	}
 	// as in the HPCC simulator, ports are counted for each pair of hosts
 	if pair := [3]int{f.Src, f.Dst, f.Port}; f.Port > 0 && b.listedCount[pair] < 50000 {
@@ -191,7 +191,7 @@ func (b *builder) addFlow(f *experiment.Flow) error {
 	if stop := applicationStop(tr); f.Size == 0 && stop != unit.Never {
 		flow.Stop = stop
 	}
-	if f.Datagrams() > 0 {
+	if f.CountDatagrams() > 0 {
 		if b.scripts == nil {
 			b.scripts = map[int]*transport.Script{}
 		}
@@ -218,7 +218,7 @@ func (b *builder) copyAfter(f *experiment.Flow) []int {
 
 // applicationStop returns when the applications of a traffic's flows stop; unit.Never if they do not.
 func applicationStop(tr *experiment.Traffic) unit.Time {
-	if tr.Loaded() {
+	if tr.HasLoad() {
 		return unit.Never // stop ends arrivals, not flows that have begun
 	}
 	return tr.Stop()
@@ -229,7 +229,7 @@ func applicationStop(tr *experiment.Traffic) unit.Time {
 func (b *builder) Reroute(flow int, up func(nic int) bool) (src, dst int) {
 	f := &b.flows[flow]
 	if how, port := b.point.Entry(f.Group).NIC(); port < 0 && how != topology.Rail {
-		p := b.selector.Reroute(how, topology.Pair{From: f.Src, To: f.Dst}, uint32(flow), up)
+		p := b.selector.Reroute(how, topology.NICPair{From: f.Src, To: f.Dst}, uint32(flow), up)
 		f.Src, f.Dst = p.From, p.To
 	}
 	return f.Src, f.Dst

@@ -11,7 +11,7 @@ type Cost struct {
 	Runs       int
 	PacketHops float64 // of all runs
 	CPUTime    float64 // seconds of all runs
-	Longest    float64 // seconds of the longest run
+	LongestRun float64 // seconds of the longest run
 	Memory     float64 // bytes of the largest run
 }
 
@@ -22,9 +22,9 @@ func EstimateCost(runs []*Run) (c Cost) {
 	var hops, seconds float64
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index {
-			hops = Estimate(r)
+			hops = EstimateHops(r)
 			seconds = runSeconds(r, hops)
-			c.Longest, c.Memory = max(c.Longest, seconds), max(c.Memory, EstimateMemory(r))
+			c.LongestRun, c.Memory = max(c.LongestRun, seconds), max(c.Memory, EstimateMemory(r))
 		}
 		c.PacketHops, c.CPUTime = c.PacketHops+hops, c.CPUTime+seconds
 	}
@@ -34,7 +34,7 @@ func EstimateCost(runs []*Run) (c Cost) {
 // Elapsed estimates the seconds until all runs are finished on a number of cores, of a machine that has the given speed
 // relative to the reference machine. Each run has one core, and the longest run starts first.
 func (c *Cost) Elapsed(cores int, speed float64) float64 {
-	return max(c.CPUTime/float64(max(cores, 1)), c.Longest) / speed
+	return max(c.CPUTime/float64(max(cores, 1)), c.LongestRun) / speed
 }
 
 // RoughTime formats an estimated time in seconds, rounded to its precision.

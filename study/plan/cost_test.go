@@ -12,15 +12,15 @@ import (
 
 // TestEstimateCost checks that the cost of an experiment is the sum of its runs, and the largest of them.
 func TestEstimateCost(t *testing.T) {
-	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
+	s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
 		"topology: {star: {hosts: 3, rate: $rate, delay: 1us}}\nrepeat: 2\nsweep: {rate: [10Mbps, 100Mbps]}\n"+
 		"traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: cubic, start: 0s}]\n", experiment.Options{})
-	runs := plan.Runs(s)
+	runs := plan.ListRuns(s)
 	var want plan.Cost
 	for _, r := range runs {
-		want.PacketHops += plan.Estimate(r)
+		want.PacketHops += plan.EstimateHops(r)
 		want.CPUTime += plan.EstimateTime(r)
-		want.Longest = max(want.Longest, plan.EstimateTime(r))
+		want.LongestRun = max(want.LongestRun, plan.EstimateTime(r))
 		want.Memory = max(want.Memory, plan.EstimateMemory(r))
 	}
 	want.Runs = len(runs)
@@ -35,7 +35,7 @@ func TestEstimateCost(t *testing.T) {
 // TestElapsed checks that cores share the runs, that no run is shorter than on one core, and that a faster machine
 // takes less.
 func TestElapsed(t *testing.T) {
-	c := plan.Cost{Runs: 5, CPUTime: 12, Longest: 4}
+	c := plan.Cost{Runs: 5, CPUTime: 12, LongestRun: 4}
 	for _, x := range []struct {
 		name  string
 		cores int

@@ -41,10 +41,10 @@ func (g *drawing) addFlow(r unit.Random, src, dst int, start, later unit.Time) {
 		return
 	}
 	g.flow = experiment.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: start >= 0,
-		Start: start,
-		Later: later}
+		Start:    start,
+		SetStart: later}
 	if g.Sizes != nil {
-		g.flow.Size = g.Sizes.Size(r.Float64())
+		g.flow.Size = g.Sizes.SizeAt(r.Float64())
 	}
 	g.count++
 	g.sourceCount++
@@ -55,12 +55,12 @@ func (g *drawing) addFlow(r unit.Random, src, dst int, start, later unit.Time) {
 func (g *drawing) visitAll() error {
 	random := unit.NewRandom(g.seed, "traffic "+g.traffic.Name())
 	switch {
-	case g.Offered == 0:
+	case g.OfferedLoad == 0:
 		g.visitSets(random)
-	case g.FromN > 0:
+	case g.FromCount > 0:
 		g.sourceCount = g.limit // each draw covers all sources
-		g.visitArrivals(random, g.Arrivals(0), func(start unit.Time) {
-			sources := drawHosts(random, g.From, g.FromN, g.Aside())
+		g.visitArrivals(random, g.ArrivalRate(0), func(start unit.Time) {
+			sources := drawHosts(random, g.From, g.FromCount, g.ExcludedSource())
 			targets := g.drawTargets(random, sources)
 			for i, src := range sources {
 				for _, dst := range g.drawDestinations(random, src, i, targets) {
@@ -73,7 +73,7 @@ func (g *drawing) visitAll() error {
 		for i, src := range g.From {
 			g.sourceCount = 0
 			r := unit.NewRandom(g.seed, fmt.Sprintf("traffic %s host %d", g.traffic.Name(), src))
-			g.visitArrivals(r, g.Arrivals(src), func(start unit.Time) {
+			g.visitArrivals(r, g.ArrivalRate(src), func(start unit.Time) {
 				for _, dst := range g.drawDestinations(r, src, i, targets) {
 					g.addFlow(r, src, dst, start, 0)
 				}
@@ -85,7 +85,7 @@ func (g *drawing) visitAll() error {
 
 // visitSets visits a fixed number of flows of each source, in sets.
 func (g *drawing) visitSets(random unit.Random) {
-	sources := drawHosts(random, g.From, g.FromN, g.Aside())
+	sources := drawHosts(random, g.From, g.FromCount, g.ExcludedSource())
 	targets := g.drawTargets(random, sources)
 	for set, later := range g.Sets {
 		for i, src := range sources {
@@ -106,8 +106,8 @@ func (g *drawing) visitSets(random unit.Random) {
 
 // visitArrivals calls arrive at the arrival times of flows. rate is the mean number of arrivals per second.
 func (g *drawing) visitArrivals(r unit.Random, rate float64, arrive func(start unit.Time)) {
-	maxCount := 2*int(g.Expected(g.point, g.traffic)) + 1000 // the spec has checked the mean
-	until := g.Until(g.point, g.traffic)
+	maxCount := 2*int(g.ExpectedFlows(g.point, g.traffic)) + 1000 // the spec has checked the mean
+	until := g.ArrivalsEnd(g.point, g.traffic)
 	begin, _ := g.traffic.Start()
 	gap := 1 / rate * float64(unit.Second)
 	now := float64(begin)
@@ -148,14 +148,14 @@ func (g *drawing) drawTargets(r unit.Random, sources []int) []int {
 			out[i] = sources[k]
 		}
 		return out
-	case g.ToN > 0:
+	case g.ToCount > 0:
 		except := map[int]bool{}
-		if g.FromN > 0 {
+		if g.FromCount > 0 {
 			for _, s := range sources {
 				except[s] = true
 			}
 		}
-		return drawHosts(r, g.To, g.ToN, except)
+		return drawHosts(r, g.To, g.ToCount, except)
 	}
 	return g.To
 }
@@ -167,7 +167,7 @@ func (g *drawing) drawDestinations(r unit.Random, src, i int, targets []int) []i
 		return targets[i : i+1]
 	case g.Pattern == experiment.ToStride:
 		return []int{g.From[(i+g.Stride)%len(g.From)]}
-	case g.ToN > 0:
+	case g.ToCount > 0:
 		var out []int
 		for _, t := range targets {
 			if t != src {

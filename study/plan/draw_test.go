@@ -34,7 +34,7 @@ func drawnSpec(traffic, rate, measure string, hosts int) string {
 
 // TestReadingIsBounded checks that reading an experiment takes no more memory where its runs have millions of flows.
 func TestReadingIsBounded(t *testing.T) {
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	allocated := func(text string) float64 {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -58,18 +58,18 @@ func TestReadingIsBounded(t *testing.T) {
 // TestTrialDrawsABeginning checks that a trial has the first flows of a run, and some of each source.
 func TestTrialDrawsABeginning(t *testing.T) {
 	const hosts, limit = 20, 100
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	list := append([]string{`{name: x, from: "*", to: random, transport: tcp, size: 1500 B, start: 0s, flows: 50, ` +
 		`sets: {count: 3, interval: 1us}}`}, drawnFlows...)
 	for _, traffic := range list {
 		t.Run(traffic, func(t *testing.T) {
 			s := plantest.Load(t, registry, drawnSpec(traffic, "10000Gbps", "goodput", hosts), experiment.Options{})
-			r := plan.Runs(s)[0]
+			r := plan.ListRuns(s)[0]
 			whole, err := r.Config()
 			if err != nil {
 				t.Fatal(err)
 			}
-			part, err := plan.Trial(r.Of, r.Seed, limit)
+			part, err := plan.Trial(r.SpecPoint, r.Seed, limit)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -100,10 +100,10 @@ func sources(c *sim.Config) string {
 // TestFlowsAreCounted checks that the number of watched values is that of all flows of a run, also of those that a
 // trial does not draw, and that too many are refused.
 func TestFlowsAreCounted(t *testing.T) {
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	text := drawnSpec(drawnFlows[0], "100000Gbps", "{goodput: {every: 1ms}}", 3)
 	s := plantest.Load(t, registry, text, experiment.Options{})
-	r := plan.Runs(s)[0]
+	r := plan.ListRuns(s)[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)
@@ -112,10 +112,10 @@ func TestFlowsAreCounted(t *testing.T) {
 	for i := range c.Watches {
 		want += float64(c.Watches[i].Samples(0, c.Duration))
 	}
-	if got := r.Of.Samples(); len(c.Flows) < 50_000 || got < 0.98*want || got > 1.02*want {
+	if got := r.SpecPoint.Samples(); len(c.Flows) < 50_000 || got < 0.98*want || got > 1.02*want {
 		t.Errorf("%g values of %d flows, want about %g", got, len(c.Flows), want)
 	}
-	e := plantest.Wrong(t, registry, strings.Replace(text, "every: 1ms", "every: 1us", 1), experiment.Options{})
+	e := plantest.LoadInvalid(t, registry, strings.Replace(text, "every: 1ms", "every: 1us", 1), experiment.Options{})
 	if !strings.Contains(e.Error(), "samples a run; at most") {
 		t.Error(e)
 	}

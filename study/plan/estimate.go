@@ -46,9 +46,9 @@ func sampleStreamsWithin(p *experiment.Point, iterations float64) (list []stream
 			for k := range min(n, maxStreams) {
 				f := p.Flow(listed[id][k*n/min(n, maxStreams)])
 				s := stream{traffic: tr, flows: float64(n) / float64(min(n, maxStreams)), size: float64(f.Size),
-					script: float64(f.Datagrams())}
+					script: float64(f.CountDatagrams())}
 				if s.script > 0 {
-					s.rate = s.flows * 8 * s.size / max(f.Lasts(), unit.Millisecond).Seconds()
+					s.rate = s.flows * 8 * s.size / max(f.Duration(), unit.Millisecond).Seconds()
 				}
 				list = addStream(list, p, f.Src, f.Dst, s)
 			}
@@ -59,10 +59,10 @@ func sampleStreamsWithin(p *experiment.Point, iterations float64) (list []stream
 		if !drawn {
 			continue
 		}
-		n := g.Expected(p, tr)
-		s := stream{traffic: tr, flows: n / maxStreams, size: g.Mean()}
-		if g.Offered > 0 {
-			s.rate = n * g.Mean() * 8 / math.Max(g.Until(p, tr).Seconds(), 1e-12) / maxStreams
+		n := g.ExpectedFlows(p, tr)
+		s := stream{traffic: tr, flows: n / maxStreams, size: g.MeanSize()}
+		if g.OfferedLoad > 0 {
+			s.rate = n * g.MeanSize() * 8 / math.Max(g.ArrivalsEnd(p, tr).Seconds(), 1e-12) / maxStreams
 		}
 		for k := range maxStreams {
 			from, to := g.From[k%len(g.From)], g.To[random.IntN(len(g.To))]
@@ -122,7 +122,7 @@ func startedShare(p *experiment.Point, tr *experiment.Traffic, list []stream, it
 			minTime = max(minTime, sent[d])
 		}
 	}
-	if a, alike := j.Program.(job.Alike); alike && a.Each(0, 0) > 0 {
+	if a, alike := j.Program.(job.RecurringProgram); alike && a.Each(0, 0) > 0 {
 		all = max(float64(a.Ops(0, 0)/a.Each(0, 0)), 1)
 		minTime = max(minTime/all, iterationTime(a))
 	}
@@ -134,7 +134,7 @@ func startedShare(p *experiment.Point, tr *experiment.Traffic, list []stream, it
 
 // iterationTime returns the longest time, in seconds, that one of the first ranks computes in the first iteration, or
 // the minimum distance of iterations' starts if that is longer.
-func iterationTime(a job.Alike) (longest float64) {
+func iterationTime(a job.RecurringProgram) (longest float64) {
 	for r := range min(a.Ranks(), maxStreams) {
 		computes, waits := unit.Time(0), unit.Time(0)
 		for i := range min(a.Each(r, 0), maxStreams) {
@@ -181,7 +181,7 @@ func weightStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, l
 	all, sampled := 0.0, 0.0
 	for _, i := range listed {
 		f := p.Flow(i)
-		all += (&stream{traffic: tr, size: float64(f.Size), script: float64(f.Datagrams())}).countPackets()
+		all += (&stream{traffic: tr, size: float64(f.Size), script: float64(f.CountDatagrams())}).countPackets()
 	}
 	for i := range list {
 		sampled += list[i].flows * list[i].countPackets()
@@ -194,11 +194,11 @@ func weightStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, l
 // addStream appends a stream between two hosts with its path, and its rate unless it is set. It skips hosts without a
 // path.
 func addStream(list []stream, p *experiment.Point, from, to int, s stream) []stream {
-	near, ok := p.Routes().Near(from, to)
+	near, ok := p.Routes().NearestPair(from, to)
 	if !ok || from == to {
 		return list
 	}
-	links := p.Routes().PathOf(near.From, near.To, uint32(len(list)))
+	links := p.Routes().FindPathByNumber(near.From, near.To, uint32(len(list)))
 	slowest := math.Inf(1)
 	for _, l := range links {
 		link, end := &p.Network().Links[l], 0
@@ -267,17 +267,19 @@ func packetsPerData(tr *experiment.Traffic) float64 {
 	return 1
 }
 
-// Estimate estimates the packet-hops of a run. Flows with a size send all of it. Flows without one send what their
+// EstimateHops estimates the packet-hops of a run. Flows with a size send all of it. Flows without one send what their
 // application and their share of the links on their path allow.
-func Estimate(r *Run) (sum float64) {
-	for _, n := range Crossings(r) {
+func EstimateHops(r *Run) (sum float64) {
+	for _, n := range EstimateCrossings(r) {
 		sum += n
 	}
 	return sum
 }
 
-// Crossings estimates the packets that cross each direction of links in a run, by 2·link + end.
-func Crossings(r *Run) []float64 { return countCrossings(r.Of, sampleStreams(r.Of)) }
+// EstimateCrossings estimates the packets that cross each direction of links in a run, by 2·link + end.
+func EstimateCrossings(r *Run) []float64 {
+	return countCrossings(r.SpecPoint, sampleStreams(r.SpecPoint))
+}
 
 // countCrossings estimates the packets of the streams that cross each direction of links, by 2·link + end.
 func countCrossings(p *experiment.Point, list []stream) []float64 {
@@ -338,7 +340,7 @@ func meanRates(p *experiment.Point) []float64 {
 		}
 		var next float64
 		switch {
-		case e.Rated():
+		case e.ChangesRate():
 			next = bitRate(e.Rate)
 		case e.Down:
 			next = 0
@@ -357,12 +359,12 @@ func meanRates(p *experiment.Point) []float64 {
 
 // EstimateTime estimates the seconds that a run takes on one core of the reference machine: for packet-hops, for each
 // flow, and for building the network and writing the results.
-func EstimateTime(r *Run) float64 { return runSeconds(r, Estimate(r)) }
+func EstimateTime(r *Run) float64 { return runSeconds(r, EstimateHops(r)) }
 
 // EstimateRecurring estimates the packet-hops and the seconds of one core of a run that simulates the given number of
 // iterations of its jobs and repeats their results for the others.
 func EstimateRecurring(r *Run, iterations int) (hops, seconds float64) {
-	for _, n := range countCrossings(r.Of, sampleStreamsWithin(r.Of, float64(iterations))) {
+	for _, n := range countCrossings(r.SpecPoint, sampleStreamsWithin(r.SpecPoint, float64(iterations))) {
 		hops += n
 	}
 	return hops, runSeconds(r, hops)
@@ -377,10 +379,10 @@ func runSeconds(r *Run, hops float64) float64 {
 		flowsPerSecond = 3e4
 	)
 	flows := 0.0
-	for _, n := range expectedFlows(r.Of) {
+	for _, n := range expectedFlows(r.SpecPoint) {
 		flows += n
 	}
-	n := r.Of.Network()
+	n := r.SpecPoint.Network()
 	return hops/hopsPerSecond + flows/flowsPerSecond + perRun + perPart*float64(len(n.Nodes)+len(n.Links))
 }
 
@@ -393,7 +395,7 @@ func expectedFlows(p *experiment.Point) []float64 {
 	for t := range flows {
 		if tr := p.Entry(t); tr != nil {
 			if g, ok := tr.Generator(); ok {
-				flows[t] += g.Expected(p, tr)
+				flows[t] += g.ExpectedFlows(p, tr)
 			}
 		}
 	}

@@ -28,10 +28,10 @@ func TestEstimate(t *testing.T) {
 		"one fast sender": `{name: x, from: h0, to: h1, TCP, start: 0s}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), star+"traffic: ["+
+			s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), star+"traffic: ["+
 				strings.Replace(traffic, "TCP", "transport: tcp, cc: cubic", 1)+"]\n",
 				experiment.Options{})
-			r := plan.Runs(s)[0]
+			r := plan.ListRuns(s)[0]
 			c, err := r.Config()
 			if err != nil {
 				t.Fatal(err)
@@ -40,7 +40,7 @@ func TestEstimate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if real, said := float64(res.PacketHops), plan.Estimate(r); said < real/2 || said > 2*real {
+			if real, said := float64(res.PacketHops), plan.EstimateHops(r); said < real/2 || said > 2*real {
 				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
 			}
 		})
@@ -63,7 +63,7 @@ func TestEstimateOfLists(t *testing.T) {
 				packets += size
 				fmt.Fprintf(&list, "%d %d 3 100 %d %.6f\n", i%8, (i+1)%8, size*1000, float64(i)*1e-4)
 			}
-			r := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+			r := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 			src := &experiment.Source{Name: "lists", File: "lists.yaml", Data: []byte("duration: 1s\nmtu: 1000 B payload\n" +
 				"switch: [forward]\ntopology: {star: {hosts: 8, rate: 10Gbps, delay: 1us}}\ntraffic: [{name: x, file: f.txt, " +
 				"format: hpcc, transport: rdma, cc: none}]\n"),
@@ -72,7 +72,7 @@ func TestEstimateOfLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if said, want := plan.Estimate(plan.Runs(s)[0]), float64(packets*2*2); math.Abs(said/want-1) > 0.001 {
+			if said, want := plan.EstimateHops(plan.ListRuns(s)[0]), float64(packets*2*2); math.Abs(said/want-1) > 0.001 {
 				t.Errorf("%.0f packet-hops, want %.0f", said, want)
 			}
 		})
@@ -83,10 +83,10 @@ func TestEstimateOfLists(t *testing.T) {
 // of a load those that arrive while others are carried, of flows that begin together all.
 func TestMemoryOfFlowsAtOnce(t *testing.T) {
 	memory := func(traffic string) float64 {
-		s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
+		s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), "duration: 1s\nswitch: [forward]\n"+
 			"topology: {star: {hosts: 64, rate: 10Gbps, delay: 1us}}\ntraffic: [{name: x, transport: rdma, cc: none, "+
 			traffic+"}]\n", experiment.Options{})
-		return plan.EstimateMemory(plan.Runs(s)[0]) - plan.SharedMemory(s)
+		return plan.EstimateMemory(plan.ListRuns(s)[0]) - plan.SharedMemory(s)
 	}
 	const flows = 2 * 64 * 63
 	together := memory(`from: "h*", to: random, size: 1kB, flows: 126, start: 0s`)
@@ -111,11 +111,11 @@ func TestMemoryOfFlowsAtOnce(t *testing.T) {
 func TestMemoryInFlight(t *testing.T) {
 	inFlight := func(transport string, hosts int) float64 {
 		memory := func(delay string) float64 {
-			s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), fmt.Sprintf("duration: 1s\n"+
+			s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), fmt.Sprintf("duration: 1s\n"+
 				"switch: [forward]\ntopology: {dumbbell: {hosts: %d, rate: 100Gbps, delay: %s, bottleneck: 400Mbps, buffer: "+
 				"420KB}}\ntraffic: [{name: x, from: \"left*\", to: right0, transport: %s, cc: none}]\n", hosts, delay, transport),
 				experiment.Options{})
-			return plan.EstimateMemory(plan.Runs(s)[0])
+			return plan.EstimateMemory(plan.ListRuns(s)[0])
 		}
 		return memory("10ms") - memory("1ns")
 	}

@@ -30,7 +30,7 @@ sweep: {rate: [1Mbps, 2Mbps]}
 		fmt.Println(err)
 		return
 	}
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		fmt.Println(measure.PointName(r.Point), "seed", r.Seed)
 	}
 	// Output:

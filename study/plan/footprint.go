@@ -40,7 +40,7 @@ func (f *SwitchFootprint) Sums() (s dataplane.Sums) {
 // ProgramBreak is a limit that a program, or all programs of a switch together, exceed.
 type ProgramBreak struct {
 	Program string // "all": all programs of the switch
-	dataplane.Break
+	dataplane.Violation
 }
 
 // Breaks lists which limits are exceeded: by each program, and for stages by all programs together.
@@ -48,12 +48,12 @@ func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
 	programLimits := l
 	programLimits.Stages = int(^uint(0) >> 1)
 	for i := range f.Programs {
-		for _, b := range f.Programs[i].Breaks(programLimits) {
+		for _, b := range f.Programs[i].FindViolations(programLimits) {
 			out = append(out, ProgramBreak{f.Programs[i].Name, b})
 		}
 	}
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
-		out = append(out, ProgramBreak{"all", dataplane.Break{Section: "4.1", Stage: "all",
+		out = append(out, ProgramBreak{"all", dataplane.Violation{Section: "4.1", Stage: "all",
 			What: fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)}})
 	}
 	return out
@@ -65,9 +65,9 @@ type PointFootprint struct {
 	Switches []SwitchFootprint
 }
 
-// Footprints returns the footprints of the programs of an experiment's switches, by kind of switch. Points of the
+// ListFootprints returns the footprints of the programs of an experiment's switches, by kind of switch. Points of the
 // sweep with the same footprints are merged.
-func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
+func ListFootprints(s *experiment.Spec) (out []PointFootprint, err error) {
 	for _, p := range s.Points() {
 		c, err := Config(p, 1)
 		if err != nil {
@@ -83,7 +83,7 @@ func Footprints(s *experiment.Spec) (out []PointFootprint, err error) {
 			out = append(out, PointFootprint{Switches: f})
 			k = len(out) - 1
 		}
-		out[k].Points = append(out[k].Points, measure.PointName(p.At()))
+		out[k].Points = append(out[k].Points, measure.PointName(p.Coordinates()))
 	}
 	return out, nil
 }
@@ -148,7 +148,7 @@ func buildFootprints(c *sim.Config) (out []SwitchFootprint, err error) {
 	}
 	tree, ports := c.Wiring.Tree, c.Wiring.Network.Ports()
 	if tree == nil {
-		tree, _ = c.Wiring.Network.Tree() // nil: the network is no fat tree
+		tree, _ = c.Wiring.Network.FindTree() // nil: the network is no fat tree
 	}
 	var kinds []string
 	var memories []int64
@@ -176,10 +176,10 @@ func buildFootprints(c *sim.Config) (out []SwitchFootprint, err error) {
 				k--
 			}
 			out, kinds, memories, tiers = slices.Insert(out, k, f), slices.Insert(kinds, k, kind), slices.Insert(memories, k,
-				sums.Memory()), slices.Insert(tiers, k, tier)
-		} else if sums.Memory() > memories[k] {
+				sums.MemoryBits()), slices.Insert(tiers, k, tier)
+		} else if sums.MemoryBits() > memories[k] {
 			f.Count = out[k].Count
-			out[k], memories[k] = f, sums.Memory()
+			out[k], memories[k] = f, sums.MemoryBits()
 		}
 		out[k].Count++
 	}

@@ -45,7 +45,7 @@ func FramesPerSecond(p *experiment.Point) float64 {
 
 // offeredRate returns the rate in bit/s at which a stream sends if it has these directions of links to itself.
 func (s *stream) offeredRate(rates []float64, path []int) float64 {
-	if g, drawn := s.traffic.Generator(); drawn && g.Offered > 0 {
+	if g, drawn := s.traffic.Generator(); drawn && g.OfferedLoad > 0 {
 		return s.rate
 	}
 	rate := math.Inf(1)
@@ -81,7 +81,7 @@ func datagramsPerSecond(p *experiment.Point, list []stream, links []float64) (su
 	}
 	for i := range p.Flows() { // a capture defines its offered load
 		f := p.Flow(i)
-		if packets, bytes := f.Peak(); packets > 0 {
+		if packets, bytes := f.PeakRates(); packets > 0 {
 			from := int(f.Src)
 			count[from] += packets
 			bits[from] += 8 * (bytes + packets*float64(p.Entry(f.Traffic).Headers()))
@@ -102,7 +102,7 @@ func peakRates(p *experiment.Point) []float64 {
 		rates = append(rates, bitRate(l.Rate), bitRate(l.Rate))
 	}
 	for _, e := range p.Events() {
-		if e.Link < 0 || e.Link >= len(p.Network().Links) || !e.Rated() {
+		if e.Link < 0 || e.Link >= len(p.Network().Links) || !e.ChangesRate() {
 			continue
 		}
 		for end := range 2 {

@@ -76,7 +76,7 @@ func (b *builder) checkNICCount(id int, j *experiment.Job) error {
 	for i, from := range j.Hosts {
 		maxPaths := 0
 		for k := 1; k < len(j.Hosts) && maxPaths < nics && demands; k++ {
-			if _, ways, err := b.selector.ByTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)]); err == nil {
+			if _, ways, err := b.selector.PairOfTurn(0, from, j.Hosts[(i+k)%len(j.Hosts)]); err == nil {
 				maxPaths = max(maxPaths, ways)
 			}
 		}
@@ -103,12 +103,12 @@ func (b *builder) checkNICCount(id int, j *experiment.Job) error {
 func (b *builder) checkNamedNIC(id int, j *experiment.Job) (err error) {
 	tr := b.point.Entry(id)
 	how, port := tr.NIC()
-	if port < 0 || !b.point.Routes().NICs().Several() || b.nicPrograms[len(b.nicPrograms)-1] != nil {
+	if port < 0 || !b.point.Routes().NICs().HasSeveral() || b.nicPrograms[len(b.nicPrograms)-1] != nil {
 		return nil
 	}
 	j.Sends(func(from int, _ job.Ref, to int) bool {
 		if err == nil {
-			if _, wrong := b.selector.Choose(how, port, j.Hosts[from], j.Hosts[to], 0); wrong != nil {
+			if _, wrong := b.selector.ChoosePair(how, port, j.Hosts[from], j.Hosts[to], 0); wrong != nil {
 				err = b.nicError(id, wrong)
 			}
 		}
@@ -150,7 +150,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 	tr := b.point.Entry(f.Group)
 	f.Class = tr.TOSOf(f.Size) >> 5
 	if p := b.nicPrograms[j]; p != nil {
-		nics, _, err := b.selector.ByTurn(int(p.Op(int(m.From), m.Send).NIC), f.Src, f.Dst)
+		nics, _, err := b.selector.PairOfTurn(int(p.Op(int(m.From), m.Send).NIC), f.Src, f.Dst)
 		if err != nil {
 			return fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
@@ -158,7 +158,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 		return nil
 	}
 	how, port := tr.NIC()
-	nics, err := b.selector.ChooseUp(how, port, f.Src, f.Dst, uint32(pair), up)
+	nics, err := b.selector.ChooseUpPair(how, port, f.Src, f.Dst, uint32(pair), up)
 	if err != nil {
 		return b.nicError(f.Group, err)
 	}

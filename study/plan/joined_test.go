@@ -151,12 +151,12 @@ func (x work) pairs(hosts []string) (pairs [][2]string) {
 	add := func(a, b int) { pairs = append(pairs, [2]string{hosts[a], hosts[b]}) }
 	switch x.sends {
 	case "job":
-		s, err := plan.Load(everyTransport(), plantest.File("test.yaml", x.traffic(star(9), hosts, "transport: tcp")),
+		s, err := plan.Load(everyTransport(), plantest.NewSource("test.yaml", x.traffic(star(9), hosts, "transport: tcp")),
 			experiment.Options{})
 		if err != nil {
 			return nil
 		}
-		p := plan.Runs(s)[0].Of.Entry(0).Job().Program
+		p := plan.ListRuns(s)[0].SpecPoint.Entry(0).Job().Program
 		for r := range p.Ranks() {
 			for lane := range p.Lanes(r) {
 				for i := range p.Ops(r, lane) {
@@ -218,7 +218,7 @@ func TestSendersNeedPaths(t *testing.T) {
 		}
 		apart := slices.IndexFunc(pairs, func(p [2]string) bool { return !w.reach(p[0])[p[1]] })
 		text := x.traffic(w, hosts, transport)
-		_, err := plan.Load(registry, plantest.File("test.yaml", text), experiment.Options{})
+		_, err := plan.Load(registry, plantest.NewSource("test.yaml", text), experiment.Options{})
 		if apart >= 0 {
 			refused++
 			named := slices.ContainsFunc(pairs, func(p [2]string) bool {
@@ -312,7 +312,7 @@ func TestReachability(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			text := "duration: 100ms\n" + x.topology + "traffic:\n  - {name: j, transport: rdma, cc: none, " + x.traffic +
 				"}\nmeasure: [drops]\n"
-			_, err := plan.Load(everyTransport(), plantest.File("test.yaml", text), experiment.Options{})
+			_, err := plan.Load(everyTransport(), plantest.NewSource("test.yaml", text), experiment.Options{})
 			if x.want != none {
 				line := fmt.Sprintf("test.yaml:%d:", 2+strings.Count("duration: 100ms\n"+x.topology, "\n"))
 				if err == nil || !strings.Contains(err.Error(), x.want) || !strings.HasPrefix(err.Error(), line) {
@@ -358,7 +358,7 @@ func TestFilesNeedPaths(t *testing.T) {
 		{"Chakra past a host", directLine, chakra + ", hosts: [a, c]", "", "there is no path from a to c"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			source := plantest.File("test.yaml", "duration: 100ms\n"+x.topology+"traffic:\n  - {name: j, transport: tcp, "+
+			source := plantest.NewSource("test.yaml", "duration: 100ms\n"+x.topology+"traffic:\n  - {name: j, transport: tcp, "+
 				x.traffic+"}\nmeasure: [job]\n")
 			if open := source.Open; x.goal != "" {
 				source.Open = func(name string) ([]byte, error) {
@@ -378,7 +378,7 @@ func TestFilesNeedPaths(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c, err := plan.Config(plan.Runs(s)[0].Of, 1)
+			c, err := plan.Config(plan.ListRuns(s)[0].SpecPoint, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

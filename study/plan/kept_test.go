@@ -43,12 +43,12 @@ func TestKept(t *testing.T) {
 		"packet_rate: {port: leaf0->h0, every: 1ms}":                    1,
 	} {
 		t.Run(measure, func(t *testing.T) {
-			s, err := plan.Load(plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), plantest.File("test.yaml",
+			s, err := plan.Load(plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), plantest.NewSource("test.yaml",
 				strings.Replace(text, "MEASURE", "{"+measure+"}", 1)), experiment.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			r := plan.Runs(s)[0]
+			r := plan.ListRuns(s)[0]
 			c, err := r.Config()
 			if err != nil {
 				t.Fatal(err)
@@ -57,11 +57,11 @@ func TestKept(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			values, each := 0, r.Of.Measures().Evaluate(r.Of.Measured(), &c.Load, res).Series
+			values, each := 0, r.SpecPoint.Measures().Evaluate(r.SpecPoint.Measured(), &c.Load, res).Series
 			for i := range each {
 				values += len(each[i].Values)
 			}
-			if got := int(r.Of.Kept()); len(each) != series || got < values || got > values+2*len(each) {
+			if got := int(r.SpecPoint.Kept()); len(each) != series || got < values || got > values+2*len(each) {
 				t.Errorf("%d series of %d values are kept, want %d; estimated %d values", len(each), values, series, got)
 			}
 		})

@@ -17,15 +17,15 @@ func Load(r *experiment.Registry, src *experiment.Source, o experiment.Options) 
 // trial tries the first run of points.
 type trial struct{}
 
-// Build makes the run of a point without running it; if whole is set it also builds the network. It returns the
+// TryRun makes the run of a point without running it; if whole is set it also builds the network. It returns the
 // numbers of samples that a run keeps in memory and beyond the run.
-func (trial) Build(p *experiment.Point, whole bool) (samples, kept float64, err error) {
+func (trial) TryRun(p *experiment.Point, whole bool) (samples, kept float64, err error) {
 	c, err := configureRun(p, 1, maxTried, maxDrawn)
 	if err != nil {
 		return 0, 0, err
 	}
 	measured := c.EndpointFactory.(*builder).measured
-	samples, kept = measure.Samples(measured, &c.Load, c.Watches), p.Measures().Kept(measured, &c.Load)
+	samples, kept = measure.CountSamples(measured, &c.Load, c.Watches), p.Measures().CountKept(measured, &c.Load)
 	if c.Ideal != nil {
 		return samples, kept, nil
 	}
@@ -70,10 +70,10 @@ func limitFlows(p *experiment.Point, c *sim.Config) (err error) {
 	return err
 }
 
-// Shape returns the names of what runs of the point measure; empty after an error.
-func (trial) Shape(p *experiment.Point) (names measure.Values) {
+// ListNames returns the names of what runs of the point measure; empty after an error.
+func (trial) ListNames(p *experiment.Point) (names measure.Values) {
 	if c, err := configureRun(p, 1, 1, maxTried); err == nil && limitFlows(p, c) == nil {
-		names = p.Measures().Shape(p.Measured(), &c.Load)
+		names = p.Measures().ListNames(p.Measured(), &c.Load)
 	}
 	return names
 }

@@ -26,15 +26,15 @@ func CommandMemory(s *experiment.Spec, jobs int) float64 {
 		perKeptFlow = 200   // its row in the table of flows, with garbage
 	)
 	kept, largest := 0.0, 0.0
-	runs := Runs(s)
+	runs := ListRuns(s)
 	var each, memory float64
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index { // seeds do not change the estimate
 			flows := 0.0
-			for _, n := range expectedFlows(r.Of) {
+			for _, n := range expectedFlows(r.SpecPoint) {
 				flows += n
 			}
-			each, memory = perRun+perValue*r.Of.Kept()*activeShare(r)+perKeptFlow*flows, runMemory(r)
+			each, memory = perRun+perValue*r.SpecPoint.Kept()*activeShare(r)+perKeptFlow*flows, runMemory(r)
 		}
 		kept, largest = kept+each, max(largest, memory)
 	}
@@ -49,7 +49,7 @@ func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + runMemory(r)
 // the time of the busiest link for its packets, plus 20 of the longest round trips and 1 ms.
 func activeShare(r *Run) float64 {
 	const slack, trips, minTail = 1.5, 20, 1e-3
-	p := r.Of
+	p := r.SpecPoint
 	last := unit.Time(0)
 	for i := range p.Flows() {
 		f := p.Flow(i)
@@ -60,23 +60,23 @@ func activeShare(r *Run) float64 {
 		if f.Fixed {
 			high = f.Start
 		}
-		last = max(last, high+f.Later+applicationTime(p.Entry(f.Traffic), f.Size)+f.Lasts())
+		last = max(last, high+f.SetStart+applicationTime(p.Entry(f.Traffic), f.Size)+f.Duration())
 	}
 	frame := 0.0
 	for t := range p.Entries() {
 		tr := p.Entry(t)
 		frame = max(frame, float64(tr.Payload()+tr.Headers()))
 		if g, ok := tr.Generator(); ok {
-			if g.Mean() == 0 {
+			if g.MeanSize() == 0 {
 				return 1
 			}
 			_, high := tr.Start()
-			if g.Offered > 0 {
-				high = g.Until(p, tr)
+			if g.OfferedLoad > 0 {
+				high = g.ArrivalsEnd(p, tr)
 			} else if n := len(g.Sets); n > 0 {
 				high += g.Sets[n-1]
 			}
-			last = max(last, high+applicationTime(tr, unit.Bytes(g.Mean())))
+			last = max(last, high+applicationTime(tr, unit.Bytes(g.MeanSize())))
 		}
 	}
 	longest := unit.Time(0)
@@ -88,7 +88,7 @@ func activeShare(r *Run) float64 {
 		longest = max(longest, 2*delay)
 	}
 	busiest := 0.0
-	for d, packets := range Crossings(r) {
+	for d, packets := range EstimateCrossings(r) {
 		busiest = max(busiest, 8*frame*packets/bitRate(p.Network().Links[d/2].Rate))
 	}
 	end := last.Seconds() + slack*busiest + trips*longest.Seconds() + minTail
@@ -107,7 +107,7 @@ func applicationTime(tr *experiment.Traffic, size unit.Bytes) unit.Time {
 // runMemory estimates the bytes of one run: nodes, flows, tables, samples, and packets. It doubles them, since the
 // collector runs when garbage has reached the size of live memory.
 func runMemory(r *Run) float64 {
-	p := r.Of
+	p := r.SpecPoint
 	const (
 		perNode           = 4e3
 		perKeptFlow       = 600  // each flow: its description, its outcome, and its line in the results
@@ -151,7 +151,7 @@ func runMemory(r *Run) float64 {
 	}
 	for i := range p.Flows() {
 		f := p.Flow(i)
-		bytes += perDatagram * float64(f.Datagrams())
+		bytes += perDatagram * float64(f.CountDatagrams())
 	}
 	return garbage * (bytes + perSample*p.Samples()*activeShare(r))
 }
@@ -202,15 +202,15 @@ func openFlows(p *experiment.Point, t int, n float64) float64 {
 		if f.Fixed {
 			low, high = min(low, f.Start), max(high, f.Start)
 		}
-		last = max(last, f.Later)
+		last = max(last, f.SetStart)
 	}
 	mean := float64(size)
 	if g, ok := tr.Generator(); ok {
-		if mean = g.Mean(); mean == 0 {
+		if mean = g.MeanSize(); mean == 0 {
 			return n
 		}
-		if g.Offered > 0 {
-			high = g.Until(p, tr)
+		if g.OfferedLoad > 0 {
+			high = g.ArrivalsEnd(p, tr)
 		}
 		if n := len(g.Sets); n > 0 {
 			last = max(last, g.Sets[n-1])

@@ -35,8 +35,8 @@ measure: [goodput]
 
 func configured(t *testing.T, text string) *sim.Config {
 	t.Helper()
-	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
-	c, err := plan.Config(plan.Runs(s)[0].Of, 1)
+	s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
+	c, err := plan.Config(plan.ListRuns(s)[0].SpecPoint, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ measure: [fct]
 				var late, by [3]int
 				for i := range r.Flows {
 					g := c.Flows[i].Group
-					if by[g] += nics.Port(c.Flows[i].Src); r.Flows[i].FCT > 4*unit.Millisecond {
+					if by[g] += nics.PortOf(c.Flows[i].Src); r.Flows[i].FCT > 4*unit.Millisecond {
 						late[g]++
 					}
 				}
@@ -196,10 +196,10 @@ measure: [collective]
 				nics, used := c.Wiring.Network.NICs(), map[int]int{}
 				for i := range c.Flows {
 					f := &c.Flows[i]
-					port := nics.Port(f.Src)
+					port := nics.PortOf(f.Src)
 					used[port]++
-					if inside := nics.Node(f.Src)/2 == nics.Node(f.Dst)/2; nic != "rail" && inside != (port == 4) {
-						t.Errorf("flow %d from h%d to h%d by NIC %d", i, nics.Node(f.Src), nics.Node(f.Dst), port)
+					if inside := nics.HostOf(f.Src)/2 == nics.HostOf(f.Dst)/2; nic != "rail" && inside != (port == 4) {
+						t.Errorf("flow %d from h%d to h%d by NIC %d", i, nics.HostOf(f.Src), nics.HostOf(f.Dst), port)
 					}
 				}
 				if len(used) < 4 {
@@ -212,7 +212,7 @@ measure: [collective]
 
 // What cannot be is said with its place.
 func TestWrongNICs(t *testing.T) {
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	traffic := "traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s, nic: %s}]\n"
 	for _, x := range []struct{ name, text, want string }{
 		{"no such NIC", homed + fmt.Sprintf(traffic, "2"), "a has 2 NICs, and NIC 2 is asked for"},
@@ -226,7 +226,7 @@ func TestWrongNICs(t *testing.T) {
 			"s and z are linked already; allowed: bundle: 2 at the first"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := plantest.Wrong(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
+			if got := plantest.LoadInvalid(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 				t.Errorf("got %v, want %s", got, x.want)
 			}
 		})
@@ -254,7 +254,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	if r := ran(t, c); r.End != outcome.AllDone {
 		t.Error(r.End)
 	}
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for _, x := range []struct{ old, new, want string }{
 		{"hosts: [store]\n", "hosts: [h0]\n", `:4:11: the name "h0" is taken`},
 		{"  switches: [t]\n", "  fat_tree: {}\n", `"star" stands beside fat_tree`},
@@ -263,7 +263,7 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 		{"rate: 10Gbps, dela", "rat: 10Gbps, dela", `a link's key "rat" is not known`},
 	} {
 		t.Run(x.new, func(t *testing.T) {
-			got := plantest.Wrong(t, registry, strings.Replace(text, x.old, x.new, 1), experiment.Options{})
+			got := plantest.LoadInvalid(t, registry, strings.Replace(text, x.old, x.new, 1), experiment.Options{})
 			if !strings.Contains(got.Error(), x.want) {
 				t.Errorf("got %v, want %s", got, x.want)
 			}
@@ -290,7 +290,7 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 			}
 		})
 	}
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for _, x := range []struct{ name, old, new, want string }{
 		{"a node's name", "alone: h3", "h3: h3", `:3:75: a node is named "h3"`},
 		{"no name", "alone: h3", "3a: h3", `:3:75: "3a" is not a name`},
@@ -300,7 +300,7 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			file := strings.Replace(fmt.Sprintf(text, "training", "storage"), x.old, x.new, 1)
-			if got := plantest.Wrong(t, registry, file, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
+			if got := plantest.LoadInvalid(t, registry, file, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 				t.Errorf("got %v, want %s", got, x.want)
 			}
 		})
@@ -379,7 +379,7 @@ measure: [job]
 			t.Errorf("%s: %v", choice, sent)
 		}
 	}
-	got := plantest.Wrong(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"),
+	got := plantest.LoadInvalid(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"),
 		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), experiment.Options{})
 	if !strings.Contains(got.Error(),
 		"traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
@@ -402,7 +402,7 @@ traffic:
 measure: [job]
 `
 	named := func(nic, hosts string) string { return strings.NewReplacer("NIC", nic, "HOSTS", hosts).Replace(text) }
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	const led = "allowed: hash, round_robin, rail, or a NIC that leads from each sender to its receivers"
 	for _, x := range []struct{ text, want string }{
 		{named("2", "hosts: h*"), ":6:10: traffic train: there is no path from NIC 2 of h1 to h2; " + led},
@@ -411,7 +411,7 @@ measure: [job]
 			":8:54: traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others; " +
 				"allowed: nics: up to 2"},
 	} {
-		if got := plantest.Wrong(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
+		if got := plantest.LoadInvalid(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 			t.Errorf("%v\nwant %s", got, x.want)
 		}
 	}
@@ -419,7 +419,7 @@ measure: [job]
 		"go (job-nic)"
 	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
 	steered := plantest.Load(t, registry, steers, experiment.Options{})
-	if w := testkit.Strings(steered.Warnings()); !slices.Contains(w, taken) {
+	if w := testkit.FormatAll(steered.Warnings()); !slices.Contains(w, taken) {
 		t.Errorf("%q\nwant %s", w, taken)
 	}
 	if r := ran(t, configured(t, named("2", "hosts: [h2, h3]"))); r.End != outcome.AllDone || r.Jobs[0].Left > 0 {

@@ -13,7 +13,7 @@ import (
 )
 
 // Config returns the simulator's configuration of the run, for programs that run it themselves.
-func (r *Run) Config() (*sim.Config, error) { return Config(r.Of, r.Seed) }
+func (r *Run) Config() (*sim.Config, error) { return Config(r.SpecPoint, r.Seed) }
 
 // appRate returns the rate of a traffic's application; 0 without an application rate.
 func appRate(tr *experiment.Traffic) unit.Rate {
@@ -23,38 +23,38 @@ func appRate(tr *experiment.Traffic) unit.Rate {
 // EstimateLab estimates the run's FramesPerSecond, and its duration in the lab in seconds.
 func EstimateLab(r *Run) (frames, seconds float64) {
 	const around = 1 // namespaces, data plane, start and end
-	p := r.Of
+	p := r.SpecPoint
 	return FramesPerSecond(p), (p.Warmup() + p.Duration()).Seconds() + around
 }
 
 // Run is one run of an experiment: a point of its sweep and a seed.
 type Run struct {
-	Seed   uint64
-	Point  []measure.Coordinate
-	Number int // in the order of Spec.RunsOn, from 0
-	Spec   *experiment.Spec
-	Of     *experiment.Point
-	Index  int // of the point in the spec
+	Seed      uint64
+	Point     []measure.Coordinate
+	Number    int // in the order of Spec.ListRunsOn, from 0
+	Spec      *experiment.Spec
+	SpecPoint *experiment.Point
+	Index     int // of the point in the spec
 }
 
-// Runs returns the spec's runs in the simulator. The sweep's first key varies slowest, seeds fastest. If the number of
+// ListRuns returns the spec's runs in the simulator. The sweep's first key varies slowest, seeds fastest. If the number of
 // seeds depends on results (experiment.Need), it has the largest number.
-func Runs(s *experiment.Spec) []*Run { return RunsOn(s, experiment.Sim) }
+func ListRuns(s *experiment.Spec) []*Run { return ListRunsOn(s, experiment.Sim) }
 
-// RunsOn returns the spec's runs in Sim or Lab. The two may differ in the number of seeds of a point.
-func RunsOn(s *experiment.Spec, world string) []*Run {
+// ListRunsOn returns the spec's runs in Sim or Lab. The two may differ in the number of seeds of a point.
+func ListRunsOn(s *experiment.Spec, world string) []*Run {
 	var runs []*Run
 	for i, p := range s.Points() {
-		point := p.At()
+		point := p.Coordinates()
 		for k := range s.RepeatOn(world) {
-			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: point, Number: len(runs), Spec: s, Of: p, Index: i})
+			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: point, Number: len(runs), Spec: s, SpecPoint: p, Index: i})
 		}
 	}
 	return runs
 }
 
-// ByID returns runs by their IDs. They depend on the program with the given SHA-256 of its executable.
-func ByID(runs []*Run, executable string) map[string]*Run {
+// IndexByID returns runs by their IDs. They depend on the program with the given SHA-256 of its executable.
+func IndexByID(runs []*Run, executable string) map[string]*Run {
 	all := make(map[string]*Run, len(runs))
 	for _, r := range runs {
 		all[r.ID(executable)] = r
@@ -66,7 +66,7 @@ func ByID(runs []*Run, executable string) map[string]*Run {
 // program (the SHA-256 of its executable).
 func (r *Run) ID(executable string) string {
 	h := sha256.New()
-	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.Of.Canonical(), r.Seed, executable)
+	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.SpecPoint.Canonical(), r.Seed, executable)
 	return hex.EncodeToString(h.Sum(nil))[:idLength]
 }
 

@@ -24,8 +24,8 @@ traffic:
 // Ports count up at each sender and each receiver over all traffics that have them, in the file's order, as
 // iperf's do when a script starts one flow after another. Flows without them keep theirs.
 func TestPorts(t *testing.T) {
-	s := plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), portly, experiment.Options{})
-	c, err := plan.Runs(s)[0].Config()
+	s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), portly, experiment.Options{})
+	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +46,7 @@ func TestPorts(t *testing.T) {
 
 // Pairs and ports that cannot be are errors at their places.
 func TestPortsRefused(t *testing.T) {
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for name, x := range map[string]struct{ old, new, want string }{
 		"beyond 65535": {"from: 32001, to: 42001}, transport: tcp}\n  - {name: long",
 			"from: 65533, to: 42001}, transport: tcp}\n" +
@@ -66,7 +66,7 @@ func TestPortsRefused(t *testing.T) {
 			if text == portly {
 				t.Fatal("nothing is replaced")
 			}
-			if got := plantest.Wrong(t, registry, text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
+			if got := plantest.LoadInvalid(t, registry, text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 				t.Errorf("%v", got)
 			}
 		})
@@ -85,7 +85,7 @@ traffic: [{name: t, from: a, to: b, size: 1kB, transport: tcp, start: 0s}]
 events: [{at: 1ms, link: %s, down: true}]
 measure: [fct]
 `
-	registry := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for link, want := range map[string]int{"[a, s]": 0, "[a, s~1]": 0, "[a, s~2]": 1, "[s, a~4]": 3} {
 		c := configured(t, fmt.Sprintf(text, link))
 		if got := int(c.Wiring.Network.Links[c.Wiring.Events[0].Link].Nth); got != want {
@@ -95,7 +95,7 @@ measure: [fct]
 	for link, want := range map[string]string{
 		"[a, s~5]": "there is no link between a and s~5; allowed: a has links to s, s~2, s~3, s~4",
 		"[a, s~x]": `node "s~x" is not known`} {
-		if err := plantest.Wrong(t, registry, fmt.Sprintf(text, link), experiment.Options{}); !strings.Contains(err.Error(),
+		if err := plantest.LoadInvalid(t, registry, fmt.Sprintf(text, link), experiment.Options{}); !strings.Contains(err.Error(),
 			want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -55,7 +55,7 @@ func misdirected(t *testing.T, traffic, warmup string) *outcome.Result {
 	t.Helper()
 	text := strings.NewReplacer("TRAFFIC", traffic, "WARMUP", warmup).Replace(twoLinks)
 	c := configuredBy(t, text)
-	first, second := 1, c.Wiring.Network.NICs().Number(1, 1)
+	first, second := 1, c.Wiring.Network.NICs().NumberOf(1, 1)
 	if err := c.MakeEndpoints(); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // everyTransport is a registry with all of Weir's transports.
 func everyTransport() *experiment.Registry {
-	r := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	r := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	r.Transports = append(r.Transports, ndp.Scheme(), udp.ControlledScheme(), uet.Scheme())
 	r.Controllers = append(r.Controllers, swift.Scheme())
 	r.Programs = append(r.Programs, trimming.Scheme())
@@ -35,11 +35,11 @@ const trims = "switches: {'*': {queues: 2, programs: [ecmp, {trimming: {rtt: 20u
 // configuredBy is the configuration of an experiment's first run, with every transport.
 func configuredBy(t *testing.T, text string) *sim.Config {
 	t.Helper()
-	s, err := plan.Load(everyTransport(), plantest.File("test.yaml", text), experiment.Options{})
+	s, err := plan.Load(everyTransport(), plantest.NewSource("test.yaml", text), experiment.Options{})
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}
-	c, err := plan.Config(plan.Runs(s)[0].Of, 1)
+	c, err := plan.Config(plan.ListRuns(s)[0].SpecPoint, 1)
 	if err != nil {
 		t.Fatalf("%v in\n%s", err, text)
 	}

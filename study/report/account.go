@@ -105,8 +105,8 @@ func newAccount(e *results.Execution) executionAccount {
 	for _, x := range e.Events {
 		a.Then = append(a.Then, formatMoment(x.At, e.Begun)+" "+x.Text)
 	}
-	if e.Further > 0 {
-		a.Then = append(a.Then, fmt.Sprintf("and %d more", e.Further))
+	if e.FurtherEvents > 0 {
+		a.Then = append(a.Then, fmt.Sprintf("and %d more", e.FurtherEvents))
 	}
 	return a
 }
@@ -148,10 +148,10 @@ func (a *executionAccount) addWorkers(e *results.Execution) {
 		{jobs, false, number(func(w results.Worker) int { return w.Jobs })},
 		{"runs", true, number(func(w results.Worker) int { return w.Runs })},
 		{"checks", false, number(func(w results.Worker) int { return w.Compared })},
-		{"anew", false, number(func(w results.Worker) int { return w.Anew })},
+		{"anew", false, number(func(w results.Worker) int { return w.Discarded })},
 		{"lost", false, number(func(w results.Worker) int { return w.Lost })},
 		{"errors", false, number(func(w results.Worker) int { return w.Errors })},
-		{"broken", false, number(func(w results.Worker) int { return w.Broken })},
+		{"broken", false, number(func(w results.Worker) int { return w.Reconnections })},
 	}
 	a.Rows = make([][]string, len(all))
 	for _, c := range columns {
@@ -189,7 +189,7 @@ func (a *executionAccount) addIncidents(e *results.Execution) {
 	}
 	add(e.Checked, "1 run was made twice, by two, and had the same bytes",
 		"%d runs were made twice, by two, and had the same bytes")
-	add(e.Judged, "1 run was made by whoever asked, to see who is right",
+	add(e.Settled, "1 run was made by whoever asked, to see who is right",
 		"%d runs were made by whoever asked, to see who is right")
 	if e.By == results.ByWorkers {
 		add(e.Lost, "once a worker took a run and did not come back with it: another made it",
@@ -229,9 +229,9 @@ func (l *TableOptions) Account(o *results.Outcome) string {
 	}
 	var b strings.Builder
 	b.WriteString("how the runs were carried out\n")
-	item := func(s string) { b.WriteString(Hang("  - ", text.Shown(s), "    ", width) + "\n") }
+	item := func(s string) { b.WriteString(WrapHanging("  - ", text.EscapeLine(s), "    ", width) + "\n") }
 	for _, a := range all {
-		b.WriteString("\n" + Wrap(text.Shown(a.When), width, "  ") + "\n")
+		b.WriteString("\n" + WrapText(text.EscapeLine(a.When), width, "  ") + "\n")
 		for _, s := range a.Who {
 			item(s)
 		}
@@ -243,8 +243,8 @@ func (l *TableOptions) Account(o *results.Outcome) string {
 			item(s)
 		}
 	}
-	b.WriteString("\n" + Wrap(workerLegend, width, "  ") + "\n")
-	return text.Lines(b.String())
+	b.WriteString("\n" + WrapText(workerLegend, width, "  ") + "\n")
+	return text.EscapeLines(b.String())
 }
 
 // formatWorkers formats the table of workers. Names are left-aligned and cropped to fit limit columns, numbers
@@ -257,7 +257,7 @@ func formatWorkers(head []string, rows [][]string, limit int) string {
 	total := 2
 	for c := range head {
 		for _, l := range lines {
-			width[c] = max(width[c], utf8.RuneCountInString(text.Shown(l[c])))
+			width[c] = max(width[c], utf8.RuneCountInString(text.EscapeLine(l[c])))
 		}
 		total += width[c] + 2
 	}
@@ -274,7 +274,7 @@ func formatWorkers(head []string, rows [][]string, limit int) string {
 	for _, l := range lines {
 		line := "  "
 		for c, cell := range l {
-			cell = cropMiddle(text.Shown(cell), width[c])
+			cell = cropMiddle(text.EscapeLine(cell), width[c])
 			gap := strings.Repeat(" ", width[c]-utf8.RuneCountInString(cell))
 			if c < words {
 				line += cell + gap + "  "
@@ -313,5 +313,5 @@ func hostHTML(o *results.Outcome, p Page) ([]byte, error) {
 	var b bytes.Buffer
 	err := hostPage.Execute(&b, map[string]any{"Title": o.Spec.Title(), "Name": o.Name, "Machines": machines,
 		"Accounts": newAccounts(o), "Legend": workerLegend, "Version": p.Version})
-	return []byte(text.Lines(b.String())), err
+	return []byte(text.EscapeLines(b.String())), err
 }

@@ -18,11 +18,11 @@ func eventful() []results.Execution {
 	const revision = "weir/cmd/weir commit:0123456789abcdef0123456789abcdef01234567 go1.26.8 linux/amd64 GOAMD64=v1"
 	return []results.Execution{
 		{ID: "a", By: results.ByWorkers, Place: "nats://10.0.0.1:4222", Host: "desk", Revision: revision, Begun: at(0),
-			Ended: at(95), Interrupted: true, Runs: 47, Checked: 3, Judged: 1, Lost: 1, Twice: 2, Further: 12,
+			Ended: at(95), Interrupted: true, Runs: 47, Checked: 3, Settled: 1, Lost: 1, Twice: 2, FurtherEvents: 12,
 			Workers: []results.Worker{
 				{ID: "1", Name: "this process", Host: "desk", Revision: revision, Jobs: 2, Runs: 12},
-				{ID: "2", Name: "honest", Host: "rack1", Revision: revision, Jobs: 8, Runs: 35, Compared: 4, Broken: 2},
-				{ID: "3", Name: "liar", Host: "rack2", Revision: revision, Jobs: 8, Anew: 21, Errors: 1,
+				{ID: "2", Name: "honest", Host: "rack1", Revision: revision, Jobs: 8, Runs: 35, Compared: 4, Reconnections: 2},
+				{ID: "3", Name: "liar", Host: "rack2", Revision: revision, Jobs: 8, Discarded: 21, Errors: 1,
 					SetAside: "its result of rate=1Mbps seed 4 is not what the run gives"},
 				{ID: "4", Name: "a-machine-with-a-long-name.of.some.department.example.org/12345",
 					Host: "a-machine-with-a-long-name.of.some.department.example.org", Revision: revision, Jobs: 64, Lost: 1},
@@ -48,11 +48,11 @@ func TestAccount(t *testing.T) {
 	if got := Account(o); got != "" {
 		t.Errorf("nothing is known, and told: %s", got)
 	}
-	o.Hosts = results.HostsOf(results.Machine{Host: "desk", OS: "linux", Arch: "amd64", CPUs: 2, Go: "go1.26.8",
+	o.Hosts = results.NewHosts(results.Machine{Host: "desk", OS: "linux", Arch: "amd64", CPUs: 2, Go: "go1.26.8",
 		Revision: "r", Jobs: 2}, eventful())
 	got := Account(o)
 	for _, line := range strings.Split(got, "\n") {
-		if n := utf8.RuneCountInString(line); n > Width {
+		if n := utf8.RuneCountInString(line); n > DefaultWidth {
 			t.Errorf("%d columns: %s", n, line)
 		}
 	}

@@ -100,7 +100,7 @@ func markColumn(cells []cell, values []*Value, better measure.Better, sets [][]i
 		estimates := make([]estimate, len(set))
 		for k, i := range set {
 			if estimates[k] = (estimate{math.NaN(), math.NaN()}); values[i] != nil && cells[i].partial == "" {
-				estimates[k] = estimate{values[i].Mean, values[i].Half}
+				estimates[k] = estimate{values[i].Mean, values[i].HalfInterval}
 			}
 		}
 		for k, m := range markBest(estimates, better) {

@@ -123,9 +123,9 @@ func formatFixed(v float64, decimals int) string {
 	return strconv.FormatFloat(v, 'f', decimals, 64)
 }
 
-// Cell formats a mean with its interval like the tables do: the interval has two digits, and the mean ends at the
+// FormatCell formats a mean with its interval like the tables do: the interval has two digits, and the mean ends at the
 // same digit. An undefined value is a dash.
-func Cell(mean, half float64) string {
+func FormatCell(mean, half float64) string {
 	c := numberCell(mean, half)
 	return c.String()
 }

@@ -18,10 +18,10 @@ func describeSeeds(o *results.Outcome) (lines []string) {
 }
 
 // describeChosen describes a choice; where precedes it.
-func describeChosen(c *results.Chosen, where string) string {
+func describeChosen(c *results.SeedChoice, where string) string {
 	text := where + c.String()
 	if c.State == results.Met {
-		text += ". " + results.Note
+		text += ". " + results.SeedChoiceNote
 	}
 	return text
 }

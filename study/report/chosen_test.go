@@ -16,12 +16,12 @@ import (
 func TestChosen(t *testing.T) {
 	s := paperSpec(t, "repeat: {measure: jain, until: 5%, least: 2, most: 9}\n")
 	need, _ := s.Need()
-	enough := &results.Chosen{Need: need, N: 3, State: results.Met}
-	few := &results.Chosen{Need: need, N: 9, State: results.Unmet, Share: math.NaN()}
-	open := &results.Chosen{Need: need, N: 4, State: results.Pending}
+	enough := &results.SeedChoice{Need: need, N: 3, State: results.Met}
+	few := &results.SeedChoice{Need: need, N: 9, State: results.Unmet, Share: math.NaN()}
+	open := &results.SeedChoice{Need: need, N: 4, State: results.Pending}
 	for _, c := range []struct {
 		name        string
-		own, beside *results.Chosen
+		own, beside *results.SeedChoice
 		lab         bool
 		facts, says string
 		notice      bool
@@ -44,7 +44,7 @@ func TestChosen(t *testing.T) {
 				o.Counterpart.Spec, o.Counterpart.Chosen = s, c.beside
 			}
 			o.Spec, o.Chosen, o.Dir = s, c.own, t.TempDir()
-			path, err := Write(o, Page{})
+			path, err := WriteReport(o, Page{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -61,7 +61,7 @@ func TestChosen(t *testing.T) {
 					t.Errorf("the page lacks %q", want)
 				}
 			}
-			if text := strings.Join(strings.Fields(Text(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
+			if text := strings.Join(strings.Fields(FormatText(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
 				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
 			}
 			titled := slices.ContainsFunc(s.Plots(), func(p plots.Plot) bool {

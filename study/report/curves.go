@@ -79,7 +79,7 @@ func singleRunNote(seed uint64, runs int) string {
 func hasMeasure(name string, points []PointSummary) bool {
 	for _, s := range points {
 		for _, r := range s.Runs {
-			for _, m := range r.Listed() {
+			for _, m := range r.AllMeasures() {
 				if m.Name == name {
 					return true
 				}
@@ -204,7 +204,7 @@ func collectCurves(p plots.Plot, points []PointSummary, each bool) curveSet {
 	}
 	name := newLabels(p, points)
 	switch {
-	case p.Drawn == plots.KindBox:
+	case p.DrawnAs == plots.KindBox:
 		d.addBoxes(p, points, name)
 	case p.Kind == plots.OverTime:
 		d.addSeries(p, points, name)
@@ -227,7 +227,7 @@ func showsGroup(p *plots.Plot, group string) bool {
 
 // placePoints returns the points' x values for a sweep key. Words get consecutive places in their order.
 func (d *curveSet) placePoints(p plots.Plot, points []PointSummary) (at []float64) {
-	numbers := p.Drawn != plots.KindBars && p.Drawn != plots.KindBox && p.Drawn != plots.KindHeat
+	numbers := p.DrawnAs != plots.KindBars && p.DrawnAs != plots.KindBox && p.DrawnAs != plots.KindHeat
 	for _, s := range points {
 		for _, c := range s.Point {
 			numbers = numbers && (c.IsNum || c.Key != p.X)
@@ -279,7 +279,7 @@ func (d *curveSet) addSweep(p plots.Plot, points []PointSummary, name func(*Poin
 			}
 			d.unit = v.Unit
 			l := d.findCurve(name(s), v.Group)
-			l.x, l.y, l.half = append(l.x, x), append(l.y, v.Mean), append(l.half, v.Half)
+			l.x, l.y, l.half = append(l.x, x), append(l.y, v.Mean), append(l.half, v.HalfInterval)
 		}
 	}
 	if len(left) > 0 {

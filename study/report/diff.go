@@ -14,7 +14,7 @@ import (
 
 // diffOutcomes compares two outcomes in lines of the default width.
 func diffOutcomes(a, b *results.Outcome) (shown string, common int) {
-	return (&TableOptions{}).Diff(a, b)
+	return (&TableOptions{}).CompareOutcomes(a, b)
 }
 
 // valueChange is a value with different numbers in two outcomes.
@@ -24,10 +24,10 @@ type valueChange struct {
 	within       bool // the change is within the intervals
 }
 
-// Diff compares two outcomes: differing parameters, points that only one has, and for common points each differing
+// CompareOutcomes compares two outcomes: differing parameters, points that only one has, and for common points each differing
 // value with its change and 95 % interval. Equal values are only counted. common is the number of values that both
 // have.
-func (l *TableOptions) Diff(a, b *results.Outcome) (shown string, common int) {
+func (l *TableOptions) CompareOutcomes(a, b *results.Outcome) (shown string, common int) {
 	out := l.newSheet()
 	for _, x := range []struct {
 		name    string
@@ -61,7 +61,7 @@ func (l *TableOptions) Diff(a, b *results.Outcome) (shown string, common int) {
 // findChanges returns the differing values in the order of A's points, a line for each point that only one outcome
 // has, and the number of equal values.
 func findChanges(a, b *results.Outcome) (rows []valueChange, only []string, same int) {
-	pa, pb := Summarise(a.Runs), Summarise(b.Runs)
+	pa, pb := SummarizePoints(a.Runs), SummarizePoints(b.Runs)
 	other := map[string]*PointSummary{}
 	for i := range pb {
 		other[measure.PointName(pb[i].Point)] = &pb[i]
@@ -96,8 +96,8 @@ func findChanges(a, b *results.Outcome) (rows []valueChange, only []string, same
 
 // isEqual reports whether two values agree exactly.
 func isEqual(v, w Value) bool {
-	return math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.Half == w.Half || math.IsNaN(v.Half) &&
-		math.IsNaN(w.Half))
+	return math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.HalfInterval == w.HalfInterval || math.IsNaN(v.HalfInterval) &&
+		math.IsNaN(w.HalfInterval))
 }
 
 // newChange describes how a value changes from v to w.
@@ -105,7 +105,7 @@ func newChange(point string, v, w Value, sc Scale) valueChange {
 	c := valueChange{point: point, a: formatValue(v, sc), b: formatValue(w, sc), change: undefinedText}
 	if v.Mean != 0 && !math.IsNaN(v.Mean) && !math.IsNaN(w.Mean) {
 		c.change = fmt.Sprintf("%+.1f %%", 100*(w.Mean/v.Mean-1))
-		half := math.Hypot(v.Half, w.Half)
+		half := math.Hypot(v.HalfInterval, w.HalfInterval)
 		c.within = !math.IsNaN(half) && math.Abs(w.Mean-v.Mean) <= half
 	}
 	c.label = strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
@@ -153,7 +153,7 @@ func (s *sheet) printChanges(rows []valueChange) {
 
 // formatValue formats a value with its interval.
 func formatValue(v Value, sc Scale) string {
-	return Cell(v.Mean*sc.Factor, v.Half*sc.Factor)
+	return FormatCell(v.Mean*sc.Factor, v.HalfInterval*sc.Factor)
 }
 
 // describeCounts describes how many values differ and agree.

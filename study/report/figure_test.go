@@ -26,8 +26,8 @@ func swept(values []float64, schemes []string, seeds int) (points []PointSummary
 					Point: []measure.Coordinate{{Key: "scheme", Text: scheme},
 						{Key: "n", Text: strconv.FormatFloat(v, 'g', -1, 64), Value: v, IsNum: true}},
 					Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
-						Groups: []measure.Grouped{{Group: "a", Value: 1e6 * y}, {Group: "b", Value: 2e6 * y}}},
-						{Name: "queue", Unit: "packets", Groups: []measure.Grouped{{Group: "mean", Value: y},
+						Groups: []measure.GroupValue{{Group: "a", Value: 1e6 * y}, {Group: "b", Value: 2e6 * y}}},
+						{Name: "queue", Unit: "packets", Groups: []measure.GroupValue{{Group: "mean", Value: y},
 							{Group: "p99", Value: 2 * y}}}},
 						Series: []measure.Series{{Name: "queue", Unit: "packets", Group: "s->a", StepS: 1,
 							Values: []measure.Number{1, measure.Number(y), 3}}},
@@ -36,7 +36,7 @@ func swept(values []float64, schemes []string, seeds int) (points []PointSummary
 			}
 		}
 	}
-	return Summarise(runs)
+	return SummarizePoints(runs)
 }
 
 // figureOf makes the figure of a plot.
@@ -44,10 +44,10 @@ func figureOf(t *testing.T, p plots.Plot, points []PointSummary) *figure.Figure 
 	t.Helper()
 	f, err := (&worlds{own: points}).newFigure(p)
 	if err != nil || f == nil {
-		t.Fatalf("%s: %v", Title(p), err)
+		t.Fatalf("%s: %v", PlotTitle(p), err)
 	}
-	if _, err := f.Write("svg"); err != nil {
-		t.Fatalf("%s: %v", Title(p), err)
+	if _, err := f.Render("svg"); err != nil {
+		t.Fatalf("%s: %v", PlotTitle(p), err)
 	}
 	return f
 }
@@ -71,9 +71,9 @@ func TestTimelines(t *testing.T) {
 			runs = append(runs, &results.Run{Seed: 1, Point: []measure.Coordinate{{Key: "n", Text: strconv.Itoa(i)}},
 				Values: measure.Values{Timelines: []*measure.Timeline{line(ranks)}}})
 		}
-		return Summarise(runs)
+		return SummarizePoints(runs)
 	}
-	plot := plots.Plot{Kind: plots.OverRanks, Drawn: plots.KindTimeline, X: "time"}
+	plot := plots.Plot{Kind: plots.OverRanks, DrawnAs: plots.KindTimeline, X: "time"}
 	f := figureOf(t, plot, of(5, 40))
 	if len(f.Panels) != 2 || f.Panels[0].Title != "n=0 train" || len(f.Panels[0].Rows.Names) != 5 ||
 		f.Panels[0].Rows.Names[4] != "4 h4" || len(f.Panels[1].Rows.Names) != 32 || f.Panels[1].Rows.Names[0] != "0 h0" {
@@ -102,7 +102,7 @@ func TestTimelines(t *testing.T) {
 // texts are those of a drawing.
 func texts(t *testing.T, f *figure.Figure) (all []string) {
 	t.Helper()
-	svg, err := f.Write("svg")
+	svg, err := f.Render("svg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestManyCurves(t *testing.T) {
 			for _, p := range f.Panels {
 				marks, most = marks+len(p.Marks), max(most, len(p.Marks))
 			}
-			if marks != n || most > figure.MostSeries || (len(f.Panels) > 1) != (n > 16) {
+			if marks != n || most > figure.MaxSeries || (len(f.Panels) > 1) != (n > 16) {
 				t.Errorf("%d curves in %d panels, up to %d in one", marks, len(f.Panels), most)
 			}
 			all := texts(t, f)
@@ -189,7 +189,7 @@ func TestCategoriesAreBars(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 3)
 	f := figureOf(t, plots.Plot{X: "scheme", Y: "goodput", Groups: []string{"a"}}, points)
 	for _, m := range f.Panels[0].Marks {
-		if m.Form != figure.Bars || !f.Y.Zero || m.Low == nil {
+		if m.Form != figure.Bars || !f.Y.IncludeZero || m.Low == nil {
 			t.Errorf("over words: %+v", m)
 		}
 	}
@@ -212,7 +212,7 @@ func TestAxisOfFactors(t *testing.T) {
 		{[]float64{10, 20, 30, 40}, false, false, "10 20 30 40"},
 		{[]float64{0, 1, 10, 100}, false, false, "0 20 40 60 80 100"}} {
 		t.Run(fmt.Sprint(c.values, c.scaled), func(t *testing.T) {
-			f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}, Scaled: c.scaled},
+			f := figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}, LogSet: c.scaled},
 				swept(c.values, []string{"x"}, 1))
 			all := strings.Join(texts(t, f), " ")
 			if f.X.Log != c.log || !strings.Contains(all, c.ticks+" ") {
@@ -240,7 +240,7 @@ func TestPercent(t *testing.T) {
 // whatever its interval is, values far above 0 near them.
 func TestAxesStart(t *testing.T) {
 	data := func(f *figure.Figure) (least float64) {
-		csv, err := f.Gnuplot("d.csv", "d.svg")
+		csv, err := f.GnuplotScript("d.csv", "d.svg")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,13 +254,13 @@ func TestAxesStart(t *testing.T) {
 	}
 	points := swept([]float64{1, 2}, []string{"x"}, 2)
 	for i := range points { // intervals that reach below 0
-		points[i].Values[0].Half = 100e6
+		points[i].Values[0].HalfInterval = 100e6
 	}
 	if got := data(figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)); got != 0 {
 		t.Errorf("goodput with wide intervals: the axis starts at %g", got)
 	}
 	for i := range points {
-		points[i].Values[0].Mean, points[i].Values[0].Half = 97e6+1e6*float64(i), math.NaN()
+		points[i].Values[0].Mean, points[i].Values[0].HalfInterval = 97e6+1e6*float64(i), math.NaN()
 	}
 	if got := data(figureOf(t, plots.Plot{X: "n", Y: "goodput", Groups: []string{"a"}}, points)); got < 90 {
 		t.Errorf("97 and 98 Mb/s: the axis starts at %g", got)
@@ -281,7 +281,7 @@ func TestKeys(t *testing.T) {
 			func(f *figure.Figure) bool {
 				return f.Y.Min == 5 && f.Y.Max == 14 && strings.Contains(strings.Join(texts(t, f), " "), "outside of the axes")
 			}},
-		"ticks": {func(p *plots.Plot) { p.XTicks.At = []float64{1, 3} }, func(f *figure.Figure) bool {
+		"ticks": {func(p *plots.Plot) { p.XTicks.Values = []float64{1, 3} }, func(f *figure.Figure) bool {
 			return len(f.X.Ticks) == 2
 		}},
 		"label": {func(p *plots.Plot) { p.XLabel = "flows" },
@@ -294,7 +294,7 @@ func TestKeys(t *testing.T) {
 		}},
 		"order": {func(p *plots.Plot) { p.Order = []string{"none"} },
 			func(f *figure.Figure) bool { return f.Names[0] == "none" && f.Names[1] == "abc" }},
-		"falling": {func(p *plots.Plot) { p.Order, p.Drawn = []string{"falling"}, plots.KindBars },
+		"falling": {func(p *plots.Plot) { p.Order, p.DrawnAs = []string{"falling"}, plots.KindBars },
 			func(f *figure.Figure) bool { return strings.Join(f.X.Words, "") == "321" }},
 		"names": {func(p *plots.Plot) { p.Names = map[string]string{"abc": "P4-ABC", "n": "users"} },
 			func(f *figure.Figure) bool { return f.Names[0] == "P4-ABC" && f.X.Label == "users" }},
@@ -308,20 +308,20 @@ func TestKeys(t *testing.T) {
 			func(f *figure.Figure) bool { return len(f.Panels) == 2 }},
 		"width": {func(p *plots.Plot) { p.Width, p.Text = 252, 9 },
 			func(f *figure.Figure) bool { return f.Size.Width == 252 && f.Size.Text == 9 }},
-		"points": {func(p *plots.Plot) { p.Drawn = plots.KindPoints },
+		"points": {func(p *plots.Plot) { p.DrawnAs = plots.KindPoints },
 			func(f *figure.Figure) bool { return f.Panels[0].Marks[0].Form == figure.Points }},
-		"box": {func(p *plots.Plot) { p.Drawn = plots.KindBox },
+		"box": {func(p *plots.Plot) { p.DrawnAs = plots.KindBox },
 			func(f *figure.Figure) bool {
 				m := f.Panels[0].Marks[0]
 				return m.Form == figure.Boxes && m.Boxes[0] == figure.Box{Low: 14, Q1: 14, Median: 15, Q3: 16, High: 16}
 			}},
-		"heat": {func(p *plots.Plot) { p.Drawn, p.Y, p.Z = plots.KindHeat, "scheme", "goodput" },
+		"heat": {func(p *plots.Plot) { p.DrawnAs, p.Y, p.Z = plots.KindHeat, "scheme", "goodput" },
 			func(f *figure.Figure) bool {
 				h := f.Panels[0].Heat
 				return h.Rows == 2 && h.Columns == 3 && h.Values[0] == 15 && strings.Join(f.Y.Words, " ") == "abc none"
 			}},
 		"heat over time": {func(p *plots.Plot) {
-			p.Drawn, p.Kind, p.X, p.Y, p.Z = plots.KindHeat, plots.OverTime, "time", "scheme", "queue"
+			p.DrawnAs, p.Kind, p.X, p.Y, p.Z = plots.KindHeat, plots.OverTime, "time", "scheme", "queue"
 			p.Groups, p.Panels = nil, "n"
 		}, func(f *figure.Figure) bool { return len(f.Panels) == 3 && f.Panels[0].Heat.Columns == 3 }},
 		"series with band": {func(p *plots.Plot) {
@@ -335,7 +335,7 @@ func TestKeys(t *testing.T) {
 			p.Kind, p.X, p.Y, p.LogY, p.Groups = plots.CDF, "queue", "ccdf", true, nil
 		},
 			func(f *figure.Figure) bool { return math.Abs(f.Panels[0].Marks[0].Y[1]-0.07) < 1e-9 }},
-		"box of all values": {func(p *plots.Plot) { p.Drawn, p.Y, p.Groups = plots.KindBox, "queue", nil },
+		"box of all values": {func(p *plots.Plot) { p.DrawnAs, p.Y, p.Groups = plots.KindBox, "queue", nil },
 			func(f *figure.Figure) bool { b := f.Panels[0].Marks[0].Boxes[0]; return b.Median == 0 && b.High > 10 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -356,11 +356,11 @@ func TestHeatWithPaper(t *testing.T) {
 	for i := range paper {
 		paper[i].N = 0
 		for k := range paper[i].Values {
-			paper[i].Values[k].Mean, paper[i].Values[k].Half = math.NaN(), math.NaN()
+			paper[i].Values[k].Mean, paper[i].Values[k].HalfInterval = math.NaN(), math.NaN()
 		}
 	}
 	paper[1].Values[0].Mean, paper[5].Values[0].Mean = 50e6, 7e6 // abc at 2, none at 3
-	p := plots.Plot{X: "n", Y: "scheme", Z: "goodput", Drawn: plots.KindHeat, Groups: []string{"a"}}
+	p := plots.Plot{X: "n", Y: "scheme", Z: "goodput", DrawnAs: plots.KindHeat, Groups: []string{"a"}}
 	for _, order := range []string{"", "falling"} {
 		if p.Order = nil; order != "" {
 			p.Order = []string{order}
@@ -373,7 +373,7 @@ func TestHeatWithPaper(t *testing.T) {
 		for i := range h.Values {
 			at := f.Y.Words[i/h.Columns] + f.X.Words[i%h.Columns]
 			want := map[string]float64{"abc2": 50, "none3": 7}[at]
-			if got := h.Paper[i]; got != want && !(want == 0 && math.IsNaN(got)) {
+			if got := h.Reference[i]; got != want && !(want == 0 && math.IsNaN(got)) {
 				t.Errorf("%s, at %s: %g, not %g", order, at, got, want)
 			}
 		}
@@ -384,7 +384,7 @@ func TestHeatWithPaper(t *testing.T) {
 			t.Errorf("%s\n%s, %v", all, csv, err)
 		}
 	}
-	if f := figureOf(t, p, points); f.Panels[0].Heat.Paper != nil || len(f.Extra) > 0 || f.Legend != figure.NoLegend {
-		t.Errorf("%+v", f.Extra)
+	if f := figureOf(t, p, points); f.Panels[0].Heat.Reference != nil || len(f.ExtraEntries) > 0 || f.Legend != figure.NoLegend {
+		t.Errorf("%+v", f.ExtraEntries)
 	}
 }

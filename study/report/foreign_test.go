@@ -35,7 +35,7 @@ func TestForeignNames(t *testing.T) {
 	}
 	o.Name, o.Command, o.Claims[0].Says, o.Claims[1].ID = "@"+hostile, hostile, hostile, hostile
 	o.Dir = t.TempDir()
-	if _, err := Write(o, Page{Version: hostile}); err != nil {
+	if _, err := WriteReport(o, Page{Version: hostile}); err != nil {
 		t.Fatal(err)
 	}
 	files, _ := filepath.Glob(filepath.Join(o.Dir, "plots", "*.svg"))
@@ -47,7 +47,7 @@ func TestForeignNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text.Lines(string(data)) != string(data) {
+		if text.EscapeLines(string(data)) != string(data) {
 			t.Errorf("%s would act on a terminal", file)
 		}
 		if filepath.Ext(file) == ".svg" {
@@ -58,7 +58,7 @@ func TestForeignNames(t *testing.T) {
 		}
 	}
 	foreignTable(t, o)
-	if data := o.JSON(); !json.Valid(data) || text.Lines(string(data)) != string(data) {
+	if data := o.JSON(); !json.Valid(data) || text.EscapeLines(string(data)) != string(data) {
 		t.Error("the document would act on a terminal")
 	}
 }
@@ -83,7 +83,7 @@ func foreignTable(t *testing.T, o *results.Outcome) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
-	if err != nil || text.Lines(b.String()) != b.String() || !strings.HasPrefix(rows[1][0], `'=\u001b]0;x\u0007\u202e`) {
+	if err != nil || text.EscapeLines(b.String()) != b.String() || !strings.HasPrefix(rows[1][0], `'=\u001b]0;x\u0007\u202e`) {
 		t.Errorf("%v: %q", err, rows[1])
 	}
 }

@@ -12,7 +12,7 @@ import (
 // newHeatMap returns a heat map of a measure by two sweep keys, by one key and the groups, or over time; nil without
 // values.
 func (all *worlds) newHeatMap(p plots.Plot) (*figure.Figure, error) {
-	w := all.selectPoints(p.Means)
+	w := all.selectPoints(p.Matches)
 	points := w.own
 	if len(points) == 0 {
 		points = w.sim
@@ -21,9 +21,9 @@ func (all *worlds) newHeatMap(p plots.Plot) (*figure.Figure, error) {
 		return nil, nil
 	}
 	q := p // the curves of an equivalent line plot; each becomes a row
-	q.Drawn, q.Y, q.Lines = plots.KindHeat, p.Z, []string{p.Y}
+	q.DrawnAs, q.Y, q.Lines = plots.KindHeat, p.Z, []string{p.Y}
 	if p.Kind == plots.OverTime {
-		q.Drawn = ""
+		q.DrawnAs = ""
 	}
 	x := &plotBuilder{Plot: q, shown: map[string]bool{}}
 	x.own = collectCurves(q, points, false)
@@ -42,16 +42,16 @@ func (all *worlds) newHeatMap(p plots.Plot) (*figure.Figure, error) {
 		return nil, nil
 	}
 	f := &x.Figure
-	f.Y = figure.Auto(x.displayName(readableName(p.Y)))
+	f.Y = figure.NewAutoAxis(x.displayName(readableName(p.Y)))
 	if p.YLabel != "" {
 		f.Y.Label = p.YLabel
 	}
 	f.Y.Words, f.Names = f.Names, nil
 	bar := newAxis(axisLabel(x.displayName(readableName(p.Z)), x.yScale.Unit), p.ZLabel, p.ZRange, plots.Ticks{},
 		x.yScale, false)
-	f.Bar, f.Legend = &bar, figure.NoLegend
+	f.ColourAxis, f.Legend = &bar, figure.NoLegend
 	if x.hasPaper {
-		f.Legend, f.Extra = figure.LegendPosition(p.Style.Legend), []figure.LegendEntry{{Name: paperName,
+		f.Legend, f.ExtraEntries = figure.LegendPosition(p.Style.Legend), []figure.LegendEntry{{Name: paperName,
 			Form: figure.Crosses, Series: -1}}
 	}
 	x.Plot = p
@@ -71,7 +71,7 @@ func (x *plotBuilder) fillCells() (some bool) {
 	}
 	f.X = newAxis(axisLabel(x.displayName(readableName(x.own.xName)), unit), x.XLabel, x.XRange, x.XTicks, x.xScale, false)
 	if x.own.words != nil {
-		f.X = figure.Auto(x.displayName(readableName(x.own.xName)))
+		f.X = figure.NewAutoAxis(x.displayName(readableName(x.own.xName)))
 		if x.XLabel != "" {
 			f.X.Label = x.XLabel
 		}
@@ -126,10 +126,10 @@ func (x *plotBuilder) addPaperValues(h *figure.Heat, panel string) {
 			if l.panel != panel || row < 0 || math.IsNaN(l.y[k]) || int(at) >= h.Columns {
 				continue
 			}
-			if h.Paper == nil {
-				h.Paper = undefinedCells(len(h.Values))
+			if h.Reference == nil {
+				h.Reference = undefinedCells(len(h.Values))
 			}
-			h.Paper[row*h.Columns+int(at)], x.hasPaper = l.y[k]*x.yScale.Factor, true
+			h.Reference[row*h.Columns+int(at)], x.hasPaper = l.y[k]*x.yScale.Factor, true
 		}
 	}
 }

@@ -54,9 +54,9 @@ func listDrops(o *results.Outcome) (dropped []runDrops, stuck bool) {
 	return dropped, stuck
 }
 
-// HTML returns the self-contained page: claims with their verdicts, plots, tables, the ends of the runs, every
+// FormatHTML returns the self-contained page: claims with their verdicts, plots, tables, the ends of the runs, every
 // parameter with its source, and the command to repeat the experiment. It has no scripts and no external references.
-func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]byte, error) {
+func FormatHTML(o *results.Outcome, points []PointSummary, plots []PagePlot, p Page) ([]byte, error) {
 	dropped, stuck := listDrops(o)
 	var given, defaults []experiment.Parameter
 	for _, x := range o.Spec.Parameters() {
@@ -104,27 +104,27 @@ func HTML(o *results.Outcome, points []PointSummary, plots []Drawn, p Page) ([]b
 	if _, missing := figure.Drawing.Get(); missing != nil && len(points) > 0 && len(o.Spec.Plots()) > 0 {
 		undrawn = missing.Error()
 	}
-	agreed := results.Agree(o.Agreements())
+	agreed := results.CountAgreements(o.Agreements())
 	var b bytes.Buffer
 	err = pageTemplate.Execute(&b, map[string]any{
 		"Lab": w.lab, "Simulated": w.sim != nil, "ClaimsBeside": pairClaims(o), "Agreement": agreementLine(o),
 		"Agree": agreed.Verdict, "Inside": agreed.Inside, "Points": agreed.Points, "Compared": agreed.Points > 0,
-		"Outside": outsideLines(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": Without(o.Spec),
-		"Explained": (&TableOptions{}).Explained(o.Spec),
+		"Outside": outsideLines(o, w), "Empty": w.notDefined(&TableOptions{}), "Same": same, "Without": DescribeOmitted(o.Spec),
+		"Explained": (&TableOptions{}).Explanations(o.Spec),
 		"Sources":   paperSources(o, w), "MachineFacts": machineFacts(o), "Machine": newPageTable("attempts",
 			machineKeys, machineValues, len(attempts)),
 		"Notes": attemptNotes(o), "Lateness": late, "Chosen": describeSeeds(o), "TooWide": tooWide(o),
 		"Title": o.Spec.Title(), "Name": o.Name, "World": o.World, "Paper": o.Spec.Paper().String(), "Quick": o.Spec.Quick(),
 		"Facts": factsLine(o, len(points)), "Short": len(o.Failed) > 0 || o.Missing > 0 || stuck,
-		"Claims": o.Claims, "Counts": Verdicts(o.Claims), "Plots": plots, "Undrawn": undrawn,
+		"Claims": o.Claims, "Counts": CountVerdicts(o.Claims), "Plots": plots, "Undrawn": undrawn,
 		"Table": runs, "Sizes": sizes, "Drops": dropped,
-		"Ends": Status(o), "Given": groupParameters(given), "GivenN": len(given), "Defaults": groupParameters(defaults),
+		"Ends": DescribeStatus(o), "Given": groupParameters(given), "GivenN": len(given), "Defaults": groupParameters(defaults),
 		"DefaultsN": len(defaults), "Warnings": o.Spec.Warnings(),
 		"Programs": programLines(o),
 		"Command":  command, "Version": p.Version, "Spec": string(o.Spec.Resolved()), "Hash": o.Spec.Hash(),
 		"Ran": programLine(o, p),
 	})
-	return []byte(text.Lines(b.String())), err
+	return []byte(text.EscapeLines(b.String())), err
 }
 
 // programLine names the program that executed the runs, and the one that made this page if it differs.
@@ -417,8 +417,8 @@ func groupParameters(parameters []experiment.Parameter) []parameterGroup {
 	return out
 }
 
-// Drawn is a plot on the page. A plot without values has only a title.
-type Drawn struct {
+// PagePlot is a plot on the page. A plot without values has only a title.
+type PagePlot struct {
 	Title string
 	File  string        // path below the results folder
 	SVG   template.HTML // output of figure.Write, which escapes texts
@@ -468,15 +468,15 @@ func safeFileName(text string) string {
 	}, text)
 }
 
-// Write writes plots, host.html and report.html into the outcome's folder and returns the path of report.html.
-func Write(o *results.Outcome, p Page) (string, error) {
+// WriteReport writes plots, host.html and report.html into the outcome's folder and returns the path of report.html.
+func WriteReport(o *results.Outcome, p Page) (string, error) {
 	w := newWorlds(o)
 	points := w.own
 	dir := filepath.Join(o.Dir, "plots")
 	if err := atomicfile.MkdirAll(dir); err != nil {
-		return "", fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
+		return "", fmt.Errorf("%s: it cannot be made: %w", dir, document.UnwrapPathError(err))
 	}
-	var plots []Drawn
+	var plots []PagePlot
 	for i, x := range o.Spec.Plots() {
 		if len(points) == 0 || !figure.Drawing.Linked() {
 			break
@@ -486,14 +486,14 @@ func Write(o *results.Outcome, p Page) (string, error) {
 			return "", err
 		}
 		if svg == nil {
-			plots = append(plots, Drawn{Title: Title(x)})
+			plots = append(plots, PagePlot{Title: PlotTitle(x)})
 			continue
 		}
-		name := fmt.Sprintf("%d-%s.svg", i+1, safeFileName(Title(x)))
+		name := fmt.Sprintf("%d-%s.svg", i+1, safeFileName(PlotTitle(x)))
 		if err := results.WriteFile(filepath.Join(dir, name), svg); err != nil {
 			return "", err
 		}
-		plots = append(plots, Drawn{Title(x), "plots/" + name, template.HTML(embedSVG(svg))})
+		plots = append(plots, PagePlot{PlotTitle(x), "plots/" + name, template.HTML(embedSVG(svg))})
 	}
 	if late, err := latenessSVG(o); err != nil {
 		return "", err
@@ -502,7 +502,7 @@ func Write(o *results.Outcome, p Page) (string, error) {
 			return "", err
 		}
 	}
-	html, err := HTML(o, points, plots, p)
+	html, err := FormatHTML(o, points, plots, p)
 	if err != nil {
 		return "", err
 	}

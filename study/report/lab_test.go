@@ -58,7 +58,7 @@ plot:
   - {x: r0, y: goodput, lines: [scheme, traffic]}
   - {x: r0, y: queue, lines: [scheme]}
 ` + more)}}}}}
-	src, err := r.Open("room/figure")
+	src, err := r.OpenExperiment("room/figure")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 		bad.LateP999S, bad.LateMaxS, bad.Steal, bad.Lateness = 3.4e-3, 12e-3, 0.041, []uint64{15: 500, 24: 7}
 		bad.Disturbed = []string{"1 % of frames left 3.4 ms late or more",
 			"1.3 % of the time upset by stalls, the longest 9.0 ms (the hypervisor took 4.1 % of all cores)"}
-		bad.Upset = 0.013
+		bad.StallShare = 0.013
 		switch {
 		case point == 2 && r.Seed == 1:
 			x.Attempts = []results.Attempt{bad, bad, x.Attempts[0]}
@@ -125,14 +125,14 @@ func labOutcome(t *testing.T) *results.Outcome {
 // What the terminal shows of the lab, word by word: the values of simulator, lab and
 // paper, what of them agrees, the verdicts of both worlds, and what the machine did.
 func TestLabText(t *testing.T) {
-	text := Text(labOutcome(t))
+	text := FormatText(labOutcome(t))
 	testkit.Golden(t, "lab.txt", text)
 	for _, l := range strings.Split(text, "\n") {
-		if utf8.RuneCountInString(l) > Width || strings.TrimRight(l, " ") != l {
+		if utf8.RuneCountInString(l) > DefaultWidth || strings.TrimRight(l, " ") != l {
 			t.Errorf("%d columns: %q", utf8.RuneCountInString(l), l)
 		}
 	}
-	if text != Text(labOutcome(t)) {
+	if text != FormatText(labOutcome(t)) {
 		t.Error("the same outcome has another text")
 	}
 }
@@ -141,10 +141,10 @@ func TestLabText(t *testing.T) {
 // text is what the tables are.
 func TestPaperColumns(t *testing.T) {
 	o := outcome(t)
-	got := Text(o)
+	got := FormatText(o)
 	for _, want := range []string{o.Spec.Title() + "\n", "\n3 claims: 1 holds, 1 fails, 1 undecided\n" +
-		Claims(o.Claims) + "\n",
-		"\n\n" + Results(o.Spec, Summarise(o.Runs)) + "\n", "\n\n" + Status(o)} {
+		FormatClaims(o.Claims) + "\n",
+		"\n\n" + FormatResults(o.Spec, SummarizePoints(o.Runs)) + "\n", "\n\n" + DescribeStatus(o)} {
 		if at := strings.Index(got, want); at < 0 {
 			t.Errorf("without a paper's numbers: after what comes before, it lacks\n%s\ngot\n%s", want, got)
 		} else {
@@ -152,9 +152,9 @@ func TestPaperColumns(t *testing.T) {
 		}
 	}
 	o.Spec = paperSpec(t, "")
-	testkit.Golden(t, "paper.txt", Text(o)+"\n"+PaperValues(o.Spec))
-	for _, l := range strings.Split(Text(o), "\n") {
-		if utf8.RuneCountInString(l) > Width {
+	testkit.Golden(t, "paper.txt", FormatText(o)+"\n"+FormatPaperValues(o.Spec))
+	for _, l := range strings.Split(FormatText(o), "\n") {
+		if utf8.RuneCountInString(l) > DefaultWidth {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
 		}
 	}
@@ -176,7 +176,7 @@ func TestAgreement(t *testing.T) {
 			run := func(v float64) []*results.Run {
 				return []*results.Run{{Seed: 1, Values: measure.Values{Measures: []measure.Measured{{Name: "goodput",
 					Unit:   "bps",
-					Groups: []measure.Grouped{{Group: "x", Value: v}}}}}}}
+					Groups: []measure.GroupValue{{Group: "x", Value: v}}}}}}}
 			}
 			o := &results.Outcome{World: experiment.Lab, Spec: resolved(t), Runs: run(c.lab),
 				Counterpart: &results.Outcome{World: experiment.Sim, Runs: run(c.sim)}}
@@ -228,7 +228,7 @@ func TestTooFewSamples(t *testing.T) {
 			runs := func(v [2]float64) (all []*results.Run) {
 				for seed := range uint64(2) {
 					all = append(all, &results.Run{Seed: seed + 1, Values: measure.Values{Measures: []measure.Measured{{
-						Name: "queue", Unit: "packets", Groups: []measure.Grouped{{Group: "s->b mean", Value: 9},
+						Name: "queue", Unit: "packets", Groups: []measure.GroupValue{{Group: "s->b mean", Value: 9},
 							{Group: "s->b p50", Value: v[0]}, {Group: "s->b p99", Value: v[1]}}}}}})
 				}
 				return all
@@ -245,10 +245,10 @@ func TestTooFewSamples(t *testing.T) {
 			if d, judged := w.differenceColumn(Value{Measure: "queue", Group: "s->b mean", Unit: "packets"}); judged {
 				t.Errorf("a mean is judged: %v", d.cells)
 			}
-			if a := results.Agree(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outsideLines(o, w)) > 0 {
+			if a := results.CountAgreements(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outsideLines(o, w)) > 0 {
 				t.Errorf("%+v, %q", a, outsideLines(o, w))
 			}
-			text := Text(o)
+			text := FormatText(o)
 			if strings.Contains(text, "undecided") || strings.Contains(text, "not compared") != (c.points == 0) {
 				t.Error(text)
 			}
@@ -263,20 +263,20 @@ func TestTooFewSamples(t *testing.T) {
 func TestLabAlone(t *testing.T) {
 	o := labOutcome(t)
 	o.Counterpart = nil
-	text := Text(o)
+	text := FormatText(o)
 	if strings.Contains(text, "inside") || strings.Contains(text, "simulator  lab  ") ||
 		!strings.Contains(text, "not compared") || !strings.Contains(text, "–          fails      a.b") {
 		t.Error(text)
 	}
 	o.Dir = t.TempDir()
-	if _, err := Write(o, Page{}); err != nil {
+	if _, err := WriteReport(o, Page{}); err != nil {
 		t.Error(err)
 	}
 	o.Runs, o.Counterpart = nil, labOutcome(t).Counterpart // interrupted before the first run
-	if text := Text(o); !strings.Contains(text, "not compared") {
+	if text := FormatText(o); !strings.Contains(text, "not compared") {
 		t.Error(text)
 	}
-	if _, err := Write(o, Page{}); err != nil {
+	if _, err := WriteReport(o, Page{}); err != nil {
 		t.Error(err)
 	}
 }
@@ -287,7 +287,7 @@ func TestLabPage(t *testing.T) {
 	o := labOutcome(t)
 	o.Dir, o.Spec = t.TempDir(), paperSpec(t, "repeat: 3\nlab_repeat: 2\n")
 	o.Counterpart.Spec = o.Spec
-	path, err := Write(o, Page{Version: "test"})
+	path, err := WriteReport(o, Page{Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestBothWorldsPlot(t *testing.T) {
 			svg, err := newWorlds(o).drawSVG(k)
 			if err != nil || !strings.Contains(string(svg), ">simulator<") ||
 				!strings.Contains(string(svg), "stroke-dasharray") {
-				t.Errorf("%s: %v", Title(k), err)
+				t.Errorf("%s: %v", PlotTitle(k), err)
 			}
 		})
 	}

@@ -21,7 +21,7 @@ func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 		return "", err
 	}
 	var b strings.Builder
-	comment := func(words string) { b.WriteString("% " + text.Shown(words) + "\n") }
+	comment := func(words string) { b.WriteString("% " + text.EscapeLine(words) + "\n") }
 	comment(o.Spec.Title())
 	comment(factsLine(o, len(w.own)))
 	if cut := cutShort(o); cut != "" {
@@ -48,14 +48,14 @@ func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 	if legend := markLegend(g.values, w.conditions, "bold:", "underlined:"); legend != "" {
 		caption = append(caption, legend)
 	}
-	caption = append(caption, Without(o.Spec)...)
+	caption = append(caption, DescribeOmitted(o.Spec)...)
 	if empty := w.notDefined(l); empty != "" {
 		caption = append(caption, empty)
 	}
 	for _, s := range paperSources(o, w) {
 		caption = append(caption, "Of the paper, "+s)
 	}
-	for _, line := range l.Explained(o.Spec) {
+	for _, line := range l.Explanations(o.Spec) {
 		comment(line)
 	}
 	writeLatexTable(&b, g.forDocument(), caption, label+"-results")
@@ -218,7 +218,7 @@ var latexEscapes = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}
 func escapeLaTeX(s string) string {
 	var b strings.Builder
 	before := rune(0)
-	for _, r := range text.Shown(s) {
+	for _, r := range text.EscapeLine(s) {
 		if r == '-' && before == '-' {
 			b.WriteString("{}") // LaTeX would join two to a dash
 		}

@@ -2,16 +2,16 @@ package report
 
 import "weir/study/figure"
 
-// Line is a curve of LinesSVG with positive values.
-type Line struct {
+// BenchmarkCurve is a curve of LinesSVG with positive values.
+type BenchmarkCurve struct {
 	Name string
 	X, Y []float64
 }
 
 // LinesSVG draws curves on logarithmic axes as an SVG; the vertical axis covers at least a decade. It serves figures
 // of benchmarks.
-func LinesSVG(title, x, y string, lines []Line) ([]byte, error) {
-	f := figure.Figure{Title: title, X: figure.Auto(x), Y: figure.Auto(y), Size: figure.Screen()}
+func LinesSVG(title, x, y string, lines []BenchmarkCurve) ([]byte, error) {
+	f := figure.Figure{Title: title, X: figure.NewAutoAxis(x), Y: figure.NewAutoAxis(y), Size: figure.ScreenSize()}
 	f.X.Log, f.Y.Log = true, true
 	var marks []figure.Mark
 	highest, lowest := 0.0, 0.0
@@ -28,5 +28,5 @@ func LinesSVG(title, x, y string, lines []Line) ([]byte, error) {
 		f.Y.Min = highest / 10
 	}
 	f.Panels = []figure.Panel{{Marks: marks}}
-	return f.Write("svg")
+	return f.Render("svg")
 }

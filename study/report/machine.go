@@ -142,7 +142,7 @@ func machineFacts(o *results.Outcome) []string {
 		fmt.Sprintf("%s in %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
 			text.Count(runs, "run"), text.Count(attempts, "attempt"), repeated, disturbed),
 		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
-			strings.TrimSpace(measure.SI(float64(frames))), formatPlain(late*sc.Factor),
+			strings.TrimSpace(measure.FormatSI(float64(frames))), formatPlain(late*sc.Factor),
 			sc.Unit),
 	}
 	switches, hosts, in, sent, other := 0, 0, uint64(0), uint64(0), ""
@@ -156,7 +156,7 @@ func machineFacts(o *results.Outcome) []string {
 			}
 			in, sent = in+x.In, sent+x.Out
 			if other == "" && x.Difference != "" {
-				other = fmt.Sprintf("%s, %s: %s", measure.PointName(r.run.Point), x.Of(), x.Difference)
+				other = fmt.Sprintf("%s, %s: %s", measure.PointName(r.run.Point), x.Subject(), x.Difference)
 			}
 		}
 	}
@@ -279,23 +279,23 @@ func latenessSVG(o *results.Outcome) ([]byte, error) {
 		}
 		return x, y
 	}
-	bound := observe.MostLateness.Seconds() * 1e6
+	bound := observe.MaxLateness.Seconds() * 1e6
 	f := figure.Figure{Title: "lateness of transmissions, " + text.Count(len(counted), "run"),
-		X: figure.Auto("late by [µs]"), Y: figure.Auto("frames"), Size: figure.Screen(),
-		Names: []string{strings.TrimSpace(measure.SI(float64(n))) + " frames of the attempts that count"}}
+		X: figure.NewAutoAxis("late by [µs]"), Y: figure.NewAutoAxis("frames"), Size: figure.ScreenSize(),
+		Names: []string{strings.TrimSpace(measure.FormatSI(float64(n))) + " frames of the attempts that count"}}
 	f.X.Log, f.X.Min, f.X.Max = true, edge(from), max(edge(to), 1.5*bound)
 	f.Y.Log, f.Y.Min, f.Y.Max = true, low, float64(highest)*2
 	x, y := stairs(sum)
 	marks := []figure.Mark{{Form: figure.Area, X: x, Y: y}}
 	if m > 0 {
 		x, y := stairs(other)
-		f.Names = append(f.Names, strings.TrimSpace(measure.SI(float64(m)))+" frames of attempts that were repeated")
+		f.Names = append(f.Names, strings.TrimSpace(measure.FormatSI(float64(m)))+" frames of attempts that were repeated")
 		marks = append(marks, figure.Mark{Series: 1, Form: figure.Steps, X: x, Y: y})
 	}
-	marks = append(marks, figure.Mark{Series: -1, Plain: true, Dash: figure.Broken, X: []float64{bound, bound},
+	marks = append(marks, figure.Mark{Series: -1, SparseMarkers: true, Dash: figure.Broken, X: []float64{bound, bound},
 		Y: []float64{low, f.Y.Max}})
-	f.Extra = []figure.LegendEntry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
-		1e3*observe.MostLateness.Seconds()), Dash: figure.Broken, Series: -1}}
+	f.ExtraEntries = []figure.LegendEntry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
+		1e3*observe.MaxLateness.Seconds()), Dash: figure.Broken, Series: -1}}
 	f.Panels = []figure.Panel{{Marks: marks}}
-	return f.Write("svg")
+	return f.Render("svg")
 }

@@ -53,8 +53,8 @@ func (l *TableOptions) Markdown(o *results.Outcome) (string, error) {
 	}
 	writeMarkdownTable(&b, g.forDocument())
 	writeMarkdownLegend(&b, markLegend(g.values, w.conditions, "bold:", "italic:"))
-	list(l.Explained(o.Spec))
-	list(Without(o.Spec))
+	list(l.Explanations(o.Spec))
+	list(DescribeOmitted(o.Spec))
 	if empty := w.notDefined(l); empty != "" {
 		paragraph(empty + ".")
 	}
@@ -155,7 +155,7 @@ var markdownEscaper = strings.NewReplacer(`\`, `\\`, "|", `\|`, "*", `\*`, "_", 
 
 // escapeMarkdown returns a text in one line with Markdown escaped.
 func escapeMarkdown(s string) string {
-	s = markdownEscaper.Replace(text.Shown(strings.Join(strings.Fields(s), " ")))
+	s = markdownEscaper.Replace(text.EscapeLine(strings.Join(strings.Fields(s), " ")))
 	switch { // at the beginning of a line these would make a list
 	case strings.HasPrefix(s, "- "), strings.HasPrefix(s, "+ "), strings.HasPrefix(s, "--"), strings.HasPrefix(s, "=="):
 		return `\` + s

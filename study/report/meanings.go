@@ -13,9 +13,9 @@ import (
 // maxMeanings limits the explained sweep values below a table; the file has all of them.
 const maxMeanings = 12
 
-// Explained returns explanations of names in a table of results, one line each: schemes of the sweep, and shown
+// Explanations returns explanations of names in a table of results, one line each: schemes of the sweep, and shown
 // measures without a unit.
-func (l *TableOptions) Explained(s *experiment.Spec) (lines []string) {
+func (l *TableOptions) Explanations(s *experiment.Spec) (lines []string) {
 	all := s.Meanings()
 	for _, m := range all[:min(len(all), maxMeanings)] {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", m.Key, m.Value, m.Text))
@@ -25,7 +25,7 @@ func (l *TableOptions) Explained(s *experiment.Spec) (lines []string) {
 	}
 	for _, m := range s.Measures() {
 		kind := s.KindOf(m.Name)
-		if shown := slices.ContainsFunc(append(m.Groups, measure.Grouped{}), func(g measure.Grouped) bool {
+		if shown := slices.ContainsFunc(append(m.Groups, measure.GroupValue{}), func(g measure.GroupValue) bool {
 			return l.showsValue(Value{Measure: m.Name, Group: g.Group})
 		}); shown && kind.Name == m.Name && kind.Reads != "" {
 			lines = append(lines, m.Name+": "+kind.Reads)

@@ -32,10 +32,10 @@ func (e *optionError) Error() string {
 	text := fmt.Sprintf("--%s: %q names nothing that the results have", e.Option, e.Word)
 	if e.Several {
 		text = fmt.Sprintf("--%s: %q names several, and one decides the order", e.Option, e.Word)
-	} else if near := document.Nearest(e.Word, e.Allowed); near != "" {
+	} else if near := document.FindNearest(e.Word, e.Allowed); near != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", near)
 	}
-	return text + "; allowed: " + document.Choices(e.Allowed)
+	return text + "; allowed: " + document.JoinChoices(e.Allowed)
 }
 
 // Check returns an error if Columns or Sort name something that runs of the experiment do not have.
@@ -61,7 +61,7 @@ func (l *TableOptions) Check(s *experiment.Spec) error {
 func (l *TableOptions) checkNames(keys []string, values []Value) error {
 	allowed := valueNames(values)
 	for _, word := range l.Columns {
-		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.Named(word, v.Measure, v.Group) }) {
+		if !slices.ContainsFunc(values, func(v Value) bool { return experiment.MatchesValue(word, v.Measure, v.Group) }) {
 			return &optionError{"columns", word, false, allowed}
 		}
 	}
@@ -71,7 +71,7 @@ func (l *TableOptions) checkNames(keys []string, values []Value) error {
 			if n > 1 {
 				allowed = nil
 				for _, v := range values {
-					if experiment.Named(name, v.Measure, v.Group) {
+					if experiment.MatchesValue(name, v.Measure, v.Group) {
 						allowed = append(allowed, v.Measure+"."+v.Group)
 					}
 				}
@@ -101,7 +101,7 @@ func valueNames(values []Value) (out []string) {
 // countNamed returns the number of values that a name matches.
 func countNamed(values []Value, name string) (n int) {
 	for _, v := range values {
-		if experiment.Named(name, v.Measure, v.Group) {
+		if experiment.MatchesValue(name, v.Measure, v.Group) {
 			n++
 		}
 	}
@@ -111,7 +111,7 @@ func countNamed(values []Value, name string) (n int) {
 // showsValue reports whether the options select a value.
 func (l *TableOptions) showsValue(v Value) bool {
 	return len(l.Columns) == 0 || slices.ContainsFunc(l.Columns, func(word string) bool {
-		return experiment.Named(word, v.Measure, v.Group)
+		return experiment.MatchesValue(word, v.Measure, v.Group)
 	})
 }
 
@@ -120,7 +120,7 @@ func (l *TableOptions) selectColumns(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
 			return slices.IndexFunc(l.Columns, func(word string) bool {
-				return experiment.Named(word, c.value.Measure,
+				return experiment.MatchesValue(word, c.value.Measure,
 					c.value.Group)
 			})
 		}
@@ -170,7 +170,7 @@ func comparePoints(word string, p, q *PointSummary) int {
 	}
 	value := func(p *PointSummary) float64 {
 		for _, v := range p.Values {
-			if experiment.Named(name, v.Measure, v.Group) {
+			if experiment.MatchesValue(name, v.Measure, v.Group) {
 				return v.Mean
 			}
 		}
@@ -212,7 +212,7 @@ func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions
 func (l *TableOptions) newSheet() *sheet {
 	s := &sheet{width: l.Width, color: l.Color}
 	if s.width <= 0 {
-		s.width = Width
+		s.width = DefaultWidth
 	}
 	return s
 }

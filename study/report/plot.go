@@ -14,8 +14,8 @@ import (
 // readableName returns a name with spaces in place of underscores.
 func readableName(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// Title returns the title of a plot.
-func Title(p plots.Plot) string {
+// PlotTitle returns the title of a plot.
+func PlotTitle(p plots.Plot) string {
 	if p.Title != "" {
 		return p.Title
 	}
@@ -26,7 +26,7 @@ func Title(p plots.Plot) string {
 	switch {
 	case p.Kind == plots.OverRanks:
 		return "what ranks do" + suffix
-	case p.Drawn == plots.KindHeat:
+	case p.DrawnAs == plots.KindHeat:
 		return readableName(p.Z) + suffix + " over " + readableName(p.X) + " and " + readableName(p.Y)
 	case p.Kind == plots.CDF && p.Y == plots.KindCCDF:
 		return "complementary distribution of " + readableName(p.X) + suffix
@@ -44,13 +44,13 @@ func drawPlot(p plots.Plot, points []PointSummary) ([]byte, error) {
 	return (&worlds{own: points}).drawSVG(p)
 }
 
-// Figure returns the figure of a plot of results; nil if no value is defined.
-func Figure(o *results.Outcome, p plots.Plot) (*figure.Figure, error) {
+// PlotFigure returns the figure of a plot of results; nil if no value is defined.
+func PlotFigure(o *results.Outcome, p plots.Plot) (*figure.Figure, error) {
 	return newWorlds(o).newFigure(p)
 }
 
-// FileName replaces characters that some file systems reject by "-".
-func FileName(text string) string { return safeFileName(text) }
+// SafeFileName replaces characters that some file systems reject by "-".
+func SafeFileName(text string) string { return safeFileName(text) }
 
 // drawSVG draws a plot of all worlds as an SVG; nil without values.
 func (all *worlds) drawSVG(p plots.Plot) ([]byte, error) {
@@ -58,7 +58,7 @@ func (all *worlds) drawSVG(p plots.Plot) ([]byte, error) {
 	if f == nil || err != nil {
 		return nil, err
 	}
-	return f.Write("svg")
+	return f.Render("svg")
 }
 
 // plotBuilder builds the figure of a plot of all worlds.
@@ -79,7 +79,7 @@ type plotBuilder struct {
 // and the lab has markers, or dashes where plots have no markers. Over a sweep key the paper's numbers are crosses. A
 // curve has the same colour in all worlds.
 func (all *worlds) newFigure(p plots.Plot) (*figure.Figure, error) {
-	if p.Drawn == plots.KindHeat {
+	if p.DrawnAs == plots.KindHeat {
 		return all.newHeatMap(p)
 	}
 	if p.Kind == plots.OverRanks {
@@ -102,23 +102,23 @@ func (all *worlds) newFigure(p plots.Plot) (*figure.Figure, error) {
 
 // collectPlot collects the curves of a plot; nil without values. It returns an error if no run has the measure.
 func (all *worlds) collectPlot(p plots.Plot) (*plotBuilder, error) {
-	w := all.selectPoints(p.Means)
+	w := all.selectPoints(p.Matches)
 	x := &plotBuilder{Plot: p, sideBySide: w.sim != nil, shown: map[string]bool{}}
 	make := func(p plots.Plot, each bool) {
 		x.own, x.sim, x.paper = collectCurves(p, w.own, each), curveSet{}, curveSet{}
 		if x.sideBySide {
 			x.sim = collectCurves(p, w.sim, each)
 		}
-		if w.paper != nil && p.Kind == plots.OverSweep && p.Drawn != plots.KindBox {
+		if w.paper != nil && p.Kind == plots.OverSweep && p.DrawnAs != plots.KindBox {
 			x.paper = collectCurves(p, w.paper, each)
 		}
 		x.Plot = p
 	}
 	make(p, false)
-	if p.Panels == "" && x.countNames() > figure.MostSeries { // more are indistinguishable
+	if p.Panels == "" && x.countNames() > figure.MaxSeries { // more are indistinguishable
 		splitPanels(p, w.own, make)
 	}
-	if x.countNames() > figure.MostSeries {
+	if x.countNames() > figure.MaxSeries {
 		make(p, true)
 	}
 	if len(x.own.curves) == 0 && len(x.sim.curves) > 0 { // the lab has no such values
@@ -127,7 +127,7 @@ func (all *worlds) collectPlot(p plots.Plot) (*plotBuilder, error) {
 	switch {
 	case len(x.own.curves) > 0 || len(x.sim.curves) > 0:
 	case len(w.own) > 0 && p.Kind == plots.OverSweep && !hasMeasure(p.Y, w.own):
-		return nil, fmt.Errorf("plot %s: no run has the measure", Title(p))
+		return nil, fmt.Errorf("plot %s: no run has the measure", PlotTitle(p))
 	default: // no value is defined, such as percentiles of few samples
 		return nil, nil
 	}
@@ -158,7 +158,7 @@ func splitPanels(p plots.Plot, points []PointSummary, make func(plots.Plot, bool
 		q.Panels = key
 		d := collectCurves(q, points, false)
 		names, panels := d.countCurves()
-		if names <= figure.MostSeries && panels > 1 && panels < fewest {
+		if names <= figure.MaxSeries && panels > 1 && panels < fewest {
 			best, fewest = key, panels
 		}
 	}
@@ -206,7 +206,7 @@ func (x *plotBuilder) setAxes() {
 	x.yScale, x.xScale = scaleFor(x.own.unit, highest), scaleFor(x.own.xUnit, max(maxMagnitude(x.own.xs),
 		maxMagnitude(x.sim.xs)))
 	x.logX, x.logY = x.LogX && x.own.words == nil, x.LogY
-	if !x.Scaled && x.Kind == plots.OverSweep && x.own.words == nil && growsByFactors(x.own.xs) &&
+	if !x.LogSet && x.Kind == plots.OverSweep && x.own.words == nil && growsByFactors(x.own.xs) &&
 		!(x.XRange.HasLow && x.XRange.Low <= 0) {
 		x.logX = true
 	}
@@ -227,23 +227,23 @@ func (x *plotBuilder) setAxes() {
 		}
 	} else if x.Kind == plots.OverSweep {
 		for _, v := range x.own.xs {
-			X.At = append(X.At, v*x.xScale.Factor)
+			X.SweepValues = append(X.SweepValues, v*x.xScale.Factor)
 		}
 	}
 	if x.Kind == plots.CDF {
-		Y.Top = 1
+		Y.UpperBound = 1
 	}
-	Y.Zero = x.hasBars() && !x.logY
+	Y.IncludeZero = x.hasBars() && !x.logY
 }
 
 // hasBars reports whether the values are drawn as bars.
 func (x *plotBuilder) hasBars() bool {
-	return x.Kind == plots.OverSweep && (x.Drawn == plots.KindBars || x.Drawn == "" && x.own.words != nil)
+	return x.Kind == plots.OverSweep && (x.DrawnAs == plots.KindBars || x.DrawnAs == "" && x.own.words != nil)
 }
 
 // newAxis returns an axis with the label, range and ticks of the file.
 func newAxis(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bool) figure.Axis {
-	a := figure.Auto(label)
+	a := figure.NewAutoAxis(label)
 	if given != "" {
 		a.Label = given
 	}
@@ -254,7 +254,7 @@ func newAxis(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bo
 	if r.HasHigh {
 		a.Max = r.High * sc.Factor
 	}
-	for _, v := range t.At {
+	for _, v := range t.Values {
 		a.Ticks = append(a.Ticks, v*sc.Factor)
 	}
 	a.Count = t.Count
@@ -298,7 +298,7 @@ func (x *plotBuilder) addMark(d *curveSet, l *curve) {
 	if d.panelPerCurve {
 		i = 0
 	}
-	m := figure.Mark{Series: i, Form: x.markForm(d), Plain: d.plain}
+	m := figure.Mark{Series: i, Form: x.markForm(d), SparseMarkers: d.plain}
 	for k := range l.y {
 		at, y := l.x[k]*x.xScale.Factor, l.y[k]*x.yScale.Factor
 		if x.own.words != nil {
@@ -330,7 +330,7 @@ func (x *plotBuilder) addMark(d *curveSet, l *curve) {
 	case x.sideBySide && d.plain:
 		m.Dash = figure.Solid
 	case x.sideBySide && d == &x.sim:
-		m.Thin = true
+		m.Light = true
 	}
 	x.shown[l.name] = true
 	p := x.findPanel(l.panel)
@@ -342,13 +342,13 @@ func (x *plotBuilder) markForm(d *curveSet) figure.Form {
 	switch {
 	case d == &x.paper:
 		return figure.Crosses
-	case x.Drawn == plots.KindBox:
+	case x.DrawnAs == plots.KindBox:
 		return figure.Boxes
 	case x.sideBySide && !d.plain && d == &x.own:
 		return figure.Hollow
 	case x.hasBars():
 		return figure.Bars
-	case x.Drawn == plots.KindPoints:
+	case x.DrawnAs == plots.KindPoints:
 		return figure.Points
 	case d.steps:
 		return figure.Steps
@@ -360,7 +360,7 @@ func (x *plotBuilder) markForm(d *curveSet) figure.Form {
 func (x *plotBuilder) addLegend() {
 	x.Figure.Legend = figure.LegendPosition(x.Style.Legend)
 	add := func(name string, form figure.Form, dash figure.Dash) {
-		x.Extra = append(x.Extra, figure.LegendEntry{Name: name, Form: form, Dash: dash, Series: -1})
+		x.ExtraEntries = append(x.ExtraEntries, figure.LegendEntry{Name: name, Form: form, Dash: dash, Series: -1})
 	}
 	switch {
 	case x.sideBySide && x.own.plain:
@@ -377,7 +377,7 @@ func (x *plotBuilder) addLegend() {
 	if x.hasPaper {
 		add(paperName, figure.Crosses, figure.BySeries)
 	}
-	if len(x.Figure.Names) == 1 && (x.names[0] == x.Measured() || x.own.panelPerCurve) && len(x.Extra) == 0 {
+	if len(x.Figure.Names) == 1 && (x.names[0] == x.Measure() || x.own.panelPerCurve) && len(x.ExtraEntries) == 0 {
 		x.Figure.Names[0] = ""
 	}
 	if x.own.panelPerCurve { // each panel has its curve's name as the title
@@ -393,8 +393,8 @@ func (x *plotBuilder) addHeading() {
 	if x.Untitled {
 		return
 	}
-	x.Figure.Title = Title(x.Plot)
-	if only := x.Only(); len(only) > 0 {
+	x.Figure.Title = PlotTitle(x.Plot)
+	if only := x.SingleValues(); len(only) > 0 {
 		x.Figure.Title += "\n" + strings.Join(only, " ")
 	}
 	x.Figure.Note = x.own.note
@@ -414,9 +414,9 @@ func (x *plotBuilder) addHeading() {
 
 // figureSize returns the size of a figure with a style.
 func figureSize(l plots.Style) figure.Size {
-	size := figure.Screen()
+	size := figure.ScreenSize()
 	if l.Width > 0 {
-		size = figure.Print(l.Width)
+		size = figure.PrintSize(l.Width)
 	}
 	if l.Text > 0 {
 		size.Text = l.Text

@@ -41,10 +41,10 @@ func paperSources(o *results.Outcome, w *worlds) (out []string) {
 	}
 	for _, v := range o.Spec.PaperValues() {
 		name := strings.TrimSpace(strings.ReplaceAll(v.Measure, "_", " ") + " " + v.Group)
-		if v.Column != experiment.OfPaper {
+		if v.Column != experiment.PaperColumn {
 			name += " (" + v.Column + ")"
 		}
-		shown := slices.ContainsFunc(w.own, func(p PointSummary) bool { return v.Means(p.Point) })
+		shown := slices.ContainsFunc(w.own, func(p PointSummary) bool { return v.Matches(p.Point) })
 		if !shown {
 			continue
 		}
@@ -61,19 +61,19 @@ func paperSources(o *results.Outcome, w *worlds) (out []string) {
 	return out
 }
 
-// PaperValues lists the paper's numbers in an experiment; "" without any.
-func PaperValues(s *experiment.Spec) string {
+// FormatPaperValues lists the paper's numbers in an experiment; "" without any.
+func FormatPaperValues(s *experiment.Spec) string {
 	var b strings.Builder
 	for _, v := range s.PaperValues() {
 		sc := scaleFor(v.Unit, math.Abs(v.Value))
 		where := ""
-		for _, r := range plan.Runs(s) {
-			if r.Seed == s.Seed() && v.Means(r.Point) && len(r.Point) > 0 {
+		for _, r := range plan.ListRuns(s) {
+			if r.Seed == s.Seed() && v.Matches(r.Point) && len(r.Point) > 0 {
 				where += "; " + measure.PointName(r.Point)
 			}
 		}
 		name := v.Name()
-		if v.Column != experiment.OfPaper {
+		if v.Column != experiment.PaperColumn {
 			name += ", " + v.Column
 		}
 		text := fmt.Sprintf("%s = %s (%s)", name, strings.TrimSpace(strconv.FormatFloat(v.Value*sc.Factor, 'g', 6, 64)+
@@ -81,7 +81,7 @@ func PaperValues(s *experiment.Spec) string {
 		if where != "" {
 			text += ": " + where[2:]
 		}
-		b.WriteString(Wrap(text, Width, "    ") + "\n")
+		b.WriteString(WrapText(text, DefaultWidth, "    ") + "\n")
 	}
 	return b.String()
 }

@@ -47,10 +47,10 @@ func outcome(t *testing.T) *results.Outcome {
 					Point: []measure.Coordinate{{Key: "scheme", Text: scheme}, {Key: "r0", Text: fmt.Sprintf("%.0fMbps", r0/1e6),
 						Value: r0, IsNum: true}},
 					Values: measure.Values{Measures: []measure.Measured{
-						{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "client0", Value: v},
+						{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "client0", Value: v},
 							{Group: "client1", Value: 40e6}}},
-						{Name: "delay", Unit: "s", Groups: []measure.Grouped{{Group: "client0", Value: delay}}},
-						{Name: "queue", Unit: "packets", Groups: []measure.Grouped{{Group: "mean", Value: 7.25},
+						{Name: "delay", Unit: "s", Groups: []measure.GroupValue{{Group: "client0", Value: delay}}},
+						{Name: "queue", Unit: "packets", Groups: []measure.GroupValue{{Group: "mean", Value: 7.25},
 							{Group: "max", Value: 24}}},
 						{Name: "jain", Value: 0.75}}},
 					Drops: []results.Count{{Name: "activity", Count: 12}}})
@@ -99,7 +99,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 	r := &experiment.Registry{Measures: measure.Definitions(), Programs: []dataplane.Scheme{forward.Scheme()},
 		Transports: []transport.Scheme{udp.Scheme(), tcp.Scheme()}, Controllers: []cc.Scheme{cubic.Scheme()},
 		Library: []experiment.Library{{Name: "room", Files: fstest.MapFS{"experiments/figure.yaml": {Data: []byte(text)}}}}}
-	src, err := r.Open("room/figure")
+	src, err := r.OpenExperiment("room/figure")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,10 +113,10 @@ func read(t *testing.T, text string) *experiment.Spec {
 // The tables, word by word; nothing is wider than a terminal.
 func TestTables(t *testing.T) {
 	o := outcome(t)
-	text := Results(o.Spec, Summarise(o.Runs)) + "\n" + Claims(o.Claims) + "\n" + Status(o)
+	text := FormatResults(o.Spec, SummarizePoints(o.Runs)) + "\n" + FormatClaims(o.Claims) + "\n" + DescribeStatus(o)
 	testkit.Golden(t, "tables.txt", text)
 	for _, l := range strings.Split(text, "\n") {
-		if utf8.RuneCountInString(l) > Width {
+		if utf8.RuneCountInString(l) > DefaultWidth {
 			t.Errorf("%d columns: %s", utf8.RuneCountInString(l), l)
 		}
 	}
@@ -142,7 +142,7 @@ func TestInterval(t *testing.T) {
 // Plots depend on the numbers only, name axes with units, and say n.
 func TestSVG(t *testing.T) {
 	o := outcome(t)
-	points := Summarise(o.Runs)
+	points := SummarizePoints(o.Runs)
 	for _, p := range o.Spec.Plots() {
 		a, err := drawPlot(p, points)
 		if err != nil {
@@ -150,11 +150,11 @@ func TestSVG(t *testing.T) {
 		}
 		b, _ := drawPlot(p, points)
 		if string(a) != string(b) {
-			t.Errorf("%s: two drawings differ", Title(p))
+			t.Errorf("%s: two drawings differ", PlotTitle(p))
 		}
 		for _, want := range []string{"r0 [Mb/s]", "3 runs", "without", "abc"} {
 			if !strings.Contains(string(a), want) {
-				t.Errorf("%s does not say %q", Title(p), want)
+				t.Errorf("%s does not say %q", PlotTitle(p), want)
 			}
 		}
 	}
@@ -178,7 +178,7 @@ func TestSVGOddities(t *testing.T) {
 		"undefined": {run("a", math.NaN()), run("b", math.NaN())}, "one": {run("a", 0)}, "words": {run("a", 1), run("b", -2)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if _, err := drawPlot(plots.Plot{X: "k", Y: "m"}, Summarise(runs)); err != nil {
+			if _, err := drawPlot(plots.Plot{X: "k", Y: "m"}, SummarizePoints(runs)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		})
@@ -196,7 +196,7 @@ func TestSizesByTraffic(t *testing.T) {
 		}
 		return r
 	}
-	tables := sizeTables(Summarise([]*results.Run{run("one", "b"), run("two", "a", "b")}))
+	tables := sizeTables(SummarizePoints([]*results.Run{run("one", "b"), run("two", "a", "b")}))
 	if len(tables) != 2 || tables[0].Traffic != "b" || tables[1].Traffic != "a" {
 		t.Fatalf("tables %+v", tables)
 	}
@@ -219,7 +219,7 @@ func TestSizesCount(t *testing.T) {
 			Values: measure.Values{Bins: []measure.Binned{{Name: "fct", Unit: "s", Traffic: "x",
 				Bins: []measure.Bin{{ToBytes: 100, N: n, Mean: 1}, {ToBytes: 200, N: 4, Mean: 1}}}}}})
 	}
-	text := formatSizes(resolved(t), Summarise(runs))
+	text := formatSizes(resolved(t), SummarizePoints(runs))
 	if !strings.Contains(text, "100B  5 … 14 ") || !strings.Contains(text, "200B       8 ") {
 		t.Error(text)
 	}
@@ -230,7 +230,7 @@ func TestSizesCount(t *testing.T) {
 func TestPlotWithoutValues(t *testing.T) {
 	nan := measure.Number(math.NaN())
 	r := &results.Run{Values: measure.Values{Measures: []measure.Measured{{Name: "fct", Unit: "s",
-		Groups: []measure.Grouped{}}},
+		Groups: []measure.GroupValue{}}},
 		Bins: []measure.Binned{{Name: "slowdown", Traffic: "x", Percentiles: []float64{50},
 			Bins: []measure.Bin{{ToBytes: 100, N: 3, Mean: 2, Percentiles: []measure.Number{nan}}}}},
 		Distributions: []measure.Distribution{{Name: "fct", Unit: "s", Group: "x"}}}}
@@ -251,13 +251,13 @@ plot:
   - {x: k, y: fct}
 `)
 	for _, p := range s.Plots() {
-		if svg, err := drawPlot(p, Summarise([]*results.Run{r})); svg != nil || err != nil {
-			t.Errorf("%s: %d bytes, %v", Title(p), len(svg), err)
+		if svg, err := drawPlot(p, SummarizePoints([]*results.Run{r})); svg != nil || err != nil {
+			t.Errorf("%s: %d bytes, %v", PlotTitle(p), len(svg), err)
 		}
 	}
 	o := outcome(t)
 	o.Dir, o.Runs, o.Spec = t.TempDir(), []*results.Run{r}, s
-	path, err := Write(o, Page{})
+	path, err := WriteReport(o, Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestWrite(t *testing.T) {
 	for range 2 {
 		o.Dir = t.TempDir()
 		o.Command = "weir run room/figure --set 'a=b'"
-		path, err := Write(o, Page{Version: "test"})
+		path, err := WriteReport(o, Page{Version: "test"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -388,7 +388,7 @@ func TestInPage(t *testing.T) {
 	if got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
-	points := Summarise(outcome(t).Runs)
+	points := SummarizePoints(outcome(t).Runs)
 	svg, err := drawPlot(plots.Plot{X: "r0", Y: "goodput", Lines: []string{"scheme", "traffic"}}, points)
 	if err != nil || strings.Contains(string(svg), "var(") {
 		t.Errorf("a file with colours that only the page has: %v", err)
@@ -443,7 +443,7 @@ func TestGrouped(t *testing.T) {
 		t.Errorf("%s\nwant\n%s", got, want)
 	}
 	o := outcome(t)
-	page, err := HTML(o, nil, nil, Page{})
+	page, err := FormatHTML(o, nil, nil, Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -470,7 +470,7 @@ func TestScales(t *testing.T) {
 }
 
 func ExampleWrapText() {
-	fmt.Println(Wrap("one two three four", 9, "  "))
+	fmt.Println(WrapText("one two three four", 9, "  "))
 	// Output:
 	// one two
 	//   three
@@ -481,14 +481,14 @@ func ExampleWrapText() {
 func TestStuck(t *testing.T) {
 	o := &results.Outcome{Runs: []*results.Run{{Seed: 3, End: results.End{Reason: "pfc deadlock", TimeS: 0.001,
 		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
-	if got, want := Status(o), "1 run: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
+	if got, want := DescribeStatus(o), "1 run: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
 		"s1->s0 queue 3\n"; got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}
 	for range 30 {
 		o.Runs[0].End.Ports = append(o.Runs[0].End.Ports, "x->y")
 	}
-	if got := Status(o); !strings.Contains(got, "and 22 more") {
+	if got := DescribeStatus(o); !strings.Contains(got, "and 22 more") {
 		t.Error(got)
 	}
 }
@@ -517,7 +517,7 @@ func TestSpurious(t *testing.T) {
 		if len(short) > 2 || strings.Join(short[1:], "") != x.want {
 			t.Errorf("%q, want %q", short, x.want)
 		}
-		if got := strings.ReplaceAll(Status(o), "\n    ", " "); !strings.Contains(got, x.want) ||
+		if got := strings.ReplaceAll(DescribeStatus(o), "\n    ", " "); !strings.Contains(got, x.want) ||
 			x.want == "" && strings.Contains(got, "sent again") {
 			t.Errorf("%q, want %q", got, x.want)
 		}

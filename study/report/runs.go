@@ -45,9 +45,9 @@ func runCountText(low, high int) string {
 	return fmt.Sprintf("%d to %d runs", low, high)
 }
 
-// Columns returns the keys of points that need a column in a table, the head of the column with the number of runs
+// TableColumns returns the keys of points that need a column in a table, the head of the column with the number of runs
 // ("" if all points have the same), and the values that all points have in common.
-func Columns(points []PointSummary) (keys []string, runs string, same []string) {
+func TableColumns(points []PointSummary) (keys []string, runs string, same []string) {
 	columns := keyColumns(points)
 	g := grid{keys: columns, rows: len(points)}
 	same = g.takeConstantKeys()

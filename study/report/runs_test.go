@@ -34,7 +34,7 @@ expect: [{id: full, says: it is full, that: goodput.web > 1bps}]
 				Values: measure.Values{Measures: []measure.Measured{grouped1("goodput", "bps", "web", 1e6)}}})
 		}
 	}
-	o.Claims = o.Spec.Judge(nil, 1)
+	o.Claims = o.Spec.JudgeClaims(nil, 1)
 	for i := range o.Claims {
 		o.Claims[i].N = 6
 	}
@@ -50,11 +50,11 @@ func TestNumberOfRuns(t *testing.T) {
 		options := &TableOptions{}
 		markdown, err1 := options.Markdown(o)
 		latex, err2 := options.LaTeX(o)
-		page, err3 := HTML(o, Summarise(o.Runs), nil, Page{})
+		page, err3 := FormatHTML(o, SummarizePoints(o.Runs), nil, Page{})
 		if err1 != nil || err2 != nil || err3 != nil {
 			t.Fatal(err1, err2, err3)
 		}
-		for form, text := range map[string]string{"text": Text(o), "markdown": markdown, "latex": latex,
+		for form, text := range map[string]string{"text": FormatText(o), "markdown": markdown, "latex": latex,
 			"page": string(page)} {
 			if !strings.Contains(text, c.same) {
 				t.Errorf("%s, %s: %q is missing:\n%s", c.key, form, c.same, text)
@@ -63,11 +63,11 @@ func TestNumberOfRuns(t *testing.T) {
 				t.Errorf("%s, %s: a second n:\n%s", c.key, form, text)
 			}
 		}
-		if text := Text(o); !strings.Contains(text, "full (6 runs)") {
+		if text := FormatText(o); !strings.Contains(text, "full (6 runs)") {
 			t.Errorf("%s: a claim does not say its runs:\n%s", c.key, text)
 		}
 		p := plots.Plot{X: "size", Y: "goodput"}
-		f, err := Figure(o, p)
+		f, err := PlotFigure(o, p)
 		if err != nil || f.Note != "mean and 95 % interval of 3 runs" {
 			t.Errorf("%s: the note of a plot is %q: %v", c.key, f.Note, err)
 		}

@@ -97,9 +97,9 @@ func (s *unitScales) chooseScale(measureName, unit string) Scale {
 	return scaleFor(unit, sorted[(len(sorted)-1)/2])
 }
 
-// Units returns a function that chooses units like reports do: the same for all values of a kind of measure in all
+// ChooseUnits returns a function that chooses units like reports do: the same for all values of a kind of measure in all
 // given results.
-func Units(s *experiment.Spec, results ...[]PointSummary) func(measureName, unit string) Scale {
+func ChooseUnits(s *experiment.Spec, results ...[]PointSummary) func(measureName, unit string) Scale {
 	x := newScales(s)
 	for _, points := range results {
 		x.addPoints(points)

@@ -24,7 +24,7 @@ func poolValues(p *plots.Plot, s *PointSummary) (out []*valuePool) {
 	for _, r := range s.Runs {
 		for k := range r.Distributions {
 			x := &r.Distributions[k]
-			if x.Name != p.Measured() || len(x.Values) == 0 || !showsGroup(p, x.Group) {
+			if x.Name != p.Measure() || len(x.Values) == 0 || !showsGroup(p, x.Group) {
 				continue
 			}
 			if at[x.Group] == nil {
@@ -145,7 +145,7 @@ func (d *curveSet) addBoxes(p plots.Plot, points []PointSummary, name func(*Poin
 // seedValues returns the defined values of a measure and group, one for each run of a point.
 func seedValues(s *PointSummary, v Value) (out []float64) {
 	for _, r := range s.Runs {
-		for _, m := range r.Listed() {
+		for _, m := range r.AllMeasures() {
 			if m.Name != v.Measure {
 				continue
 			}

@@ -7,8 +7,8 @@ import (
 	"weir/internal/text"
 )
 
-// Width is the line width in columns for a terminal of unknown width.
-const Width = 80
+// DefaultWidth is the line width in columns for a terminal of unknown width.
+const DefaultWidth = 80
 
 // style is the appearance of a piece of text on a colour terminal.
 type style uint8
@@ -62,7 +62,7 @@ func (s *sheet) writePiece(x string, as style) {
 		s.b.WriteString(x)
 		return
 	}
-	if x = text.Shown(x); as == plain || strings.Trim(x, " ") == "" {
+	if x = text.EscapeLine(x); as == plain || strings.Trim(x, " ") == "" {
 		s.b.WriteString(x)
 		return
 	}
@@ -72,7 +72,7 @@ func (s *sheet) writePiece(x string, as style) {
 // writeHanging writes a text within the width. The first line begins with first in a style, the others with the
 // indent.
 func (s *sheet) writeHanging(first string, as style, words, indent string) {
-	for i, l := range strings.Split(Hang(first, words, indent, s.width), "\n") {
+	for i, l := range strings.Split(WrapHanging(first, words, indent, s.width), "\n") {
 		if rest, ok := strings.CutPrefix(l, first); ok && i == 0 {
 			s.writeLine(textPiece{first, as}, textPiece{rest, plain})
 		} else {
@@ -83,14 +83,14 @@ func (s *sheet) writeHanging(first string, as style, words, indent string) {
 
 // writeNote writes a text in a style within the width.
 func (s *sheet) writeNote(words string, as style) {
-	for _, l := range strings.Split(Wrap(words, s.width, "    "), "\n") {
+	for _, l := range strings.Split(WrapText(words, s.width, "    "), "\n") {
 		s.writeLine(textPiece{l, as})
 	}
 }
 
-// Hang breaks text into lines of at most width columns. The first line begins with first, each following line with
+// WrapHanging breaks text into lines of at most width columns. The first line begins with first, each following line with
 // the indent.
-func Hang(first, words, indent string, width int) string {
+func WrapHanging(first, words, indent string, width int) string {
 	var b strings.Builder
 	b.WriteString(first)
 	used, begins := utf8.RuneCountInString(first), true
@@ -111,8 +111,10 @@ func Hang(first, words, indent string, width int) string {
 	return b.String()
 }
 
-// Wrap breaks text into lines of at most width columns and indents all lines after the first.
-func Wrap(text string, width int, indent string) string { return Hang("", text, indent, width) }
+// WrapText breaks text into lines of at most width columns and indents all lines after the first.
+func WrapText(text string, width int, indent string) string {
+	return WrapHanging("", text, indent, width)
+}
 
 // padText pads s with spaces to width runes, on the right if left is set.
 func padText(s string, width int, left bool) string {

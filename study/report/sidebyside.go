@@ -48,10 +48,10 @@ func valueName(point []measure.Coordinate, name, group string) string {
 
 // newWorlds puts the outcome's points of all worlds into the same order.
 func newWorlds(o *results.Outcome) *worlds {
-	w := &worlds{spec: o.Spec, own: Summarise(o.Runs), lab: o.World == experiment.Lab, chosen: o.Chosen != nil,
+	w := &worlds{spec: o.Spec, own: SummarizePoints(o.Runs), lab: o.World == experiment.Lab, chosen: o.Chosen != nil,
 		agreements: map[string]results.Agreement{}}
 	if w.lab && o.Counterpart != nil && len(o.Counterpart.Runs) > 0 {
-		w.sim = Summarise(o.Counterpart.Runs)
+		w.sim = SummarizePoints(o.Counterpart.Runs)
 		for _, p := range w.sim { // points that the lab does not have yet
 			if !slices.ContainsFunc(w.own, func(q PointSummary) bool {
 				return measure.PointName(q.Point) == measure.PointName(p.Point)
@@ -109,7 +109,7 @@ func (w *worlds) setUnits() {
 // undefinedValues returns all values as undefined.
 func (w *worlds) undefinedValues() (out []Value) {
 	for _, v := range w.quantities {
-		v.Mean, v.Half = math.NaN(), math.NaN()
+		v.Mean, v.HalfInterval = math.NaN(), math.NaN()
 		out = append(out, v)
 	}
 	return out
@@ -188,7 +188,7 @@ func (w *worlds) valueColumns(v Value) (out []column) {
 	}
 	sc := w.scales.chooseScale(v.Measure, v.Unit)
 	unit := bracketUnit(sc.Unit)
-	if over := w.spec.Over(v.Measure); over != "" {
+	if over := w.spec.RatioReference(v.Measure); over != "" {
 		unit = "over " + over
 	}
 	add := func(values []*Value, points []PointSummary, head ...string) {
@@ -201,7 +201,7 @@ func (w *worlds) valueColumns(v Value) (out []column) {
 			case paper: // no more digits than the paper has
 				c.cells = append(c.cells, cell{mean: strconv.FormatFloat(x.Mean*sc.Factor, 'g', 4, 64)})
 			default:
-				c.cells = append(c.cells, numberCell(x.Mean*sc.Factor, x.Half*sc.Factor))
+				c.cells = append(c.cells, numberCell(x.Mean*sc.Factor, x.HalfInterval*sc.Factor))
 			}
 		}
 		if !paper {
@@ -274,7 +274,7 @@ func differenceText(a results.Agreement) string {
 		if a.Lab > a.Sim {
 			sign = "+"
 		}
-		return sign + measure.Quantity(a.Lab-a.Sim, a.Unit) + " " + word
+		return sign + measure.FormatQuantity(a.Lab-a.Sim, a.Unit) + " " + word
 	}
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }
@@ -401,7 +401,7 @@ func agreementLine(o *results.Outcome) string {
 		return ""
 	}
 	all := o.Agreements()
-	agreed := results.Agree(all)
+	agreed := results.CountAgreements(all)
 	if agreed.Points == 0 {
 		return "simulator and lab are not compared: no point has a " +
 			strings.Join(o.Spec.Judged(), ", or a ") + " in both"
@@ -422,7 +422,7 @@ func agreementRule(s *experiment.Spec, all []results.Agreement) string {
 			continue
 		}
 		kind := s.Kind(a.Measure)
-		near := kind.Nearness(a.Unit, a.Group)
+		near := kind.ToleranceFor(a.Unit, a.Group)
 		sc := scaleFor(a.Unit, near.Difference)
 		names = append(names, a.Measure)
 		rules = append(rules, strings.TrimSpace(fmt.Sprintf("within %g %% or %g %s", 100*near.Share,

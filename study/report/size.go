@@ -157,7 +157,7 @@ func (w *worlds) newSizeGrid(t *sizeTable, points []PointSummary, keys []int) si
 		if low != high { // they differ between the points
 			count = fmt.Sprintf("%d … %d", low, high)
 		}
-		size.cells, n.cells = append(size.cells, textCell(Bytes(e))), append(n.cells, textCell(count))
+		size.cells, n.cells = append(size.cells, textCell(FormatBytes(e))), append(n.cells, textCell(count))
 	}
 	for i, k := range keys {
 		size.head[i] = points[0].Point[k].Key
@@ -205,8 +205,8 @@ func (s *unitScales) addSizes(points []PointSummary) {
 	}
 }
 
-// Bytes formats a size like an experiment's file: 10kB, 1.5MB.
-func Bytes(n int64) string {
+// FormatBytes formats a size like an experiment's file: 10kB, 1.5MB.
+func FormatBytes(n int64) string {
 	for _, u := range []struct {
 		worth float64
 		name  string

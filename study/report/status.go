@@ -10,9 +10,9 @@ import (
 	"weir/study/results"
 )
 
-// Status describes how the runs ended, and lists unfinished and failed runs. Equal results give equal text, even if
+// DescribeStatus describes how the runs ended, and lists unfinished and failed runs. Equal results give equal text, even if
 // some runs were executed earlier.
-func Status(o *results.Outcome) string {
+func DescribeStatus(o *results.Outcome) string {
 	s := (&TableOptions{}).newSheet()
 	writeStatus(s, o)
 	return s.b.String()
@@ -123,7 +123,7 @@ func noteNotExpected(s *sheet, o *results.Outcome) {
 		for _, c := range r.Drops {
 			if c.Name == dataplane.NotExpected.String() {
 				s.writeNote(fmt.Sprintf("not expected: %s seed %d: %s arrived where no endpoint expects them (drops.%s)",
-					measure.PointName(r.Point), r.Seed, text.Count(int(c.Count), "packet"), dataplane.NotExpected.Word()), plain)
+					measure.PointName(r.Point), r.Seed, text.Count(int(c.Count), "packet"), dataplane.NotExpected.OneWord()), plain)
 			}
 		}
 	}
@@ -144,7 +144,7 @@ func noteAligned(s *sheet, o *results.Outcome) {
 
 // summaryLines returns how the runs ended in one line, and the number of spurious retransmissions.
 func summaryLines(o *results.Outcome) []string {
-	all := strings.Split(strings.TrimSpace(Status(o)), "\n")[:1]
+	all := strings.Split(strings.TrimSpace(DescribeStatus(o)), "\n")[:1]
 	if line := spuriousText(o); line != "" {
 		all = append(all, line)
 	}

@@ -14,7 +14,7 @@ func TestAlignedNamed(t *testing.T) {
 		return &results.Run{End: results.End{Reason: "all flows done", Aligned: a}}
 	}
 	train, other := results.Aligned{Traffic: "train", PeriodS: .002}, results.Aligned{Traffic: "other", PeriodS: .0004}
-	text := report.Status(&results.Outcome{Runs: []*results.Run{run(), run(train), run(train, other)}})
+	text := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run(), run(train), run(train, other)}})
 	got := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{"iterations of job train begin at multiples of 0.002 s (align): waiting for that is " +
 		"in job and job_waiting, and in no other measure", "iterations of job other begin at multiples of 0.0004 s"} {
@@ -31,7 +31,7 @@ func TestIterationsTold(t *testing.T) {
 		return &results.Run{End: results.End{Reason: "all flows done", Iterations: i}}
 	}
 	differs := &results.Iterations{Why: "leaf0.queue: 2, and 0 before"}
-	text := report.Status(&results.Outcome{Runs: []*results.Run{run(nil), run(differs), run(differs),
+	text := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run(nil), run(differs), run(differs),
 		run(&results.Iterations{Repeated: 97, First: 3, Cycle: 1, PeriodS: .0004, Words: 18826}),
 		run(&results.Iterations{Repeated: 96, First: 4, Cycle: 2, PeriodS: .0008, Words: 7})}})
 	got := strings.Join(strings.Fields(text), " ")
@@ -52,7 +52,7 @@ func TestNotExpectedTold(t *testing.T) {
 		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
 	}
 	const want = "seed 3: 2 packets arrived where no endpoint expects them (drops.not_expected)"
-	text := report.Status(&results.Outcome{Runs: []*results.Run{of(), of(results.Count{Name: "link loss", Count: 5}),
+	text := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{of(), of(results.Count{Name: "link loss", Count: 5}),
 		of(results.Count{Name: "not expected", Count: 2})}})
 	if strings.Count(strings.Join(strings.Fields(text), " "), want) != 1 || strings.Contains(text, "5 packets") {
 		t.Errorf("it does not say %q once:\n%s", want, text)
@@ -69,14 +69,14 @@ func TestUnfinishedJobsNamed(t *testing.T) {
 	const want = "unfinished: seed 1: job j: 12 operations\na\nb\nc\n… and 2 more lines, in runs.json\n" +
 		"unfinished message: rank 0 (a) → rank 1 (b), 0 of 9 bytes; it waited for m\n" +
 		"unfinished: seed 1: job k: 1 operation\nf\n"
-	got := report.Status(&results.Outcome{Runs: []*results.Run{run}})
+	got := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run}})
 	if got = strings.ReplaceAll(got, "\n    ", " "); !strings.Contains(got, want) {
 		t.Errorf("%q", got)
 	}
 	for range 20 {
 		run.End.Jobs = append(run.End.Jobs, run.End.Jobs[1])
 	}
-	got = report.Status(&results.Outcome{Runs: []*results.Run{run}})
+	got = report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run}})
 	if !strings.Contains(got, "… and 2 more unfinished jobs, in runs.json\n") {
 		t.Errorf("%q", got)
 	}
@@ -87,7 +87,7 @@ func TestIdealNetworksNamed(t *testing.T) {
 	run := func(name string) *results.Run {
 		return &results.Run{End: results.End{Reason: "time up", Network: name}}
 	}
-	got := report.Status(&results.Outcome{Runs: []*results.Run{run("m, form: a"), run(""), run("m, form: b"),
+	got := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run("m, form: a"), run(""), run("m, form: b"),
 		run("m, form: a")}})
 	if want := "4 runs: 4 time up\nnetwork: m, form: a, in 2 runs\nnetwork: m, form: b, in 1 run\n"; got != want {
 		t.Errorf("%q, not %q", got, want)

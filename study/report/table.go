@@ -22,11 +22,11 @@ type PointSummary struct {
 // Value is one number of a point: a measure, or one of its groups.
 type Value struct {
 	Measure, Group, Unit string
-	Mean, Half           float64 // Half is half of the interval; NaN for one run
+	Mean, HalfInterval   float64 // Half is half of the interval; NaN for one run
 }
 
-// Summarise combines the runs of each point, in the order of the runs.
-func Summarise(runs []*results.Run) []PointSummary {
+// SummarizePoints combines the runs of each point, in the order of the runs.
+func SummarizePoints(runs []*results.Run) []PointSummary {
 	var out []PointSummary
 	index := map[string]int{}
 	samples := map[string][][]float64{}
@@ -37,7 +37,7 @@ func Summarise(runs []*results.Run) []PointSummary {
 			i = len(out)
 			index[name] = i
 			s := PointSummary{Point: r.Point}
-			for _, m := range r.Listed() {
+			for _, m := range r.AllMeasures() {
 				if m.Groups == nil {
 					s.Values = append(s.Values, Value{Measure: m.Name, Unit: m.Unit})
 				}
@@ -57,7 +57,7 @@ func Summarise(runs []*results.Run) []PointSummary {
 			}
 			k++
 		}
-		for _, m := range r.Listed() {
+		for _, m := range r.AllMeasures() {
 			if m.Groups == nil {
 				add(m.Value)
 			}
@@ -69,7 +69,7 @@ func Summarise(runs []*results.Run) []PointSummary {
 	for i := range out {
 		s := samples[measure.PointName(out[i].Point)]
 		for k := range out[i].Values {
-			out[i].Values[k].Mean, out[i].Values[k].Half = claim.MeanInterval(s[k])
+			out[i].Values[k].Mean, out[i].Values[k].HalfInterval = claim.MeanInterval(s[k])
 		}
 	}
 	return out

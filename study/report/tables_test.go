@@ -55,7 +55,7 @@ func tableOutcome(t *testing.T, values func(point, seed int) []measure.Measured)
 }
 
 func grouped1(name, unit, group string, v float64) measure.Measured {
-	return measure.Measured{Name: name, Unit: unit, Groups: []measure.Grouped{{Group: group, Value: v}}}
+	return measure.Measured{Name: name, Unit: unit, Groups: []measure.GroupValue{{Group: group, Value: v}}}
 }
 
 // A measure has one unit in all columns and tables, chosen by the middle of its values; digits are by the interval, so
@@ -104,7 +104,7 @@ func many(point, seed int) (all []measure.Measured) {
 // and is named.
 func TestFewPoints(t *testing.T) {
 	o := tableOutcome(t, many)
-	s := Results(o.Spec, Summarise(o.Runs))
+	s := FormatResults(o.Spec, SummarizePoints(o.Runs))
 	if n := strings.Count(s, "\n\n"); n > 2 { // one behind what is the same at all points
 		t.Errorf("%d tables of four points:\n%s", n, s)
 	}
@@ -163,7 +163,7 @@ func TestMarks(t *testing.T) {
 func judged(point, seed int) []measure.Measured {
 	spread := 0.01 * float64(seed-1)
 	fct := []float64{0.2, 0.4, 0.1, 0.4}[point] * (1 + spread)
-	return []measure.Measured{{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{
+	return []measure.Measured{{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{
 		{Group: "web", Value: []float64{1e6, 3e6, 2e6, 3.001e6}[point] * (1 + spread)}, {Group: "bulk", Value: 5e6}}},
 		grouped1("fct", "s", "web", fct), grouped1("fct_finished", "flows", "web", 7),
 		{Name: "jain", Value: 0.5}}
@@ -174,11 +174,11 @@ func judged(point, seed int) []measure.Measured {
 func TestMarked(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, r := range o.Runs {
-		fct := r.Named("fct").Groups[0].Value
+		fct := r.FindMeasure("fct").Groups[0].Value
 		r.Bins = []measure.Binned{{Name: "fct", Unit: "s", Traffic: "web", Bins: []measure.Bin{{ToBytes: 100, N: 2,
 			Mean: measure.Number(fct)}}}}
 	}
-	got := Text(o)
+	got := FormatText(o)
 	testkit.Golden(t, "marked.txt", got)
 	if n := strings.Count(got, bestSign); n != 3+2 { // goodput, fct, by size; and two legends
 		t.Errorf("%d marks:\n%s", n, got)
@@ -193,7 +193,7 @@ func TestMarked(t *testing.T) {
 	if doc, err := options.LaTeX(o); err != nil || strings.Count(doc, `$\mathbf{2.000} \pm 0.050$`) != 1 {
 		t.Errorf("%v in\n%s", err, doc)
 	}
-	page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+	page, err := FormatHTML(o, SummarizePoints(o.Runs), nil, Page{})
 	if err != nil || strings.Count(string(page), `<strong class="best">2.000</strong>`) != 1 ||
 		strings.Count(string(page), `<strong class="best">`) != 3 ||
 		!strings.Contains(string(page), "bold: the best, of points with the same size.") {
@@ -202,9 +202,9 @@ func TestMarked(t *testing.T) {
 	for _, r := range o.Runs {
 		r.Seed = 1
 	}
-	o.Runs = slices.DeleteFunc(o.Runs, func(r *results.Run) bool { return r.Named("jain") == nil })
+	o.Runs = slices.DeleteFunc(o.Runs, func(r *results.Run) bool { return r.FindMeasure("jain") == nil })
 	o.Runs = []*results.Run{o.Runs[0], o.Runs[3], o.Runs[6], o.Runs[9]} // one of each point
-	if got := Text(o); strings.Contains(got, bestSign) {
+	if got := FormatText(o); strings.Contains(got, bestSign) {
 		t.Errorf("without intervals something is marked:\n%s", got)
 	}
 }
@@ -220,19 +220,19 @@ func TestUnmarkedTraffics(t *testing.T) {
 	o.Spec = tableSpec(t, "")
 	for _, r := range o.Runs {
 		r.Bins = []measure.Binned{{Name: "fct", Unit: "s", Traffic: "web", Bins: []measure.Bin{{ToBytes: 100, N: 2,
-			Mean: measure.Number(r.Named("fct").Groups[0].Value)}}}}
+			Mean: measure.Number(r.FindMeasure("fct").Groups[0].Value)}}}}
 	}
 	options := &TableOptions{}
 	markdown, err1 := options.Markdown(o)
 	latex, err2 := options.LaTeX(o)
-	page, err3 := HTML(o, Summarise(o.Runs), nil, Page{})
+	page, err3 := FormatHTML(o, SummarizePoints(o.Runs), nil, Page{})
 	if err := errors.Join(err1, err2, err3); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		form, text, sign string
 		want             int
-	}{{"text", Text(o), bestSign, 2 + 1}, {"Markdown", markdown, " **", 2}, {"LaTeX", latex, `\mathbf`, 2},
+	}{{"text", FormatText(o), bestSign, 2 + 1}, {"Markdown", markdown, " **", 2}, {"LaTeX", latex, `\mathbf`, 2},
 		{"page", string(page), `<strong class="best">`, 2}} {
 		if n := strings.Count(c.text, c.sign); n != c.want { // jain at two sizes, and the legend
 			t.Errorf("%s: %d marks, want %d:\n%s", c.form, n, c.want, c.text)
@@ -260,14 +260,14 @@ func TestPartial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+	page, err := FormatHTML(o, SummarizePoints(o.Runs), nil, Page{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	const legend = "of fewer than there were to be (job_iterations)"
 	inCode := strings.ReplaceAll(legend, "_", `\_`)
 	for name, x := range map[string]struct{ got, sign, best, legend string }{
-		"text":     {strings.Join(strings.Fields(Text(o)), " "), "†", bestSign + " ", legend},
+		"text":     {strings.Join(strings.Fields(FormatText(o)), " "), "†", bestSign + " ", legend},
 		"markdown": {markdown, "†", "**", inCode},
 		"latex":    {latex, `^\dagger`, `\mathbf{`, inCode},
 		"page":     {string(page), "†", `class="best">`, legend},
@@ -279,15 +279,15 @@ func TestPartial(t *testing.T) {
 			t.Errorf("%s: the mean over fewer is the best", name)
 		}
 	}
-	if strings.Contains(Text(o), "2.5*") || !strings.Contains(Text(o), "7.5*") {
-		t.Errorf("it is the best, and not that of as many as there were to be:\n%s", Text(o))
+	if strings.Contains(FormatText(o), "2.5*") || !strings.Contains(FormatText(o), "7.5*") {
+		t.Errorf("it is the best, and not that of as many as there were to be:\n%s", FormatText(o))
 	}
 }
 
 // The claims stand before the tables, and what is cut short is said before them; the first lines are a summary.
 func TestSummaryFirst(t *testing.T) {
 	o := outcome(t)
-	got := Text(o)
+	got := FormatText(o)
 	at := -1
 	for _, want := range []string{"A <title> & more\n", "18 runs of 6 points, seed 1; 5s measured\n",
 		"not all runs came to their end: 2 missing; see the last lines\n", "3 claims: 1 holds, 1 fails, 1 undecided\n",
@@ -317,10 +317,10 @@ func TestColours(t *testing.T) {
 			t.Errorf("it lacks %q", want)
 		}
 	}
-	if bare := ownCodes.ReplaceAllString(got, ""); bare != Text(o) {
-		t.Errorf("without codes it is\n%s\nwant\n%s", bare, Text(o))
+	if bare := ownCodes.ReplaceAllString(got, ""); bare != FormatText(o) {
+		t.Errorf("without codes it is\n%s\nwant\n%s", bare, FormatText(o))
 	}
-	if strings.Contains(Text(o), "\x1b") {
+	if strings.Contains(FormatText(o), "\x1b") {
 		t.Error("there are codes without colours")
 	}
 	const hostile = "\x1b]0;x\a\x1b[31m\u202e\x9b"
@@ -332,7 +332,7 @@ func TestColours(t *testing.T) {
 	if got, err = options.Text(o); err != nil {
 		t.Fatal(err)
 	}
-	if bare := ownCodes.ReplaceAllString(got, ""); text.Lines(bare) != bare {
+	if bare := ownCodes.ReplaceAllString(got, ""); text.EscapeLines(bare) != bare {
 		t.Errorf("others' codes are among them: %q", bare)
 	}
 }
@@ -370,18 +370,18 @@ func TestWidths(t *testing.T) {
 // Lines after the first are as long as there is room: an indent is not subtracted twice.
 func TestHang(t *testing.T) {
 	const words = "aa bb cc dd ee ff gg hh"
-	if got, want := Hang("x   ", words, "    ", 12), "x   aa bb cc\n    dd ee ff\n    gg hh"; got != want {
+	if got, want := WrapHanging("x   ", words, "    ", 12), "x   aa bb cc\n    dd ee ff\n    gg hh"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := Hang("", words, "    ", 12), "aa bb cc dd\n    ee ff gg\n    hh"; got != want {
+	if got, want := WrapHanging("", words, "    ", 12), "aa bb cc dd\n    ee ff gg\n    hh"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got, want := Hang("x ", "aaaaaaaaaaaa b", "  ", 5), "x aaaaaaaaaaaa\n  b"; got != want {
+	if got, want := WrapHanging("x ", "aaaaaaaaaaaa b", "  ", 5), "x aaaaaaaaaaaa\n  b"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	o := outcome(t)
 	o.Claims[0].Says = strings.Repeat("abcd ", 40)
-	lines := strings.Split(Claims(o.Claims), "\n")
+	lines := strings.Split(FormatClaims(o.Claims), "\n")
 	for _, l := range lines[1:3] {
 		if n := utf8.RuneCountInString(l); n < 76 || n > 80 {
 			t.Errorf("%d columns of 80: %q", n, l)
@@ -424,7 +424,7 @@ func TestChosenColumns(t *testing.T) {
 			}
 		})
 	}
-	o.Runs[0].Named("fct").Groups[0].Value = math.NaN()
+	o.Runs[0].FindMeasure("fct").Groups[0].Value = math.NaN()
 	for _, by := range []string{"fct", "fct:desc"} {
 		g, _ := newWorlds(o).resultGrid(&TableOptions{Sort: []string{by}})
 		if last := g.keys[0].cells[3].text + g.keys[1].cells[3].text; last != "one10 kB" {

@@ -13,9 +13,9 @@ import (
 	"weir/study/results"
 )
 
-// Results returns the table of all points within 80 columns. Further columns follow below, with the sweep's keys
+// FormatResults returns the table of all points within 80 columns. Further columns follow below, with the sweep's keys
 // repeated.
-func Results(s *experiment.Spec, points []PointSummary) string {
+func FormatResults(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, quantities: listQuantities(points)}
 	w.setUnits()
 	look := &TableOptions{}
@@ -39,10 +39,10 @@ func (w *worlds) printResults(s *sheet, l *TableOptions) {
 	if legend := markLegend(g.values, w.conditions, bestSign, tiedSign); legend != "" {
 		s.writeNote(legend, faint)
 	}
-	for _, line := range l.Explained(w.spec) {
+	for _, line := range l.Explanations(w.spec) {
 		s.writeNote(line, faint)
 	}
-	for _, line := range Without(w.spec) {
+	for _, line := range DescribeOmitted(w.spec) {
 		s.writeNote(line, plain)
 	}
 	if empty := w.notDefined(l); empty != "" {
@@ -70,22 +70,22 @@ var verdictStyles = map[claim.Verdict]style{claim.Holds: good, claim.Fails: bad,
 // verdictCounts counts claims by verdict: "5 claims: 4 hold, 1 fails".
 func verdictCounts(claims []claim.Claim) string {
 	var counts []string
-	for _, v := range Verdicts(claims) {
+	for _, v := range CountVerdicts(claims) {
 		counts = append(counts, v.String())
 	}
 	return text.Count(len(claims), "claim") + ": " + strings.Join(counts, ", ")
 }
 
-// Counted is the number of claims with a verdict, at least one.
-type Counted struct {
+// VerdictCount is the number of claims with a verdict, at least one.
+type VerdictCount struct {
 	Verdict claim.Verdict
 	N       int
 }
 
-// Verdicts counts claims by their verdicts.
-func Verdicts(claims []claim.Claim) (counts []Counted) {
+// CountVerdicts counts claims by their verdicts.
+func CountVerdicts(claims []claim.Claim) (counts []VerdictCount) {
 	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
-		x := Counted{Verdict: v}
+		x := VerdictCount{Verdict: v}
 		for i := range claims {
 			if claims[i].Verdict == v {
 				x.N++
@@ -99,7 +99,7 @@ func Verdicts(claims []claim.Claim) (counts []Counted) {
 }
 
 // String returns the number with the verdict as a verb: "1 holds", "3 hold", "2 undecided".
-func (c Counted) String() string {
+func (c VerdictCount) String() string {
 	word := string(c.Verdict)
 	switch c.Verdict {
 	case claim.Holds:
@@ -110,8 +110,8 @@ func (c Counted) String() string {
 	return strconv.Itoa(c.N) + " " + word
 }
 
-// Claims returns each claim with its verdict first.
-func Claims(claims []claim.Claim) string {
+// FormatClaims returns each claim with its verdict first.
+func FormatClaims(claims []claim.Claim) string {
 	s := (&TableOptions{}).newSheet()
 	printClaims(s, claims)
 	return s.b.String()
@@ -156,7 +156,7 @@ func printClaimPairs(s *sheet, claims []claimPair) {
 				runs = fmt.Sprintf("%s in the simulator, %d in the lab", text.Count(c.Sim.N, "run"), c.N)
 			}
 		}
-		lines := strings.Split(Hang(indent, fmt.Sprintf("%s (%s)", c.ID, runs), indent, s.width), "\n")
+		lines := strings.Split(WrapHanging(indent, fmt.Sprintf("%s (%s)", c.ID, runs), indent, s.width), "\n")
 		s.writeLine(textPiece{padText(sim, len(verdictIndent), true), as},
 			textPiece{padText(string(c.Verdict), len(verdictIndent), true), verdictStyles[c.Verdict]},
 			textPiece{strings.TrimPrefix(lines[0], indent), plain})
@@ -173,9 +173,9 @@ func printClaimPairs(s *sheet, claims []claimPair) {
 	}
 }
 
-// Text returns the terminal's report of an outcome: a summary with the claims, for the lab its agreement with the
+// FormatText returns the terminal's report of an outcome: a summary with the claims, for the lab its agreement with the
 // simulator; tables; the machine's influence, and how the runs ended. No line is wider than Width.
-func Text(o *results.Outcome) string {
+func FormatText(o *results.Outcome) string {
 	text, _ := (&TableOptions{}).Text(o) // no option can be wrong
 	return text
 }
@@ -233,7 +233,7 @@ func (w *worlds) printSummary(s *sheet, o *results.Outcome) {
 	}
 	if line := agreementLine(o); line != "" {
 		s.writeLine()
-		s.writeNote(line, verdictStyles[results.Agree(o.Agreements()).Verdict])
+		s.writeNote(line, verdictStyles[results.CountAgreements(o.Agreements()).Verdict])
 		for _, text := range outsideLines(o, w) {
 			s.writeNote("not inside: "+text, plain)
 		}

@@ -19,7 +19,7 @@ const (
 // newTimeline returns a plot of the states of ranks: a panel for each point and job from the point's first run; nil
 // if no run has kept them.
 func (all *worlds) newTimeline(p plots.Plot) (*figure.Figure, error) {
-	w := all.selectPoints(p.Means)
+	w := all.selectPoints(p.Matches)
 	points := w.own
 	if len(points) == 0 {
 		points = w.sim
@@ -62,12 +62,12 @@ func (all *worlds) newTimeline(p plots.Plot) (*figure.Figure, error) {
 	}
 	x.xScale = scaleFor("s", last)
 	x.Figure.X = newAxis(axisLabel("time", x.xScale.Unit), p.XLabel, p.XRange, p.XTicks, x.xScale, false)
-	x.Figure.Y = figure.Auto("rank")
+	x.Figure.Y = figure.NewAutoAxis("rank")
 	if p.YLabel != "" {
 		x.Figure.Y.Label = p.YLabel
 	}
-	for _, does := range job.Doings() {
-		x.Figure.Does = append(x.Figure.Does, x.displayName(does))
+	for _, does := range job.ActivityNames() {
+		x.Figure.States = append(x.Figure.States, x.displayName(does))
 	}
 	for i, t := range lines {
 		ranks, text := x.chooseRanks(t)
@@ -92,7 +92,7 @@ func formatShort(v float64) string { return fmt.Sprintf("%.4g", v) }
 
 // chooseRanks returns the shown ranks of a job from the top, and a note about omitted ranks.
 func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note string) {
-	slowest, _ := t.Ranks()
+	slowest, _ := t.RanksByWait()
 	if x.Plot.Ranks != nil {
 		for _, r := range x.Plot.Ranks {
 			if slices.Contains(slowest, int32(r)) {
@@ -104,7 +104,7 @@ func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note stri
 		}
 		return ranks, note
 	}
-	n := x.Slowest
+	n := x.RankCount
 	if n == 0 && len(slowest) <= maxRows {
 		slices.Sort(slowest)
 		return slowest, ""
@@ -131,9 +131,9 @@ func (x *plotBuilder) rankRows(t *measure.Timeline, ranks []int32) *figure.Rows 
 	for row, r := range ranks {
 		out.Names = append(out.Names, fmt.Sprintf("%d %s", r, x.displayName(t.Hosts[r])))
 		for i := at[r]; i < len(t.Rank) && t.Rank[i] == r; i++ {
-			s := figure.Span{Row: row, Does: int(t.Does[i]), From: t.BeginS[i] * x.xScale.Factor,
+			s := figure.Span{Row: row, State: int(t.Does[i]), From: t.BeginS[i] * x.xScale.Factor,
 				To: t.EndS[i] * x.xScale.Factor}
-			if n := len(out.Spans) - 1; n >= 0 && out.Spans[n].Row == row && out.Spans[n].Does == s.Does &&
+			if n := len(out.Spans) - 1; n >= 0 && out.Spans[n].Row == row && out.Spans[n].State == s.State &&
 				out.Spans[n].To == s.From { // of another iteration or operation
 				out.Spans[n].To = s.To
 				continue

@@ -6,10 +6,10 @@ import (
 	"weir/study/experiment"
 )
 
-// Without describes the points of the sweep that are left out, one sentence for each reason.
-func Without(s *experiment.Spec) (lines []string) {
-	for _, a := range s.Without() {
-		lines = append(lines, fmt.Sprintf("left out: %s: %s", a.Which(s.Sweep()), a.Why))
+// DescribeOmitted describes the points of the sweep that are left out, one sentence for each reason.
+func DescribeOmitted(s *experiment.Spec) (lines []string) {
+	for _, a := range s.OmittedPoints() {
+		lines = append(lines, fmt.Sprintf("left out: %s: %s", a.Describe(s.Sweep()), a.Why))
 	}
 	return lines
 }

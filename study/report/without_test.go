@@ -39,7 +39,7 @@ func listedOutcome(t *testing.T, runs int) *results.Outcome {
 		t.Fatal(err)
 	}
 	o := &results.Outcome{Name: "x", World: experiment.Sim, Spec: s}
-	for i, x := range plan.Runs(s)[:runs] {
+	for i, x := range plan.ListRuns(s)[:runs] {
 		o.Runs = append(o.Runs, &results.Run{Seed: x.Seed, Point: x.Point, End: results.End{Reason: "time up"},
 			Values: measure.Values{Measures: []measure.Measured{grouped1("goodput", "bps", "x", float64(1+i)*1.111e6),
 				{Name: "jain", Value: 1}}}})
@@ -51,7 +51,7 @@ func listedOutcome(t *testing.T, runs int) *results.Outcome {
 // there they are shown nevertheless. Every form names what is left out.
 func TestListedTables(t *testing.T) {
 	o := listedOutcome(t, 4)
-	text := Text(o)
+	text := FormatText(o)
 	for _, want := range []string{"left out: how=ecmp rate=1Mbps|3Mbps: it means nothing: <none> & nobody asks",
 		"ecmp     2Mbps    4.444", "forward  3Mbps    3.333"} {
 		if !strings.Contains(text, want) {
@@ -73,7 +73,7 @@ func TestListedTables(t *testing.T) {
 			error) {
 			return string(o.JSON()), nil
 		}, "page": func(o *results.Outcome) (string, error) {
-			page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+			page, err := FormatHTML(o, SummarizePoints(o.Runs), nil, Page{})
 			return string(page), err
 		}} {
 		for _, runs := range []int{4, 0} {
@@ -87,7 +87,7 @@ func TestListedTables(t *testing.T) {
 			}
 		}
 	}
-	page, err := HTML(o, Summarise(o.Runs), nil, Page{})
+	page, err := FormatHTML(o, SummarizePoints(o.Runs), nil, Page{})
 	if a, b := strings.Index(string(page), "4.444"), strings.Index(string(page), "1.111"); err != nil || a > b || a < 0 {
 		t.Errorf("the page is not sorted: %d, %d (%v)", a, b, err)
 	}

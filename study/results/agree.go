@@ -33,7 +33,7 @@ func (o *Outcome) addCounterpart(doc *jsonObject) {
 	var simulator jsonObject
 	runs := []json.RawMessage{}
 	for _, r := range o.Counterpart.Runs {
-		runs = append(runs, r.Json(false))
+		runs = append(runs, r.EncodeJSON(false))
 	}
 	claims := o.Counterpart.Claims
 	if claims == nil {
@@ -80,7 +80,7 @@ func (o *Outcome) addCounterpart(doc *jsonObject) {
 	}
 	doc.addKey("agreement", jsonList(values))
 	var verdict jsonObject
-	agreed := Agree(all)
+	agreed := CountAgreements(all)
 	verdict.addKey("inside", agreed.Inside)
 	verdict.addKey("apart", agreed.Apart)
 	verdict.addKey("points", agreed.Points)
@@ -114,7 +114,7 @@ type Agreement struct {
 func (a *Agreement) judgeSamples(sim, lab []float64, near measure.Tolerance, upset float64) {
 	difference, half := compareMeans(sim, lab)
 	a.Interval = half
-	if a.Judged = near.Given(); !a.Judged {
+	if a.Judged = near.IsSet(); !a.Judged {
 		return
 	}
 	if math.IsNaN(difference) || math.IsInf(difference, 0) {
@@ -194,7 +194,7 @@ func (o *Outcome) Agreements() []Agreement {
 					at[k].upset = max(at[k].upset, r.Attempts[n-1].changedShare(o.Spec.Kind(m.Name).Queues))
 				}
 			}
-			listed := r.Listed()
+			listed := r.AllMeasures()
 			for i := range listed {
 				m := &listed[i]
 				if m.Groups == nil {
@@ -219,14 +219,14 @@ func (o *Outcome) Agreements() []Agreement {
 		a.Sim, _ = claim.MeanInterval(s.of)
 		a.Lab, _ = claim.MeanInterval(l.of)
 		kind := o.Spec.Kind(a.Measure)
-		a.judgeSamples(s.of, l.of, kind.Nearness(a.Unit, a.Group), kind.Moved(a.Group, max(a.Sim, a.Lab), l.upset))
+		a.judgeSamples(s.of, l.of, kind.ToleranceFor(a.Unit, a.Group), kind.MaxChange(a.Group, max(a.Sim, a.Lab), l.upset))
 		out = append(out, a)
 	}
 	return out
 }
 
-// Agreed counts the points in which simulator and lab agree.
-type Agreed struct {
+// AgreementCount counts the points in which simulator and lab agree.
+type AgreementCount struct {
 	Inside int // points with all judged values in agreement
 	Apart  int // points with a differing value
 	Points int // points with judged values in both worlds; those neither inside nor apart are undecided
@@ -235,8 +235,8 @@ type Agreed struct {
 	Verdict claim.Verdict
 }
 
-// Agree counts points by the verdicts of their values.
-func Agree(all []Agreement) (a Agreed) {
+// CountAgreements counts points by the verdicts of their values.
+func CountAgreements(all []Agreement) (a AgreementCount) {
 	worst := map[string]claim.Verdict{}
 	for _, x := range all {
 		if !x.Judged {
@@ -280,5 +280,5 @@ func (a *Agreement) String() string {
 		name += "." + a.Group
 	}
 	return fmt.Sprintf("%s %s: %s in the simulator, %s in the lab", measure.PointName(a.Point), name,
-		measure.Quantity(a.Sim, a.Unit), measure.Quantity(a.Lab, a.Unit))
+		measure.FormatQuantity(a.Sim, a.Unit), measure.FormatQuantity(a.Lab, a.Unit))
 }

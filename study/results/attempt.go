@@ -14,9 +14,9 @@ type Attempt struct {
 	Lateness []uint64 `json:"lateness"`
 	StallS   float64  `json:"stall_s"` // longest time without progress although work was due
 	// share of the measured part that stalls can have changed, including a round trip after each
-	Upset float64 `json:"upset"`
+	StallShare float64 `json:"upset"`
 	// share that waits longer than two frames on the slowest link can have changed in queues
-	Held float64 `json:"held"`
+	HeldShare float64 `json:"held"`
 	// time for which other processes of this machine used the data plane's processor
 	WaitedS float64 `json:"waited_s"`
 	// likewise for the thread that sends and receives by the kernel's TCP
@@ -60,9 +60,9 @@ func (a *Attempt) changedShare(queues bool) float64 {
 	case a.isDisturbed(), a.RingLost+a.Lost > 0:
 		return 1
 	case queues:
-		return max(a.Upset, a.Held, a.HostsWaited)
+		return max(a.StallShare, a.HeldShare, a.HostsWaited)
 	}
-	return max(a.Upset, a.HostsWaited)
+	return max(a.StallShare, a.HostsWaited)
 }
 
 // ReplayedHosts replaces a switch's name for the hosts of Weir (lab.CaptureHosts).
@@ -78,8 +78,8 @@ type Replay struct {
 	Difference string `json:"difference,omitempty"` // empty: no difference
 }
 
-// Of names the replayed switch or hosts.
-func (r *Replay) Of() string {
+// Subject names the replayed switch or hosts.
+func (r *Replay) Subject() string {
 	if r.Switch == ReplayedHosts {
 		return "hosts of Weir's own"
 	}
@@ -103,7 +103,7 @@ type Agents struct {
 	Connections int    `json:"connections"` // connections that have sent
 	Traced      uint64 `json:"traced"`      // segments sent with room for records
 	Measured    uint64 `json:"measured"`    // measurements from records
-	Told        uint64 `json:"told"`        // windows reported to senders
+	Notified    uint64 `json:"told"`        // windows reported to senders
 	Refused     uint64 `json:"refused"`     // options and records outside of the windows of their connection
 	Fallbacks   uint64 `json:"fallbacks"`   // changes to CUBIC without telemetry
 }

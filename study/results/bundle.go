@@ -71,7 +71,7 @@ func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes i
 		}
 	}()
 	for _, dir := range dirs {
-		if !Marked(dir) {
+		if !IsResultsFolder(dir) {
 			return 0, 0, fmt.Errorf("%s is no folder that weir has made for results", dir)
 		}
 		full, err := filepath.Abs(dir)
@@ -138,7 +138,7 @@ func listFiles(ctx context.Context, root *os.Root, dir string) (files []bundledF
 		n, err := io.Copy(h, f)
 		f.Close()
 		if err != nil {
-			return nil, fmt.Errorf("%s: it cannot be read: %w", filepath.Join(dir, name), document.Reason(err))
+			return nil, fmt.Errorf("%s: it cannot be read: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
 		}
 		at := info.ModTime().UTC().Truncate(time.Second)
 		files = append(files, bundledFile{name, n, hex.EncodeToString(h.Sum(nil)), at})
@@ -213,7 +213,7 @@ func (l *bundleIndex) checkList() error {
 	listed, total, files := map[string]bool{}, int64(0), 0
 	for _, f := range l.Folders {
 		if !isPlainName(f.Name) || strings.HasPrefix(f.Name, ".") {
-			return fmt.Errorf("%q is no name of a results folder", document.Shorten(f.Name))
+			return fmt.Errorf("%q is no name of a results folder", document.ShortenName(f.Name))
 		}
 		if listed[strings.ToLower(f.Name)] { // some file systems ignore case
 			return fmt.Errorf("the folder %s is in its list twice", f.Name)
@@ -224,13 +224,13 @@ func (l *bundleIndex) checkList() error {
 			sum, err := hex.DecodeString(x.SHA256)
 			switch files++; {
 			case !isBundled(x.Path):
-				return fmt.Errorf("%q is no file of a results folder", document.Shorten(x.Path))
+				return fmt.Errorf("%q is no file of a results folder", document.ShortenName(x.Path))
 			case listed[strings.ToLower(name)]:
-				return fmt.Errorf("the file %s is in its list twice", document.Shorten(name))
+				return fmt.Errorf("the file %s is in its list twice", document.ShortenName(name))
 			case x.Size < 0 || total+x.Size < total:
-				return fmt.Errorf("the file %s has %d bytes in its list", document.Shorten(name), x.Size)
+				return fmt.Errorf("the file %s has %d bytes in its list", document.ShortenName(name), x.Size)
 			case err != nil || len(sum) != sha256.Size:
-				return fmt.Errorf("the file %s has no SHA-256 in its list", document.Shorten(name))
+				return fmt.Errorf("the file %s has no SHA-256 in its list", document.ShortenName(name))
 			case files > maxFiles:
 				return fmt.Errorf("its list has more than %d files", maxFiles)
 			}
@@ -260,29 +260,29 @@ func isPlainName(name string) bool {
 	})
 }
 
-// Unbundling configures Unbundle.
-type Unbundling struct {
-	Into string // parent folder of the results folders
-	Most int64  // limit of the total size in bytes
+// UnbundleOptions configures Unbundle.
+type UnbundleOptions struct {
+	Parent   string // parent folder of the results folders
+	MaxBytes int64  // limit of the total size in bytes
 }
 
 // Unbundle opens an untrusted archive. It accepts only files of results folders that are in the list, each once, with
 // their listed size and digest, and no links or additional data. It writes into a new temporary folder and moves the
 // results folders into place when all are correct; after an error it removes everything. It calls made for each
 // folder before the move; an error of made aborts.
-func Unbundle(ctx context.Context, r io.Reader, u Unbundling, made func(dir, name string) error) (names []string,
+func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir, name string) error) (names []string,
 	err error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("it is no archive of weir results bundle: %w", err)
 	}
 	z.Multistream(false)
-	if err := atomicfile.MkdirAll(u.Into); err != nil {
-		return nil, fmt.Errorf("%s: it cannot be made: %w", u.Into, document.Reason(err))
+	if err := atomicfile.MkdirAll(u.Parent); err != nil {
+		return nil, fmt.Errorf("%s: it cannot be made: %w", u.Parent, document.UnwrapPathError(err))
 	}
-	work, err := os.MkdirTemp(u.Into, ".weir-open-")
+	work, err := os.MkdirTemp(u.Parent, ".weir-open-")
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be written into: %w", u.Into, document.Reason(err))
+		return nil, fmt.Errorf("%s: it cannot be written into: %w", u.Parent, document.UnwrapPathError(err))
 	}
 	defer os.RemoveAll(work)
 	list, err := unpackArchive(ctx, z, work, u)
@@ -302,11 +302,11 @@ func Unbundle(ctx context.Context, r io.Reader, u Unbundling, made func(dir, nam
 		}
 	}
 	for k, f := range list.Folders {
-		if err := os.Rename(filepath.Join(work, f.Name), filepath.Join(u.Into, f.Name)); err != nil {
+		if err := os.Rename(filepath.Join(work, f.Name), filepath.Join(u.Parent, f.Name)); err != nil {
 			for _, done := range names[:k] {
-				os.RemoveAll(filepath.Join(u.Into, done)) // this call has created them
+				os.RemoveAll(filepath.Join(u.Parent, done)) // this call has created them
 			}
-			return nil, fmt.Errorf("%s: it cannot be moved in: %w", f.Name, document.Reason(err))
+			return nil, fmt.Errorf("%s: it cannot be moved in: %w", f.Name, document.UnwrapPathError(err))
 		}
 		names = append(names, f.Name)
 	}
@@ -322,7 +322,7 @@ func trailingError(err error) error {
 }
 
 // unpackArchive writes the files of a tar archive into the empty folder work according to the archive's list.
-func unpackArchive(ctx context.Context, r io.Reader, work string, u Unbundling) (*bundleIndex, error) {
+func unpackArchive(ctx context.Context, r io.Reader, work string, u UnbundleOptions) (*bundleIndex, error) {
 	root, err := os.OpenRoot(work)
 	if err != nil {
 		return nil, err
@@ -333,13 +333,13 @@ func unpackArchive(ctx context.Context, r io.Reader, work string, u Unbundling) 
 	if err != nil {
 		return nil, err
 	}
-	if _, bytes := list.totalSize(); bytes > u.Most {
-		return nil, fmt.Errorf("it has files of %d bytes; %d are allowed", bytes, u.Most)
+	if _, bytes := list.totalSize(); bytes > u.MaxBytes {
+		return nil, fmt.Errorf("it has files of %d bytes; %d are allowed", bytes, u.MaxBytes)
 	}
 	for _, f := range list.Folders {
-		if _, err := os.Lstat(filepath.Join(u.Into, f.Name)); !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(filepath.Join(u.Parent, f.Name)); !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s is there already; another folder is allowed, or weir results remove",
-				filepath.Join(u.Into, f.Name))
+				filepath.Join(u.Parent, f.Name))
 		}
 		if err := root.Mkdir(f.Name, 0o755); err != nil {
 			return nil, err
@@ -362,7 +362,7 @@ func unpackArchive(ctx context.Context, r io.Reader, work string, u Unbundling) 
 	}
 	if h, err := t.Next(); err != io.EOF {
 		if err == nil {
-			return nil, fmt.Errorf("%q is not in its list", document.Shorten(h.Name))
+			return nil, fmt.Errorf("%q is not in its list", document.ShortenName(h.Name))
 		}
 		return nil, fmt.Errorf("its end cannot be read: %w", err)
 	}
@@ -399,15 +399,15 @@ func unpackFile(t *tar.Reader, root *os.Root, folder string, x bundledFile) erro
 	case err != nil:
 		return fmt.Errorf("%s cannot be read: %w", name, err)
 	case h.Typeflag != tar.TypeReg:
-		return fmt.Errorf("%q is no regular file", document.Shorten(h.Name))
+		return fmt.Errorf("%q is no regular file", document.ShortenName(h.Name))
 	case h.Name != name:
-		return fmt.Errorf("%q is in the place of %s", document.Shorten(h.Name), name)
+		return fmt.Errorf("%q is in the place of %s", document.ShortenName(h.Name), name)
 	case h.Size != x.Size:
 		return fmt.Errorf("%s has %d bytes; its list says %d", name, h.Size, x.Size)
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
-		return fmt.Errorf("%s cannot be written: %w", name, document.Reason(err))
+		return fmt.Errorf("%s cannot be written: %w", name, document.UnwrapPathError(err))
 	}
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(f, sum), io.LimitReader(t, x.Size))
@@ -416,7 +416,7 @@ func unpackFile(t *tar.Reader, root *os.Root, folder string, x bundledFile) erro
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s cannot be written: %w", name, document.Reason(err))
+		return fmt.Errorf("%s cannot be written: %w", name, document.UnwrapPathError(err))
 	case n != x.Size || hex.EncodeToString(sum.Sum(nil)) != x.SHA256:
 		return fmt.Errorf("%s does not have the SHA-256 of its list: the archive is damaged", name)
 	}

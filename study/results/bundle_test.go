@@ -155,7 +155,7 @@ func TestHostileArchives(t *testing.T) {
 			around := t.TempDir()
 			into := filepath.Join(around, "into")
 			var seen []string
-			names, err := Unbundle(t.Context(), bytes.NewReader(zipped(x.tar)), Unbundling{into, 1000000},
+			names, err := Unbundle(t.Context(), bytes.NewReader(zipped(x.tar)), UnbundleOptions{into, 1000000},
 				func(dir, name string) error { seen = append(seen, name); return nil })
 			if x.want == "" {
 				if err != nil || len(names) != 1 || len(seen) != 1 || len(whole(t, around)) != 5 {
@@ -179,14 +179,14 @@ func TestRefusedArchives(t *testing.T) {
 	good := []packed{listing(spec), spec}
 	t.Run("something behind the end", func(t *testing.T) {
 		data := append(zipped(tarOf(t, good...)), zipped([]byte("more"))...)
-		if _, err := Unbundle(t.Context(), bytes.NewReader(data), Unbundling{t.TempDir(), 1000000},
+		if _, err := Unbundle(t.Context(), bytes.NewReader(data), UnbundleOptions{t.TempDir(), 1000000},
 			func(string, string) error { return nil }); err == nil || !strings.Contains(err.Error(), "behind its end") {
 			t.Error(err)
 		}
 	})
 	t.Run("refused by who opens it", func(t *testing.T) {
 		dir := t.TempDir()
-		_, err := Unbundle(t.Context(), bytes.NewReader(zipped(tarOf(t, good...))), Unbundling{dir, 1000000},
+		_, err := Unbundle(t.Context(), bytes.NewReader(zipped(tarOf(t, good...))), UnbundleOptions{dir, 1000000},
 			func(string, string) error { return os.ErrInvalid })
 		if err == nil || len(whole(t, dir)) > 0 {
 			t.Errorf("%v, left %v", err, whole(t, dir))
@@ -208,7 +208,7 @@ func FuzzUnpack(f *testing.F) {
 		if err := os.Mkdir(work, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		list, err := unpackArchive(t.Context(), bytes.NewReader(data), work, Unbundling{filepath.Join(around, "into"),
+		list, err := unpackArchive(t.Context(), bytes.NewReader(data), work, UnbundleOptions{filepath.Join(around, "into"),
 			1 << 20})
 		for _, name := range whole(t, around) {
 			if info, err := os.Lstat(name); err != nil || !info.IsDir() && !info.Mode().IsRegular() ||

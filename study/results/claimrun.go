@@ -31,7 +31,7 @@ func (c *RunClaim) claimFile() (err error) {
 	if c.file, err = atomicfile.Claim(c.name); err == atomicfile.ErrTaken {
 		return err
 	}
-	return Unwritten(c.name, err)
+	return WrapWriteError(c.name, err)
 }
 
 // Keep writes the file and ends the claim. It may be called again after an error.
@@ -47,7 +47,7 @@ func (c *RunClaim) Keep(data []byte) error {
 			c.file = nil
 		}
 	}
-	return Unwritten(c.name, err)
+	return WrapWriteError(c.name, err)
 }
 
 // Discard ends the claim unless Keep has written the file. A nil claim has no effect.

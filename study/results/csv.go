@@ -22,7 +22,7 @@ func NewTable(w io.Writer) *Table { return &Table{csv.NewWriter(w)} }
 func (t *Table) Row(cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
-		line[i] = text.Cell(c)
+		line[i] = text.EscapeCell(c)
 	}
 	t.w.Write(line) // Flush returns the error
 }
@@ -78,7 +78,7 @@ func (o *Outcome) CSV(w io.Writer) error {
 			}
 			c.Row(cells...)
 		}
-		for _, m := range r.Listed() {
+		for _, m := range r.AllMeasures() {
 			if m.Groups == nil {
 				line(m, "", m.Value)
 			}

@@ -9,7 +9,7 @@ import (
 
 // Simulator and lab agree if nine of ten points do.
 func ExampleCountAgreements() {
-	a := results.Agree([]results.Agreement{{Measure: "goodput", Judged: true, Verdict: claim.Holds}})
+	a := results.CountAgreements([]results.Agreement{{Measure: "goodput", Judged: true, Verdict: claim.Holds}})
 	fmt.Println(a.Inside, "of", a.Points, a.Verdict)
 	// Output: 1 of 1 holds
 }

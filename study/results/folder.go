@@ -54,7 +54,7 @@ func openWithIndex(r *experiment.Registry, dir string, doc *runIndex) (*Outcome,
 	if o.Hosts, err = ReadHosts(dir); err != nil {
 		return nil, err
 	}
-	o.Claims = Judge(s, o.Runs, o.Seeds())
+	o.Claims = JudgeClaims(s, o.Runs, o.Seeds())
 	if simulatorDir, ok := strings.CutSuffix(filepath.Clean(dir), "-"+experiment.Lab); ok && o.World == experiment.Lab {
 		// Add the simulator's results of the same experiment, if they exist.
 		if b, err := Open(r, simulatorDir); err == nil && b.World == experiment.Sim && b.Spec.Hash() == s.Hash() {
@@ -66,13 +66,13 @@ func openWithIndex(r *experiment.Registry, dir string, doc *runIndex) (*Outcome,
 
 // loadSpec loads the spec of a results folder.
 func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*experiment.Spec, error) {
-	src, err := r.Open(filepath.Join(dir, "spec.yaml"))
+	src, err := r.OpenExperiment(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return nil, err
 	}
 	src.Name = name
 	src.Open = func(name string) ([]byte, error) {
-		return document.ReadFile(inputFile(dir, name), document.LargestInput)
+		return document.ReadFile(inputFile(dir, name), document.MaxInput)
 	}
 	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.specOrigin()})
 }
@@ -120,12 +120,12 @@ type indexEntry struct {
 // readIndex reads and checks runs.json. A missing file is an error.
 func readIndex(dir string) (*runIndex, error) {
 	const name = "runs.json"
-	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fileError(dir, name, "this is no results folder: the file is not there")
 	}
 	if err != nil {
-		return nil, fileError(dir, name, "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, name, "it cannot be read: %v", document.UnwrapPathError(err))
 	}
 	doc := &runIndex{}
 	if err := json.Unmarshal(data, doc); err != nil {
@@ -143,7 +143,7 @@ func readIndex(dir string) (*runIndex, error) {
 // readOrigin reads origin.json; nil if the folder lacks it.
 func readOrigin(dir string) (*originFile, error) {
 	const name = "origin.json"
-	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) { // older folders lack it
 		return nil, nil
 	}
@@ -174,9 +174,9 @@ func (o *Outcome) readRuns(doc *runIndex) error {
 			return fileError(o.Dir, "runs.json", "it is not what weir writes: no run has the id %q", x.ID)
 		}
 		name := filepath.Join("runs", x.ID+".json")
-		data, err := document.ReadFile(filepath.Join(o.Dir, name), document.LargestResult)
+		data, err := document.ReadFile(filepath.Join(o.Dir, name), document.MaxResult)
 		if err != nil {
-			return fileError(o.Dir, name, "it cannot be read: %v", document.Reason(err))
+			return fileError(o.Dir, name, "it cannot be read: %v", document.UnwrapPathError(err))
 		}
 		run, err := ReadRun(data)
 		switch other, damage := (formatError{}), (DamagedError{}); {
@@ -190,9 +190,9 @@ func (o *Outcome) readRuns(doc *runIndex) error {
 		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
 		all = append(all, run)
 	}
-	o.Chosen = Choose(o.Spec, all, o.World)
-	for _, x := range plan.RunsOn(o.Spec, o.World) {
-		if !o.Chosen.Counts(x.Seed - o.Spec.Seed()) {
+	o.Chosen = ChooseSeeds(o.Spec, all, o.World)
+	for _, x := range plan.ListRunsOn(o.Spec, o.World) {
+		if !o.Chosen.CountsSeed(x.Seed - o.Spec.Seed()) {
 			continue
 		}
 		if run := at[fmt.Sprintf("%s seed %d", measure.PointName(x.Point), x.Seed)]; run != nil {
@@ -214,8 +214,8 @@ type originFile struct {
 	Parameters []experiment.Parameter `json:"parameters"`
 }
 
-// Origin returns origin.json for an execution by this program.
-func Origin(s *experiment.Spec, command string) []byte {
+// FormatOrigin returns origin.json for an execution by this program.
+func FormatOrigin(s *experiment.Spec, command string) []byte {
 	return formatOrigin(s, command, revision.Version(), revision.This().String())
 }
 
@@ -226,7 +226,7 @@ func formatOrigin(s *experiment.Spec, command, version, program string) []byte {
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	e.Encode(originFile{command, version, program, s.Quick(), s.Parameters()}) // of strings, into memory
-	return []byte(text.Lines(b.String()))
+	return []byte(text.EscapeLines(b.String()))
 }
 
 // inputFile returns the path in a results folder of a file that the spec names. Files of the same base name get
@@ -243,7 +243,7 @@ func WriteInputs(s *experiment.Spec, dir string) error {
 	for i, name := range slices.Sorted(maps.Keys(inputs)) {
 		if i == 0 {
 			if err := atomicfile.MkdirAll(filepath.Join(dir, "inputs")); err != nil {
-				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), document.Reason(err))
+				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), document.UnwrapPathError(err))
 			}
 		}
 		if err := WriteFile(inputFile(dir, name), inputs[name]); err != nil {

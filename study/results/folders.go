@@ -43,7 +43,7 @@ func ListFolders(dir string) ([]*FolderInfo, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", dir, document.Reason(err))
+		return nil, fmt.Errorf("%s: it cannot be read: %w", dir, document.UnwrapPathError(err))
 	}
 	var all []*FolderInfo
 	for _, e := range entries {
@@ -62,7 +62,7 @@ func ListFolders(dir string) ([]*FolderInfo, error) {
 
 // InspectFolder describes one folder; nil if Marked is false.
 func InspectFolder(dir string) *FolderInfo {
-	if !Marked(dir) {
+	if !IsResultsFolder(dir) {
 		return nil
 	}
 	s := &FolderInfo{Dir: dir, Verdicts: map[claim.Verdict]int{}}
@@ -116,9 +116,9 @@ func firstLine(err error) string {
 	return line
 }
 
-// Marked reports whether weir created a folder for results. Its origin.json then names the program from the start;
+// IsResultsFolder reports whether weir created a folder for results. Its origin.json then names the program from the start;
 // folders of older versions have spec.yaml and runs.json instead. A link to a folder does not count.
-func Marked(dir string) bool {
+func IsResultsFolder(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
 		return false
@@ -128,10 +128,10 @@ func Marked(dir string) bool {
 			return true
 		}
 	}
-	if _, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult); err != nil {
+	if _, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.MaxResult); err != nil {
 		return false
 	}
-	data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.MaxResult)
 	var doc struct {
 		Format     int    `json:"format"`
 		Experiment string `json:"experiment"`
@@ -147,8 +147,8 @@ func (s *FolderInfo) Matches(name string) bool {
 			folderSafeName(s.Name)+"-"))
 }
 
-// Judged describes the verdicts: "3 hold, 1 fails".
-func (s *FolderInfo) Judged() string {
+// DescribeVerdicts describes the verdicts: "3 hold, 1 fails".
+func (s *FolderInfo) DescribeVerdicts() string {
 	var all []string
 	for _, x := range []struct {
 		verdict   claim.Verdict
@@ -164,18 +164,18 @@ func (s *FolderInfo) Judged() string {
 	return strings.Join(all, ", ")
 }
 
-// Removed is the result of a removal.
-type Removed struct {
+// RemovedFiles is the result of a removal.
+type RemovedFiles struct {
 	Files int
 	Bytes int64
 	Kept  []string // files that weir does not write; they remain with the folder
 }
 
-// Remove removes the files of a results folder, and the folder if it is empty then. It refuses folders without the
+// RemoveFolder removes the files of a results folder, and the folder if it is empty then. It refuses folders without the
 // mark of results, removes only files that weir writes, and follows no links. It returns an error while another
 // process writes into the folder.
-func Remove(dir string) (*Removed, error) {
-	if !Marked(dir) {
+func RemoveFolder(dir string) (*RemovedFiles, error) {
+	if !IsResultsFolder(dir) {
 		return nil, fmt.Errorf("%s is no folder that weir has made for results: it is left alone", dir)
 	}
 	root, err := os.OpenRoot(dir)
@@ -187,7 +187,7 @@ func Remove(dir string) (*Removed, error) {
 		if info, err := root.Lstat(below); err != nil || !info.IsDir() { // missing, or a link to other files
 			continue
 		}
-		atomicfile.Sweep(filepath.Join(dir, below)) // files of ended processes; those of running ones remain
+		atomicfile.RemoveUnfinished(filepath.Join(dir, below)) // files of ended processes; those of running ones remain
 		entries, _ := os.ReadDir(filepath.Join(dir, below))
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), tempPrefix) {
@@ -195,7 +195,7 @@ func Remove(dir string) (*Removed, error) {
 			}
 		}
 	}
-	x := &Removed{}
+	x := &RemovedFiles{}
 	remove := func(name string) error {
 		info, err := root.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -205,7 +205,7 @@ func Remove(dir string) (*Removed, error) {
 			return err
 		}
 		if err := root.Remove(name); err != nil {
-			return fmt.Errorf("%s: it cannot be removed: %w", filepath.Join(dir, name), document.Reason(err))
+			return fmt.Errorf("%s: it cannot be removed: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
 		}
 		x.Files++
 		x.Bytes += info.Size()
@@ -231,14 +231,14 @@ func Remove(dir string) (*Removed, error) {
 			return x, err
 		}
 	}
-	atomicfile.Sweep(dir)
+	atomicfile.RemoveUnfinished(dir)
 	left, _ := os.ReadDir(dir)
 	for _, e := range left {
 		x.Kept = append(x.Kept, e.Name())
 	}
 	if len(left) == 0 {
 		if err := os.Remove(dir); err != nil {
-			return x, fmt.Errorf("%s: it cannot be removed: %w", dir, document.Reason(err))
+			return x, fmt.Errorf("%s: it cannot be removed: %w", dir, document.UnwrapPathError(err))
 		}
 	}
 	return x, nil

@@ -51,17 +51,17 @@ type Execution struct {
 	Begun    time.Time `json:"begun"`
 	Ended    time.Time `json:"ended,omitzero"` // zero: it was killed
 	// Interrupted reports that Ctrl-C or a signal ended it early.
-	Interrupted bool          `json:"interrupted,omitempty"`
-	Runs        int           `json:"runs"` // runs accepted
-	Workers     []Worker      `json:"workers,omitempty"`
-	Failed      []FailedRun   `json:"failed,omitempty"`
-	Checked     int           `json:"checked,omitempty"` // runs made twice with equal results
-	Judged      int           `json:"judged,omitempty"`  // runs repeated by the asking process to settle differences
-	Lost        int           `json:"lost,omitempty"`    // times that a run was lost and handed out again
-	Twice       int           `json:"twice,omitempty"`   // duplicate results
-	Waits       []IdlePeriod  `json:"waits,omitempty"`
-	Events      []TimedNotice `json:"events,omitempty"`
-	Further     int           `json:"further_events,omitempty"` // number of events that are not listed
+	Interrupted   bool          `json:"interrupted,omitempty"`
+	Runs          int           `json:"runs"` // runs accepted
+	Workers       []Worker      `json:"workers,omitempty"`
+	Failed        []FailedRun   `json:"failed,omitempty"`
+	Checked       int           `json:"checked,omitempty"` // runs made twice with equal results
+	Settled       int           `json:"judged,omitempty"`  // runs repeated by the asking process to settle differences
+	Lost          int           `json:"lost,omitempty"`    // times that a run was lost and handed out again
+	Twice         int           `json:"twice,omitempty"`   // duplicate results
+	Waits         []IdlePeriod  `json:"waits,omitempty"`
+	Events        []TimedNotice `json:"events,omitempty"`
+	FurtherEvents int           `json:"further_events,omitempty"` // number of events that are not listed
 }
 
 // Executors of the runs of an Execution.
@@ -75,27 +75,27 @@ const (
 // NewExecution returns the start of an execution by this process. by is one of the constants above.
 func NewExecution(by string) Execution {
 	host, _ := os.Hostname()
-	return Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: Now()}
+	return Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: AccountTime()}
 }
 
-// Now returns the time in the resolution of accounts, milliseconds.
-func Now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
+// AccountTime returns the time in the resolution of accounts, milliseconds.
+func AccountTime() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Worker is a participant of an Execution: a weir worker, or a job of Slurm.
 type Worker struct {
-	ID       string `json:"id,omitempty"`
-	Name     string `json:"name"`
-	Host     string `json:"host,omitempty"`
-	Revision string `json:"revision,omitempty"`
-	Jobs     int    `json:"jobs,omitempty"`     // runs at a time
-	Runs     int    `json:"runs"`               // results accepted from it
-	Compared int    `json:"compared,omitempty"` // runs of others repeated for comparison
-	Anew     int    `json:"anew,omitempty"`     // its results that were discarded and made by others
-	Errors   int    `json:"errors,omitempty"`   // runs that it reported as failed
-	Lost     int    `json:"lost,omitempty"`     // runs that it took and did not return
-	Broken   int    `json:"broken,omitempty"`   // reconnections
-	Refused  string `json:"refused,omitempty"`  // why it executed no runs
-	SetAside string `json:"set_aside,omitempty"`
+	ID            string `json:"id,omitempty"`
+	Name          string `json:"name"`
+	Host          string `json:"host,omitempty"`
+	Revision      string `json:"revision,omitempty"`
+	Jobs          int    `json:"jobs,omitempty"`     // runs at a time
+	Runs          int    `json:"runs"`               // results accepted from it
+	Compared      int    `json:"compared,omitempty"` // runs of others repeated for comparison
+	Discarded     int    `json:"anew,omitempty"`     // its results that were discarded and made by others
+	Errors        int    `json:"errors,omitempty"`   // runs that it reported as failed
+	Lost          int    `json:"lost,omitempty"`     // runs that it took and did not return
+	Reconnections int    `json:"broken,omitempty"`   // reconnections
+	Refused       string `json:"refused,omitempty"`  // why it executed no runs
+	SetAside      string `json:"set_aside,omitempty"`
 }
 
 // FailedRun is a run that failed for good.
@@ -121,12 +121,12 @@ const hostsFile = "host.json"
 
 // ReadHosts reads host.json of a results folder. A missing file gives an empty Hosts; an invalid one an InputErrors.
 func ReadHosts(dir string) (*Hosts, error) {
-	data, err := document.ReadFile(filepath.Join(dir, hostsFile), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, hostsFile), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return &Hosts{}, nil
 	}
 	if err != nil {
-		return nil, fileError(dir, hostsFile, "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, hostsFile, "it cannot be read: %v", document.UnwrapPathError(err))
 	}
 	h, err := parseHosts(data)
 	if err != nil {
@@ -172,8 +172,8 @@ func parseHosts(data []byte) (*Hosts, error) {
 	return h, nil
 }
 
-// HostsOf returns host.json for a folder with results of this machine.
-func HostsOf(m Machine, executions []Execution) *Hosts {
+// NewHosts returns host.json for a folder with results of this machine.
+func NewHosts(m Machine, executions []Execution) *Hosts {
 	m.facts, _ = json.Marshal(m)
 	return &Hosts{Machines: []Machine{m}, Executions: uniteExecutions(executions)}
 }
@@ -194,7 +194,7 @@ func (h *Hosts) json() []byte {
 		doc["executions"], _ = json.Marshal(h.Executions)
 	}
 	data, _ := json.Marshal(doc) // of strings, numbers and valid JSON
-	return []byte(text.Lines(string(Indent(data))))
+	return []byte(text.EscapeLines(string(IndentJSON(data))))
 }
 
 // WriteHosts writes host.json of a results folder.
@@ -238,12 +238,12 @@ func uniteExecutions(all []Execution) []Execution {
 	return once
 }
 
-// Brief returns the first line of a text from another process, shortened to 300 characters and safe for a terminal.
-func Brief(s string) string {
+// ShortenText returns the first line of a text from another process, shortened to 300 characters and safe for a terminal.
+func ShortenText(s string) string {
 	const maxLength = 300
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")
-	if r := []rune(text.Shown(s)); len(r) > maxLength {
+	if r := []rune(text.EscapeLine(s)); len(r) > maxLength {
 		return string(r[:maxLength]) + "…"
 	}
-	return text.Shown(s)
+	return text.EscapeLine(s)
 }

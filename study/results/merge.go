@@ -19,10 +19,10 @@ import (
 	"weir/study/plan"
 )
 
-// Merging configures Merge.
-type Merging struct {
-	Into string // parent of the merged folder, like --out of weir run
-	Any  bool   // also merge runs of different programs
+// MergeOptions configures Merge.
+type MergeOptions struct {
+	Parent     string // parent of the merged folder, like --out of weir run
+	AnyProgram bool   // also merge runs of different programs
 	// Generators are the names of traffic generators in the lab; runs of different generators are different runs.
 	Generators []string
 	// OnNotice is called with a text about runs that are left out without an error.
@@ -31,20 +31,20 @@ type Merging struct {
 	Report func(*Outcome) error
 }
 
-// Merged is the result of Merge.
-type Merged struct {
+// MergeResult is the result of Merge.
+type MergeResult struct {
 	*Outcome
-	Folders int // number of given folders
-	New     int // runs that the merged folder lacked
-	Alike   int // runs that several folders had with the same bytes
+	Folders    int // number of given folders
+	New        int // runs that the merged folder lacked
+	Duplicates int // runs that several folders had with the same bytes
 }
 
-// Merge merges results folders of one experiment into one, as if one machine had executed all runs. It checks all
+// MergeFolders merges results folders of one experiment into one, as if one machine had executed all runs. It checks all
 // folders before it writes. Errors in the folders are returned as InputErrors. Other errors are about writing, or the
 // error of an ended ctx; merged runs are kept then, and the same call continues. An existing merged folder takes part
 // in the merge.
-func Merge(ctx context.Context, r *experiment.Registry, dirs []string, m Merging) (*Merged, error) {
-	x := &merger{Merging: m, registry: r}
+func MergeFolders(ctx context.Context, r *experiment.Registry, dirs []string, m MergeOptions) (*MergeResult, error) {
+	x := &merger{MergeOptions: m, registry: r}
 	if err := x.openParts(dirs); err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func Merge(ctx context.Context, r *experiment.Registry, dirs []string, m Merging
 
 // merger is the state of Merge.
 type merger struct {
-	Merging
+	MergeOptions
 	registry    *experiment.Registry
 	parts       []*mergePart
 	givenCount  int // number of named parts
@@ -191,13 +191,13 @@ func worldName(world string) string {
 // loadExperiment loads the merged experiment and its plan.
 func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) error {
 	name := filepath.Join(base.dir, "spec.yaml")
-	src, err := x.registry.Open(name)
+	src, err := x.registry.OpenExperiment(name)
 	if err != nil {
 		return err
 	}
 	src.Name, src.Data = x.name, text
 	src.Open = func(name string) ([]byte, error) {
-		return document.ReadFile(inputFile(base.dir, name), document.LargestInput)
+		return document.ReadFile(inputFile(base.dir, name), document.MaxInput)
 	}
 	if x.spec, err = plan.Load(x.registry, src, experiment.Options{Resolved: true,
 		Origin: from.specOrigin()}); err != nil {
@@ -212,7 +212,7 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 		x.command = from.Command
 	}
 	x.findProgram()
-	x.plan, x.order = map[string]*plan.Run{}, plan.RunsOn(x.spec, x.world)
+	x.plan, x.order = map[string]*plan.Run{}, plan.ListRunsOn(x.spec, x.world)
 	for _, r := range x.order {
 		x.plan[planKey(r.Point, r.Seed)] = r
 	}
@@ -238,19 +238,19 @@ func (x *merger) folderKey() string {
 	case x.program == severalKey:
 		return severalKey
 	case err != nil: // unknown
-		return revision.This().Key()
+		return revision.This().FolderKey()
 	}
-	return r.Key()
+	return r.FolderKey()
 }
 
 // openTarget determines the target folder. An existing one becomes a part.
 func (x *merger) openTarget() error {
-	if _, err := os.Stat(filepath.Join(x.Into, "spec.yaml")); err == nil {
-		return document.InputErrors{{File: x.Into, Line: 1, Column: 1, Msg: "this is a results folder itself",
+	if _, err := os.Stat(filepath.Join(x.Parent, "spec.yaml")); err == nil {
+		return document.InputErrors{{File: x.Parent, Line: 1, Column: 1, Msg: "this is a results folder itself",
 			Allowed: "--into with the folder that a results folder is to be in, as --out of weir run"}}
 	}
-	x.dir = folderPath(x.spec, x.Into, x.world, x.folderKey())
-	if err := Usable(x.spec, x.dir); err != nil {
+	x.dir = folderPath(x.spec, x.Parent, x.world, x.folderKey())
+	if err := CheckFolder(x.spec, x.dir); err != nil {
 		return err
 	}
 	info, err := os.Stat(x.dir)
@@ -281,11 +281,11 @@ func (x *merger) checkInputs(base *mergePart) error {
 	for name, want := range x.spec.Inputs() {
 		for _, p := range x.parts {
 			file := inputFile(p.dir, name)
-			data, err := document.ReadFile(file, document.LargestInput)
+			data, err := document.ReadFile(file, document.MaxInput)
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && p.target && p.doc == nil: // the execution ended before it was written
 			case err != nil:
-				wrongs.addError(file, "", "it cannot be read: %v", document.Reason(err))
+				wrongs.addError(file, "", "it cannot be read: %v", document.UnwrapPathError(err))
 			case !bytes.Equal(data, want):
 				wrongs.addError(file, "", "it is not what %s is: the runs are of other input", inputFile(base.dir, name))
 			}
@@ -319,7 +319,7 @@ func (x *merger) reportLeftOut() {
 }
 
 // writeResults writes the files that are made from all runs.
-func (x *merger) writeResults() (*Merged, error) {
+func (x *merger) writeResults() (*MergeResult, error) {
 	defer atomicfile.Lock(x.dir)()
 	doc := &runIndex{Format: Format, Experiment: x.name, World: x.world, Programs: x.programs}
 	for _, m := range x.chosen {
@@ -338,8 +338,8 @@ func (x *merger) writeResults() (*Merged, error) {
 	if err := o.writeIndex(); err != nil {
 		return nil, err
 	}
-	out := &Merged{Outcome: o, Folders: x.givenCount, New: len(o.countedIDs(x.added)),
-		Alike: len(o.countedIDs(x.duplicates))}
+	out := &MergeResult{Outcome: o, Folders: x.givenCount, New: len(o.countedIDs(x.added)),
+		Duplicates: len(o.countedIDs(x.duplicates))}
 	if x.Report == nil {
 		return out, nil
 	}

@@ -31,7 +31,7 @@ func (x *merger) chooseRuns() error {
 			cmp.Compare(x.programLabel(a), x.programLabel(b)), cmp.Compare(a.executable, b.executable),
 			cmp.Compare(a.generator, b.generator))
 	})
-	if len(order) > 1 && !x.Any {
+	if len(order) > 1 && !x.AnyProgram {
 		for _, other := range order[1:] {
 			x.addProgramError(&wrongs, firsts[other], firsts[order[0]], counts)
 		}
@@ -101,7 +101,7 @@ func (x *merger) addProgramError(wrongs *problems, m, than *mergeRun, counts map
 	why := fmt.Sprintf("%s, not %s", a, b)
 	if ra, err := revision.Parse(a); err == nil {
 		if rb, err := revision.Parse(b); err == nil {
-			if _, why = revision.Same(ra, rb); why == "" {
+			if _, why = revision.Compare(ra, rb); why == "" {
 				why = "another build of the same revision, " + m.executor.executable + ", not " + than.executor.executable
 			}
 		}
@@ -142,7 +142,7 @@ func (x *merger) checkSame(a, b *mergeRun) error {
 		if err != nil {
 			return err
 		}
-		if rb.ID = ra.ID; bytes.Equal(ra.Json(true), rb.Json(true)) {
+		if rb.ID = ra.ID; bytes.Equal(ra.EncodeJSON(true), rb.EncodeJSON(true)) {
 			return nil
 		}
 		wrongs.addError(b.path(), "one of the two folders", "%s has another result of the same run (%s), of another "+

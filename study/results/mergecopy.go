@@ -36,7 +36,7 @@ func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err erro
 			continue
 		}
 		if err != nil {
-			return nil, fileError(dir, list, "it cannot be read: %v", document.Reason(err))
+			return nil, fileError(dir, list, "it cannot be read: %v", document.UnwrapPathError(err))
 		}
 		v := digestList{list: list, text: text}
 		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
@@ -103,9 +103,9 @@ func (x *merger) writeFolder(ctx context.Context) error {
 
 // readAgain reads the run's file again and checks that it has not changed.
 func (m *mergeRun) readAgain() ([]byte, error) {
-	data, err := document.ReadFile(m.path(), document.LargestResult)
+	data, err := document.ReadFile(m.path(), document.MaxResult)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", m.path(), document.Reason(err))
+		return nil, fmt.Errorf("%s: it cannot be read: %w", m.path(), document.UnwrapPathError(err))
 	}
 	if sha256.Sum256(data) != m.sum {
 		return nil, fmt.Errorf("%s: it has changed since it was looked at", m.path())
@@ -131,7 +131,7 @@ func (x *merger) copyRun(m *mergeRun) (fresh bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	there, err := document.ReadFile(file, document.LargestResult)
+	there, err := document.ReadFile(file, document.MaxResult)
 	if err == nil && bytes.Equal(there, data) {
 		return false, nil
 	}
@@ -158,10 +158,10 @@ func (x *merger) copyFiles(from []*mergeRun, list string) error {
 	}
 	dir := filepath.Join(x.dir, filepath.Dir(list))
 	if err := atomicfile.MkdirAll(dir); err != nil {
-		return fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
+		return fmt.Errorf("%s: it cannot be made: %w", dir, document.UnwrapPathError(err))
 	}
 	if err := atomicfile.Remove(filepath.Join(x.dir, list)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Unwritten(filepath.Join(x.dir, list), err)
+		return WrapWriteError(filepath.Join(x.dir, list), err)
 	}
 	for _, name := range v.files {
 		sum, err := copyFile(p.path(name), filepath.Join(x.dir, name))
@@ -193,20 +193,20 @@ func (w *trackedFile) Write(b []byte) (int, error) {
 func copyFile(from, to string) ([]byte, error) {
 	in, _, err := document.Open(from)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", from, document.Reason(err))
+		return nil, fmt.Errorf("%s: it cannot be read: %w", from, document.UnwrapPathError(err))
 	}
 	defer in.Close()
 	out, err := atomicfile.Create(to)
 	if err != nil {
-		return nil, Unwritten(to, err)
+		return nil, WrapWriteError(to, err)
 	}
 	w, sum := &trackedFile{File: out}, sha256.New()
 	if _, err := io.Copy(struct{ io.Writer }{w}, io.TeeReader(in, sum)); err != nil {
 		out.Discard()
 		if w.err != nil {
-			return nil, Unwritten(to, w.err)
+			return nil, WrapWriteError(to, w.err)
 		}
-		return nil, fmt.Errorf("%s: it cannot be read: %w", from, document.Reason(err))
+		return nil, fmt.Errorf("%s: it cannot be read: %w", from, document.UnwrapPathError(err))
 	}
-	return sum.Sum(nil), Unwritten(to, out.Commit())
+	return sum.Sum(nil), WrapWriteError(to, out.Commit())
 }

@@ -83,7 +83,7 @@ func (p problems) asError() error {
 		return nil
 	}
 	if n := len(p) - maxProblems; n > 0 {
-		p = append(p[:maxProblems:maxProblems], document.InputError{Rest: true, Msg: fmt.Sprintf("and %d more", n)})
+		p = append(p[:maxProblems:maxProblems], document.InputError{Truncated: true, Msg: fmt.Sprintf("and %d more", n)})
 	}
 	return document.InputErrors(p)
 }
@@ -92,11 +92,11 @@ func (p problems) asError() error {
 func openPart(dir string) (*mergePart, error) {
 	p := &mergePart{dir: dir, world: experiment.Sim, indexedIDs: map[string]bool{}}
 	var err error
-	if p.spec, err = document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult); err != nil {
+	if p.spec, err = document.ReadFile(filepath.Join(dir, "spec.yaml"), document.MaxResult); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, fileError(dir, "spec.yaml", "this is no results folder: the file is not there")
 		}
-		return nil, fileError(dir, "spec.yaml", "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, "spec.yaml", "it cannot be read: %v", document.UnwrapPathError(err))
 	}
 	if strings.HasSuffix(filepath.Base(filepath.Clean(dir)), "-"+experiment.Lab) {
 		p.world = experiment.Lab
@@ -113,9 +113,9 @@ func openPart(dir string) (*mergePart, error) {
 	if _, err := readOrigin(dir); err != nil {
 		return nil, err
 	}
-	p.origin, err = document.ReadFile(filepath.Join(dir, "origin.json"), document.LargestResult)
+	p.origin, err = document.ReadFile(filepath.Join(dir, "origin.json"), document.MaxResult)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fileError(dir, "origin.json", "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(dir, "origin.json", "it cannot be read: %v", document.UnwrapPathError(err))
 	}
 	p.hosts, err = ReadHosts(dir)
 	return p, err
@@ -171,7 +171,7 @@ func (x *merger) readRunFiles(p *mergePart, wrongs *problems) error {
 		return nil
 	}
 	if err != nil {
-		return wrongs.joinError(fileError(p.dir, "runs", "it cannot be read: %v", document.Reason(err)))
+		return wrongs.joinError(fileError(p.dir, "runs", "it cannot be read: %v", document.UnwrapPathError(err)))
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".new-") { // being written, or left by an ended process
@@ -201,9 +201,9 @@ func (x *merger) readRun(p *mergePart, base string) (*mergeRun, error) {
 		return nil, document.InputErrors{{File: filepath.Join(p.dir, name), Line: 1, Column: 1,
 			Msg: "it is no file of a run", Allowed: "take it away"}}
 	}
-	data, err := document.ReadFile(filepath.Join(p.dir, name), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(p.dir, name), document.MaxResult)
 	if err != nil {
-		return nil, fileError(p.dir, name, "it cannot be read: %v", document.Reason(err))
+		return nil, fileError(p.dir, name, "it cannot be read: %v", document.UnwrapPathError(err))
 	}
 	run, err := ReadRun(data)
 	if err != nil {
@@ -243,7 +243,7 @@ func (x *merger) findExecutor(p *mergePart, r *plan.Run, id string) executor {
 	}
 	for _, executable := range x.executables {
 		for _, g := range generators {
-			if ID(r, executable, g) == id {
+			if RunID(r, executable, g) == id {
 				return executor{executable, g}
 			}
 		}

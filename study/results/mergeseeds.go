@@ -138,7 +138,7 @@ func specMismatch(p, base *mergePart) error {
 	for line < min(len(a), len(b))-1 && (a[line] == b[line] || mayDiffer(a[line]) && mayDiffer(b[line])) {
 		line++
 	}
-	excerpt, _ := document.ExcerptOf(a[line], 1)
+	excerpt, _ := document.CutExcerpt(a[line], 1)
 	return document.InputErrors{{File: filepath.Join(p.dir, "spec.yaml"), Line: line + 1, Column: 1,
 		Msg: fmt.Sprintf("this is not the experiment of %s", filepath.Join(base.dir, "spec.yaml")), Excerpt: excerpt,
 		Allowed: "folders of one file with one set of options; only --seed and the number of repeat may differ, and a " +

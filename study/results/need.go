@@ -12,9 +12,9 @@ import (
 	"weir/study/measure"
 )
 
-// Chosen is the number of seeds of every point that count, if the experiment chooses it by measured values. It is the
+// SeedChoice is the number of seeds of every point that count, if the experiment chooses it by measured values. It is the
 // same for all points, so that compared values have the same seeds.
-type Chosen struct {
+type SeedChoice struct {
 	experiment.Need
 	N     int // the first N seeds count
 	State ChoiceState
@@ -22,11 +22,11 @@ type Chosen struct {
 	// value at all N seeds; NaN without any.
 	Share float64
 	Point []measure.Coordinate
-	// Without counts the points without a value at any of the N seeds; they do not affect the choice.
-	Without int
-	// Partly is the first point with a value at only some of the N seeds, so that no report has its mean; nil: no such
+	// PointsWithout counts the points without a value at any of the N seeds; they do not affect the choice.
+	PointsWithout int
+	// PartialPoint is the first point with a value at only some of the N seeds, so that no report has its mean; nil: no such
 	// point.
-	Partly []measure.Coordinate
+	PartialPoint []measure.Coordinate
 
 	samples *sampleTable
 }
@@ -50,10 +50,10 @@ type sampleTable struct {
 	there  [][]bool
 }
 
-// Choose chooses the number of seeds that count from the finished runs, in the order of the seeds; runs of later
+// ChooseSeeds chooses the number of seeds that count from the finished runs, in the order of the seeds; runs of later
 // seeds have no influence. It returns nil if the experiment gives the number. A value that is not finite counts as
 // undefined, like in files.
-func Choose(s *experiment.Spec, runs []*Run, world string) *Chosen {
+func ChooseSeeds(s *experiment.Spec, runs []*Run, world string) *SeedChoice {
 	need, ok := s.NeedOn(world)
 	if !ok {
 		return nil
@@ -61,15 +61,15 @@ func Choose(s *experiment.Spec, runs []*Run, world string) *Chosen {
 	a := &sampleTable{need: need}
 	index := map[string]int{}
 	for i, p := range s.Points() {
-		a.points = append(a.points, p.At())
-		a.values, a.there = append(a.values, make([]float64, need.Most)), append(a.there, make([]bool, need.Most))
-		index[measure.PointName(p.At())] = i
+		a.points = append(a.points, p.Coordinates())
+		a.values, a.there = append(a.values, make([]float64, need.MaxSeeds)), append(a.there, make([]bool, need.MaxSeeds))
+		index[measure.PointName(p.Coordinates())] = i
 	}
 	ratios := ratioMeasures(s, runs, need.Measure)
 	for k, r := range runs {
 		p, known := index[measure.PointName(r.Point)]
 		seed := r.Seed - s.Seed() // wraps as seeds do
-		if !known || seed >= uint64(need.Most) {
+		if !known || seed >= uint64(need.MaxSeeds) {
 			continue
 		}
 		a.there[p][seed] = true
@@ -84,7 +84,7 @@ func Choose(s *experiment.Spec, runs []*Run, world string) *Chosen {
 
 // ratioMeasures returns the ratios of each run; nil if the measure is not a ratio.
 func ratioMeasures(s *experiment.Spec, runs []*Run, name string) [][]measure.Measured {
-	if s.Over(name) == "" {
+	if s.RatioReference(name) == "" {
 		return nil
 	}
 	return s.Ratios(newSamples(runs))
@@ -119,13 +119,13 @@ func dropInfinite(v float64) float64 {
 
 // chooseCount tries the numbers of seeds in ascending order. It first tests the point that was too wide, which
 // usually still is.
-func (a *sampleTable) chooseCount() *Chosen {
+func (a *sampleTable) chooseCount() *SeedChoice {
 	first := 0
-	for n := a.need.Least; n <= a.need.Most; n++ {
+	for n := a.need.MinSeeds; n <= a.need.MaxSeeds; n++ {
 		if !a.isComplete(n) {
 			return a.newChosen(n, Pending)
 		}
-		q, met, known := claim.Quantile(n, a.need.Confidence), true, false
+		q, met, known := claim.IntervalQuantile(n, a.need.Confidence), true, false
 		for k := range a.points {
 			p := (first + k) % len(a.points)
 			is, value := a.isNarrow(p, n, q)
@@ -138,13 +138,13 @@ func (a *sampleTable) chooseCount() *Chosen {
 			return a.newChosen(n, Met)
 		}
 	}
-	return a.newChosen(a.need.Most, Unmet)
+	return a.newChosen(a.need.MaxSeeds, Unmet)
 }
 
 // isComplete reports whether all points have their first n runs.
 func (a *sampleTable) isComplete(n int) bool {
 	from := n - 1 // earlier seeds were checked before
-	if n == a.need.Least {
+	if n == a.need.MinSeeds {
 		from = 0
 	}
 	for p := range a.points {
@@ -161,9 +161,9 @@ func (a *sampleTable) isComplete(n int) bool {
 // without any value; value is false then.
 func (a *sampleTable) isNarrow(p, n int, quantile float64) (is, value bool) {
 	x := a.values[p][:n]
-	share := claim.Share(x, quantile)
+	share := claim.RelativeWidth(x, quantile)
 	if !math.IsNaN(share) {
-		return share <= a.need.Until, true
+		return share <= a.need.MaxRelativeWidth, true
 	}
 	return a.countDefined(p, n) == 0, false
 }
@@ -179,73 +179,75 @@ func (a *sampleTable) countDefined(p, n int) (count int) {
 }
 
 // newChosen returns the choice of n seeds with its statistics.
-func (a *sampleTable) newChosen(n int, state ChoiceState) *Chosen {
-	c := &Chosen{Need: a.need, N: n, State: state, Share: math.NaN(), samples: a}
+func (a *sampleTable) newChosen(n int, state ChoiceState) *SeedChoice {
+	c := &SeedChoice{Need: a.need, N: n, State: state, Share: math.NaN(), samples: a}
 	if state == Pending {
 		return c
 	}
-	q := claim.Quantile(n, a.need.Confidence)
+	q := claim.IntervalQuantile(n, a.need.Confidence)
 	for p := range a.points {
-		share := claim.Share(a.values[p][:n], q)
+		share := claim.RelativeWidth(a.values[p][:n], q)
 		switch {
 		case !math.IsNaN(share):
 			if math.IsNaN(c.Share) || share > c.Share {
 				c.Share, c.Point = share, a.points[p]
 			}
 		case a.countDefined(p, n) == 0:
-			c.Without++
-		case c.Partly == nil:
-			c.Partly = a.points[p]
+			c.PointsWithout++
+		case c.PartialPoint == nil:
+			c.PartialPoint = a.points[p]
 		}
 	}
 	return c
 }
 
-// Counts reports whether a seed, numbered from 0, counts. For a nil Chosen all seeds count.
-func (c *Chosen) Counts(seed uint64) bool { return c == nil || seed < uint64(c.N) }
+// CountsSeed reports whether a seed, numbered from 0, counts. For a nil Chosen all seeds count.
+func (c *SeedChoice) CountsSeed(seed uint64) bool { return c == nil || seed < uint64(c.N) }
 
-// Next returns the number of seeds to run before the next choice, if the first done seeds are complete and do not
+// NextTarget returns the number of seeds to run before the next choice, if the first done seeds are complete and do not
 // suffice. It is half of the way to Likely, so that few runs are unnecessary. No outcome depends on it.
-func (c *Chosen) Next(done int) int { return min(done+(c.Likely(done)-done+1)/2, c.Most) }
+func (c *SeedChoice) NextTarget(done int) int {
+	return min(done+(c.EstimateSeeds(done)-done+1)/2, c.MaxSeeds)
+}
 
-// Likely estimates the sufficient number of seeds from the variance of the first done seeds, which do not suffice.
-func (c *Chosen) Likely(done int) int {
+// EstimateSeeds estimates the sufficient number of seeds from the variance of the first done seeds, which do not suffice.
+func (c *SeedChoice) EstimateSeeds(done int) int {
 	wanted := done + 1
 	for p := range c.samples.points {
 		wanted = max(wanted, c.samples.expectedSeeds(p, done))
 	}
-	return min(wanted, c.Most)
+	return min(wanted, c.MaxSeeds)
 }
 
 // expectedSeeds estimates the sufficient number of seeds of a point, if mean and variance stay those of the first n.
 func (a *sampleTable) expectedSeeds(p, n int) int {
-	errors := claim.Share(a.values[p][:n], 1) * math.Sqrt(float64(n)) // deviation over mean
+	errors := claim.RelativeWidth(a.values[p][:n], 1) * math.Sqrt(float64(n)) // deviation over mean
 	if math.IsNaN(errors) {
 		if a.countDefined(p, n) == 0 {
 			return n
 		}
-		return a.need.Most
+		return a.need.MaxSeeds
 	}
 	enough := func(k int) bool {
-		return errors/math.Sqrt(float64(k))*claim.Quantile(k, a.need.Confidence) <= a.need.Until
+		return errors/math.Sqrt(float64(k))*claim.IntervalQuantile(k, a.need.Confidence) <= a.need.MaxRelativeWidth
 	}
-	return n + sort.Search(a.need.Most-n, func(more int) bool { return enough(n + more) })
+	return n + sort.Search(a.need.MaxSeeds-n, func(more int) bool { return enough(n + more) })
 }
 
 // String describes the choice.
-func (c *Chosen) String() string {
+func (c *SeedChoice) String() string {
 	wanted, runs := c.Need.String(), text.Count(c.N, "run")+" per point"
 	switch {
-	case c.State == Met && c.Without > 0:
-		return fmt.Sprintf("%s, chosen by the data: %s; points without a value: %d", runs, wanted, c.Without)
+	case c.State == Met && c.PointsWithout > 0:
+		return fmt.Sprintf("%s, chosen by the data: %s; points without a value: %d", runs, wanted, c.PointsWithout)
 	case c.State == Met:
 		return fmt.Sprintf("%s, chosen by the data: %s", runs, wanted)
 	case c.State == Pending:
 		return fmt.Sprintf("how many seeds are needed is open, %d or more: the first %d of every point have to be there for "+
 			"%s", c.N, c.N, wanted)
-	case c.Partly != nil:
+	case c.PartialPoint != nil:
 		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a value at some seeds only", runs, wanted,
-			pointText(c.Partly))
+			pointText(c.PartialPoint))
 	case math.IsNaN(c.Share):
 		return fmt.Sprintf("%s, the most: %s is not reached, for no run has a value", runs, wanted)
 	case math.IsInf(c.Share, 0):
@@ -255,8 +257,8 @@ func (c *Chosen) String() string {
 		roundUpPercent(c.Share))
 }
 
-// Note explains intervals over seeds that the data chose.
-const Note = "Seeds were added until that interval was narrow enough: it is a little too narrow on average"
+// SeedChoiceNote explains intervals over seeds that the data chose.
+const SeedChoiceNote = "Seeds were added until that interval was narrow enough: it is a little too narrow on average"
 
 // pointText names a point in messages.
 func pointText(p []measure.Coordinate) string {
@@ -277,22 +279,22 @@ func roundUpPercent(share float64) string {
 }
 
 // encodeJSON returns the choice for runs.json.
-func (c *Chosen) encodeJSON() json.RawMessage {
+func (c *SeedChoice) encodeJSON() json.RawMessage {
 	var o, point jsonObject
 	o.addKey("n", c.N)
 	o.addKey("chosen", c.State)
-	o.addKey("measure", c.Measured())
-	o.addKey("until", c.Until)
+	o.addKey("measure", c.ValueName())
+	o.addKey("until", c.MaxRelativeWidth)
 	o.addKey("confidence", c.Confidence)
-	o.addKey("least", c.Least)
-	o.addKey("most", c.Most)
+	o.addKey("least", c.MinSeeds)
+	o.addKey("most", c.MaxSeeds)
 	if c.State != Pending {
 		o.addKey("share", c.Share)
 		for _, x := range c.Point {
 			point.addKey(x.Key, x.Text)
 		}
 		o.addKey("point", point.finishJSON())
-		o.addKey("points_without", c.Without)
+		o.addKey("points_without", c.PointsWithout)
 	}
 	return o.finishJSON()
 }

@@ -23,7 +23,7 @@ func needed(t testing.TB, repeat string) *experiment.Spec {
 	text := strings.Replace(plantest.Small, "repeat: 2", "repeat: "+repeat, 1) + plantest.SmallTraffic +
 		"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps, 4Mbps]}\nmeasure: [goodput, jain]\n" +
 		"ratio: [{of: goodput, over: {rate: 1Mbps}}]\n"
-	return plantest.Load(t, plantest.Registry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
+	return plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), text, experiment.Options{})
 }
 
 // absent stands for a run that is not there.
@@ -31,10 +31,10 @@ var absent = math.Inf(-1)
 
 // made are runs with these values of goodput.a by point and seed.
 func made(s *experiment.Spec, values func(point, seed int) float64) (runs []*results.Run) {
-	for k, r := range plan.Runs(s) {
+	for k, r := range plan.ListRuns(s) {
 		if v := values(r.Index, k%s.Repeat()); v != absent {
 			runs = append(runs, &results.Run{Seed: r.Seed, Point: r.Point, Values: measure.Values{
-				Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: []measure.Grouped{{Group: "a", Value: v},
+				Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "a", Value: v},
 					{Group: "b", Value: 1}}}, {Name: "jain", Value: 0.5}}}})
 		}
 	}
@@ -98,14 +98,14 @@ func TestChoose(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := needed(t, "{measure: goodput.a, "+c.repeat+"}")
-			got := results.Choose(s, made(s, c.values), experiment.Sim)
+			got := results.ChooseSeeds(s, made(s, c.values), experiment.Sim)
 			if got.N != c.n || got.State != c.state || !strings.Contains(got.String(), c.says) {
 				t.Errorf("%s (%s), want %d runs, %s: %s", got, got.State, c.n, c.state, c.says)
 			}
 		})
 	}
 	s := needed(t, "{measure: goodput.a, until: 1%}")
-	if results.Choose(s, nil, experiment.Lab) != nil || results.Choose(needed(t, "3"), nil, experiment.Sim) != nil {
+	if results.ChooseSeeds(s, nil, experiment.Lab) != nil || results.ChooseSeeds(needed(t, "3"), nil, experiment.Sim) != nil {
 		t.Error("a number of seeds is chosen where there is one")
 	}
 }
@@ -114,11 +114,11 @@ func TestChoose(t *testing.T) {
 func TestChooseByRatio(t *testing.T) {
 	luck := func(point, seed int) float64 { return float64(point+1) * float64(1+seed%3) }
 	s := needed(t, "{measure: goodput_ratio.a, until: 0.1%}")
-	if c := results.Choose(s, made(s, luck), experiment.Sim); c.N != 5 || c.State != results.Met {
+	if c := results.ChooseSeeds(s, made(s, luck), experiment.Sim); c.N != 5 || c.State != results.Met {
 		t.Errorf("%s", c)
 	}
 	s = needed(t, "{measure: goodput.a, until: 0.1%}")
-	if c := results.Choose(s, made(s, luck), experiment.Sim); c.State != results.Unmet {
+	if c := results.ChooseSeeds(s, made(s, luck), experiment.Sim); c.State != results.Unmet {
 		t.Errorf("%s", c)
 	}
 }
@@ -135,24 +135,24 @@ func TestChooseIsMinimal(t *testing.T) {
 		spread := 0.3 * random.Float64()
 		values := make([][]float64, 3)
 		for p := range values {
-			for range need.Most {
+			for range need.MaxSeeds {
 				values[p] = append(values[p], float64(p+1)*(1+spread*random.NormFloat64()))
 			}
 		}
 		runs := made(s, func(p, seed int) float64 { return values[p][seed] })
 		enough := func(n int) bool {
 			for p := range values {
-				if mean, half := claim.MeanInterval(values[p][:n]); !(half/math.Abs(mean) <= need.Until) {
+				if mean, half := claim.MeanInterval(values[p][:n]); !(half/math.Abs(mean) <= need.MaxRelativeWidth) {
 					return false
 				}
 			}
 			return true
 		}
-		want := need.Least
-		for want < need.Most && !enough(want) {
+		want := need.MinSeeds
+		for want < need.MaxSeeds && !enough(want) {
 			want++
 		}
-		got := results.Choose(s, runs, experiment.Sim)
+		got := results.ChooseSeeds(s, runs, experiment.Sim)
 		if met[got.State]++; got.N != want || (got.State == results.Met) != enough(want) {
 			t.Errorf("%d: %s, want %d", k, got, want)
 		}
@@ -160,11 +160,11 @@ func TestChooseIsMinimal(t *testing.T) {
 			return r.Seed > s.Seed()+uint64(got.N-1) && random.IntN(2) == 0
 		})
 		random.Shuffle(len(later), func(i, j int) { later[i], later[j] = later[j], later[i] })
-		if again := results.Choose(s, later, experiment.Sim); again.N != got.N || again.State != got.State {
+		if again := results.ChooseSeeds(s, later, experiment.Sim); again.N != got.N || again.State != got.State {
 			t.Errorf("%d: %s in another order, was %s", k, again, got)
 		}
-		if next := got.Next(need.Least); next <= need.Least || next > need.Most {
-			t.Errorf("%d: %d seeds are next after %d of %d", k, next, need.Least, need.Most)
+		if next := got.NextTarget(need.MinSeeds); next <= need.MinSeeds || next > need.MaxSeeds {
+			t.Errorf("%d: %d seeds are next after %d of %d", k, next, need.MinSeeds, need.MaxSeeds)
 		}
 	}
 	if met[results.Met] < 50 || met[results.Unmet] < 50 || met[results.Pending] > 0 {
@@ -182,13 +182,13 @@ func TestNext(t *testing.T) {
 		}
 		return absent
 	}
-	c := results.Choose(s, made(s, values), experiment.Sim)
-	if next, likely := c.Next(5), c.Likely(5); next != 28 || likely != 51 {
+	c := results.ChooseSeeds(s, made(s, values), experiment.Sim)
+	if next, likely := c.NextTarget(5), c.EstimateSeeds(5); next != 28 || likely != 51 {
 		t.Errorf("%d, and likely %d", next, likely)
 	}
 	s = needed(t, "{measure: goodput.a, until: 8.8%, most: 20}")
 	undefined := func(_, seed int) float64 { return []float64{1, math.NaN(), 1, 1, 1, absent}[min(seed, 5)] }
-	if next := results.Choose(s, made(s, undefined), experiment.Sim).Next(5); next != 13 {
+	if next := results.ChooseSeeds(s, made(s, undefined), experiment.Sim).NextTarget(5); next != 13 {
 		t.Errorf("%d without a value", next)
 	}
 }
@@ -214,9 +214,9 @@ func TestCoverage(t *testing.T) {
 				for share := math.NaN(); len(x) < c.least || !(share <= until); {
 					x = append(x, 1+c.deviation*random.NormFloat64())
 					if len(quantiles) == len(x) {
-						quantiles = append(quantiles, claim.Quantile(len(x), 0.95))
+						quantiles = append(quantiles, claim.IntervalQuantile(len(x), 0.95))
 					}
-					share = claim.Share(x, quantiles[len(x)])
+					share = claim.RelativeWidth(x, quantiles[len(x)])
 				}
 				if mean, half := claim.MeanInterval(x); math.Abs(mean-1) <= half {
 					inside++

@@ -24,12 +24,12 @@ var classicPcap = []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c
 // Errors name the file and the place in it, or report a digest mismatch of a readable file.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, size := os.Stdin, int64(0)
-	if name == experiment.Standard {
+	if name == experiment.StandardInput {
 		name = "standard input"
 	} else {
 		opened, info, err := document.Open(name)
 		if err != nil {
-			return "", fmt.Errorf("%s: %w", name, document.Reason(err))
+			return "", fmt.Errorf("%s: %w", name, document.UnwrapPathError(err))
 		}
 		defer opened.Close()
 		file, size = opened, info.Size()
@@ -75,7 +75,7 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	if errors.As(err, &stop) {
 		return clock, stop.error
 	}
-	if err == nil && name != experiment.Standard {
+	if err == nil && name != experiment.StandardInput {
 		_, err = CheckTrace(name, "")
 	}
 	if err != nil {

@@ -194,19 +194,19 @@ type Outcome struct {
 	Spec        *experiment.Spec
 	Runs        []*Run // finished runs
 	Claims      []claim.Claim
-	Failed      []RunError // runs that ended with an error
-	Missing     int        // runs not begun or interrupted
-	Found       int        // of Runs, those that existed before
-	Traces      int        // of Runs, those with the requested trace
-	Untraced    int        // of Runs, existing ones with an interrupted trace
-	Dir         string     // results folder; "" if no results were written
-	Command     string     // command that asked for it; "" if unknown
-	Version     string     // version of the program that executed the runs; "" if unknown
-	Program     string     // revision of that program; "" if unknown, or several programs
-	Counterpart *Outcome   // for the lab: the simulator's results of the same experiment; nil without
-	Chosen      *Chosen    // number of seeds chosen by the data; nil: the experiment gives the number
-	Programs    []Program  // if several programs executed the runs; nil: one
-	Hosts       *Hosts     // machines and executions, not part of the results; nil: unknown
+	Failed      []RunError  // runs that ended with an error
+	Missing     int         // runs not begun or interrupted
+	Found       int         // of Runs, those that existed before
+	Traces      int         // of Runs, those with the requested trace
+	Untraced    int         // of Runs, existing ones with an interrupted trace
+	Dir         string      // results folder; "" if no results were written
+	Command     string      // command that asked for it; "" if unknown
+	Version     string      // version of the program that executed the runs; "" if unknown
+	Program     string      // revision of that program; "" if unknown, or several programs
+	Counterpart *Outcome    // for the lab: the simulator's results of the same experiment; nil without
+	Chosen      *SeedChoice // number of seeds chosen by the data; nil: the experiment gives the number
+	Programs    []Program   // if several programs executed the runs; nil: one
+	Hosts       *Hosts      // machines and executions, not part of the results; nil: unknown
 }
 
 // Program lists the runs of merged results that one of several programs executed.
@@ -254,7 +254,7 @@ func (o *jsonObject) addKey(key string, value any) {
 	}
 	switch v := value.(type) {
 	case float64:
-		o.b.WriteString(measure.JsonNumber(v))
+		o.b.WriteString(measure.FormatJSON(v))
 	case json.RawMessage:
 		o.b.Write(v)
 	default:
@@ -272,8 +272,8 @@ func (o *jsonObject) writeValue(v any) {
 		panic(err) // all callers pass valid values
 	}
 	value := bytes.TrimSpace(enc.Bytes())
-	if at, _, _ := text.Find(value); at >= 0 {
-		value = []byte(text.Shown(string(value)))
+	if at, _, _ := text.FindActing(value); at >= 0 {
+		value = []byte(text.EscapeLine(string(value)))
 	}
 	o.b.Write(value)
 }
@@ -290,9 +290,9 @@ func (o *jsonObject) finishJSON() json.RawMessage {
 	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
 }
 
-// Json returns the run as JSON: with whole, the content of its own file with series, tables and digest, otherwise its
+// EncodeJSON returns the run as JSON: with whole, the content of its own file with series, tables and digest, otherwise its
 // entry in runs.json.
-func (r *Run) Json(whole bool) json.RawMessage {
+func (r *Run) EncodeJSON(whole bool) json.RawMessage {
 	var o, point, measures, drops jsonObject
 	o.lines = whole
 	if whole {
@@ -307,7 +307,7 @@ func (r *Run) Json(whole bool) json.RawMessage {
 	o.addKey("end", r.End)
 	listed := r.Measures
 	if !whole {
-		listed = r.Listed()
+		listed = r.AllMeasures()
 	}
 	for i := range listed {
 		m := &listed[i]
@@ -477,7 +477,7 @@ func ReadRun(data []byte) (*Run, error) {
 		}
 		x := measure.Measured{Name: m.Name, Unit: m.Unit, Value: pointerValue(m.Value)}
 		for i, g := range m.Groups {
-			x.Groups = append(x.Groups, measure.Grouped{Group: g, Value: pointerValue(m.Values[i])})
+			x.Groups = append(x.Groups, measure.GroupValue{Group: g, Value: pointerValue(m.Values[i])})
 		}
 		r.Measures = append(r.Measures, x)
 	}
@@ -526,7 +526,7 @@ func (o *Outcome) JSON() []byte {
 	}
 	runs := []json.RawMessage{}
 	for _, r := range o.Runs {
-		runs = append(runs, r.Json(false))
+		runs = append(runs, r.EncodeJSON(false))
 	}
 	var list bytes.Buffer // encoding/json would escape it again
 	for i, r := range runs {
@@ -542,11 +542,11 @@ func (o *Outcome) JSON() []byte {
 	}
 	doc.addKey("claims", claims)
 	o.addCounterpart(&doc)
-	return Indent(doc.finishJSON())
+	return IndentJSON(doc.finishJSON())
 }
 
-// Listed returns the run's measures followed by their ratios to reference points.
-func (r *Run) Listed() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
+// AllMeasures returns the run's measures followed by their ratios to reference points.
+func (r *Run) AllMeasures() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
 
 // isDisturbed reports whether the attempt that counts was disturbed.
 func (r *Run) isDisturbed() bool {
@@ -563,16 +563,16 @@ func newSamples(runs []*Run) (samples []claim.FinishedRun) {
 	return samples
 }
 
-// Judge sets the ratios of the finished runs, and returns the experiment's claims with verdicts over the given number
+// JudgeClaims sets the ratios of the finished runs, and returns the experiment's claims with verdicts over the given number
 // of seeds.
-func Judge(s *experiment.Spec, runs []*Run, seeds int) []claim.Claim {
+func JudgeClaims(s *experiment.Spec, runs []*Run, seeds int) []claim.Claim {
 	samples := newSamples(runs)
 	for i, ratios := range s.Ratios(samples) {
 		if runs[i].Ratios = ratios; ratios != nil {
 			all := *samples[i].Values
-			all.Measures = runs[i].Listed()
+			all.Measures = runs[i].AllMeasures()
 			samples[i].Values = &all
 		}
 	}
-	return s.Judge(samples, seeds)
+	return s.JudgeClaims(samples, seeds)
 }

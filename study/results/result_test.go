@@ -18,7 +18,7 @@ func FuzzReadRun(f *testing.F) {
 		Drops:      []Count{{"queue full", 3}},
 		Unfinished: []UnfinishedFlow{{1, "a", "h0", "h1", 10, 5, "its timer"}},
 		Values: measure.Values{Measures: []measure.Measured{{Name: "jain", Value: 0.5}, {Name: "goodput", Unit: "bps",
-			Groups: []measure.Grouped{{Group: "a", Value: 1e6},
+			Groups: []measure.GroupValue{{Group: "a", Value: 1e6},
 				{Group: "b", Value: math.NaN()}}}},
 			Series: []measure.Series{{Name: "queue", Unit: "packets", Group: "s->c", StartS: 0, StepS: 0.01,
 				Values: []measure.Number{1, measure.Number(math.NaN())}}},
@@ -32,22 +32,22 @@ func FuzzReadRun(f *testing.F) {
 				DstPort: []uint16{2}, SizeBytes: []int64{3}, StartS: []measure.Number{0},
 				FCTS: []measure.Number{1}, IdealS: []measure.Number{1}, ReceivedBytes: []int64{3}, SentPackets: []int64{1},
 				RetransmittedPackets: []int64{0}}}, Events: 9, PacketHops: 8}
-	f.Add([]byte(r.Json(true)))
+	f.Add([]byte(r.EncodeJSON(true)))
 	f.Add(appendDigest([]byte("{\n  \"format\": 2,\n  \"id\": \"0123456789abcdef\",\n" +
 		"  \"record\": {\"measures\": [{\"Name\": \"x\", \"Groups\": [\"a\"], \"Values\": []}]}\n}\n")))
 	f.Add([]byte(`{"format": 3}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		r, err := ReadRun(data)
 		if err != nil { // almost always for its digest
-			r, err = ReadRun([]byte(testkit.Reseal(string(data))))
+			r, err = ReadRun([]byte(testkit.ReplaceDigest(string(data))))
 		}
 		if err != nil {
 			return
 		}
-		first := r.Json(true)
+		first := r.EncodeJSON(true)
 		again, err := ReadRun(first)
-		if err != nil || !bytes.Equal(first, again.Json(true)) {
-			t.Fatalf("%v\n%s\n%s", err, first, again.Json(true))
+		if err != nil || !bytes.Equal(first, again.EncodeJSON(true)) {
+			t.Fatalf("%v\n%s\n%s", err, first, again.EncodeJSON(true))
 		}
 	})
 }

@@ -20,13 +20,13 @@ import (
 // elsewhereHint suggests what to do with a folder of another version.
 const elsewhereHint = "another --out, or the version of weir that wrote it"
 
-// Usable returns an InputErrors if a results folder is of another version or experiment, or if another file is in the
+// CheckFolder returns an InputErrors if a results folder is of another version or experiment, or if another file is in the
 // place of one that weir writes. It returns nil for a missing folder.
-func Usable(s *experiment.Spec, dir string) error {
+func CheckFolder(s *experiment.Spec, dir string) error {
 	if err := checkPlaces(dir); err != nil {
 		return err
 	}
-	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.LargestResult); err == nil {
+	if data, err := document.ReadFile(filepath.Join(dir, "runs.json"), document.MaxResult); err == nil {
 		var doc struct {
 			Format int `json:"format"`
 		}
@@ -35,7 +35,7 @@ func Usable(s *experiment.Spec, dir string) error {
 		}
 	}
 	want := s.Resolved()
-	data, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, "spec.yaml"), document.MaxResult)
 	if err != nil || bytes.Equal(data, want) {
 		return nil
 	}
@@ -43,7 +43,7 @@ func Usable(s *experiment.Spec, dir string) error {
 	for document.LineOf(data, line) == document.LineOf(want, line) {
 		line++
 	}
-	text, _ := document.ExcerptOf(document.LineOf(data, line), 1)
+	text, _ := document.CutExcerpt(document.LineOf(data, line), 1)
 	return unusableError(dir, "spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
 		"version of weir wrote it, or it was changed")
 }
@@ -90,7 +90,7 @@ func checkPlace(dir, name string) error {
 	if err != nil || info.Mode().IsRegular() {
 		return nil
 	}
-	return placeError(dir, name, (&document.NotRegular{Mode: info.Mode()}).Error())
+	return placeError(dir, name, (&document.NotRegularError{Mode: info.Mode()}).Error())
 }
 
 // placeError returns an InputErrors about an obstructing file.
@@ -105,19 +105,19 @@ func unusableError(dir, name string, line int, excerpt, format string, args ...a
 		Allowed: elsewhereHint, Excerpt: excerpt}}
 }
 
-// Find reads the result of a planned run with the given id from a results folder; nil if it does not exist. It
+// FindRun reads the result of a planned run with the given id from a results folder; nil if it does not exist. It
 // returns a DamagedError if the file is damaged or of another run, and an InputErrors if another version of weir
 // wrote it.
-func Find(dir string, r *plan.Run, id string) (*Run, error) {
+func FindRun(dir string, r *plan.Run, id string) (*Run, error) {
 	name := filepath.Join("runs", id+".json")
-	data, err := document.ReadFile(filepath.Join(dir, name), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, DamagedError{fmt.Sprintf("it cannot be read: %v", document.Reason(err))}
+		return nil, DamagedError{fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err))}
 	}
-	run, err := Vouched(data, r, id)
+	run, err := VerifyRun(data, r, id)
 	var damage DamagedError
 	if err != nil && !errors.As(err, &damage) {
 		return nil, unusableError(dir, name, 1, "", "it cannot be used: %v", err)
@@ -125,9 +125,9 @@ func Find(dir string, r *plan.Run, id string) (*Run, error) {
 	return run, err
 }
 
-// Vouched parses the file of a planned run with the given id. A DamagedError reports a wrong digest or a file of
+// VerifyRun parses the file of a planned run with the given id. A DamagedError reports a wrong digest or a file of
 // another run; any other error means another version of weir.
-func Vouched(data []byte, r *plan.Run, id string) (*Run, error) {
+func VerifyRun(data []byte, r *plan.Run, id string) (*Run, error) {
 	run, err := ReadRun(data)
 	if err != nil {
 		return nil, err

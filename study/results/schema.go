@@ -23,8 +23,8 @@ func SchemaNames() []string {
 // row as an object.
 func Schemas() []byte { return buildSchema("") }
 
-// Schema returns the schema of one of SchemaNames.
-func Schema(name string) []byte { return buildSchema(name) }
+// SchemaOf returns the schema of one of SchemaNames.
+func SchemaOf(name string) []byte { return buildSchema(name) }
 
 // buildSchema returns all schemas with a reference to the named one; "" for no reference.
 func buildSchema(name string) []byte {

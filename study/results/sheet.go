@@ -41,8 +41,8 @@ func (c *Column) columnType() string {
 	return reflect.TypeOf(c.zero).String() // int32, int64, uint64
 }
 
-// Kind returns the Go type of the column's values.
-func (c *Column) Kind() reflect.Type { return reflect.TypeOf(c.zero) }
+// GoType returns the Go type of the column's values.
+func (c *Column) GoType() reflect.Type { return reflect.TypeOf(c.zero) }
 
 // Sheets returns all sheets.
 func Sheets() []Sheet {
@@ -71,7 +71,7 @@ func (s *Sheet) columns(x *experiment.Spec) []Column {
 	}
 	for _, d := range x.Sweep() {
 		add(d.Key, "")
-		if d.Numeric() {
+		if d.IsNumeric() {
 			add(d.Key+"_value", 0.0)
 		}
 	}
@@ -95,7 +95,7 @@ func pointValues(s *experiment.Spec, r *Run) []any {
 	out := []any{r.ID, r.Seed}
 	for i, c := range r.Point {
 		out = append(out, c.Text)
-		if s.Sweep()[i].Numeric() {
+		if s.Sweep()[i].IsNumeric() {
 			out = append(out, c.Value)
 		}
 	}
@@ -221,7 +221,7 @@ func distributionsSheet() Sheet {
 			for _, r := range o.Runs {
 				for i := range r.Distributions {
 					d := &r.Distributions[i]
-					sum, n := uint64(0), float64(d.N())
+					sum, n := uint64(0), float64(d.Count())
 					for k, v := range d.Values {
 						sum += d.Counts[k]
 						add(r, d.Name, d.Group, d.Unit, v, d.Counts[k], float64(sum)/n)

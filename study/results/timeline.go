@@ -27,7 +27,7 @@ func timelineSheet() Sheet {
 			{Name: "end_s", zero: 0.0, Doc: "likewise; the rank's next row begins then"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
-			names := job.Doings()
+			names := job.ActivityNames()
 			number := func(v int32) any {
 				if v < 0 {
 					return nil

@@ -32,7 +32,7 @@ func traced(t testing.TB, patterns ...string) *traces {
 	t.Helper()
 	f := &traces{}
 	var all []interface{ Close() error }
-	f.records = plantest.Trace(t, plantest.Registry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
+	f.records = plantest.RunTraced(t, plantest.NewRegistry(p4abc.Scheme(), "."), func(ports []string) []trace.Sink {
 		p, err := pcapng.NewWriter(&f.pcapng, ports)
 		if err != nil {
 			t.Fatal(err)
@@ -211,6 +211,6 @@ func FuzzTraceTable(f *testing.F) {
 	w.Close()
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		parquet.ReadTraceTable(bytes.NewReader(data), int64(len(data)), plantest.Writable(t))
+		parquet.ReadTraceTable(bytes.NewReader(data), int64(len(data)), plantest.CheckWritable(t))
 	})
 }

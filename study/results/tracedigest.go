@@ -28,7 +28,7 @@ func DigestLine(name string, sum []byte) string { return fmt.Sprintf("%x  %s\n",
 // DigestHead returns the line that binds digests to a result of a run. Lists of other runs or of other results have
 // another line.
 func DigestHead(r *Run) string {
-	return fmt.Sprintf("# run %s, seed %d, result %s\n", r.ID, r.Seed, storedDigest(r.Json(true)))
+	return fmt.Sprintf("# run %s, seed %d, result %s\n", r.ID, r.Seed, storedDigest(r.EncodeJSON(true)))
 }
 
 // CheckTrace returns a DamagedError if a file of a trace does not match its digest, or if the digests do not begin
@@ -40,7 +40,7 @@ func CheckTrace(name, head string) (listed bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, DamagedError{fmt.Sprintf("%s cannot be read: %v", filepath.Base(digestFile), document.Reason(err))}
+		return false, DamagedError{fmt.Sprintf("%s cannot be read: %v", filepath.Base(digestFile), document.UnwrapPathError(err))}
 	}
 	want := ""
 	for line := range bytes.Lines(list) {
@@ -57,12 +57,12 @@ func CheckTrace(name, head string) (listed bool, err error) {
 	}
 	f, _, err := document.Open(name)
 	if err != nil {
-		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.Reason(err))}
+		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err))}
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.Reason(err))}
+		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err))}
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != want {
 		return true, DamagedError{"it is damaged: it does not have the digest in " + filepath.Base(digestFile)}

@@ -5,7 +5,7 @@ import "encoding/json"
 // withoutJSON returns the points that are left out of the sweep because they have no meaning, grouped by reason; nil
 // without any.
 func (o *Outcome) withoutJSON() (out []json.RawMessage) {
-	for _, a := range o.Spec.Without() {
+	for _, a := range o.Spec.OmittedPoints() {
 		var x jsonObject
 		var points []json.RawMessage
 		for _, p := range a.Points {

@@ -17,11 +17,11 @@ import (
 	"weir/study/plan"
 )
 
-// Folder returns the path of the experiment's results folder below dir, for a world and this program. A program that
+// FolderPath returns the path of the experiment's results folder below dir, for a world and this program. A program that
 // may compute different bytes has another folder. Characters of the name that would act on a terminal are escaped
 // without backslashes, which some systems use as path separators.
-func Folder(s *experiment.Spec, dir, world string) string {
-	return folderPath(s, dir, world, revision.This().Key())
+func FolderPath(s *experiment.Spec, dir, world string) string {
+	return folderPath(s, dir, world, revision.This().FolderKey())
 }
 
 // folderPath returns Folder's path for the program with the given key.
@@ -42,7 +42,7 @@ func folderName(spec, hash, key, world string) string {
 
 // folderSafeName replaces characters of an experiment's name that folder names must not have.
 func folderSafeName(experiment string) string {
-	return strings.NewReplacer("/", "-", `\`, "-").Replace(text.Shown(experiment))
+	return strings.NewReplacer("/", "-", `\`, "-").Replace(text.EscapeLine(experiment))
 }
 
 // folderPattern matches names of results folders: experiment, hash, key of the program (older versions lack it), and
@@ -53,8 +53,8 @@ var folderPattern = regexp.MustCompile(fmt.Sprintf(`^(.+)-([0-9a-f]{%d})(?:-([0-
 // severalKey replaces the program's key in the name of a merged folder with runs of several programs.
 const severalKey = "several"
 
-// Kept describes how much of the experiment is in the results folder, and how to continue.
-func (o *Outcome) Kept() string {
+// DescribeKept describes how much of the experiment is in the results folder, and how to continue.
+func (o *Outcome) DescribeKept() string {
 	all, qualifier := len(o.Runs)+len(o.Failed)+o.Missing, ""
 	if o.Chosen != nil && o.Chosen.State == Pending {
 		qualifier = "at least "
@@ -73,9 +73,9 @@ func (o *Outcome) Kept() string {
 		all)
 }
 
-// ID returns the id of a run's result by the program with the given revision.Executable and, in the lab, the traffic
+// RunID returns the id of a run's result by the program with the given revision.Executable and, in the lab, the traffic
 // generator.
-func ID(r *plan.Run, executable, generator string) string {
+func RunID(r *plan.Run, executable, generator string) string {
 	if generator != "" {
 		executable += " lab " + generator
 	}
@@ -90,33 +90,33 @@ func RunFile(dir, id string) string {
 // WriteFile writes a file of a results folder atomically: a reader sees the old or the new content. The error names
 // the file.
 func WriteFile(name string, data []byte) error {
-	return Unwritten(name, atomicfile.Write(name, data))
+	return WrapWriteError(name, atomicfile.Write(name, data))
 }
 
-// Unwritten wraps err as an error about writing the file name; nil for nil.
-func Unwritten(name string, err error) error {
+// WrapWriteError wraps err as an error about writing the file name; nil for nil.
+func WrapWriteError(name string, err error) error {
 	if err == nil {
 		return nil
 	}
 	if info, bad := os.Stat(name); bad == nil && !info.Mode().IsRegular() { // the system only reports that a file exists
-		err = &document.NotRegular{Mode: info.Mode()}
+		err = &document.NotRegularError{Mode: info.Mode()}
 	}
-	return fmt.Errorf("%s: it cannot be written: %w", name, document.Reason(err))
+	return fmt.Errorf("%s: it cannot be written: %w", name, document.UnwrapPathError(err))
 }
 
 // MakeFolder creates the results folder, and removes unfinished files of ended processes from it.
 func MakeFolder(dir string) error {
 	if err := atomicfile.MkdirAll(filepath.Join(dir, "runs")); err != nil {
-		return fmt.Errorf("%s: the results folder cannot be made: %w", dir, document.Reason(err))
+		return fmt.Errorf("%s: the results folder cannot be made: %w", dir, document.UnwrapPathError(err))
 	}
 	for _, below := range append([]string{""}, resultFolders...) {
-		atomicfile.Sweep(filepath.Join(dir, below))
+		atomicfile.RemoveUnfinished(filepath.Join(dir, below))
 	}
 	return nil
 }
 
-// Indent returns JSON indented by two spaces, with a final line break.
-func Indent(raw json.RawMessage) []byte {
+// IndentJSON returns JSON indented by two spaces, with a final line break.
+func IndentJSON(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {
 		panic(err) // this package has written valid JSON

@@ -20,7 +20,7 @@ func (x *execution) writeAccount(ctx context.Context) error {
 	if !is || x.out.Dir == "" {
 		return nil
 	}
-	x.accounts = a.Account(x.out.Dir, ctx.Err() != nil)
+	x.accounts = a.ReportExecutions(x.out.Dir, ctx.Err() != nil)
 	if len(x.accounts) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (x *execution) keepHosts() error {
 	if own := x.localExecution(); len(all) > 0 && own != nil {
 		all = append(all, *own)
 	}
-	x.out.Hosts = results.HostsOf(describeMachine(*x.o), all)
+	x.out.Hosts = results.NewHosts(describeMachine(*x.o), all)
 	return results.WriteHosts(x.out.Dir, x.out.Hosts)
 }
 
@@ -51,12 +51,12 @@ func (x *execution) localExecution() *results.Execution {
 		return nil
 	}
 	e := &x.local
-	e.Runs, e.Failed, e.Ended, e.Interrupted = 0, nil, results.Now(), x.interrupted
+	e.Runs, e.Failed, e.Ended, e.Interrupted = 0, nil, results.AccountTime(), x.interrupted
 	for i, run := range x.all {
 		switch {
 		case x.failures[i] == errInterrupted: // the run is missing
 		case x.failures[i] != nil:
-			e.Failed = append(e.Failed, results.FailedRun{Run: NameOf(x.runs[i]), Error: results.Brief(x.failures[i].Error())})
+			e.Failed = append(e.Failed, results.FailedRun{Run: FormatRunName(x.runs[i]), Error: results.ShortenText(x.failures[i].Error())})
 		case run != nil && !x.found[i]:
 			e.Runs++
 		}
@@ -67,8 +67,10 @@ func (x *execution) localExecution() *results.Execution {
 	return e
 }
 
-// NameOf returns the name of a run in messages: its point and seed.
-func NameOf(r *plan.Run) string { return fmt.Sprintf("%s seed %d", measure.PointName(r.Point), r.Seed) }
+// FormatRunName returns the name of a run in messages: its point and seed.
+func FormatRunName(r *plan.Run) string {
+	return fmt.Sprintf("%s seed %d", measure.PointName(r.Point), r.Seed)
+}
 
 // describeMachine returns the description of this machine in the results.
 func describeMachine(o Options) results.Machine {

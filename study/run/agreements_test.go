@@ -26,16 +26,16 @@ func comparedRuns(name, group string, attempt results.Attempt, goodputs ...float
 	for i, g := range goodputs {
 		all = append(all, &results.Run{Seed: uint64(i + 1), Point: []measure.Coordinate{{Key: "n", Text: "1"}},
 			Attempts: []results.Attempt{attempt}, Values: measure.Values{Measures: []measure.Measured{{Name: name,
-				Groups: []measure.Grouped{{Group: group, Value: g}}}}}})
+				Groups: []measure.GroupValue{{Group: group, Value: g}}}}}})
 	}
 	return all
 }
 
 // upsetBy returns an attempt with that share of its time upset; disturbedBy one that was disturbed as well.
-func upsetBy(share float64) results.Attempt { return results.Attempt{Upset: share} }
+func upsetBy(share float64) results.Attempt { return results.Attempt{StallShare: share} }
 
 func disturbedBy(share float64) results.Attempt {
-	return results.Attempt{Upset: share, Disturbed: []string{"stalls"}}
+	return results.Attempt{StallShare: share, Disturbed: []string{"stalls"}}
 }
 
 // Points are compared by their means over seeds and what that is worth; what only one world has is not.
@@ -105,7 +105,7 @@ func TestAgreementsOfQueues(t *testing.T) {
 			t.Errorf("a percentile, %v upset: %+v", share, all)
 		}
 		// What waits have held back stands in queues, whatever senders make of it, and is nothing to a goodput.
-		held := results.Attempt{Held: share}
+		held := results.Attempt{HeldShare: share}
 		o.Runs = comparedRuns("queue", "s->c p99", held, 30)
 		if all := o.Agreements(); len(all) != 1 || all[0].Verdict != want {
 			t.Errorf("a percentile, %v held back: %+v", share, all)

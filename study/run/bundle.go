@@ -57,13 +57,13 @@ func (t *tracer) listSuffixes() (all []string) {
 	return all
 }
 
-// Received decodes the result of Traced from another process. It returns the run and, if ports were traced, the files
+// DecodeResult decodes the result of Traced from another process. It returns the run and, if ports were traced, the files
 // of the trace. It returns an error unless the data belong to run r of the plan with the given id.
-func Received(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *Tracing) (*results.Run, [][]byte,
+func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *Tracing) (*results.Run, [][]byte,
 	error) {
 	t := newTracer(inMemory, id, ports, tracing, r.Spec.TraceQuota())
 	if t == nil {
-		run, err := results.Vouched(data, r, id)
+		run, err := results.VerifyRun(data, r, id)
 		return run, nil, err
 	}
 	archive := tar.NewReader(bytes.NewReader(data))
@@ -83,7 +83,7 @@ func Received(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *
 	if err != nil {
 		return nil, nil, err
 	}
-	run, err := results.Vouched(text, r, id)
+	run, err := results.VerifyRun(text, r, id)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -117,7 +117,7 @@ func (t *tracer) writeGiven() error {
 			return err
 		}
 		if _, err := f.Write(t.given[k]); err != nil {
-			return results.Unwritten(f.name, err)
+			return results.WrapWriteError(f.name, err)
 		}
 	}
 	return nil

@@ -20,8 +20,8 @@ func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := plan.Runs(s)[0]
-	data, err := Traced(t.Context(), r, ports[r.Index], &Tracing{}, "e", 1, nil)
+	r := plan.ListRuns(s)[0]
+	data, err := SimulateTraced(t.Context(), r, ports[r.Index], &Tracing{}, "e", 1, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,15 +31,15 @@ func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 // What came from somebody else is a run with its trace, in the form that it has to have, or it is refused.
 func TestReceived(t *testing.T) {
 	r, ports, data := bundled(t, "trace_quota: 10 MB\n")
-	run, files, err := Received(data, r, r.ID("e"), ports, &Tracing{})
+	run, files, err := DecodeResult(data, r, r.ID("e"), ports, &Tracing{})
 	if err != nil || run.ID != r.ID("e") || len(files) != 3 || len(files[0]) == 0 {
 		t.Fatalf("%v, %d files", err, len(files))
 	}
-	alone, err := One(t.Context(), r, "e", 1, nil)
-	if err != nil || !bytes.Equal(alone, run.Json(true)) {
+	alone, err := SimulateRun(t.Context(), r, "e", 1, nil)
+	if err != nil || !bytes.Equal(alone, run.EncodeJSON(true)) {
 		t.Errorf("%v: the run is another with a trace", err)
 	}
-	if _, _, err := Received(alone, r, r.ID("e"), nil, &Tracing{}); err != nil {
+	if _, _, err := DecodeResult(alone, r, r.ID("e"), nil, &Tracing{}); err != nil {
 		t.Errorf("without a trace: %v", err)
 	}
 	pack := func(of ...string) []byte {
@@ -72,13 +72,13 @@ func TestReceived(t *testing.T) {
 		"another run's run": {bytes.Replace(data, []byte(r.ID("e")), []byte(r.ID("f")), 1), ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, _, err := Received(x.data, r, r.ID("e"), ports, &Tracing{})
+			_, _, err := DecodeResult(x.data, r, r.ID("e"), ports, &Tracing{})
 			if err == nil || !strings.Contains(err.Error(), x.says) {
 				t.Errorf("%v, want %q", err, x.says)
 			}
 		})
 	}
-	if _, _, err := Received(data, r, r.ID("e"), other, &Tracing{}); err == nil {
+	if _, _, err := DecodeResult(data, r, r.ID("e"), other, &Tracing{}); err == nil {
 		t.Error("a trace of other ports is taken")
 	}
 }
@@ -90,7 +90,7 @@ func TestTraceQuota(t *testing.T) {
 	if with.ID("e") != without.ID("e") {
 		t.Error("a run has another id with it")
 	}
-	_, files, err := Received(large, with, with.ID("e"), tracedPorts, &Tracing{})
+	_, files, err := DecodeResult(large, with, with.ID("e"), tracedPorts, &Tracing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func FuzzReceived(f *testing.F) {
 	f.Add(data[:600])
 	f.Add([]byte("run.json"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		run, files, err := Received(data, r, r.ID("e"), ports, &Tracing{})
+		run, files, err := DecodeResult(data, r, r.ID("e"), ports, &Tracing{})
 		if err == nil && (run.ID != r.ID("e") || len(files) != 3) {
 			t.Errorf("%+v, %d files", run, len(files))
 		}

@@ -29,7 +29,7 @@ func TestDamage(t *testing.T) {
 		return func(text string) string { return strings.Replace(text, old, new, 1) }
 	}
 	resealed := func(change func(string) string) func(string) string {
-		return func(text string) string { return testkit.Reseal(change(text)) }
+		return func(text string) string { return testkit.ReplaceDigest(change(text)) }
 	}
 	run := "runs/" + id + ".json"
 	for _, c := range []struct {

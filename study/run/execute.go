@@ -70,7 +70,7 @@ func (o *Options) runID(r *plan.Run) string {
 	if o.Lab != nil {
 		generator = o.Lab.selectGenerator().Name
 	}
-	return results.ID(r, o.Executable, generator)
+	return results.RunID(r, o.Executable, generator)
 }
 
 // resultsFolder returns the results folder of an experiment, or "" without Options.Dir.
@@ -78,7 +78,7 @@ func (o *Options) resultsFolder(s *experiment.Spec) string {
 	if o.Dir == "" {
 		return ""
 	}
-	return results.Folder(s, o.Dir, o.worldName())
+	return results.FolderPath(s, o.Dir, o.worldName())
 }
 
 // Execute executes the runs of an experiment that have no results, several at a time, and judges the experiment's
@@ -94,7 +94,7 @@ func (o *Options) resultsFolder(s *experiment.Spec) string {
 // exist; it has not written a file then. For other errors of the folder it returns the outcome too, with what was
 // kept. The outcome lists the runs that failed.
 func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outcome, error) {
-	runs := plan.RunsOn(s, o.worldName())
+	runs := plan.ListRunsOn(s, o.worldName())
 	ports, err := TracePorts(s, o.Trace)
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outco
 		found: make([]bool, len(runs)), files: make([]fs.FileInfo, len(runs)), leave: func() {},
 	}
 	if o.Lab != nil {
-		x.out.Counterpart = o.Lab.Beside
+		x.out.Counterpart = o.Lab.Counterpart
 	}
 	x.seeds, x.local = x.firstSeeds(), results.NewExecution(results.ByHere)
 	defer func() { x.leave() }()
@@ -131,7 +131,7 @@ func Execute(ctx context.Context, s *experiment.Spec, o Options) (*results.Outco
 		lost = err
 	}
 	if lost != nil {
-		lost = fmt.Errorf("%w; %s", lost, x.out.Kept())
+		lost = fmt.Errorf("%w; %s", lost, x.out.DescribeKept())
 	}
 	return x.out, lost
 }
@@ -166,7 +166,7 @@ func (x *execution) newTracer(r *plan.Run) *tracer {
 func (x *execution) openFolder(ctx context.Context) error {
 	s := x.out.Spec
 	x.out.Dir = x.o.resultsFolder(s)
-	if err := results.Usable(s, x.out.Dir); err != nil {
+	if err := results.CheckFolder(s, x.out.Dir); err != nil {
 		return err
 	}
 	if err := x.findResults(ctx, 0); err != nil {
@@ -181,7 +181,7 @@ func (x *execution) openFolder(ctx context.Context) error {
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "spec.yaml"), s.Resolved()); err != nil {
 		return err
 	}
-	if err := results.WriteFile(filepath.Join(x.out.Dir, "origin.json"), results.Origin(s, x.o.Command)); err != nil {
+	if err := results.WriteFile(filepath.Join(x.out.Dir, "origin.json"), results.FormatOrigin(s, x.o.Command)); err != nil {
 		return err
 	}
 	return results.WriteInputs(s, x.out.Dir)
@@ -194,7 +194,7 @@ func (x *execution) findResult(i int) error {
 	file := results.RunFile(x.out.Dir, id)
 	x.all[i], x.before[i], x.found[i] = nil, nil, false
 	x.files[i], _ = os.Stat(file) // an unreadable file is reported by Find
-	run, err := results.Find(x.out.Dir, r, id)
+	run, err := results.FindRun(x.out.Dir, r, id)
 	var damage results.DamagedError
 	if errors.As(err, &damage) {
 		x.notifyRepeat(fmt.Errorf("%s: %w", filepath.Join("runs", filepath.Base(file)), err))
@@ -248,7 +248,7 @@ func (x *execution) executeMissing(ctx context.Context) (lost error) {
 			if err := x.writeAccount(ctx); lost == nil {
 				lost = err
 			}
-			if err := x.o.Runner.End(); lost == nil {
+			if err := x.o.Runner.Close(); lost == nil {
 				lost = err
 			}
 		}()
@@ -391,8 +391,8 @@ func (x *execution) executeOne(ctx context.Context, i, threads int, progress pro
 	if x.all[i] == nil || x.out.Dir == "" {
 		return nil
 	}
-	data := x.all[i].Json(true)
-	if x.before[i] != nil && !bytes.Equal(x.before[i].Json(true), data) {
+	data := x.all[i].EncodeJSON(true)
+	if x.before[i] != nil && !bytes.Equal(x.before[i].EncodeJSON(true), data) {
 		x.failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has",
 			filepath.Base(file))
 		return nil
@@ -422,7 +422,7 @@ func (x *execution) collectResults() {
 	out := x.out
 	out.Chosen = x.chooseSeeds()
 	for i, r := range x.runs {
-		if !out.Chosen.Counts(r.Seed - out.Spec.Seed()) {
+		if !out.Chosen.CountsSeed(r.Seed - out.Spec.Seed()) {
 			continue
 		}
 		if x.all[i] == nil && (x.failures[i] == nil || errors.Is(x.failures[i], errInterrupted)) {
@@ -444,7 +444,7 @@ func (x *execution) collectResults() {
 			out.Missing++
 		}
 	}
-	out.Claims = results.Judge(out.Spec, out.Runs, out.Seeds())
+	out.Claims = results.JudgeClaims(out.Spec, out.Runs, out.Seeds())
 }
 
 // writeResults writes the files on all runs under the folder's lock, so that they include the runs of other processes.
@@ -506,11 +506,11 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	c.Progress = newReporter(r, c, o.currentTime, progress)
 	if o.Observe != nil {
 		x := o.Observe(r, c)
-		c.View = x.Look
+		c.View = x.ObserveWindow
 		defer func() { x.End(err) }()
 	}
 	var frames []results.PFCFrame
-	if n, _ := r.Of.Measures().Needs(r.Of.Measured(), &c.Load); n.Pauses {
+	if n, _ := r.SpecPoint.Measures().ListNeeds(r.SpecPoint.Measured(), &c.Load); n.Pauses {
 		c.OnPFC = func(e sim.PFCEvent) {
 			if e.At >= c.Warmup {
 				frames = append(frames, results.PFCFrame{TimeNs: int64(e.At / unit.Nanosecond), Node: e.Node, Port: int(e.Port),
@@ -539,7 +539,7 @@ func simulate(ctx context.Context, r *plan.Run, o *Options, t *tracer, threads i
 	if c.Ideal != nil {
 		run.End.Network = c.Ideal.Form(jobPrograms(c))
 	} else {
-		run.End.Spurious = results.NewSpurious(measure.Spurious(r.Of.Measured(), &c.Load, res))
+		run.End.Spurious = results.NewSpurious(measure.CountSpurious(r.SpecPoint.Measured(), &c.Load, res))
 	}
 	if c.OnPFC != nil {
 		// Within a window, nodes run one after another: sort the frames of all nodes by time.
@@ -558,16 +558,16 @@ func newRun(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results
 		TimeS: res.Time.Seconds()},
 		Events: res.Events, PacketHops: res.PacketHops}
 	for _, s := range res.Stuck {
-		name := r.Of.Measured().PortName(s.Port)
+		name := r.SpecPoint.Measured().PortName(s.Port)
 		if s.Queue > 0 || res.End == outcome.Starved {
 			name += fmt.Sprintf(" queue %d", s.Queue)
 		}
 		run.End.Ports = append(run.End.Ports, name)
 	}
-	run.End.Violation = describeViolation(r.Of, res)
-	run.Values = r.Of.Measures().Evaluate(r.Of.Measured(), &c.Load, res)
+	run.End.Violation = describeViolation(r.SpecPoint, res)
+	run.Values = r.SpecPoint.Measures().Evaluate(r.SpecPoint.Measured(), &c.Load, res)
 	for i := range run.Distributions {
-		run.Distributions[i].Thin()
+		run.Distributions[i].MergeValues()
 	}
 	for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
 		if res.Drops[why] > 0 {
@@ -576,12 +576,12 @@ func newRun(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results
 	}
 	for k, i := range res.Unfinished {
 		f := &c.Flows[i]
-		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.Of.Entry(f.Group).Name(),
-			Src: c.Wiring.Network.Nodes[r.Of.Measured().Host(f.Src)].Name,
-			Dst: c.Wiring.Network.Nodes[r.Of.Measured().Host(f.Dst)].Name, SizeBytes: int64(f.Size),
+		run.Unfinished = append(run.Unfinished, results.UnfinishedFlow{Flow: i, Traffic: r.SpecPoint.Entry(f.Group).Name(),
+			Src: c.Wiring.Network.Nodes[r.SpecPoint.Measured().Host(f.Src)].Name,
+			Dst: c.Wiring.Network.Nodes[r.SpecPoint.Measured().Host(f.Dst)].Name, SizeBytes: int64(f.Size),
 			DoneBytes: int64(res.Delivered[k])})
 		if k < len(res.Waits) {
-			run.Unfinished[k].WaitsFor = waitsFor(r.Of, &res.Waits[k])
+			run.Unfinished[k].WaitsFor = waitsFor(r.SpecPoint, &res.Waits[k])
 		}
 	}
 	if x := res.Repeated; x != nil && x.Iterations > 0 {
@@ -591,7 +591,7 @@ func newRun(r *plan.Run, c *sim.Config, res *outcome.Result, id string) *results
 		run.End.Iterations = &results.Iterations{Why: x.Why}
 	}
 	if len(res.Waits) > 0 {
-		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %s", res.Waits[0].Flow, waitsFor(r.Of, &res.Waits[0]))
+		run.End.WaitsFor = fmt.Sprintf("flow %d waits for %s", res.Waits[0].Flow, waitsFor(r.SpecPoint, &res.Waits[0]))
 	}
 	addJobs(run, r, res)
 	return run

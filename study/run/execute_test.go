@@ -164,7 +164,7 @@ func TestEndToEnd(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	want := filepath.Join(dir, "test-"+out.Spec.Hash()[:12]+"-"+revision.This().Key())
+	want := filepath.Join(dir, "test-"+out.Spec.Hash()[:12]+"-"+revision.This().FolderKey())
 	if out.Dir != want {
 		t.Errorf("the folder is %s, not %s", out.Dir, want)
 	}

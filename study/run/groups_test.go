@@ -66,7 +66,7 @@ plot: [{x: fct, y: cdf, traffic: storage}, {x: slowdown, y: cdf}]`))
 	if v := valueOf(r, t, "job", "storage"); !math.IsNaN(v) {
 		t.Errorf("a group without ranks has a job of %v", v)
 	}
-	f, err := report.Figure(o, o.Spec.Plots()[0])
+	f, err := report.PlotFigure(o, o.Spec.Plots()[0])
 	if err != nil || f == nil || len(f.Panels[0].Marks) != 1 || !strings.Contains(f.Title, "storage") {
 		t.Errorf("%+v, %v", f, err)
 	}

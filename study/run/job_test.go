@@ -131,9 +131,9 @@ func TestJobMeasures(t *testing.T) {
 				m["job_exposed_max"] < m["job_exposed"] || m["job_exposed"] <= 0 {
 				t.Errorf("%v", m)
 			}
-			d := o.Runs[0].Distribution("job_iteration", "train")
-			if d.N() != 3 {
-				t.Errorf("%d iterations", d.N())
+			d := o.Runs[0].FindDistribution("job_iteration", "train")
+			if d.Count() != 3 {
+				t.Errorf("%d iterations", d.Count())
 			}
 		})
 	}
@@ -149,8 +149,8 @@ func TestJobWarmup(t *testing.T) {
 	for warmup, want := range map[string]uint64{"0s": 5, "3ms": 3, "7ms": 1} {
 		o := executeJob(t, fmt.Sprintf(jobSpec, 4, text+"warmup: "+warmup+"\n"))
 		m := measures(t, o)
-		if d := o.Runs[0].Distribution("job_iteration", "train"); d.N() != want {
-			t.Errorf("%s: %d iterations, want %d", warmup, d.N(), want)
+		if d := o.Runs[0].FindDistribution("job_iteration", "train"); d.Count() != want {
+			t.Errorf("%s: %d iterations, want %d", warmup, d.Count(), want)
 		}
 		exactly(t, "ended", m["job_iterations"], 5)
 		exactly(t, "sent", m["job_sent"], 5*2*3*400e3)
@@ -158,7 +158,7 @@ func TestJobWarmup(t *testing.T) {
 		if m["job_operation"] <= 0 || m["job_operation"] > 1e-3 {
 			t.Errorf("%s: %v", warmup, m)
 		}
-		if v := o.Runs[0].Named("job_slowest_rank").Groups[0].Value; !math.IsNaN(v) {
+		if v := o.Runs[0].FindMeasure("job_slowest_rank").Groups[0].Value; !math.IsNaN(v) {
 			t.Errorf("rank %v is the slowest", v)
 		}
 	}
@@ -337,11 +337,11 @@ traffic:
 			if len(o.Failed) > 0 || o.Runs[0].End.Reason != string(outcome.AllDone) {
 				t.Fatalf("%v %+v", o.Failed, o.Runs[0].End)
 			}
-			j := o.Runs[0].Named("job")
+			j := o.Runs[0].FindMeasure("job")
 			if len(j.Groups) != 2 || !(j.Groups[0].Value > 0 && j.Groups[1].Value > 0) {
 				t.Errorf("%+v", j)
 			}
-			if g := o.Runs[0].Named("goodput"); !(g.Groups[0].Value > 0 && g.Groups[1].Value > 0) {
+			if g := o.Runs[0].FindMeasure("goodput"); !(g.Groups[0].Value > 0 && g.Groups[1].Value > 0) {
 				t.Errorf("%+v", g)
 			}
 			if got := len(o.Runs[0].Flows.SizeBytes); got != 1 {
@@ -510,7 +510,7 @@ func TestJobIdle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(testkit.Strings(s.Warnings()), "\n"); !strings.Contains(got, want) ||
+		if got := strings.Join(testkit.FormatAll(s.Warnings()), "\n"); !strings.Contains(got, want) ||
 			want == "" && strings.Contains(got, "changes nothing") {
 			t.Errorf("%s: %s, want %s", job, got, want)
 		}

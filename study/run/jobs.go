@@ -15,7 +15,7 @@ import (
 // addJobs adds to a run which of its jobs align their iterations, and what the first unfinished job waits for.
 func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 	for i := range res.Jobs {
-		tr := r.Of.Entry(res.JobGroups[i])
+		tr := r.SpecPoint.Entry(res.JobGroups[i])
 		program := tr.Job().Program
 		if period := job.TraitsOf(program).Period; period > 0 {
 			run.End.Aligned = append(run.End.Aligned, results.Aligned{Traffic: tr.Name(), PeriodS: period.Seconds()})
@@ -24,13 +24,13 @@ func addJobs(run *results.Run, r *plan.Run, res *outcome.Result) {
 		if o.Left == 0 {
 			continue
 		}
-		waits := job.Deadlock(program, o)
+		waits := job.DescribeDeadlock(program, o)
 		if run.End.WaitsFor == "" {
 			run.End.WaitsFor = fmt.Sprintf("job %s: %s", tr.Name(), waits)
 		}
 		u := results.UnfinishedJob{Traffic: tr.Name(), WaitsFor: strings.Split(waits, "\n")}
 		if i < len(res.JobWaits) {
-			u.Messages = messageWaits(r.Of, tr, res.JobWaits[i])
+			u.Messages = messageWaits(r.SpecPoint, tr, res.JobWaits[i])
 		}
 		run.End.Jobs = append(run.End.Jobs, u)
 	}

@@ -46,8 +46,8 @@ type Lab struct {
 	Scheduling live.Scheduling
 	// Generator of traffic; nil: lab/traffic.
 	Generator *Generator
-	// Beside has the simulator's results for comparison; nil: no comparison.
-	Beside *results.Outcome
+	// Counterpart has the simulator's results for comparison; nil: no comparison.
+	Counterpart *results.Outcome
 	// OnRun receives the result of each attempt of a run, the attempt's number from 1, and the limit.
 	OnRun func(r *plan.Run, attempt, limit int, a *results.Attempt)
 	// OnBusy, if not nil, is called once, when the machine has disturbed all attempts of busyRuns runs. Each later run
@@ -94,8 +94,8 @@ var (
 	}}
 )
 
-// Generators returns the names of all generators.
-func Generators() []string { return []string{kernelGenerator.Name, IPerf3.Name} }
+// GeneratorNames returns the names of all generators.
+func GeneratorNames() []string { return []string{kernelGenerator.Name, IPerf3.Name} }
 
 // Check returns an error for traffic of the experiment that the generator cannot send, before any process starts.
 // CheckLab must have accepted the experiment.
@@ -106,16 +106,16 @@ func (o *Lab) Check(s *experiment.Spec) error {
 	}
 	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
 	seen := map[*experiment.Point]bool{} // all seeds of a point have the same kinds of flows
-	for _, r := range plan.Runs(s) {
-		if seen[r.Of] {
+	for _, r := range plan.ListRuns(s) {
+		if seen[r.SpecPoint] {
 			continue
 		}
-		seen[r.Of] = true
+		seen[r.SpecPoint] = true
 		c, err := r.Config()
 		if err != nil {
 			return err
 		}
-		t, _ := labTraffic(r.Of, c, o.Kernel, nowhere, 0, nil)
+		t, _ := labTraffic(r.SpecPoint, c, o.Kernel, nowhere, 0, nil)
 		if err := g.Check(t); err != nil {
 			return fmt.Errorf("%s: %w", orPoint(r.Point), err)
 		}
@@ -166,14 +166,14 @@ func LabConfig(r *plan.Run) (*lab.Config, error) {
 	}
 	out := &lab.Config{
 		Wiring: c.Wiring, Selection: c.Selection,
-		Lead: labLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.Of),
+		Lead: labLead, Warmup: c.Warmup, Duration: c.Duration, MTU: hostMTU(r.SpecPoint),
 	}
 	for i := range c.Flows {
 		f := &c.Flows[i]
-		tr := r.Of.Entry(f.Group)
+		tr := r.SpecPoint.Entry(f.Group)
 		transport, _ := tr.Transport()
 		x := lab.Flow{Group: f.Group, Src: f.Src, Dst: f.Dst, SrcPort: f.SrcPort, DstPort: f.DstPort,
-			Version: tr.Version(), Proto: transport.Proto, Own: tr.Own()}
+			Version: tr.Version(), Proto: transport.Proto, Own: tr.UsesWeirStack()}
 		if x.Own {
 			if x.Ports, err = extraPorts(c, i); err != nil {
 				return nil, err
@@ -210,7 +210,7 @@ func twoFrames(p *experiment.Point) (longest unit.Time) {
 	frame := int32(header + hostMTU(p))
 	for _, l := range p.Network().Links {
 		s := unit.NewSerialiser(l.Rate)
-		longest = max(longest, 2*s.Next(frame, false))
+		longest = max(longest, 2*s.NextTime(frame, false))
 	}
 	return longest
 }
@@ -229,7 +229,7 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 	hosts, _ := labHosts(p, k) // CheckLab has found no error
 	number := make([]int, len(c.Flows))
 	for i := range c.Flows {
-		if number[i] = len(of); !p.Entry(c.Flows[i].Group).Own() {
+		if number[i] = len(of); !p.Entry(c.Flows[i].Group).UsesWeirStack() {
 			of = append(of, i)
 		}
 	}
@@ -243,14 +243,14 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 			Start: f.Start, Stop: f.Stop, Size: f.Size, Payload: tr.Payload(),
 		}
 		for _, a := range f.After { // these are kernel flows too
-			x.After = append(x.After, number[a])
+			x.Predecessors = append(x.Predecessors, number[a])
 		}
 		if transport.Kernel == packet.ProtoUDP {
 			udpEnds(c, i, &x)
 			x.Link = p.Network().Links[ports[f.Src][0].Link].Rate
 		} else {
-			s, _ := k.TCP(config)
-			s.Buffers(hosts[f.Src], hosts[f.Dst])
+			s, _ := k.TCPSettings(config)
+			s.SetBuffers(hosts[f.Src], hosts[f.Dst])
 			x.TCP = &labtraffic.TCP{ReceiverOptions: s.ReceiverOptions, CongestionControl: controlOf(tr),
 				SendBuffer: s.SendBuffer, ReceiveBuffer: s.ReceiveBuffer,
 				Rate: s.Rate, Pacing: s.Pacing, MSS: tr.Payload() + timestamps + agentRoom(p, tr)}
@@ -258,8 +258,8 @@ func labTraffic(p *experiment.Point, c *sim.Config, k *kernel.Kernel, do func(no
 		t.Flows = append(t.Flows, x)
 	}
 	for _, w := range c.Watches {
-		if what, ok := sampled[w.What]; ok && !p.Entry(c.Flows[w.Index].Group).Own() {
-			t.Samples = append(t.Samples, labtraffic.Sample{What: what, Flow: number[w.Index], Every: w.Every})
+		if what, ok := sampled[w.What]; ok && !p.Entry(c.Flows[w.Index].Group).UsesWeirStack() {
+			t.Samples = append(t.Samples, labtraffic.Sample{Quantity: what, Flow: number[w.Index], Every: w.Every})
 		}
 	}
 	return t, of
@@ -283,7 +283,7 @@ func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 		return e
 	}
 	x.UDPReceiver, _ = c.EndpointFactory.Receiver(i)
-	if x.After == nil {
+	if x.Predecessors == nil {
 		x.UDP = sender(x.Start)
 	} else {
 		x.Begin = sender
@@ -291,7 +291,7 @@ func udpEnds(c *sim.Config, i int, x *labtraffic.Flow) {
 }
 
 // sampled maps the watched quantities of flows to the generator's samples.
-var sampled = map[outcome.Quantity]labtraffic.What{
+var sampled = map[outcome.Quantity]labtraffic.Quantity{
 	outcome.ReceivedBytes: labtraffic.ReceivedBytes, outcome.Window: labtraffic.Window, outcome.Rate: labtraffic.Rate,
 	outcome.InFlight: labtraffic.InFlight, outcome.RTT: labtraffic.RTT, outcome.DeliveryRate: labtraffic.DeliveryRate,
 }
@@ -304,8 +304,8 @@ func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.A
 	}
 	l := &r.Lateness
 	a := &results.Attempt{
-		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), Upset: r.DisturbedShare(all.hosts, rtt),
-		Held: r.HeldShare(all.hosts, frames, rtt), WaitedS: r.Waited.Seconds(),
+		Disturbed: append([]string{}, r.Disturbed(all.hosts, rtt)...), StallShare: r.DisturbedShare(all.hosts, rtt),
+		HeldShare: r.HeldShare(all.hosts, frames, rtt), WaitedS: r.Waited.Seconds(),
 		HostsWaitedS: r.Kernels.Sum.Seconds(), HostsWaited: r.WaitedShare(rtt),
 		Errors: append([]string{}, r.Errors()...),
 		Frames: l.Frames, LateP50S: l.P50.Seconds(), LateP99S: l.P99.Seconds(), LateP999S: l.P999.Seconds(),
@@ -330,7 +330,7 @@ func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.A
 			a.Errors = append(a.Errors, err.Error())
 		}
 	}
-	if late := &t.Late; late.Count() > 0 {
+	if late := &t.SendLateness; late.Count() > 0 {
 		a.Send = &results.SendLate{Datagrams: late.Count(), P50S: late.Quantile(0.5).Seconds(),
 			P99S: late.Quantile(0.99).Seconds(),
 			MaxS: late.Max.Seconds()}
@@ -340,7 +340,7 @@ func attemptOf(r *lab.Report, all *labOutcome, rtt, frames unit.Time) *results.A
 
 // labRun evaluates the measures on a run of the lab.
 func labRun(r *plan.Run, c *sim.Config, report *lab.Report, s *labOutcome, id string) *results.Run {
-	return newRun(r, c, labResult(r.Of, c, report, s), id)
+	return newRun(r, c, labResult(r.SpecPoint, c, report, s), id)
 }
 
 // labResult converts the outcome of the lab to the simulator's form, so that measures have the same meaning in both.

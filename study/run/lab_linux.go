@@ -49,7 +49,7 @@ func (o *Lab) executeOnce(ctx context.Context, r *plan.Run, dir, id string,
 			run, a, err = nil, nil, e
 		}
 	}()
-	if err := errors.Join(n.Schedule(o.Scheduling), n.Shape(plane)); err != nil {
+	if err := errors.Join(n.Schedule(o.Scheduling), n.LimitHosts(plane)); err != nil {
 		return nil, nil, err
 	}
 	followers, err := o.equipHosts(r, plane, n)
@@ -57,7 +57,7 @@ func (o *Lab) executeOnce(ctx context.Context, r *plan.Run, dir, id string,
 		return nil, nil, err
 	}
 	defer followers.Close()
-	if err := n.Lay(plane.Cables()); err != nil {
+	if err := n.LayCables(plane.CableLinks()); err != nil {
 		return nil, nil, err
 	}
 	capture, ofHosts, err := o.openCaptures(dir, id)
@@ -91,7 +91,7 @@ func (o *Lab) executeOnce(ctx context.Context, r *plan.Run, dir, id string,
 	if err != nil {
 		return nil, nil, err
 	}
-	a = attemptOf(report, all, shortestRTT(r.Of, c), twoFrames(r.Of))
+	a = attemptOf(report, all, shortestRTT(r.SpecPoint, c), twoFrames(r.SpecPoint))
 	a.OwnCPU = own
 	a.Carriers = listCarriers(report, plane)
 	if capture != nil && (report.Captured == nil || report.Captured.Error == "") { // otherwise the run has that error
@@ -113,9 +113,9 @@ func (o *Lab) executeOnce(ctx context.Context, r *plan.Run, dir, id string,
 
 // openNetwork creates the network of a run's hosts, and reports leftovers of earlier labs.
 func (o *Lab) openNetwork(r *plan.Run, plane *lab.Config) (*lab.Network, error) {
-	n, err := lab.Open(plane.Wiring.Network, plane.Wiring.Hosts, hostMTU(r.Of))
-	if err == nil && n.Left != nil && o.OnLeft != nil {
-		o.OnLeft(n.Left)
+	n, err := lab.Open(plane.Wiring.Network, plane.Wiring.Hosts, hostMTU(r.SpecPoint))
+	if err == nil && n.CleanError != nil && o.OnLeft != nil {
+		o.OnLeft(n.CleanError)
 	}
 	return n, err
 }
@@ -135,7 +135,7 @@ func (o *Lab) openCaptures(dir, id string) (capture, ofHosts *lab.Capture, err e
 	}
 	folder := filepath.Dir(captureFile(dir, id))
 	if err := atomicfile.MkdirAll(folder); err != nil {
-		return nil, nil, lostError{fmt.Errorf("%s: it cannot be made: %w", folder, document.Reason(err))}
+		return nil, nil, lostError{fmt.Errorf("%s: it cannot be made: %w", folder, document.UnwrapPathError(err))}
 	}
 	return capture, ofHosts, nil
 }
@@ -146,7 +146,7 @@ func pullCables(of context.Context, p *lab.DataPlane, plane *lab.Config) (ctx co
 	ctx, cancel := untilFailure(of, p)
 	var pulling sync.WaitGroup
 	pulling.Go(func() {
-		if err := p.Pull(ctx, plane); err != nil {
+		if err := p.PullCables(ctx, plane); err != nil {
 			cancel(err)
 		}
 	})
@@ -190,12 +190,12 @@ func listCarriers(r *lab.Report, plane *lab.Config) (all []results.Carrier) {
 // runHosts runs all hosts until the run has ended, or the process of the Weir hosts fails.
 func (o *Lab) runHosts(ctx context.Context, r *plan.Run, c *sim.Config, plane *lab.Config, n *lab.Network,
 	capture *lab.Capture, epoch int64, progress func(share float64)) (*labOutcome, error) {
-	t, of := labTraffic(r.Of, c, o.Kernel, n.Do, epoch, progress)
+	t, of := labTraffic(r.SpecPoint, c, o.Kernel, n.Do, epoch, progress)
 	all := &labOutcome{flows: of}
 	var hosts *lab.HostsProcess
 	if len(of) < len(c.Flows) {
 		var err error
-		if hosts, err = n.StartHosts(o.Hosts(r, capture), plane.Own(), epoch); err != nil {
+		if hosts, err = n.StartHosts(o.Hosts(r, capture), plane.OwnHosts(), epoch); err != nil {
 			return nil, err
 		}
 		defer func() {
@@ -283,7 +283,7 @@ func (o *Lab) equipHosts(r *plan.Run, plane *lab.Config, n *lab.Network) (AgentG
 
 // applyHosts applies the kernel settings that the flows need to each host.
 func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
-	hosts, err := labHosts(r.Of, o.Kernel)
+	hosts, err := labHosts(r.SpecPoint, o.Kernel)
 	if err != nil {
 		return err
 	}
@@ -306,7 +306,7 @@ func (o *Lab) applyHosts(r *plan.Run, plane *lab.Config, n *lab.Network) error {
 func addDifferences(a *results.Attempt) {
 	for i := range a.Replays {
 		if x := &a.Replays[i]; x.Difference != "" {
-			a.Errors = append(a.Errors, fmt.Sprintf("%s, replayed in the simulator: %s", x.Of(), x.Difference))
+			a.Errors = append(a.Errors, fmt.Sprintf("%s, replayed in the simulator: %s", x.Subject(), x.Difference))
 		}
 	}
 }

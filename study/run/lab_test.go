@@ -131,7 +131,7 @@ func TestAttemptOf(t *testing.T) {
 	bad := *quiet
 	bad.Gates.RingLost, bad.VethLost, bad.Counts.SendLost, bad.Gates.Partial = 1, 2, 4, 8
 	kernel := &labtraffic.Result{Flows: []labtraffic.FlowResult{{}, {Failed: errors.New("it was refused")}},
-		Lost: labtraffic.Lost{Unread: 3}, Late: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
+		Lost: labtraffic.Lost{Unread: 3}, SendLateness: labtraffic.Lateness{Histogram: h, Max: 2 * unit.Millisecond}}
 	a = attemptOf(&bad, &labOutcome{kernel: kernel}, unit.Second, 0)
 	if a.RingLost != 1 || a.Lost != 6 {
 		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
@@ -176,13 +176,13 @@ switch: [forward]
 measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, every: 500ms}},
   {delay: {by: traffic}}, {cwnd: {every: 500ms}}, fct, timeouts]
 `, experiment.Options{})
-	r := plan.Runs(s)[0]
+	r := plan.ListRuns(s)[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// 1514 and 66 bytes each way at 100 Mb/s over two links, 8 ms of delay.
-	if rtt := shortestRTT(r.Of, c); rtt < 8*unit.Millisecond || rtt > 9*unit.Millisecond {
+	if rtt := shortestRTT(r.SpecPoint, c); rtt < 8*unit.Millisecond || rtt > 9*unit.Millisecond {
 		t.Errorf("the shortest base RTT is %v", rtt)
 	}
 	report := &lab.Report{Watched: make([][]int64, len(c.Watches)), Ports: make([]outcome.PortResult, 4),
@@ -208,14 +208,14 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 		of[w.What] = append(of[w.What], i)
 	}
 	all := &labOutcome{kernel: kernel, flows: []int{0, 1}}
-	res := labResult(r.Of, c, report, all)
+	res := labResult(r.SpecPoint, c, report, all)
 	if res.Time != c.Duration || res.Measured != c.Duration-c.Warmup || !slices.Equal(res.Unfinished, []int{0}) ||
 		res.Drops != report.Drops || len(res.Delays) != 2 {
 		t.Errorf("%v, measured %v, unfinished %v, drops %v, %d histograms", res.Time, res.Measured, res.Unfinished, res.Drops,
 			len(res.Delays))
 	}
 	f := &res.Flows[1].Receiver
-	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.Duplicates() != 4 ||
+	if f.ReceivedBytes != 500_000 || f.ReceivedPackets != 500 || f.DuplicateCount() != 4 ||
 		f.DelaySum != 2500*unit.Millisecond || f.DelayMax != 7*unit.Millisecond || res.Flows[1].Timeouts != 3 {
 		t.Errorf("%+v", res.Flows[1])
 	}
@@ -265,9 +265,9 @@ func TestAgree(t *testing.T) {
 					results.Agreement{Point: point, Measure: "goodput", Group: "b", Judged: true, Verdict: claim.Holds},
 					results.Agreement{Point: point, Measure: "jain"})
 			}
-			want := results.Agreed{Inside: x.points - x.outside - x.undecided, Apart: x.outside, Points: x.points,
+			want := results.AgreementCount{Inside: x.points - x.outside - x.undecided, Apart: x.outside, Points: x.points,
 				Verdict: x.want}
-			if got := results.Agree(all); got != want {
+			if got := results.CountAgreements(all); got != want {
 				t.Errorf("%+v, want %+v", got, want)
 			}
 		})
@@ -292,7 +292,7 @@ switch: [forward]
 sweep: {r: [1Mbps, 2Mbps], payload: [1000 B, 9168 B]}
 measure: [goodput, {queue: {port: s->b}}]
 `, experiment.Options{})
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		c, err := r.Config()
 		if err != nil {
 			t.Fatal(err)
@@ -308,8 +308,8 @@ measure: [goodput, {queue: {port: s->b}}]
 		if r.Point[1].Text != "1000 B" { // as long as they can be (maxMTU)
 			want = 9216
 		}
-		if l.MTU != want || hostMTU(r.Of) != l.MTU {
-			t.Errorf("an MTU of %d, of hosts %d", l.MTU, hostMTU(r.Of))
+		if l.MTU != want || hostMTU(r.SpecPoint) != l.MTU {
+			t.Errorf("an MTU of %d, of hosts %d", l.MTU, hostMTU(r.SpecPoint))
 		}
 		if !reflect.DeepEqual(l.Watches, c.Watches) || len(l.Flows) != 3 {
 			t.Fatalf("%+v, %+v", l.Watches, l.Flows)
@@ -434,15 +434,15 @@ switch: [forward]
 traffic: [{name: x, from: %s, to: b, transport: tcp}, {name: y, from: %s, to: b, transport: tcp}]
 measure: [goodput]
 `, first, second), experiment.Options{})
-			r := plan.Runs(s)[0]
+			r := plan.ListRuns(s)[0]
 			c, err := r.Config()
 			if err != nil {
 				t.Fatal(err)
 			}
-			if rtt := shortestRTT(r.Of, c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
+			if rtt := shortestRTT(r.SpecPoint, c); rtt < 4*unit.Millisecond || rtt > 5*unit.Millisecond {
 				t.Error(rtt)
 			}
-			if took := twoFrames(r.Of); took != 2*1514*80*unit.Nanosecond {
+			if took := twoFrames(r.SpecPoint); took != 2*1514*80*unit.Nanosecond {
 				t.Errorf("two frames take %v", took)
 			}
 		})
@@ -456,30 +456,30 @@ func TestLabRepeat(t *testing.T) {
 		"repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
 		"expect: [{id: x, says: y, that: goodput.a < 5}]\n"
 	s := load(t, text, experiment.Options{})
-	runs := plan.RunsOn(s, experiment.Lab)
-	if len(plan.Runs(s)) != 3*3 || len(runs) != 3 {
-		t.Fatalf("%d runs, %d in the lab", len(plan.Runs(s)), len(runs))
+	runs := plan.ListRunsOn(s, experiment.Lab)
+	if len(plan.ListRuns(s)) != 3*3 || len(runs) != 3 {
+		t.Fatalf("%d runs, %d in the lab", len(plan.ListRuns(s)), len(runs))
 	}
 	var done []*results.Run
 	for i, r := range runs {
-		if same := plan.Runs(s)[3*i]; r.Number != i || r.Seed != s.Seed() || r.ID("") != same.ID("") {
+		if same := plan.ListRuns(s)[3*i]; r.Number != i || r.Seed != s.Seed() || r.ID("") != same.ID("") {
 			t.Errorf("run %d: number %d, seed %d", i, r.Number, r.Seed)
 		}
 		done = append(done, &results.Run{Seed: r.Seed, Point: r.Point,
 			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps",
-				Groups: []measure.Grouped{{Group: "a", Value: 1}}}}}})
+				Groups: []measure.GroupValue{{Group: "a", Value: 1}}}}}})
 	}
-	if c := results.Judge(s, done, s.LabRepeat())[0]; c.Verdict != claim.Holds {
+	if c := results.JudgeClaims(s, done, s.LabRepeat())[0]; c.Verdict != claim.Holds {
 		t.Errorf("in the lab: %+v", c)
 	}
-	if c := results.Judge(s, done, s.Repeat())[0]; c.Verdict != claim.Undecided {
+	if c := results.JudgeClaims(s, done, s.Repeat())[0]; c.Verdict != claim.Undecided {
 		t.Errorf("in the simulator, with two of three seeds missing: %+v", c)
 	}
 	quick := load(t, text, experiment.Options{Quick: true})
-	if len(plan.Runs(quick)) != 2*3 || len(plan.RunsOn(quick, experiment.Lab)) != 2*2 {
-		t.Errorf("quick: %d runs, %d in the lab", len(plan.Runs(quick)), len(plan.RunsOn(quick, experiment.Lab)))
+	if len(plan.ListRuns(quick)) != 2*3 || len(plan.ListRunsOn(quick, experiment.Lab)) != 2*2 {
+		t.Errorf("quick: %d runs, %d in the lab", len(plan.ListRuns(quick)), len(plan.ListRunsOn(quick, experiment.Lab)))
 	}
-	if s := load(t, claimSpec, experiment.Options{}); len(plan.RunsOn(s, experiment.Lab)) != len(plan.Runs(s)) {
+	if s := load(t, claimSpec, experiment.Options{}); len(plan.ListRunsOn(s, experiment.Lab)) != len(plan.ListRuns(s)) {
 		t.Error("without lab_repeat the lab has other runs than the simulator")
 	}
 }

@@ -61,9 +61,9 @@ type AgentGroup interface {
 // Agents links to the AgentDriver of an imported package.
 var Agents = linked.New[AgentDriver]("the agent, by which Linux' own TCP follows HPCC++", "weir/app/agent")
 
-// AskKernel returns the features of this machine's kernel, with a check for agents that runs on demand.
-func AskKernel() (*kernel.Kernel, error) {
-	k, err := kernel.Ask()
+// QueryKernel returns the features of this machine's kernel, with a check for agents that runs on demand.
+func QueryKernel() (*kernel.Kernel, error) {
+	k, err := kernel.Probe()
 	if err == nil {
 		k.Agent = func() error {
 			driver, err := Agents.Get()
@@ -77,10 +77,10 @@ func AskKernel() (*kernel.Kernel, error) {
 }
 
 // agentOf returns cc.Traits.Agent of a traffic's law if agents apply it to Linux TCP, else nil.
-func agentOf(tr *experiment.Traffic) func() (cc.Agent, []scheme.Remark) {
+func agentOf(tr *experiment.Traffic) func() (cc.AgentParams, []scheme.Remark) {
 	transport, _ := tr.Transport()
 	_, config := tr.CC()
-	if transport.Kernel != packet.ProtoTCP || tr.Own() {
+	if transport.Kernel != packet.ProtoTCP || tr.UsesWeirStack() {
 		return nil
 	}
 	return cc.TraitsOf(config).Agent
@@ -89,7 +89,7 @@ func agentOf(tr *experiment.Traffic) func() (cc.Agent, []scheme.Remark) {
 // agentRoom returns the bytes that agents add to each segment of a traffic.
 func agentRoom(p *experiment.Point, tr *experiment.Traffic) int32 {
 	if f := p.Telemetry(); f != nil && agentOf(tr) != nil {
-		return f.Most()
+		return f.MaxBytes()
 	}
 	return 0
 }
@@ -159,14 +159,14 @@ func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k 
 // checkTrace notes errors for telemetry on a traffic's path that agents cannot read.
 func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id int) {
 	tr := p.Entry(id)
-	at := s.At("switch", "switches", "sweep")
+	at := s.KeyPlace("switch", "switches", "sweep")
 	f := p.Telemetry()
 	switch {
 	case f == nil:
 		c.Fail(at, "{telemetry: {format: ioam}} among a switch's programs", "traffic %s: no switch writes records, and its "+
 			"hosts of Linux would be CUBIC's", tr.Name())
 		return
-	case f.Profile.Name != "ioam" || f.Micro || f.Sojourn || f.Hops != agentHops:
+	case f.Profile.Name != "ioam" || f.Microseconds || f.Sojourn || f.Hops != agentHops:
 		c.Fail(at, fmt.Sprintf("format: ioam with fraction: ns, hops: %d and without sojourn, or stack: weir of tcp",
 			agentHops), "traffic %s: hosts of Linux have traces of IOAM with room for %d hops, times in ns, bytes and queues, "+
 			"and no other telemetry", tr.Name(), agentHops)
@@ -174,14 +174,14 @@ func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id 
 	seen, hops := p.Measured(), 0
 	eachEnds(p, id, func(src, dst int) { hops = max(hops, seen.Path(src, dst, &seen.Traffic[id]).Hops) })
 	if hops > agentHops {
-		c.Fail(s.At("topology"), fmt.Sprintf("paths of up to %d switches, or stack: weir of tcp", agentHops), "traffic %s: "+
+		c.Fail(s.KeyPlace("topology"), fmt.Sprintf("paths of up to %d switches, or stack: weir of tcp", agentHops), "traffic %s: "+
 			"a path has %d switches, and segments of Linux have room for records of %d", tr.Name(), hops, agentHops)
 	}
 }
 
 // agentPlan collects the flows of a host's agent.
 type agentPlan struct {
-	law               cc.Agent
+	law               cc.AgentParams
 	shortest, longest unit.Time // base round trips of its flows
 	rate              unit.Rate // of its link, if it sends
 }
@@ -234,7 +234,7 @@ func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 }
 
 // lawText describes the parameters of an agent's law in an error.
-func lawText(a cc.Agent) string {
+func lawText(a cc.AgentParams) string {
 	return fmt.Sprintf("eta %v, n %d, max_stage %d, t %v", a.Eta, a.Flows, a.MaxStage, a.T)
 }
 
@@ -244,7 +244,7 @@ func findUnwanted(p *experiment.Point, hosts map[int]*agentPlan, fail func(node 
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		transport, _ := tr.Transport()
-		if transport.Kernel != packet.ProtoTCP || tr.Own() || tr.Version() != 6 || agentOf(tr) != nil {
+		if transport.Kernel != packet.ProtoTCP || tr.UsesWeirStack() || tr.Version() != 6 || agentOf(tr) != nil {
 			continue
 		}
 		eachEnds(p, id, func(src, dst int) {

@@ -18,7 +18,7 @@ func (noAgents) Counts() *results.Agents { return nil }
 
 // startAgents starts agents on a run's hosts with TCP flows that follow HPCC++.
 func startAgents(r *plan.Run, n *lab.Network) (AgentGroup, error) {
-	configs, err := labAgents(r.Of)
+	configs, err := labAgents(r.SpecPoint)
 	if err != nil || len(configs) == 0 {
 		return noAgents{}, err
 	}
@@ -28,7 +28,7 @@ func startAgents(r *plan.Run, n *lab.Network) (AgentGroup, error) {
 	}
 	var hosts []AgentHost
 	for _, node := range slices.Sorted(maps.Keys(configs)) {
-		hosts = append(hosts, AgentHost{node, r.Of.Network().Nodes[node].Name, lab.NIC, configs[node]})
+		hosts = append(hosts, AgentHost{node, r.SpecPoint.Network().Nodes[node].Name, lab.NIC, configs[node]})
 	}
 	return driver.Start(hosts, n.Do)
 }
@@ -40,7 +40,7 @@ func addCounts(a AgentGroup, to *results.Attempt) {
 	if x == nil {
 		return
 	}
-	if x.Traced > 1000 && x.Told == 0 {
+	if x.Traced > 1000 && x.Notified == 0 {
 		to.Errors = append(to.Errors, fmt.Sprintf("agents have put traces into %d segments, and no sender was told a window",
 			x.Traced))
 	}

@@ -28,7 +28,7 @@ func linux(cannot error) *kernel.Kernel {
 }
 
 func withAgents() *experiment.Registry {
-	r := plantest.Registry(p4abc.Scheme(), ".")
+	r := plantest.NewRegistry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, inband.Scheme())
 	r.Controllers = append(r.Controllers, hpcc.Scheme(), hpcc.RxScheme())
 	return r
@@ -128,8 +128,8 @@ func TestAgentsOfHosts(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			text := strings.Replace(traced, "preset: agent", "preset: agent, eta: 90%, n: 3", 1)
 			text = strings.Replace(text, x.from, x.to, 1)
-			one := plan.Runs(plantest.Load(t, withAgents(), text, experiment.Options{}))[0]
-			hosts, err := run.LabAgents(one.Of)
+			one := plan.ListRuns(plantest.Load(t, withAgents(), text, experiment.Options{}))[0]
+			hosts, err := run.LabAgents(one.SpecPoint)
 			if err != nil || len(hosts) != 3 {
 				t.Fatal(hosts, err)
 			}
@@ -147,7 +147,7 @@ func TestAgentsOfHosts(t *testing.T) {
 				t.Fatal(err)
 			}
 			// 40 bytes of IPv6, 160 of the trace, 32 of TCP
-			if p := one.Of.Entry(0).Payload(); p != 1268 || c.MTU != 1500 {
+			if p := one.SpecPoint.Entry(0).Payload(); p != 1268 || c.MTU != 1500 {
 				t.Errorf("a payload of %d, an MTU of %d", p, c.MTU)
 			}
 		})

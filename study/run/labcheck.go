@@ -16,11 +16,11 @@ import (
 	"weir/worlds/lab/kernel"
 )
 
-// Limits of the lab's data plane for punctual frames. LabFrames is the rate of frames from all hosts, half of the
+// Limits of the lab's data plane for punctual frames. MaxLabFrames is the rate of frames from all hosts, half of the
 // maximum that `weir bench switch` reports. Each host has a ring.
 const (
-	LabFrames = 100e3
-	LabHosts  = 128
+	MaxLabFrames = 100e3
+	MaxLabHosts  = 128
 )
 
 // CheckLab returns an InputErrors with all features of the experiment that the lab with this kernel does not support.
@@ -34,11 +34,11 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 		}
 		checkStacks(p, c)
 		checkAgents(p, c, s, k)
-		if framing := p.Framing(); framing.Fixed() {
-			c.Fail(s.At("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
+		if framing := p.Framing(); framing.IsFixed() {
+			c.Fail(s.KeyPlace("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
 		}
 		for _, m := range p.Measures() {
-			if why := m.Lab(p.Measured()); why != "" {
+			if why := m.WhyNotInLab(p.Measured()); why != "" {
 				c.Fail(m.At, "", "there is no %s in the lab: %s", m.Name, why)
 			}
 		}
@@ -53,14 +53,14 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 				continue
 			}
 			if hosts++; links[n] != 1 {
-				c.Fail(s.At("topology"), "hosts with one link", "host %s has %s; a host of the lab has one interface",
+				c.Fail(s.KeyPlace("topology"), "hosts with one link", "host %s has %s; a host of the lab has one interface",
 					node.Name, map[bool]string{true: "no link", false: fmt.Sprint(links[n], " links")}[links[n] == 0])
 				break
 			}
 		}
 		if c.OK() { // labHosts needs a point without errors
 			if hosts, err := labHosts(p, k); err != nil {
-				c.Fail(s.At("traffic"), "hosts of their own for such flows", "%v", err)
+				c.Fail(s.KeyPlace("traffic"), "hosts of their own for such flows", "%v", err)
 			} else {
 				checkBuffers(p, c, k, hosts)
 			}
@@ -68,19 +68,19 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 		if force {
 			continue
 		}
-		if hosts > LabHosts {
-			c.Fail(s.At("topology"), fmt.Sprintf("up to %d hosts", LabHosts),
+		if hosts > MaxLabHosts {
+			c.Fail(s.KeyPlace("topology"), fmt.Sprintf("up to %d hosts", MaxLabHosts),
 				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
 		}
-		most := float64(LabFrames)
+		most := float64(MaxLabFrames)
 		if k.CPUs == 1 { // hosts and data plane share the CPU
 			most /= 2
 		}
 		if f := plan.FramesPerSecond(p); f > most {
-			c.Fail(s.At("topology"), fmt.Sprintf("rates divided by %.0f (--set rates=/%[1]v), or as many fewer "+
+			c.Fail(s.KeyPlace("topology"), fmt.Sprintf("rates divided by %.0f (--set rates=/%[1]v), or as many fewer "+
 				"senders; --force runs it all the same", roundUpTo(f/most)),
 				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
-				orPoint(p.At()), measure.SI(f), measure.SI(most))
+				orPoint(p.Coordinates()), measure.FormatSI(f), measure.FormatSI(most))
 		}
 	}
 	return c.Err()
@@ -113,7 +113,7 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 	for i := range p.Flows() {
 		f := p.Flow(i)
 		for _, j := range f.After() {
-			if tr, other := p.Entry(f.Traffic), p.Entry(p.Flow(j).Traffic); tr.Own() != other.Own() && !said[f.Traffic] {
+			if tr, other := p.Entry(f.Traffic), p.Entry(p.Flow(j).Traffic); tr.UsesWeirStack() != other.UsesWeirStack() && !said[f.Traffic] {
 				said[f.Traffic] = true
 				c.Fail(tr.At(), "the same stack for both", "traffic %s comes after %s, and one has hosts of Linux in the lab, the "+
 					"other one Weir's own", tr.Name(), other.Name())
@@ -134,13 +134,13 @@ func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s
 			ipPacket(p, tr), maxMTU)
 	}
 	transport, parameters := tr.Transport()
-	if tr.Own() || transport.Kernel == packet.ProtoUDP {
+	if tr.UsesWeirStack() || transport.Kernel == packet.ProtoUDP {
 		return
 	}
 	if agentOf(tr) == nil && !checkController(tr, c, s, k) {
 		return
 	}
-	if _, err := k.TCP(parameters); err != nil {
+	if _, err := k.TCPSettings(parameters); err != nil {
 		c.Fail(tr.At(), "what the kernel has, or stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(), err)
 	}
 }
@@ -152,7 +152,7 @@ func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.S
 	controller, config := tr.CC()
 	if err := kernelHas(k, controller); err != nil {
 		has := append(s.KernelControllers(k.CongestionControls), s.FollowedControllers()...)
-		c.Fail(tr.CCAt(), document.Choices(has)+", or any with stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(),
+		c.Fail(tr.CCAt(), document.JoinChoices(has)+", or any with stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(),
 			err)
 		return false
 	}
@@ -170,7 +170,7 @@ func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
 	if s.Kernel == "" {
 		return fmt.Errorf("the lab's hosts are Linux, which has no congestion control that does what %s does", s.Name)
 	}
-	return k.CongestionControl(s.Kernel)
+	return k.CheckCongestionControl(s.Kernel)
 }
 
 // labHosts returns the kernel settings of hosts, by node, that the traffic's TCP parameters need. It returns an error
@@ -181,7 +181,7 @@ func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, erro
 		if hosts[node] == nil {
 			hosts[node] = &kernel.Host{}
 		}
-		if err := hosts[node].Add(h); err != nil {
+		if err := hosts[node].Merge(h); err != nil {
 			return fmt.Errorf("host %s: %w", p.Network().Nodes[node].Name, err)
 		}
 		return nil
@@ -189,10 +189,10 @@ func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, erro
 	for id := range p.Entries() {
 		tr := p.Entry(id)
 		transport, parameters := tr.Transport()
-		if transport.Kernel != packet.ProtoTCP || tr.Own() {
+		if transport.Kernel != packet.ProtoTCP || tr.UsesWeirStack() {
 			continue
 		}
-		s, err := k.TCP(parameters)
+		s, err := k.TCPSettings(parameters)
 		if err != nil {
 			return nil, fmt.Errorf("traffic %s: %w", tr.Name(), err)
 		}
@@ -237,11 +237,11 @@ func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hos
 	check := func(id, src, dst int) {
 		tr := p.Entry(id)
 		transport, parameters := tr.Transport()
-		if transport.Kernel != packet.ProtoTCP || tr.Own() || said[id] {
+		if transport.Kernel != packet.ProtoTCP || tr.UsesWeirStack() || said[id] {
 			return
 		}
-		s, _ := k.TCP(parameters) // labHosts has checked the parameters
-		if err := s.Buffers(hosts[src], hosts[dst]); err != nil {
+		s, _ := k.TCPSettings(parameters) // labHosts has checked the parameters
+		if err := s.SetBuffers(hosts[src], hosts[dst]); err != nil {
 			said[id] = true
 			c.Fail(tr.At(), "", "traffic %s: %v", tr.Name(), err)
 		}
@@ -267,10 +267,10 @@ const maxMTU = 9216
 // ipPacket returns the length of a traffic's largest IP packets in bytes.
 func ipPacket(p *experiment.Point, tr *experiment.Traffic) int32 {
 	n := tr.Headers() - packet.EthernetHeader + tr.Payload() + agentRoom(p, tr)
-	if t, _ := tr.Transport(); tr.Own() {
-		n += t.First + packet.MostExtensions // notices, shares of a path, activity
+	if t, _ := tr.Transport(); tr.UsesWeirStack() {
+		n += t.First + packet.MaxExtensionBytes // notices, shares of a path, activity
 		if f := p.Telemetry(); f != nil {
-			n += f.Most()
+			n += f.MaxBytes()
 		}
 	}
 	return n
@@ -279,17 +279,17 @@ func ipPacket(p *experiment.Point, tr *experiment.Traffic) int32 {
 // ownHosts reports whether a point has Weir hosts.
 func ownHosts(p *experiment.Point) bool {
 	for i := range p.Entries() {
-		if p.Entry(i).Own() {
+		if p.Entry(i).UsesWeirStack() {
 			return true
 		}
 	}
 	return false
 }
 
-// Switches returns the names of the experiment's switches that match one of the patterns (path.Match), in the order
+// MatchSwitches returns the names of the experiment's switches that match one of the patterns (path.Match), in the order
 // of the first network that has them. It includes lab.CaptureHosts if that is among the patterns. It returns an error
 // if a pattern matches no switch at some point, or if hosts are requested and no host is a Weir host.
-func Switches(s *experiment.Spec, patterns []string) (names []string, err error) {
+func MatchSwitches(s *experiment.Spec, patterns []string) (names []string, err error) {
 	for _, pattern := range patterns {
 		if pattern == lab.CaptureHosts {
 			if !slices.ContainsFunc(s.Points(), ownHosts) {
@@ -316,7 +316,7 @@ func Switches(s *experiment.Spec, patterns []string) (names []string, err error)
 				}
 			}
 			if !found {
-				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, document.Choices(all))
+				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, document.JoinChoices(all))
 			}
 		}
 	}

@@ -262,7 +262,7 @@ func TestCheckLabOwnController(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				run, err := plan.Runs(s)[0].Config()
+				run, err := plan.ListRuns(s)[0].Config()
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -330,9 +330,9 @@ measure: [goodput]
 // ours is somebody's own measure, which says why the lab has it not.
 type ours struct{ measure.Plain }
 
-func (ours) Evaluate(*measure.Evaluation) {}
+func (ours) AddValues(*measure.Evaluation) {}
 
-func (ours) Lab(*measure.Point) string { return "a kernel does not count them" }
+func (ours) WhyNotInLab(*measure.Point) string { return "a kernel does not count them" }
 
 // A transport says itself that a kernel has it, whatever it is called, and how fast its flows are.
 func TestOwnTransport(t *testing.T) {
@@ -356,7 +356,7 @@ measure: [goodput]
 	if got, want := fmt.Sprint(s.KernelTransports()), "[tcp udp mine]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	c, err := LabConfig(plan.Runs(s)[0])
+	c, err := LabConfig(plan.ListRuns(s)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

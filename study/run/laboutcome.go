@@ -64,7 +64,7 @@ func (s *labOutcome) setSamples(p *experiment.Point, c *sim.Config, r *lab.Repor
 		switch {
 		case !w.What.OfFlow():
 			res.Watched[i] = r.Watched[i]
-		case p.Entry(c.Flows[w.Index].Group).Own():
+		case p.Entry(c.Flows[w.Index].Group).UsesWeirStack():
 			res.Watched[i] = s.own.Watched[own]
 			own++
 		default:
@@ -99,7 +99,7 @@ func (s *labOutcome) setKernelFlows(r *lab.Report, res *outcome.Result) {
 // setOwnFlows sets the results of the flows on Weir hosts, which measure all but the packets' delays.
 func (s *labOutcome) setOwnFlows(p *experiment.Point, c *sim.Config, r *lab.Report, res *outcome.Result) {
 	for i := range c.Flows {
-		if !p.Entry(c.Flows[i].Group).Own() {
+		if !p.Entry(c.Flows[i].Group).UsesWeirStack() {
 			continue
 		}
 		res.Flows[i] = s.own.Flows[i]

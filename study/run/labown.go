@@ -32,7 +32,7 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	}
 	carried := make([]bool, len(c.Flows))
 	for i := range c.Flows {
-		carried[i] = r.Of.Entry(c.Flows[i].Group).Own()
+		carried[i] = r.SpecPoint.Entry(c.Flows[i].Group).UsesWeirStack()
 	}
 	var watches []outcome.Watch
 	for _, w := range c.Watches {
@@ -44,7 +44,7 @@ func HostsConfig(r *plan.Run) (*lab.HostsConfig, error) {
 	// The data plane observes the network, and the hosts of a machine have stalls of their own.
 	c.Selection = outcome.Selection{Watches: watches, Onsets: c.Onsets, Peaks: c.Peaks}
 	c.Wiring.Events, c.Stalls, c.OnPFC, c.Trace, c.Progress, c.Threads = nil, sim.Stalls{}, nil, nil, nil, 0
-	return &lab.HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts, MTU: hostMTU(r.Of),
+	return &lab.HostsConfig{Network: c.Wiring.Network, Hosts: c.Wiring.Hosts, MTU: hostMTU(r.SpecPoint),
 		Make: func(send func(node int, now unit.Time, p *packet.Packet)) (lab.Edge, func() any, error) {
 			e, err := sim.NewEdge(c, carried, send)
 			if err != nil {

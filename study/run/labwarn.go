@@ -37,7 +37,7 @@ func LabWarnings(s *experiment.Spec) (all []document.Warning) {
 			tr := p.Entry(i)
 			x, _ := tr.Transport()
 			timeout := tr.Traits().MinTimeout
-			if timeout == 0 || !tr.Own() || timeout >= labTimeout {
+			if timeout == 0 || !tr.UsesWeirStack() || timeout >= labTimeout {
 				continue
 			}
 			w := document.Warn(warnTimeout, tr.At(), "traffic %s: timeouts of %s can come after rto_min: %v, and what carries "+

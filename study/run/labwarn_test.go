@@ -23,7 +23,7 @@ func TestLabWarnings(t *testing.T) {
 	} {
 		s := load(t, twoHosts+"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: "+transport+
 			"}\nmeasure: [goodput]\n", experiment.Options{})
-		all := testkit.Strings(LabWarnings(s))
+		all := testkit.FormatAll(LabWarnings(s))
 		if n := len(all); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(all[0], want) ||
 			!strings.Contains(all[0], ":10:5: ")) {
 			t.Errorf("%s: %q", transport, all)
@@ -31,7 +31,7 @@ func TestLabWarnings(t *testing.T) {
 	}
 	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
 		"transport: tcp}\nmeasure: [goodput]\n", experiment.Options{})
-	if all := testkit.Strings(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the "+
+	if all := testkit.FormatAll(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the "+
 		"simulator") {
 		t.Errorf("%q", all)
 	}

@@ -260,9 +260,9 @@ measure: [{fct: {deviation: true}}, {retransmissions: {by: flow}}, unacked]
 	near(t, "mean of retransmissions", valueOf(r, t, "retransmissions_mean", "x"), m, 1e-9)
 	near(t, "their deviation", valueOf(r, t, "retransmissions_sd", "x"), sd, 1e-9)
 	near(t, "their sum", valueOf(r, t, "retransmissions", "x"), 4*m, 1e-9)
-	written := r.Distribution("fct_written", "x")
-	if written.N() != 4 || r.Distribution("retransmissions", "x").N() != 4 {
-		t.Errorf("distributions of %d and %d flows", written.N(), r.Distribution("retransmissions", "x").N())
+	written := r.FindDistribution("fct_written", "x")
+	if written.Count() != 4 || r.FindDistribution("retransmissions", "x").Count() != 4 {
+		t.Errorf("distributions of %d and %d flows", written.Count(), r.FindDistribution("retransmissions", "x").Count())
 	}
 	if w := valueOf(r, t, "fct_written", "x"); !(w < valueOf(r, t, "fct", "x")) ||
 		!(valueOf(r, t, "fct_written_sd", "x") > 0) {
@@ -355,12 +355,12 @@ plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log
 			}
 		}
 		edges = append(edges, here)
-		if d := r.Distribution("slowdown", "web"); int(d.N()) != total {
-			t.Errorf("%d slowdowns, bins have %d", d.N(), total)
+		if d := r.FindDistribution("slowdown", "web"); int(d.Count()) != total {
+			t.Errorf("%d slowdowns, bins have %d", d.Count(), total)
 		}
-		q := r.Distribution("queue", "leaf*")
-		if q.N() != 2000*(2*4+2*2) {
-			t.Errorf("%d samples of leaf queues", q.N())
+		q := r.FindDistribution("queue", "leaf*")
+		if q.Count() != 2000*(2*4+2*2) {
+			t.Errorf("%d samples of leaf queues", q.Count())
 		}
 	}
 	// Hadoop's quarters: 25 % between 400 (20 %) and 500 (30 %), 50 % at 700, 75 % at
@@ -388,7 +388,7 @@ measure: [goodput, {cwnd: {every: 100ms}}, {slowdown: {bins: 1}}, {queue: {port:
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := back.Json(true); !bytes.Equal(again, data) {
+	if again := back.EncodeJSON(true); !bytes.Equal(again, data) {
 		t.Errorf("written again it is\n%.300s\nwas\n%.300s", again, data)
 	}
 	if lines := bytes.Count(data, []byte("\n")); lines > 30 {

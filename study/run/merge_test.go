@@ -23,13 +23,13 @@ import (
 )
 
 // merge merges folders as the command line does.
-func merge(into string, any bool, dirs ...string) (*results.Merged, error) {
-	return results.Merge(context.Background(), room(), dirs, results.Merging{Into: into, Any: any,
-		Generators: Generators(), Report: page})
+func merge(into string, any bool, dirs ...string) (*results.MergeResult, error) {
+	return results.MergeFolders(context.Background(), room(), dirs, results.MergeOptions{Parent: into, AnyProgram: any,
+		Generators: GeneratorNames(), Report: page})
 }
 
 func page(o *results.Outcome) error {
-	_, err := report.Write(o, report.Page{Version: "of tests"})
+	_, err := report.WriteReport(o, report.Page{Version: "of tests"})
 	return err
 }
 
@@ -214,7 +214,7 @@ func reseal(t *testing.T, file, old, new string) {
 	t.Helper()
 	replace(t, file, old, new)
 	data, _ := os.ReadFile(file)
-	put(t, file, testkit.Reseal(string(data)))
+	put(t, file, testkit.ReplaceDigest(string(data)))
 	id := strings.TrimSuffix(filepath.Base(file), ".json")
 	if err := os.Remove(filepath.Join(filepath.Dir(file), "..", "traces", id+results.TraceDigests)); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestMergePrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := "by program " + m.Programs[1].Revision + ": 2 runs: " + strings.Join(m.Programs[1].Runs, ", ")
-	if got := strings.Join(strings.Fields(report.Text(opened)), " "); !strings.Contains(got, want) {
+	if got := strings.Join(strings.Fields(report.FormatText(opened)), " "); !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 	if got := contents(t, m.Dir)["report.html"]; !strings.Contains(got, "<li>"+want+"</li>") {
@@ -405,13 +405,13 @@ func TestMergeLeavesOutOldRuns(t *testing.T) {
 	put(t, results.RunFile(dir, old.Runs[1].ID), string(data))
 	put(t, filepath.Join(dir, "runs", ".new-1234"), "half of")
 	var notices []string
-	m, err := results.Merge(t.Context(), room(), []string{dir, good.Dir}, results.Merging{Into: t.TempDir(), Report: page,
+	m, err := results.MergeFolders(t.Context(), room(), []string{dir, good.Dir}, results.MergeOptions{Parent: t.TempDir(), Report: page,
 		OnNotice: func(text string) { notices = append(notices, text) }})
 	if err != nil || len(notices) != 1 || !strings.HasPrefix(notices[0], dir+": 1 file of runs is left out: ") {
 		t.Errorf("%v, %q", err, notices)
 	}
-	if name := differ(t, good.Dir, m.Dir); name != "" || m.Alike != 1 {
-		t.Errorf("%s, %d alike", name, m.Alike)
+	if name := differ(t, good.Dir, m.Dir); name != "" || m.Duplicates != 1 {
+		t.Errorf("%s, %d alike", name, m.Duplicates)
 	}
 }
 
@@ -421,7 +421,7 @@ func TestMergeInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	into := t.TempDir()
-	if _, err := results.Merge(ctx, room(), []string{want.Dir}, results.Merging{Into: into}); !errors.Is(err,
+	if _, err := results.MergeFolders(ctx, room(), []string{want.Dir}, results.MergeOptions{Parent: into}); !errors.Is(err,
 		context.Canceled) {
 		t.Error(err)
 	}
@@ -487,7 +487,7 @@ func TestMergeAccounts(t *testing.T) {
 	for i, o := range []*results.Outcome{a, b} {
 		e := results.NewExecution(results.ByWorkers)
 		e.Runs, e.Begun = i+1, e.Begun.Add(-time.Duration(i)*time.Hour)
-		if err := results.WriteHosts(o.Dir, results.HostsOf(results.Machine{Host: "a"}, []results.Execution{e})); err != nil {
+		if err := results.WriteHosts(o.Dir, results.NewHosts(results.Machine{Host: "a"}, []results.Execution{e})); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,19 +16,19 @@ import (
 // as long as that.
 func measured(t *testing.T, s *experiment.Spec, generator string, length float64, seeds ...uint64) string {
 	t.Helper()
-	dir := results.Folder(s, t.TempDir(), experiment.Lab)
+	dir := results.FolderPath(s, t.TempDir(), experiment.Lab)
 	type named struct {
 		ID string `json:"id"`
 	}
 	list := []named{}
-	for _, r := range plan.RunsOn(s, experiment.Lab) {
+	for _, r := range plan.ListRunsOn(s, experiment.Lab) {
 		for _, seed := range seeds {
 			if r.Seed != seed {
 				continue
 			}
-			run := &results.Run{ID: results.ID(r, "x", generator), Seed: r.Seed, Point: r.Point,
+			run := &results.Run{ID: results.RunID(r, "x", generator), Seed: r.Seed, Point: r.Point,
 				End: results.End{Reason: "time up", TimeS: length}, Attempts: []results.Attempt{{WallS: length}}}
-			put(t, results.RunFile(dir, run.ID), string(run.Json(true)))
+			put(t, results.RunFile(dir, run.ID), string(run.EncodeJSON(true)))
 			for _, name := range []string{run.ID, run.ID + "-hosts"} {
 				sum := sha256.Sum256([]byte(name))
 				put(t, filepath.Join(dir, "captures", name+".pcapng"), name)
@@ -42,7 +42,7 @@ func measured(t *testing.T, s *experiment.Spec, generator string, length float64
 		"runs": list})
 	put(t, filepath.Join(dir, "runs.json"), string(index))
 	put(t, filepath.Join(dir, "spec.yaml"), string(s.Resolved()))
-	put(t, filepath.Join(dir, "origin.json"), string(results.Origin(s, "weir run test.yaml --on lab")))
+	put(t, filepath.Join(dir, "origin.json"), string(results.FormatOrigin(s, "weir run test.yaml --on lab")))
 	put(t, filepath.Join(dir, "host.json"), `{"host":"of the lab","executable_sha256":"x"}`)
 	return dir
 }
@@ -91,7 +91,7 @@ func TestMergeLab(t *testing.T) {
 		t.Errorf("of any generator: %v", err)
 	}
 	broken := measured(t, s, "weir", 3, 1)
-	replace(t, filepath.Join(broken, "captures", results.ID(plan.RunsOn(s, experiment.Lab)[0], "x",
+	replace(t, filepath.Join(broken, "captures", results.RunID(plan.ListRunsOn(s, experiment.Lab)[0], "x",
 		"weir")+"-hosts.pcapng"),
 		"hosts", "HOSTS")
 	if _, err := merge(t.TempDir(), false, b, broken); err == nil || !strings.Contains(err.Error(), "it is damaged") {

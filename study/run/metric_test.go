@@ -35,7 +35,7 @@ func (c *counting) Sample(_ unit.Time, to []dataplane.Sample) int {
 
 // What a program of somebody's own counts is measured, in claims and over time, without a measure written for it.
 func TestMetric(t *testing.T) {
-	r := plantest.Registry(p4abc.Scheme(), "../../papers/p4abc")
+	r := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	r.Programs = append(r.Programs, dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "counting", Doc: "counts", Source: "tests"},
 		Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return &counting{}, nil }})
@@ -50,7 +50,7 @@ expect: [{id: some, says: packets are counted, that: metric_mine_packets.s > 20}
 		t.Fatal(err)
 	}
 	run := o.Runs[0]
-	packets, last := run.Named("metric_mine_packets").Groups, run.Named("metric_mine_last_bytes").Groups
+	packets, last := run.FindMeasure("metric_mine_packets").Groups, run.FindMeasure("metric_mine_last_bytes").Groups
 	if len(packets) != 1 || packets[0].Group != "s" || math.Abs(packets[0].Value-25) > 1 { // 200 ms of 125 a second
 		t.Errorf("packets: %v", packets)
 	}
@@ -71,7 +71,7 @@ expect: [{id: some, says: packets are counted, that: metric_mine_packets.s > 20}
 	if c := o.Claims[0]; c.Verdict != "holds" {
 		t.Errorf("%+v", c)
 	}
-	_, err = plan.Load(r, plantest.File("test.yaml", strings.Replace(text, "mine_last_bytes", "mine_first_bytes", 1)),
+	_, err = plan.Load(r, plantest.NewSource("test.yaml", strings.Replace(text, "mine_last_bytes", "mine_first_bytes", 1)),
 		experiment.Options{})
 	if err == nil || !strings.Contains(err.Error(), "has the metric mine_first_bytes; they have mine_packets_total, "+
 		"mine_last_bytes") {

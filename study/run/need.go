@@ -18,7 +18,7 @@ func (x *execution) seedIndex(i int) int { return int(x.runs[i].Seed - x.out.Spe
 // firstSeeds returns the initial number of seeds of each point.
 func (x *execution) firstSeeds() int {
 	if need, ok := x.out.Spec.NeedOn(x.out.World); ok {
-		return need.Least
+		return need.MinSeeds
 	}
 	return x.out.Spec.RepeatOn(x.out.World)
 }
@@ -75,8 +75,8 @@ func (x *execution) runResult(i int) *results.Run {
 }
 
 // chooseSeeds decides the number of seeds from the results so far. It returns nil if the experiment sets the number.
-func (x *execution) chooseSeeds() *results.Chosen {
-	return results.Choose(x.out.Spec, x.listFinished(), x.out.World)
+func (x *execution) chooseSeeds() *results.SeedChoice {
+	return results.ChooseSeeds(x.out.Spec, x.listFinished(), x.out.World)
 }
 
 // countSeeds returns the number of seeds that count, from the results so far.
@@ -110,15 +110,15 @@ func (x *execution) addSeeds(ctx context.Context) (todo []int, err error) {
 // nextSeeds returns the next number of seeds after done seeds were not enough, where room more seeds could run at once.
 // Few seeds are a poor estimate of the variance, so the number at most doubles. Beyond half of the way to the likely
 // end, it uses the room only up to that end: a cluster may have room for many more than needed.
-func nextSeeds(c *results.Chosen, done, room int) int {
-	return min(max(c.Next(done), min(done+room, c.Likely(done))), 2*done, c.Most)
+func nextSeeds(c *results.SeedChoice, done, room int) int {
+	return min(max(c.NextTarget(done), min(done+room, c.EstimateSeeds(done))), 2*done, c.MaxSeeds)
 }
 
 // maxJobs returns the number of concurrent runs.
 func (x *execution) maxJobs() int {
 	switch {
 	case x.o.Runner != nil:
-		return max(x.o.Runner.Room(), 1)
+		return max(x.o.Runner.MaxRuns(), 1)
 	case x.o.Jobs < 1:
 		return runtime.GOMAXPROCS(0)
 	}

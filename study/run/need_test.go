@@ -76,7 +76,7 @@ func ahead(t *testing.T, dir string) {
 	s := load(t, byNeed(wanted), experiment.Options{})
 	if fixtures.ahead == "" {
 		shared := fixtures.newDir(t)
-		makeAhead(t, s, results.Folder(s, shared, experiment.Sim))
+		makeAhead(t, s, results.FolderPath(s, shared, experiment.Sim))
 		fixtures.ahead = shared
 	}
 	linkWithout(t, dir, fixtures.ahead, nil)
@@ -87,11 +87,11 @@ func makeAhead(t *testing.T, s *experiment.Spec, folder string) {
 	if err := results.MakeFolder(folder); err != nil {
 		t.Fatal(err)
 	}
-	for k, r := range plan.Runs(s) {
+	for k, r := range plan.ListRuns(s) {
 		if k%2 != 0 {
 			continue
 		}
-		data, err := One(t.Context(), r, "e", 1, nil)
+		data, err := SimulateRun(t.Context(), r, "e", 1, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -260,8 +260,8 @@ func TestSeedsByNeedGoOn(t *testing.T) {
 		}
 		interruptions++
 		if o.Chosen.State != results.Pending || o.Missing == 0 || len(o.Runs)+o.Missing != 3*o.Seeds() ||
-			!strings.Contains(o.Kept(), " of at least ") {
-			t.Fatalf("%s: %d runs, %d missing; %s", o.Chosen, len(o.Runs), o.Missing, o.Kept())
+			!strings.Contains(o.DescribeKept(), " of at least ") {
+			t.Fatalf("%s: %d runs, %d missing; %s", o.Chosen, len(o.Runs), o.Missing, o.DescribeKept())
 		}
 		if again, err := results.Open(room(), o.Dir); err != nil || string(again.JSON()) != string(o.JSON()) ||
 			again.Missing != o.Missing {
@@ -304,7 +304,7 @@ func TestSeedsByNeedTogether(t *testing.T) {
 func TestSeedsByNeedWithdrawn(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	s, dir := load(t, byNeed(wanted), experiment.Options{}), t.TempDir()
-	bad := plan.Runs(s)[1].ID("e")
+	bad := plan.ListRuns(s)[1].ID("e")
 	e := &elsewhere{t: t, room: 1, withdrawn: []string{bad}}
 	wrong, made := true, 0
 	e.change = func(k Task, data []byte, err error) ([]byte, error) {
@@ -321,7 +321,7 @@ func TestSeedsByNeedWithdrawn(t *testing.T) {
 				r.Measures[i].Groups[k].Value *= 100
 			}
 		}
-		return r.Json(true), nil
+		return r.EncodeJSON(true), nil
 	}
 	execute(t, byNeed(wanted), Options{Dir: dir, Executable: "e", Runner: e})
 	got, _ := left(t, dir)
@@ -352,12 +352,12 @@ func TestSeedsByNeedMerged(t *testing.T) {
 		parts = append(parts, dir)
 	}
 	into := t.TempDir()
-	m, err := results.Merge(t.Context(), room(), parts, results.Merging{Into: into})
+	m, err := results.MergeFolders(t.Context(), room(), parts, results.MergeOptions{Parent: into})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m.New != wantedRuns || m.Missing > 0 || m.Seeds() != wantedN || m.Alike != 0 {
-		t.Errorf("%d new, %d missing, %d in both: %s", m.New, m.Missing, m.Alike, m.Chosen)
+	if m.New != wantedRuns || m.Missing > 0 || m.Seeds() != wantedN || m.Duplicates != 0 {
+		t.Errorf("%d new, %d missing, %d in both: %s", m.New, m.Missing, m.Duplicates, m.Chosen)
 	}
 	got, beyond := left(t, into)
 	if sameAs(t, files, got); beyond == 0 {
@@ -382,7 +382,7 @@ func TestSeedsByNeedFailed(t *testing.T) {
 		{"beyond", 1, 11, wantedN, 0, results.Met, 0, wantedRuns},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			bad := plan.Runs(s)[30*x.point+x.seed].ID("e")
+			bad := plan.ListRuns(s)[30*x.point+x.seed].ID("e")
 			var lock sync.Mutex
 			begun := 0
 			dir := t.TempDir()
@@ -419,14 +419,14 @@ func TestSeedsByNeedNotReached(t *testing.T) {
 // A run has the same id whatever says how many seeds there are.
 func TestSeedsByNeedSameRuns(t *testing.T) {
 	number, need := load(t, byNeed("30"), experiment.Options{}), load(t, byNeed(wanted), experiment.Options{})
-	runs := plan.Runs(number)
-	for i, r := range plan.Runs(need) {
+	runs := plan.ListRuns(number)
+	for i, r := range plan.ListRuns(need) {
 		if r.ID("e") != runs[i].ID("e") || r.Seed != runs[i].Seed {
 			t.Errorf("run %d is another", i)
 		}
 	}
-	if len(plan.RunsOn(need, experiment.Lab)) != 9 {
-		t.Errorf("%d runs in the lab", len(plan.RunsOn(need, experiment.Lab)))
+	if len(plan.ListRunsOn(need, experiment.Lab)) != 9 {
+		t.Errorf("%d runs in the lab", len(plan.ListRunsOn(need, experiment.Lab)))
 	}
 }
 

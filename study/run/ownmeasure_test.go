@@ -15,7 +15,7 @@ import (
 // ownHops is a measure that a binary of somebody's own adds.
 type ownHops struct{ measure.Plain }
 
-func (ownHops) Evaluate(e *measure.Evaluation) {
+func (ownHops) AddValues(e *measure.Evaluation) {
 	e.Add(measure.Measured{Name: "hops", Unit: "packets", Value: float64(e.Result.PacketHops)})
 }
 
@@ -40,7 +40,7 @@ expect: [{id: far, says: two links each, that: hops > 100}]
 	if got := o.Runs[0].Measures[0]; got.Value != float64(o.Runs[0].PacketHops) || o.Claims[0].Verdict != claim.Holds {
 		t.Errorf("%+v, %+v", got, o.Claims[0])
 	}
-	if !strings.Contains(string(o.JSON()), `"hops_packets"`) || !strings.Contains(string(r.Schema()), `"hops"`) {
+	if !strings.Contains(string(o.JSON()), `"hops_packets"`) || !strings.Contains(string(r.WriteSchema()), `"hops"`) {
 		t.Error("results or schema do not name it")
 	}
 }
@@ -48,8 +48,8 @@ expect: [{id: far, says: two links each, that: hops > 100}]
 // ownFates is one with groups, of which there is nothing in one.
 type ownFates struct{ measure.Plain }
 
-func (ownFates) Evaluate(e *measure.Evaluation) {
-	e.Add(measure.Measured{Name: "fates", Unit: "packets", Groups: []measure.Grouped{
+func (ownFates) AddValues(e *measure.Evaluation) {
+	e.Add(measure.Measured{Name: "fates", Unit: "packets", Groups: []measure.GroupValue{
 		{Group: "crossed", Value: float64(e.Result.PacketHops)}, {Group: "eaten", Value: 0}}})
 }
 
@@ -76,9 +76,9 @@ measure: [goodput, hops, fates]
 		real := *o.Runs[0]
 		real.Measures = append([]measure.Measured{}, real.Measures...)
 		real.Measures[1].Value *= factor
-		return report.Text(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Counterpart: o})
+		return report.FormatText(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Counterpart: o})
 	}
-	near := measure.Definition{Near: measure.Tolerance{Share: 0.05, Difference: 3}}
+	near := measure.Definition{Tolerance: measure.Tolerance{Share: 0.05, Difference: 3}}
 	both := "goodput within 10 % or 1 Mb/s, hops within 5 % or 3 packets;"
 	for _, c := range []struct {
 		name        string

@@ -20,8 +20,8 @@ type Progress struct {
 
 // Observer observes a run.
 type Observer interface {
-	Look(v *sim.View) // called after each window, while the run waits; v is valid until it returns
-	End(err error)    // called once; nil: the run has finished
+	ObserveWindow(v *sim.View) // called after each window, while the run waits; v is valid until it returns
+	End(err error)             // called once; nil: the run has finished
 }
 
 // progressFunc receives the progress of one run: the simulator's report and the estimated share of the run.
@@ -44,7 +44,7 @@ func newReporter(r *plan.Run, c *sim.Config, clock func() time.Time, to progress
 		share := p.Time.Seconds() / c.Duration.Seconds()
 		if c.UntilDone {
 			if all == 0 {
-				all = max(plan.Estimate(r), 1)
+				all = max(plan.EstimateHops(r), 1)
 			}
 			share = max(share, min(float64(p.PacketHops)/all, maxGuessed))
 		}

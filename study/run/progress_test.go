@@ -164,18 +164,18 @@ func TestReports(t *testing.T) {
 		t.Error("no simulated time")
 	}
 	s := load(t, beyond("2000s", "1ms", transfer), experiment.Options{})
-	r := plan.Runs(s)[0]
+	r := plan.ListRuns(s)[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var share float64
 	tell := newReporter(r, c, clock, func(_ sim.Progress, s float64) { share = s })
-	tell(sim.Progress{Time: 100 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) / 2)})
+	tell(sim.Progress{Time: 100 * unit.Millisecond, PacketHops: uint64(plan.EstimateHops(r) / 2)})
 	if share < 0.49 || share > 0.51 {
 		t.Errorf("half of the packet-hops are a share of %g", share)
 	}
-	tell(sim.Progress{Time: 200 * unit.Millisecond, PacketHops: uint64(plan.Estimate(r) * 3)})
+	tell(sim.Progress{Time: 200 * unit.Millisecond, PacketHops: uint64(plan.EstimateHops(r) * 3)})
 	if share != maxGuessed {
 		t.Errorf("more packet-hops than were expected are a share of %g", share)
 	}
@@ -183,7 +183,7 @@ func TestReports(t *testing.T) {
 
 // Reports of one run are at least the time of often apart.
 func TestReportsAreRare(t *testing.T) {
-	r := plan.Runs(load(t, runnable, experiment.Options{}))[0]
+	r := plan.ListRuns(load(t, runnable, experiment.Options{}))[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)

@@ -24,7 +24,7 @@ ratio: [{of: [fct, unfinished], over: {size: 25kB}}]
 	if got := o.Runs[1].Ratios[0].Groups[0].Value; got < 1.9 || got > 2.1 {
 		t.Errorf("twice the bytes take %g times as long", got)
 	}
-	table := report.Results(o.Spec, report.Summarise(o.Runs))
+	table := report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))
 	for _, want := range []string{"fct ratio", "over 25kB", " 2.0"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table has no %q:\n%s", want, table)

@@ -151,11 +151,11 @@ type answering struct{}
 func (answering) Name() string { return "answering" }
 func (answering) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Kind == packet.Data {
-		n := env.New()
+		n := env.NewPacket()
 		n.Kind, n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = packet.Notice, p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
 		n.Proto, n.Version, n.Size = packet.ProtoRDMA, 4, 64
-		n.TurnRound()
-		env.Send(n, p.Meta.In, 0)
+		n.SwapEnds()
+		env.SendPacket(n, p.Meta.In, 0)
 	}
 	return dataplane.Accept
 }
@@ -202,7 +202,7 @@ expect:
 	run := o.Runs[0]
 	near(t, "mean delay", valueOf(run, t, "nacks_delay", "mean"), 1e-3+5.12e-6, 1e-9)
 	near(t, "median delay", valueOf(run, t, "nacks_delay", "p50"), 1e-3+5.12e-6, 0.008)
-	if d := run.Distribution("nacks_delay", ""); d.N() != 51 || !math.IsNaN(valueOf(run, t, "nacks_delay", "p99")) {
+	if d := run.FindDistribution("nacks_delay", ""); d.Count() != 51 || !math.IsNaN(valueOf(run, t, "nacks_delay", "p99")) {
 		t.Errorf("%+v", d)
 	}
 	data, err := os.ReadFile(filepath.Join(o.Dir, "runs.json"))

@@ -9,9 +9,9 @@ import (
 	"weir/worlds/lab"
 )
 
-// Rehearse executes a run with only Weir hosts on the lab's data plane and hosts, without a kernel and in virtual
+// RehearseRun executes a run with only Weir hosts on the lab's data plane and hosts, without a kernel and in virtual
 // time. It measures the run as in the lab. CheckLab must have accepted the experiment.
-func Rehearse(r *plan.Run) (*results.Run, error) {
+func RehearseRun(r *plan.Run) (*results.Run, error) {
 	c, err := r.Config()
 	if err != nil {
 		return nil, err

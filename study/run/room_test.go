@@ -11,9 +11,9 @@ import (
 const small, smallTraffic = plantest.Small, plantest.SmallTraffic
 
 // room is the registry of this package's tests.
-func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../papers/p4abc") }
+func room() *experiment.Registry { return plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc") }
 
-func file(name, text string) *experiment.Source { return plantest.File(name, text) }
+func file(name, text string) *experiment.Source { return plantest.NewSource(name, text) }
 
 // load reads a spec that must be valid.
 func load(t testing.TB, text string, o experiment.Options) *experiment.Spec {

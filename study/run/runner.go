@@ -47,20 +47,20 @@ type Runner interface {
 	// Begin starts the execution of an experiment, once, before the first run is handed over. An error ends the
 	// execution.
 	Begin(ctx context.Context, w *Work) error
-	// Room returns the number of runs that are handed over at a time. It exceeds the number of workers, so that each has
+	// MaxRuns returns the number of runs that are handed over at a time. It exceeds the number of workers, so that each has
 	// a next run.
-	Room() int
-	// Carry executes a run and returns its results.Run.EncodeJSON(true). It is called concurrently, for runs with more
+	MaxRuns() int
+	// ExecuteRun executes a run and returns its results.Run.EncodeJSON(true). It is called concurrently, for runs with more
 	// packet-hops first. It calls far with the run's progress. An error is the run's own, unless ctx has ended, the run
-	// was not executed (ErrLeft), or no further run can be executed (LostError).
-	Carry(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
+	// was not executed (ErrNotExecuted), or no further run can be executed (LostError).
+	ExecuteRun(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
 	// VerifyResults is called when all runs that were handed over have returned, and again after the runs that it
 	// returns. It waits until the runner trusts its results, and returns the ids of runs that it no longer trusts.
 	// Execute discards those, also runs of an earlier execution, and hands them over again. If ctx ends, it returns the
 	// ids found so far.
 	VerifyResults(ctx context.Context) (withdrawn []string, err error)
-	// End is called once after the last run, also after an error of Begin.
-	End() error
+	// Close is called once after the last run, also after an error of Begin.
+	Close() error
 }
 
 // traceRunner is a Runner that may return the traces of runs. Other runners return no traces.
@@ -95,27 +95,27 @@ func (o *Options) checkRunner(s *experiment.Spec) error {
 // have left an account in the results folder. The latest account of an execution counts. The argument interrupted
 // reports whether this execution was interrupted.
 type Accountant interface {
-	Account(dir string, interrupted bool) []results.Execution
+	ReportExecutions(dir string, interrupted bool) []results.Execution
 }
 
-// ErrLeft is the error of a Runner for a run that was not executed for a reason outside the run. The run is missing,
+// ErrNotExecuted is the error of a Runner for a run that was not executed for a reason outside the run. The run is missing,
 // and the same command executes it later.
-var ErrLeft = errors.New("it was not carried out")
+var ErrNotExecuted = errors.New("it was not carried out")
 
 // LostError returns an error of a Runner that cannot execute any further run.
 func LostError(err error) error { return lostError{err} }
 
-// One executes a run in the simulator with up to the given number of threads, and with one thread while that is
+// SimulateRun executes a run in the simulator with up to the given number of threads, and with one thread while that is
 // faster: other processes may use the cores. It returns the contents of the run's file (results.Run.EncodeJSON(true)). A
 // panic of a scheme is an error. If ctx ends, the error is ctx's.
-func One(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
+func SimulateRun(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
 	share float64)) ([]byte, error) {
-	return Traced(ctx, r, nil, nil, executable, threads, far)
+	return SimulateTraced(ctx, r, nil, nil, executable, threads, far)
 }
 
-// Traced works as One, and traces ports of the run (TracePorts). With ports, it returns a bundle of the run and its
+// SimulateTraced works as One, and traces ports of the run (TracePorts). With ports, it returns a bundle of the run and its
 // trace files for Received. It keeps the files in memory until then.
-func Traced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string, threads int,
+func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string, threads int,
 	far func(packetHops uint64, share float64)) ([]byte, error) {
 	progress := func(p sim.Progress, share float64) {
 		if far != nil {
@@ -133,11 +133,11 @@ func Traced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Traci
 	if err != nil {
 		return nil, err
 	}
-	return t.packBundle(run.Json(true))
+	return t.packBundle(run.EncodeJSON(true))
 }
 
-// Again executes a run with observers and returns its result without keeping it. If ctx ends, the error is ctx's.
-func Again(ctx context.Context, r *plan.Run, executable string, observe func(*plan.Run, *sim.Config) Observer) (
+// RepeatRun executes a run with observers and returns its result without keeping it. If ctx ends, the error is ctx's.
+func RepeatRun(ctx context.Context, r *plan.Run, executable string, observe func(*plan.Run, *sim.Config) Observer) (
 	*results.Run, error) {
 	o := &Options{Executable: executable, Observe: observe}
 	run, err := executeRun(ctx, r, o, nil, o.threadsPerRun(1), func(sim.Progress, float64) {})
@@ -150,17 +150,17 @@ func Again(ctx context.Context, r *plan.Run, executable string, observe func(*pl
 // executeElsewhere has the runner execute run i, and checks that the result belongs to it.
 func (x *execution) executeElsewhere(ctx context.Context, i int, t *tracer,
 	progress progressFunc) (*results.Run, error) {
-	task := Task{Run: x.runs[i], ID: x.o.runID(x.runs[i]), Hops: plan.Estimate(x.runs[i])}
-	data, err := x.o.Runner.Carry(ctx, task, func(hops uint64, share float64) {
+	task := Task{Run: x.runs[i], ID: x.o.runID(x.runs[i]), Hops: plan.EstimateHops(x.runs[i])}
+	data, err := x.o.Runner.ExecuteRun(ctx, task, func(hops uint64, share float64) {
 		progress(sim.Progress{PacketHops: hops}, share)
 	})
-	if errors.Is(err, ErrLeft) || ctx.Err() != nil && err != nil {
+	if errors.Is(err, ErrNotExecuted) || ctx.Err() != nil && err != nil {
 		return nil, errInterrupted
 	}
 	if err != nil {
 		return nil, err
 	}
-	run, files, err := Received(data, x.runs[i], task.ID, x.ports[x.runs[i].Index], &x.o.Tracing)
+	run, files, err := DecodeResult(data, x.runs[i], task.ID, x.ports[x.runs[i].Index], &x.o.Tracing)
 	if err != nil {
 		return nil, fmt.Errorf("what came back is not the run's: %w", err)
 	}
@@ -174,7 +174,7 @@ func (x *execution) executeElsewhere(ctx context.Context, i int, t *tracer,
 func (x *execution) largestFirst(todo []int) []int {
 	hops := make(map[int]float64, len(todo))
 	for _, i := range todo {
-		hops[i] = plan.Estimate(x.runs[i])
+		hops[i] = plan.EstimateHops(x.runs[i])
 	}
 	todo = slices.Clone(todo)
 	slices.SortStableFunc(todo, func(a, b int) int { return cmp.Compare(hops[b], hops[a]) })

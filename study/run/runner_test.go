@@ -34,8 +34,8 @@ type elsewhere struct {
 }
 
 func (e *elsewhere) Begin(_ context.Context, w *Work) error {
-	manifest, files := remote.Pack(w.Spec)
-	s, err := remote.Unpack(room(), manifest, func(digest string) ([]byte, error) { return files[digest], nil })
+	manifest, files := remote.PackParcel(w.Spec)
+	s, err := remote.UnpackParcel(room(), manifest, func(digest string) ([]byte, error) { return files[digest], nil })
 	if err != nil {
 		e.t.Error(err)
 	}
@@ -43,15 +43,15 @@ func (e *elsewhere) Begin(_ context.Context, w *Work) error {
 	return e.begun
 }
 
-func (e *elsewhere) Room() int { return e.room }
+func (e *elsewhere) MaxRuns() int { return e.room }
 
-func (e *elsewhere) Carry(ctx context.Context, t Task, far func(uint64, float64)) ([]byte, error) {
+func (e *elsewhere) ExecuteRun(ctx context.Context, t Task, far func(uint64, float64)) ([]byte, error) {
 	e.lock.Lock()
 	e.order = append(e.order, t.Hops)
 	e.lock.Unlock()
-	for _, r := range plan.RunsOn(e.unpacked, experiment.Sim) {
+	for _, r := range plan.ListRunsOn(e.unpacked, experiment.Sim) {
 		if r.ID("e") == t.ID {
-			data, err := One(ctx, r, "e", 1, far)
+			data, err := SimulateRun(ctx, r, "e", 1, far)
 			if e.change != nil {
 				return e.change(t, data, err)
 			}
@@ -66,7 +66,7 @@ func (e *elsewhere) VerifyResults(context.Context) (withdrawn []string, err erro
 	return withdrawn, nil
 }
 
-func (e *elsewhere) End() error { e.ended++; return nil }
+func (e *elsewhere) Close() error { e.ended++; return nil }
 
 // Whoever carries out runs, the folder has the same bytes: also of an experiment with files, whose runs come largest
 // first, and of one that is gone on with.
@@ -147,13 +147,13 @@ func TestRunnerLargestFirst(t *testing.T) {
 func TestRunnerWithdraws(t *testing.T) {
 	dir := t.TempDir()
 	s := load(t, runnable, experiment.Options{})
-	runs := plan.RunsOn(s, experiment.Sim)
+	runs := plan.ListRunsOn(s, experiment.Sim)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	lie := func(_ Task, data []byte, err error) ([]byte, error) {
 		run, _ := results.ReadRun(data)
 		run.Events++
-		return run.Json(true), err
+		return run.EncodeJSON(true), err
 	}
 	e := &elsewhere{t: t, room: 1, change: func(task Task, data []byte, err error) ([]byte, error) {
 		stop()
@@ -263,13 +263,13 @@ func TestRunnerOther(t *testing.T) {
 	if _, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e"}); err != nil {
 		t.Fatal(err)
 	}
-	runs := plan.RunsOn(s, experiment.Sim)
+	runs := plan.ListRunsOn(s, experiment.Sim)
 	folder, _ := filepath.Glob(filepath.Join(dir, "*"))
 	other := contents(t, folder[0])[filepath.Join("runs", runs[0].ID("e")+".json")]
-	if _, err := results.Vouched([]byte(other), runs[0], runs[0].ID("e")); err != nil {
+	if _, err := results.VerifyRun([]byte(other), runs[0], runs[0].ID("e")); err != nil {
 		t.Error(err)
 	}
-	if _, err := results.Vouched([]byte(other), runs[1], runs[1].ID("e")); err == nil {
+	if _, err := results.VerifyRun([]byte(other), runs[1], runs[1].ID("e")); err == nil {
 		t.Error("taken")
 	}
 }
@@ -277,9 +277,9 @@ func TestRunnerOther(t *testing.T) {
 // Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
 func TestUnpack(t *testing.T) {
 	s := load(t, runnable, experiment.Options{})
-	manifest, files := remote.Pack(s)
+	manifest, files := remote.PackParcel(s)
 	fetch := func(digest string) ([]byte, error) { return files[digest], nil }
-	if u, err := remote.Unpack(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {
+	if u, err := remote.UnpackParcel(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {
 		t.Errorf("%v", err)
 	}
 	strange := runnable + "matrix: 1\n"
@@ -298,7 +298,7 @@ func TestUnpack(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			files[remote.Digest([]byte(strange))], files[remote.Digest([]byte(listed))] = []byte(strange), []byte(listed)
-			if _, err := remote.Unpack(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(), x.want) {
+			if _, err := remote.UnpackParcel(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%v, want %s", err, x.want)
 			}
 		})

@@ -34,10 +34,10 @@ func describeViolation(p *experiment.Point, res *outcome.Result) string {
 // strayText names a flow, the NIC where its packets arrived and the NIC of its receiver.
 func strayText(p *experiment.Point, s *outcome.Stray) string {
 	x, nodes := p.Routes().NICs(), p.Network().Nodes
-	host := func(nic int) string { return nodes[x.Node(nic)].Name }
+	host := func(nic int) string { return nodes[x.HostOf(nic)].Name }
 	nic := func(nic int) string {
-		port := p.Routes().Ports(x.Node(nic))[x.Port(nic)]
-		return fmt.Sprintf("NIC %d of %s (%s)", x.Port(nic), host(nic), p.Network().PortName(port.Link, port.End))
+		port := p.Routes().Ports(x.HostOf(nic))[x.PortOf(nic)]
+		return fmt.Sprintf("NIC %d of %s (%s)", x.PortOf(nic), host(nic), p.Network().PortName(port.Link, port.End))
 	}
 	of := fmt.Sprintf("flow %d of traffic %s", s.Flow, p.Entry(s.Group).Name())
 	if s.Flow < 0 {

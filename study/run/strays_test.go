@@ -28,8 +28,8 @@ measure: [drops]
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := plan.Runs(s)[0].Of
-	second := p.Routes().NICs().Number(1, 1)
+	p := plan.ListRuns(s)[0].SpecPoint
+	second := p.Routes().NICs().NumberOf(1, 1)
 	res := &outcome.Result{End: outcome.Misdelivered, Strays: []outcome.Stray{{Flow: 0, Src: 0, Dst: second, NIC: 1,
 		Packets: 40},
 		{Group: 1, Flow: -1, From: 0, To: 1, Src: 0, Dst: 1, NIC: second, Packets: 1}}}

@@ -48,7 +48,7 @@ func (l *longest) Observe(e trace.Event, p *packet.Packet) {
 // in the simulator and in the lab, and the longest is not shorter than it must be, but for what a transport pads.
 // Payload that a file gives is not touched.
 func TestTelemetryLeavesRoom(t *testing.T) {
-	r := plantest.Registry(p4abc.Scheme(), ".")
+	r := plantest.NewRegistry(p4abc.Scheme(), ".")
 	r.Programs = append(r.Programs, inband.Scheme())
 	r.Transports = append(r.Transports, udp.ControlledScheme())
 	r.Controllers = append(r.Controllers, hpcc.Scheme(), hpcc.RxScheme(), hpcc.PINTScheme())
@@ -68,13 +68,13 @@ func TestTelemetryLeavesRoom(t *testing.T) {
 			}
 			text := strings.Replace(words.Replace(full), "STACK", stack, 1)
 			size := int64(0)
-			for _, record := range plantest.TraceOf(t, r, text, func([]string) []trace.Sink { return nil }, "*") {
+			for _, record := range plantest.RunTracedSpec(t, r, text, func([]string) []trace.Sink { return nil }, "*") {
 				size = max(size, record.Size)
 			}
 			if size > 1514 || size < 1514-16 {
 				t.Errorf("in the simulator frames have %d bytes, 1514 are possible", size)
 			}
-			one := plan.Runs(plantest.Load(t, r, text, experiment.Options{}))[0]
+			one := plan.ListRuns(plantest.Load(t, r, text, experiment.Options{}))[0]
 			c, err := run.LabConfig(one)
 			if err != nil {
 				t.Fatal(err)

@@ -53,7 +53,7 @@ func TestTimeline(t *testing.T) {
 					t.Errorf("row %d begins at %v, not %v", i, x.BeginS[i], from)
 				}
 				last[rank] = x.EndS[i]
-				if d := job.Doing(x.Does[i]); d == job.Computes || d == job.Overlaps {
+				if d := job.Activity(x.Does[i]); d == job.Computes || d == job.Overlaps {
 					computing[rank] += x.EndS[i] - x.BeginS[i]
 				}
 				iterations[x.Iteration[i]] = true
@@ -61,7 +61,7 @@ func TestTimeline(t *testing.T) {
 			for rank, want := range []float64{300e-6, 300e-6, 450e-6, 300e-6} {
 				near(t, fmt.Sprintf("computing of rank %d", rank), computing[rank], want, 1e-9)
 			}
-			if slowest, waited := x.Ranks(); slowest[0] != 2 || waited[0] >= waited[1] || len(iterations) != 3 {
+			if slowest, waited := x.RanksByWait(); slowest[0] != 2 || waited[0] >= waited[1] || len(iterations) != 3 {
 				t.Errorf("first %v, which waited %v; iterations %v", slowest, waited, iterations)
 			}
 			plain := executeJob(t, fmt.Sprintf(timelineSpec, "", "network: "+network+"\n")).Runs[0]
@@ -70,7 +70,7 @@ func TestTimeline(t *testing.T) {
 			}
 		})
 	}
-	runs := plan.Runs(load(t, fmt.Sprintf(timelineSpec, "", ""), experiment.Options{}))
+	runs := plan.ListRuns(load(t, fmt.Sprintf(timelineSpec, "", ""), experiment.Options{}))
 	if c, err := runs[0].Config(); err != nil || c.Jobs[0].Timeline != nil {
 		t.Errorf("nothing asks for a timeline: %v, %v", c.Jobs[0].Timeline, err)
 	}
@@ -81,7 +81,7 @@ func TestTimelineChosen(t *testing.T) {
 	all := executeJob(t, fmt.Sprintf(timelineSpec, ", timeline", "")).Runs[0].Timelines[0]
 	part := executeJob(t, fmt.Sprintf(timelineSpec, ", {timeline: {hosts: [late, h0], from: 100us, until: 300us}}",
 		"")).Runs[0].Timelines[0]
-	ranks, _ := part.Ranks()
+	ranks, _ := part.RanksByWait()
 	if len(ranks) != 2 || part.Rank[0] != 0 || part.BeginS[0] != 100e-6 || part.EndS[len(part.EndS)-1] != 300e-6 {
 		t.Errorf("ranks %v, %v", ranks, part)
 	}
@@ -91,7 +91,7 @@ func TestTimelineChosen(t *testing.T) {
 	if short.LeftOut < 10 || len(short.Rank) >= len(all.Rank) || short.CutS <= 0 {
 		t.Errorf("%d of %d rows, %d left out", len(short.Rank), len(all.Rank), short.LeftOut)
 	}
-	f, err := report.Figure(o, o.Spec.Plots()[0])
+	f, err := report.PlotFigure(o, o.Spec.Plots()[0])
 	if err != nil || f == nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestTimelineFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again := back.Json(true); !bytes.Equal(again, data) {
+	if again := back.EncodeJSON(true); !bytes.Equal(again, data) {
 		t.Errorf("written again it is\n%.300s\nwas\n%.300s", again, data)
 	}
 	type row struct {
@@ -135,7 +135,7 @@ func TestTimelineFiles(t *testing.T) {
 	for i, r := range rows {
 		if r.Traffic != "train" || r.Host != fmt.Sprintf("h%d", r.Rank) || r.Rank != x.Rank[i] ||
 			*r.Iteration != x.Iteration[i] ||
-			(r.Operation == nil) != (x.Operation[i] < 0) || r.Does != job.Doings()[x.Does[i]] || r.Begin != x.BeginS[i] ||
+			(r.Operation == nil) != (x.Operation[i] < 0) || r.Does != job.ActivityNames()[x.Does[i]] || r.Begin != x.BeginS[i] ||
 			r.End != x.EndS[i] {
 			t.Fatalf("row %d: %+v", i, r)
 		}

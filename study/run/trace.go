@@ -44,10 +44,10 @@ func TracePorts(s *experiment.Spec, patterns []string) ([][]trace.Port, error) {
 	for _, pattern := range patterns {
 		found := false
 		for i := range points {
-			found = trace.Select(points[i], pattern) || found
+			found = trace.MarkPorts(points[i], pattern) || found
 		}
 		if !found {
-			c.Unknown(document.Position{File: "--trace " + pattern, Line: 1, Column: 1}, "port", pattern, names)
+			c.FailUnknown(document.Position{File: "--trace " + pattern, Line: 1, Column: 1}, "port", pattern, names)
 		}
 	}
 	return points, c.Err()
@@ -71,16 +71,16 @@ func (x *execution) shareTrace() error {
 	}
 	dir := filepath.Join(x.out.Dir, "traces")
 	if err := atomicfile.MkdirAll(dir); err != nil {
-		return fmt.Errorf("%s: it cannot be made: %w", dir, document.Reason(err))
+		return fmt.Errorf("%s: it cannot be made: %w", dir, document.UnwrapPathError(err))
 	}
 	place := filepath.Join(dir, "ports")
 	text := strings.Join(names, ", ")
 	if x.o.Tracing.Forms != nil || x.o.Tracing.Snap > 0 {
 		text += fmt.Sprintf(" (%s, %d bytes of a frame)", strings.Join(x.o.Tracing.Forms, ", "), x.o.Tracing.Snap)
 	}
-	leave, joined, with, err := atomicfile.Share(place, text)
+	leave, joined, with, err := atomicfile.JoinShared(place, text)
 	if err != nil {
-		return results.Unwritten(place, err)
+		return results.WrapWriteError(place, err)
 	}
 	if !joined {
 		c := document.NewReader(experiment.FileKind)
@@ -95,12 +95,12 @@ func (x *execution) shareTrace() error {
 
 // Tracing configures the traces of runs.
 type Tracing struct {
-	Forms []string // forms from TraceForms; nil: all
+	Forms []string // forms from TraceFormNames; nil: all
 	Snap  int      // bytes of each frame in pcapng; 0: all headers and the start of the payload
 }
 
-// TraceForms returns the names of the forms of traces.
-func TraceForms() (names []string) {
+// TraceFormNames returns the names of the forms of traces.
+func TraceFormNames() (names []string) {
 	for _, f := range traceForms {
 		names = append(names, f.name)
 	}
@@ -162,7 +162,7 @@ func (f *traceFile) Write(b []byte) (int, error) {
 	n, err := f.traceOutput.Write(b)
 	f.sum.Write(b[:n])
 	if err != nil && f.lost == nil {
-		f.lost = lostError{results.Unwritten(f.name, err)}
+		f.lost = lostError{results.WrapWriteError(f.name, err)}
 	}
 	return n, err
 }
@@ -190,7 +190,7 @@ func (t *tracer) isComplete(run *results.Run) (bool, error) {
 	if t == nil {
 		return true, nil
 	}
-	list, err := document.ReadFile(t.fileName(results.TraceDigests), document.LargestResult)
+	list, err := document.ReadFile(t.fileName(results.TraceDigests), document.MaxResult)
 	if errors.Is(err, os.ErrNotExist) {
 		return false, nil
 	}
@@ -275,7 +275,7 @@ func (t *tracer) createFile(form string) (*traceFile, error) {
 	} else {
 		file, err := atomicfile.Create(f.name)
 		if err != nil {
-			return nil, results.Unwritten(f.name, err)
+			return nil, results.WrapWriteError(f.name, err)
 		}
 		f.traceOutput = file
 	}
@@ -317,7 +317,7 @@ func (t *tracer) closeFiles() error {
 		case errors.Is(err, errQuota):
 			return err
 		default:
-			return lostError{results.Unwritten(f.name, err)}
+			return lostError{results.WrapWriteError(f.name, err)}
 		}
 	}
 	return nil
@@ -333,7 +333,7 @@ func (t *tracer) commitFiles(run *results.Run) error {
 	}
 	list := t.fileName(results.TraceDigests)
 	if err := atomicfile.Remove(list); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return results.Unwritten(list, err)
+		return results.WrapWriteError(list, err)
 	}
 	for _, form := range traceForms { // remove forms of an earlier trace
 		if !t.wanted.hasForm(form.name) {
@@ -343,7 +343,7 @@ func (t *tracer) commitFiles(run *results.Run) error {
 	digests := results.DigestHead(run) + t.describePorts()
 	for _, f := range t.files {
 		if err := f.Commit(); err != nil {
-			return results.Unwritten(f.name, err)
+			return results.WrapWriteError(f.name, err)
 		}
 		digests += results.DigestLine(filepath.Base(f.name), f.sum.Sum(nil))
 	}

@@ -132,8 +132,8 @@ func TestTraceInterrupted(t *testing.T) {
 		t.Errorf("%d runs, %d missing, %d traces, %d lack theirs, %v", len(o.Runs), o.Missing, o.Traces, o.Untraced, err)
 	}
 	if want := "6 of 6 runs are finished and kept, 4 of them without the trace; the same command goes on " +
-		"with the rest"; o.Kept() != want {
-		t.Error(o.Kept())
+		"with the rest"; o.DescribeKept() != want {
+		t.Error(o.DescribeKept())
 	}
 	after := contents(t, plain.Dir)
 	for name, data := range before {
@@ -149,7 +149,7 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x"})
 	name := filepath.Join(o.Dir, "runs", o.Runs[0].ID+".json")
 	data, _ := os.ReadFile(name)
-	changed := testkit.Reseal(strings.Replace(string(data), `"events": `, `"events": 1`, 1))
+	changed := testkit.ReplaceDigest(strings.Replace(string(data), `"events": `, `"events": 1`, 1))
 	os.WriteFile(name, []byte(changed), 0o644)
 	out, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
 		Trace: []string{"*"}})

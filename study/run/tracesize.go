@@ -5,9 +5,9 @@ import (
 	"weir/study/plan"
 )
 
-// TraceSize estimates the bytes of the traces of an experiment's runs: for each form in the order of TraceForms, and
+// EstimateTraceSize estimates the bytes of the traces of an experiment's runs: for each form in the order of TraceFormNames, and
 // in total. If the measures choose the number of seeds, it counts the maximum.
-func TraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
+func EstimateTraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
 	points, err := TracePorts(s, patterns)
 	if err != nil {
 		return nil, 0, err
@@ -26,17 +26,17 @@ func TraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []flo
 	}
 	forms = make([]float64, len(traceForms))
 	var events, packets float64
-	runs := plan.Runs(s)
+	runs := plan.ListRuns(s)
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index { // all seeds have the same estimate
 			events, packets = 0, 0
-			of := plan.Crossings(r)
+			of := plan.EstimateCrossings(r)
 			for k, p := range points[r.Index] {
 				if !p.Traced {
 					continue
 				}
 				packets += of[k]
-				if events += 2 * of[k]; r.Of.Network().Nodes[p.Node].Switch { // hosts queue what they can send
+				if events += 2 * of[k]; r.SpecPoint.Network().Nodes[p.Node].Switch { // hosts queue what they can send
 					events += of[k]
 				}
 			}

@@ -256,7 +256,7 @@ topology: {star: {hosts: 9, rate: 1Gbps, delay: 1us}}
 switch: [forward]
 traffic: [{name: x, from: {random: 7}, to: h3, transport: {window: {window: 1 packets}}, size: 1 kB}]
 `, experiment.Options{})
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		c, err := r.Config()
 		if err != nil {
 			t.Fatal(err)

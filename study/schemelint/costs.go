@@ -24,8 +24,8 @@ const (
 // findCosts runs the beginning again with controllers that are not watched. It returns a text for code that starts
 // goroutines, and for each hook that allocates memory for every packet.
 func (w *Watched) findCosts(r *plan.Run) (found []string) {
-	w.findings.Plain = true
-	defer func() { w.findings.Plain = false }()
+	w.findings.NoReplicas = true
+	defer func() { w.findings.NoReplicas = false }()
 	runtime.GC() // this starts goroutines of the runtime
 	begun, taken, from, to := countGoroutines(), uint64(0), uint64(0), uint64(0)
 	result, wrong := runRehearsal(r, nil, func(hops uint64) {

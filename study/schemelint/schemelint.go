@@ -62,7 +62,7 @@ func Watch(r *experiment.Registry) (*experiment.Registry, *Watched) {
 	w, own := &Watched{}, *r
 	own.Controllers = nil
 	for _, s := range r.Controllers {
-		own.Controllers = append(own.Controllers, w.findings.Of(s))
+		own.Controllers = append(own.Controllers, w.findings.WatchScheme(s))
 		w.names = append(w.names, s.Name)
 	}
 	for _, s := range r.Programs {
@@ -91,12 +91,12 @@ func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 		}
 		marks := &markWatch{}
 		first, wrong := runRehearsal(r, marks.traceAllPorts, nil)
-		w.findings.End()
+		w.findings.ReportUnresponsive()
 		for _, t := range w.findings.Found {
-			if t.Unmarked && !isUnmarked(r.Of, t.Scheme) {
+			if t.Unmarked && !isUnmarked(r.SpecPoint, t.Scheme) {
 				continue
 			}
-			add(Trap{controllerPlace(r.Of, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
+			add(Trap{controllerPlace(r.SpecPoint, t.Scheme) + "cc " + t.Scheme + ": " + t.Text, t.Fatal, warnController})
 		}
 		if wrong != "" {
 			add(Trap{Text: wrong, Fatal: true})
@@ -159,7 +159,7 @@ func (w *Watched) chooseRuns(s *experiment.Spec) (runs []*plan.Run) {
 			}
 		}
 		if fresh {
-			runs = append(runs, &plan.Run{Seed: s.Seed(), Point: p.At(), Spec: s, Of: p, Index: i})
+			runs = append(runs, &plan.Run{Seed: s.Seed(), Point: p.Coordinates(), Spec: s, SpecPoint: p, Index: i})
 		}
 		if len(runs) == maxPoints {
 			break
@@ -178,7 +178,7 @@ func isUnmarked(p *experiment.Point, name string) bool {
 	for i := range p.Entries() {
 		tr := p.Entry(i)
 		if s, _ := tr.CC(); s != nil && s.Name == name {
-			if tr.Traits().Unmarked(s.ECN) != "" {
+			if tr.Traits().ReasonUnmarked(s.ECN) != "" {
 				return true
 			}
 		}
@@ -196,7 +196,7 @@ func runRehearsal(r *plan.Run, with func(c *sim.Config), each func(hops uint64))
 	}
 	var hops, steps atomic.Uint64
 	c.Warmup, c.Watches, c.Onsets, c.Threads = 0, nil, nil, 1
-	c.Repeat = false // the packets themselves are checked
+	c.SkipRepeated = false // the packets themselves are checked
 	c.Progress = func(p sim.Progress) {
 		hops.Store(p.PacketHops)
 		steps.Add(1)

@@ -12,8 +12,8 @@ import (
 
 // Defaults of a cluster's options: tasks of some minutes, and the number of tasks that an unconfigured Slurm allows.
 const (
-	StandardTask  = 10 * time.Minute
-	StandardTasks = 1000
+	DefaultTaskTime = 10 * time.Minute
+	DefaultMaxTasks = 1000
 )
 
 // ClusterOptions configures how runs become tasks of a cluster.
@@ -33,8 +33,8 @@ type ClusterArray struct {
 	Minutes     int
 }
 
-// Exported is a folder written for a cluster.
-type Exported struct {
+// ExportedFolder is a folder written for a cluster.
+type ExportedFolder struct {
 	Dir    string
 	Arrays []ClusterArray
 }
@@ -42,20 +42,20 @@ type Exported struct {
 // Collector collects the results of a folder.
 type Collector interface {
 	run.Runner
-	// Missing describes the runs without a result, and how to continue.
-	Missing(ctx context.Context) []string
+	// DescribeMissing describes the runs without a result, and how to continue.
+	DescribeMissing(ctx context.Context) []string
 }
 
 // ClusterFolder is a folder with the input that a cluster needs to run an experiment, and the results of tasks.
 type ClusterFolder interface {
-	// Fits returns an error if this program is not the one that wrote the folder.
-	Fits() error
+	// CheckProgram returns an error if this program is not the one that wrote the folder.
+	CheckProgram() error
 	Spec() *experiment.Spec
 	// Origin returns the command that created the folder, and the digest of its program.
 	Origin() (command, executable string)
 	Tasks() int
-	// Carry runs one task with the given threads and returns the number of failed runs.
-	Carry(ctx context.Context, task, threads int, report func(text string)) (failed int, err error)
+	// ExecuteTask runs one task with the given threads and returns the number of failed runs.
+	ExecuteTask(ctx context.Context, task, threads int, report func(text string)) (failed int, err error)
 	Collector() Collector
 }
 
@@ -66,7 +66,7 @@ type Cluster interface {
 	// Runner returns a runner that submits tasks and waits for them.
 	Runner(o ClusterOptions, notice func(text string)) run.Runner
 	// Export writes a folder for a cluster. executable is the program that the cluster runs.
-	Export(dir string, w *run.Work, runs []*plan.Run, executable string, o ClusterOptions) (*Exported, error)
+	Export(dir string, w *run.Work, runs []*plan.Run, executable string, o ClusterOptions) (*ExportedFolder, error)
 	// Open reads a folder that Export has written.
 	Open(r *experiment.Registry, dir string) (ClusterFolder, error)
 }

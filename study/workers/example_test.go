@@ -10,6 +10,6 @@ import (
 func Example() {
 	f := workers.Flags{Workers: "127.0.0.1:4222"}
 	_, err := workers.Remote.Get()
-	fmt.Println(f.Wanted(), err)
+	fmt.Println(f.UsesWorkers(), err)
 	// Output: true JetStream is not part of this program; import _ "weir/app/jetstream" in its package main adds it
 }

@@ -31,11 +31,11 @@ type Flags struct {
 	Verify  string `enum:"sample,all" default:"sample" help:"${runVerify}"`
 }
 
-// Wanted reports whether the flags ask for runs on other machines.
-func (f *Flags) Wanted() bool { return f.Workers != "" || f.NATS != "" || f.Creds != "" }
+// UsesWorkers reports whether the flags ask for runs on other machines.
+func (f *Flags) UsesWorkers() bool { return f.Workers != "" || f.NATS != "" || f.Creds != "" }
 
-// Unused returns an error if a flag is set that needs workers. It is called for flags without workers.
-func (f *Flags) Unused() error {
+// CheckUnused returns an error if a flag is set that needs workers. It is called for flags without workers.
+func (f *Flags) CheckUnused() error {
 	if f.NoOwn || f.Metrics != "" {
 		return fmt.Errorf("%w: --no-own and --metrics are for --workers and --nats", command.ErrInput)
 	}
@@ -65,17 +65,17 @@ type Machine struct {
 	Status    func(short string) // shows the progress of a sweep
 }
 
-// Memory returns the bytes of memory for each of the given number of concurrent runs; 0: unknown. jobs is as for
-// AtATime.
-func (m *Machine) Memory(jobs int) float64 {
+// MemoryPerRun returns the bytes of memory for each of the given number of concurrent runs; 0: unknown. jobs is as for
+// ConcurrentRuns.
+func (m *Machine) MemoryPerRun(jobs int) float64 {
 	if m.Available <= 0 {
 		return 0
 	}
-	return m.Available / float64(AtATime(jobs))
+	return m.Available / float64(ConcurrentRuns(jobs))
 }
 
-// AtATime returns the number of concurrent runs for a value of --jobs; 0 means one per core.
-func AtATime(jobs int) int {
+// ConcurrentRuns returns the number of concurrent runs for a value of --jobs; 0 means one per core.
+func ConcurrentRuns(jobs int) int {
 	if jobs == 0 {
 		return runtime.GOMAXPROCS(0)
 	}
@@ -86,7 +86,7 @@ func AtATime(jobs int) int {
 type Page struct {
 	Join    string // file to join with; "": workers know the server's address
 	Account func(dir string) []results.Execution
-	Runner  func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error)
+	Runner  func(jobs int, tell func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 }
 
 // Driver runs experiments on other machines. Package workers/jetstream implements it.

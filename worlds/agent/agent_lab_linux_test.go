@@ -57,7 +57,7 @@ func (s *segment) option(kind byte) []byte {
 // the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
 func TestConnection(t *testing.T) {
 	r := lay(t, short, 1)
-	config := agent.Defaults()
+	config := agent.DefaultConfig()
 	config.RTT = shortTrip
 	b, a := r.agent("b", config), r.agent("a1", config)
 	seen := capture(r.node)
@@ -65,25 +65,25 @@ func TestConnection(t *testing.T) {
 	f.send()
 	following(t, a)
 	const frame = 1514
-	await.Until(t, "a window in the kernel as it was told", func() bool {
+	await.AwaitCondition(t, "a window in the kernel as it was told", func() bool {
 		c := connections(t, a)[0]
-		want := max(4, (int64(c.Told.Window)+frame-1)/frame)
-		rate := int64(c.Told.Window) * payload / ofFrame * 1e6 / max(int64(c.Told.T/unit.Microsecond), 1) * 8
+		want := max(4, (int64(c.SenderFeedback.Window)+frame-1)/frame)
+		rate := int64(c.SenderFeedback.Window) * payload / ofFrame * 1e6 / max(int64(c.SenderFeedback.T/unit.Microsecond), 1) * 8
 		return c.Following && int64(c.Window) == want && c.Pacing == unit.Rate(rate) &&
-			c.Controller == a.Controller && c.Told.Hops == 3 &&
-			c.Told.Bottleneck == 1 && c.Traced > 100
+			c.Controller == a.Controller && c.SenderFeedback.Hops == 3 &&
+			c.SenderFeedback.Bottleneck == 1 && c.Traced > 100
 	})
 	if a.Controller[:9] != "weir_hpcc" {
 		t.Errorf("the controller is %s", a.Controller)
 	}
 	var other agent.Connection
-	await.Until(t, "measurements", func() bool { other = connections(t, b)[0]; return other.Measured >= 50 })
+	await.AwaitCondition(t, "measurements", func() bool { other = connections(t, b)[0]; return other.Measured >= 50 })
 	// A receiver refuses records of what it has already: a machine that stands still has the sender send again.
 	again := f.info(t).TotalRetrans
-	if other.Tell.Hops != 3 || other.Tell.Node != 100 || other.Following || other.Refused > again {
+	if other.ReceiverFeedback.Hops != 3 || other.ReceiverFeedback.Node != 100 || other.Following || other.Refused > again {
 		t.Errorf("at the receiver, of %d that were sent again: %+v", again, other)
 	}
-	await.Until(t, "frames", func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return len(seen.frames) > 500 })
+	await.AwaitCondition(t, "frames", func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return len(seen.frames) > 500 })
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	full, told := 0, 0
@@ -118,16 +118,16 @@ func TestConnection(t *testing.T) {
 func TestLargeSegments(t *testing.T) {
 	r := lay(t, short, 1)
 	r.largeSegments("a1", 65535) // gso_max_segs of interfaces that set none
-	c := agent.Defaults()
+	c := agent.DefaultConfig()
 	c.RTT = shortTrip
 	r.agent("b", c)
 	a := r.agent("a1", c)
 	f := r.open("a1")
 	f.send()
 	following(t, a)
-	await.Until(t, "a window for two round trips", func() bool {
+	await.AwaitCondition(t, "a window for two round trips", func() bool {
 		c := connections(t, a)[0]
-		w, us := int64(c.Told.Window), int64(max(c.Told.T/unit.Microsecond, 1))
+		w, us := int64(c.SenderFeedback.Window), int64(max(c.SenderFeedback.T/unit.Microsecond, 1))
 		trips := int64((c.RTT + shortTrip) / unit.Microsecond)
 		all, part := (w+ofFrame-1)/ofFrame, (w*min(trips, us)/us+ofFrame-1)/ofFrame+4
 		return c.Following && trips < us && part < all && int64(c.Window) == part &&
@@ -142,20 +142,20 @@ func TestLargeSegments(t *testing.T) {
 // Without telemetry a connection is CUBIC's after two round trips, and HPCC++'s again with the next records.
 func TestTelemetryComesAndGoes(t *testing.T) {
 	r := lay(t, short, 1)
-	r.agent("b", agent.Defaults())
-	a := r.agent("a1", agent.Defaults())
+	r.agent("b", agent.DefaultConfig())
+	a := r.agent("a1", agent.DefaultConfig())
 	f := r.open("a1")
 	f.send()
 	following(t, a)
 	for range 2 {
 		before := connections(t, a)[0]
 		r.node.mute.Store(true)
-		await.Until(t, "CUBIC", func() bool {
+		await.AwaitCondition(t, "CUBIC", func() bool {
 			c := connections(t, a)[0]
 			return c.Controller == "cubic" && !c.Following && c.Fallbacks > before.Fallbacks
 		})
 		r.node.mute.Store(false)
-		await.Until(t, "HPCC++", func() bool { following(t, a); return r.controllerOf("a1") == a.Controller })
+		await.AwaitCondition(t, "HPCC++", func() bool { following(t, a); return r.controllerOf("a1") == a.Controller })
 	}
 }
 
@@ -167,15 +167,15 @@ func TestOneAgentAlone(t *testing.T) {
 	}{{"a1", true}, {"b", false}} {
 		t.Run(x.at, func(t *testing.T) {
 			r := lay(t, short, 1)
-			a := r.agent(x.at, agent.Defaults())
+			a := r.agent(x.at, agent.DefaultConfig())
 			seen := capture(r.node)
 			f := r.open("a1")
 			f.send()
-			await.Until(t, "data", func() bool { return f.came.Load() > 1<<20 })
+			await.AwaitCondition(t, "data", func() bool { return f.came.Load() > 1<<20 })
 			if c := r.controllerOf("a1"); c != "cubic" {
 				t.Errorf("the sender has %s", c)
 			}
-			if c := connections(t, a); len(c) != 1 || c[0].Following || c[0].Tells+c[0].Measured+c[0].Refused > 0 {
+			if c := connections(t, a); len(c) != 1 || c[0].Following || c[0].FeedbackCount+c[0].Measured+c[0].Refused > 0 {
 				t.Errorf("%+v", c)
 			}
 			seen.mu.Lock()
@@ -208,15 +208,15 @@ func TestSACK(t *testing.T) {
 // number of SACK blocks plus the length of the agent's option.
 func acknowledgedWithSACK(t *testing.T, p path, kind, wanted int) {
 	r := lay(t, p, 1)
-	r.agent("b", agent.Defaults())
-	a := r.agent("a1", agent.Defaults())
+	r.agent("b", agent.DefaultConfig())
+	a := r.agent("a1", agent.DefaultConfig())
 	f := r.open("a1")
 	f.send()
 	following(t, a)
 	seen := capture(r.node)
 	lengths := map[int]int{} // number of acknowledgements by kind
 	with, without := 0, 0
-	await.Until(t, "acknowledgements with SACK blocks", func() bool {
+	await.AwaitCondition(t, "acknowledgements with SACK blocks", func() bool {
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
 		for _, b := range seen.frames {

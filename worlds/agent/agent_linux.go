@@ -52,13 +52,13 @@ var errClosed = errors.New("agent: it has ended")
 
 // Start loads programs and attaches them in the calling thread's network namespace, to interfaces and to a cgroup.
 // They act on connections opened afterwards, until Close or the end of the process. A network namespace has at
-// most one agent: the error is ErrOther if it has one, ErrConfig for a wrong configuration, ErrCannot if the
+// most one agent: the error is ErrRunning if it has one, ErrConfig for a wrong configuration, ErrCannot if the
 // machine lacks a feature, and ErrGone without an interface.
 func Start(c Config) (a *Agent, err error) {
 	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
-	m := Probe()
+	m := ProbeMachine()
 	if err := m.checkFor(c.followsHPCC(), c.followsHPCC() || c.Cgroup != ""); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 
 // attachTo attaches the programs to one interface and adds it to a.Interfaces.
 func (a *Agent) attachTo(name string) error {
-	i, err := a.routes.Interface(name)
+	i, err := a.routes.InterfaceByName(name)
 	if err != nil {
 		return fmt.Errorf("agent: %w", err)
 	}
@@ -253,9 +253,9 @@ func (a *Agent) unload() error {
 	return errors.Join(errs...)
 }
 
-// Connections appends the open connections that the agent handles to to. Connections of HPCC++ come first; NACK
+// AppendConnections appends the open connections that the agent handles to to. Connections of HPCC++ come first; NACK
 // counters of a connection that is listed already are added to its entry.
-func (a *Agent) Connections(to []Connection) ([]Connection, error) {
+func (a *Agent) AppendConnections(to []Connection) ([]Connection, error) {
 	if a.collection == nil && a.ncf == nil {
 		return to, errClosed
 	}

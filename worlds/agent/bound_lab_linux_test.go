@@ -108,9 +108,9 @@ func TestNotice(t *testing.T) {
 		}
 		p := packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Version: uint8(4 + i%2*2), HopLimit: 64, SrcPort: 7,
 			DstPort: 9, Seq: int64(random.Uint32()), Ack: int64(random.Uint32())}
-		p.TCP.Has, p.TCP.Flags = packet.HasTimestamps, packet.ACK
+		p.TCP.Present, p.TCP.Flags = packet.HasTimestamps, packet.ACK
 		p.TCP.TSVal, p.TCP.TSEcho = random.Uint32(), random.Uint32()
-		if p.TurnRound(); !p.SetNotice(&n) {
+		if p.SwapEnds(); !p.SetNotice(&n) {
 			t.Fatalf("no room for %+v", n)
 		}
 		frame, err := p.Emit(book, nil)
@@ -134,7 +134,7 @@ func TestNotice(t *testing.T) {
 		}
 		read++
 		x := got.Notice
-		_, echo := q.NotifiedAbout()
+		_, echo := q.NoticeSubject()
 		have := packet.Notification{Cause: packet.Cause(x.Cause), Lost: int32(x.Lost), Supply: unit.Rate(x.Supply),
 			Demand: unit.Rate(x.Demand), Switch: x.Node, Signed: x.Named == 1, Spans: x.Spans}
 		for k := range min(x.Spans, 2) {

@@ -27,7 +27,7 @@ import (
 // cgroup makes one below the unified hierarchy's root, until the test ends.
 func cgroup(t testing.TB, name ...string) string {
 	t.Helper()
-	path := filepath.Join(append([]string{agent.Probe().Cgroup}, name...)...)
+	path := filepath.Join(append([]string{agent.ProbeMachine().Cgroup}, name...)...)
 	if err := os.Mkdir(path, 0o755); err != nil {
 		t.Skipf("no cgroup can be made: %v", err)
 	}
@@ -45,7 +45,7 @@ func removed(t testing.TB, path string) (err error) {
 	if _, err := os.Stat(path); err != nil {
 		return nil
 	}
-	await.Until(t, "an empty cgroup", func() bool { err = unix.Rmdir(path); return err != unix.EBUSY })
+	await.AwaitCondition(t, "an empty cgroup", func() bool { err = unix.Rmdir(path); return err != unix.EBUSY })
 	return err
 }
 
@@ -162,8 +162,8 @@ func TestCgroup(t *testing.T) {
 	in := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
 	below := cgroup(t, filepath.Base(in), "below")
 	beside := cgroup(t, fmt.Sprintf("weir-test-beside-%d", os.Getpid()))
-	r.agent("b", agent.Defaults())
-	config := agent.Defaults()
+	r.agent("b", agent.DefaultConfig())
+	config := agent.DefaultConfig()
 	config.Cgroup = in
 	a := r.agent("a1", config)
 	if n := attached(t, in); n != 1 {
@@ -172,12 +172,12 @@ func TestCgroup(t *testing.T) {
 	taken := map[string]*program{"in it": r.program("a1", in), "below it": r.program("a1", below)}
 	other := r.program("a1", beside)
 	for name, p := range taken {
-		await.Until(t, name+" a connection that follows", func() bool {
+		await.AwaitCondition(t, name+" a connection that follows", func() bool {
 			c, ok := p.known(t, a)
-			return ok && c.Following && c.Told.Hops > 0 && c.Controller == a.Controller
+			return ok && c.Following && c.SenderFeedback.Hops > 0 && c.Controller == a.Controller
 		})
 	}
-	await.Until(t, "beside it data", func() bool { return r.of("a1", other).Info.BytesAcked > 1<<20 })
+	await.AwaitCondition(t, "beside it data", func() bool { return r.of("a1", other).Info.BytesAcked > 1<<20 })
 	if c, ok := other.known(t, a); ok || len(connections(t, a)) != 2 {
 		t.Errorf("beside it: %+v; it knows %d", c, len(connections(t, a)))
 	}
@@ -185,7 +185,7 @@ func TestCgroup(t *testing.T) {
 		t.Errorf("beside it there is %v", s.CongestionControl)
 	}
 	seen := capture(r.node)
-	await.Until(t, "both kinds of segments", func() bool {
+	await.AwaitCondition(t, "both kinds of segments", func() bool {
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
 		with, without := 0, 0
@@ -211,7 +211,7 @@ func TestCgroup(t *testing.T) {
 		t.Errorf("%d programs are attached after its end", n)
 	}
 	later := r.program("a1", in)
-	await.Until(t, "data", func() bool { return r.of("a1", later).Info.BytesAcked > 1<<20 })
+	await.AwaitCondition(t, "data", func() bool { return r.of("a1", later).Info.BytesAcked > 1<<20 })
 	if s := r.of("a1", later); strings.HasPrefix(s.CongestionControl.String(), agent.Controller) {
 		t.Errorf("after its end there is %v", s.CongestionControl)
 	}
@@ -231,20 +231,20 @@ func TestCgroupEnds(t *testing.T) {
 	t.Run("killed", func(t *testing.T) {
 		r := lay(t, short, 1)
 		in := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
-		r.agent("b", agent.Defaults())
+		r.agent("b", agent.DefaultConfig())
 		c := r.command("a1", "--interface", "eth0", "--cgroup", in)
 		holds := c.held(t)
 		p := r.program("a1", in)
-		await.Until(t, "HPCC++", func() bool {
+		await.AwaitCondition(t, "HPCC++", func() bool {
 			return strings.HasPrefix(r.of("a1", p).CongestionControl.String(), agent.Controller)
 		})
 		if n := attached(t, in); n != 1 {
 			t.Errorf("%d programs are attached", n)
 		}
 		c.end(syscall.SIGKILL)
-		await.Until(t, "the end of what is attached", func() bool { return attached(t, in) == 0 })
-		await.Until(t, "CUBIC", func() bool { return r.of("a1", p).CongestionControl.String() == "cubic" })
-		await.Until(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
+		await.AwaitCondition(t, "the end of what is attached", func() bool { return attached(t, in) == 0 })
+		await.AwaitCondition(t, "CUBIC", func() bool { return r.of("a1", p).CongestionControl.String() == "cubic" })
+		await.AwaitCondition(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
 		p.end()
 		if err := removed(t, in); err != nil {
 			t.Error(err)
@@ -261,6 +261,6 @@ func TestCgroupEnds(t *testing.T) {
 		if code := c.end(syscall.SIGINT); code != 0 {
 			t.Errorf("exit code %d: %s", code, c.Output())
 		}
-		await.Until(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
+		await.AwaitCondition(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
 	})
 }

@@ -12,20 +12,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrOther means that the network namespace has another agent.
-var ErrOther = errors.New("agent: there is one already")
+// ErrRunning means that the network namespace has another agent.
+var ErrRunning = errors.New("agent: there is one already")
 
 // claimName is the abstract socket name (unix(7)) that an agent holds. Such names belong to a network namespace,
 // have at most one socket, and disappear with the process.
 const claimName = "@weir-agent"
 
 // claimNamespace takes the calling thread's network namespace for this agent. If another agent has it, the error
-// is ErrOther with that process.
+// is ErrRunning with that process.
 func claimNamespace() (net.Listener, error) {
 	l, err := net.Listen("unix", claimName)
 	if errors.Is(err, unix.EADDRINUSE) {
 		return nil, fmt.Errorf("%w: %s has this network namespace; each can have one, of all of its interfaces, or of one "+
-			"cgroup and those below it", ErrOther, findHolder())
+			"cgroup and those below it", ErrRunning, findHolder())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)

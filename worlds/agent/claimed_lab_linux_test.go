@@ -47,7 +47,7 @@ func claim(n *node, window uint32, code byte) (changed *atomic.Int64) {
 // obeyed waits until a connection has this window, in segments, and this pacing rate.
 func obeyed(t testing.TB, a *agent.Agent, window uint32, pacing unit.Rate) {
 	t.Helper()
-	await.Until(t, fmt.Sprintf("window %d, paced at %v", window, pacing), func() bool {
+	await.AwaitCondition(t, fmt.Sprintf("window %d, paced at %v", window, pacing), func() bool {
 		c := connections(t, a)[0]
 		return c.Following && c.Window == window && c.Pacing == pacing
 	})
@@ -57,8 +57,8 @@ func obeyed(t testing.TB, a *agent.Agent, window uint32, pacing unit.Rate) {
 // and is paced at W/T, of which a frame's payload counts. T is the receiver's.
 func requireBound(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
 	t.Helper()
-	await.Until(t, "T", func() bool { return connections(t, a)[0].Told.T > 0 })
-	us := int64(connections(t, a)[0].Told.T / unit.Microsecond)
+	await.AwaitCondition(t, "T", func() bool { return connections(t, a)[0].SenderFeedback.T > 0 })
+	us := int64(connections(t, a)[0].SenderFeedback.T / unit.Microsecond)
 	w = int64(rate) / 8 * us / 1e6
 	obeyed(t, a, uint32(max((w+ofFrame-1)/ofFrame, 4)), unit.Rate(8*(w*payload/ofFrame*1e6/us)))
 	return w
@@ -70,7 +70,7 @@ func TestClaimed(t *testing.T) {
 	for _, rate := range []unit.Rate{20 * unit.Mbps, 5 * unit.Mbps, 2 * unit.Mbps} {
 		t.Run(rate.String(), func(t *testing.T) {
 			r := lay(t, short, 1)
-			c := agent.Defaults()
+			c := agent.DefaultConfig()
 			c.RTT = shortTrip
 			r.agent("b", c)
 			c.Rate = rate
@@ -80,7 +80,7 @@ func TestClaimed(t *testing.T) {
 			f.send()
 			following(t, a)
 			requireBound(t, a, rate)
-			if c := connections(t, a)[0]; c.Told.Window != window || claims.Load() == 0 {
+			if c := connections(t, a)[0]; c.SenderFeedback.Window != window || claims.Load() == 0 {
 				t.Errorf("%d claims, %+v", claims.Load(), c)
 			}
 			carries(t, f, float64(rate)*payload/ofFrame)
@@ -97,7 +97,7 @@ func TestClaimedT(t *testing.T) {
 	}{{20 * unit.Mbps, 28 << 10}, {5 * unit.Mbps, 25 << 12}, {100 * unit.Mbps, 28 << 9}} {
 		t.Run(x.rate.String(), func(t *testing.T) {
 			r := lay(t, short, 1)
-			c := agent.Defaults()
+			c := agent.DefaultConfig()
 			c.RTT = shortTrip
 			r.agent("b", c)
 			c.Rate = x.rate
@@ -110,7 +110,7 @@ func TestClaimedT(t *testing.T) {
 			const longest = 31 << 15 // us
 			most := int64(x.rate) / 8 * longest / 1e6
 			obeyed(t, a, uint32((w+ofFrame-1)/ofFrame), unit.Rate(8*(most*payload/ofFrame*1e6/longest)))
-			if c := connections(t, a)[0]; c.Told.T != longest*unit.Microsecond {
+			if c := connections(t, a)[0]; c.SenderFeedback.T != longest*unit.Microsecond {
 				t.Errorf("%+v", c)
 			}
 		})
@@ -121,7 +121,7 @@ func TestClaimedT(t *testing.T) {
 // tenth.
 func TestTenth(t *testing.T) {
 	r := lay(t, short, 1)
-	c := agent.Defaults()
+	c := agent.DefaultConfig()
 	c.RTT = shortTrip
 	r.agent("b", c)
 	c.Rate = unit.Rate(short.Rate) / 10
@@ -130,8 +130,8 @@ func TestTenth(t *testing.T) {
 	f.send()
 	following(t, a)
 	w := requireBound(t, a, c.Rate)
-	if c := connections(t, a)[0]; int64(c.Told.Window) <= w {
-		t.Errorf("the receiver tells %v, which is not more than %d B", c.Told.Window, w)
+	if c := connections(t, a)[0]; int64(c.SenderFeedback.Window) <= w {
+		t.Errorf("the receiver tells %v, which is not more than %d B", c.SenderFeedback.Window, w)
 	}
 	carries(t, f, float64(c.Rate)*payload/ofFrame)
 }
@@ -140,7 +140,7 @@ func TestTenth(t *testing.T) {
 // now and then not each one will do.
 func carries(t testing.TB, f *flow, want float64) {
 	t.Helper()
-	await.Until(t, "its goodput", func() bool {
+	await.AwaitCondition(t, "its goodput", func() bool {
 		got := f.rate(200 * time.Millisecond)
 		return got > 0.9*want && got < 1.1*want
 	})

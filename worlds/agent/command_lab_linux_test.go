@@ -34,7 +34,7 @@ func (r *rig) command(host string, args ...string) *command {
 // start starts weir in a namespace, and waits for a line that contains says.
 func (r *rig) start(host, says string, args ...string) *command {
 	r.t.Helper()
-	return r.launch(host, says, await.Program(r.t, "cmd/weir"), args...)
+	return r.launch(host, says, await.RequireProgram(r.t, "cmd/weir"), args...)
 }
 
 // launch is start for any program.
@@ -43,14 +43,14 @@ func (r *rig) launch(host, says, program string, args ...string) *command {
 	cmd := exec.Command(program, args...)
 	c := &command{}
 	r.in(host, func() error { c.Process = await.Start(r.t, cmd); return nil })
-	c.Line(says)
+	c.AwaitLine(says)
 	return c
 }
 
 // end sends a signal and returns the exit code.
 func (c *command) end(s syscall.Signal) int {
 	c.Signal(s)
-	return c.Exit()
+	return c.AwaitExit()
 }
 
 // held are the BPF objects that a process has open, by kind and number.

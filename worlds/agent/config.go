@@ -39,9 +39,9 @@ type Config struct {
 	Rate      unit.Rate  // of the host's link, which limits what receivers may claim; 0: unlimited
 }
 
-// Defaults returns the configuration of weir agent without flags. MaxStage is the draft's 5 (draft-miao §4.1);
+// DefaultConfig returns the configuration of weir agent without flags. MaxStage is the draft's 5 (draft-miao §4.1);
 // with 0, windows oscillate when acknowledgements queue behind data.
-func Defaults() Config { return Config{Eta: 0.95, Flows: 8, MaxStage: 5} }
+func DefaultConfig() Config { return Config{Eta: 0.95, Flows: 8, MaxStage: 5} }
 
 // Limits of a configuration.
 const (
@@ -54,11 +54,11 @@ const (
 // Problem describes an error in one field of a configuration.
 type Problem struct {
 	Field string // name of the field of Config
-	Says  string // what is wrong, and what is allowed
+	Text  string // what is wrong, and what is allowed
 }
 
-// Problems returns all errors of a configuration.
-func (c *Config) Problems() (all []Problem) {
+// ListProblems returns all errors of a configuration.
+func (c *Config) ListProblems() (all []Problem) {
 	must := func(ok bool, field, format string, args ...any) {
 		if !ok {
 			all = append(all, Problem{field, fmt.Sprintf(format, args...)})
@@ -83,8 +83,8 @@ func (c *Config) Problems() (all []Problem) {
 // checkFields returns Problems as one error that wraps ErrConfig.
 func (c *Config) checkFields() error {
 	var errs []error
-	for _, p := range c.Problems() {
-		errs = append(errs, fmt.Errorf("%w: %s %s", ErrConfig, p.Field, p.Says))
+	for _, p := range c.ListProblems() {
+		errs = append(errs, fmt.Errorf("%w: %s %s", ErrConfig, p.Field, p.Text))
 	}
 	return errors.Join(errs...)
 }

@@ -19,23 +19,23 @@ type Connection struct {
 	Window        uint32    // of the kernel, in segments
 	Pacing        unit.Rate
 
-	Told Told // as the sender: feedback from the other end
-	Tell Told // as the receiver: feedback to the other end
+	SenderFeedback   Feedback // as the sender: feedback from the other end
+	ReceiverFeedback Feedback // as the receiver: feedback to the other end
 
-	Following bool   // the connection obeys Told
-	Tells     uint32 // feedback options received
-	Traced    uint32 // frames sent with room for records
-	Measured  uint32 // measurements from received records
-	Missed    bool   // the path has more hops than a trace has room for
-	Refused   uint32 // options and records with numbers outside the connection's windows
-	Fallbacks uint32 // changes to CUBIC for lack of telemetry
+	Following     bool   // the connection obeys Told
+	FeedbackCount uint32 // feedback options received
+	Traced        uint32 // frames sent with room for records
+	Measured      uint32 // measurements from received records
+	Missed        bool   // the path has more hops than a trace has room for
+	Refused       uint32 // options and records with numbers outside the connection's windows
+	Fallbacks     uint32 // changes to CUBIC for lack of telemetry
 
 	Traces bool   // HPCC++ is followed, and the fields from Told on are valid
 	Nacks  *Nacks // effects of switches' NACKs; nil if no NACK has arrived
 }
 
-// Told is the result of HPCC++ for one direction of a connection.
-type Told struct {
+// Feedback is the result of HPCC++ for one direction of a connection.
+type Feedback struct {
 	Window     unit.Bytes // W, in bytes of frames; 0: unknown
 	Load       float64    // U
 	Bottleneck int        // hop with the largest load, from 1 at the sender; 0: unknown
@@ -85,23 +85,23 @@ func (c *Connection) decode(b []byte, now int64) error {
 	}
 	// The kernel may have stored newer telemetry after now was read, so ages are at least 0.
 	age := func(at uint64) unit.Time { return max(unit.Time(now-int64(at)), 0) * unit.Nanosecond }
-	c.Tell, c.Told = Told{}, Told{}
+	c.ReceiverFeedback, c.SenderFeedback = Feedback{}, Feedback{}
 	if l := &r.Law; l.Told > 0 {
-		c.Tell = Told{Window: unit.Bytes(l.Told), Load: float64(l.U) / loadUnit, Hops: int(l.N), Age: age(r.Recorded),
+		c.ReceiverFeedback = Feedback{Window: unit.Bytes(l.Told), Load: float64(l.U) / loadUnit, Hops: int(l.N), Age: age(r.Recorded),
 			T: unit.Time(l.T) * unit.Nanosecond}
 		if at := l.Bottleneck; at < min(l.N, maxHops) {
-			c.Tell.Bottleneck, c.Tell.Node = int(at)+1, l.Last[at].Node
+			c.ReceiverFeedback.Bottleneck, c.ReceiverFeedback.Node = int(at)+1, l.Last[at].Node
 		}
 	}
 	if r.Window > 0 {
-		c.Told = Told{Window: unit.Bytes(r.Window), Load: float64(r.Load) / feedbackLoadUnit, Hops: int(r.Hops),
+		c.SenderFeedback = Feedback{Window: unit.Bytes(r.Window), Load: float64(r.Load) / feedbackLoadUnit, Hops: int(r.Hops),
 			Age: age(r.ToldAt), T: unit.Time(r.Time) * unit.Microsecond}
 		if r.Hops > 0 {
-			c.Told.Bottleneck = int(r.Bottleneck) + 1
+			c.SenderFeedback.Bottleneck = int(r.Bottleneck) + 1
 		}
 	}
 	c.Measured, c.Missed = r.Law.Measured, r.Law.Missed != 0
-	c.Tells, c.Refused, c.Traced = r.Tells, r.Refused, r.Traced
+	c.FeedbackCount, c.Refused, c.Traced = r.Tells, r.Refused, r.Traced
 	c.Fallbacks, c.Following = r.Fallbacks, r.Following != 0
 	return nil
 }

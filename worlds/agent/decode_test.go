@@ -25,24 +25,24 @@ func TestDecodeConnection(t *testing.T) {
 		}
 		return c
 	}
-	want := Connection{Told: Told{Window: 9000, Load: 0.5, Bottleneck: 2, Hops: 3, Age: 2 * unit.Millisecond,
+	want := Connection{SenderFeedback: Feedback{Window: 9000, Load: 0.5, Bottleneck: 2, Hops: 3, Age: 2 * unit.Millisecond,
 		T: 12_288 * unit.Microsecond},
-		Tell: Told{Window: 4000, Load: 1.25, Bottleneck: 2, Hops: 2, Node: 77, Age: unit.Millisecond,
+		ReceiverFeedback: Feedback{Window: 4000, Load: 1.25, Bottleneck: 2, Hops: 2, Node: 77, Age: unit.Millisecond,
 			T: 20_480 * unit.Microsecond},
-		Following: true, Tells: 11, Traced: 13, Measured: 15, Missed: true, Refused: 12, Fallbacks: 14}
+		Following: true, FeedbackCount: 11, Traced: 13, Measured: 15, Missed: true, Refused: 12, Fallbacks: 14}
 	if got := decode(); got != want {
 		t.Errorf("%+v\nwant %+v", got, want)
 	}
 	raw.Recorded, raw.ToldAt = now+436_000, now+1
-	if got := decode(); got.Tell.Age != 0 || got.Told.Age != 0 {
+	if got := decode(); got.ReceiverFeedback.Age != 0 || got.SenderFeedback.Age != 0 {
 		t.Errorf("telemetry is newer than now: %+v", got)
 	}
 	raw.Law.Bottleneck, raw.Hops = 2, 0 // no hop has the largest load
-	if got := decode(); got.Tell.Bottleneck != 0 || got.Tell.Node != 0 || got.Told.Bottleneck != 0 {
+	if got := decode(); got.ReceiverFeedback.Bottleneck != 0 || got.ReceiverFeedback.Node != 0 || got.SenderFeedback.Bottleneck != 0 {
 		t.Errorf("without a bottleneck: %+v", got)
 	}
 	raw.Law.Told, raw.Window = 0, 0
-	if got := decode(); got.Tell != (Told{}) || got.Told != (Told{}) {
+	if got := decode(); got.ReceiverFeedback != (Feedback{}) || got.SenderFeedback != (Feedback{}) {
 		t.Errorf("nothing is known: %+v", got)
 	}
 	if err := new(Connection).decode(make([]byte, 3), now); err == nil {

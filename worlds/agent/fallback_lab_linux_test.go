@@ -83,20 +83,20 @@ func fall(t testing.TB, p path, e ending) (x fallen) {
 		if host == e.host {
 			killed = r.command(host, "--interface", "eth0", "--every", "0s")
 		} else {
-			r.agent(host, agent.Defaults())
+			r.agent(host, agent.DefaultConfig())
 		}
 	}
 	w := listen(r.node)
 	f := r.open("a1")
 	f.send()
 	controller := agent.Controller
-	await.Until(t, "HPCC++", func() bool {
+	await.AwaitCondition(t, "HPCC++", func() bool {
 		controller = f.controller(t)
 		return len(controller) >= len(agent.Controller) && controller[:len(agent.Controller)] == agent.Controller
 	})
 	// Ten delays and 100 ms of the path's rate, with telemetry all the while.
 	enough := f.came.Load() + int64((10*p.Delay+100*time.Millisecond).Seconds()*float64(p.Rate)/8)
-	await.Until(t, "data with telemetry", func() bool { return f.came.Load() > enough })
+	await.AwaitCondition(t, "data with telemetry", func() bool { return f.came.Load() > enough })
 	if now := f.controller(t); now != controller {
 		return fallen{late: time.Hour, after: 2 * time.Hour} // it fell already: telemetry stood still
 	}
@@ -113,7 +113,7 @@ func fall(t testing.TB, p path, e ending) (x fallen) {
 	var hpcc, cubic, dead time.Time // when it was last seen as the one, first as the other, and the agent's end
 	for end := time.Now().Add(await.HangLimit); cubic.IsZero(); time.Sleep(100 * time.Microsecond) {
 		at := time.Now()
-		if killed != nil && dead.IsZero() && !killed.Running() {
+		if killed != nil && dead.IsZero() && !killed.IsRunning() {
 			dead = at
 		}
 		switch now := f.controller(t); {
@@ -132,14 +132,14 @@ func fall(t testing.TB, p path, e ending) (x fallen) {
 	x.late += w.gap
 	w.mu.Unlock()
 	if e.host == "a1" {
-		killed.Exit()
+		killed.AwaitExit()
 		if last = dead; dead.IsZero() { // it heard nothing later
 			last = time.Now()
 		}
 	}
 	x.hold = min(max(2*time.Duration(rtt/unit.Nanosecond), 5*time.Millisecond), 100*time.Millisecond)
 	x.after, x.until = max(hpcc.Sub(last), 0), cubic.Sub(last)
-	await.Until(t, "data", func() bool { return f.came.Load() > came+1<<19 })
+	await.AwaitCondition(t, "data", func() bool { return f.came.Load() > came+1<<19 })
 	return x
 }
 
@@ -157,7 +157,7 @@ func TestFallbackInTime(t *testing.T) {
 					x := fall(try, p, e)
 					disturbing := max(3*time.Millisecond, x.hold/4)
 					if x.late > disturbing {
-						try.Disturbed(fmt.Sprintf("frames or acknowledgements %v late", x.late))
+						try.NoteDisturbed(fmt.Sprintf("frames or acknowledgements %v late", x.late))
 					}
 					if x.after > x.hold+min(x.late, disturbing) {
 						try.Errorf("HPCC++ until %v, CUBIC by %v after the last telemetry; at most %v are allowed, and %v that the "+

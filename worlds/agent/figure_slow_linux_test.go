@@ -58,7 +58,7 @@ func pair(t testing.TB, agents bool, during time.Duration) (s seen, differ float
 	r := lay(t, path{Rate: 200e6, Back: 1e9, Delay: 5 * time.Millisecond, Buffer: 1000, Telemetry: 1}, 2)
 	if agents {
 		for _, name := range r.hosts {
-			c := agent.Defaults()
+			c := agent.DefaultConfig()
 			// The empty path's round trip is given: handshakes of a busy machine measure more, and not the same. Hosts
 			// and frames take 0.3 ms of it.
 			c.RTT = 10300 * unit.Microsecond
@@ -120,7 +120,7 @@ func TestFigure(t *testing.T) {
 		var all []run
 		quiet := 0
 		for i := 0; i < maxRuns && quiet < runs; i++ {
-			try.Part(func() {
+			try.RunPart(func() {
 				s, d := pair(try, true, 10*time.Second)
 				try.Logf("run %d: %v; goodputs differ by %.1f %%", i, s, 100*d)
 				if all = append(all, run{s, d}); s.Late <= undisturbed {
@@ -129,7 +129,7 @@ func TestFigure(t *testing.T) {
 			})
 		}
 		if quiet < runs {
-			try.Disturbed(fmt.Sprintf("frames left over %v late in %d of %d runs", undisturbed, maxRuns-quiet, maxRuns))
+			try.NoteDisturbed(fmt.Sprintf("frames left over %v late in %d of %d runs", undisturbed, maxRuns-quiet, maxRuns))
 		}
 		slices.SortStableFunc(all, func(a, b run) int { return int(a.Late - b.Late) })
 		all = all[:runs]
@@ -157,7 +157,7 @@ func TestFigureCUBIC(t *testing.T) {
 	realtime.Test(t, func(try *realtime.Try) {
 		var all []seen
 		for i := range 3 {
-			try.Part(func() {
+			try.RunPart(func() {
 				// CUBIC's window stays below the buffer's end for some ten seconds after a loss, then grows to the next one.
 				s, d := pair(try, false, 25*time.Second)
 				try.Logf("run %d: %v; goodputs differ by %.1f %%", i, s, 100*d)

@@ -68,7 +68,7 @@ func (c *captured) last(ok func(*segment) bool) (b []byte) {
 func (r *rig) silent(f *flow, host string) {
 	r.t.Helper()
 	came := -1
-	await.Until(r.t, "silence", func() bool {
+	await.AwaitCondition(r.t, "silence", func() bool {
 		before := came
 		r.pass(slices.Index(r.hosts, host))
 		came = r.counters(host)["InSegs"]
@@ -108,14 +108,14 @@ func (r *rig) pass(port int, frames ...[]byte) {
 // are tried on a connection that is silent, so that nothing else moves its state.
 func TestForged(t *testing.T) {
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: time.Millisecond, Buffer: 300, Telemetry: 1}, 1)
-	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	b, a := r.agent("b", agent.DefaultConfig()), r.agent("a1", agent.DefaultConfig())
 	f := r.open("a1")
 	go f.drain()
 	f.write(t, 1<<20)
 	following(t, a)
 	seen := capture(r.node)
 	var ack, data []byte
-	await.Until(t, "a last acknowledgement that tells a window", func() bool {
+	await.AwaitCondition(t, "a last acknowledgement that tells a window", func() bool {
 		f.write(t, 1<<16)
 		r.silent(f, "a1")
 		ack = seen.last(func(s *segment) bool { return len(s.data) == 0 })
@@ -158,14 +158,14 @@ func TestForged(t *testing.T) {
 		sum(forged)
 		r.pass(1, forged)
 		if x.taken || x.refused > 0 {
-			await.Until(t, x.name, func() bool {
+			await.AwaitCondition(t, x.name, func() bool {
 				c := connections(t, a)[0]
-				return c.Refused+c.Tells > before.Refused+before.Tells
+				return c.Refused+c.FeedbackCount > before.Refused+before.FeedbackCount
 			})
 		}
 		after := connections(t, a)[0]
-		if after.Refused-before.Refused != x.refused || (after.Told.Window == window) != x.taken ||
-			(after.Tells != before.Tells) != x.taken {
+		if after.Refused-before.Refused != x.refused || (after.SenderFeedback.Window == window) != x.taken ||
+			(after.FeedbackCount != before.FeedbackCount) != x.taken {
 			t.Errorf("%s: %+v\nbecomes %+v", x.name, before, after)
 		}
 	}
@@ -178,8 +178,8 @@ func TestForged(t *testing.T) {
 		sum(forged)
 		r.node.inject(0, forged)
 	}
-	await.Until(t, "the refusal of records", func() bool { return connections(t, b)[0].Refused == before.Refused+3 })
-	if after := connections(t, b)[0]; after.Measured != before.Measured || after.Tell.Window != before.Tell.Window {
+	await.AwaitCondition(t, "the refusal of records", func() bool { return connections(t, b)[0].Refused == before.Refused+3 })
+	if after := connections(t, b)[0]; after.Measured != before.Measured || after.ReceiverFeedback.Window != before.ReceiverFeedback.Window {
 		t.Errorf("%+v\nbecomes %+v", before, after)
 	}
 }

@@ -31,7 +31,7 @@ func nack(t testing.TB, book *packet.Book, frame []byte, change func(p *packet.P
 	}
 	to := int(p.Src) - 1
 	n := packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload, Supply: 8 * unit.Mbps}
-	p.TurnRound()
+	p.SwapEnds()
 	change(&p, &n)
 	if !p.SetNotice(&n) {
 		t.Fatal("no room")
@@ -72,7 +72,7 @@ func newStuck(t testing.TB, nacks string) *stuck {
 	if _, err := s.flow.from.Write(make([]byte, segments*1428)); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "segments", func() bool {
+	await.AwaitCondition(t, "segments", func() bool {
 		seen.mu.Lock()
 		defer seen.mu.Unlock()
 		s.data = nil
@@ -85,7 +85,7 @@ func newStuck(t testing.TB, nacks string) *stuck {
 	})
 	// Probes of the tail, and the first timeout, are for the last and the first of them.
 	s.data = s.data[4:14]
-	await.Until(t, "a probe", func() bool { return s.flow.info(t).TotalRetrans > again })
+	await.AwaitCondition(t, "a probe", func() bool { return s.flow.info(t).TotalRetrans > again })
 	return s
 }
 
@@ -149,7 +149,7 @@ func TestForgedNacks(t *testing.T) {
 		sum(b)
 		s.pass(1, b)
 		if x.refused+x.strays > 0 {
-			await.Until(t, x.name, func() bool { return s.state().Refused+s.strays() > before.Refused+strays })
+			await.AwaitCondition(t, x.name, func() bool { return s.state().Refused+s.strays() > before.Refused+strays })
 		}
 		after := s.state()
 		if after.Refused-before.Refused != x.refused || s.strays()-strays != x.strays || after.Taken > 0 || after.Bound > 0 {
@@ -158,7 +158,7 @@ func TestForgedNacks(t *testing.T) {
 	}
 	s.replay(t)
 	s.node.cut.Store(false)
-	await.Until(t, "all data", func() bool { return s.flow.came.Load() == 1<<20+20*1428 })
+	await.AwaitCondition(t, "all data", func() bool { return s.flow.came.Load() == 1<<20+20*1428 })
 }
 
 // replay: a true NACK counts once. Again, at once, before others of transmissions as early, and when what it names has
@@ -172,24 +172,24 @@ func (s *stuck) replay(t testing.TB) {
 	}{{first, 1, 0}, {first, 1, 1}, {later, 2, 1}, {first, 2, 2}, {later, 2, 3}} {
 		before := s.state()
 		s.node.inject(1, x.frame)
-		await.Until(t, "its count", func() bool { n := s.state(); return n.Taken+n.Repeated > before.Taken+before.Repeated })
+		await.AwaitCondition(t, "its count", func() bool { n := s.state(); return n.Taken+n.Repeated > before.Taken+before.Repeated })
 		if n := s.state(); n.Taken != x.taken || n.Repeated != x.repeated || n.Supply != 8*unit.Mbps {
 			t.Errorf("NACK %d: %+v\nbecomes %+v", i, before, n)
 		}
 	}
 	s.node.cut.Store(false)
-	await.Until(t, "its arrival", func() bool { return s.flow.came.Load() == 1<<20+20*1428 })
+	await.AwaitCondition(t, "its arrival", func() bool { return s.flow.came.Load() == 1<<20+20*1428 })
 	s.silent(s.flow, "a1")
 	before := s.state()
 	s.node.inject(1, later)
-	await.Until(t, "a refusal", func() bool { return s.state().Refused == before.Refused+1 })
+	await.AwaitCondition(t, "a refusal", func() bool { return s.state().Refused == before.Refused+1 })
 	if n := s.state(); n.Taken != before.Taken || n.Bound > 0 {
 		t.Errorf("of what has arrived: %+v", n)
 	}
 }
 
 func (s *stuck) strays() uint32 {
-	n, err := s.agent.Strays()
+	n, err := s.agent.CountStrays()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -248,14 +248,14 @@ func TestFloodOfNacks(t *testing.T) {
 			f := r.open("a1")
 			f.control(t, x.control)
 			f.send()
-			await.Until(t, "a window", func() bool { return f.came.Load() > 4<<20 })
+			await.AwaitCondition(t, "a window", func() bool { return f.came.Load() > 4<<20 })
 			r.everyOne(unit.Kbps)
-			await.Until(t, "two segments", func() bool {
+			await.AwaitCondition(t, "two segments", func() bool {
 				c := connections(t, a)
 				return len(c) == 1 && c[0].Nacks != nil && c[0].Nacks.Bound > 0 && c[0].Nacks.Bound <= 2*1428 &&
 					f.inFlight(t) <= 2 && c[0].Controller == x.control
 			})
-			await.Until(t, "a second with a quarter at the least of two segments a round trip", func() bool {
+			await.AwaitCondition(t, "a second with a quarter at the least of two segments a round trip", func() bool {
 				rate, c := f.rate(time.Second)/8, connections(t, a)[0]
 				t.Logf("%.0f segments/s, a round trip of %v, a window of %d; %+v", rate/1428, c.RTT, c.Window, *c.Nacks)
 				return rate > 2*1428/c.RTT.Seconds()/4
@@ -263,14 +263,14 @@ func TestFloodOfNacks(t *testing.T) {
 			nothing := func([]byte) {}
 			r.node.watch.Store(&nothing)
 			end := time.Now()
-			await.Until(t, "the end of the bound", func() bool {
+			await.AwaitCondition(t, "the end of the bound", func() bool {
 				return connections(t, a)[0].Nacks.Bound == 0 && f.inFlight(t) > 4
 			})
 			t.Logf("%v after the attack it has %d segments in flight", time.Since(end), f.inFlight(t))
 			if x.control == "bbr" {
 				return
 			}
-			await.Until(t, "a second with half the link", func() bool {
+			await.AwaitCondition(t, "a second with half the link", func() bool {
 				rate := f.rate(time.Second)
 				t.Logf("in a second after it, it has %.1f of 47 Mb/s", rate/1e6)
 				return rate > 25e6

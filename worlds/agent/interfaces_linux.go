@@ -14,14 +14,14 @@ import (
 // errGone means that all interfaces of an agent are gone.
 var errGone = errors.New("agent: interface gone")
 
-// Gone removes interfaces from Interfaces that were deleted or moved to another network namespace, where the
+// RemoveGone removes interfaces from Interfaces that were deleted or moved to another network namespace, where the
 // programs are not attached any more, and returns them. The error is errGone if no interface is left.
-func (a *Agent) Gone() (names []string, err error) {
+func (a *Agent) RemoveGone() (names []string, err error) {
 	if a.routes == nil {
 		return nil, errClosed
 	}
 	for i := 0; i < len(a.indices); {
-		_, err := a.routes.InterfaceAt(a.indices[i])
+		_, err := a.routes.InterfaceByIndex(a.indices[i])
 		switch {
 		case errors.Is(err, unix.ENODEV):
 			names = append(names, a.Interfaces[i])

@@ -64,13 +64,13 @@ func (s *star) config() *lab.Config {
 	c.Wiring.Framing, _ = packet.FramingByName("l2")
 	c.Watches = []outcome.Watch{{What: outcome.QueuePackets, Index: 2 * (s.Hosts - 1), Every: sampled}}
 	x := &c.Wiring.Switches[0]
-	x.Routes = dataplane.HostRoutes(c.Wiring.Hosts, routes.Paths(0))
+	x.Routes = dataplane.HostRoutes(c.Wiring.Hosts, routes.PathsFrom(0))
 	x.Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 		all := []dataplane.Program{forward.New(site)}
 		if s.NCF == nil {
 			return all, nil
 		}
-		p, err := dataplanetest.Make(ncf.Scheme(), site, s.NCF...)
+		p, err := dataplanetest.BuildProgram(ncf.Scheme(), site, s.NCF...)
 		return append(all, p), err
 	}
 	if s.NCF != nil {
@@ -164,7 +164,7 @@ func (r *running) agent(i int, c agent.Config) (a *agent.Agent) {
 }
 
 func followNCF(nacks string) agent.Config {
-	c := agent.Defaults()
+	c := agent.DefaultConfig()
 	c.Follow, c.Nacks = agent.NCF, nacks
 	return c
 }
@@ -210,7 +210,7 @@ func (f *flow) info(t testing.TB) (i sockdiag.Info) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Control(func(fd uintptr) { err = i.Get(int(fd)) })
+	c.Control(func(fd uintptr) { err = i.ReadSocket(int(fd)) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func (s star) judge(t *testing.T, measure func(r *running) (figures, *lab.Report
 	realtime.Test(t, func(try *realtime.Try) {
 		o, report := measure(s.run(try))
 		try.Logf("%+v", o)
-		try.Disturbed(report.Disturbed(nil, s.RTT)...)
+		try.NoteDisturbed(report.Disturbed(nil, s.RTT)...)
 		check(try, o)
 	})
 }

@@ -29,7 +29,7 @@ func loaded(t testing.TB, object, variable string, value any) *ebpf.Collection {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it loads BPF programs")
 	}
-	if err := Probe().Check(); err != nil {
+	if err := ProbeMachine().Check(); err != nil {
 		t.Skip(err)
 	}
 	spec, err := ebpf.LoadCollectionSpec(object)
@@ -55,7 +55,7 @@ type state struct {
 
 // The kernel computes bit for bit what law_test.go does, also where switches misbehave.
 func TestLaw(t *testing.T) {
-	c := Defaults()
+	c := DefaultConfig()
 	p := c.buildParameters()
 	programs := tested(t, p)
 	for seed := range uint64(10) {
@@ -96,7 +96,7 @@ func TestTrace(t *testing.T) {
 	programs := tested(t, parameters{})
 	f, err := telemetry.NewFormat("ioam", 1, 1.05, nil)
 	if err == nil {
-		err = f.Shape(maxHops, false)
+		err = f.SetShape(maxHops, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +115,7 @@ func TestTrace(t *testing.T) {
 		return s
 	}
 	p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoUDP, Version: 6, HopLimit: 63, Payload: 100}
-	f.Ask(p, telemetry.HopRecords, false)
+	f.AddRequest(p, telemetry.HopRecords, false)
 	for n := range maxHops + 2 {
 		frame, err := p.Emit(book, nil)
 		if err != nil {
@@ -140,7 +140,7 @@ func TestTrace(t *testing.T) {
 				t.Errorf("with another byte %d there are %d records", at, s.Records.N)
 			}
 		}
-		f.Push(p, &telemetry.Hop{Time: unit.Time(n+1)*unit.Second + 5*unit.Nanosecond, TxBytes: uint64(n) << 40,
+		f.PushRecord(p, &telemetry.Hop{Time: unit.Time(n+1)*unit.Second + 5*unit.Nanosecond, TxBytes: uint64(n) << 40,
 			Queue: unit.Bytes(1000 * n), Rate: 200 * unit.Mbps, Switch: uint32(10 + n), Port: uint16(n)})
 	}
 }

@@ -31,7 +31,7 @@ func TestEnds(t *testing.T) {
 		{"interrupted, a connection sends", syscall.SIGINT, true}} {
 		t.Run(x.name, func(t *testing.T) {
 			r := lay(t, short, 1)
-			r.agent("b", agent.Defaults())
+			r.agent("b", agent.DefaultConfig())
 			c := r.command("a1", "--interface", "eth0")
 			holds := c.held(t)
 			f := r.open("a1")
@@ -41,7 +41,7 @@ func TestEnds(t *testing.T) {
 				go f.drain()
 				f.write(t, 1<<21)
 			}
-			await.Until(t, "HPCC++", func() bool {
+			await.AwaitCondition(t, "HPCC++", func() bool {
 				is := strings.HasPrefix(r.controllerOf("a1"), agent.Controller)
 				if !is && !x.sends {
 					f.write(t, 1<<16) // it may have fallen silent as CUBIC, where the machine stood still
@@ -54,13 +54,13 @@ func TestEnds(t *testing.T) {
 				t.Errorf("exit code %d: %s", code, c.Output())
 			}
 			if x.sends {
-				await.Until(t, "CUBIC", func() bool { return r.controllerOf("a1") == "cubic" })
+				await.AwaitCondition(t, "CUBIC", func() bool { return r.controllerOf("a1") == "cubic" })
 				t.Logf("CUBIC %v after the signal", time.Since(at).Round(time.Millisecond))
 				came := f.came.Load()
-				await.Until(t, "data", func() bool { return f.came.Load() > came+1<<20 })
+				await.AwaitCondition(t, "data", func() bool { return f.came.Load() > came+1<<20 })
 			} else {
 				all := len(holds["prog"]) + len(holds["map"]) + len(holds["link"])
-				await.Until(t, "the end of what no connection holds", func() bool { return len(holds.left()) < all })
+				await.AwaitCondition(t, "the end of what no connection holds", func() bool { return len(holds.left()) < all })
 				if left := holds.left(); len(left) == 0 || !strings.HasPrefix(r.controllerOf("a1"), agent.Controller) {
 					t.Errorf("a silent connection has %s and holds %v", r.controllerOf("a1"), left)
 				}
@@ -69,13 +69,13 @@ func TestEnds(t *testing.T) {
 					t.Errorf("it has sent, and is %s", c)
 				}
 			}
-			await.Until(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
+			await.AwaitCondition(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
 			f.from.Close()
 			f.to.Close()
 			seen := capture(r.node)
 			g := r.open("a1")
 			g.send()
-			await.Until(t, "data", func() bool { return g.came.Load() > 1<<20 })
+			await.AwaitCondition(t, "data", func() bool { return g.came.Load() > 1<<20 })
 			if c := r.controllerOf("a1"); c != "cubic" {
 				t.Errorf("a new connection is %s", c)
 			}
@@ -95,7 +95,7 @@ func (r *rig) loopback(host string) {
 			return err
 		}
 		defer c.Close()
-		return c.Up(1)
+		return c.SetUp(1)
 	})
 }
 
@@ -124,21 +124,21 @@ func TestCommand(t *testing.T) {
 	t.Run("weir agent", func(t *testing.T) { showsConnections(t, "") })
 	t.Run("weir-agent", func(t *testing.T) {
 		needAgent(t)
-		showsConnections(t, await.Program(t, "cmd/weir-agent"))
+		showsConnections(t, await.RequireProgram(t, "cmd/weir-agent"))
 	})
 }
 
 func showsConnections(t *testing.T, program string) {
 	r := lay(t, short, 1)
 	r.binary = program
-	r.agent("b", agent.Defaults())
+	r.agent("b", agent.DefaultConfig())
 	r.loopback("a1")
 	c := r.command("a1", "--interface", "eth0", "--metrics", "[::1]:0", "--every", "50ms", "--eta", "90%", "--rtt", "4ms")
 	f := r.open("a1")
 	f.send()
 	row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +weir_hpcc\d* +sender +[\d.]+k?B +[\d.]+[mu]?s +` +
 		`\d\.\d{3} +1 of 3 `)
-	await.Until(t, "a row", func() bool { return row.MatchString(c.Output()) })
+	await.AwaitCondition(t, "a row", func() bool { return row.MatchString(c.Output()) })
 	page := r.metrics("a1", c)
 	for _, want := range []string{`application/openmetrics-text`, `weir_agent_window_bytes{local="[fd09::2]:`,
 		`side="sender"} `, `weir_agent_load_ratio{`, `weir_agent_bottleneck_hop{`, `weir_agent_traced_total{`, `# EOF`} {
@@ -166,15 +166,15 @@ switch: [forward, {telemetry: {format: ioam}}]
 		t.Fatal(err)
 	}
 	s := r.start("mid", "switching between", "switch", "-c", file)
-	b, a := r.agent("b", agent.Defaults()), r.agent("a1", agent.Defaults())
+	b, a := r.agent("b", agent.DefaultConfig()), r.agent("a1", agent.DefaultConfig())
 	f := r.open("a1")
 	f.send()
 	following(t, a)
-	await.Until(t, "a load", func() bool {
+	await.AwaitCondition(t, "a load", func() bool {
 		c := connections(t, b)[0]
-		return c.Tell.Hops == 1 && c.Tell.Load > 0.5 && c.Tell.Load < 1.5 && c.Measured > 500
+		return c.ReceiverFeedback.Hops == 1 && c.ReceiverFeedback.Load > 0.5 && c.ReceiverFeedback.Load < 1.5 && c.Measured > 500
 	})
-	if c := connections(t, a)[0]; c.Told.Hops != 1 || c.Told.Bottleneck != 1 || c.Refused > 0 {
+	if c := connections(t, a)[0]; c.SenderFeedback.Hops != 1 || c.SenderFeedback.Bottleneck != 1 || c.Refused > 0 {
 		t.Errorf("%+v", c)
 	}
 	if code := s.end(syscall.SIGTERM); code != 0 {

@@ -65,7 +65,7 @@ var (
 		{newDesc("weir_agent_measured_total", "Measurements by records that came.", "local", "remote"),
 			func(c *Connection) uint32 { return c.Measured }},
 		{newDesc("weir_agent_told_total", "Windows that the sender was told.", "local", "remote"),
-			func(c *Connection) uint32 { return c.Tells }},
+			func(c *Connection) uint32 { return c.FeedbackCount }},
 		{newDesc("weir_agent_refused_total", "Options and records whose numbers are of no window of the connection.",
 			"local", "remote"), func(c *Connection) uint32 { return c.Refused }},
 		{newDesc("weir_agent_fallbacks_total", "Times that the connection went to CUBIC for want of telemetry.", "local",
@@ -80,9 +80,9 @@ type collector struct {
 	strays  func() (uint64, error)
 }
 
-// Handler serves metrics at /metrics, in OpenMetrics format on request. It calls read and strays, such as an
+// NewHandler serves metrics at /metrics, in OpenMetrics format on request. It calls read and strays, such as an
 // Agent's methods, for each scrape. strays may be nil if NACKs are not followed.
-func Handler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler, error) {
+func NewHandler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(&collector{version, read, strays}); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)
@@ -135,7 +135,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		}
 		gauge(metricFollowing, following, local, remote)
 		gauge(metricRTT, x.RTT.Seconds(), local, remote)
-		for side, t := range map[string]Told{"sender": x.Told, "receiver": x.Tell} {
+		for side, t := range map[string]Feedback{"sender": x.SenderFeedback, "receiver": x.ReceiverFeedback} {
 			if t.Window == 0 {
 				continue
 			}

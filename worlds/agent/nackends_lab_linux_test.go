@@ -42,21 +42,21 @@ func TestNCFEnds(t *testing.T) {
 			f.send()
 			c := r.command("a1", "--interface", "eth0", "--follow", "ncf", "--nacks", "supply")
 			holds := c.heldAtLeast(t, 1, 3, 1)
-			await.Until(t, "a window", func() bool { return f.came.Load() > 4<<20 })
+			await.AwaitCondition(t, "a window", func() bool { return f.came.Load() > 4<<20 })
 			r.everyOne(unit.Kbps)
-			await.Until(t, "two segments", func() bool { return f.inFlight(t) <= 2 })
+			await.AwaitCondition(t, "two segments", func() bool { return f.inFlight(t) <= 2 })
 			at := time.Now()
 			if code := c.end(signal); (code == 0) != (signal == syscall.SIGINT) {
 				t.Errorf("exit code %d: %s", code, c.Output())
 			}
-			await.Until(t, "a window of its own", func() bool { return f.inFlight(t) > 4 })
+			await.AwaitCondition(t, "a window of its own", func() bool { return f.inFlight(t) > 4 })
 			t.Logf("a window of its own %v after the signal", time.Since(at))
-			await.Until(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
+			await.AwaitCondition(t, "the end of all BPF objects", func() bool { return len(holds.left()) == 0 })
 			if name := r.controllerOf("a1"); name != "cubic" {
 				t.Errorf("it has %s", name)
 			}
 			came := f.came.Load()
-			await.Until(t, "data", func() bool { return f.came.Load() > came+4<<20 })
+			await.AwaitCondition(t, "data", func() bool { return f.came.Load() > came+4<<20 })
 		})
 	}
 }
@@ -73,7 +73,7 @@ func TestNCFCommand(t *testing.T) {
 		r.everyOne(20 * unit.Mbps)
 		row := regexp.MustCompile(`\[fd09::2\]:\d+ +\[fd09::1\]:\d+ +cubic +\d+ .* trimmed +[\d.]+[um]s +20Mbps +` +
 			`[\d.]+k?B `)
-		await.Until(t, "a row", func() bool { return row.MatchString(c.Output()) })
+		await.AwaitCondition(t, "a row", func() bool { return row.MatchString(c.Output()) })
 		if has := strings.Contains(c.Output(), "bottleneck"); has != (follow == "both") {
 			t.Errorf("--follow %s: %.2000s", follow, c.Output())
 		}
@@ -115,7 +115,7 @@ func TestNacksInTheKernel(t *testing.T) {
 					s.agent.Close()
 				}
 				// After the first timeout nothing moves but with the next ones, each after twice the time.
-				await.Until(try, "a timeout", func() bool { return s.flow.info(try).Backoff > 0 })
+				await.AwaitCondition(try, "a timeout", func() bool { return s.flow.info(try).Backoff > 0 })
 				want := map[string]int{}
 				if x.old > 0 {
 					want["PAWSOldAck"], want["InSegs"] = 1, 1
@@ -129,7 +129,7 @@ func TestNacksInTheKernel(t *testing.T) {
 				moved := s.moves(b, x.old > 0)
 				is := s.flow.info(try)
 				if is.Backoff != info.Backoff {
-					try.Disturbed("a timeout of the connection")
+					try.NoteDisturbed("a timeout of the connection")
 				}
 				if !maps.Equal(moved, want) {
 					try.Errorf("%v move, want %v", moved, want)
@@ -153,7 +153,7 @@ func (s *stuck) moves(b []byte, kernel bool) map[string]int {
 	}
 	before, known := s.counters("a1"), counted()
 	s.pass(1, b)
-	await.Until(s.t, "its count", func() bool { return counted() > known })
+	await.AwaitCondition(s.t, "its count", func() bool { return counted() > known })
 	moved := map[string]int{}
 	for name, v := range s.counters("a1") {
 		if d := v - before[name]; d != 0 {

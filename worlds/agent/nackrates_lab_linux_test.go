@@ -33,19 +33,19 @@ func TestSupplyIsHad(t *testing.T) {
 				a := r.agent("a1", followNCF(agent.NacksSupply))
 				f := r.open("a1")
 				f.send()
-				await.Until(try, "a window", func() bool { return f.came.Load() > 4<<20 })
+				await.AwaitCondition(try, "a window", func() bool { return f.came.Load() > 4<<20 })
 				before := f.info(try)
 				r.everyOne(supply)
-				await.Until(try, "the bound", func() bool {
+				await.AwaitCondition(try, "the bound", func() bool {
 					c := connections(try, a)
 					return len(c) == 1 && c[0].Nacks != nil && c[0].Nacks.Supply == supply && c[0].Nacks.Bound > 0
 				})
 				came := f.came.Load()
-				await.Until(try, "what was in flight", func() bool { return f.came.Load() > came+inFlight*1428 })
+				await.AwaitCondition(try, "what was in flight", func() bool { return f.came.Load() > came+inFlight*1428 })
 				r.node.resetLate()
 				had := f.rate(500 * time.Millisecond)
 				if late := r.node.mostLate(); late >= base/4 {
-					try.Disturbed(fmt.Sprintf("frames left %v late", late))
+					try.NoteDisturbed(fmt.Sprintf("frames left %v late", late))
 				}
 				least := float64(supply) * 1428 / 1514
 				most := least + 2*1428*8/base.Seconds() // rounded up, and one more
@@ -69,12 +69,12 @@ func TestBoundExpires(t *testing.T) {
 		s := newStuck(try, agent.NacksSupply)
 		before := s.flow.info(try)
 		s.node.inject(1, nack(try, s.book, s.data[3], asItIs))
-		await.Until(try, "the NACK", func() bool { return s.state().Taken == 1 })
+		await.AwaitCondition(try, "the NACK", func() bool { return s.state().Taken == 1 })
 		taken := s.state()
-		await.Until(try, "the end of the bound", func() bool { return s.state().Expired == 1 })
+		await.AwaitCondition(try, "the end of the bound", func() bool { return s.state().Expired == 1 })
 		expired, after := s.state(), s.flow.info(try)
 		if after.Backoff > 0 {
-			try.Disturbed("the connection's timeout") // it changes the connection as well
+			try.NoteDisturbed("the connection's timeout") // it changes the connection as well
 		}
 		if taken.Reductions != 1 || expired.Bound != 0 {
 			try.Errorf("%+v\nis after its end %+v", taken, expired)
@@ -123,7 +123,7 @@ func (r *rig) largeSegments(name string, limit int) {
 			return err
 		}
 		defer c.Close()
-		i, err := c.Interface("eth0")
+		i, err := c.InterfaceByName("eth0")
 		if err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func TestNacksOfLargeSegments(t *testing.T) {
 	f := r.open("a1")
 	r.everyOne(50 * unit.Mbps)
 	f.send()
-	await.Until(t, "NACKs", func() bool {
+	await.AwaitCondition(t, "NACKs", func() bool {
 		c := connections(t, a)
 		return len(c) == 1 && c[0].Nacks != nil && c[0].Nacks.Taken > 300
 	})
@@ -161,13 +161,13 @@ func TestNCFOfCgroup(t *testing.T) {
 	f := r.open("a1")
 	f.send()
 	r.everyOne(10 * unit.Mbps)
-	await.Until(t, "strays", func() bool { n, err := a.Strays(); return err == nil && n > 20 })
+	await.AwaitCondition(t, "strays", func() bool { n, err := a.CountStrays(); return err == nil && n > 20 })
 	if c := connections(t, a); len(c) > 0 {
 		t.Errorf("it knows %+v", c)
 	}
 	p := r.program("a1", group)
 	defer p.end()
-	await.Until(t, "NACKs of the cgroup's", func() bool {
+	await.AwaitCondition(t, "NACKs of the cgroup's", func() bool {
 		c, ok := p.known(t, a)
 		return ok && c.Nacks != nil && c.Nacks.Reductions > 2
 	})

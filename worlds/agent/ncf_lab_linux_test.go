@@ -25,7 +25,7 @@ func TestNCF(t *testing.T) {
 				r.open(i, "cubic", 4+2*i).send()
 			}
 			for i, a := range agents {
-				await.Until(t, "a bound", func() bool {
+				await.AwaitCondition(t, "a bound", func() bool {
 					for _, c := range connections(t, a) {
 						if n := c.Nacks; n != nil && n.Reductions > 2 && n.Expired > 1 && n.Lowered > 10 && n.Supply > 10*unit.Mbps {
 							t.Logf("%d: %+v", i, *n)
@@ -35,7 +35,7 @@ func TestNCF(t *testing.T) {
 					}
 					return false
 				})
-				if n, err := a.Strays(); err != nil || n > 0 {
+				if n, err := a.CountStrays(); err != nil || n > 0 {
 					t.Errorf("%d strays, %v", n, err)
 				}
 			}

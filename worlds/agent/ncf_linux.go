@@ -51,8 +51,8 @@ func cgroupID(path string) (uint64, error) {
 	return ne.Uint64(b), nil
 }
 
-// Strays returns the number of received NACKs that belong to no connection of the agent.
-func (a *Agent) Strays() (n uint64, err error) {
+// CountStrays returns the number of received NACKs that belong to no connection of the agent.
+func (a *Agent) CountStrays() (n uint64, err error) {
 	if a.ncf == nil {
 		return 0, nil
 	}

@@ -122,7 +122,7 @@ func (n *node) step(now int64) (next int64, err error) {
 	for {
 		first, at := -1, now
 		for i, s := range n.sockets {
-			if stamp, ok := s.Stamp(); ok && stamp <= at {
+			if stamp, ok := s.NextArrival(); ok && stamp <= at {
 				first, at = i, stamp
 			}
 		}

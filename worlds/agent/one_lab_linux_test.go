@@ -23,8 +23,8 @@ func TestOneAgent(t *testing.T) {
 	r := place(t, 1)
 	first := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
 	second := cgroup(t, fmt.Sprintf("weir-test-beside-%d", os.Getpid()))
-	configs := map[string]agent.Config{"NCF": followNCF(agent.NacksLoss), "HPCC++": agent.Defaults()}
-	cgroups := agent.Defaults()
+	configs := map[string]agent.Config{"NCF": followNCF(agent.NacksLoss), "HPCC++": agent.DefaultConfig()}
+	cgroups := agent.DefaultConfig()
 	cgroups.Cgroup = second
 	configs["another cgroup"] = cgroups
 	for _, args := range [][]string{{"--interface", "eth0"}, {"--interface", "eth0", "--follow", "ncf"},
@@ -39,12 +39,12 @@ func TestOneAgent(t *testing.T) {
 				return err
 			})
 			want := fmt.Sprintf("process %d (weir) has this network namespace", c.PID())
-			if !errors.Is(err, agent.ErrOther) || !strings.Contains(err.Error(), want) {
+			if !errors.Is(err, agent.ErrRunning) || !strings.Contains(err.Error(), want) {
 				t.Errorf("%q, and %s: %v, want %s", args, name, err, want)
 			}
 		}
 		r.in("b", func() error {
-			a, err := agent.Start(agent.Defaults())
+			a, err := agent.Start(agent.DefaultConfig())
 			if err == nil {
 				err = a.Close()
 			}
@@ -52,7 +52,7 @@ func TestOneAgent(t *testing.T) {
 		})
 		c.end(syscall.SIGKILL)
 	}
-	r.agent("a1", agent.Defaults()) // and nothing is left of those that were killed
+	r.agent("a1", agent.DefaultConfig()) // and nothing is left of those that were killed
 }
 
 // Of agents that start at the same time in a namespace one does.
@@ -78,7 +78,7 @@ func TestOneAgentOfMany(t *testing.T) {
 				if err := a.Close(); err != nil {
 					t.Error(err)
 				}
-			} else if !errors.Is(errs[i], agent.ErrOther) {
+			} else if !errors.Is(errs[i], agent.ErrRunning) {
 				t.Error(errs[i])
 			}
 		}
@@ -97,18 +97,18 @@ func (r *rig) remove(host, name string) {
 			return err
 		}
 		defer c.Close()
-		x, err := c.Interface(name)
+		x, err := c.InterfaceByName(name)
 		if err != nil {
 			return err
 		}
-		return c.Remove(x.Index)
+		return c.RemoveInterface(x.Index)
 	})
 }
 
 // ends waits until a command has ended in error, having said something.
 func (c *command) ends(t testing.TB, says string) {
 	t.Helper()
-	if code := c.Exit(); code == 0 || !strings.Contains(c.Output(), says) {
+	if code := c.AwaitExit(); code == 0 || !strings.Contains(c.Output(), says) {
 		t.Fatalf("exit code %d, want another one and %q: %s", code, says, c.Output())
 	}
 }
@@ -141,11 +141,11 @@ func TestInterfaceGone(t *testing.T) {
 				1500); err != nil {
 				return err
 			}
-			x, err := c.Interface("x0")
+			x, err := c.InterfaceByName("x0")
 			if err != nil {
 				return err
 			}
-			return c.Up(x.Index)
+			return c.SetUp(x.Index)
 		})
 		c := r.command("a1", "--cgroup", cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid())))
 		said := c.Output()
@@ -153,7 +153,7 @@ func TestInterfaceGone(t *testing.T) {
 			t.Errorf("it says %s", said)
 		}
 		r.remove("a1", "x0")
-		c.Line("interface x0 is gone; connections go through eth0")
+		c.AwaitLine("interface x0 is gone; connections go through eth0")
 		r.remove("a1", "eth0")
 		c.ends(t, "interface gone: eth0")
 	})

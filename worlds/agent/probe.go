@@ -13,13 +13,13 @@ var errUnsupported = errors.New("agent: not on this machine")
 
 // Machine lists the features of a machine that an agent requires. The zero value has no feature.
 type Machine struct {
-	Release string // kernel release, as in uname(2); "": not Linux
-	Little  bool   // little-endian, as the programs are built
-	Rights  error  // the missing capability of CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN
-	BTF     error  // why the kernel's types cannot be read
-	TCX     error  // why TCX programs are not possible
-	Cgroup  string // mount point of the unified cgroup hierarchy; "": not mounted
-	CUBIC   bool
+	Release           string // kernel release, as in uname(2); "": not Linux
+	LittleEndian      bool   // little-endian, as the programs are built
+	MissingCapability error  // the missing capability of CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN
+	BTF               error  // why the kernel's types cannot be read
+	TCX               error  // why TCX programs are not possible
+	Cgroup            string // mount point of the unified cgroup hierarchy; "": not mounted
+	CUBIC             bool
 	// Missing lists required types that the kernel lacks.
 	Missing []string
 }
@@ -53,10 +53,10 @@ func (m *Machine) checkFor(control, cgroup bool) error {
 	case version[0] < minVersion[0] || version[0] == minVersion[0] && version[1] < minVersion[1]:
 		return lacks("the kernel is Linux %s; %d.%d or later is needed, for BPF programs at TCX", m.Release, minVersion[0],
 			minVersion[1])
-	case !m.Little:
+	case !m.LittleEndian:
 		return lacks("its byte order is big-endian, and the programs are built for little-endian machines")
-	case m.Rights != nil:
-		return lacks("root is needed, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %v", m.Rights)
+	case m.MissingCapability != nil:
+		return lacks("root is needed, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %v", m.MissingCapability)
 	case m.BTF != nil:
 		return lacks("the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF): %v", m.BTF)
 	case len(missing) > 0:

@@ -14,14 +14,14 @@ import (
 	"weir/internal/tcx"
 )
 
-// Probe examines this machine. It may make the kernel load CUBIC.
-func Probe() *Machine {
-	m := &Machine{Little: binary.NativeEndian.Uint16([]byte{1, 0}) == 1}
+// ProbeMachine examines this machine. It may make the kernel load CUBIC.
+func ProbeMachine() *Machine {
+	m := &Machine{LittleEndian: binary.NativeEndian.Uint16([]byte{1, 0}) == 1}
 	var u unix.Utsname
 	if unix.Uname(&u) == nil {
 		m.Release = unix.ByteSliceToString(u.Release[:])
 	}
-	if m.Rights = checkCapabilities(); m.Rights != nil {
+	if m.MissingCapability = checkCapabilities(); m.MissingCapability != nil {
 		return m
 	}
 	types, err := btf.LoadKernelSpec()
@@ -32,7 +32,7 @@ func Probe() *Machine {
 			}
 		}
 	}
-	m.TCX = tcx.Possible()
+	m.TCX = tcx.CheckSupport()
 	m.Cgroup = findCgroup2("/proc/self/mounts")
 	m.CUBIC = loadCUBIC()
 	return m

@@ -11,7 +11,7 @@ import (
 
 // able is a machine that has all.
 func able() Machine {
-	return Machine{Release: "6.6.0", Little: true, Cgroup: "/sys/fs/cgroup", CUBIC: true}
+	return Machine{Release: "6.6.0", LittleEndian: true, Cgroup: "/sys/fs/cgroup", CUBIC: true}
 }
 
 // A machine on which no agent can run is refused with what it lacks: TCX came with Linux 6.6.
@@ -29,8 +29,8 @@ func TestProbe(t *testing.T) {
 		{"an old one", func(m *Machine) { m.Release = "5.15.0" }, "6.6 or later is needed"},
 		{"another numbering", func(m *Machine) { m.Release = "six" }, `release "six" is not understood`},
 		{"no Linux", func(m *Machine) { m.Release = "" }, "it takes Linux 6.6 or later"},
-		{"big-endian", func(m *Machine) { m.Little = false }, "big-endian"},
-		{"no root", func(m *Machine) { m.Rights = errors.New("CAP_BPF is missing") }, "root is needed"},
+		{"big-endian", func(m *Machine) { m.LittleEndian = false }, "big-endian"},
+		{"no root", func(m *Machine) { m.MissingCapability = errors.New("CAP_BPF is missing") }, "root is needed"},
 		{"no BTF", func(m *Machine) { m.BTF = missing }, "CONFIG_DEBUG_INFO_BTF"},
 		{"no struct_ops", func(m *Machine) { m.Missing = requiredTypes[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
 		{"no TCX", func(m *Machine) { m.TCX = missing }, "BPF programs at interfaces are refused"},
@@ -84,7 +84,7 @@ func TestRefused(t *testing.T) {
 		{"NACKs that are not followed", func(c *Config) { c.Nacks = NacksSupply }, "they are with ncf or both"},
 		{"a negative rate", func(c *Config) { c.Rate = -1 }, "more than 0bps is possible"},
 	} {
-		c := Defaults()
+		c := DefaultConfig()
 		x.change(&c)
 		if a, err := Start(c); a != nil || !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), x.says) {
 			t.Errorf("%s: %v, want %q", x.name, err, x.says)

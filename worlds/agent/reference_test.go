@@ -85,7 +85,7 @@ func TestReference(t *testing.T) {
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 24))
 		rtt := roundTrips[int(seed)%len(roundTrips)]
-		c := Defaults()
+		c := DefaultConfig()
 		c.Flows, c.Eta = 1+random.IntN(30), 0.5+random.Float64()/2
 		p := c.buildParameters()
 		h := hpcc.Defaults()

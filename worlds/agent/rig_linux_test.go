@@ -37,7 +37,7 @@ func needAgent(t testing.TB) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it loads BPF programs, and makes network namespaces and packet sockets")
 	}
-	if err := agent.Probe().Check(); err != nil {
+	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)
 	}
 }
@@ -117,11 +117,11 @@ func (r *rig) join(i int) {
 			rtnl.End{Name: "eth0", MAC: mac(i)}, int(there.Fd()), 1500); err != nil {
 			return err
 		}
-		x, err := c.Interface(name)
+		x, err := c.InterfaceByName(name)
 		if err != nil {
 			return err
 		}
-		return c.Quiet(x.Index)
+		return c.SetUpQuiet(x.Index)
 	})
 	r.in(name, func() error {
 		c, err := rtnl.Open()
@@ -129,20 +129,20 @@ func (r *rig) join(i int) {
 			return err
 		}
 		defer c.Close()
-		x, err := c.Interface("eth0")
+		x, err := c.InterfaceByName("eth0")
 		if err != nil {
 			return err
 		}
-		if _, err := rtnl.NoOffloads("eth0"); err != nil {
+		if _, err := rtnl.DisableOffloads("eth0"); err != nil {
 			return err
 		}
-		if err := c.Quiet(x.Index); err != nil {
+		if err := c.SetUpQuiet(x.Index); err != nil {
 			return err
 		}
 		if err := c.LimitSegments(x.Index, 1); err != nil {
 			return err
 		}
-		if err := c.Up(x.Index); err != nil {
+		if err := c.SetUp(x.Index); err != nil {
 			return err
 		}
 		if err := c.AddAddress(x.Index, netip.PrefixFrom(host(i), 64)); err != nil {

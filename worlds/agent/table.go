@@ -7,9 +7,9 @@ import (
 	"text/tabwriter"
 )
 
-// Table writes connections, the busiest first. A connection with HPCC++ has a line for each direction with
+// WriteTable writes connections, the busiest first. A connection with HPCC++ has a line for each direction with
 // feedback, or one line without feedback. A connection with NACKs has a line in a second table.
-func Table(to io.Writer, all []Connection) error {
+func WriteTable(to io.Writer, all []Connection) error {
 	all = slices.Clone(all)
 	nacked := slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })
 	all = slices.DeleteFunc(all, func(c Connection) bool { return !c.Traces })
@@ -58,7 +58,7 @@ func writeHPCCTable(to io.Writer, all []Connection) error {
 	w := tabwriter.NewWriter(to, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "local\tremote\tcontrol\tas\twindow\tT\tU\tbottleneck\tage\tRTT\tpacing\t")
 	for _, c := range sortByFrames(all) {
-		row := func(as string, t Told) {
+		row := func(as string, t Feedback) {
 			window, time, load, hop, age := "-", "-", "-", "-", "-"
 			if t.Window > 0 {
 				time = formatBrief(t.T)
@@ -78,12 +78,12 @@ func writeHPCCTable(to io.Writer, all []Connection) error {
 			fmt.Fprintf(w, "%v\t%v\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", c.Local, c.Remote, c.Controller, as, window, time,
 				load, hop, age, formatBrief(c.RTT), pacing)
 		}
-		asSender, asReceiver := c.Told.Window > 0 || c.Traced > 0, c.Tell.Window > 0
+		asSender, asReceiver := c.SenderFeedback.Window > 0 || c.Traced > 0, c.ReceiverFeedback.Window > 0
 		if asSender || !asReceiver {
-			row("sender", c.Told)
+			row("sender", c.SenderFeedback)
 		}
 		if asReceiver {
-			row("receiver", c.Tell)
+			row("receiver", c.ReceiverFeedback)
 		}
 	}
 	if n := len(all) - maxShown; n > 0 {

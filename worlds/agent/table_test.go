@@ -18,10 +18,10 @@ func several() []Connection {
 	return []Connection{
 		{Local: at(1), Remote: at(101), Controller: "cubic", RTT: 2 * unit.Second, Traces: true},
 		{Local: at(2), Remote: at(102), Controller: "weir_hpcc", RTT: 10 * unit.Millisecond, Traces: true, Following: true,
-			Pacing: 20 * unit.Mbps, Traced: 50, Told: Told{Window: 12345, Load: 0.951, Bottleneck: 2, Hops: 3,
+			Pacing: 20 * unit.Mbps, Traced: 50, SenderFeedback: Feedback{Window: 12345, Load: 0.951, Bottleneck: 2, Hops: 3,
 				Age: 150 * unit.Microsecond, T: 12_288 * unit.Microsecond}},
 		{Local: at(3), Remote: at(103), Controller: "cubic", RTT: 10 * unit.Millisecond, Traces: true, Measured: 99,
-			Missed: true, Tell: Told{Window: 500, Load: 1.25, Bottleneck: 1, Hops: 5, Node: 7, Age: unit.Millisecond,
+			Missed: true, ReceiverFeedback: Feedback{Window: 500, Load: 1.25, Bottleneck: 1, Hops: 5, Node: 7, Age: unit.Millisecond,
 				T: 20_480 * unit.Microsecond}},
 		{Local: at(4), Remote: at(104), Controller: "reno", RTT: 30 * unit.Microsecond, Nacks: &Nacks{Taken: 3, Repeated: 1,
 			Refused: 2, Reductions: 1, Expired: 1, Lowered: 9, Cause: packet.CauseTrimmed, Age: unit.Millisecond, Switch: 5,
@@ -34,7 +34,7 @@ func several() []Connection {
 // something; those that were NACKed are in another.
 func TestTable(t *testing.T) {
 	var b strings.Builder
-	if err := Table(&b, several()); err != nil {
+	if err := WriteTable(&b, several()); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -58,11 +58,11 @@ func TestTable(t *testing.T) {
 	for i := range many {
 		many[i].Traces, many[i].Nacks = true, &Nacks{}
 	}
-	if err := Table(&b, many); err != nil || strings.Count(b.String(), "and 3 more") != 2 {
+	if err := WriteTable(&b, many); err != nil || strings.Count(b.String(), "and 3 more") != 2 {
 		t.Errorf("%v: of %d connections it leaves out no 3", err, len(many))
 	}
 	b.Reset()
-	if err := Table(&b, nil); err != nil || b.Len() > 0 {
+	if err := WriteTable(&b, nil); err != nil || b.Len() > 0 {
 		t.Errorf("without connections: %q, %v", b.String(), err)
 	}
 }
@@ -91,7 +91,7 @@ func TestBrief(t *testing.T) {
 // Metrics have each connection with what is known of it, and an error of what is read.
 func TestHandler(t *testing.T) {
 	page := func(read func() ([]Connection, error), strays func() (uint64, error)) (int, string) {
-		h, err := Handler("v1", read, strays)
+		h, err := NewHandler("v1", read, strays)
 		if err != nil {
 			t.Fatal(err)
 		}

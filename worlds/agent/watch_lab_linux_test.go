@@ -41,13 +41,13 @@ func (f *flow) write(t testing.TB, n int64) {
 	if _, err := f.from.Write(make([]byte, n)); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "all data", func() bool { return f.came.Load() == want })
+	await.AwaitCondition(t, "all data", func() bool { return f.came.Load() == want })
 }
 
 // connections are those of an agent.
 func connections(t testing.TB, a *agent.Agent) []agent.Connection {
 	t.Helper()
-	c, err := a.Connections(nil)
+	c, err := a.AppendConnections(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,9 +57,9 @@ func connections(t testing.TB, a *agent.Agent) []agent.Connection {
 // following waits until a connection's sender follows the window that it is told.
 func following(t testing.TB, a *agent.Agent) (c agent.Connection) {
 	t.Helper()
-	await.Until(t, "a connection that follows", func() bool {
+	await.AwaitCondition(t, "a connection that follows", func() bool {
 		for _, c = range connections(t, a) {
-			if c.Following && c.Told.Hops > 0 && c.Told.Load > 0 {
+			if c.Following && c.SenderFeedback.Hops > 0 && c.SenderFeedback.Load > 0 {
 				return true
 			}
 		}

@@ -7,18 +7,18 @@ import (
 	"weir/core/unit"
 )
 
-// Carrier records that a link lost its carrier or got it back.
-type Carrier struct {
+// CarrierChange records that a link lost its carrier or got it back.
+type CarrierChange struct {
 	Link int // index into Network.Links
 	Down bool
 	At   unit.Time // when the data plane noticed, in the experiment's time
 }
 
-// Cables returns the links that events take down or up, in ascending order. For links with a cable in the kernel
+// CableLinks returns the links that events take down or up, in ascending order. For links with a cable in the kernel
 // (Network.LayCables), the data plane follows the cable's carrier only, else the events.
-func (c *Config) Cables() (links []int) {
+func (c *Config) CableLinks() (links []int) {
 	for i := range c.Wiring.Events {
-		if e := &c.Wiring.Events[i]; !e.Rated() {
+		if e := &c.Wiring.Events[i]; !e.ChangesRate() {
 			links = append(links, e.Link)
 		}
 	}
@@ -28,7 +28,7 @@ func (c *Config) Cables() (links []int) {
 
 // followCarrier makes a link follow its cable's carrier. It removes the link's down and up events.
 func (d *plane) followCarrier(link int) {
-	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool { return e.Link == link && !e.Rated() })
+	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool { return e.Link == link && !e.ChangesRate() })
 	d.ScheduleAct(d.nextAct())
 }
 
@@ -37,6 +37,6 @@ func (d *plane) setCarrier(link int, down bool) {
 	d.ActNow(func(now unit.Time) {
 		e := wiring.Event{At: now - d.config.Lead, Link: link, Down: down}
 		d.applyEvent(now, &e)
-		d.carriers = append(d.carriers, Carrier{Link: link, Down: down, At: e.At})
+		d.carriers = append(d.carriers, CarrierChange{Link: link, Down: down, At: e.At})
 	})
 }

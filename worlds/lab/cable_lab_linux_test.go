@@ -46,7 +46,7 @@ func carrier(t *realtime.Try) {
 		t.Fatal(err)
 	}
 	defer l.Close()
-	if err := l.Lay(c.Cables()); err != nil {
+	if err := l.LayCables(c.CableLinks()); err != nil {
 		t.Fatal(err)
 	}
 	p, err := l.Start(again(t, "cabled"))
@@ -57,7 +57,7 @@ func carrier(t *realtime.Try) {
 	defer disturbed(t, p)
 	ctx, cancel := context.WithCancel(t.Context())
 	pulled := make(chan error, 1)
-	go func() { pulled <- p.Pull(ctx, c) }()
+	go func() { pulled <- p.PullCables(ctx, c) }()
 	lost, kept := 0, 0
 	for seq := range uint16(40) { // one every 20 ms
 		if answered(t, l, c, seq, 20*time.Millisecond) {
@@ -67,17 +67,17 @@ func carrier(t *realtime.Try) {
 		}
 	}
 	err = l.doInNamespace(planeName, func(n *rtnl.Conn) error { // somebody else does it
-		i, err := n.Interface(l.cables[0].Ends[1])
+		i, err := n.InterfaceByName(l.cables[0].Ends[1])
 		if err != nil {
 			return err
 		}
-		return n.Down(i.Index)
+		return n.SetDown(i.Index)
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	seq := uint16(99)
-	await.Until(t, "the loss of an echo", func() bool { seq++; return !answered(t, l, c, seq, 100*time.Millisecond) })
+	await.AwaitCondition(t, "the loss of an echo", func() bool { seq++; return !answered(t, l, c, seq, 100*time.Millisecond) })
 	if answered(t, l, c, 98, 100*time.Millisecond) {
 		t.Error("an echo has crossed a link whose other end is down")
 	}

@@ -20,9 +20,9 @@ type cable struct {
 	Ends [2]string // interfaces
 }
 
-// Lay creates a cable for each of the links. Setting one of its ends down, for example with ip-link(8), takes the
+// LayCables creates a cable for each of the links. Setting one of its ends down, for example with ip-link(8), takes the
 // link down. Lay must precede Start.
-func (l *Network) Lay(links []int) error {
+func (l *Network) LayCables(links []int) error {
 	if len(links) == 0 {
 		return nil
 	}
@@ -54,9 +54,9 @@ func (l *Network) Lay(links []int) error {
 	return nil
 }
 
-// Pull applies the events of the configuration in real time until the last event or the end of ctx. It sets the
+// PullCables applies the events of the configuration in real time until the last event or the end of ctx. It sets the
 // first end of a link's cable down or up, and changes the limits of hosts at links with a new rate.
-func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
+func (p *DataPlane) PullCables(ctx context.Context, c *Config) error {
 	index := map[int]int{}
 	var conn *rtnl.Conn
 	err := netns.Do(p.network.set.Name(planeName), func() (err error) {
@@ -64,7 +64,7 @@ func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 			return err
 		}
 		for _, x := range p.network.cables {
-			i, err := conn.Interface(x.Ends[0])
+			i, err := conn.InterfaceByName(x.Ends[0])
 			if err != nil {
 				return err
 			}
@@ -81,18 +81,18 @@ func (p *DataPlane) Pull(ctx context.Context, c *Config) error {
 		if err != nil || ctx.Err() != nil {
 			break
 		}
-		if !e.Rated() && !hasCable {
+		if !e.ChangesRate() && !hasCable {
 			continue
 		}
 		if !sleepUntil(ctx, p.Epoch+int64((c.Lead+e.At)/unit.Nanosecond)) {
 			break
 		}
-		if e.Rated() {
+		if e.ChangesRate() {
 			err = p.network.updateLimits(c, e)
 		} else if e.Down {
-			err = conn.Down(end)
+			err = conn.SetDown(end)
 		} else {
-			err = conn.Up(end)
+			err = conn.SetUp(end)
 		}
 	}
 	if err != nil {
@@ -151,7 +151,7 @@ func watchCables(all []cable) (*carrierWatch, error) {
 	for _, one := range all {
 		p := watchedCable{link: one.Link}
 		for k, name := range one.Ends {
-			i, err := c.Interface(name)
+			i, err := c.InterfaceByName(name)
 			if err != nil {
 				x.close()
 				return nil, err

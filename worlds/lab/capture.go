@@ -141,7 +141,7 @@ func (d *frameFormat) encodeFrame(p *packet.Packet, comment, scratch []byte) (da
 	if p.Meta.Flags&packet.Internal != 0 {
 		add(internalWord)
 	}
-	if p.Size != d.framing.Frame(int32(len(data)), 0, false) {
+	if p.Size != d.framing.FrameBytes(int32(len(data)), 0, false) {
 		add("size ")
 		comment = strconv.AppendInt(comment, int64(p.Size), 10)
 	}
@@ -173,7 +173,7 @@ func (t *captureBuffer) addFrame(now unit.Time, on int, data, words []byte) {
 
 // appendBlock appends a block if the limit allows it. Otherwise it sets cut and returns false.
 func (t *captureBuffer) appendBlock(now unit.Time, on int, inbound bool, data, words []byte) bool {
-	n := trace.FrameBlock(len(data), len(words))
+	n := trace.FrameBlockLength(len(data), len(words))
 	if *t.remaining -= int64(n); *t.remaining < 0 {
 		*t.remaining = 0
 		t.cut = now
@@ -223,8 +223,8 @@ func (d *plane) recordEvent(now unit.Time, e *wiring.Event) {
 	}
 }
 
-// Captured summarizes a capture.
-type Captured struct {
+// CaptureSummary summarizes a capture.
+type CaptureSummary struct {
 	In, Out uint64    // frames
 	Bytes   uint64    // of the file
 	Cut     unit.Time // event time from which frames are missing for lack of space; unit.Never: the capture is complete
@@ -233,8 +233,8 @@ type Captured struct {
 
 // writeCapture writes the records of all captured switches, merged in order of time; each switch keeps its order
 // of processing. end is the event time before which everything has happened.
-func (d *plane) writeCapture(w io.Writer, end unit.Time) (*Captured, error) {
-	x := &Captured{Cut: unit.Never}
+func (d *plane) writeCapture(w io.Writer, end unit.Time) (*CaptureSummary, error) {
+	x := &CaptureSummary{Cut: unit.Never}
 	out := bufio.NewWriterSize(w, 1<<20)
 	b := trace.AppendSection(nil, application, "times are event times, exact; of each switch all is in the order in "+
 		"which it was processed")
@@ -293,7 +293,7 @@ func (t *captureBuffer) endRecord(at unit.Time) {
 	if t.cut != unit.Never {
 		word, at = cutWord, t.cut
 	}
-	t.writeBlock(trace.FrameBlock(0, len(word)), eventInterface, at, false, nil, []byte(word))
+	t.writeBlock(trace.FrameBlockLength(0, len(word)), eventInterface, at, false, nil, []byte(word))
 }
 
 // blockTime returns the time of a frame's block.

@@ -59,8 +59,8 @@ func (c *Config) effectiveMTU() int {
 // maxFrameBytes returns the length of the longest frame in bytes.
 func (c *Config) maxFrameBytes() int { return c.effectiveMTU() + packet.EthernetHeader }
 
-// Own reports for each node whether it has one of Weir's own hosts.
-func (c *Config) Own() []bool {
+// OwnHosts reports for each node whether it has one of Weir's own hosts.
+func (c *Config) OwnHosts() []bool {
 	isOwn := make([]bool, len(c.Wiring.Network.Nodes))
 	for i := range c.Flows {
 		if f := &c.Flows[i]; f.Own {
@@ -79,7 +79,7 @@ func (c *Config) checkConfig() error {
 			c.Lead, c.Warmup, c.Duration)
 	case c.Wiring.Hosts.Len() <= len(n.Nodes):
 		return fmt.Errorf("lab: addresses of %d nodes for %d", c.Wiring.Hosts.Len()-1, len(n.Nodes))
-	case c.Wiring.Framing.Fixed():
+	case c.Wiring.Framing.IsFixed():
 		return fmt.Errorf("lab: framing %s counts headers that no real frame has; l2 and wire are possible",
 			c.Wiring.Framing.Name)
 	case c.effectiveMTU() < 1280 || c.effectiveMTU() > 9216: // RFC 8200 §5; size of jumbo frames of Ethernet cards
@@ -104,7 +104,7 @@ func (c *Config) checkConfig() error {
 // buildWiring creates links and switches for hosts with the configured MTU.
 func (c *Config) buildWiring() *wiring.Wiring {
 	w := c.Wiring
-	w.MaxFrame = c.Wiring.Framing.Frame(int32(c.maxFrameBytes()), 0, true)
+	w.MaxFrame = c.Wiring.Framing.FrameBytes(int32(c.maxFrameBytes()), 0, true)
 	return wiring.New(&w)
 }
 

@@ -18,9 +18,9 @@ type Waiting struct {
 	Sum     unit.Time              // of all waits, including shorter ones
 }
 
-// Add records a wait of the given length that ended at now, and whether a host starved. It ignores short waits,
+// AddWait records a wait of the given length that ended at now, and whether a host starved. It ignores short waits,
 // and waits after the first live.MaxWaits.
-func (w *Waiting) Add(now, length unit.Time, starved bool) {
+func (w *Waiting) AddWait(now, length unit.Time, starved bool) {
 	if length < live.MinWait || len(w.Waits) == live.MaxWaits {
 		return
 	}
@@ -43,7 +43,7 @@ func maxWait(waits []live.SchedulingDelay) (l unit.Time) {
 // the hosts know the outcome. Later losses and the recovery from them are the controller's behaviour and do not
 // count.
 func disturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) unit.Time {
-	return changedTime(waits, min(rtt/4, observe.MostLateness), rtt, from, until)
+	return changedTime(waits, min(rtt/4, observe.MaxLateness), rtt, from, until)
 }
 
 // changedTime returns the total time between from and until covered by waits longer than least, each extended by
@@ -83,7 +83,7 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (reasons []string)
 		reasons = append(reasons, fmt.Sprintf("%d frames lost in rings", lost))
 	}
 	late := func(owner string, l *live.Lateness) {
-		if l.P99 > observe.MostLateness {
+		if l.P99 > observe.MaxLateness {
 			reasons = append(reasons, fmt.Sprintf("1 %% of %sframes left %.1f ms late or more", owner, 1e3*l.P99.Seconds()))
 		}
 	}
@@ -118,16 +118,16 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (reasons []string)
 	return reasons
 }
 
-// DisturbedAtAll is Disturbed with tighter limits, for measurements outside the measured part. Any stall longer
+// DisturbedStrictly is Disturbed with tighter limits, for measurements outside the measured part. Any stall longer
 // than a quarter of rtt counts, at any time, and so does a wait of hosts without starvation. One late frame in a
 // thousand counts, too.
-func (r *Report) DisturbedAtAll(hosts *HostsReport, rtt unit.Time) []string {
+func (r *Report) DisturbedStrictly(hosts *HostsReport, rtt unit.Time) []string {
 	reasons := r.Disturbed(hosts, rtt)
 	stall, late := max(r.Stall, maxWait(r.Kernels.Waits)), r.Lateness.P999
 	if hosts != nil {
 		stall, late = max(stall, hosts.Stall), max(late, hosts.Lateness.P999)
 	}
-	if len(reasons) == 0 && (4*stall > rtt || late > observe.MostLateness) {
+	if len(reasons) == 0 && (4*stall > rtt || late > observe.MaxLateness) {
 		reasons = append(reasons, fmt.Sprintf("a stall of %.1f ms, and .1 %% of frames that left %.1f ms late or more",
 			1e3*stall.Seconds(), 1e3*late.Seconds()))
 	}

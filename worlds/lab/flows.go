@@ -14,8 +14,8 @@ import (
 type flowTable struct {
 	table        []flowEntry // open addressed, at most half full; its length is a power of two
 	flows        []flowRecord
-	delays       []unit.Histogram // by Flow.Group; nil: not requested
-	orders       []observe.Order  // by flow; nil: not requested
+	delays       []unit.Histogram       // by Flow.Group; nil: not requested
+	orders       []observe.OrderTracker // by flow; nil: not requested
 	notices      outcome.Notices
 	countNotices bool // count notices
 	part         runPart
@@ -93,7 +93,7 @@ func newFlowTable(c *Config) (*flowTable, error) {
 		}
 	}
 	if c.Ordering {
-		s.orders = make([]observe.Order, len(c.Flows))
+		s.orders = make([]observe.OrderTracker, len(c.Flows))
 	}
 	return s, nil
 }
@@ -153,13 +153,13 @@ func (s *flowTable) recordArrival(node int, now unit.Time, p *packet.Packet) {
 		}
 		f.counters.ReceivedPackets++
 		f.counters.ReceivedBytes += unit.Bytes(p.Payload)
-		f.counters.Delay(now - p.Sent)
+		f.counters.AddDelay(now - p.Sent)
 		if s.orders != nil && p.Payload > 0 {
-			s.orders[p.Flow].Saw(p.Sent, s.part == measuring)
+			s.orders[p.Flow].AddArrival(p.Sent, s.part == measuring)
 		}
 	case f.src:
 		if s.countNotices && s.part == measuring && observe.IsNotice(p) {
-			s.notices.Arrived(now - p.Sent)
+			s.notices.CountArrival(now - p.Sent)
 		}
 	}
 }

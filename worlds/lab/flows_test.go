@@ -27,11 +27,11 @@ type teller struct{}
 func (teller) Name() string { return "teller" }
 func (teller) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Kind == packet.Data && p.Seq%10 == 0 {
-		n := env.New()
+		n := env.NewPacket()
 		n.Kind, n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = packet.Nack, p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
 		n.Proto, n.Version, n.Size, n.Seq, n.HopLimit = packet.ProtoRDMA, 4, 64, p.Seq, 9
-		n.TurnRound()
-		env.Send(n, p.Meta.In, 0)
+		n.SwapEnds()
+		env.SendPacket(n, p.Meta.In, 0)
 	}
 	if p.Seq%3 == 0 {
 		p.Meta.Class = 1
@@ -57,7 +57,7 @@ func both(t testing.TB) (*Config, *sim.Config, []Arriving) {
 	book, routes := n.Addresses(), n.Routes()
 	switches := make([]wiring.SwitchConfig, len(n.Nodes))
 	for i := 3; i < 5; i++ {
-		switches[i] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)), Queues: 2,
+		switches[i] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.PathsFrom(i)), Queues: 2,
 			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 				return []dataplane.Program{forward.New(site), teller{}}, nil
 			}}
@@ -279,7 +279,7 @@ func TestIdentify(t *testing.T) {
 			if p.TCP.Flags = 0x10; back == 0 {
 				p.Payload = 77
 			} else {
-				if p.TurnRound(); f.Proto == packet.ProtoTCP {
+				if p.SwapEnds(); f.Proto == packet.ProtoTCP {
 					p.Kind = packet.Ack
 				}
 			}
@@ -288,7 +288,7 @@ func TestIdentify(t *testing.T) {
 				t.Fatal(err)
 			}
 			q := packet.Packet{Data: b}
-			if d.parse(&q); q.Flow != packet.FlowID(i+3) || !q.Parsed() || q.Src != p.Src || q.Dst != p.Dst ||
+			if d.parse(&q); q.Flow != packet.FlowID(i+3) || !q.IsParsed() || q.Src != p.Src || q.Dst != p.Dst ||
 				q.SrcPort != p.SrcPort || q.DstPort != p.DstPort || q.Kind != p.Kind || q.Payload != p.Payload {
 				t.Fatalf("flow %d: %+v, want %+v", i+3, q, p)
 			}

@@ -87,7 +87,7 @@ func (d *frameFormat) emitFrame(p *packet.Packet, buffer []byte) (frame []byte, 
 }
 
 // writeCapture writes the frames that the hosts received and sent, in order of time.
-func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
+func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*CaptureSummary, error) {
 	t := s.capture
 	var blocks [][]byte
 	for _, b := range t.slabs {
@@ -106,7 +106,7 @@ func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*Captured, error) {
 	for _, name := range names {
 		b = trace.AppendInterface(b, name)
 	}
-	x := &Captured{In: t.frames[0], Out: t.frames[1], Cut: t.cut}
+	x := &CaptureSummary{In: t.frames[0], Out: t.frames[1], Cut: t.cut}
 	out := bufio.NewWriterSize(w, 1<<20)
 	for _, part := range slices.Concat([][]byte{b}, blocks, t.slabs) {
 		x.Bytes += uint64(len(part))
@@ -133,13 +133,13 @@ func (x *Capture) createFile() error {
 
 // saveCapture writes the capture to its file. It returns nil without a capture. On an error the result has its
 // text.
-func (s *hostIO) saveCapture(c *HostsConfig) (*Captured, error) {
+func (s *hostIO) saveCapture(c *HostsConfig) (*CaptureSummary, error) {
 	if s.capture == nil {
 		return nil, nil
 	}
 	f, err := os.Create(c.Capture.File)
 	if err != nil {
-		return &Captured{Cut: unit.Never, Error: err.Error()}, err
+		return &CaptureSummary{Cut: unit.Never, Error: err.Error()}, err
 	}
 	x, err := s.writeCapture(c, f)
 	if e := f.Close(); e != nil && err == nil {

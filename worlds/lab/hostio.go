@@ -13,16 +13,16 @@ import (
 // Edge runs Weir's own hosts in event time. sim.Edge implements it with the simulator's hosts. Frames enter and
 // leave in Ethernet form.
 type Edge interface {
-	// Enter processes all events before now, then passes a frame that arrived at now to the host of a node. It
+	// DeliverFrame processes all events before now, then passes a frame that arrived at now to the host of a node. It
 	// reports whether the frame belongs to a flow of these hosts.
-	Enter(now unit.Time, node int, frame []byte) bool
+	DeliverFrame(now unit.Time, node int, frame []byte) bool
 	// Advance processes all events before until, and reports whether more will follow.
 	Advance(until unit.Time) bool
 	// Next returns the time of the next event if no frame arrives, at the latest the end of the run; unit.Never
 	// after it.
 	Next() unit.Time
-	// Return takes back a packet that has been sent.
-	Return(p *packet.Packet)
+	// ReturnPacket takes back a packet that has been sent.
+	ReturnPacket(p *packet.Packet)
 	// Now returns the time before which all events are processed.
 	Now() unit.Time
 	// Err returns the error that stopped the hosts.
@@ -54,7 +54,7 @@ type HostsReport struct {
 	Steps    int                    // steps of the wall clock
 	CPU      float64                // share of one core
 	Wall     unit.Time
-	Captured *Captured // with HostsConfig.Capture
+	Captured *CaptureSummary // with HostsConfig.Capture
 	// Scheduling is what the thread was granted; empty: no special scheduling.
 	Scheduling live.Scheduling
 }
@@ -123,7 +123,7 @@ func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *h
 	if s.edge, result, err = c.Make(s.sendPacket); err != nil {
 		return nil, nil, err
 	}
-	s.Release = s.edge.Return
+	s.Release = s.edge.ReturnPacket
 	return s, result, nil
 }
 
@@ -191,7 +191,7 @@ func (s *hostIO) enterFrame(h *hostGate, at unit.Time) {
 		s.Counts.Belated++
 		s.Counts.BelatedBy = max(s.Counts.BelatedBy, late)
 	}
-	isOwn := s.edge.Enter(at, h.node, f)
+	isOwn := s.edge.DeliverFrame(at, h.node, f)
 	if s.edge.Next() < unit.Never { // after the end the hosts accept no frame
 		if s.capture != nil {
 			s.capture.recordTaken(at, h.node, f, late)

@@ -28,7 +28,7 @@ type scriptedEdge struct {
 	wrong error
 }
 
-func (e *scriptedEdge) Enter(now unit.Time, node int, frame []byte) bool {
+func (e *scriptedEdge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	e.Advance(now)
 	e.done = now
 	var p packet.Packet
@@ -59,7 +59,7 @@ func (e *scriptedEdge) Next() unit.Time {
 	return min(e.wakes, e.ends)
 }
 
-func (e *scriptedEdge) Return(*packet.Packet) { e.back++ }
+func (e *scriptedEdge) ReturnPacket(*packet.Packet) { e.back++ }
 
 func (e *scriptedEdge) Now() unit.Time { return e.now }
 

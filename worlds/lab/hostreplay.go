@@ -17,7 +17,7 @@ import (
 // ReplayHosts recreates Weir's own hosts and gives them the captured input in order and at its times. It compares
 // the frames that they send: bytes, order and times in ps. Timers expire exactly when they are due. The error is
 // about a capture that is damaged or belongs to another network.
-func ReplayHosts(c *HostsConfig, capture io.Reader) (*Replayed, error) {
+func ReplayHosts(c *HostsConfig, capture io.Reader) (*ReplayResult, error) {
 	r := &hostReplay{names: map[string]int{}, hosts: make([]replayedHost, len(c.Network.Nodes)),
 		format: frameFormat{book: c.Hosts}}
 	for node, n := range c.Network.Nodes {
@@ -41,7 +41,7 @@ func ReplayHosts(c *HostsConfig, capture io.Reader) (*Replayed, error) {
 		if a.at > r.result.Until {
 			break
 		}
-		edge.Enter(a.at, a.node, a.frame)
+		edge.DeliverFrame(a.at, a.node, a.frame)
 		r.result.In++
 	}
 	edge.Advance(r.result.Until)
@@ -65,7 +65,7 @@ func (r *hostReplay) findDifference() {
 		if h.first == nil {
 			continue
 		}
-		for _, s := range [2]*Sent{h.first.Captured, h.first.Replayed} {
+		for _, s := range [2]*SentFrame{h.first.Captured, h.first.Replayed} {
 			if s != nil && s.At < first {
 				r.result.First, first = h.first, s.At
 			}
@@ -80,15 +80,15 @@ type hostReplay struct {
 	names    map[string]int // number of an interface: node · interfacesPerPort + purpose
 	hosts    []replayedHost // by node
 	arrivals []hostArrival
-	result   Replayed
+	result   ReplayResult
 	scratch  []byte
 }
 
 // replayedHost is one of the hosts.
 type replayedHost struct {
 	port    string
-	sent    []Sent // captured output
-	matched int    // number of frames sent so far, all equal to the capture
+	sent    []SentFrame // captured output
+	matched int         // number of frames sent so far, all equal to the capture
 	first   *Difference
 }
 
@@ -108,7 +108,7 @@ func (r *hostReplay) readCapture(capture io.Reader) error {
 	ended := false
 	var lastArrival unit.Time
 	for number := 1; ; number++ {
-		x, err := f.Next()
+		x, err := f.NextFrame()
 		if err == io.EOF {
 			break
 		}
@@ -142,7 +142,7 @@ func (r *hostReplay) readCapture(capture io.Reader) error {
 				return fail("the comment %q is not known", x.Comment)
 			}
 			h := &r.hosts[on/interfacesPerPort]
-			h.sent = append(h.sent, Sent{x.At, x.On, int32(len(x.Data)), bytes.Clone(x.Data)})
+			h.sent = append(h.sent, SentFrame{x.At, x.On, int32(len(x.Data)), bytes.Clone(x.Data)})
 		default:
 			if x.Comment != endWord && x.Comment != cutWord {
 				return fail("the comment %q is not known", x.Comment)
@@ -157,7 +157,7 @@ func (r *hostReplay) readCapture(capture io.Reader) error {
 	}
 	for i := range r.hosts { // output at the end itself is incomplete
 		h := &r.hosts[i]
-		if k := slices.IndexFunc(h.sent, func(s Sent) bool { return s.At >= r.result.Until }); k >= 0 {
+		if k := slices.IndexFunc(h.sent, func(s SentFrame) bool { return s.At >= r.result.Until }); k >= 0 {
 			h.sent = h.sent[:k]
 		}
 	}
@@ -178,7 +178,7 @@ func isTakenComment(comment string) bool {
 func (r *hostReplay) comparePacket(node int, now unit.Time, p *packet.Packet) {
 	defer func() {
 		if r.edge != nil {
-			r.edge.Return(p)
+			r.edge.ReturnPacket(p)
 		}
 	}()
 	h := &r.hosts[node]
@@ -186,7 +186,7 @@ func (r *hostReplay) comparePacket(node int, now unit.Time, p *packet.Packet) {
 		return
 	}
 	r.scratch, _ = r.format.emitFrame(p, r.scratch[:0])
-	var captured *Sent
+	var captured *SentFrame
 	if h.matched < len(h.sent) {
 		captured = &h.sent[h.matched]
 	}
@@ -195,5 +195,5 @@ func (r *hostReplay) comparePacket(node int, now unit.Time, p *packet.Packet) {
 		return
 	}
 	h.first = &Difference{uint64(h.matched) + 1, captured,
-		&Sent{now, h.port, int32(len(r.scratch)), bytes.Clone(r.scratch)}}
+		&SentFrame{now, h.port, int32(len(r.scratch)), bytes.Clone(r.scratch)}}
 }

@@ -14,7 +14,7 @@ import (
 
 // hostsRun is a run of two scripted hosts whose thread comes late, so that a frame is taken behind what has happened
 // already: of what they took and sent a capture.
-func hostsRun(t *testing.T, limit unit.Bytes) (*Config, []byte, *Captured) {
+func hostsRun(t *testing.T, limit unit.Bytes) (*Config, []byte, *CaptureSummary) {
 	t.Helper()
 	now := unit.Time(0)
 	s, e, g, c, h := standing(t, &now, &Capture{Limit: limit})
@@ -37,7 +37,7 @@ func hostsRun(t *testing.T, limit unit.Bytes) (*Config, []byte, *Captured) {
 }
 
 // againHosts replays a capture with hosts made anew.
-func againHosts(t *testing.T, c *Config, capture []byte) (*Replayed, error) {
+func againHosts(t *testing.T, c *Config, capture []byte) (*ReplayResult, error) {
 	t.Helper()
 	h, e := ofScripted(t, c)
 	e.wakes = 35 * unit.Nanosecond
@@ -52,7 +52,7 @@ func framesOf(t *testing.T, capture []byte) (frames []trace.Frame) {
 		t.Fatal(err)
 	}
 	for {
-		x, err := r.Next()
+		x, err := r.NextFrame()
 		if err == io.EOF {
 			return frames
 		}

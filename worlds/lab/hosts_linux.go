@@ -75,7 +75,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 			return fmt.Errorf("lab: hosts: %w", err)
 		}
 	}
-	granted := w.Duty.Take()
+	granted := w.Duty.Apply()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
 	waited := runDelay()
@@ -93,7 +93,7 @@ func ServeHosts(c *HostsConfig, control *os.File, out io.Writer) error {
 	r := s.buildReport(unit.Time(time.Since(began)) * unit.Nanosecond)
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	r.Waited = runDelay() - waited
-	r.Steps, r.Scheduling = clock.Steps(), granted
+	r.Steps, r.Scheduling = clock.StepCount(), granted
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	for _, g := range rings {

@@ -15,7 +15,7 @@ type leak struct{ kept []*packet.Packet }
 
 func (*leak) Name() string { return "leak" }
 func (l *leak) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	l.kept = append(l.kept, env.Clone(p, true))
+	l.kept = append(l.kept, env.ClonePacket(p, true))
 	return dataplane.Accept
 }
 

@@ -60,7 +60,7 @@ func withLinux(cc string) (*lab.Config, *lab.HostsConfig, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	one := plan.Runs(s)[0]
+	one := plan.ListRuns(s)[0]
 	hosts, err := run.HostsConfig(one)
 	if err != nil {
 		return nil, nil, err
@@ -213,7 +213,7 @@ func TestKernelIOAMBetweenSwitches(t *testing.T) { realtime.Test(t, kernelIOAM) 
 
 func kernelIOAM(t *realtime.Try) {
 	_, report, ends, data := acrossLinux(t, "hpcc", 0)
-	t.Disturbed(report.DisturbedAtAll(ends, 10*unit.Millisecond)...)
+	t.NoteDisturbed(report.DisturbedStrictly(ends, 10*unit.Millisecond)...)
 	now, full := time.Now().Unix(), 0
 	_, err := pcapng.Read(bytes.NewReader(data), func(r *trace.Record) error {
 		if r.Proto == packet.ProtoICMPv6 { // Linux's own
@@ -263,7 +263,7 @@ func TestHPCCOverKernelIOAM(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			realtime.Test(t, func(try *realtime.Try) {
 				result, report, ends, data := acrossLinux(try, "hpcc", x.shaped)
-				try.Disturbed(report.DisturbedAtAll(ends, 10*unit.Millisecond)...)
+				try.NoteDisturbed(report.DisturbedStrictly(ends, 10*unit.Millisecond)...)
 				overLinux(try, result, report, data, x.shaped > 0, x.rate, x.rate*1000/x.frame)
 			})
 		})
@@ -286,8 +286,8 @@ func overLinux(try *realtime.Try, result *outcome.Result, report *lab.Report, da
 	for _, n := range report.Drops {
 		dropped += n
 	}
-	if dropped > 0 || f.Timeouts > 0 || f.Receiver.Duplicates() > 0 {
-		try.Fatalf("%d drops, %d timeouts, %d duplicates", dropped, f.Timeouts, f.Receiver.Duplicates())
+	if dropped > 0 || f.Timeouts > 0 || f.Receiver.DuplicateCount() > 0 {
+		try.Fatalf("%d drops, %d timeouts, %d duplicates", dropped, f.Timeouts, f.Receiver.DuplicateCount())
 	}
 	var queues [2][]int64 // of Linux's first node, and of our last switch
 	_, err := pcapng.Read(bytes.NewReader(data), func(r *trace.Record) error {

@@ -21,9 +21,9 @@ import (
 type Network struct {
 	// Removed lists the remains of dead labs that Open removed.
 	Removed []string
-	// Left reports remains of dead labs that cannot be removed; nil if there are no such remains. They do not
+	// CleanError reports remains of dead labs that cannot be removed; nil if there are no such remains. They do not
 	// affect this lab.
-	Left error
+	CleanError error
 
 	network *topology.Network
 	book    *packet.Book
@@ -56,8 +56,8 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 		mtu = DefaultMTU
 	}
 	l = &Network{network: n, book: book, mtu: mtu}
-	if l.Removed, l.Left = netns.Clean(); l.Left != nil {
-		l.Left = fmt.Errorf("lab: what a dead lab has left cannot be removed: %w", explainError(l.Left))
+	if l.Removed, l.CleanError = netns.RemoveDead(); l.CleanError != nil {
+		l.CleanError = fmt.Errorf("lab: what a dead lab has left cannot be removed: %w", explainError(l.CleanError))
 	}
 	var more []string
 	l.set, more, err = netns.NewSet()
@@ -131,11 +131,11 @@ func (l *Network) addHost(node int) error {
 		return err
 	}
 	return l.doInNamespace(name, func(c *rtnl.Conn) error {
-		lo, err := c.Interface("lo")
+		lo, err := c.InterfaceByName("lo")
 		if err != nil {
 			return err
 		}
-		if err := c.Up(lo.Index); err != nil {
+		if err := c.SetUp(lo.Index); err != nil {
 			return err
 		}
 		index, err := setUpInterface(c, NIC)
@@ -180,7 +180,7 @@ func (l *Network) addHost(node int) error {
 // setUpInterface sets up a new interface without offloads and returns its index. It fails unless the interface has
 // one queue in each direction.
 func setUpInterface(c *rtnl.Conn, name string) (int, error) {
-	i, err := c.Interface(name)
+	i, err := c.InterfaceByName(name)
 	if err != nil {
 		return 0, err
 	}
@@ -188,10 +188,10 @@ func setUpInterface(c *rtnl.Conn, name string) (int, error) {
 		return 0, fmt.Errorf("interface %s has %d and %d queues; one in each direction is needed", name, i.RxQueues,
 			i.TxQueues)
 	}
-	if _, err := rtnl.NoOffloads(name); err != nil {
+	if _, err := rtnl.DisableOffloads(name); err != nil {
 		return 0, err
 	}
-	return i.Index, c.Quiet(i.Index)
+	return i.Index, c.SetUpQuiet(i.Index)
 }
 
 // doInNamespace runs what in a namespace of the set, with a netlink socket there.
@@ -220,7 +220,7 @@ func (l *Network) countDropped() (uint64, error) {
 	sum := uint64(0)
 	add := func(name string) func(c *rtnl.Conn) error {
 		return func(c *rtnl.Conn) error {
-			i, err := c.Interface(name)
+			i, err := c.InterfaceByName(name)
 			sum += i.Dropped
 			return err
 		}
@@ -247,21 +247,21 @@ func (l *Network) Close() error {
 	return nil
 }
 
-// CloseAll removes the namespaces of all labs of this process, which cannot continue, and refuses new ones. A
+// CloseLabs removes the namespaces of all labs of this process, which cannot continue, and refuses new ones. A
 // process calls it before it exits without waiting for its labs. The data planes die with the process.
-func CloseAll() error {
+func CloseLabs() error {
 	if err := netns.CloseAll(); err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	return nil
 }
 
-// Clean removes the remains of dead labs and returns their names. It requires root.
-func Clean() ([]string, error) {
+// RemoveDead removes the remains of dead labs and returns their names. It requires root.
+func RemoveDead() ([]string, error) {
 	if os.Geteuid() != 0 {
 		return nil, ErrNotRoot
 	}
-	removed, err := netns.Clean()
+	removed, err := netns.RemoveDead()
 	if err != nil {
 		err = fmt.Errorf("lab: %w", explainError(err))
 	}
@@ -274,12 +274,12 @@ func (l *Network) Schedule(s live.Scheduling) error {
 	if err := l.releaseCores(); err != nil {
 		return err
 	}
-	all, err := live.Cores()
+	all, err := live.ListCores()
 	if err != nil {
 		return fmt.Errorf("lab: %w", err)
 	}
 	var rest []int
-	if l.plane, l.hosts, rest = s.Duties(all); rest == nil {
+	if l.plane, l.hosts, rest = s.DivideCores(all); rest == nil {
 		return nil
 	}
 	l.cores = all

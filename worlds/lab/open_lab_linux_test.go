@@ -43,14 +43,14 @@ func TestInterfaces(t *testing.T) {
 	l := openShaped(t, 4000)
 	check := func(name string, mac [6]byte) func(conn *rtnl.Conn) error {
 		return func(conn *rtnl.Conn) error {
-			i, err := conn.Interface(name)
+			i, err := conn.InterfaceByName(name)
 			if err != nil {
 				return err
 			}
 			if i.MAC != mac || i.MTU != 4000 || i.RxQueues != 1 || i.TxQueues != 1 || !i.Up {
 				t.Errorf("%s: %+v", name, i)
 			}
-			if on, err := rtnl.NoOffloads(name); err != nil || len(on) > 0 {
+			if on, err := rtnl.DisableOffloads(name); err != nil || len(on) > 0 {
 				t.Errorf("%s: offloads that were on: %v, %v", name, on, err)
 			}
 			return nil
@@ -63,7 +63,7 @@ func TestInterfaces(t *testing.T) {
 		t.Error(err)
 	}
 	if err := l.doInNamespace("server", func(conn *rtnl.Conn) error {
-		_, err := conn.Interface("eth1")
+		_, err := conn.InterfaceByName("eth1")
 		if !errors.Is(err, unix.ENODEV) {
 			t.Errorf("an interface that is not there: %v", err)
 		}
@@ -141,7 +141,7 @@ func startVictim(t testing.TB) (p *await.Process, plane int, names []string) {
 	t.Helper()
 	p = await.Start(t, again(t, "victim"))
 	names = make([]string, 3)
-	if _, err := fmt.Sscan(p.Line(netns.Prefix), &plane, &names[0], &names[1], &names[2]); err != nil {
+	if _, err := fmt.Sscan(p.AwaitLine(netns.Prefix), &plane, &names[0], &names[1], &names[2]); err != nil {
 		t.Fatal(err)
 	}
 	return p, plane, names
@@ -150,7 +150,7 @@ func startVictim(t testing.TB) (p *await.Process, plane int, names []string) {
 // ended waits until a process has ended, whoever waits for it.
 func ended(t testing.TB, pid int) {
 	t.Helper()
-	await.Until(t, "the data plane's end", func() bool {
+	await.AwaitCondition(t, "the data plane's end", func() bool {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err != nil || strings.Contains(string(b), ") Z ")
 	})
@@ -176,13 +176,13 @@ func TestEnds(t *testing.T) {
 			}
 		}
 		p.Signal(s)
-		if code := p.Exit(); (code != 0) != (s == syscall.SIGKILL) {
+		if code := p.AwaitExit(); (code != 0) != (s == syscall.SIGKILL) {
 			t.Errorf("%v: exit code %d", s, code)
 		}
 		ended(t, plane)
 		var removed []string
 		if i <= 2 {
-			removed, err = Clean()
+			removed, err = RemoveDead()
 		} else { // the next start does it as well
 			c := shaped("")
 			c.Wiring.Network.Nodes[client].Name, c.Wiring.Network.Nodes[server].Name = "next", "after"
@@ -196,7 +196,7 @@ func TestEnds(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i, n := range names {
-			await.Until(t, n+" is removed", func() bool { return !stays[i]() }) // another lab that starts may do it
+			await.AwaitCondition(t, n+" is removed", func() bool { return !stays[i]() }) // another lab that starts may do it
 			// a lab of the same number that was killed may have had a data plane, too
 			if slices.Contains(removed, n) && s != syscall.SIGKILL && !strings.HasSuffix(n, planeName) {
 				t.Errorf("%v: cleaning up removed %v", s, removed)
@@ -238,8 +238,8 @@ func TestNumbersAreLeased(t *testing.T) {
 	labs[0].Kill()
 	ended(t, labs[0].plane)
 	for i, n := range labs[0].names {
-		await.Until(t, n+" is removed", func() bool {
-			if _, err := Clean(); err != nil {
+		await.AwaitCondition(t, n+" is removed", func() bool {
+			if _, err := RemoveDead(); err != nil {
 				t.Fatal(err)
 			}
 			return !labs[0].stays[i]()
@@ -256,7 +256,7 @@ func TestNumbersAreLeased(t *testing.T) {
 		}
 	}
 	labs[1].Signal(syscall.SIGTERM)
-	if code := labs[1].Exit(); code != 0 {
+	if code := labs[1].AwaitExit(); code != 0 {
 		t.Errorf("exit code %d: %s", code, labs[1].Output())
 	}
 }
@@ -330,7 +330,7 @@ func TestStartingThread(t *testing.T) {
 	if <-begun; err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "the thread's end", func() bool {
+	await.AwaitCondition(t, "the thread's end", func() bool {
 		_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d", thread))
 		return err != nil
 	})

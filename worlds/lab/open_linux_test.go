@@ -31,7 +31,7 @@ func TestOpenWithoutRoot(t *testing.T) {
 		if l, err := Open(c.Wiring.Network, c.Wiring.Hosts, 0); l != nil || err != ErrNotRoot {
 			t.Errorf("without root: %v", err)
 		}
-		if _, err := Clean(); err != ErrNotRoot {
+		if _, err := RemoveDead(); err != ErrNotRoot {
 			t.Errorf("without root: %v", err)
 		}
 	})

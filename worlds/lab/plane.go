@@ -30,9 +30,9 @@ type plane struct {
 	ended         unit.Time                 // actual end of the measured part
 	schedule      observe.Schedule          // of samples
 	samples       [][]int64                 // by Config.Watches
-	tally         outcome.Tally
-	tallied       outcome.Tally // at the last mark
-	carriers      []Carrier
+	tally         outcome.FrameTally
+	tallied       outcome.FrameTally // at the last mark
+	carriers      []CarrierChange
 	// Notices lost by links since the start and at the marks, and remaining bytes of captures.
 	noticesLost   uint64
 	noticesLostAt [2]uint64
@@ -59,18 +59,18 @@ func (c *Config) buildPlane(gates []live.Gate, clock func() unit.Time) (*plane, 
 	d.watchQueues()
 	for i := range c.Watches {
 		if w := &c.Watches[i]; !w.What.OfFlow() {
-			ends := w.Ends()
+			ends := w.EndOfSamples()
 			if ends < unit.Never {
 				ends += c.Lead
 			}
-			d.schedule.Add(i, w.Every, c.Lead+w.Begins(c.Warmup), ends)
+			d.schedule.Add(i, w.Every, c.Lead+w.FirstSample(c.Warmup), ends)
 			d.samples[i] = make([]int64, 0, w.Samples(c.Warmup, c.Duration))
 		}
 	}
 	d.Plane, err = live.NewPlane(live.PlaneConfig{
 		Network: n, Wiring: d.wiring, Book: c.Wiring.Hosts, Framing: c.Wiring.Framing,
 		MaxFrame: c.maxFrameBytes(), Gates: gates, Clock: clock,
-		Monitor: d, Own: c.Own(), Observer: c.Observer, Programs: d.queueWatches,
+		Monitor: d, Own: c.OwnHosts(), Observer: c.Observer, Programs: d.queueWatches,
 		Links: observe.NewLinks(&c.Selection, c.Observer, &d.tally, &d.noticesLost, d.wiring.Port),
 		Wrap: func(node int, sw *dataplane.Switch) fabric.Node {
 			if !captured[node] {
@@ -110,7 +110,7 @@ func (d *plane) Arrive(now unit.Time, node int, p *packet.Packet) (own bool) {
 func (d *plane) nextAct() unit.Time {
 	t := unit.Never
 	if d.marksPassed < len(d.marks) {
-		t = min(d.marks[d.marksPassed], d.schedule.Next())
+		t = min(d.marks[d.marksPassed], d.schedule.NextSample())
 	}
 	if len(d.events) > 0 {
 		t = min(t, d.config.Lead+d.events[0].At)
@@ -133,9 +133,9 @@ func (d *plane) Act(now unit.Time) (next unit.Time) {
 		for _, i := range d.schedule.Due(now) {
 			w := &d.config.Watches[i]
 			switch {
-			case now == d.marks[1] && !w.What.Counts(): // values at the end belong to no interval
+			case now == d.marks[1] && !w.What.IsCounter(): // values at the end belong to no interval
 			case w.What == outcome.BufferBytes:
-				d.samples[i] = append(d.samples[i], int64(d.wiring.Switches[w.Index].Buffered()))
+				d.samples[i] = append(d.samples[i], int64(d.wiring.Switches[w.Index].BufferedBytes()))
 			case w.What == outcome.ProgramMetric:
 				d.samples[i] = append(d.samples[i], d.wiring.Switches[w.Index].MetricBits(w.Name, now))
 			default:
@@ -156,19 +156,19 @@ func (d *plane) Act(now unit.Time) (next unit.Time) {
 
 // applyEvent applies an event to a link and records it in captures.
 func (d *plane) applyEvent(now unit.Time, e *wiring.Event) {
-	d.wiring.Happen(d.Fabric(), e, now)
+	d.wiring.ApplyEvent(d.Fabric(), e, now)
 	d.recordEvent(now, e)
 }
 
 // markPart starts or ends the measured part: it saves all counters and checks that no packet is unaccounted for.
 func (d *plane) markPart(now unit.Time) {
-	d.countsAtMarks[d.marksPassed] = d.wiring.Counts(now, d.Fabric())
+	d.countsAtMarks[d.marksPassed] = d.wiring.ReadCounters(now, d.Fabric())
 	d.noticesLostAt[d.marksPassed], d.tallied, d.ended = d.noticesLost, d.tally, now
 	if d.config.Steers && d.marksPassed == 1 {
 		d.steering[1] = d.wiring.Steering(now)
 	}
 	d.marksPassed++
-	if d.tally = (outcome.Tally{}); d.flows != nil {
+	if d.tally = (outcome.FrameTally{}); d.flows != nil {
 		d.flows.setPart(runPart(d.marksPassed))
 	}
 	if err := d.wiring.CheckConservation(d.Fabric()); err != nil {

@@ -41,7 +41,7 @@ func dumbbell() *Config {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: book, Switches: make([]wiring.SwitchConfig, 3)},
 		Duration: 10 * unit.Second}
 	c.Wiring.Framing, _ = packet.FramingByName("l2")
-	c.Wiring.Switches[1] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(1)),
+	c.Wiring.Switches[1] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.PathsFrom(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}}
@@ -239,7 +239,7 @@ func TestDisturbed(t *testing.T) {
 		}
 		strained := x.want != "[]" || 4*max(r.Stall, maxWait(r.Kernels.Waits)) > 20*unit.Millisecond ||
 			r.Lateness.P999 > 2*unit.Millisecond
-		if all := r.DisturbedAtAll(nil, 20*unit.Millisecond); strained != (len(all) > 0) {
+		if all := r.DisturbedStrictly(nil, 20*unit.Millisecond); strained != (len(all) > 0) {
 			t.Errorf("%s at all: %s", x.want, all)
 		}
 	}
@@ -263,9 +263,9 @@ func TestWaitedShare(t *testing.T) {
 		}
 	}
 	var w Waiting
-	w.Add(unit.Second, 499*unit.Microsecond, true)
-	w.Add(unit.Second, 3*unit.Millisecond, false)
-	w.Add(2*unit.Second, 4*unit.Millisecond, true)
+	w.AddWait(unit.Second, 499*unit.Microsecond, true)
+	w.AddWait(unit.Second, 3*unit.Millisecond, false)
+	w.AddWait(2*unit.Second, 4*unit.Millisecond, true)
 	first := live.SchedulingDelay{At: 997 * unit.Millisecond, Length: 3 * unit.Millisecond}
 	if len(w.Waits) != 2 || w.Waits[0] != first || len(w.Starved) != 1 ||
 		w.Starved[0] != w.Waits[1] {
@@ -278,7 +278,7 @@ func starving(length unit.Time, n int) func(r *Report) {
 	return func(r *Report) {
 		r.Lead, r.From, r.Measured = unit.Second/2, 10*unit.Second+unit.Second/2, 26*unit.Second
 		for i := range n {
-			r.Kernels.Add(r.From-r.Lead+unit.Time(i)*50*unit.Millisecond+length, length, true)
+			r.Kernels.AddWait(r.From-r.Lead+unit.Time(i)*50*unit.Millisecond+length, length, true)
 			r.Kernels.Sum += length
 		}
 	}
@@ -384,10 +384,10 @@ func TestErrorsOfRun(t *testing.T) {
 		"5 frames came with a VLAN tag":                    func(r *Report) { r.Gates.Tagged = 5 },
 		"6 frames were not taken by a host's kernel":       func(r *Report) { r.Counts.SendLost = 6 },
 		"7 packets of switches cannot be written":          func(r *Report) { r.Counts.Unwritable = 7 },
-		"the capture could not be written: full":           func(r *Report) { r.Captured = &Captured{Error: "full"} },
+		"the capture could not be written: full":           func(r *Report) { r.Captured = &CaptureSummary{Error: "full"} },
 	} {
 		t.Run(want, func(t *testing.T) {
-			r := Report{Captured: &Captured{}}
+			r := Report{Captured: &CaptureSummary{}}
 			if e := r.Errors(); len(e) > 0 {
 				t.Errorf("nothing was wrong: %v", e)
 			}

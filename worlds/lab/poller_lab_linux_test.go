@@ -35,11 +35,11 @@ func TestPollerNamesHost(t *testing.T) {
 		}
 		g := live.NewRingGate(s, "server", clock)
 		defer g.Close()
-		i, err := conn.Interface(NIC)
+		i, err := conn.InterfaceByName(NIC)
 		if err != nil {
 			return err
 		}
-		if err := conn.Down(i.Index); err != nil {
+		if err := conn.SetDown(i.Index); err != nil {
 			return err
 		}
 		_, _, err = live.NewPoller(clock, []*live.RingGate{g}, -1, -1).Wait(clock.Now() + 60*unit.Second)

@@ -60,13 +60,13 @@ func TestRecord(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+				t.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 				capture, err := os.ReadFile(file)
 				if err != nil {
 					t.Fatal(err)
 				}
 				checkRecording(t, c, capture, x.drops, x.marks)
-				if !testkit.Updating() || t.Failed() {
+				if !testkit.IsUpdating() || t.Failed() {
 					return
 				}
 				var z bytes.Buffer

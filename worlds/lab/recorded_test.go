@@ -168,7 +168,7 @@ func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arrivin
 				if n.Name != name || l.Ends[0] != node && l.Ends[1] != node {
 					continue
 				}
-				size := c.Wiring.Framing.Frame(int32(len(f.Data)), 0, false)
+				size := c.Wiring.Framing.FrameBytes(int32(len(f.Data)), 0, false)
 				takes := unit.TransmitTime(unit.Bytes(size), l.Rate.Bits)
 				script = append(script, lab.Arriving{At: f.At - l.Delay - takes, Node: node, Frame: f.Data})
 			}
@@ -182,7 +182,7 @@ func arriving(t testing.TB, c *lab.Config, capture []byte) (script []lab.Arrivin
 // q_base than the paper's.
 func figure5(base string) (*lab.Config, error) {
 	registry := app.Registry()
-	src, err := registry.Open("p4abc/fig5")
+	src, err := registry.OpenExperiment("p4abc/fig5")
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +193,7 @@ func figure5(base string) (*lab.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		if strings.Contains(measure.PointName(r.Point), "abc") {
 			c, err := run.LabConfig(r)
 			if err != nil {

@@ -12,7 +12,7 @@ import (
 // therefore a mistake in them, and further differences of a run on real packets are the machine's. It returns the
 // reports and results of Serve and ServeHosts.
 func Rehearse(c *Config, h *HostsConfig) (*Report, *HostsReport, any, error) {
-	own := c.Own()
+	own := c.OwnHosts()
 	now := unit.Time(0)
 	near, far := make([]live.Gate, len(own)), make([]live.Gate, len(own))
 	var all []*gatePipe

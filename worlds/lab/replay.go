@@ -16,8 +16,8 @@ import (
 	"weir/core/unit"
 )
 
-// Replayed compares the output of a replayed switch with its capture.
-type Replayed struct {
+// ReplayResult compares the output of a replayed switch with its capture.
+type ReplayResult struct {
 	In, Out uint64    // input frames, and output frames before the first difference
 	Until   unit.Time // event time at which the capture ends
 	Cut     bool      // the capture was cut off for lack of space (Captured.Cut)
@@ -27,19 +27,19 @@ type Replayed struct {
 
 // Difference is the first frame in which two outputs differ.
 type Difference struct {
-	Number             uint64 // of the output frame, from 1
-	Captured, Replayed *Sent  // nil: no further output
+	Number             uint64     // of the output frame, from 1
+	Captured, Replayed *SentFrame // nil: no further output
 }
 
-// Sent is an output frame.
-type Sent struct {
+// SentFrame is an output frame.
+type SentFrame struct {
 	At    unit.Time // event time at which its first bit departs
 	Port  string    // "s1->server"
 	Size  int32     // size in bytes on the link
 	Frame []byte
 }
 
-func (s *Sent) String() string {
+func (s *SentFrame) String() string {
 	if s == nil {
 		return "nothing"
 	}
@@ -72,7 +72,7 @@ func (d *Difference) String() string {
 // Replay recreates the switch of a node, feeds it the captured input at its times, and compares the output: bytes,
 // order and times in ps. Configuration and capture determine the output; link rates determine when ports are free.
 // The error is about a capture that is damaged or belongs to another network.
-func Replay(c *Config, name string, capture io.Reader) (*Replayed, error) {
+func Replay(c *Config, name string, capture io.Reader) (*ReplayResult, error) {
 	if err := c.checkConfig(); err != nil {
 		return nil, err
 	}
@@ -106,8 +106,8 @@ type replay struct {
 	ports             []string
 	neighbours        []*neighbour
 	changes           []portChange
-	sent              []Sent // captured output
-	result            Replayed
+	sent              []SentFrame // captured output
+	result            ReplayResult
 	scratch           []byte
 }
 
@@ -150,7 +150,7 @@ func newReplay(c *Config, node int) (*replay, error) {
 	nodes := []fabric.Node{r}
 	var links []fabric.Link
 	// Same order as in the capture's fabric, which decides the order of simultaneous events.
-	for k, i := range w.Leaving(node) {
+	for k, i := range w.LinksFrom(node) {
 		port := packet.PortID(k)
 		n := &neighbour{replay: r}
 		r.neighbours = append(r.neighbours, n)
@@ -177,7 +177,7 @@ func (r *replay) readCapture(capture io.Reader) error {
 	}
 	last, ended := unit.Time(0), false
 	for number := 1; ; number++ {
-		x, err := f.Next()
+		x, err := f.NextFrame()
 		if err == io.EOF {
 			break
 		}
@@ -215,7 +215,7 @@ func (r *replay) readCapture(capture io.Reader) error {
 			}
 			n.script = append(n.script, arrival{x.At, append([]byte(nil), x.Data...), size, made, flags})
 		case outputInterface:
-			r.sent = append(r.sent, Sent{x.At, x.On, size, append([]byte(nil), x.Data...)})
+			r.sent = append(r.sent, SentFrame{x.At, x.On, size, append([]byte(nil), x.Data...)})
 		case eventInterface:
 			if x.Comment == endWord || x.Comment == cutWord {
 				ended, r.result.Until, r.result.Cut = true, x.At, x.Comment == cutWord
@@ -236,7 +236,7 @@ func (r *replay) readCapture(capture io.Reader) error {
 
 // parseWords parses the comment of a frame of length bytes.
 func (r *replay) parseWords(comment string, length int) (size int32, made bool, flags uint8, err error) {
-	size = r.format.framing.Frame(int32(length), 0, false)
+	size = r.format.framing.FrameBytes(int32(length), 0, false)
 	for comment != "" {
 		var word string
 		word, comment, _ = strings.Cut(comment, "; ")
@@ -263,7 +263,7 @@ func (r *replay) parseWords(comment string, length int) (size int32, made bool, 
 }
 
 // runFabric runs the replay up to the end of the capture.
-func (r *replay) runFabric() *Replayed {
+func (r *replay) runFabric() *ReplayResult {
 	// Output at the end itself is incomplete.
 	for k := range r.sent {
 		if r.sent[k].At >= r.result.Until {
@@ -272,7 +272,7 @@ func (r *replay) runFabric() *Replayed {
 		}
 	}
 	for i := range r.neighbours {
-		r.fabric.Wake(i+1, 0)
+		r.fabric.WakeNode(i+1, 0)
 	}
 	for _, c := range r.changes {
 		at := min(c.at, r.result.Until)
@@ -308,7 +308,7 @@ func (r *replay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 			return p, again
 		}
 	}
-	d := &Difference{Number: k + 1, Replayed: &Sent{now, r.ports[out], p.Size, append([]byte(nil), data...)}}
+	d := &Difference{Number: k + 1, Replayed: &SentFrame{now, r.ports[out], p.Size, append([]byte(nil), data...)}}
 	if k < uint64(len(r.sent)) {
 		d.Captured = &r.sent[k]
 	}
@@ -322,7 +322,7 @@ type neighbour struct {
 	replay *replay
 	script []arrival
 	ready  bool
-	wants  packet.Wants
+	wants  packet.NodeRequests
 }
 
 func (n *neighbour) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
@@ -346,7 +346,7 @@ func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time
 	return p, unit.Never
 }
 
-func (n *neighbour) Wants() *packet.Wants {
+func (n *neighbour) Wants() *packet.NodeRequests {
 	n.setTimer()
 	return &n.wants
 }
@@ -361,7 +361,7 @@ func (n *neighbour) setTimer() {
 func (n *neighbour) Advance(now unit.Time) {
 	if len(n.script) > 0 && n.script[0].at-instantTime <= now {
 		n.ready = true
-		n.wants.Wake(0)
+		n.wants.WakePort(0)
 	}
 	n.setTimer()
 }

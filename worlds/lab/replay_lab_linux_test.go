@@ -153,7 +153,7 @@ func replayTCP(t *realtime.Try) {
 		t.Fatal(err)
 	}
 	t.Log(r)
-	t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+	t.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 	x := r.Captured
 	if len(r.Errors()) > 0 || x == nil || x.Error != "" || x.Cut != unit.Never {
 		t.Fatalf("%v, %+v", r.Errors(), x)
@@ -226,7 +226,7 @@ func eventsOfLinks(t *realtime.Try) {
 		t.Fatal(err)
 	}
 	t.Log(r)
-	t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+	t.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 	w := r.Watched[0]
 	if len(w) != 40 {
 		t.Fatalf("%d samples: %v", len(w), w)

@@ -26,7 +26,7 @@ func loadConfig(text string) (*lab.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run.LabConfig(plan.Runs(s)[0])
+	return run.LabConfig(plan.ListRuns(s)[0])
 }
 
 // configuration is loadConfig for tests, with a lead.
@@ -59,7 +59,7 @@ func busy(t testing.TB, c *lab.Config, until unit.Time, gap unit.Time) (script [
 				p := packet.Packet{Src: packet.Addr(f.Src + 1), Dst: packet.Addr(f.Dst + 1), Version: f.Version, Proto: f.Proto,
 					SrcPort: f.SrcPort, DstPort: f.DstPort,
 					HopLimit: 64, TOS: packet.ECT0, Seq: seq, Payload: int32(1 + random.IntN(1400)), Kind: packet.Data}
-				p.TCP.Flags, p.TCP.Has, p.TCP.TSVal = 0x10, packet.HasTimestamps, uint32(at/unit.Millisecond)
+				p.TCP.Flags, p.TCP.Present, p.TCP.TSVal = 0x10, packet.HasTimestamps, uint32(at/unit.Millisecond)
 				seq += int64(p.Payload)
 				script = append(script, lab.Arriving{At: at, Node: f.Src, Frame: frame(&p)})
 				at += unit.Time(random.Int64N(int64(3 * unit.Microsecond)))
@@ -140,7 +140,7 @@ var switches = []struct {
 }
 
 // replay replays a capture's switch.
-func replay(t testing.TB, c *lab.Config, name string, file []byte) *lab.Replayed {
+func replay(t testing.TB, c *lab.Config, name string, file []byte) *lab.ReplayResult {
 	t.Helper()
 	r, err := lab.Replay(c, name, bytes.NewReader(file))
 	if err != nil {
@@ -186,7 +186,7 @@ func read(t testing.TB, capture []byte) (out []trace.Frame) {
 		t.Fatal(err)
 	}
 	for {
-		f, err := r.Next()
+		f, err := r.NextFrame()
 		if err == io.EOF {
 			return out
 		}

@@ -32,19 +32,19 @@ type Report struct {
 	Events   uint64                    // events of the fabric
 	Hops     uint64                    // packets that arrived over a link
 
-	Flows   []FlowCounts     // by Config.Flows
-	Watched [][]int64        // by Config.Watches: sample k is of time Warmup + k·Every; nil for watches of flows
-	Delays  []unit.Histogram // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
-	Tally   outcome.Tally    // with Config.Tally: frames sent on all links, measured part
-	Notices outcome.Notices  // with Config.Notices
+	Flows   []FlowCounts       // by Config.Flows
+	Watched [][]int64          // by Config.Watches: sample k is of time Warmup + k·Every; nil for watches of flows
+	Delays  []unit.Histogram   // with Config.Delays: one-way delays of data packets, measured part, by Flow.Group
+	Tally   outcome.FrameTally // with Config.Tally: frames sent on all links, measured part
+	Notices outcome.Notices    // with Config.Notices
 	// Usage has the resources used by switches (Config.Usage). Steering has the control planes' counts from the
 	// experiment's time 0 to the end of the measured part (Config.Steers). Both are by node; nil for hosts and for
 	// switches without such counts.
 	Usage    []*dataplane.Usage
 	Steering []*dataplane.Steering
-	Captured *Captured   // with Config.Capture
-	Rises    []unit.Time // start times of Config.Onsets at ports, in the experiment's time
-	Carriers []Carrier   // carrier changes of cables, also outside the measured part
+	Captured *CaptureSummary // with Config.Capture
+	Rises    []unit.Time     // start times of Config.Onsets at ports, in the experiment's time
+	Carriers []CarrierChange // carrier changes of cables, also outside the measured part
 
 	// The following fields cover the whole run.
 	Counts   live.FrameCounters
@@ -121,13 +121,13 @@ func (d *plane) buildReport(now unit.Time) *Report {
 	c, first, last := d.config, &d.countsAtMarks[0], &d.countsAtMarks[1]
 	from, until := c.Lead+c.Warmup, d.ended
 	r := &Report{
-		Lead: c.Lead, From: from, Measured: max(until-from, 0), Events: d.Fabric().Events(),
-		Hops: d.Fabric().Hops(), Counts: d.Counts,
+		Lead: c.Lead, From: from, Measured: max(until-from, 0), Events: d.Fabric().CountEvents(),
+		Hops: d.Fabric().CountHops(), Counts: d.Counts,
 		Lateness: d.Lateness(), Stall: d.Stall, Waits: d.Waits, Wall: now, Watched: d.samples,
 		Tally:    d.tallied,
 		Carriers: d.carriers, Rises: d.onsetTimes(), Gates: d.GateCounts(),
 	}
-	r.Ports, r.Drops = d.wiring.Results(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
+	r.Ports, r.Drops = d.wiring.PortResults(first, last, c.Warmup, max(until-c.Lead, c.Warmup))
 	if d.flows != nil {
 		d.flows.addToReport(r)
 	}
@@ -137,7 +137,7 @@ func (d *plane) buildReport(now unit.Time) *Report {
 	r.Steering = d.steering[1]
 	for i, s := range r.Steering {
 		if s != nil && d.steering[0] != nil { // it counted before the experiment started
-			*s = s.Since(*d.steering[0][i], c.Lead, until)
+			*s = s.SubtractUntil(*d.steering[0][i], c.Lead, until)
 		}
 	}
 	if c.Notices {

@@ -89,7 +89,7 @@ func init() { NeedRoot = needRoot }
 // disturbed stops a data plane at the end of an attempt, and records by what the machine disturbed it.
 func disturbed(try *realtime.Try, p *DataPlane) {
 	if r, err := p.Stop(); err == nil {
-		try.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+		try.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 	}
 }
 
@@ -248,7 +248,7 @@ func TestPing(t *testing.T) {
 			realtime.Test(t, func(try *realtime.Try) {
 				p99, late := pings(try, how)
 				if late > 100*time.Microsecond {
-					try.Disturbed(fmt.Sprintf("others, for which 1 %% of sleeps or writes took %v longer", late))
+					try.NoteDisturbed(fmt.Sprintf("others, for which 1 %% of sleeps or writes took %v longer", late))
 				}
 				if p99 >= 500*time.Microsecond {
 					try.Errorf("1 %% of pings took %v longer than the links", p99)
@@ -405,7 +405,7 @@ func bulk(t *realtime.Try, l *Network, warm, measured time.Duration) (bps float6
 	bps, ok := <-arrived
 	// A data plane need not wait for a processor, but hosts have to.
 	if i, a := idleTimes(t); float64(i-idle) < 0.1*float64(a-all) {
-		t.Disturbed("others: no core was idle")
+		t.NoteDisturbed("others: no core was idle")
 	}
 	if !ok {
 		t.Fatal("the connection ended too early")

@@ -25,13 +25,13 @@ func FollowRunDelay() *RunDelay {
 	if r.fd, err = unix.Open("/proc/thread-self/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0); err != nil {
 		r.fd = -1
 	}
-	r.Since()
+	r.SinceLast()
 	r.first = r.last
 	return r
 }
 
-// Since returns the delay since the last call of Since, 0 if the kernel does not report it.
-func (r *RunDelay) Since() unit.Time {
+// SinceLast returns the delay since the last call of Since, 0 if the kernel does not report it.
+func (r *RunDelay) SinceLast() unit.Time {
 	n, err := unix.Pread(r.fd, r.text[:], 0)
 	if err != nil {
 		return 0

@@ -59,7 +59,7 @@ func threads(t testing.TB, pid int) (all []thread) {
 // keep away from processors that are its own, until the network is closed.
 func TestScheduling(t *testing.T) {
 	needRoot(t)
-	had, err := live.Cores()
+	had, err := live.ListCores()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestScheduling(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, _, rest := s.Duties(had)
+		want, _, rest := s.DivideCores(had)
 		got := want.Kind
 		if got == live.Deadline && !slices.ContainsFunc(threads(t, p.command.Process.Pid), func(x thread) bool {
 			return x.policy == unix.SCHED_DEADLINE

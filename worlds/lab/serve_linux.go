@@ -77,7 +77,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		}
 		defer captured.Close()
 	}
-	granted := w.Duty.Take()
+	granted := w.Duty.Apply()
 	stolen, all := cpuTimes()
 	var before, after unix.Rusage
 	unix.Getrusage(unix.RUSAGE_THREAD, &before)
@@ -95,7 +95,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	r := d.buildReport(clock.Now())
 	unix.Getrusage(unix.RUSAGE_THREAD, &after)
 	r.Waited = runDelay() - waited
-	r.Epoch, r.Steps, r.Scheduling = clock.Epoch(), clock.Steps(), granted
+	r.Epoch, r.Steps, r.Scheduling = clock.Epoch(), clock.StepCount(), granted
 	r.CPU = float64(after.Utime.Nano()+
 		after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano()) / (r.Wall.Seconds() * 1e9)
 	if s, a := cpuTimes(); a > all {

@@ -8,11 +8,11 @@ import (
 	"weir/internal/rtnl"
 )
 
-// Shape limits the output of each host's kernel to the rate of the host's link, at the host's interface. Packets
+// LimitHosts limits the output of each host's kernel to the rate of the host's link, at the host's interface. Packets
 // then wait where TCP counts them (TCP small queues), which holds senders back as NICs do in the simulator.
 // Without the limit they wait in the data plane, without bound and before the ACKs of the other direction. Weir's
 // own hosts bypass the limit, since their NIC is the simulator's.
-func (l *Network) Shape(c *Config) error {
+func (l *Network) LimitHosts(c *Config) error {
 	l.shaped = true
 	for node, ports := range l.network.Ports() {
 		if l.network.Nodes[node].Switch || len(ports) == 0 {
@@ -30,7 +30,7 @@ func (l *Network) limitHost(c *Config, node int, rate unit.LinkRate) error {
 	name := l.network.Nodes[node].Name
 	x := newRateLimit(rate, &c.Wiring.Framing, c.maxFrameBytes())
 	err := l.doInNamespace(name, func(conn *rtnl.Conn) error {
-		i, err := conn.Interface(NIC)
+		i, err := conn.InterfaceByName(NIC)
 		if err == nil && x.single {
 			err = conn.LimitSegments(i.Index, 1)
 		}

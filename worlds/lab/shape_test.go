@@ -22,7 +22,7 @@ func TestLimitOfLink(t *testing.T) {
 				counted := max(uint64(n)+uint64(x.overhead), uint64(x.minFrame))
 				got := unit.Time(counted * uint64(unit.Second) / x.bytes)
 				s := unit.NewSerialiser(rate)
-				want := s.Next(framing.Frame(n, 0, true), false)
+				want := s.NextTime(framing.FrameBytes(n, 0, true), false)
 				if diff := got - want; diff < -unit.Nanosecond || diff > unit.Nanosecond {
 					t.Errorf("%s, %v: %d bytes take %v, want %v", name, rate, n, got, want)
 				}

@@ -68,7 +68,7 @@ func chain(t testing.TB, switches int, format inband.Config, mtu int) (c *Config
 		Duration: unit.Second, MTU: mtu}
 	c.Wiring.Framing, _ = packet.FramingByName("l2")
 	for i := 1; i <= switches; i++ {
-		c.Wiring.Switches[i] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(i)),
+		c.Wiring.Switches[i] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, routes.PathsFrom(i)),
 			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 				p, err := inband.Scheme().Build(site, &format)
 				return []dataplane.Program{forward.New(site), &witness{i, of}, p}, err
@@ -81,16 +81,16 @@ func chain(t testing.TB, switches int, format inband.Config, mtu int) (c *Config
 var payloads = map[string]func(p *packet.Packet){
 	"tcp": func(p *packet.Packet) {
 		p.Proto, p.Seq = packet.ProtoTCP, 1000*p.Seq
-		p.TCP.Flags, p.TCP.Window, p.TCP.Has = packet.ACK, 500, packet.HasTimestamps
+		p.TCP.Flags, p.TCP.Window, p.TCP.Present = packet.ACK, 500, packet.HasTimestamps
 	},
 	"udp": func(p *packet.Packet) { p.Proto = packet.ProtoUDP },
 	"rdma": func(p *packet.Packet) {
 		p.Proto, p.DstPort = packet.ProtoRDMA, 77
 		switch p.Seq {
 		case 0:
-			p.TCP.Flags, p.Message = packet.First, 8000
+			p.TCP.Flags, p.Message = packet.FirstOfMessage, 8000
 		case sends - 1:
-			p.TCP.Flags = packet.Last
+			p.TCP.Flags = packet.LastOfMessage
 		}
 	},
 }
@@ -105,7 +105,7 @@ func asking(t testing.TB, c *Config, f *telemetry.Format, transport string, vers
 	p := packet.Packet{Src: 1, Dst: packet.Addr(len(c.Wiring.Network.Nodes)), Version: version, HopLimit: 64, TOS: 0x2a,
 		SrcPort: uint16(1000 + seq), DstPort: 2000, Seq: seq, Payload: size}
 	payloads[transport](&p)
-	if f != nil && !f.Ask(&p, telemetry.HopRecords, false) {
+	if f != nil && !f.AddRequest(&p, telemetry.HopRecords, false) {
 		t.Fatal("no room for telemetry")
 	}
 	frame, err := p.Emit(c.Wiring.Hosts, nil)
@@ -274,8 +274,8 @@ func record(k *snapshot, format string, speeds []int64) wiretest.Hop {
 	ns := func(t unit.Time) int64 { return int64(t / unit.Nanosecond) }
 	left := ns(k.now)
 	h := wiretest.Hop{Node: int64(k.node), In: int64(k.in), Out: int64(k.out), HopLimit: no, Arrived: no, Left: left,
-		Stay:    no,
-		QueueID: no, Queue: int64(k.queue), Cells: no, Sent: int64(k.sent), Rate: int64(k.rate), Fraction: no,
+		Residence: no,
+		QueueID:   no, Queue: int64(k.queue), Cells: no, Sent: int64(k.sent), Rate: int64(k.rate), Fraction: no,
 		Local: no, ECN: no, Errors: no, Speed: no}
 	switch format {
 	case "hpcc": // 24 bits of ns, 20 of 128 B, 17 of 80 B; no identity
@@ -291,7 +291,7 @@ func record(k *snapshot, format string, speeds []int64) wiretest.Hop {
 		h.HopLimit, h.QueueID, h.Cells, h.Local = int64(k.hops), 0, (h.Queue+255)/256, 0
 		h.Speed = int64(slices.Index(speeds, int64(k.rate)))
 		h.Arrived, h.ECN = ns(k.enqueued), int64(k.tos&3)
-		h.Stay = left - h.Arrived
+		h.Residence = left - h.Arrived
 		if h.Local = 1; format == "ifa" {
 			h.Sent, h.Local = no, 0
 		}

@@ -104,7 +104,7 @@ func (c *BridgeConfig) buildStar() *wiring.Config {
 	switches := make([]wiring.SwitchConfig, len(n.Nodes))
 	switches[0] = sw
 	return &wiring.Config{Seed: c.Seed, Network: n, Switches: switches, Hosts: c.Book, Framing: c.Framing,
-		MaxFrame: c.Framing.Frame(int32(c.MaxFrame), 0, true)}
+		MaxFrame: c.Framing.FrameBytes(int32(c.MaxFrame), 0, true)}
 }
 
 // Site returns the build site of new programs for the running bridge, before SetPorts changes the ports.
@@ -145,15 +145,15 @@ func (b *Bridge) SetPrograms(now unit.Time, programs []dataplane.Program) error 
 // the call.
 func (b *Bridge) Step(now unit.Time) error { return b.plane.Step(now) }
 
-// Shut stops receiving: only frames already inside are forwarded.
-func (b *Bridge) Shut() {
+// StopReceiving stops receiving: only frames already inside are forwarded.
+func (b *Bridge) StopReceiving() {
 	for _, g := range b.gates {
 		g.shut = true
 	}
 }
 
-// Waiting returns the number of packets in the bridge.
-func (b *Bridge) Waiting() (n int) {
+// WaitingPackets returns the number of packets in the bridge.
+func (b *Bridge) WaitingPackets() (n int) {
 	for i := range b.config.Ports {
 		n += int(b.Port(i).Packets()) + int(b.plane.hosts[i+1].port.Packets())
 	}
@@ -176,13 +176,13 @@ func (b *Bridge) GateCounts(i int) GateCounts { return b.gates[i].Counts() }
 func (b *Bridge) PortDrops(i int) [dataplane.Reasons]uint64 { return b.sw.PortDrops(packet.PortID(i)) }
 
 // Drops returns the drops of all frames, by reason.
-func (b *Bridge) Drops() [dataplane.Reasons]uint64 { return b.sw.Drops() }
+func (b *Bridge) Drops() [dataplane.Reasons]uint64 { return b.sw.DropCounts() }
 
 // Counts returns the counters of frames at the gates.
 func (b *Bridge) Counts() FrameCounters { return b.plane.Counts }
 
-// Late returns the distribution of the lateness of departures.
-func (b *Bridge) Late() *unit.Histogram { return &b.plane.late }
+// LatenessHistogram returns the distribution of the lateness of departures.
+func (b *Bridge) LatenessHistogram() *unit.Histogram { return &b.plane.late }
 
 // Stall returns the longest time by which a due event was delayed.
 func (b *Bridge) Stall() unit.Time { return b.plane.Stall }

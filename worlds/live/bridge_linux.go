@@ -57,14 +57,14 @@ func (b *BridgeDriver) Run(control int) error {
 // Drain sends waiting packets for at most limit and receives no more frames. It returns the number of remaining
 // packets.
 func (b *BridgeDriver) Drain(limit unit.Time) (remaining int, err error) {
-	b.Shut()
+	b.StopReceiving()
 	for end := b.Now() + limit; ; {
 		now := b.Now()
 		if err := b.Step(now); err != nil && !errors.Is(err, unix.ENETDOWN) {
-			return b.Waiting(), err
+			return b.WaitingPackets(), err
 		}
 		b.plane.Err = nil
-		if remaining = b.Waiting(); remaining == 0 || now >= end {
+		if remaining = b.WaitingPackets(); remaining == 0 || now >= end {
 			return remaining, nil
 		}
 		timeout := unix.NsecToTimespec(int64(max(min(b.plane.Next(), end)-now, 0)/unit.Nanosecond) + 1)

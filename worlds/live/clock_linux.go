@@ -49,8 +49,8 @@ func (c *Clock) Shift(epoch int64) {
 // Epoch returns event time 0 by CLOCK_MONOTONIC, in ns.
 func (c *Clock) Epoch() int64 { return c.epoch }
 
-// Steps returns the number of steps of the wall clock that Read found.
-func (c *Clock) Steps() int { return c.steps }
+// StepCount returns the number of steps of the wall clock that Read found.
+func (c *Clock) StepCount() int { return c.steps }
 
 // Now returns the event time.
 func (c *Clock) Now() unit.Time { return unit.Time(time.Since(c.base)) * unit.Nanosecond }

@@ -36,7 +36,7 @@ type arrivals struct {
 
 func (a arrivals) Observe(e trace.Event, p *packet.Packet) {
 	if l := a.links[e.Port]; e.Kind == trace.Arrive && l.To > 0 {
-		a.got.Departures = append(a.got.Departures, dataplanetest.Depart(e.At, l.FromPort, p))
+		a.got.Departures = append(a.got.Departures, dataplanetest.NewDeparture(e.At, l.FromPort, p))
 	}
 }
 
@@ -45,10 +45,10 @@ func (a arrivals) Observe(e trace.Event, p *packet.Packet) {
 func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) dataplanetest.ScriptRunner {
 	return func(s dataplanetest.Setup, arriving []dataplanetest.Arrival) dataplanetest.Transcript {
 		var out dataplanetest.Transcript
-		book := s.Book()
+		book := s.NewBook()
 		now := unit.Time(0)
 		d := &Plane{Departures: NewDepartures(func() unit.Time { return now }, book), maxFrame: 1514}
-		sw := s.Switch(&d.pool)
+		sw := s.NewSwitch(&d.pool)
 		nodes := []fabric.Node{sw}
 		var links []fabric.Link
 		var gates []*script
@@ -63,7 +63,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 				if a.Port != port {
 					continue
 				}
-				f := wire.Packet(&frames, book, a)
+				f := wire.NewPacket(&frames, book, a)
 				g.Add(a.At-1, f.Data) // the links to the switch take 1 ps
 			}
 			gates = append(gates, g)
@@ -87,7 +87,7 @@ func driver(t *testing.T, wake func(now unit.Time) unit.Time, wrong bool) datapl
 				t.Fatal(err)
 			}
 		}
-		out.Drops, out.Live = sw.Drops(), d.pool.Live()
+		out.Drops, out.Live = sw.DropCounts(), d.pool.LiveCount()
 		sort.SliceStable(out.Departures, func(i, j int) bool {
 			a, b := out.Departures[i], out.Departures[j]
 			return a.At < b.At || a.At == b.At && a.Port < b.Port
@@ -135,8 +135,8 @@ func TestContract(t *testing.T) { contract(t, 3) }
 // contract runs the contract with two schedules of the thread and the given number of random ones.
 func contract(t *testing.T, seeds int) {
 	t.Helper()
-	dataplanetest.Contract(t, driver(t, func(unit.Time) unit.Time { return unit.Second }, false))
-	dataplanetest.Contract(t, driver(t, func(now unit.Time) unit.Time {
+	dataplanetest.CheckContract(t, driver(t, func(unit.Time) unit.Time { return unit.Second }, false))
+	dataplanetest.CheckContract(t, driver(t, func(now unit.Time) unit.Time {
 		if now < 200*unit.Microsecond {
 			return now + 100*unit.Nanosecond
 		}
@@ -144,13 +144,13 @@ func contract(t *testing.T, seeds int) {
 	}, false))
 	for seed := range uint64(seeds) {
 		random := unit.NewRandom(seed, "wake")
-		dataplanetest.Contract(t, driver(t, func(now unit.Time) unit.Time {
+		dataplanetest.CheckContract(t, driver(t, func(now unit.Time) unit.Time {
 			return now + 1 + max(now/4, unit.Time(random.Int64N(int64(5*unit.Microsecond))))
 		}, false))
 	}
 	// A plane that goes by its own clock instead of the stamps is caught.
 	var caught failures
-	dataplanetest.Contract(&caught, driver(t, func(now unit.Time) unit.Time { return now + now/4 + 300*unit.Nanosecond },
+	dataplanetest.CheckContract(&caught, driver(t, func(now unit.Time) unit.Time { return now + now/4 + 300*unit.Nanosecond },
 		true))
 	if caught < 20 {
 		t.Errorf("%d scripts notice that packets do not walk in event time", caught)

@@ -50,7 +50,7 @@ func ExampleNewBridge() {
 		if err := bridge.Step(now); err != nil {
 			fmt.Println(err)
 		}
-		fmt.Printf("%v: %d sent, %d in the bridge\n", now, len(wan.Sent), bridge.Waiting())
+		fmt.Printf("%v: %d sent, %d in the bridge\n", now, len(wan.Sent), bridge.WaitingPackets())
 	}
 	// Output:
 	// 1ms: 0 sent, 1 in the bridge

@@ -16,7 +16,7 @@ type hostPort struct {
 	node       int
 	hasOwnHost bool // one of Weir's own hosts shares the gate with the kernel
 	awake      bool // the fabric will call Dequeue again by itself
-	wants      packet.Wants
+	wants      packet.NodeRequests
 }
 
 // newHostPort creates the host port of a node with a link of the given rate.
@@ -24,7 +24,7 @@ func (d *Plane) newHostPort(node int, name string, rate unit.LinkRate, gate Gate
 	return &hostPort{
 		TxQueue: TxQueue{departures: &d.Departures, Gate: gate, name: name},
 		port:    tm.NewPort(tm.NewBuffer(tm.Classes, tm.Limit{}, tm.Limit{}), tm.NewStrict(), rate),
-		plane:   d, node: node, wants: packet.Wants{Timer: unit.Never},
+		plane:   d, node: node, wants: packet.NodeRequests{Timer: unit.Never},
 	}
 }
 
@@ -36,21 +36,21 @@ func (h *hostPort) pushFrame(p *packet.Packet) {
 
 // wakeLink makes the link fetch a packet if one waits and the link is idle.
 func (h *hostPort) wakeLink() {
-	if !h.awake && !h.port.Idle() {
+	if !h.awake && !h.port.IsIdle() {
 		h.awake = true
-		h.wants.Wake(0)
+		h.wants.WakePort(0)
 	}
 }
 
 // Wants returns the link's wake-up and the end of a pause (fabric.Node).
-func (h *hostPort) Wants() *packet.Wants { return &h.wants }
+func (h *hostPort) Wants() *packet.NodeRequests { return &h.wants }
 
 func (h *hostPort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
-	p, _, again := h.port.Next(now)
+	p, _, again := h.port.DequeueNext(now)
 	if p != nil {
 		p.Sent = now
-		h.port.Sent(p)
-		if again = now; h.port.Idle() {
+		h.port.CountSent(p)
+		if again = now; h.port.IsIdle() {
 			again = unit.Never
 		}
 	}
@@ -64,9 +64,9 @@ func (h *hostPort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	d := h.plane
 	switch class := p.Meta.Class % tm.Classes; p.Kind {
 	case packet.Pause:
-		h.port.Pause(now, class, p.Seq)
+		h.port.ApplyPause(now, class, p.Seq)
 	case packet.Resume:
-		h.port.Resume(now, class)
+		h.port.ApplyResume(now, class)
 		h.wakeLink()
 	default:
 		if d.monitor != nil && d.monitor.Arrive(now, h.node, p) && h.hasOwnHost {
@@ -83,7 +83,7 @@ func (h *hostPort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 }
 
 func (h *hostPort) Advance(now unit.Time) {
-	h.port.Expire(now)
+	h.port.ExpirePauses(now)
 	h.wants.Timer = h.port.NextExpiry()
 	h.wakeLink()
 }

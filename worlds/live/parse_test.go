@@ -30,11 +30,11 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		p := packet.Packet{Data: b}
-		if d.parseFrame(&p); !p.Parsed() && (p.Flow != packet.NoFlow || p.Kind != packet.Data || p.Payload != 0 ||
+		if d.parseFrame(&p); !p.IsParsed() && (p.Flow != packet.NoFlow || p.Kind != packet.Data || p.Payload != 0 ||
 			p.ExtensionBytes() != 0) {
 			t.Errorf("of a frame that cannot be parsed: %+v", p)
 		}
-		if p.Parsed() && p.Kind != packet.Pause && p.Kind != packet.Resume && p.Flow != 3 {
+		if p.IsParsed() && p.Kind != packet.Pause && p.Kind != packet.Resume && p.Flow != 3 {
 			t.Errorf("of flow %d", p.Flow)
 		}
 	})

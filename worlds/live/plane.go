@@ -87,13 +87,13 @@ func NewPlane(c PlaneConfig) (*Plane, error) {
 			}
 			continue
 		}
-		leaving := c.Wiring.Leaving(i)
+		leaving := c.Wiring.LinksFrom(i)
 		if len(leaving) != 1 {
 			return nil, fmt.Errorf("host %s has %d links; a host has one NIC", node.Name, len(leaving))
 		}
 		h := d.newHostPort(i, node.Name, c.Wiring.Links[leaving[0]].Rate, c.Gates[i])
 		h.hasOwnHost = c.Own != nil && c.Own[i]
-		c.Wiring.Attach(i, 0, h.port)
+		c.Wiring.AttachNIC(i, 0, h.port)
 		nodes[i], d.hosts[i] = h, h
 	}
 	return d, d.startFabric(nodes, c.Wiring.Links, c.Links)
@@ -112,7 +112,7 @@ func (d *Plane) startFabric(nodes []fabric.Node, links []fabric.Link, o trace.Ob
 	d.stamps = make([]unit.Time, len(d.gatedHosts))
 	d.due, d.actAt, d.Release = unit.Never, unit.Never, d.pool.Put
 	var ready [framesReady]*packet.Packet
-	room := d.maxFrame + packet.MostExtensions
+	room := d.maxFrame + packet.MaxExtensionBytes
 	slab := make([]byte, framesReady*room) // one allocation; its pages are touched on first use
 	for i := range ready {
 		ready[i] = d.pool.Get()
@@ -129,7 +129,7 @@ func (d *Plane) startFabric(nodes []fabric.Node, links []fabric.Link, o trace.Ob
 func (d *Plane) Fabric() *fabric.Fabric { return d.fabric }
 
 // LivePackets returns the number of packets in the plane.
-func (d *Plane) LivePackets() int { return d.pool.Live() }
+func (d *Plane) LivePackets() int { return d.pool.LiveCount() }
 
 // Done returns the event time before which all events are processed.
 func (d *Plane) Done() unit.Time { return d.done }
@@ -193,7 +193,7 @@ func (d *Plane) Step(now unit.Time) error {
 
 // Next returns the time of the next step if no frame arrives, or unit.Never.
 func (d *Plane) Next() unit.Time {
-	return min(d.fabric.Next(), d.RetryAt, d.actAt)
+	return min(d.fabric.NextEvent(), d.RetryAt, d.actAt)
 }
 
 // runUntil runs all events before until, and the monitor's acts up to it.
@@ -208,7 +208,7 @@ func (d *Plane) runUntil(until unit.Time) {
 
 // enterFrame moves the first waiting frame of a host into the fabric.
 func (d *Plane) enterFrame(h *hostPort, now unit.Time) {
-	p := d.pool.GetFrame(d.maxFrame + packet.MostExtensions)
+	p := d.pool.GetFrame(d.maxFrame + packet.MaxExtensionBytes)
 	p.Data = h.Gate.Take(p.Data)
 	d.Counts.In++
 	if len(p.Data) < packet.EthernetHeader || !d.anyFrame && !isForwarded(binary.BigEndian.Uint16(p.Data[12:])) {
@@ -216,12 +216,12 @@ func (d *Plane) enterFrame(h *hostPort, now unit.Time) {
 		d.pool.Put(p)
 		return
 	}
-	p.Size = d.framing.Frame(int32(len(p.Data)), 0, false)
+	p.Size = d.framing.FrameBytes(int32(len(p.Data)), 0, false)
 	if !d.anyFrame {
 		d.parseFrame(p)
 	}
 	h.pushFrame(p)
-	d.fabric.Wake(h.node, now)
+	d.fabric.WakeNode(h.node, now)
 }
 
 // parseFrame parses the frame of p once for all switches and links, and identifies its flow.

@@ -60,7 +60,7 @@ func (p *Poller) Wait(due unit.Time) (more, closed bool, err error) {
 		if p.fds[i+1].Revents&^unix.POLLIN == 0 {
 			continue
 		}
-		if err := g.Err(); err != nil {
+		if err := g.TakeError(); err != nil {
 			return false, false, fmt.Errorf("host %s: %w", g.host, err)
 		}
 	}

@@ -28,7 +28,7 @@ func NewRingGate(s *ring.Socket, host string, clock *Clock) *RingGate {
 
 // Stamp returns the kernel's stamp in event time.
 func (g *RingGate) Stamp() unit.Time {
-	ns, ok := g.Socket.Stamp()
+	ns, ok := g.Socket.NextArrival()
 	if !ok {
 		return unit.Never
 	}

@@ -56,9 +56,9 @@ type Duty struct {
 	Cores []int `json:",omitempty"`
 }
 
-// Duties divides a machine's processors among the data plane, Weir's own hosts, and the other threads of the lab's
+// DivideCores divides a machine's processors among the data plane, Weir's own hosts, and the other threads of the lab's
 // process. rest is nil if they may use all, and never empty.
-func (s Scheduling) Duties(cores []int) (plane, hosts Duty, rest []int) {
+func (s Scheduling) DivideCores(cores []int) (plane, hosts Duty, rest []int) {
 	if s == "" {
 		s = DefaultScheduling
 	}

@@ -22,10 +22,10 @@ const (
 	budget = 450_000
 )
 
-// Take applies the scheduling to the calling thread, which must be locked to its goroutine, and returns what was
+// Apply applies the scheduling to the calling thread, which must be locked to its goroutine, and returns what was
 // granted. Without bandwidth for Deadline it is FIFO, without permission for that Nice, and without any permission
 // it has no name. The run continues in any case; its lateness shows the effect.
-func (d Duty) Take() Scheduling {
+func (d Duty) Apply() Scheduling {
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	deadline := unix.SchedAttr{Policy: unix.SCHED_DEADLINE, Runtime: budget, Deadline: period, Period: period,
 		Flags: unix.SCHED_FLAG_RECLAIM}
@@ -59,8 +59,8 @@ func setSchedule(a *unix.SchedAttr) error {
 // lockMemory keeps the process's touched pages in memory. A run with paging is late, not wrong.
 func lockMemory() { unix.Mlockall(unix.MCL_CURRENT | unix.MCL_FUTURE | unix.MCL_ONFAULT) }
 
-// Cores returns the processors that this thread may use.
-func Cores() (all []int, err error) {
+// ListCores returns the processors that this thread may use.
+func ListCores() (all []int, err error) {
 	var set unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &set); err != nil {
 		return nil, os.NewSyscallError("sched_getaffinity", err)

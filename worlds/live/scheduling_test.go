@@ -14,7 +14,7 @@ func TestDuties(t *testing.T) {
 			cores = append(cores, 2*i) // as if a cpuset had left every second one
 		}
 		for _, s := range append(slices.Clone(Schedulings), "") {
-			plane, hosts, rest := s.Duties(cores)
+			plane, hosts, rest := s.DivideCores(cores)
 			for _, d := range []Duty{plane, hosts} {
 				if (d.Kind == FIFO || d.Kind == Deadline) && (len(d.Cores) == 0 || len(d.Cores) >= n) {
 					t.Errorf("%q on %d: FIFO on %v", s, n, d.Cores)

@@ -52,7 +52,7 @@ func balancers(tiers int) (all []balancer) {
 func (b *balancer) runs(c *Config) {
 	for i := range c.Wiring.Switches {
 		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			p, err := dataplanetest.Make(b.Scheme, site, b.given...)
+			p, err := dataplanetest.BuildProgram(b.Scheme, site, b.given...)
 			return []dataplane.Program{p}, err
 		}
 	}
@@ -237,7 +237,7 @@ func (c *Config) carries(link int) float64 {
 // jain is the mean over switches of Jain's index of what their ports upward have sent.
 func jain(t testing.TB, n *topology.Network, r *outcome.Result) float64 {
 	t.Helper()
-	tree, err := n.Tree()
+	tree, err := n.FindTree()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +371,7 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 	t.Helper()
 	for _, tree := range trees {
 		n := networkOf(t, tree.family, tree.given)
-		x, err := n.Tree()
+		x, err := n.FindTree()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -434,7 +434,7 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 func TestHulaLoad(t *testing.T) {
 	for _, tree := range trees {
 		n := networkOf(t, tree.family, tree.given)
-		x, err := n.Tree()
+		x, err := n.FindTree()
 		if err != nil {
 			t.Fatal(err)
 		}

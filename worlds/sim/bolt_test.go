@@ -40,7 +40,7 @@ func boltPath(t testing.TB, given ...string) *Config {
 	forwarding(c)
 	for i := range c.Wiring.Switches {
 		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			p, err := dataplanetest.Make(bolt.Scheme(), site, given...)
+			p, err := dataplanetest.BuildProgram(bolt.Scheme(), site, given...)
 			return []dataplane.Program{forward.New(site), p}, err
 		}
 	}

@@ -20,11 +20,11 @@ type Config struct {
 	// UntilDone ends the run when every flow with an end is finished.
 	UntilDone bool
 
-	// Repeat takes iterations of a job that recur exactly from the one that was run. It changes speed only.
-	Repeat bool
-	// Anew restarts all random draws of links, switches and messages where the network is idle between two iterations of
+	// SkipRepeated takes iterations of a job that recur exactly from the one that was run. It changes speed only.
+	SkipRepeated bool
+	// RestartDraws restarts all random draws of links, switches and messages where the network is idle between two iterations of
 	// a job. Restarts must be set as well.
-	Anew bool
+	RestartDraws bool
 	// Endpoints, by flow, are made by the caller. EndpointFactory makes all others.
 	Endpoints              []transport.EndpointPair
 	EndpointFactory        EndpointFactory        // makes the endpoints of flows; nil: Endpoints has them all

@@ -26,7 +26,7 @@ type station struct {
 	book   *packet.Book
 	script []dataplanetest.Arrival
 	queue  []*packet.Packet
-	wants  packet.Wants
+	wants  packet.NodeRequests
 	got    *dataplanetest.Transcript
 }
 
@@ -34,7 +34,7 @@ type station struct {
 const instant unit.Time = 1
 
 func (s *station) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
-	s.got.Departures = append(s.got.Departures, dataplanetest.Depart(now, s.port, p))
+	s.got.Departures = append(s.got.Departures, dataplanetest.NewDeparture(now, s.port, p))
 	s.pool.Put(p)
 }
 
@@ -49,7 +49,7 @@ func (s *station) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.
 	return p, unit.Never
 }
 
-func (s *station) Wants() *packet.Wants {
+func (s *station) Wants() *packet.NodeRequests {
 	if s.wants.Timer = unit.Never; len(s.script) > 0 {
 		s.wants.Timer = s.script[0].At - instant
 	}
@@ -58,9 +58,9 @@ func (s *station) Wants() *packet.Wants {
 
 func (s *station) Advance(now unit.Time) {
 	for len(s.script) > 0 && s.script[0].At-instant <= now {
-		s.queue = append(s.queue, s.setup.Packet(s.pool, s.book, s.script[0]))
+		s.queue = append(s.queue, s.setup.NewPacket(s.pool, s.book, s.script[0]))
 		s.script = s.script[1:]
-		s.wants.Wake(0)
+		s.wants.WakePort(0)
 	}
 	s.Wants()
 }
@@ -71,12 +71,12 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 	return func(s dataplanetest.Setup, script []dataplanetest.Arrival) dataplanetest.Transcript {
 		var pool packet.Pool
 		var t dataplanetest.Transcript
-		sw := s.Switch(&pool)
+		sw := s.NewSwitch(&pool)
 		nodes := []fabric.Node{sw}
 		var links []fabric.Link
 		for i, p := range s.Ports {
 			port := packet.PortID(i)
-			st := &station{port: port, setup: &s, pool: &pool, book: s.Book(), got: &t}
+			st := &station{port: port, setup: &s, pool: &pool, book: s.NewBook(), got: &t}
 			for _, a := range script {
 				if a.Port == port {
 					st.script = append(st.script, a)
@@ -92,8 +92,8 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 			panic(err)
 		}
 		f.Run(unit.Second, nil)
-		t.End(unit.Second, sw, &s, &pool)
-		t.Events = f.Events()
+		t.RecordEnd(unit.Second, sw, &s, &pool)
+		t.Events = f.CountEvents()
 		sort.SliceStable(t.Departures, func(i, j int) bool {
 			a, b := t.Departures[i], t.Departures[j]
 			return a.At < b.At || a.At == b.At && a.Port < b.Port
@@ -104,14 +104,14 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 
 // The simulator's fabric passes the contract that every driver passes.
 func TestContract(t *testing.T) {
-	dataplanetest.Contract(t, driver(0))
-	dataplanetest.Contract(t, driver(100*unit.Nanosecond))
+	dataplanetest.CheckContract(t, driver(0))
+	dataplanetest.CheckContract(t, driver(100*unit.Nanosecond))
 }
 
 // Fused lists, and packets that need no queue, are on the fabric what they are by hooks.
 func TestFused(t *testing.T) {
 	schemes := []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()}
 	for _, window := range []unit.Time{0, 100 * unit.Nanosecond} {
-		fusedtest.Check(t, driver(window), schemes, 4)
+		fusedtest.CompareFused(t, driver(window), schemes, 4)
 	}
 }

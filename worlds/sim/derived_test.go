@@ -87,8 +87,8 @@ func tripOf(t *testing.T, n *topology.Network) (trip unit.Time) {
 	c, _ := across(t, 1, n, &balancer{Scheme: letflow.Scheme()}, 1000, func(c *Config) {
 		for i := range c.Wiring.Switches {
 			c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-				trip = site.Trip()
-				p, err := dataplanetest.Make(letflow.Scheme(), site)
+				trip = site.MaxTrip()
+				p, err := dataplanetest.BuildProgram(letflow.Scheme(), site)
 				return []dataplane.Program{p}, err
 			}
 		}

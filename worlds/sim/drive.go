@@ -40,7 +40,7 @@ type drive struct {
 // every sample, so that measures are taken at an exact time.
 func (r *Simulation) Run() *outcome.Result {
 	if len(r.threads) > 1 {
-		r.group = parallel.New(len(r.threads), r.config.Yields, r.fabric.Events)
+		r.group = parallel.New(len(r.threads), r.config.Yields, r.fabric.CountEvents)
 		defer r.group.End()
 	}
 	d := r.newDrive()
@@ -86,7 +86,7 @@ func (r *Simulation) newDrive() *drive {
 	every := max(unit.Millisecond, c.Duration/10_000)
 	d := &drive{
 		Simulation: r, end: c.Duration, limit: unit.Never, stopping: unit.Never, reason: outcome.TimeUp, warm: c.Warmup == 0,
-		events: r.events, stalls: newStalling(c), nextSample: r.watches.Next(), nextOnset: r.observation.nextOnset(-1),
+		events: r.events, stalls: newStalling(c), nextSample: r.watches.NextSample(), nextOnset: r.observation.nextOnset(-1),
 		every: every, nextLook: every,
 	}
 	d.stop = d.afterWindow
@@ -117,7 +117,7 @@ func (d *drive) runStep() bool {
 		d.fabric.Run(until, d.stop)
 	}
 	if d.reason == outcome.Interrupted {
-		d.now = min(until, max(d.now, d.fabric.Next()))
+		d.now = min(until, max(d.now, d.fabric.NextEvent()))
 		return false
 	}
 	if d.again {
@@ -169,7 +169,7 @@ func (d *drive) onTheWay() (found bool) {
 // executeEvents executes the events of links and hosts that are due.
 func (d *drive) executeEvents() {
 	for len(d.events) > 0 && d.events[0].At <= d.now {
-		d.wiring.Happen(d.fabric, &d.events[0], d.now)
+		d.wiring.ApplyEvent(d.fabric, &d.events[0], d.now)
 		d.events = d.events[1:]
 	}
 	for d.stalls.nextStall <= d.now {
@@ -201,7 +201,7 @@ func (d *drive) afterWindow(done unit.Time) bool {
 	c := d.config
 	d.gatherThreads()
 	if c.Progress != nil {
-		c.Progress(Progress{done + d.recurring.skippedTime(), d.fabric.Hops()})
+		c.Progress(Progress{done + d.recurring.skippedTime(), d.fabric.CountHops()})
 	}
 	if c.View != nil {
 		c.View(&View{Time: done + d.recurring.skippedTime(), run: d.Simulation, left: d.recurring.skippedCounters()})
@@ -245,7 +245,7 @@ func (d *drive) runDue() bool {
 	}
 	if d.now == d.nextSample {
 		d.takeSamples(d.now, d.now == d.end && d.now != d.config.Warmup)
-		d.nextSample = d.watches.Next()
+		d.nextSample = d.watches.NextSample()
 	}
 	if d.now == d.nextLook {
 		if d.nextLook += d.every; d.paused {

@@ -130,10 +130,10 @@ const (
 	oneAPicosecond unit.PacketRate = 1e12
 )
 
-// Enter executes all events before now, and gives a frame that has arrived at that time to the host of a node. Frames
+// DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node. Frames
 // arrive in the order of their times; a late one arrives at the current time. Enter reports whether the frame is of one
 // of the flows; a pause is of all of them.
-func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
+func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]
 	if !e.Advance(now) || d == nil {
@@ -146,7 +146,7 @@ func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 		return false
 	}
 	p.Data = nil // p has copies of the frame's fields
-	p.Size, p.Sent = e.config.Wiring.Framing.Frame(int32(len(frame)), 0, false), now+atOnce
+	p.Size, p.Sent = e.config.Wiring.Framing.FrameBytes(int32(len(frame)), 0, false), now+atOnce
 	if p.Kind != packet.Pause && p.Kind != packet.Resume {
 		flow, ours := e.flows[tuple{p.Src, p.Dst, p.SrcPort, p.DstPort}]
 		if !ours {
@@ -156,13 +156,13 @@ func (e *Edge) Enter(now unit.Time, node int, frame []byte) bool {
 		p.Flow = flow
 	}
 	d.arrived = append(d.arrived, p)
-	d.wants.Wake(0)
-	e.fabric.Wake(d.number, now)
+	d.wants.WakePort(0)
+	e.fabric.WakeNode(d.number, now)
 	return true
 }
 
-// Return takes back a packet that send got.
-func (e *Edge) Return(p *packet.Packet) { e.threads[0].pool.Put(p) }
+// ReturnPacket takes back a packet that send got.
+func (e *Edge) ReturnPacket(p *packet.Packet) { e.threads[0].pool.Put(p) }
 
 // Advance executes all events before until, and reports whether the run continues.
 func (e *Edge) Advance(until unit.Time) bool {
@@ -178,7 +178,7 @@ func (e *Edge) Next() unit.Time {
 	if e.over {
 		return unit.Never
 	}
-	next := min(e.fabric.Next(), e.nextSample, e.end)
+	next := min(e.fabric.NextEvent(), e.nextSample, e.end)
 	if !e.warm {
 		next = min(next, e.config.Warmup)
 	}
@@ -199,7 +199,7 @@ func (e *Edge) Result() *outcome.Result {
 	if !e.warm {
 		e.beginMeasured()
 	}
-	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.Events(),
+	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.CountEvents(),
 		Watched: e.watched}
 	e.flowResults(out)
 	if e.observation != nil {
@@ -226,7 +226,7 @@ type edgePort struct {
 	number  int // its number in the fabric
 	arrived []*packet.Packet
 	next    int // in arrived
-	wants   packet.Wants
+	wants   packet.NodeRequests
 }
 
 // Receive passes a packet of the host to the driver.
@@ -251,7 +251,7 @@ func (d *edgePort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit
 func (d *edgePort) Advance(unit.Time) {}
 
 // Wants returns the wakes that the port asks for.
-func (d *edgePort) Wants() *packet.Wants { return &d.wants }
+func (d *edgePort) Wants() *packet.NodeRequests { return &d.wants }
 
 // hasFlow reports whether the hosts of this run have a flow.
 func (r *Simulation) hasFlow(flow int) bool { return r.carried == nil || r.carried[flow] }

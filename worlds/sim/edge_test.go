@@ -62,7 +62,7 @@ func (x *cable) send(node int, now unit.Time, p *packet.Packet) {
 	l := c.Wiring.Network.Links[0]
 	at := now + unit.TransmitTime(unit.Bytes(p.Size), l.Rate.Bits) + l.Delay
 	x.came[1-node] = append(x.came[1-node], frame{at, data})
-	x.edge.Return(p)
+	x.edge.ReturnPacket(p)
 }
 
 // drive has the hosts and the cable take turns, in the order of time, and looks at the hosts no more often than
@@ -82,7 +82,7 @@ func (x *cable) drive(t *testing.T) *outcome.Result {
 			continue
 		}
 		f := x.came[to][0]
-		if x.came[to] = x.came[to][1:]; !e.Enter(f.at, to, f.data) && !e.over {
+		if x.came[to] = x.came[to][1:]; !e.DeliverFrame(f.at, to, f.data) && !e.over {
 			t.Error("a frame of no flow")
 		}
 	}
@@ -118,7 +118,7 @@ func TestEdge(t *testing.T) {
 					t.Errorf("ended %s at %v, inside %s at %v; samples %v, inside %v", got.End, got.Time, want.End, want.Time,
 						got.Watched, want.Watched)
 				}
-				if n := x.edge.threads[0].pool.Live(); n != 0 || x.edge.countStrays() != 0 || x.edge.Err() != nil {
+				if n := x.edge.threads[0].pool.LiveCount(); n != 0 || x.edge.countStrays() != 0 || x.edge.Err() != nil {
 					t.Errorf("%d packets are left, %d strays, %v", n, x.edge.countStrays(), x.edge.Err())
 				}
 			}
@@ -173,13 +173,13 @@ func TestEdgeStrays(t *testing.T) {
 		"ARP":   {1, append(slices.Clone(good[:12]), 8, 6, 0, 1), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := x.edge.Enter(x.edge.Now(), c.node, c.data); got != c.want {
+			if got := x.edge.DeliverFrame(x.edge.Now(), c.node, c.data); got != c.want {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}
 	x.edge.Advance(unit.Second)
-	if x.edge.Enter(unit.Second, 1, good) || x.edge.Advance(2*unit.Second) {
+	if x.edge.DeliverFrame(unit.Second, 1, good) || x.edge.Advance(2*unit.Second) {
 		t.Error("it goes on behind its end")
 	}
 }

@@ -25,7 +25,7 @@ func Example() {
 	c := &sim.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(),
 		Switches: make([]wiring.SwitchConfig, len(n.Nodes))}, Duration: unit.Second, UntilDone: true}
 	c.Wiring.Switches[1] = wiring.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().Paths(1)),
+		Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().PathsFrom(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},

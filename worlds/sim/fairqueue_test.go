@@ -109,7 +109,7 @@ type seen struct {
 	seeds *[]uint32
 }
 
-func (s seen) Seed(seed uint32) { *s.seeds = append(*s.seeds, seed) }
+func (s seen) SetSeed(seed uint32) { *s.seeds = append(*s.seeds, seed) }
 
 // Fair queues give the same trace with packets as bytes and in any window; marks go with
 // them. The seed of the hash is the run's, for each port another.
@@ -127,7 +127,7 @@ func TestFairQueueingSame(t *testing.T) {
 				if err != nil {
 					return nil, err
 				}
-				p, err := dataplanetest.Make(ecn.Scheme(), site, "kmin", "3 kB", "kmax", "9 kB")
+				p, err := dataplanetest.BuildProgram(ecn.Scheme(), site, "kmin", "3 kB", "kmax", "9 kB")
 				return append(list, p), err
 			}
 		}

@@ -41,7 +41,7 @@ func longPath(t testing.TB, program dataplane.Scheme, given ...string) *Config {
 	forwarding(c)
 	for i := range c.Wiring.Switches {
 		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			p, err := dataplanetest.Make(program, site, append(given, "kmin", "20 kB", "kmax", "20 kB")...)
+			p, err := dataplanetest.BuildProgram(program, site, append(given, "kmin", "20 kB", "kmax", "20 kB")...)
 			return []dataplane.Program{forward.New(site), p}, err
 		}
 	}

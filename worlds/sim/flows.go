@@ -34,7 +34,7 @@ type nicFailover interface {
 }
 
 // isUp reports whether the link of a NIC is up. Links change only when no node is active, so that any node may call it.
-func (r *Simulation) isUp(nic int) bool { return !r.hosts[nic].port.Down() }
+func (r *Simulation) isUp(nic int) bool { return !r.hosts[nic].port.IsDown() }
 
 // hasLinks reports whether both NICs of a flow have a link that is up.
 func (r *Simulation) hasLinks(f *outcome.Flow) bool { return r.isUp(f.Src) && r.isUp(f.Dst) }
@@ -238,7 +238,7 @@ func (r *Simulation) addDependents() error {
 // sameHost reports whether two NICs are of the same host.
 func (r *Simulation) sameHost(a, b int) bool {
 	n := r.nics.Len()
-	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.Node(a) == r.nics.Node(b)
+	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.HostOf(a) == r.nics.HostOf(b)
 }
 
 // dependentsOf returns the flows that come after a flow.
@@ -442,7 +442,7 @@ func (r *Simulation) flowResults(out *outcome.Result) {
 	out.Messages = r.rankCounters()
 	for i, first := range r.overBefore {
 		for k := range first {
-			out.Messages[i][k] = out.Messages[i][k].Since(&first[k])
+			out.Messages[i][k] = out.Messages[i][k].Minus(&first[k])
 		}
 	}
 }

@@ -228,10 +228,10 @@ func (b *belated) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 
 func (b *belated) Tick(env *dataplane.Env) unit.Time {
 	if b.at <= env.Now() {
-		n := env.New()
+		n := env.NewPacket()
 		n.Flow, n.Src, n.Dst, n.Kind, n.Size, n.Version, n.HopLimit = b.flow, b.dst, b.src, packet.Nack, 64, 4, 64
 		n.Proto, n.SrcPort, n.DstPort = packet.ProtoOwn, 7, uint16(1000+b.flow)
-		env.Inject(n)
+		env.InjectPacket(n)
 		b.sent++
 		b.at = unit.Never
 	}

@@ -37,7 +37,7 @@ type host struct {
 	node       int32
 	number     int32     // of the NIC (topology.NICs); of the first one the node
 	scheduled  unit.Time // when the driver will ask by itself
-	wants      packet.Wants
+	wants      packet.NodeRequests
 	portID     packet.PortID // the NIC's port at the node
 	woken      bool          // scheduled has become earlier, and the driver was notified
 	unexpected uint64        // packets of no flow of this host
@@ -177,7 +177,7 @@ func (h *host) enqueueReplies(i int32) {
 
 // enqueueDue moves the slots that are due into the ring.
 func (h *host) enqueueDue(now unit.Time) {
-	for h.sends.First() <= now {
+	for h.sends.FirstTime() <= now {
 		e := h.sends.Take()
 		i := int32(e.Key)
 		if i == pending {
@@ -198,7 +198,7 @@ func (h *host) enqueueDue(now unit.Time) {
 
 // earliestSend returns when the NIC could send.
 func (h *host) earliestSend(now unit.Time) unit.Time {
-	if h.ready >= 0 || !h.port.Idle() {
+	if h.ready >= 0 || !h.port.IsIdle() {
 		return now
 	}
 	return max(h.nextSend(), now)
@@ -207,11 +207,11 @@ func (h *host) earliestSend(now unit.Time) unit.Time {
 // nextSend returns when the first of the slots that will send later is due; unit.Never without one.
 func (h *host) nextSend() unit.Time {
 	for {
-		t := h.sends.First()
+		t := h.sends.FirstTime()
 		if t == unit.Never {
 			return t
 		}
-		e := h.sends.Head()
+		e := h.sends.FirstEntry()
 		if i := int32(e.Key); i == pending || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].sendAt == t {
 			return t
 		}
@@ -228,13 +228,13 @@ func (h *host) reschedule(now unit.Time) {
 		h.scheduled = t
 		if !h.woken {
 			h.woken = true
-			h.wants.Wake(0)
+			h.wants.WakePort(0)
 		}
 	}
 }
 
 // Wants returns the times and wakes that the NIC and the timers ask for (fabric.Node).
-func (h *host) Wants() *packet.Wants {
+func (h *host) Wants() *packet.NodeRequests {
 	h.setTimer()
 	return &h.wants
 }
@@ -303,10 +303,10 @@ func (h *host) endStall(now unit.Time) {
 func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 	class := p.Meta.Class % tm.Classes
 	if p.Kind == packet.Pause {
-		h.port.Pause(now, class, p.Seq)
+		h.port.ApplyPause(now, class, p.Seq)
 		h.expiry = h.port.NextExpiry()
 	} else {
-		h.port.Resume(now, class)
+		h.port.ApplyResume(now, class)
 		h.releaseHeld()
 	}
 	h.run.recordPFC(now, int(h.node), h.portID, class, p.Kind)
@@ -322,9 +322,9 @@ func (h *host) releaseHeld() {
 
 // expirePauses ends the pauses that have expired.
 func (h *host) expirePauses(now unit.Time) {
-	before := h.port.Held()
-	h.port.Expire(now)
-	for over := before &^ h.port.Held(); over != 0; over &= over - 1 {
+	before := h.port.HeldClasses()
+	h.port.ExpirePauses(now)
+	for over := before &^ h.port.HeldClasses(); over != 0; over &= over - 1 {
 		h.run.recordPFC(now, int(h.node), h.portID, uint8(bits.TrailingZeros8(over)), packet.Resume)
 	}
 	h.expiry = h.port.NextExpiry()
@@ -334,12 +334,12 @@ func (h *host) expirePauses(now unit.Time) {
 // Dequeue returns the next packet to send, or nil, and when to call again.
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	h.woken = false
-	p, _, _ := h.port.Next(now)
+	p, _, _ := h.port.DequeueNext(now)
 	if p == nil {
 		p = h.emitNext(now)
 	}
 	if p != nil {
-		h.port.Sent(p)
+		h.port.CountSent(p)
 	}
 	h.scheduled = h.earliestSend(now)
 	return p, h.scheduled
@@ -354,7 +354,7 @@ func (h *host) emitNext(now unit.Time) *packet.Packet {
 		if h.ready = s.next; h.ready < 0 {
 			h.readyTail = -1
 		}
-		if h.port.Paused()&(1<<s.class) != 0 {
+		if h.port.PausedQueues()&(1<<s.class) != 0 {
 			h.held = append(h.held, i)
 			continue
 		}
@@ -387,11 +387,11 @@ func (h *host) setTimer() {
 // nextTimer returns the first of the endpoints' timers; unit.Never without one.
 func (h *host) nextTimer() unit.Time {
 	for {
-		t := h.timers.First()
+		t := h.timers.FirstTime()
 		if t == unit.Never {
 			return t
 		}
-		e := h.timers.Head()
+		e := h.timers.FirstEntry()
 		if i := int32(e.Key); i == stale || h.slot[i].flow == packet.FlowID(e.Key>>32) && h.slot[i].timerAt == t {
 			return t
 		}
@@ -407,7 +407,7 @@ func (h *host) Advance(now unit.Time) {
 	if h.stall <= now {
 		h.endStall(now)
 	}
-	for h.timers.First() <= now {
+	for h.timers.FirstTime() <= now {
 		e := h.timers.Take()
 		i := int32(e.Key)
 		if i == stale {

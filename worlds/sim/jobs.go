@@ -67,7 +67,7 @@ func runIdeal(c *Config) (*outcome.Result, error) {
 		switch {
 		case stopped:
 			out.End = outcome.Interrupted
-		case o.Left > 0 && o.Cut:
+		case o.Left > 0 && o.WasCut:
 			out.End, out.Time = outcome.TimeUp, c.Duration
 		case o.Left > 0 && out.End == outcome.AllDone:
 			out.End = outcome.NoProgress
@@ -169,7 +169,7 @@ func (r *Simulation) addJobs() error {
 			}
 			k := &rank{jobs: r.jobs, host: h, job: i, Rank: nil}
 			k.Rank = job.NewRank(j.Program, len(x.ranks), &noCosts, k)
-			x.tally.Join(k.Rank)
+			x.tally.Register(k.Rank)
 			x.ranks = append(x.ranks, k.Rank)
 			h.jobs.list = append(h.jobs.list, k)
 		}
@@ -177,7 +177,7 @@ func (r *Simulation) addJobs() error {
 	for i := range r.jobs.list {
 		x := &r.jobs.list[i]
 		for k, node := range x.config.Hosts {
-			x.ranks[k].Begin(x.config.Start)
+			x.ranks[k].BeginProgram(x.config.Start)
 			r.hosts[node].jobs.setTimer(r.hosts[node])
 		}
 	}
@@ -233,7 +233,7 @@ func (x *jobs) reuseEndpoints(flow packet.FlowID, sender, receiver transport.End
 func (k *ranks) setTimer(h *host) {
 	k.next = unit.Never
 	for _, x := range k.list {
-		k.next = min(k.next, x.Next())
+		k.next = min(k.next, x.NextTime())
 	}
 	h.wants.Timer = min(h.wants.Timer, k.next)
 }
@@ -244,7 +244,7 @@ func (k *ranks) runDue(h *host, now unit.Time) {
 		return
 	}
 	for _, x := range k.list {
-		if x.Next() > now {
+		if x.NextTime() > now {
 			continue
 		}
 		x.Advance(now)
@@ -258,7 +258,7 @@ func (k *ranks) runDue(h *host, now unit.Time) {
 
 // noteDone counts rank k if it is done, and ends the job with the last one.
 func (k *rank) noteDone(now unit.Time) {
-	if k.done || !k.Done() {
+	if k.done || !k.IsDone() {
 		return
 	}
 	k.done = true
@@ -279,7 +279,7 @@ func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
 	c := x.list[k.job].config
 	if c.Hosts[to] == int(k.host.node) {
-		x.list[k.job].ranks[to].Arrive(now+itself, m)
+		x.list[k.job].ranks[to].ScheduleArrival(now+itself, m)
 		return true
 	}
 	r := x.run
@@ -362,7 +362,7 @@ func (x *jobs) hostOf(j, rank int32) *host { return x.run.hosts[x.list[j].config
 func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.hostOf(m.job, m.to)
-	x.list[m.job].ranks[m.to].Arrive(now, m.Message)
+	x.list[m.job].ranks[m.to].ScheduleArrival(now, m.Message)
 	h.jobs.setTimer(h)
 	h.jobs.runDue(h, now)
 }
@@ -372,7 +372,7 @@ func (x *jobs) notifySent(flow packet.FlowID, at unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.hostOf(m.job, m.From)
 	x.list[m.job].times.Add(at - x.run.outcome[flow].Start)
-	x.list[m.job].ranks[m.From].Sent(at, m.Send)
+	x.list[m.job].ranks[m.From].ScheduleSendEnd(at, m.Send)
 	h.jobs.setTimer(h)
 }
 
@@ -380,7 +380,7 @@ func (x *jobs) notifySent(flow packet.FlowID, at unit.Time) {
 func (x *jobs) addResults(out *outcome.Result, reason outcome.EndReason) {
 	for i := range x.list {
 		o := x.list[i].tally.Outcome(x.list[i].ranks)
-		o.Cut = reason != outcome.NoProgress
+		o.WasCut = reason != outcome.NoProgress
 		out.Jobs, out.JobGroups = append(out.Jobs, o), append(out.JobGroups, x.list[i].config.Group)
 		out.Times = append(out.Times, x.list[i].times)
 	}

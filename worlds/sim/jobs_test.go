@@ -47,7 +47,7 @@ func around(t testing.TB, hosts int, jobs ...outcome.Job) *Config {
 		len(n.Nodes))},
 		Duration: 10 * unit.Second, UntilDone: true, Load: outcome.Load{Jobs: jobs},
 		MessageEndpointFactory: messageEnds{}}
-	c.Wiring.Switches[0] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().Paths(0)),
+	c.Wiring.Switches[0] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().PathsFrom(0)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}}
@@ -176,7 +176,7 @@ func TestJobCutAtBarrier(t *testing.T) {
 		t.Fatal(out, err)
 	}
 	o := &out.Jobs[0]
-	text := job.Deadlock(c.Jobs[0].Program, o)
+	text := job.DescribeDeadlock(c.Jobs[0].Program, o)
 	if len(o.Iterations) != 2 || strings.Count(text, "waits until all ranks begin iteration 3") != 4 {
 		t.Errorf("%d iterations: %s", len(o.Iterations), text)
 	}
@@ -185,10 +185,10 @@ func TestJobCutAtBarrier(t *testing.T) {
 // A message to the rank's own host takes a nanosecond, and no network.
 func TestToItself(t *testing.T) {
 	b := job.NewBuilder("x")
-	b.Rank()
-	b.Add(job.Op{Kind: job.Send, Size: 5}, "", 0)
-	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)
-	out, err := Run(around(t, 2, outcome.Job{Program: b.Job(), Hosts: []int{1}}))
+	b.BeginRank()
+	b.AddOp(job.Op{Kind: job.Send, Size: 5}, "", 0)
+	b.AddOp(job.Op{Kind: job.Recv, Size: 5}, "", 0)
+	out, err := Run(around(t, 2, outcome.Job{Program: b.Build(), Hosts: []int{1}}))
 	if err != nil || out.End != outcome.AllDone || out.Jobs[0].Ranks[0].End != unit.Nanosecond || out.PacketHops != 0 {
 		t.Errorf("%+v, %v", out, err)
 	}
@@ -197,15 +197,15 @@ func TestToItself(t *testing.T) {
 // A job that waits for ever ends the run, and one that is cut says so.
 func TestMessageEndpointFactory(t *testing.T) {
 	b := job.NewBuilder("x")
-	b.Rank()
-	b.Add(job.Op{Kind: job.Recv, Size: 5}, "", 0)
-	out, err := Run(around(t, 2, outcome.Job{Program: b.Job(), Hosts: []int{1}}))
-	if err != nil || out.End != outcome.NoProgress || out.Jobs[0].Left != 1 || out.Jobs[0].Cut {
+	b.BeginRank()
+	b.AddOp(job.Op{Kind: job.Recv, Size: 5}, "", 0)
+	out, err := Run(around(t, 2, outcome.Job{Program: b.Build(), Hosts: []int{1}}))
+	if err != nil || out.End != outcome.NoProgress || out.Jobs[0].Left != 1 || out.Jobs[0].WasCut {
 		t.Errorf("%+v, %v", out, err)
 	}
 	c := around(t, 4, allReduce(t, 4, 1000))
 	c.Duration = unit.Millisecond
-	if out, err = Run(c); err != nil || out.End != outcome.TimeUp || out.Jobs[0].Left == 0 || !out.Jobs[0].Cut {
+	if out, err = Run(c); err != nil || out.End != outcome.TimeUp || out.Jobs[0].Left == 0 || !out.Jobs[0].WasCut {
 		t.Errorf("%+v, %v", out.End, err)
 	}
 }

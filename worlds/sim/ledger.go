@@ -47,7 +47,7 @@ func (r *Simulation) checkConservation() error {
 // livePackets returns the number of packets in use.
 func (r *Simulation) livePackets() (n int) {
 	for _, t := range r.threads {
-		n += t.pool.Live()
+		n += t.pool.LiveCount()
 	}
 	return n
 }
@@ -67,9 +67,9 @@ const audits = 100
 
 // auditDue reports whether enough packet-hops have happened since the last audit.
 func (d *drive) auditDue() bool {
-	if d.fabric.Hops() < d.nextAudit {
+	if d.fabric.CountHops() < d.nextAudit {
 		return false
 	}
-	d.nextAudit = d.fabric.Hops() + audits*uint64(len(d.linkOf)+len(d.hosts))
+	d.nextAudit = d.fabric.CountHops() + audits*uint64(len(d.linkOf)+len(d.hosts))
 	return true
 }

@@ -40,30 +40,30 @@ func TestConserved(t *testing.T) {
 		{"nothing", func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict { return dataplane.Accept }, ""},
 		{"consumed", func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict { return dataplane.Consume }, ""},
 		{"a copy sent", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-			env.Inject(env.Clone(p, true))
+			env.InjectPacket(env.ClonePacket(p, true))
 			return dataplane.Accept
 		}, ""},
 		{"a copy given back", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-			env.Free(env.Clone(p, true))
+			env.FreePacket(env.ClonePacket(p, true))
 			return dataplane.Accept
 		}, ""},
 		{"a copy forgotten", func(a *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-			a.kept = env.Clone(p, true)
+			a.kept = env.ClonePacket(p, true)
 			return dataplane.Accept
 		}, "switch s"},
 		{"a packet that was sent elsewhere, too", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 			c := *p // not from the pool
-			env.Send(&c, 0, 0)
+			env.SendPacket(&c, 0, 0)
 			return dataplane.Accept
 		}, "switch s"},
 		{"given back, and sent", func(_ *at, env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-			c := env.New()
+			c := env.NewPacket()
 			*c = *p
 			c.Next = nil
-			env.Free(c)
-			env.Free(env.New())
-			env.Free(env.New())
-			env.Free(c)
+			env.FreePacket(c)
+			env.FreePacket(env.NewPacket())
+			env.FreePacket(env.NewPacket())
+			env.FreePacket(c)
 			return dataplane.Accept
 		}, "switch s"},
 	} {
@@ -123,7 +123,7 @@ func TestConservedEverywhere(t *testing.T) {
 		{"a host makes one", func(s *Simulation) { s.hosts[1].made++ }, "host h1"},
 		{"a packet leaks", func(s *Simulation) { s.threads[0].pool.Get() }, "in use"},
 		{"a port counts one twice", func(s *Simulation) {
-			s.portOf(s.linkOf[0]).Sent(&packet.Packet{})
+			s.portOf(s.linkOf[0]).CountSent(&packet.Packet{})
 		}, "its link took"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -14,12 +14,12 @@ import (
 // nics are the NICs of a host that has several. It implements fabric.Node.
 type nics struct {
 	nic   []*host // by port
-	wants packet.Wants
+	wants packet.NodeRequests
 }
 
 // newNode makes the host of a node: with several links, a NIC at each; without any link, an unconnected NIC.
 func (r *Simulation) newNode(node int) fabric.Node {
-	leaving := r.wiring.Leaving(node)
+	leaving := r.wiring.LinksFrom(node)
 	if len(leaving) > 1 {
 		return r.newNICs(node)
 	}
@@ -29,19 +29,19 @@ func (r *Simulation) newNode(node int) fabric.Node {
 	}
 	h := newHost(r, node, rate)
 	r.hosts[node] = h
-	r.wiring.Attach(node, 0, h.port)
+	r.wiring.AttachNIC(node, 0, h.port)
 	return h
 }
 
 // newNICs makes the NICs of a node.
 func (r *Simulation) newNICs(node int) *nics {
 	n := &nics{}
-	for port, l := range r.wiring.Leaving(node) {
-		number := r.nics.Number(node, port)
+	for port, l := range r.wiring.LinksFrom(node) {
+		number := r.nics.NumberOf(node, port)
 		h := newHost(r, node, r.wiring.Links[l].Rate)
 		h.number, h.portID = int32(number), packet.PortID(port)
 		r.hosts[number] = h
-		r.wiring.Attach(node, port, h.port)
+		r.wiring.AttachNIC(node, port, h.port)
 		n.nic = append(n.nic, h)
 	}
 	return n
@@ -52,8 +52,8 @@ func (r *Simulation) newNICs(node int) *nics {
 func (n *nics) gatherWants() {
 	timer := unit.Never
 	for port, h := range n.nic {
-		for _, woken := h.wants.Woken(); woken; _, woken = h.wants.Woken() {
-			n.wants.Wake(packet.PortID(port))
+		for _, woken := h.wants.NextWoken(); woken; _, woken = h.wants.NextWoken() {
+			n.wants.WakePort(packet.PortID(port))
 		}
 		timer = min(timer, h.wants.Timer)
 	}
@@ -96,7 +96,7 @@ func (n *nics) Advance(now unit.Time) {
 }
 
 // Wants returns the times and wakes that the NICs ask for (fabric.Node).
-func (n *nics) Wants() *packet.Wants {
+func (n *nics) Wants() *packet.NodeRequests {
 	for _, h := range n.nic {
 		h.setTimer()
 	}

@@ -19,9 +19,9 @@ import (
 type observation struct {
 	run    *Simulation
 	onsets []onset
-	apart  bool            // hosts without their network: they cannot detect an onset at a port
-	flows  []observed      // by flow
-	order  []observe.Order // by flow, with Config.Ordering
+	apart  bool                   // hosts without their network: they cannot detect an onset at a port
+	flows  []observed             // by flow
+	order  []observe.OrderTracker // by flow, with Config.Ordering
 }
 
 // observed is the observation of a flow's sender.
@@ -62,7 +62,7 @@ func (r *Simulation) startObservation() {
 		o.onsets = append(o.onsets, n)
 	}
 	if c.Ordering {
-		o.order = make([]observe.Order, r.listed)
+		o.order = make([]observe.OrderTracker, r.listed)
 	}
 	r.observation = o
 	for _, h := range r.hosts {
@@ -253,10 +253,10 @@ func (o *observation) recordArrival(h *host, i int32, now unit.Time, p *packet.P
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == int(h.number)
 	if o.run.config.Notices && sender && observe.IsNotice(p) && now >= o.run.config.Warmup {
-		h.thread.notices.Arrived(now - p.Sent)
+		h.thread.notices.CountArrival(now - p.Sent)
 	}
 	if o.order != nil && int(f) < len(o.order) && !sender && p.Kind == packet.Data && p.Payload > 0 {
-		o.order[f].Saw(p.Sent, now >= o.run.config.Warmup)
+		o.order[f].AddArrival(p.Sent, now >= o.run.config.Warmup)
 	}
 }
 

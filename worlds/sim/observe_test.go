@@ -95,10 +95,10 @@ func TestReorderingInNetwork(t *testing.T) {
 // it is injected, and lets pass what is sent. One takes 5.12 µs to the host, and 1 ms.
 func TestNotices(t *testing.T) {
 	notice := func(env *dataplane.Env, of *packet.Packet) *packet.Packet {
-		n := env.New()
+		n := env.NewPacket()
 		n.Kind, n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = packet.Nack, of.Flow, of.Src, of.Dst, of.SrcPort, of.DstPort
 		n.Proto, n.Version, n.Size, n.Seq = packet.ProtoRDMA, 4, 64, of.Seq
-		n.TurnRound()
+		n.SwapEnds()
 		return n
 	}
 	run := func(change func(c *Config)) *outcome.Result {
@@ -109,9 +109,9 @@ func TestNotices(t *testing.T) {
 				case p.Kind == packet.Nack && p.Seq%3 == 0:
 					return dataplane.Drop(dataplane.EarlyDrop)
 				case p.Kind == packet.Data && p.Seq%2 == 0:
-					env.Inject(notice(env, p))
+					env.InjectPacket(notice(env, p))
 				case p.Kind == packet.Data:
-					env.Send(notice(env, p), p.Meta.In, 0)
+					env.SendPacket(notice(env, p), p.Meta.In, 0)
 				}
 				return dataplane.Accept
 			})

@@ -33,7 +33,7 @@ type audit struct {
 
 func (a *audit) Name() string { return "audit" }
 func (a *audit) Book(env *dataplane.Env, _ *packet.Packet) {
-	if err := a.buffer.Check(env.Buffered()); err != nil {
+	if err := a.buffer.Check(env.BufferedBytes()); err != nil {
 		a.t.Fatalf("at %v: %v", env.Now(), err)
 	}
 }
@@ -49,7 +49,7 @@ func lossless(t testing.TB, c *Config, queues int, shared, flow []string) *[]*sh
 	for i := range c.Wiring.Switches {
 		c.Wiring.Switches[i].Queues = queues
 		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
-			qos, err := dataplanetest.Make(classify.Scheme(), site)
+			qos, err := dataplanetest.BuildProgram(classify.Scheme(), site)
 			if err != nil {
 				return nil, err
 			}
@@ -58,14 +58,14 @@ func lossless(t testing.TB, c *Config, queues int, shared, flow []string) *[]*sh
 				scheme dataplane.Scheme
 				given  []string
 			}{{sharedbuffer.Scheme(), shared}, {pfc.Scheme(), flow}, {ecn.Scheme(), nil}} {
-				p, err := dataplanetest.Make(x.scheme, site, x.given...)
+				p, err := dataplanetest.BuildProgram(x.scheme, site, x.given...)
 				if err != nil {
 					return nil, err
 				}
 				list = append(list, p)
 			}
-			*buffers = append(*buffers, sharedbuffer.Of(site))
-			return append(list, &audit{t, sharedbuffer.Of(site)}), nil
+			*buffers = append(*buffers, sharedbuffer.BufferOf(site))
+			return append(list, &audit{t, sharedbuffer.BufferOf(site)}), nil
 		}
 	}
 	return buffers
@@ -318,13 +318,13 @@ func deadlockIsOne(t *testing.T, networks int) {
 		var stuck []outcome.Stuck
 		now := unit.Time(0)
 		for s.unfinished > 0 && now < 400*unit.Millisecond { // the transport's timeout is 1 s
-			now = max(now+2*unit.Microsecond, min(s.fabric.Next(), 400*unit.Millisecond))
+			now = max(now+2*unit.Microsecond, min(s.fabric.NextEvent(), 400*unit.Millisecond))
 			s.fabric.Run(now, nil)
 			s.gatherThreads()
 			found := s.findDeadlock()
 			for _, x := range stuck {
 				d := s.linkOf[x.Port]
-				if q := s.portOf(d).Queue(x.Queue); q.Held() != x.Since {
+				if q := s.portOf(d).Queue(x.Queue); q.HeadSince() != x.Since {
 					t.Fatalf("seed %d at %v: port %d has moved", seed, now, x.Port)
 				}
 			}

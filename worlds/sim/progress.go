@@ -93,7 +93,7 @@ func (r *Simulation) explainWaits(now unit.Time, unfinished []int) []outcome.Wai
 // downLinks returns the directions of links that are down.
 func (r *Simulation) downLinks() (down []int) {
 	for i, d := range r.linkOf {
-		if r.portOf(d).Down() {
+		if r.portOf(d).IsDown() {
 			down = append(down, i)
 		}
 	}
@@ -103,7 +103,7 @@ func (r *Simulation) downLinks() (down []int) {
 // lostAt returns the directions, among some that are down, at which packets of a flow were lost since its start.
 func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 	for _, i := range down {
-		if last := r.fabric.LostLast(i, packet.FlowID(flow)); last >= 0 && last >= r.outcome[flow].Start {
+		if last := r.fabric.LastLoss(i, packet.FlowID(flow)); last >= 0 && last >= r.outcome[flow].Start {
 			at = append(at, i)
 		}
 	}
@@ -148,7 +148,7 @@ func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWa
 // eachPacket visits the packets of flows in the network.
 func (r *Simulation) eachPacket(visit func(*packet.Packet)) {
 	for i := range r.linkOf {
-		if !r.fabric.Empty(i) {
+		if !r.fabric.IsLinkEmpty(i) {
 			for p := range r.fabric.OnWire(i) {
 				visit(p)
 			}
@@ -194,7 +194,7 @@ func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	switch {
 	case now < r.outcome[i].Start:
 		w.For, w.Until = "its start", r.outcome[i].Start
-	case send <= now && h.port.Paused()&(1<<s.class) != 0:
+	case send <= now && h.port.PausedQueues()&(1<<s.class) != 0:
 		w.For = fmt.Sprintf("its host, where PFC holds class %d", s.class)
 	case send <= now:
 		w.For = "its host's link"

@@ -35,7 +35,7 @@ func forwarding(c *Config) {
 	routes := c.Wiring.Network.Routes()
 	c.Wiring.Switches = make([]wiring.SwitchConfig, len(c.Wiring.Network.Nodes))
 	for i := range c.Wiring.Switches {
-		c.Wiring.Switches[i].Routes = dataplane.HostRoutes(c.Wiring.Hosts, routes.Paths(i))
+		c.Wiring.Switches[i].Routes = dataplane.HostRoutes(c.Wiring.Hosts, routes.PathsFrom(i))
 		c.Wiring.Switches[i].Programs = func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}

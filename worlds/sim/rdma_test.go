@@ -99,7 +99,7 @@ type nacker struct{ made int64 }
 func (*nacker) Name() string { return "nacker" }
 
 func (x *nacker) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if p.Meta.Class = 1; p.Notifies() {
+	if p.Meta.Class = 1; p.IsNotification() {
 		p.Meta.Class = 0
 	}
 	return dataplane.Accept
@@ -109,15 +109,15 @@ func (x *nacker) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reas
 	if p.Kind != packet.Data {
 		return
 	}
-	q := env.Clone(p, true)
+	q := env.ClonePacket(p, true)
 	q.ClearExtensions()
 	q.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
-	q.TurnRound()
+	q.SwapEnds()
 	q.Kind, q.Data, q.Size = packet.Nack, nil, p.Size-p.Payload+q.ExtensionBytes()
 	if p.Proto == packet.ProtoUDP { // the number of a datagram stands in its first bytes, and no header says what it is
 		q.Kind, q.Payload = packet.Data, 8
 	}
-	env.Inject(q)
+	env.InjectPacket(q)
 	x.made++
 }
 

@@ -26,7 +26,7 @@ import (
 // recurring finds iterations that recur.
 type recurring struct {
 	drive   *drive
-	program job.Alike
+	program job.RecurringProgram
 	over    int // finished iterations at the last check
 	report  outcome.Repetition
 	done    bool            // the search is over, and the network is only normalised
@@ -51,14 +51,14 @@ type moment struct {
 	nextEvent unit.Time // time of the next event, by the run's clock
 	state     *recurrence.Snapshot
 	counts    counted
-	passed    []job.Passed
+	passed    []job.RankTotals
 }
 
 // counted has the counters of a run at a moment.
 type counted struct {
 	ports        wiring.CounterSnapshot
 	delays       []unit.Histogram
-	tally        outcome.Tally
+	tally        outcome.FrameTally
 	times        unit.Histogram // of the job's messages
 	carried      [][]outcome.RankCounters
 	events, hops uint64
@@ -75,16 +75,16 @@ func (d *drive) newRecurring() *recurring {
 	if d.jobs == nil {
 		return nil
 	}
-	program, alike := d.jobs.list[0].config.Program.(job.Alike)
+	program, alike := d.jobs.list[0].config.Program.(job.RecurringProgram)
 	x := &recurring{drive: d, program: program}
 	switch {
 	case !alike || x.iterationCount() < 2:
 		return nil
 	case len(d.jobs.list) > 1:
 		x.giveUp("there are several jobs, and their iterations do not end together")
-	case !d.config.Repeat:
+	case !d.config.SkipRepeated:
 		x.giveUp("each iteration is to be carried out")
-	case !d.config.Anew: // then the state need not be read
+	case !d.config.RestartDraws: // then the state need not be read
 		x.giveUp("number of messages: their random numbers go on with it (draws: running)")
 	default:
 		if x.checkConfig(); x.iterationCount()-program.Ahead() < 3 {
@@ -140,16 +140,16 @@ func (x *recurring) iterationCount() int { return x.program.Ops(0, 0) / x.progra
 // skips iterations if they recur.
 func (x *recurring) checkRecurrence(now unit.Time) {
 	r := x.drive.Simulation
-	over := r.jobs.list[0].tally.Over()
+	over := r.jobs.list[0].tally.CountOver()
 	if len(r.jobs.list) > 1 || over == x.over || r.unfinished != 1 || r.livePackets() > 0 || !r.releaseFinished() {
 		return
 	}
 	r.fabric.Normalize()
-	if r.config.Anew {
+	if r.config.RestartDraws {
 		r.wiring.Restart()
 		r.jobs.number = 0
 	}
-	x.drive.lookFrom(r.fabric.Next())
+	x.drive.lookFrom(r.fabric.NextEvent())
 	x.over = over
 	if over < x.from {
 		x.before = [recent]*moment{}
@@ -189,7 +189,7 @@ func (h *host) forgetEndpoints() {
 	h.slot, h.unused, h.finished = h.slot[:0], h.unused[:0], h.finished[:0]
 	left := h.sends
 	h.sends, h.timers = timerheap.Heap{}, timerheap.Heap{}
-	for left.First() != unit.Never {
+	for left.FirstTime() != unit.Never {
 		if e := left.Take(); int32(e.Key) == pending {
 			h.sends.Push(e)
 		}
@@ -202,7 +202,7 @@ func (x *recurring) compareState(now unit.Time) {
 	r := x.drive.Simulation
 	before, anchor := x.before, x.anchor
 	x.before, x.anchor = [recent]*moment{}, nil
-	switch next := r.fabric.Next(); {
+	switch next := r.fabric.NextEvent(); {
 	case next == unit.Never:
 		return
 	case !x.drive.warm:
@@ -213,10 +213,10 @@ func (x *recurring) compareState(now unit.Time) {
 		return
 	}
 	j := &r.jobs.list[0]
-	m := &moment{over: x.over, nextEvent: r.fabric.Next()}
+	m := &moment{over: x.over, nextEvent: r.fabric.NextEvent()}
 	m.counts = r.readCounters(m.nextEvent)
 	for _, k := range j.ranks {
-		m.passed = append(m.passed, k.Passed())
+		m.passed = append(m.passed, k.TotalsSoFar())
 	}
 	for i, was := range before {
 		if was != nil && was.over != x.over-1-i {
@@ -246,7 +246,7 @@ func (x *recurring) compareState(now unit.Time) {
 		x.recordDifference()
 		return
 	}
-	if !j.tally.Even() {
+	if !j.tally.IsEven() {
 		x.report.Why = "an iteration begins before the one before it is over"
 		return
 	}
@@ -267,14 +267,14 @@ func (x *recurring) findSame(m *moment, before []*moment) (same *moment, differs
 			continue
 		}
 		var word string
-		m.state, word = recurrence.Take(r.stateRoots(m.nextEvent), m.nextEvent, was.state)
+		m.state, word = recurrence.TakeSnapshot(r.stateRoots(m.nextEvent), m.nextEvent, was.state)
 		if word == "" {
 			return was, r.unevenGrain(m.nextEvent-was.nextEvent, was, m)
 		}
 		differs = cmp.Or(differs, word)
 	}
 	if m.state == nil {
-		m.state, _ = recurrence.Take(r.stateRoots(m.nextEvent), m.nextEvent, nil)
+		m.state, _ = recurrence.TakeSnapshot(r.stateRoots(m.nextEvent), m.nextEvent, nil)
 	}
 	return nil, differs
 }
@@ -295,7 +295,7 @@ func (x *recurring) recordDifference() {
 func (x *recurring) skippable(now, period unit.Time, cycle int) int {
 	n := x.iterationCount() - x.over - x.program.Ahead()
 	for _, k := range x.drive.jobs.list[0].ranks {
-		n = min(n, k.Room(x.program))
+		n = min(n, k.MaxSkip(x.program))
 	}
 	cycles := n / cycle
 	if left := (x.drive.end - now) / period; unit.Time(cycles) >= left { // the run ends earlier
@@ -310,9 +310,9 @@ func (x *recurring) skipIterations(n, cycle int, was, now *moment) {
 	j := &r.jobs.list[0]
 	period := now.nextEvent - was.nextEvent
 	for k, rank := range j.ranks {
-		rank.Skip(x.program, n, cycle, was.passed[k], now.passed[k])
+		rank.SkipIterations(x.program, n, cycle, was.passed[k], now.passed[k])
 	}
-	j.tally.Skip(n, cycle, period)
+	j.tally.SkipIterations(n, cycle, period)
 	x.report = outcome.Repetition{Iterations: n, First: x.over, Cycle: cycle, Period: period, Words: now.state.Words()}
 	x.skipped = &skipped{uint64(n / cycle), was.counts, now.counts}
 	x.over += n
@@ -356,11 +356,11 @@ func (r *Simulation) stateRoots(now unit.Time) []recurrence.Root {
 		all = append(all, recurrence.Root{Name: "traffic", Value: lasting.State()})
 	}
 	all = append(all, recurrence.Root{Name: "barrier of the job", Words: func(word func(name string, value int64)) {
-		word("ranks that wait", int64(j.barrier.Waiting()))
+		word("ranks that wait", int64(j.barrier.CountWaiting()))
 	}})
 	for i, k := range j.ranks {
 		all = append(all, recurrence.Root{Name: fmt.Sprintf("rank %d", i),
-			Words: func(word func(name string, value int64)) { k.State(now, word) }})
+			Words: func(word func(name string, value int64)) { k.VisitState(now, word) }})
 	}
 	return all
 }
@@ -383,10 +383,10 @@ func (r *Simulation) networkRoots() (all []recurrence.Root) {
 
 // nicName returns the name of a NIC: a host's only NIC has the host's name.
 func (r *Simulation) nicName(nic int) string {
-	node := r.nics.Node(nic)
+	node := r.nics.HostOf(nic)
 	name := r.config.Wiring.Network.Nodes[node].Name
-	if r.nics.Count(node) > 1 {
-		name += fmt.Sprintf(" NIC %d", r.nics.Port(nic))
+	if r.nics.CountOf(node) > 1 {
+		name += fmt.Sprintf(" NIC %d", r.nics.PortOf(nic))
 	}
 	return name
 }
@@ -413,18 +413,18 @@ func (r *Simulation) unevenGrain(period unit.Time, was, now *moment) string {
 	if c.Wiring.Telemetry == nil {
 		return ""
 	}
-	stamp, bytes := c.Wiring.Telemetry.Grain()
+	stamp, bytes := c.Wiring.Telemetry.FieldUnits()
 	if stamp > 0 && period%stamp != 0 {
 		return fmt.Sprintf("stamps of telemetry: the period of %v is no multiple of their tick of %v", period, stamp)
 	}
 	if bytes > 1 {
-		if i := now.counts.ports.Uneven(&was.counts.ports, bytes); i >= 0 {
+		if i := now.counts.ports.FindUneven(&was.counts.ports, bytes); i >= 0 {
 			d := r.linkOf[i]
 			return fmt.Sprintf("bytes sent by %s, which count on for ever: telemetry has them in units of %d B, and an "+
 				"iteration is no multiple of these", c.Wiring.Network.PortName(d.Link, d.End), bytes)
 		}
 		for _, d := range r.linkOf {
-			if d.OfSwitch && r.portOf(d).Shares() {
+			if d.OfSwitch && r.portOf(d).HasShares() {
 				return fmt.Sprintf("bytes of classes sent by %s, which count on for ever: telemetry has them in units of %d B",
 					c.Wiring.Network.PortName(d.Link, d.End), bytes)
 			}
@@ -436,8 +436,8 @@ func (r *Simulation) unevenGrain(period unit.Time, was, now *moment) string {
 // readCounters returns the counters at now.
 func (r *Simulation) readCounters(now unit.Time) counted {
 	delays, tally, _ := r.mergeThreads()
-	c := counted{ports: r.takeSnapshot(now), delays: delays, tally: tally, events: r.fabric.Events(),
-		hops: r.fabric.Hops()}
+	c := counted{ports: r.takeSnapshot(now), delays: delays, tally: tally, events: r.fabric.CountEvents(),
+		hops: r.fabric.CountHops()}
 	if r.jobs != nil {
 		c.times.Merge(&r.jobs.list[0].times)
 		c.carried = r.rankCounters()
@@ -488,21 +488,21 @@ func (x *recurring) completeCounters(c *counted) {
 		return
 	}
 	s := x.skipped
-	c.ports.Again(s.n, &s.first.ports, &s.last.ports)
+	c.ports.AddRepeated(s.n, &s.first.ports, &s.last.ports)
 	for i := range c.delays {
-		c.delays[i].Again(s.n, &s.first.delays[i], &s.last.delays[i])
+		c.delays[i].AddRepeated(s.n, &s.first.delays[i], &s.last.delays[i])
 	}
 	for k := range x.drive.closedCounters[0] {
 		x.drive.closedCounters[0][k].AddRepeated(int64(s.n), &s.first.carried[0][k], &s.last.carried[0][k])
 	}
-	x.drive.jobs.list[0].times.Again(s.n, &s.first.times, &s.last.times)
+	x.drive.jobs.list[0].times.AddRepeated(s.n, &s.first.times, &s.last.times)
 	c.tally = addRepeated(c.tally, s.n, &s.first.tally, &s.last.tally)
 	c.events += s.n * (s.last.events - s.first.events)
 	c.hops += s.n * (s.last.hops - s.first.hops)
 }
 
 // addRepeated returns tally t plus n times the difference of two others.
-func addRepeated(t outcome.Tally, n uint64, first, last *outcome.Tally) outcome.Tally {
+func addRepeated(t outcome.FrameTally, n uint64, first, last *outcome.FrameTally) outcome.FrameTally {
 	for k := range t.Kinds {
 		t.Kinds[k] += n * (last.Kinds[k] - first.Kinds[k])
 	}

@@ -114,7 +114,7 @@ func New(c *Config) (*Simulation, error) {
 	}
 	r := &Simulation{config: c, nics: n.NICs(), triggers: all}
 	r.hosts = make([]*host, r.nics.Len())
-	if r.nics.Several() {
+	if r.nics.HasSeveral() {
 		r.failover, _ = c.EndpointFactory.(nicFailover)
 	}
 	r.wiring = wiring.New(&c.Wiring)
@@ -142,7 +142,7 @@ func New(c *Config) (*Simulation, error) {
 	if err := r.checkMetrics(); err != nil {
 		return nil, err
 	}
-	r.events = r.wiring.HappenFirst()
+	r.events = r.wiring.ApplyFirstEvents()
 	if err := r.addFlows(); err != nil {
 		return nil, err
 	}
@@ -153,9 +153,9 @@ func New(c *Config) (*Simulation, error) {
 	}
 	first := r.linkPart(0)
 	fc := fabric.Config{Nodes: nodes, Hosts: hostNodes(nodes), Links: r.wiring.Links, Pool: first.Pool,
-		Observer: first.Observer, Window: c.Window, Wire: r.wireFunc(), PartOf: r.threadOf, Together: r.runWindow}
+		Observer: first.Observer, Window: c.Window, Wire: r.wireFunc(), PartOf: r.threadOf, RunParts: r.runWindow}
 	for k := 1; k < threads; k++ {
-		fc.More = append(fc.More, r.linkPart(k))
+		fc.MoreParts = append(fc.MoreParts, r.linkPart(k))
 	}
 	f, err := fabric.New(fc)
 	if err != nil {
@@ -163,7 +163,7 @@ func New(c *Config) (*Simulation, error) {
 	}
 	r.fabric = f
 	for _, node := range r.early {
-		f.Wake(node, 0)
+		f.WakeNode(node, 0)
 	}
 	r.gatherThreads()
 	return r, nil
@@ -184,7 +184,7 @@ func (r *Simulation) addWatches() {
 	r.watched = make([][]int64, len(c.Watches))
 	for i := range c.Watches {
 		w := &c.Watches[i]
-		r.watches.Add(i, w.Every, w.Begins(c.Warmup), w.Ends())
+		r.watches.Add(i, w.Every, w.FirstSample(c.Warmup), w.EndOfSamples())
 	}
 	if c.Delays {
 		groups := 0
@@ -204,7 +204,7 @@ func (r *Simulation) addWatches() {
 // no interval.
 func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 	for _, k := range r.watches.Due(now) {
-		if w := &r.config.Watches[k]; !atEnd || w.What.Counts() {
+		if w := &r.config.Watches[k]; !atEnd || w.What.IsCounter() {
 			r.watched[k] = append(r.watched[k], r.readWatch(w, now))
 		}
 	}
@@ -213,7 +213,7 @@ func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 // readWatch returns the value of one watched quantity at now; −1 if the flow has no value.
 func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	if w.What == outcome.BufferBytes {
-		return int64(r.switches[w.Index].Buffered())
+		return int64(r.switches[w.Index].BufferedBytes())
 	}
 	if w.What == outcome.ProgramMetric {
 		return r.switches[w.Index].MetricBits(w.Name, now)
@@ -298,7 +298,7 @@ func (r *Simulation) restartMeasures(now unit.Time) {
 		for i := range t.delays {
 			t.delays[i].Reset()
 		}
-		t.tally, t.noticesLost = outcome.Tally{}, 0
+		t.tally, t.noticesLost = outcome.FrameTally{}, 0
 	}
 	if r.observation != nil {
 		r.observation.restartPeaks(now)
@@ -315,7 +315,7 @@ func (r *Simulation) takeSnapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	if r.wiring == nil {
 		return s
 	}
-	s = r.wiring.Counts(now, r.fabric)
+	s = r.wiring.ReadCounters(now, r.fabric)
 	for _, h := range r.hosts {
 		if h != nil {
 			s.Drops[dataplane.NotExpected] += h.unexpected
@@ -342,7 +342,7 @@ func (d *drive) makeResult(reason outcome.EndReason, end unit.Time) *outcome.Res
 	if d.recurring != nil {
 		out.Repeated = &d.recurring.report
 	}
-	out.Ports, out.Drops = r.wiring.Results(&first, &last, c.Warmup, end)
+	out.Ports, out.Drops = r.wiring.PortResults(&first, &last, c.Warmup, end)
 	r.flowResults(out)
 	if r.observation != nil {
 		r.observation.addResult(out, notices, &last, &first)

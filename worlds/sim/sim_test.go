@@ -308,12 +308,12 @@ func TestNoAllocationPerPacket(t *testing.T) {
 	}
 	at := 20 * unit.Millisecond
 	s.fabric.Run(at, nil)
-	hops := s.fabric.Hops()
+	hops := s.fabric.CountHops()
 	if n := testing.AllocsPerRun(5, func() {
 		at += 5 * unit.Millisecond
 		s.fabric.Run(at, nil)
-	}); n > 0 || s.fabric.Hops() == hops {
-		t.Errorf("%g allocations in 5 ms, %d hops", n, s.fabric.Hops()-hops)
+	}); n > 0 || s.fabric.CountHops() == hops {
+		t.Errorf("%g allocations in 5 ms, %d hops", n, s.fabric.CountHops()-hops)
 	}
 }
 
@@ -337,7 +337,7 @@ func TestHostObeysPause(t *testing.T) {
 		t.Errorf("a paused host sends a packet (again %v)", again)
 	}
 	pfc(packet.Resume)
-	if _, woken := h.wants.Woken(); !woken {
+	if _, woken := h.wants.NextWoken(); !woken {
 		t.Error("resuming does not wake the NIC")
 	}
 	if p, _ := h.Dequeue(unit.Millisecond+unit.Second, 0); p == nil {

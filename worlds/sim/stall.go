@@ -27,7 +27,7 @@ func (r *Simulation) standStill(now, until unit.Time) {
 	for _, h := range r.hosts {
 		if h != nil {
 			h.beginStall(until)
-			r.fabric.Wake(int(h.node), now)
+			r.fabric.WakeNode(int(h.node), now)
 		}
 	}
 }

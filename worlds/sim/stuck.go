@@ -33,7 +33,7 @@ func (r *Simulation) findDeadlock() []outcome.Stuck {
 			continue // a host never stops its switch
 		}
 		p := r.portOf(d)
-		for set := p.Waiting() & p.Paused(); set != 0; set &= set - 1 {
+		for set := p.WaitingQueues() & p.PausedQueues(); set != 0; set &= set - 1 {
 			at := queueOf{i, tm.QueueID(bits.TrailingZeros32(set))}
 			number[at] = len(all)
 			all = append(all, held{queueOf: at})
@@ -79,7 +79,7 @@ func (r *Simulation) findDeadlock() []outcome.Stuck {
 func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]
-	classes := r.portOf(r.linkOf[h.direction]).Held() & next.Pausing(back.Port)
+	classes := r.portOf(r.linkOf[h.direction]).HeldClasses() & next.PausedClasses(back.Port)
 	last := tm.QueueID(r.portOf(r.linkOf[h.direction]).Queues() - 1)
 	listed := map[int]bool{}
 	var found uint8 // classes of the packets there
@@ -88,7 +88,7 @@ func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 			continue
 		}
 		p := next.Port(d.Port)
-		for set := p.Waiting(); set != 0; set &= set - 1 {
+		for set := p.WaitingQueues(); set != 0; set &= set - 1 {
 			q := tm.QueueID(bits.TrailingZeros32(set))
 			k, stuck := number[queueOf{i, q}]
 			for x := range p.Queue(q).All() {
@@ -121,7 +121,7 @@ func (r *Simulation) findCycle(all []held, k int) []outcome.Stuck {
 		at[k] = len(path)
 		h := &all[k]
 		path = append(path, outcome.Stuck{Port: h.direction, Queue: h.queue,
-			Since: r.portOf(r.linkOf[h.direction]).Queue(h.queue).Held(), Paused: true})
+			Since: r.portOf(r.linkOf[h.direction]).Queue(h.queue).HeadSince(), Paused: true})
 		k = h.waitsFor[0]
 	}
 }
@@ -136,20 +136,20 @@ func (r *Simulation) findStarved(now unit.Time) (out []outcome.Stuck) {
 	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {
 		p := r.portOf(d)
-		for set := p.Waiting(); set != 0; set &= set - 1 {
+		for set := p.WaitingQueues(); set != 0; set &= set - 1 {
 			q := tm.QueueID(bits.TrailingZeros32(set))
-			if since := p.Queue(q).Held(); now-since >= limit {
-				out = append(out, outcome.Stuck{Port: i, Queue: q, Since: since, Paused: p.Paused()&(1<<q) != 0})
+			if since := p.Queue(q).HeadSince(); now-since >= limit {
+				out = append(out, outcome.Stuck{Port: i, Queue: q, Since: since, Paused: p.PausedQueues()&(1<<q) != 0})
 			}
 		}
 		if d.OfSwitch {
 			continue
 		}
-		h, named := r.hosts[r.nics.Number(d.Node, int(d.Port))], uint8(0) // packets not sent yet wait in no queue
+		h, named := r.hosts[r.nics.NumberOf(d.Node, int(d.Port))], uint8(0) // packets not sent yet wait in no queue
 		for _, s := range h.held {
 			class := h.slot[s].class
 			if since := p.HeldSince(class); since != unit.Never && now-since >= limit && named&(1<<class) == 0 &&
-				p.Waiting()&(1<<class) == 0 {
+				p.WaitingQueues()&(1<<class) == 0 {
 				named |= 1 << class
 				out = append(out, outcome.Stuck{Port: i, Queue: class, Since: since, Paused: true})
 			}

@@ -48,7 +48,7 @@ func (r *Simulation) sweepFlows() {
 	}
 	r.eachPacket(see)
 	for _, sw := range r.switches {
-		if sw != nil && sw.Recirculating() > 0 {
+		if sw != nil && sw.RecirculatingPackets() > 0 {
 			r.sweepAfter(looked)
 			return
 		}

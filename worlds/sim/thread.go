@@ -23,7 +23,7 @@ type thread struct {
 	paused      bool       // there was a PFC frame
 	pauses      []PFCEvent // since the last gather, with Config.OnPFC
 	delays      []unit.Histogram
-	tally       outcome.Tally
+	tally       outcome.FrameTally
 	notices     outcome.Notices
 	noticesLost uint64             // by links
 	log         [][]outcome.Change // by onset
@@ -39,7 +39,7 @@ func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
 	if c.Threads < 2 {
 		return of, 1
 	}
-	group, nics := fabric.Groups(len(n.Nodes), links, c.Window), n.NICs()
+	group, nics := fabric.GroupNodes(len(n.Nodes), links, c.Window), n.NICs()
 	load := make([]float64, slices.Max(group)+1)
 	var withHosts []int32 // groups, in the order of their first hosts
 	for i := range n.Nodes {
@@ -59,8 +59,8 @@ func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
 		if f.Size == 0 {
 			packets = 1000
 		}
-		load[group[nics.Node(f.Src)]] += packets
-		load[group[nics.Node(f.Dst)]] += packets
+		load[group[nics.HostOf(f.Src)]] += packets
+		load[group[nics.HostOf(f.Dst)]] += packets
 	}
 	if threads = min(c.Threads, len(withHosts)); threads < 2 {
 		return of, 1
@@ -145,7 +145,7 @@ func (r *Simulation) threadOfNode(node int) *thread { return r.threads[r.threadO
 func (r *Simulation) switchPart(k int) fabric.Part {
 	p := fabric.Part{Pool: &r.threads[k].pool}
 	if r.config.Trace != nil {
-		p.Observer = r.config.Trace.Part(k)
+		p.Observer = r.config.Trace.PartObserver(k)
 	}
 	return p
 }
@@ -199,20 +199,20 @@ const fullPool = 4096
 func (r *Simulation) levelPools() {
 	full, low := r.threads[0], r.threads[0]
 	for _, t := range r.threads {
-		if t.pool.Free() > full.pool.Free() {
+		if t.pool.FreeCount() > full.pool.FreeCount() {
 			full = t
 		}
-		if t.pool.Free() < low.pool.Free() {
+		if t.pool.FreeCount() < low.pool.FreeCount() {
 			low = t
 		}
 	}
-	if more, less := full.pool.Free(), low.pool.Free(); more > fullPool && less < more/4 {
-		full.pool.Move((more-less)/2, &low.pool)
+	if more, less := full.pool.FreeCount(), low.pool.FreeCount(); more > fullPool && less < more/4 {
+		full.pool.MoveTo((more-less)/2, &low.pool)
 	}
 }
 
 // mergeThreads returns records of all threads that do not change afterwards: delays, tally and notices.
-func (r *Simulation) mergeThreads() (delays []unit.Histogram, tally outcome.Tally, notices outcome.Notices) {
+func (r *Simulation) mergeThreads() (delays []unit.Histogram, tally outcome.FrameTally, notices outcome.Notices) {
 	if r.config.Delays {
 		delays = make([]unit.Histogram, len(r.threads[0].delays))
 	}

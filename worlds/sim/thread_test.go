@@ -89,7 +89,7 @@ func TestLevel(t *testing.T) {
 		}
 		r.gatherThreads()
 	}
-	if made := r.threads[0].pool.Made() + r.threads[1].pool.Made(); made > 20_000 || r.livePackets() != 0 {
+	if made := r.threads[0].pool.MadeCount() + r.threads[1].pool.MadeCount(); made > 20_000 || r.livePackets() != 0 {
 		t.Errorf("%d packets were made for 5000 at a time; %d are in use", made, r.livePackets())
 	}
 }

@@ -21,7 +21,7 @@ func TracePorts(n *topology.Network) []trace.Port {
 // the run continues depends on windows. The collector keeps its error.
 func (r *Simulation) flushTrace(done unit.Time) {
 	if r.config.UntilDone && r.unfinished == 0 {
-		r.config.Trace.End(r.lastFinish)
+		r.config.Trace.EndAt(r.lastFinish)
 	} else {
 		r.config.Trace.Flush(done)
 	}

@@ -42,7 +42,7 @@ func record(t testing.TB, c *Config, patterns []string, sinks ...trace.Sink) {
 	t.Helper()
 	ports := TracePorts(c.Wiring.Network)
 	for _, p := range patterns {
-		if !trace.Select(ports, p) {
+		if !trace.MarkPorts(ports, p) {
 			t.Fatalf("no port is like %s", p)
 		}
 	}
@@ -121,7 +121,7 @@ func traceSame(t *testing.T, seed uint64, forms []form) {
 
 func allTraced(c *Config) []trace.Port {
 	ports := TracePorts(c.Wiring.Network)
-	trace.Select(ports, "*")
+	trace.MarkPorts(ports, "*")
 	return ports
 }
 
@@ -215,9 +215,9 @@ func traceCounts(t *testing.T, seed uint64) {
 		case trace.Lost:
 			lost[i]++
 			drops[e.Reason]++
-			if want := dataplane.LinkLost.Word(); c.Wiring.Network.Links[i/2].Loss > 0 && e.Reason != want {
+			if want := dataplane.LinkLost.OneWord(); c.Wiring.Network.Links[i/2].Loss > 0 && e.Reason != want {
 				t.Errorf("a loss for %s, want %s", e.Reason, want)
-			} else if want := dataplane.LinkDown.Word(); i/2 == 9 && e.Reason != want {
+			} else if want := dataplane.LinkDown.OneWord(); i/2 == 9 && e.Reason != want {
 				t.Errorf("a loss for %s, want %s", e.Reason, want)
 			}
 		}
@@ -240,8 +240,8 @@ func traceCounts(t *testing.T, seed uint64) {
 		}
 	}
 	for why := dataplane.Reason(1); why < dataplane.Reasons; why++ {
-		if drops[why.Word()] != r.Drops[why] {
-			t.Errorf("%d drops for %s, the run counts %d", drops[why.Word()], why, r.Drops[why])
+		if drops[why.OneWord()] != r.Drops[why] {
+			t.Errorf("%d drops for %s, the run counts %d", drops[why.OneWord()], why, r.Drops[why])
 		}
 	}
 	if kinds[trace.Arrive] != r.PacketHops || drops["input_loss"] == 0 || drops["port_packets"] == 0 ||

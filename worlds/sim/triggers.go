@@ -103,7 +103,7 @@ func (r *Simulation) wakeHost(h *host, now unit.Time) {
 		r.early = append(r.early, int(h.node))
 		return
 	}
-	r.fabric.Wake(int(h.node), now)
+	r.fabric.WakeNode(int(h.node), now)
 }
 
 // activateTriggers begins the flows that wait for the end of a flow, which this host has found.
@@ -116,7 +116,7 @@ func (h *host) activateTriggers(now unit.Time, flow packet.FlowID, arrived bool)
 	}
 	for _, k := range list {
 		t.count[k]++
-		for _, f := range t.all[k].After(t.count[k]) {
+		for _, f := range t.all[k].BegunBy(t.count[k]) {
 			if r.sender[f] != notStarted {
 				continue
 			}

@@ -23,7 +23,7 @@ type PortView struct {
 
 // FlowView is the state of a flow.
 type FlowView struct {
-	Going    bool       // it has begun, and not ended
+	Active   bool       // it has begun, and not ended
 	Received unit.Bytes // payload that was new to its receiver, from the start of the run
 	Window   unit.Bytes // of a sender that is transport.Gauged, while it is going
 	Rate     unit.Rate
@@ -36,7 +36,7 @@ func (v *View) Port(i int) (p PortView) {
 		return p
 	}
 	t := w.Port(i)
-	l := v.run.fabric.Link(i)
+	l := v.run.fabric.LinkCounters(i)
 	p = PortView{Packets: t.Packets(), Bytes: t.Bytes(), SentBytes: t.TxBytes(), Drops: l.Lost}
 	if d := &w.Directions[i]; d.OfSwitch {
 		for _, n := range w.Switches[d.Node].PortDrops(d.Port) {
@@ -59,7 +59,7 @@ func (v *View) Flow(i int) (f FlowView) {
 	}
 	c := &r.config.Flows[i]
 	s := &r.hosts[c.Src].slot[k]
-	if f.Going = s.counters.Finished > v.Time && (c.Stop == 0 || c.Stop > v.Time); !f.Going {
+	if f.Active = s.counters.Finished > v.Time && (c.Stop == 0 || c.Stop > v.Time); !f.Active {
 		return f
 	}
 	if g, gauged := s.endpoint.(transport.Gauged); gauged {

@@ -36,7 +36,7 @@ func TestView(t *testing.T) {
 			t.Fatalf("at %v it has received %d after %d, and sent %d after %d", v.Time, f.Received, received, p.SentBytes, sent)
 		}
 		received, sent = f.Received, p.SentBytes
-		queued, going = queued || p.Packets > 0 && p.Bytes > 0, going || f.Going
+		queued, going = queued || p.Packets > 0 && p.Bytes > 0, going || f.Active
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func viewed(t *testing.T, view func(*sim.View)) *sim.Config {
 	c := &sim.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(),
 		Switches: make([]wiring.SwitchConfig, len(n.Nodes))}, Duration: unit.Second, UntilDone: true, View: view}
 	c.Wiring.Switches[1] = wiring.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().Paths(1)),
+		Routes: dataplane.HostRoutes(c.Wiring.Hosts, n.Routes().PathsFrom(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},

@@ -49,9 +49,9 @@ func (r *Simulation) flowTuples() map[tuple]packet.FlowID {
 // addMoved adds the tuples of flows when they use other NICs than they were given.
 func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	addresses := func(a packet.Addr) (all []packet.Addr) {
-		host := r.nics.Node(int(a) - 1)
-		for port := range r.nics.Count(host) {
-			all = append(all, packet.Addr(r.nics.Number(host, port)+1))
+		host := r.nics.HostOf(int(a) - 1)
+		for port := range r.nics.CountOf(host) {
+			all = append(all, packet.Addr(r.nics.NumberOf(host, port)+1))
 		}
 		return all
 	}

@@ -119,7 +119,7 @@ func (w *wire) judge(try *realtime.Try) (end func()) {
 			float64(relay.late.Load()-relayedLate))
 		for key := range after {
 			if strings.HasPrefix(key, "weir_switch_ring_lost_frames_total{") && since(key) > 0 {
-				try.Disturbed(fmt.Sprintf("%.0f frames lost in rings", since(key)))
+				try.NoteDisturbed(fmt.Sprintf("%.0f frames lost in rings", since(key)))
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func (w *wire) judge(try *realtime.Try) (end func()) {
 // disturbedByLateness records a disturbance where more than one frame in a thousand was late.
 func disturbedByLateness(try *realtime.Try, where string, frames, late float64) {
 	if late > frames/1000 {
-		try.Disturbed(fmt.Sprintf("%.0f of %.0f frames late by more than %v%s", late, frames, maxLateness, where))
+		try.NoteDisturbed(fmt.Sprintf("%.0f of %.0f frames late by more than %v%s", late, frames, maxLateness, where))
 	}
 }
 
@@ -163,7 +163,7 @@ func (w *wire) scrape(accept string) (text, kind string, err error) {
 // metrics are those of a data plane that answers, for which the switch waits half a second only.
 func (w *wire) metrics() (m map[string]float64) {
 	w.t.Helper()
-	await.Until(w.t, "an answer of the data plane", func() bool { m = w.shown(); return m["weir_switch_up"] == 1 })
+	await.AwaitCondition(w.t, "an answer of the data plane", func() bool { m = w.shown(); return m["weir_switch_up"] == 1 })
 	return m
 }
 
@@ -188,10 +188,10 @@ func (w *wire) shown() map[string]float64 {
 // loopback sets the switch's namespace's own loopback up, which metrics need.
 func (w *wire) loopback() {
 	w.in(middle, func(c *rtnl.Conn) error {
-		lo, err := c.Interface("lo")
+		lo, err := c.InterfaceByName("lo")
 		if err != nil {
 			return err
 		}
-		return c.Up(lo.Index)
+		return c.SetUp(lo.Index)
 	})
 }

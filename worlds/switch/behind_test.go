@@ -25,14 +25,14 @@ metrics: none
 	for i := range seconds * 100_000 { // each 10 us
 		at := unit.Time(i) * 10 * unit.Microsecond
 		if i%33 == 0 {
-			b.send(1, at, frametest.Datagram(t, 9, 1, 0, 1514))
+			b.send(1, at, frametest.NewDatagram(t, 9, 1, 0, 1514))
 		}
 		if i%66 == 0 {
-			b.send(0, at, frametest.Datagram(t, 1, 9, 0, 66))
+			b.send(0, at, frametest.NewDatagram(t, 1, 9, 0, 66))
 			acks++
 		}
 		if i%40 == 0 { // 30 Mb/s into 20
-			b.send(0, at, frametest.Datagram(t, 2, 9, 0, 1514))
+			b.send(0, at, frametest.NewDatagram(t, 2, 9, 0, 1514))
 		}
 	}
 	b.run(t, (seconds+1)*unit.Second)

@@ -73,13 +73,13 @@ func newBench(t testing.TB, c *Config) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b.users.Forget = func(a packet.Addr) { evictAddress(b.running, nil, a) }
+	b.users.OnReassign = func(a packet.Addr) { evictAddress(b.running, nil, a) }
 	return b
 }
 
 // who is how the book shows a number.
 func (b *bench) who(a packet.Addr) string {
-	prefix, word := b.users.Book.Label(a)
+	prefix, word := b.users.Book.LabelOf(a)
 	if prefix.IsSingleIP() {
 		return prefix.Addr().String()
 	}
@@ -127,25 +127,25 @@ func TestLearning(t *testing.T) {
 	tagged := func(f []byte, vlan uint16) []byte {
 		return append(binary.BigEndian.AppendUint16(append(bytes.Clone(f[:12]), 0x81, 0), vlan), f[12:]...)
 	}
-	broadcast := frametest.Datagram(t, 1, 2, 0, 100)
+	broadcast := frametest.NewDatagram(t, 1, 2, 0, 100)
 	copy(broadcast, []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	for i, x := range []struct {
 		in    int
 		frame []byte
 		out   []int
 	}{
-		{0, frametest.Datagram(t, 1, 2, 0, 100), []int{1, 2}}, // 2 is not known
-		{1, frametest.Datagram(t, 2, 1, 0, 100), []int{0}},
-		{0, frametest.Datagram(t, 1, 2, 0, 100), []int{1}},
+		{0, frametest.NewDatagram(t, 1, 2, 0, 100), []int{1, 2}}, // 2 is not known
+		{1, frametest.NewDatagram(t, 2, 1, 0, 100), []int{0}},
+		{0, frametest.NewDatagram(t, 1, 2, 0, 100), []int{1}},
 		{0, broadcast, []int{1, 2}},
-		{2, frametest.Datagram(t, 3, 1, 0, 100), []int{0}},
-		{0, frametest.Datagram(t, 4, 1, 0, 100), nil},                      // both at port 0
-		{0, tagged(frametest.Datagram(t, 1, 2, 0, 100), 5), []int{1, 2}},   // not known in VLAN 5
-		{1, tagged(frametest.Datagram(t, 2, 1, 0, 100), 5), []int{0}},      //
-		{0, tagged(frametest.Datagram(t, 1, 2, 0, 100), 0xf005), []int{1}}, // priority is no part of the VLAN
-		{2, frametest.Datagram(t, 2, 1, 0, 100), []int{0}},                 // 2 has moved, or another says so
-		{0, frametest.Datagram(t, 1, 2, 0, 100), []int{1, 2}},
-		{1, frametest.Datagram(t, 1, 2, 0, 100), []int{2}}, // so has 1
+		{2, frametest.NewDatagram(t, 3, 1, 0, 100), []int{0}},
+		{0, frametest.NewDatagram(t, 4, 1, 0, 100), nil},                      // both at port 0
+		{0, tagged(frametest.NewDatagram(t, 1, 2, 0, 100), 5), []int{1, 2}},   // not known in VLAN 5
+		{1, tagged(frametest.NewDatagram(t, 2, 1, 0, 100), 5), []int{0}},      //
+		{0, tagged(frametest.NewDatagram(t, 1, 2, 0, 100), 0xf005), []int{1}}, // priority is no part of the VLAN
+		{2, frametest.NewDatagram(t, 2, 1, 0, 100), []int{0}},                 // 2 has moved, or another says so
+		{0, frametest.NewDatagram(t, 1, 2, 0, 100), []int{1, 2}},
+		{1, frametest.NewDatagram(t, 1, 2, 0, 100), []int{2}}, // so has 1
 	} {
 		for _, g := range b.gates {
 			g.out = nil
@@ -169,7 +169,7 @@ func TestLearning(t *testing.T) {
 		for _, g := range b.gates {
 			g.out = nil
 		}
-		b.send(0, b.time, frametest.Datagram(t, 1, 2, 0, 100))
+		b.send(0, b.time, frametest.NewDatagram(t, 1, 2, 0, 100))
 		b.run(t, b.time+unit.Millisecond)
 		if got := []int{len(b.gates[1].out), len(b.gates[2].out)}; !slices.Equal(got, want) {
 			t.Errorf("after %v, %v frames came out at ports 1 and 2, want %v", b.time, got, want)
@@ -177,7 +177,7 @@ func TestLearning(t *testing.T) {
 	}
 	for range 2 { // 2 keeps to its new place
 		b.time += 160 * unit.Second
-		b.send(2, b.time, frametest.Datagram(t, 2, 1, 0, 100))
+		b.send(2, b.time, frametest.NewDatagram(t, 2, 1, 0, 100))
 		b.run(t, b.time+unit.Millisecond)
 	}
 	to2(0, 1)
@@ -242,7 +242,7 @@ metrics: none
 `, slow+": {interface: "+slow, slow+": {rate: 1Mbps, buffer: 2 packets, interface: "+slow, 1)))
 			const n = 10
 			for i := range n { // in 10 ms
-				b.send(0, unit.Time(i)*unit.Millisecond, frametest.Datagram(t, 1, 2, 0, 1000))
+				b.send(0, unit.Time(i)*unit.Millisecond, frametest.NewDatagram(t, 1, 2, 0, 1000))
 			}
 			b.run(t, 100*unit.Millisecond)
 			taken := len(b.gates[1].out) + len(b.gates[2].out)
@@ -250,7 +250,7 @@ metrics: none
 				t.Fatalf("%d copies came out: this tests nothing", taken)
 			}
 			var u [1]p4abc.User
-			abcOf(b).MostActive(b.time, u[:])
+			abcOf(b).ListActiveUsers(b.time, u[:])
 			if u[0].Bytes != uint64(1000*taken) || u[0].Dropped != uint64(2*n-taken) {
 				t.Errorf("%d bytes and %d drops, of %d copies of 1000 bytes that came out and %d that did not", u[0].Bytes,
 					u[0].Dropped, taken, 2*n-taken)
@@ -281,7 +281,7 @@ func TestControlIsNotABC(t *testing.T) {
 	const n = 1000
 	for i := range n {
 		at := unit.Time(i) * 600 * unit.Microsecond // 1500 B in 600 us: 20 Mb/s
-		b.send(0, at, frametest.Datagram(t, 1, 2, 2, 1500))
+		b.send(0, at, frametest.NewDatagram(t, 1, 2, 2, 1500))
 		if i%20 == 0 {
 			b.send(0, at, arp)
 			b.send(0, at, ns)
@@ -289,7 +289,7 @@ func TestControlIsNotABC(t *testing.T) {
 	}
 	b.run(t, n*700*unit.Microsecond)
 	arps, discoveries, users, marked := 0, 0, 0, 0
-	plain := frametest.Datagram(t, 1, 2, 2, 1500)
+	plain := frametest.NewDatagram(t, 1, 2, 2, 1500)
 	for _, f := range b.gates[1].out {
 		switch {
 		case bytes.Equal(f, arp):
@@ -316,7 +316,7 @@ func TestControlIsNotABC(t *testing.T) {
 			n/20, users, marked)
 	}
 	var top [3]p4abc.User
-	if n := abcOf(b).MostActive(b.time, top[:]); n != 1 || top[0].Source == 0 ||
+	if n := abcOf(b).ListActiveUsers(b.time, top[:]); n != 1 || top[0].Source == 0 ||
 		b.who(top[0].Source) != "10.0.0.1" {
 		t.Errorf("%d users are metered: %v", n, top[:n])
 	}
@@ -350,12 +350,12 @@ metrics: none
 	b := newBench(t, decode(t, before))
 	const n = 200
 	for i := range n {
-		b.send(0, unit.Time(i)*unit.Millisecond, frametest.Datagram(t, 1, 2, 0, 1500)) // 12 Mb/s
+		b.send(0, unit.Time(i)*unit.Millisecond, frametest.NewDatagram(t, 1, 2, 0, 1500)) // 12 Mb/s
 	}
 	b.run(t, n*unit.Millisecond)
-	waiting := b.Waiting()
+	waiting := b.WaitingPackets()
 	var was, is [1]p4abc.User
-	abcOf(b).MostActive(b.time, was[:])
+	abcOf(b).ListActiveUsers(b.time, was[:])
 	c := decode(t, after)
 	list, notes, err := replacePrograms(b.time, b.Site(c.bridgePorts()), b.running, c.Programs)
 	if err != nil {
@@ -366,13 +366,13 @@ metrics: none
 		t.Fatal(err)
 	}
 	b.SetPorts(c.bridgePorts())
-	abcOf(b).MostActive(b.time, is[:])
+	abcOf(b).ListActiveUsers(b.time, is[:])
 	if len(notes) != 2 || notes[0] != "abc has other parameters and keeps its meters" ||
 		notes[1] != "ecn begins now" {
 		t.Errorf("%q", notes)
 	}
-	if waiting < 20 || b.Waiting() != waiting {
-		t.Errorf("%d frames waited, and %d do now", waiting, b.Waiting())
+	if waiting < 20 || b.WaitingPackets() != waiting {
+		t.Errorf("%d frames waited, and %d do now", waiting, b.WaitingPackets())
 	}
 	if d := is[0].Activity - was[0].Activity; d > 1e-9 || d < -1e-9 || was[0].Source != is[0].Source {
 		t.Errorf("the activity was %v, and is %v", was, is)
@@ -402,7 +402,7 @@ metrics: none
 			b := newBench(t, decode(t, file))
 			b.SetPorts(decode(t, strings.Replace(file, "50Mbps", wrong, 1)).bridgePorts())
 			for range 3 {
-				b.send(0, b.time, frametest.Datagram(t, 1, 2, 0, 1400))
+				b.send(0, b.time, frametest.NewDatagram(t, 1, 2, 0, 1400))
 			}
 			b.run(t, b.time+500*unit.Microsecond)
 			if n := len(b.gates[1].out); n != 0 {
@@ -410,8 +410,8 @@ metrics: none
 			}
 			b.SetPorts(decode(t, file).bridgePorts())
 			b.run(t, b.time+3*unit.Millisecond)
-			if n := len(b.gates[1].out); n != 3 || b.Waiting() != 0 {
-				t.Errorf("%d of 3 frames came out, %d wait", n, b.Waiting())
+			if n := len(b.gates[1].out); n != 3 || b.WaitingPackets() != 0 {
+				t.Errorf("%d of 3 frames came out, %d wait", n, b.WaitingPackets())
 			}
 		})
 	}
@@ -443,7 +443,7 @@ metrics: none
 	}
 	b.SetPorts(c.bridgePorts())
 	for range 150 { // 10 times 15 kB is reached by the hundredth
-		b.send(0, b.time, frametest.Datagram(t, byte(1), 2, 2, 1500))
+		b.send(0, b.time, frametest.NewDatagram(t, byte(1), 2, 2, 1500))
 	}
 	b.run(t, b.time+20*unit.Millisecond)
 	first := slices.IndexFunc(b.gates[1].out, func(f []byte) bool { return f[15]&3 == 3 })
@@ -460,15 +460,15 @@ metrics: none
 func TestShut(t *testing.T) {
 	b := newBench(t, decode(t, wire2))
 	for i := range 5 {
-		b.send(0, unit.Time(i), frametest.Datagram(t, 1, 2, 0, 1500))
+		b.send(0, unit.Time(i), frametest.NewDatagram(t, 1, 2, 0, 1500))
 	}
 	b.run(t, 100*unit.Microsecond)
-	b.Shut()
-	b.send(0, b.time, frametest.Datagram(t, 1, 2, 0, 1500))
-	b.send(1, b.time, frametest.Datagram(t, 2, 1, 0, 1500))
+	b.StopReceiving()
+	b.send(0, b.time, frametest.NewDatagram(t, 1, 2, 0, 1500))
+	b.send(1, b.time, frametest.NewDatagram(t, 2, 1, 0, 1500))
 	b.run(t, b.time+20*unit.Millisecond)
-	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.Waiting() != 0 {
-		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.Waiting())
+	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.WaitingPackets() != 0 {
+		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.WaitingPackets())
 	}
 }
 
@@ -501,8 +501,8 @@ func (g *loopGate) Counts() live.GateCounts { return live.GateCounts{} }
 func TestNoGarbage(t *testing.T) {
 	c := decode(t, wire2)
 	b := &bench{users: frames.NewUsers(&c.Users, 1)}
-	all := [][]byte{frametest.Datagram(t, 1, 2, 2, 1500), frametest.Datagram(t, 3, 4, 2, 100)}
-	for _, f := range frametest.Frames() {
+	all := [][]byte{frametest.NewDatagram(t, 1, 2, 2, 1500), frametest.NewDatagram(t, 3, 4, 2, 100)}
+	for _, f := range frametest.AllFrames() {
 		all = append(all, f.Bytes)
 	}
 	gates := []live.Gate{&loopGate{frames: all, now: &b.time}, &loopGate{frames: all, now: &b.time}}

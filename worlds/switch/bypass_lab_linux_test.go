@@ -69,7 +69,7 @@ func (s *stream) step(send bool) {
 	}
 	s.looked = now
 	for {
-		if _, ok := s.from.Stamp(); !ok {
+		if _, ok := s.from.NextArrival(); !ok {
 			break
 		}
 		if f := s.from.Take(nil); bytes.HasPrefix(f, s.head) {
@@ -77,7 +77,7 @@ func (s *stream) step(send bool) {
 		}
 	}
 	for {
-		if _, ok := s.to.Stamp(); !ok {
+		if _, ok := s.to.NextArrival(); !ok {
 			return
 		}
 		f := s.to.Take(nil)
@@ -125,7 +125,7 @@ func (b *both) more(n int64) {
 	b.t.Helper()
 	for _, s := range b.ways {
 		least := s.came.Load() + n
-		await.Until(b.t, "a frame", func() bool { return s.came.Load() >= least })
+		await.AwaitCondition(b.t, "a frame", func() bool { return s.came.Load() >= least })
 	}
 }
 
@@ -136,7 +136,7 @@ func (b *both) stop(what string) (gap time.Duration) {
 	<-b.halted
 	for _, s := range b.ways { // until one that is sent now has come, all others have
 		first := s.sent
-		await.Until(b.t, "a last frame", func() bool {
+		await.AwaitCondition(b.t, "a last frame", func() bool {
 			s.step(true)
 			return slices.Max(s.count[first:]) > 0
 		})
@@ -151,7 +151,7 @@ func (b *both) stop(what string) (gap time.Duration) {
 			}
 		}
 		if try, is := b.t.(*realtime.Try); is && s.stood > 5*stands {
-			try.Disturbed(fmt.Sprintf("this process stood still for %v", s.stood))
+			try.NoteDisturbed(fmt.Sprintf("this process stood still for %v", s.stood))
 		}
 		b.t.Logf("%s, direction %d: %d frames, %d lost, %d doubled, longest gap %v", what, i, s.sent, lost, twice, s.gap)
 		if twice > 0 || s.back > 0 {
@@ -219,8 +219,8 @@ func bypass(t *realtime.Try) {
 		b.more(100)
 		child := p.child()
 		x.end(p, child)
-		p.Exit()
-		await.Until(t, "the data plane's end", func() bool { return syscall.Kill(child, 0) == unix.ESRCH })
+		p.AwaitExit()
+		await.AwaitCondition(t, "the data plane's end", func() bool { return syscall.Kill(child, 0) == unix.ESRCH })
 		b.more(100)
 		if gap := b.stop(x.name); gap > bypassSpan {
 			t.Errorf("the bridge took over after %v: %s", gap, x.name)
@@ -237,15 +237,15 @@ func bypass(t *realtime.Try) {
 func (w *wire) bridged(t testing.TB) {
 	t.Helper()
 	w.in(middle, func(c *rtnl.Conn) error {
-		l, err := c.Interface("left")
+		l, err := c.InterfaceByName("left")
 		if err != nil {
 			return err
 		}
-		r, err := c.Interface("right")
+		r, err := c.InterfaceByName("right")
 		if err != nil {
 			return err
 		}
-		b, err := c.InterfaceAt(l.Master)
+		b, err := c.InterfaceByIndex(l.Master)
 		if err == nil && (l.Master != r.Master || b.Name != "weir-bypass1" || !b.IsBridge() || !b.Up) {
 			err = fmt.Errorf("the ports belong to interfaces %d and %d: %+v", l.Master, r.Master, b)
 		}
@@ -279,7 +279,7 @@ func TestBypassForwards(t *testing.T) {
 	}
 	asks("switch")
 	p.Signal(syscall.SIGTERM) // on a slow machine it kills the data plane, and says so
-	p.Exit()
+	p.AwaitExit()
 	asks("bridge")
 }
 
@@ -289,10 +289,10 @@ func TestBypassRefused(t *testing.T) {
 	none := func(name string) {
 		t.Helper()
 		w.in(middle, func(c *rtnl.Conn) error {
-			if _, err := c.Interface("weir-bypass1"); !errors.Is(err, unix.ENODEV) {
+			if _, err := c.InterfaceByName("weir-bypass1"); !errors.Is(err, unix.ENODEV) {
 				t.Errorf("%s: the bridge: %v", name, err)
 			}
-			if i, err := c.Interface("left"); err != nil || i.Master != 0 {
+			if i, err := c.InterfaceByName("left"); err != nil || i.Master != 0 {
 				t.Errorf("%s: left: %+v, %v", name, i, err)
 			}
 			return nil
@@ -311,7 +311,7 @@ func TestBypassRefused(t *testing.T) {
 	var index [3]int
 	w.in(middle, func(c *rtnl.Conn) error {
 		for i, name := range w.hosts {
-			x, err := c.Interface(name)
+			x, err := c.InterfaceByName(name)
 			if err != nil {
 				return err
 			}
@@ -320,7 +320,7 @@ func TestBypassRefused(t *testing.T) {
 		if err := c.AddBridge("own"); err != nil {
 			return err
 		}
-		own, err := c.Interface("own")
+		own, err := c.InterfaceByName("own")
 		if err != nil {
 			return err
 		}

@@ -18,9 +18,9 @@ func SetupError(format string, args ...any) error {
 
 // ReadFile reads a switch's file. Errors wrap ErrSetup.
 func ReadFile(name string) ([]byte, error) {
-	data, err := document.ReadFile(name, document.LargestFile)
+	data, err := document.ReadFile(name, document.MaxFile)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %s: %w", ErrSetup, name, document.Reason(err))
+		return nil, fmt.Errorf("%w: %s: %w", ErrSetup, name, document.UnwrapPathError(err))
 	}
 	return data, nil
 }

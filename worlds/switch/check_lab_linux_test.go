@@ -56,7 +56,7 @@ func TestCheck(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "own", "down", "loop")
 	before := w.offloads("left")
 	w.in(middle, func(c *rtnl.Conn) error {
-		own, err := c.Interface("own")
+		own, err := c.InterfaceByName("own")
 		if err != nil {
 			return err
 		}
@@ -147,14 +147,14 @@ func (w *wire) checks(t *testing.T, shaped string) {
 // too late, if at all.
 func (w *wire) openTwice(t testing.TB, yaml string) *process {
 	p, late := w.launch(yaml), w.launch(yaml)
-	await.Until(t, "the end of one of two", func() bool { return p.over() || late.over() })
+	await.AwaitCondition(t, "the end of one of two", func() bool { return p.over() || late.over() })
 	if p.over() {
 		p, late = late, p
 	}
 	if !strings.Contains(late.Stderr(), taken) {
 		t.Errorf("of two that started at once one said\n%s", late.Stderr())
 	}
-	await.Until(t, "the other one", func() bool { return strings.Contains(p.Stderr(), "switching between") || p.over() })
+	await.AwaitCondition(t, "the other one", func() bool { return strings.Contains(p.Stderr(), "switching between") || p.over() })
 	if p.over() { // each has seen the other
 		p = w.open(yaml)
 	}

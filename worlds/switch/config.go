@@ -49,7 +49,7 @@ type Config struct {
 	usersGiven      bool                // the file declares users
 	rates           []document.Position // places of the ports' rates
 	scheduler       switchfile.NewScheduler
-	schedulerChoice *switchfile.Served
+	schedulerChoice *switchfile.SchedulerChoice
 }
 
 // Limits of a file.
@@ -111,7 +111,7 @@ type decoder struct {
 func Decode(s Schemes, file string, data []byte) (*Config, error) {
 	d := &decoder{document.NewReader(fileKind), s.withBridge(), &Config{}}
 	root := document.Parse(d.Reader, file, data)
-	if d.OK() && d.Keys(root, "key", topKeys) {
+	if d.OK() && d.CheckKeys(root, "key", topKeys) {
 		d.decodeKeys(root)
 	}
 	if d.OK() {
@@ -124,7 +124,7 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	var b strings.Builder
-	root.Write(&b, 0)
+	root.WriteYAML(&b, 0)
 	d.c.Resolved = b.String()
 	return d.c, nil
 }
@@ -134,7 +134,7 @@ func (d *decoder) requireKey(t *document.Node, key, what string, known []string,
 	allowed string) (*document.Node, bool) {
 	v := t.Find(key)
 	if v == nil && t.Kind == document.Mapping {
-		d.Missing(t, key, what, known, allowed, "%s is missing", key)
+		d.FailMissing(t, key, what, known, allowed, "%s is missing", key)
 	}
 	return v, v != nil
 }
@@ -145,24 +145,24 @@ func (d *decoder) decodeKeys(root *document.Node) {
 	if t, ok := d.requireKey(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
 		d.decodePorts(t)
 	}
-	c.Queues = switchfile.Queues(d.Reader, d.Default(root, "queues", "1", "ours"))
+	c.Queues = switchfile.ReadQueueCount(d.Reader, d.ReadDefault(root, "queues", "1", "ours"))
 	standard := "fifo"
 	if c.Queues > 1 {
 		standard = "strict"
 	}
-	scheduler := d.Default(root, "scheduler", standard, "ours: one queue, or strict priority")
-	if s := switchfile.Scheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues); s != nil {
+	scheduler := d.ReadDefault(root, "scheduler", standard, "ours: one queue, or strict priority")
+	if s := switchfile.ReadScheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues); s != nil {
 		c.scheduler, c.schedulerChoice = s.Make, s
 	}
-	c.Scheduler = scheduler.Flow()
-	framing := d.Default(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
+	c.Scheduler = scheduler.FormatFlow()
+	framing := d.ReadDefault(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
 	var names []string
 	for _, f := range packet.Framings {
-		if !f.Fixed() {
+		if !f.IsFixed() {
 			names = append(names, f.Name)
 		}
 	}
-	c.Framing = switchfile.Framing(d.Reader, framing, names)
+	c.Framing = switchfile.ReadFraming(d.Reader, framing, names)
 	if t, ok := d.requireKey(root, "switch", "key", topKeys, "switch: [forward, …]"); ok {
 		d.decodePrograms(t)
 	}
@@ -171,15 +171,15 @@ func (d *decoder) decodeKeys(root *document.Node) {
 		c.usersPlace, c.usersGiven = t.Position, true
 	}
 	d.decodeUsers(root.Find("users"), root.Position)
-	metrics := d.Default(root, "metrics", defaultMetrics, "ours: loopback")
-	if text := d.Text(metrics); text != "none" {
+	metrics := d.ReadDefault(root, "metrics", defaultMetrics, "ours: loopback")
+	if text := d.ReadText(metrics); text != "none" {
 		var err error
 		if c.Metrics, err = parseMetricsAddress(text); err != nil {
 			d.Fail(metrics.Position, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
 		}
 	}
-	user := d.Default(root, "user", "nobody", "ours")
-	if c.User = d.Text(user); c.User == "root" || c.User == "0" {
+	user := d.ReadDefault(root, "user", "nobody", "ours")
+	if c.User = d.ReadText(user); c.User == "root" || c.User == "0" {
 		d.Fail(user.Position, "a user without rights", "the switch gives root's rights up")
 	} else if c.User == "" {
 		d.Fail(user.Position, "the name of a user", "this is no name")
@@ -221,9 +221,9 @@ func (d *decoder) decodePorts(t *document.Node) {
 			d.Fail(k.Position, "letters, digits, - and _", "a port cannot be called %q", k.Name)
 		}
 		p, rate := Port{Name: k.Name}, k.Position
-		if v := k.Value; d.Keys(v, "key of a port", portKeys) {
+		if v := k.Value; d.CheckKeys(v, "key of a port", portKeys) {
 			if x, ok := d.requireKey(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
-				p.Interface = d.Text(x)
+				p.Interface = d.ReadText(x)
 				switch other, exists := taken[p.Interface]; {
 				case p.Interface == "" || len(p.Interface) > maxInterfaceName || strings.ContainsAny(p.Interface, "/ \t\n:") ||
 					p.Interface == "." || p.Interface == "..":
@@ -235,9 +235,9 @@ func (d *decoder) decodePorts(t *document.Node) {
 				taken[p.Interface] = p.Name
 			}
 			if x := v.Find("rate"); x != nil {
-				p.Rate, rate = document.Read(d.Reader, x, unit.ParseLinkRate), x.Position
+				p.Rate, rate = document.ReadValue(d.Reader, x, unit.ParseLinkRate), x.Position
 			}
-			p.Buffer = d.decodeBound(d.Default(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
+			p.Buffer = d.decodeBound(d.ReadDefault(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
 			if x := v.Find("queue"); x != nil {
 				p.Queue = d.decodeBound(x)
 			}
@@ -251,7 +251,7 @@ func (d *decoder) decodePorts(t *document.Node) {
 
 // decodeBound reads the limit of a queue, which must hold a full frame and fit into memory.
 func (d *decoder) decodeBound(t *document.Node) unit.Length {
-	l := switchfile.Buffer(d.Reader, t)
+	l := switchfile.ReadBuffer(d.Reader, t)
 	switch {
 	case l.Bytes > 0 && l.Bytes < fullFrame:
 		d.Fail(t.Position, fmt.Sprintf("at least %d B, or a number of packets", fullFrame),
@@ -271,12 +271,12 @@ func isWord(s string) bool {
 // decodePrograms decodes the programs and refuses those that need a network.
 func (d *decoder) decodePrograms(t *document.Node) {
 	c := d.c
-	c.Programs = switchfile.Programs(d.Reader, d.known.Programs, t, switchfile.Standalone)
+	c.Programs = switchfile.ReadPrograms(d.Reader, d.known.Programs, t, switchfile.Standalone)
 	forwards := false
 	for _, p := range c.Programs {
 		forwards = forwards || p.Traits.Forwards
 		if why := p.Traits.WhyNotStandalone; why != "" {
-			d.Fail(p.At, d.suggestAlternative(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
+			d.Fail(p.Position, d.suggestAlternative(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
 		}
 	}
 	if !forwards && d.OK() {
@@ -290,7 +290,7 @@ func (d *decoder) suggestAlternative(refused *dataplane.Scheme) string {
 	var names []string
 	for _, s := range d.known.Programs {
 		switch {
-		case dataplane.TraitsOf(s.Default()).WhyNotStandalone != "":
+		case dataplane.TraitsOf(s.NewConfig()).WhyNotStandalone != "":
 		case s.Name == refused.Name:
 			return s.Name + " with other parameters"
 		default:
@@ -298,7 +298,7 @@ func (d *decoder) suggestAlternative(refused *dataplane.Scheme) string {
 		}
 	}
 	sort.Strings(names)
-	return document.Choices(names)
+	return document.JoinChoices(names)
 }
 
 // checkSchemes lets the programs and the scheduler check the switch.
@@ -315,10 +315,10 @@ func (d *decoder) checkSchemes() {
 	}
 	warn := func(w document.Warning, _ float64) { d.c.remarks = append(d.c.remarks, w) }
 	for i := range d.c.Programs {
-		d.c.Programs[i].Remarks(d.Reader, s, warn)
+		d.c.Programs[i].ReportRemarks(d.Reader, s, warn)
 	}
 	if x := d.c.schedulerChoice; x != nil {
-		x.Remarks(d.Reader, s, warn)
+		x.ReportRemarks(d.Reader, s, warn)
 	}
 }
 
@@ -333,7 +333,7 @@ func (d *decoder) buildOnce() {
 				err = c.addMetrics(x)
 			}
 			if err != nil {
-				d.Fail(p.At, "", "%v", err)
+				d.Fail(p.Position, "", "%v", err)
 			}
 		}
 		return nil, nil
@@ -407,7 +407,7 @@ func (c *Config) bridgePorts() (all []live.BridgePort) {
 func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warning) {
 	warnings = append(append(slices.Clone(c.remarks), c.exemptWarnings()...), c.receiverWarnings()...)
 	for i, p := range c.Ports {
-		frame := int64(c.Framing.Frame(int32(maxFrame(i)), 0, true))
+		frame := int64(c.Framing.FrameBytes(int32(maxFrame(i)), 0, true))
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
 			continue
 		}
@@ -422,8 +422,8 @@ func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warn
 // ProgramMetrics returns the metrics of all programs.
 func (c *Config) ProgramMetrics() []dataplane.Metric { return c.metrics }
 
-// Keeps returns an error if a running switch cannot change to next. The error names the key that must not change.
-func (c *Config) Keeps(next *Config) error {
+// CheckReload returns an error if a running switch cannot change to next. The error names the key that must not change.
+func (c *Config) CheckReload(next *Config) error {
 	describe := func(c *Config) (s []string) {
 		for _, p := range c.Ports {
 			s = append(s, p.Name+" = "+p.Interface)

@@ -51,7 +51,7 @@ func TestDecode(t *testing.T) {
 			Buffer: unit.Length{Packets: 24}}) {
 		t.Errorf("ports %+v", c.Ports)
 	}
-	if c.Users.Behind != 0 || c.Users.Most != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" ||
+	if c.Users.Behind != 0 || c.Users.MaxUsers != 100 || c.Metrics.String() != "127.0.0.1:1234" || c.User != "nobody" ||
 		c.Queues != 1 ||
 		c.Framing.Name != "l2" ||
 		len(c.Programs) != 2 || len(c.Programs[1].Config.(*p4abc.Config).Aggregates) != 2 {
@@ -61,8 +61,8 @@ func TestDecode(t *testing.T) {
 	if err != nil {
 		t.Fatalf("what was resolved is not right: %v\n%s", err, c.Resolved)
 	}
-	if err := c.Keeps(again); err != nil || again.Programs[1].Text() != c.Programs[1].Text() {
-		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].Text(), c.Programs[1].Text())
+	if err := c.CheckReload(again); err != nil || again.Programs[1].CanonicalText() != c.Programs[1].CanonicalText() {
+		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].CanonicalText(), c.Programs[1].CanonicalText())
 	}
 }
 
@@ -135,12 +135,12 @@ func TestDecodeErrors(t *testing.T) {
 				t.Errorf("%q is taken, or not as an input's error: %+v, %v", x, c, err)
 				continue
 			}
-			b.Add(t, "", err.Error()+"\n", inFull[x])
+			b.AddError(t, "", err.Error()+"\n", inFull[x])
 		}
 		return b.String()
 	}
 	testkit.Golden(t, "errors.golden", texts(schemes()))
-	if !testkit.Updating() {
+	if !testkit.IsUpdating() {
 		testkit.Golden(t, "errors.golden", texts(withDummies(t)))
 	}
 }
@@ -270,11 +270,11 @@ func TestKeeps(t *testing.T) {
 		access + "framing: wire\n", access + "users: {behind: users}\n", access + "users: {most: 5}\n", access +
 			"metrics: none\n", access + "user: daemon\n",
 		access + "scheduler: fq\n"} {
-		if err := c.Keeps(decode(x)); err == nil || !strings.Contains(err.Error(), "cannot change while the switch runs") {
+		if err := c.CheckReload(decode(x)); err == nil || !strings.Contains(err.Error(), "cannot change while the switch runs") {
 			t.Errorf("%v for\n%s", err, x)
 		}
 	}
-	if err := c.Keeps(decode(strings.NewReplacer("50Mbps", "60Mbps", "24 packets", "36 packets", "3s",
+	if err := c.CheckReload(decode(strings.NewReplacer("50Mbps", "60Mbps", "24 packets", "36 packets", "3s",
 		"4s").Replace(access))); err != nil {
 		t.Error(err)
 	}
@@ -292,7 +292,7 @@ func FuzzDecode(f *testing.F) {
 		switch {
 		case err != nil && !errors.As(err, &wrong):
 			t.Errorf("%v", err)
-		case err == nil && (len(c.Ports) < 2 || c.Users.Most < 1 || c.scheduler == nil || c.Framing.Name == "" ||
+		case err == nil && (len(c.Ports) < 2 || c.Users.MaxUsers < 1 || c.scheduler == nil || c.Framing.Name == "" ||
 			c.Users.Behind >= len(c.Ports)):
 			t.Errorf("%+v", c)
 		}
@@ -310,7 +310,7 @@ func TestLax(t *testing.T) {
 			"200kbps each) may fill 100 % of 300kbps"},
 	} {
 		t.Run(x.rate+" "+x.exempt, func(t *testing.T) {
-			got := strings.Join(testkit.Strings(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).exemptWarnings()), "\n")
+			got := strings.Join(testkit.FormatAll(decode(t, fmt.Sprintf(file, x.rate, x.exempt)).exemptWarnings()), "\n")
 			if !strings.HasPrefix(got, x.want) || (got == "") != (x.want == "") {
 				t.Errorf("it warns %q, want %q", got, x.want)
 			}
@@ -342,7 +342,7 @@ switch: [forward]
 			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, and nothing else leaves meanwhile"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := testkit.Strings(decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).Warnings(
+			got := testkit.FormatAll(decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).Warnings(
 				func(int) int { return 1514 }))
 			if !slices.EqualFunc(got, x.want, strings.HasPrefix) {
 				t.Errorf("it warns\n%q, want\n%q", got, x.want)

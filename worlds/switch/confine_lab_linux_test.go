@@ -122,7 +122,7 @@ func TestConfined(t *testing.T) {
 	for _, what := range []string{"data plane", "supervisor"} {
 		t.Run(what, func(t *testing.T) {
 			p := await.Start(t, exec.Command(os.Args[0], "switch-confined", what))
-			if code := p.Exit(); code != 0 || p.Stdout() != "confined\n" {
+			if code := p.AwaitExit(); code != 0 || p.Stdout() != "confined\n" {
 				t.Errorf("exit code %d: %s", code, p.Output())
 			}
 		})

@@ -64,9 +64,9 @@ type frameOf func(up bool) []byte
 func fromHost(t *testing.T, host byte) frameOf {
 	return func(up bool) []byte {
 		if up {
-			return frametest.Datagram(t, host, 9, 0, 1000)
+			return frametest.NewDatagram(t, host, 9, 0, 1000)
 		}
-		return frametest.Datagram(t, 9, host, 0, 1000)
+		return frametest.NewDatagram(t, 9, host, 0, 1000)
 	}
 }
 

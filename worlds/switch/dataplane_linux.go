@@ -86,7 +86,7 @@ func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("data plane: shared page: %w", err)
 	}
-	l.shared = control.SharedIn(memory)
+	l.shared = control.MapCounters(memory)
 	var sockets []*ring.Socket
 	maxFrame := 0
 	for _, x := range first.Sockets {
@@ -103,7 +103,7 @@ func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	}
 	l.users = frames.NewUsers(&l.config.Users, binary.BigEndian.Uint64(seed[:]))
 	l.refusals = frames.NewRefusals(l.config.Framing, len(l.config.Ports))
-	l.users.Forget = func(a packet.Addr) { evictAddress(l.running, l.ports, a) }
+	l.users.OnReassign = func(a packet.Addr) { evictAddress(l.running, l.ports, a) }
 	if l.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
 		return fmt.Errorf("data plane: %w", err)
 	}
@@ -199,11 +199,11 @@ func (l *loop) applyReload(x *decoded) {
 		notes, err = l.plane.reload(l.driver.Now(), x.config)
 	}
 	if err != nil {
-		l.out.Encode(control.Reply{Is: control.IsRefused, Text: err.Error()}.Brief())
+		l.out.Encode(control.Reply{Is: control.IsRefused, Text: err.Error()}.Shorten())
 		return
 	}
 	l.reloads++
-	l.out.Encode(control.Reply{Is: control.IsReloaded, Notes: notes}.Brief())
+	l.out.Encode(control.Reply{Is: control.IsReloaded, Notes: notes}.Shorten())
 }
 
 // publishCounters writes the counters to the shared memory without allocation.
@@ -221,13 +221,13 @@ func (l *loop) publishCounters() {
 	}
 	c.Drops = b.Drops()
 	n := b.Counts()
-	c.Unsent, c.Unmade, c.Runts = n.SendLost, n.Unwritable, n.NonIP
-	c.Waiting, c.Stall = uint64(b.Waiting()), b.Stall()
+	c.Unsent, c.Unwritable, c.Runts = n.SendLost, n.Unwritable, n.NonIP
+	c.Waiting, c.Stall = uint64(b.WaitingPackets()), b.Stall()
 	var usage unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &usage) == nil {
 		c.CPU = unit.Time(usage.Utime.Nano()+usage.Stime.Nano()) * unit.Nanosecond
 	}
-	late := b.Late()
+	late := b.LatenessHistogram()
 	c.Late, c.LateSum = late.Count(), late.Sum()
 	late.CountUpTo(control.LatenessBounds[:], c.LateTo[:])
 	c.Known, c.Forgotten, c.Samples = l.users.Known, l.users.Forgotten, 0

@@ -34,15 +34,15 @@ func (w *wire) trunk(mtu int) {
 			return err
 		}
 		for _, name := range []string{"trunk0", "trunk1"} {
-			x, err := c.Interface(name)
+			x, err := c.InterfaceByName(name)
 			if err == nil {
-				err = c.Quiet(x.Index)
+				err = c.SetUpQuiet(x.Index)
 			}
 			if err == nil {
-				_, err = rtnl.NoOffloads(name)
+				_, err = rtnl.DisableOffloads(name)
 			}
 			if err == nil {
-				err = c.Up(x.Index)
+				err = c.SetUp(x.Index)
 			}
 			if err != nil {
 				return err
@@ -149,7 +149,7 @@ func (w *wire) learns(t testing.TB, to string, family, option, want int) {
 		t.Fatal(err)
 	}
 	known := 0
-	await.Until(t, "an MTU", func() bool {
+	await.AwaitCondition(t, "an MTU", func() bool {
 		payload := 1472
 		if family == unix.IPPROTO_IPV6 {
 			payload -= 20

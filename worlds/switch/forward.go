@@ -108,7 +108,7 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		case m.Out == packet.NoPort:
 			m.Out = out
 		default:
-			env.Replicate(out)
+			env.ReplicateTo(out)
 		}
 	}
 	if m.Out == packet.NoPort {

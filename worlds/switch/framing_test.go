@@ -29,7 +29,7 @@ framing: `+x.framing+`
 metrics: none
 `))
 			for range 10 {
-				b.send(0, 0, frametest.Datagram(t, 1, 2, 0, 1506))
+				b.send(0, 0, frametest.NewDatagram(t, 1, 2, 0, 1506))
 			}
 			b.run(t, 20*unit.Millisecond)
 			out := b.gates[1].when

@@ -36,7 +36,7 @@ func TestHangs(t *testing.T) {
 		{"a second signal", func(p *process) {
 			p.write(large)
 			p.Signal(syscall.SIGHUP)
-			await.Until(p.t, "the end", func() bool { // two that come before the supervisor looks are one
+			await.AwaitCondition(p.t, "the end", func() bool { // two that come before the supervisor looks are one
 				p.Signal(syscall.SIGTERM)
 				return p.over()
 			})
@@ -58,7 +58,7 @@ func TestHangs(t *testing.T) {
 			p := w.open(plain)
 			child := p.suspendChild()
 			x.end(p)
-			p.Exit()
+			p.AwaitExit()
 			if !strings.Contains(p.Stderr()+p.Stdout(), x.says) {
 				t.Errorf("it said\n%s%s", p.Stderr(), p.Stdout())
 			}
@@ -109,18 +109,18 @@ func TestUnread(t *testing.T) {
 	file := strings.Replace(fmt.Sprintf(shaped, "50Mbps", 100, "[forward]", "9465"), "interface: left",
 		"interface: left, rate: 50Mbps", 1)
 	p := w.launch(file)
-	await.Until(t, "the switch", func() bool { text, _, err := w.scrape("text/plain"); return err == nil && text != "" })
+	await.AwaitCondition(t, "the switch", func() bool { text, _, err := w.scrape("text/plain"); return err == nil && text != "" })
 	fill(t, write)
 	const done = `weir_switch_reloads_total{result="done"}`
-	await.Until(t, "more reloads than lines that wait", func() bool {
+	await.AwaitCondition(t, "more reloads than lines that wait", func() bool {
 		p.Signal(syscall.SIGHUP)
 		return w.metrics()[done] > 300
 	})
 	p.write("ports: {}\n")
 	refused := func() float64 { return w.metrics()[`weir_switch_reloads_total{result="refused"}`] }
-	await.Until(t, "a refusal", func() bool { p.Signal(syscall.SIGHUP); return refused() > 0 })
+	await.AwaitCondition(t, "a refusal", func() bool { p.Signal(syscall.SIGHUP); return refused() > 0 })
 	p.Signal(syscall.SIGTERM)
-	p.Exit()
+	p.AwaitExit()
 	if now := w.offloads("left"); !slices.Equal(now, before) {
 		t.Errorf("offloads are %v, before %v", now, before)
 	}

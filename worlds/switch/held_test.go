@@ -197,7 +197,7 @@ func TestHeldNeeds(t *testing.T) {
 			if err != nil {
 				return
 			}
-			warned := strings.Join(testkit.Strings(c.Warnings(func(int) int { return fullFrame })), "\n")
+			warned := strings.Join(testkit.FormatAll(c.Warnings(func(int) int { return fullFrame })), "\n")
 			if x.warned == "" && warned != "" || !strings.Contains(warned, x.warned) {
 				t.Errorf("warned of %q, want %q", warned, x.warned)
 			}

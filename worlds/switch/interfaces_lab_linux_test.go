@@ -48,7 +48,7 @@ func TestRenamed(t *testing.T) {
 				return err
 			}
 		}
-		_, err := rtnl.NoOffloads("left")
+		_, err := rtnl.DisableOffloads("left")
 		return err
 	})
 	p.stop()
@@ -83,21 +83,21 @@ func TestVanished(t *testing.T) {
 	before := w.offloads("left")
 	p := w.open(plain)
 	w.in(middle, func(c *rtnl.Conn) error {
-		x, err := c.Interface("right")
+		x, err := c.InterfaceByName("right")
 		if err != nil {
 			return err
 		}
 		return remove(x.Index)
 	})
 	s := w.socket("left", 1500) // hosts send, too: it may have ended by now
-	await.Until(t, "the end", func() bool {
+	await.AwaitCondition(t, "the end", func() bool {
 		s.Put(append(append(mac(1), mac(0)...), 0x88, 0xb5))
 		s.Flush()
 		return p.over()
 	})
-	if now := w.offloads("left"); p.Exit() == 0 || !slices.Equal(now, before) ||
+	if now := w.offloads("left"); p.AwaitExit() == 0 || !slices.Equal(now, before) ||
 		!strings.Contains(p.Stderr(), "the interface of a port is gone: host right") {
-		t.Errorf("exit code %d, offloads %v, before %v\n%s", p.Exit(), now, before, p.Stderr())
+		t.Errorf("exit code %d, offloads %v, before %v\n%s", p.AwaitExit(), now, before, p.Stderr())
 	}
 }
 

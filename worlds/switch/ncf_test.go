@@ -228,11 +228,11 @@ func nacked(t *testing.T, shape func(*crafted), flows int, coalesce string) {
 // no control packet. ARP is.
 func TestNobodyToTell(t *testing.T) {
 	arp := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 6}, make([]byte, 46)...)
-	fragment := frametest.Datagram(t, 1, 2, 0, 1000)
+	fragment := frametest.NewDatagram(t, 1, 2, 0, 1000)
 	binary.BigEndian.PutUint16(fragment[20:], 0x2010)
 	fragment[24], fragment[25] = 0, 0
 	binary.BigEndian.PutUint16(fragment[24:], packet.Checksum(packet.Sum(0, fragment[14:34])))
-	icmp := frametest.Datagram(t, 1, 2, 0, 1000)
+	icmp := frametest.NewDatagram(t, 1, 2, 0, 1000)
 	icmp[23], icmp[24], icmp[25] = 1, 0, 0
 	binary.BigEndian.PutUint16(icmp[24:], packet.Checksum(packet.Sum(0, icmp[14:34])))
 	odd := append([]byte{2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 0x88, 0xb5}, make([]byte, 986)...)
@@ -243,7 +243,7 @@ func TestNobodyToTell(t *testing.T) {
 			f[57] = 200 // length of an option
 			return f
 		}(),
-		"UDP": frametest.Datagram(t, 1, 2, 0, 1000), "fragment": fragment, "ICMP": icmp, "not IP": odd,
+		"UDP": frametest.NewDatagram(t, 1, 2, 0, 1000), "fragment": fragment, "ICMP": icmp, "not IP": odd,
 	} {
 		for _, form := range []string{"tcp_option", "ece"} {
 			t.Run(name+" "+form, func(t *testing.T) {
@@ -282,7 +282,7 @@ func TestNACKLeavesWhereFlowEnters(t *testing.T) {
 	// the receiver is known; another port claims the sender's address
 	claim := (&crafted{version: 4, back: true, port: 1, flags: packet.ACK, stamps: &[2]uint32{1, 2}}).bytes(t)
 	b.send(2, 0, claim)
-	forged := frametest.Datagram(t, 1, 2, 0, 100)
+	forged := frametest.NewDatagram(t, 1, 2, 0, 100)
 	b.send(0, unit.Microsecond, forged)
 	for i := range 200 {
 		x := crafted{version: 4, port: 1000, seq: uint32(i * 1000), flags: packet.ACK, payload: 1000,

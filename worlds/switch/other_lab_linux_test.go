@@ -15,7 +15,7 @@ import (
 // which port, and which command helps; they say it once. Then all is well.
 func TestWithoutChecksums(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
-	w.in("left", func(*rtnl.Conn) error { return rtnl.Offload("eth0", "tx", true) })
+	w.in("left", func(*rtnl.Conn) error { return rtnl.SetOffload("eth0", "tx", true) })
 	help := fmt.Sprintf("ip netns exec %s ethtool -K eth0 tx off", w.set.Name("left"))
 	if code, said := w.ends(plain, 0, "--check"); code != 0 || !strings.Contains(said, "warning: port left: eth0, the "+
 		"other end of left, leaves checksums to a card that is not there") || !strings.Contains(said, help) ||
@@ -36,7 +36,7 @@ func TestWithoutChecksums(t *testing.T) {
 	first := w.tell("left", to, 100)
 	p.awaits(line + help)
 	second := w.tell("left", to, 100)
-	w.in("left", func(*rtnl.Conn) error { return rtnl.Offload("eth0", "tx", false) })
+	w.in("left", func(*rtnl.Conn) error { return rtnl.SetOffload("eth0", "tx", false) })
 	if _, err := w.ask("left", to, 100, 3); err != nil {
 		t.Errorf("with checksums: %v", err)
 	}

@@ -102,9 +102,9 @@ func TestOwnProgram(t *testing.T) {
 	c := decode(own)
 	b := newBench(t, c)
 	for i := range 10 {
-		b.send(0, unit.Time(i)*unit.Millisecond, frametest.Datagram(t, byte(1+i%2), 9, 0, 1000))
+		b.send(0, unit.Time(i)*unit.Millisecond, frametest.NewDatagram(t, byte(1+i%2), 9, 0, 1000))
 	}
-	b.send(1, 0, frametest.Datagram(t, 9, 1, 0, 1000))
+	b.send(1, 0, frametest.NewDatagram(t, 9, 1, 0, 1000))
 	b.run(t, 20*unit.Millisecond)
 	shown := func() (text []string) {
 		var n control.Counters
@@ -131,7 +131,7 @@ func TestOwnProgram(t *testing.T) {
 	}
 	left := b.running[1].Program.(*counter).hosts
 	for a := range left {
-		b.users.Forget(a)
+		b.users.OnReassign(a)
 		break
 	}
 	if len(left) != 2 {

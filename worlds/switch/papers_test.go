@@ -129,7 +129,7 @@ func carrying(t *testing.T, book *packet.Book, f *telemetry.Format, proto, versi
 	if p.TCP.Flags = packet.ACK; proto == packet.ProtoRDMA {
 		p.TCP.Flags = 0
 	}
-	if asks && !f.Ask(&p, telemetry.HopRecords, false) {
+	if asks && !f.AddRequest(&p, telemetry.HopRecords, false) {
 		t.Fatal("no room")
 	}
 	frame, err := p.Emit(book, nil)

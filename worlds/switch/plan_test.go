@@ -44,9 +44,9 @@ metrics: none
 				for user, mbps := range []int{x.a, x.b} {
 					gap := unit.Time(8000 * int64(unit.Second) / int64(mbps*1_000_000))
 					for at := unit.Time(user) * 7 * unit.Microsecond; at < length; at += gap {
-						f := frametest.Datagram(t, byte(user+1), 9, 0, frame)
+						f := frametest.NewDatagram(t, byte(user+1), 9, 0, frame)
 						if from == 1 {
-							f = frametest.Datagram(t, 9, byte(user+1), 0, frame)
+							f = frametest.NewDatagram(t, 9, byte(user+1), 0, frame)
 						}
 						b.send(from, at, f)
 					}

@@ -75,7 +75,7 @@ func (p *process) suspendChild() int {
 	p.t.Helper()
 	child := p.child()
 	syscall.Kill(child, syscall.SIGSTOP)
-	await.Until(p.t, "the stop of the data plane", func() bool {
+	await.AwaitCondition(p.t, "the stop of the data plane", func() bool {
 		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", child))
 		if err != nil || len(threads) == 0 {
 			p.t.Fatal(threads, err)
@@ -197,7 +197,7 @@ func TestDescriptors(t *testing.T) {
 			for n, to := range open(t, pid) {
 				switch {
 				case strings.HasPrefix(to, "pipe:"), strings.HasPrefix(to, "anon_inode:"), strings.HasPrefix(to, "socket:"),
-					strings.HasPrefix(to, "/memfd:weir switch"), strings.HasPrefix(to, netns.Records+"/switch-"),
+					strings.HasPrefix(to, "/memfd:weir switch"), strings.HasPrefix(to, netns.RecordDir+"/switch-"),
 					strings.HasPrefix(to, "/sys/fs/cgroup/"), // which Go's runtime reads how many processors there are from
 					n == 0 && to == os.DevNull:
 				default:
@@ -216,7 +216,7 @@ func TestKilled(t *testing.T) {
 	before := w.offloads("left")
 	p := w.open(plain)
 	syscall.Kill(p.child(), syscall.SIGKILL)
-	code := p.Exit()
+	code := p.AwaitExit()
 	if now := w.offloads("left"); code == 0 || !slices.Equal(now, before) ||
 		!strings.Contains(p.Stderr(), "the data plane has ended") {
 		t.Errorf("without its data plane: exit code %d, offloads %v, before %v\n%s", code, now, before, p.Stderr())
@@ -228,8 +228,8 @@ func TestKilled(t *testing.T) {
 		p := w.open(plain)
 		child := p.child()
 		p.Signal(syscall.SIGKILL)
-		p.Exit()
-		await.Until(t, "the data plane's end", func() bool {
+		p.AwaitExit()
+		await.AwaitCondition(t, "the data plane's end", func() bool {
 			_, err := os.Stat(fmt.Sprintf("/proc/%d", child))
 			return err != nil
 		})

@@ -32,7 +32,7 @@ func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	if err != nil {
 		return running{}, fmt.Errorf("program %s: %w", w.Scheme.Name, err)
 	}
-	r := running{Program: p, name: w.Scheme.Name, text: w.Text(), lines: site.Lines, users: declaredAt(site)}
+	r := running{Program: p, name: w.Scheme.Name, text: w.CanonicalText(), lines: site.Lines, users: declaredAt(site)}
 	if site.LimitsRead {
 		r.limits = site.Limits
 	}
@@ -122,7 +122,7 @@ func replacePrograms(now unit.Time, site *dataplane.Site, was []running, want []
 	notes []string, err error) {
 	for _, w := range want {
 		i := slices.IndexFunc(was, func(r running) bool { return r.name == w.Scheme.Name })
-		if i >= 0 && was[i].isSame(w.Text(), site) {
+		if i >= 0 && was[i].isSame(w.CanonicalText(), site) {
 			list = append(list, was[i])
 			continue
 		}
@@ -170,7 +170,7 @@ func (s *sampler) addSamples(now unit.Time, r *running, c *control.Counters) {
 		to := &c.Sample[c.Samples]
 		*to = control.Sample{Port: uint8(min(x.Port, control.MaxPorts)), Value: x.Value}
 		to.Name.Set(r.names[x.Metric])
-		to.Label.Set(x.Label(s.label[:0]))
+		to.Label.Set(x.AppendLabel(s.label[:0]))
 		c.Samples++
 	}
 }

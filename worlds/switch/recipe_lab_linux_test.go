@@ -22,7 +22,7 @@ func TestRecipe(t *testing.T) { realtime.Test(t, works) }
 
 func works(t *realtime.Try) {
 	defer t.WatchIdle()()
-	output := runScript(t, testkit.Recipe(t, "../../docs/switch.md"))
+	output := runScript(t, testkit.ReadRecipe(t, "../../docs/switch.md"))
 	for _, want := range []string{"switching between lan (lan0), wan (wan0)", `weir_abc_user_activity{user="10.77.0.1"`,
 		`weir_abc_user_activity{user="10.77.0.2"`, `reason="activity"`, "port wan: "} {
 		if !strings.Contains(output, want) {
@@ -58,11 +58,11 @@ func runScript(t *realtime.Try, script string) (output string) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	args := testkit.InNamespace(strings.ReplaceAll(script, "/tmp/weir-", dir+"/weir-"))
+	args := testkit.NamespaceArgs(strings.ReplaceAll(script, "/tmp/weir-", dir+"/weir-"))
 	c := exec.Command(args[0], args[1:]...)
 	c.Env = append(os.Environ(), "PATH="+dir+":"+os.Getenv("PATH"))
 	p := await.Start(t, c)
-	code, output := p.Exit(), p.Output()
+	code, output := p.AwaitExit(), p.Output()
 	if strings.HasPrefix(output, "unshare: ") {
 		t.Skipf("no namespaces here: %s", output)
 	}

@@ -38,7 +38,7 @@ func TestRecordWire(t *testing.T) {
 				if !same || r.Drops != (dropped > 0) || r.Marks != (marked > 0) {
 					t.Fatalf("the same: %v, %d dropped, %d marked", same, dropped, marked)
 				}
-				if !testkit.Updating() {
+				if !testkit.IsUpdating() {
 					return
 				}
 				var z bytes.Buffer
@@ -80,7 +80,7 @@ func recordWire(t *realtime.Try, r *softswitch.Recording) []byte {
 	take := func() {
 		for i, s := range sockets {
 			for {
-				at, ok := s.Stamp()
+				at, ok := s.NextArrival()
 				if !ok {
 					break
 				}
@@ -98,7 +98,7 @@ func recordWire(t *realtime.Try, r *softswitch.Recording) []byte {
 	// A last frame in each direction comes out after all others. It is sent again where a full queue has dropped it.
 	for i, s := range []*ring.Socket{sockets[1], sockets[3]} {
 		last := append(append(append([]byte{}, mac(1-i)...), mac(i)...), append([]byte{0x88, 0xb5}, make([]byte, 50)...)...)
-		await.Until(t, "the last frame", func() bool {
+		await.AwaitCondition(t, "the last frame", func() bool {
 			s.Put(last)
 			s.Flush()
 			take()

@@ -57,7 +57,7 @@ func (r *Recording) Replay(t testing.TB, file string, capture []byte) (same bool
 	var want [2][][]byte
 	last := unit.Time(0)
 	for {
-		f, err := in.Next()
+		f, err := in.NextFrame()
 		if err == io.EOF {
 			break
 		}

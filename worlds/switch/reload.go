@@ -22,13 +22,13 @@ type plane struct {
 // port. After an error the plane is unchanged.
 func (p *plane) reload(now unit.Time, c *Config) (notes []string, err error) {
 	c.mtus = p.config.mtus
-	if err := p.config.Keeps(c); err != nil {
+	if err := p.config.CheckReload(c); err != nil {
 		return nil, err
 	}
-	p.users.Declare(&c.Users)
+	p.users.DeclareCustomers(&c.Users)
 	defer func() {
 		if err != nil {
-			p.users.Declare(&p.config.Users)
+			p.users.DeclareCustomers(&p.config.Users)
 		}
 	}()
 	list, notes, err := replacePrograms(now, p.bridge.Site(c.bridgePorts()), p.running, c.Programs)
@@ -47,7 +47,7 @@ func (p *plane) reload(now unit.Time, c *Config) (notes []string, err error) {
 		}
 	}
 	p.bridge.SetPorts(c.bridgePorts())
-	p.users.Follow(&c.Users)
+	p.users.ApplyRules(&c.Users)
 	p.config = c
 	return notes, nil
 }

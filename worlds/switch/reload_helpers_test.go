@@ -47,14 +47,14 @@ func newUsedBench(t testing.TB, c *Config) *bench {
 	t.Helper()
 	b := newBench(t, c)
 	b.time = unit.Millisecond
-	b.send(0, b.time, frametest.Datagram(t, 10, 2, 2, 1000))
+	b.send(0, b.time, frametest.NewDatagram(t, 10, 2, 2, 1000))
 	b.run(t, b.time+unit.Millisecond)
 	return b
 }
 
 // describe returns the state of a bench: its file, its programs and what they hold, its ports, and its drops.
 func (b *bench) describe(p *plane) string {
-	text := fmt.Sprintf("file %p, drops %v, waiting %d\n", p.config, b.Drops(), b.Waiting())
+	text := fmt.Sprintf("file %p, drops %v, waiting %d\n", p.config, b.Drops(), b.WaitingPackets())
 	for _, r := range p.running {
 		text += fmt.Sprintf("%s %s at %p: %+v, lines %v, limits %v\n", r.name, r.text, r.Program, r.Program, r.lines,
 			r.limits)
@@ -71,7 +71,7 @@ func (b *bench) script(t testing.TB, rate unit.Rate) {
 	const frames, size = 200, 1000
 	for i := range frames {
 		at := b.time + unit.TransmitTime(unit.Bytes(size*2*i/3), rate)
-		b.send(0, at, frametest.Datagram(t, byte(10+i%20), 2, byte(i%2)<<3|2, size))
+		b.send(0, at, frametest.NewDatagram(t, byte(10+i%20), 2, byte(i%2)<<3|2, size))
 	}
 	b.run(t, b.time+2*unit.TransmitTime(frames*size, rate))
 }
@@ -99,7 +99,7 @@ func (b *bench) outcome(t testing.TB, start unit.Time, rate unit.Rate) (text str
 	for i, f := range b.gates[1].out {
 		text += fmt.Sprintf("%v %x\n", b.gates[1].when[i], f[:42])
 	}
-	text += fmt.Sprintf("drops %v, waiting %d\n", b.Drops(), b.Waiting())
+	text += fmt.Sprintf("drops %v, waiting %d\n", b.Drops(), b.WaitingPackets())
 	for _, p := range b.running {
 		if x, ok := p.Program.(dataplane.Footprinted); ok {
 			text += fmt.Sprintf("%s: %+v\n", p.name, x.Footprint())

@@ -79,18 +79,18 @@ func lay(t testing.TB, mtu int, hosts ...string) *wire {
 				mtu); err != nil {
 				return err
 			}
-			x, err := c.Interface(name)
+			x, err := c.InterfaceByName(name)
 			if err != nil {
 				return err
 			}
-			return c.Quiet(x.Index)
+			return c.SetUpQuiet(x.Index)
 		})
 		w.in(name, func(c *rtnl.Conn) error {
-			x, err := c.Interface("eth0")
+			x, err := c.InterfaceByName("eth0")
 			if err != nil {
 				return err
 			}
-			if _, err := rtnl.NoOffloads("eth0"); err != nil {
+			if _, err := rtnl.DisableOffloads("eth0"); err != nil {
 				return err
 			}
 			for _, a := range []string{fmt.Sprintf("10.9.0.%d/24", i+1), fmt.Sprintf("fd09::%x/64", i+1)} {
@@ -102,7 +102,7 @@ func lay(t testing.TB, mtu int, hosts ...string) *wire {
 			if err := os.WriteFile("/proc/sys/net/ipv4/tcp_no_metrics_save", []byte("1"), 0); err != nil {
 				return err
 			}
-			return c.Up(x.Index)
+			return c.SetUp(x.Index)
 		})
 	}
 	return w
@@ -153,7 +153,7 @@ func programs(t *testing.T, test func(t *testing.T, program string)) {
 	t.Run("weir switch", func(t *testing.T) { test(t, "") })
 	t.Run("weir-switch", func(t *testing.T) {
 		needRoot(t)
-		test(t, await.Program(t, "cmd/weir-switch"))
+		test(t, await.RequireProgram(t, "cmd/weir-switch"))
 	})
 }
 
@@ -200,7 +200,7 @@ func (w *wire) launch(yaml string) *process {
 	}
 	w.t.Cleanup(func() {
 		p.Signal(syscall.SIGTERM)
-		p.Exit()
+		p.AwaitExit()
 		if w.t.Failed() {
 			w.t.Logf("the switch said:\n%s%s", p.Stderr(), p.Stdout())
 		}
@@ -211,7 +211,7 @@ func (w *wire) launch(yaml string) *process {
 // awaits returns when the switch has printed what contains this text.
 func (p *process) awaits(what string) {
 	p.t.Helper()
-	p.Until(fmt.Sprintf("%q", what), func() bool { return strings.Contains(p.Stderr(), what) })
+	p.AwaitCondition(fmt.Sprintf("%q", what), func() bool { return strings.Contains(p.Stderr(), what) })
 }
 
 // stop stops the switch in order and returns its summary.
@@ -223,7 +223,7 @@ func (p *process) stop() string {
 func (p *process) stopBy(s syscall.Signal) string {
 	p.t.Helper()
 	p.Signal(s)
-	if code := p.Exit(); code != 0 {
+	if code := p.AwaitExit(); code != 0 {
 		p.t.Errorf("exit code %d\n%s", code, p.Stderr())
 	}
 	return p.Stdout()

@@ -91,7 +91,7 @@ type link struct {
 // IF_OPER_UP), which takes it a moment.
 func (w *wire) settled() (all map[string]link) {
 	w.t.Helper()
-	await.Until(w.t, "all interfaces that are up", func() bool {
+	await.AwaitCondition(w.t, "all interfaces that are up", func() bool {
 		up := true
 		all = w.links()
 		for _, name := range w.hosts {
@@ -187,7 +187,7 @@ func TestStop(t *testing.T) {
 				n := 0
 				count := func() int {
 					for {
-						if _, ok := out.Stamp(); !ok {
+						if _, ok := out.NextArrival(); !ok {
 							return n
 						}
 						if f := out.Take(nil); len(f) == 1000 {
@@ -195,7 +195,7 @@ func TestStop(t *testing.T) {
 						}
 					}
 				}
-				await.Until(t, "the first frame", func() bool { return count() > 0 })
+				await.AwaitCondition(t, "the first frame", func() bool { return count() > 0 })
 				start := time.Now()
 				summary := p.stopBy(x.by)
 				took := time.Since(start)
@@ -244,7 +244,7 @@ func TestOwnTraffic(t *testing.T) {
 	}
 	seen := func(s *ring.Socket) (own, passed int) {
 		for {
-			if _, ok := s.Stamp(); !ok {
+			if _, ok := s.NextArrival(); !ok {
 				return own, passed
 			}
 			switch f := s.Take(nil); {
@@ -256,7 +256,7 @@ func TestOwnTraffic(t *testing.T) {
 		}
 	}
 	through := 0
-	await.Until(t, "the frame that passes", func() bool {
+	await.AwaitCondition(t, "the frame that passes", func() bool {
 		own, passed := seen(right)
 		through += own
 		return passed > 0
@@ -281,7 +281,7 @@ switch: [forward, {abc: {}}, {ecn: {kmin: 100KB, kmax: 200KB, pmax: 10%}}]
 metrics: none
 `)
 	in, out := w.socket("left", 1500), w.socket("right", 1500)
-	for _, f := range frametest.Frames() {
+	for _, f := range frametest.AllFrames() {
 		for _, way := range [][2]*ring.Socket{{in, out}, {out, in}} {
 			if got := pass(t, way[0], way[1], f.Bytes); !bytes.Equal(got, f.Bytes) {
 				t.Errorf("%s: %d bytes\n%x\ncame out as %d\n%x", f.Name, len(f.Bytes), f.Bytes, len(got), got)

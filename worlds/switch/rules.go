@@ -43,31 +43,31 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 		d.Fail(t.Position, "{behind: PORT, …}", "this is %v", t.Kind)
 		return
 	}
-	s := scheme.Scheme{Name: "users", Config: scheme.For[frames.Rules, *frames.Rules]}
-	u := *d.Configuration(&s, t, ownUserKeys).(*frames.Rules)
+	s := scheme.Scheme{Name: "users", Config: scheme.NewDefault[frames.Rules, *frames.Rules]}
+	u := *d.DecodeConfig(&s, t, ownUserKeys).(*frames.Rules)
 	u.Behind = -1
 	for _, p := range c.Ports {
 		u.Ports = append(u.Ports, p.Name)
 	}
 	behind := t.Find("behind")
 	if behind == nil && u.By != frames.ByAddress && len(u.Ports) > 0 {
-		behind = d.Default(t, "behind", u.Ports[0],
+		behind = d.ReadDefault(t, "behind", u.Ports[0],
 			"ours: users by VLAN are on both sides, and have a meter for each direction")
 	}
 	if behind != nil {
-		u.Behind = slices.Index(u.Ports, d.Word(behind, "port", u.Ports))
+		u.Behind = slices.Index(u.Ports, d.ReadWord(behind, "port", u.Ports))
 	}
 	d.decodeNames(&u, t.Find("named"))
 	standard, why := frames.Each, "P4-ABC §5.2: no user is named"
 	if u.NamedCount() > 0 {
 		standard, why = frames.PerPort, "ours: users are named"
 	}
-	u.Unnamed = frames.Unnamed(d.Word(d.Default(t, "unnamed", string(standard), why), "unnamed users",
+	u.Unnamed = frames.Unnamed(d.ReadWord(d.ReadDefault(t, "unnamed", string(standard), why), "unnamed users",
 		[]string{string(frames.Each), string(frames.PerPort), string(frames.OneForAll)}))
 	if n := u.NamedCount(); n > frames.MaxUsers {
 		d.Fail(t.Position, fmt.Sprintf("at most %d", frames.MaxUsers), "%d users are named", n)
-	} else if n > u.Most {
-		d.Fail(t.Position, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.Most)
+	} else if n > u.MaxUsers {
+		d.Fail(t.Position, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.MaxUsers)
 	}
 	c.Users = u
 }
@@ -80,12 +80,12 @@ func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 		}
 		names, peers := x.Traits.NamedUsers()
 		if len(names) > 0 && u.By != frames.ByAddress {
-			d.Fail(x.At, "by: "+string(frames.ByAddress), "%s names users by their addresses, and users are by %s",
+			d.Fail(x.Position, "by: "+string(frames.ByAddress), "%s names users by their addresses, and users are by %s",
 				x.Scheme.Name, u.By)
 		}
 		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, peers...)
 		if len(u.Peers) > frames.MaxPeers {
-			d.Fail(x.At, fmt.Sprintf("%d at most", frames.MaxPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
+			d.Fail(x.Position, fmt.Sprintf("%d at most", frames.MaxPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
 		}
 	}
 	switch {
@@ -98,10 +98,10 @@ func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 	default:
 		for _, x := range t.Items {
 			if u.By != frames.ByAddress {
-				if v, ok := document.ReadOK(d.Reader, x, u.By.ParseVLANs); ok {
+				if v, ok := document.ReadValid(d.Reader, x, u.By.ParseVLANs); ok {
 					u.VLANs = append(u.VLANs, v...)
 				}
-			} else if p, ok := document.ReadOK(d.Reader, x, userset.Prefix); ok {
+			} else if p, ok := document.ReadValid(d.Reader, x, userset.ParsePrefix); ok {
 				u.Named = append(u.Named, p)
 			}
 		}
@@ -135,7 +135,7 @@ func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 				d.Fail(x.Position, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "this is %v", x.Kind)
 				continue
 			}
-			p, tags, err := u.By.ParseMember(d.Text(x))
+			p, tags, err := u.By.ParseMember(d.ReadText(x))
 			if err != nil {
 				d.Fail(x.Position, `an address, a prefix, "vlan 100"; with by: vlan a VLAN`, "%v", err)
 				continue

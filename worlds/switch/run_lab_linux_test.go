@@ -132,9 +132,9 @@ func TestReload(t *testing.T) {
 			p.write(file(fmt.Sprintf("%dMbps", 10+i+k), 1000+i, programs))
 			before := strings.Count(p.Stderr(), "read anew")
 			p.Signal(syscall.SIGHUP)
-			await.Until(t, "reload", func() bool { return strings.Count(p.Stderr(), "read anew") > before })
+			await.AwaitCondition(t, "reload", func() bool { return strings.Count(p.Stderr(), "read anew") > before })
 			more := came() + 20
-			await.Until(t, "datagrams", func() bool { return came() >= more })
+			await.AwaitCondition(t, "datagrams", func() bool { return came() >= more })
 		}
 	}
 	for _, x := range [][2]string{
@@ -187,8 +187,8 @@ func mendRate(t *testing.T, programs string) {
 		t.Fatal("1.4 kB pass at 100 bit/s")
 	}
 	p.Signal(syscall.SIGHUP)
-	await.Until(t, "the second reload", func() bool { return strings.Count(p.Stderr(), "read anew") == 2 })
-	await.Until(t, "what waited", back)
+	await.AwaitCondition(t, "the second reload", func() bool { return strings.Count(p.Stderr(), "read anew") == 2 })
+	await.AwaitCondition(t, "what waited", back)
 	if _, err := w.ask("left", to, 1400, 1); err != nil {
 		t.Errorf("after the right rate: %v", err)
 	}
@@ -348,7 +348,7 @@ func TestMetrics(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond) // their user has been silent, and is too active in a burst
 	}
-	await.Until(t, "the last frame", func() bool { // in bytes: hosts' own ones are small
+	await.AwaitCondition(t, "the last frame", func() bool { // in bytes: hosts' own ones are small
 		const sent = `weir_switch_sent_bytes_total{port="right"}`
 		return w.metrics()[sent] >= m[sent]+500*some
 	})

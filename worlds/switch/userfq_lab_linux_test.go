@@ -74,7 +74,7 @@ finish
 			abc, userFQ := rates[i], rates[len(cases)+i]
 			t.Logf("%s: %.1f Mb/s with abc, %.1f with user_fq, of %g", c.name, abc, userFQ, c.link)
 			if userFQ < 0.85*c.link {
-				t.Disturbed(fmt.Sprintf("user_fq has %.1f of %g Mb/s", userFQ, c.link))
+				t.NoteDisturbed(fmt.Sprintf("user_fq has %.1f of %g Mb/s", userFQ, c.link))
 			}
 			if abc < userFQ-c.miss*c.link {
 				t.Errorf("%s: %.1f Mb/s with abc, %.1f with user_fq, of %g", c.name, abc, userFQ, c.link)
@@ -96,7 +96,7 @@ func disturbedBySwitches(t *realtime.Try, output string) {
 		switch {
 		case strings.HasPrefix(x[1], "weir_switch_ring_lost"):
 			if value > 0 {
-				t.Disturbed(fmt.Sprintf("%.0f frames lost in a ring", value))
+				t.NoteDisturbed(fmt.Sprintf("%.0f frames lost in a ring", value))
 			}
 		case strings.HasSuffix(x[1], "_count"):
 			disturbedByLateness(t, "", value, value-inTime)

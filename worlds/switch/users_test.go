@@ -35,7 +35,7 @@ func TestUsersBehind(t *testing.T) {
 			b := newBench(t, decode(t, strings.Replace(wire2, "{new", "{"+c.users+"new", 1)))
 			for i := range 100 {
 				at := unit.Time(i) * unit.Millisecond
-				down, up := frametest.Datagram(t, 9, 1, 0, 1000), frametest.Datagram(t, 1, 9, 0, 100)
+				down, up := frametest.NewDatagram(t, 9, 1, 0, 1000), frametest.NewDatagram(t, 1, 9, 0, 100)
 				if c.tagged {
 					down, up = tag(down), tag(up)
 				}
@@ -45,7 +45,7 @@ func TestUsersBehind(t *testing.T) {
 			b.run(t, 200*unit.Millisecond)
 			var top [3]p4abc.User
 			var got []string
-			for _, u := range top[:abcOf(b).MostActive(b.time, top[:])] {
+			for _, u := range top[:abcOf(b).ListActiveUsers(b.time, top[:])] {
 				got = append(got, strings.Repeat("to ", map[bool]int{true: 1}[u.Receives])+b.who(u.Source))
 			}
 			if !slices.Equal(got, c.want) {
@@ -70,15 +70,15 @@ metrics: none
 		b.send(port, at, f)
 	}
 	for range 3 {
-		send(0, frametest.Datagram(t, 1, 9, 0, 1000))
-		send(1, frametest.Datagram(t, 9, 1, 0, 500))
-		send(1, frametest.Datagram(t, 8, 1, 0, 200))
+		send(0, frametest.NewDatagram(t, 1, 9, 0, 1000))
+		send(1, frametest.NewDatagram(t, 9, 1, 0, 500))
+		send(1, frametest.NewDatagram(t, 8, 1, 0, 200))
 	}
-	send(1, frametest.Datagram(t, 9, 2, 0, 100)) // for nobody who is named
+	send(1, frametest.NewDatagram(t, 9, 2, 0, 100)) // for nobody who is named
 	b.run(t, 20*unit.Millisecond)
 	var top [9]p4abc.User
 	var got []string
-	for _, u := range top[:abcOf(b).MostActive(b.time, top[:])] {
+	for _, u := range top[:abcOf(b).ListActiveUsers(b.time, top[:])] {
 		got = append(got, fmt.Sprintf("%d %v", u.Aggregate, u.Receives))
 	}
 	if want := []string{"0 false", "0 true", "1 true", "-1 false"}; !slices.Equal(got, want) || b.users.Known != 1 {

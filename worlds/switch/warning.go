@@ -40,16 +40,16 @@ func PortWarning(kind scheme.WarningKind, port, format string, args ...any) docu
 	return w
 }
 
-// OpenMetrics returns a warning if other machines can reach the metrics.
-func (c *Config) OpenMetrics() (all []document.Warning) {
+// WarnOpenMetrics returns a warning if other machines can reach the metrics.
+func (c *Config) WarnOpenMetrics() (all []document.Warning) {
 	if c.Metrics.IsValid() && !c.Metrics.Addr().Unmap().IsLoopback() {
 		all = append(all, PortWarning(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics))
 	}
 	return all
 }
 
-// UnshapedPorts returns a warning for each port without a rate.
-func (c *Config) UnshapedPorts() (all []document.Warning) {
+// WarnUnshapedPorts returns a warning for each port without a rate.
+func (c *Config) WarnUnshapedPorts() (all []document.Warning) {
 	for _, p := range c.Ports {
 		if p.Rate.Bits == 0 && p.Rate.Packets == 0 {
 			all = append(all, PortWarning(warnNoRate, p.Name, "port %s has no rate: its queue, on which programs work, hardly "+

@@ -47,7 +47,7 @@ func TestWarnings(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := append(c.OpenMetrics(), c.Warnings(func(int) int { return 1500 })...)
-		return append(all, c.UnshapedPorts()...)
+		all := append(c.WarnOpenMetrics(), c.Warnings(func(int) int { return 1500 })...)
+		return append(all, c.WarnUnshapedPorts()...)
 	})
 }

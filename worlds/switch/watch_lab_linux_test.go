@@ -60,7 +60,7 @@ func (w *wire) separate(from, to string) {
 	frame := append(append([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 2, 0, 0, 0, 7, 7, 0x88, 0xb5), make([]byte, 86)...)
 	has := func(s *ring.Socket) bool {
 		for {
-			if _, ok := s.Stamp(); !ok {
+			if _, ok := s.NextArrival(); !ok {
 				return false
 			}
 			if bytes.Equal(s.Take(nil), frame) {
@@ -72,7 +72,7 @@ func (w *wire) separate(from, to string) {
 	if err := in.Flush(); err != nil {
 		w.t.Fatal(err)
 	}
-	await.Until(w.t, "the frame at the switch's interface", func() bool { return has(tap) })
+	await.AwaitCondition(w.t, "the frame at the switch's interface", func() bool { return has(tap) })
 	if has(out) {
 		w.t.Errorf("a frame of %s has come to %s", from, to)
 	}
@@ -80,23 +80,23 @@ func (w *wire) separate(from, to string) {
 
 // setUp sets an interface of the switch's namespace up or down.
 func setUp(c *rtnl.Conn, name string, up bool) error {
-	i, err := c.Interface(name)
+	i, err := c.InterfaceByName(name)
 	if err != nil {
 		return err
 	}
 	if up {
-		return c.Up(i.Index)
+		return c.SetUp(i.Index)
 	}
-	return c.Down(i.Index)
+	return c.SetDown(i.Index)
 }
 
 // offloads are those that are on in the switch's namespace.
 func (w *wire) offloads(name string) (on []string) {
-	w.in(middle, func(*rtnl.Conn) (err error) { on, err = rtnl.Offloads(name); return err })
+	w.in(middle, func(*rtnl.Conn) (err error) { on, err = rtnl.ListOffloads(name); return err })
 	return on
 }
 
-func (p *process) over() bool { return !p.Running() }
+func (p *process) over() bool { return !p.IsRunning() }
 
 const plain = `
 ports:
@@ -151,9 +151,9 @@ func pass(t testing.TB, from, to *ring.Socket, frame []byte) []byte {
 		t.Fatal(err)
 	}
 	var got []byte
-	await.Until(t, "the frame", func() bool {
+	await.AwaitCondition(t, "the frame", func() bool {
 		for {
-			if _, ok := to.Stamp(); !ok {
+			if _, ok := to.NextArrival(); !ok {
 				return false
 			}
 			if got = to.Take(nil); len(got) >= 12 && bytes.Equal(got[:12], frame[:12]) {

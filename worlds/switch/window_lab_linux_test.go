@@ -25,15 +25,15 @@ func (w *wire) lengthen(near, relay, far string, delay time.Duration) {
 	}
 	defer there.Close()
 	ready := func(c *rtnl.Conn, name, address string) error {
-		x, err := c.Interface(name)
+		x, err := c.InterfaceByName(name)
 		if err == nil && name != "eth0" {
-			_, err = rtnl.NoOffloads(name)
+			_, err = rtnl.DisableOffloads(name)
 		}
 		if err == nil && address != "" {
 			err = c.AddAddress(x.Index, netip.MustParsePrefix(address))
 		}
 		if err == nil {
-			err = c.Up(x.Index)
+			err = c.SetUp(x.Index)
 		}
 		return err
 	}
@@ -80,7 +80,7 @@ func relayFrames(ends [2]*ring.Socket, delay time.Duration, over chan struct{}, 
 		for i, from := range ends {
 			to := ends[1-i]
 			for {
-				stamp, ok := from.Stamp()
+				stamp, ok := from.NextArrival()
 				if !ok {
 					break
 				}

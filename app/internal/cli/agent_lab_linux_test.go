@@ -15,7 +15,7 @@ import (
 
 // An interface that does not exist is wrong input.
 func TestAgentInterface(t *testing.T) {
-	if err := agent.Probe().Check(); err != nil {
+	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)
 	}
 	var errs bytes.Buffer
@@ -27,7 +27,7 @@ func TestAgentInterface(t *testing.T) {
 
 // A cgroup that is none is told from one of version 1, and from none at all, beside whatever else is wrong.
 func TestAgentCgroup(t *testing.T) {
-	if err := agent.Probe().Check(); err != nil {
+	if err := agent.ProbeMachine().Check(); err != nil {
 		t.Skip(err)
 	}
 	dir := t.TempDir()
@@ -37,7 +37,7 @@ func TestAgentCgroup(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	below := "below " + agent.Probe().Cgroup
+	below := "below " + agent.ProbeMachine().Cgroup
 	type row struct{ path, says string }
 	rows := []row{{filepath.Join(dir, "none"), "is no folder; cgroups are " + below}, {file, "is no folder; "},
 		{dir, "is no cgroup; they are " + below}, {"", "--interface NAME or --cgroup PATH is missing"}}

@@ -87,7 +87,7 @@ func (b *benchCmd) runSwitch(a *app) error {
 	}
 	var done func()
 	o.Progress, done = a.showActivity()
-	signals := handleSignals(a.screen, grace{labWork(nil).time, 0, lab.CloseAll, "nothing was measured"})
+	signals := handleSignals(a.screen, grace{labWork(nil).time, 0, lab.CloseLabs, "nothing was measured"})
 	defer signals.stop()
 	f, err := bench.Switch(signals, a.registry, o)
 	done()
@@ -111,7 +111,7 @@ func (a *app) showActivity() (show func(doing string), done func()) {
 	if !a.terminal {
 		return nil, func() {}
 	}
-	return func(doing string) { fmt.Fprint(a.screen, clear, text.Shown(doing)) }, func() { fmt.Fprint(a.screen, clear) }
+	return func(doing string) { fmt.Fprint(a.screen, clear, text.EscapeLine(doing)) }, func() { fmt.Fprint(a.screen, clear) }
 }
 
 // figures are the results of a benchmark.

@@ -33,7 +33,7 @@ func (b *benchCmd) runTurns(a *app) error {
 	}
 	hosts := b.Hosts
 	if hosts == nil {
-		hosts = bench.Hosts()
+		hosts = bench.ListHosts()
 		hosts = hosts[:len(hosts)-1]
 	}
 	for _, h := range hosts {
@@ -49,11 +49,11 @@ func (b *benchCmd) runTurns(a *app) error {
 		return fmt.Errorf("%w: --threads is %d; 2 or more is allowed, to be compared with one", command.ErrInput, b.Threads)
 	}
 	if b.Docs != "" {
-		if _, _, err := bench.Place(b.Docs, b.What); err != nil {
+		if _, _, err := bench.SplitPage(b.Docs, b.What); err != nil {
 			return fmt.Errorf("%w: --docs: %w", command.ErrInput, err)
 		}
 	}
-	o := bench.TurnOptions{Rounds: b.Runs, Do: anotherTurn(b.What)}
+	o := bench.TurnOptions{Rounds: b.Runs, RunTurn: anotherTurn(b.What)}
 	if o.Rounds == 0 {
 		o.Rounds = bench.Rounds
 	}
@@ -103,7 +103,7 @@ func (b *benchCmd) writeFigures(f turnFigures) error {
 		}
 		page += "\n![CPU time of a packet-hop](scale-speed.svg)\n![peak memory a host](scale-memory.svg)\n"
 	}
-	return bench.Put(b.Docs, b.What, page)
+	return bench.ReplaceText(b.Docs, b.What, page)
 }
 
 // benchMeters returns the meters of turns.
@@ -115,7 +115,7 @@ func (b *benchCmd) runTurn(a *app) error {
 	if err := json.Unmarshal([]byte(b.Turn), &s); err != nil {
 		return fmt.Errorf("%w: --turn: %w", command.ErrInput, err)
 	}
-	t, err := bench.Once(a.registry, s, benchMeters())
+	t, err := bench.RunTurn(a.registry, s, benchMeters())
 	if err != nil {
 		return err
 	}

@@ -71,7 +71,7 @@ func TestBenchTurn(t *testing.T) {
 		if err := json.Unmarshal(out.Bytes(), &turn); err != nil {
 			t.Fatal(err)
 		}
-		if turn.SetUp != 1.25 || turn.Wall != 1 || turn.CPU != 1.25 || turn.Foreign != 0.125 || turn.Calibrated != 1.5e6 {
+		if turn.SetUp != 1.25 || turn.Wall != 1 || turn.CPU != 1.25 || turn.OthersShare != 0.125 || turn.Calibrated != 1.5e6 {
 			t.Errorf("%+v", turn)
 		}
 		_, texts[k], _ = strings.Cut(out.String(), `"packet_hops":`)

@@ -47,7 +47,7 @@ var catalogue = sync.OnceValue(func() (all []entry) {
 // coordinates returns the values of the sweep of each point.
 func coordinates(s *experiment.Spec) (all [][]measure.Coordinate) {
 	for _, p := range s.Points() {
-		all = append(all, p.At())
+		all = append(all, p.Coordinates())
 	}
 	return all
 }
@@ -55,7 +55,7 @@ func coordinates(s *experiment.Spec) (all [][]measure.Coordinate) {
 // loadUntried loads an experiment of the library without building its runs.
 func loadUntried(name string, o experiment.Options) (*experiment.Spec, error) {
 	r := offline().registry
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		return nil, err
 	}

@@ -42,47 +42,47 @@ func (c *checkCmd) Run(a *app) error {
 	if c.On == experiment.Lab {
 		return a.checkLab(s)
 	}
-	runs, share := plan.Runs(s), 1.0
+	runs, share := plan.ListRuns(s), 1.0
 	need, byNeed := s.Need()
 	if byNeed { // the minimum number of seeds
-		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-s.Seed() >= uint64(need.Least) })
-		share = float64(need.Most) / float64(need.Least)
+		runs = slices.DeleteFunc(runs, func(r *plan.Run) bool { return r.Seed-s.Seed() >= uint64(need.MinSeeds) })
+		share = float64(need.MaxSeeds) / float64(need.MinSeeds)
 	}
 	rows := [][]string{{"point", "seed", "packet-hops, time, memory (estimate)"}}
 	var hops, each, size float64
 	speed := machineSpeed()
 	for i, r := range runs[:min(len(runs), maxRows)] {
 		if i == 0 || r.Index != runs[i-1].Index { // all seeds have the same estimate
-			hops, each, size = plan.Estimate(r), plan.EstimateTime(r)/speed, plan.EstimateMemory(r)
+			hops, each, size = plan.EstimateHops(r), plan.EstimateTime(r)/speed, plan.EstimateMemory(r)
 		}
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed), fmt.Sprintf("%s, %s, %s",
-			measure.SI(hops), formatTime(each), report.Bytes(int64(roundUp(size))))})
+			measure.FormatSI(hops), formatTime(each), report.FormatBytes(int64(roundUp(size))))})
 	}
 	cost, jobs := plan.EstimateCost(runs), min(runtime.GOMAXPROCS(0), len(runs))
 	elapsed := cost.Elapsed(jobs, speed)
 	memory := fmt.Sprintf("up to %s of memory (%d at a time here)",
-		report.Bytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
+		report.FormatBytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
 	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s, and %s", s.Name(),
-		text.Count(len(runs), "run"), measure.SI(cost.PacketHops), formatTime(elapsed), memory)
+		text.Count(len(runs), "run"), measure.FormatSI(cost.PacketHops), formatTime(elapsed), memory)
 	if byNeed {
 		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
-			"%s packet-hops, %s, and %s", s.Name(), len(runs), len(plan.Runs(s)), need.Least, need.Most, &need,
-			measure.SI(cost.PacketHops), measure.SI(share*cost.PacketHops),
+			"%s packet-hops, %s, and %s", s.Name(), len(runs), len(plan.ListRuns(s)), need.MinSeeds, need.MaxSeeds, &need,
+			measure.FormatSI(cost.PacketHops), measure.FormatSI(share*cost.PacketHops),
 			formatRange(formatTime(elapsed), formatTime(share*elapsed)), memory)
 	}
-	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.lineWidth(), ""))
-	fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
+	fmt.Fprintf(a.stdout, "%s\n", report.WrapText(text, a.lineWidth(), ""))
+	fmt.Fprintf(a.stdout, "%s\n\n", report.WrapText(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
 		"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.lineWidth(), ""))
 	if slices.ContainsFunc(runs, mayRecur) {
 		hops, each := estimateRecurring(runs)
 		each /= float64(jobs)
-		fmt.Fprintf(a.stdout, "%s\n\n", report.Wrap(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
+		fmt.Fprintf(a.stdout, "%s\n\n", report.WrapText(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
 			"carried out again then: if all but %d of each do, about %s packet-hops and %s. How many do is known when it has "+
-			"run.", simulatedIterations, measure.SI(hops), formatTime(each/speed)), a.lineWidth(), ""))
+			"run.", simulatedIterations, measure.FormatSI(hops), formatTime(each/speed)), a.lineWidth(), ""))
 	}
-	for i, text := range report.Without(s) {
-		fmt.Fprintf(a.stdout, "%s\n", report.Wrap(text, a.lineWidth(), ""))
-		if i+1 == len(s.Without()) {
+	for i, text := range report.DescribeOmitted(s) {
+		fmt.Fprintf(a.stdout, "%s\n", report.WrapText(text, a.lineWidth(), ""))
+		if i+1 == len(s.OmittedPoints()) {
 			fmt.Fprintln(a.stdout)
 		}
 	}
@@ -121,7 +121,7 @@ func (a *app) printTimers(s *experiment.Spec) {
 		if i == 0 {
 			fmt.Fprintln(a.stdout)
 		}
-		fmt.Fprintln(a.stdout, report.Wrap(line, a.lineWidth(), "    "))
+		fmt.Fprintln(a.stdout, report.WrapText(line, a.lineWidth(), "    "))
 	}
 	if n := len(lines) - maxTimers; n > 0 {
 		fmt.Fprintf(a.stdout, "and %s\n", text.Count(n, "more timer"))
@@ -130,12 +130,12 @@ func (a *app) printTimers(s *experiment.Spec) {
 
 // mayRecur reports whether a run has a job with iterations that may recur, because random draws restart with each.
 func mayRecur(r *plan.Run) bool {
-	if repeats, anew := r.Of.Iterations(); !repeats || !anew {
+	if repeats, anew := r.SpecPoint.Iterations(); !repeats || !anew {
 		return false
 	}
-	for id := range r.Of.Entries() {
-		if j := r.Of.Entry(id).Job(); j != nil {
-			if p, alike := j.Program.(job.Alike); alike && p.Ops(0, 0) > 2*p.Each(0, 0) {
+	for id := range r.SpecPoint.Entries() {
+		if j := r.SpecPoint.Entry(id).Job(); j != nil {
+			if p, alike := j.Program.(job.RecurringProgram); alike && p.Ops(0, 0) > 2*p.Each(0, 0) {
 				return true
 			}
 		}
@@ -151,7 +151,7 @@ func estimateRecurring(runs []*plan.Run) (hops, seconds float64) {
 	var n, each float64
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index {
-			if n, each = plan.Estimate(r), plan.EstimateTime(r); mayRecur(r) {
+			if n, each = plan.EstimateHops(r), plan.EstimateTime(r); mayRecur(r) {
 				n, each = plan.EstimateRecurring(r, simulatedIterations)
 			}
 		}

@@ -23,7 +23,7 @@ type jsonTimer struct {
 
 // checkJSON prints the result of weir check as one document.
 func (a *app) checkJSON(s *experiment.Spec) error {
-	runs := plan.Runs(s)
+	runs := plan.ListRuns(s)
 	document := struct {
 		Name       string      `json:"name"`
 		Runs       int         `json:"runs"`

@@ -89,7 +89,7 @@ func Run(r *experiment.Registry, args []string, stdout, stderr io.Writer, termin
 func runCommand(r *experiment.Registry, args []string, stdout, stderr io.Writer, terminal bool,
 	look screenStyle) (code int) {
 	var c commandLine
-	pipe := &command.Output{To: stdout}
+	pipe := &command.CheckedOutput{To: stdout}
 	out, failures := text.NewWriter(pipe), text.NewWriter(stderr)
 	a := &app{registry: r, stdout: out, stderr: failures, pipe: pipe, screen: stderr, terminal: terminal, args: args,
 		style: look, machine: thisMachine()}
@@ -163,7 +163,7 @@ type changes struct {
 
 // loadSpec loads the experiment with its changes and prints its warnings.
 func (s *selection) loadSpec(a *app) (*experiment.Spec, error) {
-	src, err := a.registry.Open(s.Name)
+	src, err := a.registry.OpenExperiment(s.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -181,16 +181,16 @@ type schemaCmd struct {
 }
 
 func (s *schemaCmd) Run(a *app) error {
-	doc := a.registry.Schema()
+	doc := a.registry.WriteSchema()
 	switch names := results.SchemaNames(); {
 	case s.Of == "experiment":
 	case s.Of == "results":
 		doc = results.Schemas()
 	case slices.Contains(names, s.Of):
-		doc = results.Schema(s.Of)
+		doc = results.SchemaOf(s.Of)
 	default:
 		return fmt.Errorf("%w: there is no schema of %q; allowed: %s", command.ErrInput, s.Of,
-			document.Choices(append([]string{"experiment", "results"}, names...)))
+			document.JoinChoices(append([]string{"experiment", "results"}, names...)))
 	}
 	_, err := a.stdout.Write(doc)
 	return err

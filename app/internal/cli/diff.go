@@ -45,7 +45,7 @@ func (d *diffCmd) Run(a *app) error {
 		return err
 	}
 	look := &report.TableOptions{Width: a.style.width, Color: a.style.color}
-	text, common := look.Diff(x, y)
+	text, common := look.CompareOutcomes(x, y)
 	if a.writeTables(look, text); common == 0 {
 		return fmt.Errorf("%w: %s and %s have nothing in common", command.ErrInput, d.A, d.B)
 	}
@@ -96,9 +96,9 @@ func (d *diffCmd) compareCompletions(a *app) error {
 	if d.JSON {
 		a.stdout.Write(c.JSON())
 	} else {
-		c.Print(a.stdout)
+		c.WriteTable(a.stdout)
 	}
-	if d.Check && !c.Agree {
+	if d.Check && !c.Agrees {
 		a.code = command.ClaimFailed
 	}
 	return nil
@@ -111,7 +111,7 @@ func (d *diffCmd) readSide(a *app, name string) (x *hpccsim.Completions, err err
 	} else {
 		var o *results.Outcome
 		if o, err = d.openResults(a, name); err == nil {
-			x, err = hpccsim.CompletionsOf(o, d.Of)
+			x, err = hpccsim.RunCompletions(o, d.Of)
 		}
 	}
 	if err != nil || d.Port == 0 {

@@ -28,7 +28,7 @@ func speaksOfEach(says string) bool {
 func TestClaimsOfEachRun(t *testing.T) {
 	found := 0
 	for _, x := range Registry().Experiments() {
-		src, err := Registry().Open(x.Name)
+		src, err := Registry().OpenExperiment(x.Name)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -29,7 +29,7 @@ const (
 func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 	var all []string
 	for _, x := range r.Experiments() {
-		src, err := r.Open(x.Name)
+		src, err := r.OpenExperiment(x.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,8 +38,8 @@ func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 			t.Fatal(err)
 		}
 		hops := 0.0
-		for _, x := range plan.Runs(s) {
-			hops += plan.Estimate(x)
+		for _, x := range plan.ListRuns(s) {
+			hops += plan.EstimateHops(x)
 		}
 		if hops < mostHops {
 			all = append(all, x.Name)
@@ -71,7 +71,7 @@ measure: [goodput, fct]
 			if !strings.Contains(name, "/") {
 				file = write(t, many)
 			}
-			src, err := r.Open(file)
+			src, err := r.OpenExperiment(file)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -80,8 +80,8 @@ measure: [goodput, fct]
 				t.Fatal(err)
 			}
 			hops, seconds := 0.0, 0.0
-			for _, x := range plan.Runs(s) {
-				hops += plan.Estimate(x)
+			for _, x := range plan.ListRuns(s) {
+				hops += plan.EstimateHops(x)
 				seconds += plan.EstimateTime(x)
 			}
 			c := exec.Command(program, "run", file, "--quick", "--jobs", "1", "--threads", "1", "--json", "--out",
@@ -148,7 +148,7 @@ func TestMemoryEstimates(t *testing.T) {
 		{"p4abc/aggregates", false, []string{`users=["10000"]`, "scheme=[abc]", "duration=200ms", "warmup=200ms"}},
 	} {
 		t.Run(x.name+" "+strings.Join(x.set, " "), func(t *testing.T) {
-			src, err := r.Open(x.name)
+			src, err := r.OpenExperiment(x.name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -35,7 +35,7 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 		}
 		names = append(names, f.Name)
 	}
-	return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, e.Format, document.Choices(names))
+	return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, e.Format, document.JoinChoices(names))
 }
 
 // writeFormat exports the results in format i.

@@ -44,7 +44,7 @@ func (f *folders) listMatches(a *app, name string) ([]*results.FolderInfo, error
 		return found, nil
 	}
 	hash := ""
-	if src, err := a.registry.Open(name); err == nil {
+	if src, err := a.registry.OpenExperiment(name); err == nil {
 		if s, err := plan.Load(a.registry, src, experiment.Options{}); err == nil {
 			hash = s.Hash()
 		}
@@ -73,7 +73,7 @@ func (f *folders) choose(a *app, name string) (string, error) {
 	}
 	if len(found) > 1 {
 		fmt.Fprintf(a.stderr, "notice: of %d results of %s these are in %s%s; weir results list %s shows all, and a folder "+
-			"can be named\n", len(found), text.Shown(name), found[0].Dir, withOptions(found[0]), quoteWord(name))
+			"can be named\n", len(found), text.EscapeLine(name), found[0].Dir, withOptions(found[0]), quoteWord(name))
 	}
 	return found[0].Dir, nil
 }
@@ -94,9 +94,9 @@ func (f *folders) noResults(a *app, name string) error {
 	}
 	near := ""
 	if names := namesOf(all); len(names) > 0 {
-		near = "; there are results of " + document.Likely(name, names, fewNames)
+		near = "; there are results of " + document.JoinLikely(name, names, fewNames)
 	}
-	if _, err := a.registry.Open(name); err != nil {
+	if _, err := a.registry.OpenExperiment(name); err != nil {
 		return fmt.Errorf("%s is no results folder%s; as an experiment: %w", name, near, err)
 	}
 	return fmt.Errorf("%w: %s has no results in %s/: run it, or name a folder%s", command.ErrInput, name,
@@ -137,9 +137,9 @@ func (l *listResultsCmd) Run(a *app) error {
 	if len(listed) == 0 {
 		near := ""
 		if names := namesOf(all); l.Name != "" && len(names) > 0 {
-			near = " of " + text.Shown(l.Name) + "; there are some of " + document.Likely(l.Name, names, fewNames)
+			near = " of " + text.EscapeLine(l.Name) + "; there are some of " + document.JoinLikely(l.Name, names, fewNames)
 		}
-		fmt.Fprintf(a.stdout, "no results in %s%s\n", text.Shown(string(l.Out)), near)
+		fmt.Fprintf(a.stdout, "no results in %s%s\n", text.EscapeLine(string(l.Out)), near)
 		return nil
 	}
 	for _, s := range listed {
@@ -150,7 +150,7 @@ func (l *listResultsCmd) Run(a *app) error {
 
 // printFolder prints the description of a results folder and its path.
 func (a *app) printFolder(s *results.FolderInfo) {
-	head := text.Shown(s.Name)
+	head := text.EscapeLine(s.Name)
 	if s.World == experiment.Lab {
 		head += " in the lab"
 	}
@@ -163,8 +163,8 @@ func (a *app) printFolder(s *results.FolderInfo) {
 		state = "it cannot be read: " + s.Wrong
 	case s.Unfinished:
 		state = "begun, and not ended"
-	case s.Judged() != "":
-		state += ", claims: " + s.Judged()
+	case s.DescribeVerdicts() != "":
+		state += ", claims: " + s.DescribeVerdicts()
 	}
 	own := ""
 	if s.Program == revision.This().String() {
@@ -174,8 +174,8 @@ func (a *app) printFolder(s *results.FolderInfo) {
 	if !s.When.IsZero() {
 		when = s.When.Local().Format("2006-01-02 15:04")
 	}
-	fmt.Fprintf(a.stdout, "%s\n", report.Wrap(head, a.lineWidth(), "    "))
-	fmt.Fprintf(a.stdout, "    %s\n", report.Wrap(fmt.Sprintf("%s, %s", when, state), a.lineWidth()-4, "    "))
+	fmt.Fprintf(a.stdout, "%s\n", report.WrapText(head, a.lineWidth(), "    "))
+	fmt.Fprintf(a.stdout, "    %s\n", report.WrapText(fmt.Sprintf("%s, %s", when, state), a.lineWidth()-4, "    "))
 	by := cmp.Or(s.Version, "a version that the folder does not name")
 	fmt.Fprintf(a.stdout, "    by %s%s\n    %s\n", by, own, s.Dir)
 }
@@ -260,13 +260,13 @@ func (r *removeCmd) Run(a *app) error {
 				continue
 			}
 		}
-		x, err := results.Remove(dir)
+		x, err := results.RemoveFolder(dir)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(a.stdout, "%s: %s removed, %s\n", dir, text.Count(x.Files, "file"), report.Bytes(x.Bytes))
+		fmt.Fprintf(a.stdout, "%s: %s removed, %s\n", dir, text.Count(x.Files, "file"), report.FormatBytes(x.Bytes))
 		if len(x.Kept) > 0 {
-			fmt.Fprintf(a.stdout, "it stays with what is no file of weir's: %s\n", text.Shown(document.Choices(x.Kept)))
+			fmt.Fprintf(a.stdout, "it stays with what is no file of weir's: %s\n", text.EscapeLine(document.JoinChoices(x.Kept)))
 		}
 	}
 	return nil
@@ -276,7 +276,7 @@ func (r *removeCmd) Run(a *app) error {
 // results.
 func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 	if info, err := os.Lstat(name); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
-		if !results.Marked(name) {
+		if !results.IsResultsFolder(name) {
 			return "", fmt.Errorf("%w: %s is no folder that weir has made for results: it is left alone", command.ErrInput, name)
 		}
 		return filepath.Abs(name)
@@ -293,7 +293,7 @@ func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 			dirs = append(dirs, filepath.Base(s.Dir))
 		}
 		return "", fmt.Errorf("%w: %d results are of %s: %s", command.ErrInput, len(found), name,
-			document.Likely(name, dirs, fewNames))
+			document.JoinLikely(name, dirs, fewNames))
 	}
 	return filepath.Abs(found[0].Dir)
 }
@@ -316,7 +316,7 @@ func (b *bundleCmd) Run(a *app) error {
 	}
 	f, err := atomicfile.Create(string(b.To))
 	if err != nil {
-		return results.Unwritten(string(b.To), err)
+		return results.WrapWriteError(string(b.To), err)
 	}
 	defer f.Discard()
 	w := bufio.NewWriterSize(f, 1<<20)
@@ -334,10 +334,10 @@ func (b *bundleCmd) Run(a *app) error {
 		err = f.Commit()
 	}
 	if err != nil {
-		return results.Unwritten(string(b.To), err)
+		return results.WrapWriteError(string(b.To), err)
 	}
 	fmt.Fprintf(a.stdout, "%s: %s of %s with %s, %s in the archive; weir results open reads it\n", b.To,
-		text.Count(len(dirs), "folder"), text.Count(files, "file"), report.Bytes(bytes), report.Bytes(size))
+		text.Count(len(dirs), "folder"), text.Count(files, "file"), report.FormatBytes(bytes), report.FormatBytes(size))
 	return nil
 }
 
@@ -355,18 +355,18 @@ func (o *openCmd) Run(a *app) error {
 		return fmt.Errorf("%w: --most: %w", command.ErrInput, err)
 	}
 	in := os.Stdin
-	if o.File != experiment.Standard {
+	if o.File != experiment.StandardInput {
 		if in, _, err = document.Open(o.File); err != nil {
-			return fmt.Errorf("%w: %s: %w", command.ErrInput, o.File, document.Reason(err))
+			return fmt.Errorf("%w: %s: %w", command.ErrInput, o.File, document.UnwrapPathError(err))
 		}
 		defer in.Close()
 	}
-	u := results.Unbundling{Into: string(o.Into), Most: int64(most)}
+	u := results.UnbundleOptions{Parent: string(o.Into), MaxBytes: int64(most)}
 	names, err := results.Unbundle(signals, bufio.NewReaderSize(in, 1<<20), u, func(dir, name string) error {
 		x, err := results.Open(a.registry, dir)
 		if err == nil {
 			if err = x.WriteTables(); err == nil {
-				_, err = report.Write(x, report.Page{Version: version()})
+				_, err = report.WriteReport(x, report.Page{Version: version()})
 			}
 		}
 		if err != nil {
@@ -383,7 +383,7 @@ func (o *openCmd) Run(a *app) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %s: %w", command.ErrInput, text.Shown(o.File), err)
+		return fmt.Errorf("%w: %s: %w", command.ErrInput, text.EscapeLine(o.File), err)
 	}
 	for _, name := range names {
 		a.printFolder(results.InspectFolder(filepath.Join(string(o.Into), name)))

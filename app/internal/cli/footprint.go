@@ -65,7 +65,7 @@ func (s *showCmd) printFootprint(a *app) error {
 		if err != nil {
 			return err
 		}
-		if points, err = plan.Footprints(exp); err != nil {
+		if points, err = plan.ListFootprints(exp); err != nil {
 			return err
 		}
 	}
@@ -76,10 +76,10 @@ func (s *showCmd) printFootprint(a *app) error {
 	if s.Topology != "" {
 		title += " in " + s.Topology
 	}
-	fmt.Fprintln(a.stdout, report.Wrap(title, a.lineWidth(), "    "))
+	fmt.Fprintln(a.stdout, report.WrapText(title, a.lineWidth(), "    "))
 	for _, p := range points {
 		if len(points) > 1 || p.Points[0] != "" {
-			fmt.Fprintf(a.stdout, "\n%s\n", report.Wrap(inCommon(p.Points), a.lineWidth(), "    "))
+			fmt.Fprintf(a.stdout, "\n%s\n", report.WrapText(inCommon(p.Points), a.lineWidth(), "    "))
 		}
 		for i := 0; i < len(p.Switches); {
 			n := i + 1
@@ -132,12 +132,12 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 				line := fmt.Sprintf("      %-8s  %-*s  %s", r[0], wide, r[1], r[2])
 				if utf8.RuneCountInString(r[1]) > wide || utf8.RuneCountInString(line) > width {
 					below := strings.Repeat(" ", min(18, width/3))
-					line = fmt.Sprintf("      %-8s  %s\n%s", r[0], r[1], report.Hang(below, r[2], below, width))
+					line = fmt.Sprintf("      %-8s  %s\n%s", r[0], r[1], report.WrapHanging(below, r[2], below, width))
 				}
 				b.WriteString(line + "\n")
 			}
 			for _, o := range x.Operations {
-				b.WriteString(report.Hang("      ! ", o.String(), "        ", width) + "\n")
+				b.WriteString(report.WrapHanging("      ! ", o.String(), "        ", width) + "\n")
 			}
 		}
 	}
@@ -146,7 +146,7 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 		"registers a packet",
 		text.Count(s.Ingress, "stage"), s.Egress, text.Count(s.Entries, "entry"), formatMemory(s.SRAM), formatMemory(s.TCAM),
 		formatMemory(s.Registers), text.Count(s.Meters, "meter"), text.Count(s.Reads, "read"), text.Count(s.Writes, "write"))
-	b.WriteString(report.Hang("  ", sums, "    ", width) + "\n")
+	b.WriteString(report.WrapHanging("  ", sums, "    ", width) + "\n")
 	breaks := f.Breaks(dataplane.RMT)
 	if len(breaks) == 0 {
 		b.WriteString("  nothing breaks the limits of P4TE §4\n")
@@ -159,7 +159,7 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 		if len(f.Programs) > 1 && x.Program != x.Stage {
 			where = x.Program + ", " + x.Stage
 		}
-		b.WriteString(report.Hang("    ", fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), "         ", width) +
+		b.WriteString(report.WrapHanging("    ", fmt.Sprintf("§%s %s: %s", x.Section, where, x.What), "         ", width) +
 			"\n")
 	}
 	return b.String()
@@ -189,5 +189,5 @@ func formatMemory(bits int64) string {
 	if bits < 8000 {
 		return fmt.Sprintf("%d bit", bits)
 	}
-	return fmt.Sprintf("%d bit (%sB)", bits, measure.SI(float64(bits)/8))
+	return fmt.Sprintf("%d bit (%sB)", bits, measure.FormatSI(float64(bits)/8))
 }

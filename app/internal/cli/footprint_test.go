@@ -43,8 +43,8 @@ func show(t *testing.T, args ...string) string {
 		t.Fatalf("show %q: exit code %d, %s", args, code, errs.String())
 	}
 	for _, l := range strings.Split(out.String(), "\n") {
-		if utf8.RuneCountInString(l) > report.Width && !strings.HasPrefix(out.String(), "{") {
-			t.Errorf("show %q: %q is wider than %d", args, l, report.Width)
+		if utf8.RuneCountInString(l) > report.DefaultWidth && !strings.HasPrefix(out.String(), "{") {
+			t.Errorf("show %q: %q is wider than %d", args, l, report.DefaultWidth)
 		}
 	}
 	return out.String()

@@ -29,7 +29,7 @@ func (i *importCmd) Run(a *app) error {
 	}
 	format := slices.Index(names, i.Format)
 	if format < 0 {
-		return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, i.Format, document.Choices(names))
+		return fmt.Errorf("%w: --format is %q; allowed: %s", command.ErrInput, i.Format, document.JoinChoices(names))
 	}
 	data, warnings, err := a.registry.Imports[format].Make(a.registry, i.Config, folder)
 	if err != nil {
@@ -71,15 +71,15 @@ func fromHere(path string) string {
 
 // otherFile returns a hint for a file that an experiment can name without import, or "".
 func (a *app) otherFile(name string) string {
-	data, err := document.ReadFile(name, document.LargestInput)
+	data, err := document.ReadFile(name, document.MaxInput)
 	if err != nil {
 		return ""
 	}
 	for _, f := range a.registry.Flows {
 		_, err := f.Read(bytes.NewReader(data), name, 1)
-		if err == nil || experiment.Excess(err) {
+		if err == nil || experiment.IsExcess(err) {
 			clock := ""
-			if f.Unclear != "" {
+			if f.UnclearUnit != "" {
 				clock = ", time_unit: 1ps"
 			}
 			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
@@ -88,7 +88,7 @@ func (a *app) otherFile(name string) string {
 		}
 	}
 	for _, f := range a.registry.Networks {
-		if _, err := f.Read(bytes.NewReader(data), name); err == nil || experiment.Excess(err) {
+		if _, err := f.Read(bytes.NewReader(data), name); err == nil || experiment.IsExcess(err) {
 			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
 				"    topology: {file: %s, format: %s}", f.Doc, document.Quote(name, false), f.Name)
 		}

@@ -28,7 +28,7 @@ func (labJanitorCmd) Run(*app) (err error) {
 		return nil // the lab has ended in order
 	}
 	for range cleanups {
-		_, err = lab.Clean()
+		_, err = lab.RemoveDead()
 		time.Sleep(cleanupInterval)
 	}
 	return err

@@ -46,7 +46,7 @@ func (f *labFlags) checkUnused() error {
 // runLab runs the experiment in the simulator and then in the lab.
 func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options run.Options,
 	bar *progressBar) (*results.Outcome, error) {
-	capture, err := run.Switches(exp, r.Capture)
+	capture, err := run.MatchSwitches(exp, r.Capture)
 	if err != nil {
 		return nil, fmt.Errorf("%w: --capture: %w", command.ErrInput, err)
 	}
@@ -82,10 +82,10 @@ func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options r
 	if err != nil {
 		return nil, err
 	}
-	ctx.setGrace(labWork(lab.CloseAll))
+	ctx.setGrace(labWork(lab.CloseLabs))
 	left := startJanitor()
 	defer left.dismiss()
-	inLab.Beside = beside
+	inLab.Counterpart = beside
 	inLab.Dataplane = func(one *plan.Run, capture *lab.Capture) *exec.Cmd {
 		args := append(r.selection.args("lab-dataplane"), "--index", strconv.Itoa(one.Number), "--id", one.ID(""))
 		if capture != nil {
@@ -148,7 +148,7 @@ func (a *app) checkLab(s *experiment.Spec) error {
 	if runtime.GOOS != "linux" {
 		return fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotLinux)
 	}
-	k, err := run.AskKernel()
+	k, err := run.QueryKernel()
 	if err != nil {
 		return err
 	}
@@ -157,18 +157,18 @@ func (a *app) checkLab(s *experiment.Spec) error {
 	}
 	a.warnOfLab(s)
 	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
-	runs, total := plan.RunsOn(s, experiment.Lab), 0.0
+	runs, total := plan.ListRunsOn(s, experiment.Lab), 0.0
 	for _, r := range runs {
 		frames, seconds := plan.EstimateLab(r)
 		total += seconds
 		rows = append(rows, []string{measure.PointName(r.Point), fmt.Sprint(r.Seed),
-			fmt.Sprintf("%s, %s", measure.SI(frames), formatTime(seconds))})
+			fmt.Sprintf("%s, %s", measure.FormatSI(frames), formatTime(seconds))})
 	}
 	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
 	fmt.Fprintf(a.stdout, "\n%s\n",
-		report.Wrap(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
+		report.WrapText(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
 			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
-			s.Name(), k.Release, len(runs), formatTime(total), measure.SI(run.LabFrames)), a.lineWidth(), ""))
+			s.Name(), k.Release, len(runs), formatTime(total), measure.FormatSI(run.MaxLabFrames)), a.lineWidth(), ""))
 	if err := k.Err(); err != nil {
 		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
 	}
@@ -183,7 +183,7 @@ func thisKernel() (*kernel.Kernel, error) {
 	case os.Geteuid() != 0:
 		return nil, fmt.Errorf("%w: %w", command.ErrInput, lab.ErrNotRoot)
 	}
-	k, err := run.AskKernel()
+	k, err := run.QueryKernel()
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +215,7 @@ type labCmd struct {
 type labCleanCmd struct{}
 
 func (*labCleanCmd) Run(a *app) error {
-	removed, err := lab.Clean()
+	removed, err := lab.RemoveDead()
 	for _, name := range removed {
 		fmt.Fprintln(a.stdout, "removed", name)
 	}
@@ -241,7 +241,7 @@ func (d *labRun) selectRun(a *app) (*plan.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	runs := plan.RunsOn(s, experiment.Lab)
+	runs := plan.ListRunsOn(s, experiment.Lab)
 	if d.Index < 0 || d.Index >= len(runs) {
 		return nil, fmt.Errorf("%w: run %d of %d", command.ErrInput, d.Index, len(runs))
 	}

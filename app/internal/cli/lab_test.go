@@ -25,7 +25,7 @@ func TestLabExitCode(t *testing.T) {
 		t.Fatal(err)
 	}
 	run := func(goodput float64, attempts ...results.Attempt) []*results.Run {
-		goodputs := []measure.Grouped{{Group: "x", Value: goodput}}
+		goodputs := []measure.GroupValue{{Group: "x", Value: goodput}}
 		return []*results.Run{{Attempts: attempts,
 			Values: measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps", Groups: goodputs}}}}}
 	}
@@ -149,7 +149,7 @@ measure: [goodput]
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.ID = plan.Runs(s)[0].ID("")
+	d.ID = plan.ListRuns(s)[0].ID("")
 	write(strings.Replace(text, "100 packets", "99 packets", 1))
 	if err := d.Run(a); err == nil || !strings.Contains(err.Error(), "has been changed since the lab began") {
 		t.Errorf("a smaller buffer: %v", err)

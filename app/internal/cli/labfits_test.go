@@ -99,7 +99,7 @@ func firstLine(err error) string { return strings.SplitN(err.Error(), "\n", 2)[0
 func load(t *testing.T, name string, set []string) (*experiment.Spec, error) {
 	t.Helper()
 	r := Registry()
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,7 +42,7 @@ func (l *listCmd) Run(a *app) error {
 			a.printEntry(24, "job: {"+s.Name+": {…}}", s.Doc+" (weir show "+s.Name+")")
 		}
 		for _, d := range a.registry.Workloads {
-			a.printEntry(24, "sizes: "+d.Name, fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()))
+			a.printEntry(24, "sizes: "+d.Name, fmt.Sprintf("flow sizes, mean %.0f bytes", d.MeanSize()))
 		}
 	case "formats":
 		for _, f := range a.registry.Imports {
@@ -78,7 +78,7 @@ func (a *app) listExperiments() {
 	row := func(cells [4]string) {
 		if a.lineWidth() < name+others+minTitle {
 			fmt.Fprintln(a.stdout, strings.TrimRight(fmt.Sprintf("%s  %s  %s", cells[0], cells[1], cells[2]), " "))
-			fmt.Fprintln(a.stdout, report.Hang("    ", cells[3], "    ", a.lineWidth()))
+			fmt.Fprintln(a.stdout, report.WrapHanging("    ", cells[3], "    ", a.lineWidth()))
 			return
 		}
 		a.printEntry(name+others-1, fmt.Sprintf("%-*s %6s  %-4s", name, cells[0], cells[1], cells[2]), cells[3])
@@ -95,13 +95,13 @@ func (a *app) listExperiments() {
 		row(cells)
 	}
 	fmt.Fprintln(a.stdout)
-	fmt.Fprintln(a.stdout, report.Wrap("time: estimate for the simulator on two cores (weir check: on this machine). "+
+	fmt.Fprintln(a.stdout, report.WrapText("time: estimate for the simulator on two cores (weir check: on this machine). "+
 		"root: made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.lineWidth(), ""))
 }
 
 // printEntry prints a name of a list, padded to the given columns, and its description.
 func (a *app) printEntry(columns int, name, doc string) {
-	fmt.Fprintln(a.stdout, report.Hang(fmt.Sprintf("%-*s ", columns, name), doc, strings.Repeat(" ", columns+1),
+	fmt.Fprintln(a.stdout, report.WrapHanging(fmt.Sprintf("%-*s ", columns, name), doc, strings.Repeat(" ", columns+1),
 		a.lineWidth()))
 }
 

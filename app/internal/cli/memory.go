@@ -17,7 +17,7 @@ type machine struct{ total, available float64 }
 // one per core), with a notice if fewer fit. If a single run exceeds the machine's memory and no number is requested,
 // it returns an error: the kernel would kill this program or others. The number does not affect results.
 func (m machine) limitJobs(s *experiment.Spec, asked int) (n int, notice string, err error) {
-	runs, shared, own := plan.Runs(s), plan.SharedMemory(s), 0.0
+	runs, shared, own := plan.ListRuns(s), plan.SharedMemory(s), 0.0
 	for i, r := range runs {
 		if i == 0 || r.Index != runs[i-1].Index { // all seeds have the same estimate
 			own = max(own, plan.EstimateMemory(r)-shared)
@@ -26,7 +26,7 @@ func (m machine) limitJobs(s *experiment.Spec, asked int) (n int, notice string,
 	if n = asked; n < 1 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	said := func(bytes float64) string { return report.Bytes(int64(roundUp(bytes))) }
+	said := func(bytes float64) string { return report.FormatBytes(int64(roundUp(bytes))) }
 	if m.total > 0 && shared+own > m.total && asked < 1 {
 		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory, and this machine has %s; fewer flows or hosts, "+
 			"or fewer samples (a longer every of a measure), take less; weir check says how much "+

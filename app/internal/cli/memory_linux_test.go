@@ -23,7 +23,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared := plan.SharedMemory(s)
-	own := plan.EstimateMemory(plan.Runs(s)[0]) - shared // some 500 MB
+	own := plan.EstimateMemory(plan.ListRuns(s)[0]) - shared // some 500 MB
 	for _, x := range []struct {
 		name   string
 		m      machine
@@ -48,7 +48,7 @@ func TestRunsFitIntoMemory(t *testing.T) {
 			}
 			if (err != nil) != (x.wrong != "") || err != nil && (!errors.Is(err, command.ErrInput) ||
 				!strings.Contains(err.Error(), x.wrong) ||
-				!strings.Contains(err.Error(), "this machine has "+report.Bytes(int64(roundUp(x.m.total))))) {
+				!strings.Contains(err.Error(), "this machine has "+report.FormatBytes(int64(roundUp(x.m.total))))) {
 				t.Error(err)
 			}
 		})
@@ -76,7 +76,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		err = (&runCmd{selection: selection{Name: file}, On: experiment.Sim, Out: command.Target(dir), Jobs: jobs,
 			Threads:    "auto",
 			tableFlags: tableFlags{CSV: true},
-			slurmFlags: slurmFlags{SlurmTask: workers.StandardTask, SlurmTasks: workers.StandardTasks},
+			slurmFlags: slurmFlags{SlurmTask: workers.DefaultTaskTime, SlurmTasks: workers.DefaultMaxTasks},
 			labFlags:   labFlags{Attempts: 3, Generator: "weir", Scheduling: "deadline"}}).Run(a)
 		if left, _ := os.ReadDir(dir); err != nil && len(left) > 0 {
 			t.Errorf("%v is left", left)

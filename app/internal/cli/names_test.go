@@ -84,7 +84,7 @@ func topologyKeys(t *testing.T, r *experiment.Registry) (names []string) {
 			}
 		}
 	}
-	if err := json.Unmarshal(r.Schema(), &schema); err != nil {
+	if err := json.Unmarshal(r.WriteSchema(), &schema); err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range schema.Properties.Topology.AnyOf {
@@ -109,7 +109,7 @@ func registryLists(t *testing.T, r *experiment.Registry) []nameList {
 		{"Controllers", valid, "cc: cubic", "cc: cubik",
 			listNames(r.Controllers, func(s *cc.Scheme) string { return s.Name })},
 		{"Topologies", family, "leaf_spine", "leafspine", topologyKeys(t, r)},
-		{"Measures", valid, "[goodput,", "[godput,", measure.Names(r.Measures)},
+		{"Measures", valid, "[goodput,", "[godput,", measure.KindNames(r.Measures)},
 		{"Jobs", family, web, "{name: web, job: {allreduc: {}}, transport: tcp}",
 			listNames(r.Jobs, func(s *job.Scheme) string { return s.Name })},
 		{"Ideals", family, "switch: [ecmp]", "network: loggop",
@@ -205,7 +205,7 @@ func TestListsOfCommands(t *testing.T) {
 		{[]string{"plot", file, "--format", "z"}, figure.Formats()},
 		{[]string{"schema", "z"}, append(results.SchemaNames(), "experiment", "results")},
 		{[]string{"trace", file, "--kind", "z"}, trace.KindNames()},
-		{[]string{"run", file, "--trace", "s->b", "--trace-format", "z"}, run.TraceForms()},
+		{[]string{"run", file, "--trace", "s->b", "--trace-format", "z"}, run.TraceFormNames()},
 		{[]string{"bench", "scale", "--turn", `{"load":"z","hosts":16,"threads":1}`}, loads},
 		{[]string{"bench", "scale", "--hosts", "100"}, hosts},
 	} {

@@ -90,7 +90,7 @@ func TestSeedsByNeed(t *testing.T) {
 		t.Errorf("the quick variant says\n%s", quick)
 	}
 	for _, l := range strings.Split(few, "\n") {
-		if len([]rune(l)) > report.Width && !strings.Contains(l, "report.html") {
+		if len([]rune(l)) > report.DefaultWidth && !strings.Contains(l, "report.html") {
 			t.Errorf("a line is too wide: %s", l)
 		}
 	}

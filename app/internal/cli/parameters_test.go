@@ -63,7 +63,7 @@ func TestParametersAreBound(t *testing.T) {
 	for name, s := range schemes {
 		t.Run(name, func(t *testing.T) {
 			for _, p := range s.Parameters() {
-				params := scheme.Bind(s.Default())
+				params := scheme.Bind(s.NewConfig())
 				one := params.Find(p.Name)
 				if !one.Required && !one.IsDefault() {
 					t.Errorf("%s begins as %s, not as its default, %s", p.Name, one.Value(), one.Default)
@@ -100,7 +100,7 @@ func TestDefaultsAreAllowed(t *testing.T) {
 					return
 				}
 			}
-			if err := scheme.Validate(s.Default()); err != nil {
+			if err := scheme.Validate(s.NewConfig()); err != nil {
 				t.Error(err)
 			}
 		})

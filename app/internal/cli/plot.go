@@ -109,18 +109,18 @@ func (p *plotCmd) Run(a *app) error {
 	}
 	empty := 0
 	for i, x := range plots {
-		f, err := report.Figure(o, x)
+		f, err := report.PlotFigure(o, x)
 		if err != nil {
 			return fmt.Errorf("%w: %w", command.ErrInput, err)
 		}
 		if f == nil {
 			empty++
-			a.warn(undefinedPlot(report.Title(x), false)...)
+			a.warn(undefinedPlot(report.PlotTitle(x), false)...)
 			continue
 		}
 		to := p.To
 		if to == "" {
-			to = report.FileName(report.Title(x)) + "." + format
+			to = report.SafeFileName(report.PlotTitle(x)) + "." + format
 			if n := p.Number; len(plots) > 1 || n > 0 {
 				to = fmt.Sprintf("%d-%s", max(n, i+1), to)
 			}
@@ -149,7 +149,7 @@ func (p *plotCmd) chooseFormat() (string, error) {
 	}
 	if !slices.Contains(figure.Formats(), format) {
 		return "", fmt.Errorf("%w: the format of %s is %q; allowed: %s", command.ErrInput, from, format,
-			document.Choices(figure.Formats()))
+			document.JoinChoices(figure.Formats()))
 	}
 	return format, nil
 }
@@ -193,7 +193,7 @@ func (p *plotCmd) listPlots(s *experiment.Spec) (out []plots.Plot, err error) {
 
 // writePlot writes the figure and, with --data, its numbers and scripts.
 func (p *plotCmd) writePlot(a *app, f *figure.Figure, to, format string) error {
-	drawn, err := f.Write(format)
+	drawn, err := f.Render(format)
 	if err != nil {
 		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
@@ -207,11 +207,11 @@ func (p *plotCmd) writePlot(a *app, f *figure.Figure, to, format string) error {
 			name string
 			make func() ([]byte, error)
 		}{{base + ".csv", f.CSV},
-			{base + ".gp", func() ([]byte, error) { return f.Gnuplot(data, filepath.Base(base)+"-gnuplot.svg") }},
-			{base + ".py", func() ([]byte, error) { return f.Matplotlib(data) }}}...)
+			{base + ".gp", func() ([]byte, error) { return f.GnuplotScript(data, filepath.Base(base)+"-gnuplot.svg") }},
+			{base + ".py", func() ([]byte, error) { return f.MatplotlibScript(data) }}}...)
 	}
 	if err := atomicfile.MkdirAll(filepath.Dir(to)); err != nil {
-		return fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(to), document.Reason(err))
+		return fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(to), document.UnwrapPathError(err))
 	}
 	for _, x := range files {
 		data, err := x.make()

@@ -62,9 +62,9 @@ func progressLine(p run.Progress, found int, elapsed float64, also string, colum
 	line := fmt.Sprintf(" %3.0f %%  %d of %s", 100*p.Share, p.Done, text.Count(p.Runs, "run"))
 	switch {
 	case p.PacketHops > 0 && also != "": // the line has no room for both
-		line += fmt.Sprintf("  %s hops/s", measure.SI(float64(p.PacketHops)/elapsed))
+		line += fmt.Sprintf("  %s hops/s", measure.FormatSI(float64(p.PacketHops)/elapsed))
 	case p.PacketHops > 0:
-		line += fmt.Sprintf("  %s hops, %s/s", measure.SI(float64(p.PacketHops)), measure.SI(float64(p.PacketHops)/elapsed))
+		line += fmt.Sprintf("  %s hops, %s/s", measure.FormatSI(float64(p.PacketHops)), measure.FormatSI(float64(p.PacketHops)/elapsed))
 	case p.Share > 0.01:
 		line += fmt.Sprintf("  %.1f runs/s", p.Share*float64(p.Runs-found)/elapsed)
 	}

@@ -34,12 +34,12 @@ func TestProgressLine(t *testing.T) {
 			Time: 123456 * unit.Microsecond}, 0, 1e7, "88888 of 99999 runs  123.5 T hops, 12.35 M/s  at 123ms  14 days left"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got := progressLine(x.p, x.found, x.elapsed, "", report.Width)
+			got := progressLine(x.p, x.found, x.elapsed, "", report.DefaultWidth)
 			if !strings.Contains(got, strings.TrimPrefix(x.want, "[######..................]")) {
 				t.Errorf("%q, want %q", got, x.want)
 			}
-			if n := utf8.RuneCountInString(got); n >= report.Width {
-				t.Errorf("%d columns of %d: %q", n, report.Width, got)
+			if n := utf8.RuneCountInString(got); n >= report.DefaultWidth {
+				t.Errorf("%d columns of %d: %q", n, report.DefaultWidth, got)
 			}
 		})
 	}
@@ -51,7 +51,7 @@ func TestProgressLine(t *testing.T) {
 		t.Run(x.also, func(t *testing.T) {
 			p := run.Progress{Runs: 2000, Done: 1500, Share: 0.75, PacketHops: 41_250_000, Time: unit.Second}
 			want := "75 %  1500 of 2000 runs  4.125 M hops/s  3 s left" + x.want
-			if got := progressLine(p, 0, 10, x.also, report.Width); !strings.HasSuffix(got, want) || len(got) >= report.Width {
+			if got := progressLine(p, 0, 10, x.also, report.DefaultWidth); !strings.HasSuffix(got, want) || len(got) >= report.DefaultWidth {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})

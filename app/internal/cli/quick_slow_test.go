@@ -21,7 +21,7 @@ func TestQuickRuns(t *testing.T) {
 	r := Registry()
 	for _, x := range r.Experiments() {
 		t.Run(x.Name, func(t *testing.T) {
-			src, err := r.Open(x.Name)
+			src, err := r.OpenExperiment(x.Name)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -30,7 +30,7 @@ func TestQuickRuns(t *testing.T) {
 				t.Fatal(err)
 			}
 			seconds := 0.0
-			for _, run := range plan.Runs(s) {
+			for _, run := range plan.ListRuns(s) {
 				seconds += plan.EstimateTime(run)
 			}
 			if seconds > most {

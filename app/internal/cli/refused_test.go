@@ -88,7 +88,7 @@ func (b *bad) refused(t *testing.T, other *experiment.Registry) (text, otherText
 		}
 	}
 
-	src, err := other.Open(run)
+	src, err := other.OpenExperiment(run)
 	if err == nil {
 		_, err = plan.Load(other, src, experiment.Options{})
 	}
@@ -119,7 +119,7 @@ func wellFormed(t *testing.T, said string, written map[string]string) {
 		return
 	}
 	text, ok := written[m[1]]
-	if !ok || len(text) > int(document.LargestFile) { // the file itself is what is wrong
+	if !ok || len(text) > int(document.MaxFile) { // the file itself is what is wrong
 		return
 	}
 	line, _ := strconv.Atoi(m[2])
@@ -168,16 +168,16 @@ func TestBadInput(t *testing.T) {
 		for _, b := range g.cases {
 			t.Run(g.heading+"/"+b.name, func(t *testing.T) {
 				text, other := b.refused(t, more)
-				texts.Add(t, b.name, text, b.full)
-				others.Add(t, b.name, other, b.full)
+				texts.AddError(t, b.name, text, b.full)
+				others.AddError(t, b.name, other, b.full)
 			})
 		}
 	}
-	if n := texts.FullTexts(); n != wantFullTexts {
+	if n := texts.CountMarked(); n != wantFullTexts {
 		t.Errorf("%d errors have their full text in the golden file, want %d", n, wantFullTexts)
 	}
 	testkit.Golden(t, "badinput.txt", texts.String())
-	if !testkit.Updating() {
+	if !testkit.IsUpdating() {
 		testkit.Golden(t, "badinput.txt", others.String())
 	}
 }

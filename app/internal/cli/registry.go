@@ -47,7 +47,7 @@ import (
 func Registry() *experiment.Registry {
 	return &experiment.Registry{
 		Measures:   measure.Definitions(),
-		Programs:   programs.All(),
+		Programs:   programs.ListPrograms(),
 		Schedulers: tm.Schemes(),
 		Transports: []transport.Scheme{ndp.Scheme(), rdma.Scheme(), tcp.Scheme(), udp.Scheme(), udp.ControlledScheme(),
 			uet.Scheme(), window.Scheme()},

@@ -13,7 +13,7 @@ import (
 // identities are the runs of an experiment in both worlds: points, seeds and ids.
 func identities(s *experiment.Spec) (all []string) {
 	for _, world := range []string{experiment.Sim, experiment.Lab} {
-		for _, r := range plan.RunsOn(s, world) {
+		for _, r := range plan.ListRunsOn(s, world) {
 			all = append(all, fmt.Sprintf("%s %v seed %d: %s", world, r.Point, r.Seed, r.ID("")))
 		}
 	}
@@ -42,11 +42,11 @@ func reloaded(t *testing.T, s *experiment.Spec) *experiment.Spec {
 // untried is a trial that builds nothing: that takes most of the time, and changes no id.
 type untried struct{}
 
-func (untried) Build(*experiment.Point, bool) (samples, kept float64, err error) { return 0, 0, nil }
+func (untried) TryRun(*experiment.Point, bool) (samples, kept float64, err error) { return 0, 0, nil }
 
-func (untried) Shape(p *experiment.Point) (names measure.Values) {
+func (untried) ListNames(p *experiment.Point) (names measure.Values) {
 	if c, err := plan.Config(p, 1); err == nil {
-		names = p.Measures().Shape(p.Measured(), &c.Load)
+		names = p.Measures().ListNames(p.Measured(), &c.Load)
 	}
 	return names
 }

@@ -59,7 +59,7 @@ func (r *reportCmd) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		path, err := report.Write(o, report.Page{Version: version()})
+		path, err := report.WriteReport(o, report.Page{Version: version()})
 		if err != nil {
 			return err
 		}
@@ -96,11 +96,11 @@ func (m *mergeCmd) Run(a *app) error {
 		"what was merged is kept, and the same command goes on with the rest"})
 	defer signals.stop()
 	path := ""
-	merged, err := results.Merge(signals, a.registry, m.Dirs, results.Merging{
-		Into: string(m.Into), Any: m.Revisions == "any", Generators: run.Generators(),
+	merged, err := results.MergeFolders(signals, a.registry, m.Dirs, results.MergeOptions{
+		Parent: string(m.Into), AnyProgram: m.Revisions == "any", Generators: run.GeneratorNames(),
 		OnNotice: func(text string) { fmt.Fprintln(a.stderr, "notice:", text) },
 		Report: func(o *results.Outcome) (err error) {
-			path, err = report.Write(o, report.Page{Version: version()})
+			path, err = report.WriteReport(o, report.Page{Version: version()})
 			return err
 		},
 	})
@@ -116,8 +116,8 @@ func (m *mergeCmd) Run(a *app) error {
 	merged.Found = 0 // existing results are not mentioned as found
 	fmt.Fprintf(a.stdout, "%d of %d runs are there, of %s: %d of them new", found, found+merged.Missing,
 		text.Count(merged.Folders, "folder"), merged.New)
-	if merged.Alike > 0 {
-		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Alike)
+	if merged.Duplicates > 0 {
+		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Duplicates)
 	}
 	fmt.Fprint(a.stdout, "\n\n")
 	return a.printTables(merged.Outcome, path)

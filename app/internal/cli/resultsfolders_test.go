@@ -91,8 +91,8 @@ func TestResultsFound(t *testing.T) {
 func TestFolderOfProgram(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	dir := ran(t, out, file)
-	if !strings.HasSuffix(dir, "-"+revision.This().Key()) {
-		t.Errorf("%s does not end with the program's key %s", dir, revision.This().Key())
+	if !strings.HasSuffix(dir, "-"+revision.This().FolderKey()) {
+		t.Errorf("%s does not end with the program's key %s", dir, revision.This().FolderKey())
 	}
 	origin, err := os.ReadFile(filepath.Join(dir, "origin.json"))
 	if err != nil || !strings.Contains(string(origin), `"program": "`+revision.This().String()+`"`) {
@@ -107,7 +107,7 @@ func TestFolderOfProgram(t *testing.T) {
 	if err != nil || !strings.Contains(string(host), `"version": "`+revision.Version()+`"`) {
 		t.Errorf("%s, %v", host, err)
 	}
-	other := strings.TrimSuffix(dir, revision.This().Key()) + "0123abcd"
+	other := strings.TrimSuffix(dir, revision.This().FolderKey()) + "0123abcd"
 	if err := os.Rename(dir, other); err != nil {
 		t.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func (r *runCmd) Run(a *app) error {
 		Command:  reproduce(s.Name(), r.Name, a.args),
 		OnNotice: bar.notice(a),
 		Report: func(o *results.Outcome) (err error) {
-			path, err = report.Write(o, report.Page{Version: version()})
+			path, err = report.WriteReport(o, report.Page{Version: version()})
 			return err
 		},
 	}
@@ -119,7 +119,7 @@ func (r *runCmd) Run(a *app) error {
 	}
 	a.code = exitCode(o, interrupted, r.Check)
 	if interrupted {
-		fmt.Fprintf(a.stderr, "interrupted: %s\n", o.Kept())
+		fmt.Fprintf(a.stderr, "interrupted: %s\n", o.DescribeKept())
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func judgedCode(o *results.Outcome) int {
 		verdicts = append(verdicts, c.Verdict)
 	}
 	if all := o.Agreements(); len(all) > 0 {
-		verdicts = append(verdicts, results.Agree(all).Verdict)
+		verdicts = append(verdicts, results.CountAgreements(all).Verdict)
 	}
 	switch {
 	case slices.Contains(verdicts, claim.Fails):

@@ -39,7 +39,7 @@ func wrapPage(text string, width int) string {
 	indent := ""
 	flush := func() {
 		if block.Len() > 0 {
-			b.WriteString(report.Hang(indent, pageLink.ReplaceAllString(block.String(), "$1"), strings.Repeat(" ", len(indent)),
+			b.WriteString(report.WrapHanging(indent, pageLink.ReplaceAllString(block.String(), "$1"), strings.Repeat(" ", len(indent)),
 				width) + "\n")
 		}
 		if len(rows) > 0 {
@@ -108,7 +108,7 @@ func pageTable(rows [][]string, width int) string {
 		return b.String()
 	}
 	for _, row := range body {
-		b.WriteString(report.Wrap(row[0], width, "  ") + "\n")
+		b.WriteString(report.WrapText(row[0], width, "  ") + "\n")
 		for i := 1; i < min(len(row), len(head)); i++ {
 			if row[i] == "" {
 				continue
@@ -117,7 +117,7 @@ func pageTable(rows [][]string, width int) string {
 			if head[i] != "" && len(head) > 2 {
 				text = head[i] + ": " + text
 			}
-			b.WriteString(report.Hang("    ", text, "    ", width) + "\n")
+			b.WriteString(report.WrapHanging("    ", text, "    ", width) + "\n")
 		}
 	}
 	return b.String()

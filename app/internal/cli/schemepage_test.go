@@ -54,7 +54,7 @@ func checkExamples(t *testing.T, file, text string) {
 	var first []string
 	for i, block := range codeBlocks(text) {
 		for _, line := range strings.Split(block, "\n") {
-			if n := utf8.RuneCountInString(line); n > report.Width-4 {
+			if n := utf8.RuneCountInString(line); n > report.DefaultWidth-4 {
 				t.Errorf("%d columns are wider than a terminal: %s", n+4, line)
 			}
 		}

@@ -19,11 +19,11 @@ func TestKeepsOnSend(t *testing.T) {
 			for i := range story {
 				story[i] = byte(r.IntN(256))
 			}
-			c, err := cctest.Make(s, cctest.Datacentre(7))
+			c, err := cctest.BuildController(s, cctest.NewDatacentreFlow(7))
 			if err != nil {
 				t.Fatal(err)
 			}
-			n, err := cctest.KeepsOnSend(c, story)
+			n, err := cctest.CheckKeepsOnSend(c, story)
 			packets += n
 			if err != nil && s.KeepsOnSend {
 				t.Errorf("%s: %v", s.Name, err)

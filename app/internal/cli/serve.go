@@ -32,7 +32,7 @@ func (c *serveCmd) Run(a *app) error {
 		return err
 	}
 	for _, f := range c.Files {
-		if _, err := a.registry.Open(f); err != nil {
+		if _, err := a.registry.OpenExperiment(f); err != nil {
 			return err
 		}
 	}
@@ -44,10 +44,13 @@ func (c *serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	o := live.Options{Registry: a.registry, Files: c.Files, Out: out, Executable: revision.Executable(),
+	o := live.Options{Registry: a.registry, Files: c.Files, ResultsDir: out, Executable: revision.Executable(),
 		Version: version(), Hosts: c.Host, Machine: a.machine.total,
-		Jobs:   func(s *experiment.Spec) (int, string, error) { return a.machine.limitJobs(s, 0) },
-		Report: func(o *results.Outcome) error { _, err := report.Write(o, report.Page{Version: version()}); return err },
+		Jobs: func(s *experiment.Spec) (int, string, error) { return a.machine.limitJobs(s, 0) },
+		Report: func(o *results.Outcome) error {
+			_, err := report.WriteReport(o, report.Page{Version: version()})
+			return err
+		},
 	}
 	if err := c.workerFlags.setUpPage(a, &o, string(c.Out)); err != nil {
 		return err
@@ -76,7 +79,7 @@ var serveGrace = 5 * time.Second
 // has the token could start simulations.
 func (c *serveCmd) listenAddress() (string, error) {
 	var every *bind.EveryAddressError
-	switch _, err := bind.Host(c.Listen); {
+	switch _, err := bind.ParseHost(c.Listen); {
 	case errors.As(err, &every):
 		_, port, _ := net.SplitHostPort(c.Listen)
 		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", command.ErrInput, err, port)

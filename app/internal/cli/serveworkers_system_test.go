@@ -93,7 +93,7 @@ func watchSweeps(t *testing.T, file string) *watchedSweep {
 	w := &watchedSweep{t: t, out: filepath.Join(t.TempDir(), "results")}
 	var said strings.Builder
 	a := &app{registry: registry(), stderr: &said, screen: io.Discard}
-	o := live.Options{Registry: a.registry, Files: []string{file}, Out: w.out, Executable: "0123", Version: "test",
+	o := live.Options{Registry: a.registry, Files: []string{file}, ResultsDir: w.out, Executable: "0123", Version: "test",
 		Jobs: func(*experiment.Spec) (int, string, error) { return 1, "", nil }}
 	f := workerFlags{Flags: workers.Flags{Workers: "127.0.0.1:0", NoOwn: true}}
 	if err := f.setUpPage(a, &o, w.out); err != nil {
@@ -131,8 +131,8 @@ func (w *watchedSweep) worker(name string, longest time.Duration) (end func()) {
 	}
 	ctx, stop := context.WithCancel(w.ctx)
 	ended := make(chan error, 1)
-	x := jetstream.Worker{Registry: w.registry(), Revision: revision.This(), Name: name, Jobs: 1, Longest: longest}
-	go func() { ended <- x.Work(ctx, j) }()
+	x := jetstream.Worker{Registry: w.registry(), Revision: revision.This(), Name: name, Jobs: 1, MaxTime: longest}
+	go func() { ended <- x.ExecuteRuns(ctx, j) }()
 	end = sync.OnceFunc(func() {
 		stop()
 		if w.gate != nil {
@@ -182,7 +182,7 @@ func (w *watchedSweep) until(path string, texts ...string) (text string) {
 			w.t.Logf("%s lacks %q:\n%s", path, lacks, text)
 		}
 	}()
-	await.Until(w.t, fmt.Sprintf("%s with %q", path, texts), func() bool {
+	await.AwaitCondition(w.t, fmt.Sprintf("%s with %q", path, texts), func() bool {
 		body, _ := w.ask(path, nil)
 		text = html.UnescapeString(strings.Join(strings.Fields(tags.ReplaceAllString(body, " ")), " "))
 		lacks = ""
@@ -264,11 +264,11 @@ func TestServeBesideSweep(t *testing.T) {
 	file := write(t, twenty)
 	w := watchSweeps(t, file)
 	s := runtest.Load(t, registry(), file, experiment.Options{})
-	folder := filepath.Base(results.Folder(s, w.out, experiment.Sim))
+	folder := filepath.Base(results.FolderPath(s, w.out, experiment.Sim))
 	keys := t.TempDir()
 	var err error
 	var listens string
-	if w.join, listens, err = jetstream.Prepare("127.0.0.1:0", keys); err != nil {
+	if w.join, listens, err = jetstream.WriteJoinFile("127.0.0.1:0", keys); err != nil {
 		t.Fatal(err)
 	}
 	sweep := func(ctx context.Context) <-chan error {
@@ -284,7 +284,7 @@ func TestServeBesideSweep(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(t.Context())
 	ended := sweep(ctx)
-	await.Until(t, "20 runs that are handed out", func() bool {
+	await.AwaitCondition(t, "20 runs that are handed out", func() bool {
 		all, _ := filepath.Glob(filepath.Join(w.out, folder, "runs", ".new-*"))
 		return len(all) == 20
 	})

@@ -61,12 +61,12 @@ func (s *showCmd) Run(a *app) error {
 	}
 	need, byNeed := exp.Need()
 	if byNeed {
-		fmt.Fprintf(a.stdout, "\n%d to %d runs", need.Least*len(exp.Points()), len(plan.Runs(exp)))
+		fmt.Fprintf(a.stdout, "\n%d to %d runs", need.MinSeeds*len(exp.Points()), len(plan.ListRuns(exp)))
 	} else {
-		fmt.Fprintf(a.stdout, "\n%d runs", len(plan.Runs(exp)))
+		fmt.Fprintf(a.stdout, "\n%d runs", len(plan.ListRuns(exp)))
 	}
 	if byNeed || exp.LabRepeat() != exp.Repeat() {
-		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.RunsOn(exp, experiment.Lab)))
+		fmt.Fprintf(a.stdout, ", %d in the lab", len(plan.ListRunsOn(exp, experiment.Lab)))
 	}
 	fmt.Fprint(a.stdout, "\n\n")
 	rows := [][]string{{"parameter", "value", "source"}}
@@ -75,7 +75,7 @@ func (s *showCmd) Run(a *app) error {
 	}
 	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
 	a.printTimers(exp)
-	if text := report.PaperValues(exp); text != "" {
+	if text := report.FormatPaperValues(exp); text != "" {
 		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
 	}
 	return nil
@@ -121,7 +121,7 @@ func (s *showCmd) printFile(a *app) error {
 			return fmt.Errorf("%w: %s is a %s, which has no file; --yaml is for experiments", command.ErrInput, s.Name, what)
 		}
 	}
-	src, err := a.registry.Open(s.Name)
+	src, err := a.registry.OpenExperiment(s.Name)
 	if err != nil {
 		return err
 	}
@@ -137,8 +137,8 @@ func (s *showCmd) printFile(a *app) error {
 
 // showScheme prints a scheme with its parameters.
 func (a *app) showScheme(k kindOf) {
-	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.Wrap(k.kind+" "+k.s.Name+": "+k.s.Doc, a.lineWidth(), "    "),
-		report.Wrap("source: "+k.s.Source, a.lineWidth(), "    "))
+	fmt.Fprintf(a.stdout, "%s\n%s\n\n", report.WrapText(k.kind+" "+k.s.Name+": "+k.s.Doc, a.lineWidth(), "    "),
+		report.WrapText("source: "+k.s.Source, a.lineWidth(), "    "))
 	a.showPage(k)
 	params := k.s.Parameters()
 	if len(params) == 0 {
@@ -161,7 +161,7 @@ func (a *app) showScheme(k kindOf) {
 		}
 		fmt.Fprintln(a.stdout, p.Name)
 		for _, text := range []string{p.Doc, value, "source: " + p.Source} {
-			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.lineWidth()))
+			fmt.Fprintln(a.stdout, report.WrapHanging("    ", text, "    ", a.lineWidth()))
 		}
 	}
 }
@@ -197,7 +197,7 @@ func formatGrid(rows [][]string, width int) string {
 // foldText breaks a text into lines of at most width characters: after spaces, else after a dot, else anywhere.
 func foldText(s string, width int) []string {
 	var lines []string
-	for _, l := range strings.Split(report.Wrap(s, width, ""), "\n") {
+	for _, l := range strings.Split(report.WrapText(s, width, ""), "\n") {
 		r := []rune(l)
 		for len(r) > width {
 			at := width

@@ -51,14 +51,14 @@ func (a *app) listNames() (all []listed) {
 
 // showWarning prints a kind of warning: when it is issued, and where its tests are listed.
 func (a *app) showWarning(k scheme.WarningKind) {
-	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap("warning "+k.ID+": "+k.Condition, a.lineWidth(), "    "),
-		report.Wrap("tests: weir docs warnings", a.lineWidth(), "    "))
+	fmt.Fprintf(a.stdout, "%s\n%s\n", report.WrapText("warning "+k.ID+": "+k.Condition, a.lineWidth(), "    "),
+		report.WrapText("tests: weir docs warnings", a.lineWidth(), "    "))
 }
 
 // showHead prints a name's description and its use.
 func (a *app) showHead(kind, name, doc, use string) {
-	fmt.Fprintf(a.stdout, "%s\n%s\n", report.Wrap(kind+" "+name+": "+doc, a.lineWidth(), "    "),
-		report.Wrap("use: "+use, a.lineWidth(), "    "))
+	fmt.Fprintf(a.stdout, "%s\n%s\n", report.WrapText(kind+" "+name+": "+doc, a.lineWidth(), "    "),
+		report.WrapText("use: "+use, a.lineWidth(), "    "))
 }
 
 // showMeasure prints a measure with its options.
@@ -84,7 +84,7 @@ func (a *app) showMeasure(m *measure.Definition) {
 			texts = append(texts, "source: "+k.Source)
 		}
 		for _, text := range texts {
-			fmt.Fprintln(a.stdout, report.Hang("    ", text, "    ", a.lineWidth()))
+			fmt.Fprintln(a.stdout, report.WrapHanging("    ", text, "    ", a.lineWidth()))
 		}
 	}
 }
@@ -103,7 +103,9 @@ func describeDefault(k *document.Key) string {
 }
 
 // sizesDoc describes a distribution of flow sizes.
-func sizesDoc(d *workload.CDF) string { return fmt.Sprintf("flow sizes, mean %.0f bytes", d.Mean()) }
+func sizesDoc(d *workload.CDF) string {
+	return fmt.Sprintf("flow sizes, mean %.0f bytes", d.MeanSize())
+}
 
 // showSizes prints a distribution of flow sizes.
 func (a *app) showSizes(d *workload.CDF) {
@@ -131,7 +133,7 @@ func nearestListed(all []listed, name string) string {
 	for _, x := range all {
 		names = append(names, x.name)
 	}
-	nearest := document.Nearest(name, names)
+	nearest := document.FindNearest(name, names)
 	for _, x := range all {
 		if x.name == nearest {
 			return fmt.Sprintf("%s %q", x.generalKind(), nearest)

@@ -112,7 +112,7 @@ func TestNoPaperOfCatalogue(t *testing.T) {
 	r := Registry()
 	papers := 0
 	for _, e := range r.Experiments() {
-		src, err := r.Open(e.Name)
+		src, err := r.OpenExperiment(e.Name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestNoPaperOfCatalogue(t *testing.T) {
 		for _, k := range before.Keys {
 			got := after.Find(k.Name)
 			if belongs := k.Name == "paper" || k.Name == "expect"; belongs != (got == nil) ||
-				got != nil && got.Flow() != k.Value.Flow() {
+				got != nil && got.FormatFlow() != k.Value.FormatFlow() {
 				t.Errorf("%s: key %s: %v", e.Name, k.Name, got)
 			}
 		}
@@ -166,7 +166,7 @@ func TestNoPaperIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	original, err := r.Open("p4abc/fig5")
+	original, err := r.OpenExperiment("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,10 +174,10 @@ func TestNoPaperIsValid(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(s.Warnings()) > 0 || len(s.Judge(nil, 1)) > 0 || len(s.PaperValues()) > 0 || s.Paper().String() != "" {
-		t.Errorf("warnings %v, %d claims, paper %q", s.Warnings(), len(s.Judge(nil, 1)), s.Paper().String())
+	if len(s.Warnings()) > 0 || len(s.JudgeClaims(nil, 1)) > 0 || len(s.PaperValues()) > 0 || s.Paper().String() != "" {
+		t.Errorf("warnings %v, %d claims, paper %q", s.Warnings(), len(s.JudgeClaims(nil, 1)), s.Paper().String())
 	}
-	if got, want := len(plan.Runs(s)), len(plan.Runs(whole)); got != want {
+	if got, want := len(plan.ListRuns(s)), len(plan.ListRuns(whole)); got != want {
 		t.Errorf("%d runs, not %d", got, want)
 	}
 }

@@ -42,7 +42,7 @@ func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Clust
 
 // checkUnused returns an error if a flag for Slurm is set.
 func (f *slurmFlags) checkUnused() error {
-	if len(f.SlurmOption) > 0 || f.SlurmTask != workers.StandardTask || f.SlurmTasks != workers.StandardTasks {
+	if len(f.SlurmOption) > 0 || f.SlurmTask != workers.DefaultTaskTime || f.SlurmTasks != workers.DefaultMaxTasks {
 		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks are for --runner slurm", command.ErrInput)
 	}
 	return nil
@@ -80,7 +80,7 @@ func (e *exportSlurmCmd) Run(a *app) error {
 		return err
 	}
 	w := &run.Work{Spec: s, Command: reproduce(s.Name(), e.Name, a.args), Executable: revision.Executable()}
-	f, err := cluster.Export(string(e.To), w, plan.Runs(s), program, o)
+	f, err := cluster.Export(string(e.To), w, plan.ListRuns(s), program, o)
 	if err != nil {
 		return err
 	}
@@ -90,7 +90,7 @@ func (e *exportSlurmCmd) Run(a *app) error {
 	}
 	for _, x := range f.Arrays {
 		fmt.Fprintf(a.stdout, "%s: %s in %s, each with %s of memory and %d min\n", x.Script, text.Count(x.Runs, "run"),
-			text.Count(x.Tasks, "task"), report.Bytes(x.MemoryBytes), x.Minutes)
+			text.Count(x.Tasks, "task"), report.FormatBytes(x.MemoryBytes), x.Minutes)
 	}
 	fmt.Fprintf(a.stdout, "On the cluster:\n  cd %s\n", quoteWord(dir))
 	for _, x := range f.Arrays {
@@ -121,7 +121,7 @@ func (t *taskCmd) Run(a *app) error {
 	if t.Index < 0 || t.Index >= f.Tasks() {
 		return fmt.Errorf("%w: --index is %d; 0 … %d is allowed", command.ErrInput, t.Index, f.Tasks()-1)
 	}
-	failed, err := f.Carry(signals, t.Index, t.Threads, func(text string) {
+	failed, err := f.ExecuteTask(signals, t.Index, t.Threads, func(text string) {
 		fmt.Fprintln(a.stdout, text)
 	})
 	switch {
@@ -156,7 +156,7 @@ func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := f.Fits(); err != nil && !any {
+	if err := f.CheckProgram(); err != nil && !any {
 		return nil, fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	return f, nil
@@ -188,7 +188,7 @@ func (c *collectCmd) Run(a *app) error {
 		Dir: string(c.Out), Executable: executable, Command: command, Runner: from, OnProgress: bar.update,
 		OnNotice: bar.notice(a),
 		Report: func(o *results.Outcome) (err error) {
-			path, err = report.Write(o, report.Page{Version: version()})
+			path, err = report.WriteReport(o, report.Page{Version: version()})
 			return err
 		},
 	})
@@ -199,7 +199,7 @@ func (c *collectCmd) Run(a *app) error {
 	if err := c.tableFlags.printOutcome(a, o, path); err != nil {
 		return err
 	}
-	for _, text := range from.Missing(signals) {
+	for _, text := range from.DescribeMissing(signals) {
 		fmt.Fprintln(a.stderr, "notice:", text)
 	}
 	a.code = exitCode(o, signals.Err() != nil, c.Check)
@@ -213,7 +213,7 @@ func (r *runCmd) checkRunner() error {
 		return r.slurmFlags.checkUnused()
 	case r.On == "lab":
 		return fmt.Errorf("%w: --runner %s is for the simulator: the lab is on this machine", command.ErrInput, r.Runner)
-	case r.Workers != "" || r.NATS != "" || r.Unused() != nil:
+	case r.Workers != "" || r.NATS != "" || r.CheckUnused() != nil:
 		return fmt.Errorf("%w: --workers and --nats have others carry out runs, as --runner slurm has: one of them is "+
 			"allowed", command.ErrInput)
 	case len(r.Trace) > 0:

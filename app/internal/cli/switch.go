@@ -50,8 +50,8 @@ func switchWarnings() []scheme.WarningKind {
 }
 
 // newEnv returns the environment of commands that several programs share.
-func (a *app) newEnv() *command.Env {
-	return &command.Env{Stdout: a.stdout, Stderr: a.stderr, Pipe: a.pipe, Version: version(), Warn: a.warn,
+func (a *app) newEnv() *command.Environment {
+	return &command.Environment{Stdout: a.stdout, Stderr: a.stderr, Pipe: a.pipe, Version: version(), Warn: a.warn,
 		Entry:    a.printEntry,
 		Programs: a.registry.Programs, Schedulers: a.registry.Schedulers}
 }

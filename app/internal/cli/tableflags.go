@@ -124,7 +124,7 @@ type screenStyle struct {
 // lineWidth returns the columns of a line on standard output.
 func (a *app) lineWidth() int {
 	if a.style.width == 0 {
-		return report.Width
+		return report.DefaultWidth
 	}
 	return a.style.width
 }
@@ -132,9 +132,9 @@ func (a *app) lineWidth() int {
 // terminalWidth returns the current width of the terminal of standard error.
 func (a *app) terminalWidth() int {
 	if f, ok := a.screen.(*os.File); ok {
-		return cmp.Or(detectScreen(f, os.Getenv).width, report.Width)
+		return cmp.Or(detectScreen(f, os.Getenv).width, report.DefaultWidth)
 	}
-	return report.Width
+	return report.DefaultWidth
 }
 
 // Limits of plausible widths: narrower screens have no room for a table, wider ones are a mistake.

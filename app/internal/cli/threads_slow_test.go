@@ -17,7 +17,7 @@ func TestThreadsSameEverywhere(t *testing.T) {
 	r := Registry()
 	for _, e := range r.Experiments() {
 		t.Run(strings.ReplaceAll(e.Name, "/", " "), func(t *testing.T) {
-			src, err := r.Open(e.Name)
+			src, err := r.OpenExperiment(e.Name)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -31,7 +31,7 @@ func onThreads(t *testing.T, r *experiment.Registry, src *experiment.Source, o e
 		}
 		var got []byte
 		for _, x := range out.Runs {
-			if got = append(got, x.Json(true)...); threads == 1 {
+			if got = append(got, x.EncodeJSON(true)...); threads == 1 {
 				hops += x.PacketHops
 			}
 		}

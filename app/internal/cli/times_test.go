@@ -21,7 +21,7 @@ const timesHead = `# Estimated seconds of each experiment, which weir list shows
 // digestOf returns the digest of an experiment's file.
 func digestOf(t *testing.T, r *experiment.Registry, name string) string {
 	t.Helper()
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,7 +32,7 @@ func digestOf(t *testing.T, r *experiment.Registry, name string) string {
 // estimateTime estimates the seconds of an experiment, to two digits: on the reference machine, or in the lab.
 func estimateTime(t *testing.T, r *experiment.Registry, e experiment.LibraryEntry) float64 {
 	t.Helper()
-	src, err := r.Open(e.Name)
+	src, err := r.OpenExperiment(e.Name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,12 +42,12 @@ func estimateTime(t *testing.T, r *experiment.Registry, e experiment.LibraryEntr
 	}
 	seconds := 0.0
 	if e.Lab {
-		for _, run := range plan.RunsOn(s, experiment.Lab) {
+		for _, run := range plan.ListRunsOn(s, experiment.Lab) {
 			_, each := plan.EstimateLab(run)
 			seconds += each
 		}
 	} else {
-		c := plan.EstimateCost(plan.Runs(s))
+		c := plan.EstimateCost(plan.ListRuns(s))
 		seconds = c.Elapsed(plan.ReferenceCores, 1)
 	}
 	return roundUp(seconds*1000) / 1000
@@ -65,7 +65,7 @@ func TestDocsTimesAreCurrent(t *testing.T) {
 	var b strings.Builder
 	b.WriteString(timesHead)
 	for _, e := range r.Experiments() {
-		if !strings.Contains(timesFile, "\n"+e.Name+" ") && !testkit.Updating() {
+		if !strings.Contains(timesFile, "\n"+e.Name+" ") && !testkit.IsUpdating() {
 			continue
 		}
 		digest := digestOf(t, r, e.Name)

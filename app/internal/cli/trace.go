@@ -30,7 +30,7 @@ func (t *traceCmd) newFilter() (trace.Filter, error) {
 	for _, name := range t.Kind {
 		k, ok := trace.ParseKind(name)
 		if !ok {
-			return f, fmt.Errorf("%w: --kind %s; allowed: %s", command.ErrInput, name, document.Choices(trace.KindNames()))
+			return f, fmt.Errorf("%w: --kind %s; allowed: %s", command.ErrInput, name, document.JoinChoices(trace.KindNames()))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
@@ -62,7 +62,7 @@ func (t *traceCmd) Run(a *app) error {
 	}
 	all, picked := int64(0), int64(0)
 	var sum trace.Summary
-	var lines *trace.Text
+	var lines *trace.TextSink
 	if t.Events {
 		lines = trace.NewText(a.stdout, nil)
 	}
@@ -75,7 +75,7 @@ func (t *traceCmd) Run(a *app) error {
 		if t.Events {
 			return lines.Write(r)
 		}
-		sum.Add(r)
+		sum.AddRecord(r)
 		return nil
 	})
 	if t.Events { // write the events before an unreadable position

@@ -28,14 +28,14 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 		}
 		return t, nil
 	}
-	known := run.TraceForms()
+	known := run.TraceFormNames()
 	for _, f := range r.TraceFormat {
 		if !slices.Contains(known, f) {
 			near := ""
-			if n := document.Nearest(f, known); n != "" {
+			if n := document.FindNearest(f, known); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
-			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", command.ErrInput, f, near, document.Choices(known))
+			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", command.ErrInput, f, near, document.JoinChoices(known))
 		}
 	}
 	for _, f := range known { // in their order, without duplicates
@@ -61,14 +61,14 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 	if r.On == experiment.Lab {
 		return t, nil // the lab rejects traces
 	}
-	forms, all, err := run.TraceSize(s, r.Trace, t)
+	forms, all, err := run.EstimateTraceSize(s, r.Trace, t)
 	if err != nil {
 		return t, err
 	}
 	var parts []string
 	for k, bytes := range forms {
 		if bytes > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s", known[k], report.Bytes(int64(roundUp(bytes)))))
+			parts = append(parts, fmt.Sprintf("%s %s", known[k], report.FormatBytes(int64(roundUp(bytes)))))
 		}
 	}
 	more := ""
@@ -76,8 +76,8 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 		more = "; --trace-format parquet alone takes least"
 	}
 	fmt.Fprintf(a.stderr, "notice: the traces of all runs take about %s (%s) in %s%s\n",
-		report.Bytes(int64(roundUp(all))), strings.Join(parts, ", "),
-		filepath.Join(results.Folder(s, string(r.Out), r.On), "traces"), more)
+		report.FormatBytes(int64(roundUp(all))), strings.Join(parts, ", "),
+		filepath.Join(results.FolderPath(s, string(r.Out), r.On), "traces"), more)
 	return t, nil
 }
 

@@ -93,7 +93,7 @@ func TestTraceForms(t *testing.T) {
 // What is said of the size of traces is within a factor of two, in every form.
 func TestTraceSize(t *testing.T) {
 	file, out := write(t, strings.Replace(small, "duration: 200ms", "duration: 5s", 1)), t.TempDir()
-	src, err := registry().Open(file)
+	src, err := registry().OpenExperiment(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +101,7 @@ func TestTraceSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	said, all, err := run.TraceSize(s, []string{"*"}, run.Tracing{})
+	said, all, err := run.EstimateTraceSize(s, []string{"*"}, run.Tracing{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +162,7 @@ func TestFirstTraceIsSmall(t *testing.T) {
 	if m == nil {
 		t.Fatal("the page does not begin with a command that this test knows")
 	}
-	src, err := Registry().Open(string(m[1]))
+	src, err := Registry().OpenExperiment(string(m[1]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,8 +170,8 @@ func TestFirstTraceIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, all, err := run.TraceSize(s, []string{string(m[3])}, run.Tracing{Forms: []string{string(m[4])}})
+	_, all, err := run.EstimateTraceSize(s, []string{string(m[3])}, run.Tracing{Forms: []string{string(m[4])}})
 	if err != nil || all > 20e6 {
-		t.Errorf("%d runs leave %.0f MB, %v", len(plan.Runs(s)), all/1e6, err)
+		t.Errorf("%d runs leave %.0f MB, %v", len(plan.ListRuns(s)), all/1e6, err)
 	}
 }

@@ -61,7 +61,7 @@ traffic: [{name: x, from: a, to: b, transport: ` + x.transport + `, size: 1MB, s
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := strings.Join(testkit.Strings(s.Warnings()), "\n")
+			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 			if x.want == "" && all != "" || !strings.Contains(all, x.want) {
 				t.Errorf("%q\nwant %q", all, x.want)
 			}

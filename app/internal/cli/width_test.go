@@ -20,8 +20,8 @@ func TestListWidth(t *testing.T) {
 				t.Errorf("list %s: exit code %d, %s", what, code, errs.String())
 			}
 			for _, l := range strings.Split(out.String(), "\n") {
-				if utf8.RuneCountInString(l) > report.Width {
-					t.Errorf("list %s: %q is wider than %d", what, l, report.Width)
+				if utf8.RuneCountInString(l) > report.DefaultWidth {
+					t.Errorf("list %s: %q is wider than %d", what, l, report.DefaultWidth)
 				}
 			}
 		})

@@ -17,8 +17,8 @@ type workerFlags struct{ workers.Flags }
 
 // newRunner returns the runner for other machines and a function to end it, or nil if no flag requests it.
 func (f *workerFlags) newRunner(a *app, bar *progressBar, jobs int) (run.Runner, func() error, error) {
-	if !f.Wanted() {
-		return nil, nil, f.Unused()
+	if !f.UsesWorkers() {
+		return nil, nil, f.CheckUnused()
 	}
 	driver, err := workers.Remote.Get()
 	if err != nil {
@@ -45,8 +45,8 @@ func (f *workerFlags) setUpPage(a *app, o *live.Options, out string) error {
 	if err == nil {
 		o.Account = driver.Account
 	}
-	if !f.Wanted() {
-		return f.Unused()
+	if !f.UsesWorkers() {
+		return f.CheckUnused()
 	}
 	if err != nil {
 		return err

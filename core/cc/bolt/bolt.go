@@ -32,13 +32,13 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Size(&c.MaxWindow, "max_cwnd", "0 B",
 		"largest window; 0 B: four bandwidth-delay products of the path, or 256 packets if that is more",
 		"ours; Bolt simulator: MaxCwnd, 256 packets, where a product is 69")
-	p.Either(&c.RequestsOff, [2]string{"on", "off"}, "requests", "on",
+	p.BoolWords(&c.RequestsOff, [2]string{"on", "off"}, "requests", "on",
 		"packets ask the switches for a packet more (INC); off: the window grows by ai alone", "Bolt §3.2, §3.3; ours: off")
-	p.Either(&c.Paced, [2]string{"below_packet", "always"}, "pacing", "always",
+	p.BoolWords(&c.Paced, [2]string{"below_packet", "always"}, "pacing", "always",
 		"which windows are rates, too, of a window a round trip: those below a packet, or all, so that packets do not come "+
 			"in bursts, of whose queues a flow would answer for a packet only", "Bolt simulator: SendDown; ours: always")
 
-	p.Rule("max_cwnd", func() error {
+	p.AddRule("max_cwnd", func() error {
 		if c.MaxWindow > 0 && c.MaxWindow < c.MinWindow {
 			return fmt.Errorf("%v is below min_cwnd, which is %v", c.MaxWindow, c.MinWindow)
 		}
@@ -62,19 +62,19 @@ var (
 // Check warns of switches that do not answer, of several paths, and of a window that does not fill the path. It
 // refuses a round trip beyond the clock.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unanswered != "" && !p.Idle }); p != nil {
-		all = append(all, warnUnanswered.Remark("", "%s: only losses lower its window", p.Unanswered).At(p.Narrow.Port, 0))
+	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnanswered != "" && !p.Idle }); p != nil {
+		all = append(all, warnUnanswered.NewRemark("", "%s: only losses lower its window", p.WhyUnanswered).WithPort(p.NarrowLink.Port, 0))
 	}
 	if s.Sprayed {
-		all = append(all, warnPaths.Remark("", "packets of a flow take several paths, and a switch's word about one of "+
+		all = append(all, warnPaths.NewRemark("", "packets of a flow take several paths, and a switch's word about one of "+
 			"them lowers "+
 			"the window for all"))
 	}
 	if c.MaxWindow > 0 {
-		all = append(all, s.Below(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow), 0.95)...)
+		all = append(all, s.WarnSmallWindow(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow), 0.95)...)
 	}
-	if p, ok := s.Longest(); ok && p.BaseRTT > maxClock {
-		all = append(all, scheme.Refuse("", "a round trip of %v is beyond the clock in its "+
+	if p, ok := s.FindLongestPath(); ok && p.BaseRTT > maxClock {
+		all = append(all, scheme.NewRefusal("", "a round trip of %v is beyond the clock in its "+
 			"packets, which counts %v", p.BaseRTT, maxClock))
 	}
 	return all
@@ -167,9 +167,9 @@ func (b *Bolt) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Telemetry.Drain > 0 && b.rtt > 0 {
 		b.drainShare(now, b.rtt, float64(a.Telemetry.Drain)/1e9)
 	}
-	if a.Una >= b.addAt && a.Packets > 0 {
+	if a.FirstUnacked >= b.addAt && a.Packets > 0 {
 		b.window += float64(b.config.AI * b.mss)
-		b.addAt = max(a.Next, a.Una+1)
+		b.addAt = max(a.Next, a.FirstUnacked+1)
 	}
 	if a.Telemetry.Answer&(packet.BoltIncrease|packet.BoltDecrease) == packet.BoltIncrease {
 		b.window += b.mss

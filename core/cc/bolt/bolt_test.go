@@ -38,7 +38,7 @@ func build(t testing.TB, c bolt.Config) *bolt.Bolt {
 
 // ack acknowledges n packets behind una, of next that were sent, after 8 µs.
 func ack(una, next int64, flags uint8) *cc.Ack {
-	return &cc.Ack{Packets: 1, Una: una, Next: next, RTT: cc.RTT{Sample: 8 * us}, Telemetry: cc.Telemetry{Answer: flags}}
+	return &cc.Ack{Packets: 1, FirstUnacked: una, Next: next, RTT: cc.RTT{Sample: 8 * us}, Telemetry: cc.Telemetry{Answer: flags}}
 }
 
 func notice(queue unit.Bytes, sent unit.Time) cc.Notice {
@@ -195,7 +195,7 @@ func TestPacing(t *testing.T) {
 				d := c.Decision()
 				got = append(got, fmt.Sprint(d.Window, " ", d.Rate))
 			}
-			c, err := cctest.Make(bolt.Scheme(), flow(), "pacing", pacing)
+			c, err := cctest.BuildController(bolt.Scheme(), flow(), "pacing", pacing)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -204,7 +204,7 @@ func TestPacing(t *testing.T) {
 			note(c)
 			f := flow()
 			f.InitialWindow = 1
-			if c, err = cctest.Make(bolt.Scheme(), f, "pacing", pacing); err != nil {
+			if c, err = cctest.BuildController(bolt.Scheme(), f, "pacing", pacing); err != nil {
 				t.Fatal(err)
 			}
 			c.OnNotice(us, notice(100_000, 0))
@@ -286,7 +286,7 @@ func TestTranscript(t *testing.T) {
 		{2010, func(now unit.Time) { b.OnNotice(now, notice(51_000, at(80))) }, 79_000},
 		{2050, func(now unit.Time) { b.OnNotice(now, notice(52_000, at(100))) }, 78_000},
 		{12_000, func(now unit.Time) {
-			a := ack(1000, 80_000, packet.BoltDecrease|packet.BoltTold|packet.BoltIncrease)
+			a := ack(1000, 80_000, packet.BoltDecrease|packet.BoltNotified|packet.BoltIncrease)
 			a.RTT.Sample = 12 * us
 			b.OnAck(now, a)
 		}, 79_000},
@@ -324,7 +324,7 @@ func TestBad(t *testing.T) {
 func TestSuits(t *testing.T) {
 	paths := func(change func(p *cc.FlowPath)) []cc.FlowPath {
 		p := cc.FlowPath{Path: cc.Path{NICRate: unit.Tbps, LineRate: unit.Tbps, BaseRTT: 8 * us},
-			Narrow: cc.Link{Port: "s->b", Rate: 100 * unit.Gbps, Payload: 95 * unit.Gbps}}
+			NarrowLink: cc.Link{Port: "s->b", Rate: 100 * unit.Gbps, Payload: 95 * unit.Gbps}}
 		change(&p)
 		return []cc.FlowPath{p}
 	}
@@ -336,7 +336,7 @@ func TestSuits(t *testing.T) {
 		want string
 	}{
 		{"all is well", cc.FlowContext{Paths: usual}, 0, ""},
-		{"nobody answers", cc.FlowContext{Paths: paths(func(p *cc.FlowPath) { p.Unanswered = "no switch" })}, 0,
+		{"nobody answers", cc.FlowContext{Paths: paths(func(p *cc.FlowPath) { p.WhyUnanswered = "no switch" })}, 0,
 			"no switch: only losses"},
 		{"spray", cc.FlowContext{Paths: usual, Sprayed: true}, 0, "several paths"},
 		{"too small", cc.FlowContext{Paths: usual}, 90 * unit.KB, "max_cwnd 90kB are less than"},

@@ -26,9 +26,9 @@ type Bottleneck struct {
 	// Supply returns the supply in the NACK of a flow; nil: no supply.
 	Supply func(b *Bottleneck, s *Sender) unit.Rate
 
-	Now     unit.Time
-	Most    int // max packets that have waited; a test may reset it to 0
-	Trimmed int // packets
+	Now      unit.Time
+	MaxQueue int // max packets that have waited; a test may reset it to 0
+	Trimmed  int // packets
 
 	queue   []passage
 	busy    bool
@@ -200,7 +200,7 @@ func (b *Bottleneck) enqueuePacket(s *Sender, n int) {
 	marked := b.MarkAt > 0 && len(b.queue) >= b.MarkAt
 	b.queue = append(b.queue, passage{s.index, n, marked})
 	b.sendNext()
-	b.Most = max(b.Most, len(b.queue))
+	b.MaxQueue = max(b.MaxQueue, len(b.queue))
 }
 
 // sendNext sends the next packet of the queue, if the port is free, and schedules its acknowledgement.
@@ -261,7 +261,7 @@ func (b *Bottleneck) handleAck(s *Sender, o *occurrence) {
 			s.Controller.OnLoss(b.Now, s.newLoss(cc.ECNEcho))
 		}
 	}
-	a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: s.una > before, Limited: limited, Una: int64(s.una) * MSS,
+	a := &cc.Ack{Packets: 1, Bytes: MSS, Advanced: s.una > before, Limited: limited, FirstUnacked: int64(s.una) * MSS,
 		Next: int64(s.next) * MSS, Seq: int64(o.number+1) * MSS, Delivered: s.Delivered,
 		RTT: cc.RTT{Sample: rtt, Smoothed: s.srtt, Min: s.minRTT},
 		Delivery: cc.Delivery{Packets: int(s.Delivered - p.delivered), Interval: b.Now - p.deliveredAt,

@@ -60,12 +60,12 @@ func stories(n int) [][]byte {
 func TestModel(t *testing.T) {
 	for _, m := range makers {
 		for i, s := range stories(100) {
-			a, b := &Model{Controller: m.make(Flow(7)), Own: m.own}, &Model{Controller: m.make(Flow(7)), Own: m.own}
-			if err := a.Run(s); err != nil {
+			a, b := &Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}, &Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}
+			if err := a.PlayStory(s); err != nil {
 				t.Errorf("%s, story %d: %v", m.name, i, err)
 				break
 			}
-			b.Run(s)
+			b.PlayStory(s)
 			if a.Controller.Decision() != b.Controller.Decision() {
 				t.Errorf("%s, story %d: %+v and %+v", m.name, i, a.Controller.Decision(), b.Controller.Decision())
 			}
@@ -79,7 +79,7 @@ func FuzzModel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, story []byte) {
 		m := makers[int(which)%len(makers)]
-		if err := (&Model{Controller: m.make(Flow(7)), Own: m.own}).Run(story); err != nil {
+		if err := (&Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}).PlayStory(story); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
 	})
@@ -174,8 +174,8 @@ func TestMutants(t *testing.T) {
 			extra = 0
 			found := false
 			for _, s := range stories(100) {
-				b.Controller = reno.New(Flow(7))
-				if (&Model{Controller: b}).Run(s) != nil {
+				b.Controller = reno.New(NewFlow(7))
+				if (&Model{Controller: b}).PlayStory(s) != nil {
 					found = true
 					break
 				}
@@ -191,7 +191,7 @@ func TestMutants(t *testing.T) {
 // CONTROLLER.txt what each of the named controllers answers.
 func checkScripts(t *testing.T, folder string, names []string, newController func(i int) cc.Controller) {
 	t.Helper()
-	archives := testkit.Archives(t, folder)
+	archives := testkit.ReadArchives(t, folder)
 	if len(archives) < 4 {
 		t.Errorf("%d archives in %s", len(archives), folder)
 	}
@@ -201,7 +201,7 @@ func checkScripts(t *testing.T, folder string, names []string, newController fun
 			t.Fatalf("%s.txtar has other files than events and CONTROLLER.txt", a.Name)
 		}
 		for i, name := range names {
-			out, err := Script(newController(i), string(events[0].Data))
+			out, err := PlayScript(newController(i), string(events[0].Data))
 			if err != nil {
 				t.Fatalf("%s: %v", a.Name, err)
 			}
@@ -219,11 +219,11 @@ func TestScripts(t *testing.T) {
 	for _, m := range makers {
 		names = append(names, m.name)
 	}
-	checkScripts(t, "testdata", names, func(i int) cc.Controller { return makers[i].make(Flow(7)) })
+	checkScripts(t, "testdata", names, func(i int) cc.Controller { return makers[i].make(NewFlow(7)) })
 	for _, bad := range []string{"sends 3", "ack 3", "ack x", "wait 3", "repeat 3", "repeat x send 1",
 		"send 3\nack 1 late", "send 1\nack 1 rtt=x"} {
 		t.Run(bad, func(t *testing.T) {
-			if _, err := Script(reno.New(Flow(7)), bad); err == nil {
+			if _, err := PlayScript(reno.New(NewFlow(7)), bad); err == nil {
 				t.Errorf("%q is taken", bad)
 			}
 		})
@@ -231,7 +231,7 @@ func TestScripts(t *testing.T) {
 }
 
 func ExamplePlayScript() {
-	out, _ := Script(reno.New(Flow(1)), "send 10\nack 2 rtt=20ms\nrecovery")
+	out, _ := PlayScript(reno.New(NewFlow(1)), "send 10\nack 2 rtt=20ms\nrecovery")
 	fmt.Print(out)
 	// Output:
 	// send 10                                      window 10, slow start, 10 in flight at 0s
@@ -255,12 +255,12 @@ func (r *raising) Decision() cc.Decision {
 // The model finds who sends more by NACKs, if it is to tell of them.
 func TestNacks(t *testing.T) {
 	story := []byte{0, 31, 15, 159}
-	if err := (&Model{Controller: &raising{Controller: reno.New(Flow(7))}, Nacks: true}).Run(story); err == nil {
+	if err := (&Model{Controller: &raising{Controller: reno.New(NewFlow(7))}, Nacks: true}).PlayStory(story); err == nil {
 		t.Error("the model does not find a controller that grows by NACKs")
 	}
 	for _, nacks := range []bool{false, true} {
 		t.Run(fmt.Sprint("NACKs ", nacks), func(t *testing.T) {
-			if err := (&Model{Controller: reno.New(Flow(7)), Nacks: nacks}).Run(story); err != nil {
+			if err := (&Model{Controller: reno.New(NewFlow(7)), Nacks: nacks}).PlayStory(story); err != nil {
 				t.Error(err)
 			}
 		})
@@ -273,11 +273,11 @@ func TestNacks(t *testing.T) {
 // packets with room for 20 the first round loses what the path and the queue do not hold.
 func TestBottleneck(t *testing.T) {
 	run := func(window, buffer int) (*Bottleneck, *Sender) {
-		s := &Sender{Controller: none.New(Flow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond, NIC: unit.Gbps,
+		s := &Sender{Controller: none.New(NewFlow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond, NIC: unit.Gbps,
 			Nacks: Resend}
 		b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: buffer, Flows: []*Sender{s}}
 		b.Run(unit.Second)
-		b.Most = 0
+		b.MaxQueue = 0
 		before, trimmed := s.Delivered, b.Trimmed
 		b.Run(2 * unit.Second)
 		s.Delivered -= before
@@ -289,16 +289,16 @@ func TestBottleneck(t *testing.T) {
 	} {
 		t.Run(fmt.Sprint("window ", c.window), func(t *testing.T) {
 			b, s := run(c.window, c.buffer)
-			if s.Delivered != int64(c.delivered) || b.Most > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
+			if s.Delivered != int64(c.delivered) || b.MaxQueue > c.most || b.Trimmed > 0 || s.InFlight() != c.inFlight {
 				t.Errorf("a window of %d: %d packets in a second, %d wait at most, %d are trimmed, %d in flight", c.window,
-					s.Delivered, b.Most, b.Trimmed, s.InFlight())
+					s.Delivered, b.MaxQueue, b.Trimmed, s.InFlight())
 			}
 		})
 	}
-	if b, s := run(40, 20); s.Delivered != 1000 || b.Trimmed == 0 || b.Most != 20 {
-		t.Errorf("a window of 40: %d packets in a second, %d wait at most, %d are trimmed", s.Delivered, b.Most, b.Trimmed)
+	if b, s := run(40, 20); s.Delivered != 1000 || b.Trimmed == 0 || b.MaxQueue != 20 {
+		t.Errorf("a window of 40: %d packets in a second, %d wait at most, %d are trimmed", s.Delivered, b.MaxQueue, b.Trimmed)
 	}
-	s := &Sender{Controller: reno.New(Flow(1)), RTT: 9 * unit.Millisecond, NIC: unit.Gbps, Nacks: Reduce, ECN: true}
+	s := &Sender{Controller: reno.New(NewFlow(1)), RTT: 9 * unit.Millisecond, NIC: unit.Gbps, Nacks: Reduce, ECN: true}
 	b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: 20, Flows: []*Sender{s}}
 	b.Run(10 * unit.Second)
 	if s.Delivered < 9900 || b.Trimmed == 0 || b.Trimmed > 200 {

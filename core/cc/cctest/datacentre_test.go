@@ -21,7 +21,7 @@ type fast struct {
 }
 
 func (m *fast) make(t testing.TB) cc.Controller {
-	c, err := Make(m.scheme, Datacentre(7), m.given...)
+	c, err := BuildController(m.scheme, NewDatacentreFlow(7), m.given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func (m *fast) make(t testing.TB) cc.Controller {
 }
 
 func (m *fast) model(t testing.TB) *Model {
-	return &Model{Controller: m.make(t), Own: true, Free: true, Least: m.least, Line: m.line, Speed: 1000}
+	return &Model{Controller: m.make(t), OwnRecovery: true, FreeAfterTimeout: true, MinRate: m.least, LineRate: m.line, Speed: 1000}
 }
 
 const line = 40 * unit.Gbps
@@ -61,11 +61,11 @@ func TestDatacentreModel(t *testing.T) {
 			if i%10 == 0 {
 				a.Speed, b.Speed = 1, 1
 			}
-			if err := a.Run(s); err != nil {
+			if err := a.PlayStory(s); err != nil {
 				t.Errorf("%s, story %d: %v", m.name, i, err)
 				break
 			}
-			b.Run(s)
+			b.PlayStory(s)
 			if a.Controller.Decision() != b.Controller.Decision() {
 				t.Errorf("%s, story %d: %+v and %+v", m.name, i, a.Controller.Decision(), b.Controller.Decision())
 			}
@@ -79,7 +79,7 @@ func FuzzDatacentreModel(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, which uint8, story []byte) {
 		m := fasts[int(which)%len(fasts)]
-		if err := m.model(t).Run(story); err != nil {
+		if err := m.model(t).PlayStory(story); err != nil {
 			t.Errorf("%s: %v", m.name, err)
 		}
 	})
@@ -154,7 +154,7 @@ func TestDatacentreMutants(t *testing.T) {
 				m := fasts[2].model(t)
 				b.Controller = m.Controller
 				m.Controller = b
-				if m.Run(s) != nil {
+				if m.PlayStory(s) != nil {
 					found = true
 					break
 				}
@@ -183,7 +183,7 @@ func TestDatacentreAllocations(t *testing.T) {
 		now := unit.Time(0)
 		if n := testing.AllocsPerRun(1000, func() {
 			now += 20 * unit.Microsecond
-			a.Una += MSS
+			a.FirstUnacked += MSS
 			a.RTT.Sample = 10*unit.Microsecond + now%(30*unit.Microsecond)
 			c.OnSend(now, cc.Sent{Bytes: MSS})
 			c.OnAck(now, a)
@@ -208,7 +208,7 @@ func BenchmarkOnAck(b *testing.B) {
 			b.ReportAllocs()
 			for i := range b.N {
 				now := unit.Time(i) * unit.Microsecond
-				a.Una += MSS
+				a.FirstUnacked += MSS
 				a.RTT.Sample = 10*unit.Microsecond + now%(30*unit.Microsecond)
 				c.OnAck(now, a)
 				rate += c.Decision().Rate
@@ -221,7 +221,7 @@ func BenchmarkOnAck(b *testing.B) {
 // What Make is given must be there.
 func TestMake(t *testing.T) {
 	for _, given := range [][]string{{"preset"}, {"nothing", "1"}, {"ai", "fast"}} {
-		if _, err := Make(dcqcn.Scheme(), Datacentre(1), given...); err == nil {
+		if _, err := BuildController(dcqcn.Scheme(), NewDatacentreFlow(1), given...); err == nil {
 			t.Errorf("%q is taken", given)
 		}
 	}

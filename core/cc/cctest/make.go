@@ -5,16 +5,16 @@ import (
 	"weir/core/unit"
 )
 
-// Datacentre returns a flow on a path of a data centre: 40 Gb/s of payload, 10 µs, three switches.
-func Datacentre(seed uint64) cc.Flow {
-	f := Flow(seed)
+// NewDatacentreFlow returns a flow on a path of a data centre: 40 Gb/s of payload, 10 µs, three switches.
+func NewDatacentreFlow(seed uint64) cc.Flow {
+	f := NewFlow(seed)
 	f.LineRate, f.BaseRTT, f.Hops = 40*unit.Gbps, 10*unit.Microsecond, 3
 	return f
 }
 
-// Make builds a scheme's controller with its defaults except for the given parameters: name, value, name, value, as
+// BuildController builds a scheme's controller with its defaults except for the given parameters: name, value, name, value, as
 // in an experiment file.
-func Make(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
+func BuildController(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
 	c, err := s.Configure(given...)
 	if err != nil {
 		return nil, err

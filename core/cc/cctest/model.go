@@ -12,20 +12,20 @@ import (
 // MSS is the payload of the model's packets.
 const MSS = 1000
 
-// Flow returns the flow for the model's controllers.
-func Flow(seed uint64) cc.Flow {
+// NewFlow returns the flow for the model's controllers.
+func NewFlow(seed uint64) cc.Flow {
 	return cc.Flow{MSS: MSS, MTU: MSS + 52, InitialWindow: 10, Random: unit.NewRandom(seed, "cctest")}
 }
 
 // Model is a sender that stores only counts. Two bytes describe an event, so that a fuzzer can write the story.
 type Model struct {
-	Controller cc.Controller
-	Own        bool // the scheme has OwnRecovery
-	// Free marks controllers with Own and a window that does not follow RFC 5681 after a timeout either: those with a
+	Controller  cc.Controller
+	OwnRecovery bool // the scheme has OwnRecovery
+	// FreeAfterTimeout marks controllers with Own and a window that does not follow RFC 5681 after a timeout either: those with a
 	// rate, and Swift.
-	Free bool
-	// Least and Line are bounds of the rate of a rate-based controller; 0 for others.
-	Least, Line unit.Rate
+	FreeAfterTimeout bool
+	// MinRate and Line are bounds of the rate of a rate-based controller; 0 for others.
+	MinRate, LineRate unit.Rate
 	// Nacks: the controller also receives NACKs, with or without supply and demand. Their losses are in LostTotal, and
 	// OnLoss is not called.
 	Nacks bool
@@ -50,8 +50,8 @@ type Model struct {
 // windowPackets returns the controller's window in packets.
 func (m *Model) windowPackets() int { return int(m.Controller.Decision().Window / MSS) }
 
-// Run plays a story, two bytes an event. It returns an error for the first violated invariant.
-func (m *Model) Run(story []byte) error {
+// PlayStory plays a story, two bytes an event. It returns an error for the first violated invariant.
+func (m *Model) PlayStory(story []byte) error {
 	if err := m.checkDecision("at the start"); err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (m *Model) checkDecision(what string) error {
 		return fmt.Errorf("a window of %v", d.Window)
 	case d.Rate < 0:
 		return fmt.Errorf("a rate of %v", d.Rate)
-	case m.Line > 0 && (d.Rate < m.Least || d.Rate > m.Line):
-		return fmt.Errorf("a rate of %v, bounds are %v and %v", d.Rate, m.Least, m.Line)
+	case m.LineRate > 0 && (d.Rate < m.MinRate || d.Rate > m.LineRate):
+		return fmt.Errorf("a rate of %v, bounds are %v and %v", d.Rate, m.MinRate, m.LineRate)
 	case d.NextTimer <= m.Now:
 		return fmt.Errorf("the next timer, %v, is not after now", d.NextTimer)
 	}
@@ -121,7 +121,7 @@ func (m *Model) playEvent(kind byte, n int) (string, error) {
 
 // checkGrowth returns an error if the window has grown from before by more than most packets. why explains the limit.
 func (m *Model) checkGrowth(before, most int, why string) error {
-	if w := m.windowPackets(); !m.Own && w > before+most {
+	if w := m.windowPackets(); !m.OwnRecovery && w > before+most {
 		return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
 	}
 	return nil
@@ -175,7 +175,7 @@ func (m *Model) ackPackets(before, n int) (string, error) {
 	if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
 		return "an ACK in congestion avoidance", m.checkGrowth(before, k/2+1, "it is no slow start")
 	}
-	if w := m.windowPackets(); !m.Own && m.maxThreshold > 0 && w > m.maxThreshold && m.Controller.Decision().SlowStart {
+	if w := m.windowPackets(); !m.OwnRecovery && m.maxThreshold > 0 && w > m.maxThreshold && m.Controller.Decision().SlowStart {
 		return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.maxThreshold)
 	}
 	// RFC 5681 §3.1: at most the acknowledged packets, and one more for a stored remainder.
@@ -225,13 +225,13 @@ func (m *Model) reportCongestion(before, n int) (string, error) {
 	l := m.newLoss(kind)
 	l.Lost = lost
 	m.Controller.OnLoss(m.Now, l)
-	if !m.Own && kind == cc.FastRecovery {
+	if !m.OwnRecovery && kind == cc.FastRecovery {
 		m.maxThreshold = max(int(float64(before)*0.7)+1, 2)
 		if m.windowPackets() > m.maxThreshold { // RFC 5681 equation 4, RFC 9438 §4.6
 			return kind.String(), fmt.Errorf("the window was %d and is %d", before, m.windowPackets())
 		}
 	}
-	if w := m.windowPackets(); !m.Own && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
+	if w := m.windowPackets(); !m.OwnRecovery && (w > before || kind == cc.FastRecovery && before > 4 && w >= before) {
 		return kind.String(), fmt.Errorf("the window was %d and is %d", before, w)
 	}
 	return kind.String(), nil
@@ -246,7 +246,7 @@ func (m *Model) endRecovery(n int) (string, error) {
 		m.state = cc.Open
 		m.maxThreshold = 0
 		m.Controller.OnLoss(m.Now, m.newLoss(cc.Spurious))
-		if w := m.windowPackets(); !m.Own && w < m.undoWindow {
+		if w := m.windowPackets(); !m.OwnRecovery && w < m.undoWindow {
 			return "a spurious loss", fmt.Errorf("the window was %d before it and is %d now", m.undoWindow, w)
 		}
 		m.undoWindow = 0
@@ -275,7 +275,7 @@ func (m *Model) timeOut(before, n int) (string, error) {
 	l := m.newLoss(cc.RetransmissionTimeout)
 	l.Again = again
 	m.Controller.OnLoss(m.Now, l)
-	if w := m.windowPackets(); !m.Free && w != 1 {
+	if w := m.windowPackets(); !m.FreeAfterTimeout && w != 1 {
 		return "a timeout", fmt.Errorf("the window is %d; RFC 5681 §3.1 has it at 1", w)
 	}
 	return "a timeout", nil
@@ -286,7 +286,7 @@ func (m *Model) idleWindow(before, n int) (string, error) {
 	if err := m.advanceTime(unit.Time(n+1) * 10 * unit.Millisecond); err != nil {
 		return "a timer", err
 	}
-	if n%8 == 0 && m.state == cc.Open && !m.Own && m.inFlight == 0 {
+	if n%8 == 0 && m.state == cc.Open && !m.OwnRecovery && m.inFlight == 0 {
 		l := m.newLoss(cc.Idled)
 		l.Window = max(before/2, 1)
 		m.Controller.OnLoss(m.Now, l)
@@ -379,7 +379,7 @@ func (m *Model) newAck(k, n int) (*cc.Ack, error) {
 	if ece {
 		m.deliveredCE += int64(k)
 	}
-	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, Una: m.una, Next: m.next,
+	a := &cc.Ack{Packets: k, Bytes: unit.Bytes(k * MSS), Advanced: k > 0, FirstUnacked: m.una, Next: m.next,
 		Delivered: m.delivered, RTT: cc.RTT{Sample: rtt, Smoothed: m.srtt, Min: m.minRTT},
 		Flight: cc.Flight{Before: prior, After: m.inFlight, NextSend: m.Now},
 		Losses: cc.Losses{Total: m.lostTotal, State: m.state}, ECN: cc.ECN{Echo: ece, Delivered: m.deliveredCE}}

@@ -26,8 +26,8 @@ type Finding struct {
 // Findings collects the findings about all controllers that its schemes create, each once.
 type Findings struct {
 	Found []Finding
-	// Plain: controllers have no replicas, so that their cost can be measured.
-	Plain bool
+	// NoReplicas: controllers have no replicas, so that their cost can be measured.
+	NoReplicas bool
 
 	marked []marking // of schemes that ask for marks
 }
@@ -53,8 +53,8 @@ func (t *Findings) markingOf(name string) *marking {
 // minMarks is the number of acknowledgements with marks after which a controller that has not responded is reported.
 const minMarks = 200
 
-// End adds the finding that becomes known only at the end: a scheme asks for marks and does not respond to them.
-func (t *Findings) End() {
+// ReportUnresponsive adds the finding that becomes known only at the end: a scheme asks for marks and does not respond to them.
+func (t *Findings) ReportUnresponsive() {
 	for _, m := range t.marked {
 		if m.responded || m.acks < minMarks {
 			continue
@@ -82,14 +82,14 @@ func (t *Findings) addFinding(x Finding) {
 	t.Found = append(kept, x)
 }
 
-// Of returns scheme s with controllers that have replicas. All replicas get the same calls. Each replica but one also
+// WatchScheme returns scheme s with controllers that have replicas. All replicas get the same calls. Each replica but one also
 // gets input that the scheme does not ask for, and that no network would provide. A controller that reads such input
 // decides differently, and becomes a finding. The replica with exactly the same calls finds a controller that reads a
 // clock, draws from a stream other than the flow's, or shares state with other flows.
-func (t *Findings) Of(s cc.Scheme) cc.Scheme {
+func (t *Findings) WatchScheme(s cc.Scheme) cc.Scheme {
 	build, named := s.Build, s
 	s.Build = func(f cc.Flow, c scheme.Config) (cc.Controller, error) {
-		if t.Plain {
+		if t.NoReplicas {
 			return build(f, c)
 		}
 		x := &replicas{findings: t, scheme: &named, mss: unit.Bytes(f.MSS), rate: f.NICRate}
@@ -113,7 +113,7 @@ func (t *Findings) Of(s cc.Scheme) cc.Scheme {
 		}
 		others := []replica{{finding: "the same calls give different decisions: it asks a clock, ranges over a map, draws " +
 			"from a random stream that is not its flow's, or shares state with other flows"}}
-		if s.Telemetry == telemetry.Nothing {
+		if s.Telemetry == telemetry.NoRequest {
 			others = append(others, replica{finding: "it reads telemetry (Ack.Telemetry) and asks for none, so no packet will " +
 				"carry any; its scheme lacks Telemetry: telemetry.HopRecords, or PathLoad", alter: x.alterTelemetry})
 		}
@@ -200,7 +200,7 @@ func (x *replicas) alterMarks(_ unit.Time, a *cc.Ack) {
 
 // notifyMarks reports marks in the other ways of transports: by a notice and by a loss.
 func notifyMarks(c cc.Controller, now unit.Time, a *cc.Ack) {
-	c.OnNotice(now, cc.Notice{Kind: cc.CNPNotice, Seq: a.Una})
+	c.OnNotice(now, cc.Notice{Kind: cc.CNPNotice, Seq: a.FirstUnacked})
 	c.OnLoss(now, cc.Loss{Kind: cc.ECNEcho, InFlight: a.Flight.After, Next: a.Next})
 }
 

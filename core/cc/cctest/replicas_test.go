@@ -24,15 +24,15 @@ func TestNoFindings(t *testing.T) {
 		dcqcn.Scheme(), swift.Scheme(), timely.Scheme()} {
 		t.Run(s.Name, func(t *testing.T) {
 			var findings Findings
-			c, err := Make(findings.Of(s), Datacentre(1))
+			c, err := BuildController(findings.WatchScheme(s), NewDatacentreFlow(1))
 			if err != nil {
 				t.Fatal(err)
 			}
-			m := &Model{Controller: c, Own: true, Free: true, Speed: 1000}
+			m := &Model{Controller: c, OwnRecovery: true, FreeAfterTimeout: true, Speed: 1000}
 			for _, story := range stories(4) {
-				m.Run(story)
+				m.PlayStory(story)
 			}
-			findings.End()
+			findings.ReportUnresponsive()
 			for _, x := range findings.Found {
 				t.Errorf("%+v", x)
 			}
@@ -191,14 +191,14 @@ func TestFindings(t *testing.T) {
 				return m, nil
 			}
 			var findings Findings
-			c, err := findings.Of(s).Build(Flow(1), nil)
+			c, err := findings.WatchScheme(s).Build(NewFlow(1), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			c.OnSend(unit.Microsecond, cc.Sent{Bytes: MSS})
 			story := stories(1)[0]
-			(&Model{Controller: c, Own: true, Free: true}).Run(story)
-			findings.End()
+			(&Model{Controller: c, OwnRecovery: true, FreeAfterTimeout: true}).PlayStory(story)
+			findings.ReportUnresponsive()
 			switch {
 			case x.want == "" && len(findings.Found) > 0:
 				t.Errorf("it has no finding: %+v", findings.Found)

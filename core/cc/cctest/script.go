@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-// Script plays an event stream, one event a line, to a controller. It returns the stream with the decision after each
+// PlayScript plays an event stream, one event a line, to a controller. It returns the stream with the decision after each
 // line. Events, with their values:
 //
 //	send 10                       packets
@@ -21,7 +21,7 @@ import (
 //	repeat 20 <event>             the event so many times; one line
 //
 // An empty line or one that begins with # is copied.
-func Script(c cc.Controller, text string) (string, error) {
+func PlayScript(c cc.Controller, text string) (string, error) {
 	m := &player{Model: Model{Controller: c}}
 	var out strings.Builder
 	for i, line := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
@@ -90,7 +90,7 @@ func (m *player) playEvent(event []string) error {
 		m.inFlight -= n
 		m.delivered += int64(n)
 		m.una = m.next - int64(m.inFlight)*MSS
-		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Limited: true, Una: m.una, Next: m.next,
+		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Limited: true, FirstUnacked: m.una, Next: m.next,
 			Delivered: m.delivered, Flight: cc.Flight{Before: prior, After: m.inFlight, NextSend: m.Now},
 			Losses: cc.Losses{Total: m.lostTotal, State: m.state}}
 		for _, word := range event[2:] {

@@ -23,11 +23,11 @@ func (x *sendWatch) OnSend(now unit.Time, s cc.Sent) {
 	}
 }
 
-// KeepsOnSend plays a story to a controller (Model.PlayStory). It returns the number of sent packets, and an error if
+// CheckKeepsOnSend plays a story to a controller (Model.PlayStory). It returns the number of sent packets, and an error if
 // OnSend changed the controller's Decision (cc.Scheme).
-func KeepsOnSend(c cc.Controller, story []byte) (packets int, err error) {
+func CheckKeepsOnSend(c cc.Controller, story []byte) (packets int, err error) {
 	x := &sendWatch{Controller: c}
-	m := Model{Controller: x, Own: true, Free: true}
-	m.Run(story) // the model's own checks are not needed here
+	m := Model{Controller: x, OwnRecovery: true, FreeAfterTimeout: true}
+	m.PlayStory(story) // the model's own checks are not needed here
 	return x.count, x.changed
 }

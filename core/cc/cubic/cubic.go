@@ -89,9 +89,9 @@ func New(f cc.Flow, c Config) *Cubic {
 	return &Cubic{config: c, window: cc.NewWindow(f), paced: f.Paced, epoch: unit.Never}
 }
 
-// Resumed returns the controller of a flow that continues from its InitialWindow without slow start, as Linux' does
+// NewResumed returns the controller of a flow that continues from its InitialWindow without slow start, as Linux' does
 // when another controller hands a connection over.
-func Resumed(f cc.Flow, c Config) *Cubic {
+func NewResumed(f cc.Flow, c Config) *Cubic {
 	x := New(f, c)
 	x.window.Threshold = max(f.InitialWindow, 2)
 	return x
@@ -175,7 +175,7 @@ func (c *Cubic) avoidCongestion(now unit.Time, a *cc.Ack, acked int) {
 		}
 	}
 	// §4.2: the target is W_cubic(t + RTT), within [cwnd, 1.5 cwnd].
-	target := c.Target(now - c.epoch + max(a.RTT.Smoothed, 0))
+	target := c.CubicWindow(now - c.epoch + max(a.RTT.Smoothed, 0))
 	target = min(max(target, c.cwnd), 1.5*c.cwnd)
 	if c.config.Variant == Linux && c.wMax == 0 {
 		target = max(target, 1.05*c.cwnd)
@@ -188,15 +188,15 @@ func (c *Cubic) avoidCongestion(now unit.Time, a *cc.Ack, acked int) {
 		alpha = 1
 	}
 	c.wEst += alpha * float64(acked) / c.cwnd
-	if c.Target(now-c.epoch) < c.wEst && grown < c.wEst { // the Reno-friendly region
+	if c.CubicWindow(now-c.epoch) < c.wEst && grown < c.wEst { // the Reno-friendly region
 		grown = min(c.wEst, 1.5*c.cwnd)
 	}
 	c.cwnd = min(grown, cc.Unlimited)
 	c.window.Packets = int(c.cwnd)
 }
 
-// Target returns W_cubic(t) in packets (RFC 9438 equation 1).
-func (c *Cubic) Target(t unit.Time) float64 {
+// CubicWindow returns W_cubic(t) in packets (RFC 9438 equation 1).
+func (c *Cubic) CubicWindow(t unit.Time) float64 {
 	x := t.Seconds() - c.k
 	return float64(c.config.C*x*x*x) + c.origin
 }
@@ -209,14 +209,14 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 	w := &c.window
 	switch l.Kind {
 	case cc.FastRecovery, cc.ECNEcho:
-		w.Reduce(c.reduceTo(c.config.Beta))
+		w.ReduceTo(c.reduceTo(c.config.Beta))
 	case cc.Warned:
-		w.Reduce(max(c.reduceTo(max(c.config.Beta, warnedBeta)), min(l.Window, w.Packets)))
+		w.ReduceTo(max(c.reduceTo(max(c.config.Beta, warnedBeta)), min(l.Window, w.Packets)))
 	case cc.RetransmissionTimeout:
 		if !l.Again {
-			w.Collapse(c.reduceTo(c.config.Beta), l)
+			w.ApplyTimeout(c.reduceTo(c.config.Beta), l)
 		} else {
-			w.Collapse(0, l)
+			w.ApplyTimeout(0, l)
 		}
 		c.epoch = unit.Never
 		c.wMax = 0 // K = 0 in the next stage (§4.8; Linux' bictcp_reset)
@@ -224,7 +224,7 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 		c.slowStartEnds = false
 		c.linuxStart.startRound(now, l.Next)
 	case cc.Spurious:
-		if !w.Undo() {
+		if !w.UndoReduction() {
 			return
 		}
 		if c.config.Variant == Linux { // it restores window and threshold only (tcp_reno_undo_cwnd)
@@ -236,7 +236,7 @@ func (c *Cubic) OnLoss(now unit.Time, l cc.Loss) {
 			p.cwndPrior, p.epoch
 		c.cwnd = max(c.cwnd, float64(w.Packets))
 	case cc.Idled:
-		w.Idle(l.Window)
+		w.ReduceIdle(l.Window)
 		c.cwnd = min(c.cwnd, float64(w.Packets))
 		c.epoch = unit.Never
 	}

@@ -143,7 +143,7 @@ func TestBeforeTheFirstLoss(t *testing.T) {
 func ackRound(c *Cubic, now unit.Time, una *int64, n int, gap, rtt unit.Time) unit.Time {
 	for range n {
 		*una++
-		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, Una: *una,
+		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, FirstUnacked: *una,
 			Next: *una + int64(n)})
 		now += gap
 	}
@@ -193,7 +193,7 @@ func TestHyStart44(t *testing.T) {
 		for n := range int64(60) {
 			now := 21*ms + unit.Time(n)*500*unit.Microsecond
 			c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: 21 * ms, Smoothed: 21 * ms},
-				Una: n + 1, Next: 1000})
+				FirstUnacked: n + 1, Next: 1000})
 			if c.slowStartEnds {
 				return now - 21*ms
 			}
@@ -213,7 +213,7 @@ func TestHyStart44(t *testing.T) {
 			c := New(flow(40), config)
 			c.OnSend(0, cc.Sent{Bytes: 1000})
 			ack := func(n int64, rtt unit.Time) {
-				c.OnAck(10*ms*unit.Time(n+1), &cc.Ack{Packets: 1, Advanced: true, Limited: true, Una: n + 1, Next: 1000,
+				c.OnAck(10*ms*unit.Time(n+1), &cc.Ack{Packets: 1, Advanced: true, Limited: true, FirstUnacked: n + 1, Next: 1000,
 					RTT: cc.RTT{Sample: rtt, Smoothed: rtt}})
 			}
 			c.delayMin = 20 * ms
@@ -281,6 +281,6 @@ func ExampleCubic_CubicWindow() {
 	c := New(cc.Flow{MSS: 1000, InitialWindow: 100}, Defaults())
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: true})
-	fmt.Printf("%.1f %.1f", c.Target(0), c.Target(4217*ms)) // K = ∛(30/0.4) = 4.217 s
+	fmt.Printf("%.1f %.1f", c.CubicWindow(0), c.CubicWindow(4217*ms)) // K = ∛(30/0.4) = 4.217 s
 	// Output: 70.0 100.0
 }

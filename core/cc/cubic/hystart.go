@@ -35,7 +35,7 @@ func (h *linuxHyStart) startRound(now unit.Time, next int64) {
 // endsSlowStart reports whether slow start must end. window is in packets, mss in bytes.
 func (h *linuxHyStart) endsSlowStart(now unit.Time, a *cc.Ack, delayMin unit.Time, window int, mss int32,
 	paced bool) (found bool) {
-	if a.Una > h.roundEnd {
+	if a.FirstUnacked > h.roundEnd {
 		h.startRound(now, a.Next)
 	}
 	if window < lowWindow {
@@ -65,7 +65,7 @@ func (h *linuxHyStart) endsSlowStart(now unit.Time, a *cc.Ack, delayMin unit.Tim
 // endsSlowStart44 is endsSlowStart of Linux 4.4. Times are in whole milliseconds. A train ends slow start after half
 // the min RTT, with any burst and pacing. The RTT of a round is the minimum of its first eight.
 func (h *linuxHyStart) endsSlowStart44(now unit.Time, a *cc.Ack, delayMin unit.Time, window int) (found bool) {
-	if a.Una > h.roundEnd {
+	if a.FirstUnacked > h.roundEnd {
 		h.startRound(now, a.Next)
 	}
 	if window < lowWindow {
@@ -114,7 +114,7 @@ const (
 func (h *hyStartPlusPlus) onAck(a *cc.Ack, paced bool) (growth int, done bool) {
 	if !h.started {
 		*h = hyStartPlusPlus{windowEnd: a.Next, lastRoundRTT: unit.Never, currentRoundRTT: unit.Never, started: true}
-	} else if a.Una >= h.windowEnd { // a round ends when windowEnd is acknowledged
+	} else if a.FirstUnacked >= h.windowEnd { // a round ends when windowEnd is acknowledged
 		if h.conservative {
 			if h.rounds++; h.rounds > cssRounds {
 				return 0, true

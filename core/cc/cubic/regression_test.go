@@ -41,8 +41,8 @@ func TestPlusPlusUnlimited(t *testing.T) {
 		for n := range 16 {
 			una++
 			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited && n >= 8, RTT: cc.RTT{Sample: rtt, Smoothed: rtt},
-				Una:  una,
-				Next: una + 16})
+				FirstUnacked: una,
+				Next:         una + 16})
 		}
 	}
 	round(40*ms, true)
@@ -66,7 +66,7 @@ func TestPlusPlusStale(t *testing.T) {
 	round := func(rtt unit.Time, limited bool) {
 		for range 16 {
 			una++
-			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, Una: una,
+			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, FirstUnacked: una,
 				Next: una + 16})
 		}
 	}

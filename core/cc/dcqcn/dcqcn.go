@@ -106,7 +106,7 @@ func (o *Options) Params(p *scheme.Params) {
 		"DCQCN equation 1; ns3-rdma: CLAMP_TARGET_RATE").Words(preset, "true", "false")
 	o.RateConfig.Params(p)
 
-	p.Rule("decrease_interval", func() error {
+	p.AddRule("decrease_interval", func() error {
 		if c := o.buildConfig(unit.Gbps); c.Polled && c.DecreaseInterval == 0 {
 			return fmt.Errorf("with reaction: interval it must be above 0s")
 		}
@@ -172,12 +172,12 @@ func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
 	worst, maxShare := (*cc.FlowPath)(nil), 1.
 	for i := range s.Paths {
 		p := &s.Paths[i]
-		if p.Idle || p.Supplied || p.Unmarked != "" || p.Narrow.Payload == 0 {
+		if p.Idle || p.Supplied || p.WhyUnmarked != "" || p.NarrowLink.Payload == 0 {
 			continue
 		}
 		c := o.buildConfig(p.NICRate)
-		packet := float64(s.MSS) * 8 * float64(p.Narrow.Rate) / float64(p.Narrow.Payload) // bits of its frame
-		share := float64(p.Narrow.Rate) / float64(max(p.Flows, 1)) / packet
+		packet := float64(s.MSS) * 8 * float64(p.NarrowLink.Rate) / float64(p.NarrowLink.Payload) // bits of its frame
+		share := float64(p.NarrowLink.Rate) / float64(max(p.Flows, 1)) / packet
 		if m := c.markedShare(share, float64(c.AI)/packet, s.MSS); m > maxShare {
 			worst, maxShare = p, m
 		}
@@ -192,22 +192,22 @@ func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
 		digit *= 10
 	}
 	maxAI -= maxAI % digit
-	return []scheme.Remark{warnIncreases.Remark("ai", "%v every %v are too much for %d flows at %s, of %v: a flow's "+
+	return []scheme.Remark{warnIncreases.NewRemark("ai", "%v every %v are too much for %d flows at %s, of %v: a flow's "+
 		"share is so few packets that marks on all of them do not hold its rate, and queues grow until buffers end or "+
 		"switches pause; ai: %v or less suits them",
-		c.AI, c.IncreaseTimer, flows, worst.Narrow.Port, worst.Narrow.Rate, maxAI).
-		At(worst.Narrow.Port, maxShare)}
+		c.AI, c.IncreaseTimer, flows, worst.NarrowLink.Port, worst.NarrowLink.Rate, maxAI).
+		WithPort(worst.NarrowLink.Port, maxShare)}
 }
 
 // Check warns of rates that exceed the senders' links, and of increases that marks cannot hold.
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	all = o.checkIncreases(s)
 	if o.MinRate == 0 {
-		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
+		all = append(all, s.RefusePresetAboveNIC(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	}
-	all = append(all, s.TooFast("min_rate", o.MinRate)...)
-	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
-	return append(all, s.TooFast("hai", o.HAI)...)
+	all = append(all, s.RefuseRateAboveNIC("min_rate", o.MinRate)...)
+	all = append(all, s.WarnMinRateAbovePath("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
+	return append(all, s.RefuseRateAboveNIC("hai", o.HAI)...)
 }
 
 // Scheme returns the scheme of cc: dcqcn.
@@ -222,12 +222,12 @@ func Scheme() cc.Scheme {
 }
 
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
-	f = o.Override(f)
+	f = o.ApplyTo(f)
 	d, err := New(f, o.buildConfig(f.LineRate))
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.Bound(d, f)
+	c, err := o.WrapController(d, f)
 	if err != nil {
 		return nil, fmt.Errorf("cc dcqcn: %w", err)
 	}

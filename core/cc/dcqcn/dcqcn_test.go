@@ -19,7 +19,7 @@ const (
 )
 
 func start(t testing.TB, c dcqcn.Config) *dcqcn.DCQCN {
-	d, err := dcqcn.New(cctest.Datacentre(1), c)
+	d, err := dcqcn.New(cctest.NewDatacentreFlow(1), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestMonotone(t *testing.T) {
 // Presets, what is given in their place, and what is refused.
 func TestScheme(t *testing.T) {
 	first := func(given ...string) unit.Rate {
-		c, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...)
+		c, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), given...)
 		if err != nil {
 			t.Fatal(given, err)
 		}
@@ -322,20 +322,20 @@ func TestScheme(t *testing.T) {
 		{"window", "bdp", "min_rate", "50Gbps"},
 	} {
 		t.Run(strings.Join(given, " "), func(t *testing.T) {
-			if _, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), given...); err == nil {
+			if _, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), given...); err == nil {
 				t.Error("it is taken")
 			}
 		})
 	}
-	if _, err := cctest.Make(dcqcn.Scheme(), cctest.Flow(1)); err == nil {
+	if _, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewFlow(1)); err == nil {
 		t.Error("a flow of unknown line rate is taken")
 	}
-	if _, err := cctest.Make(dcqcn.Scheme(), cctest.Flow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
+	if _, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewFlow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
 		t.Error("a window of an unknown RTT is taken")
 	}
 	// The timer alone: F = 1 and hyper increase from the third on; with both, never without bytes.
 	hyper := func(given ...string) unit.Rate {
-		c, err := cctest.Make(dcqcn.Scheme(), cctest.Datacentre(1), append(given, "fast_recovery", "0", "ai", "1Mbps", "hai",
+		c, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), append(given, "fast_recovery", "0", "ai", "1Mbps", "hai",
 			"1Gbps", "clamp_target_rate", "true")...)
 		if err != nil {
 			t.Fatal(err)
@@ -381,7 +381,7 @@ func TestShareWarned(t *testing.T) {
 		o := dcqcn.Options{Preset: x.preset, Reaction: "preset", Increase: "preset", ClampTarget: "preset",
 			ByteCounter: 10 * unit.MB, FastRecovery: -1, MinRate: 1}
 		p := cc.FlowPath{Path: cc.Path{NICRate: x.rate}, Flows: x.flows}
-		p.Narrow = cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1560 * 1500}
+		p.NarrowLink = cc.Link{Port: "s->h0", Rate: x.rate, Payload: x.rate / 1560 * 1500}
 		all := o.Check(&cc.FlowContext{MSS: 1500, Paths: []cc.FlowPath{p}})
 		if fires := len(all) == 1 && all[0].Kind.ID == "dcqcn-increases"; fires != x.fires || len(all) > 1 {
 			t.Errorf("%s, %v, %d flows: %v", x.preset, x.rate, x.flows, all)

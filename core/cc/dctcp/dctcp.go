@@ -30,9 +30,9 @@ var warnUnmarked = scheme.WarningKind{ID: "dctcp-unmarked",
 
 // Check warns of paths with losses but without marks.
 func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
-	if p := s.Find(func(p *cc.FlowPath) bool { return p.Unmarked != "" && p.Lossless == "" }); p != nil {
-		return []scheme.Remark{warnUnmarked.Remark("", "%s: it reacts to losses only, as reno does", p.Unmarked).
-			At(p.Narrow.Port, 0)}
+	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnmarked != "" && p.WhyLossless == "" }); p != nil {
+		return []scheme.Remark{warnUnmarked.NewRemark("", "%s: it reacts to losses only, as reno does", p.WhyUnmarked).
+			WithPort(p.NarrowLink.Port, 0)}
 	}
 	return nil
 }
@@ -74,13 +74,13 @@ func (d *DCTCP) OnSend(unit.Time, cc.Sent) {}
 // OnAck counts marks and grows the window as Reno does (RFC 8257 §3.3). Once a window of data it updates the average,
 // Alpha = Alpha·(1 − g) + g·M, with M the share of packets acknowledged with an echo (RFC 8257 §3.3 steps 5 to 8).
 func (d *DCTCP) OnAck(_ unit.Time, a *cc.Ack) {
-	reno.Grow(&d.window, a)
+	reno.GrowWindow(&d.window, a)
 	if !d.hasWindowEnd {
 		d.hasWindowEnd = true
 		d.windowEnd = a.Next
 		return
 	}
-	if a.Una < d.windowEnd { // as in Linux; RFC 8257 §3.3 step 5 goes on a byte later
+	if a.FirstUnacked < d.windowEnd { // as in Linux; RFC 8257 §3.3 step 5 goes on a byte later
 		return
 	}
 	if delivered := a.Delivered - d.oldDelivered; delivered > 0 {
@@ -105,7 +105,7 @@ func (d *DCTCP) OnLoss(_ unit.Time, l cc.Loss) {
 	case cc.LossInReduction: // dctcp_react_to_loss
 		l.Kind = cc.FastRecovery
 	}
-	w.Lose(l, to)
+	w.HandleLoss(l, to)
 }
 
 // OnTimer is never called.

@@ -33,11 +33,11 @@ func Scheme() cc.Scheme {
 }
 
 func buildController(f cc.Flow, c Config) (cc.Controller, error) {
-	f = c.Override(f)
+	f = c.ApplyTo(f)
 	if c.Rate > 0 && f.LineRate > 0 && c.Rate > f.LineRate {
 		return nil, fmt.Errorf("cc none: the rate, %v, is above the line rate, %v", c.Rate, f.LineRate)
 	}
-	k, err := c.Bound(New(f, c), f)
+	k, err := c.WrapController(New(f, c), f)
 	if err != nil {
 		return nil, fmt.Errorf("cc none: %w", err)
 	}

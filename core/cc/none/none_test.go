@@ -12,7 +12,7 @@ import (
 
 // Whatever happens, the answer is the same.
 func TestNothingMoves(t *testing.T) {
-	c := none.New(cctest.Datacentre(1), none.Config{Packets: 7})
+	c := none.New(cctest.NewDatacentreFlow(1), none.Config{Packets: 7})
 	want := cc.Decision{Window: 7000, Rate: 40 * unit.Gbps, NextTimer: unit.Never}
 	c.OnSend(1, cc.Sent{Bytes: 1000})
 	c.OnAck(2, &cc.Ack{Packets: 1, RTT: cc.RTT{Sample: unit.Second}, ECN: cc.ECN{Echo: true}})
@@ -32,23 +32,23 @@ func TestScheme(t *testing.T) {
 		given []string
 		want  cc.Decision
 	}{
-		{"known", cctest.Datacentre(1), nil, cc.Decision{Window: cc.Unlimited * 1000, Rate: 40 * unit.Gbps,
+		{"known", cctest.NewDatacentreFlow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, Rate: 40 * unit.Gbps,
 			NextTimer: unit.Never}},
 		// nothing is known: not paced
-		{"unknown", cctest.Flow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, NextTimer: unit.Never}},
-		{"unknown", cctest.Flow(1), []string{"rate", "3Gbps", "packets", "9 packets"}, cc.Decision{Window: 9000,
+		{"unknown", cctest.NewFlow(1), nil, cc.Decision{Window: cc.Unlimited * 1000, NextTimer: unit.Never}},
+		{"unknown", cctest.NewFlow(1), []string{"rate", "3Gbps", "packets", "9 packets"}, cc.Decision{Window: 9000,
 			Rate:      3 * unit.Gbps,
 			NextTimer: unit.Never}},
-		{"known", cctest.Datacentre(1), []string{"window", "bdp"}, cc.Decision{Window: 50_000, Rate: 40 * unit.Gbps,
+		{"known", cctest.NewDatacentreFlow(1), []string{"window", "bdp"}, cc.Decision{Window: 50_000, Rate: 40 * unit.Gbps,
 			NextTimer: unit.Never}},
-		{"known", cctest.Datacentre(1), []string{"window", "bdp", "base_rtt", "20us"}, cc.Decision{Window: 100_000,
+		{"known", cctest.NewDatacentreFlow(1), []string{"window", "bdp", "base_rtt", "20us"}, cc.Decision{Window: 100_000,
 			Rate: 40 * unit.Gbps, NextTimer: unit.Never}},
-		{"known", cctest.Datacentre(1), []string{"line_rate", "10Gbps"}, cc.Decision{Window: cc.Unlimited * 1000,
+		{"known", cctest.NewDatacentreFlow(1), []string{"line_rate", "10Gbps"}, cc.Decision{Window: cc.Unlimited * 1000,
 			Rate:      10 * unit.Gbps,
 			NextTimer: unit.Never}},
 	} {
 		t.Run(fmt.Sprint("path ", c.path, " ", c.given), func(t *testing.T) {
-			got, err := cctest.Make(none.Scheme(), c.f, c.given...)
+			got, err := cctest.BuildController(none.Scheme(), c.f, c.given...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,11 +58,11 @@ func TestScheme(t *testing.T) {
 		})
 	}
 	for _, given := range [][]string{{"rate", "50Gbps"}, {"window", "bdp", "rate", "50Gbps"}} {
-		if _, err := cctest.Make(none.Scheme(), cctest.Datacentre(1), given...); err == nil {
+		if _, err := cctest.BuildController(none.Scheme(), cctest.NewDatacentreFlow(1), given...); err == nil {
 			t.Errorf("%q is taken", given)
 		}
 	}
-	if _, err := cctest.Make(none.Scheme(), cctest.Flow(1), "window", "bdp"); err == nil {
+	if _, err := cctest.BuildController(none.Scheme(), cctest.NewFlow(1), "window", "bdp"); err == nil {
 		t.Error("a window of an unknown bandwidth-delay product is taken")
 	}
 }

@@ -12,12 +12,12 @@ type Config struct {
 	Target        unit.Time // queueing delay that the law aims at; 0: TargetShare of the network's round trip
 	TargetShare   float64
 	Proportional  float64 // alpha: payloads added for a window of acknowledgements below the target
-	Fair          float64 // fi: payloads added above the target without a mark
+	FairIncrease  float64 // fi: payloads added above the target without a mark
 	Step          float64 // eta: payloads added each round trip
-	Fast          float64 // bytes added for each byte acknowledged without a queue
+	FastIncrease  float64 // bytes added for each byte acknowledged without a queue
 	FastDelay     unit.Time
 	Gamma         float64 // share of the average delay's relative excess that a decrease takes
-	LeastKept     float64 // min share of the window that remains after a decrease
+	MinKept       float64 // min share of the window that remains after a decrease
 	Weight        float64 // of a sample in the average delay
 	Unmarked      float64 // share of the base round trip that a long delay without a mark counts as in the average
 	MaxWindow     float64 // in products of bandwidth and round trip
@@ -42,16 +42,16 @@ func (c *Config) Params(p *scheme.Params) {
 		"simulator has 100% where nothing is trimmed", simulator+"0.75").Min("1%").Max("1000%")
 	p.Float(&c.Proportional, "proportional", "4", "alpha: payloads, at the reference network, that are added for a "+
 		"window of acknowledgements below the target", simulator+"4").Min("0").Max("1000")
-	p.Float(&c.Fair, "fair", "5", "fi: payloads that are added above the target without a mark", simulator+"5").
+	p.Float(&c.FairIncrease, "fair", "5", "fi: payloads that are added above the target without a mark", simulator+"5").
 		Min("0").Max("1000")
 	p.Float(&c.Step, "step", "0.15", "eta: payloads that are added in each round trip", simulator+"0.15").
 		Min("0").Max("1000")
-	p.Float(&c.Fast, "fast", "0.25", "bytes that are added for a byte that was acknowledged without a queue",
+	p.Float(&c.FastIncrease, "fast", "0.25", "bytes that are added for a byte that was acknowledged without a queue",
 		simulator+"0.25").Min("0").Max("1000")
 	p.Time(&c.FastDelay, "fast_delay", "1us", "shorter delays are no queue", simulator+"1 us").Max("1s")
 	p.Share(&c.Gamma, "gamma", "80%", "of the average delay's excess over the target, how much a decrease takes off",
 		simulator+"0.8").Min("0%").Max("100%")
-	p.Share(&c.LeastKept, "least_kept", "50%", "share of the window that a decrease leaves at least", simulator+"0.5").
+	p.Share(&c.MinKept, "least_kept", "50%", "share of the window that a decrease leaves at least", simulator+"0.5").
 		Min("1%").Max("100%")
 	p.Share(&c.Weight, "delay_weight", "1.25%", "weight of a sample in the average delay", simulator+"0.0125").
 		Min("0.01%").Max("100%")
@@ -112,12 +112,12 @@ type Law struct {
 // New returns the law of a sender. The first window is the largest.
 func New(c Config, s Conditions) *Law {
 	l := &Law{}
-	l.Begin(&c, s)
+	l.Restart(&c, s)
 	return l
 }
 
-// Begin makes l the law of a new sender, as New does. The constants must not change afterwards.
-func (l *Law) Begin(c *Config, s Conditions) {
+// Restart makes l the law of a new sender, as New does. The constants must not change afterwards.
+func (l *Law) Restart(c *Config, s Conditions) {
 	rtt := s.RTT.Seconds()
 	bdp := int64(float64(rtt * float64(s.Rate) / 8))
 	*l = Law{config: c, conditions: s, target: c.Target, baseRTT: s.RTT}
@@ -130,7 +130,7 @@ func (l *Law) Begin(c *Config, s Conditions) {
 	l.scale = float64(bdp) / float64(max(reference, 1))
 	payload := float64(s.Payload)
 	l.alpha = c.Proportional * payload * l.scale * (float64(l.target) / float64(c.ReferenceRTT)) / float64(l.target)
-	l.fair = c.Fair * payload * l.scale
+	l.fair = c.FairIncrease * payload * l.scale
 	l.step = c.Step * payload * l.scale
 	l.maxWindow = max(int64(c.MaxWindow*float64(bdp)), s.Frame)
 	l.window = l.maxWindow
@@ -139,17 +139,17 @@ func (l *Law) Begin(c *Config, s Conditions) {
 // Window returns the bytes of frames that may be in flight.
 func (l *Law) Window() int64 { return l.window }
 
-// Most returns the largest window in bytes.
-func (l *Law) Most() int64 { return l.maxWindow }
+// MaxWindow returns the largest window in bytes.
+func (l *Law) MaxWindow() int64 { return l.maxWindow }
 
-// Base returns the shortest round trip.
-func (l *Law) Base() unit.Time { return l.baseRTT }
+// BaseRTT returns the shortest round trip.
+func (l *Law) BaseRTT() unit.Time { return l.baseRTT }
 
-// Target returns the queueing delay that the law aims at.
-func (l *Law) Target() unit.Time { return l.target }
+// TargetDelay returns the queueing delay that the law aims at.
+func (l *Law) TargetDelay() unit.Time { return l.target }
 
-// Average returns the average queueing delay.
-func (l *Law) Average() unit.Time { return l.averageDelay }
+// AverageDelay returns the average queueing delay.
+func (l *Law) AverageDelay() unit.Time { return l.averageDelay }
 
 // Ack is the content of an acknowledgement.
 type Ack struct {
@@ -221,8 +221,8 @@ func (l *Law) OnNack(now unit.Time, n Nack) {
 // OnTimeout applies the loss of a packet of so many bytes without any notice.
 func (l *Law) OnTimeout(bytes int64) { l.window = max(l.window-bytes, l.conditions.Frame) }
 
-// Penalise lowers the window by the receiver's penalty: by all bytes that have arrived with 0, not at all with 255.
-func (l *Law) Penalise(bytes int64, penalty uint8) {
+// ApplyPenalty lowers the window by the receiver's penalty: by all bytes that have arrived with 0, not at all with 255.
+func (l *Law) ApplyPenalty(bytes int64, penalty uint8) {
 	if penalty < 255 {
 		l.window = max(l.window-(bytes-bytes*int64(penalty)/255), l.conditions.Frame)
 	}
@@ -255,7 +255,7 @@ func (l *Law) increaseFast(bytes int64, delay unit.Time) {
 	}
 	l.fastBytes += bytes
 	if l.rising = l.rising || l.fastBytes > l.window; l.rising {
-		l.window += int64(float64(bytes) * (l.config.Fast * l.scale))
+		l.window += int64(float64(bytes) * (l.config.FastIncrease * l.scale))
 	}
 }
 
@@ -266,7 +266,7 @@ func (l *Law) decreaseWindow(now unit.Time) {
 		return
 	}
 	kept := 1 - float64(l.config.Gamma*float64(l.averageDelay-l.target))/float64(l.averageDelay)
-	l.window = max(int64(float64(l.window)*max(kept, l.config.LeastKept)), l.conditions.Frame)
+	l.window = max(int64(float64(l.window)*max(kept, l.config.MinKept)), l.conditions.Frame)
 	l.decreased = now
 }
 

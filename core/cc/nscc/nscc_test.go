@@ -89,9 +89,9 @@ func TestTraces(t *testing.T) {
 			}
 			for i, e := range events {
 				take(l, e)
-				if l.Window() != e.window || e.average >= 0 && l.Average() != e.average {
+				if l.Window() != e.window || e.average >= 0 && l.AverageDelay() != e.average {
 					t.Fatalf("event %d at %v: window %d and average %d, the trace has %d and %d", i, e.at, l.Window(),
-						int64(l.Average()), e.window, int64(e.average))
+						int64(l.AverageDelay()), e.window, int64(e.average))
 				}
 			}
 		})
@@ -142,7 +142,7 @@ func FuzzBounds(f *testing.F) {
 		s := site(rate, 12*unit.Microsecond)
 		s.Credit = kind&4 != 0
 		l := nscc.New(nscc.Defaults(), s)
-		now, most := unit.Time(0), l.Most()
+		now, most := unit.Time(0), l.MaxWindow()
 		for range 300 {
 			now += unit.Time(r.Int64N(int64(5 * unit.Microsecond)))
 			e := event{nack: r.IntN(5) == 0, at: now, rtt: unit.Time(r.Int64N(int64(100 * unit.Microsecond))),
@@ -152,7 +152,7 @@ func FuzzBounds(f *testing.F) {
 			case 0:
 				l.OnTimeout(e.bytes)
 			case 1:
-				l.Penalise(e.bytes, uint8(r.IntN(256)))
+				l.ApplyPenalty(e.bytes, uint8(r.IntN(256)))
 			}
 			if w := l.Window(); w < 4150 || w > most {
 				t.Fatalf("window %d, between 4150 and %d", w, most)
@@ -171,8 +171,8 @@ func TestCases(t *testing.T) {
 	marked := nscc.Ack{Bytes: 4150, Marked: true, RTT: rtt + unit.Microsecond}
 	l := fresh()
 	l.OnAck(rtt/2, marked)
-	if l.Window() != l.Most() {
-		t.Errorf("a mark without delay: %d of %d", l.Window(), l.Most())
+	if l.Window() != l.MaxWindow() {
+		t.Errorf("a mark without delay: %d of %d", l.Window(), l.MaxWindow())
 	}
 	marked.RTT = 100 * rtt
 	falls, last := 0, l.Window()
@@ -190,21 +190,21 @@ func TestCases(t *testing.T) {
 	}
 	// the receiver's penalty: nothing with 255, all with 0
 	l = fresh()
-	l.Penalise(10_000, 255)
-	if l.Window() != l.Most() {
+	l.ApplyPenalty(10_000, 255)
+	if l.Window() != l.MaxWindow() {
 		t.Error("no penalty takes something")
 	}
-	if l.Penalise(10_000, 0); l.Window() != l.Most()-10_000 {
+	if l.ApplyPenalty(10_000, 0); l.Window() != l.MaxWindow()-10_000 {
 		t.Errorf("%d", l.Window())
 	}
 	// trims at the last hop are the receiver's business where it gives credit
 	s := site(100*unit.Gbps, rtt)
 	s.Credit = true
 	l = nscc.New(c, s)
-	if l.OnNack(rtt, nscc.Nack{Bytes: 4150, LastHop: true}); l.Window() != l.Most() {
+	if l.OnNack(rtt, nscc.Nack{Bytes: 4150, LastHop: true}); l.Window() != l.MaxWindow() {
 		t.Error("a trim at the last hop takes something beside credit")
 	}
-	if l.OnNack(rtt, nscc.Nack{Bytes: 4150}); l.Window() != l.Most()-4150 {
+	if l.OnNack(rtt, nscc.Nack{Bytes: 4150}); l.Window() != l.MaxWindow()-4150 {
 		t.Error("a trim elsewhere takes nothing")
 	}
 }
@@ -212,11 +212,11 @@ func TestCases(t *testing.T) {
 // A constant that is out of its range is refused with what would be allowed.
 func TestBadConstants(t *testing.T) {
 	for name, change := range map[string]func(c *nscc.Config){
-		"least_kept":   func(c *nscc.Config) { c.LeastKept = 0 },
+		"least_kept":   func(c *nscc.Config) { c.MinKept = 0 },
 		"quick_gate":   func(c *nscc.Config) { c.QuickGate = 31 },
 		"max_window":   func(c *nscc.Config) { c.MaxWindow = 0 },
 		"gamma":        func(c *nscc.Config) { c.Gamma = 2 },
-		"fast":         func(c *nscc.Config) { c.Fast = -1 },
+		"fast":         func(c *nscc.Config) { c.FastIncrease = -1 },
 		"target":       func(c *nscc.Config) { c.Target = -1 },
 		"delay_weight": func(c *nscc.Config) { c.Weight = 0 },
 	} {

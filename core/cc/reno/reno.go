@@ -27,10 +27,10 @@ func (r *Reno) OnSend(unit.Time, cc.Sent) {}
 
 // OnAck grows the window by the acknowledged packets in slow start, else by a packet a window (RFC 5681 §3.1). It
 // does so only if the window limits the sender (RFC 7661 §4.2).
-func (r *Reno) OnAck(_ unit.Time, a *cc.Ack) { Grow(&r.window, a) }
+func (r *Reno) OnAck(_ unit.Time, a *cc.Ack) { GrowWindow(&r.window, a) }
 
-// Grow applies Reno's increase for an acknowledgement to a window. Other controllers share it.
-func Grow(w *cc.Window, a *cc.Ack) {
+// GrowWindow applies Reno's increase for an acknowledgement to a window. Other controllers share it.
+func GrowWindow(w *cc.Window, a *cc.Ack) {
 	if a.Losses.State == cc.Reduced || a.Losses.State == cc.Recovery || !a.Advanced || !a.Limited {
 		return
 	}
@@ -40,7 +40,7 @@ func Grow(w *cc.Window, a *cc.Ack) {
 			return
 		}
 	}
-	w.Increase(float64(w.Packets), acked)
+	w.AddAcked(float64(w.Packets), acked)
 }
 
 // OnNotice ignores notices, since RFC 5681 has only losses and echoes.
@@ -48,7 +48,7 @@ func (r *Reno) OnNotice(unit.Time, cc.Notice) {}
 
 // OnLoss halves the window (RFC 5681 equation 4). The window stands for FlightSize, as in Linux, since an unused
 // window does not grow.
-func (r *Reno) OnLoss(_ unit.Time, l cc.Loss) { r.window.Lose(l, r.window.Packets/2) }
+func (r *Reno) OnLoss(_ unit.Time, l cc.Loss) { r.window.HandleLoss(l, r.window.Packets/2) }
 
 // OnTimer is never called.
 func (r *Reno) OnTimer(unit.Time) {}

@@ -88,10 +88,10 @@ type supply struct {
 	ack           cc.Ack
 }
 
-// Wrap returns controller inner of flow f within the bound of NACKs. f must have an MSS. Its BaseRTT is T if known.
+// NewBounded returns controller inner of flow f within the bound of NACKs. f must have an MSS. Its BaseRTT is T if known.
 // Its LineRate and NICRate, or else MSS and MTU, give the payload's share of a frame. Wrap fails without a
 // controller, without an MSS or with a negative BaseRTT.
-func Wrap(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
+func NewBounded(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	switch {
 	case inner == nil:
 		return nil, fmt.Errorf("supply: there is no controller to wrap")

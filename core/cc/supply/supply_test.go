@@ -34,7 +34,7 @@ func flow(rtt unit.Time) cc.Flow {
 
 func wrap(t testing.TB, c cc.Controller, f cc.Flow) cc.Controller {
 	t.Helper()
-	s, err := supply.Wrap(c, f)
+	s, err := supply.NewBounded(c, f)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,11 +226,11 @@ func TestInner(t *testing.T) {
 	if w := s.Decision().Window; w != 1000 {
 		t.Errorf("after a timeout the window is %v", w)
 	}
-	d, err := dcqcn.New(cctest.Datacentre(1), dcqcn.PaperConfig())
+	d, err := dcqcn.New(cctest.NewDatacentreFlow(1), dcqcn.PaperConfig())
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := wrap(t, d, cctest.Datacentre(1))
+	c := wrap(t, d, cctest.NewDatacentreFlow(1))
 	c.OnNotice(0, nack(20*unit.Gbps))
 	if got := d.Decision().Rate; got != 40*unit.Gbps {
 		t.Errorf("a NACK gets through to DCQCN: %v", got)
@@ -338,7 +338,7 @@ func model(t testing.TB, m maker, f cc.Flow, speed unit.Time, story []byte) (cc.
 		t.Fatal(err)
 	}
 	w := &watch{Controller: wrap(t, inner, f), inner: inner}
-	err = (&cctest.Model{Controller: w, Own: true, Free: true, Speed: speed, Nacks: true}).Run(story)
+	err = (&cctest.Model{Controller: w, OwnRecovery: true, FreeAfterTimeout: true, Speed: speed, Nacks: true}).PlayStory(story)
 	if err == nil && w.wrong != "" {
 		err = fmt.Errorf("%s", w.wrong)
 	}
@@ -346,7 +346,7 @@ func model(t testing.TB, m maker, f cc.Flow, speed unit.Time, story []byte) (cc.
 }
 
 func paths() []cc.Flow {
-	known, unknown := cctest.Datacentre(7), cctest.Datacentre(7)
+	known, unknown := cctest.NewDatacentreFlow(7), cctest.NewDatacentreFlow(7)
 	unknown.BaseRTT = 0
 	return []cc.Flow{known, unknown}
 }
@@ -390,12 +390,12 @@ func FuzzModel(f *testing.F) {
 // Without a NACK the wrapper is not there.
 func TestUnnoticed(t *testing.T) {
 	for _, m := range makers {
-		f := cctest.Datacentre(7)
+		f := cctest.NewDatacentreFlow(7)
 		a, err := m.make(f)
 		if err != nil {
 			t.Fatal(err)
 		}
-		f = cctest.Datacentre(7)
+		f = cctest.NewDatacentreFlow(7)
 		b, _ := m.make(f)
 		b = wrap(t, b, f)
 		story := make([]byte, 4000)
@@ -403,13 +403,13 @@ func TestUnnoticed(t *testing.T) {
 		for j := range story {
 			story[j] = byte(r.IntN(256))
 		}
-		x, y := &cctest.Model{Controller: a, Own: true, Free: true, Speed: 1000}, &cctest.Model{Controller: b, Own: true,
-			Free: true, Speed: 1000}
+		x, y := &cctest.Model{Controller: a, OwnRecovery: true, FreeAfterTimeout: true, Speed: 1000}, &cctest.Model{Controller: b, OwnRecovery: true,
+			FreeAfterTimeout: true, Speed: 1000}
 		for i := 0; i < len(story); i += 2 {
-			if err := x.Run(story[i : i+2]); err != nil {
+			if err := x.PlayStory(story[i : i+2]); err != nil {
 				t.Fatal(err)
 			}
-			if err := y.Run(story[i : i+2]); err != nil {
+			if err := y.PlayStory(story[i : i+2]); err != nil {
 				t.Fatal(err)
 			}
 			if a.Decision() != b.Decision() {
@@ -421,7 +421,7 @@ func TestUnnoticed(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	for _, m := range makers {
-		f := cctest.Datacentre(7)
+		f := cctest.NewDatacentreFlow(7)
 		inner, err := m.make(f)
 		if err != nil {
 			t.Fatal(err)
@@ -446,12 +446,12 @@ func TestWrapRefuses(t *testing.T) {
 	r := reno.New(flow(ms))
 	for _, f := range []cc.Flow{{}, {MSS: -1}, {MSS: 1000, Path: cc.Path{BaseRTT: -1}}} {
 		t.Run(fmt.Sprintf("MSS %d, base RTT %v", f.MSS, f.BaseRTT), func(t *testing.T) {
-			if _, err := supply.Wrap(r, f); err == nil {
+			if _, err := supply.NewBounded(r, f); err == nil {
 				t.Errorf("%+v is taken", f)
 			}
 		})
 	}
-	if _, err := supply.Wrap(nil, flow(ms)); err == nil {
+	if _, err := supply.NewBounded(nil, flow(ms)); err == nil {
 		t.Error("no controller is taken")
 	}
 }
@@ -493,11 +493,11 @@ func TestConvergence(t *testing.T) {
 		if n := s.InFlight(); n > 102 {
 			t.Errorf("%s: %d packets are in flight a round trip later; the path holds 100", m.name, n)
 		}
-		b.Most = 0
+		b.MaxQueue = 0
 		before, delivered := b.Trimmed, s.Delivered
 		b.Run(b.Now + rtt)
-		if b.Trimmed > before || b.Most > 10 {
-			t.Errorf("%s: in the second round trip %d packets wait, %d are trimmed", m.name, b.Most, b.Trimmed-before)
+		if b.Trimmed > before || b.MaxQueue > 10 {
+			t.Errorf("%s: in the second round trip %d packets wait, %d are trimmed", m.name, b.MaxQueue, b.Trimmed-before)
 		}
 		if n := s.Delivered - delivered; n < 95 {
 			t.Errorf("%s: in the second round trip %d packets are delivered, 100 could be", m.name, n)
@@ -556,7 +556,7 @@ func TestIncast(t *testing.T) {
 
 func ExampleNewBounded() {
 	f := cc.Flow{MSS: 1000, MTU: 1236, InitialWindow: 100, Path: cc.Path{BaseRTT: unit.Millisecond}}
-	c, _ := supply.Wrap(reno.New(f), f)
+	c, _ := supply.NewBounded(reno.New(f), f)
 	c.OnNotice(0, cc.Notice{Kind: cc.NackNotice, Lost: 1000, Supply: 100 * unit.Mbps, Demand: unit.Gbps})
 	fmt.Println(c.Decision().Rate, c.Decision().Window)
 	// Output: 80Mbps 11kB

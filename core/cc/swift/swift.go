@@ -64,13 +64,13 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Int(&c.ResetThreshold, "retx_reset_threshold", "5", "timeouts in a row that set the window to the least",
 		"csg-htsim").Min("1").Max("1000")
 
-	p.Rule("fs_min_cwnd", func() error {
+	p.AddRule("fs_min_cwnd", func() error {
 		if c.FlowMin >= c.FlowMax {
 			return fmt.Errorf("%v is not below fs_max_cwnd, which is %v", c.FlowMin, c.FlowMax)
 		}
 		return nil
 	})
-	p.Rule("min_cwnd", func() error {
+	p.AddRule("min_cwnd", func() error {
 		if c.MinWindow > c.MaxWindow {
 			return fmt.Errorf("%v is above max_cwnd, which is %v", c.MinWindow, c.MaxWindow)
 		}
@@ -105,11 +105,11 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		}
 	}
 	if worst != nil {
-		all = append(all, warnTarget.Remark("base_target",
+		all = append(all, warnTarget.NewRemark("base_target",
 			"the target of a large window, %v, is not above the %v that a path of %d switches takes without queues (%s): "+
-				"windows always fall there", target, worst.BaseRTT.Rough(), worst.Hops, worst.Name))
+				"windows always fall there", target, worst.BaseRTT.RoundRough(), worst.Hops, worst.Name))
 	}
-	return append(all, s.Below(warnMaxWindow, "max_cwnd", fmt.Sprintf("%v packets are", c.MaxWindow),
+	return append(all, s.WarnSmallWindow(warnMaxWindow, "max_cwnd", fmt.Sprintf("%v packets are", c.MaxWindow),
 		c.MaxWindow*float64(s.MSS), 0.95)...)
 }
 

@@ -21,7 +21,7 @@ func flat() swift.Config {
 }
 
 func start(t testing.TB, c swift.Config) *swift.Swift {
-	s, err := swift.New(cctest.Datacentre(1), c)
+	s, err := swift.New(cctest.NewDatacentreFlow(1), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func TestProperties(t *testing.T) {
 // What is given, and what is refused.
 func TestScheme(t *testing.T) {
 	window := func(given ...string) float64 {
-		c, err := cctest.Make(swift.Scheme(), cctest.Datacentre(1), given...)
+		c, err := cctest.BuildController(swift.Scheme(), cctest.NewDatacentreFlow(1), given...)
 		if err != nil {
 			t.Fatal(given, err)
 		}
@@ -233,23 +233,23 @@ func TestScheme(t *testing.T) {
 	near(t, "two hops", window("hop_delay", "8us", "fs_range", "0s", "hops", "2"), 10*(1-0.8*0.1))
 	near(t, "initial window", window(append(base, "initial_window", "50 packets")...), 50*(1-0.8*0.5))
 	near(t, "largest window", window(append(base, "initial_window", "50 packets", "max_cwnd", "5")...), 5*(1-0.8*0.5))
-	direct := cctest.Datacentre(1) // one link joins the hosts: t = base target
+	direct := cctest.NewDatacentreFlow(1) // one link joins the hosts: t = base target
 	direct.Hops = 0
-	c, err := cctest.Make(swift.Scheme(), direct, "hop_delay", "8us", "fs_range", "0s")
+	c, err := cctest.BuildController(swift.Scheme(), direct, "hop_delay", "8us", "fs_range", "0s")
 	if err != nil {
 		t.Fatal("a path without switches:", err)
 	}
 	s := c.(*swift.Swift)
 	ack(s, 0, 40*us, 2)
 	near(t, "no hops", s.Window(), 10*(1-0.8*0.5))
-	if _, err := cctest.Make(swift.Scheme(), cctest.Flow(1)); err == nil {
+	if _, err := cctest.BuildController(swift.Scheme(), cctest.NewFlow(1)); err == nil {
 		t.Error("an unknown number of hops is taken")
 	}
 	for _, given := range [][]string{
 		{"fs_min_cwnd", "100"}, {"min_cwnd", "7", "max_cwnd", "5"}, {"fs_min_cwnd", "NaN"}, {"ai", "NaN"},
 		{"min_cwnd", "NaN"}, {"max_cwnd", "Inf"},
 	} {
-		if _, err := cctest.Make(swift.Scheme(), cctest.Datacentre(1), given...); err == nil {
+		if _, err := cctest.BuildController(swift.Scheme(), cctest.NewDatacentreFlow(1), given...); err == nil {
 			t.Errorf("%q is taken", given)
 		}
 	}

@@ -117,13 +117,13 @@ func (o *Options) Params(p *scheme.Params) {
 		"rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", "TIMELY; HPCC §5.1")
 	o.RateConfig.Params(p)
 
-	p.Rule("t_high", func() error {
+	p.AddRule("t_high", func() error {
 		if o.THigh < o.TLow {
 			return fmt.Errorf("%v is below t_low, which is %v", o.THigh, o.TLow)
 		}
 		return nil
 	})
-	p.Rule("start_rate", func() error {
+	p.AddRule("start_rate", func() error {
 		if least := o.buildConfig(0).MinRate; o.StartRate > 0 && o.StartRate < least {
 			return fmt.Errorf("%v is below the least rate, which is %v", o.StartRate, least)
 		}
@@ -179,21 +179,21 @@ func findSlowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time)
 
 // Check warns of thresholds outside the round trips of the paths, and of rates that exceed the senders' links.
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	if p, ok := s.Longest(); ok && o.THigh <= p.BaseRTT {
-		all = append(all, warnTHighLow.Remark("t_high", "the longest path takes %v without queues (%s): the rate always "+
+	if p, ok := s.FindLongestPath(); ok && o.THigh <= p.BaseRTT {
+		all = append(all, warnTHighLow.NewRemark("t_high", "the longest path takes %v without queues (%s): the rate always "+
 			"falls there", p.BaseRTT, p.Name))
 	}
 	if p, longest := findSlowestPath(s.Paths); longest > 0 && o.THigh >= longest {
-		all = append(all, warnTHighWait.Remark("t_high", "no packet waits so long: the longest round trip of a path (%s), "+
+		all = append(all, warnTHighWait.NewRemark("t_high", "no packet waits so long: the longest round trip of a path (%s), "+
 			"with a full queue at one port, is %v; losses, which the law does not react to, come before", p.Name,
-			longest.Rough()).At(p.Narrow.Port, 0))
+			longest.RoundRough()).WithPort(p.NarrowLink.Port, 0))
 	}
 	if o.MinRate == 0 {
-		all = append(all, s.PresetTooFast(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
+		all = append(all, s.RefusePresetAboveNIC(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	}
-	all = append(all, s.TooFast("min_rate", o.MinRate)...)
-	all = append(all, s.Unstoppable("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
-	return append(all, s.TooFast("start_rate", o.StartRate)...)
+	all = append(all, s.RefuseRateAboveNIC("min_rate", o.MinRate)...)
+	all = append(all, s.WarnMinRateAbovePath("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
+	return append(all, s.RefuseRateAboveNIC("start_rate", o.StartRate)...)
 }
 
 // Scheme returns the scheme of cc: timely.
@@ -207,12 +207,12 @@ func Scheme() cc.Scheme {
 }
 
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
-	f = o.Override(f)
+	f = o.ApplyTo(f)
 	t, err := New(f, o.buildConfig(f.LineRate))
 	if err != nil {
 		return nil, err
 	}
-	c, err := o.Bound(t, f)
+	c, err := o.WrapController(t, f)
 	if err != nil {
 		return nil, fmt.Errorf("cc timely: %w", err)
 	}
@@ -265,7 +265,7 @@ func (t *Timely) OnAck(_ unit.Time, a *cc.Ack) {
 			return
 		}
 	case EachRTT:
-		if a.Una <= t.next {
+		if a.FirstUnacked <= t.next {
 			return
 		}
 	}

@@ -19,7 +19,7 @@ const (
 )
 
 func start(t testing.TB, c timely.Config) *timely.Timely {
-	x, err := timely.New(cctest.Datacentre(1), c)
+	x, err := timely.New(cctest.NewDatacentreFlow(1), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestHPCC(t *testing.T) {
 		before := c.Decision().Rate
 		for range 10 {
 			una += 1000
-			c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: rtt}, Una: una, Next: una + 10_000})
+			c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: rtt}, FirstUnacked: una, Next: una + 10_000})
 			if una < next+1000 && c.Decision().Rate != before {
 				t.Fatalf("the rate changes within a round trip")
 			}
@@ -166,20 +166,20 @@ func TestHPCC(t *testing.T) {
 	rate := 10e9
 	for n := range 7 {
 		una = next
-		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, Una: una, Next: una + 10_000})
+		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, FirstUnacked: una, Next: una + 10_000})
 		near(t, fmt.Sprint("not beyond what was sent at event ", n), c, rate)
 		una = next + 1000
-		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, Una: una, Next: una + 10_000})
+		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, FirstUnacked: una, Next: una + 10_000})
 		next = una + 10_000
 		if rate += 40e6; n >= 5 {
 			rate += 160e6
 		}
 		near(t, fmt.Sprint("increase ", n), c, rate)
 	}
-	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 1000 * us}, Una: next + 1000, Next: next + 11_000})
+	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 1000 * us}, FirstUnacked: next + 1000, Next: next + 11_000})
 	rate *= 1 - 0.8*0.5
 	near(t, "above Thigh", c, rate)
-	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 20 * us}, Una: next + 12_000, Next: next + 20_000})
+	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 20 * us}, FirstUnacked: next + 12_000, Next: next + 20_000})
 	near(t, "one increase after it", c, rate+40e6)
 }
 
@@ -253,7 +253,7 @@ func TestProperties(t *testing.T) {
 // Presets, what is given in their place, and what is refused.
 func TestScheme(t *testing.T) {
 	after := func(rtts []unit.Time, given ...string) cc.Controller {
-		c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), append(given, "update", "ack", "start_rate",
+		c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), append(given, "update", "ack", "start_rate",
 			"10Gbps")...)
 		if err != nil {
 			t.Fatal(given, err)
@@ -275,7 +275,7 @@ func TestScheme(t *testing.T) {
 	near(t, "no bound of a decrease", after([]unit.Time{60 * us, 400 * us}), 10e6)
 	near(t, "max_decrease", after([]unit.Time{60 * us, 400 * us}, "max_decrease", "50%"), 5e9)
 	near(t, "min_rate", after([]unit.Time{60 * us, 400 * us}, "min_rate", "2Gbps"), 2e9)
-	if c, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), "window", "variable", "start_rate",
+	if c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), "window", "variable", "start_rate",
 		"20Gbps"); err != nil || c.Decision().Window != 25_000 {
 		t.Errorf("variable window: %v, %v", c, err)
 	}
@@ -284,15 +284,15 @@ func TestScheme(t *testing.T) {
 		{"preset", "hpcc", "line_rate", "500Mbps"},
 	} {
 		t.Run(strings.Join(given, " "), func(t *testing.T) {
-			if _, err := cctest.Make(timely.Scheme(), cctest.Datacentre(1), given...); err == nil {
+			if _, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), given...); err == nil {
 				t.Error("it is taken")
 			}
 		})
 	}
-	if _, err := cctest.Make(timely.Scheme(), cctest.Flow(1)); err == nil {
+	if _, err := cctest.BuildController(timely.Scheme(), cctest.NewFlow(1)); err == nil {
 		t.Error("a flow of unknown line rate is taken")
 	}
-	if _, err := cctest.Make(timely.Scheme(), cctest.Flow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
+	if _, err := cctest.BuildController(timely.Scheme(), cctest.NewFlow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
 		t.Error("a window of an unknown RTT is taken")
 	}
 }

@@ -13,7 +13,7 @@ import (
 func class(t *testing.T, queues int, given ...string) (of [64]uint8) {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Queues: queues}}}
-	p, err := dataplanetest.Make(classify.Scheme(), s.Site(), given...)
+	p, err := dataplanetest.BuildProgram(classify.Scheme(), s.NewSite(), given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func TestRefusals(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Queues: 4}}}
 	for _, bad := range []string{"64: 0", "-1: 0", "EF: 0", "26: 4", "26: -1"} {
 		t.Run(bad, func(t *testing.T) {
-			if _, err := dataplanetest.Make(classify.Scheme(), s.Site(), "dscp", bad); err == nil {
+			if _, err := dataplanetest.BuildProgram(classify.Scheme(), s.NewSite(), "dscp", bad); err == nil {
 				t.Errorf("%s is taken", bad)
 			}
 		})
@@ -64,7 +64,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func ExampleScheme() {
-	p, _ := dataplanetest.Make(classify.Scheme(), &dataplane.Site{Queues: 8}, "dscp", "26: 3")
+	p, _ := dataplanetest.BuildProgram(classify.Scheme(), &dataplane.Site{Queues: 8}, "dscp", "26: 3")
 	x := packet.Packet{TOS: 26 << 2}
 	p.(dataplane.Ingresser).Ingress(nil, &x)
 	fmt.Println(x.Meta.Class)

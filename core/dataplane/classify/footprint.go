@@ -6,5 +6,5 @@ import "weir/core/dataplane"
 func (c *program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "class", Gress: dataplane.InIngress,
 		Tables: []dataplane.TableUse{{Name: "class by DSCP", Entries: len(c.class), Key: dataplane.IndexBits(len(c.class)),
-			Action: dataplane.Bits(c.class[0])}}}}}
+			Action: dataplane.WidthOf(c.class[0])}}}}}
 }

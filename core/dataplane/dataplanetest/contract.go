@@ -62,7 +62,7 @@ type Script struct {
 
 // withBookkeeper returns s with forwarding, the given programs, and a bookkeeper that checks the order of hooks.
 func withBookkeeper(s Setup, programs ...dataplane.Program) Setup {
-	s.Programs = append(append([]dataplane.Program{forward.New(s.Site())}, programs...), &bookkeeper{})
+	s.Programs = append(append([]dataplane.Program{forward.New(s.NewSite())}, programs...), &bookkeeper{})
 	return s
 }
 
@@ -75,9 +75,9 @@ func newBurst(n int, at unit.Time) []Arrival {
 	return a
 }
 
-// Contract runs every script on the driver, with packets as fields and as bytes, and reports differences. It also
+// CheckContract runs every script on the driver, with packets as fields and as bytes, and reports differences. It also
 // checks the bookkeeping of hooks.
-func Contract(t T, d ScriptRunner) {
+func CheckContract(t T, d ScriptRunner) {
 	t.Helper()
 	for _, s := range Scripts() {
 		for _, wire := range []bool{false, true} {
@@ -154,7 +154,7 @@ func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 		packets += int(env.Port(packet.PortID(i)).Packets())
 		bytes += int64(env.Port(packet.PortID(i)).Bytes())
 	}
-	if packets != k.packets || bytes != k.bytes || bytes != int64(env.Buffered()) {
+	if packets != k.packets || bytes != k.bytes || bytes != int64(env.BufferedBytes()) {
 		k.violation = fmt.Sprintf("when a packet is %s %d packets, %d bytes, wait, %d and %d are booked", what, packets,
 			bytes,
 			k.packets, k.bytes)
@@ -197,7 +197,7 @@ type pauser struct{}
 func (*pauser) Name() string { return "pauser" }
 func (*pauser) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 77 {
-		env.Control(p.Meta.In, packet.Pause, 3)
+		env.SendPFC(p.Meta.In, packet.Pause, 3)
 	}
 	return dataplane.Accept
 }
@@ -207,13 +207,13 @@ type renewer struct{}
 
 func (*renewer) Name() string { return "renewer" }
 func (r *renewer) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	env.Pause(p.Meta.In, 2, 1000)
+	env.SendPause(p.Meta.In, 2, 1000)
 	env.TickAt(r, env.Now()+3*us)
 	return dataplane.Accept
 }
 func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 	if env.Now() > 0 {
-		env.Pause(0, 2, 1000)
+		env.SendPause(0, 2, 1000)
 	}
 	return unit.Never
 }
@@ -224,14 +224,14 @@ type asker struct{}
 func (*asker) Name() string { return "asker" }
 func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 10 && p.Meta.Flags&packet.Internal == 0 {
-		c := env.Clone(p, true)
+		c := env.ClonePacket(p, true)
 		c.Seq = 11
 		c.Data = nil
-		env.Send(c, 0, 0)
-		c = env.Clone(p, false)
+		env.SendPacket(c, 0, 0)
+		c = env.ClonePacket(p, false)
 		c.Seq, c.Dst = 12, 1
 		c.Data = nil
-		env.Inject(c)
+		env.InjectPacket(c)
 	}
 	return dataplane.Accept
 }
@@ -242,7 +242,7 @@ type recirculator struct{}
 func (*recirculator) Name() string { return "recirculator" }
 func (*recirculator) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.In != packet.NoPort {
-		env.Recirculate(env.Clone(p, false))
+		env.RecirculatePacket(env.ClonePacket(p, false))
 		return dataplane.Drop(dataplane.Policed)
 	}
 	return dataplane.Accept
@@ -282,7 +282,7 @@ type evicter struct{}
 func (*evicter) Name() string { return "evicter" }
 func (*evicter) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 3 {
-		env.Evict(p.Meta.Out, p.Meta.Queue)
+		env.EvictTail(p.Meta.Out, p.Meta.Queue)
 	}
 	return dataplane.Accept
 }
@@ -293,9 +293,9 @@ type ticker struct{ n int64 }
 func (*ticker) Name() string { return "ticker" }
 func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 	if env.Now() > 0 {
-		p := env.New()
+		p := env.NewPacket()
 		p.Seq, p.Payload, p.Size, p.Version = 100+k.n, pay, 125, 4
-		env.Send(p, 0, 0)
+		env.SendPacket(p, 0, 0)
 	}
 	if k.n++; k.n > 3 {
 		return unit.Never

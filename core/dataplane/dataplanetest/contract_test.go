@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-func TestDirect(t *testing.T) { Contract(t, Direct) }
+func TestDirect(t *testing.T) { CheckContract(t, RunDirect) }
 
 // counter counts errors instead of failing.
 type counter struct{ n int }
@@ -123,7 +123,7 @@ func TestMutants(t *testing.T) {
 	for name := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			var c counter
-			Contract(&c, func(s Setup, script []Arrival) (tr Transcript) {
+			CheckContract(&c, func(s Setup, script []Arrival) (tr Transcript) {
 				defer func() { // a mutant may also break so that the switch panics
 					if r := recover(); r != nil {
 						tr = Transcript{Live: -1}
@@ -140,7 +140,7 @@ func TestMutants(t *testing.T) {
 
 func ExampleRunDirect() {
 	s := Scripts()[0]
-	fmt.Print(Direct(s.Setup(), s.Arrives))
+	fmt.Print(RunDirect(s.Setup(), s.Arrives))
 	// Output:
 	// 2us port 1 data 1, 125 B, hop limit 63
 	// 3us port 1 data 2, 125 B, hop limit 63

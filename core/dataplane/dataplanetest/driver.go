@@ -76,9 +76,9 @@ type Transcript struct {
 	Events     uint64      // of a fabric
 }
 
-// End adds the switch's counters at the end.
-func (t *Transcript) End(now unit.Time, sw *dataplane.Switch, s *Setup, pool *packet.Pool) {
-	t.Drops, t.Live = sw.Drops(), pool.Live()
+// RecordEnd adds the switch's counters at the end.
+func (t *Transcript) RecordEnd(now unit.Time, sw *dataplane.Switch, s *Setup, pool *packet.Pool) {
+	t.Drops, t.Live = sw.DropCounts(), pool.LiveCount()
 	for i := range s.Ports {
 		port := sw.Port(packet.PortID(i))
 		t.PortDrops, t.Bytes = append(t.PortDrops, sw.PortDrops(packet.PortID(i))), append(t.Bytes, port.TxBytes())
@@ -90,8 +90,8 @@ func (t *Transcript) End(now unit.Time, sw *dataplane.Switch, s *Setup, pool *pa
 // event is left.
 type ScriptRunner func(s Setup, script []Arrival) Transcript
 
-// Book returns the addresses of a script: one per port, and one that no port leads to.
-func (s *Setup) Book() *packet.Book {
+// NewBook returns the addresses of a script: one per port, and one that no port leads to.
+func (s *Setup) NewBook() *packet.Book {
 	b := packet.NewBook()
 	for i := range len(s.Ports) + 1 {
 		b.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%d", i+1)))
@@ -99,9 +99,9 @@ func (s *Setup) Book() *packet.Book {
 	return b
 }
 
-// Site returns the site for a script's programs.
-func (s *Setup) Site() *dataplane.Site {
-	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.Book(), Lines: make([]dataplane.Line, len(s.Ports)),
+// NewSite returns the site for a script's programs.
+func (s *Setup) NewSite() *dataplane.Site {
+	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.NewBook(), Lines: make([]dataplane.Line, len(s.Ports)),
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
 	var rules []dataplane.Route
 	for i, p := range s.Ports {
@@ -118,9 +118,9 @@ func (s *Setup) Site() *dataplane.Site {
 	return site
 }
 
-// Ready returns the site with the ports of the future switch, for programs that use their schedulers.
-func (s *Setup) Ready() *dataplane.Site {
-	site := s.Site()
+// NewSiteWithPorts returns the site with the ports of the future switch, for programs that use their schedulers.
+func (s *Setup) NewSiteWithPorts() *dataplane.Site {
+	site := s.NewSite()
 	s.madePorts = s.newPorts()
 	site.At = s.madePorts
 	return site
@@ -136,21 +136,21 @@ func (s *Setup) newPorts() (ports []*tm.Port) {
 			}
 		}
 		if x, ok := scheduler.(tm.Addressed); ok {
-			x.Addresses(s.Book())
+			x.SetAddresses(s.NewBook())
 		}
 		ports = append(ports, tm.NewPort(tm.NewBuffer(max(p.Queues, 1), p.Each, p.Total), scheduler, p.Rate))
 	}
 	return ports
 }
 
-// Switch creates the switch of a script.
-func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
+// NewSwitch creates the switch of a script.
+func (s *Setup) NewSwitch(pool *packet.Pool) *dataplane.Switch {
 	ports := s.madePorts
 	if ports == nil {
 		ports = s.newPorts()
 	}
-	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: s.Programs, Fuse: s.Fuse,
-		Pool: pool, Book: s.Book(), Random: unit.NewRandom(1, "switch"), Recirculation: s.Recirculation,
+	sw, err := dataplane.New(dataplane.Config{Name: "s", Ports: ports, Programs: s.Programs, FusePrograms: s.Fuse,
+		Pool: pool, Book: s.NewBook(), Random: unit.NewRandom(1, "switch"), Recirculation: s.Recirculation,
 		TrimClass: s.TrimClass})
 	if err != nil {
 		panic(err) // a mistake in the script
@@ -158,8 +158,8 @@ func (s *Setup) Switch(pool *packet.Pool) *dataplane.Switch {
 	return sw
 }
 
-// Packet creates the packet of an arrival.
-func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.Packet {
+// NewPacket creates the packet of an arrival.
+func (s *Setup) NewPacket(pool *packet.Pool, book *packet.Book, a Arrival) *packet.Packet {
 	p := pool.Get()
 	p.Kind, p.Dst, p.Seq, p.Payload, p.HopLimit = a.Kind, a.Dst, a.Seq, a.Payload, a.HopLimit
 	if p.HopLimit == 0 {
@@ -187,8 +187,8 @@ func (s *Setup) Packet(pool *packet.Pool, book *packet.Book, a Arrival) *packet.
 	return p
 }
 
-// Depart returns the departure of a packet.
-func Depart(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
+// NewDeparture returns the departure of a packet.
+func NewDeparture(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
 	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
 		p.Meta.Class * isPFC(p.Kind), p.TOS, string(p.AppendExtensions(nil, 0))}
 }
@@ -206,11 +206,11 @@ type node interface {
 	Receive(now unit.Time, in packet.PortID, p *packet.Packet)
 	Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time)
 	Advance(now unit.Time)
-	Wants() *packet.Wants
+	Wants() *packet.NodeRequests
 }
 
-// Direct is the simplest driver: one switch alone, exactly by the contract.
-func Direct(s Setup, script []Arrival) Transcript { return runDirect(s, script, mutation{}) }
+// RunDirect is the simplest driver: one switch alone, exactly by the contract.
+func RunDirect(s Setup, script []Arrival) Transcript { return runDirect(s, script, mutation{}) }
 
 // mutation is a deliberate fault of a driver.
 type mutation struct {
@@ -240,7 +240,7 @@ func (d *driver) drainWoken(now unit.Time) {
 		d.sendFrame(now, out, p)
 	}
 	for {
-		out, ok := d.Wants().Woken()
+		out, ok := d.Wants().NextWoken()
 		if !ok {
 			return
 		}
@@ -272,8 +272,8 @@ func (d *driver) transmitFrame(out packet.PortID, now unit.Time) {
 
 // sendFrame puts a frame onto the link.
 func (d *driver) sendFrame(now unit.Time, out packet.PortID, p *packet.Packet) {
-	d.freeAt[out] = now + d.serialisers[out].Next(p.Size, d.freeAt[out] == now)
-	d.departures = append(d.departures, Depart(d.freeAt[out], out, p))
+	d.freeAt[out] = now + d.serialisers[out].NextTime(p.Size, d.freeAt[out] == now)
+	d.departures = append(d.departures, NewDeparture(d.freeAt[out], out, p))
 	d.pool.Put(p)
 }
 
@@ -299,11 +299,11 @@ func (d *driver) nextEvent(script []Arrival) (at unit.Time, what int) {
 func runDirect(s Setup, script []Arrival, m mutation) Transcript {
 	d := &driver{mutation: m, freeAt: make([]unit.Time, len(s.Ports)), askAt: make([]unit.Time, len(s.Ports)),
 		serialisers: make([]unit.Serialiser, len(s.Ports))}
-	sw := s.Switch(&d.pool)
+	sw := s.NewSwitch(&d.pool)
 	if d.node = sw; m.node != nil {
 		d.node = m.node(sw)
 	}
-	book := s.Book()
+	book := s.NewBook()
 	for i, p := range s.Ports {
 		d.askAt[i] = unit.Never
 		d.serialisers[i] = unit.NewSerialiser(p.Rate)
@@ -320,14 +320,14 @@ func runDirect(s Setup, script []Arrival, m mutation) Transcript {
 		case what < 0, what > len(d.askAt) && len(script) == 0 && sw.Idle(): // ticks that only repeat themselves
 			sortDepartures(d.departures)
 			t := Transcript{Departures: d.departures, Passed: d.passed}
-			t.End(unit.Second, sw, &s, &d.pool)
+			t.RecordEnd(unit.Second, sw, &s, &d.pool)
 			return t
 		case what < len(d.askAt):
 			d.transmitFrame(packet.PortID(what), at)
 		case what == len(d.askAt):
 			a := script[0]
 			script = script[1:]
-			d.Receive(at, a.Port, s.Packet(&d.pool, book, a))
+			d.Receive(at, a.Port, s.NewPacket(&d.pool, book, a))
 			d.drainWoken(at)
 		default:
 			d.Advance(at)

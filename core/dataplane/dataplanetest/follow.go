@@ -22,7 +22,7 @@ func (d *fixedRandom) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
 // random returns the stream.
 func (d *fixedRandom) random() unit.Random { return unit.Random{Rand: rand.New(d)} }
 
-// Follow compares a scheme with a transcript of arrivals and decisions that was worked out from the scheme's paper,
+// CheckTranscript compares a scheme with a transcript of arrivals and decisions that was worked out from the scheme's paper,
 // not from its code. A line is an arrival, for the last port of the setup, and its outcome:
 //
 //	3.5us 0 1000 0.25: pass …
@@ -31,7 +31,7 @@ func (d *fixedRandom) random() unit.Random { return unit.Random{Rand: rand.New(d
 // that begin with # are comments. build creates the programs that follow forwarding. state returns the text behind
 // "pass" or the reason of a drop. Packets that are dropped after their arrival are listed at the end, and so is the
 // order in which the others depart.
-func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program, state func() string) {
+func CheckTranscript(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program, state func() string) {
 	t.Helper()
 	draws, script, comments, err := parseArrivals(text, len(s.Ports))
 	if err != nil {
@@ -39,11 +39,11 @@ func Follow(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		return
 	}
 	drawn := &fixedRandom{}
-	site := s.Ready()
+	site := s.NewSiteWithPorts()
 	site.Random = func(string) unit.Random { return drawn.random() }
 	w := &outcomeLog{drawn: drawn, draws: draws, state: state, lines: make([]string, len(script))}
 	s.Programs = append(append([]dataplane.Program{forward.New(site), &drawFeeder{w}}, build(site)...), w)
-	got := Direct(s, slices.Clone(script))
+	got := RunDirect(s, slices.Clone(script))
 	lines := slices.Clone(comments)
 	for i, a := range script {
 		lines = append(lines, fmt.Sprintf("%v %d %d %s: %s", a.At, a.Port, a.Payload+42, text64(draws[i]), w.lines[i]))
@@ -139,11 +139,11 @@ func (w *outcomeLog) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Re
 	w.later = append(w.later, fmt.Sprintf("later: %d %v", p.Seq, why))
 }
 
-// Keeps reports violations of the contract of programs by a scheme. It runs the scripts of the contract, in which no
+// CheckProgram reports violations of the contract of programs by a scheme. It runs the scripts of the contract, in which no
 // queue is long, and reports any effect of the scheme. It runs random traffic of four times the link's rate, and
 // checks that every packet is sent or dropped once, and that the books balance. skip holds the beginnings of the
 // names of scripts that the program may affect.
-func Keeps(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, given ...string) {
+func CheckProgram(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, given ...string) {
 	t.Helper()
 	for _, script := range Scripts() {
 		if slices.ContainsFunc(skip, func(x string) bool { return strings.HasPrefix(script.Name, x) }) {
@@ -155,13 +155,13 @@ func Keeps(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, give
 				setup.Ports[i] = shape(setup.Ports[i])
 			}
 			setup.Wire = wire
-			p, err := Make(s, setup.Ready(), given...)
+			p, err := BuildProgram(s, setup.NewSiteWithPorts(), given...)
 			if err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 				return
 			}
 			setup.Programs = slices.Insert(setup.Programs, 1, p)
-			if got := Direct(setup, slices.Clone(script.Arrives)).String(); got != script.Want {
+			if got := RunDirect(setup, slices.Clone(script.Arrives)).String(); got != script.Want {
 				t.Errorf("%s, %s (bytes: %v): got\n%swant\n%s", s.Name, script.Name, wire, got, script.Want)
 			}
 		}
@@ -180,7 +180,7 @@ func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, g
 		setup.Ports = append(setup.Ports, shape(Port{Rate: unit.LinkRate{Bits: unit.Gbps}, Queues: 1}))
 	}
 	setup.Ports[3].Total.Packets = 30
-	p, err := Make(s, setup.Ready(), given...)
+	p, err := BuildProgram(s, setup.NewSiteWithPorts(), given...)
 	if err != nil {
 		t.Errorf("%s: %v", s.Name, err)
 		return
@@ -194,7 +194,7 @@ func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, g
 		script = append(script, Arrival{At: at, Port: packet.PortID(random.IntN(3)), Dst: 4, Seq: int64(i),
 			Payload: int32(22 + random.IntN(1450))})
 	}
-	got := Direct(setup, script)
+	got := RunDirect(setup, script)
 	dropped := uint64(0)
 	for _, n := range got.Drops {
 		dropped += n
@@ -217,8 +217,8 @@ func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, g
 	}
 }
 
-// Forward returns forwarding at a site.
-func Forward(site *dataplane.Site) dataplane.Program { return forward.New(site) }
+// NewForwarding returns forwarding at a site.
+func NewForwarding(site *dataplane.Site) dataplane.Program { return forward.New(site) }
 
 // Counter counts, from a time on, the packets of each port that arrive, and that enter a queue. It is the last
 // program.
@@ -249,10 +249,10 @@ func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// Constant returns traffic to one address, in packets of a size, until a time. Senders behind ports 0, 1 and so on
+// ConstantTraffic returns traffic to one address, in packets of a size, until a time. Senders behind ports 0, 1 and so on
 // have rates that are parts of a link's rate. They begin one after the other within a gap of the link, so that they
 // never meet.
-func Constant(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, parts ...float64) (script []Arrival) {
+func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, parts ...float64) (script []Arrival) {
 	gap := float64(size) * 8e12 / float64(rate)
 	next := make([]float64, len(parts))
 	for i := range next {
@@ -275,9 +275,9 @@ func Constant(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, part
 	}
 }
 
-// Given returns traffic from a fuzzer's bytes, to the last of so many ports from the others: each byte is a burst of
+// FuzzTraffic returns traffic from a fuzzer's bytes, to the last of so many ports from the others: each byte is a burst of
 // a sender, after a multiple of a gap.
-func Given(b []byte, ports int, gap unit.Time) (script []Arrival) {
+func FuzzTraffic(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	at := unit.Microsecond
 	for i, x := range b[:min(len(b), 4000)] {
 		at += unit.Time(x>>5) * gap
@@ -289,8 +289,8 @@ func Given(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	return script
 }
 
-// Whole reports packets that neither depart nor are dropped, or that do so more than once.
-func Whole(t T, script []Arrival, got Transcript) {
+// CheckConservation reports packets that neither depart nor are dropped, or that do so more than once.
+func CheckConservation(t T, script []Arrival, got Transcript) {
 	t.Helper()
 	n := uint64(len(got.Departures))
 	for _, dropped := range got.Drops {

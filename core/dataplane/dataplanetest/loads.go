@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Ports returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler.
-func Ports(n int, p Port, shapes ...func(Port) Port) (s Setup) {
+// NewSetup returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler.
+func NewSetup(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	for range n {
 		x := p
 		for _, shape := range shapes {
@@ -22,57 +22,57 @@ func Ports(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	return s
 }
 
-// Links returns a setup of n ports of a rate, with so many queues.
-func Links(n int, rate unit.Rate, queues int) Setup {
-	return Ports(n, Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
+// NewLinks returns a setup of n ports of a rate, with so many queues.
+func NewLinks(n int, rate unit.Rate, queues int) Setup {
+	return NewSetup(n, Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues})
 }
 
-// References returns reference rates, in kb/s, of 10.0.0.1, 10.0.0.2 and so on.
-func References(rates ...int) (all []users.Aggregate) {
+// ReferenceRates returns reference rates, in kb/s, of 10.0.0.1, 10.0.0.2 and so on.
+func ReferenceRates(rates ...int) (all []users.Aggregate) {
 	for i, r := range rates {
 		all = append(all, users.Aggregate{Key: users.Set(fmt.Sprintf("10.0.0.%d", i+1)), Value: unit.Rate(r) * unit.Kbps})
 	}
 	return all
 }
 
-// Sorted runs a script in any order as Forwarded does, and reports lost packets.
-func Sorted(t T, s Setup, script []Arrival) Transcript {
+// RunSorted runs a script in any order as Forwarded does, and reports lost packets.
+func RunSorted(t T, s Setup, script []Arrival) Transcript {
 	t.Helper()
 	slices.SortStableFunc(script, func(a, b Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
-	got := Forwarded(s, script)
+	got := RunForwarded(s, script)
 	if got.Live != 0 {
 		t.Errorf("%d packets are lost", got.Live)
 	}
 	return got
 }
 
-// Steady returns n packets of a size for one address, a gap apart.
-func Steady(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
+// SteadyTraffic returns n packets of a size for one address, a gap apart.
+func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
 	for i := range n {
 		all = append(all, Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: size - 42})
 	}
 	return all
 }
 
-// Unhurt reports early drops while queues stay short: at a port with a load of one half and one with two thirds, and
+// CheckNoEarlyDrops reports early drops while queues stay short: at a port with a load of one half and one with two thirds, and
 // in a burst of so many simultaneous full packets.
-func Unhurt(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
+func CheckNoEarlyDrops(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
-	s := Links(3, rate, 1)
-	s.Programs = build(s.Site())
+	s := NewLinks(3, rate, 1)
+	s.Programs = build(s.NewSite())
 	frame := unit.TransmitTime(1500, rate)
-	script := append(Steady(2000, frame*2, 1500, 2), Steady(2000, frame*3/2, 1500, 3)...)
+	script := append(SteadyTraffic(2000, frame*2, 1500, 2), SteadyTraffic(2000, frame*3/2, 1500, 3)...)
 	for range burst {
 		script = append(script, Arrival{At: frame * 5000, Dst: 2, Payload: 1458})
 	}
-	if n := Sorted(t, s, script).Drops[dataplane.EarlyDrop]; n != 0 {
+	if n := RunSorted(t, s, script).Drops[dataplane.EarlyDrop]; n != 0 {
 		t.Errorf("%d packets are dropped", n)
 	}
 }
 
-// Bursts returns traffic from a fuzzer's bytes, for the second address: each byte is a burst, with gaps, of packets
+// FuzzBursts returns traffic from a fuzzer's bytes, for the second address: each byte is a burst, with gaps, of packets
 // with any ECN field.
-func Bursts(b []byte) (script []Arrival) {
+func FuzzBursts(b []byte) (script []Arrival) {
 	at := unit.Time(0)
 	for i, x := range b {
 		for k := range int(x%16) + 1 {
@@ -105,9 +105,9 @@ func Sharings() []Sharing {
 // loses.
 func measureShares(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
 	k := &Counter{From: until / 2}
-	s.Programs = []dataplane.Program{Forward(s.Site()), p, k}
+	s.Programs = []dataplane.Program{NewForwarding(s.NewSite()), p, k}
 	rate := s.Ports[len(s.Ports)-1].Rate.Bits
-	Direct(s, Constant(rate, 1000, until, packet.Addr(len(s.Ports)), parts...))
+	RunDirect(s, ConstantTraffic(rate, 1000, until, packet.Addr(len(s.Ports)), parts...))
 	for i := range parts {
 		gets = append(gets, float64(k.Passed[i]*8000)/(float64(rate)*(until/2).Seconds()))
 		loses = append(loses, 1-float64(k.Passed[i])/float64(k.Came[i]))
@@ -115,9 +115,9 @@ func measureShares(s Setup, until unit.Time, p dataplane.Program, parts ...float
 	return gets, loses
 }
 
-// Hold reports users with a part of the link that is off by more than off, and users below their share that lose more
+// CheckShares reports users with a part of the link that is off by more than off, and users below their share that lose more
 // than lost.
-func (x Sharing) Hold(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
+func (x Sharing) CheckShares(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
 	t.Helper()
 	gets, loses := measureShares(s, until, p, x.Parts...)
 	for i, want := range x.Want {

@@ -7,9 +7,9 @@ import (
 	"weir/core/scheme"
 )
 
-// Make builds a scheme's program with its defaults except for the given parameters: name, value, name, value, as in
+// BuildProgram builds a scheme's program with its defaults except for the given parameters: name, value, name, value, as in
 // an experiment file. The braces of a map may be omitted.
-func Make(s dataplane.Scheme, site *dataplane.Site, given ...string) (dataplane.Program, error) {
+func BuildProgram(s dataplane.Scheme, site *dataplane.Site, given ...string) (dataplane.Program, error) {
 	given = append([]string(nil), given...)
 	for _, p := range s.Parameters() {
 		for i := 0; i+1 < len(given); i += 2 {

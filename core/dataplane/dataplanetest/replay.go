@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// Replay compares a switch with a transcript of arrivals and decisions that was worked out from an RFC or paper, not
+// CheckReplay compares a switch with a transcript of arrivals and decisions that was worked out from an RFC or paper, not
 // from the code. Lines that begin with # are comments; any other is an arrival for the last port:
 //
 //	1500us 0 3 2 1000: sent 2500us
@@ -20,7 +20,7 @@ import (
 // (and sent) or dropped; the time is when the last bit is sent, or the packet is dropped. build creates the programs
 // that follow forwarding. Replay returns the numbers of packets sent, marked and dropped, so that a test can check
 // that its transcript has all cases.
-func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program) (sent, marked,
+func CheckReplay(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program) (sent, marked,
 	dropped int) {
 	t.Helper()
 	var script []Arrival
@@ -39,8 +39,8 @@ func Replay(t T, s Setup, text string, build func(site *dataplane.Site) []datapl
 		script, want = append(script, a), append(want, outcome)
 	}
 	d := &dropLog{times: make([]unit.Time, len(script))}
-	s.Programs = withBookkeeper(s, append(build(s.Site()), d)...).Programs
-	tr := Direct(s, slices.Clone(script))
+	s.Programs = withBookkeeper(s, append(build(s.NewSite()), d)...).Programs
+	tr := RunDirect(s, slices.Clone(script))
 	got := make([]string, len(script))
 	for i, at := range d.times {
 		if at > 0 {
@@ -98,11 +98,11 @@ func (d *dropLog) OnDrop(env *dataplane.Env, p *packet.Packet, _ dataplane.Reaso
 	d.times[p.Seq] = env.Now()
 }
 
-// Forwarded runs a script behind forwarding and the setup's programs, and checks their bookkeeping. It panics if a
+// RunForwarded runs a script behind forwarding and the setup's programs, and checks their bookkeeping. It panics if a
 // program violates the contract of hooks.
-func Forwarded(s Setup, script []Arrival) Transcript {
+func RunForwarded(s Setup, script []Arrival) Transcript {
 	s = withBookkeeper(s, s.Programs...)
-	got := Direct(s, script)
+	got := RunDirect(s, script)
 	if k := s.Programs[len(s.Programs)-1].(*bookkeeper); k.violation != "" || k.packets != 0 || k.bytes != 0 {
 		panic(fmt.Sprintf("%s; %d packets, %d bytes, are booked at the end", k.violation, k.packets, k.bytes))
 	}

@@ -24,8 +24,8 @@ type SingleSwitch struct {
 	Now     unit.Time
 }
 
-// Where selects the switch. Ports lead down first: at a leaf to its two hosts, in a tier above to Below.
-type Where struct {
+// SwitchPosition selects the switch. Ports lead down first: at a leaf to its two hosts, in a tier above to Below.
+type SwitchPosition struct {
 	Tiers, Tier int
 	Leaves      int
 	Node        int     // number of a leaf; numbers of other switches follow the leaves'
@@ -35,11 +35,11 @@ type Where struct {
 	Framing     packet.Framing
 }
 
-// Host returns the address of a host of a leaf, 0 or 1.
-func Host(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
+// HostAddress returns the address of a host of a leaf, 0 or 1.
+func HostAddress(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
 
 // NewSingleSwitch creates the switch with one program.
-func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitch, error) {
+func NewSingleSwitch(s dataplane.Scheme, w SwitchPosition, given ...string) (*SingleSwitch, error) {
 	place := &dataplane.TreePosition{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
 	a := &SingleSwitch{Book: packet.NewBook()}
 	nodes := 3*w.Leaves + 64
@@ -101,7 +101,7 @@ func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitc
 	}
 	site.At = a.Ports
 	var err error
-	if a.Program, err = Make(s, site, given...); err != nil {
+	if a.Program, err = BuildProgram(s, site, given...); err != nil {
 		return nil, err
 	}
 	a.Switch, err = dataplane.New(dataplane.Config{Name: "s", ID: site.ID, Ports: a.Ports,
@@ -109,14 +109,14 @@ func NewSingleSwitch(s dataplane.Scheme, w Where, given ...string) (*SingleSwitc
 	return a, err
 }
 
-// Leaving is a packet that has departed by a port. Its Data is not its own.
-type Leaving struct {
+// Departed is a packet that has departed by a port. Its Data is not its own.
+type Departed struct {
 	Port packet.PortID
 	packet.Packet
 }
 
-// Packet returns a data packet of a flow.
-func (a *SingleSwitch) Packet(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
+// NewPacket returns a data packet of a flow.
+func (a *SingleSwitch) NewPacket(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
 	p := a.Pool.Get()
 	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow,
 		packet.ProtoUDP, size
@@ -124,15 +124,15 @@ func (a *SingleSwitch) Packet(src, dst packet.Addr, flow uint16, size int32) *pa
 	return p
 }
 
-// In lets a packet arrive at a time and returns the departing packets.
-func (a *SingleSwitch) In(now unit.Time, in packet.PortID, p *packet.Packet) []Leaving {
-	a.Until(now)
+// ReceivePacket lets a packet arrive at a time and returns the departing packets.
+func (a *SingleSwitch) ReceivePacket(now unit.Time, in packet.PortID, p *packet.Packet) []Departed {
+	a.RunUntil(now)
 	a.Receive(now, in, p)
 	return a.collectLeaving(now)
 }
 
-// Until lets time pass and returns the packets that depart then, by the program's ticks.
-func (a *SingleSwitch) Until(now unit.Time) (all []Leaving) {
+// RunUntil lets time pass and returns the packets that depart then, by the program's ticks.
+func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	for a.Wants().Timer <= now {
 		a.Now = max(a.Now, a.Wants().Timer)
 		a.Advance(a.Now)
@@ -143,9 +143,9 @@ func (a *SingleSwitch) Until(now unit.Time) (all []Leaving) {
 }
 
 // collectLeaving returns the packets that depart now.
-func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Leaving) {
+func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Departed) {
 	for {
-		out, ok := a.Wants().Woken()
+		out, ok := a.Wants().NextWoken()
 		if !ok {
 			return all
 		}
@@ -154,7 +154,7 @@ func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Leaving) {
 			if p == nil {
 				break
 			}
-			all = append(all, Leaving{out, *p})
+			all = append(all, Departed{out, *p})
 			a.Pool.Put(p)
 		}
 	}

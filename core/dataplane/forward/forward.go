@@ -79,7 +79,7 @@ func (f *Program) clearCache() {
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and looks up the destination.
 func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if !p.TakeHop() {
+	if !p.DecrementHopLimit() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
 	family := 0
@@ -88,7 +88,7 @@ func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	}
 	if f.table != nil {
 		m.Out = f.lookUpPort(family, p.Dst)
-	} else if ports := f.paths[family].To(p.Dst); len(ports) > 0 {
+	} else if ports := f.paths[family].PortsTo(p.Dst); len(ports) > 0 {
 		m.Out = ports[0]
 	} else {
 		m.Out = packet.NoPort

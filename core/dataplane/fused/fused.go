@@ -42,8 +42,8 @@ type pipe struct {
 	trimming *trimming.Program // alone behind a route: trims
 }
 
-// Of returns the pipe of a list of programs between ports; nil if a program has no place in it.
-func Of(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
+// FusePrograms returns the pipe of a list of programs between ports; nil if a program has no place in it.
+func FusePrograms(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
 	x := &pipe{ports: ports}
 	for _, p := range programs {
 		if !x.addProgram(p) {
@@ -110,7 +110,7 @@ func (x *pipe) addProgram(p dataplane.Program) bool {
 		x.trimming = t
 		return true
 	}
-	if guard, counts := pfc.Of(p); guard != nil {
+	if guard, counts := pfc.ProgramOf(p); guard != nil {
 		return x.addPFC(guard, counts)
 	}
 	_, ingress := p.(dataplane.Ingresser)
@@ -151,12 +151,12 @@ func hasQueueHooks(p dataplane.Program) bool {
 	return admits || books || unbooks || releases || egress
 }
 
-// Routes reports whether In can also do the ingress of all programs.
-func (x *pipe) Routes() bool { return !x.others && (x.ecmp != nil || x.forward != nil) }
+// DoesIngress reports whether In can also do the ingress of all programs.
+func (x *pipe) DoesIngress() bool { return !x.others && (x.ecmp != nil || x.forward != nil) }
 
-// In runs the ingress, Admit and Book of all programs, and Out if the packet needs no queue. A packet may be booked
+// Arrive runs the ingress, Admit and Book of all programs, and Out if the packet needs no queue. A packet may be booked
 // before it is in the queue, because no part looks at the queue when it books.
-func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
+func (x *pipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {
 			v = x.ecmp.Ingress(env, p)
@@ -172,8 +172,8 @@ func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplan
 		return dataplane.ByHooks
 	}
 	port := x.ports[m.Out]
-	m.Queue = min(m.Class, port.Last())
-	if port.Bounded() && port.Fits(m.Queue, p.Size) != tm.Fits {
+	m.Queue = min(m.Class, port.LastQueue())
+	if port.IsBounded() && port.Fits(m.Queue, p.Size) != tm.Fits {
 		return dataplane.ByHooks
 	}
 	if x.hasEarly {
@@ -181,19 +181,19 @@ func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplan
 			return v
 		}
 	}
-	passes, booked := port.Open() && env.Passes(m.Out), x.memory != nil
+	passes, booked := port.IsOpen() && env.CanPass(m.Out), x.memory != nil
 	if booked {
-		q, n := x.memory.Queue(m.In, m.Class), unit.Bytes(p.Size)
-		switch room := q.Room(n); {
+		q, n := x.memory.IngressQueue(m.In, m.Class), unit.Bytes(p.Size)
+		switch room := q.HasReserve(n); {
 		case room && passes && !x.isStopped(m): // in and out at once have no effect
 			booked = false
 		case room:
-			q.Take(n)
+			q.BookReserve(n)
 		default:
 			if v = x.enterMemory(env, p, q); v != dataplane.Accept {
 				return v
 			}
-			passes = passes && env.Passes(m.Out) // PFC may have woken a port
+			passes = passes && env.CanPass(m.Out) // PFC may have woken a port
 		}
 	}
 	if x.late != nil {
@@ -207,15 +207,15 @@ func (x *pipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplan
 		x.leaveMemory(env, p)
 	}
 	x.departFast(env, p)
-	port.Sent(p)
+	port.CountSent(p)
 	return dataplane.Passed
 }
 
 // enterMemory runs Admit and Book of the memory and PFC, for an ingress queue without room in its reserve.
 func (x *pipe) enterMemory(env *dataplane.Env, p *packet.Packet, q *sharedbuffer.Queue) dataplane.Verdict {
-	v := x.memory.Enter(env, p, q)
+	v := x.memory.AdmitAndBook(env, p, q)
 	if v == dataplane.Accept && x.pfc != nil && int(p.Meta.In) < len(x.ports) {
-		x.pfc.Booked(env, &p.Meta, q)
+		x.pfc.CheckBooked(env, &p.Meta, q)
 	}
 	return v
 }
@@ -234,8 +234,8 @@ func (x *pipe) admitEarly(env *dataplane.Env, p *packet.Packet) (v dataplane.Ver
 	return v
 }
 
-// Out runs Unbook, Release and Egress of all programs.
-func (x *pipe) Out(env *dataplane.Env, p *packet.Packet) {
+// Depart runs Unbook, Release and Egress of all programs.
+func (x *pipe) Depart(env *dataplane.Env, p *packet.Packet) {
 	if x.memory != nil {
 		x.leaveMemory(env, p)
 	}
@@ -244,13 +244,13 @@ func (x *pipe) Out(env *dataplane.Env, p *packet.Packet) {
 
 // isStopped reports whether PFC has stopped the neighbour that sent a packet.
 func (x *pipe) isStopped(m *packet.Metadata) bool {
-	return x.pfc != nil && int(m.In) < len(x.ports) && x.pfc.Stopped(m)
+	return x.pfc != nil && int(m.In) < len(x.ports) && x.pfc.HasStopped(m)
 }
 
 // leaveMemory runs Unbook.
 func (x *pipe) leaveMemory(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	x.memory.Leave(x.memory.Queue(m.In, m.Class), unit.Bytes(p.Size))
+	x.memory.UnbookBytes(x.memory.IngressQueue(m.In, m.Class), unit.Bytes(p.Size))
 	if x.isStopped(m) {
 		x.pfc.Unbook(env, p)
 	}
@@ -262,7 +262,7 @@ func (x *pipe) departFast(env *dataplane.Env, p *packet.Packet) {
 		x.departFully(env, p)
 		return
 	}
-	if x.ecn != nil && ecn.Markable(p) {
+	if x.ecn != nil && ecn.IsMarkable(p) {
 		x.ecn.Egress(env, p)
 	}
 	if x.inband != nil {
@@ -275,7 +275,7 @@ func (x *pipe) departFully(env *dataplane.Env, p *packet.Packet) {
 	if x.red != nil {
 		x.red.Release(env, p)
 	}
-	if x.ecn != nil && ecn.Markable(p) {
+	if x.ecn != nil && ecn.IsMarkable(p) {
 		x.ecn.Egress(env, p)
 	}
 	if x.inband != nil {

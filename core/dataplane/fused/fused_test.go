@@ -40,11 +40,11 @@ func schemes() []dataplane.Scheme {
 
 // A list of a route and marks has a pipe, which does its ingress, too.
 func Example() {
-	s := dataplanetest.Links(2, unit.Gbps, 1)
-	route := forward.New(s.Site())
-	marks, err := ecn.New(s.Site(), scheme.Defaults[ecn.Config]())
-	pipe := fused.Of([]dataplane.Program{route, marks}, s.Ready().At)
-	fmt.Println(pipe.Routes(), err)
+	s := dataplanetest.NewLinks(2, unit.Gbps, 1)
+	route := forward.New(s.NewSite())
+	marks, err := ecn.New(s.NewSite(), scheme.Defaults[ecn.Config]())
+	pipe := fused.FusePrograms([]dataplane.Program{route, marks}, s.NewSiteWithPorts().At)
+	fmt.Println(pipe.DoesIngress(), err)
 	// Output: true <nil>
 }
 
@@ -55,7 +55,7 @@ func TestEveryList(t *testing.T) { everyList(t, 4) }
 // everyList runs every list the given number of times, each time with other parameters, ports and traffic.
 func everyList(t *testing.T, times int) {
 	t.Helper()
-	r := fusedtest.Check(t, dataplanetest.Direct, schemes(), times)
+	r := fusedtest.CompareFused(t, dataplanetest.RunDirect, schemes(), times)
 	for _, list := range []string{"[]", "[ecn]", "[red]", "[shared_buffer]", "[telemetry]", "[red, ecn]", "[ecn, red]",
 		"[shared_buffer, pfc]", "[shared_buffer, ecn]", "[ecn, shared_buffer]", "[shared_buffer, pfc, ecn, telemetry]",
 		"[telemetry, ecn, shared_buffer, pfc]", "[red, shared_buffer, pfc, telemetry]", "[pfc]", "[pfc, ecn]"} {
@@ -74,10 +74,10 @@ func TestSetPrograms(t *testing.T) {
 	var got [2][]int32
 	pipes := 0
 	for i := range got {
-		s := dataplanetest.Links(3, unit.Gbps, 1)
-		site := s.Ready()
+		s := dataplanetest.NewLinks(3, unit.Gbps, 1)
+		site := s.NewSiteWithPorts()
 		make := func(d dataplane.Scheme, given ...string) dataplane.Program {
-			p, err := dataplanetest.Make(d, site, given...)
+			p, err := dataplanetest.BuildProgram(d, site, given...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +87,7 @@ func TestSetPrograms(t *testing.T) {
 			make(ecn.Scheme(), "kmin", "1KB", "kmax", "2KB")}
 		if i == 1 {
 			s.Fuse = func(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
-				x := fused.Of(programs, ports)
+				x := fused.FusePrograms(programs, ports)
 				if x != nil {
 					pipes++
 				}
@@ -95,7 +95,7 @@ func TestSetPrograms(t *testing.T) {
 			}
 		}
 		var pool packet.Pool
-		sw, book, now := s.Switch(&pool), s.Book(), unit.Time(0)
+		sw, book, now := s.NewSwitch(&pool), s.NewBook(), unit.Time(0)
 		for n := range 600 {
 			now += unit.Microsecond
 			switch n {
@@ -109,15 +109,15 @@ func TestSetPrograms(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			sw.Receive(now, packet.PortID(n%2), s.Packet(&pool, book, dataplanetest.Arrival{Dst: 3, Payload: int32(n),
+			sw.Receive(now, packet.PortID(n%2), s.NewPacket(&pool, book, dataplanetest.Arrival{Dst: 3, Payload: int32(n),
 				TOS: packet.ECT0, Port: packet.PortID(n % 2)}))
 			if n%3 > 0 {
 				if p, _ := sw.Dequeue(now, 2); p != nil {
-					got[i] = append(got[i], p.Size, int32(p.TOS), int32(sw.Buffered()))
+					got[i] = append(got[i], p.Size, int32(p.TOS), int32(sw.BufferedBytes()))
 				}
 			}
 		}
-		for why, n := range sw.Drops() {
+		for why, n := range sw.DropCounts() {
 			got[i] = append(got[i], int32(why), int32(n))
 		}
 	}
@@ -131,11 +131,11 @@ func TestSetPrograms(t *testing.T) {
 
 // A switch with an observer has its hooks, of which the observer's is one.
 func TestObserved(t *testing.T) {
-	s := dataplanetest.Links(2, unit.Gbps, 1)
+	s := dataplanetest.NewLinks(2, unit.Gbps, 1)
 	asked := false
-	_, err := dataplane.New(dataplane.Config{Ports: s.Ready().At, Numbers: make([]dataplane.Number, 2),
-		Programs: []dataplane.Program{forward.New(s.Site())}, Observer: nobody{},
-		Fuse: func([]dataplane.Program, []*tm.Port) dataplane.Pipe {
+	_, err := dataplane.New(dataplane.Config{Ports: s.NewSiteWithPorts().At, Numbers: make([]dataplane.Number, 2),
+		Programs: []dataplane.Program{forward.New(s.NewSite())}, Observer: nobody{},
+		FusePrograms: func([]dataplane.Program, []*tm.Port) dataplane.Pipe {
 			asked = true
 			return nil
 		}})

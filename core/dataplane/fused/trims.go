@@ -27,11 +27,11 @@ func (x *pipe) trimPipe() dataplane.Pipe {
 	return &trimmingPipe{x.ports, x.ecmp, x.forward, x.trimming}
 }
 
-// Routes returns true: In can do the ingress.
-func (*trimmingPipe) Routes() bool { return true }
+// DoesIngress returns true: In can do the ingress.
+func (*trimmingPipe) DoesIngress() bool { return true }
 
-// In runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.
-func (x *trimmingPipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
+// Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.
+func (x *trimmingPipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {
 			v = x.ecmp.Ingress(env, p)
@@ -48,24 +48,24 @@ func (x *trimmingPipe) In(env *dataplane.Env, p *packet.Packet, routed bool) (v 
 		return dataplane.ByHooks
 	}
 	port, now := x.ports[m.Out], env.Now()
-	m.Queue = min(m.Class, port.Last())
-	if !x.trimming.Room(now, port, p) {
+	m.Queue = min(m.Class, port.LastQueue())
+	if !x.trimming.HasRoom(now, port, p) {
 		return dataplane.ByHooks
 	}
-	if !port.Vacant() || !env.Passes(m.Out) {
+	if !port.IsVacant() || !env.CanPass(m.Out) {
 		return dataplane.Accept
 	}
 	p.Enqueued = now
 	if m.Queue == trimming.Data {
-		x.trimming.Leave(now, port, p)
+		x.trimming.MarkDeparting(now, port, p)
 	}
-	port.Sent(p)
+	port.CountSent(p)
 	return dataplane.Passed
 }
 
-// Out runs Egress.
-func (x *trimmingPipe) Out(env *dataplane.Env, p *packet.Packet) {
+// Depart runs Egress.
+func (x *trimmingPipe) Depart(env *dataplane.Env, p *packet.Packet) {
 	if m := &p.Meta; m.Queue == trimming.Data {
-		x.trimming.Leave(env.Now(), x.ports[m.Out], p)
+		x.trimming.MarkDeparting(env.Now(), x.ports[m.Out], p)
 	}
 }

@@ -28,7 +28,7 @@ type Config struct {
 // other ends of their traffic: a plan covers all traffic of a user, to any receiver.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{DropsEarly: true, PolicesUsers: true, NamedUsers: func() (names, peers []netip.Prefix) {
-		return users.Names(users.Keys(c.Rates)), nil
+		return users.UserPrefixes(users.SetsOf(c.Rates)), nil
 	}}
 }
 
@@ -40,20 +40,20 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Others, "others", "0bps", "plan of each source that is in no prefix; 0bps: none", "ours").Min("0bps")
 	p.Time(&c.Burst, "burst", "100ms", "CBS as a time at the plan's rate, with room for two frames at least",
 		"RFC 2697 §3; ours: 100 ms, a long round trip").Min("1ms").Max("10s")
-	p.Rule("rates", func() error { return users.Distinct(users.Keys(c.Rates)) })
+	p.AddRule("rates", func() error { return users.CheckDistinct(users.SetsOf(c.Rates)) })
 }
 
 // Check refuses a list without plans.
 func (c *Config) Check(*dataplane.SwitchContext) []scheme.Remark {
 	if len(c.Rates) == 0 && c.Others == 0 {
-		return []scheme.Remark{scheme.Refuse("", "no plan is given: rates by user, or others")}
+		return []scheme.Remark{scheme.NewRefusal("", "no plan is given: rates by user, or others")}
 	}
 	return nil
 }
 
 // Sets returns the users with a rate of their own. With others, each other user has one, too.
 func (c *Config) Sets() (param string, all []users.Set, completes bool) {
-	return "rates", users.Keys(c.Rates), c.Others > 0
+	return "rates", users.SetsOf(c.Rates), c.Others > 0
 }
 
 // Scheme returns the scheme of switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
@@ -80,11 +80,11 @@ type Program struct {
 
 // New returns the program for a site. It fails if a name is no user of the book.
 func New(site *dataplane.Site, c Config) (*Program, error) {
-	if err := users.Unknown(site.Book, users.Keys(c.Rates)); err != nil {
+	if err := users.CheckKnown(site.Book, users.SetsOf(c.Rates)); err != nil {
 		return nil, err
 	}
 	if c.Others > 0 {
-		c.Rates = users.Complete(site.Book, c.Rates, c.Others)
+		c.Rates = users.AddMissingUsers(site.Book, c.Rates, c.Others)
 	}
 	x := &Program{config: c, frame: int64(site.MaxFrame),
 		table: users.NewTable(site.Book, &users.Config{Reference: max(c.Others, 1), Shared: c.Others == 0,
@@ -92,7 +92,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 	if x.frame == 0 {
 		x.frame = 1538
 	}
-	x.buckets = make([]dataplane.SrTCM, x.table.Most()*directions)
+	x.buckets = make([]dataplane.SrTCM, x.table.MaxUsers()*directions)
 	for i := range x.buckets {
 		if r := x.planRate(i / directions); r > 0 {
 			x.buckets[i] = x.newBucket(r)
@@ -134,20 +134,20 @@ func (x *Program) meterPacket(now unit.Time, p *packet.Packet) bool {
 	case p.Meta.Flags&packet.Internal != 0:
 		return true
 	case p.Meta.Flags&packet.ToUser != 0: // the switch knows that Src is the receiver
-		return x.takeTokens(now, p, x.table.At(p.Src, p.Version), receives)
-	case !x.takeTokens(now, p, x.table.At(p.Src, p.Version), sends):
+		return x.takeTokens(now, p, x.table.UserAt(p.Src, p.Version), receives)
+	case !x.takeTokens(now, p, x.table.UserAt(p.Src, p.Version), sends):
 		return false
 	case p.Dst == 0:
 		return true
 	}
-	to, ok := x.table.Set(p.Dst, p.Version)
+	to, ok := x.table.FindSet(p.Dst, p.Version)
 	return !ok || x.takeTokens(now, p, to, receives)
 }
 
 // takeTokens takes a packet's tokens from a user's bucket. It returns false if there are too few.
 func (x *Program) takeTokens(now unit.Time, p *packet.Packet, user int32, direction int) bool {
 	return x.planRate(int(user)) == 0 ||
-		x.buckets[int(user)*directions+direction].Colour(now, p.Size, dataplane.Green) == dataplane.Green
+		x.buckets[int(user)*directions+direction].MeterPacket(now, p.Size, dataplane.Green) == dataplane.Green
 }
 
 // EvictAddress fills the bucket of a source when its address is reassigned.
@@ -168,7 +168,7 @@ func (x *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	if !ok || was.config.Burst != x.config.Burst || was.frame != x.frame {
 		return "", nil
 	}
-	n, places := 0, users.Places(x.config.Rates)
+	n, places := 0, users.IndexSets(x.config.Rates)
 	for i, r := range was.config.Rates {
 		j, there := places[r.Key]
 		if !there || x.config.Rates[j].Value != r.Value {

@@ -18,7 +18,7 @@ import (
 func program(t testing.TB, given ...string) (*Program, error) {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 4)}
-	p, err := dataplanetest.Make(Scheme(), s.Site(), given...)
+	p, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), given...)
 	if err != nil {
 		return nil, err
 	}
@@ -229,5 +229,5 @@ func TestConfig(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others", "10Mbps")
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others", "10Mbps")
 }

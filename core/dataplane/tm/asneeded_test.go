@@ -34,7 +34,7 @@ func serveLoads(s Scheduler, start, end unit.Time, loads ...queueLoad) (parts []
 				next[q] += unit.Time(float64(frame) / l.part)
 			}
 		}
-		f, _, _ := p.Next(now)
+		f, _, _ := p.DequeueNext(now)
 		if f == nil || now < start {
 			continue
 		}
@@ -135,7 +135,7 @@ func TestEqualAfterAsNeeded(t *testing.T) {
 				f.Meta.Queue = 2
 				p.Push(2, f)
 			}
-			f, _, _ := p.Next(now)
+			f, _, _ := p.DequeueNext(now)
 			if now >= change+frame {
 				if sum++; f.Meta.Queue == 1 {
 					mice++

@@ -49,13 +49,13 @@ func (c *Cake) Params(p *scheme.Params) {
 		"is usual", "tc-cake: rtt").Above("0s").Max("100s")
 	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked in place of being dropped, but by BLUE",
 		"tc-cake: always")
-	p.Rule("flows", func() error {
+	p.AddRule("flows", func() error {
 		if c.Flows%ways != 0 {
 			return fmt.Errorf("%d is not a multiple of %d, the queues of a set", c.Flows, ways)
 		}
 		return nil
 	})
-	p.Rule("target", func() error { return (&CoDel{Target: c.Target, Interval: c.Interval}).checkTarget() })
+	p.AddRule("target", func() error { return (&CoDel{Target: c.Target, Interval: c.Interval}).checkTarget() })
 }
 
 // Traits returns the target delay, by which the scheduler marks and drops. It is at least the time of one and a half

@@ -50,7 +50,7 @@ func TestCakeTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, marked, dropped := dataplanetest.Replay(t, sharing(t, 12*unit.Mbps, tm.Limit{Packets: 40}, "target", "2ms",
+	_, marked, dropped := dataplanetest.CheckReplay(t, sharing(t, 12*unit.Mbps, tm.Limit{Packets: 40}, "target", "2ms",
 		"interval", "20ms"), string(text), func(*dataplane.Site) []dataplane.Program { return nil })
 	if marked < 3 || dropped < 20 {
 		t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -75,7 +75,7 @@ func backlogged(t *testing.T, isolation string, sides [][2]packet.Addr, flows []
 	}
 	const packets = 100000
 	for n := range packets { // as if no time went by: CoDel has nothing to do
-		x, _, _ := p.Next(unit.Time(n))
+		x, _, _ := p.DequeueNext(unit.Time(n))
 		x.Enqueued = unit.Time(n)
 		served[x.Seq][x.Hash]++
 		p.Push(0, x)
@@ -148,7 +148,7 @@ func TestDeclaredUsersShare(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := x.make()
-			s.(tm.Addressed).Addresses(b)
+			s.(tm.Addressed).SetAddresses(b)
 			p := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), s, unit.LinkRate{Bits: unit.Gbps})
 			push := func(user packet.Addr, version uint8, port uint16, from int64) {
 				q := packet.Packet{Src: user, Dst: 9, Version: version, Size: 1500, Seq: from,
@@ -167,7 +167,7 @@ func TestDeclaredUsersShare(t *testing.T) {
 			push(3, 4, 99, 1)
 			served := [2]float64{}
 			for n := range 20000 {
-				q, _, _ := p.Next(unit.Time(n))
+				q, _, _ := p.DequeueNext(unit.Time(n))
 				q.Enqueued = unit.Time(n)
 				served[q.Seq]++
 				p.Push(0, q)
@@ -205,7 +205,7 @@ func FuzzCake(f *testing.F) {
 						Flow: uint16(i*7+k) % 11})
 				}
 			}
-			got := dataplanetest.Forwarded(s, script)
+			got := dataplanetest.RunForwarded(s, script)
 			gone := uint64(0)
 			for _, n := range got.Drops {
 				gone += n
@@ -239,7 +239,7 @@ func TestCakeNoAllocation(t *testing.T) {
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(5000, func() {
 		now += unit.Millisecond
-		x, _, _ := p.Next(now)
+		x, _, _ := p.DequeueNext(now)
 		x.Enqueued = now
 		p.Push(0, x)
 	}); n != 0 {

@@ -21,8 +21,8 @@ func (c *calendar) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return QueueID(c.round % c.queues), unit.Never
 }
 
-// Round returns the number of the current round; ok is false if the port's queues are not rounds.
-func (p *Port) Round() (round uint64, ok bool) {
+// CurrentRound returns the number of the current round; ok is false if the port's queues are not rounds.
+func (p *Port) CurrentRound() (round uint64, ok bool) {
 	if c, is := p.scheduler.(*calendar); is {
 		return c.round, true
 	}

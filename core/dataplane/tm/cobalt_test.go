@@ -93,7 +93,7 @@ func TestCakeRates(t *testing.T) {
 			p := cakePort(t, Cake{Isolation: isolateFlows, Flows: 8}, 10*unit.Gbps)
 			p.SetRate(unit.LinkRate{Bits: x.rate})
 			p.Push(0, &packet.Packet{Size: 100})
-			p.Next(1)
+			p.DequeueNext(1)
 			k := p.queues[0].flows.cake
 			if k.target != x.target || k.interval != x.interval || k.quantum != x.quantum {
 				t.Errorf("%v, %v, %d, want %v, %v, %d", k.target, k.interval, k.quantum, x.target, x.interval, x.quantum)
@@ -200,11 +200,11 @@ func TestCakeCounts(t *testing.T) {
 			x := &packet.Packet{Src: src, Dst: dst, Size: int32(64 + random.IntN(1400)), Enqueued: now,
 				Hash: packet.FlowHash(src, dst, f, 80, packet.ProtoTCP)}
 			if p.Packets() > 50 {
-				p.Displace(0, x, PortPackets)
+				p.MakeRoom(0, x, PortPackets)
 			}
 			p.Push(0, x)
 		} else {
-			p.Next(now)
+			p.DequeueNext(now)
 		}
 		k := p.queues[0].sortFlows().cake
 		var want [2][16]int32

@@ -26,7 +26,7 @@ func (c *CoDel) Params(p *scheme.Params) {
 		"RFC 8290 §5.2.6; RFC 8289 §5: only drops")
 	p.Size(&c.MaxPacket, "max_packet", "1514 B", "bytes that may wait for any time; at least the largest frame",
 		"RFC 8289 §5: maxpacket").Min("64 B").Max("1MB")
-	p.Rule("target", func() error { return c.checkTarget() })
+	p.AddRule("target", func() error { return c.checkTarget() })
 }
 
 // CoDelState is the law's state of one queue.
@@ -63,9 +63,9 @@ func (c *CoDel) nextTime(t unit.Time, count uint32) unit.Time {
 	return t + unit.Time(float64(c.Interval)/math.Sqrt(float64(count)))
 }
 
-// Leaves decides on a packet that leaves its queue at now, after a wait of sojourn. left is the rest of the queue,
+// JudgePacket decides on a packet that leaves its queue at now, after a wait of sojourn. left is the rest of the queue,
 // and markable reports whether the packet can be marked.
-func (s *CoDelState) Leaves(c *CoDel, now, sojourn unit.Time, left unit.Bytes, markable bool) Signal {
+func (s *CoDelState) JudgePacket(c *CoDel, now, sojourn unit.Time, left unit.Bytes, markable bool) Signal {
 	due := false // RFC 8289 §5, dodequeue: ok_to_drop
 	switch {
 	case sojourn < c.Target || left <= c.MaxPacket:

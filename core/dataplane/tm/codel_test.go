@@ -29,7 +29,7 @@ func TestCoDelEpisodes(t *testing.T) {
 	var s CoDelState
 	run := func(from, to int, sojourn unit.Time) (drops []int) {
 		for k := from; k < to; k++ {
-			for s.Leaves(&c, unit.Time(k)*ms, sojourn, 10000, false) == Drop {
+			for s.JudgePacket(&c, unit.Time(k)*ms, sojourn, 10000, false) == Drop {
 				drops = append(drops, k)
 			}
 		}
@@ -81,7 +81,7 @@ func TestCoDelBeginsAgain(t *testing.T) {
 				} else if k >= x.from {
 					sojourn = x.sojourn
 				}
-				for s.Leaves(&c, unit.Time(k)*ms, sojourn, 10000, false) == Drop {
+				for s.JudgePacket(&c, unit.Time(k)*ms, sojourn, 10000, false) == Drop {
 					drops = append(drops, k)
 				}
 			}
@@ -108,7 +108,7 @@ func TestCoDelSpares(t *testing.T) {
 				if k == x.dip {
 					sojourn = 4 * ms
 				}
-				if got := s.Leaves(&c, unit.Time(k)*ms, sojourn, x.left, false); got != Pass {
+				if got := s.JudgePacket(&c, unit.Time(k)*ms, sojourn, x.left, false); got != Pass {
 					t.Errorf("at %d ms: %d", k, got)
 				}
 			}

@@ -29,7 +29,7 @@ func through(s Scheduler, queues int, perByte unit.Time, in []comes) []unit.Time
 		for ; next < len(in) && in[next].at <= free; next++ { // arrivals come before the port's next choice
 			p.Push(in[next].q, &packet.Packet{Size: in[next].size, Enqueued: in[next].at, Seq: int64(next)})
 		}
-		x, _, _ := p.Next(free)
+		x, _, _ := p.DequeueNext(free)
 		free += unit.Time(x.Size) * perByte
 		left[x.Seq] = free
 		done++

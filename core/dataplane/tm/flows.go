@@ -40,14 +40,14 @@ type ByUser struct {
 // before the port is created.
 type Addressed interface {
 	Scheduler
-	Addresses(book *packet.Book)
+	SetAddresses(book *packet.Book)
 }
 
 // A Seeded is a Scheduler that selects the lists of flows by a hash. Its driver passes it a seed before the port is
 // created, so that flows that collide at one switch do not collide at others.
 type Seeded interface {
 	Scheduler
-	Seed(seed uint32)
+	SetSeed(seed uint32)
 }
 
 // fq serves the queues of a port in strict priority; the queues themselves are fair.
@@ -78,21 +78,21 @@ func NewByUser(c ByUser) Scheduler {
 	return &byUser{fq: fq{config: FQ{Quantum: c.Quantum, FromHead: c.FromHead}}, by: c.Config}
 }
 
-// Addresses creates the table of users.
-func (f *byUser) Addresses(book *packet.Book) { f.table = users.NewTable(book, &f.by) }
+// SetAddresses creates the table of users.
+func (f *byUser) SetAddresses(book *packet.Book) { f.table = users.NewTable(book, &f.by) }
 
 // EvictAddress resets the user of an address. Packets of its former owner depart in their order.
 func (f *byUser) EvictAddress(a packet.Addr) { f.table.EvictAddress(a) }
 
-// Addresses lets CAKE treat all addresses of a user that the file declares as one host.
-func (f *fq) Addresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
+// SetAddresses lets CAKE treat all addresses of a user that the file declares as one host.
+func (f *fq) SetAddresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
 
 // hostNumber returns the number of the host with an address: its user's, or the address's own.
 func (f *fq) hostNumber(a packet.Addr, version uint8) uint32 {
 	if f.book == nil || len(f.book.Users()) == 0 {
 		return uint32(a)
 	}
-	name, _ := f.book.Owner(a, version)
+	name, _ := f.book.OwnerOf(a, version)
 	if name == "" {
 		return uint32(a)
 	}
@@ -107,8 +107,8 @@ func (f *fq) hostNumber(a packet.Addr, version uint8) uint32 {
 // fair returns the scheduler itself, to find it in types that embed it.
 func (f *fq) fair() *fq { return f }
 
-// Seed sets the hash's seed.
-func (f *fq) Seed(seed uint32) { f.config.Seed = seed }
+// SetSeed sets the hash's seed.
+func (f *fq) SetSeed(seed uint32) { f.config.Seed = seed }
 
 // flows are the packets of a fair queue. Packets are nodes. Nodes and lists are counted from 1, and 0 means no node
 // or list.
@@ -166,7 +166,7 @@ type round struct{ first, last int32 }
 func newFlows(s *fq) *flows {
 	c, n := &s.config, s.config.Flows
 	if s.table != nil {
-		n = s.table.Most()
+		n = s.table.MaxUsers()
 	}
 	f := &flows{lists: make([]flow, n+1), nodes: make([]node, 1, 64), heap: make([]int32, 0, n), period: 1,
 		table: s.table, newFirst: c.NewFirst, fromHead: c.FromHead, seed: c.Seed}
@@ -195,7 +195,7 @@ func (f *flows) listOf(p *packet.Packet) int32 {
 // listOfUser returns the list of a packet's user. The quantum is set when the list restarts, since users appear as
 // they send; it is at least 1, so that a turn always earns.
 func (f *flows) listOfUser(p *packet.Packet) int32 {
-	u := f.table.Of(p)
+	u := f.table.UserOf(p)
 	if l := &f.lists[1+u]; l.listed != f.period {
 		l.quantum = int32(max(1, min(float64(f.quantum)*f.table.Weight(u), 1<<30)))
 	}

@@ -120,7 +120,7 @@ func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 			x := &packet.Packet{Hash: uint32(arg % 11), Size: 40 + 12*int32(what), Seq: int64(n)}
 			entered := true
 			for why := p.Fits(0, x.Size); why != Fits && entered; why = p.Fits(0, x.Size) {
-				y := p.Displace(0, x, why)
+				y := p.MakeRoom(0, x, why)
 				if entered = y != nil; entered {
 					if err := m.remove(y, x); err != nil {
 						t.Fatalf("step %d: %v", n, err)
@@ -141,7 +141,7 @@ func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 			}
 		case what < 250:
 			head := p.Queue(0).Head()
-			x, _, _ := p.Next(unit.Time(n))
+			x, _, _ := p.DequeueNext(unit.Time(n))
 			if want := m.pop(); x != want || head != want {
 				t.Fatalf("step %d: %+v leaves, %+v is the head, want %+v", n, x, head, want)
 			}
@@ -168,7 +168,7 @@ func script(t *testing.T, c FQ, limit Limit, steps []byte) {
 			count++
 		}
 		if count != m.count || int(p.Packets()) != count || int64(p.Bytes()) != bytes ||
-			p.Waiting() != uint32(min(count, 1)) {
+			p.WaitingQueues() != uint32(min(count, 1)) {
 			t.Fatalf("step %d: %d packets wait, %d can be seen, %d bytes of %d; the model has %d", n, p.Packets(), count,
 				p.Bytes(), bytes, m.count)
 		}

@@ -33,7 +33,7 @@ func hashes(p *Port, n int) []uint32 {
 // enter gives p to a port as a switch does, and returns what had to go.
 func enter(p *Port, q QueueID, x *packet.Packet) (out []*packet.Packet) {
 	for why := p.Fits(q, x.Size); why != Fits; why = p.Fits(q, x.Size) {
-		gone := p.Displace(q, x, why)
+		gone := p.MakeRoom(q, x, why)
 		if gone == nil {
 			return append(out, x)
 		}
@@ -68,7 +68,7 @@ func TestFQFairness(t *testing.T) {
 				}
 			}
 			for n := range 50000 {
-				x, _, _ := p.Next(unit.Time(n))
+				x, _, _ := p.DequeueNext(unit.Time(n))
 				i := slices.Index(flow, x.Hash)
 				served[i] += int64(x.Size)
 				p.Push(0, x)
@@ -109,7 +109,7 @@ func TestFQIsolation(t *testing.T) {
 			for k := range 2 { // twice what the port can send
 				lost += len(enter(p, 0, &packet.Packet{Hash: flow[(2*n+k)%floods], Size: 1514}))
 			}
-			x, _, _ := p.Next(unit.Time(n))
+			x, _, _ := p.DequeueNext(unit.Time(n))
 			if x.Hash != sparse {
 				waits++
 			} else if waits > c.most {
@@ -229,7 +229,7 @@ func TestFQLongest(t *testing.T) {
 	if got := p.PopTail(1).Seq; got != 1 && got != 3 {
 		t.Errorf("packet %d is evicted", got)
 	}
-	if x := p.Displace(0, &packet.Packet{Size: 1}, PortBytes); x == nil {
+	if x := p.MakeRoom(0, &packet.Packet{Size: 1}, PortBytes); x == nil {
 		t.Error("nothing gives way")
 	}
 	empty := fairPort(t, 2, Limit{}, Limit{Bytes: 10}, FQ{Flows: 16, Quantum: 1514, FromHead: true})
@@ -238,7 +238,7 @@ func TestFQLongest(t *testing.T) {
 	}
 	b := NewBuffer(1, Limit{}, Limit{Packets: 1})
 	fill(&b, 0, 100)
-	if b.Displace(0, &packet.Packet{Size: 100}, PortPackets) != nil {
+	if b.MakeRoom(0, &packet.Packet{Size: 100}, PortPackets) != nil {
 		t.Error("in a queue that is not fair something gives way")
 	}
 }
@@ -254,28 +254,28 @@ func TestFQQueues(t *testing.T) {
 	}{{1, 0}, {1, 0}, {1, 1}, {0, 0}, {0, 0}, {0, 1}} {
 		p.Push(x.q, &packet.Packet{Hash: flow[x.flow], Size: 100, Seq: int64(i), Enqueued: unit.Time(i)})
 	}
-	if p.Queue(1).Held() != 0 || p.Queue(0).Held() != 3 {
-		t.Errorf("held since %v and %v", p.Queue(1).Held(), p.Queue(0).Held())
+	if p.Queue(1).HeadSince() != 0 || p.Queue(0).HeadSince() != 3 {
+		t.Errorf("held since %v and %v", p.Queue(1).HeadSince(), p.Queue(0).HeadSince())
 	}
-	p.Pause(9, 0, 0)
+	p.ApplyPause(9, 0, 0)
 	order := []int64{0, 2, 3, 5, 4, 1}
 	for n, want := range order {
 		if n == 2 {
-			p.Resume(10, 0)
+			p.ApplyResume(10, 0)
 		}
 		q := p.Queue(QueueID(map[bool]int{true: 1, false: 0}[n < 2 || n == 5]))
 		if q.Head().Seq != want {
 			t.Errorf("the head is %d, want %d", q.Head().Seq, want)
 		}
-		x, _, _ := p.Next(unit.Time(20 + n))
+		x, _, _ := p.DequeueNext(unit.Time(20 + n))
 		if x == nil || x.Seq != want {
 			t.Fatalf("%+v leaves, want %d", x, want)
 		}
-		if q.Packets() > 0 && q.Held() != unit.Time(20+n) {
-			t.Errorf("held since %v", q.Held())
+		if q.Packets() > 0 && q.HeadSince() != unit.Time(20+n) {
+			t.Errorf("held since %v", q.HeadSince())
 		}
 	}
-	if !p.Idle() || p.Queue(1).Held() != unit.Never || p.Queue(0).Head() != nil {
+	if !p.IsIdle() || p.Queue(1).HeadSince() != unit.Never || p.Queue(0).Head() != nil {
 		t.Error("an empty port is not idle")
 	}
 }
@@ -296,7 +296,7 @@ func TestFQNewFlows(t *testing.T) {
 	leave := func(want ...int64) {
 		t.Helper()
 		for _, w := range want {
-			if x, _, _ := p.Next(0); x == nil || x.Seq != w {
+			if x, _, _ := p.DequeueNext(0); x == nil || x.Seq != w {
 				t.Fatalf("%+v leaves, want %d", x, w)
 			}
 		}
@@ -365,7 +365,7 @@ func TestFQNoAllocation(t *testing.T) {
 			free = free[:len(free)-1]
 			why := p.Fits(0, x.Size)
 			for ; why != Fits; why = p.Fits(0, x.Size) {
-				y := p.Displace(0, x, why)
+				y := p.MakeRoom(0, x, why)
 				if y == nil {
 					free = append(free, x)
 					break
@@ -376,7 +376,7 @@ func TestFQNoAllocation(t *testing.T) {
 				p.Push(0, x)
 			}
 			if len(free)%3 == 0 {
-				y, _, _ := p.Next(0)
+				y, _, _ := p.DequeueNext(0)
 				free = append(free, y)
 			}
 		}

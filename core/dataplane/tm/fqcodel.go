@@ -55,7 +55,7 @@ const unjudged unit.Time = -1
 
 // judgePacket marks a packet that leaves list i, or returns true if the packet must be dropped.
 func (f *flows) judgePacket(i int32, now unit.Time, p *packet.Packet) bool {
-	switch f.states[i].Leaves(f.law, now, now-p.Enqueued, unit.Bytes(f.lists[i].bytes),
+	switch f.states[i].JudgePacket(f.law, now, now-p.Enqueued, unit.Bytes(f.lists[i].bytes),
 		p.TOS&packet.ECN != packet.NotECT) {
 	case Mark:
 		p.TOS |= packet.CE
@@ -65,11 +65,11 @@ func (f *flows) judgePacket(i int32, now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// Drops reports whether the port's scheduler drops packets that leave their queue. Doomed reports which.
-func (p *Port) Drops() bool {
+// DropsAtDequeue reports whether the port's scheduler drops packets that leave their queue. Doomed reports which.
+func (p *Port) DropsAtDequeue() bool {
 	f, ok := p.scheduler.(interface{ fair() *fq })
 	return ok && (f.fair().law != nil || f.fair().cake != nil)
 }
 
-// Doomed reports whether the last packet from Next must be dropped, not sent.
-func (p *Port) Doomed() bool { return p.dropNext }
+// MustDrop reports whether the last packet from Next must be dropped, not sent.
+func (p *Port) MustDrop() bool { return p.dropNext }

@@ -5,14 +5,14 @@ import "weir/core/packet"
 // least serves queues in strict priority. When there is no room, the waiting packet of least value gives way.
 type least struct{ strict }
 
-// NewLeast returns the scheduler of a port for packets with ranks (Meta.User, from the switch's programs); rank 0 has
+// NewLeastValue returns the scheduler of a port for packets with ranks (Meta.User, from the switch's programs); rank 0 has
 // the greatest value. Queues are first in, first out, and served in strict priority. When a limit is reached, the
 // packet with the highest rank in the arriving one's queue gives way, and of several the last one. If no rank is
 // above its own, the arriving packet is dropped. The search takes as many steps as packets wait.
-func NewLeast() Scheduler { return least{} }
+func NewLeastValue() Scheduler { return least{} }
 
-// Ranks reports whether the port's packets give way by their ranks.
-func (p *Port) Ranks() bool { return p.ranked }
+// HasRanks reports whether the port's packets give way by their ranks.
+func (p *Port) HasRanks() bool { return p.ranked }
 
 // yieldRanked removes the packet of highest rank for an arriving one; nil: the arriving one itself must be dropped.
 func (b *Buffer) yieldRanked(l *Queue, q QueueID, arriving *packet.Packet) *packet.Packet {
@@ -31,7 +31,7 @@ func (b *Buffer) yieldRanked(l *Queue, q QueueID, arriving *packet.Packet) *pack
 	case l.tail:
 		return b.PopTail(q)
 	}
-	gone.Before.Next, gone.Next.Before = gone.Next, gone.Before
+	gone.Predecessor.Next, gone.Next.Predecessor = gone.Next, gone.Predecessor
 	gone.Next = nil
 	return b.countOut(l, q, gone)
 }

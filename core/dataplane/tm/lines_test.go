@@ -77,15 +77,15 @@ func TestControlOrder(t *testing.T) {
 	for _, n := range []int{1, 3, -2, 1, -3, 2, -2} {
 		for range max(n, 0) {
 			in++
-			p.Control(&packet.Packet{Size: in})
+			p.QueueControl(&packet.Packet{Size: in})
 		}
 		for range max(-n, 0) {
-			f, control, _ := p.Next(0)
+			f, control, _ := p.DequeueNext(0)
 			if out++; !control || f.Size != out || f.Next != nil {
 				t.Fatalf("frame %v, want number %d", f, out)
 			}
 		}
-		if got := p.Controls(); got != in-out || p.Idle() != (in == out) {
+		if got := p.ControlCount(); got != in-out || p.IsIdle() != (in == out) {
 			t.Fatalf("%d wait, want %d", got, in-out)
 		}
 	}

@@ -25,12 +25,12 @@ func TestFQCoDelStartsAgain(t *testing.T) {
 			p := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFQCoDel(scheme.Defaults[tm.FQCoDel](), link), link)
 			push := func(flow uint32, at unit.Time) { p.Push(0, &packet.Packet{Hash: flow, Size: 1000, Enqueued: at}) }
 			push(a, 0)
-			p.Next(0)
+			p.DequeueNext(0)
 			push(a, x.arrival)
 			push(a, x.arrival)
 			push(b, x.arrival)
 			for i, want := range x.order {
-				if q, _, _ := p.Next(x.arrival + unit.Time(i+1)*unit.Millisecond); q.Hash != want {
+				if q, _, _ := p.DequeueNext(x.arrival + unit.Time(i+1)*unit.Millisecond); q.Hash != want {
 					t.Errorf("packet %d is of flow %d, want %d", i+1, q.Hash, want)
 				}
 			}

@@ -28,9 +28,9 @@ const (
 	packetBits = 12_000
 )
 
-// Pause applies a Pause frame for a class. The class's queue is held for this many quanta from now on or, with 0,
+// ApplyPause applies a Pause frame for a class. The class's queue is held for this many quanta from now on or, with 0,
 // until Resume. Classes without a queue of their own share the port's last one, which is held while any of them is.
-func (p *Port) Pause(now unit.Time, class uint8, quanta int64) {
+func (p *Port) ApplyPause(now unit.Time, class uint8, quanta int64) {
 	if p.pauses == nil {
 		p.pauses = &pauses{}
 	}
@@ -56,8 +56,8 @@ func (p *Port) Pause(now unit.Time, class uint8, quanta int64) {
 	p.applyHolds()
 }
 
-// Resume applies a Resume frame for a class.
-func (p *Port) Resume(now unit.Time, class uint8) {
+// ApplyResume applies a Resume frame for a class.
+func (p *Port) ApplyResume(now unit.Time, class uint8) {
 	s, class := p.pauses, class%Classes
 	if s == nil || s.held&(1<<class) == 0 {
 		return
@@ -79,12 +79,12 @@ func (p *Port) applyHolds() {
 	p.paused = set
 }
 
-// Expire ends the pauses that have run out by now.
-func (p *Port) Expire(now unit.Time) {
+// ExpirePauses ends the pauses that have run out by now.
+func (p *Port) ExpirePauses(now unit.Time) {
 	if s := p.pauses; s != nil {
 		for class := range uint8(Classes) {
 			if s.held&(1<<class) != 0 && s.until[class] <= now {
-				p.Resume(now, class)
+				p.ApplyResume(now, class)
 			}
 		}
 	}
@@ -103,8 +103,8 @@ func (p *Port) NextExpiry() unit.Time {
 	return next
 }
 
-// Held returns the classes that PFC holds now, as a bit set.
-func (p *Port) Held() uint8 {
+// HeldClasses returns the classes that PFC holds now, as a bit set.
+func (p *Port) HeldClasses() uint8 {
 	if p.pauses == nil {
 		return 0
 	}
@@ -113,7 +113,7 @@ func (p *Port) Held() uint8 {
 
 // HeldSince returns the time since which PFC holds a class; unit.Never if it is not held.
 func (p *Port) HeldSince(class uint8) unit.Time {
-	if p.Held()&(1<<class) == 0 {
+	if p.HeldClasses()&(1<<class) == 0 {
 		return unit.Never
 	}
 	return p.pauses.since[class]

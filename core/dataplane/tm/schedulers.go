@@ -98,9 +98,9 @@ func (d *deficit) nextQueue(b *Buffer, set uint32) QueueID {
 	}
 }
 
-// Share returns queue q's share of the rate that the queues in strict priority leave, while all others are busy. ok
+// QueueShare returns queue q's share of the rate that the queues in strict priority leave, while all others are busy. ok
 // is false for a queue in strict priority, which has no share.
-func (d *deficit) Share(q QueueID) (share float64, ok bool) {
+func (d *deficit) QueueShare(q QueueID) (share float64, ok bool) {
 	if d.first>>q&1 == 1 {
 		return 1, false
 	}
@@ -113,11 +113,11 @@ func (d *deficit) Share(q QueueID) (share float64, ok bool) {
 	return float64(d.quantum[q]) / sum, true
 }
 
-// Least is Share if no queue has strict priority. Otherwise the first queue may take the whole rate, and the
+// MinQueueShare is Share if no queue has strict priority. Otherwise the first queue may take the whole rate, and the
 // scheduler guarantees the others no part.
-func (d *deficit) Least(q QueueID) (part float64, ok bool) {
+func (d *deficit) MinQueueShare(q QueueID) (part float64, ok bool) {
 	if d.first == 0 {
-		return d.Share(q)
+		return d.QueueShare(q)
 	}
 	return 1, q == 0
 }
@@ -199,10 +199,10 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 	return g, nil
 }
 
-// Least returns queue q's part of the port's rate while all queues are busy. It is the ceiling of a queue with
+// MinQueueShare returns queue q's part of the port's rate while all queues are busy. It is the ceiling of a queue with
 // priority. For others it is the guarantee and a part of the remaining rate, which the needy queue takes alone if
 // there is one. Unlike deficit's Share, queues may exceed it.
-func (g *guarantee) Least(q QueueID) (part float64, ok bool) {
+func (g *guarantee) MinQueueShare(q QueueID) (part float64, ok bool) {
 	if g.before&(1<<q) != 0 {
 		return g.share[q].Ceiling, true
 	}
@@ -243,7 +243,7 @@ func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 		return true
 	}
 	l := &b.queues[i]
-	return float64(now-l.Held())*g.rate*s.Guarantee*trickle >= float64(l.head.Size)
+	return float64(now-l.HeadSince())*g.rate*s.Guarantee*trickle >= float64(l.head.Size)
 }
 
 // SetRate changes the rate to which shares apply.

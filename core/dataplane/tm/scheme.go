@@ -20,9 +20,9 @@ type Scheme struct {
 // with values in their ranges that fit together.
 func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	build func(queues int, rate unit.LinkRate, c C) (Scheduler, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, Build: func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("scheduler %s: %w", s.Name, err)
 		}
@@ -91,7 +91,7 @@ func (c *FQ) Params(p *scheme.Params) {
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
 	p.Bool(&c.NewFirst, "new_first", "false", "flows that had nothing waiting go before the others, up to a quantum",
 		"RFC 8290 §4.2; none: DRR")
-	p.Either(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
+	p.BoolWords(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
 		"which packet of the longest flow goes when there is no room", "ours; RFC 8290 §4.1: head")
 }
 
@@ -101,7 +101,7 @@ func (c *ByUser) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B",
 		"bytes that the user with the smallest reference rate may send a turn, others in proportion; at least the "+
 			"largest frame", "DRR: Max").Min("64 B").Max("1MB")
-	p.Either(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
+	p.BoolWords(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
 		"which packet of the user with the most bytes goes when there is no room", "ours; RFC 8290 §4.1: head")
 }
 
@@ -126,7 +126,7 @@ func (c *guaranteeConfig) Params(p *scheme.Params) {
 		"their ceiling", "ours; BS'19 §4.3: the control queue").Min("0").Max("16")
 	bindBurst(p, &c.Burst)
 
-	p.Rule("guarantees", func() error {
+	p.AddRule("guarantees", func() error {
 		sum := 0.0
 		for _, x := range c.Guarantees {
 			for _, y := range c.Ceilings {
@@ -171,7 +171,7 @@ func (c *queues) Params(p *scheme.Params) {
 		"BS'19 §4.2").Min("0%").Max("100%")
 	bindBurst(p, &c.Burst)
 
-	p.Rule("elephants", func() error {
+	p.AddRule("elephants", func() error {
 		if sum := c.Mice + c.Elephants; sum > 1 {
 			return fmt.Errorf("with mice this is %s; at most 100%% is possible", unit.FormatShare(sum))
 		}
@@ -288,7 +288,7 @@ func Schemes() []Scheme {
 		define(scheme.Scheme{Name: "least", Doc: "first in, first out; when there is no room, the packet of the " +
 			"highest rank " +
 			"that programs gave (ppv) gives way; queues in strict priority", Source: "PPV"},
-			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewLeast(), nil }),
+			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewLeastValue(), nil }),
 		define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
 			"guarantee each; the rest work conserving", Source: "NCF (Feldmann et al., BS 2019) §4.2, §4.3"},
 			func(queues int, rate unit.LinkRate, c queues) (Scheduler, error) {

@@ -39,14 +39,14 @@ func TestShares(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			p := NewPort(NewBuffer(max(len(x.want), 1), Limit{}, Limit{}), x.scheduler, unit.LinkRate{Bits: unit.Gbps})
 			for q, want := range x.want {
-				if got, ok := p.Least(QueueID(q)); !ok || math.Abs(got-want) > 1e-9 {
+				if got, ok := p.MinQueueShare(QueueID(q)); !ok || math.Abs(got-want) > 1e-9 {
 					t.Errorf("queue %d has %g, want %g", q, got, want)
 				}
 			}
-			if _, ok := p.Least(0); ok != (x.want != nil) {
+			if _, ok := p.MinQueueShare(0); ok != (x.want != nil) {
 				t.Errorf("something is promised: %v", ok)
 			}
-			if ok := p.Shares(); ok != x.fixed {
+			if ok := p.HasShares(); ok != x.fixed {
 				t.Errorf("shares are fixed: %v", ok)
 			}
 		})
@@ -74,16 +74,16 @@ func TestSharesUnderPriority(t *testing.T) {
 					if q >= priority {
 						want = float64(w) / all
 					}
-					if got, ok := p.Share(QueueID(q)); ok != (q >= priority) || math.Abs(got-want) > 1e-9 {
+					if got, ok := p.QueueShare(QueueID(q)); ok != (q >= priority) || math.Abs(got-want) > 1e-9 {
 						t.Errorf("queue %d has the share %g, %v; want %g", q, got, ok, want)
 					}
-					got, ok := p.Least(QueueID(q))
+					got, ok := p.MinQueueShare(QueueID(q))
 					if ok != (priority == 0 || q == 0) || ok && math.Abs(got-want) > 1e-9 {
 						t.Errorf("queue %d is promised %g, %v", q, got, ok)
 					}
 				}
-				if p.Shares() != (priority < queues) {
-					t.Errorf("shares are fixed: %v", p.Shares())
+				if p.HasShares() != (priority < queues) {
+					t.Errorf("shares are fixed: %v", p.HasShares())
 				}
 			})
 		}

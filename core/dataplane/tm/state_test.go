@@ -17,7 +17,7 @@ func TestState(t *testing.T) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), netip.Addr{})
 	}
 	byUser := NewByUser(ByUser{Config: users.Config{Reference: unit.Kbps}, Quantum: 1514})
-	byUser.(Addressed).Addresses(book)
+	byUser.(Addressed).SetAddresses(book)
 	guarantee, err := NewGuarantee([]Share{{Ceiling: 1}, {Ceiling: 1}}, unit.Gbps, 1514, 3028)
 	if err != nil {
 		t.Fatal(err)

@@ -88,9 +88,9 @@ func (q *Queue) All() iter.Seq[*packet.Packet] {
 // Tail returns the packet that arrived last, or nil.
 func (q *Queue) Tail() *packet.Packet { return q.tail }
 
-// Held returns the time since which the head has been first: the later one of its arrival and its predecessor's
+// HeadSince returns the time since which the head has been first: the later one of its arrival and its predecessor's
 // departure; unit.Never if the queue is empty.
-func (q *Queue) Held() unit.Time {
+func (q *Queue) HeadSince() unit.Time {
 	head := q.Head()
 	if head == nil {
 		return unit.Never
@@ -107,7 +107,7 @@ type Buffer struct {
 	paused  uint16 // bit q: PFC pauses queue q
 	last    QueueID
 	bounded bool // there is a limit
-	ranked  bool // when there is no room, packets give way by their ranks (NewLeast)
+	ranked  bool // when there is no room, packets give way by their ranks (NewLeastValue)
 	flags        // the port's
 
 	queues []Queue
@@ -132,8 +132,8 @@ func (b *Buffer) Queue(q QueueID) *Queue { return &b.queues[q] }
 // Queues returns the number of the port's queues.
 func (b *Buffer) Queues() int { return int(b.last) + 1 }
 
-// Last returns the last of the port's queues, which also serves all classes without a queue.
-func (b *Buffer) Last() QueueID { return b.last }
+// LastQueue returns the last of the port's queues, which also serves all classes without a queue.
+func (b *Buffer) LastQueue() QueueID { return b.last }
 
 // Packets returns the number of waiting packets in all queues.
 func (b *Buffer) Packets() int32 { return b.packets }
@@ -159,14 +159,14 @@ func (b *Buffer) SetQueueLimit(q QueueID, each Limit) {
 // readyQueues returns the queues with packets that are not paused, as a bit set.
 func (b *Buffer) readyQueues() uint32 { return uint32(b.waiting &^ b.paused) }
 
-// Waiting returns the queues with packets, paused or not, as a bit set.
-func (b *Buffer) Waiting() uint32 { return uint32(b.waiting) }
+// WaitingQueues returns the queues with packets, paused or not, as a bit set.
+func (b *Buffer) WaitingQueues() uint32 { return uint32(b.waiting) }
 
-// Paused returns the queues that PFC holds, as a bit set.
-func (b *Buffer) Paused() uint32 { return uint32(b.paused) }
+// PausedQueues returns the queues that PFC holds, as a bit set.
+func (b *Buffer) PausedQueues() uint32 { return uint32(b.paused) }
 
-// Bounded reports whether there is a limit; without one, every packet Fits.
-func (b *Buffer) Bounded() bool { return b.bounded }
+// IsBounded reports whether there is a limit; without one, every packet Fits.
+func (b *Buffer) IsBounded() bool { return b.bounded }
 
 // A Refusal is the limit that a packet exceeds.
 type Refusal uint8
@@ -206,7 +206,7 @@ func (b *Buffer) fitsQueue(l *Queue, size int32) Refusal {
 // Push appends p to queue q. It checks no limit.
 func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 	l := &b.queues[q]
-	p.Next, p.Before = nil, l.tail
+	p.Next, p.Predecessor = nil, l.tail
 	if l.tail == nil {
 		l.head = p
 	} else {
@@ -264,10 +264,10 @@ func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet 
 	return p
 }
 
-// Displace removes a packet to make room for p, which does not fit into queue q by the limit why. It returns nil if p
-// itself must be dropped, as always under schedulers other than NewFQ's and NewLeast's. Several packets may have to
+// MakeRoom removes a packet to make room for p, which does not fit into queue q by the limit why. It returns nil if p
+// itself must be dropped, as always under schedulers other than NewFQ's and NewLeastValue's. Several packets may have to
 // be removed, and p may be dropped even then.
-func (b *Buffer) Displace(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
+func (b *Buffer) MakeRoom(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
 		if b.ranked {
 			return b.yieldRanked(&b.queues[q], q, p)
@@ -297,7 +297,7 @@ func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 		return b.Pop(q)
 	}
 	p := l.tail
-	l.tail = p.Before
+	l.tail = p.Predecessor
 	l.tail.Next = nil
 	l.packets--
 	l.bytes -= unit.Bytes(p.Size)
@@ -375,36 +375,36 @@ func (p *Port) EvictAddress(a packet.Addr) {
 // have to check.
 func (p *Port) SetDown(down bool) { p.down = down }
 
-// Down reports whether the port's link is down.
-func (p *Port) Down() bool { return p.down }
+// IsDown reports whether the port's link is down.
+func (p *Port) IsDown() bool { return p.down }
 
-// Share returns the share of the port's rate that its scheduler gives to queue q while all queues are busy, of the
+// QueueShare returns the share of the port's rate that its scheduler gives to queue q while all queues are busy, of the
 // rate that queues in strict priority leave. ok is false for queues in strict priority, and for all queues if the
 // scheduler has no fixed shares.
-func (p *Port) Share(q QueueID) (share float64, ok bool) {
-	if s, sharing := p.scheduler.(interface{ Share(QueueID) (float64, bool) }); sharing {
-		return s.Share(q)
+func (p *Port) QueueShare(q QueueID) (share float64, ok bool) {
+	if s, sharing := p.scheduler.(interface{ QueueShare(QueueID) (float64, bool) }); sharing {
+		return s.QueueShare(q)
 	}
 	return 1, false
 }
 
-// Shares reports whether the scheduler gives a fixed share to any queue.
-func (p *Port) Shares() bool {
+// HasShares reports whether the scheduler gives a fixed share to any queue.
+func (p *Port) HasShares() bool {
 	for q := range p.Queues() {
-		if _, ok := p.Share(QueueID(q)); ok {
+		if _, ok := p.QueueShare(QueueID(q)); ok {
 			return true
 		}
 	}
 	return false
 }
 
-// Least returns the part of the port's rate that its scheduler gives to queue q for any traffic in others: its share,
+// MinQueueShare returns the part of the port's rate that its scheduler gives to queue q for any traffic in others: its share,
 // or its guarantee. ok is false if the scheduler guarantees no part.
-func (p *Port) Least(q QueueID) (part float64, ok bool) {
-	if s, promising := p.scheduler.(interface{ Least(QueueID) (float64, bool) }); promising {
-		return s.Least(q)
+func (p *Port) MinQueueShare(q QueueID) (part float64, ok bool) {
+	if s, promising := p.scheduler.(interface{ MinQueueShare(QueueID) (float64, bool) }); promising {
+		return s.MinQueueShare(q)
 	}
-	return p.Share(q)
+	return p.QueueShare(q)
 }
 
 // Rate returns the port's line rate.
@@ -416,9 +416,9 @@ func (p *Port) TxBytes() uint64 { return p.txBytes }
 // TxPackets returns the number of frames sent so far.
 func (p *Port) TxPackets() uint64 { return p.txPackets }
 
-// Control queues a link-layer control frame (PFC) ahead of all packets: before the scheduler, never paused, invisible
+// QueueControl queues a link-layer control frame (PFC) ahead of all packets: before the scheduler, never paused, invisible
 // to programs.
-func (p *Port) Control(f *packet.Packet) {
+func (p *Port) QueueControl(f *packet.Packet) {
 	if last := p.control; last == nil {
 		f.Next = f
 	} else {
@@ -439,8 +439,8 @@ func (p *Port) popControl() *packet.Packet {
 	return f
 }
 
-// Controls returns the number of waiting link-layer control frames.
-func (p *Port) Controls() (n int32) {
+// ControlCount returns the number of waiting link-layer control frames.
+func (p *Port) ControlCount() (n int32) {
 	if p.control != nil {
 		n = 1
 		for f := p.control.Next; f != p.control; f = f.Next {
@@ -450,21 +450,21 @@ func (p *Port) Controls() (n int32) {
 	return n
 }
 
-// Idle reports whether the port has no frame to send: no control frame, no ready queue.
-func (p *Port) Idle() bool { return p.control == nil && p.waiting&^p.paused == 0 }
+// IsIdle reports whether the port has no frame to send: no control frame, no ready queue.
+func (p *Port) IsIdle() bool { return p.control == nil && p.waiting&^p.paused == 0 }
 
-// Open reports whether a packet that arrived now would be sent next, at once if the link is free: the port is empty,
+// IsOpen reports whether a packet that arrived now would be sent next, at once if the link is free: the port is empty,
 // no queue is paused, and the scheduler has no choice.
-func (p *Port) Open() bool { return p.isFIFO && p.waiting|p.paused == 0 && p.control == nil }
+func (p *Port) IsOpen() bool { return p.isFIFO && p.waiting|p.paused == 0 && p.control == nil }
 
-// Vacant is Open, also for ports with several queues in strict priority.
-func (p *Port) Vacant() bool {
+// IsVacant is Open, also for ports with several queues in strict priority.
+func (p *Port) IsVacant() bool {
 	return (p.isFIFO || p.isStrict) && p.waiting|p.paused == 0 && p.control == nil
 }
 
-// Next removes the packet that departs now from its queue. control reports a link-layer frame, which programs must
+// DequeueNext removes the packet that departs now from its queue. control reports a link-layer frame, which programs must
 // not see. If p is nil, again is the time of the next try (unit.Never: after a change).
-func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
+func (p *Port) DequeueNext(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
 	if p.control != nil {
 		return p.popControl(), true, unit.Never
 	}
@@ -494,8 +494,8 @@ func (p *Port) Next(now unit.Time) (f *packet.Packet, control bool, again unit.T
 	return p.popHead(l, q), false, unit.Never
 }
 
-// Sent counts a frame that goes onto the wire.
-func (p *Port) Sent(f *packet.Packet) {
+// CountSent counts a frame that goes onto the wire.
+func (p *Port) CountSent(f *packet.Packet) {
 	p.txBytes += uint64(f.Size)
 	p.txPackets++
 }

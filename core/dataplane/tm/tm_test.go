@@ -61,7 +61,7 @@ func TestBuffer(t *testing.T) {
 		t.Errorf("%d packets, %d bytes, ready %b", b.Packets(), b.Bytes(), b.readyQueues())
 	}
 	b.paused |= 0b001
-	if b.readyQueues() != 0b010 || b.Waiting() != 0b011 || b.Paused() != 0b001 {
+	if b.readyQueues() != 0b010 || b.WaitingQueues() != 0b011 || b.PausedQueues() != 0b001 {
 		t.Error("a paused queue is ready")
 	}
 	b.paused &^= 0b001
@@ -71,7 +71,7 @@ func TestBuffer(t *testing.T) {
 		}
 	}
 	if b.Pop(0) != nil || b.PopTail(0) != nil || b.PopTail(1) == nil || b.Packets() != 0 || b.Bytes() != 0 ||
-		b.Waiting() != 0 {
+		b.WaitingQueues() != 0 {
 		t.Error("an empty buffer is not empty")
 	}
 }
@@ -99,7 +99,7 @@ func TestPopTail(t *testing.T) {
 			wait = wait[:last]
 		}
 		if q := b.Queue(1); int(q.Packets()) != len(wait) || int(q.Bytes()) != 100*len(wait) ||
-			(b.Waiting() == 2) != (len(wait) > 0) {
+			(b.WaitingQueues() == 2) != (len(wait) > 0) {
 			t.Fatalf("step %d: %d packets, %d bytes, %d wait", i, q.Packets(), q.Bytes(), len(wait))
 		}
 	}
@@ -118,26 +118,26 @@ func TestPopTail(t *testing.T) {
 // Link-layer control frames go first, paused or not, and count as sent.
 func TestPort(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
-	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
+	if f, _, again := p.DequeueNext(0); f != nil || again != unit.Never || !p.IsIdle() {
 		t.Error("an empty port has something to send")
 	}
 	fill(&p.Buffer, 0, 100)
 	p.paused |= 1
-	if f, _, again := p.Next(0); f != nil || again != unit.Never || !p.Idle() {
+	if f, _, again := p.DequeueNext(0); f != nil || again != unit.Never || !p.IsIdle() {
 		t.Error("a paused port sends")
 	}
-	p.Control(&packet.Packet{Kind: packet.Pause, Size: 64})
-	p.Control(&packet.Packet{Kind: packet.Resume, Size: 64})
+	p.QueueControl(&packet.Packet{Kind: packet.Pause, Size: 64})
+	p.QueueControl(&packet.Packet{Kind: packet.Resume, Size: 64})
 	for _, want := range []packet.Kind{packet.Pause, packet.Resume} {
-		f, control, _ := p.Next(0)
+		f, control, _ := p.DequeueNext(0)
 		if f == nil || !control || f.Kind != want {
 			t.Fatalf("%+v instead of %v", f, want)
 		}
-		p.Sent(f)
+		p.CountSent(f)
 	}
 	p.paused &^= 1
-	f, control, _ := p.Next(0)
-	p.Sent(f)
+	f, control, _ := p.DequeueNext(0)
+	p.CountSent(f)
 	if control || p.TxBytes() != 228 || p.TxPackets() != 3 || p.Rate().Bits != unit.Gbps {
 		t.Errorf("%d bytes, %d packets", p.TxBytes(), p.TxPackets())
 	}
@@ -148,38 +148,38 @@ func TestPort(t *testing.T) {
 func TestPause(t *testing.T) {
 	const us = unit.Microsecond
 	p := NewPort(NewBuffer(3, Limit{}, Limit{}), NewStrict(), unit.LinkRate{Bits: 100 * unit.Gbps})
-	if p.Held() != 0 || p.NextExpiry() != unit.Never || p.Pauses(us) != (Pauses{}) || p.HeldSince(1) != unit.Never {
+	if p.HeldClasses() != 0 || p.NextExpiry() != unit.Never || p.Pauses(us) != (Pauses{}) || p.HeldSince(1) != unit.Never {
 		t.Error("nobody has paused")
 	}
-	p.Resume(0, 1) // of nothing
-	p.Pause(1*us, 1, 10000)
-	if at := 1*us + 51200*unit.Nanosecond; p.NextExpiry() != at || p.Paused() != 0b010 || p.Held() != 0b010 {
-		t.Errorf("held until %v: %b", p.NextExpiry(), p.Held())
+	p.ApplyResume(0, 1) // of nothing
+	p.ApplyPause(1*us, 1, 10000)
+	if at := 1*us + 51200*unit.Nanosecond; p.NextExpiry() != at || p.PausedQueues() != 0b010 || p.HeldClasses() != 0b010 {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.HeldClasses())
 	}
-	p.Pause(11*us, 1, 10000)
-	p.Pause(12*us, 6, 0) // shares the last queue
-	p.Pause(13*us, 2, 1)
-	if p.NextExpiry() != 13*us+5120 || p.Paused() != 0b110 || p.HeldSince(1) != 1*us || p.HeldSince(6) != 12*us {
-		t.Errorf("held until %v: %b", p.NextExpiry(), p.Paused())
+	p.ApplyPause(11*us, 1, 10000)
+	p.ApplyPause(12*us, 6, 0) // shares the last queue
+	p.ApplyPause(13*us, 2, 1)
+	if p.NextExpiry() != 13*us+5120 || p.PausedQueues() != 0b110 || p.HeldSince(1) != 1*us || p.HeldSince(6) != 12*us {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.PausedQueues())
 	}
-	p.Expire(13*us + 5120)
-	if p.Held() != 0b1000010 || p.Paused() != 0b110 || p.NextExpiry() != 62200*unit.Nanosecond {
-		t.Errorf("held until %v: %b", p.NextExpiry(), p.Held())
+	p.ExpirePauses(13*us + 5120)
+	if p.HeldClasses() != 0b1000010 || p.PausedQueues() != 0b110 || p.NextExpiry() != 62200*unit.Nanosecond {
+		t.Errorf("held until %v: %b", p.NextExpiry(), p.HeldClasses())
 	}
-	p.Expire(62200 * unit.Nanosecond)
-	if p.Paused() != 0b100 {
-		t.Errorf("held: %b", p.Paused())
+	p.ExpirePauses(62200 * unit.Nanosecond)
+	if p.PausedQueues() != 0b100 {
+		t.Errorf("held: %b", p.PausedQueues())
 	}
-	p.Resume(70*us, 6)
-	p.Pause(80*us, 0, 0)
+	p.ApplyResume(70*us, 6)
+	p.ApplyPause(80*us, 0, 0)
 	want := Pauses{Frames: 5, Any: 69*us + 5*us}
 	want.Time[1], want.Time[2], want.Time[6], want.Time[0] = 61200*unit.Nanosecond, 5120, 58*us, 5*us
-	if got := p.Pauses(85 * us); got != want || p.Paused() != 1 {
+	if got := p.Pauses(85 * us); got != want || p.PausedQueues() != 1 {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
 	// a port whose rate is in packets counts 1500 bytes as one
 	p = NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Packets: 1000})
-	if p.Pause(0, 7, 3000); p.NextExpiry() != 128*unit.Millisecond || p.Paused() != 1 {
+	if p.ApplyPause(0, 7, 3000); p.NextExpiry() != 128*unit.Millisecond || p.PausedQueues() != 1 {
 		t.Errorf("held until %v", p.NextExpiry())
 	}
 }
@@ -188,17 +188,17 @@ func TestPause(t *testing.T) {
 func TestHeld(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	q := p.Queue(0)
-	if q.Held() != unit.Never {
+	if q.HeadSince() != unit.Never {
 		t.Error("an empty queue holds a packet")
 	}
 	for _, at := range []unit.Time{10, 20} {
 		p.Push(0, &packet.Packet{Size: 100, Enqueued: at})
 	}
-	if q.Held() != 10 {
-		t.Errorf("since %v", q.Held())
+	if q.HeadSince() != 10 {
+		t.Errorf("since %v", q.HeadSince())
 	}
-	if p.Next(50); q.Held() != 50 {
-		t.Errorf("since %v", q.Held())
+	if p.DequeueNext(50); q.HeadSince() != 50 {
+		t.Errorf("since %v", q.HeadSince())
 	}
 }
 
@@ -521,8 +521,8 @@ func ExampleNewStrict() {
 	b.Push(1, &packet.Packet{Size: 1500})
 	b.Push(0, &packet.Packet{Size: 64})
 	p := NewPort(b, NewStrict(), unit.LinkRate{Bits: unit.Gbps})
-	for !p.Idle() {
-		f, _, _ := p.Next(0)
+	for !p.IsIdle() {
+		f, _, _ := p.DequeueNext(0)
 		fmt.Println(f.Size)
 	}
 	// Output:
@@ -552,7 +552,7 @@ func TestWRR(t *testing.T) {
 	for range 25 {
 		fill(&b, 0, 64)
 	}
-	for b.Waiting() != 0 {
+	for b.WaitingQueues() != 0 {
 		got += fmt.Sprint(next())
 	}
 	if want := "11" + "0000000000" + "1" + "0000000000" + "1" + "00000" + "1"; got != want {
@@ -578,7 +578,7 @@ func BenchmarkFIFO(b *testing.B) {
 	now := unit.Time(0)
 	for b.Loop() {
 		now++
-		f, _, _ := p.Next(now)
+		f, _, _ := p.DequeueNext(now)
 		if p.Fits(0, f.Size) == Fits {
 			p.Push(0, f)
 		}

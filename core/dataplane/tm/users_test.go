@@ -18,7 +18,7 @@ import (
 // weighed is user_fq with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(quantum unit.Bytes, rates ...int) tm.ByUser {
 	c := tm.ByUser{Quantum: quantum, Config: users.Config{Reference: 10 * unit.Kbps}}
-	c.Aggregates = dataplanetest.References(rates...)
+	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
@@ -31,7 +31,7 @@ func TestByUserTranscript(t *testing.T) {
 	link := unit.LinkRate{Bits: 5 * unit.Mbps}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: link}, {Rate: link}, {Rate: link},
 		{Rate: link, Total: tm.Limit{Packets: 10}, Scheduler: tm.NewByUser(weighed(1514, 10, 20, 10))}}}
-	dataplanetest.Follow(t, s, string(text), func(*dataplane.Site) []dataplane.Program { return nil },
+	dataplanetest.CheckTranscript(t, s, string(text), func(*dataplane.Site) []dataplane.Program { return nil },
 		func() string { return "" })
 }
 
@@ -46,7 +46,7 @@ func book(n int) *packet.Book {
 
 func userPort(hosts int, c tm.ByUser, limit tm.Limit) *tm.Port {
 	s := tm.NewByUser(c)
-	s.(tm.Addressed).Addresses(book(hosts))
+	s.(tm.Addressed).SetAddresses(book(hosts))
 	return tm.NewPort(tm.NewBuffer(1, tm.Limit{}, limit), s, unit.LinkRate{Bits: unit.Gbps})
 }
 
@@ -66,7 +66,7 @@ func TestByUserShares(t *testing.T) {
 			}
 			served := make([]float64, 4)
 			for n := range 100000 {
-				x, _, _ := p.Next(unit.Time(n))
+				x, _, _ := p.DequeueNext(unit.Time(n))
 				i := int(x.Src) - 1
 				served[i] += float64(x.Size) * least / float64(weights[i])
 				p.Push(0, x)
@@ -97,7 +97,7 @@ func TestByUserExact(t *testing.T) {
 				sent++
 			}
 			for why := p.Fits(0, x.Size); why != tm.Fits; why = p.Fits(0, x.Size) {
-				y := p.Displace(0, x, why)
+				y := p.MakeRoom(0, x, why)
 				if y == nil {
 					y = x
 				}
@@ -113,7 +113,7 @@ func TestByUserExact(t *testing.T) {
 				p.Push(0, x)
 			}
 		}
-		if x, _, _ := p.Next(unit.Time(n)); x != nil {
+		if x, _, _ := p.DequeueNext(unit.Time(n)); x != nil {
 			served[x.Src]++
 		}
 	}
@@ -139,7 +139,7 @@ func TestByUserPrefix(t *testing.T) {
 	}
 	order := ""
 	for range 9 {
-		x, _, _ := p.Next(0)
+		x, _, _ := p.DequeueNext(0)
 		order += fmt.Sprint(x.Src)
 	}
 	if order != "152535123" {
@@ -147,7 +147,7 @@ func TestByUserPrefix(t *testing.T) {
 	}
 	p.EvictAddress(5)
 	push(5)
-	if x, _, _ := p.Next(0); x == nil || x.Src != 5 {
+	if x, _, _ := p.DequeueNext(0); x == nil || x.Src != 5 {
 		t.Error("an address that was forgotten sends nothing")
 	}
 }
@@ -167,7 +167,7 @@ func TestByUserNoAllocation(t *testing.T) {
 // Ports that have no scheduler of their own are fair among users: scripts, which have one user a queue, go
 // as in a FIFO.
 func TestByUserContract(t *testing.T) {
-	dataplanetest.Keeps(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+	dataplanetest.CheckProgram(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		if p.Scheduler == nil && p.Queues <= 1 {
 			p.Scheduler = tm.NewByUser(weighed(1514, 10, 20, 10))
 		}

@@ -10,8 +10,8 @@ import (
 	"weir/core/scheme"
 )
 
-// Keys returns the sets of pairs.
-func Keys[V any](all []scheme.Pair[Set, V]) []Set {
+// SetsOf returns the sets of pairs.
+func SetsOf[V any](all []scheme.Pair[Set, V]) []Set {
 	sets := make([]Set, len(all))
 	for i := range all {
 		sets[i] = all[i].Key
@@ -19,8 +19,8 @@ func Keys[V any](all []scheme.Pair[Set, V]) []Set {
 	return sets
 }
 
-// Places returns the place of each set among pairs, so that a reload with many users has fast lookups.
-func Places[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
+// IndexSets returns the place of each set among pairs, so that a reload with many users has fast lookups.
+func IndexSets[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
 	places := make(map[Set]int32, len(all))
 	for i := range all {
 		places[all[i].Key] = int32(i)
@@ -28,12 +28,12 @@ func Places[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
 	return places
 }
 
-// Complete appends a pair with a value for each user of the book that no pair names.
-func Complete[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []scheme.Pair[Set, V] {
+// AddMissingUsers appends a pair with a value for each user of the book that no pair names.
+func AddMissingUsers[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []scheme.Pair[Set, V] {
 	if book == nil {
 		return all
 	}
-	places := Places(all)
+	places := IndexSets(all)
 	all = slices.Clip(all)
 	for _, u := range book.Users() {
 		if _, listed := places[Set(u.Name)]; !listed {
@@ -60,9 +60,9 @@ func NewFinder(book *packet.Book, sets []Set) *Finder {
 			f.names[string(s)] = int32(i)
 			continue
 		}
-		all, _ := s.Matches()
+		all, _ := s.ParseMatches()
 		for k := range all {
-			if all[k].Plain() {
+			if all[k].IsPlain() {
 				f.addPrefix(all[k].User, int32(i))
 			}
 		}
@@ -106,11 +106,11 @@ func (f *Finder) findContaining(p netip.Prefix) (set int32, ok bool) {
 // maxBits is the length of the longest prefix.
 const maxBits = 128
 
-// Find returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a set
+// FindSet returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a set
 // that is a name belong to the book's user.
-func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
+func (f *Finder) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	set, bits, ok := f.findLongest(addressOf(f.book, a, version), maxBits)
-	if name, n := f.book.Owner(a, version); name != "" && n > bits {
+	if name, n := f.book.OwnerOf(a, version); name != "" && n > bits {
 		if named, there := f.names[name]; there {
 			return named, true
 		}
@@ -118,8 +118,8 @@ func (f *Finder) Find(a packet.Addr, version uint8) (set int32, ok bool) {
 	return set, ok
 }
 
-// Prefixes returns the number of prefixes of all sets.
-func (f *Finder) Prefixes() (n int) {
+// PrefixCount returns the number of prefixes of all sets.
+func (f *Finder) PrefixCount() (n int) {
 	n = len(f.prefixes)
 	for _, u := range f.book.Users() {
 		if _, there := f.names[u.Name]; there {
@@ -147,8 +147,8 @@ type Lister interface {
 // does at a switch with ports of these names.
 type EdgeLister interface{ FindsUsers(ports []string) bool }
 
-// Unknown returns an error for a set that is a name but no user of the book, or nil.
-func Unknown(book *packet.Book, sets []Set) error {
+// CheckKnown returns an error for a set that is a name but no user of the book, or nil.
+func CheckKnown(book *packet.Book, sets []Set) error {
 	var declared []string
 	known := map[Set]bool{}
 	if book != nil {
@@ -169,13 +169,13 @@ func Unknown(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// Conflict returns an error if a set has the same prefix as a user of the book.
-func Conflict(book *packet.Book, sets []Set) error {
+// CheckConflicts returns an error if a set has the same prefix as a user of the book.
+func CheckConflicts(book *packet.Book, sets []Set) error {
 	owners := ownersOf(book)
 	for _, s := range sets {
-		all, _ := s.Matches()
+		all, _ := s.ParseMatches()
 		for i := range all {
-			if k, ok := owners.prefixes[all[i].User]; ok && all[i].Plain() {
+			if k, ok := owners.prefixes[all[i].User]; ok && all[i].IsPlain() {
 				name := book.Users()[k].Name
 				return fmt.Errorf("%v is user %s's already; the name %s stands for all of its addresses", &all[i], name, name)
 			}
@@ -215,11 +215,11 @@ type Nodes struct {
 	Dual  []bool // flows of both IP versions begin or end at the node; nil: not known
 }
 
-// Divided returns a description of the first user of the book with addresses in different users by the sets, or of
+// DescribeDivided returns a description of the first user of the book with addresses in different users by the sets, or of
 // the first node that the sets and the book's users divide, or "". With completes each user of the book is also one
 // of the sets. A node that the book's users divide without any sets is left to a call without sets. A node with one
 // address in a user and the other one in no set is divided if its flows use both.
-func Divided(book *packet.Book, sets []Set, completes bool, nodes Nodes) string {
+func DescribeDivided(book *packet.Book, sets []Set, completes bool, nodes Nodes) string {
 	if book == nil || len(sets) == 0 && len(book.Users()) == 0 {
 		return ""
 	}
@@ -244,7 +244,7 @@ func completeSets(book *packet.Book, sets []Set) []Set {
 	for _, s := range sets {
 		all = append(all, scheme.Pair[Set, bool]{Key: s})
 	}
-	return Keys(Complete(book, all, false))
+	return SetsOf(AddMissingUsers(book, all, false))
 }
 
 // dividedUser returns a description of the first user of the book with addresses in different sets, or with an
@@ -252,9 +252,9 @@ func completeSets(book *packet.Book, sets []Set) []Set {
 func (f *Finder) dividedUser(sets []Set) string {
 	owners := ownersOf(f.book)
 	for _, s := range sets { // prefixes within a user's
-		all, _ := s.Matches()
+		all, _ := s.ParseMatches()
 		for i := range all {
-			if k, ok := owners.findContaining(all[i].User); ok && all[i].Plain() {
+			if k, ok := owners.findContaining(all[i].User); ok && all[i].IsPlain() {
 				return fmt.Sprintf("%v of user %s is in %q", &all[i], f.book.Users()[k].Name, s)
 			}
 		}
@@ -290,8 +290,8 @@ func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text stri
 			others++
 			continue
 		}
-		v4, ok4 := f.Find(a, 4)
-		v6, ok6 := f.Find(a, 6)
+		v4, ok4 := f.FindSet(a, 4)
+		v6, ok6 := f.FindSet(a, 6)
 		text = fmt.Sprintf("%s is in %s by IPv4 and in %s by IPv6", name, describeSet(sets, v4, ok4), describeSet(sets, v6,
 			ok6))
 	}
@@ -303,8 +303,8 @@ func (f *Finder) dividedNodes(sets []Set, nodes Nodes, other *Finder) (text stri
 
 // isDivided reports whether the two addresses of a number are in different sets or, with dual, one of them in no set.
 func (f *Finder) isDivided(a packet.Addr, dual bool) bool {
-	v4, ok4 := f.Find(a, 4)
-	v6, ok6 := f.Find(a, 6)
+	v4, ok4 := f.FindSet(a, 4)
+	v6, ok6 := f.FindSet(a, 6)
 	return ok4 && ok6 && v4 != v6 || ok4 != ok6 && dual
 }
 

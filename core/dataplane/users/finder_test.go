@@ -32,7 +32,7 @@ func TestDeclaredUsers(t *testing.T) {
 		{Key: "10.0.0.6", Value: 40 * unit.Kbps}}}
 	table := NewTable(book, &c)
 	user := func(src, dst packet.Addr, version uint8) int32 {
-		return table.Of(&packet.Packet{Src: src, Dst: dst, Version: version})
+		return table.UserOf(&packet.Packet{Src: src, Dst: dst, Version: version})
 	}
 	const office, six, home, desk, own = 0, 1, 2, 3, 4
 	for _, x := range []struct {
@@ -51,7 +51,7 @@ func TestDeclaredUsers(t *testing.T) {
 		}
 	}
 	p := packet.Packet{Src: 3, Dst: 1, Version: 6}
-	if n := testing.AllocsPerRun(100, func() { table.Of(&p) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { table.UserOf(&p) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 	c.Shared = true // then who has no aggregate shares one, declared or not
@@ -68,12 +68,12 @@ func TestAssignedUsers(t *testing.T) {
 	}
 	book.SetUsers([]packet.User{{Name: "home"}, {Name: "office"}})
 	table := NewTable(book, &Config{Reference: unit.Kbps, Aggregates: []Aggregate{{Key: "office", Value: unit.Kbps}}})
-	book.Assign(1, "home", 129)
-	book.Assign(2, "office", 129)
+	book.AssignUser(1, "home", 129)
+	book.AssignUser(2, "office", 129)
 	if a, b, c := of(table, 1, 4), of(table, 2, 6), of(table, 3, 4); a != 1 || b != 0 || c != 2 {
 		t.Errorf("users %d, %d, %d", a, b, c)
 	}
-	book.Assign(1, "office", 129)
+	book.AssignUser(1, "office", 129)
 	table.EvictAddress(1)
 	if u := of(table, 1, 6); u != 0 {
 		t.Errorf("after it was assigned to office: %d", u)
@@ -116,8 +116,8 @@ func TestListedUsers(t *testing.T) {
 			if x.bare {
 				book = hosts(4)
 			}
-			for _, y := range [][2]string{{fmt.Sprint(Unknown(book, sets)), x.unknown},
-				{fmt.Sprint(Conflict(book, sets)), x.conflict}, {Divided(book, sets, !x.shared, nodes), x.divided}} {
+			for _, y := range [][2]string{{fmt.Sprint(CheckKnown(book, sets)), x.unknown},
+				{fmt.Sprint(CheckConflicts(book, sets)), x.conflict}, {DescribeDivided(book, sets, !x.shared, nodes), x.divided}} {
 				if y[1] == "" && y[0] != "" && y[0] != "<nil>" || !strings.Contains(y[0], y[1]) {
 					t.Errorf("%q, want %q", y[0], y[1])
 				}
@@ -143,7 +143,7 @@ func TestDividedByDeclaredUsers(t *testing.T) {
 				sets = append(sets, Set(s))
 			}
 		}
-		if got := Divided(book, sets, true, nodes); got != x.want {
+		if got := DescribeDivided(book, sets, true, nodes); got != x.want {
 			t.Errorf("%s: %q, want %q", x.sets, got, x.want)
 		}
 	}

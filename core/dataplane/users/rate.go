@@ -15,9 +15,9 @@ type Rate struct {
 	value float64 // bit/s
 }
 
-// Update counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For packets at one
+// AddPacket counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For packets at one
 // time it applies the limit of T towards 0, which adds l/K.
-func (r *Rate) Update(now unit.Time, bits float64, k unit.Time) float64 {
+func (r *Rate) AddPacket(now unit.Time, bits float64, k unit.Time) float64 {
 	t := (now - r.last).Seconds()
 	r.last = now
 	if t <= 0 {
@@ -32,8 +32,8 @@ func (r *Rate) Update(now unit.Time, bits float64, k unit.Time) float64 {
 // Value returns the rate at the last packet, in bit/s.
 func (r *Rate) Value() float64 { return r.value }
 
-// At returns the rate in bit/s at a time without a packet since the last one: the decayed value.
-func (r *Rate) At(now, k unit.Time) float64 {
+// DecayedValue returns the rate in bit/s at a time without a packet since the last one: the decayed value.
+func (r *Rate) DecayedValue(now, k unit.Time) float64 {
 	return r.value * math.Exp(-((now - r.last).Seconds() / k.Seconds()))
 }
 
@@ -46,13 +46,13 @@ type Rates struct {
 // NewRates returns the table of a switch, with rates of 0.
 func NewRates(book *packet.Book, c *Config) Rates {
 	t := NewTable(book, c)
-	return Rates{t, make([]Rate, t.Most())}
+	return Rates{t, make([]Rate, t.MaxUsers())}
 }
 
-// Update counts a packet, and returns its user and the user's rate in bit/s, with averaging constant k.
-func (r *Rates) Update(now unit.Time, p *packet.Packet, k unit.Time) (user int32, rate float64) {
-	user = r.Of(p)
-	return user, r.rates[user].Update(now, float64(p.Size)*8, k)
+// AddPacket counts a packet, and returns its user and the user's rate in bit/s, with averaging constant k.
+func (r *Rates) AddPacket(now unit.Time, p *packet.Packet, k unit.Time) (user int32, rate float64) {
+	user = r.UserOf(p)
+	return user, r.rates[user].AddPacket(now, float64(p.Size)*8, k)
 }
 
 // Value returns a user's rate at its last packet, in bit/s.

@@ -41,7 +41,7 @@ func ParseSet(text string) (Set, error) {
 	if IsName(text) {
 		return Set(text), nil
 	}
-	all, err := Set(text).Matches()
+	all, err := Set(text).ParseMatches()
 	if err != nil {
 		return "", err
 	}
@@ -59,9 +59,9 @@ func ParseAddresses(text string) (Set, error) {
 	if err != nil {
 		return "", err
 	}
-	all, _ := s.Matches()
+	all, _ := s.ParseMatches()
 	for i := range all {
-		if !all[i].Plain() {
+		if !all[i].IsPlain() {
 			return "", fmt.Errorf("%q asks for more than addresses; allowed: addresses and prefixes with | between them, or "+
 				"the name of a user", text)
 		}
@@ -93,8 +93,8 @@ var reserved = []string{"from", "to", "dscp", "proto", "sport", "dport", "vlan",
 // NameRule describes names of users in errors.
 const NameRule = "letters, digits, - and _, the first one a letter, up to 40, and no word such as tcp, dscp or vlan"
 
-// Matches returns the alternatives; the name of a user has no alternatives.
-func (s Set) Matches() (all []Match, err error) {
+// ParseMatches returns the alternatives; the name of a user has no alternatives.
+func (s Set) ParseMatches() (all []Match, err error) {
 	if IsName(string(s)) {
 		return nil, nil
 	}
@@ -129,7 +129,7 @@ func parseMatch(words []string) (m Match, err error) {
 		word, value := words[i], ""
 		if proto, ok := protocols[word]; ok {
 			word, value = "proto", strconv.Itoa(int(proto))
-		} else if _, err := Prefix(word); err == nil {
+		} else if _, err := ParsePrefix(word); err == nil {
 			word, value = "from", word
 		} else if i++; i < len(words) {
 			value = words[i]
@@ -161,7 +161,7 @@ func (m *Match) addCondition(word, value string) (err error) {
 	}
 	prefix := func(now netip.Prefix) netip.Prefix {
 		twice = now.IsValid()
-		p, e := Prefix(value)
+		p, e := ParsePrefix(value)
 		if e != nil {
 			err = e
 		}
@@ -193,8 +193,8 @@ func (m *Match) addCondition(word, value string) (err error) {
 	return err
 }
 
-// Prefix parses an address or a prefix.
-func Prefix(text string) (netip.Prefix, error) {
+// ParsePrefix parses an address or a prefix.
+func ParsePrefix(text string) (netip.Prefix, error) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked(), nil
 	}
@@ -237,13 +237,13 @@ func PrefixText(p netip.Prefix) string {
 	return p.String()
 }
 
-// Plain reports whether the user's address is the only condition.
-func (m *Match) Plain() bool {
+// IsPlain reports whether the user's address is the only condition.
+func (m *Match) IsPlain() bool {
 	return *m == Match{User: m.User, DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1} && m.User.IsValid()
 }
 
-// Width returns the number of bits in its conditions: of two nested alternatives, the narrower one has more.
-func (m *Match) Width() (n int) {
+// BitCount returns the number of bits in its conditions: of two nested alternatives, the narrower one has more.
+func (m *Match) BitCount() (n int) {
 	for _, p := range [2]netip.Prefix{m.User, m.Peer} {
 		if p.IsValid() {
 			n += p.Bits() + 1 // any address is less than all addresses of a family
@@ -280,13 +280,13 @@ func (m *Match) compareWith(o *Match) (both, within, around bool) {
 	return both, both && within, both && around
 }
 
-// Distinct returns an error if two sets have common packets, and neither is within the other. The address family does
+// CheckDistinct returns an error if two sets have common packets, and neither is within the other. The address family does
 // not matter: a set without addresses covers both.
-func Distinct(sets []Set) error {
+func CheckDistinct(sets []Set) error {
 	var matches []Match
 	var owner []int
 	for i, s := range sets {
-		m, err := s.Matches()
+		m, err := s.ParseMatches()
 		if err != nil {
 			return err
 		}
@@ -297,20 +297,20 @@ func Distinct(sets []Set) error {
 	return eachRival(matches, owner, func(k, i int) error { return checkAmbiguous(sets, matches, owner, k, i) })
 }
 
-// Names returns the users' prefixes in sets.
-func Names(sets []Set) []netip.Prefix {
+// UserPrefixes returns the users' prefixes in sets.
+func UserPrefixes(sets []Set) []netip.Prefix {
 	return collectPrefixes(sets, func(m *Match) netip.Prefix { return m.User })
 }
 
-// Peers returns the prefixes of other ends in sets.
-func Peers(sets []Set) []netip.Prefix {
+// PeerPrefixes returns the prefixes of other ends in sets.
+func PeerPrefixes(sets []Set) []netip.Prefix {
 	return collectPrefixes(sets, func(m *Match) netip.Prefix { return m.Peer })
 }
 
 // collectPrefixes returns the valid prefixes that prefixOf returns for all alternatives of sets.
 func collectPrefixes(sets []Set, prefixOf func(m *Match) netip.Prefix) (all []netip.Prefix) {
 	for _, s := range sets {
-		matches, _ := s.Matches() // errors were reported when the set was read
+		matches, _ := s.ParseMatches() // errors were reported when the set was read
 		for i := range matches {
 			if p := prefixOf(&matches[i]); p.IsValid() {
 				all = append(all, p)
@@ -327,7 +327,7 @@ func eachRival(matches []Match, owner []int, compare func(k, i int) error) error
 	var narrow []int // alternatives with more conditions, by place in matches
 	first := map[netip.Prefix]int{}
 	for i := range matches {
-		plain := matches[i].Plain()
+		plain := matches[i].IsPlain()
 		if plain {
 			k, seen := first[matches[i].User]
 			if !seen {

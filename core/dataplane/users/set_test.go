@@ -65,7 +65,7 @@ func TestAmbiguous(t *testing.T) {
 	} {
 		t.Run(x.a+", "+x.b, func(t *testing.T) {
 			for _, pair := range [][2]string{{x.a, x.b}, {x.b, x.a}} {
-				err := Distinct([]Set{Set(pair[0]), Set(pair[1])})
+				err := CheckDistinct([]Set{Set(pair[0]), Set(pair[1])})
 				if (err == nil) != (x.err == "") || err != nil && !strings.Contains(err.Error(), x.err) {
 					t.Errorf("%q: %v, want %q", pair, err, x.err)
 				}
@@ -87,7 +87,7 @@ func TestAmbiguousAmongMany(t *testing.T) {
 		var of []int
 		for i := range 2 + r.IntN(5) {
 			key := Set(fmt.Sprintf(kinds[r.IntN(len(kinds))], r.IntN(8)))
-			m, err := key.Matches()
+			m, err := key.ParseMatches()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -102,7 +102,7 @@ func TestAmbiguousAmongMany(t *testing.T) {
 				want = want || checkAmbiguous(all, matches, of, k, i) != nil
 			}
 		}
-		if err := Distinct(all); (err != nil) != want {
+		if err := CheckDistinct(all); (err != nil) != want {
 			t.Fatalf("%v: %v, want an error: %v", all, err, want)
 		} else if want {
 			found++
@@ -115,7 +115,7 @@ func TestAmbiguousAmongMany(t *testing.T) {
 	for i := range 1 << 16 {
 		many = append(many, Set(fmt.Sprintf("2001:db8:%x:%x::/64", i>>8, i&255)))
 	}
-	if err := Distinct(many); err != nil {
+	if err := CheckDistinct(many); err != nil {
 		t.Error(err)
 	}
 	pairs := 0
@@ -123,7 +123,7 @@ func TestAmbiguousAmongMany(t *testing.T) {
 	var of []int
 	for i, key := range []Set{"2001:db8::/64", "2001:db8:1::/64", "dscp 46", "2001:db8:2::/64", "tcp dport 443",
 		"2001:db8:3::/64"} {
-		m, err := key.Matches()
+		m, err := key.ParseMatches()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -30,15 +30,15 @@ func (c *Config) Params(p *scheme.Params) {
 		"reference rate, a weight, by user: a name of `users`, an address or prefix, or several with | between them; the "+
 			"longest prefix wins", "P4-ABC §3.1, §3.4").
 		Min("1bps")
-	p.Either(&c.Shared, [2]string{"each", "shared"}, "others", "each",
+	p.BoolWords(&c.Shared, [2]string{"each", "shared"}, "others", "each",
 		"sources without an aggregate: a user each, or one for all", "each: P4-ABC §5.2")
 
-	p.Rule("aggregates", func() error { return Distinct(Keys(c.Aggregates)) })
+	p.AddRule("aggregates", func() error { return CheckDistinct(SetsOf(c.Aggregates)) })
 }
 
 // Sets returns the users in the configuration, and their parameter. NewTable completes the list.
 func (c *Config) Sets() (param string, all []Set, completes bool) {
-	return "aggregates", Keys(c.Aggregates), !c.Shared
+	return "aggregates", SetsOf(c.Aggregates), !c.Shared
 }
 
 // Table finds the user of a packet. Users are numbered from 0, those with an aggregate first.
@@ -69,9 +69,9 @@ func NewTable(book *packet.Book, c *Config) *Table {
 	t.byAddress = [2][]int32{slices.Clone(t.ownUser), slices.Clone(t.ownUser)}
 	all := c.Aggregates
 	if !c.Shared {
-		all = Complete(book, all, c.Reference)
+		all = AddMissingUsers(book, all, c.Reference)
 	}
-	t.finder, t.sets = NewFinder(book, Keys(all)), len(all)
+	t.finder, t.sets = NewFinder(book, SetsOf(all)), len(all)
 	for _, g := range all {
 		t.addUser(g.Value)
 	}
@@ -93,7 +93,7 @@ func (t *Table) minReference(c *Config, all []Aggregate) (least unit.Rate) {
 	outside := least == 0
 	for a := packet.Addr(1); int(a) < t.book.Len() && !outside; a++ {
 		for _, version := range [2]uint8{4, 6} {
-			if _, in := t.finder.Find(a, version); addressOf(t.book, a, version).IsValid() && !in {
+			if _, in := t.finder.FindSet(a, version); addressOf(t.book, a, version).IsValid() && !in {
 				outside = true
 			}
 		}
@@ -116,34 +116,34 @@ func (t *Table) addUser(reference unit.Rate) int32 {
 	return int32(len(t.reference) - 1)
 }
 
-// Of returns the user of a packet: the sender's or, if only the receiver is a user that the file declares, the
+// UserOf returns the user of a packet: the sender's or, if only the receiver is a user that the file declares, the
 // receiver's.
-func (t *Table) Of(p *packet.Packet) int32 {
+func (t *Table) UserOf(p *packet.Packet) int32 {
 	if len(t.book.Users()) > 0 && p.Meta.Flags&packet.ToUser == 0 && p.Dst != 0 {
-		if from, _ := t.book.Owner(p.Src, p.Version); from == "" {
-			if to, _ := t.book.Owner(p.Dst, p.Version); to != "" {
-				return t.At(p.Dst, p.Version)
+		if from, _ := t.book.OwnerOf(p.Src, p.Version); from == "" {
+			if to, _ := t.book.OwnerOf(p.Dst, p.Version); to != "" {
+				return t.UserAt(p.Dst, p.Version)
 			}
 		}
 	}
-	return t.At(p.Src, p.Version)
+	return t.UserAt(p.Src, p.Version)
 }
 
-// At returns the user with an address, in packets of an IP version: the set with the address; otherwise the common
+// UserAt returns the user with an address, in packets of an IP version: the set with the address; otherwise the common
 // user or, over both families, the address's own.
-func (t *Table) At(a packet.Addr, version uint8) int32 {
+func (t *Table) UserAt(a packet.Addr, version uint8) int32 {
 	if u := t.byAddress[familyIndex(version)][a]; u >= 0 {
 		return u
 	}
 	return t.findUser(a, version)
 }
 
-// Set returns the set with an address, by its place among the aggregates; false if the address is in no set.
-func (t *Table) Set(a packet.Addr, version uint8) (set int32, ok bool) {
+// FindSet returns the set with an address, by its place among the aggregates; false if the address is in no set.
+func (t *Table) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	if int(a) >= len(t.ownUser) { // an address that the book does not have
 		return 0, false
 	}
-	u := t.At(a, version)
+	u := t.UserAt(a, version)
 	return u, int(u) < t.sets
 }
 
@@ -157,7 +157,7 @@ func familyIndex(version uint8) int {
 
 // findUser finds and stores the user with an address.
 func (t *Table) findUser(a packet.Addr, version uint8) int32 {
-	u, ok := t.finder.Find(a, version)
+	u, ok := t.finder.FindSet(a, version)
 	switch {
 	case ok:
 	case t.common >= 0:
@@ -183,11 +183,11 @@ func (t *Table) EvictAddress(a packet.Addr) int32 {
 	return u
 }
 
-// Count returns the number of users so far.
-func (t *Table) Count() int { return len(t.reference) - len(t.unused) }
+// UserCount returns the number of users so far.
+func (t *Table) UserCount() int { return len(t.reference) - len(t.unused) }
 
-// Most returns the max number of users: all numbers are below it.
-func (t *Table) Most() int {
+// MaxUsers returns the max number of users: all numbers are below it.
+func (t *Table) MaxUsers() int {
 	if t.common >= 0 {
 		return t.sets + 1
 	}
@@ -198,30 +198,30 @@ func (t *Table) Most() int {
 // book did not have.
 func (t *Table) Weight(u int32) float64 { return float64(t.reference[u]) / float64(t.minRate) }
 
-// Weighed returns the weight of a user's number; for an unused number, the weight of sources without an aggregate.
-func (t *Table) Weighed(u int) float64 {
+// WeightOf returns the weight of a user's number; for an unused number, the weight of sources without an aggregate.
+func (t *Table) WeightOf(u int) float64 {
 	if u < len(t.reference) {
 		return t.Weight(int32(u))
 	}
 	return float64(t.others) / float64(t.minRate)
 }
 
-// Keys returns the number of prefixes in the table, and the number of sources that can be users of their own.
-func (t *Table) Keys() (prefixes, sources int) {
+// KeyCounts returns the number of prefixes in the table, and the number of sources that can be users of their own.
+func (t *Table) KeyCounts() (prefixes, sources int) {
 	if t.common >= 0 {
-		return t.finder.Prefixes(), 0
+		return t.finder.PrefixCount(), 0
 	}
 	for a := range packet.Addr(t.book.Len()) {
 		if t.book.V4(a).IsValid() || t.book.V6(a).IsValid() {
 			sources++
 		}
 	}
-	return t.finder.Prefixes(), max(sources, 1)
+	return t.finder.PrefixCount(), max(sources, 1)
 }
 
-// Users returns the number of users for which a switch needs state.
-func (t *Table) Users() int {
-	_, sources := t.Keys()
+// StateCount returns the number of users for which a switch needs state.
+func (t *Table) StateCount() int {
+	_, sources := t.KeyCounts()
 	if t.common >= 0 {
 		sources = 1
 	}

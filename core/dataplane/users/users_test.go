@@ -21,7 +21,7 @@ func hosts(n int) *packet.Book {
 }
 
 func of(t *Table, src packet.Addr, version uint8) int32 {
-	return t.Of(&packet.Packet{Src: src, Version: version})
+	return t.UserOf(&packet.Packet{Src: src, Version: version})
 }
 
 // Who is a user is as in P4-ABC §5.2 and its program: the longest prefix, else each source over both families.
@@ -44,15 +44,15 @@ func TestTable(t *testing.T) {
 			}
 		})
 	}
-	if b.Count() != 6 || b.Most() != 3+7 || b.Weighed(9) != 1 || b.Weighed(1) != 4 {
-		t.Errorf("%d users, at most %d; %g, %g", b.Count(), b.Most(), b.Weighed(9), b.Weighed(1))
+	if b.UserCount() != 6 || b.MaxUsers() != 3+7 || b.WeightOf(9) != 1 || b.WeightOf(1) != 4 {
+		t.Errorf("%d users, at most %d; %g, %g", b.UserCount(), b.MaxUsers(), b.WeightOf(9), b.WeightOf(1))
 	}
-	if u := b.EvictAddress(4); u != 4 || b.Count() != 5 || of(b, 6, 4) != 4 || b.EvictAddress(1) != 5 ||
+	if u := b.EvictAddress(4); u != 4 || b.UserCount() != 5 || of(b, 6, 4) != 4 || b.EvictAddress(1) != 5 ||
 		b.EvictAddress(3) != -1 {
-		t.Errorf("user %d is forgotten; %d are left", u, b.Count())
+		t.Errorf("user %d is forgotten; %d are left", u, b.UserCount())
 	}
 	c.Shared = true
-	if b = NewTable(hosts(6), &c); of(b, 6, 4) != 3 || of(b, 4, 6) != 3 || b.Most() != 4 {
+	if b = NewTable(hosts(6), &c); of(b, 6, 4) != 3 || of(b, 4, 6) != 3 || b.MaxUsers() != 4 {
 		t.Error("others do not share a user")
 	}
 	// where prefixes have all hosts, the reference rate of others is no measure of weights
@@ -62,7 +62,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("weights %g and %g", b.Weight(of(b, 1, 6)), b.Weight(of(b, 1, 4)))
 	}
 	for _, bad := range []string{"10.0.0.0/33", "users", ""} {
-		if _, err := Prefix(bad); err == nil {
+		if _, err := ParsePrefix(bad); err == nil {
 			t.Errorf("%q is a prefix", bad)
 		}
 	}
@@ -82,11 +82,11 @@ func TestRate(t *testing.T) {
 		at   unit.Time
 		want float64
 	}{{10, 76130.0657}, {20, 145015.3975}, {20, 225015.3975}, {1020, 8000*(1-math.Exp(-10)) + 225015.3975*math.Exp(-10)}} {
-		if got := r.Update(x.at*unit.Millisecond, 8000, k); math.Abs(got-x.want) > 1e-3 {
+		if got := r.AddPacket(x.at*unit.Millisecond, 8000, k); math.Abs(got-x.want) > 1e-3 {
 			t.Errorf("packet %d: %.4f, want %.4f", i, got, x.want)
 		}
 	}
-	if got := r.At(1120*unit.Millisecond, k); math.Abs(got-r.value/math.E) > 1e-6 {
+	if got := r.DecayedValue(1120*unit.Millisecond, k); math.Abs(got-r.value/math.E) > 1e-6 {
 		t.Errorf("K later: %g of %g", got, r.value)
 	}
 	// a constant rate is found whatever the packets are, at 10 Mb/s and at 100 Gb/s: within e^−(T/K) and one packet
@@ -95,7 +95,7 @@ func TestRate(t *testing.T) {
 			var r Rate
 			gap := unit.Time(bits / rate * 1e12)
 			for at := gap; at < 500*gap; at += gap {
-				r.Update(at, bits, 50*gap)
+				r.AddPacket(at, bits, 50*gap)
 			}
 			if math.Abs(r.value/(bits/gap.Seconds())-1) > 1e-4 {
 				t.Errorf("%g bit/s in packets of %g: %g", rate, bits, r.value)
@@ -108,8 +108,8 @@ func TestNoAllocation(t *testing.T) {
 	b := NewTable(hosts(6), &Config{Reference: 1})
 	p := packet.Packet{Src: 3, Version: 4}
 	var r Rate
-	b.Of(&p)
-	if n := testing.AllocsPerRun(100, func() { r.Update(r.last+1, float64(b.Of(&p)), 1) }); n != 0 {
+	b.UserOf(&p)
+	if n := testing.AllocsPerRun(100, func() { r.AddPacket(r.last+1, float64(b.UserOf(&p)), 1) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }
@@ -119,6 +119,6 @@ func ExampleTable() {
 		{Key: "10.0.0.0/30", Value: 20 * unit.Kbps}}}
 	t := NewTable(hosts(6), &c)
 	p := packet.Packet{Src: 2, Version: 4}
-	fmt.Println(t.Of(&p), t.Weight(t.Of(&p)))
+	fmt.Println(t.UserOf(&p), t.Weight(t.UserOf(&p)))
 	// Output: 0 2
 }

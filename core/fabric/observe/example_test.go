@@ -9,9 +9,9 @@ import (
 
 // The third packet comes after one that was sent later.
 func ExampleOrderTracker() {
-	var o observe.Order
+	var o observe.OrderTracker
 	for _, sent := range []int{1, 3, 2, 4} {
-		o.Saw(unit.Time(sent)*unit.Millisecond, true)
+		o.AddArrival(unit.Time(sent)*unit.Millisecond, true)
 	}
 	fmt.Printf("%d of %d reordered, by %d\n", o.Reordered, o.Arrived, o.Extent)
 	// Output: 1 of 4 reordered, by 1

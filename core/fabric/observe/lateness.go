@@ -2,6 +2,6 @@ package observe
 
 import "weir/core/unit"
 
-// MostLateness limits the lateness of an undisturbed run on real packets: the time after their event time by which 99
+// MaxLateness limits the lateness of an undisturbed run on real packets: the time after their event time by which 99
 // % of the frames leave.
-const MostLateness = 2 * unit.Millisecond
+const MaxLateness = 2 * unit.Millisecond

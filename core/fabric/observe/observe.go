@@ -15,7 +15,7 @@ func IsNotice(p *packet.Packet) bool {
 
 // NewLinks returns the observer of the fabric's links, which counts into tally and lost as the selection asks, and
 // passes events on to o. It returns nil if the selection needs no counter of links, and o is nil.
-func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.Tally, lost *uint64,
+func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.FrameTally, lost *uint64,
 	port func(i int) *tm.Port) trace.Observer {
 	if !s.Tally && !s.Notices && o == nil {
 		return nil
@@ -33,16 +33,16 @@ func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.Tally, lost
 // links observes links (fabric.Config.Observer): it counts the composition of frames and lost notices, and
 // adds to the events of a trace the queue at the sending port.
 type links struct {
-	Tally *outcome.Tally // nil: not counted
-	Lost  *uint64        // notices that links lose; nil: not counted
-	Trace trace.Observer // nil: no trace
+	Tally *outcome.FrameTally // nil: not counted
+	Lost  *uint64             // notices that links lose; nil: not counted
+	Trace trace.Observer      // nil: no trace
 	Port  func(i int) *tm.Port
 }
 
 // Observe handles an event; its port is the number of the link.
 func (l *links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Tally != nil && e.Kind == trace.Transmit {
-		l.Tally.Count(p)
+		l.Tally.CountFrame(p)
 	}
 	if l.Lost != nil && e.Kind == trace.Lost && IsNotice(p) {
 		*l.Lost++
@@ -57,8 +57,8 @@ func (l *links) Observe(e trace.Event, p *packet.Packet) {
 	l.Trace.Observe(e, p)
 }
 
-// Order is the state for detecting reordering in a flow.
-type Order struct {
+// OrderTracker is the state for detecting reordering in a flow.
+type OrderTracker struct {
 	outcome.Reordering
 	arrivals int64
 	latest   []record // ring of the last outcome.MaxExtent arrivals that were sent later than all before them
@@ -71,8 +71,8 @@ type record struct {
 	sent   unit.Time
 }
 
-// Saw records a packet's arrival, with the time at which it was sent.
-func (r *Order) Saw(sent unit.Time, measured bool) {
+// AddArrival records a packet's arrival, with the time at which it was sent.
+func (r *OrderTracker) AddArrival(sent unit.Time, measured bool) {
 	number := r.arrivals
 	r.arrivals++
 	if measured {

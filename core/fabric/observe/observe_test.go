@@ -23,32 +23,32 @@ func TestReordering(t *testing.T) {
 		{[]int{2, 1, 2, 1}, 2, 3},                        // what comes twice is no later than itself
 	} {
 		t.Run(fmt.Sprint(x.arrivals), func(t *testing.T) {
-			var o Order
+			var o OrderTracker
 			for _, s := range x.arrivals {
-				o.Saw(unit.Time(s), true)
+				o.AddArrival(unit.Time(s), true)
 			}
 			if o.Arrived != int64(len(x.arrivals)) || o.Reordered != x.reordered || o.Extent != x.extent {
 				t.Errorf("%v: %+v, want %d and %d", x.arrivals, o.Reordering, x.reordered, x.extent)
 			}
 		})
 	}
-	var o Order // what is measured counts, but what came before decides
-	o.Saw(5, false)
-	o.Saw(3, false)
-	o.Saw(4, true)
+	var o OrderTracker // what is measured counts, but what came before decides
+	o.AddArrival(5, false)
+	o.AddArrival(3, false)
+	o.AddArrival(4, true)
 	if o.Reordering != (outcome.Reordering{Arrived: 1, Reordered: 1, Extent: 2}) {
 		t.Errorf("after a warm-up: %+v", o.Reordering)
 	}
-	var long Order // extents up to outcome.MaxExtent are told apart, also when the ring has turned
+	var long OrderTracker // extents up to outcome.MaxExtent are told apart, also when the ring has turned
 	for s := range 3 * outcome.MaxExtent {
 		if s != 2*outcome.MaxExtent+7 {
-			long.Saw(unit.Time(s), true)
+			long.AddArrival(unit.Time(s), true)
 		}
 	}
-	if long.Saw(2*outcome.MaxExtent+7, true); long.Extent != outcome.MaxExtent-8 || long.Reordered != 1 {
+	if long.AddArrival(2*outcome.MaxExtent+7, true); long.Extent != outcome.MaxExtent-8 || long.Reordered != 1 {
 		t.Errorf("a long way back: %+v", long.Reordering)
 	}
-	if long.Saw(9, true); long.Extent != outcome.MaxExtent || len(long.latest) != outcome.MaxExtent {
+	if long.AddArrival(9, true); long.Extent != outcome.MaxExtent || len(long.latest) != outcome.MaxExtent {
 		t.Errorf("further than that: %+v", long.Reordering)
 	}
 }
@@ -56,15 +56,15 @@ func TestReordering(t *testing.T) {
 // Watches of one period are due together, once, and those of others when it is their time.
 func TestSchedule(t *testing.T) {
 	var s Schedule
-	if s.Next() != unit.Never {
+	if s.NextSample() != unit.Never {
 		t.Error("nothing to look at, and yet a time for it")
 	}
 	s.Add(0, 3, 10, unit.Never)
 	s.Add(1, 2, 10, unit.Never)
 	s.Add(2, 3, 10, unit.Never)
 	got := ""
-	for s.Next() < 17 {
-		now := s.Next()
+	for s.NextSample() < 17 {
+		now := s.NextSample()
 		got += fmt.Sprint(int64(now), s.Due(now), s.Due(now), " ")
 	}
 	if want := "10 [0 2 1] [] 12 [1] [] 13 [0 2] [] 14 [1] [] 16 [0 2 1] [] "; got != want {
@@ -75,8 +75,8 @@ func TestSchedule(t *testing.T) {
 	part.Add(1, 3, 12, unit.Never)
 	part.Add(2, 3, 10, 10)
 	got = ""
-	for part.Next() < 20 {
-		now := part.Next()
+	for part.NextSample() < 20 {
+		now := part.NextSample()
 		got += fmt.Sprint(int64(now), part.Due(now), " ")
 	}
 	if want := "10 [0] 12 [1] 13 [0] 15 [1] 18 [1] "; got != want {

@@ -47,8 +47,8 @@ func (s *Schedule) Add(i int, every, from, until unit.Time) {
 	s.periods[k].watches = append(s.periods[k].watches, i)
 }
 
-// Next returns the time of the next sample; unit.Never without watches.
-func (s *Schedule) Next() unit.Time {
+// NextSample returns the time of the next sample; unit.Never without watches.
+func (s *Schedule) NextSample() unit.Time {
 	next := unit.Never
 	for i := range s.periods {
 		next = min(next, s.periods[i].next)

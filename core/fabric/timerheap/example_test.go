@@ -13,7 +13,7 @@ func Example() {
 	h.Push(timerheap.Entry{At: 3 * unit.Microsecond, Key: 1})
 	h.Push(timerheap.Entry{At: unit.Microsecond, Key: 2})
 	h.Push(timerheap.Entry{At: unit.Microsecond, Key: 1})
-	for h.First() != unit.Never {
+	for h.FirstTime() != unit.Never {
 		e := h.Take()
 		fmt.Println(e.At, e.Key)
 	}

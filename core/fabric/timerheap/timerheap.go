@@ -12,8 +12,8 @@ type Entry struct {
 	Key uint64    // orders entries of the same time
 }
 
-// Before reports whether e comes before o.
-func (e Entry) Before(o Entry) bool {
+// IsBefore reports whether e comes before o.
+func (e Entry) IsBefore(o Entry) bool {
 	return e.At < o.At || e.At == o.At && e.Key < o.Key
 }
 
@@ -33,8 +33,8 @@ type Heap struct {
 	hole    bool // entries[0] has been taken
 }
 
-// First returns the time of the first entry, unit.Never if the heap is empty.
-func (h *Heap) First() unit.Time {
+// FirstTime returns the time of the first entry, unit.Never if the heap is empty.
+func (h *Heap) FirstTime() unit.Time {
 	if h.hole {
 		h.fillHole()
 	}
@@ -44,8 +44,8 @@ func (h *Heap) First() unit.Time {
 	return h.entries[0].At
 }
 
-// Head returns the first entry. First must have been called just before, and the heap must not be empty.
-func (h *Heap) Head() Entry { return h.entries[0] }
+// FirstEntry returns the first entry. First must have been called just before, and the heap must not be empty.
+func (h *Heap) FirstEntry() Entry { return h.entries[0] }
 
 // Take removes and returns the first entry. First must have been called just before, and the heap must not be empty.
 func (h *Heap) Take() Entry {
@@ -65,7 +65,7 @@ func (h *Heap) Push(e Entry) {
 	i := len(s) - 1
 	for i > 0 {
 		up := (i - 1) >> 2
-		if !e.Before(s[up]) {
+		if !e.IsBefore(s[up]) {
 			break
 		}
 		s[i] = s[up]
@@ -99,7 +99,7 @@ func (h *Heap) siftIntoHole(e Entry) {
 			first += (second - first) & -lessBit(&c[second&3], &c[first&3])
 			a := &c[first&3]
 			least = child + first
-			if !a.Before(e) {
+			if !a.IsBefore(e) {
 				break
 			}
 			s[i] = *a
@@ -111,11 +111,11 @@ func (h *Heap) siftIntoHole(e Entry) {
 		}
 		least = child
 		for c := child + 1; c < len(s); c++ {
-			if s[c].Before(s[least]) {
+			if s[c].IsBefore(s[least]) {
 				least = c
 			}
 		}
-		if !s[least].Before(e) {
+		if !s[least].IsBefore(e) {
 			break
 		}
 		s[i] = s[least]

@@ -18,14 +18,14 @@ func TestOrder(t *testing.T) {
 			pending++
 			continue
 		}
-		if h.First() == unit.Never {
+		if h.FirstTime() == unit.Never {
 			t.Fatal("the heap is empty too early")
 		}
-		if head := h.Head(); head.At != h.First() {
-			t.Fatalf("the head is %v, the first time %v", head, h.First())
+		if head := h.FirstEntry(); head.At != h.FirstTime() {
+			t.Fatalf("the head is %v, the first time %v", head, h.FirstTime())
 		}
 		e := h.Take()
-		if e.Before(now) {
+		if e.IsBefore(now) {
 			t.Fatalf("%v after %v", e, now)
 		}
 		now = e
@@ -43,7 +43,7 @@ func TestMove(t *testing.T) {
 			times[key] = unit.Time(random.IntN(100))
 			h.Push(Entry{times[key], key})
 		}
-		if random.IntN(2) == 0 && h.First() != unit.Never {
+		if random.IntN(2) == 0 && h.FirstTime() != unit.Never {
 			delete(times, h.Take().Key) // leaves a hole
 		}
 		for range 5 {
@@ -54,9 +54,9 @@ func TestMove(t *testing.T) {
 			}
 		}
 		now := Entry{-1, 0}
-		for h.First() != unit.Never {
+		for h.FirstTime() != unit.Never {
 			e := h.Take()
-			if !now.Before(e) || times[e.Key] != e.At {
+			if !now.IsBefore(e) || times[e.Key] != e.At {
 				t.Fatalf("%v after %v, want it at %v", e, now, times[e.Key])
 			}
 			delete(times, e.Key)

@@ -18,15 +18,15 @@ type CounterSnapshot struct {
 	Made, NoticeDrops uint64
 }
 
-// Counts reads all counters at now. f may be nil while there is no fabric.
-func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) CounterSnapshot {
+// ReadCounters reads all counters at now. f may be nil while there is no fabric.
+func (w *Wiring) ReadCounters(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 	c := CounterSnapshot{ports: make([]outcome.PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {
 		p := w.ports[i]
 		r := outcome.PortResult{Node: d.Node, Link: d.Link, End: d.End, TxBytes: p.TxBytes(), TxPackets: p.TxPackets(),
 			Pauses: p.Pauses(now)}
 		if f != nil {
-			l := f.Link(i)
+			l := f.LinkCounters(i)
 			r.Lost = l.Lost
 			c.Drops[dataplane.LinkLost] += l.Lost - l.Down
 			c.Drops[dataplane.LinkDown] += l.Down
@@ -40,10 +40,10 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 		if sw == nil {
 			continue
 		}
-		for why, n := range sw.Drops() {
+		for why, n := range sw.DropCounts() {
 			c.Drops[why] += n
 		}
-		made, dropped := sw.Made(), sw.MadeDrops()
+		made, dropped := sw.MadePackets(), sw.MadeDrops()
 		c.Made += made[packet.Nack] + made[packet.Notice]
 		c.NoticeDrops += dropped[packet.Nack] + dropped[packet.Notice]
 	}
@@ -53,9 +53,9 @@ func (w *Wiring) Counts(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 // Port returns the counters since the start of the port of Directions i.
 func (c *CounterSnapshot) Port(i int) *outcome.PortResult { return &c.ports[i] }
 
-// Results returns the difference between two snapshots: first is from the time from and last from until, both in the
+// PortResults returns the difference between two snapshots: first is from the time from and last from until, both in the
 // experiment's time.
-func (w *Wiring) Results(first, last *CounterSnapshot, from, until unit.Time) (ports []outcome.PortResult,
+func (w *Wiring) PortResults(first, last *CounterSnapshot, from, until unit.Time) (ports []outcome.PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]outcome.PortResult, len(last.ports))
 	for i := range ports {
@@ -99,8 +99,8 @@ func (w *Wiring) linkCapacity(link, end int, from, until unit.Time) float64 {
 	return total + float64(rate*max(until-from, 0).Seconds())
 }
 
-// Again adds n times the difference between two other snapshots, first and last.
-func (c *CounterSnapshot) Again(n uint64, first, last *CounterSnapshot) {
+// AddRepeated adds n times the difference between two other snapshots, first and last.
+func (c *CounterSnapshot) AddRepeated(n uint64, first, last *CounterSnapshot) {
 	for i := range c.ports {
 		p, a, b := &c.ports[i], &first.ports[i], &last.ports[i]
 		p.TxBytes += n * (b.TxBytes - a.TxBytes)
@@ -122,8 +122,8 @@ func (c *CounterSnapshot) Again(n uint64, first, last *CounterSnapshot) {
 	c.NoticeDrops += n * (last.NoticeDrops - first.NoticeDrops)
 }
 
-// Uneven returns the first port that has sent no multiple of bytes since another snapshot, or −1.
-func (c *CounterSnapshot) Uneven(since *CounterSnapshot, bytes unit.Bytes) int {
+// FindUneven returns the first port that has sent no multiple of bytes since another snapshot, or −1.
+func (c *CounterSnapshot) FindUneven(since *CounterSnapshot, bytes unit.Bytes) int {
 	for i := range c.ports {
 		if (c.ports[i].TxBytes-since.ports[i].TxBytes)%uint64(bytes) != 0 {
 			return i

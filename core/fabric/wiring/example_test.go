@@ -20,7 +20,7 @@ func Example() {
 	}
 	c := &wiring.Config{Seed: 1, Network: n, Hosts: n.Addresses(), Switches: make([]wiring.SwitchConfig, 3)}
 	c.Switches[1] = wiring.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Hosts, n.Routes().Paths(1)),
+		Routes: dataplane.HostRoutes(c.Hosts, n.Routes().PathsFrom(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},
@@ -28,7 +28,7 @@ func Example() {
 	w := wiring.New(c)
 	sw, err := w.NewSwitch(1, fabric.Part{Pool: &packet.Pool{}}, nil, nil)
 	fmt.Println(sw.Name(), err)
-	for _, i := range w.Leaving(1) {
+	for _, i := range w.LinksFrom(1) {
 		fmt.Println("port", w.Links[i].FromPort, "to", n.Nodes[w.Links[i].To].Name)
 	}
 	// Output:

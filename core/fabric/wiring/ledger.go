@@ -16,7 +16,7 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 		if p == nil {
 			continue
 		}
-		if sent, took := p.TxPackets(), f.Link(i).Sent; sent != took {
+		if sent, took := p.TxPackets(), f.LinkCounters(i).Sent; sent != took {
 			return fmt.Errorf("%s sent %d packets and its link took %d", w.directionName(i), sent, took)
 		}
 		if p.Packets() == 0 && p.Bytes() != 0 {
@@ -37,8 +37,8 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 		for _, i := range w.leaving[node] {
 			bytes += w.ports[i].Bytes()
 		}
-		if bytes != sw.Buffered() {
-			return fmt.Errorf("switch %s: %d bytes wait at its ports, and its buffer counts %d", sw.Name(), bytes, sw.Buffered())
+		if bytes != sw.BufferedBytes() {
+			return fmt.Errorf("switch %s: %d bytes wait at its ports, and its buffer counts %d", sw.Name(), bytes, sw.BufferedBytes())
 		}
 	}
 	return nil
@@ -48,7 +48,7 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 // sent.
 func (w *Wiring) countPassed(f *fabric.Fabric, node int) (in, out uint64) {
 	for _, i := range w.leaving[node] {
-		in += f.Arrived(int(i ^ 1))
+		in += f.CountArrived(int(i ^ 1))
 		out += w.ports[i].TxPackets()
 	}
 	return in, out
@@ -60,7 +60,7 @@ func (w *Wiring) PassedPort(f *fabric.Fabric, node, port int) (in, out uint64) {
 		return 0, 0
 	}
 	i := w.leaving[node][port]
-	return f.Arrived(int(i ^ 1)), w.ports[i].TxPackets()
+	return f.CountArrived(int(i ^ 1)), w.ports[i].TxPackets()
 }
 
 // directionName returns a description of a direction for errors.

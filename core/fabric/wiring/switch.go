@@ -49,10 +49,10 @@ func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program,
 			if hashes.Rand == nil {
 				hashes = w.switchStream(name, " flow queues")
 			}
-			x.Seed(uint32(hashes.Uint64()))
+			x.SetSeed(uint32(hashes.Uint64()))
 		}
 		if x, ok := s.(tm.Addressed); ok {
-			x.Addresses(c.Hosts)
+			x.SetAddresses(c.Hosts)
 		}
 		each := sc.QueueLimit
 		if sc.QueueLimits != nil {
@@ -71,10 +71,10 @@ func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program,
 		}
 	}
 	sw, err := dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), Fuse: fused.Of,
+		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), FusePrograms: fused.FusePrograms,
 		Pool: part.Pool, Book: c.Hosts,
 		Codec: sc.Codec, Random: w.switchStream(name, ""), Recirculation: sc.Recirculation,
-		MinFrame: c.Framing.Least(), Observer: part.Observer, Numbers: numbers, OnPFC: onPFC,
+		MinFrame: c.Framing.MinFrame(), Observer: part.Observer, Numbers: numbers, OnPFC: onPFC,
 	})
 	w.Switches[node] = sw
 	return sw, err
@@ -111,7 +111,7 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 	sc, name := &c.Switches[node], n.Nodes[node].Name
 	site := &dataplane.Site{
 		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
-		Clock: sc.Clock, Rates: w.rates, Counted: c.Telemetry != nil && c.Telemetry.Counted, Queues: sc.queueCount(),
+		Clock: sc.Clock, Rates: w.rates, CountsTelemetry: c.Telemetry != nil && c.Telemetry.InFraming, Queues: sc.queueCount(),
 		MaxFrame: c.MaxFrame, Framing: c.Framing,
 		Random: func(entity string) unit.Random { return w.switchStream(name, " "+entity) },
 		Place:  func() (*dataplane.TreePosition, error) { return w.treePosition(node) },
@@ -134,9 +134,9 @@ func (w *Wiring) treeRoundTrip(tree *topology.Tree) (trip unit.Time) {
 	var most [4]unit.Time // by the lower tier
 	frame := unit.Bytes(w.config.MaxFrame)
 	if frame == 0 {
-		frame = unit.Bytes(w.config.Framing.Frame(1514, 0, true))
+		frame = unit.Bytes(w.config.Framing.FrameBytes(1514, 0, true))
 	}
-	small := unit.Bytes(w.config.Framing.Frame(packet.EthernetHeader+packet.IPv6Header+packet.TCPHeader, 0, true))
+	small := unit.Bytes(w.config.Framing.FrameBytes(packet.EthernetHeader+packet.IPv6Header+packet.TCPHeader, 0, true))
 	for i := range w.Links {
 		l := &w.Links[i]
 		lower := min(tree.Tier[l.From], tree.Tier[l.To])
@@ -161,7 +161,7 @@ func (w *Wiring) treePosition(node int) (*dataplane.TreePosition, error) {
 	c, tree := w.config, w.config.Tree
 	if tree == nil {
 		if w.tree == nil && w.noTree == nil {
-			w.tree, w.noTree = c.Network.Tree()
+			w.tree, w.noTree = c.Network.FindTree()
 		}
 		if w.noTree != nil {
 			return nil, w.noTree
@@ -169,10 +169,10 @@ func (w *Wiring) treePosition(node int) (*dataplane.TreePosition, error) {
 		tree = w.tree
 	}
 	if w.leafOf == nil {
-		w.leafOf, w.trip = tree.LeafOf(), w.treeRoundTrip(tree)
+		w.leafOf, w.trip = tree.LeafByAddress(), w.treeRoundTrip(tree)
 	}
 	p := &dataplane.TreePosition{Tiers: tree.Tiers, Tier: int(tree.Tier[node]), Up: tree.Up[node], Down: tree.Down[node],
-		Above: tree.Above(node), Leaf: w.leafOf, Leaves: len(tree.Leaves()),
+		Above: tree.NodesAbove(node), Leaf: w.leafOf, Leaves: len(tree.Leaves()),
 		Trip: w.trip}
 	if c.Tree != nil {
 		p.All = c.Prefixes.All

@@ -108,14 +108,14 @@ func New(c *Config) *Wiring {
 // newStream returns the random stream of an entity.
 func (w *Wiring) newStream(entity string) unit.Random {
 	if w.config.Restarts {
-		return w.streams.New(w.config.Seed, entity)
+		return w.streams.NewStream(w.config.Seed, entity)
 	}
 	return unit.NewRandom(w.config.Seed, entity)
 }
 
 // Restart restarts the random streams of links and switches.
 func (w *Wiring) Restart() {
-	w.streams.Restart()
+	w.streams.RestartAll()
 	for _, sw := range w.Switches {
 		if sw != nil {
 			sw.Redraw()
@@ -132,11 +132,11 @@ func (w *Wiring) isUnlimited(link, e int) bool {
 	return l.Spaced && !w.config.Network.Nodes[l.Ends[e]].Switch
 }
 
-// Leaving returns the links that leave a node, by port, as indices into Links.
-func (w *Wiring) Leaving(node int) []int32 { return w.leaving[node] }
+// LinksFrom returns the links that leave a node, by port, as indices into Links.
+func (w *Wiring) LinksFrom(node int) []int32 { return w.leaving[node] }
 
-// Attach sets the port of a host: a NIC.
-func (w *Wiring) Attach(host, port int, p *tm.Port) {
+// AttachNIC sets the port of a host: a NIC.
+func (w *Wiring) AttachNIC(host, port int, p *tm.Port) {
 	if port < len(w.leaving[host]) { // a host without a link still has a NIC
 		w.ports[w.leaving[host][port]] = p
 	}
@@ -148,18 +148,18 @@ func (w *Wiring) Port(i int) *tm.Port { return w.ports[i] }
 // Event is a change to a link, in both directions or in one. It comes before anything else at its time. Frames on the
 // wire arrive; frames sent on a link that is down are lost.
 type Event struct {
-	At   unit.Time     // in the experiment's time
-	Link int           // index into Network.Links
-	Rate unit.LinkRate // new rate; zero: the event is about Down
-	Down bool          // without a rate: the link goes down, or comes up
-	One  uint8         // 1 + the end at which the only affected direction begins; 0: both directions
+	At      unit.Time     // in the experiment's time
+	Link    int           // index into Network.Links
+	Rate    unit.LinkRate // new rate; zero: the event is about Down
+	Down    bool          // without a rate: the link goes down, or comes up
+	OnlyEnd uint8         // 1 + the end at which the only affected direction begins; 0: both directions
 }
 
 // affects reports whether the event affects the direction that begins at an end.
-func (e *Event) affects(end int) bool { return e.One == 0 || int(e.One) == 1+end }
+func (e *Event) affects(end int) bool { return e.OnlyEnd == 0 || int(e.OnlyEnd) == 1+end }
 
-// Rated reports whether the event changes the link's rate.
-func (e *Event) Rated() bool { return e.Rate != unit.LinkRate{} }
+// ChangesRate reports whether the event changes the link's rate.
+func (e *Event) ChangesRate() bool { return e.Rate != unit.LinkRate{} }
 
 // Rates returns the bit rates of a network's links, ascending, followed by the additional rates of events, in the
 // order of the events.
@@ -173,16 +173,16 @@ func Rates(n *topology.Network, events []Event) []unit.Rate {
 	return rates
 }
 
-// HappenFirst applies the events at time 0 to Links, switches and ports. Call it when these exist and before the
+// ApplyFirstEvents applies the events at time 0 to Links, switches and ports. Call it when these exist and before the
 // fabric is made from Links, so that no packet and no choice of a NIC precedes them. It returns the later events.
-func (w *Wiring) HappenFirst() []Event {
+func (w *Wiring) ApplyFirstEvents() []Event {
 	events := w.config.Events
 	for len(events) > 0 && events[0].At <= 0 {
 		e := &events[0]
 		for i := 2 * e.Link; i < 2*e.Link+2; i++ {
 			switch l := &w.Links[i]; {
 			case !e.affects(i & 1):
-			case !e.Rated():
+			case !e.ChangesRate():
 				l.Down = e.Down
 				w.setDown(i, e.Down, 0)
 			case !w.isUnlimited(e.Link, i&1):
@@ -204,13 +204,13 @@ func (w *Wiring) setDown(i int, down bool, now unit.Time) {
 	}
 }
 
-// Happen applies an event at now. The network must have run all events before it, and no event after it.
-func (w *Wiring) Happen(f *fabric.Fabric, e *Event, now unit.Time) {
+// ApplyEvent applies an event at now. The network must have run all events before it, and no event after it.
+func (w *Wiring) ApplyEvent(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
 		if !e.affects(i & 1) {
 			continue
 		}
-		if !e.Rated() {
+		if !e.ChangesRate() {
 			f.SetDown(i, e.Down)
 			w.setDown(i, e.Down, now)
 			continue

@@ -26,7 +26,7 @@ func TestWiring(t *testing.T) {
 	var pool packet.Pool
 	book, routes := n.Addresses(), n.Routes()
 	sc := func(node int) SwitchConfig {
-		return SwitchConfig{Routes: dataplane.HostRoutes(book, routes.Paths(node)),
+		return SwitchConfig{Routes: dataplane.HostRoutes(book, routes.PathsFrom(node)),
 			Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 				if site.Lines[1].To != n.Nodes[1-node].Name || site.Ports != 2 || len(site.At) != 2 {
 					t.Errorf("site %+v", site)
@@ -61,9 +61,9 @@ func TestWiring(t *testing.T) {
 		{At: 2 * unit.Second, Link: 0, Rate: unit.LinkRate{Bits: 5 * unit.Mbps}}, {At: 3 * unit.Second, Link: 0,
 			Rate: unit.LinkRate{Bits: unit.Gbps}},
 	}
-	first := w.Counts(0, f)
+	first := w.ReadCounters(0, f)
 	for i := range c.Events[:3] {
-		w.Happen(f, &c.Events[i], c.Events[i].At)
+		w.ApplyEvent(f, &c.Events[i], c.Events[i].At)
 	}
 	for i, want := range []struct {
 		rate unit.LinkRate
@@ -71,14 +71,14 @@ func TestWiring(t *testing.T) {
 	}{{unit.LinkRate{Bits: 5 * unit.Mbps}, false}, {unit.LinkRate{Bits: 5 * unit.Mbps}, false},
 		{unit.LinkRate{Packets: 100}, true}, {unit.LinkRate{Packets: 100}, true}} {
 		t.Run(fmt.Sprint("port ", i), func(t *testing.T) {
-			if p := w.Port(i); p.Rate() != want.rate || p.Down() != want.down ||
+			if p := w.Port(i); p.Rate() != want.rate || p.IsDown() != want.down ||
 				p != w.Switches[w.Directions[i].Node].Port(w.Directions[i].Port) {
-				t.Errorf("port %d: %v, down %v", i, p.Rate(), p.Down())
+				t.Errorf("port %d: %v, down %v", i, p.Rate(), p.IsDown())
 			}
 		})
 	}
-	last := w.Counts(3*unit.Second, f)
-	ports, _ := w.Results(&first, &last, unit.Second, 3*unit.Second)
+	last := w.ReadCounters(3*unit.Second, f)
+	ports, _ := w.PortResults(&first, &last, unit.Second, 3*unit.Second)
 	if len(ports) != 4 || ports[1].Capacity != 3e6+5e6 || ports[2].Capacity != 200 || ports[2].Node != 1 ||
 		ports[2].End != 0 {
 		t.Errorf("%+v", ports)

@@ -43,11 +43,11 @@ const (
 	maxTag    = 1<<31 - 1
 )
 
-// Read makes a job from traces, one per rank. names are the files' names for errors, which are of type
+// ReadTraces makes a job from traces, one per rank. names are the files' names for errors, which are of type
 // *workload.FormatError. A node begins when all its dependencies have ended. Host computing, device computing and
 // messages have a processor each; collective operations do not wait for each other. A duration of 0 counts as a
 // nanosecond.
-func Read(traces [][]byte, names []string, o Options) (*job.Listed, error) {
+func ReadTraces(traces [][]byte, names []string, o Options) (*job.Listed, error) {
 	b := &jobBuilder{Builder: job.NewBuilder(strings.TrimSuffix(names[0], ".0.et")), ranks: len(traces), options: o,
 		tag: maxTag + 1, same: map[string]*operation{}}
 	for rank, data := range traces {
@@ -60,7 +60,7 @@ func Read(traces [][]byte, names []string, o Options) (*job.Listed, error) {
 			return nil, err
 		}
 	}
-	return b.Job(), nil
+	return b.Build(), nil
 }
 
 // jobBuilder is a job while its traces are read.
@@ -98,7 +98,7 @@ func (b *jobBuilder) errorf(x *node, format string, args ...any) error {
 
 // addRank adds the operations of the current rank.
 func (b *jobBuilder) addRank(nodes []node) error {
-	b.Rank()
+	b.BeginRank()
 	type ends struct{ first, last int32 }
 	at := make(map[uint64]ends, len(nodes))
 	for i := range nodes {
@@ -126,7 +126,7 @@ func (b *jobBuilder) addRank(nodes []node) error {
 			if !known {
 				return b.errorf(x, "it depends on node %d, which the rank has not", d)
 			}
-			b.After(at[x.id].first, other.last, false)
+			b.AddDependency(at[x.id].first, other.last, false)
 		}
 	}
 	return nil
@@ -134,13 +134,13 @@ func (b *jobBuilder) addRank(nodes []node) error {
 
 // addSingle adds the operation of a node that is a single operation. It returns the operation's number.
 func (b *jobBuilder) addSingle(x *node) (int32, error) {
-	if b.Total() >= job.MostOps {
-		return 0, b.errorf(x, "more than %d operations", job.MostOps)
+	if b.CountOps() >= job.MaxOps {
+		return 0, b.errorf(x, "more than %d operations", job.MaxOps)
 	}
 	label := fmt.Sprintf("node %d", x.id)
 	switch x.kind {
 	case metadata:
-		return b.Add(job.Op{Kind: job.Calc, CPU: hostCPU}, label, 0), nil
+		return b.AddOp(job.Op{Kind: job.Calc, CPU: hostCPU}, label, 0), nil
 	case memoryLoad, memoryStore, compute:
 		if x.micros > maxMicros {
 			return 0, b.errorf(x, "it takes %d us; up to %d are allowed", x.micros, int64(maxMicros))
@@ -149,13 +149,13 @@ func (b *jobBuilder) addSingle(x *node) (int32, error) {
 		if v, _ := x.number("is_cpu_op"); v != 0 {
 			op.CPU = hostCPU
 		}
-		return b.Add(op, label, 0), nil
+		return b.AddOp(op, label, 0), nil
 	case send, receive:
 		op, err := b.messageOp(x)
 		if err != nil {
 			return 0, err
 		}
-		return b.Add(op, label, 0), nil
+		return b.AddOp(op, label, 0), nil
 	}
 	return 0, b.errorf(x, "type %d; 1 (metadata), 2 and 3 (memory), 4 (compute), 5 (send), 6 (receive) and 7 "+
 		"(collective) are possible; leave the node out, or give it type 1", x.kind)
@@ -235,7 +235,7 @@ func (b *jobBuilder) addCollective(x *node) (first, last int32, err error) {
 		}
 	}
 	if len(members) == 1 {
-		first = b.Add(job.Op{Kind: job.Calc, CPU: messageCPU}, fmt.Sprintf("node %d", x.id), 0)
+		first = b.AddOp(job.Op{Kind: job.Calc, CPU: messageCPU}, fmt.Sprintf("node %d", x.id), 0)
 		return first, first, nil
 	}
 	key := fmt.Sprintf("%s %d", who, b.begun[who])
@@ -297,8 +297,8 @@ func (b *jobBuilder) newOperation(x *node, kind string, size unit.Bytes, members
 func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (first, last int32, err error) {
 	const lane = 1
 	n := o.job.Ops(own, lane)
-	if b.Total()+n > job.MostOps {
-		return 0, 0, b.errorf(x, "more than %d operations", job.MostOps)
+	if b.CountOps()+n > job.MaxOps {
+		return 0, 0, b.errorf(x, "more than %d operations", job.MaxOps)
 	}
 	var deps []job.Dep
 	waited := make([]bool, n) // by operation, whether another one depends on it
@@ -312,7 +312,7 @@ func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (f
 		if op.Mark != job.NoMark {
 			op.Part = o.number
 		}
-		last = b.Add(op, fmt.Sprintf("node %d, step %d", x.id, i), 0)
+		last = b.AddOp(op, fmt.Sprintf("node %d, step %d", x.id, i), 0)
 		if i == 0 {
 			first = last
 		}
@@ -322,12 +322,12 @@ func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (f
 			case d.Op == job.Earlier:
 				for k := range i {
 					if !waited[k] {
-						b.After(last, first+int32(k), false)
+						b.AddDependency(last, first+int32(k), false)
 					}
 				}
 			case d.Lane == lane:
 				waited[d.Op] = true
-				b.After(last, first+d.Op, false)
+				b.AddDependency(last, first+d.Op, false)
 			}
 		}
 	}

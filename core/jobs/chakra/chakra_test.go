@@ -119,7 +119,7 @@ func read(t testing.TB, o Options, traces ...[]byte) (*job.Listed, error) {
 	for i := range traces {
 		names = append(names, fmt.Sprintf("x.%d.et", i))
 	}
-	return Read(traces, names, o)
+	return ReadTraces(traces, names, o)
 }
 
 func end(t testing.TB, l *job.Listed) unit.Time {
@@ -127,7 +127,7 @@ func end(t testing.TB, l *job.Listed) unit.Time {
 	m := loggops.Model{Latency: unit.Microsecond, Costs: job.Costs{ByteGap: 20, Eager: 1 << 40}}
 	o, _, err := m.Run(l, job.Watch{})
 	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.Deadlock(l, &o))
+		t.Fatal(err, job.DescribeDeadlock(l, &o))
 	}
 	last := unit.Time(0)
 	for _, r := range o.Ranks {
@@ -155,8 +155,8 @@ func TestRing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := end(t, l); got != x.want || l.Total() != x.ops || l.Check() != nil {
-				t.Errorf("%v, want %v; %d operations, want %d; %v", got, x.want, l.Total(), x.ops, l.Check())
+			if got := end(t, l); got != x.want || l.CountOps() != x.ops || l.Check() != nil {
+				t.Errorf("%v, want %v; %d operations, want %d; %v", got, x.want, l.CountOps(), x.ops, l.Check())
 			}
 		})
 	}
@@ -376,7 +376,7 @@ func FuzzRead(f *testing.F) {
 	f.Add(made("1 7 0 comm_type=6 comm_size=9 involved_dim=10", "2 7 0 comm_type=2 comm_size=9 pg_name=1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		o := Options{Dims: []int{2, 1}, Groups: map[string][]int{"1": {1, 0}}}
-		l, err := Read([][]byte{data, data}, []string{"a", "b"}, o)
+		l, err := ReadTraces([][]byte{data, data}, []string{"a", "b"}, o)
 		if err != nil {
 			if _, ok := err.(*workload.FormatError); !ok {
 				t.Errorf("%T", err)
@@ -388,9 +388,9 @@ func FuzzRead(f *testing.F) {
 }
 
 func ExampleReadTraces() {
-	l, err := Read([][]byte{{2, 10, 0}}, []string{"x.0.et"}, Options{})
-	fmt.Println(l.Total(), err)
-	_, err = Read([][]byte{{2, 10}}, []string{"x.0.et"}, Options{})
+	l, err := ReadTraces([][]byte{{2, 10, 0}}, []string{"x.0.et"}, Options{})
+	fmt.Println(l.CountOps(), err)
+	_, err = ReadTraces([][]byte{{2, 10}}, []string{"x.0.et"}, Options{})
 	fmt.Println(err)
 	// Output:
 	// 0 <nil>

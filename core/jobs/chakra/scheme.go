@@ -67,14 +67,14 @@ func (c *config) openJob(s job.Site) (job.Program, error) {
 		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s is there, so the traces are of more than the %d hosts "+
 			"of the job", next, s.Members), Allowed: "as many hosts as traces"}
 	}
-	l, err := Read(traces, names, o)
+	l, err := ReadTraces(traces, names, o)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range l.Check() {
 		return nil, &workload.FormatError{File: names[max(f.Rank, 0)], Line: 1, Column: 1, Msg: f.Msg}
 	}
-	if why := loggops.Stops(l); why != "" {
+	if why := loggops.DescribeStops(l); why != "" {
 		return nil, &workload.FormatError{File: names[0], Line: 1, Column: 1, Msg: why}
 	}
 	return l, nil

@@ -91,9 +91,9 @@ func New(c Config) (*Job, error) {
 	for m := range min(c.Members, 64) {
 		most = max(most, j.opsPerPart(m))
 	}
-	if total := float64(most) * float64(c.Iterations) * float64(c.Buckets); total > job.MostOps {
+	if total := float64(most) * float64(c.Iterations) * float64(c.Buckets); total > job.MaxOps {
 		return nil, &configError{"iterations", "fewer iterations or buckets",
-			fmt.Sprintf("a channel of a member has %.3g operations, and up to %d are possible", total, job.MostOps)}
+			fmt.Sprintf("a channel of a member has %.3g operations, and up to %d are possible", total, job.MaxOps)}
 	}
 	return j, nil
 }
@@ -148,7 +148,7 @@ func (j *Job) Ahead() int { return 1 }
 // Traits returns the job's messages and bytes, the number of NICs that channels use in turn, and the iterations. Bus
 // is Size times Factor for collective operations.
 func (j *Job) Traits() job.Traits {
-	t := job.Traits{Messages: j.Messages(), Bytes: j.Bytes(), Iterations: j.Iterations, Period: j.Align}
+	t := job.Traits{Messages: j.CountMessages(), Bytes: j.CountBytes(), Iterations: j.Iterations, Period: j.Align}
 	if j.Operation != Pipeline {
 		t.Bus = busFactor(j.Operation, j.Members) * float64(j.Size)
 	}
@@ -329,8 +329,8 @@ func busFactor(operation string, members int) float64 {
 	return 1
 }
 
-// Messages returns the number of messages that all members send.
-func (j *Job) Messages() (n float64) {
+// CountMessages returns the number of messages that all members send.
+func (j *Job) CountMessages() (n float64) {
 	each := 0.0
 	switch a := j.algorithm.(type) {
 	case *ring, *halving, *hierarchical, *direct, *relayed:
@@ -347,8 +347,8 @@ func (j *Job) Messages() (n float64) {
 	return each * float64(j.parts) * float64(j.operationCount())
 }
 
-// Bytes returns the number of bytes that all members send.
-func (j *Job) Bytes() float64 {
+// CountBytes returns the number of bytes that all members send.
+func (j *Job) CountBytes() float64 {
 	n, s := float64(j.Members), float64(j.Size)
 	total := 0.0
 	switch a := j.algorithm.(type) {

@@ -109,7 +109,7 @@ func carry(t *testing.T, j *Job, random *rand.Rand) [][][]set {
 	var open []ready
 	left := int64(0)
 	take := func(m int) {
-		for _, at := range f[m].Ready(nil) {
+		for _, at := range f[m].AppendReady(nil) {
 			open = append(open, ready{m, at})
 		}
 	}
@@ -117,7 +117,7 @@ func carry(t *testing.T, j *Job, random *rand.Rand) [][][]set {
 		f[m] = job.NewFrontier(j, m)
 		f[m].Begin()
 		take(m)
-		left += f[m].Left()
+		left += f[m].CountLeft()
 	}
 	for tries := 0; len(open) > 0 && tries < 1000*len(open); tries++ {
 		k := random.IntN(len(open))
@@ -127,8 +127,8 @@ func carry(t *testing.T, j *Job, random *rand.Rand) [][][]set {
 		}
 		open[k] = open[len(open)-1]
 		open = open[:len(open)-1]
-		f[m].Began(at)
-		f[m].Ended(at)
+		f[m].SetBegun(at)
+		f[m].SetEnded(at)
 		left--
 		take(m)
 		tries = 0
@@ -276,15 +276,15 @@ func TestBytes(t *testing.T) {
 		}
 		r, _, err := loggops.Model{}.Run(j, job.Watch{})
 		if err != nil || r.Left > 0 {
-			t.Fatal(err, job.Deadlock(j, &r))
+			t.Fatal(err, job.DescribeDeadlock(j, &r))
 		}
 		var bytes, messages float64
 		for _, x := range r.Ranks {
 			bytes += float64(x.Sent)
 			messages += float64(x.Messages)
 		}
-		if math.Abs(bytes-j.Bytes()) > 1e-6 || messages != j.Messages() {
-			t.Errorf("%v B in %v messages, want %v in %v", bytes, messages, j.Bytes(), j.Messages())
+		if math.Abs(bytes-j.CountBytes()) > 1e-6 || messages != j.CountMessages() {
+			t.Errorf("%v B in %v messages, want %v in %v", bytes, messages, j.CountBytes(), j.CountMessages())
 		}
 		if len(r.Operations) != 4 || len(r.Iterations) != 2 {
 			t.Errorf("%d operations, %d iterations", len(r.Operations), len(r.Iterations))
@@ -310,7 +310,7 @@ func run(t *testing.T, c Config) job.Outcome {
 	}
 	r, _, err := model().Run(j, job.Watch{})
 	if err != nil || r.Left > 0 {
-		t.Fatal(err, job.Deadlock(j, &r))
+		t.Fatal(err, job.DescribeDeadlock(j, &r))
 	}
 	return r
 }
@@ -448,22 +448,22 @@ func TestRefuses(t *testing.T) {
 // under way.
 func TestLarge(t *testing.T) {
 	j, err := New(Config{Operation: AllReduce, Members: 8192, Size: 32 << 20})
-	if err != nil || j.Messages() != 134201344 {
-		t.Fatal(err, j.Messages())
+	if err != nil || j.CountMessages() != 134201344 {
+		t.Fatal(err, j.CountMessages())
 	}
 	f := job.NewFrontier(j, 5000)
 	f.Begin()
 	n := 0
-	for open := f.Ready(nil); len(open) > 0; open = f.Ready(open[1:]) {
+	for open := f.AppendReady(nil); len(open) > 0; open = f.AppendReady(open[1:]) {
 		if op := j.Op(5000, open[0]); op.Kind == job.Send && op.Size != 4096 {
 			t.Fatalf("%v", op)
 		}
-		f.Began(open[0])
-		f.Ended(open[0])
+		f.SetBegun(open[0])
+		f.SetEnded(open[0])
 		n++
 	}
-	if n != 4*8191+2+2 || f.Left() != 0 {
-		t.Errorf("%d operations, %d left", n, f.Left())
+	if n != 4*8191+2+2 || f.CountLeft() != 0 {
+		t.Errorf("%d operations, %d left", n, f.CountLeft())
 	}
 }
 
@@ -473,7 +473,7 @@ func ExampleNew() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(j.Messages(), "messages,", j.Bytes(), "bytes")
+	fmt.Println(j.CountMessages(), "messages,", j.CountBytes(), "bytes")
 	_, err = New(Config{Operation: AllReduce, Algorithm: HalvingDoubling, Members: 6, Size: 1 << 20})
 	fmt.Println(err)
 	// Output:
@@ -502,7 +502,7 @@ func TestSchedules(t *testing.T) {
 			}
 		}})
 		if err != nil || r.Left > 0 {
-			t.Fatal(err, job.Deadlock(j, &r))
+			t.Fatal(err, job.DescribeDeadlock(j, &r))
 		}
 		if got, want := r.Ranks[0].End, 2*(batches+stages-1)*8*us; got != want {
 			t.Errorf("%s: %v, not %v", schedule, got, want)

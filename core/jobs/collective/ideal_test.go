@@ -22,7 +22,7 @@ func runOn(t *testing.T, m loggops.Model, c Config, visit func(s job.Span)) unit
 		}
 	}})
 	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.Deadlock(j, &o))
+		t.Fatal(err, job.DescribeDeadlock(j, &o))
 	}
 	return o.Operations[0].End
 }
@@ -76,7 +76,7 @@ func TestReceivesAtRate(t *testing.T) {
 		busy, last := map[at]unit.Time{}, map[at]unit.Time{}
 		runOn(t, m, c, func(s job.Span) {
 			p := at{s.Rank, s.Op.NIC}
-			busy[p] += m.Wire(s.Op.Size)
+			busy[p] += m.WireTime(s.Op.Size)
 			last[p] = max(last[p], s.To)
 		})
 		for p, total := range busy {

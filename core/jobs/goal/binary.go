@@ -80,12 +80,12 @@ func readBinary(data []byte, file string) (*job.Listed, error) {
 			return nil, r.errorf(at, "rank %d is from %d to %d; places from %d to %d are allowed", k, start, end, 6+16*ranks,
 				size)
 		}
-		b.Rank()
+		b.BeginRank()
 		if err := r.readRank(b, k, ranks, origin+int(start), origin+int(end)); err != nil {
 			return nil, err
 		}
 	}
-	return b.Job(), nil
+	return b.Build(), nil
 }
 
 // readRank parses the rank in the bytes from … to−1.
@@ -101,8 +101,8 @@ func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 	}
 	first, list := at, at+4*roots+nodeSize*n
 	at += 4 * roots
-	if b.Total()+n > job.MostOps {
-		return r.errorf(from, "more than %d operations", job.MostOps)
+	if b.CountOps()+n > job.MaxOps {
+		return r.errorf(from, "more than %d operations", job.MaxOps)
 	}
 	nodes := make([]node, n)
 	for i := range nodes {
@@ -114,7 +114,7 @@ func (r *reader) readRank(b *job.Builder, rank, ranks, from, to int) error {
 		if err != nil {
 			return err
 		}
-		b.Add(op, "", 0)
+		b.AddOp(op, "", 0)
 		at += nodeSize
 	}
 	if err := r.readDependencies(b, nodes, rank, list, to); err != nil {
@@ -178,7 +178,7 @@ func (r *reader) readDependencies(b *job.Builder, nodes []node, rank, list, to i
 					return r.errorf(list+4*int(n), "rank %d has no node %d", rank, other)
 				}
 				nodes[other].dependencies++
-				b.After(int32(other), int32(i), k == 1)
+				b.AddDependency(int32(other), int32(i), k == 1)
 			}
 		}
 	}

@@ -23,7 +23,7 @@ func read(t testing.TB, name string) *job.Listed {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := Read(data, name)
+	l, err := ReadJob(data, name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,22 +43,22 @@ func TestRoundTrip(t *testing.T) {
 			if err := writeBinary(&binary, l); err != nil {
 				t.Fatal(err)
 			}
-			b, err := Read(binary.Bytes(), "b")
-			if err != nil || !b.Same(l) {
+			b, err := ReadJob(binary.Bytes(), "b")
+			if err != nil || !b.HasSameOps(l) {
 				t.Fatalf("the binary form is another job: %v", err)
 			}
 			if writeBinary(&again, b); !bytes.Equal(again.Bytes(), binary.Bytes()) {
 				t.Error("the binary form is written differently")
 			}
 			writeText(&text, b)
-			x, err := Read(text.Bytes(), "t")
-			if err != nil || !x.Same(l) {
+			x, err := ReadJob(text.Bytes(), "t")
+			if err != nil || !x.HasSameOps(l) {
 				t.Fatalf("the text of the binary form is another job: %v", err)
 			}
 			text.Reset()
 			writeText(&text, l)
-			own, err := Read(text.Bytes(), "t")
-			if err != nil || !own.Same(l) || own.Label(0, 0) != l.Label(0, 0) {
+			own, err := ReadJob(text.Bytes(), "t")
+			if err != nil || !own.HasSameOps(l) || own.Label(0, 0) != l.Label(0, 0) {
 				t.Fatalf("its own text is another job: %v\n%s", err, text.Bytes())
 			}
 		})
@@ -67,7 +67,7 @@ func TestRoundTrip(t *testing.T) {
 
 // The binary form byte by byte, worked out by hand: magic, ranks, cpu and nic, places; then two ranks.
 func TestBinaryLayout(t *testing.T) {
-	l, err := Read([]byte("num_ranks 2\nrank 0 {\na: calc 7 cpu 3\nb: send 300b to 1 tag 5 cpu 1 nic 2\n"+
+	l, err := ReadJob([]byte("num_ranks 2\nrank 0 {\na: calc 7 cpu 3\nb: send 300b to 1 tag 5 cpu 1 nic 2\n"+
 		"b requires a\n}\nrank 1 {\nrecv 300b from -1 tag -1\n}\n"), "x")
 	if err != nil {
 		t.Fatal(err)
@@ -133,7 +133,7 @@ func TestTextErrors(t *testing.T) {
 		head + "/* a */ calc 5\n":         `x:3:9: "calc"; the end of the line: a comment has its own is expected`,
 	} {
 		t.Run(cmp.Or(text, "empty"), func(t *testing.T) {
-			_, err := Read([]byte(text), "x")
+			_, err := ReadJob([]byte(text), "x")
 			if f := (*workload.FormatError)(nil); !errors.As(err, &f) || !strings.HasPrefix(err.Error(), want) {
 				t.Errorf("%v, want %s", err, want)
 			}
@@ -152,7 +152,7 @@ func TestGivenErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := Read(data, name); err == nil || err.Error() != want {
+			if _, err := ReadJob(data, name); err == nil || err.Error() != want {
 				t.Errorf("%v, want %s", err, want)
 			}
 		})
@@ -161,7 +161,7 @@ func TestGivenErrors(t *testing.T) {
 
 // What the grammar allows: comments, no labels, ends of lines of Windows, empty ranks, any source and tag.
 func TestTextAllowed(t *testing.T) {
-	l, err := Read([]byte("// c\r\n\r\nnum_ranks 2\r\n/* more\r\nlines */\r\nrank 0 {\r\n}\r\nrank 1 {\r\n"+
+	l, err := ReadJob([]byte("// c\r\n\r\nnum_ranks 2\r\n/* more\r\nlines */\r\nrank 0 {\r\n}\r\nrank 1 {\r\n"+
 		"\tcalc 5\r\n  x1_ : recv 0b from -1 tag -1 nic 9\r\ny: calc 1\r\ny irequires x1_\r\ny requires x1_\r\n"+
 		"y irequires x1_\r\n}"), "x")
 	if err != nil {
@@ -217,7 +217,7 @@ func TestBinaryErrors(t *testing.T) {
 			} else {
 				data[x.at] = x.to
 			}
-			if _, err := Read(data, "x"); err == nil || !strings.Contains(err.Error(), x.want) {
+			if _, err := ReadJob(data, "x"); err == nil || !strings.Contains(err.Error(), x.want) {
 				t.Errorf("%v, want %s", err, x.want)
 			}
 		})
@@ -236,12 +236,12 @@ func FuzzRead(f *testing.F) {
 		}
 		f.Add(data)
 		var b bytes.Buffer
-		if l, err := Read(data, name); err == nil && writeBinary(&b, l) == nil {
+		if l, err := ReadJob(data, name); err == nil && writeBinary(&b, l) == nil {
 			f.Add(b.Bytes())
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		l, err := Read(data, "x")
+		l, err := ReadJob(data, "x")
 		if err != nil {
 			if _, ok := err.(*workload.FormatError); !ok {
 				t.Errorf("%T: %v", err, err)
@@ -253,8 +253,8 @@ func FuzzRead(f *testing.F) {
 		writeText(&text, l)
 		writeBinary(&binary, l)
 		for _, form := range [][]byte{text.Bytes(), binary.Bytes()} {
-			again, err := Read(form, "y")
-			if err != nil || !again.Same(l) {
+			again, err := ReadJob(form, "y")
+			if err != nil || !again.HasSameOps(l) {
 				t.Fatalf("%v: %q is another job than %q", err, form, data)
 			}
 		}
@@ -262,13 +262,13 @@ func FuzzRead(f *testing.F) {
 }
 
 func ExampleReadJob() {
-	l, err := Read([]byte("num_ranks 2\nrank 0 {\na: send 10b to 1\n}\nrank 1 {\nb: recv 10b from 0\n}\n"), "x.goal")
+	l, err := ReadJob([]byte("num_ranks 2\nrank 0 {\na: send 10b to 1\n}\nrank 1 {\nb: recv 10b from 0\n}\n"), "x.goal")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(l.Ranks(), "ranks,", l.Total(), "operations")
-	_, err = Read([]byte("num_ranks 1\nrank 0 {\na: calc x\n}\n"), "y.goal")
+	fmt.Println(l.Ranks(), "ranks,", l.CountOps(), "operations")
+	_, err = ReadJob([]byte("num_ranks 1\nrank 0 {\na: calc x\n}\n"), "y.goal")
 	fmt.Println(err)
 	// Output:
 	// 2 ranks, 2 operations

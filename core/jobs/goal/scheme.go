@@ -29,19 +29,19 @@ func (c *config) openJob(s job.Site) (job.Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := Read(data, name)
+	l, err := ReadJob(data, name)
 	if err != nil {
 		return nil, err
 	}
 	for _, f := range l.Check() {
 		return nil, &workload.FormatError{File: name, Line: max(f.Line, 1), Column: 1, Msg: f.Msg}
 	}
-	if s.Members < l.Ranks() || s.Fixed && s.Members > l.Ranks() {
+	if s.Members < l.Ranks() || s.HasFixedMembers && s.Members > l.Ranks() {
 		return nil, &scheme.Error{Param: "file", Err: fmt.Errorf("%s has %d ranks, and the job %d hosts", name, l.Ranks(),
 			s.Members), Allowed: fmt.Sprintf("%d hosts", l.Ranks())}
 	}
-	if !l.Any() { // otherwise the order of time decides which message is received
-		if why := loggops.Stops(l); why != "" {
+	if !l.HasWildcards() { // otherwise the order of time decides which message is received
+		if why := loggops.DescribeStops(l); why != "" {
 			return nil, &workload.FormatError{File: name, Line: 1, Column: 1, Msg: why}
 		}
 	}

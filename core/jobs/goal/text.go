@@ -19,9 +19,9 @@ const (
 	maxTag   = 1<<32 - 2
 )
 
-// Read parses a file, as text or in binary form. file is its name for errors, which are of type *workload.FormatError.
+// ReadJob parses a file, as text or in binary form. file is its name for errors, which are of type *workload.FormatError.
 // Labels of the job share memory with data.
-func Read(data []byte, file string) (*job.Listed, error) {
+func ReadJob(data []byte, file string) (*job.Listed, error) {
 	if isBinary(data) {
 		return readBinary(data, file)
 	}
@@ -51,7 +51,7 @@ func readText(data []byte, file string) (l *job.Listed, err error) {
 	case p.rank+1 < p.ranks:
 		return nil, p.errorf("the file ends after %d of %d ranks; rank %d { is expected", p.rank+1, p.ranks, p.rank+1)
 	}
-	return p.builder.Job(), nil
+	return p.builder.Build(), nil
 }
 
 // parser reads a file line by line.
@@ -224,7 +224,7 @@ func (p *parser) beginRank() error {
 	p.rank++
 	p.inside = true
 	p.labels = map[string]int32{}
-	p.builder.Rank()
+	p.builder.BeginRank()
 	return p.requireEnd("the end of the line")
 }
 
@@ -255,10 +255,10 @@ func (p *parser) readOperation(word string) error {
 	if err != nil {
 		return err
 	}
-	if p.builder.Total() == job.MostOps {
-		return p.errorf("more than %d operations", job.MostOps)
+	if p.builder.CountOps() == job.MaxOps {
+		return p.errorf("more than %d operations", job.MaxOps)
 	}
-	i := p.builder.Add(op, label, p.line)
+	i := p.builder.AddOp(op, label, p.line)
 	if label != "" {
 		p.labels[label] = i
 	}
@@ -359,7 +359,7 @@ func (p *parser) readRequires(label string, start int, begun bool) error {
 		return err
 	}
 	p.column = at + len(other)
-	p.builder.After(op, after, begun)
+	p.builder.AddDependency(op, after, begun)
 	return p.requireEnd("the end of the line")
 }
 

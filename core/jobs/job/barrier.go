@@ -37,8 +37,8 @@ func (b *Barrier) Arrive(now unit.Time, r *Rank, at Ref, period unit.Time) (rele
 	return true
 }
 
-// Waiting returns the number of ranks that wait.
-func (b *Barrier) Waiting() int { return len(b.waiting) }
+// CountWaiting returns the number of ranks that wait.
+func (b *Barrier) CountWaiting() int { return len(b.waiting) }
 
 // nextMultiple returns the first multiple of period at or after a time.
 func nextMultiple(at, period unit.Time) unit.Time { return (at + period - 1) / period * period }

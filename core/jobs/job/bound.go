@@ -41,17 +41,17 @@ func (r *Rank) postingTime(at unit.Time, ref Ref) unit.Time {
 // priorities are the ranks of kinds in sortReady.
 var priorities = [...]int{Send: 0, Recv: 1, Calc: 2, Wait: 3}
 
-// Step handles the first due event, which must exist. Ranks that count turns use it in place of Advance, because the
+// HandleFirst handles the first due event, which must exist. Ranks that count turns use it in place of Advance, because the
 // next event may belong to another rank.
-func (r *Rank) Step() {
+func (r *Rank) HandleFirst() {
 	e := r.events.pop()
 	r.handleEvent(&e)
 }
 
-// Before reports whether the next Step of a rank comes before the one of another rank. A rank without events is last.
-func (r *Rank) Before(other *Rank) bool {
-	if r.Next() == unit.Never || other.Next() == unit.Never {
-		return r.Next() < other.Next()
+// RunsBefore reports whether the next Step of a rank comes before the one of another rank. A rank without events is last.
+func (r *Rank) RunsBefore(other *Rank) bool {
+	if r.NextTime() == unit.Never || other.NextTime() == unit.Never {
+		return r.NextTime() < other.NextTime()
 	}
 	a, b := &r.events[0], &other.events[0]
 	switch {
@@ -82,8 +82,8 @@ func (r *Rank) takeBound(e *event) {
 		r.queueFor(*e, kind, i)
 	default:
 		c := r.costs
-		cpu.free = now + c.Overhead + max(byteTime(m.Size, c.PerByte), c.Wire(m.Size))
-		nic.free = now + c.Gap + c.Wire(m.Size)
+		cpu.free = now + c.Overhead + max(byteTime(m.Size, c.PerByte), c.WireTime(m.Size))
+		nic.free = now + c.Gap + c.WireTime(m.Size)
 		if at, found := r.match.matchMessage(*m, cpu.free); found {
 			r.compareSizes(at, m)
 			r.endReceive(now, cpu.free, at, m)

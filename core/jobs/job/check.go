@@ -9,28 +9,28 @@ import (
 	"weir/core/unit"
 )
 
-// Fault is the reason why a job cannot run, with the line of its file, 0 if unknown, and the affected rank, −1 for
+// JobFault is the reason why a job cannot run, with the line of its file, 0 if unknown, and the affected rank, −1 for
 // several.
-type Fault struct {
+type JobFault struct {
 	Line int
 	Msg  string
 	Rank int
 }
 
-func (f *Fault) Error() string { return f.Msg }
+func (f *JobFault) Error() string { return f.Msg }
 
 // Check returns the errors of a listed job: cycles of dependencies, messages without a partner, and sends and receives
 // of one message that differ in size. A job that passes may still deadlock, which only a run shows (Deadlock). Check
 // also records which messages must not overtake each other, so it must be called before a run on packets.
-func (l *Listed) Check() (faults []Fault) {
+func (l *Listed) Check() (faults []JobFault) {
 	if f := l.findCycle(); f != nil {
-		return []Fault{*f}
+		return []JobFault{*f}
 	}
 	return l.checkPartners()
 }
 
 // findCycle returns a fault if dependencies form a cycle, else nil.
-func (l *Listed) findCycle() *Fault {
+func (l *Listed) findCycle() *JobFault {
 	held := make([]int32, len(l.ops))
 	var begun []int32
 	waiting := make([][]int32, 0)
@@ -64,7 +64,7 @@ func (l *Listed) findCycle() *Fault {
 
 // describeCycle describes a cycle of a rank. held counts the unmet dependencies of operations; some of the rank's are
 // held.
-func (l *Listed) describeCycle(rank int, held []int32) *Fault {
+func (l *Listed) describeCycle(rank int, held []int32) *JobFault {
 	first := l.first[rank]
 	at := first
 	for held[at] == 0 {
@@ -97,7 +97,7 @@ func (l *Listed) describeCycle(rank int, held []int32) *Fault {
 			names = append(names, l.describeOp(rank, x-first))
 		}
 	}
-	return &Fault{l.Line(rank, path[0]-first), fmt.Sprintf("rank %d: %s: these come after each other in a circle, so "+
+	return &JobFault{l.Line(rank, path[0]-first), fmt.Sprintf("rank %d: %s: these come after each other in a circle, so "+
 		"none begins", rank, strings.Join(names, " after ")), rank}
 }
 
@@ -123,7 +123,7 @@ const maxFaults = 20
 
 // checkPartners returns faults for sends without a receive and receives without a send. Ranks with receives from any
 // rank or with any tag are compared by count only, because time decides which message such a receive takes.
-func (l *Listed) checkPartners() (faults []Fault) {
+func (l *Listed) checkPartners() (faults []JobFault) {
 	var sends, recvs []side
 	open := make([]int64, l.Ranks()) // by rank, receives of any that have no send left
 	anyOf := make([]bool, l.Ranks()) // by rank, whether it has receives of any
@@ -174,13 +174,13 @@ func (l *Listed) checkPartners() (faults []Fault) {
 	}
 	for r := range open { // receives of any without a message
 		if open[r] > 0 {
-			faults = append(faults, Fault{0, fmt.Sprintf("rank %d: %d of its receives from any rank or with any tag have "+
+			faults = append(faults, JobFault{0, fmt.Sprintf("rank %d: %d of its receives from any rank or with any tag have "+
 				"no message left to take", r, open[r]), r})
 		}
 	}
 	for n, s := range kept {
 		if n == maxFaults {
-			faults = append(faults, Fault{0, fmt.Sprintf("%d more messages have no partner", len(kept)-n), -1})
+			faults = append(faults, JobFault{0, fmt.Sprintf("%d more messages have no partner", len(kept)-n), -1})
 			break
 		}
 		faults = append(faults, l.lonelyFault(s, sends, recvs))
@@ -191,7 +191,7 @@ func (l *Listed) checkPartners() (faults []Fault) {
 // checkSizes returns faults for sends and receives of one message that differ in size, in lists sorted by message.
 // Several messages with the same ranks and tag are compared in any order, because time decides which send meets which
 // receive; Rank compares them during the run. The same holds for ranks that receive from any rank or with any tag.
-func (l *Listed) checkSizes(sends, recvs []side, any func(rank int32) bool) (faults []Fault) {
+func (l *Listed) checkSizes(sends, recvs []side, any func(rank int32) bool) (faults []JobFault) {
 	size := func(s side) unit.Bytes { return l.ops[l.first[s.rank]+s.op].Size }
 	for len(sends) > 0 && len(recvs) > 0 {
 		s, r := recvs[0], recvs[0]
@@ -201,14 +201,14 @@ func (l *Listed) checkSizes(sends, recvs []side, any func(rank int32) bool) (fau
 		n, m := countLeading(sends, s), countLeading(recvs, s)
 		if n == m && !any(r.dst) && !sameSizes(sends[:n], recvs[:n], size) {
 			if len(faults) == maxFaults {
-				return append(faults, Fault{0, "the sizes of more messages differ", -1})
+				return append(faults, JobFault{0, "the sizes of more messages differ", -1})
 			}
 			k := 0
 			for size(sends[k]) == size(recvs[k]) {
 				k++
 			}
 			s, r = sends[k], recvs[k]
-			faults = append(faults, Fault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with "+
+			faults = append(faults, JobFault{l.Line(int(r.rank), r.op), fmt.Sprintf("rank %d: %s awaits %d B from rank %d with "+
 				"tag %d, and %s there sends %d B; give both the same size", r.rank, l.describeOp(int(r.rank), r.op), size(r),
 				r.src, r.tag, l.describeOp(int(s.rank), s.op), size(s)), int(r.rank)})
 		}
@@ -247,7 +247,7 @@ func compareMessages(a, b side) int {
 }
 
 // lonelyFault returns the fault of a side without a partner. It names the tags of possible partners.
-func (l *Listed) lonelyFault(s side, sends, recvs []side) Fault {
+func (l *Listed) lonelyFault(s side, sends, recvs []side) JobFault {
 	op := l.ops[l.first[s.rank]+s.op]
 	what, others := "rank %[2]d receives nothing from rank %[1]d", recvs
 	verb := fmt.Sprintf("sends %d B to rank %d", op.Size, s.dst)
@@ -277,12 +277,12 @@ func (l *Listed) lonelyFault(s side, sends, recvs []side) Fault {
 	case len(tags) > 0:
 		what = fmt.Sprintf("the other side %s with tag %s", doing, strings.Join(tags, ", "))
 	}
-	return Fault{l.Line(int(s.rank), s.op), fmt.Sprintf("rank %d: %s %s with tag %d, and %s", s.rank,
+	return JobFault{l.Line(int(s.rank), s.op), fmt.Sprintf("rank %d: %s %s with tag %d, and %s", s.rank,
 		l.describeOp(int(s.rank), s.op), verb, s.tag, what), int(s.rank)}
 }
 
-// Deadlock describes the operations of an outcome that never ran; "" if all ran.
-func Deadlock(p Program, o *Outcome) string {
+// DescribeDeadlock describes the operations of an outcome that never ran; "" if all ran.
+func DescribeDeadlock(p Program, o *Outcome) string {
 	if o.Left == 0 {
 		return ""
 	}

@@ -64,11 +64,11 @@ func NewFrontier(p Program, rank int) *Frontier {
 	return f
 }
 
-// Left returns the number of operations that have not ended.
-func (f *Frontier) Left() int64 { return f.left }
+// CountLeft returns the number of operations that have not ended.
+func (f *Frontier) CountLeft() int64 { return f.left }
 
-// Ready appends the operations that have become ready since its last call.
-func (f *Frontier) Ready(to []Ref) []Ref {
+// AppendReady appends the operations that have become ready since its last call.
+func (f *Frontier) AppendReady(to []Ref) []Ref {
 	to = append(to, f.ready...)
 	f.ready = f.ready[:0]
 	return to
@@ -202,8 +202,8 @@ func (f *Frontier) resolveOne(at Ref) {
 	}
 }
 
-// Began records that an operation that was ready has begun, and releases its waiters.
-func (f *Frontier) Began(at Ref) {
+// SetBegun records that an operation that was ready has begun, and releases its waiters.
+func (f *Frontier) SetBegun(at Ref) {
 	s := f.slotOf(at)
 	s.flags |= hasBegun
 	if list := s.begun; list >= 0 {
@@ -212,8 +212,8 @@ func (f *Frontier) Began(at Ref) {
 	}
 }
 
-// Ended records that an operation that has begun has ended, and releases its waiters.
-func (f *Frontier) Ended(at Ref) {
+// SetEnded records that an operation that has begun has ended, and releases its waiters.
+func (f *Frontier) SetEnded(at Ref) {
 	s := f.slotOf(at)
 	s.flags |= hasEnded
 	f.left--

@@ -11,9 +11,9 @@ import (
 // built makes a job of one rank whose operations come after others: "1>0" after its end, "1~0" after its beginning.
 func built(n int, deps ...string) *Listed {
 	b := NewBuilder("x")
-	b.Rank()
+	b.BeginRank()
 	for i := range n {
-		b.Add(Op{Kind: Calc, Time: unit.Time(i)}, fmt.Sprint("l", i), 10+i)
+		b.AddOp(Op{Kind: Calc, Time: unit.Time(i)}, fmt.Sprint("l", i), 10+i)
 	}
 	for _, d := range deps {
 		var op, after int32
@@ -22,9 +22,9 @@ func built(n int, deps ...string) *Listed {
 			sign = "~"
 		}
 		fmt.Sscanf(d, "%d"+sign+"%d", &op, &after)
-		b.After(op, after, sign == "~")
+		b.AddDependency(op, after, sign == "~")
 	}
-	return b.Job()
+	return b.Build()
 }
 
 // A frontier lets operations begin as what they come after ends, or begins, forwards and backwards.
@@ -33,7 +33,7 @@ func TestFrontier(t *testing.T) {
 	f.Begin()
 	log := ""
 	note := func() {
-		for _, at := range f.Ready(nil) {
+		for _, at := range f.AppendReady(nil) {
 			log += fmt.Sprint(at.Op)
 		}
 		log += " "
@@ -42,14 +42,14 @@ func TestFrontier(t *testing.T) {
 	for _, step := range []string{"b4", "e4", "b0", "e0", "b2", "e2", "b1", "e1", "b3", "e3"} {
 		at := Ref{Op: int32(step[1] - '0')}
 		if step[0] == 'b' {
-			f.Began(at)
+			f.SetBegun(at)
 		} else {
-			f.Ended(at)
+			f.SetEnded(at)
 		}
 		note()
 	}
-	if log != "4  0 2 1    3   " || f.Left() != 0 {
-		t.Errorf("%q, %d left", log, f.Left())
+	if log != "4  0 2 1    3   " || f.CountLeft() != 0 {
+		t.Errorf("%q, %d left", log, f.CountLeft())
 	}
 }
 
@@ -81,7 +81,7 @@ func TestWindow(t *testing.T) {
 			f := NewFrontier(p, 0)
 			f.Begin()
 			ended := [2][]bool{make([]bool, p.n), make([]bool, p.n)}
-			for open := f.Ready(nil); len(open) > 0; open = f.Ready(open[1:]) {
+			for open := f.AppendReady(nil); len(open) > 0; open = f.AppendReady(open[1:]) {
 				at := open[0]
 				for _, d := range p.After(0, at, nil) {
 					for k := range at.Op {
@@ -90,12 +90,12 @@ func TestWindow(t *testing.T) {
 						}
 					}
 				}
-				f.Began(at)
-				f.Ended(at)
+				f.SetBegun(at)
+				f.SetEnded(at)
 				ended[at.Lane][at.Op] = true
 			}
-			if f.Left() != 0 || len(f.lanes[1].slots) != min(window, p.n) {
-				t.Errorf("%d left, %d slots", f.Left(), len(f.lanes[1].slots))
+			if f.CountLeft() != 0 || len(f.lanes[1].slots) != min(window, p.n) {
+				t.Errorf("%d left, %d slots", f.CountLeft(), len(f.lanes[1].slots))
 			}
 		})
 	}
@@ -133,7 +133,7 @@ func TestCircle(t *testing.T) {
 func pair(ranks int, lines ...string) *Listed {
 	b := NewBuilder("x")
 	for r := range ranks {
-		b.Rank()
+		b.BeginRank()
 		for i, line := range lines {
 			var rank int
 			var kind string
@@ -148,10 +148,10 @@ func pair(ranks int, lines ...string) *Listed {
 			if kind == "recv" {
 				op.Kind = Recv
 			}
-			b.Add(op, "", i+1)
+			b.AddOp(op, "", i+1)
 		}
 	}
-	return b.Job()
+	return b.Build()
 }
 
 // Messages without a partner are named with rank, line, tag, and what the other side has.
@@ -215,11 +215,11 @@ func TestPartners(t *testing.T) {
 
 func ExampleListed_Check() {
 	b := NewBuilder("x.goal")
-	b.Rank()
-	b.Add(Op{Kind: Send, Peer: 1, Tag: 5, Size: 100}, "s", 3)
-	b.Rank()
-	b.Add(Op{Kind: Recv, Peer: 0, Tag: 6, Size: 100}, "r", 6)
-	for _, f := range b.Job().Check() {
+	b.BeginRank()
+	b.AddOp(Op{Kind: Send, Peer: 1, Tag: 5, Size: 100}, "s", 3)
+	b.BeginRank()
+	b.AddOp(Op{Kind: Recv, Peer: 0, Tag: 6, Size: 100}, "r", 6)
+	for _, f := range b.Build().Check() {
 		fmt.Println(f.Msg)
 	}
 	// Output:

@@ -18,8 +18,8 @@ type Listed struct {
 	several map[route]struct{} // routes with several messages, which Check records
 }
 
-// MostOps is the maximum number of operations of a list.
-const MostOps = 1<<31 - 2
+// MaxOps is the maximum number of operations of a list.
+const MaxOps = 1<<31 - 2
 
 // Ranks returns the number of ranks.
 func (l *Listed) Ranks() int { return len(l.first) - 1 }
@@ -85,11 +85,11 @@ func (l *Listed) shortLabel(rank int, op int32) string {
 	return string(name)
 }
 
-// Total returns the number of operations.
-func (l *Listed) Total() int { return len(l.ops) }
+// CountOps returns the number of operations.
+func (l *Listed) CountOps() int { return len(l.ops) }
 
-// Any reports whether a receive takes messages from any rank or with any tag.
-func (l *Listed) Any() bool {
+// HasWildcards reports whether a receive takes messages from any rank or with any tag.
+func (l *Listed) HasWildcards() bool {
 	return slices.ContainsFunc(l.ops, func(o Op) bool { return o.Kind == Recv && (o.Peer == AnyRank || o.Tag == AnyTag) })
 }
 
@@ -97,8 +97,8 @@ func (l *Listed) Any() bool {
 // first. A list knows neither the hosts nor which operations form an iteration.
 func (l *Listed) Traits() Traits { return l.traits }
 
-// Same reports whether two lists have the same operations in the same order, without comparing labels.
-func (l *Listed) Same(o *Listed) bool {
+// HasSameOps reports whether two lists have the same operations in the same order, without comparing labels.
+func (l *Listed) HasSameOps(o *Listed) bool {
 	return slices.Equal(l.ops, o.ops) && slices.Equal(l.first, o.first) && slices.Equal(l.at, o.at) &&
 		slices.Equal(l.after, o.after)
 }
@@ -121,11 +121,11 @@ func NewBuilder(file string) *Builder { return &Builder{l: Listed{File: file}} }
 // KeepLogGOPSimOrder sets the trait LogGOPSimOrder, which jobs of GOAL files have.
 func (b *Builder) KeepLogGOPSimOrder() { b.l.traits.LogGOPSimOrder = true }
 
-// Rank begins the next rank.
-func (b *Builder) Rank() { b.l.first = append(b.l.first, int32(len(b.l.ops))) }
+// BeginRank begins the next rank.
+func (b *Builder) BeginRank() { b.l.first = append(b.l.first, int32(len(b.l.ops))) }
 
-// Add adds an operation to the current rank and returns its number in the rank. A line of 0 means that it is unknown.
-func (b *Builder) Add(op Op, label string, line int) int32 {
+// AddOp adds an operation to the current rank and returns its number in the rank. A line of 0 means that it is unknown.
+func (b *Builder) AddOp(op Op, label string, line int) int32 {
 	if label != "" && b.l.label == nil {
 		b.l.label = make([]string, len(b.l.ops))
 	}
@@ -142,19 +142,19 @@ func (b *Builder) Add(op Op, label string, line int) int32 {
 	return int32(len(b.l.ops)-1) - b.l.first[len(b.l.first)-1]
 }
 
-// Total returns the number of operations added so far.
-func (b *Builder) Total() int { return len(b.l.ops) }
+// CountOps returns the number of operations added so far.
+func (b *Builder) CountOps() int { return len(b.l.ops) }
 
-// After makes an operation of the current rank depend on another one of it: on its beginning if begun is set, else on
+// AddDependency makes an operation of the current rank depend on another one of it: on its beginning if begun is set, else on
 // its end.
-func (b *Builder) After(op, after int32, begun bool) {
+func (b *Builder) AddDependency(op, after int32, begun bool) {
 	first := b.l.first[len(b.l.first)-1]
 	b.edges = append(b.edges, edge{first + op, first + after, begun})
 }
 
-// Job returns the built job. Duplicate dependencies are merged; a dependency on an operation's end replaces one on its
+// Build returns the built job. Duplicate dependencies are merged; a dependency on an operation's end replaces one on its
 // beginning.
-func (b *Builder) Job() *Listed {
+func (b *Builder) Build() *Listed {
 	l := &b.l
 	l.first = append(l.first, int32(len(l.ops)))
 	rank := make([]int32, len(l.ops)) // first operation of its rank, by operation

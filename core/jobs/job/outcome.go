@@ -17,7 +17,7 @@ type Outcome struct {
 	Stuck      []Stuck // of the first ranks that have operations left
 	Unfinished int     // number of ranks with operations left
 	Left       int64   // operations that never began or ended
-	Cut        bool    // the run was ended while events were left
+	WasCut     bool    // the run was ended while events were left
 }
 
 // RankOutcome is the result of a rank.
@@ -75,8 +75,8 @@ type Tally struct {
 // NewTally returns an empty tally.
 func NewTally(p Program, w *Watch) *Tally { return &Tally{program: p, watch: w} }
 
-// Join registers the tally as the observer of a rank.
-func (t *Tally) Join(r *Rank) { r.OnMark, r.OnSpan = t.noteMark, t.watch.OnSpan }
+// Register registers the tally as the observer of a rank.
+func (t *Tally) Register(r *Rank) { r.OnMark, r.OnSpan = t.noteMark, t.watch.OnSpan }
 
 // noteMark records the end of an operation with a mark.
 func (t *Tally) noteMark(rank int, m Mark, part int32, at unit.Time) {
@@ -138,13 +138,13 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 		o.Iterations = append(o.Iterations, x)
 	}
 	for _, r := range ranks {
-		o.Ranks = append(o.Ranks, RankOutcome{r.last + t.shift, r.computed, r.sent, r.messages, r.Done(),
+		o.Ranks = append(o.Ranks, RankOutcome{r.last + t.shift, r.computed, r.sent, r.messages, r.IsDone(),
 			r.ended, r.within, r.waited})
-		if r.Done() {
+		if r.IsDone() {
 			continue
 		}
 		o.Unfinished++
-		o.Left += r.frontier.Left()
+		o.Left += r.frontier.CountLeft()
 		if len(o.Stuck) < maxStuck {
 			if s, found := r.findStuck(); found {
 				o.Stuck = append(o.Stuck, s)
@@ -156,7 +156,7 @@ func (t *Tally) Outcome(ranks []*Rank) (o Outcome) {
 
 // findStuck returns the first operation without unmet dependencies in its own rank.
 func (r *Rank) findStuck() (s Stuck, found bool) {
-	s.Behind = r.frontier.Left() - 1
+	s.Behind = r.frontier.CountLeft() - 1
 	r.frontier.visitOpen(func(at Ref, missing int) {
 		if missing == 0 && !found {
 			s.Rank, s.At, s.Op, found = r.Number, at, r.program.Op(r.Number, at), true

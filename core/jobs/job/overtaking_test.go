@@ -12,19 +12,19 @@ import (
 // each once. Others are delivered at once.
 func TestOvertaking(t *testing.T) {
 	b := NewBuilder("x")
-	b.Rank()
+	b.BeginRank()
 	for tag, count := range []int{1, 5, 0, 9} {
 		for k := range count {
-			b.Add(Op{Kind: Send, Peer: 1, Tag: uint32(tag), Size: unit.Bytes(k + 1)}, "", 0)
+			b.AddOp(Op{Kind: Send, Peer: 1, Tag: uint32(tag), Size: unit.Bytes(k + 1)}, "", 0)
 		}
 	}
-	b.Rank()
+	b.BeginRank()
 	for tag, count := range []int{1, 5, 0, 9} {
 		for k := range count {
-			b.Add(Op{Kind: Recv, Peer: 0, Tag: uint32(tag), Size: unit.Bytes(k + 1)}, "", 0)
+			b.AddOp(Op{Kind: Recv, Peer: 0, Tag: uint32(tag), Size: unit.Bytes(k + 1)}, "", 0)
 		}
 	}
-	l := b.Job()
+	l := b.Build()
 	if faults := l.Check(); faults != nil || len(l.several) != 2 {
 		t.Fatal(faults, l.several)
 	}
@@ -54,11 +54,11 @@ func TestOvertaking(t *testing.T) {
 // Without two messages on a route ranks have no ordering.
 func TestNoOvertaking(t *testing.T) {
 	b := NewBuilder("x")
-	b.Rank()
-	b.Add(Op{Kind: Send, Peer: 1, Tag: 1, Size: 1}, "", 0)
-	b.Rank()
-	b.Add(Op{Kind: Recv, Peer: 0, Tag: 1, Size: 1}, "", 0)
-	if l := b.Job(); l.Check() != nil || newOrdering(l) != nil {
+	b.BeginRank()
+	b.AddOp(Op{Kind: Send, Peer: 1, Tag: 1, Size: 1}, "", 0)
+	b.BeginRank()
+	b.AddOp(Op{Kind: Recv, Peer: 0, Tag: 1, Size: 1}, "", 0)
+	if l := b.Build(); l.Check() != nil || newOrdering(l) != nil {
 		t.Error("an ordering of single messages")
 	}
 }

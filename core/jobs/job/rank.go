@@ -26,8 +26,8 @@ func byteTime(size unit.Bytes, each unit.Time) unit.Time {
 // cpuTime returns the time that a message occupies a processor.
 func (c *Costs) cpuTime(size unit.Bytes) unit.Time { return c.Overhead + byteTime(size, c.PerByte) }
 
-// Wire returns the time of a message's bytes except the first.
-func (c *Costs) Wire(size unit.Bytes) unit.Time { return byteTime(size, c.ByteGap) }
+// WireTime returns the time of a message's bytes except the first.
+func (c *Costs) WireTime(size unit.Bytes) unit.Time { return byteTime(size, c.ByteGap) }
 
 // Network carries messages.
 type Network interface {
@@ -121,26 +121,26 @@ func (r *Rank) cachedOp(at Ref) *Op {
 	return &k.op
 }
 
-// Begin starts the program at a time.
-func (r *Rank) Begin(at unit.Time) {
+// BeginProgram starts the program at a time.
+func (r *Rank) BeginProgram(at unit.Time) {
 	r.last = at
 	r.frontier.Begin()
 	r.takeReady(at, r.nextTurn())
 }
 
-// Next returns the time at which Advance is due; unit.Never: only after another call.
-func (r *Rank) Next() unit.Time {
+// NextTime returns the time at which Advance is due; unit.Never: only after another call.
+func (r *Rank) NextTime() unit.Time {
 	if len(r.events) == 0 {
 		return unit.Never
 	}
 	return r.events[0].at
 }
 
-// Done reports whether all operations have ended.
-func (r *Rank) Done() bool { return r.frontier.Left() == 0 }
+// IsDone reports whether all operations have ended.
+func (r *Rank) IsDone() bool { return r.frontier.CountLeft() == 0 }
 
-// Arrive schedules the arrival of a message at a time that is not past.
-func (r *Rank) Arrive(at unit.Time, m Message) {
+// ScheduleArrival schedules the arrival of a message at a time that is not past.
+func (r *Rank) ScheduleArrival(at unit.Time, m Message) {
 	e := event{at: at, kind: arrives, msg: m}
 	if r.costs.BindReceiver {
 		e.kind, e.since, e.turn, e.age = takes, at, r.nextTurn(), r.ageOf(int(m.From), m.Send)
@@ -148,8 +148,8 @@ func (r *Rank) Arrive(at unit.Time, m Message) {
 	r.events.push(e)
 }
 
-// Sent schedules the end of a send at a time that is not past. It is for sends for which Network.Send returned false.
-func (r *Rank) Sent(at unit.Time, send Ref) {
+// ScheduleSendEnd schedules the end of a send at a time that is not past. It is for sends for which Network.Send returned false.
+func (r *Rank) ScheduleSendEnd(at unit.Time, send Ref) {
 	r.events.push(event{at: at, kind: endsNow, ref: send, turn: r.nextTurn()})
 }
 
@@ -191,7 +191,7 @@ func (r *Rank) deliverMessage(now unit.Time, m Message) {
 
 // takeReady schedules all ready operations at a time, with one turn for all of them.
 func (r *Rank) takeReady(at unit.Time, turn int64) {
-	r.ready = r.frontier.Ready(r.ready[:0])
+	r.ready = r.frontier.AppendReady(r.ready[:0])
 	if r.turns != nil {
 		r.sortReady()
 	}
@@ -262,7 +262,7 @@ func (r *Rank) retryFirst(e *event) {
 func (r *Rank) tryOp(e *event) {
 	op, now := *r.cachedOp(e.ref), e.at
 	if op.Kind == Recv && !e.received { // posting takes no time
-		r.frontier.Began(e.ref)
+		r.frontier.SetBegun(e.ref)
 		r.takeReady(now, r.nextTurn())
 		m, until, found := r.match.postRecv(e.ref, op.Peer, op.Tag)
 		if found {
@@ -301,7 +301,7 @@ func (r *Rank) tryOp(e *event) {
 		r.network.Received(cpu.free, int32(r.Number), e.msg)
 		r.events.push(event{at: cpu.free, kind: endsNow, ref: e.ref, since: now})
 	case op.Kind == Wait:
-		r.frontier.Began(e.ref)
+		r.frontier.SetBegun(e.ref)
 		r.takeReady(now, r.nextTurn())
 		if op.Part == 0 { // all ranks begin the first iteration at the same time
 			at := nextMultiple(now, op.Time)
@@ -319,11 +319,11 @@ func (r *Rank) tryOp(e *event) {
 		} else {
 			cpu.free = now + r.costs.cpuTime(op.Size)
 			if nic != nil {
-				nic.free = now + r.costs.Gap + r.costs.Wire(op.Size)
+				nic.free = now + r.costs.Gap + r.costs.WireTime(op.Size)
 			}
 			r.sendMessage(now, cpu.free, e.ref, &op)
 		}
-		r.frontier.Began(e.ref)
+		r.frontier.SetBegun(e.ref)
 		r.takeReady(now, r.nextTurn())
 	}
 	r.armStream(cpus, op.CPU, now)
@@ -377,7 +377,7 @@ func (r *Rank) endOp(e *event) {
 	if op.Mark != NoMark && r.OnMark != nil {
 		r.OnMark(r.Number, op.Mark, op.Part, e.at)
 	}
-	r.frontier.Ended(e.ref)
+	r.frontier.SetEnded(e.ref)
 	r.takeReady(e.at, e.turn)
 }
 

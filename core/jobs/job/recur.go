@@ -6,9 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Alike is a Program with iterations that are alike. An operation of one iteration equals the one of the previous
+// RecurringProgram is a Program with iterations that are alike. An operation of one iteration equals the one of the previous
 // iteration, except for the number of its mark and its tag, and has the same dependencies.
-type Alike interface {
+type RecurringProgram interface {
 	Program
 	// Each returns the number of operations of a lane in an iteration.
 	Each(rank, lane int) int
@@ -16,9 +16,9 @@ type Alike interface {
 	Ahead() int
 }
 
-// State calls word for each word of the rank's state, relative to now and to its position in the program. At two
+// VisitState calls word for each word of the rank's state, relative to now and to its position in the program. At two
 // moments with the same words the rank will behave alike, as long as its program continues alike.
-func (r *Rank) State(now unit.Time, word func(name string, value int64)) {
+func (r *Rank) VisitState(now unit.Time, word func(name string, value int64)) {
 	f := r.frontier
 	word("computing", int64(r.computes))
 	if r.computes > 0 {
@@ -102,8 +102,8 @@ func (f *Frontier) visitState(word func(name string, value int64)) {
 	word("ready", int64(len(f.ready)))
 }
 
-// Passed has the totals of a rank so far, for Skip.
-type Passed struct {
+// RankTotals has the totals of a rank so far, for Skip.
+type RankTotals struct {
 	computed unit.Time
 	sent     unit.Bytes
 	messages int64
@@ -113,14 +113,14 @@ type Passed struct {
 	waited   unit.Time
 }
 
-// Passed returns the rank's totals so far.
-func (r *Rank) Passed() Passed {
-	return Passed{r.computed, r.sent, r.messages, r.last, r.ended, r.within, r.waited}
+// TotalsSoFar returns the rank's totals so far.
+func (r *Rank) TotalsSoFar() RankTotals {
+	return RankTotals{r.computed, r.sent, r.messages, r.last, r.ended, r.within, r.waited}
 }
 
-// Room returns the maximum number of iterations by which the rank can be moved on, so that all loaded operations stay
+// MaxSkip returns the maximum number of iterations by which the rank can be moved on, so that all loaded operations stay
 // in the program.
-func (r *Rank) Room(p Alike) int {
+func (r *Rank) MaxSkip(p RecurringProgram) int {
 	n := int(^uint32(0) >> 1)
 	for k := range r.frontier.lanes {
 		if each := p.Each(r.Number, k); each > 0 {
@@ -131,10 +131,10 @@ func (r *Rank) Room(p Alike) int {
 	return n
 }
 
-// Skip moves the rank on by n iterations of its program at the same time, without running them. They are whole cycles
+// SkipIterations moves the rank on by n iterations of its program at the same time, without running them. They are whole cycles
 // of iterations, each like the cycle between two alike moments: was has the totals at the first moment, now at the
 // second. n may not exceed Room.
-func (r *Rank) Skip(p Alike, n, cycle int, was, now Passed) {
+func (r *Rank) SkipIterations(p RecurringProgram, n, cycle int, was, now RankTotals) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))
 	for k := range by {
@@ -190,25 +190,25 @@ func (f *Frontier) skipOps(by []int32) {
 	}
 }
 
-// Over returns the number of iterations that are over at all ranks, counted from the first on without gaps.
-func (t *Tally) Over() int {
+// CountOver returns the number of iterations that are over at all ranks, counted from the first on without gaps.
+func (t *Tally) CountOver() int {
 	for t.ended < len(t.iterations) && int(t.iterations[t.ended].over) == t.program.Ranks() {
 		t.ended++
 	}
 	return t.ended
 }
 
-// Even reports whether all iterations that are over had the same number of collective operations, and no operation has
+// IsEven reports whether all iterations that are over had the same number of collective operations, and no operation has
 // begun since.
-func (t *Tally) Even() bool {
-	return t.Over() > 0 && len(t.operations)%t.Over() == 0 && len(t.iterations) == t.Over()
+func (t *Tally) IsEven() bool {
+	return t.CountOver() > 0 && len(t.operations)%t.CountOver() == 0 && len(t.iterations) == t.CountOver()
 }
 
-// Skip adds n iterations after the last one that is over, in whole cycles, each a period later than the one before it.
+// SkipIterations adds n iterations after the last one that is over, in whole cycles, each a period later than the one before it.
 // The last iterations that are over were one cycle. All later reports are shifted by the skipped time. The tally must
 // be Even.
-func (t *Tally) Skip(n, cycle int, period unit.Time) {
-	over := t.Over()
+func (t *Tally) SkipIterations(n, cycle int, period unit.Time) {
+	over := t.CountOver()
 	each := len(t.operations) / over
 	begun := len(t.begins) - over                         // 0, or 1: the next iteration has begun, too
 	source := func(i int) (iteration int, by unit.Time) { // returns the source of the i-th skipped iteration, from 0

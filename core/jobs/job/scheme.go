@@ -31,8 +31,8 @@ type Flows interface {
 
 // Site is the environment in which a job is built.
 type Site struct {
-	Members int  // number of hosts
-	Fixed   bool // the experiment sets the number of members; otherwise the job may need fewer
+	Members         int  // number of hosts
+	HasFixedMembers bool // the experiment sets the number of members; otherwise the job may need fewer
 	// Places returns the numbers of the members that a host name, a group or a pattern selects.
 	Places func(hosts string) ([]int, error)
 	// Open reads a file in the experiment's folder. It also returns the file's name for errors.
@@ -44,9 +44,9 @@ type Site struct {
 // Define completes a scheme with the function that makes its jobs from a configuration of type C. The values of the
 // configuration are within their ranges and fit together.
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (Program, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config, site Site) (Program, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", s.Name, err)
 		}
@@ -56,9 +56,9 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (
 
 // DefineFlows is Define for a job in which each message is a flow of the run.
 func DefineFlows[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C, s Site) (Flows, error)) Scheme {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, BuildFlows: func(c scheme.Config, site Site) (Flows, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("job %s: %w", s.Name, err)
 		}
@@ -82,9 +82,9 @@ type Model struct {
 
 // DefineModel completes a model with the function that makes it from a configuration of type C.
 func DefineModel[C any, P scheme.Bound[C]](s scheme.Scheme, make func(c C) Ideal) Model {
-	s.Config = scheme.For[C, P]
+	s.Config = scheme.NewDefault[C, P]
 	return Model{Scheme: s, Make: func(c scheme.Config) (Ideal, error) {
-		own, err := scheme.As[C, P](c)
+		own, err := scheme.ConfigAs[C, P](c)
 		if err != nil {
 			return nil, fmt.Errorf("network %s: %w", s.Name, err)
 		}

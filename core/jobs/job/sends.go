@@ -1,13 +1,13 @@
 package job
 
-// Sends calls visit with the first send of each rank to each other rank: the sender, the operation and the receiver.
+// VisitSends calls visit with the first send of each rank to each other rank: the sender, the operation and the receiver.
 // If visit returns false, it skips the rest of that rank. Of an Alike program Sends examines one iteration, of a
 // Listed one all operations. Of others it examines about limit operations, which the ranks and their lanes share
 // evenly. all is false if the limit has left operations out.
-func Sends(p Program, limit int, visit func(from int, at Ref, to int) (more bool)) (all bool) {
+func VisitSends(p Program, limit int, visit func(from int, at Ref, to int) (more bool)) (all bool) {
 	share := max(limit/max(p.Ranks(), 1), 64)
 	if l, listed := p.(*Listed); listed {
-		share = l.Total()
+		share = l.CountOps()
 	}
 	all = true
 	visited := make([]int, p.Ranks()) // by rank, the last one that sends to it, + 1
@@ -29,7 +29,7 @@ func Sends(p Program, limit int, visit func(from int, at Ref, to int) (more bool
 // sendsOf visits the sends of a rank until visit returns false. It returns false if it has left out operations beyond
 // the rank's share.
 func sendsOf(p Program, rank, share int, visit func(at Ref, to int) (more bool)) (all bool) {
-	alike, _ := p.(Alike)
+	alike, _ := p.(RecurringProgram)
 	all = true
 	lanes := p.Lanes(rank)
 	for lane := range lanes {

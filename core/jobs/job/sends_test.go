@@ -32,13 +32,13 @@ func (p alternating) Ahead() int        { return 1 }
 func listed(words ...string) *Listed {
 	b := NewBuilder("x")
 	for _, w := range words {
-		b.Rank()
+		b.BeginRank()
 		for _, c := range w {
-			b.Add(Op{Kind: Recv, Peer: AnyRank}, "", 0)
-			b.Add(Op{Kind: Send, Peer: c - '0'}, "", 0)
+			b.AddOp(Op{Kind: Recv, Peer: AnyRank}, "", 0)
+			b.AddOp(Op{Kind: Send, Peer: c - '0'}, "", 0)
 		}
 	}
-	return b.Job()
+	return b.Build()
 }
 
 // Each pair of ranks is visited once, by its first send, in the order of ranks and operations. A visit can leave the
@@ -66,7 +66,7 @@ func TestSends(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var got []string
-			all := Sends(x.p, x.limit, func(from int, at Ref, to int) bool {
+			all := VisitSends(x.p, x.limit, func(from int, at Ref, to int) bool {
 				got = append(got, fmt.Sprintf("%d %d.%d %d", from, at.Lane, at.Op, to))
 				return !x.first
 			})

@@ -6,30 +6,30 @@ import (
 	"weir/core/unit"
 )
 
-// Doing is the activity of a rank.
-type Doing uint8
+// Activity is the activity of a rank.
+type Activity uint8
 
 // Activities of ranks. A rank communicates while one of its messages is in flight, or its processor or NIC receives
 // one.
 const (
-	Waits        Doing = iota // for other ranks
-	Computes                  // without messages in flight
-	Communicates              // without computing
-	Overlaps                  // computes and communicates
+	Waits        Activity = iota // for other ranks
+	Computes                     // without messages in flight
+	Communicates                 // without computing
+	Overlaps                     // computes and communicates
 )
 
-// Doings returns the names of activities, in the order of Doing.
-func Doings() []string { return []string{"waiting", "computing", "communicating", "both"} }
+// ActivityNames returns the names of activities, in the order of Doing.
+func ActivityNames() []string { return []string{"waiting", "computing", "communicating", "both"} }
 
 // String returns the activity's name.
-func (d Doing) String() string { return Doings()[d] }
+func (d Activity) String() string { return ActivityNames()[d] }
 
 // Stretch is a part of a rank's time with one activity.
 type Stretch struct {
 	Rank      int32
 	Iteration int32 // −1: the job has no iterations
 	Operation int32 // collective operation of the communication; −1: not of one
-	Does      Doing
+	Does      Activity
 	From, To  unit.Time
 }
 
@@ -37,9 +37,9 @@ type Stretch struct {
 type Timeline struct {
 	// From and Until limit the recorded time. An Until of 0 is no limit.
 	From, Until unit.Time
-	// Most limits the number of recorded parts of ranks' time, approximately. Parts that begin after the end of the last
+	// MaxParts limits the number of recorded parts of ranks' time, approximately. Parts that begin after the end of the last
 	// recorded one are left out.
-	Most int
+	MaxParts int
 
 	kept  []bool // by rank; nil: all
 	ranks []timelineRank
@@ -58,7 +58,7 @@ type timelineRank struct {
 
 // NewTimeline returns a timeline of the ranks in only, or of all ranks of the job if only is empty.
 func NewTimeline(p Program, only []int) *Timeline {
-	t := &Timeline{Most: 1 << 30, ranks: make([]timelineRank, p.Ranks()), cut: unit.Never}
+	t := &Timeline{MaxParts: 1 << 30, ranks: make([]timelineRank, p.Ranks()), cut: unit.Never}
 	for r := range t.ranks {
 		t.ranks[r].operation = slices.Repeat([]int32{-1}, p.Lanes(r))
 	}
@@ -141,7 +141,7 @@ func (t *Timeline) endIteration(x *timelineRank, s *Span) {
 
 // countHeld counts n recorded parts and sets the cut at a time, the end of the last one, if Most is reached.
 func (t *Timeline) countHeld(n int, at unit.Time) {
-	if t.held += n; t.held >= t.Most && t.cut == unit.Never {
+	if t.held += n; t.held >= t.MaxParts && t.cut == unit.Never {
 		t.cut = at
 	}
 }
@@ -207,7 +207,7 @@ func (x *timelineRank) appendRow(out []Stretch, rank int32, begin, end unit.Time
 		}
 		for _, l := range []struct {
 			list []Stretch
-			does Doing
+			does Activity
 		}{{x.computes[i:], Computes}, {x.communicates[k:], Communicates}} {
 			switch {
 			case len(l.list) == 0:

@@ -118,7 +118,7 @@ func TestTimelineBound(t *testing.T) {
 	if _, left := whole.Cut(); left != 0 {
 		t.Fatalf("%d are left out without a bound", left)
 	}
-	line, _ := carriedOut(t, c, func(x *job.Timeline) { x.Most = 30 })
+	line, _ := carriedOut(t, c, func(x *job.Timeline) { x.MaxParts = 30 })
 	cut, left := line.Cut()
 	if left == 0 || cut >= o.Ranks[0].End || cut <= 0 {
 		t.Fatalf("cut at %v, %d left out", cut, left)

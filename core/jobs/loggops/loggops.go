@@ -61,7 +61,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 	tally := job.NewTally(p, &watch)
 	for i := range x.ranks {
 		r := job.NewRank(p, i, &m.Costs, x)
-		tally.Join(r)
+		tally.Register(r)
 		if x.ordered {
 			r.CountTurns(&x.turns)
 		}
@@ -69,14 +69,14 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 		x.places[i] = -1
 	}
 	for i, r := range x.ranks {
-		r.Begin(watch.Start)
+		r.BeginProgram(watch.Start)
 		x.updatePlace(int32(i))
 	}
 	cut := false
 	for len(x.queue) > 0 {
 		i := x.queue[0]
 		r := x.ranks[i]
-		now := r.Next()
+		now := r.NextTime()
 		if now-watch.Start > maxTime {
 			return out, events, fmt.Errorf("rank %d would go on after %v, which is too long", i, maxTime)
 		}
@@ -87,7 +87,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 		x.removeAt(0) // keys of the queue must not change while the rank is in it
 		x.running = i
 		if x.ordered {
-			r.Step()
+			r.HandleFirst()
 		} else {
 			r.Advance(now)
 		}
@@ -99,7 +99,7 @@ func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint
 		events++
 	}
 	out = tally.Outcome(x.ranks)
-	out.Cut = cut
+	out.WasCut = cut
 	return out, events, nil
 }
 
@@ -109,7 +109,7 @@ type config struct{ Model }
 // Params binds the parameters.
 func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
-	p.Either(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
+	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
 		"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
 		"receive at once; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
 	p.Time(&c.Latency, "L", "2500ns", "latency: from the sender's NIC to the receiver's", from).Min("0s").Max("1000s")
@@ -144,9 +144,9 @@ type run struct {
 func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
 	at := now + x.model.Overhead + x.model.Latency // its first byte arrives (LogGOPSim.cpp:320)
 	if x.model.Free {
-		at = free + x.model.Latency + x.model.Wire(m.Size) // its last byte arrives (atlahs, LogGOPSim.cpp:387)
+		at = free + x.model.Latency + x.model.WireTime(m.Size) // its last byte arrives (atlahs, LogGOPSim.cpp:387)
 	}
-	x.ranks[to].Arrive(at, m)
+	x.ranks[to].ScheduleArrival(at, m)
 	x.updatePlace(to)
 	return m.Size <= x.model.Eager
 }
@@ -154,7 +154,7 @@ func (x *run) Send(now, free unit.Time, to int32, m job.Message) (over bool) {
 // Received ends the sends of messages that are too large to be eager.
 func (x *run) Received(at unit.Time, _ int32, m job.Message) {
 	if m.Size > x.model.Eager {
-		x.ranks[m.From].Sent(at, m.Send)
+		x.ranks[m.From].ScheduleSendEnd(at, m.Send)
 		x.updatePlace(m.From)
 	}
 }
@@ -171,9 +171,9 @@ func (x *run) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 // isBefore reports whether rank a runs before rank b: by turn, or by the time of the next event and then by number.
 func (x *run) isBefore(a, b int32) bool {
 	if x.ordered {
-		return x.ranks[a].Before(x.ranks[b])
+		return x.ranks[a].RunsBefore(x.ranks[b])
 	}
-	s, t := x.ranks[a].Next(), x.ranks[b].Next()
+	s, t := x.ranks[a].NextTime(), x.ranks[b].NextTime()
 	return s < t || s == t && a < b
 }
 
@@ -183,7 +183,7 @@ func (x *run) updatePlace(rank int32) {
 		return
 	}
 	i := x.places[rank]
-	if x.ranks[rank].Next() == unit.Never {
+	if x.ranks[rank].NextTime() == unit.Never {
 		if i >= 0 {
 			x.removeAt(i)
 		}
@@ -247,12 +247,12 @@ func (x *run) siftDown(i int32) {
 	}
 }
 
-// Stops describes the operations of a job that never run, on any network that accepts every message at once; "" if all
+// DescribeStops describes the operations of a job that never run, on any network that accepts every message at once; "" if all
 // run.
-func Stops(l *job.Listed) string {
+func DescribeStops(l *job.Listed) string {
 	o, _, err := Model{Costs: job.Costs{Eager: math.MaxInt64}}.Run(l, job.Watch{})
 	if err != nil {
 		return err.Error()
 	}
-	return job.Deadlock(l, &o)
+	return job.DescribeDeadlock(l, &o)
 }

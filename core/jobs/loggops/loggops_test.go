@@ -30,7 +30,7 @@ func read(t testing.TB, name string) *job.Listed {
 
 func parse(t testing.TB, text, name string) *job.Listed {
 	t.Helper()
-	l, err := goal.Read([]byte(text), name)
+	l, err := goal.ReadJob([]byte(text), name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,7 +180,7 @@ func TestWholeNanoseconds(t *testing.T) {
 	c := job.Costs{ByteGap: 20}
 	for size, want := range map[unit.Bytes]unit.Time{0: 0, 1: 0, 50: 0, 51: ns, 64: ns, 1048576: 20971 * ns} {
 		t.Run(size.String(), func(t *testing.T) {
-			if got := c.Wire(size); got != want {
+			if got := c.WireTime(size); got != want {
 				t.Errorf("%v, want %v", got, want)
 			}
 		})
@@ -203,7 +203,7 @@ func TestDeadlock(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got := job.Deadlock(l, &r); got != want {
+			if got := job.DescribeDeadlock(l, &r); got != want {
 				t.Errorf("%s, want %s", got, want)
 			}
 		})
@@ -262,7 +262,7 @@ func TestTooLong(t *testing.T) {
 }
 
 func ExampleModel_Run() {
-	l, _ := goal.Read([]byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), "x")
+	l, _ := goal.ReadJob([]byte("num_ranks 2\nrank 0 {\nsend 1000b to 1\n}\nrank 1 {\nrecv 1000b from 0\n}\n"), "x")
 	m := loggops.Model{Latency: unit.Microsecond, Costs: job.Costs{ByteGap: 20, Eager: 65535}}
 	r, _, err := m.Run(l, job.Watch{})
 	fmt.Println(r.Ranks[1].End, err)

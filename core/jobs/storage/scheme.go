@@ -64,13 +64,13 @@ type checkpoint struct{ common }
 func (c *checkpoint) Params(p *scheme.Params) {
 	c.bindCommon(p, "of what each host writes in a checkpoint")
 	p.Int(&c.Every, "every", "1", "iterations to a checkpoint", "ours").Min("1").Max("1000000")
-	p.Rule("every", func() error {
+	p.AddRule("every", func() error {
 		if c.Every > c.Iterations {
 			return fmt.Errorf("no checkpoint is written in %d iterations, as one comes after %d", c.Iterations, c.Every)
 		}
 		return nil
 	})
-	p.Either(&c.Beside, [2]string{"blocking", "beside"}, "mode", "blocking", "whether the next iteration waits for it, "+
+	p.BoolWords(&c.Asynchronous, [2]string{"blocking", "beside"}, "mode", "blocking", "whether the next iteration waits for it, "+
 		"or computes beside it", "ours")
 }
 

@@ -17,7 +17,7 @@ type Config struct {
 	Ahead            bool            // a client reads the next iteration's batch while it computes
 	Write            unit.Bytes      // bytes that each client writes in a checkpoint; 0: no checkpoints
 	Every            int             // iterations per checkpoint; 0: 1
-	Beside           bool            // the next iteration does not wait for the checkpoint
+	Asynchronous     bool            // the next iteration does not wait for the checkpoint
 	Stripes          int             // servers that share the data of a client; 0: 1
 	Slow             map[int]float64 // by client, factor on its computing time
 }
@@ -282,7 +282,7 @@ func (j *Job) clientAfter(i int, to []job.Dep) []job.Dep {
 		return to
 	}
 	to = append(to, job.Dep{Op: first + int32(n)})
-	if !j.Beside && j.Write > 0 && (t+1)%j.Every == 0 {
+	if !j.Asynchronous && j.Write > 0 && (t+1)%j.Every == 0 {
 		c := (t+1)/j.Every - 1
 		to = append(to, job.Dep{Lane: 1, Op: int32((c+1)*j.opsPerCheckpoint() - 1)})
 	}
@@ -301,7 +301,7 @@ func (j *Job) serverAfter(s, i int, to []job.Dep) []job.Dep {
 		for p := 1; p < each-1; p += 2 {
 			to = append(to, job.Dep{Op: int32(t*each + p)})
 		}
-		if !j.Beside && j.Write > 0 && (t+1)%j.Every == 0 {
+		if !j.Asynchronous && j.Write > 0 && (t+1)%j.Every == 0 {
 			n := len(j.served[s])
 			for p := range n {
 				to = append(to, job.Dep{Op: int32(j.Iterations*each + ((t+1)/j.Every-1)*n + p)})

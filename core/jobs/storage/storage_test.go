@@ -20,7 +20,7 @@ func run(t *testing.T, c Config) (*Job, job.Outcome) {
 	}
 	o, _, err := loggops.Model{Latency: us, Costs: job.Costs{ByteGap: unit.Nanosecond, Eager: -1}}.Run(j, job.Watch{})
 	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.Deadlock(j, &o))
+		t.Fatal(err, job.DescribeDeadlock(j, &o))
 	}
 	return j, o
 }
@@ -63,7 +63,7 @@ func TestCheckpoint(t *testing.T) {
 		x[1] != (job.Operation{Begin: 42 * us, End: 45 * us}) {
 		t.Errorf("%+v", x)
 	}
-	c.Beside = true
+	c.Asynchronous = true
 	if _, o = run(t, c); fmt.Sprint(last(&o)) != "[10us 20us 30us 40us]" || o.Ranks[0].End != 42*us {
 		t.Errorf("beside: %v, %v", last(&o), o.Ranks[0].End)
 	}
@@ -78,7 +78,7 @@ func TestCheckpoint(t *testing.T) {
 func TestStripes(t *testing.T) {
 	for _, c := range []Config{
 		{Clients: 5, Servers: 3, Iterations: 4, Compute: us, Read: 1000, Stripes: 2},
-		{Clients: 5, Servers: 3, Iterations: 7, Compute: us, Write: 1000, Every: 3, Stripes: 3, Beside: true},
+		{Clients: 5, Servers: 3, Iterations: 7, Compute: us, Write: 1000, Every: 3, Stripes: 3, Asynchronous: true},
 		{Clients: 2, Servers: 5, Iterations: 6, Read: 99, Write: 1000, Every: 2, Stripes: 4, Ahead: true},
 		{Clients: 1, Servers: 1, Iterations: 2, Write: 1, Every: 5},
 		{Clients: 8, Servers: 2, Iterations: 3, Write: 1000, Read: 1000},

@@ -38,7 +38,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"the packet again when the answer proves the loss, or after a round trip with full buffers, and one without a "+
 		"PULL after 5ms",
 		"htsim ndp.h: DEFAULT_RTO_MIN, 5 ms; RFC 8985 §7: probe").Min("0s").Max("60s")
-	p.Rule("rto_min", func() error {
+	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
 			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
 		}
@@ -52,7 +52,7 @@ func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.de
 
 // describeTimer returns the timeout of the file, or the default.
 func (c *Config) describeTimer(p *cc.Path) transport.Timer {
-	return transport.Timer{Param: "rto_min", Own: c.shortestRTO(), Adds: max(c.NIC.Ack, c.NIC.Nack),
+	return transport.Timer{Param: "rto_min", Timeout: c.shortestRTO(), ReplyDelay: max(c.NIC.Ack, c.NIC.Nack),
 		Probes: c.RTOMin == 0, Unproven: p.Reorders}
 }
 
@@ -89,7 +89,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		c.PullRate = f.Path.ReceiverRate
 	}
 	e := newEnds(&f, false)
-	frame := f.Framing.Frame(e.headers, f.Payload, true)
+	frame := f.Framing.FrameBytes(e.headers, f.Payload, true)
 	if c.Window == 0 && frame > 0 {
 		bdp := int64(f.Path.NICRate.BytesIn(f.Path.BaseRTT))
 		c.Window = int(min((bdp+int64(frame)-1)/int64(frame), maxOutstanding))
@@ -109,7 +109,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if host == nil {
 		host = &cc.Host{}
 	}
-	pulls := host.Shared("ndp pulls", func() any { return &pulls{} }).(*pulls)
+	pulls := host.GetShared("ndp pulls", func() any { return &pulls{} }).(*pulls)
 	gap := unit.TransmitTime(unit.Bytes(frame), c.PullRate)
 	return newSender(f, c, e), newReceiver(f, c, pulls, gap), nil
 }
@@ -182,7 +182,7 @@ func (e *ends) isFromPeer(p *packet.Packet) bool {
 // fillHeaders writes the headers of p, which has no extensions.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, flags uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq, ack, int32(payload), flags
-	p.Size = e.framing.Frame(e.headers, p.Payload, kind == packet.Data)
+	p.Size = e.framing.FrameBytes(e.headers, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoOwn, e.version, e.tos, 64
 }

@@ -18,21 +18,21 @@ const pullWait = 5 * unit.Millisecond
 
 // lossTimeout returns when flight f, the first of those without an answer, is lost, or a probe is due.
 func (s *Sender) lossTimeout(f *transport.Flight) unit.Time {
-	if !s.loss.Proves {
-		return s.loss.After(f.At)
+	if !s.loss.ProbesProve {
+		return s.loss.ExpiryOf(f.SentAt)
 	}
-	began := max(f.At, s.dueAt)
-	return s.loss.Earlier(began+s.timer.Timeout(), began, f.At)
+	began := max(f.SentAt, s.dueAt)
+	return s.loss.EarliestExpiry(began+s.timer.Timeout(), began, f.SentAt)
 }
 
 // probesFirst reports whether the path can still hold the packets in flight. It makes a probe of the first one due
 // then.
 func (s *Sender) probesFirst(now unit.Time) bool {
-	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.Expired(now, s.flights.Oldest().At) {
+	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.HasExpired(now, s.flights.Oldest().SentAt) {
 		return false
 	}
 	s.timer.Backoff++
-	s.dueAt, s.loss.Due = now, true
+	s.dueAt, s.loss.ProbeDue = now, true
 	return true
 }
 
@@ -49,7 +49,7 @@ func probeNumber(p *packet.Packet) uint8 { return p.TCP.Flags >> probeShift & ma
 // emitProbe fills p with the header of the first packet without an answer. The receiver acknowledges the packet if it
 // has arrived, or else sends a NACK.
 func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
-	s.loss.Due = false
+	s.loss.ProbeDue = false
 	n := s.una
 	if s.flights.Len() > 0 {
 		n = s.flights.Oldest().Packet
@@ -75,7 +75,7 @@ func (s *Sender) receiveProbeReply(now unit.Time, about int64, p *packet.Packet)
 		return false
 	}
 	lost := false
-	for f := s.oldestFlight(); f != nil && f.At < sent; f = s.oldestFlight() {
+	for f := s.oldestFlight(); f != nil && f.SentAt < sent; f = s.oldestFlight() {
 		lost = true
 		s.inFlight--
 		if f.Packet == about {

@@ -32,9 +32,9 @@ func TestLossProbes(t *testing.T) {
 		}
 		w.run(unit.Second)
 		if s, r := w.s[0].Counters(), w.r[0].Counters(); s.Finished == unit.Never || r.ReceivedBytes != 10_000 ||
-			s.Retransmitted != x.again || r.Duplicates() > 0 {
+			s.Retransmitted != x.again || r.DuplicateCount() > 0 {
 			t.Errorf("%s: %v arrived, finished at %v; %d packets sent again, %d arrived twice, want %d and 0", x.name,
-				r.ReceivedBytes, s.Finished, s.Retransmitted, r.Duplicates(), x.again)
+				r.ReceivedBytes, s.Finished, s.Retransmitted, r.DuplicateCount(), x.again)
 		}
 	}
 }

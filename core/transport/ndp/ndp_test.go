@@ -233,21 +233,21 @@ func TestPullQueue(t *testing.T) {
 	var got []packet.FlowID
 	for q.nextMember() != nil {
 		got = append(got, q.nextMember().flow)
-		q.sendPull(q.pacer.Next(), 10)
+		q.sendPull(q.pacer.NextPull(), 10)
 	}
-	if fmt.Sprint(got) != "[3 0 1 2 1 2]" || q.pacer.Next() != 160 {
-		t.Errorf("PULLs go to %v, the next may go at %v", got, q.pacer.Next())
+	if fmt.Sprint(got) != "[3 0 1 2 1 2]" || q.pacer.NextPull() != 160 {
+		t.Errorf("PULLs go to %v, the next may go at %v", got, q.pacer.NextPull())
 	}
 	q.addPulls(500, m[0], 1) // after a pause, at once, and then a gap again
-	if q.pacer.Next() != 500 {
-		t.Errorf("the next may go at %v", q.pacer.Next())
+	if q.pacer.NextPull() != 500 {
+		t.Errorf("the next may go at %v", q.pacer.NextPull())
 	}
 	q.addPulls(500, m[1], 1)
-	if q.sendPull(505, 10); q.pacer.Next() != 510 { // late by less than a gap: no rate is lost
-		t.Errorf("the next may go at %v", q.pacer.Next())
+	if q.sendPull(505, 10); q.pacer.NextPull() != 510 { // late by less than a gap: no rate is lost
+		t.Errorf("the next may go at %v", q.pacer.NextPull())
 	}
-	if q.sendPull(600, 10); q.pacer.Next() != 600 || q.nextMember() != nil {
-		t.Errorf("the next may go at %v", q.pacer.Next())
+	if q.sendPull(600, 10); q.pacer.NextPull() != 600 || q.nextMember() != nil {
+		t.Errorf("the next may go at %v", q.pacer.NextPull())
 	}
 }
 

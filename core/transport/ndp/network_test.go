@@ -36,7 +36,7 @@ func configure(t testing.TB, text string) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := plan.Runs(s)[0].Config()
+	c, err := plan.ListRuns(s)[0].Config()
 	if err == nil {
 		err = c.MakeEndpoints() // tests look into them
 	}

@@ -144,7 +144,7 @@ func FuzzPath(f *testing.F) {
 					p := w.air[at].p
 					p.Size, p.Payload = p.Size-p.Payload, 0
 					if script[i]%9 == 3 {
-						p.TurnRound()
+						p.SwapEnds()
 						p.TCP.Flags = p.TCP.Flags&^packet.Trimmable | packet.Returned
 					}
 				}

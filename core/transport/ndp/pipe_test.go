@@ -135,7 +135,7 @@ func (w *pipe) put(p *packet.Packet, hook func(*packet.Packet) fate, at unit.Tim
 		p.Size -= p.Payload
 		p.Payload = 0
 		if f.back {
-			p.TurnRound()
+			p.SwapEnds()
 			p.TCP.Flags = p.TCP.Flags&^packet.Trimmable | packet.Returned
 		}
 	}

@@ -94,5 +94,5 @@ func (q *pulls) sendPull(now, gap unit.Time) {
 	if m.wants--; m.wants > 0 {
 		q.appendMember(m)
 	}
-	q.pacer.Record(now, gap)
+	q.pacer.RecordPull(now, gap)
 }

@@ -89,7 +89,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		}
 		r.arrived.Add(n)
 		c.ReceivedBytes += unit.Bytes(p.Payload)
-		c.Delay(now - p.Sent)
+		c.AddDelay(now - p.Sent)
 		if r.arrived.Expected == r.packets {
 			c.Finished = now
 		}
@@ -113,12 +113,12 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if probe { // its answer follows all others
 		pipeline, flags = packet.Probe, probeNumber(p)<<probeShift
 	}
-	if r.nic != nil && r.nic.Takes(pipeline) {
-		*r.nic.Keep(now, pipeline) = reply{kind, flags, p.Seq, r.packetSeq(r.arrived.Expected)}
+	if r.nic != nil && r.nic.MustQueue(pipeline) {
+		*r.nic.QueueAnswer(now, pipeline) = reply{kind, flags, p.Seq, r.packetSeq(r.arrived.Expected)}
 		return false
 	}
 	p.Src, p.Dst, p.Data = p.Dst, p.Src, nil
-	if p.Extended() {
+	if p.HasExtensions() {
 		p.ClearExtensions()
 	}
 	r.fillHeaders(p, kind, p.Seq, r.packetSeq(r.arrived.Expected), 0, flags)
@@ -132,19 +132,19 @@ func (r *Receiver) Replies() bool { return r.nic != nil }
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
 	if r.nic != nil {
-		t = r.nic.Next()
+		t = r.nic.NextReady()
 	}
 	if r.queue.nextMember() != &r.member {
 		return t
 	}
-	return min(t, r.queue.pacer.Next())
+	return min(t, r.queue.pacer.NextPull())
 }
 
 // Emit fills p with an answer that the NIC has made, or a PULL. Its sequence number counts the flow's PULLs, so that
 // the next one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
-	if r.nic != nil && r.nic.Next() <= now {
-		x := r.nic.Take()
+	if r.nic != nil && r.nic.NextReady() <= now {
+		x := r.nic.TakeAnswer()
 		r.fillHeaders(p, x.kind, x.seq, x.ack, 0, x.flags)
 		return
 	}

@@ -82,15 +82,15 @@ const (
 func newSender(f transport.Flow, c Config, e ends) *Sender {
 	s := &Sender{ends: e, config: c, start: f.Start, stop: f.Stop, pulling: pulling{free: int64(c.Window)},
 		outstanding: outstanding{ring: transport.NewRing[sent](firstRing)}, planned: planned{timerAt: unit.Never},
-		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.shortestRTO(), From: f.Start}}
+		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.shortestRTO(), WaitStart: f.Start}}
 	if s.stop == 0 {
 		s.stop = unit.Never
 	}
 	if c.RTOMin == 0 {
-		s.timer.First = transport.FirstTimeout(f.Path.BaseRTT)
+		s.timer.MinFirst = transport.FirstTimeout(f.Path.BaseRTT)
 	}
 	s.loss = transport.NewLossTimer(&f.Path, max(c.NIC.Ack, c.NIC.Nack))
-	if s.loss.Used = c.RTOMin == 0 && s.loss.FindsLosses(); s.loss.Used {
+	if s.loss.Enabled = c.RTOMin == 0 && s.loss.FindsLosses(); s.loss.Enabled {
 		s.timer.Floor = transport.MinProbeWait
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
@@ -127,7 +127,7 @@ func (o *outstanding) isLive(f *transport.Flight) bool {
 		return false
 	}
 	x := o.packetState(f.Packet)
-	return x.flags&flying != 0 && x.sentAt == f.At
+	return x.flags&flying != 0 && x.sentAt == f.SentAt
 }
 
 // oldestFlight returns the first transmission without an answer; nil: there is no such transmission.
@@ -138,7 +138,7 @@ func (o *outstanding) oldestFlight() *transport.Flight {
 // planNext plans the next packet and the retransmission timer. It is called after every event.
 func (s *Sender) planNext(now unit.Time) {
 	s.plan, s.repair, s.timerAt = -1, false, unit.Never
-	s.loss.Due = s.loss.Due && s.inFlight > 0
+	s.loss.ProbeDue = s.loss.ProbeDue && s.inFlight > 0
 	if s.una == s.packets {
 		return
 	}
@@ -157,12 +157,12 @@ func (s *Sender) planNext(now unit.Time) {
 		s.plan = s.next
 	}
 	if f := s.oldestFlight(); f != nil {
-		if s.timerAt = f.At + s.timer.Timeout(); s.loss.Used {
+		if s.timerAt = f.SentAt + s.timer.Timeout(); s.loss.Enabled {
 			s.timerAt = s.lossTimeout(f)
 		}
 	}
 	if s.plan < 0 && s.inFlight == 0 && (s.repairs.Len() > 0 || fresh) {
-		s.timerAt = s.timer.From + s.pullTimeout()
+		s.timerAt = s.timer.WaitStart + s.pullTimeout()
 	}
 	s.timerAt = max(s.timerAt, now)
 }
@@ -180,7 +180,7 @@ func (s *Sender) expectsPulls() bool {
 
 // pullTimeout returns how long a sender waits for a PULL without any answer, at least as long as for earlier PULLs.
 func (s *Sender) pullTimeout() unit.Time {
-	return s.timer.After(max(s.config.shortestRTO(), s.wait.Timeout()), s.timer.Backoff)
+	return s.timer.TimeoutWith(max(s.config.shortestRTO(), s.wait.Timeout()), s.timer.Backoff)
 }
 
 // measureWait records how long a packet has waited for a PULL since its NACK, at time nacked. A wait in which the timer
@@ -190,12 +190,12 @@ func (s *Sender) measureWait(now, nacked unit.Time) {
 	if nacked <= s.helpedAt {
 		wait = min(wait, max(s.config.shortestRTO(), s.timer.Trip.Timeout(), s.wait.Timeout()))
 	}
-	s.wait.Measure(max(wait, 1))
+	s.wait.AddSample(max(wait, 1))
 }
 
 // NextSend returns when Emit has a packet to send.
 func (s *Sender) NextSend() unit.Time {
-	if s.plan < 0 && !s.loss.Due {
+	if s.plan < 0 && !s.loss.ProbeDue {
 		return unit.Never
 	}
 	return s.start
@@ -204,7 +204,7 @@ func (s *Sender) NextSend() unit.Time {
 // Emit fills p with the planned packet or a probe. The acknowledgement field of data counts the packets of the first
 // window that were returned. FIN reports that new packets need no further PULL.
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
-	if s.loss.Due {
+	if s.loss.ProbeDue {
 		s.emitProbe(now, p)
 		return
 	}
@@ -243,7 +243,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.flights.Record(n, now)
 	s.inFlight++
 	s.counters.SentPackets++
-	s.timer.From, s.probing = now, false
+	s.timer.WaitStart, s.probing = now, false
 	flags := packet.Trimmable
 	if s.packets-s.next <= s.free {
 		flags |= packet.FIN
@@ -256,7 +256,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 // packets that are not in flight, has no effect.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if !s.isFromPeer(p) || p.Payload != 0 || p.Extended() {
+	if !s.isFromPeer(p) || p.Payload != 0 || p.HasExtensions() {
 		return false
 	}
 	switch p.Kind {
@@ -310,14 +310,14 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 
 // restartTimers restarts the timers after an answer.
 func (s *Sender) restartTimers(now unit.Time) {
-	s.timer.Restart(now)
-	s.loss.Answered()
+	s.timer.RestartWait(now)
+	s.loss.RecordAnswer()
 }
 
 // sampleRTT measures the round trip by packet x, which p answers, unless p answers a probe for it.
 func (s *Sender) sampleRTT(now unit.Time, x *sent, p *packet.Packet) {
 	if x.flags&(flying|repeated) == flying && probeNumber(p) == 0 {
-		s.timer.Trip.Measure(max(now-x.sentAt, 1))
+		s.timer.Trip.AddSample(max(now-x.sentAt, 1))
 	}
 }
 
@@ -377,23 +377,23 @@ func (s *Sender) Advance(now unit.Time) {
 	if now < s.timerAt {
 		return
 	}
-	if s.loss.Used && s.probesFirst(now) {
+	if s.loss.Enabled && s.probesFirst(now) {
 		s.planNext(now)
 		return
 	}
 	s.timer.Timeouts++
 	due := now - s.timer.Timeout()
-	if s.loss.Used {
+	if s.loss.Enabled {
 		due = now - s.loss.Limit
-		s.loss.Expire()
+		s.loss.DoubleLimit()
 	}
 	s.probing = s.inFlight == 0
-	for f := s.oldestFlight(); f != nil && f.At <= due; f = s.oldestFlight() {
+	for f := s.oldestFlight(); f != nil && f.SentAt <= due; f = s.oldestFlight() {
 		s.inFlight--
 		s.credit++
 		s.queueRepair(now, f.Packet, expired)
 	}
-	s.timer.Expire(now)
+	s.timer.RecordExpiry(now)
 	s.helpedAt = now
 	s.planNext(now)
 }

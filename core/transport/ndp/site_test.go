@@ -15,7 +15,7 @@ func TestSuits(t *testing.T) {
 		!strings.Contains(all[0].Text, "no switch trims packets (program ndp or trimming) of a->b") {
 		t.Errorf("%+v", all)
 	}
-	for _, p := range []cc.FlowPath{{Trims: true}, {Lossless: "pfc"}} {
+	for _, p := range []cc.FlowPath{{Trims: true}, {WhyLossless: "pfc"}} {
 		if all := c.Check(&cc.FlowContext{Paths: []cc.FlowPath{p}}); len(all) != 0 {
 			t.Errorf("%+v", all)
 		}

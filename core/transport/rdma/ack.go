@@ -38,7 +38,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
 	prior := s.inFlight()
 	full := s.isLimited(prior)
 	s.report = cc.Ack{}
-	s.loss.Answered()
+	s.loss.RecordAnswer()
 	var e sampling
 	var rtt unit.Time
 	out := about >= s.una && about < s.top
@@ -57,7 +57,7 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
 		}
 		s.una = ack
 		s.next = max(s.next, ack)
-		s.timer.Restart(now)
+		s.timer.RestartWait(now)
 		s.report.Advanced = true
 		if ack == s.packets && s.counters.Finished == unit.Never {
 			s.counters.Finished = now
@@ -71,18 +71,18 @@ func (s *Sender) handleAck(now unit.Time, p *packet.Packet) {
 		lost += s.findOverdue(now)
 	}
 	if out || s.report.Packets > 0 { // a packet has left the network, also if the receiver dropped it
-		s.hold.Delivered(max(s.report.Packets, 1), s.nackRTT())
+		s.hold.HandleDelivery(max(s.report.Packets, 1), s.nackRTT())
 	}
-	if s.requester.Read(now, p, &s.report) {
+	if s.requester.ReadFeedback(now, p, &s.report) {
 		if about >= 0 {
 			s.report.Seq = s.packetSeq(about + 1)
 		}
 	} else if s.report.Packets == 0 && lost == 0 {
 		return
 	}
-	s.requester.Answered(p, &s.report.Telemetry)
+	s.requester.ReadAnswer(p, &s.report.Telemetry)
 	if rtt > 0 {
-		s.timer.Trip.Measure(rtt)
+		s.timer.Trip.AddSample(rtt)
 	}
 	s.rate.EndLimit()
 	s.lostTotal += int64(lost)
@@ -148,7 +148,7 @@ func (r *recovery) expirePacket(n int64) int {
 // updateState changes the state of recovery after an acknowledgement that found lost packets lost. echoed: it echoes a
 // mark, which is a reduction once per window of data (RFC 8257 §3.3), unless CNPs replace echoes.
 func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
-	if s.control.State != cc.Open && s.una >= s.control.Recover {
+	if s.control.State != cc.Open && s.una >= s.control.RecoverTo {
 		s.enterState(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 		if t := &s.tolerance; t.steps > 1 {
 			if t.recovered--; t.recovered <= 0 {
@@ -169,7 +169,7 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 
 // enterState changes the state of recovery until all packets sent so far are acknowledged.
 func (s *Sender) enterState(now unit.Time, state cc.RecoveryState, l cc.Loss) {
-	s.control.Enter(now, state, s.top, s.countLoss(l, s.packetSeq(s.top)))
+	s.control.EnterState(now, state, s.top, s.countLoss(l, s.packetSeq(s.top)))
 }
 
 // countLoss returns l with the sender's counts. next is the first sequence number that was never sent.
@@ -187,21 +187,21 @@ func (s *Sender) reportAck(now unit.Time, p *packet.Packet, lost int, rtt unit.T
 	if a.ECN.Echo {
 		s.rate.DeliveredCE += int64(a.Packets)
 	}
-	a.Una, a.Next, a.Losses.New = s.packetSeq(s.una), s.packetSeq(s.top), lost
+	a.FirstUnacked, a.Next, a.Losses.New = s.packetSeq(s.una), s.packetSeq(s.top), lost
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.rate.Delivered, s.rate.DeliveredCE, s.lostTotal
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery && (!e.has || e.flags&unasked != 0)
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.control.Pacer.Next())
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.control.Pacer.NextSend())
 	a.Limited, a.Losses.State = full, s.control.State
 	if e.has {
 		s.rate.FirstSent, s.rate.DeliveredAt = e.sentAt, now
-		if d, ok := s.rate.Sample(now, e.sentAt, &e.Departure, s.timer.Trip.Min); ok {
+		if d, ok := s.rate.SampleRate(now, e.sentAt, &e.Departure, s.timer.Trip.Min); ok {
 			d.AppLimited, d.Retransmitted = e.flags&limited != 0, e.flags&everSent != 0
 			a.Delivery = d
 		}
 	}
 	s.control.Controller.OnAck(now, a)
-	s.control.Decide()
+	s.control.ReadDecision()
 	if s.control.Decision.AppLimited {
 		s.rate.LimitByApplication(s.inFlight())
 	}

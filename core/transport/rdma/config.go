@@ -131,7 +131,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 		Words(WholePacket, BegunPacket)
 	p.Bool(&c.Pacing, "pacing", "true", "gaps between packets are those of the controller's rate; false: the link's alone",
 		"HPCC §3.2; HPCC simulator: RATE_BOUND")
-	p.Either(&c.Keeps, [2]string{"pending", "next"}, "new_rate", "pending",
+	p.BoolWords(&c.Keeps, [2]string{"pending", "next"}, "new_rate", "pending",
 		"a new rate moves the packet that waits, or holds from the one behind it on",
 		"HPCC simulator rdma-hw.cc: pending with HPCC and PINT, next with the others")
 	p.Text(&c.Bound, "bound", BoundNone, "of what is sent and not acknowledged, besides the controller's window: "+
@@ -143,7 +143,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 	p.Time(&c.BaseRTT, "base_rtt", "0s",
 		"RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK, with nic_ack_delay",
 		"HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
-	p.Rule("bound_bytes", func() error {
+	p.AddRule("bound_bytes", func() error {
 		if c.Bound == BoundBytes && c.BoundBytes == 0 {
 			return fmt.Errorf("bound: bytes needs it above 0")
 		}
@@ -172,7 +172,7 @@ func (c *Config) bindReordering(p *scheme.Params) {
 	p.Int(&c.Paths, "paths", "1", "source ports that the sender chooses among, each a path, with a window "+
 		"of its own, where switches hash (ecmp); 1: the network chooses, if anyone",
 		"ours").Min("1").Max("64")
-	p.Rule("paths", func() error {
+	p.AddRule("paths", func() error {
 		if c.Paths > 1 && c.Recovery != SelectiveRepeat {
 			return fmt.Errorf("%d paths need recovery: selective_repeat, for packets overtake each other", c.Paths)
 		}
@@ -184,13 +184,13 @@ func (c *Config) bindReordering(p *scheme.Params) {
 	p.Time(&c.ReorderWindow, "reorder_window", "0s", "with reordering: how much later than one sent after it a packet "+
 		"may come; adaptive: the first window and its step; 0s: a quarter of the least round-trip time",
 		"RFC 8985 §6.2: min_RTT/4").Max("60s")
-	p.Rule("reorder_window", func() error {
+	p.AddRule("reorder_window", func() error {
 		if c.Reordering == ReorderFixed && c.ReorderWindow == 0 {
 			return fmt.Errorf("reordering: fixed needs it above 0")
 		}
 		return nil
 	})
-	p.Rule("reordering", func() error {
+	p.AddRule("reordering", func() error {
 		if c.Reordering != ReorderNone && c.Recovery != SelectiveRepeat {
 			return fmt.Errorf("%s needs recovery: selective_repeat; with %s packets that overtake are lost, or losses are "+
 				"not repaired", c.Reordering, c.Recovery)
@@ -250,15 +250,15 @@ func (c *Config) separatesAcks(tos uint8) bool {
 // Warns returns remarks about parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {
-		all = append(all, warnAckPriority.Remark("ack_priority", "it changes nothing: the data is of class 0 already"))
+		all = append(all, warnAckPriority.NewRemark("ack_priority", "it changes nothing: the data is of class 0 already"))
 	}
 	if c.ReorderWindow > 0 && c.Reordering == ReorderNone {
-		all = append(all, warnReorderWindow.Remark("reorder_window", "it changes nothing: reordering: none takes a packet "+
+		all = append(all, warnReorderWindow.NewRemark("reorder_window", "it changes nothing: reordering: none takes a packet "+
 			"for lost when a later one has come"))
 	}
 	if c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
 		c.Nacks == transport.NacksResend) {
-		all = append(all, warnNacksKeyed.Remark("nacks", "it changes nothing: NACKs of switches carry no code, and "+
+		all = append(all, warnNacksKeyed.NewRemark("nacks", "it changes nothing: NACKs of switches carry no code, and "+
 			"integrity: keyed refuses them"))
 	}
 	return all
@@ -344,7 +344,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 		return nil, nil, fmt.Errorf("transport rdma: the flow has no congestion controller")
 	}
 	path := cc.Path{NICRate: c.LineRate, BaseRTT: c.BaseRTT, LineRate: f.Path.LineRate, Hops: f.Path.Hops,
-		Queueing: f.Path.Queueing, Reorders: f.Path.Reorders, Uneven: f.Path.Uneven}
+		MaxQueueing: f.Path.MaxQueueing, Reorders: f.Path.Reorders, Uneven: f.Path.Uneven}
 	if f.Path.NICRate > 0 && c.LineRate != f.Path.NICRate { // payload has the same share of another rate
 		path.LineRate = unit.Rate(float64(path.LineRate) * float64(c.LineRate) / float64(f.Path.NICRate))
 	}
@@ -354,7 +354,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 		initial = int(min(max((bdp+payload-1)/payload, 1), maxOutstanding))
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + packet.IPHeader(f.Version), Path: path,
-		InitialWindow: initial, Start: f.Start, Random: f.Random, Loads: f.Telemetry.Relative()}
+		InitialWindow: initial, Start: f.Start, Random: f.Random, Loads: f.Telemetry.IsRelative()}
 	s, r := endsFor(&c, &old)
 	controls, err := newControls(&f, &c, known)
 	if err == nil && controls == nil {
@@ -409,7 +409,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 func endsFor(c *Config, old *transport.EndpointPair) (*Sender, *Receiver) {
 	s, sent := old.Sender.(*Sender)
 	r, received := old.Receiver.(*Receiver)
-	if !sent || !received || !r.tele.Apart() || s.paths != nil || c.Paths > 1 {
+	if !sent || !received || !r.tele.IsStandalone() || s.paths != nil || c.Paths > 1 {
 		return &Sender{}, &Receiver{}
 	}
 	return s, r
@@ -529,10 +529,10 @@ func (e *ends) messagePlace(n int64) (flags uint8, length uint32) {
 		at %= e.message
 	}
 	if at == 0 {
-		flags, length = packet.First, uint32(min(e.size-n*e.payload, e.message*e.payload))
+		flags, length = packet.FirstOfMessage, uint32(min(e.size-n*e.payload, e.message*e.payload))
 	}
 	if at+1 == e.message || n+1 == e.packets {
-		flags |= packet.Last
+		flags |= packet.LastOfMessage
 	}
 	return flags, length
 }
@@ -556,7 +556,7 @@ func (e *ends) isFromPeer(p *packet.Packet) bool {
 // fillHeaders writes the headers of p. p has its extensions already, and they take ext bytes.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, seq, ack, payload int64, ext int32, flags, ecn uint8) {
 	p.Kind, p.Seq, p.Ack, p.Payload, p.TCP.Flags = kind, seq&packet.PSNMask, ack&packet.PSNMask, int32(payload), flags
-	p.Size = e.framing.Frame(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)
+	p.Size = e.framing.FrameBytes(e.headers+p.RDMAHeader()+ext, p.Payload, kind == packet.Data)
 	p.Hash, p.SrcPort, p.DstPort = e.hash, e.srcPort, e.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoRDMA, e.version, e.tos|ecn, 64
 }

@@ -223,7 +223,7 @@ func TestTelemetryEcho(t *testing.T) {
 			w.s.framing, w.r.framing = packet.Framings[0], packet.Framings[0]
 			newest, asked := int64(-1), 0
 			w.onData = func(p *packet.Packet) (int, unit.Time) {
-				if hpcc.Wants(p) != 0 {
+				if hpcc.RequestsOf(p) != 0 {
 					asked++
 					if p.Size != headersOf(p)+48+p.Payload { // 2 + 2 + 42, padded
 						t.Errorf("%s: %d bytes", describe(p), p.Size)
@@ -231,7 +231,7 @@ func TestTelemetryEcho(t *testing.T) {
 					if p.Seq%int64(x.asked) != 0 {
 						t.Errorf("%s asks for telemetry", describe(p))
 					}
-					hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq)})
+					hpcc.PushRecord(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq)})
 				}
 				if x.mode != 0 && p.Seq%4 == 0 {
 					p.TOS |= packet.CE
@@ -240,17 +240,17 @@ func TestTelemetryEcho(t *testing.T) {
 			}
 			w.onBack = func(p *packet.Packet) (int, unit.Time) {
 				var r telemetry.Records
-				what, _ := hpcc.Read(p, &r)
+				what, _ := hpcc.ReadAnswer(p, &r)
 				switch want := headersOf(p) + p.ExtensionBytes(); {
-				case p.Kind == packet.Notice && p.Extended():
+				case p.Kind == packet.Notice && p.HasExtensions():
 					t.Error("a CNP has telemetry")
-				case p.Size != want || hpcc.Wants(p) != 0:
-					t.Errorf("%s: %d bytes, want %d, asks for %d", describe(p), p.Size, want, hpcc.Wants(p))
+				case p.Size != want || hpcc.RequestsOf(p) != 0:
+					t.Errorf("%s: %d bytes, want %d, asks for %d", describe(p), p.Size, want, hpcc.RequestsOf(p))
 				case what != telemetry.Recorded:
 					if x.every == 1 && x.asked == 1 && p.Kind != packet.Notice {
 						t.Errorf("%s has no telemetry", describe(p))
 					}
-				case r.Len() != 1 || r.Path() != 7:
+				case r.Len() != 1 || r.PathID() != 7:
 					t.Errorf("%s: %+v", describe(p), r.Hops())
 				default:
 					newest = int64(r.At(0).Queue) / 80
@@ -266,9 +266,9 @@ func TestTelemetryEcho(t *testing.T) {
 					return
 				}
 				seen++
-				if n := int64(a.Telemetry.Hops[0].Queue) / 80; n < a.Una/payload-int64(x.asked) || n > a.Una/payload ||
+				if n := int64(a.Telemetry.Hops[0].Queue) / 80; n < a.FirstUnacked/payload-int64(x.asked) || n > a.FirstUnacked/payload ||
 					a.Seq < (n+1)*payload || a.Telemetry.Path != 7 {
-					t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.Una, a.Seq)
+					t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.FirstUnacked, a.Seq)
 				}
 			}
 			w.run(unit.Second)
@@ -331,21 +331,21 @@ func TestProbes(t *testing.T) {
 	var last unit.Time
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
 		if p.Kind != packet.Probe {
-			if p.Extended() {
+			if p.HasExtensions() {
 				t.Errorf("%s asks", describe(p))
 			}
 			return 1, 0
 		}
 		probes++
 		if p.SrcPort != 10 || p.DstPort != 20 || p.Proto != packet.ProtoRDMA || p.Payload != 0 || p.Size != 50 ||
-			hpcc.Wants(p) != telemetry.WantsRecord {
+			hpcc.RequestsOf(p) != telemetry.WantsRecord {
 			t.Errorf("%+v", p)
 		}
 		if probes > 2 && w.now-last < 4*us { // the first is before there is an RTT
 			t.Errorf("probes at %v and %v", last, w.now)
 		}
 		last = w.now
-		hpcc.Push(p, &telemetry.Hop{Rate: lineRate, Switch: 3})
+		hpcc.PushRecord(p, &telemetry.Hop{Rate: lineRate, Switch: 3})
 		return 1, 0
 	}
 	w.onBack = func(p *packet.Packet) (int, unit.Time) {
@@ -358,7 +358,7 @@ func TestProbes(t *testing.T) {
 	w.c.onAck = func(_ unit.Time, a *cc.Ack) {
 		if a.Telemetry.Hops != nil {
 			seen++
-			if a.Packets != 0 || a.Telemetry.Path != 3 || a.Seq <= a.Una || a.Seq > a.Next+1 {
+			if a.Packets != 0 || a.Telemetry.Path != 3 || a.Seq <= a.FirstUnacked || a.Seq > a.Next+1 {
 				t.Errorf("%+v", a)
 			}
 		}
@@ -393,7 +393,7 @@ func TestCoalescing(t *testing.T) {
 	// of 24 packets every third asks
 	w = newPipe(t, 100_000, func(c *Config) { c.AckEvery = 1000 }, &fixed{window: 24_000, keep: true}, 0)
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
-		if asks := p.TCP.Flags&packet.Unasked == 0; asks != (p.Seq%3 == 2) {
+		if asks := p.TCP.Flags&packet.NoAckRequest == 0; asks != (p.Seq%3 == 2) {
 			t.Errorf("packet %d asks: %v", p.Seq, asks)
 		}
 		return 1, 0
@@ -402,7 +402,7 @@ func TestCoalescing(t *testing.T) {
 	w.done(100_000)
 	// if those that asked do not come the delay bounds the wait
 	w = newPipe(t, 10_000, conf, &fixed{window: 5000, keep: true}, 0)
-	w.onData = func(p *packet.Packet) (int, unit.Time) { p.TCP.Flags |= packet.Unasked; return 1, 0 }
+	w.onData = func(p *packet.Packet) (int, unit.Time) { p.TCP.Flags |= packet.NoAckRequest; return 1, 0 }
 	w.run(unit.Second)
 	w.done(10_000)
 	if w.s.Timeouts() != 0 || len(w.c.acks) != 2 {
@@ -424,7 +424,7 @@ func TestFilledGap(t *testing.T) {
 	}{{0, "", false}, {2, "nack 1000 for 2000, 50 B", true}, {1, "ack 3000 for 1000, 50 B", true}, {3, "", false}} {
 		t.Run(fmt.Sprint("packet ", x.n), func(t *testing.T) {
 			p := &packet.Packet{Seq: x.n, Payload: payload, SrcPort: 10, DstPort: 20, Proto: packet.ProtoRDMA}
-			p.TCP.Flags = packet.Unasked
+			p.TCP.Flags = packet.NoAckRequest
 			if got := w.r.Receive(us, p); got != x.reply || got && describe(p) != x.want {
 				t.Errorf("%d: packet %d gives %v, %s", i, x.n, got, describe(p))
 			}

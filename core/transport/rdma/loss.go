@@ -18,13 +18,13 @@ func (r *recovery) timeoutAfter(inFlight int64, backoff int) unit.Time {
 	if r.config.RTOLow > 0 && inFlight <= int64(r.config.RTOLowPackets) {
 		floor = r.config.RTOLow
 	}
-	return r.timer.After(floor, backoff)
+	return r.timer.TimeoutWith(floor, backoff)
 }
 
 // handleTimeout declares all packets in flight lost. Go-back-N resends from the first byte that is not acknowledged.
 // Selective repeat resends the first packet (IRN §3.1), and either all others or those that SACKs show to be lost.
 func (s *Sender) handleTimeout(now unit.Time) {
-	s.timer.Expire(now)
+	s.timer.RecordExpiry(now)
 	lost := int(s.inFlight())
 	if s.repeats {
 		for n := s.una; n < s.top; n++ {
@@ -64,13 +64,13 @@ func (r *recovery) unaTime() unit.Time { return max(r.packetState(r.una).sentAt,
 // lossTimeout handles the expiry of the LossTimer. It sends a probe or, when the path cannot hold the first packet any
 // more, declares packets lost that were sent as long ago.
 func (s *Sender) lossTimeout(now unit.Time) {
-	s.timer.Expire(now)
-	if !s.loss.Expired(now, s.unaTime()) {
-		s.loss.Due = true
+	s.timer.RecordExpiry(now)
+	if !s.loss.HasExpired(now, s.unaTime()) {
+		s.loss.ProbeDue = true
 		return
 	}
 	s.limitedAt = now
-	s.loss.Expire()
+	s.loss.DoubleLimit()
 	s.recordTimeout(now, s.declareLostBefore(now-s.loss.Limit+1, expired))
 }
 
@@ -109,9 +109,9 @@ func (r *recovery) declareLostBefore(before unit.Time, why uint16) (lost int) {
 // lossProbe returns the timer that asks for a probe on path k; nil: the probe is for telemetry.
 func (r *recovery) lossProbe(k int) *transport.LossTimer {
 	switch {
-	case r.paths != nil && r.loss.Used && r.paths.each[k].silent:
+	case r.paths != nil && r.loss.Enabled && r.paths.each[k].silent:
 		return &r.paths.each[k].loss
-	case r.loss.Due:
+	case r.loss.ProbeDue:
 		return &r.loss
 	}
 	return nil
@@ -121,7 +121,7 @@ func (r *recovery) lossProbe(k int) *transport.LossTimer {
 // stores it. It is beyond all packets that can be in flight.
 func (r *recovery) number24(number int64, k int) int64 {
 	const numbers = 1 << 14
-	n := (r.una + 2*maxOutstanding + number%numbers*MostPaths + int64(k)) & packet.PSNMask
+	n := (r.una + 2*maxOutstanding + number%numbers*MaxPaths + int64(k)) & packet.PSNMask
 	if r.paths != nil {
 		r.paths.each[k].probeSeq = n
 	} else {
@@ -138,19 +138,19 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 		x := &s.paths.each[s.paths.selected]
 		l, number = &x.loss, x.probeSeq
 	}
-	if l.Number() == 0 || p.Seq != number {
+	if l.UnansweredProbe() == 0 || p.Seq != number {
 		return false
 	}
-	sent := l.Acknowledge()
+	sent := l.RecordProbeAnswer()
 	if s.paths != nil {
-		s.loss.Answered()
+		s.loss.RecordAnswer()
 		s.paths.recordAnswer(now, s.paths.selected)
 	}
 	ack := s.findPacket(p.Ack, s.una)
 	if ack < 0 || ack > s.top {
 		return true
 	}
-	s.timer.Trip.MeasureProbe(max(now-sent, 1))
+	s.timer.Trip.AddProbeSample(max(now-sent, 1))
 	if ack > s.una { // acknowledgements were lost, or wait
 		p.Kind, p.Seq = packet.Ack, s.top&packet.PSNMask
 		s.handleAck(now, p)
@@ -166,11 +166,11 @@ func (s *Sender) receiveProbeReply(now unit.Time, p *packet.Packet) bool {
 	case s.orders != nil: // within the reordering window
 		s.orders[0].recordDelivered(now, sent)
 		lost = s.findOverdue(now)
-	case s.loss.Proves:
+	case s.loss.ProbesProve:
 		lost = s.declareLostBefore(sent, proven)
 	}
 	if lost > 0 {
-		s.timer.From = now
+		s.timer.WaitStart = now
 		s.recordTimeout(now, lost)
 	}
 	return true

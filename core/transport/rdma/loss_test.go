@@ -41,9 +41,9 @@ func TestLossProbes(t *testing.T) {
 			w.run(unit.Second)
 			w.done(10_000)
 			if c := w.s.Counters(); c.Retransmitted != x.again || w.s.Timeouts() != x.timeouts || probes != x.probes ||
-				w.r.Counters().Duplicates() > 0 {
+				w.r.Counters().DuplicateCount() > 0 {
 				t.Errorf("%s, %s: %d sent again, %d twice, %d timeouts, %d probes; want %d, 0, %d, %d", recovery, x.name,
-					c.Retransmitted, w.r.Counters().Duplicates(), w.s.Timeouts(), probes, x.again, x.timeouts, x.probes)
+					c.Retransmitted, w.r.Counters().DuplicateCount(), w.s.Timeouts(), probes, x.again, x.timeouts, x.probes)
 			}
 		}
 	}

@@ -17,7 +17,7 @@ func (s *Sender) handleNotice(now unit.Time, p *packet.Packet) {
 	var n packet.Notification
 	readable := p.Notification(&n)
 	if p.Kind == packet.Notice || readable && n.Cause == packet.CauseMarked {
-		if readable && n.Cause == packet.CauseMarked && s.matchFlow(p) && s.requester.Genuine(p) {
+		if readable && n.Cause == packet.CauseMarked && s.matchFlow(p) && s.requester.IsGenuine(p) {
 			s.passNotice(now, p)
 			s.planNext(now)
 		}
@@ -26,7 +26,7 @@ func (s *Sender) handleNotice(now unit.Time, p *packet.Packet) {
 	if s.config.Nacks == transport.NacksIgnored {
 		return
 	}
-	if !readable || !s.matchFlow(p) || !s.requester.Genuine(p) || !s.handleNetworkNack(now, p, &n) {
+	if !readable || !s.matchFlow(p) || !s.requester.IsGenuine(p) || !s.handleNetworkNack(now, p, &n) {
 		s.counters.NacksRefused++
 		return
 	}
@@ -52,7 +52,7 @@ func (s *Sender) handleNetworkNack(now unit.Time, p *packet.Packet, n *packet.No
 		}
 		x.flags |= throttled
 		accepted.Loss = s.countLoss(cc.Loss{}, s.packetSeq(s.top))
-		s.control.Warn(now, accepted)
+		s.control.HandleWarning(now, accepted)
 		return true
 	}
 	if x.flags&nacked != 0 || int64(n.Lost) != s.payloadOf(first) {
@@ -74,8 +74,8 @@ func (s *Sender) handleNetworkNack(now unit.Time, p *packet.Packet, n *packet.No
 	}
 	s.lostTotal += int64(lost)
 	accepted.Loss = s.countLoss(cc.Loss{Lost: lost}, s.packetSeq(s.top))
-	s.control.LoseByNack(now, accepted)
-	s.hold.Nacked(now, s.nackRTT(), again, n.Supply, s.payload)
+	s.control.HandleNackLosses(now, accepted)
+	s.hold.HandleNack(now, s.nackRTT(), again, n.Supply, s.payload)
 	return true
 }
 

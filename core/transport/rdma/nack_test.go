@@ -23,10 +23,10 @@ func nackOf(p *packet.Packet, cause packet.Cause, more ...packet.Span) *packet.P
 	copy(n.More[:], more)
 	q := *p
 	q.ClearExtensions()
-	q.TurnRound()
+	q.SwapEnds()
 	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
 	q.SetNotification(&n)
-	q.Size = packet.Framings[0].Frame(50+q.ExtensionBytes(), 0, false)
+	q.Size = packet.Framings[0].FrameBytes(50+q.ExtensionBytes(), 0, false)
 	return &q
 }
 
@@ -427,7 +427,7 @@ func TestNackHold(t *testing.T) {
 					now = w.s.NextSend()
 				}
 				acks := 0
-				for ; acks < 40 && w.s.hold.Ready() > 0; acks++ {
+				for ; acks < 40 && w.s.hold.NextSend() > 0; acks++ {
 					w.s.Emit(now, p)
 					now += 4 * us
 					w.s.Receive(now, answer(packet.Ack, 1000*int64(acks+1), 1000*int64(acks)))

@@ -25,7 +25,7 @@ func TestNICDelays(t *testing.T) {
 			w.onData = func(p *packet.Packet) (int, unit.Time) {
 				data++
 				came[p.Seq] = w.free + delay
-				hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq)})
+				hpcc.PushRecord(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * p.Seq)})
 				if p.Seq == 1 {
 					p.TOS |= packet.CE
 				}
@@ -44,7 +44,7 @@ func TestNICDelays(t *testing.T) {
 					cnps++
 				case packet.Ack:
 					var r telemetry.Records
-					if hpcc.Read(p, &r); r.Len() != 1 || int64(r.At(0).Queue) != 80*p.Seq || p.Ack != p.Seq+1 {
+					if hpcc.ReadAnswer(p, &r); r.Len() != 1 || int64(r.At(0).Queue) != 80*p.Seq || p.Ack != p.Seq+1 {
 						t.Errorf("%s, with %+v", describe(p), r.Hops())
 					}
 				}
@@ -78,7 +78,7 @@ func TestNICDelaysProbes(t *testing.T) {
 	w.onData = func(p *packet.Packet) (int, unit.Time) {
 		if p.Kind == packet.Probe {
 			came = append(came, w.free+delay)
-			hpcc.Push(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * len(came))})
+			hpcc.PushRecord(p, &telemetry.Hop{Switch: 7, Rate: lineRate, Queue: unit.Bytes(80 * len(came))})
 		}
 		return 1, 0
 	}
@@ -86,7 +86,7 @@ func TestNICDelaysProbes(t *testing.T) {
 		if p.Kind == packet.Probe {
 			back++
 			var r telemetry.Records
-			if hpcc.Read(p, &r); r.Len() != 1 || int(r.At(0).Queue) != 80*back || w.now != came[back-1]+2*us {
+			if hpcc.ReadAnswer(p, &r); r.Len() != 1 || int(r.At(0).Queue) != 80*back || w.now != came[back-1]+2*us {
 				t.Errorf("%d-th at %v, with %+v", back, w.now, r.Hops())
 			}
 		}

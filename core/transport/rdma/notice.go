@@ -14,14 +14,14 @@ func (s *Sender) passNotice(now unit.Time, p *packet.Packet) {
 	// A NIC that takes longer to make CNPs than ACKs is late with all of them: then a CNP about a packet that has been
 	// acknowledged reports something new. They arrive in the order of their packets, so that one about a packet before the
 	// last such one's is old, or about a retransmission that arrived twice.
-	late := s.config.NIC.CNP > 0 && !s.requester.Requests() && n >= s.noticed && n < s.top && s.una < s.packets
+	late := s.config.NIC.CNP > 0 && !s.requester.CarriesRequests() && n >= s.noticed && n < s.top && s.una < s.packets
 	if x == nil && !late || x != nil && x.flags&noticed != 0 {
 		return
 	}
 	notice := cc.Notice{Kind: cc.CNPNotice}
-	if s.requester.Requests() {
+	if s.requester.CarriesRequests() {
 		ok := false
-		if notice, ok = s.requester.Notice(p, x.sentAt); !ok {
+		if notice, ok = s.requester.ReadNotice(p, x.sentAt); !ok {
 			return // of an earlier transmission, or not of a switch that has seen the packet
 		}
 	}
@@ -31,5 +31,5 @@ func (s *Sender) passNotice(now unit.Time, p *packet.Packet) {
 	s.noticed = max(s.noticed, n+1)
 	s.notices++
 	notice.Seq = s.packetSeq(n)
-	s.control.Notify(now, notice)
+	s.control.NotifyController(now, notice)
 }

@@ -155,13 +155,13 @@ func (r *recovery) findOverdueOn(now unit.Time, k int) (lost int) {
 			continue
 		}
 		x := r.packetState(e.Packet)
-		if x.sentAt != e.At || int(x.path) != k || x.flags&sacked != 0 { // it was resent, or has arrived
+		if x.sentAt != e.SentAt || int(x.path) != k || x.flags&sacked != 0 { // it was resent, or has arrived
 			continue
 		}
-		if e.At >= o.newest {
+		if e.SentAt >= o.newest {
 			break
 		}
-		if at := e.At + o.rtt + r.reorderWindow(); at > now {
+		if at := e.SentAt + o.rtt + r.reorderWindow(); at > now {
 			o.due = at
 			break
 		}

@@ -55,7 +55,7 @@ func TestReordering(t *testing.T) {
 			w.onData = jitter(1, x.delay, x.loss)
 			w.run(unit.Second)
 			w.done(packets * payload)
-			s, twice := w.s.Counters(), w.r.Counters().Duplicates()
+			s, twice := w.s.Counters(), w.r.Counters().DuplicateCount()
 			if twice < x.least || twice > x.most || w.s.Timeouts() != 0 {
 				t.Errorf("%d packets came twice, %d … %d are right; %d timeouts, %d sent again", twice, x.least, x.most,
 					w.s.Timeouts(), s.Retransmitted)

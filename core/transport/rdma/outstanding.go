@@ -124,7 +124,7 @@ func (o *outstanding) isInFlight(e *transport.Flight) bool {
 		return false
 	}
 	x := o.packetState(e.Packet)
-	return x.sentAt == e.At && x.flags&(sacked|gone) == 0
+	return x.sentAt == e.SentAt && x.flags&(sacked|gone) == 0
 }
 
 // goBackTo makes go-back-N resend packets from n on, because of why.

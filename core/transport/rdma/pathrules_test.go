@@ -81,8 +81,8 @@ func TestPathNewRateWaits(t *testing.T) {
 		w.s.paths.Decision()
 		want := map[bool]unit.Time{true: 8 * us, false: 4 * us}[keeps]
 		for k, p := range w.s.paths.each {
-			if p.pacer.Next() != want {
-				t.Errorf("keeps %v: path %d sends again at %v, want %v", keeps, k, p.pacer.Next(), want)
+			if p.pacer.NextSend() != want {
+				t.Errorf("keeps %v: path %d sends again at %v, want %v", keeps, k, p.pacer.NextSend(), want)
 			}
 		}
 	}
@@ -151,7 +151,7 @@ func TestTimerOfDelayedAnswers(t *testing.T) {
 	for every, want := range map[int]unit.Time{1: 0, 16: 30 * us} {
 		c := Defaults()
 		c.AckEvery, c.AckDelay = every, 30*us
-		if got := c.describeTimer(&cc.Path{}).Adds; got != want {
+		if got := c.describeTimer(&cc.Path{}).ReplyDelay; got != want {
 			t.Errorf("an ACK for %d packets comes %v late, want %v", every, got, want)
 		}
 	}

@@ -18,15 +18,15 @@ import (
 // retransmission timeout is given up: the packets in flight on it take the others, and probes without payload detect
 // when it works again (MRC retires such an entropy value likewise).
 
-// MostPaths is the maximum number of paths that a sender may choose among.
-const MostPaths = 64
+// MaxPaths is the maximum number of paths that a sender may choose among.
+const MaxPaths = 64
 
 // firstEntropy is the first of the source ports that select paths: RoCEv2 uses 49152 … 65535.
 const firstEntropy = 0xc000
 
 // entropyPort returns the source port of path 0 of a flow. The other paths have the ports that follow. 256 successive
 // flows of a pair of hosts have different ports.
-func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*MostPaths }
+func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*MaxPaths }
 
 // paths are the paths of one sender. Together they are a controller. Its methods are about the path now.
 type paths struct {
@@ -43,7 +43,7 @@ type paths struct {
 // maxPerPath limits the window and rate of a path, so that the sum of all does not overflow.
 
 // maxPerPath is the largest window and rate of a path that count; all together do not overflow.
-const maxPerPath = math.MaxInt64 / MostPaths
+const maxPerPath = math.MaxInt64 / MaxPaths
 
 // path is the sender's state of one path.
 type path struct {
@@ -81,7 +81,7 @@ func newPaths(f *transport.Flow, c *Config, controls []cc.Controller) *paths {
 
 // pathOf returns the path with this source port; −1: there is no such path.
 func (x *paths) pathOf(port uint16) int {
-	if k := int(port % MostPaths); k < len(x.each) && x.each[k].port == port {
+	if k := int(port % MaxPaths); k < len(x.each) && x.each[k].port == port {
 		return k
 	}
 	return -1
@@ -161,7 +161,7 @@ func (x *paths) recordSend(now unit.Time, k int, bytes unit.Bytes) {
 	if p.out++; p.out == 1 {
 		p.timerFrom = now
 	}
-	p.pacer.Record(now, bytes)
+	p.pacer.RecordSend(now, bytes)
 	p.pacer.SetRate(p.decision.Rate)
 }
 
@@ -187,7 +187,7 @@ func (x *paths) choosePath(inFlight, payload, bytes int64) (k int) {
 		if p.silent || p.out > 0 && p.out*payload+bytes > int64(p.decision.Window) {
 			continue
 		}
-		if k < 0 || p.pacer.Next() < x.each[k].pacer.Next() {
+		if k < 0 || p.pacer.NextSend() < x.each[k].pacer.NextSend() {
 			k = at
 		}
 	}
@@ -206,7 +206,7 @@ func (s *Sender) planPaths(now unit.Time) {
 	}
 	if n >= 0 {
 		if k := x.choosePath(s.inFlight(), s.payload, s.requiredRoom(n)); k >= 0 {
-			at := max(s.start, s.hold.Ready(), x.each[k].pacer.Next())
+			at := max(s.start, s.hold.NextSend(), x.each[k].pacer.NextSend())
 			if n < s.top || max(at, now) < s.stop {
 				x.next, s.plan, s.planAt = k, n, at
 			}
@@ -261,7 +261,7 @@ func (s *Sender) giveUpSilentPaths(now unit.Time) {
 		}
 		p.timerFrom = now
 		lost := s.abandonPath(k, now-min(s.deadAfter(p), now+1))
-		if lost == 0 && s.loss.Used { // the answer to the probe shows what is lost
+		if lost == 0 && s.loss.Enabled { // the answer to the probe shows what is lost
 			continue
 		}
 		repeated = true
@@ -272,7 +272,7 @@ func (s *Sender) giveUpSilentPaths(now unit.Time) {
 			Again: s.control.State == cc.Timeout})
 	}
 	if repeated {
-		s.loss.Expire()
+		s.loss.DoubleLimit()
 	}
 }
 
@@ -281,7 +281,7 @@ func (s *Sender) giveUpSilentPaths(now unit.Time) {
 func (r *recovery) pathTimer(k int) unit.Time {
 	p := &r.paths.each[k]
 	at := p.timerFrom + r.timeoutAfter(p.out, p.backoff)
-	if !r.loss.Used {
+	if !r.loss.Enabled {
 		return at
 	}
 	if dead := r.deadAfter(p); dead < unit.Never {
@@ -297,11 +297,11 @@ const pathProbes = 64
 // deadAfter returns how long a packet can be in flight on path p until it must be lost; unit.Never: for any time. If
 // the sender has a timeout of its own it is 0: then a silent path has lost all packets.
 func (r *recovery) deadAfter(p *path) unit.Time {
-	if !r.loss.Used {
+	if !r.loss.Enabled {
 		return 0
 	}
 	if r.loss.Limit < unit.Never {
-		return r.loss.After(0)
+		return r.loss.ExpiryOf(0)
 	}
 	for k := range r.paths.each {
 		if !r.paths.each[k].silent {
@@ -319,7 +319,7 @@ func (r *recovery) oldestOn(k int) unit.Time {
 	if e == nil {
 		return unit.Never / 2
 	}
-	return e.At
+	return e.SentAt
 }
 
 // abandonPath declares packets lost that were sent on path k up to the time upTo and are not acknowledged. It returns

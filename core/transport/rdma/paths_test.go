@@ -54,7 +54,7 @@ func TestPaths(t *testing.T) {
 	if most != [3]int{10, 20, 5} {
 		t.Errorf("at most %v packets were out on the paths", most)
 	}
-	if c := w.s.Counters(); c.Retransmitted != 0 || w.s.Timeouts() != 0 || w.r.Counters().Duplicates() != 0 {
+	if c := w.s.Counters(); c.Retransmitted != 0 || w.s.Timeouts() != 0 || w.r.Counters().DuplicateCount() != 0 {
 		t.Errorf("%d sent again", c.Retransmitted)
 	}
 	for k, c := range each {
@@ -81,8 +81,8 @@ func TestPathLoss(t *testing.T) {
 	}
 	w.run(unit.Second)
 	w.done(300_000)
-	if c := w.s.Counters(); c.Retransmitted != 14 || w.s.Timeouts() != 0 || w.r.Counters().Duplicates() != 0 {
-		t.Errorf("%d sent again, %d timeouts, %d came twice", c.Retransmitted, w.s.Timeouts(), w.r.Counters().Duplicates())
+	if c := w.s.Counters(); c.Retransmitted != 14 || w.s.Timeouts() != 0 || w.r.Counters().DuplicateCount() != 0 {
+		t.Errorf("%d sent again, %d timeouts, %d came twice", c.Retransmitted, w.s.Timeouts(), w.r.Counters().DuplicateCount())
 	}
 }
 

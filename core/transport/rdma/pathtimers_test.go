@@ -85,7 +85,7 @@ func repliesOf(t *testing.T, timers [2]unit.Time, at []unit.Time, ce bool, nic u
 		if p.SrcPort = r.entropy + path; marked {
 			p.TOS |= packet.CE
 		}
-		p.TCP.Flags |= packet.Unasked
+		p.TCP.Flags |= packet.NoAckRequest
 		if r.Receive(0, p) {
 			note(p)
 		}

@@ -26,7 +26,7 @@ type fixed struct {
 	losses  int
 	onAck   func(now unit.Time, a *cc.Ack)
 	keep    bool // acks and log
-	want    telemetry.Want
+	want    telemetry.Request
 	sent    int
 	told    []cc.Notice
 	onLoss  func(l cc.Loss)
@@ -218,7 +218,7 @@ func (w *pipe) step(until unit.Time) bool {
 	case len(w.back) > 0 && w.back[0].at <= w.now:
 		p := w.back[0].p
 		w.back = w.back[1:]
-		if w.log != nil && p.Notifies() {
+		if w.log != nil && p.IsNotification() {
 			fmt.Fprintf(w.log, "%10.3f us < %s\n", w.now.Seconds()*1e6, describe(p))
 		}
 		w.s.Receive(w.now, p)
@@ -283,7 +283,7 @@ func (w *pipe) run(until unit.Time) {
 func (w *pipe) check() {
 	s := w.s
 	var nSacked, nGone, nNamed int
-	var out [MostPaths]int64
+	var out [MaxPaths]int64
 	for n := s.una; n < s.top; n++ {
 		f := s.packetState(n).flags
 		if f&(sacked|gone) == 0 {

@@ -110,7 +110,7 @@ func (r *Receiver) NextSend() unit.Time {
 		return 0
 	}
 	if r.nic != nil {
-		return r.nic.Next()
+		return r.nic.NextReady()
 	}
 	return unit.Never
 }
@@ -121,7 +121,7 @@ func (r *Receiver) Replies() bool { return r.nic != nil || r.config.ackEvery > 1
 // Emit fills p with the oldest reply.
 func (r *Receiver) Emit(_ unit.Time, p *packet.Packet) {
 	if r.nic != nil {
-		m := r.nic.Take()
+		m := r.nic.TakeAnswer()
 		p.CopyExtensions(&m.with)
 		r.writeReply(p, m.reply, m.message)
 		return
@@ -146,7 +146,7 @@ func (r *Receiver) NextTimer() unit.Time {
 // Advance sends the ACK that has waited, and the feedback of the controller's part. One ACK serves both if they are of
 // one path.
 func (r *Receiver) Advance(now unit.Time) {
-	due, port := r.tele.Timer(now), r.port
+	due, port := r.tele.RunTimer(now), r.port
 	if r.entropy != 0 {
 		port = r.entropy + uint16(r.tele.Path())
 	}
@@ -183,12 +183,12 @@ func (r *Receiver) giveFeedback(p *packet.Packet, port uint16) {
 	if r.entropy != 0 {
 		r.tele.SelectPath(int(port - r.entropy))
 	}
-	r.tele.Give(p)
+	r.tele.GiveAnswer(p)
 }
 
 // putReply puts reply x into the NIC's pipeline, and returns the packet that takes its extensions.
 func (r *Receiver) putReply(now unit.Time, x reply) *packet.Packet {
-	m := r.nic.Keep(now, x.kind)
+	m := r.nic.QueueAnswer(now, x.kind)
 	m.reply, m.message = x, r.completeMessages(r.arrived.Expected)
 	m.with.ClearExtensions()
 	return &m.with
@@ -200,7 +200,7 @@ func (r *Receiver) putReplies(now unit.Time, p *packet.Packet, replies []reply) 
 	if len(replies) == 0 {
 		return false
 	}
-	if made = !r.nic.Takes(replies[0].kind); !made {
+	if made = !r.nic.MustQueue(replies[0].kind); !made {
 		r.putReply(now, replies[0]).CopyExtensions(p)
 	}
 	for _, x := range replies[1:] {
@@ -232,7 +232,7 @@ func (r *Receiver) writeReply(p *packet.Packet, x reply, messages uint32) {
 	if x.marked {
 		flags = packet.ECE
 	}
-	r.tele.Open(p)
+	r.tele.AddSeal(p)
 	if x.lost > 0 {
 		p.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: int32(x.lost)})
 	}
@@ -241,7 +241,7 @@ func (r *Receiver) writeReply(p *packet.Packet, x reply, messages uint32) {
 	if r.entropy != 0 {
 		p.DstPort, p.Hash = x.port, packet.FlowHash(r.src, r.dst, r.srcPort, x.port, packet.ProtoRDMA)
 	}
-	r.tele.Seal(p)
+	r.tele.WriteCode(p)
 }
 
 // Receive handles a data packet or probe p. It makes the first of its answers of p in place: a CNP, which without
@@ -254,7 +254,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		return false
 	}
 	if p.Kind == packet.Probe {
-		r.tele.Data(now, p, -1)
+		r.tele.HandleData(now, p, -1)
 		x := reply{kind: packet.Probe, seq: p.Seq, ack: r.arrived.Expected, port: r.port}
 		if r.nic != nil {
 			return r.putReplies(now, p, []reply{x})
@@ -274,7 +274,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Ack > 0 || trimmed { // a retransmission, or in a separate queue
 		place = -1
 	}
-	atOnce := r.tele.Data(now, p, place)
+	atOnce := r.tele.HandleData(now, p, place)
 
 	var answers [3]reply
 	k := 0
@@ -299,9 +299,9 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 		k++
 	}
 	if k == 1 && ok && ownReply.lost == 0 {
-		r.tele.Give(p)
+		r.tele.GiveAnswer(p)
 	} else { // the last answer has it, or a later one
-		r.tele.Keep(p)
+		r.tele.KeepAnswer(p)
 		p.ClearExtensions()
 	}
 	if r.nic != nil {
@@ -369,8 +369,8 @@ func (r *Receiver) handleData(now unit.Time, n int64, trimmed bool, p *packet.Pa
 		c.Finished = now
 	}
 	r.pendingSeq, r.pendingPort = p.Seq, r.port
-	if filled || r.pending >= r.tele.Coalesce(r.config.ackEvery) || r.arrived.Expected == r.packets ||
-		p.TCP.Flags&packet.Unasked == 0 {
+	if filled || r.pending >= r.tele.AckLimit(r.config.ackEvery) || r.arrived.Expected == r.packets ||
+		p.TCP.Flags&packet.NoAckRequest == 0 {
 		return r.newAck(packet.Ack, p.Seq, false), true
 	}
 	if r.ackAt == unit.Never {
@@ -382,7 +382,7 @@ func (r *Receiver) handleData(now unit.Time, n int64, trimmed bool, p *packet.Pa
 // acceptPacket counts packet n, which is kept.
 func (r *Receiver) acceptPacket(now unit.Time, n int64, p *packet.Packet) {
 	r.counters.ReceivedBytes += unit.Bytes(r.payloadOf(n))
-	r.counters.Delay(now - p.Sent)
+	r.counters.AddDelay(now - p.Sent)
 }
 
 // refusePacket returns the answer to a packet that is not kept: a NACK of the expected one, once an interval (HPCC

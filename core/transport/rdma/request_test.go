@@ -29,8 +29,8 @@ func TestRequests(t *testing.T) {
 				want cc.Telemetry
 			}{
 				{packet.Bolt{Flags: packet.BoltIncrease}, cc.Telemetry{Answer: packet.BoltIncrease}},
-				{packet.Bolt{Flags: packet.BoltDecrease | packet.BoltTold, Queue: 9, Link: unit.Gbps},
-					cc.Telemetry{Answer: packet.BoltDecrease | packet.BoltTold}},
+				{packet.Bolt{Flags: packet.BoltDecrease | packet.BoltNotified, Queue: 9, Link: unit.Gbps},
+					cc.Telemetry{Answer: packet.BoltDecrease | packet.BoltNotified}},
 				{packet.Bolt{Flags: packet.BoltDecrease, Queue: 10_000, Link: 100 * unit.Gbps},
 					cc.Telemetry{Answer: packet.BoltDecrease, Drain: 800}},
 			} {
@@ -59,7 +59,7 @@ func TestRequests(t *testing.T) {
 	}
 	w := newPipe(t, 5000, nil, &fixed{window: 5000, request: packet.BoltIncrease}, 0)
 	p := &packet.Packet{Src: 1, Dst: 2}
-	if w.s.Emit(0, p); p.Extended() {
+	if w.s.Emit(0, p); p.HasExtensions() {
 		t.Error("a flow that asks for nothing has a request")
 	}
 }
@@ -78,7 +78,7 @@ func TestQueueNotices(t *testing.T) {
 				p.SetBolt(&h, true)
 				return p
 			}
-			told := packet.BoltDecrease | packet.BoltTold
+			told := packet.BoltDecrease | packet.BoltNotified
 			good := packet.Bolt{Flags: told, Sent: 2000, Queue: 3000, Link: 100 * unit.Gbps}
 			change := func(c func(h *packet.Bolt)) packet.Bolt {
 				h := good
@@ -158,7 +158,7 @@ func TestRequestsNoAllocation(t *testing.T) {
 		w.s.Emit(now, p)
 		word := pool.Get()
 		word.Kind, word.Seq, word.SrcPort, word.DstPort, word.Proto = packet.Notice, p.Seq, 20, 10, packet.ProtoRDMA
-		word.SetBolt(&packet.Bolt{Flags: packet.BoltDecrease | packet.BoltTold, Sent: packet.BoltClock(now), Queue: 9,
+		word.SetBolt(&packet.Bolt{Flags: packet.BoltDecrease | packet.BoltNotified, Sent: packet.BoltClock(now), Queue: 9,
 			Link: unit.Gbps}, true)
 		w.s.Receive(now, word)
 		pool.Put(word)
@@ -175,14 +175,14 @@ func TestRequestsNoAllocation(t *testing.T) {
 func TestUnanswered(t *testing.T) {
 	c := Defaults()
 	traits := c.Traits()
-	if why := traits.Unanswered(); why != "" {
+	if why := traits.ReasonUnanswered(); why != "" {
 		t.Errorf("%q", why)
 	}
 	c.Telemetry.Integrity = transport.IntegrityKeyed
-	if traits = c.Traits(); traits.Unanswered() == "" {
+	if traits = c.Traits(); traits.ReasonUnanswered() == "" {
 		t.Error("with integrity: keyed nothing of a switch comes through")
 	}
-	if traits = transport.TraitsOf(nil); traits.Unanswered() == "" {
+	if traits = transport.TraitsOf(nil); traits.ReasonUnanswered() == "" {
 		t.Error("a transport that does not know them")
 	}
 	site := &cc.FlowContext{Paths: []cc.FlowPath{{Path: cc.Path{NICRate: unit.Gbps, BaseRTT: us}}},

@@ -71,7 +71,7 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, paths *paths, bound in
 			timer: c.newRTO()},
 		planned: planned{timerAt: unit.Never}}
 	s.loss = transport.NewLossTimer(&f.Path, c.replyDelay())
-	s.loss.Used = c.probesWhenSilent() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
+	s.loss.Enabled = c.probesWhenSilent() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
 	if c.ECN == ECNEcho || c.ECN == ECNNotify {
 		s.ecn = packet.ECT0
 	}
@@ -89,7 +89,7 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, paths *paths, bound in
 		s.stop = unit.Never
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	s.control.Decide()
+	s.control.ReadDecision()
 	if s.orders != nil && paths == nil && f.Path.Uneven && c.Reordering == ReorderAdaptive {
 		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.control.Decision.Window))
 	}
@@ -121,7 +121,7 @@ func (s *Sender) SRTT() unit.Time { return s.timer.Trip.Smoothed }
 
 // Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *Sender) Gauge() transport.Gauge {
-	return s.control.Status(unit.Bytes(s.inFlight()) * unit.Bytes(s.payload))
+	return s.control.Gauge(unit.Bytes(s.inFlight()) * unit.Bytes(s.payload))
 }
 
 // requiredRoom returns the number of bytes of packet n for which the window and the bound must have room: the whole
@@ -143,12 +143,12 @@ func (s *Sender) fitsWindow(bytes int64) bool {
 // event.
 func (s *Sender) planNext(now unit.Time) {
 	s.plan, s.planAt = -1, unit.Never
-	if s.hold.Waits() {
+	if s.hold.InNackRound() {
 		s.hold.Update(now, s.nackRTT(), s.currentRTO(), s.inFlight(), s.hash)
 	}
 	if s.paths != nil && s.una < s.packets {
 		s.planPaths(now)
-	} else if at := max(s.start, s.control.Pacer.Next(), s.hold.Ready()); s.una < s.packets {
+	} else if at := max(s.start, s.control.Pacer.NextSend(), s.hold.NextSend()); s.una < s.packets {
 		if n := s.nextLost(); n >= 0 { // IRN §3.1: in recovery a lost packet goes before a new one
 			// With recovery: none no answer reports packets beyond the first, and they may fill the window.
 			if s.fitsWindow(s.requiredRoom(n)) || n == s.una && s.config.Recovery == NoRecovery {
@@ -175,12 +175,12 @@ func (s *Sender) planNext(now unit.Time) {
 		s.schedulePaths()
 	} else if s.una < s.top && s.timed && s.plan != s.una && (s.plan < 0 || s.inFlight() > 0) {
 		// A packet that only waits to be resent, for the pace or the hold-off, is no silence of the path.
-		if s.timerAt = s.timer.From + s.currentRTO(); s.loss.Used {
-			s.timerAt = s.loss.Earlier(s.timerAt, s.timer.From, s.unaTime())
+		if s.timerAt = s.timer.WaitStart + s.currentRTO(); s.loss.Enabled {
+			s.timerAt = s.loss.EarliestExpiry(s.timerAt, s.timer.WaitStart, s.unaTime())
 		}
 	}
-	if s.loss.Due { // as soon as the NIC has room, unless all that was sent is acknowledged
-		if s.loss.Due = s.una < s.top && s.una < s.packets; s.loss.Due {
+	if s.loss.ProbeDue { // as soon as the NIC has room, unless all that was sent is acknowledged
+		if s.loss.ProbeDue = s.una < s.top && s.una < s.packets; s.loss.ProbeDue {
 			s.probe = s.start
 		}
 	}
@@ -204,17 +204,17 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	note := cc.Sent{Bytes: unit.Bytes(bytes), InFlight: int(s.inFlight()), Retransmitted: again,
 		AppLimited: s.rate.AppLimited > 0, Left: unit.Bytes(s.size - n*s.payload)}
 	if s.una == s.top && s.counters.SentPackets > 0 {
-		note.Idle = now - s.control.Pacer.Last
+		note.Idle = now - s.control.Pacer.LastSend
 	}
 	if s.paths != nil {
 		s.selectPath(s.paths.next)
 	}
 	if s.control.Controller.OnSend(now, note); !s.keepsDecision {
-		s.control.Decide()
+		s.control.ReadDecision()
 	}
 
-	s.requester.Ask(now, p, s.timer.Trip.Smoothed)
-	s.requester.Request(now, p, s.control.Decision.Request)
+	s.requester.AskIfDue(now, p, s.timer.Trip.Smoothed)
+	s.requester.WriteRequest(now, p, s.control.Decision.Request)
 	number := uint8(0)
 	if again {
 		number = (s.packetState(n).number + 1) & packet.TransmissionMask
@@ -228,7 +228,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 	s.fillHeaders(p, packet.Data, n, int64(number), bytes, p.ExtensionBytes(), place, s.ecn)
 	if s.una == s.top { // draft-cheng-iccrg-delivery-rate-estimation §3.2
-		s.rate.Begin(now)
+		s.rate.BeginFlight(now)
 	}
 	s.ring.Reserve(s.una, n)
 	x := s.packetState(n)
@@ -242,10 +242,10 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	if s.rate.AppLimited > 0 {
 		flags |= limited
 	}
-	if place&packet.Unasked != 0 {
+	if place&packet.NoAckRequest != 0 {
 		flags |= unasked
 	}
-	*x = sent{sentAt: now, Departure: s.rate.Departure(), flags: flags, number: number}
+	*x = sent{sentAt: now, Departure: s.rate.NewDeparture(), flags: flags, number: number}
 	if s.orders != nil {
 		s.recordOrder(now, n, x, p)
 	}
@@ -255,12 +255,12 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	s.top = max(s.top, s.next)
 	s.counters.SentPackets++
 	if n == s.una || s.timerAt == unit.Never {
-		s.timer.From = now
+		s.timer.WaitStart = now
 	}
-	if s.control.Pacer.Record(now, s.config.gapBytes(bytes)); s.paths == nil {
+	if s.control.Pacer.RecordSend(now, s.config.gapBytes(bytes)); s.paths == nil {
 		s.control.Pacer.SetRate(s.control.Decision.Rate)
 	}
-	s.hold.Sent(now, s.hash)
+	s.hold.RecordSend(now, s.hash)
 	s.planNext(now)
 }
 
@@ -277,7 +277,7 @@ func (s *Sender) ackRequestFlag(bytes int64) uint8 {
 		since, window = &p.sinceAsked, int64(p.decision.Window)
 	}
 	if *since += bytes; *since < min(window, s.bound)/asksInWindow {
-		return packet.Unasked
+		return packet.NoAckRequest
 	}
 	*since = 0
 	return 0
@@ -318,17 +318,17 @@ func (s *Sender) emitProbe(now unit.Time, p *packet.Packet) {
 		s.requester.SelectPath(k)
 	}
 	if l := s.lossProbe(k); l != nil {
-		s.loss.Due = false
-		if s.paths != nil && s.requester.Wants() {
-			s.requester.Probe(now, p)
+		s.loss.ProbeDue = false
+		if s.paths != nil && s.requester.AsksTelemetry() {
+			s.requester.AskByProbe(now, p)
 		}
-		s.fillHeaders(p, packet.Probe, s.number24(l.Record(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
+		s.fillHeaders(p, packet.Probe, s.number24(l.RecordProbe(now), k), 0, 0, p.ExtensionBytes(), 0, s.ecn)
 		s.setPath(p, k)
 		s.planNext(now)
 		return
 	}
-	if s.requester.Wants() {
-		s.requester.Probe(now, p)
+	if s.requester.AsksTelemetry() {
+		s.requester.AskByProbe(now, p)
 	}
 	s.fillHeaders(p, packet.Probe, s.top, 0, 0, p.ExtensionBytes(), 0, packet.NotECT)
 	s.setPath(p, k)
@@ -346,11 +346,11 @@ func (r *recovery) setPath(p *packet.Packet, k int) {
 // not sealed as required, acknowledges packets that were never sent, or reports no change.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
-	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.Notifies() {
+	if (p.Kind == packet.Nack || p.Kind == packet.Notice) && p.IsNotification() {
 		s.handleNotice(now, p)
 		return false
 	}
-	if !s.matchFlow(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.Genuine(p) {
+	if !s.matchFlow(p) || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.IsGenuine(p) {
 		return false
 	}
 	switch p.Kind {
@@ -388,14 +388,14 @@ func (s *Sender) selectPath(k int) {
 
 // handleProbeReply handles the answer to a probe: telemetry without a delivery.
 func (s *Sender) handleProbeReply(now unit.Time, p *packet.Packet) {
-	if s.loss.Used && s.receiveProbeReply(now, p) {
+	if s.loss.Enabled && s.receiveProbeReply(now, p) {
 		return
 	}
 	s.report = cc.Ack{}
 	if s.paths != nil {
 		s.paths.recordAnswer(now, s.paths.selected)
 	}
-	if n := s.findPacket(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.Read(now, p, &s.report) {
+	if n := s.findPacket(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.ReadFeedback(now, p, &s.report) {
 		s.report.Seq = s.packetSeq(n) + 1
 		prior := s.inFlight()
 		s.reportAck(now, p, 0, 0, prior, s.isLimited(prior), &sampling{})
@@ -422,7 +422,7 @@ func (s *Sender) NextTimer() unit.Time {
 
 // Advance runs the timers that have expired.
 func (s *Sender) Advance(now unit.Time) {
-	s.control.Advance(now)
+	s.control.RunTimer(now)
 	if s.orders != nil {
 		lost := s.findOverdue(now)
 		s.lostTotal += int64(lost)
@@ -432,7 +432,7 @@ func (s *Sender) Advance(now unit.Time) {
 	case s.timerAt > now:
 	case s.paths != nil:
 		s.giveUpSilentPaths(now)
-	case s.loss.Used:
+	case s.loss.Enabled:
 		s.lossTimeout(now)
 	default:
 		s.handleTimeout(now)

@@ -32,45 +32,45 @@ var (
 
 // Check warns of windows and timers that the paths make too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	longest, ok := s.Longest()
+	longest, ok := s.FindLongestPath()
 	if !ok {
 		return nil
 	}
 	rtt := longest.BaseRTT
 	if c.BaseRTT > 0 {
 		if c.BaseRTT < rtt*95/100 && (c.Start == LineRate || c.Bound == BoundBDP) {
-			all = append(all, warnBaseRTT.Remark("base_rtt",
+			all = append(all, warnBaseRTT.NewRemark("base_rtt",
 				"the longest path takes %v without queues: the first window, and bound: bdp, "+
 					"hold less than a round trip", rtt))
 		}
 	}
 	if c.Bound == BoundBytes {
-		all = append(all, c.limitPaths(s).Below(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
+		all = append(all, c.limitPaths(s).WarnSmallWindow(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
 			float64(c.BoundBytes),
 			0.95)...)
 	}
-	lossy := func(p *cc.FlowPath) bool { return p.Lossless == "" }
-	if x := s.Controller; c.Recovery == GoBackN && s.Find(lossy) != nil && x != nil && x.Signals == cc.ByDelay {
-		all = append(all, warnRecoveryDelay.Remark("recovery", "packets can be lost, and go_back_n measures no round "+
+	lossy := func(p *cc.FlowPath) bool { return p.WhyLossless == "" }
+	if x := s.Controller; c.Recovery == GoBackN && s.FindPath(lossy) != nil && x != nil && x.Signals == cc.ByDelay {
+		all = append(all, warnRecoveryDelay.NewRemark("recovery", "packets can be lost, and go_back_n measures no round "+
 			"trip of those that it "+
 			"sends again: cc %s, which goes by delays alone, then hears nothing; selective_repeat, or program pfc", x.Name))
 	}
 	if x := s.Controller; x != nil && x.Requests && c.AckEvery > 1 {
-		all = append(all, warnAckEvery.Remark("ack_every",
+		all = append(all, warnAckEvery.NewRemark("ack_every",
 			"cc %s hears of its packets' requests by their acknowledgements, and one for "+
 				"%d packets says what became of the last one only", x.Name, c.AckEvery))
 	}
-	if p := s.Find(func(p *cc.FlowPath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
-		all = append(all, warnTrimmable.Remark("trimmable", "no switch trims packets (program trimming or ndp) of %s where "+
-			"they can queue", p.Name).At(p.Narrow.Port, 0))
+	if p := s.FindPath(func(p *cc.FlowPath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
+		all = append(all, warnTrimmable.NewRemark("trimmable", "no switch trims packets (program trimming or ndp) of %s where "+
+			"they can queue", p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.RTO == FixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never &&
 		longest.Unlimited == "" { // else transport.ShortTimer warns
-		all = append(all, warnRTOFixed.Remark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
+		all = append(all, warnRTOFixed.NewRemark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
 			"%v, is over",
 			longest.BaseRTT))
 	}
-	return append(all, s.TooFast("line_rate", c.LineRate)...)
+	return append(all, s.RefuseRateAboveNIC("line_rate", c.LineRate)...)
 }
 
 // limitPaths returns s with paths of at most line_rate.
@@ -81,7 +81,7 @@ func (c *Config) limitPaths(s *cc.FlowContext) *cc.FlowContext {
 	narrowed := *s
 	narrowed.Paths = slices.Clone(s.Paths)
 	for i := range narrowed.Paths {
-		link := &narrowed.Paths[i].Narrow
+		link := &narrowed.Paths[i].NarrowLink
 		link.Payload = min(link.Payload, c.LineRate)
 	}
 	return &narrowed

@@ -193,10 +193,10 @@ scan:
 		switch {
 		case !r.isInFlight(e):
 			w.run++
-		case e.At >= o.newest:
+		case e.SentAt >= o.newest:
 			break scan
-		case e.At+overdue > now:
-			o.due = e.At + overdue
+		case e.SentAt+overdue > now:
+			o.due = e.SentAt + overdue
 			break scan
 		default:
 			w.run = 0
@@ -214,7 +214,7 @@ scan:
 		if o.First < w.proven {
 			wait, why = min(overdue, r.loss.Limit), 0
 		}
-		if at := e.At + wait; at > now {
+		if at := e.SentAt + wait; at > now {
 			o.due = min(o.due, at)
 			break
 		}

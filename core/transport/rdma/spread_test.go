@@ -33,7 +33,7 @@ func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing un
 	change func(*Config)) (*pipe, *fabric) {
 	t.Helper()
 	f := flow(size, c, 0)
-	f.Path.Reorders, f.Path.Uneven, f.Path.Queueing = true, true, queueing
+	f.Path.Reorders, f.Path.Uneven, f.Path.MaxQueueing = true, true, queueing
 	conf := Defaults()
 	conf.Recovery, conf.Reordering = SelectiveRepeat, ReorderAdaptive
 	if change != nil {
@@ -186,7 +186,7 @@ func TestSpreadLosses(t *testing.T) {
 			w.bounded(func() unit.Bytes { return c.window })
 			w.run(unit.Second)
 			w.done(3000 * payload)
-			s, twice := w.s.Counters(), w.r.Counters().Duplicates()
+			s, twice := w.s.Counters(), w.r.Counters().DuplicateCount()
 			if s.Finished > x.longest || twice > 0 {
 				t.Errorf("done at %v; %d sent again, %d of them twice there", s.Finished, s.Retransmitted, twice)
 			}
@@ -291,7 +291,7 @@ func TestPathFailsUnderWay(t *testing.T) {
 	got := w.s.una - down
 	w.run(unit.Second)
 	w.done(40_000 * payload)
-	if twice := w.r.Counters().Duplicates(); got < 15_800 || twice > 0 {
+	if twice := w.r.Counters().DuplicateCount(); got < 15_800 || twice > 0 {
 		t.Errorf("%d packets in 2 ms, %d twice there", got, twice)
 	}
 }
@@ -322,7 +322,7 @@ func TestRunAndLateness(t *testing.T) {
 func TestEarlyAnswers(t *testing.T) {
 	w, _ := spreadPipe(t, 0, 4, 1, 10*unit.Millisecond, &fixed{window: 1 << 20}, nil)
 	base, x := w.s.config.BaseRTT, &sent{flags: everSent}
-	w.s.timer.Trip.Measure(30 * base)
+	w.s.timer.Trip.AddSample(30 * base)
 	if w.s.isEarly(base, x) || !w.s.isEarly(base-1, x) {
 		t.Errorf("base %v, measured %v", base, 30*base)
 	}

@@ -32,19 +32,19 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
 		Words(ResendFirst, ResendAll).
 		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
-	p.Rule("rto_min", func() error {
+	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
 			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
 		}
 		return nil
 	})
-	p.Rule("rto_low", func() error {
+	p.AddRule("rto_low", func() error {
 		if c.RTOLow > c.shortestRTO() {
 			return fmt.Errorf("%v is more than rto_min, %v", c.RTOLow, c.shortestRTO())
 		}
 		return nil
 	})
-	p.Rule("rto_max", func() error {
+	p.AddRule("rto_max", func() error {
 		if c.RTOMax > 0 && c.RTOMax < c.shortestRTO() {
 			return fmt.Errorf("%v is less than rto_min, %v", c.RTOMax, c.shortestRTO())
 		}
@@ -62,8 +62,8 @@ func (c *Config) shortestRTO() unit.Time {
 
 // newRTO returns the retransmission timer of a flow.
 func (c *Config) newRTO() transport.RTO {
-	return transport.RTO{BaseRTT: c.BaseRTT, Floor: c.shortestRTO(), First: transport.FirstTimeout(c.BaseRTT),
-		Longest: c.RTOMax, Fixed: c.RTO == FixedRTO}
+	return transport.RTO{BaseRTT: c.BaseRTT, Floor: c.shortestRTO(), MinFirst: transport.FirstTimeout(c.BaseRTT),
+		MaxTimeout: c.RTOMax, Fixed: c.RTO == FixedRTO}
 }
 
 // probesWhenSilent reports whether the sender probes when no answer arrives, instead of resending data: the file gives
@@ -94,11 +94,11 @@ func (c *Config) replyDelay() unit.Time {
 
 // describeTimer returns the timeout of the file, or the default, on path p.
 func (c *Config) describeTimer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Adds: c.replyDelay(), Probes: c.probesWhenSilent(),
+	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), ReplyDelay: c.replyDelay(), Probes: c.probesWhenSilent(),
 		Unproven: p.Reorders && c.Reordering == ReorderNone, Fixed: c.RTO == FixedRTO}
 	switch {
 	case t.Probes && t.Unproven:
-		t.Own = c.shortestRTO()
+		t.Timeout = c.shortestRTO()
 	case c.RTOLow > 0:
 		t.Param = "rto_low"
 	}

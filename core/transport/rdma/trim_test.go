@@ -59,7 +59,7 @@ func TestNotTrimmable(t *testing.T) {
 		t.Error("a packet says that it may be trimmed")
 	}
 	p.Src, p.Dst, p.Payload, p.Meta.Flags = 1, 2, 0, packet.Trimmed
-	if !w.r.Receive(us, &p) || p.Kind != packet.Nack || p.Notifies() {
+	if !w.r.Receive(us, &p) || p.Kind != packet.Nack || p.IsNotification() {
 		t.Errorf("the answer is %+v", p)
 	}
 }
@@ -74,12 +74,12 @@ func TestTrimmedDuplicate(t *testing.T) {
 			if trimmed {
 				p.Payload, p.Meta.Flags = 0, packet.Trimmed
 			}
-			if w.r.Receive(us, &p); trimmed && (p.Kind != packet.Ack || p.Notifies()) {
+			if w.r.Receive(us, &p); trimmed && (p.Kind != packet.Ack || p.IsNotification()) {
 				t.Errorf("packet %d again: %+v", n, p)
 			}
 		}
 	}
-	if got := w.r.Counters().Duplicates(); got != 2 {
+	if got := w.r.Counters().DuplicateCount(); got != 2 {
 		t.Errorf("%d duplicates", got)
 	}
 }

@@ -48,7 +48,7 @@ func TestFrames(t *testing.T) {
 				}
 				w.onData = func(p *packet.Packet) (int, unit.Time) {
 					check(p)
-					begins, ends := p.TCP.Flags&packet.First != 0, p.TCP.Flags&packet.Last != 0
+					begins, ends := p.TCP.Flags&packet.FirstOfMessage != 0, p.TCP.Flags&packet.LastOfMessage != 0
 					if begins != (p.Seq == 0) || ends != (p.Seq == last) || begins && p.Message != uint32(size) {
 						t.Errorf("packet %d of %d: flags %b, message of %d bytes", p.Seq, last, p.TCP.Flags, p.Message)
 					}
@@ -79,7 +79,7 @@ func TestMessages(t *testing.T) {
 	per := int64(1<<31) / payload
 	w := newPipe(t, unit.Bytes(5*per/2*payload+1), nil, &fixed{window: 9000}, 0)
 	endless := newPipe(t, 0, nil, &fixed{window: 9000}, 0)
-	const first, last = packet.First, packet.Last
+	const first, last = packet.FirstOfMessage, packet.LastOfMessage
 	for n, want := range map[int64]struct {
 		flags, other     uint8
 		length           int64

@@ -196,7 +196,7 @@ func (s *Sender) cleanSegment(now unit.Time, t *packet.Segment, e *event, g *seg
 	} else {
 		e.bytes += g.end - g.seq
 		if g.flags&nacked != 0 {
-			s.hold.Refuted()
+			s.hold.HandleRefutation()
 		}
 		s.recordDelivery(now, g, e)
 		if !s.spuriouslyResent(g, t, stamped) {
@@ -276,14 +276,14 @@ func (s *Sender) concludeAck(now unit.Time, p *packet.Packet, e *event, delivere
 	*a = cc.Ack{}
 	a.Packets, a.Bytes, a.Limited = packets, unit.Bytes(e.bytes), s.isLimited()
 	a.Advanced = e.flags&dataAcked != 0 || s.rack.reordering > reordering && e.flags&dataSacked != 0
-	a.Una, a.Next, a.Delivered = s.una, s.next, s.rate.Delivered
+	a.FirstUnacked, a.Next, a.Delivered = s.una, s.next, s.rate.Delivered
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = e.rtt, s.rtt.srtt/8, s.rtt.min.get()
 	a.RTT.Delayed = e.flags&maybeDelayed != 0
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = priorInFlight, s.inFlight(), max(now, s.control.Pacer.Next())
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = priorInFlight, s.inFlight(), max(now, s.control.Pacer.NextSend())
 	a.Losses.New, a.Losses.Total, a.Losses.State = newlyLost, s.lostTotal, s.state
 	a.ECN.Echo, a.ECN.Delivered = e.flags&echoed != 0, s.rate.DeliveredCE
 	if e.rateSample.has {
-		if d, ok := s.rate.Sample(now, e.rateSample.sent, &e.Departure, s.rtt.min.get()); ok {
+		if d, ok := s.rate.SampleRate(now, e.rateSample.sent, &e.Departure, s.rtt.min.get()); ok {
 			d.AppLimited, d.Retransmitted = e.rateSample.appLimited, e.rateSample.resent
 			a.Delivery = d
 			// An application that pauses hides the rate of the path (tcp_rate_gen).
@@ -292,9 +292,9 @@ func (s *Sender) concludeAck(now unit.Time, p *packet.Packet, e *event, delivere
 			}
 		}
 	}
-	s.requester.Read(now, p, a)
+	s.requester.ReadFeedback(now, p, a)
 	s.control.Controller.OnAck(now, a)
-	s.control.Decide()
+	s.control.ReadDecision()
 	if s.control.Decision.AppLimited {
 		s.rate.LimitByApplication(int64(s.inFlight()))
 	}
@@ -305,6 +305,6 @@ func (s *Sender) concludeAck(now unit.Time, p *packet.Packet, e *event, delivere
 		s.updateReduction(packets, e.flags&advanced != 0 && newlyLost == 0)
 	}
 	if packets > 0 {
-		s.hold.Delivered(packets, s.shortTrip())
+		s.hold.HandleDelivery(packets, s.shortTrip())
 	}
 }

@@ -47,7 +47,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
 	p.Size(&c.Write, "write", "0 B", "what the application writes at once, with Nagle's algorithm for what does not "+
 		"fill a segment; 0 B: a segment at a time", "ours; iperf3: -l").Min("0 B").Max("1048576 B")
-	p.Either(&c.Connected, [2]string{"start", "connected"}, "begins", "start", "when the application begins to write: at "+
+	p.BoolWords(&c.Connected, [2]string{"start", "connected"}, "begins", "start", "when the application begins to write: at "+
 		"the flow's start, or once the connection is there, from when on fct_written counts, too", "ours; iperf3: connected")
 	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "congestion window at the start", "RFC 6928").
 		Min("1 packet").Max("10000 packets")
@@ -126,27 +126,27 @@ const evenPath = 0.75
 // Check warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
 // application.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	if s.Sending > 0 {
+	if s.AppRate > 0 {
 		own := *s
 		own.Paths = slices.Clone(s.Paths)
 		for i := range own.Paths {
-			own.Paths[i].Narrow.Payload = min(own.Paths[i].Narrow.Payload, s.Sending)
+			own.Paths[i].NarrowLink.Payload = min(own.Paths[i].NarrowLink.Payload, s.AppRate)
 		}
 		s = &own
 	}
-	all = s.Below(warnSendBuffer, "send_buffer", c.SendBuffer.String()+" are", float64(c.SendBuffer), 1)
+	all = s.WarnSmallWindow(warnSendBuffer, "send_buffer", c.SendBuffer.String()+" are", float64(c.SendBuffer), 1)
 	share := shareOf(int64(s.MSS), packet.IPv4Header) // equals IPv6's except for 20 bytes of a page
 	part := "half of it"
 	if share != memoryParts/2 {
 		part = fmt.Sprintf("%.2f of it", float64(share)/memoryParts)
 	}
 	window := c.ReceiveBuffer * unit.Bytes(share) / memoryParts
-	if s.Uneven(evenPath) {
-		all = append(all, s.OnSlow(warnUneven, "",
+	if s.SpraysUnevenly(evenPath) {
+		all = append(all, s.WarnSlowPath(warnUneven, "",
 			"what waits there for longer than its reordering window is taken for "+
 				"lost and sent again, and the window no longer bounds it; flows that keep their path suit it, as with ecmp"))
 	}
-	return append(all, s.Below(warnReceiveBuffer, "receive_buffer", fmt.Sprintf("a window of %v, %s, is", window, part),
+	return append(all, s.WarnSmallWindow(warnReceiveBuffer, "receive_buffer", fmt.Sprintf("a window of %v, %s, is", window, part),
 		float64(window), 1)...)
 }
 
@@ -203,7 +203,7 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	known := cc.Flow{
 		MSS: f.Payload, MTU: f.Payload + packet.TCPHeader + timestampBytes + packet.IPHeader(f.Version),
 		InitialWindow: c.InitialWindow, Start: f.Start, Paced: c.Pacing, Bursts: c.Bursts, Random: f.Random, Path: f.Path,
-		Loads: f.Telemetry.Relative(),
+		Loads: f.Telemetry.IsRelative(),
 	}
 	known.Frame = frameOf(&f, c.Telemetry)
 	control, err := f.CC.Build(known, f.CCConfig)
@@ -233,10 +233,10 @@ func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 func frameOf(f *transport.Flow, a transport.TelemetryOptions) int32 {
 	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + packet.TCPHeader + timestampBytes
 	asks := f.CC.Telemetry == telemetry.HopRecords && a.When == transport.AskPacket
-	if t := f.Telemetry; asks && t != nil && !t.Counted {
+	if t := f.Telemetry; asks && t != nil && !t.InFraming {
 		headers += t.Bytes(f.Path.Hops)
 	}
-	return f.Framing.Frame(headers, f.Payload, true)
+	return f.Framing.FrameBytes(headers, f.Payload, true)
 }
 
 // header is the part of the headers that one end puts into each of its segments.
@@ -271,14 +271,14 @@ func (h *header) fillHeaders(p *packet.Packet, payload int32, ecn uint8) {
 	}
 	p.Payload = payload
 	headers := h.headers + p.TCP.OptionBytes() + p.ExtensionBytes()
-	p.Size = h.framing.Frame(headers, payload, payload > 0)
+	p.Size = h.framing.FrameBytes(headers, payload, payload > 0)
 	p.Hash, p.SrcPort, p.DstPort = h.hash, h.srcPort, h.dstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoTCP, h.version, h.tos|ecn, 64
 }
 
 // writeStamp writes the time-stamps option (RFC 7323 §3).
 func writeStamp(s *packet.Segment, now unit.Time, echo uint32) {
-	s.Has |= packet.HasTimestamps
+	s.Present |= packet.HasTimestamps
 	s.TSVal, s.TSEcho = stampOf(now), echo
 }
 

@@ -42,7 +42,7 @@ func TestCubicCurve(t *testing.T) {
 			config.HyStart, config.Variant = cubic.NoHyStart, variant
 			w.s.control.Controller = cubic.New(
 				cc.Flow{MSS: 1448, MTU: 1500, InitialWindow: 500, Random: w.s.flow.Random}, config)
-			w.s.control.Decide()
+			w.s.control.ReadDecision()
 			w.rate, w.nic, w.limit, w.delay = 100*unit.Gbps, 100*unit.Gbps, 0, 25*ms
 			n := 0
 			w.onData = func(*packet.Packet) (bool, unit.Time) { n++; return n != 100, 0 }

@@ -10,7 +10,7 @@ import (
 func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	t := &p.TCP
 	if s.probeAt() <= now { // draft-miao §6.1, guideline 4; without data, since TCP has no other probe
-		s.requester.Probe(now, p)
+		s.requester.AskByProbe(now, p)
 		s.fillAck(now, p)
 		return
 	}
@@ -18,11 +18,11 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	case sendSYN:
 		if s.phase == idle {
 			s.phase = opening
-			s.control.Pacer.Last = now
+			s.control.Pacer.LastSend = now
 		}
 		p.Seq = s.initial
 		t.Flags, t.Window, t.MSS = packet.SYN, 65535, uint16(s.mss+timestampBytes)
-		t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, s.scale
+		t.Present, t.Scale = packet.HasSACKPermitted|packet.HasScale, s.scale
 		if s.config.ECN && !(s.syn.resent && s.config.ECNFallback) { // tcp_ecn_clear_syn
 			t.Flags |= packet.ECE | packet.CWR // RFC 3168 §6.1.1
 		}
@@ -73,9 +73,9 @@ func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 
 // sendNew fills p with the next new segment, and records it.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
-	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.Last > s.rto.value { // tcp_slow_start_after_idle_check
+	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.LastSend > s.rto.value { // tcp_slow_start_after_idle_check
 		window, least := s.cwnd(), min(s.config.InitialWindow, s.cwnd())
-		for gone := now - s.control.Pacer.Last - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
+		for gone := now - s.control.Pacer.LastSend - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
 			window /= 2
 		}
 		s.changeState(now, cc.Loss{Kind: cc.Idled, Window: max(window, least)})
@@ -84,10 +84,10 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 	size := s.plan.bytes
 	sent := cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), AppLimited: s.rate.AppLimited > 0}
 	if s.queue.len() == 0 {
-		sent.Idle = now - s.control.Pacer.Last
+		sent.Idle = now - s.control.Pacer.LastSend
 	}
 	if s.control.Controller.OnSend(now, sent); !s.keepsDecision {
-		s.control.Decide()
+		s.control.ReadDecision()
 	}
 
 	n, g := s.queue.push()
@@ -116,7 +116,7 @@ func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
 		s.cwrDue = false
 	}
 	writeStamp(t, now, s.peer.tsRecent)
-	s.requester.Ask(now, p, s.SRTT())
+	s.requester.AskIfDue(now, p, s.SRTT())
 	s.fillHeaders(p, int32(size), s.ecnOf(size == 0))
 	first := s.queue.len() == 1
 	s.next = g.end
@@ -166,9 +166,9 @@ func (s *Sender) emitResent(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = g.seq, s.peer.next
 	s.control.Controller.OnSend(now, cc.Sent{Bytes: unit.Bytes(size), InFlight: s.inFlight(), Retransmitted: true,
 		AppLimited: s.rate.AppLimited > 0})
-	s.control.Decide()
+	s.control.ReadDecision()
 	writeStamp(t, now, s.peer.tsRecent)
-	s.requester.Ask(now, p, s.SRTT())
+	s.requester.AskIfDue(now, p, s.SRTT())
 	s.fillHeaders(p, int32(size), s.ecnOf(true))
 	p.Resent = s.resendCause(g)
 	if s.tlp.sendLast {
@@ -217,10 +217,10 @@ func (s *Sender) resendCause(g *segment) packet.ResendCause {
 func (s *Sender) recordTransmission(now unit.Time, n uint32, g *segment) {
 	// tcp_rate_skb_sent
 	if s.inFlightSamples() == 0 {
-		s.rate.Begin(now)
+		s.rate.BeginFlight(now)
 	}
 	g.sent = now
-	g.Departure = s.rate.Departure()
+	g.Departure = s.rate.NewDeparture()
 	g.flags = g.flags&^(limited|nacked|notified) | rated
 	if s.rate.AppLimited > 0 {
 		g.flags |= limited
@@ -231,10 +231,10 @@ func (s *Sender) recordTransmission(now unit.Time, n uint32, g *segment) {
 	if s.isReducing() {
 		s.prr.sent()
 	}
-	s.control.Pacer.Last = now
-	s.hold.Sent(now, s.header.hash)
+	s.control.Pacer.LastSend = now
+	s.hold.RecordSend(now, s.header.hash)
 	if rate := s.spacingRate(); rate > 0 {
-		s.control.Pacer.Extend(now, unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second)))
+		s.control.Pacer.ExtendGap(now, unit.Time(float64(g.end-g.seq)/rate*float64(unit.Second)))
 	}
 }
 

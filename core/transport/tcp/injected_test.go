@@ -82,7 +82,7 @@ func TestInjectedWindows(t *testing.T) {
 	if x.lowest != 0 || x.goodput() < 47 {
 		t.Errorf("window 0: fell to %d, %.1f Mb/s; Linux takes it until the next ACK", x.lowest, x.goodput())
 	}
-	x = inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { shrink(p); p.TCP.Has = 0 }) })
+	x = inject(t, "cubic", false, func(w *pipe) { behind(w, 1, func(p *packet.Packet) { shrink(p); p.TCP.Present = 0 }) })
 	if x.lowest <= small || x.goodput() < 47 {
 		t.Errorf("without time stamps: window fell to %d, %.1f Mb/s; Linux ignores it", x.lowest, x.goodput())
 	}
@@ -250,7 +250,7 @@ func TestInjectedEchoes(t *testing.T) {
 	if g := x.goodput(); g < 20 || g > 38 || x.inState[cc.Reduced] == 0 {
 		t.Errorf("a copy with ECE in 500 packets: %.1f Mb/s, %v in CWR; with Linux 28", g, x.inState[cc.Reduced])
 	}
-	y := inject(t, "cubic", true, one(250, func(p *packet.Packet) { p.TCP.Has = 0 }))
+	y := inject(t, "cubic", true, one(250, func(p *packet.Packet) { p.TCP.Present = 0 }))
 	if d := y.goodput() - x.goodput(); d < -3 || d > 3 {
 		t.Errorf("without time stamps %.1f Mb/s, with them %.1f", y.goodput(), x.goodput())
 	}

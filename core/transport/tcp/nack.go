@@ -24,7 +24,7 @@ func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 		return
 	}
 	var n packet.Notification
-	if s.phase != established || !s.ofThisFlow(p) || !p.Notification(&n) || !s.requester.Genuine(p) ||
+	if s.phase != established || !s.ofThisFlow(p) || !p.Notification(&n) || !s.requester.IsGenuine(p) ||
 		!s.processNack(now, p, &n) {
 		s.counters.NacksRefused++
 		return
@@ -37,12 +37,12 @@ func (s *Sender) receiveNack(now unit.Time, p *packet.Packet) {
 func (s *Sender) ofThisFlow(p *packet.Packet) bool {
 	return p.Proto == packet.ProtoTCP && p.Payload == 0 && p.Src == s.flow.Dst && p.Dst == s.flow.Src &&
 		p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort &&
-		p.TCP.Has&packet.HasTimestamps != 0 && p.TCP.Flags&(packet.SYN|packet.RST) == 0
+		p.TCP.Present&packet.HasTimestamps != 0 && p.TCP.Flags&(packet.SYN|packet.RST) == 0
 }
 
 // processNack responds to notice n. It returns false, without an effect, if the notice is not about segments in flight.
 func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notification) bool {
-	about, stamp := p.NotifiedAbout()
+	about, stamp := p.NoticeSubject()
 	seq := extendSeq(about, s.una)
 	switch n.Cause {
 	case packet.CauseElephant, packet.CauseMarked:
@@ -55,7 +55,7 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 		if n.Cause == packet.CauseMarked { // a switch's CNP
 			notice.Kind, loss = cc.CNPNotice, cc.Loss{Kind: cc.ECNEcho}
 		}
-		s.control.Notify(now, notice)
+		s.control.NotifyController(now, notice)
 		s.reduceOnNack(now, g.sent, loss)
 		return true
 	}
@@ -67,9 +67,9 @@ func (s *Sender) processNack(now unit.Time, p *packet.Packet, n *packet.Notifica
 	if gone.packets == 0 {
 		return false
 	}
-	s.control.Notify(now, transport.NackNotice(n, gone.first, gone.bytes))
+	s.control.NotifyController(now, transport.NackNotice(n, gone.first, gone.bytes))
 	s.nackLosses(now, &gone)
-	s.hold.Nacked(now, s.shortTrip(), gone.again > 0, n.Supply, s.mss)
+	s.hold.HandleNack(now, s.shortTrip(), gone.again > 0, n.Supply, s.mss)
 	return true
 }
 
@@ -214,16 +214,16 @@ func (s *Sender) offeredFrames(supply unit.Rate) int {
 // holdOff updates the hold-off, and returns when the next segment may be sent. Gaps are up to 3/2 of the limit, and
 // below rto_min, so that no timeout expires while a segment waits.
 func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
-	if s.hold.Waits() {
+	if s.hold.InNackRound() {
 		s.hold.Update(now, s.shortTrip(), s.config.RTOMin/2, int64(inFlight), s.header.hash)
 	}
-	return s.hold.Ready()
+	return s.hold.NextSend()
 }
 
 // resetHoldOff resets the hold-off after a timeout.
 func (s *Sender) resetHoldOff(now unit.Time) {
 	s.hold = transport.NACKPacer{Bursts: true}
-	s.control.Gate.Note(now)
+	s.control.Gate.RecordReduction(now)
 }
 
 // onlyNacked reports whether NACKs have reported all known losses, at least one.

@@ -34,8 +34,8 @@ func strayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	for i, change := range []func(p *packet.Packet){
 		func(p *packet.Packet) { p.SrcPort++ }, func(p *packet.Packet) { p.DstPort-- },
 		func(p *packet.Packet) { p.Src++ }, func(p *packet.Packet) { p.Dst++ },
-		func(p *packet.Packet) { p.TurnRound() }, func(p *packet.Packet) { p.Payload = 1448 },
-		func(p *packet.Packet) { p.TCP.Has &^= packet.HasTimestamps }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
+		func(p *packet.Packet) { p.SwapEnds() }, func(p *packet.Packet) { p.Payload = 1448 },
+		func(p *packet.Packet) { p.TCP.Present &^= packet.HasTimestamps }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
 		func(p *packet.Packet) { p.TCP.Flags |= packet.SYN },
 		damage,
 	} {
@@ -54,7 +54,7 @@ func strayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 
 // damage makes the notice in p one that is cut short.
 func damage(p *packet.Packet) {
-	if p.TCP.Has&packet.HasNotice != 0 {
+	if p.TCP.Present&packet.HasNotice != 0 {
 		p.TCP.SACK[3].Right = 5
 		return
 	}
@@ -63,8 +63,8 @@ func damage(p *packet.Packet) {
 
 // aim makes a NACK one about the packet at seq, of a transmission of that stamp.
 func aim(p *packet.Packet, seq int64, stamp uint32) {
-	if p.TCP.Has&packet.HasNotice != 0 {
-		old, _ := p.NotifiedAbout()
+	if p.TCP.Present&packet.HasNotice != 0 {
+		old, _ := p.NoticeSubject()
 		p.Ack, p.TCP.TSEcho = p.Ack+seq-old, stamp
 		return
 	}

@@ -65,12 +65,12 @@ func TestNoticeLeavesRoom(t *testing.T) {
 		for k := w.s.queue.first; k != w.s.queue.end && w.s.waiting > 0; k++ {
 			g := w.s.queue.at(k)
 			inFlight := g.flags&sacked == 0 && g.flags&(lost|resent) != lost
-			if !inFlight || g.sent < w.s.control.Gate.Last() || w.now < w.s.control.Gate.Last()+w.s.roundTrip() {
+			if !inFlight || g.sent < w.s.control.Gate.LastReduction() || w.now < w.s.control.Gate.LastReduction()+w.s.roundTrip() {
 				continue
 			}
-			reducedAt := w.s.control.Gate.Last()
+			reducedAt := w.s.control.Gate.LastReduction()
 			w.s.Receive(w.now, nackOf(sentAs(w, g), packet.Notification{Cause: packet.CauseElephant}))
-			if w.s.control.Gate.Last() == reducedAt {
+			if w.s.control.Gate.LastReduction() == reducedAt {
 				continue
 			}
 			if reductions++; w.s.plan.action != sendResent {

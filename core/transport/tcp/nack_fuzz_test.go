@@ -144,7 +144,7 @@ func anyNacks(t *testing.T, data []byte) {
 			w.s.Receive(w.now, p)
 			w.s.check(t, w.now)
 			d := w.s.counters
-			if marked := w.s.lostTotal - lostBefore; marked > 1+packet.MostSpans || marked > 0 && d.NacksTaken == c.NacksTaken ||
+			if marked := w.s.lostTotal - lostBefore; marked > 1+packet.MaxSpans || marked > 0 && d.NacksTaken == c.NacksTaken ||
 				d.NacksTaken+d.NacksRefused != c.NacksTaken+c.NacksRefused+1 {
 				t.Fatalf("%d marked; %+v, before %+v", marked, d, c)
 			}
@@ -160,7 +160,7 @@ func anyNacks(t *testing.T, data []byte) {
 
 // overwrite puts x where the notice in p is, as it comes from the wire.
 func overwrite(p *packet.Packet, x []byte) {
-	if p.TCP.Has&packet.HasNotice == 0 {
+	if p.TCP.Present&packet.HasNotice == 0 {
 		p.SetExtension(packet.ExtNotification, x)
 		return
 	}

@@ -48,7 +48,7 @@ func TestNackUndo(t *testing.T) {
 				}
 				w.run(w.now + 8*ms) // the duplicate may come later
 				if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered ||
-					w.s.counters.Retransmitted != 1 || w.r.counters.Duplicates() > 0 != delivered {
+					w.s.counters.Retransmitted != 1 || w.r.counters.DuplicateCount() > 0 != delivered {
 					t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered,
 						w.s.state, undone,
 						w.s.cwnd(), before, w.s.counters.Retransmitted)
@@ -88,11 +88,11 @@ func TestNackRACK(t *testing.T) {
 			quiet := false
 			w.after = func() { quiet = quiet || w.s.quiet }
 			w.run(300 * ms)
-			if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.Duplicates() != 0 ||
+			if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.DuplicateCount() != 0 ||
 				w.s.rto.timeouts != 0 || quiet != (mode == transport.NacksResend) {
 				t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions,
 					c.Retransmitted,
-					w.r.counters.Duplicates(), w.s.rto.timeouts, quiet)
+					w.r.counters.DuplicateCount(), w.s.rto.timeouts, quiet)
 			}
 		})
 	}
@@ -342,8 +342,8 @@ func TestNackIncast(t *testing.T) {
 			for _, w := range x.flows {
 				timeouts += w.s.rto.timeouts
 				most = max(most, w.s.counters.SentPackets)
-				if w.r.counters.Duplicates() > 0 {
-					t.Errorf("%d senders: %d duplicates", n, w.r.counters.Duplicates())
+				if w.r.counters.DuplicateCount() > 0 {
+					t.Errorf("%d senders: %d duplicates", n, w.r.counters.DuplicateCount())
 				}
 			}
 			packets := n * (size + 1447) / 1448

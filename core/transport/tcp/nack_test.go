@@ -17,7 +17,7 @@ import (
 // with the endpoints swapped, and the notice.
 func nackOf(p *packet.Packet, n packet.Notification) *packet.Packet {
 	q := *p
-	q.TurnRound()
+	q.SwapEnds()
 	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
 	q.SetNotification(&n)
 	return &q
@@ -30,7 +30,7 @@ func trimmed(p *packet.Packet) *packet.Packet {
 // optionOf makes a NACK of p in a TCP option.
 func optionOf(p *packet.Packet, n packet.Notification) *packet.Packet {
 	q := *p
-	q.TurnRound()
+	q.SwapEnds()
 	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
 	if !q.SetNotice(&n) {
 		panic("the option has no room")
@@ -133,8 +133,8 @@ func TestNackExact(t *testing.T) {
 					}
 					c := w.s.counters
 					if c.Finished == unit.Never || c.Retransmitted != int64(len(gone)) || c.NacksTaken != int64(len(gone)) ||
-						c.NacksRefused != 0 || w.r.counters.Duplicates() != 0 || w.s.rto.timeouts != 0 {
-						t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.Duplicates(),
+						c.NacksRefused != 0 || w.r.counters.DuplicateCount() != 0 || w.s.rto.timeouts != 0 {
+						t.Errorf("%s, %s, %v: %+v, %d duplicates, %d timeouts", mode, name, gone, c, w.r.counters.DuplicateCount(),
 							w.s.rto.timeouts)
 					}
 				}
@@ -390,7 +390,7 @@ func TestNackRules(t *testing.T) {
 		},
 		"an elephant's losses": func(p *packet.Packet) *packet.Packet {
 			return nackOf(p, packet.Notification{Cause: packet.CauseElephant, Spans: 1,
-				More: [packet.MostSpans]packet.Span{{Lost: 1448}}})
+				More: [packet.MaxSpans]packet.Span{{Lost: 1448}}})
 		},
 	} {
 		t.Run(what, func(t *testing.T) {

@@ -23,9 +23,9 @@ func TestRACK(t *testing.T) {
 		return true, 0
 	}
 	w.run(unit.Second)
-	if w.s.counters.Retransmitted > 0 || w.r.counters.Duplicates() > 0 {
+	if w.s.counters.Retransmitted > 0 || w.r.counters.DuplicateCount() > 0 {
 		t.Errorf("reordering by 1 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted,
-			w.r.counters.Duplicates())
+			w.r.counters.DuplicateCount())
 	}
 	// without having seen any, DupThresh decides at first (RFC 6675); then it learns
 	w = newPipe(t, "cubic", 0, nil)

@@ -38,7 +38,7 @@ func (r *Receiver) holdSegment(now unit.Time, p *packet.Packet, seq, end int64) 
 	}
 	r.ranges[i] = merged
 	r.putFirst(merged)
-	r.counters.Delay(now - p.Sent)
+	r.counters.AddDelay(now - p.Sent)
 	if r.threshold < r.clamp && p.Payload >= 128 {
 		r.threshold = min(r.threshold+2*r.mss, r.clamp)
 	}
@@ -67,7 +67,7 @@ func (r *Receiver) deliverData(now unit.Time, p *packet.Packet, end int64) {
 		r.blockN = kept
 	}
 	r.counters.ReceivedBytes += unit.Bytes(min(r.next, r.finSeq) - min(before, r.finSeq))
-	r.counters.Delay(now - p.Sent)
+	r.counters.AddDelay(now - p.Sent)
 	if r.flow.Size > 0 && r.counters.Finished == unit.Never && r.counters.ReceivedBytes >= r.flow.Size {
 		r.counters.Finished = now
 	}

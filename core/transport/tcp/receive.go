@@ -7,12 +7,12 @@ import (
 
 // Receive handles a segment of the peer, or a NACK of the network (tcp_rcv_established, tcp_ack).
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
-	if p.Notifies() {
+	if p.IsNotification() {
 		s.receiveNack(now, p)
 		return false
 	}
 	s.counters.ReceivedPackets++
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.Genuine(p) {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || !s.requester.IsGenuine(p) {
 		return false
 	}
 	if s.phase == opening {
@@ -25,7 +25,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	seq := extendSeq(p.Seq, s.peer.next)
 	ack := extendSeq(p.Ack, s.una)
 	window := int64(t.Window) << s.peer.shift
-	stamped := t.Has&packet.HasTimestamps != 0
+	stamped := t.Present&packet.HasTimestamps != 0
 	// tcp_validate_incoming: PAWS (RFC 7323 §5.3), sequence, RST, SYN
 	if stamped && int32(s.peer.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 && !s.isDisordered(p, seq, ack, window) {
 		return s.challengeAck(now, p)
@@ -99,10 +99,10 @@ func (s *Sender) handleSYNACK(now unit.Time, p *packet.Packet) bool {
 	s.peer.next = int64(uint32(p.Seq)) + 1
 	s.peer.window = int64(t.Window) // a SYN's window is not scaled (RFC 7323 §2.2)
 	s.peer.windowSeq, s.peer.maxWindow = s.peer.next, s.peer.window
-	if t.Has&packet.HasScale != 0 {
+	if t.Present&packet.HasScale != 0 {
 		s.peer.shift = min(t.Scale, 14)
 	}
-	if t.Has&packet.HasTimestamps != 0 {
+	if t.Present&packet.HasTimestamps != 0 {
 		s.peer.tsRecent = t.TSVal
 	}
 	s.ecn = s.config.ECN && t.Flags&(packet.ECE|packet.CWR) == packet.ECE // RFC 3168 §6.1.1
@@ -117,7 +117,7 @@ func (s *Sender) handleSYNACK(now unit.Time, p *packet.Packet) bool {
 	s.rtt.seq, s.usage.seq, s.highSeq = s.next, s.next, s.una
 	s.rate.Delivered, s.rate.DeliveredAt = 1, now
 	s.setTimer(noTimer, unit.Never)
-	s.control.Pacer.Last = now
+	s.control.Pacer.LastSend = now
 	rtt := now - s.syn.sentAt
 	if s.syn.resent { // Karn; the echoed stamp identifies the SYN
 		rtt = unit.Time(stampOf(now)-t.TSEcho) * tick

@@ -151,7 +151,7 @@ func (r *Receiver) Advance(now unit.Time) {
 			r.due = true
 		}
 	}
-	if r.established && r.tele.Timer(now) {
+	if r.established && r.tele.RunTimer(now) {
 		r.due = true
 	}
 	if r.timerAt > now {
@@ -174,15 +174,15 @@ func (r *Receiver) synAck(now unit.Time, p *packet.Packet) {
 	p.Seq, p.Ack = r.initial, r.next
 	t := &p.TCP
 	t.Flags, t.Window, t.MSS = packet.SYN|packet.ACK, uint16(min(r.window, 65535)), uint16(r.mss+timestampBytes)
-	t.Has, t.Scale = packet.HasSACKPermitted|packet.HasScale, r.scale
+	t.Present, t.Scale = packet.HasSACKPermitted|packet.HasScale, r.scale
 	if r.ecn {
 		t.Flags |= packet.ECE
 	}
 	writeStamp(t, now, r.tsRecent)
 	r.synSent = now
-	r.tele.Open(p)
+	r.tele.AddSeal(p)
 	r.fillHeaders(p, 0, r.ecnOf())
-	r.tele.Seal(p)
+	r.tele.WriteCode(p)
 }
 
 // ecnOf returns the ECN field of an ACK: ECT with DCTCP.
@@ -211,10 +211,10 @@ func (r *Receiver) fillAck(now unit.Time, p *packet.Packet, next int64) {
 		t.SACK[t.Blocks] = packet.SACKBlock{Left: uint32(r.blocks[i].left), Right: uint32(r.blocks[i].right)}
 		t.Blocks++
 	}
-	r.tele.Give(p)
-	r.tele.Open(p)
+	r.tele.GiveAnswer(p)
+	r.tele.AddSeal(p)
 	r.fillHeaders(p, 0, r.ecnOf())
-	r.tele.Seal(p)
+	r.tele.WriteCode(p)
 	r.lastAckSent = next
 	r.quick = max(r.quick-1, 0)
 	r.compressed, r.compressAt = 0, unit.Never
@@ -239,7 +239,7 @@ func (r *Receiver) turnBack(p *packet.Packet) {
 // Receive handles a segment (tcp_rcv_established, tcp_data_queue), and reports whether p became an answer.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	// a receiver's segments are not NACKed
-	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.Notifies() || r.reset {
+	if p.Proto != packet.ProtoTCP || p.Meta.Flags&packet.Trimmed != 0 || p.IsNotification() || r.reset {
 		return false
 	}
 	t := &p.TCP
@@ -255,7 +255,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Payload > 0 {
 		r.counters.ReceivedPackets++
 	}
-	stamped := t.Has&packet.HasTimestamps != 0
+	stamped := t.Present&packet.HasTimestamps != 0
 	if stamped && int32(r.tsRecent-t.TSVal) > 1 && t.Flags&packet.RST == 0 { // PAWS
 		return r.refuseSegment(now, p, seq, end)
 	}
@@ -273,14 +273,14 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if stamped && seq <= r.lastAckSent && int32(r.tsRecent-t.TSVal) <= 0 {
 		r.tsRecent = t.TSVal
 	}
-	if r.asked = false; r.tele.Active() {
-		r.asked = p.Extended() && !r.tele.Patient()
+	if r.asked = false; r.tele.IsActive() {
+		r.asked = p.HasExtensions() && !r.tele.DelaysAcks()
 		place := int64(-1)
 		if end > seq {
 			place = r.firsts.placeData(now, seq, end, r.flow.Path.BaseRTT)
 		}
-		r.asked = r.tele.Data(now, p, place) || r.asked
-		r.tele.Keep(p)
+		r.asked = r.tele.HandleData(now, p, place) || r.asked
+		r.tele.KeepAnswer(p)
 		p.ClearExtensions()
 		if r.asked && seq == end {
 			return r.turnIntoAck(now, p, r.next)
@@ -310,7 +310,7 @@ func (r *Receiver) handleHandshake(now unit.Time, p *packet.Packet) bool {
 			r.ecn = r.config.ECN && t.Flags&(packet.ECE|packet.CWR) == packet.ECE|packet.CWR
 			r.dctcp = r.dctcp && (r.ecn || !r.config.ECNFallback)
 		}
-		if t.Has&packet.HasTimestamps != 0 {
+		if t.Present&packet.HasTimestamps != 0 {
 			r.tsRecent = t.TSVal
 		}
 		return false

@@ -160,7 +160,7 @@ func TestSACKBlocks(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.CompressedACK, c.InitialSeq = 0, 4499 })
 	r := w.r
 	syn := &packet.Packet{Proto: packet.ProtoTCP, Seq: 4499}
-	syn.TCP.Flags, syn.TCP.Has = packet.SYN, packet.HasTimestamps
+	syn.TCP.Flags, syn.TCP.Present = packet.SYN, packet.HasTimestamps
 	r.Receive(0, syn)
 	var got []string
 	segment := func(seq int64) {
@@ -288,7 +288,7 @@ func TestSmallReceiveBuffer(t *testing.T) {
 		c := Defaults()
 		c.ReceiveBuffer = row.buffer
 		path := cc.FlowPath{Path: cc.Path{LineRate: unit.Tbps, BaseRTT: 80 * unit.Microsecond}, Name: "a->b",
-			Narrow: cc.Link{Port: "s->b", Rate: 103 * unit.Gbps, Payload: 100 * unit.Gbps}}
+			NarrowLink: cc.Link{Port: "s->b", Rate: 103 * unit.Gbps, Payload: 100 * unit.Gbps}}
 		all := c.Check(&cc.FlowContext{MSS: row.payload, Paths: []cc.FlowPath{path}})
 		if (len(all) > 0) != (row.says != "") || len(all) > 0 && !strings.Contains(all[0].Text, row.says) {
 			t.Errorf("payload %d, %v: %v, want %q", row.payload, row.buffer, all, row.says)

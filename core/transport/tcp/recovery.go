@@ -179,7 +179,7 @@ func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 	s.prr.start(s.cwnd())
 	s.changeState(now, l)
 	s.quiet = false
-	s.control.Gate.Note(now)
+	s.control.Gate.RecordReduction(now)
 	if s.ecn {
 		s.cwrDue = true
 	}
@@ -189,7 +189,7 @@ func (s *Sender) startReduction(now unit.Time, l cc.Loss) {
 func (s *Sender) endReduction() {
 	s.prr.end()
 	s.usage.used = 0
-	s.usage.since = max(s.usage.since, s.control.Pacer.Last)
+	s.usage.since = max(s.usage.since, s.control.Pacer.LastSend)
 }
 
 // reorderingWindow returns how long RACK waits for late segments.

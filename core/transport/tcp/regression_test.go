@@ -12,7 +12,7 @@ import (
 // ackOf is an ACK as the receiver would send it now.
 func ackOf(w *pipe, ack int64, blocks ...int64) *packet.Packet {
 	p := &packet.Packet{Src: 2, Dst: 1, Proto: packet.ProtoTCP, Seq: w.s.peer.next, Ack: ack}
-	p.TCP.Flags, p.TCP.Window, p.TCP.Has = packet.ACK, 60000, packet.HasTimestamps
+	p.TCP.Flags, p.TCP.Window, p.TCP.Present = packet.ACK, 60000, packet.HasTimestamps
 	p.TCP.TSVal, p.TCP.TSEcho = max(stampOf(w.now), w.s.peer.tsRecent), stampOf(w.now-10*ms)
 	for i := 0; i < len(blocks); i += 2 {
 		p.TCP.SACK[i/2] = packet.SACKBlock{Left: uint32(blocks[i]), Right: uint32(blocks[i+1])}
@@ -143,7 +143,7 @@ func TestNotECT(t *testing.T) {
 	w.run(60 * ms)
 	w.r.quick, w.r.threshold, w.r.lastData, w.r.lastAckSent = 0, w.r.clamp, w.now, w.r.next // nothing else hurries the ACK
 	p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: w.r.next, Ack: w.r.initial + 1, Payload: 1448}
-	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, w.r.tsRecent
+	p.TCP.Flags, p.TCP.Present, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, w.r.tsRecent
 	if !w.r.Receive(w.now, p) {
 		t.Error("the ACK of a not-ECT segment is delayed")
 	}
@@ -282,7 +282,7 @@ func TestForgeries(t *testing.T) {
 				p.TCP.TSEcho = r.Uint32()
 			}
 			if r.Intn(10) == 0 {
-				p.TCP.Has = 0
+				p.TCP.Present = 0
 			}
 			w.s.Receive(w.now, p)
 			w.s.check(t, w.now)

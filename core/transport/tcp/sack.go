@@ -165,7 +165,7 @@ func (s *Sender) markSacked(now unit.Time, n uint32, g *segment, e *event) {
 		}
 	}
 	if g.flags&nacked != 0 {
-		s.hold.Refuted()
+		s.hold.HandleRefutation()
 	}
 	g.flags = g.flags&^nacked | sacked
 	e.flags |= dataSacked

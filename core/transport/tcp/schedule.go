@@ -40,7 +40,7 @@ func (s *Sender) planNext(now unit.Time) {
 		return
 	}
 	inFlight := s.inFlight()
-	ready := max(now, s.control.Pacer.Next(), s.holdOff(now, inFlight))
+	ready := max(now, s.control.Pacer.NextSend(), s.holdOff(now, inFlight))
 	room := s.cwnd() - inFlight
 	if s.scheduleResent(now, ready, room) {
 		return
@@ -141,7 +141,7 @@ func (s *Sender) burstBytes(now unit.Time, left, open int64, room int) int64 {
 	}
 	goal := int64(s.burstGoal())
 	limit := min(open, int64(room)*s.mss)
-	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.control.Pacer.Last <= unit.Millisecond &&
+	if s.state < cc.Recovery && limit < goal*s.mss && limit < left && now-s.control.Pacer.LastSend <= unit.Millisecond &&
 		limit < min(s.peer.window, int64(s.cwnd())*s.mss)/burstShare && s.queue.len() > 0 &&
 		s.queue.at(s.queue.first).sent+s.rtt.srtt/8-now <= min(unit.Millisecond, s.rtt.srtt/16) { // an ACK is expected soon
 		return 0

@@ -96,9 +96,9 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 		f.Stop = unit.Never
 	}
 	s := &Sender{header: newHeader(&f, &c, false), config: c, flow: f,
-		controlled: controlled{control: transport.Control{Controller: control, Extends: true,
+		controlled: controlled{control: transport.Control{Controller: control, ExtendsGaps: true,
 			Reduces: c.Nacks == transport.NacksLoss}, ownRecovery: f.CC.OwnRecovery,
-			limitsBursts:  f.CC.Telemetry != telemetry.Nothing,
+			limitsBursts:  f.CC.Telemetry != telemetry.NoRequest,
 			keepsDecision: f.CC.KeepsOnSend, dctcp: f.CC.ECN == cc.DCTCPMode},
 		sequence:   sequence{mss: int64(f.Payload), initial: int64(c.InitialSeq)},
 		scoreboard: newScoreboard(), recovery: newRecovery(), rto: newRTO(c.RTOInitial), timer: timer{at: unit.Never},
@@ -106,7 +106,7 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	s.una, s.next = s.initial, s.initial
 	s.app = newApplication(&f, &c, s.initial+1, s.mss)
 	s.counters.Finished, s.counters.Written, s.counters.DelayMin = unit.Never, unit.Never, unit.Never
-	s.control.Decide()
+	s.control.ReadDecision()
 	s.plan.action, s.plan.sendAt = sendSYN, f.Start
 	if f.Start >= f.Stop {
 		s.plan.action, s.plan.sendAt = nothing, unit.Never
@@ -181,7 +181,7 @@ func (s *Sender) Timeouts() int64 { return s.rto.timeouts }
 // changeState completes l with the sender's counts, and passes it to the controller.
 func (s *Sender) changeState(now unit.Time, l cc.Loss) {
 	l.InFlight, l.Lost, l.Next, l.LostTotal = s.inFlight(), s.lostOut, s.next, s.lostTotal
-	s.control.Lose(now, l)
+	s.control.ReportLoss(now, l)
 }
 
 // closeConnection ends the connection: no segment is sent any more.

@@ -35,13 +35,13 @@ func describe(p *packet.Packet) string {
 	if p.TCP.MSS > 0 {
 		fmt.Fprintf(&b, " mss %d", p.TCP.MSS)
 	}
-	if p.TCP.Has&packet.HasScale != 0 {
+	if p.TCP.Present&packet.HasScale != 0 {
 		fmt.Fprintf(&b, " wscale %d", p.TCP.Scale)
 	}
-	if p.TCP.Has&packet.HasSACKPermitted != 0 {
+	if p.TCP.Present&packet.HasSACKPermitted != 0 {
 		b.WriteString(" sackOK")
 	}
-	if p.TCP.Has&packet.HasTimestamps != 0 {
+	if p.TCP.Present&packet.HasTimestamps != 0 {
 		fmt.Fprintf(&b, " ts %d:%d", p.TCP.TSVal, p.TCP.TSEcho)
 	}
 	for _, s := range p.TCP.SACK[:p.TCP.Blocks] {
@@ -215,13 +215,13 @@ func TestPAWS(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.run(2 * unit.Second)
 	p := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.r.next, Payload: 1448}
-	p.TCP.Flags, p.TCP.Has, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, 5
+	p.TCP.Flags, p.TCP.Present, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, 5
 	before := w.r.next
 	if !w.r.Receive(w.now, p) || w.r.next != before || p.Ack != before {
 		t.Errorf("data with a stamp from the past: next %d → %d, answered with %d", before, w.r.next, p.Ack)
 	}
 	q := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.s.peer.next, Ack: w.s.una + 1448}
-	q.TCP.Flags, q.TCP.Has, q.TCP.TSVal = packet.ACK, packet.HasTimestamps, 5
+	q.TCP.Flags, q.TCP.Present, q.TCP.TSVal = packet.ACK, packet.HasTimestamps, 5
 	una := w.s.una
 	w.s.Receive(w.now, q)
 	if w.s.una != una {
@@ -410,7 +410,7 @@ func anySegments(t *testing.T, data []byte) {
 		}
 		for i := 0; len(b) > 0 && i < 50; i++ {
 			p := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.s.peer.next + next()*next(), Ack: w.s.una + next()*next()*16}
-			p.TCP.Flags, p.TCP.Window, p.TCP.Has = uint8(next()), uint16(next()<<4), uint8(next())
+			p.TCP.Flags, p.TCP.Window, p.TCP.Present = uint8(next()), uint16(next()<<4), uint8(next())
 			p.TCP.TSVal, p.TCP.TSEcho = uint32(int64(w.s.peer.tsRecent)+next()), uint32(int64(w.s.peer.tsRecent)+next())
 			p.TCP.Blocks = uint8(next()) % 5
 			for k := range p.TCP.Blocks {

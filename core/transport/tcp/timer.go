@@ -39,7 +39,7 @@ func (s *Sender) rearmTimer(now unit.Time) {
 
 // Advance runs the timers that have expired.
 func (s *Sender) Advance(now unit.Time) {
-	s.control.Advance(now)
+	s.control.RunTimer(now)
 	if s.timer.at > now {
 		s.planNext(now)
 		return

@@ -46,7 +46,7 @@ func (u *undo) precedes(t *packet.Segment) bool {
 	if u.stamp == 0 { // no data was resent yet
 		return true
 	}
-	return t != nil && t.Has&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-u.stamp) < 0
+	return t != nil && t.Present&packet.HasTimestamps != 0 && t.TSEcho != 0 && int32(t.TSEcho-u.stamp) < 0
 }
 
 // armUndo starts the undo state of a recovery (tcp_init_undo).

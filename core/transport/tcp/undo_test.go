@@ -27,7 +27,7 @@ func TestUndo(t *testing.T) {
 			}
 			w.onAck = func(p *packet.Packet) (bool, unit.Time) {
 				if !stamps {
-					p.TCP.Has = 0 // DSACK has to do it
+					p.TCP.Present = 0 // DSACK has to do it
 				}
 				return true, 0
 			}
@@ -87,7 +87,7 @@ func TestUndoState(t *testing.T) {
 	} {
 		t.Run("Eifel: "+c.name, func(t *testing.T) {
 			u := undo{stamp: c.stamp}
-			if got := u.precedes(&packet.Segment{Has: packet.HasTimestamps, TSEcho: c.echo}); got != c.want {
+			if got := u.precedes(&packet.Segment{Present: packet.HasTimestamps, TSEcho: c.echo}); got != c.want {
 				t.Errorf("%v", got)
 			}
 		})

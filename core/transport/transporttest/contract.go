@@ -242,7 +242,7 @@ func noSpurious(k Transport) error {
 		if err := errors.Join(w.Run(10*unit.Second), w.whole()); err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}
-		if s, d := w.Sender.Counters().Retransmitted, w.Receiver.Counters().Duplicates(); s+d+w.timeouts() > 0 {
+		if s, d := w.Sender.Counters().Retransmitted, w.Receiver.Counters().DuplicateCount(); s+d+w.timeouts() > 0 {
 			return fmt.Errorf("%s: %d packets sent again, %d arrived twice, %d timeouts", x.name, s, d, w.timeouts())
 		}
 	}

@@ -111,8 +111,8 @@ func NewPipe(k Transport, path Path, size unit.Bytes) (*Pipe, error) {
 		Payload: Payload,
 		Framing: packet.Framings[0], Stop: unit.Never, Random: unit.NewRandom(1, "flow"), Seed: 1, Host: &cc.Host{},
 		Path: cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
-			Queueing: path.Queueing,
-			BaseRTT:  2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
+			MaxQueueing: path.Queueing,
+			BaseRTT:     2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
 	if k.Script != nil {
 		w.flow.Script = k.Script(size)
 	}
@@ -198,7 +198,7 @@ func (w *Pipe) send(p *packet.Packet, reply bool) {
 func nackOf(p *packet.Packet) *packet.Packet {
 	q := *p
 	q.ClearExtensions()
-	q.TurnRound()
+	q.SwapEnds()
 	q.Kind, q.Payload, q.Data = packet.Nack, 0, nil
 	q.SetNotification(&packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload})
 	return &q

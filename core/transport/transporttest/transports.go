@@ -67,7 +67,7 @@ func Transports() []Transport {
 		several,
 		{Name: "udp", Scheme: udp.Scheme(), Patient: true, Rate: 8 * unit.Gbps, Params: []string{"rate", "8Gbps"}},
 		{Name: "captured udp", Scheme: *udp.Scheme().Captured, Patient: true, Rate: captureRate, Script: capture,
-			MinSize: udp.LeastCaptured},
+			MinSize: udp.MinCaptured},
 		{Name: "udp_controlled", Scheme: udp.ControlledScheme(), CC: &slow, SlowStart: true, Reports: true, Backoff: true,
 			Patient: true, Probes: true, Nacks: true, Waits: probeWaits},
 		{Name: "ndp", Scheme: ndp.Scheme(), Repairs: true, Backoff: true, Patient: true, Probes: true,
@@ -87,10 +87,10 @@ func capture(size unit.Bytes) *transport.Script {
 	var s transport.Script
 	for sent := unit.Bytes(0); sent < size; {
 		payload := min(size-sent, Payload)
-		if rest := size - sent - payload; rest > 0 && rest < udp.LeastCaptured {
-			payload -= udp.LeastCaptured - rest
+		if rest := size - sent - payload; rest > 0 && rest < udp.MinCaptured {
+			payload -= udp.MinCaptured - rest
 		}
-		s = append(s, transport.Datagram{After: unit.TransmitTime(sent, captureRate), Payload: int32(payload)})
+		s = append(s, transport.Datagram{Offset: unit.TransmitTime(sent, captureRate), Payload: int32(payload)})
 		sent += payload
 	}
 	return &s

@@ -32,9 +32,9 @@ func checkDatagrams(k Transport) error {
 			return err
 		}
 		s, r := w.Sender.Counters(), w.Receiver.Counters()
-		if next != packets || s.SentPackets != packets || s.Retransmitted+r.Duplicates() > 0 {
+		if next != packets || s.SentPackets != packets || s.Retransmitted+r.DuplicateCount() > 0 {
 			return fmt.Errorf("one of %d lost: %d packets sent, %d counted, %d sent again, %d arrived twice", every, next,
-				s.SentPackets, s.Retransmitted, r.Duplicates())
+				s.SentPackets, s.Retransmitted, r.DuplicateCount())
 		}
 	}
 	return nil

@@ -30,8 +30,8 @@ func capturedScheme() *transport.Scheme {
 	return &s
 }
 
-// LeastCaptured is the minimum payload of a capture's datagram: the lab's kernels use that many bytes to identify it.
-const LeastCaptured = 16
+// MinCaptured is the minimum payload of a capture's datagram: the lab's kernels use that many bytes to identify it.
+const MinCaptured = 16
 
 // NewCaptured makes the endpoints of a flow of a capture. It returns an error without datagrams, for a payload out of
 // range, or for datagrams out of order.
@@ -41,11 +41,11 @@ func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver
 	}
 	last := unit.Time(0)
 	for i, d := range *f.Script {
-		if d.Payload < LeastCaptured || d.Payload > f.Payload || d.After < last {
+		if d.Payload < MinCaptured || d.Payload > f.Payload || d.Offset < last {
 			return nil, nil, fmt.Errorf("transport udp: datagram %d of a capture has %d bytes of payload, %v after the start; "+
-				"%d … %d bytes are possible, in order of time", i, d.Payload, d.After, LeastCaptured, f.Payload)
+				"%d … %d bytes are possible, in order of time", i, d.Payload, d.Offset, MinCaptured, f.Payload)
 		}
-		last = d.After
+		last = d.Offset
 	}
 	_, r, err := New(f, Config{Rate: unit.Gbps, Pattern: CBR})
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *CapturedSender) NextSend() unit.Time {
 	if s.next == len(s.script) {
 		return unit.Never
 	}
-	at := addTime(s.flow.Start, s.script[s.next].After)
+	at := addTime(s.flow.Start, s.script[s.next].Offset)
 	if s.flow.Stop > 0 && at >= s.flow.Stop {
 		return unit.Never
 	}
@@ -89,7 +89,7 @@ func (s *CapturedSender) NextSend() unit.Time {
 func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
 	payload := s.script[s.next].Payload
 	p.Kind, p.Seq, p.Payload = packet.Data, int64(s.next), payload
-	p.Size = s.flow.Framing.Frame(s.headers, payload, true)
+	p.Size = s.flow.Framing.FrameBytes(s.headers, payload, true)
 	p.Hash = s.hash
 	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64

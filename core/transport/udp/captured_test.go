@@ -13,7 +13,7 @@ import (
 func script(version uint8) transport.Flow {
 	return transport.Flow{Start: unit.Second, Size: 16 + 1472 + 500, Payload: 1472, Version: version, Stop: unit.Never,
 		SrcPort: 7, DstPort: 8, Framing: packet.Framings[0],
-		Script: &transport.Script{{Payload: 16}, {Payload: 1472}, {After: unit.Millisecond, Payload: 500}}}
+		Script: &transport.Script{{Payload: 16}, {Payload: 1472}, {Offset: unit.Millisecond, Payload: 500}}}
 }
 
 // A capture's datagrams are sent at its times, or as soon as they can be, and are all the flow has.
@@ -24,14 +24,14 @@ func TestCaptured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for i, d := range *f.Script {
-		if at := s.NextSend(); at != unit.Second+d.After {
+		if at := s.NextSend(); at != unit.Second+d.Offset {
 			t.Fatalf("datagram %d is due at %v", i, at)
 		}
-		now := unit.Second + d.After + unit.Microsecond
+		now := unit.Second + d.Offset + unit.Microsecond
 		p := &packet.Packet{}
 		s.Emit(now, p)
 		if p.Payload != d.Payload || p.Seq != int64(i) || p.Version != 6 || p.Proto != packet.ProtoUDP ||
-			p.Size != packet.Framings[0].Frame(14+40+8, d.Payload, true) {
+			p.Size != packet.Framings[0].FrameBytes(14+40+8, d.Payload, true) {
 			t.Errorf("%+v", p)
 		}
 		r.Receive(now, p)
@@ -59,7 +59,7 @@ func TestBadCaptured(t *testing.T) {
 		"without datagrams":                      func(f *transport.Flow) { f.Script = nil },
 		"datagram 0 of a capture has 15 bytes":   func(f *transport.Flow) { (*f.Script)[0].Payload = 15 },
 		"datagram 1 of a capture has 1472 bytes": func(f *transport.Flow) { f.Payload = 1471 },
-		"500 bytes of payload, -1ps after":       func(f *transport.Flow) { (*f.Script)[2].After = -1 },
+		"500 bytes of payload, -1ps after":       func(f *transport.Flow) { (*f.Script)[2].Offset = -1 },
 	} {
 		t.Run(want, func(t *testing.T) {
 			f := script(4)

@@ -34,7 +34,7 @@ func (c *ControlledConfig) Params(p *scheme.Params) {
 		"SRTT + 4 RTTVAR. 0s: of the path; then a probe goes after 320us or the measured round trips, and what is out is "+
 		"written off when the probe's answer proves the loss, or after a round trip with full buffers",
 		"ours: as of rdma").Min("0s").Max("60s")
-	p.Rule("rto_min", func() error {
+	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
 			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
 		}
@@ -63,12 +63,12 @@ func (c *ControlledConfig) minTimeout() unit.Time {
 
 // describeTimer returns the timeout of the file, or the default.
 func (c *ControlledConfig) describeTimer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Own: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
+	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), Probes: c.RTOMin == 0, Unproven: p.Reorders}
 	if t.Probes && t.Unproven {
-		t.Own = transport.MinProbeWait
+		t.Timeout = transport.MinProbeWait
 	}
 	if c.ReportEvery > 1 {
-		t.Adds = c.reportDelay(p)
+		t.ReplyDelay = c.reportDelay(p)
 	}
 	return t
 }
@@ -131,7 +131,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 	}
 	headers := packet.UDPHeader + packet.IPHeader(f.Version)
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + headers, InitialWindow: 10, Start: f.Start, Random: f.Random,
-		Path: f.Path, Loads: f.Telemetry.Relative()}
+		Path: f.Path, Loads: f.Telemetry.IsRelative()}
 	control, err := f.CC.Build(known, f.CCConfig)
 	if err == nil {
 		control, err = transport.WrapNacks(c.Nacks, control, known)
@@ -156,7 +156,7 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 		control:   transport.Control{Controller: control, Reduces: c.Nacks == transport.NacksLoss, ShutsGate: true},
 		datagrams: datagrams{total: math.MaxInt64}, timerAt: unit.Never,
 		hash:  packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP),
-		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.RTOMin, First: transport.FirstTimeout(f.Path.BaseRTT)}}
+		timer: transport.RTO{BaseRTT: f.Path.BaseRTT, Floor: c.RTOMin, MinFirst: transport.FirstTimeout(f.Path.BaseRTT)}}
 	if c.RTOMin == 0 {
 		s.timer.Floor = transport.MinProbeWait
 	}
@@ -167,9 +167,9 @@ func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *Co
 		s.flow.TOS = f.TOS&^packet.ECN | packet.ECT0
 	}
 	s.loss = transport.NewLossTimer(&f.Path, reportWait(&c))
-	s.loss.Used = c.RTOMin == 0 && s.loss.FindsLosses()
+	s.loss.Enabled = c.RTOMin == 0 && s.loss.FindsLosses()
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
-	s.control.Decide()
+	s.control.ReadDecision()
 	s.planNext(f.Start)
 	r := &ControlledReceiver{flow: f, config: c, headers: headers, tele: answerer, reportAt: unit.Never,
 		hash: packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoUDP)}
@@ -239,7 +239,7 @@ func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
 
 // Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *ControlledSender) Gauge() transport.Gauge {
-	return s.control.Status(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
+	return s.control.Gauge(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
 }
 
 // payloadOf returns the payload of datagram n.
@@ -259,11 +259,11 @@ func (s *ControlledSender) fitsWindow(n int64) bool {
 // planNext plans the next datagram, the next probe and the timer. It is called after every event.
 func (s *ControlledSender) planNext(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
-	if s.hold.Waits() {
+	if s.hold.InNackRound() {
 		s.hold.Update(now, s.timer.RTTWithin(s.timer.Timeout()), s.timer.Timeout(), s.InFlight(), s.hash)
 	}
 	if s.next < s.total && s.fitsWindow(s.next) {
-		at := max(s.flow.Start, s.control.Pacer.Next(), s.hold.Ready())
+		at := max(s.flow.Start, s.control.Pacer.NextSend(), s.hold.NextSend())
 		if s.config.Rate > 0 {
 			at = max(at, addTime(s.flow.Start, unit.TransmitTime(unit.Bytes(s.next)*unit.Bytes(s.flow.Payload), s.config.Rate)))
 		}
@@ -272,13 +272,13 @@ func (s *ControlledSender) planNext(now unit.Time) {
 		}
 	}
 	if s.InFlight() > 0 {
-		if s.timerAt = addTime(s.timer.From, s.timer.Timeout()); s.loss.Used {
-			s.timerAt = s.loss.Earlier(s.timerAt, s.control.Pacer.Last, s.silentSince())
+		if s.timerAt = addTime(s.timer.WaitStart, s.timer.Timeout()); s.loss.Enabled {
+			s.timerAt = s.loss.EarliestExpiry(s.timerAt, s.control.Pacer.LastSend, s.silentSince())
 		}
 		if at := s.requester.NextProbe(s.timer.Trip.Smoothed); at < unit.Never {
 			s.probeAt = max(at, s.flow.Start)
 		}
-		if s.loss.Due {
+		if s.loss.ProbeDue {
 			s.probeAt = s.flow.Start
 		}
 	}
@@ -300,12 +300,12 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	p.Hash, p.SrcPort, p.DstPort = s.hash, s.flow.SrcPort, s.flow.DstPort
 	p.Kind, p.Proto, p.Version, p.TOS, p.HopLimit = packet.Data, packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
 	if s.probeAt <= now {
-		if s.loss.Due {
+		if s.loss.ProbeDue {
 			s.fillProbe(now, p)
 		} else {
-			s.requester.Probe(now, p)
+			s.requester.AskByProbe(now, p)
 		}
-		p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), 0, false)
+		p.Size = s.flow.Framing.FrameBytes(s.headers+p.ExtensionBytes(), 0, false)
 		s.planNext(now)
 		return
 	}
@@ -313,23 +313,23 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.InFlight())}
 	if s.InFlight() == 0 {
 		if s.counters.SentPackets > 0 {
-			sent.Idle = now - s.control.Pacer.Last
+			sent.Idle = now - s.control.Pacer.LastSend
 		}
-		s.timer.From, s.silentFrom, s.loss.Due = now, 0, false
+		s.timer.WaitStart, s.silentFrom, s.loss.ProbeDue = now, 0, false
 	}
 	if s.control.Controller.OnSend(now, sent); !s.flow.CC.KeepsOnSend {
-		s.control.Decide()
+		s.control.ReadDecision()
 	}
-	s.requester.Ask(now, p, s.timer.Trip.Smoothed)
+	s.requester.AskIfDue(now, p, s.timer.Trip.Smoothed)
 	p.Seq, p.Payload = n, payload
-	p.Size = s.flow.Framing.Frame(s.headers+p.ExtensionBytes(), payload, true)
+	p.Size = s.flow.Framing.FrameBytes(s.headers+p.ExtensionBytes(), payload, true)
 	s.clearNotice(n)
 	s.next++
 	s.counters.SentPackets++
 	s.counters.SentBytes += unit.Bytes(payload)
-	s.control.Pacer.Record(now, unit.Bytes(payload))
+	s.control.Pacer.RecordSend(now, unit.Bytes(payload))
 	s.control.Pacer.SetRate(s.control.Decision.Rate)
-	s.hold.Sent(now, s.hash)
+	s.hold.RecordSend(now, s.hash)
 	s.planNext(now)
 }
 
@@ -338,12 +338,12 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	b, ok := p.Extension(Report)
-	if !ok && p.Notifies() {
+	if !ok && p.IsNotification() {
 		s.receiveNack(now, p)
 		return false
 	}
 	if p.Proto != packet.ProtoUDP || p.SrcPort != s.flow.DstPort || p.DstPort != s.flow.SrcPort || !ok ||
-		len(b) != reportBytes || !s.requester.Genuine(p) {
+		len(b) != reportBytes || !s.requester.IsGenuine(p) {
 		return false
 	}
 	upTo, received := int64(binary.BigEndian.Uint64(b)), int64(binary.BigEndian.Uint64(b[8:]))
@@ -352,7 +352,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 		sent > now {
 		return false
 	}
-	if s.loss.Number() > 0 && sent == s.probedAt {
+	if s.loss.UnansweredProbe() > 0 && sent == s.probedAt {
 		upTo = s.receiveProbeReply(now, upTo)
 	}
 	prior := s.InFlight()
@@ -360,19 +360,19 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a := &s.report
 	*a = cc.Ack{}
 	p.RemoveExtension(Report)
-	hasFeedback := s.requester.Read(now, p, a)
+	hasFeedback := s.requester.ReadFeedback(now, p, a)
 	if received <= s.received && upTo <= s.done && !hasFeedback {
 		return false
 	}
 	if fresh := received - s.received; fresh > 0 {
 		a.Packets, a.Bytes = int(fresh), unit.Bytes(fresh)*unit.Bytes(s.flow.Payload)
 		a.RTT.Sample = max(now-sent, 1)
-		s.timer.Trip.Measure(a.RTT.Sample)
-		s.hold.Delivered(int(fresh), s.timer.RTTWithin(s.timer.Timeout()))
+		s.timer.Trip.AddSample(a.RTT.Sample)
+		s.hold.HandleDelivery(int(fresh), s.timer.RTTWithin(s.timer.Timeout()))
 		s.received = received
-		s.timer.Restart(now)
+		s.timer.RestartWait(now)
 		s.silentFrom = 0
-		s.loss.Answered()
+		s.loss.RecordAnswer()
 	}
 	a.ECN.Echo = marked > s.marked
 	s.marked = max(s.marked, marked)
@@ -385,14 +385,14 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a.Losses.New = int(lost)
 	s.updateState(now, int(lost), a.ECN.Echo)
 	payload := int64(s.flow.Payload)
-	a.Una, a.Next = s.done*payload, s.next*payload
+	a.FirstUnacked, a.Next = s.done*payload, s.next*payload
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.received, s.marked, s.lost+s.writtenOff
 	a.RTT.Smoothed, a.RTT.Min = s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.ReportEvery > 1
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now, s.control.Pacer.Next())
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now, s.control.Pacer.NextSend())
 	a.Limited, a.Losses.State = full, s.control.State
 	s.control.Controller.OnAck(now, a)
-	s.control.Decide()
+	s.control.ReadDecision()
 	s.recordFinish(now)
 	s.planNext(now)
 	return false
@@ -400,7 +400,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 
 // updateState changes the state after a report: one reduction a window, of losses or marks.
 func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
-	if s.control.State != cc.Open && s.done >= s.control.Recover {
+	if s.control.State != cc.Open && s.done >= s.control.RecoverTo {
 		s.enterState(now, cc.Open, cc.Loss{Kind: cc.Recovered})
 	}
 	if s.control.State != cc.Open {
@@ -416,7 +416,7 @@ func (s *ControlledSender) updateState(now unit.Time, lost int, echoed bool) {
 
 // enterState changes the state of recovery until the datagrams sent so far are not in flight.
 func (s *ControlledSender) enterState(now unit.Time, state cc.RecoveryState, l cc.Loss) {
-	s.control.Enter(now, state, s.next, s.countLoss(l))
+	s.control.EnterState(now, state, s.next, s.countLoss(l))
 }
 
 // countLoss returns l with the sender's counts.
@@ -427,22 +427,22 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 
 // Advance writes off the datagrams in flight when no report arrives.
 func (s *ControlledSender) Advance(now unit.Time) {
-	s.control.Advance(now)
+	s.control.RunTimer(now)
 	if s.timerAt > now {
 		s.planNext(now)
 		return
 	}
 	if upTo := s.lostBelow(now); upTo <= s.done {
-		s.timer.Expire(now)
-		s.loss.Due = true
+		s.timer.RecordExpiry(now)
+		s.loss.ProbeDue = true
 	} else {
 		before := s.InFlight()
 		s.removeBelow(upTo)
 		out := before - s.InFlight()
 		s.writtenOff += out
-		s.timer.Expire(now)
+		s.timer.RecordExpiry(now)
 		s.timer.Timeouts++
-		s.loss.Expire()
+		s.loss.DoubleLimit()
 		s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: int(out),
 			Again: s.control.State != cc.Open})
 		s.recordFinish(now)
@@ -488,7 +488,7 @@ func (r *ControlledReceiver) NextTimer() unit.Time {
 
 // Advance makes a report due.
 func (r *ControlledReceiver) Advance(now unit.Time) {
-	if due := r.tele.Timer(now); due || now >= r.reportAt {
+	if due := r.tele.RunTimer(now); due || now >= r.reportAt {
 		r.due, r.reportAt = true, unit.Never
 	}
 }
@@ -509,10 +509,10 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Payload == 0 { // a probe, or trimmed and in a separate queue
 		place = -1
 	}
-	atOnce := r.tele.Data(now, p, place)
+	atOnce := r.tele.HandleData(now, p, place)
 	if !probe {
-		before, bytes := r.plain.counters.Duplicates(), r.plain.counters.ReceivedBytes
-		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.Duplicates() > before ||
+		before, bytes := r.plain.counters.DuplicateCount(), r.plain.counters.ReceivedBytes
+		if r.plain.Receive(now, p); r.plain.counters.ReceivedBytes == bytes && (r.plain.counters.DuplicateCount() > before ||
 			p.Meta.Flags&packet.Trimmed != 0) {
 			return false
 		}
@@ -523,8 +523,8 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 		r.sent, sent = p.Sent, p.Sent
 		r.pending++
 	}
-	if !probe && !atOnce && r.pending < r.tele.Coalesce(r.config.ReportEvery) && r.plain.counters.Finished == unit.Never {
-		r.tele.Keep(p)
+	if !probe && !atOnce && r.pending < r.tele.AckLimit(r.config.ReportEvery) && r.plain.counters.Finished == unit.Never {
+		r.tele.KeepAnswer(p)
 		if r.merges {
 			r.due = true
 		} else if r.reportAt == unit.Never {
@@ -540,17 +540,17 @@ func (r *ControlledReceiver) Receive(now unit.Time, p *packet.Packet) bool {
 // writeReport turns p into a report about a datagram or probe that was sent at the time sent.
 func (r *ControlledReceiver) writeReport(p *packet.Packet, sent unit.Time) {
 	r.due, r.reportAt, r.pending = false, unit.Never, 0
-	r.tele.Give(p)
+	r.tele.GiveAnswer(p)
 	var b [reportBytes]byte
 	binary.BigEndian.PutUint64(b[:], uint64(r.plain.highest+1))
 	binary.BigEndian.PutUint64(b[8:], uint64(r.received))
 	binary.BigEndian.PutUint64(b[16:], uint64(r.marked))
 	binary.BigEndian.PutUint64(b[24:], uint64(sent))
 	p.SetExtension(Report, b[:])
-	r.tele.Open(p)
+	r.tele.AddSeal(p)
 	p.Kind, p.Seq, p.Payload = packet.Data, 0, 0
-	p.Size = r.flow.Framing.Frame(r.headers+p.ExtensionBytes(), 0, false)
+	p.Size = r.flow.Framing.FrameBytes(r.headers+p.ExtensionBytes(), 0, false)
 	p.Hash, p.SrcPort, p.DstPort = r.hash, r.flow.DstPort, r.flow.SrcPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, r.flow.Version, r.flow.TOS&^packet.ECN, 64
-	r.tele.Seal(p)
+	r.tele.WriteCode(p)
 }

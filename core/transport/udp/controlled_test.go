@@ -137,7 +137,7 @@ func TestControlledWindow(t *testing.T) {
 		t.Errorf("%+v\n%+v", c, l.r.Counters())
 	}
 	for i, a := range l.c.acks {
-		if a.Packets != 1 || a.RTT.Sample != 20*us || a.Una != int64(i+1)*1000 || a.Delivered != int64(i+1) ||
+		if a.Packets != 1 || a.RTT.Sample != 20*us || a.FirstUnacked != int64(i+1)*1000 || a.Delivered != int64(i+1) ||
 			a.Losses.New != 0 {
 			t.Fatalf("report %d: %+v", i, a)
 		}

@@ -10,8 +10,8 @@ import (
 // fillProbe makes p a probe of the LossTimer. It has the class and the ECN field of datagrams, so that it stays behind
 // them.
 func (s *ControlledSender) fillProbe(now unit.Time, p *packet.Packet) {
-	s.loss.Due = false
-	s.loss.Record(now)
+	s.loss.ProbeDue = false
+	s.loss.RecordProbe(now)
 	s.probedAt, s.probeNext = now, s.next
 	if s.silentFrom == 0 {
 		s.silentFrom, s.silentBelow = now, s.next
@@ -25,17 +25,17 @@ func (s *ControlledSender) silentSince() unit.Time {
 	if s.silentFrom > 0 {
 		return s.silentFrom
 	}
-	return s.control.Pacer.Last
+	return s.control.Pacer.LastSend
 }
 
 // lostBelow returns the number below which all datagrams must be lost, since no report arrived in time; 0: no datagram
 // must be lost.
 func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 	switch {
-	case !s.loss.Used || s.loss.Expired(now, s.control.Pacer.Last):
+	case !s.loss.Enabled || s.loss.HasExpired(now, s.control.Pacer.LastSend):
 		s.silentFrom = 0
 		return s.next
-	case s.silentFrom > 0 && s.loss.Expired(now, s.silentFrom):
+	case s.silentFrom > 0 && s.loss.HasExpired(now, s.silentFrom):
 		s.silentFrom = 0
 		return s.silentBelow
 	}
@@ -45,12 +45,12 @@ func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 // receiveProbeReply handles the answer to the latest probe, a report about all datagrams below upTo. It returns the
 // number below which no datagram is in flight: those that were sent before the probe have arrived, or are lost.
 func (s *ControlledSender) receiveProbeReply(now unit.Time, upTo int64) int64 {
-	sent := s.loss.Acknowledge()
-	s.timer.Trip.MeasureProbe(max(now-sent, 1))
-	if !s.loss.Proves {
+	sent := s.loss.RecordProbeAnswer()
+	s.timer.Trip.AddProbeSample(max(now-sent, 1))
+	if !s.loss.ProbesProve {
 		return upTo
 	}
-	s.timer.Restart(now)
+	s.timer.RestartWait(now)
 	s.silentFrom = 0
 	s.planNext(now)
 	return max(upTo, s.probeNext)
@@ -69,8 +69,8 @@ func reportWait(c *ControlledConfig) unit.Time {
 func (r *ControlledReceiver) reportOutgrowsData() bool {
 	var p packet.Packet
 	p.SetExtension(Report, make([]byte, reportBytes))
-	report := r.flow.Framing.Frame(r.headers+p.ExtensionBytes(), 0, false)
-	return r.config.ReportEvery == 1 && report > r.flow.Framing.Frame(r.headers, r.flow.Payload, true)
+	report := r.flow.Framing.FrameBytes(r.headers+p.ExtensionBytes(), 0, false)
+	return r.config.ReportEvery == 1 && report > r.flow.Framing.FrameBytes(r.headers, r.flow.Payload, true)
 }
 
 // recordFinish records the end of the flow if no datagram is in flight.

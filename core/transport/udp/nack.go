@@ -25,11 +25,11 @@ func (s *ControlledSender) receiveNack(now unit.Time, p *packet.Packet) {
 		return
 	}
 	genuine := readable && p.Proto == packet.ProtoUDP && p.SrcPort == s.flow.DstPort && p.DstPort == s.flow.SrcPort &&
-		s.requester.Genuine(p)
+		s.requester.IsGenuine(p)
 	switch {
 	case marked:
 		if genuine && s.recordNotice(p.Seq, noticed) {
-			s.control.Notify(now, cc.Notice{Kind: cc.CNPNotice, Seq: p.Seq * int64(s.flow.Payload)})
+			s.control.NotifyController(now, cc.Notice{Kind: cc.CNPNotice, Seq: p.Seq * int64(s.flow.Payload)})
 		}
 	case !genuine || !s.handleNack(now, p, &n):
 		s.counters.NacksRefused++
@@ -47,7 +47,7 @@ func (s *ControlledSender) handleNack(now unit.Time, p *packet.Packet, n *packet
 		if n.Lost != 0 || n.Spans != 0 || !s.recordNotice(p.Seq, throttled) {
 			return false
 		}
-		s.control.Warn(now, s.acceptNack(now, n, p.Seq, 0, 0))
+		s.control.HandleWarning(now, s.acceptNack(now, n, p.Seq, 0, 0))
 		return true
 	}
 	if !s.markNacked(p.Seq, n.Lost) {
@@ -61,8 +61,8 @@ func (s *ControlledSender) handleNack(now unit.Time, p *packet.Packet, n *packet
 		}
 	}
 	// Datagrams are not resent, so a lost datagram counts as one that was resent.
-	s.hold.Nacked(now, s.timer.RTTWithin(s.timer.Timeout()), true, n.Supply, int64(s.flow.Payload))
-	s.control.LoseByNack(now, s.acceptNack(now, n, p.Seq, bytes, lost))
+	s.hold.HandleNack(now, s.timer.RTTWithin(s.timer.Timeout()), true, n.Supply, int64(s.flow.Payload))
+	s.control.HandleNackLosses(now, s.acceptNack(now, n, p.Seq, bytes, lost))
 	s.removeBelow(s.done)
 	return true
 }

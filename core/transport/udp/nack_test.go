@@ -19,7 +19,7 @@ func nackOf(p *packet.Packet, cause packet.Cause, more ...packet.Span) *packet.P
 	copy(n.More[:], more)
 	q := *p
 	q.ClearExtensions()
-	q.TurnRound()
+	q.SwapEnds()
 	q.Kind, q.Payload = packet.Nack, 0
 	q.SetNotification(&n)
 	return &q

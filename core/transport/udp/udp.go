@@ -58,7 +58,7 @@ var warnPhase = scheme.WarningKind{ID: "udp-phase",
 // Warns warns of phase lock.
 func (c *Config) Warns() []scheme.Remark {
 	if c.GapJitter == 0 && (c.Pattern == CBR || c.Pattern == OnOff) {
-		return []scheme.Remark{warnPhase.Remark("gap_jitter", "senders of one rate keep their phase, and at a full "+
+		return []scheme.Remark{warnPhase.NewRemark("gap_jitter", "senders of one rate keep their phase, and at a full "+
 			"queue the "+
 			"same one may lose every time (phase lock)")}
 	}
@@ -160,7 +160,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	p.Kind = packet.Data
 	p.Seq = s.sent
 	p.Payload = payload
-	p.Size = s.flow.Framing.Frame(s.headers, payload, true)
+	p.Size = s.flow.Framing.FrameBytes(s.headers, payload, true)
 	p.Hash = s.hash
 	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoUDP, s.flow.Version, s.flow.TOS, 64
@@ -181,7 +181,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 func (s *Sender) scheduleNext(payload int32) {
 	switch s.config.Pattern {
 	case CBR, OnOff:
-		gap := s.gap.Next(payload, true)
+		gap := s.gap.NextTime(payload, true)
 		if j := s.config.GapJitter; j > 0 {
 			gap += unit.Time(float64(gap) * j * (float64(2*s.flow.Random.Float64()) - 1))
 		}
@@ -194,7 +194,7 @@ func (s *Sender) scheduleNext(payload int32) {
 			}
 		}
 	case Poisson:
-		s.dueAt = addTime(s.dueAt, s.drawExponential(s.gap.Next(payload, true)))
+		s.dueAt = addTime(s.dueAt, s.drawExponential(s.gap.NextTime(payload, true)))
 	case Burst:
 		if s.left > 0 {
 			s.left--
@@ -268,7 +268,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	r.highest = max(r.highest, p.Seq)
 	c.Last = now
 	c.ReceivedBytes += unit.Bytes(p.Payload)
-	c.Delay(now - p.Sent)
+	c.AddDelay(now - p.Sent)
 	if r.size > 0 && c.ReceivedBytes >= r.size {
 		c.Finished = now
 	}

@@ -259,13 +259,13 @@ func TestReceiver(t *testing.T) {
 		duplicate bool
 	}{{10, false}, {8, false}, {8, true}, {9, false}, {10, true}, {2000, false}, {900, true}, {977, false}, {977, true},
 		{1999, false}} {
-		before := c.Duplicates()
+		before := c.DuplicateCount()
 		r.Receive(1e6, &packet.Packet{Seq: x.seq, Payload: 1448, Sent: 1e6 - 100})
-		if (c.Duplicates() > before) != x.duplicate {
+		if (c.DuplicateCount() > before) != x.duplicate {
 			t.Errorf("datagram %d, number %d, counts as a duplicate: %v", i, x.seq, !x.duplicate)
 		}
 	}
-	if int64(c.ReceivedBytes) != 1448*(c.ReceivedPackets-c.Duplicates()) || c.ReceivedPackets != 14 {
+	if int64(c.ReceivedBytes) != 1448*(c.ReceivedPackets-c.DuplicateCount()) || c.ReceivedPackets != 14 {
 		t.Errorf("%+v", *c)
 	}
 }
@@ -286,8 +286,8 @@ func TestDuplicatesBruteForce(t *testing.T) {
 		seen[n] = true
 		r.Receive(1, &packet.Packet{Seq: n, Payload: 1})
 	}
-	if r.Counters().Duplicates() != duplicates {
-		t.Errorf("%d duplicates, brute force counts %d", r.Counters().Duplicates(), duplicates)
+	if r.Counters().DuplicateCount() != duplicates {
+		t.Errorf("%d duplicates, brute force counts %d", r.Counters().DuplicateCount(), duplicates)
 	}
 }
 

@@ -55,7 +55,7 @@ func (a *answer) readFrom(p *packet.Packet) bool {
 	if a.nack {
 		return true
 	}
-	b := p.Leading(packet.ExtUET, answerBytes)
+	b := p.LeadingExtension(packet.ExtUET, answerBytes)
 	if b == nil {
 		return false
 	}
@@ -114,7 +114,7 @@ func (s *Sender) onAck(now unit.Time, a *answer) {
 	s.inFlight -= newly
 	s.timer.Backoff = 0
 	if s.law != nil {
-		s.law.Penalise(newly, a.penalty)
+		s.law.ApplyPenalty(newly, a.penalty)
 	}
 	rtt := s.sampleRTT(now, a)
 	s.advanceUna(a.expected)
@@ -164,7 +164,7 @@ func (s *Sender) sampleRTT(now unit.Time, a *answer) unit.Time {
 		}
 		rtt := now - s.sleek.probed
 		if s.law != nil {
-			rtt = max(rtt, s.law.Base())
+			rtt = max(rtt, s.law.BaseRTT())
 		}
 		return max(rtt, 1)
 	}
@@ -176,10 +176,10 @@ func (s *Sender) sampleRTT(now unit.Time, a *answer) unit.Time {
 		return 0
 	}
 	rtt := max(now-x.sentAt, 1)
-	if a.flags&requests != 0 && s.law != nil && rtt < s.law.Base() { // small packets are faster
+	if a.flags&requests != 0 && s.law != nil && rtt < s.law.BaseRTT() { // small packets are faster
 		return 0
 	}
-	s.timer.Trip.Measure(rtt)
+	s.timer.Trip.AddSample(rtt)
 	if s.config.RTO != FixedRTO {
 		s.setSlow()
 	}

@@ -50,7 +50,7 @@ type Config struct {
 
 	Sleek       bool
 	SleekFactor float64
-	SleekLeast  int
+	SleekMin    int
 	ProbeFirst  float64
 	ProbeAgain  float64
 
@@ -93,13 +93,13 @@ func (c *Config) Params(p *scheme.Params) {
 	c.bindRecovery(p)
 	c.bindCredit(p)
 	c.Law.Params(p)
-	p.Rule("paths", func() error {
+	p.AddRule("paths", func() error {
 		if bits.OnesCount(uint(c.Paths)) != 1 {
 			return fmt.Errorf("%d is no power of two", c.Paths)
 		}
 		return nil
 	})
-	p.Rule("sleek", func() error {
+	p.AddRule("sleek", func() error {
 		if c.Sleek && c.Control == ByReceiver {
 			return fmt.Errorf("it goes by the sender's window, and with control: rccc there is none")
 		}
@@ -136,7 +136,7 @@ func (c *Config) bindRecovery(p *scheme.Params) {
 		"do not trim", simulator+"off")
 	p.Float(&c.SleekFactor, "sleek_factor", "1.5", "windows out of order that are a loss", simulator+"1.5").Min("0.1").
 		Max("100")
-	p.Packets(&c.SleekLeast, "sleek_least", "5 packets", "packets out of order that are a loss at least", simulator+"5").
+	p.Packets(&c.SleekMin, "sleek_least", "5 packets", "packets out of order that are a loss at least", simulator+"5").
 		Min("1 packet").Max("1000000 packets")
 	p.Float(&c.ProbeFirst, "probe_first", "3", "round trips without an acknowledgement until a probe", simulator+"3").
 		Min("0.1").Max("1000")
@@ -164,7 +164,7 @@ func (c *Config) bindCredit(p *scheme.Params) {
 		simulator+"0.3").Min("0%").Max("100%")
 	p.Share(&c.SlowStep, "slow_step", "1%", "of the link by which it asks for more, doubled while nothing is marked",
 		simulator+"0.01").Min("0.01%").Max("100%")
-	p.Rule("oversubscription", func() error {
+	p.AddRule("oversubscription", func() error {
 		if c.Oversubscription > 1 && c.Control != ByReceiver {
 			return fmt.Errorf("with control: %s the sender's window knows of the network; rccc alone does not", c.Control)
 		}
@@ -223,7 +223,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	}
 	var p *pacer
 	if c.Control != BySender {
-		p = host.Shared("uet pacer", func() any { return &pacer{} }).(*pacer)
+		p = host.GetShared("uet pacer", func() any { return &pacer{} }).(*pacer)
 		if c.Oversubscription > 1 && p.slow == nil {
 			p.slow = newSlowdown(f.Start, &c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))
 		}
@@ -265,7 +265,7 @@ func newEnds(f *transport.Flow, c *Config) ends {
 	e := ends{framing: f.Framing, headers: packet.EthernetHeader + packet.IPHeader(f.Version) + headerBytes,
 		port: f.DstPort, paths: uint16(c.Paths - 1), version: f.Version, tos: f.TOS &^ packet.ECN, payload: int64(f.Payload),
 		size: math.MaxInt64, src: f.Src, dst: f.Dst}
-	e.frame = int64(f.Framing.Frame(e.headers, f.Payload, true))
+	e.frame = int64(f.Framing.FrameBytes(e.headers, f.Payload, true))
 	e.header = max(e.frame-e.payload, 1)
 	if f.Size > 0 {
 		e.size = int64(f.Size)
@@ -286,7 +286,7 @@ const (
 // fillHeaders writes the headers of p, which has its extensions already. from: p is a packet of the sender.
 func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
 	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
-	p.Size = e.framing.Frame(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
+	p.Size = e.framing.FrameBytes(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
 	if kind == packet.Data && payload == 0 {
 		p.Size = int32(e.header)
 	}

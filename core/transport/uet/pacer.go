@@ -102,6 +102,6 @@ func (x *pacer) sendCredit(now unit.Time, each, none int64) int64 {
 	took += x.fraction
 	whole := unit.Time(took)
 	x.fraction = took - float64(whole)
-	x.Record(now, whole)
+	x.RecordPull(now, whole)
 	return m.given
 }

@@ -128,7 +128,7 @@ func (r *Receiver) handleData(now unit.Time, p *packet.Packet) bool {
 	r.got += size
 	r.payloads += int64(p.Payload)
 	c.ReceivedBytes += unit.Bytes(p.Payload)
-	c.Delay(now - p.Sent)
+	c.AddDelay(now - p.Sent)
 	asks := p.TCP.Flags&asks != 0
 	if asks {
 		force, r.asked = true, true
@@ -227,8 +227,8 @@ func (r *Receiver) replyWith(now unit.Time, p *packet.Packet, a *answer) bool {
 		if a.nack {
 			kind = packet.Nack
 		}
-		if r.nic.Takes(kind) {
-			*r.nic.Keep(now, kind) = *a
+		if r.nic.MustQueue(kind) {
+			*r.nic.QueueAnswer(now, kind) = *a
 			return false
 		}
 	}
@@ -241,10 +241,10 @@ func (r *Receiver) replyWith(now unit.Time, p *packet.Packet, a *answer) bool {
 func (r *Receiver) NextSend() unit.Time {
 	t := unit.Never
 	if r.nic != nil {
-		t = r.nic.Next()
+		t = r.nic.NextReady()
 	}
 	if r.pacer != nil && r.pacer.nextMember() == &r.member {
-		t = min(t, r.pacer.Next())
+		t = min(t, r.pacer.NextPull())
 	}
 	return t
 }
@@ -252,8 +252,8 @@ func (r *Receiver) NextSend() unit.Time {
 // Emit fills p with an answer or a PULL. The sequence number of a PULL is the total of units given, so that the next
 // one makes up for a lost one.
 func (r *Receiver) Emit(now unit.Time, p *packet.Packet) {
-	if r.nic != nil && r.nic.Next() <= now {
-		r.nic.Take().writeTo(&r.ends, p)
+	if r.nic != nil && r.nic.NextReady() <= now {
+		r.nic.TakeAnswer().writeTo(&r.ends, p)
 		return
 	}
 	r.member.turns++

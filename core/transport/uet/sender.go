@@ -109,15 +109,15 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, e ends) {
 			law = &nscc.Law{}
 		}
 		s.law = law
-		law.Begin(&c.Law, nscc.Conditions{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
+		law.Restart(&c.Law, nscc.Conditions{Frame: e.frame, Payload: e.payload, Rate: f.Path.NICRate, RTT: c.Network,
 			Credit: s.credited})
 	}
 	s.maxCredit = int64(c.Ahead * float64(e.product))
 	s.credit = s.maxCredit
 	queue := (e.product + e.frame - 1) / e.frame * e.frame
 	fixed := c.RTOBase + unit.Time(c.RTOQueues*float64(unit.TransmitTime(unit.Bytes(queue), f.Path.NICRate)))
-	if s.timer = (transport.RTO{Floor: c.RTOMin, First: fixed}); c.RTO == FixedRTO {
-		s.timer = transport.RTO{Floor: fixed, Longest: fixed, Fixed: true}
+	if s.timer = (transport.RTO{Floor: c.RTOMin, MinFirst: fixed}); c.RTO == FixedRTO {
+		s.timer = transport.RTO{Floor: fixed, MaxTimeout: fixed, Fixed: true}
 	}
 	if s.stop == 0 {
 		s.stop = unit.Never
@@ -154,7 +154,7 @@ func (o *outstanding) isLive(f *transport.Flight) bool {
 		return false
 	}
 	x := o.recordOf(f.Packet)
-	return x.state == flying && x.sentAt == f.At
+	return x.state == flying && x.sentAt == f.SentAt
 }
 
 // oldestFlight returns the first transmission without an answer; nil: there is no such transmission.
@@ -348,7 +348,7 @@ func (s *Sender) setTimer(now unit.Time) {
 		s.left = 0
 	}
 	if f := s.oldestFlight(); f != nil {
-		s.timerAt = f.At + s.timeoutOf(f.At)
+		s.timerAt = f.SentAt + s.timeoutOf(f.SentAt)
 	} else {
 		s.inFlight = 0 // corrects bytes that were duplicated or lost on the way
 		if s.credited && s.credit <= 0 && !s.wantsAsk && s.nextFrame() > 0 {
@@ -366,8 +366,8 @@ func (s *Sender) creditWait() unit.Time {
 
 // timeoutOf returns the timeout of a packet that was sent at the time sent.
 func (s *Sender) timeoutOf(sent unit.Time) unit.Time {
-	if sent < s.timer.From {
-		return s.timer.After(s.timer.Floor, max(s.timer.Backoff-1, 0))
+	if sent < s.timer.WaitStart {
+		return s.timer.TimeoutWith(s.timer.Floor, max(s.timer.Backoff-1, 0))
 	}
 	return s.timer.Timeout()
 }
@@ -402,8 +402,8 @@ func (s *Sender) Advance(now unit.Time) {
 	x := s.recordOf(n)
 	s.balance.handleFeedback(now, s.first, timeout)
 	s.timer.Timeouts++
-	if x.sentAt >= s.timer.From { // losses of one window double it once
-		s.timer.Expire(now)
+	if x.sentAt >= s.timer.WaitStart { // losses of one window double it once
+		s.timer.RecordExpiry(now)
 	}
 	s.flights.RemoveOldest()
 	s.inFlight -= int64(x.size)

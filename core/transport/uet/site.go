@@ -29,36 +29,36 @@ var (
 
 // Check warns of switches that do not trim or mark, and of windows and timers that the paths make too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
-	untrimmed := s.Find(func(p *cc.FlowPath) bool { return p.Lossless == "" && !p.Trims })
+	untrimmed := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyLossless == "" && !p.Trims })
 	switch {
 	case untrimmed != nil && !c.Sleek:
-		all = append(all, warnSleekNeeded.Remark("sleek", "no switch trims packets (program trimming) of %s where they can "+
+		all = append(all, warnSleekNeeded.NewRemark("sleek", "no switch trims packets (program trimming) of %s where they can "+
 			"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
-			untrimmed.Name).At(untrimmed.Narrow.Port, 0))
-	case len(s.Paths) > 0 && c.Sleek && s.Find(func(p *cc.FlowPath) bool { return !p.Trims }) == nil:
-		all = append(all, warnSleekTwice.Remark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
+			untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
+	case len(s.Paths) > 0 && c.Sleek && s.FindPath(func(p *cc.FlowPath) bool { return !p.Trims }) == nil:
+		all = append(all, warnSleekTwice.NewRemark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
 			"came out of order is sent again, too"))
 	}
 	if untrimmed != nil && c.Balance == REPS {
-		all = append(all, warnREPS.Remark("balance", "no switch trims packets (program trimming) of %s where they can "+
-			"queue: reps hears of a path that loses packets by timeouts alone", untrimmed.Name).At(untrimmed.Narrow.Port, 0))
+		all = append(all, warnREPS.NewRemark("balance", "no switch trims packets (program trimming) of %s where they can "+
+			"queue: reps hears of a path that loses packets by timeouts alone", untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
 	}
-	p := s.Find(func(p *cc.FlowPath) bool { return p.Unmarked != "" && !p.Idle })
+	p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnmarked != "" && !p.Idle })
 	if c.Control != ByReceiver && p != nil {
-		all = append(all, warnUnmarked.Remark("control", "%s: the window of nscc then falls by losses alone, whatever the "+
-			"delay", p.Unmarked).At(p.Narrow.Port, 0))
+		all = append(all, warnUnmarked.NewRemark("control", "%s: the window of nscc then falls by losses alone, whatever the "+
+			"delay", p.WhyUnmarked).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
-		all = append(all, warnBalance.Remark("balance", "a program of the switches spreads packets itself, so that "+
+		all = append(all, warnBalance.NewRemark("balance", "a program of the switches spreads packets itself, so that "+
 			"entropy values choose no path; balance: one, or program ecmp"))
 	}
-	longest, ok := s.Longest()
+	longest, ok := s.FindLongestPath()
 	if !ok {
 		return all
 	}
 	all = append(all, c.warnShortTimeout(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
-		all = append(all, warnNetworkRTT.Remark("network_rtt", "the longest path takes %v without queues: windows hold "+
+		all = append(all, warnNetworkRTT.NewRemark("network_rtt", "the longest path takes %v without queues: windows hold "+
 			"less than a round trip", rtt))
 	}
 	network := c.Network
@@ -69,7 +69,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt &&
 			(longest.Trims || longest.DataMaxRTT() == unit.Never && longest.Unlimited == "") { // else transport.ShortTimer warns
-			all = append(all, warnRTOBase.Remark("rto_base", "the timeout, %v, is over before the round trip of the "+
+			all = append(all, warnRTOBase.NewRemark("rto_base", "the timeout, %v, is over before the round trip of the "+
 				"longest path, %v", timeout, rtt))
 		}
 	}
@@ -85,14 +85,14 @@ func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
 	var path cc.FlowPath
 	var timeout, most unit.Time
 	for _, p := range s.Paths {
-		if !p.Trims || p.Holds == 0 {
+		if !p.Trims || p.MaxQueueDelay == 0 {
 			continue
 		}
 		network := c.Network
 		if network == 0 {
 			network = p.BaseRTT
 		}
-		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*p.Holds
+		after, waits := c.fixedTimeout(network), p.BaseRTT+c.AckDelay+unit.Time(p.Hops)*p.MaxQueueDelay
 		if after > p.BaseRTT+c.AckDelay && waits-after > most-timeout {
 			path, timeout, most = p, after, waits
 		}
@@ -104,11 +104,11 @@ func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
 	if c.Network == 0 {
 		param = "network_rtt"
 	}
-	longest, _ := s.Longest()
-	return []scheme.Remark{warnRTOQueues.Remark(param, "the timeout is %v on a path that takes %v without queues, "+
+	longest, _ := s.FindLongestPath()
+	return []scheme.Remark{warnRTOQueues.NewRemark(param, "the timeout is %v on a path that takes %v without queues, "+
 		"and up to %v with those of its switches, %d times %v before they trim: what waits there is sent again; "+
 		"the round trip that the program that trims is made for (rtt of trimming) is to be the network's, %v", timeout,
-		path.BaseRTT, most, path.Hops, path.Holds, longest.BaseRTT).At(path.Narrow.Port, float64(most)/float64(timeout))}
+		path.BaseRTT, most, path.Hops, path.MaxQueueDelay, longest.BaseRTT).WithPort(path.NarrowLink.Port, float64(most)/float64(timeout))}
 }
 
 // Traits returns the timer.
@@ -117,13 +117,13 @@ func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.de
 // describeTimer returns the timeout of the reference, or the estimated one's minimum.
 func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	if c.RTO != FixedRTO {
-		return transport.Timer{Param: "rto_min", Own: c.RTOMin, Adds: c.AckDelay}
+		return transport.Timer{Param: "rto_min", Timeout: c.RTOMin, ReplyDelay: c.AckDelay}
 	}
 	network := c.Network
 	if network == 0 {
 		network = p.BaseRTT
 	}
-	return transport.Timer{Param: "rto_base", Own: c.fixedTimeout(network), Adds: c.AckDelay, Fixed: true}
+	return transport.Timer{Param: "rto_base", Timeout: c.fixedTimeout(network), ReplyDelay: c.AckDelay, Fixed: true}
 }
 
 // fixedTimeout returns the fixed timeout on a network with this round trip.

@@ -20,7 +20,7 @@ func TestSuits(t *testing.T) {
 		return s
 	}
 	plain := with(func(s *cc.FlowContext) { s.Paths[0].Trims = false })
-	unmarked := with(func(s *cc.FlowContext) { s.Paths[0].Unmarked = "no switch marks" })
+	unmarked := with(func(s *cc.FlowContext) { s.Paths[0].WhyUnmarked = "no switch marks" })
 	for name, x := range map[string]struct {
 		site   cc.FlowContext
 		change func(c *Config)
@@ -29,7 +29,7 @@ func TestSuits(t *testing.T) {
 		"all fits":    {trims, func(*Config) {}, ""},
 		"no trimming": {plain, func(*Config) {}, "sleek: no switch trims packets (program trimming)"},
 		"with sleek":  {plain, func(c *Config) { c.Sleek = true }, ""},
-		"lossless": {with(func(s *cc.FlowContext) { s.Paths[0].Trims, s.Paths[0].Lossless = false, "pfc" }),
+		"lossless": {with(func(s *cc.FlowContext) { s.Paths[0].Trims, s.Paths[0].WhyLossless = false, "pfc" }),
 			func(*Config) {}, ""},
 		"both":          {trims, func(c *Config) { c.Sleek = true }, "sleek: switches trim packets"},
 		"reps":          {plain, func(c *Config) { c.Sleek, c.Balance = true, REPS }, "balance: no switch trims packets"},
@@ -39,13 +39,13 @@ func TestSuits(t *testing.T) {
 		"one path":      {with(func(s *cc.FlowContext) { s.Flowlets = true }), func(c *Config) { c.Balance = OnePath }, ""},
 		"short network": {trims, func(c *Config) { c.Network = us }, "network_rtt: the longest path takes 10us"},
 		"short timeout": {trims, func(c *Config) { c.RTOBase, c.RTOQueues = 9*us, 0 }, "rto_base: the timeout, 9us"},
-		"long queues": {with(func(s *cc.FlowContext) { s.Paths[0].Holds, s.Paths[0].Hops = 20*us, 4 }), func(*Config) {},
+		"long queues": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 20*us, 4 }), func(*Config) {},
 			"network_rtt: the timeout is 75us on a path that takes 10us without queues, and up to 90us with those of its " +
 				"switches, 4 times 20us before they trim"},
-		"few queues": {with(func(s *cc.FlowContext) { s.Paths[0].Holds, s.Paths[0].Hops = 20*us, 4 }),
+		"few queues": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 20*us, 4 }),
 			func(c *Config) { c.Network, c.RTOQueues = 10*us, 4 }, "rto_queues: the timeout is 55us on a path"},
-		"queues fit": {with(func(s *cc.FlowContext) { s.Paths[0].Holds, s.Paths[0].Hops = 12*us, 5 }), func(*Config) {}, ""},
-		"estimated": {with(func(s *cc.FlowContext) { s.Paths[0].Holds, s.Paths[0].Hops = 20*us, 4 }),
+		"queues fit": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 12*us, 5 }), func(*Config) {}, ""},
+		"estimated": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 20*us, 4 }),
 			func(c *Config) { c.RTO = EstimatedRTO }, ""},
 		"no path": {with(func(s *cc.FlowContext) { s.Paths = nil }), func(c *Config) { c.RTOBase, c.RTOQueues = 1, 0 }, ""},
 	} {

@@ -23,7 +23,7 @@ func (s *Sender) fillProbe(now unit.Time, p *packet.Packet) {
 	r.due = false
 	r.probes++
 	r.probed = now
-	r.probeAt = now + unit.Time(s.config.ProbeAgain*float64(s.law.Base()))
+	r.probeAt = now + unit.Time(s.config.ProbeAgain*float64(s.law.BaseRTT()))
 	s.fillPacket(now, p, r.probes, 0, probing)
 }
 
@@ -32,17 +32,17 @@ func (s *Sender) fillProbe(now unit.Time, p *packet.Packet) {
 func (s *Sender) findLosses(now unit.Time, a *answer, rtt unit.Time) {
 	r := &s.sleek
 	r.probeAt = unit.Never
-	switch base := s.law.Base(); {
+	switch base := s.law.BaseRTT(); {
 	case s.left == 0 && a.expected < s.next:
-		r.probeAt = now + base + s.law.Target()
+		r.probeAt = now + base + s.law.TargetDelay()
 	case s.left > 0:
 		r.probeAt = now + unit.Time(s.config.ProbeFirst*float64(base))
 	}
-	if a.flags&probing != 0 && rtt > 0 && rtt-s.law.Base() < s.law.Target() {
+	if a.flags&probing != 0 && rtt > 0 && rtt-s.law.BaseRTT() < s.law.TargetDelay() {
 		r.on, r.until, r.upTo = true, s.next, a.expected
 	}
 	window := s.law.Window()
-	threshold := max(min(int64(s.config.SleekFactor*float64(window)), s.law.Most()), int64(s.config.SleekLeast)*s.payload)
+	threshold := max(min(int64(s.config.SleekFactor*float64(window)), s.law.MaxWindow()), int64(s.config.SleekMin)*s.payload)
 	if r.on && a.expected >= r.until {
 		r.on = false
 	}

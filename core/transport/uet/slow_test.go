@@ -64,16 +64,16 @@ func TestSlowdown(t *testing.T) {
 	p := &pacer{slow: x}
 	m := &member{flow: 1, perQuantum: 1000, target: 64}
 	p.requestCredit(0, m)
-	if p.sendCredit(0, 64, 4); p.Next() != 284444 {
-		t.Errorf("the next PULL goes at %v", p.Next())
+	if p.sendCredit(0, 64, 4); p.NextPull() != 284444 {
+		t.Errorf("the next PULL goes at %v", p.NextPull())
 	}
 	// when nothing has come for a while it asks for all again, at the first PULL as at the first packet
 	y, at := *x, x.nextChange+20*x.every
 	p = &pacer{slow: x}
-	p.Record(at, 0)
+	p.RecordPull(at, 0)
 	p.requestCredit(at, &member{flow: 2, perQuantum: 1000, target: 64})
-	if p.sendCredit(at, 64, 4); p.Next() != at+64000 {
-		t.Errorf("after a pause the next PULL goes %v later", p.Next()-at)
+	if p.sendCredit(at, 64, 4); p.NextPull() != at+64000 {
+		t.Errorf("after a pause the next PULL goes %v later", p.NextPull()-at)
 	}
 	at = y.nextChange + 1000*y.every
 	if y.countArrival(at, arrivals{}); y.rate != 1 || y.share != 0 || y.since.all != 1 {

@@ -312,7 +312,7 @@ func TestEstimatedLongPath(t *testing.T) {
 	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = EstimatedRTO, 100*us })
 	s.timer.Trip = transport.RoundTrip{}
 	for range 60 {
-		s.timer.Trip.Measure(220 * us)
+		s.timer.Trip.AddSample(220 * us)
 	}
 	sent(s, 0)
 	if got := s.NextTimer(); got != 275*us || s.timer.Trip.Variation > us {
@@ -407,7 +407,7 @@ func TestPacer(t *testing.T) {
 		if x.nextMember() == nil {
 			break
 		}
-		now = max(now, x.Next())
+		now = max(now, x.NextPull())
 		id := x.nextMember().flow
 		got = append(got, fmt.Sprintf("%d %d@%d", id, x.sendCredit(now, 64, 4), now))
 	}
@@ -419,9 +419,9 @@ func TestPacer(t *testing.T) {
 	// a PULL that gives nothing takes the time of four units
 	c := member(3)
 	x.requestCredit(now, c)
-	x.Record(1_000_000, 0)
-	if x.sendCredit(1_000_000, 64, 4); x.Next() != 1_004_000 {
-		t.Errorf("%d after a PULL that gives nothing", x.Next())
+	x.RecordPull(1_000_000, 0)
+	if x.sendCredit(1_000_000, 64, 4); x.NextPull() != 1_004_000 {
+		t.Errorf("%d after a PULL that gives nothing", x.NextPull())
 	}
 	// one whose flow is over has no turn
 	if x.removeMember(c); x.nextMember() == c {

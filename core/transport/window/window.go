@@ -29,7 +29,7 @@ func (c *Config) Params(p *scheme.Params) {
 // Traits returns the timer, which is fixed.
 func (c *Config) Traits() transport.Traits {
 	return transport.Traits{Timer: func(*cc.Path) transport.Timer {
-		return transport.Timer{Param: "timeout", Own: c.Timeout, Fixed: true}
+		return transport.Timer{Param: "timeout", Timeout: c.Timeout, Fixed: true}
 	}}
 }
 
@@ -60,7 +60,7 @@ func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 	r := &Receiver{
 		size: int64(f.Size), nacked: -1, version: f.Version, tos: f.TOS,
 		hash:     packet.FlowHash(f.Dst, f.Src, f.DstPort, f.SrcPort, packet.ProtoOwn),
-		ackFrame: f.Framing.Frame(headers, 0, false),
+		ackFrame: f.Framing.FrameBytes(headers, 0, false),
 	}
 	r.counters.Finished, r.counters.DelayMin = unit.Never, unit.Never
 	return s, r
@@ -96,7 +96,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	p.Kind = packet.Data
 	p.Seq = s.next
 	p.Payload = int32(payload)
-	p.Size = s.flow.Framing.Frame(s.headers, p.Payload, true)
+	p.Size = s.flow.Framing.FrameBytes(s.headers, p.Payload, true)
 	p.Hash = s.hash
 	p.SrcPort, p.DstPort = s.flow.SrcPort, s.flow.DstPort
 	p.Proto, p.Version, p.TOS, p.HopLimit = packet.ProtoOwn, s.flow.Version, s.flow.TOS, 64
@@ -120,7 +120,7 @@ func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	if p.Ack > s.unacked && p.Ack <= s.highest {
 		s.unacked = p.Ack
 		s.next = max(s.next, s.unacked)
-		s.timer.Restart(now)
+		s.timer.RestartWait(now)
 		if s.timerAt = now + s.timer.Timeout(); s.unacked == s.highest {
 			s.timerAt = unit.Never
 		}
@@ -143,7 +143,7 @@ func (s *Sender) Advance(now unit.Time) {
 		return
 	}
 	s.next, s.resent = s.unacked, packet.ResentTimeout
-	s.timer.Expire(now)
+	s.timer.RecordExpiry(now)
 	s.timer.Timeouts++
 	s.timerAt = now + s.timer.Timeout()
 }
@@ -190,7 +190,7 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	default:
 		c.ReceivedBytes += unit.Bytes(p.Seq + int64(p.Payload) - r.expected)
 		r.expected = p.Seq + int64(p.Payload)
-		c.Delay(now - p.Sent)
+		c.AddDelay(now - p.Sent)
 		if r.expected == r.size {
 			c.Finished = now
 		}

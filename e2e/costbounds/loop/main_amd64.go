@@ -39,7 +39,7 @@ func runExperiment(name string) (hops uint64, err error) {
 		return 0, fmt.Errorf("this is not valgrind")
 	}
 	r := app.Registry()
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		return 0, err
 	}
@@ -47,7 +47,7 @@ func runExperiment(name string) (hops uint64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, run := range plan.Runs(exp) {
+	for _, run := range plan.ListRuns(exp) {
 		c, err := run.Config()
 		if err != nil {
 			return 0, err

@@ -38,13 +38,13 @@ func (g *Gentle) OnAck(_ unit.Time, a *cc.Ack) {
 		acked = g.window.SlowStart(acked)
 	}
 	if acked > 0 {
-		g.window.Increase(float64(g.window.Packets), acked)
+		g.window.AddAcked(float64(g.window.Packets), acked)
 	}
 }
 
 // OnLoss reduces the window to the share keep.
 func (g *Gentle) OnLoss(_ unit.Time, l cc.Loss) {
-	g.window.Lose(l, int(g.c.Keep*float64(g.window.Packets)))
+	g.window.HandleLoss(l, int(g.c.Keep*float64(g.window.Packets)))
 }
 
 // OnSend has no effect.

@@ -43,13 +43,13 @@ func (x *AIMD) OnAck(_ unit.Time, a *cc.Ack) {
 		acked = x.window.SlowStart(acked)
 	}
 	if acked > 0 {
-		x.window.Increase(float64(x.window.Packets)/x.c.Add, acked)
+		x.window.AddAcked(float64(x.window.Packets)/x.c.Add, acked)
 	}
 }
 
 // OnLoss reduces the window, for losses and for marks.
 func (x *AIMD) OnLoss(_ unit.Time, l cc.Loss) {
-	x.window.Lose(l, int(x.c.Keep*float64(x.window.Packets)))
+	x.window.HandleLoss(l, int(x.c.Keep*float64(x.window.Packets)))
 }
 
 // OnSend has no effect: the window alone controls.

@@ -12,7 +12,7 @@ import (
 // Whatever happens to a flow, the controller holds what cctest's model asks of every one.
 func TestModel(t *testing.T) {
 	for seed := range uint64(20) {
-		x, err := cctest.Make(Scheme(), cctest.Flow(seed))
+		x, err := cctest.BuildController(Scheme(), cctest.NewFlow(seed))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -20,7 +20,7 @@ func TestModel(t *testing.T) {
 		for i := range story {
 			story[i] = byte(random.IntN(256))
 		}
-		if err := (&cctest.Model{Controller: x}).Run(story); err != nil {
+		if err := (&cctest.Model{Controller: x}).PlayStory(story); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
 	}
@@ -30,7 +30,7 @@ func TestModel(t *testing.T) {
 func TestKeep(t *testing.T) {
 	for given, want := range map[string]int{"50%": 10, "85%": 17} {
 		t.Run(given, func(t *testing.T) {
-			x, err := cctest.Make(Scheme(), cctest.Flow(1), "keep", given)
+			x, err := cctest.BuildController(Scheme(), cctest.NewFlow(1), "keep", given)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +44,7 @@ func TestKeep(t *testing.T) {
 }
 
 func ExampleScheme() {
-	x, _ := cctest.Make(Scheme(), cctest.Flow(1), "keep", "85%")
+	x, _ := cctest.BuildController(Scheme(), cctest.NewFlow(1), "keep", "85%")
 	x.OnAck(0, &cc.Ack{Packets: 10, Advanced: true, Limited: true})
 	x.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	fmt.Println(x.Decision().Window)

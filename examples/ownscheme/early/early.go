@@ -17,7 +17,7 @@ type Config struct{ Least, Most int }
 func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.Least, "least", "5 packets", "queue up to which nothing happens", "ours").Min("0 packets")
 	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "ours").Max("1000000 packets")
-	p.Rule("least", func() error {
+	p.AddRule("least", func() error {
 		if c.Least >= c.Most {
 			return fmt.Errorf("%d packets are not below most, which is %d packets", c.Least, c.Most)
 		}

@@ -15,8 +15,8 @@ import (
 func TestDrops(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
 		{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
-	site := s.Site()
-	p, err := dataplanetest.Make(Scheme(), site, "least", "5 packets", "most", "20 packets")
+	site := s.NewSite()
+	p, err := dataplanetest.BuildProgram(Scheme(), site, "least", "5 packets", "most", "20 packets")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +25,7 @@ func TestDrops(t *testing.T) {
 	for i := range 200 {
 		script = append(script, dataplanetest.Arrival{At: unit.Microsecond, Dst: 2, Seq: int64(i), Payload: 1000})
 	}
-	out := dataplanetest.Direct(s, script).Departures
+	out := dataplanetest.RunDirect(s, script).Departures
 	for i := range 6 {
 		if out[i].Seq != int64(i) {
 			t.Errorf("departure %d is packet %d", i, out[i].Seq)

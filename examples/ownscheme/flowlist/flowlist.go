@@ -37,12 +37,12 @@ func (x *flowlist) Write(r *experiment.Registry, dir, into string, out io.Writer
 	for _, run := range o.Runs {
 		f := run.Flows
 		for i := range f.Traffic {
-			fct := measure.JsonNumber(float64(f.FCTS[i])) // null: not finished
+			fct := measure.FormatJSON(float64(f.FCTS[i])) // null: not finished
 			if x.Finished && fct == "null" {
 				continue
 			}
 			w.Row(measure.PointName(run.Point), fmt.Sprint(run.Seed), f.Names[f.Traffic[i]], f.Names[f.Src[i]],
-				f.Names[f.Dst[i]], fmt.Sprint(f.SizeBytes[i]), measure.JsonNumber(float64(f.StartS[i])), fct)
+				f.Names[f.Dst[i]], fmt.Sprint(f.SizeBytes[i]), measure.FormatJSON(float64(f.StartS[i])), fct)
 		}
 	}
 	if err := w.Flush(); err != nil {

@@ -16,7 +16,7 @@ func TestPaths(t *testing.T) {
 	r := n.Routes()
 	for to, want := range map[int]int{1: 2, 2: 3, 8: 6, 14: 3} {
 		t.Run(n.Nodes[to].Name, func(t *testing.T) {
-			if links, ok := r.Path(0, to); !ok || len(links) != want {
+			if links, ok := r.FindPath(0, to); !ok || len(links) != want {
 				t.Errorf("%d links, want %d", len(links), want)
 			}
 		})

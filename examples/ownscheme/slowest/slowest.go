@@ -19,11 +19,11 @@ func Definition() measure.Definition {
 // plain measure.
 type slowest struct{ measure.Plain }
 
-// Evaluate adds a number for each traffic; NaN, a dash in tables, without flows.
-func (slowest) Evaluate(e *measure.Evaluation) {
-	e.ByTraffic("slowest", "bps", func(t int) float64 {
+// AddValues adds a number for each traffic; NaN, a dash in tables, without flows.
+func (slowest) AddValues(e *measure.Evaluation) {
+	e.AddByTraffic("slowest", "bps", func(t int) float64 {
 		least := math.NaN()
-		e.Each(t, func(_ *transport.Sent, receiver *transport.Received, _ unit.Time) {
+		e.VisitFlows(t, func(_ *transport.Sent, receiver *transport.Received, _ unit.Time) {
 			rate := float64(receiver.ReceivedBytes) * 8 / e.Result.Measured.Seconds()
 			if !(rate >= least) {
 				least = rate

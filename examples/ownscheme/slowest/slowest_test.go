@@ -16,7 +16,7 @@ func ExampleDefinition() {
 	}
 	e := &measure.Evaluation{Point: &measure.Point{Traffic: []measure.Traffic{{Name: "x"}}}, Values: &measure.Values{},
 		Load: &outcome.Load{Flows: make([]outcome.Flow, 3)}, Result: result}
-	Definition().New().Evaluate(e)
+	Definition().New().AddValues(e)
 	fmt.Println(e.Values.Measures[0].Groups)
 	// Output: [{x 8000}]
 }

@@ -10,14 +10,14 @@ import (
 
 // Frame is a captured frame.
 type Frame struct {
-	Block   int              // number of its block in a pcapng file, or of the header or packet in a pcap file, from 1
-	Offset  int64            // of the block in the file
-	On      captureInterface // where it was captured
-	Timed   bool             // a simple packet block has no time
-	Seconds int64            // since 1970, as the file's clock has it
-	Part    unit.Time        // fraction of the second
-	Data    []byte           // captured bytes, a slice of the file
-	Length  int              // length of the whole frame in bytes
+	Block     int              // number of its block in a pcapng file, or of the header or packet in a pcap file, from 1
+	Offset    int64            // of the block in the file
+	Interface captureInterface // where it was captured
+	Timed     bool             // a simple packet block has no time
+	Seconds   int64            // since 1970, as the file's clock has it
+	Part      unit.Time        // fraction of the second
+	Data      []byte           // captured bytes, a slice of the file
+	Length    int              // length of the whole frame in bytes
 }
 
 // captureInterface describes an interface of a capture.
@@ -42,10 +42,10 @@ func (e *BlockError) Error() string {
 	return fmt.Sprintf("block %d at offset %d: %s", e.Block, e.Offset, e.Msg)
 }
 
-// Frames calls f with the frames of a capture in the file's order. It reads pcapng (draft-ietf-opsawg-pcapng) with
+// ReadFrames calls f with the frames of a capture in the file's order. It reads pcapng (draft-ietf-opsawg-pcapng) with
 // any sections and interfaces in either byte order, and pcap (draft-ietf-opsawg-pcap) in micro- or nanoseconds.
 // Defects of the file are returned as *BlockError.
-func Frames(file []byte, f func(*Frame) error) error {
+func ReadFrames(file []byte, f func(*Frame) error) error {
 	r := &blockReader{file: file, emit: f, number: 1}
 	if len(file) < 4 {
 		return r.fail("a file of %d bytes is no capture; pcapng and pcap are", len(file))
@@ -281,7 +281,7 @@ func (r *blockReader) emitPacket(i *captureInterface, data []byte, kept, length 
 		return r.fail("a packet of %d bytes, of which %d are kept", length, kept)
 	}
 	x := &r.frame
-	x.Block, x.Offset, x.On, x.Data, x.Length = r.number, r.offset, *i, data[:kept:kept], int(length)
+	x.Block, x.Offset, x.Interface, x.Data, x.Length = r.number, r.offset, *i, data[:kept:kept], int(length)
 	return r.emit(x)
 }
 

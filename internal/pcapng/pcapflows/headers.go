@@ -40,7 +40,7 @@ const (
 func (f *Frame) parseHeader() (h header, reason string) {
 	b := f.Data
 	etherType, link := uint16(0), 0 // bytes before IP
-	switch f.On.Link {
+	switch f.Interface.Link {
 	case linkEthernet:
 		link = packet.EthernetHeader
 		for ; len(b) >= link && (typeBefore(b, link) == 0x8100 || typeBefore(b, link) == 0x88a8 ||

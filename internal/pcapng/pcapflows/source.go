@@ -25,9 +25,9 @@ const Horizon = 100 * 24 * time.Hour
 
 // Selection selects packets of a capture.
 type Selection struct {
-	On    func(name string) bool // selects interfaces; nil selects all
-	Port  uint16                 // selects packets from or to this port; 0 selects all
-	Flows bool                   // selects TCP connections instead of packets
+	WantsInterface func(name string) bool // selects interfaces; nil selects all
+	Port           uint16                 // selects packets from or to this port; 0 selects all
+	Flows          bool                   // selects TCP connections instead of packets
 }
 
 // Source is a capture read as a source of traffic. Times count from 0 in files with simulation times, such as
@@ -36,11 +36,11 @@ type Source struct {
 	Addresses  []netip.Addr // unicast addresses of packets, ascending: IPv4 before IPv6
 	Packets    []Datagram   // IP packets in order of time; empty with Selection.Flows
 	Flows      []Stream     // each direction of a connection that carried data, in order of time
-	Left       []Left       // packets left out, by reason
+	Omissions  []Omission   // packets left out, by reason
 	Interfaces int          // number of interfaces with packets
 
 	Connections int   // number of TCP connections
-	Midway      int   // connections without their SYN in the capture: their bytes count from the first segment on
+	Unopened    int   // connections without their SYN in the capture: their bytes count from the first segment on
 	Empty       int   // connections that carried no data
 	Repeated    int   // segments without new data
 	Missing     int64 // bytes missing within streams: they count as carried
@@ -61,8 +61,8 @@ type Stream struct {
 	Bytes    int64
 }
 
-// Left counts packets that were left out for one reason.
-type Left struct {
+// Omission counts packets that were left out for one reason.
+type Omission struct {
 	Why     string
 	Packets int
 }
@@ -86,12 +86,12 @@ const (
 
 // countLeft counts a packet left out for the given reason.
 func (s *Source) countLeft(reason string) {
-	i := slices.IndexFunc(s.Left, func(l Left) bool { return l.Why == reason })
+	i := slices.IndexFunc(s.Omissions, func(l Omission) bool { return l.Why == reason })
 	if i < 0 {
-		i = len(s.Left)
-		s.Left = append(s.Left, Left{Why: reason})
+		i = len(s.Omissions)
+		s.Omissions = append(s.Omissions, Omission{Why: reason})
 	}
-	s.Left[i].Packets++
+	s.Omissions[i].Packets++
 }
 
 // item is a packet of the selection.
@@ -108,7 +108,7 @@ func Read(file []byte, want Selection) (*Source, error) {
 	if err := r.findOrigin(file); err != nil {
 		return nil, err
 	}
-	if err := Frames(file, r.addFrame); err != nil {
+	if err := ReadFrames(file, r.addFrame); err != nil {
 		return nil, err
 	}
 	s := &r.Source
@@ -150,7 +150,7 @@ type fragmentKey struct {
 // findOrigin sets time 0.
 func (r *captureReader) findOrigin(file []byte) error {
 	first := Frame{Seconds: math.MaxInt64}
-	err := Frames(file, func(f *Frame) error {
+	err := ReadFrames(file, func(f *Frame) error {
 		if f.Timed && (f.Seconds < first.Seconds || f.Seconds == first.Seconds && f.Part < first.Part) {
 			first = *f
 		}
@@ -173,10 +173,10 @@ func (r *captureReader) addFrame(f *Frame) error {
 
 // takePacket adds the packet of a frame to the items. reason is one of Left's if it is left out.
 func (r *captureReader) takePacket(f *Frame) (reason string, err error) {
-	if hasWeirSuffix(f.On.Name) {
+	if hasWeirSuffix(f.Interface.Name) {
 		return weirDrops, nil
 	}
-	if r.On != nil && !r.On(f.On.Name) {
+	if r.WantsInterface != nil && !r.WantsInterface(f.Interface.Name) {
 		return otherInterface, nil
 	}
 	if !f.Timed {
@@ -205,7 +205,7 @@ func (r *captureReader) takePacket(f *Frame) (reason string, err error) {
 			"up to %.0f s are possible", since, Horizon.Seconds())}
 	}
 	x.At = unit.Time(since)*unit.Second + f.Part - r.part
-	r.interfaces[f.On.Number] = true
+	r.interfaces[f.Interface.Number] = true
 	r.items = append(r.items, x)
 	return "", nil
 }

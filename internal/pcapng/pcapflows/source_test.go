@@ -133,12 +133,12 @@ func TestTimes(t *testing.T) {
 	want[5] = "12 interface0 no time, [6 6] of 2"
 	want[6] = "15 interface4 no time, [7] of 2"
 	var got []string
-	err := pcapflows.Frames(f.Bytes(), func(x *pcapflows.Frame) error {
+	err := pcapflows.ReadFrames(f.Bytes(), func(x *pcapflows.Frame) error {
 		at := "no time"
 		if x.Timed {
 			at = fmt.Sprintf("%d s %d ps", x.Seconds, int64(x.Part))
 		}
-		got = append(got, fmt.Sprintf("%d %s %s, %v of %d", x.Block, x.On.Name, at, x.Data, x.Length))
+		got = append(got, fmt.Sprintf("%d %s %s, %v of %d", x.Block, x.Interface.Name, at, x.Data, x.Length))
 		return nil
 	})
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -165,7 +165,7 @@ func TestPcap(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := 0
-			err := pcapflows.Frames(c.file, func(x *pcapflows.Frame) error {
+			err := pcapflows.ReadFrames(c.file, func(x *pcapflows.Frame) error {
 				n++
 				if x.Part != c.part || x.Seconds != 1_700_000_000 || len(x.Data) != 2 || x.Length != 3 || x.Block != 2 ||
 					x.Offset != 24 {
@@ -233,7 +233,7 @@ func TestBadCaptures(t *testing.T) {
 }
 
 // left is what was left out, in words.
-func left(s *pcapflows.Source) string { return strings.Trim(fmt.Sprint(s.Left), "[]") }
+func left(s *pcapflows.Source) string { return strings.Trim(fmt.Sprint(s.Omissions), "[]") }
 
 // Each IP packet is one, by its own length: whatever tags, fragments, padding and what was kept of it say. What is no
 // packet between two hosts is left out, and counted.
@@ -288,7 +288,7 @@ func TestPackets(t *testing.T) {
 	if left(s) != out {
 		t.Errorf("left out %s\nwant %s", left(s), out)
 	}
-	only, err := pcapflows.Read(f.Bytes(), pcapflows.Selection{On: func(name string) bool { return name == "tun0" }})
+	only, err := pcapflows.Read(f.Bytes(), pcapflows.Selection{WantsInterface: func(name string) bool { return name == "tun0" }})
 	if err != nil || len(only.Packets) != 1 || only.Packets[0].At != 66*unit.Microsecond {
 		t.Errorf("%+v, %v", only, err)
 	}
@@ -362,7 +362,7 @@ func TestStreams(t *testing.T) {
 			for _, f := range s.Flows {
 				got = append(got, fmt.Sprintf("%d %d>%d %d", f.Start/unit.Microsecond, f.Src, f.Dst, f.Bytes))
 			}
-			told := fmt.Sprint(s.Connections, s.Midway, s.Empty, s.Repeated, s.Missing)
+			told := fmt.Sprint(s.Connections, s.Unopened, s.Empty, s.Repeated, s.Missing)
 			if strings.Join(got, "; ") != c.want || told != c.told {
 				t.Errorf("%s (%s), want %s (%s); left out %s", strings.Join(got, "; "), told, c.want, c.told, left(s))
 			}

@@ -41,7 +41,7 @@ func (r *captureReader) followConnections() {
 	for _, c := range all {
 		r.Connections++
 		if !c.opened {
-			r.Midway++
+			r.Unopened++
 		}
 		empty := true
 		for k := range c.halves {

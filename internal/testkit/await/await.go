@@ -30,12 +30,12 @@ const (
 	stackWait = 5 * time.Second // for a hung process to print its stacks
 )
 
-// Until waits until happened returns true. The condition belongs to the test's own process, such as a
+// AwaitCondition waits until happened returns true. The condition belongs to the test's own process, such as a
 // goroutine or a server in it. For a condition that another process brings about use [Process.AwaitCondition], which
 // notices when that process exits.
 //
 // Until fails the test, with the stacks of all goroutines, after HangLimit.
-func Until(t testing.TB, what string, happened func() bool) {
+func AwaitCondition(t testing.TB, what string, happened func() bool) {
 	t.Helper()
 	if poll(nil, happened, func() bool { return false }) != eventHappened {
 		stacks := make([]byte, 1<<20)
@@ -155,10 +155,10 @@ func (p *Process) wakeUp() {
 	}
 }
 
-// Within limits the processor time that the process may use from this call until a later wait ends. It replaces
+// LimitWork limits the processor time that the process may use from this call until a later wait ends. It replaces
 // limits of wall-clock time: a program that must end within a second of a signal gets Within(time.Second) before the
 // signal.
-func (p *Process) Within(work time.Duration) *Process {
+func (p *Process) LimitWork(work time.Duration) *Process {
 	p.budget = p.Work() + work
 	return p
 }
@@ -167,9 +167,9 @@ func (p *Process) Within(work time.Duration) *Process {
 // system does not count it (only Linux does), it is 0.
 func (p *Process) Work() time.Duration { return p.usage.total() }
 
-// Line waits for a line of standard output or standard error that contains part, and returns it. Lines are
+// AwaitLine waits for a line of standard output or standard error that contains part, and returns it. Lines are
 // consumed: the next call looks only at the lines after it.
-func (p *Process) Line(part string) string {
+func (p *Process) AwaitLine(part string) string {
 	p.t.Helper()
 	found := ""
 	p.awaitEvent("a line with "+part, false, func() bool {
@@ -187,14 +187,14 @@ func (p *Process) Line(part string) string {
 	return found
 }
 
-// Until waits for a condition that the process brings about. It fails the test if the process exits first.
-func (p *Process) Until(what string, happened func() bool) {
+// AwaitCondition waits for a condition that the process brings about. It fails the test if the process exits first.
+func (p *Process) AwaitCondition(what string, happened func() bool) {
 	p.t.Helper()
 	p.awaitEvent(what, false, happened)
 }
 
-// Exit waits for the process to exit and returns its exit code, or -1 if a signal ended it.
-func (p *Process) Exit() int {
+// AwaitExit waits for the process to exit and returns its exit code, or -1 if a signal ended it.
+func (p *Process) AwaitExit() int {
 	p.t.Helper()
 	p.awaitEvent("its exit", true, func() bool {
 		select {
@@ -207,8 +207,8 @@ func (p *Process) Exit() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// Running reports whether the process has not exited yet.
-func (p *Process) Running() bool {
+// IsRunning reports whether the process has not exited yet.
+func (p *Process) IsRunning() bool {
 	select {
 	case <-p.exited:
 		return false
@@ -263,7 +263,7 @@ func (p *Process) awaitEvent(what string, forExit bool, happened func() bool) {
 		if p.budget > 0 && p.Work() > p.budget {
 			exhausted = true
 		}
-		return exhausted || !forExit && !p.Running()
+		return exhausted || !forExit && !p.IsRunning()
 	})
 	switch {
 	case why == eventHappened:

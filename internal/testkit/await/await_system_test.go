@@ -57,13 +57,13 @@ func start(t testing.TB, as string, args ...string) *Process {
 
 func TestLinesAndExit(t *testing.T) {
 	p := start(t, "print")
-	if got := p.Line("t"); got != "two" && got != "three" {
+	if got := p.AwaitLine("t"); got != "two" && got != "three" {
 		t.Errorf("Line returned %q", got)
 	}
-	if code := p.Exit(); code != 7 {
+	if code := p.AwaitExit(); code != 7 {
 		t.Errorf("exit code %d, want 7", code)
 	}
-	if p.Stdout() != "one\nthree\n" || p.Stderr() != "two\n" || strings.Count(p.Output(), "\n") != 2 || p.Running() {
+	if p.Stdout() != "one\nthree\n" || p.Stderr() != "two\n" || strings.Count(p.Output(), "\n") != 2 || p.IsRunning() {
 		t.Errorf("stdout %q, stderr %q, both %q", p.Stdout(), p.Stderr(), p.Output())
 	}
 }
@@ -71,11 +71,11 @@ func TestLinesAndExit(t *testing.T) {
 func TestSignalAndFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "made")
 	p := start(t, "interrupt", file)
-	p.Line("ready")
-	p.Within(10 * time.Second).Signal(os.Interrupt)
-	p.Until("the file", func() bool { _, err := os.Stat(file); return err == nil })
-	p.Line("done")
-	if code := p.Exit(); code != 0 {
+	p.AwaitLine("ready")
+	p.LimitWork(10 * time.Second).Signal(os.Interrupt)
+	p.AwaitCondition("the file", func() bool { _, err := os.Stat(file); return err == nil })
+	p.AwaitLine("done")
+	if code := p.AwaitExit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
 }
@@ -112,7 +112,7 @@ func (f *failing) Fatalf(format string, args ...any) {
 func (f *failing) Cleanup(do func()) { f.cleanups = append(f.cleanups, do) }
 
 func TestExitBeforeTheEvent(t *testing.T) {
-	text := failure(t, func(t testing.TB) { start(t, "print").Line("never") })
+	text := failure(t, func(t testing.TB) { start(t, "print").AwaitLine("never") })
 	if !strings.Contains(text, "a line with never: the process exited with exit status 7") {
 		t.Errorf("it failed with %q", text)
 	}
@@ -127,9 +127,9 @@ func TestWorkBudget(t *testing.T) {
 		t.Run(as, func(t *testing.T) {
 			text := failure(t, func(t testing.TB) {
 				p := start(t, as)
-				p.Line("ready")
-				p.Within(50 * time.Millisecond)
-				p.Line("never")
+				p.AwaitLine("ready")
+				p.LimitWork(50 * time.Millisecond)
+				p.AwaitLine("never")
 			})
 			if !strings.Contains(text, "the work budget is exhausted") || !strings.Contains(text, "goroutine ") {
 				t.Errorf("it failed with %.300q", text)
@@ -143,8 +143,8 @@ func TestEndsWithTheTest(t *testing.T) {
 	pid := 0
 	t.Run("inner", func(t *testing.T) {
 		p := start(t, "parent")
-		p.Line("ready")
+		p.AwaitLine("ready")
 		pid = p.PID()
 	})
-	Until(t, "the group's end", func() bool { return syscall.Kill(-pid, 0) == syscall.ESRCH })
+	AwaitCondition(t, "the group's end", func() bool { return syscall.Kill(-pid, 0) == syscall.ESRCH })
 }

@@ -16,9 +16,9 @@ import (
 // test. Test binaries that share the folder build each program once.
 const ProgramsVariable = "WEIR_PROGRAMS"
 
-// Program returns the path of a program of this module, built with the given flags of go build. The package is
+// RequireProgram returns the path of a program of this module, built with the given flags of go build. The package is
 // named by its folder, such as cmd/weir. It is built at most once per stage, or per test binary without a stage.
-func Program(t testing.TB, folder string, flags ...string) string {
+func RequireProgram(t testing.TB, folder string, flags ...string) string {
 	t.Helper()
 	path, err := BuildProgram(folder, flags...)
 	if err != nil {

@@ -8,15 +8,15 @@ import (
 )
 
 func Example() {
-	f := figure.Figure{Title: "goodput over n", X: figure.Auto("n"), Y: figure.Auto("goodput [Mb/s]"),
-		Names: []string{""}, Size: figure.Screen(),
+	f := figure.Figure{Title: "goodput over n", X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("goodput [Mb/s]"),
+		Names: []string{""}, Size: figure.ScreenSize(),
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{24, 23}}}}}}
-	svg, err := f.Write("svg")
+	svg, err := f.Render("svg")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	problems, err := figuretest.Problems(svg)
+	problems, err := figuretest.FindProblems(svg)
 	fmt.Println(len(problems), err)
 	// Output: 0 <nil>
 }

@@ -58,10 +58,10 @@ func parseTransform(text string) (m affine, err error) {
 	return m, nil
 }
 
-// Problems returns the errors of the texts in an SVG of package figure. It reports texts without a textLength. It
+// FindProblems returns the errors of the texts in an SVG of package figure. It reports texts without a textLength. It
 // also reports texts that leave the picture in a viewer without support for textLength, which draws them in DejaVu
 // Sans or 15 % wider than in Liberation Sans.
-func Problems(svg []byte) (all []string, err error) {
+func FindProblems(svg []byte) (all []string, err error) {
 	d := xml.NewDecoder(bytes.NewReader(svg))
 	stack := []affine{{a: 1, d: 1}}
 	var width, height float64

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// Framed is a named frame in the form that a wire carries.
-type Framed struct {
+// NamedFrame is a named frame in the form that a wire carries.
+type NamedFrame struct {
 	Name  string
 	Bytes []byte
 }
 
-// Frames returns a frame of each kind that a switch handles differently, or must not.
-func Frames() (all []Framed) {
+// AllFrames returns a frame of each kind that a switch handles differently, or must not.
+func AllFrames() (all []NamedFrame) {
 	const (
 		hosts = "020000000002 020000000001"
 		// 28 bytes of IPv4 and UDP from 10.9.0.1 to 10.9.0.2, 4 bytes of payload; ECT(0).
@@ -67,7 +67,7 @@ func Frames() (all []Framed) {
 		if err != nil {
 			panic(x[0] + ": " + err.Error())
 		}
-		all = append(all, Framed{x[0], b})
+		all = append(all, NamedFrame{x[0], b})
 	}
 	return all
 }

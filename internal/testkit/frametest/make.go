@@ -7,9 +7,9 @@ import (
 	"weir/core/packet"
 )
 
-// Datagram returns a UDP frame of size bytes between the hosts 10.0.0.src and 10.0.0.dst, with matching MAC
+// NewDatagram returns a UDP frame of size bytes between the hosts 10.0.0.src and 10.0.0.dst, with matching MAC
 // addresses.
-func Datagram(t testing.TB, src, dst byte, tos uint8, size int) []byte {
+func NewDatagram(t testing.TB, src, dst byte, tos uint8, size int) []byte {
 	t.Helper()
 	a, b := netip.AddrFrom4([4]byte{10, 0, 0, src}), netip.AddrFrom4([4]byte{10, 0, 0, dst})
 	f := packet.AppendEthernet(nil, [6]byte{2, 0, 0, 0, 0, dst}, [6]byte{2, 0, 0, 0, 0, src}, packet.EtherIPv4)
@@ -24,8 +24,8 @@ func Datagram(t testing.TB, src, dst byte, tos uint8, size int) []byte {
 	return f
 }
 
-// SYN returns a frame with a SYN over IPv4 or IPv6, with the given MSS and payload length.
-func SYN(t testing.TB, version int, mss uint16, payload int) []byte {
+// NewSYN returns a frame with a SYN over IPv4 or IPv6, with the given MSS and payload length.
+func NewSYN(t testing.TB, version int, mss uint16, payload int) []byte {
 	t.Helper()
 	src, dst := netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2")
 	if version == 6 {

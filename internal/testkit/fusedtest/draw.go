@@ -80,12 +80,12 @@ func (d *draw) drawShape() func(p *packet.Packet) {
 		if err != nil {
 			panic(fmt.Sprint("format ", profile, ": ", err))
 		}
-		f.Ask(p, telemetry.HopRecords, congested)
+		f.AddRequest(p, telemetry.HopRecords, congested)
 		if loads {
-			f.Ask(p, telemetry.PathLoad, false)
+			f.AddRequest(p, telemetry.PathLoad, false)
 		}
 		for i := range hops {
-			f.Push(p, &telemetry.Hop{Rate: unit.Gbps, Switch: uint32(i), TxBytes: uint64(i) * 1000})
+			f.PushRecord(p, &telemetry.Hop{Rate: unit.Gbps, Switch: uint32(i), TxBytes: uint64(i) * 1000})
 		}
 	}
 }

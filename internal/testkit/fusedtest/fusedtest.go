@@ -30,26 +30,26 @@ func (l list) String() string {
 	return "[" + strings.Join(names, ", ") + "]"
 }
 
-// Parts are schemes by the role of their programs in a fused list.
-type Parts struct {
+// Roles are schemes by the role of their programs in a fused list.
+type Roles struct {
 	Offers  []dataplane.Scheme // with a part between the ingress and the wire
 	Routers []dataplane.Scheme // with the ingress as a part
 	Others  []dataplane.Scheme // with hooks of the ingress only, or irrelevant ones; they can precede all others
 }
 
-// PartsOf sorts schemes by their role, and omits those that prevent the fusion of a list.
-func PartsOf(schemes []dataplane.Scheme) (x Parts) {
+// SortRoles sorts schemes by their role, and omits those that prevent the fusion of a list.
+func SortRoles(schemes []dataplane.Scheme) (x Roles) {
 	for _, s := range schemes {
 		for seed := range uint64(50) { // some need particular parameters or ports
 			programs, site := newDraw(seed).buildPrograms(list{s})
 			if programs == nil {
 				continue
 			}
-			pipe := fused.Of(programs, site.At)
+			pipe := fused.FusePrograms(programs, site.At)
 			if pipe == nil {
 				continue
 			}
-			if _, ingress := programs[0].(dataplane.Ingresser); pipe.Routes() {
+			if _, ingress := programs[0].(dataplane.Ingresser); pipe.DoesIngress() {
 				x.Routers = append(x.Routers, s)
 			} else if _, drops := programs[0].(dataplane.Dropper); ingress || drops {
 				x.Others = append(x.Others, s)
@@ -81,12 +81,12 @@ type Comparison struct {
 	Passed int            // packets that needed no queue
 }
 
-// Check runs every list after some router the given number of times, each time with other parameters, ports and
+// CompareFused runs every list after some router the given number of times, each time with other parameters, ports and
 // traffic, and reports differences. A list without a pipe for its parameters runs by hooks both times.
-func Check(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.Scheme, times int) (r Comparison) {
+func CompareFused(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.Scheme, times int) (r Comparison) {
 	t.Helper()
 	r.Fused = map[string]int{}
-	parts := PartsOf(schemes)
+	parts := SortRoles(schemes)
 	for _, s := range parts.Offers {
 		if _, known := variations[s.Name]; !known {
 			t.Errorf("%s has a part in fused lists: say in vary how its parameters vary", s.Name)
@@ -110,7 +110,7 @@ func Check(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.S
 
 // drawFront draws the programs before the offers: half of the time a pipe's own router, else other programs with or
 // without it.
-func (x *Parts) drawFront(r *rand.Rand) (list list) {
+func (x *Roles) drawFront(r *rand.Rand) (list list) {
 	if len(x.Others) > 0 && r.IntN(2) == 0 {
 		list = append(list, x.Others[r.IntN(len(x.Others))])
 	}
@@ -138,7 +138,7 @@ func compareRuns(drive dataplanetest.ScriptRunner, list list, seed uint64) (pass
 		d.setup.Programs = programs
 		if i == 1 {
 			d.setup.Fuse = func(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
-				x := fused.Of(programs, ports)
+				x := fused.FusePrograms(programs, ports)
 				pipe = x != nil
 				return x
 			}
@@ -177,15 +177,15 @@ func (m *meddler) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	to := packet.PortID(m.n % env.Ports())
 	switch m.n / m.every % 6 {
 	case 0:
-		env.Send(env.Clone(p, false), to, 0)
+		env.SendPacket(env.ClonePacket(p, false), to, 0)
 	case 1:
-		env.Inject(env.Clone(p, true))
+		env.InjectPacket(env.ClonePacket(p, true))
 	case 2:
-		env.Evict(to, 0)
+		env.EvictTail(to, 0)
 	case 3:
 		env.TrimTail(to, 0)
 	case 4:
-		env.Replicate(to)
+		env.ReplicateTo(to)
 	case 5:
 		return dataplane.Consume
 	}
@@ -220,7 +220,7 @@ func newDraw(seed uint64) *draw {
 		case kind == 0:
 			x.Scheduler = tm.NewFQ(tm.FQ{Flows: 4, Quantum: 1500})
 		case kind == 1:
-			x.Scheduler = tm.NewLeast()
+			x.Scheduler = tm.NewLeastValue()
 		case kind < 4 && queues > 1:
 			x.Scheduler = tm.NewDWRR(slices.Repeat([]int32{1}, queues), 1500)
 		}
@@ -231,14 +231,14 @@ func newDraw(seed uint64) *draw {
 
 // buildPrograms builds the programs of a list, or returns nil if the parameters do not fit together.
 func (d *draw) buildPrograms(list list) (programs []dataplane.Program, site *dataplane.Site) {
-	site = d.setup.Ready()
+	site = d.setup.NewSiteWithPorts()
 	for _, p := range d.setup.Ports {
 		site.Rates = append(site.Rates, p.Rate.Bits)
 	}
 	slices.Sort(site.Rates)
 	site.Rates = slices.Compact(site.Rates)
 	for _, s := range list {
-		p, err := dataplanetest.Make(s, site, d.drawParams(s.Name)...)
+		p, err := dataplanetest.BuildProgram(s, site, d.drawParams(s.Name)...)
 		if err != nil {
 			return nil, nil
 		}

@@ -48,7 +48,7 @@ func (d Dumbbell) Config() *lab.Config {
 		Switches: make([]wiring.SwitchConfig, 3)}, Duration: unit.Second}
 	c.Wiring.Framing, _ = packet.FramingByName("l2")
 	c.Wiring.Switches[1] = wiring.SwitchConfig{
-		Routes: dataplane.HostRoutes(c.Wiring.Hosts, routes.Paths(1)),
+		Routes: dataplane.HostRoutes(c.Wiring.Hosts, routes.PathsFrom(1)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		},
@@ -56,8 +56,8 @@ func (d Dumbbell) Config() *lab.Config {
 	return c
 }
 
-// Main is for a package's TestMain: it runs the tests, or the data plane if role is set.
-func Main(m *testing.M) {
+// RunMain is for a package's TestMain: it runs the tests, or the data plane if role is set.
+func RunMain(m *testing.M) {
 	of, ok := os.LookupEnv(role)
 	if !ok {
 		os.Exit(m.Run())
@@ -73,8 +73,8 @@ func Main(m *testing.M) {
 	}
 }
 
-// NeedRoot skips a test on a machine without the privileges for a lab.
-func NeedRoot(t testing.TB) {
+// RequireRoot skips a test on a machine without the privileges for a lab.
+func RequireRoot(t testing.TB) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes network namespaces and packet sockets")
@@ -90,11 +90,11 @@ func NeedRoot(t testing.TB) {
 	}
 }
 
-// Open makes the dumbbell and starts its data plane in another process of this binary (Main). Both end with the test.
+// OpenDumbbell makes the dumbbell and starts its data plane in another process of this binary (Main). Both end with the test.
 // Open skips the test on a machine without the privileges for a lab.
-func Open(t testing.TB, d Dumbbell) (*lab.Network, *lab.DataPlane) {
+func OpenDumbbell(t testing.TB, d Dumbbell) (*lab.Network, *lab.DataPlane) {
 	t.Helper()
-	NeedRoot(t)
+	RequireRoot(t)
 	c := d.Config()
 	l, err := lab.Open(c.Wiring.Network, c.Wiring.Hosts, c.MTU)
 	if err != nil {

@@ -51,9 +51,9 @@ func (crash) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict {
 	panic("a mistake of the scheme")
 }
 
-// Registry returns a registry with the real schemes that tests of experiments need, one that panics, and a paper's
+// NewRegistry returns a registry with the real schemes that tests of experiments need, one that panics, and a paper's
 // program with the folder of its experiments.
-func Registry(paper dataplane.Scheme, library string) *experiment.Registry {
+func NewRegistry(paper dataplane.Scheme, library string) *experiment.Registry {
 	return &experiment.Registry{
 		Measures:  measure.Definitions(),
 		Workloads: workload.Distributions(),
@@ -72,8 +72,8 @@ func Registry(paper dataplane.Scheme, library string) *experiment.Registry {
 	}
 }
 
-// File returns an experiment's file with the given text. The files that it names are in the test's folder testdata.
-func File(name, text string) *experiment.Source {
+// NewSource returns an experiment's file with the given text. The files that it names are in the test's folder testdata.
+func NewSource(name, text string) *experiment.Source {
 	return &experiment.Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: []byte(text),
 		Open: func(file string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", file)) }}
 }
@@ -81,17 +81,17 @@ func File(name, text string) *experiment.Source {
 // Load loads a spec that must be valid.
 func Load(t testing.TB, r *experiment.Registry, text string, o experiment.Options) *experiment.Spec {
 	t.Helper()
-	s, err := plan.Load(r, File("test.yaml", text), o)
+	s, err := plan.Load(r, NewSource("test.yaml", text), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
-// Wrong loads a spec that must be invalid and returns its errors.
-func Wrong(t testing.TB, r *experiment.Registry, text string, o experiment.Options) document.InputErrors {
+// LoadInvalid loads a spec that must be invalid and returns its errors.
+func LoadInvalid(t testing.TB, r *experiment.Registry, text string, o experiment.Options) document.InputErrors {
 	t.Helper()
-	_, err := plan.Load(r, File("test.yaml", text), o)
+	_, err := plan.Load(r, NewSource("test.yaml", text), o)
 	var e document.InputErrors
 	if !errors.As(err, &e) {
 		t.Fatalf("no input error but %v for\n%s", err, text)

@@ -41,17 +41,17 @@ func (k *recordSink) Write(r *trace.Record) error {
 	return nil
 }
 
-// Trace runs an experiment with TCP, datagrams and frames of every kind, and returns the records of the ports that
+// RunTraced runs an experiment with TCP, datagrams and frames of every kind, and returns the records of the ports that
 // match the patterns. The function sinks returns further sinks for these ports. The registry must have p4abc's
 // program.
-func Trace(t testing.TB, r *experiment.Registry, sinks func(ports []string) []trace.Sink,
+func RunTraced(t testing.TB, r *experiment.Registry, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()
-	return TraceOf(t, r, tracedSpec, sinks, patterns...)
+	return RunTracedSpec(t, r, tracedSpec, sinks, patterns...)
 }
 
-// TraceOf works as Trace, on the first point of another experiment.
-func TraceOf(t testing.TB, r *experiment.Registry, text string, sinks func(ports []string) []trace.Sink,
+// RunTracedSpec works as Trace, on the first point of another experiment.
+func RunTracedSpec(t testing.TB, r *experiment.Registry, text string, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()
 	c, err := plan.Config(Load(t, r, text, experiment.Options{}).Points()[0], 1)
@@ -61,8 +61,8 @@ func TraceOf(t testing.TB, r *experiment.Registry, text string, sinks func(ports
 	return runTraced(t, c, sinks, patterns...)
 }
 
-// Records runs a simulation and returns the records of the ports that match the patterns.
-func Records(t testing.TB, c *sim.Config, patterns ...string) []trace.Record {
+// RunRecords runs a simulation and returns the records of the ports that match the patterns.
+func RunRecords(t testing.TB, c *sim.Config, patterns ...string) []trace.Record {
 	t.Helper()
 	return runTraced(t, c, func([]string) []trace.Sink { return nil }, patterns...)
 }
@@ -73,7 +73,7 @@ func runTraced(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.S
 	t.Helper()
 	ports := sim.TracePorts(c.Wiring.Network)
 	for _, p := range patterns {
-		trace.Select(ports, p)
+		trace.MarkPorts(ports, p)
 	}
 	var names []string
 	for _, p := range ports {
@@ -96,8 +96,8 @@ func runTraced(t testing.TB, c *sim.Config, sinks func(ports []string) []trace.S
 	return all
 }
 
-// Writable returns a function that checks that the text form can express a record.
-func Writable(t testing.TB) func(*trace.Record) error {
+// CheckWritable returns a function that checks that the text form can express a record.
+func CheckWritable(t testing.TB) func(*trace.Record) error {
 	n := 0
 	return func(r *trace.Record) error {
 		if n++; n > 1000 {

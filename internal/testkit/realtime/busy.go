@@ -12,7 +12,7 @@ func (t *Try) WatchIdle() (end func()) {
 	idle, all := t.idleTimes()
 	return func() {
 		if i, a := t.idleTimes(); float64(i-idle) < 0.1*float64(a-all) {
-			t.Disturbed("others: no core was idle")
+			t.NoteDisturbed("others: no core was idle")
 		}
 	}
 }

@@ -190,9 +190,9 @@ func (try *Try) describeCause() string {
 // maxCause limits the characters of the cause of an inconclusive test.
 const maxCause = 300
 
-// Disturbed records what disturbed the attempt, such as lost frames or a late thread. Without arguments it has no
+// NoteDisturbed records what disturbed the attempt, such as lost frames or a late thread. Without arguments it has no
 // effect.
-func (try *Try) Disturbed(causes ...string) {
+func (try *Try) NoteDisturbed(causes ...string) {
 	try.mu.Lock()
 	defer try.mu.Unlock()
 	try.disturbed = append(try.disturbed, causes...)
@@ -233,9 +233,9 @@ func (try *Try) Cleanup(f func()) {
 	try.cleanups = append(try.cleanups, f)
 }
 
-// Part runs a part of the attempt. The cleanups that the part registers run at its end, so that parts can follow each
+// RunPart runs a part of the attempt. The cleanups that the part registers run at its end, so that parts can follow each
 // other without sharing resources.
-func (try *Try) Part(part func()) {
+func (try *Try) RunPart(part func()) {
 	try.mu.Lock()
 	earlier := try.cleanups
 	try.cleanups = nil

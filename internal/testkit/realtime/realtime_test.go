@@ -39,7 +39,7 @@ func TestVerdicts(t *testing.T) {
 				s := x.script[attempts]
 				attempts++
 				if s.disturbed != "" {
-					try.Disturbed(s.disturbed)
+					try.NoteDisturbed(s.disturbed)
 				}
 				if s.wrong != "" {
 					try.Errorf(s.wrong, attempts) // other figures, the same check
@@ -90,8 +90,8 @@ func TestParts(t *testing.T) {
 	verdict, text := outcome(t, func(try *Try) {
 		attempts++
 		try.Cleanup(note("attempt"))
-		try.Part(func() { try.Cleanup(note("first")) })
-		try.Part(func() {
+		try.RunPart(func() { try.Cleanup(note("first")) })
+		try.RunPart(func() {
 			try.Cleanup(note("second"))
 			if attempts == 1 {
 				try.Fatal("wrong")
@@ -189,7 +189,7 @@ func TestWaysByHelper(t *testing.T) {
 // The last attempt's disturbances are the cause of a test without a verdict.
 func TestCauseOfDisturbance(t *testing.T) {
 	_, text := outcome(t, func(try *Try) {
-		try.Disturbed("a late thread", "a lost frame")
+		try.NoteDisturbed("a late thread", "a lost frame")
 		try.Error("wrong")
 	})
 	if want := "4 attempts, the last disturbed by: a late thread, a lost frame; it found: wrong"; text !=
@@ -210,7 +210,7 @@ func TestManyGoroutines(t *testing.T) {
 			all.Go(func() {
 				try.Helper()
 				try.Cleanup(func() { cleaned++ })
-				try.Disturbed("x")
+				try.NoteDisturbed("x")
 				try.Error("wrong")
 			})
 		}

@@ -14,7 +14,7 @@ import (
 // Load loads an experiment of a registry's library and ends the test if it is invalid.
 func Load(t testing.TB, r *experiment.Registry, name string, o experiment.Options) *experiment.Spec {
 	t.Helper()
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,9 +25,9 @@ func Load(t testing.TB, r *experiment.Registry, name string, o experiment.Option
 	return s
 }
 
-// CarryOut executes all runs of an experiment without keeping results. A run that fails or is missing ends the test.
+// ExecuteAll executes all runs of an experiment without keeping results. A run that fails or is missing ends the test.
 // Each run has one thread, since threads that wait for each other use more processor time.
-func CarryOut(t testing.TB, r *experiment.Registry, name string, o experiment.Options) *results.Outcome {
+func ExecuteAll(t testing.TB, r *experiment.Registry, name string, o experiment.Options) *results.Outcome {
 	t.Helper()
 	out, err := run.Execute(context.Background(), Load(t, r, name, o), run.Options{Threads: 1})
 	if err != nil || len(out.Failed) > 0 || out.Missing > 0 {

@@ -7,12 +7,12 @@ import (
 	"weir/study/experiment"
 )
 
-// Variants reads the sweep and quick blocks of an experiment's file. It returns by key the names of the values that
+// ReadVariants reads the sweep and quick blocks of an experiment's file. It returns by key the names of the values that
 // the sweep varies, and those that the quick variant has instead. It does not load the experiment, which takes much
 // longer.
-func Variants(t testing.TB, r *experiment.Registry, name string) (sweep, quick map[string][]string) {
+func ReadVariants(t testing.TB, r *experiment.Registry, name string) (sweep, quick map[string][]string) {
 	t.Helper()
-	src, err := r.Open(name)
+	src, err := r.OpenExperiment(name)
 	if err != nil {
 		t.Fatal(err)
 	}

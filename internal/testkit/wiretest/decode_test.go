@@ -29,11 +29,11 @@ func frames(t testing.TB) map[string][]byte {
 					TOS: 1, Payload: 25, Seq: 7, Kind: packet.Data}
 				if name != "" {
 					f, err := telemetry.NewFormat(name, 1, 1.05, nil)
-					if err != nil || !f.Ask(&p, telemetry.HopRecords, false) {
+					if err != nil || !f.AddRequest(&p, telemetry.HopRecords, false) {
 						t.Fatal(name, err)
 					}
 					for i := range unit.Time(2) {
-						f.Push(&p, &telemetry.Hop{Time: 3*unit.Second + i*unit.Microsecond, TxBytes: 123456, Queue: 7890,
+						f.PushRecord(&p, &telemetry.Hop{Time: 3*unit.Second + i*unit.Microsecond, TxBytes: 123456, Queue: 7890,
 							Rate: 100 * unit.Gbps, Sojourn: 5 * unit.Microsecond, Switch: 17, Port: 3})
 					}
 				}

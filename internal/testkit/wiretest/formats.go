@@ -117,7 +117,7 @@ func (r *reader) readNode(b []byte, kind uint32) Hop {
 		case bit == 3 && known:
 			h.Fraction = int64(short)
 		case bit == 4 && known:
-			h.Stay = int64(short & 0x7fffffff)
+			h.Residence = int64(short & 0x7fffffff)
 		case bit == 6 && known:
 			h.Queue = int64(short)
 		case bit == 10:
@@ -202,7 +202,7 @@ func readMDHop(b []byte, bitmap uint16) Hop {
 		case bit == 1:
 			h.In, h.Out = int64(short>>16), int64(short&0xffff)
 		case bit == 2 && known:
-			h.Stay = int64(short)
+			h.Residence = int64(short)
 		case bit == 3 && known:
 			h.QueueID, h.Queue = int64(short>>24), int64(short&0xffffff)
 		case bit == 4:
@@ -264,8 +264,8 @@ func (r *reader) readMetadata(b []byte) Hop {
 	h.ECN = int64(second >> 26 & 3)
 	h.QueueID, h.Out, h.In = int64(second>>20&63), int64(ports>>16), int64(ports&0xffff)
 	h.Arrived = int64(second&0xfffff)*1e9 + int64(be.Uint32(b[12:]))
-	h.Stay, h.Queue, h.Cells = int64(be.Uint32(b[16:])), int64(be.Uint32(b[20:])), int64(be.Uint16(b[26:]))
-	h.Left = h.Arrived + h.Stay
+	h.Residence, h.Queue, h.Cells = int64(be.Uint32(b[16:])), int64(be.Uint32(b[20:])), int64(be.Uint16(b[26:]))
+	h.Left = h.Arrived + h.Residence
 	if len(b) > 32 {
 		h.readCounter(be.Uint64(b[32:]))
 	}

@@ -44,7 +44,7 @@ type Hop struct {
 	Node, In, Out  int64 // identities of the switch and its ports
 	HopLimit       int64
 	Arrived, Left  int64 // ns by the node's clock, in the width of the field
-	Stay           int64 // ns
+	Residence      int64 // ns
 	QueueID, Queue int64 // Queue in bytes
 	Cells          int64 // IFA's
 	Sent           int64 // bytes by the port, in the width of the field

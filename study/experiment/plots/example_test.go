@@ -15,8 +15,8 @@ func ExampleDecoder_ParsePlot() {
 	names := &measure.Values{Measures: []measure.Measured{{Name: "goodput"}}}
 	parse := func(y string) {
 		d := plots.NewDecoder(document.NewReader(plots.FileKind), view, names, nil, 0)
-		p, err := d.Parse([]plots.Key{{Name: "x", Text: "rate", Place: "--x"}, {Name: "y", Text: y, Place: "--y"}})
-		fmt.Println(p.Measured(), err)
+		p, err := d.ParsePlot([]plots.Key{{Name: "x", Text: "rate", Place: "--x"}, {Name: "y", Text: y, Place: "--y"}})
+		fmt.Println(p.Measure(), err)
 	}
 	parse("goodput")
 	parse("godput")

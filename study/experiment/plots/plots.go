@@ -17,11 +17,11 @@ import (
 var (
 	textForm   = document.Value("text")
 	numberForm = document.Value("number")
-	whereForm  = document.Unbound("points, as of a claim")
+	whereForm  = document.AnyValue("points, as of a claim")
 )
 
 // Table has the keys of a plot.
-var Table = &document.Table{What: "plot's key", Doc: "a plot", Keys: []document.Key{
+var Table = &document.Table{KeyNoun: "plot's key", Doc: "a plot", Keys: []document.Key{
 	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
 		Doc: "the horizontal axis", Without: "`time` with `kind: series`, and else an error", Example: "x: rate"},
 	{Name: "y", Form: document.Value("measure, `measure.group`, `cdf` or `ccdf`; of a heat map a sweep key or " +
@@ -87,17 +87,17 @@ var legends = []string{"below", "above", "right", "best", "top_left", "top_right
 // Plot is one entry of the spec's plot list.
 type Plot struct {
 	Kind    AxesKind
-	Drawn   string // one of the kinds that files name; "": by the axes
+	DrawnAs string // one of the kinds that files name; "": by the axes
 	X, Y, Z string // Z is the measure of a heat map's colours
 	Groups  []string
 	Lines   []string // keys that distinguish lines: sweep keys, or "traffic" for the groups of the measure
 	Panels  string   // a sweep key, or "traffic": one panel for each value
 	LogX    bool
 	LogY    bool
-	Scaled  bool // the file states which axes are logarithmic
+	LogSet  bool // the file states which axes are logarithmic
 
-	Ranks   []int // of a timeline, in this order; nil: by Slowest
-	Slowest int   // number of ranks, those with the shortest wait first; 0: all, if there is room
+	Ranks     []int // of a timeline, in this order; nil: by Slowest
+	RankCount int   // number of ranks, those with the shortest wait first; 0: all, if there is room
 
 	Style
 	claim.Filter
@@ -126,8 +126,8 @@ type Range struct {
 
 // Ticks are the ticks of an axis, or their approximate number.
 type Ticks struct {
-	At    []float64
-	Count int
+	Values []float64
+	Count  int
 }
 
 // AxesKind defines the type of a plot's axes.
@@ -200,16 +200,16 @@ func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, tra
 	return d
 }
 
-// Parse reads a plot that is not in the plot list: keys in their order, each with its value as text in the form of a
+// ParsePlot reads a plot that is not in the plot list: keys in their order, each with its value as text in the form of a
 // file. Places of errors are names, such as names of flags.
-func (d *Decoder) Parse(keys []Key) (Plot, error) {
+func (d *Decoder) ParsePlot(keys []Key) (Plot, error) {
 	item := &document.Node{Kind: document.Mapping, Position: document.Position{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
 		if v := document.Parse(d.Reader, k.Place, []byte(k.Text)); v != nil {
 			item.Keys = append(item.Keys, document.Entry{Position: v.Position, Name: k.Name, Value: v})
 		}
 	}
-	if x, ok := d.Map(item, Table); ok && d.OK() {
+	if x, ok := d.ReadMap(item, Table); ok && d.OK() {
 		d.readPlot(x)
 	}
 	if err := d.Err(); err != nil {
@@ -251,8 +251,8 @@ func listShown(names *measure.Values) [kindCount]shownGroups {
 	return sets
 }
 
-// Read reads the plot list. Errors go to the reader.
-func (d *Decoder) Read(t *document.Node) []Plot {
+// ReadList reads the plot list. Errors go to the reader.
+func (d *Decoder) ReadList(t *document.Node) []Plot {
 	if t == nil {
 		return nil
 	}
@@ -261,7 +261,7 @@ func (d *Decoder) Read(t *document.Node) []Plot {
 		return nil
 	}
 	for _, item := range t.Items {
-		if x, ok := d.Map(item, Table); ok {
+		if x, ok := d.ReadMap(item, Table); ok {
 			d.readPlot(x)
 		}
 	}
@@ -272,9 +272,9 @@ func (d *Decoder) Read(t *document.Node) []Plot {
 func (d *Decoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
-		p.Drawn = d.Word(v, "kind of plot", kinds)
+		p.DrawnAs = d.ReadWord(v, "kind of plot", kinds)
 	}
-	if p.Drawn == KindTimeline {
+	if p.DrawnAs == KindTimeline {
 		d.readTimeline(x, &p)
 		return
 	}
@@ -286,15 +286,15 @@ func (d *Decoder) readPlot(x document.Map) {
 		d.readMeasure(x, &p, measured)
 	}
 	if v := x.Get("log"); v != nil {
-		w := d.Word(v, "logarithmic axis", Table.Key("log").Form.Words)
-		p.LogX, p.LogY, p.Scaled = strings.Contains(w, "x"), strings.Contains(w, "y"), true
+		w := d.ReadWord(v, "logarithmic axis", Table.FindKey("log").Form.Words)
+		p.LogX, p.LogY, p.LogSet = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
 	apart := append(slices.Clip(d.keys), groupAxis)
 	for _, l := range document.ItemsOf(x.Get("lines")) {
-		p.Lines = append(p.Lines, d.Word(l, "what tells lines apart", apart))
+		p.Lines = append(p.Lines, d.ReadWord(l, "what tells lines apart", apart))
 	}
 	if v := x.Get("panels"); v != nil {
-		if p.Panels = d.Word(v, "what panels are of", apart); p.Panels == p.X || p.Panels == p.Y {
+		if p.Panels = d.ReadWord(v, "what panels are of", apart); p.Panels == p.X || p.Panels == p.Y {
 			d.Fail(v.Position, "another key", "%s is on an axis already", p.Panels)
 		}
 	}
@@ -312,31 +312,31 @@ func (d *Decoder) readPlot(x document.Map) {
 func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 	keys := d.keys
 	axisX, axisY := x.Get("x"), x.Get("y")
-	shares := p.Drawn == KindCDF || p.Drawn == KindCCDF
-	if axisX == nil && p.Drawn == KindSeries {
+	shares := p.DrawnAs == KindCDF || p.DrawnAs == KindCCDF
+	if axisX == nil && p.DrawnAs == KindSeries {
 		axisX = &document.Node{Position: x.Position, Text: timeAxis}
 	}
 	if axisY == nil && shares {
-		axisY = &document.Node{Position: x.Position, Text: p.Drawn}
+		axisY = &document.Node{Position: x.Position, Text: p.DrawnAs}
 	}
 	if axisX == nil {
-		d.Missing(x.Node, "x", Table.What, Table.Names(), "x: "+
-			document.Choices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
+		d.FailMissing(x.Node, "x", Table.KeyNoun, Table.KeyNames(), "x: "+
+			document.JoinChoices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
 	}
 	if axisY == nil {
-		d.Missing(x.Node, "y", Table.What, Table.Names(), "y: "+document.Choices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
+		d.FailMissing(x.Node, "y", Table.KeyNoun, Table.KeyNames(), "y: "+document.JoinChoices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
 			"the plot has no y")
 	}
-	if axisX == nil && axisY != nil && p.Drawn != KindHeat {
+	if axisX == nil && axisY != nil && p.DrawnAs != KindHeat {
 		d.checkLonelyY(axisY)
 	}
 	if axisX == nil || axisY == nil {
 		return nil
 	}
-	p.X, p.Y = d.Text(axisX), d.Text(axisY)
+	p.X, p.Y = d.ReadText(axisX), d.ReadText(axisY)
 	measured := axisY
 	switch {
-	case p.Drawn == KindHeat:
+	case p.DrawnAs == KindHeat:
 		return d.readHeatAxes(x, p, axisX, axisY)
 	case p.X == timeAxis && !slices.Contains(keys, timeAxis):
 		p.Kind = OverTime
@@ -347,7 +347,7 @@ func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 		p.LogY = p.Y == ccdfAxis
 	}
 	if p.Kind == OverSweep {
-		d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
+		d.ReadWord(axisX, "sweep key", append(append([]string{}, keys...), timeAxis, sizeAxis))
 	}
 	d.checkKind(x, p, shares)
 	return measured
@@ -355,7 +355,7 @@ func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 
 // checkLonelyY reports an error for the y of a plot without an x if no plot can show it.
 func (d *Decoder) checkLonelyY(axisY *document.Node) {
-	name, _, _ := strings.Cut(d.Text(axisY), ".")
+	name, _, _ := strings.Cut(d.ReadText(axisY), ".")
 	if slices.Contains([]string{cdfAxis, ccdfAxis, groupAxis}, name) || slices.Contains(d.keys, name) {
 		return
 	}
@@ -366,7 +366,7 @@ func (d *Decoder) checkLonelyY(axisY *document.Node) {
 		}
 	}
 	if len(words) > 0 && !words[name] {
-		d.Unknown(axisY.Position, "measure", name, slices.Sorted(maps.Keys(words)))
+		d.FailUnknown(axisY.Position, "measure", name, slices.Sorted(maps.Keys(words)))
 	}
 }
 
@@ -375,12 +375,12 @@ func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
 	allowed := map[AxesKind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
 		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
 	switch {
-	case !slices.Contains(kinds, p.Drawn): // the file has no kind, or an error was reported
-	case !slices.Contains(allowed, p.Drawn):
-		d.Fail(x.Get("kind").Position, document.Choices(allowed), "kind %q does not go with x: %s and y: %s", p.Drawn, p.X,
+	case !slices.Contains(kinds, p.DrawnAs): // the file has no kind, or an error was reported
+	case !slices.Contains(allowed, p.DrawnAs):
+		d.Fail(x.Get("kind").Position, document.JoinChoices(allowed), "kind %q does not go with x: %s and y: %s", p.DrawnAs, p.X,
 			p.Y)
-	case shares && p.Y != p.Drawn:
-		d.Fail(x.Get("y").Position, "y: "+p.Drawn, "kind %q does not go with y: %s", p.Drawn, p.Y)
+	case shares && p.Y != p.DrawnAs:
+		d.Fail(x.Get("y").Position, "y: "+p.DrawnAs, "kind %q does not go with y: %s", p.DrawnAs, p.Y)
 	}
 }
 
@@ -390,15 +390,15 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	if p.X == timeAxis && !slices.Contains(keys, timeAxis) {
 		p.Kind = OverTime
 	} else {
-		d.Word(axisX, "sweep key", append(append([]string{}, keys...), timeAxis))
+		d.ReadWord(axisX, "sweep key", append(append([]string{}, keys...), timeAxis))
 	}
-	d.Word(axisY, "what rows are of", append(append([]string{}, keys...), groupAxis))
+	d.ReadWord(axisY, "what rows are of", append(append([]string{}, keys...), groupAxis))
 	if p.X == p.Y {
 		d.Fail(axisY.Position, "another key", "%s is on the other axis already", p.Y)
 	}
 	z := x.Get("z")
 	if z == nil {
-		d.Missing(x.Node, "z", Table.What, Table.Names(), "z: a measure", "the heat map has no z, which its colours show")
+		d.FailMissing(x.Node, "z", Table.KeyNoun, Table.KeyNames(), "z: a measure", "the heat map has no z, which its colours show")
 	}
 	return z
 }
@@ -406,7 +406,7 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 // readMeasure reads the measure, or measure.group, that is shown.
 func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
 	set := d.sets[p.Kind]
-	if p.Drawn == KindBox { // a box shows the distribution over seeds, or of all values
+	if p.DrawnAs == KindBox { // a box shows the distribution over seeds, or of all values
 		set = maps.Clone(set)
 		for name, groups := range d.sets[CDF] {
 			set.addGroups(name, groups...)
@@ -424,30 +424,30 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 		if m, g, ok := strings.Cut(name, "."); ok && set[m] != nil {
 			allowed := d.groupsOf(m, set)
 			if !slices.Contains(allowed, g) {
-				d.Unknown(measured.Position, "group of "+m, g, allowed)
+				d.FailUnknown(measured.Position, "group of "+m, g, allowed)
 			}
 			name, p.Groups = m, []string{g}
 		} else {
-			d.Word(measured, "measure", words)
+			d.ReadWord(measured, "measure", words)
 		}
 	}
 	switch {
-	case p.Drawn == KindHeat:
+	case p.DrawnAs == KindHeat:
 		p.Z = name
 	case p.Kind == CDF:
 		p.X = name
 	default:
 		p.Y = name
 	}
-	if x.Get("z") != nil && p.Drawn != KindHeat {
+	if x.Get("z") != nil && p.DrawnAs != KindHeat {
 		d.Fail(x.Get("z").Position, "kind: heat", "only a heat map has a z")
 	}
 }
 
-// Measured returns the measure that a plot shows.
-func (p *Plot) Measured() string {
+// Measure returns the measure that a plot shows.
+func (p *Plot) Measure() string {
 	switch {
-	case p.Drawn == KindHeat:
+	case p.DrawnAs == KindHeat:
 		return p.Z
 	case p.Kind == OverRanks:
 		return KindTimeline
@@ -486,22 +486,22 @@ func (d *Decoder) readWhere(x document.Map, p *Plot) {
 			rest.Keys = slices.DeleteFunc(slices.Clone(w.Keys), func(e document.Entry) bool { return e.Name == groupAxis })
 			w = &rest
 		}
-		d.view.Where(d.Reader, &p.Filter, w)
+		d.view.ReadWhere(d.Reader, &p.Filter, w)
 	}
 	set := d.sets[p.Kind]
-	if _, ok := set[p.Measured()]; !ok {
+	if _, ok := set[p.Measure()]; !ok {
 		set = d.sets[CDF]
 	}
-	if _, ok := set[p.Measured()]; !ok { // an error was reported
+	if _, ok := set[p.Measure()]; !ok { // an error was reported
 		return
 	}
-	allowed := d.groupsOf(p.Measured(), set)
+	allowed := d.groupsOf(p.Measure(), set)
 	for _, g := range groups {
 		if len(allowed) == 0 {
-			d.Fail(g.Position, "no traffic", "%s has no groups", p.Measured())
+			d.Fail(g.Position, "no traffic", "%s has no groups", p.Measure())
 			return
 		}
-		if w := d.Word(g, "group of "+p.Measured(), allowed); !slices.Contains(p.Groups, w) {
+		if w := d.ReadWord(g, "group of "+p.Measure(), allowed); !slices.Contains(p.Groups, w) {
 			p.Groups = append(p.Groups, w)
 		}
 	}
@@ -513,7 +513,7 @@ func (d *Decoder) splitByTraffic(p *Plot) {
 		return
 	}
 	traffics, n := d.traffics, 0
-	for _, g := range d.sets[OverSweep][p.Measured()] {
+	for _, g := range d.sets[OverSweep][p.Measure()] {
 		if slices.Contains(traffics, g) {
 			n++
 		}
@@ -530,7 +530,7 @@ const maxRanksShown = 1000
 func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	p.Kind, p.X = OverRanks, timeAxis
 	if v := x.Get("x"); v != nil {
-		d.Word(v, "axis of a timeline", []string{timeAxis})
+		d.ReadWord(v, "axis of a timeline", []string{timeAxis})
 	}
 	for _, key := range []string{"y", "z", "lines", "panels", "log", "error", "order", "y_range", "z_range", "y_ticks",
 		"z_label"} {
@@ -555,11 +555,11 @@ func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	switch {
 	case v == nil:
 	case v.Kind == document.Scalar:
-		p.Slowest = d.Integer(v, 1, maxRanksShown)
+		p.RankCount = d.ReadInteger(v, 1, maxRanksShown)
 	default:
 		p.Ranks = []int{}
 		for _, y := range document.ItemsOf(v) {
-			r, err := strconv.Atoi(d.Text(y))
+			r, err := strconv.Atoi(d.ReadText(y))
 			if err != nil || r < 0 || r >= d.ranks {
 				d.Fail(y.Position, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
 				continue
@@ -596,20 +596,20 @@ func (d *Decoder) readStyle(x document.Map, p *Plot) {
 		to  *string
 	}{{"x_label", &p.XLabel}, {"y_label", &p.YLabel}, {"z_label", &p.ZLabel}, {"title", &p.Title}} {
 		if v := x.Get(a.key); v != nil {
-			*a.to = d.Text(v)
+			*a.to = d.ReadText(v)
 		}
 	}
 	if p.Title == "none" {
 		p.Title, p.Untitled = "", true
 	}
 	if v := x.Get("legend"); v != nil {
-		p.Legend = d.Word(v, "place of the legend", Table.Key("legend").Form.Words)
+		p.Legend = d.ReadWord(v, "place of the legend", Table.FindKey("legend").Form.Words)
 	}
 	if v := x.Get("error"); v != nil {
-		p.Error = d.Word(v, "way to show intervals", Table.Key("error").Form.Words)
+		p.Error = d.ReadWord(v, "way to show intervals", Table.FindKey("error").Form.Words)
 	}
 	for _, v := range document.ItemsOf(x.Get("order")) {
-		p.Order = append(p.Order, d.Text(v))
+		p.Order = append(p.Order, d.ReadText(v))
 	}
 	if v := x.Get("names"); v != nil {
 		if v.Kind != document.Mapping {
@@ -617,8 +617,8 @@ func (d *Decoder) readStyle(x document.Map, p *Plot) {
 		} else {
 			p.Names = map[string]string{}
 		}
-		for _, k := range x.Entries("names") {
-			p.Names[k.Name] = d.Text(k.Value)
+		for _, k := range x.GetEntries("names") {
+			p.Names[k.Name] = d.ReadText(k.Value)
 		}
 	}
 	const mm = 72 / 25.4
@@ -630,7 +630,7 @@ func (d *Decoder) readStyle(x document.Map, p *Plot) {
 	}{{"width", &p.Width, 30 * mm, 1000 * mm, "30mm … 1000mm, such as 89mm or 183mm"},
 		{"height", &p.Height, 20 * mm, 1000 * mm, "20mm … 1000mm"}, {"text", &p.Text, 7, 30, "7pt … 30pt"}} {
 		if v := x.Get(a.key); v != nil {
-			if *a.to = readLength(d.Text(v)); v.Kind == document.Scalar && !(*a.to >= a.low-1e-6 && *a.to <= a.high+1e-6) {
+			if *a.to = readLength(d.ReadText(v)); v.Kind == document.Scalar && !(*a.to >= a.low-1e-6 && *a.to <= a.high+1e-6) {
 				d.Fail(v.Position, a.allowed, "%q is not such a length", v.Text)
 			}
 		}
@@ -657,7 +657,7 @@ func readLength(text string) float64 {
 // readRange reads low..high. log requires values above 0.
 func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	const allowed = "low..high such as 0..50Mbps, 10.., or ..1"
-	text := d.Text(v)
+	text := d.ReadText(v)
 	if v.Kind != document.Scalar {
 		return r
 	}
@@ -703,11 +703,11 @@ func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 		return t
 	}
 	for _, i := range v.Items {
-		value, ok := measure.ParseQuantity(d.Text(i))
+		value, ok := measure.ParseQuantity(d.ReadText(i))
 		if !ok && i.Kind == document.Scalar {
 			d.Fail(i.Position, "a quantity such as 10, 5ms or 20%", "%q is not a quantity", i.Text)
 		}
-		t.At = append(t.At, value)
+		t.Values = append(t.Values, value)
 	}
 	return t
 }
@@ -729,8 +729,8 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 	if d.view.Narrowed {
 		return
 	}
-	values := d.groupsOf(p.Measured(), d.sets[p.Kind])
-	for _, g := range d.groupsOf(p.Measured(), d.sets[CDF]) { // for boxes
+	values := d.groupsOf(p.Measure(), d.sets[p.Kind])
+	for _, g := range d.groupsOf(p.Measure(), d.sets[CDF]) { // for boxes
 		if !slices.Contains(values, g) {
 			values = append(values, g)
 		}
@@ -744,7 +744,7 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 		for _, part := range strings.Split(name, " ") { // the name of a curve may have several parts
 			_, value, _ := strings.Cut(part, "=")
 			if !slices.Contains(words, name) && !slices.Contains(words, part) && !slices.Contains(words, value) {
-				d.Unknown(place, what, name, words)
+				d.FailUnknown(place, what, name, words)
 				return
 			}
 		}
@@ -753,7 +753,7 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 		check(v.Position, "value in order", v.Text, append([]string{"rising", "falling"}, values...))
 	}
 	keys := append(append([]string{groupAxis}, d.keys...), values...)
-	for _, k := range x.Entries("names") {
+	for _, k := range x.GetEntries("names") {
 		check(k.Position, "value, traffic or key in names", k.Name, keys)
 	}
 }
@@ -765,21 +765,21 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []
 		return
 	}
 	for _, item := range t.Items {
-		x, ok := r.Map(item, Table)
+		x, ok := r.ReadMap(item, Table)
 		if !ok {
 			continue
 		}
 		for _, key := range neededAxes(x) {
 			if x.Get(key) == nil {
-				x.Missing(key, "the plot has no %s", key)
+				x.FailMissing(key, "the plot has no %s", key)
 			}
 		}
 		if w := x.Get("where"); w != nil {
 			var f Plot
-			view.Where(r, &f.Filter, w)
+			view.ReadWhere(r, &f.Filter, w)
 		}
-		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.Blind(y.Text) {
-			r.Unknown(y.Position, "measure", y.Text, known)
+		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.MayBeMeasure(y.Text) {
+			r.FailUnknown(y.Position, "measure", y.Text, known)
 		}
 	}
 }

@@ -86,10 +86,10 @@ func (a axis) chooseRange(s span, margin float64) (low, high float64) {
 		if positive {
 			low = max(low, 0)
 		}
-		if a.Zero || margin > 0.03 && positive && low < 0.6*high {
+		if a.IncludeZero || margin > 0.03 && positive && low < 0.6*high {
 			low = min(low, 0)
 		}
-		if a.Zero || margin > 0.03 && high <= 0 && high > 0.6*low {
+		if a.IncludeZero || margin > 0.03 && high <= 0 && high > 0.6*low {
 			high = max(high, 0)
 		}
 		if low == high {
@@ -104,9 +104,9 @@ func (a axis) chooseRange(s span, margin float64) (low, high float64) {
 				low = max(low, 0)
 			}
 		}
-		if high != 0 && (a.Top == 0 || high < a.Top) {
-			if high += wide * margin; a.Top != 0 && s.high <= a.Top {
-				high = min(high, a.Top)
+		if high != 0 && (a.UpperBound == 0 || high < a.UpperBound) {
+			if high += wide * margin; a.UpperBound != 0 && s.high <= a.UpperBound {
+				high = min(high, a.UpperBound)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func formatTicks(values []float64, log, shares bool) (labels []string) {
 		case log && shares:
 			labels = append(labels, strings.Replace(strconv.FormatFloat(v, 'g', 4, 64), "e-0", "e-", 1))
 		case log && (a >= from || a > 0 && a < 0.01):
-			labels = append(labels, strings.ReplaceAll(measure.SI(v), " ", ""))
+			labels = append(labels, strings.ReplaceAll(measure.FormatSI(v), " ", ""))
 		case log:
 			labels = append(labels, strconv.FormatFloat(v, 'g', 4, 64))
 		case a >= 1e6 || a > 0 && a < 1e-5 || decimals > 5:
@@ -219,7 +219,7 @@ func (r *labelRule) dropOverlaps(s *scale, ticks []tick) []tick {
 
 // labelTicks returns ticks at the values with formatted labels.
 func (a axis) labelTicks(values []float64, log bool) (out []tick) {
-	for i, label := range formatTicks(values, log, a.Top == 1) {
+	for i, label := range formatTicks(values, log, a.UpperBound == 1) {
 		out = append(out, tick{values[i], label})
 	}
 	return out
@@ -247,7 +247,7 @@ func (a axis) chooseTicks(s *scale, r labelRule) []tick {
 	if a.Ticks != nil {
 		return r.dropOverlaps(s, a.labelTicks(within(a.Ticks), s.log))
 	}
-	if at := within(a.At); a.Count == 0 && len(at) >= 2 && len(at) <= 12 {
+	if at := within(a.SweepValues); a.Count == 0 && len(at) >= 2 && len(at) <= 12 {
 		if all := a.labelTicks(at, s.log); r.labelsFit(s, all) {
 			return all
 		} else if s.log && len(at) >= 4 {

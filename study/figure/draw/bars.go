@@ -35,10 +35,10 @@ func (a *area) drawBars(m *figure.Mark) {
 func (p *pen) fillBar(left, top, right, bottom vg.Length, series int, sample bool) {
 	c := seriesColour(series)
 	r := p.rectangle(left, top, right, bottom)
-	h := hatches[max(series, 0)%figure.MostSeries]
+	h := hatches[max(series, 0)%figure.MaxSeries]
 	if h.solid {
 		p.SetColor(c)
-		if series >= figure.MostSeries/2 { // the second style with a solid fill
+		if series >= figure.MaxSeries/2 { // the second style with a solid fill
 			p.SetColor(withOpacity(c, 0.55))
 		}
 		p.Fill(r.Path())

@@ -78,7 +78,7 @@ func (p *pen) drawAll() {
 	for i, l := range p.yLabel {
 		p.drawLabel(l, p.em(0.95+1.3*float64(i)), (p.panel.Min.Y+below)/2, p.textSize, draw.XCenter, draw.YCenter, math.Pi/2)
 	}
-	if p.Bar != nil {
+	if p.ColourAxis != nil {
 		p.drawBar(panels+p.em(0.9), p.panel.Min.Y, below)
 	}
 	p.drawLegend()
@@ -223,13 +223,13 @@ func (a *area) drawOver(m *figure.Mark) {
 	}
 	switch {
 	case m.Form == figure.Bars:
-	case m.Plain || m.Form == figure.Steps:
+	case m.SparseMarkers || m.Form == figure.Steps:
 		if a.needsMarkers(m) {
 			for _, i := range sparseMarkers(m, &a.x) {
 				mark(m.X[i], m.Y[i])
 			}
 		}
-	case m.Thin && m.Form == figure.Line:
+	case m.Light && m.Form == figure.Line:
 	default:
 		eachValue(m, func(x, _, y, _ float64) { mark(x, y) })
 	}
@@ -269,7 +269,7 @@ func sparseMarkers(m *figure.Mark, s *scale) (out []int) {
 // lineStyle returns the colour, width and dashes of the mark's line.
 func (p *pen) lineStyle(m *figure.Mark) draw.LineStyle {
 	style := draw.LineStyle{Color: seriesColour(m.Series), Width: p.lineWidth()}
-	if m.Plain || m.Form == figure.Steps || m.Thin {
+	if m.SparseMarkers || m.Form == figure.Steps || m.Light {
 		style.Width *= 0.8
 	}
 	pattern := dashPattern(m.Series)

@@ -10,7 +10,7 @@ import (
 
 // One drawing gives all formats.
 func ExampleDrawer() {
-	f := figure.Figure{X: figure.Auto("n"), Y: figure.Auto("goodput [Mb/s]"), Size: figure.Print(252),
+	f := figure.Figure{X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("goodput [Mb/s]"), Size: figure.PrintSize(252),
 		Names: []string{"without", "abc"},
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{24, 33}},
 			{Series: 1, X: []float64{1, 2}, Y: []float64{24, 24}}}}}}

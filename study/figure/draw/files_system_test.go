@@ -23,8 +23,8 @@ func TestPDFTools(t *testing.T) {
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
 			f.Title = "queue ≤ 5 µs → α"
-			f.Size = figure.Print(89 * mm)
-			data, err := f.Write("pdf")
+			f.Size = figure.PrintSize(89 * mm)
+			data, err := f.Render("pdf")
 			if err != nil {
 				t.Fatal(err)
 			}

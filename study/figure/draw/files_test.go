@@ -25,14 +25,14 @@ func TestEveryKind(t *testing.T) {
 		for _, size := range []struct {
 			name string
 			figure.Size
-		}{{"screen", figure.Screen()}, {"89 mm", figure.Print(89 * mm)}, {"183 mm", figure.Print(183 * mm)}} {
+		}{{"screen", figure.ScreenSize()}, {"89 mm", figure.PrintSize(89 * mm)}, {"183 mm", figure.PrintSize(183 * mm)}} {
 			t.Run(name+" "+size.name, func(t *testing.T) {
 				f.Size = size.Size
-				a, err := f.Write("svg")
+				a, err := f.Render("svg")
 				if err != nil {
 					t.Fatal(err)
 				}
-				if b, _ := f.Write("svg"); !bytes.Equal(a, b) {
+				if b, _ := f.Render("svg"); !bytes.Equal(a, b) {
 					t.Error("two drawings differ")
 				}
 				svg := string(a)
@@ -66,7 +66,7 @@ func covers(path, w, h string) bool {
 // report leaves 350 for a plot, none is smaller than 10 px.
 func TestTextSizes(t *testing.T) {
 	least := func(t *testing.T, f figure.Figure) (smallest, wide float64) {
-		svg, err := f.Write("svg")
+		svg, err := f.Render("svg")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func TestTextSizes(t *testing.T) {
 	for _, text := range []float64{7, 7.5, 8, 12} {
 		for _, width := range []float64{89, 183} {
 			f := curves(16)
-			f.Size = figure.Print(width * mm)
+			f.Size = figure.PrintSize(width * mm)
 			f.Size.Text = text
 			if got, wide := least(t, f); !(got >= 7) || math.Abs(wide-width*72/25.4) > 0.1 {
 				t.Errorf("labels of %v at %v mm: %.2f pt at a width of %.2f pt", text, width, got, wide)
@@ -103,12 +103,12 @@ func TestPDF(t *testing.T) {
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
 			f.Title = "queue ≤ 5 µs → α"
-			f.Size = figure.Print(89 * mm)
-			data, err := f.Write("pdf")
+			f.Size = figure.PrintSize(89 * mm)
+			data, err := f.Render("pdf")
 			if err != nil {
 				t.Fatal(err)
 			}
-			if again, _ := f.Write("pdf"); !bytes.Equal(data, again) {
+			if again, _ := f.Render("pdf"); !bytes.Equal(data, again) {
 				t.Error("two drawings differ")
 			}
 			if !bytes.HasPrefix(data, []byte("%PDF-")) || !regexp.MustCompile(`/MediaBox \[0 0 252\.28`).Match(data) {
@@ -122,8 +122,8 @@ func TestPDF(t *testing.T) {
 func TestPNG(t *testing.T) {
 	for _, width := range []float64{89, 183} {
 		f := curves(3)
-		f.Size = figure.Print(width * mm)
-		data, err := f.Write("png")
+		f.Size = figure.PrintSize(width * mm)
+		data, err := f.Render("png")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -140,9 +140,9 @@ func TestPNG(t *testing.T) {
 		}
 	}
 	f := curves(1)
-	f.Size = figure.Print(1000 * mm)
+	f.Size = figure.PrintSize(1000 * mm)
 	f.Size.Height = 1000 * mm
-	if _, err := f.Write("png"); err == nil || !strings.Contains(err.Error(), "million") {
+	if _, err := f.Render("png"); err == nil || !strings.Contains(err.Error(), "million") {
 		t.Errorf("a square metre: %v", err)
 	}
 }
@@ -172,8 +172,8 @@ func exportedFiles(t *testing.T, f figure.Figure) map[string][]byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gp, err1 := f.Gnuplot("f.csv", "g.svg")
-	py, err2 := f.Matplotlib("f.csv")
+	gp, err1 := f.GnuplotScript("f.csv", "g.svg")
+	py, err2 := f.MatplotlibScript("f.csv")
 	if err1 != nil || err2 != nil {
 		t.Fatal(err1, err2)
 	}

@@ -11,19 +11,19 @@ import (
 // Long texts of every place of a figure stay in its picture, whatever font a viewer has.
 func TestTextsFitOtherFonts(t *testing.T) {
 	long := "mean and 95 % interval of 3 runs; of queue only mean, not max ±=+MWmw "
-	for _, size := range []figure.Size{figure.Screen(), figure.Print(89 * 72 / 25.4)} {
+	for _, size := range []figure.Size{figure.ScreenSize(), figure.PrintSize(89 * 72 / 25.4)} {
 		for _, title := range []string{long, strings.Repeat("m", 60), strings.Repeat("i", 150), strings.Repeat("±=", 40)} {
-			f := figure.Figure{Title: title, Note: title + "; " + long, X: figure.Auto(long), Y: figure.Auto(title),
+			f := figure.Figure{Title: title, Note: title + "; " + long, X: figure.NewAutoAxis(long), Y: figure.NewAutoAxis(title),
 				Names: []string{title, "b"}, Size: size}
 			for i := range 2 {
 				f.Panels = append(f.Panels, figure.Panel{Title: title, Marks: []figure.Mark{{Series: i,
 					X: []float64{1, 2, 3}, Y: []float64{1, 5, 1e6}}}})
 			}
-			svg, err := f.Write("svg")
+			svg, err := f.Render("svg")
 			if err != nil {
 				t.Fatal(err)
 			}
-			problems, err := figuretest.Problems(svg)
+			problems, err := figuretest.FindProblems(svg)
 			if err != nil || len(problems) > 0 {
 				t.Errorf("%.20s: %v\n%s", title, err, strings.Join(problems, "\n"))
 			}
@@ -33,9 +33,9 @@ func TestTextsFitOtherFonts(t *testing.T) {
 
 // The check itself finds a text that is cut off, and one without its length.
 func TestProblems(t *testing.T) {
-	f := figure.Figure{Title: "title", X: figure.Auto("x"), Y: figure.Auto("y"), Names: []string{""},
-		Size: figure.Screen(), Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
-	svg, err := f.Write("svg")
+	f := figure.Figure{Title: "title", X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{""},
+		Size: figure.ScreenSize(), Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
+	svg, err := f.Render("svg")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +44,7 @@ func TestProblems(t *testing.T) {
 		{"textLength", "length", "no textLength"},
 		{"", "", ""},
 	} {
-		problems, err := figuretest.Problems([]byte(strings.Replace(string(svg), change.from, change.to, 1)))
+		problems, err := figuretest.FindProblems([]byte(strings.Replace(string(svg), change.from, change.to, 1)))
 		if got := strings.Join(problems, "; "); err != nil || !strings.Contains(got, change.want) ||
 			change.want == "" && got != "" {
 			t.Errorf("%q: %q, %v", change.to, got, err)

@@ -43,15 +43,15 @@ func (s *sheet) barScale() scale {
 	all := newSpan()
 	for i := range s.Panels {
 		if h := s.Panels[i].Heat; h != nil {
-			for _, v := range slices.Concat(h.Values, h.Paper) {
-				if !math.IsNaN(v) && !(s.Bar.Log && v <= 0) {
+			for _, v := range slices.Concat(h.Values, h.Reference) {
+				if !math.IsNaN(v) && !(s.ColourAxis.Log && v <= 0) {
 					all.include(v, v, v)
 				}
 			}
 		}
 	}
-	low, high := axis{s.Bar}.chooseRange(all, 0)
-	return scale{low: low, high: high, log: s.Bar.Log, from: 0, to: 1}
+	low, high := axis{s.ColourAxis}.chooseRange(all, 0)
+	return scale{low: low, high: high, log: s.ColourAxis.Log, from: 0, to: 1}
 }
 
 // drawHeat fills the cells and writes their values where they fit.
@@ -79,8 +79,8 @@ func (p *pen) drawHeat(h *figure.Heat, left, top vg.Length) {
 // hatched.
 func (p *pen) drawCell(h *figure.Heat, s *scale, i int, r vg.Rectangle) {
 	paper := math.NaN()
-	if h.Paper != nil {
-		paper = h.Paper[i]
+	if h.Reference != nil {
+		paper = h.Reference[i]
 	}
 	colour := func(v float64) color.RGBA {
 		if s.log && v <= 0 {
@@ -177,7 +177,7 @@ func (p *pen) drawBar(left, top, bottom vg.Length) {
 
 // barTicks returns the ticks of the colour bar for a scale with drawing positions.
 func (s *sheet) barTicks(bar *scale) []tick {
-	return axis{s.Bar}.chooseTicks(bar, labelRule{s.smallSize * 0.4, func(string) vg.Length { return s.smallSize }})
+	return axis{s.ColourAxis}.chooseTicks(bar, labelRule{s.smallSize * 0.4, func(string) vg.Length { return s.smallSize }})
 }
 
 // barWidth returns the width of the colour bar next to panels of the given height: bar, ticks and label. It sets
@@ -189,6 +189,6 @@ func (s *sheet) barWidth(high vg.Length) vg.Length {
 	for _, t := range s.barTicks(&bar) {
 		widest = max(widest, s.widthOf(t.label, s.smallSize))
 	}
-	s.barLabel = s.wrapUpright(s.Bar.Label, high)
+	s.barLabel = s.wrapUpright(s.ColourAxis.Label, high)
 	return s.em(0.9+0.9+0.35) + widest + s.em(0.35+1.3*float64(len(s.barLabel)))
 }

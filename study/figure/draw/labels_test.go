@@ -154,14 +154,14 @@ func readableIn(t *testing.T, f figure.Figure, room widthFunc) {
 		}
 	}
 	if t.Failed() && look != "" {
-		if svg, err := f.Write("svg"); err == nil {
+		if svg, err := f.Render("svg"); err == nil {
 			os.WriteFile(filepath.Join(look, strings.ReplaceAll(t.Name(), "/", "-")+".svg"), svg, 0o666)
 		}
 	}
 }
 
-var sizesOfFigures = map[string]figure.Size{"screen": figure.Screen(), "89 mm": figure.Print(89 * mm),
-	"183 mm": figure.Print(183 * mm), "89 × 50 mm": {Width: 89 * mm, Height: 50 * mm, Text: 8},
+var sizesOfFigures = map[string]figure.Size{"screen": figure.ScreenSize(), "89 mm": figure.PrintSize(89 * mm),
+	"183 mm": figure.PrintSize(183 * mm), "89 × 50 mm": {Width: 89 * mm, Height: 50 * mm, Text: 8},
 	"183 mm, 7 pt": {Width: 183 * mm, Text: 7}, "89 mm, 12 pt": {Width: 89 * mm, Text: 12}}
 
 // No text of a figure runs into another one, or out of the page, in any kind of figure.
@@ -196,11 +196,11 @@ func TestTicksApart(t *testing.T) {
 					for size, s := range sizesOfFigures {
 						for _, set := range []func(a *figure.Axis, at []float64){
 							func(*figure.Axis, []float64) {},
-							func(a *figure.Axis, at []float64) { a.At = at },
+							func(a *figure.Axis, at []float64) { a.SweepValues = at },
 							func(a *figure.Axis, at []float64) { a.Ticks = at },
 							func(a *figure.Axis, _ []float64) { a.Count = 40 },
 						} {
-							f := figure.Figure{X: figure.Auto("x [packets]"), Y: figure.Auto("y [Mb/s]"), Names: []string{"a"}, Size: s}
+							f := figure.Figure{X: figure.NewAutoAxis("x [packets]"), Y: figure.NewAutoAxis("y [Mb/s]"), Names: []string{"a"}, Size: s}
 							f.X.Log, f.Y.Log = log && r[0] > 0, log && r[0] > 0
 							var m figure.Mark
 							for k := range 12 {
@@ -215,7 +215,7 @@ func TestTicksApart(t *testing.T) {
 							for i := range panels {
 								f.Panels = append(f.Panels, figure.Panel{Title: strings.Repeat("panel ", i), Marks: []figure.Mark{m}})
 							}
-							if panels > 1 && (s.Height > 0 || s.Text == figure.LeastText) {
+							if panels > 1 && (s.Height > 0 || s.Text == figure.MinTextSize) {
 								continue
 							}
 							if readable(t, f); t.Failed() {
@@ -276,8 +276,8 @@ func TestLongLabels(t *testing.T) {
 			}
 			t.Run(name+" "+size, func(t *testing.T) {
 				f.Size, f.Title, f.Note, f.Y.Label, f.X.Label = s, long, long, long, long
-				if f.Bar != nil {
-					f.Bar.Label = long
+				if f.ColourAxis != nil {
+					f.ColourAxis.Label = long
 				}
 				for i := range f.Names {
 					f.Names[i] = fmt.Sprint(long, i)
@@ -288,7 +288,7 @@ func TestLongLabels(t *testing.T) {
 				readable(t, f)
 				for _, place := range []figure.LegendPosition{figure.TopLeft, figure.BottomRight, figure.Right, figure.Above,
 					figure.Best} {
-					if f.Bar != nil {
+					if f.ColourAxis != nil {
 						break // it has no legend
 					}
 					own := f
@@ -310,7 +310,7 @@ func TestLongLabels(t *testing.T) {
 
 // The corner that is the best one has no line through it, though no value stands there.
 func TestBestCornerOfLines(t *testing.T) {
-	f := figure.Figure{X: figure.Auto("x"), Y: figure.Auto("y"), Names: []string{"a", "b"}, Size: figure.Screen(),
+	f := figure.Figure{X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{"a", "b"}, Size: figure.ScreenSize(),
 		Legend: figure.Best, Panels: []figure.Panel{{
 			Marks: []figure.Mark{{X: []float64{0, 10}, Y: []float64{9, 10}}, {Series: 1, X: []float64{0, 10}, Y: []float64{0,
 				1}}}}}}
@@ -330,12 +330,12 @@ func TestBestCornerOfLines(t *testing.T) {
 
 // Shares on a logarithmic axis are numbers, of which nobody has to think what a milli is; quantities have prefixes.
 func TestSharesHaveNoPrefixes(t *testing.T) {
-	f := figure.Figure{X: figure.Auto("queue"), Y: figure.Auto("share of values beyond"), Names: []string{""},
-		Size:   figure.Print(89 * mm),
+	f := figure.Figure{X: figure.NewAutoAxis("queue"), Y: figure.NewAutoAxis("share of values beyond"), Names: []string{""},
+		Size:   figure.PrintSize(89 * mm),
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{0, 1, 2, 3}, Y: []float64{1, 0.1, 0.001, 0.000001}}}}}}
-	f.Y.Log, f.Y.Top = true, 1
+	f.Y.Log, f.Y.UpperBound = true, 1
 	for top, want := range map[float64]string{1: "1e-6 1e-5 0.0001 0.001 0.01 0.1 1", 0: "1µ 10µ 100µ 1m 0.01 0.1 1"} {
-		f.Y.Top = top
+		f.Y.UpperBound = top
 		s, err := arrangeFigure(&f, textWidth)
 		if err != nil {
 			t.Fatal(err)

@@ -51,10 +51,10 @@ func (s *sheet) legendEntries() (out []legendCell) {
 			out = append(out, legendCell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: found.Form}, mark: found})
 		}
 	}
-	for i, name := range s.Does {
-		out = append(out, legendCell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: figure.Blocks}})
+	for i, name := range s.States {
+		out = append(out, legendCell{LegendEntry: figure.LegendEntry{Name: name, Series: i, Form: figure.StateBlocks}})
 	}
-	for _, e := range s.Extra {
+	for _, e := range s.ExtraEntries {
 		out = append(out, legendCell{LegendEntry: e})
 	}
 	return out
@@ -195,7 +195,7 @@ func (p *pen) drawSample(c *legendCell, x, y vg.Length) {
 	right, middle := x+s.swatchWidth(), y+s.em(0.65)
 	colour := seriesColour(c.Series)
 	switch c.Form {
-	case figure.Blocks:
+	case figure.StateBlocks:
 		p.drawBlock(x+s.em(0.7), middle-s.em(0.4), right-s.em(0.3), middle+s.em(0.4), c.Series)
 		return
 	case figure.Bars, figure.Boxes, figure.Area:
@@ -211,14 +211,14 @@ func (p *pen) drawSample(c *legendCell, x, y vg.Length) {
 	case figure.Line, figure.Steps:
 		m := c.mark
 		if m == nil {
-			m = &figure.Mark{Series: c.Series, Dash: c.Dash, Form: c.Form, Plain: true}
+			m = &figure.Mark{Series: c.Series, Dash: c.Dash, Form: c.Form, SparseMarkers: true}
 		}
 		style := p.lineStyle(m)
 		if c.Dash == figure.BySeries && m.Dash != figure.BySeries && c.mark != nil {
 			style.Dashes = nil // the dash marks a world, not the series
 		}
 		p.StrokeLines(style, []vg.Point{p.canvasPoint(x, middle), p.canvasPoint(right, middle)})
-		if c.mark == nil || m.Plain && !p.needsMarkers(m) || m.Form == figure.Steps && !p.needsMarkers(m) {
+		if c.mark == nil || m.SparseMarkers && !p.needsMarkers(m) || m.Form == figure.Steps && !p.needsMarkers(m) {
 			return
 		}
 	}

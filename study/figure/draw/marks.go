@@ -17,14 +17,14 @@ func checkFigure(f *figure.Figure) error {
 	if len(f.Panels) == 0 {
 		return errEmpty
 	}
-	if len(f.Does) > figure.MostDone {
-		return fmt.Errorf("rows do %d things; up to %d can be told apart", len(f.Does), figure.MostDone)
+	if len(f.States) > figure.MaxStates {
+		return fmt.Errorf("rows do %d things; up to %d can be told apart", len(f.States), figure.MaxStates)
 	}
 	for _, p := range f.Panels {
 		if p.Rows != nil {
 			for _, x := range p.Rows.Spans {
-				if x.Row < 0 || x.Row >= len(p.Rows.Names) || x.Does < 0 || x.Does >= len(f.Does) {
-					return fmt.Errorf("a part of row %d does %d", x.Row, x.Does)
+				if x.Row < 0 || x.Row >= len(p.Rows.Names) || x.State < 0 || x.State >= len(f.States) {
+					return fmt.Errorf("a part of row %d does %d", x.Row, x.State)
 				}
 			}
 		}
@@ -37,8 +37,8 @@ func checkFigure(f *figure.Figure) error {
 				return fmt.Errorf("a mark has %d values of x and %d of y", len(m.X), len(m.Y))
 			}
 		}
-		if len(distinct) > figure.MostSeries+1 {
-			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(distinct), figure.MostSeries)
+		if len(distinct) > figure.MaxSeries+1 {
+			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(distinct), figure.MaxSeries)
 		}
 	}
 	return nil

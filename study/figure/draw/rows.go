@@ -11,7 +11,7 @@ import (
 
 // stateColours are the colours of row states. Their lightness differs by 19 or more of 100 (CIE 1976), so that they
 // are distinguishable in grey and for colour-blind readers.
-var stateColours = [figure.MostDone]color.RGBA{{0xe9, 0xed, 0xf2, 0xff}, {0x12, 0x35, 0x5b, 0xff},
+var stateColours = [figure.MaxStates]color.RGBA{{0xe9, 0xed, 0xf2, 0xff}, {0x12, 0x35, 0x5b, 0xff},
 	{0xf2, 0xa5, 0x41, 0xff}, {0x8a, 0x6b, 0xb8, 0xff}}
 
 // minSpanWidth is the width of the narrowest span that is drawn on its own. Narrower spans are merged.
@@ -78,7 +78,7 @@ func (p *pen) drawRows(r *figure.Rows, left, top vg.Length) {
 		place := float64(places - 1 - r.Spans[start].Row)
 		up, down := top+p.y.position(place+0.4), top+p.y.position(place-0.4)
 		for _, x := range p.visibleSpans(r.Spans[start:end]) {
-			p.SetColor(stateColours[x.Does])
+			p.SetColor(stateColours[x.State])
 			p.Fill(p.rectangle(left+p.x.position(x.From), up, left+p.x.position(x.To), down).Path())
 		}
 		start = end
@@ -102,14 +102,14 @@ func (s *sheet) visibleSpans(row []figure.Span) (out []figure.Span) {
 	next := 0
 	for from := s.x.low; from < s.x.high; from += minLength {
 		to := from + minLength
-		var done [figure.MostDone]float64
+		var done [figure.MaxStates]float64
 		whole := 0.0
 		for ; next < len(row); next++ {
 			x := &row[next]
 			if x.From >= to {
 				break
 			}
-			done[x.Does] += min(x.To, to) - max(x.From, from)
+			done[x.State] += min(x.To, to) - max(x.From, from)
 			whole += min(x.To, to) - max(x.From, from)
 			if x.To > to {
 				break
@@ -124,10 +124,10 @@ func (s *sheet) visibleSpans(row []figure.Span) (out []figure.Span) {
 				mainState = i
 			}
 		}
-		if n := len(out) - 1; n >= 0 && out[n].Does == mainState && out[n].To >= from-minLength/4 {
+		if n := len(out) - 1; n >= 0 && out[n].State == mainState && out[n].To >= from-minLength/4 {
 			out[n].To = to
 		} else {
-			out = append(out, figure.Span{Row: row[0].Row, Does: mainState, From: from, To: to})
+			out = append(out, figure.Span{Row: row[0].Row, State: mainState, From: from, To: to})
 		}
 	}
 	return out

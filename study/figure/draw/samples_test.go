@@ -18,10 +18,10 @@ func init() { figure.Drawing.Link(Drawer{}) }
 
 // curves is a figure with so many series over 1, 2, 4, 8, 16.
 func curves(n int) figure.Figure {
-	f := figure.Figure{Title: "goodput over n", Note: "mean and 95 % interval, n = 5", X: figure.Auto("n"),
-		Y:    figure.Auto("goodput [Mb/s]"),
-		Size: figure.Screen()}
-	f.X.Log, f.X.At = true, []float64{1, 2, 4, 8, 16}
+	f := figure.Figure{Title: "goodput over n", Note: "mean and 95 % interval, n = 5", X: figure.NewAutoAxis("n"),
+		Y:    figure.NewAutoAxis("goodput [Mb/s]"),
+		Size: figure.ScreenSize()}
+	f.X.Log, f.X.SweepValues = true, []float64{1, 2, 4, 8, 16}
 	p := figure.Panel{}
 	for s := range n {
 		m := figure.Mark{Series: s}
@@ -34,7 +34,7 @@ func curves(n int) figure.Figure {
 		p.Marks = append(p.Marks, m)
 	}
 	p.Marks = append(p.Marks, figure.Mark{Series: 0, Form: figure.Crosses, X: []float64{1, 16}, Y: []float64{20, 25}})
-	f.Extra = []figure.LegendEntry{{Name: "paper", Form: figure.Crosses, Series: -1}}
+	f.ExtraEntries = []figure.LegendEntry{{Name: "paper", Form: figure.Crosses, Series: -1}}
 	f.Panels = []figure.Panel{p}
 	return f
 }
@@ -42,8 +42,8 @@ func curves(n int) figure.Figure {
 // barred is a figure of bars over words.
 func barred(series int, words ...string) figure.Figure {
 	f := curves(series)
-	f.X = figure.Auto("scheme")
-	f.X.Words, f.Y.Zero, f.Extra = words, true, nil
+	f.X = figure.NewAutoAxis("scheme")
+	f.X.Words, f.Y.IncludeZero, f.ExtraEntries = words, true, nil
 	p := figure.Panel{}
 	for s := range series {
 		m := figure.Mark{Series: s, Form: figure.Bars}
@@ -73,8 +73,8 @@ func boxed() figure.Figure {
 
 // overTime has series of 200 values.
 func overTime(series, panels int, band bool) figure.Figure {
-	f := figure.Figure{Title: "queue over time", X: figure.Auto("time [s]"), Y: figure.Auto("queue [packets]"),
-		Size: figure.Screen()}
+	f := figure.Figure{Title: "queue over time", X: figure.NewAutoAxis("time [s]"), Y: figure.NewAutoAxis("queue [packets]"),
+		Size: figure.ScreenSize()}
 	for s := range series {
 		f.Names = append(f.Names, fmt.Sprintf("s%d->server", s))
 	}
@@ -84,7 +84,7 @@ func overTime(series, panels int, band bool) figure.Figure {
 			p.Title = fmt.Sprintf("load=%d0%%", i+1)
 		}
 		for s := range series {
-			m := figure.Mark{Series: s, Plain: true, Band: band}
+			m := figure.Mark{Series: s, SparseMarkers: true, Band: band}
 			for k := range 200 {
 				y := float64(5+s*3) + 3*math.Sin(float64(k)/10+float64(s+i))
 				m.X, m.Y = append(m.X, float64(k)*0.05), append(m.Y, y)
@@ -101,10 +101,10 @@ func overTime(series, panels int, band bool) figure.Figure {
 
 // stairs are distributions all of whose shares are above 0.9.
 func stairs() figure.Figure {
-	f := figure.Figure{Title: "distribution of queue", X: figure.Auto("queue [packets]"),
-		Y: figure.Auto("share of values"), Size: figure.Screen(),
+	f := figure.Figure{Title: "distribution of queue", X: figure.NewAutoAxis("queue [packets]"),
+		Y: figure.NewAutoAxis("share of values"), Size: figure.ScreenSize(),
 		Names: []string{"a", "b", "c"}}
-	f.Y.Top = 1
+	f.Y.UpperBound = 1
 	p := figure.Panel{}
 	for s := range 3 {
 		m := figure.Mark{Series: s, Form: figure.Steps}
@@ -119,8 +119,8 @@ func stairs() figure.Figure {
 
 // warm is a heat map with a value that is not defined.
 func warm() figure.Figure {
-	bar := figure.Auto("goodput [Mb/s]")
-	f := figure.Figure{Title: "goodput", X: figure.Auto("n"), Y: figure.Auto("load"), Bar: &bar, Size: figure.Screen()}
+	bar := figure.NewAutoAxis("goodput [Mb/s]")
+	f := figure.Figure{Title: "goodput", X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("load"), ColourAxis: &bar, Size: figure.ScreenSize()}
 	f.X.Words, f.Y.Words = []string{"1", "2", "4", "8", "16"}, []string{"10%", "20%", "40%", "80%"}
 	h := &figure.Heat{Rows: 4, Columns: 5, Label: func(v float64) string { return fmt.Sprintf("%.1f", v) }}
 	for k := range 20 {
@@ -138,11 +138,11 @@ func samples() map[string]figure.Figure {
 		many = append(many, fmt.Sprintf("category-%d", k))
 	}
 	paper := warm()
-	paper.Panels[0].Heat.Paper = slices.Repeat([]float64{math.NaN()}, 20)
+	paper.Panels[0].Heat.Reference = slices.Repeat([]float64{math.NaN()}, 20)
 	for _, k := range []int{0, 7, 12, 19} { // of 7 there is no value of our own
-		paper.Panels[0].Heat.Paper[k] = float64(k)*1.7 + 1
+		paper.Panels[0].Heat.Reference[k] = float64(k)*1.7 + 1
 	}
-	paper.Extra = []figure.LegendEntry{{Name: "paper", Form: figure.Crosses, Series: -1}}
+	paper.ExtraEntries = []figure.LegendEntry{{Name: "paper", Form: figure.Crosses, Series: -1}}
 	points, right := curves(3), overTime(2, 1, true)
 	for i := range points.Panels[0].Marks {
 		points.Panels[0].Marks[i].Form = figure.Points
@@ -157,9 +157,9 @@ func samples() map[string]figure.Figure {
 
 // rows is a figure of two panels, in the first of which so many ranks do so many things one after the other.
 func rows(ranks, parts int) figure.Figure {
-	f := figure.Figure{Title: "what ranks do", Note: "seed 1, n = 1 of 1", X: figure.Auto("time [ms]"),
-		Y: figure.Auto("rank"), Size: figure.Screen(),
-		Does: []string{"waiting", "computing", "communicating", "both"}}
+	f := figure.Figure{Title: "what ranks do", Note: "seed 1, n = 1 of 1", X: figure.NewAutoAxis("time [ms]"),
+		Y: figure.NewAutoAxis("rank"), Size: figure.ScreenSize(),
+		States: []string{"waiting", "computing", "communicating", "both"}}
 	for i := range 2 {
 		r := &figure.Rows{}
 		for k := range ranks - i {
@@ -167,7 +167,7 @@ func rows(ranks, parts int) figure.Figure {
 			at := 0.0
 			for n := range parts {
 				to := at + 1 + 0.5*math.Sin(float64(n+k))
-				r.Spans = append(r.Spans, figure.Span{Row: k, Does: (n + k) % 4, From: at, To: to})
+				r.Spans = append(r.Spans, figure.Span{Row: k, State: (n + k) % 4, From: at, To: to})
 				at = to
 			}
 		}

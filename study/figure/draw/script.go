@@ -78,7 +78,7 @@ type scriptMark struct {
 
 // newScript arranges the figure and collects the data of a script that reads the numbers from the file data.
 func newScript(f *figure.Figure, data string) (*script, error) {
-	f = f.Shown()
+	f = f.Sanitized()
 	s, err := arrangeFigure(f, textWidth)
 	if err != nil {
 		return nil, err
@@ -87,19 +87,19 @@ func newScript(f *figure.Figure, data string) (*script, error) {
 		X:      newScriptAxis(f.X.Label, &s.x, f.X.Words, s.xTicks),
 		Y:      newScriptAxis(f.Y.Label, &s.y, s.Figure.Y.Words, s.yTicks),
 		Across: s.across, Panels: []scriptPanel{}, Does: []scriptState{}}
-	for i, name := range f.Does {
+	for i, name := range f.States {
 		c := stateColours[i]
-		out.Does = append(out.Does, scriptState{text.Cell(name), fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)})
+		out.Does = append(out.Does, scriptState{text.EscapeCell(name), fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B)})
 	}
-	if f.Bar != nil {
+	if f.ColourAxis != nil {
 		b := s.barScale()
-		bar := newScriptAxis(f.Bar.Label, &b, nil, nil)
+		bar := newScriptAxis(f.ColourAxis.Label, &b, nil, nil)
 		out.Bar = &bar
 	}
 	for i := range f.Panels {
 		p := &f.Panels[i]
-		q := scriptPanel{Title: text.Cell(p.Title), Marks: []scriptMark{}, Heat: p.Heat != nil,
-			Paper: p.Heat != nil && p.Heat.Paper != nil}
+		q := scriptPanel{Title: text.EscapeCell(p.Title), Marks: []scriptMark{}, Heat: p.Heat != nil,
+			Paper: p.Heat != nil && p.Heat.Reference != nil}
 		if p.Rows != nil {
 			q.Rows = p.Rows.Names
 		}
@@ -108,8 +108,8 @@ func newScript(f *figure.Figure, data string) (*script, error) {
 			m := &p.Marks[k]
 			by, wide := slotOffset(slots, m.Series)
 			r, g, b, _ := seriesColour(m.Series).RGBA()
-			q.Marks = append(q.Marks, scriptMark{text.Cell(f.SeriesName(m)), m.Form.String(),
-				fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), m.Series, by, wide, m.Low != nil, m.Band, m.Plain})
+			q.Marks = append(q.Marks, scriptMark{text.EscapeCell(f.SeriesName(m)), m.Form.String(),
+				fmt.Sprintf("#%02x%02x%02x", r>>8, g>>8, b>>8), m.Series, by, wide, m.Low != nil, m.Band, m.SparseMarkers})
 		}
 		out.Panels = append(out.Panels, q)
 	}
@@ -149,7 +149,7 @@ func (Drawer) Gnuplot(f *figure.Figure, data, into string) ([]byte, error) {
 	}
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Draws the numbers beside it, as weir plot --data has left them, into %s", text.Shown(into))
+	line("# Draws the numbers beside it, as weir plot --data has left them, into %s", text.EscapeLine(into))
 	line("set terminal svg size %.0f,%.0f font 'Liberation Sans,11' background '#ffffff'", 134*s.Size[0], 134*s.Size[1])
 	line("set output %s\nset datafile separator ','\nset encoding utf8\nset termoption noenhanced", quoteGnuplot(into))
 	line("set key outside below noenhanced\nset grid lc rgb '#e1e1e1'\nset style fill solid 0.55 border")

@@ -71,12 +71,12 @@ func arrangeFigure(f *figure.Figure, room widthFunc) (*sheet, error) {
 		shown := *f
 		f = &shown
 		nameRows(f)
-		f.Across = 1
+		f.Columns = 1
 	}
 	s := &sheet{Figure: f, textSize: vg.Length(f.Size.Text), width: vg.Length(f.Size.Width), measureWidth: room}
 	s.smallSize = s.textSize * 0.92
-	if f.Size.Text >= figure.LeastText {
-		s.smallSize = max(s.smallSize, figure.LeastText)
+	if f.Size.Text >= figure.MinTextSize {
+		s.smallSize = max(s.smallSize, figure.MinTextSize)
 	}
 	spanX, spanY, n := s.valueSpans()
 	if n == 0 {
@@ -95,7 +95,7 @@ func arrangeFigure(f *figure.Figure, room widthFunc) (*sheet, error) {
 		s.key = s.layoutLegend(place)
 		for range 6 { // the ticks depend on the panels' size, which depends on the width of the tick labels
 			err := s.fitPanels()
-			if err != nil && s.Across == 0 && s.across > 1 {
+			if err != nil && s.Columns == 0 && s.across > 1 {
 				s.across, err = s.across-1, nil // the labels at the side need much space
 				s.down = (len(s.Panels) + s.across - 1) / s.across
 				err = s.fitPanels()
@@ -155,7 +155,7 @@ func (s *sheet) valueSpans() (x, y span, n int) {
 			}
 		}
 		if h := p.Heat; h != nil {
-			for _, v := range slices.Concat(h.Values, h.Paper) {
+			for _, v := range slices.Concat(h.Values, h.Reference) {
 				if !math.IsNaN(v) {
 					n++
 				}
@@ -175,7 +175,7 @@ func (s *sheet) setRanges(x, y span) {
 	for i := range s.Panels {
 		heat = heat || s.Panels[i].Heat != nil
 		for k := range s.Panels[i].Marks {
-			if m := &s.Panels[i].Marks[k]; m.Form != figure.Steps && m.Form != figure.Area && !m.Plain {
+			if m := &s.Panels[i].Marks[k]; m.Form != figure.Steps && m.Form != figure.Area && !m.SparseMarkers {
 				marginX = 0.03
 			}
 		}
@@ -210,7 +210,7 @@ func (s *sheet) countOutside() {
 // arrangeGrid sets the number of panels per row and the number of rows.
 func (s *sheet) arrangeGrid() {
 	n := len(s.Panels)
-	s.across = s.Across
+	s.across = s.Columns
 	if s.across == 0 {
 		s.across = max(1, int(s.width/s.em(14)))
 		if n == 2 || n == 4 {
@@ -333,8 +333,8 @@ func (s *sheet) fitPanels() error {
 	}
 	if s.Size.Height == 0 { // an upright label may take two lines
 		upright := s.widthOf(s.Figure.Y.Label, s.textSize)
-		if s.Bar != nil {
-			upright = max(upright, s.widthOf(s.Bar.Label, s.textSize))
+		if s.ColourAxis != nil {
+			upright = max(upright, s.widthOf(s.ColourAxis.Label, s.textSize))
 		}
 		if upright > down*high {
 			high = max(high, min(upright*0.55, s.width*2)/down)
@@ -434,7 +434,7 @@ func (s *sheet) sideMargins() (left, right vg.Length) {
 	if s.key.place == figure.Right {
 		right += s.key.width + s.em(0.8)
 	}
-	if s.Bar != nil {
+	if s.ColourAxis != nil {
 		high := s.panel.Size().Y
 		if high <= 0 {
 			high = s.width / 2

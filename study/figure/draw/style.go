@@ -30,7 +30,7 @@ type hatch struct {
 }
 
 // hatches are the fills of bars, indexed by series.
-var hatches = [figure.MostSeries]hatch{
+var hatches = [figure.MaxSeries]hatch{
 	{solid: true}, {angles: []float64{45}, gap: 3.4}, {angles: []float64{0}, gap: 3.2},
 	{angles: []float64{45, 135}, gap: 4.2}, {angles: []float64{135}, gap: 3.4}, {},
 	{angles: []float64{90}, gap: 3.2}, {angles: []float64{0, 90}, gap: 4.2},
@@ -52,7 +52,7 @@ func seriesColour(series int) color.Color {
 	if series < 0 {
 		return ink
 	}
-	return figure.Palette()[series%figure.MostSeries]
+	return figure.Palette()[series%figure.MaxSeries]
 }
 
 // withOpacity returns the colour with the given opacity, 0 … 1.

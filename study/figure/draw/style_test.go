@@ -41,7 +41,7 @@ var sights = map[string][3][3]float64{
 // Sixteen series are told apart: each has a colour of its own and a marker of its own, which is enough in grey; and
 // two whose colours look alike to somebody, or in grey, have other dashes or other markers besides, and other hatches.
 func TestApart(t *testing.T) {
-	for i := range figure.MostSeries {
+	for i := range figure.MaxSeries {
 		for j := range i {
 			t.Run(fmt.Sprintf("%d and %d", j, i), func(t *testing.T) {
 				if figure.Palette()[i] == figure.Palette()[j] {
@@ -63,7 +63,7 @@ func TestApart(t *testing.T) {
 	for name, m := range sights {
 		t.Run(name, func(t *testing.T) {
 			alike := 0
-			for i := range figure.MostSeries {
+			for i := range figure.MaxSeries {
 				for j := range i {
 					a, b := dichromat(figure.Palette()[i], m), dichromat(figure.Palette()[j], m)
 					far := math.Sqrt(math.Pow(a[0]-b[0], 2) + math.Pow(a[1]-b[1], 2) + math.Pow(a[2]-b[2], 2))
@@ -125,12 +125,12 @@ func TestNarrowRows(t *testing.T) {
 		if k >= 9000 {
 			less = 0.75
 		}
-		r.Spans = append(r.Spans, figure.Span{Row: 0, Does: 1, From: at, To: at + 1 - less}, figure.Span{Row: 0, Does: 2,
+		r.Spans = append(r.Spans, figure.Span{Row: 0, State: 1, From: at, To: at + 1 - less}, figure.Span{Row: 0, State: 2,
 			From: at + 1 - less, To: at + 1})
 	}
-	r.Spans = append(r.Spans, figure.Span{Row: 1, Does: 1, From: 0, To: 4000}, figure.Span{Row: 1, Does: 3, From: 4000,
+	r.Spans = append(r.Spans, figure.Span{Row: 1, State: 1, From: 0, To: 4000}, figure.Span{Row: 1, State: 3, From: 4000,
 		To: 10000})
-	f := figure.Figure{X: figure.Auto("t"), Y: figure.Auto("rank"), Size: figure.Print(89 * mm), Does: []string{"a", "b",
+	f := figure.Figure{X: figure.NewAutoAxis("t"), Y: figure.NewAutoAxis("rank"), Size: figure.PrintSize(89 * mm), States: []string{"a", "b",
 		"c", "d"},
 		Panels: []figure.Panel{{Rows: r}}}
 	s, err := arrangeFigure(&f, textWidth)
@@ -138,7 +138,7 @@ func TestNarrowRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := s.visibleSpans(r.Spans[:20000])
-	if len(got) != 2 || got[0].Does != 1 || got[1].Does != 2 || math.Abs(got[0].To-9000) > s.minSpanLength() ||
+	if len(got) != 2 || got[0].State != 1 || got[1].State != 2 || math.Abs(got[0].To-9000) > s.minSpanLength() ||
 		got[0].From != 0 ||
 		math.Abs(got[1].To-10000) > s.minSpanLength() {
 		t.Errorf("%v", got)
@@ -153,13 +153,13 @@ func TestNarrowRows(t *testing.T) {
 
 // A panel with more series than can be told apart is refused; whoever makes figures splits it.
 func TestTooMany(t *testing.T) {
-	if _, err := (&figure.Figure{Names: make([]string, 20), Size: figure.Screen(), X: figure.Auto(""), Y: figure.Auto(""),
+	if _, err := (&figure.Figure{Names: make([]string, 20), Size: figure.ScreenSize(), X: figure.NewAutoAxis(""), Y: figure.NewAutoAxis(""),
 		Panels: []figure.Panel{{Marks: func() (all []figure.Mark) {
 			for s := range 20 {
 				all = append(all, figure.Mark{Series: s, X: []float64{1}, Y: []float64{1}})
 			}
 			return all
-		}()}}}).Write("svg"); err == nil {
+		}()}}}).Render("svg"); err == nil {
 		t.Error("20 series are drawn in one panel")
 	}
 }

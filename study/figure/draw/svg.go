@@ -83,5 +83,5 @@ func (s *sheet) writeSVG() ([]byte, error) {
 		}
 		return fmt.Sprintf(`<text x="%.5g"%s textLength="%.5g" lengthAdjust="spacingAndGlyphs" `, x, anchor, t.width.Points())
 	})
-	return []byte(text.Lines(strings.ReplaceAll(out, drawnFont, namedFont))), wrong
+	return []byte(text.EscapeLines(strings.ReplaceAll(out, drawnFont, namedFont))), wrong
 }

@@ -41,7 +41,7 @@ func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
 	if format == "svg" { // a viewer without the font uses another
 		room = ScreenWidth
 	}
-	s, err := arrangeFigure(f.Shown(), room)
+	s, err := arrangeFigure(f.Sanitized(), room)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,7 @@ func at(head, row []string, name string) string { return row[slices.Index(head, 
 // Files have a line for each flow, value over time and value of a distribution, with the numbers of the runs' files to
 // the last digit, and nothing where there is none.
 func TestFiles(t *testing.T) {
-	r := plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
+	r := plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 	s := plantest.Load(t, r, plantest.Small+`switch: [forward]
 sweep: {rate: [1Mbps, 4Mbps], value: {"=x": {mtu: 1500 B}}}
 traffic: [{name: w, from: a, to: c, transport: tcp, size: 50kB, start: 150ms},
@@ -91,7 +91,7 @@ measure: [{cwnd: {every: 10ms}}, {goodput: {every: 50ms}}, {queue: {port: s->c, 
 			total += n
 		}
 	}
-	if want := o.Runs[0].Distribution("queue", "s->c").N(); want == 0 || total != int(want) ||
+	if want := o.Runs[0].FindDistribution("queue", "s->c").Count(); want == 0 || total != int(want) ||
 		at(head, rows[len(rows)-1], "share") != "1" {
 		t.Errorf("distributions: %d of %d, %v", total, want, rows[len(rows)-1])
 	}

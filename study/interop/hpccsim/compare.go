@@ -27,10 +27,10 @@ type Completions struct {
 
 // ReadCompletions reads the fct.txt of the given name. Errors in the file are returned as InputErrors.
 func ReadCompletions(name string) (*Completions, error) {
-	data, err := document.ReadFile(name, document.LargestInput)
+	data, err := document.ReadFile(name, document.MaxInput)
 	if err != nil {
 		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: fmt.Sprintf("it cannot be read: %v",
-			document.Reason(err)), Allowed: "a fct.txt of the HPCC simulator, results, or an experiment that was run"}}
+			document.UnwrapPathError(err)), Allowed: "a fct.txt of the HPCC simulator, results, or an experiment that was run"}}
 	}
 	flows, err := simfiles.ReadFCT(bytes.NewReader(data), name)
 	if e, ok := err.(*simfiles.FormatError); ok {
@@ -39,9 +39,9 @@ func ReadCompletions(name string) (*Completions, error) {
 	return &Completions{Name: name, Flows: flows}, err
 }
 
-// CompletionsOf returns the flows of the run with an id that begins with id; an empty id selects the only run. It
+// RunCompletions returns the flows of the run with an id that begins with id; an empty id selects the only run. It
 // returns InputErrors if the run is not unique or has no table of flows.
-func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
+func RunCompletions(o *results.Outcome, id string) (*Completions, error) {
 	var found []*results.Run
 	var names []string
 	for _, r := range o.Runs {
@@ -64,12 +64,12 @@ func CompletionsOf(o *results.Outcome, id string) (*Completions, error) {
 		if len(found) > 1 {
 			msg = fmt.Sprintf("%d runs; one is compared, by the beginning of its id (--run)", len(found))
 		}
-		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: msg, Allowed: document.Choices(names)}}
+		return nil, document.InputErrors{{File: o.Dir, Line: 1, Column: 1, Msg: msg, Allowed: document.JoinChoices(names)}}
 	}
 	r := found[0]
 	points := map[string]*experiment.Point{}
-	for _, x := range plan.Runs(o.Spec) {
-		points[measure.PointName(x.Point)] = x.Of
+	for _, x := range plan.ListRuns(o.Spec) {
+		points[measure.PointName(x.Point)] = x.SpecPoint
 	}
 	p := points[measure.PointName(r.Point)]
 	if p == nil || r.Flows == nil {
@@ -132,7 +132,7 @@ type Comparison struct {
 	Common      Common `json:"common"`
 	Bins        []Bin  `json:"bins"`
 	Within      int    `json:"bins_within"`
-	Agree       bool   `json:"agree"` // all bins are within the tolerances, and few flows are unpaired; false without bins
+	Agrees      bool   `json:"agree"` // all bins are within the tolerances, and few flows are unpaired; false without bins
 
 	tolerances Tolerances
 }
@@ -167,7 +167,7 @@ func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 		}
 		c.Bins, from = append(c.Bins, x), to
 	}
-	c.Agree = len(c.Bins) > 0 && c.Within == len(c.Bins) && c.isPaired()
+	c.Agrees = len(c.Bins) > 0 && c.Within == len(c.Bins) && c.isPaired()
 	return c
 }
 
@@ -248,8 +248,8 @@ func (c *Comparison) JSON() []byte {
 	return append(data, '\n')
 }
 
-// Print writes the comparison as a table of 80 columns. A ratio outside of its tolerance is marked with "!".
-func (c *Comparison) Print(w io.Writer) {
+// WriteTable writes the comparison as a table of 80 columns. A ratio outside of its tolerance is marked with "!".
+func (c *Comparison) WriteTable(w io.Writer) {
 	fmt.Fprintf(w, "A  %s\nB  %s\n\n", c.A, c.B)
 	for _, x := range []struct {
 		name string
@@ -288,7 +288,7 @@ func (c *Comparison) Print(w io.Writer) {
 		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
 	verdict := "A and B differ"
-	if c.Agree {
+	if c.Agrees {
 		verdict = "A and B agree"
 	}
 	fmt.Fprintf(w, "\n%s: %d of %d bins within %s\n", verdict, c.Within, len(c.Bins), t)

@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 					t.Errorf("bin %d: %+v %+v", i, c.Bins[i], c.Bins[i].Ratio)
 				}
 			}
-			if c.Agree != agree || c.Common.Flows != 40 || c.Common.OnlyA != 0 || c.Common.OnlyB != 0 {
+			if c.Agrees != agree || c.Common.Flows != 40 || c.Common.OnlyA != 0 || c.Common.OnlyB != 0 {
 				t.Errorf("%+v", c)
 			}
 		})
@@ -80,30 +80,30 @@ func TestCompare(t *testing.T) {
 // counted, and so are those that are not finished.
 func TestCompareOdd(t *testing.T) {
 	same := func(_, _ int) float64 { return 1 }
-	if c := Compare(listed("a", 1, same), listed("b", 1, same), 20, usual); len(c.Bins) != 1 || !c.Agree {
+	if c := Compare(listed("a", 1, same), listed("b", 1, same), 20, usual); len(c.Bins) != 1 || !c.Agrees {
 		t.Errorf("flows of one size are in %d bins", len(c.Bins))
 	}
 	a, b := listed("a", 1, same), listed("b", 3, same)
 	b.Unfinished = 7
 	b.Flows[0].Standalone++
 	c := Compare(a, b, 3, usual)
-	if len(c.Bins) != 3 || c.Agree || c.Common.OnlyB != 20 || c.Common.Standalone != 9 || c.Bins[1].Ratio != nil {
+	if len(c.Bins) != 3 || c.Agrees || c.Common.OnlyB != 20 || c.Common.Standalone != 9 || c.Bins[1].Ratio != nil {
 		t.Errorf("%+v", c)
 	}
 	var out strings.Builder
-	c.Print(&out)
+	c.WriteTable(&out)
 	testkit.Golden(t, "compare.txt", out.String())
 	for line := range strings.Lines(out.String()) {
 		if len([]rune(line)) > 81 {
 			t.Errorf("wider than 80 columns: %s", line)
 		}
 	}
-	if c := Compare(&Completions{}, &Completions{}, 3, usual); c.Agree || len(c.Bins) != 0 ||
+	if c := Compare(&Completions{}, &Completions{}, 3, usual); c.Agrees || len(c.Bins) != 0 ||
 		!strings.Contains(string(c.JSON()), `"bins": []`) {
 		t.Errorf("nothing agrees with nothing: %+v", c)
 	}
 	zero := &Completions{Flows: []simfiles.FCT{{Size: 5, FCT: 1}}} // alone it takes no time, which nothing is measured by
-	if c := Compare(zero, zero, 1, usual); c.Agree || c.Bins[0].A.Flows != 0 {
+	if c := Compare(zero, zero, 1, usual); c.Agrees || c.Bins[0].A.Flows != 0 {
 		t.Errorf("%+v", c)
 	}
 	if s := (&Tolerances{-1, -1, -1, 0}).String(); s != "any" {
@@ -138,11 +138,11 @@ func TestCompareUnpaired(t *testing.T) {
 			tolerances := usual
 			tolerances.Unpaired = x.unpaired
 			c := Compare(x.a, x.b, 2, tolerances)
-			if c.Within != 2 || c.Agree != x.want {
+			if c.Within != 2 || c.Agrees != x.want {
 				t.Errorf("%+v", c)
 			}
 			var out strings.Builder
-			c.Print(&out)
+			c.WriteTable(&out)
 			if strings.Contains(out.String(), "are on one side only") == x.want {
 				t.Error(out.String())
 			}
@@ -175,11 +175,11 @@ traffic:
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := CompletionsOf(o, o.Runs[0].ID[:8])
+	b, err := RunCompletions(o, o.Runs[0].ID[:8])
 	if err != nil || b.Unfinished != 1 {
 		t.Fatal(err, b)
 	}
-	if c := Compare(a, b, 5, usual); !c.Agree || c.Common.Flows != 1 || c.Common.SumOfFCTs != 1 {
+	if c := Compare(a, b, 5, usual); !c.Agrees || c.Common.Flows != 1 || c.Common.SumOfFCTs != 1 {
 		t.Errorf("%+v", c)
 	}
 	wrong := filepath.Join(t.TempDir(), "fct.txt")
@@ -187,8 +187,8 @@ traffic:
 		t.Fatal(err)
 	}
 	for want, err := range map[string]error{
-		"2 runs; one is compared":             second(CompletionsOf(o, "")),
-		`no run has an id that begins with`:   second(CompletionsOf(o, "zz")),
+		"2 runs; one is compared":             second(RunCompletions(o, "")),
+		`no run has an id that begins with`:   second(RunCompletions(o, "zz")),
 		"fct.txt:2:11: the line ends after 2": second(ReadCompletions(wrong)),
 		"none.txt:1:1: it cannot be read":     second(ReadCompletions("none.txt")),
 	} {

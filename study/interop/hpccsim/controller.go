@@ -139,7 +139,7 @@ var controllerKeys = []controllerKey{
 	{"hpcc hpcc_pint", "MI_THRESH", "max_stage", formatNumber},
 	// HPCC simulator: W_ai = RATE_AI · T
 	{"hpcc hpcc_pint", "RATE_AI", "w_ai", func(m *hpccImport, s *simfiles.Setting) (string, string) {
-		if !m.config.On("GLOBAL_T") {
+		if !m.config.IsSet("GLOBAL_T") {
 			m.unmapped["GLOBAL_T"] = "a W_ai of RATE_AI times each pair's own T; here it is the largest T's, and T is each " +
 				"pair's"
 		}
@@ -201,7 +201,7 @@ var controllerKeys = []controllerKey{
 	}},
 	{"dctcp", "VAR_WIN", "", func(m *hpccImport, s *simfiles.Setting) (string, string) {
 		switch {
-		case !m.config.On("HAS_WIN"):
+		case !m.config.IsSet("HAS_WIN"):
 			m.mapped[s.Key] = "nothing: HAS_WIN is 0"
 		case s.Number == 0:
 			m.mapped[s.Key] = "rdma.bound: it stays, whatever DCTCP's own window"
@@ -264,9 +264,9 @@ func formatMaxRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
 // formatHPCCMode returns HPCC's mode from MULTI_RATE and FAST_REACT.
 func formatHPCCMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	switch {
-	case m.config.On("MULTI_RATE"):
+	case m.config.IsSet("MULTI_RATE"):
 		return "per_hop", ""
-	case m.config.Get("FAST_REACT") != nil && !m.config.On("FAST_REACT"):
+	case m.config.Get("FAST_REACT") != nil && !m.config.IsSet("FAST_REACT"):
 		return "per_rtt", ""
 	}
 	return "hpcc++", ""
@@ -275,9 +275,9 @@ func formatHPCCMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
 // formatWindow returns the window parameter from HAS_WIN and VAR_WIN.
 func formatWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	switch {
-	case !m.config.On("HAS_WIN"):
+	case !m.config.IsSet("HAS_WIN"):
 		return "none", ""
-	case m.config.On("VAR_WIN"):
+	case m.config.IsSet("VAR_WIN"):
 		return "variable", ""
 	}
 	return "bdp", ""
@@ -293,7 +293,7 @@ func (m *hpccImport) formatController() string {
 		if s := m.config.Get("CC_MODE"); s != nil {
 			text = strconv.FormatFloat(s.Number, 'f', -1, 64)
 		}
-		m.failKey("CC_MODE", simfiles.Modes, "CC_MODE is %q", text)
+		m.failKey("CC_MODE", simfiles.ModeNames, "CC_MODE is %q", text)
 		return ""
 	}
 	m.mapped["CC_MODE"] = "cc: " + name
@@ -368,7 +368,7 @@ func (m *hpccImport) formatTransport() string {
 	}
 	m.mapFlag("L2_BACK_TO_ZERO", "a gap that sends the chunk of L2_CHUNK_SIZE bytes again from its start; here all from "+
 		"the gap on goes again (go_back_n)", "rdma.recovery: go_back_n")
-	if m.config.On("GLOBAL_T") {
+	if m.config.IsSet("GLOBAL_T") {
 		params = append(params, namedValue{"", "base_rtt", m.maxRTT.String()})
 		if m.mapped["GLOBAL_T"] == "" {
 			m.mapped["GLOBAL_T"] = "rdma.base_rtt"
@@ -401,7 +401,7 @@ func (m *hpccImport) checkAckInterval() {
 
 // mapFlag records a flag: why it has no counterpart if it is set, otherwise what it becomes.
 func (m *hpccImport) mapFlag(key, why, became string) {
-	if m.config.On(key) {
+	if m.config.IsSet(key) {
 		m.unmapped[key] = why
 	} else {
 		m.mapped[key] = became

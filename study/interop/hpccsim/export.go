@@ -39,7 +39,7 @@ type slowdownTable struct {
 // destination ports that the run has flows to.
 func (x *exportedRun) Slowdowns(rows int) (out []slowdownTable) {
 	for _, port := range []uint16{simfiles.NormalPort, simfiles.IncastPort} {
-		t := slowdownTable{Port: port, Rows: simfiles.Slowdowns(x.Flows, port, math.MaxInt64, rows)}
+		t := slowdownTable{Port: port, Rows: simfiles.ComputeSlowdowns(x.Flows, port, math.MaxInt64, rows)}
 		for _, f := range x.Flows {
 			if f.DstPort == port {
 				t.Flows++
@@ -62,8 +62,8 @@ func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exportedRu
 			Allowed: "results with at least one run"}}
 	}
 	points := map[string]*experiment.Point{}
-	for _, r := range plan.Runs(o.Spec) {
-		points[measure.PointName(r.Point)] = r.Of
+	for _, r := range plan.ListRuns(o.Spec) {
+		points[measure.PointName(r.Point)] = r.SpecPoint
 	}
 	for _, r := range o.Runs {
 		p := points[measure.PointName(r.Point)]
@@ -78,7 +78,7 @@ func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exportedRu
 		}
 		x.Folder = filepath.Join(into, r.ID)
 		if err := os.MkdirAll(x.Folder, 0o777); err != nil {
-			return out, fmt.Errorf("%s: it cannot be made: %w", x.Folder, document.Reason(err))
+			return out, fmt.Errorf("%s: it cannot be made: %w", x.Folder, document.UnwrapPathError(err))
 		}
 		files := []struct {
 			name  string
@@ -143,7 +143,7 @@ func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exported
 	for i := range p.Entries() {
 		tr := p.Entry(i)
 		g, drawn := tr.Generator()
-		traffics[tr.Name()], incasts[tr] = tr, drawn && g.FromN > 0
+		traffics[tr.Name()], incasts[tr] = tr, drawn && g.FromCount > 0
 	}
 	if len(p.Network().Nodes) > 1<<16 {
 		return nil, fmt.Errorf("the simulator's addresses are for 65536 nodes; the topology has %d", len(p.Network().Nodes))
@@ -198,12 +198,12 @@ func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exported
 		}
 		if _, known := pairs[pair]; !known {
 			links, _ := pathBetween(p.Routes(), src, dst)
-			pairs[pair] = simfiles.PairOf(pathLegs(p.Network(), links), int64(tr.Payload()))
+			pairs[pair] = simfiles.NewPair(pathLegs(p.Network(), links), int64(tr.Payload()))
 		}
 		end := (start + picoseconds(f.FCTS[i])) / 1000
 		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
 			Size:  f.SizeBytes[i],
-			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].Standalone(f.SizeBytes[i], int64(tr.Payload()))})
+			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].StandaloneFCT(f.SizeBytes[i], int64(tr.Payload()))})
 	}
 	sort.SliceStable(x.Flows, func(a, b int) bool {
 		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+
@@ -220,7 +220,7 @@ func queueHistograms(spec *experiment.Spec, p *experiment.Point, r *results.Run,
 		if s := &r.Series[i]; s.Unit == "bytes" && spec.Kind(s.Name).Queues {
 			var q simfiles.QueueHistogram
 			for _, v := range s.Values {
-				q.Add(int64(v))
+				q.AddSample(int64(v))
 			}
 			counts[s.Group] = q.Counts
 		}

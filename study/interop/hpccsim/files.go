@@ -33,7 +33,7 @@ func (m *hpccImport) addErrors(err error) {
 		all = append(all, e)
 	}
 	for _, e := range all {
-		m.reader.Fail(m.reader.InFile(e.File, e.Line, e.Column), "", "%s", e.Msg)
+		m.reader.Fail(m.reader.PositionIn(e.File, e.Line, e.Column), "", "%s", e.Msg)
 		if e.Key != "" {
 			m.wrongKeys = append(m.wrongKeys, e.Key)
 		}
@@ -42,7 +42,7 @@ func (m *hpccImport) addErrors(err error) {
 		return
 	}
 	start := document.Position{File: m.file, Line: 1, Column: 1}
-	experiment.Foreign(m.reader, &document.Node{Position: start, Text: m.file}, err)
+	experiment.ReportForeignError(m.reader, &document.Node{Position: start, Text: m.file}, err)
 }
 
 // readNamedFile reads the file that a key names. It returns the name to use in the experiment and the path to use in
@@ -63,7 +63,7 @@ func (m *hpccImport) readNamedFile(key string, must bool) (name string, data []b
 			at = filepath.Join(folder, at)
 		}
 		var readErr error
-		if data, readErr = document.ReadFile(at, document.LargestInput); readErr == nil {
+		if data, readErr = document.ReadFile(at, document.MaxInput); readErr == nil {
 			break
 		} else if err == nil || !os.IsNotExist(readErr) {
 			err = readErr
@@ -75,11 +75,11 @@ func (m *hpccImport) readNamedFile(key string, must bool) (name string, data []b
 			return "", nil, ""
 		}
 		m.failKey(key, "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
-			s.Text, document.Reason(err))
+			s.Text, document.UnwrapPathError(err))
 		return "", nil, ""
 	}
 	m.reader.Remember(at, data)
-	if !m.reader.IsText(at, data, false) {
+	if !m.reader.CheckText(at, data, false) {
 		return "", nil, ""
 	}
 	name = at
@@ -142,7 +142,7 @@ func (m *hpccImport) measurePaths() {
 	for _, a := range hosts {
 		for _, b := range hosts {
 			if links, ok := pathBetween(routes, a, b); ok && a != b {
-				m.maxRTT = max(m.maxRTT, unit.Time(simfiles.PairOf(pathLegs(n, links), payload).RTT)*unit.Nanosecond)
+				m.maxRTT = max(m.maxRTT, unit.Time(simfiles.NewPair(pathLegs(n, links), payload).RTT)*unit.Nanosecond)
 			}
 		}
 	}
@@ -150,8 +150,8 @@ func (m *hpccImport) measurePaths() {
 
 // pathBetween returns the links of a path between the nearest NICs of two hosts; ok is false without a path.
 func pathBetween(routes *topology.Routes, from, to int) (links []int, ok bool) {
-	near, _ := routes.Near(from, to)
-	return routes.Path(near.From, near.To)
+	near, _ := routes.NearestPair(from, to)
+	return routes.FindPath(near.From, near.To)
 }
 
 // pathLegs converts the links of a path to the simulator's formulas. A rate in packets counts 12000 bits per packet.

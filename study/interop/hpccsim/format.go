@@ -67,7 +67,7 @@ func (x *exporter) Write(r *experiment.Registry, dir, into string, out io.Writer
 		if i == 0 {
 			fmt.Fprintln(out)
 		}
-		fmt.Fprintln(out, report.Wrap(fmt.Sprintf("of all %d runs: %s", len(exports), f), report.Width, ""))
+		fmt.Fprintln(out, report.WrapText(fmt.Sprintf("of all %d runs: %s", len(exports), f), report.DefaultWidth, ""))
 	}
 	return err
 }
@@ -102,7 +102,7 @@ func (x *exportedRun) printSummary(out io.Writer, bins int) {
 		fmt.Fprintf(out, "%d flows are not finished, and not in fct.txt\n", x.Unfinished)
 	}
 	for _, f := range x.Omitted {
-		fmt.Fprintln(out, report.Wrap(f, report.Width, ""))
+		fmt.Fprintln(out, report.WrapText(f, report.DefaultWidth, ""))
 	}
 	for _, t := range x.Slowdowns(bins) {
 		fmt.Fprintf(out, "\n%d flows to port %d\n%10s %12s %10s %10s %10s\n", t.Flows, t.Port, "share", "up to bytes",

@@ -165,7 +165,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	if err := os.WriteFile(file, data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	src, err := r.Open(file)
+	src, err := r.OpenExperiment(file)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	if err != nil || len(o.Failed) > 0 || o.Runs[0].End.Reason != "all flows done" {
 		t.Errorf("%v, %v", err, o.Failed)
 	}
-	return data, testkit.Strings(told)
+	return data, testkit.FormatAll(told)
 }
 
 // Every controller with every switch of the configuration's that bears on it, on and off: the experiment is

@@ -58,7 +58,7 @@ func Import(r *experiment.Registry, config, folder string) (text []byte, warning
 func tryLoad(r *experiment.Registry, config, folder string, text []byte) error {
 	src := &experiment.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
 		Data: text}
-	src.Open = func(name string) ([]byte, error) { return document.ReadFile(src.Path(name), document.LargestInput) }
+	src.Open = func(name string) ([]byte, error) { return document.ReadFile(src.Path(name), document.MaxInput) }
 	_, err := plan.Load(r, src, experiment.Options{})
 	return err
 }
@@ -71,7 +71,7 @@ func joinErrors(wrong, loaded error) error {
 		return cmp.Or(wrong, loaded)
 	}
 	for _, e := range more {
-		if !strings.HasSuffix(e.File, " as an experiment") && !e.Rest {
+		if !strings.HasSuffix(e.File, " as an experiment") && !e.Truncated {
 			all = append(all, e)
 		}
 	}
@@ -115,7 +115,7 @@ type hpccImport struct {
 // keyPlace returns the place of a key's value; the start of the file if the key is missing.
 func (m *hpccImport) keyPlace(key string) document.Position {
 	if s := m.config.Get(key); s != nil && s.Line > 0 {
-		return m.reader.InFile(m.file, s.Line, s.Column)
+		return m.reader.PositionIn(m.file, s.Line, s.Column)
 	}
 	return document.Position{File: m.file, Line: 1, Column: 1}
 }
@@ -144,14 +144,14 @@ func (m *hpccImport) convert() []byte {
 // readInputs reads the configuration, the network and the flows, and reports all their errors. It returns whether all
 // three are usable.
 func (m *hpccImport) readInputs() bool {
-	data, err := document.ReadFile(m.file, document.LargestInput)
+	data, err := document.ReadFile(m.file, document.MaxInput)
 	if err != nil {
 		m.reader.Fail(document.Position{File: m.file, Line: 1, Column: 1}, "a config.txt of the HPCC simulator",
-			"it cannot be read: %v", document.Reason(err))
+			"it cannot be read: %v", document.UnwrapPathError(err))
 		return false
 	}
 	m.reader.Remember(m.file, data)
-	if !m.reader.IsText(m.file, data, true) {
+	if !m.reader.CheckText(m.file, data, true) {
 		return false
 	}
 	if m.config, err = simfiles.ReadConfig(bytes.NewReader(data), m.file); err != nil {
@@ -160,7 +160,7 @@ func (m *hpccImport) readInputs() bool {
 			return false
 		}
 	}
-	m.config = m.config.Complete()
+	m.config = m.config.WithDefaults()
 	network, flows := m.readNetwork(), m.readFlows()
 	if len(m.flows) > 0 && m.flows[0].Start >= simulatorStart {
 		m.offset = simulatorStart
@@ -181,7 +181,7 @@ func (m *hpccImport) readNetwork() bool {
 	var err error
 	m.topologyFile = name
 	m.network, err = topology.ReadHPCC(bytes.NewReader(data), at)
-	if experiment.Excess(err) {
+	if experiment.IsExcess(err) {
 		m.moreLinks, err = true, nil
 	}
 	if err == nil {
@@ -202,7 +202,7 @@ func (m *hpccImport) readFlows() bool {
 	var err error
 	m.flowFile = name
 	m.flows, err = workload.ReadHPCCFlows(bytes.NewReader(data), at)
-	if experiment.Excess(err) {
+	if experiment.IsExcess(err) {
 		m.moreFlows, err = true, nil
 	}
 	if err != nil {
@@ -210,7 +210,7 @@ func (m *hpccImport) readFlows() bool {
 	}
 	for _, f := range m.flows {
 		if first := &m.flows[0]; f.Class != first.Class {
-			m.otherWarnings = append(m.otherWarnings, document.Warn(warnPriority, m.reader.InFile(at, f.At.Line, f.At.Src),
+			m.otherWarnings = append(m.otherWarnings, document.Warn(warnPriority, m.reader.PositionIn(at, f.At.Line, f.At.Src),
 				"flows of class %d and of "+
 					"class %d share a queue here; in the simulator each class has its own", first.Class, f.Class))
 			break
@@ -273,7 +273,7 @@ func (m *hpccImport) writeRemarks(b *strings.Builder) {
 			}
 			name := s.Key
 			if !given {
-				name += " " + s.Value()
+				name += " " + s.FormatValue()
 			}
 			fmt.Fprintf(b, "%s#   %-26s %s\n", head, name, text)
 			head = ""
@@ -299,7 +299,7 @@ func (m *hpccImport) writeRemarks(b *strings.Builder) {
 func (m *hpccImport) keyWarnings() (out []document.Warning) {
 	for i := range m.config {
 		if s := &m.config[i]; m.unmapped[s.Key] != "" {
-			out = append(out, m.newKeyWarning(warnKey, s.Key, s.Value()+" has no counterpart: "+m.unmapped[s.Key]))
+			out = append(out, m.newKeyWarning(warnKey, s.Key, s.FormatValue()+" has no counterpart: "+m.unmapped[s.Key]))
 		}
 	}
 	return out

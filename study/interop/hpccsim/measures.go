@@ -114,7 +114,7 @@ func (m *hpccImport) explainOtherKeys() {
 			continue
 		}
 		switch {
-		case s.Number == 0 && simfiles.KeyByName(key).Kind <= simfiles.Fraction:
+		case s.Number == 0 && simfiles.FindKey(key).Kind <= simfiles.Fraction:
 			m.mapped[key] = "nothing: it is 0"
 		default:
 			m.mapped[key] = "nothing: CC_MODE " + strconv.FormatFloat(m.numberOr("CC_MODE", 0), 'f', -1, 64) +
@@ -127,7 +127,7 @@ func (m *hpccImport) explainOtherKeys() {
 func (m *hpccImport) mapTraceKeys() {
 	for _, key := range []string{"ENABLE_TRACE", "TRACE_FILE", "TRACE_OUTPUT_FILE"} {
 		switch s := m.config.Get(key); {
-		case !m.config.On("ENABLE_TRACE"):
+		case !m.config.IsSet("ENABLE_TRACE"):
 			m.mapped[key] = "nothing: ENABLE_TRACE is 0"
 		case s != nil && s.Line == 0:
 			m.mapped[key] = "nothing: weir run --trace keeps packets"

@@ -21,7 +21,7 @@ func (m *hpccImport) listPrograms() []string {
 	m.mapped["USE_DYNAMIC_PFC_THRESHOLD"] = "pfc.trigger: the threshold follows the free buffer whatever the key " +
 		"says, as there"
 	out = append(out, m.formatProgram("pfc", pfc...)...)
-	if m.config.On("ENABLE_QCN") {
+	if m.config.IsSet("ENABLE_QCN") {
 		if ecn := m.ecnParams(); len(ecn) > 0 {
 			m.mapped["ENABLE_QCN"] = "the program ecn"
 			text := m.formatProgram("ecn", ecn...)

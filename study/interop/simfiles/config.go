@@ -38,8 +38,8 @@ type Key struct {
 	Doc       string
 }
 
-// Modes lists the values of CC_MODE that an experiment can have.
-const Modes = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)"
+// ModeNames lists the values of CC_MODE that an experiment can have.
+const ModeNames = "1 (DCQCN), 3 (HPCC), 7 (TIMELY), 8 (DCTCP) or 10 (HPCC-PINT)"
 
 // Keys lists all keys of the simulator in the order of its own file (HPCC simulator config.txt).
 var Keys = []Key{
@@ -95,8 +95,8 @@ var Keys = []Key{
 	{"QLEN_MON_END", Nanos, 0, 0, "when they end"},
 }
 
-// KeyByName returns the key of a name; nil if it does not exist.
-func KeyByName(name string) *Key {
+// FindKey returns the key of a name; nil if it does not exist.
+func FindKey(name string) *Key {
 	for i := range Keys {
 		if Keys[i].Name == name {
 			return &Keys[i]
@@ -108,18 +108,18 @@ func KeyByName(name string) *Key {
 // Setting is a key of a file with its value in the field for the key's Kind.
 type Setting struct {
 	Key    string
-	Number float64   // Flag, Count, Fraction
-	Rate   unit.Rate // Rate
-	Time   unit.Time // Delay, Micros, Nanos, Seconds; Failure: time of the failure
-	Text   string    // File
-	Map    []AtRate  // RateMap
-	Ends   [2]int    // Failure
-	Line   int       // of the file, from 1
-	Column int       // of the value
+	Number float64     // Flag, Count, Fraction
+	Rate   unit.Rate   // Rate
+	Time   unit.Time   // Delay, Micros, Nanos, Seconds; Failure: time of the failure
+	Text   string      // File
+	Map    []RateValue // RateMap
+	Ends   [2]int      // Failure
+	Line   int         // of the file, from 1
+	Column int         // of the value
 }
 
-// AtRate is a value for links of a rate.
-type AtRate struct {
+// RateValue is a value for links of a rate.
+type RateValue struct {
 	Rate  unit.Rate
 	Value float64
 }
@@ -137,8 +137,8 @@ func (c Config) Get(key string) *Setting {
 	return nil
 }
 
-// On reports whether a flag is set.
-func (c Config) On(key string) bool {
+// IsSet reports whether a flag is set.
+func (c Config) IsSet(key string) bool {
 	s := c.Get(key)
 	return s != nil && s.Number != 0
 }
@@ -163,7 +163,7 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 	}
 	listed := false
 	for len(wrong) < maxConfigErrors && l.nextLine() {
-		k := KeyByName(l.words[0])
+		k := FindKey(l.words[0])
 		if k == nil {
 			add("", l.unknownKey(!listed))
 			listed = true
@@ -224,14 +224,14 @@ func (k *Key) readValue(l *lineReader) (Setting, error) {
 			return s, k.invalidValue(l, 1)
 		}
 	case Rate:
-		if s.Rate, err = parseRate(l.words[1]); errors.Is(err, unit.ErrLarge) {
+		if s.Rate, err = parseRate(l.words[1]); errors.Is(err, unit.ErrTooLarge) {
 			return s, k.tooLarge(l, unit.Rate(math.MaxInt64))
 		} else if err != nil {
 			return s, k.invalidValue(l, 1)
 		}
 	case Delay:
 		s.Time, err = unit.ParseTime(l.words[1])
-		if errors.Is(err, unit.ErrLarge) || s.Time == unit.Never {
+		if errors.Is(err, unit.ErrTooLarge) || s.Time == unit.Never {
 			return s, k.tooLarge(l, unit.Never-1)
 		} else if err != nil {
 			return s, k.invalidValue(l, 1)
@@ -274,7 +274,7 @@ func (k *Key) readPeriod(l *lineReader, unitName string) (unit.Time, error) {
 		return 0, k.invalidValue(l, 1)
 	}
 	t, err := unit.ParseTime(l.words[1] + unitName)
-	if errors.Is(err, unit.ErrLarge) || t == unit.Never {
+	if errors.Is(err, unit.ErrTooLarge) || t == unit.Never {
 		each, _ := unit.ParseTime("1" + unitName)
 		return t, l.errorf(1, "%s is %q; %s is allowed, at most %d", k.Name, l.words[1], k.describeValue(),
 			(unit.Never-1)/each)
@@ -309,7 +309,7 @@ func (k *Key) readRates(l *lineReader, s *Setting) (words int, err error) {
 					return words, l.errorf(i, "%s has the rate %d twice", k.Name, rate)
 				}
 			}
-			s.Map = append(s.Map, AtRate{Rate: unit.Rate(rate)})
+			s.Map = append(s.Map, RateValue{Rate: unit.Rate(rate)})
 			continue
 		}
 		v, err := parseDecimal(l.words[i])
@@ -344,7 +344,7 @@ func (k *Key) describeValue() string {
 		return "0 or 1"
 	case Count:
 		if k.Name == "CC_MODE" {
-			return Modes
+			return ModeNames
 		}
 		return fmt.Sprintf("a whole number from %.0f to %.0f", k.Low, k.High)
 	case Fraction:
@@ -397,7 +397,7 @@ func (c Config) write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for i := range c {
 		s := &c[i]
-		k := KeyByName(s.Key)
+		k := FindKey(s.Key)
 		if k == nil {
 			return fmt.Errorf("simfiles: %q is no key of a config.txt", s.Key)
 		}

@@ -43,8 +43,8 @@ QLEN_MON_START 2000000000
 QLEN_MON_END 2100000000
 `
 
-// Complete returns a copy of c with the simulator's defaults for keys that c lacks. Those settings have line 0.
-func (c Config) Complete() Config {
+// WithDefaults returns a copy of c with the simulator's defaults for keys that c lacks. Those settings have line 0.
+func (c Config) WithDefaults() Config {
 	all, err := ReadConfig(strings.NewReader(defaultConfig), "")
 	if err != nil {
 		panic(err) // the constant is a valid configuration
@@ -59,5 +59,5 @@ func (c Config) Complete() Config {
 	return out
 }
 
-// Value returns the value in the form of a config.txt.
-func (s *Setting) Value() string { return KeyByName(s.Key).formatValue(s) }
+// FormatValue returns the value in the form of a config.txt.
+func (s *Setting) FormatValue() string { return FindKey(s.Key).formatValue(s) }

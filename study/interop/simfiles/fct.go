@@ -104,10 +104,10 @@ type Leg struct {
 	Delay unit.Time
 }
 
-// PairOf returns the base RTT and the lowest rate of a path for packets with the given payload in bytes. The RTT is
+// NewPair returns the base RTT and the lowest rate of a path for packets with the given payload in bytes. The RTT is
 // twice all delays, plus the transmission time of the payload without headers on each link. Fractions of nanoseconds
 // are dropped link by link.
-func PairOf(path []Leg, payload int64) Pair {
+func NewPair(path []Leg, payload int64) Pair {
 	var p Pair
 	for _, l := range path {
 		p.RTT += 2*int64(l.Delay/unit.Nanosecond) + nsAtRate(payload, l.Rate)
@@ -132,9 +132,9 @@ func nsAtRate(bytes int64, r unit.Rate) int64 {
 	return int64(min(q, maxNs))
 }
 
-// Standalone returns the completion time in ns of a flow without other flows: the base RTT plus the transmission time
+// StandaloneFCT returns the completion time in ns of a flow without other flows: the base RTT plus the transmission time
 // of its bytes at the path's rate, with headers and without telemetry, rounded down. size and payload are in bytes.
-func (p Pair) Standalone(size, payload int64) int64 {
+func (p Pair) StandaloneFCT(size, payload int64) int64 {
 	if payload < 1 {
 		return p.RTT
 	}
@@ -159,11 +159,11 @@ type SlowdownRow struct {
 	P50, P95, P99 float64
 }
 
-// Slowdowns computes the analysis that comes with the simulator. It takes the flows to a destination port that ended
+// ComputeSlowdowns computes the analysis that comes with the simulator. It takes the flows to a destination port that ended
 // before limit (ns; the simulator's default is 3 s), ordered by size, and divides them evenly into rows. A flow's
 // slowdown is its completion time divided by the standalone one, and at least 1. The percentile p of k values is the
 // one with ⌊k·p⌋ values below it. Rows without flows are left out.
-func Slowdowns(flows []FCT, port uint16, limit int64, rows int) []SlowdownRow {
+func ComputeSlowdowns(flows []FCT, port uint16, limit int64, rows int) []SlowdownRow {
 	type slow struct {
 		size int64
 		by   float64

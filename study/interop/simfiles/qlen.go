@@ -19,8 +19,8 @@ type QueueHistogram struct {
 	Counts []uint64 // number of samples with i KB, i·1000 to below (i+1)·1000 bytes, in all queues of the port
 }
 
-// Add counts a sample of a queue in bytes. A negative one counts as 0.
-func (q *QueueHistogram) Add(bytes int64) {
+// AddSample counts a sample of a queue in bytes. A negative one counts as 0.
+func (q *QueueHistogram) AddSample(bytes int64) {
 	kb := max(bytes, 0) / 1000
 	for int64(len(q.Counts)) <= kb {
 		q.Counts = append(q.Counts, 0)

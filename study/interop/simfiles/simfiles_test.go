@@ -39,7 +39,7 @@ func TestConfig(t *testing.T) {
 		"QLEN_MON_END":  {Time: 2010 * unit.Millisecond},
 		"TOPOLOGY_FILE": {Text: "mix/topology.txt"},
 		"LINK_DOWN":     {Time: 500 * unit.Microsecond, Ends: [2]int{4, 6}},
-		"KMIN_MAP":      {Map: []AtRate{{100 * unit.Gbps, 400}, {400 * unit.Gbps, 1600}}},
+		"KMIN_MAP":      {Map: []RateValue{{100 * unit.Gbps, 400}, {400 * unit.Gbps, 1600}}},
 	} {
 		t.Run(key, func(t *testing.T) {
 			got := *c.Get(key)
@@ -172,20 +172,20 @@ func TestAddr(t *testing.T) {
 // of which two are of 100 Gb/s and four of 400.
 func TestPairOfFat(t *testing.T) {
 	host, core := Leg{100 * unit.Gbps, unit.Microsecond}, Leg{400 * unit.Gbps, unit.Microsecond}
-	p := PairOf([]Leg{host, core, core, core, core, host}, 1000)
+	p := NewPair([]Leg{host, core, core, core, core, host}, 1000)
 	if p.RTT != 12240 || p.bdp() != 153000 || p.Rate != 100*unit.Gbps {
 		t.Errorf("%+v, BDP %d", p, p.bdp())
 	}
 	// A flow of 2500 bytes in three packets: 12240 + (2500 + 3·48)·8/100 = 12240 + 211.52 ns.
-	if got := p.Standalone(2500, 1000); got != 12451 {
+	if got := p.StandaloneFCT(2500, 1000); got != 12451 {
 		t.Errorf("standalone %d ns", got)
 	}
-	if got := p.Standalone(1, 1000); got != 12240+3 { // 49 bytes: 3.92 ns
+	if got := p.StandaloneFCT(1, 1000); got != 12240+3 { // 49 bytes: 3.92 ns
 		t.Errorf("standalone %d ns", got)
 	}
 	// Each link's part of a nanosecond is dropped: 1000 B at 30 Gb/s are 266.67 ns.
 	slow := Leg{30 * unit.Gbps, 1500 * unit.Nanosecond}
-	if p = PairOf([]Leg{slow, slow}, 1000); p.RTT != 6000+2*266 {
+	if p = NewPair([]Leg{slow, slow}, 1000); p.RTT != 6000+2*266 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -205,7 +205,7 @@ func TestSlowdowns(t *testing.T) {
 	flows = append(flows, FCT{Src: 1, Dst: 2, DstPort: IncastPort, Size: 1, Start: 2e9, FCT: 9000, Standalone: 1000},
 		FCT{Src: 1, Dst: 2, DstPort: NormalPort, Size: 1, Start: 3e9 - 10, FCT: 10, Standalone: 1}, // ends at the limit
 		FCT{Src: 1, Dst: 2, DstPort: NormalPort, Size: 50000, Start: 3e9 - 1000, FCT: 900, Standalone: 0})
-	rows := Slowdowns(flows, NormalPort, 3e9, 20)
+	rows := ComputeSlowdowns(flows, NormalPort, 3e9, 20)
 	if len(rows) != 20 {
 		t.Fatal(rows)
 	}
@@ -220,7 +220,7 @@ func TestSlowdowns(t *testing.T) {
 			t.Errorf("row %d: %+v, not %+v", k, r, want)
 		}
 	}
-	rows = Slowdowns(flows, NormalPort, 3e9, 2)
+	rows = ComputeSlowdowns(flows, NormalPort, 3e9, 2)
 	// 1 to 20 kB: 1.1 … 3.0, of which the eleventh is 2.1; 21 to 40 kB: 1, 3.1 … 4.9, the eleventh 4.0, the twentieth 4.9
 	if r := rows[0]; r.Size != 20000 || !near(r.P50, 2.1) || !near(r.P95, 3) || !near(r.P99, 3) {
 		t.Errorf("%+v", r)
@@ -228,7 +228,7 @@ func TestSlowdowns(t *testing.T) {
 	if r := rows[1]; r.Size != 40000 || !near(r.P50, 4) || !near(r.P95, 4.9) || !near(r.P99, 4.9) {
 		t.Errorf("%+v", r)
 	}
-	if rows = Slowdowns(flows, IncastPort, 3e9, 20); len(rows) != 1 || rows[0].P50 != 9 {
+	if rows = ComputeSlowdowns(flows, IncastPort, 3e9, 20); len(rows) != 1 || rows[0].P50 != 9 {
 		t.Errorf("incast: %+v", rows)
 	}
 }
@@ -239,7 +239,7 @@ func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 func TestQueueAdd(t *testing.T) {
 	var q QueueHistogram
 	for _, n := range []int64{0, 999, 1000, 3999, -1} {
-		q.Add(n)
+		q.AddSample(n)
 	}
 	if want := []uint64{3, 1, 0, 1}; !reflect.DeepEqual(q.Counts, want) {
 		t.Errorf("%v, not %v", q.Counts, want)
@@ -303,8 +303,8 @@ func TestListOfKeys(t *testing.T) {
 }
 
 func ExampleWriteFCT() {
-	fat := PairOf([]Leg{{100 * unit.Gbps, unit.Microsecond}, {100 * unit.Gbps, unit.Microsecond}}, 1000)
+	fat := NewPair([]Leg{{100 * unit.Gbps, unit.Microsecond}, {100 * unit.Gbps, unit.Microsecond}}, 1000)
 	WriteFCT(os.Stdout, []FCT{{Src: 2, Dst: 1, SrcPort: FirstPort, DstPort: NormalPort, Size: 1000, Start: 2_000_000_000,
-		FCT: 5000, Standalone: fat.Standalone(1000, 1000)}})
+		FCT: 5000, Standalone: fat.StandaloneFCT(1000, 1000)}})
 	// Output: 0b000201 0b000101 10000 100 1000 2000000000 5000 4243
 }

@@ -15,17 +15,17 @@ type observedRunner struct {
 	job *Job
 }
 
-// Carry runs a task and updates the state of its run in the job.
-func (c observedRunner) Carry(ctx context.Context, t run.Task,
+// ExecuteRun runs a task and updates the state of its run in the job.
+func (c observedRunner) ExecuteRun(ctx context.Context, t run.Task,
 	far func(packetHops uint64, share float64)) ([]byte, error) {
 	c.job.setRunState(t.Run, RunWaiting, 0) // again, if the result was found to be wrong
-	data, err := c.Runner.Carry(ctx, t, func(hops uint64, share float64) {
+	data, err := c.Runner.ExecuteRun(ctx, t, func(hops uint64, share float64) {
 		c.job.setRunState(t.Run, RunGoing, share)
 		far(hops, share)
 	})
 	state := RunFinished
 	switch {
-	case err != nil && (ctx.Err() != nil || errors.Is(err, run.ErrLeft)):
+	case err != nil && (ctx.Err() != nil || errors.Is(err, run.ErrNotExecuted)):
 		state = RunStopped
 	case err != nil:
 		state = RunFailed
@@ -34,10 +34,10 @@ func (c observedRunner) Carry(ctx context.Context, t run.Task,
 	return data, err
 }
 
-// Account returns the account of the runner if it keeps one; nil otherwise.
-func (c observedRunner) Account(dir string, interrupted bool) []results.Execution {
+// ReportExecutions returns the account of the runner if it keeps one; nil otherwise.
+func (c observedRunner) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	if a, is := c.Runner.(run.Accountant); is {
-		return a.Account(dir, interrupted)
+		return a.ReportExecutions(dir, interrupted)
 	}
 	return nil
 }

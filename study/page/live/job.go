@@ -33,12 +33,12 @@ func (s JobState) Over() bool { return s == Done || s == Stopped || s == Failed 
 // RunState is the state of a run of a job.
 type RunState string
 
-// States of runs. RunThere means that the results existed before the job.
+// States of runs. RunExisting means that the results existed before the job.
 const (
 	RunWaiting  RunState = ""
 	RunGoing    RunState = "running"
 	RunFinished RunState = "finished"
-	RunThere    RunState = "there already"
+	RunExisting RunState = "there already"
 	RunFailed   RunState = "failed"
 	RunStopped  RunState = "stopped"
 )
@@ -72,7 +72,7 @@ type jobState struct {
 	films     []*recorder     // of running and finished runs, in the order of their starts
 	shares    map[int]float64 // progress of runs at workers, by index
 	notices   []string
-	workers   *Sweep
+	workers   *WorkersStatus
 	outcome   *results.Outcome
 	err       error
 	changed   chan struct{} // closed at the next change
@@ -84,18 +84,18 @@ type Status struct {
 	Begun       time.Time
 	Ended       time.Time
 	Far         run.Progress
-	Each        []RunState // by run
-	Going       []Going
+	RunStates   []RunState // by run
+	Going       []RunProgress
 	Notices     []string
-	Workers     *Sweep
+	Workers     *WorkersStatus
 	Outcome     *results.Outcome // at the end; nil without results
 	Error       string
 	HasFilms    []int // numbers of runs with films
 	Interrupted bool
 }
 
-// Going is a run in progress.
-type Going struct {
+// RunProgress is a run in progress.
+type RunProgress struct {
 	Number  int
 	Seconds float64 // simulated time; 0: not known
 	Share   float64 // progress, 0 … 1
@@ -142,7 +142,7 @@ func (j *Job) Changed() <-chan struct{} {
 func (j *Job) Status() Status {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	s := Status{State: j.state, Begun: j.begun, Ended: j.ended, Far: j.progress, Each: slices.Clone(j.runStates),
+	s := Status{State: j.state, Begun: j.begun, Ended: j.ended, Far: j.progress, RunStates: slices.Clone(j.runStates),
 		Notices: slices.Clone(j.notices), Workers: j.workers, Outcome: j.outcome, Interrupted: j.ctx.Err() != nil}
 	if j.err != nil {
 		s.Error = j.err.Error()
@@ -151,12 +151,12 @@ func (j *Job) Status() Status {
 		s.HasFilms = append(s.HasFilms, x.run.Number)
 		if j.runStates[j.runIndex(x.run)] == RunGoing {
 			seconds, share := x.latestTime()
-			s.Going = append(s.Going, Going{x.run.Number, seconds, share})
+			s.Going = append(s.Going, RunProgress{x.run.Number, seconds, share})
 		}
 	}
 	for i, r := range j.runs {
 		if share, is := j.shares[i]; is && j.runStates[i] == RunGoing {
-			s.Going = append(s.Going, Going{Number: r.Number, Share: share})
+			s.Going = append(s.Going, RunProgress{Number: r.Number, Share: share})
 		}
 	}
 	return s
@@ -223,16 +223,16 @@ func (j *Job) setEnded(o *results.Outcome, err error) {
 func (j *Job) settleRuns(o *results.Outcome) {
 	there := map[string]bool{}
 	for _, r := range o.Runs {
-		there[runKey(r.Seed, run.NameOf(&plan.Run{Seed: r.Seed, Point: r.Point}))] = true
+		there[runKey(r.Seed, run.FormatRunName(&plan.Run{Seed: r.Seed, Point: r.Point}))] = true
 	}
 	for i, r := range j.runs {
-		if j.runStates[i] == RunWaiting && there[runKey(r.Seed, run.NameOf(r))] {
-			j.runStates[i] = RunThere
+		if j.runStates[i] == RunWaiting && there[runKey(r.Seed, run.FormatRunName(r))] {
+			j.runStates[i] = RunExisting
 		}
 	}
 	if n := len(o.Failed); n > 0 && j.err == nil {
 		first := o.Failed[0]
-		j.err = fmt.Errorf("%s: %w", run.NameOf(&plan.Run{Seed: first.Seed, Point: first.Point}), first.Err)
+		j.err = fmt.Errorf("%s: %w", run.FormatRunName(&plan.Run{Seed: first.Seed, Point: first.Point}), first.Err)
 		if n > 1 {
 			j.err = fmt.Errorf("%d runs have failed; the first of them is %w", n, j.err)
 		}
@@ -262,7 +262,7 @@ func (j *Job) addNotice(text string) {
 }
 
 // setWorkers stores the state of the workers.
-func (j *Job) setWorkers(s Sweep) {
+func (j *Job) setWorkers(s WorkersStatus) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.workers = &s

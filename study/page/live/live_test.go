@@ -74,7 +74,7 @@ func (p *gateProgram) Ingress(*dataplane.Env, *packet.Packet) dataplane.Verdict 
 func gated(t *testing.T) (*gate, *experiment.Spec, *experiment.Registry) {
 	t.Helper()
 	g := &gate{opened: make(chan struct{})}
-	r := plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
+	r := plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 	r.Programs = append(r.Programs, dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "gate", Doc: "holds packets", Source: "tests"},
 		Build:  func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return &gateProgram{g}, nil },
@@ -90,7 +90,7 @@ func over(s live.Status) bool { return s.State.Over() }
 func TestJob(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	s := load(t, "p4abc/fig5", "n=1")
-	j, err := manager(t, dir).Start(s, "weir run", nil)
+	j, err := manager(t, dir).QueueExperiment(s, "weir run", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestJob(t *testing.T) {
 		len(status.HasFilms) != 2 || len(status.Notices) != 1 {
 		t.Fatalf("%+v", status)
 	}
-	for i, each := range status.Each {
+	for i, each := range status.RunStates {
 		if each != live.RunFinished {
 			t.Errorf("run %d is %q", i, each)
 		}
@@ -157,11 +157,11 @@ func TestStop(t *testing.T) {
 		dir := t.TempDir()
 		m := manager(t, dir)
 		g, s, registry := gated(t)
-		j, err := m.Start(s, "weir run", nil)
+		j, err := m.QueueExperiment(s, "weir run", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		waiting, err := m.Start(s, "weir run", nil)
+		waiting, err := m.QueueExperiment(s, "weir run", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -192,7 +192,7 @@ func TestClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manager(t, t.TempDir())
 		g, s, _ := gated(t)
-		j, err := m.Start(s, "weir run", nil)
+		j, err := m.QueueExperiment(s, "weir run", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,7 +204,7 @@ func TestClose(t *testing.T) {
 		if s := j.Status(); s.State != live.Stopped || len(s.Outcome.Runs) == 0 || s.Outcome.Missing == 0 {
 			t.Errorf("%+v", s)
 		}
-		if _, err := m.Start(s, "", nil); err != live.ErrClosed {
+		if _, err := m.QueueExperiment(s, "", nil); err != live.ErrClosed {
 			t.Errorf("a job more: %v", err)
 		}
 	})
@@ -219,7 +219,7 @@ func TestBusy(t *testing.T) {
 		accepted := 0
 		var err error
 		for ; err == nil; accepted++ {
-			_, err = m.Watch(plan.Runs(s)[0])
+			_, err = m.QueueFilm(plan.ListRuns(s)[0])
 		}
 		if err != live.ErrBusy || accepted != 33 {
 			t.Errorf("job %d: %v", accepted, err)
@@ -235,7 +235,7 @@ func TestBusy(t *testing.T) {
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	m := manager(t, dir)
-	j, err := m.Watch(plan.Runs(load(t, "p4abc/fig5"))[3])
+	j, err := m.QueueFilm(plan.ListRuns(load(t, "p4abc/fig5"))[3])
 	if err != nil {
 		t.Fatal(err)
 	}

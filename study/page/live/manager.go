@@ -26,11 +26,11 @@ type Config struct {
 	// Runner returns the runner of a job that runs on other machines, and a function to call at the job's end; nil: run
 	// here. The runner calls tell with the workers' state and notice with notices. Traces stay on the machine that makes
 	// them, so jobs with traces run here.
-	Runner func(jobs int, tell func(Sweep), notice func(string)) (run.Runner, func() error, error)
+	Runner func(jobs int, tell func(WorkersStatus), notice func(string)) (run.Runner, func() error, error)
 }
 
-// Sweep is the state of the workers of a job.
-type Sweep struct {
+// WorkersStatus is the state of the workers of a job.
+type WorkersStatus struct {
 	Workers []Worker
 	Queued  int    // runs handed out without a result yet
 	Done    int    // runs with a result
@@ -88,15 +88,15 @@ func (m *Manager) Close() {
 	<-m.ended
 }
 
-// Start queues an experiment. traces are the ports to trace, if any. command is the command line that gives the same
+// QueueExperiment queues an experiment. traces are the ports to trace, if any. command is the command line that gives the same
 // results.
-func (m *Manager) Start(s *experiment.Spec, command string, traces []string) (*Job, error) {
-	return m.enqueueJob(&Job{Spec: s, Command: command, traces: traces, runs: plan.Runs(s),
+func (m *Manager) QueueExperiment(s *experiment.Spec, command string, traces []string) (*Job, error) {
+	return m.enqueueJob(&Job{Spec: s, Command: command, traces: traces, runs: plan.ListRuns(s),
 		Elsewhere: m.config.Runner != nil && len(traces) == 0})
 }
 
-// Watch queues a single run of an experiment that keeps no results except its film.
-func (m *Manager) Watch(r *plan.Run) (*Job, error) {
+// QueueFilm queues a single run of an experiment that keeps no results except its film.
+func (m *Manager) QueueFilm(r *plan.Run) (*Job, error) {
 	return m.enqueueJob(&Job{Spec: r.Spec, Single: r, runs: []*plan.Run{r}})
 }
 
@@ -205,7 +205,7 @@ func (m *Manager) limitFilms(latest *Job) {
 // runJob executes a job and returns its outcome.
 func (m *Manager) runJob(j *Job) (*results.Outcome, error) {
 	if j.Single != nil {
-		_, err := run.Again(j.ctx, j.Single, m.config.Executable, j.startFilm)
+		_, err := run.RepeatRun(j.ctx, j.Single, m.config.Executable, j.startFilm)
 		if j.ctx.Err() != nil {
 			err = nil
 		}

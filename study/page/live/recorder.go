@@ -22,17 +22,17 @@ const (
 
 // Snapshot is the state of the network at one time. Its counters start at the beginning of the run.
 type Snapshot struct {
-	T       float64   `json:"t"` // seconds since the beginning of the warm-up
-	Queues  []uint32  `json:"q"` // queued bytes, by port (2·link + end)
-	Sent    []uint64  `json:"s"` // bytes sent, by port
-	Drops   []uint64  `json:"d"` // packets, by port
-	Traffic []float64 `json:"g"` // payload bytes received, by traffic entry
-	Going   int       `json:"n"` // active flows
-	Flows   []FlowAt  `json:"f"` // the fastest active flows
+	T       float64     `json:"t"` // seconds since the beginning of the warm-up
+	Queues  []uint32    `json:"q"` // queued bytes, by port (2·link + end)
+	Sent    []uint64    `json:"s"` // bytes sent, by port
+	Drops   []uint64    `json:"d"` // packets, by port
+	Traffic []float64   `json:"g"` // payload bytes received, by traffic entry
+	Going   int         `json:"n"` // active flows
+	Flows   []FlowState `json:"f"` // the fastest active flows
 }
 
-// FlowAt is the state of a flow at the time of a frame.
-type FlowAt struct {
+// FlowState is the state of a flow at the time of a frame.
+type FlowState struct {
 	Flow   int     `json:"i"`
 	Src    int     `json:"a"` // nodes
 	Dst    int     `json:"b"`
@@ -64,7 +64,7 @@ type recorder struct {
 	next, every  unit.Time // used only by the thread of the simulation
 	lastReceived []unit.Bytes
 	lastTime     unit.Time // time of the previous frame
-	rates        []FlowAt
+	rates        []FlowState
 
 	mu     sync.Mutex
 	epoch  int
@@ -84,13 +84,13 @@ func newRecorder(r *plan.Run, c *sim.Config, done func(*recorder)) *recorder {
 	return x
 }
 
-// Look records a frame when one is due.
-func (x *recorder) Look(v *sim.View) {
+// ObserveWindow records a frame when one is due.
+func (x *recorder) ObserveWindow(v *sim.View) {
 	if v.Time < x.next {
 		return
 	}
 	f := Snapshot{T: v.Time.Seconds(), Queues: make([]uint32, x.portCount), Sent: make([]uint64, x.portCount),
-		Drops: make([]uint64, x.portCount), Traffic: make([]float64, x.run.Of.Entries())}
+		Drops: make([]uint64, x.portCount), Traffic: make([]float64, x.run.SpecPoint.Entries())}
 	for i := range x.portCount {
 		p := v.Port(i)
 		f.Queues[i] = uint32(min(int64(p.Bytes), math.MaxUint32))
@@ -101,17 +101,17 @@ func (x *recorder) Look(v *sim.View) {
 	for i := range x.flowCount {
 		flow := v.Flow(i)
 		f.Traffic[x.config.Flows[i].Group] += float64(flow.Received)
-		if flow.Going {
+		if flow.Active {
 			f.Going++
 		}
 		if grown := flow.Received - x.lastReceived[i]; grown > 0 && passed > 0 {
 			c := &x.config.Flows[i]
-			x.rates = append(x.rates, FlowAt{i, c.Src, c.Dst, c.Group, math.Round(8 * float64(grown) / passed),
+			x.rates = append(x.rates, FlowState{i, c.Src, c.Dst, c.Group, math.Round(8 * float64(grown) / passed),
 				int64(flow.Window)})
 		}
 		x.lastReceived[i] = flow.Received
 	}
-	slices.SortFunc(x.rates, func(a, b FlowAt) int { return cmp.Or(cmp.Compare(b.Rate, a.Rate), a.Flow-b.Flow) })
+	slices.SortFunc(x.rates, func(a, b FlowState) int { return cmp.Or(cmp.Compare(b.Rate, a.Rate), a.Flow-b.Flow) })
 	f.Flows = slices.Clone(x.rates[:min(len(x.rates), maxListed)])
 	x.mu.Lock()
 	x.frames = append(x.frames, f)

@@ -52,7 +52,7 @@ func newTable(columns []results.Column) *table {
 	t := &table{columns: columns, values: make([]parquet.Value, 0, rowsAtOnce*len(columns))}
 	var fields []reflect.StructField
 	for i, c := range columns {
-		kind := c.Kind()
+		kind := c.GoType()
 		tag := c.Name
 		if c.Optional {
 			tag += ",optional"

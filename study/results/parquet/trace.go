@@ -171,10 +171,10 @@ func newRecord(x *results.TraceRow) (trace.Record, error) {
 	inside("src_port", x.SrcPort, 0xffff)
 	inside("dst_port", x.DstPort, 0xffff)
 	inside("tos", x.TOS, 0xff)
-	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: trace.Word(x.Node), Port: trace.Word(x.Port),
+	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: trace.SanitizeWord(x.Node), Port: trace.SanitizeWord(x.Port),
 		Flow:   number(x.Flow),
-		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: trace.Word(x.Src), SrcPort: uint16(x.SrcPort),
-		Dst: trace.Word(x.Dst), DstPort: uint16(x.DstPort),
+		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: trace.SanitizeWord(x.Src), SrcPort: uint16(x.SrcPort),
+		Dst: trace.SanitizeWord(x.Dst), DstPort: uint16(x.DstPort),
 		Seq: x.Seq, Ack: x.Ack, Size: x.SizeBytes, Payload: x.PayloadBytes, TOS: uint8(x.TOS), TCPFlags: flags,
-		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: trace.Word(x.Reason)}, bad
+		QueuePackets: number(x.QueuePackets), QueueBytes: number(x.QueueBytes), Reason: trace.SanitizeWord(x.Reason)}, bad
 }

@@ -18,7 +18,7 @@ import (
 type Driver struct{}
 
 // Check returns an error if this machine cannot run agents.
-func (Driver) Check() error { return agent.Probe().Check() }
+func (Driver) Check() error { return agent.ProbeMachine().Check() }
 
 // Start starts an agent in each of a run's hosts. The function within executes f in the network namespace of a node.
 func (Driver) Start(hosts []run.AgentHost, within func(node int, f func() error) error) (run.AgentGroup, error) {
@@ -58,7 +58,7 @@ func startAgents(hosts []run.AgentHost, within func(node int, f func() error) er
 		}
 	}()
 	for _, h := range hosts {
-		config := agent.Defaults()
+		config := agent.DefaultConfig()
 		config.Eta, config.Flows, config.MaxStage = h.Config.Eta, h.Config.Flows, h.Config.MaxStage
 		config.RTT, config.Rate, config.Interface = h.Config.RTT, h.Config.Rate, h.Interface
 		err := within(h.Node, func() error {
@@ -89,7 +89,7 @@ func (a *agentGroup) poll() {
 		}
 		for i, x := range a.all {
 			var err error
-			if some, err = x.Connections(some[:0]); err != nil {
+			if some, err = x.AppendConnections(some[:0]); err != nil {
 				a.err = fmt.Errorf("lab: host %s: %w", a.names[i], err)
 				return
 			}
@@ -126,7 +126,7 @@ func (a *agentGroup) Counts() *results.Agents {
 		}
 		x.Traced += uint64(c.Traced)
 		x.Measured += uint64(c.Measured)
-		x.Told += uint64(c.Tells)
+		x.Notified += uint64(c.FeedbackCount)
 		x.Refused += uint64(c.Refused)
 		x.Fallbacks += uint64(c.Fallbacks)
 	}

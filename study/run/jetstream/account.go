@@ -20,7 +20,7 @@ func removeSecrets(addresses string) string {
 			}
 		}
 	}
-	return results.Brief(strings.Join(all, ","))
+	return results.ShortenText(strings.Join(all, ","))
 }
 
 // noteWorker notes a worker's hello in the journal unless it has the same entry already. If same is false, the worker
@@ -34,12 +34,12 @@ func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 	if e == nil {
 		return
 	}
-	who := results.Worker{ID: m.id, Name: results.Brief(m.name), Host: results.Brief(h.Host),
-		Revision: results.Brief(h.Revision.String()), Jobs: h.Jobs, Broken: h.Broken, Refused: results.Brief(refused)}
+	who := results.Worker{ID: m.id, Name: results.ShortenText(m.name), Host: results.ShortenText(h.Host),
+		Revision: results.ShortenText(h.Revision.String()), Jobs: h.Jobs, Reconnections: h.Broken, Refused: results.ShortenText(refused)}
 	isKnown := false
 	for _, w := range e.Workers {
 		if w.ID == who.ID && w.Name == who.Name && w.Host == who.Host && w.Revision == who.Revision &&
-			w.Jobs == who.Jobs && w.Broken == who.Broken && w.Refused == who.Refused {
+			w.Jobs == who.Jobs && w.Reconnections == who.Reconnections && w.Refused == who.Refused {
 			return
 		}
 		isKnown = isKnown || w.ID == who.ID
@@ -47,7 +47,7 @@ func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 	if !isKnown && len(e.Workers) >= maxMembers+maxRefused {
 		return
 	}
-	j.note(remote.JournalEntry{Event: remote.Joined, Who: &who})
+	j.note(remote.JournalEntry{Event: remote.Joined, Member: &who})
 }
 
 // watchConnection returns connection options that note in the journal when the connection to the server breaks and
@@ -74,9 +74,9 @@ func (c *Coordinator) watchConnection() []nats.Option {
 	}
 }
 
-// Account returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution it has
+// ReportExecutions returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution it has
 // the part that its journal has.
-func (c *Coordinator) Account(dir string, interrupted bool) []results.Execution {
+func (c *Coordinator) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	c.interrupted = c.interrupted || interrupted
@@ -84,5 +84,5 @@ func (c *Coordinator) Account(dir string, interrupted bool) []results.Execution 
 	if j == nil { // no run was needed
 		return ReadAccounts(dir)
 	}
-	return j.End(nil, interrupted)
+	return j.EndExecution(nil, interrupted)
 }

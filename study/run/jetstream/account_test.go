@@ -51,7 +51,7 @@ func TestAccount(t *testing.T) {
 					t.Error(err)
 				}
 				r.Events++
-				return r.Json(true)
+				return r.EncodeJSON(true)
 			}}, j)
 			until(t, "a refusal", func() bool { return p.notices.has("architecture m68k") })
 			p.worker(Worker{Name: "honest"}, j)
@@ -73,13 +73,13 @@ func TestAccount(t *testing.T) {
 			w.Revision != revision.This().String() {
 			t.Errorf("%+v", w)
 		}
-		if w := named(e, "liar"); w.Runs != 0 || w.Anew == 0 || !strings.Contains(w.SetAside, "is not what the run gives") {
+		if w := named(e, "liar"); w.Runs != 0 || w.Discarded == 0 || !strings.Contains(w.SetAside, "is not what the run gives") {
 			t.Errorf("%+v", w)
 		}
 		if w := named(e, "amiga"); w.Runs != 0 || !strings.Contains(w.Refused, "architecture m68k") {
 			t.Errorf("%+v", w)
 		}
-		path, err := report.Write(o, report.Page{})
+		path, err := report.WriteReport(o, report.Page{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +202,7 @@ func TestTooLateForAccount(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	j.Begin(results.ByWorkers, "nats://a:1")
+	j.BeginExecution(results.ByWorkers, "nats://a:1")
 	c := &Coordinator{journal: j}
 	left := &task{Task: run.Task{ID: "1"}, over: true}
 	waits := &task{Task: run.Task{ID: "2"}, result: make(chan outcome, 1)}
@@ -251,7 +251,7 @@ func TestJournal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	j.Begin(results.ByWorkers, removeSecrets("nats://me:secret@a:1,nats://b:2"))
+	j.BeginExecution(results.ByWorkers, removeSecrets("nats://me:secret@a:1,nats://b:2"))
 	j.noteMade("1", "w")
 	j.noteTrust("w")
 	j.noteQuarantine("x", "why", 3)

@@ -61,7 +61,7 @@ func truncate(s string, bytes int) string {
 		}
 		s += "…"
 	}
-	return text.Lines(s)
+	return text.EscapeLines(s)
 }
 
 // boundPending limits the messages that wait in a subscription.

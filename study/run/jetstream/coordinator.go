@@ -40,10 +40,10 @@ type Config struct {
 	Memory   float64
 	// Keys is a folder with the server's keys and the join file (Prepare). With it, workers can rejoin for the next
 	// experiment. "": the folder of the queue, with new keys for each sweep.
-	Keys     string
-	Verify   Verify // which results of workers are verified
-	OnNotice func(text string)
-	OnStatus func(Status) // several times a second
+	Keys       string
+	VerifyMode Verify // which results of workers are verified
+	OnNotice   func(text string)
+	OnStatus   func(Status) // several times a second
 
 	patience time.Duration // 0: 10 s
 	draw     func() bool   // draws whether a run of a trusted worker is checked; nil: one in fifty
@@ -162,8 +162,8 @@ type outcome struct {
 // Traces reports that workers deliver the traces of runs.
 func (c *Coordinator) Traces() bool { return true }
 
-// Room returns more runs than any number of workers takes at a time.
-func (c *Coordinator) Room() int { return 4096 }
+// MaxRuns returns more runs than any number of workers takes at a time.
+func (c *Coordinator) MaxRuns() int { return 4096 }
 
 // Begin starts the server or connects to an existing one, creates the queue, and starts the built-in worker. It fails
 // if another process coordinates the same results folder.
@@ -184,7 +184,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 		return err
 	}
 	const busy = "another process has workers carry out this experiment"
-	if c.folderLock, err = remote.Lock(c.dir, "coordinator", busy); err != nil {
+	if c.folderLock, err = remote.LockFolder(c.dir, "coordinator", busy); err != nil {
 		return err
 	}
 	if c.journal, err = openJournal(filepath.Join(c.dir, journalFile), traced(w)); err != nil {
@@ -195,7 +195,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if err != nil {
 		return err
 	}
-	c.journal.Begin(results.ByWorkers, removeSecrets(join.Address))
+	c.journal.BeginExecution(results.ByWorkers, removeSecrets(join.Address))
 	c.announcer.hello.Number = uint64(len(c.journal.Executions())) << 32 // above all numbers of earlier executions
 	options = append(options, c.watchConnection()...)
 	if c.conn, err = join.connect("weir coordinator of "+w.Spec.Name(), options...); err != nil {
@@ -223,7 +223,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 		own := Worker{Registry: c.Registry, Revision: c.Revision, Name: "this process", Jobs: c.Jobs, Memory: c.Memory,
 			own: c.ownID, change: c.change, transport: c.transport}
 		c.background.startFunction(func() {
-			if err := own.Work(running, join); err != nil {
+			if err := own.ExecuteRuns(running, join); err != nil {
 				c.issueNotice("its own worker: %v", err)
 			}
 		})
@@ -246,7 +246,7 @@ func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 		j.Coordinator = publicKey(secrets.Coordinator)
 		return &j, c.options(), nil
 	}
-	host, err := Reachable(c.Listen)
+	host, err := ReachableHost(c.Listen)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -279,10 +279,10 @@ func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 	return &join, []nats.Option{nats.InProcessServer(c.server)}, nil
 }
 
-// Reachable returns the host of an ADDRESS:PORT at which workers reach this machine. It rejects addresses of all
+// ReachableHost returns the host of an ADDRESS:PORT at which workers reach this machine. It rejects addresses of all
 // interfaces (0.0.0.0, ::, empty): a worker that joins with one would look for the server on its own machine.
-func Reachable(listen string) (host string, err error) {
-	host, err = bind.Host(listen)
+func ReachableHost(listen string) (host string, err error) {
+	host, err = bind.ParseHost(listen)
 	if every := (*bind.EveryAddressError)(nil); errors.As(err, &every) {
 		err = fmt.Errorf("%w; allowed: the one at which workers reach it", err)
 	}
@@ -304,7 +304,7 @@ func (c *Config) issueNotice(format string, args ...any) {
 
 // prepare packs the experiment and creates the streams.
 func (c *Coordinator) prepare(ctx context.Context) error {
-	manifest, files := remote.Pack(c.work.Spec)
+	manifest, files := remote.PackParcel(c.work.Spec)
 	files[remote.Digest(manifest)] = manifest
 	c.files = files
 	c.announcer.hello = announcement{Number: c.announcer.hello.Number, Sweep: c.sweep,
@@ -426,8 +426,8 @@ func (c *Coordinator) attend(ctx context.Context) {
 	}
 }
 
-// Carry publishes a run and waits for its result or for the end of ctx. It calls far with the run's progress.
-func (c *Coordinator) Carry(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
+// ExecuteRun publishes a run and waits for its result or for the end of ctx. It calls far with the run's progress.
+func (c *Coordinator) ExecuteRun(ctx context.Context, of run.Task, far func(uint64, float64)) ([]byte, error) {
 	t := &task{Task: of, class: sizeClass(plan.EstimateMemory(of.Run)), result: make(chan outcome, 1), onProgress: far}
 	c.lock.Lock()
 	c.tasks[of.ID] = t
@@ -481,8 +481,8 @@ func (c *Coordinator) endTask(t *task, o outcome) {
 	t.result <- o
 }
 
-// End stops the server and removes the queue if all runs are done.
-func (c *Coordinator) End() error {
+// Close stops the server and removes the queue if all runs are done.
+func (c *Coordinator) Close() error {
 	if c.cancel != nil {
 		c.cancel()
 	}

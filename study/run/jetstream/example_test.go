@@ -22,9 +22,9 @@ func Example() {
 		return
 	}
 	defer os.RemoveAll(dir)
-	registry := plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
+	registry := plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 	text := plantest.Small + plantest.SmallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput]\n"
-	s, err := plan.Load(registry, plantest.File("small.yaml", text), experiment.Options{})
+	s, err := plan.Load(registry, plantest.NewSource("small.yaml", text), experiment.Options{})
 	if err != nil {
 		fmt.Println(err)
 		return

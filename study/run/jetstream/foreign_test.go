@@ -159,7 +159,7 @@ func tryForeign(t *testing.T, n *network, j *Join) {
 		w := Worker{Name: name, Jobs: 1, Registry: registry(), Revision: revision.This(), change: waits,
 			transport: n.transport()}
 		group.Go(func() {
-			if err := w.Work(workers, j); err != nil {
+			if err := w.ExecuteRuns(workers, j); err != nil {
 				t.Error(err)
 			}
 		})
@@ -224,7 +224,7 @@ func TestForeignRefused(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 				t.Errorf("a coordinator: %v", err)
 			}
-			err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.Work(t.Context(), j)
+			err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.ExecuteRuns(t.Context(), j)
 			if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "sesame") {
 				t.Errorf("a worker: %v", err)
 			}
@@ -281,7 +281,7 @@ func TestOldJoin(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.Work(t.Context(),
+		err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.ExecuteRuns(t.Context(),
 			&Join{Address: "nats://" + s.Address(), Key: old.Worker, Coordinator: publicKey(old.Coordinator)})
 		if err == nil || !strings.Contains(err.Error(), "does not let this worker in") ||
 			strings.Contains(err.Error(), old.Worker) {

@@ -60,10 +60,10 @@ func fullDisk(t *testing.T, queue, kept bool, says string) {
 		p.worker(Worker{Name: "b", change: waits}, j)
 	})
 	p.group.Go(func() { // by what was made, for not each of it is told as progress
-		await.Until(t, "60 results", func() bool { return made.Load() >= 60 })
+		await.AwaitCondition(t, "60 results", func() bool { return made.Load() >= 60 })
 		fill(t, ballast)
 		close(full)
-		await.Until(t, "it says that the disk is full", func() bool { return p.notices.has(says) })
+		await.AwaitCondition(t, "it says that the disk is full", func() bool { return p.notices.has(says) })
 		if err := os.Remove(ballast); err != nil {
 			t.Error(err)
 		}

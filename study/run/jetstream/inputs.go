@@ -36,14 +36,14 @@ func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
 	manifest, err := fetch(s.Manifest)
 	if err == nil {
 		var exp *experiment.Spec
-		if exp, err = remote.Unpack(w.Registry, manifest, fetch); err == nil {
+		if exp, err = remote.UnpackParcel(w.Registry, manifest, fetch); err == nil {
 			s.ports, err = run.TracePorts(exp, s.Trace)
 		}
 		if err == nil && len(s.Trace) > 0 && exp.TraceQuota() == 0 {
 			err = errors.New("its traces have no bound")
 		}
 		if err == nil {
-			s.runs = plan.ByID(plan.Runs(exp), s.Executable)
+			s.runs = plan.IndexByID(plan.ListRuns(exp), s.Executable)
 			return
 		}
 	}
@@ -71,8 +71,8 @@ func (w *workerState) fetchInput(ctx context.Context, s *workerSweep, digest str
 			return nil, ctx.Err()
 		case part.Size < 0:
 			return nil, errors.New("the coordinator does not have it")
-		case w.Largest > 0 && part.Size > w.Largest:
-			return nil, fmt.Errorf("it has %d bytes, and this worker takes %d at most", part.Size, w.Largest)
+		case w.MaxBytes > 0 && part.Size > w.MaxBytes:
+			return nil, fmt.Errorf("it has %d bytes, and this worker takes %d at most", part.Size, w.MaxBytes)
 		case len(data) >= part.Size:
 			return data, nil
 		case len(part.Data) == 0:

@@ -33,7 +33,7 @@ func TestSameBytes(t *testing.T) {
 			}
 			p.same(want)
 			status := c.Status()
-			if status.Done != 20 || status.Queued != 0 || status.Failed+status.Lost+status.SetAside > 0 {
+			if status.Done != 20 || status.Queued != 0 || status.Failed+status.Lost+status.Quarantined > 0 {
 				t.Errorf("%+v", status)
 			}
 			if left, _ := filepath.Glob(filepath.Join(p.dir, "*", "queue")); len(left) > 0 {
@@ -88,7 +88,7 @@ func TestLiar(t *testing.T) {
 						t.Error(err)
 					}
 					r.Events++
-					return r.Json(true)
+					return r.EncodeJSON(true)
 				}
 				wait := func(data []byte) []byte { <-lied; return data } // so that the liar makes more than from results
 				p.config.change = wait
@@ -101,7 +101,7 @@ func TestLiar(t *testing.T) {
 					t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 				}
 				p.same(want)
-				if status := c.Status(); status.SetAside != 1 || !p.notices.has("liar is set aside") {
+				if status := c.Status(); status.Quarantined != 1 || !p.notices.has("liar is set aside") {
 					t.Errorf("%+v, %q", status, p.notices.texts())
 				}
 				t.Logf("%q", p.notices.texts())
@@ -150,7 +150,7 @@ func TestRefused(t *testing.T) {
 			p.worker(Worker{Name: "amiga", Revision: other}, j)
 			stranger := Worker{Name: "stranger", Registry: registry(), Revision: revision.This(),
 				transport: p.network.transport()}
-			if err := stranger.Work(p.ctx, &Join{Address: j.Address}); err == nil ||
+			if err := stranger.ExecuteRuns(p.ctx, &Join{Address: j.Address}); err == nil ||
 				!strings.Contains(err.Error(), "lets nobody in without credentials") {
 				t.Error(err)
 			}

@@ -47,7 +47,7 @@ func ReadJoin(name string) (*Join, error) {
 	}
 	data, err := document.ReadFile(name, 1<<20)
 	if err != nil {
-		return nil, wrong(1, 1, "", fmt.Sprintf("it cannot be read: %v", document.Reason(err)))
+		return nil, wrong(1, 1, "", fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err)))
 	}
 	j, bad := parseJoin(data)
 	if bad != nil {
@@ -172,8 +172,8 @@ func (j *Join) findError() (field string, err error) {
 	return "", nil
 }
 
-// Wrong returns an error for the first invalid field, or nil. The error contains no secret.
-func (j *Join) Wrong() error {
+// Check returns an error for the first invalid field, or nil. The error contains no secret.
+func (j *Join) Check() error {
 	_, err := j.findError()
 	return err
 }
@@ -182,7 +182,7 @@ func (j *Join) Wrong() error {
 func withCredentials(name string) (nats.Option, error) {
 	data, err := document.ReadFile(name, 1<<20)
 	if err != nil {
-		return nil, document.Reason(err)
+		return nil, document.UnwrapPathError(err)
 	}
 	if _, err := nkeys.ParseDecoratedUserNKey(data); err != nil {
 		return nil, errors.New("it has no key of a user; allowed: a file of credentials (.creds), or the seed of an nkey")
@@ -205,11 +205,11 @@ func (j *Join) write(name string) error {
 // joinFile returns the name of the join file in a folder of keys.
 func joinFile(keys string) string { return filepath.Join(keys, "join.json") }
 
-// Prepare writes the join file before an experiment begins, so that workers can wait for it. Port 0 selects a free
+// WriteJoinFile writes the join file before an experiment begins, so that workers can wait for it. Port 0 selects a free
 // port, or the port of an existing join file. The server listens at the returned address only once an experiment with
 // it as Config.Listen begins.
-func Prepare(listen, keys string) (file, address string, err error) {
-	host, err := Reachable(listen)
+func WriteJoinFile(listen, keys string) (file, address string, err error) {
+	host, err := ReachableHost(listen)
 	if err != nil {
 		return "", "", err
 	}
@@ -253,7 +253,7 @@ const serverWait = 5 * time.Second
 // connect connects to the server and reconnects when the connection breaks. A coordinator's server may start later.
 // An existing server must be up, accept the credentials and have JetStream, else connect returns an error.
 func (j *Join) connect(name string, options ...nats.Option) (*nats.Conn, error) {
-	if err := j.Wrong(); err != nil {
+	if err := j.Check(); err != nil {
 		return nil, err
 	}
 	own := j.Key != ""

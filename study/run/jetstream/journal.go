@@ -66,7 +66,7 @@ func (j *journal) replay(e *remote.JournalEntry) {
 // note adds an entry to the account of the current execution. A nil journal ignores it.
 func (j *journal) note(e remote.JournalEntry) {
 	if j != nil {
-		j.Note(e)
+		j.NoteNow(e)
 	}
 }
 
@@ -80,7 +80,7 @@ func (j *journal) noteTrust(worker string) {
 
 // noteQuarantine notes that a worker is in quarantine, the reason, and the number of its held results.
 func (j *journal) noteQuarantine(worker, why string, held int) {
-	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.Brief(why), Held: held, At: results.Now()})
+	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.ShortenText(why), Held: held, At: results.AccountTime()})
 }
 
 // ReadAccounts returns the accounts in the journal of a results folder, of executions that are running or were

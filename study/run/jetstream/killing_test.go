@@ -87,7 +87,7 @@ func play(role string) error {
 			return err
 		}
 		w := Worker{Registry: registry(), Revision: revision.This(), Name: s.Name, Jobs: 1, OnNotice: notice}
-		return w.Work(context.Background(), j)
+		return w.ExecuteRuns(context.Background(), j)
 	}
 	return fmt.Errorf("no role %q", role)
 }
@@ -126,9 +126,9 @@ type gated struct {
 	kept, limit int
 }
 
-// Carry returns a result when the limit permits it.
-func (g *gated) Carry(ctx context.Context, task run.Task, far func(uint64, float64)) ([]byte, error) {
-	data, err := g.Coordinator.Carry(ctx, task, far)
+// ExecuteRun returns a result when the limit permits it.
+func (g *gated) ExecuteRun(ctx context.Context, task run.Task, far func(uint64, float64)) ([]byte, error) {
+	data, err := g.Coordinator.ExecuteRun(ctx, task, far)
 	g.lock.Lock()
 	defer g.lock.Unlock()
 	for g.kept >= g.limit {
@@ -178,7 +178,7 @@ func (a *actor) start() {
 // kill kills the process and waits for its end.
 func (a *actor) kill() {
 	a.t.Helper()
-	if !a.process.Running() {
+	if !a.process.IsRunning() {
 		a.t.Fatalf("the %s %s has ended:\n%s", a.role, a.with.Name, a.process.Output())
 	}
 	a.process.Kill()
@@ -231,7 +231,7 @@ func newDrama(t *testing.T, runs, workers int, own bool) *drama {
 	join := ""
 	if own {
 		join = filepath.Join(t.TempDir(), "join.json") // the queue is removed at the end
-		x.coordinator.process.Until("a file to join with", func() bool {
+		x.coordinator.process.AwaitCondition("a file to join with", func() bool {
 			all, _ := filepath.Glob(filepath.Join(x.dir, "*", "queue", "join.json"))
 			if len(all) != 1 {
 				return false
@@ -250,7 +250,7 @@ func newDrama(t *testing.T, runs, workers int, own bool) *drama {
 func (x *drama) keepUpTo(runs int) {
 	x.t.Helper()
 	fmt.Fprintln(x.coordinator.input, runs)
-	x.coordinator.process.Until(fmt.Sprintf("%d runs", runs), func() bool { return files(x.dir) >= runs })
+	x.coordinator.process.AwaitCondition(fmt.Sprintf("%d runs", runs), func() bool { return files(x.dir) >= runs })
 }
 
 // killAll kills each kind of process a number of times. Kill k of n comes when exactly k/(n+1) of the runs are kept, in
@@ -285,7 +285,7 @@ func (x *drama) killAll(runs, kills int, draw *rand.Rand) {
 func (x *drama) finish(runs int, want map[string]string) {
 	x.t.Helper()
 	fmt.Fprintln(x.coordinator.input, runs)
-	if code := x.coordinator.process.Exit(); code != 0 {
+	if code := x.coordinator.process.AwaitExit(); code != 0 {
 		x.t.Errorf("the coordinator ended with %d\n%s", code, x.coordinator.process.Output())
 	}
 	(&party{t: x.t, dir: x.dir}).same(want)

@@ -17,7 +17,7 @@ func large(t *testing.T) *experiment.Spec {
 	s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
 		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [{goodput: {every: 3us}}]\n",
 		experiment.Options{})
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		if data := resultHere(t, s, r.ID(executable)); len(data) <= maxInline {
 			t.Fatalf("a result has %d bytes only", len(data))
 		}
@@ -49,7 +49,7 @@ func TestLargeResults(t *testing.T) {
 			p.worker(Worker{Name: "b"}, j)
 		})
 		o, c, err := p.execute(t.Context(), s)
-		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Quarantined > 0 {
 			t.Fatalf("%v, %+v, %v", err, o, c.Status())
 		}
 		p.same(want)
@@ -99,7 +99,7 @@ func TestReportedTwice(t *testing.T) {
 				p.worker(Worker{Name: "last"}, j)
 			})
 			o, c, err := p.execute(t.Context(), s)
-			if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+			if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Quarantined > 0 {
 				t.Fatalf("%v, %+v, %v, %q", err, o, c.Status(), p.notices.texts())
 			}
 			p.same(want)

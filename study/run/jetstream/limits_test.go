@@ -92,7 +92,7 @@ func TestMemoryLimit(t *testing.T) {
 func TestBlamedAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		runtime.GC()
-		r, room := plan.Runs(sweepOf(t, 2))[0], heapInUse()+300e6
+		r, room := plan.ListRuns(sweepOf(t, 2))[0], heapInUse()+300e6
 		l := &limits{memory: room / 2, jobs: 2, every: time.Millisecond}
 		var group sync.WaitGroup
 		over, tries := make(chan struct{}), 0
@@ -139,7 +139,7 @@ func TestGarbage(t *testing.T) {
 			runtime.ReadMemStats(&m)
 			return m.NumGC
 		}
-		_, err := l.runWithin(t.Context(), plan.Runs(sweepOf(t, 2))[0], func(ctx context.Context) ([]byte, error) {
+		_, err := l.runWithin(t.Context(), plan.ListRuns(sweepOf(t, 2))[0], func(ctx context.Context) ([]byte, error) {
 			before := collections()
 			for range 300 {
 				garbage = make([]byte, 1<<20)
@@ -160,7 +160,7 @@ func TestTimeLimit(t *testing.T) {
 			r := greedy()
 			s := both(t, r, "sleeper", "forward")
 			p := newParty(t)
-			p.guests(func(j *Join) { p.worker(Worker{Name: "a", Registry: r, Longest: longest}, j) })
+			p.guests(func(j *Join) { p.worker(Worker{Name: "a", Registry: r, MaxTime: longest}, j) })
 			o, _, err := p.execute(t.Context(), s)
 			if err != nil || len(o.Failed) != fails || len(o.Runs) != 2-fails {
 				t.Fatalf("%v, %d runs, failed %v", err, len(o.Runs), o.Failed)
@@ -179,14 +179,14 @@ func TestDiskLimit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
 		largest, input := 0, 0
-		for _, r := range plan.Runs(s) {
-			data, err := run.One(t.Context(), r, executable, 1, nil)
+		for _, r := range plan.ListRuns(s) {
+			data, err := run.SimulateRun(t.Context(), r, executable, 1, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
 			largest = max(largest, len(data))
 		}
-		manifest, files := remote.Pack(s)
+		manifest, files := remote.PackParcel(s)
 		for _, data := range append([][]byte{manifest}, files[remote.Digest(manifest)]) {
 			input = max(input, len(data))
 		}
@@ -198,7 +198,7 @@ func TestDiskLimit(t *testing.T) {
 		}
 		for most, fails := range map[int]bool{largest: false, largest - 1: true} {
 			p := newParty(t)
-			p.guests(func(j *Join) { p.worker(Worker{Name: "a", Largest: most}, j) })
+			p.guests(func(j *Join) { p.worker(Worker{Name: "a", MaxBytes: most}, j) })
 			o, _, err := p.execute(t.Context(), s)
 			if err != nil || len(o.Failed) > 0 != fails {
 				t.Fatalf("%d of %d bytes: %v, failed %v", most, largest, err, o.Failed)
@@ -211,7 +211,7 @@ func TestDiskLimit(t *testing.T) {
 		p := newParty(t)
 		p.guests(func(j *Join) {
 			for _, name := range []string{"a", "b", "c"} {
-				p.worker(Worker{Name: name, Largest: input - 1}, j)
+				p.worker(Worker{Name: name, MaxBytes: input - 1}, j)
 				until(t, "a refusal", func() bool {
 					return p.notices.has(name + " takes no part: the experiment cannot be loaded")
 				})
@@ -233,7 +233,7 @@ func TestDiskLimit(t *testing.T) {
 func TestUnfit(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
-		need := plan.EstimateMemory(plan.Runs(s)[0])
+		need := plan.EstimateMemory(plan.ListRuns(s)[0])
 		class := sizeClass(need)
 		if need <= float64(int64(1)<<(20+class-1)) || need > float64(int64(1)<<(20+class)) {
 			t.Fatalf("%v bytes are of class %d", need, class)
@@ -292,11 +292,11 @@ func TestLimitsOfOne(t *testing.T) {
 		p := newParty(t)
 		p.config.draw = func() bool { return true }
 		p.guests(func(j *Join) {
-			p.worker(Worker{Name: "weak", Longest: 1}, j)
+			p.worker(Worker{Name: "weak", MaxTime: 1}, j)
 			p.worker(Worker{Name: "strong"}, j)
 		})
 		o, c, err := p.execute(t.Context(), s)
-		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Quarantined > 0 {
 			t.Fatalf("%v, failed %v, %d missing, %v, %q", err, o.Failed, o.Missing, c.Status(), p.notices.texts())
 		}
 		p.same(want)

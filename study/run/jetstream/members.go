@@ -109,7 +109,7 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 	}
 	h.Name, h.Host, h.Unable = truncate(h.Name, maxNameBytes),
 		truncate(h.Host, maxHostBytes), truncate(h.Unable, maxErrorBytes)
-	ok, why := revision.Same(h.Revision, c.Revision)
+	ok, why := revision.Compare(h.Revision, c.Revision)
 	why = truncate(why, maxErrorBytes)
 	c.lock.Lock()
 	if c.knownMember(h.Worker, h.Name) == nil && !c.members.makeRoom() {

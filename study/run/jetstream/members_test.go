@@ -15,7 +15,7 @@ func altered(t *testing.T) func([]byte) []byte {
 			t.Error(err)
 		}
 		r.Events++
-		return r.Json(true)
+		return r.EncodeJSON(true)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestLongRun(t *testing.T) {
 		}
 		p.guests(func(j *Join) { p.worker(Worker{Name: "slow", Jobs: 2, change: slow}, j) })
 		o, c, err := p.execute(t.Context(), sweepOf(t, 2))
-		if status := c.Status(); err != nil || len(o.Runs) != 2 || status.Done != 2 || status.Twice > 0 {
+		if status := c.Status(); err != nil || len(o.Runs) != 2 || status.Done != 2 || status.Duplicates > 0 {
 			t.Errorf("%v, %+v", err, status)
 		}
 	})

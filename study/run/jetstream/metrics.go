@@ -50,9 +50,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	count(metricRuns, s.Done, "done")
 	count(metricRuns, s.Failed, "failed")
 	count(metricChecked, s.Checked)
-	count(metricTwice, s.Twice)
+	count(metricTwice, s.Duplicates)
 	count(metricLost, s.Lost)
-	count(metricAside, s.SetAside)
+	count(metricAside, s.Quarantined)
 	waits := 0
 	if s.Waiting != "" {
 		waits = 1
@@ -73,9 +73,9 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// Metrics returns a handler that serves a sweep's metrics at /metrics, in OpenMetrics format if the client accepts
+// NewMetricsHandler returns a handler that serves a sweep's metrics at /metrics, in OpenMetrics format if the client accepts
 // it.
-func Metrics(status func() Status) (http.Handler, error) {
+func NewMetricsHandler(status func() Status) (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(collector(status)); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)

@@ -16,9 +16,9 @@ import (
 // What is scraped can be parsed, has the sweep's figures, and all of it is in the docs and nothing else.
 func TestMetrics(t *testing.T) {
 	status := Status{Workers: []WorkerStatus{{Name: "a", Jobs: 2, Done: 3}, {Name: `b"\n`, Jobs: 1, Gone: true, Done: 1},
-		{Name: "a", Jobs: 1, Done: 1}}, Queued: 7, Done: 4, Failed: 1, Checked: 2, Lost: 3, Twice: 5, SetAside: 6,
+		{Name: "a", Jobs: 1, Done: 1}}, Queued: 7, Done: 4, Failed: 1, Checked: 2, Lost: 3, Duplicates: 5, Quarantined: 6,
 		Waiting: "x"}
-	h, err := Metrics(func() Status { return status })
+	h, err := NewMetricsHandler(func() Status { return status })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestShort(t *testing.T) {
 		"waits":                         {Waiting: "x", Queued: 1},
 		"1 workers, 2 failed, 3 queued": {Workers: []WorkerStatus{{}, {Gone: true}, {Bad: "x"}}, Failed: 2, Queued: 3},
 	} {
-		if got := s.Short(); got != want {
+		if got := s.FormatShort(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

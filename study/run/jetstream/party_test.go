@@ -26,7 +26,7 @@ import (
 )
 
 func registry() *experiment.Registry {
-	return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc")
+	return plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 }
 
 // sweepOf loads an experiment of a number of short runs.
@@ -42,7 +42,7 @@ func sweepOf(t testing.TB, runs int) *experiment.Spec {
 func loadSweep(runs int) (*experiment.Spec, error) {
 	text := strings.Replace(plantest.Small, "repeat: 2", fmt.Sprintf("repeat: %d", runs/2), 1) + plantest.SmallTraffic +
 		"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput, delay]\n"
-	return plan.Load(registry(), plantest.File("test.yaml", text), experiment.Options{})
+	return plan.Load(registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 }
 
 // contents of a results folder: names and bytes, without what is the machine's and the queue's.
@@ -231,7 +231,7 @@ func (p *party) worker(w Worker, j *Join) context.CancelFunc {
 	}
 	w.Jobs = max(w.Jobs, 1)
 	p.group.Go(func() {
-		if err := w.Work(ctx, j); err != nil {
+		if err := w.ExecuteRuns(ctx, j); err != nil {
 			p.t.Error(err)
 		}
 	})

@@ -196,7 +196,7 @@ func TestLimitReportedAgain(t *testing.T) {
 			p.worker(Worker{Name: "last"}, j)
 		})
 		o, c, err := p.execute(t.Context(), sweepOf(t, 2))
-		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().SetAside > 0 {
+		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Quarantined > 0 {
 			t.Fatalf("%v, %+v, %v", err, o, c.Status())
 		}
 	})
@@ -233,7 +233,7 @@ func TestReported(t *testing.T) {
 				p.worker(Worker{Name: "last"}, j)
 			})
 			o, c, err := p.execute(t.Context(), s)
-			if err != nil || o.Missing > 0 || len(o.Failed) != x.failed || c.Status().SetAside != x.aside {
+			if err != nil || o.Missing > 0 || len(o.Failed) != x.failed || c.Status().Quarantined != x.aside {
 				t.Fatal(err, o.Missing, o.Failed, c.Status())
 			}
 			if x.failed > 0 && o.Failed[0].Err.Error() != "error 3" {

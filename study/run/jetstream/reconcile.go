@@ -7,7 +7,7 @@ import (
 
 // watch restarts a server that could not write, once its disk has space again.
 func (c *Coordinator) watch() {
-	if c.server == nil || c.server.Sound() {
+	if c.server == nil || c.server.IsHealthy() {
 		return
 	}
 	c.setWaiting(&c.diskFull, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))

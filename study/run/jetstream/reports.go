@@ -68,7 +68,7 @@ func (c *Coordinator) handleResult(d *done) bool {
 		case err != nil:
 			return false
 		case wrong == nil:
-			_, _, wrong = run.Received(data, t.Run, t.ID, c.ports[t.Run.Index], &c.work.Tracing)
+			_, _, wrong = run.DecodeResult(data, t.Run, t.ID, c.ports[t.Run.Index], &c.work.Tracing)
 		}
 	}
 	c.lock.Lock()

@@ -124,9 +124,9 @@ func (s *Server) Address() string {
 	return net.JoinHostPort(s.options.Host, strconv.Itoa(s.options.Port))
 }
 
-// Sound reports whether all streams of the server can write. A stream that failed on a full disk does not try again
+// IsHealthy reports whether all streams of the server can write. A stream that failed on a full disk does not try again
 // until the server restarts. JetStream itself may stop.
-func (s *Server) Sound() bool {
+func (s *Server) IsHealthy() bool {
 	of := s.current()
 	return of.JetStreamEnabled() && of.Healthz(nil).Error == ""
 }

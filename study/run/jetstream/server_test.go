@@ -13,7 +13,7 @@ func TestReachable(t *testing.T) {
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
 		"[::%lo]:4222": "every address", "[::ffff:0.0.0.0]:4222": "every address", "[::ffff:127.0.0.1]:4222": "",
 		"10.0.0.1": "no ADDRESS:PORT"} {
-		if _, err := Reachable(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := ReachableHost(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", listen, err)
 		}
 	}
@@ -22,7 +22,7 @@ func TestReachable(t *testing.T) {
 // Prepare writes the file to join with before a sweep begins, and chooses the port.
 func TestPrepare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
-	file, address, err := Prepare("127.0.0.1:0", dir)
+	file, address, err := WriteJoinFile("127.0.0.1:0", dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,16 +31,16 @@ func TestPrepare(t *testing.T) {
 		strings.HasSuffix(address, ":0") {
 		t.Errorf("%v, %+v at %s", err, j, address)
 	}
-	if _, _, err := Prepare("0.0.0.0:0", dir); err == nil || !strings.Contains(err.Error(), "every address") {
+	if _, _, err := WriteJoinFile("0.0.0.0:0", dir); err == nil || !strings.Contains(err.Error(), "every address") {
 		t.Error(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "secrets.json"), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Prepare("127.0.0.1:0", dir); err == nil || !strings.Contains(err.Error(), "secrets.json") {
+	if _, _, err := WriteJoinFile("127.0.0.1:0", dir); err == nil || !strings.Contains(err.Error(), "secrets.json") {
 		t.Error(err)
 	}
-	if _, _, err := Prepare("127.0.0.1:0", file); err == nil {
+	if _, _, err := WriteJoinFile("127.0.0.1:0", file); err == nil {
 		t.Error("keys are kept in a file")
 	}
 }

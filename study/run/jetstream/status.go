@@ -9,16 +9,16 @@ import (
 
 // Status is the state of a sweep.
 type Status struct {
-	Workers  []WorkerStatus // sorted by name
-	Queued   int            // runs that are handed over and have not returned
-	Done     int            // runs with a result
-	Failed   int            // runs with an error
-	Checked  int            // runs that were computed twice and compared
-	Lost     int            // times that a worker was lost with a run
-	Twice    int            // duplicate results
-	SetAside int            // workers in quarantine
-	Waiting  string         // why all runs wait; "": they do not
-	Events   []string       // notices so far
+	Workers     []WorkerStatus // sorted by name
+	Queued      int            // runs that are handed over and have not returned
+	Done        int            // runs with a result
+	Failed      int            // runs with an error
+	Checked     int            // runs that were computed twice and compared
+	Lost        int            // times that a worker was lost with a run
+	Duplicates  int            // duplicate results
+	Quarantined int            // workers in quarantine
+	Waiting     string         // why all runs wait; "": they do not
+	Events      []string       // notices so far
 }
 
 // WorkerStatus is the state of one worker of a sweep.
@@ -91,8 +91,8 @@ func (s *Status) countPresent() (workers int) {
 	return workers
 }
 
-// Short returns the status in a few words, for a line that is overwritten.
-func (s Status) Short() string {
+// FormatShort returns the status in a few words, for a line that is overwritten.
+func (s Status) FormatShort() string {
 	if s.Waiting != "" {
 		return "waits"
 	}
@@ -117,11 +117,11 @@ func (s Status) String() string {
 	if s.Lost > 0 {
 		fmt.Fprintf(&b, "; workers were lost with a run %d times", s.Lost)
 	}
-	if s.Twice > 0 {
-		fmt.Fprintf(&b, "; %d results came twice", s.Twice)
+	if s.Duplicates > 0 {
+		fmt.Fprintf(&b, "; %d results came twice", s.Duplicates)
 	}
-	if s.SetAside > 0 {
-		fmt.Fprintf(&b, "; %d workers gave something wrong and were set aside", s.SetAside)
+	if s.Quarantined > 0 {
+		fmt.Fprintf(&b, "; %d workers gave something wrong and were set aside", s.Quarantined)
 	}
 	return b.String()
 }

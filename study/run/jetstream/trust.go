@@ -144,7 +144,7 @@ func (m *member) isFirst(t *task) bool {
 
 // isChecked reports whether a trusted worker's result is checked. With first, it is the worker's first at its point.
 func (c *Config) isChecked(first bool) bool {
-	return c.draw() || first && c.Verify == VerifyAll
+	return c.draw() || first && c.VerifyMode == VerifyAll
 }
 
 // VerifyResults waits for all checks and returns the ids of runs to withdraw: those of workers that were put in

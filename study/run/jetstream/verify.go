@@ -41,7 +41,7 @@ func (k *check) listExcluded() []*member { return append(slices.Clone(k.unable),
 
 // makeRun executes a run in this process.
 func (v *verifier) makeRun(t *task) ([]byte, error) {
-	return run.Traced(v.judges, t.Run, v.c.ports[t.Run.Index], &v.c.work.Tracing, v.c.work.Executable, 1, nil)
+	return run.SimulateTraced(v.judges, t.Run, v.c.ports[t.Run.Index], &v.c.work.Tracing, v.c.work.Executable, 1, nil)
 }
 
 // startCheck starts a check of worker m's result. With VerifyAll and enough memory the coordinator computes it, since
@@ -49,7 +49,7 @@ func (v *verifier) makeRun(t *task) ([]byte, error) {
 func (v *verifier) startCheck(t *task, m *member) {
 	k := &check{task: t, maker: m, digest: t.digest}
 	v.checks[t.ID] = k
-	if v.c.Verify == VerifyAll && v.c.fitsHere(t) {
+	if v.c.VerifyMode == VerifyAll && v.c.fitsHere(t) {
 		v.judgeRun(t, map[*member]string{m: t.digest})
 		return
 	}
@@ -189,7 +189,7 @@ func (v *verifier) quarantine(m *member, why string) {
 			n++
 		}
 	}
-	v.c.status.SetAside++
+	v.c.status.Quarantined++
 	v.c.issueLocked("%s is set aside: %s; its %d results are made anew", m.name, why, n)
 	for id, k := range v.checks {
 		if k.maker == m && !k.judging {
@@ -217,7 +217,7 @@ func (v *verifier) takeResult(t *task, m *member, digest string, data []byte) {
 		if t.digest != digest {
 			v.judgeRun(t, map[*member]string{t.maker: t.digest, m: digest})
 		}
-		v.c.status.Twice++
+		v.c.status.Duplicates++
 		v.c.journal.note(remote.JournalEntry{Event: remote.Duplicate})
 		return
 	}

@@ -35,7 +35,7 @@ func TestVerifyAll(t *testing.T) {
 		{from: 1000}} {
 		runBubble(t, fmt.Sprintf("from %d, two names %v", x.from, x.two), func(t *testing.T) {
 			p := newParty(t)
-			p.config.Verify, p.config.draw = VerifyAll, func() bool { return false }
+			p.config.VerifyMode, p.config.draw = VerifyAll, func() bool { return false }
 			liar := func() func([]byte) []byte {
 				made, change := 0, altered(t)
 				return func(data []byte) []byte {
@@ -60,7 +60,7 @@ func TestVerifyAll(t *testing.T) {
 				t.Fatalf("%v, %+v", err, o)
 			}
 			p.same(want)
-			if status := c.Status(); (status.SetAside > 0) != x.isFound || status.Checked == 0 {
+			if status := c.Status(); (status.Quarantined > 0) != x.isFound || status.Checked == 0 {
 				t.Errorf("%+v, %q", status, p.notices.texts())
 			}
 		})
@@ -75,7 +75,7 @@ func TestVerifyAllOnePoint(t *testing.T) {
 	for _, point := range []int{1, 2, 8} {
 		runBubble(t, fmt.Sprint(point), func(t *testing.T) {
 			p := newParty(t)
-			p.config.Verify, p.config.draw = VerifyAll, func() bool { return false }
+			p.config.VerifyMode, p.config.draw = VerifyAll, func() bool { return false }
 			change := altered(t)
 			var made []string // points
 			liar := func(data []byte) []byte {

@@ -32,8 +32,8 @@ type Worker struct {
 	Name     string        // shown to users; "": host and process
 	Jobs     int           // concurrent runs; below 1: one per core
 	Memory   float64       // bytes for each run; 0: no limit
-	Longest  time.Duration // time limit of a run; 0: no limit
-	Largest  int           // limit in bytes of a result, and of an experiment's files; 0: no limit
+	MaxTime  time.Duration // time limit of a run; 0: no limit
+	MaxBytes int           // limit in bytes of a result, and of an experiment's files; 0: no limit
 	OnNotice func(text string)
 
 	own string // id of a coordinator's built-in worker
@@ -42,9 +42,9 @@ type Worker struct {
 	transport
 }
 
-// Work executes runs until ctx ends. It then gives up the runs in flight, which go to other workers.
-func (w Worker) Work(ctx context.Context, j *Join) error {
-	within := limits{memory: w.Memory, maxTime: w.Longest}
+// ExecuteRuns executes runs until ctx ends. It then gives up the runs in flight, which go to other workers.
+func (w Worker) ExecuteRuns(ctx context.Context, j *Join) error {
+	within := limits{memory: w.Memory, maxTime: w.MaxTime}
 	if w.own == "" {
 		w.own = rand.Text() // secret: other workers that knew it could report in its name
 	} else {
@@ -198,7 +198,7 @@ func (w *workerState) receiveAnnouncement(m *nats.Msg) {
 	if s == nil {
 		s = &workerSweep{announcement: a, key: key}
 		s.ctx, s.cancel = context.WithCancel(w.ctx)
-		if ok, why := revision.Same(w.Revision, a.Revision); !ok {
+		if ok, why := revision.Compare(w.Revision, a.Revision); !ok {
 			s.refused = why
 			w.issueNotice("%s is another program's: this one has %s", a.Experiment, why)
 		}
@@ -506,11 +506,11 @@ func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
 			need/1e6, w.Memory/1e6))
 	}
 	data, err := w.limits.runWithin(ctx, r, func(ctx context.Context) ([]byte, error) {
-		return run.Traced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1), far)
+		return run.SimulateTraced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1), far)
 	})
-	if err == nil && w.Largest > 0 && len(data) > w.Largest {
+	if err == nil && w.MaxBytes > 0 && len(data) > w.MaxBytes {
 		return nil, limitError(fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", len(data),
-			w.Largest))
+			w.MaxBytes))
 	}
 	return data, err
 }

@@ -59,10 +59,10 @@ func (a *accounts) addEntry(x *JournalEntry) {
 		e.Runs++
 	case x.Bad:
 		a.discardRuns(x)
-	case x.Event == Joined && x.Who != nil:
-		w := findWorker(e, x.Who.ID)
-		w.Name, w.Host, w.Revision, w.Jobs = x.Who.Name, x.Who.Host, x.Who.Revision, x.Who.Jobs
-		w.Broken, w.Refused = x.Who.Broken, x.Who.Refused
+	case x.Event == Joined && x.Member != nil:
+		w := findWorker(e, x.Member.ID)
+		w.Name, w.Host, w.Revision, w.Jobs = x.Member.Name, x.Member.Host, x.Member.Revision, x.Member.Jobs
+		w.Reconnections, w.Refused = x.Member.Reconnections, x.Member.Refused
 	case x.Event == Ended:
 		if e.Ended, e.Interrupted = x.At, x.Interrupted; x.Of != nil {
 			e.Runs, e.Lost, e.Workers, e.Failed = x.Of.Runs, x.Of.Lost, x.Of.Workers, x.Of.Failed
@@ -70,7 +70,7 @@ func (a *accounts) addEntry(x *JournalEntry) {
 	case x.Event == Reported && len(e.Events) < maxEvents:
 		e.Events = append(e.Events, results.TimedNotice{At: x.At, Text: x.Text})
 	case x.Event == Reported:
-		e.Further++
+		e.FurtherEvents++
 	case x.Event == GaveUp && len(e.Failed) < maxFailed:
 		e.Failed = append(e.Failed, results.FailedRun{Run: x.Run, Error: x.Text})
 	case x.Event == Waiting || x.Event == Resumed:
@@ -100,7 +100,7 @@ func addCount(e *results.Execution, x *JournalEntry) {
 	case Checked:
 		e.Checked++
 	case Judged:
-		e.Judged++
+		e.Settled++
 	case Lost:
 		findWorker(e, x.Worker).Lost++
 		e.Lost++
@@ -115,12 +115,12 @@ func (a accounts) discardRuns(x *JournalEntry) {
 		e := &a[i]
 		for k := range e.Workers {
 			if w := &e.Workers[k]; w.ID == x.Worker {
-				w.Anew, e.Runs, w.Runs = w.Anew+w.Runs, e.Runs-w.Runs, 0
+				w.Discarded, e.Runs, w.Runs = w.Discarded+w.Runs, e.Runs-w.Runs, 0
 			}
 		}
 	}
 	w := findWorker(a.current(), x.Worker)
-	w.SetAside, w.Anew = x.Text, w.Anew+x.Held
+	w.SetAside, w.Discarded = x.Text, w.Discarded+x.Held
 }
 
 // addWait notes the begin, a further reason, or the end of a period in which all runs wait.

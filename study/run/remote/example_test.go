@@ -23,7 +23,7 @@ func Example() {
 		return
 	}
 	defer j.Close()
-	j.Begin(results.BySlurm, "")
+	j.BeginExecution(results.BySlurm, "")
 	j.Write(remote.JournalEntry{Made: "0123456789abcdef", Worker: "job 12"})
 	for _, e := range remote.ReadAccounts(filepath.Join(dir, "journal")) {
 		fmt.Println(e.By, "runs:", e.Runs, "ended:", !e.Ended.IsZero())

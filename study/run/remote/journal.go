@@ -12,15 +12,15 @@ import (
 	"weir/study/results"
 )
 
-// Lock locks a sweep's folder for this process with a file in it. If another process has the lock, it returns an
+// LockFolder locks a sweep's folder for this process with a file in it. If another process has the lock, it returns an
 // error with the text busy.
-func Lock(dir, file, busy string) (*atomicfile.File, error) {
+func LockFolder(dir, file, busy string) (*atomicfile.File, error) {
 	name := filepath.Join(dir, file)
 	lock, err := atomicfile.Claim(name)
 	if err == atomicfile.ErrTaken {
 		return nil, fmt.Errorf("%s (%s)", busy, dir)
 	}
-	return lock, results.Unwritten(name, err)
+	return lock, results.WrapWriteError(name, err)
 }
 
 // Journal is a file with a line for each event of a sweep. The accounts of the sweep's executions are computed from
@@ -49,7 +49,7 @@ type JournalEntry struct {
 	Run         string             `json:"run,omitempty"`
 	Text        string             `json:"text,omitempty"`
 	Of          *results.Execution `json:"of,omitempty"`
-	Who         *results.Worker    `json:"who,omitempty"`
+	Member      *results.Worker    `json:"who,omitempty"`
 	Interrupted bool               `json:"interrupted,omitempty"`
 }
 
@@ -119,30 +119,30 @@ func (j *Journal) Write(e JournalEntry) {
 	}
 }
 
-// Note adds an entry with the current time to the current execution. Without one it has no effect.
-func (j *Journal) Note(e JournalEntry) {
+// NoteNow adds an entry with the current time to the current execution. Without one it has no effect.
+func (j *Journal) NoteNow(e JournalEntry) {
 	if j == nil {
 		return
 	}
 	if now := j.Current(); now == nil || !now.Ended.IsZero() {
 		return
 	}
-	e.At, e.Text = results.Now(), results.Brief(e.Text)
+	e.At, e.Text = results.AccountTime(), results.ShortenText(e.Text)
 	j.Write(e)
 }
 
-// Begin adds an execution. The argument by is a constant of package results, and place is the address of the workers'
+// BeginExecution adds an execution. The argument by is a constant of package results, and place is the address of the workers'
 // server.
-func (j *Journal) Begin(by, place string) {
+func (j *Journal) BeginExecution(by, place string) {
 	of := results.NewExecution(by)
 	of.Place = place
 	j.Write(JournalEntry{Event: Began, Of: &of})
 }
 
-// End ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures replace
+// EndExecution ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures replace
 // those of the execution.
-func (j *Journal) End(of *results.Execution, interrupted bool) []results.Execution {
-	j.Note(JournalEntry{Event: Ended, Of: of, Interrupted: interrupted})
+func (j *Journal) EndExecution(of *results.Execution, interrupted bool) []results.Execution {
+	j.NoteNow(JournalEntry{Event: Ended, Of: of, Interrupted: interrupted})
 	return j.accounts.withoutIdle()
 }
 

@@ -19,7 +19,7 @@ func TestJournalOnFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer j.Close()
-	j.Begin(results.ByWorkers, "nats://a:1")
+	j.BeginExecution(results.ByWorkers, "nats://a:1")
 	file := j.file
 	unwritable, err := os.Open(name)
 	if err != nil {
@@ -27,13 +27,13 @@ func TestJournalOnFullDisk(t *testing.T) {
 	}
 	defer unwritable.Close()
 	j.file = unwritable
-	j.Note(JournalEntry{Event: Waiting, Text: "full"})
+	j.NoteNow(JournalEntry{Event: Waiting, Text: "full"})
 	j.Write(JournalEntry{Made: "1", Worker: "w"})
 	if _, err := file.WriteAt([]byte(`{"made":"a part of a lin`), j.size); err != nil { // as a disk does that becomes full
 		t.Fatal(err)
 	}
 	j.file = file
-	j.Note(JournalEntry{Event: Resumed})
+	j.NoteNow(JournalEntry{Event: Resumed})
 	j.Write(JournalEntry{Worker: "w", Trusted: true})
 	var replayed []JournalEntry
 	again, err := OpenJournal(name, func(e *JournalEntry) { replayed = append(replayed, *e) })
@@ -96,14 +96,14 @@ func TestAccounts(t *testing.T) {
 	e := all.current()
 	if w := e.Waits; len(w) != 2 || !slices.Equal(w[0].Why, []string{"a", "b"}) ||
 		w[0].To.Sub(w[0].From) != 3*time.Second ||
-		!w[1].To.IsZero() || len(e.Events) != maxEvents || e.Further != 3 || e.Runs != 0 {
-		t.Errorf("%+v, %d events, %d more", w, len(e.Events), e.Further)
+		!w[1].To.IsZero() || len(e.Events) != maxEvents || e.FurtherEvents != 3 || e.Runs != 0 {
+		t.Errorf("%+v, %d events, %d more", w, len(e.Events), e.FurtherEvents)
 	}
 	all.addEntry(&JournalEntry{Made: "1", Worker: "w"})
 	all.addEntry(&JournalEntry{Event: Began, Of: &results.Execution{ID: "y"}})
 	all.addEntry(&JournalEntry{Made: "2", Worker: "w"})
 	all.addEntry(&JournalEntry{Worker: "w", Bad: true, Held: 3, Text: "why"})
-	if a, b := all[0].Workers[0], all[1].Workers[0]; a.Runs+b.Runs != 0 || a.Anew != 1 || b.Anew != 4 ||
+	if a, b := all[0].Workers[0], all[1].Workers[0]; a.Runs+b.Runs != 0 || a.Discarded != 1 || b.Discarded != 4 ||
 		b.SetAside != "why" || all[0].Runs+all[1].Runs != 0 {
 		t.Errorf("%+v", all)
 	}

@@ -75,7 +75,7 @@ const maxPath = 4096
 // checkPath returns an error unless the path names a file inside the parcel.
 func checkPath(path string) error {
 	if !filepath.IsLocal(path) || len(path) > maxPath || strings.ContainsFunc(path, unicode.IsControl) {
-		return fmt.Errorf("it is not what weir writes: %s is no path inside a parcel", document.Shorten(path))
+		return fmt.Errorf("it is not what weir writes: %s is no path inside a parcel", document.ShortenName(path))
 	}
 	return nil
 }
@@ -91,9 +91,9 @@ func Digest(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
-// Pack returns the manifest of an experiment's parcel as JSON, and its files by digest.
-func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
-	src, o := s.Given()
+// PackParcel returns the manifest of an experiment's parcel as JSON, and its files by digest.
+func PackParcel(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
+	src, o := s.LoadedFrom()
 	inputs := s.Inputs()
 	names := slices.Sorted(maps.Keys(inputs))
 	p := parcel{Format: parcelFormat, Name: s.Name(), Text: Digest(src.Data), Set: o.Set, Seed: o.Seed, Quick: o.Quick,
@@ -108,10 +108,10 @@ func Pack(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	return manifest, files
 }
 
-// Unpack loads the experiment of a parcel. The function fetch returns a file by its digest, which Unpack verifies.
+// UnpackParcel loads the experiment of a parcel. The function fetch returns a file by its digest, which Unpack verifies.
 // The experiment can read only files of the parcel, not files of this machine. A parcel is invalid if a path leads
 // outside, if two files have one path, or if the experiment does not name one of the files.
-func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec,
+func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec,
 	error) {
 	p, inputs, err := decodeManifest(manifest)
 	if err != nil {
@@ -119,7 +119,7 @@ func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) (
 	}
 	get := func(digest string) ([]byte, error) {
 		if !IsDigest(digest) {
-			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", document.Shorten(digest))
+			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", document.ShortenName(digest))
 		}
 		data, err := fetch(digest)
 		if err == nil && Digest(data) != digest {
@@ -151,7 +151,7 @@ func Unpack(r *experiment.Registry, manifest []byte, fetch func(digest string) (
 		delete(inputs, p.inputPath(name))
 	}
 	for _, path := range slices.Sorted(maps.Keys(inputs)) {
-		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s", document.Shorten(path))
+		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s", document.ShortenName(path))
 	}
 	return s, nil
 }
@@ -179,7 +179,7 @@ func decodeManifest(manifest []byte) (*parcel, map[string]input, error) {
 			return nil, nil, err
 		}
 		if _, there := inputs[in.Name]; there {
-			return nil, nil, fmt.Errorf("it is not what weir writes: the path %s is there twice", document.Shorten(in.Name))
+			return nil, nil, fmt.Errorf("it is not what weir writes: the path %s is there twice", document.ShortenName(in.Name))
 		}
 		inputs[in.Name] = in
 	}

@@ -14,7 +14,9 @@ import (
 	"weir/study/plan"
 )
 
-func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
+func room() *experiment.Registry {
+	return plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
+}
 
 // sized is an experiment whose flows have sizes of a file.
 const sized = `title: drawn
@@ -40,7 +42,7 @@ func packed(t *testing.T, name string) (p parcel, files map[string][]byte, s *ex
 	if err != nil {
 		t.Fatal(err)
 	}
-	manifest, files := Pack(s)
+	manifest, files := PackParcel(s)
 	if err := json.Unmarshal(manifest, &p); err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +56,7 @@ func unpack(t *testing.T, p *parcel, files map[string][]byte) (*experiment.Spec,
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Unpack(room(), manifest, func(digest string) ([]byte, error) {
+	return UnpackParcel(room(), manifest, func(digest string) ([]byte, error) {
 		data, ok := files[digest]
 		if !ok {
 			return nil, errors.New("no such file")
@@ -78,7 +80,7 @@ func TestParcelOfNames(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%+v: %v", p, err)
 			}
-			if a, b := plan.Runs(s)[0].ID("e"), plan.Runs(u)[0].ID("e"); a != b {
+			if a, b := plan.ListRuns(s)[0].ID("e"), plan.ListRuns(u)[0].ID("e"); a != b {
 				t.Errorf("the run has the id %s, and unpacked %s", a, b)
 			}
 			if !maps.EqualFunc(s.Inputs(), u.Inputs(), slices.Equal[[]byte]) {

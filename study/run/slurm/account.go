@@ -28,9 +28,9 @@ const (
 	broken                     // it failed
 )
 
-// Account ends the execution in the journal and returns all accounts: the runs and losses of each job. Without a
+// ReportExecutions ends the execution in the journal and returns all accounts: the runs and losses of each job. Without a
 // journal it returns the accounts in the results folder.
-func (r *Runner) Account(dir string, interrupted bool) []results.Execution {
+func (r *Runner) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	if r.journal == nil { // no run was handed over
 		return remote.ReadAccounts(filepath.Join(dir, "slurm", journalFile))
 	}
@@ -53,7 +53,7 @@ func (r *Runner) Account(dir string, interrupted bool) []results.Execution {
 			return pending
 		})
 	}
-	return r.journal.End(of, interrupted)
+	return r.journal.EndExecution(of, interrupted)
 }
 
 // addJobs adds the jobs of the folder's tasks, with the outcomes of their runs, to an execution. The function jobOf
@@ -78,7 +78,7 @@ func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 				w.Lost++
 			case broken:
 				w.Errors++
-				e.Failed = append(e.Failed, results.FailedRun{Run: run.NameOf(f.runs[id]), Error: results.Brief(f.readFailure(id))})
+				e.Failed = append(e.Failed, results.FailedRun{Run: run.FormatRunName(f.runs[id]), Error: results.ShortenText(f.readFailure(id))})
 			}
 		}
 	}
@@ -103,13 +103,13 @@ const onHost = "this task is carried out by "
 func (f *Folder) listHosts(job int, tasks []int) string {
 	all := map[string]bool{}
 	for _, task := range tasks {
-		data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.LargestFile)
+		data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.MaxFile)
 		if err != nil {
 			continue // it has not begun, or its log is elsewhere
 		}
 		for line := range strings.Lines(string(data)) {
 			if host, is := strings.CutPrefix(line, onHost); is {
-				all[results.Brief(host)] = true
+				all[results.ShortenText(host)] = true
 			}
 		}
 	}
@@ -128,21 +128,21 @@ func printHost(say func(text string)) {
 	}
 }
 
-// Account returns an execution with the collected runs by job, or nil if no run was missing. It needs no folder.
-func (c *Collector) Account(_ string, interrupted bool) []results.Execution {
+// ReportExecutions returns an execution with the collected runs by job, or nil if no run was missing. It needs no folder.
+func (c *Collector) ReportExecutions(_ string, interrupted bool) []results.Execution {
 	if c.lacking == nil { // no run was missing
 		return nil
 	}
 	c.lock.Lock()
 	defer c.lock.Unlock()
 	e := c.account
-	e.Ended, e.Interrupted = results.Now(), interrupted
+	e.Ended, e.Interrupted = results.AccountTime(), interrupted
 	jobs := c.folder.findJobs()
 	c.folder.addJobs(&e, func(task int) int { return jobs[task] },
 		func(_ int, id string) runOutcome { return c.outcomes[id] })
 	e.Workers = slices.DeleteFunc(e.Workers, func(w results.Worker) bool { return w.Runs+w.Errors+w.Lost == 0 })
-	for _, text := range c.Missing(context.Background()) {
-		e.Events = append(e.Events, results.TimedNotice{At: e.Ended, Text: results.Brief(text)})
+	for _, text := range c.DescribeMissing(context.Background()) {
+		e.Events = append(e.Events, results.TimedNotice{At: e.Ended, Text: results.ShortenText(text)})
 	}
 	return []results.Execution{e}
 }

@@ -29,14 +29,14 @@ func accounts(t *testing.T, dir string) []results.Execution {
 // logged carries out tasks of job 1, and leaves the logs that Slurm does.
 func logged(t *testing.T, dir string, tasks ...int) {
 	t.Helper()
-	f, err := Open(room(), dir)
+	f, err := OpenFolder(room(), dir)
 	if err != nil {
 		t.Error(err)
 		return
 	}
 	for _, task := range tasks {
 		var b strings.Builder
-		if _, err := f.Carry(t.Context(), task, 1, func(text string) { b.WriteString(text + "\n") }); err != nil {
+		if _, err := f.ExecuteTask(t.Context(), task, 1, func(text string) { b.WriteString(text + "\n") }); err != nil {
 			t.Error(err)
 		}
 		if err := os.WriteFile(filepath.Join(dir, logs, logName(1, task)), []byte(b.String()), 0o600); err != nil {
@@ -134,7 +134,7 @@ func TestAccountOfCollected(t *testing.T) {
 	into := t.TempDir()
 	collect := func() *results.Outcome {
 		out, err := run.Execute(t.Context(), plantest.Load(t, room(), six, experiment.Options{}), run.Options{Dir: into,
-			Executable: "e", Runner: f.Collector()})
+			Executable: "e", Runner: f.NewCollector()})
 		if err != nil {
 			t.Fatal(err)
 		}

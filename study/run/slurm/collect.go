@@ -29,8 +29,8 @@ type Collector struct {
 	explained bool     // why has been set
 }
 
-// Collector returns a runner for the results in the folder.
-func (f *Folder) Collector() *Collector { return &Collector{folder: f} }
+// NewCollector returns a runner for the results in the folder.
+func (f *Folder) NewCollector() *Collector { return &Collector{folder: f} }
 
 // Begin counts the runs that are missing in both the folder and the results.
 func (c *Collector) Begin(_ context.Context, w *run.Work) error {
@@ -52,13 +52,13 @@ func (c *Collector) Begin(_ context.Context, w *run.Work) error {
 	return nil
 }
 
-// Room returns the number of runs that are handed over at a time.
-func (c *Collector) Room() int { return 16 }
+// MaxRuns returns the number of runs that are handed over at a time.
+func (c *Collector) MaxRuns() int { return 16 }
 
-// Carry returns the result of a run from the folder, its failure as an error, or run.ErrNotExecuted if it has neither.
-func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
+// ExecuteRun returns the result of a run from the folder, its failure as an error, or run.ErrNotExecuted if it has neither.
+func (c *Collector) ExecuteRun(_ context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
 	if c.folder.runs[t.ID] == nil {
-		return nil, run.ErrLeft
+		return nil, run.ErrNotExecuted
 	}
 	data, why := c.folder.readResult(t.ID), ""
 	if data == nil {
@@ -74,18 +74,18 @@ func (c *Collector) Carry(_ context.Context, t run.Task, _ func(uint64, float64)
 		c.outcomes[t.ID] = broken
 		return nil, errors.New(why)
 	}
-	return nil, run.ErrLeft
+	return nil, run.ErrNotExecuted
 }
 
 // VerifyResults returns no runs: the tasks' results are trusted.
 func (c *Collector) VerifyResults(context.Context) ([]string, error) { return nil, nil }
 
-// End has no effect.
-func (c *Collector) End() error { return nil }
+// Close has no effect.
+func (c *Collector) Close() error { return nil }
 
-// Missing returns one line for each reason why runs are missing, from the queue or the tasks' logs, and the commands
+// DescribeMissing returns one line for each reason why runs are missing, from the queue or the tasks' logs, and the commands
 // that submit them again. It returns the same lines on further calls.
-func (c *Collector) Missing(ctx context.Context) []string {
+func (c *Collector) DescribeMissing(ctx context.Context) []string {
 	if !c.explained {
 		c.explained, c.reasons = true, c.findReasons(ctx)
 	}

@@ -54,9 +54,9 @@ type Folder struct {
 	commands commands
 }
 
-// Export writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at the path executable,
+// ExportFolder writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at the path executable,
 // which must have this program's revision. A folder that has a sweep already is an error, since it may have results.
-func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Options) (*Folder, error) {
+func ExportFolder(dir string, w *run.Work, runs []*plan.Run, executable string, o Options) (*Folder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
 	}
@@ -67,14 +67,14 @@ func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Opti
 		return nil, document.InputErrors{{File: filepath.Join(dir, manifest), Line: 1, Column: 1,
 			Msg: "there is a sweep in this folder already", Allowed: "another folder, or take it away"}}
 	}
-	parcel, files := remote.Pack(w.Spec)
-	f := &Folder{Dir: dir, Spec: w.Spec, runs: plan.ByID(runs, w.Executable)}
+	parcel, files := remote.PackParcel(w.Spec)
+	f := &Folder{Dir: dir, Spec: w.Spec, runs: plan.IndexByID(runs, w.Executable)}
 	f.Job = JobFile{Format: formatVersion, Name: jobName(w.Spec.Name()), Experiment: parcel, Command: w.Command,
 		Executable: w.Executable, Revision: revision.This()}
 	f.Job.Arrays, f.Job.Tasks = partition(estimateLoads(runs, w.Executable), o)
 	for _, name := range []string{"runs", failures, logs, inputs} {
 		if err := atomicfile.MkdirAll(filepath.Join(dir, name)); err != nil {
-			return nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, name), document.Reason(err))
+			return nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
 		}
 	}
 	for digest, data := range files {
@@ -94,14 +94,14 @@ func Export(dir string, w *run.Work, runs []*plan.Run, executable string, o Opti
 		}
 	}
 	data, _ := json.Marshal(f.Job) // strings and numbers can always be encoded
-	return f, results.WriteFile(filepath.Join(dir, manifest), results.Indent(data))
+	return f, results.WriteFile(filepath.Join(dir, manifest), results.IndentJSON(data))
 }
 
 // copyProgram copies a program and makes the copy executable.
 func copyProgram(to, from string) error {
 	in, err := os.Open(from)
 	if err != nil {
-		return fmt.Errorf("%s: the program cannot be read: %w", from, document.Reason(err))
+		return fmt.Errorf("%s: the program cannot be read: %w", from, document.UnwrapPathError(err))
 	}
 	defer in.Close()
 	f, err := atomicfile.Create(to)
@@ -114,22 +114,22 @@ func copyProgram(to, from string) error {
 	if err == nil {
 		err = os.Chmod(to, 0o755)
 	}
-	return results.Unwritten(to, err)
+	return results.WrapWriteError(to, err)
 }
 
-// Open reads a folder that Export has written.
-func Open(r *experiment.Registry, dir string) (*Folder, error) {
+// OpenFolder reads a folder that Export has written.
+func OpenFolder(r *experiment.Registry, dir string) (*Folder, error) {
 	job, err := openJob(dir)
 	if err != nil {
 		return nil, err
 	}
-	s, err := remote.Unpack(r, job.Experiment, func(digest string) ([]byte, error) {
+	s, err := remote.UnpackParcel(r, job.Experiment, func(digest string) ([]byte, error) {
 		return readInput(dir, digest)
 	})
 	if err != nil {
 		return nil, jobError(dir, "the experiment cannot be read: %v", err)
 	}
-	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: plan.ByID(plan.Runs(s), job.Executable)}
+	f := &Folder{Dir: dir, Job: *job, Spec: s, runs: plan.IndexByID(plan.ListRuns(s), job.Executable)}
 	for _, ids := range job.Tasks {
 		for _, id := range ids {
 			if f.runs[id] == nil {
@@ -161,17 +161,17 @@ func readInput(dir, digest string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	return document.ReadStream(f, document.LargestInput)
+	return document.ReadStream(f, document.MaxInput)
 }
 
 // openJob reads and checks job.json of a folder.
 func openJob(dir string) (*JobFile, error) {
-	data, err := document.ReadFile(filepath.Join(dir, manifest), document.LargestResult)
+	data, err := document.ReadFile(filepath.Join(dir, manifest), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, jobError(dir, "this is no folder that weir export slurm has written: the file is not there")
 	}
 	if err != nil {
-		return nil, jobError(dir, "it cannot be read: %v", document.Reason(err))
+		return nil, jobError(dir, "it cannot be read: %v", document.UnwrapPathError(err))
 	}
 	return readJob(dir, data)
 }
@@ -207,9 +207,9 @@ func jobError(dir, format string, args ...any) error {
 		Msg: fmt.Sprintf(format, args...)}}
 }
 
-// Fits returns an error if another program wrote the folder: the results of this program could differ in their bytes.
-func (f *Folder) Fits() error {
-	if ok, why := revision.Same(revision.This(), f.Job.Revision); !ok {
+// CheckProgram returns an error if another program wrote the folder: the results of this program could differ in their bytes.
+func (f *Folder) CheckProgram() error {
+	if ok, why := revision.Compare(revision.This(), f.Job.Revision); !ok {
 		return fmt.Errorf("this weir is not the one that %s was made by (%s): %s carries it out and collects it; "+
 			"--any-program has this one do it", f.Dir, why, filepath.Join(f.Dir, program))
 	}
@@ -219,11 +219,11 @@ func (f *Folder) Fits() error {
 // readResult returns the result of a run, or nil if it has none. It removes a damaged result.
 func (f *Folder) readResult(id string) []byte {
 	name := results.RunFile(f.Dir, id)
-	data, err := document.ReadFile(name, document.LargestResult)
+	data, err := document.ReadFile(name, document.MaxResult)
 	if err != nil {
 		return nil
 	}
-	if _, err := results.Vouched(data, f.runs[id], id); err != nil {
+	if _, err := results.VerifyRun(data, f.runs[id], id); err != nil {
 		os.Remove(name)
 		return nil
 	}
@@ -232,7 +232,7 @@ func (f *Folder) readResult(id string) []byte {
 
 // readFailure returns the error of a failed run, or "".
 func (f *Folder) readFailure(id string) string {
-	data, err := document.ReadFile(f.failureFile(id), document.LargestFile)
+	data, err := document.ReadFile(f.failureFile(id), document.MaxFile)
 	if err != nil {
 		return ""
 	}

@@ -22,13 +22,13 @@ import (
 // carry carries out tasks of a folder as weir task does, and returns what they say.
 func carry(t *testing.T, dir string, tasks ...int) string {
 	t.Helper()
-	f, err := Open(room(), dir)
+	f, err := OpenFolder(room(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var said []string
 	for _, task := range tasks {
-		if _, err := f.Carry(t.Context(), task, 1, func(text string) { said = append(said, text) }); err != nil {
+		if _, err := f.ExecuteTask(t.Context(), task, 1, func(text string) { said = append(said, text) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -38,20 +38,20 @@ func carry(t *testing.T, dir string, tasks ...int) string {
 // collect gathers what a folder has into one for results.
 func collect(t *testing.T, dir, into string, calls ...commands) (*results.Outcome, []string) {
 	t.Helper()
-	f, err := Open(room(), dir)
+	f, err := OpenFolder(room(), dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range calls {
 		f.commands = x
 	}
-	c := f.Collector()
+	c := f.NewCollector()
 	out, err := run.Execute(t.Context(), f.Spec, run.Options{Dir: into, Executable: f.Job.Executable,
 		Command: f.Job.Command, Runner: c})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return out, c.Missing(t.Context())
+	return out, c.DescribeMissing(t.Context())
 }
 
 // Where there is no Slurm at all, tasks of a folder give what a local sweep does, and what is not there yet is missing,
@@ -153,14 +153,14 @@ func TestTaskInterrupted(t *testing.T) {
 			stop()
 		}
 	}
-	if _, err := f.Carry(ctx, 0, 1, after); !errors.Is(err, context.Canceled) {
+	if _, err := f.ExecuteTask(ctx, 0, 1, after); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	if said := carry(t, f.Dir, 0); strings.Count(said, "is there already") != 1 ||
 		strings.Count(said, "is finished") != 5 {
 		t.Error(said)
 	}
-	if _, err := f.Carry(t.Context(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "has 0 … 0") {
+	if _, err := f.ExecuteTask(t.Context(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "has 0 … 0") {
 		t.Error(err)
 	}
 }
@@ -214,7 +214,7 @@ func TestOpenRefuses(t *testing.T) {
 	} {
 		f := exported(t, six, quick())
 		c.change(f.Dir)
-		_, err := Open(room(), f.Dir)
+		_, err := OpenFolder(room(), f.Dir)
 		if input := (document.InputErrors)(nil); !errors.As(err, &input) || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %s", err, c.want)
 		}
@@ -225,11 +225,11 @@ func TestOpenRefuses(t *testing.T) {
 	if _, err := readJob(f.Dir, data); err == nil || !strings.Contains(err.Error(), "no run has the id") {
 		t.Error(err)
 	}
-	if err := f.Fits(); err != nil {
+	if err := f.CheckProgram(); err != nil {
 		t.Error(err)
 	}
 	f.Job.Revision.Arch = "pdp11"
-	if err := f.Fits(); err == nil || !strings.Contains(err.Error(), "not pdp11") ||
+	if err := f.CheckProgram(); err == nil || !strings.Contains(err.Error(), "not pdp11") ||
 		!strings.Contains(err.Error(), "--any-program has this one do it") {
 		t.Error(err)
 	}
@@ -249,7 +249,7 @@ func TestExportRefuses(t *testing.T) {
 	s := plantest.Load(t, room(), six, experiment.Options{})
 	w := &run.Work{Spec: s, Executable: "e"}
 	export := func(dir, program string) error {
-		_, err := Export(dir, w, plan.Runs(s), program, quick())
+		_, err := ExportFolder(dir, w, plan.ListRuns(s), program, quick())
 		return err
 	}
 	dir := t.TempDir()

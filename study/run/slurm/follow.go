@@ -248,7 +248,7 @@ func logName(job, task int) string { return fmt.Sprintf("%d_%d.txt", job, task) 
 // lastLine returns the shortened last line of a task's log, or "".
 func (f *Folder) lastLine(job, task int) string {
 	const most = 200
-	data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.LargestFile)
+	data, err := document.ReadFile(filepath.Join(f.Dir, logs, logName(job, task)), document.MaxFile)
 	if err != nil {
 		return ""
 	}
@@ -257,12 +257,12 @@ func (f *Folder) lastLine(job, task int) string {
 	if len(line) > most {
 		line = append(line[:most], '…')
 	}
-	return text.Lines(string(line))
+	return text.EscapeLines(string(line))
 }
 
-// End stops following the queue. Tasks with missing runs continue; idle tasks are canceled. It removes folders with
+// Close stops following the queue. Tasks with missing runs continue; idle tasks are canceled. It removes folders with
 // no runs that the results lack.
-func (r *Runner) End() error {
+func (r *Runner) Close() error {
 	if r.stop != nil {
 		r.stop()
 		<-r.ended

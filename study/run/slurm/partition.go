@@ -22,9 +22,9 @@ type Options struct {
 	AnyProgram bool
 }
 
-// Standard are the default options: tasks of minutes, within the size limit of arrays in Slurm's default
+// DefaultOptions are the default options: tasks of minutes, within the size limit of arrays in Slurm's default
 // configuration.
-var Standard = Options{Task: 10 * time.Minute, Tasks: maxTasks, Threads: 1}
+var DefaultOptions = Options{Task: 10 * time.Minute, Tasks: maxTasks, Threads: 1}
 
 // maxTasks is the size limit of an array in Slurm's default configuration. MaxArraySize is one more than the largest
 // index.

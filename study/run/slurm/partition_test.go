@@ -96,7 +96,7 @@ func TestOptions(t *testing.T) {
 		{func(o *Options) { o.Sbatch = []string{"comment=a\n#SBATCH --array=1"} }, "has a control character"},
 		{func(o *Options) { o.Sbatch = []string{"--partition=short", "exclusive", "comment=any ' \" text"} }, ""},
 	} {
-		o := Standard
+		o := DefaultOptions
 		c.change(&o)
 		if err := o.Check(); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v, want %q", err, c.want)

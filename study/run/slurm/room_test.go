@@ -13,7 +13,9 @@ import (
 	"weir/study/run"
 )
 
-func room() *experiment.Registry { return plantest.Registry(p4abc.Scheme(), "../../../papers/p4abc") }
+func room() *experiment.Registry {
+	return plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
+}
 
 // six are short runs at three points.
 const six = `duration: 100ms
@@ -47,8 +49,8 @@ func quick() Options { return Options{Task: 1e6, Tasks: 100, Threads: 1} }
 func exported(t *testing.T, text string, o Options) *Folder {
 	t.Helper()
 	s := plantest.Load(t, room(), text, experiment.Options{})
-	f, err := Export(filepath.Join(t.TempDir(), "job"), &run.Work{Spec: s, Command: "weir run test.yaml", Executable: "e"},
-		plan.Runs(s), small(t), o)
+	f, err := ExportFolder(filepath.Join(t.TempDir(), "job"), &run.Work{Spec: s, Command: "weir run test.yaml", Executable: "e"},
+		plan.ListRuns(s), small(t), o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,8 +89,8 @@ type batch struct {
 // maxOpenRuns limits the runs that are handed over at a time: each has an open file.
 const maxOpenRuns = 1000
 
-// Room returns the limit of runs that are handed over at a time.
-func (r *Runner) Room() int { return maxOpenRuns }
+// MaxRuns returns the limit of runs that are handed over at a time.
+func (r *Runner) MaxRuns() int { return maxOpenRuns }
 
 // VerifyResults returns no runs: the tasks' results are trusted.
 func (r *Runner) VerifyResults(context.Context) ([]string, error) { return nil, nil }
@@ -109,21 +109,21 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 		return err
 	}
 	r.work, r.base, r.entries = w, filepath.Join(dir, "slurm"), map[string]*entry{}
-	r.plan, r.events = plan.ByID(plan.Runs(w.Spec), w.Executable), make(chan struct{}, 1)
+	r.plan, r.events = plan.IndexByID(plan.ListRuns(w.Spec), w.Executable), make(chan struct{}, 1)
 	tasks, err := r.commands.listQueue(ctx)
 	if err != nil {
 		return err
 	}
 	if err := atomicfile.MkdirAll(r.base); err != nil {
-		return results.Unwritten(r.base, err)
+		return results.WrapWriteError(r.base, err)
 	}
-	if r.lock, err = remote.Lock(r.base, "follow", "another process follows this sweep already"); err != nil {
+	if r.lock, err = remote.LockFolder(r.base, "follow", "another process follows this sweep already"); err != nil {
 		return err
 	}
 	if r.journal, err = remote.OpenJournal(filepath.Join(r.base, journalFile), nil); err != nil {
 		return err
 	}
-	r.journal.Begin(results.BySlurm, "")
+	r.journal.BeginExecution(results.BySlurm, "")
 	if err := r.adoptFolders(tasks); err != nil {
 		return err
 	}
@@ -137,7 +137,7 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 func (r *Runner) adoptFolders(tasks []queuedTask) error {
 	entries, err := os.ReadDir(r.base)
 	if err != nil {
-		return results.Unwritten(r.base, err)
+		return results.WrapWriteError(r.base, err)
 	}
 	var names []int
 	for _, e := range entries {
@@ -170,7 +170,7 @@ func (r *Runner) openBatch(n int) *batch {
 	}
 	f := &Folder{Dir: dir, Job: *job, Spec: r.work.Spec, runs: r.plan, commands: r.commands}
 	b := newBatch(f)
-	data, err := document.ReadFile(filepath.Join(dir, receipt), document.LargestFile)
+	data, err := document.ReadFile(filepath.Join(dir, receipt), document.MaxFile)
 	var jobs []int
 	if err == nil && json.Unmarshal(data, &jobs) == nil && len(jobs) == len(b.jobs) {
 		b.jobs = jobs
@@ -240,8 +240,8 @@ func (r *Runner) isKept(id string) bool {
 	return !r.work.Fresh && results.HasRun(r.work.Dir, id)
 }
 
-// Carry waits for the result or the failure of a run.
-func (r *Runner) Carry(ctx context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
+// ExecuteRun waits for the result or the failure of a run.
+func (r *Runner) ExecuteRun(ctx context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
 	e, err := r.registerRun(t.ID)
 	if err != nil {
 		return nil, run.LostError(err)
@@ -255,11 +255,11 @@ func (r *Runner) Carry(ctx context.Context, t run.Task, _ func(uint64, float64))
 	defer r.mu.Unlock()
 	switch e.state {
 	case finished:
-		return document.ReadFile(results.RunFile(e.batch.Dir, t.ID), document.LargestResult)
+		return document.ReadFile(results.RunFile(e.batch.Dir, t.ID), document.MaxResult)
 	case failed:
 		return nil, errors.New(e.batch.readFailure(t.ID))
 	case left:
-		return nil, run.ErrLeft
+		return nil, run.ErrNotExecuted
 	}
 	return nil, run.LostError(r.broken)
 }
@@ -317,7 +317,7 @@ func (r *Runner) isReady() bool {
 func (r *Runner) submitRuns(ctx context.Context) error {
 	var runs []*plan.Run
 	_, later := r.work.Spec.NeedOn(experiment.Sim)
-	for _, x := range plan.RunsOn(r.work.Spec, experiment.Sim) {
+	for _, x := range plan.ListRunsOn(r.work.Spec, experiment.Sim) {
 		id := x.ID(r.work.Executable)
 		r.mu.Lock()
 		e := r.entries[id]
@@ -336,7 +336,7 @@ func (r *Runner) submitRuns(ctx context.Context) error {
 			return err
 		}
 	}
-	f, err := Export(r.freeFolder(), r.work, runs, executable, r.Options)
+	f, err := ExportFolder(r.freeFolder(), r.work, runs, executable, r.Options)
 	if err != nil {
 		return err
 	}
@@ -402,7 +402,7 @@ func (r *Runner) freeFolder() string {
 func (r *Runner) issueNotice(format string, args ...any) {
 	notice := fmt.Sprintf(format, args...)
 	r.mu.Lock()
-	r.journal.Note(remote.JournalEntry{Event: remote.Reported, Text: notice})
+	r.journal.NoteNow(remote.JournalEntry{Event: remote.Reported, Text: notice})
 	r.mu.Unlock()
 	if r.Notice != nil {
 		r.Notice(notice)

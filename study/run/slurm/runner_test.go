@@ -91,7 +91,7 @@ func (c *cluster) jobs() []string {
 func (c *cluster) finishAllButTwo(t *testing.T, finish func(dir string, task int)) (lost int) {
 	t.Helper()
 	dir := c.submitted(1)[0]
-	f, err := Open(room(), dir)
+	f, err := OpenFolder(room(), dir)
 	if err != nil {
 		t.Error(err)
 		return 0
@@ -198,7 +198,7 @@ func TestRunnerGoesOn(t *testing.T) {
 		}
 		first := c.jobs()[0]
 		carry(t, first, 0, 1, 2)
-		f, err := Open(room(), first)
+		f, err := OpenFolder(room(), first)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -208,7 +208,7 @@ func TestRunnerGoesOn(t *testing.T) {
 		c.queue("1|3|RUNNING|None|"+first, "1|4|PENDING|JobHeldUser|"+first)
 		x = c.execute(t.Context(), six, into, func() {
 			second := c.submitted(2)[1]
-			g, err := Open(room(), second)
+			g, err := OpenFolder(room(), second)
 			if err != nil || len(g.Job.Tasks) != 2 {
 				t.Error(err, g)
 			}
@@ -372,12 +372,12 @@ measure: [goodput]
 					time.Sleep(5 * time.Millisecond)
 					continue
 				}
-				f, err := Open(room(), all[jobs])
+				f, err := OpenFolder(room(), all[jobs])
 				if err != nil { // it is being written
 					continue
 				}
 				for task := range f.Job.Tasks {
-					if _, err := f.Carry(ctx, task, 1, func(string) {}); err != nil {
+					if _, err := f.ExecuteTask(ctx, task, 1, func(string) {}); err != nil {
 						t.Error(err)
 					}
 				}

@@ -12,10 +12,10 @@ import (
 	"weir/study/run"
 )
 
-// Carry executes the missing runs of a task one after the other, and stores each result or error as soon as it is
+// ExecuteTask executes the missing runs of a task one after the other, and stores each result or error as soon as it is
 // available. It prints a line for each run, and returns the number of failed runs. If ctx ends, it stops the run in
 // flight and returns ctx's error.
-func (f *Folder) Carry(ctx context.Context, task, threads int, say func(text string)) (failed int, err error) {
+func (f *Folder) ExecuteTask(ctx context.Context, task, threads int, say func(text string)) (failed int, err error) {
 	if task < 0 || task >= len(f.Job.Tasks) {
 		return 0, fmt.Errorf("there is no task %d: %s has 0 … %d", task, f.Dir, len(f.Job.Tasks)-1)
 	}
@@ -60,7 +60,7 @@ func (f *Folder) executeRun(ctx context.Context, r *plan.Run, id string, threads
 		return err
 	}
 	defer claim.Discard()
-	data, err := run.One(ctx, r, f.Job.Executable, threads, nil)
+	data, err := run.SimulateRun(ctx, r, f.Job.Executable, threads, nil)
 	if ctx.Err() != nil && err != nil {
 		return ctx.Err()
 	}

@@ -31,7 +31,7 @@ func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner
 	case f.Workers != "" && join != nil:
 		return nil, nil, errTwoServers
 	case f.Workers != "":
-		if _, err := queue.Reachable(f.Workers); err != nil {
+		if _, err := queue.ReachableHost(f.Workers); err != nil {
 			return nil, nil, fmt.Errorf("%w: --workers: %w", command.ErrInput, err)
 		}
 	}
@@ -39,8 +39,8 @@ func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner
 		jobs = -1
 	}
 	c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: f.Workers, Server: join,
-		Jobs: jobs, Memory: m.Memory(jobs), Verify: verifyMode(f), OnNotice: m.Notice,
-		OnStatus: func(s queue.Status) { m.Status(s.Short()) }})
+		Jobs: jobs, Memory: m.MemoryPerRun(jobs), VerifyMode: verifyMode(f), OnNotice: m.Notice,
+		OnStatus: func(s queue.Status) { m.Status(s.FormatShort()) }})
 	stop, err := serveMetrics(f, m, c)
 	if err != nil {
 		return nil, nil, err
@@ -83,14 +83,14 @@ func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (s
 		l.Close()
 		return nil, publicErr
 	}
-	h, err := queue.Metrics(c.Status)
+	h, err := queue.NewMetricsHandler(c.Status)
 	if err != nil {
 		l.Close()
 		return nil, err
 	}
 	fmt.Fprintf(m.Stderr, "metrics are at http://%v/metrics\n", l.Addr())
 	s := webserver.New(h)
-	go s.Serve(webserver.Limit(l, webserver.MaxConnections))
+	go s.Serve(webserver.LimitConnections(l, webserver.MaxConnections))
 	return s.Close, nil
 }
 
@@ -103,7 +103,7 @@ func parseJoin(f *workers.ServerFlags) (*queue.Join, error) {
 		return nil, fmt.Errorf("%w: --creds is for the server of --nats", command.ErrInput)
 	}
 	j := &queue.Join{Address: f.NATS, Credentials: f.Creds}
-	if err := j.Wrong(); err != nil {
+	if err := j.Check(); err != nil {
 		return nil, fmt.Errorf("%w: --nats: %w", command.ErrInput, err)
 	}
 	return j, nil
@@ -130,13 +130,13 @@ func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machi
 	if c.Jobs < 0 || c.Time < 0 {
 		return fmt.Errorf("%w: --jobs is %d and --time %v; 0 or more is allowed", command.ErrInput, c.Jobs, c.Time)
 	}
-	jobs := workers.AtATime(c.Jobs)
+	jobs := workers.ConcurrentRuns(c.Jobs)
 	memory := c.Memory * 1e6
 	if memory == 0 && m.Available > 0 {
 		memory = math.Floor(m.Available / float64(jobs))
 	}
 	w := queue.Worker{Registry: m.Registry, Revision: revision.This(), Name: c.Name, Jobs: jobs, Memory: memory,
-		Longest: c.Time, Largest: int(c.Disk * 1e6), OnNotice: m.Notice}
+		MaxTime: c.Time, MaxBytes: int(c.Disk * 1e6), OnNotice: m.Notice}
 	fmt.Fprintf(m.Stderr, "a worker for %d runs at a time; Ctrl-C ends it, and what it has in hand goes to others\n", jobs)
-	return w.Work(ctx, join)
+	return w.ExecuteRuns(ctx, join)
 }

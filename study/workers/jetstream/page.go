@@ -28,19 +28,19 @@ func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers
 	listens, keys := "", ""
 	if f.Workers != "" {
 		keys = filepath.Join(out, ".workers")
-		if p.Join, listens, err = queue.Prepare(f.Workers, keys); err != nil {
+		if p.Join, listens, err = queue.WriteJoinFile(f.Workers, keys); err != nil {
 			return nil, fmt.Errorf("%w: --workers: %w", command.ErrInput, err)
 		}
 		if keys, err = filepath.Abs(keys); err != nil {
 			return nil, err
 		}
 	}
-	p.Runner = func(jobs int, tell func(live.Sweep), notice func(string)) (run.Runner, func() error, error) {
+	p.Runner = func(jobs int, tell func(live.WorkersStatus), notice func(string)) (run.Runner, func() error, error) {
 		if f.NoOwn {
 			jobs = -1
 		}
 		c := queue.New(queue.Config{Registry: m.Registry, Revision: revision.This(), Listen: listens, Server: join,
-			Keys: keys, Jobs: jobs, Memory: m.Memory(jobs), Verify: verifyMode(f), OnNotice: notice,
+			Keys: keys, Jobs: jobs, Memory: m.MemoryPerRun(jobs), VerifyMode: verifyMode(f), OnNotice: notice,
 			OnStatus: func(s queue.Status) { tell(convertStatus(s)) }})
 		return c, func() error { tell(convertStatus(c.Status())); return nil }, nil
 	}
@@ -48,9 +48,9 @@ func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers
 }
 
 // convertStatus converts the status of a queue for the page.
-func convertStatus(s queue.Status) live.Sweep {
-	x := live.Sweep{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost,
-		Aside: s.SetAside, Waiting: s.Waiting}
+func convertStatus(s queue.Status) live.WorkersStatus {
+	x := live.WorkersStatus{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost,
+		Aside: s.Quarantined, Waiting: s.Waiting}
 	for _, w := range s.Workers {
 		state := "is there"
 		switch {

@@ -25,12 +25,12 @@ func (Cluster) Runner(o workers.ClusterOptions, notice func(text string)) run.Ru
 
 // Export writes a folder for a cluster and returns its job arrays.
 func (Cluster) Export(dir string, w *run.Work, runs []*plan.Run, executable string,
-	o workers.ClusterOptions) (*workers.Exported, error) {
-	f, err := slurm.Export(dir, w, runs, executable, slurm.Options(o))
+	o workers.ClusterOptions) (*workers.ExportedFolder, error) {
+	f, err := slurm.ExportFolder(dir, w, runs, executable, slurm.Options(o))
 	if err != nil {
 		return nil, err
 	}
-	x := &workers.Exported{Dir: f.Dir}
+	x := &workers.ExportedFolder{Dir: f.Dir}
 	for _, a := range f.Job.Arrays {
 		n := 0
 		for _, ids := range f.Job.Tasks[a.First : a.Last+1] {
@@ -44,7 +44,7 @@ func (Cluster) Export(dir string, w *run.Work, runs []*plan.Run, executable stri
 
 // Open reads a folder that Export has written.
 func (Cluster) Open(r *experiment.Registry, dir string) (workers.ClusterFolder, error) {
-	f, err := slurm.Open(r, dir)
+	f, err := slurm.OpenFolder(r, dir)
 	if err != nil {
 		return nil, err
 	}
@@ -57,4 +57,4 @@ type clusterFolder struct{ *slurm.Folder }
 func (f clusterFolder) Spec() *experiment.Spec               { return f.Folder.Spec }
 func (f clusterFolder) Origin() (command, executable string) { return f.Job.Command, f.Job.Executable }
 func (f clusterFolder) Tasks() int                           { return len(f.Job.Tasks) }
-func (f clusterFolder) Collector() workers.Collector         { return f.Folder.Collector() }
+func (f clusterFolder) Collector() workers.Collector         { return f.Folder.NewCollector() }

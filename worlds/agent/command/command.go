@@ -31,7 +31,7 @@ const minEvery = 10 * time.Millisecond
 
 // buildConfig converts the flags to a configuration. The error lists all wrong flags.
 func (c flags) buildConfig() (x agent.Config, err error) {
-	x = agent.Defaults()
+	x = agent.DefaultConfig()
 	x.Interface, x.Cgroup, x.Follow = c.Interface, c.Cgroup, c.Follow
 	var errs []error
 	must := func(ok bool, format string, args ...any) {
@@ -86,8 +86,8 @@ func (c flags) buildConfig() (x agent.Config, err error) {
 		must(len(ignored) == 0, "%s with --follow ncf, which has nothing of HPCC++; they are possible with --follow hpcc "+
 			"or both", strings.Join(ignored, ", "))
 	}
-	for _, p := range x.Problems() {
-		must(false, "--%s: %s", command.FlagName(p.Field), p.Says)
+	for _, p := range x.ListProblems() {
+		must(false, "--%s: %s", command.FlagName(p.Field), p.Text)
 	}
 	return x, errors.Join(errs...)
 }
@@ -107,7 +107,7 @@ func (c flags) hpccFlags() (flags []string) {
 }
 
 // Run runs the agent until it is interrupted. Wrong flags are command.ErrInput.
-func (Agent) Run(f *command.AgentFlags, e *command.Env) error {
+func (Agent) Run(f *command.AgentFlags, e *command.Environment) error {
 	c := flags{f}
 	config, err := c.buildConfig()
 	if err != nil {
@@ -170,14 +170,14 @@ type monitor struct {
 func (s *monitor) countStrays() (uint64, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agent.Strays()
+	return s.agent.CountStrays()
 }
 
 // listConnections returns the agent's connections.
 func (s *monitor) listConnections() ([]agent.Connection, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agent.Connections(nil)
+	return s.agent.AppendConnections(nil)
 }
 
 // closeAgent closes the agent.
@@ -196,13 +196,13 @@ func (s *monitor) showConnections(ctx context.Context, every time.Duration, list
 		if !s.nacks {
 			strays = nil
 		}
-		h, err := agent.Handler(s.version, s.listConnections, strays)
+		h, err := agent.NewHandler(s.version, s.listConnections, strays)
 		if err != nil {
 			return err
 		}
 		server := webserver.New(h)
 		server.WriteTimeout = 10 * time.Second
-		go server.Serve(webserver.Limit(listener, webserver.MaxConnections))
+		go server.Serve(webserver.LimitConnections(listener, webserver.MaxConnections))
 		defer server.Close()
 	}
 	ready()
@@ -230,7 +230,7 @@ func (s *monitor) showConnections(ctx context.Context, every time.Duration, list
 			return err
 		}
 		if len(all) > 0 {
-			err = agent.Table(to, all)
+			err = agent.WriteTable(to, all)
 		} else if shown != 0 {
 			_, err = fmt.Fprintln(to, "no connections yet")
 		}
@@ -248,7 +248,7 @@ const checkPeriod = 250 * time.Millisecond
 func (s *monitor) reportGone() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gone, err := s.agent.Gone()
+	gone, err := s.agent.RemoveGone()
 	if err == nil && len(gone) > 0 {
 		_, err = fmt.Fprintf(s.notes, "interface %s is gone; connections go through %s\n", strings.Join(gone, ", "),
 			strings.Join(s.agent.Interfaces, ", "))

@@ -7,6 +7,6 @@ import (
 )
 
 func ExampleLoss_Share() {
-	fmt.Println(iperf.Loss{Lost: 5, Of: 100}.Share(), iperf.Loss{}.Share())
+	fmt.Println(iperf.Loss{Lost: 5, Total: 100}.Share(), iperf.Loss{}.Share())
 	// Output: 0.05 0
 }

@@ -20,22 +20,22 @@ var ErrMissing = errors.New("iperf3 is not installed (Debian's package is iperf3
 // (UDP). Begun has the lateness of starts. All other fields are 0.
 type Result struct {
 	traffic.Result
-	Version string      // of iperf3
-	Lost    []Loss      // by flow
-	Ports   []uint16    // by flow: port of its server, DstPort or a later one if that is taken
-	Short   []unit.Time // by flow: part of the measured time without intervals
-	part    unit.Time   // length of the measured part
+	Version   string      // of iperf3
+	Lost      []Loss      // by flow
+	Ports     []uint16    // by flow: port of its server, DstPort or a later one if that is taken
+	Uncovered []unit.Time // by flow: part of the measured time without intervals
+	part      unit.Time   // length of the measured part
 }
 
 // Loss counts the lost datagrams of a UDP flow in the measured part, and all; both are 0 for TCP.
-type Loss struct{ Lost, Of int64 }
+type Loss struct{ Lost, Total int64 }
 
 // Share returns the lost share, 0 to 1.
 func (l Loss) Share() float64 {
-	if l.Of == 0 {
+	if l.Total == 0 {
 		return 0
 	}
-	return float64(l.Lost) / float64(l.Of)
+	return float64(l.Lost) / float64(l.Total)
 }
 
 // goodput returns the payload that a flow's receiver got per second of the measured part.
@@ -144,7 +144,7 @@ func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 		return p, fmt.Errorf("ports %d and %d; a port is 1 to 65535", f.SrcPort, f.DstPort)
 	case f.Size > 0:
 		return p, errors.New("a size: iperf3 does not say when the last byte was acknowledged")
-	case len(f.After) > 0 || f.Begin != nil:
+	case len(f.Predecessors) > 0 || f.Begin != nil:
 		return p, errors.New("a start after other flows: iperf3's flows begin at times")
 	case f.Start < 0 || end <= f.Start:
 		return p, fmt.Errorf("a start at %v and an end at %v", f.Start, end)

@@ -175,7 +175,7 @@ func TestCannot(t *testing.T) {
 		want string
 	}{
 		{config(flow(func(f *traffic.Flow) { f.Size = 1 })), "flow 0: a size"},
-		{config(flow(nil), flow(func(f *traffic.Flow) { f.After = []int{0} })), "flow 1: a start after"},
+		{config(flow(nil), flow(func(f *traffic.Flow) { f.Predecessors = []int{0} })), "flow 1: a start after"},
 		{config(flow(func(f *traffic.Flow) { f.Stop = 1500 * unit.Millisecond })), "whole seconds"},
 		{config(flow(func(f *traffic.Flow) { f.Start = 6 * unit.Second })), "a start at 6s"},
 		{config(flow(func(f *traffic.Flow) { f.Version = 5 })), "IPv5"},

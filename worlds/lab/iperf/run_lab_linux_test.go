@@ -23,7 +23,7 @@ import (
 	"weir/worlds/lab/traffic"
 )
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.RunMain(m) }
 
 func needIperf(t testing.TB) {
 	t.Helper()
@@ -93,7 +93,7 @@ func TestGoodput(t *testing.T) {
 	}{{"TCP over IPv4", tcp, 50 * 1448. / 1514}, {"UDP over IPv6", udp, 10}} {
 		t.Run(x.name, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {
-				l, p := labtest.Open(t, d)
+				l, p := labtest.OpenDumbbell(t, d)
 				defer disturbed(t, p)
 				soon := func() int64 { return monotonicNow() + int64(200*time.Millisecond) }
 				ours, err := traffic.Run(t.Context(), between(l, d, soon(), x.flow(t)))
@@ -106,9 +106,9 @@ func TestGoodput(t *testing.T) {
 				}
 				a, b, f := float64(ours.Flows[0].Receiver.ReceivedBytes)*8/3e6, float64(theirs.goodput(0))/1e6, theirs.Flows[0]
 				t.Logf("traffic %.3f Mb/s, iperf %s %.3f, possible %.3f; begun after %v, lost %+v, sent again %d and %d",
-					a, theirs.Version, b, x.want, theirs.Begun.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted,
+					a, theirs.Version, b, x.want, theirs.StartLateness.Max, theirs.Lost[0], ours.Flows[0].Sender.Retransmitted,
 					f.Sender.Retransmitted)
-				if theirs.Version == "" || theirs.Short[0] > 0 || theirs.End != traffic.TimeUp || theirs.Ports[0] != 5001 {
+				if theirs.Version == "" || theirs.Uncovered[0] > 0 || theirs.End != traffic.TimeUp || theirs.Ports[0] != 5001 {
 					t.Errorf("%+v", theirs)
 				}
 				if b < 0.97*a || b > 1.03*a || b < 0.97*x.want || b > 1.01*x.want {
@@ -126,7 +126,7 @@ func TestGoodput(t *testing.T) {
 // disturbed stops a data plane at the end of an attempt, and records by what the machine disturbed it.
 func disturbed(try *realtime.Try, p *lab.DataPlane) {
 	if r, err := p.Stop(); err == nil {
-		try.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+		try.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 	}
 }
 
@@ -135,7 +135,7 @@ func TestFlows(t *testing.T) {
 	needIperf(t)
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
-		l, p := labtest.Open(t, d)
+		l, p := labtest.OpenDumbbell(t, d)
 		defer disturbed(t, p)
 		c := between(l, d, monotonicNow()+int64(300*time.Millisecond),
 			flow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
@@ -153,7 +153,7 @@ func TestFlows(t *testing.T) {
 			b > 2200*unit.Kbps {
 			t.Errorf("%v and %v, want 4Mbps and, of 3 s for 1 s, 6Mbps", a, b)
 		}
-		if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(reported) < 2 || r.Begun.Count() != 2 {
+		if r.Ports[0] != 5001 || r.Ports[1] != 5002 || len(reported) < 2 || r.StartLateness.Count() != 2 {
 			t.Errorf("%+v, reported %v", r, reported)
 		}
 	})
@@ -164,7 +164,7 @@ func TestHalf(t *testing.T) {
 	needIperf(t)
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
-		l, p := labtest.Open(t, d)
+		l, p := labtest.OpenDumbbell(t, d)
 		defer disturbed(t, p)
 		u := datagrams(t, flow(nil), 40*unit.Mbps)
 		r, err := Run(t.Context(), between(l, d, monotonicNow()+int64(300*time.Millisecond), u))
@@ -175,9 +175,9 @@ func TestHalf(t *testing.T) {
 		got, want, lost := float64(r.goodput(0)), 20e6*1448/1490, r.Lost[0]
 		// A client that had no processor for some of the 3 s has sent less than 40 Mb/s: what it makes up for comes in
 		// bursts, which the switch drops.
-		sent := float64(lost.Of) * 1448 * 8 / 3
+		sent := float64(lost.Total) * 1448 * 8 / 3
 		if sent < 0.97*40e6 {
-			t.Disturbed(fmt.Sprintf("others: the client sent %.1f of 40 Mb/s", sent/1e6))
+			t.NoteDisturbed(fmt.Sprintf("others: the client sent %.1f of 40 Mb/s", sent/1e6))
 		}
 		if got < 0.97*want || got > 1.01*want || lost.Share() < 0.47 || lost.Share() > 0.56 {
 			t.Errorf("%.0f of %.0f bit/s, lost %.3f of %.0f bit/s that were sent", got, want, lost.Share(), sent)
@@ -189,7 +189,7 @@ func TestHalf(t *testing.T) {
 func TestCancel(t *testing.T) {
 	needIperf(t)
 	d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
-	l, _ := labtest.Open(t, d)
+	l, _ := labtest.OpenDumbbell(t, d)
 	t.Setenv("TMPDIR", t.TempDir())
 	clean := func(when string) {
 		t.Helper()

@@ -53,7 +53,7 @@ func runFlows(ctx context.Context, c *traffic.Config) (*Result, error) {
 		return nil, ErrMissing
 	}
 	// Holds iperf3's buffer files, which a killed process leaves behind.
-	dir, remove, err := atomicfile.Folder("weir-iperf3")
+	dir, remove, err := atomicfile.NewTempFolder("weir-iperf3")
 	if err != nil {
 		return nil, err
 	}
@@ -407,7 +407,7 @@ func (r *runner) buildResult(flows []plan, all []testOutput) (*Result, error) {
 	n := len(flows)
 	out := &Result{
 		Result: traffic.Result{End: traffic.TimeUp, Time: r.c.Duration, Flows: make([]traffic.FlowResult, n)},
-		Lost:   make([]Loss, n), Ports: make([]uint16, n), Short: make([]unit.Time, n), part: r.c.Duration - r.c.Warmup,
+		Lost:   make([]Loss, n), Ports: make([]uint16, n), Uncovered: make([]unit.Time, n), part: r.c.Duration - r.c.Warmup,
 	}
 	for i := range flows {
 		p, x := &flows[i], &out.Flows[i]
@@ -426,8 +426,8 @@ func (r *runner) buildResult(flows []plan, all []testOutput) (*Result, error) {
 		}
 		out.Version = strings.TrimPrefix(client.version, "iperf ")
 		late := max(0, r.startTimes[i]-p.Start)
-		out.Begun.Add(late)
-		out.Begun.Max = max(out.Begun.Max, late)
+		out.StartLateness.Add(late)
+		out.StartLateness.Max = max(out.StartLateness.Max, late)
 
 		// Times of the test, which count from its start.
 		from, to := r.c.Warmup-r.startTimes[i], r.c.Duration-r.startTimes[i]
@@ -438,13 +438,13 @@ func (r *runner) buildResult(flows []plan, all []testOutput) (*Result, error) {
 		} else {
 			x.Sender.SentBytes, x.Sender.SentPackets = unit.Bytes(math.Round(sent.bytes)), int64(math.Round(sent.packets))
 			out.Lost[i] = Loss{int64(math.Round(received.lost)), int64(math.Round(received.packets))}
-			x.Receiver.ReceivedPackets = max(0, out.Lost[i].Of-out.Lost[i].Lost)
+			x.Receiver.ReceivedPackets = max(0, out.Lost[i].Total-out.Lost[i].Lost)
 		}
 		last := to
 		if p.Stop > 0 && p.Stop < r.c.Duration {
 			last = p.Stop - r.startTimes[i]
 		}
-		out.Short[i] = max(0, last-max(server.lastEnd(), from))
+		out.Uncovered[i] = max(0, last-max(server.lastEnd(), from))
 	}
 	return out, nil
 }

@@ -28,7 +28,7 @@ import (
 
 var ne = binary.NativeEndian
 
-func TestMain(m *testing.M) { labtest.Main(m) }
+func TestMain(m *testing.M) { labtest.RunMain(m) }
 
 // modules are those that the kernel has loaded.
 func modules(t testing.TB) (names []string) {
@@ -47,7 +47,7 @@ func modules(t testing.TB) (names []string) {
 // What it says is what there is, with and without root, and nothing remains of asking.
 func TestAsk(t *testing.T) {
 	before := modules(t)
-	k, err := Ask()
+	k, err := Probe()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,8 +66,8 @@ func TestAsk(t *testing.T) {
 		k.Steal < 0 || k.Steal > 1 {
 		t.Errorf("%+v", k)
 	}
-	if !slices.Contains(k.CongestionControls, "reno") || k.CongestionControl("reno") != nil ||
-		k.CongestionControl("nosuch") == nil {
+	if !slices.Contains(k.CongestionControls, "reno") || k.CheckCongestionControl("reno") != nil ||
+		k.CheckCongestionControl("nosuch") == nil {
 		t.Errorf("%v", k.CongestionControls)
 	}
 	if !slices.IsSortedFunc(k.Sysctls, func(a, b Sysctl) int { return strings.Compare(a.Name, b.Name) }) ||
@@ -75,7 +75,7 @@ func TestAsk(t *testing.T) {
 		t.Errorf("%v", k.Sysctls)
 	}
 	if os.Geteuid() == 0 {
-		labtest.NeedRoot(t)
+		labtest.RequireRoot(t)
 		if err := k.Err(); err != nil {
 			t.Error(err)
 		}
@@ -83,7 +83,7 @@ func TestAsk(t *testing.T) {
 		!strings.Contains(err.Error(), "CAP_SYS_ADMIN") {
 		t.Errorf("without root: %v", err)
 	}
-	if _, err := k.TCP(config(t)); err != nil {
+	if _, err := k.TCPSettings(config(t)); err != nil {
 		t.Errorf("the defaults: %v", err)
 	}
 }
@@ -136,7 +136,7 @@ func info(t testing.TB, c *net.TCPConn) (i sockdiag.Info) {
 	raw, err := c.SyscallConn()
 	if err == nil {
 		var refused error
-		err = raw.Control(func(fd uintptr) { refused = i.Get(int(fd)) })
+		err = raw.Control(func(fd uintptr) { refused = i.ReadSocket(int(fd)) })
 		err = errors.Join(err, refused)
 	}
 	if err != nil {
@@ -168,13 +168,13 @@ func apply(t testing.TB, l *lab.Network, s Settings) (changed [2][]string) {
 // is, and connections have it.
 func TestApply(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
-	l, _ := labtest.Open(t, d)
-	k, err := Ask()
+	l, _ := labtest.OpenDumbbell(t, d)
+	k, err := Probe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	settings := func(given ...string) Settings {
-		s, err := k.TCP(config(t, given...))
+		s, err := k.TCPSettings(config(t, given...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,10 +300,10 @@ func gaps(t testing.TB, l *lab.Network, port uint16, while func()) (all []time.D
 func TestBursts(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 200 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 500}
-		l, p := labtest.Open(t, d)
+		l, p := labtest.OpenDumbbell(t, d)
 		defer func() {
 			if r, err := p.Stop(); err == nil { // a machine that stands still makes bursts of its own
-				t.Disturbed(r.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+				t.NoteDisturbed(r.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 			}
 		}()
 		port := uint16(5000)

@@ -9,8 +9,8 @@ import (
 // A kernel says which congestion controls it offers, and what would bring another one.
 func ExampleKernel_CheckCongestionControl() {
 	k := &kernel.Kernel{CongestionControls: []string{"reno", "cubic"}, Modules: []string{"dctcp"}}
-	fmt.Println(k.CongestionControl("dctcp"))
-	fmt.Println(k.CongestionControl("bbr"))
+	fmt.Println(k.CheckCongestionControl("dctcp"))
+	fmt.Println(k.CheckCongestionControl("bbr"))
 	// Output:
 	// <nil>
 	// the kernel has no bbr: it offers reno, cubic, dctcp (CONFIG_TCP_CONG_BBR, module tcp_bbr)

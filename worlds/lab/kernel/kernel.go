@@ -66,9 +66,9 @@ func (k *Kernel) findSysctl(name string) (string, bool) {
 // capitals.
 var configNames = map[string]string{"highspeed": "HSTCP"}
 
-// CongestionControl returns an error if sockets cannot use a congestion control. The error lists the available
+// CheckCongestionControl returns an error if sockets cannot use a congestion control. The error lists the available
 // ones and the kernel option or module for this one.
-func (k *Kernel) CongestionControl(name string) error {
+func (k *Kernel) CheckCongestionControl(name string) error {
 	if slices.Contains(k.CongestionControls, name) || slices.Contains(k.Modules, name) {
 		return nil
 	}

@@ -23,9 +23,9 @@ import (
 // sysctlDir is the folder of net.ipv4's sysctls.
 const sysctlDir = "/proc/sys/net/ipv4"
 
-// Ask probes the kernel of this machine. Without privileges it reports them as missing features. It leaves no
+// Probe probes the kernel of this machine. Without privileges it reports them as missing features. It leaves no
 // trace: all trials run in an unnamed network namespace that ends with the call.
-func Ask() (*Kernel, error) {
+func Probe() (*Kernel, error) {
 	k := &Kernel{CPUs: runtime.NumCPU()}
 	var name unix.Utsname
 	if err := unix.Uname(&name); err != nil {
@@ -176,9 +176,9 @@ func checkInterfaces() (veth, metrics error) {
 	if err := c.AddVeth(near, far, int(here.Fd()), 1500); err != nil {
 		return err, nil
 	}
-	i, err := c.Interface(near.Name)
+	i, err := c.InterfaceByName(near.Name)
 	if err == nil {
-		err = c.Up(i.Index)
+		err = c.SetUp(i.Index)
 	}
 	if err != nil {
 		return err, nil
@@ -265,7 +265,7 @@ func (h *Host) Apply(nic string) (changed []string, err error) {
 		return changed, err
 	}
 	defer c.Close()
-	i, err := c.Interface(nic)
+	i, err := c.InterfaceByName(nic)
 	if err != nil {
 		return changed, err
 	}

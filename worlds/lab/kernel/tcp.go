@@ -121,10 +121,10 @@ var assumedSysctls = []Sysctl{
 	{"tcp_plb_enabled", "0"}, {"tcp_backlog_ack_defer", "1"}, {"tcp_comp_sack_slack_ns", "100000"},
 }
 
-// TCP converts a configuration of transport tcp to settings of this kernel. The error names the first parameter
+// TCPSettings converts a configuration of transport tcp to settings of this kernel. The error names the first parameter
 // that the kernel cannot implement, and the reason.
-func (k *Kernel) TCP(config scheme.Config) (Settings, error) {
-	c, err := scheme.As[tcp.Config](config)
+func (k *Kernel) TCPSettings(config scheme.Config) (Settings, error) {
+	c, err := scheme.ConfigAs[tcp.Config](config)
 	if err != nil {
 		return Settings{}, fmt.Errorf("transport tcp: %w", err)
 	}
@@ -277,8 +277,8 @@ func (h *Host) setSysctl(name string, values ...int64) {
 // bufferSysctls may differ between flows of a host, because sockets have options for them.
 var bufferSysctls = []string{"tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf"}
 
-// Add merges the settings o into h. The zero value has no settings. The error names a conflict.
-func (h *Host) Add(o Host) error {
+// Merge merges the settings o into h. The zero value has no settings. The error names a conflict.
+func (h *Host) Merge(o Host) error {
 	for _, x := range o.Sysctls {
 		i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == x.Name })
 		if i < 0 {
@@ -323,10 +323,10 @@ func (h *Host) Add(o Host) error {
 	return nil
 }
 
-// Buffers sets the flow's socket buffers if its hosts, merged from all their flows, have other sizes. A socket
+// SetBuffers sets the flow's socket buffers if its hosts, merged from all their flows, have other sizes. A socket
 // option fixes the size from the start. A host's send buffer starts smaller, with memory for 20 packets, up to
 // some 46 KiB, and grows.
-func (s *Settings) Buffers(sender, receiver *Host) error {
+func (s *Settings) SetBuffers(sender, receiver *Host) error {
 	fixed := func(name string, want, minimum int64) (int, error) {
 		switch {
 		case want < minimum:

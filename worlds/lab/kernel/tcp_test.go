@@ -62,7 +62,7 @@ func TestParameters(t *testing.T) {
 // The defaults are sysctls' defaults (Linux 6.18: Documentation/networking/ip-sysctl.rst)
 // and nothing else.
 func TestDefaults(t *testing.T) {
-	s, err := linux().TCP(config(t))
+	s, err := linux().TCPSettings(config(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -131,7 +131,7 @@ func TestTCP(t *testing.T) {
 		{without("tcp_plb_enabled"), "ecn", "false", sender("tcp_plb_enabled"), ""},
 	} {
 		t.Run(x.name+" "+x.given+" is "+x.want, func(t *testing.T) {
-			s, err := x.kernel.TCP(config(t, x.name, x.given))
+			s, err := x.kernel.TCPSettings(config(t, x.name, x.given))
 			if err != nil || x.of(s) != x.want {
 				t.Errorf("%s %s: %q, want %q; %v", x.name, x.given, x.of(s), x.want, err)
 			}
@@ -166,7 +166,7 @@ func TestCannot(t *testing.T) {
 		{linux(), "begins", "connected", []string{"begins", "from when the connection is there"}},
 	} {
 		t.Run(x.name+" "+x.given, func(t *testing.T) {
-			_, err := x.kernel.TCP(config(t, x.name, x.given))
+			_, err := x.kernel.TCPSettings(config(t, x.name, x.given))
 			if err == nil {
 				t.Errorf("%s %s is possible", x.name, x.given)
 				return
@@ -184,7 +184,7 @@ func TestCannot(t *testing.T) {
 // be in one run.
 func TestHostAdd(t *testing.T) {
 	of := func(given ...string) Settings {
-		s, err := linux().TCP(config(t, given...))
+		s, err := linux().TCPSettings(config(t, given...))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,7 +193,7 @@ func TestHostAdd(t *testing.T) {
 	a, ecn, quick, window := of(), of("ecn", "true"), of("delayed_ack", "0s"), of("initial_window", "20 packets")
 	var h Host
 	for _, o := range []Host{ecn.Sender, ecn.Receiver, a.Receiver, ecn.Sender, window.Receiver} {
-		if err := h.Add(o); err != nil {
+		if err := h.Merge(o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,18 +201,18 @@ func TestHostAdd(t *testing.T) {
 		o    Host
 		want string
 	}{{a.Sender, "tcp_ecn to be 1 and 2"}, {quick.Receiver, "acknowledged at once"}} {
-		if err := h.Add(x.o); err == nil || !strings.Contains(err.Error(), x.want) {
+		if err := h.Merge(x.o); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
 	}
 	h = Host{}
-	if err := h.Add(quick.Receiver); err != nil {
+	if err := h.Merge(quick.Receiver); err != nil {
 		t.Error(err)
 	}
-	if err := h.Add(window.Sender); err != nil || !h.QuickACK || h.InitialWindow != 20 {
+	if err := h.Merge(window.Sender); err != nil || !h.QuickACK || h.InitialWindow != 20 {
 		t.Errorf("%+v, %v", h, err)
 	}
-	if err := h.Add(a.Sender); err == nil || !strings.Contains(err.Error(), "initial window of 20 and 10") {
+	if err := h.Merge(a.Sender); err == nil || !strings.Contains(err.Error(), "initial window of 20 and 10") {
 		t.Error(err)
 	}
 }
@@ -254,17 +254,17 @@ func TestBuffers(t *testing.T) {
 			var all []Settings
 			var failed error
 			for _, f := range x.flows {
-				s, err := linux().TCP(config(t, f...))
+				s, err := linux().TCPSettings(config(t, f...))
 				if err != nil {
 					t.Fatal(err)
 				}
 				all = append(all, s)
-				if err := errors.Join(a.Add(s.Sender), b.Add(s.Receiver)); err != nil {
+				if err := errors.Join(a.Merge(s.Sender), b.Merge(s.Receiver)); err != nil {
 					failed = err
 				}
 			}
 			for i := range all {
-				err := all[i].Buffers(&a, &b)
+				err := all[i].SetBuffers(&a, &b)
 				if own := [2]int{all[i].SendBuffer, all[i].ReceiveBuffer}; x.own != nil && own != x.own[i] {
 					t.Errorf("flow %d has %v of its own, want %v", i, own, x.own[i])
 				}
@@ -291,7 +291,7 @@ func TestCongestionControl(t *testing.T) {
 	k := linux()
 	for _, name := range []string{"reno", "cubic", "vegas"} {
 		t.Run(name, func(t *testing.T) {
-			if err := k.CongestionControl(name); err != nil {
+			if err := k.CheckCongestionControl(name); err != nil {
 				t.Error(err)
 			}
 		})
@@ -302,7 +302,7 @@ func TestCongestionControl(t *testing.T) {
 			"tcp_highspeed)",
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := k.CongestionControl(name); err == nil || err.Error() != want {
+			if err := k.CheckCongestionControl(name); err == nil || err.Error() != want {
 				t.Errorf("%v", err)
 			}
 		})

@@ -22,7 +22,7 @@ const (
 type agenda struct{ heap timerheap.Heap }
 
 // nextTime returns the time of the first task, unit.Never without tasks.
-func (a *agenda) nextTime() unit.Time { return a.heap.First() }
+func (a *agenda) nextTime() unit.Time { return a.heap.FirstTime() }
 
 // addTask adds a task at a time of at least 0.
 func (a *agenda) addTask(at unit.Time, flow int, t task) {
@@ -31,7 +31,7 @@ func (a *agenda) addTask(at unit.Time, flow int, t task) {
 
 // takeFirst removes and returns the first task, which must exist.
 func (a *agenda) takeFirst() (flow int, t task) {
-	a.heap.First()
+	a.heap.FirstTime()
 	key := a.heap.Take().Key
 	return int(key >> 8), task(key & 0xff)
 }
@@ -54,7 +54,7 @@ func newStarts(flows []int, all []Flow) *starts {
 	s := &starts{times: make([]unit.Time, len(all))}
 	for _, i := range flows {
 		s.times[i] = all[i].Start
-		if len(all[i].After) == 0 {
+		if len(all[i].Predecessors) == 0 {
 			s.flows = append(s.flows, i)
 		}
 	}

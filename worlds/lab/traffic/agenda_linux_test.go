@@ -49,7 +49,7 @@ func TestStarts(t *testing.T) {
 	for i := range all {
 		all[i].Src, all[i].Start = i%2, unit.Time(9-i)*10*unit.Millisecond
 	}
-	all[0].After = []int{1}
+	all[0].Predecessors = []int{1}
 	s := newStarts([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, all)
 	var got []int
 	for now := -openLead; s.nextTime() != unit.Never; now += unit.Millisecond {
@@ -75,7 +75,7 @@ func TestQuantity(t *testing.T) {
 	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2,
 		Retrans: 1,
 		RTT:     20 * unit.Millisecond, DeliveryRate: unit.Mbps}
-	for what, want := range map[What]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
+	for what, want := range map[Quantity]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
 		if got := sampleValue(what, info); got != want {
 			t.Errorf("%d: %d, not %d", what, got, want)
 		}
@@ -120,7 +120,7 @@ func TestBadConfig(t *testing.T) {
 		"a port is":                   func(c *Config) { c.Flows[0].SrcPort = 0 },
 		"size -1":                     func(c *Config) { c.Flows[0].Size = -1 },
 		"of TCP or of UDP":            func(c *Config) { c.Flows[0].TCP = nil },
-		"comes after flow 0":          func(c *Config) { c.Flows[0].After = []int{0} },
+		"comes after flow 0":          func(c *Config) { c.Flows[0].Predecessors = []int{0} },
 		"sample 0":                    func(c *Config) { c.Samples = []Sample{{whatCount, 0, 1}} },
 		"must not be longer":          func(c *Config) { c.Warmup = 2 * c.Duration },
 		"from 16 bytes on": func(c *Config) {

@@ -84,7 +84,7 @@ func carry(t *realtime.Try, c Config) *Result {
 		t.Fatal(err)
 	}
 	if waited = runDelays(t) - waited; waited > 5*unit.Millisecond {
-		t.Disturbed(fmt.Sprintf("others: this process waited for a processor for %v", waited))
+		t.NoteDisturbed(fmt.Sprintf("others: this process waited for a processor for %v", waited))
 	}
 	if e := r.Errors(); len(e) > 0 {
 		t.Errorf("lost: %v", e)
@@ -157,8 +157,8 @@ func measured(t *realtime.Try) {
 		t.Errorf("the early flow: %+v", f)
 	}
 	for i, s := range r.Sampled {
-		want := map[bool]int{true: 9, false: 8}[c.Samples[i].What == ReceivedBytes] // at the end, only what counts
-		if c.Samples[i].What == RTT {
+		want := map[bool]int{true: 9, false: 8}[c.Samples[i].Quantity == ReceivedBytes] // at the end, only what counts
+		if c.Samples[i].Quantity == RTT {
 			want = 4
 		}
 		if len(s) != want {
@@ -166,7 +166,7 @@ func measured(t *realtime.Try) {
 		}
 		alive := c.Samples[i].Flow == 0
 		for _, x := range s {
-			if c.Samples[i].What != ReceivedBytes && (x > 0) != alive {
+			if c.Samples[i].Quantity != ReceivedBytes && (x > 0) != alive {
 				t.Errorf("sample %d: %v", i, s)
 				break
 			}
@@ -205,7 +205,7 @@ func after(t *realtime.Try) {
 	third := datagrams(t, 6, 20_000, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR})
 	third.Start = 10 * unit.Millisecond
 	back := func(f Flow, after ...int) Flow {
-		f.Src, f.Dst, f.After = 1, 0, after
+		f.Src, f.Dst, f.Predecessors = 1, 0, after
 		return f
 	}
 	answer := back(stream(6, 10_000), 0, 1, 2)
@@ -220,7 +220,7 @@ func after(t *realtime.Try) {
 	late := back(stream(4, 1000), 0)
 	late.Start = 100 * unit.Millisecond
 	again := stream(4, 1000)
-	again.After = []int{3}
+	again.Predecessors = []int{3}
 	c := loopback(t, first, second, third, answer, message, late, again)
 	c.Flows[3].SrcPort, c.Flows[5].SrcPort = 30001, 30002
 	r := carry(t, c)
@@ -361,7 +361,7 @@ func TestRefused(t *testing.T) { realtime.Test(t, refusedFlow) }
 func refusedFlow(t *realtime.Try) {
 	refused, after, good := stream(4, 1000), stream(4, 1000), stream(4, 1000)
 	good.DstPort = 19997
-	after.Src, after.Dst, after.After, after.SrcPort = 1, 0, []int{0}, 30003
+	after.Src, after.Dst, after.Predecessors, after.SrcPort = 1, 0, []int{0}, 30003
 	c := loopback(t, refused, after, good)
 	x, err := newRun(&c)
 	if err != nil {
@@ -485,7 +485,7 @@ func TestEnds(t *testing.T) {
 	try(true, false)
 	try(false, true)
 	// Goroutines end a moment after what they do.
-	await.Until(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= routines })
+	await.AwaitCondition(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= routines })
 	if files(t) > before {
 		t.Errorf("%d files, of which there were %d", files(t), before)
 	}

@@ -70,7 +70,7 @@ func network(how string) *lab.Config {
 	c := &lab.Config{Wiring: wiring.Config{Seed: 1, Network: n, Hosts: book, Switches: make([]wiring.SwitchConfig,
 		len(n.Nodes))}, Lead: lead, Duration: 100 * unit.Second}
 	c.Wiring.Framing, _ = packet.FramingByName("l2")
-	c.Wiring.Switches[middle] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, n.Routes().Paths(middle)),
+	c.Wiring.Switches[middle] = wiring.SwitchConfig{Routes: dataplane.HostRoutes(book, n.Routes().PathsFrom(middle)),
 		Programs: func(site *dataplane.Site) ([]dataplane.Program, error) {
 			return []dataplane.Program{forward.New(site)}, nil
 		}}
@@ -99,9 +99,9 @@ func inLab(t *realtime.Try, how string, c Config) (*Result, *lab.Report) {
 	waited := runDelays(t)
 	r, report := runInLab(t, how, c, func() { waited = runDelays(t) })
 	waited = runDelays(t) - waited
-	t.Disturbed(report.DisturbedAtAll(nil, 10*unit.Millisecond)...)
+	t.NoteDisturbed(report.DisturbedStrictly(nil, 10*unit.Millisecond)...)
 	if waited > r.Time/20 {
-		t.Disturbed(fmt.Sprintf("others: this process waited for a processor for %v of %v", waited, r.Time))
+		t.NoteDisturbed(fmt.Sprintf("others: this process waited for a processor for %v of %v", waited, r.Time))
 	}
 	if e := append(r.Errors(), report.Errors()...); len(e) > 0 {
 		t.Errorf("errors: %v", e)
@@ -142,7 +142,7 @@ func runInLab(t testing.TB, how string, c Config, before func()) (*Result, *lab.
 		t.Fatal(err)
 	}
 	report.Kernels = r.Waiting
-	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.Late.Max, r.Begun.Max, report)
+	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.SendLateness.Max, r.StartLateness.Max, report)
 	return r, report
 }
 
@@ -177,7 +177,7 @@ func TestCompletion(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		c := Config{Flows: flows, Duration: 10 * unit.Second, UntilDone: true}
 		for i := range flows {
-			for _, w := range []What{ReceivedBytes, Window, Rate, InFlight, RTT, DeliveryRate} {
+			for _, w := range []Quantity{ReceivedBytes, Window, Rate, InFlight, RTT, DeliveryRate} {
 				c.Samples = append(c.Samples, Sample{w, i, 10 * unit.Millisecond})
 			}
 		}
@@ -275,7 +275,7 @@ func shortFlows(t *realtime.Try) {
 			t.Fatalf("flow %d: %+v", i, f)
 		}
 	}
-	t.Logf("began late by %v (median), %v (99 %%)", r.Begun.quantile(0.5), r.Begun.quantile(0.99))
+	t.Logf("began late by %v (median), %v (99 %%)", r.StartLateness.quantile(0.5), r.StartLateness.quantile(0.99))
 }
 
 // Datagrams of each pattern are as many as in the schedule, and all arrive, 5 ms and what
@@ -333,7 +333,7 @@ func allDatagrams(t *realtime.Try) {
 		if len(s) != 18 || s[17] != 1000*(before+want) || s[17]-s[0] != int64(x.ReceivedBytes) {
 			t.Errorf("flow %d: samples %v of %d datagrams", i, s, before+want)
 		}
-		if x.ReceivedPackets < want || x.ReceivedBytes != unit.Bytes(1000*x.ReceivedPackets) || x.Duplicates() != 0 {
+		if x.ReceivedPackets < want || x.ReceivedBytes != unit.Bytes(1000*x.ReceivedPackets) || x.DuplicateCount() != 0 {
 			t.Errorf("flow %d received %d of %d: %+v", i, x.ReceivedPackets, want, x)
 		}
 		if x.DelayMin < 5*unit.Millisecond || x.DelaySum < 5*unit.Millisecond*unit.Time(x.ReceivedPackets) ||
@@ -345,8 +345,8 @@ func allDatagrams(t *realtime.Try) {
 		flows[0].UDPReceiver.Counters().Delays != delays {
 		t.Errorf("%d delays of %d datagrams", delays.Count(), n)
 	}
-	if r.Late.Count() != all || report.Counts.In < all {
-		t.Errorf("%d datagrams of %d, of which the data plane saw %d", r.Late.Count(), all, report.Counts.In)
+	if r.SendLateness.Count() != all || report.Counts.In < all {
+		t.Errorf("%d datagrams of %d, of which the data plane saw %d", r.SendLateness.Count(), all, report.Counts.In)
 	}
 	if s := r.Sampled[0]; len(s) != 17 || s[0] != -1 {
 		t.Errorf("UDP has no window: %v", s)

@@ -94,10 +94,10 @@ func newRun(c *Config) (*run, error) {
 		}
 		x := &r.result.Flows[i]
 		x.Start, x.FCT, x.Arrived, x.Written = f.Start, unit.Never, unit.Never, unit.Never
-		if r.missing[i] = len(f.After); r.missing[i] > 0 {
+		if r.missing[i] = len(f.Predecessors); r.missing[i] > 0 {
 			x.Start = unit.Never
 		}
-		for _, a := range f.After {
+		for _, a := range f.Predecessors {
 			r.waiting[a] = append(r.waiting[a], i)
 		}
 	}

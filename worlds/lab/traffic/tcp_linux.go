@@ -190,7 +190,7 @@ func (c *connections) openDiag() error {
 		for _, k := range p.samples {
 			s := &c.Samples[k]
 			node := c.Flows[s.Flow].Src
-			if s.What == ReceivedBytes || c.diag[node] != nil {
+			if s.Quantity == ReceivedBytes || c.diag[node] != nil {
 				continue
 			}
 			err := c.doForFlow(node, s.Flow, func() (err error) {

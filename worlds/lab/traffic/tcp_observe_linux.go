@@ -59,7 +59,7 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 	for _, k := range p.samples {
 		s := &c.Samples[k]
 		x := &c.conn[s.Flow]
-		if s.What == ReceivedBytes {
+		if s.Quantity == ReceivedBytes {
 			c.result.Sampled[k] = append(c.result.Sampled[k], int64(x.received))
 			continue
 		}
@@ -76,7 +76,7 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 				if x.phase == opening { // before the path MTU is known the kernel has small segments, and SYN counts as one
 					info.SendMSS, info.Unacked = unit.Bytes(f.Payload), 0
 				}
-				value = sampleValue(s.What, info)
+				value = sampleValue(s.Quantity, info)
 			}
 		}
 		c.result.Sampled[k] = append(c.result.Sampled[k], value)
@@ -88,18 +88,18 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 func (c *connections) readSender(i int) *sockdiag.Info {
 	f := &c.Flows[i]
 	if d := c.diag[f.Src]; d != nil {
-		if s, err := d.Socket(c.localAddr(f), c.remoteAddr(f)); err == nil && s.Info.Size > 0 {
+		if s, err := d.FindSocket(c.localAddr(f), c.remoteAddr(f)); err == nil && s.Info.Size > 0 {
 			return &s.Info
 		}
 	}
-	if c.info.Get(c.conn[i].senderFD) != nil {
+	if c.info.ReadSocket(c.conn[i].senderFD) != nil {
 		return nil
 	}
 	return &c.info
 }
 
 // sampleValue returns the value of a sample.
-func sampleValue(what What, t *sockdiag.Info) int64 {
+func sampleValue(what Quantity, t *sockdiag.Info) int64 {
 	switch what {
 	case Window:
 		return int64(t.Window) * int64(t.SendMSS)
@@ -139,7 +139,7 @@ func (c *connections) conclude(end unit.Time) error {
 			out.Written = x.closing - out.Start
 		}
 	}
-	c.result.Begun = c.startLateness
+	c.result.StartLateness = c.startLateness
 	c.lock.Lock()
 	c.result.Lost.Strays += c.strays
 	c.result.Lost.Unmarked += c.unmarked
@@ -156,12 +156,12 @@ func (c *connections) recordWait() {
 	if c.clock.now() < before+waitPeriod {
 		return
 	}
-	length := c.delay.Since()
+	length := c.delay.SinceLast()
 	c.delayReadAt = c.clock.now()
 	length = min(length, c.delayReadAt-before)
 	c.result.Waiting.Sum = c.delay.Sum()
 	if length >= waitPeriod {
-		c.result.Waiting.Add(c.delayReadAt, length, c.hasStarved())
+		c.result.Waiting.AddWait(c.delayReadAt, length, c.hasStarved())
 	}
 }
 
@@ -170,7 +170,7 @@ func (c *connections) recordWait() {
 func (c *connections) hasStarved() (any bool) {
 	for _, i := range c.liveFlows {
 		x := &c.conn[i]
-		if x.senderFD < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.Get(x.senderFD) != nil {
+		if x.senderFD < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.ReadSocket(x.senderFD) != nil {
 			continue
 		}
 		if c.info.NotSent == 0 || c.info.WindowLimited > c.windowLimited[i] && c.hasNoRoom(i) {
@@ -184,7 +184,7 @@ func (c *connections) hasStarved() (any bool) {
 // hasNoRoom reports whether the window that limits a sender is the receiver's own.
 func (c *connections) hasNoRoom(i int) bool {
 	in := c.conn[i].receiverFD
-	return in < 0 || c.peer.Get(in) != nil || isAnnounced(&c.info, &c.peer)
+	return in < 0 || c.peer.ReadSocket(in) != nil || isAnnounced(&c.info, &c.peer)
 }
 
 // isAnnounced reports whether a sender's window is the one that its receiver announces, as far as both ends show

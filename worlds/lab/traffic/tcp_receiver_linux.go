@@ -107,7 +107,7 @@ func (c *connections) handleReceiver(i int) error {
 func (c *connections) readCounters(i int) {
 	x := &c.conn[i]
 	t := &x.current
-	if x.senderFD >= 0 && c.info.Get(x.senderFD) == nil {
+	if x.senderFD >= 0 && c.info.ReadSocket(x.senderFD) == nil {
 		s := &t.sender
 		s.SentPackets = int64(c.info.DataSegmentsOut)
 		s.SentBytes = c.info.BytesSent - c.info.BytesRetrans
@@ -116,7 +116,7 @@ func (c *connections) readCounters(i int) {
 		t.timeouts = int64(c.info.Timeouts)
 		t.receiver.Spurious[packet.FirstCopy] = int64(c.info.DSACKs) // their cause is unknown
 	}
-	if x.receiverFD >= 0 && c.info.Get(x.receiverFD) == nil {
+	if x.receiverFD >= 0 && c.info.ReadSocket(x.receiverFD) == nil {
 		r := &t.receiver
 		r.ReceivedPackets = int64(c.info.DataSegmentsIn)
 		r.ReceivedBytes = c.info.BytesReceived

@@ -351,7 +351,7 @@ func (c *connections) closeReceiver(i int) {
 	if x.receiverFD < 0 || !x.eof || x.senderFD >= 0 {
 		return
 	}
-	if c.info.Get(x.receiverFD) == nil && c.info.State != sockdiag.Closed {
+	if c.info.ReadSocket(x.receiverFD) == nil && c.info.State != sockdiag.Closed {
 		return
 	}
 	unix.Close(x.receiverFD)

@@ -42,9 +42,9 @@ type Flow struct {
 	Payload          int32      // largest payload of a packet; at least minDatagram for UDP
 	// Link is the rate of Src's link, which UDP senders wait for; 0: no wait.
 	Link unit.LinkRate
-	// After lists flows with a size that end at Src. All of them must have arrived there before this flow starts;
+	// Predecessors lists flows with a size that end at Src. All of them must have arrived there before this flow starts;
 	// Start is its earliest start.
-	After []int
+	Predecessors []int
 
 	TCP *TCP // nil for UDP
 	// Endpoints of transport/udp: UDP's NextSend and Emit give the schedule, UDPReceiver counts. With After, UDP is
@@ -75,23 +75,23 @@ const minDatagram = 16
 
 // Sample requests samples of a flow's quantity; sample k is of time Warmup + k·Every.
 type Sample struct {
-	What  What
-	Flow  int
-	Every unit.Time // above 0
+	Quantity Quantity
+	Flow     int
+	Every    unit.Time // above 0
 }
 
-// What is a quantity that can be sampled.
-type What uint8
+// Quantity is a quantity that can be sampled.
+type Quantity uint8
 
 // Quantities. ReceivedBytes counts from the start of the run and has a further sample at Duration if one is due.
 // The others, from Linux' TCP_INFO, are −1 outside a flow's lifetime and for UDP.
 const (
-	ReceivedBytes What = iota // payload read by the receiving application
-	Window                    // congestion window, in bytes of payload
-	Rate                      // pacing rate, in bit/s of payload; 0: not set
-	InFlight                  // bytes of payload in flight: neither acknowledged nor lost
-	RTT                       // smoothed round-trip time, in ps; 0: not measured
-	DeliveryRate              // latest delivery rate, in bit/s of payload
+	ReceivedBytes Quantity = iota // payload read by the receiving application
+	Window                        // congestion window, in bytes of payload
+	Rate                          // pacing rate, in bit/s of payload; 0: not set
+	InFlight                      // bytes of payload in flight: neither acknowledged nor lost
+	RTT                           // smoothed round-trip time, in ps; 0: not measured
+	DeliveryRate                  // latest delivery rate, in bit/s of payload
 	whatCount
 )
 
@@ -114,9 +114,9 @@ type Result struct {
 	Flows   []FlowResult
 	Sampled [][]int64 // by Config.Samples
 
-	// Late is the lateness of datagrams at their system calls. Begun is the lateness of TCP flows' starts.
-	Late, Begun Lateness
-	Lost        Lost // in the whole run
+	// SendLateness is the lateness of datagrams at their system calls. Begun is the lateness of TCP flows' starts.
+	SendLateness, StartLateness Lateness
+	Lost                        Lost // in the whole run
 	// Waiting records the waits of the TCP thread for a processor.
 	Waiting lab.Waiting
 }
@@ -235,7 +235,7 @@ func (c *Config) checkConfig() error {
 		case f.TCP == nil && f.Payload < minDatagram:
 			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can",
 				i, f.Payload, minDatagram)
-		case f.TCP == nil && (f.UDP == nil) != (len(f.After) > 0 && f.Begin != nil):
+		case f.TCP == nil && (f.UDP == nil) != (len(f.Predecessors) > 0 && f.Begin != nil):
 			return fmt.Errorf("flow %d: a flow of UDP has its sender or, after others, what makes it", i)
 		case f.TCP != nil && (f.TCP.Rate < 0 || f.TCP.MSS < 0):
 			return fmt.Errorf("flow %d: a rate of %d bit/s, an MSS of %d bytes", i, f.TCP.Rate, f.TCP.MSS)
@@ -245,15 +245,15 @@ func (c *Config) checkConfig() error {
 			return fmt.Errorf("flows %d and %d are both from %v to %v", other, i, from, to)
 		}
 		tuples[t] = i
-		for _, a := range f.After {
+		for _, a := range f.Predecessors {
 			if a < 0 || a >= len(c.Flows) || c.Flows[a].Size == 0 || c.Flows[a].Dst != f.Src {
 				return fmt.Errorf("flow %d comes after flow %d, which must have a size and end at its source", i, a)
 			}
 		}
 	}
 	for i, s := range c.Samples {
-		if s.What >= whatCount || s.Flow < 0 || s.Flow >= len(c.Flows) || s.Every < 1 {
-			return fmt.Errorf("sample %d: %d of flow %d every %v", i, s.What, s.Flow, s.Every)
+		if s.Quantity >= whatCount || s.Flow < 0 || s.Flow >= len(c.Flows) || s.Every < 1 {
+			return fmt.Errorf("sample %d: %d of flow %d every %v", i, s.Quantity, s.Flow, s.Every)
 		}
 	}
 	return nil

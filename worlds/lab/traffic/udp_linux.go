@@ -54,7 +54,7 @@ func sendBufferSize(frame int32, rate unit.LinkRate) int {
 	const around, head = 384, 256
 	memory := head + 1<<bits.Len32(uint32(frame+around-1))
 	link := unit.NewSerialiser(rate)
-	return memory * int(max(3, unit.Millisecond/link.Next(frame, false)))
+	return memory * int(max(3, unit.Millisecond/link.NextTime(frame, false)))
 }
 
 // setMemory sets the memory of a socket, beyond the system's limits if permitted.
@@ -404,7 +404,7 @@ func (s *udpSenders) conclude() error {
 			out.FCT = c.Finished - x.start
 		}
 	}
-	s.result.Late = s.late
+	s.result.SendLateness = s.late
 	s.lock.Lock()
 	s.result.Lost.Unsent += s.unsent
 	s.lock.Unlock()

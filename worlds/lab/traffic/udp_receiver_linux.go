@@ -244,7 +244,7 @@ func (s *udpReceivers) observeFlow(flow int, until unit.Time) {
 			if p.next == at {
 				p.next += p.every
 				for _, i := range p.samples {
-					if s.Samples[i].What == ReceivedBytes {
+					if s.Samples[i].Quantity == ReceivedBytes {
 						s.result.Sampled[i] = append(s.result.Sampled[i], int64(x.counters.ReceivedBytes))
 					} else if at < s.endTime() || at == s.Warmup {
 						s.result.Sampled[i] = append(s.result.Sampled[i], -1)

@@ -22,12 +22,12 @@ func init() {
 func ExampleTakeSnapshot() {
 	p := port{queue: 0, next: 150, sent: 7}
 	roots := []recurrence.Root{{Name: "leaf0", Value: &p}}
-	before, _ := recurrence.Take(roots, 100, nil)
+	before, _ := recurrence.TakeSnapshot(roots, 100, nil)
 	p.next, p.sent = 1150, 99
-	_, differs := recurrence.Take(roots, 1100, before)
+	_, differs := recurrence.TakeSnapshot(roots, 1100, before)
 	fmt.Printf("%q\n", differs)
 	p.queue = 2
-	_, differs = recurrence.Take(roots, 1100, before)
+	_, differs = recurrence.TakeSnapshot(roots, 1100, before)
 	fmt.Println(differs)
 	// Output:
 	// ""

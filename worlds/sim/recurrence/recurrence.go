@@ -31,9 +31,9 @@ type Snapshot struct {
 // Words returns the number of words.
 func (s *Snapshot) Words() int { return len(s.words) }
 
-// Take reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the states
+// TakeSnapshot reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the states
 // are the same.
-func Take(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
+func TakeSnapshot(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
 	w.walkRoots(roots)
 	if before != nil && w.differs == "" && len(w.words) != len(before.words) {

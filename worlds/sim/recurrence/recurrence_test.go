@@ -111,13 +111,13 @@ func TestTake(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			at := func(v *whole) []Root { return []Root{{Name: "x", Value: v}} }
-			before, differs := Take(at(begin()), 100, nil)
+			before, differs := TakeSnapshot(at(begin()), 100, nil)
 			if differs != "" {
 				t.Fatal(differs)
 			}
 			w := later()
 			x.change(w)
-			_, differs = Take(at(w), 1100, before)
+			_, differs = TakeSnapshot(at(w), 1100, before)
 			if !strings.HasPrefix(differs, x.want) || (differs == "") != (x.want == "") {
 				t.Errorf("%q, not %q", differs, x.want)
 			}
@@ -128,7 +128,7 @@ func TestTake(t *testing.T) {
 // A time without a kind differs, even from itself.
 func TestNoKind(t *testing.T) {
 	type plain struct{ at unit.Time }
-	_, differs := Take([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)
+	_, differs := TakeSnapshot([]Root{{Name: "x", Value: &plain{1}}}, 0, nil)
 	if differs != "x.at: recurrence.plain.at "+noKind+"; "+mistake {
 		t.Error(differs)
 	}
@@ -181,7 +181,7 @@ func TestUnseen(t *testing.T) {
 		"x: " + noFunc + "; " + mistake:                  &[]func(){func() { n++ }}[0],
 		"x: has two keys that are written 1; " + mistake: &map[any]int{1: 5, "1": 6},
 	} {
-		if _, differs := Take([]Root{{Name: "x", Value: value}}, 0, nil); differs != want {
+		if _, differs := TakeSnapshot([]Root{{Name: "x", Value: value}}, 0, nil); differs != want {
 			t.Errorf("%q, not %q", differs, want)
 		}
 	}
@@ -196,10 +196,10 @@ func TestWords(t *testing.T) {
 			}
 		}}}
 	}
-	before, _ := Take(words(1, 2), 0, nil)
+	before, _ := TakeSnapshot(words(1, 2), 0, nil)
 	for want, roots := range map[string][]Root{"": words(1, 2), "x.w: 3, and 2 before": words(1, 3),
 		"all in all: 1 words, 2 before": words(1), "x.w: there were fewer words before": words(1, 2, 3)} {
-		if _, differs := Take(roots, 9, before); differs != want {
+		if _, differs := TakeSnapshot(roots, 9, before); differs != want {
 			t.Errorf("%q, not %q", differs, want)
 		}
 	}
@@ -212,9 +212,9 @@ func BenchmarkTake(b *testing.B) {
 		all[i] = part{uint16(rand.Uint32()), uint16(i)}
 	}
 	roots := []Root{{Name: "x", Value: &all}}
-	before, _ := Take(roots, 0, nil)
+	before, _ := TakeSnapshot(roots, 0, nil)
 	for b.Loop() {
-		if _, differs := Take(roots, 1, before); differs != "" {
+		if _, differs := TakeSnapshot(roots, 1, before); differs != "" {
 			b.Fatal(differs)
 		}
 	}

@@ -20,12 +20,12 @@ import (
 type Switch struct{}
 
 // Run checks, starts or restores a switch, as the flags demand.
-func (Switch) Run(f *command.SwitchFlags, e *command.Env) error {
+func (Switch) Run(f *command.SwitchFlags, e *command.Environment) error {
 	switch {
 	case f.Restore && (f.Check || f.Bypass || f.Config != ""):
 		return fmt.Errorf("%w: --restore stands alone", command.ErrInput)
 	case f.Restore:
-		done, err := preflight.Restore()
+		done, err := preflight.RestoreDead()
 		for _, what := range done {
 			fmt.Fprintln(e.Stdout, "restored", what)
 		}
@@ -36,7 +36,7 @@ func (Switch) Run(f *command.SwitchFlags, e *command.Env) error {
 	case f.Config == "":
 		return fmt.Errorf("%w: -c FILE is missing", command.ErrInput)
 	case f.Check:
-		return inputError(preflight.Check(schemes(e), f.Config, f.Bypass, e.Stdout))
+		return inputError(preflight.CheckFile(schemes(e), f.Config, f.Bypass, e.Stdout))
 	}
 	return inputError(supervisor.Start(schemes(e), f.Config, f.Bypass,
 		[]string{os.Args[0], command.SwitchSupervisor}, e.Stderr))
@@ -51,7 +51,7 @@ func inputError(err error) error {
 }
 
 // Supervise runs the supervisor's process; state is the descriptor of its state.
-func (Switch) Supervise(state int, e *command.Env) error {
+func (Switch) Supervise(state int, e *command.Environment) error {
 	err := supervisor.Supervise(schemes(e), state, []string{command.SwitchDataplane}, e.Version, e.Stdout, e.Stderr)
 	code := command.Done
 	if err = inputError(err); errors.Is(err, command.ErrInput) {
@@ -68,7 +68,9 @@ func (Switch) Supervise(state int, e *command.Env) error {
 const readTime = 500 * time.Millisecond
 
 // Serve runs the data plane's process.
-func (Switch) Serve(e *command.Env) error { return softswitch.Serve(schemes(e), os.Stdin, e.Pipe) }
+func (Switch) Serve(e *command.Environment) error {
+	return softswitch.Serve(schemes(e), os.Stdin, e.Pipe)
+}
 
 // WarningKinds returns the kinds of warnings that a switch issues.
 func (Switch) WarningKinds() []scheme.WarningKind {
@@ -77,6 +79,6 @@ func (Switch) WarningKinds() []scheme.WarningKind {
 }
 
 // schemes returns the programs and schedulers that a switch's file can name.
-func schemes(e *command.Env) softswitch.Schemes {
+func schemes(e *command.Environment) softswitch.Schemes {
 	return softswitch.Schemes{Programs: e.Programs, Schedulers: e.Schedulers}
 }

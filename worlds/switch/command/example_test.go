@@ -9,6 +9,6 @@ import (
 
 // The command needs a file.
 func ExampleSwitch_Run() {
-	fmt.Println(command.Switch{}.Run(&flags.SwitchFlags{Check: true}, &flags.Env{}))
+	fmt.Println(command.Switch{}.Run(&flags.SwitchFlags{Check: true}, &flags.Environment{}))
 	// Output: wrong input: -c FILE is missing
 }

@@ -14,7 +14,7 @@ import (
 // execution, timers, signals within this process, and waiting. Many of them are rare.
 func runtimeCalls() []seccomp.Rule {
 	self := uint32(os.Getpid())
-	return append(seccomp.Calls(
+	return append(seccomp.AllowCalls(
 		unix.SYS_READ, unix.SYS_WRITE, unix.SYS_FUTEX, unix.SYS_EPOLL_PWAIT, unix.SYS_NANOSLEEP,
 		unix.SYS_CLOCK_NANOSLEEP, unix.SYS_CLOCK_GETTIME, unix.SYS_SCHED_YIELD, unix.SYS_GETPID, unix.SYS_GETTID,
 		unix.SYS_RT_SIGACTION, unix.SYS_RT_SIGPROCMASK, unix.SYS_RT_SIGRETURN, unix.SYS_SIGALTSTACK,
@@ -34,7 +34,7 @@ func runtimeCalls() []seccomp.Rule {
 
 // dataPlaneCalls returns the calls of the data plane while it carries frames, the most frequent ones first.
 func dataPlaneCalls() []seccomp.Rule {
-	return append(seccomp.Calls(unix.SYS_SENDMMSG, unix.SYS_PPOLL, unix.SYS_GETSOCKOPT, unix.SYS_GETRUSAGE),
+	return append(seccomp.AllowCalls(unix.SYS_SENDMMSG, unix.SYS_PPOLL, unix.SYS_GETSOCKOPT, unix.SYS_GETRUSAGE),
 		runtimeCalls()...)
 }
 
@@ -42,7 +42,7 @@ func dataPlaneCalls() []seccomp.Rule {
 // metrics, reloads its file, ends the data plane, and enables offloads.
 func supervisorCalls(dataPlane int) []seccomp.Rule {
 	const all = ^uint32(0)
-	rules := append(runtimeCalls(), seccomp.Calls(
+	rules := append(runtimeCalls(), seccomp.AllowCalls(
 		unix.SYS_ACCEPT4, unix.SYS_GETSOCKNAME, unix.SYS_GETPEERNAME, unix.SYS_GETSOCKOPT, unix.SYS_SETSOCKOPT,
 		unix.SYS_SHUTDOWN, unix.SYS_WRITEV, unix.SYS_FCNTL, unix.SYS_FSTAT, unix.SYS_NEWFSTATAT, unix.SYS_FTRUNCATE,
 		unix.SYS_WAITID, unix.SYS_WAIT4, unix.SYS_PIDFD_SEND_SIGNAL)...)

@@ -25,19 +25,19 @@ const (
 
 // Counters is a snapshot of the data plane's counters since its start.
 type Counters struct {
-	At      unit.Time // since its start
-	Reloads uint64
-	Ports   [MaxPorts]PortCounters
-	Drops   [dataplane.Reasons]uint64 // of all frames, including frames without a route
-	Unsent  uint64                    // frames refused by an interface
-	Unmade  uint64                    // packets of programs that cannot be encoded as frames
-	Runts   uint64                    // frames without a whole Ethernet header
-	Waiting uint64                    // frames in the switch
-	Stall   unit.Time
-	CPU     unit.Time
-	Late    uint64 // departed frames
-	LateSum float64
-	LateTo  [len(LatenessBounds)]uint64 // frames late by up to LatenessBounds
+	At         unit.Time // since its start
+	Reloads    uint64
+	Ports      [MaxPorts]PortCounters
+	Drops      [dataplane.Reasons]uint64 // of all frames, including frames without a route
+	Unsent     uint64                    // frames refused by an interface
+	Unwritable uint64                    // packets of programs that cannot be encoded as frames
+	Runts      uint64                    // frames without a whole Ethernet header
+	Waiting    uint64                    // frames in the switch
+	Stall      unit.Time
+	CPU        unit.Time
+	Late       uint64 // departed frames
+	LateSum    float64
+	LateTo     [len(LatenessBounds)]uint64 // frames late by up to LatenessBounds
 
 	Known, Forgotten uint64 // addresses of users
 	Samples          uint64 // used entries of Sample
@@ -83,8 +83,8 @@ type SharedCounters struct {
 // SharedBytes is the size of SharedCounters in whole pages.
 const SharedBytes = (unsafe.Sizeof(SharedCounters{}) + 4095) &^ 4095
 
-// SharedIn returns the counters in shared memory of SharedBytes.
-func SharedIn(memory []byte) *SharedCounters { return (*SharedCounters)(unsafe.Pointer(&memory[0])) }
+// MapCounters returns the counters in shared memory of SharedBytes.
+func MapCounters(memory []byte) *SharedCounters { return (*SharedCounters)(unsafe.Pointer(&memory[0])) }
 
 // Read copies the counters. It returns false if they were written during the copy.
 func (s *SharedCounters) Read(c *Counters) (sequence uint64, ok bool) {

@@ -38,8 +38,8 @@ const (
 	maxReason = 32 << 10
 )
 
-// Brief returns a shortened reply of limited size, with the number of omitted notes.
-func (a Reply) Brief() Reply {
+// Shorten returns a shortened reply of limited size, with the number of omitted notes.
+func (a Reply) Shorten() Reply {
 	a.Text = cutAt(a.Text, maxReason)
 	var notes []string
 	for i, x := range a.Notes {

@@ -21,13 +21,13 @@ func TestRepliesAreBrief(t *testing.T) {
 		{"notes", Reply{Is: IsReloaded, Notes: large.Notes}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			line, err := json.Marshal(x.Brief())
+			line, err := json.Marshal(x.Shorten())
 			if err != nil || len(line) >= maxReply {
 				t.Errorf("%d bytes, %v; %d are read", len(line), err, maxReply)
 			}
 		})
 	}
-	b := large.Brief()
+	b := large.Shorten()
 	if n := len(b.Notes); n != maxNotes+1 || b.Notes[n-1] != "and 4981 more" {
 		t.Errorf("%d notes, the last: %q", n, b.Notes[n-1])
 	}
@@ -35,7 +35,7 @@ func TestRepliesAreBrief(t *testing.T) {
 		t.Errorf("%d bytes: …%q", len(b.Notes[0]), b.Notes[0][len(b.Notes[0])-12:])
 	}
 	short := Reply{Is: IsReloaded, Notes: []string{"ecn begins now"}}
-	if got := short.Brief(); len(got.Notes) != 1 || got.Notes[0] != short.Notes[0] || got.Is != short.Is {
+	if got := short.Shorten(); len(got.Notes) != 1 || got.Notes[0] != short.Notes[0] || got.Is != short.Is {
 		t.Errorf("%v became %v", short, got)
 	}
 }

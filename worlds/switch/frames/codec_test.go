@@ -24,7 +24,7 @@ func anyCodec() *Codec { return NewCodec(NewUsers(rules(nil), 1)) }
 
 // What a program cuts off is cut off with all lengths and checksums, below tags and PPPoE.
 func TestCut(t *testing.T) {
-	full := frametest.Datagram(t, 1, 2, 0, 200)
+	full := frametest.NewDatagram(t, 1, 2, 0, 200)
 	under := func(head ...byte) []byte { return append(append(bytes.Clone(full[:12]), head...), full[14:]...) }
 	session := under(0x88, 0x64, 0x11, 0, 0, 1, 0, 188, 0, 0x21)
 	for name, f := range map[string][]byte{"plain": full, "tagged": under(0x81, 0, 0, 5, 8, 0), "PPPoE": session} {
@@ -74,7 +74,7 @@ func mayBeExempt(f []byte) bool {
 // Whatever comes in, the codec carries it, and what no program changes stays as it is. Every frame has a user,
 // or is exempt by the written rule.
 func FuzzCodec(f *testing.F) {
-	for _, x := range frametest.Frames() {
+	for _, x := range frametest.AllFrames() {
 		f.Add(x.Bytes, uint8(0))
 		f.Add(x.Bytes, uint8(3))
 	}

@@ -15,7 +15,7 @@ func ExampleCodec() {
 	rules.Ports, rules.Behind, rules.Unnamed, rules.New = []string{"lan", "wan"}, -1, frames.Each, 0
 	users := frames.NewUsers(&rules, 1)
 	codec := frames.NewCodec(users)
-	for _, f := range frametest.Frames() {
+	for _, f := range frametest.AllFrames() {
 		if f.Name != "802.1Q with IPv4" && f.Name != "QinQ with IPv6" && f.Name != "LLDP" {
 			continue
 		}
@@ -23,7 +23,7 @@ func ExampleCodec() {
 		if err := codec.Parse(0, 0, p); err != nil {
 			fmt.Println(err)
 		}
-		prefix, word := users.Book.Label(p.Src)
+		prefix, word := users.Book.LabelOf(p.Src)
 		fmt.Printf("%s: %d bytes of payload, user %v%s\n", f.Name, p.Payload, prefix, word)
 	}
 	// Output:

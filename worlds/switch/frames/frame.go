@@ -71,7 +71,7 @@ func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	f := p.Data
 	p.Kind, p.Version, p.TOS, p.HopLimit, p.Proto = packet.Data, 0, 0, 0, 0
 	p.Src, p.Dst, p.SrcPort, p.DstPort, p.Payload, p.Seq, p.Ack = 0, 0, 0, 0, 0, 0, 0
-	p.TCP.MSS, p.TCP.Window, p.TCP.Flags, p.TCP.Has = 0, 0, 0, 0
+	p.TCP.MSS, p.TCP.Window, p.TCP.Flags, p.TCP.Present = 0, 0, 0, 0
 	p.Meta.Flags &^= packet.Internal | packet.ToUser
 	d, ok := parseLayout(f)
 	if c.isExempt(now, in, f, &d, ok) {

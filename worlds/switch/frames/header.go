@@ -12,9 +12,9 @@ import (
 // the MAC addresses, tags, PPPoE session and IP addresses of the frame. IPv4 options and IPv6 extension headers
 // are dropped, because they were meant for that frame.
 
-// Flow returns a hash of IP addresses, ports and VLANs, or of MAC addresses without IP; back selects the other
+// FlowNumber returns a hash of IP addresses, ports and VLANs, or of MAC addresses without IP; back selects the other
 // direction. Without the seed, colliding addresses cannot be chosen.
-func (c *Codec) Flow(p *packet.Packet, back bool) uint64 {
+func (c *Codec) FlowNumber(p *packet.Packet, back bool) uint64 {
 	f := p.Data
 	d, ok := parseLayout(f)
 	h := Hash(uint64(d.vlans[0])<<16|uint64(d.vlans[1]), c.users.seed)
@@ -53,9 +53,9 @@ func (u *Users) mixAddress(h uint64, address []byte) uint64 {
 	return h
 }
 
-// Header copies the link header with tags and session, and the IP and TCP headers without IP options, and returns
+// CopyHeader copies the link header with tags and session, and the IP and TCP headers without IP options, and returns
 // the number of bytes. It returns 0 if p has no TCP header or to is too short.
-func (c *Codec) Header(p *packet.Packet, to []byte) int {
+func (c *Codec) CopyHeader(p *packet.Packet, to []byte) int {
 	d, ok := parseLayout(p.Data)
 	if !ok || d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return 0
@@ -93,8 +93,8 @@ func (d *frameLayout) fixHeaders(f []byte) {
 	be.PutUint16(ip[10:], packet.Checksum(packet.Sum(0, ip[:packet.IPv4Header])))
 }
 
-// Answer writes a frame with p's segment and the reversed header to p. It returns false if that is impossible.
-func (c *Codec) Answer(p *packet.Packet, header []byte) bool {
+// AppendAnswer writes a frame with p's segment and the reversed header to p. It returns false if that is impossible.
+func (c *Codec) AppendAnswer(p *packet.Packet, header []byte) bool {
 	d, ok := parseLayout(header)
 	if !ok {
 		return false
@@ -161,9 +161,9 @@ func blankSACK(options []byte) {
 	}
 }
 
-// Echo writes a copy of an acknowledgement with the given number, the flags ECE and ACK only, and without SACK
+// AppendEcho writes a copy of an acknowledgement with the given number, the flags ECE and ACK only, and without SACK
 // blocks.
-func (c *Codec) Echo(p *packet.Packet, header []byte, seq uint32) {
+func (c *Codec) AppendEcho(p *packet.Packet, header []byte, seq uint32) {
 	p.Data = append(p.Data[:0], header...)
 	d, ok := parseLayout(p.Data)
 	if !ok {

@@ -196,9 +196,9 @@ func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Re
 	if f == nil || !r.limits[in].allow(env.Now(), 8*int64(len(f)), errorRate) {
 		return
 	}
-	q := env.New()
-	q.Data, q.Size, q.Kind = f, r.framing.Frame(int32(len(f)), 0, false), packet.Notice
-	env.Send(q, in, 0)
+	q := env.NewPacket()
+	q.Data, q.Size, q.Kind = f, r.framing.FrameBytes(int32(len(f)), 0, false), packet.Notice
+	env.SendPacket(q, in, 0)
 }
 
 // buildTooLong returns the frame that reports the maximum IP packet length mtu to the sender of f: ICMP

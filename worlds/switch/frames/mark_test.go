@@ -22,7 +22,7 @@ func withOptions(f []byte) []byte {
 // checksums; without the mark it is what it was, byte for byte.
 func TestMark(t *testing.T) {
 	under := func(f []byte, head ...byte) []byte { return append(append(bytes.Clone(f[:12]), head...), f[14:]...) }
-	four, six := frametest.SYN(t, 4, 1460, 100), frametest.SYN(t, 6, 1440, 100)
+	four, six := frametest.NewSYN(t, 4, 1460, 100), frametest.NewSYN(t, 6, 1440, 100)
 	fragment := bytes.Clone(four)
 	be.PutUint16(fragment[20:], 5)
 	packet.IPv4(fragment[14:]).SetTTL(64)
@@ -33,9 +33,9 @@ func TestMark(t *testing.T) {
 		"IPv6, PPPoE":        under(six, 0x88, 0x64, 0x11, 0, 0, 1, 0, byte(len(six)-14+2), 0, 0x57),
 		"IPv6 with options":  withOptions(six),
 		"fragment of IPv4":   fragment,
-		"IPv4 with padding":  append(frametest.SYN(t, 4, 1460, 0), 0, 0),
-		"IPv4, datagram":     frametest.Datagram(t, 1, 2, 0, 200),
-		"IPv4, many options": frametest.SYN(t, 4, 536, 1400),
+		"IPv4 with padding":  append(frametest.NewSYN(t, 4, 1460, 0), 0, 0),
+		"IPv4, datagram":     frametest.NewDatagram(t, 1, 2, 0, 200),
+		"IPv4, many options": frametest.NewSYN(t, 4, 536, 1400),
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := anyCodec()
@@ -75,7 +75,7 @@ func TestMark(t *testing.T) {
 // What no switch has written is taken away, too: a mark among other options becomes padding. Damaged headers
 // are carried, and get back what they were.
 func TestForeignMark(t *testing.T) {
-	f := withOptions(withOptions(frametest.SYN(t, 6, 1440, 20)))
+	f := withOptions(withOptions(frametest.NewSYN(t, 6, 1440, 20)))
 	f[55] = 0
 	copy(f[56:], []byte{packet.ExtActivity, 4, 9, 9, 9, 9})
 	p := &packet.Packet{Data: bytes.Clone(f)}
@@ -92,7 +92,7 @@ func TestForeignMark(t *testing.T) {
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 20000 {
-		f := frametest.SYN(t, 4+2*(i%2), 1460, 40)
+		f := frametest.NewSYN(t, 4+2*(i%2), 1460, 40)
 		if i%2 == 0 {
 			f[23] = shim
 		} else {
@@ -121,7 +121,7 @@ func TestForeignMark(t *testing.T) {
 func TestTooLong(t *testing.T) {
 	for _, version := range []int{4, 6} {
 		t.Run(fmt.Sprint(version), func(t *testing.T) {
-			f := frametest.SYN(t, version, 1460, 1400)
+			f := frametest.NewSYN(t, version, 1460, 1400)
 			e := buildTooLong(f, 1492)
 			if e == nil || !bytes.Equal(e[:6], f[6:12]) || !bytes.Equal(e[6:12], f[:6]) {
 				t.Fatalf("%x", e)
@@ -149,7 +149,7 @@ func TestTooLong(t *testing.T) {
 		})
 	}
 	for version, proto := range map[int]byte{4: 0x21, 6: 0x57} { // over PPPoE, in its session
-		f := frametest.SYN(t, version, 1452, 1400)
+		f := frametest.NewSYN(t, version, 1452, 1400)
 		ip := len(f) - 14
 		f = append(append(bytes.Clone(f[:12]), 0x88, 0x64, 0x11, 0, 0, 9, byte((ip+2)>>8), byte(ip+2), 0, proto), f[14:]...)
 		e := buildTooLong(f, 1484)
@@ -163,14 +163,14 @@ func TestTooLong(t *testing.T) {
 			t.Errorf("IPv%d over PPPoE: %x", version, e)
 		}
 	}
-	if e := buildTooLong(frametest.SYN(t, 4, 1460, 0)[:20], 1492); e != nil {
+	if e := buildTooLong(frametest.NewSYN(t, 4, 1460, 0)[:20], 1492); e != nil {
 		t.Errorf("a damaged frame is answered: %x", e)
 	}
-	again := buildTooLong(frametest.SYN(t, 4, 1460, 1400), 1492)
+	again := buildTooLong(frametest.NewSYN(t, 4, 1460, 1400), 1492)
 	if e := buildTooLong(again, 1492); e != nil {
 		t.Errorf("an error is answered: %x", e)
 	}
-	many := frametest.SYN(t, 4, 1460, 1400)
+	many := frametest.NewSYN(t, 4, 1460, 1400)
 	if many[0] |= 1; buildTooLong(many, 1492) != nil {
 		t.Error("a group is answered for")
 	}

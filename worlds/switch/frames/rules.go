@@ -12,14 +12,14 @@ import (
 	"weir/core/unit"
 )
 
-// Attribute is the attribute of frames that identifies users.
-type Attribute string
+// UserAttribute is the attribute of frames that identifies users.
+type UserAttribute string
 
 // Attributes.
 const (
-	ByAddress Attribute = "address"
-	ByVLAN    Attribute = "vlan" // the outermost tag
-	ByQinQ    Attribute = "qinq" // the two outermost tags
+	ByAddress UserAttribute = "address"
+	ByVLAN    UserAttribute = "vlan" // the outermost tag
+	ByQinQ    UserAttribute = "qinq" // the two outermost tags
 )
 
 // Unnamed is the treatment of users that the file does not name.
@@ -38,9 +38,9 @@ type VLANs uint32
 
 // Rules assign frames to users.
 type Rules struct {
-	By Attribute
-	// Most limits the number of users.
-	Most       int
+	By UserAttribute
+	// MaxUsers limits the number of users.
+	MaxUsers   int
 	IPv4Bits   int        // length of the prefix that identifies an IPv4 user
 	IPv6Bits   int        // length of the prefix that identifies an IPv6 user
 	New        unit.Time  // time before a new address counts as a user
@@ -77,9 +77,9 @@ func (u *Rules) declaredUsers() (all []packet.User) {
 
 // Params binds the rules with single values. Their defaults are Weir's.
 func (u *Rules) Params(p *scheme.Params) {
-	scheme.Word(p, &u.By, "by", string(ByAddress), "what a user is: an address, the outermost VLAN tag, or two of them",
+	scheme.TextOf(p, &u.By, "by", string(ByAddress), "what a user is: an address, the outermost VLAN tag, or two of them",
 		"address: P4-ABC §5.2; vlan, qinq: ours", ByAddress, ByVLAN, ByQinQ)
-	p.Int(&u.Most, "most", "4096", "how many users there is room for", "ours").Min("1").Max(strconv.Itoa(MaxUsers))
+	p.Int(&u.MaxUsers, "most", "4096", "how many users there is room for", "ours").Min("1").Max(strconv.Itoa(MaxUsers))
 	p.Int(&u.IPv4Bits, "ipv4_bits", "32", "bits of an IPv4 address that make a user", "P4-ABC §5.2").Min("1").Max("32")
 	p.Int(&u.IPv6Bits, "ipv6_bits", "64", "bits of an IPv6 address that make a user",
 		"ours: whoever has an address has a /64 (RFC 4291 §2.5.4)").Min("1").Max("128")
@@ -97,7 +97,7 @@ const (
 )
 
 // ParseMember parses an item of a customer: a prefix, or VLANs.
-func (a Attribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err error) {
+func (a UserAttribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err error) {
 	if a != ByAddress {
 		vlans, err = a.ParseVLANs(text)
 		return p, vlans, err
@@ -106,12 +106,12 @@ func (a Attribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err 
 		vlans, err = ByQinQ.ParseVLANs(tags)
 		return p, vlans, err
 	}
-	p, err = userset.Prefix(text)
+	p, err = userset.ParsePrefix(text)
 	return p, nil, err
 }
 
 // ParseVLANs parses VLANs in the form of a file: 100, 100-199, or, for two tags, 100.7 with the outer one first.
-func (a Attribute) ParseVLANs(s string) (all []VLANs, err error) {
+func (a UserAttribute) ParseVLANs(s string) (all []VLANs, err error) {
 	wrong := fmt.Errorf("%q is no VLAN: identifiers are 1 to 4094, in ranges such as 100-199", s)
 	number := func(s string) (n uint64) {
 		n, err = strconv.ParseUint(s, 10, 16)
@@ -162,7 +162,7 @@ func (u *Rules) behindPort() packet.PortID {
 
 // Fixed describes the rules that cannot change while a switch runs.
 func (u *Rules) Fixed() string {
-	s := fmt.Sprintf("by %s, most %d, ipv4_bits %d, ipv6_bits %d, ", u.By, u.Most, u.IPv4Bits, u.IPv6Bits)
+	s := fmt.Sprintf("by %s, most %d, ipv4_bits %d, ipv6_bits %d, ", u.By, u.MaxUsers, u.IPv4Bits, u.IPv6Bits)
 	if u.Behind < 0 {
 		return s + "behind no port"
 	}
@@ -174,7 +174,7 @@ func (u *Rules) String() string {
 	s := "source addresses"
 	switch {
 	case u.By != ByAddress:
-		s = map[Attribute]string{ByVLAN: "VLANs", ByQinQ: "pairs of VLANs"}[u.By]
+		s = map[UserAttribute]string{ByVLAN: "VLANs", ByQinQ: "pairs of VLANs"}[u.By]
 	case u.Behind >= 0:
 		s = "addresses behind port " + u.Ports[u.Behind]
 	}
@@ -182,5 +182,5 @@ func (u *Rules) String() string {
 		s += fmt.Sprintf(", %d named", n)
 	}
 	others := map[Unnamed]string{Each: "", PerPort: "; all others at a port are one", OneForAll: "; all others are one"}
-	return s + fmt.Sprintf(", up to %d", u.Most) + others[u.Unnamed]
+	return s + fmt.Sprintf(", up to %d", u.MaxUsers) + others[u.Unnamed]
 }

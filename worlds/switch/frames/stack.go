@@ -49,7 +49,7 @@ func (s *stacks) parsePacket(f []byte, d *frameLayout) bool {
 // readStack copies a frame's telemetry to its packet if nodes may write to it. The packet's payload excludes the
 // stack.
 func (c *Codec) readStack(p *packet.Packet, d *frameLayout) {
-	if !d.hasStack(p.Data) || !c.stacks.parsePacket(p.Data, d) || !c.stacks.inner.AsksAny() {
+	if !d.hasStack(p.Data) || !c.stacks.parsePacket(p.Data, d) || !c.stacks.inner.HasAnyHotExtension() {
 		return
 	}
 	in := &c.stacks.inner
@@ -65,7 +65,7 @@ func (c *Codec) readStack(p *packet.Packet, d *frameLayout) {
 // writeStack writes changed telemetry back to the frame and updates lengths and checksums.
 func (c *Codec) writeStack(p *packet.Packet, d *frameLayout) error {
 	in := &c.stacks.inner
-	if !p.AsksAny() || d.session > 0 || !c.stacks.parsePacket(p.Data, d) {
+	if !p.HasAnyHotExtension() || d.session > 0 || !c.stacks.parsePacket(p.Data, d) {
 		return nil
 	}
 	changed := false

@@ -15,7 +15,7 @@ import (
 func TestTraceInPlace(t *testing.T) {
 	format, err := telemetry.NewFormat("ioam", 1, 1.05, nil)
 	if err == nil {
-		err = format.Shape(5, false)
+		err = format.SetShape(5, false)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -24,7 +24,7 @@ func TestTraceInPlace(t *testing.T) {
 	book.Add(netip.Addr{}, netip.MustParseAddr("fd00::1"))
 	book.Add(netip.Addr{}, netip.MustParseAddr("fd00::2"))
 	asks := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoUDP, Version: 6, HopLimit: 63, Payload: 100}
-	format.Ask(asks, telemetry.HopRecords, false)
+	format.AddRequest(asks, telemetry.HopRecords, false)
 	frame, err := asks.Emit(book, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -33,13 +33,13 @@ func TestTraceInPlace(t *testing.T) {
 	hop := telemetry.Hop{Time: 3 * unit.Second, TxBytes: 4711, Queue: 3028, Rate: 50 * unit.Mbps, Switch: 9, Port: 1}
 	for name, f := range map[string][]byte{"plain": frame, "tagged": tagged} {
 		c, p := anyCodec(), &packet.Packet{Data: bytes.Clone(f)}
-		if err := c.Parse(0, 0, p); err != nil || format.Wants(p)&telemetry.WantsRecord == 0 || p.Proto != packet.ProtoUDP {
+		if err := c.Parse(0, 0, p); err != nil || format.RequestsOf(p)&telemetry.WantsRecord == 0 || p.Proto != packet.ProtoUDP {
 			t.Fatalf("%s: %v, %+v", name, err, p)
 		}
 		if err := c.Deparse(p); err != nil || !bytes.Equal(p.Data, f) {
 			t.Fatalf("%s, without a record: %v\n% x\n% x", name, err, p.Data, f)
 		}
-		if !format.Push(p, &hop) {
+		if !format.PushRecord(p, &hop) {
 			t.Fatalf("%s: no record", name)
 		}
 		if err := c.Deparse(p); err != nil || len(p.Data) != len(f) {
@@ -52,7 +52,7 @@ func TestTraceInPlace(t *testing.T) {
 		}
 		want := hop
 		want.Flags = telemetry.NoSojourn
-		if what, _ := format.ReadAsked(got, &r); what != telemetry.Recorded || r.Len() != 1 || *r.At(0) != want {
+		if what, _ := format.ReadRequest(got, &r); what != telemetry.Recorded || r.Len() != 1 || *r.At(0) != want {
 			t.Errorf("%s: %v, %d records, %+v", name, what, r.Len(), r.At(0))
 		}
 		at := bytes.Index(f, []byte{traceOption, 150})
@@ -65,7 +65,7 @@ func TestTraceInPlace(t *testing.T) {
 	short := bytes.Clone(frame)
 	short[bytes.Index(short, []byte{traceOption, 150})+1] = 255 // longer than its header
 	p := &packet.Packet{Data: short}
-	if err := anyCodec().Parse(0, 0, p); err != nil || p.Extended() {
+	if err := anyCodec().Parse(0, 0, p); err != nil || p.HasExtensions() {
 		t.Errorf("a damaged trace: %v, %+v", err, p)
 	}
 }

@@ -31,8 +31,8 @@ const (
 // frame does not get a new meter each time.
 type Users struct {
 	Book *packet.Book
-	// Forget is called when a number is reassigned.
-	Forget func(packet.Addr)
+	// OnReassign is called when a number is reassigned.
+	OnReassign func(packet.Addr)
 	// Known counts the users with a number, and Forgotten those that lost theirs.
 	Known, Forgotten uint64
 
@@ -108,10 +108,10 @@ func (b *bucket) allow(now unit.Time, bits int64, rate unit.Rate) bool {
 // colliding addresses.
 func NewUsers(rules *Rules, seed uint64) *Users {
 	n := len(rules.Ports)
-	u := &Users{Book: packet.NewBook(), ports: n, members: make([]member, 1+n+rules.Most), seed: seed,
-		fresh: make([]newcomer, maxNewcomers), exempts: make([][ExemptClasses]bucket, n), Forget: func(packet.Addr) {}}
+	u := &Users{Book: packet.NewBook(), ports: n, members: make([]member, 1+n+rules.MaxUsers), seed: seed,
+		fresh: make([]newcomer, maxNewcomers), exempts: make([][ExemptClasses]bucket, n), OnReassign: func(packet.Addr) {}}
 	buckets := 1
-	for buckets < 2*rules.Most {
+	for buckets < 2*rules.MaxUsers {
 		buckets *= 2
 	}
 	u.buckets = make([]packet.Addr, buckets)
@@ -122,21 +122,21 @@ func NewUsers(rules *Rules, seed uint64) *Users {
 		u.members[a].next, u.free = u.free, packet.Addr(a)
 	}
 	u.nextChecked = packet.Addr(n + 1)
-	u.Follow(rules)
+	u.ApplyRules(rules)
 	return u
 }
 
-// Follow applies the rules of another file. Users in both keep their numbers.
-func (u *Users) Follow(rules *Rules) {
+// ApplyRules applies the rules of another file. Users in both keep their numbers.
+func (u *Users) ApplyRules(rules *Rules) {
 	u.rules = rules
 	for i, name := range rules.Ports {
 		word := "others at " + name
 		if i == 0 && rules.Unnamed == OneForAll {
 			word = "others"
 		}
-		u.Book.Describe(packet.Addr(i+1), netip.Prefix{}, word)
+		u.Book.SetLabel(packet.Addr(i+1), netip.Prefix{}, word)
 	}
-	u.Declare(rules)
+	u.DeclareCustomers(rules)
 	wanted := make([]userKey, 0, rules.NamedCount())
 	for _, c := range rules.Customers {
 		wanted = append(wanted, nameKey(c.Name))
@@ -173,8 +173,8 @@ func (u *Users) Follow(rules *Rules) {
 	u.peers, _ = u.buildTable(rules.Peers, func(i int) packet.Addr { return packet.Addr(len(u.members) + i) })
 }
 
-// Declare stores the customers of rules in the book, for programs that are built before Follow.
-func (u *Users) Declare(rules *Rules) {
+// DeclareCustomers stores the customers of rules in the book, for programs that are built before Follow.
+func (u *Users) DeclareCustomers(rules *Rules) {
 	if all := rules.declaredUsers(); all != nil || u.Book.Users() != nil {
 		u.Book.SetUsers(all)
 	}
@@ -205,12 +205,12 @@ func (u *Users) setNames(rules *Rules, numbers []packet.Addr) {
 	u.named, addresses = u.buildTable(prefixes, func(i int) packet.Addr { return owners[i] })
 	for i, c := range rules.Customers {
 		n := numbers[i]
-		u.Book.Assign(n, c.Name, allBits)
+		u.Book.AssignUser(n, c.Name, allBits)
 		if a := addresses[n]; a != [2]netip.Addr{u.Book.V4(n), u.Book.V6(n)} {
-			u.Forget(n)
-			u.Book.Rename(n, a[0], a[1])
+			u.OnReassign(n)
+			u.Book.SetAddresses(n, a[0], a[1])
 		}
-		u.Book.Describe(n, netip.Prefix{}, c.Name)
+		u.Book.SetLabel(n, netip.Prefix{}, c.Name)
 	}
 	if u.Book.Users() == nil {
 		return
@@ -218,9 +218,9 @@ func (u *Users) setNames(rules *Rules, numbers []packet.Addr) {
 	owner := userset.FindOwner(u.Book)
 	for i := customers; i < len(prefixes); i++ { // a listed prefix within a customer's
 		name, bits := owner(prefixes[i])
-		if was, n := u.Book.Owner(owners[i], 4); was != name || n != bits {
-			u.Book.Assign(owners[i], name, bits)
-			u.Forget(owners[i])
+		if was, n := u.Book.OwnerOf(owners[i], 4); was != name || n != bits {
+			u.Book.AssignUser(owners[i], name, bits)
+			u.OnReassign(owners[i])
 		}
 	}
 }
@@ -260,7 +260,7 @@ func (u *Users) buildTable(prefixes []netip.Prefix, number func(i int) packet.Ad
 			was = u.Book.V6(n)
 		}
 		if was != a {
-			u.Forget(n) // discard programs' state that depends on the address
+			u.OnReassign(n) // discard programs' state that depends on the address
 			u.renameNumber(n, a, p)
 		}
 	}
@@ -294,12 +294,12 @@ func lastAddress(p netip.Prefix) netip.Addr {
 // renameNumber stores an address of a prefix for number n in the book.
 func (u *Users) renameNumber(n packet.Addr, a netip.Addr, p netip.Prefix) {
 	if a.Is4() {
-		u.Book.Rename(n, a, netip.Addr{})
+		u.Book.SetAddresses(n, a, netip.Addr{})
 	} else {
-		u.Book.Rename(n, netip.Addr{}, a)
+		u.Book.SetAddresses(n, netip.Addr{}, a)
 	}
 	if !p.IsSingleIP() {
-		u.Book.Describe(n, p, "")
+		u.Book.SetLabel(n, p, "")
 	}
 }
 
@@ -440,16 +440,16 @@ func (u *Users) dropNumber(n packet.Addr) {
 	}
 	*at = u.members[n].next
 	u.members[n], u.free = member{next: u.free}, n
-	u.Book.Rename(n, netip.Addr{}, netip.Addr{})
-	u.Book.Assign(n, "", 0)
+	u.Book.SetAddresses(n, netip.Addr{}, netip.Addr{})
+	u.Book.AssignUser(n, "", 0)
 	u.Known--
-	u.Forget(n)
+	u.OnReassign(n)
 }
 
 // evictIdle frees the number of an idle user, if it finds one. It continues where it stopped, so that a newcomer
 // costs bounded time for any number of users.
 func (u *Users) evictIdle(now unit.Time) {
-	for range min(maxChecked, u.rules.Most) {
+	for range min(maxChecked, u.rules.MaxUsers) {
 		n := u.nextChecked
 		if u.nextChecked++; int(u.nextChecked) == len(u.members) {
 			u.nextChecked = packet.Addr(u.ports + 1)
@@ -478,7 +478,7 @@ func (u *Users) evictOldest() {
 func (u *Users) describeNumber(n packet.Addr, k userKey) {
 	switch k.kind {
 	case keyVLAN:
-		u.Book.Describe(n, netip.Prefix{}, "vlan "+VLANs(k.lo).String())
+		u.Book.SetLabel(n, netip.Prefix{}, "vlan "+VLANs(k.lo).String())
 	case keyIPv4:
 		var b [4]byte
 		be.PutUint32(b[:], uint32(k.lo))

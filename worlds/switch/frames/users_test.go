@@ -16,9 +16,9 @@ func TestUsersAreBounded(t *testing.T) {
 	for _, most := range []int{1, 3, 100, 4096} {
 		t.Run(fmt.Sprint(most), func(t *testing.T) {
 			here := netip.MustParsePrefix("192.0.2.0/24")
-			u := NewUsers(rules(func(u *Rules) { u.Most, u.New, u.Named = most, 0, []netip.Prefix{here} }), 7)
+			u := NewUsers(rules(func(u *Rules) { u.MaxUsers, u.New, u.Named = most, 0, []netip.Prefix{here} }), 7)
 			gone := map[packet.Addr]int{}
-			u.Forget = func(a packet.Addr) { gone[a]++ }
+			u.OnReassign = func(a packet.Addr) { gone[a]++ }
 			address := func(i int) netip.Addr {
 				if i%2 == 1 {
 					return netip.AddrFrom16([16]byte{0x20, 1, 6: byte(i >> 8), 7: byte(i), 15: byte(i)})
@@ -66,12 +66,12 @@ func TestNamesChange(t *testing.T) {
 		return list
 	}
 	with := func(named []netip.Prefix) *Rules {
-		return rules(func(u *Rules) { u.Named, u.Unnamed, u.Most = named, PerPort, 8 })
+		return rules(func(u *Rules) { u.Named, u.Unnamed, u.MaxUsers = named, PerPort, 8 })
 	}
 	at := func(u *Users, a string) packet.Addr { return u.numberOfAddress(0, 1, netip.MustParseAddr(a)) }
 	u := NewUsers(with(prefixes("10.0.0.0/8", "10.0.0.0/16", "10.0.0.0/24", "192.0.2.7/32", "fd00::/8")), 1)
 	var gone []packet.Addr
-	u.Forget = func(a packet.Addr) { gone = append(gone, a) }
+	u.OnReassign = func(a packet.Addr) { gone = append(gone, a) }
 	wide, middle, narrow, one, six := at(u, "10.9.0.1"), at(u, "10.0.9.1"), at(u, "10.0.0.1"), at(u, "192.0.2.7"),
 		at(u, "fd12::1")
 	if n := []packet.Addr{wide, middle, narrow, one, six}; slices.Min(n) <= 2 || len(map[packet.Addr]bool{wide: true,
@@ -80,11 +80,11 @@ func TestNamesChange(t *testing.T) {
 	}
 	for n, want := range map[packet.Addr][2]string{wide: {"10.1.0.0", "10.0.0.0/8"}, middle: {"10.0.1.0", "10.0.0.0/16"},
 		narrow: {"10.0.0.0", "10.0.0.0/24"}, one: {"192.0.2.7", "192.0.2.7/32"}} {
-		if label, _ := u.Book.Label(n); u.Book.V4(n).String() != want[0] || label.String() != want[1] {
+		if label, _ := u.Book.LabelOf(n); u.Book.V4(n).String() != want[0] || label.String() != want[1] {
 			t.Errorf("number %d is %v, and %v, want %v", n, u.Book.V4(n), label, want)
 		}
 	}
-	u.Follow(with(prefixes("10.0.0.0/8", "10.0.0.0/24", "10.1.0.0/16", "192.0.2.7/32", "2001:db8::/32")))
+	u.ApplyRules(with(prefixes("10.0.0.0/8", "10.0.0.0/24", "10.1.0.0/16", "192.0.2.7/32", "2001:db8::/32")))
 	if at(u, "10.9.0.1") != wide || at(u, "10.0.9.1") != wide || at(u, "10.0.0.1") != narrow ||
 		at(u, "192.0.2.7") != one ||
 		at(u, "fd12::1") != 2 || at(u, "2001:db8::1") <= 2 || u.Known != 5 {
@@ -96,7 +96,7 @@ func TestNamesChange(t *testing.T) {
 		t.Errorf("forgotten: %v; the /8 is known by %v", gone, u.Book.V4(wide))
 	}
 	// nothing is left of a prefix that is in two longer ones
-	u.Follow(with(prefixes("10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9")))
+	u.ApplyRules(with(prefixes("10.0.0.0/8", "10.0.0.0/9", "10.128.0.0/9")))
 	if at(u, "10.0.0.1") == at(u, "10.128.0.1") || u.Book.V4(wide).IsValid() || u.Known != 3 {
 		t.Errorf("%d users, the /8 is known by %v", u.Known, u.Book.V4(wide))
 	}
@@ -105,7 +105,7 @@ func TestNamesChange(t *testing.T) {
 // When a file names more users than have room beside those who just came, who was silent longest makes room.
 func TestNamesTakePlaces(t *testing.T) {
 	each := func(named ...netip.Prefix) *Rules {
-		return rules(func(u *Rules) { u.Named, u.Most, u.New = named, 4, 0 })
+		return rules(func(u *Rules) { u.Named, u.MaxUsers, u.New = named, 4, 0 })
 	}
 	u := NewUsers(each(), 1)
 	var numbers []packet.Addr
@@ -113,12 +113,12 @@ func TestNamesTakePlaces(t *testing.T) {
 		a := netip.AddrFrom4([4]byte{10, 0, 0, byte(i)})
 		numbers = append(numbers, u.numberOfAddress(unit.Time(10-i)*unit.Second, 0, a))
 	}
-	u.Follow(each(netip.MustParsePrefix("192.0.2.0/24")))
+	u.ApplyRules(each(netip.MustParsePrefix("192.0.2.0/24")))
 	if n := u.numberOfAddress(11*unit.Second, 0, netip.MustParseAddr("192.0.2.1")); n != numbers[3] || u.Known != 4 ||
 		u.Forgotten != 1 || u.numberOfAddress(11*unit.Second, 0, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != numbers[0] {
 		t.Errorf("the new one has number %d of %v; %d known", n, numbers, u.Known)
 	}
-	u.Follow(rules(func(u *Rules) { u.Unnamed, u.Most = OneForAll, 4 }))
+	u.ApplyRules(rules(func(u *Rules) { u.Unnamed, u.MaxUsers = OneForAll, 4 }))
 	if u.Known != 0 || u.numberOfAddress(12*unit.Second, 1, netip.AddrFrom4([4]byte{10, 0, 0, 0})) != 1 {
 		t.Errorf("%d users are left when all are one", u.Known)
 	}
@@ -145,20 +145,20 @@ func TestCustomers(t *testing.T) {
 			t.Errorf("%s has number %d, IPv4 %d", name, other, n)
 		}
 	}
-	if _, word := u.Book.Label(n); word != "home" {
+	if _, word := u.Book.LabelOf(n); word != "home" {
 		t.Errorf("it is called %q", word)
 	}
-	name, _ := u.Book.Owner(at("10.0.1.0"), 4)
+	name, _ := u.Book.OwnerOf(at("10.0.1.0"), 4)
 	if at("10.0.1.0") == at("10.0.1.7") || name != "office" || u.numberOfCustomer(0, 7, 0) != 0 || at("10.0.0.2") != 2 {
 		t.Errorf("10.0.1.0 belongs to %q; frames of others have numbers %d, %d", name, u.numberOfCustomer(0, 7, 0),
 			at("10.0.0.2"))
 	}
 	home.Prefixes, home.VLANs = []netip.Prefix{prefix("10.0.7.0/24")}, nil
-	u.Follow(with(home))
+	u.ApplyRules(with(home))
 	if at("10.0.7.3") != n || at("10.0.0.1") != 2 || u.numberOfCustomer(0, 100, 3) != 0 || at("10.0.1.7") != 2 {
 		t.Errorf("after a reload home has number %d, was %d; its old address has %d", at("10.0.7.3"), n, at("10.0.0.1"))
 	}
-	if name, _ := u.Book.Owner(at("10.0.1.0"), 4); name != "" {
+	if name, _ := u.Book.OwnerOf(at("10.0.1.0"), 4); name != "" {
 		t.Errorf("10.0.1.0 belongs to %q, which is no user any more", name)
 	}
 }

@@ -24,7 +24,7 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 		return nil
 	}
 	if os.Geteuid() == 0 {
-		if err := tcx.Possible(); err != nil {
+		if err := tcx.CheckSupport(); err != nil {
 			p.addError("--bypass needs BPF programs at the ingress of interfaces (Linux 6.6, CONFIG_NET_XGRESS): %v", err)
 		}
 	}
@@ -39,7 +39,7 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 	if master == 0 || len(p.errs) > 0 {
 		return nil
 	}
-	bridge, err := conn.InterfaceAt(master)
+	bridge, err := conn.InterfaceByIndex(master)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 		return err
 	}
 	for _, x := range all {
-		i, err := conn.InterfaceAt(x.Index)
+		i, err := conn.InterfaceByIndex(x.Index)
 		if errors.Is(err, unix.ENODEV) {
 			continue
 		}
@@ -87,7 +87,7 @@ func (p *Plan) bypassText() string {
 
 // bridgeHint explains how an interface of a bridge can become a port.
 func bridgeHint(conn *rtnl.Conn, master int) string {
-	if b, err := conn.InterfaceAt(master); err == nil && strings.HasPrefix(b.Name, BypassPrefix) {
+	if b, err := conn.InterfaceByIndex(master); err == nil && strings.HasPrefix(b.Name, BypassPrefix) {
 		return fmt.Sprintf(": %s is the bypass of an earlier start; start with --bypass, or remove it (ip link del %s)",
 			b.Name, b.Name)
 	}

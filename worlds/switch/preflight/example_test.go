@@ -22,7 +22,7 @@ func ExampleCheckFile() {
 	defer os.Remove(file.Name())
 	file.WriteString("ports: {a: {interface: nosuch1}, b: {interface: nosuch2}}\nswitch: [forward]\nmetrics: none\n")
 	known := softswitch.Schemes{Programs: []dataplane.Scheme{forward.Scheme()}, Schedulers: tm.Schemes()}
-	err = preflight.Check(known, file.Name(), false, os.Stdout)
+	err = preflight.CheckFile(known, file.Name(), false, os.Stdout)
 	for line := range strings.Lines(err.Error()) {
 		if strings.Contains(line, "interface") {
 			fmt.Print(line)

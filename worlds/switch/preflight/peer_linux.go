@@ -19,7 +19,7 @@ type PeerOffloads struct {
 	Kind string // of the port's interface
 	// Other end of a veth pair, if visible, and a prefix for commands that must run there.
 	Interface, Command string
-	Sends              bool // it sends frames without checksums
+	OmitsChecksums     bool // it sends frames without checksums
 	hidden             string
 }
 
@@ -34,8 +34,8 @@ func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 		if err != nil {
 			return err
 		}
-		on, err := rtnl.Offloads(x)
-		o.Interface, o.Sends = x, slices.Contains(on, "tx")
+		on, err := rtnl.ListOffloads(x)
+		o.Interface, o.OmitsChecksums = x, slices.Contains(on, "tx")
 		return err
 	}
 	if i.PeerNamespace < 0 {
@@ -49,7 +49,7 @@ func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 		o.hidden = "it is in another network namespace, which only root can look into"
 		return o
 	}
-	for _, path := range netns.All() {
+	for _, path := range netns.ListPaths() {
 		if o.lookInside(conn, path, i.PeerNamespace, see) {
 			break
 		}
@@ -73,7 +73,7 @@ func (o *PeerOffloads) lookInside(conn *rtnl.Conn, path string, number int, see 
 	} else {
 		o.Command = "nsenter --net=" + path + " "
 	}
-	if err := netns.Inside(path, int(f.Fd()), see); err != nil {
+	if err := netns.DoAt(path, int(f.Fd()), see); err != nil {
 		o.hidden = err.Error()
 	}
 	return true
@@ -97,7 +97,7 @@ func (o *PeerOffloads) Help() string {
 func (o *PeerOffloads) listWarnings(port softswitch.Port) []document.Warning {
 	var w document.Warning
 	switch {
-	case o.Sends:
+	case o.OmitsChecksums:
 		w = document.Warn(warnChecksumsSent, document.Position{}, "port %s: %s, the other end of %s, leaves checksums to a "+
 			"card that is not there: what it sends by TCP and UDP will be dropped; this helps: %s", port.Name,
 			strings.TrimSpace(o.Interface), port.Interface, o.Help())

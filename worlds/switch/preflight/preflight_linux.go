@@ -45,7 +45,7 @@ func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 	defer conn.Close()
 	defaults := findDefaultRoutes()
 	for _, port := range c.Ports {
-		i, err := conn.Interface(port.Interface)
+		i, err := conn.InterfaceByName(port.Interface)
 		if errors.Is(err, unix.ENODEV) {
 			p.addError("port %s: there is no interface %s%s", port.Name, port.Interface, suggestName(port.Interface))
 			continue
@@ -60,12 +60,12 @@ func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 	if err := p.findBridge(conn); err != nil {
 		return nil, err
 	}
-	p.Warnings = append(p.Warnings, c.OpenMetrics()...)
+	p.Warnings = append(p.Warnings, c.WarnOpenMetrics()...)
 	if len(p.errs) == 0 {
 		maxFrame := func(port int) int { return p.Links[port].MTU + packet.EthernetHeader }
 		p.Warnings = append(p.Warnings, c.Warnings(maxFrame)...)
 	}
-	p.Warnings = append(p.Warnings, c.UnshapedPorts()...)
+	p.Warnings = append(p.Warnings, c.WarnUnshapedPorts()...)
 	return p, errors.Join(p.errs...)
 }
 
@@ -94,7 +94,7 @@ func (p *Plan) findUser() {
 // findPort examines the interface of a port.
 func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface, defaultRoute bool) error {
 	name := port.Interface
-	on, err := rtnl.Offloads(name)
+	on, err := rtnl.ListOffloads(name)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func suggestName(name string) string {
 	for _, i := range all {
 		names = append(names, i.Name)
 	}
-	if n := document.Nearest(name, names); n != "" {
+	if n := document.FindNearest(name, names); n != "" {
 		return fmt.Sprintf("; did you mean %q?", n)
 	}
 	return ""
@@ -171,9 +171,9 @@ func findDefaultRoutes() map[string]bool {
 	return found
 }
 
-// Check reads a switch's file, examines the environment and writes what a start would do, or that the switch of
+// CheckFile reads a switch's file, examines the environment and writes what a start would do, or that the switch of
 // these interfaces runs and can reload the file. It makes no change and requires no privilege.
-func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) error {
+func CheckFile(known softswitch.Schemes, file string, bypass bool, out io.Writer) error {
 	data, err := softswitch.ReadFile(file)
 	if err != nil {
 		return err
@@ -184,12 +184,12 @@ func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) er
 	}
 	var conflicts error
 	runs := 0
-	err = Records(func(Recorded) (bool, error) { return false, nil }, func(r Recorded) {
+	err = ForEachRecord(func(RecordContent) (bool, error) { return false, nil }, func(r RecordContent) {
 		if r.matchesConfig(c) {
 			runs, bypass = r.owner, bypass || r.bypass
 			return
 		}
-		conflicts = errors.Join(conflicts, r.Taken(c))
+		conflicts = errors.Join(conflicts, r.CheckTaken(c))
 	})
 	p, unfit := NewPlan(c, bypass)
 	if err = errors.Join(err, conflicts, unfit); err != nil {
@@ -215,12 +215,12 @@ func Check(known softswitch.Schemes, file string, bypass bool, out io.Writer) er
 }
 
 // matchesConfig reports whether a record belongs to the switch of a file's interfaces, in their order.
-func (r *Recorded) matchesConfig(c *softswitch.Config) bool {
+func (r *RecordContent) matchesConfig(c *softswitch.Config) bool {
 	return slices.EqualFunc(c.Ports, r.ports, func(own softswitch.Port, name string) bool { return own.Interface == name })
 }
 
-// Taken returns an error if the record's switch has an interface of a file.
-func (r *Recorded) Taken(c *softswitch.Config) error {
+// CheckTaken returns an error if the record's switch has an interface of a file.
+func (r *RecordContent) CheckTaken(c *softswitch.Config) error {
 	for _, port := range c.Ports {
 		for _, name := range r.ports {
 			if name == port.Interface {

@@ -36,7 +36,7 @@ func TestRecordsElsewhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	write := func(id int, namespace uint64) string {
-		path := filepath.Join(netns.Records, fmt.Sprintf("%s%d", recordPrefix, id))
+		path := filepath.Join(netns.RecordDir, fmt.Sprintf("%s%d", recordPrefix, id))
 		if err := os.WriteFile(path, fmt.Appendf(nil, "owner 1 %d\nport eth1\noffload eth1 2 tso\n", namespace),
 			0o644); err != nil {
 			t.Fatal(err)
@@ -45,13 +45,13 @@ func TestRecordsElsewhere(t *testing.T) {
 		return path
 	}
 	kept, removed := write(MaxSwitches+1, there.Ino), write(MaxSwitches+2, 1)
-	taken := func(r Recorded) (bool, error) {
+	taken := func(r RecordContent) (bool, error) {
 		if r.Path == kept || r.Path == removed {
 			t.Errorf("%s is handed out in another namespace", r.Path)
 		}
 		return false, nil
 	}
-	if err := Records(taken, func(Recorded) {}); err != nil {
+	if err := ForEachRecord(taken, func(RecordContent) {}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(kept); err != nil {
@@ -65,7 +65,7 @@ func TestRecordsElsewhere(t *testing.T) {
 // What an interface cannot switch off, as the loopback's checksums, is on already when it is
 // to be restored; of others than a receiver's checksums that is an error before a switch starts.
 func TestFixedOffloads(t *testing.T) {
-	on, err := rtnl.Offloads("lo")
+	on, err := rtnl.ListOffloads("lo")
 	if err != nil || len(on) == 0 {
 		t.Fatalf("%v, %v", on, err)
 	}
@@ -86,7 +86,7 @@ func TestFixedOffloads(t *testing.T) {
 		t.Skipf("no network namespaces here: %v", err)
 	}
 	err = netns.Do(set.Name("fixed"), func() error {
-		_, err := rtnl.NoOffloads("lo")
+		_, err := rtnl.DisableOffloads("lo")
 		return err
 	})
 	if !errors.Is(err, unix.EOPNOTSUPP) || !strings.Contains(err.Error(), "interface lo: offload ") ||

@@ -45,9 +45,9 @@ func namespaceInode() (uint64, error) {
 	return s.Ino, nil
 }
 
-// Recorded is the content of a record. Its lines are "owner PID NAMESPACE", "bypass", "port INTERFACE" and
+// RecordContent is the content of a record. Its lines are "owner PID NAMESPACE", "bypass", "port INTERFACE" and
 // "offload INTERFACE INDEX OFFLOAD".
-type Recorded struct {
+type RecordContent struct {
 	Path    string
 	Changes []Change
 
@@ -58,7 +58,7 @@ type Recorded struct {
 }
 
 // parseRecord parses a record. It skips unknown lines, since a record may be truncated.
-func parseRecord(text string) (r Recorded) {
+func parseRecord(text string) (r RecordContent) {
 	for lines := bufio.NewScanner(strings.NewReader(text)); lines.Scan(); {
 		w := strings.Fields(lines.Text())
 		switch {
@@ -88,12 +88,12 @@ func RestoreOffloads(all []Change) (done []string, err error) {
 		}
 		if e == nil {
 			var on []string
-			if on, e = rtnl.Offloads(name); slices.Contains(on, x.Offload) {
+			if on, e = rtnl.ListOffloads(name); slices.Contains(on, x.Offload) {
 				continue // it was not disabled yet, or cannot be enabled
 			}
 		}
 		if e == nil {
-			e = rtnl.Offload(name, x.Offload, true)
+			e = rtnl.SetOffload(name, x.Offload, true)
 		}
 		if e != nil {
 			err = errors.Join(err, fmt.Errorf("offload %s of %s: %w", x.Offload, x.Interface, e))
@@ -121,14 +121,14 @@ func interfaceName(index int) (string, error) {
 	return r.Name(), err
 }
 
-// Records reads all accessible records. It locks the records of dead switches of this network namespace and passes them
+// ForEachRecord reads all accessible records. It locks the records of dead switches of this network namespace and passes them
 // to dead, which decides whether they are removed. It passes records of living switches to living.
-func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)) error {
+func ForEachRecord(dead func(RecordContent) (remove bool, err error), living func(RecordContent)) error {
 	here, err := namespaceInode()
 	if err != nil {
 		return err
 	}
-	entries, err := os.ReadDir(netns.Records)
+	entries, err := os.ReadDir(netns.RecordDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -139,7 +139,7 @@ func Records(dead func(Recorded) (remove bool, err error), living func(Recorded)
 		if n, ok := strings.CutPrefix(e.Name(), recordPrefix); !ok || n == "" || strings.Trim(n, "0123456789") != "" {
 			continue
 		}
-		path := filepath.Join(netns.Records, e.Name())
+		path := filepath.Join(netns.RecordDir, e.Name())
 		text, err := os.ReadFile(path)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
@@ -255,11 +255,11 @@ func NewRecord(interfaces []string, bypass bool) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(netns.Records, 0o755); err != nil {
+	if err := os.MkdirAll(netns.RecordDir, 0o755); err != nil {
 		return nil, err
 	}
 	for id := 1; id <= MaxSwitches; id++ {
-		path := filepath.Join(netns.Records, recordPrefix+strconv.Itoa(id))
+		path := filepath.Join(netns.RecordDir, recordPrefix+strconv.Itoa(id))
 		if text, err := os.ReadFile(path); err == nil && len(parseRecord(string(text)).Changes) > 0 {
 			continue // record of a switch in another namespace
 		}
@@ -286,7 +286,7 @@ func NewRecord(interfaces []string, bypass bool) (*Record, error) {
 		}
 		return &Record{f}, nil
 	}
-	return nil, fmt.Errorf("%d switches have records in %s", MaxSwitches, netns.Records)
+	return nil, fmt.Errorf("%d switches have records in %s", MaxSwitches, netns.RecordDir)
 }
 
 // FD returns the file's descriptor.
@@ -304,22 +304,22 @@ func (r *Record) Remove() {
 	os.Remove(r.file.Name())
 }
 
-// Add records a change before it is made.
-func (r *Record) Add(x Change) error {
+// AddChange records a change before it is made.
+func (r *Record) AddChange(x Change) error {
 	_, err := fmt.Fprintf(r.file, "offload %s %d %s\n", x.Interface, x.Index, x.Offload)
 	return err
 }
 
-// Restore enables the offloads that dead switches of this network namespace left disabled, and returns them. It
+// RestoreDead enables the offloads that dead switches of this network namespace left disabled, and returns them. It
 // requires root.
-func Restore() (done []string, err error) {
+func RestoreDead() (done []string, err error) {
 	if os.Geteuid() != 0 {
 		return nil, softswitch.SetupError("restoring offloads needs root")
 	}
-	err = Records(func(r Recorded) (bool, error) {
+	err = ForEachRecord(func(r RecordContent) (bool, error) {
 		was, err := RestoreOffloads(r.Changes)
 		done = append(done, was...)
 		return true, err
-	}, func(Recorded) {})
+	}, func(RecordContent) {})
 	return done, err
 }

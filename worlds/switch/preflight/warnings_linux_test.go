@@ -43,7 +43,7 @@ var warned = []warntest.Row{
 	{ID: "switch-bridge-address", Issue: when(bridgeWarnings("br0", true, "10.9.9.1/24"), bridgeWarnings("br0", true,
 		""))},
 	{ID: "switch-checksums-sent", Issue: when(
-		(&PeerOffloads{Kind: "veth", Interface: "x", Sends: true}).listWarnings(eth0),
+		(&PeerOffloads{Kind: "veth", Interface: "x", OmitsChecksums: true}).listWarnings(eth0),
 		(&PeerOffloads{Kind: "veth", Interface: "x"}).listWarnings(eth0)), Port: "a"},
 	{ID: "switch-checksums-hidden", Issue: when(
 		(&PeerOffloads{Kind: "veth", hidden: "it is elsewhere"}).listWarnings(eth0),

@@ -35,7 +35,7 @@ type bypass struct {
 // holdFrames keeps frames received at the ports from the bridge from now on.
 func (s *start) holdFrames() error {
 	for i, port := range s.Config.Ports {
-		fd, err := tcx.Hold(s.Links[i].Index)
+		fd, err := tcx.HoldFrames(s.Links[i].Index)
 		if err != nil {
 			return softswitch.SetupError("port %s: --bypass: %v", port.Name, err)
 		}
@@ -68,7 +68,7 @@ func (s *start) joinBridge() error {
 		}
 		b.members = append(b.members, l.Index)
 	}
-	return conn.Up(b.index)
+	return conn.SetUp(b.index)
 }
 
 // addBridge creates the bridge.
@@ -85,12 +85,12 @@ func (b *bypass) addBridge(conn *rtnl.Conn) error {
 		if err != nil {
 			return err
 		}
-		i, err := conn.Interface(name)
+		i, err := conn.InterfaceByName(name)
 		if err != nil {
 			return err
 		}
 		b.name, b.index, b.created = name, i.Index, true
-		return conn.Quiet(i.Index)
+		return conn.SetUpQuiet(i.Index)
 	}
 	return fmt.Errorf("--bypass: %d bridges %sN exist", preflight.MaxSwitches, preflight.BypassPrefix)
 }
@@ -109,7 +109,7 @@ func (b *bypass) leaveBridge() (err error) {
 		err = errors.Join(err, conn.SetMaster(index, 0))
 	}
 	if b.created {
-		err = errors.Join(err, conn.Remove(b.index))
+		err = errors.Join(err, conn.RemoveInterface(b.index))
 	}
 	return err
 }

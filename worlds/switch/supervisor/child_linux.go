@@ -71,7 +71,7 @@ func newChild(command []string, x *state) (c *child, err error) {
 	if err != nil {
 		return nil, os.NewSyscallError("mmap", err)
 	}
-	c = &child{shared: control.SharedIn(memory), stderr: &tail{}, requests: make(chan control.Request, maxRequests),
+	c = &child{shared: control.MapCounters(memory), stderr: &tail{}, requests: make(chan control.Request, maxRequests),
 		halt:    make(chan struct{}),
 		replies: make(chan control.Reply, 16), ended: make(chan error, 1), ignored: make(chan struct{})}
 	c.command = &exec.Cmd{Path: executable, Args: append([]string{os.Args[0]}, command...), Stderr: c.stderr,

@@ -90,7 +90,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 		count(metricSentB, p.OutBytes, port.Name)
 		for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
 			if p.Drops[why] > 0 {
-				count(metricDropped, p.Drops[why], port.Name, why.Word())
+				count(metricDropped, p.Drops[why], port.Name, why.OneWord())
 			}
 			n.Drops[why] -= p.Drops[why]
 		}
@@ -102,7 +102,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	for why := dataplane.NotDropped + 1; why < dataplane.Reasons; why++ {
 		if n.Drops[why] > 0 {
-			count(metricUndirected, n.Drops[why], why.Word())
+			count(metricUndirected, n.Drops[why], why.OneWord())
 		}
 	}
 	count(metricUnsent, n.Unsent)

@@ -150,15 +150,15 @@ func (s *start) undoStart(cause error) error {
 // interfaces.
 func (s *start) claimInterfaces(stderr io.Writer) error {
 	var conflicts error
-	err := preflight.Records(func(r preflight.Recorded) (bool, error) {
+	err := preflight.ForEachRecord(func(r preflight.RecordContent) (bool, error) {
 		was, err := preflight.RestoreOffloads(r.Changes)
 		for _, what := range was {
 			fmt.Fprintln(stderr, "restored what a switch has left that died:", what)
 		}
 		return true, err
-	}, func(r preflight.Recorded) {
+	}, func(r preflight.RecordContent) {
 		if r.Path != s.record.Name() {
-			conflicts = errors.Join(conflicts, r.Taken(s.Config))
+			conflicts = errors.Join(conflicts, r.CheckTaken(s.Config))
 		}
 	})
 	return errors.Join(err, conflicts)
@@ -169,12 +169,12 @@ func (s *start) disableOffloads(i int) error {
 	port := s.Config.Ports[i]
 	for _, offload := range s.Offloads[i] {
 		x := preflight.Change{Interface: port.Interface, Offload: offload, Index: s.Links[i].Index}
-		if err := s.record.Add(x); err != nil {
+		if err := s.record.AddChange(x); err != nil {
 			return err
 		}
 		s.state.Changed = append(s.state.Changed, x)
 	}
-	_, err := rtnl.NoOffloads(port.Interface)
+	_, err := rtnl.DisableOffloads(port.Interface)
 	return err
 }
 

@@ -238,7 +238,7 @@ func (s *supervisor) startReload() {
 			x.config, x.err = softswitch.Decode(s.known, s.state.File, x.data)
 		}
 		if x.err == nil {
-			x.err = running.Keeps(x.config)
+			x.err = running.CheckReload(x.config)
 		}
 		s.reading <- x
 	}()
@@ -287,7 +287,7 @@ func (s *supervisor) serveMetrics(version string) (stop func(), err error) {
 	}
 	server := webserver.New(h)
 	server.WriteTimeout = 10 * time.Second
-	go server.Serve(webserver.Limit(l, webserver.MaxConnections))
+	go server.Serve(webserver.LimitConnections(l, webserver.MaxConnections))
 	return func() { server.Close() }, nil
 }
 

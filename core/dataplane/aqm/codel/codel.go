@@ -47,7 +47,7 @@ func (c *program) Name() string { return "codel" }
 func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]
-	switch s.Leaves(&c.law, env.Now(), env.Now()-p.Enqueued, env.Port(m.Out).Queue(m.Queue).Bytes(), ecn.Capable(p)) {
+	switch s.JudgePacket(&c.law, env.Now(), env.Now()-p.Enqueued, env.Port(m.Out).Queue(m.Queue).Bytes(), ecn.IsCapable(p)) {
 	case tm.Mark:
 		p.TOS |= packet.CE
 	case tm.Drop:
@@ -60,7 +60,7 @@ func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 func (c *program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "delay against target", Gress: dataplane.InEgress,
 		Registers: []dataplane.RegisterUse{{Name: "CoDel's state", Cells: len(c.states),
-			Bits: dataplane.Bits(tm.CoDelState{}), Reads: 1, Writes: 1}},
+			Bits: dataplane.WidthOf(tm.CoDelState{}), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "interval by the root", Times: 1},
 			{Kind: dataplane.Transcendental, What: "root of the number of drops", Times: 1}}}}}
 }

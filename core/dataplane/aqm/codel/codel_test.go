@@ -18,7 +18,7 @@ var short = []string{"target", "2ms", "interval", "20ms"}
 
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
 	return func(site *dataplane.Site) []dataplane.Program {
-		p, err := dataplanetest.Make(codel.Scheme(), site, given...)
+		p, err := dataplanetest.BuildProgram(codel.Scheme(), site, given...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +38,7 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, marked, dropped := dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), string(text),
+			_, marked, dropped := dataplanetest.CheckReplay(t, dataplanetest.NewLinks(2, 12*unit.Mbps, 1), string(text),
 				build(t, short...))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -54,7 +54,7 @@ func TestWithoutECN(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.ReplaceAll(string(text), " 0 1500:", " 2 1500:")
-	dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), lines, build(t, append(short, "ecn", "false")...))
+	dataplanetest.CheckReplay(t, dataplanetest.NewLinks(2, 12*unit.Mbps, 1), lines, build(t, append(short, "ecn", "false")...))
 }
 
 // RFC 8289 §4: a queue that stays below the target, or that a burst makes long for less than an interval, loses
@@ -62,7 +62,7 @@ func TestWithoutECN(t *testing.T) {
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			dataplanetest.Unhurt(t, rate, 40, build(t))
+			dataplanetest.CheckNoEarlyDrops(t, rate, 40, build(t))
 		})
 	}
 }
@@ -72,15 +72,15 @@ func TestNoLossAtLowLoad(t *testing.T) {
 func TestDelayIsBounded(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			s := dataplanetest.Links(2, rate, 1)
-			s.Programs = build(t)(s.Site())
+			s := dataplanetest.NewLinks(2, rate, 1)
+			s.Programs = build(t)(s.NewSite())
 			frame := unit.TransmitTime(1500, rate)
 			n := int(20 * unit.Second / frame * 21 / 20)
 			if n > 40000 {
 				n = 40000
 			}
-			script := dataplanetest.Steady(n, frame*20/21, 1500, 2)
-			got := dataplanetest.Sorted(t, s, script)
+			script := dataplanetest.SteadyTraffic(n, frame*20/21, 1500, 2)
+			got := dataplanetest.RunSorted(t, s, script)
 			drops := got.Drops[dataplane.EarlyDrop]
 			if drops == 0 {
 				t.Fatal("nothing is dropped")
@@ -100,8 +100,8 @@ func FuzzLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for long"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := dataplanetest.Links(2, 10*unit.Mbps, 2)
-		s.Programs = append(build(t, "target", "1ms", "interval", "3ms")(s.Site()), &classes{})
+		s := dataplanetest.NewLinks(2, 10*unit.Mbps, 2)
+		s.Programs = append(build(t, "target", "1ms", "interval", "3ms")(s.NewSite()), &classes{})
 		var script []dataplanetest.Arrival
 		at := unit.Time(0)
 		for i, x := range b {
@@ -111,7 +111,7 @@ func FuzzLaw(f *testing.F) {
 					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
 			}
 		}
-		got := dataplanetest.Sorted(t, s, script)
+		got := dataplanetest.RunSorted(t, s, script)
 		longest := unit.Time(0)
 		for _, d := range got.Departures {
 			longest = max(longest, d.At-script[d.Seq].At)
@@ -136,10 +136,10 @@ func (*classes) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 func TestRefusals(t *testing.T) {
-	s := dataplanetest.Links(1, unit.Gbps, 1)
+	s := dataplanetest.NewLinks(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "100ms"}, {"target", "0s"}, {"interval", "1ms"}, {"max_packet", "1 B"}} {
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
-			if _, err := dataplanetest.Make(codel.Scheme(), s.Site(), bad...); err == nil {
+			if _, err := dataplanetest.BuildProgram(codel.Scheme(), s.NewSite(), bad...); err == nil {
 				t.Errorf("%v is taken", bad)
 			}
 		})
@@ -160,5 +160,5 @@ func ExampleScheme() {
 func same(p dataplanetest.Port) dataplanetest.Port { return p }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, codel.Scheme(), same, nil, "target", "100us", "interval", "1ms")
+	dataplanetest.CheckProgram(t, codel.Scheme(), same, nil, "target", "100us", "interval", "1ms")
 }

@@ -15,7 +15,7 @@ import (
 // fair is the setup of two ports with fq_codel.
 func fair(t testing.TB, rate unit.Rate, queues int, total tm.Limit, given ...string) dataplanetest.Setup {
 	t.Helper()
-	s := dataplanetest.Links(2, rate, queues)
+	s := dataplanetest.NewLinks(2, rate, queues)
 	for i := range s.Ports {
 		for _, x := range tm.Schemes() {
 			if x.Name != "fq_codel" {
@@ -41,7 +41,7 @@ func TestFairTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, marked, dropped := dataplanetest.Replay(t, fair(t, 12*unit.Mbps, 1, tm.Limit{Packets: 60}, short...), string(text),
+	_, marked, dropped := dataplanetest.CheckReplay(t, fair(t, 12*unit.Mbps, 1, tm.Limit{Packets: 60}, short...), string(text),
 		func(*dataplane.Site) []dataplane.Program { return nil })
 	if marked < 3 || dropped < 8 {
 		t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -65,7 +65,7 @@ func FuzzFair(f *testing.F) {
 					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3, Flow: uint16(x>>2) & 7})
 			}
 		}
-		got := dataplanetest.Sorted(t, s, script)
+		got := dataplanetest.RunSorted(t, s, script)
 		gone := got.Drops[dataplane.EarlyDrop] + got.Drops[dataplane.Evicted] + got.Drops[dataplane.PortPacketLimit]
 		if len(got.Departures)+int(gone) != len(script) {
 			t.Errorf("%d arrive, %d leave, %d are dropped", len(script), len(got.Departures), gone)
@@ -88,12 +88,12 @@ func TestIsolation(t *testing.T) {
 		t.Run(rate.String(), func(t *testing.T) {
 			s := fair(t, rate, 1, tm.Limit{Packets: 1000})
 			frame := unit.TransmitTime(1500, rate)
-			script := dataplanetest.Steady(9000, frame*9/10, 1500, 2)
+			script := dataplanetest.SteadyTraffic(9000, frame*9/10, 1500, 2)
 			for i := range 400 {
 				script = append(script, dataplanetest.Arrival{At: unit.Time(i)*frame*20 + 7, Dst: 2, Payload: 458, Flow: 1,
 					Seq: int64(100000 + i)})
 			}
-			got := dataplanetest.Sorted(t, s, script)
+			got := dataplanetest.RunSorted(t, s, script)
 			light := 0
 			for _, d := range got.Departures {
 				if d.Seq >= 100000 {
@@ -116,7 +116,7 @@ func TestIsolation(t *testing.T) {
 func TestFairContract(t *testing.T) {
 	for _, law := range [][]string{nil, {"target", "100us", "interval", "1ms"}} {
 		t.Run(strings.Join(law, " "), func(t *testing.T) {
-			dataplanetest.Keeps(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+			dataplanetest.CheckProgram(t, codel.Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 				if p.Scheduler == nil && p.Queues <= 1 {
 					p.Scheduler = fair(t, p.Rate.Bits, 1, tm.Limit{}, law...).Ports[0].Scheduler
 				}

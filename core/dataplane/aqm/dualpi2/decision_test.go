@@ -39,12 +39,12 @@ func TestOverload(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := ports(2, 12*unit.Mbps, 10*ms)
-			program, ok := build(t)(s.Site())[0].(*program)
+			program, ok := build(t)(s.NewSite())[0].(*program)
 			if !ok {
 				t.Fatal("DualPI2 is another program")
 			}
 			s.Programs = []dataplane.Program{&judged{program, x.base}}
-			got := dataplanetest.Sorted(t, s, []dataplanetest.Arrival{{At: ms, Dst: 2, Payload: 1458, TOS: x.tos}})
+			got := dataplanetest.RunSorted(t, s, []dataplanetest.Arrival{{At: ms, Dst: 2, Payload: 1458, TOS: x.tos}})
 			outcome := "sent"
 			if got.Drops[dataplane.EarlyDrop] > 0 {
 				outcome = "dropped"

@@ -52,7 +52,7 @@ func (c *config) Params(p *scheme.Params) {
 		Min("0s").Max("10s")
 	p.Packets(&c.Length, "th_len", "1 packets", "so many may wait without marks by the delay",
 		"RFC 9332 Appendix A: Th_len").Min("0 packets").Max("1000 packets")
-	p.Either(&c.AnyECT, [2]string{"ect1", "any"}, "scalable", "ect1",
+	p.BoolWords(&c.AnyECT, [2]string{"ect1", "any"}, "scalable", "ect1",
 		"who is scalable: ECT(1) and CE, or all that know ECN, for senders such as DCTCP's with ECT(0)",
 		"RFC 9332 Appendix A: ECT(1), CE; ours")
 }
@@ -173,7 +173,7 @@ func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	switch {
 	case m.Queue != lowLatency:
 		if s.isDue(classic, square) {
-			if !ecn.Capable(p) || square >= d.maxMarkProbability {
+			if !ecn.IsCapable(p) || square >= d.maxMarkProbability {
 				return dataplane.Drop(dataplane.EarlyDrop)
 			}
 			p.TOS |= packet.CE
@@ -196,7 +196,7 @@ func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 
 // Footprint returns the use by the choice of the queue, the decision behind it, and the controller.
 func (d *program) Footprint() dataplane.Footprint {
-	n, f := len(d.states), dataplane.Bits(float64(0))
+	n, f := len(d.states), dataplane.WidthOf(float64(0))
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "queue by ECN field", Gress: dataplane.InIngress, Tables: []dataplane.TableUse{{Name: "queue",
 			Match: dataplane.MatchExact, Entries: 4, Key: 2, Action: 1}}},

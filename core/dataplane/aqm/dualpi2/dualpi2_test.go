@@ -19,7 +19,7 @@ const ms = unit.Millisecond
 
 // ports have a time-shifted FIFO.
 func ports(n int, rate unit.Rate, shift unit.Time) dataplanetest.Setup {
-	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: 2},
+	return dataplanetest.NewSetup(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: 2},
 		func(p dataplanetest.Port) dataplanetest.Port {
 			p.Scheduler = tm.NewDeadline([]unit.Time{0, shift})
 			return p
@@ -28,7 +28,7 @@ func ports(n int, rate unit.Rate, shift unit.Time) dataplanetest.Setup {
 
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
 	return func(site *dataplane.Site) []dataplane.Program {
-		p, err := dataplanetest.Make(Scheme(), site, given...)
+		p, err := dataplanetest.BuildProgram(Scheme(), site, given...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +43,7 @@ func TestTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, marked, dropped := dataplanetest.Replay(t, ports(2, 12*unit.Mbps, 10*ms), string(text), build(t, "target", "5ms",
+	_, marked, dropped := dataplanetest.CheckReplay(t, ports(2, 12*unit.Mbps, 10*ms), string(text), build(t, "target", "5ms",
 		"max_rtt", "20ms"))
 	if marked < 100 || dropped < 20 {
 		t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -113,14 +113,14 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
 			s := ports(3, rate, 50*ms)
-			s.Programs = build(t)(s.Site())
+			s.Programs = build(t)(s.NewSite())
 			frame := unit.TransmitTime(1500, rate)
 			var script []dataplanetest.Arrival
 			for i := range 3000 {
 				script = append(script, dataplanetest.Arrival{At: unit.Time(i) * frame * 3, Dst: 2, TOS: uint8(i % 3),
 					Payload: 1458}, dataplanetest.Arrival{At: unit.Time(i) * frame * 2, Dst: 3, TOS: packet.ECT1, Payload: 1458})
 			}
-			got := dataplanetest.Sorted(t, s, script)
+			got := dataplanetest.RunSorted(t, s, script)
 			for _, d := range got.Departures {
 				if d.TOS&packet.ECN == packet.CE {
 					t.Fatalf("packet of %v is marked", d.At)
@@ -147,7 +147,7 @@ func TestRoundRobin(t *testing.T) {
 				for i := range s.Ports {
 					s.Ports[i].Scheduler = tm.NewDWRR([]int32{15, 1}, 1500)
 				}
-				s.Programs = build(t, "target", "10s", "max_rtt", "10s", "min_th", "10s")(s.Site())
+				s.Programs = build(t, "target", "10s", "max_rtt", "10s", "min_th", "10s")(s.NewSite())
 				frame := unit.TransmitTime(1500, rate)
 				end := 4000 * frame
 				var script []dataplanetest.Arrival
@@ -163,7 +163,7 @@ func TestRoundRobin(t *testing.T) {
 					script[i].Seq = int64(i)
 				}
 				n, late := 0, unit.Time(0)
-				for _, d := range dataplanetest.Sorted(t, s, script).Departures {
+				for _, d := range dataplanetest.RunSorted(t, s, script).Departures {
 					if d.At <= end && d.TOS == packet.NotECT {
 						n, late = n+1, max(late, d.At-script[d.Seq].At)
 					}
@@ -185,7 +185,7 @@ func FuzzDual(f *testing.F) {
 	f.Add([]byte("two queues that are coupled, for scalable senders and for others"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := ports(2, 10*unit.Mbps, 2*ms)
-		s.Programs = build(t, "target", "1ms", "max_rtt", "3ms", "scalable", []string{"ect1", "any"}[len(b)&1])(s.Site())
+		s.Programs = build(t, "target", "1ms", "max_rtt", "3ms", "scalable", []string{"ect1", "any"}[len(b)&1])(s.NewSite())
 		var script []dataplanetest.Arrival
 		at := unit.Time(0)
 		for i, x := range b {
@@ -195,7 +195,7 @@ func FuzzDual(f *testing.F) {
 					Payload: int32(22 + (i*97+k*331)%1400), TOS: uint8(i) & 3})
 			}
 		}
-		got := dataplanetest.Sorted(t, s, script)
+		got := dataplanetest.RunSorted(t, s, script)
 		if n := len(got.Departures) + int(got.Drops[dataplane.EarlyDrop]); n != len(script) {
 			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
 		}
@@ -218,12 +218,12 @@ func TestRefusals(t *testing.T) {
 	one.Ports[0].Queues = 1
 	for _, bad := range [][]string{{"target", "0s"}, {"k", "0.5"}, {"scalable", "all"}} {
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
-			if _, err := dataplanetest.Make(Scheme(), two.Site(), bad...); err == nil {
+			if _, err := dataplanetest.BuildProgram(Scheme(), two.NewSite(), bad...); err == nil {
 				t.Errorf("%v is taken", bad)
 			}
 		})
 	}
-	if _, err := dataplanetest.Make(Scheme(), one.Site()); err == nil || !strings.Contains(err.Error(), "queues: 2") {
+	if _, err := dataplanetest.BuildProgram(Scheme(), one.NewSite()); err == nil || !strings.Contains(err.Error(), "queues: 2") {
 		t.Errorf("one queue: %v", err)
 	}
 }
@@ -236,11 +236,11 @@ func ExampleScheme() {
 // It chooses queues itself, so scripts with other schedulers, and pauses of classes, do not say what must happen.
 func TestContract(t *testing.T) {
 	disturbed := []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 2, tm.NewDeadline([]unit.Time{0, 50 * ms})
 		return p
 	}, disturbed, "target", "100us", "max_rtt", "1ms")
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 2, tm.NewDWRR([]int32{15, 1}, 1514)
 		return p
 	}, disturbed, "target", "100us", "max_rtt", "1ms")

@@ -21,25 +21,25 @@ type Curve struct {
 	Packets    bool // Kmin and Kmax count packets, as BMv2's deq_qdepth does
 }
 
-// Length returns a queue's length as the curve counts it.
-func (c *Curve) Length(q *tm.Queue) unit.Bytes {
+// QueueLength returns a queue's length as the curve counts it.
+func (c *Curve) QueueLength(q *tm.Queue) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets())
 	}
 	return q.Bytes()
 }
 
-// Found returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is the
+// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is the
 // packet's size.
-func (c *Curve) Found(q *tm.Queue, last unit.Bytes) unit.Bytes {
+func (c *Curve) LengthOnArrival(q *tm.Queue, last unit.Bytes) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets()) - 1
 	}
 	return q.Bytes() - last
 }
 
-// Probability returns the probability of a mark at a queue length.
-func (c *Curve) Probability(length unit.Bytes) float64 {
+// MarkProbability returns the probability of a mark at a queue length.
+func (c *Curve) MarkProbability(length unit.Bytes) float64 {
 	switch {
 	case length > c.Kmax:
 		return 1
@@ -49,9 +49,9 @@ func (c *Curve) Probability(length unit.Bytes) float64 {
 	return c.Pmax * float64(length-c.Kmin) / float64(c.Kmax-c.Kmin)
 }
 
-// Hits draws whether a packet is marked at a queue length. It uses the stream only between the thresholds.
-func (c *Curve) Hits(length unit.Bytes, random unit.Random) bool {
-	return length > c.Kmin && (length > c.Kmax || random.Float64() < c.Probability(length))
+// DrawMark draws whether a packet is marked at a queue length. It uses the stream only between the thresholds.
+func (c *Curve) DrawMark(length unit.Bytes, random unit.Random) bool {
+	return length > c.Kmin && (length > c.Kmax || random.Float64() < c.MarkProbability(length))
 }
 
 // marker is the part that marking before and after the queue share.
@@ -76,7 +76,7 @@ type Config struct {
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	c.Thresholds.Params(p)
-	p.Either(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
+	p.BoolWords(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
 		"by the queue that a packet leaves behind, or by the one that it finds", "HPCC simulator")
 }
 
@@ -88,7 +88,7 @@ func Scheme() dataplane.Scheme {
 
 // New returns the program of a switch: an Enqueue or a Dequeue.
 func New(site *dataplane.Site, c Config) (dataplane.Program, error) {
-	k := marker{c.Curves(site), site.Random("ecn"), make([]uint64, site.Ports)}
+	k := marker{c.BuildCurves(site), site.Random("ecn"), make([]uint64, site.Ports)}
 	if c.Enqueue {
 		return &Enqueue{k}, nil
 	}
@@ -132,13 +132,13 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax of ports with a rate",
 		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
 
-	p.Rule("kmin", t.checkUnits)
-	p.Rule("kmin", func() error {
+	p.AddRule("kmin", t.checkUnits)
+	p.AddRule("kmin", func() error {
 		c := t.curveAt(0)
 		return c.checkOrder()
 	})
-	p.Rule("kmin_map", func() error { return t.checkOrder(t.KminMap) })
-	p.Rule("kmax_map", func() error { return t.checkOrder(t.KmaxMap) })
+	p.AddRule("kmin_map", func() error { return t.checkOrder(t.KminMap) })
+	p.AddRule("kmax_map", func() error { return t.checkOrder(t.KmaxMap) })
 }
 
 // checkUnits returns an error unless all thresholds are in bytes, or all in packets.
@@ -175,8 +175,8 @@ func (c *Curve) checkOrder() error {
 	return nil
 }
 
-// Curves returns the curves of a switch's ports.
-func (t *Thresholds) Curves(site *dataplane.Site) []Curve {
+// BuildCurves returns the curves of a switch's ports.
+func (t *Thresholds) BuildCurves(site *dataplane.Site) []Curve {
 	var curves []Curve
 	for i := range site.Ports {
 		var rate unit.Rate
@@ -216,18 +216,18 @@ func (t *Thresholds) curveAt(rate unit.Rate) Curve {
 	return c
 }
 
-// Markable reports whether a packet can be marked and is not marked yet.
-func Markable(p *packet.Packet) bool {
+// IsMarkable reports whether a packet can be marked and is not marked yet.
+func IsMarkable(p *packet.Packet) bool {
 	return p.TOS&packet.ECN != packet.NotECT && p.TOS&packet.ECN != packet.CE
 }
 
-// Capable reports whether a packet's transport supports ECN, so that a mark replaces a drop (RFC 3168 §5).
-func Capable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
+// IsCapable reports whether a packet's transport supports ECN, so that a mark replaces a drop (RFC 3168 §5).
+func IsCapable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
 
 // markPacket draws whether to mark a markable packet by the present length of its queue.
 func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	if c := &k.curves[m.Out]; c.Hits(c.Length(env.Port(m.Out).Queue(m.Queue)), k.random) {
+	if c := &k.curves[m.Out]; c.DrawMark(c.QueueLength(env.Port(m.Out).Queue(m.Queue)), k.random) {
 		p.TOS |= packet.CE
 		k.marked[m.Out]++
 	}
@@ -238,7 +238,7 @@ func (k *marker) Name() string { return "ecn" }
 
 // Admit marks packets.
 func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if Markable(p) {
+	if IsMarkable(p) {
 		e.markPacket(env, p)
 	}
 	return dataplane.Accept
@@ -246,7 +246,7 @@ func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // Egress marks packets.
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if Markable(p) {
+	if IsMarkable(p) {
 		d.markPacket(env, p)
 	}
 	return dataplane.Accept

@@ -31,7 +31,7 @@ func TestProbability(t *testing.T) {
 		{ecn.Curve{}, 0, 0}, {ecn.Curve{}, 1, 1},
 	} {
 		t.Run(fmt.Sprintf("%d to %d B, %d B wait", int64(x.c.Kmin), int64(x.c.Kmax), int64(x.length)), func(t *testing.T) {
-			if got := x.c.Probability(x.length); math.Abs(got-x.want) > 1e-12 {
+			if got := x.c.MarkProbability(x.length); math.Abs(got-x.want) > 1e-12 {
 				t.Errorf("%+v at %d: %g, want %g", x.c, x.length, got, x.want)
 			}
 		})
@@ -62,8 +62,8 @@ func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map
 	t.Helper()
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Tbps}},
 		{Rate: unit.LinkRate{Bits: rate}}}}
-	site := s.Site()
-	p, err := dataplanetest.Make(ecn.Scheme(), site, given...)
+	site := s.NewSite()
+	p, err := dataplanetest.BuildProgram(ecn.Scheme(), site, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -73,7 +73,7 @@ func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map
 	for i := range n {
 		script = append(script, dataplanetest.Arrival{At: unit.Microsecond, Dst: 2, Seq: int64(i), Payload: 1000 - 42})
 	}
-	dataplanetest.Direct(s, script)
+	dataplanetest.RunDirect(s, script)
 	return w.marked
 }
 
@@ -179,10 +179,10 @@ func TestShare(t *testing.T) {
 		if m[int64(k)] {
 			n++
 		}
-		if p := c.Probability(left); (p == 0 || p == 1) && m[int64(k)] != (p == 1) {
+		if p := c.MarkProbability(left); (p == 0 || p == 1) && m[int64(k)] != (p == 1) {
 			t.Fatalf("packet %d leaves %d bytes behind and is marked: %v", k, left, m[int64(k)])
 		}
-		expected += c.Probability(left)
+		expected += c.MarkProbability(left)
 	}
 	// at most 16,000 draws: four standard deviations are below 4·√(16000·0.25)
 	if math.Abs(float64(n)-expected) > 250 {
@@ -194,7 +194,7 @@ func TestRefusals(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	for _, bad := range [][]string{{"kmin", "2MB"}, {"kmin_map", "fast: 1 kB"}, {"pmax_map", "1Gbps: 200%"}} {
 		t.Run(bad[0], func(t *testing.T) {
-			if _, err := dataplanetest.Make(ecn.Scheme(), s.Site(), bad...); err == nil {
+			if _, err := dataplanetest.BuildProgram(ecn.Scheme(), s.NewSite(), bad...); err == nil {
 				t.Errorf("%v is taken", bad)
 			}
 		})
@@ -203,6 +203,6 @@ func TestRefusals(t *testing.T) {
 
 func ExampleCurve() {
 	c := ecn.Curve{Kmin: 100 * unit.KB, Kmax: 400 * unit.KB, Pmax: 0.2}
-	fmt.Println(c.Probability(100*unit.KB), c.Probability(250*unit.KB), c.Probability(401*unit.KB))
+	fmt.Println(c.MarkProbability(100*unit.KB), c.MarkProbability(250*unit.KB), c.MarkProbability(401*unit.KB))
 	// Output: 0 0.1 1
 }

@@ -30,8 +30,8 @@ func (j *judged) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 
 // judge lets a packet come behind one that is being sent and some of 1500 bytes that wait.
 func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome string, left queueState) {
-	s := dataplanetest.Links(2, 12*unit.Mbps, 1)
-	program, ok := build(t, "mean_packet", "1500 B")(s.Site())[0].(*program)
+	s := dataplanetest.NewLinks(2, 12*unit.Mbps, 1)
+	program, ok := build(t, "mean_packet", "1500 B")(s.NewSite())[0].(*program)
 	if !ok {
 		t.Fatal("PIE is another program")
 	}
@@ -42,7 +42,7 @@ func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome stri
 		script = append(script, dataplanetest.Arrival{At: unit.Millisecond + unit.Time(i), Dst: 2, Seq: int64(i),
 			Payload: 1458, TOS: tos})
 	}
-	got := dataplanetest.Sorted(t, s, script)
+	got := dataplanetest.RunSorted(t, s, script)
 	if got.Drops[dataplane.EarlyDrop] > 0 {
 		return "dropped", j.left
 	}

@@ -42,7 +42,7 @@ func (c *config) Params(p *scheme.Params) {
 		"RFC 8033 §5.1")
 	p.Share(&c.MarkUpTo, "mark_up_to", "10%", "probability above which they are dropped all the same",
 		"RFC 8033 §5.1: mark_ecnth").Min("0%").Max("100%").When("ecn: true", func() bool { return c.ECN })
-	p.Either(&c.Rate, [2]string{"time", "rate"}, "delay", "time",
+	p.BoolWords(&c.Rate, [2]string{"time", "rate"}, "delay", "time",
 		"the delay is what the last packet had, or the queue's bytes by the rate of departures", "RFC 8033 §4.3, §5.2")
 	p.Bool(&c.Spread, "spread", "true", "drops come neither close together nor far apart", "RFC 8033 §5.4")
 	p.Bool(&c.Cap, "cap", "true", "from 10% on, the probability grows by 2% an update at most", "RFC 8033 §5.5")
@@ -60,7 +60,7 @@ func (*config) Traits() dataplane.Traits {
 
 // Check warns of a target that does not fit the ports, and of an update for which the gain is not meant.
 func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
-	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.Always(c.Target))...)
+	all := append(s.BelowFrame("target", c.Target), s.BeyondBuffer("target", dataplane.ConstantDelay(c.Target))...)
 	return append(all, dataplane.CheckUpdateInterval(c.Update, usualUpdate, c.Alpha, usualAlpha)...)
 }
 
@@ -160,9 +160,9 @@ type Law struct {
 	Cap         bool    // RFC 8033 §5.5
 }
 
-// Next returns the probability after an update with the given delay. old is the delay at the update before. Both are
+// NextProbability returns the probability after an update with the given delay. old is the delay at the update before. Both are
 // in seconds.
-func (l Law) Next(probability, old, delay float64) float64 {
+func (l Law) NextProbability(probability, old, delay float64) float64 {
 	d := float64(l.Alpha*(delay-l.Target.Seconds())) + float64(l.Beta*(delay-old))
 	for _, x := range scales {
 		if probability < x.below {
@@ -182,7 +182,7 @@ func (l Law) Next(probability, old, delay float64) float64 {
 
 // updateProbability updates the probability and reduces the burst allowance (RFC 8033 §4.2, §4.4).
 func (s *queueState) updateProbability(c *config, delay float64) {
-	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.Next(s.probability, s.oldDelay, delay)
+	s.probability = Law{c.Target, c.Alpha, c.Beta, c.Cap}.NextProbability(s.probability, s.oldDelay, delay)
 	s.oldDelay = delay
 	s.burstLeft = max(0, s.burstLeft-c.Update.Seconds())
 }
@@ -205,7 +205,7 @@ func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		e.random) {
 		return dataplane.Accept
 	}
-	if c.ECN && s.probability <= c.MarkUpTo && ecn.Capable(p) {
+	if c.ECN && s.probability <= c.MarkUpTo && ecn.IsCapable(p) {
 		p.TOS |= packet.CE
 		return dataplane.Accept
 	}
@@ -295,14 +295,14 @@ func (e *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 
 // Footprint returns the use by the draw at ingress, the measurement behind the queue, and the controller.
 func (e *program) Footprint() dataplane.Footprint {
-	n, f := len(e.states), dataplane.Bits(float64(0))
+	n, f := len(e.states), dataplane.WidthOf(float64(0))
 	return dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "draw", Gress: dataplane.InIngress, Registers: []dataplane.RegisterUse{{Name: "probability, burst, gathered",
 			Cells: n, Bits: 4 * f, Reads: 1, Writes: 1}}, Operations: []dataplane.Operation{
 			{Kind: dataplane.ReadingEgress, What: "bytes and delay of the queue", Times: 2},
 			{Kind: dataplane.FloatingPoint, What: "probability", Times: 1}}},
 		{Name: "delay", Gress: dataplane.InEgress, Registers: []dataplane.RegisterUse{{Name: "delay, measurement", Cells: n,
-			Bits: dataplane.Bits(queueState{}) - 4*f, Reads: 1, Writes: 1}}},
+			Bits: dataplane.WidthOf(queueState{}) - 4*f, Reads: 1, Writes: 1}}},
 		{Name: "controller", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{{Name: "probabilities", Cells: n,
 			Bits: f, Reads: 1, Writes: 1}}, Operations: []dataplane.Operation{{Kind: dataplane.Timing, What: "an update",
 			Times: 1}, {Kind: dataplane.Looping, What: "queues", Times: n}}},

@@ -17,7 +17,7 @@ import (
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
 	return func(site *dataplane.Site) []dataplane.Program {
 		site.Random = func(string) unit.Random { return (&dataplanetest.Weyl{}).Random() }
-		p, err := dataplanetest.Make(Scheme(), site, given...)
+		p, err := dataplanetest.BuildProgram(Scheme(), site, given...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -36,7 +36,7 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, marked, dropped := dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), string(text),
+			_, marked, dropped := dataplanetest.CheckReplay(t, dataplanetest.NewLinks(2, 12*unit.Mbps, 1), string(text),
 				build(t, "target", "5ms", "max_burst", "60ms", "mark_up_to", "30%", "alpha", "2", "beta", "20", "delay", x.name))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -57,9 +57,9 @@ func TestActiveTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := dataplanetest.Links(2, 12*unit.Mbps, 1)
+			s := dataplanetest.NewLinks(2, 12*unit.Mbps, 1)
 			s.Ports[1].Total.Packets = 24
-			_, marked, dropped := dataplanetest.Replay(t, s, string(text), build(t, "target", "5ms", "max_burst", "30ms",
+			_, marked, dropped := dataplanetest.CheckReplay(t, s, string(text), build(t, "target", "5ms", "max_burst", "30ms",
 				"mark_up_to", "30%", "alpha", "10", "beta", "100", "delay", x.delay, "active_from", "33.3%"))
 			if marked < x.marked || dropped < x.dropped {
 				t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -139,7 +139,7 @@ func TestSpread(t *testing.T) {
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			dataplanetest.Unhurt(t, rate, 60, build(t))
+			dataplanetest.CheckNoEarlyDrops(t, rate, 60, build(t))
 		})
 	}
 }
@@ -149,10 +149,10 @@ func FuzzPIE(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for a rather long time"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := dataplanetest.Links(2, 10*unit.Mbps, 2)
-		s.Programs = build(t, "target", "1ms", "update", "1ms", "max_burst", "2ms", "alpha", "100", "beta", "1000")(s.Site())
-		script := dataplanetest.Bursts(b)
-		got := dataplanetest.Sorted(t, s, script)
+		s := dataplanetest.NewLinks(2, 10*unit.Mbps, 2)
+		s.Programs = build(t, "target", "1ms", "update", "1ms", "max_burst", "2ms", "alpha", "100", "beta", "1000")(s.NewSite())
+		script := dataplanetest.FuzzBursts(b)
+		got := dataplanetest.RunSorted(t, s, script)
 		if n := len(got.Departures) + int(got.Drops[dataplane.EarlyDrop]); n != len(script) {
 			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
 		}
@@ -160,10 +160,10 @@ func FuzzPIE(f *testing.F) {
 }
 
 func TestRefusals(t *testing.T) {
-	s := dataplanetest.Links(1, unit.Gbps, 1)
+	s := dataplanetest.NewLinks(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "0s"}, {"update", "0s"}, {"alpha", "0"}, {"mark_up_to", "110%"}} {
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
-			if _, err := dataplanetest.Make(Scheme(), s.Site(), bad...); err == nil {
+			if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), bad...); err == nil {
 				t.Errorf("%v is taken", bad)
 			}
 		})
@@ -181,6 +181,6 @@ func ExampleScheme() {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "target", "50us",
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "target", "50us",
 		"update", "100us", "max_burst", "0s", "alpha", "100", "beta", "1000")
 }

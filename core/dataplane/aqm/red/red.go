@@ -45,7 +45,7 @@ func (c *config) Params(p *scheme.Params) {
 	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked below max, in place of being dropped",
 		"RFC 3168 §7")
 	p.Bool(&c.ByBytes, "by_bytes", "false", "the probability is in proportion to a packet's length", "RED §4")
-	p.Rule("max", func() error {
+	p.AddRule("max", func() error {
 		if low, high := c.lengthBytes(c.Min), c.lengthBytes(c.Max); high > 0 && low >= high {
 			return fmt.Errorf("%v is not above min, %v", c.Max, c.Min)
 		}
@@ -86,7 +86,7 @@ type curve struct {
 // curveAt returns the curve of a port of a rate.
 func (c *config) curveAt(rate unit.LinkRate) (x curve) {
 	mean := float64(c.MeanPacket)
-	second := dataplane.Carries(rate, unit.Second) // bytes, or packets where the rate is in packets/s
+	second := dataplane.LinkLoad(rate, unit.Second) // bytes, or packets where the rate is in packets/s
 	if rate.Packets > 0 {
 		second *= mean
 	}
@@ -189,7 +189,7 @@ func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		return dataplane.Accept
 	}
 	s.count = 0
-	if c.ECN && s.average < x.max && ecn.Capable(p) {
+	if c.ECN && s.average < x.max && ecn.IsCapable(p) {
 		p.TOS |= packet.CE
 		return dataplane.Accept
 	}
@@ -230,9 +230,9 @@ func (r *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 func (r *Program) Footprint() dataplane.Footprint {
 	return dataplane.Footprint{Stages: []dataplane.Stage{{Name: "average, draw", Gress: dataplane.InIngress,
 		Tables: []dataplane.TableUse{{Name: "thresholds by port", Entries: len(r.curves), Key: dataplane.PortBits,
-			Action: dataplane.Bits(curve{})}},
+			Action: dataplane.WidthOf(curve{})}},
 		Registers: []dataplane.RegisterUse{{Name: "average, count, idle since", Cells: len(r.states),
-			Bits: dataplane.Bits(queueState{}), Reads: 1, Writes: 1}},
+			Bits: dataplane.WidthOf(queueState{}), Reads: 1, Writes: 1}},
 		Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "bytes of the queue", Times: 1},
 			{Kind: dataplane.FloatingPoint, What: "average, probability", Times: 2},
 			{Kind: dataplane.Dividing, What: "place between the thresholds, count", Times: 2},

@@ -15,7 +15,7 @@ import (
 func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane.Program {
 	return func(site *dataplane.Site) []dataplane.Program {
 		site.Random = func(string) unit.Random { return (&dataplanetest.Weyl{}).Random() }
-		p, err := dataplanetest.Make(Scheme(), site, given...)
+		p, err := dataplanetest.BuildProgram(Scheme(), site, given...)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -35,7 +35,7 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, marked, dropped := dataplanetest.Replay(t, dataplanetest.Links(2, 12*unit.Mbps, 1), string(text),
+			_, marked, dropped := dataplanetest.CheckReplay(t, dataplanetest.NewLinks(2, 12*unit.Mbps, 1), string(text),
 				build(t, "min", "7500 B", "max", "22500 B", "weight", "0.02", "mean_packet", "1500 B", "gentle", x.gentle,
 					"by_bytes", x.byBytes))
 			if marked < x.marked || dropped < x.dropped {
@@ -134,7 +134,7 @@ func TestByBytes(t *testing.T) {
 func TestNoLossAtLowLoad(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps, 100 * unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
-			dataplanetest.Unhurt(t, rate, 60, build(t))
+			dataplanetest.CheckNoEarlyDrops(t, rate, 60, build(t))
 		})
 	}
 }
@@ -144,10 +144,10 @@ func FuzzRED(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue whose average grows, and falls again"))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := dataplanetest.Links(2, 10*unit.Mbps, 2)
-		s.Programs = build(t, "min", "3000 B", "max", "9000 B", "weight", "0.2", "by_bytes", "true")(s.Site())
-		script := dataplanetest.Bursts(b)
-		got := dataplanetest.Sorted(t, s, script)
+		s := dataplanetest.NewLinks(2, 10*unit.Mbps, 2)
+		s.Programs = build(t, "min", "3000 B", "max", "9000 B", "weight", "0.2", "by_bytes", "true")(s.NewSite())
+		script := dataplanetest.FuzzBursts(b)
+		got := dataplanetest.RunSorted(t, s, script)
 		drops, longest := got.Drops[dataplane.EarlyDrop], unit.Time(0)
 		if n := len(got.Departures) + int(drops); n != len(script) {
 			t.Errorf("%d arrive, %d leave or are dropped", len(script), n)
@@ -162,11 +162,11 @@ func FuzzRED(f *testing.F) {
 }
 
 func TestRefusals(t *testing.T) {
-	s := dataplanetest.Links(1, unit.Gbps, 1)
+	s := dataplanetest.NewLinks(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "0s"}, {"max_p", "0%"}, {"weight", "2"}, {"min", "9 kB", "max", "9 kB"},
 		{"max", "10 kB"}} { // below what min is by the target
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
-			if _, err := dataplanetest.Make(Scheme(), s.Site(), bad...); err == nil {
+			if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), bad...); err == nil {
 				t.Errorf("%v is taken", bad)
 			}
 		})
@@ -179,6 +179,6 @@ func ExampleScheme() {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "min", "6 packets",
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "min", "6 packets",
 		"max", "18 packets", "weight", "0.2")
 }

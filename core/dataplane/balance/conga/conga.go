@@ -57,17 +57,17 @@ var (
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6").Max("10s")
+	derivedGap.BindParam(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
-	derivedTau.Bind(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
+	derivedTau.BindParam(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
 	p.Time(&c.Period, "period", "0s", "of their decrements, at most tau; 0s: a tenth of tau",
 		"CONGA §3.2: T_dre; ours: the value, alpha 0.1").Max("10s")
 	p.Int(&c.Bits, "bits", "3", "of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
-	derivedAge.Bind(p, &c.Age, "age", "after which what a leaf told counts half, and half of that each time again",
+	derivedAge.BindParam(p, &c.Age, "age", "after which what a leaf told counts half, and half of that each time again",
 		"CONGA §3.3").Max("60s")
 
-	p.Rule("period", func() error {
+	p.AddRule("period", func() error {
 		if c.Tau > 0 && c.Period > c.Tau {
 			return fmt.Errorf("%v is above tau, which is %v", c.Period, c.Tau)
 		}
@@ -219,7 +219,7 @@ func byAbove(place *dataplane.TreePosition) []int {
 
 // setRate sets the rate of an estimator's link, and its scale.
 func (g *program) setRate(e *estimator, r unit.LinkRate) {
-	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.Carries(r, g.config.Tau)
+	e.rate, e.scale = r, float64(int(1)<<g.config.Bits)/dataplane.LinkLoad(r, g.config.Tau)
 }
 
 // portLevel returns a port's congestion, in 2^Q equal steps up to its rate (CONGA §3.2), after the decrements of the
@@ -258,7 +258,7 @@ func (g *program) quantiseLevel(e *estimator) {
 // Ingress stores the other leaf's feedback, and chooses the port.
 func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	ports, _, v := g.paths.To(p)
+	ports, _, v := g.paths.TakeHop(p)
 	if v != dataplane.Accept {
 		return v
 	}
@@ -268,7 +268,7 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	now := env.Now()
 	// A packet with the extension from another leaf ends its way here.
-	if p.Asks(Extension) && int(m.In) < len(g.uplinkTag) && g.uplinkTag[m.In] != noFeedback {
+	if p.HasHotExtension(Extension) && int(m.In) < len(g.uplinkTag) && g.uplinkTag[m.In] != noFeedback {
 		g.learnFeedback(now, p)
 		before := p.ExtensionBytes()
 		p.RemoveExtension(Extension)
@@ -279,11 +279,11 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	to, hash := int(g.leafOf[p.Dst]), dataplane.MixHash(p.Hash^g.seed)
-	if port, active := g.flowlets.Port(now, hash); active && g.reachesLeaf(env, now, to, port) {
+	if port, active := g.flowlets.ContinueFlowlet(now, hash); active && g.reachesLeaf(env, now, to, port) {
 		m.Out = port
 	} else {
 		m.Out = g.chooseUplink(env, to, hash)
-		g.flowlets.Begin(now, hash, m.Out)
+		g.flowlets.BeginFlowlet(now, hash, m.Out)
 	}
 	var header [4]byte
 	header[tag], header[fbTag] = g.uplinkTag[m.Out], noFeedback
@@ -297,7 +297,7 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported.
 func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
 	k := g.uplinkTag[port]
-	if k == noFeedback || env.Port(port).Down() {
+	if k == noFeedback || env.Port(port).IsDown() {
 		return false
 	}
 	t := &g.toLeaf[leaf*len(g.tagPort)+int(k)]
@@ -326,7 +326,7 @@ func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 	to := g.toLeaf[leaf*len(g.tagPort):][:len(g.tagPort)]
 	for k, port := range g.tagPort {
 		x := uint8(Unreachable)
-		if !env.Port(port).Down() {
+		if !env.Port(port).IsDown() {
 			x = max(g.portLevel(&g.rates[port], now), to[k].agedValue(now, g.config.Age))
 		}
 		if g.levels[k] = x; x < least {
@@ -337,7 +337,7 @@ func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 		}
 	}
 	// If no uplink works, all are equal.
-	if last, had := g.flowlets.Last(hash); had && g.uplinkTag[last] != noFeedback && g.levels[g.uplinkTag[last]] == least {
+	if last, had := g.flowlets.LastPort(hash); had && g.uplinkTag[last] != noFeedback && g.levels[g.uplinkTag[last]] == least {
 		return last
 	}
 	pick := g.random.Uint64() >> 32 * ties >> 32
@@ -384,7 +384,7 @@ func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 			if k++; k >= n {
 				k = 0
 			}
-			if from[k].known || env.Port(g.tagPort[k]).Down() {
+			if from[k].known || env.Port(g.tagPort[k]).IsDown() {
 				break
 			}
 			if i == n {
@@ -394,7 +394,7 @@ func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	}
 	f := &from[k]
 	x := f.agedValue(env.Now(), g.config.Age)
-	if env.Port(g.tagPort[k]).Down() {
+	if env.Port(g.tagPort[k]).IsDown() {
 		x = Unreachable
 	}
 	header[fbTag], header[fbMetric] = uint8(k), x
@@ -411,7 +411,7 @@ func (g *program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	level := g.portLevel(e, env.Now())
 	e.bytes += dataplane.FrameLoad(e.rate, p.Size)
 	g.quantiseLevel(e)
-	if p.Asks(Extension) {
+	if p.HasHotExtension(Extension) {
 		if h, ok := p.Extension(Extension); ok && len(h) == 4 && h[ce] < level {
 			h[ce] = level
 		}

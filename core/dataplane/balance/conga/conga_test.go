@@ -18,12 +18,12 @@ const (
 	ms = unit.Millisecond
 )
 
-var host = dataplanetest.Host
+var host = dataplanetest.HostAddress
 
 // leaf is leaf 0 of three, below so many spines: ports 0 and 1 are hosts'.
 func leaf(t testing.TB, spines int, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
+	a, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
 		given...)
 	if err != nil {
 		t.Fatal(err)
@@ -44,7 +44,7 @@ func header(t testing.TB, p *packet.Packet) [4]byte {
 // send lets a packet of a flow go to another leaf; it returns the uplink from 0 and the header.
 func send(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, to int, flow uint16, size int32) (int, [4]byte) {
 	t.Helper()
-	out := a.In(now, 0, a.Packet(host(0, 0), host(to, 0), flow, size))
+	out := a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(to, 0), flow, size))
 	if len(out) != 1 || out[0].Port < 2 {
 		t.Fatalf("a packet to leaf %d: %d leave", to, len(out))
 	}
@@ -54,10 +54,10 @@ func send(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, to int, fl
 // tell lets a packet of another leaf in: it came by its uplink lb with ce, and tells fb.
 func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, lb, ce, fbTag, fb byte) {
 	t.Helper()
-	p := a.Packet(host(from, 0), host(0, 1), 9, 108)
+	p := a.NewPacket(host(from, 0), host(0, 1), 9, 108)
 	p.SetExtension(conga.Extension, []byte{lb, ce, fbTag, fb})
-	out := a.In(now, packet.PortID(2+lb), p)
-	if len(out) != 1 || out[0].Port != 1 || out[0].Extended() || out[0].Size != 100 {
+	out := a.ReceivePacket(now, packet.PortID(2+lb), p)
+	if len(out) != 1 || out[0].Port != 1 || out[0].HasExtensions() || out[0].Size != 100 {
 		t.Fatalf("a packet to a host: %d leave, %d B, want it without the header, 100 B", len(out), out[0].Size)
 	}
 }
@@ -129,15 +129,15 @@ func TestQuantisation(t *testing.T) {
 // §3.3: a spine raises CE to its link's, and never lowers it; it leaves the rest, and
 // data within a leaf has no header.
 func TestSpineRaises(t *testing.T) {
-	s, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
+	s, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
 		Below: [][]int{{0}, {1}, {2}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	pass := func(now unit.Time, ce byte) [4]byte {
-		p := s.Packet(host(0, 0), host(1, 0), 1, 1000)
+		p := s.NewPacket(host(0, 0), host(1, 0), 1, 1000)
 		p.SetExtension(conga.Extension, []byte{5, ce, 2, 3})
-		out := s.In(now, 0, p)
+		out := s.ReceivePacket(now, 0, p)
 		if len(out) != 1 || out[0].Port != 1 || out[0].Size != 1000 {
 			t.Fatalf("%d leave", len(out))
 		}
@@ -153,8 +153,8 @@ func TestSpineRaises(t *testing.T) {
 		t.Errorf("a busy link makes %v of it", h)
 	}
 	a := leaf(t, 2)
-	if out := a.In(0, 0, a.Packet(host(0, 0), host(0, 1), 1, 1000)); len(out) != 1 || out[0].Port != 1 ||
-		out[0].Extended() {
+	if out := a.ReceivePacket(0, 0, a.NewPacket(host(0, 0), host(0, 1), 1, 1000)); len(out) != 1 || out[0].Port != 1 ||
+		out[0].HasExtensions() {
 		t.Errorf("within a leaf: %+v", out)
 	}
 }
@@ -216,9 +216,9 @@ func TestFeedback(t *testing.T) {
 // A host cannot tell a leaf of congestion.
 func TestHostsTellNothing(t *testing.T) {
 	a := leaf(t, 2)
-	p := a.Packet(host(0, 0), host(1, 0), 1, 108)
+	p := a.NewPacket(host(0, 0), host(1, 0), 1, 108)
 	p.SetExtension(conga.Extension, []byte{0, 7, 0, 7})
-	if out := a.In(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t, &out[0].Packet)[2] != 0xff ||
+	if out := a.ReceivePacket(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t, &out[0].Packet)[2] != 0xff ||
 		out[0].Size != 108 {
 		t.Errorf("it leaves as %+v", out)
 	}
@@ -347,7 +347,7 @@ func TestLinkDown(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
-	for want, where := range map[string]dataplanetest.Where{
+	for want, where := range map[string]dataplanetest.SwitchPosition{
 		"conga needs a leaf-spine network; this one has 3 tiers": {Tiers: 3, Tier: 1, Leaves: 4, Up: 2},
 		"256 uplinks; at most 255 are possible":                  {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
 	} {
@@ -358,7 +358,7 @@ func TestErrors(t *testing.T) {
 			}
 		})
 	}
-	two := dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
+	two := dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 2}
 	if _, err := dataplanetest.NewSingleSwitch(conga.Scheme(), two, "tau", "160us", "period", "200us"); err == nil ||
 		!strings.Contains(err.Error(), "period: 200us is above tau") {
 		t.Errorf("a period above tau: %v", err)
@@ -367,7 +367,7 @@ func TestErrors(t *testing.T) {
 		return nil,
 			fmt.Errorf("s has two links to t")
 	}} {
-		_, err := dataplanetest.Make(conga.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
+		_, err := dataplanetest.BuildProgram(conga.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
 			return unit.NewRandom(1, e)
 		}})
 		if err == nil {
@@ -384,15 +384,15 @@ func FuzzHeader(f *testing.F) {
 	f.Fuzz(func(t *testing.T, h []byte, in uint8, src, dst uint32) {
 		a := leaf(t, 2)
 		for k := range 3 {
-			p := a.Packet(packet.Addr(src%200), packet.Addr(dst%200), uint16(k), 1000)
+			p := a.NewPacket(packet.Addr(src%200), packet.Addr(dst%200), uint16(k), 1000)
 			p.SetExtension(conga.Extension, h[:min(len(h), 60)])
 			p.Size += p.ExtensionBytes()
-			for _, out := range a.In(unit.Time(k)*us, packet.PortID(in%4), p) {
+			for _, out := range a.ReceivePacket(unit.Time(k)*us, packet.PortID(in%4), p) {
 				if out.Size != 1000+out.ExtensionBytes() {
 					t.Errorf("%d B, extensions of %d", out.Size, out.ExtensionBytes())
 				}
 			}
-			if a.Pool.Live() != 0 {
+			if a.Pool.LiveCount() != 0 {
 				t.Error("a packet is lost")
 			}
 		}

@@ -10,14 +10,14 @@ func (g *program) Footprint() dataplane.Footprint {
 	var m metric
 	var e estimator
 	f := dataplane.Footprint{Stages: []dataplane.Stage{g.paths.Stage()}}
-	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.Bits(e.bytes) +
-		dataplane.Bits(e.decayedAt) + dataplane.Bits(e.level)}
+	rates := dataplane.RegisterUse{Name: "rate estimators", Cells: len(g.rates), Bits: dataplane.WidthOf(e.bytes) +
+		dataplane.WidthOf(e.decayedAt) + dataplane.WidthOf(e.level)}
 	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "periods past", Times: 1},
 		{Kind: dataplane.FloatingPoint, What: "X", Times: 1}, {Kind: dataplane.Transcendental, What: "(1 - alpha)^periods",
 			Times: 1}}
 	if up := len(g.tagPort); g.place.Tier == 1 && len(g.toLeaf) > 0 {
 		gap, port := g.flowlets.Stages()
-		at, known := dataplane.Bits(m.updatedAt), dataplane.Bits(m)-dataplane.Bits(m.updatedAt)
+		at, known := dataplane.WidthOf(m.updatedAt), dataplane.WidthOf(m)-dataplane.WidthOf(m.updatedAt)
 		from, feedback := dataplane.RegisterUse{Name: "congestion from leaf", Cells: len(g.fromLeaf), Bits: at + known,
 			Reads: min(up, len(g.fromLeaf)), Writes: 1},
 			dataplane.Operation{Kind: dataplane.Looping, What: "looks for a metric that has changed", Times: up}
@@ -38,7 +38,7 @@ func (g *program) Footprint() dataplane.Footprint {
 				Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the uplinks", Times: up}}},
 			port,
 			dataplane.Stage{Name: "feedback", Gress: in, Registers: []dataplane.RegisterUse{from,
-				{Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.Bits(g.turns[0]), Reads: 1, Writes: 1}},
+				{Name: "whose turn it is to be told", Cells: len(g.turns), Bits: dataplane.WidthOf(g.turns[0]), Reads: 1, Writes: 1}},
 				Operations: []dataplane.Operation{feedback}})
 	}
 	rates.Reads, rates.Writes = 1, 1

@@ -54,7 +54,7 @@ func (d *program) Name() string { return "drill" }
 // Ingress chooses the port of a packet.
 func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	ports, set, v := d.paths.To(p)
+	ports, set, v := d.paths.TakeHop(p)
 	if v != dataplane.Accept {
 		return v
 	}
@@ -63,7 +63,7 @@ func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	best := d.rememberedPorts(ports, set)
 	if d.Failover != nil {
-		ports = d.Live(env, ports)
+		ports = d.LivePorts(env, ports)
 	}
 	m.Out = ports[d.drawIndex(len(ports))]
 	least := env.Port(m.Out).Bytes()
@@ -74,7 +74,7 @@ func (d *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		}
 	}
 	for _, x := range best {
-		if n := env.Port(x).Bytes(); n < least && !d.Leaves(env, x) {
+		if n := env.Port(x).Bytes(); n < least && !d.IsExcluded(env, x) {
 			m.Out, least = x, n
 		}
 	}

@@ -10,15 +10,15 @@ import (
 
 // A leaf sends each packet by itself to one of its four uplinks.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(drill.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(drill.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
 		"d", "2", "m", "1")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for i := range unit.Time(4) {
-		p := leaf.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), 1, 1500)
-		for _, left := range leaf.In(i*unit.Millisecond, 0, p) {
+		p := leaf.NewPacket(dataplanetest.HostAddress(0, 0), dataplanetest.HostAddress(1, 0), 1, 1500)
+		for _, left := range leaf.ReceivePacket(i*unit.Millisecond, 0, p) {
 			fmt.Println(left.Port >= 2, left.HopLimit)
 		}
 	}

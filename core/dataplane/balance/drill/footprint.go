@@ -6,7 +6,7 @@ import "weir/core/dataplane"
 // of paths. It includes the memory from the first packet on.
 func (d *program) Footprint() dataplane.Footprint {
 	f := dataplane.Footprint{Stages: []dataplane.Stage{d.paths.Stage()}}
-	if d.paths.Most() < 2 {
+	if d.paths.MaxGroupSize() < 2 {
 		return f
 	}
 	x := dataplane.Stage{Name: "shortest of d + m queues", Gress: dataplane.InIngress,
@@ -14,7 +14,7 @@ func (d *program) Footprint() dataplane.Footprint {
 			{Kind: dataplane.Looping, What: "over the queues", Times: d.draws + d.memory}}}
 	if d.memory > 0 {
 		cells := 0
-		for _, n := range d.paths.Groups() {
+		for _, n := range d.paths.GroupSizes() {
 			cells += min(d.memory, n)
 		}
 		m := min(d.memory, cells)

@@ -33,13 +33,13 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.Either(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
+	p.BoolWords(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
 		"mixed: every bit of the 5-tuple reaches every bit, with a seed a switch; crc16: CRC-16 of the fields, modulo the "+
 			"number of ports, the same at every switch", "ours; BMv2: action_selector(HashAlgorithm.crc16, …)")
 	p.Text(&c.Fields, "fields", "dst src proto sport dport", "what crc16 hashes, in this order",
 		"P4TE code: upstream_routing.p4")
 	dataplane.BindFailover(p, &c.Failover)
-	p.Rule("fields", func() error {
+	p.AddRule("fields", func() error {
 		_, err := c.parseFields()
 		return err
 	})
@@ -78,14 +78,14 @@ func (e *Program) Name() string { return "ecmp" }
 
 // Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses among the destination's paths.
 func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if !p.TakeHop() {
+	if !p.DecrementHopLimit() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
 	paths := e.paths[0]
 	if p.Version == 6 {
 		paths = e.paths[1]
 	}
-	ports := paths.To(p.Dst)
+	ports := paths.PortsTo(p.Dst)
 	switch n := uint64(len(ports)); n {
 	case 0:
 		return dataplane.Drop(dataplane.NoRoute)
@@ -97,7 +97,7 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		} else {
 			p.Meta.Out = ports[uint64(dataplane.MixHash(p.Hash^e.seed))*n>>32]
 		}
-		if e.Failover != nil && e.Leaves(env, p.Meta.Out) {
+		if e.Failover != nil && e.IsExcluded(env, p.Meta.Out) {
 			e.moveFlow(env, p, ports)
 		}
 	}
@@ -107,7 +107,7 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 // moveFlow spreads the flows of an excluded port evenly over the remaining ports: by the part of the CRC-16 that was
 // not used yet, or by another mix of the hash.
 func (e *Program) moveFlow(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
-	live := e.Live(env, ports)
+	live := e.LivePorts(env, ports)
 	n := uint64(len(live))
 	if e.crc != nil {
 		p.Meta.Out = live[uint64(e.crc.hashPacket(p))/uint64(len(ports))%n]

@@ -11,14 +11,14 @@ import (
 
 // A leaf sends probes up each of its ports: at the start, and once a period from a phase of its own.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(hula.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(hula.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
 		"probe", "200us")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	probes := map[packet.PortID]int{}
-	for _, left := range leaf.Until(999 * unit.Microsecond) {
+	for _, left := range leaf.RunUntil(999 * unit.Microsecond) {
 		if left.Kind == packet.Probe {
 			probes[left.Port]++
 		}

@@ -10,8 +10,8 @@ func (h *Program) Footprint() dataplane.Footprint {
 	var l link
 	var b hop
 	f := dataplane.Footprint{Stages: []dataplane.Stage{h.paths.Stage()}}
-	load := dataplane.RegisterUse{Name: "utilisation of links", Cells: len(h.links), Bits: dataplane.Bits(l.load) +
-		dataplane.Bits(l.updatedAt), Reads: 1}
+	load := dataplane.RegisterUse{Name: "utilisation of links", Cells: len(h.links), Bits: dataplane.WidthOf(l.load) +
+		dataplane.WidthOf(l.updatedAt), Reads: 1}
 	estimate := []dataplane.Operation{{Kind: dataplane.Dividing, What: "age by tau", Times: 1},
 		{Kind: dataplane.FloatingPoint, What: "U", Times: 1}}
 	if len(h.best) > 0 {
@@ -25,11 +25,11 @@ func (h *Program) Footprint() dataplane.Footprint {
 		}
 		f.Stages = append(f.Stages,
 			dataplane.Stage{Name: "probe heard at the port", Gress: in, Registers: []dataplane.RegisterUse{{Name: "heard",
-				Cells: len(h.links), Bits: dataplane.Bits(l.probedAt), Reads: 1, Writes: 1}}},
+				Cells: len(h.links), Bits: dataplane.WidthOf(l.probedAt), Reads: 1, Writes: 1}}},
 			dataplane.Stage{Name: "probe: link's utilisation", Gress: in, Registers: []dataplane.RegisterUse{load},
 				Operations: estimate})
 		best := dataplane.Stage{Name: "best hop", Gress: in, Registers: []dataplane.RegisterUse{{Name: "best hop by ToR",
-			Cells: len(h.best), Bits: dataplane.Bits(b), Reads: 1, Writes: 1}}}
+			Cells: len(h.best), Bits: dataplane.WidthOf(b), Reads: 1, Writes: 1}}}
 		copies := len(h.place.Up)
 		if h.place.Tier > 1 {
 			copies += len(h.place.Down) - 1

@@ -57,16 +57,16 @@ type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	derivedProbe.Bind(p, &c.Probe, "probe", "period of a leaf's probes, derived so that those of all leaves take at "+
+	derivedProbe.BindParam(p, &c.Probe, "probe", "period of a leaf's probes, derived so that those of all leaves take at "+
 		"most 5 % of the slowest link", "HULA §3.4").Max("10s")
-	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "HULA §3.4").Max("10s")
+	derivedGap.BindParam(p, &c.Gap, "gap", "that ends a flowlet", "HULA §3.4").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	p.Time(&c.Tau, "tau", "0s", "time constant of the estimators of utilisation; 0s: twice the probe period",
 		"HULA §3.2: at least twice").Max("10s")
 	p.Time(&c.Age, "age", "0s", "after which a hop that no probe comes by has failed; 0s: ten probe periods",
 		"HULA §3.3: 10 probe periods").Max("60s")
-	p.Either(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all", "a switch passes on all probes, or those that "+
+	p.BoolWords(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all", "a switch passes on all probes, or those that "+
 		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours: the load of §4")
 }
 
@@ -75,7 +75,7 @@ func (c *Config) setDefaultTimes(site *dataplane.Site, leaves int) {
 	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
 		derivedProbe.SetDefault(&c.Probe, site)
-		if trip := site.Trip(); trip > 0 && len(site.Rates) > 0 {
+		if trip := site.MaxTrip(); trip > 0 && len(site.Rates) > 0 {
 			probes := unit.Bytes(leaves) * unit.Bytes(probeSize(site.Framing, 6, probeExtension))
 			c.Probe = max(c.Probe, probeShare*unit.TransmitTime(probes, site.Rates[0]))
 		}
@@ -172,7 +172,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 
 // setRate sets the link's rate, and its scale.
 func (l *link) setRate(r unit.LinkRate, tau unit.Time) {
-	l.rate, l.scale = r, 255/dataplane.Carries(r, tau)
+	l.rate, l.scale = r, 255/dataplane.LinkLoad(r, tau)
 }
 
 // Name returns "hula".
@@ -181,9 +181,9 @@ func (h *Program) Name() string { return "hula" }
 // Counts returns the numbers of probes so far.
 func (h *Program) Counts() ProbeCounters { return h.counts }
 
-// Best returns the next hop to a ToR and its path's utilisation in 1/255, from the latest probes. ok is false if
+// BestHop returns the next hop to a ToR and its path's utilisation in 1/255, from the latest probes. ok is false if
 // there was no probe, or not recently.
-func (h *Program) Best(now unit.Time, tor int) (port packet.PortID, util uint8, ok bool) {
+func (h *Program) BestHop(now unit.Time, tor int) (port packet.PortID, util uint8, ok bool) {
 	if tor < 0 || tor >= len(h.best) {
 		return 0, 0, false
 	}
@@ -219,7 +219,7 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if p.Kind == packet.Probe && h.handleProbe(env, p) {
 		return dataplane.Consume
 	}
-	ports, _, v := h.paths.To(p)
+	ports, _, v := h.paths.TakeHop(p)
 	if v != dataplane.Accept {
 		return v
 	}
@@ -227,17 +227,17 @@ func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^h.seed)
-	if port, active := h.flowlets.Port(now, hash); active && h.links[port].up &&
+	if port, active := h.flowlets.ContinueFlowlet(now, hash); active && h.links[port].up &&
 		now-h.links[port].probedAt <= h.config.Age {
 		m.Out = port
 		return dataplane.Accept
 	}
-	if port, _, ok := h.Best(now, int(h.place.Leaf[p.Dst])); ok && h.links[port].up {
+	if port, _, ok := h.BestHop(now, int(h.place.Leaf[p.Dst])); ok && h.links[port].up {
 		m.Out = port
 	} else { // before the first probe, or cut off
 		m.Out = ports[uint64(hash)*uint64(len(ports))>>32]
 	}
-	h.flowlets.Begin(now, hash, m.Out)
+	h.flowlets.BeginFlowlet(now, hash, m.Out)
 	return dataplane.Accept
 }
 
@@ -307,18 +307,18 @@ func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
 	if version == 6 {
 		headers += packet.IPv6Header - packet.IPv4Header
 	}
-	return f.Frame(headers, 0, false)
+	return f.FrameBytes(headers, 0, false)
 }
 
 // sendProbe sends a probe to the neighbour at a port.
 func (h *Program) sendProbe(env *dataplane.Env, port packet.PortID, tor int, util uint8) {
-	p := env.New()
+	p := env.NewPacket()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoOwn, h.version, 1
 	p.Src, p.Dst = h.address, h.address
 	p.Hash = packet.FlowHash(p.Src, p.Dst, 0, 0, p.Proto)
 	p.SetExtension(Extension, []byte{byte(tor >> 16), byte(tor >> 8), byte(tor), util})
 	p.Size = probeSize(h.framing, p.Version, p.ExtensionBytes())
-	env.Send(p, port, 0)
+	env.SendPacket(p, port, 0)
 }
 
 // Tick sends a ToR's own probes: the first at 0, the next after a random part of the period, so that ToRs do not

@@ -19,17 +19,17 @@ const (
 	ms = unit.Millisecond
 )
 
-var host = dataplanetest.Host
+var host = dataplanetest.HostAddress
 
 // switches of a fat tree of three tiers, with two leaves a pod and two pods: a leaf with two
 // uplinks, a spine of the first pod, with two, and a super spine.
 var (
-	leaf  = dataplanetest.Where{Tiers: 3, Tier: 1, Leaves: 4, Up: 2}
-	spine = dataplanetest.Where{Tiers: 3, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}}, Up: 2}
-	super = dataplanetest.Where{Tiers: 3, Tier: 3, Leaves: 4, Node: 8, Below: [][]int{{0, 1}, {2, 3}}}
+	leaf  = dataplanetest.SwitchPosition{Tiers: 3, Tier: 1, Leaves: 4, Up: 2}
+	spine = dataplanetest.SwitchPosition{Tiers: 3, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}}, Up: 2}
+	super = dataplanetest.SwitchPosition{Tiers: 3, Tier: 3, Leaves: 4, Node: 8, Below: [][]int{{0, 1}, {2, 3}}}
 )
 
-func newSwitch(t testing.TB, w dataplanetest.Where, given ...string) *dataplanetest.SingleSwitch {
+func newSwitch(t testing.TB, w dataplanetest.SwitchPosition, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
 	a, err := dataplanetest.NewSingleSwitch(hula.Scheme(), w, given...)
 	if err != nil {
@@ -40,7 +40,7 @@ func newSwitch(t testing.TB, w dataplanetest.Where, given ...string) *dataplanet
 
 // probe is one of a ToR, with the utilisation that it has met.
 func probe(a *dataplanetest.SingleSwitch, tor, util byte) *packet.Packet {
-	p := a.Packet(host(int(tor), 0), host(int(tor), 0), 0, 66)
+	p := a.NewPacket(host(int(tor), 0), host(int(tor), 0), 0, 66)
 	p.Kind, p.Proto = packet.Probe, packet.ProtoRDMA
 	p.SetExtension(hula.Extension, []byte{0, 0, tor, util})
 	return p
@@ -56,7 +56,7 @@ func said(t testing.TB, p *packet.Packet) (tor, util int) {
 	return int(e[0])<<16 | int(e[1])<<8 | int(e[2]), int(e[3])
 }
 
-func portsOf(out []dataplanetest.Leaving) (ports []int) {
+func portsOf(out []dataplanetest.Departed) (ports []int) {
 	for _, o := range out {
 		ports = append(ports, int(o.Port))
 	}
@@ -69,7 +69,7 @@ func portsOf(out []dataplanetest.Leaving) (ports []int) {
 // ToR sends none on.
 func TestReplication(t *testing.T) {
 	for _, c := range []struct {
-		where dataplanetest.Where
+		where dataplanetest.SwitchPosition
 		in    int
 		tor   byte
 		want  []int
@@ -78,13 +78,13 @@ func TestReplication(t *testing.T) {
 		{spine, 0, 0, []int{1, 2, 3}}, {spine, 1, 1, []int{0, 2, 3}},
 		{spine, 2, 3, []int{0, 1}}, {spine, 3, 2, []int{0, 1}},
 		{super, 0, 1, []int{1}}, {super, 1, 2, []int{0}},
-		{dataplanetest.Where{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1,
+		{dataplanetest.SwitchPosition{Tiers: 2, Tier: 2, Leaves: 4, Node: 4, Below: [][]int{{0}, {1}, {2}, {3}}}, 1, 1,
 			[]int{0, 2, 3}},
 	} {
 		t.Run(fmt.Sprintf("tier %d of %d, port %d, ToR %d", c.where.Tier, c.where.Tiers, c.in, c.tor), func(t *testing.T) {
 			a := newSwitch(t, c.where)
-			a.Until(0)
-			out := a.In(us, packet.PortID(c.in), probe(a, c.tor, 40))
+			a.RunUntil(0)
+			out := a.ReceivePacket(us, packet.PortID(c.in), probe(a, c.tor, 40))
 			if got := portsOf(out); !slices.Equal(got, c.want) {
 				t.Errorf("tier %d of %d: a probe from port %d leaves by %v, want %v", c.where.Tier, c.where.Tiers, c.in,
 					got, c.want)
@@ -94,8 +94,8 @@ func TestReplication(t *testing.T) {
 					t.Errorf("tier %d: it says %d of ToR %d, want 40 of %d", c.where.Tier, util, tor, c.tor)
 				}
 			}
-			if a.Drops() != [dataplane.Reasons]uint64{} || a.Pool.Live() != 0 {
-				t.Errorf("tier %d: drops %v, %d packets are left; the probe is taken in", c.where.Tier, a.Drops(), a.Pool.Live())
+			if a.DropCounts() != [dataplane.Reasons]uint64{} || a.Pool.LiveCount() != 0 {
+				t.Errorf("tier %d: drops %v, %d packets are left; the probe is taken in", c.where.Tier, a.DropCounts(), a.Pool.LiveCount())
 			}
 		})
 	}
@@ -106,7 +106,7 @@ func TestProbes(t *testing.T) {
 	for given, period := range map[string]unit.Time{"200us": 200 * us, "1ms": ms} {
 		t.Run(given, func(t *testing.T) {
 			a := newSwitch(t, leaf, "probe", given)
-			out := a.Until(20*period - 1)
+			out := a.RunUntil(20*period - 1)
 			if n := len(out); n != 2*20 && n != 2*21 { // the one at 0, and one a period
 				t.Errorf("%d probes in 20 periods by two uplinks", n)
 			}
@@ -120,9 +120,9 @@ func TestProbes(t *testing.T) {
 			}
 		})
 	}
-	for _, w := range []dataplanetest.Where{spine, super, {Tiers: 2, Tier: 1, Leaves: 1, Up: 2}} {
+	for _, w := range []dataplanetest.SwitchPosition{spine, super, {Tiers: 2, Tier: 1, Leaves: 1, Up: 2}} {
 		t.Run(fmt.Sprintf("tier %d, %d leaves", w.Tier, w.Leaves), func(t *testing.T) {
-			if out := newSwitch(t, w).Until(ms); len(out) > 0 {
+			if out := newSwitch(t, w).RunUntil(ms); len(out) > 0 {
 				t.Errorf("tier %d, %d leaves: %d probes", w.Tier, w.Leaves, len(out))
 			}
 		})
@@ -137,7 +137,7 @@ func TestProbeSize(t *testing.T) {
 		w := leaf
 		w.Framing = f
 		a := newSwitch(t, w)
-		for _, o := range a.Until(0) {
+		for _, o := range a.RunUntil(0) {
 			if o.Size != want[f.Name] {
 				t.Errorf("%s: %d B, want %d", f.Name, o.Size, want[f.Name])
 			}
@@ -161,7 +161,7 @@ func TestProbeSize(t *testing.T) {
 func busy(a *dataplanetest.SingleSwitch, now, long unit.Time, share float64) unit.Time {
 	gap := unit.Time(float64(800*unit.Nanosecond) / share)
 	for end := now + long; now < end; now += gap {
-		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 1000))
+		a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(1, 0), 1, 1000))
 	}
 	return now
 }
@@ -181,19 +181,19 @@ func TestUtilisation(t *testing.T) {
 				met  byte
 				want float64
 			}{{0, 255 * share}, {100, max(100, 255*share)}} {
-				out := a.In(now, 1, probe(a, 1, c.met))
+				out := a.ReceivePacket(now, 1, probe(a, 1, c.met))
 				_, util := said(t, &out[0].Packet)
 				if math.Abs(float64(util)-c.want) > 2 {
 					t.Errorf("a probe that has met %d leaves with %d from a link used at %g, want %.0f", c.met, util, share, c.want)
 				}
 			}
-			if out := a.In(now, 2, probe(a, 3, 7)); len(out) != 2 {
+			if out := a.ReceivePacket(now, 2, probe(a, 3, 7)); len(out) != 2 {
 				t.Errorf("%d leave", len(out))
 			} else if _, util := said(t, &out[0].Packet); util != 7 {
 				t.Errorf("another link's load is taken: %d", util)
 			}
 			// after τ = 2 probe periods without a packet nothing is left
-			if _, util := said(t, &a.In(now+400*us, 1, probe(a, 1, 0))[0].Packet); util > 1 {
+			if _, util := said(t, &a.ReceivePacket(now+400*us, 1, probe(a, 1, 0))[0].Packet); util > 1 {
 				t.Errorf("after τ the link that was used at %g has %d", share, util)
 			}
 		})
@@ -203,16 +203,16 @@ func TestUtilisation(t *testing.T) {
 	w.Rates = []unit.LinkRate{{}, {Packets: 1000}}
 	a := newSwitch(t, w, "probe", "100ms")
 	for now := unit.Time(0); now < unit.Second; now += 2 * ms {
-		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 100))
+		a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(1, 0), 1, 100))
 	}
-	if _, util := said(t, &a.In(unit.Second, 1, probe(a, 1, 0))[0].Packet); util < 125 || util > 129 {
+	if _, util := said(t, &a.ReceivePacket(unit.Second, 1, probe(a, 1, 0))[0].Packet); util < 125 || util > 129 {
 		t.Errorf("500 of 1000 packets/s are %d of 255", util)
 	}
 	a.Ports[1].SetRate(unit.LinkRate{Packets: 2000})
 	for now := unit.Second; now < 2*unit.Second; now += 2 * ms {
-		a.In(now, 0, a.Packet(host(0, 0), host(1, 0), 1, 100))
+		a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(1, 0), 1, 100))
 	}
-	if _, util := said(t, &a.In(2*unit.Second, 1, probe(a, 1, 0))[0].Packet); util < 62 || util > 65 {
+	if _, util := said(t, &a.ReceivePacket(2*unit.Second, 1, probe(a, 1, 0))[0].Packet); util < 62 || util > 65 {
 		t.Errorf("500 of 2000 packets/s are %d of 255", util)
 	}
 }
@@ -223,7 +223,7 @@ func TestUtilisation(t *testing.T) {
 func TestBestHop(t *testing.T) {
 	a := newSwitch(t, spine)
 	h := a.Program.(*hula.Program)
-	if _, _, ok := h.Best(0, 3); ok {
+	if _, _, ok := h.BestHop(0, 3); ok {
 		t.Error("a best hop before any probe")
 	}
 	for i, c := range []struct {
@@ -244,8 +244,8 @@ func TestBestHop(t *testing.T) {
 		{5*us + 2*ms, 3, 200, 2, 140, "ten periods of 200 us: not yet aged", 0},
 		{6*us + 2*ms, 3, 200, 3, 200, "aged", 2},
 	} {
-		out := a.In(c.at, c.in, probe(a, 3, c.met))
-		if hop, util, ok := h.Best(c.at, 3); !ok || hop != c.hop || util != c.util {
+		out := a.ReceivePacket(c.at, c.in, probe(a, 3, c.met))
+		if hop, util, ok := h.BestHop(c.at, 3); !ok || hop != c.hop || util != c.util {
 			t.Errorf("%d (%s): hop %d with %d (%v), want %d with %d", i, c.because, hop, util, ok, c.hop, c.util)
 		}
 		if len(out) != 2 {
@@ -255,7 +255,7 @@ func TestBestHop(t *testing.T) {
 			t.Errorf("%d (%s): %d is passed on, want the best path's %d", i, c.because, util, c.util)
 		}
 	}
-	if _, _, ok := h.Best(10*ms, 3); ok {
+	if _, _, ok := h.BestHop(10*ms, 3); ok {
 		t.Error("a best hop that nothing was heard of for 8 ms")
 	}
 	b := newSwitch(t, spine, "forward", "best")
@@ -264,7 +264,7 @@ func TestBestHop(t *testing.T) {
 		met  byte
 		want int
 	}{{2, 100, 2}, {3, 100, 0}, {3, 99, 2}, {3, 150, 2}, {2, 200, 0}} {
-		if out := b.In(unit.Time(i)*us, c.in, probe(b, 3, c.met)); len(out) != c.want {
+		if out := b.ReceivePacket(unit.Time(i)*us, c.in, probe(b, 3, c.met)); len(out) != c.want {
 			t.Errorf("forward best, %d: %d leave, want %d", i, len(out), c.want)
 		}
 	}
@@ -275,7 +275,7 @@ func TestBestHop(t *testing.T) {
 func TestFlowlets(t *testing.T) {
 	a := newSwitch(t, leaf)
 	to := func(now unit.Time, leaf int, flow uint16) int {
-		out := a.In(now, 0, a.Packet(host(0, 0), host(leaf, 0), flow, 1000))
+		out := a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(leaf, 0), flow, 1000))
 		for _, o := range out {
 			if o.Kind == packet.Data {
 				return int(o.Port)
@@ -297,16 +297,16 @@ func TestFlowlets(t *testing.T) {
 	}
 	a = newSwitch(t, leaf)
 	now := 10 * us
-	a.In(now, 2, probe(a, 3, 50))
-	a.In(now, 3, probe(a, 3, 60))
-	a.In(now, 2, probe(a, 1, 60))
-	a.In(now, 3, probe(a, 1, 50))
+	a.ReceivePacket(now, 2, probe(a, 3, 50))
+	a.ReceivePacket(now, 3, probe(a, 3, 60))
+	a.ReceivePacket(now, 2, probe(a, 1, 60))
+	a.ReceivePacket(now, 3, probe(a, 1, 50))
 	for flow := range uint16(20) {
 		if x, y := to(now, 3, flow), to(now, 1, 100+flow); x != 2 || y != 3 {
 			t.Fatalf("to ToR 3 by %d, to ToR 1 by %d; want 2, 3", x, y)
 		}
 	}
-	a.In(now, 3, probe(a, 3, 10))
+	a.ReceivePacket(now, 3, probe(a, 3, 10))
 	for range 4 {
 		now += 99 * us
 		if x := to(now, 3, 5); x != 2 {
@@ -332,11 +332,11 @@ func TestFailure(t *testing.T) {
 	for now := 10 * us; now < 5*ms; now += 50 * us {
 		if now%(200*us) == 10*us {
 			if now < ms { // port 2 is better, then silent
-				a.In(now, 2, probe(a, 3, 5))
+				a.ReceivePacket(now, 2, probe(a, 3, 5))
 			}
-			a.In(now, 3, probe(a, 3, 90))
+			a.ReceivePacket(now, 3, probe(a, 3, 90))
 		}
-		for _, o := range a.In(now, 0, a.Packet(host(0, 0), host(3, 0), 1, 1000)) {
+		for _, o := range a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(3, 0), 1, 1000)) {
 			if o.Kind == packet.Data && o.Port == 3 && changed == unit.Never {
 				changed = now
 			} else if o.Kind == packet.Data && o.Port == 2 && changed != unit.Never {
@@ -354,8 +354,8 @@ func TestHostsSendNoProbes(t *testing.T) {
 	a := newSwitch(t, leaf)
 	p := probe(a, 3, 0)
 	p.Dst = host(2, 0)
-	out := a.In(0, 0, p)
-	if _, _, ok := a.Program.(*hula.Program).Best(0, 3); ok || len(out) == 0 {
+	out := a.ReceivePacket(0, 0, p)
+	if _, _, ok := a.Program.(*hula.Program).BestHop(0, 3); ok || len(out) == 0 {
 		t.Error("a host's packet is taken as a probe")
 	}
 }
@@ -365,7 +365,7 @@ func TestErrors(t *testing.T) {
 		return nil,
 			fmt.Errorf("s has two links to t")
 	}} {
-		_, err := dataplanetest.Make(hula.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
+		_, err := dataplanetest.BuildProgram(hula.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
 			return unit.NewRandom(1, e)
 		}})
 		if err == nil || !strings.HasPrefix(err.Error(), "hula") {
@@ -384,16 +384,16 @@ func FuzzProbe(f *testing.F) {
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(0), uint8(2))
 	f.Add([]byte{1}, uint8(1), uint8(3))
 	f.Fuzz(func(t *testing.T, e []byte, in, tier uint8) {
-		w := []dataplanetest.Where{leaf, spine, super}[tier%3]
+		w := []dataplanetest.SwitchPosition{leaf, spine, super}[tier%3]
 		a := newSwitch(t, w)
-		a.Until(0)
+		a.RunUntil(0)
 		for k := range 3 {
 			p := probe(a, 0, 0)
 			p.SetExtension(hula.Extension, e[:min(len(e), 60)])
-			if out := a.In(unit.Time(k)*us, packet.PortID(int(in)%len(a.Ports)), p); len(out) > 3 {
+			if out := a.ReceivePacket(unit.Time(k)*us, packet.PortID(int(in)%len(a.Ports)), p); len(out) > 3 {
 				t.Errorf("%d leave", len(out))
 			}
-			if a.Pool.Live() != 0 {
+			if a.Pool.LiveCount() != 0 {
 				t.Error("a packet is lost")
 			}
 		}

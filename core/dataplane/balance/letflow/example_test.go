@@ -11,15 +11,15 @@ import (
 // A flow keeps its uplink while its packets follow each other, and may take another one after
 // a gap.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(letflow.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(letflow.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
 		"gap", "100us")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	for _, at := range []unit.Time{0, 50 * unit.Microsecond, 100 * unit.Microsecond, 300 * unit.Microsecond, unit.Second} {
-		p := leaf.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), 1, 1500)
-		for _, left := range leaf.In(at, 0, p) {
+		p := leaf.NewPacket(dataplanetest.HostAddress(0, 0), dataplanetest.HostAddress(1, 0), 1, 1500)
+		for _, left := range leaf.ReceivePacket(at, 0, p) {
 			fmt.Printf("%v: port %d\n", at, left.Port)
 		}
 	}

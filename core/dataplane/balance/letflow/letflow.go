@@ -35,7 +35,7 @@ var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	derivedGap.Bind(p, &c.Gap, "gap", "that ends a flowlet", "LetFlow §5").Max("10s")
+	derivedGap.BindParam(p, &c.Gap, "gap", "that ends a flowlet", "LetFlow §5").Max("10s")
 	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	dataplane.BindFailover(p, &c.Failover)
@@ -68,7 +68,7 @@ func (l *program) Name() string { return "letflow" }
 // destination, because another flow shares the cell, or if the port is excluded.
 func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	ports, _, v := l.paths.To(p)
+	ports, _, v := l.paths.TakeHop(p)
 	if v != dataplane.Accept {
 		return v
 	}
@@ -76,14 +76,14 @@ func (l *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 		return dataplane.Accept
 	}
 	now, hash := env.Now(), dataplane.MixHash(p.Hash^l.seed)
-	if port, active := l.flowlets.Port(now, hash); active && containsPort(ports, port) &&
-		!l.Leaves(env, port) {
+	if port, active := l.flowlets.ContinueFlowlet(now, hash); active && containsPort(ports, port) &&
+		!l.IsExcluded(env, port) {
 		m.Out = port
 		return dataplane.Accept
 	}
-	ports = l.Live(env, ports)
+	ports = l.LivePorts(env, ports)
 	m.Out = ports[l.random.Uint64()>>32*uint64(len(ports))>>32]
-	l.flowlets.Begin(now, hash, m.Out)
+	l.flowlets.BeginFlowlet(now, hash, m.Out)
 	return dataplane.Accept
 }
 

@@ -98,14 +98,14 @@ func (s *Program) Name() string { return "spray" }
 // destination's paths.
 func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if !p.TakeHop() {
+	if !p.DecrementHopLimit() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
 	}
 	i := 0
 	if p.Version == 6 {
 		i = 1
 	}
-	ports := s.paths[i].To(p.Dst)
+	ports := s.paths[i].PortsTo(p.Dst)
 	switch len(ports) {
 	case 0:
 		return dataplane.Drop(dataplane.NoRoute)
@@ -117,14 +117,14 @@ func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	if s.order == Random {
 		live := t.ports
 		if s.Failover != nil {
-			live = s.Live(env, t.ports)
+			live = s.LivePorts(env, t.ports)
 		}
 		m.Out = live[s.random.IntN(len(live))]
 		return dataplane.Accept
 	}
 	m.Out = s.takePort(t)
 	if s.Failover != nil { // excluded ports lose their turns, of this round and the next; unless all are excluded
-		for n := 2 * len(t.ports); n > 0 && s.Leaves(env, m.Out); n-- {
+		for n := 2 * len(t.ports); n > 0 && s.IsExcluded(env, m.Out); n-- {
 			m.Out = s.takePort(t)
 		}
 	}

@@ -112,7 +112,7 @@ func TestScheme(t *testing.T) {
 	if scheme.Validate(&config{Order: "lowest"}) == nil {
 		t.Error("an unknown order is taken")
 	}
-	p, err := dataplanetest.Make(Scheme(), site(2))
+	p, err := dataplanetest.BuildProgram(Scheme(), site(2))
 	if err != nil || p.(*Program).order != Permutation {
 		t.Errorf("%+v, %v", p, err)
 	}

@@ -11,7 +11,7 @@ import (
 // Port 2 has three times the rate of port 3, and gets three times the flows.
 func ExampleScheme() {
 	rate := func(gbps unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: gbps * unit.Gbps} }
-	leaf, err := dataplanetest.NewSingleSwitch(wecmp.Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 2,
+	leaf, err := dataplanetest.NewSingleSwitch(wecmp.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 2,
 		Rates: []unit.LinkRate{rate(10), rate(10), rate(30), rate(10)}})
 	if err != nil {
 		fmt.Println(err)
@@ -19,8 +19,8 @@ func ExampleScheme() {
 	}
 	flows := map[string]int{}
 	for i := range 4000 {
-		p := leaf.Packet(dataplanetest.Host(0, 0), dataplanetest.Host(1, 0), uint16(i), 1500)
-		for _, left := range leaf.In(unit.Time(i)*unit.Millisecond, 0, p) {
+		p := leaf.NewPacket(dataplanetest.HostAddress(0, 0), dataplanetest.HostAddress(1, 0), uint16(i), 1500)
+		for _, left := range leaf.ReceivePacket(unit.Time(i)*unit.Millisecond, 0, p) {
 			flows[fmt.Sprint("port ", left.Port)]++
 		}
 	}

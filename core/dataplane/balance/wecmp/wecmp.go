@@ -84,7 +84,7 @@ func (w *program) Name() string { return "wecmp" }
 
 // Ingress chooses among the destination's paths; if all weights are 0, the first one.
 func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	ports, _, v := w.paths.To(p)
+	ports, _, v := w.paths.TakeHop(p)
 	if v != dataplane.Accept {
 		return v
 	}
@@ -93,8 +93,8 @@ func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	}
 	hash := dataplane.MixHash(p.Hash ^ w.seed)
 	p.Meta.Out = w.drawPort(ports, hash)
-	if w.Failover != nil && w.Leaves(env, p.Meta.Out) {
-		p.Meta.Out = w.drawPort(w.Live(env, ports), dataplane.MixHash(hash+1))
+	if w.Failover != nil && w.IsExcluded(env, p.Meta.Out) {
+		p.Meta.Out = w.drawPort(w.LivePorts(env, ports), dataplane.MixHash(hash+1))
 	}
 	return dataplane.Accept
 }

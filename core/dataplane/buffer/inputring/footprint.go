@@ -10,7 +10,7 @@ func (r *program) Footprint() dataplane.Footprint {
 		Registers: []dataplane.RegisterUse{
 			{Name: "waiting", Cells: len(r.waiting), Bits: dataplane.IndexBits(r.config.Ring + 1),
 				Reads: len(r.waiting), Writes: len(r.waiting)},
-			{Name: "free", Cells: 1, Bits: dataplane.Bits(r.readUntil), Reads: 1, Writes: 1},
+			{Name: "free", Cells: 1, Bits: dataplane.WidthOf(r.readUntil), Reads: 1, Writes: 1},
 		},
 		Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "packets read since the last one",
 			Times: max(r.config.Ring*len(r.waiting), 1)}},

@@ -33,11 +33,11 @@ func (c *config) Params(p *scheme.Params) {
 		"P4-ABC §6.1.3: there is one, how large is not said").Required().Min("1pps")
 	p.Packets(&c.Ring, "ring", "32 packets", "that wait to be read, without the one that is being read",
 		"ours").Max("1000000 packets")
-	p.Either(&c.Own, [2]string{"shared", "port"}, "rings", "shared",
+	p.BoolWords(&c.Own, [2]string{"shared", "port"}, "rings", "shared",
 		"one for all ports, in order of arrival, or one for each port, read in turn", "port: BMv2")
 	p.Share(&c.Jitter, "jitter", "0%", "the time to read a packet varies by so much, uniformly", "ours").
 		Min("0%").Max("100%")
-	p.Rule("capacity", func() error {
+	p.AddRule("capacity", func() error {
 		if c.Capacity.Packets <= 0 {
 			return fmt.Errorf("%v: a rate in packets is needed, such as 10kpps", c.Capacity)
 		}
@@ -124,7 +124,7 @@ func (r *program) nextRing() int {
 
 // readTime returns the time to read the next packet. continues: the packet before has just been read.
 func (r *program) readTime(continues bool) unit.Time {
-	t := r.serialiser.Next(0, continues)
+	t := r.serialiser.NextTime(0, continues)
 	if j := r.config.Jitter; j > 0 {
 		t += unit.Time(float64(t) * j * (float64(2*r.random.Float64()) - 1))
 	}

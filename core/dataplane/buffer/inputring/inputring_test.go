@@ -16,7 +16,7 @@ const us = unit.Microsecond
 func makeProgram(t testing.TB, given ...string) *program {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 3)}
-	p, err := dataplanetest.Make(Scheme(), s.Site(), given...)
+	p, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,14 +146,14 @@ func TestRings(t *testing.T) {
 // What the switch itself made does not come in; the same seed loses the same packets; nothing is lost silently.
 func TestVerdicts(t *testing.T) {
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
-	if _, err := dataplanetest.Make(Scheme(), s.Site(), "capacity", "10Mbps"); err == nil ||
+	if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), "capacity", "10Mbps"); err == nil ||
 		!strings.Contains(err.Error(), "in packets") {
 		t.Errorf("capacity in bit/s: %v", err)
 	}
-	if _, err := dataplanetest.Make(Scheme(), s.Site()); err == nil {
+	if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite()); err == nil {
 		t.Error("no capacity is taken")
 	}
-	a, err := dataplanetest.NewSingleSwitch(Scheme(), dataplanetest.Where{Tiers: 2, Tier: 1, Leaves: 2, Up: 1},
+	a, err := dataplanetest.NewSingleSwitch(Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 1},
 		"capacity", "10kpps", "ring", "1 packet")
 	if err != nil {
 		t.Fatal(err)
@@ -186,6 +186,6 @@ func ExampleScheme() {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "capacity",
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "capacity",
 		"100kpps", "ring", "16 packets")
 }

@@ -96,9 +96,9 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "ndp".
 func (n *Program) Name() string { return "ndp" }
 
-// Trimmed and Returned return the numbers of trimmed packets, and of those sent back.
-func (n *Program) Trimmed() uint64  { return n.trimmed }
-func (n *Program) Returned() uint64 { return n.returned }
+// TrimmedCount and Returned return the numbers of trimmed packets, and of those sent back.
+func (n *Program) TrimmedCount() uint64  { return n.trimmed }
+func (n *Program) ReturnedCount() uint64 { return n.returned }
 
 // maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and MostExtensions.
 const maxHeaderSize = 256
@@ -155,9 +155,9 @@ func (n *Program) handleOverflow(env *dataplane.Env, p *packet.Packet) dataplane
 		return dataplane.Drop(dataplane.TrimFailed)
 	}
 	n.returned++
-	back := env.Clone(p, true)
-	back.TurnRound()
+	back := env.ClonePacket(p, true)
+	back.SwapEnds()
 	back.TCP.Flags = back.TCP.Flags&^packet.Trimmable | packet.Returned
-	env.Inject(back)
+	env.InjectPacket(back)
 	return dataplane.Drop(dataplane.Returned)
 }

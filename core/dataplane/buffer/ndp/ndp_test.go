@@ -164,9 +164,9 @@ func TestTrims(t *testing.T) {
 			b.send(packet.Data, n, 1000, packet.Trimmable)
 		}
 		b.send(packet.Data, 11, 1000, 0)
-		if got := b.leave(1); got != "(8) (9) (10) 0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueuePacketLimit] != 1 ||
+		if got := b.leave(1); got != "(8) (9) (10) 0 1 2 3 4 5 6 7" || b.sw.DropCounts()[dataplane.QueuePacketLimit] != 1 ||
 			b.n.trimmed != 3 {
-			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.n.trimmed, b.sw.Drops())
+			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.n.trimmed, b.sw.DropCounts())
 		}
 		b = newBench(t, Config{Data: 8, Headers: 12_112, TrimTail: 1}, wire, tm.Limit{})
 		for n := range int64(11) {
@@ -237,7 +237,7 @@ func TestHeaderQueue(t *testing.T) {
 	if got := b.leave(1); got != "(1) (2) 0" {
 		t.Errorf("%s leaves", got)
 	}
-	if d := b.sw.Drops(); d[dataplane.TrimFailed] != 1 || d[dataplane.QueueByteLimit] != 1 || d[dataplane.Returned] != 0 {
+	if d := b.sw.DropCounts(); d[dataplane.TrimFailed] != 1 || d[dataplane.QueueByteLimit] != 1 || d[dataplane.Returned] != 0 {
 		t.Errorf("drops %v", d)
 	}
 }
@@ -259,7 +259,7 @@ func TestReturnToSender(t *testing.T) {
 		if got := b.leave(0); got != "back3 back4" { // and 5 finds its way back full
 			t.Errorf("%s goes back", got)
 		}
-		d := b.sw.Drops()
+		d := b.sw.DropCounts()
 		if d[dataplane.Returned] != 3 || b.n.returned != 3 || d[dataplane.TrimFailed] != 2 ||
 			d[dataplane.QueueByteLimit] != 1 {
 			t.Errorf("drops %v", d)
@@ -279,7 +279,7 @@ func TestRDMA(t *testing.T) {
 		if got := b.leave(1); got != "(1) 0" {
 			t.Errorf("%s leaves", got)
 		}
-		if got, d := b.leave(0), b.sw.Drops(); got != "" || d[dataplane.TrimFailed] != 2 ||
+		if got, d := b.leave(0), b.sw.DropCounts(); got != "" || d[dataplane.TrimFailed] != 2 ||
 			d[dataplane.QueuePacketLimit] != 1 {
 			t.Errorf("%s goes back, drops %v", got, d)
 		}
@@ -298,11 +298,11 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	p, err := dataplanetest.Make(Scheme(), &dataplane.Site{Queues: 2, MaxFrame: 9014})
+	p, err := dataplanetest.BuildProgram(Scheme(), &dataplane.Site{Queues: 2, MaxFrame: 9014})
 	if err != nil || p.(*Program).config != (Config{Data: 8, Headers: 8 * 9014, ReturnToSender: true, TrimTail: 0.5}) {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if p, err = dataplanetest.Make(Scheme(), &dataplane.Site{Queues: 2}, "headers", "100 B"); err != nil ||
+	if p, err = dataplanetest.BuildProgram(Scheme(), &dataplane.Site{Queues: 2}, "headers", "100 B"); err != nil ||
 		p.(*Program).config.Headers != 100 {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -320,7 +320,7 @@ func TestNoAllocation(t *testing.T) {
 				for p, _ := b.sw.Dequeue(b.now, port); p != nil; p, _ = b.sw.Dequeue(b.now, port) {
 					b.pool.Put(p)
 				}
-				for _, ok := b.sw.Wants().Woken(); ok; _, ok = b.sw.Wants().Woken() {
+				for _, ok := b.sw.Wants().NextWoken(); ok; _, ok = b.sw.Wants().NextWoken() {
 				}
 			}
 		}
@@ -344,7 +344,7 @@ func BenchmarkAdmit(b *testing.B) {
 		if p, _ := x.sw.Dequeue(x.now, 1); p != nil {
 			x.pool.Put(p)
 		}
-		x.sw.Wants().Woken()
+		x.sw.Wants().NextWoken()
 	}
 }
 

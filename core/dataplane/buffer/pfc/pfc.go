@@ -99,13 +99,13 @@ func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Classes, parseClass, scheme.Bools, "classes", "whether a class is protected, by its number; of "+
 		"those "+
 		"not named, all that have a queue are, unless one is named true", "ours")
-	p.Either(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
+	p.BoolWords(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
 		"a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them",
 		"HPCC simulator; quanta: IEEE 802.1Qbb")
 	p.Int(&c.Quanta, "quanta", "65534", "with pauses: quanta: time of a pause, in 512 bit times",
 		"IEEE 802.1Qbb: 65535 at most").Min("16").Max("65534")
 
-	p.Rule("xoff", func() error {
+	p.AddRule("xoff", func() error {
 		if c.Trigger == triggerStatic && c.XOff <= 0 {
 			return fmt.Errorf("trigger: static needs xoff, above 0 B")
 		}
@@ -130,9 +130,9 @@ func Scheme() dataplane.Scheme {
 // newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It
 // fails if the buffer does not hold the headroom.
 func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
-	p := &Program{buffer: sharedbuffer.Of(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
+	p := &Program{buffer: sharedbuffer.BufferOf(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		earliestRenewal: unit.Never}
-	own := !p.buffer.Settled()
+	own := !p.buffer.HasSize()
 	if own && c.Trigger != triggerStatic {
 		return nil, fmt.Errorf("pfc: its threshold is a part of the free buffer: put shared_buffer before it in the list, " +
 			"or say trigger: static and xoff")
@@ -155,7 +155,7 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 			line = site.Lines[i]
 		}
 		for set := classes; set != 0; set &= set - 1 {
-			err := p.buffer.Guard(packet.PortID(i), uint8(bits.TrailingZeros8(set)), c.headroomBytes(line),
+			err := p.buffer.GuardQueue(packet.PortID(i), uint8(bits.TrailingZeros8(set)), c.headroomBytes(line),
 				c.newTrigger(line))
 			if err != nil {
 				return nil, fmt.Errorf("pfc: %w", err)
@@ -258,8 +258,8 @@ func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	return max(1, unit.Time(min(float64(p.quanta)*512/rate/2, 1e6)*float64(unit.Second)))
 }
 
-// Of returns the Program in p, and whether it counts packets itself; nil: p is another program.
-func Of(p dataplane.Program) (x *Program, counts bool) {
+// ProgramOf returns the Program in p, and whether it counts packets itself; nil: p is another program.
+func ProgramOf(p dataplane.Program) (x *Program, counts bool) {
 	switch p := p.(type) {
 	case *Program:
 		return p, false
@@ -279,16 +279,16 @@ func (p *Program) Buffer() *sharedbuffer.Buffer { return p.buffer }
 func (p *Program) Book(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) {
-		p.Booked(env, m, p.buffer.Queue(m.In, m.Class))
+		p.CheckBooked(env, m, p.buffer.IngressQueue(m.In, m.Class))
 	}
 }
 
-// Booked is Book of a packet that arrived at a port, for a caller that already has its ingress queue q.
-func (p *Program) Booked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer.Queue) {
-	if q.Reserved() || !q.Guarded() || p.paused[m.In]&(1<<(m.Class%tm.Classes)) != 0 {
+// CheckBooked is Book of a packet that arrived at a port, for a caller that already has its ingress queue q.
+func (p *Program) CheckBooked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer.Queue) {
+	if q.FitsReserve() || !q.IsGuarded() || p.paused[m.In]&(1<<(m.Class%tm.Classes)) != 0 {
 		return
 	}
-	if shared := q.Shared(); q.Headroom() > 0 || shared > 0 && shared >= p.buffer.Threshold(q) {
+	if shared := q.SharedBytes(); q.HeadroomBytes() > 0 || shared > 0 && shared >= p.buffer.Threshold(q) {
 		p.pauseClass(env, m.In, m.Class%tm.Classes)
 	}
 }
@@ -297,10 +297,10 @@ func (p *Program) Booked(env *dataplane.Env, m *packet.Metadata, q *sharedbuffer
 func (p *Program) pauseClass(env *dataplane.Env, in packet.PortID, class uint8) {
 	p.paused[in] |= 1 << class
 	if p.quanta == 0 {
-		env.Control(in, packet.Pause, class)
+		env.SendPFC(in, packet.Pause, class)
 		return
 	}
-	env.Pause(in, class, p.quanta)
+	env.SendPause(in, class, p.quanta)
 	if p.nextRenewal[in] == unit.Never {
 		p.nextRenewal[in] = env.Now() + p.renewal[in]
 		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[in])
@@ -311,22 +311,22 @@ func (p *Program) pauseClass(env *dataplane.Env, in packet.PortID, class uint8) 
 // Unbook resumes the neighbour when enough of its packets have departed.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
-	if int(m.In) < len(p.paused) && p.Stopped(m) {
+	if int(m.In) < len(p.paused) && p.HasStopped(m) {
 		p.resumeClass(env, m.In, m.Class%tm.Classes)
 	}
 }
 
-// Stopped reports whether the neighbour that sent a packet, which arrived at a port, was asked to stop its class.
-func (p *Program) Stopped(m *packet.Metadata) bool {
+// HasStopped reports whether the neighbour that sent a packet, which arrived at a port, was asked to stop its class.
+func (p *Program) HasStopped(m *packet.Metadata) bool {
 	return p.paused[m.In]>>(m.Class%tm.Classes)&1 != 0
 }
 
 // resumeClass resumes a stopped class of the neighbour at a port, if enough of its packets have departed.
 func (p *Program) resumeClass(env *dataplane.Env, in packet.PortID, class uint8) {
-	q := p.buffer.Queue(in, class)
-	if shared := q.Shared(); q.Headroom() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
+	q := p.buffer.IngressQueue(in, class)
+	if shared := q.SharedBytes(); q.HeadroomBytes() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
 		p.paused[in] &^= 1 << class
-		env.Control(in, packet.Resume, class)
+		env.SendPFC(in, packet.Resume, class)
 	}
 }
 
@@ -337,7 +337,7 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 		if p.nextRenewal[i] <= env.Now() {
 			p.nextRenewal[i] = unit.Never
 			for set := p.paused[i]; set != 0; set &= set - 1 {
-				env.Pause(packet.PortID(i), uint8(bits.TrailingZeros8(set)), p.quanta)
+				env.SendPause(packet.PortID(i), uint8(bits.TrailingZeros8(set)), p.quanta)
 				p.nextRenewal[i] = env.Now() + p.renewal[i]
 			}
 		}

@@ -39,9 +39,9 @@ func TestHeadroom(t *testing.T) {
 	for given, want := range map[string]unit.Bytes{"0 B": 3*9100 + 512, "1423 B": 3*1423 + 512} {
 		t.Run(given, func(t *testing.T) {
 			site := &dataplane.Site{Ports: 1, MaxFrame: 9100}
-			_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
-			_, err2 := dataplanetest.Make(pfc.Scheme(), site, "frame", given)
-			if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || b.Size()-b.Shared() != want {
+			_, err1 := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
+			_, err2 := dataplanetest.BuildProgram(pfc.Scheme(), site, "frame", given)
+			if b := sharedbuffer.BufferOf(site); err1 != nil || err2 != nil || b.Size()-b.Shared() != want {
 				t.Errorf("frame %s: %v %v %v, want %v", given, err1, err2, b.Size()-b.Shared(), want)
 			}
 		})
@@ -49,10 +49,10 @@ func TestHeadroom(t *testing.T) {
 	for mode, want := range map[string]string{"round_trip": "29.781kB", "simulator": "37.5kB", "size": "1kB"} {
 		t.Run(mode, func(t *testing.T) {
 			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(100), Delay: us}}}
-			site := s.Site()
-			_, err1 := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
-			_, err2 := dataplanetest.Make(pfc.Scheme(), site, "headroom", mode, "headroom_size", "1 kB", "frame", "1423 B")
-			if b := sharedbuffer.Of(site); err1 != nil || err2 != nil || (b.Size()-b.Shared()).String() != want {
+			site := s.NewSite()
+			_, err1 := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
+			_, err2 := dataplanetest.BuildProgram(pfc.Scheme(), site, "headroom", mode, "headroom_size", "1 kB", "frame", "1423 B")
+			if b := sharedbuffer.BufferOf(site); err1 != nil || err2 != nil || (b.Size()-b.Shared()).String() != want {
 				t.Errorf("%s: %v %v %v, want %s", mode, err1, err2, b.Size()-b.Shared(), want)
 			}
 		})
@@ -75,15 +75,15 @@ func TestTrigger(t *testing.T) {
 		{[]string{"trigger", "static", "xoff", "7 kB"}, 100, 7000},
 	} {
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(c.rate)}}}
-		site := s.Site()
-		if _, err := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "104 kB", "reserved", "4 kB"); err != nil {
+		site := s.NewSite()
+		if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "104 kB", "reserved", "4 kB"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataplanetest.Make(pfc.Scheme(), site, append([]string{"headroom", "size"}, c.given...)...); err != nil {
+		if _, err := dataplanetest.BuildProgram(pfc.Scheme(), site, append([]string{"headroom", "size"}, c.given...)...); err != nil {
 			t.Fatal(err)
 		}
-		b := sharedbuffer.Of(site)
-		if got := b.Threshold(b.Queue(0, 0)); got != c.want {
+		b := sharedbuffer.BufferOf(site)
+		if got := b.Threshold(b.IngressQueue(0, 0)); got != c.want {
 			t.Errorf("%v at %d Gb/s: %d, want %d", c.given, c.rate, got, c.want)
 		}
 	}
@@ -95,16 +95,16 @@ func play(t *testing.T, n int, queues int, shared []string, given ...string) str
 	t.Helper()
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10), Queues: queues},
 		{Rate: unit.LinkRate{Bits: 800 * unit.Mbps}, Queues: queues}}}
-	site := s.Site()
+	site := s.NewSite()
 	s.Programs = []dataplane.Program{forward.New(site)}
 	if shared != nil {
-		p, err := dataplanetest.Make(sharedbuffer.Scheme(), site, shared...)
+		p, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, shared...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s.Programs = append(s.Programs, p)
 	}
-	p, err := dataplanetest.Make(pfc.Scheme(), site, given...)
+	p, err := dataplanetest.BuildProgram(pfc.Scheme(), site, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,14 +113,14 @@ func play(t *testing.T, n int, queues int, shared []string, given ...string) str
 	for i := range n {
 		script = append(script, dataplanetest.Arrival{At: unit.Time(i+1) * us, Dst: 2, Seq: int64(i), Payload: 1000 - 42})
 	}
-	out := dataplanetest.Direct(s, script)
+	out := dataplanetest.RunDirect(s, script)
 	var b strings.Builder
 	for _, line := range strings.SplitAfter(out.String(), "\n") {
 		if strings.Contains(line, "port 0") || strings.HasPrefix(line, "dropped") || strings.Contains(line, "lost") {
 			b.WriteString(line)
 		}
 	}
-	if err := sharedbuffer.Of(site).Check(0); err != nil {
+	if err := sharedbuffer.BufferOf(site).Check(0); err != nil {
 		t.Error(err)
 	}
 	return b.String()
@@ -197,13 +197,13 @@ func TestRefusals(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10)}, {Rate: gbps(10)}}}
-			site := s.Site()
+			site := s.NewSite()
 			if c[0] != nil {
-				if _, err := dataplanetest.Make(sharedbuffer.Scheme(), site, c[0]...); err != nil {
+				if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, c[0]...); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if _, err := dataplanetest.Make(pfc.Scheme(), site, c[1]...); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := dataplanetest.BuildProgram(pfc.Scheme(), site, c[1]...); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v: %v, want %q", c, err, want)
 			}
 		})
@@ -212,18 +212,18 @@ func TestRefusals(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(10)}, {Rate: gbps(1)}}}
-	site := s.Site()
-	shared, err := dataplanetest.Make(sharedbuffer.Scheme(), site)
+	site := s.NewSite()
+	shared, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site)
 	if err != nil {
 		t.Fatal(err)
 	}
-	flow, err := dataplanetest.Make(pfc.Scheme(), site, "trigger", "static", "xoff", "1 B")
+	flow, err := dataplanetest.BuildProgram(pfc.Scheme(), site, "trigger", "static", "xoff", "1 B")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Programs = []dataplane.Program{forward.New(site), shared, flow}
 	var pool packet.Pool
-	sw := s.Switch(&pool)
+	sw := s.NewSwitch(&pool)
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += us
@@ -245,7 +245,7 @@ func TestNoAllocation(t *testing.T) {
 			}
 		}
 		for {
-			if _, ok := sw.Wants().Woken(); !ok {
+			if _, ok := sw.Wants().NextWoken(); !ok {
 				break
 			}
 		}

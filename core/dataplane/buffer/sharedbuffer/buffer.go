@@ -28,17 +28,17 @@ type Queue struct {
 // Bytes returns the bytes in the queue.
 func (q *Queue) Bytes() unit.Bytes { return q.bytes }
 
-// Headroom returns the queue's bytes in its headroom.
-func (q *Queue) Headroom() unit.Bytes { return q.headroom }
+// HeadroomBytes returns the queue's bytes in its headroom.
+func (q *Queue) HeadroomBytes() unit.Bytes { return q.headroom }
 
-// Shared returns the queue's bytes in the shared part.
-func (q *Queue) Shared() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserved) }
+// SharedBytes returns the queue's bytes in the shared part.
+func (q *Queue) SharedBytes() unit.Bytes { return max(0, q.bytes-q.headroom-q.reserved) }
 
-// Reserved reports whether all bytes of the queue are in its reserve.
-func (q *Queue) Reserved() bool { return q.headroom == 0 && q.bytes <= q.reserved }
+// FitsReserve reports whether all bytes of the queue are in its reserve.
+func (q *Queue) FitsReserve() bool { return q.headroom == 0 && q.bytes <= q.reserved }
 
-// Guarded reports whether PFC protects the queue.
-func (q *Queue) Guarded() bool { return q.guarded }
+// IsGuarded reports whether PFC protects the queue.
+func (q *Queue) IsGuarded() bool { return q.guarded }
 
 // Trigger is the use of the shared part at which PFC stops the neighbour: a static amount, or a share of the free
 // part.
@@ -64,9 +64,9 @@ type Buffer struct {
 // unbounded stands for memory without a limit.
 const unbounded = unit.Bytes(math.MaxInt64 / 4)
 
-// Of returns the memory of a site's switch. It has no limit until a shared_buffer program sets its size.
-func Of(site *dataplane.Site) *Buffer {
-	return site.Shared("buffer", func() any {
+// BufferOf returns the memory of a site's switch. It has no limit until a shared_buffer program sets its size.
+func BufferOf(site *dataplane.Site) *Buffer {
+	return site.GetShared("buffer", func() any {
 		ports := site.Ports + 1
 		return &Buffer{shared: unbounded, ports: ports, queues: make([]Queue, ports*tm.Classes)}
 	}).(*Buffer)
@@ -114,12 +114,12 @@ func (b *Buffer) hasGuardedQueue() bool {
 	return false
 }
 
-// Settled reports whether a shared_buffer program has set the size.
-func (b *Buffer) Settled() bool { return b.sized }
+// HasSize reports whether a shared_buffer program has set the size.
+func (b *Buffer) HasSize() bool { return b.sized }
 
-// Guard lets PFC protect an ingress queue, with this headroom and a trigger. It fails if that would use up the shared
+// GuardQueue lets PFC protect an ingress queue, with this headroom and a trigger. It fails if that would use up the shared
 // part.
-func (b *Buffer) Guard(in packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
+func (b *Buffer) GuardQueue(in packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.sized {
 		if b.shared -= room; b.shared <= 0 {
 			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)",
@@ -127,31 +127,31 @@ func (b *Buffer) Guard(in packet.PortID, class uint8, room unit.Bytes, t Trigger
 		}
 	}
 	b.headroom += room
-	q := b.Queue(in, class)
+	q := b.IngressQueue(in, class)
 	q.guarded, q.room, q.trigger = true, room, t
 	return nil
 }
 
-// Queue returns the ingress queue of a port and a class.
-func (b *Buffer) Queue(in packet.PortID, class uint8) *Queue {
+// IngressQueue returns the ingress queue of a port and a class.
+func (b *Buffer) IngressQueue(in packet.PortID, class uint8) *Queue {
 	return &b.queues[int(class%tm.Classes)*b.ports+min(int(in), b.ports-1)] // NoPort: made here
 }
 
-// Free returns the free bytes of the shared part.
-func (b *Buffer) Free() unit.Bytes { return b.shared - b.used }
+// FreeBytes returns the free bytes of the shared part.
+func (b *Buffer) FreeBytes() unit.Bytes { return b.shared - b.used }
 
-// Used returns the used bytes of the shared part, Size the size of the memory (0: no limit), Shared the size of the
+// UsedBytes returns the used bytes of the shared part, Size the size of the memory (0: no limit), Shared the size of the
 // shared part.
-func (b *Buffer) Used() unit.Bytes   { return b.used }
-func (b *Buffer) Size() unit.Bytes   { return b.size }
-func (b *Buffer) Shared() unit.Bytes { return b.shared }
+func (b *Buffer) UsedBytes() unit.Bytes { return b.used }
+func (b *Buffer) Size() unit.Bytes      { return b.size }
+func (b *Buffer) Shared() unit.Bytes    { return b.shared }
 
 // Threshold returns the use of the shared part at which PFC stops the neighbour, as of now.
 func (b *Buffer) Threshold(q *Queue) unit.Bytes {
 	if q.trigger.Static > 0 {
 		return q.trigger.Static
 	}
-	return unit.Bytes(q.trigger.Share * float64(b.Free()))
+	return unit.Bytes(q.trigger.Share * float64(b.FreeBytes()))
 }
 
 // part is a part of the buffer for a packet.
@@ -170,7 +170,7 @@ func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 	switch {
 	case over <= 0:
 		return common
-	case over-max(0, held-q.reserved) <= b.Free() && (!q.guarded || over <= b.Threshold(q)):
+	case over-max(0, held-q.reserved) <= b.FreeBytes() && (!q.guarded || over <= b.Threshold(q)):
 		return common
 	case q.guarded && q.headroom+n <= q.room:
 		return headroom
@@ -180,8 +180,8 @@ func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 
 // Admit drops a packet without room.
 func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
-	if q.Room(n) {
+	q, n := b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
+	if q.HasReserve(n) {
 		return dataplane.Accept
 	}
 	_, v := b.decidePart(env, p, q, n)
@@ -191,10 +191,10 @@ func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 // fitsReserve reports whether the reserve has room for n bytes more.
 func (q *Queue) fitsReserve(n unit.Bytes) bool { return q.bytes-q.headroom+n <= q.reserved }
 
-// Room reports whether the reserve of a guarded queue has room for n bytes, which are then admitted regardless of
+// HasReserve reports whether the reserve of a guarded queue has room for n bytes, which are then admitted regardless of
 // other packets. Take books them.
-func (q *Queue) Room(n unit.Bytes) bool { return q.guarded && q.fitsReserve(n) }
-func (q *Queue) Take(n unit.Bytes)      { q.bytes += n }
+func (q *Queue) HasReserve(n unit.Bytes) bool { return q.guarded && q.fitsReserve(n) }
+func (q *Queue) BookReserve(n unit.Bytes)     { q.bytes += n }
 
 // decidePart returns the part that a packet of n bytes uses, and the verdict.
 func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
@@ -211,7 +211,7 @@ func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n un
 	// The reserve belongs to the queue, regardless of the use by others.
 	waits := env.Port(p.Meta.Out).Queue(p.Meta.Queue).Bytes() + n
 	if b.limit > 0 && waits > b.limit ||
-		b.alpha > 0 && q.bytes+n > q.reserved && waits > unit.Bytes(b.alpha*float64(b.Free())) {
+		b.alpha > 0 && q.bytes+n > q.reserved && waits > unit.Bytes(b.alpha*float64(b.FreeBytes())) {
 		return where, dataplane.Drop(dataplane.EgressThreshold)
 	}
 	return where, dataplane.Accept
@@ -219,7 +219,7 @@ func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n un
 
 // Book counts a packet in. It uses headroom only if choosePart selects it.
 func (b *Buffer) Book(p *packet.Packet) {
-	q, n := b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
+	q, n := b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.fitsReserve(n) {
 		q.bytes += n
 		return
@@ -229,19 +229,19 @@ func (b *Buffer) Book(p *packet.Packet) {
 
 // bookBytes counts n bytes into a part of the buffer.
 func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, where part) {
-	before := q.Shared()
+	before := q.SharedBytes()
 	if where == headroom {
 		q.headroom += n
 	}
 	q.bytes += n
-	b.used += q.Shared() - before
+	b.used += q.SharedBytes() - before
 }
 
-// Enter is Admit and, if that accepts, Book.
-func (b *Buffer) Enter(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane.Verdict {
+// AdmitAndBook is Admit and, if that accepts, Book.
+func (b *Buffer) AdmitAndBook(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane.Verdict {
 	n := unit.Bytes(p.Size)
-	if q.Room(n) {
-		q.Take(n)
+	if q.HasReserve(n) {
+		q.BookReserve(n)
 		return dataplane.Accept
 	}
 	where, v := b.decidePart(env, p, q, n)
@@ -253,19 +253,19 @@ func (b *Buffer) Enter(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane
 
 // Unbook counts a packet out. Headroom empties first.
 func (b *Buffer) Unbook(p *packet.Packet) {
-	b.Leave(b.Queue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size))
+	b.UnbookBytes(b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size))
 }
 
-// Leave is Unbook for n bytes of a queue.
-func (b *Buffer) Leave(q *Queue, n unit.Bytes) {
-	if q.Reserved() { // all of it is in the reserve
+// UnbookBytes is Unbook for n bytes of a queue.
+func (b *Buffer) UnbookBytes(q *Queue, n unit.Bytes) {
+	if q.FitsReserve() { // all of it is in the reserve
 		q.bytes -= n
 		return
 	}
-	before := q.Shared()
+	before := q.SharedBytes()
 	q.headroom -= min(q.headroom, n)
 	q.bytes -= n
-	b.used += q.Shared() - before
+	b.used += q.SharedBytes() - before
 }
 
 // Check returns an error, for tests, if the books do not balance. waits is the number of waiting bytes.
@@ -277,7 +277,7 @@ func (b *Buffer) Check(waits unit.Bytes) error {
 			return fmt.Errorf("ingress queue %d: %d bytes, %d of them in a headroom of %d", i, q.bytes, q.headroom, q.room)
 		}
 		bytes += q.bytes
-		shared += q.Shared()
+		shared += q.SharedBytes()
 		room += q.headroom
 	}
 	switch {

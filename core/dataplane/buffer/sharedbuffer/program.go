@@ -54,7 +54,7 @@ func Scheme() dataplane.Scheme {
 			"ingress queues, dynamic or static thresholds of egress queues",
 		Source: "Dynamic thresholds (Choudhury, Hahne, 1998); HPCC §5.1; HPCC simulator"},
 		func(site *dataplane.Site, c Config) (*Program, error) {
-			b := Of(site)
+			b := BufferOf(site)
 			c.Classes = max(site.Queues, 1)
 			return &Program{b}, b.SetSize(c)
 		})

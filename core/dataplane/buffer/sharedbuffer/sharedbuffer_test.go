@@ -24,12 +24,12 @@ type audit struct {
 
 func (a *audit) Name() string { return "audit" }
 func (a *audit) Book(env *dataplane.Env, _ *packet.Packet) {
-	a.most = max(a.most, env.Buffered())
+	a.most = max(a.most, env.BufferedBytes())
 	a.check(env)
 }
 func (a *audit) Unbook(env *dataplane.Env, _ *packet.Packet) { a.check(env) }
 func (a *audit) check(env *dataplane.Env) {
-	if err := a.buffer.Check(env.Buffered()); err != nil {
+	if err := a.buffer.Check(env.BufferedBytes()); err != nil {
 		a.t.Fatalf("at %v: %v", env.Now(), err)
 	}
 }
@@ -46,12 +46,12 @@ func run(t testing.TB, slow, each int, given ...string) (queued []int, drops [da
 	for range slow {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: 100 * unit.Gbps}, Queues: 1})
 	}
-	site := s.Site()
-	p, err := dataplanetest.Make(sharedbuffer.Scheme(), site, given...)
+	site := s.NewSite()
+	p, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &audit{t: t, buffer: sharedbuffer.Of(site)}
+	a := &audit{t: t, buffer: sharedbuffer.BufferOf(site)}
 	s.Programs = []dataplane.Program{forward.New(site), p, a}
 	var script []dataplanetest.Arrival
 	for k := range each {
@@ -60,7 +60,7 @@ func run(t testing.TB, slow, each int, given ...string) (queued []int, drops [da
 				Dst: packet.Addr(i + 1), Seq: int64(k), Payload: 1000 - 42})
 		}
 	}
-	out := dataplanetest.Direct(s, script)
+	out := dataplanetest.RunDirect(s, script)
 	queued = make([]int, slow)
 	for _, d := range out.Departures {
 		queued[d.Port]++
@@ -135,18 +135,18 @@ func TestReserveIsOwn(t *testing.T) {
 	for _, rate := range []unit.Rate{unit.Mbps, 100 * unit.Gbps, 100 * unit.Gbps} {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: 1})
 	}
-	site := s.Site()
-	p, err := dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "55 kB", "reserved", "5 kB")
+	site := s.NewSite()
+	p, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "55 kB", "reserved", "5 kB")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{forward.New(site), p, &audit{t: t, buffer: sharedbuffer.Of(site)}}
+	s.Programs = []dataplane.Program{forward.New(site), p, &audit{t: t, buffer: sharedbuffer.BufferOf(site)}}
 	var script []dataplanetest.Arrival
 	for k := range 100 { // port 1 first, then port 2
 		script = append(script, dataplanetest.Arrival{At: 1*us + unit.Time(k), Port: packet.PortID(1 + k/50), Dst: 1,
 			Seq: int64(k), Payload: 1000 - 42})
 	}
-	out := dataplanetest.Direct(s, script)
+	out := dataplanetest.RunDirect(s, script)
 	second := 0
 	for _, d := range out.Departures {
 		if d.Seq >= 50 {
@@ -162,27 +162,27 @@ func TestReserveIsOwn(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 4)}
-	if _, err := dataplanetest.Make(sharedbuffer.Scheme(), s.Site(), "size", "16 kB", "reserved", "4 kB"); err == nil {
+	if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), s.NewSite(), "size", "16 kB", "reserved", "4 kB"); err == nil {
 		t.Error("reserves that take the whole buffer are taken")
 	}
-	site := s.Site()
+	site := s.NewSite()
 	for i, bad := range []bool{false, true} {
-		if _, err := dataplanetest.Make(sharedbuffer.Scheme(), site); (err != nil) != bad {
+		if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site); (err != nil) != bad {
 			t.Errorf("shared_buffer number %d: %v", i+1, err)
 		}
 	}
-	site = s.Site()
-	if err := sharedbuffer.Of(site).Guard(0, 0, 1000, sharedbuffer.Trigger{Static: 1}); err != nil {
+	site = s.NewSite()
+	if err := sharedbuffer.BufferOf(site).GuardQueue(0, 0, 1000, sharedbuffer.Trigger{Static: 1}); err != nil {
 		t.Error(err)
 	}
-	if _, err := dataplanetest.Make(sharedbuffer.Scheme(), site); err == nil {
+	if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site); err == nil {
 		t.Error("shared_buffer behind pfc is taken")
 	}
-	site = s.Site()
-	dataplanetest.Make(sharedbuffer.Scheme(), site, "size", "20 kB", "reserved", "0 B")
-	b := sharedbuffer.Of(site)
-	if b.Guard(0, 0, 15000, sharedbuffer.Trigger{Share: 1}) != nil ||
-		b.Guard(1, 0, 5000, sharedbuffer.Trigger{Share: 1}) == nil {
+	site = s.NewSite()
+	dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "20 kB", "reserved", "0 B")
+	b := sharedbuffer.BufferOf(site)
+	if b.GuardQueue(0, 0, 15000, sharedbuffer.Trigger{Share: 1}) != nil ||
+		b.GuardQueue(1, 0, 5000, sharedbuffer.Trigger{Share: 1}) == nil {
 		t.Error("headroom that takes the whole buffer is taken")
 	}
 }
@@ -195,12 +195,12 @@ func FuzzBuffer(f *testing.F) {
 	f.Fuzz(func(t *testing.T, seed uint64, size, reserved, room uint16, share uint8) {
 		random := unit.NewRandom(seed, "buffer")
 		site := &dataplane.Site{Ports: 3, Queues: 2}
-		b := sharedbuffer.Of(site)
+		b := sharedbuffer.BufferOf(site)
 		if b.SetSize(sharedbuffer.Config{Size: unit.Bytes(size), Reserved: unit.Bytes(reserved), Classes: 2}) != nil {
 			return
 		}
 		for in := range packet.PortID(2) {
-			if b.Guard(in, 1, unit.Bytes(room), sharedbuffer.Trigger{Share: float64(share) / 64}) != nil {
+			if b.GuardQueue(in, 1, unit.Bytes(room), sharedbuffer.Trigger{Share: float64(share) / 64}) != nil {
 				return
 			}
 		}
@@ -213,13 +213,13 @@ func FuzzBuffer(f *testing.F) {
 				if p.Meta.In == 3 {
 					p.Meta.In = packet.NoPort
 				}
-				before, free := *b.Queue(p.Meta.In, p.Meta.Class), b.Free()
+				before, free := *b.IngressQueue(p.Meta.In, p.Meta.Class), b.FreeBytes()
 				if v := b.Admit(nil, p); v == dataplane.Accept {
 					b.Book(p)
 					held = append(held, p)
 					waits += unit.Bytes(p.Size)
-				} else if before.Guarded() != (v == dataplane.Drop(dataplane.HeadroomFull)) || before.Guarded() &&
-					unit.Bytes(p.Size)+before.Headroom() <= unit.Bytes(room) {
+				} else if before.IsGuarded() != (v == dataplane.Drop(dataplane.HeadroomFull)) || before.IsGuarded() &&
+					unit.Bytes(p.Size)+before.HeadroomBytes() <= unit.Bytes(room) {
 					t.Fatalf("%v for a queue with %+v, %d bytes free", v, before, free)
 				}
 			} else if n := len(held); n > 0 {
@@ -236,14 +236,14 @@ func FuzzBuffer(f *testing.F) {
 		for _, p := range held {
 			b.Unbook(p)
 		}
-		if err := b.Check(0); err != nil || b.Used() != 0 {
-			t.Fatal(err, b.Used())
+		if err := b.Check(0); err != nil || b.UsedBytes() != 0 {
+			t.Fatal(err, b.UsedBytes())
 		}
 	})
 }
 
 func TestNoAllocation(t *testing.T) {
-	b := sharedbuffer.Of(&dataplane.Site{Ports: 3, Queues: 2})
+	b := sharedbuffer.BufferOf(&dataplane.Site{Ports: 3, Queues: 2})
 	if err := b.SetSize(sharedbuffer.Config{Size: 10000}); err != nil {
 		t.Fatal(err)
 	}
@@ -258,7 +258,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func ExampleScheme() {
-	b := sharedbuffer.Of(&dataplane.Site{Ports: 4})
-	fmt.Println(b.SetSize(sharedbuffer.Config{Size: 32 * unit.MB, Reserved: 4096, Classes: 1, Alpha: 1}), b.Free())
+	b := sharedbuffer.BufferOf(&dataplane.Site{Ports: 4})
+	fmt.Println(b.SetSize(sharedbuffer.Config{Size: 32 * unit.MB, Reserved: 4096, Classes: 1, Alpha: 1}), b.FreeBytes())
 	// Output: <nil> 31983.616kB
 }

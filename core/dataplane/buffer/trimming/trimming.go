@@ -75,7 +75,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Bool(&c.Trim, "trim", "true", "data that finds no room is trimmed; else it is dropped", simulator+"on")
 	p.Bool(&c.MarkHosts, "mark_hosts", "true", "data is marked at ports to hosts as well; with control by the receiver "+
 		"alone it is not", "UEC htsim main_uec.cpp: with control by senders")
-	p.Rule("kmin", func() error {
+	p.AddRule("kmin", func() error {
 		if c.Kmin > c.Kmax {
 			return fmt.Errorf("kmin (%g of the queue) is above kmax (%g)", c.Kmin, c.Kmax)
 		}
@@ -150,10 +150,10 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "trimming".
 func (x *Program) Name() string { return "trimming" }
 
-// Trimmed returns the number of trimmed packets, and Marked the number of marks, including marks on packets marked
+// TrimmedCount returns the number of trimmed packets, and Marked the number of marks, including marks on packets marked
 // before.
-func (x *Program) Trimmed() uint64 { return x.trimmed }
-func (x *Program) Marked() uint64  { return x.marked }
+func (x *Program) TrimmedCount() uint64 { return x.trimmed }
+func (x *Program) MarkedCount() uint64  { return x.marked }
 
 // setLimits sets the limits of a port at a rate.
 func (x *Program) setLimits(p *port, rate unit.Rate) {
@@ -163,7 +163,7 @@ func (x *Program) setLimits(p *port, rate unit.Rate) {
 	product := math.Ceil(x.config.RTT.Seconds() * x.rate / 8 / x.frame)
 	share := float64(rate) / x.rate
 	line := unit.NewSerialiser(unit.LinkRate{Bits: rate})
-	p.perByte = line.PerByte()
+	p.perByte = line.TimePerByte()
 	p.data = max(unit.Bytes(whole(x.config.Queue*product)*share), 1)
 	p.headers = unit.Bytes(float64(p.data) * x.config.Headers)
 	p.kmin, p.kmax = unit.Bytes(whole(x.config.Kmin*product)*share), unit.Bytes(whole(x.config.Kmax*product)*share)
@@ -204,8 +204,8 @@ func (p *port) bytesOnWire(now unit.Time) unit.Bytes {
 	return 0
 }
 
-// Room reports whether Admit accepts a packet now, with queue m.Queue, at its port.
-func (x *Program) Room(now unit.Time, t *tm.Port, p *packet.Packet) bool {
+// HasRoom reports whether Admit accepts a packet now, with queue m.Queue, at its port.
+func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	m := &p.Meta
 	at := &x.ports[m.Out]
 	if rate := t.Rate().Bits; rate != at.rate {
@@ -215,13 +215,13 @@ func (x *Program) Room(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	if m.Queue != Headers {
 		waits, most = waits+at.bytesOnWire(now), at.data
 	}
-	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.Bounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
+	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.IsBounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
 }
 
 // Admit trims data without room, or the last packet of the queue in its place.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if x.Room(env.Now(), env.Port(m.Out), p) {
+	if x.HasRoom(env.Now(), env.Port(m.Out), p) {
 		return dataplane.Accept
 	}
 	switch {
@@ -256,13 +256,13 @@ func (x *Program) recordTrim(at *port, p *packet.Packet) {
 // Egress marks data by the queue behind it at the time when it has left the wire, and records that time.
 func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if m := &p.Meta; m.Queue == Data {
-		x.Leave(env.Now(), env.Port(m.Out), p)
+		x.MarkDeparting(env.Now(), env.Port(m.Out), p)
 	}
 	return dataplane.Accept
 }
 
-// Leave is Egress for data that departs from a port at now.
-func (x *Program) Leave(now unit.Time, t *tm.Port, p *packet.Packet) {
+// MarkDeparting is Egress for data that departs from a port at now.
+func (x *Program) MarkDeparting(now unit.Time, t *tm.Port, p *packet.Packet) {
 	at := &x.ports[p.Meta.Out]
 	if rate := t.Rate().Bits; rate != at.rate {
 		x.setLimits(at, rate)

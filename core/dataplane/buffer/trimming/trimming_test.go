@@ -182,8 +182,8 @@ func TestRDMA(t *testing.T) {
 			b.send(packet.Data, i, 1000, packet.Cuttable)
 		}
 		b.send(packet.Data, 9, 1000, 0)
-		if got := b.leave(1); got != "(7) (8) 0 1 2 3 4 5 6" || b.sw.Drops()[dataplane.QueueByteLimit] != 1 {
-			t.Errorf("%s leaves, drops %v", got, b.sw.Drops())
+		if got := b.leave(1); got != "(7) (8) 0 1 2 3 4 5 6" || b.sw.DropCounts()[dataplane.QueueByteLimit] != 1 {
+			t.Errorf("%s leaves, drops %v", got, b.sw.DropCounts())
 		}
 	}
 }
@@ -195,9 +195,9 @@ func TestTrims(t *testing.T) {
 		b := newBench(t, config(), wire, false)
 		b.fill(10)
 		b.send(packet.Data, 11, 1000, 0)
-		if got := b.leave(1); got != "(8) (9) 0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueueByteLimit] != 1 ||
+		if got := b.leave(1); got != "(8) (9) 0 1 2 3 4 5 6 7" || b.sw.DropCounts()[dataplane.QueueByteLimit] != 1 ||
 			b.x.trimmed != 2 {
-			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.x.trimmed, b.sw.Drops())
+			t.Errorf("%s leaves, %d trimmed, drops %v", got, b.x.trimmed, b.sw.DropCounts())
 		}
 		c := config()
 		c.TrimTail = 1
@@ -254,7 +254,7 @@ func TestHeaders(t *testing.T) {
 	b.fill(8 + 336) // 2 × 8 × 1050 B of 50
 	b.send(packet.Data, 1000, 1000, packet.Trimmable)
 	b.send(packet.Ack, 1001, 0, 0)
-	if d := b.sw.Drops(); d[dataplane.TrimFailed] != 1 || d[dataplane.QueueByteLimit] != 1 ||
+	if d := b.sw.DropCounts(); d[dataplane.TrimFailed] != 1 || d[dataplane.QueueByteLimit] != 1 ||
 		b.sw.Port(1).Queue(Headers).Packets() != 336 {
 		t.Errorf("%d headers, drops %v", b.sw.Port(1).Queue(Headers).Packets(), d)
 	}
@@ -318,8 +318,8 @@ func TestWithoutTrimming(t *testing.T) {
 	c.Trim = false
 	b := newBench(t, c, true, false)
 	b.fill(10)
-	if got := b.leave(1); got != "0 1 2 3 4 5 6 7" || b.sw.Drops()[dataplane.QueueByteLimit] != 2 {
-		t.Errorf("%s leaves, drops %v", got, b.sw.Drops())
+	if got := b.leave(1); got != "0 1 2 3 4 5 6 7" || b.sw.DropCounts()[dataplane.QueueByteLimit] != 2 {
+		t.Errorf("%s leaves, drops %v", got, b.sw.DropCounts())
 	}
 }
 
@@ -369,7 +369,7 @@ func TestNoAllocation(t *testing.T) {
 			for p, _ := b.sw.Dequeue(b.now, 1); p != nil; p, _ = b.sw.Dequeue(b.now, 1) {
 				b.pool.Put(p)
 			}
-			for _, ok := b.sw.Wants().Woken(); ok; _, ok = b.sw.Wants().Woken() {
+			for _, ok := b.sw.Wants().NextWoken(); ok; _, ok = b.sw.Wants().NextWoken() {
 			}
 			b.now += 100 * unit.Microsecond
 		}

@@ -36,7 +36,7 @@ func (c *config) Params(p *scheme.Params) {
 	p.Int(&c.Rows, "rows", "3", "of the sketch", "ours").Min("1").Max("8")
 	p.Int(&c.Columns, "columns", "1024", "of the sketch; users who share one in every row share their rounds", "ours").
 		Min("1").Max("1048576")
-	p.Either(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
+	p.BoolWords(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
 }
 
 // Kinds of warnings.
@@ -53,23 +53,23 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	rounds := max(s.Queues, 1)
 	horizon := c.Round * unit.Bytes(rounds)
 	if p,
-		holds := s.Short(func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }); p !=
+		holds := s.FindShortBuffer(func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }); p !=
 		nil {
-		return []scheme.Remark{warnBuffer.Remark("round", "%d rounds of %v are what a user can have waiting, and the "+
+		return []scheme.Remark{warnBuffer.NewRemark("round", "%d rounds of %v are what a user can have waiting, and the "+
 			"buffer of "+
 			"the port to %s is full after %v: it ends before users are told apart", rounds, c.Round, p.To, holds).
-			At(p.Port(), float64(horizon)*8e12/float64(p.Rate.Bits)/float64(max(holds, 1)))}
+			WithPort(p.PortName(), float64(horizon)*8e12/float64(p.Rate.Bits)/float64(max(holds, 1)))}
 	}
 	var all []scheme.Remark
-	for _, p := range s.Queueing() {
-		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.Trip(p).Seconds())
-		if horizon < need && (s.Switch != "" || p.Rate.Bits == s.Slowest()) {
-			all = append(all, warnRound.Remark("round", "%d rounds of %v are what a user can have waiting; a round trip of the "+
+	for _, p := range s.QueueingPorts() {
+		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.MaxTrip(p).Seconds())
+		if horizon < need && (s.Switch != "" || p.Rate.Bits == s.MinPortRate()) {
+			all = append(all, warnRound.NewRemark("round", "%d rounds of %v are what a user can have waiting; a round trip of the "+
 				"port to %s has %v, which one user alone does not fill", rounds, c.Round, p.To, need).
-				At(p.Port(), float64(need)/float64(horizon)))
+				WithPort(p.PortName(), float64(need)/float64(horizon)))
 		}
 	}
-	return scheme.Worst(all)
+	return scheme.KeepWorst(all)
 }
 
 // Scheme returns the scheme of {queues: 16, scheduler: calendar, programs: [forward, afq]}.
@@ -103,7 +103,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	for i := range x.bids {
 		x.bids[i] = make([]uint64, c.Rows*c.Columns)
 		if i < len(site.At) {
-			if _, ok := site.At[i].Round(); !ok {
+			if _, ok := site.At[i].CurrentRound(); !ok {
 				return nil, fmt.Errorf("afq: it needs the scheduler calendar, which port %d does not have", i)
 			}
 		}
@@ -121,14 +121,14 @@ func (x *program) Name() string { return "afq" }
 // over the user's weight. Packets made by switches join the current round.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	round, _ := env.Port(m.Out).Round()
+	round, _ := env.Port(m.Out).CurrentRound()
 	if x.bid = 0; m.Flags&packet.Internal != 0 {
 		m.Queue = uint8(round % x.queues)
 		return dataplane.Accept
 	}
 	key, size := p.Hash, uint64(p.Size)
 	if !x.config.Flows {
-		u := x.table.Of(p)
+		u := x.table.UserOf(p)
 		key, size = uint32(u), uint64(math.Ceil(float64(p.Size)/x.table.Weight(u)))
 	}
 	bid := x.readBid(x.bids[m.Out], key)
@@ -182,7 +182,7 @@ func (x *program) Footprint() dataplane.Footprint {
 	for i := range x.seeds {
 		f.Stages = append(f.Stages, dataplane.Stage{Name: fmt.Sprintf("bids, row %d", i+1), Gress: in,
 			Registers: []dataplane.RegisterUse{{Name: fmt.Sprintf("row %d", i+1), Cells: x.config.Columns * len(x.bids),
-				Bits: dataplane.Bits(x.bid), Reads: 1, Writes: 1}}})
+				Bits: dataplane.WidthOf(x.bid), Reads: 1, Writes: 1}}})
 	}
 	f.Stages = append(f.Stages, dataplane.Stage{Name: "round of the packet", Gress: in, Operations: []dataplane.Operation{
 		{Kind: dataplane.ReadingEgress, What: "current round of the port", Times: 1},

@@ -18,13 +18,13 @@ import (
 func weighed(round unit.Bytes, rates ...int) config {
 	c := scheme.Defaults[config]()
 	c.Round = round
-	c.Aggregates = dataplanetest.References(rates...)
+	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
 // ports are calendars of so many rounds.
 func ports(n, rounds int, rate unit.Rate, limit int32) dataplanetest.Setup {
-	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: rounds,
+	return dataplanetest.NewSetup(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: rounds,
 		Total: tm.Limit{Packets: limit}}, func(p dataplanetest.Port) dataplanetest.Port {
 		p.Scheduler = tm.NewCalendar(rounds)
 		return p
@@ -36,7 +36,7 @@ type rounder struct{ now uint64 }
 
 func (r *rounder) Name() string { return "rounder" }
 func (r *rounder) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	r.now, _ = env.Port(p.Meta.Out).Round()
+	r.now, _ = env.Port(p.Meta.Out).CurrentRound()
 	return dataplane.Accept
 }
 
@@ -47,7 +47,7 @@ func TestTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &rounder{}
-	dataplanetest.Follow(t, ports(4, 6, 1500*unit.Kbps, 40), string(text), func(site *dataplane.Site) []dataplane.Program {
+	dataplanetest.CheckTranscript(t, ports(4, 6, 1500*unit.Kbps, 40), string(text), func(site *dataplane.Site) []dataplane.Program {
 		x, err := newProgram(site, weighed(2000, 10, 20, 10))
 		if err != nil {
 			t.Fatal(err)
@@ -60,19 +60,19 @@ func TestTranscript(t *testing.T) {
 // 3000, 3600 and 4200 bytes: in rounds 0, 1, 1, 2, 3, 3, and the seventh is beyond. Another user's is in round 0.
 func TestRounds(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
-	site := s.Site()
+	site := s.NewSite()
 	x, err := newProgram(site, weighed(1000))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := &queues{}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, w}
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, w}
 	var script []dataplanetest.Arrival
 	for i := range 8 {
 		script = append(script, dataplanetest.Arrival{At: unit.Microsecond, Port: packet.PortID(i / 7), Dst: 3,
 			Seq: int64(i), Payload: 600 - 42})
 	}
-	got := dataplanetest.Direct(s, script)
+	got := dataplanetest.RunDirect(s, script)
 	// the first leaves at once, for the port is idle
 	if fmt.Sprint(w.of) != "[0 1 1 2 3 3 0]" || got.Drops[dataplane.EarlyDrop] != 1 {
 		t.Errorf("queues %v, %d beyond", w.of, got.Drops[dataplane.EarlyDrop])
@@ -122,16 +122,16 @@ func TestSketch(t *testing.T) {
 // A source that becomes another's is no user any more.
 func TestForget(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
-	site := s.Site()
+	site := s.NewSite()
 	x, err := newProgram(site, weighed(8000))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x}
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
 	x.EvictAddress(1)
-	if n := x.table.Count(); n != 1 {
+	if n := x.table.UserCount(); n != 1 {
 		t.Errorf("%d users are left of two", n)
 	}
 }
@@ -159,21 +159,21 @@ func TestBook(t *testing.T) {
 // Even a small frame of a large weight has a part of a round: 64 bytes over a weight of 1000 are not nothing.
 func TestSmall(t *testing.T) {
 	s := ports(2, 4, unit.Gbps, 0)
-	site := s.Site()
+	site := s.NewSite()
 	c := weighed(8000, 1000, 1)
 	x, err := newProgram(site, c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 2, Payload: 22}})
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x}
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 2, Payload: 22}})
 	if got := x.readBid(x.bids[1], 0); got != 1 {
 		t.Errorf("it has bid %d", got)
 	}
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 16, tm.NewCalendar(16)
 		return p
 	}, []string{
@@ -191,11 +191,11 @@ func TestShares(t *testing.T) {
 		for _, x := range dataplanetest.Sharings() {
 			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
 				s := ports(4, 16, rate, 0)
-				p, err := newProgram(s.Site(), weighed(4000, x.References...))
+				p, err := newProgram(s.NewSite(), weighed(4000, x.References...))
 				if err != nil {
 					t.Fatal(err)
 				}
-				x.Hold(t, s, unit.Time(4e19/float64(rate)), p, 0.02, 0)
+				x.CheckShares(t, s, unit.Time(4e19/float64(rate)), p, 0.02, 0)
 			})
 		}
 	}
@@ -204,7 +204,7 @@ func TestShares(t *testing.T) {
 // What cannot work is refused, and rounds that hold less than a round trip are told.
 func TestRefuses(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
-	site := s.Site()
+	site := s.NewSite()
 	site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})}
 	if _, err := newProgram(site, weighed(8000)); err == nil || !strings.Contains(err.Error(), "calendar") {
 		t.Errorf("a port that is no calendar: %v", err)
@@ -214,7 +214,7 @@ func TestRefuses(t *testing.T) {
 		t.Error("four rounds of 1000 bytes are to hold 9000")
 	}
 	c := weighed(8000)
-	where := dataplane.SwitchContext{Queues: 16, Longest: 30 * unit.Millisecond, Ports: []dataplane.Peer{{
+	where := dataplane.SwitchContext{Queues: 16, MaxRTT: 30 * unit.Millisecond, Ports: []dataplane.Peer{{
 		Rate: unit.LinkRate{Bits: 50 * unit.Mbps}}}}
 	if len(c.Check(&where)) != 1 {
 		t.Error("16 rounds of 8 kB hold 128 kB, a round trip 187.5, and nothing is said")

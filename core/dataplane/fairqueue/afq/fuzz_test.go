@@ -21,8 +21,8 @@ type judge struct {
 func (*judge) Name() string { return "judge" }
 
 func (j *judge) Book(env *dataplane.Env, p *packet.Packet) {
-	u, perRound := j.x.table.Of(p), uint64(j.x.config.Round)
-	round, _ := env.Port(p.Meta.Out).Round()
+	u, perRound := j.x.table.UserOf(p), uint64(j.x.config.Round)
+	round, _ := env.Port(p.Meta.Out).CurrentRound()
 	j.bids[u] = max(j.bids[u], round*perRound) + uint64(math.Ceil(float64(p.Size)/j.x.table.Weight(u)))
 	got := j.x.readBid(j.x.bids[p.Meta.Out], uint32(u))
 	if got < j.bids[u] || got/perRound-round >= j.x.queues || uint64(p.Meta.Queue) != got/perRound%j.x.queues {
@@ -40,15 +40,15 @@ func FuzzAFQ(f *testing.F) {
 		s := ports(4, 6, 10*unit.Mbps, 25)
 		c := weighed(2000, 20)
 		c.Columns = int(columns) + 1
-		site := s.Site()
+		site := s.NewSite()
 		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, &judge{t, x, map[int32]uint64{}}}
-		script := dataplanetest.Given(b, 4, unit.Millisecond)
-		got := dataplanetest.Direct(s, script)
-		dataplanetest.Whole(t, script, got)
+		s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, &judge{t, x, map[int32]uint64{}}}
+		script := dataplanetest.FuzzTraffic(b, 4, unit.Millisecond)
+		got := dataplanetest.RunDirect(s, script)
+		dataplanetest.CheckConservation(t, script, got)
 		last := [4]int64{-1, -1, -1, -1}
 		for _, d := range got.Departures {
 			from := script[d.Seq].Port

@@ -83,7 +83,7 @@ func (x *program) Name() string { return "csfq" }
 // label and pass.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
-		u, rate := x.rates.Update(env.Now(), p, x.config.K)
+		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)
 		x.label = rate / x.rates.Weight(u)
 	}
 	return dataplane.Accept
@@ -95,7 +95,7 @@ func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 		return dataplane.Accept
 	}
 	x.pending = true
-	if prob := x.ports[p.Meta.Out].Probability(x.label); prob > 0 && prob > x.random.Float64() {
+	if prob := x.ports[p.Meta.Out].DropProbability(x.label); prob > 0 && prob > x.random.Float64() {
 		return dataplane.Drop(dataplane.EarlyDrop)
 	}
 	return dataplane.Accept
@@ -117,7 +117,7 @@ func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
 		dataplane.BufferFull, dataplane.EgressThreshold:
-		x.ports[p.Meta.Out].Overflow(x.config.Overflow, x.config.MaxOverflow)
+		x.ports[p.Meta.Out].LowerAlpha(x.config.Overflow, x.config.MaxOverflow)
 	}
 }
 
@@ -131,7 +131,7 @@ func (x *program) countPacket(env *dataplane.Env, p *packet.Packet, accepted boo
 	} else if l.Bytes > 0 {
 		filled = float64(port.Bytes()) >= x.config.Threshold*float64(l.Bytes)
 	}
-	x.ports[p.Meta.Out].Estimate(env.Now(), x.label, float64(p.Size)*8, float64(port.Rate().Bits), accepted, filled,
+	x.ports[p.Meta.Out].UpdateEstimate(env.Now(), x.label, float64(p.Size)*8, float64(port.Rate().Bits), accepted, filled,
 		&x.config)
 }
 
@@ -150,8 +150,8 @@ type PortState struct {
 	congested bool
 }
 
-// Probability returns the drop probability of a packet, max(0, 1 − alpha/label).
-func (p *PortState) Probability(label float64) float64 {
+// DropProbability returns the drop probability of a packet, max(0, 1 − alpha/label).
+func (p *PortState) DropProbability(label float64) float64 {
 	if p.alpha <= 0 || label <= p.alpha {
 		return 0
 	}
@@ -161,16 +161,16 @@ func (p *PortState) Probability(label float64) float64 {
 // Alpha returns the fair rate in bit/s; 0: not known.
 func (p *PortState) Alpha() float64 { return p.alpha }
 
-// Estimate counts a packet of so many bits at a port with a capacity in bit/s (CSFQ figure 3: estimate_alpha).
+// UpdateEstimate counts a packet of so many bits at a port with a capacity in bit/s (CSFQ figure 3: estimate_alpha).
 //
 // Where the figure is open, the rules are as follows. F is the rate of packets that enter the queue, without packets
 // for which the buffer has no room. A link without congestion stays uncongested while the buffer is below the
 // threshold. Then its fair rate is not known: 0, and no packet is dropped, not even of a user that is faster than all
 // before. When the link becomes congested, the fair rate starts with the largest label since.
-func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *config) {
-	a := p.a.Update(now, bits, c.KAlpha)
+func (p *PortState) UpdateEstimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *config) {
+	a := p.a.AddPacket(now, bits, c.KAlpha)
 	if accepted {
-		p.f.Update(now, bits, c.KAlpha)
+		p.f.AddPacket(now, bits, c.KAlpha)
 	}
 	if a >= capacity && (p.congested || filled) {
 		if !p.congested {
@@ -179,7 +179,7 @@ func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accep
 				p.setAlpha(max(p.largest, label))
 			}
 		} else if now > p.start+c.KC {
-			p.setAlpha(p.alpha * capacity / math.Max(p.f.At(now, c.KAlpha), 1))
+			p.setAlpha(p.alpha * capacity / math.Max(p.f.DecayedValue(now, c.KAlpha), 1))
 			p.start = now
 		}
 		return
@@ -201,8 +201,8 @@ func (p *PortState) Estimate(now unit.Time, label, bits, capacity float64, accep
 // setAlpha sets the fair rate and starts the next update's range.
 func (p *PortState) setAlpha(alpha float64) { p.alpha, p.updated = alpha, alpha }
 
-// Overflow lowers the fair rate by a share because the buffer had no room, at most to (1 − most) of its last update.
-func (p *PortState) Overflow(share, most float64) {
+// LowerAlpha lowers the fair rate by a share because the buffer had no room, at most to (1 − most) of its last update.
+func (p *PortState) LowerAlpha(share, most float64) {
 	p.alpha = max(p.alpha*(1-share), p.updated*(1-most))
 }
 

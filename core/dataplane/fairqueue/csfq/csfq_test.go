@@ -17,7 +17,7 @@ import (
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(rates ...int) config {
 	c := scheme.Defaults[config]()
-	c.Aggregates = dataplanetest.References(rates...)
+	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
@@ -31,7 +31,7 @@ func TestTranscript(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: link}, {Rate: link}, {Rate: link},
 		{Rate: link, Total: tm.Limit{Packets: 10}}}}
 	var x *program
-	dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
+	dataplanetest.CheckTranscript(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
 		if x, err = newProgram(site, weighed(10, 20, 10)); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +45,7 @@ func TestProbability(t *testing.T) {
 		{10, 40, 0.75}, {5e9, 1e11, 0.95}} {
 		t.Run(fmt.Sprint(x), func(t *testing.T) {
 			p := PortState{alpha: x.alpha}
-			if got := p.Probability(x.label); math.Abs(got-x.want) > 1e-12 {
+			if got := p.DropProbability(x.label); math.Abs(got-x.want) > 1e-12 {
 				t.Errorf("%g", got)
 			}
 		})
@@ -58,7 +58,7 @@ func TestOverflow(t *testing.T) {
 	p := PortState{}
 	p.setAlpha(1000)
 	for n := 1; n <= 40; n++ {
-		p.Overflow(0.01, 0.25)
+		p.LowerAlpha(0.01, 0.25)
 		if want := max(1000*math.Pow(0.99, float64(n)), 750); math.Abs(p.alpha-want) > 1e-9 {
 			t.Fatalf("after %d: %g, want %g", n, p.alpha, want)
 		}
@@ -73,18 +73,18 @@ func TestUpdate(t *testing.T) {
 	gap := unit.Millisecond // 2 Mb/s of 2000 bits
 	at := 5 * unit.Second
 	p.start = at
-	p.a.Update(at, 0, c.KAlpha)
-	p.f.Update(at, 0, c.KAlpha)
+	p.a.AddPacket(at, 0, c.KAlpha)
+	p.f.AddPacket(at, 0, c.KAlpha)
 	for range 5000 { // F becomes 2 Mb/s
 		at += gap
-		p.a.Update(at, 2000, c.KAlpha)
-		p.f.Update(at, 2000, c.KAlpha)
+		p.a.AddPacket(at, 2000, c.KAlpha)
+		p.f.AddPacket(at, 2000, c.KAlpha)
 	}
-	p.Estimate(at+gap, 900, 2000, 1e6, true, true, &c)
+	p.UpdateEstimate(at+gap, 900, 2000, 1e6, true, true, &c)
 	if math.Abs(p.alpha-400) > 0.01 || p.start != at+gap {
 		t.Errorf("alpha %g at %v, want 400", p.alpha, p.start)
 	}
-	p.Estimate(at+2*gap, 900, 2000, 1e6, true, true, &c)
+	p.UpdateEstimate(at+2*gap, 900, 2000, 1e6, true, true, &c)
 	if math.Abs(p.alpha-400) > 0.01 {
 		t.Errorf("alpha %g changes twice in a window", p.alpha)
 	}
@@ -96,12 +96,12 @@ func TestUpdate(t *testing.T) {
 func TestLargest(t *testing.T) {
 	c := weighed()
 	p := PortState{}
-	p.Estimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
-	p.Estimate(2*unit.Millisecond, 100, 1e8, 1e6, true, true, &c)
+	p.UpdateEstimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
+	p.UpdateEstimate(2*unit.Millisecond, 100, 1e8, 1e6, true, true, &c)
 	if !p.congested || p.alpha != 900 {
 		t.Errorf("congested: %v, alpha %g, want 900", p.congested, p.alpha)
 	}
-	p.Estimate(10*unit.Second, 100, 1, 1e6, true, true, &c)
+	p.UpdateEstimate(10*unit.Second, 100, 1, 1e6, true, true, &c)
 	if p.congested || p.largest != 0 {
 		t.Errorf("congested: %v, the largest label is %g after congestion", p.congested, p.largest)
 	}
@@ -126,15 +126,15 @@ func TestNoRoom(t *testing.T) {
 		t.Run(x.why.String(), func(t *testing.T) {
 			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Mbps}},
 				{Rate: unit.LinkRate{Bits: unit.Mbps}}}}
-			site := s.Site()
+			site := s.NewSite()
 			p, err := newProgram(site, weighed())
 			if err != nil {
 				t.Fatal(err)
 			}
 			p.ports[1].setAlpha(1000)
 			p.config.K = 1000 * unit.Second // labels are below alpha
-			s.Programs = []dataplane.Program{dataplanetest.Forward(site), p, &refuser{x.why}}
-			dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Millisecond, Dst: 2, Payload: 100}})
+			s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), p, &refuser{x.why}}
+			dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Millisecond, Dst: 2, Payload: 100}})
 			if got := p.ports[1].alpha; got != x.want {
 				t.Errorf("alpha %g, want %g", got, x.want)
 			}
@@ -148,13 +148,13 @@ func TestForget(t *testing.T) {
 	for range 3 {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
 	}
-	site := s.Site()
+	site := s.NewSite()
 	x, err := newProgram(site, weighed())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x}
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
 	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
@@ -163,7 +163,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
 }
 
 // A user below its fair share loses nothing in steady state, and the others get equal shares, or those of their
@@ -176,13 +176,13 @@ func TestShares(t *testing.T) {
 				scale := float64(10*unit.Mbps) / float64(rate)
 				c.K, c.KAlpha, c.KC = unit.Time(float64(c.K)*scale), unit.Time(float64(c.KAlpha)*scale),
 					unit.Time(float64(c.KC)*scale)
-				s := dataplanetest.Links(len(x.Parts)+1, rate, 0)
+				s := dataplanetest.NewLinks(len(x.Parts)+1, rate, 0)
 				s.Ports[len(x.Parts)].Total.Packets = 100
-				p, err := newProgram(s.Site(), c)
+				p, err := newProgram(s.NewSite(), c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				x.Hold(t, s, 20*c.KC, p, 0.04, 0.002)
+				x.CheckShares(t, s, 20*c.KC, p, 0.04, 0.002)
 			})
 		}
 	}
@@ -196,7 +196,7 @@ func TestDefaults(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
-	if _, err := newProgram(s.Site(), c); err == nil {
+	if _, err := newProgram(s.NewSite(), c); err == nil {
 		t.Error("a port with a rate in packets is taken")
 	}
 }
@@ -207,7 +207,7 @@ func TestNoAllocation(t *testing.T) {
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Microsecond
-		a.Estimate(now, 5, 8000, 1e9, true, true, &c)
+		a.UpdateEstimate(now, 5, 8000, 1e9, true, true, &c)
 	}); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
@@ -216,6 +216,6 @@ func TestNoAllocation(t *testing.T) {
 func ExamplePortState_DropProbability() {
 	p := PortState{}
 	p.setAlpha(25e6)
-	fmt.Println(p.Probability(20e6), p.Probability(100e6))
+	fmt.Println(p.DropProbability(20e6), p.DropProbability(100e6))
 	// Output: 0 0.75
 }

@@ -32,9 +32,9 @@ func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if a := k.alpha; a < 0 || math.IsNaN(a) || math.IsInf(a, 0) || k.updated*0.7499 > a {
 		j.t.Errorf("alpha is %g, and was %g at its last update", a, k.updated)
 	}
-	if l := j.x.label; l <= 0 || math.IsInf(l, 0) || k.Probability(l) < 0 || k.Probability(l) >= 1 ||
-		k.Probability(l) > k.Probability(2*l) {
-		j.t.Errorf("label %g, probability %g", l, k.Probability(l))
+	if l := j.x.label; l <= 0 || math.IsInf(l, 0) || k.DropProbability(l) < 0 || k.DropProbability(l) >= 1 ||
+		k.DropProbability(l) > k.DropProbability(2*l) {
+		j.t.Errorf("label %g, probability %g", l, k.DropProbability(l))
 	}
 	return dataplane.Accept
 }
@@ -51,17 +51,17 @@ func FuzzCSFQ(f *testing.F) {
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		s := dataplanetest.Links(4, 10*unit.Mbps, 0)
+		s := dataplanetest.NewLinks(4, 10*unit.Mbps, 0)
 		s.Ports[3].Total.Packets = 20
 		c := weighed(10)
 		c.K, c.KAlpha, c.KC = 5*unit.Millisecond, 10*unit.Millisecond, 10*unit.Millisecond
-		site := s.Site()
+		site := s.NewSite()
 		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Programs = []dataplane.Program{dataplanetest.Forward(site), &judge{t, x}, x}
-		script := dataplanetest.Given(b, 4, unit.Millisecond)
-		dataplanetest.Whole(t, script, dataplanetest.Direct(s, script))
+		s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), &judge{t, x}, x}
+		script := dataplanetest.FuzzTraffic(b, 4, unit.Millisecond)
+		dataplanetest.CheckConservation(t, script, dataplanetest.RunDirect(s, script))
 	})
 }

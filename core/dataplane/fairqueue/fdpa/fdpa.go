@@ -73,7 +73,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]port, site.Ports),
 		queues: site.Queues}
 	for i := range x.ports {
-		x.ports[i].lastSent = make([]unit.Time, x.rates.Most())
+		x.ports[i].lastSent = make([]unit.Time, x.rates.MaxUsers())
 	}
 	return x, nil
 }
@@ -84,7 +84,7 @@ func (x *program) Name() string { return "fdpa" }
 // Ingress measures the rate of the user.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
-		x.rates.Update(env.Now(), p, x.config.K)
+		x.rates.AddPacket(env.Now(), p, x.config.K)
 	}
 	return dataplane.Accept
 }
@@ -96,7 +96,7 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		m.Queue = 0
 		return dataplane.Accept
 	}
-	u := x.rates.Of(p)
+	u := x.rates.UserOf(p)
 	k := &x.ports[m.Out]
 	k.countActive(env.Now(), u, x.rates.Table, x.config.Active)
 	w := x.rates.Weight(u)
@@ -122,7 +122,7 @@ func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.T
 		case now+1-last > active:
 			k.lastSent[i] = 0
 		default:
-			k.weight += t.Weighed(i)
+			k.weight += t.WeightOf(i)
 		}
 	}
 }
@@ -152,17 +152,17 @@ func (x *program) EvictAddress(a packet.Addr) {
 // Footprint returns the use by a rate for each user and, at each port, the time of its last packet.
 func (x *program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
-	n, ports := x.rates.Users(), len(x.ports)
+	n, ports := x.rates.StateCount(), len(x.ports)
 	var k port
 	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "rate of the user", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users", Cells: n,
-			Bits: dataplane.Bits(users.Rate{}), Reads: 1, Writes: 1}},
+			Bits: dataplane.WidthOf(users.Rate{}), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Transcendental, What: "decay exp(-T/K)", Times: 1},
 				{Kind: dataplane.Dividing, What: "l/T, T/K", Times: 2},
 				{Kind: dataplane.FloatingPoint, What: "rate", Times: 3}}},
 		{Name: "active users", Gress: in, Registers: []dataplane.RegisterUse{
 			{Name: "last packet of users at ports", Cells: n * ports, Bits: 64, Reads: 1, Writes: 1},
-			{Name: "weight of active users", Cells: ports, Bits: dataplane.Bits(k.weight), Reads: 1, Writes: 1}}},
+			{Name: "weight of active users", Cells: ports, Bits: dataplane.WidthOf(k.weight), Reads: 1, Writes: 1}}},
 		{Name: "priority", Gress: in, Operations: []dataplane.Operation{
 			{Kind: dataplane.Dividing, What: "rate by the fair share", Times: 2},
 			{Kind: dataplane.Looping, What: "over priorities", Times: x.queues - 1}}},

@@ -18,12 +18,12 @@ import (
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(rates ...int) config {
 	c := scheme.Defaults[config]()
-	c.Aggregates = dataplanetest.References(rates...)
+	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
 func ports(n, queues int, rate unit.Rate, each, total int32) dataplanetest.Setup {
-	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues,
+	return dataplanetest.NewSetup(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Queues: queues,
 		Each: tm.Limit{Packets: each}, Total: tm.Limit{Packets: total}})
 }
 
@@ -43,7 +43,7 @@ func TestTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := &chosen{}
-	dataplanetest.Follow(t, ports(4, 4, 1500*unit.Kbps, 0, 12), string(text),
+	dataplanetest.CheckTranscript(t, ports(4, 4, 1500*unit.Kbps, 0, 12), string(text),
 		func(site *dataplane.Site) []dataplane.Program {
 			x, err := newProgram(site, weighed(10, 20, 10))
 			if err != nil {
@@ -75,7 +75,7 @@ func TestActive(t *testing.T) {
 	b.Add(netip.MustParseAddr("10.0.0.2"), netip.Addr{})
 	c := weighed(10, 20)
 	table := users.NewTable(b, &c.Config)
-	k := port{lastSent: make([]unit.Time, table.Most())}
+	k := port{lastSent: make([]unit.Time, table.MaxUsers())}
 	const ms = unit.Millisecond
 	for i, x := range []struct {
 		at   unit.Time
@@ -91,13 +91,13 @@ func TestActive(t *testing.T) {
 // A source that becomes another's starts afresh, and nobody else does.
 func TestForget(t *testing.T) {
 	s := ports(3, 2, unit.Gbps, 0, 0)
-	site := s.Site()
+	site := s.NewSite()
 	x, err := newProgram(site, weighed())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x}
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
 	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
@@ -109,7 +109,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues = max(p.Queues, 2)
 		return p
 	}, []string{
@@ -123,7 +123,7 @@ func TestIsolation(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			s := ports(4, 4, rate, 25, 0)
-			site := s.Site()
+			site := s.NewSite()
 			c := weighed()
 			scale := float64(10*unit.Mbps) / float64(rate)
 			c.K, c.Active = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Active)*scale)
@@ -133,8 +133,8 @@ func TestIsolation(t *testing.T) {
 			}
 			until := unit.Time(4e12 * scale)
 			k := &dataplanetest.Counter{From: until / 2}
-			s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, k}
-			dataplanetest.Direct(s, dataplanetest.Constant(rate, 1000, until, 4, 0.2, 0.7, 1.2))
+			s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, k}
+			dataplanetest.RunDirect(s, dataplanetest.ConstantTraffic(rate, 1000, until, 4, 0.2, 0.7, 1.2))
 			if k.Passed[0] != k.Came[0] || k.Came[0] == 0 {
 				t.Errorf("it loses %d of %d", k.Came[0]-k.Passed[0], k.Came[0])
 			}
@@ -150,7 +150,7 @@ func TestRefuses(t *testing.T) {
 	one, packets := ports(1, 1, unit.Gbps, 0, 0), ports(1, 2, unit.Gbps, 0, 0)
 	packets.Ports[0].Rate = unit.LinkRate{Packets: 10}
 	for _, s := range []dataplanetest.Setup{one, packets} {
-		if _, err := newProgram(s.Site(), weighed()); err == nil {
+		if _, err := newProgram(s.NewSite(), weighed()); err == nil {
 			t.Errorf("%+v is taken", s.Ports)
 		}
 	}
@@ -160,7 +160,7 @@ func TestNoAllocation(t *testing.T) {
 	c := weighed()
 	table := users.NewTable(nil, &c.Config)
 	k := port{lastSent: make([]unit.Time, 8)}
-	table.Of(&packet.Packet{})
+	table.UserOf(&packet.Packet{})
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Millisecond

@@ -31,13 +31,13 @@ func (j *judge) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	k, sum := &j.x.ports[p.Meta.Out], 0.0
 	for i, last := range k.lastSent {
 		if last != 0 {
-			sum += j.x.rates.Weighed(i)
+			sum += j.x.rates.WeightOf(i)
 		}
 	}
-	if math.Abs(sum-k.weight) > 1e-9 || sum < j.x.rates.Weight(j.x.rates.Of(p)) {
+	if math.Abs(sum-k.weight) > 1e-9 || sum < j.x.rates.Weight(j.x.rates.UserOf(p)) {
 		j.t.Errorf("weight %g, of all who are active %g", k.weight, sum)
 	}
-	rate := j.x.rates.Value(j.x.rates.Of(p))
+	rate := j.x.rates.Value(j.x.rates.UserOf(p))
 	if q := p.Meta.Queue; int(q) >= j.x.queues || rate <= 10e6/sum && q != 0 {
 		j.t.Errorf("queue %d at a rate of %g", q, rate)
 	}
@@ -54,13 +54,13 @@ func FuzzFDPA(f *testing.F) {
 		s := ports(4, 4, 10*unit.Mbps, 10, 30)
 		c := weighed(20)
 		c.K, c.Active = 5*unit.Millisecond, 10*unit.Millisecond
-		site := s.Site()
+		site := s.NewSite()
 		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, &judge{t, x}}
-		script := dataplanetest.Given(b, 4, unit.Millisecond)
-		dataplanetest.Whole(t, script, dataplanetest.Direct(s, script))
+		s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, &judge{t, x}}
+		script := dataplanetest.FuzzTraffic(b, 4, unit.Millisecond)
+		dataplanetest.CheckConservation(t, script, dataplanetest.RunDirect(s, script))
 	})
 }

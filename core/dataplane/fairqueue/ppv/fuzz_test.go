@@ -53,19 +53,19 @@ func FuzzPPV(f *testing.F) {
 	f.Add(false, []byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(false, bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))
 	f.Fuzz(func(t *testing.T, smallest bool, b []byte) {
-		s := dataplanetest.Ports(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 10 * unit.Mbps},
+		s := dataplanetest.NewSetup(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 10 * unit.Mbps},
 			Total: tm.Limit{Packets: 30}}, shape(smallest))
 		c := weighed(smallest, 10)
 		c.K, c.Target, c.Update, c.Window = 5*unit.Millisecond, 5*unit.Millisecond, 2*unit.Millisecond,
 			10*unit.Millisecond
 		c.Alpha, c.Beta = 10, 100
-		site := s.Site()
+		site := s.NewSite()
 		x, err := newProgram(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, &judge{t, x}}
-		script := dataplanetest.Given(b, 4, unit.Millisecond)
-		dataplanetest.Whole(t, script, dataplanetest.Direct(s, script))
+		s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, &judge{t, x}}
+		script := dataplanetest.FuzzTraffic(b, 4, unit.Millisecond)
+		dataplanetest.CheckConservation(t, script, dataplanetest.RunDirect(s, script))
 	})
 }

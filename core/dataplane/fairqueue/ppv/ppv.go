@@ -51,7 +51,7 @@ func (c *Config) Params(p *scheme.Params) {
 		Min("1bps")
 	p.Rate(&c.To, "to", "100Gbps", "throughput from which on values do not differ", "ours; PPV: 1 Gb/s").Min("1bps")
 	p.Int(&c.Steps, "steps", "30", "values a decade of throughput", "PPV").Min("1").Max("300")
-	p.Either(&c.Smallest, [2]string{"threshold", "smallest"}, "drop", "threshold",
+	p.BoolWords(&c.Smallest, [2]string{"threshold", "smallest"}, "drop", "threshold",
 		"what goes: packets beyond a threshold, or the least of a buffer that is full", "PVPIE; smallest: PPV")
 	threshold := func() bool { return !c.Smallest }
 	p.Time(&c.Target, "target", "15ms", "delay that the threshold aims at", "RFC 8033 §4.2").Min("1us").
@@ -65,7 +65,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Float(&c.Beta, "beta", "1.25", "gain by the change of the delay, in 1/s", "RFC 8033 §4.2").Min("0").
 		When("drop: threshold", threshold)
 
-	p.Rule("to", func() error {
+	p.AddRule("to", func() error {
 		switch n := c.regionCount(); {
 		case c.To <= c.From:
 			return fmt.Errorf("%v is not above from (%v): all packets would have one value", c.To, c.From)
@@ -74,7 +74,7 @@ func (c *Config) Params(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Rule("window", func() error {
+	p.AddRule("window", func() error {
 		if !c.Smallest && c.Window < c.Update {
 			return fmt.Errorf("%v is shorter than update (%v)", c.Window, c.Update)
 		}
@@ -92,10 +92,10 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if c.Smallest {
 		return nil
 	}
-	if p, holds := s.Short(dataplane.Always(c.Target)); p != nil {
-		all = append(all, warnTarget.Remark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
+	if p, holds := s.FindShortBuffer(dataplane.ConstantDelay(c.Target)); p != nil {
+		all = append(all, warnTarget.NewRemark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
 			"%v: packets are lost without regard to their values", p.To, holds, c.Target).
-			At(p.Port(), float64(c.Target)/float64(max(holds, 1))))
+			WithPort(p.PortName(), float64(c.Target)/float64(max(holds, 1))))
 	}
 	return append(all, dataplane.CheckUpdateInterval(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)
 }
@@ -105,8 +105,8 @@ func (c *Config) regionCount() int {
 	return 2 + int(math.Ceil(float64(c.Steps)*math.Log10(float64(c.To)/float64(c.From))))
 }
 
-// Rank returns the region of a throughput: 0 up to From, then a step for each factor of 10^(1/Steps).
-func (c *Config) Rank(throughput float64) uint32 {
+// RankOf returns the region of a throughput: 0 up to From, then a step for each factor of 10^(1/Steps).
+func (c *Config) RankOf(throughput float64) uint32 {
 	if throughput <= float64(c.From) {
 		return 0
 	}
@@ -150,7 +150,7 @@ func newProgram(site *dataplane.Site, c Config) (*program, error) {
 		case !c.Smallest:
 			x.ports[i] = PortState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount()),
 				threshold: math.MaxUint32}
-		case i < len(site.At) && !site.At[i].Ranks():
+		case i < len(site.At) && !site.At[i].HasRanks():
 			return nil, fmt.Errorf("ppv: drop: smallest needs the scheduler least, which port %d does not have", i)
 		}
 	}
@@ -164,8 +164,8 @@ func (x *program) Name() string { return "ppv" }
 // have the greatest value.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
-		u, rate := x.rates.Update(env.Now(), p, x.config.K)
-		p.Meta.User = x.config.Rank(x.random.Float64() * rate / x.rates.Weight(u))
+		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)
+		p.Meta.User = x.config.RankOf(x.random.Float64() * rate / x.rates.Weight(u))
 	}
 	return dataplane.Accept
 }
@@ -205,7 +205,7 @@ func (k *PortState) countBytes(now unit.Time, rank uint32, bytes int64, window u
 // updateThreshold applies PIE's control law (RFC 8033 §4.2) without its cap (RFC 8033 §5.5), and then sets the
 // threshold. delay is in seconds.
 func (k *PortState) updateThreshold(delay float64, c *Config) {
-	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.Next(k.probability, k.delay, delay)
+	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.NextProbability(k.probability, k.delay, delay)
 	k.delay = delay
 	k.findThreshold()
 }

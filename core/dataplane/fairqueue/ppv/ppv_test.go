@@ -18,7 +18,7 @@ import (
 func weighed(smallest bool, rates ...int) Config {
 	c := scheme.Defaults[Config]()
 	c.Smallest = smallest
-	c.Aggregates = dataplanetest.References(rates...)
+	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
@@ -26,7 +26,7 @@ func weighed(smallest bool, rates ...int) Config {
 func shape(smallest bool) func(dataplanetest.Port) dataplanetest.Port {
 	return func(p dataplanetest.Port) dataplanetest.Port {
 		if smallest && p.Scheduler == nil {
-			p.Scheduler = tm.NewLeast()
+			p.Scheduler = tm.NewLeastValue()
 		}
 		return p
 	}
@@ -44,11 +44,11 @@ func TestTranscript(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s := dataplanetest.Ports(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 1500 * unit.Kbps},
+			s := dataplanetest.NewSetup(4, dataplanetest.Port{Rate: unit.LinkRate{Bits: 1500 * unit.Kbps},
 				Total: tm.Limit{Packets: limit}}, shape(smallest))
 			var x *program
 			rank := &ranks{}
-			dataplanetest.Follow(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
+			dataplanetest.CheckTranscript(t, s, string(text), func(site *dataplane.Site) []dataplane.Program {
 				if x, err = newProgram(site, weighed(smallest, 10, 20, 10)); err != nil {
 					t.Fatal(err)
 				}
@@ -85,7 +85,7 @@ func TestRank(t *testing.T) {
 	}{{0, 0}, {10e3, 0}, {10.001e3, 1}, {10.7e3, 1}, {10.9e3, 2}, {20e3, 10}, {99.9e3, 30}, {1.01e6, 61}, {1.01e9, 151},
 		{1.01e11, 211}, {1e13, 211}} {
 		t.Run(fmt.Sprint(x.throughput), func(t *testing.T) {
-			if got := c.Rank(x.throughput); got != x.want {
+			if got := c.RankOf(x.throughput); got != x.want {
 				t.Errorf("%d, want %d", got, x.want)
 			}
 		})
@@ -129,13 +129,13 @@ func TestForget(t *testing.T) {
 	for range 3 {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
 	}
-	site := s.Site()
+	site := s.NewSite()
 	x, err := newProgram(site, weighed(false))
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x}
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
 	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
@@ -168,9 +168,9 @@ func TestDecay(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
+	dataplanetest.CheckProgram(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
 	// these set the scheduler that they are about, in place of least, which smallest needs
-	dataplanetest.Keeps(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"}, "drop",
+	dataplanetest.CheckProgram(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"}, "drop",
 		"smallest")
 }
 
@@ -187,13 +187,13 @@ func TestShares(t *testing.T) {
 						*w = unit.Time(float64(*w) * scale)
 					}
 					c.Alpha, c.Beta = c.Alpha/scale, c.Beta/scale
-					s := dataplanetest.Ports(len(x.Parts)+1, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate},
+					s := dataplanetest.NewSetup(len(x.Parts)+1, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate},
 						Total: tm.Limit{Packets: 100}}, shape(smallest))
-					p, err := newProgram(s.Site(), c)
+					p, err := newProgram(s.NewSite(), c)
 					if err != nil {
 						t.Fatal(err)
 					}
-					x.Hold(t, s, unit.Time(4e12*scale), p, 0.05, 0.01)
+					x.CheckShares(t, s, unit.Time(4e12*scale), p, 0.05, 0.01)
 				})
 			}
 		}
@@ -203,12 +203,12 @@ func TestShares(t *testing.T) {
 // What cannot work is refused, and a target that the buffer never reaches is said.
 func TestRefuses(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
-	if _, err := newProgram(s.Site(), weighed(false)); err == nil {
+	if _, err := newProgram(s.NewSite(), weighed(false)); err == nil {
 		t.Error("a port with a rate in packets is taken")
 	}
 	for _, given := range [][]string{{"from", "1Gbps", "to", "1Gbps"}, {"from", "1bps", "to", "1Tbps", "steps", "300",
 		"window", "1ms"}, {"window", "10ms"}} {
-		if _, err := dataplanetest.Make(Scheme(), s.Site(), given...); err == nil {
+		if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), given...); err == nil {
 			t.Errorf("%v is taken", given)
 		}
 	}
@@ -235,7 +235,7 @@ func TestNoAllocation(t *testing.T) {
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Millisecond
-		k.countBytes(now, c.Rank(1e6), 1000, c.Window)
+		k.countBytes(now, c.RankOf(1e6), 1000, c.Window)
 		k.updateThreshold(0.02, &c)
 	}); n != 0 {
 		t.Errorf("%g allocations", n)
@@ -244,6 +244,6 @@ func TestNoAllocation(t *testing.T) {
 
 func ExampleConfig_RankOf() {
 	c := scheme.Defaults[Config]()
-	fmt.Println(c.Rank(10e3), c.Rank(20e3), c.Rank(200e3))
+	fmt.Println(c.RankOf(10e3), c.RankOf(20e3), c.RankOf(200e3))
 	// Output: 0 10 40
 }

@@ -51,13 +51,13 @@ func FuzzRainbow(f *testing.F) {
 		s := ports(4, 10*unit.Mbps, 30)
 		c := weighed(10)
 		c.K, c.Interval = 5*unit.Millisecond, unit.Millisecond
-		site := s.Site()
+		site := s.NewSite()
 		x, err := New(site, c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, &judge{t, x}}
-		script := dataplanetest.Given(b, 4, unit.Millisecond)
-		dataplanetest.Whole(t, script, dataplanetest.Direct(s, script))
+		s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, &judge{t, x}}
+		script := dataplanetest.FuzzTraffic(b, 4, unit.Millisecond)
+		dataplanetest.CheckConservation(t, script, dataplanetest.RunDirect(s, script))
 	})
 }

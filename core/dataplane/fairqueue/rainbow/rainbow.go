@@ -45,13 +45,13 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Depth(&c.High, "high", "5ms", "queue above which it falls by a colour, unless it has become shorter", "ours")
 	p.Time(&c.Interval, "interval", "10ms", "in which it moves by one colour", "ours").Min("1us")
 
-	p.Rule("to", func() error {
+	p.AddRule("to", func() error {
 		if c.To <= c.From {
 			return fmt.Errorf("%v is not above from (%v): all packets would have one colour", c.To, c.From)
 		}
 		return nil
 	})
-	p.Rule("high", func() error {
+	p.AddRule("high", func() error {
 		low, high := c.Low, c.High
 		if (low.Bytes > 0) != (high.Bytes > 0) || (low.Time > 0) != (high.Time > 0) ||
 			low.Packets >= high.Packets && low.Bytes >= high.Bytes && low.Time >= high.Time {
@@ -79,7 +79,7 @@ var (
 // Check warns of layers that do not distinguish users, and of a queue that the buffer does not hold.
 func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if r := c.boundRatio(); r > 1.5 {
-		all = append(all, warnColours.Remark("colours", "%d colours are a factor of %.2g apart: users with rates "+
+		all = append(all, warnColours.NewRemark("colours", "%d colours are a factor of %.2g apart: users with rates "+
 			"between two "+
 			"are treated alike", c.Colours, r))
 	}
@@ -87,27 +87,29 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if port == nil {
 		return all
 	}
-	slowest, at := port.Rate.Bits, port.Port()
+	slowest, at := port.Rate.Bits, port.PortName()
 	if n := slowest / c.From; n < 100 {
-		all = append(all, warnFrom.Remark("from", "%d users have shares of a port of %v that are below %v: all that they "+
-			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From).At(at, 0))
+		all = append(all, warnFrom.NewRemark("from", "%d users have shares of a port of %v that are below %v: all that they "+
+			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From).WithPort(at, 0))
 	}
 	if c.To < slowest {
-		all = append(all, warnTo.Remark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To).
-			At(at, float64(slowest)/float64(c.To)))
+		all = append(all, warnTo.NewRemark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To).
+			WithPort(at, float64(slowest)/float64(c.To)))
 	}
-	high := func(rate unit.Rate) unit.Time { return unit.Time(c.High.At(rate, s.Frame()) * 8e12 / float64(rate)) }
-	if p, holds := s.Short(func(rate unit.Rate) unit.Time { return high(rate) + high(rate)/2 }); p != nil &&
+	high := func(rate unit.Rate) unit.Time {
+		return unit.Time(c.High.BytesAt(rate, s.FrameSize()) * 8e12 / float64(rate))
+	}
+	if p, holds := s.FindShortBuffer(func(rate unit.Rate) unit.Time { return high(rate) + high(rate)/2 }); p != nil &&
 		high(p.Rate.Bits) > 0 {
-		all = append(all, warnHigh.Remark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
+		all = append(all, warnHigh.NewRemark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
 			"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds,
-			high(p.Rate.Bits)).At(p.Port(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
+			high(p.Rate.Bits)).WithPort(p.PortName(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
 	}
-	if n := s.Trip(port) / c.Interval; n > 20 {
-		all = append(all, warnInterval.Remark("interval", "in a round trip of %v the threshold moves by %d colours, a "+
+	if n := s.MaxTrip(port) / c.Interval; n > 20 {
+		all = append(all, warnInterval.NewRemark("interval", "in a round trip of %v the threshold moves by %d colours, a "+
 			"factor "+
-			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.Trip(port), n,
-			math.Pow(c.boundRatio(), float64(n))).At(at, float64(n)/20))
+			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.MaxTrip(port), n,
+			math.Pow(c.boundRatio(), float64(n))).WithPort(at, float64(n)/20))
 	}
 	return all
 }
@@ -159,8 +161,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "rainbow".
 func (x *Program) Name() string { return "rainbow" }
 
-// Colour returns the layer of a throughput: 0 up to the first bound, then a layer for each factor of the ratio.
-func (x *Program) Colour(throughput float64) uint32 {
+// ColourOf returns the layer of a throughput: 0 up to the first bound, then a layer for each factor of the ratio.
+func (x *Program) ColourOf(throughput float64) uint32 {
 	from := float64(x.config.From)
 	if throughput <= from {
 		return 0
@@ -172,8 +174,8 @@ func (x *Program) Colour(throughput float64) uint32 {
 // layer of a number drawn between 0 and the rate. Packets made by switches have the first colour.
 func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.User = 0; p.Meta.Flags&packet.Internal == 0 {
-		u, rate := x.rates.Update(env.Now(), p, x.config.K)
-		p.Meta.User = x.Colour(x.random.Float64() * rate / x.rates.Weight(u))
+		u, rate := x.rates.AddPacket(env.Now(), p, x.config.K)
+		p.Meta.User = x.ColourOf(x.random.Float64() * rate / x.rates.Weight(u))
 	}
 	return dataplane.Accept
 }
@@ -190,7 +192,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 		if x.config.High.Packets > 0 {
 			queue = float64(out.Packets())
 		}
-		k.moveThreshold(queue, x.config.Low.At(rate, 1), x.config.High.At(rate, 1), uint32(x.config.Colours-1))
+		k.moveThreshold(queue, x.config.Low.BytesAt(rate, 1), x.config.High.BytesAt(rate, 1), uint32(x.config.Colours-1))
 		k.nextMove = env.Now() + x.config.Interval
 	}
 	if p.Meta.User > k.threshold {
@@ -224,13 +226,13 @@ func (x *Program) Footprint() dataplane.Footprint {
 	var k PortState
 	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "colour of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
-			Cells: x.rates.Users(), Bits: dataplane.Bits(users.Rate{}), Reads: 1, Writes: 1}},
+			Cells: x.rates.StateCount(), Bits: dataplane.WidthOf(users.Rate{}), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{
 				{Kind: dataplane.Transcendental, What: "decay exp(-T/K), logarithm of the throughput", Times: 2},
 				{Kind: dataplane.Dividing, What: "l/T, T/K, by the weight", Times: 3},
 				{Kind: dataplane.FloatingPoint, What: "rate, number drawn", Times: 4}}},
 		{Name: "threshold of colours", Gress: in,
 			Registers: []dataplane.RegisterUse{{Name: "threshold, highest colour, queue",
-				Cells: len(x.ports), Bits: dataplane.Bits(k), Reads: 1, Writes: 1}},
+				Cells: len(x.ports), Bits: dataplane.WidthOf(k), Reads: 1, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.ReadingEgress, What: "queue of the port", Times: 1}}}}}
 }

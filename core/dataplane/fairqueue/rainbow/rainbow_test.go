@@ -17,12 +17,12 @@ import (
 // weighed is a configuration with reference rates of 10.0.0.1, 10.0.0.2 and so on, in kb/s.
 func weighed(rates ...int) Config {
 	c := scheme.Defaults[Config]()
-	c.Aggregates = dataplanetest.References(rates...)
+	c.Aggregates = dataplanetest.ReferenceRates(rates...)
 	return c
 }
 
 func ports(n int, rate unit.Rate, limit int32) dataplanetest.Setup {
-	return dataplanetest.Ports(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Total: tm.Limit{Packets: limit}})
+	return dataplanetest.NewSetup(n, dataplanetest.Port{Rate: unit.LinkRate{Bits: rate}, Total: tm.Limit{Packets: limit}})
 }
 
 // colours remembers that of the packet in hand.
@@ -42,7 +42,7 @@ func TestTranscript(t *testing.T) {
 	}
 	var x *Program
 	c := &colours{}
-	dataplanetest.Follow(t, ports(4, 1500*unit.Kbps, 24), string(text), func(site *dataplane.Site) []dataplane.Program {
+	dataplanetest.CheckTranscript(t, ports(4, 1500*unit.Kbps, 24), string(text), func(site *dataplane.Site) []dataplane.Program {
 		k := weighed(10, 20, 10)
 		k.Colours, k.From, k.To = 64, 1500, 1500*unit.Kbps
 		k.Low, k.High = unit.Depth{Packets: 6}, unit.Depth{Packets: 12}
@@ -58,7 +58,7 @@ func TestColour(t *testing.T) {
 	c := weighed()
 	c.Colours, c.From, c.To = 4, unit.Mbps, unit.Gbps
 	s := ports(1, unit.Gbps, 0)
-	x, err := New(s.Site(), c)
+	x, err := New(s.NewSite(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +67,7 @@ func TestColour(t *testing.T) {
 		want       uint32
 	}{{0, 0}, {1e6, 0}, {1.01e6, 1}, {9.9e6, 1}, {10.1e6, 2}, {101e6, 3}, {1e12, 3}} {
 		t.Run(fmt.Sprint(y.throughput), func(t *testing.T) {
-			if got := x.Colour(y.throughput); got != y.want {
+			if got := x.ColourOf(y.throughput); got != y.want {
 				t.Errorf("%d, want %d", got, y.want)
 			}
 		})
@@ -94,13 +94,13 @@ func TestMove(t *testing.T) {
 // A source that becomes another's starts afresh, and nobody else does.
 func TestForget(t *testing.T) {
 	s := ports(3, unit.Gbps, 0)
-	site := s.Site()
+	site := s.NewSite()
 	x, err := New(site, weighed())
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.Programs = []dataplane.Program{dataplanetest.Forward(site), x}
-	dataplanetest.Direct(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
+	s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x}
+	dataplanetest.RunDirect(s, []dataplanetest.Arrival{{At: unit.Second, Dst: 3, Payload: 100},
 		{At: unit.Second, Port: 1, Dst: 3, Payload: 100}})
 	x.EvictAddress(1)
 	if a, b := x.rates.Value(0), x.rates.Value(1); a != 0 || b == 0 {
@@ -109,7 +109,7 @@ func TestForget(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.Keeps(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval", "100us")
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval", "100us")
 }
 
 // Users get equal shares, or those of their weights, and one below its share loses next to nothing:
@@ -124,11 +124,11 @@ func TestShares(t *testing.T) {
 				c.Low, c.High = unit.Depth{Packets: 20}, unit.Depth{Packets: 50}
 				scale := float64(10*unit.Mbps) / float64(rate)
 				c.K, c.Interval = unit.Time(float64(c.K)*scale), unit.Time(float64(c.Interval)*scale)
-				p, err := New(s.Site(), c)
+				p, err := New(s.NewSite(), c)
 				if err != nil {
 					t.Fatal(err)
 				}
-				x.Hold(t, s, unit.Time(4e12*scale), p, 0.06, 0.01)
+				x.CheckShares(t, s, unit.Time(4e12*scale), p, 0.06, 0.01)
 			})
 		}
 	}
@@ -137,12 +137,12 @@ func TestShares(t *testing.T) {
 // What cannot work is refused or told.
 func TestRefuses(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
-	if _, err := New(s.Site(), weighed()); err == nil {
+	if _, err := New(s.NewSite(), weighed()); err == nil {
 		t.Error("a port with a rate in packets is taken")
 	}
 	for _, given := range [][]string{{"low", "5ms"}, {"low", "6 kB"},
 		{"high", "12 packets"}, {"colours", "1"}, {"from", "100Gbps"}, {"to", "1kbps"}} {
-		if _, err := dataplanetest.Make(Scheme(), s.Site(), given...); err == nil {
+		if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), given...); err == nil {
 			t.Errorf("%v is taken", given)
 		}
 	}
@@ -182,7 +182,7 @@ func TestSuits(t *testing.T) {
 				ports = ports[1:]
 			}
 			got := []string{}
-			for _, r := range c.Check(&dataplane.SwitchContext{Ports: ports, Longest: 100 * unit.Millisecond}) {
+			for _, r := range c.Check(&dataplane.SwitchContext{Ports: ports, MaxRTT: 100 * unit.Millisecond}) {
 				got = append(got, r.Param)
 			}
 			if fmt.Sprint(got) != x.want {
@@ -201,7 +201,7 @@ func TestFastAccess(t *testing.T) {
 				s := ports(n, 100*unit.Gbps, 0)
 				s.Ports = append(s.Ports, ports(1, rate, 0).Ports...)
 				s.Ports[n].Total.Bytes = unit.Bytes(rate) / 160 // 50 ms
-				site := s.Site()
+				site := s.NewSite()
 				x, err := New(site, weighed())
 				if err != nil {
 					t.Fatal(err)
@@ -212,8 +212,8 @@ func TestFastAccess(t *testing.T) {
 				}
 				size, until := int32(rate/(10*unit.Kbps)), 4*unit.Second // 1250 packets a second
 				k := &dataplanetest.Counter{From: until / 2}
-				s.Programs = []dataplane.Program{dataplanetest.Forward(site), x, k}
-				got := dataplanetest.Direct(s, dataplanetest.Constant(rate, size, until, packet.Addr(n+1), parts...))
+				s.Programs = []dataplane.Program{dataplanetest.NewForwarding(site), x, k}
+				got := dataplanetest.RunDirect(s, dataplanetest.ConstantTraffic(rate, size, until, packet.Addr(n+1), parts...))
 				if got.Live != 0 {
 					t.Fatal("it is too long")
 				}
@@ -231,18 +231,18 @@ func TestFastAccess(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	s := ports(1, unit.Gbps, 0)
-	x, err := New(s.Site(), weighed())
+	x, err := New(s.NewSite(), weighed())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n := testing.AllocsPerRun(1000, func() { x.ports[0].moveThreshold(float64(x.Colour(3e6)), 6, 12, 63) }); n != 0 {
+	if n := testing.AllocsPerRun(1000, func() { x.ports[0].moveThreshold(float64(x.ColourOf(3e6)), 6, 12, 63) }); n != 0 {
 		t.Errorf("%g allocations", n)
 	}
 }
 
 func ExampleProgram_ColourOf() {
 	s := ports(1, unit.Gbps, 0)
-	x, err := New(s.Site(), weighed())
-	fmt.Println(x.Colour(9e3), x.Colour(1e6), x.Colour(1e9/2), err)
+	x, err := New(s.NewSite(), weighed())
+	fmt.Println(x.ColourOf(9e3), x.ColourOf(1e6), x.ColourOf(1e9/2), err)
 	// Output: 0 43 99 <nil>
 }

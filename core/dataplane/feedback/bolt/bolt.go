@@ -34,7 +34,7 @@ func (c *config) Params(p *scheme.Params) {
 		"Bolt algorithm 3: MTU").Max("1MB")
 	p.Int(&c.TOS, "tos", "0", "TOS byte of messages; 0 is of class 0", "ours").Min("0").Max("252")
 
-	p.Rule("tos", func() error {
+	p.AddRule("tos", func() error {
 		if c.TOS&int(packet.ECN) != 0 {
 			return fmt.Errorf("%d has ECN bits, the lower two, which must be 0", c.TOS)
 		}
@@ -74,31 +74,31 @@ var (
 func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
-			all = append(all, scheme.Refuse("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
+			all = append(all, scheme.NewRefusal("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
 				"bit/s", p.To))
 			break
 		}
 	}
-	for _, p := range s.Queueing() {
+	for _, p := range s.QueueingPorts() {
 		if p.Rate.Bits > 0 && p.Rate.Bits < minExactRate {
-			all = append(all, warnSlow.Remark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
+			all = append(all, warnSlow.NewRemark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
 				"senders drain their queue too slowly below %v", p.To, p.Rate.Bits, minExactRate).
-				At(p.Port(), float64(minExactRate)/float64(p.Rate.Bits)))
+				WithPort(p.PortName(), float64(minExactRate)/float64(p.Rate.Bits)))
 		}
 		holds := bufferBytes(s, p)
 		if holds == 0 {
 			continue
 		}
-		if from := c.Threshold.At(p.Rate.Bits, c.frameBytes(s.Frame())); from >= holds {
-			all = append(all, warnThreshold.Remark("threshold", "the buffer of the port to %s is full before %.0f B wait: "+
-				"packets are lost, and nobody is told before", p.To, from).At(p.Port(), from/holds))
+		if from := c.Threshold.BytesAt(p.Rate.Bits, c.frameBytes(s.FrameSize())); from >= holds {
+			all = append(all, warnThreshold.NewRemark("threshold", "the buffer of the port to %s is full before %.0f B wait: "+
+				"packets are lost, and nobody is told before", p.To, from).WithPort(p.PortName(), from/holds))
 		}
-		if need := float64(p.Senders) * float64(c.frameBytes(s.Frame())); need > holds {
-			all = append(all, warnCrowded.Remark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
-				"port's buffer does not hold: packets are lost", p.Senders, p.To).At(p.Port(), need/holds))
+		if need := float64(p.Senders) * float64(c.frameBytes(s.FrameSize())); need > holds {
+			all = append(all, warnCrowded.NewRemark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
+				"port's buffer does not hold: packets are lost", p.Senders, p.To).WithPort(p.PortName(), need/holds))
 		}
 	}
-	return scheme.Worst(all)
+	return scheme.KeepWorst(all)
 }
 
 // bufferBytes returns the size of a port's buffer in bytes; 0: no limit, or the port sends packets, not bits.
@@ -106,7 +106,7 @@ func bufferBytes(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
 	if p.Rate.Bits == 0 {
 		return 0
 	}
-	return unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.At(p.Rate.Bits, s.Frame())
+	return unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.BytesAt(p.Rate.Bits, s.FrameSize())
 }
 
 // Scheme returns the scheme of switch: [ecmp, bolt].
@@ -139,7 +139,7 @@ type port struct {
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	largest := unit.Bytes(site.MaxFrame)
 	if largest == 0 {
-		largest = unit.Bytes(site.Framing.Frame(1514, 0, true))
+		largest = unit.Bytes(site.Framing.FrameBytes(1514, 0, true))
 	}
 	frame := c.frameBytes(largest)
 	b := &program{config: c, framing: site.Framing, ports: make([]port, site.Ports), mtu: float64(frame)}
@@ -148,7 +148,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 		if i < len(site.Lines) {
 			p.linkRate = site.Lines[i].Rate.Bits
 		}
-		p.threshold = max(unit.Bytes(c.Threshold.At(p.linkRate, frame)), 1)
+		p.threshold = max(unit.Bytes(c.Threshold.BytesAt(p.linkRate, frame)), 1)
 		p.supply = float64(p.linkRate) / 8e12
 	}
 	return b, nil
@@ -162,7 +162,7 @@ func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
 	at.countSupply(env.Now(), p.Size, b.mtu)
-	if !p.Asks(packet.ExtBolt) || p.Kind != packet.Data || m.Flags&packet.Trimmed != 0 {
+	if !p.HasHotExtension(packet.ExtBolt) || p.Kind != packet.Data || m.Flags&packet.Trimmed != 0 {
 		return
 	}
 	var h packet.Bolt
@@ -193,7 +193,7 @@ func (p *port) countSupply(now unit.Time, size int32, mtu float64) {
 func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes,
 	link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
-	switch notified := h.Flags&packet.BoltTold != 0; {
+	switch notified := h.Flags&packet.BoltNotified != 0; {
 	case notified || link == 0:
 		return
 	case !b.config.SRC:
@@ -203,7 +203,7 @@ func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *pack
 		h.Flags |= packet.BoltDecrease
 		return
 	}
-	h.Flags |= packet.BoltDecrease | packet.BoltTold
+	h.Flags |= packet.BoltDecrease | packet.BoltNotified
 	b.sendNotice(env, p, &packet.Bolt{Flags: h.Flags, Sent: h.Sent, Queue: queue, Link: link})
 	b.sent++
 }
@@ -228,14 +228,14 @@ func (b *program) grantRequest(p *port, h *packet.Bolt) {
 
 // sendNotice sends the message about p.
 func (b *program) sendNotice(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
-	n := env.New()
+	n := env.NewPacket()
 	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)
 	n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
 	n.Seq, n.Sent = p.Seq, env.Now()
-	n.TurnRound()
+	n.SwapEnds()
 	n.SetBolt(h, true)
-	n.Size = b.framing.Frame(n.Headers()+n.ExtensionBytes(), 0, false)
-	env.Inject(n)
+	n.Size = b.framing.FrameBytes(n.Headers()+n.ExtensionBytes(), 0, false)
+	env.InjectPacket(n)
 }
 
 // Footprint returns the use by supply and demand of the port, and its tokens. The queue is read before the enqueue,

@@ -20,7 +20,7 @@ import (
 const (
 	us              = unit.Microsecond
 	first, last     = packet.BoltFirst, packet.BoltLast
-	inc, dec, toldd = packet.BoltIncrease, packet.BoltDecrease, packet.BoltTold
+	inc, dec, toldd = packet.BoltIncrease, packet.BoltDecrease, packet.BoltNotified
 )
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 10) }
@@ -42,7 +42,7 @@ func newRig(t testing.TB, queues int, more []dataplane.Program, given ...string)
 	for range 3 {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
 	}
-	site := s.Site()
+	site := s.NewSite()
 	site.Framing, _ = packet.FramingByName("l2")
 	var routes []dataplane.Route
 	for i := range 3 {
@@ -55,7 +55,7 @@ func newRig(t testing.TB, queues int, more []dataplane.Program, given ...string)
 	if site.Routes, err = dataplane.NewRoutes(site.Book, routes); err != nil {
 		t.Fatal(err)
 	}
-	made, err := dataplanetest.Make(Scheme(), site, append([]string{"mtu", "1250 B"}, given...)...)
+	made, err := dataplanetest.BuildProgram(Scheme(), site, append([]string{"mtu", "1250 B"}, given...)...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +177,7 @@ func testSRC(t *testing.T, version uint8, framing string, size int32) {
 	r.program.framing, _ = packet.FramingByName(framing)
 	for i := range 2 {
 		p := r.data(1250, inc|first)
-		p.Version, p.Ack, p.TCP.Flags, p.TOS = version, 5, packet.First, packet.ECT0
+		p.Version, p.Ack, p.TCP.Flags, p.TOS = version, 5, packet.FirstOfMessage, packet.ECT0
 		r.now = unit.Time(i) * us
 		p.SetExtension(packet.ExtActivity, []byte{1, 2, 3, 4})
 		r.sw.Receive(r.now, 0, p)
@@ -192,7 +192,7 @@ func testSRC(t *testing.T, version uint8, framing string, size int32) {
 		if q.Kind != packet.Notice || q.Src != 2 || q.Dst != 1 || q.SrcPort != 7 || q.DstPort != 5 || q.Seq != 1 ||
 			q.Ack != 0 ||
 			q.Payload != 0 || q.TOS != 192 || q.Version != version || q.Proto != packet.ProtoRDMA || q.HopLimit != 63 ||
-			q.Hash != packet.FlowHash(2, 1, 7, 5, packet.ProtoRDMA) || !q.Bolt(&h, true) || h != want || q.Notifies() {
+			q.Hash != packet.FlowHash(2, 1, 7, 5, packet.ProtoRDMA) || !q.Bolt(&h, true) || h != want || q.IsNotification() {
 			t.Errorf("IPv%d, %s: %+v, %+v", version, how, q, h)
 		}
 	}
@@ -390,7 +390,7 @@ func TestWay(t *testing.T) {
 		t.Run(tos, func(t *testing.T) {
 			var setup dataplanetest.Setup
 			setup.Ports = make([]dataplanetest.Port, 3)
-			qos, err := dataplanetest.Make(classify.Scheme(), setup.Site())
+			qos, err := dataplanetest.BuildProgram(classify.Scheme(), setup.NewSite())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -408,7 +408,7 @@ func TestWay(t *testing.T) {
 		p.Src = 9
 		r.sw.Receive(0, 0, p)
 	}
-	if d := r.sw.Drops(); r.told() != "" || d[dataplane.NoRoute] != 1 {
+	if d := r.sw.DropCounts(); r.told() != "" || d[dataplane.NoRoute] != 1 {
 		t.Errorf("drops %v", d)
 	}
 }
@@ -461,8 +461,8 @@ func TestTranscript(t *testing.T) {
 // The contract of programs: who asks for nothing meets no difference, and books are balanced.
 func TestContract(t *testing.T) {
 	same := func(p dataplanetest.Port) dataplanetest.Port { return p }
-	dataplanetest.Keeps(t, Scheme(), same, nil)
-	dataplanetest.Keeps(t, Scheme(), same, nil, "src", "false", "threshold", "1 packet")
+	dataplanetest.CheckProgram(t, Scheme(), same, nil)
+	dataplanetest.CheckProgram(t, Scheme(), same, nil, "src", "false", "threshold", "1 packet")
 }
 
 func TestSuits(t *testing.T) {
@@ -539,7 +539,7 @@ func TestSuitsTellsAll(t *testing.T) {
 func TestBad(t *testing.T) {
 	setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	for _, given := range [][]string{{"tos", "1"}, {"threshold", "0 B"}, {"pru_tokens", "0"}} {
-		if p, err := dataplanetest.Make(Scheme(), setup.Site(), given...); err == nil || p != nil {
+		if p, err := dataplanetest.BuildProgram(Scheme(), setup.NewSite(), given...); err == nil || p != nil {
 			t.Errorf("%v is taken", given)
 		}
 	}

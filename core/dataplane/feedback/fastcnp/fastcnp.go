@@ -36,7 +36,7 @@ type Options struct {
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
-	p.Either(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
+	p.BoolWords(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
 		"by the queue that a packet leaves behind, or by the one that it finds", "ours: as ecn")
 	p.Bool(&o.Mark, "mark", "false", "RDMA's packets are marked besides, so that the receiver sends CNPs, too", "ours")
 	p.Time(&o.Interval, "interval", "50us", "least time between CNPs of this switch about a flow",
@@ -47,7 +47,7 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Int(&o.TOS, "tos", "0", "TOS byte of CNPs; 0 is of class 0", "ours").Min("0").Max("252")
 	p.Bool(&o.Signed, "signed", "false", "CNPs say which switch they are of", "ours")
 
-	p.Rule("tos", func() error {
+	p.AddRule("tos", func() error {
 		if o.TOS&int(packet.ECN) != 0 {
 			return fmt.Errorf("%d has ECN bits, the lower two, which must be 0", o.TOS)
 		}
@@ -68,7 +68,7 @@ func Scheme() dataplane.Scheme {
 		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},
 		func(site *dataplane.Site, o Options) (dataplane.Program, error) {
 			return New(Config{
-				Curves: o.Curves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows, TOS: uint8(o.TOS),
+				Curves: o.BuildCurves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows, TOS: uint8(o.TOS),
 				Switch: uint32(site.ID), Signed: o.Signed, Framing: site.Framing, Random: site.Random("fast_cnp"),
 				Seed: uint32(site.Random("fast_cnp table").Uint64()),
 			}), nil
@@ -100,22 +100,22 @@ type dequeue struct{ notifier }
 // Name returns "fast_cnp".
 func (n *notifier) Name() string { return "fast_cnp" }
 
-// Sent returns the number of CNPs sent.
-func (n *notifier) Sent() uint64 { return n.sent }
+// SentCount returns the number of CNPs sent.
+func (n *notifier) SentCount() uint64 { return n.sent }
 
 // Book decides about a packet that has entered its queue.
 func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
-	if ecn.Markable(p) {
-		e.notifyOrMark(env, p, e.config.Curves[m.Out].Found(env.Port(m.Out).Queue(m.Queue), unit.Bytes(p.Size)))
+	if ecn.IsMarkable(p) {
+		e.notifyOrMark(env, p, e.config.Curves[m.Out].LengthOnArrival(env.Port(m.Out).Queue(m.Queue), unit.Bytes(p.Size)))
 	}
 }
 
 // Egress decides about a packet that has left its queue.
 func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
-	if ecn.Markable(p) {
-		d.notifyOrMark(env, p, d.config.Curves[m.Out].Length(env.Port(m.Out).Queue(m.Queue)))
+	if ecn.IsMarkable(p) {
+		d.notifyOrMark(env, p, d.config.Curves[m.Out].QueueLength(env.Port(m.Out).Queue(m.Queue)))
 	}
 	return dataplane.Accept
 }
@@ -124,14 +124,14 @@ func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 // due, and marks other packets, or all with Config.Mark.
 func (n *notifier) notifyOrMark(env *dataplane.Env, p *packet.Packet, length unit.Bytes) {
 	m := &p.Meta
-	if !n.config.Curves[m.Out].Hits(length, n.config.Random) {
+	if !n.config.Curves[m.Out].DrawMark(length, n.config.Random) {
 		return
 	}
 	notify := p.Kind == packet.Data && p.Proto == packet.ProtoRDMA && p.Payload > 0 &&
-		m.Flags&(packet.Internal|packet.Trimmed) == 0 && !p.Notifies()
+		m.Flags&(packet.Internal|packet.Trimmed) == 0 && !p.IsNotification()
 	if notify && n.recent.recordIfDue(env.Now(), p.Hash) {
 		n.sent++
-		env.Inject(n.newNotification(env, p))
+		env.InjectPacket(n.newNotification(env, p))
 	}
 	if n.config.Mark || !notify {
 		p.TOS |= packet.CE
@@ -140,12 +140,12 @@ func (n *notifier) notifyOrMark(env *dataplane.Env, p *packet.Packet, length uni
 
 // newNotification returns the CNP about p.
 func (n *notifier) newNotification(env *dataplane.Env, p *packet.Packet) *packet.Packet {
-	c := env.New()
+	c := env.NewPacket()
 	c.Kind, c.Proto, c.Version, c.TOS = packet.Notice, p.Proto, p.Version, n.config.TOS
 	c.Flow, c.Src, c.Dst, c.SrcPort, c.DstPort = p.Flow, p.Src, p.Dst, p.SrcPort, p.DstPort
 	c.Seq, c.Sent = p.Seq, env.Now()
-	c.TurnRound()
+	c.SwapEnds()
 	c.SetNotification(&packet.Notification{Cause: packet.CauseMarked, Switch: n.config.Switch, Signed: n.config.Signed})
-	c.Size = n.config.Framing.Frame(c.Headers()+c.ExtensionBytes(), 0, false)
+	c.Size = n.config.Framing.FrameBytes(c.Headers()+c.ExtensionBytes(), 0, false)
 	return c
 }

@@ -41,7 +41,7 @@ func newRig(t testing.TB, queues int, programs ...dataplane.Program) *rig {
 	t.Helper()
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}},
 		{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
-	site := s.Site()
+	site := s.NewSite()
 	var err error
 	site.Routes, err = dataplane.NewRoutes(site.Book, []dataplane.Route{
 		{Prefix: netip.MustParsePrefix("10.0.0.1/32"), Ports: []packet.PortID{0}},
@@ -121,8 +121,8 @@ func TestWhen(t *testing.T) {
 	if got := fmt.Sprint(r.told()); got != "[0 1 2 3 4]" {
 		t.Errorf("at dequeue CNPs are about %s", got)
 	}
-	if r.pool.Live() != 0 {
-		t.Errorf("%d packets are lost", r.pool.Live())
+	if r.pool.LiveCount() != 0 {
+		t.Errorf("%d packets are lost", r.pool.LiveCount())
 	}
 }
 
@@ -155,9 +155,9 @@ func TestMarks(t *testing.T) {
 		curve := []string{"kmin", "10 kB", "kmax", "200 kB", "pmax", "50%", "at", at}
 		outcome := func(s dataplane.Scheme, udp bool, given ...string) (marked string, told []int) {
 			setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
-			site := setup.Site()
+			site := setup.NewSite()
 			site.Random = func(string) unit.Random { return unit.NewRandom(3, "the same") }
-			p, err := dataplanetest.Make(s, site, append(given, curve...)...)
+			p, err := dataplanetest.BuildProgram(s, site, append(given, curve...)...)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -271,8 +271,8 @@ func TestInterval(t *testing.T) {
 			t.Errorf("at %v CNPs are about %s, want %s", c.at, got, c.want)
 		}
 	}
-	if p.Sent() != 7 || p.recent.suppressed != 6 || p.recent.crowded != 0 {
-		t.Errorf("%d sent, %d suppressed, %d crowded out", p.Sent(), p.recent.suppressed, p.recent.crowded)
+	if p.SentCount() != 7 || p.recent.suppressed != 6 || p.recent.crowded != 0 {
+		t.Errorf("%d sent, %d suppressed, %d crowded out", p.SentCount(), p.recent.suppressed, p.recent.crowded)
 	}
 }
 
@@ -406,7 +406,7 @@ func TestWay(t *testing.T) {
 		c := config()
 		c.TOS = tos
 		setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
-		qos, err := dataplanetest.Make(classify.Scheme(), setup.Site())
+		qos, err := dataplanetest.BuildProgram(classify.Scheme(), setup.NewSite())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -434,7 +434,7 @@ func TestWay(t *testing.T) {
 		p.Src = 3
 		r.arrive(p)
 	}
-	if d := r.sw.Drops(); r.told() != nil || d[dataplane.NoRoute] != 1 {
+	if d := r.sw.DropCounts(); r.told() != nil || d[dataplane.NoRoute] != 1 {
 		t.Errorf("drops %v", d)
 	}
 }
@@ -456,7 +456,7 @@ func TestBad(t *testing.T) {
 	}
 	setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	for _, given := range [][]string{{"kmin", "2 kB", "kmax", "1 kB"}, {"tos", "1"}, {"pmax_map", "10Gbps: 200%"}} {
-		if p, err := dataplanetest.Make(Scheme(), setup.Site(), given...); err == nil || p != nil {
+		if p, err := dataplanetest.BuildProgram(Scheme(), setup.NewSite(), given...); err == nil || p != nil {
 			t.Errorf("%v is taken", given)
 		}
 	}

@@ -13,11 +13,11 @@ func (e *enqueue) Footprint() dataplane.Footprint { return e.footprintAt(datapla
 func (d *dequeue) Footprint() dataplane.Footprint { return d.footprintAt(dataplane.InEgress) }
 
 // footprintAt returns the use in a part of the switch.
-func (n *notifier) footprintAt(g dataplane.Gress) dataplane.Footprint {
+func (n *notifier) footprintAt(g dataplane.SwitchPart) dataplane.Footprint {
 	var e entry
-	return dataplane.Footprint{Stages: []dataplane.Stage{ecn.Use("judge", g, n.config.Curves),
+	return dataplane.Footprint{Stages: []dataplane.Stage{ecn.StageUse("judge", g, n.config.Curves),
 		{Name: "flow's last CNP", Gress: g, Registers: []dataplane.RegisterUse{{Name: "recent", Cells: len(n.recent.entries),
-			Bits: dataplane.Bits(e), Reads: ways, Writes: 1}},
+			Bits: dataplane.WidthOf(e), Reads: ways, Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the ways of a set", Times: ways},
 				{Kind: dataplane.Recirculating, What: "CNP", Times: 1}}}}}
 }

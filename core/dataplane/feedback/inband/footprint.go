@@ -23,12 +23,12 @@ func (t *Program) Footprint() dataplane.Footprint {
 		}
 	}
 	record := dataplane.Stage{Name: "record", Gress: out,
-		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports), Bits: dataplane.Bits(h.TxBytes),
+		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports), Bits: dataplane.WidthOf(h.TxBytes),
 			Reads: 1, Writes: 1}}}
 	rate := dataplane.TableUse{Name: "rate by port", Entries: len(t.ports), Key: dataplane.PortBits,
-		Action: dataplane.Bits(h.Rate)}
+		Action: dataplane.WidthOf(h.Rate)}
 	if !t.full {
-		rate.Entries, rate.Action = coded, dataplane.Bits(t.ports[0].code)
+		rate.Entries, rate.Action = coded, dataplane.WidthOf(t.ports[0].code)
 	}
 	if rate.Entries > 0 {
 		record.Tables = append(record.Tables, rate)
@@ -41,26 +41,26 @@ func (t *Program) Footprint() dataplane.Footprint {
 			writes = most
 		}
 		x := dataplane.Stage{Name: "class's share", Gress: out,
-			Registers: []dataplane.RegisterUse{{Name: "bytes sent by class", Cells: classes, Bits: dataplane.Bits(c.txBytes),
+			Registers: []dataplane.RegisterUse{{Name: "bytes sent by class", Cells: classes, Bits: dataplane.WidthOf(c.txBytes),
 				Reads: 1, Writes: writes}},
 			Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the rate", Times: 1}}}
 		if t.idle > 0 {
 			x.Registers = append(x.Registers, dataplane.RegisterUse{Name: "last packet of class", Cells: classes,
-				Bits: dataplane.Bits(c.lastDeparture), Reads: most, Writes: 1})
+				Bits: dataplane.WidthOf(c.lastDeparture), Reads: most, Writes: 1})
 			x.Operations = append(x.Operations, dataplane.Operation{Kind: dataplane.Looping, What: "over the classes",
 				Times: most}, dataplane.Operation{Kind: dataplane.Dividing, What: "by the busy classes' share", Times: 1})
 		}
 		f.Stages = append(f.Stages, x)
 	}
-	if t.format.T > 0 {
+	if t.format.LoadInterval > 0 {
 		var l telemetry.PortLoad
 		f.Stages = append(f.Stages, dataplane.Stage{Name: "port's load", Gress: out,
-			Registers: []dataplane.RegisterUse{{Name: "load by port", Cells: len(t.ports), Bits: dataplane.Bits(l), Reads: 1,
+			Registers: []dataplane.RegisterUse{{Name: "load by port", Cells: len(t.ports), Bits: dataplane.WidthOf(l), Reads: 1,
 				Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Dividing, What: "dt/T, bytes by B T", Times: 3},
 				{Kind: dataplane.FloatingPoint, What: "moving average", Times: 1}, {Kind: dataplane.Transcendental,
 					What: "PINT's code of the load", Times: 1}}})
-		if t.format.Relative() { // steps of 1/4096 of the capacity
+		if t.format.IsRelative() { // steps of 1/4096 of the capacity
 			x := &f.Stages[len(f.Stages)-1]
 			x.Operations = x.Operations[:2]
 		}

@@ -108,7 +108,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Text(&c.Fraction, "fraction", fractionNS, "unit of the times of ioam below a second; us is that of Linux, "+
 		"whose nodes and ours then are of one namespace", "RFC 9197 §5.1, §5.3").Words(fractionNS, fractionUS).
 		When("format: ioam or ioam-gafni", func() bool { return strings.HasPrefix(c.Format, "ioam") })
-	p.Either(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "records have the packet's time in the switch: 4 "+
+	p.BoolWords(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "records have the packet's time in the switch: 4 "+
 		"bytes a hop of int-md and ioam; ifa always has it",
 		"P4 INT v2.1: hop latency; RFC 9197 §4.4.2.5: transit delay")
 	p.Float(&c.Base, "base", "1.05", "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
@@ -135,10 +135,10 @@ func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{Telemetry: 
 // Telemetry returns the format of telemetry in a network with links of these rates.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
-	f.Micro = c.Fraction == fractionUS
-	f.T, f.Load, f.Queue = c.T, c.CongestedLoad, c.CongestedQueue
+	f.Microseconds = c.Fraction == fractionUS
+	f.LoadInterval, f.Load, f.Queue = c.T, c.CongestedLoad, c.CongestedQueue
 	if err == nil {
-		err = f.Shape(c.Hops, c.Sojourn)
+		err = f.SetShape(c.Hops, c.Sojourn)
 	}
 	return f, err
 }
@@ -157,7 +157,7 @@ func buildProgram(site *dataplane.Site, c Config) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.Counted = site.Counted
+	f.InFraming = site.CountsTelemetry
 	return New(site, f, c.Idle, c.MTU)
 }
 
@@ -167,7 +167,7 @@ func buildProgram(site *dataplane.Site, c Config) (*Program, error) {
 // fails if the format has no code for a port's rate, because its hop would be missing.
 func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Bytes) (*Program, error) {
 	t := &Program{format: f, clock: site.Clock, ports: make([]port, site.Ports), id: uint32(site.ID),
-		full: f.Profile.Name != "hpcc", coded: f.Coded(), updatesAlways: f.T > 0, idle: idle}
+		full: f.Profile.Name != "hpcc", coded: f.HasRateCodes(), updatesAlways: f.LoadInterval > 0, idle: idle}
 	for i := range t.ports {
 		t.ports[i].rarePortState = &rarePortState{mtu: int32(mtu)}
 		if mtu == 0 && i < len(site.Lines) {
@@ -177,30 +177,30 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 	for i, p := range site.At {
 		x := &t.ports[i]
 		for q := range p.Queues() {
-			share, ok := p.Share(uint8(q))
+			share, ok := p.QueueShare(uint8(q))
 			if !ok {
 				share = 0
 				x.strict++
 			}
-			if p.Shares() {
+			if p.HasShares() {
 				x.classes = append(x.classes, class{share: share, lastDeparture: -1 << 62})
 			}
 		}
 		t.updatesAlways = t.updatesAlways || x.classes != nil
-		rate := site.Rate(i).Bits
-		if x.classes != nil && f.Relative() {
+		rate := site.PortRate(i).Bits
+		if x.classes != nil && f.IsRelative() {
 			return nil, fmt.Errorf("program telemetry: port %d shares its rate among classes, and format: relative is of ports",
 				i)
 		}
 		if x.classes != nil && t.coded {
 			for q, c := range x.classes {
-				if c.share > 0 && (!f.Tells(unit.Rate(float64(rate)*c.share)) || idle > 0) {
+				if c.share > 0 && (!f.CanRepresent(unit.Rate(float64(rate)*c.share)) || idle > 0) {
 					return nil, fmt.Errorf("program telemetry: class %d of port %d has %.4g of %v, for which format %s has no "+
 						"code; format: int-md has", q, i, c.share, rate, f.Profile.Name)
 				}
 			}
 		}
-		if x.setRate(&f, rate); rate > 0 && t.coded && !f.Tells(rate) {
+		if x.setRate(&f, rate); rate > 0 && t.coded && !f.CanRepresent(rate) {
 			return nil, fmt.Errorf("program telemetry: format %s has no code for the rate %v of port %d", f.Profile.Name, rate,
 				i)
 		}
@@ -212,7 +212,7 @@ func New(site *dataplane.Site, f telemetry.Format, idle unit.Time, mtu unit.Byte
 // setRate sets the port's rate, and its code in HPCC's format.
 func (x *port) setRate(f *telemetry.Format, rate unit.Rate) {
 	x.rate = rate
-	x.code, x.coded = f.HPCC.Code(rate)
+	x.code, x.coded = f.HPCC.RateCode(rate)
 }
 
 // Name returns "telemetry".
@@ -220,15 +220,15 @@ func (t *Program) Name() string { return "telemetry" }
 
 // Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	if !t.updatesAlways && !p.AsksAny() { // nearly all packets without a request
+	if !t.updatesAlways && !p.HasAnyHotExtension() { // nearly all packets without a request
 		return dataplane.Accept
 	}
-	if t.exact && p.Asks(telemetry.Extension) && !p.Asks(telemetry.IfCongested) {
+	if t.exact && p.HasHotExtension(telemetry.Extension) && !p.HasHotExtension(telemetry.IfCongested) {
 		// Nearly all packets of HPCC: the record goes from the port to the header without a Hop.
 		x, out := &t.ports[p.Meta.Out], env.Port(p.Meta.Out)
-		b := p.Leading(telemetry.Extension, telemetry.HPCCBytes)
+		b := p.LeadingExtension(telemetry.Extension, telemetry.HPCCBytes)
 		if b != nil && x.coded && out.Rate().Bits == x.rate {
-			t.format.HPCC.Put(b, x.code, t.id, env.Now(), out.TxBytes(), out.Bytes())
+			t.format.HPCC.PutFields(b, x.code, t.id, env.Now(), out.TxBytes(), out.Bytes())
 			return dataplane.Accept
 		}
 	}
@@ -239,7 +239,7 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 // writeTelemetry is the general Egress. It reports whether p requests telemetry, and whether that was written.
 func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, written bool) {
 	m := &p.Meta
-	want := t.format.Wants(p)
+	want := t.format.RequestsOf(p)
 	if want == 0 && !t.updatesAlways {
 		return false, false
 	}
@@ -251,8 +251,8 @@ func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, w
 	h := telemetry.Hop{Time: t.clock.Read(env.Now()), TxBytes: out.TxBytes(), Queue: out.Bytes(), Rate: rate, Switch: t.id,
 		Port: uint16(m.Out)}
 	load := 0.0
-	if t.format.T > 0 {
-		load = x.load.Dequeue(h.Time, unit.Bytes(p.Size), h.Queue, rate, t.format.T)
+	if t.format.LoadInterval > 0 {
+		load = x.load.Dequeue(h.Time, unit.Bytes(p.Size), h.Queue, rate, t.format.LoadInterval)
 	}
 	if x.classes != nil {
 		t.describeClass(env, m, &h)
@@ -268,20 +268,20 @@ func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, w
 
 // writeWanted writes the telemetry that p requests. A request for congested ports only does not count at an
 // uncongested port.
-func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.Wanted,
+func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.RequestSet,
 	load float64) (asked, written bool) {
-	if want&telemetry.WantsIf != 0 && h.Queue < t.format.Queue && load < t.format.Load {
-		want &^= telemetry.WantsIf
+	if want&telemetry.WantsRecordIfCongested != 0 && h.Queue < t.format.Queue && load < t.format.Load {
+		want &^= telemetry.WantsRecordIfCongested
 	}
 	switch {
 	case want&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
 		if b, ok := p.Extension(telemetry.Extension); ok && x.coded {
 			written = t.format.HPCC.PushCode(b, x.code, h)
 		}
-	case want&(telemetry.WantsRecord|telemetry.WantsIf) != 0:
+	case want&(telemetry.WantsRecord|telemetry.WantsRecordIfCongested) != 0:
 		h.Sojourn = env.Now() - p.Enqueued
 		if x.mtu == 0 {
-			written = t.format.Push(p, h)
+			written = t.format.PushRecord(p, h)
 		} else {
 			written = t.format.PushWithin(p, h, x.mtu-packetLength(p))
 		}

@@ -60,10 +60,10 @@ func newRig(t *testing.T, format string, s tm.Scheduler, queues int, change func
 }
 
 // receive puts a packet of size bytes into the switch; want: what it asks for.
-func (r *rig) receive(now unit.Time, size int32, tos uint8, want telemetry.Want, congested bool) {
+func (r *rig) receive(now unit.Time, size int32, tos uint8, want telemetry.Request, congested bool) {
 	p := r.pool.Get()
 	p.Size, p.TOS, p.HopLimit = size, tos, 9
-	r.f.Ask(p, want, congested)
+	r.f.AddRequest(p, want, congested)
 	r.sw.Receive(now, 0, p)
 }
 
@@ -72,7 +72,7 @@ func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, wha
 	if p, _ = r.sw.Dequeue(now, 0); p == nil {
 		r.t.Fatalf("nothing leaves at %v", now)
 	}
-	what, load = r.f.ReadAsked(p, &h)
+	what, load = r.f.ReadRequest(p, &h)
 	return p, h, what, load
 }
 
@@ -88,7 +88,7 @@ func TestSnapshot(t *testing.T) {
 			for i := range 3 {
 				now := 10*us + unit.Time(i)*us
 				_, h, what, _ := r.dequeue(now)
-				if what != telemetry.Recorded || h.Len() != 1 || h.Path() != 9 {
+				if what != telemetry.Recorded || h.Len() != 1 || h.PathID() != 9 {
 					t.Fatalf("%s: %d, %+v", format, what, h.Hops())
 				}
 				want := telemetry.Hop{Time: now, TxBytes: uint64(i) * 1280, Queue: unit.Bytes(2-i) * 1280, Rate: 100 * unit.Gbps,
@@ -113,8 +113,8 @@ func TestFiveHops(t *testing.T) {
 		r.receive(0, 1000, 0, telemetry.HopRecords, false)
 		for i := 1; ; i++ {
 			p, h, _, _ := r.dequeue(unit.Time(i) * us)
-			if h.Len() != min(i, 5) || h.Missed() != max(i-5, 0) || h.At(h.Len()-1).Time != unit.Time(min(i, 5))*us {
-				t.Errorf("%s: after %d switches %d hops, %d missed", format, i, h.Len(), h.Missed())
+			if h.Len() != min(i, 5) || h.MissedHops() != max(i-5, 0) || h.At(h.Len()-1).Time != unit.Time(min(i, 5))*us {
+				t.Errorf("%s: after %d switches %d hops, %d missed", format, i, h.Len(), h.MissedHops())
 			}
 			if i == 6 {
 				break
@@ -127,7 +127,7 @@ func TestFiveHops(t *testing.T) {
 // §6: a packet that asks upon congestion gets a record from a queue or a load that is
 // long or high enough, and from no other; it grows by the header then.
 func TestCongestionOnly(t *testing.T) {
-	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.T, r.f.Load, r.f.Queue = 10*us, 0.8, 3000 })
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.LoadInterval, r.f.Load, r.f.Queue = 10*us, 0.8, 3000 })
 	for range 4 {
 		r.receive(0, 1000, 0, telemetry.HopRecords, true)
 	}
@@ -265,7 +265,7 @@ func TestClassesUnderPriority(t *testing.T) {
 
 // PINT: the load of the port, as telemetry.PortLoad has it, and the largest on the way.
 func TestLoad(t *testing.T) {
-	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.T = 10 * us })
+	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.LoadInterval = 10 * us })
 	last := 0.0
 	for i := range 1000 {
 		now := unit.Time(i) * 80 * ns
@@ -292,7 +292,7 @@ func TestLoad(t *testing.T) {
 // has one, one whose classes share it has none.
 func TestRelativeLoad(t *testing.T) {
 	r := newRig(t, "relative", tm.NewFIFO(), 1, func(r *rig) {
-		r.f.T = 10 * us
+		r.f.LoadInterval = 10 * us
 		r.site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(),
 			unit.LinkRate{Bits: 7 * unit.Gbps})}
 	})
@@ -320,8 +320,8 @@ func TestRelativeLoad(t *testing.T) {
 // What does not ask, or asks what the switch cannot do, leaves as it came.
 func TestNotAsked(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, nil)
-	r.receive(0, 1000, 0, telemetry.Nothing, false)
-	if p, _, what, _ := r.dequeue(0); p.Extended() || what != telemetry.NoAnswer || p.Size != 1000 {
+	r.receive(0, 1000, 0, telemetry.NoRequest, false)
+	if p, _, what, _ := r.dequeue(0); p.HasExtensions() || what != telemetry.NoAnswer || p.Size != 1000 {
 		t.Error("a packet that does not ask has telemetry")
 	}
 	r.receive(0, 1000, 0, telemetry.PathLoad, false)
@@ -330,12 +330,12 @@ func TestNotAsked(t *testing.T) {
 	}
 	p := r.pool.Get()
 	p.Size, p.HopLimit = 60, 9
-	r.f.Ask(p, telemetry.HopRecords, false)
-	r.f.Answer(p)
+	r.f.AddRequest(p, telemetry.HopRecords, false)
+	r.f.MakeAnswer(p)
 	r.sw.Receive(0, 0, p)
 	var h telemetry.Records
 	if p, _ = r.sw.Dequeue(0, 0); true {
-		if what, _ := r.f.Read(p, &h); what != telemetry.Recorded || h.Len() != 0 {
+		if what, _ := r.f.ReadAnswer(p, &h); what != telemetry.Recorded || h.Len() != 0 {
 			t.Errorf("an answer on its way back has %d hops", h.Len())
 		}
 	}
@@ -375,22 +375,22 @@ func TestMTU(t *testing.T) {
 			for _, link := range []bool{false, true} {
 				mtu := 20 + 16 + 500 + x.header + x.record - less // IPv4, and the header of a transport without its own
 				r := newRig(t, x.format, tm.NewFIFO(), 1, func(r *rig) {
-					r.f.T, r.f.Queue = us, 0
+					r.f.LoadInterval, r.f.Queue = us, 0
 					if r.mtu = unit.Bytes(mtu); link {
 						r.mtu, r.site.Lines = 0, []dataplane.Line{{MTU: mtu}}
 					}
 				})
 				p := r.pool.Get()
 				p.Size, p.Version, p.HopLimit, p.Payload, p.Proto = 550, 4, 9, 500, packet.ProtoOwn
-				r.f.Ask(p, telemetry.HopRecords, x.congested)
+				r.f.AddRequest(p, telemetry.HopRecords, x.congested)
 				r.sw.Receive(0, 0, p)
 				p, h, _, _ := r.dequeue(us)
 				hops, missed := 1, 0
 				if less > 0 && x.missed >= 0 {
 					hops, missed = 0, x.missed
 				}
-				if h.Len() != hops || h.Missed() != missed || packetLength(p) > mtu && x.missed >= 0 {
-					t.Errorf("%+v, MTU %d of a link (%v): %d hops, %d missed, %d B", x, mtu, link, h.Len(), h.Missed(),
+				if h.Len() != hops || h.MissedHops() != missed || packetLength(p) > mtu && x.missed >= 0 {
+					t.Errorf("%+v, MTU %d of a link (%v): %d hops, %d missed, %d B", x, mtu, link, h.Len(), h.MissedHops(),
 						packetLength(p))
 				}
 			}
@@ -442,12 +442,12 @@ func TestScheme(t *testing.T) {
 	}
 	rates := []unit.Rate{10 * unit.Gbps}
 	f, err := dataplane.TraitsOf(c).Telemetry(rates)
-	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.T != 13*us || f.Load != 0.8 ||
+	if err != nil || f.HPCC.Multi != 4 || f.HPCC.Rates[5] != 10*unit.Gbps || f.LoadInterval != 13*us || f.Load != 0.8 ||
 		f.Queue != 5000 {
 		t.Errorf("%+v, %v", f, err)
 	}
-	p, err := s.Build(&dataplane.Site{Rates: rates, Counted: true, Routes: &dataplane.Routes{}}, c)
-	if err != nil || p.Name() != "telemetry" || !p.(*Program).format.Counted {
+	p, err := s.Build(&dataplane.Site{Rates: rates, CountsTelemetry: true, Routes: &dataplane.Routes{}}, c)
+	if err != nil || p.Name() != "telemetry" || !p.(*Program).format.InFraming {
 		t.Errorf("%+v, %v", p, err)
 	}
 }
