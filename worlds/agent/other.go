@@ -10,28 +10,28 @@ type Agent struct {
 	Controller string
 }
 
-// Probe returns the zero Machine, because this is not Linux.
-func Probe() *Machine { return &Machine{} }
+// ProbeMachine returns the zero Machine, because this is not Linux.
+func ProbeMachine() *Machine { return &Machine{} }
 
 // Start always fails on this system.
 func Start(c Config) (*Agent, error) {
 	if err := c.checkFields(); err != nil {
 		return nil, err
 	}
-	return nil, Probe().Check()
+	return nil, ProbeMachine().Check()
 }
 
-// ErrOther does not occur on this system.
-var ErrOther = errors.New("agent: there is one already")
+// ErrRunning does not occur on this system.
+var ErrRunning = errors.New("agent: there is one already")
 
 // Gone returns no interface.
-func (a *Agent) Gone() ([]string, error) { return nil, nil }
+func (a *Agent) RemoveGone() ([]string, error) { return nil, nil }
 
 // Close has no effect.
 func (a *Agent) Close() error { return nil }
 
 // Connections returns to unchanged.
-func (a *Agent) Connections(to []Connection) ([]Connection, error) { return to, nil }
+func (a *Agent) AppendConnections(to []Connection) ([]Connection, error) { return to, nil }
 
 // Strays returns 0.
-func (a *Agent) Strays() (uint64, error) { return 0, nil }
+func (a *Agent) CountStrays() (uint64, error) { return 0, nil }

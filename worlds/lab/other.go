@@ -13,8 +13,8 @@ func Serve(*Config, *os.File, io.Writer) error { return ErrNotLinux }
 // ServeHosts always fails on this system.
 func ServeHosts(*HostsConfig, *os.File, io.Writer) error { return ErrNotLinux }
 
-// Clean always fails on this system.
-func Clean() ([]string, error) { return nil, ErrNotLinux }
+// RemoveDead always fails on this system.
+func RemoveDead() ([]string, error) { return nil, ErrNotLinux }
 
-// CloseAll has no effect on this system.
-func CloseAll() error { return nil }
+// CloseLabs has no effect on this system.
+func CloseLabs() error { return nil }

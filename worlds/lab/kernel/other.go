@@ -4,5 +4,5 @@ package kernel
 
 import "errors"
 
-// Ask always fails on this system.
-func Ask() (*Kernel, error) { return nil, errors.New("the lab needs Linux") }
+// Probe always fails on this system.
+func Probe() (*Kernel, error) { return nil, errors.New("the lab needs Linux") }

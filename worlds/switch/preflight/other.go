@@ -8,10 +8,10 @@ import (
 	softswitch "weir/worlds/switch"
 )
 
-// Check always fails on this system.
-func Check(softswitch.Schemes, string, bool, io.Writer) error {
+// CheckFile always fails on this system.
+func CheckFile(softswitch.Schemes, string, bool, io.Writer) error {
 	return softswitch.SetupError("it needs Linux")
 }
 
-// Restore always fails on this system.
-func Restore() ([]string, error) { return nil, softswitch.SetupError("it needs Linux") }
+// RestoreDead always fails on this system.
+func RestoreDead() ([]string, error) { return nil, softswitch.SetupError("it needs Linux") }
