@@ -59,7 +59,8 @@ func carryTCP(try *realtime.Try, c *lab.Config, index int) {
 			try.Error(err)
 		}
 	})
-	p, err := l.Start(exec.Command(await.RequireProgram(try, "cmd/weir"), "lab-dataplane", "p4abc/fig5", "--quick", "--index",
+	p, err := l.Start(exec.Command(await.RequireProgram(try, "cmd/weir"), "lab-dataplane", "p4abc/fig5", "--quick",
+		"--index",
 		strconv.Itoa(index)))
 	if err != nil {
 		try.Fatal(err)

@@ -263,7 +263,8 @@ func programTraits(c scheme.Config) string {
 	}
 	if t.Telemetry != nil {
 		f, err := t.Telemetry([]unit.Rate{10 * unit.Gbps, 100 * unit.Gbps})
-		l.add("telemetry", fmt.Sprint(f.Profile.Name, f.Hops, f.Sojourn, f.Microseconds, f.HPCC, f.PINT.Bytes(), f.LoadInterval, f.Load,
+		l.add("telemetry", fmt.Sprint(f.Profile.Name, f.Hops, f.Sojourn, f.Microseconds, f.HPCC, f.PINT.Bytes(),
+			f.LoadInterval, f.Load,
 			f.Queue, f.InFraming, err))
 	}
 	if t.MaxBacklog != nil {

@@ -29,8 +29,8 @@ func (c *RateConfig) Params(p *scheme.Params) {
 		"HPCC §5.1: +win; HPCC simulator: HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
 }
 
-// WrapController returns controller k within the configured window, or k itself with NoWindow. A bandwidth-delay product needs
-// f.LineRate and f.BaseRTT; without them Bound returns an error.
+// WrapController returns controller k within the configured window, or k itself with NoWindow. A bandwidth-delay
+// product needs f.LineRate and f.BaseRTT; without them Bound returns an error.
 func (c *RateConfig) WrapController(k Controller, f Flow) (Controller, error) {
 	if c.Window == NoWindow {
 		return k, nil

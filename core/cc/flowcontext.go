@@ -73,8 +73,8 @@ func (p *SlowPath) KeepSlower(other SlowPath) {
 	}
 }
 
-// SpraysUnevenly reports whether packets of a flow are spread one by one over paths, and the slow path has less than a part
-// of another's rate.
+// SpraysUnevenly reports whether packets of a flow are spread one by one over paths, and the slow path has less than a
+// part of another's rate.
 func (s *FlowContext) SpraysUnevenly(part float64) bool {
 	return s.Sprayed && s.SlowestPath.Part > 0 && s.SlowestPath.Part < part
 }
@@ -82,7 +82,8 @@ func (s *FlowContext) SpraysUnevenly(part float64) bool {
 // WarnSlowPath returns a warning about the effect of a slow path on a flow that is spread. text describes the effect.
 func (s *FlowContext) WarnSlowPath(kind scheme.WarningKind, param, text string) scheme.Remark {
 	return kind.NewRemark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
-		"another's rate: %s", s.SlowestPath.Port, s.SlowestPath.Rate, 100*s.SlowestPath.Part, text).WithPort(s.SlowestPath.Port, 1/s.SlowestPath.Part)
+		"another's rate: %s", s.SlowestPath.Port, s.SlowestPath.Rate, 100*s.SlowestPath.Part,
+		text).WithPort(s.SlowestPath.Port, 1/s.SlowestPath.Part)
 }
 
 // Opposing counts the long flows of controllers that read telemetry in both directions of a path. Long flows have no
@@ -104,8 +105,8 @@ type Link struct {
 	Buffer unit.Bytes // of Port; 0: it has no limit, or is not a switch's
 }
 
-// BandwidthDelayProduct returns the bytes of payload that the narrowest link carries in a base round trip. Checks compare windows,
-// buffers and increases with it, not with the rate of the sender's link.
+// BandwidthDelayProduct returns the bytes of payload that the narrowest link carries in a base round trip. Checks
+// compare windows, buffers and increases with it, not with the rate of the sender's link.
 func (p *FlowPath) BandwidthDelayProduct() float64 {
 	return float64(p.NarrowLink.Payload) / 8 * p.BaseRTT.Seconds()
 }
@@ -124,7 +125,8 @@ func (p *FlowPath) DataMaxRTT() unit.Time {
 
 // DescribeTrip returns a description of the round trip that Product covers, for messages.
 func (p *FlowPath) DescribeTrip() string {
-	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.BandwidthDelayProduct()), p.BaseRTT.RoundRough(),
+	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.BandwidthDelayProduct()),
+		p.BaseRTT.RoundRough(),
 		p.NarrowLink.Port, p.NarrowLink.Rate)
 }
 
@@ -277,9 +279,10 @@ func (s *FlowContext) FindPath(holds func(p *FlowPath) bool) *FlowPath {
 	return nil
 }
 
-// WarnSmallWindow warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a path, and
-// does not hold the largest flow either. The text begins with what, the value with its verb: "100kB are".
-func (s *FlowContext) WarnSmallWindow(kind scheme.WarningKind, param, what string, bytes, part float64) []scheme.Remark {
+// WarnSmallWindow warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a
+// path, and does not hold the largest flow either. The text begins with what, the value with its verb: "100kB are".
+func (s *FlowContext) WarnSmallWindow(kind scheme.WarningKind, param, what string, bytes,
+	part float64) []scheme.Remark {
 	p, ok := s.findMaxPath((*FlowPath).FairProduct)
 	if !ok || bytes >= part*p.FairProduct() || s.MaxFlowSize > 0 && bytes >= float64(s.MaxFlowSize) {
 		return nil
@@ -335,13 +338,14 @@ func (s *FlowContext) RefusePresetAboveNIC(minRate func(link unit.Rate) unit.Rat
 		return nil
 	}
 	rate := minRate(p.NICRate)
-	return []scheme.Remark{scheme.NewRefusal("min_rate", "%v, the preset's, is more than a sender's link of %v has%s", rate,
+	return []scheme.Remark{scheme.NewRefusal("min_rate", "%v, the preset's, is more than a sender's link of %v has%s",
+		rate,
 		p.NICRate, p.describePayloadRate(rate))}
 }
 
-// WarnMinRateAbovePath warns of a min rate that, for all flows together, exceeds the rate of a path's narrowest link: a queue
-// there never empties. minRate returns a flow's min rate for its sender's link. RefuseRateAboveNIC reports a rate above that
-// link.
+// WarnMinRateAbovePath warns of a min rate that, for all flows together, exceeds the rate of a path's narrowest link: a
+// queue there never empties. minRate returns a flow's min rate for its sender's link. RefuseRateAboveNIC reports a rate
+// above that link.
 func (s *FlowContext) WarnMinRateAbovePath(param string, minRate func(link unit.Rate) unit.Rate) []scheme.Remark {
 	total := func(p *FlowPath) float64 { return float64(minRate(p.NICRate)) * float64(max(p.Flows, 1)) }
 	p, ok := s.findMaxPath(func(p *FlowPath) float64 {

@@ -72,8 +72,8 @@ type Host struct {
 	shared map[string]any
 }
 
-// GetShared returns the object that the receivers of this host share under a name; the first call creates it with build.
-// It is called when flows are created, not per packet.
+// GetShared returns the object that the receivers of this host share under a name; the first call creates it with
+// build. It is called when flows are created, not per packet.
 func (h *Host) GetShared(name string, build func() any) any {
 	if h.shared == nil {
 		h.shared = map[string]any{}

@@ -59,8 +59,8 @@ func (w *Window) ReduceTo(to int) {
 	w.credit = 0
 }
 
-// ApplyTimeout applies a retransmission timeout. The threshold falls to `to` packets, unless l is within a reduction. The
-// window falls to the packets in flight and the one that is sent again (RFC 5681 §3.1; Linux' tcp_enter_loss).
+// ApplyTimeout applies a retransmission timeout. The threshold falls to `to` packets, unless l is within a reduction.
+// The window falls to the packets in flight and the one that is sent again (RFC 5681 §3.1; Linux' tcp_enter_loss).
 func (w *Window) ApplyTimeout(to int, l Loss) {
 	if !l.Again {
 		w.savePrior()
@@ -91,8 +91,8 @@ func (w *Window) UndoReduction() bool {
 // §3.1, for marks).
 const WarnedShare = 0.8
 
-// HandleLoss applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces the
-// window to `to` packets. A warning reduces it to the largest of `to`, WarnedShare and l.Window.
+// HandleLoss applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces
+// the window to `to` packets. A warning reduces it to the largest of `to`, WarnedShare and l.Window.
 func (w *Window) HandleLoss(l Loss, to int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:
@@ -108,7 +108,8 @@ func (w *Window) HandleLoss(l Loss, to int) {
 	}
 }
 
-// ReduceIdle lowers an unused window to `to` packets. The threshold keeps three quarters of the old window (RFC 2861 §3).
+// ReduceIdle lowers an unused window to `to` packets. The threshold keeps three quarters of the old window (RFC 2861
+// §3).
 func (w *Window) ReduceIdle(to int) {
 	if to < w.Packets {
 		w.Threshold = max(w.Threshold, w.Packets/2+w.Packets/4)

@@ -110,7 +110,8 @@ func TestCodec(t *testing.T) {
 	p.Data = append(p.Data, 41)
 	s.Receive(0, 1, p)
 	got, _ := s.Dequeue(0, 0)
-	if got == nil || got.Data[0] != 42 || c.parsed != 1 || c.deparsed != 1 || s.DropCounts() != [dataplane.Reasons]uint64{} {
+	if got == nil || got.Data[0] != 42 || c.parsed != 1 || c.deparsed != 1 ||
+		s.DropCounts() != [dataplane.Reasons]uint64{} {
 		t.Errorf("%+v, %+v", got, c)
 	}
 }

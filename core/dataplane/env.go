@@ -87,8 +87,8 @@ func (e *Env) made(p *packet.Packet) {
 	}
 }
 
-// RecirculatePacket sends p through the recirculation port to the ingress. Config.Recirculation sets the port's rate and
-// queue. If the queue is full, p is dropped with RecirculationFull.
+// RecirculatePacket sends p through the recirculation port to the ingress. Config.Recirculation sets the port's rate
+// and queue. If the queue is full, p is dropped with RecirculationFull.
 func (e *Env) RecirculatePacket(p *packet.Packet) {
 	e.sw.addRequest(p, toRecirculation, NotDropped)
 }

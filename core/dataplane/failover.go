@@ -97,8 +97,8 @@ func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	return f.leftOutCount > 0 && f.leftOut[port]
 }
 
-// LivePorts returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if all
-// are excluded.
+// LivePorts returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if
+// all are excluded.
 func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {
 	if f == nil {
 		return ports

@@ -50,7 +50,8 @@ func uplinks(t *testing.T, s dataplane.Scheme, given ...string) *dataplanetest.S
 func flows(t *testing.T, a *dataplanetest.SingleSwitch, now unit.Time, n int) (ports []packet.PortID, count [6]int) {
 	t.Helper()
 	for i := range n {
-		left := a.ReceivePacket(now, 0, a.NewPacket(dataplanetest.HostAddress(0, 0), dataplanetest.HostAddress(1, 0), uint16(i*7), 1500))
+		left := a.ReceivePacket(now, 0, a.NewPacket(dataplanetest.HostAddress(0, 0), dataplanetest.HostAddress(1, 0),
+			uint16(i*7), 1500))
 		if len(left) != 1 {
 			t.Fatalf("%d packets leave", len(left))
 		}

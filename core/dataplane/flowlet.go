@@ -32,8 +32,8 @@ func NewFlowlets(size int, gap unit.Time) *Flowlets {
 	return &Flowlets{gap: gap, cells: make([]flowlet, n), mask: uint32(n - 1)}
 }
 
-// ContinueFlowlet returns the port of the flow's flowlet and extends the flowlet. It returns false if the packet begins a new
-// flowlet; then Begin sets the port.
+// ContinueFlowlet returns the port of the flow's flowlet and extends the flowlet. It returns false if the packet begins
+// a new flowlet; then Begin sets the port.
 func (f *Flowlets) ContinueFlowlet(now unit.Time, hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {

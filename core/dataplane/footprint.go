@@ -283,8 +283,8 @@ type Violation struct {
 	What    string
 }
 
-// FindViolations returns the limits of P4TE §4 that a footprint exceeds, stage by stage, followed by arrays in more than one
-// stage, and too many stages.
+// FindViolations returns the limits of P4TE §4 that a footprint exceeds, stage by stage, followed by arrays in more
+// than one stage, and too many stages.
 func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 	type access struct{ register, first string }
 	var seen []access
@@ -482,5 +482,6 @@ func (f *Flowlets) Stages() (gap, port Stage) {
 	n := len(f.cells)
 	return Stage{Name: "flowlet's gap", Gress: InIngress, Registers: []RegisterUse{{"flowlet's end", n, WidthOf(c.until) +
 			WidthOf(c.used), 1, 1}}},
-		Stage{Name: "flowlet's port", Gress: InIngress, Registers: []RegisterUse{{"flowlet's port", n, WidthOf(c.port), 1, 1}}}
+		Stage{Name: "flowlet's port", Gress: InIngress, Registers: []RegisterUse{{"flowlet's port", n, WidthOf(c.port), 1,
+			1}}}
 }

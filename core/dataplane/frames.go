@@ -6,17 +6,17 @@ import "weir/core/packet"
 // address is a user, and hosts are not known. Programs use it to distinguish flows, and to answer TCP senders in
 // segments that their hosts understand.
 type Frames interface {
-	// FlowNumber returns a number for p's flow that differs from other flows', for any users at its ends; with back, for the
-	// flow in the other direction. A frame other than IP has a flow by its link addresses.
+	// FlowNumber returns a number for p's flow that differs from other flows', for any users at its ends; with back, for
+	// the flow in the other direction. A frame other than IP has a flow by its link addresses.
 	FlowNumber(p *packet.Packet, back bool) uint64
 	// CopyHeader copies the headers of p's frame, as a frame without payload, and returns their length; 0 if it has no TCP
 	// header, or one that does not fit.
 	CopyHeader(p *packet.Packet, to []byte) int
-	// AppendAnswer appends to p.Data a frame to the host that sent a frame with that header; p's fields are its segment. It
-	// returns false if p's options are too long.
+	// AppendAnswer appends to p.Data a frame to the host that sent a frame with that header; p's fields are its segment.
+	// It returns false if p's options are too long.
 	AppendAnswer(p *packet.Packet, header []byte) bool
-	// AppendEcho appends to p.Data a frame with that header, an acknowledgement. It gets sequence number seq and ECE (RFC 3168
-	// §6.1.3), and no other flags and no SACK blocks.
+	// AppendEcho appends to p.Data a frame with that header, an acknowledgement. It gets sequence number seq and ECE (RFC
+	// 3168 §6.1.3), and no other flags and no SACK blocks.
 	AppendEcho(p *packet.Packet, header []byte, seq uint32)
 }
 

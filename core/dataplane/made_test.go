@@ -42,7 +42,8 @@ func TestMade(t *testing.T) {
 	}
 	arrive(packet.Data, 0) // it takes the only place
 	want := [packet.Kinds]uint64{packet.Data: 1, packet.Nack: 1}
-	if s.MadePackets() != want || s.MadeDrops() != want || k.sent != [packet.Kinds]unit.Time{packet.Data: 5, packet.Nack: 7} {
+	if s.MadePackets() != want || s.MadeDrops() != want || k.sent != [packet.Kinds]unit.Time{packet.Data: 5,
+		packet.Nack: 7} {
 		t.Errorf("made %v, dropped %v, sent at %v", s.MadePackets(), s.MadeDrops(), k.sent)
 	}
 	arrive(packet.Nack, 0)               // of a receiver

@@ -64,7 +64,8 @@ func TestRoutesAreThoseOfTheTable(t *testing.T) {
 				want[0], _ = table.Lookup(book.V4(a))
 				want[1], _ = table.Lookup(book.V6(a))
 			}
-			if v4, v6 := routes.Paths(4).PortsTo(a), routes.Paths(6).PortsTo(a); !slices.Equal(v4, want[0]) || !slices.Equal(v6, want[1]) {
+			if v4, v6 := routes.Paths(4).PortsTo(a), routes.Paths(6).PortsTo(a); !slices.Equal(v4, want[0]) || !slices.Equal(v6,
+				want[1]) {
 				t.Fatalf("to address %d by %v and %v, want %v, rules %v", a, v4, v6, want, rules)
 			}
 		}

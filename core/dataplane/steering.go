@@ -22,7 +22,8 @@ type Occupancy struct {
 	Share float64
 }
 
-// SubtractUntil returns the part of the work until now that was done after the time at, where before is the work until then.
+// SubtractUntil returns the part of the work until now that was done after the time at, where before is the work until
+// then.
 func (s Steering) SubtractUntil(before Steering, at, now unit.Time) Steering {
 	s.Events, s.Lost, s.Writes = s.Events-before.Events, s.Lost-before.Lost, s.Writes-before.Writes
 	s.Busy -= before.Busy

@@ -258,8 +258,8 @@ func (s *Switch) DropCounts() [Reasons]uint64 { return s.drops }
 // PortDrops returns the drops of packets that were on their way to port i.
 func (s *Switch) PortDrops(i packet.PortID) [Reasons]uint64 { return s.portDrops[i] }
 
-// MadePackets returns the number of packets that the switch's programs have made since the start (Env.SendPacket, Env.InjectPacket), by
-// kind. A copy counts as one.
+// MadePackets returns the number of packets that the switch's programs have made since the start (Env.SendPacket,
+// Env.InjectPacket), by kind. A copy counts as one.
 func (s *Switch) MadePackets() [packet.Kinds]uint64 { return s.made }
 
 // MadeDrops returns the number of packets made by programs of this or another switch that were dropped here since the

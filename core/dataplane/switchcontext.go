@@ -52,8 +52,8 @@ type SwitchContext struct {
 	Dual  []bool // by node: flows of both IP versions begin or end there
 	// Book has the addresses of Nodes, of node i under the number i+1; nil: they are not known.
 	Book *packet.Book
-	// MaxRigidPacket is the max IP packet of senders without a SYN, which cannot learn a smaller limit; 0: there is no such
-	// sender.
+	// MaxRigidPacket is the max IP packet of senders without a SYN, which cannot learn a smaller limit; 0: there is no
+	// such sender.
 	MaxRigidPacket int32
 }
 
@@ -187,7 +187,8 @@ func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remar
 		return nil
 	}
 	return []scheme.Remark{warnBelowFrame.NewRemark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
-		"above %v is whatever waits", p.To, p.Rate, int64(s.FrameSize()), t, delay).WithPort(p.PortName(), timeRatio(t, delay))}
+		"above %v is whatever waits", p.To, p.Rate, int64(s.FrameSize()), t, delay).WithPort(p.PortName(), timeRatio(t,
+		delay))}
 }
 
 // BeyondBuffer warns of a target delay that a full buffer does not reach. The delay may depend on the port's rate.
@@ -221,8 +222,9 @@ func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark)
 			from = unit.Bytes(t.MarksFromPackets) * frame
 		}
 		if holds > 0 && from > 0 && from >= holds-frame {
-			all = append(all, warnMarks.NewRemark("", "at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
-				"are lost first", port.PortName(), port.Rate, from, holds).WithPort(port.PortName(), float64(from)/float64(holds)))
+			all = append(all, warnMarks.NewRemark("",
+				"at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
+					"are lost first", port.PortName(), port.Rate, from, holds).WithPort(port.PortName(), float64(from)/float64(holds)))
 		}
 	}
 	return scheme.KeepWorst(all)
@@ -250,9 +252,9 @@ func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []sch
 		usualGain/speed)}
 }
 
-// FindShortBuffer returns the port with a buffer that holds no more than a delay, among the ports at which data can queue; for
-// a standalone switch among those with the lowest rate. Of several it is the port with the smallest share of its
-// delay. holds is the delay of its full buffer.
+// FindShortBuffer returns the port with a buffer that holds no more than a delay, among the ports at which data can
+// queue; for a standalone switch among those with the lowest rate. Of several it is the port with the smallest share of
+// its delay. holds is the delay of its full buffer.
 func (s *SwitchContext) FindShortBuffer(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
 	slowest, worst := s.MinPortRate(), 0.0
 	for _, p := range s.QueueingPorts() {

@@ -50,7 +50,8 @@ func (s *Switch) Usage() (t Usage, ok bool) {
 		state := port.State()
 		t.State += state.Bits
 		if i == 0 { // a packet leaves by one port
-			t.Reads, t.Writes, t.CostlyOperations = t.Reads+state.Reads, t.Writes+state.Writes, t.CostlyOperations+state.Operations
+			t.Reads, t.Writes, t.CostlyOperations = t.Reads+state.Reads, t.Writes+state.Writes,
+				t.CostlyOperations+state.Operations
 		}
 	}
 	return t, true

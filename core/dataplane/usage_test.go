@@ -49,7 +49,8 @@ func TestTaken(t *testing.T) {
 		{"one", []Program{keeps{}}, Usage{State: 16 + 30 + 32 + 2*224, Reads: 1 + 2 + 1, Writes: 1 + 1,
 			Lookups: 1, PipelineOperations: 5, CostlyOperations: 2 + 1}, true},
 		{"two", []Program{keeps{}, keeps{true}},
-			Usage{State: 2*78 + 2*224, Reads: 2*3 + 1, Writes: 2 + 1, Lookups: 2, PipelineOperations: 2 * 5, CostlyOperations: 2*2 + 1}, true},
+			Usage{State: 2*78 + 2*224, Reads: 2*3 + 1, Writes: 2 + 1, Lookups: 2, PipelineOperations: 2 * 5,
+				CostlyOperations: 2*2 + 1}, true},
 		{"silent", []Program{silent{}}, Usage{}, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -49,7 +49,8 @@ type Config struct {
 	// index as the port and no queue. It is the observer of part 0.
 	Observer trace.Observer
 
-	// MoreParts are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in part
+	// MoreParts are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in
+	// part
 	// 0. Nodes of one group (Groups) must be in the same part.
 	MoreParts []Part
 	PartOf    []int32
@@ -276,8 +277,8 @@ func (g *group) nextEvent() unit.Time {
 	return t
 }
 
-// WakeNode reads the requests of node n after an event outside of the network has changed it at now. The network must have
-// run all events before now, and no event after now.
+// WakeNode reads the requests of node n after an event outside of the network has changed it at now. The network must
+// have run all events before now, and no event after now.
 func (f *Fabric) WakeNode(n int, now unit.Time) {
 	f.takeIn()
 	m := &f.members[n]

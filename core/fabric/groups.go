@@ -19,8 +19,8 @@ func windowOf(links []Link, wanted unit.Time) unit.Time {
 	return window
 }
 
-// GroupNodes returns the number of each node's group. Nodes that links shorter than the window join are in one group, and
-// must be in one part. window is Config.Window.
+// GroupNodes returns the number of each node's group. Nodes that links shorter than the window join are in one group,
+// and must be in one part. window is Config.Window.
 func GroupNodes(nodes int, links []Link, window unit.Time) []int32 {
 	of, _ := groupsOf(nodes, links, windowOf(links, window))
 	return of

@@ -45,7 +45,8 @@ func TestPartsChangeNothing(t *testing.T) {
 						pools[k] = &packet.Pool{}
 					}
 					got, f := meshOf(seed, 9, window, seed%2 == 1, pools, together)
-					if strings.Join(got, "") != strings.Join(want, "") || f.CountEvents() != f0.CountEvents() || f.CountHops() != f0.CountHops() {
+					if strings.Join(got, "") != strings.Join(want, "") || f.CountEvents() != f0.CountEvents() ||
+						f.CountHops() != f0.CountHops() {
 						t.Fatalf("seed %d, window %v, %d parts %s: the nodes see something else", seed, window, parts, name)
 					}
 					live := f.InFlight()

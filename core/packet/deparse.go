@@ -93,7 +93,8 @@ func (p *Packet) rewriteFrame(book *Book) error {
 	if old.Kind == Pause || old.Kind == Resume {
 		return nil // a program cannot change its payload
 	}
-	if p.TCP.Present&HasNotice != old.TCP.Present&HasNotice || p.Src != old.Src || p.Dst != old.Dst || p.SrcPort != old.SrcPort ||
+	if p.TCP.Present&HasNotice != old.TCP.Present&HasNotice || p.Src != old.Src || p.Dst != old.Dst ||
+		p.SrcPort != old.SrcPort ||
 		p.DstPort != old.DstPort ||
 		p.Proto != old.Proto || p.Version != old.Version || p.Kind != old.Kind && p.Proto != ProtoTCP {
 		data, err := p.Emit(book, nil)

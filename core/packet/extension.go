@@ -29,8 +29,8 @@ func (p *Packet) Extension(kind uint8) ([]byte, bool) {
 	return p.ext[at+2 : at+n : at+n], true
 }
 
-// LeadingExtension returns the data of the first extension if it has this kind and length, else nil. It is a fast Extension for
-// an extension that all packets of a flow begin with.
+// LeadingExtension returns the data of the first extension if it has this kind and length, else nil. It is a fast
+// Extension for an extension that all packets of a flow begin with.
 func (p *Packet) LeadingExtension(kind uint8, n int) []byte {
 	if p.extLen == 0 || p.ext[0] != kind || int(p.ext[1]) != n {
 		return nil

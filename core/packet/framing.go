@@ -78,8 +78,9 @@ func IPHeader(version uint8) int32 {
 	return IPv4Header
 }
 
-// FrameBytes returns the bytes of a frame with this payload behind real headers of headers bytes (Ethernet to transport,
-// extensions included). data means that it carries payload for its flow, which matters only to fixed profiles.
+// FrameBytes returns the bytes of a frame with this payload behind real headers of headers bytes (Ethernet to
+// transport, extensions included). data means that it carries payload for its flow, which matters only to fixed
+// profiles.
 func (f *Framing) FrameBytes(headers, payload int32, data bool) int32 {
 	n := headers + payload
 	if f.Data > 0 {

@@ -38,8 +38,8 @@ func OptionSpans(signed bool) uint8 {
 	return (noticeRoom - noticeBytes) / 6
 }
 
-// CanCarryOption reports whether a notice about p can be a TCP option. That requires a segment with time stamps that its
-// sender does not take for a part of a handshake.
+// CanCarryOption reports whether a notice about p can be a TCP option. That requires a segment with time stamps that
+// its sender does not take for a part of a handshake.
 func (p *Packet) CanCarryOption() bool {
 	return p.Proto == ProtoTCP && p.TCP.Present&HasTimestamps != 0 && p.TCP.Flags&(ACK|SYN|RST) == ACK
 }

@@ -203,12 +203,12 @@ func (s *Segment) setTCPOptions(o *TCPOptions) {
 	}
 }
 
-// IsParsed reports whether the fields agree with the frame that p was last parsed from. Switches on its way have changed
-// both together, so p need not be parsed again.
+// IsParsed reports whether the fields agree with the frame that p was last parsed from. Switches on its way have
+// changed both together, so p need not be parsed again.
 func (p *Packet) IsParsed() bool { return p.parsed }
 
-// TouchHeader reads the fields that a switch will read of p, so that cache misses of several packets overlap. Its result has
-// no meaning.
+// TouchHeader reads the fields that a switch will read of p, so that cache misses of several packets overlap. Its
+// result has no meaning.
 func (p *Packet) TouchHeader() int32 { return p.Size + int32(p.ext[0]) }
 
 // TouchEnd reads the fields that an end host will read of p.
@@ -223,8 +223,8 @@ const (
 	ECN    uint8 = 3 // mask
 )
 
-// DecrementHopLimit decrements the hop limit as a router does before it forwards (RFC 1812 §5.3.1, RFC 8200 §3). It returns
-// false if the limit reaches 0: the packet must be dropped.
+// DecrementHopLimit decrements the hop limit as a router does before it forwards (RFC 1812 §5.3.1, RFC 8200 §3). It
+// returns false if the limit reaches 0: the packet must be dropped.
 func (p *Packet) DecrementHopLimit() bool {
 	if p.HopLimit > 0 {
 		p.HopLimit--

@@ -39,7 +39,8 @@ func TestPool(t *testing.T) {
 	p := l.Get()
 	p.Seq, p.Data = 7, []byte{1}
 	p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})
-	*p = Packet{Next: p, Predecessor: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1, DstPort: 1,
+	*p = Packet{Next: p, Predecessor: p, Seq: 1, Flow: 1, Src: 1, Dst: 1, Hash: 1, Size: 1, Payload: 1, SrcPort: 1,
+		DstPort: 1,
 		Message: 1,
 		Meta:    Metadata{1, 1, 1, 1, 1, 1, 1},
 		Kind:    1, TOS: 1, HopLimit: 1, Proto: 1, Version: 1, extLen: 1, changing: 1, parsed: true, Sent: 1, Resent: 1,

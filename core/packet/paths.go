@@ -24,7 +24,8 @@ func (s *Paths) PortsTo(a Addr) []PortID {
 	return s.Sets[s.Via[c]]
 }
 
-// PortSetTo is To with the index of the ports in Sets. The index is −1 if the address has a port of its own or is unknown.
+// PortSetTo is To with the index of the ports in Sets. The index is −1 if the address has a port of its own or is
+// unknown.
 func (s *Paths) PortSetTo(a Addr) ([]PortID, int) {
 	if int(a) < len(s.Class) {
 		if c := s.Class[a]; c != s.OwnClass || c == 0 {

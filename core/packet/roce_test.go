@@ -102,7 +102,10 @@ func TestRDMAByHand(t *testing.T) {
 			`112212b7001c0000 0700ffff 00003344 80010203 00000000`},
 		"WRITE Last, padded": {wired(Data, func(p *Packet) { p.Payload, p.TCP.Flags = 3, LastOfMessage }),
 			`112212b7001c0000 0810ffff 00003344 80010203 00000000`},
-		"WRITE Only": {wired(Data, func(p *Packet) { p.Payload, p.TCP.Flags, p.Message = 1, FirstOfMessage|LastOfMessage, 1 }),
+		"WRITE Only": {wired(Data, func(p *Packet) {
+			p.Payload, p.TCP.Flags, p.Message = 1, FirstOfMessage|LastOfMessage,
+				1
+		}),
 			`112212b7002c0000 0a30ffff 00003344 80010203 0000000000000000 00003344 00000001 00000000`},
 		"ACK": {wired(Ack, func(p *Packet) { p.Ack, p.Message, p.TCP.Flags = 0x010204, 5, ECE }),
 			`112212b7001c0000 1100ffff 40003344 00010203 1f000005`},
@@ -236,7 +239,10 @@ func TestICRCBehindTelemetry(t *testing.T) {
 	} {
 		for _, by := range []string{"sender", "switch"} {
 			t.Run(x.name+" by a "+by, func(t *testing.T) {
-				p := wired(Data, func(p *Packet) { p.Payload, p.Version, p.TCP.Flags, p.Message = 101, x.version, FirstOfMessage, 101 })
+				p := wired(Data, func(p *Packet) {
+					p.Payload, p.Version, p.TCP.Flags, p.Message = 101, x.version, FirstOfMessage,
+						101
+				})
 				sent, err := p.Emit(book(), nil)
 				if err != nil {
 					t.Fatal(err)

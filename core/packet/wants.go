@@ -2,8 +2,8 @@ package packet
 
 import "weir/core/unit"
 
-// NodeRequests has the requests of a node (fabric.Node) to its driver. The node owns it, and the driver reads it in place.
-// Two calls after every event would cost more than the requests, which are usually empty.
+// NodeRequests has the requests of a node (fabric.Node) to its driver. The node owns it, and the driver reads it in
+// place. Two calls after every event would cost more than the requests, which are usually empty.
 type NodeRequests struct {
 	// Timer is the time at which Advance must be called; unit.Never when idle.
 	Timer unit.Time

@@ -14,7 +14,8 @@ import (
 func essence(p *Packet) string {
 	return fmt.Sprintln(p.Kind, p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.Version, p.TOS, p.HopLimit, p.Seq, p.Ack,
 		p.Payload, p.Message, p.Hash, p.Sent, p.ext[:p.extLen], p.Stack(), p.HasHotExtension(ExtStack),
-		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Present, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho, p.TCP.SACK[:p.TCP.Blocks])
+		p.TCP.Flags, p.TCP.Window, p.TCP.MSS, p.TCP.Present, p.TCP.Scale, p.TCP.TSVal, p.TCP.TSEcho,
+		p.TCP.SACK[:p.TCP.Blocks])
 }
 
 // segmentOf makes options of every kind that fit into a header out of some bits.
@@ -234,7 +235,8 @@ func FuzzParse(f *testing.F) {
 		{Kind: Data, Src: 1, Dst: 2, Version: 6, Proto: ProtoTCP, Payload: 5, HopLimit: 3},
 		{Kind: Nack, Src: 1, Dst: 2, Version: 6, Proto: ProtoOwn, HopLimit: 3},
 		{Kind: Nack, Src: 1, Dst: 2, Version: 6, Proto: ProtoRDMA, HopLimit: 3},
-		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoRDMA, HopLimit: 3, Payload: 9, TCP: Segment{Flags: FirstOfMessage}},
+		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoRDMA, HopLimit: 3, Payload: 9,
+			TCP: Segment{Flags: FirstOfMessage}},
 		{Kind: Pause, Meta: Metadata{Class: 3}},
 	} {
 		p.SetExtension(ExtActivity, []byte{1, 2, 3, 4})

@@ -146,7 +146,8 @@ func (p *Param) CheckKey(key string) error {
 	return err
 }
 
-// AddEntry adds an entry to a map. It returns an error if the key or the value is not allowed; the map is then unchanged.
+// AddEntry adds an entry to a map. It returns an error if the key or the value is not allowed; the map is then
+// unchanged.
 func (p *Param) AddEntry(key, text string) error {
 	e, err := p.findEntry(key)
 	if err != nil {

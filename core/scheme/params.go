@@ -216,8 +216,8 @@ func (p *Params) Reset() {
 	}
 }
 
-// CheckValues returns the errors in the present values of the fields. These are values out of range or, if there are no such
-// values, rules that do not hold.
+// CheckValues returns the errors in the present values of the fields. These are values out of range or, if there are no
+// such values, rules that do not hold.
 func (p *Params) CheckValues() (all []error) {
 	for _, x := range p.list {
 		if err := x.checkPresent(); err != nil {
@@ -265,8 +265,9 @@ func NewDefault[C any, P Bound[C]]() Config {
 	return P(&c)
 }
 
-// ConfigAs returns a copy of a configuration as its struct type, so that later changes to c have no effect on it. For nil it
-// returns the defaults. It is an error if c belongs to another scheme, or if c is nil and a parameter is required.
+// ConfigAs returns a copy of a configuration as its struct type, so that later changes to c have no effect on it. For
+// nil it returns the defaults. It is an error if c belongs to another scheme, or if c is nil and a parameter is
+// required.
 func ConfigAs[C any, P Bound[C]](c Config) (C, error) {
 	if c == nil {
 		d := Defaults[C, P]()

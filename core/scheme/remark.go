@@ -35,8 +35,8 @@ func (r Remark) WithPort(port string, excess float64) Remark {
 	return r
 }
 
-// KeepWorst keeps one remark for each kind and parameter: the one with the largest Excess, the first among equal ones. It
-// keeps all Refused remarks.
+// KeepWorst keeps one remark for each kind and parameter: the one with the largest Excess, the first among equal ones.
+// It keeps all Refused remarks.
 func KeepWorst(all []Remark) (kept []Remark) {
 	for _, r := range all {
 		k := slices.IndexFunc(kept, func(x Remark) bool {
@@ -67,8 +67,8 @@ func (d Declaration) When(text string, holds func() bool) Declaration {
 // IsConditional reports whether the parameter acts only under conditions.
 func (p *Param) IsConditional() bool { return p.conditions != nil }
 
-// FindIdle returns the first condition of the parameter that does not hold. It returns "" if the parameter acts or has its
-// default.
+// FindIdle returns the first condition of the parameter that does not hold. It returns "" if the parameter acts or has
+// its default.
 func (p *Param) FindIdle() (condition string) {
 	for i, holds := range p.conditions {
 		if !holds() && !p.IsDefault() {

@@ -1,10 +1,10 @@
 // Package telemetry has the records by which switches describe a packet's path to senders. To use it:
 //
 //  1. NewFormat, or NewHPCC, returns the format of one network.
-//  2. A switch calls Format.PushRecord with a Hop, a snapshot of an egress port at dequeue (draft-miao-iccrg-hpccplus-01
-//     §6.1); the receiver calls Format.MakeAnswer.
-//  3. The sender calls Format.ReadAnswer, which fills Records, oldest hop first. An Unwrapper makes the records of a flow
-//     continuous again. A law compares the records of two packets.
+//  2. A switch calls Format.PushRecord with a Hop, a snapshot of an egress port at dequeue
+//     (draft-miao-iccrg-hpccplus-01 §6.1); the receiver calls Format.MakeAnswer.
+//  3. The sender calls Format.ReadAnswer, which fills Records, oldest hop first. An Unwrapper makes the records of a
+//     flow continuous again. A law compares the records of two packets.
 //
 // HPCC is the format of the HPCC paper, PINT a format of one or two bytes; INT-MD, IOAM and IFA are stacks of records
 // at their own positions in a frame (packet.StackPosition). A Profile is a format by its name. Formats round and wrap

@@ -31,8 +31,8 @@ func (x Field) String() string {
 	return strings.Join(names, ", ")
 }
 
-// MissingFields returns the needs that the format does not carry; 0: a law with these needs can run on it. Needs that include
-// Load are met by every format that carries loads.
+// MissingFields returns the needs that the format does not carry; 0: a law with these needs can run on it. Needs that
+// include Load are met by every format that carries loads.
 func (f *Format) MissingFields(needs Field) Field {
 	have := f.CarriedFields()
 	if needs&have&Load != 0 {

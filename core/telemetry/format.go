@@ -137,8 +137,8 @@ func (f *Format) CanRepresent(r unit.Rate) bool {
 	return !f.gafni || r > 0 && f.speedCode(r, unknownSpeed) < unknownSpeed
 }
 
-// SetShape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have the
-// time in the switch. It is an error if the format does not allow that.
+// SetShape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have
+// the time in the switch. It is an error if the format does not allow that.
 func (f *Format) SetShape(hops int, sojourn bool) error {
 	if hops > 0 && f.codec == codecRelative {
 		return fmt.Errorf("telemetry: format relative has no records: hops is without effect")
@@ -302,8 +302,9 @@ func (f *Format) recordKind() uint8 {
 	return Extension
 }
 
-// PushRecord writes a record of h into p, which requests it; p may grow. Values of the packet itself are read from p. It
-// returns false if no record was written: p has no room, which its header then shows, or the port's rate has no code.
+// PushRecord writes a record of h into p, which requests it; p may grow. Values of the packet itself are read from p.
+// It returns false if no record was written: p has no room, which its header then shows, or the port's rate has no
+// code.
 func (f *Format) PushRecord(p *packet.Packet, h *Hop) bool {
 	return f.PushWithin(p, h, packet.StackRoom)
 }
@@ -371,8 +372,9 @@ func (f *Format) PushLoad(p *packet.Packet, load float64, r unit.Random) {
 // answerKinds are the kinds that a receiver returns to the sender.
 var answerKinds = [...]uint8{Extension, Stacked, LoadCode, RelativeLoad, IfCongested}
 
-// MakeAnswer is the receiver's part. It turns the telemetry that p requested into an answer, in place, and drops the other
-// extensions of p. It reports whether p had telemetry. Once a switch has written a record, IfCongested is removed.
+// MakeAnswer is the receiver's part. It turns the telemetry that p requested into an answer, in place, and drops the
+// other extensions of p. It reports whether p had telemetry. Once a switch has written a record, IfCongested is
+// removed.
 func (f *Format) MakeAnswer(p *packet.Packet) bool {
 	if !p.HasExtensions() {
 		return false

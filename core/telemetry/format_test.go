@@ -99,7 +99,8 @@ func checkAnswer(t *testing.T, f *Format, p *packet.Packet) {
 	if f.Profile.Name == "hpcc" { // missed hops are in it, too
 		path = 1 ^ 2 ^ 3 ^ 4 ^ 5 ^ 6 ^ 7 ^ 8 ^ 9 ^ 10 ^ 11 ^ 12 ^ 13 ^ 14 ^ 15 ^ 16 ^ 17 ^ 18
 	}
-	if what, _ := f.ReadAnswer(p, &r); what != Recorded || r.Len() != f.Hops || r.MissedHops() != missed || r.PathID() != path {
+	if what, _ := f.ReadAnswer(p, &r); what != Recorded || r.Len() != f.Hops || r.MissedHops() != missed ||
+		r.PathID() != path {
 		t.Fatalf("%d, %d hops, %d missed, path %d; want %d, %d, %d", what, r.Len(), r.MissedHops(), r.PathID(), f.Hops,
 			missed, path)
 	}

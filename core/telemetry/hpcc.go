@@ -51,8 +51,8 @@ func NewHPCC(multi int64) HPCC {
 		400 * unit.Gbps}}
 }
 
-// RateCode returns the code of a port's rate; false if the format has no code for it. A switch looks up each port's code
-// once, when it is built.
+// RateCode returns the code of a port's rate; false if the format has no code for it. A switch looks up each port's
+// code once, when it is built.
 func (f *HPCC) RateCode(r unit.Rate) (uint8, bool) {
 	for i, have := range f.Rates {
 		if have == r && r > 0 {
@@ -88,8 +88,8 @@ func (f *HPCC) PushCode(b []byte, code uint8, h *Hop) bool {
 	return f.PutFields(b, code, h.Switch, h.Time, h.TxBytes, h.Queue)
 }
 
-// PutFields is PushCode with the values of the record as arguments, which stay in registers: filling and reading a Hop would
-// cost as much as the record itself.
+// PutFields is PushCode with the values of the record as arguments, which stay in registers: filling and reading a Hop
+// would cost as much as the record itself.
 func (f *HPCC) PutFields(b []byte, code uint8, id uint32, at unit.Time, sent uint64, queue unit.Bytes) bool {
 	if len(b) < HPCCBytes {
 		return false

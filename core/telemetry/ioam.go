@@ -17,8 +17,8 @@ import (
 //
 // Weir's packets request hop limit and node ID (bit 0, 8 + 24), ports (bit 1, 16 + 16), seconds and fraction (bits 2
 // and 3, 32 each), and queue depth (bit 6, 32, in bytes). The fraction is in nanoseconds (PTP, RFC 9197 §5.1) or, with
-// Format.Microseconds, in microseconds (POSIX, RFC 9197 §5.3, as in Linux). Where sojourn is on, they request the transit
-// delay (bit 4: overflow 1, nanoseconds 31). The namespace's own wide data (bit 10, 64) are the counter in
+// Format.Microseconds, in microseconds (POSIX, RFC 9197 §5.3, as in Linux). Where sojourn is on, they request the
+// transit delay (bit 4: overflow 1, nanoseconds 31). The namespace's own wide data (bit 10, 64) are the counter in
 // IOAMNamespace.
 //
 // Format ioam-gafni has bits 12 and 13 in place of the wide data (draft-gafni-ippm-ioam-additional-data-fields-00).

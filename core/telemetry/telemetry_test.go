@@ -158,7 +158,8 @@ func TestMoreHopsThanFit(t *testing.T) {
 		if err := f.Decode(b, &r); err != nil {
 			t.Fatal(err)
 		}
-		if n, missed := min(i+1, 5), min(max(i+1-5, 0), 10); r.Len() != n || r.MissedHops() != missed || r.PathID() != path&0xfff {
+		if n, missed := min(i+1, 5), min(max(i+1-5, 0), 10); r.Len() != n || r.MissedHops() != missed ||
+			r.PathID() != path&0xfff {
 			t.Errorf("after %d hops: %d and %d missed, path %#x; want %d, %d, %#x", i+1, r.Len(), r.MissedHops(), r.PathID(), n,
 				missed, path)
 		}

@@ -40,8 +40,8 @@ func (r *Routes) findComponents() []int32 {
 	return out
 }
 
-// AreJoined reports whether there is a path from a NIC of one host to a NIC of another: over a link between them, or over
-// switches with a link to each. It is not transitive, because hosts do not forward.
+// AreJoined reports whether there is a path from a NIC of one host to a NIC of another: over a link between them, or
+// over switches with a link to each. It is not transitive, because hosts do not forward.
 func (r *Routes) AreJoined(from, to int) bool {
 	for k, p := range r.ports[from] {
 		group := r.component[r.nics.NumberOf(from, k)]
@@ -95,8 +95,8 @@ func (r *Routes) ShareGroup(hosts []int) bool {
 	return most == distinct
 }
 
-// FindUnjoined returns the first pair of a sender and a receiver, in the order of the lists, that are different hosts and
-// not Joined. found is false if every sender has a path to every receiver.
+// FindUnjoined returns the first pair of a sender and a receiver, in the order of the lists, that are different hosts
+// and not Joined. found is false if every sender has a path to every receiver.
 func (r *Routes) FindUnjoined(senders, receivers []int) (from, to int, found bool) {
 	if r.ShareGroup(slices.Concat(senders, receivers)) {
 		return 0, 0, false

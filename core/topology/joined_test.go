@@ -130,8 +130,8 @@ func checkPath(n *Network, from, to end, links []int) error {
 }
 
 // In random networks of hosts with several links, also to each other, paths between NICs agree with a search by links:
-// Hops, Path and FindPathByNumber have its length and end at the NIC. Near is the nearest pair, and Joined, Common and Unjoined
-// agree with it.
+// Hops, Path and FindPathByNumber have its length and end at the NIC. Near is the nearest pair, and Joined, Common and
+// Unjoined agree with it.
 func TestPathsEndAtNICs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 39))
 	direct, apart := 0, 0
@@ -309,7 +309,10 @@ func TestDirectLinks(t *testing.T) {
 		if p, err := c.ChoosePair(Hashed, -1, a, b, number); err != nil || p != direct {
 			t.Fatalf("flow %d: %v, %v", number, p, err)
 		}
-		p, err := c.ChooseUpPair(Hashed, -1, a, b, number, func(nic int) bool { return nic != direct.From && nic != direct.To })
+		p, err := c.ChooseUpPair(Hashed, -1, a, b, number, func(nic int) bool {
+			return nic != direct.From &&
+				nic != direct.To
+		})
 		if err != nil || p != over {
 			t.Fatalf("flow %d, with the direct link down: %v, %v", number, p, err)
 		}

@@ -162,8 +162,8 @@ func (c *NICSelector) nearestPairs(from, to int) []NICPair {
 	return pairs
 }
 
-// ChoosePair returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses that
-// port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
+// ChoosePair returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses
+// that port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
 // choice is impossible.
 func (c *NICSelector) ChoosePair(how NICChoice, port, from, to int, number uint32) (NICPair, error) {
 	return c.ChooseUpPair(how, port, from, to, number, func(int) bool { return true })
@@ -172,7 +172,8 @@ func (c *NICSelector) ChoosePair(how NICChoice, port, from, to int, number uint3
 // ChooseUpPair is Choose with the NICs that have a link that is up. By hash or in turn a flow uses two of these if they
 // have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a NIC
 // that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
-func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uint32, up func(nic int) bool) (NICPair, error) {
+func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uint32, up func(nic int) bool) (NICPair,
+	error) {
 	r := c.routes
 	if !r.nics.HasSeveral() {
 		return NICPair{from, to}, r.checkJoined(from, to)
@@ -223,8 +224,8 @@ func (c *NICSelector) choosePair(how NICChoice, pairs []NICPair, from, to int, n
 	return pairs[int(h>>33)%len(pairs)]
 }
 
-// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does; p if there is no other. It may be
-// called at the same time for flows of different hosts, but not of the same host.
+// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does; p if there is no other. It may
+// be called at the same time for flows of different hosts, but not of the same host.
 func (c *NICSelector) Reroute(how NICChoice, p NICPair, number uint32, up func(nic int) bool) NICPair {
 	from, to := c.routes.nics.HostOf(p.From), c.routes.nics.HostOf(p.To)
 	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {

@@ -133,8 +133,8 @@ func findNumberRanges(pattern string) (all []numberRanges) {
 	}
 }
 
-// FindBackwardRange returns the first range of a pattern that ends before it begins, such as 3-0, and its reverse; "" if there
-// is no such range.
+// FindBackwardRange returns the first range of a pattern that ends before it begins, such as 3-0, and its reverse; ""
+// if there is no such range.
 func FindBackwardRange(pattern string) (is, meant string) {
 	for _, x := range findNumberRanges(pattern) {
 		for _, r := range x.ranges {

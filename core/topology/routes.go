@@ -62,8 +62,8 @@ type Routes struct {
 	component []int32        // by NIC (components)
 }
 
-// CountClasses returns the number of classes of hosts, which is the number of switches with hosts. Routes have this many
-// entries for each switch.
+// CountClasses returns the number of classes of hosts, which is the number of switches with hosts. Routes have this
+// many entries for each switch.
 func (n *Network) CountClasses() int {
 	last := make([]bool, len(n.Nodes))
 	classes := 0
@@ -272,8 +272,8 @@ func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool)
 	return links, true
 }
 
-// FindPathByNumber returns the links of a shortest path from a node to a host, as Path does, and nil without a path. The number
-// selects one of the equally short paths, and spreads over all of them like a hash of flows.
+// FindPathByNumber returns the links of a shortest path from a node to a host, as Path does, and nil without a path.
+// The number selects one of the equally short paths, and spreads over all of them like a hash of flows.
 func (r *Routes) FindPathByNumber(from, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
 		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose independently of each other

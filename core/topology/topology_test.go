@@ -391,9 +391,11 @@ func TestCable(t *testing.T) {
 	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
 		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
 	r := n.Routes()
-	if r.CountHops(0, 1) != 1 || r.CountHops(1, 0) != 1 || r.CountHops(0, 0) != 0 || r.CountHops(0, 2) != -1 || r.CountHops(2, 0) != -1 ||
+	if r.CountHops(0, 1) != 1 || r.CountHops(1, 0) != 1 || r.CountHops(0, 0) != 0 || r.CountHops(0, 2) != -1 ||
+		r.CountHops(2, 0) != -1 ||
 		n.CountClasses() != 0 {
-		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.CountHops(0, 1), r.CountHops(1, 0), r.CountHops(0, 0), r.CountHops(0, 2), r.CountHops(2, 0),
+		t.Errorf("hops %d, %d, %d, %d, %d, %d classes", r.CountHops(0, 1), r.CountHops(1, 0), r.CountHops(0, 0),
+			r.CountHops(0, 2), r.CountHops(2, 0),
 			n.CountClasses())
 	}
 }

@@ -250,8 +250,8 @@ func (t *Tree) NodesAbove(node int) (nodes []int) {
 // Leaves returns the leaves by pod and number.
 func (t *Tree) Leaves() []int { return t.leaves }
 
-// LeafByAddress returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an index into Leaves;
-// −1 for other addresses.
+// LeafByAddress returns, by address (node + 1), the number of a host's leaf, or of the leaf itself, as an index into
+// Leaves; −1 for other addresses.
 func (t *Tree) LeafByAddress() []int32 {
 	of := make([]int32, len(t.n.Nodes)+1)
 	for i := range of {

@@ -29,8 +29,8 @@ func MarkPorts(ports []Port, pattern string) bool {
 	return found
 }
 
-// CapturedPayload is the number of payload bytes that records keep after all headers. In Weir's UDP datagrams they hold the
-// datagram's number and time.
+// CapturedPayload is the number of payload bytes that records keep after all headers. In Weir's UDP datagrams they hold
+// the datagram's number and time.
 const CapturedPayload = 16
 
 // SnapLength is the maximum number of bytes of a frame that records keep, unless Config.Snap is set. The longest
@@ -101,8 +101,8 @@ func (t *Collector) Err() error {
 	return t.err
 }
 
-// PartObserver returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but all
-// events of a node must go to one of them. Flush and End must not run at the same time as any of them.
+// PartObserver returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but
+// all events of a node must go to one of them. Flush and End must not run at the same time as any of them.
 func (t *Collector) PartObserver(k int) Observer {
 	for len(t.parts) <= k {
 		t.parts = append(t.parts, &partEvents{collector: t, part: int32(len(t.parts))})
@@ -218,8 +218,8 @@ func (t *Collector) Flush(done unit.Time) error {
 	return t.err
 }
 
-// EndAt writes the events up to and including last, and discards later ones. The time at which a run ends after its last
-// flow depends on how it is executed, so later events would differ.
+// EndAt writes the events up to and including last, and discards later ones. The time at which a run ends after its
+// last flow depends on how it is executed, so later events would differ.
 func (t *Collector) EndAt(last unit.Time) error {
 	err := t.Flush(last + 1)
 	t.ended, t.order = true, nil

@@ -206,8 +206,8 @@ func (f *FrameReader) eachOption(b []byte, what func(code uint16, value []byte))
 	return nil
 }
 
-// NextFrame reads the next frame; its Data is valid until the next call. The error is io.EOF at the end of the file. Other
-// errors name the offset.
+// NextFrame reads the next frame; its Data is valid until the next call. The error is io.EOF at the end of the file.
+// Other errors name the offset.
 func (f *FrameReader) NextFrame() (Frame, error) {
 	for {
 		kind, body, err := f.readBlock()

@@ -316,8 +316,8 @@ func FormatAddress(a netip.Addr) string {
 	return a.WithZone("").String()
 }
 
-// SanitizeWord returns s with each space, control or replacement character replaced by _, so that s stays one column of the
-// text form.
+// SanitizeWord returns s with each space, control or replacement character replaced by _, so that s stays one column of
+// the text form.
 func SanitizeWord(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || r == unicode.ReplacementChar {

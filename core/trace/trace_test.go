@@ -247,7 +247,8 @@ func TestSummaryFlow(t *testing.T) {
 	for i := range 10 {
 		for _, port := range []string{"a->s", "s->b"} {
 			if i < 9 || port == "a->s" {
-				s.AddRecord(&Record{At: unit.Time(i), Kind: Transmit, Port: port, Src: "a", Dst: "b", Size: 100, QueuePackets: None})
+				s.AddRecord(&Record{At: unit.Time(i), Kind: Transmit, Port: port, Src: "a", Dst: "b", Size: 100,
+					QueuePackets: None})
 			}
 		}
 	}
@@ -262,8 +263,9 @@ func TestSummary(t *testing.T) {
 		s.AddRecord(&r)
 	}
 	for i := range 30 {
-		s.AddRecord(&Record{At: 4 * unit.Second, Kind: Transmit, Port: strings.Repeat("long", 9), Src: strings.Repeat("2001:", 7) +
-			"1", Dst: strings.Repeat("fd00:", 7) + "2",
+		s.AddRecord(&Record{At: 4 * unit.Second, Kind: Transmit, Port: strings.Repeat("long", 9),
+			Src: strings.Repeat("2001:", 7) +
+				"1", Dst: strings.Repeat("fd00:", 7) + "2",
 			SrcPort: uint16(i), DstPort: 65535, Size: 1e9, Flow: None, QueuePackets: None})
 	}
 	text := s.String()
@@ -297,7 +299,8 @@ func TestNames(t *testing.T) {
 	if got := FlagLetters(packet.SYN | packet.ACK | packet.ECE); got != "SAE" {
 		t.Errorf("SYN, ACK, ECE are %s", got)
 	}
-	if !sort.StringsAreSorted([]string{FormatSeconds(0), FormatSeconds(1), FormatSeconds(unit.Second), FormatSeconds(unit.Second + 1)}) ||
+	if !sort.StringsAreSorted([]string{FormatSeconds(0), FormatSeconds(1), FormatSeconds(unit.Second),
+		FormatSeconds(unit.Second + 1)}) ||
 		FormatSeconds(-1) != "-0.000000000001" {
 		t.Error(FormatSeconds(1), FormatSeconds(-1))
 	}

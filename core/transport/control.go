@@ -22,9 +22,9 @@ type Control struct {
 	ShutsGate   bool // a warning shuts the gate even if the controller does not reduce (Warn)
 }
 
-// ReadDecision reads the controller's decision. A sender calls it after each call into the controller; the other methods call
-// it themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet becomes the gap
-// at the new rate (HPCC simulator, with HPCC and PINT).
+// ReadDecision reads the controller's decision. A sender calls it after each call into the controller; the other
+// methods call it themselves. A new rate moves the pending send, unless KeepsNext: the gap after the latest packet
+// becomes the gap at the new rate (HPCC simulator, with HPCC and PINT).
 func (c *Control) ReadDecision() {
 	old := c.Decision.Rate
 	c.Decision = c.Controller.Decision()
@@ -51,8 +51,8 @@ func (c *Control) NotifyController(now unit.Time, n cc.Notice) {
 	c.ReadDecision()
 }
 
-// EnterState sets the state of recovery and Recover, and passes l to the controller. Every loss but the end of a recovery
-// counts as a reduction for NACKs.
+// EnterState sets the state of recovery and Recover, and passes l to the controller. Every loss but the end of a
+// recovery counts as a reduction for NACKs.
 func (c *Control) EnterState(now unit.Time, state cc.RecoveryState, upTo int64, l cc.Loss) {
 	c.State, c.RecoverTo = state, upTo
 	if l.Kind != cc.Recovered {
@@ -96,9 +96,9 @@ func NackNotice(n *packet.Notification, seq int64, lost unit.Bytes) cc.Notice {
 	return cc.Notice{Kind: cc.NackNotice, Seq: seq, Lost: lost, Supply: n.Supply, Demand: n.Demand}
 }
 
-// HandleWarning handles a NACK that reports no loss: the flow is an elephant. It notifies the controller. In the state Open it
-// also reduces, once a round trip. A controller may reduce neither its window nor its rate then, such as DCTCP without
-// a history of marks. The gate stays open in that case, so that losses still reduce, unless ShutsGate.
+// HandleWarning handles a NACK that reports no loss: the flow is an elephant. It notifies the controller. In the state
+// Open it also reduces, once a round trip. A controller may reduce neither its window nor its rate then, such as DCTCP
+// without a history of marks. The gate stays open in that case, so that losses still reduce, unless ShutsGate.
 func (c *Control) HandleWarning(now unit.Time, n AcceptedNack) {
 	c.NotifyController(now, n.Notice)
 	if c.State != cc.Open || !c.AllowsReduction(now, n.Sent, n.RTT) {
@@ -112,7 +112,8 @@ func (c *Control) HandleWarning(now unit.Time, n AcceptedNack) {
 	}
 }
 
-// HandleNackLosses handles a NACK that reports losses: it notifies the controller, and reduces at most once a round trip.
+// HandleNackLosses handles a NACK that reports losses: it notifies the controller, and reduces at most once a round
+// trip.
 func (c *Control) HandleNackLosses(now unit.Time, n AcceptedNack) {
 	c.NotifyController(now, n.Notice)
 	if c.AllowsReduction(now, n.Sent, n.RTT) {

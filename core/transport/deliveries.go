@@ -41,8 +41,9 @@ func (d *Deliveries) EndLimit() {
 	}
 }
 
-// SampleRate returns the delivery rate at the packet that was sent last of those newly delivered. sent is when it was sent,
-// from the state at that time. ok is false if the interval is shorter than minRTT: the packet was resent unnecessarily.
+// SampleRate returns the delivery rate at the packet that was sent last of those newly delivered. sent is when it was
+// sent, from the state at that time. ok is false if the interval is shorter than minRTT: the packet was resent
+// unnecessarily.
 func (d *Deliveries) SampleRate(now, sent unit.Time, from *Departure, minRTT unit.Time) (s cc.Delivery, ok bool) {
 	s = cc.Delivery{Packets: int(d.Delivered - from.Delivered), Interval: max(sent-from.FirstSent, now-from.DeliveredAt),
 		PriorDelivered: from.Delivered}

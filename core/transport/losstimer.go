@@ -63,8 +63,8 @@ func (t *LossTimer) UnansweredProbe() int64 {
 	return t.number
 }
 
-// RecordProbeAnswer records that the answer to the latest probe has arrived, and returns when the probe was sent. Packets
-// sent before it that are not acknowledged are lost, unless the path reorders.
+// RecordProbeAnswer records that the answer to the latest probe has arrived, and returns when the probe was sent.
+// Packets sent before it that are not acknowledged are lost, unless the path reorders.
 func (t *LossTimer) RecordProbeAnswer() (sent unit.Time) {
 	t.unanswered, t.current = false, t.Limit
 	return t.probedAt
@@ -73,8 +73,8 @@ func (t *LossTimer) RecordProbeAnswer() (sent unit.Time) {
 // HasExpired reports whether the limit has expired for a packet that was sent at the time sent.
 func (t *LossTimer) HasExpired(now, sent unit.Time) bool { return now-sent >= t.current }
 
-// EarliestExpiry returns when the timer expires: the earliest of next, the limit after the wait began, and the time at which a
-// packet that was sent at the time sent is declared lost.
+// EarliestExpiry returns when the timer expires: the earliest of next, the limit after the wait began, and the time at
+// which a packet that was sent at the time sent is declared lost.
 func (t *LossTimer) EarliestExpiry(next, began, sent unit.Time) unit.Time {
 	if t.current == unit.Never {
 		return next

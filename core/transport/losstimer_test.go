@@ -61,7 +61,8 @@ func TestLossTimer(t *testing.T) {
 	if l.RecordAnswer(); l.ExpiryOf(us) != 101*us {
 		t.Errorf("after an answer the limit is %v", l.ExpiryOf(us)-us)
 	}
-	if l = NewLossTimer(&cc.Path{BaseRTT: 10 * us}, 0); l.EarliestExpiry(500*us, 0, 0) != 500*us || l.HasExpired(unit.Second, 0) {
+	if l = NewLossTimer(&cc.Path{BaseRTT: 10 * us}, 0); l.EarliestExpiry(500*us, 0, 0) != 500*us ||
+		l.HasExpired(unit.Second, 0) {
 		t.Error("without a limit it has one")
 	}
 }

@@ -39,9 +39,10 @@ type NackGate struct {
 	shut bool
 }
 
-// AllowReduction reports whether a NACK that arrives now, of a packet sent at the time sent, reduces. It records the reduction
-// if so. rtt is the round-trip time, or an estimate; 0: unknown, and then only the first NACK reduces. A packet sent
-// before the last reduction does not reduce again: a smoothed round-trip time lags behind a queue that has just filled.
+// AllowReduction reports whether a NACK that arrives now, of a packet sent at the time sent, reduces. It records the
+// reduction if so. rtt is the round-trip time, or an estimate; 0: unknown, and then only the first NACK reduces. A
+// packet sent before the last reduction does not reduce again: a smoothed round-trip time lags behind a queue that has
+// just filled.
 func (g *NackGate) AllowReduction(now, sent, rtt unit.Time) bool {
 	if g.shut && (rtt <= 0 || now-g.last < rtt || sent < g.last) {
 		return false

@@ -62,8 +62,8 @@ func (h *NACKPacer) gapParts() int {
 // rare losses are repaired without delay.
 const initialCredit = 2
 
-// HandleNack handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is the
-// rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt.
+// HandleNack handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is
+// the rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt.
 func (h *NACKPacer) HandleNack(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
 	if h.roundEnd == 0 {
 		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, initialCredit, false
@@ -94,9 +94,9 @@ func (h *NACKPacer) HandleDelivery(packets int, rtt unit.Time) {
 	}
 }
 
-// HandleRefutation handles the delivery of a packet for which a NACK has reported that its latest transmission was lost. A
-// switch sends no NACK of a packet that it forwards, so three quarters of the gap are taken back. Otherwise an attacker
-// on the path who sends a NACK for every packet could hold a sender at the longest gap.
+// HandleRefutation handles the delivery of a packet for which a NACK has reported that its latest transmission was
+// lost. A switch sends no NACK of a packet that it forwards, so three quarters of the gap are taken back. Otherwise an
+// attacker on the path who sends a NACK for every packet could hold a sender at the longest gap.
 func (h *NACKPacer) HandleRefutation() {
 	if h.gap /= 4; h.gap < h.minGap {
 		h.gap = 0
@@ -146,8 +146,8 @@ func (h *NACKPacer) maxGap(rtt unit.Time) unit.Time {
 	return max(packets*h.offeredGap<<(h.emptyRounds/maxEmptyRounds), rtt)
 }
 
-// RecordSend records a packet that is sent now. The next one waits for about the gap. The wait is random, so that senders
-// that were notified at one time do not return at one time.
+// RecordSend records a packet that is sent now. The next one waits for about the gap. The wait is random, so that
+// senders that were notified at one time do not return at one time.
 func (h *NACKPacer) RecordSend(now unit.Time, seed uint32) {
 	if h.credit > 0 {
 		h.credit--

@@ -63,15 +63,16 @@ func NewNIC[T any](d NICDelays) *NIC[T] {
 	return &NIC[T]{delay: [answerKinds]unit.Time{cnpAnswer: d.CNP, ackAnswer: d.Ack, nackAnswer: d.Nack}}
 }
 
-// MustQueue reports whether an answer to a packet of kind k must enter the pipeline: it has a delay, or others precede it.
+// MustQueue reports whether an answer to a packet of kind k must enter the pipeline: it has a delay, or others precede
+// it.
 func (n *NIC[T]) MustQueue(k packet.Kind) bool {
 	i := answerKind(k)
 	return n.delay[i] > 0 || n.queues[i].Len() > 0 || k == packet.Probe && n.queues[nackAnswer].Len() > 0
 }
 
-// QueueAnswer puts in an answer to a packet of kind k that arrives now, and returns memory for it, which the caller must fill.
-// It is valid until the next call. An answer to a probe does not overtake NACKs: senders declare lost what it and all
-// answers before it do not report.
+// QueueAnswer puts in an answer to a packet of kind k that arrives now, and returns memory for it, which the caller
+// must fill. It is valid until the next call. An answer to a probe does not overtake NACKs: senders declare lost what
+// it and all answers before it do not report.
 func (n *NIC[T]) QueueAnswer(now unit.Time, k packet.Kind) *T {
 	i := answerKind(k)
 	at := now + n.delay[i]

@@ -24,8 +24,8 @@ func (p *PullPacer) Resume(now unit.Time) (idle bool) {
 	return false
 }
 
-// RecordPull records a PULL that is sent now, and the gap after it. The NIC may have delayed the PULL. A delay of less than
-// the gap does not move later PULLs.
+// RecordPull records a PULL that is sent now, and the gap after it. The NIC may have delayed the PULL. A delay of less
+// than the gap does not move later PULLs.
 func (p *PullPacer) RecordPull(now, gap unit.Time) {
 	p.next = max(p.next+gap, now)
 	p.changed = true

@@ -27,8 +27,8 @@ func (x *TelemetryRequester) ReadAnswer(p *packet.Packet, to *cc.Telemetry) bool
 	return true
 }
 
-// ReadNotice returns a switch's notice that a packet has found a queue. sent is when the packet was last sent. ok is false
-// if p has no notice of that transmission.
+// ReadNotice returns a switch's notice that a packet has found a queue. sent is when the packet was last sent. ok is
+// false if p has no notice of that transmission.
 func (x *TelemetryRequester) ReadNotice(p *packet.Packet, sent unit.Time) (n cc.Notice, ok bool) {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) || h.Flags&packet.BoltNotified == 0 || h.Sent != packet.BoltClock(sent) ||

@@ -9,7 +9,8 @@ func BindStack(p *scheme.Params, ownStack *bool) {
 			"which do what those of the simulator do; in the simulator it changes nothing", "ours")
 }
 
-// UsesOwnStack reports whether Weir's own hosts run a transport in the lab: no kernel has it, or its configuration selects them.
+// UsesOwnStack reports whether Weir's own hosts run a transport in the lab: no kernel has it, or its configuration
+// selects them.
 func UsesOwnStack(s *Scheme, c scheme.Config) bool {
 	return s.Kernel == 0 || TraitsOf(c).OwnStack
 }

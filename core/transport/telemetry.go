@@ -150,7 +150,8 @@ func (x *TelemetryRequester) SelectPath(k int) {
 	}
 }
 
-// AskIfDue makes the data packet p ask for telemetry if it is p's turn. srtt is the smoothed round-trip time; 0: unknown.
+// AskIfDue makes the data packet p ask for telemetry if it is p's turn. srtt is the smoothed round-trip time; 0:
+// unknown.
 func (x *TelemetryRequester) AskIfDue(now unit.Time, p *packet.Packet, srtt unit.Time) {
 	if x.want == telemetry.NoRequest {
 		return
@@ -214,8 +215,8 @@ func (x *TelemetryRequester) IsGenuine(p *packet.Packet) bool {
 	return x.seal == nil || x.seal.checkCode(p)
 }
 
-// ReadFeedback reads telemetry and feedback of acknowledgement p into a, and reports whether there is any. The slices in a are
-// valid until the next call.
+// ReadFeedback reads telemetry and feedback of acknowledgement p into a, and reports whether there is any. The slices
+// in a are valid until the next call.
 func (x *TelemetryRequester) ReadFeedback(now unit.Time, p *packet.Packet, a *cc.Ack) bool {
 	if x.want == telemetry.NoRequest || !p.HasExtensions() {
 		return false
@@ -316,8 +317,8 @@ func NewTelemetryResponder(f *Flow, control cc.Flow, a TelemetryOptions) (Teleme
 	return x, nil
 }
 
-// IsActive reports whether the flow has telemetry, or a controller's part at the receiver. If not, the transport need not
-// call the TelemetryResponder.
+// IsActive reports whether the flow has telemetry, or a controller's part at the receiver. If not, the transport need
+// not call the TelemetryResponder.
 func (x *TelemetryResponder) IsActive() bool { return x.active }
 
 // IsStandalone reports whether it shares no state with other receivers of its host.
@@ -400,8 +401,8 @@ func readFeedback(b []byte) cc.Feedback {
 		Flows: int32(binary.BigEndian.Uint16(b[4:]) & (1<<flowsBits - 1)), Number: b[4] >> (flowsBits - 8)}
 }
 
-// KeepAnswer stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the stored
-// ones stay: they are the latest.
+// KeepAnswer stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the
+// stored ones stay: they are the latest.
 func (x *TelemetryResponder) KeepAnswer(p *packet.Packet) {
 	if x.control == nil && p.HasExtensions() {
 		if x.held == nil {
@@ -411,8 +412,8 @@ func (x *TelemetryResponder) KeepAnswer(p *packet.Packet) {
 	}
 }
 
-// GiveAnswer puts the stored extensions, or the feedback, into the acknowledgement p. If p already has an answer of its own,
-// which is newer, the stored ones are dropped.
+// GiveAnswer puts the stored extensions, or the feedback, into the acknowledgement p. If p already has an answer of its
+// own, which is newer, the stored ones are dropped.
 func (x *TelemetryResponder) GiveAnswer(p *packet.Packet) {
 	switch {
 	case x.control != nil:
@@ -460,8 +461,8 @@ func (x *TelemetryResponder) NextTimer() unit.Time {
 	return at
 }
 
-// RunTimer runs the first part at the receiver with a timer that has expired. It reports whether an acknowledgement is to
-// be sent now, and selects its path. If other timers have expired, NextTimer remains in the past.
+// RunTimer runs the first part at the receiver with a timer that has expired. It reports whether an acknowledgement is
+// to be sent now, and selects its path. If other timers have expired, NextTimer remains in the past.
 func (x *TelemetryResponder) RunTimer(now unit.Time) bool {
 	if x.control == nil {
 		return false

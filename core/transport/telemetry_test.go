@@ -67,7 +67,8 @@ func TestAsking(t *testing.T) {
 func TestAskingErrors(t *testing.T) {
 	x, f, err := teller(t, telemetry.NoRequest, 0, TelemetryOptions{When: AskPacket})
 	p := &packet.Packet{}
-	if x.AskIfDue(0, p, 0); err != nil || p.HasExtensions() || x.NextProbe(0) != unit.Never || x.ReadFeedback(0, p, &cc.Ack{}) {
+	if x.AskIfDue(0, p, 0); err != nil || p.HasExtensions() || x.NextProbe(0) != unit.Never || x.ReadFeedback(0, p,
+		&cc.Ack{}) {
 		t.Error("a controller that wants nothing asks")
 	}
 	none, err := NewTelemetryRequester(&Flow{CC: &cc.Scheme{Telemetry: telemetry.HopRecords}},
@@ -200,13 +201,15 @@ func TestReceiverTells(t *testing.T) {
 		ack := &packet.Packet{}
 		r.GiveAnswer(ack)
 		var a cc.Ack
-		if !x.ReadFeedback(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 8191 || a.Feedback.Number != 6 ||
+		if !x.ReadFeedback(0, ack, &a) || a.Feedback.Window != 1<<32-1 || a.Feedback.Flows != 8191 ||
+			a.Feedback.Number != 6 ||
 			a.Telemetry.Hops != nil ||
 			ack.ExtensionBytes() != 16 {
 			t.Errorf("%+v in %d bytes", a, ack.ExtensionBytes())
 		}
 	}
-	if r.AckLimit(8) != 2 || r.NextTimer() != 50*us || r.RunTimer(49*us) || !r.RunTimer(50*us) || r.NextTimer() != unit.Never {
+	if r.AckLimit(8) != 2 || r.NextTimer() != 50*us || r.RunTimer(49*us) || !r.RunTimer(50*us) ||
+		r.NextTimer() != unit.Never {
 		t.Error("timers")
 	}
 	damaged := &packet.Packet{}

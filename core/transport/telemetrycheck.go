@@ -42,8 +42,9 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 	if p, ok := s.FindSmallestProduct(); ok && a.When == AskPackets {
 		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
 		if trips := float64(between) / p.BandwidthDelayProduct(); trips > maxWindowsBetweenRequests {
-			ofTransport = append(ofTransport, warnAsks.NewRemark("telemetry_packets", "one packet in %v asks: queues grow unseen "+
-				"for %.0f times %s", between, trips, p.DescribeTrip()).WithPort(p.NarrowLink.Port, trips/maxWindowsBetweenRequests))
+			ofTransport = append(ofTransport, warnAsks.NewRemark("telemetry_packets",
+				"one packet in %v asks: queues grow unseen for %.0f times %s", between, trips, p.DescribeTrip()).
+				WithPort(p.NarrowLink.Port, trips/maxWindowsBetweenRequests))
 		}
 	}
 	return ofTransport, ofControl

@@ -66,8 +66,8 @@ const ManyBytes = 1 << 20
 // less than ManyBytes takes its bytes times this value, independent of the frames before it.
 func (s *Serialiser) TimePerByte() Time { return Time(s.psPerByte) }
 
-// NextTime returns the time that a frame of size bytes, which is not negative, occupies the link. It is at most Never/2,
-// which stands for all longer times. continues means that the frame follows its predecessor without a gap.
+// NextTime returns the time that a frame of size bytes, which is not negative, occupies the link. It is at most
+// Never/2, which stands for all longer times. continues means that the frame follows its predecessor without a gap.
 func (s *Serialiser) NextTime(size int32, continues bool) Time {
 	if s.psPerByte > 0 && size < ManyBytes {
 		return Time(int64(size) * s.psPerByte)

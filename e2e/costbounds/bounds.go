@@ -115,9 +115,10 @@ func (b Bounds) readBound(words []string, release string, moved map[BoundKey]boo
 	return nil
 }
 
-// CheckAll compares the measured figures with their bounds. It returns all that is wrong, including bounds of figures that
-// are no longer measured, unless absent reports that this machine cannot measure their figure.
-func (b Bounds) CheckAll(measured map[BoundKey]float64, present string, absent func(figure string) bool) (wrong []string) {
+// CheckAll compares the measured figures with their bounds. It returns all that is wrong, including bounds of figures
+// that are no longer measured, unless absent reports that this machine cannot measure their figure.
+func (b Bounds) CheckAll(measured map[BoundKey]float64, present string,
+	absent func(figure string) bool) (wrong []string) {
 	wrong = b.Compare(measured, present)
 	for _, k := range sortedKeys(b) {
 		if _, there := measured[k]; !there && !absent(k.Figure) {

@@ -17,9 +17,9 @@ const (
 	Program = "weir/cmd/weir"            // the whole program
 )
 
-// BuildProgram builds a program for counting. The flags and the environment are fixed, because the compiled instructions
-// depend on them. It uses no profile, like an ordinary build of weir. Without C the program is one static file, which
-// valgrind can run anywhere.
+// BuildProgram builds a program for counting. The flags and the environment are fixed, because the compiled
+// instructions depend on them. It uses no profile, like an ordinary build of weir. Without C the program is one static
+// file, which valgrind can run anywhere.
 func BuildProgram(binary, pkg string) error {
 	build := exec.Command("go", "build", "-pgo=off", "-buildvcs=false", "-o", binary, pkg)
 	build.Env = append(os.Environ(), "GOFLAGS=", "GOAMD64=v1", "GOEXPERIMENT=", "CGO_ENABLED=0")
@@ -29,9 +29,10 @@ func BuildProgram(binary, pkg string) error {
 	return nil
 }
 
-// CountInstructions runs an experiment's runs under callgrind and returns the instructions of their loops per packet-hop.
-// They repeat to less than 0.1 %: one thread executes the runs, without collections or preemption. Valgrind presents
-// the same processor to programs everywhere, and counts executed instructions, so neither machine nor load matter.
+// CountInstructions runs an experiment's runs under callgrind and returns the instructions of their loops per
+// packet-hop. They repeat to less than 0.1 %: one thread executes the runs, without collections or preemption. Valgrind
+// presents the same processor to programs everywhere, and counts executed instructions, so neither machine nor load
+// matter.
 func CountInstructions(binary, experiment, dir string) (perHop float64, err error) {
 	out, counts, err := runCallgrind(dir, "--instr-atstart=no", binary, experiment)
 	if err != nil {
@@ -44,8 +45,8 @@ func CountInstructions(binary, experiment, dir string) (perHop float64, err erro
 	return SumPerHop(counts, hops)
 }
 
-// CountRunInstructions runs weir with an experiment and returns the instructions of the whole process, from its start to the
-// report.
+// CountRunInstructions runs weir with an experiment and returns the instructions of the whole process, from its start
+// to the report.
 func CountRunInstructions(binary, experiment, dir string) (float64, error) {
 	_, counts, err := runCallgrind(dir, "--instr-atstart=yes", binary, "run", experiment, "--fresh", "--out",
 		filepath.Join(dir, "results"))

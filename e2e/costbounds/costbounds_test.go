@@ -180,7 +180,8 @@ func TestCountsSomething(t *testing.T) {
 	if err != nil || n != 1000 {
 		t.Error(n, err)
 	}
-	if _, err := costbounds.CountInstructions("no-such-binary", "testdata/workloads/engine.yaml", t.TempDir()); err == nil {
+	if _, err := costbounds.CountInstructions("no-such-binary", "testdata/workloads/engine.yaml",
+		t.TempDir()); err == nil {
 		t.Error("a binary that is not there has a figure")
 	}
 }

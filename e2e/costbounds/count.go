@@ -99,8 +99,8 @@ func readMemory() *runtime.MemStats {
 	return &m
 }
 
-// MeasureMemory returns the bytes that an experiment uses once its run is built, or with carriedOut at the run's end, including
-// the result.
+// MeasureMemory returns the bytes that an experiment uses once its run is built, or with carriedOut at the run's end,
+// including the result.
 func MeasureMemory(r *experiment.Registry, text string, carriedOut bool) (float64, error) {
 	before := readMemory().HeapAlloc
 	src := &experiment.Source{Name: "memory", File: "memory.yaml", Data: []byte(text)}

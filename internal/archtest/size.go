@@ -30,9 +30,9 @@ type Exception struct {
 	Why      string
 }
 
-// CheckSizes checks the length of lines in all hand-written files below fsys, of Go's functions and function literals, and
-// of Go files. It also reports exceptions that are no longer needed. It skips folders testdata: their golden files are
-// a program's output.
+// CheckSizes checks the length of lines in all hand-written files below fsys, of Go's functions and function literals,
+// and of Go files. It also reports exceptions that are no longer needed. It skips folders testdata: their golden files
+// are a program's output.
 func CheckSizes(fsys fs.FS, exceptions []Exception) (found []Violation, err error) {
 	used := make([]bool, len(exceptions))
 	excused := func(file, function string) bool {

@@ -35,8 +35,8 @@ type declaredType struct {
 	params  bool // it has a method Params: each field is an option of an experiment
 }
 
-// CheckTypes checks the number of methods and fields of all types below fsys, without tests. The fields of a configuration,
-// a type with a method Params, are not counted: an option is a field. Exceptions have to be needed.
+// CheckTypes checks the number of methods and fields of all types below fsys, without tests. The fields of a
+// configuration, a type with a method Params, are not counted: an option is a field. Exceptions have to be needed.
 func CheckTypes(fsys fs.FS, exceptions []TypeException) (found []Violation, err error) {
 	types := map[string]*declaredType{}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {

@@ -206,7 +206,8 @@ func RemoveUnfinished(dir string) {
 	}
 }
 
-// CountUnfinished returns the number of files in a folder that living processes are writing; 0 on systems without locks.
+// CountUnfinished returns the number of files in a folder that living processes are writing; 0 on systems without
+// locks.
 func CountUnfinished(dir string) (n int) {
 	left, err := filepath.Glob(filepath.Join(escape(dir), prefix+"*"))
 	if err != nil {

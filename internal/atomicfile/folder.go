@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// NewTempFolder makes a temporary folder in the system's folder for them, until this process ends or remove is called. It
-// removes folders with the same name before the number that dead processes of this user have left.
+// NewTempFolder makes a temporary folder in the system's folder for them, until this process ends or remove is called.
+// It removes folders with the same name before the number that dead processes of this user have left.
 func NewTempFolder(name string) (dir string, remove func(), err error) {
 	left, err := filepath.Glob(filepath.Join(escape(os.TempDir()), name+"-*"))
 	if err != nil {

@@ -14,8 +14,8 @@ func (e *EveryAddressError) Error() string {
 	return fmt.Sprintf("%q is every address of this machine", e.Address)
 }
 
-// ParseHost returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine: an
-// empty host or an unspecified address, also as an IPv4-mapped address or with a zone. Names are not resolved.
+// ParseHost returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine:
+// an empty host or an unspecified address, also as an IPv4-mapped address or with a zone. Names are not resolved.
 func ParseHost(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

@@ -16,8 +16,8 @@ var (
 	own = regexp.MustCompile(`^ours(?:$|: .)`)
 )
 
-// CheckSource checks where a value comes from, as a scheme, a parameter or an experiment states it. A source is one part, or
-// several with "; " between them; each is
+// CheckSource checks where a value comes from, as a scheme, a parameter or an experiment states it. A source is one
+// part, or several with "; " between them; each is
 //
 //	ours
 //	ours: why

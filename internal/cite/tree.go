@@ -92,7 +92,8 @@ func (t *Tree) Check() ([]wrong, error) {
 	return t.wrong, nil
 }
 
-// CheckSource checks a value's source, see Works.CheckSource. home is the work that an experiment names as its paper, or "".
+// CheckSource checks a value's source, see Works.CheckSource. home is the work that an experiment names as its paper,
+// or "".
 func (t *Tree) CheckSource(source, home string) error {
 	return t.Works.CheckSource(source, home, t.hasPage)
 }

@@ -155,8 +155,8 @@ func (r *Reader) Fail(at Position, allowed, format string, args ...any) {
 	r.addError(at, allowed, shorten(fmt.Sprintf(format, args...), maxMessage))
 }
 
-// FailLines notes an error as Fail does, with a message of several lines. The caller has bounded the values in each line,
-// so that shortening does not remove the middle of one.
+// FailLines notes an error as Fail does, with a message of several lines. The caller has bounded the values in each
+// line, so that shortening does not remove the middle of one.
 func (r *Reader) FailLines(at Position, message string) {
 	lines := strings.Split(message, "\n")
 	if more := len(lines) - maxFacts; more > 0 {

@@ -178,8 +178,8 @@ func (r *Reader) ViewMap(t *Node, table *Table, more ...string) Map {
 	return Map{t, r, table, append(table.KeyNames(), more...)}
 }
 
-// ReadMap reads t by a table and notes an error for each key that is neither in the table nor in more. It reports whether
-// t is a map.
+// ReadMap reads t by a table and notes an error for each key that is neither in the table nor in more. It reports
+// whether t is a map.
 func (r *Reader) ReadMap(t *Node, table *Table, more ...string) (Map, bool) {
 	m := r.ViewMap(t, table, more...)
 	return m, r.CheckKeys(t, table.KeyNoun, m.known)
@@ -188,8 +188,8 @@ func (r *Reader) ReadMap(t *Node, table *Table, more ...string) (Map, bool) {
 // ViewMap reads a map of a file by the table, for callers that report no errors.
 func (t *Table) ViewMap(n *Node) Map { return Map{Node: n, table: t} }
 
-// GetEntries returns the entries of a key whose form is a map from names to values, or nil if the file has no map there.
-// It panics if the key is not declared as such a map.
+// GetEntries returns the entries of a key whose form is a map from names to values, or nil if the file has no map
+// there. It panics if the key is not declared as such a map.
 func (m Map) GetEntries(name string) []Entry {
 	if !m.table.FindKey(name).Form.isByName() {
 		panic("the names in " + name + " are read, but not declared: " + m.table.KeyNoun)

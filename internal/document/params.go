@@ -33,7 +33,8 @@ func (r *Reader) DecodeConfig(s *scheme.Scheme, t *Node, skip []string) scheme.C
 			r.setParam(s, p, v)
 		case p.Required:
 			missing = true
-			r.FailMissing(t, p.Name, what, names, p.Name+": "+p.DescribeForm()+", "+p.Doc, "%s needs the parameter %q", s.Name, p.Name)
+			r.FailMissing(t, p.Name, what, names, p.Name+": "+p.DescribeForm()+", "+p.Doc, "%s needs the parameter %q", s.Name,
+				p.Name)
 		case p.Kind != scheme.Map:
 			t.fill(p.Name, p.Default, p.Source)
 		}

@@ -9,8 +9,8 @@ import (
 	"weir/core/unit"
 )
 
-// CheckKeys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. It reports
-// whether t is a map.
+// CheckKeys checks that t is a map with no keys except the allowed ones, and notes an error for each other key. It
+// reports whether t is a map.
 func (r *Reader) CheckKeys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
 		r.Fail(t.Position, "a map with "+JoinChoices(allowed), "this is %v", t.Kind)

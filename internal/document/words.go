@@ -15,8 +15,8 @@ const (
 	nearWords   = 5    // above it, so many of the nearest
 )
 
-// FindNearest returns the word nearest to s for an error message. It returns "" if no word is near, or if s itself is the
-// nearest. Its cost is bounded for any input: very long words have no nearest one, and only the first MaxNear words
+// FindNearest returns the word nearest to s for an error message. It returns "" if no word is near, or if s itself is
+// the nearest. Its cost is bounded for any input: very long words have no nearest one, and only the first MaxNear words
 // are compared.
 func FindNearest(s string, words []string) string {
 	if len(s) > maxWord {
@@ -85,7 +85,8 @@ func JoinNear(s string, words []string) string {
 	return JoinLikely(s, words, nearWords)
 }
 
-// JoinLikely joins the words of a list that are most similar to s, the nearest first, and adds the number of the others.
+// JoinLikely joins the words of a list that are most similar to s, the nearest first, and adds the number of the
+// others.
 func JoinLikely(s string, words []string, most int) string {
 	if len(words) <= most {
 		return JoinChoices(words)

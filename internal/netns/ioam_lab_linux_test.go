@@ -82,7 +82,8 @@ func TestKernelIOAM(t *testing.T) {
 			}
 			p := throughKernel(t, set.Name("h"), &f)
 			var r telemetry.Records
-			if what, _ := f.ReadRequest(p, &r); what != telemetry.Recorded || r.Len() != 2-x.missed || r.MissedHops() != x.missed {
+			if what, _ := f.ReadRequest(p, &r); what != telemetry.Recorded || r.Len() != 2-x.missed ||
+				r.MissedHops() != x.missed {
 				t.Fatalf("%d: %d hops, %d missed, % x", what, r.Len(), r.MissedHops(), p.Stack())
 			}
 			ours := telemetry.Hop{Time: 3 * unit.Second, TxBytes: 12345, Queue: 678, Rate: 100 * unit.Gbps, Switch: 4, Port: 2,

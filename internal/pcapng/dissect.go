@@ -77,7 +77,8 @@ func dissectIPv4(r *trace.Record, b []byte) {
 		return
 	}
 	r.TOS, r.Proto = b[1], b[9]
-	r.Src, r.Dst = trace.FormatAddress(netip.AddrFrom4([4]byte(b[12:16]))), trace.FormatAddress(netip.AddrFrom4([4]byte(b[16:20])))
+	r.Src, r.Dst = trace.FormatAddress(netip.AddrFrom4([4]byte(b[12:16]))),
+		trace.FormatAddress(netip.AddrFrom4([4]byte(b[16:20])))
 	if be.Uint16(b[6:])&0x1fff != 0 { // later fragments have no ports
 		r.Payload = int64(length - head)
 		return
@@ -97,7 +98,8 @@ func dissectIPv6(r *trace.Record, b []byte) {
 		return
 	}
 	r.TOS, r.Proto = b[0]<<4|b[1]>>4, b[6]
-	r.Src, r.Dst = trace.FormatAddress(netip.AddrFrom16([16]byte(b[8:24]))), trace.FormatAddress(netip.AddrFrom16([16]byte(b[24:40])))
+	r.Src, r.Dst = trace.FormatAddress(netip.AddrFrom16([16]byte(b[8:24]))),
+		trace.FormatAddress(netip.AddrFrom16([16]byte(b[24:40])))
 	rest, payload := b[packet.IPv6Header:], int(be.Uint16(b[4:]))
 	for r.Proto == 0 || r.Proto == 43 || r.Proto == 60 { // RFC 8200 §4: hop-by-hop, routing, destination options
 		if len(rest) < 8 || 8*(int(rest[1])+1) > min(len(rest), payload) {

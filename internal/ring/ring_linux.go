@@ -221,8 +221,8 @@ func (s *Socket) loadWord(byte int) uint32 { return *(*uint32)(s.slotAddress(byt
 // loadHalf returns the 16-bit word at an offset of the next slot.
 func (s *Socket) loadHalf(byte int) uint16 { return *(*uint16)(s.slotAddress(byte)) }
 
-// NextArrival returns the arrival time of the first waiting frame by CLOCK_REALTIME in ns, or false without one. It counts
-// and skips frames that a switch cannot forward.
+// NextArrival returns the arrival time of the first waiting frame by CLOCK_REALTIME in ns, or false without one. It
+// counts and skips frames that a switch cannot forward.
 func (s *Socket) NextArrival() (ns int64, ok bool) {
 	for {
 		status := atomic.LoadUint32((*uint32)(s.slotAddress(0)))

@@ -150,8 +150,8 @@ func (c *Conn) fetchSockets(flags uint16, family uint8, states uint32, local, re
 	}
 }
 
-// ReadSocket reads TCP's state of the connection with the descriptor fd of this process by getsockopt(TCP_INFO), which is
-// cheaper than sock_diag.
+// ReadSocket reads TCP's state of the connection with the descriptor fd of this process by getsockopt(TCP_INFO), which
+// is cheaper than sock_diag.
 func (i *Info) ReadSocket(fd int) error {
 	var b [2 * infoBytes]byte
 	n := uint32(len(b))

@@ -21,7 +21,8 @@ type Program struct {
 	params   *document.Node
 }
 
-// CanonicalText returns the program with all its parameters as canonical YAML. Two programs are equal if their texts are.
+// CanonicalText returns the program with all its parameters as canonical YAML. Two programs are equal if their texts
+// are.
 func (p *Program) CanonicalText() string { return p.entry.FormatFlow() }
 
 // ReportRemarks checks the program in a switch context. It reports errors to r and passes warnings with their Excess to
@@ -147,11 +148,13 @@ func checkOrder(r *document.Reader, list []Program, standalone bool) {
 		switch {
 		case !p.Traits.UsesPort || last >= 0 && last < i:
 		case last < 0:
-			r.Fail(p.Position, fmt.Sprintf("[forward, …, %s]", p.Scheme.Name), "program %s uses the egress port of packets, which "+
-				"no program of the list chooses", p.Scheme.Name)
+			r.Fail(p.Position, fmt.Sprintf("[forward, …, %s]", p.Scheme.Name),
+				"program %s uses the egress port of packets, which "+
+					"no program of the list chooses", p.Scheme.Name)
 		default:
-			r.Fail(p.Position, fmt.Sprintf("[%s, …, %s]", list[last].Scheme.Name, p.Scheme.Name), "program %s uses the egress port "+
-				"of packets, which program %s chooses after it", p.Scheme.Name, list[last].Scheme.Name)
+			r.Fail(p.Position, fmt.Sprintf("[%s, …, %s]", list[last].Scheme.Name, p.Scheme.Name),
+				"program %s uses the egress port "+
+					"of packets, which program %s chooses after it", p.Scheme.Name, list[last].Scheme.Name)
 		}
 	}
 }
@@ -186,7 +189,8 @@ func ReadScheduler(r *document.Reader, known []tm.Scheme, t *document.Node, queu
 			if _, err := s.Build(queues, unit.LinkRate{Bits: unit.Gbps}, c); err != nil && r.OK() {
 				r.Fail(where, "", "%v", err)
 			}
-			return &SchedulerChoice{s, c, dataplane.TraitsOf(c), where, func(queues int, rate unit.LinkRate) (tm.Scheduler, error) {
+			return &SchedulerChoice{s, c, dataplane.TraitsOf(c), where, func(queues int, rate unit.LinkRate) (tm.Scheduler,
+				error) {
 				return s.Build(queues, rate, c)
 			}, params}
 		}

@@ -21,8 +21,8 @@ type Archive struct {
 	changed bool
 }
 
-// ReadArchives reads the archives in a folder, sorted by name, except those that begin with a dot or an underscore. With
-// -update it writes the archives that Golden has changed when the test ends.
+// ReadArchives reads the archives in a folder, sorted by name, except those that begin with a dot or an underscore.
+// With -update it writes the archives that Golden has changed when the test ends.
 func ReadArchives(t testing.TB, folder string) []*Archive {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(folder, "[^._]*.txtar"))

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// ActsOnTerminal reports whether a character has an effect where it is shown, or is invisible: controls (C0, DEL, C1), changes
-// of the writing direction, zero-width joiners and spaces, line and paragraph separators, unassigned characters, and
-// variation selectors.
+// ActsOnTerminal reports whether a character has an effect where it is shown, or is invisible: controls (C0, DEL, C1),
+// changes of the writing direction, zero-width joiners and spaces, line and paragraph separators, unassigned
+// characters, and variation selectors.
 func ActsOnTerminal(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r < ' ' || r == 0x7f
@@ -27,8 +27,8 @@ func EscapeRune(r rune) string {
 	return fmt.Sprintf(`\u%04x`, r)
 }
 
-// FindActing returns the first character of a text that acts, or the first byte that is not UTF-8, and its offset in bytes,
-// or −1. It sets bad for such a byte.
+// FindActing returns the first character of a text that acts, or the first byte that is not UTF-8, and its offset in
+// bytes, or −1. It sets bad for such a byte.
 func FindActing[T string | []byte](s T) (at int, r rune, bad bool) {
 	for at = 0; at < len(s); {
 		if b := s[at]; b >= ' ' && b < 0x7f {
@@ -92,8 +92,8 @@ func findEscape(s string, lines bool) (at, n int) {
 	}
 }
 
-// EscapeCell works as Shown for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a formula:
-// such a text gets a leading quote, unless it is a number.
+// EscapeCell works as Shown for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a
+// formula: such a text gets a leading quote, unless it is a number.
 func EscapeCell(s string) string {
 	s = EscapeLine(s)
 	if s == "" || !strings.ContainsRune("=+-@", rune(s[0])) || isNumber(s) {

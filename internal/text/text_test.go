@@ -76,7 +76,8 @@ func FuzzShown(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string, cut int) {
 		line := EscapeLine(s)
-		if at, r, _ := FindActing(line); at >= 0 || !utf8.ValidString(line) || EscapeLine(line) != line || EscapeLines(line) != line {
+		if at, r, _ := FindActing(line); at >= 0 || !utf8.ValidString(line) || EscapeLine(line) != line ||
+			EscapeLines(line) != line {
 			t.Errorf("%q leaves %U in %q", s, r, line)
 		}
 		lines := EscapeLines(s)

@@ -32,8 +32,8 @@ type discard struct{}
 
 func (discard) Write(p []byte) (int, error) { return len(p), nil }
 
-// LimitConnections returns a listener that accepts a connection only while fewer than the given number are open. Others wait in
-// the kernel.
+// LimitConnections returns a listener that accepts a connection only while fewer than the given number are open. Others
+// wait in the kernel.
 func LimitConnections(l net.Listener, connections int) net.Listener {
 	return &limited{Listener: l, open: make(chan struct{}, connections), closed: make(chan struct{})}
 }

@@ -408,7 +408,8 @@ func TestLockstep(t *testing.T) {
 // other they lose their lockstep.
 func TestLockstepAligned(t *testing.T) {
 	took := func(set ...string) float64 {
-		o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set, "fabric=fat_tree",
+		o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: append(set,
+			"fabric=fat_tree",
 			"control=uet", "operation=all_reduce", "late=0us")})
 		return value(o.Runs[0], "job_iteration")
 	}

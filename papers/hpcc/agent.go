@@ -289,8 +289,9 @@ func (c *RxConfig) agent() (cc.AgentParams, []scheme.Remark) {
 		return []scheme.Remark{scheme.NewRefusal(param, format, args...)}
 	}
 	if c.Preset != Agent {
-		return cc.AgentParams{}, refuse("preset", "Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+
-			"has the other presets")
+		return cc.AgentParams{}, refuse("preset",
+			"Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+
+				"has the other presets")
 	}
 	var all []scheme.Remark
 	r := c.resolved()

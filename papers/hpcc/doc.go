@@ -39,7 +39,8 @@
 //	                                                                     TestReceiverLate, TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
-//	§9.1      integrity of feedback              TelemetryRequester.IsGenuine TestAttacks, TestSealedForms, TestSealedBytes
+//	§9.1      integrity of feedback              TelemetryRequester.IsGenuine
+//	                                                                     TestAttacks, TestSealedForms, TestSealedBytes
 //	§9.1      a lying receiver                   window.clamp            TestFollower, TestLyingReceivers
 //	§9.1      only the relative ratio            telemetry.RelativeLoad  TestRelativeConverges, TestRelativeErrors
 //	§9.1      … on the wire, per round trip      telemetry.Format        TestRelativeOnTheWire,

@@ -120,7 +120,8 @@ func TestProbesTakeThePath(t *testing.T) {
 				probes, asks := 0, 0
 				s := &emitting{Endpoint: c.Endpoints[i].Sender}
 				s.onEmit = func(p *packet.Packet) {
-					asked := p.HasHotExtension(telemetry.Extension) || p.HasHotExtension(telemetry.Stacked) || p.HasHotExtension(telemetry.LoadCode)
+					asked := p.HasHotExtension(telemetry.Extension) || p.HasHotExtension(telemetry.Stacked) ||
+						p.HasHotExtension(telemetry.LoadCode)
 					switch {
 					case p.Payload == 0 && asked: // of rdma a kind of its own; TCP and UDP have nothing but data that is empty
 						probes++

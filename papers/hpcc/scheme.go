@@ -87,16 +87,17 @@ func (b InFlightLimit) String() string {
 
 // Config configures HPCC++ (draft-miao §4.1 and §5).
 type Config struct {
-	Preset        Preset
-	Eta           float64    // target utilisation
-	MaxStage      int        // additive increases before a multiplicative one; −1: the preset's
-	WAI           unit.Bytes // additive increase in a round trip
-	N             int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: the preset's
-	T             unit.Time  // base round-trip time; 0: the preset's, else cc.Flow.BaseRTT or the measured minimum
-	MinRate       unit.Rate  // the window does not fall below MinRate·T
-	Sojourn       bool       // use time in the switch instead of queue length (§9.4)
-	Mode          Mode
-	Census        bool          // the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
+	Preset   Preset
+	Eta      float64    // target utilisation
+	MaxStage int        // additive increases before a multiplicative one; −1: the preset's
+	WAI      unit.Bytes // additive increase in a round trip
+	N        int        // above 0: WAI is W_init·(1−Eta)/N instead (§5); 0: the preset's
+	T        unit.Time  // base round-trip time; 0: the preset's, else cc.Flow.BaseRTT or the measured minimum
+	MinRate  unit.Rate  // the window does not fall below MinRate·T
+	Sojourn  bool       // use time in the switch instead of queue length (§9.4)
+	Mode     Mode
+	// the receiving host counts its flows, which gives N while the last hop is the bottleneck (§5, §6.2)
+	Census        bool
 	Bound         InFlightLimit // of what is in flight
 	SamplesQueues bool          // between updates only hops with a queue count
 }
@@ -195,9 +196,10 @@ func (c Config) resolved() Config {
 
 // bindCensus binds the receiver's count of flows for W_ai.
 func (c *Config) bindCensus(p *scheme.Params, standard string) {
-	p.BoolWords(&c.Census, [2]string{"off", "on"}, "census", standard, "the receiving host counts its flows; while the last "+
-		"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
-		"else, also where a hop has written no record (telemetry: congestion)",
+	p.BoolWords(&c.Census, [2]string{"off", "on"}, "census", standard,
+		"the receiving host counts its flows; while the last "+
+			"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
+			"else, also where a hop has written no record (telemetry: congestion)",
 		"draft-miao §5: receiver reported; §6.2")
 }
 

@@ -46,7 +46,8 @@ func hop(id uint32, at unit.Time, tx uint64, queue unit.Bytes) telemetry.Hop {
 
 // ack acknowledges up to seq, when the sender has sent up to next.
 func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop) {
-	a := cc.Ack{FirstUnacked: seq, Next: next, Telemetry: cc.Telemetry{Hops: hops}, Advanced: true, Packets: 1, Bytes: 1000}
+	a := cc.Ack{FirstUnacked: seq, Next: next, Telemetry: cc.Telemetry{Hops: hops}, Advanced: true, Packets: 1,
+		Bytes: 1000}
 	for i := range hops {
 		a.Telemetry.Path ^= uint16(hops[i].Switch) & 0xfff
 	}

@@ -77,12 +77,14 @@ func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 	all := slices.Concat(c.checkWindows(s), c.checkLoads(s, s.Telemetry.IsRelative(), minLoadTime), c.checkOpposed(s, 1),
 		checkUnevenLoads(s, s.Telemetry.IsRelative()), c.checkUnevenHops(s), c.checkUnevenIncreases(s))
 	if c.Census && s.Telemetry.IsRelative() {
-		all = append(all, warnCensusIdle.NewRemark("census", "it changes nothing with format: relative: without records nobody "+
-			"knows whether "+
-			"the last hop is the bottleneck"))
+		all = append(all, warnCensusIdle.NewRemark("census",
+			"it changes nothing with format: relative: without records nobody "+
+				"knows whether "+
+				"the last hop is the bottleneck"))
 	} else if c.Census && !c.isCounted(s) {
-		all = append(all, warnCensusIdle.NewRemark("census", "it changes next to nothing with telemetry: congestion: where a "+
-			"hop has written no record nobody knows whether the last hop is the bottleneck"))
+		all = append(all, warnCensusIdle.NewRemark("census",
+			"it changes next to nothing with telemetry: congestion: where a "+
+				"hop has written no record nobody knows whether the last hop is the bottleneck"))
 	}
 	return all
 }
@@ -261,9 +263,11 @@ func (a *additive) checkSum(s *cc.FlowContext) []scheme.Remark {
 		drops = fmt.Sprintf(", and at times its buffer, of %v, drops packets", worst.NarrowLink.Buffer)
 	}
 	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
-	return []scheme.Remark{warnIncreases.NewRemark(a.param, "%d flows with %s: %s add %v in a round trip, and the headroom, "+
-		"W·(1−eta) of %v at %s, is %v: a queue of %s %v stands on average%s; n: %d suits them", worst.Flows, a.param,
-		a.value, unit.Bytes(added), worst.NarrowLink.Rate, worst.NarrowLink.Port, unit.Bytes(headroom), about, unit.Bytes(queue),
+	return []scheme.Remark{warnIncreases.NewRemark(a.param,
+		"%d flows with %s: %s add %v in a round trip, and the headroom, "+
+			"W·(1−eta) of %v at %s, is %v: a queue of %s %v stands on average%s; n: %d suits them", worst.Flows, a.param,
+		a.value, unit.Bytes(added), worst.NarrowLink.Rate, worst.NarrowLink.Port, unit.Bytes(headroom), about,
+		unit.Bytes(queue),
 		drops, worst.Flows*a.nPerFlow).WithPort(worst.NarrowLink.Port, added/max(headroom, 1))}
 }
 
@@ -399,9 +403,10 @@ func checkLoadTime(s *cc.FlowContext, share, trips float64, harm string) []schem
 			p.BaseRTT.RoundRough(), p.Name, harm, share, trips)}
 	}
 	if q := s.FindPath(func(p *cc.FlowPath) bool { return !p.Idle }); ratio > trips && q != nil {
-		return []scheme.Remark{warnLoadLong.NewRemark("", "t of program telemetry, %v, is %.3g times the %v that the longest "+
-			"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
-			"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.RoundRough(), p.Name, max(share, 1), trips)}
+		return []scheme.Remark{warnLoadLong.NewRemark("",
+			"t of program telemetry, %v, is %.3g times the %v that the longest "+
+				"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
+				"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.RoundRough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
@@ -436,9 +441,10 @@ func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 	if s.Telemetry.Queue <= unit.Bytes(s.MSS) && worst.Flows > 1 {
 		unless = fmt.Sprintf(", unless queues of congested_queue, %v, make it congested", s.Telemetry.Queue)
 	}
-	return []scheme.Remark{warnCongestedLoad.NewRemark("eta", "%s are below congested_load of program telemetry, %s: where "+
-		"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full%s; congested_load "+
-		"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.NarrowLink.Port, worst.NarrowLink.Rate,
+	return []scheme.Remark{warnCongestedLoad.NewRemark("eta",
+		"%s are below congested_load of program telemetry, %s: where "+
+			"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full%s; congested_load "+
+			"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.NarrowLink.Port, worst.NarrowLink.Rate,
 		fmt.Sprintf("%.2g %%", 100*least), unless).WithPort(worst.NarrowLink.Port, a.eta/least)}
 }
 
@@ -507,7 +513,8 @@ func (a *additive) checkSmallWindow(s *cc.FlowContext) []scheme.Remark {
 	}
 	return []scheme.Remark{warnSmallWindow.NewRemark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets "+
 		"of it are in flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
-		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.NarrowLink.Port, worst.NarrowLink.Rate, crossed).
+		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.NarrowLink.Port, worst.NarrowLink.Rate,
+		crossed).
 		WithPort(worst.NarrowLink.Port, 1/least)}
 }
 
@@ -525,8 +532,9 @@ func (c *Config) checkIncreases(s *cc.FlowContext, acts func(p *cc.FlowPath) boo
 	if tight == nil || float64(c.WAI) <= least {
 		return nil
 	}
-	return []scheme.Remark{warnWAI.NewRemark("w_ai", "%v are more than the headroom, W·(1−eta) of %v at %s, of %v: a flow "+
-		"alone builds a queue", c.WAI, unit.Bytes(least), tight.NarrowLink.Port, tight.NarrowLink.Rate).
+	return []scheme.Remark{warnWAI.NewRemark("w_ai",
+		"%v are more than the headroom, W·(1−eta) of %v at %s, of %v: a flow "+
+			"alone builds a queue", c.WAI, unit.Bytes(least), tight.NarrowLink.Port, tight.NarrowLink.Rate).
 		WithPort(tight.NarrowLink.Port, float64(c.WAI)/least)}
 }
 

@@ -10,7 +10,8 @@ import (
 
 // arrival is the acknowledgement of one packet: the n-th, with all below una.
 func arrival(n, una, next int64, load float64) *cc.Ack {
-	return &cc.Ack{Packets: 1, Seq: (n + 1) * 1000, FirstUnacked: una * 1000, Next: next * 1000, Flight: cc.Flight{Before: 10},
+	return &cc.Ack{Packets: 1, Seq: (n + 1) * 1000, FirstUnacked: una * 1000, Next: next * 1000,
+		Flight:    cc.Flight{Before: 10},
 		Telemetry: cc.Telemetry{Load: load}}
 }
 

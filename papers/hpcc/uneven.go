@@ -21,9 +21,10 @@ func checkUnevenLoads(s *cc.FlowContext, byLoad bool) []scheme.Remark {
 	if !byLoad || s.AwaitsSlowPath || !s.SpraysUnevenly(nearlyPath) {
 		return nil
 	}
-	return []scheme.Remark{s.WarnSlowPath(warnUnevenLoads, "", "loads do not name their path, and what waits there is taken "+
-		"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
-		"reordering: adaptive suit it")}
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenLoads, "",
+		"loads do not name their path, and what waits there is taken "+
+			"for lost, so that windows follow the others and it fills its buffer; records of hops or transport: rdma with "+
+			"reordering: adaptive suit it")}
 }
 
 // checkUnevenHops warns of registers of hops that limit windows too much.
@@ -31,8 +32,9 @@ func (c *Config) checkUnevenHops(s *cc.FlowContext) []scheme.Remark {
 	if c.Mode != PerHop || !s.SpraysUnevenly(halfPath) {
 		return nil
 	}
-	return []scheme.Remark{s.WarnSlowPath(warnUnevenHops, "mode", "the registers of its hops hold the window below what the "+
-		"others carry; mode: hpcc++ has one window")}
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenHops, "mode",
+		"the registers of its hops hold the window below what the "+
+			"others carry; mode: hpcc++ has one window")}
 }
 
 // Windows follow the fullest path of the last T. The later records of a slow path with a queue arrive, the more windows
@@ -82,9 +84,10 @@ func (c *Config) checkUnevenIncreases(s *cc.FlowContext) []scheme.Remark {
 		return nil
 	}
 	fits := math.Ceil(float64(s.SlowestPath.Flows) * float64(p.NICRate) / float64(s.SlowestPath.Rate))
-	return []scheme.Remark{s.WarnSlowPath(warnUnevenIncreases, a.param, fmt.Sprintf("of %d flows with %s: %s each gets records "+
-		"of it so seldom that all add %v until then, and a queue of about %v stands there on average, or fills its buffer; "+
-		"n: %.0f suits them", s.SlowestPath.Flows, a.param, a.value, unit.Bytes(added), unit.Bytes(queue), fits))}
+	return []scheme.Remark{s.WarnSlowPath(warnUnevenIncreases, a.param,
+		fmt.Sprintf("of %d flows with %s: %s each gets records "+
+			"of it so seldom that all add %v until then, and a queue of about %v stands there on average, or fills its buffer; "+
+			"n: %.0f suits them", s.SlowestPath.Flows, a.param, a.value, unit.Bytes(added), unit.Bytes(queue), fits))}
 }
 
 // standingSlow returns the standing queue in bytes of a slow path with a share of each flow's packets, by the fixed

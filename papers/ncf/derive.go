@@ -207,8 +207,9 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) [
 		if n > maxTop {
 			cure = fmt.Sprintf("at most %d can be protected", maxTop)
 		}
-		all = append(all, warnElephants.NewRemark(param, "some of %d flows to %s remain mice, since %s: they share the queue "+
-			"of %.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
+		all = append(all, warnElephants.NewRemark(param,
+			"some of %d flows to %s remain mice, since %s: they share the queue "+
+				"of %.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
 			flood/rate, cure).WithPort(p.PortName(), max(float64(n)/float64(holds), float64(n)*threshold/maxBelow)))
 	}
 	return all
@@ -319,9 +320,10 @@ func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, 
 			"but the "+
 			"elephants' reservation"))
 	case bdp > 0 && reserved >= bdp:
-		all = append(all, warnMemoryIdle.NewRemark(knob, "it hardly matters at the port to %s: the elephants' reservation of "+
-			"%.0f kB holds "+
-			"the %.0f kB that it sends in their round trip of %v, so they fill it with what mice leave them", p.To,
+		all = append(all, warnMemoryIdle.NewRemark(knob,
+			"it hardly matters at the port to %s: the elephants' reservation of "+
+				"%.0f kB holds "+
+				"the %.0f kB that it sends in their round trip of %v, so they fill it with what mice leave them", p.To,
 			reserved/1000,
 			bdp/1000, s.MaxTrip(p).RoundRough()).WithPort(p.PortName(), reserved/bdp))
 	}

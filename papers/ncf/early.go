@@ -49,7 +49,8 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 	}
 	return append(all, warnEarlyWait.NewRemark("change_wait", "an elephant that does not pause stays in the mice's queue "+
 		"for %v, and early counts what elephants have in their own: its sender is not told in that time; "+
-		"change: at_once, or at most n·d, %v", o.MaxChangeDelay.RoundRough(), nd.RoundRough()).WithPort(p.PortName(), float64(o.MaxChangeDelay)/float64(nd)))
+		"change: at_once, or at most n·d, %v", o.MaxChangeDelay.RoundRough(), nd.RoundRough()).WithPort(p.PortName(),
+		float64(o.MaxChangeDelay)/float64(nd)))
 }
 
 // checkUnresponsive warns if no elephant can be found unresponsive, so none is trimmed first. For that it must be

@@ -47,8 +47,8 @@ type Detector struct {
 	Form       Form
 	Threshold  float64 // in (0, 1]: an elephant has more than this share; 5 % in the paper
 	MinTraffic uint64  // an elephant has at least this in all windows together; 0: no such bound
-	// MinWindowTotal is the minimum total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame over the
-	// threshold, so that a single frame does not exceed it.
+	// MinWindowTotal is the minimum total of a window for AnyWindow, AllWindows and MeanOfShares to judge it: one frame
+	// over the threshold, so that a single frame does not exceed it.
 	MinWindowTotal uint64
 }
 

@@ -48,7 +48,8 @@ func (g *Program) sketchStages() (stages []dataplane.Stage) {
 			Bits: dataplane.WidthOf(s.totals[0]), Reads: windows, Writes: 1},
 			{Name: "dropped by window", Cells: len(sketches) * windows, Bits: dataplane.WidthOf(s.losses[0]), Reads: windows,
 				Writes: 1},
-			{Name: "flows by window", Cells: len(sketches) * windows, Bits: dataplane.WidthOf(s.latest[0]), Reads: min(windows, 2),
+			{Name: "flows by window", Cells: len(sketches) * windows, Bits: dataplane.WidthOf(s.latest[0]), Reads: min(windows,
+				2),
 				Writes: min(windows, 2)}},
 		Operations: []dataplane.Operation{{Kind: dataplane.FloatingPoint, What: "share of the total", Times: 2}}}
 	if g.config.Detector.Form == MeanOfShares {
@@ -72,7 +73,8 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 			Registers: []dataplane.RegisterUse{{Name: "heaviest: keys", Cells: entries, Bits: dataplane.WidthOf(o.Key),
 				Reads: heaviest, Writes: 1},
 				{Name: "heaviest: headers", Cells: entries, Bits: dataplane.WidthOf(o), Reads: 1, Writes: 1},
-				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.WidthOf(g.ports[0].top.counts[0]), Reads: windows,
+				{Name: "heaviest: counts", Cells: entries * windows, Bits: dataplane.WidthOf(g.ports[0].top.counts[0]),
+					Reads:  windows,
 					Writes: windows}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Looping, What: "over the heaviest flows", Times: heaviest}}},
 		dataplane.Stage{Name: "traffic by class", Gress: dataplane.InIngress,
@@ -89,7 +91,8 @@ func (g *Program) topStages() (stages []dataplane.Stage) {
 	}
 	if x := g.ports[0].top.headers; x != nil {
 		h := &stages[len(stages)-2].Registers
-		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.WidthOf(x[0]), Reads: 1,
+		*h = append(*h, dataplane.RegisterUse{Name: "heaviest: frames", Cells: entries, Bits: dataplane.WidthOf(x[0]),
+			Reads:  1,
 			Writes: 1})
 	}
 	if g.config.Nack != NackNone && (g.config.Top > 0 || g.config.EarlyShare > 0) {
@@ -221,7 +224,8 @@ func (g *Program) memoryStages() []dataplane.Stage {
 	leaves := dataplane.Stage{Name: "memory: packet leaves", Gress: dataplane.InEgress,
 		Registers: []dataplane.RegisterUse{used}}
 	if a := g.allowance; a != nil {
-		owed := dataplane.RegisterUse{Name: "NACKs of flows", Cells: len(a.owed), Bits: dataplane.WidthOf(a.owed[0]), Reads: 1,
+		owed := dataplane.RegisterUse{Name: "NACKs of flows", Cells: len(a.owed), Bits: dataplane.WidthOf(a.owed[0]),
+			Reads:  1,
 			Writes: 1}
 		evict.Registers = append(evict.Registers, owed)
 		owed.Reads, owed.Writes = 2, 2 // the packet's flow, and one in turn

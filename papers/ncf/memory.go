@@ -148,8 +148,8 @@ func (m *Memory) Fits(c Class, size int32) bool {
 	return data+m.used[Control] <= m.size && (c == Control || data <= m.limit)
 }
 
-// SelectVictim returns the class from which a frame of class c that does not fit takes memory. It returns false if c already
-// has its entitlement. The entitlements do not exceed the memory, so a class below its own always has a victim.
+// SelectVictim returns the class from which a frame of class c that does not fit takes memory. It returns false if c
+// already has its entitlement. The entitlements do not exceed the memory, so a class below its own always has a victim.
 // flooded: mice have exceeded their budget.
 func (m *Memory) SelectVictim(now unit.Time, c Class, size int32, flooded bool) (Class, bool) {
 	m.clock(now)

@@ -18,8 +18,9 @@ func (m *Memory) entitled(now unit.Time, c Class) int64 {
 }
 
 func thousand() MemoryConfig {
-	return MemoryConfig{Size: 100_000, Reserved: [ClassCount]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1}, Limit: 0.95,
-		Tilt: 0.5, Spike: 0.25, Restore: 4 * ms,
+	return MemoryConfig{Size: 100_000, Reserved: [ClassCount]float64{Control: 0.05, Mice: 0.1, Elephants: 0.1},
+		Limit: 0.95,
+		Tilt:  0.5, Spike: 0.25, Restore: 4 * ms,
 		Windows: 4, Duration: ms, Congested: 0.95, Calm: 0.5, MaxFrame: 1000, ControlFrame: 100, Separate: true}
 }
 
@@ -83,7 +84,8 @@ func TestReservations(t *testing.T) {
 		m.Unbook(0, v, 1000)
 		m.Book(0, Mice, 1000)
 	}
-	if _, ok := m.SelectVictim(0, Mice, 1000, false); ok || m.entitled(0, Mice) != 47_500 || m.entitled(0, Elephants) != 47_500 {
+	if _, ok := m.SelectVictim(0, Mice, 1000, false); ok || m.entitled(0, Mice) != 47_500 || m.entitled(0,
+		Elephants) != 47_500 {
 		t.Errorf("mice take more than %d", m.entitled(0, Mice))
 	}
 	if _, ok := m.SelectVictim(0, Elephants, 1000, false); ok {

@@ -328,8 +328,8 @@ func (x *port) congested() *Memory {
 // Memory returns the memory of a port.
 func (g *Program) Memory(out packet.PortID) *Memory { return g.portAt(out).memory }
 
-// CountChanges returns the number of changes of class of tracked flows, and how many of them were made with packets still
-// queued.
+// CountChanges returns the number of changes of class of tracked flows, and how many of them were made with packets
+// still queued.
 func (g *Program) CountChanges() (moved, forced uint64) {
 	if g.changes == nil {
 		return 0, 0

@@ -103,7 +103,8 @@ func TestCountedOnce(t *testing.T) {
 	p := r.data(1, 2, 9, 0, 1000)
 	k := r.g.key(p)
 	r.come(ms, 0, p)
-	if c := r.g.portAt(1).sketch.Estimate(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 || r.sw.Port(1).TxPackets() != 1 {
+	if c := r.g.portAt(1).sketch.Estimate(ms, k); c.Total[0] != 1066 || c.Flow[0] != 1066 ||
+		r.sw.Port(1).TxPackets() != 1 {
 		t.Errorf("%d of %d bytes", c.Flow[0], c.Total[0])
 	}
 }
@@ -160,7 +161,8 @@ func TestReclaim(t *testing.T) {
 		}
 		if reclaimed == 0 || reclaimed+counts.Lost != counts.Reclaimed || pool == PerPort && counts.Lost > 0 ||
 			counts.Reclaimed != r.sw.DropCounts()[dataplane.Evicted] || r.pool.LiveCount() != 0 {
-			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, counts.Reclaimed, r.g.NackCounts(), r.sw.DropCounts(),
+			t.Errorf("%s: %d NACKs for %d packets: %+v %v %d", pool, reclaimed, counts.Reclaimed, r.g.NackCounts(),
+				r.sw.DropCounts(),
 				r.pool.LiveCount())
 		}
 	}

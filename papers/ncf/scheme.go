@@ -73,7 +73,8 @@ func (o *Options) bindSketch(p *scheme.Params) {
 		Above("0%").Max("100%")
 	p.Size(&o.MinTraffic, "least", "30kB", "and so much in all windows at the least",
 		"ours: beyond what slow start sends first, for BS'19 has none")
-	p.Size(&o.MinWindowTotal, "floor", "15kB", "with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
+	p.Size(&o.MinWindowTotal, "floor", "15kB",
+		"with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
 
 	p.AddRule("epsilon", o.checkSketch)
 }

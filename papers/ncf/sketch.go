@@ -159,10 +159,10 @@ func (s *Sketch) isLive(now unit.Time) bool {
 // Bytes returns the memory of the counters, which does not depend on the number of flows.
 func (s *Sketch) Bytes() int { return 2 * (16*len(s.cells) + 8*s.config.Windows) }
 
-// EstimateFlows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden, Taylor, TODS
-// 15(2), 1990): if z of a row's w cells are 0 in all windows, w·ln(w/z) flows were counted. It uses the union of the
-// windows, since most of many flows that share a port send less than once in a window. The estimate is at most w·ln w,
-// with no cell at 0.
+// EstimateFlows estimates the number of flows in the last n windows by linear counting (Whang, Vander-Zanden, Taylor,
+// TODS 15(2), 1990): if z of a row's w cells are 0 in all windows, w·ln(w/z) flows were counted. It uses the union of
+// the windows, since most of many flows that share a port send less than once in a window. The estimate is at most w·ln
+// w, with no cell at 0.
 func (s *Sketch) EstimateFlows() float64 {
 	union := uint32(0)
 	for _, n := range s.latest[:s.config.Windows] {

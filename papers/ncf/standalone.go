@@ -166,7 +166,8 @@ func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 	for _, x := range [...]struct {
 		why silenceReason
 		n   uint64
-	}{{noBudget, c.NoBudget}, {noECN, c.NoECN}, {noAck, c.NoAck}, {notifiedAlready, c.NotifiedOtherwise}, {otherReason, rest}} {
+	}{{noBudget, c.NoBudget}, {noECN, c.NoECN}, {noAck, c.NoAck}, {notifiedAlready, c.NotifiedOtherwise}, {otherReason,
+		rest}} {
 		put(dataplane.Sample{Metric: 1, Word: string(x.why), Value: float64(x.n)})
 	}
 	for i, x := range [...]uint64{c.Reclaimed, c.TrimmedUnresponsive, c.Lost} {

@@ -41,10 +41,10 @@ func (o *Origin) StoreHeaders(p *packet.Packet, out packet.PortID) {
 	o.Headers = p.Size - p.Payload
 }
 
-// HeaviestFlows keeps the N heaviest flows offered to it within the last n windows (BS'19 §4.4, N = 20), by the sketch's estimate
-// at their last packet; counts expire with their window. An offer takes one pass over the N keys, one over N counts
-// when a flow enters, and one over the N·n counts at the first offer of a window. Of two flows with the same count, the
-// one in the table stays.
+// HeaviestFlows keeps the N heaviest flows offered to it within the last n windows (BS'19 §4.4, N = 20), by the
+// sketch's estimate at their last packet; counts expire with their window. An offer takes one pass over the N keys, one
+// over N counts when a flow enters, and one over the N·n counts at the first offer of a window. Of two flows with the
+// same count, the one in the table stays.
 //
 // With Average and exact counts, there are fewer than 1/threshold elephants at a time: 20 for 5 %. So the table need
 // not be larger.
@@ -161,7 +161,8 @@ func (t *HeaviestFlows) Len() int { return len(t.keys) }
 // At returns entry i.
 func (t *HeaviestFlows) At(i int) *Origin { return &t.origins[i] }
 
-// IsFresh reports whether a packet of entry i arrived within the last n windows; window is the number of the current one.
+// IsFresh reports whether a packet of entry i arrived within the last n windows; window is the number of the current
+// one.
 func (t *HeaviestFlows) IsFresh(i int, window uint32) bool {
 	t.Advance(window)
 	return window-t.origins[i].LastWindow < uint32(t.windows)

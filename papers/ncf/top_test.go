@@ -44,7 +44,8 @@ func TestOrigin(t *testing.T) {
 	}
 	top.OfferCounts(1, 78, one(4000))
 	// in the place of 77
-	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Growth: 5000, LastWindow: 1}) {
+	if o = top.OfferCounts(1, 79, one(5000)); o == nil || *o != (Origin{Key: 79, Count: 5000, Growth: 5000,
+		LastWindow: 1}) {
 		t.Errorf("%+v", o)
 	}
 }

@@ -55,7 +55,8 @@ func sendPair(t *testing.T, given ...string) (s pair, g *Program) {
 func TestUnresponsiveElephants(t *testing.T) {
 	first, g := sendPair(t)
 	alike, h := sendPair(t, "deaf", "alike")
-	t.Logf("first: %+v, %d trimmed; alike: %+v, %d trimmed", first, g.nacks.TrimmedUnresponsive, alike, h.nacks.TrimmedUnresponsive)
+	t.Logf("first: %+v, %d trimmed; alike: %+v, %d trimmed", first, g.nacks.TrimmedUnresponsive, alike,
+		h.nacks.TrimmedUnresponsive)
 	half := 40e-3 * 1e9 / 8 / 2
 	if x := float64(first.passed[0]) / half; x < 0.97 || x > 1.12 {
 		t.Errorf("the unresponsive elephant has %.2f of its half", x)

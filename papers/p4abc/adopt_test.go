@@ -43,9 +43,11 @@ func TestAdoptPorts(t *testing.T) {
 	old.send(1, withMark(7))
 	same := newBenchAt(t, sidesFrom["core"], c).program
 	same.Adopt(2*unit.Second, old.program)
-	if same.aqms[1].register != 2 || same.aqms[0].register != 0 || same.AverageActivity(1) != old.program.AverageActivity(1) ||
+	if same.aqms[1].register != 2 || same.aqms[0].register != 0 ||
+		same.AverageActivity(1) != old.program.AverageActivity(1) ||
 		same.AverageActivity(0) != 0 || same.AverageActivity(1) == 0 {
-		t.Errorf("registers %d and %d, averages %g and %g", same.aqms[0].register, same.aqms[1].register, same.AverageActivity(0),
+		t.Errorf("registers %d and %d, averages %g and %g", same.aqms[0].register, same.aqms[1].register,
+			same.AverageActivity(0),
 			same.AverageActivity(1))
 	}
 	if same.unmarked[0].bits != 11920 || same.unmarked[1].bits != 0 {

@@ -180,7 +180,8 @@ func (a *Program) exceedsThreshold(queue int64, out packet.PortID) bool {
 		return a.integers.exceedsThreshold(queue, out)
 	}
 	q := &a.aqms[out]
-	return q.isAbove(queue, q.qMin) && q.isAbove(queue, q.dropThreshold(min(a.activity, q.maxRate), a.AverageActivity(out)))
+	return q.isAbove(queue, q.qMin) && q.isAbove(queue, q.dropThreshold(min(a.activity, q.maxRate),
+		a.AverageActivity(out)))
 }
 
 // addSample counts the current packet of size bytes in A_avg of a port. With average: packets the samples are

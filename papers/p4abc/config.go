@@ -51,8 +51,9 @@ func (c *Config) Traits() dataplane.Traits {
 // Params binds the parameters of the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
-	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain), "alone: the switch is the whole domain; part: of one whose "+
-		"packets carry their activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
+	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain),
+		"alone: the switch is the whole domain; part: of one whose "+
+			"packets carry their activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
 	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sideNames...), "ports",
 		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
 			"are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
@@ -82,8 +83,9 @@ func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
 		"reference rate by descriptor, metered as one: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to "+
 			"10.0.0.2 dport 443, or several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
-	scheme.TextOf(p, &c.UserRule, "user", string(ToAuto), "the user of a packet: its sender, its receiver, or the end that "+
-		"is named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
+	scheme.TextOf(p, &c.UserRule, "user", string(ToAuto),
+		"the user of a packet: its sender, its receiver, or the end that "+
+			"is named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
 		"sender: P4-ABC §5.2; auto: ours", ToAuto, ToSender, ToReceiver, ToNamed)
 	p.BoolWords(&c.SharesDefault, [2]string{"each", "shared"}, "others", "each",
 		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")

@@ -151,7 +151,10 @@ func TestUsersOfFile(t *testing.T) {
 		{"users are one", true, func(c *Config) { c.SharesDefault = true }, "", false},
 		{"delays", true, func(c *Config) { c.Delays = []Delay{{Key: "home", Value: 1}} }, "", true},
 		{"delays without users", false, func(c *Config) { c.Delays = []Delay{{Key: "home", Value: 1}} }, "delays", false},
-		{"delays, users are one", true, func(c *Config) { c.Delays, c.SharesDefault = []Delay{{Key: "home", Value: 1}}, true },
+		{"delays, users are one", true, func(c *Config) {
+			c.Delays, c.SharesDefault = []Delay{{Key: "home", Value: 1}},
+				true
+		},
 			"delays", false},
 	} {
 		t.Run(x.name, func(t *testing.T) {

@@ -86,7 +86,8 @@ func execute(t *testing.T, s *experiment.Spec) *results.Outcome {
 // The table is golden: a change of any number shows.
 func TestFigure4(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
-	testkit.Golden(t, "fig4.txt", report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
+	testkit.Golden(t, "fig4.txt", report.FormatResults(o.Spec,
+		report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
 	holdExcept(t, o, "fig4.without.proportional")
 }
 
@@ -107,7 +108,8 @@ func TestPhase(t *testing.T) {
 func TestFigure5(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s",
 		"n=[1, 4, 16]"}})
-	testkit.Golden(t, "fig5.txt", report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
+	testkit.Golden(t, "fig5.txt", report.FormatResults(o.Spec,
+		report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
 	holdExcept(t, o)
 }
 
@@ -117,7 +119,8 @@ func TestFigure5(t *testing.T) {
 func TestFigure6(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
 		"r0=[10Mbps, 30Mbps, 60Mbps, 80Mbps, 100Mbps]"}})
-	testkit.Golden(t, "fig6.txt", report.FormatResults(o.Spec, report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
+	testkit.Golden(t, "fig6.txt", report.FormatResults(o.Spec,
+		report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
 	holdExcept(t, o, "fig6.abc.32", "fig6.abc.32.loss")
 }
 

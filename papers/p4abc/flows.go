@@ -95,7 +95,8 @@ func flowPlace(hash uint32, n int) int {
 func (g *aggregates) flowStage(aggregates int) dataplane.Stage {
 	var f flowShares
 	var x float64
-	cells := dataplane.RegisterUse{Name: "flows of aggregates", Cells: aggregates * g.flowPlaces, Bits: dataplane.WidthOf(x),
+	cells := dataplane.RegisterUse{Name: "flows of aggregates", Cells: aggregates * g.flowPlaces,
+		Bits:  dataplane.WidthOf(x),
 		Reads: g.flowPlaces, Writes: g.flowPlaces}
 	return dataplane.Stage{Name: "flow's part of its aggregate", Gress: dataplane.InIngress,
 		Registers: []dataplane.RegisterUse{cells,

@@ -141,8 +141,8 @@ type User struct {
 	Dropped   uint64  // dropped packets
 }
 
-// ListActiveUsers fills users with the most active ones, the highest activity first, and returns their number. Users without
-// a rate are inactive.
+// ListActiveUsers fills users with the most active ones, the highest activity first, and returns their number. Users
+// without a rate are inactive.
 func (a *Program) ListActiveUsers(now unit.Time, users []User) (n int) {
 	one := func(u User, m *activityMeter) {
 		if m.bits == 0 && m.integer.sum == 0 || len(users) == 0 {

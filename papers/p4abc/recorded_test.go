@@ -40,7 +40,8 @@ func (s *shadowed) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 func (s *shadowed) Book(env *dataplane.Env, p *packet.Packet) {
 	s.whole.Book(env, p)
 	s.Program.Book(env, p)
-	s.seen.average = max(s.seen.average, math.Abs(s.whole.AverageActivity(p.Meta.Out)-s.Program.AverageActivity(p.Meta.Out)))
+	s.seen.average = max(s.seen.average,
+		math.Abs(s.whole.AverageActivity(p.Meta.Out)-s.Program.AverageActivity(p.Meta.Out)))
 }
 
 // Of every packet of figures 4, 5 and 6, constant rates, TCP and both, the integer activity is within the bound,

@@ -60,7 +60,8 @@ func TestAdopt(t *testing.T) {
 			}
 		}
 		if rate(a, 4) != 0 || !near(a.AverageActivity(1), 5, 1e-9) || a.AverageActivity(0) != 0 {
-			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.AverageActivity(1), a.AverageActivity(0))
+			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.AverageActivity(1),
+				a.AverageActivity(0))
 		}
 	}
 	a := program(3*unit.Second, true, 0)

@@ -157,7 +157,8 @@ func (f *footprint) addEgressMonitoring() {
 func (r *rater) addRegisters(register func(name string, bits int)) {
 	var c flowCell
 	owner := dataplane.WidthOf(c.tag) + dataplane.WidthOf(c.used)
-	ack := dataplane.WidthOf(c.hasAck) + dataplane.WidthOf(c.stamped) + dataplane.WidthOf(c.scale) + dataplane.WidthOf(c.window) +
+	ack := dataplane.WidthOf(c.hasAck) + dataplane.WidthOf(c.stamped) + dataplane.WidthOf(c.scale) +
+		dataplane.WidthOf(c.window) +
 		dataplane.WidthOf(c.ack) + dataplane.WidthOf(c.seq) + dataplane.WidthOf(c.tsVal) + dataplane.WidthOf(c.tsEcho)
 	change, sent := dataplane.WidthOf(c.lastChange), dataplane.WidthOf(c.nextByte)+dataplane.WidthOf(c.maxPayload)
 	register("owner of the cell", owner)

@@ -71,12 +71,15 @@ func (o *Options) Params(p *scheme.Params) {
 	p.BoolWords(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
 		"of a flowlet's port; code: by utilisation or queue only, and all classes keep flowlets",
 		"P4TE algorithm 3; code: P4TE code")
-	p.Time(&o.IdleAge, "age", "0s", "after which an upward port without packets returns to its first groups; 0s: never, it "+
-		"stays where its last packet has left it", "ours; P4TE §6.1: only packets report").Max("60s")
-	p.Time(&o.LinkCheckInterval, "detect", "10ms", "how often links are looked at: a failed one leaves its groups; 0s: never",
+	p.Time(&o.IdleAge, "age", "0s",
+		"after which an upward port without packets returns to its first groups; 0s: never, it "+
+			"stays where its last packet has left it", "ours; P4TE §6.1: only packets report").Max("60s")
+	p.Time(&o.LinkCheckInterval, "detect", "10ms",
+		"how often links are looked at: a failed one leaves its groups; 0s: never",
 		"ours; P4TE §6.5: the operator").Max("60s")
-	p.Bool(&o.ReportsFailures, "tell", "false", "a switch that a failed link cuts off from a leaf tells its neighbours each time it "+
-		"looks at its links (detect), and they send what is for that leaf elsewhere", "ours; P4TE §6.5: the operator")
+	p.Bool(&o.ReportsFailures, "tell", "false",
+		"a switch that a failed link cuts off from a leaf tells its neighbours each time it "+
+			"looks at its links (detect), and they send what is for that leaf elsewhere", "ours; P4TE §6.5: the operator")
 	o.bindRate(p)
 
 	p.AddRule("tell", func() error {
@@ -127,13 +130,16 @@ func (o *Options) bindRate(p *scheme.Params) {
 		"ours; P4TE §6.6: counts 1 M").Min("1").Max("16777216")
 	p.Bool(&o.Rate.Repeats, "repeats", "false", "fake ACKs reach the sender also for packets within B bytes of the last "+
 		"change, which were on their way by then; else its leaf drops them", "ours; P4TE §6.4.1: once in B bytes")
-	p.Bool(&o.Rate.WithinLeaf, "within_leaf", "false", "flows between two hosts of one leaf have their rates adapted too, "+
-		"by packets that touch two cells of the register of flows, which P4TE §4.2 rules out",
+	p.Bool(&o.Rate.WithinLeaf, "within_leaf", "false",
+		"flows between two hosts of one leaf have their rates adapted too, "+
+			"by packets that touch two cells of the register of flows, which P4TE §4.2 rules out",
 		"ours: P4TE does not speak of them")
-	p.Int(&o.Rate.MinSegments, "least", "2", "with rate: enforced, segments that a window is held at, at the least; of one the "+
-		"receiver delays the acknowledgement, for 40 ms or so", "ours").Min("1").Max("1000")
-	p.BoolWords(&o.Rate.RaisesByShare, [2]string{"segment", "share"}, "rise", "segment", "with rate: enforced, what a held window "+
-		"gains: a segment, as with additive increase, or 1/2^raise of itself", "ours; P4TE §6.4.2")
+	p.Int(&o.Rate.MinSegments, "least", "2",
+		"with rate: enforced, segments that a window is held at, at the least; of one the "+
+			"receiver delays the acknowledgement, for 40 ms or so", "ours").Min("1").Max("1000")
+	p.BoolWords(&o.Rate.RaisesByShare, [2]string{"segment", "share"}, "rise", "segment",
+		"with rate: enforced, what a held window "+
+			"gains: a segment, as with additive increase, or 1/2^raise of itself", "ours; P4TE §6.4.2")
 	p.Bool(&o.Rate.Mark, "mark", "true", "packets for which a rate is lowered get a congestion mark", "P4TE §6.4.1")
 	p.AddRule("mark", func() error {
 		if o.Rate.Mode == Marks && !o.Rate.Mark {

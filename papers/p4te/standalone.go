@@ -81,8 +81,9 @@ func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	}
 	class := o.classesByDSCP()
 	if class[0] == Other {
-		all = append(all, warnClasses.NewRemark("classes", "frames without a DSCP are of no class that has a safe rate, and no "+
-			"rate of theirs changes; classes: {0x00: high_throughput} names one"))
+		all = append(all, warnClasses.NewRemark("classes",
+			"frames without a DSCP are of no class that has a safe rate, and no "+
+				"rate of theirs changes; classes: {0x00: high_throughput} names one"))
 	}
 	for i := range s.Ports {
 		in, most := &s.Ports[i], unit.Rate(0)

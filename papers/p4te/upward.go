@@ -6,8 +6,8 @@ import (
 	"weir/core/packet"
 )
 
-// UpwardTable is one upward table (P4TE §6.2.1.2): the ports of each routing group. Select takes the first non-empty group,
-// and in it a port by hash.
+// UpwardTable is one upward table (P4TE §6.2.1.2): the ports of each routing group. Select takes the first non-empty
+// group, and in it a port by hash.
 type UpwardTable struct {
 	groups [][]packet.PortID // ascending in each
 	first  int               // first non-empty group; len(groups): all are empty

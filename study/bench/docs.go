@@ -8,8 +8,8 @@ import (
 	"weir/internal/atomicfile"
 )
 
-// ReplaceText replaces the text of a page between the lines <!-- name --> and <!-- /name -->. It returns an error if the file
-// cannot be read or written, or lacks these lines.
+// ReplaceText replaces the text of a page between the lines <!-- name --> and <!-- /name -->. It returns an error if
+// the file cannot be read or written, or lacks these lines.
 func ReplaceText(file, name, text string) error {
 	before, after, err := SplitPage(file, name)
 	if err != nil {
@@ -18,8 +18,8 @@ func ReplaceText(file, name, text string) error {
 	return atomicfile.Write(file, []byte(before+"\n"+text+"\n"+after))
 }
 
-// SplitPage returns the parts of a page before and behind the text that Put replaces. It returns the same errors as Put,
-// so that they can be found before figures are measured for minutes.
+// SplitPage returns the parts of a page before and behind the text that Put replaces. It returns the same errors as
+// Put, so that they can be found before figures are measured for minutes.
 func SplitPage(file, name string) (before, after string, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -270,8 +270,9 @@ were disturbed, and how often disturbed ones were repeated.
 			if r.Name == direct {
 				cpu, lost = "–", "–"
 			}
-			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput), mega(r.MinGoodput)+"–"+
-				mega(r.MaxGoodput), r.Ratio,
+			fmt.Fprintf(&b, "%-8s %7s %14s %6.2f %6.0f %4s %7.0f %6.0f %5s %5s\n", r.Name, mega(r.Goodput),
+				mega(r.MinGoodput)+"–"+
+					mega(r.MaxGoodput), r.Ratio,
 				r.Packets/1e3, cpu, 1e6*r.EchoP50, 1e6*r.EchoP99, lost, r.disturbances())
 		}
 	}
@@ -300,7 +301,8 @@ the links' 10 ms.
 		name := strings.TrimSpace(r.Name + " " + string(r.Scheduling))
 		for i, t := range r.Turns {
 			if len(t.Disturbed) > 0 {
-				fmt.Fprintln(&b, report.WrapText(fmt.Sprintf("disturbed: %s, run %d: %s", name, i+1, strings.Join(t.Disturbed, ", ")),
+				fmt.Fprintln(&b, report.WrapText(fmt.Sprintf("disturbed: %s, run %d: %s", name, i+1, strings.Join(t.Disturbed,
+					", ")),
 					report.DefaultWidth, "    "))
 			}
 		}

@@ -19,8 +19,8 @@ type View struct {
 	Numbers  []int                  // of points among all combinations, ascending; nil: the sweep has all
 	Narrowed bool                   // options may have removed a part of the sweep
 	Shape    func() *measure.Values // names and units of what runs measure, without values
-	// MayBeMeasure is set if points are invalid, so that the measures of runs are unknown. It reports whether a name may be a
-	// measure. Then claims are checked only as far as possible, and not compiled.
+	// MayBeMeasure is set if points are invalid, so that the measures of runs are unknown. It reports whether a name may
+	// be a measure. Then claims are checked only as far as possible, and not compiled.
 	MayBeMeasure func(name string) bool
 }
 

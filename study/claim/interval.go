@@ -26,8 +26,8 @@ type quantileKey struct {
 // quantiles caches computed quantiles by quantileKey: a report needs the same few for every mean.
 var quantiles sync.Map
 
-// IntervalQuantile returns half the width of the interval of a mean, in standard errors, with a sample of n values and a
-// confidence. It is the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN for n below
+// IntervalQuantile returns half the width of the interval of a mean, in standard errors, with a sample of n values and
+// a confidence. It is the quantile of Student's t at (1 + confidence)/2, with n − 1 degrees of freedom; NaN for n below
 // 2.
 func IntervalQuantile(n int, confidence float64) float64 {
 	if n < 2 {
@@ -49,9 +49,9 @@ func StudentQuantile(p, freedom float64) float64 {
 	return math.Sqrt(freedom * (1 - t) / t)
 }
 
-// RelativeWidth returns half the width of the interval of a sample's mean divided by the mean's absolute value. quantile is
-// the sample's Quantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0, and NaN if a value
-// is NaN.
+// RelativeWidth returns half the width of the interval of a sample's mean divided by the mean's absolute value.
+// quantile is the sample's Quantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0, and NaN
+// if a value is NaN.
 func RelativeWidth(x []float64, quantile float64) float64 {
 	mean, deviation := meanError(x)
 	half := quantile * deviation

@@ -141,7 +141,8 @@ func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 	return out
 }
 
-// ComputeRatios returns the ratios of each run, in the order of runs. It records in each run its ratios to a disturbed run.
+// ComputeRatios returns the ratios of each run, in the order of runs. It records in each run its ratios to a disturbed
+// run.
 func (s *View) ComputeRatios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {

@@ -21,8 +21,8 @@ var (
 	comparisonPattern = regexp.MustCompile(`^\s*(<=|>=|<|>|==|!=)\s*(.+)$`)
 )
 
-// ReplaceQuantities replaces quantities in an expression by numbers in base units: "23.9Mbps", "10%", "5ms". The modulo operator
-// needs a space before it. Quoted text is kept.
+// ReplaceQuantities replaces quantities in an expression by numbers in base units: "23.9Mbps", "10%", "5ms". The modulo
+// operator needs a space before it. Quoted text is kept.
 func ReplaceQuantities(text string) string {
 	out, _ := replaceQuantities(text)
 	return out

@@ -227,7 +227,8 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	}
 	for k, is := range used {
 		if !is {
-			c.Fail(c.x.GetEntries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no packet of %v that is taken", c.name,
+			c.Fail(c.x.GetEntries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no packet of %v that is taken",
+				c.name,
 				c.given[k].Prefix)
 			return false
 		}
@@ -409,8 +410,8 @@ func (f *Flow) Duration() unit.Time {
 // peak is the interval over which Peak averages.
 const peak = 100 * unit.Millisecond
 
-// PeakRates returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from a
-// capture.
+// PeakRates returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from
+// a capture.
 func (f *Flow) PeakRates() (datagrams, bytes float64) {
 	first, sum := 0, int64(0)
 	for i, d := range f.script {

@@ -32,7 +32,8 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 		}
 		runs = append(runs, claim.FinishedRun{Seed: r.Seed, Point: r.Point,
 			Values: &measure.Values{Measures: []measure.Measured{
-				{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "a", Value: a[i][seed]}, {Group: "b", Value: 10}}},
+				{Name: "goodput", Unit: "bps", Groups: []measure.GroupValue{{Group: "a", Value: a[i][seed]}, {Group: "b",
+					Value: 10}}},
 				{Name: "jain", Value: 0.5}}}})
 	}
 	return s.JudgeClaims(runs, s.Repeat())[0]

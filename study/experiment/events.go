@@ -114,8 +114,9 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	if every == nil || length == nil {
 		return
 	}
-	if p.stalls.Every, ok = document.ReadValid(d.Reader, every, unit.ParseTime); ok && (p.stalls.Every < unit.Millisecond ||
-		p.stalls.Every > 1000*unit.Second) {
+	if p.stalls.Every, ok = document.ReadValid(d.Reader, every, unit.ParseTime); ok &&
+		(p.stalls.Every < unit.Millisecond ||
+			p.stalls.Every > 1000*unit.Second) {
 		d.Fail(every.Position, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
 	}
 	if p.stalls.Length, ok = document.ReadValid(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&

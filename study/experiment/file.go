@@ -87,8 +87,9 @@ func (f *experimentFile) Text() (file string, data []byte) {
 // Inputs returns the files that the file names, by their names in it.
 func (f *experimentFile) Inputs() map[string][]byte { return maps.Clone(f.inputs) }
 
-// LoadedFrom returns what the spec was loaded from: its file's text, and options. Loading them again gives the same spec,
-// with the same run IDs. The resolved text gives the same runs, too, but does not record where its values come from.
+// LoadedFrom returns what the spec was loaded from: its file's text, and options. Loading them again gives the same
+// spec, with the same run IDs. The resolved text gives the same runs, too, but does not record where its values come
+// from.
 func (f *experimentFile) LoadedFrom() (*Source, Options) {
 	src, o := *f.source, f.options
 	o.Set = slices.Clone(o.Set)

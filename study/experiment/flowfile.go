@@ -95,8 +95,9 @@ func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, tra
 		case first < 0:
 			first = f.Class
 		case f.Class != first:
-			d.warn(warnClasses, d.PositionIn(name, f.At.Line, f.At.Src), "traffic %s: flows of class %d and of class %d are alike "+
-				"here: class of rdma, or tos, gives a traffic its own", traffic, first, f.Class)
+			d.warn(warnClasses, d.PositionIn(name, f.At.Line, f.At.Src),
+				"traffic %s: flows of class %d and of class %d are alike "+
+					"here: class of rdma, or tos, gives a traffic its own", traffic, first, f.Class)
 			return
 		}
 	}

@@ -23,9 +23,10 @@ type Generator struct {
 	Sets               []unit.Time // start of each set, relative to the traffic's start; without a load
 	Size               unit.Bytes
 	Sizes              *workload.CDF // nil: Size
-	OfferedLoad        float64       // offered load as a share of the sending hosts' links; 0: flows begin at the traffic's start
-	Periodic           bool
-	rates              map[int]float64 // rates of the hosts' links in bit/s
+	// offered load as a share of the sending hosts' links; 0: flows begin at the traffic's start
+	OfferedLoad float64
+	Periodic    bool
+	rates       map[int]float64 // rates of the hosts' links in bit/s
 }
 
 // Patterns of destinations.
@@ -142,7 +143,8 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	}
 	if v := x.Get("load"); v != nil {
 		ok := false
-		if g.OfferedLoad, ok = document.ReadValid(d.Reader, v, unit.ParseShare); ok && !(g.OfferedLoad > 0 && g.OfferedLoad <= 10) {
+		if g.OfferedLoad, ok = document.ReadValid(d.Reader, v, unit.ParseShare); ok && !(g.OfferedLoad > 0 &&
+			g.OfferedLoad <= 10) {
 			d.Fail(v.Position, "above 0%, up to 1000%", "%q is not a load", v.Text)
 		}
 		if f := x.Get("flows"); f != nil {

@@ -217,83 +217,85 @@ var clock = &document.Table{KeyNoun: "a clock's key", Doc: "that telemetry is st
 }}
 
 // traffic has the keys of a traffic. A transport's parameters may be next to these keys.
-var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind", Open: "parameter", Keys: []document.Key{
-	{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
-		Doc:      "measures and claims use it",
-		Required: true, Example: "name: …"},
-	{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", hostsForm, document.MapOf(drawn)),
-		Doc: "who sends", Example: "from: host", Traits: notInFlowFile | notJob},
-	{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
-		"`{stride: n}`", hostsForm, document.OneOf(ToRandom, Permutation), document.MapOf(drawn), document.MapOf(strided)),
-		Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notInFlowFile | notJob},
-	{Name: "pairs", Form: document.ListOf(document.Pair("`[host, host]`"), "list of `[sender, receiver]`"),
-		Doc: "who sends to whom, in place of `from` and `to`", Without: "none", Traits: notInFlowFile | notJob},
-	{Name: "ports", Form: document.MapOf(ports), Doc: "of flows that the file lists: each takes the next one of its " +
-		"sender and the next one of its receiver, counted over all traffics that have `ports`, in the file's order",
-		Without: "by the number of the flow", Traits: notInFlowFile | notJob},
-	{Name: "collective", Form: document.OneOf(collective.FlowAlgorithms...), Doc: "old form of `job: {" +
-		collective.AllReduceFlows + ": {algorithm: …, size: …}}`, with `size` next to it", Without: "none"},
-	{Name: "job", Form: document.Registered("job", "job", ""), Doc: "what hosts do together, in iterations or as a " +
-		"trace says, in place of `from` and `to`", Without: "none"},
-	{Name: "hosts", Form: document.AnyOf("host, pattern, list of them, or `{10.0.0.1: host}`", hostsForm,
-		document.MapBy(document.Value("host"), "")), Doc: "of a job in the order of its ranks " +
-		"(without the key, all); or those that addresses and prefixes of a " +
-		"capture stand for, in place of their order", Example: "hosts: host"},
-	{Name: "transport", Form: document.Registered("transport", "transport", ""),
-		Doc: "how it is carried, with its parameters inside or beside it", Required: true,
-		Example: "transport: udp"},
-	{Name: "cc", Form: document.Registered("congestion controller", "congestion controller", ""),
-		Doc: "of a transport that has one (`tcp`, `rdma`, `udp_controlled`)", Default: "cubic",
-		Source: "Linux 6.18: tcp_congestion_control"},
-	{Name: "flows", Form: numberForm, Doc: "flows a pair, or a sender", Default: "1", Source: "ours",
-		Traits: notInFlowFile | notJob},
-	{Name: "size", Form: document.Value("size"), Doc: "payload of a flow", Without: "no end",
-		Example: "size: 100MB", Traits: notInFlowFile},
-	{Name: "sizes", Form: document.AnyOf("name, or `{file: sizes.txt}`",
-		document.Registered("distribution", "", ""), document.MapOf(sizes)), Doc: "distribution of sizes, in place of `size`",
-		Without: "none", Traits: notInFlowFile | notJob},
-	{Name: "load", Form: document.Value("share"), Doc: "flows arrive so that senders offer this share of their links",
-		Without: "none", Traits: notInFlowFile | notJob},
-	{Name: "arrivals", Form: document.OneOf("poisson", "periodic"), Doc: "with `load`", Default: "poisson",
-		Source: "HPCC simulator: traffic_gen", Traits: notInFlowFile | notJob},
-	{Name: "payload", Form: document.Value("size"), Doc: "payload of a packet",
-		Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP, 1440 B for RDMA"},
-	{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
-		Default: "0s..1s", Source: "ours: spreads the phases of senders, of which P4-ABC says nothing",
-		Cases: []document.Case{{When: "job", Default: "0s", Source: "ours: a job begins with the run"},
-			{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"},
-			{When: "if run or `stop` end by 1s", Default: "0s..a tenth of that", Source: startsSoon}},
-		Traits: notInFlowFile},
-	{Name: "sets", Form: document.MapOf(sets), Doc: "all of the traffic begins so often, one interval after another; " +
-		"not with `load`", Without: "one", Traits: notInFlowFile | notJob},
-	{Name: "stop", Form: timeForm, Doc: "at which the sender stops", Without: "none", Traits: notInFlowFile | notJob},
-	{Name: "tos", Form: document.AnyOf("0 to 255, or by size: `{0 B: 0x10, 100KB: 0x08}`",
-		document.Value("number"), document.MapBy(document.Value("number"), "")),
-		Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
-	{Name: "ip", Form: document.OneOf("4", "6"), Doc: "its version", Default: "4", Source: "ours"},
-	{Name: "nic", Form: document.AnyOf("`hash`, `round_robin`, `rail`, or the number of a NIC, from 0",
-		document.OneOf(nicChoices()...), document.Value("number")), Doc: "which of its NICs a host with several sends a " +
-		"flow by: of those that are nearest to the receiver by a hash, or in turn; each in turn, to the receiver's of the " +
-		"same number, a rail; or always this one", Without: "hash"},
-	{Name: "file", Form: fileForm, Doc: "a flow file, or a capture (pcapng, pcap), in place of all that decides flows",
-		Traits: notJob},
-	{Name: "as", Form: document.OneOf(asFlows, asPackets), Doc: "what of a capture is traffic: its TCP connections, or " +
-		"each IP packet", Without: "the file is no capture", Traits: notJob | readsFile},
-	{Name: "interfaces", Form: document.AnyOf("name, pattern, or list of them", document.Value("name"), namesForm),
-		Doc: "only the capture's packets at these", Without: "all", Traits: notJob | readsFile},
-	{Name: "format", Form: document.Registered("format of flows", "name of a format (`weir list workloads`)", ""),
-		Doc: "of the file", Traits: notJob | readsFile},
-	{Name: "offset", Form: timeForm,
-		Doc: "subtracted from all starts of the file; of a capture, what is before it is left " +
-			"out", Default: "0s",
-		Source: "ours: times as in the file", Traits: notJob | readsFile},
-	{Name: "time_unit", Form: timeForm, Doc: "what a `.cm` file's start counts", Traits: notJob | readsFile},
-	{Name: "port", Form: numberForm, Doc: "only the file's flows to this port; of a capture, from or to it",
-		Without: "all",
-		Traits:  notJob | readsFile},
-	{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last flow", Without: "an error",
-		Traits: notJob | readsFile},
-}}
+var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind", Open: "parameter",
+	Keys: []document.Key{
+		{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
+			Doc:      "measures and claims use it",
+			Required: true, Example: "name: …"},
+		{Name: "from", Form: document.AnyOf("host, pattern, list of them, or `{random: n}`", hostsForm,
+			document.MapOf(drawn)), Doc: "who sends", Example: "from: host", Traits: notInFlowFile | notJob},
+		{Name: "to", Form: document.AnyOf("host, pattern, list of them, `random`, `permutation`, `{random: n}` or "+
+			"`{stride: n}`", hostsForm, document.OneOf(ToRandom, Permutation), document.MapOf(drawn), document.MapOf(strided)),
+			Doc: "who receives: every pair of different hosts gets flows", Example: "to: host", Traits: notInFlowFile | notJob},
+		{Name: "pairs", Form: document.ListOf(document.Pair("`[host, host]`"), "list of `[sender, receiver]`"),
+			Doc: "who sends to whom, in place of `from` and `to`", Without: "none", Traits: notInFlowFile | notJob},
+		{Name: "ports", Form: document.MapOf(ports), Doc: "of flows that the file lists: each takes the next one of its " +
+			"sender and the next one of its receiver, counted over all traffics that have `ports`, in the file's order",
+			Without: "by the number of the flow", Traits: notInFlowFile | notJob},
+		{Name: "collective", Form: document.OneOf(collective.FlowAlgorithms...), Doc: "old form of `job: {" +
+			collective.AllReduceFlows + ": {algorithm: …, size: …}}`, with `size` next to it", Without: "none"},
+		{Name: "job", Form: document.Registered("job", "job", ""), Doc: "what hosts do together, in iterations or as a " +
+			"trace says, in place of `from` and `to`", Without: "none"},
+		{Name: "hosts", Form: document.AnyOf("host, pattern, list of them, or `{10.0.0.1: host}`", hostsForm,
+			document.MapBy(document.Value("host"), "")), Doc: "of a job in the order of its ranks " +
+			"(without the key, all); or those that addresses and prefixes of a " +
+			"capture stand for, in place of their order", Example: "hosts: host"},
+		{Name: "transport", Form: document.Registered("transport", "transport", ""),
+			Doc: "how it is carried, with its parameters inside or beside it", Required: true,
+			Example: "transport: udp"},
+		{Name: "cc", Form: document.Registered("congestion controller", "congestion controller", ""),
+			Doc: "of a transport that has one (`tcp`, `rdma`, `udp_controlled`)", Default: "cubic",
+			Source: "Linux 6.18: tcp_congestion_control"},
+		{Name: "flows", Form: numberForm, Doc: "flows a pair, or a sender", Default: "1", Source: "ours",
+			Traits: notInFlowFile | notJob},
+		{Name: "size", Form: document.Value("size"), Doc: "payload of a flow", Without: "no end",
+			Example: "size: 100MB", Traits: notInFlowFile},
+		{Name: "sizes", Form: document.AnyOf("name, or `{file: sizes.txt}`",
+			document.Registered("distribution", "", ""), document.MapOf(sizes)),
+			Doc:     "distribution of sizes, in place of `size`",
+			Without: "none", Traits: notInFlowFile | notJob},
+		{Name: "load", Form: document.Value("share"), Doc: "flows arrive so that senders offer this share of their links",
+			Without: "none", Traits: notInFlowFile | notJob},
+		{Name: "arrivals", Form: document.OneOf("poisson", "periodic"), Doc: "with `load`", Default: "poisson",
+			Source: "HPCC simulator: traffic_gen", Traits: notInFlowFile | notJob},
+		{Name: "payload", Form: document.Value("size"), Doc: "payload of a packet",
+			Without: "what `mtu` leaves: over IPv4 1448 B for TCP (with time stamps), 1472 B for UDP, 1440 B for RDMA"},
+		{Name: "start", Form: document.Value("time, or `low..high`"), Doc: "a range is drawn from uniformly for each flow",
+			Default: "0s..1s", Source: "ours: spreads the phases of senders, of which P4-ABC says nothing",
+			Cases: []document.Case{{When: "job", Default: "0s", Source: "ours: a job begins with the run"},
+				{When: "drawn", Default: "0s", Source: "ours: drawn flows begin with the run"},
+				{When: "if run or `stop` end by 1s", Default: "0s..a tenth of that", Source: startsSoon}},
+			Traits: notInFlowFile},
+		{Name: "sets", Form: document.MapOf(sets), Doc: "all of the traffic begins so often, one interval after another; " +
+			"not with `load`", Without: "one", Traits: notInFlowFile | notJob},
+		{Name: "stop", Form: timeForm, Doc: "at which the sender stops", Without: "none", Traits: notInFlowFile | notJob},
+		{Name: "tos", Form: document.AnyOf("0 to 255, or by size: `{0 B: 0x10, 100KB: 0x08}`",
+			document.Value("number"), document.MapBy(document.Value("number"), "")),
+			Doc: "TOS byte; by size each from its size on, endless flows have the last", Without: "0"},
+		{Name: "ip", Form: document.OneOf("4", "6"), Doc: "its version", Default: "4", Source: "ours"},
+		{Name: "nic", Form: document.AnyOf("`hash`, `round_robin`, `rail`, or the number of a NIC, from 0",
+			document.OneOf(nicChoices()...), document.Value("number")), Doc: "which of its NICs a host with several sends a " +
+			"flow by: of those that are nearest to the receiver by a hash, or in turn; each in turn, to the receiver's of the " +
+			"same number, a rail; or always this one", Without: "hash"},
+		{Name: "file", Form: fileForm, Doc: "a flow file, or a capture (pcapng, pcap), in place of all that decides flows",
+			Traits: notJob},
+		{Name: "as", Form: document.OneOf(asFlows, asPackets), Doc: "what of a capture is traffic: its TCP connections, or " +
+			"each IP packet", Without: "the file is no capture", Traits: notJob | readsFile},
+		{Name: "interfaces", Form: document.AnyOf("name, pattern, or list of them", document.Value("name"), namesForm),
+			Doc: "only the capture's packets at these", Without: "all", Traits: notJob | readsFile},
+		{Name: "format", Form: document.Registered("format of flows", "name of a format (`weir list workloads`)", ""),
+			Doc: "of the file", Traits: notJob | readsFile},
+		{Name: "offset", Form: timeForm,
+			Doc: "subtracted from all starts of the file; of a capture, what is before it is left " +
+				"out", Default: "0s",
+			Source: "ours: times as in the file", Traits: notJob | readsFile},
+		{Name: "time_unit", Form: timeForm, Doc: "what a `.cm` file's start counts", Traits: notJob | readsFile},
+		{Name: "port", Form: numberForm, Doc: "only the file's flows to this port; of a capture, from or to it",
+			Without: "all",
+			Traits:  notJob | readsFile},
+		{Name: "rest", Form: document.OneOf("ignored"), Doc: "what the file has behind its last flow", Without: "an error",
+			Traits: notJob | readsFile},
+	}}
 
 // drawn has the key of hosts that are drawn.
 var drawn = &document.Table{KeyNoun: "key of from", Doc: "hosts that are drawn", Keys: []document.Key{

@@ -209,7 +209,8 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 			again(y, pattern)
 		}
 		if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok && n.Nodes[i].Switch {
-			d.Fail(y.Position, document.JoinNear(pattern, d.directory.hosts), "%q is a switch; flows go from host to host", pattern)
+			d.Fail(y.Position, document.JoinNear(pattern, d.directory.hosts), "%q is a switch; flows go from host to host",
+				pattern)
 		} else if len(found) == 0 && !grouped { // an error in a group is reported at the group
 			if known == nil { // computed once, since a list may have thousands of unknown hosts
 				known = slices.Concat(slices.Sorted(maps.Keys(d.groups)), d.directory.hosts)
@@ -270,7 +271,8 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 			}
 		}
 	}
-	d.Fail(t.Position, t.Items[0].Text+" has links to "+document.JoinChoices(neighbours), "there is no link between %s and %s",
+	d.Fail(t.Position, t.Items[0].Text+" has links to "+document.JoinChoices(neighbours),
+		"there is no link between %s and %s",
 		t.Items[0].Text, t.Items[1].Text)
 	return -1
 }

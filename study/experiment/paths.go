@@ -98,7 +98,8 @@ func (x *switchRole) addProgram(program *switchfile.Program) {
 	if t.Trims {
 		x.trims, x.holds = true, max(x.holds, t.MaxQueueDelay)
 	}
-	x.addSpreading(&spreading{t.Spreads, program.Position, program.Scheme.Name, t.Spreads == dataplane.OnePath && t.SelectsPath})
+	x.addSpreading(&spreading{t.Spreads, program.Position, program.Scheme.Name, t.Spreads == dataplane.OnePath &&
+		t.SelectsPath})
 }
 
 // addTraits adds whether a program or scheduler marks or drops.

@@ -178,7 +178,8 @@ func (r *Registry) measureSchema() schemaNode {
 	for i := range r.Measures {
 		kinds[r.Measures[i].Name] = r.tableSchema(r.Measures[i].Table(), false)
 	}
-	return schemaNode{"anyOf": []schemaNode{{"enum": measure.KindNames(r.Measures)}, {"type": "object", "properties": kinds,
+	return schemaNode{"anyOf": []schemaNode{{"enum": measure.KindNames(r.Measures)}, {"type": "object",
+		"properties":           kinds,
 		"additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}
 }
 
@@ -254,8 +255,8 @@ func (r *Registry) tableSchema(t *document.Table, needed bool) schemaNode {
 	return n
 }
 
-// WriteSchema returns a JSON schema (draft 2020-12) of experiment files with this registry's schemes, for editors. It is
-// generated from the tables of keys. It checks keys and words; units, names of hosts and expressions need decoding,
+// WriteSchema returns a JSON schema (draft 2020-12) of experiment files with this registry's schemes, for editors. It
+// is generated from the tables of keys. It checks keys and words; units, names of hosts and expressions need decoding,
 // which weir check does.
 func (r *Registry) WriteSchema() []byte {
 	root := r.tableSchema(top, true)

@@ -154,7 +154,8 @@ func (c *ranged) Params(p *scheme.Params) {
 // The ranges of numbers are in the schema, and those of all parameters in their texts.
 func TestSchemaRanges(t *testing.T) {
 	r := telling()
-	r.Controllers = append(r.Controllers, cc.Scheme{Scheme: scheme.Scheme{Name: "ranged", Config: scheme.NewDefault[ranged]}})
+	r.Controllers = append(r.Controllers, cc.Scheme{Scheme: scheme.Scheme{Name: "ranged",
+		Config: scheme.NewDefault[ranged]}})
 	var whole any
 	if err := json.Unmarshal(r.WriteSchema(), &whole); err != nil {
 		t.Fatal(err)

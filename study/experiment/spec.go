@@ -265,7 +265,8 @@ func (s *Spec) ParsePlot(keys []plots.Key) (plots.Plot, error) {
 // PlotKeysOf returns the keys of plot i of the file.
 func (s *Spec) PlotKeysOf(i int) (keys []plots.Key) {
 	for _, k := range top.ViewMap(s.root).Get("plot").Items[i].Keys {
-		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.FormatFlow(), Place: fmt.Sprintf("plot %d, %s", i+1, k.Name)})
+		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.FormatFlow(), Place: fmt.Sprintf("plot %d, %s", i+1,
+			k.Name)})
 	}
 	return keys
 }

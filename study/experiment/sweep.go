@@ -258,7 +258,8 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	s.absences = slices.DeleteFunc(s.absences, func(a absence) bool { return len(a.Points) == 0 })
 	if len(kept) == 0 {
 		why := s.absences[0].Why
-		d.Fail(top.ViewMap(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s", why)
+		d.Fail(top.ViewMap(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s",
+			why)
 		return nil, false
 	}
 	return kept, true

@@ -53,7 +53,8 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 	patterns := root.Get("switches")
 	if patterns != nil && d.checkMap(patterns) {
 		entries := root.GetEntries("switches")
-		if slices.ContainsFunc(entries, func(k document.Entry) bool { return perSwitch.ViewMap(k.Value).Get("buffer") != nil }) {
+		if slices.ContainsFunc(entries,
+			func(k document.Entry) bool { return perSwitch.ViewMap(k.Value).Get("buffer") != nil }) {
 			private := *n // other points may share the network
 			private.Links = slices.Clone(n.Links)
 			n, p.measured.Network = &private, &private

@@ -52,7 +52,8 @@ func TestTelemetryDecode(t *testing.T) {
 	}
 	r := plan.ListRuns(s)[0]
 	f := r.SpecPoint.Telemetry()
-	if f == nil || f.HPCC.Multi != 2 || f.LoadInterval != 13*unit.Microsecond || !f.InFraming || f.HPCC.Rates[5] != 10*unit.Gbps ||
+	if f == nil || f.HPCC.Multi != 2 || f.LoadInterval != 13*unit.Microsecond || !f.InFraming ||
+		f.HPCC.Rates[5] != 10*unit.Gbps ||
 		f.HPCC.Rates[6] != 40*unit.Gbps {
 		t.Errorf("%+v", f)
 	}

@@ -29,7 +29,8 @@ expect:
 // given are the points of a spec by their values.
 func given(s *experiment.Spec) (names []string) {
 	for _, p := range s.Points() {
-		names = append(names, strings.ReplaceAll(strings.ReplaceAll(measure.PointName(p.Coordinates()), "rate=", ""), " how=", " "))
+		names = append(names, strings.ReplaceAll(strings.ReplaceAll(measure.PointName(p.Coordinates()), "rate=", ""),
+			" how=", " "))
 	}
 	return names
 }

@@ -53,7 +53,8 @@ func (f *Figure) CSV() ([]byte, error) {
 		for k := range p.Marks {
 			m := &p.Marks[k]
 			for n := range m.X {
-				row := []string{text.EscapeCell(p.Title), text.EscapeCell(f.SeriesName(m)), m.Form.String(), place(m.X[n]), number(m.X[n]),
+				row := []string{text.EscapeCell(p.Title), text.EscapeCell(f.SeriesName(m)), m.Form.String(), place(m.X[n]),
+					number(m.X[n]),
 					number(m.Y[n]), "", "", "", "", "", ""}
 				switch {
 				case m.Form == Boxes:
@@ -67,7 +68,8 @@ func (f *Figure) CSV() ([]byte, error) {
 		}
 		if r := p.Rows; r != nil {
 			for _, x := range r.Spans {
-				w.Write([]string{text.EscapeCell(p.Title), text.EscapeCell(f.States[x.State]), StateBlocks.String(), text.EscapeCell(r.Names[x.Row]),
+				w.Write([]string{text.EscapeCell(p.Title), text.EscapeCell(f.States[x.State]), StateBlocks.String(),
+					text.EscapeCell(r.Names[x.Row]),
 					number(x.From), "", number(x.From), number(x.To), "", "", "", strconv.Itoa(x.Row)})
 			}
 		}
@@ -78,7 +80,8 @@ func (f *Figure) CSV() ([]byte, error) {
 					x = h.Edges[n%h.Columns]
 				}
 				row := func(shown string, v float64) {
-					w.Write([]string{text.EscapeCell(p.Title), text.EscapeCell(f.Y.Words[n/h.Columns]), shown, place(x), number(x), number(v), "",
+					w.Write([]string{text.EscapeCell(p.Title), text.EscapeCell(f.Y.Words[n/h.Columns]), shown, place(x), number(x),
+						number(v), "",
 						"", "", "", "", strconv.Itoa(n / h.Columns)})
 				}
 				row("heat", v)

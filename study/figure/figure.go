@@ -202,8 +202,8 @@ func (f *Figure) GnuplotScript(data, into string) ([]byte, error) {
 	return d.Gnuplot(f, data, into)
 }
 
-// Sanitized returns a copy of the figure with control characters in its texts made visible, so that they cannot act on a
-// terminal.
+// Sanitized returns a copy of the figure with control characters in its texts made visible, so that they cannot act on
+// a terminal.
 func (f *Figure) Sanitized() *Figure {
 	shown := *f
 	f = &shown

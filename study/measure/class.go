@@ -20,7 +20,8 @@ type grouped struct {
 	by string
 }
 
-// ReadOptions reads `by`. By groups it reports an error if the experiment has no group, or if a group has a traffic's name.
+// ReadOptions reads `by`. By groups it reports an error if the experiment has no group, or if a group has a traffic's
+// name.
 func (m *grouped) ReadOptions(o *Options) {
 	if m.by = o.ReadChoice("by", "grouping"); !m.isByGroup() || o.Point.Partial {
 		return

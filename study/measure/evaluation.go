@@ -43,7 +43,8 @@ func (e *Evaluation) AddByTraffic(name, unitName string, f func(t int) float64) 
 	e.Add(m)
 }
 
-// AddBySizedTraffic adds a measure that has the number f(t) for each traffic t that has flows with a size at some point.
+// AddBySizedTraffic adds a measure that has the number f(t) for each traffic t that has flows with a size at some
+// point.
 func (e *Evaluation) AddBySizedTraffic(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName, Groups: []GroupValue{}}
 	for t := range e.Point.Traffic {

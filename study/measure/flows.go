@@ -144,7 +144,8 @@ func (*spurious) AddValues(e *Evaluation) {
 		return float64(total)
 	})
 	for cause := range packet.ResendCauses {
-		e.AddByTraffic("spurious_"+cause.String(), "packets", func(t int) float64 { return float64(e.countSpurious(t)[cause]) })
+		e.AddByTraffic("spurious_"+cause.String(), "packets",
+			func(t int) float64 { return float64(e.countSpurious(t)[cause]) })
 	}
 }
 
@@ -252,7 +253,8 @@ func (*overshoot) WhyNotInLab(p *Point) string {
 // AddValues adds the mean and the maximum, over the flows that sent data, of the largest payload in flight divided by
 // the bandwidth-delay product of the flow's path.
 func (*overshoot) AddValues(e *Evaluation) {
-	all, maxima := Measured{Name: "overshoot", Groups: []GroupValue{}}, Measured{Name: "overshoot_max", Groups: []GroupValue{}}
+	all, maxima := Measured{Name: "overshoot", Groups: []GroupValue{}}, Measured{Name: "overshoot_max",
+		Groups: []GroupValue{}}
 	for t := range e.Point.Traffic {
 		tr := &e.Point.Traffic[t]
 		if !tr.Transport.Gauged {

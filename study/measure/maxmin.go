@@ -15,8 +15,8 @@ type maxMin struct {
 	senders bool
 }
 
-// ReadOptions reads `by` and `among`. It reports an error if a switch has several paths to a host, or a link's rate is not
-// in bit/s.
+// ReadOptions reads `by` and `among`. It reports an error if a switch has several paths to a host, or a link's rate is
+// not in bit/s.
 func (m *maxMin) ReadOptions(o *Options) {
 	m.traffics.ReadOptions(o)
 	m.senders = o.ReadChoice("among", "whom links are shared among") == "sender"

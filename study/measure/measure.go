@@ -52,7 +52,8 @@ const (
 	Lower
 )
 
-// BetterOf returns which values of a name that the kind records are better. The name is fct_p99 of kind fct, for example.
+// BetterOf returns which values of a name that the kind records are better. The name is fct_p99 of kind fct, for
+// example.
 func (k *Definition) BetterOf(name string) Better {
 	if b, ok := k.Also[name]; ok {
 		return b
@@ -66,8 +67,8 @@ func (k *Definition) RecordsName(name string) bool {
 	return also || name == k.Name || k.Name != "" && strings.HasPrefix(name, k.Name+"_")
 }
 
-// ToleranceFor returns how close simulator and lab have to be for a group of values with this unit; zero if the group is
-// not compared. Group "s1->server p99" belongs to Judged "p99".
+// ToleranceFor returns how close simulator and lab have to be for a group of values with this unit; zero if the group
+// is not compared. Group "s1->server p99" belongs to Judged "p99".
 func (k *Definition) ToleranceFor(unitName, group string) (near Tolerance) {
 	if k.Judged != nil && !slices.Contains(k.Judged, group[strings.LastIndexByte(group, ' ')+1:]) {
 		return Tolerance{}
@@ -93,9 +94,9 @@ func (t Tolerance) Bounds(a float64) (low, high float64) {
 	return -high, high
 }
 
-// MaxChange returns the largest change of a group's value if a share of the measured time changes. A mean changes by that
-// share of itself. A percentile's rank moves by the share: if values are spread evenly from 0, the value changes by
-// the share divided by the rank. The result is +Inf if the share exceeds the rank or the part beyond it.
+// MaxChange returns the largest change of a group's value if a share of the measured time changes. A mean changes by
+// that share of itself. A percentile's rank moves by the share: if values are spread evenly from 0, the value changes
+// by the share divided by the rank. The result is +Inf if the share exceeds the rank or the part beyond it.
 func (k *Definition) MaxChange(group string, value, share float64) float64 {
 	if p, isPercentile := PercentileOf(group); isPercentile {
 		rank := p / 100
@@ -193,8 +194,8 @@ func KindNames(kinds []Definition) (names []string) {
 // maxMeasures limits the length of a list: each entry is compared with the others of its kind.
 const maxMeasures = 1000
 
-// DecodeList reads the measure list t. Each entry names one of kinds. It returns the valid entries; errors go to r. p is
-// the point that options refer to.
+// DecodeList reads the measure list t. Each entry names one of kinds. It returns the valid entries; errors go to r. p
+// is the point that options refer to.
 func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")

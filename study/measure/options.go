@@ -64,8 +64,8 @@ func (o *Options) ReadSwitches(t *document.Node) (nodes []int) {
 	return nodes
 }
 
-// CheckPattern reports an error at place at if a range of a pattern is backwards, or if the range includes numbers that no
-// matching name has: then fewer things would match than the file lists. Without matching names only the first is
+// CheckPattern reports an error at place at if a range of a pattern is backwards, or if the range includes numbers that
+// no matching name has: then fewer things would match than the file lists. Without matching names only the first is
 // checked.
 func CheckPattern(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
 	if is, meant := topology.FindBackwardRange(pattern); is != "" {
@@ -164,8 +164,8 @@ const (
 	maxWatched = 1 << 26
 )
 
-// ReadPort returns the port that t names, as its index in outcome.Result.Ports, which has two ports for each link, in the
-// order of links. ofSwitch excludes ports of hosts. For an unknown name it reports an error.
+// ReadPort returns the port that t names, as its index in outcome.Result.Ports, which has two ports for each link, in
+// the order of links. ofSwitch excludes ports of hosts. For an unknown name it reports an error.
 func (o *Options) ReadPort(t *document.Node, ofSwitch bool) int {
 	var names []string
 	for l := range o.Point.Network.Links {

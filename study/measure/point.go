@@ -87,8 +87,8 @@ func (p *Point) kernelSender(traffic int, why string) string {
 const idealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/slowest rate + Σ tx(ack), over the links " +
 	"of a shortest path"
 
-// IdealFCT returns the flow completion time of a flow that has the network to itself, with basic headers only and without
-// the sender's handshake (HPCC §5.1). size is in bytes.
+// IdealFCT returns the flow completion time of a flow that has the network to itself, with basic headers only and
+// without the sender's handshake (HPCC §5.1). size is in bytes.
 func (p *Point) IdealFCT(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	headers := tr.Headers()
 	f := p.Framing

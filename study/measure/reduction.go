@@ -64,7 +64,8 @@ func (m *reduction) ReadOptions(o *Options) {
 	case port != nil:
 		m.port = o.ReadPort(port, true)
 		var ok bool
-		if m.above, ok = document.ReadValid(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 && m.above.Bytes < 1 {
+		if m.above, ok = document.ReadValid(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 &&
+			m.above.Bytes < 1 {
 			o.Fail(above.Position, "1 packets, or more",
 				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
 		}

@@ -114,7 +114,8 @@ func (*timeline) WhyNotInLab(*Point) string { return "hosts of the lab carry out
 
 // AddValues adds the timelines, and the numbers of parts kept and left out for each job.
 func (m *timeline) AddValues(e *Evaluation) {
-	kept, left := Measured{Name: "timeline", Groups: []GroupValue{}}, Measured{Name: "timeline_left", Groups: []GroupValue{}}
+	kept, left := Measured{Name: "timeline", Groups: []GroupValue{}}, Measured{Name: "timeline_left",
+		Groups: []GroupValue{}}
 	for i := range e.Load.Jobs {
 		j := &e.Load.Jobs[i]
 		o := e.Result.Job(j.Group)
@@ -181,8 +182,8 @@ func (x *Timeline) Check() error {
 	return nil
 }
 
-// RanksByWait returns the ranks in the timeline and the time that each waited, in seconds, ascending by that time. So the
-// ranks that others wait for are first.
+// RanksByWait returns the ranks in the timeline and the time that each waited, in seconds, ascending by that time. So
+// the ranks that others wait for are first.
 func (x *Timeline) RanksByWait() (ranks []int32, waited []float64) {
 	index := map[int32]int{}
 	for i, r := range x.Rank {

@@ -115,8 +115,8 @@ func (d *Distribution) Percentile(p float64) float64 {
 // maxPoints limits the values of a distribution that a run keeps.
 const maxPoints = 1000
 
-// MergeValues shortens a distribution of more than maxPoints values: it merges neighbouring values, in parts of equal counts,
-// into the largest value of each part.
+// MergeValues shortens a distribution of more than maxPoints values: it merges neighbouring values, in parts of equal
+// counts, into the largest value of each part.
 func (d *Distribution) MergeValues() {
 	if len(d.Values) <= maxPoints {
 		return

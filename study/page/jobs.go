@@ -55,7 +55,8 @@ type jobNews struct {
 	Folder  string              `json:"folder"` // folder of the results, when they exist
 	Over    bool                `json:"over"`
 	Films   map[int]bool        `json:"films"`
-	Watch   int                 `json:"watch"` // number of the run to watch: in progress, or the latest one; −1: none has a film
+	// number of the run to watch: in progress, or the latest one; −1: none has a film
+	Watch int `json:"watch"`
 }
 
 // runNews is the state of a run that has begun.

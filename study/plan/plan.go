@@ -37,8 +37,8 @@ type Run struct {
 	Index     int // of the point in the spec
 }
 
-// ListRuns returns the spec's runs in the simulator. The sweep's first key varies slowest, seeds fastest. If the number of
-// seeds depends on results (experiment.Need), it has the largest number.
+// ListRuns returns the spec's runs in the simulator. The sweep's first key varies slowest, seeds fastest. If the number
+// of seeds depends on results (experiment.Need), it has the largest number.
 func ListRuns(s *experiment.Spec) []*Run { return ListRunsOn(s, experiment.Sim) }
 
 // ListRunsOn returns the spec's runs in Sim or Lab. The two may differ in the number of seeds of a point.
@@ -47,7 +47,8 @@ func ListRunsOn(s *experiment.Spec, world string) []*Run {
 	for i, p := range s.Points() {
 		point := p.Coordinates()
 		for k := range s.RepeatOn(world) {
-			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: point, Number: len(runs), Spec: s, SpecPoint: p, Index: i})
+			runs = append(runs, &Run{Seed: s.Seed() + uint64(k), Point: point, Number: len(runs), Spec: s, SpecPoint: p,
+				Index: i})
 		}
 	}
 	return runs

@@ -95,7 +95,8 @@ measure: [fct]
 	for link, want := range map[string]string{
 		"[a, s~5]": "there is no link between a and s~5; allowed: a has links to s, s~2, s~3, s~4",
 		"[a, s~x]": `node "s~x" is not known`} {
-		if err := plantest.LoadInvalid(t, registry, fmt.Sprintf(text, link), experiment.Options{}); !strings.Contains(err.Error(),
+		if err := plantest.LoadInvalid(t, registry, fmt.Sprintf(text, link),
+			experiment.Options{}); !strings.Contains(err.Error(),
 			want) {
 			t.Errorf("%v, want %s", err, want)
 		}

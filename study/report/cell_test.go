@@ -59,7 +59,8 @@ func TestNumber(t *testing.T) {
 func points(of ...[]measure.Coordinate) []PointSummary {
 	var out []PointSummary
 	for i, p := range of {
-		out = append(out, PointSummary{Point: p, N: 1, Values: []Value{{Measure: "m", Mean: float64(i), HalfInterval: math.NaN()}}})
+		out = append(out, PointSummary{Point: p, N: 1, Values: []Value{{Measure: "m", Mean: float64(i),
+			HalfInterval: math.NaN()}}})
 	}
 	return out
 }

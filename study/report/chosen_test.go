@@ -61,7 +61,8 @@ func TestChosen(t *testing.T) {
 					t.Errorf("the page lacks %q", want)
 				}
 			}
-			if text := strings.Join(strings.Fields(FormatText(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says, ".")) {
+			if text := strings.Join(strings.Fields(FormatText(o)), " "); !strings.Contains(text, strings.TrimSuffix(c.says,
+				".")) {
 				t.Errorf("the terminal lacks %q:\n%s", c.says, text)
 			}
 			titled := slices.ContainsFunc(s.Plots(), func(p plots.Plot) bool {

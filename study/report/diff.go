@@ -24,9 +24,9 @@ type valueChange struct {
 	within       bool // the change is within the intervals
 }
 
-// CompareOutcomes compares two outcomes: differing parameters, points that only one has, and for common points each differing
-// value with its change and 95 % interval. Equal values are only counted. common is the number of values that both
-// have.
+// CompareOutcomes compares two outcomes: differing parameters, points that only one has, and for common points each
+// differing value with its change and 95 % interval. Equal values are only counted. common is the number of values that
+// both have.
 func (l *TableOptions) CompareOutcomes(a, b *results.Outcome) (shown string, common int) {
 	out := l.newSheet()
 	for _, x := range []struct {
@@ -96,8 +96,9 @@ func findChanges(a, b *results.Outcome) (rows []valueChange, only []string, same
 
 // isEqual reports whether two values agree exactly.
 func isEqual(v, w Value) bool {
-	return math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.HalfInterval == w.HalfInterval || math.IsNaN(v.HalfInterval) &&
-		math.IsNaN(w.HalfInterval))
+	return math.IsNaN(v.Mean) && math.IsNaN(w.Mean) || v.Mean == w.Mean && (v.HalfInterval == w.HalfInterval ||
+		math.IsNaN(v.HalfInterval) &&
+			math.IsNaN(w.HalfInterval))
 }
 
 // newChange describes how a value changes from v to w.

@@ -384,7 +384,8 @@ func TestHeatWithPaper(t *testing.T) {
 			t.Errorf("%s\n%s, %v", all, csv, err)
 		}
 	}
-	if f := figureOf(t, p, points); f.Panels[0].Heat.Reference != nil || len(f.ExtraEntries) > 0 || f.Legend != figure.NoLegend {
+	if f := figureOf(t, p, points); f.Panels[0].Heat.Reference != nil || len(f.ExtraEntries) > 0 ||
+		f.Legend != figure.NoLegend {
 		t.Errorf("%+v", f.ExtraEntries)
 	}
 }

@@ -83,7 +83,8 @@ func foreignTable(t *testing.T, o *results.Outcome) {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(strings.NewReader(b.String())).ReadAll()
-	if err != nil || text.EscapeLines(b.String()) != b.String() || !strings.HasPrefix(rows[1][0], `'=\u001b]0;x\u0007\u202e`) {
+	if err != nil || text.EscapeLines(b.String()) != b.String() || !strings.HasPrefix(rows[1][0],
+		`'=\u001b]0;x\u0007\u202e`) {
 		t.Errorf("%v: %q", err, rows[1])
 	}
 }

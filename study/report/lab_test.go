@@ -245,7 +245,8 @@ func TestTooFewSamples(t *testing.T) {
 			if d, judged := w.differenceColumn(Value{Measure: "queue", Group: "s->b mean", Unit: "packets"}); judged {
 				t.Errorf("a mean is judged: %v", d.cells)
 			}
-			if a := results.CountAgreements(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outsideLines(o, w)) > 0 {
+			if a := results.CountAgreements(o.Agreements()); a.Points != c.points || a.Inside != c.points || len(outsideLines(o,
+				w)) > 0 {
 				t.Errorf("%+v, %q", a, outsideLines(o, w))
 			}
 			text := FormatText(o)

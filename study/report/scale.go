@@ -97,8 +97,8 @@ func (s *unitScales) chooseScale(measureName, unit string) Scale {
 	return scaleFor(unit, sorted[(len(sorted)-1)/2])
 }
 
-// ChooseUnits returns a function that chooses units like reports do: the same for all values of a kind of measure in all
-// given results.
+// ChooseUnits returns a function that chooses units like reports do: the same for all values of a kind of measure in
+// all given results.
 func ChooseUnits(s *experiment.Spec, results ...[]PointSummary) func(measureName, unit string) Scale {
 	x := newScales(s)
 	for _, points := range results {

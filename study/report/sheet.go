@@ -88,8 +88,8 @@ func (s *sheet) writeNote(words string, as style) {
 	}
 }
 
-// WrapHanging breaks text into lines of at most width columns. The first line begins with first, each following line with
-// the indent.
+// WrapHanging breaks text into lines of at most width columns. The first line begins with first, each following line
+// with the indent.
 func WrapHanging(first, words, indent string, width int) string {
 	var b strings.Builder
 	b.WriteString(first)

@@ -10,8 +10,8 @@ import (
 	"weir/study/results"
 )
 
-// DescribeStatus describes how the runs ended, and lists unfinished and failed runs. Equal results give equal text, even if
-// some runs were executed earlier.
+// DescribeStatus describes how the runs ended, and lists unfinished and failed runs. Equal results give equal text,
+// even if some runs were executed earlier.
 func DescribeStatus(o *results.Outcome) string {
 	s := (&TableOptions{}).newSheet()
 	writeStatus(s, o)

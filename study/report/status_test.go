@@ -52,7 +52,8 @@ func TestNotExpectedTold(t *testing.T) {
 		return &results.Run{Seed: 3, End: results.End{Reason: "all flows done"}, Drops: drops}
 	}
 	const want = "seed 3: 2 packets arrived where no endpoint expects them (drops.not_expected)"
-	text := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{of(), of(results.Count{Name: "link loss", Count: 5}),
+	text := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{of(), of(results.Count{Name: "link loss",
+		Count: 5}),
 		of(results.Count{Name: "not expected", Count: 2})}})
 	if strings.Count(strings.Join(strings.Fields(text), " "), want) != 1 || strings.Contains(text, "5 packets") {
 		t.Errorf("it does not say %q once:\n%s", want, text)

@@ -116,8 +116,8 @@ func firstLine(err error) string {
 	return line
 }
 
-// IsResultsFolder reports whether weir created a folder for results. Its origin.json then names the program from the start;
-// folders of older versions have spec.yaml and runs.json instead. A link to a folder does not count.
+// IsResultsFolder reports whether weir created a folder for results. Its origin.json then names the program from the
+// start; folders of older versions have spec.yaml and runs.json instead. A link to a folder does not count.
 func IsResultsFolder(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
@@ -171,8 +171,8 @@ type RemovedFiles struct {
 	Kept  []string // files that weir does not write; they remain with the folder
 }
 
-// RemoveFolder removes the files of a results folder, and the folder if it is empty then. It refuses folders without the
-// mark of results, removes only files that weir writes, and follows no links. It returns an error while another
+// RemoveFolder removes the files of a results folder, and the folder if it is empty then. It refuses folders without
+// the mark of results, removes only files that weir writes, and follows no links. It returns an error while another
 // process writes into the folder.
 func RemoveFolder(dir string) (*RemovedFiles, error) {
 	if !IsResultsFolder(dir) {

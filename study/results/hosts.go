@@ -238,7 +238,8 @@ func uniteExecutions(all []Execution) []Execution {
 	return once
 }
 
-// ShortenText returns the first line of a text from another process, shortened to 300 characters and safe for a terminal.
+// ShortenText returns the first line of a text from another process, shortened to 300 characters and safe for a
+// terminal.
 func ShortenText(s string) string {
 	const maxLength = 300
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")

@@ -39,10 +39,10 @@ type MergeResult struct {
 	Duplicates int // runs that several folders had with the same bytes
 }
 
-// MergeFolders merges results folders of one experiment into one, as if one machine had executed all runs. It checks all
-// folders before it writes. Errors in the folders are returned as InputErrors. Other errors are about writing, or the
-// error of an ended ctx; merged runs are kept then, and the same call continues. An existing merged folder takes part
-// in the merge.
+// MergeFolders merges results folders of one experiment into one, as if one machine had executed all runs. It checks
+// all folders before it writes. Errors in the folders are returned as InputErrors. Other errors are about writing, or
+// the error of an ended ctx; merged runs are kept then, and the same call continues. An existing merged folder takes
+// part in the merge.
 func MergeFolders(ctx context.Context, r *experiment.Registry, dirs []string, m MergeOptions) (*MergeResult, error) {
 	x := &merger{MergeOptions: m, registry: r}
 	if err := x.openParts(dirs); err != nil {

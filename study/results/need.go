@@ -12,8 +12,8 @@ import (
 	"weir/study/measure"
 )
 
-// SeedChoice is the number of seeds of every point that count, if the experiment chooses it by measured values. It is the
-// same for all points, so that compared values have the same seeds.
+// SeedChoice is the number of seeds of every point that count, if the experiment chooses it by measured values. It is
+// the same for all points, so that compared values have the same seeds.
 type SeedChoice struct {
 	experiment.Need
 	N     int // the first N seeds count
@@ -24,8 +24,8 @@ type SeedChoice struct {
 	Point []measure.Coordinate
 	// PointsWithout counts the points without a value at any of the N seeds; they do not affect the choice.
 	PointsWithout int
-	// PartialPoint is the first point with a value at only some of the N seeds, so that no report has its mean; nil: no such
-	// point.
+	// PartialPoint is the first point with a value at only some of the N seeds, so that no report has its mean; nil: no
+	// such point.
 	PartialPoint []measure.Coordinate
 
 	samples *sampleTable
@@ -210,7 +210,8 @@ func (c *SeedChoice) NextTarget(done int) int {
 	return min(done+(c.EstimateSeeds(done)-done+1)/2, c.MaxSeeds)
 }
 
-// EstimateSeeds estimates the sufficient number of seeds from the variance of the first done seeds, which do not suffice.
+// EstimateSeeds estimates the sufficient number of seeds from the variance of the first done seeds, which do not
+// suffice.
 func (c *SeedChoice) EstimateSeeds(done int) int {
 	wanted := done + 1
 	for p := range c.samples.points {

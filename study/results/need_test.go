@@ -105,7 +105,8 @@ func TestChoose(t *testing.T) {
 		})
 	}
 	s := needed(t, "{measure: goodput.a, until: 1%}")
-	if results.ChooseSeeds(s, nil, experiment.Lab) != nil || results.ChooseSeeds(needed(t, "3"), nil, experiment.Sim) != nil {
+	if results.ChooseSeeds(s, nil, experiment.Lab) != nil || results.ChooseSeeds(needed(t, "3"), nil,
+		experiment.Sim) != nil {
 		t.Error("a number of seeds is chosen where there is one")
 	}
 }

@@ -290,8 +290,8 @@ func (o *jsonObject) finishJSON() json.RawMessage {
 	return append(json.RawMessage(nil), append(o.b.Bytes(), end...)...)
 }
 
-// EncodeJSON returns the run as JSON: with whole, the content of its own file with series, tables and digest, otherwise its
-// entry in runs.json.
+// EncodeJSON returns the run as JSON: with whole, the content of its own file with series, tables and digest, otherwise
+// its entry in runs.json.
 func (r *Run) EncodeJSON(whole bool) json.RawMessage {
 	var o, point, measures, drops jsonObject
 	o.lines = whole
@@ -563,8 +563,8 @@ func newSamples(runs []*Run) (samples []claim.FinishedRun) {
 	return samples
 }
 
-// JudgeClaims sets the ratios of the finished runs, and returns the experiment's claims with verdicts over the given number
-// of seeds.
+// JudgeClaims sets the ratios of the finished runs, and returns the experiment's claims with verdicts over the given
+// number of seeds.
 func JudgeClaims(s *experiment.Spec, runs []*Run, seeds int) []claim.Claim {
 	samples := newSamples(runs)
 	for i, ratios := range s.Ratios(samples) {

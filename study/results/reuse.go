@@ -20,8 +20,8 @@ import (
 // elsewhereHint suggests what to do with a folder of another version.
 const elsewhereHint = "another --out, or the version of weir that wrote it"
 
-// CheckFolder returns an InputErrors if a results folder is of another version or experiment, or if another file is in the
-// place of one that weir writes. It returns nil for a missing folder.
+// CheckFolder returns an InputErrors if a results folder is of another version or experiment, or if another file is in
+// the place of one that weir writes. It returns nil for a missing folder.
 func CheckFolder(s *experiment.Spec, dir string) error {
 	if err := checkPlaces(dir); err != nil {
 		return err

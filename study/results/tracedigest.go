@@ -40,7 +40,8 @@ func CheckTrace(name, head string) (listed bool, err error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, DamagedError{fmt.Sprintf("%s cannot be read: %v", filepath.Base(digestFile), document.UnwrapPathError(err))}
+		return false, DamagedError{fmt.Sprintf("%s cannot be read: %v", filepath.Base(digestFile),
+			document.UnwrapPathError(err))}
 	}
 	want := ""
 	for line := range bytes.Lines(list) {

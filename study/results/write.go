@@ -17,8 +17,8 @@ import (
 	"weir/study/plan"
 )
 
-// FolderPath returns the path of the experiment's results folder below dir, for a world and this program. A program that
-// may compute different bytes has another folder. Characters of the name that would act on a terminal are escaped
+// FolderPath returns the path of the experiment's results folder below dir, for a world and this program. A program
+// that may compute different bytes has another folder. Characters of the name that would act on a terminal are escaped
 // without backslashes, which some systems use as path separators.
 func FolderPath(s *experiment.Spec, dir, world string) string {
 	return folderPath(s, dir, world, revision.This().FolderKey())

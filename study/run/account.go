@@ -56,7 +56,8 @@ func (x *execution) localExecution() *results.Execution {
 		switch {
 		case x.failures[i] == errInterrupted: // the run is missing
 		case x.failures[i] != nil:
-			e.Failed = append(e.Failed, results.FailedRun{Run: FormatRunName(x.runs[i]), Error: results.ShortenText(x.failures[i].Error())})
+			e.Failed = append(e.Failed, results.FailedRun{Run: FormatRunName(x.runs[i]),
+				Error: results.ShortenText(x.failures[i].Error())})
 		case run != nil && !x.found[i]:
 			e.Runs++
 		}

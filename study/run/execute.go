@@ -181,7 +181,8 @@ func (x *execution) openFolder(ctx context.Context) error {
 	if err := results.WriteFile(filepath.Join(x.out.Dir, "spec.yaml"), s.Resolved()); err != nil {
 		return err
 	}
-	if err := results.WriteFile(filepath.Join(x.out.Dir, "origin.json"), results.FormatOrigin(s, x.o.Command)); err != nil {
+	if err := results.WriteFile(filepath.Join(x.out.Dir, "origin.json"), results.FormatOrigin(s,
+		x.o.Command)); err != nil {
 		return err
 	}
 	return results.WriteInputs(s, x.out.Dir)

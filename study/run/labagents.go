@@ -174,8 +174,9 @@ func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id 
 	seen, hops := p.Measured(), 0
 	eachEnds(p, id, func(src, dst int) { hops = max(hops, seen.Path(src, dst, &seen.Traffic[id]).Hops) })
 	if hops > agentHops {
-		c.Fail(s.KeyPlace("topology"), fmt.Sprintf("paths of up to %d switches, or stack: weir of tcp", agentHops), "traffic %s: "+
-			"a path has %d switches, and segments of Linux have room for records of %d", tr.Name(), hops, agentHops)
+		c.Fail(s.KeyPlace("topology"), fmt.Sprintf("paths of up to %d switches, or stack: weir of tcp", agentHops),
+			"traffic %s: "+
+				"a path has %d switches, and segments of Linux have room for records of %d", tr.Name(), hops, agentHops)
 	}
 }
 

@@ -113,7 +113,8 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 	for i := range p.Flows() {
 		f := p.Flow(i)
 		for _, j := range f.After() {
-			if tr, other := p.Entry(f.Traffic), p.Entry(p.Flow(j).Traffic); tr.UsesWeirStack() != other.UsesWeirStack() && !said[f.Traffic] {
+			if tr, other := p.Entry(f.Traffic), p.Entry(p.Flow(j).Traffic); tr.UsesWeirStack() != other.UsesWeirStack() &&
+				!said[f.Traffic] {
 				said[f.Traffic] = true
 				c.Fail(tr.At(), "the same stack for both", "traffic %s comes after %s, and one has hosts of Linux in the lab, the "+
 					"other one Weir's own", tr.Name(), other.Name())
@@ -152,7 +153,8 @@ func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.S
 	controller, config := tr.CC()
 	if err := kernelHas(k, controller); err != nil {
 		has := append(s.KernelControllers(k.CongestionControls), s.FollowedControllers()...)
-		c.Fail(tr.CCAt(), document.JoinChoices(has)+", or any with stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(),
+		c.Fail(tr.CCAt(), document.JoinChoices(has)+", or any with stack: weir of "+transport.Name, "traffic %s: %v",
+			tr.Name(),
 			err)
 		return false
 	}
@@ -286,9 +288,9 @@ func ownHosts(p *experiment.Point) bool {
 	return false
 }
 
-// MatchSwitches returns the names of the experiment's switches that match one of the patterns (path.Match), in the order
-// of the first network that has them. It includes lab.CaptureHosts if that is among the patterns. It returns an error
-// if a pattern matches no switch at some point, or if hosts are requested and no host is a Weir host.
+// MatchSwitches returns the names of the experiment's switches that match one of the patterns (path.Match), in the
+// order of the first network that has them. It includes lab.CaptureHosts if that is among the patterns. It returns an
+// error if a pattern matches no switch at some point, or if hosts are requested and no host is a Weir host.
 func MatchSwitches(s *experiment.Spec, patterns []string) (names []string, err error) {
 	for _, pattern := range patterns {
 		if pattern == lab.CaptureHosts {

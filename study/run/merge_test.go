@@ -405,7 +405,8 @@ func TestMergeLeavesOutOldRuns(t *testing.T) {
 	put(t, results.RunFile(dir, old.Runs[1].ID), string(data))
 	put(t, filepath.Join(dir, "runs", ".new-1234"), "half of")
 	var notices []string
-	m, err := results.MergeFolders(t.Context(), room(), []string{dir, good.Dir}, results.MergeOptions{Parent: t.TempDir(), Report: page,
+	m, err := results.MergeFolders(t.Context(), room(), []string{dir, good.Dir}, results.MergeOptions{Parent: t.TempDir(),
+		Report:   page,
 		OnNotice: func(text string) { notices = append(notices, text) }})
 	if err != nil || len(notices) != 1 || !strings.HasPrefix(notices[0], dir+": 1 file of runs is left out: ") {
 		t.Errorf("%v, %q", err, notices)
@@ -487,7 +488,8 @@ func TestMergeAccounts(t *testing.T) {
 	for i, o := range []*results.Outcome{a, b} {
 		e := results.NewExecution(results.ByWorkers)
 		e.Runs, e.Begun = i+1, e.Begun.Add(-time.Duration(i)*time.Hour)
-		if err := results.WriteHosts(o.Dir, results.NewHosts(results.Machine{Host: "a"}, []results.Execution{e})); err != nil {
+		if err := results.WriteHosts(o.Dir, results.NewHosts(results.Machine{Host: "a"},
+			[]results.Execution{e})); err != nil {
 			t.Fatal(err)
 		}
 	}

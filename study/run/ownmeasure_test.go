@@ -76,7 +76,8 @@ measure: [goodput, hops, fates]
 		real := *o.Runs[0]
 		real.Measures = append([]measure.Measured{}, real.Measures...)
 		real.Measures[1].Value *= factor
-		return report.FormatText(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real}, Counterpart: o})
+		return report.FormatText(&results.Outcome{World: experiment.Lab, Spec: s, Runs: []*results.Run{&real},
+			Counterpart: o})
 	}
 	near := measure.Definition{Tolerance: measure.Tolerance{Share: 0.05, Difference: 3}}
 	both := "goodput within 10 % or 1 Mb/s, hops within 5 % or 3 packets;"

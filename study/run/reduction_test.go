@@ -202,7 +202,8 @@ expect:
 	run := o.Runs[0]
 	near(t, "mean delay", valueOf(run, t, "nacks_delay", "mean"), 1e-3+5.12e-6, 1e-9)
 	near(t, "median delay", valueOf(run, t, "nacks_delay", "p50"), 1e-3+5.12e-6, 0.008)
-	if d := run.FindDistribution("nacks_delay", ""); d.Count() != 51 || !math.IsNaN(valueOf(run, t, "nacks_delay", "p99")) {
+	if d := run.FindDistribution("nacks_delay", ""); d.Count() != 51 || !math.IsNaN(valueOf(run, t, "nacks_delay",
+		"p99")) {
 		t.Errorf("%+v", d)
 	}
 	data, err := os.ReadFile(filepath.Join(o.Dir, "runs.json"))

@@ -47,12 +47,12 @@ type Runner interface {
 	// Begin starts the execution of an experiment, once, before the first run is handed over. An error ends the
 	// execution.
 	Begin(ctx context.Context, w *Work) error
-	// MaxRuns returns the number of runs that are handed over at a time. It exceeds the number of workers, so that each has
-	// a next run.
+	// MaxRuns returns the number of runs that are handed over at a time. It exceeds the number of workers, so that each
+	// has a next run.
 	MaxRuns() int
-	// ExecuteRun executes a run and returns its results.Run.EncodeJSON(true). It is called concurrently, for runs with more
-	// packet-hops first. It calls far with the run's progress. An error is the run's own, unless ctx has ended, the run
-	// was not executed (ErrNotExecuted), or no further run can be executed (LostError).
+	// ExecuteRun executes a run and returns its results.Run.EncodeJSON(true). It is called concurrently, for runs with
+	// more packet-hops first. It calls far with the run's progress. An error is the run's own, unless ctx has ended, the
+	// run was not executed (ErrNotExecuted), or no further run can be executed (LostError).
 	ExecuteRun(ctx context.Context, t Task, far func(packetHops uint64, share float64)) ([]byte, error)
 	// VerifyResults is called when all runs that were handed over have returned, and again after the runs that it
 	// returns. It waits until the runner trusts its results, and returns the ids of runs that it no longer trusts.
@@ -98,24 +98,25 @@ type Accountant interface {
 	ReportExecutions(dir string, interrupted bool) []results.Execution
 }
 
-// ErrNotExecuted is the error of a Runner for a run that was not executed for a reason outside the run. The run is missing,
-// and the same command executes it later.
+// ErrNotExecuted is the error of a Runner for a run that was not executed for a reason outside the run. The run is
+// missing, and the same command executes it later.
 var ErrNotExecuted = errors.New("it was not carried out")
 
 // LostError returns an error of a Runner that cannot execute any further run.
 func LostError(err error) error { return lostError{err} }
 
 // SimulateRun executes a run in the simulator with up to the given number of threads, and with one thread while that is
-// faster: other processes may use the cores. It returns the contents of the run's file (results.Run.EncodeJSON(true)). A
-// panic of a scheme is an error. If ctx ends, the error is ctx's.
+// faster: other processes may use the cores. It returns the contents of the run's file (results.Run.EncodeJSON(true)).
+// A panic of a scheme is an error. If ctx ends, the error is ctx's.
 func SimulateRun(ctx context.Context, r *plan.Run, executable string, threads int, far func(packetHops uint64,
 	share float64)) ([]byte, error) {
 	return SimulateTraced(ctx, r, nil, nil, executable, threads, far)
 }
 
-// SimulateTraced works as One, and traces ports of the run (TracePorts). With ports, it returns a bundle of the run and its
-// trace files for Received. It keeps the files in memory until then.
-func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string, threads int,
+// SimulateTraced works as One, and traces ports of the run (TracePorts). With ports, it returns a bundle of the run and
+// its trace files for Received. It keeps the files in memory until then.
+func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string,
+	threads int,
 	far func(packetHops uint64, share float64)) ([]byte, error) {
 	progress := func(p sim.Progress, share float64) {
 		if far != nil {

@@ -298,7 +298,8 @@ func TestUnpack(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			files[remote.Digest([]byte(strange))], files[remote.Digest([]byte(listed))] = []byte(strange), []byte(listed)
-			if _, err := remote.UnpackParcel(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(), x.want) {
+			if _, err := remote.UnpackParcel(room(), []byte(x.manifest), fetch); err == nil || !strings.Contains(err.Error(),
+				x.want) {
 				t.Errorf("%v, want %s", err, x.want)
 			}
 		})

@@ -5,8 +5,8 @@ import (
 	"weir/study/plan"
 )
 
-// EstimateTraceSize estimates the bytes of the traces of an experiment's runs: for each form in the order of TraceFormNames, and
-// in total. If the measures choose the number of seeds, it counts the maximum.
+// EstimateTraceSize estimates the bytes of the traces of an experiment's runs: for each form in the order of
+// TraceFormNames, and in total. If the measures choose the number of seeds, it counts the maximum.
 func EstimateTraceSize(s *experiment.Spec, patterns []string, kept Tracing) (forms []float64, all float64, err error) {
 	points, err := TracePorts(s, patterns)
 	if err != nil {

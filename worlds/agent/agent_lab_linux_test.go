@@ -68,7 +68,8 @@ func TestConnection(t *testing.T) {
 	await.AwaitCondition(t, "a window in the kernel as it was told", func() bool {
 		c := connections(t, a)[0]
 		want := max(4, (int64(c.SenderFeedback.Window)+frame-1)/frame)
-		rate := int64(c.SenderFeedback.Window) * payload / ofFrame * 1e6 / max(int64(c.SenderFeedback.T/unit.Microsecond), 1) * 8
+		rate := int64(c.SenderFeedback.Window) * payload / ofFrame * 1e6 / max(int64(c.SenderFeedback.T/unit.Microsecond),
+			1) * 8
 		return c.Following && int64(c.Window) == want && c.Pacing == unit.Rate(rate) &&
 			c.Controller == a.Controller && c.SenderFeedback.Hops == 3 &&
 			c.SenderFeedback.Bottleneck == 1 && c.Traced > 100
@@ -83,7 +84,8 @@ func TestConnection(t *testing.T) {
 	if other.ReceiverFeedback.Hops != 3 || other.ReceiverFeedback.Node != 100 || other.Following || other.Refused > again {
 		t.Errorf("at the receiver, of %d that were sent again: %+v", again, other)
 	}
-	await.AwaitCondition(t, "frames", func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return len(seen.frames) > 500 })
+	await.AwaitCondition(t, "frames",
+		func() bool { seen.mu.Lock(); defer seen.mu.Unlock(); return len(seen.frames) > 500 })
 	seen.mu.Lock()
 	defer seen.mu.Unlock()
 	full, told := 0, 0

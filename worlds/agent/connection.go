@@ -87,8 +87,9 @@ func (c *Connection) decode(b []byte, now int64) error {
 	age := func(at uint64) unit.Time { return max(unit.Time(now-int64(at)), 0) * unit.Nanosecond }
 	c.ReceiverFeedback, c.SenderFeedback = Feedback{}, Feedback{}
 	if l := &r.Law; l.Told > 0 {
-		c.ReceiverFeedback = Feedback{Window: unit.Bytes(l.Told), Load: float64(l.U) / loadUnit, Hops: int(l.N), Age: age(r.Recorded),
-			T: unit.Time(l.T) * unit.Nanosecond}
+		c.ReceiverFeedback = Feedback{Window: unit.Bytes(l.Told), Load: float64(l.U) / loadUnit, Hops: int(l.N),
+			Age: age(r.Recorded),
+			T:   unit.Time(l.T) * unit.Nanosecond}
 		if at := l.Bottleneck; at < min(l.N, maxHops) {
 			c.ReceiverFeedback.Bottleneck, c.ReceiverFeedback.Node = int(at)+1, l.Last[at].Node
 		}

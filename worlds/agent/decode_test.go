@@ -38,7 +38,8 @@ func TestDecodeConnection(t *testing.T) {
 		t.Errorf("telemetry is newer than now: %+v", got)
 	}
 	raw.Law.Bottleneck, raw.Hops = 2, 0 // no hop has the largest load
-	if got := decode(); got.ReceiverFeedback.Bottleneck != 0 || got.ReceiverFeedback.Node != 0 || got.SenderFeedback.Bottleneck != 0 {
+	if got := decode(); got.ReceiverFeedback.Bottleneck != 0 || got.ReceiverFeedback.Node != 0 ||
+		got.SenderFeedback.Bottleneck != 0 {
 		t.Errorf("without a bottleneck: %+v", got)
 	}
 	raw.Law.Told, raw.Window = 0, 0

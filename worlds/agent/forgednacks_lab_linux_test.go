@@ -172,7 +172,8 @@ func (s *stuck) replay(t testing.TB) {
 	}{{first, 1, 0}, {first, 1, 1}, {later, 2, 1}, {first, 2, 2}, {later, 2, 3}} {
 		before := s.state()
 		s.node.inject(1, x.frame)
-		await.AwaitCondition(t, "its count", func() bool { n := s.state(); return n.Taken+n.Repeated > before.Taken+before.Repeated })
+		await.AwaitCondition(t, "its count",
+			func() bool { n := s.state(); return n.Taken+n.Repeated > before.Taken+before.Repeated })
 		if n := s.state(); n.Taken != x.taken || n.Repeated != x.repeated || n.Supply != 8*unit.Mbps {
 			t.Errorf("NACK %d: %+v\nbecomes %+v", i, before, n)
 		}

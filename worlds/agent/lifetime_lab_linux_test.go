@@ -172,7 +172,8 @@ switch: [forward, {telemetry: {format: ioam}}]
 	following(t, a)
 	await.AwaitCondition(t, "a load", func() bool {
 		c := connections(t, b)[0]
-		return c.ReceiverFeedback.Hops == 1 && c.ReceiverFeedback.Load > 0.5 && c.ReceiverFeedback.Load < 1.5 && c.Measured > 500
+		return c.ReceiverFeedback.Hops == 1 && c.ReceiverFeedback.Load > 0.5 && c.ReceiverFeedback.Load < 1.5 &&
+			c.Measured > 500
 	})
 	if c := connections(t, a)[0]; c.SenderFeedback.Hops != 1 || c.SenderFeedback.Bottleneck != 1 || c.Refused > 0 {
 		t.Errorf("%+v", c)

@@ -82,7 +82,8 @@ type collector struct {
 
 // NewHandler serves metrics at /metrics, in OpenMetrics format on request. It calls read and strays, such as an
 // Agent's methods, for each scrape. strays may be nil if NACKs are not followed.
-func NewHandler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler, error) {
+func NewHandler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler,
+	error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(&collector{version, read, strays}); err != nil {
 		return nil, fmt.Errorf("metrics: %w", err)

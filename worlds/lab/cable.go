@@ -28,7 +28,10 @@ func (c *Config) CableLinks() (links []int) {
 
 // followCarrier makes a link follow its cable's carrier. It removes the link's down and up events.
 func (d *plane) followCarrier(link int) {
-	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool { return e.Link == link && !e.ChangesRate() })
+	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool {
+		return e.Link == link &&
+			!e.ChangesRate()
+	})
 	d.ScheduleAct(d.nextAct())
 }
 

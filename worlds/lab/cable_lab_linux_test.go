@@ -77,7 +77,11 @@ func carrier(t *realtime.Try) {
 		t.Fatal(err)
 	}
 	seq := uint16(99)
-	await.AwaitCondition(t, "the loss of an echo", func() bool { seq++; return !answered(t, l, c, seq, 100*time.Millisecond) })
+	await.AwaitCondition(t, "the loss of an echo", func() bool {
+		seq++
+		return !answered(t, l, c, seq,
+			100*time.Millisecond)
+	})
 	if answered(t, l, c, 98, 100*time.Millisecond) {
 		t.Error("an echo has crossed a link whose other end is down")
 	}

@@ -150,7 +150,10 @@ func contract(t *testing.T, seeds int) {
 	}
 	// A plane that goes by its own clock instead of the stamps is caught.
 	var caught failures
-	dataplanetest.CheckContract(&caught, driver(t, func(now unit.Time) unit.Time { return now + now/4 + 300*unit.Nanosecond },
+	dataplanetest.CheckContract(&caught, driver(t, func(now unit.Time) unit.Time {
+		return now + now/4 +
+			300*unit.Nanosecond
+	},
 		true))
 	if caught < 20 {
 		t.Errorf("%d scripts notice that packets do not walk in event time", caught)

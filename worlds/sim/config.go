@@ -22,8 +22,8 @@ type Config struct {
 
 	// SkipRepeated takes iterations of a job that recur exactly from the one that was run. It changes speed only.
 	SkipRepeated bool
-	// RestartDraws restarts all random draws of links, switches and messages where the network is idle between two iterations of
-	// a job. Restarts must be set as well.
+	// RestartDraws restarts all random draws of links, switches and messages where the network is idle between two
+	// iterations of a job. Restarts must be set as well.
 	RestartDraws bool
 	// Endpoints, by flow, are made by the caller. EndpointFactory makes all others.
 	Endpoints              []transport.EndpointPair

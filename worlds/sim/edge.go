@@ -130,9 +130,9 @@ const (
 	oneAPicosecond unit.PacketRate = 1e12
 )
 
-// DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node. Frames
-// arrive in the order of their times; a late one arrives at the current time. Enter reports whether the frame is of one
-// of the flows; a pause is of all of them.
+// DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node.
+// Frames arrive in the order of their times; a late one arrives at the current time. Enter reports whether the frame is
+// of one of the flows; a pause is of all of them.
 func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]
@@ -199,7 +199,8 @@ func (e *Edge) Result() *outcome.Result {
 	if !e.warm {
 		e.beginMeasured()
 	}
-	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0), Events: e.fabric.CountEvents(),
+	out := &outcome.Result{End: e.reason, Time: e.now, Measured: max(e.now-e.config.Warmup, 0),
+		Events:  e.fabric.CountEvents(),
 		Watched: e.watched}
 	e.flowResults(out)
 	if e.observation != nil {

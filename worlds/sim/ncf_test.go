@@ -31,7 +31,8 @@ func feedback(t testing.TB, c *Config, given ...string) {
 			if err != nil {
 				return nil, err
 			}
-			g, err := dataplanetest.BuildProgram(ncf.Scheme(), site, append([]string{"duration", "200us", "least", "6kB", "threshold",
+			g, err := dataplanetest.BuildProgram(ncf.Scheme(), site, append([]string{"duration", "200us", "least", "6kB",
+				"threshold",
 				"10%"}, given...)...)
 			return append(p, g), err
 		}

@@ -38,21 +38,22 @@ type Simulation struct {
 	// closedCounters is by job and rank, of messages that are over; overBefore is of all at the start of the measured
 	// part.
 	closedCounters, overBefore [][]outcome.RankCounters
-	before                     []before   // of flows that began before the measured part
-	missing                    []int32    // by flow, unfinished flows of Flow.Predecessors; nil: no flow comes after others
-	waitsAt, waiting           []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
-	triggers                   *triggers  // nil: no triggers
-	unfinished                 int        // flows with an end that has not come, and jobs
-	finished                   int        // flows with an end that has come
-	nextSweep                  int        // number of finished flows at which ends are released next
-	listed                     int        // flows of the configuration; the following ones are messages of jobs
-	jobs                       *jobs      // nil: no jobs
-	carried                    []bool     // by flow: these hosts have it (Edge); nil: they have all
-	there                      []uint64   // a bit for each flow: it has packets in the network
-	paused                     bool       // there was a PFC frame
-	pauses                     []PFCEvent // buffer for sorting them
-	lastFinish                 unit.Time
-	lastArrival                unit.Time // of flows that are over and have receivers without answers
+	before                     []before // of flows that began before the measured part
+	// by flow, unfinished flows of Flow.Predecessors; nil: no flow comes after others
+	missing          []int32
+	waitsAt, waiting []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
+	triggers         *triggers  // nil: no triggers
+	unfinished       int        // flows with an end that has not come, and jobs
+	finished         int        // flows with an end that has come
+	nextSweep        int        // number of finished flows at which ends are released next
+	listed           int        // flows of the configuration; the following ones are messages of jobs
+	jobs             *jobs      // nil: no jobs
+	carried          []bool     // by flow: these hosts have it (Edge); nil: they have all
+	there            []uint64   // a bit for each flow: it has packets in the network
+	paused           bool       // there was a PFC frame
+	pauses           []PFCEvent // buffer for sorting them
+	lastFinish       unit.Time
+	lastArrival      unit.Time // of flows that are over and have receivers without answers
 
 	atWarmup    wiring.CounterSnapshot
 	watched     [][]int64 // by Config.Watches

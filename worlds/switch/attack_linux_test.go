@@ -163,7 +163,8 @@ func (w *wire) scrape(accept string) (text, kind string, err error) {
 // metrics are those of a data plane that answers, for which the switch waits half a second only.
 func (w *wire) metrics() (m map[string]float64) {
 	w.t.Helper()
-	await.AwaitCondition(w.t, "an answer of the data plane", func() bool { m = w.shown(); return m["weir_switch_up"] == 1 })
+	await.AwaitCondition(w.t, "an answer of the data plane",
+		func() bool { m = w.shown(); return m["weir_switch_up"] == 1 })
 	return m
 }
 

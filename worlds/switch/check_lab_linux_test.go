@@ -154,7 +154,10 @@ func (w *wire) openTwice(t testing.TB, yaml string) *process {
 	if !strings.Contains(late.Stderr(), taken) {
 		t.Errorf("of two that started at once one said\n%s", late.Stderr())
 	}
-	await.AwaitCondition(t, "the other one", func() bool { return strings.Contains(p.Stderr(), "switching between") || p.over() })
+	await.AwaitCondition(t, "the other one", func() bool {
+		return strings.Contains(p.Stderr(), "switching between") ||
+			p.over()
+	})
 	if p.over() { // each has seen the other
 		p = w.open(yaml)
 	}

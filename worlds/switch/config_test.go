@@ -62,7 +62,8 @@ func TestDecode(t *testing.T) {
 		t.Fatalf("what was resolved is not right: %v\n%s", err, c.Resolved)
 	}
 	if err := c.CheckReload(again); err != nil || again.Programs[1].CanonicalText() != c.Programs[1].CanonicalText() {
-		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].CanonicalText(), c.Programs[1].CanonicalText())
+		t.Errorf("what was resolved is another switch: %v\n%s\n%s", err, again.Programs[1].CanonicalText(),
+			c.Programs[1].CanonicalText())
 	}
 }
 
@@ -270,7 +271,8 @@ func TestKeeps(t *testing.T) {
 		access + "framing: wire\n", access + "users: {behind: users}\n", access + "users: {most: 5}\n", access +
 			"metrics: none\n", access + "user: daemon\n",
 		access + "scheduler: fq\n"} {
-		if err := c.CheckReload(decode(x)); err == nil || !strings.Contains(err.Error(), "cannot change while the switch runs") {
+		if err := c.CheckReload(decode(x)); err == nil || !strings.Contains(err.Error(),
+			"cannot change while the switch runs") {
 			t.Errorf("%v for\n%s", err, x)
 		}
 	}

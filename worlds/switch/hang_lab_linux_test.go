@@ -109,7 +109,11 @@ func TestUnread(t *testing.T) {
 	file := strings.Replace(fmt.Sprintf(shaped, "50Mbps", 100, "[forward]", "9465"), "interface: left",
 		"interface: left, rate: 50Mbps", 1)
 	p := w.launch(file)
-	await.AwaitCondition(t, "the switch", func() bool { text, _, err := w.scrape("text/plain"); return err == nil && text != "" })
+	await.AwaitCondition(t, "the switch", func() bool {
+		text, _, err := w.scrape("text/plain")
+		return err == nil &&
+			text != ""
+	})
 	fill(t, write)
 	const done = `weir_switch_reloads_total{result="done"}`
 	await.AwaitCondition(t, "more reloads than lines that wait", func() bool {

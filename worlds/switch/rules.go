@@ -85,7 +85,8 @@ func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 		}
 		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, peers...)
 		if len(u.Peers) > frames.MaxPeers {
-			d.Fail(x.Position, fmt.Sprintf("%d at most", frames.MaxPeers), "%s asks for %d other ends", x.Scheme.Name, len(u.Peers))
+			d.Fail(x.Position, fmt.Sprintf("%d at most", frames.MaxPeers), "%s asks for %d other ends", x.Scheme.Name,
+				len(u.Peers))
 		}
 	}
 	switch {

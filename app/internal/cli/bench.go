@@ -111,7 +111,10 @@ func (a *app) showActivity() (show func(doing string), done func()) {
 	if !a.terminal {
 		return nil, func() {}
 	}
-	return func(doing string) { fmt.Fprint(a.screen, clear, text.EscapeLine(doing)) }, func() { fmt.Fprint(a.screen, clear) }
+	return func(doing string) { fmt.Fprint(a.screen, clear, text.EscapeLine(doing)) }, func() {
+		fmt.Fprint(a.screen,
+			clear)
+	}
 }
 
 // figures are the results of a benchmark.

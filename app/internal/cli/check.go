@@ -71,14 +71,16 @@ func (c *checkCmd) Run(a *app) error {
 			formatRange(formatTime(elapsed), formatTime(share*elapsed)), memory)
 	}
 	fmt.Fprintf(a.stdout, "%s\n", report.WrapText(text, a.lineWidth(), ""))
-	fmt.Fprintf(a.stdout, "%s\n\n", report.WrapText(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
-		"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.lineWidth(), ""))
+	fmt.Fprintf(a.stdout, "%s\n\n",
+		report.WrapText(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
+			"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.lineWidth(), ""))
 	if slices.ContainsFunc(runs, mayRecur) {
 		hops, each := estimateRecurring(runs)
 		each /= float64(jobs)
-		fmt.Fprintf(a.stdout, "%s\n\n", report.WrapText(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
-			"carried out again then: if all but %d of each do, about %s packet-hops and %s. How many do is known when it has "+
-			"run.", simulatedIterations, measure.FormatSI(hops), formatTime(each/speed)), a.lineWidth(), ""))
+		fmt.Fprintf(a.stdout, "%s\n\n",
+			report.WrapText(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
+				"carried out again then: if all but %d of each do, about %s packet-hops and %s. How many do is known when it has "+
+				"run.", simulatedIterations, measure.FormatSI(hops), formatTime(each/speed)), a.lineWidth(), ""))
 	}
 	for i, text := range report.DescribeOmitted(s) {
 		fmt.Fprintf(a.stdout, "%s\n", report.WrapText(text, a.lineWidth(), ""))

@@ -64,7 +64,8 @@ func progressLine(p run.Progress, found int, elapsed float64, also string, colum
 	case p.PacketHops > 0 && also != "": // the line has no room for both
 		line += fmt.Sprintf("  %s hops/s", measure.FormatSI(float64(p.PacketHops)/elapsed))
 	case p.PacketHops > 0:
-		line += fmt.Sprintf("  %s hops, %s/s", measure.FormatSI(float64(p.PacketHops)), measure.FormatSI(float64(p.PacketHops)/elapsed))
+		line += fmt.Sprintf("  %s hops, %s/s", measure.FormatSI(float64(p.PacketHops)),
+			measure.FormatSI(float64(p.PacketHops)/elapsed))
 	case p.Share > 0.01:
 		line += fmt.Sprintf("  %.1f runs/s", p.Share*float64(p.Runs-found)/elapsed)
 	}

@@ -51,7 +51,8 @@ func TestProgressLine(t *testing.T) {
 		t.Run(x.also, func(t *testing.T) {
 			p := run.Progress{Runs: 2000, Done: 1500, Share: 0.75, PacketHops: 41_250_000, Time: unit.Second}
 			want := "75 %  1500 of 2000 runs  4.125 M hops/s  3 s left" + x.want
-			if got := progressLine(p, 0, 10, x.also, report.DefaultWidth); !strings.HasSuffix(got, want) || len(got) >= report.DefaultWidth {
+			if got := progressLine(p, 0, 10, x.also, report.DefaultWidth); !strings.HasSuffix(got, want) ||
+				len(got) >= report.DefaultWidth {
 				t.Errorf("%q, want %q", got, want)
 			}
 		})

@@ -39,7 +39,8 @@ func wrapPage(text string, width int) string {
 	indent := ""
 	flush := func() {
 		if block.Len() > 0 {
-			b.WriteString(report.WrapHanging(indent, pageLink.ReplaceAllString(block.String(), "$1"), strings.Repeat(" ", len(indent)),
+			b.WriteString(report.WrapHanging(indent, pageLink.ReplaceAllString(block.String(), "$1"), strings.Repeat(" ",
+				len(indent)),
 				width) + "\n")
 		}
 		if len(rows) > 0 {

@@ -35,7 +35,8 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 			if n := document.FindNearest(f, known); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
-			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", command.ErrInput, f, near, document.JoinChoices(known))
+			return t, fmt.Errorf("%w: --trace-format is %q%s; allowed: %s", command.ErrInput, f, near,
+				document.JoinChoices(known))
 		}
 	}
 	for _, f := range known { // in their order, without duplicates

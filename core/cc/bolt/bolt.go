@@ -63,7 +63,8 @@ var (
 // refuses a round trip beyond the clock.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnanswered != "" && !p.Idle }); p != nil {
-		all = append(all, warnUnanswered.NewRemark("", "%s: only losses lower its window", p.WhyUnanswered).WithPort(p.NarrowLink.Port, 0))
+		all = append(all, warnUnanswered.NewRemark("", "%s: only losses lower its window",
+			p.WhyUnanswered).WithPort(p.NarrowLink.Port, 0))
 	}
 	if s.Sprayed {
 		all = append(all, warnPaths.NewRemark("", "packets of a flow take several paths, and a switch's word about one of "+
@@ -71,7 +72,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			"the window for all"))
 	}
 	if c.MaxWindow > 0 {
-		all = append(all, s.WarnSmallWindow(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow), 0.95)...)
+		all = append(all, s.WarnSmallWindow(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow),
+			0.95)...)
 	}
 	if p, ok := s.FindLongestPath(); ok && p.BaseRTT > maxClock {
 		all = append(all, scheme.NewRefusal("", "a round trip of %v is beyond the clock in its "+

@@ -38,7 +38,8 @@ func build(t testing.TB, c bolt.Config) *bolt.Bolt {
 
 // ack acknowledges n packets behind una, of next that were sent, after 8 µs.
 func ack(una, next int64, flags uint8) *cc.Ack {
-	return &cc.Ack{Packets: 1, FirstUnacked: una, Next: next, RTT: cc.RTT{Sample: 8 * us}, Telemetry: cc.Telemetry{Answer: flags}}
+	return &cc.Ack{Packets: 1, FirstUnacked: una, Next: next, RTT: cc.RTT{Sample: 8 * us},
+		Telemetry: cc.Telemetry{Answer: flags}}
 }
 
 func notice(queue unit.Bytes, sent unit.Time) cc.Notice {

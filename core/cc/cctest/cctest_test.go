@@ -60,7 +60,8 @@ func stories(n int) [][]byte {
 func TestModel(t *testing.T) {
 	for _, m := range makers {
 		for i, s := range stories(100) {
-			a, b := &Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}, &Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}
+			a, b := &Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}, &Model{Controller: m.make(NewFlow(7)),
+				OwnRecovery: m.own}
 			if err := a.PlayStory(s); err != nil {
 				t.Errorf("%s, story %d: %v", m.name, i, err)
 				break
@@ -273,7 +274,8 @@ func TestNacks(t *testing.T) {
 // packets with room for 20 the first round loses what the path and the queue do not hold.
 func TestBottleneck(t *testing.T) {
 	run := func(window, buffer int) (*Bottleneck, *Sender) {
-		s := &Sender{Controller: none.New(NewFlow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond, NIC: unit.Gbps,
+		s := &Sender{Controller: none.New(NewFlow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond,
+			NIC:   unit.Gbps,
 			Nacks: Resend}
 		b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: buffer, Flows: []*Sender{s}}
 		b.Run(unit.Second)
@@ -296,7 +298,8 @@ func TestBottleneck(t *testing.T) {
 		})
 	}
 	if b, s := run(40, 20); s.Delivered != 1000 || b.Trimmed == 0 || b.MaxQueue != 20 {
-		t.Errorf("a window of 40: %d packets in a second, %d wait at most, %d are trimmed", s.Delivered, b.MaxQueue, b.Trimmed)
+		t.Errorf("a window of 40: %d packets in a second, %d wait at most, %d are trimmed", s.Delivered, b.MaxQueue,
+			b.Trimmed)
 	}
 	s := &Sender{Controller: reno.New(NewFlow(1)), RTT: 9 * unit.Millisecond, NIC: unit.Gbps, Nacks: Reduce, ECN: true}
 	b := &Bottleneck{Rate: 8 * unit.Mbps, Frame: 1000, Buffer: 20, Flows: []*Sender{s}}

@@ -29,7 +29,8 @@ func (m *fast) make(t testing.TB) cc.Controller {
 }
 
 func (m *fast) model(t testing.TB) *Model {
-	return &Model{Controller: m.make(t), OwnRecovery: true, FreeAfterTimeout: true, MinRate: m.least, LineRate: m.line, Speed: 1000}
+	return &Model{Controller: m.make(t), OwnRecovery: true, FreeAfterTimeout: true, MinRate: m.least, LineRate: m.line,
+		Speed: 1000}
 }
 
 const line = 40 * unit.Gbps

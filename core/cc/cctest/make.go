@@ -12,8 +12,8 @@ func NewDatacentreFlow(seed uint64) cc.Flow {
 	return f
 }
 
-// BuildController builds a scheme's controller with its defaults except for the given parameters: name, value, name, value, as
-// in an experiment file.
+// BuildController builds a scheme's controller with its defaults except for the given parameters: name, value, name,
+// value, as in an experiment file.
 func BuildController(s cc.Scheme, f cc.Flow, given ...string) (cc.Controller, error) {
 	c, err := s.Configure(given...)
 	if err != nil {

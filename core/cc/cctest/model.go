@@ -21,8 +21,8 @@ func NewFlow(seed uint64) cc.Flow {
 type Model struct {
 	Controller  cc.Controller
 	OwnRecovery bool // the scheme has OwnRecovery
-	// FreeAfterTimeout marks controllers with Own and a window that does not follow RFC 5681 after a timeout either: those with a
-	// rate, and Swift.
+	// FreeAfterTimeout marks controllers with Own and a window that does not follow RFC 5681 after a timeout either: those
+	// with a rate, and Swift.
 	FreeAfterTimeout bool
 	// MinRate and Line are bounds of the rate of a rate-based controller; 0 for others.
 	MinRate, LineRate unit.Rate
@@ -175,7 +175,8 @@ func (m *Model) ackPackets(before, n int) (string, error) {
 	if !slow { // RFC 5681 §3.1 step 2, RFC 9438 §4.2: half of it at most in congestion avoidance
 		return "an ACK in congestion avoidance", m.checkGrowth(before, k/2+1, "it is no slow start")
 	}
-	if w := m.windowPackets(); !m.OwnRecovery && m.maxThreshold > 0 && w > m.maxThreshold && m.Controller.Decision().SlowStart {
+	if w := m.windowPackets(); !m.OwnRecovery && m.maxThreshold > 0 && w > m.maxThreshold &&
+		m.Controller.Decision().SlowStart {
 		return "an ACK", fmt.Errorf("slow start at %d, the threshold is at most %d", w, m.maxThreshold)
 	}
 	// RFC 5681 §3.1: at most the acknowledged packets, and one more for a stored remainder.

@@ -53,7 +53,8 @@ func (t *Findings) markingOf(name string) *marking {
 // minMarks is the number of acknowledgements with marks after which a controller that has not responded is reported.
 const minMarks = 200
 
-// ReportUnresponsive adds the finding that becomes known only at the end: a scheme asks for marks and does not respond to them.
+// ReportUnresponsive adds the finding that becomes known only at the end: a scheme asks for marks and does not respond
+// to them.
 func (t *Findings) ReportUnresponsive() {
 	for _, m := range t.marked {
 		if m.responded || m.acks < minMarks {
@@ -82,10 +83,10 @@ func (t *Findings) addFinding(x Finding) {
 	t.Found = append(kept, x)
 }
 
-// WatchScheme returns scheme s with controllers that have replicas. All replicas get the same calls. Each replica but one also
-// gets input that the scheme does not ask for, and that no network would provide. A controller that reads such input
-// decides differently, and becomes a finding. The replica with exactly the same calls finds a controller that reads a
-// clock, draws from a stream other than the flow's, or shares state with other flows.
+// WatchScheme returns scheme s with controllers that have replicas. All replicas get the same calls. Each replica but
+// one also gets input that the scheme does not ask for, and that no network would provide. A controller that reads such
+// input decides differently, and becomes a finding. The replica with exactly the same calls finds a controller that
+// reads a clock, draws from a stream other than the flow's, or shares state with other flows.
 func (t *Findings) WatchScheme(s cc.Scheme) cc.Scheme {
 	build, named := s.Build, s
 	s.Build = func(f cc.Flow, c scheme.Config) (cc.Controller, error) {

@@ -8,8 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// PlayScript plays an event stream, one event a line, to a controller. It returns the stream with the decision after each
-// line. Events, with their values:
+// PlayScript plays an event stream, one event a line, to a controller. It returns the stream with the decision after
+// each line. Events, with their values:
 //
 //	send 10                       packets
 //	ack 2 rtt=20ms [ece] [idle]   packets; ece: with an echo; idle: not limited by the window
@@ -90,7 +90,8 @@ func (m *player) playEvent(event []string) error {
 		m.inFlight -= n
 		m.delivered += int64(n)
 		m.una = m.next - int64(m.inFlight)*MSS
-		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Limited: true, FirstUnacked: m.una, Next: m.next,
+		a := &cc.Ack{Packets: n, Bytes: unit.Bytes(n * MSS), Advanced: n > 0, Limited: true, FirstUnacked: m.una,
+			Next:      m.next,
 			Delivered: m.delivered, Flight: cc.Flight{Before: prior, After: m.inFlight, NextSend: m.Now},
 			Losses: cc.Losses{Total: m.lostTotal, State: m.state}}
 		for _, word := range event[2:] {

@@ -23,8 +23,8 @@ func (x *sendWatch) OnSend(now unit.Time, s cc.Sent) {
 	}
 }
 
-// CheckKeepsOnSend plays a story to a controller (Model.PlayStory). It returns the number of sent packets, and an error if
-// OnSend changed the controller's Decision (cc.Scheme).
+// CheckKeepsOnSend plays a story to a controller (Model.PlayStory). It returns the number of sent packets, and an error
+// if OnSend changed the controller's Decision (cc.Scheme).
 func CheckKeepsOnSend(c cc.Controller, story []byte) (packets int, err error) {
 	x := &sendWatch{Controller: c}
 	m := Model{Controller: x, OwnRecovery: true, FreeAfterTimeout: true}

@@ -143,8 +143,9 @@ func TestBeforeTheFirstLoss(t *testing.T) {
 func ackRound(c *Cubic, now unit.Time, una *int64, n int, gap, rtt unit.Time) unit.Time {
 	for range n {
 		*una++
-		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, FirstUnacked: *una,
-			Next: *una + int64(n)})
+		c.OnAck(now, &cc.Ack{Packets: 1, Advanced: true, Limited: true, RTT: cc.RTT{Sample: rtt, Smoothed: rtt},
+			FirstUnacked: *una,
+			Next:         *una + int64(n)})
 		now += gap
 	}
 	return now

@@ -66,8 +66,9 @@ func TestPlusPlusStale(t *testing.T) {
 	round := func(rtt unit.Time, limited bool) {
 		for range 16 {
 			una++
-			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited, RTT: cc.RTT{Sample: rtt, Smoothed: rtt}, FirstUnacked: una,
-				Next: una + 16})
+			c.OnAck(0, &cc.Ack{Packets: 1, Advanced: true, Limited: limited, RTT: cc.RTT{Sample: rtt, Smoothed: rtt},
+				FirstUnacked: una,
+				Next:         una + 16})
 		}
 	}
 	round(40*ms, true)

@@ -206,7 +206,8 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		all = append(all, s.RefusePresetAboveNIC(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	}
 	all = append(all, s.RefuseRateAboveNIC("min_rate", o.MinRate)...)
-	all = append(all, s.WarnMinRateAbovePath("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
+	all = append(all, s.WarnMinRateAbovePath("min_rate",
+		func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	return append(all, s.RefuseRateAboveNIC("hai", o.HAI)...)
 }
 

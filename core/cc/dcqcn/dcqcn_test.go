@@ -330,12 +330,14 @@ func TestScheme(t *testing.T) {
 	if _, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewFlow(1)); err == nil {
 		t.Error("a flow of unknown line rate is taken")
 	}
-	if _, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewFlow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
+	if _, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewFlow(1), "line_rate", "1Gbps", "window",
+		"bdp"); err == nil {
 		t.Error("a window of an unknown RTT is taken")
 	}
 	// The timer alone: F = 1 and hyper increase from the third on; with both, never without bytes.
 	hyper := func(given ...string) unit.Rate {
-		c, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), append(given, "fast_recovery", "0", "ai", "1Mbps", "hai",
+		c, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), append(given, "fast_recovery", "0",
+			"ai", "1Mbps", "hai",
 			"1Gbps", "clamp_target_rate", "true")...)
 		if err != nil {
 			t.Fatal(err)

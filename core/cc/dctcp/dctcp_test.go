@@ -69,7 +69,8 @@ func ExampleNew() {
 func TestWithoutSlowStart(t *testing.T) {
 	c := dctcp.New(cc.Flow{MSS: 1000, InitialWindow: 100}, dctcp.Config{G: 0.0625, InitialAlpha: 1})
 	for i := range int64(100) {
-		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, FirstUnacked: 1000 * (i + 1), Next: 1000 * (i + 101),
+		c.OnAck(unit.Time(i), &cc.Ack{Packets: 1, Bytes: 1000, Advanced: true, FirstUnacked: 1000 * (i + 1),
+			Next:      1000 * (i + 101),
 			Delivered: i + 1, Limited: true, Flight: cc.Flight{Before: 100, After: 99}})
 	}
 	if d := c.Decision(); d.Window != 101_000 || d.SlowStart {

@@ -338,7 +338,8 @@ func model(t testing.TB, m maker, f cc.Flow, speed unit.Time, story []byte) (cc.
 		t.Fatal(err)
 	}
 	w := &watch{Controller: wrap(t, inner, f), inner: inner}
-	err = (&cctest.Model{Controller: w, OwnRecovery: true, FreeAfterTimeout: true, Speed: speed, Nacks: true}).PlayStory(story)
+	err = (&cctest.Model{Controller: w, OwnRecovery: true, FreeAfterTimeout: true, Speed: speed,
+		Nacks: true}).PlayStory(story)
 	if err == nil && w.wrong != "" {
 		err = fmt.Errorf("%s", w.wrong)
 	}
@@ -403,8 +404,9 @@ func TestUnnoticed(t *testing.T) {
 		for j := range story {
 			story[j] = byte(r.IntN(256))
 		}
-		x, y := &cctest.Model{Controller: a, OwnRecovery: true, FreeAfterTimeout: true, Speed: 1000}, &cctest.Model{Controller: b, OwnRecovery: true,
-			FreeAfterTimeout: true, Speed: 1000}
+		x, y := &cctest.Model{Controller: a, OwnRecovery: true, FreeAfterTimeout: true, Speed: 1000},
+			&cctest.Model{Controller: b, OwnRecovery: true,
+				FreeAfterTimeout: true, Speed: 1000}
 		for i := 0; i < len(story); i += 2 {
 			if err := x.PlayStory(story[i : i+2]); err != nil {
 				t.Fatal(err)

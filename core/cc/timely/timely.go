@@ -184,15 +184,17 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			"falls there", p.BaseRTT, p.Name))
 	}
 	if p, longest := findSlowestPath(s.Paths); longest > 0 && o.THigh >= longest {
-		all = append(all, warnTHighWait.NewRemark("t_high", "no packet waits so long: the longest round trip of a path (%s), "+
-			"with a full queue at one port, is %v; losses, which the law does not react to, come before", p.Name,
+		all = append(all, warnTHighWait.NewRemark("t_high",
+			"no packet waits so long: the longest round trip of a path (%s), "+
+				"with a full queue at one port, is %v; losses, which the law does not react to, come before", p.Name,
 			longest.RoundRough()).WithPort(p.NarrowLink.Port, 0))
 	}
 	if o.MinRate == 0 {
 		all = append(all, s.RefusePresetAboveNIC(func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	}
 	all = append(all, s.RefuseRateAboveNIC("min_rate", o.MinRate)...)
-	all = append(all, s.WarnMinRateAbovePath("min_rate", func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
+	all = append(all, s.WarnMinRateAbovePath("min_rate",
+		func(link unit.Rate) unit.Rate { return o.buildConfig(link).MinRate })...)
 	return append(all, s.RefuseRateAboveNIC("start_rate", o.StartRate)...)
 }
 

@@ -253,7 +253,8 @@ func TestProperties(t *testing.T) {
 // Presets, what is given in their place, and what is refused.
 func TestScheme(t *testing.T) {
 	after := func(rtts []unit.Time, given ...string) cc.Controller {
-		c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), append(given, "update", "ack", "start_rate",
+		c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), append(given, "update", "ack",
+			"start_rate",
 			"10Gbps")...)
 		if err != nil {
 			t.Fatal(given, err)
@@ -292,7 +293,8 @@ func TestScheme(t *testing.T) {
 	if _, err := cctest.BuildController(timely.Scheme(), cctest.NewFlow(1)); err == nil {
 		t.Error("a flow of unknown line rate is taken")
 	}
-	if _, err := cctest.BuildController(timely.Scheme(), cctest.NewFlow(1), "line_rate", "1Gbps", "window", "bdp"); err == nil {
+	if _, err := cctest.BuildController(timely.Scheme(), cctest.NewFlow(1), "line_rate", "1Gbps", "window",
+		"bdp"); err == nil {
 		t.Error("a window of an unknown RTT is taken")
 	}
 }

@@ -101,7 +101,8 @@ func (s *Setup) NewBook() *packet.Book {
 
 // NewSite returns the site for a script's programs.
 func (s *Setup) NewSite() *dataplane.Site {
-	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.NewBook(), Lines: make([]dataplane.Line, len(s.Ports)),
+	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.NewBook(), Lines: make([]dataplane.Line,
+		len(s.Ports)),
 		Random: func(entity string) unit.Random { return unit.NewRandom(1, entity) }}
 	var rules []dataplane.Route
 	for i, p := range s.Ports {

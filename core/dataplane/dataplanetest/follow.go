@@ -22,8 +22,8 @@ func (d *fixedRandom) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
 // random returns the stream.
 func (d *fixedRandom) random() unit.Random { return unit.Random{Rand: rand.New(d)} }
 
-// CheckTranscript compares a scheme with a transcript of arrivals and decisions that was worked out from the scheme's paper,
-// not from its code. A line is an arrival, for the last port of the setup, and its outcome:
+// CheckTranscript compares a scheme with a transcript of arrivals and decisions that was worked out from the scheme's
+// paper, not from its code. A line is an arrival, for the last port of the setup, and its outcome:
 //
 //	3.5us 0 1000 0.25: pass …
 //
@@ -31,7 +31,8 @@ func (d *fixedRandom) random() unit.Random { return unit.Random{Rand: rand.New(d
 // that begin with # are comments. build creates the programs that follow forwarding. state returns the text behind
 // "pass" or the reason of a drop. Packets that are dropped after their arrival are listed at the end, and so is the
 // order in which the others depart.
-func CheckTranscript(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program, state func() string) {
+func CheckTranscript(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program,
+	state func() string) {
 	t.Helper()
 	draws, script, comments, err := parseArrivals(text, len(s.Ports))
 	if err != nil {
@@ -139,9 +140,9 @@ func (w *outcomeLog) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Re
 	w.later = append(w.later, fmt.Sprintf("later: %d %v", p.Seq, why))
 }
 
-// CheckProgram reports violations of the contract of programs by a scheme. It runs the scripts of the contract, in which no
-// queue is long, and reports any effect of the scheme. It runs random traffic of four times the link's rate, and
-// checks that every packet is sent or dropped once, and that the books balance. skip holds the beginnings of the
+// CheckProgram reports violations of the contract of programs by a scheme. It runs the scripts of the contract, in
+// which no queue is long, and reports any effect of the scheme. It runs random traffic of four times the link's rate,
+// and checks that every packet is sent or dropped once, and that the books balance. skip holds the beginnings of the
 // names of scripts that the program may affect.
 func CheckProgram(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, given ...string) {
 	t.Helper()
@@ -249,10 +250,11 @@ func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// ConstantTraffic returns traffic to one address, in packets of a size, until a time. Senders behind ports 0, 1 and so on
-// have rates that are parts of a link's rate. They begin one after the other within a gap of the link, so that they
+// ConstantTraffic returns traffic to one address, in packets of a size, until a time. Senders behind ports 0, 1 and so
+// on have rates that are parts of a link's rate. They begin one after the other within a gap of the link, so that they
 // never meet.
-func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Addr, parts ...float64) (script []Arrival) {
+func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Addr,
+	parts ...float64) (script []Arrival) {
 	gap := float64(size) * 8e12 / float64(rate)
 	next := make([]float64, len(parts))
 	for i := range next {
@@ -275,8 +277,8 @@ func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Add
 	}
 }
 
-// FuzzTraffic returns traffic from a fuzzer's bytes, to the last of so many ports from the others: each byte is a burst of
-// a sender, after a multiple of a gap.
+// FuzzTraffic returns traffic from a fuzzer's bytes, to the last of so many ports from the others: each byte is a burst
+// of a sender, after a multiple of a gap.
 func FuzzTraffic(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	at := unit.Microsecond
 	for i, x := range b[:min(len(b), 4000)] {

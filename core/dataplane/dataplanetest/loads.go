@@ -54,8 +54,8 @@ func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arr
 	return all
 }
 
-// CheckNoEarlyDrops reports early drops while queues stay short: at a port with a load of one half and one with two thirds, and
-// in a burst of so many simultaneous full packets.
+// CheckNoEarlyDrops reports early drops while queues stay short: at a port with a load of one half and one with two
+// thirds, and in a burst of so many simultaneous full packets.
 func CheckNoEarlyDrops(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
 	s := NewLinks(3, rate, 1)
@@ -115,8 +115,8 @@ func measureShares(s Setup, until unit.Time, p dataplane.Program, parts ...float
 	return gets, loses
 }
 
-// CheckShares reports users with a part of the link that is off by more than off, and users below their share that lose more
-// than lost.
+// CheckShares reports users with a part of the link that is off by more than off, and users below their share that lose
+// more than lost.
 func (x Sharing) CheckShares(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
 	t.Helper()
 	gets, loses := measureShares(s, until, p, x.Parts...)

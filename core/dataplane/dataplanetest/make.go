@@ -7,8 +7,8 @@ import (
 	"weir/core/scheme"
 )
 
-// BuildProgram builds a scheme's program with its defaults except for the given parameters: name, value, name, value, as in
-// an experiment file. The braces of a map may be omitted.
+// BuildProgram builds a scheme's program with its defaults except for the given parameters: name, value, name, value,
+// as in an experiment file. The braces of a map may be omitted.
 func BuildProgram(s dataplane.Scheme, site *dataplane.Site, given ...string) (dataplane.Program, error) {
 	given = append([]string(nil), given...)
 	for _, p := range s.Parameters() {

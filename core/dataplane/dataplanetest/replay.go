@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// CheckReplay compares a switch with a transcript of arrivals and decisions that was worked out from an RFC or paper, not
-// from the code. Lines that begin with # are comments; any other is an arrival for the last port:
+// CheckReplay compares a switch with a transcript of arrivals and decisions that was worked out from an RFC or paper,
+// not from the code. Lines that begin with # are comments; any other is an arrival for the last port:
 //
 //	1500us 0 3 2 1000: sent 2500us
 //

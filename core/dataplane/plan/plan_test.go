@@ -229,5 +229,6 @@ func TestConfig(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others", "10Mbps")
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others",
+		"10Mbps")
 }

@@ -5,10 +5,10 @@ import "weir/core/packet"
 // least serves queues in strict priority. When there is no room, the waiting packet of least value gives way.
 type least struct{ strict }
 
-// NewLeastValue returns the scheduler of a port for packets with ranks (Meta.User, from the switch's programs); rank 0 has
-// the greatest value. Queues are first in, first out, and served in strict priority. When a limit is reached, the
-// packet with the highest rank in the arriving one's queue gives way, and of several the last one. If no rank is
-// above its own, the arriving packet is dropped. The search takes as many steps as packets wait.
+// NewLeastValue returns the scheduler of a port for packets with ranks (Meta.User, from the switch's programs); rank 0
+// has the greatest value. Queues are first in, first out, and served in strict priority. When a limit is reached, the
+// packet with the highest rank in the arriving one's queue gives way, and of several the last one. If no rank is above
+// its own, the arriving packet is dropped. The search takes as many steps as packets wait.
 func NewLeastValue() Scheduler { return least{} }
 
 // HasRanks reports whether the port's packets give way by their ranks.

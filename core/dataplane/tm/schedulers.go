@@ -98,8 +98,8 @@ func (d *deficit) nextQueue(b *Buffer, set uint32) QueueID {
 	}
 }
 
-// QueueShare returns queue q's share of the rate that the queues in strict priority leave, while all others are busy. ok
-// is false for a queue in strict priority, which has no share.
+// QueueShare returns queue q's share of the rate that the queues in strict priority leave, while all others are busy.
+// ok is false for a queue in strict priority, which has no share.
 func (d *deficit) QueueShare(q QueueID) (share float64, ok bool) {
 	if d.first>>q&1 == 1 {
 		return 1, false

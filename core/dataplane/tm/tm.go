@@ -265,8 +265,8 @@ func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet 
 }
 
 // MakeRoom removes a packet to make room for p, which does not fit into queue q by the limit why. It returns nil if p
-// itself must be dropped, as always under schedulers other than NewFQ's and NewLeastValue's. Several packets may have to
-// be removed, and p may be dropped even then.
+// itself must be dropped, as always under schedulers other than NewFQ's and NewLeastValue's. Several packets may have
+// to be removed, and p may be dropped even then.
 func (b *Buffer) MakeRoom(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
 		if b.ranked {
@@ -398,8 +398,8 @@ func (p *Port) HasShares() bool {
 	return false
 }
 
-// MinQueueShare returns the part of the port's rate that its scheduler gives to queue q for any traffic in others: its share,
-// or its guarantee. ok is false if the scheduler guarantees no part.
+// MinQueueShare returns the part of the port's rate that its scheduler gives to queue q for any traffic in others: its
+// share, or its guarantee. ok is false if the scheduler guarantees no part.
 func (p *Port) MinQueueShare(q QueueID) (part float64, ok bool) {
 	if s, promising := p.scheduler.(interface{ MinQueueShare(QueueID) (float64, bool) }); promising {
 		return s.MinQueueShare(q)
@@ -416,8 +416,8 @@ func (p *Port) TxBytes() uint64 { return p.txBytes }
 // TxPackets returns the number of frames sent so far.
 func (p *Port) TxPackets() uint64 { return p.txPackets }
 
-// QueueControl queues a link-layer control frame (PFC) ahead of all packets: before the scheduler, never paused, invisible
-// to programs.
+// QueueControl queues a link-layer control frame (PFC) ahead of all packets: before the scheduler, never paused,
+// invisible to programs.
 func (p *Port) QueueControl(f *packet.Packet) {
 	if last := p.control; last == nil {
 		f.Next = f
@@ -462,8 +462,8 @@ func (p *Port) IsVacant() bool {
 	return (p.isFIFO || p.isStrict) && p.waiting|p.paused == 0 && p.control == nil
 }
 
-// DequeueNext removes the packet that departs now from its queue. control reports a link-layer frame, which programs must
-// not see. If p is nil, again is the time of the next try (unit.Never: after a change).
+// DequeueNext removes the packet that departs now from its queue. control reports a link-layer frame, which programs
+// must not see. If p is nil, again is the time of the next try (unit.Never: after a change).
 func (p *Port) DequeueNext(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
 	if p.control != nil {
 		return p.popControl(), true, unit.Never

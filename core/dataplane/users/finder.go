@@ -106,8 +106,8 @@ func (f *Finder) findContaining(p netip.Prefix) (set int32, ok bool) {
 // maxBits is the length of the longest prefix.
 const maxBits = 128
 
-// FindSet returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a set
-// that is a name belong to the book's user.
+// FindSet returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a
+// set that is a name belong to the book's user.
 func (f *Finder) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	set, bits, ok := f.findLongest(addressOf(f.book, a, version), maxBits)
 	if name, n := f.book.OwnerOf(a, version); name != "" && n > bits {
@@ -215,8 +215,8 @@ type Nodes struct {
 	Dual  []bool // flows of both IP versions begin or end at the node; nil: not known
 }
 
-// DescribeDivided returns a description of the first user of the book with addresses in different users by the sets, or of
-// the first node that the sets and the book's users divide, or "". With completes each user of the book is also one
+// DescribeDivided returns a description of the first user of the book with addresses in different users by the sets, or
+// of the first node that the sets and the book's users divide, or "". With completes each user of the book is also one
 // of the sets. A node that the book's users divide without any sets is left to a call without sets. A node with one
 // address in a user and the other one in no set is divided if its flows use both.
 func DescribeDivided(book *packet.Book, sets []Set, completes bool, nodes Nodes) string {

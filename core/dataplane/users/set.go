@@ -280,8 +280,8 @@ func (m *Match) compareWith(o *Match) (both, within, around bool) {
 	return both, both && within, both && around
 }
 
-// CheckDistinct returns an error if two sets have common packets, and neither is within the other. The address family does
-// not matter: a set without addresses covers both.
+// CheckDistinct returns an error if two sets have common packets, and neither is within the other. The address family
+// does not matter: a set without addresses covers both.
 func CheckDistinct(sets []Set) error {
 	var matches []Match
 	var owner []int

@@ -53,8 +53,8 @@ func (w *Wiring) ReadCounters(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 // Port returns the counters since the start of the port of Directions i.
 func (c *CounterSnapshot) Port(i int) *outcome.PortResult { return &c.ports[i] }
 
-// PortResults returns the difference between two snapshots: first is from the time from and last from until, both in the
-// experiment's time.
+// PortResults returns the difference between two snapshots: first is from the time from and last from until, both in
+// the experiment's time.
 func (w *Wiring) PortResults(first, last *CounterSnapshot, from, until unit.Time) (ports []outcome.PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]outcome.PortResult, len(last.ports))

@@ -38,7 +38,8 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 			bytes += w.ports[i].Bytes()
 		}
 		if bytes != sw.BufferedBytes() {
-			return fmt.Errorf("switch %s: %d bytes wait at its ports, and its buffer counts %d", sw.Name(), bytes, sw.BufferedBytes())
+			return fmt.Errorf("switch %s: %d bytes wait at its ports, and its buffer counts %d", sw.Name(), bytes,
+				sw.BufferedBytes())
 		}
 	}
 	return nil

@@ -111,7 +111,8 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 	sc, name := &c.Switches[node], n.Nodes[node].Name
 	site := &dataplane.Site{
 		Switch: name, ID: node, Ports: len(ports), At: ports, Book: c.Hosts, Routes: sc.Routes,
-		Clock: sc.Clock, Rates: w.rates, CountsTelemetry: c.Telemetry != nil && c.Telemetry.InFraming, Queues: sc.queueCount(),
+		Clock: sc.Clock, Rates: w.rates, CountsTelemetry: c.Telemetry != nil && c.Telemetry.InFraming,
+		Queues:   sc.queueCount(),
 		MaxFrame: c.MaxFrame, Framing: c.Framing,
 		Random: func(entity string) unit.Random { return w.switchStream(name, " "+entity) },
 		Place:  func() (*dataplane.TreePosition, error) { return w.treePosition(node) },

@@ -19,8 +19,8 @@ const (
 	maxTag   = 1<<32 - 2
 )
 
-// ReadJob parses a file, as text or in binary form. file is its name for errors, which are of type *workload.FormatError.
-// Labels of the job share memory with data.
+// ReadJob parses a file, as text or in binary form. file is its name for errors, which are of type
+// *workload.FormatError. Labels of the job share memory with data.
 func ReadJob(data []byte, file string) (*job.Listed, error) {
 	if isBinary(data) {
 		return readBinary(data, file)

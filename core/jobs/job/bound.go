@@ -41,14 +41,15 @@ func (r *Rank) postingTime(at unit.Time, ref Ref) unit.Time {
 // priorities are the ranks of kinds in sortReady.
 var priorities = [...]int{Send: 0, Recv: 1, Calc: 2, Wait: 3}
 
-// HandleFirst handles the first due event, which must exist. Ranks that count turns use it in place of Advance, because the
-// next event may belong to another rank.
+// HandleFirst handles the first due event, which must exist. Ranks that count turns use it in place of Advance, because
+// the next event may belong to another rank.
 func (r *Rank) HandleFirst() {
 	e := r.events.pop()
 	r.handleEvent(&e)
 }
 
-// RunsBefore reports whether the next Step of a rank comes before the one of another rank. A rank without events is last.
+// RunsBefore reports whether the next Step of a rank comes before the one of another rank. A rank without events is
+// last.
 func (r *Rank) RunsBefore(other *Rank) bool {
 	if r.NextTime() == unit.Never || other.NextTime() == unit.Never {
 		return r.NextTime() < other.NextTime()

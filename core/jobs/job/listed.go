@@ -145,15 +145,15 @@ func (b *Builder) AddOp(op Op, label string, line int) int32 {
 // CountOps returns the number of operations added so far.
 func (b *Builder) CountOps() int { return len(b.l.ops) }
 
-// AddDependency makes an operation of the current rank depend on another one of it: on its beginning if begun is set, else on
-// its end.
+// AddDependency makes an operation of the current rank depend on another one of it: on its beginning if begun is set,
+// else on its end.
 func (b *Builder) AddDependency(op, after int32, begun bool) {
 	first := b.l.first[len(b.l.first)-1]
 	b.edges = append(b.edges, edge{first + op, first + after, begun})
 }
 
-// Build returns the built job. Duplicate dependencies are merged; a dependency on an operation's end replaces one on its
-// beginning.
+// Build returns the built job. Duplicate dependencies are merged; a dependency on an operation's end replaces one on
+// its beginning.
 func (b *Builder) Build() *Listed {
 	l := &b.l
 	l.first = append(l.first, int32(len(l.ops)))

@@ -32,7 +32,8 @@ func (c *Costs) WireTime(size unit.Bytes) unit.Time { return byteTime(size, c.By
 // Network carries messages.
 type Network interface {
 	// Send carries a message that its sender begins to send at now. free is the time at which the sender's processor is
-	// done with it. Send returns true if the send is over at that time; otherwise the network calls Rank.ScheduleSendEnd later.
+	// done with it. Send returns true if the send is over at that time; otherwise the network calls Rank.ScheduleSendEnd
+	// later.
 	Send(now, free unit.Time, to int32, m Message) (over bool)
 	// Received notifies the network that a message will have been received at a time.
 	Received(at unit.Time, to int32, m Message)
@@ -148,7 +149,8 @@ func (r *Rank) ScheduleArrival(at unit.Time, m Message) {
 	r.events.push(e)
 }
 
-// ScheduleSendEnd schedules the end of a send at a time that is not past. It is for sends for which Network.Send returned false.
+// ScheduleSendEnd schedules the end of a send at a time that is not past. It is for sends for which Network.Send
+// returned false.
 func (r *Rank) ScheduleSendEnd(at unit.Time, send Ref) {
 	r.events.push(event{at: at, kind: endsNow, ref: send, turn: r.nextTurn()})
 }

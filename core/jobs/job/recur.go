@@ -6,8 +6,8 @@ import (
 	"weir/core/unit"
 )
 
-// RecurringProgram is a Program with iterations that are alike. An operation of one iteration equals the one of the previous
-// iteration, except for the number of its mark and its tag, and has the same dependencies.
+// RecurringProgram is a Program with iterations that are alike. An operation of one iteration equals the one of the
+// previous iteration, except for the number of its mark and its tag, and has the same dependencies.
 type RecurringProgram interface {
 	Program
 	// Each returns the number of operations of a lane in an iteration.
@@ -118,8 +118,8 @@ func (r *Rank) TotalsSoFar() RankTotals {
 	return RankTotals{r.computed, r.sent, r.messages, r.last, r.ended, r.within, r.waited}
 }
 
-// MaxSkip returns the maximum number of iterations by which the rank can be moved on, so that all loaded operations stay
-// in the program.
+// MaxSkip returns the maximum number of iterations by which the rank can be moved on, so that all loaded operations
+// stay in the program.
 func (r *Rank) MaxSkip(p RecurringProgram) int {
 	n := int(^uint32(0) >> 1)
 	for k := range r.frontier.lanes {
@@ -131,9 +131,9 @@ func (r *Rank) MaxSkip(p RecurringProgram) int {
 	return n
 }
 
-// SkipIterations moves the rank on by n iterations of its program at the same time, without running them. They are whole cycles
-// of iterations, each like the cycle between two alike moments: was has the totals at the first moment, now at the
-// second. n may not exceed Room.
+// SkipIterations moves the rank on by n iterations of its program at the same time, without running them. They are
+// whole cycles of iterations, each like the cycle between two alike moments: was has the totals at the first moment,
+// now at the second. n may not exceed Room.
 func (r *Rank) SkipIterations(p RecurringProgram, n, cycle int, was, now RankTotals) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))
@@ -198,15 +198,15 @@ func (t *Tally) CountOver() int {
 	return t.ended
 }
 
-// IsEven reports whether all iterations that are over had the same number of collective operations, and no operation has
-// begun since.
+// IsEven reports whether all iterations that are over had the same number of collective operations, and no operation
+// has begun since.
 func (t *Tally) IsEven() bool {
 	return t.CountOver() > 0 && len(t.operations)%t.CountOver() == 0 && len(t.iterations) == t.CountOver()
 }
 
-// SkipIterations adds n iterations after the last one that is over, in whole cycles, each a period later than the one before it.
-// The last iterations that are over were one cycle. All later reports are shifted by the skipped time. The tally must
-// be Even.
+// SkipIterations adds n iterations after the last one that is over, in whole cycles, each a period later than the one
+// before it. The last iterations that are over were one cycle. All later reports are shifted by the skipped time. The
+// tally must be Even.
 func (t *Tally) SkipIterations(n, cycle int, period unit.Time) {
 	over := t.CountOver()
 	each := len(t.operations) / over

@@ -37,8 +37,8 @@ type Stretch struct {
 type Timeline struct {
 	// From and Until limit the recorded time. An Until of 0 is no limit.
 	From, Until unit.Time
-	// MaxParts limits the number of recorded parts of ranks' time, approximately. Parts that begin after the end of the last
-	// recorded one are left out.
+	// MaxParts limits the number of recorded parts of ranks' time, approximately. Parts that begin after the end of the
+	// last recorded one are left out.
 	MaxParts int
 
 	kept  []bool // by rank; nil: all

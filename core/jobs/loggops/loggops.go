@@ -109,9 +109,10 @@ type config struct{ Model }
 // Params binds the parameters.
 func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
-	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic", "nic: a message holds its receiver's processor and NIC "+
-		"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
-		"receive at once; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
+	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic",
+		"nic: a message holds its receiver's processor and NIC "+
+			"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
+			"receive at once; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
 	p.Time(&c.Latency, "L", "2500ns", "latency: from the sender's NIC to the receiver's", from).Min("0s").Max("1000s")
 	p.Time(&c.Overhead, "o", "1500ns", "overhead: of a processor, for each send and each receive", from).Min("0s").
 		Max("1000s")
@@ -247,8 +248,8 @@ func (x *run) siftDown(i int32) {
 	}
 }
 
-// DescribeStops describes the operations of a job that never run, on any network that accepts every message at once; "" if all
-// run.
+// DescribeStops describes the operations of a job that never run, on any network that accepts every message at once; ""
+// if all run.
 func DescribeStops(l *job.Listed) string {
 	o, _, err := Model{Costs: job.Costs{Eager: math.MaxInt64}}.Run(l, job.Watch{})
 	if err != nil {

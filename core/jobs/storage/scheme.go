@@ -70,8 +70,9 @@ func (c *checkpoint) Params(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.BoolWords(&c.Asynchronous, [2]string{"blocking", "beside"}, "mode", "blocking", "whether the next iteration waits for it, "+
-		"or computes beside it", "ours")
+	p.BoolWords(&c.Asynchronous, [2]string{"blocking", "beside"}, "mode", "blocking",
+		"whether the next iteration waits for it, "+
+			"or computes beside it", "ours")
 }
 
 type read struct{ common }

@@ -17,8 +17,9 @@ var (
 // Check warns of switches that do not trim, and of timers that are too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyLossless == "" && !p.Trims }); p != nil {
-		all = append(all, warnUntrimmed.NewRemark("", "no switch trims packets (program ndp or trimming) of %s where they can "+
-			"queue: nothing but a timeout tells of one that is lost", p.Name).WithPort(p.NarrowLink.Port, 0))
+		all = append(all, warnUntrimmed.NewRemark("",
+			"no switch trims packets (program ndp or trimming) of %s where they can "+
+				"queue: nothing but a timeout tells of one that is lost", p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
 	if longest, ok := s.FindLongestPath(); ok && c.NIC != (transport.NICDelays{}) {
 		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin > 0 && c.RTOMin <= slowest {

@@ -191,7 +191,8 @@ func (s *Sender) reportAck(now unit.Time, p *packet.Packet, lost int, rtt unit.T
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.rate.Delivered, s.rate.DeliveredCE, s.lostTotal
 	a.RTT.Sample, a.RTT.Smoothed, a.RTT.Min = rtt, s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.AckEvery > 1 && a.Packets < s.config.AckEvery && (!e.has || e.flags&unasked != 0)
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now, s.control.Pacer.NextSend())
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now,
+		s.control.Pacer.NextSend())
 	a.Limited, a.Losses.State = full, s.control.State
 	if e.has {
 		s.rate.FirstSent, s.rate.DeliveredAt = e.sentAt, now

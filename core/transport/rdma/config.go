@@ -253,8 +253,9 @@ func (c *Config) Warns() (all []scheme.Remark) {
 		all = append(all, warnAckPriority.NewRemark("ack_priority", "it changes nothing: the data is of class 0 already"))
 	}
 	if c.ReorderWindow > 0 && c.Reordering == ReorderNone {
-		all = append(all, warnReorderWindow.NewRemark("reorder_window", "it changes nothing: reordering: none takes a packet "+
-			"for lost when a later one has come"))
+		all = append(all, warnReorderWindow.NewRemark("reorder_window",
+			"it changes nothing: reordering: none takes a packet "+
+				"for lost when a later one has come"))
 	}
 	if c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
 		c.Nacks == transport.NacksResend) {

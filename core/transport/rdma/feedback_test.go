@@ -266,7 +266,8 @@ func TestTelemetryEcho(t *testing.T) {
 					return
 				}
 				seen++
-				if n := int64(a.Telemetry.Hops[0].Queue) / 80; n < a.FirstUnacked/payload-int64(x.asked) || n > a.FirstUnacked/payload ||
+				if n := int64(a.Telemetry.Hops[0].Queue) / 80; n < a.FirstUnacked/payload-int64(x.asked) ||
+					n > a.FirstUnacked/payload ||
 					a.Seq < (n+1)*payload || a.Telemetry.Path != 7 {
 					t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.FirstUnacked, a.Seq)
 				}

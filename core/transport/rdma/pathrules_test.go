@@ -64,7 +64,8 @@ func TestPathPacedFirst(t *testing.T) {
 	}
 }
 
-// With new_rate: next (Config.CheckReload) a path's pending send stays where the old rate put it, as a single path's does.
+// With new_rate: next (Config.CheckReload) a path's pending send stays where the old rate put it, as a single path's
+// does.
 func TestPathNewRateWaits(t *testing.T) {
 	for _, keeps := range []bool{true, false} {
 		w, each := chosen(t, 0, []unit.Bytes{8000, 8000}, make([]unit.Time, 2), func(c *Config) { c.Keeps = keeps })

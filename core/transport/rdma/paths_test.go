@@ -82,7 +82,8 @@ func TestPathLoss(t *testing.T) {
 	w.run(unit.Second)
 	w.done(300_000)
 	if c := w.s.Counters(); c.Retransmitted != 14 || w.s.Timeouts() != 0 || w.r.Counters().DuplicateCount() != 0 {
-		t.Errorf("%d sent again, %d timeouts, %d came twice", c.Retransmitted, w.s.Timeouts(), w.r.Counters().DuplicateCount())
+		t.Errorf("%d sent again, %d timeouts, %d came twice", c.Retransmitted, w.s.Timeouts(),
+			w.r.Counters().DuplicateCount())
 	}
 }
 

@@ -25,7 +25,8 @@ func TestSelectiveRepeat(t *testing.T) {
 	w.run(unit.Second)
 	w.done(200_000)
 	if c := w.s.Counters(); c.Retransmitted != 5 || w.s.Timeouts() != 0 || w.r.Counters().DuplicateCount() != 0 {
-		t.Errorf("%d sent again, %d timeouts, %d duplicates", c.Retransmitted, w.s.Timeouts(), w.r.Counters().DuplicateCount())
+		t.Errorf("%d sent again, %d timeouts, %d duplicates", c.Retransmitted, w.s.Timeouts(),
+			w.r.Counters().DuplicateCount())
 	}
 	if got := w.s.lostTotal; got != 5 {
 		t.Errorf("%d found lost", got)

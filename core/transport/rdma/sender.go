@@ -267,8 +267,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 // asksInWindow is the number of acknowledgements that a sender asks for within a window.
 const asksInWindow = 8
 
-// ackRequestFlag returns the flags of data of bytes bytes: packet.NoAckRequest, or 0 to ask for an acknowledgement (BTH's
-// AckReq) when an eighth of a window was sent since the latest request. So a window smaller than ack_every never
+// ackRequestFlag returns the flags of data of bytes bytes: packet.NoAckRequest, or 0 to ask for an acknowledgement
+// (BTH's AckReq) when an eighth of a window was sent since the latest request. So a window smaller than ack_every never
 // stalls.
 func (s *Sender) ackRequestFlag(bytes int64) uint8 {
 	since, window := &s.sinceAsked, int64(s.control.Decision.Window)
@@ -395,7 +395,8 @@ func (s *Sender) handleProbeReply(now unit.Time, p *packet.Packet) {
 	if s.paths != nil {
 		s.paths.recordAnswer(now, s.paths.selected)
 	}
-	if n := s.findPacket(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.ReadFeedback(now, p, &s.report) {
+	if n := s.findPacket(p.Seq, s.una); n >= 0 && n <= s.top && s.una < s.packets && s.requester.ReadFeedback(now, p,
+		&s.report) {
 		s.report.Seq = s.packetSeq(n) + 1
 		prior := s.inFlight()
 		s.reportAck(now, p, 0, 0, prior, s.isLimited(prior), &sampling{})

@@ -61,8 +61,9 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 				"%d packets says what became of the last one only", x.Name, c.AckEvery))
 	}
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
-		all = append(all, warnTrimmable.NewRemark("trimmable", "no switch trims packets (program trimming or ndp) of %s where "+
-			"they can queue", p.Name).WithPort(p.NarrowLink.Port, 0))
+		all = append(all, warnTrimmable.NewRemark("trimmable",
+			"no switch trims packets (program trimming or ndp) of %s where "+
+				"they can queue", p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.RTO == FixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never &&
 		longest.Unlimited == "" { // else transport.ShortTimer warns

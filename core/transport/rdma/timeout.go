@@ -94,7 +94,8 @@ func (c *Config) replyDelay() unit.Time {
 
 // describeTimer returns the timeout of the file, or the default, on path p.
 func (c *Config) describeTimer(p *cc.Path) transport.Timer {
-	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), ReplyDelay: c.replyDelay(), Probes: c.probesWhenSilent(),
+	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), ReplyDelay: c.replyDelay(),
+		Probes:   c.probesWhenSilent(),
 		Unproven: p.Reorders && c.Reordering == ReorderNone, Fixed: c.RTO == FixedRTO}
 	switch {
 	case t.Probes && t.Unproven:

@@ -47,8 +47,9 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
 	p.Size(&c.Write, "write", "0 B", "what the application writes at once, with Nagle's algorithm for what does not "+
 		"fill a segment; 0 B: a segment at a time", "ours; iperf3: -l").Min("0 B").Max("1048576 B")
-	p.BoolWords(&c.Connected, [2]string{"start", "connected"}, "begins", "start", "when the application begins to write: at "+
-		"the flow's start, or once the connection is there, from when on fct_written counts, too", "ours; iperf3: connected")
+	p.BoolWords(&c.Connected, [2]string{"start", "connected"}, "begins", "start",
+		"when the application begins to write: at "+
+			"the flow's start, or once the connection is there, from when on fct_written counts, too", "ours; iperf3: connected")
 	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "congestion window at the start", "RFC 6928").
 		Min("1 packet").Max("10000 packets")
 	p.Time(&c.RTOMin, "rto_min", "200ms", "least part of the retransmission timeout above the smoothed RTT",
@@ -146,7 +147,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			"what waits there for longer than its reordering window is taken for "+
 				"lost and sent again, and the window no longer bounds it; flows that keep their path suit it, as with ecmp"))
 	}
-	return append(all, s.WarnSmallWindow(warnReceiveBuffer, "receive_buffer", fmt.Sprintf("a window of %v, %s, is", window, part),
+	return append(all, s.WarnSmallWindow(warnReceiveBuffer, "receive_buffer", fmt.Sprintf("a window of %v, %s, is",
+		window, part),
 		float64(window), 1)...)
 }
 

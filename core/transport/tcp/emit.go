@@ -73,7 +73,8 @@ func (s *Sender) fillAck(now unit.Time, p *packet.Packet) {
 
 // sendNew fills p with the next new segment, and records it.
 func (s *Sender) sendNew(now unit.Time, p *packet.Packet) {
-	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.LastSend > s.rto.value { // tcp_slow_start_after_idle_check
+	// tcp_slow_start_after_idle_check
+	if !s.ownRecovery && s.queue.len() == 0 && now-s.control.Pacer.LastSend > s.rto.value {
 		window, least := s.cwnd(), min(s.config.InitialWindow, s.cwnd())
 		for gone := now - s.control.Pacer.LastSend - s.rto.value; gone > 0 && window > least; gone -= s.rto.value {
 			window /= 2

@@ -35,7 +35,8 @@ func strayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 		func(p *packet.Packet) { p.SrcPort++ }, func(p *packet.Packet) { p.DstPort-- },
 		func(p *packet.Packet) { p.Src++ }, func(p *packet.Packet) { p.Dst++ },
 		func(p *packet.Packet) { p.SwapEnds() }, func(p *packet.Packet) { p.Payload = 1448 },
-		func(p *packet.Packet) { p.TCP.Present &^= packet.HasTimestamps }, func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
+		func(p *packet.Packet) { p.TCP.Present &^= packet.HasTimestamps },
+		func(p *packet.Packet) { p.TCP.Flags |= packet.RST },
 		func(p *packet.Packet) { p.TCP.Flags |= packet.SYN },
 		damage,
 	} {

@@ -65,7 +65,8 @@ func TestNoticeLeavesRoom(t *testing.T) {
 		for k := w.s.queue.first; k != w.s.queue.end && w.s.waiting > 0; k++ {
 			g := w.s.queue.at(k)
 			inFlight := g.flags&sacked == 0 && g.flags&(lost|resent) != lost
-			if !inFlight || g.sent < w.s.control.Gate.LastReduction() || w.now < w.s.control.Gate.LastReduction()+w.s.roundTrip() {
+			if !inFlight || g.sent < w.s.control.Gate.LastReduction() ||
+				w.now < w.s.control.Gate.LastReduction()+w.s.roundTrip() {
 				continue
 			}
 			reducedAt := w.s.control.Gate.LastReduction()

@@ -389,7 +389,8 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.received, s.marked, s.lost+s.writtenOff
 	a.RTT.Smoothed, a.RTT.Min = s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.ReportEvery > 1
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now, s.control.Pacer.NextSend())
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now,
+		s.control.Pacer.NextSend())
 	a.Limited, a.Losses.State = full, s.control.State
 	s.control.Controller.OnAck(now, a)
 	s.control.ReadDecision()

@@ -32,8 +32,9 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	untrimmed := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyLossless == "" && !p.Trims })
 	switch {
 	case untrimmed != nil && !c.Sleek:
-		all = append(all, warnSleekNeeded.NewRemark("sleek", "no switch trims packets (program trimming) of %s where they can "+
-			"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
+		all = append(all, warnSleekNeeded.NewRemark("sleek",
+			"no switch trims packets (program trimming) of %s where they can "+
+				"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
 			untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
 	case len(s.Paths) > 0 && c.Sleek && s.FindPath(func(p *cc.FlowPath) bool { return !p.Trims }) == nil:
 		all = append(all, warnSleekTwice.NewRemark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
@@ -41,12 +42,14 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	if untrimmed != nil && c.Balance == REPS {
 		all = append(all, warnREPS.NewRemark("balance", "no switch trims packets (program trimming) of %s where they can "+
-			"queue: reps hears of a path that loses packets by timeouts alone", untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
+			"queue: reps hears of a path that loses packets by timeouts alone",
+			untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
 	}
 	p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnmarked != "" && !p.Idle })
 	if c.Control != ByReceiver && p != nil {
-		all = append(all, warnUnmarked.NewRemark("control", "%s: the window of nscc then falls by losses alone, whatever the "+
-			"delay", p.WhyUnmarked).WithPort(p.NarrowLink.Port, 0))
+		all = append(all, warnUnmarked.NewRemark("control",
+			"%s: the window of nscc then falls by losses alone, whatever the "+
+				"delay", p.WhyUnmarked).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
 		all = append(all, warnBalance.NewRemark("balance", "a program of the switches spreads packets itself, so that "+
@@ -108,7 +111,8 @@ func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
 	return []scheme.Remark{warnRTOQueues.NewRemark(param, "the timeout is %v on a path that takes %v without queues, "+
 		"and up to %v with those of its switches, %d times %v before they trim: what waits there is sent again; "+
 		"the round trip that the program that trims is made for (rtt of trimming) is to be the network's, %v", timeout,
-		path.BaseRTT, most, path.Hops, path.MaxQueueDelay, longest.BaseRTT).WithPort(path.NarrowLink.Port, float64(most)/float64(timeout))}
+		path.BaseRTT, most, path.Hops, path.MaxQueueDelay, longest.BaseRTT).WithPort(path.NarrowLink.Port,
+		float64(most)/float64(timeout))}
 }
 
 // Traits returns the timer.

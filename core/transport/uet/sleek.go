@@ -42,7 +42,8 @@ func (s *Sender) findLosses(now unit.Time, a *answer, rtt unit.Time) {
 		r.on, r.until, r.upTo = true, s.next, a.expected
 	}
 	window := s.law.Window()
-	threshold := max(min(int64(s.config.SleekFactor*float64(window)), s.law.MaxWindow()), int64(s.config.SleekMin)*s.payload)
+	threshold := max(min(int64(s.config.SleekFactor*float64(window)), s.law.MaxWindow()),
+		int64(s.config.SleekMin)*s.payload)
 	if r.on && a.expected >= r.until {
 		r.on = false
 	}

@@ -288,7 +288,8 @@ func TestPackets(t *testing.T) {
 	if left(s) != out {
 		t.Errorf("left out %s\nwant %s", left(s), out)
 	}
-	only, err := pcapflows.Read(f.Bytes(), pcapflows.Selection{WantsInterface: func(name string) bool { return name == "tun0" }})
+	only, err := pcapflows.Read(f.Bytes(),
+		pcapflows.Selection{WantsInterface: func(name string) bool { return name == "tun0" }})
 	if err != nil || len(only.Packets) != 1 || only.Packets[0].At != 66*unit.Microsecond {
 		t.Errorf("%+v, %v", only, err)
 	}

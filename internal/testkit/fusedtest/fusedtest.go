@@ -83,7 +83,8 @@ type Comparison struct {
 
 // CompareFused runs every list after some router the given number of times, each time with other parameters, ports and
 // traffic, and reports differences. A list without a pipe for its parameters runs by hooks both times.
-func CompareFused(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.Scheme, times int) (r Comparison) {
+func CompareFused(t testing.TB, drive dataplanetest.ScriptRunner, schemes []dataplane.Scheme,
+	times int) (r Comparison) {
 	t.Helper()
 	r.Fused = map[string]int{}
 	parts := SortRoles(schemes)

@@ -72,7 +72,8 @@ func NewRegistry(paper dataplane.Scheme, library string) *experiment.Registry {
 	}
 }
 
-// NewSource returns an experiment's file with the given text. The files that it names are in the test's folder testdata.
+// NewSource returns an experiment's file with the given text. The files that it names are in the test's folder
+// testdata.
 func NewSource(name, text string) *experiment.Source {
 	return &experiment.Source{Name: strings.TrimSuffix(name, ".yaml"), File: name, Data: []byte(text),
 		Open: func(file string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", file)) }}

@@ -233,8 +233,8 @@ func (try *Try) Cleanup(f func()) {
 	try.cleanups = append(try.cleanups, f)
 }
 
-// RunPart runs a part of the attempt. The cleanups that the part registers run at its end, so that parts can follow each
-// other without sharing resources.
+// RunPart runs a part of the attempt. The cleanups that the part registers run at its end, so that parts can follow
+// each other without sharing resources.
 func (try *Try) RunPart(part func()) {
 	try.mu.Lock()
 	earlier := try.cleanups

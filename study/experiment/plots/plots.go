@@ -200,8 +200,8 @@ func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, tra
 	return d
 }
 
-// ParsePlot reads a plot that is not in the plot list: keys in their order, each with its value as text in the form of a
-// file. Places of errors are names, such as names of flags.
+// ParsePlot reads a plot that is not in the plot list: keys in their order, each with its value as text in the form of
+// a file. Places of errors are names, such as names of flags.
 func (d *Decoder) ParsePlot(keys []Key) (Plot, error) {
 	item := &document.Node{Kind: document.Mapping, Position: document.Position{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
@@ -324,7 +324,8 @@ func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 			document.JoinChoices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
 	}
 	if axisY == nil {
-		d.FailMissing(x.Node, "y", Table.KeyNoun, Table.KeyNames(), "y: "+document.JoinChoices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
+		d.FailMissing(x.Node, "y", Table.KeyNoun, Table.KeyNames(),
+			"y: "+document.JoinChoices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
 			"the plot has no y")
 	}
 	if axisX == nil && axisY != nil && p.DrawnAs != KindHeat {
@@ -377,7 +378,8 @@ func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
 	switch {
 	case !slices.Contains(kinds, p.DrawnAs): // the file has no kind, or an error was reported
 	case !slices.Contains(allowed, p.DrawnAs):
-		d.Fail(x.Get("kind").Position, document.JoinChoices(allowed), "kind %q does not go with x: %s and y: %s", p.DrawnAs, p.X,
+		d.Fail(x.Get("kind").Position, document.JoinChoices(allowed), "kind %q does not go with x: %s and y: %s", p.DrawnAs,
+			p.X,
 			p.Y)
 	case shares && p.Y != p.DrawnAs:
 		d.Fail(x.Get("y").Position, "y: "+p.DrawnAs, "kind %q does not go with y: %s", p.DrawnAs, p.Y)
@@ -398,7 +400,8 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	}
 	z := x.Get("z")
 	if z == nil {
-		d.FailMissing(x.Node, "z", Table.KeyNoun, Table.KeyNames(), "z: a measure", "the heat map has no z, which its colours show")
+		d.FailMissing(x.Node, "z", Table.KeyNoun, Table.KeyNames(), "z: a measure",
+			"the heat map has no z, which its colours show")
 	}
 	return z
 }

@@ -13,7 +13,8 @@ func TestTextsFitOtherFonts(t *testing.T) {
 	long := "mean and 95 % interval of 3 runs; of queue only mean, not max ±=+MWmw "
 	for _, size := range []figure.Size{figure.ScreenSize(), figure.PrintSize(89 * 72 / 25.4)} {
 		for _, title := range []string{long, strings.Repeat("m", 60), strings.Repeat("i", 150), strings.Repeat("±=", 40)} {
-			f := figure.Figure{Title: title, Note: title + "; " + long, X: figure.NewAutoAxis(long), Y: figure.NewAutoAxis(title),
+			f := figure.Figure{Title: title, Note: title + "; " + long, X: figure.NewAutoAxis(long),
+				Y:     figure.NewAutoAxis(title),
 				Names: []string{title, "b"}, Size: size}
 			for i := range 2 {
 				f.Panels = append(f.Panels, figure.Panel{Title: title, Marks: []figure.Mark{{Series: i,

@@ -200,7 +200,8 @@ func TestTicksApart(t *testing.T) {
 							func(a *figure.Axis, at []float64) { a.Ticks = at },
 							func(a *figure.Axis, _ []float64) { a.Count = 40 },
 						} {
-							f := figure.Figure{X: figure.NewAutoAxis("x [packets]"), Y: figure.NewAutoAxis("y [Mb/s]"), Names: []string{"a"}, Size: s}
+							f := figure.Figure{X: figure.NewAutoAxis("x [packets]"), Y: figure.NewAutoAxis("y [Mb/s]"),
+								Names: []string{"a"}, Size: s}
 							f.X.Log, f.Y.Log = log && r[0] > 0, log && r[0] > 0
 							var m figure.Mark
 							for k := range 12 {
@@ -310,7 +311,8 @@ func TestLongLabels(t *testing.T) {
 
 // The corner that is the best one has no line through it, though no value stands there.
 func TestBestCornerOfLines(t *testing.T) {
-	f := figure.Figure{X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{"a", "b"}, Size: figure.ScreenSize(),
+	f := figure.Figure{X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{"a", "b"},
+		Size:   figure.ScreenSize(),
 		Legend: figure.Best, Panels: []figure.Panel{{
 			Marks: []figure.Mark{{X: []float64{0, 10}, Y: []float64{9, 10}}, {Series: 1, X: []float64{0, 10}, Y: []float64{0,
 				1}}}}}}
@@ -330,7 +332,8 @@ func TestBestCornerOfLines(t *testing.T) {
 
 // Shares on a logarithmic axis are numbers, of which nobody has to think what a milli is; quantities have prefixes.
 func TestSharesHaveNoPrefixes(t *testing.T) {
-	f := figure.Figure{X: figure.NewAutoAxis("queue"), Y: figure.NewAutoAxis("share of values beyond"), Names: []string{""},
+	f := figure.Figure{X: figure.NewAutoAxis("queue"), Y: figure.NewAutoAxis("share of values beyond"),
+		Names:  []string{""},
 		Size:   figure.PrintSize(89 * mm),
 		Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{0, 1, 2, 3}, Y: []float64{1, 0.1, 0.001, 0.000001}}}}}}
 	f.Y.Log, f.Y.UpperBound = true, 1

@@ -73,7 +73,8 @@ func boxed() figure.Figure {
 
 // overTime has series of 200 values.
 func overTime(series, panels int, band bool) figure.Figure {
-	f := figure.Figure{Title: "queue over time", X: figure.NewAutoAxis("time [s]"), Y: figure.NewAutoAxis("queue [packets]"),
+	f := figure.Figure{Title: "queue over time", X: figure.NewAutoAxis("time [s]"),
+		Y:    figure.NewAutoAxis("queue [packets]"),
 		Size: figure.ScreenSize()}
 	for s := range series {
 		f.Names = append(f.Names, fmt.Sprintf("s%d->server", s))
@@ -120,7 +121,8 @@ func stairs() figure.Figure {
 // warm is a heat map with a value that is not defined.
 func warm() figure.Figure {
 	bar := figure.NewAutoAxis("goodput [Mb/s]")
-	f := figure.Figure{Title: "goodput", X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("load"), ColourAxis: &bar, Size: figure.ScreenSize()}
+	f := figure.Figure{Title: "goodput", X: figure.NewAutoAxis("n"), Y: figure.NewAutoAxis("load"), ColourAxis: &bar,
+		Size: figure.ScreenSize()}
 	f.X.Words, f.Y.Words = []string{"1", "2", "4", "8", "16"}, []string{"10%", "20%", "40%", "80%"}
 	h := &figure.Heat{Rows: 4, Columns: 5, Label: func(v float64) string { return fmt.Sprintf("%.1f", v) }}
 	for k := range 20 {

@@ -130,8 +130,9 @@ func TestNarrowRows(t *testing.T) {
 	}
 	r.Spans = append(r.Spans, figure.Span{Row: 1, State: 1, From: 0, To: 4000}, figure.Span{Row: 1, State: 3, From: 4000,
 		To: 10000})
-	f := figure.Figure{X: figure.NewAutoAxis("t"), Y: figure.NewAutoAxis("rank"), Size: figure.PrintSize(89 * mm), States: []string{"a", "b",
-		"c", "d"},
+	f := figure.Figure{X: figure.NewAutoAxis("t"), Y: figure.NewAutoAxis("rank"), Size: figure.PrintSize(89 * mm),
+		States: []string{"a", "b",
+			"c", "d"},
 		Panels: []figure.Panel{{Rows: r}}}
 	s, err := arrangeFigure(&f, textWidth)
 	if err != nil {
@@ -153,7 +154,8 @@ func TestNarrowRows(t *testing.T) {
 
 // A panel with more series than can be told apart is refused; whoever makes figures splits it.
 func TestTooMany(t *testing.T) {
-	if _, err := (&figure.Figure{Names: make([]string, 20), Size: figure.ScreenSize(), X: figure.NewAutoAxis(""), Y: figure.NewAutoAxis(""),
+	if _, err := (&figure.Figure{Names: make([]string, 20), Size: figure.ScreenSize(), X: figure.NewAutoAxis(""),
+		Y: figure.NewAutoAxis(""),
 		Panels: []figure.Panel{{Marks: func() (all []figure.Mark) {
 			for s := range 20 {
 				all = append(all, figure.Mark{Series: s, X: []float64{1}, Y: []float64{1}})

@@ -203,7 +203,8 @@ func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exported
 		end := (start + picoseconds(f.FCTS[i])) / 1000
 		x.Flows = append(x.Flows, simfiles.FCT{Src: src, Dst: dst, SrcPort: uint16(sport), DstPort: uint16(dport),
 			Size:  f.SizeBytes[i],
-			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].StandaloneFCT(f.SizeBytes[i], int64(tr.Payload()))})
+			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].StandaloneFCT(f.SizeBytes[i],
+				int64(tr.Payload()))})
 	}
 	sort.SliceStable(x.Flows, func(a, b int) bool {
 		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+

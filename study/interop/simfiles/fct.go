@@ -132,8 +132,9 @@ func nsAtRate(bytes int64, r unit.Rate) int64 {
 	return int64(min(q, maxNs))
 }
 
-// StandaloneFCT returns the completion time in ns of a flow without other flows: the base RTT plus the transmission time
-// of its bytes at the path's rate, with headers and without telemetry, rounded down. size and payload are in bytes.
+// StandaloneFCT returns the completion time in ns of a flow without other flows: the base RTT plus the transmission
+// time of its bytes at the path's rate, with headers and without telemetry, rounded down. size and payload are in
+// bytes.
 func (p Pair) StandaloneFCT(size, payload int64) int64 {
 	if payload < 1 {
 		return p.RTT
@@ -159,8 +160,8 @@ type SlowdownRow struct {
 	P50, P95, P99 float64
 }
 
-// ComputeSlowdowns computes the analysis that comes with the simulator. It takes the flows to a destination port that ended
-// before limit (ns; the simulator's default is 3 s), ordered by size, and divides them evenly into rows. A flow's
+// ComputeSlowdowns computes the analysis that comes with the simulator. It takes the flows to a destination port that
+// ended before limit (ns; the simulator's default is 3 s), ordered by size, and divides them evenly into rows. A flow's
 // slowdown is its completion time divided by the standalone one, and at least 1. The percentile p of k values is the
 // one with ⌊k·p⌋ values below it. Rows without flows are left out.
 func ComputeSlowdowns(flows []FCT, port uint16, limit int64, rows int) []SlowdownRow {

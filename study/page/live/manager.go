@@ -88,8 +88,8 @@ func (m *Manager) Close() {
 	<-m.ended
 }
 
-// QueueExperiment queues an experiment. traces are the ports to trace, if any. command is the command line that gives the same
-// results.
+// QueueExperiment queues an experiment. traces are the ports to trace, if any. command is the command line that gives
+// the same results.
 func (m *Manager) QueueExperiment(s *experiment.Spec, command string, traces []string) (*Job, error) {
 	return m.enqueueJob(&Job{Spec: s, Command: command, traces: traces, runs: plan.ListRuns(s),
 		Elsewhere: m.config.Runner != nil && len(traces) == 0})

@@ -171,7 +171,8 @@ func newRecord(x *results.TraceRow) (trace.Record, error) {
 	inside("src_port", x.SrcPort, 0xffff)
 	inside("dst_port", x.DstPort, 0xffff)
 	inside("tos", x.TOS, 0xff)
-	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: trace.SanitizeWord(x.Node), Port: trace.SanitizeWord(x.Port),
+	return trace.Record{At: unit.Time(x.TimePS), Kind: kind, Node: trace.SanitizeWord(x.Node),
+		Port:   trace.SanitizeWord(x.Port),
 		Flow:   number(x.Flow),
 		Packet: packet.Kind(packetKind), Proto: uint8(x.Proto), Src: trace.SanitizeWord(x.Src), SrcPort: uint16(x.SrcPort),
 		Dst: trace.SanitizeWord(x.Dst), DstPort: uint16(x.DstPort),

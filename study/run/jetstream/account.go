@@ -35,7 +35,8 @@ func (j *journal) noteWorker(m *member, h *hello, same bool, why string) {
 		return
 	}
 	who := results.Worker{ID: m.id, Name: results.ShortenText(m.name), Host: results.ShortenText(h.Host),
-		Revision: results.ShortenText(h.Revision.String()), Jobs: h.Jobs, Reconnections: h.Broken, Refused: results.ShortenText(refused)}
+		Revision: results.ShortenText(h.Revision.String()), Jobs: h.Jobs, Reconnections: h.Broken,
+		Refused: results.ShortenText(refused)}
 	isKnown := false
 	for _, w := range e.Workers {
 		if w.ID == who.ID && w.Name == who.Name && w.Host == who.Host && w.Revision == who.Revision &&
@@ -74,8 +75,8 @@ func (c *Coordinator) watchConnection() []nats.Option {
 	}
 }
 
-// ReportExecutions returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution it has
-// the part that its journal has.
+// ReportExecutions returns the accounts of this execution and of all earlier ones of the sweep. Of a killed execution
+// it has the part that its journal has.
 func (c *Coordinator) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	c.lock.Lock()
 	defer c.lock.Unlock()

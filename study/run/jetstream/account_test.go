@@ -73,7 +73,8 @@ func TestAccount(t *testing.T) {
 			w.Revision != revision.This().String() {
 			t.Errorf("%+v", w)
 		}
-		if w := named(e, "liar"); w.Runs != 0 || w.Discarded == 0 || !strings.Contains(w.SetAside, "is not what the run gives") {
+		if w := named(e, "liar"); w.Runs != 0 || w.Discarded == 0 || !strings.Contains(w.SetAside,
+			"is not what the run gives") {
 			t.Errorf("%+v", w)
 		}
 		if w := named(e, "amiga"); w.Runs != 0 || !strings.Contains(w.Refused, "architecture m68k") {

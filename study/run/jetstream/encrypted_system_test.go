@@ -67,7 +67,10 @@ func TestEncrypted(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer conn.Close()
-			await.AwaitCondition(t, "a connection, or a third attempt", func() bool { return conn.IsConnected() || dialer.Load() > 2 })
+			await.AwaitCondition(t, "a connection, or a third attempt", func() bool {
+				return conn.IsConnected() ||
+					dialer.Load() > 2
+			})
 			if conn.IsConnected() != x.in {
 				t.Fatalf("connected: %v, want %v", conn.IsConnected(), x.in)
 			}

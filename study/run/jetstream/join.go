@@ -205,9 +205,9 @@ func (j *Join) write(name string) error {
 // joinFile returns the name of the join file in a folder of keys.
 func joinFile(keys string) string { return filepath.Join(keys, "join.json") }
 
-// WriteJoinFile writes the join file before an experiment begins, so that workers can wait for it. Port 0 selects a free
-// port, or the port of an existing join file. The server listens at the returned address only once an experiment with
-// it as Config.Listen begins.
+// WriteJoinFile writes the join file before an experiment begins, so that workers can wait for it. Port 0 selects a
+// free port, or the port of an existing join file. The server listens at the returned address only once an experiment
+// with it as Config.Listen begins.
 func WriteJoinFile(listen, keys string) (file, address string, err error) {
 	host, err := ReachableHost(listen)
 	if err != nil {

@@ -80,7 +80,8 @@ func (j *journal) noteTrust(worker string) {
 
 // noteQuarantine notes that a worker is in quarantine, the reason, and the number of its held results.
 func (j *journal) noteQuarantine(worker, why string, held int) {
-	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.ShortenText(why), Held: held, At: results.AccountTime()})
+	j.Write(remote.JournalEntry{Worker: worker, Bad: true, Text: results.ShortenText(why), Held: held,
+		At: results.AccountTime()})
 }
 
 // ReadAccounts returns the accounts in the journal of a results folder, of executions that are running or were

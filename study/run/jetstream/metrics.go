@@ -73,8 +73,8 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// NewMetricsHandler returns a handler that serves a sweep's metrics at /metrics, in OpenMetrics format if the client accepts
-// it.
+// NewMetricsHandler returns a handler that serves a sweep's metrics at /metrics, in OpenMetrics format if the client
+// accepts it.
 func NewMetricsHandler(status func() Status) (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(collector(status)); err != nil {

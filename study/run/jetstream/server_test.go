@@ -13,7 +13,8 @@ func TestReachable(t *testing.T) {
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
 		"[::%lo]:4222": "every address", "[::ffff:0.0.0.0]:4222": "every address", "[::ffff:127.0.0.1]:4222": "",
 		"10.0.0.1": "no ADDRESS:PORT"} {
-		if _, err := ReachableHost(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := ReachableHost(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%s: %v", listen, err)
 		}
 	}

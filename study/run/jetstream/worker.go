@@ -506,7 +506,8 @@ func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
 			need/1e6, w.Memory/1e6))
 	}
 	data, err := w.limits.runWithin(ctx, r, func(ctx context.Context) ([]byte, error) {
-		return run.SimulateTraced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1), far)
+		return run.SimulateTraced(ctx, r, s.ports[r.Index], &s.Tracing, s.Executable, max(runtime.GOMAXPROCS(0)/w.Jobs, 1),
+			far)
 	})
 	if err == nil && w.MaxBytes > 0 && len(data) > w.MaxBytes {
 		return nil, limitError(fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", len(data),

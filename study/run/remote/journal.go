@@ -131,16 +131,16 @@ func (j *Journal) NoteNow(e JournalEntry) {
 	j.Write(e)
 }
 
-// BeginExecution adds an execution. The argument by is a constant of package results, and place is the address of the workers'
-// server.
+// BeginExecution adds an execution. The argument by is a constant of package results, and place is the address of the
+// workers' server.
 func (j *Journal) BeginExecution(by, place string) {
 	of := results.NewExecution(by)
 	of.Place = place
 	j.Write(JournalEntry{Event: Began, Of: &of})
 }
 
-// EndExecution ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures replace
-// those of the execution.
+// EndExecution ends the current execution and returns all accounts. If of is not nil, its runs, workers and failures
+// replace those of the execution.
 func (j *Journal) EndExecution(of *results.Execution, interrupted bool) []results.Execution {
 	j.NoteNow(JournalEntry{Event: Ended, Of: of, Interrupted: interrupted})
 	return j.accounts.withoutIdle()

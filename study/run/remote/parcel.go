@@ -108,9 +108,9 @@ func PackParcel(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	return manifest, files
 }
 
-// UnpackParcel loads the experiment of a parcel. The function fetch returns a file by its digest, which Unpack verifies.
-// The experiment can read only files of the parcel, not files of this machine. A parcel is invalid if a path leads
-// outside, if two files have one path, or if the experiment does not name one of the files.
+// UnpackParcel loads the experiment of a parcel. The function fetch returns a file by its digest, which Unpack
+// verifies. The experiment can read only files of the parcel, not files of this machine. A parcel is invalid if a path
+// leads outside, if two files have one path, or if the experiment does not name one of the files.
 func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec,
 	error) {
 	p, inputs, err := decodeManifest(manifest)
@@ -151,7 +151,8 @@ func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest str
 		delete(inputs, p.inputPath(name))
 	}
 	for _, path := range slices.Sorted(maps.Keys(inputs)) {
-		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s", document.ShortenName(path))
+		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s",
+			document.ShortenName(path))
 	}
 	return s, nil
 }

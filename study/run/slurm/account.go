@@ -28,8 +28,8 @@ const (
 	broken                     // it failed
 )
 
-// ReportExecutions ends the execution in the journal and returns all accounts: the runs and losses of each job. Without a
-// journal it returns the accounts in the results folder.
+// ReportExecutions ends the execution in the journal and returns all accounts: the runs and losses of each job. Without
+// a journal it returns the accounts in the results folder.
 func (r *Runner) ReportExecutions(dir string, interrupted bool) []results.Execution {
 	if r.journal == nil { // no run was handed over
 		return remote.ReadAccounts(filepath.Join(dir, "slurm", journalFile))
@@ -78,7 +78,8 @@ func (f *Folder) addJobs(e *results.Execution, jobOf func(task int) int,
 				w.Lost++
 			case broken:
 				w.Errors++
-				e.Failed = append(e.Failed, results.FailedRun{Run: run.FormatRunName(f.runs[id]), Error: results.ShortenText(f.readFailure(id))})
+				e.Failed = append(e.Failed, results.FailedRun{Run: run.FormatRunName(f.runs[id]),
+					Error: results.ShortenText(f.readFailure(id))})
 			}
 		}
 	}
@@ -128,7 +129,8 @@ func printHost(say func(text string)) {
 	}
 }
 
-// ReportExecutions returns an execution with the collected runs by job, or nil if no run was missing. It needs no folder.
+// ReportExecutions returns an execution with the collected runs by job, or nil if no run was missing. It needs no
+// folder.
 func (c *Collector) ReportExecutions(_ string, interrupted bool) []results.Execution {
 	if c.lacking == nil { // no run was missing
 		return nil

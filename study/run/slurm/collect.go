@@ -55,7 +55,8 @@ func (c *Collector) Begin(_ context.Context, w *run.Work) error {
 // MaxRuns returns the number of runs that are handed over at a time.
 func (c *Collector) MaxRuns() int { return 16 }
 
-// ExecuteRun returns the result of a run from the folder, its failure as an error, or run.ErrNotExecuted if it has neither.
+// ExecuteRun returns the result of a run from the folder, its failure as an error, or run.ErrNotExecuted if it has
+// neither.
 func (c *Collector) ExecuteRun(_ context.Context, t run.Task, _ func(uint64, float64)) ([]byte, error) {
 	if c.folder.runs[t.ID] == nil {
 		return nil, run.ErrNotExecuted
@@ -83,8 +84,8 @@ func (c *Collector) VerifyResults(context.Context) ([]string, error) { return ni
 // Close has no effect.
 func (c *Collector) Close() error { return nil }
 
-// DescribeMissing returns one line for each reason why runs are missing, from the queue or the tasks' logs, and the commands
-// that submit them again. It returns the same lines on further calls.
+// DescribeMissing returns one line for each reason why runs are missing, from the queue or the tasks' logs, and the
+// commands that submit them again. It returns the same lines on further calls.
 func (c *Collector) DescribeMissing(ctx context.Context) []string {
 	if !c.explained {
 		c.explained, c.reasons = true, c.findReasons(ctx)

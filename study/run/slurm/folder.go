@@ -54,8 +54,9 @@ type Folder struct {
 	commands commands
 }
 
-// ExportFolder writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at the path executable,
-// which must have this program's revision. A folder that has a sweep already is an error, since it may have results.
+// ExportFolder writes a folder for runs of an experiment: tasks, scripts, and a copy of the program at the path
+// executable, which must have this program's revision. A folder that has a sweep already is an error, since it may have
+// results.
 func ExportFolder(dir string, w *run.Work, runs []*plan.Run, executable string, o Options) (*Folder, error) {
 	if err := o.Check(); err != nil {
 		return nil, err
@@ -207,7 +208,8 @@ func jobError(dir, format string, args ...any) error {
 		Msg: fmt.Sprintf(format, args...)}}
 }
 
-// CheckProgram returns an error if another program wrote the folder: the results of this program could differ in their bytes.
+// CheckProgram returns an error if another program wrote the folder: the results of this program could differ in their
+// bytes.
 func (f *Folder) CheckProgram() error {
 	if ok, why := revision.Compare(revision.This(), f.Job.Revision); !ok {
 		return fmt.Errorf("this weir is not the one that %s was made by (%s): %s carries it out and collects it; "+

@@ -49,7 +49,8 @@ func quick() Options { return Options{Task: 1e6, Tasks: 100, Threads: 1} }
 func exported(t *testing.T, text string, o Options) *Folder {
 	t.Helper()
 	s := plantest.Load(t, room(), text, experiment.Options{})
-	f, err := ExportFolder(filepath.Join(t.TempDir(), "job"), &run.Work{Spec: s, Command: "weir run test.yaml", Executable: "e"},
+	f, err := ExportFolder(filepath.Join(t.TempDir(), "job"), &run.Work{Spec: s, Command: "weir run test.yaml",
+		Executable: "e"},
 		plan.ListRuns(s), small(t), o)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,8 @@ import (
 // Options are checked before a folder is written.
 func ExampleCluster_Check() {
 	o := workers.ClusterOptions{Task: workers.DefaultTaskTime, Tasks: workers.DefaultMaxTasks, Threads: 1}
-	fmt.Println(slurm.Options(o).Task == slurm.DefaultOptions.Task, o.Tasks == slurm.DefaultOptions.Tasks, cluster.Cluster{}.Check(o))
+	fmt.Println(slurm.Options(o).Task == slurm.DefaultOptions.Task, o.Tasks == slurm.DefaultOptions.Tasks,
+		cluster.Cluster{}.Check(o))
 	o.Tasks = 0
 	fmt.Println(cluster.Cluster{}.Check(o))
 	// Output:

@@ -75,7 +75,8 @@ func TestQuantity(t *testing.T) {
 	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2,
 		Retrans: 1,
 		RTT:     20 * unit.Millisecond, DeliveryRate: unit.Mbps}
-	for what, want := range map[Quantity]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9, DeliveryRate: 1e6} {
+	for what, want := range map[Quantity]int64{Window: 14480, Rate: 5e6, InFlight: 5 * 1448, RTT: 20e9,
+		DeliveryRate: 1e6} {
 		if got := sampleValue(what, info); got != want {
 			t.Errorf("%d: %d, not %d", what, got, want)
 		}

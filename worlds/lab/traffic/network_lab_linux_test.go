@@ -142,7 +142,8 @@ func runInLab(t testing.TB, how string, c Config, before func()) (*Result, *lab.
 		t.Fatal(err)
 	}
 	report.Kernels = r.Waiting
-	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.SendLateness.Max, r.StartLateness.Max, report)
+	t.Logf("%s at %v; datagrams late by %v at most, flows by %v; %v", r.End, r.Time, r.SendLateness.Max,
+		r.StartLateness.Max, report)
 	return r, report
 }
 

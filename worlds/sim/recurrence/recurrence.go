@@ -31,8 +31,8 @@ type Snapshot struct {
 // Words returns the number of words.
 func (s *Snapshot) Words() int { return len(s.words) }
 
-// TakeSnapshot reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the states
-// are the same.
+// TakeSnapshot reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the
+// states are the same.
 func TakeSnapshot(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
 	w.walkRoots(roots)

@@ -33,7 +33,8 @@ func TestTraceInPlace(t *testing.T) {
 	hop := telemetry.Hop{Time: 3 * unit.Second, TxBytes: 4711, Queue: 3028, Rate: 50 * unit.Mbps, Switch: 9, Port: 1}
 	for name, f := range map[string][]byte{"plain": frame, "tagged": tagged} {
 		c, p := anyCodec(), &packet.Packet{Data: bytes.Clone(f)}
-		if err := c.Parse(0, 0, p); err != nil || format.RequestsOf(p)&telemetry.WantsRecord == 0 || p.Proto != packet.ProtoUDP {
+		if err := c.Parse(0, 0, p); err != nil || format.RequestsOf(p)&telemetry.WantsRecord == 0 ||
+			p.Proto != packet.ProtoUDP {
 			t.Fatalf("%s: %v, %+v", name, err, p)
 		}
 		if err := c.Deparse(p); err != nil || !bytes.Equal(p.Data, f) {

@@ -121,8 +121,8 @@ func interfaceName(index int) (string, error) {
 	return r.Name(), err
 }
 
-// ForEachRecord reads all accessible records. It locks the records of dead switches of this network namespace and passes them
-// to dead, which decides whether they are removed. It passes records of living switches to living.
+// ForEachRecord reads all accessible records. It locks the records of dead switches of this network namespace and
+// passes them to dead, which decides whether they are removed. It passes records of living switches to living.
 func ForEachRecord(dead func(RecordContent) (remove bool, err error), living func(RecordContent)) error {
 	here, err := namespaceInode()
 	if err != nil {

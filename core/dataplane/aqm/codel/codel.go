@@ -47,7 +47,8 @@ func (c *program) Name() string { return "codel" }
 func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]
-	switch s.JudgePacket(&c.law, env.Now(), env.Now()-p.Enqueued, env.Port(m.Out).Queue(m.Queue).Bytes(), ecn.IsCapable(p)) {
+	switch s.JudgePacket(&c.law, env.Now(), env.Now()-p.Enqueued, env.Port(m.Out).Queue(m.Queue).Bytes(),
+		ecn.IsCapable(p)) {
 	case tm.Mark:
 		p.TOS |= packet.CE
 	case tm.Drop:

@@ -54,7 +54,8 @@ func TestWithoutECN(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.ReplaceAll(string(text), " 0 1500:", " 2 1500:")
-	dataplanetest.CheckReplay(t, dataplanetest.NewLinks(2, 12*unit.Mbps, 1), lines, build(t, append(short, "ecn", "false")...))
+	dataplanetest.CheckReplay(t, dataplanetest.NewLinks(2, 12*unit.Mbps, 1), lines, build(t, append(short, "ecn",
+		"false")...))
 }
 
 // RFC 8289 §4: a queue that stays below the target, or that a burst makes long for less than an interval, loses

@@ -41,7 +41,8 @@ func TestFairTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, marked, dropped := dataplanetest.CheckReplay(t, fair(t, 12*unit.Mbps, 1, tm.Limit{Packets: 60}, short...), string(text),
+	_, marked, dropped := dataplanetest.CheckReplay(t, fair(t, 12*unit.Mbps, 1, tm.Limit{Packets: 60}, short...),
+		string(text),
 		func(*dataplane.Site) []dataplane.Program { return nil })
 	if marked < 3 || dropped < 8 {
 		t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)

@@ -43,7 +43,8 @@ func TestTranscript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, marked, dropped := dataplanetest.CheckReplay(t, ports(2, 12*unit.Mbps, 10*ms), string(text), build(t, "target", "5ms",
+	_, marked, dropped := dataplanetest.CheckReplay(t, ports(2, 12*unit.Mbps, 10*ms), string(text), build(t, "target",
+		"5ms",
 		"max_rtt", "20ms"))
 	if marked < 100 || dropped < 20 {
 		t.Errorf("%d are marked and %d dropped: the transcript shows too little", marked, dropped)
@@ -223,7 +224,8 @@ func TestRefusals(t *testing.T) {
 			}
 		})
 	}
-	if _, err := dataplanetest.BuildProgram(Scheme(), one.NewSite()); err == nil || !strings.Contains(err.Error(), "queues: 2") {
+	if _, err := dataplanetest.BuildProgram(Scheme(), one.NewSite()); err == nil || !strings.Contains(err.Error(),
+		"queues: 2") {
 		t.Errorf("one queue: %v", err)
 	}
 }

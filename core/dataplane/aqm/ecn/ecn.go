@@ -29,8 +29,8 @@ func (c *Curve) QueueLength(q *tm.Queue) unit.Bytes {
 	return q.Bytes()
 }
 
-// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is the
-// packet's size.
+// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is
+// the packet's size.
 func (c *Curve) LengthOnArrival(q *tm.Queue, last unit.Bytes) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets()) - 1

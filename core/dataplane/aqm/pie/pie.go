@@ -160,8 +160,8 @@ type Law struct {
 	Cap         bool    // RFC 8033 §5.5
 }
 
-// NextProbability returns the probability after an update with the given delay. old is the delay at the update before. Both are
-// in seconds.
+// NextProbability returns the probability after an update with the given delay. old is the delay at the update before.
+// Both are in seconds.
 func (l Law) NextProbability(probability, old, delay float64) float64 {
 	d := float64(l.Alpha*(delay-l.Target.Seconds())) + float64(l.Beta*(delay-old))
 	for _, x := range scales {

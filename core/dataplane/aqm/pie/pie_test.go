@@ -150,7 +150,8 @@ func FuzzPIE(f *testing.F) {
 	f.Add([]byte("a queue that stays above its target for a rather long time"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s := dataplanetest.NewLinks(2, 10*unit.Mbps, 2)
-		s.Programs = build(t, "target", "1ms", "update", "1ms", "max_burst", "2ms", "alpha", "100", "beta", "1000")(s.NewSite())
+		s.Programs = build(t, "target", "1ms", "update", "1ms", "max_burst", "2ms", "alpha", "100", "beta",
+			"1000")(s.NewSite())
 		script := dataplanetest.FuzzBursts(b)
 		got := dataplanetest.RunSorted(t, s, script)
 		if n := len(got.Departures) + int(got.Drops[dataplane.EarlyDrop]); n != len(script) {
@@ -181,6 +182,7 @@ func ExampleScheme() {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "target", "50us",
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "target",
+		"50us",
 		"update", "100us", "max_burst", "0s", "alpha", "100", "beta", "1000")
 }

@@ -179,6 +179,7 @@ func ExampleScheme() {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "min", "6 packets",
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "min",
+		"6 packets",
 		"max", "18 packets", "weight", "0.2")
 }

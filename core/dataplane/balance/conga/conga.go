@@ -337,7 +337,8 @@ func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 		}
 	}
 	// If no uplink works, all are equal.
-	if last, had := g.flowlets.LastPort(hash); had && g.uplinkTag[last] != noFeedback && g.levels[g.uplinkTag[last]] == least {
+	if last, had := g.flowlets.LastPort(hash); had && g.uplinkTag[last] != noFeedback &&
+		g.levels[g.uplinkTag[last]] == least {
 		return last
 	}
 	pick := g.random.Uint64() >> 32 * ties >> 32

@@ -23,7 +23,8 @@ var host = dataplanetest.HostAddress
 // leaf is leaf 0 of three, below so many spines: ports 0 and 1 are hosts'.
 func leaf(t testing.TB, spines int, given ...string) *dataplanetest.SingleSwitch {
 	t.Helper()
-	a, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 3, Up: spines},
+	a, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 3,
+		Up: spines},
 		given...)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +130,8 @@ func TestQuantisation(t *testing.T) {
 // §3.3: a spine raises CE to its link's, and never lowers it; it leaves the rest, and
 // data within a leaf has no header.
 func TestSpineRaises(t *testing.T) {
-	s, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 2, Leaves: 3, Node: 3,
+	s, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 2, Leaves: 3,
+		Node:  3,
 		Below: [][]int{{0}, {1}, {2}}})
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +220,8 @@ func TestHostsTellNothing(t *testing.T) {
 	a := leaf(t, 2)
 	p := a.NewPacket(host(0, 0), host(1, 0), 1, 108)
 	p.SetExtension(conga.Extension, []byte{0, 7, 0, 7})
-	if out := a.ReceivePacket(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t, &out[0].Packet)[2] != 0xff ||
+	if out := a.ReceivePacket(0, 0, p); len(out) != 1 || header(t, &out[0].Packet)[1] != 0 || header(t,
+		&out[0].Packet)[2] != 0xff ||
 		out[0].Size != 108 {
 		t.Errorf("it leaves as %+v", out)
 	}
@@ -367,9 +370,10 @@ func TestErrors(t *testing.T) {
 		return nil,
 			fmt.Errorf("s has two links to t")
 	}} {
-		_, err := dataplanetest.BuildProgram(conga.Scheme(), &dataplane.Site{Place: place, Random: func(e string) unit.Random {
-			return unit.NewRandom(1, e)
-		}})
+		_, err := dataplanetest.BuildProgram(conga.Scheme(), &dataplane.Site{Place: place,
+			Random: func(e string) unit.Random {
+				return unit.NewRandom(1, e)
+			}})
 		if err == nil {
 			t.Error("no fat tree, and no error")
 		}

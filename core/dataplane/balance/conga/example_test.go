@@ -9,7 +9,8 @@ import (
 
 // CONGA needs a network of leaves and spines: what leads to the other leaf carries its header.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4})
+	leaf, err := dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
+		Up: 4})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -18,7 +19,8 @@ func ExampleScheme() {
 	for _, left := range leaf.ReceivePacket(0, 0, p) {
 		fmt.Println(left.Port >= 2, left.Size-1500, "bytes of header")
 	}
-	_, err = dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 3, Tier: 1, Leaves: 2, Up: 4})
+	_, err = dataplanetest.NewSingleSwitch(conga.Scheme(), dataplanetest.SwitchPosition{Tiers: 3, Tier: 1, Leaves: 2,
+		Up: 4})
 	fmt.Println(err)
 	// Output:
 	// true 8 bytes of header

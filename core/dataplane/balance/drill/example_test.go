@@ -10,7 +10,8 @@ import (
 
 // A leaf sends each packet by itself to one of its four uplinks.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(drill.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(drill.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
+		Up: 4},
 		"d", "2", "m", "1")
 	if err != nil {
 		fmt.Println(err)

@@ -11,7 +11,8 @@ import (
 
 // A leaf sends probes up each of its ports: at the start, and once a period from a phase of its own.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(hula.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(hula.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
+		Up: 4},
 		"probe", "200us")
 	if err != nil {
 		fmt.Println(err)

@@ -95,7 +95,8 @@ func TestReplication(t *testing.T) {
 				}
 			}
 			if a.DropCounts() != [dataplane.Reasons]uint64{} || a.Pool.LiveCount() != 0 {
-				t.Errorf("tier %d: drops %v, %d packets are left; the probe is taken in", c.where.Tier, a.DropCounts(), a.Pool.LiveCount())
+				t.Errorf("tier %d: drops %v, %d packets are left; the probe is taken in", c.where.Tier, a.DropCounts(),
+					a.Pool.LiveCount())
 			}
 		})
 	}

@@ -11,7 +11,8 @@ import (
 // A flow keeps its uplink while its packets follow each other, and may take another one after
 // a gap.
 func ExampleScheme() {
-	leaf, err := dataplanetest.NewSingleSwitch(letflow.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 4},
+	leaf, err := dataplanetest.NewSingleSwitch(letflow.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1,
+		Leaves: 2, Up: 4},
 		"gap", "100us")
 	if err != nil {
 		fmt.Println(err)

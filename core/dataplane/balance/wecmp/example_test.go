@@ -11,7 +11,8 @@ import (
 // Port 2 has three times the rate of port 3, and gets three times the flows.
 func ExampleScheme() {
 	rate := func(gbps unit.Rate) unit.LinkRate { return unit.LinkRate{Bits: gbps * unit.Gbps} }
-	leaf, err := dataplanetest.NewSingleSwitch(wecmp.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2, Up: 2,
+	leaf, err := dataplanetest.NewSingleSwitch(wecmp.Scheme(), dataplanetest.SwitchPosition{Tiers: 2, Tier: 1, Leaves: 2,
+		Up:    2,
 		Rates: []unit.LinkRate{rate(10), rate(10), rate(30), rate(10)}})
 	if err != nil {
 		fmt.Println(err)

@@ -237,7 +237,8 @@ func TestHeaderQueue(t *testing.T) {
 	if got := b.leave(1); got != "(1) (2) 0" {
 		t.Errorf("%s leaves", got)
 	}
-	if d := b.sw.DropCounts(); d[dataplane.TrimFailed] != 1 || d[dataplane.QueueByteLimit] != 1 || d[dataplane.Returned] != 0 {
+	if d := b.sw.DropCounts(); d[dataplane.TrimFailed] != 1 || d[dataplane.QueueByteLimit] != 1 ||
+		d[dataplane.Returned] != 0 {
 		t.Errorf("drops %v", d)
 	}
 }

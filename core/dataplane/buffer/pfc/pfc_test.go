@@ -51,7 +51,8 @@ func TestHeadroom(t *testing.T) {
 			s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(100), Delay: us}}}
 			site := s.NewSite()
 			_, err1 := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "100 kB", "reserved", "0 B")
-			_, err2 := dataplanetest.BuildProgram(pfc.Scheme(), site, "headroom", mode, "headroom_size", "1 kB", "frame", "1423 B")
+			_, err2 := dataplanetest.BuildProgram(pfc.Scheme(), site, "headroom", mode, "headroom_size", "1 kB", "frame",
+				"1423 B")
 			if b := sharedbuffer.BufferOf(site); err1 != nil || err2 != nil || (b.Size()-b.Shared()).String() != want {
 				t.Errorf("%s: %v %v %v, want %s", mode, err1, err2, b.Size()-b.Shared(), want)
 			}
@@ -76,10 +77,12 @@ func TestTrigger(t *testing.T) {
 	} {
 		s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: gbps(c.rate)}}}
 		site := s.NewSite()
-		if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "104 kB", "reserved", "4 kB"); err != nil {
+		if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), site, "size", "104 kB", "reserved",
+			"4 kB"); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := dataplanetest.BuildProgram(pfc.Scheme(), site, append([]string{"headroom", "size"}, c.given...)...); err != nil {
+		if _, err := dataplanetest.BuildProgram(pfc.Scheme(), site, append([]string{"headroom", "size"},
+			c.given...)...); err != nil {
 			t.Fatal(err)
 		}
 		b := sharedbuffer.BufferOf(site)
@@ -203,7 +206,8 @@ func TestRefusals(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if _, err := dataplanetest.BuildProgram(pfc.Scheme(), site, c[1]...); err == nil || !strings.Contains(err.Error(), want) {
+			if _, err := dataplanetest.BuildProgram(pfc.Scheme(), site, c[1]...); err == nil || !strings.Contains(err.Error(),
+				want) {
 				t.Errorf("%v: %v, want %q", c, err, want)
 			}
 		})

@@ -117,8 +117,8 @@ func (b *Buffer) hasGuardedQueue() bool {
 // HasSize reports whether a shared_buffer program has set the size.
 func (b *Buffer) HasSize() bool { return b.sized }
 
-// GuardQueue lets PFC protect an ingress queue, with this headroom and a trigger. It fails if that would use up the shared
-// part.
+// GuardQueue lets PFC protect an ingress queue, with this headroom and a trigger. It fails if that would use up the
+// shared part.
 func (b *Buffer) GuardQueue(in packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.sized {
 		if b.shared -= room; b.shared <= 0 {
@@ -140,8 +140,8 @@ func (b *Buffer) IngressQueue(in packet.PortID, class uint8) *Queue {
 // FreeBytes returns the free bytes of the shared part.
 func (b *Buffer) FreeBytes() unit.Bytes { return b.shared - b.used }
 
-// UsedBytes returns the used bytes of the shared part, Size the size of the memory (0: no limit), Shared the size of the
-// shared part.
+// UsedBytes returns the used bytes of the shared part, Size the size of the memory (0: no limit), Shared the size of
+// the shared part.
 func (b *Buffer) UsedBytes() unit.Bytes { return b.used }
 func (b *Buffer) Size() unit.Bytes      { return b.size }
 func (b *Buffer) Shared() unit.Bytes    { return b.shared }

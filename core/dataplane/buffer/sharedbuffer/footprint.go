@@ -12,7 +12,8 @@ func (s *Program) Footprint() dataplane.Footprint {
 func (b *Buffer) Stage() dataplane.Stage {
 	var q Queue
 	x := dataplane.Stage{Name: "buffer", Gress: dataplane.InManager, Registers: []dataplane.RegisterUse{
-		{Name: "ingress queues", Cells: len(b.queues), Bits: dataplane.WidthOf(q.bytes) + dataplane.WidthOf(q.headroom), Reads: 1,
+		{Name: "ingress queues", Cells: len(b.queues), Bits: dataplane.WidthOf(q.bytes) + dataplane.WidthOf(q.headroom),
+			Reads:  1,
 			Writes: 1},
 		{Name: "shared part", Cells: 1, Bits: dataplane.WidthOf(b.used), Reads: 1, Writes: 1}}}
 	if b.alpha > 0 {

@@ -162,7 +162,8 @@ func TestReserveIsOwn(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 4)}
-	if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), s.NewSite(), "size", "16 kB", "reserved", "4 kB"); err == nil {
+	if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), s.NewSite(), "size", "16 kB", "reserved",
+		"4 kB"); err == nil {
 		t.Error("reserves that take the whole buffer are taken")
 	}
 	site := s.NewSite()

@@ -52,9 +52,8 @@ var (
 func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	rounds := max(s.Queues, 1)
 	horizon := c.Round * unit.Bytes(rounds)
-	if p,
-		holds := s.FindShortBuffer(func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }); p !=
-		nil {
+	drain := func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }
+	if p, holds := s.FindShortBuffer(drain); p != nil {
 		return []scheme.Remark{warnBuffer.NewRemark("round", "%d rounds of %v are what a user can have waiting, and the "+
 			"buffer of "+
 			"the port to %s is full after %v: it ends before users are told apart", rounds, c.Round, p.To, holds).
@@ -64,8 +63,9 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	for _, p := range s.QueueingPorts() {
 		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.MaxTrip(p).Seconds())
 		if horizon < need && (s.Switch != "" || p.Rate.Bits == s.MinPortRate()) {
-			all = append(all, warnRound.NewRemark("round", "%d rounds of %v are what a user can have waiting; a round trip of the "+
-				"port to %s has %v, which one user alone does not fill", rounds, c.Round, p.To, need).
+			all = append(all, warnRound.NewRemark("round",
+				"%d rounds of %v are what a user can have waiting; a round trip of the "+
+					"port to %s has %v, which one user alone does not fill", rounds, c.Round, p.To, need).
 				WithPort(p.PortName(), float64(need)/float64(horizon)))
 		}
 	}

@@ -47,13 +47,14 @@ func TestTranscript(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := &rounder{}
-	dataplanetest.CheckTranscript(t, ports(4, 6, 1500*unit.Kbps, 40), string(text), func(site *dataplane.Site) []dataplane.Program {
-		x, err := newProgram(site, weighed(2000, 10, 20, 10))
-		if err != nil {
-			t.Fatal(err)
-		}
-		return []dataplane.Program{r, x}
-	}, func() string { return fmt.Sprintf("round %d", r.now) })
+	dataplanetest.CheckTranscript(t, ports(4, 6, 1500*unit.Kbps, 40), string(text),
+		func(site *dataplane.Site) []dataplane.Program {
+			x, err := newProgram(site, weighed(2000, 10, 20, 10))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return []dataplane.Program{r, x}
+		}, func() string { return fmt.Sprintf("round %d", r.now) })
 }
 
 // Figures by hand: rounds of 1000 bytes, four of them. Packets of 600 bytes of one user end at 600, 1200, 1800, 2400,

@@ -30,7 +30,8 @@ func (x *program) Footprint() dataplane.Footprint {
 			Cells: len(x.ports), Bits: dataplane.WidthOf(k.threshold) + dataplane.WidthOf(k.partAtThreshold), Reads: 1}}},
 		dataplane.Stage{Name: "PIE and quantile", Gress: dataplane.InControl, Registers: []dataplane.RegisterUse{
 			{Name: "probability, delay, times", Cells: len(x.ports), Bits: dataplane.WidthOf(k.probability) +
-				dataplane.WidthOf(k.delay) + dataplane.WidthOf(k.nextUpdate) + dataplane.WidthOf(k.windowEnd), Reads: 1, Writes: 1}},
+				dataplane.WidthOf(k.delay) + dataplane.WidthOf(k.nextUpdate) + dataplane.WidthOf(k.windowEnd), Reads: 1,
+				Writes: 1}},
 			Operations: []dataplane.Operation{{Kind: dataplane.Timing, What: "an update a period", Times: 1},
 				{Kind: dataplane.Looping, What: "over all values", Times: n}}})
 	return f

@@ -170,7 +170,8 @@ func TestDecay(t *testing.T) {
 func TestContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
 	// these set the scheduler that they are about, in place of least, which smallest needs
-	dataplanetest.CheckProgram(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"}, "drop",
+	dataplanetest.CheckProgram(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"},
+		"drop",
 		"smallest")
 }
 

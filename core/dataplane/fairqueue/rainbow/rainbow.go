@@ -101,8 +101,9 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	}
 	if p, holds := s.FindShortBuffer(func(rate unit.Rate) unit.Time { return high(rate) + high(rate)/2 }); p != nil &&
 		high(p.Rate.Bits) > 0 {
-		all = append(all, warnHigh.NewRemark("high", "the buffer of the port to %s is full after %v, and the threshold falls "+
-			"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds,
+		all = append(all, warnHigh.NewRemark("high",
+			"the buffer of the port to %s is full after %v, and the threshold falls "+
+				"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds,
 			high(p.Rate.Bits)).WithPort(p.PortName(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
 	}
 	if n := s.MaxTrip(port) / c.Interval; n > 20 {

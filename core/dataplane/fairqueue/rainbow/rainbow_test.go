@@ -42,15 +42,16 @@ func TestTranscript(t *testing.T) {
 	}
 	var x *Program
 	c := &colours{}
-	dataplanetest.CheckTranscript(t, ports(4, 1500*unit.Kbps, 24), string(text), func(site *dataplane.Site) []dataplane.Program {
-		k := weighed(10, 20, 10)
-		k.Colours, k.From, k.To = 64, 1500, 1500*unit.Kbps
-		k.Low, k.High = unit.Depth{Packets: 6}, unit.Depth{Packets: 12}
-		if x, err = New(site, k); err != nil {
-			t.Fatal(err)
-		}
-		return []dataplane.Program{x, c}
-	}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
+	dataplanetest.CheckTranscript(t, ports(4, 1500*unit.Kbps, 24), string(text),
+		func(site *dataplane.Site) []dataplane.Program {
+			k := weighed(10, 20, 10)
+			k.Colours, k.From, k.To = 64, 1500, 1500*unit.Kbps
+			k.Low, k.High = unit.Depth{Packets: 6}, unit.Depth{Packets: 12}
+			if x, err = New(site, k); err != nil {
+				t.Fatal(err)
+			}
+			return []dataplane.Program{x, c}
+		}, func() string { return fmt.Sprintf("colour %d threshold %d", c.last, x.ports[3].threshold) })
 }
 
 // Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s.
@@ -109,7 +110,8 @@ func TestForget(t *testing.T) {
 }
 
 func TestContract(t *testing.T) {
-	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval", "100us")
+	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval",
+		"100us")
 }
 
 // Users get equal shares, or those of their weights, and one below its share loses next to nothing:

@@ -74,8 +74,9 @@ var (
 func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
-			all = append(all, scheme.NewRefusal("", "the port to %s sends packets, not bits, a second: its messages have a rate in "+
-				"bit/s", p.To))
+			all = append(all, scheme.NewRefusal("",
+				"the port to %s sends packets, not bits, a second: its messages have a rate in "+
+					"bit/s", p.To))
 			break
 		}
 	}
@@ -94,8 +95,9 @@ func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 				"packets are lost, and nobody is told before", p.To, from).WithPort(p.PortName(), from/holds))
 		}
 		if need := float64(p.Senders) * float64(c.frameBytes(s.FrameSize())); need > holds {
-			all = append(all, warnCrowded.NewRemark("", "%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
-				"port's buffer does not hold: packets are lost", p.Senders, p.To).WithPort(p.PortName(), need/holds))
+			all = append(all, warnCrowded.NewRemark("",
+				"%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
+					"port's buffer does not hold: packets are lost", p.Senders, p.To).WithPort(p.PortName(), need/holds))
 		}
 	}
 	return scheme.KeepWorst(all)

@@ -68,7 +68,8 @@ func Scheme() dataplane.Scheme {
 		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},
 		func(site *dataplane.Site, o Options) (dataplane.Program, error) {
 			return New(Config{
-				Curves: o.BuildCurves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows, TOS: uint8(o.TOS),
+				Curves: o.BuildCurves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows,
+				TOS:    uint8(o.TOS),
 				Switch: uint32(site.ID), Signed: o.Signed, Framing: site.Framing, Random: site.Random("fast_cnp"),
 				Seed: uint32(site.Random("fast_cnp table").Uint64()),
 			}), nil

@@ -23,7 +23,8 @@ func (t *Program) Footprint() dataplane.Footprint {
 		}
 	}
 	record := dataplane.Stage{Name: "record", Gress: out,
-		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports), Bits: dataplane.WidthOf(h.TxBytes),
+		Registers: []dataplane.RegisterUse{{Name: "bytes sent by port", Cells: len(t.ports),
+			Bits:  dataplane.WidthOf(h.TxBytes),
 			Reads: 1, Writes: 1}}}
 	rate := dataplane.TableUse{Name: "rate by port", Entries: len(t.ports), Key: dataplane.PortBits,
 		Action: dataplane.WidthOf(h.Rate)}

@@ -268,7 +268,8 @@ func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, w
 
 // writeWanted writes the telemetry that p requests. A request for congested ports only does not count at an
 // uncongested port.
-func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop, want telemetry.RequestSet,
+func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop,
+	want telemetry.RequestSet,
 	load float64) (asked, written bool) {
 	if want&telemetry.WantsRecordIfCongested != 0 && h.Queue < t.format.Queue && load < t.format.Load {
 		want &^= telemetry.WantsRecordIfCongested
