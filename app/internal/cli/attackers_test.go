@@ -36,7 +36,7 @@ const touched uint8 = 0x80
 func (*intruder) Name() string { return "intruder" }
 
 func (a *intruder) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
-	own := p.Meta.In == packet.NoPort && !(a.mode == "nacks again" && p.Notifies())
+	own := p.Meta.In == packet.NoPort && !(a.mode == "nacks again" && p.IsNotification())
 	if own || p.Flow != 0 || p.TOS&touched != 0 {
 		return dataplane.Accept
 	}
@@ -52,31 +52,31 @@ func (a *intruder) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdi
 				b[3]++
 			}
 		}
-		env.Inject(q)
+		env.InjectPacket(q)
 	case a.mode == "replay" && (records || told) && back:
 		if a.n == 20 {
 			a.old = *p
 		}
 		if a.n++; a.n > 21 {
-			env.Inject(a.clone(env, &a.old))
+			env.InjectPacket(a.clone(env, &a.old))
 		}
-	case a.mode == "acks" && back && !p.Notifies() && p.Kind == packet.Ack && p.TCP.Flags&packet.SYN == 0:
+	case a.mode == "acks" && back && !p.IsNotification() && p.Kind == packet.Ack && p.TCP.Flags&packet.SYN == 0:
 		q := a.clone(env, p)
 		q.Ack, q.Seq = q.Ack+1<<22, q.Seq+1<<22 // of what was never sent
-		env.Inject(q)
-	case a.mode == "nacks again" && back && p.Notifies():
+		env.InjectPacket(q)
+	case a.mode == "nacks again" && back && p.IsNotification():
 		for range 5 {
-			env.Inject(a.clone(env, p))
+			env.InjectPacket(a.clone(env, p))
 		}
 	case (a.mode == "another place" || a.mode == "another transmission") && p.Payload > 0 && p.Kind == packet.Data:
-		env.Inject(a.nack(env, p))
+		env.InjectPacket(a.nack(env, p))
 	}
 	return dataplane.Accept
 }
 
 func (a *intruder) clone(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	a.n++
-	q := env.Clone(p, false)
+	q := env.ClonePacket(p, false)
 	q.TOS |= touched
 	return q
 }
@@ -85,7 +85,7 @@ func (a *intruder) clone(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 // to know.
 func (a *intruder) nack(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	a.n++
-	c := env.Clone(p, true)
+	c := env.ClonePacket(p, true)
 	switch tcp := p.Proto == packet.ProtoTCP; {
 	case a.mode == "another place" && tcp:
 		c.Seq += 1 << 22
@@ -97,7 +97,7 @@ func (a *intruder) nack(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 		c.Ack = 1 + int64(a.n%126)
 	}
 	n := packet.Notification{Cause: packet.CauseTrimmed, Lost: p.Payload, Supply: unit.Mbps, Demand: unit.Gbps}
-	c.TurnRound()
+	c.SwapEnds()
 	c.ClearExtensions()
 	if c.Proto == packet.ProtoTCP {
 		c.SetNotice(&n)
@@ -106,7 +106,7 @@ func (a *intruder) nack(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	}
 	c.Kind, c.Payload = packet.Nack, 0
 	c.TOS = c.TOS&^packet.ECN | touched
-	c.Size = packet.Framings[0].Frame(c.Headers()+c.ExtensionBytes(), 0, false)
+	c.Size = packet.Framings[0].FrameBytes(c.Headers()+c.ExtensionBytes(), 0, false)
 	return c
 }
 
@@ -218,7 +218,7 @@ func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besieged
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := plan.Runs(s)[0]
+	one := plan.ListRuns(s)[0]
 	network, err := run.LabConfig(one)
 	if err != nil {
 		t.Fatal(err)

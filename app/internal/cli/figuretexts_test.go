@@ -22,7 +22,8 @@ func madeUp(s *experiment.Spec) *results.Outcome {
 	o := &results.Outcome{Name: s.Name(), World: experiment.Sim, Spec: s}
 	for i, p := range s.Points() {
 		for seed := range 3 {
-			o.Runs = append(o.Runs, &results.Run{Seed: uint64(seed + 1), Point: p.At(), End: results.End{Reason: "time up"},
+			o.Runs = append(o.Runs, &results.Run{Seed: uint64(seed + 1), Point: p.Coordinates(),
+				End:    results.End{Reason: "time up"},
 				Values: madeUpValues(s, p, float64(1+(i*7+seed)%11)*1234.567)})
 		}
 	}
@@ -34,7 +35,7 @@ func madeUpValues(s *experiment.Spec, p *experiment.Point, v float64) (x measure
 	for i := range x.Measures {
 		m := &x.Measures[i]
 		m.Value = v
-		m.Groups = append([]measure.Grouped(nil), m.Groups...)
+		m.Groups = append([]measure.GroupValue(nil), m.Groups...)
 		for k := range m.Groups {
 			m.Groups[k].Value = v * float64(k+1)
 		}
@@ -51,10 +52,10 @@ func madeUpValues(s *experiment.Spec, p *experiment.Point, v float64) (x measure
 		for _, g := range groups {
 			switch plot.Kind {
 			case plots.OverTime:
-				x.Series = append(x.Series, measure.Series{Name: plot.Measured(), Unit: "bps", Group: g, StepS: 0.01,
+				x.Series = append(x.Series, measure.Series{Name: plot.Measure(), Unit: "bps", Group: g, StepS: 0.01,
 					Values: []measure.Number{measure.Number(v), measure.Number(3 * v), 0}})
 			case plots.CDF:
-				x.Distributions = append(x.Distributions, measure.Distribution{Name: plot.Measured(), Unit: "s", Group: g,
+				x.Distributions = append(x.Distributions, measure.Distribution{Name: plot.Measure(), Unit: "s", Group: g,
 					Values: []float64{1e-6 * v, 1e-4 * v}, Counts: []uint64{3, 1}})
 			case plots.OverSize:
 				name, _, _ := strings.Cut(plot.Y, "_")
@@ -63,8 +64,9 @@ func madeUpValues(s *experiment.Spec, p *experiment.Point, v float64) (x measure
 						{ToBytes: 3e7, N: 5, Mean: measure.Number(2 * v), Percentiles: []measure.Number{1, 2, 30}}}})
 			case plots.OverRanks:
 				x.Timelines = append(x.Timelines, &measure.Timeline{Traffic: g, Hosts: []string{"h0"}, Rank: []int32{0},
-					Iteration: []int32{0}, Operation: []int32{0}, Does: []int8{int8(len(job.Doings()) - 1)}, BeginS: []float64{0},
-					EndS: []float64{v}})
+					Iteration: []int32{0}, Operation: []int32{0}, Does: []int8{int8(len(job.ActivityNames()) - 1)},
+					BeginS: []float64{0},
+					EndS:   []float64{v}})
 			}
 		}
 	}
@@ -77,21 +79,21 @@ func drawPlots(t *testing.T, s *experiment.Spec) (drawn int64) {
 	t.Helper()
 	o := madeUp(s)
 	for _, p := range s.Plots() {
-		name := report.Title(p)
-		f, err := report.Figure(o, p)
+		name := report.PlotTitle(p)
+		f, err := report.PlotFigure(o, p)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		if f == nil {
 			continue // of quantities that are not made up
 		}
-		svg, err := f.Write("svg")
+		svg, err := f.Render("svg")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
 		drawn++
-		problems, err := figuretest.Problems(svg)
+		problems, err := figuretest.FindProblems(svg)
 		if err != nil || len(problems) > 0 {
 			t.Errorf("%s: %v\n%s", name, err, strings.Join(problems, "\n"))
 		}

@@ -14,8 +14,8 @@ import (
 // Whatever programs of the binary have a part in fused lists, every list of them is what it is by hooks.
 func TestEveryFusedList(t *testing.T) {
 	programs := Registry().Programs
-	r := fusedtest.Check(t, dataplanetest.Direct, programs, 4)
-	if n := len(fusedtest.PartsOf(programs).Offers); n < 5 || len(r.Fused) < 50 {
+	r := fusedtest.CompareFused(t, dataplanetest.RunDirect, programs, 4)
+	if n := len(fusedtest.SortRoles(programs).Offers); n < 5 || len(r.Fused) < 50 {
 		t.Errorf("%d programs have a part, and %d lists of them are fused", n, len(r.Fused))
 	}
 }

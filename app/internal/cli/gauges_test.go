@@ -55,7 +55,7 @@ measure: [{cwnd: {every: 100us}}, {rate: {every: 100us}}]
 				if err != nil {
 					t.Fatal(err)
 				}
-				cwnd, rate := o.Runs[0].Named("cwnd").Groups, o.Runs[0].Named("rate").Groups
+				cwnd, rate := o.Runs[0].FindMeasure("cwnd").Groups, o.Runs[0].FindMeasure("rate").Groups
 				if len(cwnd) != 1 || len(rate) != 1 || !(cwnd[0].Value > 0) || !(rate[0].Value >= 0) ||
 					math.IsInf(rate[0].Value, 0) {
 					t.Errorf("window %v, rate %v", cwnd, rate)

@@ -108,7 +108,7 @@ func reaction(t *testing.T, s cc.Scheme, nacks string, given ...string) string {
 	rtt := 20 * unit.Microsecond
 	f := cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Random: unit.NewRandom(1, "flow"),
 		Path: cc.Path{NICRate: line, LineRate: share(line), BaseRTT: rtt + unit.TransmitTime(frame, line), Hops: 1}}
-	c, err := cctest.Make(s, f, given...)
+	c, err := cctest.BuildController(s, f, given...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -220,7 +220,7 @@ func TestReactions(t *testing.T) {
 	fmt.Fprintf(&out, "%-9s %-7s %5s  %-16s %-36s %5s %5s  %-4s  %s\n", "cc", "nacks", "allow", "before", "since", "lost",
 		"later", "use", "reacts")
 	for _, s := range Registry().Controllers {
-		if s.Receiver != nil || s.Telemetry != telemetry.Nothing && s.Telemetry != telemetry.HopRecords {
+		if s.Receiver != nil || s.Telemetry != telemetry.NoRequest && s.Telemetry != telemetry.HopRecords {
 			fmt.Fprintf(&out, "%-9s not in this loop, which has no receiver or digest for it\n", s.Name)
 			continue
 		}

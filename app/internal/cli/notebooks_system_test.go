@@ -100,7 +100,7 @@ func notebookNumbers(o *results.Outcome) (queue, goodput map[string]float64) {
 	for _, r := range o.Runs {
 		aqm := r.Point[0].Text
 		runs[aqm]++
-		for _, g := range r.Named("goodput").Groups {
+		for _, g := range r.FindMeasure("goodput").Groups {
 			if g.Group == "long" {
 				goodput[aqm] += g.Value / 1e6
 			}

@@ -66,13 +66,13 @@ func leftOut(whole [][]measure.Coordinate, quick *experiment.Spec) (missing []st
 			}
 		}
 	}
-	for _, c := range quick.Judge(unmeasured(quick), quick.Repeat()) {
+	for _, c := range quick.JudgeClaims(unmeasured(quick), quick.Repeat()) {
 		if c.N == 0 {
 			missing = append(missing, fmt.Sprintf("claim %s: no run bears on it", c.ID))
 		}
 	}
 	for _, v := range quick.PaperValues() {
-		if !slices.ContainsFunc(quick.Points(), func(p *experiment.Point) bool { return v.Means(p.At()) }) {
+		if !slices.ContainsFunc(quick.Points(), func(p *experiment.Point) bool { return v.Matches(p.Coordinates()) }) {
 			missing = append(missing, fmt.Sprintf("the paper's %s (%s): no point is left", v.Name(), v.Source))
 		}
 	}
@@ -83,7 +83,7 @@ func leftOut(whole [][]measure.Coordinate, quick *experiment.Spec) (missing []st
 func places(points [][]measure.Coordinate, p plots.Plot, key string) int {
 	values := map[string]bool{}
 	for _, at := range points {
-		if !p.Means(at) {
+		if !p.Matches(at) {
 			continue
 		}
 		value := measure.PointName(at)
@@ -99,7 +99,7 @@ func places(points [][]measure.Coordinate, p plots.Plot, key string) int {
 
 // unmeasured are all runs of an experiment as if they were finished, and nothing of them defined.
 func unmeasured(s *experiment.Spec) (runs []claim.FinishedRun) {
-	for _, r := range plan.Runs(s) {
+	for _, r := range plan.ListRuns(s) {
 		runs = append(runs, claim.FinishedRun{Point: r.Point, Seed: r.Seed, Values: &measure.Values{}})
 	}
 	return runs

@@ -52,7 +52,7 @@ func twice(t *testing.T, text string) *outcome.Repetition {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.Repeat = i == 1
+		c.SkipRepeated = i == 1
 		c.View = func(v *sim.View) {
 			seen[i] = seen[i][:0]
 			for k := range 2 * len(c.Wiring.Network.Links) {
@@ -221,7 +221,7 @@ func TestMessagesAtOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return plan.EstimateMemory(plan.Runs(s)[0])
+		return plan.EstimateMemory(plan.ListRuns(s)[0])
 	}
 	all, ring := memory("{all_to_all: {size: 16MiB}}"), memory("{all_reduce: {size: 16MiB}}")
 	if all < 867e6/2 || all > 867e6*2 || ring > 300e6 {
@@ -240,7 +240,7 @@ func hopsOf(t *testing.T, text string) (r *plan.Run, hops float64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r = plan.Runs(s)[0]
+	r = plan.ListRuns(s)[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)
@@ -269,7 +269,7 @@ func TestEstimateOfJobs(t *testing.T) {
 			text := fmt.Sprintf(training, "[ecmp]", "", "transport: rdma, cc: none", job)
 			text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 4, gpus: 4", 1)
 			r, real := hopsOf(t, text)
-			if said := plan.Estimate(r); said < 0.8*real || said > 1.25*real {
+			if said := plan.EstimateHops(r); said < 0.8*real || said > 1.25*real {
 				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
 			}
 		})
@@ -292,11 +292,11 @@ func TestEstimateOfIterations(t *testing.T) {
 				text = strings.Replace(text, "duration: 1s", "duration: 5ms", 1)
 			}
 			r, real := hopsOf(t, text)
-			said := plan.Estimate(r)
+			said := plan.EstimateHops(r)
 			if said < 0.7*real || said > 2.2*real {
 				t.Errorf("%.0f packet-hops, estimated %.0f", real, said)
 			}
-			few, seconds := plan.EstimateRecurring(r, carriedOut)
+			few, seconds := plan.EstimateRecurring(r, simulatedIterations)
 			if x.more != "" && (few > said/200 || few < said/400 || seconds > plan.EstimateTime(r)/20) {
 				t.Errorf("%.0f packet-hops of %.0f if iterations recur, in %v s of %v", few, said, seconds, plan.EstimateTime(r))
 			}
@@ -316,8 +316,8 @@ func TestCheckOfManyMessages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := plan.Runs(s)[0]
-	hops, memory := plan.Estimate(r), plan.EstimateMemory(r)
+	r := plan.ListRuns(s)[0]
+	hops, memory := plan.EstimateHops(r), plan.EstimateMemory(r)
 	runtime.ReadMemStats(&after)
 	if took := after.TotalAlloc - before.TotalAlloc; took > 60e6 || hops < 256*255*2 || memory < 200e6 {
 		t.Errorf("%d B for %.0f packet-hops and %.0f B of a run", took, hops, memory)

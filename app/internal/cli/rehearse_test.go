@@ -52,7 +52,7 @@ func rehearse(t *testing.T, r *experiment.Registry, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	one := plan.Runs(s)[0]
+	one := plan.ListRuns(s)[0]
 	c, err := one.Config()
 	if err != nil {
 		t.Fatal(err)
@@ -103,7 +103,7 @@ func rehearse(t *testing.T, r *experiment.Registry, text string) {
 }
 
 // replayHosts replays what hosts took and sent: hosts made anew do the same, each frame at its time.
-func replayHosts(t *testing.T, one *plan.Run, captured *lab.Captured, file string) {
+func replayHosts(t *testing.T, one *plan.Run, captured *lab.CaptureSummary, file string) {
 	t.Helper()
 	hosts, err := run.HostsConfig(one)
 	if err != nil {
@@ -165,12 +165,12 @@ func TestSendersTell(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			one := plan.Runs(s)[0]
+			one := plan.ListRuns(s)[0]
 			want, err := run.Execute(t.Context(), s, run.Options{})
 			if err != nil || len(want.Runs) != 1 {
 				t.Fatal(err, want)
 			}
-			got, err := run.Rehearse(one)
+			got, err := run.RehearseRun(one)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -211,7 +211,7 @@ func TestSwitchesTell(t *testing.T) {
 	if err != nil || len(want.Runs) != 1 {
 		t.Fatal(err, want)
 	}
-	got, err := run.Rehearse(plan.Runs(s)[0])
+	got, err := run.RehearseRun(plan.ListRuns(s)[0])
 	if err != nil {
 		t.Fatal(err)
 	}

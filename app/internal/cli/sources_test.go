@@ -24,12 +24,12 @@ func TestDocsShownSources(t *testing.T) {
 	source := func(source, home string) error {
 		err, done := checked[cited{source, home}]
 		if !done {
-			err = tree.Source(source, home)
+			err = tree.CheckSource(source, home)
 			checked[cited{source, home}] = err
 		}
 		return err
 	}
-	for _, k := range offline().schemes() {
+	for _, k := range offline().listSchemes() {
 		t.Run(k.kind+" "+k.s.Name, func(t *testing.T) {
 			if err := source(k.s.Source, ""); err != nil {
 				t.Error(err)
