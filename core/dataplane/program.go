@@ -8,20 +8,6 @@ import (
 	"weir/core/unit"
 )
 
-// PortID numbers the ports of a switch from 0. packet.NoPort is no port.
-type PortID = packet.PortID
-
-// Metadata is the switch's data about the packet in hand, p.Meta. Every switch starts with its own. Its fields:
-//
-//	In    PortID // arrival port; packet.NoPort: made here
-//	Out   PortID // egress port, which an Ingresser chooses; packet.NoPort: not chosen yet
-//	Queue uint8  // queue of the egress port
-//	Class uint8  // priority class: 0 is the first in strict priority; also PFC's class
-//	Flags uint8  // of packet.Trimmed, packet.Internal, packet.ToUser
-//	Mark  uint8  // colour of a meter, or a program's mark
-//	User  uint32 // of programs: a value for the next one
-type Metadata = packet.Metadata
-
 // A Program is one part of a switch's function: routing, an AQM, telemetry. It has a name and any of the hooks below.
 // The switch sorts the hooks into one slice per hook when it is built, so that absent hooks cost no time. Programs
 // run in the order of the experiment's list.

@@ -242,11 +242,11 @@ func TestIntegerThreshold(t *testing.T) {
 // For a packet the integer variant only adds, shifts, compares and looks up: its functions neither multiply
 // nor divide, nor have they floating-point numbers, nor call any that do.
 func TestIntegerOperations(t *testing.T) {
-	configured := []string{"NewFixed", "Float", "newCurve", "signedDigits", "productBy", "newPortion", "newSlots", "logReference",
-		"newIntegers", "rateAt", "continueMeter", "exportAverage", "adoptAverage", "newSpread", "draw", "bindClasses", "checkQueues", "addDelays",
-		"newRoom", "maxRoom", "newRoomPortions", "byteTime", "maxRateInteger"}
-	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "uint32", "int", "Len64", "Add64", "findMeter", "parseMark",
-		"Uint32", "TrailingZeros32", "uint8", "Time", "maxMarkFrom"}
+	configured := []string{"NewFixed", "Float", "newCurve", "signedDigits", "productBy", "newPortion", "newSlots",
+		"logReference", "newIntegers", "rateAt", "continueMeter", "exportAverage", "adoptAverage", "newSpread", "draw",
+		"bindClasses", "checkQueues", "addDelays", "newRoom", "maxRoom", "newRoomPortions", "byteTime", "maxRateInteger"}
+	calls := []string{"len", "max", "min", "Fixed", "uint64", "int64", "uint32", "int", "Len64", "Add64", "findMeter",
+		"parseMark", "Uint32", "TrailingZeros32", "uint8", "Time", "maxMarkFrom"}
 	files, functions := token.NewFileSet(), map[string]*ast.FuncDecl{}
 	for _, name := range []string{"fixed.go", "integer.go", "integers.go", "spread.go", "classes.go", "room.go"} {
 		f, err := parser.ParseFile(files, name, nil, 0)

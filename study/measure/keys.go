@@ -17,9 +17,9 @@ import "weir/internal/document"
 //	Traits   document.Trait // of Weir's own readers; 0 for a measure
 type Key = document.Key
 
-// Form describes the values of an option. A plain value needs only It is the name of document.Form for modules of
-// others. Text, as the reference prints it: a rate, a name. The other fields are for lists of words, lists, maps,
-// choices, and schemes:
+// Form describes the values of an option. It is the name of document.Form for modules of others. A plain value needs
+// only Text, as the reference prints it: a rate, a name. The other fields are for lists of words, lists, maps, choices,
+// and schemes:
 //
 //	Shape document.Shape // of Words, Items, Table or Any; 0: a plain value
 //	Text  string
@@ -27,7 +27,7 @@ type Key = document.Key
 //	Table *document.Table
 //	Items *Form  // of a list, or of a map with names for keys
 //	Any   []Form // of a choice
-//	Of    string // kind of scheme: program, transport, …
+//	SchemeKind string // kind of scheme: program, transport, …
 //	Extra string // a word that is allowed in addition to the schemes' names
 type Form = document.Form
 

@@ -178,10 +178,8 @@ func TestForged(t *testing.T) {
 		sum(forged)
 		r.node.inject(0, forged)
 	}
-	await.AwaitCondition(t, "the refusal of records", func() bool {
-		return connections(t,
-			b)[0].Refused == before.Refused+3
-	})
+	refused := func() bool { return connections(t, b)[0].Refused == before.Refused+3 }
+	await.AwaitCondition(t, "the refusal of records", refused)
 	if after := connections(t, b)[0]; after.Measured != before.Measured ||
 		after.ReceiverFeedback.Window != before.ReceiverFeedback.Window {
 		t.Errorf("%+v\nbecomes %+v", before, after)

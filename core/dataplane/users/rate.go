@@ -29,9 +29,6 @@ func (r *Rate) AddPacket(now unit.Time, bits float64, k unit.Time) float64 {
 	return r.value
 }
 
-// Value returns the rate at the last packet, in bit/s.
-func (r *Rate) Value() float64 { return r.value }
-
 // DecayedValue returns the rate in bit/s at a time without a packet since the last one: the decayed value.
 func (r *Rate) DecayedValue(now, k unit.Time) float64 {
 	return r.value * math.Exp(-((now - r.last).Seconds() / k.Seconds()))

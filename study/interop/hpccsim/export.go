@@ -206,10 +206,8 @@ func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exported
 			Start: start / 1000, FCT: end - start/1000, Standalone: pairs[pair].StandaloneFCT(f.SizeBytes[i],
 				int64(tr.Payload()))})
 	}
-	sort.SliceStable(x.Flows, func(a, b int) bool {
-		return x.Flows[a].Start+x.Flows[a].FCT < x.Flows[b].Start+
-			x.Flows[b].FCT
-	})
+	end := func(f simfiles.FCT) int64 { return f.Start + f.FCT }
+	sort.SliceStable(x.Flows, func(a, b int) bool { return end(x.Flows[a]) < end(x.Flows[b]) })
 	return x, nil
 }
 

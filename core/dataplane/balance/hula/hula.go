@@ -129,7 +129,7 @@ type link struct {
 // hop is an entry of the best-hop table.
 type hop struct {
 	updatedAt unit.Time // time of the last probe
-	port      dataplane.PortID
+	port      packet.PortID
 	util      uint8
 	known     bool
 }

@@ -96,10 +96,6 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "ndp".
 func (n *Program) Name() string { return "ndp" }
 
-// TrimmedCount and Returned return the numbers of trimmed packets, and of those sent back.
-func (n *Program) TrimmedCount() uint64  { return n.trimmed }
-func (n *Program) ReturnedCount() uint64 { return n.returned }
-
 // maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and MostExtensions.
 const maxHeaderSize = 256
 

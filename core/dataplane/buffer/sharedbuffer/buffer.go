@@ -25,9 +25,6 @@ type Queue struct {
 	guarded  bool // PFC protects it: it may use headroom, and egress thresholds do not apply
 }
 
-// Bytes returns the bytes in the queue.
-func (q *Queue) Bytes() unit.Bytes { return q.bytes }
-
 // HeadroomBytes returns the queue's bytes in its headroom.
 func (q *Queue) HeadroomBytes() unit.Bytes { return q.headroom }
 

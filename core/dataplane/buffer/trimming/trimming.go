@@ -150,11 +150,6 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "trimming".
 func (x *Program) Name() string { return "trimming" }
 
-// TrimmedCount returns the number of trimmed packets, and Marked the number of marks, including marks on packets marked
-// before.
-func (x *Program) TrimmedCount() uint64 { return x.trimmed }
-func (x *Program) MarkedCount() uint64  { return x.marked }
-
 // setLimits sets the limits of a port at a rate.
 func (x *Program) setLimits(p *port, rate unit.Rate) {
 	p.rate = rate
