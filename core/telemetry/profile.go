@@ -25,7 +25,7 @@ const basicFields = Time | TxBytes | Queue | Rate
 //   - ifa: 8 bytes and 32 a hop; grows at each hop (ifa.go). It carries no count of sent bytes, so HPCC++
 //     cannot run on it.
 //   - ifa-ext: 8 bytes and 40 a hop, with Weir's counter.
-//   - relative: Weir's format for §9.1: 2 bytes on paths of any length (RelativeLoad).
+//   - relative: Weir's format for draft-miao §9.1: 2 bytes on paths of any length (RelativeLoad).
 var Profiles = [...]Profile{
 	{Name: "hpcc", Source: "HPCC (SIGCOMM'19) §4.1, figure 7", Fields: basicFields, Hops: HPCCHops, MaxHops: HPCCHops},
 	{Name: "int-md", Source: "P4 INT v2.1", Fields: basicFields | Identity, Hops: MaxHops, MaxHops: MaxHops,

@@ -208,8 +208,8 @@ func proseBounds(root string) (map[string]int, error) {
 	return readBounds(proseFile, string(data))
 }
 
-// proseCommand prints the figures above their limits, and the long sentences of pages that it is given. With -lower it
-// writes the figures that are below their bounds.
+// proseCommand prints the figures above their limits, and the long sentences of the pages in args. Without pages it
+// checks the figures. With -lower it writes the figures that are below their bounds.
 func proseCommand(root string, args []string) error {
 	files, err := trackedFiles(root)
 	if err != nil {
@@ -226,6 +226,9 @@ func proseCommand(root string, args []string) error {
 		if f.count > f.limit {
 			fmt.Printf("%d %s (at most %d)\n", f.count, f.name, f.limit)
 		}
+	}
+	if len(args) == 0 {
+		return checkProse(root, files, os.Stdout)
 	}
 	for _, name := range args {
 		for _, s := range long[name] {
