@@ -118,7 +118,10 @@ func hasOddWord(name string) bool {
 // readBounds parses a file of bounds. The file's name is for errors.
 func readBounds(file, text string) (map[string]int, error) {
 	bounds := map[string]int{}
-	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
+	if text = strings.TrimSpace(text); text == "" {
+		return bounds, nil
+	}
+	for i, line := range strings.Split(text, "\n") {
 		m := boundPattern.FindStringSubmatch(line)
 		if m == nil {
 			return nil, fmt.Errorf("%s:%d: %q is not a number and a name", file, i+1, line)
