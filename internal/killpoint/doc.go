@@ -15,5 +15,6 @@ package killpoint
 // Moments of an operation.
 const (
 	Before = "before"
+	Within = "within" // between two halves of a write
 	After  = "after"
 )
