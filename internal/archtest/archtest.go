@@ -405,6 +405,9 @@ func (c *checker) checkSyntax(f *file) {
 // standard library's sources.
 func (c *checker) Import(p string) (*types.Package, error) {
 	folder, own := strings.CutPrefix(p, c.module+"/")
+	if p == c.module {
+		folder, own = ".", true
+	}
 	if first, _, _ := strings.Cut(p, "/"); !own && strings.Contains(first, ".") {
 		return nil, fmt.Errorf("%s is of another module, which is not read", p)
 	}
