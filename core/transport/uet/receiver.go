@@ -206,8 +206,8 @@ func (r *Receiver) handleRequest(now unit.Time, p *packet.Packet) bool {
 	return r.replyWith(now, p, &a)
 }
 
-// updateTarget handles a sender's target for its credit. anew: the sender has a packet to resend.
-func (r *Receiver) updateTarget(now unit.Time, target int64, anew bool) {
+// updateTarget handles a sender's target for its credit. resends: it has a packet to resend.
+func (r *Receiver) updateTarget(now unit.Time, target int64, resends bool) {
 	if r.pacer == nil {
 		return
 	}
@@ -215,7 +215,7 @@ func (r *Receiver) updateTarget(now unit.Time, target int64, anew bool) {
 	if raised {
 		r.member.target = target
 	}
-	if raised || anew {
+	if raised || resends {
 		r.pacer.requestCredit(now, &r.member)
 	}
 }
