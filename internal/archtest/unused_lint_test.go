@@ -1,3 +1,5 @@
+//go:build lint
+
 package archtest
 
 import (
@@ -66,6 +68,7 @@ func use() {
 }
 
 // TestUnusedNames checks which names of a small module count as used and which exceptions are needed.
+// It compiles packages, which needs a build cache.
 func TestUnusedNames(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range exportedSources {
