@@ -178,8 +178,8 @@ type outcomeFile struct {
 		Measures map[string]json.RawMessage
 	}
 	Claims []struct {
-		ID, Verdict, Measured string
-		N                     int
+		ID, Says, Verdict, Measured string
+		N                           int
 	}
 }
 
@@ -189,7 +189,11 @@ func (p program) readResults(name string, full bool) (*outcomeFile, error) {
 	if full {
 		variant = "full"
 	}
-	out := filepath.Join(p.folder, variant, filepath.FromSlash(name))
+	return p.readFolder(name, filepath.Join(p.folder, variant, filepath.FromSlash(name)), full)
+}
+
+// readFolder reads the results of an experiment below out. Unless they are finished, it runs the experiment first.
+func (p program) readFolder(name, out string, full bool) (*outcomeFile, error) {
 	finished := filepath.Join(out, "finished")
 	if _, err := os.Stat(finished); err != nil {
 		args := []string{"run", name, "--out", out}
@@ -203,16 +207,21 @@ func (p program) readResults(name string, full bool) (*outcomeFile, error) {
 			return nil, err
 		}
 	}
-	files, err := filepath.Glob(filepath.Join(out, "*", "runs.json"))
+	o := &outcomeFile{}
+	return o, readResult(out, "runs.json", o)
+}
+
+// readResult reads a JSON file of the one results folder in out.
+func readResult(out, name string, into any) error {
+	files, err := filepath.Glob(filepath.Join(out, "*", name))
 	if err != nil || len(files) != 1 {
-		return nil, fmt.Errorf("%d files runs.json in %s (%v)", len(files), out, err)
+		return fmt.Errorf("%d files %s in %s (%v)", len(files), name, out, err)
 	}
 	data, err := os.ReadFile(files[0])
 	if err != nil {
-		return nil, err
+		return err
 	}
-	o := &outcomeFile{}
-	return o, json.Unmarshal(data, o)
+	return json.Unmarshal(data, into)
 }
 
 // isInterrupted reports whether a program was interrupted or killed.

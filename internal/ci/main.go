@@ -10,6 +10,7 @@
 //	go run ./internal/ci catalogue BASE …      # compare the quick catalogue with commit BASE's
 //	go run ./internal/ci module PATH           # give the module another path, everywhere
 //	go run ./internal/ci verdicts [-update] …  # compare the quick catalogue's verdicts with the file, or write it
+//	go run ./internal/ci papers [-from DIR] …  # write the full catalogue's results into docs/papers
 package main
 
 import (
@@ -29,6 +30,7 @@ var commands = map[string]func(root string, args []string) error{
 	"catalogue": catalogueCommand,
 	"module":    moduleCommand,
 	"verdicts":  verdictsCommand,
+	"papers":    papersCommand,
 }
 
 func main() {
@@ -43,7 +45,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 || commands[args[0]] == nil {
-		return fmt.Errorf("usage: ci list|stage|race|lint|language|prose|coverage|catalogue|module|verdicts …")
+		return fmt.Errorf("usage: ci list|stage|race|lint|language|prose|coverage|catalogue|module|verdicts|papers …")
 	}
 	if err := os.Setenv("LC_ALL", "C.UTF-8"); err != nil { // tests read what git, R and gnuplot print
 		return err

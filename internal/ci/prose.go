@@ -50,7 +50,7 @@ func wordLimit(name string) (int, bool) {
 }
 
 var (
-	generatedBlock = regexp.MustCompile(`(?s)<!-- (?:keys: [a-z-]+|sizes) -->\n.*?<!-- end -->`)
+	generatedBlock = regexp.MustCompile(`(?s)<!-- (?:keys: [a-z-]+|sizes|results: [^>]*) -->\n.*?<!-- end -->`)
 	htmlComment    = regexp.MustCompile(`(?s)<!--.*?-->`)
 	listItem       = regexp.MustCompile(`^\s*(?:[-*+]|\d+\.) +`)
 	linkText       = regexp.MustCompile(`!?\[([^\]]*)\]\([^)]*\)`)

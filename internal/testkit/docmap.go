@@ -14,23 +14,24 @@ import (
 
 var testName = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
 
-// CheckDocTests checks that all tests named in the package's doc.go and doc_*.go exist in this folder or in one of
-// the others. The files must name at least atLeast tests.
+// CheckDocTests checks that all tests named in the package's doc.go, and in the page docs/papers/NAME.md of a paper's
+// package NAME, exist in this folder or in one of the others. The two must name at least atLeast tests.
 func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	parts, _ := filepath.Glob("doc_*.go")
-	for _, name := range parts {
-		more, err := os.ReadFile(name)
+	folder, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if filepath.Base(filepath.Dir(folder)) == "papers" {
+		page, err := os.ReadFile(filepath.Join("..", "..", "docs", "papers", filepath.Base(folder)+".md"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.HasSuffix(name, "_test.go") {
-			doc = append(doc, more...)
-		}
+		doc = append(doc, page...)
 	}
 	there := map[string]bool{}
 	files, _ := filepath.Glob("[^._]*_test.go")
@@ -52,10 +53,10 @@ func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 	names := testName.FindAllString(string(doc), -1)
 	for _, n := range names {
 		if !there[n] {
-			t.Errorf("doc.go names %s, which does not exist", n)
+			t.Errorf("the documentation names %s, which does not exist", n)
 		}
 	}
 	if len(names) < atLeast {
-		t.Errorf("doc.go names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "), atLeast)
+		t.Errorf("the documentation names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "), atLeast)
 	}
 }

@@ -1,0 +1,259 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// papersFolder has a page of results for each paper. Blocks of a page are made from the results of its experiments.
+const papersFolder = "docs/papers"
+
+// resultsBlock is the part of a page that has the results of one experiment: its name, columns of measures for a table,
+// and the text between the markers.
+var resultsBlock = regexp.MustCompile(`(?s)<!-- results: ([\w-]+/[\w-]+)(?: columns=(\S+))? -->\n(.*?)<!-- end -->`)
+
+// papersCommand writes the results of the full catalogue into the pages of papers. It runs each experiment of a page
+// with this work tree's program unless its results are there; with -from it takes finished results only, which `weir run
+// NAME --out FOLDER/NAME` wrote, and leaves other blocks as they are.
+func papersCommand(root string, args []string) error {
+	flags := flag.NewFlagSet("papers [PATTERN]", flag.ContinueOnError)
+	from := flags.String("from", "", "take the results and the program weir from this folder, and run no experiment")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if flags.NArg() > 1 {
+		return errors.New("usage: ci papers [-from FOLDER] [PATTERN]; PATTERN is a regular expression of names")
+	}
+	pattern, err := regexp.Compile(flags.Arg(0))
+	if err != nil {
+		return err
+	}
+	var here program
+	if *from != "" {
+		folder, err := filepath.Abs(*from)
+		if err != nil {
+			return err
+		}
+		here = program{filepath.Join(folder, "weir"), folder}
+	} else if here, err = buildHere(root); err != nil {
+		return err
+	}
+	pages, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(papersFolder), "*.md"))
+	if err != nil {
+		return err
+	}
+	for _, page := range pages {
+		if err := here.updatePage(page, pattern, *from != ""); err != nil {
+			return fmt.Errorf("%s: %w", page, err)
+		}
+	}
+	return nil
+}
+
+// updatePage rewrites the blocks of a page whose experiments match. Finished reports whether only finished results are
+// taken. The page is written after each experiment, so that an interrupted command keeps what it has.
+func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool) error {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	text := string(data)
+	for _, block := range resultsBlock.FindAllStringSubmatch(text, -1) {
+		name, columns := block[1], block[2]
+		if !pattern.MatchString(name) {
+			continue
+		}
+		out := filepath.Join(p.folder, "full", filepath.FromSlash(name))
+		if finished {
+			out = filepath.Join(p.folder, filepath.FromSlash(name))
+			if _, err := os.Stat(filepath.Join(out, "finished")); errors.Is(err, os.ErrNotExist) {
+				fmt.Printf("%s: no finished results\n", name)
+				continue
+			}
+		}
+		o, err := p.readFolder(name, out, true)
+		if err != nil {
+			return err
+		}
+		body, err := p.describeResults(name, out, columns, o)
+		if err != nil {
+			return err
+		}
+		open, _, _ := strings.Cut(block[0], "\n")
+		text = strings.Replace(text, block[0], open+"\n"+body+"<!-- end -->", 1)
+		if err := os.WriteFile(page, []byte(text), 0o666); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// describeResults returns a block's text: the commit and the day of the results, the claims with their verdicts, and, if
+// columns are given, a table of measures as weir run prints it.
+func (p program) describeResults(name, out, columns string, o *outcomeFile) (string, error) {
+	version, day, err := originOf(out)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n`weir run %s`, %s, %s: %d runs.%s\n\n", name, version, day, len(o.Runs), o.countVerdicts())
+	if len(o.Claims) > 0 {
+		b.WriteString("| verdict | claim | measured |\n|---|---|---|\n")
+	}
+	cell := strings.NewReplacer("|", `\|`, "<", "&lt;", "*", `\*`, "_", `\_`)
+	for _, c := range o.Claims {
+		fmt.Fprintf(&b, "| %s | `%s`: %s | %s |\n", c.Verdict, c.ID, cell.Replace(c.Says), cell.Replace(c.Measured))
+	}
+	if len(o.Claims) > 0 {
+		b.WriteString("\n")
+	}
+	if columns != "" {
+		text, err := exec.Command(p.binary, "run", name, "--out", out, "--columns", columns).Output()
+		if err != nil {
+			return "", fmt.Errorf("%s: weir run --columns %s: %w", name, columns, err)
+		}
+		for _, line := range printedTables(string(text)) {
+			b.WriteString(strings.TrimRight("    "+line, " ") + "\n")
+		}
+		b.WriteString("\n")
+	}
+	return b.String(), nil
+}
+
+// countVerdicts returns the number of claims and how many have each verdict, as a sentence that begins with a space; ""
+// without claims.
+func (o *outcomeFile) countVerdicts() string {
+	if len(o.Claims) == 0 {
+		return ""
+	}
+	counts := map[string]int{}
+	for _, c := range o.Claims {
+		counts[c.Verdict]++
+	}
+	var parts []string
+	for _, verdict := range sortedKeys(counts) {
+		parts = append(parts, fmt.Sprintf("%s %d", verdict, counts[verdict]))
+	}
+	return fmt.Sprintf(" Claims: %d (%s).", len(o.Claims), strings.Join(parts, ", "))
+}
+
+// originOf returns the version of the program that made the results below out, such as "commit 0123456789ab", and the
+// day on which they were finished, in UTC.
+func originOf(out string) (version, day string, err error) {
+	var origin struct{ Version string }
+	if err := readResult(out, "origin.json", &origin); err != nil {
+		return "", "", err
+	}
+	files, _ := filepath.Glob(filepath.Join(out, "*", "runs.json"))
+	info, err := os.Stat(files[0])
+	if err != nil {
+		return "", "", err
+	}
+	return origin.Version, info.ModTime().UTC().Format(time.DateOnly), nil
+}
+
+// tableEnd matches the first line after the tables that weir run prints: an explanation of a value or of a column.
+var tableEnd = regexp.MustCompile(`^[a-z]\w*(?: \S+)?: `)
+
+// printedTables returns the lines of the tables that weir run prints, without blank lines around them.
+func printedTables(text string) []string {
+	lines := strings.Split(text, "\n")
+	begin := slices.IndexFunc(lines, func(line string) bool { return strings.HasPrefix(line, "at all points: ") })
+	lines = lines[begin+1:]
+	if end := slices.IndexFunc(lines, tableEnd.MatchString); end >= 0 {
+		lines = lines[:end]
+	}
+	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return lines
+}
+
+// maxPaperDoc is the maximum number of lines of a paper's package documentation.
+const maxPaperDoc = 150
+
+// checkPapers compares the pages with the experiments of the papers and their claims: each experiment has one block, and
+// a block that has been filled has the claims of papers/verdicts.txt. It also limits the papers' package documentation.
+func checkPapers(root string, files []string) error {
+	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(verdictsFile)))
+	if err != nil {
+		return err
+	}
+	verdicts, err := parseVerdicts(string(data))
+	if err != nil {
+		return err
+	}
+	claims := map[string][]string{}
+	for _, v := range verdicts {
+		claims[v.experiment] = append(claims[v.experiment], v.claim)
+	}
+	blocks := map[string]int{}
+	var wrong []string
+	for _, page := range files {
+		if filepath.ToSlash(filepath.Dir(page)) != papersFolder {
+			continue
+		}
+		data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(page)))
+		if err != nil {
+			return err
+		}
+		paper := strings.TrimSuffix(filepath.Base(page), ".md")
+		for _, block := range resultsBlock.FindAllStringSubmatch(string(data), -1) {
+			name := block[1]
+			blocks[name]++
+			if !strings.HasPrefix(name, paper+"/") {
+				wrong = append(wrong, fmt.Sprintf("%s: %s belongs to another page", page, name))
+			}
+			if has := claimsOfBlock(block[3]); block[3] != "" && !slices.Equal(has, claims[name]) {
+				wrong = append(wrong, fmt.Sprintf("%s: %s has the claims %q, and %s has %q; run .ci/papers '^%s$'", page, name,
+					has, verdictsFile, claims[name], name))
+			}
+		}
+		experiments, err := filepath.Glob(filepath.Join(root, "papers", paper, "experiments", "*.yaml"))
+		if err != nil {
+			return err
+		}
+		for _, file := range experiments {
+			name := paper + "/" + strings.TrimSuffix(filepath.Base(file), ".yaml")
+			if blocks[name] != 1 {
+				wrong = append(wrong, fmt.Sprintf("%s: %s has %d blocks; it needs one: <!-- results: %s --> and <!-- end -->", page,
+					name, blocks[name], name))
+			}
+			delete(blocks, name)
+		}
+		doc, err := os.ReadFile(filepath.Join(root, "papers", paper, "doc.go"))
+		if err != nil {
+			return err
+		}
+		if n := strings.Count(string(doc), "\n"); n > maxPaperDoc {
+			wrong = append(wrong, fmt.Sprintf("papers/%s/doc.go: %d lines; allowed: at most %d; results belong in %s", paper, n,
+				maxPaperDoc, page))
+		}
+	}
+	for _, name := range sortedKeys(blocks) {
+		wrong = append(wrong, fmt.Sprintf("%s: no experiment has this name", name))
+	}
+	if len(wrong) > 0 {
+		return errors.New(strings.Join(wrong, "\n"))
+	}
+	return nil
+}
+
+// claimsOfBlock returns the claims that a block's table names, in its order.
+func claimsOfBlock(text string) (ids []string) {
+	for _, m := range regexp.MustCompile("(?m)^\\| \\w+ \\| `([^`]+)`: ").FindAllStringSubmatch(text, -1) {
+		ids = append(ids, m[1])
+	}
+	return ids
+}
