@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/goccy/go-yaml"
 )
 
 // papersFolder has a page of results for each paper. Blocks of a page are made from the results of its experiments.
@@ -46,12 +48,16 @@ func papersCommand(root string, args []string) error {
 	} else if here, err = buildHere(root); err != nil {
 		return err
 	}
+	says, err := readClaimTexts(root)
+	if err != nil {
+		return err
+	}
 	pages, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(papersFolder), "*.md"))
 	if err != nil {
 		return err
 	}
 	for _, page := range pages {
-		if err := here.updatePage(page, pattern, *from != ""); err != nil {
+		if err := here.updatePage(page, pattern, *from != "", says); err != nil {
 			return fmt.Errorf("%s: %w", page, err)
 		}
 	}
@@ -59,8 +65,9 @@ func papersCommand(root string, args []string) error {
 }
 
 // updatePage rewrites the blocks of a page whose experiments match. Finished reports whether only finished results are
-// taken. The page is written after each experiment, so that an interrupted command keeps what it has.
-func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool) error {
+// taken. Says has the texts of claims by their ids, for results whose texts are older. The page is written after each
+// experiment, so that an interrupted command keeps what it has.
+func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, says map[string]string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
 		return err
@@ -83,6 +90,11 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool) 
 		if err != nil {
 			return err
 		}
+		for i := range o.Claims {
+			if text, ok := says[o.Claims[i].ID]; ok {
+				o.Claims[i].Says = text
+			}
+		}
 		body, err := p.describeResults(name, out, columns, o)
 		if err != nil {
 			return err
@@ -94,6 +106,29 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool) 
 		}
 	}
 	return nil
+}
+
+// readClaimTexts returns the texts of the claims in the papers' experiments, by id.
+func readClaimTexts(root string) (map[string]string, error) {
+	files, err := filepath.Glob(filepath.Join(root, "papers", "*", "experiments", "*.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	says := map[string]string{}
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		var experiment struct{ Expect []struct{ ID, Says string } }
+		if err := yaml.Unmarshal(data, &experiment); err != nil {
+			return nil, fmt.Errorf("%s: %w", file, err)
+		}
+		for _, c := range experiment.Expect {
+			says[c.ID] = strings.Join(strings.Fields(c.Says), " ")
+		}
+	}
+	return says, nil
 }
 
 // describeResults returns a block's text: the commit and the day of the results, the claims with their verdicts, and, if

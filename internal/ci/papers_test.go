@@ -39,7 +39,7 @@ func TestUpdatePage_FillsFinishedBlocks(t *testing.T) {
 		"page.md": emptyPage, "a/one/finished": "", "a/one/x/origin.json": `{"version": "commit 0123"}`,
 		"a/one/x/runs.json": `{"runs": [{}, {}], "claims": [
 			{"id": "one.high", "says": "x is a|b", "verdict": "holds", "measured": "x = 3 < 4"},
-			{"id": "one.low", "says": "y", "verdict": "fails", "measured": "y = 1"}]}`,
+			{"id": "one.low", "says": "an old text", "verdict": "fails", "measured": "y = 1"}]}`,
 	})
 	runs := filepath.Join(dir, "a/one/x/runs.json")
 	if err := os.Chtimes(runs, time.Time{}, time.Date(2026, 11, 30, 23, 0, 0, 0, time.UTC)); err != nil {
@@ -47,7 +47,7 @@ func TestUpdatePage_FillsFinishedBlocks(t *testing.T) {
 	}
 	page := filepath.Join(dir, "page.md")
 	for range 2 { // the second time, the block has a text
-		if err := (program{"", dir}).updatePage(page, regexp.MustCompile(""), true); err != nil {
+		if err := (program{"", dir}).updatePage(page, regexp.MustCompile(""), true, map[string]string{"one.low": "y"}); err != nil {
 			t.Fatal(err)
 		}
 	}
