@@ -44,13 +44,14 @@ func TestPrototypeClaims(t *testing.T) {
 }
 
 // prototypeClaims runs a prototype experiment. All of its claims hold, except for two sentences of the paper that no
-// configuration was found for, which doc.go names.
+// configuration was found for (docs/papers/p4abc.md#contradictions).
 func prototypeClaims(t *testing.T, name string, o experiment.Options) {
 	t.Helper()
 	holdExcept(t, carryOut(t, "p4abc/prototype-"+name, o), "prototype-fig6.abc.monotone", "prototype-fig4.without.bursts")
 }
 
-// Users of constant rate at unequal reference rates: who starves, and when not, is what doc.go derives.
+// Users of constant rate at unequal reference rates starve in the cases that the page derives
+// (docs/papers/p4abc.md#constant-rates-at-unequal-reference-rates).
 func TestUnresponsive(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1", "duration=3s", "warmup=10s",
 		"gamma=[16 packets, 40 packets]"}}))
