@@ -14,8 +14,8 @@ import (
 
 var testName = regexp.MustCompile(`\b(Test|Fuzz|Example|Benchmark)[A-Z]\w*`)
 
-// CheckDocTests checks that all tests named in the package's doc.go, and in the page docs/papers/NAME.md of a paper's
-// package NAME, exist in this folder or in one of the others. The two must name at least atLeast tests.
+// CheckDocTests checks that all tests named in the package's doc.go, and in the page that docs/papers has for a
+// paper's package, exist in this folder or in one of the others. The two must name at least atLeast tests.
 func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 	t.Helper()
 	doc, err := os.ReadFile("doc.go")

@@ -285,7 +285,7 @@ func overLinux(try *realtime.Try, result *outcome.Result, report *lab.Report, da
 	}
 	var dropped []string
 	for why, n := range report.Drops {
-		// Linux's nodes report multicast groups at random times, with a hop limit of 1 (RFC 3810 §5), which a router drops.
+		// Linux's nodes report multicast groups at random times, with a hop limit of 1, so that a router drops them.
 		if why := dataplane.Reason(why); n > 0 && why != dataplane.HopLimitExceeded {
 			dropped = append(dropped, fmt.Sprintf("%s %d", why, n))
 		}
