@@ -57,6 +57,7 @@ func CheckDocTests(t *testing.T, atLeast int, others ...string) {
 		}
 	}
 	if len(names) < atLeast {
-		t.Errorf("the documentation names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "), atLeast)
+		t.Errorf("the documentation names %d tests (%s), at least %d were expected", len(names), strings.Join(names, ", "),
+			atLeast)
 	}
 }
