@@ -9,7 +9,7 @@ import (
 	"weir/study/plan"
 )
 
-// What the quick variants must find. doc.go says what else they do, and what does not hold.
+// The claims that the quick variants must hold. docs/papers/ncf.md has the other results, and what fails.
 func TestExperiments(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast": {"incast.drop-times-out", "incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes",

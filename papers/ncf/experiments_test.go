@@ -86,8 +86,8 @@ func TestQuickKeepsEnds(t *testing.T) {
 	}
 }
 
-// mechanisms checks that claims of an experiment hold that are the mechanism's: what the others say, of how fast and
-// against whom, is for doc.go to report, whatever it is.
+// mechanisms checks that the claims of an experiment about the mechanism itself hold. docs/papers/ncf.md reports the
+// other claims, which compare speeds and schemes, with any verdict.
 func mechanisms(t *testing.T, name string, o experiment.Options, claims ...string) {
 	t.Helper()
 	verdicts := map[string]string{}
