@@ -70,7 +70,8 @@ var (
 func TestLinks(t *testing.T) {
 	tree := testkit.TrackedFiles(t, "..")
 	var pages []string
-	for _, pattern := range []string{"*.md", "docs/*.md", "docs/tutorials/*.md", "docs/schemes/*.md", "examples/*.md"} {
+	for _, pattern := range []string{"*.md", "docs/*.md", "docs/tutorials/*.md", "docs/schemes/*.md", "docs/papers/*.md",
+		"examples/*.md"} {
 		more, _ := fs.Glob(tree, pattern)
 		pages = append(pages, more...)
 	}

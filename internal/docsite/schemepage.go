@@ -10,6 +10,9 @@ import (
 // SchemePages is the folder of pages about schemes. The title of a page lists the names of its schemes.
 const SchemePages = "docs/schemes"
 
+// paperPages is the folder of pages about the results of papers.
+const paperPages = "docs/papers"
+
 // SchemePage returns the Markdown of the page about a scheme without its title, or "" if it has no page.
 func (c Command) SchemePage(name string) string {
 	entries, err := fs.ReadDir(c.Pages, SchemePages)

@@ -115,6 +115,11 @@ func (s *Website) findPage(name string) *Page {
 		}
 	}
 	for _, p := range s.Pages {
+		if strings.EqualFold(name, p.Name()) {
+			return p
+		}
+	}
+	for _, p := range s.Pages {
 		if strings.EqualFold(name, strings.TrimSuffix(path.Base(p.File), ".md")) {
 			return p
 		}
@@ -145,8 +150,15 @@ func (p *Page) findPart(id string) []byte {
 	return p.source[from:to]
 }
 
-// Name returns the shortest name by which findPage finds the page, if no other page shares it.
-func (p *Page) Name() string { return strings.TrimSuffix(path.Base(p.File), ".md") }
+// Name returns the shortest name by which findPage finds the page, if no other page shares it. Pages of papers have
+// their folder in it, since some papers and schemes have the same name.
+func (p *Page) Name() string {
+	name := strings.TrimSuffix(path.Base(p.File), ".md")
+	if path.Dir(p.File) == paperPages {
+		return path.Join(path.Base(paperPages), name)
+	}
+	return name
+}
 
 // parsePage parses a page and gives its headings GitHub's anchors.
 func parsePage(name string, source []byte) *Page {
