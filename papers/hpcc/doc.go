@@ -58,7 +58,7 @@
 //	HPCC §5.4, figures 6, 13  ablations: per ACK, per RTT, rxRate, state per hop
 //	                                             Mode                    TestModes, TestReactions
 //	HPCC §5.4 the 16-to-1 incast as a closed loop                        TestIncast
-//	HPCC simulator  the rate with the window of a new flow or none (HAS_WIN, VAR_WIN)
+//	HPCC simulator  the rate with the window of a new flow or without (HAS_WIN, VAR_WIN)
 //	                                             Config.Bound            TestWindows
 //	HPCC simulator  between updates only hops with a queue (SAMPLE_FEEDBACK)
 //	                                             Config.SamplesQueues    TestSampledFeedback
