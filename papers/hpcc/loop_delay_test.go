@@ -36,7 +36,7 @@ func amplitude(offsets []float64) (largest float64) {
 }
 
 // A multiplicative commit is right if U shows the last window. If it shows one before, windows swing for ever; with
-// additive stages, more than the lag, they do not (doc.go, The loop with traffic both ways).
+// additive stages, more than the lag, they do not (docs/papers/hpcc.md#why-windows-swing).
 func TestLoopWithDelay(t *testing.T) {
 	for _, x := range []struct {
 		lag, maxStage int

@@ -48,7 +48,7 @@ const (
 var presets = []string{"default", "simulator", "draft", "agent"}
 
 // draftStage is the MaxStage that paper and drafts print, "conservatively large for stability": with 0 the loop is
-// unstable if feedback is late (package documentation, traffic both ways).
+// unstable if feedback is late (docs/papers/hpcc.md#traffic-in-both-directions).
 const draftStage = 5
 
 // presetValues holds each preset's MaxStage, N and T. The draft names no N; HPCC assumes a hundred.

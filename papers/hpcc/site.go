@@ -106,7 +106,7 @@ func (c *PINTConfig) Check(s *cc.FlowContext) []scheme.Remark {
 // acknowledgement for each packet; with aggregated acknowledgements or a round trip of few packets; and with data and
 // acknowledgements of a flow hashed to different switches. With very many packets in a round trip, the limit is twice
 // as high. The loop does not oscillate with one flow in one direction, with windows well below a packet, or with flows
-// over many paths. over many paths do not.
+// over many paths.
 const (
 	opposedFlows       = 8
 	opposedFewFlows    = 4
@@ -122,7 +122,7 @@ const (
 const opposedFlowletTrip = 2 * unit.Millisecond
 
 // checkOpposed warns of fewer than minStage additive increases between multiplicative ones if feedback queues behind
-// the data of other flows (doc.go, The loop with traffic both ways).
+// the data of other flows (docs/papers/hpcc.md#why-windows-swing).
 func (c *Config) checkOpposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 	r := c.resolved()
 	if r.MaxStage >= minStage {
