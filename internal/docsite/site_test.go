@@ -159,6 +159,13 @@ func TestBodies(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	scheme, paper := s.findPage("hpcc"), s.findPage("papers/hpcc")
+	if scheme == nil || scheme.File != "docs/schemes/hpcc.md" || paper == nil || paper.File != "docs/papers/hpcc.md" {
+		t.Errorf("pages of a scheme and of a paper with the same name are %v, %v", scheme, paper)
+	}
+	if p := s.findPage("p4abc"); p == nil || p.Name() != "papers/p4abc" {
+		t.Errorf("the page that only a paper has is %v", p)
+	}
 	p := s.findPage("spec")
 	if p == nil || p != s.findPage("docs/spec.md") || p != s.findPage("SPEC") || s.findPage("speck") != nil {
 		t.Fatalf("pages by name: %v", p)
