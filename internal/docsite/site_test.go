@@ -44,6 +44,13 @@ func TestRepository(t *testing.T) {
 			t.Errorf("the site lacks %s", page)
 		}
 	}
+	scheme, paper := s.findPage("hpcc"), s.findPage("papers/hpcc")
+	if scheme == nil || scheme.File != "docs/schemes/hpcc.md" || paper == nil || paper.File != "docs/papers/hpcc.md" {
+		t.Errorf("pages of a scheme and of a paper with the same name are %v, %v", scheme, paper)
+	}
+	if p := s.findPage("p4abc"); p == nil || p.Name() != "papers/p4abc" {
+		t.Errorf("the page that only a paper has is %v", p)
+	}
 	followed := 0
 	for _, p := range s.Pages {
 		for _, link := range linksOf(t, filepath.Join(dir, filepath.FromSlash(p.Path))) {
@@ -158,13 +165,6 @@ func TestBodies(t *testing.T) {
 		"LICENSE", "words\n"))
 	if err != nil {
 		t.Fatal(err)
-	}
-	scheme, paper := s.findPage("hpcc"), s.findPage("papers/hpcc")
-	if scheme == nil || scheme.File != "docs/schemes/hpcc.md" || paper == nil || paper.File != "docs/papers/hpcc.md" {
-		t.Errorf("pages of a scheme and of a paper with the same name are %v, %v", scheme, paper)
-	}
-	if p := s.findPage("p4abc"); p == nil || p.Name() != "papers/p4abc" {
-		t.Errorf("the page that only a paper has is %v", p)
 	}
 	p := s.findPage("spec")
 	if p == nil || p != s.findPage("docs/spec.md") || p != s.findPage("SPEC") || s.findPage("speck") != nil {
