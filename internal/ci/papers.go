@@ -23,8 +23,8 @@ const papersFolder = "docs/papers"
 var resultsBlock = regexp.MustCompile(`(?s)<!-- results: ([\w-]+/[\w-]+)(?: columns=(\S+))? -->\n(.*?)<!-- end -->`)
 
 // papersCommand writes the results of the full catalogue into the pages of papers. It runs each experiment of a page
-// with this work tree's program unless its results are there; with -from it takes finished results only, which `weir run
-// NAME --out FOLDER/NAME` wrote, and leaves other blocks as they are.
+// with this work tree's program unless its results are there. With -from it takes finished results only, which
+// `weir run NAME --out FOLDER/NAME` wrote, and leaves other blocks as they are.
 func papersCommand(root string, args []string) error {
 	flags := flag.NewFlagSet("papers [PATTERN]", flag.ContinueOnError)
 	from := flags.String("from", "", "take the results and the program weir from this folder, and run no experiment")
@@ -131,8 +131,8 @@ func readClaimTexts(root string) (map[string]string, error) {
 	return says, nil
 }
 
-// describeResults returns a block's text: the commit and the day of the results, the claims with their verdicts, and, if
-// columns are given, a table of measures as weir run prints it.
+// describeResults returns a block's text: the commit and the day of the results, the claims with their verdicts, and,
+// with columns, a table of measures as weir run prints it.
 func (p program) describeResults(name, out, columns string, o *outcomeFile) (string, error) {
 	version, day, err := originOf(out)
 	if err != nil {
@@ -218,8 +218,8 @@ func printedTables(text string) []string {
 // maxPaperDoc is the maximum number of lines of a paper's package documentation.
 const maxPaperDoc = 150
 
-// checkPapers compares the pages with the experiments of the papers and their claims: each experiment has one block, and
-// a block that has been filled has the claims of papers/verdicts.txt. It also limits the papers' package documentation.
+// checkPapers compares the pages with the experiments of the papers and their claims. Each experiment has one block,
+// and a block that has been filled has the claims of papers/verdicts.txt. It also limits the papers' package documentation.
 func checkPapers(root string, files []string) error {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(verdictsFile)))
 	if err != nil {

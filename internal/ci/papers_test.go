@@ -47,7 +47,8 @@ func TestUpdatePage_FillsFinishedBlocks(t *testing.T) {
 	}
 	page := filepath.Join(dir, "page.md")
 	for range 2 { // the second time, the block has a text
-		if err := (program{"", dir}).updatePage(page, regexp.MustCompile(""), true, map[string]string{"one.low": "y"}); err != nil {
+		err := program{"", dir}.updatePage(page, regexp.MustCompile(""), true, map[string]string{"one.low": "y"})
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
