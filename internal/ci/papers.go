@@ -219,7 +219,8 @@ func printedTables(text string) []string {
 const maxPaperDoc = 150
 
 // checkPapers compares the pages with the experiments of the papers and their claims. Each experiment has one block,
-// and a block that has been filled has the claims of papers/verdicts.txt. It also limits the papers' package documentation.
+// and a block that has been filled has the claims of papers/verdicts.txt. The papers' package documentation is limited,
+// too.
 func checkPapers(root string, files []string) error {
 	data, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(verdictsFile)))
 	if err != nil {
