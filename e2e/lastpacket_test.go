@@ -43,7 +43,7 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 		strings.Replace(switches, "]}}", ", loser]}}", 1), traffic)
 	r := app.Registry()
 	var drops *loser
-	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "loser", Doc: "drops", Source: "ours"},
+	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "loser", Doc: "drops", Source: "Weir"},
 		func(*dataplane.Site, scheme.None) (*loser, error) {
 			drops = &loser{}
 			return drops, nil

@@ -25,7 +25,7 @@ type RateConfig struct {
 func (c *RateConfig) Params(p *scheme.Params) {
 	c.PathConfig.Params(p)
 	p.Text(&c.Window, "window", NoWindow,
-		"bound of what is in flight: line rate × base RTT with bdp, present rate × base RTT with variable",
+		"limit of the payload in flight; bdp: line rate × base RTT; variable: current rate × base RTT; none: no limit",
 		"HPCC §5.1: +win; HPCC simulator: HAS_WIN, VAR_WIN").Words(NoWindow, BDPWindow, VariableWindow)
 }
 
@@ -46,8 +46,8 @@ type PathConfig struct {
 
 // Params binds the configuration to its parameters.
 func (c *PathConfig) Params(p *scheme.Params) {
-	p.Rate(&c.LineRate, "line_rate", "0bps", "highest rate, of payload; 0bps: what the sender's link carries", "ours")
-	p.Time(&c.BaseRTT, "base_rtt", "0s", "round-trip time without queues; 0s: the path's", "ours")
+	p.Rate(&c.LineRate, "line_rate", "0bps", "maximum rate of payload; 0bps: the rate of the sender's link", "Weir")
+	p.Time(&c.BaseRTT, "base_rtt", "0s", "round-trip time without queues; 0s: that time of the flow's path", "Weir")
 }
 
 // ApplyTo returns f with the LineRate and BaseRTT of c in place of its own, where c's are above 0.

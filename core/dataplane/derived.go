@@ -23,7 +23,7 @@ func (d DerivedTime) BindParam(p *scheme.Params, to *unit.Time, name, doc, sourc
 	declared := p.Time(to, name, "0s",
 		fmt.Sprintf("%s; 0s: %v, where T is the longest round trip of the fat tree without queues, or %v where T is "+
 			"not known", doc, d, d.Published),
-		fmt.Sprintf("%s: %v; ours: scales with T", source, d.Published))
+		fmt.Sprintf("%s: %v; Weir: scales with T", source, d.Published))
 	p.AddRule(name, func() error {
 		if *to != 0 && *to < d.minTime() {
 			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.minTime())

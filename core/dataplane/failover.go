@@ -24,9 +24,9 @@ type Failover struct {
 
 // BindFailover binds the time after which a program excludes a port.
 func BindFailover(p *scheme.Params, after *unit.Time) {
-	p.Time(after, "failover", "0s", "time for which the link of a port of the switch is down until the port is left out "+
-		"where others lead to a destination, and up until it is taken in again; 0s: none is left out", "ours: as BFD or "+
-		"loss of signal, ms to us").Max("60s")
+	p.Time(after, "failover", "0s", "time after a link failure until a switch stops using its port, if other ports "+
+		"lead to the destination, and after a repair until it uses the port again; 0s: the port remains in use",
+		"Weir: as BFD or loss of signal, from ms to us").Max("60s")
 }
 
 // NewFailover returns the Failover of a switch; nil if after is 0. Ports that are down at the start are excluded.

@@ -44,29 +44,29 @@ type every struct {
 func word(s string) (string, error) { return s, nil }
 
 func (c *every) Params(p *scheme.Params) {
-	p.Int(&c.Int, "int", "3", "a number", "ours").Min("-2").Max("5")
-	p.Float(&c.Float, "float", "0.5", "a number", "ours").Min("0.25").Max("2")
-	p.Bool(&c.Bool, "bool", "true", "yes or no", "ours")
-	p.Text(&c.Word, "word", "each", "one of two", "ours").Words("each", "shared")
-	p.Text(&c.Free, "free", "", "any", "ours")
-	p.Time(&c.Time, "time", "5ms", "a time", "ours").Min("1us").Max("1s")
-	p.Rate(&c.Rate, "rate", "10kbps", "a rate", "ours").Min("1bps").Max("1Gbps")
-	p.LinkRate(&c.LinkRate, "link_rate", "0bps", "a link's rate", "ours").Max("1Gbps")
-	p.Share(&c.Share, "share", "85%", "a share", "ours").Min("1%").Max("100%")
-	p.Size(&c.Size, "size", "32MB", "a size", "ours").Min("64 B").Max("1GB")
-	p.Packets(&c.Packets, "packets", "24 packets", "a number of packets", "ours").Min("1 packet").Max("100 packets")
-	p.Length(&c.Length, "length", "6 packets", "a queue", "ours").Min("1 packet").Max("9 packets")
-	p.Depth(&c.Depth, "depth", "5ms", "a queue", "ours").Min("1us")
-	scheme.Choice(p, &c.Colour, []string{"red", "green"}, "colour", "green", "an enumeration", "ours")
-	p.BoolWords(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue", "one of two", "ours")
-	scheme.MapOf(p, &c.Weights, strconv.Atoi, scheme.Ints, "weights", "by queue", "ours").Min("1").Max("10")
-	scheme.MapOf(p, &c.Classes, word, scheme.Texts, "classes", "by name", "ours").Words("low", "high")
-	p.Float(&c.Base, "base", "1.5", "of a logarithm", "ours").Above("1").Max("2")
-	p.Share(&c.Error, "error", "1%", "of an estimate", "ours").Above("0%").Below("100%")
-	scheme.MapOf(p, &c.Ceilings, strconv.Atoi, scheme.Shares, "ceilings", "by queue", "ours").Above("0%").Max("100%")
+	p.Int(&c.Int, "int", "3", "a number", "Weir").Min("-2").Max("5")
+	p.Float(&c.Float, "float", "0.5", "a number", "Weir").Min("0.25").Max("2")
+	p.Bool(&c.Bool, "bool", "true", "yes or no", "Weir")
+	p.Text(&c.Word, "word", "each", "one of two", "Weir").Words("each", "shared")
+	p.Text(&c.Free, "free", "", "any", "Weir")
+	p.Time(&c.Time, "time", "5ms", "a time", "Weir").Min("1us").Max("1s")
+	p.Rate(&c.Rate, "rate", "10kbps", "a rate", "Weir").Min("1bps").Max("1Gbps")
+	p.LinkRate(&c.LinkRate, "link_rate", "0bps", "a link's rate", "Weir").Max("1Gbps")
+	p.Share(&c.Share, "share", "85%", "a share", "Weir").Min("1%").Max("100%")
+	p.Size(&c.Size, "size", "32MB", "a size", "Weir").Min("64 B").Max("1GB")
+	p.Packets(&c.Packets, "packets", "24 packets", "a number of packets", "Weir").Min("1 packet").Max("100 packets")
+	p.Length(&c.Length, "length", "6 packets", "a queue", "Weir").Min("1 packet").Max("9 packets")
+	p.Depth(&c.Depth, "depth", "5ms", "a queue", "Weir").Min("1us")
+	scheme.Choice(p, &c.Colour, []string{"red", "green"}, "colour", "green", "an enumeration", "Weir")
+	p.BoolWords(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue", "one of two", "Weir")
+	scheme.MapOf(p, &c.Weights, strconv.Atoi, scheme.Ints, "weights", "by queue", "Weir").Min("1").Max("10")
+	scheme.MapOf(p, &c.Classes, word, scheme.Texts, "classes", "by name", "Weir").Words("low", "high")
+	p.Float(&c.Base, "base", "1.5", "of a logarithm", "Weir").Above("1").Max("2")
+	p.Share(&c.Error, "error", "1%", "of an estimate", "Weir").Above("0%").Below("100%")
+	scheme.MapOf(p, &c.Ceilings, strconv.Atoi, scheme.Shares, "ceilings", "by queue", "Weir").Above("0%").Max("100%")
 }
 
-var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "ours", Config: scheme.NewDefault[every]}
+var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "Weir", Config: scheme.NewDefault[every]}
 
 // The defaults are in the fields.
 func TestDefaults(t *testing.T) {
@@ -78,7 +78,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, p := range everyScheme.Parameters() {
 		t.Run(p.Name, func(t *testing.T) {
-			if !p.IsDefault() || p.Doc == "" || p.Source != "ours" || p.DescribeForm() == "" {
+			if !p.IsDefault() || p.Doc == "" || p.Source != "Weir" || p.DescribeForm() == "" {
 				t.Errorf("%+v, value %s", p, p.Value())
 			}
 		})
@@ -214,8 +214,8 @@ func TestRange(t *testing.T) {
 type ramp struct{ Kmin, Kmax unit.Bytes }
 
 func (c *ramp) Params(p *scheme.Params) {
-	p.Size(&c.Kmin, "kmin", "", "where it begins", "ours").Required()
-	p.Size(&c.Kmax, "kmax", "100kB", "where it ends", "ours")
+	p.Size(&c.Kmin, "kmin", "", "where it begins", "Weir").Required()
+	p.Size(&c.Kmax, "kmax", "100kB", "where it ends", "Weir")
 	p.AddRule("kmin", func() error {
 		if c.Kmin > c.Kmax {
 			return fmt.Errorf("%v is above kmax, which is %v", c.Kmin, c.Kmax)
@@ -314,7 +314,7 @@ func TestMistakes(t *testing.T) {
 
 // A configuration binds its fields; text and code fill it in, and the same ranges hold.
 func Example() {
-	s := scheme.Scheme{Name: "ramp", Doc: "marks more and more", Source: "ours", Config: scheme.NewDefault[ramp]}
+	s := scheme.Scheme{Name: "ramp", Doc: "marks more and more", Source: "Weir", Config: scheme.NewDefault[ramp]}
 	for _, p := range s.Parameters() {
 		fmt.Println(p.Name+":", p.Doc)
 	}

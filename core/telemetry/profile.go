@@ -35,9 +35,9 @@ var Profiles = [...]Profile{
 		Fields: basicFields | Identity, Hops: 5, MaxHops: 8, codec: codecIOAM},
 	{Name: "ifa", Source: "draft-kumar-ippm-ifa", Fields: Time | Queue | Rate | Sojourn | Identity, Hops: MaxHops,
 		MaxHops: MaxHops, codec: codecIFA},
-	{Name: "ifa-ext", Source: "draft-kumar-ippm-ifa; ours", Fields: basicFields | Sojourn | Identity, Hops: MaxHops,
+	{Name: "ifa-ext", Source: "draft-kumar-ippm-ifa; Weir", Fields: basicFields | Sojourn | Identity, Hops: MaxHops,
 		MaxHops: MaxHops, codec: codecIFA},
-	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; ours", Fields: Load, codec: codecRelative},
+	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; Weir", Fields: Load, codec: codecRelative},
 }
 
 // FindProfile returns the profile with this name.

@@ -23,15 +23,16 @@ type dragonfly struct {
 
 // Params binds the family's parameters.
 func (c *dragonfly) Params(p *scheme.Params) {
-	c.bindLinks(p, "of the hosts' links")
-	bindCount(p, &c.Groups, "groups", "groups (g)", "10000")
-	bindCount(p, &c.Switches, "switches", "switches of a group (a): s0, … through all groups", "1000")
-	bindCount(p, &c.Hosts, "hosts", "hosts at each switch (p): h0, …; half of a in a balanced network", "10000")
-	p.Int(&c.Globals, "globals", "", "links of each switch to other groups (h); half of a in a balanced network",
+	c.bindLinks(p, "rate of the hosts' links")
+	bindCount(p, &c.Groups, "groups", "number of groups (g)", "10000")
+	bindCount(p, &c.Switches, "switches", "switches per group (a): s0, … through all groups", "1000")
+	bindCount(p, &c.Hosts, "hosts", "hosts per switch (p): h0, …; a/2 in a balanced network", "10000")
+	p.Int(&c.Globals, "globals", "", "links from each switch to other groups (h); a/2 in a balanced network",
 		"Dragonfly (Kim et al., ISCA 2008) §3.1").Required().Min("0").Max("1000")
-	p.LinkRate(&c.Local, "local", "0bps", "of the links in a group; 0bps: that of rate", "ours")
-	p.LinkRate(&c.Global, "global", "0bps", "of the links between groups; 0bps: that of rate", "ours")
-	p.Time(&c.GlobalDelay, "global_delay", "0s", "of the links between groups; 0s: that of delay", "ours").Min("0s")
+	p.LinkRate(&c.Local, "local", "0bps", "rate of the links within a group; 0bps: equal to rate", "Weir")
+	p.LinkRate(&c.Global, "global", "0bps", "rate of the links between groups; 0bps: equal to rate", "Weir")
+	p.Time(&c.GlobalDelay, "global_delay", "0s", "propagation delay of the links between groups, one way; 0s: equal "+
+		"to delay", "Weir").Min("0s")
 	p.AddRule("globals", func() error {
 		if c.Switches*c.Globals < c.Groups-1 {
 			return fmt.Errorf("%d links leave a group (switches × globals), and there are %d other groups; as many are "+
@@ -98,13 +99,13 @@ type torus struct {
 
 // Params binds the family's parameters.
 func (c *torus) Params(p *scheme.Params) {
-	c.bindLinks(p, "of the hosts' links")
-	bindCount(p, &c.X, "x", "switches along the first dimension: s0, … along it", "10000")
-	p.Int(&c.Y, "y", "1", "switches along the second", "ours").Min("1").Max("10000")
-	p.Int(&c.Z, "z", "1", "switches along the third", "ours").Min("1").Max("10000")
-	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch: h0, …", "ours").Min("1").Max("10000")
-	p.LinkRate(&c.Grid, "grid", "0bps", "of the links between switches; 0bps: that of rate", "ours")
-	p.Bool(&c.Wrap, "wrap", "true", "the last switch of a line is linked to its first; false: a mesh", "ours")
+	c.bindLinks(p, "rate of the hosts' links")
+	bindCount(p, &c.X, "x", "number of switches along the first dimension: s0, …", "10000")
+	p.Int(&c.Y, "y", "1", "number of switches along the second dimension", "Weir").Min("1").Max("10000")
+	p.Int(&c.Z, "z", "1", "number of switches along the third dimension", "Weir").Min("1").Max("10000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts per switch: h0, …", "Weir").Min("1").Max("10000")
+	p.LinkRate(&c.Grid, "grid", "0bps", "rate of the links between switches; 0bps: equal to rate", "Weir")
+	p.Bool(&c.Wrap, "wrap", "true", "link the last switch of a line to its first (a torus); false: a mesh", "Weir")
 }
 
 // buildNetwork makes the network. It is an error if it has too many nodes or links.

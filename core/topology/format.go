@@ -15,7 +15,7 @@ type FileFormat struct {
 // Formats returns the formats of the HPCC simulator and of htsim.
 func Formats() []FileFormat {
 	return []FileFormat{
-		{Name: "hpcc", Doc: "topology of the HPCC simulator", Announces: true, Read: ReadHPCC},
-		{Name: "htsim", Doc: ".topo file of htsim", Read: readHTSim},
+		{Name: "hpcc", Doc: "topology file of the HPCC simulator", Announces: true, Read: ReadHPCC},
+		{Name: "htsim", Doc: "topology file (.topo) of htsim", Read: readHTSim},
 	}
 }

@@ -30,23 +30,26 @@ func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network
 // Schemes returns the families of networks, sorted by name.
 func Schemes() []Scheme {
 	return []Scheme{
-		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches that are all linked to each other, and " +
-			"groups to each other; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.buildNetwork),
-		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck", Source: "ours"},
+		Define(scheme.Scheme{Name: "dragonfly", Doc: "groups of switches with all links within a group and links " +
+			"between all groups; shortest paths", Source: "Dragonfly (Kim et al., ISCA 2008)"}, dragonfly.buildNetwork),
+		Define(scheme.Scheme{Name: "dumbbell", Doc: "hosts on both sides of one bottleneck link", Source: "Weir"},
 			dumbbell.buildNetwork),
 		Define(scheme.Scheme{Name: "fat_tree", Doc: "k-ary fat tree of two or three tiers",
 			Source: "Fat trees (Al-Fares et al., SIGCOMM 2008)"}, fatTree.buildNetwork),
-		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaves with hosts, each linked to every spine", Source: "ours"},
+		Define(scheme.Scheme{Name: "leaf_spine", Doc: "leaf switches with hosts, each linked to every spine switch",
+			Source: "Weir"},
 			leafSpine.buildNetwork),
-		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottlenecks; each switch has hosts", Source: "ours"},
+		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottleneck links; each switch has hosts",
+			Source: "Weir"},
 			parkingLot.buildNetwork),
-		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of free sizes: pods of tor and agg switches below a " +
-			"layer of cores, as HPCC's 320 hosts have it", Source: "HPCC §5.1"}, pods.buildNetwork),
-		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; leaves by rail or by server",
+		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of configurable sizes: pods of tor and agg switches below " +
+			"core switches, such as HPCC's network of 320 hosts", Source: "HPCC §5.1"}, pods.buildNetwork),
+		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; one leaf switch per rail or per " +
+			"server",
 			Source: "SimAI: topology generator"}, rails.buildNetwork),
-		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "ours"}, star.buildNetwork),
-		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions, closed to rings; " +
-			"shortest paths", Source: "ours"}, torus.buildNetwork),
+		Define(scheme.Scheme{Name: "star", Doc: "hosts around one switch", Source: "Weir"}, star.buildNetwork),
+		Define(scheme.Scheme{Name: "torus", Doc: "switches in a grid of up to three dimensions whose lines are closed " +
+			"to rings; shortest paths", Source: "Weir"}, torus.buildNetwork),
 	}
 }
 
@@ -62,13 +65,13 @@ type linkSettings struct {
 
 // bindLinks binds the parameters; access describes the links that have the rate.
 func (l *linkSettings) bindLinks(p *scheme.Params, access string) {
-	p.LinkRate(&l.Rate, "rate", "", access, "ours").Required().Min("1bps")
-	p.Time(&l.Delay, "delay", "", "propagation delay of every link, one way", "ours").Required().Min("0s")
-	p.Length(&l.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: none", "ours")
-	p.Share(&l.Loss, "loss", "0%", "share of frames lost on every link", "ours").Min("0%").Max("99.9%")
-	p.Time(&l.Jitter, "jitter", "0s", "largest delay added at random on every link", "ours").Min("0s")
-	p.Bool(&l.Spaced, "spaced", "false", "switch ports send a frame at once and hold the next one back for the frame's "+
-		"time, and hosts are not held back at all", "BMv2: queueing.h, set_queue_rate")
+	p.LinkRate(&l.Rate, "rate", "", access, "Weir").Required().Min("1bps")
+	p.Time(&l.Delay, "delay", "", "propagation delay of every link, one way", "Weir").Required().Min("0s")
+	p.Length(&l.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: no limit", "Weir")
+	p.Share(&l.Loss, "loss", "0%", "share of frames lost on every link", "Weir").Min("0%").Max("99.9%")
+	p.Time(&l.Jitter, "jitter", "0s", "maximum random delay that every link adds", "Weir").Min("0s")
+	p.Bool(&l.Spaced, "spaced", "false", "switch ports send a frame immediately and delay the next one by the frame's "+
+		"transmission time; hosts have no such delay", "BMv2: queueing.h, set_queue_rate")
 }
 
 // rateOr returns r, or the rate of the hosts' links if r is zero.
@@ -81,7 +84,7 @@ func (l *linkSettings) rateOr(r unit.LinkRate) unit.LinkRate {
 
 // bindCount binds a required number of nodes or links, from 1 to most.
 func bindCount(p *scheme.Params, to *int, name, doc, most string) {
-	p.Int(to, name, "", doc, "ours").Required().Min("1").Max(most)
+	p.Int(to, name, "", doc, "Weir").Required().Min("1").Max(most)
 }
 
 // dumbbell is hosts on both sides of one bottleneck.
@@ -93,9 +96,10 @@ type dumbbell struct {
 
 // Params binds the family's parameters.
 func (c *dumbbell) Params(p *scheme.Params) {
-	c.bindLinks(p, "of the hosts' links")
-	bindCount(p, &c.Hosts, "hosts", "hosts on each side: left0, … and right0, …", "100000")
-	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the link between left and right", "ours").Required().Min("1bps")
+	c.bindLinks(p, "rate of the hosts' links")
+	bindCount(p, &c.Hosts, "hosts", "number of hosts on each side: left0, … and right0, …", "100000")
+	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the bottleneck link between left and right",
+		"Weir").Required().Min("1bps")
 }
 
 // buildNetwork makes the network. It is an error if it has too many nodes or links.
@@ -130,14 +134,15 @@ type leafSpine struct {
 
 // Params binds the family's parameters.
 func (c *leafSpine) Params(p *scheme.Params) {
-	c.bindLinks(p, "of the hosts' links")
-	bindCount(p, &c.Leaves, "leaves", "leaf switches: leaf0, …", "10000")
-	bindCount(p, &c.Spines, "spines", "spine switches: spine0, …", "10000")
-	bindCount(p, &c.Hosts, "hosts", "hosts at each leaf: h0, …", "10000")
-	p.LinkRate(&c.Uplink, "uplink", "0bps", "of the links between leaves and spines; 0bps: that of rate", "ours")
+	c.bindLinks(p, "rate of the hosts' links")
+	bindCount(p, &c.Leaves, "leaves", "number of leaf switches: leaf0, …", "10000")
+	bindCount(p, &c.Spines, "spines", "number of spine switches: spine0, …", "10000")
+	bindCount(p, &c.Hosts, "hosts", "hosts per leaf: h0, …", "10000")
+	p.LinkRate(&c.Uplink, "uplink", "0bps", "rate of the links between leaves and spines; 0bps: equal to rate", "Weir")
 	p.Length(&c.UplinkBuffer, "uplink_buffer", "0 packets",
-		"limit of switch ports between leaves and spines; 0 packets: that of buffer", "ours; P4TE §7: 2 × rate for each")
-	p.LinkRate(&c.Slow, "slow", "0bps", "of the link of leaf0 and spine0 alone; 0bps: that of the other links", "ours")
+		"limit of switch ports between leaves and spines; 0 packets: equal to buffer", "Weir; P4TE §7: 2 × rate for each")
+	p.LinkRate(&c.Slow, "slow", "0bps", "rate of the link between leaf0 and spine0; 0bps: equal to the other links",
+		"Weir")
 }
 
 // buildNetwork makes the network. It is an error if it has too many nodes or links.
@@ -175,10 +180,11 @@ type parkingLot struct {
 
 // Params binds the family's parameters.
 func (c *parkingLot) Params(p *scheme.Params) {
-	c.bindLinks(p, "of the hosts' links")
-	bindCount(p, &c.Hops, "hops", "bottlenecks in the chain, which has one switch more: s0, …", "10000")
-	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch: h0, … along the chain", "ours").Min("1").Max("10000")
-	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "ours").Required().Min("1bps")
+	c.bindLinks(p, "rate of the hosts' links")
+	bindCount(p, &c.Hops, "hops", "number of bottleneck links in the chain; the chain has one switch more: s0, …",
+		"10000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts per switch: h0, … along the chain", "Weir").Min("1").Max("10000")
+	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "Weir").Required().Min("1bps")
 }
 
 // buildNetwork makes the network. It is an error if it has too many nodes or links.
@@ -207,8 +213,8 @@ type star struct {
 
 // Params binds the family's parameters.
 func (c *star) Params(p *scheme.Params) {
-	c.bindLinks(p, "of every link")
-	bindCount(p, &c.Hosts, "hosts", "hosts h0, … of the switch s", "10000")
+	c.bindLinks(p, "rate of every link")
+	bindCount(p, &c.Hosts, "hosts", "number of hosts, h0, …, at the switch s", "10000")
 }
 
 // buildNetwork makes the network. It is an error if it has too many nodes or links.
@@ -282,14 +288,15 @@ type pods struct {
 
 // Params binds the family's parameters.
 func (c *pods) Params(p *scheme.Params) {
-	c.bindLinks(p, "of the hosts' links")
-	bindCount(p, &c.Pods, "pods", "pods", "10000")
-	bindCount(p, &c.Tors, "tors", "tor switches in each pod: tor0, …", "10000")
-	bindCount(p, &c.Aggs, "aggs", "agg switches in each pod, each linked to all of its tors: agg0, …", "10000")
-	bindCount(p, &c.Hosts, "hosts", "hosts at each tor: h0, …", "10000")
+	c.bindLinks(p, "rate of the hosts' links")
+	bindCount(p, &c.Pods, "pods", "number of pods", "10000")
+	bindCount(p, &c.Tors, "tors", "tor switches per pod: tor0, …", "10000")
+	bindCount(p, &c.Aggs, "aggs", "agg switches per pod, each linked to all of its tors: agg0, …", "10000")
+	bindCount(p, &c.Hosts, "hosts", "hosts per tor: h0, …", "10000")
 	bindCount(p, &c.Uplinks, "uplinks",
-		"links from each agg to cores; agg i of every pod reaches the cores from i × uplinks on: core0, …", "10000")
-	p.LinkRate(&c.Fabric, "fabric", "0bps", "of the links between switches; 0bps: that of rate", "ours")
+		"links from each agg to cores; agg i of every pod is linked to the cores from number i × uplinks on: core0, …",
+		"10000")
+	p.LinkRate(&c.Fabric, "fabric", "0bps", "rate of the links between switches; 0bps: equal to rate", "Weir")
 }
 
 // buildNetwork makes the network. 5 pods of 4 tors and 4 aggs, with 4 uplinks per agg and 16 hosts per tor, give HPCC's
@@ -329,11 +336,14 @@ type fatTree struct {
 
 // Params binds the family's parameters.
 func (c *fatTree) Params(p *scheme.Params) {
-	c.bindLinks(p, "of every link")
-	p.Int(&c.K, "k", "", "ports of a switch; an even number", "ours").Required().Min("2").Max("128")
-	p.Int(&c.Tiers, "tiers", "3", "3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts", "Fat trees §3").
+	c.bindLinks(p, "rate of every link")
+	p.Int(&c.K, "k", "", "number of ports of a switch; an even number", "Weir").Required().Min("2").Max("128")
+	p.Int(&c.Tiers, "tiers", "3", "number of tiers; 3: edge, agg, core and k³/4 hosts; 2: edge, core and k²/2 hosts",
+		"Fat trees §3").
 		Min("2").Max("3")
-	p.Int(&c.Oversubscription, "oversubscription", "1", "an edge switch has this many times k/2 hosts", "ours: none").
+	p.Int(&c.Oversubscription, "oversubscription", "1", "hosts per edge switch in multiples of k/2; 1: no "+
+		"oversubscription",
+		"Weir: no oversubscription").
 		Min("1").Max("1000")
 	p.AddRule("k", func() error {
 		if c.K%2 != 0 {

@@ -28,26 +28,27 @@ type rails struct {
 
 // Params binds the family's parameters.
 func (c *rails) Params(p *scheme.Params) {
-	c.bindLinks(p, "of each NIC")
-	bindCount(p, &c.Servers, "servers", "servers", "100000")
-	p.Int(&c.GPUs, "gpus", "8", "GPUs of a server, each a host with its own NICs: h0, …", "SimAI: topology generator").
+	c.bindLinks(p, "rate of each NIC")
+	bindCount(p, &c.Servers, "servers", "number of servers", "100000")
+	p.Int(&c.GPUs, "gpus", "8", "GPUs per server, each a host with its own NICs: h0, …", "SimAI: topology generator").
 		Min("1").Max("64")
-	p.Int(&c.Segment, "segment", "0", "servers whose GPUs share leaves; 0: all of a pod",
+	p.Int(&c.Segment, "segment", "0", "number of servers with GPUs at the same leaves; 0: all servers of a pod",
 		"SimAI: 64 or 128 ports of a leaf").Min("0").Max("100000")
-	p.Int(&c.Planes, "planes", "1", "NICs of a GPU, each in a network of its own beside the others",
+	p.Int(&c.Planes, "planes", "1", "NICs per GPU, each in a separate network (plane)",
 		"SimAI: topology generator, HPN dual plane").Min("1").Max("16")
-	p.Int(&c.Spines, "spines", "", "spines of each pod and plane, each linked to all leaves there: spine0, …; 0: none, "+
-		"so rails are joined by the servers' own switches at most", "ours").Required().Min("0").Max("10000")
-	p.Int(&c.Pods, "pods", "1", "pods, in equal parts of the servers; several are joined by cores", "ours").
+	p.Int(&c.Spines, "spines", "", "spines of each pod and plane, each linked to all leaves there: spine0, …; 0: no "+
+		"spines, so that only the servers' own switches connect rails", "Weir").Required().Min("0").Max("10000")
+	p.Int(&c.Pods, "pods", "1", "number of pods, with equal numbers of servers; cores connect several pods", "Weir").
 		Min("1").Max("10000")
-	p.Int(&c.Uplinks, "uplinks", "1", "links from each spine to cores, where there are several pods; spine i of every "+
-		"pod reaches the same ones: core0, …", "ours").Min("1").Max("10000")
-	p.LinkRate(&c.Fabric, "fabric", "0bps", "of the links between switches; 0bps: that of rate", "ours")
-	p.LinkRate(&c.NVLink, "nvlink", "2880Gbps", "of each GPU's link to its server's own switch: nv0, …; 0bps: none",
+	p.Int(&c.Uplinks, "uplinks", "1", "links from each spine to cores, with several pods; spine i of every pod is "+
+		"linked to the same cores: core0, …", "Weir").Min("1").Max("10000")
+	p.LinkRate(&c.Fabric, "fabric", "0bps", "rate of the links between switches; 0bps: equal to rate", "Weir")
+	p.LinkRate(&c.NVLink, "nvlink", "2880Gbps", "rate of each GPU's link to its server's own switch: nv0, …; 0bps: no "+
+		"such switch",
 		"SimAI: topology generator")
-	p.Time(&c.NVLinkDelay, "nvlink_delay", "25ns", "propagation delay of these links, one way",
+	p.Time(&c.NVLinkDelay, "nvlink_delay", "25ns", "propagation delay of the links to the server's own switch, one way",
 		"SimAI: topology generator").Min("0s")
-	p.Bool(&c.Optimised, "optimised", "true", "a leaf has GPUs of one rail; false: all GPUs of its servers",
+	p.Bool(&c.Optimised, "optimised", "true", "a leaf has GPUs of one rail; false: a leaf has all GPUs of its servers",
 		"SimAI: topology generator, Spectrum-X")
 	p.AddRule("pods", func() error {
 		if c.Pods > 0 && c.Servers%c.Pods != 0 {

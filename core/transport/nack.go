@@ -18,8 +18,9 @@ const (
 // BindNacks binds the parameter nacks to the variable to. Every transport that knows NACKs of the network calls it.
 func BindNacks(p *scheme.Params, to *string) {
 	p.Text(to, "nacks", NacksLoss,
-		"NACKs of switches: reduce as for a loss; follow the rate that they offer; only send again; ignore them",
-		"BS'19 §4.3, §5; ours: the reactions").Words(NacksLoss, NacksSupply, NacksResend, NacksIgnored)
+		"response to NACKs of switches; loss: reduce as for a loss; supply: follow the offered rate; resend: only "+
+			"retransmit; ignore: no response",
+		"BS'19 §4.3, §5; Weir: the responses").Words(NacksLoss, NacksSupply, NacksResend, NacksIgnored)
 }
 
 // WrapNacks returns the controller with which flow f responds to NACKs: with NacksSupply c limited by the switches'

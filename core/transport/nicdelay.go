@@ -11,15 +11,17 @@ type NICDelays struct{ Ack, Nack, CNP unit.Time }
 
 // Params binds the delays of ACKs and NACKs.
 func (d *NICDelays) Params(p *scheme.Params) {
-	p.Time(&d.Ack, "nic_ack_delay", "0s", "time that the receiver's NIC takes to make an ACK, which says what was so "+
-		"when its packet came, with the telemetry of that", "ours").Max("1s")
-	p.Time(&d.Nack, "nic_nack_delay", "0s", "time that it takes to make a NACK, likewise", "ours").Max("1s")
+	p.Time(&d.Ack, "nic_ack_delay", "0s", "time in which the receiver's NIC creates an ACK; the ACK has the state and "+
+		"telemetry from the arrival of its packet", "Weir").Max("1s")
+	p.Time(&d.Nack, "nic_nack_delay", "0s", "time in which the receiver's NIC creates a NACK; the NACK has the state "+
+		"from the arrival of its packet", "Weir").Max("1s")
 }
 
 // ParamsCNP binds the delay of CNPs.
 func (d *NICDelays) ParamsCNP(p *scheme.Params) {
-	p.Time(&d.CNP, "nic_cnp_delay", "0s", "time that the receiver's NIC takes to make a CNP, from the marked packet on",
-		"ours").Max("1s")
+	p.Time(&d.CNP, "nic_cnp_delay", "0s", "time in which the receiver's NIC creates a CNP, from the arrival of the "+
+		"marked packet on",
+		"Weir").Max("1s")
 }
 
 // NIC is the pipeline in which a receiver's NIC makes answers of type T. An answer enters when the packet that causes

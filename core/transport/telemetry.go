@@ -32,11 +32,13 @@ type TelemetryOptions struct {
 // Params binds the parameters of every transport that carries telemetry.
 func (a *TelemetryOptions) Params(p *scheme.Params) {
 	p.Text(&a.When, "telemetry", AskPacket,
-		"for controllers that use it: with each packet, every telemetry_packets, once a round trip, of congested "+
-			"switches only, by probes once a round trip, or none",
+		"which packets request telemetry, for controllers that use it; packet: each one; packets: one in "+
+			"telemetry_packets; rtt: one per round-trip time; congestion: each one, answered by congested switches only; "+
+			"probe: a separate probe per round-trip time; none: no packets",
 		"draft-miao-iccrg-hpccplus-01 §6, §7.2; HPCC §4.1: each packet").
 		Words(AskPacket, AskPackets, AskRTT, AskCongestion, AskProbe, AskNever)
-	p.Packets(&a.Packets, "telemetry_packets", "8 packets", "with telemetry: packets", "ours").
+	p.Packets(&a.Packets, "telemetry_packets", "8 packets", "with telemetry: packets: number of packets per request",
+		"Weir").
 		Min("1 packet").Max("1000000 packets").
 		When("telemetry: packets", func() bool { return a.When == AskPackets })
 	a.bindIntegrity(p)

@@ -63,8 +63,8 @@ const groupSize = 2
 
 // Where own jobs say what their sizes count.
 const (
-	ownSource     = "ours: core/jobs/collective/scheme.go, "
-	storageSource = "ours: core/jobs/storage/scheme.go, "
+	ownSource     = "Weir: core/jobs/collective/scheme.go, "
+	storageSource = "Weir: core/jobs/storage/scheme.go, "
 )
 
 func countedSizes() []counted {

@@ -134,17 +134,17 @@ func TestText(t *testing.T) {
 
 func TestSource(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
-		{"ours", "ours", ""},
-		{"a reason", "ours: two frames", ""},
-		{"no reason", "ours: ", "neither"},
-		{"not quite ours", "ours, as ecn", "neither"},
+		{"Weir", "Weir", ""},
+		{"a reason", "Weir: two frames", ""},
+		{"no reason", "Weir: ", "neither"},
+		{"not quite Weir", "Weir, as ecn", "neither"},
 		{"work", "RFC 8985", ""},
 		{"place", "HPCC §5.1", ""},
 		{"places", "HPCC §5.1, footnote 4", ""},
 		{"what it says", "HPCC §5.1: 11 % of the free buffer", ""},
 		{"conference", "HPCC (SIGCOMM 2019) §4.1, figure 7", ""},
 		{"two works", "HPCC §3.1, RFC 8985 §3.1, HPCC simulator", ""},
-		{"two parts", "ours: below eta; HPCC §5.1", ""},
+		{"two parts", "Weir: below eta; HPCC §5.1", ""},
 		{"a place in the work before", "NCF §4.3; §5", ""},
 		{"an option's", "all: NCF §4.3; elephants: §5", ""},
 		{"code", "HPCC simulator: KMIN_MAP", ""},
@@ -157,7 +157,7 @@ func TestSource(t *testing.T) {
 		{"words behind the work", "HPCC has it somewhere", "is no place in HPCC"},
 		{"notes", "facts E1", "neither a work"},
 		{"notes in what it says", "HPCC: 200us (facts G)", `"facts G" is not in the tree`},
-		{"unknown RFC in a reason", "ours: RFC 8986 has none", "has no RFC 8986"},
+		{"unknown RFC in a reason", "Weir: RFC 8986 has none", "has no RFC 8986"},
 		{"a place of no work", "§5", "neither a work"},
 		{"section that its work does not have", "NCF §7", "has no §7 of NCF"},
 		{"one of a second work", "HPCC §3.1, NCF §7", "has no §7 of NCF"},
@@ -166,9 +166,9 @@ func TestSource(t *testing.T) {
 		{"unknown work in brackets", "HPCC (XCP §3)", `"XCP" before "§3`},
 		{"unknown RFC in brackets", "HPCC (RFC 99999)", "has no RFC 99999"},
 		{"unknown work in square brackets", "HPCC §3.1[XCP §3]", `"XCP" before "§3`},
-		{"an option of ours", "all: ours: below eta", ""},
-		{"unknown work in an option's reason", "all: ours: XCP §3.5", `"XCP" before "§3.5" is no work`},
-		{"unknown RFC in an option's reason", "all: ours: RFC 99999 has none", "has no RFC 99999"},
+		{"an option of Weir", "all: Weir: below eta", ""},
+		{"unknown work in an option's reason", "all: Weir: XCP §3.5", `"XCP" before "§3.5" is no work`},
+		{"unknown RFC in an option's reason", "all: Weir: RFC 99999 has none", "has no RFC 99999"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := works(t).CheckSource(c.source, "", pages)
@@ -326,5 +326,5 @@ func ExampleWorks_CheckSource() {
 	fmt.Println(works.CheckSource("XCP §3.5", "", none))
 	// Output:
 	// <nil>
-	// "XCP §3.5": "XCP §3.5" is neither a work of docs/sources.md nor "ours"
+	// "XCP §3.5": "XCP §3.5" is neither a work of docs/sources.md nor "Weir"
 }

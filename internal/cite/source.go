@@ -13,14 +13,14 @@ var (
 	places = regexp.MustCompile(`^(?:,? (?:and |to )?(?:` + locator + `|[A-Za-z0-9_-]+\.(?:cc?|cpp|h|p4|py|txt)\b)` +
 		`(?: (?:to|and) [0-9A-Z][0-9.]*)?|,? \([^()]*\)|\[[^\]]*\])+`)
 	// own matches a part that cites no work.
-	own = regexp.MustCompile(`^ours(?:$|: .)`)
+	own = regexp.MustCompile(`^Weir(?:$|: .)`)
 )
 
 // CheckSource checks where a value comes from, as a scheme, a parameter or an experiment states it. A source is one
 // part, or several with "; " between them; each is
 //
-//	ours
-//	ours: why
+//	Weir
+//	Weir: why
 //	[option: ]WORK[ (conference and year)][ place][, place | , WORK …][: what it says there | , "its words"]
 //
 // WORK is a key of docs/sources.md, or one of its other forms. A place is a section, an equation, a figure, a table, a
@@ -61,7 +61,7 @@ func (w *Works) readCitations(part, last string) (work string, err error) {
 			named = true
 		}
 		if !named {
-			return "", fmt.Errorf("%q is neither a work of docs/sources.md nor \"ours\"", rest)
+			return "", fmt.Errorf("%q is neither a work of docs/sources.md nor \"Weir\"", rest)
 		}
 		rest = rest[len(places.FindString(rest)):]
 		switch {

@@ -55,10 +55,10 @@ func TestDefault(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
 	part := Copy(root)
-	if v := r.ReadDefault(part.Find("a"), "c", "2", "ours"); r.ReadInteger(v, 1, 3) != 2 || v.From != "default: ours" {
+	if v := r.ReadDefault(part.Find("a"), "c", "2", "Weir"); r.ReadInteger(v, 1, 3) != 2 || v.From != "default: Weir" {
 		t.Errorf("the default is %+v", v)
 	}
-	if v := r.ReadDefault(part.Find("a"), "b", "2", "ours"); r.ReadInteger(v, 1, 3) != 1 {
+	if v := r.ReadDefault(part.Find("a"), "b", "2", "Weir"); r.ReadInteger(v, 1, 3) != 1 {
 		t.Errorf("the file's value is %+v", v)
 	}
 	if got := root.FormatFlow(); got != "{a: {b: 1}}" {
@@ -79,15 +79,15 @@ func TestSettle(t *testing.T) {
 	for _, c := range []struct{ of, third string }{{"1", "z"}, {"2", "z"}, {"2", ""}} {
 		r := NewReader(kind)
 		part := Copy(root)
-		r.ReadDefault(part.Items[0], "same", "0", "ours")
-		r.ReadDefault(part.Items[0], "other", c.of, "ours")
+		r.ReadDefault(part.Items[0], "same", "0", "Weir")
+		r.ReadDefault(part.Items[0], "other", c.of, "Weir")
 		if c.of == "2" {
-			r.ReadDefault(part.Items[0], "some", "0", "ours")
+			r.ReadDefault(part.Items[0], "some", "0", "Weir")
 		}
 		_, x := r.SplitNamed(part.Items[1], "thing")
-		r.ReadDefault(x, "same", "0", "ours")
+		r.ReadDefault(x, "same", "0", "Weir")
 		_, y := r.SplitNamed(part.Items[2], "thing")
-		r.ReadDefault(y, "other", c.of, "ours")
+		r.ReadDefault(y, "other", c.of, "Weir")
 		if c.third != "" {
 			r.SplitNamed(part.Items[3], "thing")
 		}
@@ -103,7 +103,7 @@ func TestSettle(t *testing.T) {
 func TestArrange(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("{z: {d: 1, c: 2}, y: {b: 1, a: 2}}\n"))
-	r.ReadDefault(root.Find("y"), "aa", "0", "ours")
+	r.ReadDefault(root.Find("y"), "aa", "0", "Weir")
 	root.SortKeys()
 	if got, want := root.FormatFlow(), "{z: {d: 1, c: 2}, y: {a: 2, aa: 0, b: 1}}"; got != want {
 		t.Errorf("%s, want %s", got, want)

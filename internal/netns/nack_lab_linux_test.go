@@ -48,7 +48,7 @@ var forms = []struct {
 	name string
 	make func(p *packet.Packet)
 }{
-	{"ours", func(*packet.Packet) {}},
+	{"Weir", func(*packet.Packet) {}},
 	{"with the data's numbers", func(p *packet.Packet) {
 		seq, stamp := p.NoticeSubject()
 		p.Seq, p.Ack, p.TCP.TSVal, p.TCP.TSEcho = seq, p.Seq+1, stamp, p.TCP.TSVal
@@ -76,7 +76,7 @@ func TestNackThroughNAT(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {
 				arrived, moved := openNAT(t).attack(t, nacks, form.make)
 				t.Logf("%d of %d arrive; %v", arrived, nacks, moved)
-				if form.name != "ours" {
+				if form.name != "Weir" {
 					return
 				}
 				// A host that is late sends a loss probe, whatever comes. It is an answer to NACKs only if it always is.

@@ -9,14 +9,15 @@ import (
 )
 
 // LineKeys lists the keys of a framing without a name: how an operator's line changes a frame's size.
-var LineKeys = &document.Table{KeyNoun: "key of framing", Doc: "what a frame counts as on an operator's line",
+var LineKeys = &document.Table{KeyNoun: "key of framing", Doc: "size of a frame on an operator's line",
 	Keys: []document.Key{
-		{Name: "overhead", Form: document.Value("size"), Doc: "in place of the Ethernet header of 14 bytes", Required: true,
-			Example: "overhead: 18 B"},
-		{Name: "mpu", Form: document.Value("size"), Doc: "the least that a frame counts as, with the overhead",
+		{Name: "overhead", Form: document.Value("size"), Doc: "bytes in place of the Ethernet header of 14 bytes",
+			Required: true,
+			Example:  "overhead: 18 B"},
+		{Name: "mpu", Form: document.Value("size"), Doc: "minimum size of a frame, including the overhead",
 			Default: "0 B", Source: "tc-cake(8)"},
-		{Name: "cells", Form: document.OneOf(packet.CellNames[:]...), Doc: "`atm`: cells of 53 bytes with 48 of the frame; " +
-			"`ptm`: a byte more for each 64", Default: packet.Whole.String(), Source: "tc-cake(8)"},
+		{Name: "cells", Form: document.OneOf(packet.CellNames[:]...), Doc: "`atm`: cells of 53 bytes with 48 bytes of " +
+			"the frame; `ptm`: one additional byte per 64 bytes", Default: packet.Whole.String(), Source: "tc-cake(8)"},
 	}}
 
 // ReadFraming reads a framing: one of the given names, or a mapping with the keys of Line. It reports errors to r and

@@ -16,7 +16,7 @@ import (
 type mark struct{ at unit.Length }
 
 func (c *mark) Params(p *scheme.Params) {
-	p.Length(&c.at, "at", "65 packets", "where it begins", "ours")
+	p.Length(&c.at, "at", "65 packets", "where it begins", "Weir")
 }
 
 var programs = []dataplane.Scheme{{Scheme: scheme.Scheme{Name: "mark", Config: scheme.NewDefault[mark]}},

@@ -25,7 +25,7 @@ type PINTConfig struct {
 func (c *PINTConfig) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindWindow(p)
-	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are looked at, chosen at random",
+	p.Share(&c.Share, "share", "100%", "share of acknowledgements that are evaluated, chosen at random",
 		"HPCC simulator: PINT_PROB").Min("0%").Max("100%")
 }
 
@@ -39,7 +39,7 @@ func (c *PINTConfig) Traits() cc.Traits {
 // PINTScheme returns the scheme for experiments: cc: hpcc_pint.
 func PINTScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC on probabilistic telemetry of one or two bytes",
+		Scheme: scheme.Scheme{Name: "hpcc_pint", Doc: "HPCC with probabilistic telemetry (PINT) of one or two bytes",
 			Source: "PINT (SIGCOMM'20)", Warnings: windowWarnings},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.PathLoad, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,

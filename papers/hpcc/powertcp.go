@@ -22,14 +22,14 @@ type PowerConfig struct {
 
 // Params binds the parameters of the configuration.
 func (c *PowerConfig) Params(p *scheme.Params) {
-	p.Share(&c.Gamma, "gamma", "90%", "weight of the new window", "ns3-datacenter").Min("0.01%").Max("100%")
+	p.Share(&c.Gamma, "gamma", "90%", "weight of a new window in the average", "ns3-datacenter").Min("0.01%").Max("100%")
 	p.Rate(&c.Beta, "beta", "150Mbps", "additive increase, as a rate", "ns3-datacenter").Min("0bps").
 		When("n: 0", func() bool { return c.N == 0 })
-	p.Int(&c.N, "n", "0", "flows expected at a host: β is W_init/n; 0: by beta", "ours").Min("0")
+	p.Int(&c.N, "n", "0", "number of flows expected at a host: β is W_init/n; 0: the option beta", "Weir").Min("0")
 	p.Share(&c.Eta, "eta", "100%", "target of the normalised power",
-		"ours: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
-	p.Share(&c.MinCurrent, "floor", "0%", "least current, as a share of the port's rate",
-		"ours: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
+		"Weir: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
+	p.Share(&c.MinCurrent, "floor", "0%", "minimum current, as a share of the port's rate",
+		"Weir: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
 	bindPath(p, &c.T, &c.MinRate, "the path's if it is known, or the least measured")
 }
 
@@ -56,7 +56,7 @@ type PowerTCP struct {
 // PowerScheme returns the scheme for experiments: cc: powertcp.
 func PowerScheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window by the path's power, from telemetry",
+		Scheme: scheme.Scheme{Name: "powertcp", Doc: "window from the power of the path, by telemetry",
 			Source: "PowerTCP (NSDI'22)", Warnings: append([]scheme.WarningKind{warnUnevenPower}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,
 		KeepsOnSend: true,

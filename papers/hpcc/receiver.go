@@ -239,7 +239,7 @@ func (c *RxConfig) Traits() cc.Traits {
 // RxScheme returns the scheme for experiments: cc: rx_hpcc. The transport runs a Receiver at the other end.
 func RxScheme() cc.Scheme {
 	return cc.DefineReceiver(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which tells the window",
+		Scheme: scheme.Scheme{Name: "rx_hpcc", Doc: "HPCC++ at the receiver, which reports the window to the sender",
 			Source:   "draft-miao-iccrg-hpccplus-01 §6.2",
 			Warnings: append([]scheme.WarningKind{warnAgentSilent, warnAgentMoves}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,

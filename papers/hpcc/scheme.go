@@ -109,19 +109,20 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 func (c *Config) Params(p *scheme.Params) {
 	c.bindLaw(p, presets[:Agent])
 	c.bindCensus(p, "off")
-	scheme.Choice(p, &c.Mode, modes, "mode", "hpcc++", "HPCC++, or an ablation of the paper",
+	scheme.Choice(p, &c.Mode, modes, "mode", "hpcc++", "variant: HPCC++, or one of the paper's ablations",
 		"draft-miao §6.1; HPCC §5.4, figure 6, Appendix A")
 	p.BoolWords(&c.Sojourn, [2]string{"queue", "sojourn"}, "delay", "queue",
-		"what tells the queueing: the port's queue, or the packet's time in the switch", "draft-miao §4.2 line 5; §9.4")
+		"measure of queueing; queue: the port's queue; sojourn: the packet's time in the switch",
+		"draft-miao §4.2 line 5; §9.4")
 	p.Bool(&c.SamplesQueues, "sample_feedback", "false",
-		"between the updates of a round trip hops count only if they have a queue", "HPCC simulator: SAMPLE_FEEDBACK")
+		"between the updates of a round-trip time, use only hops with a queue", "HPCC simulator: SAMPLE_FEEDBACK")
 	c.bindWindow(p)
 }
 
 // bindWindow binds the limit of a sender's data in flight.
 func (c *Config) bindWindow(p *scheme.Params) {
 	scheme.Choice(p, &c.Bound, bounds, "window", cc.VariableWindow,
-		"bound of what is in flight: W with variable, W_init with bdp, none; the rate is W/T with each",
+		"limit of the payload in flight; variable: W; bdp: W_init; none: no limit; the rate is W/T in every case",
 		"draft-miao §4.2; HPCC simulator: HAS_WIN, VAR_WIN")
 }
 
@@ -162,12 +163,13 @@ func (c *Config) bindLaw(p *scheme.Params, presets []string) {
 		stages[i] = strconv.Itoa(presetValues[i].maxStage)
 	}
 	p.Int(&c.MaxStage, "max_stage", "-1",
-		"additive increases before a multiplicative one; -1: preset ("+strings.Join(stages, ", ")+")",
+		"number of additive increases before a multiplicative one; -1: the preset's value ("+strings.Join(stages, ", ")+")",
 		"draft-miao §4.1: 5, for stability; HPCC simulator: MI_THRESH 0").Min("-1")
-	p.Size(&c.WAI, "w_ai", "80 B", "additive increase in a round trip",
+	p.Size(&c.WAI, "w_ai", "80 B", "additive increase per round-trip time",
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B").
 		When("n: 0", func() bool { return c.N == 0 })
-	p.Int(&c.N, "n", "0", "flows expected on a link: w_ai is W_init·(1−eta)/n; 0: preset (draft 100, agent 8, else w_ai)",
+	p.Int(&c.N, "n", "0", "number of flows expected on a link, n: w_ai is W_init·(1−eta)/n; 0: the preset's value "+
+		"(draft 100, agent 8, otherwise w_ai applies)",
 		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
 	bindPath(p, &c.T, &c.MinRate, "preset (draft 5us, else the path's if it is known, or the least measured)")
 	p.AddRule("w_ai", func() error {
@@ -197,24 +199,23 @@ func (c Config) resolved() Config {
 // bindCensus binds the receiver's count of flows for W_ai.
 func (c *Config) bindCensus(p *scheme.Params, standard string) {
 	p.BoolWords(&c.Census, [2]string{"off", "on"}, "census", standard,
-		"the receiving host counts its flows; while the last "+
-			"hop is the bottleneck, n is their number, w_ai is that hop's B·t·(1−eta)/n, and what is given counts only "+
-			"else, also where a hop has written no record (telemetry: congestion)",
+		"the receiving host counts its flows; while the last hop is the bottleneck, n is their number and w_ai is the "+
+			"hop's B·t·(1−eta)/n; otherwise, or if a hop wrote no record (telemetry: congestion), the given values apply",
 		"draft-miao §5: receiver reported; §6.2")
 }
 
 // bindPath binds T and the minimum rate of windows.
 func bindPath(p *scheme.Params, t *unit.Time, minRate *unit.Rate, otherwise string) {
 	p.Time(t, "t", "0s", "base round-trip time; 0s: "+otherwise,
-		"ours; draft-miao §4.1: 5 us; HPCC §5.1: 9 us (testbed), 13 us (simulation)").Min("0s")
-	p.Rate(minRate, "min_rate", "0bps", "the window does not fall below min_rate·t",
-		"ours: W_ai bounds the window from below (draft-miao line 13); HPCC simulator: 100 Mb/s or 1 Gb/s").Min("0bps")
+		"Weir; draft-miao §4.1: 5 us; HPCC §5.1: 9 us (testbed), 13 us (simulation)").Min("0s")
+	p.Rate(minRate, "min_rate", "0bps", "minimum rate: the window is at least min_rate·t",
+		"Weir: W_ai limits the window from below (draft-miao line 13); HPCC simulator: 100 Mb/s or 1 Gb/s").Min("0bps")
 }
 
 // Scheme returns the scheme for experiments: cc: hpcc.
 func Scheme() cc.Scheme {
 	return cc.DefineReusing(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: windows from the telemetry of the path",
+		Scheme: scheme.Scheme{Name: "hpcc", Doc: "HPCC++: window from the telemetry of the path",
 			Source:   "draft-miao-iccrg-hpccplus-01",
 			Warnings: append([]scheme.WarningKind{warnUnevenHops}, windowWarnings...)},
 		OwnRecovery: true, PerPath: true, Telemetry: telemetry.HopRecords, Signals: cc.ByTelemetry,

@@ -83,7 +83,7 @@ func (a *attacker) lie(p *packet.Packet) {
 type attack struct{ mode string }
 
 func (c *attack) Params(p *scheme.Params) {
-	p.Text(&c.mode, "mode", "none", "what it does", "ours").Words("none", "forge", "replay", "alter", "drop")
+	p.Text(&c.mode, "mode", "none", "what it does", "Weir").Words("none", "forge", "replay", "alter", "drop")
 }
 
 // hostile is the registry with the attacker, whose controllers of the senders are kept in

@@ -45,7 +45,7 @@ func observed(t *testing.T, text string, from unit.Time) (*sim.Config, *[]*seen)
 	all := &[]*seen{}
 	r := registry()
 	r.Controllers = []cc.Scheme{cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "hpcc", Doc: "observed", Source: "ours"}, OwnRecovery: true,
+		Scheme: scheme.Scheme{Name: "hpcc", Doc: "observed", Source: "Weir"}, OwnRecovery: true,
 		Telemetry: telemetry.HopRecords}, func(f cc.Flow, c hpcc.Config) (*seen, error) {
 		s, err := hpcc.New(f, c)
 		x := &seen{Sender: s, eta: c.Eta, from: from}

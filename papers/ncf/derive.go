@@ -60,13 +60,16 @@ func (o *Options) derivesDuration() bool { return o.RoundTrip > 0 || o.Senders >
 
 // bindDuration binds d and the parameters from which it follows.
 func (o *Options) bindDuration(p *scheme.Params) {
-	p.Time(&o.Sketch.Duration, "duration", "0s", "d of a window; 0s: 10ms, or what round_trip and senders ask for",
-		"ours; BS'19 §4.1").Max("60s")
-	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest of the flows, without queues: n·d is at least four times this "+
-		"and what the memory takes to leave, port by port, with sketch: switch the longest; 0s: duration says d",
-		"ours: a flow sends its window once in it").Max("10s")
-	p.Int(&o.Senders, "senders", "0", "N that send through a port at once: n·d is at least four times N frames at the "+
-		"port's rate; 0: duration says d", "ours: a window is one packet at least").Min("0").Max("1000000")
+	p.Time(&o.Sketch.Duration, "duration", "0s", "d, the duration of a window; 0s: 10ms, or the duration that "+
+		"round_trip and senders require",
+		"Weir; BS'19 §4.1").Max("60s")
+	p.Time(&o.RoundTrip, "round_trip", "0s", "maximum round-trip time of the flows without queues: n·d is at least "+
+		"four times the sum of this and the time in which the memory drains, per port, or the maximum of all ports with "+
+		"sketch: switch; 0s: duration determines d",
+		"Weir: a flow sends its window once per round-trip time").Max("10s")
+	p.Int(&o.Senders, "senders", "0", "N, the number of flows that send through a port at the same time: n·d is at "+
+		"least four times N frames at the port's rate; 0: duration determines d",
+		"Weir: a window is one packet at least").Min("0").Max("1000000")
 
 	p.AddRule("duration", func() error {
 		switch d := o.Sketch.Duration; {

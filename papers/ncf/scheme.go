@@ -54,27 +54,29 @@ func (o *Options) Params(p *scheme.Params) {
 
 // bindSketch binds the parameters of finding elephants (BS'19 §4.1).
 func (o *Options) bindSketch(p *scheme.Params) {
-	p.Int(&o.Sketch.Windows, "windows", "4", "n: windows of the rolling sketch",
-		"ours; BS'19 §4.1, figure 2: three").Min("1").Max("15")
+	p.Int(&o.Sketch.Windows, "windows", "4", "n: number of windows of the rolling sketch",
+		"Weir; BS'19 §4.1, figure 2: three").Min("1").Max("15")
 	o.bindDuration(p)
-	p.BoolWords(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "what the sketch counts",
-		"ours; packets: BS'19 §4.1")
-	p.Share(&o.Epsilon, "epsilon", "1%", "the sketch's error as a share of a window's total; its width is e/epsilon",
-		"ours: the bounds; Count-min sketch §3").Above("0%").Below("100%")
-	p.Share(&o.Delta, "delta", "1%", "how often the error is larger; its depth is ln(1/delta)",
-		"ours: the bounds; Count-min sketch §3").Above("0%").Below("100%")
-	p.Int(&o.Sketch.Bits, "counter_bits", "32", "of a counter, which stays at its largest value",
-		"ours").Min("8").Max("32")
-	p.Text(&o.Scope, "sketch", PerPort, "whose traffic a flow's share is of",
-		"ours; BS'19 §4.1: total traffic").Words(PerPort, PerSwitch)
+	p.BoolWords(&o.Sketch.Packets, [2]string{"bytes", "packets"}, "count", "bytes", "unit that the sketch counts",
+		"Weir; packets: BS'19 §4.1")
+	p.Share(&o.Epsilon, "epsilon", "1%", "error of the sketch as a share of a window's total; its width is e/epsilon",
+		"Weir: the limits; Count-min sketch §3").Above("0%").Below("100%")
+	p.Share(&o.Delta, "delta", "1%", "probability that the error is larger; the depth is ln(1/delta)",
+		"Weir: the limits; Count-min sketch §3").Above("0%").Below("100%")
+	p.Int(&o.Sketch.Bits, "counter_bits", "32", "bits of a counter, which stops at its maximum",
+		"Weir").Min("8").Max("32")
+	p.Text(&o.Scope, "sketch", PerPort, "total traffic to which a flow's share refers; port: the port's; switch: the "+
+		"switch's",
+		"Weir; BS'19 §4.1: total traffic").Words(PerPort, PerSwitch)
 	scheme.Choice(p, &o.Detector.Form, formNames[:], "elephants", "average",
-		"how windows are judged: share of all together, mean of the shares, one, all", "BS'19 §4.1 and footnote 1")
-	p.Share(&o.Detector.Threshold, "threshold", "5%", "an elephant has more than this share", "BS'19 §4.1").
+		"how windows decide; average: share of all windows together; mean_of_shares: mean of the windows' shares; any: "+
+			"one window; all: every window", "BS'19 §4.1 and footnote 1")
+	p.Share(&o.Detector.Threshold, "threshold", "5%", "share above which a flow is an elephant", "BS'19 §4.1").
 		Above("0%").Max("100%")
-	p.Size(&o.MinTraffic, "least", "30kB", "and so much in all windows at the least",
-		"ours: beyond what slow start sends first, for BS'19 has none")
+	p.Size(&o.MinTraffic, "least", "30kB", "minimum traffic of an elephant in all windows together",
+		"Weir: more than slow start sends first; BS'19 has no minimum")
 	p.Size(&o.MinWindowTotal, "floor", "15kB",
-		"with any, all and mean_of_shares: least traffic of a window that is judged", "ours")
+		"with elephants: any, all and mean_of_shares: minimum traffic of a window that is evaluated", "Weir")
 
 	p.AddRule("epsilon", o.checkSketch)
 }
@@ -95,33 +97,36 @@ func (o *Options) checkSketch() error {
 
 // bindMemory binds the parameters of memory on demand (BS'19 §4.2).
 func (o *Options) bindMemory(p *scheme.Params) {
-	p.Length(&o.Size, "memory", "0 B", "that there is; 0 B: what the ports' buffers hold", "ours")
-	p.Text(&o.Pool, "pool", PerPort, "whose memory it is",
-		"ours; BS'19 §4.2: the switch's, §2: per port").Words(PerPort, PerSwitch)
-	p.Share(&o.Memory.Limit, "limit", "95%", "of the memory that mice and elephants may use", "BS'19 §4.2").
+	p.Length(&o.Size, "memory", "0 B", "size of the memory; 0 B: the sum of the ports' buffers", "Weir")
+	p.Text(&o.Pool, "pool", PerPort, "scope of the memory; port: each port has its own; switch: the ports share one",
+		"Weir; BS'19 §4.2: the switch's, §2: per port").Words(PerPort, PerSwitch)
+	p.Share(&o.Memory.Limit, "limit", "95%", "share of the memory that mice and elephants may use", "BS'19 §4.2").
 		Above("0%").Max("100%")
-	p.Share(&o.Memory.Reserved[Control], "control", "5%", "of the memory that is reserved for control packets",
+	p.Share(&o.Memory.Reserved[Control], "control", "5%", "share of the memory that is reserved for control packets",
 		"BS'19 §4.2").Max("100%")
-	p.Share(&o.Memory.Reserved[Mice], "mice", "10%", "that is reserved for mice", "BS'19 §4.2").Max("100%")
-	p.Share(&o.Memory.Reserved[Elephants], "reserve", "10%", "that is reserved for elephants", "BS'19 §4.2").Max("100%")
-	p.Share(&o.Memory.Tilt, "tilt", "50%", "share of mice in what is not reserved, when memory is the bottleneck",
-		"ours; BS'19 §4.4: towards mice for incast").Max("100%")
-	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d for which elephants that keep to their balance are throttled "+
-		"for mice: pushed back to their reservation, or told", "ours; BS'19 §4.4: a short time period").Max("100%")
+	p.Share(&o.Memory.Reserved[Mice], "mice", "10%", "share of the memory that is reserved for mice",
+		"BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Reserved[Elephants], "reserve", "10%", "share of the memory that is reserved for elephants",
+		"BS'19 §4.2").Max("100%")
+	p.Share(&o.Memory.Tilt, "tilt", "50%", "mice's share of the memory that is not reserved, when memory is the "+
+		"bottleneck",
+		"Weir; BS'19 §4.4: more for mice during incast").Max("100%")
+	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d for which elephants within their balance are throttled in "+
+		"favour of mice: limited to their reservation, or notified", "Weir; BS'19 §4.4: a short time period").Max("100%")
 	p.BoolWords(&o.Memory.Rolling, [2]string{"balance", "windows"}, "renew", "balance",
-		"what gives that time back: windows in which mice keep to their balance, or all that pass",
-		"ours; BS'19 §4.4: to maintain a balance")
-	p.Time(&o.Memory.Restore, "restore", "0s", "renew: balance: how long mice keep to their balance until all of it is "+
-		"back; 0s: ten times n·d", "ours").Max("1h")
-	p.Share(&o.MiceBudget, "mice_budget", "50%", "share of what the port sends in n·d that mice may bring before "+
-		"elephants no longer pay for them", "ours; BS'19 §4.4: how many mice packets have been handled").Max("1000%")
+		"what restores that time; balance: windows in which mice stay within their balance; windows: every window",
+		"Weir; BS'19 §4.4: to maintain a balance")
+	p.Time(&o.Memory.Restore, "restore", "0s", "with renew: balance: time within the balance after which all of the "+
+		"time is restored; 0s: ten times n·d", "Weir").Max("1h")
+	p.Share(&o.MiceBudget, "mice_budget", "50%", "maximum traffic of mice for which elephants are throttled, as a "+
+		"share of the port's capacity in n·d", "Weir; BS'19 §4.4: the number of mice packets handled").Max("1000%")
 	p.BoolWords(&o.EqualBandwidth, [2]string{"as_needed", "equal"}, "bandwidth", "as_needed",
-		"what mice and elephants have of the bandwidth beyond their guarantees (scheduler ncf): mice what they need unless "+
-			"they flood the port, and elephants the rest; or both the same", "BS'19 §4.2: as needed")
-	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; also when something "+
-		"finds no room", "ours; BS'19 §4.3: lack of available memory").Above("0%").Max("100%")
-	p.Share(&o.Memory.Calm, "calm", "50%", "use below which it ends",
-		"ours; BS'19 §4.4: until the load decreases").Above("0%").Max("100%")
+		"bandwidth beyond the guarantees of the scheduler ncf; as_needed: mice get what they need unless they flood the "+
+			"port, and elephants get the rest; equal: both get the same", "BS'19 §4.2: as needed")
+	p.Share(&o.Memory.Congested, "congested", "95%", "use of the memory at which congestion begins; it also begins "+
+		"when a packet does not fit", "Weir; BS'19 §4.3: lack of available memory").Above("0%").Max("100%")
+	p.Share(&o.Memory.Calm, "calm", "50%", "use of the memory below which congestion ends",
+		"Weir; BS'19 §4.4: until the load decreases").Above("0%").Max("100%")
 
 	p.AddRule("reserve", func() error {
 		if sum := o.Memory.reservedData() + o.Memory.Reserved[Control]; sum > 1+rounding {
@@ -157,41 +162,48 @@ const rounding = 1e-9
 
 // bindFeedback binds the parameters of NACKs and queues (BS'19 §4.3, §4.4).
 func (o *Options) bindFeedback(p *scheme.Params) {
-	p.Text(&o.Nack, "nack", NackAll, "whose senders are told of packets that found no room",
+	p.Text(&o.Nack, "nack", NackAll, "senders that are notified of packets that did not fit; all: of all flows; "+
+		"elephants: of elephants; none: no senders",
 		"all: BS'19 §4.3; elephants: §5").Words(NackAll, NackElephants, NackNone)
 	p.Int(&o.NackBudget, "nack_budget", "1",
-		"NACKs that each packet that leaves gives its flow, beyond what the port can send in n·d and hold; 0: no limit",
-		"ours; BS'19 §4.3: limited overhead, §5: no new opportunity to overload").Min("0").Max("64")
-	p.Time(&o.Coalesce, "coalesce", "0s", "how long a NACK waits for further packets of its flow to be gone",
-		"BS'19 §4.3: they are not combined").Max("1s")
+		"number of NACKs that each packet sent allows its flow, in addition to the packets that the port can send in "+
+			"n·d and hold; 0: no limit",
+		"Weir; BS'19 §4.3: limited overhead, §5: no new opportunity to overload").Min("0").Max("64")
+	p.Time(&o.Coalesce, "coalesce", "0s", "time that a NACK waits to report further lost packets of its flow",
+		"BS'19 §4.3: NACKs are not combined").Max("1s")
 	scheme.Choice(p, &o.Form, nackForms[:], "form", "tcp_option",
-		"how senders of TCP are told: by an option of an old ACK, which NATs pass and other hosts discard; by extensions, "+
-			"protocol 253 over IPv4 and hop-by-hop over IPv6; or by a copy of the flow's last ACK with ECE, once in a window, "+
-			"which any TCP with ECN obeys; other transports have extensions", "ours; ece: RFC 3168 §6.1.2")
-	p.Bool(&o.Signed, "signed", "false", "NACKs say which switch sends them, which shows hosts where there is congestion",
+		"form of notices to senders of TCP; tcp_option: an option in an old ACK, which NATs forward and other hosts "+
+			"discard; extension: extensions, protocol 253 over IPv4 and hop-by-hop over IPv6; ece: a copy of the flow's "+
+			"last ACK with ECE, once per window, which any TCP with ECN follows; other transports always use extensions",
+		"Weir; ece: RFC 3168 §6.1.2")
+	p.Bool(&o.Signed, "signed", "false", "NACKs contain the switch that sends them, which shows hosts the place of "+
+		"congestion",
 		"BS'19 §5")
-	p.Bool(&o.UDP, "udp", "false", "UDP is answered by NACKs, too: for udp_controlled; nobody else knows them", "ours")
+	p.Bool(&o.UDP, "udp", "false", "send NACKs also to senders of UDP, for udp_controlled; other senders do not "+
+		"support them", "Weir")
 	p.BoolWords(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",
-		"which queue is that of packets without payload", "ours; BS'19 §4.2: control packets")
-	p.Int(&o.Top, "top", "20", "N: so many elephants of a port are told during congestion; 0: only those whose packets "+
-		"find no room", "BS'19 §4.4").Min("0").Max(strconv.Itoa(maxTop))
-	p.Time(&o.NoticeInterval, "every", "0s", "each at most once so often; 0s: once a window", "ours")
+		"queue of packets without payload", "Weir; BS'19 §4.2: control packets")
+	p.Int(&o.Top, "top", "20", "N: number of elephants per port that are notified during congestion; 0: only those "+
+		"with packets that do not fit", "BS'19 §4.4").Min("0").Max(strconv.Itoa(maxTop))
+	p.Time(&o.NoticeInterval, "every", "0s", "minimum time between notices to the same elephant; 0s: one window", "Weir")
 	p.BoolWords(&o.NotifiesAll, [2]string{"above_share", "all"}, "tell", "above_share",
-		"which of the N heaviest are told: those that send more than they are offered, or all, so that who listens pays for "+
-			"who does not", "ours; all: BS'19 §4.4")
+		"which of the N heaviest flows are notified; above_share: those that send more than their offered rate; all: "+
+			"every one, so that responsive flows yield to unresponsive ones", "Weir; all: BS'19 §4.4")
 	p.BoolWords(&o.TrimsAlike, [2]string{"first", "alike"}, "deaf", "first",
-		"packets of elephants that go on after NACKs, beyond what they are offered, are trimmed before others' when memory "+
-			"lacks, or like others'", "ours; BS'19 §5: hosts acknowledge the signal")
-	p.Share(&o.EarlyShare, "early", "0%", "elephants that send are told when their packets use this share of the "+
-		"memory; 0%: not", "ours; NCF follow-up (TNSM 2026): the elephants' queue").Max("100%")
+		"packets of elephants that exceed their offered rate after NACKs, when memory is short; first: trimmed before "+
+			"other packets; alike: treated like other packets", "Weir; BS'19 §5: hosts acknowledge the signal")
+	p.Share(&o.EarlyShare, "early", "0%", "share of the memory from which on elephants are notified when they send; "+
+		"0%: never", "Weir; NCF follow-up (TNSM 2026): the elephants' queue").Max("100%")
 	p.Share(&o.TargetShare, "target", "95%", "share of a port's rate that is offered to mice and elephants",
-		"ours: HPCC's eta").Above("0%").Max("100%")
+		"Weir: HPCC's eta").Above("0%").Max("100%")
 	p.BoolWords(&o.MaxMin, [2]string{"equal", "max_min"}, "supply", "equal",
-		"what NACKs offer: the same for each elephant, or with what others do not use", "ours")
+		"rate that NACKs offer; equal: the same for each elephant; max_min: with the part that other flows leave unused",
+		"Weir")
 	p.BoolWords(&o.ChangesByFlowlet, [2]string{"at_once", "flowlet"}, "change", "at_once",
-		"when a flow that becomes an elephant, or a mouse, changes its queue: with its next packet, or when its packets "+
-			"have left the other", "ours")
-	p.Time(&o.MaxChangeDelay, "change_wait", "0s", "flowlet: it changes at the latest after this; 0s: a window", "ours")
+		"when a flow that becomes an elephant or a mouse changes its queue; at_once: with its next packet; flowlet: "+
+			"when the other queue has sent the flow's packets", "Weir")
+	p.Time(&o.MaxChangeDelay, "change_wait", "0s", "with change: flowlet: maximum time until the flow changes its "+
+		"queue; 0s: one window", "Weir")
 
 	p.AddRule("every", func() error {
 		if o.NoticeInterval != 0 && o.NoticeInterval < minEvery {
@@ -204,8 +216,8 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 // Scheme returns the scheme for experiments: queues: 3, scheduler: ncf, programs: [ecmp, ncf].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
-		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, mice " +
-			"and elephants, memory on demand, NACKs straight to senders", Source: "NCF (Feldmann et al., BS 2019)",
+		Name: "ncf", Doc: "network-assisted congestion feedback: elephants by rolling sketches, queues for control, " +
+			"mice and elephants, memory on demand, NACKs directly to senders", Source: "NCF (Feldmann et al., BS 2019)",
 		Warnings: []scheme.WarningKind{warnMemory, warnTop, warnElephants, warnWindows, warnMemoryIdle, warnEarlyLate,
 			warnEarlyIdle, warnEarlyWait, warnUnresponsive}},
 		New)

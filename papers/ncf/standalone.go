@@ -133,15 +133,15 @@ func (g *Program) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 // Metrics describes what NCF reports in a running switch.
 func (g *Program) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
-		{Name: "weir_ncf_notices_total", Help: "Senders that were told, by NACKs or copies of acknowledgements with ECE.",
+		{Name: "weir_ncf_notices_total", Help: "Notices to senders, as NACKs or as copies of acknowledgements with ECE.",
 			Label: "cause", Counter: true},
-		{Name: "weir_ncf_untold_total", Help: "Frames without room of which no sender was told, by the reason.",
+		{Name: "weir_ncf_untold_total", Help: "Frames that did not fit and caused no notice to a sender, by reason.",
 			Label: "why", Counter: true},
-		{Name: "weir_ncf_reclaimed_total", Help: "Frames that were evicted for others.", Counter: true},
-		{Name: "weir_ncf_ignored_total", Help: "Frames of elephants that go on after they were told, dropped first.",
+		{Name: "weir_ncf_reclaimed_total", Help: "Frames that were evicted for other frames.", Counter: true},
+		{Name: "weir_ncf_ignored_total", Help: "Frames dropped first because their elephant did not respond to notices.",
 			Counter: true},
-		{Name: "weir_ncf_lost_notices_total", Help: "Notices that found no room.", Counter: true},
-		{Name: "weir_ncf_elephants", Help: "Elephants that have sent of late, as many as the port tells at most.",
+		{Name: "weir_ncf_lost_notices_total", Help: "Notices that did not fit.", Counter: true},
+		{Name: "weir_ncf_elephants", Help: "Elephants that sent recently, up to the maximum that the port notifies.",
 			Label: "port", ByPort: true},
 		{Name: "weir_ncf_memory", Help: "Share of the port's memory that is in use.", Label: "port", ByPort: true},
 		{Name: "weir_ncf_memory_elephants", Help: "Share of the port's memory that elephants use.", Label: "port",

@@ -38,12 +38,14 @@ const classCount = 8
 // bindClasses binds the parameters of delay classes.
 func (c *Config) bindClasses(p *scheme.Params) {
 	scheme.MapOf(p, &c.Delays, users.ParseSet, scheme.Ints, "delays",
-		"delay class, 0 is the first, by descriptor of an aggregate; others have that which programs before give them",
-		"ours; P4-ABC §3.4: delay classes").Min("0").Max("7")
-	p.Int(&c.FastCost, "fast_cost", "1", "how many times a byte of delay class 0 counts in its user's activity, so "+
-		"that bulk traffic does not choose it: 1, 2, 4, … 1024", "ours").Min("1").Max("1024")
-	scheme.TextOf(p, &c.Class, "class", string(ByPacket), "how switches inside know a packet's delay class: as outside, "+
-		"or the edge writes it into the lowest three bits of the mark; alike in all switches of a domain", "ours", ByPacket,
+		"delay class by descriptor of an aggregate; 0 is the first class; other packets keep the class from previous "+
+			"programs",
+		"Weir; P4-ABC §3.4: delay classes").Min("0").Max("7")
+	p.Int(&c.FastCost, "fast_cost", "1", "factor by which bytes of delay class 0 count in their user's activity, so "+
+		"that bulk traffic does not choose that class: 1, 2, 4, … 1024", "Weir").Min("1").Max("1024")
+	scheme.TextOf(p, &c.Class, "class", string(ByPacket), "how inner switches determine a packet's delay class; "+
+		"packet: by their own rules, as at the edge; mark: from the lowest three bits of the mark, which the edge "+
+		"writes; must be equal in all switches of a domain", "Weir", ByPacket,
 		ByMark).When("domain: part", func() bool { return c.Domain == DomainMember })
 
 	p.AddRule("fast_cost", func() error {

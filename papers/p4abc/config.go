@@ -52,52 +52,57 @@ func (c *Config) Traits() dataplane.Traits {
 func (c *Config) Params(p *scheme.Params) {
 	part := func() bool { return c.Domain == DomainMember }
 	scheme.TextOf(p, &c.Domain, "domain", string(WholeDomain),
-		"alone: the switch is the whole domain; part: of one whose "+
-			"packets carry their activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
+		"role of the switch; alone: it is the whole domain; part: it is one of a domain with packets that carry their "+
+			"activity", "P4-ABC §3.1; alone: §5.1", WholeDomain, DomainMember)
 	scheme.MapOf(p, &c.Ports, func(s string) (string, error) { return s, nil }, scheme.Enum[Side](sideNames...), "ports",
-		"side of ports by the name of the other end (in weir switch: of the port): outside or inside; without it, hosts "+
-			"are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
-	p.Size(&c.MTU, "mtu", "0B", "largest IP packet, with its mark, on links inside; 0B: that of the interface, and any "+
-		"in networks, whose links are virtual", "ours").When("domain: part", part)
-	p.Time(&c.Memory, "memory", "3s", "M_AM of the activity meter", "P4-ABC §6.1.3").Min("1us")
-	p.Rate(&c.Reference, "reference", "10kbps", "R_r of users that no aggregate has", "P4-ABC §6.1.3").Min("1bps")
-	p.Time(&c.Average, "average_memory", "300ms", "M_AA of the average activity", "P4-ABC §6.1.3").Min("1us")
-	p.BoolWords(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate", "A_avg: the activity of the mean rate of "+
-		"accepted bytes, with queues in bytes and thresholds that grow, up to half of the buffer, at a port that is empty "+
-		"after drops; or the mean activity of accepted packets, with queues in packets",
-		"rate: ours; packets: P4-ABC §3.3")
-	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: no drop at queues up to this", "P4-ABC §6.1.3")
-	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold for average activity", "P4-ABC §6.1.3")
-	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: threshold per unit of activity", "P4-ABC §6.1.3").Min("1 packet")
+		"side of ports, outside or inside, by the name of the other end (in weir switch: of the port); without it, "+
+			"hosts are outside and switches inside", "P4-ABC §3.1").When("domain: part", part)
+	p.Size(&c.MTU, "mtu", "0B", "maximum IP packet with its mark on inside links; 0B: the MTU of the interface, or no "+
+		"limit in networks, whose links are virtual", "Weir").When("domain: part", part)
+	p.Time(&c.Memory, "memory", "3s", "M_AM: memory of the activity meter", "P4-ABC §6.1.3").Min("1us")
+	p.Rate(&c.Reference, "reference", "10kbps", "R_r: reference rate of users without an aggregate",
+		"P4-ABC §6.1.3").Min("1bps")
+	p.Time(&c.Average, "average_memory", "300ms", "M_AA: memory of the average activity", "P4-ABC §6.1.3").Min("1us")
+	p.BoolWords(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate",
+		"computation of A_avg; rate: the activity of the mean rate of accepted bytes, with queues in bytes and "+
+			"thresholds that grow, up to half of the buffer, at a port that is empty after drops; packets: the mean "+
+			"activity of accepted packets, with queues in packets",
+		"rate: Weir; packets: P4-ABC §3.3")
+	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: queue up to which no packet is dropped", "P4-ABC §6.1.3")
+	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold at average activity", "P4-ABC §6.1.3")
+	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: increase of the threshold per unit of activity",
+		"P4-ABC §6.1.3").Min("1 packet")
 	p.Time(&c.RoundTrip, "round_trip", "0s",
-		"the longest of the users, without queues: q_min, q_base and gamma become at "+
-			"least 7.3%, 24.2% and 19.4% of what a port sends in it, memory at least 30 of it, average_memory 3; 0s: they are "+
-			"as given", "ours; P4-ABC §6.1.3: the same shares of its 20 ms").Max("10s")
-	p.Int(&c.Users, "users", "2", "that share a port when it is busy, at least: the more, the less their "+
-		"windows rise and "+
-		"fall together, and the thresholds of round_trip fall with the root of their number",
-		"ours; P4-ABC §6.1.1: two; Appenzeller et al. (SIGCOMM 2004) §3").Min("1").Max("1000000").
+		"maximum round-trip time of the users without queues: q_min, q_base and gamma become at least 7.3%, 24.2% and "+
+			"19.4% of the bytes that a port sends in it, memory at least 30 times and average_memory at least 3 times this "+
+			"time; 0s: the given values apply", "Weir; P4-ABC §6.1.3: the same shares of its 20 ms").Max("10s")
+	p.Int(&c.Users, "users", "2", "minimum number of users that share a busy port; with more users, windows "+
+		"synchronise less, and the thresholds of round_trip fall with the square root of their number",
+		"Weir; P4-ABC §6.1.1: two; Appenzeller et al. (SIGCOMM 2004) §3").Min("1").Max("1000000").
 		When("round_trip", func() bool { return c.RoundTrip > 0 })
 	p.BoolWords(&c.Register, [2]string{"exact", "register"}, "queue", "exact",
-		"queue length: the queue's, or the prototype's register", "register: P4-ABC §5.1, §5.3")
+		"queue length; exact: the queue's length; register: the length from the prototype's register",
+		"register: P4-ABC §5.1, §5.3")
 	scheme.MapOf(p, &c.Aggregates, users.ParseSet, scheme.Rates, "aggregates",
-		"reference rate by descriptor, metered as one: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 to "+
-			"10.0.0.2 dport 443, or several with | between them; the narrowest wins", "P4-ABC §3.1, §3.4").Min("1bps")
+		"reference rate by descriptor, with one meter each: a name of `users`, 10.0.1.0/24, dscp 46, tcp from 10.0.0.1 "+
+			"to 10.0.0.2 dport 443, or several separated by |; the most specific descriptor wins",
+		"P4-ABC §3.1, §3.4").Min("1bps")
 	scheme.TextOf(p, &c.UserRule, "user", string(ToAuto),
-		"the user of a packet: its sender, its receiver, or the end that "+
-			"is named by an aggregate or by the file's `users`; auto: named if the file declares users, otherwise sender",
-		"sender: P4-ABC §5.2; auto: ours", ToAuto, ToSender, ToReceiver, ToNamed)
+		"user of a packet; sender or receiver: that end; named: the end with an aggregate or in the file's `users`; "+
+			"auto: named if the file declares users, otherwise sender",
+		"sender: P4-ABC §5.2; auto: Weir", ToAuto, ToSender, ToReceiver, ToNamed)
 	p.BoolWords(&c.SharesDefault, [2]string{"each", "shared"}, "others", "each",
-		"users without an aggregate: one each, or one for all", "each: P4-ABC §5.2")
-	p.Int(&c.Flows, "flows", "0", "places, by hash, for the flows of an aggregate, which then share its part fairly; "+
-		"0: they do not", "ours").Min("0").Max("1024")
+		"users without an aggregate; each: every one is a user of its own; shared: all are one user", "each: P4-ABC §5.2")
+	p.Int(&c.Flows, "flows", "0", "number of hash buckets for the flows of an aggregate, which then share its part "+
+		"fairly; 0: no fairness among them", "Weir").Min("0").Max("1024")
 	c.bindClasses(p)
 
 	p.BoolWords(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
-		"integer: additions, shifts, comparisons and small tables instead of exponentials, logarithms and divisions",
-		"exact: P4-ABC §5.1; integer: ours")
-	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets have the activity of rates between R_m and this "+
-		"share less, at random, instead of R_m's", "P4-ABC §2; Rainbow FQ: 100 %").Max("100%")
+		"arithmetic; exact: floating point; integer: additions, shifts, comparisons and small tables instead of "+
+			"exponentials, logarithms and divisions",
+		"exact: P4-ABC §5.1; integer: Weir")
+	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets get the activity of a random rate between R_m "+
+		"and this share less, instead of the activity of R_m", "P4-ABC §2; Rainbow FQ: 100 %").Max("100%")
 
 	c.bindRules(p)
 }

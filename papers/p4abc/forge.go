@@ -23,8 +23,8 @@ type ForgerConfig struct {
 
 // Params binds the parameters of the configuration.
 func (c *ForgerConfig) Params(p *scheme.Params) {
-	p.Float(&c.Activity, "activity", "-30", "what it writes", "ours")
-	p.Int(&c.Every, "every", "1", "into one packet of so many", "ours").Min("1")
+	p.Float(&c.Activity, "activity", "-30", "activity that the program writes", "Weir")
+	p.Int(&c.Every, "every", "1", "number of packets, one of which the program changes", "Weir").Min("1")
 }
 
 // Traits keeps Forger out of switches between real interfaces: there it would only help an attacker.

@@ -28,12 +28,13 @@ func (a *Program) Metrics() []dataplane.Metric {
 			Help: "Average activity of the frames that a port's queue accepted.", Label: "port", ByPort: true},
 		userActivity: {Name: "weir_abc_user_activity", Help: "Activity of the most active users.", Label: "user"},
 		userRate: {Name: "weir_abc_user_rate_bits_per_second",
-			Help: "Rate that the meters of the most active users show.", Label: "user"},
+			Help: "Meter rate of the most active users.", Label: "user"},
 		userBytes: {Name: "weir_abc_user_accepted_bytes_total",
-			Help:  "Bytes of users' frames that queues took, as the framing counts: of aggregates and the most active others.",
+			Help: "Bytes of users' frames that queues accepted, as the framing counts: of aggregates and the other most " +
+				"active users.",
 			Label: "user", Counter: true},
 		userDropped: {Name: "weir_abc_user_dropped_frames_total",
-			Help:  "Frames of users that were dropped, for any reason: of aggregates and the most active others.",
+			Help:  "Dropped frames of users, for any reason: of aggregates and the other most active users.",
 			Label: "user", Counter: true},
 	}
 }

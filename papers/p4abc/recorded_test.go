@@ -83,7 +83,7 @@ func recordedArrivals(t *testing.T, duration string) {
 
 // shadow is abc with a shadow.
 func shadow(found *seen) dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "abc", Doc: "both arithmetics", Source: "ours"},
+	return dataplane.Define(scheme.Scheme{Name: "abc", Doc: "both arithmetics", Source: "Weir"},
 		func(site *dataplane.Site, c p4abc.Config) (dataplane.Program, error) {
 			exact, err := p4abc.New(site, c)
 			if err != nil {

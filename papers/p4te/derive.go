@@ -41,16 +41,15 @@ const (
 
 // bindDeltas binds the round trip, and the parameters of monitoring that follow from it.
 func (o *Options) bindDeltas(p *scheme.Params) {
-	p.Time(&o.RoundTrip, "round_trip", "0s", "the longest in the network without queues, from which delay_delta, "+
-		"depth_delta, burst, gap and bytes follow where they are 0; 0s: that of the topology's links, 100ms for a switch "+
-		"on its own", "ours; RFC 8289 §4.2").Max("10s")
-	p.Packets(&o.DepthDelta, "depth_delta", "0 packets", "Δ of the egress queue depth; 0 packets: what the port sends in "+
-		"delay_delta, at least 2", "P4TE §7.1: 2 packets; ours").Min("0 packets")
-	p.Time(&o.DelayDelta, "delay_delta", "0s", "Δ of the hop-to-hop delay; 0s: a round trip or, at ports in packets/s, "+
-		"the paper's 15ms", "P4TE §7.1: 15ms; ours").Min("0s")
-	p.Time(&o.Burst, "burst", "0s", "CBS and PBS of all meters: what their rates carry in it, a frame at the "+
-		"least; 0s: a "+
-		"round trip or, at ports in packets/s, 100ms", "ours; P4TE code: 0.1 of the rate").Min("0s").Max("10s")
+	p.Time(&o.RoundTrip, "round_trip", "0s", "maximum round-trip time of the network without queues, from which "+
+		"delay_delta, depth_delta, burst, gap and bytes follow if they are 0; 0s: derived from the topology's links, or "+
+		"100ms for a standalone switch", "Weir; RFC 8289 §4.2").Max("10s")
+	p.Packets(&o.DepthDelta, "depth_delta", "0 packets", "Δ of the egress queue depth; 0 packets: the packets that "+
+		"the port sends in delay_delta, at least 2", "P4TE §7.1: 2 packets; Weir").Min("0 packets")
+	p.Time(&o.DelayDelta, "delay_delta", "0s", "Δ of the hop-to-hop delay; 0s: one round-trip time, or the paper's "+
+		"15ms at ports in packets/s", "P4TE §7.1: 15ms; Weir").Min("0s")
+	p.Time(&o.Burst, "burst", "0s", "CBS and PBS of all meters as a time at their rates, but at least one frame; 0s: "+
+		"one round-trip time, or 100ms at ports in packets/s", "Weir; P4TE code: 0.1 of the rate").Min("0s").Max("10s")
 
 	long := func(name string, t *unit.Time) {
 		p.AddRule(name, func() error {

@@ -175,10 +175,10 @@ func (*Standalone) Metrics() []dataplane.Metric {
 		metricChanges: {Name: "weir_p4te_rate_changes_total", Help: "Changes of flows' rates.", Label: "change",
 			Counter: true},
 		metricWindows: {Name: "weir_p4te_windows_lowered_total",
-			Help: "Acknowledgements that have left with a lower window.", Counter: true},
-		metricHeld: {Name: "weir_p4te_held_flows", Help: "Flows that have a limit of their windows now."},
+			Help: "Acknowledgements sent with a reduced window.", Counter: true},
+		metricHeld: {Name: "weir_p4te_held_flows", Help: "Flows with a current limit of their windows."},
 		metricColour: {Name: "weir_p4te_port_colour",
-			Help:  "Colour of the last frame that left by a port: 0 is below the committed rate, 2 above the peak.",
+			Help:  "Colour of the last frame that a port sent: 0 is below the committed rate, 2 above the peak rate.",
 			Label: "port", ByPort: true},
 	}
 }

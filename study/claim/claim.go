@@ -46,13 +46,16 @@ type Compiled struct {
 
 // Table has the keys of a claim.
 var Table = &document.Table{KeyNoun: "a claim's key", Doc: "a claim", Keys: []document.Key{
-	{Name: "id", Form: document.Value("text"), Doc: "its name", Required: true, Example: "id: …"},
-	{Name: "says", Form: document.Value("text"), Doc: "what is claimed, in words", Required: true, Example: "says: …"},
-	{Name: "where", Form: document.AnyValue("values by sweep key, or an expression"), Doc: "points that are meant",
+	{Name: "id", Form: document.Value("text"), Doc: "name of the claim", Required: true, Example: "id: …"},
+	{Name: "says", Form: document.Value("text"), Doc: "the claim in words", Required: true, Example: "says: …"},
+	{Name: "where", Form: document.AnyValue("values by sweep key, or an expression"), Doc: "points at which the claim " +
+		"is checked",
 		Without: "all"},
-	{Name: "along", Form: document.Value("sweep key"), Doc: "along which neighbours are compared", Without: "none"},
-	{Name: "for", Form: document.OneOf("every", "some"), Doc: "how many of the points must have it", Without: "`every`"},
-	{Name: "that", Form: document.Value("expression"), Doc: "what is to hold", Required: true,
+	{Name: "along", Form: document.Value("sweep key"), Doc: "key of the sweep along which neighbouring points are " +
+		"compared", Without: "none"},
+	{Name: "for", Form: document.OneOf("every", "some"), Doc: "whether the claim must hold at every point or at some " +
+		"point", Without: "`every`"},
+	{Name: "that", Form: document.Value("expression"), Doc: "condition that must hold", Required: true,
 		Example: "that: goodput.a > goodput.b"},
 }}
 

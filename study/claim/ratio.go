@@ -18,14 +18,17 @@ type Ratio struct {
 }
 
 // RatioTable has the keys of a ratio.
-var RatioTable = &document.Table{KeyNoun: "a ratio's key", Doc: "measures over those of a reference point",
+var RatioTable = &document.Table{KeyNoun: "a ratio's key", Doc: "measures divided by those of a reference point",
 	Keys: []document.Key{
 		{Name: "of", Form: document.AnyOf("measure, or list of them", document.Value("measure"),
-			document.ListOf(document.Value("measure"), "")), Doc: "what is divided", Required: true, Example: "of: slowdown"},
-		{Name: "over", Form: document.MapBy(document.Value("value"), "values by sweep key"), Doc: "the reference: the " +
-			"point with these values, and else those of the point in hand", Required: true, Example: "over: {scheme: ecmp}"},
-		{Name: "as", Form: document.Value("name"), Doc: "its name is the measure's, `_` and this", Default: "ratio",
-			Source: "ours"},
+			document.ListOf(document.Value("measure"), "")), Doc: "measures to divide",
+			Required: true, Example: "of: slowdown"},
+		{Name: "over", Form: document.MapBy(document.Value("value"), "values by sweep key"), Doc: "values of the " +
+			"reference point; other keys have the values of the current point",
+			Required: true, Example: "over: {scheme: ecmp}"},
+		{Name: "as", Form: document.Value("name"), Doc: "suffix of the ratio's name, after the measure's name and `_`",
+			Default: "ratio",
+			Source:  "Weir"},
 	}}
 
 // ReadRatios reads the ratio list. measures has the measures of runs. Errors go to d.

@@ -281,12 +281,13 @@ type Listing struct {
 const Descending = ":desc"
 
 // tables has the keys of a Listing.
-var tables = &document.Table{KeyNoun: "key of tables", Doc: "how results are listed", Keys: []document.Key{
-	{Name: "columns", Form: namesForm, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
-		Without: "all"},
-	{Name: "sort", Form: namesForm, Doc: "keys of the sweep, or such names; with `:desc` the largest first",
-		Without: "by the sweep"},
-}}
+var tables = &document.Table{KeyNoun: "key of tables", Doc: "default columns and order of tables",
+	Keys: []document.Key{
+		{Name: "columns", Form: namesForm, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
+			Without: "all"},
+		{Name: "sort", Form: namesForm, Doc: "keys of the sweep or columns; with `:desc`, the largest value first",
+			Without: "in the order of the sweep"},
+	}}
 
 // Listing returns the columns and the order of tables that the file defines.
 func (s *Spec) Listing() Listing {

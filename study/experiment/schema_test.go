@@ -145,10 +145,10 @@ type ranged struct {
 }
 
 func (c *ranged) Params(p *scheme.Params) {
-	p.Int(&c.windows, "windows", "4", "so many", "ours").Min("1").Max("15")
-	p.Float(&c.base, "base", "1.5", "of a logarithm", "ours").Above("1")
-	p.Share(&c.gain, "gain", "5%", "of a mean", "ours").Above("0%").Below("100%")
-	p.Time(&c.wait, "wait", "5ms", "at the most", "ours").Above("0s").Max("1s")
+	p.Int(&c.windows, "windows", "4", "so many", "Weir").Min("1").Max("15")
+	p.Float(&c.base, "base", "1.5", "of a logarithm", "Weir").Above("1")
+	p.Share(&c.gain, "gain", "5%", "of a mean", "Weir").Above("0%").Below("100%")
+	p.Time(&c.wait, "wait", "5ms", "at the most", "Weir").Above("0s").Max("1s")
 }
 
 // The ranges of numbers are in the schema, and those of all parameters in their texts.

@@ -168,9 +168,10 @@ func (a *absence) Describe(sweep []measure.Dimension) string {
 }
 
 // without has the keys of an entry of without.
-var without = &document.Table{KeyNoun: "key of without", Doc: "points that have no meaning", Keys: []document.Key{
-	{Name: "where", Form: whereForm, Doc: "points that are left out", Required: true, Example: withoutExample},
-	{Name: "why", Form: textForm, Doc: "they have no meaning; reports say it", Required: true, Example: withoutExample},
+var without = &document.Table{KeyNoun: "key of without", Doc: "points to leave out", Keys: []document.Key{
+	{Name: "where", Form: whereForm, Doc: "points to leave out", Required: true, Example: withoutExample},
+	{Name: "why", Form: textForm, Doc: "reason why they have no meaning, which reports print",
+		Required: true, Example: withoutExample},
 }}
 
 const withoutExample = "{where: {scheme: ndp, balance: ecmp}, why: NDP wants all paths}"

@@ -262,7 +262,7 @@ func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 }
 
 // startsSoon is the source of the default start of short runs.
-const startsSoon = "ours: spreads the phases of senders over a tenth of the time that they have"
+const startsSoon = "Weir: spreads the phases of senders over a tenth of the time that they have"
 
 // defaultStart returns the start of listed flows. By default it is spread over a second. If the run or the traffic
 // ends by then, it is spread over a tenth of the time until that.

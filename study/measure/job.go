@@ -14,17 +14,18 @@ import (
 // jobKind returns the kind of measures of jobs.
 func jobKind() Definition {
 	return Definition{Name: "job",
-		Doc: "of jobs, by traffic: time from the start until all is done [s]; of iterations that " +
-			"began after the warm-up and ended mean and longest (job_iteration, job_iteration_max [s]) with a distribution, " +
-			"how many have ended (job_iterations) and how many there are to be (job_iterations_asked); of collective " +
-			"operations likewise mean (job_operation [s]) and what each host moves at the least over that (job_bus_bandwidth " +
-			"[bit/s]); of hosts the time in which they compute (job_computing [s]) and in which they do not before their end, " +
-			"mean and longest (job_exposed, job_exposed_max [s]), without the time in which they wait for the beginning of an " +
-			"iteration (job_waiting [s], with `align`; it is no part of job_iteration either), and the rank that computes " +
-			"longest, or an iteration where not all are over (job_slowest_rank), if not all compute alike; of messages, from " +
-			"when the transport has one until all of it is acknowledged, median and 99 % (job_message_p50, job_message_p99 " +
-			"[s], within 1/64 of a value) with a distribution, on packets; " +
-			"what all send (job_sent [bytes]), operations that never ran (job_left). By group what is of the ranks at its hosts",
+		Doc: "times of jobs, by traffic: total time from start to end [s]; iterations that began after the warm-up and " +
+			"ended: mean and maximum time (job_iteration, job_iteration_max [s]) with a distribution, their number " +
+			"(job_iterations) and the configured number (job_iterations_asked); collective operations: mean time " +
+			"(job_operation [s]) and the minimum data that each host moves, divided by that time (job_bus_bandwidth " +
+			"[bit/s]); hosts: computing time (job_computing [s]); mean and maximum time without computing before their " +
+			"end (job_exposed, job_exposed_max [s]); the time that they wait for the beginning of an iteration " +
+			"(job_waiting [s], with `align`), which counts neither there nor in job_iteration; the rank with the longest " +
+			"computing time, or with an unfinished iteration, unless all compute equally (job_slowest_rank); messages: " +
+			"median and 99th percentile of the time until the transport has an acknowledgement for all of a message " +
+			"(job_message_p50, job_message_p99 [s], within 1/64 of a value) with a distribution, on packets; the data " +
+			"that all send (job_sent [bytes]); operations that never ran (job_left). Values by group are of the ranks at " +
+			"its hosts",
 		Keys:   []Key{byKey("traffic", "traffic", bySender), limitKey()},
 		Better: Lower, Also: map[string]Better{"job_bus_bandwidth": Higher, "job_computing": Neither,
 			"job_slowest_rank": Neither, "job_sent": Neither, "job_waiting": Neither, "job_iterations": Higher,

@@ -14,7 +14,7 @@ const limitTrait document.Trait = 1
 func limitKey() Key {
 	name := document.Value("name or pattern")
 	return Key{Name: "traffic", Form: document.AnyOf("name, pattern, or list of them", name, document.ListOf(name, "")),
-		Doc: "of which it is", Without: "each", Traits: limitTrait}
+		Doc: "traffics to measure", Without: "each", Traits: limitTrait}
 }
 
 // LimitKey returns the key `traffic` of Weir's own measures, for kinds that give values by traffic. The values,

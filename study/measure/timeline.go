@@ -14,14 +14,15 @@ import (
 func timelineKind() Definition {
 	host := document.Value("host, group or pattern")
 	return Definition{Name: "timeline",
-		Doc: "what each rank of a job does when, for plots of kind timeline and for tables of " +
-			"their own: it computes, communicates, does both, or waits, by iteration and collective operation; how many such " +
-			"parts are kept, and how many operations there was no room for (timeline_left)",
+		Doc: "activity of each rank of a job over time, for plots of kind timeline and separate tables: it computes, " +
+			"communicates, does both, or waits, by iteration and collective operation; the number of recorded intervals, " +
+			"and the number of operations that did not fit (timeline_left)",
 		Keys: []Key{limitKey(), {Name: "hosts", Form: document.AnyOf("host, group, pattern, or list of them", host,
-			document.ListOf(host, "")), Doc: "whose ranks are kept", Without: "all"},
-			timeKey("from", "when it begins", "the job's start"), timeKey("until", "when it ends", "the end"),
-			{Name: "most", Form: document.Value("number"), Doc: "parts of the ranks' time that are kept of a job: what " +
-				"comes after is left out, and plots say so", Default: "50000", Source: "ours"}},
+			document.ListOf(host, "")), Doc: "jobs with the ranks to record", Without: "all"},
+			timeKey("from", "begin of the recording", "the job's start"), timeKey("until",
+				"end of the recording", "the end of the run"),
+			{Name: "most", Form: document.Value("number"), Doc: "maximum number of intervals to record per job; plots " +
+				"state that later intervals are left out", Default: "50000", Source: "Weir"}},
 		Also: map[string]Better{"timeline_left": Lower}, New: func() Measure { return &timeline{} },
 		Ideal: true}
 }

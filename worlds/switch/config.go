@@ -145,17 +145,17 @@ func (d *decoder) decodeKeys(root *document.Node) {
 	if t, ok := d.requireKey(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
 		d.decodePorts(t)
 	}
-	c.Queues = switchfile.ReadQueueCount(d.Reader, d.ReadDefault(root, "queues", "1", "ours"))
+	c.Queues = switchfile.ReadQueueCount(d.Reader, d.ReadDefault(root, "queues", "1", "Weir"))
 	standard := "fifo"
 	if c.Queues > 1 {
 		standard = "strict"
 	}
-	scheduler := d.ReadDefault(root, "scheduler", standard, "ours: one queue, or strict priority")
+	scheduler := d.ReadDefault(root, "scheduler", standard, "Weir: one queue, or strict priority")
 	if s := switchfile.ReadScheduler(d.Reader, d.known.Schedulers, scheduler, c.Queues); s != nil {
 		c.scheduler, c.schedulerChoice = s.Make, s
 	}
 	c.Scheduler = scheduler.FormatFlow()
-	framing := d.ReadDefault(root, "framing", "l2", "ours: frames without FCS, what Linux counts")
+	framing := d.ReadDefault(root, "framing", "l2", "Weir: frames without FCS, what Linux counts")
 	var names []string
 	for _, f := range packet.Framings {
 		if !f.IsFixed() {
@@ -171,14 +171,14 @@ func (d *decoder) decodeKeys(root *document.Node) {
 		c.usersPlace, c.usersGiven = t.Position, true
 	}
 	d.decodeUsers(root.Find("users"), root.Position)
-	metrics := d.ReadDefault(root, "metrics", defaultMetrics, "ours: loopback")
+	metrics := d.ReadDefault(root, "metrics", defaultMetrics, "Weir: loopback")
 	if text := d.ReadText(metrics); text != "none" {
 		var err error
 		if c.Metrics, err = parseMetricsAddress(text); err != nil {
 			d.Fail(metrics.Position, "an address with a port such as 127.0.0.1:9465, a port, none", "%v", err)
 		}
 	}
-	user := d.ReadDefault(root, "user", "nobody", "ours")
+	user := d.ReadDefault(root, "user", "nobody", "Weir")
 	if c.User = d.ReadText(user); c.User == "root" || c.User == "0" {
 		d.Fail(user.Position, "a user without rights", "the switch gives root's rights up")
 	} else if c.User == "" {
@@ -237,7 +237,7 @@ func (d *decoder) decodePorts(t *document.Node) {
 			if x := v.Find("rate"); x != nil {
 				p.Rate, rate = document.ReadValue(d.Reader, x, unit.ParseLinkRate), x.Position
 			}
-			p.Buffer = d.decodeBound(d.ReadDefault(v, "buffer", "100 packets", "ours: 24 ms of full frames at 50 Mb/s"))
+			p.Buffer = d.decodeBound(d.ReadDefault(v, "buffer", "100 packets", "Weir: 24 ms of full frames at 50 Mb/s"))
 			if x := v.Find("queue"); x != nil {
 				p.Queue = d.decodeBound(x)
 			}

@@ -213,7 +213,7 @@ func (*writer) Telemetry([]unit.Rate) (telemetry.Format, error) { return telemet
 
 // What writes telemetry fits: only frames whose senders ask for it get some.
 func TestTelemetryFits(t *testing.T) {
-	s := dataplane.Define(scheme.Scheme{Name: "int", Doc: "writes telemetry", Source: "ours"},
+	s := dataplane.Define(scheme.Scheme{Name: "int", Doc: "writes telemetry", Source: "Weir"},
 		func(site *dataplane.Site, _ writer) (*ipforward.Program, error) { return ipforward.New(site), nil })
 	r := schemes()
 	r.Programs = append(r.Programs, s)

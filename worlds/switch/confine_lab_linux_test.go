@@ -131,7 +131,7 @@ func TestConfined(t *testing.T) {
 
 // intruder is a program that tries what is forbidden, in one of the switch's processes.
 func intruder(process string, calls func() map[string]error) dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "intruder-" + process, Doc: "tries what is forbidden", Source: "ours"},
+	return dataplane.Define(scheme.Scheme{Name: "intruder-" + process, Doc: "tries what is forbidden", Source: "Weir"},
 		func(site *dataplane.Site, c scheme.None) (*counter, error) {
 			if len(os.Args) < 2 || os.Args[1] != "switch-"+process {
 				return newCounter(site, c)

@@ -53,8 +53,8 @@ func (*forwardConfig) Traits() dataplane.Traits { return dataplane.Traits{Forwar
 
 // forwardScheme returns the scheme named by a file: switch: [forward, …].
 func forwardScheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: from one of two ports to the " +
-		"other, between more by MAC address", Source: "IEEE 802.1Q §8.6"},
+	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "forwarding as a bridge: between two ports from one " +
+		"to the other, between more ports by MAC address", Source: "IEEE 802.1Q §8.6"},
 		func(site *dataplane.Site, _ forwardConfig) (*forward, error) {
 			f := &forward{ports: site.Ports}
 			if site.Ports > 2 {

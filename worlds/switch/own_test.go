@@ -60,7 +60,7 @@ func (c *counter) EvictAddress(a packet.Addr) { delete(c.hosts, a) }
 
 // OwnScheme is the scheme of a counter.
 func OwnScheme(name string) dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: name, Doc: "counts", Source: "ours"}, newCounter[scheme.None])
+	return dataplane.Define(scheme.Scheme{Name: name, Doc: "counts", Source: "Weir"}, newCounter[scheme.None])
 }
 
 func newCounter[C any](site *dataplane.Site, _ C) (*counter, error) {
@@ -77,7 +77,7 @@ func (*talks) Traits() dataplane.Traits {
 // withOwn are the tests' schemes and somebody's own: one that can run alone, one that cannot.
 func withOwn() Schemes {
 	s := schemes()
-	gossip := dataplane.Define(scheme.Scheme{Name: "gossip", Doc: "talks", Source: "ours"}, newCounter[talks])
+	gossip := dataplane.Define(scheme.Scheme{Name: "gossip", Doc: "talks", Source: "Weir"}, newCounter[talks])
 	s.Programs = append(slices.Clone(s.Programs), OwnScheme("counter"), gossip)
 	return s
 }
@@ -143,7 +143,7 @@ func TestOwnProgram(t *testing.T) {
 func TestOwnProgramRefused(t *testing.T) {
 	s := withOwn()
 	s.Programs = append(s.Programs, OwnScheme("second"), dataplane.Scheme{
-		Scheme: scheme.Scheme{Name: "thief", Doc: "shows what the switch shows", Source: "ours"},
+		Scheme: scheme.Scheme{Name: "thief", Doc: "shows what the switch shows", Source: "Weir"},
 		Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) {
 			return thief{}, nil
 		},
@@ -171,7 +171,7 @@ func (*courier) Traits() dataplane.Traits { return dataplane.Traits{Forwards: tr
 // A switch takes any program that says it forwards, whatever its name is, and none without one.
 func TestOwnForwarder(t *testing.T) {
 	s := withOwn()
-	s.Programs = append(s.Programs, dataplane.Define(scheme.Scheme{Name: "courier", Doc: "forwards", Source: "ours"},
+	s.Programs = append(s.Programs, dataplane.Define(scheme.Scheme{Name: "courier", Doc: "forwards", Source: "Weir"},
 		newCounter[courier]))
 	for _, x := range []struct{ name, programs, want string }{
 		{"one's own", "[courier]", ""},

@@ -52,7 +52,7 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	behind := t.Find("behind")
 	if behind == nil && u.By != frames.ByAddress && len(u.Ports) > 0 {
 		behind = d.ReadDefault(t, "behind", u.Ports[0],
-			"ours: users by VLAN are on both sides, and have a meter for each direction")
+			"Weir: users by VLAN are on both sides, and have a meter for each direction")
 	}
 	if behind != nil {
 		u.Behind = slices.Index(u.Ports, d.ReadWord(behind, "port", u.Ports))
@@ -60,7 +60,7 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	d.decodeNames(&u, t.Find("named"))
 	standard, why := frames.Each, "P4-ABC §5.2: no user is named"
 	if u.NamedCount() > 0 {
-		standard, why = frames.PerPort, "ours: users are named"
+		standard, why = frames.PerPort, "Weir: users are named"
 	}
 	u.Unnamed = frames.Unnamed(d.ReadWord(d.ReadDefault(t, "unnamed", string(standard), why), "unnamed users",
 		[]string{string(frames.Each), string(frames.PerPort), string(frames.OneForAll)}))

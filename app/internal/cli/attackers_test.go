@@ -128,7 +128,7 @@ func lie(p *packet.Packet) {
 type intrusion struct{ mode string }
 
 func (c *intrusion) Params(p *scheme.Params) {
-	p.Text(&c.mode, "mode", "none", "what it does", "ours").Words("none", "feedback", "replay", "acks", "nacks again",
+	p.Text(&c.mode, "mode", "none", "what it does", "Weir").Words("none", "feedback", "replay", "acks", "nacks again",
 		"another place", "another transmission")
 }
 

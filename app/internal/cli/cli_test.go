@@ -336,7 +336,7 @@ func TestShow(t *testing.T) {
 		})
 	}
 	_, out, _ = weir("show", "p4abc/fig4", "--set", "duration=300s")
-	for _, want := range []string{"300s", "--set", "gap_jitter", "10%", "default: ours"} {
+	for _, want := range []string{"300s", "--set", "gap_jitter", "10%", "default: Weir"} {
 		t.Run(want, func(t *testing.T) {
 			if !strings.Contains(out, want) {
 				t.Errorf("weir show p4abc/fig4 lacks %q:\n%s", want, out)
@@ -440,7 +440,7 @@ func ExampleRun() {
 	fmt.Println("exit code", code)
 	// Output:
 	// scheduler strict: strict priority, queue 0 first
-	// source: ours
+	// source: Weir
 	//
 	// It has no parameters.
 	// exit code 0

@@ -52,8 +52,8 @@ func (m Mode) String() string { return [...]string{"startup", "drain", "probe-bw
 // Scheme returns the scheme of cc: bbr.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "bbr", Doc: "version 1: paces at the measured bandwidth, probes for more and " +
-			"for the RTT", Source: "draft-cardwell-iccrg-bbr-00; Linux 6.18 tcp_bbr.c"},
+		Scheme: scheme.Scheme{Name: "bbr", Doc: "BBR version 1: paces at the measured bottleneck bandwidth and probes " +
+			"for more bandwidth and for the minimum RTT", Source: "draft-cardwell-iccrg-bbr-00; Linux 6.18 tcp_bbr.c"},
 		Signals:         cc.ByDelivery,
 		Kernel:          "bbr",
 		OwnRecovery:     true,

@@ -23,20 +23,22 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Float(&c.AI, "ai", "1", "additive increase [packets a round trip]", "Bolt algorithm 2").Min("0").Max("1000")
-	p.Share(&c.MaxDecrease, "max_md", "50%", "decrease of a window of a packet or less by a switch's word, and of any "+
-		"window by a loss", "Bolt simulator: MaxMd").Min("0%").Max("99%")
-	p.Size(&c.MinWindow, "min_cwnd", "144 B", "least window; below a packet it is a rate",
-		"ours: a tenth of a packet; Bolt simulator: MinCwnd, 15 B").
+	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]", "Bolt algorithm 2").Min("0").Max("1000")
+	p.Share(&c.MaxDecrease, "max_md", "50%", "maximum decrease: of a window of at most one packet at a switch's "+
+		"notice, and of any window at a loss", "Bolt simulator: MaxMd").Min("0%").Max("99%")
+	p.Size(&c.MinWindow, "min_cwnd", "144 B", "minimum window; below one packet it is a pacing rate",
+		"Weir: a tenth of a packet; Bolt simulator: MinCwnd, 15 B").
 		Min("1 B").Max("1GB")
 	p.Size(&c.MaxWindow, "max_cwnd", "0 B",
-		"largest window; 0 B: four bandwidth-delay products of the path, or 256 packets if that is more",
-		"ours; Bolt simulator: MaxCwnd, 256 packets, where a product is 69")
+		"maximum window; 0 B: four bandwidth-delay products of the path, but at least 256 packets",
+		"Weir; Bolt simulator: MaxCwnd, 256 packets, with a product of 69")
 	p.BoolWords(&c.RequestsOff, [2]string{"on", "off"}, "requests", "on",
-		"packets ask the switches for a packet more (INC); off: the window grows by ai alone", "Bolt §3.2, §3.3; ours: off")
+		"on: packets ask the switches for one more packet (INC); off: the window grows by ai alone",
+		"Bolt §3.2, §3.3; Weir: off")
 	p.BoolWords(&c.Paced, [2]string{"below_packet", "always"}, "pacing", "always",
-		"which windows are rates, too, of a window a round trip: those below a packet, or all, so that packets do not come "+
-			"in bursts, of whose queues a flow would answer for a packet only", "Bolt simulator: SendDown; ours: always")
+		"which windows are also a pacing rate of one window per round trip; below_packet: those below one packet; "+
+			"always: all, so that packets do not arrive in bursts and a flow responds to all of the queue that it causes",
+		"Bolt simulator: SendDown; Weir: always")
 
 	p.AddRule("max_cwnd", func() error {
 		if c.MaxWindow > 0 && c.MaxWindow < c.MinWindow {
@@ -88,9 +90,8 @@ const maxClock = (1 << 32) * unit.Nanosecond
 // Scheme returns the scheme of cc: bolt.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "bolt", Doc: "a window that switches with program bolt lower by a packet as " +
-			"often as is " +
-			"its share of a queue, and raise by a packet where they have room", Source: "Bolt (NSDI 2023)",
+		Scheme: scheme.Scheme{Name: "bolt", Doc: "window that switches with the program bolt lower in proportion to the " +
+			"flow's share of a queue and raise by one packet where a link has capacity to spare", Source: "Bolt (NSDI 2023)",
 			Warnings: []scheme.WarningKind{warnUnanswered, warnPaths, warnMaxWindow}},
 		Signals:     cc.ByRequests | cc.ByLosses,
 		OwnRecovery: true,

@@ -31,16 +31,18 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Float(&c.C, "c", "0.4", "how fast the window grows [packets/s³]", "RFC 9438 §5").Min("0.001").Max("1000")
-	p.Float(&c.Beta, "beta", "0.7", "what a loss leaves of the window", "RFC 9438 §4.6").Min("0.1").Max("0.95")
+	p.Float(&c.C, "c", "0.4", "growth of the window, C [packets/s³]", "RFC 9438 §5").Min("0.001").Max("1000")
+	p.Float(&c.Beta, "beta", "0.7", "factor by which a loss multiplies the window",
+		"RFC 9438 §4.6").Min("0.1").Max("0.95")
 	p.Bool(&c.FastConvergence, "fast_convergence", "true",
-		"release more when the window has shrunk since the last loss", "RFC 9438 §4.7")
-	p.Text(&c.HyStart, "hystart", LinuxHyStart, "how slow start ends before a loss; hystart++ is RFC 9406, linux-4.4 "+
-		"has a clock of 1 ms and allows trains of ACKs no burst",
+		"lower W_max further if the window has shrunk since the last loss (fast convergence)", "RFC 9438 §4.7")
+	p.Text(&c.HyStart, "hystart", LinuxHyStart, "how slow start ends before a loss; hystart++ is RFC 9406; linux-4.4 "+
+		"uses a clock of 1 ms and does not accept bursts as trains of ACKs",
 		"Linux 6.18: hystart=1, hystart_detect=3").Words(LinuxHyStart, Linux44, PlusPlus, NoHyStart)
 	p.Text(&c.Variant, "variant", Linux,
-		"linux grows by 5 % a round trip or more until the first loss, and an undone loss leaves W_max; in rfc9438 "+
-			"the Reno-friendly window grows by 1 from the last maximum on", "Linux 6.18; RFC 9438 §4.3").Words(Linux, RFC9438)
+		"linux: growth of at least 5 % per round trip until the first loss, and an undone loss keeps W_max; rfc9438: "+
+			"from the last maximum on, the Reno-friendly window grows by 1 packet per round trip",
+		"Linux 6.18; RFC 9438 §4.3").Words(Linux, RFC9438)
 }
 
 // Defaults returns Linux' parameters: RFC 9438 except for the two differences of Variant.
@@ -49,7 +51,7 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 // Scheme returns the scheme of cc: cubic.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "cubic", Doc: "window is a cubic function of the time since the last loss",
+		Scheme: scheme.Scheme{Name: "cubic", Doc: "window that is a cubic function of the time since the last loss",
 			Source: "RFC 9438"},
 		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
 		Kernel: "cubic", Tick: tick,

@@ -17,11 +17,13 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Share(&c.G, "g", "6.25%", "weight of a new share in the average", "RFC 8257 §4.2").Min("0%").Max("100%")
-	p.Share(&c.InitialAlpha, "initial_alpha", "100%", "average at the start", "RFC 8257 §4.2").Min("0%").Max("100%")
+	p.Share(&c.G, "g", "6.25%", "weight of a new sample in the average share of marks, g",
+		"RFC 8257 §4.2").Min("0%").Max("100%")
+	p.Share(&c.InitialAlpha, "initial_alpha", "100%", "initial average share of marks, alpha",
+		"RFC 8257 §4.2").Min("0%").Max("100%")
 	p.Bool(&c.SlowStart, "slow_start", "true",
-		"grow exponentially at first; false: the first window is that of congestion avoidance",
-		"RFC 8257 §3; HPCC §5.1: takes it away and starts at line rate")
+		"begin with slow start; false: begin in congestion avoidance with the initial window",
+		"RFC 8257 §3; HPCC §5.1: no slow start, begins at line rate")
 }
 
 // warnUnmarked is issued where the controller reacts to losses only.
@@ -40,7 +42,7 @@ func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 // Scheme returns the scheme of cc: dctcp.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "dctcp", Doc: "reduces by the share of ECN marks", Source: "RFC 8257",
+		Scheme: scheme.Scheme{Name: "dctcp", Doc: "window that shrinks by the share of ECN marks", Source: "RFC 8257",
 			Warnings: []scheme.WarningKind{warnUnmarked}},
 		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
 		ECN:    cc.DCTCPMode,

@@ -19,15 +19,15 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Rate(&c.Rate, "rate", "0bps", "payload per second; 0bps: as the link takes it", "ours")
-	p.Packets(&c.Packets, "packets", "0 packets", "most packets in flight; 0 packets: no bound", "ours")
+	p.Rate(&c.Rate, "rate", "0bps", "rate of payload; 0bps: the rate at which the link accepts packets", "Weir")
+	p.Packets(&c.Packets, "packets", "0 packets", "maximum packets in flight; 0 packets: no limit", "Weir")
 	c.RateConfig.Params(p)
 }
 
 // Scheme returns the scheme of cc: none.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme:      scheme.Scheme{Name: "none", Doc: "a fixed rate, whatever happens", Source: "ours"},
+		Scheme:      scheme.Scheme{Name: "none", Doc: "fixed rate without congestion control", Source: "Weir"},
 		OwnRecovery: true, KeepsOnSend: true,
 	}, buildController)
 }

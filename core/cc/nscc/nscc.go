@@ -32,41 +32,48 @@ const simulator = "UEC htsim uec.cpp: "
 
 // Params binds the constants.
 func (c *Config) Params(p *scheme.Params) {
-	p.Rate(&c.ReferenceRate, "reference_rate", "100Gbps", "rate of the network that the law's constants are for",
+	p.Rate(&c.ReferenceRate, "reference_rate", "100Gbps", "reference rate: the network rate to which the constants of "+
+		"the algorithm apply",
 		simulator+"100 Gb/s").Min("1Mbps")
-	p.Time(&c.ReferenceRTT, "reference_rtt", "12us", "round-trip time of that network", simulator+"12 us").
+	p.Time(&c.ReferenceRTT, "reference_rtt", "12us", "reference round-trip time: the network's time to which the "+
+		"constants of the algorithm apply", simulator+"12 us").
 		Min("10ns").Max("1s")
-	p.Time(&c.Target, "target", "0s", "queueing delay that NSCC aims at; 0s: target_share of the network's round trip",
-		simulator+"of the round trip").Max("1s")
-	p.Share(&c.TargetShare, "target_share", "75%", "share of the network's round trip that is the target; the "+
-		"simulator has 100% where nothing is trimmed", simulator+"0.75").Min("1%").Max("1000%")
-	p.Float(&c.Proportional, "proportional", "4", "alpha: payloads, at the reference network, that are added for a "+
-		"window of acknowledgements below the target", simulator+"4").Min("0").Max("1000")
-	p.Float(&c.FairIncrease, "fair", "5", "fi: payloads that are added above the target without a mark", simulator+"5").
+	p.Time(&c.Target, "target", "0s", "target queueing delay of NSCC; 0s: target_share of the network's round-trip time",
+		simulator+"target_share × round-trip time").Max("1s")
+	p.Share(&c.TargetShare, "target_share", "75%", "target queueing delay as a share of the network's round-trip "+
+		"time; the simulator uses 100% where switches do not trim", simulator+"0.75").Min("1%").Max("1000%")
+	p.Float(&c.Proportional, "proportional", "4", "alpha: increase per window of acknowledgements with a delay below "+
+		"the target [payloads, at the reference network]", simulator+"4").Min("0").Max("1000")
+	p.Float(&c.FairIncrease, "fair", "5", "fi: increase above the target without a mark [payloads]", simulator+"5").
 		Min("0").Max("1000")
-	p.Float(&c.Step, "step", "0.15", "eta: payloads that are added in each round trip", simulator+"0.15").
+	p.Float(&c.Step, "step", "0.15", "eta: increase in each round trip [payloads]", simulator+"0.15").
 		Min("0").Max("1000")
-	p.Float(&c.FastIncrease, "fast", "0.25", "bytes that are added for a byte that was acknowledged without a queue",
+	p.Float(&c.FastIncrease, "fast", "0.25", "increase per byte that was acknowledged without a queue [bytes]",
 		simulator+"0.25").Min("0").Max("1000")
-	p.Time(&c.FastDelay, "fast_delay", "1us", "shorter delays are no queue", simulator+"1 us").Max("1s")
-	p.Share(&c.Gamma, "gamma", "80%", "of the average delay's excess over the target, how much a decrease takes off",
+	p.Time(&c.FastDelay, "fast_delay", "1us", "delay below which the queue counts as empty", simulator+"1 us").Max("1s")
+	p.Share(&c.Gamma, "gamma", "80%", "share of the average delay's relative excess over the target by which a "+
+		"decrease lowers the window",
 		simulator+"0.8").Min("0%").Max("100%")
-	p.Share(&c.MinKept, "least_kept", "50%", "share of the window that a decrease leaves at least", simulator+"0.5").
+	p.Share(&c.MinKept, "least_kept", "50%", "minimum share of the window that remains after a decrease",
+		simulator+"0.5").
 		Min("1%").Max("100%")
 	p.Share(&c.Weight, "delay_weight", "1.25%", "weight of a sample in the average delay", simulator+"0.0125").
 		Min("0.01%").Max("100%")
-	p.Share(&c.Unmarked, "unmarked_delay", "25%", "share of the base round trip that a delay above the target counts "+
-		"as, in the average, if there is no mark", simulator+"0.25").Min("0%").Max("100%")
-	p.Float(&c.MaxWindow, "max_window", "1.5", "largest window, and the first, in products of rate and round trip",
+	p.Share(&c.Unmarked, "unmarked_delay", "25%", "value that the average uses for a delay above the target without a "+
+		"mark, as a share of the base round-trip time", simulator+"0.25").Min("0%").Max("100%")
+	p.Float(&c.MaxWindow, "max_window", "1.5", "initial and maximum window in bandwidth-delay products",
 		simulator+"1.5").Min("0.01").Max("1000")
 	p.Packets(&c.AdjustPackets, "adjust_packets", "8 packets",
-		"the window is adjusted when more has arrived, and each round trip", simulator+"8").
+		"bytes after which the window is adjusted, in addition to once per round trip", simulator+"8").
 		Min("0 packets").Max("1000000 packets")
-	p.Bool(&c.QuickAdapt, "quick_adapt", "true", "loss and long delays set the window to what a round trip delivers",
+	p.Bool(&c.QuickAdapt, "quick_adapt", "true", "quick adapt: loss and long delays set the window to the bytes "+
+		"delivered in a round trip",
 		simulator+"on")
-	p.Float(&c.QuickDelay, "quick_delay", "4", "targets; a longer delay lets the window adapt quickly", simulator+"4").
+	p.Float(&c.QuickDelay, "quick_delay", "4", "delay that triggers quick adapt, in multiples of the target",
+		simulator+"4").
 		Min("0").Max("1000")
-	p.Int(&c.QuickGate, "quick_gate", "3", "it does if less than the largest window over 2^quick_gate has arrived",
+	p.Int(&c.QuickGate, "quick_gate", "3", "quick adapt requires that less than the maximum window / 2^quick_gate has "+
+		"arrived",
 		simulator+"3").Min("0").Max("30")
 }
 

@@ -10,7 +10,8 @@ import (
 // Scheme returns the scheme of cc: reno.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme:  scheme.Scheme{Name: "reno", Doc: "one packet more a round trip, half at a loss", Source: "RFC 5681"},
+		Scheme: scheme.Scheme{Name: "reno", Doc: "window that grows by one packet per round trip and halves at a loss",
+			Source: "RFC 5681"},
 		Signals: cc.ByLosses | cc.ByMarks, KeepsOnSend: true,
 		Kernel: "reno",
 	}, func(f cc.Flow, _ scheme.None) (*Reno, error) { return New(f), nil })

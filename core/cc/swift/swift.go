@@ -42,26 +42,31 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.BaseTarget, "base_target", "20us", "target delay of a path without hops", "csg-htsim").Min("1ps").Max("1s")
-	p.Time(&c.HopDelay, "hop_delay", "3053ns", "target delay that each hop adds; 0s: topology scaling off",
+	p.Time(&c.BaseTarget, "base_target", "20us", "base target delay, of a path without hops",
+		"csg-htsim").Min("1ps").Max("1s")
+	p.Time(&c.HopDelay, "hop_delay", "3053ns", "target delay that each hop adds; 0s: no topology scaling",
 		"csg-htsim: base target / 6.55").Max("1s")
-	p.Int(&c.Hops, "hops", "0", "switches on the path; 0: as many as there are", "Swift §3.5").Min("0").Max("255").
+	p.Int(&c.Hops, "hops", "0", "number of switches on the path; 0: the number on the flow's path",
+		"Swift §3.5").Min("0").Max("255").
 		When("hop_delay above 0s", func() bool { return c.HopDelay > 0 })
-	p.Time(&c.Range, "fs_range", "100us", "most that flow scaling adds to the target delay; 0s: off",
+	p.Time(&c.Range, "fs_range", "100us", "maximum target delay that flow scaling adds; 0s: no flow scaling",
 		"csg-htsim: 5 base targets").Max("1s")
-	p.Float(&c.FlowMin, "fs_min_cwnd", "0.1", "window in packets at which flow scaling adds all",
+	p.Float(&c.FlowMin, "fs_min_cwnd", "0.1", "window at which flow scaling adds its maximum [packets]",
 		"csg-htsim").Min("0.0001").Max("1000000").
 		When("fs_range above 0s", func() bool { return c.Range > 0 })
-	p.Float(&c.FlowMax, "fs_max_cwnd", "100", "window in packets from which it adds nothing",
+	p.Float(&c.FlowMax, "fs_max_cwnd", "100", "window from which flow scaling adds no delay [packets]",
 		"csg-htsim").Min("0.0001").Max("1000000").
 		When("fs_range above 0s", func() bool { return c.Range > 0 })
-	p.Float(&c.AI, "ai", "1", "additive increase [packets a round trip]", "csg-htsim").Min("0.0001").Max("1000")
-	p.Share(&c.Beta, "beta", "80%", "multiplicative decrease", "csg-htsim").Min("0%").Max("100%")
-	p.Share(&c.MaxDecrease, "max_mdf", "50%", "largest decrease at once", "csg-htsim").Min("0%").Max("99%")
-	p.Float(&c.MinWindow, "min_cwnd", "0.01", "least window [packets]", "ours").Min("0.0001").Max("1000")
-	p.Float(&c.MaxWindow, "max_cwnd", "1000", "largest window [packets]", "csg-htsim").Min("1").Max("1000000")
-	p.Packets(&c.InitialWindow, "initial_window", "0 packets", "window at the start; 0 packets: the transport's", "ours")
-	p.Int(&c.ResetThreshold, "retx_reset_threshold", "5", "timeouts in a row that set the window to the least",
+	p.Float(&c.AI, "ai", "1", "additive increase [packets per round trip]", "csg-htsim").Min("0.0001").Max("1000")
+	p.Share(&c.Beta, "beta", "80%", "multiplicative decrease, beta", "csg-htsim").Min("0%").Max("100%")
+	p.Share(&c.MaxDecrease, "max_mdf", "50%", "maximum decrease at one time, as a share of the window",
+		"csg-htsim").Min("0%").Max("99%")
+	p.Float(&c.MinWindow, "min_cwnd", "0.01", "minimum window [packets]", "Weir").Min("0.0001").Max("1000")
+	p.Float(&c.MaxWindow, "max_cwnd", "1000", "maximum window [packets]", "csg-htsim").Min("1").Max("1000000")
+	p.Packets(&c.InitialWindow, "initial_window", "0 packets", "initial window; 0 packets: the initial window of the "+
+		"transport", "Weir")
+	p.Int(&c.ResetThreshold, "retx_reset_threshold", "5", "consecutive timeouts after which the window is set to its "+
+		"minimum",
 		"csg-htsim").Min("1").Max("1000")
 
 	p.AddRule("fs_min_cwnd", func() error {
@@ -116,7 +121,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 // Scheme returns the scheme of cc: swift.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "swift", Doc: "AIMD towards a target delay",
+		Scheme: scheme.Scheme{Name: "swift", Doc: "window with additive increase and multiplicative decrease towards a " +
+			"target delay",
 			Source: "Swift (Kumar et al., SIGCOMM 2020)", Warnings: []scheme.WarningKind{warnTarget, warnMaxWindow}},
 		Signals: cc.ByDelay | cc.ByLosses, KeepsOnSend: true,
 		OwnRecovery: true,

@@ -87,34 +87,41 @@ type Options struct {
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper,
-		"law, and where what is not given comes from: algorithm 1, Zhu et al.'s patch, the HPCC simulator",
+		"variant of the algorithm, and source of the values that are not given; paper: TIMELY's algorithm 1; patched: "+
+			"the patch of Zhu et al.; hpcc: the HPCC simulator",
 		"TIMELY algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc").Words(Paper, Patched, HPCC)
-	p.Text(&o.Update, "update", preset, "when the rate is computed: segment (paper, patched), rtt (hpcc)",
+	p.Text(&o.Update, "update", preset, "when the rate is computed; segment: per completion event (paper, patched); "+
+		"rtt: per round trip (hpcc)",
 		"TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
-	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: preset (64kB, 16kB, –)",
+	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: the preset's value (paper 64kB, patched "+
+		"16kB; hpcc has none)",
 		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
 		When("update: segment", func() bool { return o.buildConfig(unit.Gbps).Update == EachSegment })
-	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new difference of RTTs",
+	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new RTT difference in the average",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
-	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement; 0%: preset (80%, 0.8%, 80%)",
+	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement, beta; 0%: the preset's value (paper 80%, patched 0.8%, "+
+		"hpcc 80%)",
 		"TIMELY algorithm 1; CoNEXT'16").Min("0%").Max("100%")
 	p.Share(&o.MaxDecrease, "max_decrease", "100%",
-		"most of the rate that one event takes; eRPC's port of the authors' code takes 50% at most",
-		"TIMELY algorithm 1: no bound").Min("0%").Max("100%")
-	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate rises", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
-	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate falls", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
-	p.Time(&o.MinRTT, "min_rtt", "20us", "what the gradient is divided by",
+		"maximum decrease of the rate by one event; eRPC's port of the authors' code has 50%",
+		"TIMELY algorithm 1: no limit").Min("0%").Max("100%")
+	p.Time(&o.TLow, "t_low", "50us", "RTT below which the rate always rises", "TIMELY; CoNEXT'16").Min("1ps").Max("1s")
+	p.Time(&o.THigh, "t_high", "500us", "RTT above which the rate always falls",
+		"TIMELY; CoNEXT'16").Min("1ps").Max("1s")
+	p.Time(&o.MinRTT, "min_rtt", "20us", "minimum RTT, by which the gradient is normalised",
 		"CoNEXT'16; HPCC simulator").Min("1ps").Max("1s")
-	p.Rate(&o.Delta, "delta", "0bps", "additive increment; 0bps: preset (10Mbps, 10Mbps, 1/1000 of the line rate)",
+	p.Rate(&o.Delta, "delta", "0bps", "additive increment; 0bps: the preset's value (paper and patched 10Mbps, hpcc "+
+		"1/1000 of the line rate)",
 		"TIMELY; HPCC simulator run.py")
-	p.Int(&o.HAI, "hai", "5", "increments at once in hyperactive increase, N",
+	p.Int(&o.HAI, "hai", "5", "N, the number of increments at one time in hyperactive increase",
 		"TIMELY algorithm 1").Min("1").Max("1000")
-	p.Int(&o.HAIAfter, "hai_after", "5", "events until hyperactive increase",
+	p.Int(&o.HAIAfter, "hai_after", "5", "number of events until hyperactive increase begins",
 		"TIMELY algorithm 1").Min("0").Max("1000000")
-	p.Rate(&o.MinRate, "min_rate", "0bps", "least rate; 0bps: preset (10Mbps, 10Mbps, 1Gbps)",
-		"ours; HPCC simulator run.py")
+	p.Rate(&o.MinRate, "min_rate", "0bps", "minimum rate; 0bps: the preset's value (paper and patched 10Mbps, hpcc "+
+		"1Gbps)",
+		"Weir; HPCC simulator run.py")
 	p.Rate(&o.StartRate, "start_rate", "0bps",
-		"rate at the start; 0bps: line rate, the paper's C/(N+1) for a sender's first flow", "TIMELY; HPCC §5.1")
+		"initial rate; 0bps: the line rate, which is the paper's C/(N+1) for a sender's first flow", "TIMELY; HPCC §5.1")
 	o.RateConfig.Params(p)
 
 	p.AddRule("t_high", func() error {
@@ -201,7 +208,7 @@ func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 // Scheme returns the scheme of cc: timely.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "timely", Doc: "a rate that follows the gradient of the RTT",
+		Scheme: scheme.Scheme{Name: "timely", Doc: "rate that follows the gradient of the RTT",
 			Source: "TIMELY (Mittal et al., SIGCOMM 2015)", Warnings: []scheme.WarningKind{warnTHighLow, warnTHighWait}},
 		Signals: cc.ByDelay, KeepsOnSend: true,
 		OwnRecovery: true,

@@ -21,10 +21,11 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class, 0 to 7, by DSCP, 0 to 63",
-		"ours: none").Min("0").Max("7")
-	p.Text(&c.Others, "others", selector, "class of the DSCPs not named: the upper three bits of it, or this one",
-		"RFC 2474 §4.2.2: what NICs do that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
+	scheme.MapOf(p, &c.DSCP, parseDSCP, scheme.Ints, "dscp", "class from 0 to 7, by DSCP from 0 to 63",
+		"Weir: none").Min("0").Max("7")
+	p.Text(&c.Others, "others", selector, "class of a DSCP that is not given; selector: the upper three bits of the "+
+		"DSCP; or a class from 0 to 7",
+		"RFC 2474 §4.2.2: as NICs that trust the DSCP").Words(selector, "0", "1", "2", "3", "4", "5", "6", "7")
 }
 
 const selector = "selector"
@@ -43,7 +44,7 @@ type program struct{ class [64]uint8 }
 
 // Scheme returns the scheme of switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "classify", Doc: "priority class, and so queue, by DSCP",
+	return dataplane.Define(scheme.Scheme{Name: "classify", Doc: "assigns a priority class, and thus a queue, by DSCP",
 		Source: "RFC 2474"}, newProgram)
 }
 

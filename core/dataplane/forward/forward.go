@@ -24,8 +24,8 @@ const unknown = packet.NoPort - 1
 
 // Scheme returns the scheme of switch: [forward].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; hop limit; the lowest " +
-		"port of equal paths", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
+	return dataplane.Define(scheme.Scheme{Name: "forward", Doc: "IP forwarding by longest prefix; uses the lowest " +
+		"port of equal-cost paths; decrements the hop limit", Source: "RFC 1812 §5.2, P4-ABC §4.2"},
 		func(site *dataplane.Site, _ config) (*Program, error) { return New(site), nil })
 }
 

@@ -35,11 +35,12 @@ func (c *Config) Traits() dataplane.Traits {
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Rates, users.ParseAddresses, scheme.Rates, "rates",
-		"rate of a plan, by user: a name of `users`, an address or prefix, or several with | between them; the longest "+
-			"prefix wins", "ours").Min("1kbps")
-	p.Rate(&c.Others, "others", "0bps", "plan of each source that is in no prefix; 0bps: none", "ours").Min("0bps")
-	p.Time(&c.Burst, "burst", "100ms", "CBS as a time at the plan's rate, with room for two frames at least",
-		"RFC 2697 §3; ours: 100 ms, a long round trip").Min("1ms").Max("10s")
+		"rate of a plan, by user: a name of `users`, an address or prefix, or several separated by |; the longest "+
+			"prefix wins", "Weir").Min("1kbps")
+	p.Rate(&c.Others, "others", "0bps", "plan of each source without a prefix; 0bps: no plan", "Weir").Min("0bps")
+	p.Time(&c.Burst, "burst", "100ms", "committed burst size (CBS) as a time at the plan's rate, but at least two "+
+		"frames",
+		"RFC 2697 §3; Weir: 100 ms, a long round trip").Min("1ms").Max("10s")
 	p.AddRule("rates", func() error { return users.CheckDistinct(users.SetsOf(c.Rates)) })
 }
 
@@ -59,7 +60,7 @@ func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 // Scheme returns the scheme of switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "plan",
-		Doc: "holds each user to the rate of its plan by a token bucket", Source: "RFC 2697"},
+		Doc: "limits each user to the rate of its plan with a token bucket", Source: "RFC 2697"},
 		New)
 }
 

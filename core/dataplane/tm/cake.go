@@ -35,19 +35,20 @@ const (
 
 // Params binds the configuration.
 func (c *Cake) Params(p *scheme.Params) {
-	p.Text(&c.Isolation, "isolation", isolateBySrc, "among whom the port is fair; a host is a user of `users`, and any "+
-		"user in weir switch", "tc-cake; ours: the default, there triple-isolate").Words(isolateFlows, isolateHosts,
+	p.Text(&c.Isolation, "isolation", isolateBySrc, "level at which the port is fair; a host is a user of `users`, or "+
+		"any user in weir switch", "tc-cake; Weir: the default; tc-cake: triple-isolate").Words(isolateFlows, isolateHosts,
 		isolateSource, isolateDest, isolateBySrc, isolateByDst, isolateBoth, isolateNothing)
-	p.Int(&c.Flows, "flows", "1024", "queues for flows, and places for hosts, by a hash that looks for one in sets of 8",
+	p.Int(&c.Flows, "flows", "1024", "number of queues for flows and of entries for hosts; a hash looks for one in "+
+		"sets of 8",
 		"CAKE §III; tc-cake: 1024").Min(strconv.Itoa(ways)).Max(strconv.Itoa(maxFlows))
-	p.Size(&c.Quantum, "quantum", "0 B", "bytes that the flows of a host may send a turn; 0: what the port "+
-		"sends in 1/4096 "+
-		"s, within 300 and 1514 bytes", "tc-cake: sch_cake.c").Min("0 B").Max("1MB")
-	p.Time(&c.Target, "target", "5ms", "delay that a queue may have for good; at least 1.5 frames", "tc-cake: rtt / 20").
+	p.Size(&c.Quantum, "quantum", "0 B", "bytes that the flows of a host may send per round; 0 B: the bytes that the "+
+		"port sends in 1/4096 s, but 300 to 1514 bytes", "tc-cake: sch_cake.c").Min("0 B").Max("1MB")
+	p.Time(&c.Target, "target", "5ms", "target delay of a persistent queue; at least 1.5 frames", "tc-cake: rtt / 20").
 		Above("0s").Max("10s")
-	p.Time(&c.Interval, "interval", "100ms", "how long the delay may be above the target: the longest round trip that "+
-		"is usual", "tc-cake: rtt").Above("0s").Max("100s")
-	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked in place of being dropped, but by BLUE",
+	p.Time(&c.Interval, "interval", "100ms", "time for which the delay may exceed the target: the longest usual "+
+		"round-trip time", "tc-cake: rtt").Above("0s").Max("100s")
+	p.Bool(&c.ECN, "ecn", "true", "mark packets of senders that support ECN instead of dropping them; BLUE drops them "+
+		"all the same",
 		"tc-cake: always")
 	p.AddRule("flows", func() error {
 		if c.Flows%ways != 0 {

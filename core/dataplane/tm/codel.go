@@ -18,13 +18,14 @@ type CoDel struct {
 
 // Params binds the configuration.
 func (c *CoDel) Params(p *scheme.Params) {
-	p.Time(&c.Target, "target", "5ms", "delay that a queue may have for good; 5 to 10 % of the interval",
+	p.Time(&c.Target, "target", "5ms", "target delay of a persistent queue; 5 to 10 % of the interval",
 		"RFC 8289 §4").Above("0s").Max("10s")
-	p.Time(&c.Interval, "interval", "100ms", "how long the delay may be above the target: the longest round trip that "+
-		"is usual", "RFC 8289 §4").Above("0s").Max("100s")
-	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked in place of being dropped",
-		"RFC 8290 §5.2.6; RFC 8289 §5: only drops")
-	p.Size(&c.MaxPacket, "max_packet", "1514 B", "bytes that may wait for any time; at least the largest frame",
+	p.Time(&c.Interval, "interval", "100ms", "time for which the delay may exceed the target: the longest usual "+
+		"round-trip time", "RFC 8289 §4").Above("0s").Max("100s")
+	p.Bool(&c.ECN, "ecn", "true", "mark packets of senders that support ECN instead of dropping them",
+		"RFC 8290 §5.2.6; RFC 8289 §5: drops only")
+	p.Size(&c.MaxPacket, "max_packet", "1514 B", "queue up to which no packet is dropped or marked; at least the "+
+		"largest frame",
 		"RFC 8289 §5: maxpacket").Min("64 B").Max("1MB")
 	p.AddRule("target", func() error { return c.checkTarget() })
 }

@@ -42,11 +42,12 @@ type deadlineConfig struct {
 
 // Params binds the configuration.
 func (c *deadlineConfig) Params(p *scheme.Params) {
-	p.Time(&c.Step, "step", "20ms", "each queue's packets may wait so much longer than those of the one before",
-		"ours").Min("0s").Max("10s")
+	p.Time(&c.Step, "step", "20ms", "time by which packets of a queue may wait longer than packets of the queue "+
+		"before it",
+		"Weir").Min("0s").Max("10s")
 	scheme.MapOf(p, &c.Offsets, queueOf, scheme.Times, "offsets",
-		"by how much a deadline is behind a packet's arrival, by queue: its number times step where none is given",
-		"Delay-EDD (JSAC 1990): one bound a channel").Min("0s").Max("10s")
+		"offset of the deadline from a packet's arrival, by queue; a queue that is not given has its number times step",
+		"Delay-EDD (JSAC 1990): one bound per channel").Min("0s").Max("10s")
 }
 
 // newScheduler returns the scheduler of so many queues. It fails if offsets fall, or a queue does not exist.

@@ -19,9 +19,9 @@ type FQCoDel struct {
 
 // Params binds the configuration.
 func (c *FQCoDel) Params(p *scheme.Params) {
-	p.Int(&c.Flows, "flows", "1024", "places for flows in a queue, by their hash",
+	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
-	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send a turn; at least the largest frame",
+	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send per round; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
 	c.CoDel.Params(p)
 }

@@ -35,7 +35,7 @@ type quantumConfig struct{ Quantum unit.Bytes }
 
 // Params binds the configuration.
 func (c *quantumConfig) Params(p *scheme.Params) {
-	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue earns a turn; at least the largest frame",
+	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a queue may send per round; at least the largest frame",
 		"DRR: Max").Min("64 B").Max("1MB")
 }
 
@@ -49,10 +49,11 @@ type dwrr struct {
 // Params binds the configuration.
 func (c *dwrr) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
-	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue, 1 where none is given",
-		"ours").Min("1").Max("1000")
-	p.Int(&c.Priority, "priority", "0", "so many first queues go before the others, in strict priority",
-		"ours; HPCC simulator: 1").Min("0").Max("16")
+	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue; a queue that is not given has "+
+		"weight 1",
+		"Weir").Min("1").Max("1000")
+	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others, in strict priority",
+		"Weir; HPCC simulator: 1").Min("0").Max("16")
 }
 
 // wrr configures weighted round robin by packets.
@@ -62,8 +63,9 @@ type wrr struct {
 
 // Params binds the configuration.
 func (c *wrr) Params(p *scheme.Params) {
-	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets a turn by queue, 1 where none is given",
-		"ours").Min("1").Max("100000")
+	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets per round, by queue; a queue that is not "+
+		"given sends 1",
+		"Weir").Min("1").Max("100000")
 }
 
 // Traits returns that it takes turns.
@@ -85,24 +87,27 @@ func (c *wrr) turnPackets(queues int) []int64 {
 
 // Params binds the configuration.
 func (c *FQ) Params(p *scheme.Params) {
-	p.Int(&c.Flows, "flows", "1024", "places for flows in a queue, by their hash",
+	p.Int(&c.Flows, "flows", "1024", "number of hash buckets for flows in a queue",
 		"RFC 8290 §5.2.5").Min("1").Max(strconv.Itoa(maxFlows))
-	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send a turn; at least the largest frame",
+	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send per round; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
-	p.Bool(&c.NewFirst, "new_first", "false", "flows that had nothing waiting go before the others, up to a quantum",
+	p.Bool(&c.NewFirst, "new_first", "false", "serve flows that had no waiting packet before the others, for up to "+
+		"one quantum",
 		"RFC 8290 §4.2; none: DRR")
 	p.BoolWords(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
-		"which packet of the longest flow goes when there is no room", "ours; RFC 8290 §4.1: head")
+		"packet of the longest flow that is dropped when the buffer is full: its last (tail) or first (head)",
+		"Weir; RFC 8290 §4.1: head")
 }
 
 // Params binds the configuration.
 func (c *ByUser) Params(p *scheme.Params) {
 	c.Config.Params(p)
 	p.Size(&c.Quantum, "quantum", "1514 B",
-		"bytes that the user with the smallest reference rate may send a turn, others in proportion; at least the "+
-			"largest frame", "DRR: Max").Min("64 B").Max("1MB")
+		"bytes that the user with the smallest reference rate may send per round; other users in proportion; at least "+
+			"the largest frame", "DRR: Max").Min("64 B").Max("1MB")
 	p.BoolWords(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
-		"which packet of the user with the most bytes goes when there is no room", "ours; RFC 8290 §4.1: head")
+		"packet of the user with the most bytes that is dropped when the buffer is full: its last (tail) or first (head)",
+		"Weir; RFC 8290 §4.1: head")
 }
 
 // guaranteeConfig configures shares of the port's rate.
@@ -118,12 +123,12 @@ type guaranteeConfig struct {
 func (c *guaranteeConfig) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Guarantees, queueOf, scheme.Shares, "guarantees",
-		"guaranteed share of the rate by queue, 0 where none is given", "ours").Max("100%")
+		"guaranteed share of the rate, by queue; a queue that is not given has 0", "Weir").Max("100%")
 	scheme.MapOf(p, &c.Ceilings, queueOf, scheme.Shares, "ceilings",
-		"largest share of the rate by queue, 100% where none is given", "ours").Above("0%").Max("100%")
-	p.Bool(&c.Hard, "hard", "false", "ceilings hold also when the port would idle", "ours")
-	p.Int(&c.Priority, "priority", "0", "so many first queues go before the others, in strict priority, while below "+
-		"their ceiling", "ours; BS'19 §4.3: the control queue").Min("0").Max("16")
+		"maximum share of the rate, by queue; a queue that is not given has 100%", "Weir").Above("0%").Max("100%")
+	p.Bool(&c.Hard, "hard", "false", "apply ceilings even if the port would otherwise be idle", "Weir")
+	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others while below their "+
+		"ceiling, in strict priority", "Weir; BS'19 §4.3: the control queue").Min("0").Max("16")
 	bindBurst(p, &c.Burst)
 
 	p.AddRule("guarantees", func() error {
@@ -149,7 +154,8 @@ const rounding = 1e-9
 
 // bindBurst binds the burst of a guarantee.
 func bindBurst(p *scheme.Params, burst *unit.Bytes) {
-	p.Size(burst, "burst", "3028 B", "how far a queue may be ahead of its share", "ours: two frames").Min("64 B")
+	p.Size(burst, "burst", "3028 B", "bytes by which a queue may exceed its share in the short term",
+		"Weir: two frames").Min("64 B")
 }
 
 // queues configures NCF's queues.
@@ -162,12 +168,14 @@ type queues struct {
 // Params binds the configuration.
 func (c *queues) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
-	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, the first", "BS'19 §4.2").
+	p.Share(&c.Control, "control", "5%", "ceiling of the control queue, which is the first", "BS'19 §4.2").
 		Above("0%").Max("100%")
-	p.Bool(&c.Hard, "hard", "false", "the ceiling holds also when the port would idle",
-		"ours; BS'19 §4.2: maximum, and work conserving")
-	p.Share(&c.Mice, "mice", "10%", "guarantee of the mice's queue, the second", "BS'19 §4.2").Min("0%").Max("100%")
-	p.Share(&c.Elephants, "elephants", "10%", "guarantee of the elephants' queues, all others, together",
+	p.Bool(&c.Hard, "hard", "false", "apply the ceiling even if the port would otherwise be idle",
+		"Weir; BS'19 §4.2: a maximum, but also work conserving")
+	p.Share(&c.Mice, "mice", "10%", "guarantee of the mice's queue, which is the second",
+		"BS'19 §4.2").Min("0%").Max("100%")
+	p.Share(&c.Elephants, "elephants", "10%", "guarantee of all elephants' queues together, which are the remaining "+
+		"ones",
 		"BS'19 §4.2").Min("0%").Max("100%")
 	bindBurst(p, &c.Burst)
 
@@ -250,58 +258,60 @@ func (c *guaranteeConfig) newScheduler(queues int, rate unit.Rate) (Scheduler, e
 // Schemes returns the schedulers that an experiment can name.
 func Schemes() []Scheme {
 	return []Scheme{
-		define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: the earliest of arrival + the queue's offset goes",
+		define(scheme.Scheme{Name: "deadline", Doc: "classes of delay: sends the packet with the earliest deadline, " +
+			"which is its arrival plus its queue's offset",
 			Source: "Delay-EDD (JSAC 1990)"},
 			func(queues int, _ unit.LinkRate, c deadlineConfig) (Scheduler, error) { return c.newScheduler(queues) }),
-		define(scheme.Scheme{Name: "cake", Doc: "each queue fair among hosts and the flows of each, with COBALT (CoDel and " +
-			"BLUE) for each flow; the longest flow gives way; queues in strict priority; no shaper, no tins",
+		define(scheme.Scheme{Name: "cake", Doc: "CAKE: each queue is fair among hosts and among the flows of a host, " +
+			"with COBALT (CoDel and BLUE) per flow; a full buffer drops from the longest flow; queues in strict priority; " +
+			"no shaper, no tins",
 			Source: "CAKE (LANMAN 2018)"},
 			func(_ int, rate unit.LinkRate, c Cake) (Scheduler, error) { return newCakeScheduler(c, rate), nil }),
-		define(scheme.Scheme{Name: "calendar", Doc: "queues are rounds: one after the other, each until it is empty " +
-			"(program afq)", Source: "AFQ §3.4"},
+		define(scheme.Scheme{Name: "calendar", Doc: "queues are rounds of the program afq: each is served in turn until " +
+			"it is empty", Source: "AFQ §3.4"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) { return NewCalendar(queues), nil }),
-		define(scheme.Scheme{Name: "drr", Doc: "deficit round robin, equal shares",
+		define(scheme.Scheme{Name: "drr", Doc: "deficit round robin with equal shares",
 			Source: "DRR (SIGCOMM 1995)"},
 			func(queues int, _ unit.LinkRate, c quantumConfig) (Scheduler, error) {
 				return NewDRR(queues, int32(c.Quantum)), nil
 			}),
 		define(scheme.Scheme{Name: "dwrr", Doc: "deficit weighted round robin", Source: "DRR (SIGCOMM 1995)"},
 			func(queues int, _ unit.LinkRate, c dwrr) (Scheduler, error) { return c.newScheduler(queues) }),
-		define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "ours"},
+		define(scheme.Scheme{Name: "fifo", Doc: "first in, first out; one queue", Source: "Weir"},
 			func(queues int, _ unit.LinkRate, _ scheme.None) (Scheduler, error) {
 				if queues != 1 {
 					return nil, fmt.Errorf("fifo serves one queue, the port has %d", queues)
 				}
 				return NewFIFO(), nil
 			}),
-		define(scheme.Scheme{Name: "fq", Doc: "each queue fair among flows, by deficit round robin; the longest flow gives " +
-			"way; queues in strict priority", Source: "RFC 8290 §4.2: without CoDel; DRR (SIGCOMM 1995)"},
+		define(scheme.Scheme{Name: "fq", Doc: "each queue is fair among flows, by deficit round robin; a full buffer " +
+			"drops from the longest flow; queues in strict priority",
+			Source: "RFC 8290 §4.2: without CoDel; DRR (SIGCOMM 1995)"},
 			func(_ int, _ unit.LinkRate, c FQ) (Scheduler, error) { return NewFQ(c), nil }),
-		define(scheme.Scheme{Name: "fq_codel", Doc: "each queue fair among flows, with CoDel for each of them; flows that " +
-			"had nothing waiting go first; queues in strict priority", Source: "RFC 8290"},
+		define(scheme.Scheme{Name: "fq_codel", Doc: "each queue is fair among flows, with CoDel per flow; flows that " +
+			"had no waiting packet go first; queues in strict priority", Source: "RFC 8290"},
 			func(_ int, rate unit.LinkRate, c FQCoDel) (Scheduler, error) { return NewFQCoDel(c, rate), nil }),
-		define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue, the rest work conserving",
+		define(scheme.Scheme{Name: "guarantee", Doc: "guaranteed share and ceiling per queue; the rest is work conserving",
 			Source: "NCF (Feldmann et al., BS 2019) §4.2"},
 			func(queues int, rate unit.LinkRate, c guaranteeConfig) (Scheduler, error) {
 				return c.newScheduler(queues, rate.Bits)
 			}),
-		define(scheme.Scheme{Name: "least", Doc: "first in, first out; when there is no room, the packet of the " +
-			"highest rank " +
-			"that programs gave (ppv) gives way; queues in strict priority", Source: "PPV"},
+		define(scheme.Scheme{Name: "least", Doc: "first in, first out; a full buffer drops the packet with the highest " +
+			"rank that programs assigned (ppv); queues in strict priority", Source: "PPV"},
 			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewLeastValue(), nil }),
-		define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; mice and elephants with a " +
-			"guarantee each; the rest work conserving", Source: "NCF (Feldmann et al., BS 2019) §4.2, §4.3"},
+		define(scheme.Scheme{Name: "ncf", Doc: "NCF's queues: control first up to a ceiling; a guarantee each for mice " +
+			"and elephants; the rest is work conserving", Source: "NCF (Feldmann et al., BS 2019) §4.2, §4.3"},
 			func(queues int, rate unit.LinkRate, c queues) (Scheduler, error) {
 				return NewNCF(queues, c.NCF, rate.Bits, int32(c.quantumConfig.Quantum), c.Burst)
 			}),
-		define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "ours"},
+		define(scheme.Scheme{Name: "strict", Doc: "strict priority, queue 0 first", Source: "Weir"},
 			func(int, unit.LinkRate, scheme.None) (Scheduler, error) { return NewStrict(), nil }),
-		define(scheme.Scheme{Name: "user_fq", Doc: "each queue fair among users, by deficit round robin with their " +
-			"reference rates as weights: the ideal; the longest user gives way; queues in strict priority",
+		define(scheme.Scheme{Name: "user_fq", Doc: "ideal fairness among users in each queue: deficit round robin with " +
+			"their reference rates as weights; a full buffer drops from the longest user; queues in strict priority",
 			Source: "DRR (SIGCOMM 1995); P4-ABC §2: WFQ"},
 			func(_ int, _ unit.LinkRate, c ByUser) (Scheduler, error) { return NewByUser(c), nil }),
-		define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends up to its weight of packets " +
-			"a turn", Source: "WRR (Katevenis et al., JSAC 1991); NDP (SIGCOMM 2017) §3.1: {0: 10}"},
+		define(scheme.Scheme{Name: "wrr", Doc: "weighted round robin by packets: a queue sends at most its weight in " +
+			"packets per round", Source: "WRR (Katevenis et al., JSAC 1991); NDP (SIGCOMM 2017) §3.1: {0: 10}"},
 			func(queues int, _ unit.LinkRate, c wrr) (Scheduler, error) {
 				all, err := queueWeights(c.Weights, queues)
 				if err != nil {

@@ -24,14 +24,16 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, a weight, of sources that no aggregate has",
+	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, which acts as a weight, of sources without an "+
+		"aggregate",
 		"P4-ABC §6.1.3").Min("1bps")
 	scheme.MapOf(p, &c.Aggregates, ParseAddresses, scheme.Rates, "aggregates",
-		"reference rate, a weight, by user: a name of `users`, an address or prefix, or several with | between them; the "+
-			"longest prefix wins", "P4-ABC §3.1, §3.4").
+		"reference rate, which acts as a weight, by user: a name of `users`, an address or prefix, or several separated "+
+			"by |; the longest prefix wins", "P4-ABC §3.1, §3.4").
 		Min("1bps")
 	p.BoolWords(&c.Shared, [2]string{"each", "shared"}, "others", "each",
-		"sources without an aggregate: a user each, or one for all", "each: P4-ABC §5.2")
+		"sources without an aggregate; each: every source is a user of its own; shared: all are one user",
+		"each: P4-ABC §5.2")
 
 	p.AddRule("aggregates", func() error { return CheckDistinct(SetsOf(c.Aggregates)) })
 }

@@ -23,16 +23,19 @@ const none = "none"
 
 // Params binds the parameters.
 func (c *config) Params(p *scheme.Params) {
-	p.Text(&c.File, "file", "", "the traces' prefix: x for x.0.et, x.1.et, …, one a host", "ours").Required()
-	p.Text(&c.Groups, "groups", none, "JSON file with the ranks of process groups, {\"1\": [0, 1]}", "ours")
-	p.Text(&c.Dims, "dims", none, "sizes of dimensions, such as 8x4, the first from rank to rank", "ours")
-	p.Text(&c.AllReduce, "all_reduce", collective.Ring, "algorithm of all-reduces", "ours").
+	p.Text(&c.File, "file", "", "prefix of the traces: x for the files x.0.et, x.1.et, …, one per host",
+		"Weir").Required()
+	p.Text(&c.Groups, "groups", none, "JSON file with the ranks of process groups: {\"1\": [0, 1]}", "Weir")
+	p.Text(&c.Dims, "dims", none, "sizes of the dimensions, such as 8x4; the first dimension has consecutive ranks",
+		"Weir")
+	p.Text(&c.AllReduce, "all_reduce", collective.Ring, "algorithm of all-reduces", "Weir").
 		Words(collective.Algorithms(collective.AllReduce)...)
 }
 
 // Scheme returns the scheme of jobs from Chakra traces.
 func Scheme() job.Scheme {
-	return job.Define(scheme.Scheme{Name: "chakra", Doc: "what Chakra traces say their ranks do", Source: "Chakra"},
+	return job.Define(scheme.Scheme{Name: "chakra", Doc: "runs the operations of ranks from Chakra traces",
+		Source: "Chakra"},
 		func(c config, s job.Site) (job.Program, error) { return c.openJob(s) })
 }
 

@@ -14,12 +14,13 @@ type config struct{ File string }
 
 // Params binds the parameters.
 func (c *config) Params(p *scheme.Params) {
-	p.Text(&c.File, "file", "", "beside the experiment, as text or in binary form", "ours").Required()
+	p.Text(&c.File, "file", "", "GOAL file in the folder of the experiment, in text or binary form", "Weir").Required()
 }
 
 // Scheme returns the scheme of jobs from GOAL files.
 func Scheme() job.Scheme {
-	return job.Define(scheme.Scheme{Name: "goal", Doc: "what a GOAL file says its ranks do", Source: "LogGOPSim"},
+	return job.Define(scheme.Scheme{Name: "goal", Doc: "runs the operations of ranks from a GOAL file",
+		Source: "LogGOPSim"},
 		func(c config, s job.Site) (job.Program, error) { return c.openJob(s) })
 }
 

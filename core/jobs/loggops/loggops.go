@@ -110,22 +110,24 @@ type config struct{ Model }
 func (c *config) Params(p *scheme.Params) {
 	const from = "LogGOPSim"
 	p.BoolWords(&c.Free, [2]string{"nic", "free"}, "receive", "nic",
-		"nic: a message holds its receiver's processor and NIC "+
-			"for its bytes, GOAL files to the nanosecond as in spcl/LogGOPSim 76451de, while NICs of other jobs send and "+
-			"receive at once; free: it holds the NIC for g alone, as in spcl/atlahs 8837294", from)
-	p.Time(&c.Latency, "L", "2500ns", "latency: from the sender's NIC to the receiver's", from).Min("0s").Max("1000s")
-	p.Time(&c.Overhead, "o", "1500ns", "overhead: of a processor, for each send and each receive", from).Min("0s").
+		"what a message occupies at its receiver; nic: processor and NIC for its bytes, so that GOAL files match "+
+			"spcl/LogGOPSim 76451de to the nanosecond, while NICs of other jobs send and receive at once; free: the NIC for "+
+			"g only, as in spcl/atlahs 8837294", from)
+	p.Time(&c.Latency, "L", "2500ns", "latency from the sender's NIC to the receiver's NIC", from).Min("0s").Max("1000s")
+	p.Time(&c.Overhead, "o", "1500ns", "overhead of the processor for each send and each receive", from).Min("0s").
 		Max("1000s")
-	p.Time(&c.Gap, "g", "1us", "gap: of a NIC, for each message", from).Min("0s").Max("1000s")
-	p.Time(&c.ByteGap, "G", "6ns", "gap a byte but the first: 20ps are 400 Gb/s", from).Min("0s").Max("1s")
-	p.Time(&c.PerByte, "O", "0s", "overhead a byte but the first", from).Min("0s").Max("1s")
-	p.Size(&c.Eager, "S", "65535 B", "a send of more is over when it has been received", from).Min("0 B")
+	p.Time(&c.Gap, "g", "1us", "gap of the NIC for each message", from).Min("0s").Max("1000s")
+	p.Time(&c.ByteGap, "G", "6ns", "gap per byte after the first; 20ps correspond to 400 Gb/s", from).Min("0s").Max("1s")
+	p.Time(&c.PerByte, "O", "0s", "overhead per byte after the first", from).Min("0s").Max("1s")
+	p.Size(&c.Eager, "S", "65535 B", "message size above which a send is complete only when the message has been "+
+		"received", from).Min("0 B")
 }
 
 // Scheme returns the model's scheme.
 func Scheme() job.Model {
-	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "messages cost latency, overhead and gaps, and meet " +
-		"nowhere but at their hosts: GOAL files as in spcl/LogGOPSim 76451de", Source: "LogGOPSim"},
+	return job.DefineModel(scheme.Scheme{Name: "loggops", Doc: "ideal network in which messages cost latency, " +
+		"overhead and gaps, and compete only at their hosts; GOAL files as in spcl/LogGOPSim 76451de",
+		Source: "LogGOPSim"},
 		func(c config) job.Ideal { return c.Model })
 }
 

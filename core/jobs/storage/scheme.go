@@ -21,15 +21,17 @@ func hostName(s string) (string, error) { return s, nil }
 
 // bindCommon binds the shared parameters; size describes the size.
 func (c *common) bindCommon(p *scheme.Params, size string) {
-	p.Size(&c.Size, "size", "", size, "ours").Required().Min("1 B")
-	p.Int(&c.Servers, "servers", "1", "hosts that keep the data: the last so many of the job's", "ours").Min("1").
+	p.Size(&c.Size, "size", "", size, "Weir").Required().Min("1 B")
+	p.Int(&c.Servers, "servers", "1", "number of hosts that store the data: the last ones of the job", "Weir").Min("1").
 		Max("1000000")
-	p.Int(&c.Stripes, "stripes", "1", "servers among which that is divided; the first is by the host's number", "ours").
+	p.Int(&c.Stripes, "stripes", "1", "number of servers among which a host divides its data; the first follows from "+
+		"the host's number", "Weir").
 		Min("1").Max("1000000")
-	p.Int(&c.Iterations, "iterations", "1", "so often, one after the other", "ours").Min("1").Max("1000000")
-	p.Time(&c.Compute, "compute", "0s", "computing of an iteration", "ours").Min("0s").Max("24h")
-	scheme.MapOf(p, &c.slow, hostName, scheme.Floats, "slow", "hosts whose computing takes so much longer: {h3: 1.5}",
-		"ours").Min("0.001").Max("1000000").When("compute above 0s", func() bool { return c.Compute > 0 })
+	p.Int(&c.Iterations, "iterations", "1", "number of consecutive iterations", "Weir").Min("1").Max("1000000")
+	p.Time(&c.Compute, "compute", "0s", "computing time of an iteration", "Weir").Min("0s").Max("24h")
+	scheme.MapOf(p, &c.slow, hostName, scheme.Floats, "slow", "factor by which computing takes longer, by host: {h3: "+
+		"1.5}",
+		"Weir").Min("0.001").Max("1000000").When("compute above 0s", func() bool { return c.Compute > 0 })
 }
 
 // buildJob returns the job at a site. An error names the parameter.
@@ -62,8 +64,8 @@ type checkpoint struct{ common }
 
 // Params binds the parameters.
 func (c *checkpoint) Params(p *scheme.Params) {
-	c.bindCommon(p, "of what each host writes in a checkpoint")
-	p.Int(&c.Every, "every", "1", "iterations to a checkpoint", "ours").Min("1").Max("1000000")
+	c.bindCommon(p, "size of the data that each host writes in a checkpoint")
+	p.Int(&c.Every, "every", "1", "number of iterations per checkpoint", "Weir").Min("1").Max("1000000")
 	p.AddRule("every", func() error {
 		if c.Every > c.Iterations {
 			return fmt.Errorf("no checkpoint is written in %d iterations, as one comes after %d", c.Iterations, c.Every)
@@ -71,27 +73,27 @@ func (c *checkpoint) Params(p *scheme.Params) {
 		return nil
 	})
 	p.BoolWords(&c.Asynchronous, [2]string{"blocking", "beside"}, "mode", "blocking",
-		"whether the next iteration waits for it, "+
-			"or computes beside it", "ours")
+		"what the next iteration does during a checkpoint; blocking: it waits for the checkpoint; beside: it computes "+
+			"at the same time", "Weir")
 }
 
 type read struct{ common }
 
 // Params binds the parameters.
 func (c *read) Params(p *scheme.Params) {
-	c.bindCommon(p, "of the batch that each host reads before an iteration")
-	p.Bool(&c.Ahead, "ahead", "false", "the next batch is read while one is computed", "ours")
+	c.bindCommon(p, "size of the batch that each host reads before an iteration")
+	p.Bool(&c.Ahead, "ahead", "false", "read the next batch while a batch is computed", "Weir")
 }
 
 // Schemes returns the kinds of jobs, sorted by name.
 func Schemes() []job.Scheme {
 	return []job.Scheme{
-		job.Define(scheme.Scheme{Name: "checkpoint", Doc: "hosts write to storage after so many iterations",
-			Source: "ours"}, func(c checkpoint, s job.Site) (job.Program, error) {
+		job.Define(scheme.Scheme{Name: "checkpoint", Doc: "hosts write to storage after a given number of iterations",
+			Source: "Weir"}, func(c checkpoint, s job.Site) (job.Program, error) {
 			c.Write = c.Size
 			return c.buildJob(s)
 		}),
-		job.Define(scheme.Scheme{Name: "read", Doc: "hosts read from storage before each iteration", Source: "ours"},
+		job.Define(scheme.Scheme{Name: "read", Doc: "hosts read from storage before each iteration", Source: "Weir"},
 			func(c read, s job.Site) (job.Program, error) {
 				c.Read = c.Size
 				return c.buildJob(s)

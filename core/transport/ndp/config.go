@@ -29,14 +29,14 @@ func (c *Config) Params(p *scheme.Params) {
 		"packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
 		"NDP §6.1: 30").Min("0 packets").Max("1000000 packets")
 	p.Rate(&c.PullRate, "pull_rate", "0bps",
-		"rate of the frames that a host's PULLs ask for; 0bps: of the receiver's link",
-		"NDP §3.2: its link's")
-	p.Bool(&c.Priority, "priority", "false", "the flow's PULLs go before those of the host's flows without priority",
+		"rate of frames that a host's PULLs request; 0bps: the rate of the receiver's link",
+		"NDP §3.2: the rate of its link")
+	p.Bool(&c.Priority, "priority", "false", "send PULLs of the flow before those of the host's flows without priority",
 		"NDP §3.2.3")
-	p.Time(&c.RTOMin, "rto_min", "0s", "least retransmission timeout, of a packet without an answer and of a PULL; "+
-		"doubles up to 64 times. 0s: of the path; then a header goes as a probe after 320us or the measured round trips, "+
-		"the packet again when the answer proves the loss, or after a round trip with full buffers, and one without a "+
-		"PULL after 5ms",
+	p.Time(&c.RTOMin, "rto_min", "0s", "minimum retransmission timeout, of a packet without an answer and of a PULL; "+
+		"it doubles up to 64 times; 0s: derived from the path: a header is sent as a probe after 320us or the measured "+
+		"round-trip time, the packet is sent again when the answer proves the loss or after a round-trip time with full "+
+		"buffers, and a packet without a PULL after 5ms",
 		"htsim ndp.h: DEFAULT_RTO_MIN, 5 ms; RFC 8985 §7: probe").Min("0s").Max("60s")
 	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
@@ -74,8 +74,8 @@ const maxOutstanding = 1 << 20
 // Scheme returns the transport ndp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
-		Scheme: scheme.Scheme{Name: "ndp", Doc: "receiver-driven: a first window at line rate, then a packet a PULL; for " +
-			"switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
+		Scheme: scheme.Scheme{Name: "ndp", Doc: "receiver-driven transport: a first window at line rate, then one " +
+			"packet per PULL; for switches with the program ndp", Source: "NDP (SIGCOMM 2017) §3.2",
 			Warnings: []scheme.WarningKind{warnUntrimmed, warnRTONIC}},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
 	}, New)

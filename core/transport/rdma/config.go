@@ -104,7 +104,8 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Text(&c.Recovery, "recovery", GoBackN, "how losses are repaired; none: not at all, for lossless networks",
+	p.Text(&c.Recovery, "recovery", GoBackN, "loss recovery; go_back_n: resend all from the lost packet on; "+
+		"selective_repeat: resend lost packets; none: no recovery, for lossless networks",
 		"HPCC simulator; selective_repeat: IRN §3.1").Words(GoBackN, SelectiveRepeat, NoRecovery)
 	c.bindWindow(p)
 	c.bindReplies(p)
@@ -112,36 +113,41 @@ func (c *Config) Params(p *scheme.Params) {
 	c.bindTimeout(p)
 	c.bindMarks(p)
 	transport.BindNacks(p, &c.Nacks)
-	p.Bool(&c.Trimmable, "trimmable", "false", "switches that trim (trimming, ndp) may cut its payload off; the receiver "+
-		"then names the packet to the sender, in a NACK like a switch's (nacks)", "ours; NDP §3.2")
+	p.Bool(&c.Trimmable, "trimmable", "false", "switches that trim (trimming, ndp) may remove the payload of packets; "+
+		"the receiver then reports the packet to the sender in a NACK like a switch's (nacks)", "Weir; NDP §3.2")
 	c.Telemetry.Params(p)
 }
 
 // bindWindow binds the limits of the bytes in flight, and the values from which they follow.
 func (c *Config) bindWindow(p *scheme.Params) {
 	p.Text(&c.Start, "first_window", LineRate,
-		"first window of the controller: line_rate × base_rtt, or initial_window",
+		"initial window of the controller; line_rate: line_rate × base_rtt; initial_window: the option initial_window",
 		"HPCC §3.2: a new flow starts at line rate").Words(LineRate, InitialWindow)
-	p.Packets(&c.Packets, "initial_window", "10 packets", "with first_window: initial_window", "RFC 6928").
+	p.Packets(&c.Packets, "initial_window", "10 packets", "with first_window: initial_window: initial window of the "+
+		"controller", "RFC 6928").
 		Min("1 packet").Max("1000000 packets").
 		When("first_window: initial_window", func() bool { return c.Start == InitialWindow })
 	p.Text(&c.WindowTest, "window_test", WholePacket,
-		"a packet goes if it still fits into the window and the bound, or while what is in flight is below them: then "+
-			"they may be passed by less than a packet", "ours; HPCC simulator rdma-queue-pair.cc").
+		"when a packet is sent; fits: if the bytes in flight with the packet fit into the window and the bound; below: "+
+			"while the bytes in flight are below both, so that they can exceed them by less than a packet",
+		"Weir; HPCC simulator rdma-queue-pair.cc").
 		Words(WholePacket, BegunPacket)
-	p.Bool(&c.Pacing, "pacing", "true", "gaps between packets are those of the controller's rate; false: the link's alone",
+	p.Bool(&c.Pacing, "pacing", "true", "pace packets at the controller's rate; false: at the link's rate",
 		"HPCC §3.2; HPCC simulator: RATE_BOUND")
 	p.BoolWords(&c.Keeps, [2]string{"pending", "next"}, "new_rate", "pending",
-		"a new rate moves the packet that waits, or holds from the one behind it on",
+		"when a new rate takes effect; pending: for the packet that waits for its turn; next: from the packet after "+
+			"that one on",
 		"HPCC simulator rdma-hw.cc: pending with HPCC and PINT, next with the others")
-	p.Text(&c.Bound, "bound", BoundNone, "of what is sent and not acknowledged, besides the controller's window: "+
-		"line_rate × base_rtt, or bound_bytes", "ours: RoCE has none; bdp: IRN §3.2").
+	p.Text(&c.Bound, "bound", BoundNone, "limit of the bytes in flight in addition to the controller's window; none: "+
+		"no limit; bdp: line_rate × base_rtt; bytes: bound_bytes", "Weir: RoCE has none; bdp: IRN §3.2").
 		Words(BoundNone, BoundBDP, BoundBytes)
-	p.Size(&c.BoundBytes, "bound_bytes", "0 B", "with bound: bytes; one packet may always be out", "ours").
+	p.Size(&c.BoundBytes, "bound_bytes", "0 B", "with bound: bytes: limit of the bytes in flight; one packet may "+
+		"always be in flight", "Weir").
 		When("bound: bytes", func() bool { return c.Bound == BoundBytes })
-	p.Rate(&c.LineRate, "line_rate", "0bps", "of the sender's NIC; 0bps: of its link", "ours")
+	p.Rate(&c.LineRate, "line_rate", "0bps", "rate of the sender's NIC; 0bps: the rate of its link", "Weir")
 	p.Time(&c.BaseRTT, "base_rtt", "0s",
-		"RTT without queues; 0s: of the flow's shortest path, a full packet and its ACK, with nic_ack_delay",
+		"round-trip time without queues; 0s: for a full packet and its ACK on the flow's shortest path, with "+
+			"nic_ack_delay",
 		"HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
 	p.AddRule("bound_bytes", func() error {
 		if c.Bound == BoundBytes && c.BoundBytes == 0 {
@@ -153,14 +159,14 @@ func (c *Config) bindWindow(p *scheme.Params) {
 
 // bindReplies binds when the receiver answers, and the delays of its NIC.
 func (c *Config) bindReplies(p *scheme.Params) {
-	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets that one ACK acknowledges; the sender asks for one "+
-		"when an eighth of its window was sent since",
+	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets per ACK; the sender requests an ACK when it has sent an "+
+		"eighth of its window since the last one",
 		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
-	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: how long an ACK waits for more packets; "+
-		"0s: base_rtt, "+
-		"for a window that has become too small to ask again", "ours").Max("60s").
+	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: time that an ACK waits for more packets; 0s: "+
+		"base_rtt, for a window that has become too small to request an ACK", "Weir").Max("60s").
 		When("ack_every above 1 packet", func() bool { return c.AckEvery > 1 })
-	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: least time between NACKs of one expected sequence",
+	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: minimum time between NACKs of the same expected "+
+		"sequence",
 		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
 		When("recovery: go_back_n", func() bool { return c.Recovery == GoBackN })
 	c.NIC.Params(p)
@@ -169,20 +175,22 @@ func (c *Config) bindReplies(p *scheme.Params) {
 
 // bindReordering binds the number of paths, and the parameters that distinguish a loss from reordering.
 func (c *Config) bindReordering(p *scheme.Params) {
-	p.Int(&c.Paths, "paths", "1", "source ports that the sender chooses among, each a path, with a window "+
-		"of its own, where switches hash (ecmp); 1: the network chooses, if anyone",
-		"ours").Min("1").Max("64")
+	p.Int(&c.Paths, "paths", "1", "number of source ports among which the sender chooses, each a path with its own "+
+		"window, in networks whose switches use hashes (ecmp); 1: the sender does not choose paths",
+		"Weir").Min("1").Max("64")
 	p.AddRule("paths", func() error {
 		if c.Paths > 1 && c.Recovery != SelectiveRepeat {
 			return fmt.Errorf("%d paths need recovery: selective_repeat, for packets overtake each other", c.Paths)
 		}
 		return nil
 	})
-	p.Text(&c.Reordering, "reordering", ReorderNone, "selective_repeat: how much of it is no loss; none: a packet is "+
-		"lost when a later one has come; fixed: reorder_window; adaptive: as much more as it takes that little is sent "+
-		"again in vain", "none: IRN §3.1; RFC 8985 §6.2: RACK").Words(ReorderNone, ReorderFixed, ReorderAdaptive)
-	p.Time(&c.ReorderWindow, "reorder_window", "0s", "with reordering: how much later than one sent after it a packet "+
-		"may come; adaptive: the first window and its step; 0s: a quarter of the least round-trip time",
+	p.Text(&c.Reordering, "reordering", ReorderNone, "selective_repeat: when reordering counts as a loss; none: when "+
+		"a later packet has arrived; fixed: after reorder_window; adaptive: after a window that grows until few packets "+
+		"are retransmitted unnecessarily",
+		"none: IRN §3.1; RFC 8985 §6.2: RACK").Words(ReorderNone, ReorderFixed, ReorderAdaptive)
+	p.Time(&c.ReorderWindow, "reorder_window", "0s", "with reordering: time by which a packet may arrive after a "+
+		"packet that was sent later; adaptive: the initial window and its step; 0s: a quarter of the minimum round-trip "+
+		"time",
 		"RFC 8985 §6.2: min_RTT/4").Max("60s")
 	p.AddRule("reorder_window", func() error {
 		if c.Reordering == ReorderFixed && c.ReorderWindow == 0 {
@@ -202,21 +210,23 @@ func (c *Config) bindReordering(p *scheme.Params) {
 // bindMarks binds the flow's use of the IP header: ECN and classes.
 func (c *Config) bindMarks(p *scheme.Params) {
 	p.Text(&c.ECN, "ecn", ECNByController,
-		"use of ECN: as the controller wants it, none, echoed by ACKs, or answered by CNPs and echoed",
+		"use of ECN; controller: as the controller requires; off: no ECN; echo: ACKs echo marks; cnp: CNPs answer marks "+
+			"and ACKs echo them",
 		"RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ECNByController, ECNOff, ECNEcho, ECNNotify)
-	p.Time(&c.CNPInterval, "cnp_interval", "50us", "least time between CNPs of a flow", "DCQCN §3.1: N").
+	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow", "DCQCN §3.1: N").
 		Min("1ns").Max("60s").
 		When("ecn: cnp, or controller where that wants CNPs", func() bool {
 			return c.ECN == ECNNotify ||
 				c.ECN == ECNByController
 		})
-	p.Int(&c.Class, "class", "0", "priority class at the NIC, which PFC pauses; 0 is the first in strict priority, or "+
-		"what the upper three bits of the traffic's TOS say. Without a DSCP in its TOS the traffic gets the class there, "+
-		"by which switches that classify know it", "RFC 2474 §4.2.2: class selector").Min("0").Max("7")
-	p.Bool(&c.AckPriority, "ack_priority", "false", "ACKs, NACKs and CNPs are of class 0, whatever the data's",
+	p.Int(&c.Class, "class", "0", "priority class at the NIC, which PFC can pause; 0: class 0, the first in strict "+
+		"priority, or the class from the upper three bits of the traffic's TOS; traffic without a DSCP in its TOS gets "+
+		"the class there, so that switches can classify it", "RFC 2474 §4.2.2: class selector").Min("0").Max("7")
+	p.Bool(&c.AckPriority, "ack_priority", "false", "send ACKs, NACKs and CNPs in class 0 instead of the data's class",
 		"HPCC simulator: ACK_HIGH_PRIO 0")
 	p.Int(&c.AckTOS, "ack_tos", "-1",
-		"TOS byte of ACKs, NACKs and CNPs, by which switches may prefer them; -1: the data's", "ours").Min("-1").Max("255")
+		"TOS byte of ACKs, NACKs and CNPs, by which switches can prioritise them; -1: the TOS byte of the data",
+		"Weir").Min("-1").Max("255")
 }
 
 // Traits returns the traits of the transport. With integrity: keyed the transport refuses packets of switches.
@@ -308,8 +318,9 @@ const maxOutstanding = 1 << 20
 // Scheme returns the transport rdma.
 func Scheme() transport.Scheme {
 	return transport.DefineReusing(transport.Scheme{
-		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC: window and pacing, go-back-N or selective " +
-			"repeat, telemetry echo, CNPs", Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3",
+		Scheme: scheme.Scheme{Name: "rdma", Doc: "queue pair of an RDMA NIC, with window and pacing, go-back-N or " +
+			"selective repeat, telemetry echo and CNPs",
+			Source: "HPCC (SIGCOMM 2019) §4; HPCC simulator; IRN (SIGCOMM 2018) §3",
 			Warnings: []scheme.WarningKind{warnBaseRTT, warnBoundBytes, warnRecoveryDelay, warnAckEvery, warnTrimmable,
 				warnRTOFixed, warnAckPriority, warnReorderWindow, warnNacksKeyed}},
 		Controlled: true, Gauged: true, Proto: packet.ProtoRDMA,

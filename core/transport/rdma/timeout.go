@@ -12,24 +12,29 @@ import (
 // bindTimeout binds the retransmission timeout.
 func (c *Config) bindTimeout(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", MeasuredRTO,
-		"retransmission timeout: at least SRTT + 4 RTTVAR and 5/4 SRTT, or rto_min and rto_low as they are; none: only "+
-			"what the receiver or a switch reports is sent again, so that a flow whose last packet is lost never ends",
-		"RFC 6298 §2.3; ours: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
+		"retransmission timeout; measured: at least SRTT + 4 RTTVAR and 5/4 SRTT; fixed: rto_min and rto_low; none: "+
+			"only losses that the receiver or a switch reports are resent, so that a flow whose last packet is lost never "+
+			"ends",
+		"RFC 6298 §2.3; Weir: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
 	timed := func() bool { return c.RTO != NoRTO }
-	p.Time(&c.RTOMin, "rto_min", "0s", "retransmission timeout: the least, or the fixed one, after which data is sent "+
-		"again. 0s: of the path; then a probe goes after 320us or the measured round trips, and data again when the "+
-		"probe's answer proves the loss, or after a round trip with full buffers. With rto: fixed or rto_low: 320us",
+	p.Time(&c.RTOMin, "rto_min", "0s", "minimum (rto: measured) or fixed retransmission timeout; 0s: derived from the "+
+		"path: a probe is sent after 320us or the measured round-trip time, and data is resent when the probe's answer "+
+		"proves the loss or after a round-trip time with full buffers; 0s with rto: fixed or with rto_low: 320us",
 		"RFC 8985 §7: probe; IRN §4.1: RTO_high").Min("0s").Max("60s").When("rto: measured or fixed", timed)
-	p.Time(&c.RTOLow, "rto_low", "0s", "in place of rto_min with at most rto_low_packets in flight; 0s: never",
+	p.Time(&c.RTOLow, "rto_low", "0s", "timeout instead of rto_min while at most rto_low_packets are in flight; 0s: "+
+		"always rto_min",
 		"IRN §3.1: an option, RTO_low of 100us").Max("60s").When("rto: measured or fixed", timed)
-	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low", "IRN §4.1: N").
+	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low: maximum packets in flight for which "+
+		"rto_low applies", "IRN §4.1: N").
 		Min("1 packet").Max("1000000 packets").
 		When("rto_low above 0s", func() bool { return c.RTOLow > 0 })
 	p.Time(&c.RTOMax, "rto_max", "0s",
-		"up to which the timeout doubles while nothing is acknowledged; 0s: 64 times itself", "ours").Min("0s").Max("120s").
+		"maximum to which the timeout doubles while no packet is acknowledged; 0s: 64 times the timeout",
+		"Weir").Min("0s").Max("120s").
 		When("rto: measured or fixed", timed)
 	p.Text(&c.Resends, "timeout_resends", ResendFirst,
-		"selective_repeat: what a timeout sends again; first: and what SACKs show to be lost", "IRN §3.1").
+		"selective_repeat: packets that a timeout resends; first: the first one and those that SACKs show to be lost; "+
+			"all: all unacknowledged ones", "IRN §3.1").
 		Words(ResendFirst, ResendAll).
 		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
 	p.AddRule("rto_min", func() error {

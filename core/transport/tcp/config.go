@@ -44,42 +44,43 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 
 // Params binds the configuration except for the initial sequence numbers.
 func (c *Config) Params(p *scheme.Params) {
-	p.Rate(&c.Rate, "rate", "0bps", "payload that the application writes per second; 0bps: as fast as it goes", "ours")
-	p.Size(&c.Write, "write", "0 B", "what the application writes at once, with Nagle's algorithm for what does not "+
-		"fill a segment; 0 B: a segment at a time", "ours; iperf3: -l").Min("0 B").Max("1048576 B")
+	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application writes payload; 0bps: no limit", "Weir")
+	p.Size(&c.Write, "write", "0 B", "payload that the application writes at a time, with Nagle's algorithm for data "+
+		"that does not fill a segment; 0 B: one segment at a time", "Weir; iperf3: -l").Min("0 B").Max("1048576 B")
 	p.BoolWords(&c.Connected, [2]string{"start", "connected"}, "begins", "start",
-		"when the application begins to write: at "+
-			"the flow's start, or once the connection is there, from when on fct_written counts, too", "ours; iperf3: connected")
-	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "congestion window at the start", "RFC 6928").
+		"when the application begins to write; start: at the flow's start; connected: once the connection is "+
+			"established, from which fct_written counts as well", "Weir; iperf3: connected")
+	p.Packets(&c.InitialWindow, "initial_window", "10 packets", "initial congestion window", "RFC 6928").
 		Min("1 packet").Max("10000 packets")
-	p.Time(&c.RTOMin, "rto_min", "200ms", "least part of the retransmission timeout above the smoothed RTT",
+	p.Time(&c.RTOMin, "rto_min", "200ms", "minimum part of the retransmission timeout above the smoothed RTT",
 		"Linux 6.18: tcp_rto_min_us").Min("1us").Max("120s")
-	p.Bool(&c.ECN, "ecn", "false", "negotiate ECN; a controller that needs it has it always",
+	p.Bool(&c.ECN, "ecn", "false", "negotiate ECN; controllers that require ECN always negotiate it",
 		"Linux 6.18: tcp_ecn=2 asks for none")
 	p.Bool(&c.ECNFallback, "ecn_fallback", "false",
-		"ask for no ECN in a SYN that is sent again, so that a lost SYN means a connection without ECN",
+		"do not request ECN in a retransmitted SYN, so that a lost SYN leads to a connection without ECN",
 		"RFC 3168 §6.1.1.1; Linux 6.18: tcp_ecn_fallback=1, which is off here")
-	p.Bool(&c.Pacing, "pacing", "false", "pace at 2 or 1.2 windows a round trip, as Linux does with fq",
+	p.Bool(&c.Pacing, "pacing", "false", "pace at 2 windows per round-trip time in slow start and 1.2 afterwards, as "+
+		"Linux does with fq",
 		"Linux 6.18: not without fq")
 	p.Bool(&c.Bursts, "bursts", "true",
-		"send in bursts of about 1 ms, as Linux makes them for segmentation offload, and wait until they are full",
+		"send in bursts of about 1 ms, like Linux's segmentation offload, and wait until they are full",
 		"Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer")
 	p.Size(&c.SendBuffer, "send_buffer", "4194304 B",
-		"memory for unacknowledged data, grown with the window up to this", "Linux 6.18: tcp_wmem[2]").
+		"maximum memory for unacknowledged data; it grows with the window", "Linux 6.18: tcp_wmem[2]").
 		Min("4096 B").Max("2147483647 B")
 	p.Size(&c.ReceiveBuffer, "receive_buffer", "33554432 B",
-		"memory at the receiver, half of which is window, or what jumbo frames leave of it; autotuned up "+
-			"to this", "Linux 6.18: tcp_rmem[2]").
+		"maximum memory at the receiver; half of it is window, or the part that jumbo frames leave; autotuning raises "+
+			"it up to this", "Linux 6.18: tcp_rmem[2]").
 		Min("4096 B").Max("2147483647 B")
-	p.Bool(&c.Autotuning, "autotuning", "true", "grow the receive buffer from 128 KiB on with the flow",
+	p.Bool(&c.Autotuning, "autotuning", "true", "let the receive buffer grow from 128 KiB with the flow",
 		"Linux 6.18: tcp_moderate_rcvbuf")
-	p.Time(&c.DelayedACK, "delayed_ack", "40ms", "how long an ACK waits for a second segment",
+	p.Time(&c.DelayedACK, "delayed_ack", "40ms", "maximum time that an ACK waits for a second segment",
 		"Linux 6.18: TCP_DELACK_MIN; RFC 9293 §3.8.6.3").Min("0s").Max("500ms")
 	p.Time(&c.CompressedACK, "compressed_ack", "1ms",
-		"how long an ACK with SACK blocks waits for another segment, from the fourth on",
+		"maximum time that an ACK with SACK blocks waits for another segment, from the fourth such ACK on",
 		"Linux 6.18: tcp_comp_sack_delay_ns").Min("0s").Max("1s")
-	p.Time(&c.RTOInitial, "rto_initial", "1s", "retransmission timeout before there is a sample of the round trip: a "+
-		"SYN's", "RFC 6298 §2.1").Min("1us").Max("120s")
+	p.Time(&c.RTOInitial, "rto_initial", "1s", "retransmission timeout before the first round-trip sample, which "+
+		"applies to a SYN", "RFC 6298 §2.1").Min("1us").Max("120s")
 	c.Telemetry.Params(p)
 	transport.BindNacks(p, &c.Nacks)
 	transport.BindStack(p, &c.Weir)
@@ -186,7 +187,7 @@ const (
 // Scheme returns the transport tcp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
-		Scheme: scheme.Scheme{Name: "tcp", Doc: "TCP as Linux 6.18 speaks it", Source: "RFC 9293; Linux 6.18",
+		Scheme: scheme.Scheme{Name: "tcp", Doc: "TCP as in Linux 6.18", Source: "RFC 9293; Linux 6.18",
 			Warnings: []scheme.WarningKind{warnSendBuffer, warnReceiveBuffer, warnUneven}},
 		Controlled: true, Gauged: true, Buffered: true, Timed: true, Kernel: packet.ProtoTCP, Proto: packet.ProtoTCP,
 		Headers: packet.TCPHeader + timestampBytes, Tick: tick,

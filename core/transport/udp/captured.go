@@ -24,7 +24,7 @@ func (c *CapturedConfig) Traits() transport.Traits { return transport.Traits{Own
 // capturedScheme returns the scheme that carries a capture's datagrams under the name udp.
 func capturedScheme() *transport.Scheme {
 	s := transport.Define(transport.Scheme{
-		Scheme:  scheme.Scheme{Name: "udp", Doc: "a capture's datagrams, at its times", Source: "ours"},
+		Scheme:  scheme.Scheme{Name: "udp", Doc: "datagrams of a capture, sent at their original times", Source: "Weir"},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
 	}, NewCaptured)
 	return &s

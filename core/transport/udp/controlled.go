@@ -24,16 +24,16 @@ type ControlledConfig struct {
 
 // Params binds the configuration.
 func (c *ControlledConfig) Params(p *scheme.Params) {
-	p.Rate(&c.Rate, "rate", "0bps", "payload that the application has per second; 0bps: always more", "ours")
-	p.Packets(&c.ReportEvery, "report_every", "1 packet", "datagrams a report of the receiver", "ours").
+	p.Rate(&c.Rate, "rate", "0bps", "rate at which the application provides payload; 0bps: no limit", "Weir")
+	p.Packets(&c.ReportEvery, "report_every", "1 packet", "number of datagrams per report of the receiver", "Weir").
 		Min("1 packet").Max("1000000 packets")
-	p.Time(&c.ReportDelay, "report_delay", "0s", "with report_every above 1: how long a report waits for more datagrams; "+
-		"0s: the path's round-trip time, or 20us if it is not known", "ours").Max("60s").
+	p.Time(&c.ReportDelay, "report_delay", "0s", "with report_every above 1: time that a report waits for more "+
+		"datagrams; 0s: the path's round-trip time, or 20us if it is not known", "Weir").Max("60s").
 		When("report_every above 1 packet", func() bool { return c.ReportEvery > 1 })
-	p.Time(&c.RTOMin, "rto_min", "0s", "least time without a report after which what is out is written off; at least "+
-		"SRTT + 4 RTTVAR. 0s: of the path; then a probe goes after 320us or the measured round trips, and what is out is "+
-		"written off when the probe's answer proves the loss, or after a round trip with full buffers",
-		"ours: as of rdma").Min("0s").Max("60s")
+	p.Time(&c.RTOMin, "rto_min", "0s", "minimum time without a report after which datagrams in flight count as lost; "+
+		"at least SRTT + 4 RTTVAR; 0s: derived from the path: a probe is sent after 320us or the measured round-trip "+
+		"time, and datagrams count as lost when its answer proves the loss or after a round-trip time with full buffers",
+		"Weir: as in rdma").Min("0s").Max("60s")
 	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
 			return fmt.Errorf("%v; 0s and 1us to 60s are possible", c.RTOMin)
@@ -110,7 +110,8 @@ const probeBytes = 8
 func ControlledScheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "udp_controlled", Doc: "datagrams within the window and rate of a congestion " +
-			"controller, reports of the receiver; nothing is sent again", Source: "draft-miao-iccrg-hpccplus-01 §9.3"},
+			"controller, with reports of the receiver and without retransmission",
+			Source: "draft-miao-iccrg-hpccplus-01 §9.3"},
 		Headers: packet.UDPHeader, Proto: packet.ProtoUDP, Controlled: true, Gauged: true,
 	}, NewControlled)
 }

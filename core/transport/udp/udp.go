@@ -33,16 +33,20 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Rate(&c.Rate, "rate", "", "payload bits per second", "ours").Required().Min("1bps")
-	p.Text(&c.Pattern, "pattern", CBR, "when datagrams are sent", "P4-ABC §6.2.1: CBR").Words(CBR, Burst, Poisson, OnOff)
-	p.Share(&c.GapJitter, "gap_jitter", "10%", "each gap varies by so much, uniformly; 0% lets senders lock phase",
-		"ours: breaks phase lock").Min("0%").Max("100%").
+	p.Rate(&c.Rate, "rate", "", "rate of payload", "Weir").Required().Min("1bps")
+	p.Text(&c.Pattern, "pattern", CBR, "times of datagrams; cbr: constant rate; burst: in bursts every interval; "+
+		"poisson: exponential gaps; onoff: constant rate in exponential on periods",
+		"P4-ABC §6.2.1: CBR").Words(CBR, Burst, Poisson, OnOff)
+	p.Share(&c.GapJitter, "gap_jitter", "10%", "maximum random deviation of each gap, uniformly distributed; 0%: "+
+		"senders can synchronise (phase lock)",
+		"Weir: prevents phase lock").Min("0%").Max("100%").
 		When("pattern: cbr or onoff", func() bool { return c.Pattern == CBR || c.Pattern == OnOff })
-	p.Time(&c.Interval, "interval", "1ms", "burst: time between bursts", "iperf3: pacing timer").Min("1ns").
+	p.Time(&c.Interval, "interval", "1ms", "with pattern: burst: time between bursts",
+		"iperf3: pacing timer").Min("1ns").
 		When("pattern: burst", func() bool { return c.Pattern == Burst })
-	p.Time(&c.On, "on", "100ms", "onoff: mean time on, exponential", "ours").Min("1us").
+	p.Time(&c.On, "on", "100ms", "with pattern: onoff: mean on time, exponentially distributed", "Weir").Min("1us").
 		When("pattern: onoff", func() bool { return c.Pattern == OnOff })
-	p.Time(&c.Off, "off", "100ms", "onoff: mean time off, exponential", "ours").Min("1us").
+	p.Time(&c.Off, "off", "100ms", "with pattern: onoff: mean off time, exponentially distributed", "Weir").Min("1us").
 		When("pattern: onoff", func() bool { return c.Pattern == OnOff })
 	transport.BindStack(p, &c.Weir)
 }
@@ -68,7 +72,7 @@ func (c *Config) Warns() []scheme.Remark {
 // Scheme returns the transport udp.
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
-		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate, no congestion control",
+		Scheme: scheme.Scheme{Name: "udp", Doc: "datagrams at a given rate without congestion control",
 			Source: "P4-ABC §6.2.1", Warnings: []scheme.WarningKind{warnPhase}},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP, Captured: capturedScheme(),
 	}, New)

@@ -74,22 +74,25 @@ const simulator = "UEC htsim uec.cpp: "
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Text(&c.Control, "control", BySender, "who controls: the sender by a window (nscc), the receiver by credit (rccc), "+
-		"or both, and a packet needs both", "UEC htsim main_uec.cpp: -sender_cc_only").
+	p.Text(&c.Control, "control", BySender, "congestion control; nscc: a window at the sender; rccc: credit from the "+
+		"receiver; both: a packet requires window and credit", "UEC htsim main_uec.cpp: -sender_cc_only").
 		Words(BySender, ByReceiver, ByBoth)
-	p.Time(&c.Network, "network_rtt", "0s", "longest round trip of the network without queues, of a full frame, of which "+
-		"windows and timeouts are made; 0s: that of the flow's own path", "UEC htsim main_uec.cpp: the diameter's").
+	p.Time(&c.Network, "network_rtt", "0s", "maximum round-trip time of a full frame in the network without queues, "+
+		"from which windows and timeouts follow; 0s: the round-trip time of the flow's path",
+		"UEC htsim main_uec.cpp: the round-trip time "+
+			"of the diameter").
 		Max("1s")
 	c.bindBalance(p)
-	p.Size(&c.AckBytes, "ack_bytes", "16384 B", "bytes of frames after which the receiver acknowledges, if nothing "+
-		"asks for it earlier", simulator+"16384").Min("0 B").Max("1GB")
-	p.Share(&c.AskLate, "ask_late", "0%", "a flow whose turns at its NIC come so late that ack_bytes take more than this "+
-		"share of the timeout asks for an acknowledgement of each packet; 0%: none does, and what waits for others may be "+
-		"sent again", simulator+"nothing asks for that").Min("0%").Max("100%")
-	p.Packets(&c.Reorder, "reorder_window", "16384 packets", "packets that may be ahead of the first that has not come",
+	p.Size(&c.AckBytes, "ack_bytes", "16384 B", "bytes of frames after which the receiver acknowledges if no packet "+
+		"requests it earlier", simulator+"16384").Min("0 B").Max("1GB")
+	p.Share(&c.AskLate, "ask_late", "0%", "share of the timeout that the transmission of ack_bytes may take; a flow "+
+		"with slower turns at its NIC requests an acknowledgement of each packet; 0%: no flow does, and packets that "+
+		"wait for others may be resent unnecessarily", simulator+"no such requests").Min("0%").Max("100%")
+	p.Packets(&c.Reorder, "reorder_window", "16384 packets", "maximum packets that may arrive ahead of the first "+
+		"missing packet",
 		simulator+"16384").Min("64 packets").Max("1048576 packets")
-	p.Time(&c.AckDelay, "ack_delay", "0s", "time that a NIC takes to make an acknowledgement", "ours").Max("1s")
-	p.Time(&c.NackDelay, "nack_delay", "0s", "time that a NIC takes to make a NACK of a trimmed packet", "ours").Max("1s")
+	p.Time(&c.AckDelay, "ack_delay", "0s", "time in which a NIC creates an acknowledgement", "Weir").Max("1s")
+	p.Time(&c.NackDelay, "nack_delay", "0s", "time in which a NIC creates a NACK of a trimmed packet", "Weir").Max("1s")
 	c.bindRecovery(p)
 	c.bindCredit(p)
 	c.Law.Params(p)
@@ -109,60 +112,73 @@ func (c *Config) Params(p *scheme.Params) {
 
 // bindBalance binds the parameters of the balancer.
 func (c *Config) bindBalance(p *scheme.Params) {
-	p.Text(&c.Balance, "balance", Mixed, "how entropy values are chosen: those that have done well again and else those "+
-		"without a penalty (mixed), all in turn (oblivious), those without a penalty (bitmap), the latest that have done "+
-		"well once each (reps), all that have (reps_legacy), or one for the flow, as ECMP has it (one)",
+	p.Text(&c.Balance, "balance", Mixed, "choice of entropy values; mixed: values that succeeded again, otherwise "+
+		"values without a penalty; oblivious: all in turn; bitmap: values without a penalty; reps: the latest values "+
+		"that succeeded, once each; reps_legacy: all values that succeeded; one: one value per flow, as with ECMP",
 		simulator+"mixed").Words(Mixed, Oblivious, Bitmap, REPS, RecycleAll, OnePath)
-	p.Int(&c.Paths, "paths", "64", "entropy values of a flow, a power of two", "UEC htsim main_uec.cpp: 64").
+	p.Int(&c.Paths, "paths", "64", "number of entropy values of a flow, a power of two", "UEC htsim main_uec.cpp: 64").
 		Min("1").Max("65536")
-	p.Time(&c.Freeze, "freeze", "10ms", "for how long reps goes round in what it has after a timeout",
+	p.Time(&c.Freeze, "freeze", "10ms", "time after a timeout in which reps cycles through its stored values",
 		"UEC htsim uec_mp.cpp: 10 ms").Max("10s")
-	p.Packets(&c.Explore, "explore", "16 packets", "packets that reps sends anywhere after that",
+	p.Packets(&c.Explore, "explore", "16 packets", "packets that reps then sends with random entropy values",
 		"UEC htsim uec_mp.cpp: 16").Min("0 packets").Max("1000000 packets")
-	p.Int(&c.Memory, "memory", "8", "entropy values that reps keeps", "UEC htsim uec_mp.cpp: 8").Min("1").Max("65536")
+	p.Int(&c.Memory, "memory", "8", "number of entropy values that reps stores",
+		"UEC htsim uec_mp.cpp: 8").Min("1").Max("65536")
 }
 
 // bindRecovery binds the parameters of timeouts and of losses without trimming.
 func (c *Config) bindRecovery(p *scheme.Params) {
-	p.Text(&c.RTO, "rto", FixedRTO, "retransmission timeout: the same for all (fixed), or SRTT + 4 RTTVAR and "+
-		"at least 5/4 SRTT, doubled up to 64 times (estimated)", simulator+"fixed; ours: 5/4").Words(FixedRTO, EstimatedRTO)
-	p.Time(&c.RTOBase, "rto_base", "15us", "fixed: a timeout without queues", "UEC htsim main_uec.cpp: 15 us").
+	p.Text(&c.RTO, "rto", FixedRTO, "retransmission timeout; fixed: the same for all flows; estimated: SRTT + 4 "+
+		"RTTVAR and at least 5/4 SRTT, doubled up to 64 times", simulator+"fixed; Weir: 5/4").Words(FixedRTO, EstimatedRTO)
+	p.Time(&c.RTOBase, "rto_base", "15us", "with rto: fixed: timeout without queues", "UEC htsim main_uec.cpp: 15 us").
 		Min("1ns").Max("10s")
-	p.Float(&c.RTOQueues, "rto_queues", "6", "fixed: products of line rate and round trip whose time is added, one a hop",
+	p.Float(&c.RTOQueues, "rto_queues", "6", "with rto: fixed: time for queues, in products of line rate and "+
+		"round-trip time; one per hop",
 		"UEC htsim main_uec.cpp: 6 hops").Min("0").Max("1000")
-	p.Time(&c.RTOMin, "rto_min", "100us", "estimated: least timeout", "ours: about what is fixed at 100 Gb/s").
+	p.Time(&c.RTOMin, "rto_min", "100us", "with rto: estimated: minimum timeout",
+		"Weir: about the fixed timeout at 100 Gb/s").
 		Min("1ns").Max("10s")
-	p.Bool(&c.Sleek, "sleek", "false", "losses are found by how much is out of order, and by probes: for switches that "+
-		"do not trim", simulator+"off")
-	p.Float(&c.SleekFactor, "sleek_factor", "1.5", "windows out of order that are a loss", simulator+"1.5").Min("0.1").
+	p.Bool(&c.Sleek, "sleek", "false", "detect losses by reordering and probes, for switches that do not trim",
+		simulator+"off")
+	p.Float(&c.SleekFactor, "sleek_factor", "1.5", "reordering that counts as a loss, in windows",
+		simulator+"1.5").Min("0.1").
 		Max("100")
-	p.Packets(&c.SleekMin, "sleek_least", "5 packets", "packets out of order that are a loss at least", simulator+"5").
+	p.Packets(&c.SleekMin, "sleek_least", "5 packets", "minimum reordering that counts as a loss, in packets",
+		simulator+"5").
 		Min("1 packet").Max("1000000 packets")
-	p.Float(&c.ProbeFirst, "probe_first", "3", "round trips without an acknowledgement until a probe", simulator+"3").
+	p.Float(&c.ProbeFirst, "probe_first", "3", "round-trip times without an acknowledgement until the first probe",
+		simulator+"3").
 		Min("0.1").Max("1000")
-	p.Float(&c.ProbeAgain, "probe_again", "5", "round trips until the next one", simulator+"5").Min("0.1").Max("1000")
+	p.Float(&c.ProbeAgain, "probe_again", "5", "round-trip times until the next probe",
+		simulator+"5").Min("0.1").Max("1000")
 }
 
 // bindCredit binds the parameters of the receiver's credit.
 func (c *Config) bindCredit(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "256 B", "unit of credit", simulator+"256").Min("1 B").Max("64kB")
-	p.Int(&c.PullQuanta, "pull_quanta", "64", "units of credit in a PULL", simulator+"4 × 4096 B").Min("1").
+	p.Int(&c.PullQuanta, "pull_quanta", "64", "number of units of credit per PULL", simulator+"4 × 4096 B").Min("1").
 		Max("1000000")
-	p.Share(&c.PullRate, "pull_rate", "99%", "share of the receiver's link that PULLs ask for",
+	p.Share(&c.PullRate, "pull_rate", "99%", "share of the receiver's link that PULLs request",
 		"UEC htsim main_uec.cpp: 0.99").Min("1%").Max("100%")
-	p.Int(&c.PullIdle, "pull_idle", "4", "units of credit whose time a PULL takes that gives none", simulator+"1024 B").
+	p.Int(&c.PullIdle, "pull_idle", "4", "duration of a PULL without credit, as the number of units that could be "+
+		"sent in it", simulator+"1024 B").
 		Min("1").Max("1000000")
-	p.Float(&c.Ahead, "ahead", "1.5", "products of line rate and round trip of credit that a sender begins with, and "+
-		"that it may have at most", simulator+"1.5").Min("0.01").Max("1000")
-	p.Int(&c.PullEntropy, "pull_paths", "128", "entropy values of PULLs, in turn", simulator+"128").Min("1").Max("65536")
-	p.Float(&c.Oversubscription, "oversubscription", "1", "of the network, with control: rccc: beyond 1 a receiver asks "+
-		"for less, down to 0.9 over this, when packets are trimmed elsewhere than before it, or marked",
-		simulator+"off without").Min("1").Max("1000")
-	p.Float(&c.SlowEvery, "slow_every", "1.5", "round trips between its changes, a quarter more or less", simulator+"1.5").
+	p.Float(&c.Ahead, "ahead", "1.5", "initial and maximum credit of a sender, in products of line rate and "+
+		"round-trip time", simulator+"1.5").Min("0.01").Max("1000")
+	p.Int(&c.PullEntropy, "pull_paths", "128", "number of entropy values of PULLs, used in turn",
+		simulator+"128").Min("1").Max("65536")
+	p.Float(&c.Oversubscription, "oversubscription", "1", "oversubscription of the network, with control: rccc; above "+
+		"1, a receiver reduces its requests down to 0.9 over this value when packets are marked or are trimmed before "+
+		"its own switch",
+		simulator+"off by default").Min("1").Max("1000")
+	p.Float(&c.SlowEvery, "slow_every", "1.5", "round-trip times between changes of the requested rate, varied by a "+
+		"quarter", simulator+"1.5").
 		Min("0.1").Max("1000")
-	p.Share(&c.SlowMarks, "slow_marks", "30%", "smoothed share of marked packets beyond which it asks for less",
+	p.Share(&c.SlowMarks, "slow_marks", "30%", "smoothed share of marked packets above which a receiver reduces its "+
+		"requests",
 		simulator+"0.3").Min("0%").Max("100%")
-	p.Share(&c.SlowStep, "slow_step", "1%", "of the link by which it asks for more, doubled while nothing is marked",
+	p.Share(&c.SlowStep, "slow_step", "1%", "increase of the requested rate as a share of the link, doubled while no "+
+		"packet is marked",
 		simulator+"0.01").Min("0.01%").Max("100%")
 	p.AddRule("oversubscription", func() error {
 		if c.Oversubscription > 1 && c.Control != ByReceiver {
@@ -181,8 +197,8 @@ const headerBytes = 16
 // Scheme returns the transport uet.
 func Scheme() transport.Scheme {
 	return transport.DefineReusing(transport.Scheme{
-		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet's: sprays each packet, NACKs of trimmed packets, a window " +
-			"by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp",
+		Scheme: scheme.Scheme{Name: "uet", Doc: "Ultra Ethernet transport: packet spraying, NACKs of trimmed packets, a " +
+			"window by NSCC or credit by RCCC; for switches with the program trimming", Source: "UEC htsim uec.cpp",
 			Warnings: []scheme.WarningKind{warnSleekNeeded, warnSleekTwice, warnREPS, warnUnmarked, warnBalance,
 				warnNetworkRTT, warnRTOBase, warnRTOQueues}},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,

@@ -22,8 +22,8 @@ type Config struct {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Packets(&c.Window, "window", "", "packets in flight at most", "ours").Required().Min("1 packet")
-	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; doubles up to 64 times", "ours").Min("1us")
+	p.Packets(&c.Window, "window", "", "maximum packets in flight", "Weir").Required().Min("1 packet")
+	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; it doubles up to 64 times", "Weir").Min("1us")
 }
 
 // Traits returns the timer, which is fixed.
@@ -37,7 +37,7 @@ func (c *Config) Traits() transport.Traits {
 func Scheme() transport.Scheme {
 	return transport.Define(transport.Scheme{
 		Scheme: scheme.Scheme{Name: "window",
-			Doc: "fixed window of packets, an ACK a packet, go-back-N; no congestion control", Source: "ours"},
+			Doc: "fixed window of packets, one ACK per packet and go-back-N, without congestion control", Source: "Weir"},
 		Headers: header, Proto: packet.ProtoOwn, Gauged: true,
 	}, func(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 		if f.Size <= 0 {

@@ -15,8 +15,8 @@ type Config struct{ Least, Most int }
 
 // Params binds the parameters, and the constraint between them.
 func (c *Config) Params(p *scheme.Params) {
-	p.Packets(&c.Least, "least", "5 packets", "queue up to which nothing happens", "ours").Min("0 packets")
-	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "ours").Max("1000000 packets")
+	p.Packets(&c.Least, "least", "5 packets", "queue up to which nothing happens", "Weir").Min("0 packets")
+	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "Weir").Max("1000000 packets")
 	p.AddRule("least", func() error {
 		if c.Least >= c.Most {
 			return fmt.Errorf("%d packets are not below most, which is %d packets", c.Least, c.Most)
@@ -35,7 +35,7 @@ func (c *Config) Traits() dataplane.Traits {
 // Scheme returns the scheme for experiments: switch: [forward, {early: {least: 8 packets}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "early", Doc: "drops or marks early, linearly with the queue",
-		Source: "ours"}, func(site *dataplane.Site, c Config) (*Early, error) {
+		Source: "Weir"}, func(site *dataplane.Site, c Config) (*Early, error) {
 		return &Early{c: c, random: site.Random("early")}, nil
 	})
 }

@@ -19,17 +19,17 @@ type Ring struct {
 
 // Params binds the family's parameters.
 func (c *Ring) Params(p *scheme.Params) {
-	p.Int(&c.Switches, "switches", "", "switches", "ours").Required().Min("3").Max("1000")
-	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch", "ours").Min("1").Max("100")
-	p.LinkRate(&c.Rate, "rate", "", "of every link", "ours").Required().Min("1bps")
-	p.Time(&c.Delay, "delay", "", "of every link, one way", "ours").Required().Min("0s")
-	p.Length(&c.Buffer, "buffer", "0 packets", "of every switch port; 0 packets: no limit", "ours")
+	p.Int(&c.Switches, "switches", "", "switches", "Weir").Required().Min("3").Max("1000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch", "Weir").Min("1").Max("100")
+	p.LinkRate(&c.Rate, "rate", "", "of every link", "Weir").Required().Min("1bps")
+	p.Time(&c.Delay, "delay", "", "of every link, one way", "Weir").Required().Min("0s")
+	p.Length(&c.Buffer, "buffer", "0 packets", "of every switch port; 0 packets: no limit", "Weir")
 }
 
 // Scheme returns the scheme for experiments: topology: {ring: {switches: 4, …}}.
 func Scheme() topology.Scheme {
 	return topology.Define(scheme.Scheme{Name: "ring", Doc: "switches s0, … in a ring, each with hosts h0, …",
-		Source: "ours"}, func(c Ring) (*topology.Network, error) {
+		Source: "Weir"}, func(c Ring) (*topology.Network, error) {
 		return buildRing(c.Switches, c.Hosts, topology.Link{Rate: c.Rate, Delay: c.Delay, Buffer: c.Buffer}), nil
 	})
 }

@@ -16,15 +16,14 @@ import (
 // Format returns the format of weir export --format hpcc.
 func Format() experiment.ExportFormat {
 	return experiment.ExportFormat{Name: "hpcc",
-		Doc: "files of the HPCC simulator, a folder for each run: fct.txt, flow.txt, " +
-			"topology.txt, qlen.txt, pfc.txt; and the slowdowns of its analysis",
+		Doc: "files of the HPCC simulator, one folder per run: fct.txt, flow.txt, topology.txt, qlen.txt, pfc.txt; and " +
+			"the slowdowns of its analysis",
 		New: func() experiment.Export { return &exporter{} }}
 }
 
 // Importer returns the format of weir import --format hpcc.
 func Importer() experiment.Import {
-	return experiment.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with the topology and the flows " +
-		"that it names",
+	return experiment.Import{Name: "hpcc", Doc: "config.txt of the HPCC simulator, with its topology and flow files",
 		Make: Import, Warnings: []scheme.WarningKind{warnKey, warnAck, warnPriority, warnLeftOut}}
 }
 

@@ -30,8 +30,8 @@ func (c *config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [forward, {codel: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "codel", Doc: "drops or marks packets that leave a queue whose delay " +
-		"stays above a target", Source: "RFC 8289"}, newProgram)
+	return dataplane.Define(scheme.Scheme{Name: "codel", Doc: "drops or marks departing packets of a queue while its " +
+		"delay stays above a target", Source: "RFC 8289"}, newProgram)
 }
 
 // newProgram returns the program.

@@ -34,27 +34,31 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.Time(&c.Target, "target", "15ms", "delay that the classic queue is led to", "RFC 9332 Appendix A").Above("0s").
+	p.Time(&c.Target, "target", "15ms", "target delay of the classic queue", "RFC 9332 Appendix A").Above("0s").
 		Max("10s")
-	p.Time(&c.RTT, "max_rtt", "100ms", "the longest round trip that is usual", "RFC 9332 Appendix A: RTT_max").
+	p.Time(&c.RTT, "max_rtt", "100ms", "maximum round-trip time that is usual in the network",
+		"RFC 9332 Appendix A: RTT_max").
 		Above("0s").Max("10s")
-	p.Time(&c.Update, "update", "0s", "how often the probability is moved; 0s: the target, or a third of max_rtt if that "+
-		"is less", "RFC 9332 Appendix A: Tupdate").Min("0s").Max("10s")
-	p.Float(&c.Alpha, "alpha", "0", "gain of the delay's distance from the target, per second; 0: 0.1·update / max_rtt²",
+	p.Time(&c.Update, "update", "0s", "period between updates of the probability; 0s: the lesser of target and "+
+		"max_rtt/3", "RFC 9332 Appendix A: Tupdate").Min("0s").Max("10s")
+	p.Float(&c.Alpha, "alpha", "0", "gain per second of the delay's distance from the target; 0: 0.1·update / max_rtt²",
 		"RFC 9332 Appendix A").Min("0").Max("1000000")
-	p.Float(&c.Beta, "beta", "0", "gain of the delay's change since the last update, per second; 0: 0.3 / max_rtt",
+	p.Float(&c.Beta, "beta", "0", "gain per second of the delay's change since the last update; 0: 0.3 / max_rtt",
 		"RFC 9332 Appendix A").Min("0").Max("1000000")
-	p.Float(&c.Coupling, "k", "2", "coupling factor: marks of scalable senders by the root of drops of the others",
+	p.Float(&c.Coupling, "k", "2", "coupling factor k: the mark probability of the scalable queue is k times the "+
+		"square root of the classic queue's drop probability",
 		"RFC 9332 Appendix A").Min("1").Max("100")
-	p.Time(&c.Threshold, "min_th", "800us", "delay of the first queue from which on its packets are marked",
+	p.Time(&c.Threshold, "min_th", "800us", "delay of the scalable queue above which its packets are marked",
 		"RFC 9332 Appendix A: minTh").Min("0s").Max("10s")
-	p.Time(&c.Range, "range", "400us", "over which marks grow to all; 0s: a step at min_th", "RFC 9332 Appendix A").
+	p.Time(&c.Range, "range", "400us", "range of delay over which the mark probability grows from 0 to 1; 0s: a step "+
+		"at min_th", "RFC 9332 Appendix A").
 		Min("0s").Max("10s")
-	p.Packets(&c.Length, "th_len", "1 packets", "so many may wait without marks by the delay",
+	p.Packets(&c.Length, "th_len", "1 packets", "length of the scalable queue up to which the delay causes no marks",
 		"RFC 9332 Appendix A: Th_len").Min("0 packets").Max("1000 packets")
 	p.BoolWords(&c.AnyECT, [2]string{"ect1", "any"}, "scalable", "ect1",
-		"who is scalable: ECT(1) and CE, or all that know ECN, for senders such as DCTCP's with ECT(0)",
-		"RFC 9332 Appendix A: ECT(1), CE; ours")
+		"which packets enter the scalable queue; ect1: those with ECT(1) or CE; any: all with ECN, for senders such as "+
+			"DCTCP that use ECT(0)",
+		"RFC 9332 Appendix A: ECT(1), CE; Weir")
 }
 
 // Traits returns a target delay, by which the program marks and drops.
@@ -121,8 +125,8 @@ type program struct {
 
 // Scheme returns the scheme of queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "dualpi2", Doc: "a queue for scalable senders and one for others, with " +
-		"marks and drops that are coupled", Source: "RFC 9332 Appendix A"}, newProgram)
+	return dataplane.Define(scheme.Scheme{Name: "dualpi2", Doc: "two queues, for scalable and for classic senders, " +
+		"with coupled marks and drops", Source: "RFC 9332 Appendix A"}, newProgram)
 }
 
 // newProgram returns the program. It fails unless ports have two queues.

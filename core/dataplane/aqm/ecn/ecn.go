@@ -77,7 +77,8 @@ type Config struct {
 func (c *Config) Params(p *scheme.Params) {
 	c.Thresholds.Params(p)
 	p.BoolWords(&c.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
-		"by the queue that a packet leaves behind, or by the one that it finds", "HPCC simulator")
+		"queue length that decides; dequeue: the length that a departing packet leaves behind; enqueue: the length that "+
+			"an arriving packet finds", "HPCC simulator")
 }
 
 // Scheme returns the scheme of switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
@@ -117,19 +118,21 @@ func (t *Thresholds) Traits() dataplane.Traits {
 
 // Params binds the thresholds.
 func (t *Thresholds) Params(p *scheme.Params) {
-	p.Length(&t.Min, "kmin", "400KB", "length up to which nothing is marked, in bytes or in packets",
+	p.Length(&t.Min, "kmin", "400KB", "length up to which no packet is marked, in bytes or packets",
 		"HPCC §5.1: 100 KB × rate/25 Gbps, at 100 Gbps")
-	p.Length(&t.Max, "kmax", "1600KB", "length beyond which all is marked; kmin = kmax is DCTCP's step",
+	p.Length(&t.Max, "kmax", "1600KB", "length above which every packet is marked, in bytes or packets; kmin = kmax "+
+		"is DCTCP's step",
 		"HPCC §5.1: 400 KB × rate/25 Gbps, at 100 Gbps")
-	p.Share(&t.Pmax, "pmax", "20%", "share that is marked just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
+	p.Share(&t.Pmax, "pmax", "20%", "mark probability just below kmax", "HPCC simulator: 0.2").Min("0%").Max("100%")
 	p.Rate(&t.AtRate, "at_rate", "0bps",
-		"rate of a port that has kmin and kmax; those of others are in proportion; 0bps: all ports have the same",
-		"ours; HPCC §5.1: in proportion")
+		"rate of a port to which kmin and kmax apply; they scale in proportion at other rates; 0bps: the same "+
+			"thresholds at all ports",
+		"Weir; HPCC §5.1: in proportion")
 	scheme.MapOf(p, &t.KminMap, unit.ParseRate, scheme.Sizes, "kmin_map",
-		"kmin of ports with a rate, as {100Gbps: 400KB, 400Gbps: 1600KB}, in place of kmin", "HPCC simulator: KMIN_MAP")
-	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax of ports with a rate",
+		"kmin by rate of the port, in place of kmin: {100Gbps: 400KB, 400Gbps: 1600KB}", "HPCC simulator: KMIN_MAP")
+	scheme.MapOf(p, &t.KmaxMap, unit.ParseRate, scheme.Sizes, "kmax_map", "kmax by rate of the port, in place of kmax",
 		"HPCC simulator: KMAX_MAP")
-	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax of ports with a rate",
+	scheme.MapOf(p, &t.PmaxMap, unit.ParseRate, scheme.Shares, "pmax_map", "pmax by rate of the port, in place of pmax",
 		"HPCC simulator: PMAX_MAP").Min("0%").Max("100%")
 
 	p.AddRule("kmin", t.checkUnits)

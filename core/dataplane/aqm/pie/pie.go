@@ -28,29 +28,34 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.Time(&c.Target, "target", "15ms", "delay that the queue is led to", "RFC 8033 §4.2: QDELAY_REF").Above("0s").
+	p.Time(&c.Target, "target", "15ms", "target delay of the queue", "RFC 8033 §4.2: QDELAY_REF").Above("0s").
 		Max("10s")
-	p.Time(&c.Update, "update", "15ms", "how often the probability is moved", "RFC 8033 §4.2: T_UPDATE").Min("1us").
+	p.Time(&c.Update, "update", "15ms", "period between updates of the probability",
+		"RFC 8033 §4.2: T_UPDATE").Min("1us").
 		Max("10s")
-	p.Time(&c.MaxBurst, "max_burst", "150ms", "for how long a queue that was short loses nothing",
+	p.Time(&c.MaxBurst, "max_burst", "150ms", "time for which a queue that was short drops no packets",
 		"RFC 8033 §4.4: MAX_BURST").Min("0s").Max("10s")
-	p.Float(&c.Alpha, "alpha", "0.125", "gain of the delay's distance from the target, per second", "RFC 8033 §4.2").
+	p.Float(&c.Alpha, "alpha", "0.125", "gain per second of the delay's distance from the target", "RFC 8033 §4.2").
 		Above("0").Max("1000000")
-	p.Float(&c.Beta, "beta", "1.25", "gain of the delay's change since the last update, per second", "RFC 8033 §4.2").
+	p.Float(&c.Beta, "beta", "1.25", "gain per second of the delay's change since the last update", "RFC 8033 §4.2").
 		Above("0").Max("1000000")
-	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked in place of being dropped",
+	p.Bool(&c.ECN, "ecn", "true", "mark packets of senders that support ECN, instead of dropping them",
 		"RFC 8033 §5.1")
-	p.Share(&c.MarkUpTo, "mark_up_to", "10%", "probability above which they are dropped all the same",
+	p.Share(&c.MarkUpTo, "mark_up_to", "10%", "probability above which packets are dropped even if the sender "+
+		"supports ECN",
 		"RFC 8033 §5.1: mark_ecnth").Min("0%").Max("100%").When("ecn: true", func() bool { return c.ECN })
 	p.BoolWords(&c.Rate, [2]string{"time", "rate"}, "delay", "time",
-		"the delay is what the last packet had, or the queue's bytes by the rate of departures", "RFC 8033 §4.3, §5.2")
-	p.Bool(&c.Spread, "spread", "true", "drops come neither close together nor far apart", "RFC 8033 §5.4")
-	p.Bool(&c.Cap, "cap", "true", "from 10% on, the probability grows by 2% an update at most", "RFC 8033 §5.5")
-	p.Share(&c.ActiveFrom, "active_from", "0%", "from which part of its room on a queue is controlled, until it has been "+
-		"empty; 0%: always, since a third of a long buffer is far above the target", "RFC 8033 §5.3: a third; ours: always").
+		"how the delay is measured; time: the time that the last departing packet waited; rate: the queue's bytes "+
+			"divided by the departure rate", "RFC 8033 §4.3, §5.2")
+	p.Bool(&c.Spread, "spread", "true", "derandomisation: avoid drops that are close together or far apart",
+		"RFC 8033 §5.4")
+	p.Bool(&c.Cap, "cap", "true", "limit the growth of a probability of at least 10% to 2% per update", "RFC 8033 §5.5")
+	p.Share(&c.ActiveFrom, "active_from", "0%", "share of the buffer that a queue must fill before it is controlled, "+
+		"until it has been empty; 0%: always controlled, since a third of a long buffer is far above the target",
+		"RFC 8033 §5.3: a third; Weir: always").
 		Min("0%").Max("100%")
-	p.Size(&c.MeanPacket, "mean_packet", "1514 B", "half of what may wait without drops",
-		"RFC 8033 §4.1: MEAN_PKTSIZE; ours: a full frame").Min("1 B").Max("1MB")
+	p.Size(&c.MeanPacket, "mean_packet", "1514 B", "usual packet size; a queue of up to two such packets has no drops",
+		"RFC 8033 §4.1: MEAN_PKTSIZE; Weir: a full frame").Min("1 B").Max("1MB")
 }
 
 // Traits returns that the program marks and drops by delay. Check compares the target with the ports.
@@ -72,8 +77,8 @@ const (
 
 // Scheme returns the scheme of switch: [forward, {pie: {target: 15ms}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "pie", Doc: "drops or marks packets that come with a probability that " +
-		"leads the queue's delay to a target", Source: "RFC 8033"}, newProgram)
+	return dataplane.Define(scheme.Scheme{Name: "pie", Doc: "drops or marks arriving packets with a probability that " +
+		"keeps the queue's delay at a target", Source: "RFC 8033"}, newProgram)
 }
 
 // measureBytes is the number of bytes in a measurement of the departure rate (RFC 8033 §5.2: DQ_THRESHOLD), and

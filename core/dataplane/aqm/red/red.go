@@ -28,23 +28,29 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.Time(&c.Target, "target", "5ms", "delay around which the average is to be: min is half of it, or 5 packets if "+
-		"these are more", "Adaptive RED: delay_target").Above("0s").Max("10s")
-	p.Length(&c.Min, "min", "0 packets", "average up to which nothing is dropped; 0 packets: of the target",
+	p.Time(&c.Target, "target", "5ms", "target delay of the average queue, from which min follows: half of the "+
+		"target, but at least 5 packets", "Adaptive RED: delay_target").Above("0s").Max("10s")
+	p.Length(&c.Min, "min", "0 packets", "average queue up to which no packet is dropped; 0 packets: follows from "+
+		"target",
 		"RED: min_th")
-	p.Length(&c.Max, "max", "0 packets", "average from which on max_p is exceeded; 0 packets: three times min",
+	p.Length(&c.Max, "max", "0 packets", "average queue at which the probability reaches max_p; 0 packets: three "+
+		"times min",
 		"RED: max_th; Adaptive RED: 3·min_th")
-	p.Share(&c.Pmax, "max_p", "10%", "probability just below max", "RED: max_p; Adaptive RED: 10 %").Above("0%").
+	p.Share(&c.Pmax, "max_p", "10%", "drop or mark probability just below max",
+		"RED: max_p; Adaptive RED: 10 %").Above("0%").
 		Max("100%")
-	p.Float(&c.Weight, "weight", "0", "of the queue in its average; 0: 1 − e^(−1/C) where C packets are sent in a second",
+	p.Float(&c.Weight, "weight", "0", "weight of the current queue in the average; 0: 1 − e^(−1/C), where C is the "+
+		"number of packets that the port sends per second",
 		"RED: w_q; Adaptive RED").Min("0").Max("1")
-	p.Size(&c.MeanPacket, "mean_packet", "1514 B", "a usual packet: what is sent meanwhile while the queue is empty",
+	p.Size(&c.MeanPacket, "mean_packet", "1514 B", "usual packet size, which determines how the average decays while "+
+		"the queue is empty",
 		"RED: s").Min("1 B").Max("1MB")
-	p.Bool(&c.Gentle, "gentle", "true", "from max to twice that the probability grows to 1; else it is 1 from max on",
+	p.Bool(&c.Gentle, "gentle", "true", "true: the probability grows to 1 between max and 2·max; false: it is 1 from "+
+		"max on",
 		"Adaptive RED: gentle")
-	p.Bool(&c.ECN, "ecn", "true", "packets of senders that know ECN are marked below max, in place of being dropped",
+	p.Bool(&c.ECN, "ecn", "true", "below max, mark packets of senders that support ECN instead of dropping them",
 		"RFC 3168 §7")
-	p.Bool(&c.ByBytes, "by_bytes", "false", "the probability is in proportion to a packet's length", "RED §4")
+	p.Bool(&c.ByBytes, "by_bytes", "false", "make the probability proportional to the packet's length", "RED §4")
 	p.AddRule("max", func() error {
 		if low, high := c.lengthBytes(c.Min), c.lengthBytes(c.Max); high > 0 && low >= high {
 			return fmt.Errorf("%v is not above min, %v", c.Max, c.Min)
@@ -140,7 +146,7 @@ type Program struct {
 
 // Scheme returns the scheme of switch: [forward, {red: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "red", Doc: "drops or marks packets that come with a probability that " +
+	return dataplane.Define(scheme.Scheme{Name: "red", Doc: "drops or marks arriving packets with a probability that " +
 		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, newProgram)
 }
 

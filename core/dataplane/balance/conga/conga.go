@@ -57,14 +57,16 @@ var (
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	derivedGap.BindParam(p, &c.Gap, "gap", "that ends a flowlet", "CONGA §3.6").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
+	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "CONGA §3.6").Max("10s")
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	derivedTau.BindParam(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
-	p.Time(&c.Period, "period", "0s", "of their decrements, at most tau; 0s: a tenth of tau",
-		"CONGA §3.2: T_dre; ours: the value, alpha 0.1").Max("10s")
-	p.Int(&c.Bits, "bits", "3", "of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
-	derivedAge.BindParam(p, &c.Age, "age", "after which what a leaf told counts half, and half of that each time again",
+	p.Time(&c.Period, "period", "0s", "period between decrements of the rate estimators, at most tau; 0s: a tenth of "+
+		"tau",
+		"CONGA §3.2: T_dre; Weir: the value, with alpha 0.1").Max("10s")
+	p.Int(&c.Bits, "bits", "3", "bits of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
+	derivedAge.BindParam(p, &c.Age, "age", "time after which a metric from another leaf counts half; after each "+
+		"further period it counts half as much again",
 		"CONGA §3.3").Max("60s")
 
 	p.AddRule("period", func() error {
@@ -95,8 +97,9 @@ func (*config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [conga].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "flowlets by congestion of the whole path, which leaves " +
-		"tell each other; leaf-spine networks; hop limit", Source: "CONGA (Alizadeh et al., SIGCOMM 2014)"}, newProgram)
+	return dataplane.Define(scheme.Scheme{Name: "conga", Doc: "sends flowlets over the path with the lowest " +
+		"congestion, which leaves report to each other; for leaf-spine networks; decrements the hop limit",
+		Source: "CONGA (Alizadeh et al., SIGCOMM 2014)"}, newProgram)
 }
 
 // program is CONGA at a leaf or at a spine.

@@ -18,8 +18,9 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.Int(&c.Draws, "d", "2", "queues drawn", "DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
-	p.Int(&c.Memory, "m", "1", "queues remembered", "DRILL §3.2").Min("0").Max("64")
+	p.Int(&c.Draws, "d", "2", "number of queues drawn at random for each packet",
+		"DRILL §3.2: DRILL(2,1)").Min("1").Max("64")
+	p.Int(&c.Memory, "m", "1", "number of best queues remembered from the last packet", "DRILL §3.2").Min("0").Max("64")
 	dataplane.BindFailover(p, &c.Failover)
 }
 
@@ -40,8 +41,9 @@ func (*config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [drill].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "each packet to the shortest of some random queues and " +
-		"the last best, among equal paths; hop limit", Source: "DRILL (Ghorbani et al., SIGCOMM 2017)"},
+	return dataplane.Define(scheme.Scheme{Name: "drill", Doc: "sends each packet to the shortest of some random " +
+		"queues and the last best queue among equal-cost ports; decrements the hop limit",
+		Source: "DRILL (Ghorbani et al., SIGCOMM 2017)"},
 		func(site *dataplane.Site, c config) (*program, error) {
 			return &program{paths: dataplane.NewPathSet(site), draws: c.Draws, memory: c.Memory,
 				random: site.Random("drill"), Failover: dataplane.NewFailover(site, c.Failover)}, nil

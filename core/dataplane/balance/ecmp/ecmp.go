@@ -34,9 +34,10 @@ type config struct {
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	p.BoolWords(&c.CRC16, [2]string{"mixed", "crc16"}, "hash", "mixed",
-		"mixed: every bit of the 5-tuple reaches every bit, with a seed a switch; crc16: CRC-16 of the fields, modulo the "+
-			"number of ports, the same at every switch", "ours; BMv2: action_selector(HashAlgorithm.crc16, …)")
-	p.Text(&c.Fields, "fields", "dst src proto sport dport", "what crc16 hashes, in this order",
+		"hash function; mixed: every bit of the 5-tuple affects every bit of the hash, with a seed per switch; crc16: "+
+			"CRC-16 of the fields modulo the number of ports, the same at every switch",
+		"Weir; BMv2: action_selector(HashAlgorithm.crc16, …)")
+	p.Text(&c.Fields, "fields", "dst src proto sport dport", "fields that crc16 hashes, in this order",
 		"P4TE code: upstream_routing.p4")
 	dataplane.BindFailover(p, &c.Failover)
 	p.AddRule("fields", func() error {
@@ -52,8 +53,9 @@ func (*config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [ecmp].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by the flow's hash; hop limit",
-		Source: "RFC 2992; HPCC simulator: a seed a switch"},
+	return dataplane.Define(scheme.Scheme{Name: "ecmp", Doc: "equal-cost multipath by a hash of the flow; decrements " +
+		"the hop limit",
+		Source: "RFC 2992; HPCC simulator: a seed per switch"},
 		func(site *dataplane.Site, c config) (*Program, error) {
 			e := New(site, uint32(site.Random("ecmp").Uint64()))
 			e.Failover = dataplane.NewFailover(site, c.Failover)

@@ -57,17 +57,18 @@ type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	derivedProbe.BindParam(p, &c.Probe, "probe", "period of a leaf's probes, derived so that those of all leaves take at "+
-		"most 5 % of the slowest link", "HULA §3.4").Max("10s")
-	derivedGap.BindParam(p, &c.Gap, "gap", "that ends a flowlet", "HULA §3.4").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
+	derivedProbe.BindParam(p, &c.Probe, "probe", "period between probes of a leaf, derived so that the probes of all "+
+		"leaves use at most 5 % of the slowest link", "HULA §3.4").Max("10s")
+	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "HULA §3.4").Max("10s")
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
-	p.Time(&c.Tau, "tau", "0s", "time constant of the estimators of utilisation; 0s: twice the probe period",
+	p.Time(&c.Tau, "tau", "0s", "time constant of the utilisation estimators; 0s: twice the probe period",
 		"HULA §3.2: at least twice").Max("10s")
-	p.Time(&c.Age, "age", "0s", "after which a hop that no probe comes by has failed; 0s: ten probe periods",
+	p.Time(&c.Age, "age", "0s", "time without a probe after which a next hop counts as failed; 0s: ten probe periods",
 		"HULA §3.3: 10 probe periods").Max("60s")
-	p.BoolWords(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all", "a switch passes on all probes, or those that "+
-		"change its table: one path's a period, or more as paths get better", "HULA §3.1; best: ours: the load of §4")
+	p.BoolWords(&c.OnlyBest, [2]string{"all", "best"}, "forward", "all",
+		"probes that a switch forwards; all: every probe; best: only those that change its table, which is one path per "+
+			"period, or more while paths improve", "HULA §3.1; best: Weir: the load of §4")
 }
 
 // setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes.
@@ -95,8 +96,9 @@ func (*Config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [hula].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "hula", Doc: "flowlets by utilisation of the best path, which probes " +
-		"tell; fat trees of 2 or 3 tiers; hop limit", Source: "HULA (Katta et al., SOSR 2016)"}, New)
+	return dataplane.Define(scheme.Scheme{Name: "hula", Doc: "sends flowlets over the path with the lowest " +
+		"utilisation, which probes report; for fat trees of 2 or 3 tiers; decrements the hop limit",
+		Source: "HULA (Katta et al., SOSR 2016)"}, New)
 }
 
 // Program is HULA at a ToR or a switch above.

@@ -35,8 +35,8 @@ var derivedGap = dataplane.DerivedTime{Published: 500 * unit.Microsecond}
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	derivedGap.BindParam(p, &c.Gap, "gap", "that ends a flowlet", "LetFlow §5").Max("10s")
-	p.Int(&c.Cells, "cells", "65536", "of the flowlet table, rounded up to a power of two",
+	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "LetFlow §5").Max("10s")
+	p.Int(&c.Cells, "cells", "65536", "entries of the flowlet table, rounded up to a power of two",
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	dataplane.BindFailover(p, &c.Failover)
 }
@@ -48,7 +48,8 @@ func (*config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [letflow].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "flowlets at random over equal paths; hop limit",
+	return dataplane.Define(scheme.Scheme{Name: "letflow", Doc: "sends each flowlet to a random equal-cost port; " +
+		"decrements the hop limit",
 		Source: "LetFlow (Vanini et al., NSDI 2017)"},
 		func(site *dataplane.Site, c config) (*program, error) { return newProgram(site, c), nil })
 }

@@ -27,7 +27,8 @@ type config struct {
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Order, "order", Permutation,
-		"each port once in a random order, then in another one; in turn; or drawn for each packet",
+		"order of the ports; permutation: each port once in a random order, then a new random order; round_robin: in "+
+			"turn; random: drawn for each packet",
 		"NDP §3.1.1: permutations").Words(Permutation, RoundRobin, Random)
 	dataplane.BindFailover(p, &c.Failover)
 }
@@ -55,7 +56,8 @@ func (*config) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [spray].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; hop limit",
+	return dataplane.Define(scheme.Scheme{Name: "spray", Doc: "equal-cost multipath packet by packet; decrements the " +
+		"hop limit",
 		Source: "Packet spraying (Dixit et al., INFOCOM 2013); NDP (SIGCOMM 2017) §3.1.1"},
 		func(site *dataplane.Site, c config) (*Program, error) {
 			s := New(site, c.Order)

@@ -32,7 +32,8 @@ type config struct {
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, parsePort, scheme.Ints, "weights",
-		"weight, 0 to 1000, by number of the port; 1 where others are given; without any, the ports' rates",
+		"weights from 0 to 1000 by number of the port; ports that are not given have weight 1; without any weight, the "+
+			"weights are the ports' rates",
 		"WCMP §3.1: capacities").Min("0").Max("1000")
 	dataplane.BindFailover(p, &c.Failover)
 }
@@ -54,7 +55,7 @@ func (*config) Traits() dataplane.Traits {
 // Scheme returns the scheme of switch: [wecmp].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "wecmp",
-		Doc:    "equal-cost multipath by the flow's hash, weighted; hop limit",
+		Doc:    "equal-cost multipath by a hash of the flow, with weights; decrements the hop limit",
 		Source: "WCMP (Zhou et al., EuroSys 2014)"}, newProgram)
 }
 

@@ -23,12 +23,13 @@ func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Share(&c.Probability, "probability", "", "of a packet to be lost", "ours").Required().Min("0%").Max("100%")
+	p.Share(&c.Probability, "probability", "", "probability that an arriving packet is lost",
+		"Weir").Required().Min("0%").Max("100%")
 }
 
 // Scheme returns the scheme of switch: [{loss: {probability: 0.2%}}, …].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "loss", Doc: "loses packets at the switch's input",
+	return dataplane.Define(scheme.Scheme{Name: "loss", Doc: "drops random packets at the switch's input",
 		Source: "P4-ABC §6.1.3"}, New)
 }
 

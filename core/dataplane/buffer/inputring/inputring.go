@@ -29,13 +29,14 @@ func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.LinkRate(&c.Capacity, "capacity", "", "packets that the switch reads per second, of all ports together",
-		"P4-ABC §6.1.3: there is one, how large is not said").Required().Min("1pps")
-	p.Packets(&c.Ring, "ring", "32 packets", "that wait to be read, without the one that is being read",
-		"ours").Max("1000000 packets")
+	p.LinkRate(&c.Capacity, "capacity", "", "packets per second that the switch reads, of all ports together",
+		"P4-ABC §6.1.3: the limit exists; its value is not given").Required().Min("1pps")
+	p.Packets(&c.Ring, "ring", "32 packets", "packets that can wait to be read, without the one that is being read",
+		"Weir").Max("1000000 packets")
 	p.BoolWords(&c.Own, [2]string{"shared", "port"}, "rings", "shared",
-		"one for all ports, in order of arrival, or one for each port, read in turn", "port: BMv2")
-	p.Share(&c.Jitter, "jitter", "0%", "the time to read a packet varies by so much, uniformly", "ours").
+		"shared: one ring for all ports, in order of arrival; port: one ring per port, read in turn", "port: BMv2")
+	p.Share(&c.Jitter, "jitter", "0%", "maximum deviation of the time to read a packet, as a share of that time, "+
+		"uniformly distributed", "Weir").
 		Min("0%").Max("100%")
 	p.AddRule("capacity", func() error {
 		if c.Capacity.Packets <= 0 {
@@ -48,7 +49,7 @@ func (c *config) Params(p *scheme.Params) {
 // Scheme returns the scheme of switch: [{input: {capacity: 10kpps}}, …].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "input",
-		Doc:    "reads so many packets per second, loses what finds its ring full",
+		Doc:    "reads a limited number of packets per second and drops packets that find the input ring full",
 		Source: "P4-ABC §6.1.3"}, newProgram)
 }
 

@@ -32,14 +32,15 @@ func (c *Config) Traits() dataplane.Traits {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Packets(&c.Data, "data", "8 packets", "data packets that wait at most; what comes beyond is trimmed",
+	p.Packets(&c.Data, "data", "8 packets", "maximum data packets in the queue; further packets are trimmed",
 		"NDP §3.1, §6.1").Min("1 packet").Max("1000000 packets")
-	p.Size(&c.Headers, "headers", "0 B", "bytes of headers and control packets that wait at most; 0 B: as many as the "+
-		"data queue holds in packets of full size", "NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B")
+	p.Size(&c.Headers, "headers", "0 B", "maximum bytes of headers and control packets in the queue; 0 B: as many as "+
+		"the data queue holds in packets of full size",
+		"NDP §3.2.4: the same memory, 8 packets of 9 KB or 1125 headers of 64 B")
 	p.Bool(&c.ReturnToSender, "return_to_sender", "true",
-		"a trimmed packet that finds the header queue full goes back to its sender, once; else it is dropped", "NDP §3.2.4")
+		"return a trimmed packet that finds the header queue full to its sender, once; false: drop it", "NDP §3.2.4")
 	p.Share(&c.TrimTail, "trim_tail", "50%",
-		"probability that the packet queued last is trimmed, and the one that comes takes its place",
+		"probability that the last packet in the queue is trimmed and the arriving packet takes its place",
 		"NDP §3.1: breaks phase effects").Min("0%").Max("100%")
 }
 
@@ -66,7 +67,8 @@ func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 // Scheme returns the scheme of switch: [ecmp, ndp], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
-		Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; return to sender",
+		Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; returns headers to the " +
+			"sender if queue 0 is full",
 		Source: "NDP (SIGCOMM 2017) §3.1, §3.2.4"}, New)
 }
 

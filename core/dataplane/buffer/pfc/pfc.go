@@ -77,33 +77,35 @@ func (*config) Traits() dataplane.Traits {
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Trigger, "trigger", triggerShare,
-		"what an ingress queue may use of the shared buffer before its neighbour is stopped: a share of what is "+
-			"free, a power of two of it that depends on the port's rate, or so many bytes",
+		"limit above which an ingress queue pauses its neighbour; share: a share of the free shared buffer; shift: the "+
+			"free buffer divided by a power of two that depends on the port's rate; static: a fixed size (xoff)",
 		"HPCC §5.1").Words(triggerShare, triggerShift, triggerStatic)
-	p.Share(&c.Share, "share", "11%", "with trigger: share",
+	p.Share(&c.Share, "share", "11%", "with trigger: share: limit as a share of the free shared buffer",
 		"HPCC §5.1: 11 % of the free buffer").Min("0.01%").Max("10000%")
-	p.Int(&c.Shift, "shift", "3", "with trigger: shift: 1/2^shift of what is free, at ports of nic_rate; one less for "+
-		"each doubling of the rate", "HPCC simulator: 3").Min("0").Max("16")
-	p.Rate(&c.NICRate, "nic_rate", "100Gbps", "with trigger: shift", "HPCC §5.1: hosts' links").Min("1bps")
-	p.Size(&c.XOff, "xoff", "0 B", "with trigger: static", "ours: none")
+	p.Int(&c.Shift, "shift", "3", "with trigger: shift: limit is 1/2^shift of the free buffer at ports with nic_rate; "+
+		"shift falls by one with each doubling of the rate", "HPCC simulator: 3").Min("0").Max("16")
+	p.Rate(&c.NICRate, "nic_rate", "100Gbps", "with trigger: shift: rate of the ports to which shift applies unchanged",
+		"HPCC §5.1: hosts' links").Min("1bps")
+	p.Size(&c.XOff, "xoff", "0 B", "with trigger: static: limit of an ingress queue in bytes", "Weir: none")
 	p.Size(&c.XOnOffset, "xon_offset", "3KiB",
-		"how far below the trigger a queue must be for its neighbour to go on", "HPCC simulator: 3 KB")
+		"distance below the limit at which a paused neighbour resumes", "HPCC simulator: 3 KB")
 	p.Text(&c.Headroom, "headroom", headroomRoundTrip,
-		"what every protected ingress queue can take when its neighbour has been stopped: rate × 2 delay + 3 "+
-			"frames + 8 PFC frames, rate × 3 delay, or headroom_size",
-		"ours: after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator").
+		"buffer of a protected ingress queue for packets that arrive after its neighbour was paused; round_trip: rate × "+
+			"2 delay + 3 frames + 8 PFC frames; simulator: rate × 3 delay; size: headroom_size",
+		"Weir: after the annex on buffer requirements of IEEE 802.1Qbb; simulator: HPCC simulator").
 		Words(headroomRoundTrip, headroomSimulator, headroomSize)
-	p.Size(&c.HeadroomSize, "headroom_size", "0 B", "with headroom: size", "ours: none")
-	p.Size(&c.Frame, "frame", "0 B", "largest frame, for headroom: round_trip; 0 B: that of the run's traffic with all "+
-		"the extensions that it can have", "ours").Max("1MB")
-	scheme.MapOf(p, &c.Classes, parseClass, scheme.Bools, "classes", "whether a class is protected, by its number; of "+
-		"those "+
-		"not named, all that have a queue are, unless one is named true", "ours")
+	p.Size(&c.HeadroomSize, "headroom_size", "0 B", "with headroom: size: headroom of each protected ingress queue",
+		"Weir: none")
+	p.Size(&c.Frame, "frame", "0 B", "maximum frame, for headroom: round_trip; 0 B: the largest frame of the run's "+
+		"traffic with all its possible extensions", "Weir").Max("1MB")
+	scheme.MapOf(p, &c.Classes, parseClass, scheme.Bools, "classes", "whether PFC protects a class, by its number; a "+
+		"class that is not given is protected if it has a queue, unless another class is true", "Weir")
 	p.BoolWords(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
-		"a pause lasts until a Resume frame, or for so many quanta and is renewed after half of them",
+		"how a pause ends; until_resumed: with a Resume frame; quanta: after the given quanta, and it is renewed after "+
+			"half of them",
 		"HPCC simulator; quanta: IEEE 802.1Qbb")
-	p.Int(&c.Quanta, "quanta", "65534", "with pauses: quanta: time of a pause, in 512 bit times",
-		"IEEE 802.1Qbb: 65535 at most").Min("16").Max("65534")
+	p.Int(&c.Quanta, "quanta", "65534", "with pauses: quanta: duration of a pause in units of 512 bit times",
+		"IEEE 802.1Qbb: at most 65535").Min("16").Max("65534")
 
 	p.AddRule("xoff", func() error {
 		if c.Trigger == triggerStatic && c.XOff <= 0 {

@@ -18,14 +18,15 @@ func (c *Config) Traits() dataplane.Traits {
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Size(&c.Size, "size", "32MB", "of the whole buffer", "HPCC §5.1").Min("1 B").Max("1000GB")
+	p.Size(&c.Size, "size", "32MB", "size of the whole buffer", "HPCC §5.1").Min("1 B").Max("1000GB")
 	p.Size(&c.Reserved, "reserved", "4KiB",
-		"set aside for every ingress queue: port and class for which there are queues", "HPCC simulator: 4 KB")
-	p.Float(&c.Alpha, "alpha", "1", "an egress queue may be as long as this times what is free of the shared part; 0: no "+
-		"such threshold. Classes that pfc protects have none",
+		"reserved bytes of every ingress queue, which is a port and a class that has queues", "HPCC simulator: 4 KB")
+	p.Float(&c.Alpha, "alpha", "1", "dynamic threshold: maximum length of an egress queue as a multiple of the free "+
+		"shared buffer; 0: no dynamic threshold; classes that pfc protects have no threshold",
 		"HPCC §5.1: without PFC alpha = 1, so one port may take half the buffer").Min("0").Max("1024")
-	p.Size(&c.Limit, "limit", "0 B", "static threshold of an egress queue, but of protected classes; 0 B: none",
-		"ours: none")
+	p.Size(&c.Limit, "limit", "0 B", "static threshold of an egress queue; 0 B: no static threshold; classes that pfc "+
+		"protects have none",
+		"Weir: none")
 }
 
 // maxBacklog returns the whole buffer, because one port may use all free memory.
@@ -50,8 +51,8 @@ func (c *Config) maxQueue(ports int) unit.Bytes {
 // Scheme returns the scheme of switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "shared_buffer",
-		Doc: "one buffer for all ports of a switch: reserves of " +
-			"ingress queues, dynamic or static thresholds of egress queues",
+		Doc: "one buffer for all ports of a switch, with reserves for ingress queues and dynamic or static thresholds " +
+			"for egress queues",
 		Source: "Dynamic thresholds (Choudhury, Hahne, 1998); HPCC §5.1; HPCC simulator"},
 		func(site *dataplane.Site, c Config) (*Program, error) {
 			b := BufferOf(site)

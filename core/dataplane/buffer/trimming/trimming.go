@@ -57,24 +57,27 @@ const simulator = "UEC htsim compositequeue.cpp: "
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Time(&c.RTT, "rtt", "12us", "longest round trip of the network without queues, of a full frame",
+	p.Time(&c.RTT, "rtt", "12us", "longest round-trip time of a full frame in the network without queues",
 		"UEC htsim uec.cpp: the reference network's").Min("10ns").Max("1s")
-	p.Rate(&c.Rate, "rate", "0bps", "rate of a port that has the queue as it is, those of others are in proportion; "+
-		"0bps: of the network's fastest links", "ours")
-	p.Float(&c.Queue, "queue", "1", "bytes of data that wait, with the packet on the wire, in products of rate and rtt "+
-		"rounded up to whole packets", "UEC htsim main_uec.cpp: 1 with trimming, 5 without").Above("0").Max("10000")
-	p.Float(&c.Headers, "headers", "2", "bytes of headers and control packets that wait, in data queues",
+	p.Rate(&c.Rate, "rate", "0bps", "rate of a port to which the queue's size applies; the size scales in proportion "+
+		"at other rates; 0bps: the rate of the network's fastest links", "Weir")
+	p.Float(&c.Queue, "queue", "1", "size of the data queue, including the packet on the wire, in products of rate "+
+		"and rtt, rounded up to whole packets",
+		"UEC htsim main_uec.cpp: 1 with trimming, 5 without").Above("0").Max("10000")
+	p.Float(&c.Headers, "headers", "2", "size of the queue of headers and control packets, in multiples of the data "+
+		"queue",
 		simulator+"2").Above("0").Max("1000")
-	p.Share(&c.Kmin, "kmin", "20%", "share of a queue of one product up to which nothing is marked",
+	p.Share(&c.Kmin, "kmin", "20%", "share of a queue of one product up to which no packet is marked",
 		"UEC htsim main_uec.cpp: 0.2").Min("0%").Max("10000%")
-	p.Share(&c.Kmax, "kmax", "80%", "share beyond which all is marked", "UEC htsim main_uec.cpp: 0.8").Min("0%").
+	p.Share(&c.Kmax, "kmax", "80%", "share of a queue of one product above which every packet is marked",
+		"UEC htsim main_uec.cpp: 0.8").Min("0%").
 		Max("10000%")
 	p.Share(&c.TrimTail, "trim_tail", "50%",
-		"probability that the packet queued last is trimmed, and the one that comes takes its place",
+		"probability that the last packet in the queue is trimmed and the arriving packet takes its place",
 		simulator+"a fair coin").Min("0%").Max("100%")
-	p.Bool(&c.Trim, "trim", "true", "data that finds no room is trimmed; else it is dropped", simulator+"on")
-	p.Bool(&c.MarkHosts, "mark_hosts", "true", "data is marked at ports to hosts as well; with control by the receiver "+
-		"alone it is not", "UEC htsim main_uec.cpp: with control by senders")
+	p.Bool(&c.Trim, "trim", "true", "trim data packets that find the data queue full; false: drop them", simulator+"on")
+	p.Bool(&c.MarkHosts, "mark_hosts", "true", "mark data packets also at ports to hosts; false: as with control by "+
+		"the receiver alone", "UEC htsim main_uec.cpp: with control by senders")
 	p.AddRule("kmin", func() error {
 		if c.Kmin > c.Kmax {
 			return fmt.Errorf("kmin (%g of the queue) is above kmax (%g)", c.Kmin, c.Kmax)
@@ -86,7 +89,7 @@ func (c *Config) Params(p *scheme.Params) {
 // Scheme returns the scheme of switch: [ecmp, trimming], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "trimming",
-		Doc:    "trims packets for uet: headers and control in queue 0, data in queue 1, marks when data leaves",
+		Doc:    "trims packets for uet: headers and control in queue 0, data in queue 1; marks departing data packets",
 		Source: "UEC htsim compositequeue.cpp; NDP (SIGCOMM 2017) §3.1"}, New)
 }
 

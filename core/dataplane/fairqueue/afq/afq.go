@@ -32,11 +32,14 @@ func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends a round, by its weight", "AFQ").Min("64 B").Max("1GB")
-	p.Int(&c.Rows, "rows", "3", "of the sketch", "ours").Min("1").Max("8")
-	p.Int(&c.Columns, "columns", "1024", "of the sketch; users who share one in every row share their rounds", "ours").
+	p.Size(&c.Round, "round", "8 kB", "BpR: bytes that a user sends per round and unit of weight",
+		"AFQ").Min("64 B").Max("1GB")
+	p.Int(&c.Rows, "rows", "3", "number of rows of the sketch", "Weir").Min("1").Max("8")
+	p.Int(&c.Columns, "columns", "1024", "number of cells in a row of the sketch; users that share a cell in every "+
+		"row share their rounds", "Weir").
 		Min("1").Max("1048576")
-	p.BoolWords(&c.Flows, [2]string{"user", "flow"}, "by", "user", "who is to have an equal part", "ours; flow: AFQ")
+	p.BoolWords(&c.Flows, [2]string{"user", "flow"}, "by", "user", "unit of fairness; user: each user gets an equal "+
+		"part; flow: each flow", "Weir; flow: AFQ")
 }
 
 // Kinds of warnings.
@@ -75,8 +78,8 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 // Scheme returns the scheme of {queues: 16, scheduler: calendar, programs: [forward, afq]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "afq",
-		Doc: "approximate fair queueing: queues are rounds of a calendar, " +
-			"by what a sketch says that users have sent", Source: "AFQ",
+		Doc: "approximate fair queueing: queues are the rounds of a calendar, chosen by a sketch of the bytes that " +
+			"users have sent", Source: "AFQ",
 		Warnings: []scheme.WarningKind{warnBuffer, warnRound}}, newProgram)
 }
 

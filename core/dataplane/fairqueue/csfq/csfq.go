@@ -37,21 +37,22 @@ func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.K, "k", "100ms", "K: averaging constant of a user's rate", "CSFQ: simulations").Min("1us")
 	p.Time(&c.KAlpha, "k_alpha", "200ms", "K_alpha: averaging constant of the rates A and F at a port",
 		"CSFQ: simulations").Min("1us")
-	p.Time(&c.KC, "k_c", "200ms", "K_c: window of the fair rate, which changes once in it; as long as k_alpha, as in "+
-		"the authors' code",
+	p.Time(&c.KC, "k_c", "200ms", "K_c: time between changes of the fair rate; equal to k_alpha in the authors' code",
 		"CSFQ figure 3").Min("1us")
-	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link stays so",
+	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link remains "+
+		"uncongested",
 		"CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")
-	p.Share(&c.Overflow, "overflow", "1%", "by which the fair rate falls when the buffer overflows", "CSFQ: 1 %").
+	p.Share(&c.Overflow, "overflow", "1%", "decrease of the fair rate when the buffer overflows", "CSFQ: 1 %").
 		Min("0%").Below("100%")
-	p.Share(&c.MaxOverflow, "overflow_most", "25%", "by which it falls at most between two updates", "CSFQ: 25 %").
+	p.Share(&c.MaxOverflow, "overflow_most", "25%", "maximum total decrease of the fair rate by overflows between two "+
+		"updates", "CSFQ: 25 %").
 		Min("0%").Below("100%")
 }
 
 // Scheme returns the scheme of switch: [forward, csfq].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "csfq", Doc: "core-stateless fair queueing: rates of users as labels, " +
-		"and drops of what exceeds the fair rate of a port", Source: "CSFQ"}, newProgram)
+	return dataplane.Define(scheme.Scheme{Name: "csfq", Doc: "core-stateless fair queueing: labels packets with their " +
+		"user's rate and drops the excess over a port's fair rate", Source: "CSFQ"}, newProgram)
 }
 
 // program is CSFQ in one switch.

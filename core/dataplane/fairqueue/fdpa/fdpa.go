@@ -33,16 +33,17 @@ func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "ours").Min("1us")
-	p.Time(&c.Active, "active", "1s", "users that have sent within this share the link", "ours").Min("1us")
-	p.Float(&c.First, "first", "1", "rate up to which a user has the first priority, in fair shares", "ours").Above("0")
-	p.Float(&c.Step, "step", "1.25", "ratio of such rates of two priorities", "ours").Above("1")
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir").Min("1us")
+	p.Time(&c.Active, "active", "1s", "time since its last packet for which a user counts as active; active users "+
+		"share the link", "Weir").Min("1us")
+	p.Float(&c.First, "first", "1", "rate up to which a user has the first priority, in fair shares", "Weir").Above("0")
+	p.Float(&c.Step, "step", "1.25", "ratio of the rate limits of two consecutive priorities", "Weir").Above("1")
 }
 
 // Scheme returns the scheme of {queues: 8, programs: [forward, fdpa]}.
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "fdpa", Doc: "fair dynamic priority assignment: users above their fair " +
-		"share wait in later queues", Source: "FDPA"}, newProgram)
+	return dataplane.Define(scheme.Scheme{Name: "fdpa", Doc: "fair dynamic priority assignment: users above their " +
+		"fair share use queues of lower priority", Source: "FDPA"}, newProgram)
 }
 
 // program is FDPA in one switch.

@@ -46,23 +46,25 @@ const maxRegions = 1 << 12
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "ours; CSFQ: K").Min("1us")
-	p.Rate(&c.From, "from", "10kbps", "throughput, per unit of weight, up to which values do not differ", "PPV").
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
+	p.Rate(&c.From, "from", "10kbps", "throughput per unit of weight up to which packets have the same value", "PPV").
 		Min("1bps")
-	p.Rate(&c.To, "to", "100Gbps", "throughput from which on values do not differ", "ours; PPV: 1 Gb/s").Min("1bps")
-	p.Int(&c.Steps, "steps", "30", "values a decade of throughput", "PPV").Min("1").Max("300")
+	p.Rate(&c.To, "to", "100Gbps", "throughput above which packets have the same value", "Weir; PPV: 1 Gb/s").Min("1bps")
+	p.Int(&c.Steps, "steps", "30", "number of values per decade of throughput", "PPV").Min("1").Max("300")
 	p.BoolWords(&c.Smallest, [2]string{"threshold", "smallest"}, "drop", "threshold",
-		"what goes: packets beyond a threshold, or the least of a buffer that is full", "PVPIE; smallest: PPV")
+		"which packets are dropped; threshold: those with a value below a threshold; smallest: the smallest value in a "+
+			"full buffer", "PVPIE; smallest: PPV")
 	threshold := func() bool { return !c.Smallest }
-	p.Time(&c.Target, "target", "15ms", "delay that the threshold aims at", "RFC 8033 §4.2").Min("1us").
+	p.Time(&c.Target, "target", "15ms", "target delay of the threshold", "RFC 8033 §4.2").Min("1us").
 		When("drop: threshold", threshold)
-	p.Time(&c.Update, "update", "15ms", "how often the threshold is set", "RFC 8033 §4.2").Min("1us").
+	p.Time(&c.Update, "update", "15ms", "period between updates of the threshold", "RFC 8033 §4.2").Min("1us").
 		When("drop: threshold", threshold)
-	p.Time(&c.Window, "window", "100ms", "of values that the threshold is a quantile of: the last one to two",
-		"ours").Min("1us").When("drop: threshold", threshold)
-	p.Float(&c.Alpha, "alpha", "0.125", "gain by the delay above the target, in 1/s", "RFC 8033 §4.2").Min("0").
+	p.Time(&c.Window, "window", "100ms", "period of the histogram of values by which the threshold is a quantile; it "+
+		"covers the last one to two periods",
+		"Weir").Min("1us").When("drop: threshold", threshold)
+	p.Float(&c.Alpha, "alpha", "0.125", "gain of the delay's distance from the target [1/s]", "RFC 8033 §4.2").Min("0").
 		When("drop: threshold", threshold)
-	p.Float(&c.Beta, "beta", "1.25", "gain by the change of the delay, in 1/s", "RFC 8033 §4.2").Min("0").
+	p.Float(&c.Beta, "beta", "1.25", "gain of the delay's change since the last update [1/s]", "RFC 8033 §4.2").Min("0").
 		When("drop: threshold", threshold)
 
 	p.AddRule("to", func() error {
@@ -115,8 +117,8 @@ func (c *Config) RankOf(throughput float64) uint32 {
 
 // Scheme returns the scheme of switch: [forward, ppv].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "ppv", Doc: "per packet value: values of packets by what their user has " +
-		"without them, and drops of those of least value", Source: "PPV",
+	return dataplane.Define(scheme.Scheme{Name: "ppv", Doc: "per packet value: gives packets values by their user's " +
+		"throughput and drops those with the smallest values", Source: "PPV",
 		Warnings: []scheme.WarningKind{warnTarget}}, newProgram)
 }
 

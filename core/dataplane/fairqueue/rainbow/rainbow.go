@@ -36,14 +36,18 @@ func (*Config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	c.Config.Params(p)
-	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "ours; CSFQ: K").Min("1us")
-	p.Int(&c.Colours, "colours", "148", "layers of rate, whose bounds have one ratio", "ours").Min("2").Max("4096")
-	p.Rate(&c.From, "from", "10kbps", "upper bound of the first layer, per unit of weight: no user is kept to less",
-		"ours").Min("1bps")
-	p.Rate(&c.To, "to", "100Gbps", "upper bound of the last layer, per unit of weight", "ours").Min("1bps")
-	p.Depth(&c.Low, "low", "2500us", "queue below which the threshold rises by a colour", "ours")
-	p.Depth(&c.High, "high", "5ms", "queue above which it falls by a colour, unless it has become shorter", "ours")
-	p.Time(&c.Interval, "interval", "10ms", "in which it moves by one colour", "ours").Min("1us")
+	p.Time(&c.K, "k", "100ms", "averaging constant of a user's rate", "Weir; CSFQ: K").Min("1us")
+	p.Int(&c.Colours, "colours", "148", "number of layers of rate; their bounds form a geometric sequence",
+		"Weir").Min("2").Max("4096")
+	p.Rate(&c.From, "from", "10kbps", "upper bound of the first layer per unit of weight; every user keeps at least "+
+		"this rate",
+		"Weir").Min("1bps")
+	p.Rate(&c.To, "to", "100Gbps", "upper bound of the last layer per unit of weight", "Weir").Min("1bps")
+	p.Depth(&c.Low, "low", "2500us", "queue below which the threshold rises by one colour", "Weir")
+	p.Depth(&c.High, "high", "5ms", "queue above which the threshold falls by one colour, unless the queue has become "+
+		"shorter", "Weir")
+	p.Time(&c.Interval, "interval", "10ms", "time in which the threshold changes by at most one colour",
+		"Weir").Min("1us")
 
 	p.AddRule("to", func() error {
 		if c.To <= c.From {
@@ -122,8 +126,8 @@ func (c *Config) boundRatio() float64 {
 
 // Scheme returns the scheme of switch: [forward, rainbow].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "rainbow", Doc: "rainbow fair queueing: colours of packets by layers of " +
-		"their user's rate, and a threshold of colours at each port", Source: "Rainbow FQ",
+	return dataplane.Define(scheme.Scheme{Name: "rainbow", Doc: "rainbow fair queueing: colours packets by layers of " +
+		"their user's rate and drops colours above each port's threshold", Source: "Rainbow FQ",
 		Warnings: []scheme.WarningKind{warnColours, warnFrom, warnTo, warnHigh, warnInterval}}, New)
 }
 

@@ -20,19 +20,20 @@ type config struct {
 
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
-	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on senders are told",
+	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
-	p.Bool(&c.SRC, "src", "true", "the switch tells senders itself; false: acknowledgements do, a round trip later",
+	p.Bool(&c.SRC, "src", "true", "the switch notifies senders itself; false: acknowledgements notify them, one "+
+		"round-trip time later",
 		"Bolt §3.1; Bolt simulator: EnableBts")
-	p.Bool(&c.PRU, "pru", "true", "what flows leave that are about to end is given to others before that",
+	p.Bool(&c.PRU, "pru", "true", "grant the capacity of flows that are about to end to other flows in advance",
 		"Bolt §3.2; Bolt simulator: EnablePru")
-	p.Bool(&c.SM, "sm", "true", "what the port could have sent since the last packet is given away",
+	p.Bool(&c.SM, "sm", "true", "grant the capacity that the port has not used since the last packet",
 		"Bolt §3.3; Bolt simulator: EnableAbs")
-	p.Int(&c.Tokens, "pru_tokens", "256", "places that can be kept for later packets",
+	p.Int(&c.Tokens, "pru_tokens", "256", "maximum grants that are kept for later packets",
 		"Bolt simulator: MaxNumPruTokens").Min("1").Max("65535").When("pru: true", func() bool { return c.PRU })
-	p.Size(&c.MTU, "mtu", "0 B", "frame that a granted packet is counted as; 0 B: the largest that hosts send",
+	p.Size(&c.MTU, "mtu", "0 B", "size that a grant counts as; 0 B: the largest frame that hosts send",
 		"Bolt algorithm 3: MTU").Max("1MB")
-	p.Int(&c.TOS, "tos", "0", "TOS byte of messages; 0 is of class 0", "ours").Min("0").Max("252")
+	p.Int(&c.TOS, "tos", "0", "TOS byte of notices; 0 is class 0", "Weir").Min("0").Max("252")
 
 	p.AddRule("tos", func() error {
 		if c.TOS&int(packet.ECN) != 0 {
@@ -113,8 +114,8 @@ func bufferBytes(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
 
 // Scheme returns the scheme of switch: [ecmp, bolt].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "tells senders of cc bolt at once of a queue, and grants " +
-		"packets where flows end or nobody sends", Source: "Bolt (NSDI 2023)",
+	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "notifies senders of cc bolt directly of a queue, and " +
+		"grants packets when flows end or capacity is unused", Source: "Bolt (NSDI 2023)",
 		Warnings: []scheme.WarningKind{warnSlow, warnThreshold, warnCrowded}}, newProgram)
 }
 

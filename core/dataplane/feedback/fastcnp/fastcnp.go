@@ -37,15 +37,16 @@ type Options struct {
 func (o *Options) Params(p *scheme.Params) {
 	o.Thresholds.Params(p)
 	p.BoolWords(&o.Enqueue, [2]string{"dequeue", "enqueue"}, "at", "dequeue",
-		"by the queue that a packet leaves behind, or by the one that it finds", "ours: as ecn")
-	p.Bool(&o.Mark, "mark", "false", "RDMA's packets are marked besides, so that the receiver sends CNPs, too", "ours")
-	p.Time(&o.Interval, "interval", "50us", "least time between CNPs of this switch about a flow",
+		"queue length that decides; dequeue: the length that a departing packet leaves behind; enqueue: the length that "+
+			"an arriving packet finds", "Weir: as ecn")
+	p.Bool(&o.Mark, "mark", "false", "also mark packets of RDMA, so that the receiver sends CNPs as well", "Weir")
+	p.Time(&o.Interval, "interval", "50us", "minimum time between two CNPs of this switch for a flow",
 		"DCQCN §3.1: N, of the receiver").Min("1ns").Max("60s")
 	p.Int(&o.Flows, "flows", "4096",
-		"size of the table of flows that have had a CNP in the last interval; of further ones some have none",
-		"ours").Min("1").Max("1048576")
-	p.Int(&o.TOS, "tos", "0", "TOS byte of CNPs; 0 is of class 0", "ours").Min("0").Max("252")
-	p.Bool(&o.Signed, "signed", "false", "CNPs say which switch they are of", "ours")
+		"size of the table of flows with a CNP in the last interval; if it is full, some other flows get no CNP",
+		"Weir").Min("1").Max("1048576")
+	p.Int(&o.TOS, "tos", "0", "TOS byte of CNPs; 0 is class 0", "Weir").Min("0").Max("252")
+	p.Bool(&o.Signed, "signed", "false", "CNPs contain the number of the switch", "Weir")
 
 	p.AddRule("tos", func() error {
 		if o.TOS&int(packet.ECN) != 0 {
@@ -64,8 +65,8 @@ func (o *Options) Traits() dataplane.Traits {
 
 // Scheme returns the scheme of switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
-	return dataplane.Define(scheme.Scheme{Name: "fast_cnp", Doc: "tells senders of RDMA by CNPs of the switch where ecn " +
-		"would mark; marks other transports' packets", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},
+	return dataplane.Define(scheme.Scheme{Name: "fast_cnp", Doc: "sends CNPs from the switch to senders of RDMA where " +
+		"ecn would mark; marks packets of other transports", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},
 		func(site *dataplane.Site, o Options) (dataplane.Program, error) {
 			return New(Config{
 				Curves: o.BuildCurves(site), Enqueue: o.Enqueue, Mark: o.Mark, Interval: o.Interval, Flows: o.Flows,

@@ -92,41 +92,42 @@ func (c *Config) Params(p *scheme.Params) {
 		formats = append(formats, x.Name)
 	}
 	p.Text(&c.Format, "format", "hpcc",
-		"how it is carried; ioam-gafni has bytes and speed in bits 12 and 13 of the trace, ifa has no bytes sent and "+
-			"ifa-ext has ours; relative has no records, but the path's largest load (needs t)",
+		"format of the telemetry; ioam-gafni: bytes and speed in bits 12 and 13 of the trace type; ifa: without sent "+
+			"bytes; ifa-ext: ifa with Weir's sent bytes; relative: no records, but the maximum load on the path (needs t)",
 		"HPCC §4.1, figure 7; P4 INT v2.1; RFC 9197; draft-kumar-ippm-ifa; relative: draft-miao §9.1").Words(formats...)
-	p.Int(&c.Multi, "multi", "1", "hpcc: multiplier of the units, 128 B sent and 80 B queued",
+	p.Int(&c.Multi, "multi", "1", "with format: hpcc: multiplier of its units, which are 128 B sent and 80 B queued",
 		"HPCC simulator: INT_MULTI; HPCC simulator run.py: the NIC's rate / 25 Gb/s").Min("1").Max("65536").
 		When("format: hpcc", func() bool { return c.Format == "hpcc" })
-	p.Int(&c.Hops, "hops", "0", "hops of which a packet has room for records; 0: 16, and of ioam, which takes the room "+
-		"from the sender on, 5",
+	p.Int(&c.Hops, "hops", "0", "maximum number of records in a packet; 0: 16, but 5 with ioam, which reserves the "+
+		"space at the sender",
 		"P4 INT v2.1: Remaining Hop Count; RFC 9197 §4.4.1: RemainingLen; draft-kumar-ippm-ifa: Max Length").
 		Min("0").Max(strconv.Itoa(telemetry.MaxHops)).
 		When("format: int-md, ioam, ioam-gafni, ifa or ifa-ext", func() bool {
 			return c.Format != "hpcc" && c.Format != "relative"
 		})
-	p.Text(&c.Fraction, "fraction", fractionNS, "unit of the times of ioam below a second; us is that of Linux, "+
-		"whose nodes and ours then are of one namespace", "RFC 9197 §5.1, §5.3").Words(fractionNS, fractionUS).
+	p.Text(&c.Fraction, "fraction", fractionNS, "unit of ioam's times below one second; us: the unit of Linux, whose "+
+		"nodes then share one namespace with Weir's", "RFC 9197 §5.1, §5.3").Words(fractionNS, fractionUS).
 		When("format: ioam or ioam-gafni", func() bool { return strings.HasPrefix(c.Format, "ioam") })
-	p.BoolWords(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "records have the packet's time in the switch: 4 "+
-		"bytes a hop of int-md and ioam; ifa always has it",
+	p.BoolWords(&c.Sojourn, [2]string{"off", "on"}, "sojourn", "off", "add the packet's time in the switch to "+
+		"records: 4 bytes per hop with int-md and ioam; ifa always has it",
 		"P4 INT v2.1: hop latency; RFC 9197 §4.4.2.5: transit delay")
-	p.Float(&c.Base, "base", "1.05", "of PINT's code: 1.05 takes 1 byte, 1.01 takes 2",
+	p.Float(&c.Base, "base", "1.05", "base of PINT's code: a value takes 1 byte with 1.05 and 2 bytes with 1.01",
 		"PINT (SIGCOMM 2020); HPCC simulator: PINT_LOG_BASE").Min("1.0002").Max("2").
 		When("t above 0s", func() bool { return c.T > 0 })
-	p.Time(&c.T, "t", "0s", "time over which a port's load is averaged, for PINT, format: relative and telemetry upon "+
-		"congestion; 0s: it is not", "HPCC simulator: the largest RTT").Max("1s")
+	p.Time(&c.T, "t", "0s", "averaging time of a port's load, for PINT, format: relative and telemetry upon "+
+		"congestion; 0s: no average", "HPCC simulator: the largest RTT").Max("1s")
 	p.Share(&c.CongestedLoad, "congested_load", "80%",
-		"for packets that ask for it upon congestion: the load from which on a port is congested",
-		"ours: below eta").Min("1%").Max("100%")
-	p.Size(&c.CongestedQueue, "congested_queue", "5000 B", "or the queue", "ours").Min("1 B")
+		"load from which on a port is congested, for packets that request telemetry upon congestion",
+		"Weir: below eta").Min("1%").Max("100%")
+	p.Size(&c.CongestedQueue, "congested_queue", "5000 B", "queue from which on a port is congested, for packets that "+
+		"request telemetry upon congestion", "Weir").Min("1 B")
 	p.Time(&c.Idle, "idle", "0s",
-		"under DWRR: a class that has sent nothing for so long leaves its share to the others; 0s: never",
+		"under DWRR: time without a packet after which a class leaves its share to the others; 0s: never",
 		"draft-miao §9.4: the guaranteed bandwidth")
-	p.Int(&c.Identity, "identity", "0", "of a switch on its own, in its records: each on a path has another one; in a "+
-		"network switches have numbers", "P4 INT v2.1: node ID; RFC 9197 §4.4.2.1").Min("0").Max("1048575")
-	p.Size(&c.MTU, "mtu", "0 B", "largest IP packet with its records: none is added that makes it longer; 0 B: that of "+
-		"the interface, and any in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
+	p.Int(&c.Identity, "identity", "0", "identity in the records of a standalone switch; must differ on a path; "+
+		"switches of a network use their numbers", "P4 INT v2.1: node ID; RFC 9197 §4.4.2.1").Min("0").Max("1048575")
+	p.Size(&c.MTU, "mtu", "0 B", "maximum IP packet with its records; no record is added beyond it; 0 B: the MTU of "+
+		"the interface, or no limit in networks, whose links are virtual", "P4 INT v2.1: M, MTU exceeded").Max("65535 B")
 }
 
 // Traits returns the format of its telemetry.
@@ -146,8 +147,7 @@ func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 // Scheme returns the scheme of switch: [ecmp, telemetry].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "telemetry",
-		Doc: "writes time, queue, sent bytes and rate of the egress " +
-			"port into packets that ask for it",
+		Doc:    "writes time, queue, sent bytes and rate of the egress port into packets that request it",
 		Source: "draft-miao-iccrg-hpccplus-01 §6.1, §7.1; HPCC (SIGCOMM 2019) §4.1"}, newProgram)
 }
 

@@ -64,9 +64,9 @@ const (
 func (*standalone) Metrics() []dataplane.Metric {
 	return []dataplane.Metric{
 		metricRecords: {Name: "weir_telemetry_records_total",
-			Help: "Frames that have left by a port with this switch's telemetry.", Label: "port", ByPort: true, Counter: true},
+			Help: "Frames sent by a port with this switch's telemetry.", Label: "port", ByPort: true, Counter: true},
 		metricWithout: {Name: "weir_telemetry_without_room_total",
-			Help:  "Frames that asked for a record and had no room for it, in their header or in the port's MTU.",
+			Help:  "Frames that requested a record but had no space for it, in their header or within the port's MTU.",
 			Label: "port", ByPort: true, Counter: true},
 	}
 }
