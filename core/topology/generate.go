@@ -42,8 +42,8 @@ func Schemes() []Scheme {
 		Define(scheme.Scheme{Name: "parking_lot", Doc: "a chain of bottleneck links; each switch has hosts",
 			Source: "Weir"},
 			parkingLot.buildNetwork),
-		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of configurable sizes: pods of tor and agg switches below " +
-			"core switches, such as HPCC's network of 320 hosts", Source: "HPCC §5.1"}, pods.buildNetwork),
+		Define(scheme.Scheme{Name: "pods", Doc: "three tiers of any size: pods of tor and agg switches " +
+			"below core switches, as in HPCC's network of 320 hosts", Source: "HPCC §5.1"}, pods.buildNetwork),
 		Define(scheme.Scheme{Name: "rails", Doc: "servers of several GPUs, each a host; one leaf switch per rail or per " +
 			"server",
 			Source: "SimAI: topology generator"}, rails.buildNetwork),

@@ -311,13 +311,13 @@ func ExampleSchemes() {
 		fmt.Println(s.Name, "–", s.Doc)
 	}
 	// Output:
-	// dragonfly – groups of switches that are all linked to each other, and groups to each other; shortest paths
-	// dumbbell – hosts on both sides of one bottleneck
+	// dragonfly – groups of switches with all links within a group and links between all groups; shortest paths
+	// dumbbell – hosts on both sides of one bottleneck link
 	// fat_tree – k-ary fat tree of two or three tiers
-	// leaf_spine – leaves with hosts, each linked to every spine
-	// parking_lot – a chain of bottlenecks; each switch has hosts
-	// pods – three tiers of free sizes: pods of tor and agg switches below a layer of cores, as HPCC's 320 hosts have it
-	// rails – servers of several GPUs, each a host; leaves by rail or by server
+	// leaf_spine – leaf switches with hosts, each linked to every spine switch
+	// parking_lot – a chain of bottleneck links; each switch has hosts
+	// pods – three tiers of any size: pods of tor and agg switches below core switches, as in HPCC's network of 320 hosts
+	// rails – servers of several GPUs, each a host; one leaf switch per rail or per server
 	// star – hosts around one switch
-	// torus – switches in a grid of up to three dimensions, closed to rings; shortest paths
+	// torus – switches in a grid of up to three dimensions whose lines are closed to rings; shortest paths
 }

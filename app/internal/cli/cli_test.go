@@ -367,7 +367,7 @@ func TestShowRanges(t *testing.T) {
 		t.Fatal(errs.String())
 	}
 	for _, want := range []string{
-		"threshold\n    an elephant has more than this share\n    default 5%; above 0%; at most 100%\n",
+		"threshold\n    share above which a flow is an elephant\n    default 5%; above 0%; at most 100%\n",
 		"\n    default 1%; above 0%; below 100%\n",
 		"\n    default 4; at least 1; at most 15\n",
 	} {

@@ -104,7 +104,7 @@ func TestSeedsByNeedBefore(t *testing.T) {
 			"95 %; about 4.31 k to 43.1 k packet-hops, under 1 s"},
 		{"show", "9 to 90 runs, 9 in the lab"},
 		{"show", "repeat.measure delay.a small.yaml:4"},
-		{"show", "repeat.confidence 95% default: Weir: that of reports"},
+		{"show", "repeat.confidence 95% default: Weir: as in reports"},
 	} {
 		code, text, errs := weir(c.command, file)
 		if words := strings.Join(strings.Fields(text), " "); code != command.Done || !strings.Contains(words, c.want) {
