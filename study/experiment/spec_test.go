@@ -290,7 +290,7 @@ func TestSet(t *testing.T) {
 		sources[p.Path] = p.Source
 	}
 	for path, want := range map[string]string{"duration": "--set", "warmup": "test.yaml:3", "traffic.b.rate": "--set",
-		"framing": "default: Weir: frames without FCS, what Linux counts", "seed": "--seed", "sweep.rate": "--set"} {
+		"framing": "default: Weir: frames without FCS, as Linux counts them", "seed": "--seed", "sweep.rate": "--set"} {
 		t.Run(path, func(t *testing.T) {
 			if sources[path] != want {
 				t.Errorf("%s comes from %q, not %q", path, sources[path], want)
