@@ -48,7 +48,7 @@ type Agent struct {
 }
 
 // errClosed is the error of calls to a closed agent.
-var errClosed = errors.New("agent: it has ended")
+var errClosed = errors.New("agent: the agent has been closed")
 
 // Start loads programs and attaches them in the calling thread's network namespace, to interfaces and to a cgroup.
 // They act on connections opened afterwards, until Close or the end of the process. A network namespace has at
@@ -120,7 +120,7 @@ func (a *Agent) loadHPCC(c Config) error {
 			return fmt.Errorf("agent: %w", err)
 		}
 	}
-	return fmt.Errorf("agent: %d agents run on this machine already", maxAgents)
+	return fmt.Errorf("agent: this machine already runs %d agents; stop one of them", maxAgents)
 }
 
 // loadAs loads the programs under the name a.Controller and registers the congestion control. It fails with EEXIST
@@ -142,7 +142,7 @@ func (a *Agent) loadAs(c Config, cookie uint64) error {
 	data := slices.Clone(control.Contents[0].Value.([]byte))
 	place := bytes.Index(data, []byte(Controller+"\x00"))
 	if place < 0 {
-		return fmt.Errorf("the programs have no name %s", Controller)
+		return fmt.Errorf("the BPF object has no program %s", Controller)
 	}
 	copy(data[place:], controller[:])
 	control.Contents[0].Value = data

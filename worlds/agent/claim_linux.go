@@ -13,7 +13,7 @@ import (
 )
 
 // ErrRunning means that the network namespace has another agent.
-var ErrRunning = errors.New("agent: there is one already")
+var ErrRunning = errors.New("agent: another agent is running")
 
 // claimName is the abstract socket name (unix(7)) that an agent holds. Such names belong to a network namespace,
 // have at most one socket, and disappear with the process.
@@ -24,8 +24,8 @@ const claimName = "@weir-agent"
 func claimNamespace() (net.Listener, error) {
 	l, err := net.Listen("unix", claimName)
 	if errors.Is(err, unix.EADDRINUSE) {
-		return nil, fmt.Errorf("%w: %s has this network namespace; each can have one, of all of its interfaces, or of one "+
-			"cgroup and those below it", ErrRunning, findHolder())
+		return nil, fmt.Errorf("%w: %s uses this network namespace; allowed: one agent per namespace, for all of its "+
+			"interfaces or for one cgroup and its descendants", ErrRunning, findHolder())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("agent: %w", err)

@@ -64,19 +64,22 @@ func (c *Config) ListProblems() (all []Problem) {
 			all = append(all, Problem{field, fmt.Sprintf(format, args...)})
 		}
 	}
-	must(slices.Contains([]string{"", HPCC, NCF, Both}, c.Follow), "Follow", "%q; %s, %s and %s are possible", c.Follow,
+	must(slices.Contains([]string{"", HPCC, NCF, Both}, c.Follow), "Follow",
+		"%q is unknown; allowed: %s, %s, %s", c.Follow,
 		HPCC, NCF, Both)
-	must(slices.Contains([]string{"", NacksLoss, NacksSupply}, c.Nacks), "Nacks", "%q; %s and %s are possible", c.Nacks,
+	must(slices.Contains([]string{"", NacksLoss, NacksSupply}, c.Nacks), "Nacks",
+		"%q is unknown; allowed: %s, %s", c.Nacks,
 		NacksLoss, NacksSupply)
-	must(c.Nacks == "" || c.Follow != "" && c.Follow != HPCC, "Nacks", "%s, but NACKs are not followed; they are with %s "+
-		"or %s", c.Nacks, NCF, Both)
-	must(c.Eta >= 0.01 && c.Eta <= 1, "Eta", "%v; 0.01 to 1 are possible", c.Eta)
-	must(c.Flows >= 1 && c.Flows <= maxFlows, "Flows", "%d; 1 to %d are possible", c.Flows, maxFlows)
-	must(c.Increase >= 0 && c.Increase <= maxIncrease, "Increase", "%v; up to %v are possible", c.Increase,
+	must(c.Nacks == "" || c.Follow != "" && c.Follow != HPCC, "Nacks", "%s has no effect, because the agent does not "+
+		"follow NACKs; it requires %s or %s", c.Nacks, NCF, Both)
+	must(c.Eta >= 0.01 && c.Eta <= 1, "Eta", "%v is out of range; allowed: 0.01 to 1", c.Eta)
+	must(c.Flows >= 1 && c.Flows <= maxFlows, "Flows", "%d is out of range; allowed: 1 to %d", c.Flows, maxFlows)
+	must(c.Increase >= 0 && c.Increase <= maxIncrease, "Increase", "%v is out of range; allowed: up to %v", c.Increase,
 		unit.Bytes(maxIncrease))
-	must(c.MaxStage >= 0 && c.MaxStage <= maxStage, "MaxStage", "%d; 0 to %d are possible", c.MaxStage, maxStage)
-	must(c.RTT >= 0 && c.RTT <= maxRTT, "RTT", "%v; up to %v is possible", c.RTT, maxRTT)
-	must(c.Rate >= 0, "Rate", "%v; more than 0bps is possible", c.Rate)
+	must(c.MaxStage >= 0 && c.MaxStage <= maxStage, "MaxStage", "%d is out of range; allowed: 0 to %d",
+		c.MaxStage, maxStage)
+	must(c.RTT >= 0 && c.RTT <= maxRTT, "RTT", "%v is out of range; allowed: up to %v", c.RTT, maxRTT)
+	must(c.Rate >= 0, "Rate", "%v is out of range; allowed: above 0bps", c.Rate)
 	return all
 }
 

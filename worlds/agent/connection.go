@@ -81,7 +81,7 @@ const (
 func (c *Connection) decode(b []byte, now int64) error {
 	var r rawConnection
 	if n, err := binary.Decode(b, binary.LittleEndian, &r); err != nil || n != len(b) {
-		return fmt.Errorf("agent: %d bytes about a connection, not %d", len(b), binary.Size(&r))
+		return fmt.Errorf("agent: the state of a connection has %d bytes; expected %d", len(b), binary.Size(&r))
 	}
 	// The kernel may have stored newer telemetry after now was read, so ages are at least 0.
 	age := func(at uint64) unit.Time { return max(unit.Time(now-int64(at)), 0) * unit.Nanosecond }

@@ -12,7 +12,7 @@ import (
 )
 
 // errGone means that all interfaces of an agent are gone.
-var errGone = errors.New("agent: interface gone")
+var errGone = errors.New("agent: the interface has disappeared")
 
 // RemoveGone removes interfaces from Interfaces that were deleted or moved to another network namespace, where the
 // programs are not attached any more, and returns them. The error is errGone if no interface is left.
@@ -49,7 +49,7 @@ func findInterfaces(name string) (names []string, err error) {
 		ethernet := len(i.HardwareAddr) == 6 && i.Flags&net.FlagLoopback == 0
 		switch {
 		case i.Name == name && !ethernet:
-			return nil, fmt.Errorf("%w: interface %s has no Ethernet frames", ErrConfig, name)
+			return nil, fmt.Errorf("%w: interface %s has no Ethernet frames; choose an Ethernet interface", ErrConfig, name)
 		case i.Name == name, name == "" && ethernet && i.Flags&net.FlagUp != 0:
 			names = append(names, i.Name)
 		}
@@ -58,19 +58,20 @@ func findInterfaces(name string) (names []string, err error) {
 	case len(names) > 0:
 		return names, nil
 	case name == "":
-		return nil, fmt.Errorf("%w: no Ethernet interface is up here", ErrConfig)
+		return nil, fmt.Errorf("%w: this network namespace has no Ethernet interface that is up; set one up (ip link "+
+			"set NAME up)", ErrConfig)
 	}
 	var known []string
 	for _, i := range all {
 		known = append(known, i.Name)
 	}
-	return nil, fmt.Errorf("%w: there is no interface %s here; there are %s", ErrConfig, name, strings.Join(known, ", "))
+	return nil, fmt.Errorf("%w: there is no interface %s; available: %s", ErrConfig, name, strings.Join(known, ", "))
 }
 
 // checkCgroup returns an error unless path is a folder of the unified cgroup hierarchy; root is its mount point.
 func checkCgroup(path, root string) error {
 	if i, err := os.Stat(path); err != nil || !i.IsDir() {
-		return fmt.Errorf("%w: cgroup %s is no folder; cgroups are below %s", ErrConfig, path, root)
+		return fmt.Errorf("%w: cgroup %s is not a folder; cgroups are below %s", ErrConfig, path, root)
 	}
 	var fs unix.Statfs_t
 	if err := unix.Statfs(path, &fs); err != nil {
@@ -80,8 +81,8 @@ func checkCgroup(path, root string) error {
 	case unix.CGROUP2_SUPER_MAGIC:
 		return nil
 	case unix.CGROUP_SUPER_MAGIC:
-		return fmt.Errorf("%w: cgroup %s is of version 1, where no programs of sockets are attached; those of version 2 "+
-			"are below %s", ErrConfig, path, root)
+		return fmt.Errorf("%w: cgroup %s is of version 1, which does not support programs of sockets; cgroups of "+
+			"version 2 are below %s", ErrConfig, path, root)
 	}
-	return fmt.Errorf("%w: %s is no cgroup; they are below %s", ErrConfig, path, root)
+	return fmt.Errorf("%w: %s is not a cgroup; cgroups are below %s", ErrConfig, path, root)
 }

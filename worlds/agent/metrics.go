@@ -19,56 +19,61 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	metricInfo        = newDesc("weir_build_info", "The program that runs.", "version", "goversion")
-	metricConnections = newDesc("weir_agent_connections", "Open connections that the agent knows.")
-	metricRTT         = newDesc("weir_agent_rtt_seconds", "Round trip, as the kernel has smoothed it.", "local", "remote")
-	metricFollowing   = newDesc("weir_agent_following", "1 if the window is what the connection was told.", "local",
+	metricInfo        = newDesc("weir_build_info", "Version of the running program.", "version", "goversion")
+	metricConnections = newDesc("weir_agent_connections", "Open connections that the agent tracks.")
+	metricRTT         = newDesc("weir_agent_rtt_seconds", "Smoothed round-trip time of the kernel.", "local", "remote")
+	metricFollowing   = newDesc("weir_agent_following", "1 if the window follows feedback.", "local",
 		"remote")
-	metricW = newDesc("weir_agent_window_bytes", "HPCC++ window in bytes of frames, as it was told.", "local",
+	metricW = newDesc("weir_agent_window_bytes", "HPCC++ window in bytes of frames, as received.", "local",
 		"remote", "side")
 	metricU   = newDesc("weir_agent_load_ratio", "U, the load of the path's bottleneck.", "local", "remote", "side")
-	metricHop = newDesc("weir_agent_bottleneck_hop", "Which hop has the largest load, from 1 at the sender.", "local",
+	metricHop = newDesc("weir_agent_bottleneck_hop", "Hop with the largest load, from 1 at the sender.", "local",
 		"remote", "side")
-	metricHops = newDesc("weir_agent_hops", "How many hops wrote records.", "local", "remote", "side")
+	metricHops = newDesc("weir_agent_hops", "Number of hops that wrote records.", "local", "remote", "side")
 	metricAge  = newDesc("weir_agent_telemetry_age_seconds", "Time since the last telemetry.", "local", "remote",
 		"side")
 	metricT = newDesc("weir_agent_t_seconds", "T, the time over which HPCC++ measures, as the receiver has computed it.",
 		"local", "remote", "side")
-	metricStrays = newDesc("weir_agent_stray_nacks_total", "NACKs of no connection that the agent has.")
+	metricStrays = newDesc("weir_agent_stray_nacks_total", "NACKs that belong to no connection of the agent.")
 	metricSupply = newDesc("weir_agent_supply_bits_per_second", "Rate of frames that the last NACK offered.", "local",
 		"remote")
-	metricBound = newDesc("weir_agent_bound_bytes", "Payload that may be in flight after NACKs; 0: any.", "local",
+	metricBound = newDesc("weir_agent_bound_bytes", "Limit of the payload in flight after NACKs; 0: no limit.", "local",
 		"remote")
 	nackCounters = []struct {
 		*prometheus.Desc
 		of func(*Nacks) uint32
 	}{
-		{newDesc("weir_agent_nacks_taken_total", "NACKs of switches that count.", "local", "remote"),
+		{newDesc("weir_agent_nacks_taken_total", "Accepted NACKs of switches.", "local", "remote"),
 			func(n *Nacks) uint32 { return n.Taken }},
-		{newDesc("weir_agent_nacks_repeated_total", "NACKs about a transmission no later than that of one before.", "local",
+		{newDesc("weir_agent_nacks_repeated_total", "NACKs about a transmission that is not later than that of an "+
+			"earlier NACK.", "local",
 			"remote"), func(n *Nacks) uint32 { return n.Repeated }},
-		{newDesc("weir_agent_nacks_refused_total", "NACKs about nothing that was out.", "local", "remote"),
+		{newDesc("weir_agent_nacks_refused_total", "NACKs about data that is not in flight.", "local", "remote"),
 			func(n *Nacks) uint32 { return n.Refused }},
-		{newDesc("weir_agent_reductions_total", "Times that a NACK set or lowered the bound.", "local", "remote"),
+		{newDesc("weir_agent_reductions_total", "Number of times that a NACK set or lowered the limit.",
+			"local", "remote"),
 			func(n *Nacks) uint32 { return n.Reductions }},
-		{newDesc("weir_agent_bounds_expired_total", "Times that the bound ended for want of NACKs.", "local", "remote"),
+		{newDesc("weir_agent_bounds_expired_total", "Number of times that the limit expired without NACKs.",
+			"local", "remote"),
 			func(n *Nacks) uint32 { return n.Expired }},
-		{newDesc("weir_agent_windows_lowered_total", "Segments that came whose window was lowered to the bound.", "local",
+		{newDesc("weir_agent_windows_lowered_total", "Received segments with a window that was lowered to the limit.",
+			"local",
 			"remote"), func(n *Nacks) uint32 { return n.Lowered }},
 	}
 	counters = []struct {
 		*prometheus.Desc
 		of func(*Connection) uint32
 	}{
-		{newDesc("weir_agent_traced_total", "Frames that left with room for records; one of the kernel's large ones "+
-			"counts once.", "local", "remote"), func(c *Connection) uint32 { return c.Traced }},
-		{newDesc("weir_agent_measured_total", "Measurements by records that came.", "local", "remote"),
+		{newDesc("weir_agent_traced_total", "Sent frames with space for records; a large frame of the kernel counts "+
+			"once.", "local", "remote"), func(c *Connection) uint32 { return c.Traced }},
+		{newDesc("weir_agent_measured_total", "Received measurements with records.", "local", "remote"),
 			func(c *Connection) uint32 { return c.Measured }},
-		{newDesc("weir_agent_told_total", "Windows that the sender was told.", "local", "remote"),
+		{newDesc("weir_agent_told_total", "Windows that were sent to the sender.", "local", "remote"),
 			func(c *Connection) uint32 { return c.FeedbackCount }},
-		{newDesc("weir_agent_refused_total", "Options and records whose numbers are of no window of the connection.",
+		{newDesc("weir_agent_refused_total", "Options and records with numbers outside the connection's windows.",
 			"local", "remote"), func(c *Connection) uint32 { return c.Refused }},
-		{newDesc("weir_agent_fallbacks_total", "Times that the connection went to CUBIC for want of telemetry.", "local",
+		{newDesc("weir_agent_fallbacks_total", "Number of times that the connection fell back to CUBIC without "+
+			"telemetry.", "local",
 			"remote"), func(c *Connection) uint32 { return c.Fallbacks }},
 	}
 )

@@ -51,7 +51,7 @@ func (r *rawNacked) holdTime() int64 { return min(int64(r.Trip)*2000, int64(maxH
 func (n *Nacks) decode(b []byte, now int64) error {
 	var r rawNacked
 	if k, err := binary.Decode(b, ne, &r); err != nil || k != len(b) {
-		return fmt.Errorf("agent: %d bytes about NACKs, not %d", len(b), binary.Size(&r))
+		return fmt.Errorf("agent: the state of NACKs has %d bytes; expected %d", len(b), binary.Size(&r))
 	}
 	*n = Nacks{Taken: r.Taken, Repeated: r.Repeated, Refused: r.Refused, Reductions: r.Reductions, Expired: r.Expired,
 		Lowered: r.Lowered, Cause: packet.Cause(r.Cause), Supply: unit.Rate(r.Supply), Demand: unit.Rate(r.Demand),

@@ -46,7 +46,7 @@ func cgroupID(path string) (uint64, error) {
 	}
 	b := h.Bytes()
 	if len(b) != 8 {
-		return 0, fmt.Errorf("cgroup %s: a handle of %d bytes", path, len(b))
+		return 0, fmt.Errorf("cgroup %s: its file handle has %d bytes; expected 8", path, len(b))
 	}
 	return ne.Uint64(b), nil
 }

@@ -22,7 +22,7 @@ func Start(c Config) (*Agent, error) {
 }
 
 // ErrRunning does not occur on this system.
-var ErrRunning = errors.New("agent: there is one already")
+var ErrRunning = errors.New("agent: another agent is running")
 
 // Gone returns no interface.
 func (a *Agent) RemoveGone() ([]string, error) { return nil, nil }

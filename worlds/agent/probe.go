@@ -9,7 +9,7 @@ import (
 )
 
 // errUnsupported means that the machine lacks a required feature.
-var errUnsupported = errors.New("agent: not on this machine")
+var errUnsupported = errors.New("agent: this machine does not support the agent")
 
 // Machine lists the features of a machine that an agent requires. The zero value has no feature.
 type Machine struct {
@@ -46,29 +46,32 @@ func (m *Machine) checkFor(control, cgroup bool) error {
 	missing := slices.DeleteFunc(slices.Clone(m.Missing), func(s string) bool { return s == hpccType && !control })
 	switch {
 	case m.Release == "":
-		return lacks("it takes Linux %d.%d or later", minVersion[0], minVersion[1])
+		return lacks("the operating system is not Linux; Linux %d.%d or later is required", minVersion[0], minVersion[1])
 	case !ok:
-		return lacks("the kernel's release %q is not understood; Linux %d.%d or later is needed", m.Release, minVersion[0],
+		return lacks("the kernel's release %q is unknown; Linux %d.%d or later is required", m.Release, minVersion[0],
 			minVersion[1])
 	case version[0] < minVersion[0] || version[0] == minVersion[0] && version[1] < minVersion[1]:
-		return lacks("the kernel is Linux %s; %d.%d or later is needed, for BPF programs at TCX", m.Release, minVersion[0],
+		return lacks("the kernel is Linux %s; %d.%d or later is required for BPF programs at TCX",
+			m.Release, minVersion[0],
 			minVersion[1])
 	case !m.LittleEndian:
-		return lacks("its byte order is big-endian, and the programs are built for little-endian machines")
+		return lacks("the byte order is big-endian; the programs require a little-endian machine")
 	case m.MissingCapability != nil:
-		return lacks("root is needed, or CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN: %v", m.MissingCapability)
+		return lacks("the rights are missing: %v; run as root, or with CAP_BPF, CAP_PERFMON and CAP_NET_ADMIN",
+			m.MissingCapability)
 	case m.BTF != nil:
-		return lacks("the kernel does not describe its types (CONFIG_DEBUG_INFO_BTF): %v", m.BTF)
+		return lacks("the kernel has no description of its types: %v; enable CONFIG_DEBUG_INFO_BTF", m.BTF)
 	case len(missing) > 0:
-		return lacks("the kernel lacks %s (CONFIG_BPF_JIT, CONFIG_BPF_SYSCALL, CONFIG_NET_XGRESS)",
+		return lacks("the kernel lacks %s; enable CONFIG_BPF_JIT, CONFIG_BPF_SYSCALL and CONFIG_NET_XGRESS",
 			strings.Join(missing, ", "))
 	case m.TCX != nil:
-		return lacks("BPF programs at interfaces are refused: %v", m.TCX)
+		return lacks("the kernel refuses BPF programs at interfaces: %v", m.TCX)
 	case m.Cgroup == "" && cgroup:
-		return lacks("there is no cgroup2 file system, where programs of sockets are attached; ip netns exec hides it, " +
-			"for it mounts a /sys of its own: nsenter --net=/run/netns/NAME does not")
+		return lacks("there is no cgroup2 file system, to which programs of sockets are attached; ip netns exec hides " +
+			"it with its own /sys, but nsenter --net=/run/netns/NAME does not")
 	case !m.CUBIC && control:
-		return lacks("the kernel has no CUBIC (CONFIG_TCP_CONG_CUBIC, module tcp_cubic), which connections fall back to")
+		return lacks("the kernel lacks CUBIC, the fallback of connections; enable CONFIG_TCP_CONG_CUBIC or load the " +
+			"module tcp_cubic")
 	}
 	return nil
 }

@@ -236,8 +236,8 @@ type CaptureSummary struct {
 func (d *plane) writeCapture(w io.Writer, end unit.Time) (*CaptureSummary, error) {
 	x := &CaptureSummary{Cut: unit.Never}
 	out := bufio.NewWriterSize(w, 1<<20)
-	b := trace.AppendSection(nil, application, "times are event times, exact; of each switch all is in the order in "+
-		"which it was processed")
+	b := trace.AppendSection(nil, application, "times are exact event times; the packets of each switch are in "+
+		"processing order")
 	first := 0
 	for _, t := range d.taps {
 		names := interfaceNames(d.config.Wiring.Network, t.node)
@@ -313,7 +313,7 @@ func readChange(words string) (e wiring.Event, err error) {
 	number, what, _ := strings.Cut(words, " ")
 	n, err := strconv.ParseInt(number, 10, 64)
 	if err != nil || n < 1 || what != rateBits && what != ratePackets {
-		return e, fmt.Errorf("%q is nothing that happens to a port", words)
+		return e, fmt.Errorf("%q is not an event of a port", words)
 	}
 	if e.Rate.Bits = unit.Rate(n); what == ratePackets {
 		e.Rate = unit.LinkRate{Packets: unit.PacketRate(n)}

@@ -75,15 +75,16 @@ func (c *Config) checkConfig() error {
 	n := c.Wiring.Network
 	switch {
 	case c.Lead < 0 || c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Lead > unit.Never/4:
-		return fmt.Errorf("lab: a lead of %v, a warm-up of %v, a duration of %v: the warm-up must end before the run does",
+		return fmt.Errorf("lab: the times do not fit: lead %v, warm-up %v, duration %v; the warm-up must end before the "+
+			"run",
 			c.Lead, c.Warmup, c.Duration)
 	case c.Wiring.Hosts.Len() <= len(n.Nodes):
-		return fmt.Errorf("lab: addresses of %d nodes for %d", c.Wiring.Hosts.Len()-1, len(n.Nodes))
+		return fmt.Errorf("lab: there are addresses of %d nodes for %d nodes", c.Wiring.Hosts.Len()-1, len(n.Nodes))
 	case c.Wiring.Framing.IsFixed():
-		return fmt.Errorf("lab: framing %s counts headers that no real frame has; l2 and wire are possible",
+		return fmt.Errorf("lab: framing %s counts headers that real frames do not have; allowed: l2, wire",
 			c.Wiring.Framing.Name)
 	case c.effectiveMTU() < 1280 || c.effectiveMTU() > 9216: // RFC 8200 §5; size of jumbo frames of Ethernet cards
-		return fmt.Errorf("lab: an MTU of %d bytes; 1280 to 9216 are possible", c.MTU)
+		return fmt.Errorf("lab: an MTU of %d bytes is out of range; allowed: 1280 to 9216 bytes", c.MTU)
 	}
 	if err := c.Wiring.Check(); err != nil {
 		return fmt.Errorf("lab: %w", err)
@@ -92,7 +93,8 @@ func (c *Config) checkConfig() error {
 	for i, f := range c.Flows {
 		if f.Src == f.Dst || !host(f.Src) || !host(f.Dst) || f.Group < 0 || f.Group >= 1<<20 ||
 			f.Version != 4 && f.Version != 6 || !f.Own && f.Proto != packet.ProtoTCP && f.Proto != packet.ProtoUDP {
-			return fmt.Errorf("lab: flow %d from node %d to node %d, IPv%d, protocol %d", i, f.Src, f.Dst, f.Version, f.Proto)
+			return fmt.Errorf("lab: flow %d is invalid: from node %d to node %d, IPv%d, protocol %d",
+				i, f.Src, f.Dst, f.Version, f.Proto)
 		}
 	}
 	if err := c.Selection.Check(n, len(c.Flows), 0); err != nil {
@@ -127,10 +129,10 @@ func (x *Capture) matchNodes(n *topology.Network) ([]bool, error) {
 		return out, nil
 	}
 	if x.Limit < 0 {
-		return nil, fmt.Errorf("lab: a capture of at most %d bytes", x.Limit)
+		return nil, fmt.Errorf("lab: a capture with a limit of %d bytes is too small", x.Limit)
 	}
 	if len(x.Switches) == 0 {
-		return nil, errors.New("lab: a capture of no switch")
+		return nil, errors.New("lab: a capture without a switch; name at least one")
 	}
 	for _, pattern := range x.Switches {
 		found := false
@@ -140,7 +142,7 @@ func (x *Capture) matchNodes(n *topology.Network) ([]bool, error) {
 			}
 		}
 		if !found {
-			return nil, fmt.Errorf("lab: a capture of %q; there is no such switch", pattern)
+			return nil, fmt.Errorf("lab: a capture at %q; there is no switch with this name", pattern)
 		}
 	}
 	return out, nil

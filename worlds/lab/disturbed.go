@@ -80,11 +80,12 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (reasons []string)
 		lost += hosts.Gates.RingLost + hosts.Counts.SendLost
 	}
 	if lost > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d frames lost in rings", lost))
+		reasons = append(reasons, fmt.Sprintf("rings lost %d frames", lost))
 	}
 	late := func(owner string, l *live.Lateness) {
 		if l.P99 > observe.MaxLateness {
-			reasons = append(reasons, fmt.Sprintf("1 %% of %sframes left %.1f ms late or more", owner, 1e3*l.P99.Seconds()))
+			reasons = append(reasons, fmt.Sprintf("1 %% of %sframes were sent %.1f ms late or more",
+				owner, 1e3*l.P99.Seconds()))
 		}
 	}
 	late("", &r.Lateness)
@@ -95,10 +96,10 @@ func (r *Report) Disturbed(hosts *HostsReport, rtt unit.Time) (reasons []string)
 	}
 	stall = max(stall, maxWait(r.Kernels.Starved))
 	if share := r.DisturbedShare(hosts, rtt); share > maxDisturbed {
-		s := fmt.Sprintf("%.1f %% of the time upset by stalls, the longest %.1f ms", 100*share, 1e3*stall.Seconds())
+		s := fmt.Sprintf("stalls disturbed %.1f %% of the time, the longest for %.1f ms", 100*share, 1e3*stall.Seconds())
 		var causes []string
 		if r.Waited > 0 {
-			causes = append(causes, fmt.Sprintf("others here had the processor for %.0f ms", 1e3*r.Waited.Seconds()))
+			causes = append(causes, fmt.Sprintf("other processes used the processor for %.0f ms", 1e3*r.Waited.Seconds()))
 		}
 		if sum := r.Kernels.Sum; len(r.Kernels.Starved) > 0 {
 			causes = append(causes, fmt.Sprintf("hosts waited for a processor for %.0f ms, and starved %d times",
@@ -128,7 +129,7 @@ func (r *Report) DisturbedStrictly(hosts *HostsReport, rtt unit.Time) []string {
 		stall, late = max(stall, hosts.Stall), max(late, hosts.Lateness.P999)
 	}
 	if len(reasons) == 0 && (4*stall > rtt || late > observe.MaxLateness) {
-		reasons = append(reasons, fmt.Sprintf("a stall of %.1f ms, and .1 %% of frames that left %.1f ms late or more",
+		reasons = append(reasons, fmt.Sprintf("a stall of %.1f ms, and .1 %% of frames were sent %.1f ms late or more",
 			1e3*stall.Seconds(), 1e3*late.Seconds()))
 	}
 	return reasons

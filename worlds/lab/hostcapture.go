@@ -101,8 +101,8 @@ func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*CaptureSummary, err
 	t.slabs = nil
 	t.endRecord(min(s.done, s.edge.Now()))
 	names, _ := hostInterfaces(c.Network, func(node int) bool { return s.queues[node] != nil })
-	b := trace.AppendSection(nil, application, "times are event times, exact; of each host all is in the order in which "+
-		"it took and sent it")
+	b := trace.AppendSection(nil, application, "times are exact event times; the packets of each host are in the "+
+		"order in which it received and sent them")
 	for _, name := range names {
 		b = trace.AppendInterface(b, name)
 	}

@@ -62,13 +62,13 @@ type HostsReport struct {
 // Errors lists losses and failures that invalidate a run.
 func (r *HostsReport) Errors() []string {
 	all := formatCounts(
-		errorCount{r.Gates.RingLost, "frames found no room in a ring of Weir's hosts"},
-		errorCount{r.Gates.TooLong, "frames of Weir's hosts were longer than a ring's slot"},
-		errorCount{r.Gates.Partial, "frames came to Weir's hosts without their checksum"},
-		errorCount{r.Gates.Tagged, "frames came to Weir's hosts with a VLAN tag"},
-		errorCount{r.Counts.SendLost, "frames of Weir's hosts were not taken by the kernel"},
-		errorCount{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
-		errorCount{r.Strays, "frames came to Weir's hosts that are of none of their flows"})
+		errorCount{r.Gates.RingLost, "frames did not fit into a ring of Weir's hosts"},
+		errorCount{r.Gates.TooLong, "frames of Weir's hosts were longer than a slot of the ring"},
+		errorCount{r.Gates.Partial, "frames arrived at Weir's hosts without a checksum"},
+		errorCount{r.Gates.Tagged, "frames arrived at Weir's hosts with a VLAN tag"},
+		errorCount{r.Counts.SendLost, "frames of Weir's hosts were not accepted by the kernel"},
+		errorCount{r.Counts.Unwritable, "packets of Weir's hosts have no form as frames"},
+		errorCount{r.Strays, "frames arrived at Weir's hosts that belong to none of their flows"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture of the hosts could not be written: "+r.Captured.Error)
 	}
@@ -102,7 +102,7 @@ type hostGate struct {
 // time.
 func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *hostIO, result func() any, err error) {
 	if len(gates) != len(c.Network.Nodes) {
-		return nil, nil, fmt.Errorf("gates of %d nodes for %d", len(gates), len(c.Network.Nodes))
+		return nil, nil, fmt.Errorf("there are gates of %d nodes for %d nodes", len(gates), len(c.Network.Nodes))
 	}
 	s = &hostIO{Departures: live.NewDepartures(clock, c.Hosts), queues: make([]*live.TxQueue, len(gates)),
 		format: frameFormat{book: c.Hosts}, due: unit.Never}
@@ -116,7 +116,7 @@ func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *h
 	}
 	if c.Capture != nil {
 		if c.Capture.Limit < 0 {
-			return nil, nil, fmt.Errorf("a capture of at most %d bytes", c.Capture.Limit)
+			return nil, nil, fmt.Errorf("a capture with a limit of %d bytes is too small", c.Capture.Limit)
 		}
 		s.startCapture(c)
 	}

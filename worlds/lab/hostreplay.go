@@ -122,30 +122,30 @@ func (r *hostReplay) readCapture(capture io.Reader) error {
 		on, known := r.names[x.On]
 		switch {
 		case !known:
-			return fail("the network has no host with such an interface")
+			return fail("the network has no host with this interface")
 		case ended:
-			return fail("it is behind the end")
+			return fail("the frame is after the end of the capture")
 		case x.Inbound != (on%interfacesPerPort == inputInterface):
-			return fail("it goes in the other direction")
+			return fail("the frame has the wrong direction")
 		}
 		switch on % interfacesPerPort {
 		case inputInterface:
 			if x.At < minArrivalTime || x.At < lastArrival {
-				return fail("the one before it came in at %d ps", int64(lastArrival))
+				return fail("the previous frame arrived at %d ps, which is later", int64(lastArrival))
 			}
 			if lastArrival = x.At; !isTakenComment(x.Comment) {
-				return fail("the comment %q is not known", x.Comment)
+				return fail("the comment %q is unknown", x.Comment)
 			}
 			r.arrivals = append(r.arrivals, hostArrival{x.At, on / interfacesPerPort, bytes.Clone(x.Data)})
 		case outputInterface:
 			if x.Comment != "" && x.Comment != unwritableWord {
-				return fail("the comment %q is not known", x.Comment)
+				return fail("the comment %q is unknown", x.Comment)
 			}
 			h := &r.hosts[on/interfacesPerPort]
 			h.sent = append(h.sent, SentFrame{x.At, x.On, int32(len(x.Data)), bytes.Clone(x.Data)})
 		default:
 			if x.Comment != endWord && x.Comment != cutWord {
-				return fail("the comment %q is not known", x.Comment)
+				return fail("the comment %q is unknown", x.Comment)
 			}
 			if ended, r.result.Until = true, x.At; x.Comment == cutWord {
 				r.result.Until, r.result.Cut = max(x.At-minArrivalTime, 0), true // input at that time is missing
@@ -153,7 +153,7 @@ func (r *hostReplay) readCapture(capture io.Reader) error {
 		}
 	}
 	if !ended {
-		return errors.New("the capture has no end: it was cut off")
+		return errors.New("the capture has no end; it was cut off")
 	}
 	for i := range r.hosts { // output at the end itself is incomplete
 		h := &r.hosts[i]

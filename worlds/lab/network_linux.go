@@ -57,7 +57,8 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 	}
 	l = &Network{network: n, book: book, mtu: mtu}
 	if l.Removed, l.CleanError = netns.RemoveDead(); l.CleanError != nil {
-		l.CleanError = fmt.Errorf("lab: what a dead lab has left cannot be removed: %w", explainError(l.CleanError))
+		l.CleanError = fmt.Errorf("lab: the namespaces and interfaces of a dead lab cannot be removed: %w",
+			explainError(l.CleanError))
 	}
 	var more []string
 	l.set, more, err = netns.NewSet()
@@ -92,12 +93,12 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 func explainError(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
-		return fmt.Errorf("%w; the lab needs CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
+		return fmt.Errorf("%w; the lab requires CAP_SYS_ADMIN, CAP_NET_ADMIN and CAP_NET_RAW", err)
 	case errors.Is(err, unix.EAFNOSUPPORT):
-		return fmt.Errorf("%w; the lab needs a kernel with IPv6 and packet sockets (CONFIG_IPV6, CONFIG_PACKET)", err)
+		return fmt.Errorf("%w; the lab requires a kernel with IPv6 and packet sockets (CONFIG_IPV6, CONFIG_PACKET)", err)
 	case errors.Is(err, unix.EOPNOTSUPP):
-		return fmt.Errorf("%w; the lab needs a kernel with network namespaces, veth and packet sockets (CONFIG_NET_NS, "+
-			"CONFIG_VETH, CONFIG_PACKET)", err)
+		return fmt.Errorf("%w; the lab requires a kernel with network namespaces, veth and packet sockets "+
+			"(CONFIG_NET_NS, CONFIG_VETH, CONFIG_PACKET)", err)
 	}
 	return err
 }
@@ -185,7 +186,7 @@ func setUpInterface(c *rtnl.Conn, name string) (int, error) {
 		return 0, err
 	}
 	if i.RxQueues != 1 || i.TxQueues != 1 {
-		return 0, fmt.Errorf("interface %s has %d and %d queues; one in each direction is needed", name, i.RxQueues,
+		return 0, fmt.Errorf("interface %s has %d and %d queues; one in each direction is required", name, i.RxQueues,
 			i.TxQueues)
 	}
 	if _, err := rtnl.DisableOffloads(name); err != nil {

@@ -115,9 +115,9 @@ func (p *process) awaitEnd() {
 	case ended != nil:
 		p.err = p.wrapError(ended)
 	case err != nil:
-		p.err = p.wrapError(errors.New("it has ended without a report"))
+		p.err = p.wrapError(errors.New("it ended without a report"))
 	case !p.mayExit && !p.stopped.Load():
-		p.err = p.wrapError(errors.New("it has ended by itself"))
+		p.err = p.wrapError(errors.New("it ended unexpectedly"))
 	}
 	p.last = line
 	close(p.done)
@@ -170,7 +170,7 @@ func (p *process) abortStart(err error) error {
 	case ends && ended != nil:
 		return p.wrapError(ended)
 	case ends:
-		return p.wrapError(errors.New("it has ended before it was ready"))
+		return p.wrapError(errors.New("it ended before it was ready"))
 	}
 	return p.wrapError(err)
 }

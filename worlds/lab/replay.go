@@ -43,7 +43,8 @@ func (s *SentFrame) String() string {
 	if s == nil {
 		return "nothing"
 	}
-	return fmt.Sprintf("at %d ps from %s, %d bytes that count %d: %x", int64(s.At), s.Port, len(s.Frame), s.Size, s.Frame)
+	return fmt.Sprintf("at %d ps from %s, %d bytes that count as %d: %x",
+		int64(s.At), s.Port, len(s.Frame), s.Size, s.Frame)
 }
 
 // String describes the difference with both frames.
@@ -65,7 +66,7 @@ func (d *Difference) String() string {
 			what = fmt.Sprintf("frames (byte %d)", i)
 		}
 	}
-	return fmt.Sprintf("the %s of packet %d that goes out differ\ncaptured: %v\nreplayed: %v", what, d.Number, d.Captured,
+	return fmt.Sprintf("the %s of sent packet %d differ\ncaptured: %v\nreplayed: %v", what, d.Number, d.Captured,
 		d.Replayed)
 }
 
@@ -194,11 +195,11 @@ func (r *replay) readCapture(capture io.Reader) error {
 		}
 		switch {
 		case x.At < last:
-			return fail("the one before it was at %d ps", int64(last))
+			return fail("the previous frame was at %d ps, which is later", int64(last))
 		case ended:
-			return fail("it is behind the end")
+			return fail("the frame is after the end of the capture")
 		case x.Inbound != (on%interfacesPerPort == inputInterface):
-			return fail("it goes in the other direction")
+			return fail("the frame has the wrong direction")
 		}
 		last = x.At
 		port, size, made, flags := packet.PortID(on/interfacesPerPort), int32(0), false, uint8(0)
@@ -211,7 +212,7 @@ func (r *replay) readCapture(capture io.Reader) error {
 		case inputInterface:
 			n := r.neighbours[port]
 			if k := len(n.script); x.At < instantTime || k > 0 && n.script[k-1].at >= x.At {
-				return fail("two frames come in at once")
+				return fail("two frames arrive at the same time")
 			}
 			n.script = append(n.script, arrival{x.At, append([]byte(nil), x.Data...), size, made, flags})
 		case outputInterface:
@@ -229,7 +230,7 @@ func (r *replay) readCapture(capture io.Reader) error {
 		}
 	}
 	if !ended {
-		return errors.New("the capture has no end for the switch: it is of another one, or was cut off")
+		return errors.New("the capture has no end for the switch; it is of another switch, or was cut off")
 	}
 	return nil
 }
@@ -245,7 +246,7 @@ func (r *replay) parseWords(comment string, length int) (size int32, made bool, 
 		case sized:
 			n, err := strconv.ParseInt(number, 10, 32)
 			if err != nil || n < 0 {
-				return 0, false, 0, fmt.Errorf("a size of %q bytes", number)
+				return 0, false, 0, fmt.Errorf("%q is not a size in bytes", number)
 			}
 			size = int32(n)
 		case word == madeWord:
@@ -256,7 +257,7 @@ func (r *replay) parseWords(comment string, length int) (size int32, made bool, 
 			flags |= packet.Internal
 		case word == unwritableWord:
 		default:
-			return 0, false, 0, fmt.Errorf("the comment %q is not known", word)
+			return 0, false, 0, fmt.Errorf("the comment %q is unknown", word)
 		}
 	}
 	return size, made, flags, nil

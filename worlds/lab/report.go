@@ -68,13 +68,13 @@ type Report struct {
 // no measurement.
 func (r *Report) Errors() (all []string) {
 	all = formatCounts(
-		errorCount{r.Gates.RingLost, "frames found no room in a ring"},
+		errorCount{r.Gates.RingLost, "frames did not fit into a ring"},
 		errorCount{r.VethLost, "frames were dropped by the kernel on their way"},
-		errorCount{r.Gates.TooLong, "frames were longer than a ring's slot"},
-		errorCount{r.Gates.Partial, "frames came without their checksum"},
-		errorCount{r.Gates.Tagged, "frames came with a VLAN tag"},
-		errorCount{r.Counts.SendLost, "frames were not taken by a host's kernel"},
-		errorCount{r.Counts.Unwritable, "packets of switches cannot be written as frames"})
+		errorCount{r.Gates.TooLong, "frames were longer than a slot of the ring"},
+		errorCount{r.Gates.Partial, "frames arrived without a checksum"},
+		errorCount{r.Gates.Tagged, "frames arrived with a VLAN tag"},
+		errorCount{r.Counts.SendLost, "frames were not accepted by a host's kernel"},
+		errorCount{r.Counts.Unwritable, "packets of switches have no form as frames"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture could not be written: "+r.Captured.Error)
 	}
@@ -101,11 +101,11 @@ func formatCounts(counts ...errorCount) (all []string) {
 func (r *Report) String() string {
 	l := &r.Lateness
 	us := func(t unit.Time) float64 { return 1e6 * t.Seconds() }
-	s := fmt.Sprintf("%d frames, late by %.0f us (median), %.0f (99 %%), %.0f (99.9 %%), %.0f (most); longest stall "+
+	s := fmt.Sprintf("%d frames, late by %.0f us (median), %.0f (99 %%), %.0f (99.9 %%), %.0f (max); longest stall "+
 		"%.0f us; steal %.1f %%, own CPU %.1f %%",
 		l.Frames, us(l.P50), us(l.P99), us(l.P999), us(l.Max), us(r.Stall), 100*r.Steal, 100*r.CPU)
 	if x := r.Captured; x != nil && x.Cut != unit.Never {
-		s += fmt.Sprintf("; the capture has no room for what came after %v", x.Cut)
+		s += fmt.Sprintf("; the capture is full at %v and lacks later frames", x.Cut)
 	}
 	if e := r.Errors(); len(e) > 0 {
 		s += "; " + strings.Join(e, ", ")

@@ -62,7 +62,8 @@ var immediateRate = unit.LinkRate{Bits: 1 << 62}
 // decides when frames depart.
 func NewBridge(c BridgeConfig, gates []Gate, clock func() unit.Time) (*Bridge, error) {
 	if len(gates) != len(c.Ports) || len(gates) < 2 {
-		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; two at least are needed", c.Name, len(c.Ports), len(gates))
+		return nil, fmt.Errorf("bridge %s: %d ports at %d gates; at least two are required",
+			c.Name, len(c.Ports), len(gates))
 	}
 	b := &Bridge{config: c}
 	byNode := []Gate{nil}

@@ -38,7 +38,7 @@ func parseScheduling(name string) (Scheduling, error) {
 	if s := Scheduling(name); slices.Contains(Schedulings, s) {
 		return s, nil
 	}
-	return "", fmt.Errorf("scheduling %q; %s are possible", name, listKinds())
+	return "", fmt.Errorf("scheduling %q is unknown; allowed: %s", name, listKinds())
 }
 
 // listKinds returns the names of all kinds for errors.

@@ -30,7 +30,7 @@ type Edge struct {
 // only the rates of hosts' links are used. Watches must be of flows.
 func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *packet.Packet)) (*Edge, error) {
 	if c.Duration <= 0 || c.Warmup < 0 || c.Warmup >= c.Duration {
-		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v: the warm-up must end before the run does",
+		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v; the warm-up must end before the run",
 			c.Warmup, c.Duration)
 	}
 	for i, w := range c.Watches {
@@ -39,10 +39,10 @@ func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *pa
 		}
 	}
 	if len(c.Jobs) > 0 {
-		return nil, fmt.Errorf("sim: jobs are carried out by the simulator alone")
+		return nil, fmt.Errorf("sim: jobs run only in the simulator")
 	}
 	if c.Trace != nil || c.OnPFC != nil || c.Stalls.Length > 0 || len(c.Wiring.Events) > 0 {
-		return nil, fmt.Errorf("sim: traces, pauses, stalls and events are of a network, and these hosts have none")
+		return nil, fmt.Errorf("sim: traces, pauses, stalls and events require a network, which these hosts do not have")
 	}
 	n := len(c.Wiring.Network.Nodes)
 	r := &Simulation{config: c, nics: c.Wiring.Network.NICs(), hosts: make([]*host, n), threadOf: make([]int32, n),

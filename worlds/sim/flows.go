@@ -109,7 +109,7 @@ func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
 	if len(c.Endpoints) > n {
-		return fmt.Errorf("sim: %d flows have endpoints, and there are %d", len(c.Endpoints), n)
+		return fmt.Errorf("sim: there are endpoints of %d flows for %d flows", len(c.Endpoints), n)
 	}
 	r.listed = n
 	r.sender, r.receiver, r.outcome = make([]int32, n), make([]int32, n), make([]outcome.FlowResult, n)
@@ -117,13 +117,14 @@ func (r *Simulation) addFlows() error {
 		f := &c.Flows[i]
 		if r.hasFlow(i) && (f.Src == f.Dst || f.Src < 0 || f.Dst < 0 || f.Src >= len(r.hosts) || f.Dst >= len(r.hosts) ||
 			r.hosts[f.Src] == nil || r.hosts[f.Dst] == nil) {
-			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and not the same", i, f.Src, f.Dst)
+			return fmt.Errorf("sim: flow %d goes from node %d to node %d; both must be hosts, and different ones",
+				i, f.Src, f.Dst)
 		}
 		if r.hasFlow(i) && r.sameHost(f.Src, f.Dst) {
 			return fmt.Errorf("sim: flow %d goes from NIC %d to NIC %d of the same host", i, f.Src, f.Dst)
 		}
 		if e := c.givenEndpoints(packet.FlowID(i)); c.EndpointFactory == nil && (e.Receiver == nil || e.Sender == nil) {
-			return fmt.Errorf("sim: flow %d has no ends, and nothing makes them", i)
+			return fmt.Errorf("sim: flow %d has no endpoints and no factory for them", i)
 		}
 		r.sender[i], r.receiver[i] = notStarted, notStarted
 		r.outcome[i] = outcome.FlowResult{Start: f.Start, FCT: unit.Never, Arrived: unit.Never, Written: unit.Never,
@@ -190,12 +191,13 @@ func (r *Simulation) addDependents() error {
 		for k, j := range f.After {
 			if j < 0 || j >= len(flows) || !r.sameHost(flows[j].Dst, f.Src) || flows[j].Size < 1 ||
 				r.hasFlow(i) != r.hasFlow(j) {
-				return fmt.Errorf("sim: flow %d from node %d comes after flow %d, which must have a size and end there",
+				return fmt.Errorf("sim: flow %d from node %d starts after flow %d, which must have a size and end at that "+
+					"node",
 					i, f.Src, j)
 			}
 			for _, other := range f.After[:k] {
 				if other == j {
-					return fmt.Errorf("sim: flow %d comes after flow %d twice", i, j)
+					return fmt.Errorf("sim: flow %d starts after flow %d twice", i, j)
 				}
 			}
 			r.waitsAt[j+1]++
@@ -230,7 +232,7 @@ func (r *Simulation) addDependents() error {
 		}
 	}
 	if len(begun) < len(flows) {
-		return fmt.Errorf("sim: %d flows come after each other in a circle", len(flows)-len(begun))
+		return fmt.Errorf("sim: %d flows wait for each other in a cycle", len(flows)-len(begun))
 	}
 	return nil
 }

@@ -146,7 +146,7 @@ func (r *Simulation) addJobs() error {
 		return nil
 	}
 	if c.Wire {
-		return fmt.Errorf("sim: packets in wire form say nothing of messages of jobs")
+		return fmt.Errorf("sim: packets in wire form do not carry messages of jobs")
 	}
 	r.jobs = &jobs{run: r, list: make([]jobOf, len(c.Jobs)), up: r.isUp}
 	for i := range c.Jobs {
@@ -156,12 +156,12 @@ func (r *Simulation) addJobs() error {
 		*x = jobOf{config: j, tally: job.NewTally(j.Program, watch), left: j.Program.Ranks()}
 		x.barrier = job.Barrier{Ranks: x.left, Delay: r.shortestDelay()}
 		if len(j.Hosts) != x.left {
-			return fmt.Errorf("sim: job %d has %d ranks and %d hosts", i, x.left, len(j.Hosts))
+			return fmt.Errorf("sim: job %d has %d ranks but %d hosts", i, x.left, len(j.Hosts))
 		}
 		r.unfinished++
 		for k, node := range j.Hosts {
 			if node < 0 || node >= len(r.hosts) || r.hosts[node] == nil {
-				return fmt.Errorf("sim: rank %d of job %d is at node %d, which is no host", k, i, node)
+				return fmt.Errorf("sim: rank %d of job %d is at node %d, which is not a host", k, i, node)
 			}
 			h := r.hosts[node]
 			if h.jobs == nil {

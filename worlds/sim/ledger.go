@@ -27,19 +27,21 @@ func (r *Simulation) checkConservation() error {
 		}
 		node := int(h.node)
 		if h.late > 0 {
-			return fmt.Errorf("host %s: %d packets came of flows that were over", r.config.Wiring.Network.Nodes[node].Name,
+			return fmt.Errorf("host %s: %d packets arrived for flows that had ended",
+				r.config.Wiring.Network.Nodes[node].Name,
 				h.late)
 		}
 		held := uint64(h.port.Packets()) + uint64(len(h.kept))
 		there += int(held)
 		in, out := r.wiring.PassedPort(r.fabric, node, int(h.portID))
 		if in+h.made != out+h.ended+held {
-			return fmt.Errorf("host %s: %d packets came in and %d were made, but %d went out, %d were taken and %d are held",
+			return fmt.Errorf("host %s: %d packets arrived and %d were created, but %d were sent, %d were consumed and %d "+
+				"are held",
 				r.config.Wiring.Network.Nodes[node].Name, in, h.made, out, h.ended, held)
 		}
 	}
 	if live := r.livePackets(); live != there {
-		return fmt.Errorf("%d packets are in use, and %d of them are on links, in queues or held by hosts", live, there)
+		return fmt.Errorf("%d packets are in use, but %d of them are on links, in queues or held by hosts", live, there)
 	}
 	return nil
 }

@@ -315,9 +315,9 @@ func (r *Simulation) checkMetrics() error {
 			continue
 		}
 		if names := r.switches[w.Index].MetricNames(); !slices.Contains(names, w.Name) {
-			have := "they have none"
+			have := "they have no metrics"
 			if len(names) > 0 {
-				have = "they have " + strings.Join(names, ", ")
+				have = "available: " + strings.Join(names, ", ")
 			}
 			return fmt.Errorf("no program of switch %s has the metric %s; %s", r.config.Wiring.Network.Nodes[w.Index].Name,
 				w.Name,

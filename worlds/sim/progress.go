@@ -170,10 +170,10 @@ func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	f := &r.config.Flows[i]
 	w := outcome.Wait{Flow: i, Until: unit.Never}
 	if r.missing != nil && r.missing[i] > 0 {
-		w.For = "flows that come before it"
+		w.For = "its predecessors"
 		for _, j := range f.After {
 			if r.receivedBytes(j) < r.config.Flows[j].Size {
-				w.For = fmt.Sprintf("flow %d, which comes before it", j)
+				w.For = fmt.Sprintf("its predecessor, flow %d", j)
 				break
 			}
 		}
@@ -181,7 +181,7 @@ func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	}
 	h, s := r.hosts[f.Src], r.senderSlot(i, now)
 	if s == nil {
-		if w.For = "nothing: its sender could not be made"; now < r.outcome[i].Start {
+		if w.For = "no event: its sender could not be created"; now < r.outcome[i].Start {
 			w.For, w.Until = "its start", r.outcome[i].Start
 		}
 		return w
@@ -195,19 +195,19 @@ func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	case now < r.outcome[i].Start:
 		w.For, w.Until = "its start", r.outcome[i].Start
 	case send <= now && h.port.PausedQueues()&(1<<s.class) != 0:
-		w.For = fmt.Sprintf("its host, where PFC holds class %d", s.class)
+		w.For = fmt.Sprintf("its host, where PFC pauses class %d", s.class)
 	case send <= now:
 		w.For = "its host's link"
 	case send != unit.Never && send <= timer:
-		w.For, w.Until = "its pace", send
+		w.For, w.Until = "its pacing", send
 	case timer != unit.Never:
 		w.For, w.Until = "its timer", timer
 	case other != unit.Never:
 		w.For, w.Until = "its receiver's timer", other
 	default:
-		w.For = "nothing: it has no timer and is not to send"
+		w.For = "no event: it has no timer and no data to send"
 		if a, ok := e.(transport.Abandoner); ok && a.Abandoned() {
-			w.For = "nothing: its connection has timed out"
+			w.For = "no event: its connection has timed out"
 		}
 	}
 	return w

@@ -81,11 +81,11 @@ func (d *drive) newRecurring() *recurring {
 	case !alike || x.iterationCount() < 2:
 		return nil
 	case len(d.jobs.list) > 1:
-		x.giveUp("there are several jobs, and their iterations do not end together")
+		x.giveUp("there are several jobs, with iterations that do not end together")
 	case !d.config.SkipRepeated:
-		x.giveUp("each iteration is to be carried out")
+		x.giveUp("the experiment requires that each iteration is simulated")
 	case !d.config.RestartDraws: // then the state need not be read
-		x.giveUp("number of messages: their random numbers go on with it (draws: running)")
+		x.giveUp("number of messages: their random numbers continue with it (draws: running)")
 	default:
 		if x.checkConfig(); x.iterationCount()-program.Ahead() < 3 {
 			x.giveUp("there are too few iterations")
@@ -109,22 +109,22 @@ func (x *recurring) checkConfig() {
 	c := x.drive.config
 	switch {
 	case len(c.Watches) > 0:
-		x.giveUp("a series is kept, which looks at the network while iterations go on")
+		x.giveUp("a series is recorded, which samples the network during iterations")
 	case c.Trace != nil:
 		x.giveUp("packets are traced")
 	case c.Jobs[0].Timeline != nil:
-		x.giveUp("a timeline is kept")
+		x.giveUp("a timeline is recorded")
 	case x.drive.observation != nil:
-		x.giveUp("a measure looks at single packets")
+		x.giveUp("a measure observes single packets")
 	case c.Stalls.Length > 0:
-		x.giveUp("hosts stand still at random")
+		x.giveUp("hosts stall at random")
 	case c.Steers || c.Usage:
-		x.giveUp("a measure looks at what programs of switches do")
+		x.giveUp("a measure observes the work of the switches' programs")
 	case c.OnPFC != nil:
-		x.giveUp("each pause is noted")
+		x.giveUp("each pause is recorded")
 	}
 	if _, ok := c.MessageEndpointFactory.(persistentEndpointFactory); !ok {
-		x.giveUp("what makes the endpoints of messages does not say what lasts of them")
+		x.giveUp("the factory of message endpoints does not declare their persistent state")
 	}
 	for i := range c.Wiring.Switches {
 		if c.Wiring.Switches[i].Clock.Drift != 0 {
@@ -209,7 +209,7 @@ func (x *recurring) compareState(now unit.Time) {
 		x.report.Why = "the warm-up lasts too long"
 		return
 	case len(x.drive.events) > 0: // an event of a link would belong to one iteration
-		x.report.Why = "an event is to come"
+		x.report.Why = "an event is pending"
 		return
 	}
 	j := &r.jobs.list[0]
@@ -236,7 +236,7 @@ func (x *recurring) compareState(now unit.Time) {
 		x.anchor, x.stays = m, max(2*x.stays, 1)
 	}
 	if before[0] == nil && x.report.Words == 0 {
-		differs = "the network was idle only once between two iterations that follow each other"
+		differs = "the network was idle only once between two consecutive iterations"
 	}
 	if x.report.Words = m.state.Words(); was == nil && before[0] == nil {
 		x.report.Why = cmp.Or(differs, x.report.Why)
@@ -247,7 +247,7 @@ func (x *recurring) compareState(now unit.Time) {
 		return
 	}
 	if !j.tally.IsEven() {
-		x.report.Why = "an iteration begins before the one before it is over"
+		x.report.Why = "an iteration begins before the previous one ends"
 		return
 	}
 	cycle := m.over - was.over
@@ -255,7 +255,7 @@ func (x *recurring) compareState(now unit.Time) {
 		x.skipIterations(n, cycle, was, m)
 		return
 	}
-	x.report.Why = "too few iterations are left when the first recurs"
+	x.report.Why = "too few iterations remain when the first one recurs"
 }
 
 // findSame reads the state of a moment. It returns the first of the earlier moments with the same state, or the
@@ -400,13 +400,13 @@ func (r *Simulation) unevenGrain(period unit.Time, was, now *moment) string {
 			break
 		}
 		if t := lasting.Tick(c.Jobs[i].Group); t > 0 && period%t != 0 {
-			return fmt.Sprintf("stamps of the transport, or its controller's clock: the period of %v is no multiple of their "+
-				"tick of %v", period, t)
+			return fmt.Sprintf("time stamps of the transport, or its controller's clock: the period of %v is not a "+
+				"multiple of their tick of %v", period, t)
 		}
 	}
 	for i := range c.Wiring.Switches {
 		if t := c.Wiring.Switches[i].Clock.Resolution; t > 0 && period%t != 0 {
-			return fmt.Sprintf("clock of %s: the period of %v is no multiple of its resolution of %v",
+			return fmt.Sprintf("clock of %s: the period of %v is not a multiple of its resolution of %v",
 				c.Wiring.Network.Nodes[i].Name, period, t)
 		}
 	}
@@ -415,17 +415,18 @@ func (r *Simulation) unevenGrain(period unit.Time, was, now *moment) string {
 	}
 	stamp, bytes := c.Wiring.Telemetry.FieldUnits()
 	if stamp > 0 && period%stamp != 0 {
-		return fmt.Sprintf("stamps of telemetry: the period of %v is no multiple of their tick of %v", period, stamp)
+		return fmt.Sprintf("time stamps of telemetry: the period of %v is not a multiple of their tick of %v",
+			period, stamp)
 	}
 	if bytes > 1 {
 		if i := now.counts.ports.FindUneven(&was.counts.ports, bytes); i >= 0 {
 			d := r.linkOf[i]
-			return fmt.Sprintf("bytes sent by %s, which count on for ever: telemetry has them in units of %d B, and an "+
-				"iteration is no multiple of these", c.Wiring.Network.PortName(d.Link, d.End), bytes)
+			return fmt.Sprintf("bytes sent by %s, which only grow: telemetry has them in units of %d B, and an iteration "+
+				"is not a multiple of these", c.Wiring.Network.PortName(d.Link, d.End), bytes)
 		}
 		for _, d := range r.linkOf {
 			if d.OfSwitch && r.portOf(d).HasShares() {
-				return fmt.Sprintf("bytes of classes sent by %s, which count on for ever: telemetry has them in units of %d B",
+				return fmt.Sprintf("bytes of classes sent by %s, which only grow: telemetry has them in units of %d B",
 					c.Wiring.Network.PortName(d.Link, d.End), bytes)
 			}
 		}

@@ -101,7 +101,8 @@ func New(c *Config) (*Simulation, error) {
 	case c.Duration <= 0:
 		return nil, errors.New("sim: the duration must be above 0")
 	case c.Warmup < 0 || c.Warmup >= c.Duration:
-		return nil, fmt.Errorf("sim: the warm-up (%v) must end before the run does (%v)", c.Warmup, c.Duration)
+		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v; the warm-up must end before the run",
+			c.Warmup, c.Duration)
 	}
 	if err := c.Wiring.Check(); err != nil {
 		return nil, fmt.Errorf("sim: %w", err)

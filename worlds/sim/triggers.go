@@ -35,7 +35,7 @@ func newTriggers(c *Config) (*Config, *triggers, error) {
 			{x.Begins, func(f int) { t.waits[f] = true }}} {
 			for _, f := range list.flows {
 				if f < 0 || f >= n {
-					return nil, nil, fmt.Errorf("sim: trigger %d is about flow %d; there are %d", k, f, n)
+					return nil, nil, fmt.Errorf("sim: trigger %d refers to flow %d; there are %d flows", k, f, n)
 				}
 				list.note(f)
 			}
@@ -47,7 +47,8 @@ func newTriggers(c *Config) (*Config, *triggers, error) {
 		}
 		for _, f := range x.Begins {
 			if len(c.Flows[f].After) > 0 {
-				return nil, nil, fmt.Errorf("sim: flow %d comes after others and has a trigger as well", f)
+				return nil, nil, fmt.Errorf("sim: flow %d starts after other flows and also has a trigger; only one is "+
+					"allowed", f)
 			}
 		}
 	}

@@ -86,7 +86,7 @@ func (r *Simulation) wireFunc() func(p *packet.Packet) {
 		size, sent, resent, made := p.Size, p.Sent, p.Resent, p.Meta.Flags&packet.Internal
 		*p = packet.Packet{Size: size}
 		if err := p.Parse(r.config.Wiring.Hosts, data); err != nil {
-			panic(fmt.Sprintf("sim: wire mode cannot parse what it serialised: %v", err))
+			panic(fmt.Sprintf("sim: wire mode cannot parse its own frame: %v", err))
 		}
 		p.Data, p.Sent, p.Resent = data, sent, resent
 		p.Meta.Flags = made

@@ -155,7 +155,7 @@ func (d *decoder) decodeKeys(root *document.Node) {
 		c.scheduler, c.schedulerChoice = s.Make, s
 	}
 	c.Scheduler = scheduler.FormatFlow()
-	framing := d.ReadDefault(root, "framing", "l2", "Weir: frames without FCS, what Linux counts")
+	framing := d.ReadDefault(root, "framing", "l2", "Weir: frames without FCS, as Linux counts them")
 	var names []string
 	for _, f := range packet.Framings {
 		if !f.IsFixed() {
@@ -180,9 +180,9 @@ func (d *decoder) decodeKeys(root *document.Node) {
 	}
 	user := d.ReadDefault(root, "user", "nobody", "Weir")
 	if c.User = d.ReadText(user); c.User == "root" || c.User == "0" {
-		d.Fail(user.Position, "a user without rights", "the switch gives root's rights up")
+		d.Fail(user.Position, "a user without rights", "the switch gives up root's rights, which this user has")
 	} else if c.User == "" {
-		d.Fail(user.Position, "the name of a user", "this is no name")
+		d.Fail(user.Position, "the name of a user", "this is not a user name")
 	}
 }
 
@@ -197,10 +197,10 @@ func parseMetricsAddress(text string) (netip.AddrPort, error) {
 	}
 	a, err := netip.ParseAddrPort(text)
 	if err == nil && a.Port() == 0 {
-		err = errors.New("port 0 cannot be asked for")
+		err = errors.New("port 0 is not allowed")
 	}
 	if err != nil {
-		return a, fmt.Errorf("%q is no address with a port", text)
+		return a, fmt.Errorf("%q is not an address with a port", text)
 	}
 	return a, nil
 }
@@ -214,11 +214,11 @@ func (d *decoder) decodePorts(t *document.Node) {
 	taken := map[string]string{}
 	for _, k := range t.Keys {
 		if len(c.Ports) == control.MaxPorts {
-			d.Fail(k.Position, fmt.Sprintf("%d ports at most", control.MaxPorts), "there are too many ports")
+			d.Fail(k.Position, fmt.Sprintf("up to %d ports", control.MaxPorts), "there are too many ports")
 			return
 		}
 		if !isWord(k.Name) {
-			d.Fail(k.Position, "letters, digits, - and _", "a port cannot be called %q", k.Name)
+			d.Fail(k.Position, "letters, digits, - and _", "%q is not the name of a port", k.Name)
 		}
 		p, rate := Port{Name: k.Name}, k.Position
 		if v := k.Value; d.CheckKeys(v, "key of a port", portKeys) {
@@ -228,9 +228,9 @@ func (d *decoder) decodePorts(t *document.Node) {
 				case p.Interface == "" || len(p.Interface) > maxInterfaceName || strings.ContainsAny(p.Interface, "/ \t\n:") ||
 					p.Interface == "." || p.Interface == "..":
 					d.Fail(x.Position, fmt.Sprintf("up to %d characters without /, : and space", maxInterfaceName),
-						"no interface can be called %q", p.Interface)
+						"%q is not the name of an interface", p.Interface)
 				case exists:
-					d.Fail(x.Position, "another interface", "interface %s is that of port %s already", p.Interface, other)
+					d.Fail(x.Position, "another interface", "port %s already has the interface %s", p.Interface, other)
 				}
 				taken[p.Interface] = p.Name
 			}
@@ -245,7 +245,7 @@ func (d *decoder) decodePorts(t *document.Node) {
 		c.Ports, c.rates = append(c.Ports, p), append(c.rates, rate)
 	}
 	if len(c.Ports) < 2 {
-		d.Fail(t.Position, "two ports at least", "ports to switch between are missing: there are %d", len(c.Ports))
+		d.Fail(t.Position, "at least two ports", "there are %d ports to switch between", len(c.Ports))
 	}
 }
 
@@ -255,7 +255,7 @@ func (d *decoder) decodeBound(t *document.Node) unit.Length {
 	switch {
 	case l.Bytes > 0 && l.Bytes < fullFrame:
 		d.Fail(t.Position, fmt.Sprintf("at least %d B, or a number of packets", fullFrame),
-			"a buffer of %v is below a full frame", l.Bytes)
+			"a buffer of %v is smaller than a full frame", l.Bytes)
 	case l.Packets > maxBuffer || l.Bytes > maxBuffer*fullFrame:
 		d.Fail(t.Position, fmt.Sprintf("up to %d packets", maxBuffer), "this buffer is too large")
 	}
@@ -276,11 +276,12 @@ func (d *decoder) decodePrograms(t *document.Node) {
 	for _, p := range c.Programs {
 		forwards = forwards || p.Traits.Forwards
 		if why := p.Traits.WhyNotStandalone; why != "" {
-			d.Fail(p.Position, d.suggestAlternative(p.Scheme), "%s is not for a switch on its own: %s", p.Scheme.Name, why)
+			d.Fail(p.Position, d.suggestAlternative(p.Scheme), "%s is not available in a standalone switch: %s",
+				p.Scheme.Name, why)
 		}
 	}
 	if !forwards && d.OK() {
-		d.Fail(t.Position, "[forward, …]", "no program forwards")
+		d.Fail(t.Position, "[forward, …]", "no program forwards packets")
 	}
 }
 
@@ -379,7 +380,7 @@ func (c *Config) addMetrics(p dataplane.Program) error {
 		case len(m.Name) > control.MaxText:
 			return fmt.Errorf("%s: metric %s has a name of more than %d characters", p.Name(), m.Name, control.MaxText)
 		case strings.HasPrefix(m.Name, MetricsPrefix) || m.Name == MetricBuildInfo:
-			return fmt.Errorf("%s: metric %s is one of the switch's own", p.Name(), m.Name)
+			return fmt.Errorf("%s: metric %s has the name of a metric of the switch", p.Name(), m.Name)
 		}
 	}
 	return nil
@@ -411,8 +412,8 @@ func (c *Config) Warnings(maxFrame func(port int) int) (warnings []document.Warn
 		if p.Rate.Bits == 0 || 8*frame <= int64(p.Rate.Bits) {
 			continue
 		}
-		w := document.Warn(warnSlowFrame, c.rates[i], "port %s: a frame of %d bytes takes %d s at %v, and nothing else "+
-			"leaves meanwhile", p.Name, frame, 8*frame/int64(p.Rate.Bits), p.Rate)
+		w := document.Warn(warnSlowFrame, c.rates[i], "port %s: a frame of %d bytes takes %d s at %v, during which no "+
+			"other frame is sent", p.Name, frame, 8*frame/int64(p.Rate.Bits), p.Rate)
 		w.Port = p.Name
 		warnings = append(warnings, w)
 	}
@@ -440,7 +441,8 @@ func (c *Config) CheckReload(next *Config) error {
 		{"user", c.User, next.User},
 	} {
 		if x.oldValue != x.newValue {
-			return fmt.Errorf("%s cannot change while the switch runs (%s; the file now says %s): stop it and start it again",
+			return fmt.Errorf("%s cannot change while the switch runs (%s; the file now has %s); stop the switch and "+
+				"start it again",
 				x.what, x.oldValue, x.newValue)
 		}
 	}

@@ -70,7 +70,7 @@ func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	lines := bufio.NewReaderSize(requests, 1<<16)
 	first, err := control.ReadRequest(lines)
 	if err == nil && first.Do != control.DoBegin {
-		err = fmt.Errorf("the first order is %q", first.Do)
+		err = fmt.Errorf("the first request is %q", first.Do)
 	}
 	if err != nil {
 		return fmt.Errorf("data plane: %w", err)
@@ -158,7 +158,7 @@ func (l *loop) carryFrames() error {
 		if err != nil {
 			switch {
 			case errors.Is(err, unix.ENXIO): // error of a frame that was to depart there
-				return fmt.Errorf("data plane: the interface of a port is gone: %w", err)
+				return fmt.Errorf("data plane: the interface of a port has disappeared: %w", err)
 			case !errors.Is(err, unix.ENETDOWN):
 				return fmt.Errorf("data plane: %w", err)
 			}

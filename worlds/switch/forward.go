@@ -74,7 +74,7 @@ func (f *forward) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 	}
 	copy(f.table, old.table)
 	f.seed = old.seed
-	return "what it has learned", nil
+	return "the learned addresses", nil
 }
 
 // Name returns "forward".

@@ -76,13 +76,13 @@ func (r *running) adoptState(now unit.Time, was *running) (note string) {
 	}
 	switch {
 	case r.text == was.text && kept == "":
-		return r.name + " begins anew, with the ports' other rates or buffers"
+		return r.name + " restarts, because the ports' rates or buffers have changed"
 	case r.text == was.text && len(lost) == 0:
 		return ""
 	case r.text == was.text:
-		note = r.name + " keeps " + kept + " at the ports' other rates or buffers"
+		note = r.name + " keeps " + kept + " at the ports' new rates or buffers"
 	case kept == "":
-		return r.name + " has other parameters and begins anew"
+		return r.name + " has other parameters and restarts"
 	default:
 		note = r.name + " has other parameters and keeps " + kept
 	}
@@ -136,7 +136,7 @@ func replacePrograms(now unit.Time, site *dataplane.Site, was []running, want []
 				notes = append(notes, note)
 			}
 		case was != nil:
-			notes = append(notes, w.Scheme.Name+" begins now")
+			notes = append(notes, w.Scheme.Name+" starts now")
 		}
 		list = append(list, r)
 	}

@@ -20,8 +20,8 @@ func (c *Config) exemptWarnings() (warnings []document.Warning) {
 	for i, p := range c.Ports {
 		rate := float64(p.Rate.Bits)
 		if all := float64(frames.ExemptClasses * c.Users.ExemptRate); rate > 0 && all > maxExempt*rate {
-			w := document.Warn(warnExempt, c.rates[i], "port %s: ARP and neighbour discovery of another port "+
-				"(users: exempt_rate %v each) may fill %.0f %% of %v, and no program drops them", p.Name, c.Users.ExemptRate,
+			w := document.Warn(warnExempt, c.rates[i], "port %s: ARP and neighbour discovery of another port (users: "+
+				"exempt_rate %v each) may fill %.0f %% of %v, which no program limits", p.Name, c.Users.ExemptRate,
 				min(100, 100*all/rate), p.Rate)
 			w.Port = p.Name
 			warnings = append(warnings, w)
@@ -52,7 +52,7 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	behind := t.Find("behind")
 	if behind == nil && u.By != frames.ByAddress && len(u.Ports) > 0 {
 		behind = d.ReadDefault(t, "behind", u.Ports[0],
-			"Weir: users by VLAN are on both sides, and have a meter for each direction")
+			"Weir: users by VLAN are on both sides and have a meter in each direction")
 	}
 	if behind != nil {
 		u.Behind = slices.Index(u.Ports, d.ReadWord(behind, "port", u.Ports))
@@ -67,7 +67,7 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	if n := u.NamedCount(); n > frames.MaxUsers {
 		d.Fail(t.Position, fmt.Sprintf("at most %d", frames.MaxUsers), "%d users are named", n)
 	} else if n > u.MaxUsers {
-		d.Fail(t.Position, fmt.Sprintf("most: %d", n), "%d users are named, and there is room for %d", n, u.MaxUsers)
+		d.Fail(t.Position, fmt.Sprintf("most: %d", n), "%d users are named, but the maximum is %d", n, u.MaxUsers)
 	}
 	c.Users = u
 }
@@ -80,12 +80,12 @@ func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 		}
 		names, peers := x.Traits.NamedUsers()
 		if len(names) > 0 && u.By != frames.ByAddress {
-			d.Fail(x.Position, "by: "+string(frames.ByAddress), "%s names users by their addresses, and users are by %s",
+			d.Fail(x.Position, "by: "+string(frames.ByAddress), "%s names users by their addresses, but users are by %s",
 				x.Scheme.Name, u.By)
 		}
 		u.Named, u.Peers = append(u.Named, names...), append(u.Peers, peers...)
 		if len(u.Peers) > frames.MaxPeers {
-			d.Fail(x.Position, fmt.Sprintf("%d at most", frames.MaxPeers), "%s asks for %d other ends", x.Scheme.Name,
+			d.Fail(x.Position, fmt.Sprintf("up to %d", frames.MaxPeers), "%s names %d other ends", x.Scheme.Name,
 				len(u.Peers))
 		}
 	}
@@ -120,7 +120,7 @@ func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
 	for _, k := range t.Keys {
 		if !userset.IsName(k.Name) {
-			d.Fail(k.Position, userset.NameRule, "%q cannot be the name of a user", k.Name)
+			d.Fail(k.Position, userset.NameRule, "%q is not the name of a user", k.Name)
 			continue
 		}
 		c := frames.Customer{Name: k.Name}
@@ -150,7 +150,7 @@ func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 				vlans[v] = c.Name
 			}
 			if other != "" {
-				d.Fail(x.Position, "each address and VLAN once", "%s is user %s's already", x.Text, other)
+				d.Fail(x.Position, "each address and VLAN once", "%s already belongs to user %s", x.Text, other)
 			}
 			if c.VLANs = append(c.VLANs, tags...); p.IsValid() {
 				c.Prefixes, prefixes[p] = append(c.Prefixes, p), c.Name

@@ -43,7 +43,8 @@ func PortWarning(kind scheme.WarningKind, port, format string, args ...any) docu
 // WarnOpenMetrics returns a warning if other machines can reach the metrics.
 func (c *Config) WarnOpenMetrics() (all []document.Warning) {
 	if c.Metrics.IsValid() && !c.Metrics.Addr().Unmap().IsLoopback() {
-		all = append(all, PortWarning(warnMetricsOpen, "", "metrics are at %v, for whoever can reach it", c.Metrics))
+		all = append(all, PortWarning(warnMetricsOpen, "", "metrics are available at %v, to every machine that reaches "+
+			"it", c.Metrics))
 	}
 	return all
 }
@@ -52,8 +53,8 @@ func (c *Config) WarnOpenMetrics() (all []document.Warning) {
 func (c *Config) WarnUnshapedPorts() (all []document.Warning) {
 	for _, p := range c.Ports {
 		if p.Rate.Bits == 0 && p.Rate.Packets == 0 {
-			all = append(all, PortWarning(warnNoRate, p.Name, "port %s has no rate: its queue, on which programs work, hardly "+
-				"fills", p.Name))
+			all = append(all, PortWarning(warnNoRate, p.Name, "port %s has no rate: its queue, which programs control, "+
+				"hardly fills", p.Name))
 		}
 	}
 	return all
@@ -82,8 +83,8 @@ func (c *Config) receiverWarnings() (all []document.Warning) {
 		return nil
 	}
 	return append(all, document.Warn(warnReceivers, c.usersPlace,
-		"%s: a frame counts as its sender's, so that %s are not "+
-			"protected, nor limited, in what they receive; %s", strings.Join(lists, ", "), c.describeUnprotected(ports),
+		"%s: a frame counts for its sender, so that %s have neither protection nor limit for received traffic; %s",
+		strings.Join(lists, ", "), c.describeUnprotected(ports),
 		c.behindLines(ports)))
 }
 

@@ -39,8 +39,8 @@ func (c flags) buildConfig() (x agent.Config, err error) {
 			errs = append(errs, fmt.Errorf(format, args...))
 		}
 	}
-	must(c.Interface != "" || c.Cgroup != "", "--interface NAME or --cgroup PATH is missing")
-	must(c.Every == 0 || c.Every >= minEvery, "--every %v; 0s, for never, and %v or more are possible", c.Every,
+	must(c.Interface != "" || c.Cgroup != "", "--interface NAME or --cgroup PATH is missing; give one of them")
+	must(c.Every == 0 || c.Every >= minEvery, "--every %v is too short; allowed: 0s (no table), or %v and more", c.Every,
 		minEvery)
 	if c.Flows != nil {
 		x.Flows = *c.Flows
@@ -50,7 +50,7 @@ func (c flags) buildConfig() (x agent.Config, err error) {
 	}
 	if c.Nacks != nil {
 		x.Nacks = *c.Nacks
-		must(x.Nacks != "", "--nacks is empty; %s and %s are possible", agent.NacksLoss, agent.NacksSupply)
+		must(x.Nacks != "", "--nacks is empty; allowed: %s, %s", agent.NacksLoss, agent.NacksSupply)
 	}
 	number := func(flag string, text *string, parse func(string) (more bool, err error), minimum string) {
 		if text == nil {
@@ -58,7 +58,7 @@ func (c flags) buildConfig() (x agent.Config, err error) {
 		}
 		more, err := parse(*text)
 		must(err == nil, "--%s: %w", flag, err)
-		must(err != nil || more, "--%s %s; more than %s is possible", flag, *text, minimum)
+		must(err != nil || more, "--%s %s is too small; allowed: above %s", flag, *text, minimum)
 	}
 	number("eta", c.Eta, func(s string) (bool, error) {
 		v, err := unit.ParseShare(s)
@@ -79,12 +79,11 @@ func (c flags) buildConfig() (x agent.Config, err error) {
 		x.Rate, err = unit.ParseRate(s)
 		return x.Rate != 0, err
 	}, "0bps")
-	must(c.Flows == nil || c.Increase == nil, "--flows with --increase, which is in place of what it gives; one of them "+
-		"is possible")
+	must(c.Flows == nil || c.Increase == nil, "--flows and --increase exclude each other; give one of them")
 	if c.Follow == agent.NCF {
 		ignored := c.hpccFlags()
-		must(len(ignored) == 0, "%s with --follow ncf, which has nothing of HPCC++; they are possible with --follow hpcc "+
-			"or both", strings.Join(ignored, ", "))
+		must(len(ignored) == 0, "%s: the flag has no effect with --follow ncf; it requires --follow hpcc or both",
+			strings.Join(ignored, ", "))
 	}
 	for _, p := range x.ListProblems() {
 		must(false, "--%s: %s", command.FlagName(p.Field), p.Text)
@@ -133,9 +132,10 @@ func (Agent) Run(f *command.AgentFlags, e *command.Environment) error {
 	s := &monitor{agent: x, version: e.Version, nacks: config.Follow == agent.NCF || config.Follow == agent.Both,
 		notes: e.Stderr}
 	err = errors.Join(s.showConnections(ctx, c.Every, listener, e.Stdout, func() {
-		fmt.Fprintf(e.Stderr, "%s through %s; Ctrl-C ends it\n", describeAgent(config, x), strings.Join(x.Interfaces, ", "))
+		fmt.Fprintf(e.Stderr, "%s at %s; press Ctrl-C to stop\n",
+			describeAgent(config, x), strings.Join(x.Interfaces, ", "))
 		if listener != nil {
-			fmt.Fprintf(e.Stderr, "metrics are at http://%v/metrics\n", listener.Addr())
+			fmt.Fprintf(e.Stderr, "metrics: http://%v/metrics\n", listener.Addr())
 		}
 	}), s.closeAgent())
 	return err
@@ -143,10 +143,10 @@ func (Agent) Run(f *command.AgentFlags, e *command.Environment) error {
 
 // describeAgent describes which connections follow what.
 func describeAgent(c agent.Config, x *agent.Agent) string {
-	hpcc := x.Controller + " is there for new connections over IPv6"
+	hpcc := x.Controller + " is available to new connections over IPv6"
 	nacks := "NACKs count as losses for all connections"
 	if c.Nacks == agent.NacksSupply {
-		nacks = "NACKs bound all connections to what they offer"
+		nacks = "NACKs limit all connections to the offered rate"
 	}
 	switch c.Follow {
 	case agent.NCF:
@@ -232,7 +232,7 @@ func (s *monitor) showConnections(ctx context.Context, every time.Duration, list
 		if len(all) > 0 {
 			err = agent.WriteTable(to, all)
 		} else if shown != 0 {
-			_, err = fmt.Fprintln(to, "no connections yet")
+			_, err = fmt.Fprintln(to, "no connections")
 		}
 		if err != nil {
 			return err
@@ -250,7 +250,7 @@ func (s *monitor) reportGone() error {
 	defer s.mu.Unlock()
 	gone, err := s.agent.RemoveGone()
 	if err == nil && len(gone) > 0 {
-		_, err = fmt.Fprintf(s.notes, "interface %s is gone; connections go through %s\n", strings.Join(gone, ", "),
+		_, err = fmt.Fprintf(s.notes, "interface %s has disappeared; remaining interfaces: %s\n", strings.Join(gone, ", "),
 			strings.Join(s.agent.Interfaces, ", "))
 	}
 	return err

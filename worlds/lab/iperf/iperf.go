@@ -13,7 +13,7 @@ import (
 )
 
 // ErrMissing means that iperf3 is not installed.
-var ErrMissing = errors.New("iperf3 is not installed (Debian's package is iperf3)")
+var ErrMissing = errors.New("iperf3 is not installed; install Debian's package iperf3")
 
 // Result is the result of a run, as in package traffic, with the fields that iperf3 provides. Each flow has
 // Sender.Retransmitted (TCP), Sender.SentBytes and SentPackets (UDP), Receiver.ReceivedBytes, and ReceivedPackets
@@ -75,14 +75,15 @@ func Check(c traffic.Config) error {
 func planFlows(c *traffic.Config) ([]plan, error) {
 	switch {
 	case c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil:
-		return nil, fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must be "+
-			"shorter, and all must be given", c.Warmup, c.Duration)
+		return nil, fmt.Errorf("a warm-up of %v and a duration of %v, or no addresses or namespaces; the warm-up must "+
+			"be shorter than the duration, and addresses and namespaces are required", c.Warmup, c.Duration)
 	case c.UntilDone:
-		return nil, errors.New("a run until all is done: iperf3's flows here have no end")
+		return nil, errors.New("the run ends when all flows are done; iperf3's flows here have no end, so give a duration")
 	case len(c.Samples) > 0:
-		return nil, errors.New("samples of flows: iperf3 has its own intervals")
+		return nil, errors.New("samples of flows are not available; iperf3 has its own intervals")
 	case len(c.Flows) > maxFlows:
-		return nil, fmt.Errorf("%d flows: with two processes each, %d are possible", len(c.Flows), maxFlows)
+		return nil, fmt.Errorf("%d flows are too many; allowed: up to %d, because each has two processes",
+			len(c.Flows), maxFlows)
 	}
 	taken := make(map[netip.AddrPort]int, len(c.Flows))
 	out := make([]plan, len(c.Flows))
@@ -98,7 +99,7 @@ func planFlows(c *traffic.Config) ([]plan, error) {
 				break
 			}
 			if p.to.Port() == 65535 {
-				return nil, fmt.Errorf("flow %d: no port from %d on is left at node %d", i, f.DstPort, f.Dst)
+				return nil, fmt.Errorf("flow %d: no free port from %d on at node %d", i, f.DstPort, f.Dst)
 			}
 			p.to = netip.AddrPortFrom(p.to.Addr(), p.to.Port()+1)
 		}
@@ -141,22 +142,22 @@ func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	case !p.from.Addr().IsValid() || !p.to.Addr().IsValid():
 		return p, fmt.Errorf("node %d or %d has no IPv%d address", f.Src, f.Dst, f.Version)
 	case f.SrcPort == 0 || f.DstPort == 0:
-		return p, fmt.Errorf("ports %d and %d; a port is 1 to 65535", f.SrcPort, f.DstPort)
+		return p, fmt.Errorf("ports %d and %d are out of range; allowed: 1 to 65535", f.SrcPort, f.DstPort)
 	case f.Size > 0:
-		return p, errors.New("a size: iperf3 does not say when the last byte was acknowledged")
+		return p, errors.New("it has a size; iperf3 does not report when the last byte is acknowledged")
 	case len(f.Predecessors) > 0 || f.Begin != nil:
-		return p, errors.New("a start after other flows: iperf3's flows begin at times")
+		return p, errors.New("it starts after other flows; iperf3's flows start at given times")
 	case f.Start < 0 || end <= f.Start:
-		return p, fmt.Errorf("a start at %v and an end at %v", f.Start, end)
+		return p, fmt.Errorf("it starts at %v and ends at %v; the end must be later", f.Start, end)
 	case f.Payload < 16 || f.Payload > 65507:
-		return p, fmt.Errorf("a payload of %d bytes; 16 to 65507 are possible", f.Payload)
+		return p, fmt.Errorf("a payload of %d bytes is out of range; allowed: 16 to 65507 bytes", f.Payload)
 	case (f.TCP != nil) == (f.UDP != nil):
-		return p, errors.New("it is of TCP or of UDP")
+		return p, errors.New("its protocol is not clear; allowed: either TCP or UDP")
 	}
 	// iperf3 needs whole seconds; the end of its last one is not measured if the run ends.
 	length := end - f.Start
 	if f.Stop > 0 && f.Stop < c.Duration && length%unit.Second != 0 {
-		return p, fmt.Errorf("a stop after %v: iperf3 counts whole seconds", length)
+		return p, fmt.Errorf("it stops after %v; iperf3 requires whole seconds", length)
 	}
 	whole := int64((length + unit.Second - 1) / unit.Second)
 	if end == c.Duration {
@@ -169,10 +170,10 @@ func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	if f.TCP != nil {
 		t := f.TCP
 		if t.Rate < 0 || t.MSS < 0 {
-			return p, fmt.Errorf("a rate of %d bit/s, an MSS of %d bytes", t.Rate, t.MSS)
+			return p, fmt.Errorf("a rate of %d bit/s or an MSS of %d bytes is negative; allowed: 0 and more", t.Rate, t.MSS)
 		}
 		if t.SendBuffer > 0 || t.ReceiveBuffer > 0 {
-			return p, errors.New("buffers of its own: iperf3's -w is for both ends and both directions")
+			return p, errors.New("it has its own buffers; iperf3's -w sets the buffers of both ends and both directions")
 		}
 		if t.CongestionControl != "" {
 			add("-C", t.CongestionControl)
@@ -191,7 +192,7 @@ func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	}
 	s, ok := f.UDP.(*udp.Sender)
 	if !ok {
-		return p, fmt.Errorf("a sender of type %T: iperf3 sends UDP at a constant rate", f.UDP)
+		return p, fmt.Errorf("it has a sender of type %T; iperf3 sends UDP at a constant rate", f.UDP)
 	}
 	u := s.Config()
 	timer := u.Interval
@@ -200,7 +201,7 @@ func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	case udp.CBR: // one datagram per timer; iperf3 cannot vary the gaps
 		timer = unit.TransmitTime(unit.Bytes(f.Payload), u.Rate)
 	default:
-		return p, fmt.Errorf("pattern %s of UDP: iperf3 has %s and %s", u.Pattern, udp.CBR, udp.Burst)
+		return p, fmt.Errorf("pattern %s of UDP is not available; iperf3 has %s and %s", u.Pattern, udp.CBR, udp.Burst)
 	}
 	add("-u")
 	number("-b", int64(u.Rate))

@@ -51,18 +51,18 @@ func parseReport(b []byte) (*series, error) {
 		return nil, fmt.Errorf("its report: %w", err)
 	}
 	if r.Error != "" {
-		return nil, fmt.Errorf("it says: %s", r.Error)
+		return nil, fmt.Errorf("it reports: %s", r.Error)
 	}
 	s := &series{version: r.Start.Version}
 	last := 0.0
 	for i, x := range r.Intervals {
 		if len(x.Streams) != 1 {
-			return nil, fmt.Errorf("its report: %d flows in interval %d", len(x.Streams), i)
+			return nil, fmt.Errorf("its report: %d flows in interval %d; expected 1", len(x.Streams), i)
 		}
 		v := x.Streams[0]
 		for _, n := range [...]float64{v.Bytes, v.Retransmits, v.Packets, v.LostPackets} {
 			if n < 0 || n > math.MaxInt64/4 {
-				return nil, fmt.Errorf("its report: a count of %g in interval %d", n, i)
+				return nil, fmt.Errorf("its report: an invalid count of %g in interval %d", n, i)
 			}
 		}
 		if v.Start < last-1e-3 || v.End < v.Start || v.End > maxSeconds {
@@ -79,7 +79,7 @@ func parseReport(b []byte) (*series, error) {
 		})
 	}
 	if len(s.intervals) == 0 {
-		return nil, fmt.Errorf("its report: there is no interval")
+		return nil, fmt.Errorf("its report: it has no intervals")
 	}
 	return s, nil
 }

@@ -163,7 +163,7 @@ func (x *session) awaitClients(ctx context.Context, finished chan struct{}) erro
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-last.C:
-			return fmt.Errorf("clients do not end %v after the run", processTimeout)
+			return fmt.Errorf("clients have not ended %v after the run", processTimeout)
 		case <-finished:
 			running = false
 		case <-progress.C:
@@ -187,7 +187,7 @@ func (x *session) awaitServers(ctx context.Context) error {
 	select {
 	case <-ended:
 	case <-time.After(processTimeout):
-		return fmt.Errorf("servers do not end %v after their tests", processTimeout)
+		return fmt.Errorf("servers have not ended %v after their tests", processTimeout)
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -59,7 +59,7 @@ func Probe() (*Kernel, error) {
 // addFeature records a feature; err is nil if it is available, else required names what provides it.
 func (k *Kernel) addFeature(name string, err error, required string) {
 	if err != nil {
-		err = fmt.Errorf("%w; it takes %s", err, required)
+		err = fmt.Errorf("%w; it requires %s", err, required)
 	}
 	k.Features = append(k.Features, Feature{name, err})
 }
@@ -110,13 +110,13 @@ func (k *Kernel) probe(private bool) error {
 		return unix.SetsockoptInt(fd, unix.SOL_PACKET, unix.PACKET_VERSION, unix.TPACKET_V2)
 	}), "CAP_NET_RAW and CONFIG_PACKET")
 	// The latest of the lab's requirements. A TCP socket accepts it only when connected.
-	k.addFeature("stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", trySocket(unix.AF_INET,
+	k.addFeature("time stamps of acknowledgements by offset (SOF_TIMESTAMPING_OPT_ID_TCP)", trySocket(unix.AF_INET,
 		unix.SOCK_DGRAM, 0, func(fd int) error {
 			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_TIMESTAMPING,
 				unix.SOF_TIMESTAMPING_TX_ACK|unix.SOF_TIMESTAMPING_SOFTWARE|unix.SOF_TIMESTAMPING_OPT_TSONLY|
 					unix.SOF_TIMESTAMPING_OPT_ID|unix.SOF_TIMESTAMPING_OPT_ID_TCP)
 		}), "Linux 6.2")
-	k.addFeature("sockets' own pacing (SO_MAX_PACING_RATE)", trySocket(unix.AF_INET, unix.SOCK_STREAM, 0,
+	k.addFeature("pacing by sockets (SO_MAX_PACING_RATE)", trySocket(unix.AF_INET, unix.SOCK_STREAM, 0,
 		func(fd int) error {
 			return unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_MAX_PACING_RATE, unlimitedPacing)
 		}), "Linux 4.13")
@@ -125,7 +125,8 @@ func (k *Kernel) probe(private bool) error {
 		veth, metrics := checkInterfaces()
 		k.addFeature("pairs of interfaces (veth)", veth, "CAP_NET_ADMIN and CONFIG_VETH")
 		if veth == nil {
-			k.addFeature("routes with an initial window and a least RTO, and interfaces without bursts", metrics, "Linux 4.16")
+			k.addFeature("routes with an initial window and a minimum RTO, and interfaces without bursts",
+				metrics, "Linux 4.16")
 		}
 	}
 	k.DelayedACK = trySocket(unix.AF_INET, unix.SOCK_STREAM, 0, func(fd int) error {
@@ -252,7 +253,7 @@ func (h *Host) Apply(nic string) (changed []string, err error) {
 		}
 		// The kernel accepts some values only in part.
 		if value, err := readSysctl(x.Name); err != nil || value != x.Value {
-			return changed, fmt.Errorf("net.ipv4.%s = %s: the kernel made %s of it", x.Name, x.Value, value)
+			return changed, fmt.Errorf("net.ipv4.%s = %s: the kernel changed the value to %s", x.Name, x.Value, value)
 		}
 		changed = append(changed, fmt.Sprintf("net.ipv4.%s = %s (was %s)", x.Name, x.Value, was))
 	}

@@ -5,4 +5,4 @@ package kernel
 import "errors"
 
 // Probe always fails on this system.
-func Probe() (*Kernel, error) { return nil, errors.New("the lab needs Linux") }
+func Probe() (*Kernel, error) { return nil, errors.New("the lab requires Linux") }

@@ -19,20 +19,20 @@ type parameter struct {
 
 // parameters lists the parameters of transport tcp in its order.
 func parameters() []parameter {
-	const none = "Linux' TCP has no telemetry but what agents put into each segment"
+	const none = "Linux' TCP has no telemetry except the one that agents put into each segment"
 	return []parameter{
-		{"rate", "application", "it writes at that rate"},
-		{"write", "none", "the lab's application writes as much as the socket takes, or its rate lets"},
-		{"begins", "none", "the lab's application writes from when the connection is there, and FCTs begin with it"},
+		{"rate", "application", "it writes at this rate"},
+		{"write", "none", "the lab's application writes as much as the socket accepts, or as its rate allows"},
+		{"begins", "none", "the lab's application writes once the connection is established, from which FCTs count"},
 		{"initial_window", "route", "initcwnd at the sender"},
 		{"rto_min", "sysctl", "tcp_rto_min_us at the sender; before Linux 6.11 the route's rto_min"},
 		{"ecn", "sysctl", "tcp_ecn at the sender: 1 or 2"},
-		{"ecn_fallback", "sysctl", "tcp_ecn_fallback at the sender, where it asks for ECN"},
+		{"ecn_fallback", "sysctl", "tcp_ecn_fallback at the sender, if it requests ECN"},
 		{"pacing", "socket option", "SO_MAX_PACING_RATE of the sender"},
 		{"bursts", "interface", "gso_max_segs at the sender: 1 if false"},
-		{"send_buffer", "sysctl", "tcp_wmem at the sender; where another flow of its host has more, SO_SNDBUF"},
+		{"send_buffer", "sysctl", "tcp_wmem at the sender; SO_SNDBUF if another flow of its host has a larger buffer"},
 		{"receive_buffer", "sysctl", "tcp_rmem at the receiver; without autotuning also SO_RCVBUF"},
-		{"autotuning", "sysctl", "tcp_moderate_rcvbuf at the receiver; false where others have it: SO_RCVBUF"},
+		{"autotuning", "sysctl", "tcp_moderate_rcvbuf at the receiver; SO_RCVBUF if false and other flows have true"},
 		{"delayed_ack", "socket option", "TCP_DELACK_MAX_US of the receiver; 0s: its route's quickack"},
 		{"compressed_ack", "sysctl", "tcp_comp_sack_delay_ns, tcp_comp_sack_nr at the receiver"},
 		{"rto_initial", "none", "its SYNs wait for 1 s (TCP_TIMEOUT_INIT)"},
@@ -40,8 +40,8 @@ func parameters() []parameter {
 		{"telemetry_packets", "none", none},
 		{"integrity", "none", "Linux' TCP has no telemetry to protect"},
 		{"feedback_key", "none", "Linux' TCP has no telemetry to protect"},
-		{"nacks", "none", "Linux' TCP knows no NACKs"},
-		{"stack", "application", "kernel; with weir the flow's hosts are Weir's own, and nothing of this is asked for"},
+		{"nacks", "none", "Linux' TCP does not support NACKs"},
+		{"stack", "application", "kernel; with weir, the flow's hosts are Weir's own and these settings do not apply"},
 	}
 }
 
@@ -144,7 +144,7 @@ func (k *Kernel) TCPSettings(config scheme.Config) (Settings, error) {
 
 // cannotSet returns the error of a parameter that the kernel cannot implement.
 func cannotSet(name string, value any, why string, a ...any) error {
-	return fmt.Errorf("cannot have %s %v: %s", name, value, fmt.Sprintf(why, a...))
+	return fmt.Errorf("does not support %s %v: %s", name, value, fmt.Sprintf(why, a...))
 }
 
 // checkParameters refuses parameters that Linux' TCP does not have, unless they have their defaults.
@@ -167,15 +167,17 @@ func (k *Kernel) setSender(s *Settings, c *tcp.Config) error {
 	rto := c.RTOMin
 	switch {
 	case rto < minTicks*k.Tick:
-		return cannotSet("rto_min", rto, "its timers take two ticks of %v at least: from %v on", k.Tick, minTicks*k.Tick)
+		return cannotSet("rto_min", rto, "its timers take at least two ticks of %v; allowed: %v and more",
+			k.Tick, minTicks*k.Tick)
 	case k.hasSysctl("tcp_rto_min_us"):
 		if rto%unit.Microsecond != 0 {
-			return cannotSet("rto_min", rto, "it counts whole microseconds")
+			return cannotSet("rto_min", rto, "it counts whole microseconds; give a multiple of 1us")
 		}
 		send.setSysctl("tcp_rto_min_us", int64(rto/unit.Microsecond))
 	case rto != 200*unit.Millisecond:
 		if rto%unit.Millisecond != 0 {
-			return cannotSet("rto_min", rto, "it has no tcp_rto_min_us (Linux 6.11), and routes count whole milliseconds")
+			return cannotSet("rto_min", rto, "it has no tcp_rto_min_us (Linux 6.11), and routes count whole milliseconds; "+
+				"give a multiple of 1ms")
 		}
 		send.RTOMin = rto
 	}
@@ -211,15 +213,15 @@ func (k *Kernel) setReceiver(s *Settings, c *tcp.Config) error {
 	case d == 0:
 		receive.QuickACK = true
 	case d > delackMin:
-		return cannotSet("delayed_ack", d, "it is %v at most (TCP_DELACK_MIN)", delackMin)
+		return cannotSet("delayed_ack", d, "the maximum is %v (TCP_DELACK_MIN)", delackMin)
 	case d == delackMin:
 	case d < minTicks*k.Tick:
-		return cannotSet("delayed_ack", d, "its timers take two ticks of %v at least: 0s, or from %v on", k.Tick,
+		return cannotSet("delayed_ack", d, "its timers take at least two ticks of %v; allowed: 0s, or %v and more", k.Tick,
 			minTicks*k.Tick)
 	case d%unit.Microsecond != 0:
-		return cannotSet("delayed_ack", d, "it counts whole microseconds")
+		return cannotSet("delayed_ack", d, "it counts whole microseconds; give a multiple of 1us")
 	case !k.DelayedACK:
-		return cannotSet("delayed_ack", d, "it has no socket option TCP_DELACK_MAX_US (Linux 6.15)")
+		return cannotSet("delayed_ack", d, "it has no socket option TCP_DELACK_MAX_US, which Linux 6.15 introduced")
 	default:
 		s.ReceiverOptions = append(s.ReceiverOptions, Option{"TCP_DELACK_MAX_US", protocolTCP, delackMaxUS,
 			int(d / unit.Microsecond)})
@@ -229,7 +231,7 @@ func (k *Kernel) setReceiver(s *Settings, c *tcp.Config) error {
 		compressed, maxSACKs = unit.Millisecond, 0
 	}
 	if compressed%unit.Nanosecond != 0 {
-		return cannotSet("compressed_ack", compressed, "it counts whole nanoseconds")
+		return cannotSet("compressed_ack", compressed, "it counts whole nanoseconds; give a multiple of 1ns")
 	}
 	receive.setSysctl("tcp_comp_sack_delay_ns", int64(compressed/unit.Nanosecond))
 	receive.setSysctl("tcp_comp_sack_nr", maxSACKs)
@@ -284,7 +286,8 @@ func (h *Host) Merge(o Host) error {
 		if i < 0 {
 			h.Sysctls = append(h.Sysctls, x)
 		} else if was := h.Sysctls[i].Value; was != x.Value && !slices.Contains(bufferSysctls, x.Name) {
-			return fmt.Errorf("flows of one host want net.ipv4.%s to be %s and %s", x.Name, was, x.Value)
+			return fmt.Errorf("flows of one host require net.ipv4.%s to be %s and %s; give them the same value",
+				x.Name, was, x.Value)
 		}
 	}
 	if o.sends {
@@ -294,8 +297,8 @@ func (h *Host) Merge(o Host) error {
 	if o.receives {
 		switch {
 		case h.receives && h.autotunes && o.autotunes && h.receiveBuffer != o.receiveBuffer:
-			return fmt.Errorf("flows of one host grow their receive buffers up to %d and %d bytes, and net.ipv4.tcp_rmem is "+
-				"for all; with autotuning: false each has its own", h.receiveBuffer, o.receiveBuffer)
+			return fmt.Errorf("flows of one host require receive buffers of up to %d and %d bytes, but net.ipv4.tcp_rmem "+
+				"applies to all; with autotuning: false each has its own", h.receiveBuffer, o.receiveBuffer)
 		case !h.receives || o.autotunes:
 			h.receiveBuffer, h.autotunes = o.receiveBuffer, o.autotunes
 		case !h.autotunes:
@@ -306,8 +309,8 @@ func (h *Host) Merge(o Host) error {
 	// Settings of routes and interfaces conflict only if both send or both receive.
 	if o.sends {
 		if h.sends && (h.InitialWindow != o.InitialWindow || h.RTOMin != o.RTOMin || h.Segments != o.Segments) {
-			return fmt.Errorf("flows of one host want an initial window of %s and %s, an RTO of at least %s and %s, "+
-				"bursts of %s and %s",
+			return fmt.Errorf("flows of one host require an initial window of %s and %s, an RTO of at least %s and %s, "+
+				"bursts of %s and %s; give them the same values",
 				orDefault(h.InitialWindow, "10"), orDefault(o.InitialWindow, "10"),
 				orDefault(h.RTOMin, "200ms"), orDefault(o.RTOMin, "200ms"),
 				orDefault(h.Segments, "many"), orDefault(o.Segments, "many"))
@@ -316,7 +319,8 @@ func (h *Host) Merge(o Host) error {
 	}
 	if o.receives {
 		if h.receives && h.QuickACK != o.QuickACK {
-			return fmt.Errorf("flows of one host want each segment acknowledged at once, and not")
+			return fmt.Errorf("flows of one host require immediate and delayed acknowledgements; give them the same " +
+				"delayed_ack")
 		}
 		h.QuickACK, h.receives = o.QuickACK, true
 	}
@@ -330,11 +334,11 @@ func (s *Settings) SetBuffers(sender, receiver *Host) error {
 	fixed := func(name string, want, minimum int64) (int, error) {
 		switch {
 		case want < minimum:
-			return 0, fmt.Errorf("transport tcp: the kernel cannot have %s %d B beside larger ones of the same host: it is "+
-				"%d B at least", name, want, minimum)
+			return 0, fmt.Errorf("transport tcp: the kernel does not support %s %d B next to larger ones of the same "+
+				"host; allowed: %d B and more", name, want, minimum)
 		case want%2 != 0:
-			return 0, fmt.Errorf("transport tcp: the kernel cannot have %s %d B beside others of the same host: it doubles "+
-				"what a socket asks for", name, want)
+			return 0, fmt.Errorf("transport tcp: the kernel does not support %s %d B next to others of the same host: it "+
+				"doubles the requested size", name, want)
 		}
 		return int(want / 2), nil
 	}

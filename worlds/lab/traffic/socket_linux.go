@@ -117,14 +117,14 @@ func explainError(err error) error {
 	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):
 		return fmt.Errorf("%w: too many flows at a time; raise the limit of open files (ulimit -n)", err)
 	case errors.Is(err, unix.EADDRNOTAVAIL):
-		return fmt.Errorf("%w: the host does not have the address, or another connection has the same ports still; use "+
+		return fmt.Errorf("%w: the host does not have the address, or another connection still has the same ports; use "+
 			"other ports", err)
 	case errors.Is(err, unix.EADDRINUSE):
-		return fmt.Errorf("%w: another program has the port; use another one", err)
+		return fmt.Errorf("%w: another program uses the port; use another port", err)
 	case errors.Is(err, unix.EMSGSIZE):
 		return fmt.Errorf("%w: the datagram is longer than the MTU allows; set a smaller payload", err)
 	case errors.Is(err, unix.ENETUNREACH):
-		return fmt.Errorf("%w: the host has no route there", err)
+		return fmt.Errorf("%w: the host has no route to the destination; add a route", err)
 	}
 	return err
 }

@@ -39,7 +39,7 @@ func (c *connections) steerConnections() error {
 		filter := steeringProgram(c.listeners[i].addr.Addr().Is4(), ports)
 		if len(filter) > maxSteps {
 			return fmt.Errorf("host %d: the ports of flows with different receive buffers alternate too often at %v: %d "+
-				"steps, and %d is the most", c.listeners[i].node, c.listeners[i].addr, len(filter), maxSteps)
+				"steps; allowed: up to %d", c.listeners[i].node, c.listeners[i].addr, len(filter), maxSteps)
 		}
 		program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
 		if err := unix.SetsockoptSockFprog(c.listeners[i].fd, unix.SOL_SOCKET, unix.SO_ATTACH_REUSEPORT_CBPF,

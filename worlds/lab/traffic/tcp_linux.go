@@ -221,10 +221,11 @@ func setControl(fd int, name string) error {
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return fmt.Errorf("congestion control %q: %w: this kernel does not have it; "+
-			"/proc/sys/net/ipv4/tcp_available_congestion_control lists what there is, modprobe tcp_%s may add it",
+			"/proc/sys/net/ipv4/tcp_available_congestion_control lists the available ones, modprobe tcp_%s may add it",
 			name, err, name)
 	case errors.Is(err, unix.EPERM):
-		return fmt.Errorf("congestion control %q: %w: it is not in /proc/sys/net/ipv4/tcp_allowed_congestion_control", name,
+		return fmt.Errorf("congestion control %q: %w: it is not allowed; add it to "+
+			"/proc/sys/net/ipv4/tcp_allowed_congestion_control", name,
 			err)
 	case err != nil:
 		return fmt.Errorf("congestion control %q: %w", name, err)

@@ -139,7 +139,7 @@ func (c *connections) startWriting(i int) error {
 		flags := unix.SOF_TIMESTAMPING_SOFTWARE | unix.SOF_TIMESTAMPING_OPT_ID | unix.SOF_TIMESTAMPING_OPT_ID_TCP |
 			unix.SOF_TIMESTAMPING_OPT_TSONLY
 		if err := unix.SetsockoptInt(x.senderFD, unix.SOL_SOCKET, unix.SO_TIMESTAMPING, flags); err != nil {
-			return fmt.Errorf("flow %d: setsockopt SO_TIMESTAMPING: %w: the lab needs Linux 6.2 or later", i, err)
+			return fmt.Errorf("flow %d: setsockopt SO_TIMESTAMPING: %w: the lab requires Linux 6.2 or later", i, err)
 		}
 	}
 	if x.stopped {

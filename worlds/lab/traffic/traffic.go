@@ -171,10 +171,10 @@ func (r *Result) Errors() (all []string) {
 		n    uint64
 		what string
 	}{
-		{r.Lost.Unsent, "datagrams found no room in a sending socket"},
-		{r.Lost.Unread, "datagrams found no room in a receiving socket, or came damaged"},
-		{r.Lost.Strays, "datagrams or connections came that are of no flow"},
-		{r.Lost.Unmarked, "flows were acknowledged without a stamp of the kernel"},
+		{r.Lost.Unsent, "datagrams did not fit into a sending socket"},
+		{r.Lost.Unread, "datagrams did not fit into a receiving socket, or arrived damaged"},
+		{r.Lost.Strays, "datagrams or connections arrived that belong to no flow"},
+		{r.Lost.Unmarked, "flows were acknowledged without a time stamp of the kernel"},
 	} {
 		if e.n > 0 {
 			all = append(all, fmt.Sprintf("%d %s", e.n, e.what))
@@ -214,8 +214,8 @@ type tuple struct {
 // checkConfig returns an error if the configuration is impossible.
 func (c *Config) checkConfig() error {
 	if c.Warmup < 0 || c.Duration < c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil {
-		return fmt.Errorf("a warm-up of %v and a duration of %v, addresses and namespaces: the warm-up must not be longer, "+
-			"and all must be given", c.Warmup, c.Duration)
+		return fmt.Errorf("a warm-up of %v and a duration of %v, or no addresses or namespaces; the warm-up must not be "+
+			"longer than the duration, and addresses and namespaces are required", c.Warmup, c.Duration)
 	}
 	tuples := make(map[tuple]int, len(c.Flows))
 	for i := range c.Flows {
@@ -223,37 +223,40 @@ func (c *Config) checkConfig() error {
 		from, to := c.localAddr(f), c.remoteAddr(f)
 		switch {
 		case f.Version != 4 && f.Version != 6:
-			return fmt.Errorf("flow %d: version %d of IP; 4 and 6 are possible", i, f.Version)
+			return fmt.Errorf("flow %d: IP version %d is unknown; allowed: 4, 6", i, f.Version)
 		case !from.IsValid() || !to.IsValid():
 			return fmt.Errorf("flow %d: node %d or %d has no IPv%d address", i, f.Src, f.Dst, f.Version)
 		case f.SrcPort == 0 || f.DstPort == 0:
-			return fmt.Errorf("flow %d: ports %d and %d; a port is 1 … 65535", i, f.SrcPort, f.DstPort)
+			return fmt.Errorf("flow %d: ports %d and %d are out of range; allowed: 1 to 65535", i, f.SrcPort, f.DstPort)
 		case f.Start < 0 || f.Size < 0 || f.Stop < 0 || f.Payload < 1:
-			return fmt.Errorf("flow %d: start %v, stop %v, size %d, payload %d", i, f.Start, f.Stop, f.Size, f.Payload)
+			return fmt.Errorf("flow %d: invalid start %v, stop %v, size %d or payload %d",
+				i, f.Start, f.Stop, f.Size, f.Payload)
 		case (f.TCP != nil) == (f.UDPReceiver != nil):
-			return fmt.Errorf("flow %d is of TCP or of UDP", i)
+			return fmt.Errorf("flow %d: its protocol is not clear; allowed: either TCP or UDP", i)
 		case f.TCP == nil && f.Payload < minDatagram:
-			return fmt.Errorf("flow %d: datagrams with %d bytes of payload cannot say what they are; from %d bytes on they can",
+			return fmt.Errorf("flow %d: a datagram with %d bytes of payload is too small for its number; allowed: %d "+
+				"bytes and more",
 				i, f.Payload, minDatagram)
 		case f.TCP == nil && (f.UDP == nil) != (len(f.Predecessors) > 0 && f.Begin != nil):
-			return fmt.Errorf("flow %d: a flow of UDP has its sender or, after others, what makes it", i)
+			return fmt.Errorf("flow %d: a UDP flow requires a sender or, after other flows, a function that creates it", i)
 		case f.TCP != nil && (f.TCP.Rate < 0 || f.TCP.MSS < 0):
-			return fmt.Errorf("flow %d: a rate of %d bit/s, an MSS of %d bytes", i, f.TCP.Rate, f.TCP.MSS)
+			return fmt.Errorf("flow %d: a rate of %d bit/s or an MSS of %d bytes is negative; allowed: 0 and more",
+				i, f.TCP.Rate, f.TCP.MSS)
 		}
 		t := tuple{f.Src, f.Dst, from, to, f.TCP != nil}
 		if other, taken := tuples[t]; taken {
-			return fmt.Errorf("flows %d and %d are both from %v to %v", other, i, from, to)
+			return fmt.Errorf("flows %d and %d have the same addresses and ports, from %v to %v", other, i, from, to)
 		}
 		tuples[t] = i
 		for _, a := range f.Predecessors {
 			if a < 0 || a >= len(c.Flows) || c.Flows[a].Size == 0 || c.Flows[a].Dst != f.Src {
-				return fmt.Errorf("flow %d comes after flow %d, which must have a size and end at its source", i, a)
+				return fmt.Errorf("flow %d starts after flow %d, which must have a size and end at its source", i, a)
 			}
 		}
 	}
 	for i, s := range c.Samples {
 		if s.Quantity >= whatCount || s.Flow < 0 || s.Flow >= len(c.Flows) || s.Every < 1 {
-			return fmt.Errorf("sample %d: %d of flow %d every %v", i, s.Quantity, s.Flow, s.Every)
+			return fmt.Errorf("sample %d is invalid: %d of flow %d every %v", i, s.Quantity, s.Flow, s.Every)
 		}
 	}
 	return nil

@@ -37,7 +37,7 @@ func TakeSnapshot(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, d
 	w := newWalk(now, before)
 	w.walkRoots(roots)
 	if before != nil && w.differs == "" && len(w.words) != len(before.words) {
-		w.differs = fmt.Sprintf("all in all: %d words, %d before", len(w.words), len(before.words))
+		w.differs = fmt.Sprintf("in total: %d words, previously %d", len(w.words), len(before.words))
 	}
 	return &w.Snapshot, w.differs
 }
@@ -190,7 +190,7 @@ func (w *walk) addWord(k state.FieldKind, v uint64) {
 		return
 	}
 	if i >= len(w.before.words) {
-		w.recordDifference("there were fewer words before")
+		w.recordDifference("there were fewer words previously")
 		return
 	}
 	was := w.before.words[i]
@@ -205,15 +205,16 @@ func (w *walk) addWord(k state.FieldKind, v uint64) {
 		fallthrough
 	case state.Instant:
 		if now-then != period && (now != then || now > 0 && now != int64(unit.Never)) {
-			w.recordDifference("%v behind the moment, and %v before", unit.Time(now)-w.time, unit.Time(then)-w.before.time)
+			w.recordDifference("%v after the current time, previously %v",
+				unit.Time(now)-w.time, unit.Time(then)-w.before.time)
 		}
 	default:
 		switch {
 		case v == was:
 		case w.float:
-			w.recordDifference("%v, and %v before", math.Float64frombits(v), math.Float64frombits(was))
+			w.recordDifference("%v, previously %v", math.Float64frombits(v), math.Float64frombits(was))
 		default:
-			w.recordDifference("%d, and %d before", now, then)
+			w.recordDifference("%d, previously %d", now, then)
 		}
 	}
 }
@@ -222,9 +223,9 @@ var timeType = reflect.TypeFor[unit.Time]()
 
 // Texts for users of a program about a field that cannot be compared.
 const (
-	mistake = "this is a mistake in the program that has the field: please report it"
-	noKind  = "is a time and has no kind that distinguishes an instant from a span (package state)"
-	noFunc  = "is a function, which may have state, and its kind is not state.Ignored"
+	mistake = "this is an error in the program that has the field; please report it"
+	noKind  = "is a time without a kind that distinguishes an instant from a span (package state)"
+	noFunc  = "is a function, which may have state, but its kind is not state.Ignored"
 )
 
 // walkValue walks through a value of a field with this kind.
@@ -273,7 +274,7 @@ func (w *walk) walkValue(v reflect.Value, kind state.FieldKind) {
 		}
 		w.addWord(state.Plain, uint64(v.Pointer()))
 	default:
-		w.recordFault("is a %v, which has no state that could be compared", v.Kind())
+		w.recordFault("is a %v, which has no comparable state", v.Kind())
 	}
 }
 
@@ -407,7 +408,7 @@ func (w *walk) walkMap(v reflect.Value, kind state.FieldKind) {
 	for _, k := range keys {
 		name := fmt.Sprint(k)
 		if _, twice := names[name]; twice {
-			w.recordFault("has two keys that are written %s", name)
+			w.recordFault("has two keys with the same text %s", name)
 		}
 		names[name] = k
 		order = append(order, name)

@@ -23,18 +23,18 @@ type Switch struct{}
 func (Switch) Run(f *command.SwitchFlags, e *command.Environment) error {
 	switch {
 	case f.Restore && (f.Check || f.Bypass || f.Config != ""):
-		return fmt.Errorf("%w: --restore stands alone", command.ErrInput)
+		return fmt.Errorf("%w: --restore excludes all other flags; give it alone", command.ErrInput)
 	case f.Restore:
 		done, err := preflight.RestoreDead()
 		for _, what := range done {
 			fmt.Fprintln(e.Stdout, "restored", what)
 		}
 		if err == nil && len(done) == 0 {
-			fmt.Fprintln(e.Stdout, "there is nothing to restore")
+			fmt.Fprintln(e.Stdout, "there are no records to restore")
 		}
 		return inputError(err)
 	case f.Config == "":
-		return fmt.Errorf("%w: -c FILE is missing", command.ErrInput)
+		return fmt.Errorf("%w: -c FILE is missing; name the switch file", command.ErrInput)
 	case f.Check:
 		return inputError(preflight.CheckFile(schemes(e), f.Config, f.Bypass, e.Stdout))
 	}

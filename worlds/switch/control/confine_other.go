@@ -10,7 +10,7 @@ import (
 
 // filterError returns the error of an architecture without a filter.
 func filterError() error {
-	return fmt.Errorf("system calls of %s are not known: %w", runtime.GOARCH, errors.ErrUnsupported)
+	return fmt.Errorf("the system calls of %s are unknown: %w", runtime.GOARCH, errors.ErrUnsupported)
 }
 
 // ConfineDataPlane always fails on this architecture.

@@ -14,7 +14,7 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnNoFil
 // FilterWarnings warns if the kernel refused the filter of a process.
 func FilterWarnings(process string, err error) (all []document.Warning) {
 	if err != nil {
-		all = append(all, document.Warn(warnNoFilter, document.Position{}, "no filter of system calls holds the %s: %v",
+		all = append(all, document.Warn(warnNoFilter, document.Position{}, "the %s has no filter of system calls: %v",
 			process,
 			err))
 	}

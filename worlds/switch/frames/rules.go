@@ -116,7 +116,7 @@ func (a UserAttribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, 
 
 // ParseVLANs parses VLANs in the form of a file: 100, 100-199, or, for two tags, 100.7 with the outer one first.
 func (a UserAttribute) ParseVLANs(s string) (all []VLANs, err error) {
-	wrong := fmt.Errorf("%q is no VLAN: identifiers are 1 to 4094, in ranges such as 100-199", s)
+	wrong := fmt.Errorf("%q is not a VLAN; allowed: identifiers from 1 to 4094, in ranges such as 100-199", s)
 	number := func(s string) (n uint64) {
 		n, err = strconv.ParseUint(s, 10, 16)
 		if n < 1 || n > 4094 || err != nil {
@@ -185,6 +185,8 @@ func (u *Rules) String() string {
 	if n := u.NamedCount(); n > 0 {
 		s += fmt.Sprintf(", %d named", n)
 	}
-	others := map[Unnamed]string{Each: "", PerPort: "; all others at a port are one", OneForAll: "; all others are one"}
+	others := map[Unnamed]string{Each: "", PerPort: "; all others at a port are one user",
+		OneForAll: "; all others are " +
+			"one user"}
 	return s + fmt.Sprintf(", up to %d", u.MaxUsers) + others[u.Unnamed]
 }

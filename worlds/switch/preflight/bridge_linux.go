@@ -25,13 +25,14 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 	}
 	if os.Geteuid() == 0 {
 		if err := tcx.CheckSupport(); err != nil {
-			p.addError("--bypass needs BPF programs at the ingress of interfaces (Linux 6.6, CONFIG_NET_XGRESS): %v", err)
+			p.addError("--bypass requires BPF programs at the ingress of interfaces (Linux 6.6, CONFIG_NET_XGRESS): %v", err)
 		}
 	}
 	master := 0
 	for i, port := range p.Config.Ports {
 		if m := p.Links[i].Master; m != 0 && master != 0 && m != master {
-			p.addError("port %s: interface %s belongs to another bridge than the ports before it", port.Name, port.Interface)
+			p.addError("port %s: interface %s belongs to a different bridge than the previous ports; use one bridge",
+				port.Name, port.Interface)
 		} else if m != 0 {
 			master = m
 		}
@@ -44,7 +45,7 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 		return err
 	}
 	if !bridge.IsBridge() {
-		p.addError("the ports belong to %s, which is no bridge", bridge.Name)
+		p.addError("the ports belong to %s, which is not a bridge", bridge.Name)
 		return nil
 	}
 	p.Bridge = bridge
@@ -62,7 +63,8 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 		}
 		isPort := slices.ContainsFunc(p.Links, func(l rtnl.Interface) bool { return l.Index == i.Index })
 		if i.Master == master && !isPort {
-			p.addError("bridge %s has interface %s, too, which is no port: frames would pass the switch and the bridge",
+			p.addError("bridge %s also has interface %s, which is not a port: frames would pass both the switch and the "+
+				"bridge; remove the interface or make it a port",
 				bridge.Name, i.Name)
 		}
 	}
@@ -78,11 +80,11 @@ func (p *Plan) findBridge(conn *rtnl.Conn) error {
 func (p *Plan) bypassText() string {
 	switch {
 	case !p.Bypass:
-		return "none: what comes in is lost while the switch does not run"
+		return "none: frames that arrive while the switch does not run are lost"
 	case p.Bridge.Name != "":
 		return "bridge " + p.Bridge.Name
 	}
-	return "a bridge " + BypassPrefix + "N, which stays"
+	return "a bridge " + BypassPrefix + "N, which remains"
 }
 
 // bridgeHint explains how an interface of a bridge can become a port.
@@ -91,5 +93,5 @@ func bridgeHint(conn *rtnl.Conn, master int) string {
 		return fmt.Sprintf(": %s is the bypass of an earlier start; start with --bypass, or remove it (ip link del %s)",
 			b.Name, b.Name)
 	}
-	return ", which would forward its frames too"
+	return ", which would forward its frames as well; remove the interface from it (ip link set NAME nomaster)"
 }

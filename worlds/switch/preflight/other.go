@@ -10,8 +10,8 @@ import (
 
 // CheckFile always fails on this system.
 func CheckFile(softswitch.Schemes, string, bool, io.Writer) error {
-	return softswitch.SetupError("it needs Linux")
+	return softswitch.SetupError("it requires Linux")
 }
 
 // RestoreDead always fails on this system.
-func RestoreDead() ([]string, error) { return nil, softswitch.SetupError("it needs Linux") }
+func RestoreDead() ([]string, error) { return nil, softswitch.SetupError("it requires Linux") }

@@ -44,9 +44,9 @@ func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 		}
 		return o
 	}
-	o.hidden = "it is in a network namespace that no name and no process here leads to"
+	o.hidden = "it is in a network namespace without a name and without a process here"
 	if os.Geteuid() != 0 {
-		o.hidden = "it is in another network namespace, which only root can look into"
+		o.hidden = "it is in another network namespace, which only root can read"
 		return o
 	}
 	for _, path := range netns.ListPaths() {
@@ -90,7 +90,7 @@ func (o *PeerOffloads) Help() string {
 	case "tun":
 		return "ethtool -K IFACE tx off, inside the virtual machine"
 	}
-	return "ethtool -K IFACE tx off, where the frames come from on this machine"
+	return "ethtool -K IFACE tx off, at the source of the frames on this machine"
 }
 
 // listWarnings warns of possible frames without checksums before any has arrived.
@@ -98,16 +98,16 @@ func (o *PeerOffloads) listWarnings(port softswitch.Port) []document.Warning {
 	var w document.Warning
 	switch {
 	case o.OmitsChecksums:
-		w = document.Warn(warnChecksumsSent, document.Position{}, "port %s: %s, the other end of %s, leaves checksums to a "+
-			"card that is not there: what it sends by TCP and UDP will be dropped; this helps: %s", port.Name,
+		w = document.Warn(warnChecksumsSent, document.Position{}, "port %s: %s, the other end of %s, leaves checksums "+
+			"to hardware that does not exist: its TCP and UDP frames will be dropped; run: %s", port.Name,
 			strings.TrimSpace(o.Interface), port.Interface, o.Help())
 	case o.Kind == "veth" && o.Interface == "":
 		w = document.Warn(warnChecksumsHidden, document.Position{},
-			"port %s: whether the other end of %s sends frames without "+
-				"checksums cannot be seen: %s; if it does, this helps: %s", port.Name, port.Interface, o.hidden, o.Help())
+			"port %s: it is unknown whether the other end of %s sends frames without checksums: %s; if it does, run: %s",
+			port.Name, port.Interface, o.hidden, o.Help())
 	case o.Kind == "tun":
-		w = document.Warn(warnChecksumsTUN, document.Position{}, "port %s: whether what is behind %s sends frames without "+
-			"checksums cannot be seen; if it does, this helps: %s", port.Name, port.Interface, o.Help())
+		w = document.Warn(warnChecksumsTUN, document.Position{}, "port %s: it is unknown whether the sender behind %s "+
+			"sends frames without checksums; if it does, run: %s", port.Name, port.Interface, o.Help())
 	default:
 		return nil
 	}

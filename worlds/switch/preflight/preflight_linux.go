@@ -85,9 +85,9 @@ func (p *Plan) findUser() {
 	}
 	switch {
 	case err != nil:
-		p.addError("there is no user %s to run as: %v", p.Config.User, err)
+		p.addError("the user %s, as which the switch would run, does not exist: %v", p.Config.User, err)
 	case p.UID == 0:
-		p.addError("user %s is root, whose rights the switch gives up", p.Config.User)
+		p.addError("user %s is root, whose rights the switch gives up; choose another user", p.Config.User)
 	}
 }
 
@@ -108,13 +108,13 @@ func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface,
 	}
 	switch {
 	case len(netInterface.HardwareAddr) != 6 || netInterface.Flags&net.FlagLoopback != 0:
-		p.addError("port %s: %s is no Ethernet interface", port.Name, name)
+		p.addError("port %s: %s is not an Ethernet interface", port.Name, name)
 	case !i.Up:
 		p.addError("port %s: interface %s is down; set it up first (ip link set %s up)", port.Name, name, name)
 	case i.Master != 0 && !p.Bypass:
 		p.addError("port %s: interface %s belongs to a bridge or a bond%s", port.Name, name, bridgeHint(conn, i.Master))
 	case i.MTU < 1280 || i.MTU > 9216:
-		p.addError("port %s: interface %s has an MTU of %d bytes; 1280 to 9216 are possible", port.Name, name, i.MTU)
+		p.addError("port %s: interface %s has an MTU of %d bytes; allowed: 1280 to 9216 bytes", port.Name, name, i.MTU)
 	}
 	facts := interfaceFacts{mtu: i.MTU, firstMTU: p.Links[0].MTU, defaultRoute: defaultRoute, bypass: p.Bypass}
 	for _, n := range interfaceAddresses(name) {
@@ -205,8 +205,8 @@ func CheckFile(known softswitch.Schemes, file string, bypass bool, out io.Writer
 	}
 	p.printPlan(out)
 	if runs != 0 {
-		fmt.Fprintf(out, "the switch of these interfaces runs: kill -HUP %d has it read its file anew; offloads are "+
-			"off already\n", runs)
+		fmt.Fprintf(out, "the switch of these interfaces is running: kill -HUP %d makes it read its file again; "+
+			"offloads are already off\n", runs)
 	}
 	for _, w := range rootWarnings(runs != 0, os.Geteuid()) {
 		w.Print(out)
@@ -224,7 +224,7 @@ func (r *RecordContent) CheckTaken(c *softswitch.Config) error {
 	for _, port := range c.Ports {
 		for _, name := range r.ports {
 			if name == port.Interface {
-				return softswitch.SetupError("port %s: interface %s is that of a switch that runs (process %d)", port.Name, name,
+				return softswitch.SetupError("port %s: interface %s belongs to a running switch (process %d)", port.Name, name,
 					r.owner)
 			}
 		}
@@ -237,13 +237,13 @@ func (p *Plan) printPlan(out io.Writer) {
 	c := p.Config
 	for i, port := range c.Ports {
 		l := p.Links[i]
-		rate := "as fast as it takes"
+		rate := "at the interface's own rate"
 		if port.Rate.Bits > 0 || port.Rate.Packets > 0 {
 			rate = port.Rate.String()
 		}
 		off := "no offloads are on"
 		if len(p.Offloads[i]) > 0 {
-			off = "switched off, and on again at the end: " + strings.Join(p.Offloads[i], ", ")
+			off = "switched off until the end: " + strings.Join(p.Offloads[i], ", ")
 		}
 		fmt.Fprintf(out, "port %s: interface %s, MTU %d, %s, buffer %v; promiscuous; %s\n", port.Name, port.Interface, l.MTU,
 			rate, port.Buffer, off)

@@ -286,7 +286,8 @@ func NewRecord(interfaces []string, bypass bool) (*Record, error) {
 		}
 		return &Record{f}, nil
 	}
-	return nil, fmt.Errorf("%d switches have records in %s", MaxSwitches, netns.RecordDir)
+	return nil, fmt.Errorf("there are records of %d switches in %s; remove the old ones with --restore",
+		MaxSwitches, netns.RecordDir)
 }
 
 // FD returns the file's descriptor.
@@ -314,7 +315,7 @@ func (r *Record) AddChange(x Change) error {
 // requires root.
 func RestoreDead() (done []string, err error) {
 	if os.Geteuid() != 0 {
-		return nil, softswitch.SetupError("restoring offloads needs root")
+		return nil, softswitch.SetupError("restoring offloads requires root")
 	}
 	err = ForEachRecord(func(r RecordContent) (bool, error) {
 		was, err := RestoreOffloads(r.Changes)

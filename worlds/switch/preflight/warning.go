@@ -51,20 +51,20 @@ func interfaceWarnings(first string, port softswitch.Port, f *interfaceFacts) (a
 		all = append(all, softswitch.PortWarning(kind, port.Name, format, args...))
 	}
 	if f.mtu != f.firstMTU {
-		warn(warnMTU, "interface %s has an MTU of %d bytes, %s one of %d: frames that are too long for one of them are "+
-			"dropped there", port.Interface, f.mtu, first, f.firstMTU)
+		warn(warnMTU, "interface %s has an MTU of %d bytes, %s one of %d bytes: frames that are too long for one of "+
+			"them are dropped there", port.Interface, f.mtu, first, f.firstMTU)
 	}
 	for _, address := range f.addresses {
 		if f.bypass {
-			warn(warnAddressBypass, "interface %s has the address %s: with --bypass nothing that comes in there reaches it",
+			warn(warnAddressBypass, "interface %s has the address %s: with --bypass, frames to this address do not reach it",
 				port.Interface, address)
 			continue
 		}
-		warn(warnAddress, "interface %s has the address %s: this machine's own traffic there does not go through the "+
-			"switch, and it answers beside it", port.Interface, address)
+		warn(warnAddress, "interface %s has the address %s: traffic of this machine at this address bypasses the switch",
+			port.Interface, address)
 	}
 	if f.defaultRoute {
-		warn(warnDefaultRoute, "interface %s has a default route: is it this machine's own way out?", port.Interface)
+		warn(warnDefaultRoute, "interface %s has a default route: is it this machine's own uplink?", port.Interface)
 	}
 	return all
 }
@@ -73,11 +73,11 @@ func interfaceWarnings(first string, port softswitch.Port, f *interfaceFacts) (a
 func bridgeWarnings(name string, up bool, address string) (all []document.Warning) {
 	if !up {
 		all = append(all, softswitch.PortWarning(warnBridgeDown, "",
-			"bridge %s is down, and forwards nothing; the start sets it up", name))
+			"bridge %s is down and forwards no frames; the start sets it up", name))
 	}
 	if address != "" {
-		all = append(all, softswitch.PortWarning(warnBridgeAddress, "", "bridge %s has the address %s, at which "+
-			"this machine is not reached while the switch runs", name, address))
+		all = append(all, softswitch.PortWarning(warnBridgeAddress, "", "bridge %s has the address %s, at which this "+
+			"machine is unreachable while the switch runs", name, address))
 	}
 	return all
 }
@@ -85,7 +85,7 @@ func bridgeWarnings(name string, up bool, address string) (all []document.Warnin
 // rootWarnings warns if uid cannot start the switch, unless it runs.
 func rootWarnings(runs bool, uid int) (all []document.Warning) {
 	if !runs && uid != 0 {
-		all = append(all, softswitch.PortWarning(warnNeedsRoot, "", "starting needs root"))
+		all = append(all, softswitch.PortWarning(warnNeedsRoot, "", "the start requires root"))
 	}
 	return all
 }

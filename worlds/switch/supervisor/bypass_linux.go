@@ -80,7 +80,7 @@ func (b *bypass) addBridge(conn *rtnl.Conn) error {
 			continue
 		}
 		if errors.Is(err, unix.EOPNOTSUPP) {
-			return softswitch.SetupError("--bypass: this kernel has no bridge: %v", err)
+			return softswitch.SetupError("--bypass: this kernel does not support bridges: %v", err)
 		}
 		if err != nil {
 			return err
@@ -92,7 +92,8 @@ func (b *bypass) addBridge(conn *rtnl.Conn) error {
 		b.name, b.index, b.created = name, i.Index, true
 		return conn.SetUpQuiet(i.Index)
 	}
-	return fmt.Errorf("--bypass: %d bridges %sN exist", preflight.MaxSwitches, preflight.BypassPrefix)
+	return fmt.Errorf("--bypass: %d bridges %sN exist; remove unused ones (ip link del NAME)",
+		preflight.MaxSwitches, preflight.BypassPrefix)
 }
 
 // leaveBridge undoes joinBridge.

@@ -170,12 +170,12 @@ func (c *child) sendRequest(o control.Request) bool {
 func (c *child) awaitBegun(signals <-chan os.Signal) (err error) {
 	select {
 	case what := <-signals:
-		err = fmt.Errorf("ended by a signal (%v) before the data plane had begun", what)
+		err = fmt.Errorf("ended by a signal (%v) before the data plane began", what)
 	case a := <-c.replies:
 		if a.Is == control.IsBegun {
 			return nil
 		}
-		err = fmt.Errorf("the data plane begins with %q", a.Is)
+		err = fmt.Errorf("the data plane begins with %q, which is unexpected", a.Is)
 	case err := <-c.ended:
 		return c.deathError(err)
 	case <-time.After(beginTimeout):
@@ -191,7 +191,7 @@ func (c *child) deathError(err error) error {
 		return fmt.Errorf("the data plane has ended: %s", output)
 	}
 	if err == nil {
-		return errors.New("the data plane has ended without an error, and has not said that it stops")
+		return errors.New("the data plane has ended without an error and without notice")
 	}
 	return fmt.Errorf("the data plane has ended: %w", err)
 }

@@ -35,7 +35,7 @@ func newLineWriter(to io.Writer) *lineWriter {
 			}
 			to.Write(x.text)
 			if n := w.lost.Swap(0); n > 0 {
-				fmt.Fprintf(to, "%d lines are lost here: they came faster than they could be written\n", n)
+				fmt.Fprintf(to, "%d lines are lost here, because they were produced faster than written\n", n)
 			}
 		}
 	}()

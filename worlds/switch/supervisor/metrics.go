@@ -28,36 +28,37 @@ func newDesc(name, help string, labels ...string) *prometheus.Desc {
 }
 
 var (
-	metricInfo      = newDesc(softswitch.MetricBuildInfo, "The program that runs.", "version", "goversion")
-	metricUp        = newDesc("weir_switch_up", "1 if the data plane answers.")
-	metricRunning   = newDesc("weir_switch_running_seconds", "For how long the data plane has run.")
-	metricReloads   = newDesc("weir_switch_reloads_total", "Times that the configuration was read anew.", "result")
-	metricReceived  = newDesc("weir_switch_received_frames_total", "Frames that came in.", "port")
-	metricReceivedB = newDesc("weir_switch_received_bytes_total", "Bytes of frames that came in, as the framing counts.",
+	metricInfo    = newDesc(softswitch.MetricBuildInfo, "Version of the running program.", "version", "goversion")
+	metricUp      = newDesc("weir_switch_up", "1 if the data plane responds.")
+	metricRunning = newDesc("weir_switch_running_seconds", "Time since the start of the data plane.")
+	metricReloads = newDesc("weir_switch_reloads_total", "Number of times that the configuration was read again.",
+		"result")
+	metricReceived  = newDesc("weir_switch_received_frames_total", "Received frames.", "port")
+	metricReceivedB = newDesc("weir_switch_received_bytes_total", "Bytes of received frames, as the framing counts.",
 		"port")
-	metricSent  = newDesc("weir_switch_sent_frames_total", "Frames that left their queue for the interface.", "port")
-	metricSentB = newDesc("weir_switch_sent_bytes_total", "Bytes of frames that left, as the framing counts.",
+	metricSent  = newDesc("weir_switch_sent_frames_total", "Frames sent from their queue to the interface.", "port")
+	metricSentB = newDesc("weir_switch_sent_bytes_total", "Bytes of sent frames, as the framing counts.",
 		"port")
 	metricDropped = newDesc("weir_switch_dropped_frames_total",
 		"Frames that the switch dropped on their way to a port.", "port", "reason")
 	metricUndirected = newDesc("weir_switch_undirected_frames_total",
-		"Frames that the switch dropped before they had a port to go to.", "reason")
-	metricQueue    = newDesc("weir_switch_queue_frames", "Frames that wait.", "port")
-	metricQueueB   = newDesc("weir_switch_queue_bytes", "Bytes that wait.", "port")
+		"Frames that the switch dropped before it chose a port.", "reason")
+	metricQueue    = newDesc("weir_switch_queue_frames", "Frames in the queue.", "port")
+	metricQueueB   = newDesc("weir_switch_queue_bytes", "Bytes in the queue.", "port")
 	metricRingLost = newDesc("weir_switch_ring_lost_frames_total",
-		"Frames for which the ring between kernel and switch had no room.", "port")
+		"Frames that did not fit into the ring between kernel and switch.", "port")
 	metricTooLong = newDesc("weir_switch_too_long_frames_total",
-		"Frames longer than the interface's MTU allows, dropped.", "port")
+		"Frames that exceed the interface's MTU, dropped.", "port")
 	metricPartial = newDesc("weir_switch_without_checksum_frames_total",
-		"Frames that came without their checksum, for a card to fill in, dropped.", "port")
-	metricUnsent   = newDesc("weir_switch_unsent_frames_total", "Frames that interfaces did not take.")
-	metricRunts    = newDesc("weir_switch_runt_frames_total", "Frames without a whole Ethernet header, dropped.")
-	metricLateness = newDesc("weir_switch_lateness_seconds", "How much later than computed frames left.")
+		"Frames without a checksum, which hardware should have added, dropped.", "port")
+	metricUnsent   = newDesc("weir_switch_unsent_frames_total", "Frames that interfaces did not accept.")
+	metricRunts    = newDesc("weir_switch_runt_frames_total", "Frames without a complete Ethernet header, dropped.")
+	metricLateness = newDesc("weir_switch_lateness_seconds", "Delay of frames after their computed time of departure.")
 	metricStall    = newDesc("weir_switch_longest_stall_seconds",
-		"Longest time for which something was to be done and nothing happened.")
+		"Longest time during which a due action was delayed.")
 	metricCPU       = newDesc("weir_switch_cpu_seconds_total", "CPU time of the data plane's thread.")
-	metricKnown     = newDesc("weir_switch_users", "Addresses of users that are known.")
-	metricForgotten = newDesc("weir_switch_forgotten_users_total", "Addresses of users that had to make room for others.")
+	metricKnown     = newDesc("weir_switch_users", "Known addresses of users.")
+	metricForgotten = newDesc("weir_switch_forgotten_users_total", "Addresses of users that were replaced by others.")
 )
 
 // Describe sends no description, because the metrics depend on the configuration.

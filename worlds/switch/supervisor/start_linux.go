@@ -46,7 +46,7 @@ func Start(known softswitch.Schemes, file string, bypass bool, self []string, st
 		return err
 	}
 	if os.Geteuid() != 0 {
-		return softswitch.SetupError("it needs root, to open packet sockets and to switch offloads off")
+		return softswitch.SetupError("it requires root, to open packet sockets and to switch offloads off")
 	}
 	p, err := preflight.NewPlan(c, bypass)
 	if err != nil {
@@ -153,7 +153,7 @@ func (s *start) claimInterfaces(stderr io.Writer) error {
 	err := preflight.ForEachRecord(func(r preflight.RecordContent) (bool, error) {
 		was, err := preflight.RestoreOffloads(r.Changes)
 		for _, what := range was {
-			fmt.Fprintln(stderr, "restored what a switch has left that died:", what)
+			fmt.Fprintln(stderr, "restored the settings that a dead switch had left:", what)
 		}
 		return true, err
 	}, func(r preflight.RecordContent) {
@@ -278,7 +278,8 @@ func becomeSupervisor(uid, gid int, args []string, keep []int) error {
 	}
 	err := unix.Exec(executable, args, os.Environ())
 	if err == unix.EACCES {
-		return softswitch.SetupError("the user that it is to run as may not execute this program")
+		return softswitch.SetupError("the user as which the switch runs may not execute this program; change the " +
+			"program's permissions or the user")
 	}
 	return os.NewSyscallError("execve", err)
 }

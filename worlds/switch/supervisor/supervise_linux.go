@@ -101,7 +101,7 @@ func Supervise(known softswitch.Schemes, descriptor int, command []string, versi
 	}
 	after := ""
 	if s.state.Bypass != "" {
-		after = "; bridge " + s.state.Bypass + " takes over when this ends"
+		after = "; bridge " + s.state.Bypass + " takes over at the end"
 	}
 	fmt.Fprintf(s.log, "switching between %s%s\n", strings.Join(names, ", "), after)
 	return s.handleEvents()
@@ -118,7 +118,7 @@ func (s *supervisor) readState(descriptor int) error {
 		err = json.Unmarshal(text, &s.state)
 	}
 	if err != nil {
-		return softswitch.SetupError("this is started by weir switch, not by hand: %v", err)
+		return softswitch.SetupError("weir switch starts this process; do not start it by hand: %v", err)
 	}
 	memory.Close()
 	return closeOnExecFrom(3)
@@ -191,17 +191,17 @@ func (s *supervisor) handleReply(a control.Reply) {
 		s.refuseReload(errors.New(a.Text))
 	case control.IsUnreadable:
 		if s.next == nil {
-			fmt.Fprintln(s.log, "an answer of the data plane cannot be read")
+			fmt.Fprintln(s.log, "a response of the data plane cannot be read")
 			return
 		}
-		fmt.Fprintf(s.log, "%s: the data plane's answer cannot be read: whether it has taken the file is not known\n",
+		fmt.Fprintf(s.log, "%s: the data plane's response cannot be read, so it is unknown whether it uses the file\n",
 			s.state.File)
 		s.endReload()
 	case control.IsReloaded:
 		if s.next != nil {
 			s.config.Store(s.next)
 		}
-		fmt.Fprintf(s.log, "%s: read anew%s\n", s.state.File, formatNotes(a.Notes))
+		fmt.Fprintf(s.log, "%s: read again%s\n", s.state.File, formatNotes(a.Notes))
 		s.endReload()
 	}
 }
@@ -209,7 +209,7 @@ func (s *supervisor) handleReply(a control.Reply) {
 // formatNotes formats the notes of a reload for the log.
 func formatNotes(notes []string) string {
 	if len(notes) == 0 {
-		return ", and nothing in it has changed"
+		return ", no changes"
 	}
 	return ": " + strings.Join(notes, "; ")
 }
@@ -217,11 +217,11 @@ func formatNotes(notes []string) string {
 // reportOverdue logs the reason for a slow reload. Reloads requested meanwhile wait, too: the file's server may
 // not answer, and the log explains why a further signal has no effect.
 func (s *supervisor) reportOverdue() {
-	what := "it has not been read"
+	what := "the file was not read"
 	if s.next != nil {
-		what = "the data plane has not taken it"
+		what = "the data plane did not accept the file"
 	}
-	fmt.Fprintf(s.log, "%s: %s within %v; SIGHUPs that come meanwhile wait for that\n", s.state.File, what, reloadTimeout)
+	fmt.Fprintf(s.log, "%s: %s within %v; further SIGHUPs wait for that\n", s.state.File, what, reloadTimeout)
 }
 
 // startReload starts to read the file again if that was requested and no other reload runs. It reads in a
@@ -247,7 +247,7 @@ func (s *supervisor) startReload() {
 // requestReload passes a correct file to the data plane.
 func (s *supervisor) requestReload(x reloadedFile) {
 	if x.err == nil && !s.sendRequest(control.Request{Do: control.DoReload, File: s.state.File, Data: x.data}) {
-		x.err = errors.New("the data plane takes no orders")
+		x.err = errors.New("the data plane does not accept requests")
 	}
 	if x.err != nil {
 		s.refuseReload(x.err)
@@ -262,7 +262,7 @@ func (s *supervisor) requestReload(x reloadedFile) {
 // refuseReload reports a reload without effect.
 func (s *supervisor) refuseReload(err error) {
 	s.refused.Add(1)
-	fmt.Fprintf(s.log, "%s: refused, and nothing has changed: %v\n", s.state.File, err)
+	fmt.Fprintf(s.log, "%s: refused, the old configuration remains: %v\n", s.state.File, err)
 	s.endReload()
 }
 
@@ -315,10 +315,10 @@ func (s *supervisor) printSummary(remaining int) {
 		for _, x := range n.Drops {
 			dropped += x
 		}
-		fmt.Fprintf(s.out, "port %s: %d frames came in, %d left, %d dropped before, %d lost in the ring, %d too long, %d "+
-			"without checksum\n",
+		fmt.Fprintf(s.out, "port %s: %d frames received, %d sent, %d dropped before, %d lost in the ring, %d too long, "+
+			"%d without checksum\n",
 			p.Name, n.In, n.Out, dropped, n.RingLost, n.TooLong, n.Partial)
 	}
-	fmt.Fprintf(s.out, "%.0f s, %d frames were not taken by interfaces, %d were left in queues\n", c.At.Seconds(),
+	fmt.Fprintf(s.out, "%.0f s, %d frames not accepted by interfaces, %d left in queues\n", c.At.Seconds(),
 		c.Unsent, remaining)
 }

@@ -15,8 +15,8 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnCheck
 // partialWarnings warns of frames dropped at a port for lack of a checksum; help is advice.
 func partialWarnings(port softswitch.Port, frames uint64, help string) (all []document.Warning) {
 	if frames > 0 {
-		all = append(all, softswitch.PortWarning(warnChecksums, port.Name, "port %s: %d frames came from %s "+
-			"without their checksums, and were dropped; this helps: %s", port.Name, frames, port.Interface, help))
+		all = append(all, softswitch.PortWarning(warnChecksums, port.Name,
+			"port %s: %d frames from %s had no checksum and were dropped; run: %s", port.Name, frames, port.Interface, help))
 	}
 	return all
 }
