@@ -102,8 +102,8 @@ func AtAnyLength(unit.Rate) unit.Bytes { return 0 }
 
 // Reasons in WhyNotStandalone that several programs have.
 const (
-	ChoosesPaths  = "it chooses among the paths of a network, and a bridge has one"
-	NotifiesHosts = "it sends messages to hosts that have to know what they mean"
+	ChoosesPaths  = "it chooses among paths, but a bridge has one path"
+	NotifiesHosts = "it sends messages that hosts must support"
 )
 
 // Spreading is how often a flow changes its path.

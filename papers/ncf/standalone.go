@@ -83,10 +83,9 @@ func (o *Options) whyNotStandalone() string {
 	case o.Nack == NackNone:
 		return ""
 	case o.Form == AsExtension:
-		return dataplane.NotifiesHosts + "; form: tcp_option leaves others unharmed, and form: ece is what TCP with ECN " +
-			"obeys"
+		return dataplane.NotifiesHosts + "; other hosts discard form: tcp_option, and TCP with ECN supports form: ece"
 	case o.UDP:
-		return dataplane.NotifiesHosts + ": senders of UDP do not; udp: false leaves them alone"
+		return dataplane.NotifiesHosts + ", which senders of UDP do not; set udp: false"
 	}
 	return ""
 }

@@ -151,7 +151,7 @@ func (c *Config) whyNotStandalone() string {
 	if c.UserRule == ToSender || c.UserRule == ToAuto {
 		return ""
 	}
-	return fmt.Sprintf("user: %s is for the hosts of a network; a switch on its own says by the key users "+
-		"whose frames are",
+	return fmt.Sprintf("user: %s refers to the hosts of a network; in a standalone switch, the key users "+
+		"determines the user of a frame",
 		c.UserRule)
 }

@@ -29,7 +29,7 @@ func (c *ForgerConfig) Params(p *scheme.Params) {
 
 // Traits keeps Forger out of switches between real interfaces: there it would only help an attacker.
 func (*ForgerConfig) Traits() dataplane.Traits {
-	return dataplane.Traits{WhyNotStandalone: "it forges marks, to try simulated networks"}
+	return dataplane.Traits{WhyNotStandalone: "it forges marks, for tests of simulated networks"}
 }
 
 // ForgerScheme returns the scheme for experiments: switch: [forward, {forge: {activity: -30}}].

@@ -53,14 +53,14 @@ func (*Standalone) Name() string { return "p4te" }
 
 // whyNotStandalone returns which parts need a fabric, and which parameters avoid them; "" if all run standalone.
 func (o *Options) whyNotStandalone() string {
-	const left = "; what a switch on its own has is paths: false with rate: enforced"
+	const left = "; a standalone switch requires paths: false with rate: enforced"
 	switch {
 	case o.Paths:
 		return dataplane.ChoosesPaths + left
 	case !o.Monitor:
-		return "without monitoring it does nothing" + left
+		return "without monitoring it has no effect" + left
 	case o.Rate.Mode != Enforced:
-		return "fake ACKs that a sender gets do not slow it down" + left
+		return "fake ACKs do not slow a sender down" + left
 	}
 	return ""
 }

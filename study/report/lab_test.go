@@ -103,7 +103,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 		bad := x.Attempts[0]
 		bad.LateP999S, bad.LateMaxS, bad.Steal, bad.Lateness = 3.4e-3, 12e-3, 0.041, []uint64{15: 500, 24: 7}
 		bad.Disturbed = []string{"1 % of frames left 3.4 ms late or more",
-			"1.3 % of the time upset by stalls, the longest 9.0 ms (the hypervisor took 4.1 % of all cores)"}
+			"stalls disturbed 1.3 % of the time, the longest for 9.0 ms (the hypervisor took 4.1 % of all cores)"}
 		bad.StallShare = 0.013
 		switch {
 		case point == 2 && r.Seed == 1:
@@ -111,7 +111,7 @@ func labOutcome(t *testing.T) *results.Outcome {
 		case point == 3 && r.Seed == 2:
 			x.Attempts = []results.Attempt{bad, bad}
 		case point == 1 && r.Seed == 1:
-			x.Attempts[0].Errors, x.Attempts[0].RingLost, x.Attempts[0].Lost = []string{"12 frames found no room in a ring"}, 12,
+			x.Attempts[0].Errors, x.Attempts[0].RingLost, x.Attempts[0].Lost = []string{"12 frames did not fit into a ring"}, 12,
 				2
 		}
 		o.Runs = append(o.Runs, &x)
@@ -300,7 +300,7 @@ func TestLabPage(t *testing.T) {
 	for _, want := range []string{"the paper says</th><th>simulator</th><th>lab",
 		"simulator and lab agree in 2 of 4 points", "lab: 2 fail", ">paper<", ">lab<", ">simulator<", "<td>32",
 		"§6.2.3, &lt;in words&gt;", `class="outside"`, "not inside: scheme=abc r0=10Mbps goodput client0", `id="machine"`,
-		"lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames found no room in a ring",
+		"lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames did not fit into a ring",
 		"disturbed by 1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time",
 		", seeds 1 … 2, of the simulator seeds 1 … 3;"} {
 		t.Run(want, func(t *testing.T) {

@@ -137,7 +137,7 @@ func TestAttemptOf(t *testing.T) {
 		t.Errorf("lost: %d and %d", a.RingLost, a.Lost)
 	}
 	text := strings.Join(a.Disturbed, "; ")
-	for _, w := range []string{"7 frames lost in rings", "3 datagrams found no room in a receiving socket"} {
+	for _, w := range []string{"rings lost 7 frames", "3 datagrams did not fit into a receiving socket"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("disturbed by %q, want %q", text, w)
 		}
@@ -146,8 +146,8 @@ func TestAttemptOf(t *testing.T) {
 		t.Errorf("disturbed by %q, of which the machine is not guilty", text)
 	}
 	text = strings.Join(a.Errors, "; ")
-	for _, w := range []string{"1 frames found no room in a ring", "2 frames were dropped", "4 frames were not taken",
-		"8 frames came without their checksum", "3 datagrams", "it was refused"} {
+	for _, w := range []string{"1 frames did not fit into a ring", "2 frames were dropped", "4 frames were not accepted",
+		"8 frames arrived without a checksum", "3 datagrams", "it was refused"} {
 		if !strings.Contains(text, w) {
 			t.Errorf("errors %q, want %q", text, w)
 		}

@@ -51,28 +51,29 @@ func TestCheckLab(t *testing.T) {
 			"bbr}\n  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps}\nmeasure: [goodput]\n", nil, false},
 		{"a congestion control", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, " +
 			"cc: dctcp}\nmeasure: [goodput]\n",
-			[]string{":10:51: traffic x: the kernel has no dctcp: it offers reno, bbr, cubic (CONFIG_TCP_CONG_DCTCP, module " +
-				"tcp_dctcp); allowed: reno, bbr, cubic"}, false},
+			[]string{":10:51: traffic x: the kernel has no dctcp, only reno, bbr, cubic; enable CONFIG_TCP_CONG_DCTCP or " +
+				"load the module tcp_dctcp; allowed: reno, bbr, cubic"}, false},
 		{"its parameter", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: " +
 			"{cubic: {variant: rfc9438}}}\nmeasure: [goodput]\n",
 			[]string{"the kernel's cubic has no parameter variant; allowed: its default: linux"}, false},
 		{"a parameter of TCP", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, " +
 			"delayed_ack: 50ms}\nmeasure: [goodput]\n",
-			[]string{"traffic x: transport tcp: the kernel cannot have delayed_ack 50ms: it is 40ms at most (TCP_DELACK_MIN)"},
+			[]string{"traffic x: transport tcp: the kernel does not support delayed_ack 50ms: the maximum is 40ms " +
+				"(TCP_DELACK_MIN)"},
 			false},
 		{"a host's", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: true}\n  " +
 			"- {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, false},
+			[]string{":10:3: host a: flows of one host require net.ipv4.tcp_ecn to be 1 and 2"}, false},
 		{"a host's, by force", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, ecn: " +
 			"true}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{":10:3: host a: flows of one host want net.ipv4.tcp_ecn to be 1 and 2"}, true},
+			[]string{":10:3: host a: flows of one host require net.ipv4.tcp_ecn to be 1 and 2"}, true},
 		{"buffers of its own", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: {tcp: " +
 			"{send_buffer: 32KiB, receive_buffer: 32KiB, autotuning: false}}}\n  - {name: y, from: a, to: b, transport: " +
 			"{tcp: {send_buffer: 48KiB, receive_buffer: 48KiB, autotuning: false}}}\nmeasure: [goodput]\n", nil, false},
 		{"buffers too small to be its own", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, " +
 			"transport: {tcp: {send_buffer: 4KiB}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{":10:5: traffic x: transport tcp: the kernel cannot have send_buffer 4096 B beside larger ones of the " +
-				"same host: it is 4608 B at least"}, false},
+			[]string{":10:5: traffic x: transport tcp: the kernel does not support send_buffer 4096 B next to larger ones " +
+				"of the same host; allowed: 4608 B and more"}, false},
 		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
 			"tcp}\nmeasure: [goodput]\n",
 			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},

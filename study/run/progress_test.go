@@ -53,7 +53,7 @@ func TestProgress(t *testing.T) {
 		// RFC 9293 §3.8.3, tcp_syn_retries = 6: after 1 + 2 + … + 64 s
 		{"down for longer than SYNs are repeated", beyond("3000s", "1ms", transfer) +
 			"events: [{at: 0s, link: [s, b], down: true}]\n",
-			outcome.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
+			outcome.NoProgress, 127, 127.5, "no event: its connection has timed out"},
 		{"down for ever", beyond("100s", "1ms", transfer) + "events: [{at: 1ms, link: [s, b], down: true}]\n",
 			outcome.TimeUp, 100, 100, "its timer at 127"},
 		// HULA's probes between switches are no packets of the flow, and do not keep the run going
@@ -65,7 +65,7 @@ switch: [{hula: {probe: 100ms}}]
 traffic: [{name: x, from: h0, to: h1, transport: tcp, cc: reno, size: 1MB, start: 0s}]
 events: [{at: 0s, link: [leaf1, h1], down: true}]
 measure: [fct, loss]
-`, outcome.NoProgress, 127, 127.5, "nothing: its connection has timed out"},
+`, outcome.NoProgress, 127, 127.5, "no event: its connection has timed out"},
 		{"a flow that starts after a long silence", beyond("200s", "1ms", "traffic:\n"+
 			"  - {name: x, from: a, to: b, transport: udp, rate: 5Mbps, size: 1MB, start: 0s}\n"+
 			"  - {name: y, from: a, to: b, transport: udp, rate: 1Mbps, size: 1kB, start: 150s}\n"),
@@ -133,7 +133,7 @@ func TestWaits(t *testing.T) {
 		})
 	}
 	r, _ := one(t, circle(5, "5MB")+"measure: [drops]\n")
-	if !strings.Contains(r.End.WaitsFor, "its host, where PFC holds class 3, with") {
+	if !strings.Contains(r.End.WaitsFor, "its host, where PFC pauses class 3, with") {
 		t.Errorf("a ring that is locked waits for %q", r.End.WaitsFor)
 	}
 }

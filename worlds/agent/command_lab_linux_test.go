@@ -26,9 +26,9 @@ type command struct{ *await.Process }
 func (r *rig) command(host string, args ...string) *command {
 	r.t.Helper()
 	if r.binary != "" {
-		return r.launch(host, "Ctrl-C ends it", r.binary, args...)
+		return r.launch(host, "press Ctrl-C to stop", r.binary, args...)
 	}
-	return r.start(host, "Ctrl-C ends it", append([]string{"agent"}, args...)...)
+	return r.start(host, "press Ctrl-C to stop", append([]string{"agent"}, args...)...)
 }
 
 // start starts weir in a namespace, and waits for a line that contains says.

@@ -153,7 +153,7 @@ func TestInterfaceGone(t *testing.T) {
 			t.Errorf("it says %s", said)
 		}
 		r.remove("a1", "x0")
-		c.AwaitLine("interface x0 is gone; connections go through eth0")
+		c.AwaitLine("interface x0 has disappeared; remaining interfaces: eth0")
 		r.remove("a1", "eth0")
 		c.ends(t, "interface gone: eth0")
 	})

@@ -26,14 +26,14 @@ func TestProbe(t *testing.T) {
 		{"a later one", func(m *Machine) { m.Release = "6.18.44-fc-v595" }, ""},
 		{"a much later one", func(m *Machine) { m.Release = "7.0" }, ""},
 		{"the one before", func(m *Machine) { m.Release = "6.5.13-generic" }, "kernel is Linux 6.5.13-generic; 6.6 or later"},
-		{"an old one", func(m *Machine) { m.Release = "5.15.0" }, "6.6 or later is needed"},
+		{"an old one", func(m *Machine) { m.Release = "5.15.0" }, "6.6 or later is required"},
 		{"another numbering", func(m *Machine) { m.Release = "six" }, `release "six" is not understood`},
-		{"no Linux", func(m *Machine) { m.Release = "" }, "it takes Linux 6.6 or later"},
+		{"no Linux", func(m *Machine) { m.Release = "" }, "Linux 6.6 or later is required"},
 		{"big-endian", func(m *Machine) { m.LittleEndian = false }, "big-endian"},
-		{"no root", func(m *Machine) { m.MissingCapability = errors.New("CAP_BPF is missing") }, "root is needed"},
+		{"no root", func(m *Machine) { m.MissingCapability = errors.New("CAP_BPF is missing") }, "run as root"},
 		{"no BTF", func(m *Machine) { m.BTF = missing }, "CONFIG_DEBUG_INFO_BTF"},
 		{"no struct_ops", func(m *Machine) { m.Missing = requiredTypes[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
-		{"no TCX", func(m *Machine) { m.TCX = missing }, "BPF programs at interfaces are refused"},
+		{"no TCX", func(m *Machine) { m.TCX = missing }, "the kernel refuses BPF programs at interfaces"},
 		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "attached; ip netns exec hides it, for"},
 		{"no CUBIC", func(m *Machine) { m.CUBIC = false }, "the kernel has no CUBIC"},
 	} {
@@ -73,16 +73,16 @@ func TestRefused(t *testing.T) {
 		change func(*Config)
 		says   string
 	}{
-		{"eta above 1", func(c *Config) { c.Eta = 1.01 }, "0.01 to 1 are possible"},
-		{"no eta", func(c *Config) { c.Eta = 0 }, "0.01 to 1 are possible"},
-		{"eta is no number", func(c *Config) { c.Eta = math.NaN() }, "0.01 to 1 are possible"},
-		{"no flows", func(c *Config) { c.Flows = 0 }, "1 to 65536 are possible"},
-		{"to follow nobody", func(c *Config) { c.Follow = "rcp" }, "hpcc, ncf and both are possible"},
-		{"other NACKs", func(c *Config) { c.Nacks = "resend" }, "loss and supply are possible"},
-		{"less than no increase", func(c *Config) { c.Increase = -1 }, "Increase -1B; up to 16777.216kB are possible"},
-		{"a long round trip", func(c *Config) { c.RTT = 2 * unit.Second }, "RTT 2s; up to 1s is possible"},
+		{"eta above 1", func(c *Config) { c.Eta = 1.01 }, "allowed: 0.01 to 1"},
+		{"no eta", func(c *Config) { c.Eta = 0 }, "allowed: 0.01 to 1"},
+		{"eta is no number", func(c *Config) { c.Eta = math.NaN() }, "allowed: 0.01 to 1"},
+		{"no flows", func(c *Config) { c.Flows = 0 }, "allowed: 1 to 65536"},
+		{"to follow nobody", func(c *Config) { c.Follow = "rcp" }, "allowed: hpcc, ncf, both"},
+		{"other NACKs", func(c *Config) { c.Nacks = "resend" }, "allowed: loss, supply"},
+		{"less than no increase", func(c *Config) { c.Increase = -1 }, "Increase -1B is out of range; allowed: up to 16777.216kB"},
+		{"a long round trip", func(c *Config) { c.RTT = 2 * unit.Second }, "RTT 2s is out of range; allowed: up to 1s"},
 		{"NACKs that are not followed", func(c *Config) { c.Nacks = NacksSupply }, "they are with ncf or both"},
-		{"a negative rate", func(c *Config) { c.Rate = -1 }, "more than 0bps is possible"},
+		{"a negative rate", func(c *Config) { c.Rate = -1 }, "allowed: above 0bps"},
 	} {
 		c := DefaultConfig()
 		x.change(&c)

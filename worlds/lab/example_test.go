@@ -20,6 +20,6 @@ func ExampleReport_Disturbed() {
 	}
 	fmt.Println(r.Errors())
 	// Output:
-	// 2.6 % of the time upset by stalls, the longest 6.0 ms (the hypervisor took 3.0 % of all cores)
-	// [2 frames came without their checksum]
+	// stalls disturbed 2.6 % of the time, the longest for 6.0 ms (the hypervisor took 3.0 % of all cores)
+	// [2 frames arrived without a checksum]
 }

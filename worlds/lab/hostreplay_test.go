@@ -153,14 +153,14 @@ func TestReplayHostsCut(t *testing.T) {
 func TestBadHostCaptures(t *testing.T) {
 	c, capture, _ := hostsRun(t, 0)
 	for want, change := range map[string]func(f []trace.Frame) []trace.Frame{
-		"the capture has no end: it was cut off": func(f []trace.Frame) []trace.Frame { return f[:len(f)-1] },
-		"it is behind the end":                   func(f []trace.Frame) []trace.Frame { return append(f, f[1]) },
+		"the capture has no end; it was cut off":    func(f []trace.Frame) []trace.Frame { return f[:len(f)-1] },
+		"the frame is after the end of the capture": func(f []trace.Frame) []trace.Frame { return append(f, f[1]) },
 		"frame 1 of the capture, at 10000 ps, x->y: the network has no host": func(f []trace.Frame) []trace.Frame {
 			f[0].On = "x->y"
 			return f
 		},
-		"it goes in the other direction": func(f []trace.Frame) []trace.Frame { f[1].Inbound = false; return f },
-		"the one before it came in at 100003 ps": func(f []trace.Frame) []trace.Frame {
+		"the frame has the wrong direction": func(f []trace.Frame) []trace.Frame { f[1].Inbound = false; return f },
+		"the previous frame arrived at 100003 ps": func(f []trace.Frame) []trace.Frame {
 			f[3].At = f[5].At + 1
 			return f
 		},

@@ -172,6 +172,6 @@ func (d *plane) markPart(now unit.Time) {
 		d.flows.setPart(runPart(d.marksPassed))
 	}
 	if err := d.wiring.CheckConservation(d.Fabric()); err != nil {
-		d.Fail(fmt.Errorf("packets are missing in the accounts: %w", err))
+		d.Fail(fmt.Errorf("packets unaccounted for: %w", err))
 	}
 }

@@ -210,25 +210,25 @@ func TestDisturbed(t *testing.T) {
 		want   string
 	}{
 		{func(*Report) {}, "[]"},
-		{func(r *Report) { r.Gates.RingLost = 1 }, "[1 frames lost in rings]"},
-		{func(r *Report) { r.VethLost = 2 }, "[2 frames lost in rings]"},
+		{func(r *Report) { r.Gates.RingLost = 1 }, "[rings lost 1 frames]"},
+		{func(r *Report) { r.VethLost = 2 }, "[rings lost 2 frames]"},
 		{func(r *Report) { r.Lateness.P99, r.Lateness.P999 = 2*unit.Millisecond, unit.Second }, "[]"},
-		{func(r *Report) { r.Lateness.P99 = 2*unit.Millisecond + 1000 }, "[1 % of frames left 2.0 ms late or more]"},
+		{func(r *Report) { r.Lateness.P99 = 2*unit.Millisecond + 1000 }, "[1 % of frames were sent 2.0 ms late or more]"},
 		{waits(6*unit.Millisecond, 9, 10), "[]"},  // longer than a quarter of 20 ms, but 10 · 26 ms is .01 of 26 s
 		{waits(2*unit.Millisecond, 500, 0), "[]"}, // short enough each
-		{waits(6*unit.Millisecond, 11, 0), "[1.1 % of the time upset by stalls, the longest 6.0 ms]"},
+		{waits(6*unit.Millisecond, 11, 0), "[stalls disturbed 1.1 % of the time, the longest for 6.0 ms]"},
 		{func(r *Report) {
 			waits(6*unit.Millisecond, 11, 0)(r)
 			r.Steal, r.Waited = 0.03, 40*unit.Millisecond
-		}, "[1.1 % of the time upset by stalls, the longest 6.0 ms (others here had the processor for 40 ms, the " +
+		}, "[stalls disturbed 1.1 % of the time, the longest for 6.0 ms (other processes used the processor for 40 ms, the " +
 			"hypervisor took 3.0 % of all cores)]"},
-		{starving(6*unit.Millisecond, 11), "[1.1 % of the time upset by stalls, the longest 6.0 ms (hosts waited for a " +
+		{starving(6*unit.Millisecond, 11), "[stalls disturbed 1.1 % of the time, the longest for 6.0 ms (hosts waited for a " +
 			"processor for 66 ms, and starved 11 times)]"},
 		{func(r *Report) {
 			starving(6*unit.Millisecond, 11)(r)
 			r.Kernels.Starved = nil
 		}, "[]"},
-		{func(r *Report) { r.Counts.SendLost = 3 }, "[3 frames lost in rings]"},
+		{func(r *Report) { r.Counts.SendLost = 3 }, "[rings lost 3 frames]"},
 		{func(r *Report) { r.Steal = 0.5 }, "[]"},
 		{func(r *Report) { r.Steps = 1 }, "[the clock was set 1 times]"},
 	} {
@@ -377,12 +377,12 @@ func TestStall(t *testing.T) {
 // its number (issue "The lab": frames larger than a slot, partial checksums, ring losses).
 func TestErrorsOfRun(t *testing.T) {
 	for want, change := range map[string]func(r *Report){
-		"1 frames found no room in a ring":                 func(r *Report) { r.Gates.RingLost = 1 },
+		"1 frames did not fit into a ring":                 func(r *Report) { r.Gates.RingLost = 1 },
 		"2 frames were dropped by the kernel on their way": func(r *Report) { r.VethLost = 2 },
-		"3 frames were longer than a ring's slot":          func(r *Report) { r.Gates.TooLong = 3 },
-		"4 frames came without their checksum":             func(r *Report) { r.Gates.Partial = 4 },
-		"5 frames came with a VLAN tag":                    func(r *Report) { r.Gates.Tagged = 5 },
-		"6 frames were not taken by a host's kernel":       func(r *Report) { r.Counts.SendLost = 6 },
+		"3 frames were longer than a slot of the ring":     func(r *Report) { r.Gates.TooLong = 3 },
+		"4 frames arrived without a checksum":              func(r *Report) { r.Gates.Partial = 4 },
+		"5 frames arrived with a VLAN tag":                 func(r *Report) { r.Gates.Tagged = 5 },
+		"6 frames were not accepted by a host's kernel":    func(r *Report) { r.Counts.SendLost = 6 },
 		"7 packets of switches cannot be written":          func(r *Report) { r.Counts.Unwritable = 7 },
 		"the capture could not be written: full":           func(r *Report) { r.Captured = &CaptureSummary{Error: "full"} },
 	} {

@@ -299,17 +299,17 @@ func TestBadCapture(t *testing.T) {
 	inbound := slices.IndexFunc(all, func(f trace.Frame) bool { return f.Inbound })
 	event := slices.IndexFunc(all, func(f trace.Frame) bool { return len(f.Data) == 0 })
 	for want, b := range map[string][]byte{
-		"the file is empty":     nil,
-		"offset 0":              []byte("what is no pcapng at all"),
-		"ends within a block":   good[:len(good)-3],
-		"has no end":            write(all[:last], func(*trace.Frame) bool { return true }),
-		"behind the end":        write(append(slices.Clone(all), all[last]), func(*trace.Frame) bool { return true }),
-		"the one before it":     change(last-1, func(f *trace.Frame) { f.At = 1 }),
-		"other direction":       change(inbound, func(f *trace.Frame) { f.Inbound = false }),
-		"is not known":          change(inbound, func(f *trace.Frame) { f.Comment = "made; of clay" }),
-		"a size of":             change(inbound, func(f *trace.Frame) { f.Comment = "size -1" }),
-		"nothing that happens":  change(event, func(f *trace.Frame) { f.Comment = "5 bit/h" }),
-		"two frames come in at": change(inbound, func(f *trace.Frame) { f.At = 0 }),
+		"the file is empty":      nil,
+		"offset 0":               []byte("what is no pcapng at all"),
+		"ends within a block":    good[:len(good)-3],
+		"has no end":             write(all[:last], func(*trace.Frame) bool { return true }),
+		"behind the end":         write(append(slices.Clone(all), all[last]), func(*trace.Frame) bool { return true }),
+		"the one before it":      change(last-1, func(f *trace.Frame) { f.At = 1 }),
+		"other direction":        change(inbound, func(f *trace.Frame) { f.Inbound = false }),
+		"is not known":           change(inbound, func(f *trace.Frame) { f.Comment = "made; of clay" }),
+		"a size of":              change(inbound, func(f *trace.Frame) { f.Comment = "size -1" }),
+		"not an event of a port": change(event, func(f *trace.Frame) { f.Comment = "5 bit/h" }),
+		"two frames come in at":  change(inbound, func(f *trace.Frame) { f.At = 0 }),
 	} {
 		if r, err := lab.Replay(c, "s1", bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", want, r, err)

@@ -240,7 +240,7 @@ func TestWaitsForFlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	if r.End != outcome.NoProgress || len(r.Waits) != 1 || r.Waits[0].Flow != 1 ||
-		r.Waits[0].For != "flow 0, which comes before it" {
+		r.Waits[0].For != "its predecessor, flow 0" {
 		t.Errorf("%s, waits %v", r.End, r.Waits)
 	}
 }

@@ -259,7 +259,7 @@ func TestBypassForwards(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.prepare = func(c *exec.Cmd) { c.Args = append(c.Args, "--bypass") }
 	p := w.open(plain)
-	if s := p.Stderr(); !strings.Contains(s, "bridge weir-bypass1 takes over when this ends") {
+	if s := p.Stderr(); !strings.Contains(s, "bridge weir-bypass1 takes over at the end") {
 		t.Errorf("the start says\n%s", s)
 	}
 	in, out := w.socket("left", 1500), w.socket("right", 1500)
@@ -300,7 +300,7 @@ func TestBypassRefused(t *testing.T) {
 	}
 	w.loopback() // without an address every one can be bound
 	if code, said := w.ends(plain, 0, "--check", "--bypass"); code != 0 ||
-		!strings.Contains(said, "bypass: a bridge weir-bypassN, which stays") {
+		!strings.Contains(said, "bypass: a bridge weir-bypassN, which remains") {
 		t.Errorf("--check: %d\n%s", code, said)
 	}
 	elsewhere := strings.Replace(plain, "metrics: none", "metrics: 192.0.2.77:9465", 1)
@@ -330,7 +330,7 @@ func TestBypassRefused(t *testing.T) {
 		args []string
 		says string
 	}{
-		{nil, "interface left belongs to a bridge or a bond, which would forward its frames too"},
+		{nil, "interface left belongs to a bridge or a bond, which would forward its frames as well"},
 		{[]string{"--bypass"}, "bridge own has interface third, too, which is no port"},
 	} {
 		if code, said := w.ends(plain, 0, x.args...); code != 2 || !strings.Contains(said, x.says) {

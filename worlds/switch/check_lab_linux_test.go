@@ -48,7 +48,7 @@ func (w *wire) ends(yaml string, as uint32, args ...string) (code int, said stri
 	return c.ProcessState.ExitCode(), strings.ReplaceAll(string(out), dir+"/", "")
 }
 
-const taken = "interface left is that of a switch that runs"
+const taken = "interface left belongs to a running switch"
 
 // --check says what would be done and what is questionable, and changes nothing; what
 // cannot be is an error with exit code 2, at a start too, which leaves nothing behind.
@@ -99,30 +99,31 @@ func (w *wire) checks(t *testing.T, shaped string) {
 		code       int
 		says       []string
 	}{
-		{"right", shaped, 0, 0, []string{"port left: interface left, MTU 1500, as fast as it takes, buffer 100 packets; " +
-			"promiscuous; switched off, and on again at the end: tso, gso",
+		{"right", shaped, 0, 0, []string{"port left: interface left, MTU 1500, at the interface's own rate, buffer 100 " +
+			"packets; promiscuous; switched off until the end: tso, gso",
 			"port right: interface right, MTU 1500, 50", "programs: forward", "users: source addresses, up to 4096",
 			"metrics: none", "runs as nobody",
 			"warning: port left has no rate"}},
-		{"right, of another user", shaped, 65534, 0, []string{"warning: starting needs root"}},
+		{"right, of another user", shaped, 65534, 0, []string{"warning: the start requires root"}},
 		{"own traffic", strings.ReplaceAll(shaped, "right", "own"), 0, 0,
 			[]string{"warning: interface own has the address 10.9.9.1/24", "warning: interface own has a default route",
 				"warning: interface own has an MTU of 9000 bytes, left one of 1500"}},
 		{"a rate far too low", strings.Replace(shaped, "50Mbps", "100bps", 1), 0, 0,
 			[]string{"warning: switch.yaml:4:35: port right: a frame of 1514 bytes takes 121 s at 100bps"}},
 		{"metrics for all", strings.Replace(shaped, "metrics: none", "metrics: 0.0.0.0:9465", 1), 0, 0,
-			[]string{"warning: metrics are at 0.0.0.0:9465, for whoever can reach it"}},
+			[]string{"warning: metrics are available at 0.0.0.0:9465, to every machine that reaches it"}},
 		{"no such interface", strings.Replace(plain, "interface: left", "interface: leftt", 1), 0, 2,
 			[]string{`port left: there is no interface leftt; did you mean "left"?`}},
 		{"down", strings.Replace(plain, "interface: left", "interface: down", 1), 0, 2,
 			[]string{"port left: interface down is down; set it up first (ip link set down up)"}},
 		{"loopback", strings.Replace(plain, "interface: left", "interface: lo", 1), 0, 2,
-			[]string{"port left: lo is no Ethernet interface"}},
+			[]string{"port left: lo is not an Ethernet interface"}},
 		{"the same twice", strings.Replace(plain, "interface: left", "interface: right", 1), 0, 2,
-			[]string{"switch.yaml:4:22: interface right is that of port left already"}},
+			[]string{"switch.yaml:4:22: port left already has the interface right"}},
 		{"a program that does not fit", strings.Replace(plain, "[forward]", "[forward, ndp]", 1), 0, 2,
-			[]string{"switch.yaml:5:19: ndp is not for a switch on its own"}},
-		{"no such user", plain + "user: noone-here\n", 0, 2, []string{"there is no user noone-here to run as"}},
+			[]string{"switch.yaml:5:19: ndp is not available in a standalone switch"}},
+		{"no such user", plain + "user: noone-here\n", 0, 2,
+			[]string{"the user noone-here, as which the switch would run, does not exist"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code, said := w.ends(x.yaml, x.as, "--check")
@@ -166,7 +167,7 @@ func (w *wire) openTwice(t testing.TB, yaml string) *process {
 
 // checksBeside are starts and --check beside a switch that runs.
 func (w *wire) checksBeside(t *testing.T, p *process, shaped string) {
-	runs := fmt.Sprintf("the switch of these interfaces runs: kill -HUP %d has it read its file anew", p.PID())
+	runs := fmt.Sprintf("the switch of these interfaces is running: kill -HUP %d makes it read its file again", p.PID())
 	for _, x := range []struct {
 		name, yaml string
 		as         uint32

@@ -193,7 +193,7 @@ func TestTooManyNamed(t *testing.T) {
 	}
 	for _, x := range []struct{ file, want string }{
 		{strings.Replace(vlans, "abc", "{abc: {aggregates: {"+strings.Join(aggregates, ", ")+"}}}", 1),
-			"switch.yaml:2:1: 4097 users are named, and there is room for 4096; allowed: most: 4097"},
+			"switch.yaml:2:1: 4097 users are named, but the maximum is 4096; allowed: most: 4097"},
 		{vlans + "users: {named: [" + strings.Join(named, ",") + "]}\n",
 			"switch.yaml:4:8: 65537 users are named; allowed: at most 65536"},
 	} {
@@ -341,7 +341,7 @@ switch: [forward]
 		{"more than a second", "12111bps", "1Gbps", "l2", []string{at + "2:27: port a: a frame of 1514 bytes takes 1 s at "}},
 		{"with what the wire adds", "12112bps", "1Gbps", "wire", []string{at + "2:27: port a: a frame of 1538 bytes "}},
 		{"both", "100bps", "1bps", "l2", []string{at + "2:27: port a: a frame of 1514 bytes takes 121 s at 100bps",
-			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, and nothing else leaves meanwhile"}},
+			at + "5:11: port b: a frame of 1514 bytes takes 12112 s at 1bps, during which no other frame is sent"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			got := testkit.FormatAll(decode(t, fmt.Sprintf(file, x.a, x.b, x.framing)).Warnings(

@@ -31,9 +31,9 @@ switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
 		{`{home: []}`, "home", "2:37: user home has no address; allowed: an address, a prefix"},
 		{`{home: [fd00::1]}`, "home", `2:38: this is a map; allowed: an address, a prefix, "vlan 100"; IPv6 in quotes`},
 		{`{home: "fd00::/129"}`, "home", `2:37: "fd00::/129" is neither an address nor a prefix`},
-		{`{home: vlan x}`, "home", `"x" is no VLAN: identifiers are 1 to 4094`},
+		{`{home: vlan x}`, "home", `"x" is not a VLAN; allowed: identifiers from 1 to 4094`},
 		{`{home: [10.0.0.300]}`, "home", `"10.0.0.300" is neither an address nor a prefix`},
-		{`{home: vlan 4095}`, "home", "is no VLAN"},
+		{`{home: vlan 4095}`, "home", "is not a VLAN"},
 		{`{tcp: 10.0.0.1}`, "home", `"tcp" cannot be the name of a user`},
 		{`{home: 10.0.0.1}`, "house", "allowed: home"},
 		{`{home: 10.0.0.1}`, "10.0.0.1", "10.0.0.1 is user home's already"},
@@ -211,23 +211,23 @@ func TestReceiversInFile(t *testing.T) {
 		{"", "forward", "", ""},
 		{"users: {behind: right}\n", "forward, abc", "", ""},
 		{"users: {by: vlan}\n", "forward, abc", "", ""},
-		{"", "forward, abc", "", "1:1: abc: a frame counts as its sender's, so that hosts at left and right are not " +
-			"protected, nor limited, in what they receive; add users: {behind: left} if they are at left, or add users: " +
+		{"", "forward, abc", "", "1:1: abc: a frame counts for its sender, so that hosts at left and right have " +
+			"neither protection nor limit for received traffic; add users: {behind: left} if they are at left, or add users: " +
 			"{behind: right} if they are at right"},
 		{"users: {named: {home: 10.0.0.1, b: 10.0.0.2}}\n", "{plan: {rates: {home: 1Mbps}}}, forward, abc", "",
-			"2:8: plan, abc: a frame counts as its sender's, so that home, b and all other hosts at left and right are not " +
-				"protected, nor limited, in what they receive; add behind: left in users if"},
+			"2:8: plan, abc: a frame counts for its sender, so that home, b and all other hosts at left and right " +
+				"have neither protection nor limit for received traffic; add behind: left in users if"},
 		{"users: {named: {v: 10.0.0.1, w: 10.0.0.2, x: 10.0.0.3, y: 10.0.0.4, z: 10.0.0.5}}\n", "forward",
-			"scheduler: user_fq\n", "user_fq: a frame counts as its sender's, so that v, w, x, 2 other users and all other"},
+			"scheduler: user_fq\n", "user_fq: a frame counts for its sender, so that v, w, x, 2 other users and all other"},
 		{"", "forward", "scheduler: cake\n", "1:1: cake: a frame"},
 		{"", "forward, {abc: {domain: part, ports: {left: inside, right: inside}}}", "", ""},
 		{"", "forward, {abc: {domain: part, ports: {left: inside}}}", "", "1:1: abc: a frame"},
 		{"", "{plan: {others: 1Mbps}}, forward, {abc: {domain: part, ports: {left: inside, right: inside}}}", "",
 			"1:1: plan: a frame"},
-		{"users: {named: [10.9.0.1, 10.9.0.3]}\n", "forward, abc", "", "2:8: abc: a frame counts as its sender's, so that " +
-			"10.9.0.1, 10.9.0.3 and all other hosts at left and right are not protected"},
+		{"users: {named: [10.9.0.1, 10.9.0.3]}\n", "forward, abc", "", "2:8: abc: a frame counts for its sender, so that " +
+			"10.9.0.1, 10.9.0.3 and all other hosts at left and right have neither protection"},
 		{"users: {named: {v: vlan 5, w: [vlan 6, 10.0.0.0/24]}}\n", "{plan: {rates: {10.0.1.0/24: 1Mbps}}}, forward, abc",
-			"", "so that w, 10.0.1.0/24 and all other hosts at left and right are not protected"},
+			"", "so that w, 10.0.1.0/24 and all other hosts at left and right have neither protection"},
 	} {
 		s := schemes()
 		s.Programs = append(s.Programs, plans.Scheme())

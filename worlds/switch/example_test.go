@@ -34,5 +34,5 @@ switch: [forward, ecmp]
 	// Output:
 	// left eth1 100 packets
 	// right eth2 100 packets
-	// switch.yaml:3:19: ecmp is not for a switch on its own: it chooses among the paths of a network, and a bridge has one
+	// switch.yaml:3:19: ecmp is not available in a standalone switch: it chooses among paths, but a bridge has one path
 }

@@ -25,7 +25,7 @@ func TestWhatFits(t *testing.T) {
 			}
 			text := fmt.Sprintf("ports: {a: {interface: eth1}, b: {interface: eth2}}\nswitch: %s\n", programs)
 			_, err := softswitch.Decode(known, "switch.yaml", []byte(text))
-			refused := err != nil && strings.Contains(err.Error(), s.Name+" is not for a switch on its own: ")
+			refused := err != nil && strings.Contains(err.Error(), s.Name+" is not available in a standalone switch: ")
 			switch runs := slices.Contains(fit, s.Name); {
 			case runs && refused:
 				t.Errorf("%s is refused: %v", s.Name, err)

@@ -30,7 +30,7 @@ func TestHangs(t *testing.T) {
 		{"its pipe is full", func(p *process) {
 			p.write(large)
 			p.Signal(syscall.SIGHUP)
-			p.awaits("the data plane has not taken it within")
+			p.awaits("the data plane did not accept the file within")
 			p.Signal(syscall.SIGTERM)
 		}, "the data plane did not stop within"},
 		{"a second signal", func(p *process) {
@@ -49,7 +49,7 @@ func TestHangs(t *testing.T) {
 			}
 			p.Signal(syscall.SIGHUP)
 			p.Signal(syscall.SIGTERM) // which Linux delivers after it
-		}, "0 were left in queues"},
+		}, "0 left in queues"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel() // they only wait
@@ -83,7 +83,7 @@ func TestHangEnds(t *testing.T) {
 	}
 	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward]", "9465"))
 	p.Signal(syscall.SIGHUP)
-	p.awaits("the data plane has not taken it within")
+	p.awaits("the data plane did not accept the file within")
 	syscall.Kill(p.child(), syscall.SIGCONT)
 	p.awaits("port right has another rate")
 	if m := w.metrics(); m["weir_switch_up"] != 1 || m[`weir_switch_reloads_total{result="done"}`] != 1 {

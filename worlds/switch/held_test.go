@@ -154,7 +154,7 @@ func TestHeldWindows(t *testing.T) {
 				held          bool
 			}{
 				{strings.Replace(heldProgram, "10%", "15%", 1), "p4te has other parameters and keeps its flows", true},
-				{strings.Replace(heldProgram, "1024", "512", 1), "p4te has other parameters and begins anew", false},
+				{strings.Replace(heldProgram, "1024", "512", 1), "p4te has other parameters and restarts", false},
 			} {
 				c := heldSwitch(t, r.program)
 				list, notes, err := replacePrograms(x.b.time, x.b.Site(c.bridgePorts()), x.b.running, c.Programs)
@@ -178,11 +178,11 @@ func TestHeldNeeds(t *testing.T) {
 	s := schemes()
 	s.Programs = append(s.Programs, p4te.Scheme())
 	for _, x := range []struct{ program, rates, refused, warned string }{
-		{"{}", "20Mbps", "it chooses among the paths of a network, and a bridge has one; what a switch on its own has is " +
+		{"{}", "20Mbps", "it chooses among paths, but a bridge has one path; a standalone switch requires " +
 			"paths: false with rate: enforced", ""},
-		{"{paths: false}", "20Mbps", "fake ACKs that a sender gets do not slow it down; what a switch", ""},
-		{"{paths: false, rate: next_byte}", "20Mbps", "fake ACKs that a sender gets do not slow it down", ""},
-		{"{paths: false, rate: enforced, monitoring: false}", "20Mbps", "without monitoring it does nothing", ""},
+		{"{paths: false}", "20Mbps", "fake ACKs do not slow a sender down; a standalone switch", ""},
+		{"{paths: false, rate: next_byte}", "20Mbps", "fake ACKs do not slow a sender down", ""},
+		{"{paths: false, rate: enforced, monitoring: false}", "20Mbps", "without monitoring it has no effect", ""},
 		{"{paths: false, rate: enforced}", "20Mbps", "", "frames without a DSCP are of no class"},
 		{"{paths: false, rate: enforced, classes: {0: low_delay}}", "100Mbps", "",
 			"safe_low_delay: at port a that is 65Mbps, and no other port sends more than 20Mbps"},

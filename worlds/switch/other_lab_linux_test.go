@@ -11,19 +11,19 @@ import (
 	"weir/internal/rtnl"
 )
 
-// A host that leaves checksums to a card that is not there hangs, and both --check and, within seconds, the log say at
+// A host that leaves checksums to hardware that does not exist hangs, and both --check and, within seconds, the log say at
 // which port, and which command helps; they say it once. Then all is well.
 func TestWithoutChecksums(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.in("left", func(*rtnl.Conn) error { return rtnl.SetOffload("eth0", "tx", true) })
 	help := fmt.Sprintf("ip netns exec %s ethtool -K eth0 tx off", w.set.Name("left"))
 	if code, said := w.ends(plain, 0, "--check"); code != 0 || !strings.Contains(said, "warning: port left: eth0, the "+
-		"other end of left, leaves checksums to a card that is not there") || !strings.Contains(said, help) ||
+		"other end of left, leaves checksums to hardware that does not exist") || !strings.Contains(said, help) ||
 		strings.Contains(said, "port right: eth0") {
 		t.Errorf("--check: exit code %d, want %q\n%s", code, help, said)
 	}
-	if code, said := w.ends(plain, 65534, "--check"); code != 0 || !strings.Contains(said, "port left: whether the other "+
-		"end of left sends frames without checksums cannot be seen: it is in another network namespace, which only root") {
+	if code, said := w.ends(plain, 65534, "--check"); code != 0 || !strings.Contains(said, "port left: it is unknown whether "+
+		"the other end of left sends frames without checksums: it is in another network namespace, which only root") {
 		t.Errorf("--check of another user: exit code %d\n%s", code, said)
 	}
 	p := w.open(plain)
@@ -32,7 +32,7 @@ func TestWithoutChecksums(t *testing.T) {
 	}
 	to := netip.MustParseAddrPort("10.9.0.2:7")
 	w.echo("right", to)
-	const line = "frames came from left without their checksums, and were dropped; this helps: "
+	const line = "frames from left had no checksum and were dropped; run: "
 	first := w.tell("left", to, 100)
 	p.awaits(line + help)
 	second := w.tell("left", to, 100)

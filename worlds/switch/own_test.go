@@ -149,10 +149,10 @@ func TestOwnProgramRefused(t *testing.T) {
 		},
 	})
 	for _, x := range []struct{ programs, want string }{
-		{"gossip", "gossip is not for a switch on its own: it talks to other switches; allowed: abc, " +
+		{"gossip", "gossip is not available in a standalone switch: it talks to other switches; allowed: abc, " +
 			"classify, counter, ecn, forward, loss, ncf, second, thief"},
 		{"counter, second", "metric own_frames_total is there a second time"},
-		{"thief", "metric weir_switch_up is one of the switch's own"},
+		{"thief", "metric weir_switch_up has the name of a metric of the switch"},
 	} {
 		t.Run(x.programs, func(t *testing.T) {
 			text := strings.Replace(own, "counter", x.programs, 1)

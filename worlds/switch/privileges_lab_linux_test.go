@@ -249,7 +249,7 @@ func TestKilled(t *testing.T) {
 	}
 	kill()
 	p = w.open(plain)
-	if !strings.Contains(p.Stderr(), "restored what a switch has left that died: left ") {
+	if !strings.Contains(p.Stderr(), "restored the settings that a dead switch had left: left ") {
 		t.Errorf("the next start says\n%s", p.Stderr())
 	}
 	if _, err := w.ask("left", netip.MustParseAddrPort("10.9.0.2:7"), 8, 3); err != nil {

@@ -36,7 +36,7 @@ func TestReloadLosesManyAggregates(t *testing.T) {
 			w.echo("right", to)
 			p.write(aggregated("5s", 0))
 			p.Signal(syscall.SIGHUP)
-			p.awaits("read anew: abc has other parameters and keeps its meters; " +
+			p.awaits("read again: abc has other parameters and keeps its meters; " +
 				"lost: the activity of 2001:db8::/64; lost: ")
 			p.awaits(fmt.Sprintf("; lost: %d more\n", aggregates-20))
 			if _, err := w.ask("left", to, 1000, 3); err != nil {
@@ -44,7 +44,7 @@ func TestReloadLosesManyAggregates(t *testing.T) {
 			}
 			p.write(aggregated("7s", 0))
 			p.Signal(syscall.SIGHUP)
-			p.awaits("read anew: abc has other parameters and keeps its meters\n")
+			p.awaits("read again: abc has other parameters and keeps its meters\n")
 			p.stop()
 		})
 	}
@@ -87,12 +87,12 @@ func TestFileHangs(t *testing.T) {
 	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward]", "none"))
 	alive := dead(t, filepath.Dir(p.file))
 	p.Signal(syscall.SIGHUP)
-	p.awaits("switch.yaml: it has not been read within 5s; SIGHUPs that come meanwhile wait for that\n")
+	p.awaits("switch.yaml: it has not been read within 5s; further SIGHUPs wait for that\n")
 	p.Signal(syscall.SIGHUP)
 	alive()
-	p.awaits("refused, and nothing has changed")
-	p.awaits("read anew: port right has another rate")
-	if s := p.Stderr(); strings.Index(s, "read anew") < strings.Index(s, "refused, and nothing has changed") {
+	p.awaits("refused, the old configuration remains")
+	p.awaits("read again: port right has another rate")
+	if s := p.Stderr(); strings.Index(s, "read again") < strings.Index(s, "refused, the old configuration remains") {
 		t.Errorf("a file that nobody can read was read:\n%s", s)
 	}
 	p.stop()

@@ -123,7 +123,7 @@ func TestReloadAnyRate(t *testing.T) {
 // standsAlone reports whether a program is not refused as one that needs a network.
 func standsAlone(known softswitch.Schemes, name string) bool {
 	_, err := softswitch.Decode(known, "switch.yaml", []byte(reloadFile(name+": {}", "", reloadSteps[0])))
-	return err == nil || !strings.Contains(err.Error(), name+" is not for a switch on its own: ")
+	return err == nil || !strings.Contains(err.Error(), name+" is not available in a standalone switch: ")
 }
 
 // TestReloadStorm reloads a switch 200 times, every other time with a file that is refused: by the decoder, or as it

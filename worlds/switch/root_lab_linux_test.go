@@ -60,7 +60,7 @@ func carries(t *testing.T, program string) {
 	}
 	w.separate("other", "right") // a host at another interface
 	summary := p.stop()
-	if !strings.Contains(summary, "port left: ") || !strings.Contains(summary, "0 were left in queues") ||
+	if !strings.Contains(summary, "port left: ") || !strings.Contains(summary, "0 left in queues") ||
 		strings.Contains(summary, "port left: 0 frames") {
 		t.Errorf("the summary is\n%s", summary)
 	}
@@ -72,7 +72,7 @@ func carries(t *testing.T, program string) {
 	var said []byte
 	c := w.command("--restore")
 	if err := w.do(middle, func() (err error) { said, err = c.CombinedOutput(); return err }); err != nil ||
-		string(said) != "there is nothing to restore\n" {
+		string(said) != "there are no records to restore\n" {
 		t.Errorf("after an orderly end --restore says %v: %s", err, said)
 	}
 	if is := w.links(); !maps.Equal(is, was) {
@@ -199,12 +199,12 @@ func TestStop(t *testing.T) {
 				start := time.Now()
 				summary := p.stopBy(x.by)
 				took := time.Since(start)
-				if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 were left in queues")) {
+				if count(); x.all && (n != x.frames || !strings.Contains(summary, " 0 left in queues")) {
 					t.Errorf("%d of %d frames came out\n%s", n, x.frames, summary)
 				}
 				left := 0
 				if at := strings.LastIndex(summary, ", "); at > 0 {
-					fmt.Sscanf(summary[at:], ", %d were left in queues", &left)
+					fmt.Sscanf(summary[at:], ", %d left in queues", &left)
 				}
 				if !x.all && (n > 3 || left < x.frames-n || took < time.Second) { // more is left if the hosts sent by themselves
 					t.Errorf("%d of %d frames came out, within %v\n%s", n, x.frames, took, summary)

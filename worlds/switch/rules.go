@@ -120,7 +120,7 @@ func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
 	for _, k := range t.Keys {
 		if !userset.IsName(k.Name) {
-			d.Fail(k.Position, userset.NameRule, "%q is not the name of a user", k.Name)
+			d.Fail(k.Position, userset.NameRule, "%q cannot be the name of a user", k.Name)
 			continue
 		}
 		c := frames.Customer{Name: k.Name}

@@ -130,9 +130,9 @@ func TestReload(t *testing.T) {
 		for k, programs := range []string{"[forward, {abc: {q_base: 900 packets, q_min: 900 packets}}]",
 			"[forward, {abc: {q_base: 950 packets, q_min: 900 packets, memory: 1s}}, {ecn: {}}]"} {
 			p.write(file(fmt.Sprintf("%dMbps", 10+i+k), 1000+i, programs))
-			before := strings.Count(p.Stderr(), "read anew")
+			before := strings.Count(p.Stderr(), "read again")
 			p.Signal(syscall.SIGHUP)
-			await.AwaitCondition(t, "reload", func() bool { return strings.Count(p.Stderr(), "read anew") > before })
+			await.AwaitCondition(t, "reload", func() bool { return strings.Count(p.Stderr(), "read again") > before })
 			more := came() + 20
 			await.AwaitCondition(t, "datagrams", func() bool { return came() >= more })
 		}
@@ -180,14 +180,14 @@ func mendRate(t *testing.T, programs string) {
 	p.write(file("100bps"))
 	p.Signal(syscall.SIGHUP)
 	p.awaits("switch.yaml:4:35: port right: a frame of 1514 bytes takes 121 s at 100bps")
-	p.awaits("read anew")
+	p.awaits("read again")
 	back := w.tell("left", to, 1400)
 	p.write(file("50Mbps"))
 	if back() {
 		t.Fatal("1.4 kB pass at 100 bit/s")
 	}
 	p.Signal(syscall.SIGHUP)
-	await.AwaitCondition(t, "the second reload", func() bool { return strings.Count(p.Stderr(), "read anew") == 2 })
+	await.AwaitCondition(t, "the second reload", func() bool { return strings.Count(p.Stderr(), "read again") == 2 })
 	await.AwaitCondition(t, "what waited", back)
 	if _, err := w.ask("left", to, 1400, 1); err != nil {
 		t.Errorf("after the right rate: %v", err)
@@ -215,7 +215,7 @@ func TestOwnProgramRuns(t *testing.T) {
 	}
 	p.write(fmt.Sprintf(shaped, "20Mbps", 100, "[forward, counter]", "9465"))
 	p.Signal(syscall.SIGHUP)
-	p.awaits("read anew")
+	p.awaits("read again")
 	if after := w.metrics(); after[counted] < before[counted] || after["own_hosts"] < 2 {
 		t.Errorf("after a reload %v frames of %v hosts, before %v", after[counted], after["own_hosts"], before[counted])
 	}

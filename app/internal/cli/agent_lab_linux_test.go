@@ -39,10 +39,10 @@ func TestAgentCgroup(t *testing.T) {
 	}
 	below := "below " + agent.ProbeMachine().Cgroup
 	type row struct{ path, says string }
-	rows := []row{{filepath.Join(dir, "none"), "is no folder; cgroups are " + below}, {file, "is no folder; "},
+	rows := []row{{filepath.Join(dir, "none"), "is not a folder; cgroups are " + below}, {file, "is not a folder; "},
 		{dir, "is no cgroup; they are " + below}, {"", "--interface NAME or --cgroup PATH is missing"}}
 	if v1 := version1(t); v1 != "" {
-		rows = append(rows, row{v1, "is of version 1, where no programs of sockets are attached; those of version 2 are " +
+		rows = append(rows, row{v1, "is of version 1, which does not support programs of sockets; cgroups of version 2 are " +
 			below})
 	} else {
 		t.Log("no cgroup of version 1 is mounted here")

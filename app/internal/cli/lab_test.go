@@ -31,7 +31,7 @@ func TestLabExitCode(t *testing.T) {
 	}
 	var good, disturbed, bad results.Attempt
 	disturbed.Disturbed = []string{"a stall"}
-	bad.Errors = []string{"12 frames found no room in a ring"}
+	bad.Errors = []string{"12 frames did not fit into a ring"}
 	for _, x := range []struct {
 		name               string
 		runs               []*results.Run

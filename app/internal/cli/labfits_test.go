@@ -80,7 +80,7 @@ func reasons(text string) (all []string) {
 		{"a namespace with rings of its own", "more hosts than 128"},
 		{"the kernel has no", "a congestion control, or a parameter of one, that the kernel lacks"},
 		{"no congestion control that does what", "a congestion control, or a parameter of one, that the kernel lacks"},
-		{"the kernel cannot have", "a parameter of TCP that the kernel lacks"},
+		{"the kernel does not support", "a parameter of TCP that the kernel lacks"},
 		{"does not know packets with telemetry", "telemetry under the kernel's TCP"},
 		{"there is no ", "a measure that the lab lacks"},
 		{"longer than interfaces", "frames that are too long"},

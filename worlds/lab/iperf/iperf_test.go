@@ -187,7 +187,7 @@ func TestCannot(t *testing.T) {
 		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, poisson })), "pattern poisson"},
 		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })), "constant rate"},
 		{config(flow(func(f *traffic.Flow) { f.DstPort = 65535 }), flow(func(f *traffic.Flow) { f.DstPort = 65535 })),
-			"no port from 65535"},
+			"no free port from 65535"},
 		{config(make([]traffic.Flow, 65)...), "65 flows"},
 		{&traffic.Config{}, "a warm-up"},
 		{func() *traffic.Config { c := config(flow(nil)); c.UntilDone = true; return c }(), "until all is done"},

@@ -13,5 +13,5 @@ func ExampleKernel_CheckCongestionControl() {
 	fmt.Println(k.CheckCongestionControl("bbr"))
 	// Output:
 	// <nil>
-	// the kernel has no bbr: it offers reno, cubic, dctcp (CONFIG_TCP_CONG_BBR, module tcp_bbr)
+	// the kernel has no bbr, only reno, cubic, dctcp; enable CONFIG_TCP_CONG_BBR or load the module tcp_bbr
 }

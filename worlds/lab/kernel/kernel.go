@@ -77,7 +77,6 @@ func (k *Kernel) CheckCongestionControl(name string) error {
 		config = strings.ToUpper(name)
 	}
 	offers := append(slices.Clone(k.CongestionControls), k.Modules...)
-	return fmt.Errorf("the kernel has no %s; available: %s (for more, enable CONFIG_TCP_CONG_%s or load the module "+
-		"tcp_%s)", name,
+	return fmt.Errorf("the kernel has no %s, only %s; enable CONFIG_TCP_CONG_%s or load the module tcp_%s", name,
 		strings.Join(offers, ", "), config, name)
 }

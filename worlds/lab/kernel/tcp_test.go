@@ -243,9 +243,9 @@ func TestBuffers(t *testing.T) {
 		{"larger than what grows", []flow{grown, {"receive_buffer", "2MiB", "autotuning", "false"}}, "4096 16384 4194304",
 			"1: 4096 131072 1048576", [][2]int{{0, 0}, {0, 1 << 20}}, ""},
 		{"two that grow", []flow{grown, {"receive_buffer", "2MiB"}}, "", "", nil,
-			"grow their receive buffers up to 1048576 and 2097152 bytes"},
+			"require receive buffers of up to 1048576 and 2097152 bytes"},
 		{"too small for an option", []flow{fixed("4KiB"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152", nil,
-			"send_buffer 4096 B beside larger ones of the same host: it is 4608 B at least"},
+			"send_buffer 4096 B next to larger ones of the same host; allowed: 4608 B and more"},
 		{"odd", []flow{fixed("32767 B"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152", nil,
 			"it doubles what a socket asks for"},
 	} {
@@ -297,9 +297,10 @@ func TestCongestionControl(t *testing.T) {
 		})
 	}
 	for name, want := range map[string]string{
-		"dctcp": "the kernel has no dctcp: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_DCTCP, module tcp_dctcp)",
-		"highspeed": "the kernel has no highspeed: it offers reno, bbr, cubic, vegas (CONFIG_TCP_CONG_HSTCP, module " +
-			"tcp_highspeed)",
+		"dctcp": "the kernel has no dctcp, only reno, bbr, cubic, vegas; enable CONFIG_TCP_CONG_DCTCP or load the " +
+			"module tcp_dctcp",
+		"highspeed": "the kernel has no highspeed, only reno, bbr, cubic, vegas; enable CONFIG_TCP_CONG_HSTCP or load the " +
+			"module tcp_highspeed",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if err := k.CheckCongestionControl(name); err == nil || err.Error() != want {

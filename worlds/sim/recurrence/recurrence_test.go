@@ -90,11 +90,11 @@ func TestTake(t *testing.T) {
 		want   string
 	}{
 		"nothing": {func(*whole) {}, ""},
-		"flag":    {func(w *whole) { w.flag = false }, "x.flag: 0, and 1 before"},
-		"number":  {func(w *whole) { w.number = -1 }, "x.number: -1, and 7 before"},
+		"flag":    {func(w *whole) { w.flag = false }, "x.flag: 0, previously 1"},
+		"number":  {func(w *whole) { w.number = -1 }, "x.number: -1, previously 7"},
 		"share":   {func(w *whole) { w.share = .25 }, "x.share: "},
 		"name":    {func(w *whole) { w.name = "b" }, "x.name: "},
-		"due":     {func(w *whole) { w.due++ }, "x.due: 51ps behind the moment, and 50ps before"},
+		"due":     {func(w *whole) { w.due++ }, "x.due: 51ps after the current time, previously 50ps"},
 		"stale":   {func(w *whole) { w.due -= 1000 }, "x.due: "},
 		"free":    {func(w *whole) { w.free = 2000 }, "x.free: "},
 		"delay":   {func(w *whole) { w.delay = 1003 }, "x.delay: "},
@@ -178,8 +178,8 @@ func TestNewSurvey(t *testing.T) {
 func TestUnseen(t *testing.T) {
 	n := 0
 	for want, value := range map[string]any{
-		"x: " + noFunc + "; " + mistake:                  &[]func(){func() { n++ }}[0],
-		"x: has two keys that are written 1; " + mistake: &map[any]int{1: 5, "1": 6},
+		"x: " + noFunc + "; " + mistake:                    &[]func(){func() { n++ }}[0],
+		"x: has two keys with the same text 1; " + mistake: &map[any]int{1: 5, "1": 6},
 	} {
 		if _, differs := TakeSnapshot([]Root{{Name: "x", Value: value}}, 0, nil); differs != want {
 			t.Errorf("%q, not %q", differs, want)
@@ -197,8 +197,8 @@ func TestWords(t *testing.T) {
 		}}}
 	}
 	before, _ := TakeSnapshot(words(1, 2), 0, nil)
-	for want, roots := range map[string][]Root{"": words(1, 2), "x.w: 3, and 2 before": words(1, 3),
-		"all in all: 1 words, 2 before": words(1), "x.w: there were fewer words before": words(1, 2, 3)} {
+	for want, roots := range map[string][]Root{"": words(1, 2), "x.w: 3, previously 2": words(1, 3),
+		"in total: 1 words, previously 2": words(1), "x.w: there were fewer words previously": words(1, 2, 3)} {
 		if _, differs := TakeSnapshot(roots, 9, before); differs != want {
 			t.Errorf("%q, not %q", differs, want)
 		}

@@ -17,9 +17,9 @@ func TestUnreadableReply(t *testing.T) {
 		next       *softswitch.Config
 		busy       bool
 	}{
-		{"of a reload", "f: the data plane's answer cannot be read: whether it has taken the file is not known\n",
+		{"of a reload", "f: the data plane's response cannot be read, so it is unknown whether it uses the file\n",
 			&softswitch.Config{}, false},
-		{"while the file is read", "an answer of the data plane cannot be read\n", nil, true},
+		{"while the file is read", "a response of the data plane cannot be read\n", nil, true},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var said bytes.Buffer
@@ -40,7 +40,7 @@ func TestDeath(t *testing.T) {
 		err          error
 		want         string
 	}{
-		{"nothing", "", nil, "the data plane has ended without an error, and has not said that it stops"},
+		{"nothing", "", nil, "the data plane has ended without an error and without notice"},
 		{"an exit code", "", broken, "the data plane has ended: exit status 2"},
 		{"words", "no memory\n", broken, "the data plane has ended: no memory"},
 		{"words and no error", "no memory\n", nil, "the data plane has ended: no memory"},

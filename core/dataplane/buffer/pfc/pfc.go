@@ -71,7 +71,7 @@ type config struct {
 
 // Traits returns that it pauses neighbours, which need support for PFC.
 func (*config) Traits() dataplane.Traits {
-	return dataplane.Traits{WhyNotStandalone: "it stops neighbours, who have to know that", Pauses: true}
+	return dataplane.Traits{WhyNotStandalone: "it pauses neighbours, which must support PFC", Pauses: true}
 }
 
 // Params binds the configuration.

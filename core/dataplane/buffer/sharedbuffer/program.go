@@ -12,7 +12,7 @@ type Program struct{ Buffer *Buffer }
 
 // Traits returns that it drops where queues grow, and their max lengths. Its thresholds suit PFC and many ports.
 func (c *Config) Traits() dataplane.Traits {
-	return dataplane.Traits{WhyNotStandalone: "a bridge's ports have buffers of their own; say them under ports",
+	return dataplane.Traits{WhyNotStandalone: "a bridge's ports have their own buffers; set them under ports",
 		DropsEarly: true, MaxBacklog: c.maxBacklog, MaxQueue: c.maxQueue}
 }
 
