@@ -27,15 +27,15 @@ func TestProbe(t *testing.T) {
 		{"a much later one", func(m *Machine) { m.Release = "7.0" }, ""},
 		{"the one before", func(m *Machine) { m.Release = "6.5.13-generic" }, "kernel is Linux 6.5.13-generic; 6.6 or later"},
 		{"an old one", func(m *Machine) { m.Release = "5.15.0" }, "6.6 or later is required"},
-		{"another numbering", func(m *Machine) { m.Release = "six" }, `release "six" is not understood`},
+		{"another numbering", func(m *Machine) { m.Release = "six" }, `release "six" is unknown`},
 		{"no Linux", func(m *Machine) { m.Release = "" }, "Linux 6.6 or later is required"},
 		{"big-endian", func(m *Machine) { m.LittleEndian = false }, "big-endian"},
 		{"no root", func(m *Machine) { m.MissingCapability = errors.New("CAP_BPF is missing") }, "run as root"},
 		{"no BTF", func(m *Machine) { m.BTF = missing }, "CONFIG_DEBUG_INFO_BTF"},
 		{"no struct_ops", func(m *Machine) { m.Missing = requiredTypes[:1] }, "lacks bpf_struct_ops_tcp_congestion_ops"},
 		{"no TCX", func(m *Machine) { m.TCX = missing }, "the kernel refuses BPF programs at interfaces"},
-		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "attached; ip netns exec hides it, for"},
-		{"no CUBIC", func(m *Machine) { m.CUBIC = false }, "the kernel has no CUBIC"},
+		{"no cgroup2", func(m *Machine) { m.Cgroup = "" }, "attached; ip netns exec hides it with"},
+		{"no CUBIC", func(m *Machine) { m.CUBIC = false }, "the kernel lacks CUBIC"},
 	} {
 		m := able()
 		x.change(&m)
@@ -61,7 +61,7 @@ func TestProbeForNCF(t *testing.T) {
 	}
 	m.Missing = requiredTypes
 	err := m.checkFor(false, false)
-	if !errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), "lacks tcx_link (") {
+	if !errors.Is(err, errUnsupported) || !strings.Contains(err.Error(), "lacks tcx_link;") {
 		t.Errorf("without TCX: %v", err)
 	}
 }
@@ -81,7 +81,7 @@ func TestRefused(t *testing.T) {
 		{"other NACKs", func(c *Config) { c.Nacks = "resend" }, "allowed: loss, supply"},
 		{"less than no increase", func(c *Config) { c.Increase = -1 }, "Increase -1B is out of range; allowed: up to 16777.216kB"},
 		{"a long round trip", func(c *Config) { c.RTT = 2 * unit.Second }, "RTT 2s is out of range; allowed: up to 1s"},
-		{"NACKs that are not followed", func(c *Config) { c.Nacks = NacksSupply }, "they are with ncf or both"},
+		{"NACKs that are not followed", func(c *Config) { c.Nacks = NacksSupply }, "it requires ncf or both"},
 		{"a negative rate", func(c *Config) { c.Rate = -1 }, "allowed: above 0bps"},
 	} {
 		c := DefaultConfig()

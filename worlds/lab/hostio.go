@@ -67,7 +67,7 @@ func (r *HostsReport) Errors() []string {
 		errorCount{r.Gates.Partial, "frames arrived at Weir's hosts without a checksum"},
 		errorCount{r.Gates.Tagged, "frames arrived at Weir's hosts with a VLAN tag"},
 		errorCount{r.Counts.SendLost, "frames of Weir's hosts were not accepted by the kernel"},
-		errorCount{r.Counts.Unwritable, "packets of Weir's hosts have no form as frames"},
+		errorCount{r.Counts.Unwritable, "packets of Weir's hosts cannot be written as frames"},
 		errorCount{r.Strays, "frames arrived at Weir's hosts that belong to none of their flows"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture of the hosts could not be written: "+r.Captured.Error)

@@ -412,12 +412,12 @@ func TestBadConfig(t *testing.T) {
 			f := Flow{Src: 0, Dst: 2, Version: 4, Proto: packet.ProtoTCP}
 			c.Flows = []Flow{f, f}
 		},
-		"watch 0":   func(c *Config) { c.Watches = []outcome.Watch{{Index: 4, Every: 1}} },
-		"watch":     func(c *Config) { c.Watches = []outcome.Watch{{What: outcome.BufferBytes, Index: 0, Every: 1}} },
-		"s7":        func(c *Config) { c.Capture = &Capture{Switches: []string{"s7"}} },
-		"no switch": func(c *Config) { c.Capture = &Capture{} },
-		"at most":   func(c *Config) { c.Capture = &Capture{Switches: []string{"*"}, Limit: -1} },
-		"addresses": func(c *Config) { c.Wiring.Hosts = packet.NewBook() },
+		"watch 0":          func(c *Config) { c.Watches = []outcome.Watch{{Index: 4, Every: 1}} },
+		"watch":            func(c *Config) { c.Watches = []outcome.Watch{{What: outcome.BufferBytes, Index: 0, Every: 1}} },
+		"s7":               func(c *Config) { c.Capture = &Capture{Switches: []string{"s7"}} },
+		"without a switch": func(c *Config) { c.Capture = &Capture{} },
+		"a limit of -1":    func(c *Config) { c.Capture = &Capture{Switches: []string{"*"}, Limit: -1} },
+		"addresses":        func(c *Config) { c.Wiring.Hosts = packet.NewBook() },
 	} {
 		t.Run(want, func(t *testing.T) {
 			c := dumbbell()

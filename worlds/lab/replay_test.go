@@ -231,7 +231,7 @@ func TestCaptureCut(t *testing.T) {
 	}, end)
 	x := r.Captured
 	if x.Cut == unit.Never || x.Bytes > 2_001_000 || x.Bytes < 1_990_000 ||
-		!strings.Contains(r.String(), "the capture has no room") || len(r.Errors()) > 0 {
+		!strings.Contains(r.String(), "the capture is full") || len(r.Errors()) > 0 {
 		t.Errorf("%+v: %v", x, r)
 	}
 	got := replay(t, c, "s1", file)
@@ -303,13 +303,13 @@ func TestBadCapture(t *testing.T) {
 		"offset 0":               []byte("what is no pcapng at all"),
 		"ends within a block":    good[:len(good)-3],
 		"has no end":             write(all[:last], func(*trace.Frame) bool { return true }),
-		"behind the end":         write(append(slices.Clone(all), all[last]), func(*trace.Frame) bool { return true }),
-		"the one before it":      change(last-1, func(f *trace.Frame) { f.At = 1 }),
-		"other direction":        change(inbound, func(f *trace.Frame) { f.Inbound = false }),
-		"is not known":           change(inbound, func(f *trace.Frame) { f.Comment = "made; of clay" }),
-		"a size of":              change(inbound, func(f *trace.Frame) { f.Comment = "size -1" }),
+		"after the end":          write(append(slices.Clone(all), all[last]), func(*trace.Frame) bool { return true }),
+		"the previous frame":     change(last-1, func(f *trace.Frame) { f.At = 1 }),
+		"wrong direction":        change(inbound, func(f *trace.Frame) { f.Inbound = false }),
+		"is unknown":             change(inbound, func(f *trace.Frame) { f.Comment = "made; of clay" }),
+		"is not a size":          change(inbound, func(f *trace.Frame) { f.Comment = "size -1" }),
 		"not an event of a port": change(event, func(f *trace.Frame) { f.Comment = "5 bit/h" }),
-		"two frames come in at":  change(inbound, func(f *trace.Frame) { f.At = 0 }),
+		"two frames arrive at":   change(inbound, func(f *trace.Frame) { f.At = 0 }),
 	} {
 		if r, err := lab.Replay(c, "s1", bytes.NewReader(b)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", want, r, err)
@@ -324,10 +324,10 @@ func TestBadCapture(t *testing.T) {
 			len(f.Data) > 0
 	})
 	for want, b := range map[string][]byte{
-		"the sizes of":        change(out, func(f *trace.Frame) { f.Data = append(f.Data, 1, 2, 3) }),
-		"frames (byte 20)":    change(out, func(f *trace.Frame) { f.Data[20]++ }),
-		"the times of packet": change(out, func(f *trace.Frame) { f.At++ }),
-		"captured: nothing":   write(all, func(f *trace.Frame) bool { return f.Inbound || len(f.Data) == 0 }),
+		"the sizes of":      change(out, func(f *trace.Frame) { f.Data = append(f.Data, 1, 2, 3) }),
+		"frames (byte 20)":  change(out, func(f *trace.Frame) { f.Data[20]++ }),
+		"the times of sent": change(out, func(f *trace.Frame) { f.At++ }),
+		"captured: nothing": write(all, func(f *trace.Frame) bool { return f.Inbound || len(f.Data) == 0 }),
 	} {
 		r := replay(t, c, "s1", b)
 		if r.First == nil || !strings.Contains(r.First.String(), want) {

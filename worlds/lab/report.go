@@ -74,7 +74,7 @@ func (r *Report) Errors() (all []string) {
 		errorCount{r.Gates.Partial, "frames arrived without a checksum"},
 		errorCount{r.Gates.Tagged, "frames arrived with a VLAN tag"},
 		errorCount{r.Counts.SendLost, "frames were not accepted by a host's kernel"},
-		errorCount{r.Counts.Unwritable, "packets of switches have no form as frames"})
+		errorCount{r.Counts.Unwritable, "packets of switches cannot be written as frames"})
 	if r.Captured != nil && r.Captured.Error != "" {
 		all = append(all, "the capture could not be written: "+r.Captured.Error)
 	}

@@ -56,7 +56,7 @@ func TestParseScheduling(t *testing.T) {
 		}
 	}
 	if _, err := parseScheduling("rr"); err == nil ||
-		err.Error() != `scheduling "rr"; nice, fifo, deadline, core are possible` {
+		err.Error() != `scheduling "rr" is unknown; allowed: nice, fifo, deadline, core` {
 		t.Error(err)
 	}
 }

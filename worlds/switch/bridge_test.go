@@ -368,7 +368,7 @@ metrics: none
 	b.SetPorts(c.bridgePorts())
 	abcOf(b).ListActiveUsers(b.time, is[:])
 	if len(notes) != 2 || notes[0] != "abc has other parameters and keeps its meters" ||
-		notes[1] != "ecn begins now" {
+		notes[1] != "ecn starts now" {
 		t.Errorf("%q", notes)
 	}
 	if waiting < 20 || b.WaitingPackets() != waiting {

@@ -231,7 +231,7 @@ func TestNamedVLANs(t *testing.T) {
 		c.Users.Unnamed != frames.PerPort || c.Users.Behind != 0 {
 		t.Errorf("%+v", c.Users)
 	}
-	if s := c.Users.String(); s != "pairs of VLANs, 5 named, up to 4096; all others at a port are one" {
+	if s := c.Users.String(); s != "pairs of VLANs, 5 named, up to 4096; all others at a port are one user" {
 		t.Error(s)
 	}
 }

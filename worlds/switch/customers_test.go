@@ -26,8 +26,8 @@ switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
 	for _, x := range []struct{ named, key, says string }{
 		{named: `{home: [10.0.0.1, "fd00::/64", vlan 100, vlan 7.9]}`, key: "home"},
 		{named: `{home: 10.0.0.1}`, key: "home"},
-		{`{home: [10.0.0.1, 10.0.0.2], office: 10.0.0.1/32}`, "home", "2:67: 10.0.0.1/32 is user home's already"},
-		{`{home: vlan 100-102, office: vlan 102}`, "home", "vlan 102 is user home's already"},
+		{`{home: [10.0.0.1, 10.0.0.2], office: 10.0.0.1/32}`, "home", "2:67: 10.0.0.1/32 already belongs to user home"},
+		{`{home: vlan 100-102, office: vlan 102}`, "home", "vlan 102 already belongs to user home"},
 		{`{home: []}`, "home", "2:37: user home has no address; allowed: an address, a prefix"},
 		{`{home: [fd00::1]}`, "home", `2:38: this is a map; allowed: an address, a prefix, "vlan 100"; IPv6 in quotes`},
 		{`{home: "fd00::/129"}`, "home", `2:37: "fd00::/129" is neither an address nor a prefix`},
@@ -245,10 +245,10 @@ func TestReceiversInFile(t *testing.T) {
 func TestReceiversWithoutQueue(t *testing.T) {
 	for _, x := range []struct{ left, right, list, text string }{
 		{"", "", "forward, abc", ""},
-		{"", ", rate: 30Mbps", "forward, abc", "so that hosts at right are not protected, nor limited, in what they " +
-			"receive; add users: {behind: right} if they are at right (switch-receivers)]"},
-		{", rate: 4000pps", "", "forward, abc", "so that hosts at left are not"},
-		{"", "", "{plan: {others: 1Mbps}}, forward", "so that hosts at left and right are not"},
+		{"", ", rate: 30Mbps", "forward, abc", "so that hosts at right have neither protection nor limit " +
+			"for received traffic; add users: {behind: right} if they are at right (switch-receivers)]"},
+		{", rate: 4000pps", "", "forward, abc", "so that hosts at left have neither protection"},
+		{"", "", "{plan: {others: 1Mbps}}, forward", "so that hosts at left and right have neither protection"},
 	} {
 		s := schemes()
 		s.Programs = append(s.Programs, plans.Scheme())

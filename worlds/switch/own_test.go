@@ -175,7 +175,7 @@ func TestOwnForwarder(t *testing.T) {
 		newCounter[courier]))
 	for _, x := range []struct{ name, programs, want string }{
 		{"one's own", "[courier]", ""},
-		{"none", "[counter]", "no program forwards; allowed: [forward, …]"},
+		{"none", "[counter]", "no program forwards packets; allowed: [forward, …]"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			_, err := Decode(s, "switch.yaml", []byte(strings.Replace(own, "[forward, counter]", x.programs, 1)))

@@ -91,7 +91,7 @@ metrics: 9465
 	without := light / (heavy + light)
 	p.write(fmt.Sprintf(file, fmt.Sprintf(abc, "3s")))
 	p.Signal(syscall.SIGHUP)
-	p.awaits("abc begins now")
+	p.awaits("abc starts now")
 	heavy, light = both()
 	t.Logf("with ABC: %.1f and %.1f Mb/s", heavy/1e6, light/1e6)
 	with := light / (heavy + light)

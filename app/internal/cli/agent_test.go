@@ -34,7 +34,7 @@ func TestAgentInput(t *testing.T) {
 		{"--interface no-such-one --nacks=", "--nacks is empty; allowed: loss, supply"},
 		{"--interface no-such-one --flows 4 --increase 1kB", "--flows and --increase exclude each other"},
 		{"--interface no-such-one --follow ncf --eta 0.5 --rtt 3ms --rate 1Mbps", "--eta, --rtt, --rate with --follow ncf, " +
-			"which has nothing of HPCC++; they are possible with --follow hpcc or both"},
+			"the flag has no effect with --follow ncf; it requires --follow hpcc or both"},
 		{"--interface no-such-one --follow ncf --increase 1kB", "--increase with --follow ncf"},
 		{"--interface no-such-one --follow ncf --flows 8", "--flows with --follow ncf"},
 		{"--interface no-such-one --metrics nowhere", "--metrics"},

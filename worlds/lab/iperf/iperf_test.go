@@ -66,11 +66,11 @@ func TestParse(t *testing.T) {
 		``:    "its report",
 		`{}`:  "no interval",
 		`[1]`: "its report",
-		`{"start": {}, "error": "unable to connect to server: Connection refused"}`:           "it says: unable to connect",
+		`{"start": {}, "error": "unable to connect to server: Connection refused"}`:           "it reports: unable to connect",
 		`{"intervals": [{"streams": []}]}`:                                                    "0 flows in interval 0",
 		`{"intervals": [{"streams": [{"end": 1}, {"end": 1}]}]}`:                              "2 flows",
-		`{"intervals": [{"streams": [{"end": 1, "bytes": -1}]}]}`:                             "a count of -1",
-		`{"intervals": [{"streams": [{"end": 1, "packets": 1e300}]}]}`:                        "a count of 1e+300",
+		`{"intervals": [{"streams": [{"end": 1, "bytes": -1}]}]}`:                             "an invalid count of -1",
+		`{"intervals": [{"streams": [{"end": 1, "packets": 1e300}]}]}`:                        "an invalid count of 1e+300",
 		`{"intervals": [{"streams": [{"end": 1}]}, {"streams": [{"start": 0.5, "end": 2}]}]}`: "interval 1 is from 0.5",
 		`{"intervals": [{"streams": [{"start": 3, "end": 2}]}]}`:                              "from 3 to 2 s",
 		`{"intervals": [{"streams": [{"start": 1, "end": 1e18}]}]}`:                           "interval 0",
@@ -174,15 +174,15 @@ func TestCannot(t *testing.T) {
 		c    *traffic.Config
 		want string
 	}{
-		{config(flow(func(f *traffic.Flow) { f.Size = 1 })), "flow 0: a size"},
-		{config(flow(nil), flow(func(f *traffic.Flow) { f.Predecessors = []int{0} })), "flow 1: a start after"},
+		{config(flow(func(f *traffic.Flow) { f.Size = 1 })), "flow 0: it has a size"},
+		{config(flow(nil), flow(func(f *traffic.Flow) { f.Predecessors = []int{0} })), "flow 1: it starts after"},
 		{config(flow(func(f *traffic.Flow) { f.Stop = 1500 * unit.Millisecond })), "whole seconds"},
-		{config(flow(func(f *traffic.Flow) { f.Start = 6 * unit.Second })), "a start at 6s"},
+		{config(flow(func(f *traffic.Flow) { f.Start = 6 * unit.Second })), "it starts at 6s"},
 		{config(flow(func(f *traffic.Flow) { f.Version = 5 })), "IPv5"},
 		{config(flow(func(f *traffic.Flow) { f.Dst = 7 })), "node 0 or 7"},
 		{config(flow(func(f *traffic.Flow) { f.SrcPort = 0 })), "ports 0 and 5001"},
 		{config(flow(func(f *traffic.Flow) { f.Payload = 8 })), "payload of 8"},
-		{config(flow(func(f *traffic.Flow) { f.TCP = nil })), "of TCP or of UDP"},
+		{config(flow(func(f *traffic.Flow) { f.TCP = nil })), "either TCP or UDP"},
 		{config(flow(func(f *traffic.Flow) { f.TCP.MSS = -1 })), "an MSS of -1"},
 		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, poisson })), "pattern poisson"},
 		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })), "constant rate"},
@@ -190,7 +190,7 @@ func TestCannot(t *testing.T) {
 			"no free port from 65535"},
 		{config(make([]traffic.Flow, 65)...), "65 flows"},
 		{&traffic.Config{}, "a warm-up"},
-		{func() *traffic.Config { c := config(flow(nil)); c.UntilDone = true; return c }(), "until all is done"},
+		{func() *traffic.Config { c := config(flow(nil)); c.UntilDone = true; return c }(), "ends when all flows are done"},
 		{func() *traffic.Config { c := config(flow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(), "samples"},
 	} {
 		t.Run(x.want, func(t *testing.T) {

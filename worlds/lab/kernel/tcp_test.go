@@ -148,10 +148,10 @@ func TestCannot(t *testing.T) {
 		name, given string
 		want        []string
 	}{
-		{linux(), "rto_min", "7ms", []string{"two ticks of 4ms", "from 8ms"}},
+		{linux(), "rto_min", "7ms", []string{"two ticks of 4ms", "allowed: 8ms and more"}},
 		{linux(), "rto_min", "10000001ns", []string{"whole microseconds"}},
 		{without("tcp_rto_min_us"), "rto_min", "10500us", []string{"Linux 6.11", "whole milliseconds"}},
-		{linux(), "delayed_ack", "50ms", []string{"40ms at most", "TCP_DELACK_MIN"}},
+		{linux(), "delayed_ack", "50ms", []string{"the maximum is 40ms", "TCP_DELACK_MIN"}},
 		{linux(), "delayed_ack", "1ms", []string{"two ticks of 4ms"}},
 		{linux(), "delayed_ack", "12000001ns", []string{"whole microseconds"}},
 		{old, "delayed_ack", "12ms", []string{"TCP_DELACK_MAX_US", "Linux 6.15"}},
@@ -162,8 +162,8 @@ func TestCannot(t *testing.T) {
 		{linux(), "integrity", "keyed", []string{"telemetry"}},
 		{linux(), "feedback_key", "x", []string{"telemetry"}},
 		{linux(), "nacks", "resend", []string{"NACKs"}},
-		{linux(), "write", "1400 B", []string{"write", "as the socket takes"}},
-		{linux(), "begins", "connected", []string{"begins", "from when the connection is there"}},
+		{linux(), "write", "1400 B", []string{"write", "as the socket accepts"}},
+		{linux(), "begins", "connected", []string{"begins", "once the connection is established"}},
 	} {
 		t.Run(x.name+" "+x.given, func(t *testing.T) {
 			_, err := x.kernel.TCPSettings(config(t, x.name, x.given))
@@ -200,7 +200,7 @@ func TestHostAdd(t *testing.T) {
 	for _, x := range []struct {
 		o    Host
 		want string
-	}{{a.Sender, "tcp_ecn to be 1 and 2"}, {quick.Receiver, "acknowledged at once"}} {
+	}{{a.Sender, "tcp_ecn to be 1 and 2"}, {quick.Receiver, "immediate and delayed acknowledgements"}} {
 		if err := h.Merge(x.o); err == nil || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("%v, want %q", err, x.want)
 		}
@@ -247,7 +247,7 @@ func TestBuffers(t *testing.T) {
 		{"too small for an option", []flow{fixed("4KiB"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152", nil,
 			"send_buffer 4096 B next to larger ones of the same host; allowed: 4608 B and more"},
 		{"odd", []flow{fixed("32767 B"), fixed("48KiB")}, "4096 16384 49152", "0: 4096 49152 49152", nil,
-			"it doubles what a socket asks for"},
+			"it doubles the requested size"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var a, b Host

@@ -118,13 +118,13 @@ func TestBadConfig(t *testing.T) {
 		"flows 0 and 1 have the same addresses": func(c *Config) { c.Flows = append(c.Flows, c.Flows[0]) },
 		"version 5":                             func(c *Config) { c.Flows[0].Version = 5 },
 		"no IPv6 address":                       func(c *Config) { c.Flows[0].Version, c.Flows[0].Src = 6, 7 },
-		"a port is":                             func(c *Config) { c.Flows[0].SrcPort = 0 },
+		"allowed: 1 to 65535":                   func(c *Config) { c.Flows[0].SrcPort = 0 },
 		"size -1":                               func(c *Config) { c.Flows[0].Size = -1 },
-		"of TCP or of UDP":                      func(c *Config) { c.Flows[0].TCP = nil },
+		"either TCP or UDP":                     func(c *Config) { c.Flows[0].TCP = nil },
 		"starts after flow 0":                   func(c *Config) { c.Flows[0].Predecessors = []int{0} },
 		"sample 0":                              func(c *Config) { c.Samples = []Sample{{whatCount, 0, 1}} },
 		"must not be longer":                    func(c *Config) { c.Warmup = 2 * c.Duration },
-		"from 16 bytes on": func(c *Config) {
+		"allowed: 16 bytes and more": func(c *Config) {
 			f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Payload: 1448}
 			sender, receiver, err := udp.New(f, udp.Config{Rate: unit.Mbps, Pattern: udp.CBR})
 			if err != nil {

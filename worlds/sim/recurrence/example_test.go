@@ -31,5 +31,5 @@ func ExampleTakeSnapshot() {
 	fmt.Println(differs)
 	// Output:
 	// ""
-	// leaf0.queue: 2, and 0 before
+	// leaf0.queue: 2, previously 0
 }

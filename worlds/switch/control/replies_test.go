@@ -34,7 +34,7 @@ func TestRepliesAreBrief(t *testing.T) {
 	if want := strings.Repeat("ä", maxNote/2-2) + " …"; b.Notes[0] != want {
 		t.Errorf("%d bytes: …%q", len(b.Notes[0]), b.Notes[0][len(b.Notes[0])-12:])
 	}
-	short := Reply{Is: IsReloaded, Notes: []string{"ecn begins now"}}
+	short := Reply{Is: IsReloaded, Notes: []string{"ecn starts now"}}
 	if got := short.Shorten(); len(got.Notes) != 1 || got.Notes[0] != short.Notes[0] || got.Is != short.Is {
 		t.Errorf("%v became %v", short, got)
 	}
