@@ -82,7 +82,7 @@ func (c flags) buildConfig() (x agent.Config, err error) {
 	must(c.Flows == nil || c.Increase == nil, "--flows and --increase exclude each other; give one of them")
 	if c.Follow == agent.NCF {
 		ignored := c.hpccFlags()
-		must(len(ignored) == 0, "%s: the flag has no effect with --follow ncf; it requires --follow hpcc or both",
+		must(len(ignored) == 0, "%s: no effect with --follow ncf; use --follow hpcc or both",
 			strings.Join(ignored, ", "))
 	}
 	for _, p := range x.ListProblems() {
