@@ -21,8 +21,8 @@ const PublishedTrip = 100 * unit.Microsecond
 // BindParam binds the time to a parameter with default 0s, which stands for the derived time.
 func (d DerivedTime) BindParam(p *scheme.Params, to *unit.Time, name, doc, source string) scheme.Declaration {
 	declared := p.Time(to, name, "0s",
-		fmt.Sprintf("%s; 0s: %v, where T is the longest round trip of the fat tree without queues, or %v where T is "+
-			"not known", doc, d, d.Published),
+		fmt.Sprintf("%s; 0s: %v, where T is the maximum round-trip time of the fat tree without queues, or %v if T is "+
+			"unknown", doc, d, d.Published),
 		fmt.Sprintf("%s: %v; Weir: scales with T", source, d.Published))
 	p.AddRule(name, func() error {
 		if *to != 0 && *to < d.minTime() {

@@ -30,7 +30,7 @@ func (c *PowerConfig) Params(p *scheme.Params) {
 		"Weir: the algorithm has none; ns3-datacenter: 95 %").Min("0.01%").Max("100%")
 	p.Share(&c.MinCurrent, "floor", "0%", "minimum current, as a share of the port's rate",
 		"Weir: the algorithm has none; ns3-datacenter: 50 %").Min("0%").Max("100%")
-	bindPath(p, &c.T, &c.MinRate, "the path's if it is known, or the least measured")
+	bindPath(p, &c.T, &c.MinRate, "the path's time if it is known, or the minimum measured")
 }
 
 // Traits returns the fields of each hop's record that NORMPOWER needs.

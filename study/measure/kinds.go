@@ -74,7 +74,7 @@ func flowKinds() []Definition {
 			New:    func() Measure { return &reordering{} }},
 		{Name: "slowdown", Doc: "flow completion time divided by the flow's ideal time in an empty network: " + idealFormula +
 			"; mean and percentiles of finished flows, also by size; by traffic, or by groups of senders or receivers",
-			Reads: "flow completion time over the ideal one of the flow alone: 1 is the shortest possible",
+			Reads: "flow completion time divided by the ideal time in an empty network: 1 is the minimum",
 			Keys: []Key{byKey("traffic", "traffic", bySender, byReceiver), limitKey(), percentilesKey("[50, 95, 99]", "HPCC §5"),
 				binsKey()},
 			Better: Lower,

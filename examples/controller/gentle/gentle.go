@@ -13,12 +13,12 @@ type Config struct{ Keep float64 }
 
 // Params binds the parameters.
 func (c *Config) Params(p *scheme.Params) {
-	p.Share(&c.Keep, "keep", "80%", "share of the window that a loss or a mark leaves", "Weir").Min("10%").Max("99%")
+	p.Share(&c.Keep, "keep", "80%", "share of the window after a loss or a mark", "Weir").Min("10%").Max("99%")
 }
 
 // Scheme returns the scheme for experiments: cc: {gentle: {keep: 90%}}.
 func Scheme() cc.Scheme {
-	return cc.Define(cc.Scheme{Scheme: scheme.Scheme{Name: "gentle", Doc: "Reno that gives up less", Source: "Weir"}},
+	return cc.Define(cc.Scheme{Scheme: scheme.Scheme{Name: "gentle", Doc: "Reno with a smaller decrease", Source: "Weir"}},
 		func(f cc.Flow, c Config) (*Gentle, error) { return &Gentle{window: cc.NewWindow(f), c: c}, nil })
 }
 

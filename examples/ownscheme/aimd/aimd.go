@@ -16,14 +16,14 @@ type Config struct {
 
 // Params binds each field to its parameter: name, default, text, source.
 func (c *Config) Params(p *scheme.Params) {
-	p.Float(&c.Add, "add", "1", "packets that the window grows by in a round trip", "Weir").Min("0.01").Max("100")
-	p.Share(&c.Keep, "keep", "70%", "share of the window that a loss or a mark leaves", "Weir").Min("10%").Max("99%")
+	p.Float(&c.Add, "add", "1", "growth of the window per round trip [packets]", "Weir").Min("0.01").Max("100")
+	p.Share(&c.Keep, "keep", "70%", "share of the window after a loss or a mark", "Weir").Min("10%").Max("99%")
 }
 
 // Scheme returns the scheme for experiments: cc: {aimd: {keep: 85%}}.
 func Scheme() cc.Scheme {
 	return cc.Define(cc.Scheme{
-		Scheme: scheme.Scheme{Name: "aimd", Doc: "adds in every round trip, keeps a share at a loss", Source: "Weir"},
+		Scheme: scheme.Scheme{Name: "aimd", Doc: "additive increase, multiplicative decrease at a loss", Source: "Weir"},
 	}, func(f cc.Flow, c Config) (*AIMD, error) { return &AIMD{window: cc.NewWindow(f), c: c}, nil })
 }
 

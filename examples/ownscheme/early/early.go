@@ -15,8 +15,8 @@ type Config struct{ Least, Most int }
 
 // Params binds the parameters, and the constraint between them.
 func (c *Config) Params(p *scheme.Params) {
-	p.Packets(&c.Least, "least", "5 packets", "queue up to which nothing happens", "Weir").Min("0 packets")
-	p.Packets(&c.Most, "most", "50 packets", "queue at which everything does", "Weir").Max("1000000 packets")
+	p.Packets(&c.Least, "least", "5 packets", "length up to which no packet is dropped", "Weir").Min("0 packets")
+	p.Packets(&c.Most, "most", "50 packets", "length from which all are dropped", "Weir").Max("1000000 packets")
 	p.AddRule("least", func() error {
 		if c.Least >= c.Most {
 			return fmt.Errorf("%d packets are not below most, which is %d packets", c.Least, c.Most)

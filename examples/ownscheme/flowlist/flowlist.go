@@ -16,7 +16,7 @@ import (
 
 // Format returns the format for the command: weir export DIR --format flowlist.
 func Format() experiment.ExportFormat {
-	return experiment.ExportFormat{Name: "flowlist", Doc: "flows.csv: a line for each flow of each run",
+	return experiment.ExportFormat{Name: "flowlist", Doc: "flows.csv: one line per flow of each run",
 		New: func() experiment.Export { return &flowlist{} }}
 }
 

@@ -19,11 +19,11 @@ type Ring struct {
 
 // Params binds the family's parameters.
 func (c *Ring) Params(p *scheme.Params) {
-	p.Int(&c.Switches, "switches", "", "switches", "Weir").Required().Min("3").Max("1000")
-	p.Int(&c.Hosts, "hosts", "1", "hosts at each switch", "Weir").Min("1").Max("100")
-	p.LinkRate(&c.Rate, "rate", "", "of every link", "Weir").Required().Min("1bps")
-	p.Time(&c.Delay, "delay", "", "of every link, one way", "Weir").Required().Min("0s")
-	p.Length(&c.Buffer, "buffer", "0 packets", "of every switch port; 0 packets: no limit", "Weir")
+	p.Int(&c.Switches, "switches", "", "number of switches", "Weir").Required().Min("3").Max("1000")
+	p.Int(&c.Hosts, "hosts", "1", "hosts per switch", "Weir").Min("1").Max("100")
+	p.LinkRate(&c.Rate, "rate", "", "rate of every link", "Weir").Required().Min("1bps")
+	p.Time(&c.Delay, "delay", "", "propagation delay of every link, one way", "Weir").Required().Min("0s")
+	p.Length(&c.Buffer, "buffer", "0 packets", "limit of every switch port; 0 packets: no limit", "Weir")
 }
 
 // Scheme returns the scheme for experiments: topology: {ring: {switches: 4, …}}.
