@@ -95,8 +95,8 @@ printf 'owner 1\nmakes weir-1-old\n' > /run/weir/lab-1 && exec "$0" "$@"`
 		args, want string
 		code       int
 	}{
-		{"run " + file + " --on lab --attempts 1 --out " + dir, "warning: lab: the namespaces and interfaces of a dead lab cannot be removed: " +
-			left, 0},
+		{"run " + file + " --on lab --attempts 1 --out " + dir, "warning: lab: the namespaces " +
+			"and interfaces of a dead lab cannot be removed: " + left, 0},
 		{"lab clean", "lab: " + left, 1},
 	} {
 		c := exec.Command("unshare", append([]string{"--mount", "sh", "-c", prepare, binary}, strings.Fields(x.args)...)...)

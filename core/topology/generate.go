@@ -342,8 +342,7 @@ func (c *fatTree) Params(p *scheme.Params) {
 		"Fat trees §3").
 		Min("2").Max("3")
 	p.Int(&c.Oversubscription, "oversubscription", "1", "hosts per edge switch in multiples of k/2; 1: no "+
-		"oversubscription",
-		"Weir: no oversubscription").
+		"oversubscription", "Weir: no oversubscription").
 		Min("1").Max("1000")
 	p.AddRule("k", func() error {
 		if c.K%2 != 0 {

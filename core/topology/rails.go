@@ -44,8 +44,7 @@ func (c *rails) Params(p *scheme.Params) {
 		"linked to the same cores: core0, …", "Weir").Min("1").Max("10000")
 	p.LinkRate(&c.Fabric, "fabric", "0bps", "rate of the links between switches; 0bps: equal to rate", "Weir")
 	p.LinkRate(&c.NVLink, "nvlink", "2880Gbps", "rate of each GPU's link to its server's own switch: nv0, …; 0bps: no "+
-		"such switch",
-		"SimAI: topology generator")
+		"such switch", "SimAI: topology generator")
 	p.Time(&c.NVLinkDelay, "nvlink_delay", "25ns", "propagation delay of the links to the server's own switch, one way",
 		"SimAI: topology generator").Min("0s")
 	p.Bool(&c.Optimised, "optimised", "true", "a leaf has GPUs of one rail; false: a leaf has all GPUs of its servers",

@@ -36,8 +36,7 @@ const (
 func (a *TelemetryOptions) bindIntegrity(p *scheme.Params) {
 	p.Text(&a.Integrity, "integrity", IntegrityNone,
 		"protection of feedback; keyed: every packet of the receiver carries a code that the sender verifies, and is "+
-			"accepted once; none: no protection",
-		"draft-miao-iccrg-hpccplus-01 §9.1").Words(IntegrityNone, IntegrityKeyed)
+			"accepted once; none: no protection", "draft-miao-iccrg-hpccplus-01 §9.1").Words(IntegrityNone, IntegrityKeyed)
 	p.Text(&a.Key, "feedback_key", "",
 		"with integrity: keyed: secret from which the keys of flows are derived; without it, the run's seed", "Weir").
 		When("integrity: keyed", func() bool { return a.Integrity == IntegrityKeyed })

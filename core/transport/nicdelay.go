@@ -20,8 +20,7 @@ func (d *NICDelays) Params(p *scheme.Params) {
 // ParamsCNP binds the delay of CNPs.
 func (d *NICDelays) ParamsCNP(p *scheme.Params) {
 	p.Time(&d.CNP, "nic_cnp_delay", "0s", "time in which the receiver's NIC creates a CNP, from the arrival of the "+
-		"marked packet on",
-		"Weir").Max("1s")
+		"marked packet on", "Weir").Max("1s")
 }
 
 // NIC is the pipeline in which a receiver's NIC makes answers of type T. An answer enters when the packet that causes

@@ -150,8 +150,8 @@ func (c *Config) requiredFields() telemetry.Field {
 
 // bindLaw binds the parameters common to all schemes with HPCC++'s law, with these presets.
 func (c *Config) bindLaw(p *scheme.Params, presets []string) {
-	text := "source of max_stage, n and t if they are not given; default: max_stage of the drafts; simulator: max_stage of " +
-		"the HPCC simulator; draft: all three of the draft"
+	text := "source of max_stage, n and t if they are not given; default: max_stage of the drafts; simulator: " +
+		"max_stage of the HPCC simulator; draft: all three of the draft"
 	if len(presets) > int(Agent) {
 		text += "; agent: as weir agent uses it with Linux' own TCP, in both worlds"
 	}
@@ -169,9 +169,9 @@ func (c *Config) bindLaw(p *scheme.Params, presets []string) {
 		"HPCC §5.1, footnote 4: 100 flows at 100 Gb/s").Min("0 B").
 		When("n: 0", func() bool { return c.N == 0 })
 	p.Int(&c.N, "n", "0", "number of flows expected on a link, n: w_ai is W_init·(1−eta)/n; 0: the preset's value "+
-		"(draft 100, agent 8, otherwise w_ai applies)",
-		"draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
-	bindPath(p, &c.T, &c.MinRate, "the preset's value (draft 5us, otherwise the path's time if it is known, or the minimum measured)")
+		"(draft 100, agent 8, otherwise w_ai applies)", "draft-miao §5; 100: HPCC §5.1, footnote 4").Min("0")
+	bindPath(p, &c.T, &c.MinRate,
+		"the preset's value (draft 5us, otherwise the path's time if it is known, or the minimum measured)")
 	p.AddRule("w_ai", func() error {
 		if presetValues[c.Preset].n > 0 && c.WAI != standardWAI {
 			return fmt.Errorf("preset: %s has it by the rule of §5, from n: leave it out", presets[c.Preset])

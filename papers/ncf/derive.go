@@ -61,12 +61,10 @@ func (o *Options) derivesDuration() bool { return o.RoundTrip > 0 || o.Senders >
 // bindDuration binds d and the parameters from which it follows.
 func (o *Options) bindDuration(p *scheme.Params) {
 	p.Time(&o.Sketch.Duration, "duration", "0s", "d, the duration of a window; 0s: 10ms, or the duration that "+
-		"round_trip and senders require",
-		"Weir; BS'19 §4.1").Max("60s")
+		"round_trip and senders require", "Weir; BS'19 §4.1").Max("60s")
 	p.Time(&o.RoundTrip, "round_trip", "0s", "maximum round-trip time of the flows without queues: n·d is at least "+
 		"four times the sum of this and the time in which the memory drains, per port, or the maximum of all ports with "+
-		"sketch: switch; 0s: duration determines d",
-		"Weir: a flow sends its window once per round-trip time").Max("10s")
+		"sketch: switch; 0s: duration determines d", "Weir: a flow sends its window once per round-trip time").Max("10s")
 	p.Int(&o.Senders, "senders", "0", "N, the number of flows that send through a port at the same time: n·d is at "+
 		"least four times N frames at the port's rate; 0: duration determines d",
 		"Weir: a window is one packet at least").Min("0").Max("1000000")

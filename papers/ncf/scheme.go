@@ -66,8 +66,7 @@ func (o *Options) bindSketch(p *scheme.Params) {
 	p.Int(&o.Sketch.Bits, "counter_bits", "32", "bits of a counter, which stops at its maximum",
 		"Weir").Min("8").Max("32")
 	p.Text(&o.Scope, "sketch", PerPort, "total traffic to which a flow's share refers; port: the port's; switch: the "+
-		"switch's",
-		"Weir; BS'19 §4.1: total traffic").Words(PerPort, PerSwitch)
+		"switch's", "Weir; BS'19 §4.1: total traffic").Words(PerPort, PerSwitch)
 	scheme.Choice(p, &o.Detector.Form, formNames[:], "elephants", "average",
 		"how windows decide; average: share of all windows together; mean_of_shares: mean of the windows' shares; any: "+
 			"one window; all: every window", "BS'19 §4.1 and footnote 1")
@@ -109,8 +108,7 @@ func (o *Options) bindMemory(p *scheme.Params) {
 	p.Share(&o.Memory.Reserved[Elephants], "reserve", "10%", "share of the memory that is reserved for elephants",
 		"BS'19 §4.2").Max("100%")
 	p.Share(&o.Memory.Tilt, "tilt", "50%", "mice's share of the memory that is not reserved, when memory is the "+
-		"bottleneck",
-		"Weir; BS'19 §4.4: more for mice during incast").Max("100%")
+		"bottleneck", "Weir; BS'19 §4.4: more for mice during incast").Max("100%")
 	p.Share(&o.Memory.Spike, "spike", "25%", "share of n·d for which elephants within their balance are throttled in "+
 		"favour of mice: limited to their reservation, or notified", "Weir; BS'19 §4.4: a short time period").Max("100%")
 	p.BoolWords(&o.Memory.Rolling, [2]string{"balance", "windows"}, "renew", "balance",
@@ -163,8 +161,7 @@ const rounding = 1e-9
 // bindFeedback binds the parameters of NACKs and queues (BS'19 §4.3, §4.4).
 func (o *Options) bindFeedback(p *scheme.Params) {
 	p.Text(&o.Nack, "nack", NackAll, "senders that are notified of packets that did not fit; all: of all flows; "+
-		"elephants: of elephants; none: no senders",
-		"all: BS'19 §4.3; elephants: §5").Words(NackAll, NackElephants, NackNone)
+		"elephants: of elephants; none: no senders", "all: BS'19 §4.3; elephants: §5").Words(NackAll, NackElephants, NackNone)
 	p.Int(&o.NackBudget, "nack_budget", "1",
 		"number of NACKs that each packet sent allows its flow, in addition to the packets that the port can send in "+
 			"n·d and hold; 0: no limit",
@@ -177,8 +174,7 @@ func (o *Options) bindFeedback(p *scheme.Params) {
 			"last ACK with ECE, once per window, which any TCP with ECN follows; other transports always use extensions",
 		"Weir; ece: RFC 3168 §6.1.2")
 	p.Bool(&o.Signed, "signed", "false", "NACKs contain the switch that sends them, which shows hosts the place of "+
-		"congestion",
-		"BS'19 §5")
+		"congestion", "BS'19 §5")
 	p.Bool(&o.UDP, "udp", "false", "send NACKs also to senders of UDP, for udp_controlled; other senders do not "+
 		"support them", "Weir")
 	p.BoolWords(&o.AcksAreMice, [2]string{"control", "mice"}, "acks", "control",

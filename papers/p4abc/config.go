@@ -66,8 +66,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.BoolWords(&c.PerPacket, [2]string{"rate", "packets"}, "average", "rate",
 		"computation of A_avg; rate: the activity of the mean rate of accepted bytes, with queues in bytes and "+
 			"thresholds that grow, up to half of the buffer, at a port that is empty after drops; packets: the mean "+
-			"activity of accepted packets, with queues in packets",
-		"rate: Weir; packets: P4-ABC §3.3")
+			"activity of accepted packets, with queues in packets", "rate: Weir; packets: P4-ABC §3.3")
 	p.Depth(&c.QMin, "q_min", "6 packets", "Q_min: queue up to which no packet is dropped", "P4-ABC §6.1.3")
 	p.Depth(&c.QBase, "q_base", "20 packets", "Q_base: threshold at average activity", "P4-ABC §6.1.3")
 	p.Depth(&c.Gamma, "gamma", "16 packets", "γ: increase of the threshold per unit of activity",
@@ -99,8 +98,7 @@ func (c *Config) Params(p *scheme.Params) {
 
 	p.BoolWords(&c.Integer, [2]string{"exact", "integer"}, "arithmetic", "exact",
 		"arithmetic; exact: floating point; integer: additions, shifts, comparisons and small tables instead of "+
-			"exponentials, logarithms and divisions",
-		"exact: P4-ABC §5.1; integer: Weir")
+			"exponentials, logarithms and divisions", "exact: P4-ABC §5.1; integer: Weir")
 	p.Share(&c.Spread, "spread", "0%", "fair activity meter: packets get the activity of a random rate between R_m "+
 		"and this share less, instead of the activity of R_m", "P4-ABC §2; Rainbow FQ: 100 %").Max("100%")
 

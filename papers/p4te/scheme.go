@@ -40,8 +40,7 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Share(&o.Safe[LowDelay], "safe_low_delay", "65%", "safe rate of the low-delay class at each port",
 		"P4TE §7.1").Min("0.1%").Max("100%")
 	p.Share(&o.Safe[HighThroughput], "safe_high_throughput", "35%", "safe rate of the high-throughput class at each "+
-		"port",
-		"P4TE §7.1: the rest").Min("0.1%").Max("100%")
+		"port", "P4TE §7.1: the rest").Min("0.1%").Max("100%")
 	p.Bool(&o.Paths, "paths", "true", "control paths; false: flows use upward ports by their hash, as with ecmp",
 		"P4TE §6.2, §6.3")
 	p.Int(&o.Control.Groups[Delay], "delay_groups", "3", "n: number of routing groups by hop delay",
@@ -58,16 +57,13 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Time(&o.DelayRange, "delay_range", "0s", "with mapping: range: maximum delay; 0s: Δ per group, or 75ms at ports "+
 		"in packets/s", "P4TE code: PORT_TO_PORT_DELAY_LEVELS; Weir").Min("0s")
 	p.Time(&o.Control.Latency, "control_latency", "1ms", "latency of the control plane, from an event to its first "+
-		"write",
-		"Weir").Max("60s")
+		"write", "Weir").Max("60s")
 	p.Time(&o.Control.WriteTime, "table_write", "100us", "duration of one change of a table; a move takes two changes",
 		"Weir; P4TE §4.3: not atomic").Max("60s")
 	p.Int(&o.Control.Queue, "control_queue", "64", "maximum number of events that wait for their writes; further "+
-		"events are lost",
-		"Weir").Min("1").Max("1048576")
+		"events are lost", "Weir").Min("1").Max("1048576")
 	p.Time(&o.FlowletGap, "gap", "0s", "idle time that ends a flowlet; 0s: five round-trip times, or 40ms at ports in "+
-		"packets/s",
-		"Weir; P4TE code: 40000 us").Max("60s")
+		"packets/s", "Weir; P4TE code: 40000 us").Max("60s")
 	p.Int(&o.FlowletCells, "flowlet_cells", "8192", "entries of the flowlet table, rounded up to a power of two",
 		"P4TE code").Min("1").Max("16777216")
 	p.BoolWords(&o.Spread, [2]string{"flow", "flowlet"}, "member", "flow",
@@ -75,8 +71,7 @@ func (o *Options) Params(p *scheme.Params) {
 		"P4TE §6.2.1.2; P4TE code: hashes the time as well")
 	p.BoolWords(&o.CodePaths, [2]string{"paper", "code"}, "selection", "paper",
 		"selection of a flowlet's port; paper: algorithm 3; code: by utilisation or queue only, and all classes keep "+
-			"flowlets",
-		"P4TE algorithm 3; code: P4TE code")
+			"flowlets", "P4TE algorithm 3; code: P4TE code")
 	p.Time(&o.IdleAge, "age", "0s",
 		"time after which an upward port without packets returns to its first groups; 0s: never, it keeps the groups of "+
 			"its last packet", "Weir; P4TE §6.1: only packets report").Max("60s")
@@ -143,8 +138,7 @@ func (o *Options) bindRate(p *scheme.Params) {
 		"last change, which were already in flight; false: the leaf drops them", "Weir; P4TE §6.4.1: once in B bytes")
 	p.Bool(&o.Rate.WithinLeaf, "within_leaf", "false",
 		"adapt also the rates of flows between two hosts of one leaf, with packets that access two cells of the "+
-			"register of flows, which P4TE §4.2 excludes",
-		"Weir: P4TE does not cover them")
+			"register of flows, which P4TE §4.2 excludes", "Weir: P4TE does not cover them")
 	p.Int(&o.Rate.MinSegments, "least", "2",
 		"with rate: enforced: minimum of a window in segments; with one segment, the receiver delays the "+
 			"acknowledgement by about 40 ms", "Weir").Min("1").Max("1000")

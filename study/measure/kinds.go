@@ -84,8 +84,7 @@ func flowKinds() []Definition {
 			Keys: []Key{byKey("flow", "traffic", "flow", "sender"), everyKey("10ms"), {Name: "index",
 				Form: document.Value("share"),
 				Doc:  "level of Jain's index", Default: "95%", Source: "Weir"}, holdKey("10"), timeKey("after",
-				"time from which on the index counts",
-				"the end of the warm-up")},
+				"time from which on the index counts", "the end of the warm-up")},
 			Better: Lower,
 			New:    func() Measure { return &timeToFairness{} }},
 		{Name: "unfinished", Doc: "number of flows with an end that did not finish, by traffic, or by groups of senders " +
@@ -194,7 +193,7 @@ func networkKinds() []Definition {
 			New:  func() Measure { return &packetRate{} }},
 		{Name: "pfc_pause", Doc: "share of time for which PFC paused a port: mean of all ports, by port, or of the NICs " +
 			"of a traffic's senders in its class; and the Pause frames that they received (pfc_pauses)",
-			Keys:   []Key{byKey("all", "all", "port", "traffic"), booleanKey("log", "record every Pause frame, for weir export")},
+			Keys:   []Key{byKey("all", "all", "port", "traffic"), booleanKey("log", "record all Pause frames, for weir export")},
 			Better: Lower, Also: map[string]Better{"pfc_pauses": Lower},
 			New: func() Measure { return &pause{} }},
 		{Name: "queue", Doc: "queue length of a port without the frame on the wire, or of all ports of switches: mean, " +

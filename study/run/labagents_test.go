@@ -85,7 +85,7 @@ func TestCheckLabAgents(t *testing.T) {
 		{"another law at the same host", []string{"measure: [", "  - {name: y, from: d, to: b, transport: tcp, cc: " +
 			"{rx_hpcc: {preset: agent, n: 2}}, ip: 6, start: 0s}\nmeasure: ["}, nil,
 			[]string{"host d: its flows want laws of eta 0.95, n 8, max_stage 5, t 0s, and of eta 0.95, n 2"}},
-		{"a machine without BPF", nil, errors.New("agent: this machine does not support the agent: the kernel is " +
+		{"a machine without BPF", nil, errors.New("agent: unsupported machine: the kernel is " +
 			"Linux 5.15.0; 6.6 or later is required"), []string{":11:",
 			"the kernel is Linux 5.15.0; 6.6 or later is required", "allowed: stack: weir of tcp"}},
 		{"hosts of Weir's own need none of it", []string{"transport: tcp", "transport: {tcp: {stack: weir}}", "ip: 6",

@@ -11,5 +11,5 @@ func Example() {
 	m := agent.Machine{Release: "6.1.0-13-amd64"}
 	fmt.Println(m.Check())
 	// Output:
-	// agent: this machine does not support the agent: the kernel is Linux 6.1.0-13-amd64; 6.6 or later is required for BPF programs at TCX
+	// agent: unsupported machine: the kernel is Linux 6.1.0-13-amd64; 6.6 or later is required for BPF programs at TCX
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // errUnsupported means that the machine lacks a required feature.
-var errUnsupported = errors.New("agent: this machine does not support the agent")
+var errUnsupported = errors.New("agent: unsupported machine")
 
 // Machine lists the features of a machine that an agent requires. The zero value has no feature.
 type Machine struct {

@@ -222,8 +222,8 @@ func TestDisturbed(t *testing.T) {
 			r.Steal, r.Waited = 0.03, 40*unit.Millisecond
 		}, "[stalls disturbed 1.1 % of the time, the longest for 6.0 ms (other processes used the processor for 40 ms, the " +
 			"hypervisor took 3.0 % of all cores)]"},
-		{starving(6*unit.Millisecond, 11), "[stalls disturbed 1.1 % of the time, the longest for 6.0 ms (hosts waited for a " +
-			"processor for 66 ms, and starved 11 times)]"},
+		{starving(6*unit.Millisecond, 11), "[stalls disturbed 1.1 % of the time, the longest for 6.0 ms (hosts waited for " +
+			"a processor for 66 ms, and starved 11 times)]"},
 		{func(r *Report) {
 			starving(6*unit.Millisecond, 11)(r)
 			r.Kernels.Starved = nil

@@ -45,8 +45,7 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 		return fmt.Errorf("lab: data plane: %w", err)
 	}
 	if len(w.Interfaces) != len(c.Wiring.Network.Nodes) {
-		return fmt.Errorf("lab: data plane: there are interfaces of %d nodes for %d nodes",
-			len(w.Interfaces), len(c.Wiring.Network.Nodes))
+		return fmt.Errorf("lab: data plane: interfaces of %d nodes for %d", len(w.Interfaces), len(c.Wiring.Network.Nodes))
 	}
 	if err := netns.Enter(w.Namespace); err != nil {
 		return fmt.Errorf("lab: data plane: %w", err)

@@ -11,8 +11,8 @@ import (
 	"weir/internal/rtnl"
 )
 
-// A host that leaves checksums to hardware that does not exist hangs, and both --check and, within seconds, the log say at
-// which port, and which command helps; they say it once. Then all is well.
+// A host that leaves checksums to hardware that does not exist hangs, and both --check and, within seconds, the log say
+// at which port, and which command helps; they say it once. Then all is well.
 func TestWithoutChecksums(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.in("left", func(*rtnl.Conn) error { return rtnl.SetOffload("eth0", "tx", true) })
@@ -22,8 +22,8 @@ func TestWithoutChecksums(t *testing.T) {
 		strings.Contains(said, "port right: eth0") {
 		t.Errorf("--check: exit code %d, want %q\n%s", code, help, said)
 	}
-	if code, said := w.ends(plain, 65534, "--check"); code != 0 || !strings.Contains(said, "port left: it is unknown whether "+
-		"the other end of left sends frames without checksums: it is in another network namespace, which only root") {
+	if code, said := w.ends(plain, 65534, "--check"); code != 0 || !strings.Contains(said, "port left: it is unknown "+
+		"whether the other end of left sends frames without checksums: it is in another network namespace, which only root") {
 		t.Errorf("--check of another user: exit code %d\n%s", code, said)
 	}
 	p := w.open(plain)

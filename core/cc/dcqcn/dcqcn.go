@@ -75,38 +75,30 @@ type Options struct {
 // Params binds the options.
 func (o *Options) Params(p *scheme.Params) {
 	p.Text(&o.Preset, "preset", Paper, "source of the values that are not given: paper, or vendor (Mellanox, as in "+
-		"the HPCC simulator)",
-		"DCQCN §5; HPCC simulator run.py").Words(Paper, Vendor)
+		"the HPCC simulator)", "DCQCN §5; HPCC simulator run.py").Words(Paper, Vendor)
 	p.Share(&o.G, "g", "0%", "weight of a CNP in alpha; 0%: the preset's value (1/256 in both)",
 		"DCQCN equation 1").Min("0%").Max("100%")
 	p.Time(&o.AlphaTimer, "alpha_timer", "0s", "time without a CNP after which alpha decays; 0s: the preset's value "+
-		"(paper 55us, vendor 1us)",
-		"DCQCN equation 2").Max("1s")
+		"(paper 55us, vendor 1us)", "DCQCN equation 2").Max("1s")
 	p.Text(&o.Reaction, "reaction", preset,
 		"when a CNP cuts the rate; cnp: at once (paper); interval: at the end of decrease_interval (vendor)",
 		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "cnp", "interval")
 	p.Time(&o.DecreaseInterval, "decrease_interval", "0s",
 		"minimum time between two decreases; 0s: the preset's value (paper: no minimum, because receivers space CNPs; "+
-			"vendor 4us)",
-		"DCQCN §3.1; HPCC simulator: RATE_DECREASE_INTERVAL").Max("1s")
+			"vendor 4us)", "DCQCN §3.1; HPCC simulator: RATE_DECREASE_INTERVAL").Max("1s")
 	p.Time(&o.IncreaseTimer, "increase_timer", "0s", "time between increases; 0s: the preset's value (paper 55us, "+
-		"vendor 300us)",
-		"DCQCN §5; HPCC simulator: RP_TIMER").Max("1s")
+		"vendor 300us)", "DCQCN §5; HPCC simulator: RP_TIMER").Max("1s")
 	p.Text(&o.Increase, "increase", preset, "what triggers an increase; timer: the timer alone (vendor); both: the "+
-		"timer and the byte counter (paper)",
-		"DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
+		"timer and the byte counter (paper)", "DCQCN §3.1; HPCC simulator rdma-hw.cc").Words(preset, "timer", "both")
 	p.Size(&o.ByteCounter, "byte_counter", "10MB", "payload sent between increases", "DCQCN §5").Min("1kB").
 		When("increase: both (preset: paper)", func() bool { return o.buildConfig(unit.Gbps).ByteCounter > 0 })
 	p.Int(&o.FastRecovery, "fast_recovery", "-1",
 		"F, the number of increases halfway to the target rate before the target rate rises; -1: the preset's value "+
-			"(paper 5, vendor 1)",
-		"DCQCN §3.1; HPCC simulator: FAST_RECOVERY_TIMES").Min("-1").Max("1000")
+			"(paper 5, vendor 1)", "DCQCN §3.1; HPCC simulator: FAST_RECOVERY_TIMES").Min("-1").Max("1000")
 	p.Rate(&o.AI, "ai", "0bps", "additive increase of the target rate; 0bps: the preset's value (paper 40Mbps, vendor "+
-		"1/5000 of the line rate)",
-		"DCQCN §5; HPCC simulator: RATE_AI")
+		"1/5000 of the line rate)", "DCQCN §5; HPCC simulator: RATE_AI")
 	p.Rate(&o.HAI, "hai", "0bps", "hyper increase of the target rate; 0bps: the preset's value (paper 200Mbps, vendor "+
-		"1/500 of the line rate)",
-		"ns3-rdma config.txt: RATE_HAI")
+		"1/500 of the line rate)", "ns3-rdma config.txt: RATE_HAI")
 	p.Rate(&o.MinRate, "min_rate", "0bps", "minimum rate; 0bps: the preset's value (paper 100Mbps, vendor 1Gbps)",
 		"HPCC simulator config.txt, run.py")
 	p.Text(&o.ClampTarget, "clamp_target_rate", preset,

@@ -66,8 +66,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Packets(&c.InitialWindow, "initial_window", "0 packets", "initial window; 0 packets: the initial window of the "+
 		"transport", "Weir")
 	p.Int(&c.ResetThreshold, "retx_reset_threshold", "5", "consecutive timeouts after which the window is set to its "+
-		"minimum",
-		"csg-htsim").Min("1").Max("1000")
+		"minimum", "csg-htsim").Min("1").Max("1000")
 
 	p.AddRule("fs_min_cwnd", func() error {
 		if c.FlowMin >= c.FlowMax {

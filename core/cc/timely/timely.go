@@ -91,17 +91,14 @@ func (o *Options) Params(p *scheme.Params) {
 			"the patch of Zhu et al.; hpcc: the HPCC simulator",
 		"TIMELY algorithm 1; CoNEXT'16; HPCC simulator rdma-hw.cc").Words(Paper, Patched, HPCC)
 	p.Text(&o.Update, "update", preset, "when the rate is computed; segment: per completion event (paper, patched); "+
-		"rtt: per round trip (hpcc)",
-		"TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
+		"rtt: per round trip (hpcc)", "TIMELY §4; HPCC simulator rdma-hw.cc").Words(preset, EachSegment, EachACK, EachRTT)
 	p.Size(&o.Segment, "segment", "0 B", "payload of a completion event; 0 B: the preset's value (paper 64kB, patched "+
-		"16kB; hpcc has none)",
-		"TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
+		"16kB; hpcc has none)", "TIMELY §4: 16 to 64 KB; CoNEXT'16").Max("1GB").
 		When("update: segment", func() bool { return o.buildConfig(unit.Gbps).Update == EachSegment })
 	p.Share(&o.Alpha, "alpha", "87.5%", "weight of a new RTT difference in the average",
 		"CoNEXT'16; HPCC simulator").Min("0%").Max("100%")
 	p.Share(&o.Beta, "beta", "0%", "multiplicative decrement, beta; 0%: the preset's value (paper 80%, patched 0.8%, "+
-		"hpcc 80%)",
-		"TIMELY algorithm 1; CoNEXT'16").Min("0%").Max("100%")
+		"hpcc 80%)", "TIMELY algorithm 1; CoNEXT'16").Min("0%").Max("100%")
 	p.Share(&o.MaxDecrease, "max_decrease", "100%",
 		"maximum decrease of the rate by one event; eRPC's port of the authors' code has 50%",
 		"TIMELY algorithm 1: no limit").Min("0%").Max("100%")
@@ -111,15 +108,13 @@ func (o *Options) Params(p *scheme.Params) {
 	p.Time(&o.MinRTT, "min_rtt", "20us", "minimum RTT, by which the gradient is normalised",
 		"CoNEXT'16; HPCC simulator").Min("1ps").Max("1s")
 	p.Rate(&o.Delta, "delta", "0bps", "additive increment; 0bps: the preset's value (paper and patched 10Mbps, hpcc "+
-		"1/1000 of the line rate)",
-		"TIMELY; HPCC simulator run.py")
+		"1/1000 of the line rate)", "TIMELY; HPCC simulator run.py")
 	p.Int(&o.HAI, "hai", "5", "N, the number of increments at one time in hyperactive increase",
 		"TIMELY algorithm 1").Min("1").Max("1000")
 	p.Int(&o.HAIAfter, "hai_after", "5", "number of events until hyperactive increase begins",
 		"TIMELY algorithm 1").Min("0").Max("1000000")
 	p.Rate(&o.MinRate, "min_rate", "0bps", "minimum rate; 0bps: the preset's value (paper and patched 10Mbps, hpcc "+
-		"1Gbps)",
-		"Weir; HPCC simulator run.py")
+		"1Gbps)", "Weir; HPCC simulator run.py")
 	p.Rate(&o.StartRate, "start_rate", "0bps",
 		"initial rate; 0bps: the line rate, which is the paper's C/(N+1) for a sender's first flow", "TIMELY; HPCC §5.1")
 	o.RateConfig.Params(p)

@@ -39,8 +39,7 @@ func (c *Config) Params(p *scheme.Params) {
 			"prefix wins", "Weir").Min("1kbps")
 	p.Rate(&c.Others, "others", "0bps", "plan of each source without a prefix; 0bps: no plan", "Weir").Min("0bps")
 	p.Time(&c.Burst, "burst", "100ms", "committed burst size (CBS) as a time at the plan's rate, but at least two "+
-		"frames",
-		"RFC 2697 §3; Weir: 100 ms, a long round trip").Min("1ms").Max("10s")
+		"frames", "RFC 2697 §3; Weir: 100 ms, a long round trip").Min("1ms").Max("10s")
 	p.AddRule("rates", func() error { return users.CheckDistinct(users.SetsOf(c.Rates)) })
 }
 

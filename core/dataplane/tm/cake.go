@@ -39,8 +39,7 @@ func (c *Cake) Params(p *scheme.Params) {
 		"any user in weir switch", "tc-cake; Weir: the default; tc-cake: triple-isolate").Words(isolateFlows, isolateHosts,
 		isolateSource, isolateDest, isolateBySrc, isolateByDst, isolateBoth, isolateNothing)
 	p.Int(&c.Flows, "flows", "1024", "number of queues for flows and of entries for hosts; a hash looks for one in "+
-		"sets of 8",
-		"CAKE §III; tc-cake: 1024").Min(strconv.Itoa(ways)).Max(strconv.Itoa(maxFlows))
+		"sets of 8", "CAKE §III; tc-cake: 1024").Min(strconv.Itoa(ways)).Max(strconv.Itoa(maxFlows))
 	p.Size(&c.Quantum, "quantum", "0 B", "bytes that the flows of a host may send per round; 0 B: the bytes that the "+
 		"port sends in 1/4096 s, but 300 to 1514 bytes", "tc-cake: sch_cake.c").Min("0 B").Max("1MB")
 	p.Time(&c.Target, "target", "5ms", "target delay of a persistent queue; at least 1.5 frames", "tc-cake: rtt / 20").
@@ -48,8 +47,7 @@ func (c *Cake) Params(p *scheme.Params) {
 	p.Time(&c.Interval, "interval", "100ms", "time for which the delay may exceed the target: the longest usual "+
 		"round-trip time", "tc-cake: rtt").Above("0s").Max("100s")
 	p.Bool(&c.ECN, "ecn", "true", "mark packets of senders that support ECN instead of dropping them; BLUE drops them "+
-		"all the same",
-		"tc-cake: always")
+		"all the same", "tc-cake: always")
 	p.AddRule("flows", func() error {
 		if c.Flows%ways != 0 {
 			return fmt.Errorf("%d is not a multiple of %d, the queues of a set", c.Flows, ways)

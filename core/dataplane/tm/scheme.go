@@ -50,8 +50,7 @@ type dwrr struct {
 func (c *dwrr) Params(p *scheme.Params) {
 	c.quantumConfig.Params(p)
 	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "weight by queue; a queue that is not given has "+
-		"weight 1",
-		"Weir").Min("1").Max("1000")
+		"weight 1", "Weir").Min("1").Max("1000")
 	p.Int(&c.Priority, "priority", "0", "number of first queues that are served before the others, in strict priority",
 		"Weir; HPCC simulator: 1").Min("0").Max("16")
 }
@@ -64,8 +63,7 @@ type wrr struct {
 // Params binds the configuration.
 func (c *wrr) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, queueOf, scheme.Ints, "weights", "packets per round, by queue; a queue that is not "+
-		"given sends 1",
-		"Weir").Min("1").Max("100000")
+		"given sends 1", "Weir").Min("1").Max("100000")
 }
 
 // Traits returns that it takes turns.
@@ -92,8 +90,7 @@ func (c *FQ) Params(p *scheme.Params) {
 	p.Size(&c.Quantum, "quantum", "1514 B", "bytes that a flow may send per round; at least the largest frame",
 		"RFC 8290 §5.2.4").Min("64 B").Max("1MB")
 	p.Bool(&c.NewFirst, "new_first", "false", "serve flows that had no waiting packet before the others, for up to "+
-		"one quantum",
-		"RFC 8290 §4.2; none: DRR")
+		"one quantum", "RFC 8290 §4.2; none: DRR")
 	p.BoolWords(&c.FromHead, [2]string{"tail", "head"}, "drop", "tail",
 		"packet of the longest flow that is dropped when the buffer is full: its last (tail) or first (head)",
 		"Weir; RFC 8290 §4.1: head")
@@ -175,8 +172,7 @@ func (c *queues) Params(p *scheme.Params) {
 	p.Share(&c.Mice, "mice", "10%", "guarantee of the mice's queue, which is the second",
 		"BS'19 §4.2").Min("0%").Max("100%")
 	p.Share(&c.Elephants, "elephants", "10%", "guarantee of all elephants' queues together, which are the remaining "+
-		"ones",
-		"BS'19 §4.2").Min("0%").Max("100%")
+		"ones", "BS'19 §4.2").Min("0%").Max("100%")
 	bindBurst(p, &c.Burst)
 
 	p.AddRule("elephants", func() error {

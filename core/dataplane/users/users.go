@@ -25,8 +25,7 @@ type Config struct {
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Reference, "reference", "10kbps", "reference rate, which acts as a weight, of sources without an "+
-		"aggregate",
-		"P4-ABC §6.1.3").Min("1bps")
+		"aggregate", "P4-ABC §6.1.3").Min("1bps")
 	scheme.MapOf(p, &c.Aggregates, ParseAddresses, scheme.Rates, "aggregates",
 		"reference rate, which acts as a weight, by user: a name of `users`, an address or prefix, or several separated "+
 			"by |; the longest prefix wins", "P4-ABC §3.1, §3.4").

@@ -196,8 +196,7 @@ type stages struct{ common }
 func (c *stages) Params(p *scheme.Params) {
 	c.bindCommon(p, "size of a message from a stage to the next")
 	p.Text(&c.Algorithm, "schedule", GPipe, "order of batches at a stage; gpipe: all forward, then all backward; "+
-		"1f1b: forward and backward in turn",
-		"Weir").Words(Algorithms(Pipeline)...)
+		"1f1b: forward and backward in turn", "Weir").Words(Algorithms(Pipeline)...)
 	p.Int(&c.Batches, "batches", "8", "number of micro-batches of an iteration", "Weir").Min("1").Max("1000000")
 	p.Time(&c.Forward, "forward", "0s", "forward computing time of a batch at a stage", "Weir").Min("0s").Max("24h")
 	p.Time(&c.Backward, "backward", "0s", "backward computing time of a batch at a stage; 0s: no backward pass",

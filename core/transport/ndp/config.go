@@ -29,8 +29,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"packets that a flow sends at line rate before it waits for PULLs; 0 packets: line rate × base RTT",
 		"NDP §6.1: 30").Min("0 packets").Max("1000000 packets")
 	p.Rate(&c.PullRate, "pull_rate", "0bps",
-		"rate of frames that a host's PULLs request; 0bps: the rate of the receiver's link",
-		"NDP §3.2: the rate of its link")
+		"rate of frames that a host's PULLs request; 0bps: the rate of the receiver's link", "NDP §3.2: the rate of its link")
 	p.Bool(&c.Priority, "priority", "false", "send PULLs of the flow before those of the host's flows without priority",
 		"NDP §3.2.3")
 	p.Time(&c.RTOMin, "rto_min", "0s", "minimum retransmission timeout, of a packet without an answer and of a PULL; "+

@@ -136,8 +136,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 		"HPCC §3.2; HPCC simulator: RATE_BOUND")
 	p.BoolWords(&c.Keeps, [2]string{"pending", "next"}, "new_rate", "pending",
 		"when a new rate takes effect; pending: for the packet that waits for its turn; next: from the packet after "+
-			"that one on",
-		"HPCC simulator rdma-hw.cc: pending with HPCC and PINT, next with the others")
+			"that one on", "HPCC simulator rdma-hw.cc: pending with HPCC and PINT, next with the others")
 	p.Text(&c.Bound, "bound", BoundNone, "limit of the bytes in flight in addition to the controller's window; none: "+
 		"no limit; bdp: line_rate × base_rtt; bytes: bound_bytes", "Weir: RoCE has none; bdp: IRN §3.2").
 		Words(BoundNone, BoundBDP, BoundBytes)
@@ -147,8 +146,7 @@ func (c *Config) bindWindow(p *scheme.Params) {
 	p.Rate(&c.LineRate, "line_rate", "0bps", "rate of the sender's NIC; 0bps: the rate of its link", "Weir")
 	p.Time(&c.BaseRTT, "base_rtt", "0s",
 		"round-trip time without queues; 0s: for a full packet and its ACK on the flow's shortest path, with "+
-			"nic_ack_delay",
-		"HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
+			"nic_ack_delay", "HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
 	p.AddRule("bound_bytes", func() error {
 		if c.Bound == BoundBytes && c.BoundBytes == 0 {
 			return fmt.Errorf("bound: bytes needs it above 0")
@@ -160,14 +158,12 @@ func (c *Config) bindWindow(p *scheme.Params) {
 // bindReplies binds when the receiver answers, and the delays of its NIC.
 func (c *Config) bindReplies(p *scheme.Params) {
 	p.Packets(&c.AckEvery, "ack_every", "1 packet", "packets per ACK; the sender requests an ACK when it has sent an "+
-		"eighth of its window since the last one",
-		"HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
+		"eighth of its window since the last one", "HPCC simulator: L2_ACK_INTERVAL 1").Min("1 packet").Max("1000000 packets")
 	p.Time(&c.AckDelay, "ack_delay", "0s", "with ack_every above 1: time that an ACK waits for more packets; 0s: "+
 		"base_rtt, for a window that has become too small to request an ACK", "Weir").Max("60s").
 		When("ack_every above 1 packet", func() bool { return c.AckEvery > 1 })
 	p.Time(&c.NackInterval, "nack_interval", "500us", "go_back_n: minimum time between NACKs of the same expected "+
-		"sequence",
-		"HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
+		"sequence", "HPCC simulator: NACK generation interval").Min("1ns").Max("60s").
 		When("recovery: go_back_n", func() bool { return c.Recovery == GoBackN })
 	c.NIC.Params(p)
 	c.NIC.ParamsCNP(p)
@@ -190,8 +186,7 @@ func (c *Config) bindReordering(p *scheme.Params) {
 		"none: IRN §3.1; RFC 8985 §6.2: RACK").Words(ReorderNone, ReorderFixed, ReorderAdaptive)
 	p.Time(&c.ReorderWindow, "reorder_window", "0s", "with reordering: time by which a packet may arrive after a "+
 		"packet that was sent later; adaptive: the initial window and its step; 0s: a quarter of the minimum round-trip "+
-		"time",
-		"RFC 8985 §6.2: min_RTT/4").Max("60s")
+		"time", "RFC 8985 §6.2: min_RTT/4").Max("60s")
 	p.AddRule("reorder_window", func() error {
 		if c.Reordering == ReorderFixed && c.ReorderWindow == 0 {
 			return fmt.Errorf("reordering: fixed needs it above 0")
@@ -211,8 +206,7 @@ func (c *Config) bindReordering(p *scheme.Params) {
 func (c *Config) bindMarks(p *scheme.Params) {
 	p.Text(&c.ECN, "ecn", ECNByController,
 		"use of ECN; controller: as the controller requires; off: no ECN; echo: ACKs echo marks; cnp: CNPs answer marks "+
-			"and ACKs echo them",
-		"RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ECNByController, ECNOff, ECNEcho, ECNNotify)
+			"and ACKs echo them", "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ECNByController, ECNOff, ECNEcho, ECNNotify)
 	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow", "DCQCN §3.1: N").
 		Min("1ns").Max("60s").
 		When("ecn: cnp, or controller where that wants CNPs", func() bool {

@@ -14,16 +14,14 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 	p.Text(&c.RTO, "rto", MeasuredRTO,
 		"retransmission timeout; measured: at least SRTT + 4 RTTVAR and 5/4 SRTT; fixed: rto_min and rto_low; none: "+
 			"only losses that the receiver or a switch reports are resent, so that a flow whose last packet is lost never "+
-			"ends",
-		"RFC 6298 §2.3; Weir: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
+			"ends", "RFC 6298 §2.3; Weir: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
 	timed := func() bool { return c.RTO != NoRTO }
 	p.Time(&c.RTOMin, "rto_min", "0s", "minimum (rto: measured) or fixed retransmission timeout; 0s: derived from the "+
 		"path: a probe is sent after 320us or the measured round-trip time, and data is resent when the probe's answer "+
 		"proves the loss or after a round-trip time with full buffers; 0s with rto: fixed or with rto_low: 320us",
 		"RFC 8985 §7: probe; IRN §4.1: RTO_high").Min("0s").Max("60s").When("rto: measured or fixed", timed)
 	p.Time(&c.RTOLow, "rto_low", "0s", "timeout instead of rto_min while at most rto_low_packets are in flight; 0s: "+
-		"always rto_min",
-		"IRN §3.1: an option, RTO_low of 100us").Max("60s").When("rto: measured or fixed", timed)
+		"always rto_min", "IRN §3.1: an option, RTO_low of 100us").Max("60s").When("rto: measured or fixed", timed)
 	p.Packets(&c.RTOLowPackets, "rto_low_packets", "3 packets", "with rto_low: maximum packets in flight for which "+
 		"rto_low applies", "IRN §4.1: N").
 		Min("1 packet").Max("1000000 packets").

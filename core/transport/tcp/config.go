@@ -60,8 +60,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"do not request ECN in a retransmitted SYN, so that a lost SYN leads to a connection without ECN",
 		"RFC 3168 §6.1.1.1; Linux 6.18: tcp_ecn_fallback=1, which is off here")
 	p.Bool(&c.Pacing, "pacing", "false", "pace at 2 windows per round-trip time in slow start and 1.2 afterwards, as "+
-		"Linux does with fq",
-		"Linux 6.18: not without fq")
+		"Linux does with fq", "Linux 6.18: not without fq")
 	p.Bool(&c.Bursts, "bursts", "true",
 		"send in bursts of about 1 ms, like Linux's segmentation offload, and wait until they are full",
 		"Linux 6.18: tcp_tso_autosize, tcp_tso_should_defer")

@@ -38,8 +38,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"poisson: exponential gaps; onoff: constant rate in exponential on periods",
 		"P4-ABC §6.2.1: CBR").Words(CBR, Burst, Poisson, OnOff)
 	p.Share(&c.GapJitter, "gap_jitter", "10%", "maximum random deviation of each gap, uniformly distributed; 0%: "+
-		"senders can synchronise (phase lock)",
-		"Weir: prevents phase lock").Min("0%").Max("100%").
+		"senders can synchronise (phase lock)", "Weir: prevents phase lock").Min("0%").Max("100%").
 		When("pattern: cbr or onoff", func() bool { return c.Pattern == CBR || c.Pattern == OnOff })
 	p.Time(&c.Interval, "interval", "1ms", "with pattern: burst: time between bursts",
 		"iperf3: pacing timer").Min("1ns").

@@ -133,8 +133,7 @@ func (c *Config) bindRecovery(p *scheme.Params) {
 	p.Time(&c.RTOBase, "rto_base", "15us", "with rto: fixed: timeout without queues", "UEC htsim main_uec.cpp: 15 us").
 		Min("1ns").Max("10s")
 	p.Float(&c.RTOQueues, "rto_queues", "6", "with rto: fixed: time for queues, in products of line rate and "+
-		"round-trip time; one per hop",
-		"UEC htsim main_uec.cpp: 6 hops").Min("0").Max("1000")
+		"round-trip time; one per hop", "UEC htsim main_uec.cpp: 6 hops").Min("0").Max("1000")
 	p.Time(&c.RTOMin, "rto_min", "100us", "with rto: estimated: minimum timeout",
 		"Weir: about the fixed timeout at 100 Gb/s").
 		Min("1ns").Max("10s")

@@ -66,7 +66,7 @@ func TestParse(t *testing.T) {
 		``:    "its report",
 		`{}`:  "no interval",
 		`[1]`: "its report",
-		`{"start": {}, "error": "unable to connect to server: Connection refused"}`:           "it reports: unable to connect",
+		`{"start": {}, "error": "unable to connect to server: Connection refused"}`:           "reports: unable to connect",
 		`{"intervals": [{"streams": []}]}`:                                                    "0 flows in interval 0",
 		`{"intervals": [{"streams": [{"end": 1}, {"end": 1}]}]}`:                              "2 flows",
 		`{"intervals": [{"streams": [{"end": 1, "bytes": -1}]}]}`:                             "an invalid count of -1",

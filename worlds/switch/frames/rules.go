@@ -78,8 +78,7 @@ func (u *Rules) declaredUsers() (all []packet.User) {
 // Params binds the rules with single values. Their defaults are Weir's.
 func (u *Rules) Params(p *scheme.Params) {
 	scheme.TextOf(p, &u.By, "by", string(ByAddress), "key of a user; address: an IP address; vlan: the outermost VLAN "+
-		"tag; qinq: the two outermost tags",
-		"address: P4-ABC §5.2; vlan, qinq: Weir", ByAddress, ByVLAN, ByQinQ)
+		"tag; qinq: the two outermost tags", "address: P4-ABC §5.2; vlan, qinq: Weir", ByAddress, ByVLAN, ByQinQ)
 	p.Int(&u.MaxUsers, "most", "4096", "maximum number of users", "Weir").Min("1").Max(strconv.Itoa(MaxUsers))
 	p.Int(&u.IPv4Bits, "ipv4_bits", "32", "prefix length of an IPv4 address that identifies a user",
 		"P4-ABC §5.2").Min("1").Max("32")
@@ -87,11 +86,9 @@ func (u *Rules) Params(p *scheme.Params) {
 		"Weir: a site with an address has a /64 (RFC 4291 §2.5.4)").Min("1").Max("128")
 	p.Time(&u.New, "new", "1s", "time for which a new user counts among the other users of its port", "Weir").Min("0s")
 	p.Size(&u.ExemptSize, "exempt_size", "512 B", "maximum size of frames of ARP and neighbour discovery that belong "+
-		"to no user",
-		"Weir").Min("0B")
+		"to no user", "Weir").Min("0B")
 	p.Rate(&u.ExemptRate, "exempt_rate", "200kbps", "maximum rate of ARP or neighbour discovery from a port that "+
-		"belongs to no user",
-		"Weir").Min("0bps")
+		"belongs to no user", "Weir").Min("0bps")
 }
 
 // MaxUsers limits the users of a switch, and MaxPeers the prefixes of other ends.

@@ -46,8 +46,7 @@ func (c *config) Params(p *scheme.Params) {
 	p.Float(&c.Beta, "beta", "0", "gain per second of the delay's change since the last update; 0: 0.3 / max_rtt",
 		"RFC 9332 Appendix A").Min("0").Max("1000000")
 	p.Float(&c.Coupling, "k", "2", "coupling factor k: the mark probability of the scalable queue is k times the "+
-		"square root of the classic queue's drop probability",
-		"RFC 9332 Appendix A").Min("1").Max("100")
+		"square root of the classic queue's drop probability", "RFC 9332 Appendix A").Min("1").Max("100")
 	p.Time(&c.Threshold, "min_th", "800us", "delay of the scalable queue above which its packets are marked",
 		"RFC 9332 Appendix A: minTh").Min("0s").Max("10s")
 	p.Time(&c.Range, "range", "400us", "range of delay over which the mark probability grows from 0 to 1; 0s: a step "+
@@ -57,8 +56,7 @@ func (c *config) Params(p *scheme.Params) {
 		"RFC 9332 Appendix A: Th_len").Min("0 packets").Max("1000 packets")
 	p.BoolWords(&c.AnyECT, [2]string{"ect1", "any"}, "scalable", "ect1",
 		"which packets enter the scalable queue; ect1: those with ECT(1) or CE; any: all with ECN, for senders such as "+
-			"DCTCP that use ECT(0)",
-		"RFC 9332 Appendix A: ECT(1), CE; Weir")
+			"DCTCP that use ECT(0)", "RFC 9332 Appendix A: ECT(1), CE; Weir")
 }
 
 // Traits returns a target delay, by which the program marks and drops.

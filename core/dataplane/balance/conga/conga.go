@@ -62,12 +62,10 @@ func (c *config) Params(p *scheme.Params) {
 		"CONGA §3.4: 64 K entries").Min("1").Max("16777216")
 	derivedTau.BindParam(p, &c.Tau, "tau", "time constant of the rate estimators", "CONGA §3.6").Max("10s")
 	p.Time(&c.Period, "period", "0s", "period between decrements of the rate estimators, at most tau; 0s: a tenth of "+
-		"tau",
-		"CONGA §3.2: T_dre; Weir: the value, with alpha 0.1").Max("10s")
+		"tau", "CONGA §3.2: T_dre; Weir: the value, with alpha 0.1").Max("10s")
 	p.Int(&c.Bits, "bits", "3", "bits of a congestion metric", "CONGA §3.6: Q = 3").Min("1").Max("7")
 	derivedAge.BindParam(p, &c.Age, "age", "time after which a metric from another leaf counts half; after each "+
-		"further period it counts half as much again",
-		"CONGA §3.3").Max("60s")
+		"further period it counts half as much again", "CONGA §3.3").Max("60s")
 
 	p.AddRule("period", func() error {
 		if c.Tau > 0 && c.Period > c.Tau {

@@ -28,8 +28,7 @@ type config struct {
 func (c *config) Params(p *scheme.Params) {
 	p.Text(&c.Order, "order", Permutation,
 		"order of the ports; permutation: each port once in a random order, then a new random order; round_robin: in "+
-			"turn; random: drawn for each packet",
-		"NDP §3.1.1: permutations").Words(Permutation, RoundRobin, Random)
+			"turn; random: drawn for each packet", "NDP §3.1.1: permutations").Words(Permutation, RoundRobin, Random)
 	dataplane.BindFailover(p, &c.Failover)
 }
 

@@ -33,8 +33,7 @@ type config struct {
 func (c *config) Params(p *scheme.Params) {
 	scheme.MapOf(p, &c.Weights, parsePort, scheme.Ints, "weights",
 		"weights from 0 to 1000 by number of the port; ports that are not given have weight 1; without any weight, the "+
-			"weights are the ports' rates",
-		"WCMP §3.1: capacities").Min("0").Max("1000")
+			"weights are the ports' rates", "WCMP §3.1: capacities").Min("0").Max("1000")
 	dataplane.BindFailover(p, &c.Failover)
 }
 

@@ -102,8 +102,7 @@ func (c *config) Params(p *scheme.Params) {
 		"class that is not given is protected if it has a queue, unless another class is true", "Weir")
 	p.BoolWords(&c.ForQuanta, [2]string{"until_resumed", "quanta"}, "pauses", "until_resumed",
 		"how a pause ends; until_resumed: with a Resume frame; quanta: after the given quanta, and it is renewed after "+
-			"half of them",
-		"HPCC simulator; quanta: IEEE 802.1Qbb")
+			"half of them", "HPCC simulator; quanta: IEEE 802.1Qbb")
 	p.Int(&c.Quanta, "quanta", "65534", "with pauses: quanta: duration of a pause in units of 512 bit times",
 		"IEEE 802.1Qbb: at most 65535").Min("16").Max("65534")
 

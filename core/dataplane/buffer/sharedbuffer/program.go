@@ -25,8 +25,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"shared buffer; 0: no dynamic threshold; classes that pfc protects have no threshold",
 		"HPCC §5.1: without PFC alpha = 1, so one port may take half the buffer").Min("0").Max("1024")
 	p.Size(&c.Limit, "limit", "0 B", "static threshold of an egress queue; 0 B: no static threshold; classes that pfc "+
-		"protects have none",
-		"Weir: none")
+		"protects have none", "Weir: none")
 }
 
 // maxBacklog returns the whole buffer, because one port may use all free memory.

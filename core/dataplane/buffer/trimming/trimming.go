@@ -62,8 +62,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Rate(&c.Rate, "rate", "0bps", "rate of a port to which the queue's size applies; the size scales in proportion "+
 		"at other rates; 0bps: the rate of the network's fastest links", "Weir")
 	p.Float(&c.Queue, "queue", "1", "size of the data queue, including the packet on the wire, in products of rate "+
-		"and rtt, rounded up to whole packets",
-		"UEC htsim main_uec.cpp: 1 with trimming, 5 without").Above("0").Max("10000")
+		"and rtt, rounded up to whole packets", "UEC htsim main_uec.cpp: 1 with trimming, 5 without").Above("0").Max("10000")
 	p.Float(&c.Headers, "headers", "2", "size of the queue of headers and control packets, in multiples of the data "+
 		"queue",
 		simulator+"2").Above("0").Max("1000")

@@ -40,8 +40,7 @@ func (c *config) Params(p *scheme.Params) {
 	p.Time(&c.KC, "k_c", "200ms", "K_c: time between changes of the fair rate; equal to k_alpha in the authors' code",
 		"CSFQ figure 3").Min("1us")
 	p.Share(&c.Threshold, "threshold", "50%", "share of the port's buffer below which an uncongested link remains "+
-		"uncongested",
-		"CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")
+		"uncongested", "CSFQ: half of the buffer, a quarter in its authors' code").Min("0%").Max("100%")
 	p.Share(&c.Overflow, "overflow", "1%", "decrease of the fair rate when the buffer overflows", "CSFQ: 1 %").
 		Min("0%").Below("100%")
 	p.Share(&c.MaxOverflow, "overflow_most", "25%", "maximum total decrease of the fair rate by overflows between two "+

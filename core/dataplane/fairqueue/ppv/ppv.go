@@ -60,8 +60,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Time(&c.Update, "update", "15ms", "period between updates of the threshold", "RFC 8033 §4.2").Min("1us").
 		When("drop: threshold", threshold)
 	p.Time(&c.Window, "window", "100ms", "period of the histogram of values by which the threshold is a quantile; it "+
-		"covers the last one to two periods",
-		"Weir").Min("1us").When("drop: threshold", threshold)
+		"covers the last one to two periods", "Weir").Min("1us").When("drop: threshold", threshold)
 	p.Float(&c.Alpha, "alpha", "0.125", "gain of the delay's distance from the target [1/s]", "RFC 8033 §4.2").Min("0").
 		When("drop: threshold", threshold)
 	p.Float(&c.Beta, "beta", "1.25", "gain of the delay's change since the last update [1/s]", "RFC 8033 §4.2").Min("0").

@@ -40,8 +40,7 @@ func (c *Config) Params(p *scheme.Params) {
 	p.Int(&c.Colours, "colours", "148", "number of layers of rate; their bounds form a geometric sequence",
 		"Weir").Min("2").Max("4096")
 	p.Rate(&c.From, "from", "10kbps", "upper bound of the first layer per unit of weight; every user keeps at least "+
-		"this rate",
-		"Weir").Min("1bps")
+		"this rate", "Weir").Min("1bps")
 	p.Rate(&c.To, "to", "100Gbps", "upper bound of the last layer per unit of weight", "Weir").Min("1bps")
 	p.Depth(&c.Low, "low", "2500us", "queue below which the threshold rises by one colour", "Weir")
 	p.Depth(&c.High, "high", "5ms", "queue above which the threshold falls by one colour, unless the queue has become "+

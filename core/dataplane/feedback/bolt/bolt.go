@@ -23,8 +23,7 @@ func (c *config) Params(p *scheme.Params) {
 	p.Depth(&c.Threshold, "threshold", "2 packets", "CC_THRESHOLD: queue from which on the switch notifies senders",
 		"Bolt simulator bolt-pru-benchmarks.cc: 3 KB with packets of 1500").Min("1 B")
 	p.Bool(&c.SRC, "src", "true", "the switch notifies senders itself; false: acknowledgements notify them, one "+
-		"round-trip time later",
-		"Bolt §3.1; Bolt simulator: EnableBts")
+		"round-trip time later", "Bolt §3.1; Bolt simulator: EnableBts")
 	p.Bool(&c.PRU, "pru", "true", "grant the capacity of flows that are about to end to other flows in advance",
 		"Bolt §3.2; Bolt simulator: EnablePru")
 	p.Bool(&c.SM, "sm", "true", "grant the capacity that the port has not used since the last packet",
