@@ -73,7 +73,7 @@ func (o *Options) bindSketch(p *scheme.Params) {
 	p.Share(&o.Detector.Threshold, "threshold", "5%", "share above which a flow is an elephant", "BS'19 §4.1").
 		Above("0%").Max("100%")
 	p.Size(&o.MinTraffic, "least", "30kB", "minimum traffic of an elephant in all windows together",
-		"Weir: more than slow start sends first; BS'19 has no minimum")
+		"Weir: more than slow start sends first, since BS'19 has no minimum")
 	p.Size(&o.MinWindowTotal, "floor", "15kB",
 		"with elephants: any, all and mean_of_shares: minimum traffic of a window that is evaluated", "Weir")
 

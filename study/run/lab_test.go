@@ -344,7 +344,7 @@ switch: [forward]
 		{"all can be had", "traffic: [{name: x, from: a, to: b, transport: tcp, flows: 2}, {name: y, from: a, to: b, " +
 			"transport: udp, rate: 1Mbps}]\nmeasure: [goodput]\n", ""},
 		{"an end", "traffic: [{name: x, from: a, to: b, transport: tcp, size: 1MB}]\nmeasure: [goodput]\n",
-			"its only point: iperf: a run until all is done"},
+			"its only point: iperf: the run ends when all flows are done"},
 		{"a pattern", "traffic: [{name: x, from: a, to: b, transport: udp, rate: 1Mbps, pattern: $p}]\nsweep: {p: [cbr, " +
 			"poisson]}\nmeasure: [goodput]\n", "p=poisson: iperf: flow 0: pattern poisson of UDP"},
 		{"samples", "traffic: [{name: x, from: a, to: b, transport: tcp}]\nmeasure: [goodput, {cwnd: {every: 10ms}}]\n",

@@ -77,7 +77,7 @@ func TestCheckLabAgents(t *testing.T) {
 		{"small segments", []string{"measure: [", "mtu: 100 B payload\nmeasure: ["}, nil,
 			[]string{"traffic x: segments of Linux with a payload of 100 B have no room for records"}},
 		{"asking once a round trip", []string{"transport: tcp", "transport: {tcp: {telemetry: rtt}}"}, nil,
-			[]string{"the kernel cannot have telemetry rtt"}},
+			[]string{"the kernel does not support telemetry rtt"}},
 		{"another TCP at the same host", []string{"measure: [", "  - {name: y, from: d, to: b, transport: tcp, cc: " +
 			"cubic, ip: 6, start: 0s}\nmeasure: ["}, nil, []string{"host d: its agent would take traffic y as well"}},
 		{"… over IPv4", []string{"measure: [", "  - {name: y, from: d, to: b, transport: tcp, cc: cubic, start: 0s}\n" +

@@ -247,7 +247,7 @@ func TestCheckLabOwnController(t *testing.T) {
 	for _, c := range []struct{ name, kernel, want string }{
 		{"none of the kernel's", "", "traffic x: the lab's hosts are Linux, which has no congestion control that does what " +
 			"vegas does; allowed: reno, bbr, cubic, or any with stack: weir of tcp\n"},
-		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah: it offers reno, bbr, cubic, vegas "},
+		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah, only reno, bbr, cubic, vegas"},
 		{"the kernel's", "bbr", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

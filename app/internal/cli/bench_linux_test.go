@@ -17,7 +17,7 @@ func TestBenchSwitchNeedsRoot(t *testing.T) {
 	testkit.RunUnprivileged(t, func() {
 		code = Run(Registry(), []string{"bench", "switch"}, &out, &errs, false)
 	})
-	if code != command.WrongInput || !strings.Contains(errs.String(), "the lab needs root") {
+	if code != command.WrongInput || !strings.Contains(errs.String(), "the lab requires root") {
 		t.Errorf("exit code %d, %s", code, &errs)
 	}
 }

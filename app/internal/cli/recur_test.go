@@ -136,7 +136,7 @@ func TestIterationsDiffer(t *testing.T) {
 			strings.Replace(reduce, "compute: 10us, align: 50us", "compute: 0s", 1), "the network was never idle"},
 		"few":    {trimmed, "iterations: {draws: anew}", "transport: uet", strings.Replace(reduce, "9", "3", 1), "too few"},
 		"asked":  {trimmed, "iterations: {draws: anew}", "transport: uet", reduce, ""},
-		"series": {trimmed, "iterations: {draws: anew}", "transport: uet", reduce, "a series is kept"},
+		"series": {trimmed, "iterations: {draws: anew}", "transport: uet", reduce, "a series is recorded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +183,7 @@ func TestIterationsAmong(t *testing.T) {
 		"warm-up":       {more: "warmup: 120us"},
 		"end":           {iterations: "30000", duration: "430us"},
 		"end later":     {iterations: "30000", duration: "3.43ms"},
-		"end soon":      {iterations: "30000", duration: "170us", why: "too few iterations are left"},
+		"end soon":      {iterations: "30000", duration: "170us", why: "too few iterations remain"},
 		"ahead":         {programs: spray, iterations: "120", align: "22.2us"},
 		"events":        {more: events("60us", "62us", "210us", "222us"), iterations: "12"},
 		"event to come": {more: events("410us"), why: "an event is pending"},

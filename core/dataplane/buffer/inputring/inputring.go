@@ -30,7 +30,7 @@ func (*config) Traits() dataplane.Traits { return dataplane.Traits{DropsEarly: t
 // Params binds the configuration.
 func (c *config) Params(p *scheme.Params) {
 	p.LinkRate(&c.Capacity, "capacity", "", "packets per second that the switch reads, of all ports together",
-		"P4-ABC §6.1.3: the limit exists; its value is not given").Required().Min("1pps")
+		"P4-ABC §6.1.3: a limit without a value").Required().Min("1pps")
 	p.Packets(&c.Ring, "ring", "32 packets", "packets that can wait to be read, without the one that is being read",
 		"Weir").Max("1000000 packets")
 	p.BoolWords(&c.Own, [2]string{"shared", "port"}, "rings", "shared",
