@@ -282,7 +282,8 @@ func TestSlurmRunner(t *testing.T) {
 	p.Signal(syscall.SIGINT)
 	endInterrupted(t, p)
 	if text := p.Stderr(); !strings.Contains(text, "notice: job 1: 12 tasks of slurm/1\n") ||
-		!strings.Contains(text, "continues on the cluster, and the same command collects its results; scancel 1 stops it\n") ||
+		!strings.Contains(text,
+			"continues on the cluster, and the same command collects its results; scancel 1 stops it\n") ||
 		!strings.Contains(text, "interrupted: ") {
 		t.Errorf("it prints %s", text)
 	}

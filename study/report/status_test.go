@@ -39,7 +39,8 @@ func TestIterationsTold(t *testing.T) {
 		"iterations of the job, in 2 runs: all were simulated: leaf0.queue: 2, and 0 before",
 		"iterations of the job, in 1 run: 97, from number 3 on, repeat the one before them every 0.0004 s and were not " +
 			"simulated, because all 18826 words of the network's state recurred",
-		"iterations of the job, in 1 run: 96, from number 4 on, repeat the 2 before them every 0.0008 s and were not simulated, because all 7"} {
+		"iterations of the job, in 1 run: 96, from number 4 on, repeat the 2 before them every 0.0008 s " +
+			"and were not simulated, because all 7"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("it does not say %q once:\n%s", want, text)
 		}

@@ -446,7 +446,8 @@ func TestChosenErrors(t *testing.T) {
 		{"group", TableOptions{Columns: []string{"goodput.nobody"}}, []string{"matches no column", "goodput.web"}},
 		{"pattern", TableOptions{Columns: []string{"x*"}}, []string{"matches no column"}},
 		{"sort", TableOptions{Sort: []string{"schem"}}, []string{"--sort", `did you mean "scheme"?`, "size", "jain"}},
-		{"several", TableOptions{Sort: []string{"goodput"}}, []string{"matches several columns", "goodput.web, goodput.bulk"}},
+		{"several", TableOptions{Sort: []string{"goodput"}}, []string{"matches several columns",
+			"goodput.web, goodput.bulk"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, after := c.options.Text(o)

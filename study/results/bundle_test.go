@@ -139,11 +139,14 @@ func archives(t *testing.T) []archive {
 		{"other content", tarOf(t, listing(spec), packed{name: spec.name, data: "a: c\n"}), "does not match the SHA-256"},
 		{"a file too many", tarOf(t, listing(spec), spec, run), `"x/runs/0123.json" is not in its list`},
 		{"a file too few", tarOf(t, listing(spec, run), spec), "it ends before x/runs/0123.json"},
-		{"a negative size", tarOf(t, replace(listing(spec), `"size":5`, `"size":-5`), spec), "x/spec.yaml an invalid size of -5 bytes"},
+		{"a negative size", tarOf(t, replace(listing(spec), `"size":5`, `"size":-5`), spec),
+			"x/spec.yaml an invalid size of -5 bytes"},
 		{"a size that overflows", tarOf(t, replace(replace(listing(spec, run), `"size":5`, `"size":9223372036854775807`),
 			`"size":2`, `"size":9223372036854775807`)), "an invalid size of 9223372036854775807 bytes"},
-		{"more than is allowed", tarOf(t, replace(listing(spec), `"size":5`, `"size":5000000`), spec), "up to 1000000 are allowed"},
-		{"no digest", tarOf(t, replace(listing(spec), `"sha256":"`, `"sha256":"zz`), spec), "has no valid SHA-256 of the file"},
+		{"more than is allowed", tarOf(t, replace(listing(spec), `"size":5`, `"size":5000000`), spec),
+			"up to 1000000 are allowed"},
+		{"no digest", tarOf(t, replace(listing(spec), `"sha256":"`, `"sha256":"zz`), spec),
+			"has no valid SHA-256 of the file"},
 		{"cut", tarOf(t, good...)[:1600], "it ends before x/runs/0123.json"},
 	}
 }

@@ -89,7 +89,8 @@ func TestCheckLab(t *testing.T) {
 		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
 			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, but the " +
-				"lab can forward only 100 k on time; allowed: rates divided by 13 (--set rates=/13), or as many times fewer senders"},
+				"lab can forward only 100 k on time; allowed: rates divided by 13 (--set rates=/13), or as many times fewer " +
+				"senders"},
 			false},
 		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},

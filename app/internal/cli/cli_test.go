@@ -215,8 +215,8 @@ func TestFolders(t *testing.T) {
 		t.Errorf("diff of an experiment: exit code %d\n%s%s", code, text, stderr)
 	}
 	for args, want := range map[string]string{
-		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/; run the experiment, or name a " +
-			"results folder",
+		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/; run the experiment, " +
+			"or name a results folder",
 		"report p4abc/fig9": "not a results folder. Read as an experiment: p4abc/fig9:1:1: there is no such experiment",
 	} {
 		t.Run(args, func(t *testing.T) {

@@ -35,8 +35,8 @@ func TestFullDisk(t *testing.T) {
 	if n := len(kept); n < 1 || n > 9 {
 		t.Fatalf("%d runs are kept: %s", n, said)
 	}
-	if want := fmt.Sprintf("the file cannot be written: no space left on device; %d of 10 runs are finished and kept; the "+
-		"same command continues with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") ||
+	if want := fmt.Sprintf("the file cannot be written: no space left on device; %d of 10 runs are finished and kept; "+
+		"the same command continues with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") ||
 		!strings.HasSuffix(said, want) {
 		t.Errorf("%s\nwant …%s", said, want)
 	}
@@ -97,7 +97,8 @@ func TestReadOnlyFolder(t *testing.T) {
 		want string
 	}{
 		{[]string{"run", file, "--out", disk}, "/spec.yaml: the file cannot be written: read-only file system\n"},
-		{[]string{"run", file, "--out", disk, "--seed", "9"}, ": the results folder cannot be created: read-only file system\n"},
+		{[]string{"run", file, "--out", disk, "--seed", "9"},
+			": the results folder cannot be created: read-only file system\n"},
 		{[]string{"report", dirs[0]}, "the file cannot be written: read-only file system\n"},
 	} {
 		t.Run(c.want, func(t *testing.T) {

@@ -93,9 +93,11 @@ func TestResultsMergeRefuses(t *testing.T) {
 	}{
 		{"missing flags: --into", []string{a}},
 		{"expected \"<dir> ...\"", []string{"--into", into}},
-		{filepath.Join(dir, "spec.yaml") + ":1:1: the file is missing, so this is not a results folder", []string{dir, "--into", into}},
+		{filepath.Join(dir, "spec.yaml") + ":1:1: the file is missing, so this is not a results folder",
+			[]string{dir, "--into", into}},
 		{a + ":1:1: this folder is itself a results folder; allowed: the parent folder of", []string{b, "--into", a}},
-		{filepath.Join(b, input) + ":1:1: the file differs from " + filepath.Join(a, input) + ", so the runs have different inputs",
+		{filepath.Join(b, input) + ":1:1: the file differs from " + filepath.Join(a, input) +
+			", so the runs have different inputs",
 			[]string{a, b, "--into", into}},
 		{"--revisions must be one of", []string{a, "--into", into, "--revisions", "some"}},
 	} {

@@ -48,7 +48,8 @@ func TestResultsFound(t *testing.T) {
 	}
 	whole := ran(t, out, file)
 	code, stdout, stderr := weir("report", file, "--out", out)
-	if code != command.Done || !strings.Contains(stdout, whole) || !strings.HasPrefix(stderr, "notice: 2 results folders match ") {
+	if code != command.Done || !strings.Contains(stdout, whole) ||
+		!strings.HasPrefix(stderr, "notice: 2 results folders match ") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, args := range [][]string{{"results", "--out", out}, {"results", "list", "small", "--out", out}} {
@@ -149,7 +150,8 @@ func TestDiffNothingInCommon(t *testing.T) {
 		Replace(small[:strings.Index(small, "expect:")])))
 	code, stdout, stderr := weir("diff", a, b)
 	if code != command.WrongInput || !strings.Contains(stdout, "\nA and B have no value in common: ") ||
-		!strings.Contains(stderr, "have no point and measure in common") || !strings.Contains(stdout, "only in B: rate=4Mbps") {
+		!strings.Contains(stderr, "have no point and measure in common") ||
+		!strings.Contains(stdout, "only in B: rate=4Mbps") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ := weir("diff", a, a); code != command.Done || !strings.Contains(stdout, "0 values differ, ") {
@@ -270,7 +272,8 @@ func TestBundle(t *testing.T) {
 	}{
 		{"it is there", []string{"open", archive, "--into", other}, "exists already"},
 		{"too much", []string{"open", archive, "--into", t.TempDir(), "--most", "1kB"}, "bytes; up to 1000 are allowed"},
-		{"no archive", []string{"open", filepath.Join(dir, "runs.json"), "--into", t.TempDir()}, "it is not an archive of weir"},
+		{"no archive", []string{"open", filepath.Join(dir, "runs.json"), "--into", t.TempDir()},
+			"it is not an archive of weir"},
 		{"no file", []string{"open", "none.tar.gz"}, "no such file"},
 		{"the archive is there", []string{"bundle", dir, "--to", archive}, "exists already"},
 		{"nothing of that name", []string{"bundle", "none", "--to", archive + "2", "--out", out},

@@ -177,7 +177,8 @@ func (a *app) printFooter(o *results.Outcome, path string) {
 		fmt.Fprintf(a.stdout, "traces of %s are in %s\n", text.Count(o.Traces, "run"), filepath.Join(o.Dir, "traces"))
 	}
 	if o.Untraced > 0 {
-		fmt.Fprintf(a.stdout, "%s without a trace so far; the same command continues with them\n", text.Count(o.Untraced, "run"))
+		fmt.Fprintf(a.stdout, "%s without a trace so far; the same command continues with them\n",
+			text.Count(o.Untraced, "run"))
 	}
 	if o.Found > 0 {
 		fmt.Fprintf(a.stdout, "%s reused from earlier (--fresh repeats them)\n", text.Count(o.Found, "run"))

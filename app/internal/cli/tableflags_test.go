@@ -106,7 +106,8 @@ func TestTableFlags(t *testing.T) {
 		want string
 	}{
 		{"column", []string{"--columns", "goodptu"}, `did you mean "goodput"?); allowed: goodput, queue, goodput.web`},
-		{"sort", []string{"--sort", "queue"}, "matches several columns, but sorting needs exactly one; allowed: queue.mean, queue.max"},
+		{"sort", []string{"--sort", "queue"},
+			"matches several columns, but sorting needs exactly one; allowed: queue.mean, queue.max"},
 		{"empty", []string{"--columns", "goodput,,queue"}, "--columns or --sort has an empty name"},
 		{"json", []string{"--json", "--columns", "goodput"}, "--json and --csv print every value"},
 		{"two forms", []string{"--csv", "--format", "latex"}, "one of them is allowed"},
