@@ -34,7 +34,7 @@ func TestChosen(t *testing.T) {
 		{"of the simulator", nil, enough, true, ", seeds 1 … 2, in the simulator seeds 1 … 3;",
 			"in the simulator 3 runs per point, chosen by the data", false},
 		{"too few in the simulator", nil, few, true, ", seeds 1 … 2, in the simulator seeds 1 … 9;",
-			"in the simulator 9 runs per point, the most", true},
+			"in the simulator 9 runs per point, the maximum", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := labOutcome(t)
