@@ -26,6 +26,6 @@ func ExampleCommand() {
 	code := app.Command(app.Registry(), os.Stdout, os.Stdout, "agent", "--interface", "eth1")
 	fmt.Println(code)
 	// Output:
-	// weir: the agent is not part of this program; import _ "weir/app/agent" in its package main adds it
+	// weir: the agent is not part of this program; to add it, import _ "weir/app/agent" in package main
 	// 2
 }

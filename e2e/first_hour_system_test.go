@@ -32,7 +32,7 @@ func TestFirstHour(t *testing.T) {
 		}
 		return string(out)
 	}
-	again := regexp.MustCompile(`(?m)^30 of the runs were there already.*\n`)
+	again := regexp.MustCompile(`(?m)^30 runs reused from earlier.*\n`)
 	ran, reported := output("run", "mine.yaml"), output("report", "mine.yaml")
 	if !again.MatchString(ran) || again.ReplaceAllString(ran, "") != reported {
 		t.Errorf("weir report prints\n%s\nand the run\n%s", reported, ran)

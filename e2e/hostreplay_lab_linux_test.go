@@ -84,7 +84,7 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 		t.Fatal(err)
 	}
 	out, err := exec.Command(program, "run", linux, "--on", "lab", "--out", dir, "--capture", "hosts").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "no host is Weir's own") {
+	if err == nil || !strings.Contains(string(out), "the experiment has no Weir hosts") {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -43,7 +43,7 @@ func TestInterrupt(t *testing.T) {
 			p.AwaitCondition("the short run", k.reached("after rename runs/*.json"))
 			p.LimitWork(time.Second).Signal(sig)
 			endInterrupted(t, p)
-			const want = "interrupted: 1 of 2 runs are finished and kept; the same command goes on with the rest\n"
+			const want = "interrupted: 1 of 2 runs are finished and kept; the same command continues with the rest\n"
 			if p.Stderr() != want {
 				t.Errorf("stderr is %q, want %q", p.Stderr(), want)
 			}

@@ -28,7 +28,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	text := c.run(t, planKillpoints(t, ""), out)
-	if !strings.Contains(text, "9 of the runs were there already") {
+	if !strings.Contains(text, "9 runs reused from earlier") {
 		t.Errorf("it found other runs than the 9 finished ones:\n%s", text)
 	}
 	if err := same(c.want, tree(out)); err != nil { // no unfinished file is left either
@@ -98,12 +98,12 @@ func TestProcessesTogether(t *testing.T) {
 	})
 	victim.Kill()
 	for i, p := range others {
-		if code := p.AwaitExit(); code != 0 || !strings.Contains(p.Stdout(), "6 of the runs have left a trace") {
+		if code := p.AwaitExit(); code != 0 || !strings.Contains(p.Stdout(), "traces of 6 runs are in") {
 			t.Errorf("process %d: exit code %d\n%s", i, code, p.Output())
 		}
 	}
 	// The next process removes the files that the killed one has left.
-	if text := c.run(t, planKillpoints(t, ""), out); !strings.Contains(text, "6 of the runs were there already") {
+	if text := c.run(t, planKillpoints(t, ""), out); !strings.Contains(text, "6 runs reused from earlier") {
 		t.Error(text)
 	}
 	if err := same(c.want, tree(out)); err != nil {

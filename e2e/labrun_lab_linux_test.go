@@ -73,7 +73,7 @@ func figureOnLab(try *realtime.Try, args []string) {
 	}
 	again := append(append([]string{"run"}, args...), "--on", "lab", "--attempts", "1", "--out", out)
 	data, err := exec.Command(binary, again...).Output()
-	if err != nil || !strings.Contains(string(data), "4 of the runs were there already") ||
+	if err != nil || !strings.Contains(string(data), "4 runs reused from earlier") ||
 		strings.Contains(string(data), "missing") {
 		try.Errorf("the same command again: %v: %s", err, data)
 	}
@@ -161,7 +161,7 @@ func TestBadInputOnLab(t *testing.T) {
 		})
 	}
 	out, err := asNobody(t, binary, "check", "p4abc/fig5", "--on", "lab").CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "weir run cannot begin here, as this user: ") ||
+	if err != nil || !strings.Contains(string(out), "weir run cannot run it on this machine as this user: ") ||
 		!strings.Contains(string(out), "CAP_SYS_ADMIN") || !strings.Contains(string(out), "is valid") {
 		t.Errorf("check, not root: %v: %s", err, out)
 	}
@@ -175,10 +175,10 @@ func TestBadInputOnLab(t *testing.T) {
 		{"run p4te/gains --quick --on lab", "allowed: rates divided by 3"},
 		{"run p4abc/fig5 --on lab --trace s1->server", "--trace is for the simulator"},
 		{"run p4abc/fig5 --on lab --attempts 0", "--attempts is 0; 1 … 100 are allowed"},
-		{"run p4abc/fig5 --on lab --capture s9", `no switch is "s9"; allowed: s1, or a pattern with *`},
+		{"run p4abc/fig5 --on lab --capture s9", `no switch has the name "s9"; allowed: s1, or a pattern with *`},
 		{"run p4abc/fig5 --on lab --generator iperf3 --set " +
 			"measure=[{goodput:{by:traffic}},jain,{queue:{port:s1->server,every:10ms}},{cwnd:{every:10ms}}]",
-			"--generator iperf3 cannot send this: scheme=without n=1: iperf: samples of flows"},
+			"--generator iperf3 cannot generate this traffic: scheme=without n=1: iperf: samples of flows"},
 		{"run p4abc/fig5 --attempts 2", "are for --on lab"},
 		{"run p4abc/fig5 --on moon", "sim"},
 	}
@@ -223,7 +223,7 @@ func namespaces(t *testing.T) string {
 	if err != nil {
 		t.Error(err)
 	}
-	if s := strings.TrimSpace(string(out)); s != "there is nothing to remove" {
+	if s := strings.TrimSpace(string(out)); s != "no dead labs; no namespaces or interfaces to remove" {
 		return s
 	}
 	return ""

@@ -127,8 +127,8 @@ func runs(t *testing.T, binary, name string, all []recipe) {
 		t.Fatalf("pages %v", pages)
 	}
 	page, err := os.ReadFile(pages[0]) // it names the program that ran
-	if err != nil || !strings.Contains(string(page), ">To reproduce</h2>\n<pre>"+name+" run recipes.yaml</pre>") ||
-		!strings.Contains(string(page), "Carried out by unknown, build ") {
+	if err != nil || !strings.Contains(string(page), ">Reproduce</h2>\n<pre>"+name+" run recipes.yaml</pre>") ||
+		!strings.Contains(string(page), "Executed by unknown, build ") {
 		t.Errorf("the page does not say that %s has run, %v", name, err)
 	}
 	weir("export", "recipes.yaml", "--format", "flowlist", "--out", dir, "--into", filepath.Join(dir, "flows"))

@@ -237,7 +237,7 @@ func TestSlurmExport(t *testing.T) {
 	said, code := collect()
 	for _, want := range []string{"2 runs are missing",
 		"task 1 of job 1 has ended without 1 of its runs: FAILED (signal 9",
-		"not begun: the tasks of 1 missing run", "sbatch --array=1,11 sweep.sbatch"} {
+		"not started: the tasks of 1 missing run", "sbatch --array=1,11 sweep.sbatch"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("it does not say %q", want)
 		}
@@ -282,7 +282,8 @@ func TestSlurmRunner(t *testing.T) {
 	p.Signal(syscall.SIGINT)
 	endInterrupted(t, p)
 	if text := p.Stderr(); !strings.Contains(text, "notice: job 1: 12 tasks of slurm/1\n") ||
-		!strings.Contains(text, "goes on in the cluster, and the same command takes what it gives; scancel 1 ends it\n") ||
+		!strings.Contains(text,
+			"continues on the cluster, and the same command collects its results; scancel 1 stops it\n") ||
 		!strings.Contains(text, "interrupted: ") {
 		t.Errorf("it prints %s", text)
 	}

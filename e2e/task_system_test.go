@@ -25,7 +25,7 @@ func TestTaskInterrupt(t *testing.T) {
 	p.AwaitCondition("the long run, which is first", k.reached("after claim runs/*.json"))
 	p.LimitWork(5 * time.Second).Signal(syscall.SIGTERM)
 	endInterrupted(t, p)
-	if text := p.Stderr(); !strings.HasPrefix(text, "interrupted: what was finished is kept") {
+	if text := p.Stderr(); !strings.HasPrefix(text, "interrupted: finished runs are kept") {
 		t.Errorf("it prints %q", text)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "runs", "*")); len(left) > 0 {

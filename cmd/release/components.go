@@ -106,7 +106,7 @@ func collectLicences(dir, binary string) ([]byte, error) {
 		return nil, err
 	}
 	var b bytes.Buffer
-	b.WriteString("Weir has in it the following modules, under the licences that are below each.\n")
+	b.WriteString("Weir contains the following modules, each under the licence below it.\n")
 	for i, m := range all {
 		folder := folders[i]
 		entries, err := os.ReadDir(folder)
@@ -127,7 +127,7 @@ func collectLicences(dir, binary string) ([]byte, error) {
 				bytes.TrimSpace(text))
 		}
 		if !found {
-			return nil, fmt.Errorf("module %s %s has no licence in %s", m.Path, m.Version, folder)
+			return nil, fmt.Errorf("module %s %s has no licence file in %s", m.Path, m.Version, folder)
 		}
 	}
 	return b.Bytes(), nil
@@ -195,7 +195,7 @@ func foldersOf(dir string, all []debug.Module) (folders []string, err error) {
 	at["std"] = strings.TrimSpace(string(root))
 	for _, m := range all {
 		if at[m.Path] == "" {
-			return nil, fmt.Errorf("the files of module %s %s are not known", m.Path, m.Version)
+			return nil, fmt.Errorf("the files of module %s %s are not available", m.Path, m.Version)
 		}
 		folders = append(folders, at[m.Path])
 	}

@@ -12,17 +12,17 @@ import (
 
 // options are the flags of the command line.
 type options struct {
-	Commit    string   `arg:"" optional:"" default:"HEAD" help:"What to release: a commit or a tag of this repository."`
-	Version   string   `help:"In the names of files; the tag of the commit, or its hash, if it is not given."`
+	Commit    string   `arg:"" optional:"" default:"HEAD" help:"Commit or tag of this repository to release."`
+	Version   string   `help:"Version in file names. Default: the tag of the commit, or its hash."`
 	Out       string   `default:"release" placeholder:"DIR" help:"Folder to write into, new or empty (${default})."`
-	Platforms []string `default:"${platforms}" help:"Systems and processors (${default})."`
-	Pgo       string   `default:"profiles/weir.pgo" hidden:"" help:"Profile that guides the compiler; off: none."`
+	Platforms []string `default:"${platforms}" help:"Platforms, as system/processor (${default})."`
+	Pgo       string   `default:"profiles/weir.pgo" hidden:"" help:"Profile for the compiler's optimisation; off: none."`
 }
 
 func main() {
 	var o options
 	kong.Parse(&o, kong.Name("release"), kong.UsageOnError(),
-		kong.Description("Make the archives, the site of the documentation and the checksums of a release."),
+		kong.Description("Build the archives, the documentation site and the checksums of a release."),
 		kong.Vars{"platforms": strings.Join(platforms, ",")})
 	files, err := o.makeRelease(".")
 	if err != nil {

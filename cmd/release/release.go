@@ -40,10 +40,10 @@ func (o *options) makeRelease(repository string) ([]string, error) {
 		}
 	}
 	if o.Version != "" && !plainVersion.MatchString(o.Version) {
-		return nil, fmt.Errorf("%q cannot be part of a file's name; a version is such as v1.2.0", o.Version)
+		return nil, fmt.Errorf("version %q cannot be part of a file name; a version such as v1.2.0 is allowed", o.Version)
 	}
 	if entries, err := os.ReadDir(o.Out); err == nil && len(entries) > 0 {
-		return nil, fmt.Errorf("%s has files already; name a new or an empty folder", o.Out)
+		return nil, fmt.Errorf("%s already contains files; name a new or an empty folder", o.Out)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func unpack(archive io.Reader, dir string) error {
 		case h.Typeflag != tar.TypeReg:
 			continue
 		case !filepath.IsLocal(h.Name):
-			return fmt.Errorf("%q leads out of the archive", h.Name)
+			return fmt.Errorf("the path %q leads out of the archive", h.Name)
 		}
 		data, err := io.ReadAll(r)
 		if err != nil {

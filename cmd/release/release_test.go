@@ -63,8 +63,8 @@ func TestRefused(t *testing.T) {
 		want string
 	}{
 		{"platform", options{Platforms: []string{"linux"}}, `"linux" is not a platform; allowed: linux/amd64, `},
-		{"version", options{Version: "../x"}, `"../x" cannot be part of a file's name`},
-		{"folder", options{Out: full}, "has files already"},
+		{"version", options{Version: "../x"}, `"../x" cannot be part of a file name`},
+		{"folder", options{Out: full}, "already contains files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if _, err := c.o.makeRelease("../.."); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -11,7 +11,7 @@ import (
 func main() {
 	var flags command.AgentFlags
 	os.Exit(command.Main(command.Program{
-		Description: "Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs.",
+		Description: "Control this host's TCP by HPCC++ or NCF with BPF programs, while weir-agent runs.",
 		Flags:       &flags,
 		Run:         func(e *command.Environment) error { return agent.Agent{}.Run(&flags, e) },
 	}, &command.Environment{}))

@@ -16,13 +16,13 @@ func main() {
 	var flags command.SwitchFlags
 	var s softswitch.Switch
 	os.Exit(command.Main(command.Program{
-		Description: "A switch on its own, between interfaces of this machine.",
+		Description: "Run a software switch between interfaces of this machine.",
 		Flags:       &flags,
 		Run:         func(e *command.Environment) error { return s.Run(&flags, e) },
 		Processes: map[string]func([]string, *command.Environment) error{
 			command.SwitchSupervisor: func(args []string, e *command.Environment) error {
 				if len(args) != 1 {
-					return fmt.Errorf("%w: one descriptor is expected", command.ErrInput)
+					return fmt.Errorf("%w: one file descriptor is expected", command.ErrInput)
 				}
 				state, err := strconv.Atoi(args[0])
 				if err != nil {

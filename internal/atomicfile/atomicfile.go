@@ -15,7 +15,7 @@ import (
 const prefix = ".new-"
 
 // ErrTaken is the error of Claim if a living process writes this file.
-var ErrTaken = errors.New("somebody else writes it")
+var ErrTaken = errors.New("another process writes the file")
 
 // errNoLocks is the error of lock on systems without locks: processes there do not know of each other's files.
 var errNoLocks = errors.New("no locks")

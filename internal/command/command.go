@@ -27,7 +27,7 @@ const (
 )
 
 // ErrInput marks errors of what a user gave.
-var ErrInput = errors.New("wrong input")
+var ErrInput = errors.New("invalid input")
 
 // Environment is what a command works with.
 type Environment struct {
@@ -46,10 +46,10 @@ type Target string
 
 // SwitchFlags are the flags of weir switch.
 type SwitchFlags struct {
-	Config  string `short:"c" placeholder:"FILE" help:"The switch's file (docs/switch.md)."`
-	Check   bool   `help:"Validate the file, look at the interfaces, and print what a start would do."`
-	Bypass  bool   `help:"Have a bridge of the kernel take over when the switch ends, however it ends."`
-	Restore bool   `help:"Switch on again what switches that died have left off."`
+	Config  string `short:"c" placeholder:"FILE" help:"Configuration file of the switch (docs/switch.md)."`
+	Check   bool   `help:"Validate the file, inspect the interfaces, and print what a start would do."`
+	Bypass  bool   `help:"Let a bridge of the kernel forward when the switch ends for any reason."`
+	Restore bool   `help:"Only restore the offloads that dead switches left disabled."`
 }
 
 // SwitchProcesses are the names of the hidden commands by which a switch's process starts the next one.
@@ -74,18 +74,18 @@ var SwitchCommand = linked.New[Switch]("the switch", "weir/app/softswitch")
 
 // AgentFlags are the flags of weir agent.
 type AgentFlags struct {
-	Interface string        `placeholder:"NAME" help:"Connections through this interface; without it, through all."`
-	Cgroup    string        `placeholder:"PATH" help:"Connections of programs in this cgroup; without it, of all."`
-	Follow    string        `default:"hpcc" help:"hpcc: telemetry of switches. ncf: their NACKs. both: hpcc and ncf."`
-	Nacks     *string       `placeholder:"HOW" help:"A NACK is as a loss (loss, if not given), or offers a rate (supply)."`
+	Interface string        `placeholder:"NAME" help:"Only connections through this interface. Default: all."`
+	Cgroup    string        `placeholder:"PATH" help:"Only connections of programs in this cgroup. Default: all."`
+	Follow    string        `default:"hpcc" help:"Protocol: hpcc (telemetry of switches), ncf (their NACKs) or both."`
+	Nacks     *string       `placeholder:"HOW" help:"Take NACKs as loss (default), or as offered rates (supply)."`
 	Metrics   string        `placeholder:"ADDR" help:"Serve metrics at this address and port, as http://ADDR/metrics."`
-	Eta       *string       `placeholder:"SHARE" help:"Target utilisation (draft-miao §4.1); 95% if not given."`
-	Flows     *int          `placeholder:"N" help:"Flows on a link: W_ai is W_init·(1−eta)/flows (draft-miao §5); else 8."`
-	MaxStage  *int          `placeholder:"N" help:"maxStage, the additive increases in a row (draft-miao §4.1); else 5."`
-	Increase  *string       `placeholder:"BYTES" help:"W_ai, in place of that rule."`
-	RTT       *string       `name:"rtt" placeholder:"TIME" help:"The empty path's round trip; else the minimum measured."`
-	Rate      *string       `placeholder:"RATE" help:"Rate of this host's link: receivers can claim no more; else any."`
-	Every     time.Duration `default:"1s" help:"How often connections are shown; 0s: never."`
+	Eta       *string       `placeholder:"SHARE" help:"Target utilisation (draft-miao §4.1). Default: 95%."`
+	Flows     *int          `placeholder:"N" help:"Flows N in W_ai = W_init·(1−eta)/N (draft-miao §5). Default: 8."`
+	MaxStage  *int          `placeholder:"N" help:"maxStage, additive increases in a row (draft-miao §4.1). Default: 5."`
+	Increase  *string       `placeholder:"BYTES" help:"W_ai in bytes. Default: the value by --flows."`
+	RTT       *string       `name:"rtt" placeholder:"TIME" help:"Base round-trip time. Default: the minimum measured."`
+	Rate      *string       `placeholder:"RATE" help:"Rate of this host's link, an upper bound. Default: no bound."`
+	Every     time.Duration `default:"1s" help:"Interval at which connections are listed; 0s: never."`
 }
 
 // Agent has this host's own TCP follow HPCC++ or NCF. Package worlds/agent/command has it.

@@ -71,7 +71,7 @@ func TestProgram(t *testing.T) {
 		{"--max-stage x", WrongInput, "", "--help lists the flags"},
 		{"--every", WrongInput, "", "every"},
 		{"--none", WrongInput, "", "-none"},
-		{"file", WrongInput, "", `"file" is no flag`},
+		{"file", WrongInput, "", `"file" is not a flag`},
 	} {
 		_, code, stdout, stderr := run(t, strings.Fields(x.args)...)
 		if code != x.code || !strings.Contains(stdout, x.stdout) || !strings.Contains(stderr, x.stderr) ||

@@ -66,7 +66,7 @@ func (p Program) run(env *Environment, args []string) error {
 	case err != nil:
 		return fmt.Errorf("%w: %w; --help lists the flags", ErrInput, err)
 	case set.NArg() > 0:
-		return fmt.Errorf("%w: %q is no flag; --help lists them", ErrInput, set.Arg(0))
+		return fmt.Errorf("%w: %q is not a flag; --help lists the flags", ErrInput, set.Arg(0))
 	case *version:
 		fmt.Fprintln(env.Stdout, revision.Name(), Version())
 		return nil

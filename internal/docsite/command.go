@@ -23,7 +23,7 @@ func (c Command) Run(d *command.DocsFlags, e *command.Environment) error {
 	}
 	switch {
 	case d.Site != "" && d.Page != "":
-		return fmt.Errorf("%w: --site writes all pages; leave %s out", command.ErrInput, d.Page)
+		return fmt.Errorf("%w: --site writes all pages and needs no page; leave out %s", command.ErrInput, d.Page)
 	case d.Site != "":
 		if err := site.writeSite(string(d.Site)); err != nil {
 			return err
@@ -39,12 +39,12 @@ func (c Command) Run(d *command.DocsFlags, e *command.Environment) error {
 	name, heading, _ := strings.Cut(d.Page, "#")
 	p := site.findPage(name)
 	if p == nil {
-		return fmt.Errorf("%w: there is no page %q; there are %s", command.ErrInput, name, pageNames(site))
+		return fmt.Errorf("%w: there is no page %q; allowed: %s", command.ErrInput, name, pageNames(site))
 	}
 	text := p.source
 	if heading != "" {
 		if text = p.findPart(heading); text == nil {
-			return fmt.Errorf("%w: %s has no heading #%s; it has %s", command.ErrInput, p.File, heading, pageHeadings(p))
+			return fmt.Errorf("%w: %s has no heading #%s; allowed: %s", command.ErrInput, p.File, heading, pageHeadings(p))
 		}
 	}
 	fmt.Fprintln(e.Stdout, string(bytes.TrimSpace(text)))

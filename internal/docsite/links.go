@@ -70,7 +70,7 @@ func (s *Website) resolve(p *Page, to string) (string, error) {
 	}
 	if target == nil {
 		if u.Fragment != "" {
-			return "", fmt.Errorf("%s has no headings: it is no page", file)
+			return "", fmt.Errorf("%s is not a page and has no headings", file)
 		}
 		if info, err := fs.Stat(s.files, file); err != nil || !info.Mode().IsRegular() {
 			return "", fmt.Errorf("there is no file %s", file)

@@ -118,7 +118,7 @@ func TestBroken(t *testing.T) {
 		"script": {"# A\n\n[b](javascript:alert)\n",
 			"README.md:3: link to javascript:alert: javascript: is not allowed; http, https and mailto are"},
 		"heading of no page": {"# A\n\n[b](x.svg#y)\n",
-			"README.md:3: link to x.svg#y: x.svg has no headings: it is no page"},
+			"README.md:3: link to x.svg#y: x.svg is not a page and has no headings"},
 		"two": {"# A\n\n[b](b.md)\n[c](c.md)\n",
 			"README.md:3: link to b.md: there is no file b.md\nREADME.md:4: link to c.md: there is no file c.md"},
 	} {

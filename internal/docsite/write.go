@@ -116,7 +116,7 @@ func (s *Website) newView(p *Page) view {
 // mark is the file that identifies a folder with a site, and lists its other files.
 const mark = "weir-docs.txt"
 
-const markHead = "Made by weir docs --site, which writes these files anew:\n"
+const markHead = "Written by weir docs --site, which overwrites these files:\n"
 
 // writeSite writes the site into a folder that is new, empty or has a site. It removes files of the old site that are
 // no longer part of it.
@@ -171,7 +171,8 @@ func listOld(dir string) ([]string, error) {
 	data, err := os.ReadFile(filepath.Join(dir, mark))
 	list, ours := strings.CutPrefix(string(data), markHead)
 	if err != nil || !ours {
-		return nil, fmt.Errorf("%s has files and is no site that Weir has made (it has no %s): name a new or an empty folder",
+		return nil, fmt.Errorf("%s contains files and is not a site of weir docs (%s is missing); name a new or an empty "+
+			"folder",
 			dir, mark)
 	}
 	var names []string

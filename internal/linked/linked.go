@@ -44,5 +44,5 @@ type MissingError struct {
 
 // Error names the package to import.
 func (e *MissingError) Error() string {
-	return fmt.Sprintf("%s is not part of this program; import _ %q in its package main adds it", e.Name, e.Path)
+	return fmt.Sprintf("%s is not part of this program; to add it, import _ %q in package main", e.Name, e.Path)
 }

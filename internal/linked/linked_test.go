@@ -17,7 +17,7 @@ func Example() {
 	draw, err := part.Get()
 	fmt.Println(draw(), err)
 	// Output:
-	// the drawing of figures is not part of this program; import _ "weir/app/figure" in its package main adds it
+	// the drawing of figures is not part of this program; to add it, import _ "weir/app/figure" in package main
 	// drawn <nil>
 }
 

@@ -143,7 +143,7 @@ func Parse(s string) (Revision, error) {
 	var r Revision
 	words := strings.Split(s, " ")
 	if len(s) > maxLength || len(words) < 4 {
-		return r, errors.New("it is no revision of a program")
+		return r, errors.New("it is not the revision of a program")
 	}
 	word := func(s string) string {
 		if s == none {
@@ -165,7 +165,7 @@ func Parse(s string) (Revision, error) {
 	r.Settings = strings.Join(words[4:], " ")
 	bad := slices.ContainsFunc(words[4:], func(setting string) bool { return !strings.Contains(setting, "=") })
 	if bad || strings.ContainsFunc(s, unicode.IsControl) || r.String() != s {
-		return Revision{}, errors.New("it is no revision of a program")
+		return Revision{}, errors.New("it is not the revision of a program")
 	}
 	return r, nil
 }

@@ -132,7 +132,7 @@ func TestPrototype(t *testing.T) {
 			t.Errorf("%s: %.2f", r.sentence, r.size)
 		}
 		if r.size == 0 && r.sentence != "6: and not more at any rate" && r.sentence != "6: without ABC TCP starves" {
-			t.Errorf("%s: nothing was measured", r.sentence)
+			t.Errorf("%s: no results were measured", r.sentence)
 		}
 	}
 }

@@ -223,7 +223,7 @@ func TestPageRounds(t *testing.T) {
 			}
 		})
 	}
-	for _, want := range []string{"with 4 results", "list of results, once more",
+	for _, want := range []string{"with 4 results", "list of results, again",
 		"  10 ms (10): server 2, transfer 3 ms; "} {
 		if !strings.Contains(f.String(), want) {
 			t.Errorf("no %q in:\n%s", want, f)

@@ -29,7 +29,8 @@ func SplitPage(file, name string) (before, after string, err error) {
 	before, rest, ok := strings.Cut(string(data), open)
 	_, after, closed := strings.Cut(rest, end)
 	if !ok || !closed {
-		return "", "", fmt.Errorf("%s: no place for the figures: it needs the lines %q and %q", file, strings.TrimSpace(open),
+		return "", "", fmt.Errorf("%s: the marks for the figures are missing; add the lines %q and %q",
+			file, strings.TrimSpace(open),
 			strings.TrimSpace(end))
 	}
 	return before + open, end + after, nil

@@ -54,7 +54,7 @@ func Run(r *experiment.Registry, name string) (*Figures, error) {
 func (m *Meters) runWithMeters(r *experiment.Registry, name string) (*Figures, error) {
 	hops, known := countedHops[name]
 	if !known {
-		return nil, fmt.Errorf("bench: %q is no benchmark; there are engine, sim and tcp", name)
+		return nil, fmt.Errorf("bench: %q is not a benchmark; allowed: engine, sim and tcp", name)
 	}
 	src, err := r.OpenExperiment("bench/" + name)
 	if err != nil {
@@ -89,7 +89,7 @@ func (m *Meters) runWithMeters(r *experiment.Registry, name string) (*Figures, e
 		}
 		hash := FCTHash(res)
 		if f.FCTHash != "" && hash != f.FCTHash {
-			return nil, fmt.Errorf("bench %s: two rounds gave different flow completion times", name)
+			return nil, fmt.Errorf("bench %s: two rounds with the same seed have different flow completion times", name)
 		}
 		f.FCTHash = hash
 		f.PacketHops = res.PacketHops

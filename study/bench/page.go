@@ -21,7 +21,7 @@ import (
 )
 
 // ErrNoBrowser is the error of Page if the machine has no Chromium.
-var ErrNoBrowser = errors.New("there is no chromium; on Debian: apt-get install chromium")
+var ErrNoBrowser = errors.New("Chromium is not installed; on Debian: apt-get install chromium")
 
 // PageOptions are the options of Page.
 type PageOptions struct {
@@ -75,8 +75,8 @@ func (f *PageFigures) String() string {
 	for _, row := range []struct {
 		name string
 		*PagePaints
-	}{{"list of results, server just begun", &f.List}, {"list of results, once more", &f.Again},
-		{"one of them found by name", &f.Found}, {"catalogue", &f.Home}} {
+	}{{"list of results, server just started", &f.List}, {"list of results, again", &f.Again},
+		{"search for one result by name", &f.Found}, {"catalogue", &f.Home}} {
 		fmt.Fprintf(&b, "  %-34s %4.0f ms (%.0f): server %.0f, transfer %.0f ms; %.0f kB\n", row.name, median(row.First),
 			slices.Max(row.First), median(row.Server), median(row.Sent), median(row.Bytes)/1e3)
 	}

@@ -33,7 +33,7 @@ func TestPage(t *testing.T) {
 			}
 		})
 	}
-	for _, want := range []string{"with 60 results", "list of results, once more", " ms (",
+	for _, want := range []string{"with 60 results", "list of results, again", " ms (",
 		": server ", ", transfer ", " kB"} {
 		if !strings.Contains(f.String(), want) {
 			t.Errorf("it does not say %q:\n%s", want, f)

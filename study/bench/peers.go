@@ -31,7 +31,7 @@ var ns3Program []byte
 const ns3Packages = "g++ pkg-config libns3-dev libgsl-dev"
 
 // errNoPeer is the error of Peers if the machine cannot build the program for ns-3.
-var errNoPeer = errors.New("ns-3 cannot be built here; on Debian: apt-get install " + ns3Packages)
+var errNoPeer = errors.New("ns-3 cannot be built on this machine; on Debian: apt-get install " + ns3Packages)
 
 // Parameters of both simulators. They are what Debian's ns-3 can do: it acknowledges each segment if configured,
 // starts with this window, has this retransmission timeout, and its point-to-point frames have two bytes in addition
@@ -299,7 +299,7 @@ func (s *PeerSide) parse(out string) (rate float64, err error) {
 	s.FCT = nil
 	for line := range strings.Lines(out) {
 		f := strings.Fields(line)
-		bad := fmt.Errorf("ns-3 says %q", strings.TrimSpace(line))
+		bad := fmt.Errorf("ns-3 printed %q", strings.TrimSpace(line))
 		if len(f) < 2 {
 			return 0, bad
 		}
@@ -320,7 +320,7 @@ func (s *PeerSide) parse(out string) (rate float64, err error) {
 		}
 	}
 	if cpu <= 0 || s.PacketHops == 0 {
-		return 0, fmt.Errorf("ns-3 says neither CPU time nor packet-hops: %q", out)
+		return 0, fmt.Errorf("the output of ns-3 has neither CPU time nor packet-hops: %q", out)
 	}
 	return float64(s.PacketHops) / cpu, nil
 }
@@ -360,7 +360,7 @@ func (s *PeerSide) goodput() float64 {
 // String returns the figures as text.
 func (f *PeersFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "peers: %d hosts, permutation of %d kB, beside ns-3 %s; medians of %d rounds\n%s\n\n", f.Hosts,
+	fmt.Fprintf(&b, "peers: %d hosts, permutation of %d kB, compared with ns-3 %s; medians of %d rounds\n%s\n\n", f.Hosts,
 		peerFlow/1000, f.Version, f.Rounds, f.Machine)
 	fmt.Fprintf(&b, "%-6s %-5s %8s %10s %6s %7s %7s %7s %7s\n", "cc", "", "hops", "hops/CPU s", "ratio",
 		"p10 us", "p50 us",
@@ -385,15 +385,13 @@ func (f *PeersFigures) String() string {
 // Markdown returns the figures as tables.
 func (f *PeersFigures) Markdown() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "A permutation of %d hosts, %d kB a flow, in a fat tree of 100 Gb/s and 1 us, beside "+
-		"Debian's ns-3 %s. "+
-		"Both have the\nsame links, flows, paths, segments of %d bytes, windows of %d at first, an "+
-		"acknowledgement a segment, "+
-		"queues of %d\npackets and, for DCTCP, marks from %d packets on. Medians of %d rounds.\n%s.\n\n", f.Hosts,
+	fmt.Fprintf(&b, "A permutation of %d hosts, %d kB a flow, in a fat tree of 100 Gb/s and 1 us, beside Debian's ns-3 "+
+		"%s. Both have the\nsame links, flows, paths, segments of %d bytes, initial windows of %d, one acknowledgement per "+
+		"segment, queues of %d\npackets and, for DCTCP, marks from %d packets on. Medians of %d rounds.\n%s.\n\n", f.Hosts,
 		peerFlow/1000,
 		f.Version, peerSegment, peerWindow, peerQueue, peerMark, f.Rounds, f.Machine)
-	b.WriteString("| congestion control | simulator | packet-hops | packet-hops a CPU second | Weir over ns-3 |\n" +
-		"|---|---|---:|---:|---:|\n")
+	b.WriteString("| congestion control | simulator | packet-hops | packet-hops per CPU second | Weir over ns-3 " +
+		"|\n|---|---|---:|---:|---:|\n")
 	for _, r := range f.Rows {
 		fmt.Fprintf(&b, "| %s | Weir | %d | %.2f M | %.0f |\n| | ns-3 %s | %d | %.3f M | |\n", r.CC, r.Weir.PacketHops,
 			r.Weir.Rate/1e6, r.Ratio, r.Note, r.NS3.PacketHops, r.NS3.Rate/1e6)

@@ -136,7 +136,7 @@ func (f *ScaleFigures) String() string {
 		fmt.Fprintf(&b, "%7d %-12s %8d %9.2f %7.0f %6.2fs %5.0f MB %5.0f kB\n", r.Hosts, r.Load, r.Flows,
 			float64(r.PacketHops)/1e6, r.NsPerHop, r.SetUp, r.Peak/1e6, r.PerHost/1e3)
 	}
-	b.WriteString("\nns of CPU time a packet-hop; set-up in CPU time; the largest resident set\n")
+	b.WriteString("\nCPU time in ns per packet-hop; set-up in CPU time; peak resident memory\n")
 	return b.String()
 }
 
@@ -146,9 +146,8 @@ func (f *ScaleFigures) Markdown() string {
 	fmt.Fprintf(&b, "Complete HPCC++ in k-ary fat trees (100 Gb/s, 1 us), one thread; medians of %d rounds, of "+
 		"one at 65,536 "+
 		"hosts.\n%s.\n\n", f.Rounds, f.Machine)
-	b.WriteString("| hosts | load | flows | packet-hops | CPU ns a packet-hop | hops a calibration op | set-up | " +
-		"peak memory | " +
-		"a host |\n|---:|---|---:|---:|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| hosts | load | flows | packet-hops | CPU ns per packet-hop | hops per calibration op | set-up | " +
+		"peak memory | a host |\n|---:|---|---:|---:|---:|---:|---:|---:|---:|\n")
 	for _, r := range f.Rows {
 		load := string(r.Load)
 		if r.Load == Permutation {
@@ -174,9 +173,9 @@ func (f *ScaleFigures) SVG() (speed, memory []byte, err error) {
 		}
 		return out
 	}
-	speed, err1 := report.LinesSVG("CPU time of a packet-hop", "hosts", "ns",
+	speed, err1 := report.LinesSVG("CPU time per packet-hop", "hosts", "ns",
 		lines(func(r *ScaleRow) float64 { return r.NsPerHop }))
-	memory, err2 := report.LinesSVG("peak memory a host", "hosts", "kB",
+	memory, err2 := report.LinesSVG("peak memory per host", "hosts", "kB",
 		lines(func(r *ScaleRow) float64 { return r.PerHost / 1e3 }))
 	return speed, memory, errors.Join(err1, err2)
 }

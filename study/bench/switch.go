@@ -131,7 +131,7 @@ const maxRepeats = 3
 const maxOthers = 0.1
 
 // ErrRounds is the error of SwitchOptions with numbers out of range.
-var ErrRounds = errors.New("bench switch: 1 to 100 runs of 0.1 s to 60 s are possible")
+var ErrRounds = errors.New("bench switch: wrong --runs or --time; 1 to 100 runs of 0.1 s to 60 s are allowed")
 
 // check returns an error if numbers are out of range.
 func (o *SwitchOptions) check() error {
@@ -259,8 +259,8 @@ func (f *SwitchFigures) String() string {
 	if len(f.Unshaped) > 0 {
 		b.WriteString(`
 One TCP flow (CUBIC), MTU 1500, no offloads; direct: a veth pair, no switch.
-Medians; packets of both hosts; CPU of the data plane, of a core; d/r: runs that
-were disturbed, and how often disturbed ones were repeated.
+Medians; packets of both hosts; CPU of the data plane, in % of a core; d/r: runs
+that were disturbed, and repetitions of disturbed runs.
 
           goodput [Mb/s]            of   kpkt  CPU  idle echo [us]
           median        min–max direct     /s    %     p50    p99  lost   d/r
@@ -279,8 +279,8 @@ were disturbed, and how often disturbed ones were repeated.
 	if len(f.Shaped) > 0 {
 		b.WriteString(`
 One TCP flow at a bottleneck, 5 ms each way; error against the payload's share,
-1448 of 1514 bytes; late: how long after their time frames left; echoes without
-the links' 10 ms.
+1448 of 1514 bytes; late: delay of frames after their transmission time;
+echoes without the links' 10 ms.
 
                  goodput  error [%]    CPU          late [us]     idle [us]
                   [Mb/s]   min   max     %   p50    p99  p99.9    p50    p99 d/r

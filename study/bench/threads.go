@@ -83,7 +83,8 @@ func (r *ThreadsRow) runRound(ctx context.Context, o *TurnOptions, try int) erro
 	}
 	one, several := turns[0], turns[1]
 	if one.FCTHash != several.FCTHash || one.Events != several.Events {
-		return fmt.Errorf("bench threads: %d hosts: %d threads give other flow completion times than one", r.Hosts, r.Threads)
+		return fmt.Errorf("bench threads: %d hosts: %d threads have other flow completion times than one thread",
+			r.Hosts, r.Threads)
 	}
 	if max(one.OthersShare, several.OthersShare) > maxForeign {
 		r.Discarded++

@@ -54,10 +54,10 @@ func (s *TurnSpec) Check() error {
 		return fmt.Errorf("there is no fat tree of %d hosts; allowed: 16, 128, 1024, 8192, 65536", s.Hosts)
 	}
 	if s.Load != Permutation && s.Load != WebSearch {
-		return fmt.Errorf("%q is no load; allowed: %s, %s", s.Load, Permutation, WebSearch)
+		return fmt.Errorf("%q is not a load; allowed: %s, %s", s.Load, Permutation, WebSearch)
 	}
 	if s.Threads < 1 {
-		return fmt.Errorf("%d threads; 1 or more is allowed", s.Threads)
+		return fmt.Errorf("the number of threads is %d; 1 or more is allowed", s.Threads)
 	}
 	return nil
 }

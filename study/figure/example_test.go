@@ -19,5 +19,5 @@ func ExampleFigure_CSV() {
 	// ,abc,line,,1,24,,,,,,
 	// ,abc,line,,2,25,,,,,,
 	// <nil>
-	// the drawing of figures is not part of this program; import _ "weir/app/figure" in its package main adds it
+	// the drawing of figures is not part of this program; to add it, import _ "weir/app/figure" in package main
 }

@@ -49,7 +49,7 @@ func (s *Server) listExperiments() (list []catalogueEntry) {
 				}
 			}
 		} else {
-			c.Title = "It cannot be read now."
+			c.Title = "The results cannot be read at this moment."
 		}
 		list = append(list, c)
 	}
@@ -83,7 +83,7 @@ func (s *Server) findSource(r *http.Request) (*experiment.Source, catalogueEntry
 		src, err := s.options.Registry.OpenExperiment(room + "/" + short)
 		return src, c, err
 	}
-	return nil, catalogueEntry{}, notFound("There is no such experiment.")
+	return nil, catalogueEntry{}, notFound("The experiment does not exist.")
 }
 
 // confineSource returns a file's source that can open only the inputs that the file itself names, not those that a
@@ -136,11 +136,11 @@ func parseForm(form url.Values) (c formInput, err error) {
 		}
 	}
 	if len(c.Sets) > maxSets {
-		return c, wrongInput(fmt.Sprintf("%d parameters are changed; up to %d are allowed.", len(c.Sets), maxSets))
+		return c, wrongInput(fmt.Sprintf("The form changes %d parameters; up to %d are allowed.", len(c.Sets), maxSets))
 	}
 	for _, text := range append(slices.Clone(c.Sets), c.Seed, c.Traces) {
 		if len(text) > maxTextLength {
-			return c, wrongInput(fmt.Sprintf("a value has %d characters; up to %d are allowed.", len(text), maxTextLength))
+			return c, wrongInput(fmt.Sprintf("A value has %d characters; up to %d are allowed.", len(text), maxTextLength))
 		}
 	}
 	return c, nil

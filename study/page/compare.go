@@ -106,7 +106,7 @@ func compareParameters(sides []comparedResult) (rows []comparisonRow) {
 		for i := range sides {
 			v, is := values[i][path]
 			if !is {
-				v = "not there"
+				v = "absent"
 			}
 			d.Cells = append(d.Cells, comparisonCell{Text: v})
 			differs = differs || v != d.Cells[0].Text
@@ -192,7 +192,7 @@ func compareValue(v report.Value, name string, byPoint []map[string]*report.Poin
 	}
 	for i, x := range values {
 		if x == nil {
-			d.Cells = append(d.Cells, comparisonCell{Text: "not there"})
+			d.Cells = append(d.Cells, comparisonCell{Text: "absent"})
 			continue
 		}
 		c := comparisonCell{Text: report.FormatCell(x.Mean*sc.Factor, x.HalfInterval*sc.Factor)}

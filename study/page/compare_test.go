@@ -41,7 +41,7 @@ func TestNothingInCommon(t *testing.T) {
 	dir, names := copied(t)
 	other := carried(t, dir, runtest.Load(t, app.Registry(), "p4abc/fig5", experiment.Options{Quick: true,
 		Set: []string{"n=4", "duration=6s", "scheme=abc"}}))
-	const says = "These results have nothing in common"
+	const says = "These results cannot be compared"
 	one, two := single(t, dir, "one", "goodput"), single(t, dir, "two", "{queue: {port: s->h1}}")
 	if err := os.CopyFS(filepath.Join(dir, one+"-copy"), os.DirFS(filepath.Join(dir, one))); err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestNothingInCommon(t *testing.T) {
 			if strings.Contains(body, "<h2>Results</h2>") != c.common {
 				t.Error("points are shown though there is nothing in common, or are not though there is")
 			}
-			if differ := strings.Contains(body, "They are of different experiments"); differ != (c.a[:3] != c.b[:3]) {
+			if differ := strings.Contains(body, "They belong to different experiments"); differ != (c.a[:3] != c.b[:3]) {
 				t.Errorf("it says that they are of different experiments: %v", differ)
 			}
 		})

@@ -200,5 +200,5 @@ func (s *Server) serveDocPage(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 	}
-	return notFound("There is no such page.")
+	return notFound("The page does not exist.")
 }

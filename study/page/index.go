@@ -234,7 +234,7 @@ func (x *index) findFolder(name string) (string, error) {
 			}
 		}
 	}
-	return "", notFound("There are no such results.")
+	return "", notFound("The results do not exist.")
 }
 
 // loadSummary returns the summary of a folder. It reads the folder's files if they have changed.

@@ -24,7 +24,7 @@ func (s *Server) findJob(r *http.Request) (*live.Job, error) {
 			return j, nil
 		}
 	}
-	return nil, notFound("There is no such job. Jobs are forgotten when the server ends; results are kept.")
+	return nil, notFound("The job does not exist. The server forgets its jobs when it stops; results are kept.")
 }
 
 // jobRow is a job in the list.
@@ -74,10 +74,10 @@ func (s *Server) describeJob(j *live.Job) jobNews {
 		Over: x.State.Over(), Films: map[int]bool{}, Watch: -1}
 	if x.Workers != nil {
 		if t.Queue = queueText(x.Workers); t.Over {
-			t.Queue = "At the end: " + t.Queue
+			t.Queue = "Final state: " + t.Queue
 		}
 	} else if j.Elsewhere {
-		t.Queue = "Nothing has been handed out yet."
+		t.Queue = "No run has been sent to a worker yet."
 	}
 	if t.Notices == nil {
 		t.Notices = []string{}
@@ -126,15 +126,15 @@ func jobText(j *live.Job, x live.Status) string {
 	all := len(j.Runs())
 	switch x.State {
 	case live.Waiting:
-		return "It waits for its turn."
+		return "Waiting for earlier jobs."
 	case live.Running:
 		text := fmt.Sprintf("%d of %s done", x.Far.Done, text.Count(max(x.Far.Runs, all), "run"))
 		if j.Single != nil {
-			text = "one run, of which only this film is kept"
+			text = "one run; only this film of it is kept"
 		}
 		if x.Far.PacketHops > 0 {
 			took := time.Since(x.Begun).Seconds()
-			text += fmt.Sprintf(", %s packet-hops, %s a second", measure.FormatSI(float64(x.Far.PacketHops)),
+			text += fmt.Sprintf(", %s packet-hops, %s per second", measure.FormatSI(float64(x.Far.PacketHops)),
 				measure.FormatSI(float64(x.Far.PacketHops)/max(took, 1e-3)))
 			if left := took * (1 - x.Far.Share) / max(x.Far.Share, 1e-9); x.Far.Share > 0.02 {
 				text += ", about " + (time.Duration(left * 1e9)).Round(time.Second).String() + " left"
@@ -154,18 +154,18 @@ func jobText(j *live.Job, x live.Status) string {
 
 // queueText returns a description of the workers' queue.
 func queueText(w *live.WorkersStatus) string {
-	line := fmt.Sprintf("%d queued or under way, %d done, %d failed", w.Queued, w.Done, w.Failed)
+	line := fmt.Sprintf("%d queued or running, %d done, %d failed", w.Queued, w.Done, w.Failed)
 	for _, x := range []struct {
 		n    int
 		what string
-	}{{w.Checked, "made twice and compared"}, {w.Lost, "lost with a worker, and handed out again"},
-		{w.Aside, text.Plural(w.Aside, "worker") + " set aside for wrong results"}} {
+	}{{w.Checked, "repeated and compared"}, {w.Lost, "lost with a worker and sent to another"},
+		{w.Aside, text.Plural(w.Aside, "worker") + " excluded for wrong results"}} {
 		if x.n > 0 {
 			line += fmt.Sprintf("; %d %s", x.n, x.what)
 		}
 	}
 	if w.Waiting != "" {
-		line += ". It waits: " + w.Waiting
+		line += ". All runs wait: " + w.Waiting
 	}
 	return line
 }
@@ -230,7 +230,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) error {
 		defer func() { <-s.streams }()
 	default:
 		h.Set("Retry-After", "10")
-		return httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d pages follow jobs, which is the limit; close "+
+		return httpError{http.StatusServiceUnavailable, fmt.Sprintf("%d pages follow jobs, which is the maximum; close "+
 			"some of them.", maxStreams)}
 	}
 	h.Set("Content-Type", "text/event-stream")
@@ -239,7 +239,7 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) error {
 	number, filmed := -1, false
 	if text := r.URL.Query().Get("film"); text != "" {
 		if number, err = strconv.Atoi(text); err != nil {
-			return wrongInput("film is the number of a run")
+			return wrongInput("film must be the number of a run")
 		}
 		filmed = true
 	}
@@ -301,9 +301,8 @@ func (s *Server) serveEvents(w http.ResponseWriter, r *http.Request) error {
 }
 
 // noFilmText explains why runs of workers have no film.
-const noFilmText = "Workers carry out the runs of this job. They send results and how far they are, and no " +
-	"pictures, so that there is no film. The page of a finished run, among the results, carries it out again here, to " +
-	"be watched."
+const noFilmText = "Workers execute the runs of this job. They send results and progress but no frames, so there is " +
+	"no film. The page of a finished run (in the results) can repeat it on this machine to show it."
 
 // hasResult reports whether the results include a run.
 func (t *jobNews) hasResult(j *live.Job, run *plan.Run) bool {
@@ -322,7 +321,7 @@ func (s *Server) findFilm(r *http.Request) (*live.Job, *plan.Run, error) {
 	runs := j.Runs()
 	i := slices.IndexFunc(runs, func(x *plan.Run) bool { return x.Number == n })
 	if err != nil || i < 0 {
-		return nil, nil, notFound("The job has no such run.")
+		return nil, nil, notFound("The job does not contain this run.")
 	}
 	return j, runs[i], nil
 }
@@ -340,8 +339,8 @@ func (s *Server) serveFilm(w http.ResponseWriter, r *http.Request) error {
 	case j.Elsewhere:
 		data["None"] = noFilmText
 	case news.Over:
-		data["None"] = "There is no film of this run. Films are kept of the last runs of a job, and of runs that were " +
-			"carried out for it: not of those that were there already."
+		data["None"] = "There is no film of this run. The server keeps films of the last runs of a job, but not of runs " +
+			"that were reused."
 	}
 	if data["None"] != nil && news.Folder != "" && news.hasResult(j, run) {
 		data["Kept"] = fmt.Sprintf("/results/%s/runs/%s", url.PathEscape(news.Folder), run.ID(s.options.Executable))
@@ -366,7 +365,7 @@ func (s *Server) serveFrames(w http.ResponseWriter, r *http.Request) error {
 	}
 	film, is := j.Film(run.Number, -1, 0)
 	if !is {
-		return notFound("There is no film of this run: films are kept of the last runs of a job.")
+		return notFound("There is no film of this run. The server keeps films of the last runs of a job.")
 	}
 	return writeJSON(w, film)
 }

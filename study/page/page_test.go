@@ -204,39 +204,40 @@ func TestPages(t *testing.T) {
 		{"catalogue", "/", []string{"p4abc/fig5", "P4-ABC figure 5, TCP against TCP", "figure 5", names[1], "1 holds"}},
 		{"experiment", "/experiments/p4abc/fig5", []string{"traffic.client0.cc", "cubic", "fig5.yaml:21", `name="quick"`,
 			`name="sweep.scheme"`, "10 points, 30 runs", "with ABC both clients get"}},
-		{"check", "/experiments/p4abc/fig5?quick=1&key=duration&value=2s", []string{"it is valid", "4 points, 4 runs",
+		{"check", "/experiments/p4abc/fig5?quick=1&key=duration&value=2s", []string{"the experiment is valid",
+			"4 points, 4 runs",
 			"--set duration=2s"}},
 		{"file", "/experiments/p4abc/fig5/yaml", []string{"title: P4-ABC figure 5"}},
 		{"network", "/experiments/p4abc/fig5/network", []string{`"name":"client0"`, `"rate":50000000`}},
 		{"schemes", "/schemes", []string{"cubic", "fast_convergence", "abc", "goodput"}},
-		{"jobs", "/jobs", []string{"Nothing has been started here yet"}},
+		{"jobs", "/jobs", []string{"No jobs have been started yet"}},
 		{"list", "/results", []string{names[0], names[1], "quick", "duration=6s", "traffic.client0.cc=bbr"}},
 		{"found", "/results?find=fig5", []string{names[0], "2 of 2 results"}},
-		{"not found", "/results?find=fig6", []string{"None of the 2 results is called that"}},
+		{"not found", "/results?find=fig6", []string{"None of the 2 results matches this name"}},
 		{"earliest", "/results?sort=earliest", []string{names[0], "2 results", `value="earliest" selected`}},
 		{"changed", "/results?show=changed", []string{names[0], names[1], "2 of 2 results"}},
-		{"none fails", "/results?show=fails&find=fig6", []string{"None of the 2 results is called that and of that kind"}},
+		{"none fails", "/results?show=fails&find=fig6", []string{"None of the 2 results matches this name and this filter"}},
 		{"names", "/results?as=names&find=fig5", []string{`<li><a href="/results/` + names[0] + `">`, "2 of 2 results"}},
 		{"result", "/results/" + names[0], []string{"fig5.abc.fair", "holds", "goodput", "client0", "Mb/s",
-			"To reproduce", "weir run p4abc/fig5 --quick", "time up at 10 s", "/plots/1-goodput"}},
+			"Reproduce with", "weir run p4abc/fig5 --quick", "time up at 10 s", "/plots/1-goodput"}},
 		{"report", "/results/" + names[0] + "/report", []string{"P4-ABC figure 5"}},
-		{"run", one, []string{"Carry it out again", "/traces?trace="}},
+		{"run", one, []string{"Repeat this run and show every port", "/traces?trace="}},
 		{"series", one + "/data", []string{`"name":"queue"`, `"group":"s1-\u003eserver"`, `"port":4`}},
 		{"compare", "/compare?r=" + names[0] + "&r=" + names[1], []string{"traffic.client0.cc", "cubic", "bbr",
 			"scheme=abc n=1", "goodput client0 [Mb/s]", " %", "with ABC both clients get"}},
 		{"traces", "/traces", []string{names[0], ".parquet"}},
-		{"trace", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&kind=drop,lost", []string{"events are picked",
+		{"trace", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&kind=drop,lost", []string{"events match",
 			"Summary"}},
 		{"trace by flow", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&flow=0&to=1s", []string{
 			"s1-&gt;server", "enqueue"}},
-		{"wrong flow", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&flow=-1", []string{"is no number of a flow"}},
+		{"wrong flow", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&flow=-1", []string{"is not a flow number"}},
 		{"wrong time", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&from=soon", []string{"soon"}},
 		{"time that ends first", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&from=2s&to=1s", []string{
-			"1s is not after the beginning"}},
+			"The end 1s is not after the start"}},
 		{"style", page.Static("page.css"), []string{"body {"}},
 		{"icon", "/favicon.ico", []string{"<svg"}},
 		{"wrong trace search", "/traces?trace=" + names[0] + "/" + m[1] + ".parquet&kind=explode", []string{
-			"is no kind of event", "transmit"}},
+			"is not a kind of event", "transmit"}},
 		{"docs", "/docs", []string{"docs/spec.md", "Traces"}},
 		{"doc", "/docs/README.md", []string{`href="/docs/docs/spec.md"`, `src="/docs/docs/fig5.svg"`}},
 		{"docs found", "/docs?find=snap+length", []string{"docs/traces.md"}},
@@ -390,7 +391,7 @@ func TestManyResults(t *testing.T) {
 	_, body, _ = s.get("/results?show=changed")
 	has(t, "the list of those that change something", body, "1002 of 1002 results, 1 to 50", "page=2&amp;show=changed")
 	_, body, _ = s.get("/results?show=fails")
-	has(t, "the list of those that fail", body, "None of the 1002 results is of that kind")
+	has(t, "the list of those that fail", body, "None of the 1002 results matches this filter")
 	before, _ := s.About(names[0])
 	if again, _ := s.About(names[0]); again != before {
 		t.Error("a folder that has not changed is read again")
@@ -482,7 +483,7 @@ func TestOddResults(t *testing.T) {
 		t.Error("a folder of somebody else is in the list")
 	}
 	_, body, _ = s.get("/results/begun-1")
-	has(t, "the page", body, "not finished", "1 run kept", "Under way", "Nobody carries it out now")
+	has(t, "the page", body, "not finished", "1 run kept", "Under way", "It is not running.")
 	if status, body, _ := s.get("/results/damaged-1"); status != http.StatusUnprocessableEntity ||
 		strings.Contains(body, dir) {
 		t.Errorf("damaged: %d\n%s", status, body)

@@ -55,7 +55,7 @@ type queryOption struct{ Value, Text string }
 
 // sortOrders and showChoices are the allowed values; the first one is the default.
 var (
-	sortOrders  = []queryOption{{"", "latest first"}, {"earliest", "earliest first"}, {"name", "by name"}}
+	sortOrders  = []queryOption{{"", "newest first"}, {"earliest", "oldest first"}, {"name", "by name"}}
 	showChoices = []queryOption{{"", "all"}, {"finished", "finished"}, {"unfinished", "not finished"},
 		{"holds", "all claims hold"}, {"fails", "a claim fails"}, {"undecided", "a claim is undecided"},
 		{"changed", "changed from the file"}}
@@ -397,11 +397,11 @@ func (s *Server) serveFile(w http.ResponseWriter, r *http.Request, kind string, 
 	}
 	name := filepath.Join(names...)
 	if !isInside(dir, name) {
-		return notFound("There is no such file.")
+		return notFound("The file does not exist.")
 	}
 	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 	if err != nil {
-		return notFound("There is no such file.")
+		return notFound("The file does not exist.")
 	}
 	w.Header().Set("Content-Type", kind)
 	w.Header().Set("Content-Security-Policy", filePolicy)
@@ -429,7 +429,7 @@ func (s *Server) serveReport(w http.ResponseWriter, r *http.Request) error {
 func (s *Server) servePlot(w http.ResponseWriter, r *http.Request) error {
 	name := r.PathValue("file")
 	if !plotName.MatchString(name) || !filepath.IsLocal(name) {
-		return notFound("There is no such plot.")
+		return notFound("The plot does not exist.")
 	}
 	return s.serveFile(w, r, "image/svg+xml", "plots", name)
 }
@@ -445,7 +445,7 @@ func (s *Server) findRun(r *http.Request) (*results.Outcome, *results.Run, error
 			return o, x, nil
 		}
 	}
-	return nil, nil, notFound("These results have no such run.")
+	return nil, nil, notFound("These results do not contain this run.")
 }
 
 // findPlanned returns the experiment's run that produced a result; nil if the experiment does not have it.
@@ -502,7 +502,7 @@ func (s *Server) serveRunData(w http.ResponseWriter, r *http.Request) error {
 		}
 	}
 	if p == nil {
-		return notFound("The experiment has no such point.")
+		return notFound("The experiment does not contain this point.")
 	}
 	ports := map[string]int{}
 	for l := range p.Network().Links {
@@ -529,7 +529,7 @@ func (s *Server) watchAgain(w http.ResponseWriter, r *http.Request) error {
 	}
 	run := findPlanned(o, x)
 	if run == nil || o.World != experiment.Sim {
-		return wrongInput("Only runs of the simulator can be carried out again here.")
+		return wrongInput("Only runs of the simulator can be repeated here.")
 	}
 	j, err := s.jobs.QueueFilm(run)
 	if err != nil {

@@ -140,11 +140,11 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case !s.isKnownHost(r.Host):
 		closeAfter(w)
-		http.Error(w, "This server is not asked for by that name. Use the address that weir serve has printed, or start it "+
-			"with --host.", http.StatusMisdirectedRequest)
+		http.Error(w, "This server does not accept that host name. Use the address that weir serve printed, or start weir "+
+			"serve with --host.", http.StatusMisdirectedRequest)
 	case !s.isSameSite(r):
 		closeAfter(w)
-		http.Error(w, "A page of another site has asked for this.", http.StatusForbidden)
+		http.Error(w, "The request came from a page of another site and is refused.", http.StatusForbidden)
 	case s.hasToken(r) || s.hasCookie(r):
 		s.mux.ServeHTTP(w, r)
 	case r.Method == http.MethodGet && r.URL.Path == "/" && equalSecrets(r.URL.Query().Get("token"), s.token):
@@ -178,9 +178,9 @@ func (s *Server) serveNotFound(w http.ResponseWriter, r *http.Request) error {
 	other.Method = http.MethodPost
 	if _, pattern := s.mux.Handler(other); strings.HasPrefix(pattern, "POST ") {
 		w.Header().Set("Allow", http.MethodPost)
-		return httpError{http.StatusMethodNotAllowed, "This changes something, and is for the forms of the page."}
+		return httpError{http.StatusMethodNotAllowed, "This action needs a form of the page; use its buttons."}
 	}
-	return notFound("There is no such page.")
+	return notFound("The page does not exist.")
 }
 
 // showBare writes a page without the common frame.

@@ -34,7 +34,7 @@ func (s *Server) serveStatic(w http.ResponseWriter, r *http.Request) error {
 	name := path.Join("static", r.PathValue("file"))
 	if info, err := fs.Stat(static, name); err != nil || !info.Mode().IsRegular() ||
 		r.PathValue("edition") != staticEdition() {
-		return notFound("There is no such file.")
+		return notFound("The file does not exist.")
 	}
 	w.Header().Set("Cache-Control", "private, max-age=604800, immutable")
 	http.ServeFileFS(w, r, static, name)

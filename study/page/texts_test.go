@@ -27,15 +27,15 @@ func TestLine(t *testing.T) {
 			status live.Status
 			want   string
 		}{
-			{"waiting", &live.Job{}, live.Status{State: live.Waiting}, "It waits for its turn."},
+			{"waiting", &live.Job{}, live.Status{State: live.Waiting}, "Waiting for earlier jobs."},
 			{"begun", &live.Job{}, live.Status{State: live.Running, Begun: begun, Far: run.Progress{Runs: 3}},
 				"0 of 3 runs done"},
 			{"running", &live.Job{}, live.Status{State: live.Running, Begun: begun,
 				Far: run.Progress{Runs: 3, Done: 1, Share: 0.25, PacketHops: 5_000_000}},
-				"1 of 3 runs done, 5 M packet-hops, 2.5 M a second, about 6s left"},
+				"1 of 3 runs done, 5 M packet-hops, 2.5 M per second, about 6s left"},
 			{"too early for an estimate", &live.Job{Single: &plan.Run{}}, live.Status{State: live.Running, Begun: begun,
 				Far: run.Progress{Runs: 1, Share: 0.01, PacketHops: 4000}},
-				"one run, of which only this film is kept, 4 k packet-hops, 2 k a second"},
+				"one run; only this film of it is kept, 4 k packet-hops, 2 k per second"},
 			{"stopped before it began", &live.Job{}, live.Status{State: live.Stopped}, "stopped"},
 			{"done", &live.Job{}, live.Status{State: live.Done, Begun: begun, Ended: begun.Add(1500 * time.Millisecond)},
 				"done after 1.5 s"},
@@ -54,12 +54,11 @@ func TestQueueLine(t *testing.T) {
 		sweep live.WorkersStatus
 		want  string
 	}{
-		{"nothing", live.WorkersStatus{}, "0 queued or under way, 0 done, 0 failed"},
-		{"undisturbed", live.WorkersStatus{Queued: 4, Done: 2, Failed: 1}, "4 queued or under way, 2 done, 1 failed"},
+		{"nothing", live.WorkersStatus{}, "0 queued or running, 0 done, 0 failed"},
+		{"undisturbed", live.WorkersStatus{Queued: 4, Done: 2, Failed: 1}, "4 queued or running, 2 done, 1 failed"},
 		{"disturbed", live.WorkersStatus{Done: 9, Checked: 3, Lost: 2, Aside: 1, Waiting: "its disk is full"},
-			"0 queued or under way, 9 done, 0 failed; 3 made twice and compared; " +
-				"2 lost with a worker, and handed out again; 1 worker set aside for wrong results. " +
-				"It waits: its disk is full"},
+			"0 queued or running, 9 done, 0 failed; 3 repeated and compared; 2 lost with a worker and sent to another; 1 " +
+				"worker excluded for wrong results. All runs wait: its disk is full"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := queueText(&c.sweep); got != c.want {

@@ -92,14 +92,15 @@ func (t *traceSearch) parseFilter() (f trace.Filter, err error) {
 	for _, w := range splitWords(t.Flow) {
 		n, err := strconv.ParseInt(w, 10, 64)
 		if err != nil || n < 0 {
-			return f, wrongInput(fmt.Sprintf("%q is no number of a flow; they count from 0.", w))
+			return f, wrongInput(fmt.Sprintf("%q is not a flow number; numbers from 0 are allowed.", w))
 		}
 		f.Flows = append(f.Flows, n)
 	}
 	for _, w := range splitWords(t.Kind) {
 		k, ok := trace.ParseKind(w)
 		if !ok {
-			return f, wrongInput(fmt.Sprintf("%q is no kind of event; allowed: %s.", w, document.JoinChoices(trace.KindNames())))
+			return f, wrongInput(fmt.Sprintf("%q is not a kind of event; allowed: %s.",
+				w, document.JoinChoices(trace.KindNames())))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
@@ -115,7 +116,7 @@ func (t *traceSearch) parseFilter() (f trace.Filter, err error) {
 		}
 	}
 	if t.To != "" && f.To <= f.From {
-		return f, wrongInput(fmt.Sprintf("%s is not after the beginning.", t.To))
+		return f, wrongInput(fmt.Sprintf("The end %s is not after the start; a later time is allowed.", t.To))
 	}
 	return f, nil
 }
@@ -144,7 +145,7 @@ func (s *Server) serveTraces(w http.ResponseWriter, r *http.Request) error {
 			return err
 		}
 		if !traceName.MatchString(file) || !isInside(dir, filepath.Join("traces", file)) {
-			return notFound("There is no such trace.")
+			return notFound("The trace does not exist.")
 		}
 		x := searchResult{}
 		if filter, err := asked.parseFilter(); err != nil {
@@ -182,8 +183,8 @@ func searchTrace(ctx context.Context, name string, filter *trace.Filter) (x sear
 	})
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		x.Wrong = fmt.Sprintf("The search ended after %v: what is shown is of the first %d events. Narrow it, or use "+
-			"weir trace.", maxSearchTime, x.All)
+		x.Wrong = fmt.Sprintf("The search stopped after %v and shows matches in the first %d events only. Narrow it, or "+
+			"use weir trace.", maxSearchTime, x.All)
 	case err != nil:
 		x.Wrong = err.Error()
 	}

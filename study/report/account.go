@@ -36,7 +36,7 @@ var executorNames = map[string]string{
 	results.ByWorkers: "by workers",
 	results.BySlurm:   "by jobs of Slurm (--runner slurm)",
 	results.ByCollect: "by jobs of Slurm (weir collect)",
-	results.ByHere:    "on the machine itself",
+	results.ByHere:    "locally",
 }
 
 // newAccounts returns the accounts of an outcome; nil if one machine executed all runs by itself.
@@ -85,7 +85,7 @@ func newAccount(e *results.Execution) executionAccount {
 	}
 	a.When = e.Begun.UTC().Format(time.DateTime)
 	if e.Ended.IsZero() {
-		a.When += " UTC until it was killed"
+		a.When += " UTC, killed at an unknown time"
 	} else {
 		a.When += fmt.Sprintf(" to %s UTC (%s)", formatMoment(e.Ended, e.Begun), formatDuration(e.Begun, e.Ended))
 	}
@@ -93,9 +93,9 @@ func newAccount(e *results.Execution) executionAccount {
 		a.When += ", interrupted"
 	}
 	a.When += fmt.Sprintf(": %s %s", text.Count(e.Runs, "run"), by)
-	a.Who = append(a.Who, "asked for on "+e.Host)
+	a.Who = append(a.Who, "started on "+e.Host)
 	if e.Place != "" {
-		a.Who = append(a.Who, "the server of the queue was "+e.Place)
+		a.Who = append(a.Who, "queue server: "+e.Place)
 	}
 	a.addWorkers(e)
 	a.addIncidents(e)
@@ -170,9 +170,9 @@ func (a *executionAccount) addWorkers(e *results.Execution) {
 	for _, w := range e.Workers {
 		switch {
 		case w.SetAside != "":
-			a.Said = append(a.Said, fmt.Sprintf("%s was set aside, and nothing of it was kept: %s", w.Name, w.SetAside))
+			a.Said = append(a.Said, fmt.Sprintf("%s was excluded, and its results were discarded: %s", w.Name, w.SetAside))
 		case w.Refused != "":
-			a.Said = append(a.Said, fmt.Sprintf("%s took no part: %s (%s)", w.Name, w.Refused, w.Revision))
+			a.Said = append(a.Said, fmt.Sprintf("%s was refused: %s (%s)", w.Name, w.Refused, w.Revision))
 		}
 	}
 }
@@ -187,21 +187,21 @@ func (a *executionAccount) addIncidents(e *results.Execution) {
 			a.Said = append(a.Said, fmt.Sprintf(many, n))
 		}
 	}
-	add(e.Checked, "1 run was made twice, by two, and had the same bytes",
-		"%d runs were made twice, by two, and had the same bytes")
-	add(e.Settled, "1 run was made by whoever asked, to see who is right",
-		"%d runs were made by whoever asked, to see who is right")
+	add(e.Checked, "1 run was repeated on another worker, with identical bytes",
+		"%d runs were repeated on another worker, with identical bytes")
+	add(e.Settled, "1 run was repeated by the coordinator to settle a difference",
+		"%d runs were repeated by the coordinator to settle differences")
 	if e.By == results.ByWorkers {
-		add(e.Lost, "once a worker took a run and did not come back with it: another made it",
-			"%d times a worker took a run and did not come back with it: another made it")
+		add(e.Lost, "1 run was lost with its worker and repeated by another",
+			"%d runs were lost with their workers and repeated by others")
 	} else {
-		add(e.Lost, "1 run did not come: its task ended without it, or goes on",
-			"%d runs did not come: their tasks ended without them, or go on")
+		add(e.Lost, "1 run is missing: its task ended without it, or still runs",
+			"%d runs are missing: their tasks ended without them, or still run")
 	}
-	add(e.Twice, "1 result came that was there already, and was not kept twice",
-		"%d results came that were there already, and were not kept twice")
+	add(e.Twice, "1 result arrived twice and was kept once",
+		"%d results arrived twice and were kept once")
 	for _, w := range e.Waits {
-		line := "nothing went on from " + formatMoment(w.From, e.Begun)
+		line := "no progress from " + formatMoment(w.From, e.Begun)
 		if w.To.IsZero() {
 			line += " until the end"
 		} else {
@@ -212,9 +212,9 @@ func (a *executionAccount) addIncidents(e *results.Execution) {
 }
 
 // workerLegend explains the columns of workers.
-const workerLegend = "jobs: runs at a time; runs: taken of it; checks: runs of others that it made again, to " +
-	"compare them; anew: its results that were discarded, and made by others; lost: runs that it did not come back " +
-	"with; errors: of runs, that it reported; broken: times that its connection broke and it came back"
+const workerLegend = "jobs: max concurrent runs; runs: results that were kept; checks: runs of other workers that it " +
+	"repeated for comparison; anew: its results that were discarded and repeated by others; lost: runs that it did not " +
+	"return; errors: failed runs that it reported; broken: interrupted and restored connections"
 
 // Account returns the account of runs by workers or a cluster in lines of the default width; "" if one machine
 // executed all runs by itself.
@@ -228,7 +228,7 @@ func (l *TableOptions) Account(o *results.Outcome) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("how the runs were carried out\n")
+	b.WriteString("execution of the runs\n")
 	item := func(s string) { b.WriteString(WrapHanging("  - ", text.EscapeLine(s), "    ", width) + "\n") }
 	for _, a := range all {
 		b.WriteString("\n" + WrapText(text.EscapeLine(a.When), width, "  ") + "\n")
@@ -305,7 +305,7 @@ func hostHTML(o *results.Outcome, p Page) ([]byte, error) {
 			line := fmt.Sprintf("%s: %s/%s, %s, %s; %s", m.Host, m.OS, m.Arch, text.Count(m.CPUs, "CPU"), m.Go,
 				m.Revision)
 			if m.Jobs > 0 {
-				line += fmt.Sprintf("; %s at a time", text.Count(m.Jobs, "run"))
+				line += fmt.Sprintf("; max %s concurrently", text.Count(m.Jobs, "run"))
 			}
 			machines = append(machines, line)
 		}

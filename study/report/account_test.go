@@ -23,7 +23,7 @@ func eventful() []results.Execution {
 				{ID: "1", Name: "this process", Host: "desk", Revision: revision, Jobs: 2, Runs: 12},
 				{ID: "2", Name: "honest", Host: "rack1", Revision: revision, Jobs: 8, Runs: 35, Compared: 4, Reconnections: 2},
 				{ID: "3", Name: "liar", Host: "rack2", Revision: revision, Jobs: 8, Discarded: 21, Errors: 1,
-					SetAside: "its result of rate=1Mbps seed 4 is not what the run gives"},
+					SetAside: "its result of rate=1Mbps seed 4 differs from the result of the run"},
 				{ID: "4", Name: "a-machine-with-a-long-name.of.some.department.example.org/12345",
 					Host: "a-machine-with-a-long-name.of.some.department.example.org", Revision: revision, Jobs: 64, Lost: 1},
 				{ID: "5", Name: "evil\x1b[2J", Host: "<script>", Revision: "weir/cmd/weir - go1.26.8 linux/m68k",
@@ -61,9 +61,9 @@ func TestAccount(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"desk: linux/amd64, 2 CPUs", "47 runs by workers", "interrupted", "liar was set aside",
+	for _, want := range []string{"desk: linux/amd64, 2 CPUs", "47 runs by workers", "interrupted", "liar was excluded",
 		"rate=2Mbps seed 1 failed: panic: a mistake", "23:59:40 to 2026-11-25 00:00:25 (45s)", "honest is back",
-		"&lt;script&gt;", `evil\u001b[2J`, "until it was killed", "job 7", "5 runs by jobs of Slurm", "and 12 more"} {
+		"&lt;script&gt;", `evil\u001b[2J`, "killed at an unknown time", "job 7", "5 runs by jobs of Slurm", "and 12 more"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("the page lacks %s", want)
 		}

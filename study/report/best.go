@@ -134,7 +134,7 @@ func markLegend(columns []column, conditions []string, best, tied string) string
 		for k := range columns[i].cells {
 			x := &columns[i].cells[k]
 			if found[x.mark] = true; x.partial != "" {
-				partial = partialSign + " of fewer than there were to be (" + x.partial + ")"
+				partial = partialSign + " from fewer samples than required (" + x.partial + ")"
 			}
 		}
 	}
@@ -143,7 +143,7 @@ func markLegend(columns []column, conditions []string, best, tied string) string
 		words = append(words, best+" the best")
 	}
 	if found[tiedMark] {
-		words = append(words, tied+" as good as the best, as far as the 95 % intervals tell")
+		words = append(words, tied+" not distinguishable from the best by the 95 % intervals")
 	}
 	if len(words) == 0 {
 		return partial

@@ -29,12 +29,12 @@ func TestChosen(t *testing.T) {
 		{"enough", enough, nil, false, ", seeds 1 … 3;",
 			"3 runs per point, chosen by the data: jain within 5 % at 95 %. Seeds were added", false},
 		{"too few", few, nil, false, ", seeds 1 … 9;",
-			"9 runs per point, the most: jain within 5 % at 95 % is not reached, for no run has a value.", true},
-		{"not known", open, nil, false, ", seeds 1 … 4;", "how many seeds are needed is open, 4 or more", true},
-		{"of the simulator", nil, enough, true, ", seeds 1 … 2, of the simulator seeds 1 … 3;",
+			"9 runs per point, the maximum: jain within 5 % at 95 % is not reached, because no run has a value.", true},
+		{"not known", open, nil, false, ", seeds 1 … 4;", "the required number of seeds is unknown, 4 or more", true},
+		{"of the simulator", nil, enough, true, ", seeds 1 … 2, in the simulator seeds 1 … 3;",
 			"in the simulator 3 runs per point, chosen by the data", false},
-		{"too few in the simulator", nil, few, true, ", seeds 1 … 2, of the simulator seeds 1 … 9;",
-			"in the simulator 9 runs per point, the most", true},
+		{"too few in the simulator", nil, few, true, ", seeds 1 … 2, in the simulator seeds 1 … 9;",
+			"in the simulator 9 runs per point, the maximum", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := labOutcome(t)

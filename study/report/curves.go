@@ -283,7 +283,7 @@ func (d *curveSet) addSweep(p plots.Plot, points []PointSummary, name func(*Poin
 		}
 	}
 	if len(left) > 0 {
-		d.note += fmt.Sprintf("; of %s only %s, not %s", readableName(p.Y), shown, strings.Join(left, ", "))
+		d.note += fmt.Sprintf("; of %s only %s is shown, not %s", readableName(p.Y), shown, strings.Join(left, ", "))
 	}
 }
 

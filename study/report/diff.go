@@ -160,7 +160,7 @@ func formatValue(v Value, sc Scale) string {
 // describeCounts describes how many values differ and agree.
 func describeCounts(differ, same int) string {
 	if differ+same == 0 {
-		return "A and B have nothing in common: no point of both has a value of the same measure"
+		return "A and B have no value in common: no point of both has a value of the same measure"
 	}
 	return fmt.Sprintf("%s %s, %d %s the same", text.Count(differ, "value"), text.Verb(differ, "differ"), same,
 		text.Verb(same, "are"))
@@ -201,14 +201,14 @@ func diffParameters(a, b []experiment.Parameter) (lines []string) {
 	for _, p := range a {
 		inA[p.Path] = true
 		if v, there := values[p.Path]; !there {
-			lines = append(lines, fmt.Sprintf("%s: %s → not there", p.Path, p.Value))
+			lines = append(lines, fmt.Sprintf("%s: %s → absent", p.Path, p.Value))
 		} else if v != p.Value {
 			lines = append(lines, fmt.Sprintf("%s: %s → %s", p.Path, p.Value, v))
 		}
 	}
 	for _, p := range b {
 		if !inA[p.Path] {
-			lines = append(lines, fmt.Sprintf("%s: not there → %s", p.Path, p.Value))
+			lines = append(lines, fmt.Sprintf("%s: absent → %s", p.Path, p.Value))
 		}
 	}
 	return lines

@@ -79,7 +79,7 @@ func TestTimelines(t *testing.T) {
 		f.Panels[0].Rows.Names[4] != "4 h4" || len(f.Panels[1].Rows.Names) != 32 || f.Panels[1].Rows.Names[0] != "0 h0" {
 		t.Errorf("%+v", f.Panels)
 	}
-	if !strings.Contains(f.Note, "of the 40 ranks of train the 32 that wait least") {
+	if !strings.Contains(f.Note, "of the 40 ranks of train, the 32 that wait least") {
 		t.Error(f.Note)
 	}
 	plot.Ranks = []int{3, 1}
@@ -88,7 +88,7 @@ func TestTimelines(t *testing.T) {
 		t.Errorf("%v; %s", f.Panels[0].Rows.Names, f.Note)
 	}
 	f = figureOf(t, plot, of(2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2))
-	if len(f.Panels) != 12 || !strings.Contains(f.Note, "of 14 jobs and points the first 12") {
+	if len(f.Panels) != 12 || !strings.Contains(f.Note, "the first 12 of 14 jobs and points") {
 		t.Errorf("%d panels; %s", len(f.Panels), f.Note)
 	}
 	if data, err := f.CSV(); err != nil || !strings.Contains(string(data), "n=0 train,computing,span,1 h1,0,,0,1,,,,0\n") {
@@ -124,7 +124,7 @@ func named(n int) (all []string) {
 func TestFirstGroupIsSaid(t *testing.T) {
 	f := figureOf(t, plots.Plot{X: "n", Y: "queue", Lines: []string{"scheme"}}, swept([]float64{1, 2},
 		[]string{"abc"}, 2))
-	if !strings.Contains(f.Note, "only mean, not p99") {
+	if !strings.Contains(f.Note, "only mean is shown, not p99") {
 		t.Errorf("the note is %q", f.Note)
 	}
 	f = figureOf(t, plots.Plot{X: "n", Y: "goodput", Lines: []string{"scheme", "traffic"}},

@@ -131,23 +131,23 @@ func FormatHTML(o *results.Outcome, points []PointSummary, plots []PagePlot, p P
 
 // programLine names the program that executed the runs, and the one that made this page if it differs.
 func programLine(o *results.Outcome, p Page) string {
-	page := "This page was made by " + revision.Name() + " " + p.Version + "."
+	page := "This page was written by " + revision.Name() + " " + p.Version + "."
 	switch line := "program " + o.Program; {
 	case o.Program == "":
 		return page
 	case o.Version == "":
-		return "Carried out by the " + line + ". " + page
+		return "Executed by the " + line + ". " + page
 	case o.Program == revision.This().String():
-		return "Carried out by " + o.Version + ", " + line + "."
+		return "Executed by " + o.Version + ", " + line + "."
 	default:
-		return "Carried out by " + o.Version + ", " + line + ". " + page
+		return "Executed by " + o.Version + ", " + line + ". " + page
 	}
 }
 
 // programLines lists the runs of each program if several executed them.
 func programLines(o *results.Outcome) (lines []string) {
 	for _, p := range o.Programs {
-		lines = append(lines, fmt.Sprintf("by program %s: %s: %s", p.Revision, text.Count(len(p.Runs), "run"),
+		lines = append(lines, fmt.Sprintf("program %s: %s: %s", p.Revision, text.Count(len(p.Runs), "run"),
 			strings.Join(p.Runs, ", ")))
 	}
 	return lines
@@ -170,7 +170,7 @@ func factsLine(o *results.Outcome, points int) string {
 	}
 	line += ", " + seedText(o.Spec, o.Seeds())
 	if n, known := simulatedSeeds(o); known && n != o.Seeds() {
-		line += ", of the simulator " + seedText(o.Spec, n)
+		line += ", in the simulator " + seedText(o.Spec, n)
 	}
 	line += "; " + formatSpan(o.Spec, duration, (*experiment.Point).Duration) + " measured"
 	if warmup != "" && warmup != "0s" {
@@ -476,7 +476,7 @@ func WriteReport(o *results.Outcome, p Page) (string, error) {
 	points := w.own
 	dir := filepath.Join(o.Dir, "plots")
 	if err := atomicfile.MkdirAll(dir); err != nil {
-		return "", fmt.Errorf("%s: it cannot be made: %w", dir, document.UnwrapPathError(err))
+		return "", fmt.Errorf("%s: the folder cannot be created: %w", dir, document.UnwrapPathError(err))
 	}
 	var plots []PagePlot
 	for i, x := range o.Spec.Plots() {

@@ -297,12 +297,12 @@ func TestLabPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := string(data)
-	for _, want := range []string{"the paper says</th><th>simulator</th><th>lab",
+	for _, want := range []string{"claim</th><th>simulator</th><th>lab",
 		"simulator and lab agree in 2 of 4 points", "lab: 2 fail", ">paper<", ">lab<", ">simulator<", "<td>32",
-		"§6.2.3, &lt;in words&gt;", `class="outside"`, "not inside: scheme=abc r0=10Mbps goodput client0", `id="machine"`,
+		"§6.2.3, &lt;in words&gt;", `class="outside"`, "outside: scheme=abc r0=10Mbps goodput client0", `id="machine"`,
 		"lateness of transmissions, 8 runs", "2 of 3", "error: 12 frames did not fit into a ring",
-		"disturbed by 1 % of frames left 3.4 ms late or more", "--on lab", "they differ from time to time",
-		", seeds 1 … 2, of the simulator seeds 1 … 3;"} {
+		"disturbed by 1 % of frames left 3.4 ms late or more", "--on lab", "vary between runs",
+		", seeds 1 … 2, in the simulator seeds 1 … 3;"} {
 		t.Run(want, func(t *testing.T) {
 			if !strings.Contains(page, want) {
 				t.Errorf("the page lacks %q", want)
@@ -377,8 +377,8 @@ func TestLateness(t *testing.T) {
 		t.Errorf("%d frames, %v", n, sum)
 	}
 	svg, err := latenessSVG(o)
-	if err != nil || !strings.Contains(string(svg), "7.507 k frames of the attempts that count") ||
-		!strings.Contains(string(svg), "1.521 k frames of attempts that were repeated") {
+	if err != nil || !strings.Contains(string(svg), "7.507 k frames of the last attempts, which count") ||
+		!strings.Contains(string(svg), "1.521 k frames of repeated attempts") {
 		t.Errorf("%v", err)
 	}
 	if svg, err := latenessSVG(outcome(t)); svg != nil || err != nil {

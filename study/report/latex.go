@@ -53,7 +53,7 @@ func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 		caption = append(caption, empty)
 	}
 	for _, s := range paperSources(o, w) {
-		caption = append(caption, "Of the paper, "+s)
+		caption = append(caption, "From the paper: "+s)
 	}
 	for _, line := range l.Explanations(o.Spec) {
 		comment(line)
@@ -74,9 +74,9 @@ func writeLatexClaims(b *strings.Builder, o *results.Outcome, lab bool, label st
 	if len(o.Claims) == 0 {
 		return
 	}
-	form, head := "lp{0.6\\linewidth}r", "verdict & the paper says & runs"
+	form, head := "lp{0.6\\linewidth}r", "verdict & claim of the paper & runs"
 	if lab {
-		form, head = "llp{0.55\\linewidth}r", "simulator & lab & the paper says & runs in the lab"
+		form, head = "llp{0.55\\linewidth}r", "simulator & lab & claim of the paper & runs in the lab"
 	}
 	beginLatexTable(b, []string{o.Spec.Title() + ": " + verdictCounts(o.Claims)}, label+"-claims")
 	b.WriteString("\\begin{tabular}{" + form + "}\n\\toprule\n" + head + " \\\\\n\\midrule\n")

@@ -139,9 +139,10 @@ func machineFacts(o *results.Outcome) []string {
 	}
 	sc := scaleFor("s", late)
 	out := []string{
-		fmt.Sprintf("%s in %s: %d repeated because the machine disturbed them, %d disturbed in the attempt that counts",
+		fmt.Sprintf("%s in %s: %d repeated because the machine disturbed them, %d disturbed in the last attempt, which "+
+			"counts",
 			text.Count(runs, "run"), text.Count(attempts, "attempt"), repeated, disturbed),
-		fmt.Sprintf("%s frames; in the worst run 99.9 %% left less than %s %s after their time",
+		fmt.Sprintf("%s frames; in the worst run 99.9 %% were sent less than %s %s late",
 			strings.TrimSpace(measure.FormatSI(float64(frames))), formatPlain(late*sc.Factor),
 			sc.Unit),
 	}
@@ -162,13 +163,13 @@ func machineFacts(o *results.Outcome) []string {
 	}
 	switch {
 	case other != "":
-		out = append(out, "replayed in the simulator, one did otherwise: "+other)
+		out = append(out, "replayed in the simulator, one differs: "+other)
 	case switches+hosts > 0:
-		out = append(out, fmt.Sprintf("%s, replayed in the simulator: of %d frames in came the same %d out, "+
+		out = append(out, fmt.Sprintf("%s, replayed in the simulator: %d input frames yield the same %d output frames, "+
 			"byte for byte, at the same times", capturedText(switches, hosts), in, sent))
 	}
 	if wrong > 0 {
-		out = append(out, text.Count(wrong, "run")+" had errors: no measurement")
+		out = append(out, text.Count(wrong, "run")+" had errors and no measurement")
 	}
 	return out
 }
@@ -281,20 +282,21 @@ func latenessSVG(o *results.Outcome) ([]byte, error) {
 	}
 	bound := observe.MaxLateness.Seconds() * 1e6
 	f := figure.Figure{Title: "lateness of transmissions, " + text.Count(len(counted), "run"),
-		X: figure.NewAutoAxis("late by [µs]"), Y: figure.NewAutoAxis("frames"), Size: figure.ScreenSize(),
-		Names: []string{strings.TrimSpace(measure.FormatSI(float64(n))) + " frames of the attempts that count"}}
+		X: figure.NewAutoAxis("lateness [µs]"), Y: figure.NewAutoAxis("frames"), Size: figure.ScreenSize(),
+		Names: []string{strings.TrimSpace(measure.FormatSI(float64(n))) + " frames of the last attempts, which count"}}
 	f.X.Log, f.X.Min, f.X.Max = true, edge(from), max(edge(to), 1.5*bound)
 	f.Y.Log, f.Y.Min, f.Y.Max = true, low, float64(highest)*2
 	x, y := stairs(sum)
 	marks := []figure.Mark{{Form: figure.Area, X: x, Y: y}}
 	if m > 0 {
 		x, y := stairs(other)
-		f.Names = append(f.Names, strings.TrimSpace(measure.FormatSI(float64(m)))+" frames of attempts that were repeated")
+		f.Names = append(f.Names, strings.TrimSpace(measure.FormatSI(float64(m)))+" frames of repeated attempts")
 		marks = append(marks, figure.Mark{Series: 1, Form: figure.Steps, X: x, Y: y})
 	}
 	marks = append(marks, figure.Mark{Series: -1, SparseMarkers: true, Dash: figure.Broken, X: []float64{bound, bound},
 		Y: []float64{low, f.Y.Max}})
-	f.ExtraEntries = []figure.LegendEntry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% beyond is disturbed",
+	f.ExtraEntries = []figure.LegendEntry{{Name: fmt.Sprintf("%g ms: an attempt with more than 1 %% of frames later "+
+		"than this is disturbed",
 		1e3*observe.MaxLateness.Seconds()), Dash: figure.Broken, Series: -1}}
 	f.Panels = []figure.Panel{{Marks: marks}}
 	return f.Render("svg")

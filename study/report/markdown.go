@@ -86,7 +86,7 @@ func writeMarkdownClaims(b *strings.Builder, o *results.Outcome, lab bool) {
 	if lab {
 		head, rule, runs = "| simulator | lab ", "|:--|:--", "runs (simulator, lab)"
 	}
-	b.WriteString(head + "| claim | " + runs + " | it says | what decides it |\n" + rule + "|:--|--:|:--|:--|\n")
+	b.WriteString(head + "| claim | " + runs + " | statement | deciding point |\n" + rule + "|:--|--:|:--|:--|\n")
 	for _, c := range pairClaims(o) {
 		verdict, n := string(c.Verdict), strconv.Itoa(c.N)
 		if lab && c.Sim != nil {

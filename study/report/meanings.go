@@ -21,7 +21,7 @@ func (l *TableOptions) Explanations(s *experiment.Spec) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s %s: %s", m.Key, m.Value, m.Text))
 	}
 	if n := len(all) - maxMeanings; n > 0 {
-		lines = append(lines, fmt.Sprintf("%s of the sweep in the experiment's file", text.Count(n, "more value")))
+		lines = append(lines, fmt.Sprintf("%s of the sweep: see the experiment's file", text.Count(n, "more value")))
 	}
 	for _, m := range s.Measures() {
 		kind := s.KindOf(m.Name)

@@ -29,9 +29,9 @@ type optionError struct {
 }
 
 func (e *optionError) Error() string {
-	text := fmt.Sprintf("--%s: %q names nothing that the results have", e.Option, e.Word)
+	text := fmt.Sprintf("--%s: %q matches no column of the results", e.Option, e.Word)
 	if e.Several {
-		text = fmt.Sprintf("--%s: %q names several, and one decides the order", e.Option, e.Word)
+		text = fmt.Sprintf("--%s: %q matches several columns, but sorting needs exactly one", e.Option, e.Word)
 	} else if near := document.FindNearest(e.Word, e.Allowed); near != "" {
 		text += fmt.Sprintf(" (did you mean %q?)", near)
 	}

@@ -127,7 +127,7 @@ func (all *worlds) collectPlot(p plots.Plot) (*plotBuilder, error) {
 	switch {
 	case len(x.own.curves) > 0 || len(x.sim.curves) > 0:
 	case len(w.own) > 0 && p.Kind == plots.OverSweep && !hasMeasure(p.Y, w.own):
-		return nil, fmt.Errorf("plot %s: no run has the measure", PlotTitle(p))
+		return nil, fmt.Errorf("plot %s: no run has the measure; choose a measure of the experiment", PlotTitle(p))
 	default: // no value is defined, such as percentiles of few samples
 		return nil, nil
 	}

@@ -262,7 +262,7 @@ plot:
 		t.Fatal(err)
 	}
 	page, err := os.ReadFile(path)
-	if err != nil || strings.Count(string(page), "Not drawn, because no run has a value of it: ") != 4 ||
+	if err != nil || strings.Count(string(page), "Not drawn, because no run has a value: ") != 4 ||
 		!strings.Contains(string(page), ": slowdown p50 over flow size.") {
 		t.Errorf("the page does not name the plots: %v", err)
 	}
@@ -313,7 +313,7 @@ func TestWrite(t *testing.T) {
 	}
 	last := -1
 	for _, want := range []string{"A &lt;title&gt; &amp; more", ">Claims</h2>", "the first &lt;claim&gt;", ">Plots</h2>",
-		"<svg", ">Results</h2>", "activity 12", "unfinished: ", ">To reproduce</h2>", "weir run room/figure"} {
+		"<svg", ">Results</h2>", "activity 12", "unfinished: ", ">Reproduce</h2>", "weir run room/figure"} {
 		t.Run(want, func(t *testing.T) {
 			i := strings.Index(page, want)
 			if i < 0 {
@@ -447,7 +447,7 @@ func TestGrouped(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	given, defaults, ok := strings.Cut(string(page), "that have their default")
+	given, defaults, ok := strings.Cut(string(page), "with their default value")
 	if !ok || !strings.Contains(given, "figure.yaml:4") || strings.Contains(given, "default:") ||
 		!strings.Contains(defaults, "default: ") {
 		t.Error("defaults are not apart")
@@ -507,9 +507,8 @@ func TestSpurious(t *testing.T) {
 		runs []*results.Run
 		want string // "": no line
 	}{
-		{[]*results.Run{run(0), run(0)}, "packets sent again although they had arrived: none"},
-		{[]*results.Run{run(7), run(0)}, "packets sent again although they had arrived: 7 (timeout 6, probe 1); " +
-			"packets dropped: 8"},
+		{[]*results.Run{run(0), run(0)}, "spurious retransmissions: none"},
+		{[]*results.Run{run(7), run(0)}, "spurious retransmissions: 7 (timeout 6, probe 1); packets dropped: 8"},
 		{[]*results.Run{{End: results.End{Reason: "time up"}}}, ""},
 	} {
 		o := &results.Outcome{Runs: x.runs}

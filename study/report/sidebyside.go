@@ -403,8 +403,8 @@ func agreementLine(o *results.Outcome) string {
 	all := o.Agreements()
 	agreed := results.CountAgreements(all)
 	if agreed.Points == 0 {
-		return "simulator and lab are not compared: no point has a " +
-			strings.Join(o.Spec.Judged(), ", or a ") + " in both"
+		return "simulator and lab are not compared: no point has the measure " +
+			strings.Join(o.Spec.Judged(), " or ") + " in both"
 	}
 	open := ""
 	if n := agreed.Points - agreed.Inside - agreed.Apart; n > 0 {
@@ -433,7 +433,7 @@ func agreementRule(s *experiment.Spec, all []results.Agreement) string {
 			rules[i] = names[i] + " " + rules[i]
 		}
 	}
-	return strings.Join(rules, ", ") + "; one in ten may be outside"
+	return strings.Join(rules, ", ") + "; up to one in ten may differ"
 }
 
 // unmeasuredText describes why a value is not judged.
@@ -453,9 +453,9 @@ func describeVerdict(a *results.Agreement, factor float64) string {
 	case a.Verdict != claim.Undecided:
 		return ""
 	case a.Upset:
-		return ": undecided, for the machine can have changed it"
+		return ": undecided, because the machine may have affected it"
 	}
-	return fmt.Sprintf(", ±%s: undecided, for the seeds are too few",
+	return fmt.Sprintf(", ±%s: undecided, because there are too few seeds",
 		strconv.FormatFloat(a.Interval*factor, 'g', intervalDigits, 64))
 }
 

@@ -173,7 +173,7 @@ func spuriousText(o *results.Outcome) string {
 	if !known {
 		return ""
 	}
-	line := fmt.Sprintf("packets sent again although they had arrived: %v", &total)
+	line := fmt.Sprintf("spurious retransmissions: %v", &total)
 	if total.Packets > 0 {
 		line += fmt.Sprintf("; packets dropped: %d", dropped)
 	}

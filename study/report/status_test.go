@@ -16,8 +16,8 @@ func TestAlignedNamed(t *testing.T) {
 	train, other := results.Aligned{Traffic: "train", PeriodS: .002}, results.Aligned{Traffic: "other", PeriodS: .0004}
 	text := report.DescribeStatus(&results.Outcome{Runs: []*results.Run{run(), run(train), run(train, other)}})
 	got := strings.Join(strings.Fields(text), " ")
-	for _, want := range []string{"iterations of job train begin at multiples of 0.002 s (align): waiting for that is " +
-		"in job and job_waiting, and in no other measure", "iterations of job other begin at multiples of 0.0004 s"} {
+	for _, want := range []string{"iterations of job train begin at multiples of 0.002 s (align); only the measures job " +
+		"and job_waiting include the time waited for this", "iterations of job other begin at multiples of 0.0004 s"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("it does not say %q once:\n%s", want, text)
 		}
@@ -36,10 +36,11 @@ func TestIterationsTold(t *testing.T) {
 		run(&results.Iterations{Repeated: 96, First: 4, Cycle: 2, PeriodS: .0008, Words: 7})}})
 	got := strings.Join(strings.Fields(text), " ")
 	for _, want := range []string{
-		"iterations of the job, in 2 runs: each was carried out: leaf0.queue: 2, and 0 before",
-		"iterations of the job, in 1 run: 97, from number 3 on, are the one before them once more, every 0.0004 s: all " +
-			"18826 words of the network's state recurred",
-		"iterations of the job, in 1 run: 96, from number 4 on, are the 2 before them once more, every 0.0008 s: all 7"} {
+		"iterations of the job, in 2 runs: all were simulated: leaf0.queue: 2, and 0 before",
+		"iterations of the job, in 1 run: 97, from number 3 on, repeat the one before them every 0.0004 s and were not " +
+			"simulated, because all 18826 words of the network's state recurred",
+		"iterations of the job, in 1 run: 96, from number 4 on, repeat the 2 before them every 0.0008 s " +
+			"and were not simulated, because all 7"} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("it does not say %q once:\n%s", want, text)
 		}

@@ -108,7 +108,7 @@ func TestFewPoints(t *testing.T) {
 	if n := strings.Count(s, "\n\n"); n > 2 { // one behind what is the same at all points
 		t.Errorf("%d tables of four points:\n%s", n, s)
 	}
-	if strings.Contains(s, "–") || !strings.Contains(s, "not defined at any point: delay p8 all\n") {
+	if strings.Contains(s, "–") || !strings.Contains(s, "undefined at all points: delay p8 all\n") {
 		t.Errorf("a value that is nowhere defined has a column, or is not named:\n%s", s)
 	}
 	for i := range 24 {
@@ -264,7 +264,7 @@ func TestPartial(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const legend = "of fewer than there were to be (job_iterations)"
+	const legend = "from fewer samples than required (job_iterations)"
 	inCode := strings.ReplaceAll(legend, "_", `\_`)
 	for name, x := range map[string]struct{ got, sign, best, legend string }{
 		"text":     {strings.Join(strings.Fields(FormatText(o)), " "), "†", bestSign + " ", legend},
@@ -290,7 +290,7 @@ func TestSummaryFirst(t *testing.T) {
 	got := FormatText(o)
 	at := -1
 	for _, want := range []string{"A <title> & more\n", "18 runs of 6 points, seed 1; 5s measured\n",
-		"not all runs came to their end: 2 missing; see the last lines\n", "3 claims: 1 holds, 1 fails, 1 undecided\n",
+		"not all runs are complete: 2 missing; see the last lines\n", "3 claims: 1 holds, 1 fails, 1 undecided\n",
 		"holds      a.b", "at all points: 3 runs\n", "goodput", "18 runs: "} {
 		next := strings.Index(got, want)
 		if next <= at {
@@ -443,10 +443,11 @@ func TestChosenErrors(t *testing.T) {
 	}{
 		{"column", TableOptions{Columns: []string{"goodptu"}}, []string{"--columns", `did you mean "goodput"?`,
 			"goodput.bulk"}},
-		{"group", TableOptions{Columns: []string{"goodput.nobody"}}, []string{"names nothing", "goodput.web"}},
-		{"pattern", TableOptions{Columns: []string{"x*"}}, []string{"names nothing"}},
+		{"group", TableOptions{Columns: []string{"goodput.nobody"}}, []string{"matches no column", "goodput.web"}},
+		{"pattern", TableOptions{Columns: []string{"x*"}}, []string{"matches no column"}},
 		{"sort", TableOptions{Sort: []string{"schem"}}, []string{"--sort", `did you mean "scheme"?`, "size", "jain"}},
-		{"several", TableOptions{Sort: []string{"goodput"}}, []string{"names several", "goodput.web, goodput.bulk"}},
+		{"several", TableOptions{Sort: []string{"goodput"}}, []string{"matches several columns",
+			"goodput.web, goodput.bulk"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, after := c.options.Text(o)

@@ -61,7 +61,7 @@ func (w *worlds) notDefined(l *TableOptions) string {
 	if len(names) == 0 {
 		return ""
 	}
-	return "not defined at any point: " + strings.Join(names, ", ")
+	return "undefined at all points: " + strings.Join(names, ", ")
 }
 
 // verdictStyles are the styles of verdicts.
@@ -235,7 +235,7 @@ func (w *worlds) printSummary(s *sheet, o *results.Outcome) {
 		s.writeLine()
 		s.writeNote(line, verdictStyles[results.CountAgreements(o.Agreements()).Verdict])
 		for _, text := range outsideLines(o, w) {
-			s.writeNote("not inside: "+text, plain)
+			s.writeNote("outside: "+text, plain)
 		}
 	}
 	if len(o.Claims) == 0 {
@@ -271,7 +271,7 @@ func cutShort(o *results.Outcome) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "not all runs came to their end: " + strings.Join(parts, ", ")
+	return "not all runs are complete: " + strings.Join(parts, ", ")
 }
 
 // printSizes prints the selected tables by flow size.

@@ -74,12 +74,12 @@ func (all *worlds) newTimeline(p plots.Plot) (*figure.Figure, error) {
 		note(text)
 		x.Figure.Panels[i].Rows = x.rankRows(t, ranks)
 		if t.LeftOut > 0 {
-			note(fmt.Sprintf("of %s nothing from %s %s on, where there was no more room", t.Traffic,
+			note(fmt.Sprintf("%s is cut off at %s %s, where the limit of its timeline was reached", t.Traffic,
 				formatShort(t.CutS*x.xScale.Factor), x.xScale.Unit))
 		}
 	}
 	if left > 0 {
-		note(fmt.Sprintf("of %d jobs and points the first %d", left+maxTimelines, maxTimelines))
+		note(fmt.Sprintf("the first %d of %d jobs and points", maxTimelines, left+maxTimelines))
 	}
 	x.own.note = strings.Join(notes, "; ")
 	x.Figure.Legend = figure.LegendPosition(p.Style.Legend)
@@ -113,9 +113,9 @@ func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note stri
 		n = maxRows
 	}
 	if n >= len(slowest) {
-		return slowest, "first the ranks that wait least, as others wait for them"
+		return slowest, "ordered by waiting time: the ranks at the top delay the others"
 	}
-	return slowest[:n], fmt.Sprintf("of the %d ranks of %s the %d that wait least, as others wait for them", len(slowest),
+	return slowest[:n], fmt.Sprintf("of the %d ranks of %s, the %d that wait least and delay the others", len(slowest),
 		t.Traffic, n)
 }
 

@@ -81,7 +81,7 @@ type Replay struct {
 // Subject names the replayed switch or hosts.
 func (r *Replay) Subject() string {
 	if r.Switch == ReplayedHosts {
-		return "hosts of Weir's own"
+		return "Weir's own hosts"
 	}
 	return "switch " + r.Switch
 }

@@ -72,7 +72,7 @@ func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes i
 	}()
 	for _, dir := range dirs {
 		if !IsResultsFolder(dir) {
-			return 0, 0, fmt.Errorf("%s is no folder that weir has made for results", dir)
+			return 0, 0, fmt.Errorf("%s is not a results folder of weir; name a results folder (weir results list)", dir)
 		}
 		full, err := filepath.Abs(dir)
 		if err != nil {
@@ -80,7 +80,7 @@ func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes i
 		}
 		f := bundledFolder{Name: filepath.Base(full)}
 		if slices.ContainsFunc(list.Folders, func(o bundledFolder) bool { return o.Name == f.Name }) {
-			return 0, 0, fmt.Errorf("%s: two folders have the name %s", dir, f.Name)
+			return 0, 0, fmt.Errorf("%s: two folders have the name %s; bundle them one at a time", dir, f.Name)
 		}
 		root, err := os.OpenRoot(dir)
 		if err != nil {
@@ -93,7 +93,7 @@ func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes i
 		list.Folders = append(list.Folders, f)
 	}
 	if err := list.checkList(); err != nil {
-		return 0, 0, fmt.Errorf("this cannot be bundled: %w", err)
+		return 0, 0, fmt.Errorf("a results folder in this state cannot be bundled: %w", err)
 	}
 	files, bytes = list.totalSize()
 	return files, bytes, list.writeArchive(ctx, w, roots)
@@ -112,10 +112,11 @@ func listFiles(ctx context.Context, root *os.Root, dir string) (files []bundledF
 		}
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), tempPrefix) {
-				return nil, fmt.Errorf("%s: a process writes into it: bundle it when that has ended", dir)
+				return nil, fmt.Errorf("%s: another process writes into the folder; bundle it after this process has ended", dir)
 			}
 			if names = append(names, path.Join(below, e.Name())); !isBundled(names[len(names)-1]) {
-				return nil, fmt.Errorf("%s: %s cannot be in a bundle", dir, names[len(names)-1])
+				return nil, fmt.Errorf("%s: %s cannot be bundled; only regular files with plain names are allowed",
+					dir, names[len(names)-1])
 			}
 		}
 	}
@@ -138,7 +139,7 @@ func listFiles(ctx context.Context, root *os.Root, dir string) (files []bundledF
 		n, err := io.Copy(h, f)
 		f.Close()
 		if err != nil {
-			return nil, fmt.Errorf("%s: it cannot be read: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
+			return nil, fmt.Errorf("%s: the file cannot be read: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
 		}
 		at := info.ModTime().UTC().Truncate(time.Second)
 		files = append(files, bundledFile{name, n, hex.EncodeToString(h.Sum(nil)), at})
@@ -181,7 +182,7 @@ func (l *bundleIndex) writeArchive(ctx context.Context, w io.Writer, roots []*os
 				return err
 			}
 			if hex.EncodeToString(h.Sum(nil)) != x.SHA256 {
-				return fmt.Errorf("%s/%s has changed meanwhile: bundle it again", folder.Name, x.Path)
+				return fmt.Errorf("%s/%s changed while it was bundled; bundle the folder again", folder.Name, x.Path)
 			}
 		}
 	}
@@ -205,18 +206,18 @@ func (l *bundleIndex) totalSize() (files int, bytes int64) {
 // checkList returns an error if Bundle cannot have written the list. Names decide where files are written.
 func (l *bundleIndex) checkList() error {
 	if l.Format != bundleFormat {
-		return fmt.Errorf("its list has format %d; this weir reads and writes format %d", l.Format, bundleFormat)
+		return fmt.Errorf("its list has format %d; this version of weir supports format %d", l.Format, bundleFormat)
 	}
 	if len(l.Folders) == 0 || len(l.Folders) > maxFolders {
-		return fmt.Errorf("its list has %d folders; 1 … %d are allowed", len(l.Folders), maxFolders)
+		return fmt.Errorf("its list has %d folders; 1 to %d are allowed", len(l.Folders), maxFolders)
 	}
 	listed, total, files := map[string]bool{}, int64(0), 0
 	for _, f := range l.Folders {
 		if !isPlainName(f.Name) || strings.HasPrefix(f.Name, ".") {
-			return fmt.Errorf("%q is no name of a results folder", document.ShortenName(f.Name))
+			return fmt.Errorf("%q is not a valid name of a results folder", document.ShortenName(f.Name))
 		}
 		if listed[strings.ToLower(f.Name)] { // some file systems ignore case
-			return fmt.Errorf("the folder %s is in its list twice", f.Name)
+			return fmt.Errorf("the folder %s is listed twice", f.Name)
 		}
 		listed[strings.ToLower(f.Name)] = true
 		for _, x := range f.Files {
@@ -224,15 +225,15 @@ func (l *bundleIndex) checkList() error {
 			sum, err := hex.DecodeString(x.SHA256)
 			switch files++; {
 			case !isBundled(x.Path):
-				return fmt.Errorf("%q is no file of a results folder", document.ShortenName(x.Path))
+				return fmt.Errorf("%q is not a file of a results folder", document.ShortenName(x.Path))
 			case listed[strings.ToLower(name)]:
-				return fmt.Errorf("the file %s is in its list twice", document.ShortenName(name))
+				return fmt.Errorf("the file %s is listed twice", document.ShortenName(name))
 			case x.Size < 0 || total+x.Size < total:
-				return fmt.Errorf("the file %s has %d bytes in its list", document.ShortenName(name), x.Size)
+				return fmt.Errorf("the list gives the file %s an invalid size of %d bytes", document.ShortenName(name), x.Size)
 			case err != nil || len(sum) != sha256.Size:
-				return fmt.Errorf("the file %s has no SHA-256 in its list", document.ShortenName(name))
+				return fmt.Errorf("the list has no valid SHA-256 of the file %s", document.ShortenName(name))
 			case files > maxFiles:
-				return fmt.Errorf("its list has more than %d files", maxFiles)
+				return fmt.Errorf("its list has more than %d files, which is the limit", maxFiles)
 			}
 			listed[strings.ToLower(name)] = true
 			total += x.Size
@@ -274,15 +275,15 @@ func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir
 	err error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
-		return nil, fmt.Errorf("it is no archive of weir results bundle: %w", err)
+		return nil, fmt.Errorf("it is not an archive of weir results bundle: %w", err)
 	}
 	z.Multistream(false)
 	if err := atomicfile.MkdirAll(u.Parent); err != nil {
-		return nil, fmt.Errorf("%s: it cannot be made: %w", u.Parent, document.UnwrapPathError(err))
+		return nil, fmt.Errorf("%s: the folder cannot be created: %w", u.Parent, document.UnwrapPathError(err))
 	}
 	work, err := os.MkdirTemp(u.Parent, ".weir-open-")
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be written into: %w", u.Parent, document.UnwrapPathError(err))
+		return nil, fmt.Errorf("%s: the folder is not writable: %w", u.Parent, document.UnwrapPathError(err))
 	}
 	defer os.RemoveAll(work)
 	list, err := unpackArchive(ctx, z, work, u)
@@ -290,11 +291,11 @@ func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir
 		return nil, err
 	}
 	if n, err := io.Copy(io.Discard, io.LimitReader(z, 1<<20)); err != nil || n == 1<<20 { // tar archives end with padding
-		return nil, fmt.Errorf("there is something behind its last file: %w", trailingError(err))
+		return nil, fmt.Errorf("data follow its last file: %w", trailingError(err))
 	}
 	var one [1]byte
 	if n, _ := io.ReadFull(r, one[:]); n > 0 {
-		return nil, errors.New("there is something behind its end")
+		return nil, errors.New("data follow its end")
 	}
 	for _, f := range list.Folders {
 		if err := made(filepath.Join(work, f.Name), f.Name); err != nil {
@@ -306,7 +307,7 @@ func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir
 			for _, done := range names[:k] {
 				os.RemoveAll(filepath.Join(u.Parent, done)) // this call has created them
 			}
-			return nil, fmt.Errorf("%s: it cannot be moved in: %w", f.Name, document.UnwrapPathError(err))
+			return nil, fmt.Errorf("%s: the folder cannot be moved into place: %w", f.Name, document.UnwrapPathError(err))
 		}
 		names = append(names, f.Name)
 	}
@@ -334,11 +335,11 @@ func unpackArchive(ctx context.Context, r io.Reader, work string, u UnbundleOpti
 		return nil, err
 	}
 	if _, bytes := list.totalSize(); bytes > u.MaxBytes {
-		return nil, fmt.Errorf("it has files of %d bytes; %d are allowed", bytes, u.MaxBytes)
+		return nil, fmt.Errorf("its files take %d bytes; up to %d are allowed (--most)", bytes, u.MaxBytes)
 	}
 	for _, f := range list.Folders {
 		if _, err := os.Lstat(filepath.Join(u.Parent, f.Name)); !errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s is there already; another folder is allowed, or weir results remove",
+			return nil, fmt.Errorf("%s exists already; choose another folder with --into, or remove it with weir results remove",
 				filepath.Join(u.Parent, f.Name))
 		}
 		if err := root.Mkdir(f.Name, 0o755); err != nil {
@@ -373,10 +374,10 @@ func unpackArchive(ctx context.Context, r io.Reader, work string, u UnbundleOpti
 func readList(t *tar.Reader) (*bundleIndex, error) {
 	h, err := t.Next()
 	if err != nil {
-		return nil, fmt.Errorf("it is no archive of weir results bundle: %w", err)
+		return nil, fmt.Errorf("it is not an archive of weir results bundle: %w", err)
 	}
 	if h.Name != bundleList || h.Typeflag != tar.TypeReg || h.Size > maxListBytes {
-		return nil, fmt.Errorf("it is no archive of weir results bundle: it does not begin with %s", bundleList)
+		return nil, fmt.Errorf("it is not an archive of weir results bundle: it does not begin with %s", bundleList)
 	}
 	data, err := io.ReadAll(io.LimitReader(t, maxListBytes))
 	if err != nil {
@@ -384,7 +385,7 @@ func readList(t *tar.Reader) (*bundleIndex, error) {
 	}
 	list := &bundleIndex{}
 	if err := json.Unmarshal(data, list); err != nil {
-		return nil, fmt.Errorf("its list is not what weir writes: %w", err)
+		return nil, fmt.Errorf("its list is not one that weir writes: %w", err)
 	}
 	return list, list.checkList()
 }
@@ -399,11 +400,11 @@ func unpackFile(t *tar.Reader, root *os.Root, folder string, x bundledFile) erro
 	case err != nil:
 		return fmt.Errorf("%s cannot be read: %w", name, err)
 	case h.Typeflag != tar.TypeReg:
-		return fmt.Errorf("%q is no regular file", document.ShortenName(h.Name))
+		return fmt.Errorf("%q is not a regular file", document.ShortenName(h.Name))
 	case h.Name != name:
-		return fmt.Errorf("%q is in the place of %s", document.ShortenName(h.Name), name)
+		return fmt.Errorf("it has %q instead of %s", document.ShortenName(h.Name), name)
 	case h.Size != x.Size:
-		return fmt.Errorf("%s has %d bytes; its list says %d", name, h.Size, x.Size)
+		return fmt.Errorf("%s has %d bytes, but %d in the list", name, h.Size, x.Size)
 	}
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -418,7 +419,7 @@ func unpackFile(t *tar.Reader, root *os.Root, folder string, x bundledFile) erro
 	case err != nil:
 		return fmt.Errorf("%s cannot be written: %w", name, document.UnwrapPathError(err))
 	case n != x.Size || hex.EncodeToString(sum.Sum(nil)) != x.SHA256:
-		return fmt.Errorf("%s does not have the SHA-256 of its list: the archive is damaged", name)
+		return fmt.Errorf("%s does not match the SHA-256 in the list: the archive is damaged", name)
 	}
 	return root.Chtimes(name, x.Time, x.Time)
 }

@@ -39,11 +39,11 @@ func storedDigest(data []byte) string {
 func checkDigest(data []byte) error {
 	at := len(data) - digestLength
 	if at < 0 || !bytes.HasPrefix(data[at:], []byte(digestKey)) || !bytes.HasSuffix(data, []byte("\"\n}\n")) {
-		return DamagedError{"it is damaged: it does not end with its digest (sha256)"}
+		return DamagedError{"the file is damaged: its digest (sha256) at the end is missing"}
 	}
 	want := data[at+len(digestKey):][:2*sha256.Size]
 	if got := sha256.Sum256(data[:at]); hex.EncodeToString(got[:]) != string(want) {
-		return DamagedError{"it is damaged: its content does not have its digest (sha256)"}
+		return DamagedError{"the file is damaged: its content does not match its digest (sha256)"}
 	}
 	return nil
 }

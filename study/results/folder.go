@@ -122,20 +122,20 @@ func readIndex(dir string) (*runIndex, error) {
 	const name = "runs.json"
 	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fileError(dir, name, "this is no results folder: the file is not there")
+		return nil, fileError(dir, name, "the file is missing, so this is not a results folder")
 	}
 	if err != nil {
-		return nil, fileError(dir, name, "it cannot be read: %v", document.UnwrapPathError(err))
+		return nil, fileError(dir, name, "the file cannot be read: %v", document.UnwrapPathError(err))
 	}
 	doc := &runIndex{}
 	if err := json.Unmarshal(data, doc); err != nil {
-		return nil, fileError(dir, name, "it is not what weir writes: %v", err)
+		return nil, fileError(dir, name, "the file is not one that weir writes: %v", err)
 	}
 	if doc.Format != Format {
 		return nil, fileError(dir, name, "%v", formatError{doc.Format})
 	}
 	if doc.Experiment == "" {
-		return nil, fileError(dir, name, "it is not what weir writes: it names no experiment")
+		return nil, fileError(dir, name, "the file is not one that weir writes: it names no experiment")
 	}
 	return doc, nil
 }
@@ -152,7 +152,7 @@ func readOrigin(dir string) (*originFile, error) {
 	}
 	from := &originFile{}
 	if err := json.Unmarshal(data, from); err != nil {
-		return nil, fileError(dir, name, "it is not what weir writes: %v", err)
+		return nil, fileError(dir, name, "the file is not one that weir writes: %v", err)
 	}
 	return from, nil
 }
@@ -171,21 +171,21 @@ func (o *Outcome) readRuns(doc *runIndex) error {
 	var all []*Run
 	for _, x := range doc.Runs {
 		if !plan.IsID(x.ID) {
-			return fileError(o.Dir, "runs.json", "it is not what weir writes: no run has the id %q", x.ID)
+			return fileError(o.Dir, "runs.json", "the file is not one that weir writes: no run has the id %q", x.ID)
 		}
 		name := filepath.Join("runs", x.ID+".json")
 		data, err := document.ReadFile(filepath.Join(o.Dir, name), document.MaxResult)
 		if err != nil {
-			return fileError(o.Dir, name, "it cannot be read: %v", document.UnwrapPathError(err))
+			return fileError(o.Dir, name, "the file cannot be read: %v", document.UnwrapPathError(err))
 		}
 		run, err := ReadRun(data)
 		switch other, damage := (formatError{}), (DamagedError{}); {
 		case errors.As(err, &other), errors.As(err, &damage):
 			return fileError(o.Dir, name, "%v", err)
 		case err != nil:
-			return fileError(o.Dir, name, "it is not what weir writes: %v", err)
+			return fileError(o.Dir, name, "the file is not one that weir writes: %v", err)
 		case run.ID != x.ID:
-			return fileError(o.Dir, name, "it is not what weir writes: it has the run %q", run.ID)
+			return fileError(o.Dir, name, "the file is not one that weir writes: it is of the run %q", run.ID)
 		}
 		at[fmt.Sprintf("%s seed %d", measure.PointName(run.Point), run.Seed)] = run
 		all = append(all, run)
@@ -243,7 +243,8 @@ func WriteInputs(s *experiment.Spec, dir string) error {
 	for i, name := range slices.Sorted(maps.Keys(inputs)) {
 		if i == 0 {
 			if err := atomicfile.MkdirAll(filepath.Join(dir, "inputs")); err != nil {
-				return fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, "inputs"), document.UnwrapPathError(err))
+				return fmt.Errorf("%s: the folder cannot be created: %w",
+					filepath.Join(dir, "inputs"), document.UnwrapPathError(err))
 			}
 		}
 		if err := WriteFile(inputFile(dir, name), inputs[name]); err != nil {

@@ -43,7 +43,7 @@ func ListFolders(dir string) ([]*FolderInfo, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", dir, document.UnwrapPathError(err))
+		return nil, fmt.Errorf("%s: the folder cannot be read: %w", dir, document.UnwrapPathError(err))
 	}
 	var all []*FolderInfo
 	for _, e := range entries {
@@ -176,7 +176,8 @@ type RemovedFiles struct {
 // process writes into the folder.
 func RemoveFolder(dir string) (*RemovedFiles, error) {
 	if !IsResultsFolder(dir) {
-		return nil, fmt.Errorf("%s is no folder that weir has made for results: it is left alone", dir)
+		return nil, fmt.Errorf("%s is not a results folder of weir and is not removed; name a results folder (weir results "+
+			"list)", dir)
 	}
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -191,7 +192,8 @@ func RemoveFolder(dir string) (*RemovedFiles, error) {
 		entries, _ := os.ReadDir(filepath.Join(dir, below))
 		for _, e := range entries {
 			if strings.HasPrefix(e.Name(), tempPrefix) {
-				return nil, fmt.Errorf("%s: a process writes %s: nothing is removed", dir, filepath.Join(below, e.Name()))
+				return nil, fmt.Errorf("%s: another process writes %s; the folder is not removed. Remove it after this process "+
+					"has ended", dir, filepath.Join(below, e.Name()))
 			}
 		}
 	}
@@ -205,7 +207,7 @@ func RemoveFolder(dir string) (*RemovedFiles, error) {
 			return err
 		}
 		if err := root.Remove(name); err != nil {
-			return fmt.Errorf("%s: it cannot be removed: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
+			return fmt.Errorf("%s: removal fails: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
 		}
 		x.Files++
 		x.Bytes += info.Size()
@@ -238,7 +240,7 @@ func RemoveFolder(dir string) (*RemovedFiles, error) {
 	}
 	if len(left) == 0 {
 		if err := os.Remove(dir); err != nil {
-			return x, fmt.Errorf("%s: it cannot be removed: %w", dir, document.UnwrapPathError(err))
+			return x, fmt.Errorf("%s: removal fails: %w", dir, document.UnwrapPathError(err))
 		}
 	}
 	return x, nil

@@ -126,11 +126,11 @@ func ReadHosts(dir string) (*Hosts, error) {
 		return &Hosts{}, nil
 	}
 	if err != nil {
-		return nil, fileError(dir, hostsFile, "it cannot be read: %v", document.UnwrapPathError(err))
+		return nil, fileError(dir, hostsFile, "the file cannot be read: %v", document.UnwrapPathError(err))
 	}
 	h, err := parseHosts(data)
 	if err != nil {
-		return nil, fileError(dir, hostsFile, "it is not what weir writes: %v", err)
+		return nil, fileError(dir, hostsFile, "the file is not one that weir writes: %v", err)
 	}
 	return h, nil
 }
@@ -151,7 +151,7 @@ func parseHosts(data []byte) (*Hosts, error) {
 			return nil, err
 		}
 		if facts == nil {
-			return nil, errors.New("it is null")
+			return nil, errors.New("its value is null; an object is expected")
 		}
 		delete(facts, "executions")
 		raw, _ := json.Marshal(facts) // of what was read as JSON

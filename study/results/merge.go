@@ -74,7 +74,7 @@ func MergeFolders(ctx context.Context, r *experiment.Registry, dirs []string, m 
 	x.reportLeftOut()
 	if err := x.writeFolder(ctx); err != nil {
 		if !errors.As(err, &document.InputErrors{}) {
-			err = fmt.Errorf("%w; %d of %d runs are merged and kept; the same command goes on with the rest", err, x.keptCount,
+			err = fmt.Errorf("%w; %d of %d runs are merged and kept; the same command continues with the rest", err, x.keptCount,
 				len(x.chosen))
 		}
 		return nil, err
@@ -160,9 +160,9 @@ func (x *merger) agreeOnName() error {
 	var named *mergePart
 	for _, p := range x.parts {
 		if p.world != x.world {
-			return document.InputErrors{{File: p.dir, Line: 1, Column: 1, Msg: fmt.Sprintf("these are results of the %s, and "+
-				"those of %s are of the %s: simulated and measured runs stay apart", worldName(p.world), x.parts[0].dir,
-				worldName(x.world)), Allowed: "folders of the simulator, and then those of the lab into the same folder"}}
+			return document.InputErrors{{File: p.dir, Line: 1, Column: 1, Msg: fmt.Sprintf("the folder has results of the %s, "+
+				"but %s has results of the %s; simulated and measured runs cannot be merged", worldName(p.world), x.parts[0].dir,
+				worldName(x.world)), Allowed: "first folders of the simulator only, then folders of the lab into the same folder"}}
 		}
 		name := p.experimentName()
 		switch {
@@ -170,12 +170,13 @@ func (x *merger) agreeOnName() error {
 		case named == nil:
 			named, x.name = p, name
 		case name != x.name:
-			return fileError(p.dir, "runs.json", "the experiment is named %q, and that of %s %q", name, named.dir, x.name)
+			return fileError(p.dir, "runs.json", "the experiment has the name %q, but in %s the name %q; merge folders of one "+
+				"experiment", name, named.dir, x.name)
 		}
 	}
 	if named == nil {
-		return fileError(x.parts[0].dir, "runs.json", "the file is in none of the folders, which have other names than "+
-			"weir run gives: nothing says how the experiment is named; weir run with the same options and --out writes it")
+		return fileError(x.parts[0].dir, "runs.json", "no folder has this file, and the folders were renamed, so the name "+
+			"of the experiment is unknown; weir run with the same options and --out writes the file")
 	}
 	return nil
 }
@@ -205,7 +206,7 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 	}
 	if !bytes.Equal(x.spec.Resolved(), text) {
 		return document.InputErrors{{File: name, Line: 1, Column: 1,
-			Msg:     "another version of weir wrote it, or it was changed: this one would write it otherwise",
+			Msg:     "another version of weir wrote the file, or it was changed",
 			Allowed: "the version of weir that wrote it"}}
 	}
 	if x.hasOrigin = from != nil; x.hasOrigin {
@@ -246,8 +247,8 @@ func (x *merger) folderKey() string {
 // openTarget determines the target folder. An existing one becomes a part.
 func (x *merger) openTarget() error {
 	if _, err := os.Stat(filepath.Join(x.Parent, "spec.yaml")); err == nil {
-		return document.InputErrors{{File: x.Parent, Line: 1, Column: 1, Msg: "this is a results folder itself",
-			Allowed: "--into with the folder that a results folder is to be in, as --out of weir run"}}
+		return document.InputErrors{{File: x.Parent, Line: 1, Column: 1, Msg: "this folder is itself a results folder",
+			Allowed: "the parent folder of results folders, like --out of weir run"}}
 	}
 	x.dir = folderPath(x.spec, x.Parent, x.world, x.folderKey())
 	if err := CheckFolder(x.spec, x.dir); err != nil {
@@ -285,9 +286,9 @@ func (x *merger) checkInputs(base *mergePart) error {
 			switch {
 			case errors.Is(err, fs.ErrNotExist) && p.target && p.doc == nil: // the execution ended before it was written
 			case err != nil:
-				wrongs.addError(file, "", "it cannot be read: %v", document.UnwrapPathError(err))
+				wrongs.addError(file, "", "the file cannot be read: %v", document.UnwrapPathError(err))
 			case !bytes.Equal(data, want):
-				wrongs.addError(file, "", "it is not what %s is: the runs are of other input", inputFile(base.dir, name))
+				wrongs.addError(file, "", "the file differs from %s, so the runs have different inputs", inputFile(base.dir, name))
 			}
 		}
 	}
@@ -312,7 +313,7 @@ func (x *merger) reportLeftOut() {
 			if n > 1 {
 				files = fmt.Sprintf("%d files of runs are", n)
 			}
-			x.OnNotice(fmt.Sprintf("%s: %s left out: another program has carried them out, and runs.json does not name them",
+			x.OnNotice(fmt.Sprintf("%s: %s left out, because another program wrote them and runs.json does not list them",
 				p.dir, files))
 		}
 	}

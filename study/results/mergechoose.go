@@ -76,7 +76,7 @@ func (x *merger) chooseRuns() error {
 func (x *merger) programLabel(p executor) string {
 	text := p.executable
 	if text == "" {
-		text = "one that no host.json names"
+		text = "a program that no host.json names"
 	}
 	for _, part := range x.parts {
 		for _, h := range part.hosts.Machines {
@@ -113,9 +113,8 @@ func (x *merger) addProgramError(wrongs *problems, m, than *mergeRun, counts map
 	if n := counts[m.executor]; n > 1 {
 		runs = fmt.Sprintf("%d runs", n)
 	}
-	wrongs.addError(m.path(), "folders that one program has written, or --revisions any",
-		"another program than that of %s "+
-			"has carried it out (%s in all): %s", than.path(), runs, why)
+	wrongs.addError(m.path(), "folders written by one program, or --revisions any",
+		"the run was executed by another program than %s (%s in total): %s", than.path(), runs, why)
 }
 
 // checkSame returns an error unless two files have the same result of a run.
@@ -126,13 +125,13 @@ func (x *merger) checkSame(a, b *mergeRun) error {
 	var wrongs problems
 	switch {
 	case x.world == experiment.Lab:
-		wrongs.addError(b.path(), "folders of which only one has the run, or --seed with other seeds",
-			"%s has measured the same run (%s), and no two measurements are alike: neither is taken for both", a.path(),
+		wrongs.addError(b.path(), "only one folder with this run; other seeds (--seed) do not conflict",
+			"%s also has a measurement of this run (%s), and two measurements cannot be merged", a.path(),
 			runLabel(a.run))
 	case a.id == b.id:
-		wrongs.addError(b.path(), "neither of the two, until weir run --fresh has told on each machine which is right",
-			"%s has another result of the same run (%s, of the same program): a run gives the same bytes wherever it is "+
-				"carried out, so that one of the machines computes wrongly, or this is a bug of weir", a.path(), runLabel(a.run))
+		wrongs.addError(b.path(), "neither folder; weir run --fresh on each machine shows which result is right",
+			"%s has a different result of the same run (%s) and program. A run yields the same bytes on every machine, so one "+
+				"of the machines computes wrongly, or this is a bug in weir", a.path(), runLabel(a.run))
 	default:
 		ra, err := rereadRun(a)
 		if err != nil {
@@ -145,8 +144,8 @@ func (x *merger) checkSame(a, b *mergeRun) error {
 		if rb.ID = ra.ID; bytes.Equal(ra.EncodeJSON(true), rb.EncodeJSON(true)) {
 			return nil
 		}
-		wrongs.addError(b.path(), "one of the two folders", "%s has another result of the same run (%s), of another "+
-			"program: both cannot be in one folder", a.path(), runLabel(a.run))
+		wrongs.addError(b.path(), "one of the two folders", "%s has a different result of the same run (%s), of another "+
+			"program; only one of them can be merged", a.path(), runLabel(a.run))
 	}
 	return wrongs.asError()
 }
@@ -170,9 +169,9 @@ func (x *merger) chooseLists(best *mergeRun, all []*mergeRun, wrongs *problems) 
 		}
 		for _, v := range m.lists {
 			if first := lists[v.list]; first != nil && !bytes.Equal(texts[v.list], v.text) {
-				wrongs.addError(first[0].part.path(v.list), "folders of which only one has the run's trace, or both the same",
-					"%s has digests of other files: a run has one trace, and these are of other ports, or one of the machines "+
-						"computes wrongly", m.part.path(v.list))
+				wrongs.addError(first[0].part.path(v.list), "only one folder with a trace of this run, or identical traces",
+					"%s has digests of different files. A run has one trace; the ports differ, or one of the machines computes "+
+						"wrongly", m.part.path(v.list))
 				continue
 			}
 			texts[v.list] = v.text

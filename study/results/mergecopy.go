@@ -36,7 +36,7 @@ func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err erro
 			continue
 		}
 		if err != nil {
-			return nil, fileError(dir, list, "it cannot be read: %v", document.UnwrapPathError(err))
+			return nil, fileError(dir, list, "the file cannot be read: %v", document.UnwrapPathError(err))
 		}
 		v := digestList{list: list, text: text}
 		for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
@@ -47,7 +47,7 @@ func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err erro
 			file := filepath.Join(filepath.Dir(list), name)
 			if base := strings.TrimSuffix(filepath.Base(list), TraceDigests); !is || name != base+filepath.Ext(name) ||
 				filepath.Ext(name) == TraceDigests {
-				return nil, fileError(dir, list, "it is damaged: line %d names no file of the run", i+1)
+				return nil, fileError(dir, list, "the file is damaged: line %d names no file of the run", i+1)
 			}
 			if _, err := CheckTrace(filepath.Join(dir, file), DigestHead(run)); err != nil {
 				return nil, fileError(dir, file, "%v", err)
@@ -105,10 +105,10 @@ func (x *merger) writeFolder(ctx context.Context) error {
 func (m *mergeRun) readAgain() ([]byte, error) {
 	data, err := document.ReadFile(m.path(), document.MaxResult)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", m.path(), document.UnwrapPathError(err))
+		return nil, fmt.Errorf("%s: the file cannot be read: %w", m.path(), document.UnwrapPathError(err))
 	}
 	if sha256.Sum256(data) != m.sum {
-		return nil, fmt.Errorf("%s: it has changed since it was looked at", m.path())
+		return nil, fmt.Errorf("%s: the file changed during the merge; merge again", m.path())
 	}
 	return data, nil
 }
@@ -121,7 +121,7 @@ func (x *merger) copyRun(m *mergeRun) (fresh bool, err error) {
 	file := RunFile(x.dir, m.id)
 	claim, err := ClaimRun(x.dir, m.id)
 	if err == atomicfile.ErrTaken {
-		return false, fmt.Errorf("%s: another process carries this run out, into the same folder", file)
+		return false, fmt.Errorf("%s: another process executes this run into the same folder; merge after it has ended", file)
 	}
 	if err != nil {
 		return false, err
@@ -158,7 +158,7 @@ func (x *merger) copyFiles(from []*mergeRun, list string) error {
 	}
 	dir := filepath.Join(x.dir, filepath.Dir(list))
 	if err := atomicfile.MkdirAll(dir); err != nil {
-		return fmt.Errorf("%s: it cannot be made: %w", dir, document.UnwrapPathError(err))
+		return fmt.Errorf("%s: the folder cannot be created: %w", dir, document.UnwrapPathError(err))
 	}
 	if err := atomicfile.Remove(filepath.Join(x.dir, list)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return WrapWriteError(filepath.Join(x.dir, list), err)
@@ -169,7 +169,7 @@ func (x *merger) copyFiles(from []*mergeRun, list string) error {
 			return err
 		}
 		if !bytes.Contains(v.text, []byte(DigestLine(filepath.Base(name), sum))) {
-			return fmt.Errorf("%s: it has changed since it was looked at: %s", p.path(name), hex.EncodeToString(sum))
+			return fmt.Errorf("%s: the file changed during the merge: %s", p.path(name), hex.EncodeToString(sum))
 		}
 	}
 	return WriteFile(filepath.Join(x.dir, list), v.text)
@@ -193,7 +193,7 @@ func (w *trackedFile) Write(b []byte) (int, error) {
 func copyFile(from, to string) ([]byte, error) {
 	in, _, err := document.Open(from)
 	if err != nil {
-		return nil, fmt.Errorf("%s: it cannot be read: %w", from, document.UnwrapPathError(err))
+		return nil, fmt.Errorf("%s: the file cannot be read: %w", from, document.UnwrapPathError(err))
 	}
 	defer in.Close()
 	out, err := atomicfile.Create(to)
@@ -206,7 +206,7 @@ func copyFile(from, to string) ([]byte, error) {
 		if w.err != nil {
 			return nil, WrapWriteError(to, w.err)
 		}
-		return nil, fmt.Errorf("%s: it cannot be read: %w", from, document.UnwrapPathError(err))
+		return nil, fmt.Errorf("%s: the file cannot be read: %w", from, document.UnwrapPathError(err))
 	}
 	return sum.Sum(nil), WrapWriteError(to, out.Commit())
 }

@@ -94,9 +94,9 @@ func openPart(dir string) (*mergePart, error) {
 	var err error
 	if p.spec, err = document.ReadFile(filepath.Join(dir, "spec.yaml"), document.MaxResult); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fileError(dir, "spec.yaml", "this is no results folder: the file is not there")
+			return nil, fileError(dir, "spec.yaml", "the file is missing, so this is not a results folder")
 		}
-		return nil, fileError(dir, "spec.yaml", "it cannot be read: %v", document.UnwrapPathError(err))
+		return nil, fileError(dir, "spec.yaml", "the file cannot be read: %v", document.UnwrapPathError(err))
 	}
 	if strings.HasSuffix(filepath.Base(filepath.Clean(dir)), "-"+experiment.Lab) {
 		p.world = experiment.Lab
@@ -115,7 +115,7 @@ func openPart(dir string) (*mergePart, error) {
 	}
 	p.origin, err = document.ReadFile(filepath.Join(dir, "origin.json"), document.MaxResult)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fileError(dir, "origin.json", "it cannot be read: %v", document.UnwrapPathError(err))
+		return nil, fileError(dir, "origin.json", "the file cannot be read: %v", document.UnwrapPathError(err))
 	}
 	p.hosts, err = ReadHosts(dir)
 	return p, err
@@ -171,7 +171,7 @@ func (x *merger) readRunFiles(p *mergePart, wrongs *problems) error {
 		return nil
 	}
 	if err != nil {
-		return wrongs.joinError(fileError(p.dir, "runs", "it cannot be read: %v", document.UnwrapPathError(err)))
+		return wrongs.joinError(fileError(p.dir, "runs", "the file cannot be read: %v", document.UnwrapPathError(err)))
 	}
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), ".new-") { // being written, or left by an ended process
@@ -199,11 +199,11 @@ func (x *merger) readRun(p *mergePart, base string) (*mergeRun, error) {
 	id, is := strings.CutSuffix(base, ".json")
 	if !is || !plan.IsID(id) {
 		return nil, document.InputErrors{{File: filepath.Join(p.dir, name), Line: 1, Column: 1,
-			Msg: "it is no file of a run", Allowed: "take it away"}}
+			Msg: "the file does not belong to a run", Allowed: "only files of runs; move this one elsewhere"}}
 	}
 	data, err := document.ReadFile(filepath.Join(p.dir, name), document.MaxResult)
 	if err != nil {
-		return nil, fileError(p.dir, name, "it cannot be read: %v", document.UnwrapPathError(err))
+		return nil, fileError(p.dir, name, "the file cannot be read: %v", document.UnwrapPathError(err))
 	}
 	run, err := ReadRun(data)
 	if err != nil {
@@ -211,11 +211,11 @@ func (x *merger) readRun(p *mergePart, base string) (*mergeRun, error) {
 	}
 	r := x.plan[planKey(run.Point, run.Seed)]
 	if r == nil || (run.Attempts != nil) != (x.world == experiment.Lab) {
-		return nil, fileError(p.dir, name, "it is no run of this experiment: %s seed %d", measure.PointName(run.Point),
+		return nil, fileError(p.dir, name, "the run is not of this experiment: %s seed %d", measure.PointName(run.Point),
 			run.Seed)
 	}
 	if why := describeMismatch(run, r, id); why != "" {
-		return nil, fileError(p.dir, name, "it is damaged: %s", why)
+		return nil, fileError(p.dir, name, "the file is damaged: %s", why)
 	}
 	m := &mergeRun{part: p, run: r, id: id, sum: sha256.Sum256(data), executor: x.findExecutor(p, r, id)}
 	if m.lists, err = x.digestedFiles(p.dir, run); err != nil {

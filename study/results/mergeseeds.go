@@ -98,9 +98,9 @@ func mergeSpecs(parts []*mergePart) (text []byte, from *originFile, base *mergeP
 	for k, s := range all {
 		if s.first > end {
 			return nil, nil, nil, document.InputErrors{{File: filepath.Join(s.part.dir, "spec.yaml"), Line: 1, Column: 1,
-				Msg: fmt.Sprintf("its seeds begin with %d, and those of %s end with %d: an experiment has all seeds from its "+
-					"first to its last", s.first, filepath.Join(all[k-1].part.dir, "spec.yaml"), end-1),
-				Allowed: "also folders with the seeds between"}}
+				Msg: fmt.Sprintf("its seeds begin at %d, but the seeds of %s end at %d; the merged seeds must be contiguous",
+					s.first, filepath.Join(all[k-1].part.dir, "spec.yaml"), end-1),
+				Allowed: "additional folders with the missing seeds"}}
 		}
 		end = max(end, s.endSeed())
 	}
@@ -140,9 +140,9 @@ func specMismatch(p, base *mergePart) error {
 	}
 	excerpt, _ := document.CutExcerpt(a[line], 1)
 	return document.InputErrors{{File: filepath.Join(p.dir, "spec.yaml"), Line: line + 1, Column: 1,
-		Msg: fmt.Sprintf("this is not the experiment of %s", filepath.Join(base.dir, "spec.yaml")), Excerpt: excerpt,
-		Allowed: "folders of one file with one set of options; only --seed and the number of repeat may differ, and a " +
-			"part of a sweep (--set KEY=VALUE) is an experiment of its own"}}
+		Msg: fmt.Sprintf("the experiment differs from the one of %s", filepath.Join(base.dir, "spec.yaml")), Excerpt: excerpt,
+		Allowed: "folders of the same file and options; only --seed and repeat may differ. A part of a sweep (--set " +
+			"KEY=VALUE) is a separate experiment"}}
 }
 
 // setSeedCount changes the origin to results with n seeds. key is the key of the number of seeds.

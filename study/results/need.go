@@ -244,22 +244,22 @@ func (c *SeedChoice) String() string {
 	case c.State == Met:
 		return fmt.Sprintf("%s, chosen by the data: %s", runs, wanted)
 	case c.State == Pending:
-		return fmt.Sprintf("how many seeds are needed is open, %d or more: the first %d of every point have to be there for "+
-			"%s", c.N, c.N, wanted)
+		return fmt.Sprintf("the required number of seeds is unknown, %d or more; the first %d seeds of every point are "+
+			"needed for %s", c.N, c.N, wanted)
 	case c.PartialPoint != nil:
-		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a value at some seeds only", runs, wanted,
+		return fmt.Sprintf("%s, the maximum: %s is not reached, because %s has a value at some seeds only", runs, wanted,
 			pointText(c.PartialPoint))
 	case math.IsNaN(c.Share):
-		return fmt.Sprintf("%s, the most: %s is not reached, for no run has a value", runs, wanted)
+		return fmt.Sprintf("%s, the maximum: %s is not reached, because no run has a value", runs, wanted)
 	case math.IsInf(c.Share, 0):
-		return fmt.Sprintf("%s, the most: %s is not reached, for %s has a mean of 0", runs, wanted, pointText(c.Point))
+		return fmt.Sprintf("%s, the maximum: %s is not reached, because %s has a mean of 0", runs, wanted, pointText(c.Point))
 	}
-	return fmt.Sprintf("%s, the most: %s is not reached, %s is within %s", runs, wanted, pointText(c.Point),
+	return fmt.Sprintf("%s, the maximum: %s is not reached; %s is within %s", runs, wanted, pointText(c.Point),
 		roundUpPercent(c.Share))
 }
 
 // SeedChoiceNote explains intervals over seeds that the data chose.
-const SeedChoiceNote = "Seeds were added until that interval was narrow enough: it is a little too narrow on average"
+const SeedChoiceNote = "Seeds were added until this interval was narrow enough, so on average it is slightly too narrow"
 
 // pointText names a point in messages.
 func pointText(p []measure.Coordinate) string {

@@ -59,7 +59,8 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 			clock = at.UTC().Format("2006-01-02 15:04:05.000000000 UTC")
 		}
 	case strings.HasPrefix(start, "PAR1") && size == 0:
-		err = errors.New("offset 0: Parquet is read from its end, so it has to be a file")
+		err = errors.New("offset 0: Parquet needs a regular file, because it is read from its end; name the file instead " +
+			"of standard input")
 	case strings.HasPrefix(start, "PAR1"):
 		var files Parquet
 		if files, err = ParquetFiles.Get(); err == nil {
@@ -68,9 +69,9 @@ func ReadTrace(name string, f func(*trace.Record) error) (clock string, err erro
 	case start == trace.Magic:
 		err = trace.ReadText(stream, take)
 	case slices.Contains(classicPcap, start[:min(4, len(start))]):
-		err = errors.New("offset 0: this is pcap; pcapng is read, which editcap -F pcapng IN OUT makes of it")
+		err = errors.New("offset 0: the format is pcap; convert it to pcapng with editcap -F pcapng IN OUT")
 	default:
-		err = errors.New("offset 0: this is neither pcapng nor Parquet nor the text form of a trace")
+		err = errors.New("offset 0: unknown format; pcapng, Parquet and the text form of a trace are allowed")
 	}
 	if errors.As(err, &stop) {
 		return clock, stop.error

@@ -26,9 +26,10 @@ type formatError struct{ format int }
 
 func (e formatError) Error() string {
 	if e.format == 0 {
-		return fmt.Sprintf("it has no format: another version of weir wrote it; this one reads and writes format %d", Format)
+		return fmt.Sprintf("the format is missing, so another version of weir wrote the file; this version supports format "+
+			"%d", Format)
 	}
-	return fmt.Sprintf("it has format %d, of another version of weir; this one reads and writes format %d",
+	return fmt.Sprintf("the file has format %d of another version of weir; this version supports format %d",
 		e.format, Format)
 }
 
@@ -118,8 +119,8 @@ type Aligned struct {
 
 // String describes the effect on measures.
 func (a *Aligned) String() string {
-	return fmt.Sprintf("iterations of job %s begin at multiples of %.9g s (align): waiting for that is in job and "+
-		"job_waiting, and in no other measure", a.Traffic, a.PeriodS)
+	return fmt.Sprintf("iterations of job %s begin at multiples of %.9g s (align); only the measures job and "+
+		"job_waiting include the time waited for this", a.Traffic, a.PeriodS)
 }
 
 // Iterations counts iterations of a job that were copied from earlier ones instead of simulated.
@@ -135,14 +136,14 @@ type Iterations struct {
 // String describes the repetition.
 func (i *Iterations) String() string {
 	if i.Repeated == 0 {
-		return "each was carried out: " + i.Why
+		return "all were simulated: " + i.Why
 	}
 	which := "one"
 	if i.Cycle > 1 {
 		which = fmt.Sprint(i.Cycle)
 	}
-	return fmt.Sprintf("%d, from number %d on, are the %s before them once more, every %.9g s: all %d words of the "+
-		"network's state recurred", i.Repeated, i.First, which, i.PeriodS, i.Words)
+	return fmt.Sprintf("%d, from number %d on, repeat the %s before them every %.9g s and were not simulated, because "+
+		"all %d words of the network's state recurred", i.Repeated, i.First, which, i.PeriodS, i.Words)
 }
 
 // String returns the number of packets by cause; "none" for 0.
@@ -422,7 +423,7 @@ func ReadRun(data []byte) (*Run, error) {
 		Format int `json:"format"`
 	}
 	if err := json.Unmarshal(data, &version); err != nil {
-		return nil, DamagedError{fmt.Sprintf("it is damaged: %v", err)}
+		return nil, DamagedError{fmt.Sprintf("the file is damaged: %v", err)}
 	}
 	if version.Format != Format {
 		return nil, formatError{version.Format}

@@ -18,7 +18,7 @@ import (
 )
 
 // elsewhereHint suggests what to do with a folder of another version.
-const elsewhereHint = "another --out, or the version of weir that wrote it"
+const elsewhereHint = "another folder (--out), or the version of weir that wrote this one"
 
 // CheckFolder returns an InputErrors if a results folder is of another version or experiment, or if another file is in
 // the place of one that weir writes. It returns nil for a missing folder.
@@ -44,7 +44,7 @@ func CheckFolder(s *experiment.Spec, dir string) error {
 		line++
 	}
 	text, _ := document.CutExcerpt(document.LineOf(data, line), 1)
-	return unusableError(dir, "spec.yaml", line, text, "this is not the experiment that the folder was made for: another "+
+	return unusableError(dir, "spec.yaml", line, text, "the folder belongs to a different experiment, because another "+
 		"version of weir wrote it, or it was changed")
 }
 
@@ -69,7 +69,7 @@ func checkPlaces(dir string) error {
 			continue // missing, or its creation reports the error
 		}
 		if !info.IsDir() {
-			return placeError(dir, folder, "it is no folder, and one has to be here")
+			return placeError(dir, folder, "the path is a file; a folder is needed here")
 		}
 		entries, _ := os.ReadDir(filepath.Join(dir, folder)) // if it is unreadable, reading its files reports the error
 		for _, e := range entries {
@@ -96,7 +96,7 @@ func checkPlace(dir, name string) error {
 // placeError returns an InputErrors about an obstructing file.
 func placeError(dir, name, why string) error {
 	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: why,
-		Allowed: "another --out, or take it away"}}
+		Allowed: "another folder (--out), or move the file elsewhere"}}
 }
 
 // unusableError returns an InputErrors about a folder of another version or experiment.
@@ -115,12 +115,12 @@ func FindRun(dir string, r *plan.Run, id string) (*Run, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, DamagedError{fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err))}
+		return nil, DamagedError{fmt.Sprintf("the file cannot be read: %v", document.UnwrapPathError(err))}
 	}
 	run, err := VerifyRun(data, r, id)
 	var damage DamagedError
 	if err != nil && !errors.As(err, &damage) {
-		return nil, unusableError(dir, name, 1, "", "it cannot be used: %v", err)
+		return nil, unusableError(dir, name, 1, "", "the file cannot be used: %v", err)
 	}
 	return run, err
 }
@@ -143,11 +143,12 @@ func describeMismatch(run *Run, r *plan.Run, id string) string {
 	same := func(a, b measure.Coordinate) bool { return a.Key == b.Key && a.Text == b.Text }
 	switch {
 	case run.ID != id:
-		return fmt.Sprintf("it has the run %s", run.ID)
+		return fmt.Sprintf("the file is of the run %s", run.ID)
 	case run.Seed != r.Seed:
-		return fmt.Sprintf("it has the seed %d, and the run %d", run.Seed, r.Seed)
+		return fmt.Sprintf("the file has the seed %d, but the run has %d", run.Seed, r.Seed)
 	case !slices.EqualFunc(run.Point, r.Point, same):
-		return fmt.Sprintf("it has the point %q, and the run %q", measure.PointName(run.Point), measure.PointName(r.Point))
+		return fmt.Sprintf("the file has the point %q, but the run has %q",
+			measure.PointName(run.Point), measure.PointName(r.Point))
 	}
 	return ""
 }

@@ -146,17 +146,17 @@ func flowsSheet() Sheet {
 			{Name: "dst", zero: "", Doc: "host that receives"},
 			{Name: "src_port", zero: int32(0), Doc: "transport port of the sender"},
 			{Name: "dst_port", zero: int32(0), Doc: "transport port of the receiver"},
-			{Name: "size_bytes", zero: int64(0), Optional: true, Doc: "payload that it has to carry; undefined: it has no end"},
-			{Name: "start_s", zero: 0.0, Optional: true, Doc: "when it began, from the beginning of the warm-up, in seconds; " +
-				"undefined: it did not begin"},
-			{Name: "fct_s", zero: 0.0, Optional: true, Doc: "flow completion time: from its start until all was acknowledged, " +
-				"in seconds; undefined: it was not finished, or has no end"},
-			{Name: "ideal_fct_s", zero: 0.0, Optional: true, Doc: "what that would be alone in the network, in seconds; " +
-				"undefined: it has no end"},
+			{Name: "size_bytes", zero: int64(0), Optional: true, Doc: "payload to send; undefined: the flow has no end"},
+			{Name: "start_s", zero: 0.0, Optional: true, Doc: "start, in seconds from the beginning of the warm-up; " +
+				"undefined: the flow did not start"},
+			{Name: "fct_s", zero: 0.0, Optional: true, Doc: "flow completion time: from the start until all data are " +
+				"acknowledged, in seconds; undefined: the flow did not finish, or has no end"},
+			{Name: "ideal_fct_s", zero: 0.0, Optional: true, Doc: "flow completion time in the empty network, in seconds; " +
+				"undefined: the flow has no end"},
 			{Name: "slowdown", zero: 0.0, Optional: true, Doc: "`fct_s` over `ideal_fct_s`"},
-			{Name: "received_bytes", zero: int64(0), Doc: "payload that was new to the receiver, in the measured part"},
-			{Name: "sent_packets", zero: int64(0), Doc: "data packets that the sender sent, in the measured part"},
-			{Name: "retransmitted_packets", zero: int64(0), Doc: "of these, those sent again"},
+			{Name: "received_bytes", zero: int64(0), Doc: "payload that was new to the receiver, in the measured time"},
+			{Name: "sent_packets", zero: int64(0), Doc: "data packets that the sender sent, in the measured time"},
+			{Name: "retransmitted_packets", zero: int64(0), Doc: "retransmissions among these"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			for _, r := range o.Runs {
@@ -187,11 +187,11 @@ func seriesSheet() Sheet {
 	return Sheet{Name: "series", Doc: "a value of a measure with `every`, at a time of a run",
 		ownColumns: []Column{
 			{Name: "measure", zero: "", Doc: "name of the measure"},
-			{Name: "group", zero: "", Doc: "of what it is: a traffic, a port, a flow of a traffic (`web.0`)"},
-			{Name: "unit", zero: "", Doc: "of the value: `bps`, `s`, `bytes`, `packets`; empty: it has none"},
-			{Name: "time_s", zero: 0.0, Doc: "from the beginning of the warm-up, in seconds; of a mean over an interval " +
-				"(goodput, throughput, utilisation, jain) when that begins"},
-			{Name: "value", zero: 0.0, Optional: true, Doc: "in base units; undefined: there was none at that time"},
+			{Name: "group", zero: "", Doc: "group of the value: a traffic, a port, a flow of a traffic (`web.0`)"},
+			{Name: "unit", zero: "", Doc: "unit of the value: `bps`, `s`, `bytes`, `packets`; empty: no unit"},
+			{Name: "time_s", zero: 0.0, Doc: "time in seconds from the beginning of the warm-up; for a mean over an interval " +
+				"(goodput, throughput, utilisation, jain), the start of the interval"},
+			{Name: "value", zero: 0.0, Optional: true, Doc: "value in base units; undefined: no value at this time"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			for _, r := range o.Runs {
@@ -211,11 +211,12 @@ func distributionsSheet() Sheet {
 		"delays, lengths of queues), in ascending order",
 		ownColumns: []Column{
 			{Name: "measure", zero: "", Doc: "name of the measure"},
-			{Name: "group", zero: "", Doc: "of what it is: a traffic, a port"},
+			{Name: "group", zero: "", Doc: "group of the value: a traffic, a port"},
 			{Name: "unit", zero: "", Doc: "of the value; empty: it has none"},
-			{Name: "value", zero: 0.0, Doc: "in base units; of more than 1,000 values neighbours are merged into their largest"},
-			{Name: "count", zero: uint64(0), Doc: "how often there was this value"},
-			{Name: "share", zero: 0.0, Doc: "share of the values up to this one: the CDF"},
+			{Name: "value", zero: 0.0, Doc: "value in base units; with more than 1,000 values, neighbours are merged into the " +
+				"largest of them"},
+			{Name: "count", zero: uint64(0), Doc: "number of occurrences of this value"},
+			{Name: "share", zero: 0.0, Doc: "share of values up to this one (the CDF)"},
 		},
 		rows: func(o *Outcome, add func(r *Run, own ...any)) {
 			for _, r := range o.Runs {
@@ -233,27 +234,27 @@ func distributionsSheet() Sheet {
 
 // traceDocs describes the columns of a trace's Parquet file, in order.
 var traceDocs = [...]string{
-	"picoseconds since the beginning of the warm-up",
-	"what happened: `enqueue`, `transmit`, `drop`, `lost`, `arrive`",
-	"where it happened",
-	"port; undefined: the packet was dropped before it had one",
-	"number of the flow in the run, from 0; undefined: the packet is of none",
+	"time in picoseconds from the beginning of the warm-up",
+	"kind of event: `enqueue`, `transmit`, `drop`, `lost`, `arrive`",
+	"node of the event",
+	"port; undefined: the packet was dropped before it reached a port",
+	"number of the flow in the run, from 0; undefined: the packet belongs to no flow",
 	"kind of packet: `data`, `ack`, `nack`, `notice`, `pause`, `resume`, `probe`",
 	"protocol of IP (RDMA: 252)",
 	"sending host; undefined: the packet has no addresses",
 	"transport port of the sender",
 	"receiving host; undefined: the packet has no addresses",
 	"transport port of the receiver",
-	"sequence number; of what, depends on the transport",
+	"sequence number; its unit depends on the transport",
 	"acknowledgement number",
-	"size that the frame counts with in queues and on links",
+	"size of the frame in queues and on links",
 	"payload of the packet",
 	"TOS byte or traffic class, 0 to 255",
 	"its ECN code point: `not-ect`, `ect1`, `ect0`, `ce`",
-	"TCP's flags, as letters; undefined: it has none",
-	"packets that wait at the port after the event; undefined: it has no port",
-	"bytes that wait there; undefined: it has no port",
-	"why it was dropped or lost; undefined: it was not",
+	"TCP flags, as letters; undefined: the packet has none",
+	"packets that wait at the port after the event; undefined: no port",
+	"bytes that wait at the port after the event; undefined: no port",
+	"reason of the drop or loss; undefined: neither",
 }
 
 // traceColumns returns the columns of traces/<id>.parquet.

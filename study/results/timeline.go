@@ -13,8 +13,8 @@ func (o *Outcome) hasTimelines() bool {
 
 // timelineSheet returns the sheet with a row for each state of a rank.
 func timelineSheet() Sheet {
-	return Sheet{Name: "timeline", Doc: "what a rank of a job did for a time, of runs with the measure timeline, in the " +
-		"order of jobs, ranks and time",
+	return Sheet{Name: "timeline", Doc: "activity of a rank of a job over a period, of runs with the measure timeline, " +
+		"in the order of jobs, ranks and time",
 		ownColumns: []Column{
 			{Name: "traffic", zero: "", Doc: "name of the job in the experiment"},
 			{Name: "rank", zero: int32(0), Doc: "of the job, from 0"},

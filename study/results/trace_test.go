@@ -162,10 +162,10 @@ func TestBadFiles(t *testing.T) {
 		data []byte
 		want string
 	}{
-		"empty": {nil, "offset 0: this is neither pcapng nor Parquet"},
+		"empty": {nil, "offset 0: unknown format; pcapng, Parquet"},
 		"else":  {[]byte("#!/bin/sh\n"), "offset 0"},
-		"pcap": {[]byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00"), "offset 0: this is pcap; pcapng is read, " +
-			"which editcap -F pcapng IN OUT makes of it"},
+		"pcap": {[]byte("\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00"), "offset 0: the format is pcap; convert it to " +
+			"pcapng with editcap -F pcapng IN OUT"},
 		"cut.pcapng":     {f.pcapng.Bytes()[:f.pcapng.Len()-5], "the file ends within a block"},
 		"short.pcapng":   {f.pcapng.Bytes()[:30], "offset 0: the file ends within a block"},
 		"length.pcapng":  {flip(f.pcapng.Bytes(), tenth+21), fmt.Sprint("offset ", tenth)},

@@ -54,19 +54,19 @@ func CheckTrace(name, head string) (listed bool, err error) {
 		return false, nil
 	}
 	if !strings.HasPrefix(string(list), head) {
-		return true, DamagedError{fmt.Sprintf("%s is of another run or of another result", filepath.Base(digestFile))}
+		return true, DamagedError{fmt.Sprintf("%s belongs to another run or result", filepath.Base(digestFile))}
 	}
 	f, _, err := document.Open(name)
 	if err != nil {
-		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err))}
+		return true, DamagedError{fmt.Sprintf("the file cannot be read: %v", document.UnwrapPathError(err))}
 	}
 	defer f.Close()
 	sum := sha256.New()
 	if _, err := io.Copy(sum, f); err != nil {
-		return true, DamagedError{fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err))}
+		return true, DamagedError{fmt.Sprintf("the file cannot be read: %v", document.UnwrapPathError(err))}
 	}
 	if hex.EncodeToString(sum.Sum(nil)) != want {
-		return true, DamagedError{"it is damaged: it does not have the digest in " + filepath.Base(digestFile)}
+		return true, DamagedError{"the file is damaged: it does not match the digest in " + filepath.Base(digestFile)}
 	}
 	return true, nil
 }

@@ -61,14 +61,14 @@ func (o *Outcome) DescribeKept() string {
 	}
 	switch {
 	case o.Untraced > 0:
-		return fmt.Sprintf("%d of %s%d runs are finished and kept, %d of them without the trace; the same command goes "+
-			"on with the rest", len(o.Runs), qualifier, all, o.Untraced)
+		return fmt.Sprintf("%d of %s%d runs are finished and kept, %d of them without a trace; the same command continues "+
+			"with the rest", len(o.Runs), qualifier, all, o.Untraced)
 	case len(o.Runs) == all && qualifier == "" && all == 1:
 		return "the only run is finished and kept"
 	case len(o.Runs) == all && qualifier == "":
 		return fmt.Sprintf("all %d runs are finished and kept", all)
 	}
-	return fmt.Sprintf("%d of %s%d runs are finished and kept; the same command goes on with the rest", len(o.Runs),
+	return fmt.Sprintf("%d of %s%d runs are finished and kept; the same command continues with the rest", len(o.Runs),
 		qualifier,
 		all)
 }
@@ -101,13 +101,13 @@ func WrapWriteError(name string, err error) error {
 	if info, bad := os.Stat(name); bad == nil && !info.Mode().IsRegular() { // the system only reports that a file exists
 		err = &document.NotRegularError{Mode: info.Mode()}
 	}
-	return fmt.Errorf("%s: it cannot be written: %w", name, document.UnwrapPathError(err))
+	return fmt.Errorf("%s: the file cannot be written: %w", name, document.UnwrapPathError(err))
 }
 
 // MakeFolder creates the results folder, and removes unfinished files of ended processes from it.
 func MakeFolder(dir string) error {
 	if err := atomicfile.MkdirAll(filepath.Join(dir, "runs")); err != nil {
-		return fmt.Errorf("%s: the results folder cannot be made: %w", dir, document.UnwrapPathError(err))
+		return fmt.Errorf("%s: the results folder cannot be created: %w", dir, document.UnwrapPathError(err))
 	}
 	for _, below := range append([]string{""}, resultFolders...) {
 		atomicfile.RemoveUnfinished(filepath.Join(dir, below))

@@ -33,7 +33,7 @@ func (x *execution) keepHosts() error {
 	before, err := results.ReadHosts(x.out.Dir)
 	if err != nil {
 		if x.o.OnNotice != nil {
-			x.o.OnNotice(fmt.Sprintf("%v: it is written anew, without what it had of sweeps", err))
+			x.o.OnNotice(fmt.Sprintf("%v: the file is rewritten without the earlier executions", err))
 		}
 		before = &results.Hosts{}
 	}

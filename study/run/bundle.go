@@ -71,11 +71,11 @@ func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, traci
 		h, err := archive.Next()
 		switch {
 		case err != nil:
-			return nil, fmt.Errorf("the bundle has no %s: %w", name, err)
+			return nil, fmt.Errorf("the bundle lacks %s: %w", name, err)
 		case h.Name != name || h.Typeflag != tar.TypeReg:
-			return nil, fmt.Errorf("the bundle has %q in the place of %s", h.Name, name)
+			return nil, fmt.Errorf("the bundle has %q instead of %s", h.Name, name)
 		case h.Size > int64(len(data)):
-			return nil, fmt.Errorf("%s of the bundle is said to have %d bytes", name, h.Size)
+			return nil, fmt.Errorf("%s in the bundle has an invalid size of %d bytes", name, h.Size)
 		}
 		return io.ReadAll(archive)
 	}
@@ -97,7 +97,7 @@ func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, traci
 			return nil, nil, fmt.Errorf("%w, %v", errQuota, t.quota)
 		}
 		if suffix == traceText && !bytes.HasPrefix(file, []byte(trace.TextHead(t.names))) {
-			return nil, nil, fmt.Errorf("its trace is of other ports")
+			return nil, nil, fmt.Errorf("its trace is of other ports than requested")
 		}
 		files = append(files, file)
 	}

@@ -62,12 +62,12 @@ func TestReceived(t *testing.T) {
 		data []byte
 		says string
 	}{
-		"nothing":           {nil, "the bundle has no run.json"},
-		"the run alone":     {alone, "the bundle has no run.json"},
-		"cut off":           {data[:len(data)/2], "of the bundle"},
-		"no trace":          {pack("run.json"), "the bundle has no trace.pcapng"},
-		"another order":     {pack("run.json", "trace.txt", "trace.parquet", "trace.pcapng"), `"trace.txt" in the place of`},
-		"a path":            {pack("run.json", "../../x"), `"../../x" in the place of trace.pcapng`},
+		"nothing":           {nil, "the bundle lacks run.json"},
+		"the run alone":     {alone, "the bundle lacks run.json"},
+		"cut off":           {data[:len(data)/2], "in the bundle"},
+		"no trace":          {pack("run.json"), "the bundle lacks trace.pcapng"},
+		"another order":     {pack("run.json", "trace.txt", "trace.parquet", "trace.pcapng"), `"trace.txt" instead of`},
+		"a path":            {pack("run.json", "../../x"), `"../../x" instead of trace.pcapng`},
 		"no text of ports":  {bytes.Replace(data, files[2][:20], []byte(strings.Repeat("x", 20)), 1), "of other ports"},
 		"another run's run": {bytes.Replace(data, []byte(r.ID("e")), []byte(r.ID("f")), 1), ""},
 	} {

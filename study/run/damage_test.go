@@ -37,25 +37,25 @@ func TestDamage(t *testing.T) {
 		damage     func(string) string
 		notice     string
 	}{
-		{"run of 0 bytes", run, cut(0), "it is damaged: unexpected end"},
-		{"run of 50 bytes", run, cut(50), "it is damaged: unexpected end"},
-		{"a value", run, replace(`"events": `, `"events": 1`), "its content does not have its digest"},
+		{"run of 0 bytes", run, cut(0), "the file is damaged: unexpected end"},
+		{"run of 50 bytes", run, cut(50), "the file is damaged: unexpected end"},
+		{"a value", run, replace(`"events": `, `"events": 1`), "its content does not match its digest"},
 		{"no digest", run, func(text string) string {
 			at := strings.Index(text, ",\n  \"sha256\"")
 			return text[:at] + "\n}\n"
-		}, "it does not end with its digest"},
-		{"seed", run, resealed(replace(`"seed": 1`, `"seed": 11`)), "it has the seed 11, and the run 1"},
+		}, "its digest (sha256) at the end is missing"},
+		{"seed", run, resealed(replace(`"seed": 1`, `"seed": 11`)), "the file has the seed 11, but the run has 1"},
 		{"point", run, resealed(func(text string) string { return strings.ReplaceAll(text, "500kbps", "501kbps") }),
-			`it has the point "rate=501kbps", and the run "rate=500kbps"`},
-		{"id", run, resealed(replace(id, other)), "it has the run " + other},
-		{"another run", run, func(string) string { return want["runs/"+other+".json"] }, "it has the run " + other},
+			`the file has the point "rate=501kbps", but the run has "rate=500kbps"`},
+		{"id", run, resealed(replace(id, other)), "the file is of the run " + other},
+		{"another run", run, func(string) string { return want["runs/"+other+".json"] }, "the file is of the run " + other},
 		{"no id", run, resealed(replace(id, "../../../x")), `no run has the id "../../../x"`},
-		{"pcapng of 0 bytes", "traces/" + id + ".pcapng", cut(0), "does not have the digest"},
-		{"parquet of 50 bytes", "traces/" + id + ".parquet", cut(50), "does not have the digest"},
-		{"text of 0 bytes", "traces/" + id + ".txt", cut(0), "does not have the digest"},
-		{"text of 50 bytes", "traces/" + id + ".txt", cut(50), "does not have the digest"},
-		{"an event", "traces/" + id + ".txt", replace(" drop ", " lost "), "does not have the digest"},
-		{"no digests", "traces/" + id + ".sha256", cut(0), "its digest is not there"},
+		{"pcapng of 0 bytes", "traces/" + id + ".pcapng", cut(0), "does not match the digest"},
+		{"parquet of 50 bytes", "traces/" + id + ".parquet", cut(50), "does not match the digest"},
+		{"text of 0 bytes", "traces/" + id + ".txt", cut(0), "does not match the digest"},
+		{"text of 50 bytes", "traces/" + id + ".txt", cut(50), "does not match the digest"},
+		{"an event", "traces/" + id + ".txt", replace(" drop ", " lost "), "does not match the digest"},
+		{"no digests", "traces/" + id + ".sha256", cut(0), "its digest is missing"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := want[c.file]
@@ -69,7 +69,7 @@ func TestDamage(t *testing.T) {
 			o := execute(t, runnable, Options{Dir: filepath.Dir(good.Dir), Executable: "x", Trace: []string{"s->c"},
 				OnNotice: func(text string) { notices = append(notices, text) }})
 			if len(notices) != 1 || !strings.Contains(notices[0], c.notice) || !strings.Contains(notices[0], id) ||
-				!strings.HasSuffix(notices[0], ": the run is carried out again") {
+				!strings.HasSuffix(notices[0], "; the run is repeated") {
 				t.Errorf("notices %q, want %s", notices, c.notice)
 			}
 			if o.Found != len(o.Runs)-1 || len(o.Failed) > 0 {
@@ -103,7 +103,7 @@ func TestTraceOfAnotherRun(t *testing.T) {
 			var notices []string
 			execute(t, runnable, Options{Dir: filepath.Dir(good.Dir), Executable: "x", Trace: []string{"s->c"},
 				OnNotice: func(text string) { notices = append(notices, text) }})
-			if len(notices) != 1 || !strings.Contains(notices[0], id+".sha256 is of another run or of another result") {
+			if len(notices) != 1 || !strings.Contains(notices[0], id+".sha256 belongs to another run or result") {
 				t.Errorf("notices %q", notices)
 			}
 			if now := contents(t, good.Dir); fmt.Sprint(now) != fmt.Sprint(want) {
@@ -156,7 +156,8 @@ func TestIDsAreNoPaths(t *testing.T) {
 				}
 			}
 			_, err := results.Open(room(), o.Dir)
-			if err == nil || !strings.Contains(err.Error(), "runs.json:1:1: it is not what weir writes: no run has the id") {
+			if err == nil || !strings.Contains(err.Error(), "runs.json:1:1: the file is not one that weir writes: no run has "+
+				"the id") {
 				t.Errorf("%v", err)
 			}
 		})
@@ -265,7 +266,7 @@ func TestTakenOver(t *testing.T) {
 		notices = append(notices, text)
 		claim.Discard()
 	}})
-	if len(notices) != 1 || !strings.HasPrefix(notices[0], "another process carries out 1 of the runs; ") ||
+	if len(notices) != 1 || !strings.HasPrefix(notices[0], "another process executes 1 of the runs; ") ||
 		len(again.Runs) != 6 || again.Found != 5 {
 		t.Errorf("notices %q, %d runs, %d found", notices, len(again.Runs), again.Found)
 	}

@@ -69,7 +69,7 @@ traffic:
   - {name: j, hosts: [h1, h0], job: {all_to_all: {size: 1MB}}, transport: rdma, cc: none}
 measure: [job]
 `, Options{})
-	const lost = "; links that are down have lost packets of it: "
+	const lost = "; its packets were lost on links that are down: "
 	r := o.Runs[0]
 	if len(r.Unfinished) != 1 || !strings.HasSuffix(r.Unfinished[0].WaitsFor, lost+"h0->s") ||
 		!strings.HasSuffix(r.End.WaitsFor, lost+"h0->s") {
@@ -104,7 +104,7 @@ measure: [job]
 `, Options{})
 	end := &o.Runs[0].End
 	if len(end.Jobs) != 1 || len(end.Jobs[0].Messages) != 1 || !strings.HasSuffix(end.Jobs[0].Messages[0],
-		"has no timer and is not to send; links that are down have lost packets of it: h0->s") {
+		"has no timer and is not to send; its packets were lost on links that are down: h0->s") {
 		t.Errorf("%+v", end)
 	}
 }

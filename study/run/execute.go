@@ -230,7 +230,7 @@ func (x *execution) notifyRepeat(why error) {
 	x.noticeLock.Lock()
 	defer x.noticeLock.Unlock()
 	if x.o.OnNotice != nil && !x.o.Fresh {
-		x.o.OnNotice(fmt.Sprintf("%v: the run is carried out again", why))
+		x.o.OnNotice(fmt.Sprintf("%v; the run is repeated", why))
 	}
 }
 
@@ -291,7 +291,7 @@ func (x *execution) executeAll(ctx context.Context, todo []int, last int, progre
 		}
 		if len(taken) == len(left) { // another process executes all remaining runs
 			if !waited && x.o.OnNotice != nil {
-				x.o.OnNotice(fmt.Sprintf("another process carries out %d of the runs; they are taken when they are there",
+				x.o.OnNotice(fmt.Sprintf("another process executes %d of the runs; their results are used when they are finished",
 					len(taken)))
 			}
 			waited = true
@@ -394,7 +394,8 @@ func (x *execution) executeOne(ctx context.Context, i, threads int, progress pro
 	}
 	data := x.all[i].EncodeJSON(true)
 	if x.before[i] != nil && !bytes.Equal(x.before[i].EncodeJSON(true), data) {
-		x.failures[i] = fmt.Errorf("carried out again for its trace, it gives another result than %s has",
+		x.failures[i] = fmt.Errorf("repeated for its trace, the run yields a different result than in %s; this is a bug in "+
+			"weir, or the machine computes wrongly",
 			filepath.Base(file))
 		return nil
 	}
@@ -462,7 +463,7 @@ func (x *execution) writeResults() error {
 		return err
 	}
 	if _, missing := results.ParquetFiles.Get(); missing != nil && x.o.OnNotice != nil {
-		x.o.OnNotice(fmt.Sprintf("%s and the like are not written: %v", results.FlowsFile, missing))
+		x.o.OnNotice(fmt.Sprintf("%s and similar files are not written: %v", results.FlowsFile, missing))
 	}
 	if err := x.keepHosts(); err != nil {
 		return err

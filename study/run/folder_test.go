@@ -73,19 +73,19 @@ func TestReopenRefuses(t *testing.T) {
 		name, want string
 		damage     func(dir string) error
 	}{
-		{"empty", "runs.json:1:1: this is no results folder", func(dir string) error {
+		{"empty", "runs.json:1:1: the file is missing, so this is not a results folder", func(dir string) error {
 			return os.Remove(dir + "/runs.json")
 		}},
-		{"binary", "runs.json:1:1: it is not what weir writes", func(dir string) error {
+		{"binary", "runs.json:1:1: the file is not one that weir writes", func(dir string) error {
 			return os.WriteFile(dir+"/runs.json",
 				[]byte{0, 255}, 0o666)
 		}},
-		{"other JSON", "runs.json:1:1: it has no format", func(dir string) error {
+		{"other JSON", "runs.json:1:1: the format is missing", func(dir string) error {
 			return os.WriteFile(dir+"/runs.json",
 				[]byte("{}"), 0o666)
 		}},
 		{"no spec", "spec.yaml", func(dir string) error { return os.Remove(dir + "/spec.yaml") }},
-		{"origin", "origin.json:1:1: it is not what weir writes", func(dir string) error {
+		{"origin", "origin.json:1:1: the file is not one that weir writes", func(dir string) error {
 			return os.WriteFile(dir+"/origin.json", []byte("[]"), 0o666)
 		}},
 		{"a run is gone", "runs/" + filepath.Base(run[0]), func(dir string) error {

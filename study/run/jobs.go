@@ -58,7 +58,7 @@ func waitsFor(p *experiment.Point, w *outcome.Wait) string {
 		}
 		sep := ", "
 		if i == 0 {
-			sep = "; links that are down have lost packets of it: "
+			sep = "; its packets were lost on links that are down: "
 		}
 		text += sep + p.Measured().PortName(direction)
 	}

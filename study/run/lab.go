@@ -104,7 +104,7 @@ func (o *Lab) Check(s *experiment.Spec) error {
 	if g.Check == nil {
 		return nil
 	}
-	nowhere := func(int, func() error) error { return errors.New("there is no lab yet") }
+	nowhere := func(int, func() error) error { return errors.New("the lab has not started") }
 	seen := map[*experiment.Point]bool{} // all seeds of a point have the same kinds of flows
 	for _, r := range plan.ListRuns(s) {
 		if seen[r.SpecPoint] {

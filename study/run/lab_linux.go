@@ -135,7 +135,7 @@ func (o *Lab) openCaptures(dir, id string) (capture, ofHosts *lab.Capture, err e
 	}
 	folder := filepath.Dir(captureFile(dir, id))
 	if err := atomicfile.MkdirAll(folder); err != nil {
-		return nil, nil, lostError{fmt.Errorf("%s: it cannot be made: %w", folder, document.UnwrapPathError(err))}
+		return nil, nil, lostError{fmt.Errorf("%s: the folder cannot be created: %w", folder, document.UnwrapPathError(err))}
 	}
 	return capture, ofHosts, nil
 }

@@ -59,7 +59,7 @@ type AgentGroup interface {
 }
 
 // Agents links to the AgentDriver of an imported package.
-var Agents = linked.New[AgentDriver]("the agent, by which Linux' own TCP follows HPCC++", "weir/app/agent")
+var Agents = linked.New[AgentDriver]("the agent for HPCC++ on Linux TCP", "weir/app/agent")
 
 // QueryKernel returns the features of this machine's kernel, with a check for agents that runs on demand.
 func QueryKernel() (*kernel.Kernel, error) {
@@ -132,12 +132,12 @@ func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k 
 			}
 		}
 		if tr.Version() != 6 {
-			c.Fail(tr.At(), "ip: 6, or "+own, "traffic %s: Linux' own TCP follows %s over IPv6 only, which has room for "+
-				"records of switches", tr.Name(), cc.Name)
+			c.Fail(tr.At(), "ip: 6, or "+own, "traffic %s: Linux TCP supports %s over IPv6 only, because only IPv6 has space "+
+				"for records of switches", tr.Name(), cc.Name)
 		}
 		if tr.Payload() < agentPayload {
-			c.Fail(tr.At(), fmt.Sprintf("a payload of %d B or more, or %s", agentPayload, own), "traffic %s: segments of "+
-				"Linux with a payload of %d B have no room for records", tr.Name(), tr.Payload())
+			c.Fail(tr.At(), fmt.Sprintf("a payload of %d B or more, or %s", agentPayload, own), "traffic %s: Linux segments "+
+				"with a payload of %d B have no space for records", tr.Name(), tr.Payload())
 		}
 		checkTrace(p, c, s, id)
 	}
@@ -151,7 +151,7 @@ func checkAgents(p *experiment.Point, c *document.Reader, s *experiment.Spec, k 
 	}
 	if c.OK() {
 		if _, err := labAgents(p); err != nil {
-			c.Fail(first.At(), "hosts of their own for such flows, or "+own, "%v", err)
+			c.Fail(first.At(), "separate hosts for such flows, or "+own, "%v", err)
 		}
 	}
 }
@@ -163,20 +163,19 @@ func checkTrace(p *experiment.Point, c *document.Reader, s *experiment.Spec, id 
 	f := p.Telemetry()
 	switch {
 	case f == nil:
-		c.Fail(at, "{telemetry: {format: ioam}} among a switch's programs", "traffic %s: no switch writes records, and its "+
-			"hosts of Linux would be CUBIC's", tr.Name())
+		c.Fail(at, "the program {telemetry: {format: ioam}} in a switch", "traffic %s: no switch writes records, so its "+
+			"Linux hosts would fall back to CUBIC", tr.Name())
 		return
 	case f.Profile.Name != "ioam" || f.Microseconds || f.Sojourn || f.Hops != agentHops:
 		c.Fail(at, fmt.Sprintf("format: ioam with fraction: ns, hops: %d and without sojourn, or stack: weir of tcp",
-			agentHops), "traffic %s: hosts of Linux have traces of IOAM with room for %d hops, times in ns, bytes and queues, "+
-			"and no other telemetry", tr.Name(), agentHops)
+			agentHops), "traffic %s: Linux hosts support only IOAM traces with up to %d hops, times in ns, bytes and queues",
+			tr.Name(), agentHops)
 	}
 	seen, hops := p.Measured(), 0
 	eachEnds(p, id, func(src, dst int) { hops = max(hops, seen.Path(src, dst, &seen.Traffic[id]).Hops) })
 	if hops > agentHops {
 		c.Fail(s.KeyPlace("topology"), fmt.Sprintf("paths of up to %d switches, or stack: weir of tcp", agentHops),
-			"traffic %s: "+
-				"a path has %d switches, and segments of Linux have room for records of %d", tr.Name(), hops, agentHops)
+			"traffic %s: a path has %d switches, but Linux segments have space for records of %d", tr.Name(), hops, agentHops)
 	}
 }
 
@@ -214,7 +213,8 @@ func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 					hosts[node] = h
 				}
 				if h.law != law {
-					fail(node, "its flows want laws of %s, and of %s; an agent has one for all", lawText(h.law), lawText(law))
+					fail(node, "its flows need the parameters %s and %s, but an agent has one set for all flows",
+						lawText(h.law), lawText(law))
 				}
 				h.shortest, h.longest = min(h.shortest, path.BaseRTT), max(h.longest, path.BaseRTT)
 			}
@@ -222,7 +222,7 @@ func labAgents(p *experiment.Point) (map[int]AgentConfig, error) {
 		})
 	}
 	if n := len(hosts); n > agentHosts {
-		return nil, fmt.Errorf("%d hosts of Linux would have agents; %d can", n, agentHosts)
+		return nil, fmt.Errorf("%d Linux hosts need agents, but only %d are possible", n, agentHosts)
 	}
 	if len(hosts) > 0 {
 		findUnwanted(p, hosts, fail)
@@ -251,7 +251,8 @@ func findUnwanted(p *experiment.Point, hosts map[int]*agentPlan, fail func(node 
 		eachEnds(p, id, func(src, dst int) {
 			for _, node := range [2]int{src, dst} {
 				if hosts[node] != nil {
-					fail(node, "its agent would take traffic %s as well, as all of TCP over IPv6; ip: 4 keeps it out", tr.Name())
+					fail(node, "its agent would also control traffic %s, like all TCP over IPv6; ip: 4 excludes that traffic",
+						tr.Name())
 				}
 			}
 		})

@@ -41,7 +41,7 @@ func addCounts(a AgentGroup, to *results.Attempt) {
 		return
 	}
 	if x.Traced > 1000 && x.Notified == 0 {
-		to.Errors = append(to.Errors, fmt.Sprintf("agents have put traces into %d segments, and no sender was told a window",
+		to.Errors = append(to.Errors, fmt.Sprintf("agents put traces into %d segments, but no sender received a window",
 			x.Traced))
 	}
 	to.Agents = x

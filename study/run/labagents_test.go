@@ -62,36 +62,36 @@ func TestCheckLabAgents(t *testing.T) {
 		{"its parameters", []string{"preset: agent", "preset: agent, eta: 90%, n: 16, max_stage: 2, t: 7ms"}, nil, nil},
 		{"CUBIC where nobody follows anything", []string{"cc: {rx_hpcc: {preset: agent}}", "cc: cubic"}, nil, nil},
 		{"another law at the sender", []string{"{rx_hpcc: {preset: agent}}", "hpcc"}, nil,
-			[]string{":11:", "which has no congestion control that does what hpcc does; allowed: reno, cubic, rx_hpcc, or any " +
+			[]string{":11:", "which has no congestion control equivalent to hpcc; allowed: reno, cubic, rx_hpcc, or any " +
 				"with stack: weir of tcp"}},
 		{"another preset", []string{"{rx_hpcc: {preset: agent}}", "rx_hpcc"}, nil,
 			[]string{":11:", "traffic x: cc rx_hpcc: preset: Linux' own TCP does what preset: agent says, and nothing else"}},
 		{"what an agent has no words for", []string{"preset: agent", "preset: agent, min_rate: 1Mbps, eta: 0.5%"}, nil,
 			[]string{"min_rate: Linux' own TCP has no least rate", "eta: 1% to 100% are possible"}},
-		{"IPv4", []string{"ip: 6", "ip: 4"}, nil, []string{"traffic x: Linux' own TCP follows rx_hpcc over IPv6 only"}},
+		{"IPv4", []string{"ip: 6", "ip: 4"}, nil, []string{"traffic x: Linux TCP supports rx_hpcc over IPv6 only"}},
 		{"another format", []string{"format: ioam", "format: int-md"}, nil,
-			[]string{":9:", "hosts of Linux have traces of IOAM with room for 5 hops"}},
+			[]string{":9:", "Linux hosts support only IOAM traces with up to 5 hops"}},
 		{"microseconds", []string{"format: ioam", "format: ioam, fraction: us"}, nil, []string{"times in ns"}},
-		{"more room", []string{"format: ioam", "format: ioam, hops: 6"}, nil, []string{"room for 5 hops"}},
+		{"more room", []string{"format: ioam", "format: ioam, hops: 6"}, nil, []string{"up to 5 hops"}},
 		{"no telemetry", []string{", {telemetry: {format: ioam}}", ""}, nil, []string{"traffic x: no switch writes records"}},
 		{"small segments", []string{"measure: [", "mtu: 100 B payload\nmeasure: ["}, nil,
-			[]string{"traffic x: segments of Linux with a payload of 100 B have no room for records"}},
+			[]string{"traffic x: Linux segments with a payload of 100 B have no space for records"}},
 		{"asking once a round trip", []string{"transport: tcp", "transport: {tcp: {telemetry: rtt}}"}, nil,
 			[]string{"the kernel does not support telemetry rtt"}},
 		{"another TCP at the same host", []string{"measure: [", "  - {name: y, from: d, to: b, transport: tcp, cc: " +
-			"cubic, ip: 6, start: 0s}\nmeasure: ["}, nil, []string{"host d: its agent would take traffic y as well"}},
+			"cubic, ip: 6, start: 0s}\nmeasure: ["}, nil, []string{"host d: its agent would also control traffic y"}},
 		{"… over IPv4", []string{"measure: [", "  - {name: y, from: d, to: b, transport: tcp, cc: cubic, start: 0s}\n" +
 			"measure: ["}, nil, nil},
 		{"another law at the same host", []string{"measure: [", "  - {name: y, from: d, to: b, transport: tcp, cc: " +
 			"{rx_hpcc: {preset: agent, n: 2}}, ip: 6, start: 0s}\nmeasure: ["}, nil,
-			[]string{"host d: its flows want laws of eta 0.95, n 8, max_stage 5, t 0s, and of eta 0.95, n 2"}},
+			[]string{"host d: its flows need the parameters eta 0.95, n 8, max_stage 5, t 0s and eta 0.95, n 2"}},
 		{"a machine without BPF", nil, errors.New("agent: unsupported machine: the kernel is " +
 			"Linux 5.15.0; 6.6 or later is required"), []string{":11:",
 			"the kernel is Linux 5.15.0; 6.6 or later is required", "allowed: stack: weir of tcp"}},
-		{"hosts of Weir's own need none of it", []string{"transport: tcp", "transport: {tcp: {stack: weir}}", "ip: 6",
+		{"Weir's own hosts need none of it", []string{"transport: tcp", "transport: {tcp: {stack: weir}}", "ip: 6",
 			"ip: 4", "format: ioam", "format: int-md"}, errors.New("nothing"), nil},
 		{"all together", []string{"preset: agent", "preset: draft", "ip: 6", "ip: 4", "format: ioam", "format: ifa-ext"},
-			errors.New("it is too old"), []string{"traces of IOAM", "IPv6 only", "preset: agent says", "it is too old"}},
+			errors.New("it is too old"), []string{"IOAM traces", "IPv6 only", "preset: agent says", "it is too old"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := plantest.Load(t, withAgents(), strings.NewReplacer(x.replace...).Replace(traced), experiment.Options{})

@@ -31,7 +31,7 @@ func (o *Lab) hasCaptures(r *results.Run, dir string) (bool, error) {
 	for _, file := range o.listCaptures(r, dir) {
 		listed, err := results.CheckTrace(file, results.DigestHead(r))
 		if err == nil && !listed {
-			err = errors.New("its digest is not there")
+			err = errors.New("its digest is missing")
 		}
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", filepath.Join("captures", filepath.Base(file)), err)
@@ -84,7 +84,7 @@ func (o *Lab) writeDigests(r *results.Run, dir string) error {
 func writeDigest(capture, head string) error {
 	f, err := os.Open(capture)
 	if err != nil {
-		return fmt.Errorf("%s: it cannot be read: %w", capture, document.UnwrapPathError(err))
+		return fmt.Errorf("%s: the file cannot be read: %w", capture, document.UnwrapPathError(err))
 	}
 	defer f.Close()
 	sum := sha256.New()
@@ -93,7 +93,7 @@ func writeDigest(capture, head string) error {
 		err = f.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: it cannot be kept: %w", capture, document.UnwrapPathError(err))
+		return fmt.Errorf("%s: the capture cannot be stored: %w", capture, document.UnwrapPathError(err))
 	}
 	list := strings.TrimSuffix(capture, filepath.Ext(capture)) + results.TraceDigests
 	line := results.DigestLine(filepath.Base(capture), sum.Sum(nil))
@@ -111,7 +111,7 @@ func replayFile(c *lab.Config, switches []string, file string) (all []results.Re
 	for _, name := range switches {
 		f, err := os.Open(file)
 		if err != nil {
-			return nil, fmt.Errorf("%s: it cannot be read: %w", file, document.UnwrapPathError(err))
+			return nil, fmt.Errorf("%s: the file cannot be read: %w", file, document.UnwrapPathError(err))
 		}
 		r, err := lab.Replay(c, name, f)
 		f.Close()
@@ -136,7 +136,7 @@ func ReplayHostsFile(r *plan.Run, file string) (x results.Replay, err error) {
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return x, fmt.Errorf("%s: it cannot be read: %w", file, document.UnwrapPathError(err))
+		return x, fmt.Errorf("%s: the file cannot be read: %w", file, document.UnwrapPathError(err))
 	}
 	defer f.Close()
 	again, err := lab.ReplayHosts(c, f)

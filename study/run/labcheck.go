@@ -35,11 +35,11 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 		checkStacks(p, c)
 		checkAgents(p, c, s, k)
 		if framing := p.Framing(); framing.IsFixed() {
-			c.Fail(s.KeyPlace("framing"), "l2, wire", "framing %s counts headers that no real frame has", framing.Name)
+			c.Fail(s.KeyPlace("framing"), "l2, wire", "framing %s counts headers that real frames do not have", framing.Name)
 		}
 		for _, m := range p.Measures() {
 			if why := m.WhyNotInLab(p.Measured()); why != "" {
-				c.Fail(m.At, "", "there is no %s in the lab: %s", m.Name, why)
+				c.Fail(m.At, "", "the lab does not support %s: %s", m.Name, why)
 			}
 		}
 		links := make([]int, len(p.Network().Nodes))
@@ -53,14 +53,14 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 				continue
 			}
 			if hosts++; links[n] != 1 {
-				c.Fail(s.KeyPlace("topology"), "hosts with one link", "host %s has %s; a host of the lab has one interface",
+				c.Fail(s.KeyPlace("topology"), "hosts with one link", "host %s has %s, but a host in the lab has one interface",
 					node.Name, map[bool]string{true: "no link", false: fmt.Sprint(links[n], " links")}[links[n] == 0])
 				break
 			}
 		}
 		if c.OK() { // labHosts needs a point without errors
 			if hosts, err := labHosts(p, k); err != nil {
-				c.Fail(s.KeyPlace("traffic"), "hosts of their own for such flows", "%v", err)
+				c.Fail(s.KeyPlace("traffic"), "separate hosts for such flows", "%v", err)
 			} else {
 				checkBuffers(p, c, k, hosts)
 			}
@@ -70,16 +70,16 @@ func CheckLab(s *experiment.Spec, k *kernel.Kernel, force bool) error {
 		}
 		if hosts > MaxLabHosts {
 			c.Fail(s.KeyPlace("topology"), fmt.Sprintf("up to %d hosts", MaxLabHosts),
-				"the network has %d hosts, and each is a namespace with rings of its own", hosts)
+				"the network has %d hosts, and the lab needs a namespace with its own rings for each", hosts)
 		}
 		most := float64(MaxLabFrames)
 		if k.CPUs == 1 { // hosts and data plane share the CPU
 			most /= 2
 		}
 		if f := plan.FramesPerSecond(p); f > most {
-			c.Fail(s.KeyPlace("topology"), fmt.Sprintf("rates divided by %.0f (--set rates=/%[1]v), or as many fewer "+
-				"senders; --force runs it all the same", roundUpTo(f/most)),
-				"too large for this machine at %s: hosts would send about %s frames/s, and the lab carries %s in good time",
+			c.Fail(s.KeyPlace("topology"), fmt.Sprintf("rates divided by %.0f (--set rates=/%[1]v), or as many times fewer "+
+				"senders; --force runs it anyway", roundUpTo(f/most)),
+				"too large for this machine at %s: hosts would send about %s frames/s, but the lab can forward only %s on time",
 				orPoint(p.Coordinates()), measure.FormatSI(f), measure.FormatSI(most))
 		}
 	}
@@ -107,8 +107,8 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 				tr = p.Entry(p.Flow(f).Traffic)
 			}
 		}
-		c.Fail(tr.At(), "flows with starts", "traffic %s has triggers, which act at once wherever flows end: hosts of the "+
-			"lab cannot know", tr.Name())
+		c.Fail(tr.At(), "flows with starts", "traffic %s has triggers, which act at the instant when flows end at other "+
+			"hosts; hosts in the lab cannot observe this", tr.Name())
 	}
 	for i := range p.Flows() {
 		f := p.Flow(i)
@@ -116,8 +116,8 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 			if tr, other := p.Entry(f.Traffic), p.Entry(p.Flow(j).Traffic); tr.UsesWeirStack() != other.UsesWeirStack() &&
 				!said[f.Traffic] {
 				said[f.Traffic] = true
-				c.Fail(tr.At(), "the same stack for both", "traffic %s comes after %s, and one has hosts of Linux in the lab, the "+
-					"other one Weir's own", tr.Name(), other.Name())
+				c.Fail(tr.At(), "the same stack for both", "traffic %s starts after %s, but in the lab one uses Linux hosts and "+
+					"the other Weir's own hosts", tr.Name(), other.Name())
 			}
 		}
 	}
@@ -126,12 +126,12 @@ func checkStacks(p *experiment.Point, c *document.Reader) {
 // checkLab notes errors for a traffic that the kernel cannot send.
 func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s *experiment.Spec, k *kernel.Kernel) {
 	if tr.Job() != nil {
-		c.Fail(tr.At(), "weir run", "traffic %s is a job, which only the simulator can carry out", tr.Name())
+		c.Fail(tr.At(), "weir run", "traffic %s is a job, and only the simulator can run jobs", tr.Name())
 		return
 	}
 	if over := ipPacket(p, tr) - maxMTU; over > 0 {
 		c.Fail(tr.At(), fmt.Sprintf("a payload of %d B", tr.Payload()-over),
-			"traffic %s: IP packets of %d bytes are longer than interfaces of the lab can have (%d)", tr.Name(),
+			"traffic %s: IP packets of %d bytes exceed the limit of interfaces in the lab (%d bytes)", tr.Name(),
 			ipPacket(p, tr), maxMTU)
 	}
 	transport, parameters := tr.Transport()
@@ -142,7 +142,7 @@ func checkLab(p *experiment.Point, tr *experiment.Traffic, c *document.Reader, s
 		return
 	}
 	if _, err := k.TCPSettings(parameters); err != nil {
-		c.Fail(tr.At(), "what the kernel has, or stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(), err)
+		c.Fail(tr.At(), "a feature of this kernel, or stack: weir of "+transport.Name, "traffic %s: %v", tr.Name(), err)
 	}
 }
 
@@ -170,7 +170,7 @@ func checkController(tr *experiment.Traffic, c *document.Reader, s *experiment.S
 // kernelHas returns an error if the kernel lacks a controller's algorithm.
 func kernelHas(k *kernel.Kernel, s *cc.Scheme) error {
 	if s.Kernel == "" {
-		return fmt.Errorf("the lab's hosts are Linux, which has no congestion control that does what %s does", s.Name)
+		return fmt.Errorf("the lab's hosts run Linux, which has no congestion control equivalent to %s", s.Name)
 	}
 	return k.CheckCongestionControl(s.Kernel)
 }
@@ -295,8 +295,8 @@ func MatchSwitches(s *experiment.Spec, patterns []string) (names []string, err e
 	for _, pattern := range patterns {
 		if pattern == lab.CaptureHosts {
 			if !slices.ContainsFunc(s.Points(), ownHosts) {
-				return nil, fmt.Errorf("no host is Weir's own; allowed: names of switches, or transports with such hosts " +
-					"(stack: weir)")
+				return nil, fmt.Errorf("the experiment has no Weir hosts; allowed: names of switches, or transports with such " +
+					"hosts (stack: weir)")
 			}
 			if !slices.Contains(names, pattern) {
 				names = append(names, pattern)
@@ -318,7 +318,8 @@ func MatchSwitches(s *experiment.Spec, patterns []string) (names []string, err e
 				}
 			}
 			if !found {
-				return nil, fmt.Errorf("no switch is %q; allowed: %s, or a pattern with *", pattern, document.JoinChoices(all))
+				return nil, fmt.Errorf("no switch has the name %q; allowed: %s, or a pattern with *",
+					pattern, document.JoinChoices(all))
 			}
 		}
 	}

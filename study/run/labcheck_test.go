@@ -76,38 +76,41 @@ func TestCheckLab(t *testing.T) {
 				"of the same host; allowed: 4608 B and more"}, false},
 		{"a framing", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
 			"tcp}\nmeasure: [goodput]\n",
-			[]string{":9:10: framing htsim counts headers that no real frame has; allowed: l2, wire"}, false},
+			[]string{":9:10: framing htsim counts headers that real frames do not have; allowed: l2, wire"}, false},
 		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
 			"[goodput, overshoot]\n",
-			[]string{":11:20: there is no overshoot in the lab: a kernel reports what its sender has in flight"}, false},
+			[]string{":11:20: the lab does not support overshoot: a kernel reports what its sender has in flight"}, false},
 		{"a measure's option", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput, {pfc_pause: {log: true}}]\n",
-			[]string{":11:20: there is no pfc_pause in the lab: its data plane keeps no log"}, false},
+			[]string{":11:20: the lab does not support pfc_pause: its data plane keeps no log"}, false},
 		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: " +
 			"1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
-			[]string{"traffic x: IP packets of 9328 bytes are longer than interfaces of the lab can have (9216); allowed: a " +
+			[]string{"traffic x: IP packets of 9328 bytes exceed the limit of interfaces in the lab (9216 bytes); allowed: a " +
 				"payload of 9188 B"}, false},
 		{"too large", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, and the " +
-				"lab carries 100 k in good time; allowed: rates divided by 13 (--set rates=/13), or as many fewer senders"}, false},
+			[]string{":3:3: too large for this machine at its only point: hosts would send about 1.238 M frames/s, but the " +
+				"lab can forward only 100 k on time; allowed: rates divided by 13 (--set rates=/13), or as many times fewer " +
+				"senders"},
+			false},
 		{"too large, by force", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: [goodput]\n", nil, true},
 		{"many hosts", "duration: 2s\ntopology: {fat_tree: {k: 16, rate: 1Mbps, delay: 1us}}\nswitch: " +
 			"[forward]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: tcp}\nmeasure: [goodput]\n",
-			[]string{"the network has 1024 hosts, and each is a namespace with rings of its own; allowed: up to 128 hosts"},
+			[]string{"the network has 1024 hosts, and the lab needs a namespace with its own rings for each; allowed: up to " +
+				"128 hosts"},
 			false},
 		{"too large, by force, with what cannot be had", strings.ReplaceAll(twoHosts, "100Mbps", "10Gbps") +
 			"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp, cc: dctcp}\nmeasure: [goodput]\n",
 			[]string{"the kernel has no dctcp"}, true},
 		{"a transport that no kernel has", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, " +
 			"transport: rdma, cc: none}\nmeasure: [goodput]\n", nil, false},
-		{"a congestion control that it lacks, of hosts of Weir's own", twoHosts + "switch: [forward]\ntraffic:\n  - {name: " +
+		{"a congestion control that it lacks, of Weir's own hosts", twoHosts + "switch: [forward]\ntraffic:\n  - {name: " +
 			"x, from: a, to: b, transport: {tcp: {stack: weir, delayed_ack: 50ms}}, cc: dctcp}\nmeasure: [goodput]\n",
 			nil, false},
 		{"all together", twoHosts + "switch: [forward]\nframing: htsim\ntraffic:\n  - {name: x, from: a, to: b, transport: " +
 			"tcp, cc: dctcp}\nmeasure: [goodput, overshoot]\n",
-			[]string{"the kernel has no dctcp", "framing htsim", "no overshoot"}, false},
+			[]string{"the kernel has no dctcp", "framing htsim", "not support overshoot"}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) { checks(t, c.spec, c.force, c.want) })
 	}
@@ -124,9 +127,10 @@ func TestCheckLabOfSenders(t *testing.T) {
 			nil},
 		{"measures of others", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: {tcp: " +
 			"{stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [overshoot, {reduction: {traffic: y}}, " +
-			"nacks]\n", []string{"overshoot in the lab: a kernel reports what its sender has in flight only now and then, so " +
-			"the most is not known (traffic y; hosts of Weir's own do: stack: weir)",
-			"reduction in the lab: a kernel does not report", "nacks in the lab: a kernel takes no notices"}},
+			"nacks]\n", []string{"the lab does not support overshoot: a kernel reports what its sender has in flight only " +
+			"now and then, so the most is not known (traffic y; hosts of Weir's own do: stack: weir)",
+			"the lab does not support reduction: a kernel does not report",
+			"the lab does not support nacks: a kernel takes no notices"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { checks(t, c.spec, false, c.want) })
 	}
@@ -245,9 +249,9 @@ measure: [goodput]
 // kernel's, even if the kernel has one, and another may be the kernel's under its own name.
 func TestCheckLabOwnController(t *testing.T) {
 	for _, c := range []struct{ name, kernel, want string }{
-		{"none of the kernel's", "", "traffic x: the lab's hosts are Linux, which has no congestion control that does what " +
-			"vegas does; allowed: reno, bbr, cubic, or any with stack: weir of tcp\n"},
-		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah, only reno, bbr, cubic, vegas"},
+		{"none of the kernel's", "", "traffic x: the lab's hosts run Linux, which has no congestion control equivalent to " +
+			"vegas; allowed: reno, bbr, cubic, or any with stack: weir of tcp\n"},
+		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah: it offers reno, bbr, cubic, vegas "},
 		{"the kernel's", "bbr", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -309,8 +313,8 @@ measure: [goodput]
 	}
 	network := text[strings.Index(text, "topology:"):strings.Index(text, "switch:")]
 	for want, change := range map[string][2]string{
-		":10:11: there is no mine in the lab: a kernel does not count them": {"[goodput]", "[mine]"},
-		":3:3: host c has no link; a host of the lab has one interface":     {"hosts: [a, b]", "hosts: [a, b, c]"},
+		":10:11: the lab does not support mine: a kernel does not count them": {"[goodput]", "[mine]"},
+		":3:3: host c has no link, but a host in the lab has one interface":   {"hosts: [a, b]", "hosts: [a, b, c]"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			s := plantest.Load(t, r, strings.Replace(text, change[0], change[1], 1), experiment.Options{})
@@ -322,7 +326,7 @@ measure: [goodput]
 	// A family whose hosts have several links is for the simulator alone.
 	s := plantest.Load(t, r, strings.Replace(text, network, "topology: {twice: {}}\n", 1), experiment.Options{})
 	err := CheckLab(s, someKernel(), false)
-	want := "host a has 2 links; a host of the lab has one interface"
+	want := "host a has 2 links, but a host in the lab has one interface"
 	if err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v, want %q", err, want)
 	}

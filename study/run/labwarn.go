@@ -16,7 +16,7 @@ const labTimeout = 10 * unit.Millisecond
 // Kinds of warnings about the lab.
 var (
 	warnStalls = scheme.WarningKind{ID: "lab-stalls",
-		Condition: "an experiment with stalls, which are for the simulator, runs in the lab"}
+		Condition: "an experiment with stalls, which only the simulator supports, runs in the lab"}
 	warnTimeout = scheme.WarningKind{ID: "lab-timeout",
 		Condition: "a transport of Weir's own hosts has rto_min below 10 ms in the lab"}
 )
@@ -29,8 +29,7 @@ func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnStall
 func LabWarnings(s *experiment.Spec) (all []document.Warning) {
 	if s.Stalls() {
 		all = append(all, document.Warn(warnStalls, document.Position{},
-			"stalls are for the simulator: the lab's machine has "+
-				"its own"))
+			"stalls apply to the simulator only; the lab has the real stalls of its machine"))
 	}
 	for _, p := range s.Points() {
 		for i := range p.Entries() {
@@ -40,9 +39,9 @@ func LabWarnings(s *experiment.Spec) (all []document.Warning) {
 			if timeout == 0 || !tr.UsesWeirStack() || timeout >= labTimeout {
 				continue
 			}
-			w := document.Warn(warnTimeout, tr.At(), "traffic %s: timeouts of %s can come after rto_min: %v, and what carries "+
-				"acknowledgements in the lab waits for milliseconds now and then; with rto_min: %v or more only what is lost "+
-				"is sent again", tr.Name(), x.Name, timeout, labTimeout)
+			w := document.Warn(warnTimeout, tr.At(), "traffic %s: timeouts of %s may occur after rto_min: %v, but threads "+
+				"that forward acknowledgements in the lab sometimes wait for milliseconds; with rto_min: %v or more only lost "+
+				"packets are sent again", tr.Name(), x.Name, timeout, labTimeout)
 			if !slices.Contains(all, w) {
 				all = append(all, w)
 			}

@@ -13,9 +13,9 @@ import (
 func TestLabWarnings(t *testing.T) {
 	for transport, want := range map[string]string{
 		"rdma, cc: dctcp":                                 "", // it probes
-		"{rdma: {rto_min: 320us}}, cc: dctcp":             "traffic x: timeouts of rdma can come after rto_min: 320us",
+		"{rdma: {rto_min: 320us}}, cc: dctcp":             "traffic x: timeouts of rdma may occur after rto_min: 320us",
 		"{rdma: {rto_min: 20ms}}, cc: dctcp":              "",
-		"{rdma: {rto_min: 20ms, rto_low: 1ms}}, cc: reno": "timeouts of rdma can come after rto_min: 1ms",
+		"{rdma: {rto_min: 20ms, rto_low: 1ms}}, cc: reno": "timeouts of rdma may occur after rto_min: 1ms",
 		"{rdma: {recovery: none}}, cc: dctcp":             "",
 		"tcp, cc: cubic":                                  "",
 		"{tcp: {stack: weir}}, cc: cubic":                 "",
@@ -31,8 +31,8 @@ func TestLabWarnings(t *testing.T) {
 	}
 	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
 		"transport: tcp}\nmeasure: [goodput]\n", experiment.Options{})
-	if all := testkit.FormatAll(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls are for the "+
-		"simulator") {
+	if all := testkit.FormatAll(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls apply to the "+
+		"simulator only") {
 		t.Errorf("%q", all)
 	}
 }

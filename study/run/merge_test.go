@@ -251,7 +251,7 @@ func TestMergePrograms(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "by program " + m.Programs[1].Revision + ": 2 runs: " + strings.Join(m.Programs[1].Runs, ", ")
+	want := "program " + m.Programs[1].Revision + ": 2 runs: " + strings.Join(m.Programs[1].Runs, ", ")
 	if got := strings.Join(strings.Fields(report.FormatText(opened)), " "); !strings.Contains(got, want) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -266,7 +266,7 @@ func TestMergePrograms(t *testing.T) {
 	}
 	reseal(t, results.RunFile(partB, b.Runs[n-3].ID), `"events": `, `"events": 1`)
 	if _, err := merge(t.TempDir(), true, partB, partA); err == nil ||
-		!strings.Contains(err.Error(), "of another program: both cannot be in one folder") {
+		!strings.Contains(err.Error(), "of another program; only one of them can be merged") {
 		t.Errorf("two results: %v", err)
 	}
 }
@@ -408,7 +408,7 @@ func TestMergeLeavesOutOldRuns(t *testing.T) {
 	m, err := results.MergeFolders(t.Context(), room(), []string{dir, good.Dir}, results.MergeOptions{Parent: t.TempDir(),
 		Report:   page,
 		OnNotice: func(text string) { notices = append(notices, text) }})
-	if err != nil || len(notices) != 1 || !strings.HasPrefix(notices[0], dir+": 1 file of runs is left out: ") {
+	if err != nil || len(notices) != 1 || !strings.HasPrefix(notices[0], dir+": 1 file of runs is left out, ") {
 		t.Errorf("%v, %q", err, notices)
 	}
 	if name := differ(t, good.Dir, m.Dir); name != "" || m.Duplicates != 1 {
@@ -525,7 +525,7 @@ func TestMergeWithoutIndex(t *testing.T) {
 	}{{[]string{own(false)}, false}, {[]string{own(true)}, true}, {[]string{own(false), own(true)}, true},
 		{[]string{own(false), partOf(t, want, ids, false)}, true}} {
 		m, err := merge(t.TempDir(), false, c.dirs...)
-		if (err == nil) != c.ok || !c.ok && !strings.Contains(err.Error(), "nothing says how the experiment is named") {
+		if (err == nil) != c.ok || !c.ok && !strings.Contains(err.Error(), "the name of the experiment is unknown") {
 			t.Errorf("%v: %v", c.dirs, err)
 		}
 		if err == nil && (m.Found != 2 || m.Name != want.Name || filepath.Base(m.Dir) != filepath.Base(want.Dir)) {

@@ -80,7 +80,8 @@ func TestMergeLab(t *testing.T) {
 		t.Errorf("another seed: %v, %+v", err, m)
 	}
 	for _, c := range []struct{ dir, want string }{
-		{measured(t, s, "weir", 3, 2), "has measured the same run (rate=1Mbps seed 2), and no two measurements are alike"},
+		{measured(t, s, "weir", 3, 2),
+			"also has a measurement of this run (rate=1Mbps seed 2), and two measurements cannot be merged"},
 		{measured(t, s, "iperf3", 3, 1), "traffic by iperf3, not by weir"},
 	} {
 		if _, err := merge(t.TempDir(), false, b, c.dir); err == nil || !strings.Contains(err.Error(), c.want) {
@@ -94,7 +95,8 @@ func TestMergeLab(t *testing.T) {
 	replace(t, filepath.Join(broken, "captures", results.RunID(plan.ListRunsOn(s, experiment.Lab)[0], "x",
 		"weir")+"-hosts.pcapng"),
 		"hosts", "HOSTS")
-	if _, err := merge(t.TempDir(), false, b, broken); err == nil || !strings.Contains(err.Error(), "it is damaged") {
+	if _, err := merge(t.TempDir(), false, b, broken); err == nil ||
+		!strings.Contains(err.Error(), "the file is damaged") {
 		t.Errorf("a damaged capture: %v", err)
 	}
 }

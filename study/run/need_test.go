@@ -411,7 +411,7 @@ func TestSeedsByNeedFailed(t *testing.T) {
 func TestSeedsByNeedNotReached(t *testing.T) {
 	o := execute(t, byNeed("{measure: delay.a, until: 2%, least: 3, most: 7}"), Options{Executable: "e"})
 	if len(o.Runs) != 21 || o.Chosen.State != results.Unmet || !strings.Contains(o.Chosen.String(),
-		"7 runs per point, the most: delay.a within 2 % at 95 % is not reached, rate=2100kbps is within ") {
+		"7 runs per point, the maximum: delay.a within 2 % at 95 % is not reached; rate=2100kbps is within ") {
 		t.Errorf("%d runs: %s", len(o.Runs), o.Chosen)
 	}
 }

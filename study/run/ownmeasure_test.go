@@ -90,7 +90,7 @@ measure: [goodput, hops, fates]
 		{"neither", measure.Definition{}, measure.Definition{}, 2,
 			[]string{"agree in 1 of 1 points (within 10 % or 1 Mb/s;", "fates eaten"}, []string{"hops within"}},
 		{"near", near, measure.Definition{}, 1.04, []string{"agree in 1 of 1 points", both}, []string{"outside:"}},
-		{"not near", near, measure.Definition{}, 1.06, []string{"agree in 0 of 1 points", both, "not inside: hops"}, nil},
+		{"not near", near, measure.Definition{}, 1.06, []string{"agree in 0 of 1 points", both, "outside: hops"}, nil},
 		{"sparse", measure.Definition{}, measure.Definition{Sparse: true}, 1, []string{"fates crossed"},
 			[]string{"fates eaten"}},
 	} {

@@ -76,15 +76,16 @@ func (o *Options) checkRunner(s *experiment.Spec) error {
 	switch {
 	case o.Runner == nil:
 	case o.Lab != nil:
-		return errors.New("runs of the lab are carried out here: no runner can")
+		return errors.New("runs of the lab need this machine; remove the runner")
 	case len(o.Trace) > 0 && !traces:
-		return errors.New("this runner leaves no traces: they stay on the machine that makes them")
+		return errors.New("this runner cannot trace, because traces stay on the machine that writes them; run without a " +
+			"trace, or locally")
 	case len(o.Trace) > 0 && s.TraceQuota() == 0:
 		c := document.NewReader(experiment.FileKind)
 		file, _ := s.Text()
 		c.Fail(document.Position{File: file, Line: 1, Column: 1},
 			"trace_quota: 100 MB, as a key of the experiment or by --set",
-			"its traces have no bound, and who carries out runs for others has only so much room")
+			"the size of its traces has no limit, but workers have limited disk space")
 		return c.Err()
 	}
 	return nil
@@ -100,7 +101,7 @@ type Accountant interface {
 
 // ErrNotExecuted is the error of a Runner for a run that was not executed for a reason outside the run. The run is
 // missing, and the same command executes it later.
-var ErrNotExecuted = errors.New("it was not carried out")
+var ErrNotExecuted = errors.New("it was not executed")
 
 // LostError returns an error of a Runner that cannot execute any further run.
 func LostError(err error) error { return lostError{err} }
@@ -163,7 +164,7 @@ func (x *execution) executeElsewhere(ctx context.Context, i int, t *tracer,
 	}
 	run, files, err := DecodeResult(data, x.runs[i], task.ID, x.ports[x.runs[i].Index], &x.o.Tracing)
 	if err != nil {
-		return nil, fmt.Errorf("what came back is not the run's: %w", err)
+		return nil, fmt.Errorf("the returned result does not belong to the run: %w", err)
 	}
 	if t != nil {
 		t.given = files
@@ -225,12 +226,12 @@ func (x *execution) withSpace(ctx context.Context, write func() error) error {
 		err := write()
 		if x.o.Runner == nil || !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
 			if err == nil && x.diskFull.Swap(false) {
-				x.issueNotice(fmt.Sprintf("%s has space again: it goes on", x.out.Dir))
+				x.issueNotice(fmt.Sprintf("%s has disk space again; the sweep continues", x.out.Dir))
 			}
 			return err
 		}
 		if !x.diskFull.Swap(true) {
-			x.issueNotice(fmt.Sprintf("the disk of %s is full: what comes back waits for space", x.out.Dir))
+			x.issueNotice(fmt.Sprintf("the disk of %s is full; results wait for free space", x.out.Dir))
 		}
 		select {
 		case <-ctx.Done():

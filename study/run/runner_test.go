@@ -216,10 +216,11 @@ func TestRunnerErrors(t *testing.T) {
 		failed string // of the run
 		lost   string // of all
 	}{
-		{"changed", nil, other, "what came back is not the run's: it is damaged", ""},
+		{"changed", nil, other, "the returned result does not belong to the run: the file is damaged", ""},
 		{"cut", nil, func(_ Task, data []byte, err error) ([]byte, error) { return data[:len(data)/2], err },
-			"what came back is not the run's: it is damaged", ""},
-		{"empty", nil, func(Task, []byte, error) ([]byte, error) { return nil, nil }, "what came back is not the run's", ""},
+			"the returned result does not belong to the run: the file is damaged", ""},
+		{"empty", nil, func(Task, []byte, error) ([]byte, error) { return nil, nil },
+			"the returned result does not belong to the run", ""},
 		{"error", nil, func(Task, []byte, error) ([]byte, error) { return nil, errors.New("lost six times") },
 			"lost six times", ""},
 		{"lost", nil, func(Task, []byte, error) ([]byte, error) { return nil, LostError(full) }, "", "the disk is full; "},
@@ -246,8 +247,8 @@ func TestRunnerErrors(t *testing.T) {
 			}
 		})
 	}
-	for why, o := range map[string]Options{"are carried out here": {Lab: &Lab{}},
-		"leaves no traces": {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
+	for why, o := range map[string]Options{"runs of the lab need this machine": {Lab: &Lab{}},
+		"cannot trace": {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
 		o.Runner = &elsewhere{t: t}
 		if _, err := Execute(t.Context(), load(t, runnable, experiment.Options{}), o); err == nil ||
 			!strings.Contains(err.Error(), why) {
@@ -286,9 +287,9 @@ func TestUnpack(t *testing.T) {
 	listed := small + "traffic: [{name: x, file: /etc/passwd, format: hpcc, " +
 		"transport: window, window: 1 packets}]\nswitch: [forward]\nmeasure: [fct]\n"
 	for _, x := range []struct{ name, manifest, want string }{
-		{"no JSON", "{", "it is no parcel of an experiment"},
-		{"another key", `{"format": 2, "path": "x"}`, "it is no parcel of an experiment"},
-		{"another format", `{"format": 1}`, "its format is 1, and this version reads 2"},
+		{"no JSON", "{", "the file is not a parcel of an experiment"},
+		{"another key", `{"format": 2, "path": "x"}`, "the file is not a parcel of an experiment"},
+		{"another format", `{"format": 1}`, "the parcel has format 1 of another version of weir; this version supports 2"},
 		{"another content", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte("x")), 1),
 			"its content has the hash"},
 		{"not valid", strings.Replace(string(manifest), remote.Digest([]byte(runnable)), remote.Digest([]byte(strange)), 1),

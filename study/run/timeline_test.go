@@ -96,8 +96,8 @@ func TestTimelineChosen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if len(f.Panels) != 1 || len(f.Panels[0].Rows.Names) != 2 ||
-		!strings.Contains(f.Note, "of the 4 ranks of train the 2 that wait least") ||
-		!strings.Contains(f.Note, "where there was no more room") {
+		!strings.Contains(f.Note, "of the 4 ranks of train, the 2 that wait least") ||
+		!strings.Contains(f.Note, "where the limit of its timeline was reached") {
 		t.Errorf("%s; %+v", f.Note, f.Panels)
 	}
 }

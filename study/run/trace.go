@@ -71,7 +71,7 @@ func (x *execution) shareTrace() error {
 	}
 	dir := filepath.Join(x.out.Dir, "traces")
 	if err := atomicfile.MkdirAll(dir); err != nil {
-		return fmt.Errorf("%s: it cannot be made: %w", dir, document.UnwrapPathError(err))
+		return fmt.Errorf("%s: the folder cannot be created: %w", dir, document.UnwrapPathError(err))
 	}
 	place := filepath.Join(dir, "ports")
 	text := strings.Join(names, ", ")
@@ -207,7 +207,7 @@ func (t *tracer) isComplete(run *results.Run) (bool, error) {
 		case err != nil:
 			return false, fmt.Errorf("%s: %w", file, err)
 		case !listed && t.wanted.Forms == nil:
-			return false, fmt.Errorf("%s: its digest is not there", file)
+			return false, fmt.Errorf("%s: its digest is missing", file)
 		case !listed: // the trace has other forms
 			return false, nil
 		}

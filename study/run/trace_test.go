@@ -131,8 +131,8 @@ func TestTraceInterrupted(t *testing.T) {
 	if err != nil || len(o.Runs) != 6 || o.Missing != 0 || o.Traces != 2 || o.Untraced != 4 {
 		t.Errorf("%d runs, %d missing, %d traces, %d lack theirs, %v", len(o.Runs), o.Missing, o.Traces, o.Untraced, err)
 	}
-	if want := "6 of 6 runs are finished and kept, 4 of them without the trace; the same command goes on " +
-		"with the rest"; o.DescribeKept() != want {
+	if want := "6 of 6 runs are finished and kept, 4 of them without a trace; the same command " +
+		"continues with the rest"; o.DescribeKept() != want {
 		t.Error(o.DescribeKept())
 	}
 	after := contents(t, plain.Dir)
@@ -153,7 +153,7 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	os.WriteFile(name, []byte(changed), 0o644)
 	out, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
 		Trace: []string{"*"}})
-	if err != nil || len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Err.Error(), "another result") {
+	if err != nil || len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Err.Error(), "a different result") {
 		t.Errorf("%v, failed: %v", err, out.Failed)
 	}
 	if left, _ := filepath.Glob(filepath.Join(o.Dir, "traces", ".new-*")); len(left) > 0 {

@@ -11,5 +11,5 @@ func Example() {
 	f := workers.Flags{Workers: "127.0.0.1:4222"}
 	_, err := workers.Remote.Get()
 	fmt.Println(f.UsesWorkers(), err)
-	// Output: true JetStream is not part of this program; import _ "weir/app/jetstream" in its package main adds it
+	// Output: true JetStream is not part of this program; to add it, import _ "weir/app/jetstream" in package main
 }

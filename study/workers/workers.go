@@ -18,16 +18,16 @@ import (
 
 // ServerFlags name a running NATS server.
 type ServerFlags struct {
-	NATS  string `name:"nats" placeholder:"URL" help:"Use the NATS servers at this URL, with JetStream."`
-	Creds string `placeholder:"FILE" help:"Credentials for --nats, as NATS has them (.creds)."`
+	NATS  string `name:"nats" placeholder:"URL" help:"URL of NATS servers to use; they need JetStream."`
+	Creds string `placeholder:"FILE" help:"Credentials file of NATS (.creds) for --nats."`
 }
 
 // Flags are the flags of weir run for runs on other machines.
 type Flags struct {
 	Workers string `placeholder:"ADDR" help:"${runWorkers}"`
 	ServerFlags
-	NoOwn   bool   `name:"no-own" help:"Workers: carry out no runs here."`
-	Metrics string `placeholder:"ADDR" help:"Workers: serve metrics, as http://ADDR/metrics."`
+	NoOwn   bool   `name:"no-own" help:"Workers: run no simulations on this machine."`
+	Metrics string `placeholder:"ADDR" help:"Workers: serve metrics at http://ADDR/metrics."`
 	Verify  string `enum:"sample,all" default:"sample" help:"${runVerify}"`
 }
 
@@ -37,23 +37,23 @@ func (f *Flags) UsesWorkers() bool { return f.Workers != "" || f.NATS != "" || f
 // CheckUnused returns an error if a flag is set that needs workers. It is called for flags without workers.
 func (f *Flags) CheckUnused() error {
 	if f.NoOwn || f.Metrics != "" {
-		return fmt.Errorf("%w: --no-own and --metrics are for --workers and --nats", command.ErrInput)
+		return fmt.Errorf("%w: --no-own and --metrics need --workers or --nats; add one, or leave them out", command.ErrInput)
 	}
 	if f.Verify == "all" {
-		return fmt.Errorf("%w: --verify is for --workers and --nats", command.ErrInput)
+		return fmt.Errorf("%w: --verify needs --workers or --nats; add one, or leave out --verify", command.ErrInput)
 	}
 	return nil
 }
 
 // WorkerFlags are the flags of weir worker.
 type WorkerFlags struct {
-	Join string `placeholder:"FILE" help:"What weir run --workers has written to join with."`
+	Join string `placeholder:"FILE" help:"File that weir run --workers wrote for workers."`
 	ServerFlags
-	Jobs   int           `help:"Runs at a time; 0 means one a core."`
-	Memory float64       `placeholder:"MB" help:"For a run, at most; 0 means what is available, divided by --jobs."`
-	Time   time.Duration `placeholder:"DURATION" help:"A run may take so long; 0 means no limit."`
-	Disk   float64       `placeholder:"MB" help:"An input or a result may be so large; 0 means no limit."`
-	Name   string        `help:"For people; host and process if it is not given."`
+	Jobs   int           `help:"Concurrent runs; 0: one per core."`
+	Memory float64       `placeholder:"MB" help:"${workerMemory}"`
+	Time   time.Duration `placeholder:"DURATION" help:"Max duration of a run; 0: no limit."`
+	Disk   float64       `placeholder:"MB" help:"Max size of an input or a result, in MB; 0: no limit."`
+	Name   string        `help:"Name of the worker in reports. Default: host and process."`
 }
 
 // Machine describes this machine and its outputs.

@@ -72,7 +72,7 @@ func TestBackEndsTrace(t *testing.T) {
 		t.Errorf("%d files of traces, or they differ", traces)
 	}
 	code, _, errs := weir("run", file, "--trace", "s->*", "--workers", "127.0.0.1:0", "--out", filepath.Join(dir, "no"))
-	if code != command.WrongInput || !strings.Contains(errs, "its traces have no bound") ||
+	if code != command.WrongInput || !strings.Contains(errs, "the size of its traces has no limit") ||
 		!strings.Contains(errs, "trace_quota") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}

@@ -20,14 +20,14 @@ import (
 
 type benchCmd struct {
 	What    string        `arg:"" enum:"${benches}" default:"engine" help:"${benchWhat}"`
-	JSON    bool          `name:"json" help:"Print JSON."`
+	JSON    bool          `name:"json" help:"Print JSON instead of text."`
 	Runs    int           `placeholder:"N" help:"${benchRuns}"`
 	Hosts   []int         `placeholder:"N" help:"${benchHosts}"`
-	Threads int           `placeholder:"N" help:"Threads of threads; one a core if it is not given."`
+	Threads int           `placeholder:"N" help:"Number of threads in threads. Default: one per core."`
 	Docs    string        `placeholder:"FILE" type:"path" help:"${benchDocs}"`
 	Turn    string        `hidden:"" help:"One turn of scale or threads, as JSON, in this process."`
 	Time    time.Duration `placeholder:"DURATION" help:"${benchTime}"`
-	Only    []string      `hidden:"" help:"Rows of switch."`
+	Only    []string      `hidden:"" help:"Rows of switch to measure."`
 	Profile string        `hidden:"" type:"path" help:"${benchProfile}"`
 }
 
@@ -41,7 +41,7 @@ func (b *benchCmd) Run(a *app) error {
 		return b.runPage(a)
 	}
 	if b.Runs != 0 || b.Time != 0 {
-		return fmt.Errorf("%w: --runs and --time are for other benchmarks", command.ErrInput)
+		return fmt.Errorf("%w: --runs and --time do not apply to this benchmark; leave them out", command.ErrInput)
 	}
 	if b.Profile != "" {
 		stop, err := startProfile(filepath.Join(b.Profile, b.What+".pprof"))
@@ -87,7 +87,7 @@ func (b *benchCmd) runSwitch(a *app) error {
 	}
 	var done func()
 	o.Progress, done = a.showActivity()
-	signals := handleSignals(a.screen, grace{labWork(nil).time, 0, lab.CloseLabs, "nothing was measured"})
+	signals := handleSignals(a.screen, grace{labWork(nil).time, 0, lab.CloseLabs, "no results were measured"})
 	defer signals.stop()
 	f, err := bench.Switch(signals, a.registry, o)
 	done()

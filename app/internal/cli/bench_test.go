@@ -12,8 +12,8 @@ func TestBenchSwitchRefuses(t *testing.T) {
 	for args, want := range map[string]string{
 		"switch --runs 101":     "1 to 100 runs",
 		"switch --time 1ms":     "0.1 s to 60 s",
-		"engine --runs 3":       "--runs and --time are for other benchmarks",
-		"tcp --time 3s":         "--runs and --time are for other benchmarks",
+		"engine --runs 3":       "--runs and --time do not apply to this benchmark",
+		"tcp --time 3s":         "--runs and --time do not apply to this benchmark",
 		"switches":              "must be one of",
 		"switch --time forever": "--time",
 	} {

@@ -12,7 +12,7 @@ import (
 // runPage measures the page of weir serve.
 func (b *benchCmd) runPage(a *app) error {
 	if b.Time != 0 || b.Profile != "" || b.Docs != "" || b.Hosts != nil || b.Threads != 0 {
-		return fmt.Errorf("%w: of the options only --runs and --json are for page", command.ErrInput)
+		return fmt.Errorf("%w: page supports only the options --runs and --json; leave out the others", command.ErrInput)
 	}
 	if b.Runs < 0 {
 		return fmt.Errorf("%w: --runs is %d; 1 or more is allowed", command.ErrInput, b.Runs)
@@ -23,7 +23,8 @@ func (b *benchCmd) runPage(a *app) error {
 	}
 	var done func()
 	o.Progress, done = a.showActivity()
-	signals := handleSignals(a.screen, grace{inSimulation.time, inSimulation.limit, cutNothing, "nothing was measured"})
+	signals := handleSignals(a.screen, grace{inSimulation.time, inSimulation.limit, cutNothing, "no results were " +
+		"measured"})
 	defer signals.stop()
 	f, err := bench.Page(signals, a.registry, o)
 	done()

@@ -29,7 +29,8 @@ func (b *benchCmd) runTurns(a *app) error {
 		return b.runTurn(a)
 	}
 	if b.Time != 0 || b.Profile != "" {
-		return fmt.Errorf("%w: --time is for switch", command.ErrInput)
+		return fmt.Errorf("%w: --time and --profile do not apply to this benchmark; only switch and clock accept them",
+			command.ErrInput)
 	}
 	hosts := b.Hosts
 	if hosts == nil {
@@ -46,7 +47,7 @@ func (b *benchCmd) runTurns(a *app) error {
 		b.Threads = runtime.GOMAXPROCS(0)
 	}
 	if b.Threads < 2 && b.What == "threads" {
-		return fmt.Errorf("%w: --threads is %d; 2 or more is allowed, to be compared with one", command.ErrInput, b.Threads)
+		return fmt.Errorf("%w: --threads is %d; 2 or more is allowed, for comparison with 1", command.ErrInput, b.Threads)
 	}
 	if b.Docs != "" {
 		if _, _, err := bench.SplitPage(b.Docs, b.What); err != nil {
@@ -76,7 +77,7 @@ func (b *benchCmd) runTurns(a *app) error {
 	}
 	done()
 	if signals.Err() != nil {
-		return errors.New("interrupted: nothing is said of what was measured")
+		return errors.New("interrupted: no results are printed, because the measurement is incomplete")
 	}
 	if err != nil {
 		return err
@@ -101,7 +102,7 @@ func (b *benchCmd) writeFigures(f turnFigures) error {
 				return err
 			}
 		}
-		page += "\n![CPU time of a packet-hop](scale-speed.svg)\n![peak memory a host](scale-memory.svg)\n"
+		page += "\n![CPU time per packet-hop](scale-speed.svg)\n![peak memory per host](scale-memory.svg)\n"
 	}
 	return bench.ReplaceText(b.Docs, b.What, page)
 }
@@ -137,7 +138,7 @@ func anotherTurn(what string) func(ctx context.Context, s bench.TurnSpec) (*benc
 		var out, errs bytes.Buffer
 		c.Stdout, c.Stderr = &out, &errs
 		if err := c.Run(); err != nil {
-			return nil, fmt.Errorf("a turn with %d hosts: %w: %s", s.Hosts, err, strings.TrimSpace(errs.String()))
+			return nil, fmt.Errorf("measurement with %d hosts: %w: %s", s.Hosts, err, strings.TrimSpace(errs.String()))
 		}
 		var t bench.Turn
 		return &t, json.Unmarshal(out.Bytes(), &t)

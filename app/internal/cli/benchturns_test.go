@@ -18,10 +18,10 @@ func TestBenchTurnsInput(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"bench scale --hosts 100", "allowed: 16, 128, 1024, 8192, 65536"},
 		{"bench threads --threads 1", "2 or more is allowed"},
-		{"bench scale --time 2s", "--time is for switch"},
+		{"bench scale --time 2s", "--time and --profile do not apply"},
 		{"bench scale --turn {", "--turn"},
 		{"bench scale --docs nowhere.md", "nowhere.md: no such file"},
-		{"bench peers --docs benchturns_test.go", "no place for the figures"},
+		{"bench peers --docs benchturns_test.go", "the marks for the figures are missing"},
 		{`bench scale --turn {"load":"flood","hosts":16,"threads":1}`, "allowed: permutation, websearch"},
 	} {
 		t.Run(c.args, func(t *testing.T) {

@@ -22,7 +22,7 @@ var machineSpeed = sync.OnceValue(plan.MachineSpeed)
 type checkCmd struct {
 	selection
 	On   string `enum:"sim,lab" default:"sim" help:"${checkOn}"`
-	JSON bool   `name:"json" help:"Print one JSON document: runs, packet-hops and timers."`
+	JSON bool   `name:"json" help:"Print one JSON document with runs, packet-hops and timers."`
 }
 
 // maxRows limits the runs that weir check lists.
@@ -35,7 +35,7 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	if c.JSON {
 		if c.On == experiment.Lab {
-			return fmt.Errorf("%w: --json is for the simulator", command.ErrInput)
+			return fmt.Errorf("%w: --json does not apply to --on lab; leave out one of them", command.ErrInput)
 		}
 		return a.checkJSON(s)
 	}
@@ -60,27 +60,27 @@ func (c *checkCmd) Run(a *app) error {
 	}
 	cost, jobs := plan.EstimateCost(runs), min(runtime.GOMAXPROCS(0), len(runs))
 	elapsed := cost.Elapsed(jobs, speed)
-	memory := fmt.Sprintf("up to %s of memory (%d at a time here)",
+	memory := fmt.Sprintf("up to %s of memory (%d concurrent on this machine)",
 		report.FormatBytes(int64(roundUp(plan.CommandMemory(s, jobs)))), jobs)
 	text := fmt.Sprintf("%s is valid: %s, about %s packet-hops, %s, and %s", s.Name(),
 		text.Count(len(runs), "run"), measure.FormatSI(cost.PacketHops), formatTime(elapsed), memory)
 	if byNeed {
-		text = fmt.Sprintf("%s is valid: %d to %d runs, of %d to %d seeds a point, as many as it takes for %s; about %s to "+
-			"%s packet-hops, %s, and %s", s.Name(), len(runs), len(plan.ListRuns(s)), need.MinSeeds, need.MaxSeeds, &need,
+		text = fmt.Sprintf("%s is valid: %d to %d runs with %d to %d seeds per point, until %s is reached; about %s to %s "+
+			"packet-hops, %s, and %s", s.Name(), len(runs), len(plan.ListRuns(s)), need.MinSeeds, need.MaxSeeds, &need,
 			measure.FormatSI(cost.PacketHops), measure.FormatSI(share*cost.PacketHops),
 			formatRange(formatTime(elapsed), formatTime(share*elapsed)), memory)
 	}
 	fmt.Fprintf(a.stdout, "%s\n", report.WrapText(text, a.lineWidth(), ""))
 	fmt.Fprintf(a.stdout, "%s\n\n",
-		report.WrapText(fmt.Sprintf("The time is by a calibration just now: this machine is %.2g "+
-			"times as fast as the one of docs/performance.md, if nothing else runs.", speed), a.lineWidth(), ""))
+		report.WrapText(fmt.Sprintf("The time follows from a calibration just now: this machine is %.2g times as fast as "+
+			"the reference machine of docs/performance.md, if it is otherwise idle.", speed), a.lineWidth(), ""))
 	if slices.ContainsFunc(runs, mayRecur) {
 		hops, each := estimateRecurring(runs)
 		each /= float64(jobs)
 		fmt.Fprintf(a.stdout, "%s\n\n",
-			report.WrapText(fmt.Sprintf("It takes less if iterations of a job recur, which are not "+
-				"carried out again then: if all but %d of each do, about %s packet-hops and %s. How many do is known when it has "+
-				"run.", simulatedIterations, measure.FormatSI(hops), formatTime(each/speed)), a.lineWidth(), ""))
+			report.WrapText(fmt.Sprintf("It takes less if iterations of a job recur, because the simulator skips these: if it "+
+				"simulates only %d iterations per job, about %s packet-hops and %s. The actual number is known after the run.",
+				simulatedIterations, measure.FormatSI(hops), formatTime(each/speed)), a.lineWidth(), ""))
 	}
 	for i, text := range report.DescribeOmitted(s) {
 		fmt.Fprintf(a.stdout, "%s\n", report.WrapText(text, a.lineWidth(), ""))

@@ -21,39 +21,39 @@ import (
 
 // commandLine declares the commands.
 type commandLine struct {
-	List    listCmd    `cmd:"" help:"List experiments with their time, schemes, measures, formats, workloads, warnings."`
-	Show    showCmd    `cmd:"" help:"Show an experiment, scheme, measure or format with its parameters and sources."`
-	Check   checkCmd   `cmd:"" help:"Validate an experiment and list its runs with an estimate."`
-	Run     runCmd     `cmd:"" help:"Run an experiment."`
-	Report  reportCmd  `cmd:"" help:"Make the report of results folders anew, and show it."`
-	Plot    plotCmd    `cmd:"" help:"Make a figure of finished results, as SVG, PDF or PNG."`
-	Trace   traceCmd   `cmd:"" help:"Filter and summarise a trace, as weir run --trace leaves it, or a pcapng file."`
-	Diff    diffCmd    `cmd:"" help:"Compare two results folders, or the flows of results and a fct.txt."`
-	Results resultsCmd `cmd:"" help:"Results: list, find, remove, bundle and merge them."`
-	Import  importCmd  `cmd:"" help:"Make an experiment of another program's configuration."`
+	List    listCmd    `cmd:"" help:"List experiments, schemes, measures, workloads, topologies, formats or warnings."`
+	Show    showCmd    `cmd:"" help:"Show the parameters and sources of an experiment, scheme, measure or format."`
+	Check   checkCmd   `cmd:"" help:"Validate an experiment, and estimate the time and memory of its runs."`
+	Run     runCmd     `cmd:"" help:"Run an experiment, print its tables and write a report."`
+	Report  reportCmd  `cmd:"" help:"Rewrite the report of results folders, and print its tables."`
+	Plot    plotCmd    `cmd:"" help:"Draw a figure of finished results as SVG, PDF or PNG."`
+	Trace   traceCmd   `cmd:"" help:"Filter and summarise a packet trace of weir run --trace, or a pcapng file."`
+	Diff    diffCmd    `cmd:"" help:"Compare two results folders, or the flows of results and an fct.txt."`
+	Results resultsCmd `cmd:"" help:"List, remove, bundle, open and merge results folders."`
+	Import  importCmd  `cmd:"" help:"Convert another program's configuration into an experiment."`
 	Export  exports    `cmd:"" help:"Write results as files for other programs, or an experiment for a cluster."`
-	Collect collectCmd `cmd:"" help:"Gather what tasks of weir export slurm have given into a results folder."`
-	Task    taskCmd    `cmd:"" help:"Carry out one task of a folder of weir export slurm, as its scripts do."`
-	Schema  schemaCmd  `cmd:"" help:"Print a JSON schema: of experiment files, for editors, or of a file of results."`
-	Bench   benchCmd   `cmd:"" help:"Measure speed."`
-	Lab     labCmd     `cmd:"" help:"The lab: experiments between namespaces of this machine."`
-	Switch  switchCmd  `cmd:"" help:"A switch on its own, between interfaces of this machine."`
-	Agent   agentCmd   `cmd:"" help:"Have this host's own TCP follow HPCC++ or NCF, by BPF programs, while it runs."`
-	Serve   serveCmd   `cmd:"" help:"Serve a page on which to choose, start, watch and compare experiments."`
-	Worker  workerCmd  `cmd:"" help:"Carry out runs for weir run --workers, or --nats, of other machines."`
-	Docs    docsCmd    `cmd:"" help:"Read the documentation, or write it as a site for a browser."`
+	Collect collectCmd `cmd:"" help:"Collect the results of Slurm tasks into a results folder."`
+	Task    taskCmd    `cmd:"" help:"Run one task of a folder of weir export slurm; its scripts call this."`
+	Schema  schemaCmd  `cmd:"" help:"Print the JSON schema of experiment files (for editors) or of results files."`
+	Bench   benchCmd   `cmd:"" help:"Run a benchmark of the simulator, the lab or the page."`
+	Lab     labCmd     `cmd:"" help:"Maintain the lab, which runs experiments in network namespaces."`
+	Switch  switchCmd  `cmd:"" help:"Run a software switch between interfaces of this machine."`
+	Agent   agentCmd   `cmd:"" help:"Control this host's TCP by HPCC++ or NCF with BPF programs, while weir agent runs."`
+	Serve   serveCmd   `cmd:"" help:"Serve a web page to choose, start, watch and compare experiments."`
+	Worker  workerCmd  `cmd:"" help:"Run simulations for weir run --workers or --nats of another machine."`
+	Docs    docsCmd    `cmd:"" help:"Print a page of the documentation, or write all pages as a web site."`
 	Help    helpCmd    `cmd:"" help:"Show the help of a command."`
-	Version versionCmd `cmd:"" help:"Print the version, and the revision of the program."`
+	Version versionCmd `cmd:"" help:"Print the version and the revision of the program."`
 
-	Completion completionCmd `cmd:"" help:"Print what bash, zsh or fish need to complete commands, names and flags."`
+	Completion completionCmd `cmd:"" help:"${completion}"`
 	Man        manCmd        `cmd:"" help:"Print the manual page: weir man | man -l -"`
-	Complete   completeCmd   `cmd:"" hidden:"" help:"Answer the shell of weir completion."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Print completions for the shell."`
 
 	ShowVersion versionFlag `name:"version" help:"Print the version."`
 
-	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"The process of a lab's data plane."`
-	LabHosts     labHostsCmd     `cmd:"" hidden:"" name:"lab-hosts" help:"The process of hosts of Weir's own in a lab."`
-	LabJanitor   labJanitorCmd   `cmd:"" hidden:"" name:"lab-janitor" help:"The process that outlives a lab."`
+	LabDataplane labDataplaneCmd `cmd:"" hidden:"" name:"lab-dataplane" help:"Run the data plane of a lab."`
+	LabHosts     labHostsCmd     `cmd:"" hidden:"" name:"lab-hosts" help:"Run Weir's own hosts of a lab."`
+	LabJanitor   labJanitorCmd   `cmd:"" hidden:"" name:"lab-janitor" help:"Clean up when a lab has died."`
 
 	SwitchSupervisor switchSupervisorCmd `cmd:"" hidden:"" name:"switch-supervisor" help:"${switchSupervisor}"`
 	SwitchDataplane  switchDataplaneCmd  `cmd:"" hidden:"" name:"switch-dataplane" help:"${switchDataplane}"`
@@ -142,7 +142,7 @@ var parseTarget = kong.TypeMapper(reflect.TypeFor[command.Target](), kong.Mapper
 			return err
 		}
 		if text == "" {
-			return errors.New("it is empty; a path is expected")
+			return errors.New("the path is empty; a path of a file or folder is expected")
 		}
 		to.SetString(kong.ExpandPath(text))
 		return nil
@@ -150,15 +150,15 @@ var parseTarget = kong.TypeMapper(reflect.TypeFor[command.Target](), kong.Mapper
 
 // selection selects an experiment and changes it.
 type selection struct {
-	Name string `arg:"" help:"An experiment of the library (weir list), a file, or - for standard input."`
+	Name string `arg:"" help:"Experiment: a name of the library (weir list), a file, or - for standard input."`
 	changes
 }
 
 // changes are flags that change an experiment.
 type changes struct {
 	Set   []string `name:"set" sep:"none" placeholder:"KEY=VALUE" help:"${selectionSet}"`
-	Seed  *uint64  `help:"First seed instead of the spec's."`
-	Quick bool     `help:"The spec's quick variant: every scheme and the ends of every sweep."`
+	Seed  *uint64  `help:"First seed. Default: the experiment's."`
+	Quick bool     `help:"Use the quick variant: every scheme, but only the ends of every sweep."`
 }
 
 // loadSpec loads the experiment with its changes and prints its warnings.
@@ -189,7 +189,7 @@ func (s *schemaCmd) Run(a *app) error {
 	case slices.Contains(names, s.Of):
 		doc = results.SchemaOf(s.Of)
 	default:
-		return fmt.Errorf("%w: there is no schema of %q; allowed: %s", command.ErrInput, s.Of,
+		return fmt.Errorf("%w: there is no schema with the name %q; allowed: %s", command.ErrInput, s.Of,
 			document.JoinChoices(append([]string{"experiment", "results"}, names...)))
 	}
 	_, err := a.stdout.Write(doc)

@@ -199,7 +199,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("CSV: exit code %d\n%s", code, csv)
 	}
 	if code, _, stderr := weir("report", t.TempDir()); code != 2 ||
-		!strings.Contains(stderr, "this is no results folder") {
+		!strings.Contains(stderr, "the file is missing, so this is not a results folder") {
 		t.Errorf("an empty folder: exit code %d\n%s", code, stderr)
 	}
 	// an experiment stands for the folder that it has as it is now, a report for its own
@@ -215,9 +215,9 @@ func TestFolders(t *testing.T) {
 		t.Errorf("diff of an experiment: exit code %d\n%s%s", code, text, stderr)
 	}
 	for args, want := range map[string]string{
-		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/: run it, or name a " +
-			"folder",
-		"report p4abc/fig9": "no results folder; as an experiment: p4abc/fig9:1:1: there is no such experiment",
+		"report p4abc/fig4 --out " + out: "p4abc/fig4 has no results in " + filepath.Base(out) + "/; run the experiment, " +
+			"or name a results folder",
+		"report p4abc/fig9": "not a results folder. Read as an experiment: p4abc/fig9:1:1: there is no such experiment",
 	} {
 		t.Run(args, func(t *testing.T) {
 			if code, _, stderr := weir(strings.Fields(args)...); code != 2 || !strings.Contains(stderr, want) {
@@ -250,7 +250,7 @@ func TestRun(t *testing.T) {
 		})
 	}
 	_, again, _ := weir("run", file, "--out", out)
-	if !strings.Contains(again, "2 of the runs were there already") {
+	if !strings.Contains(again, "2 runs reused from earlier") {
 		t.Errorf("finished runs are not found:\n%s", again)
 	}
 	_, fresh, _ := weir("run", file, "--out", out, "--fresh")
@@ -389,7 +389,7 @@ func TestShowYAML(t *testing.T) {
 		t.Errorf("exit code %d, %s\n%s", code, errs, out)
 	}
 	for args, want := range map[string]string{
-		"show abc --yaml":                "abc is a scheme (program), which has no file",
+		"show abc --yaml":                "abc is a scheme (program) and has no file",
 		"show p4abc/fig4 --yaml --quick": "spec.yaml in the results folder",
 		"show p4abc/fig9 --yaml":         "did you mean",
 	} {

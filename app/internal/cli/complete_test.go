@@ -80,7 +80,8 @@ func completedFolder(t *testing.T) string {
 // Every command and flag is completed, as the model has them.
 func TestCompletesAll(t *testing.T) {
 	code, stdout, stderr := weir("complete", "--", "weir ")
-	for _, want := range []string{"run\tRun an experiment\n", "results\t", "completion\t", "man\t"} {
+	for _, want := range []string{"run\tRun an experiment, print its tables and write a report\n",
+		"results\t", "completion\t", "man\t"} {
 		if code != command.Done || stderr != "" || !strings.Contains(stdout, want) {
 			t.Errorf("exit code %d, no %q\n%s%s", code, want, stdout, stderr)
 		}

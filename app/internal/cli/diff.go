@@ -16,16 +16,16 @@ import (
 type diffCmd struct {
 	folders
 	A     string `arg:"" help:"${diffA}"`
-	B     string `arg:"" help:"Another one."`
-	Bins  int    `default:"20" help:"With a fct.txt: bins of size, of equally many flows."`
+	B     string `arg:"" help:"${diffB}"`
+	Bins  int    `default:"20" help:"With an fct.txt: number of flow size bins, each with as many flows."`
 	P50   string `name:"p50" default:"5%" placeholder:"SHARE" help:"${diffTolerance}"`
-	P95   string `name:"p95" default:"off" placeholder:"SHARE" help:"The same of the 95th percentile."`
-	P99   string `name:"p99" default:"20%" placeholder:"SHARE" help:"The same of the 99th percentile."`
+	P95   string `name:"p95" default:"off" placeholder:"SHARE" help:"${diffP95}"`
+	P99   string `name:"p99" default:"20%" placeholder:"SHARE" help:"${diffP99}"`
 	Apart string `name:"unpaired" default:"0%" placeholder:"SHARE" help:"${diffUnpaired}"`
 	Port  uint16 `placeholder:"PORT" help:"${diffPort}"`
-	Of    string `name:"run" placeholder:"ID" help:"With a fct.txt: the run of results, by the beginning of its id."`
-	JSON  bool   `name:"json" help:"With a fct.txt: print one JSON document instead of a table."`
-	Check bool   `help:"With a fct.txt: exit with 3 if the two do not agree."`
+	Of    string `name:"run" placeholder:"ID" help:"With an fct.txt: run to compare, by the beginning of its id."`
+	JSON  bool   `name:"json" help:"With an fct.txt: print one JSON document instead of a table."`
+	Check bool   `help:"With an fct.txt: exit with 3 if the two sides differ."`
 }
 
 func (d *diffCmd) Run(a *app) error {
@@ -34,7 +34,8 @@ func (d *diffCmd) Run(a *app) error {
 	}
 	switch {
 	case d.JSON, d.Check, d.Of != "", d.Port != 0:
-		return fmt.Errorf("%w: --json, --check, --run and --port are of comparisons with a fct.txt", command.ErrInput)
+		return fmt.Errorf("%w: --json, --check, --run and --port are only for comparisons with an fct.txt; leave them out",
+			command.ErrInput)
 	}
 	x, err := d.openResults(a, d.A)
 	if err != nil {
@@ -47,7 +48,8 @@ func (d *diffCmd) Run(a *app) error {
 	look := &report.TableOptions{Width: a.style.width, Color: a.style.color}
 	text, common := look.CompareOutcomes(x, y)
 	if a.writeTables(look, text); common == 0 {
-		return fmt.Errorf("%w: %s and %s have nothing in common", command.ErrInput, d.A, d.B)
+		return fmt.Errorf("%w: %s and %s have no point and measure in common; compare results of similar experiments",
+			command.ErrInput, d.A, d.B)
 	}
 	return nil
 }
@@ -64,7 +66,7 @@ func isCompletions(name string) bool {
 // compareCompletions compares the flows of both sides by bins of size.
 func (d *diffCmd) compareCompletions(a *app) error {
 	if d.Bins < 1 || d.Bins > 1000 {
-		return fmt.Errorf("%w: --bins is %d; 1 … 1000 are allowed", command.ErrInput, d.Bins)
+		return fmt.Errorf("%w: --bins is %d; 1 to 1000 is allowed", command.ErrInput, d.Bins)
 	}
 	var t hpccsim.Tolerances
 	for _, x := range []struct {
@@ -76,13 +78,14 @@ func (d *diffCmd) compareCompletions(a *app) error {
 		}
 		v, err := unit.ParseShare(x.text)
 		if err != nil || !(v >= 0 && v <= 10) {
-			return fmt.Errorf("%w: --%s is %q; a share such as 5%%, or off, is allowed", command.ErrInput, x.flag, x.text)
+			return fmt.Errorf("%w: --%s is %q; a share of 0%% to 1000%% (such as 5%%) or off is allowed",
+				command.ErrInput, x.flag, x.text)
 		}
 		*x.to = v
 	}
 	var err error
 	if t.Unpaired, err = unit.ParseShare(d.Apart); err != nil || !(t.Unpaired >= 0 && t.Unpaired <= 1) {
-		return fmt.Errorf("%w: --unpaired is %q; a share of 0%% … 100%% is allowed", command.ErrInput, d.Apart)
+		return fmt.Errorf("%w: --unpaired is %q; a share of 0%% to 100%% is allowed", command.ErrInput, d.Apart)
 	}
 	x, err := d.readSide(a, d.A)
 	if err != nil {

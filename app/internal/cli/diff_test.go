@@ -64,7 +64,8 @@ traffic: [{name: one, from: h0, to: h1, size: 1000 B, start: 2us, transport: rdm
 		{"damaged", []string{"e.yaml", "damaged.txt"}, command.WrongInput, "damaged.txt:1:49: the line ends after 7 of 8"},
 		{"share", []string{"e.yaml", "same.txt", "--p99", "x"}, command.WrongInput, `--p99 is "x"`},
 		{"bins", []string{"e.yaml", "same.txt", "--bins", "0"}, command.WrongInput, "--bins is 0"},
-		{"two results", []string{"e.yaml", "e.yaml", "--check"}, command.WrongInput, "are of comparisons with a fct.txt"},
+		{"two results", []string{"e.yaml", "e.yaml", "--check"}, command.WrongInput, "are only for comparisons with an " +
+			"fct.txt"},
 		{"old", []string{"e.yaml", "e.yaml"}, command.Done, "0 values differ"},
 	} {
 		t.Run(x.name, func(t *testing.T) {

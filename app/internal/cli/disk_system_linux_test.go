@@ -35,8 +35,8 @@ func TestFullDisk(t *testing.T) {
 	if n := len(kept); n < 1 || n > 9 {
 		t.Fatalf("%d runs are kept: %s", n, said)
 	}
-	if want := fmt.Sprintf("it cannot be written: no space left on device; %d of 10 runs are finished and kept; the "+
-		"same command goes on with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") ||
+	if want := fmt.Sprintf("the file cannot be written: no space left on device; %d of 10 runs are finished and kept; "+
+		"the same command continues with the rest\n", len(kept)); !strings.HasPrefix(said, "weir: DIR/small-") ||
 		!strings.HasSuffix(said, want) {
 		t.Errorf("%s\nwant …%s", said, want)
 	}
@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	var stdout, stderr bytes.Buffer
 	if code := Run(Registry(), []string{"run", file, "--out", disk}, &stdout, &stderr, false); code != command.Done ||
-		!strings.Contains(stdout.String(), fmt.Sprintf("%d of the runs were there already", len(kept))) {
+		!strings.Contains(stdout.String(), fmt.Sprintf("%d runs reused from earlier", len(kept))) {
 		t.Errorf("exit code %d\n%s%s", code, stdout.String(), stderr.String())
 	}
 	for name, text := range runs(t, dirs[0]) {
@@ -69,7 +69,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	fill.Close()
 	said = told(t, command.RunFailed, disk, "report", dirs[0])
-	if !strings.HasSuffix(said, "it cannot be written: no space left on device\n") {
+	if !strings.HasSuffix(said, "the file cannot be written: no space left on device\n") {
 		t.Errorf("report: %s", said)
 	}
 	for name, text := range contents(t, dirs[0]) {
@@ -96,9 +96,10 @@ func TestReadOnlyFolder(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"run", file, "--out", disk}, "/spec.yaml: it cannot be written: read-only file system\n"},
-		{[]string{"run", file, "--out", disk, "--seed", "9"}, ": the results folder cannot be made: read-only file system\n"},
-		{[]string{"report", dirs[0]}, "it cannot be written: read-only file system\n"},
+		{[]string{"run", file, "--out", disk}, "/spec.yaml: the file cannot be written: read-only file system\n"},
+		{[]string{"run", file, "--out", disk, "--seed", "9"},
+			": the results folder cannot be created: read-only file system\n"},
+		{[]string{"report", dirs[0]}, "the file cannot be written: read-only file system\n"},
 	} {
 		t.Run(c.want, func(t *testing.T) {
 			if said := told(t, command.RunFailed, disk, c.args...); !strings.HasPrefix(said, "weir: DIR/small-") ||

@@ -24,13 +24,14 @@ func TestDocs(t *testing.T) {
 		{"list", "docs", command.Done, "README                   Weir\n…", ""},
 		{"page", "docs spec", command.Done, strings.TrimSpace(string(spec)) + "\n", ""},
 		{"part", "docs spec#expect", command.Done, "## expect\n…", ""},
-		{"unknown page", "docs speck", command.WrongInput, "", `there is no page "speck"; there are README, `},
-		{"unknown part", "docs results#x", command.WrongInput, "", "docs/results.md has no heading #x; it has #"},
-		{"page and site", "docs spec --site " + site, command.WrongInput, "", "--site writes all pages; leave spec out"},
-		{"empty folder's name", "docs --site=", command.WrongInput, "", "it is empty"},
+		{"unknown page", "docs speck", command.WrongInput, "", `there is no page "speck"; allowed: README, `},
+		{"unknown part", "docs results#x", command.WrongInput, "", "docs/results.md has no heading #x; allowed: #"},
+		{"page and site", "docs spec --site " + site, command.WrongInput, "",
+			"--site writes all pages and needs no page; leave out spec"},
+		{"empty folder's name", "docs --site=", command.WrongInput, "", "the path is empty"},
 		{"site", "docs --site " + site, command.Done, filepath.Join(site, "index.html") + "\n", ""},
 		{"site again", "docs --site " + site, command.Done, filepath.Join(site, "index.html") + "\n", ""},
-		{"site over others' files", "docs --site .", command.RunFailed, "", "is no site that Weir has made"},
+		{"site over others' files", "docs --site .", command.RunFailed, "", "is not a site of weir docs"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var stdout, stderr strings.Builder

@@ -14,9 +14,9 @@ import (
 
 type exportCmd struct {
 	folders
-	Dir    string `arg:"" name:"dir" help:"Results folder, or an experiment that was run."`
-	Format string `default:"${exportFormat}" help:"What is written (weir list formats)."`
-	Into   string `help:"Folder that is written into; by default one of the format's name in the results folder."`
+	Dir    string `arg:"" name:"dir" help:"Results folder, or the name of an experiment that was run."`
+	Format string `default:"${exportFormat}" help:"Output format (weir list formats)."`
+	Into   string `help:"${exportInto}"`
 	kong.Plugins
 }
 
@@ -42,7 +42,8 @@ func (e *exportCmd) Run(a *app, ctx *kong.Context) error {
 func (e *exportCmd) writeFormat(a *app, ctx *kong.Context, i int) error {
 	for k, f := range a.registry.Formats {
 		if flag := findGiven(ctx, e.Plugins[k]); flag != "" && k != i {
-			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s", command.ErrInput, flag, f.Name, e.Format)
+			return fmt.Errorf("%w: --%s is an option of --format %s, not of %s; leave it out",
+				command.ErrInput, flag, f.Name, e.Format)
 		}
 	}
 	x := e.Plugins[i].(experiment.Export)

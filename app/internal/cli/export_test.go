@@ -82,14 +82,14 @@ func TestFormats(t *testing.T) {
 		{"export small.yaml", "hpcc/", command.Done},
 		{"export small.yaml --format lines", "lines/lines.txt", command.Done},
 		{"export small.yaml --format lines --mark % --into other", "other/lines.txt", command.Done},
-		{"export small.yaml --format lines --mark=", "wrong input: --mark is empty", command.WrongInput},
+		{"export small.yaml --format lines --mark=", "invalid input: --mark is empty", command.WrongInput},
 		{"export small.yaml --format lines --bins 3", "--bins is an option of --format hpcc, not of lines",
 			command.WrongInput},
 		{"export small.yaml --mark %", "--mark is an option of --format lines, not of hpcc", command.WrongInput},
 		{"export small.yaml --format line", `--format is "line"; allowed: hpcc, csv, lines`, command.WrongInput},
 		{"export small.yaml --bins 0", "--bins is 0; 1 … 1000 are allowed", command.WrongInput},
 		{"export small.yaml --offset 2", "--offset is \"2\"; a time from 0s to 1000s is allowed", command.WrongInput},
-		{"export smal.yml --format lines", "is no results folder", command.WrongInput},
+		{"export smal.yml --format lines", "is not a results folder", command.WrongInput},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if code, out := run(strings.Fields(c.args)...); code != c.code || !strings.Contains(out, c.want) {

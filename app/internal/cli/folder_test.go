@@ -120,7 +120,7 @@ func TestFolderOfHostileName(t *testing.T) {
 // A folder in the place of a file, or a file in that of a folder, is refused before anything is carried out; what is
 // there stays. Where it comes later, the error has the right word.
 func TestFolderInTheWay(t *testing.T) {
-	const folder, file = "it is a folder; a path names a regular file", "it is no folder, and one has to be here"
+	const folder, file = "it is a folder; a path names a regular file", "the path is a file; a folder is needed here"
 	experiment, out, results := finished(t)
 	id := ""
 	for name := range runs(t, results) {
@@ -149,8 +149,8 @@ func TestFolderInTheWay(t *testing.T) {
 			}
 			before := contents(t, out)
 			code, stdout, stderr := weir("run", experiment, "--out", out, "--trace", "*")
-			if want := "weir: " + place + ":1:1: " + x.why + "; allowed: another --out, or take it away\n"; code !=
-				command.WrongInput || stdout != "" || untraced(stderr) != want {
+			want := "weir: " + place + ":1:1: " + x.why + "; allowed: another folder (--out), or move the file elsewhere\n"
+			if code != command.WrongInput || stdout != "" || untraced(stderr) != want {
 				t.Errorf("exit code %d\n%s%s\nwant %s", code, stdout, stderr, want)
 			}
 			if now := contents(t, out); fmt.Sprint(now) != fmt.Sprint(before) {
@@ -159,7 +159,7 @@ func TestFolderInTheWay(t *testing.T) {
 			if x.place != "report.html" {
 				return
 			}
-			if _, _, stderr := weir("report", results); stderr != "weir: "+place+": it cannot be written: "+folder+"\n" {
+			if _, _, stderr := weir("report", results); stderr != "weir: "+place+": the file cannot be written: "+folder+"\n" {
 				t.Errorf("report: %s", stderr)
 			}
 		})
@@ -218,7 +218,7 @@ func TestUnwritableFolder(t *testing.T) {
 	below := filepath.Join(filepath.Dir(file), "small.yaml", "results") // below a file
 	said := told(t, command.RunFailed, filepath.Dir(file), "run", file, "--out", below)
 	if !strings.HasPrefix(said, "weir: DIR/small.yaml/results/small-") ||
-		!strings.HasSuffix(said, ": the results folder cannot be made: not a directory\n") {
+		!strings.HasSuffix(said, ": the results folder cannot be created: not a directory\n") {
 		t.Error(said)
 	}
 }

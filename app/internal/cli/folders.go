@@ -72,8 +72,9 @@ func (f *folders) choose(a *app, name string) (string, error) {
 		return "", f.noResults(a, name)
 	}
 	if len(found) > 1 {
-		fmt.Fprintf(a.stderr, "notice: of %d results of %s these are in %s%s; weir results list %s shows all, and a folder "+
-			"can be named\n", len(found), text.EscapeLine(name), found[0].Dir, withOptions(found[0]), quoteWord(name))
+		fmt.Fprintf(a.stderr, "notice: %d results folders match %s; using %s%s. weir results list %s lists all; name a "+
+			"folder to choose another\n",
+			len(found), text.EscapeLine(name), found[0].Dir, withOptions(found[0]), quoteWord(name))
 	}
 	return found[0].Dir, nil
 }
@@ -94,12 +95,13 @@ func (f *folders) noResults(a *app, name string) error {
 	}
 	near := ""
 	if names := namesOf(all); len(names) > 0 {
-		near = "; there are results of " + document.JoinLikely(name, names, fewNames)
+		near = "; results exist of " + document.JoinLikely(name, names, fewNames)
 	}
 	if _, err := a.registry.OpenExperiment(name); err != nil {
-		return fmt.Errorf("%s is no results folder%s; as an experiment: %w", name, near, err)
+		return fmt.Errorf("%s is not a results folder%s. Read as an experiment: %w", name, near, err)
 	}
-	return fmt.Errorf("%w: %s has no results in %s/: run it, or name a folder%s", command.ErrInput, name,
+	return fmt.Errorf("%w: %s has no results in %s/; run the experiment, or name a results folder%s",
+		command.ErrInput, name,
 		filepath.Base(string(f.Out)), near)
 }
 
@@ -118,8 +120,8 @@ func namesOf(all []*results.FolderInfo) (names []string) {
 }
 
 type listResultsCmd struct {
-	Name string         `arg:"" optional:"" help:"Only results of this experiment, or of folders whose names begin so."`
-	Out  command.Target `default:"results" help:"Folder in which results are looked for."`
+	Name string         `arg:"" optional:"" help:"${resultsFind}"`
+	Out  command.Target `default:"results" help:"Folder that contains the results folders."`
 	JSON bool           `name:"json" help:"Print one JSON document instead of a table."`
 }
 
@@ -137,7 +139,7 @@ func (l *listResultsCmd) Run(a *app) error {
 	if len(listed) == 0 {
 		near := ""
 		if names := namesOf(all); l.Name != "" && len(names) > 0 {
-			near = " of " + text.EscapeLine(l.Name) + "; there are some of " + document.JoinLikely(l.Name, names, fewNames)
+			near = " of " + text.EscapeLine(l.Name) + "; results exist of " + document.JoinLikely(l.Name, names, fewNames)
 		}
 		fmt.Fprintf(a.stdout, "no results in %s%s\n", text.EscapeLine(string(l.Out)), near)
 		return nil
@@ -160,9 +162,9 @@ func (a *app) printFolder(s *results.FolderInfo) {
 	state := text.Count(s.Runs, "run")
 	switch {
 	case s.Wrong != "":
-		state = "it cannot be read: " + s.Wrong
+		state = "unreadable: " + s.Wrong
 	case s.Unfinished:
-		state = "begun, and not ended"
+		state = "unfinished"
 	case s.DescribeVerdicts() != "":
 		state += ", claims: " + s.DescribeVerdicts()
 	}
@@ -176,7 +178,7 @@ func (a *app) printFolder(s *results.FolderInfo) {
 	}
 	fmt.Fprintf(a.stdout, "%s\n", report.WrapText(head, a.lineWidth(), "    "))
 	fmt.Fprintf(a.stdout, "    %s\n", report.WrapText(fmt.Sprintf("%s, %s", when, state), a.lineWidth()-4, "    "))
-	by := cmp.Or(s.Version, "a version that the folder does not name")
+	by := cmp.Or(s.Version, "an unknown version")
 	fmt.Fprintf(a.stdout, "    by %s%s\n    %s\n", by, own, s.Dir)
 }
 
@@ -227,8 +229,8 @@ func (f *folders) findAll(a *app, names []string) (dirs []string, err error) {
 
 type removeCmd struct {
 	folders
-	Names []string `arg:"" name:"name" help:"Results folders, or beginnings of their names."`
-	Yes   bool     `help:"Do not ask."`
+	Names []string `arg:"" name:"name" help:"Results folders, or unique prefixes of their names."`
+	Yes   bool     `help:"Remove without asking."`
 }
 
 // Run removes the folders one after the other. A name that matches several is an error.
@@ -247,15 +249,15 @@ func (r *removeCmd) Run(a *app) error {
 	for _, dir := range dirs {
 		if !r.Yes {
 			a.printFolder(results.InspectFolder(dir))
-			fmt.Fprint(a.stdout, "Remove it? [y/N] ")
+			fmt.Fprint(a.stdout, "Remove this folder? [y/N] ")
 			line, err := answers.ReadString('\n')
 			if line = strings.ToLower(strings.TrimSpace(line)); err != nil {
 				fmt.Fprintln(a.stdout)
 			}
 			if line != "y" && line != "yes" {
-				fmt.Fprintf(a.stdout, "%s stays\n", dir)
+				fmt.Fprintf(a.stdout, "%s is kept\n", dir)
 				if err != nil && line == "" {
-					return fmt.Errorf("%w: nobody has answered; --yes removes without asking", command.ErrInput)
+					return fmt.Errorf("%w: no answer on standard input; --yes removes without asking", command.ErrInput)
 				}
 				continue
 			}
@@ -266,7 +268,8 @@ func (r *removeCmd) Run(a *app) error {
 		}
 		fmt.Fprintf(a.stdout, "%s: %s removed, %s\n", dir, text.Count(x.Files, "file"), report.FormatBytes(x.Bytes))
 		if len(x.Kept) > 0 {
-			fmt.Fprintf(a.stdout, "it stays with what is no file of weir's: %s\n", text.EscapeLine(document.JoinChoices(x.Kept)))
+			fmt.Fprintf(a.stdout, "the folder is kept, because it contains other files: %s\n",
+				text.EscapeLine(document.JoinChoices(x.Kept)))
 		}
 	}
 	return nil
@@ -277,7 +280,8 @@ func (r *removeCmd) Run(a *app) error {
 func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 	if info, err := os.Lstat(name); err == nil && (info.IsDir() || info.Mode()&os.ModeSymlink != 0) {
 		if !results.IsResultsFolder(name) {
-			return "", fmt.Errorf("%w: %s is no folder that weir has made for results: it is left alone", command.ErrInput, name)
+			return "", fmt.Errorf("%w: %s is not a results folder of weir and is not removed; name a results folder (weir "+
+				"results list)", command.ErrInput, name)
 		}
 		return filepath.Abs(name)
 	}
@@ -292,7 +296,7 @@ func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 		for _, s := range found {
 			dirs = append(dirs, filepath.Base(s.Dir))
 		}
-		return "", fmt.Errorf("%w: %d results are of %s: %s", command.ErrInput, len(found), name,
+		return "", fmt.Errorf("%w: %d results folders match %s; name one of them: %s", command.ErrInput, len(found), name,
 			document.JoinLikely(name, dirs, fewNames))
 	}
 	return filepath.Abs(found[0].Dir)
@@ -300,19 +304,19 @@ func (r *removeCmd) findOnly(a *app, name string) (string, error) {
 
 type bundleCmd struct {
 	folders
-	Names []string       `arg:"" name:"name" help:"Results folders, or experiments that were run."`
-	To    command.Target `required:"" placeholder:"FILE" help:"Archive that is written (.tar.gz); it must not exist."`
+	Names []string       `arg:"" name:"name" help:"Results folders, or names of experiments that were run."`
+	To    command.Target `required:"" placeholder:"FILE" help:"Archive to write (.tar.gz); it must not exist."`
 }
 
 func (b *bundleCmd) Run(a *app) error {
-	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "nothing is left; the same command begins anew"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "no files remain; the same command starts again"})
 	defer signals.stop()
 	dirs, err := b.findAll(a, b.Names)
 	if err != nil {
 		return err
 	}
 	if _, err := os.Lstat(string(b.To)); !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("%w: %s is there already", command.ErrInput, b.To)
+		return fmt.Errorf("%w: %s exists already; name a new file", command.ErrInput, b.To)
 	}
 	f, err := atomicfile.Create(string(b.To))
 	if err != nil {
@@ -336,19 +340,19 @@ func (b *bundleCmd) Run(a *app) error {
 	if err != nil {
 		return results.WrapWriteError(string(b.To), err)
 	}
-	fmt.Fprintf(a.stdout, "%s: %s of %s with %s, %s in the archive; weir results open reads it\n", b.To,
+	fmt.Fprintf(a.stdout, "%s: %s with %s of %s, compressed to %s; weir results open unpacks it\n", b.To,
 		text.Count(len(dirs), "folder"), text.Count(files, "file"), report.FormatBytes(bytes), report.FormatBytes(size))
 	return nil
 }
 
 type openCmd struct {
-	File string         `arg:"" help:"Archive that weir results bundle has written; - is standard input."`
-	Into command.Target `default:"results" help:"Folder that the results folders go into."`
-	Most string         `default:"20GB" placeholder:"SIZE" help:"Bytes of all files together, at most."`
+	File string         `arg:"" help:"Archive of weir results bundle; -: standard input."`
+	Into command.Target `default:"results" help:"Folder to unpack the results folders into."`
+	Most string         `default:"20GB" placeholder:"SIZE" help:"Max size of all files together."`
 }
 
 func (o *openCmd) Run(a *app) error {
-	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "nothing is left; the same command begins anew"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "no files remain; the same command starts again"})
 	defer signals.stop()
 	most, err := unit.ParseBytes(o.Most)
 	if err != nil {
@@ -372,9 +376,10 @@ func (o *openCmd) Run(a *app) error {
 		if err != nil {
 			by := ""
 			if s := results.InspectFolder(dir); s != nil && s.Program != "" && s.Program != revision.This().String() {
-				by = fmt.Sprintf(" (%s has carried it out)", s.Program)
+				by = fmt.Sprintf(" (its program is %s)", s.Program)
 			}
-			return fmt.Errorf("%s cannot be opened here%s: %s", name, by, strings.ReplaceAll(err.Error(), dir, name))
+			return fmt.Errorf("%s: this version of weir cannot read the results%s: %s",
+				name, by, strings.ReplaceAll(err.Error(), dir, name))
 		}
 		return nil
 	})

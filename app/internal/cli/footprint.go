@@ -23,7 +23,8 @@ const standardTopology = "fat_tree: {k: 8, rate: 10Gbps, delay: 1us}"
 // printFootprint prints the pipeline resources of a program, or of an experiment's programs.
 func (s *showCmd) printFootprint(a *app) error {
 	if s.YAML {
-		return fmt.Errorf("%w: --yaml prints a file, --footprint what its programs take; one of them", command.ErrInput)
+		return fmt.Errorf("%w: --yaml prints the file and --footprint the resources of its programs; only one of them is "+
+			"allowed", command.ErrInput)
 	}
 	program, other := false, ""
 	for _, k := range a.listSchemes() {
@@ -39,7 +40,8 @@ func (s *showCmd) printFootprint(a *app) error {
 	switch {
 	case program:
 		if s.Seed != nil || s.Quick {
-			return fmt.Errorf("%w: --seed and --quick are for experiments; %s is a program", command.ErrInput, s.Name)
+			return fmt.Errorf("%w: --seed and --quick are for experiments, and %s is a switch program; leave them out",
+				command.ErrInput, s.Name)
 		}
 		topology := s.Topology
 		if topology == "" {
@@ -49,17 +51,19 @@ func (s *showCmd) printFootprint(a *app) error {
 		if err != nil {
 			var wrong document.InputErrors
 			if s.Topology == "" && errors.As(err, &wrong) && wrong[0].File == "--topology" {
-				wrong[0].Msg += "; --topology gives another one"
+				wrong[0].Msg += "; --topology sets another network"
 			}
 			return err
 		}
 		s.Topology, points = topology, []plan.PointFootprint{{Points: []string{""}, Switches: f}}
 	case other != "":
-		return fmt.Errorf("%w: %s is no program (%s): what it takes of a switch's pipeline is nothing", command.ErrInput,
+		return fmt.Errorf("%w: %s is not a switch program (it is a %s) and uses no resources of a switch pipeline; name a "+
+			"program of weir list schemes", command.ErrInput,
 			s.Name, other)
 	default:
 		if s.Topology != "" {
-			return fmt.Errorf("%w: --topology is for programs; an experiment has its own (--set topology.…)", command.ErrInput)
+			return fmt.Errorf("%w: --topology is for switch programs; change the topology of an experiment with --set "+
+				"topology.…", command.ErrInput)
 		}
 		exp, err := s.loadSpec(a)
 		if err != nil {
@@ -142,17 +146,17 @@ func footprintText(kinds []plan.SwitchFootprint, width int) string {
 		}
 	}
 	s := f.Sums()
-	sums := fmt.Sprintf("in all: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of "+
-		"registers a packet",
+	sums := fmt.Sprintf("total: %s at ingress, %d at egress; %s; SRAM %s, TCAM %s; registers %s; %s; %s and %s of "+
+		"registers per packet",
 		text.Count(s.Ingress, "stage"), s.Egress, text.Count(s.Entries, "entry"), formatMemory(s.SRAM), formatMemory(s.TCAM),
 		formatMemory(s.Registers), text.Count(s.Meters, "meter"), text.Count(s.Reads, "read"), text.Count(s.Writes, "write"))
 	b.WriteString(report.WrapHanging("  ", sums, "    ", width) + "\n")
 	breaks := f.Breaks(dataplane.RMT)
 	if len(breaks) == 0 {
-		b.WriteString("  nothing breaks the limits of P4TE §4\n")
+		b.WriteString("  within all limits of P4TE §4\n")
 		return b.String()
 	}
-	b.WriteString("  what breaks the limits of P4TE §4\n")
+	b.WriteString("  violations of the limits of P4TE §4\n")
 	slices.SortStableFunc(breaks, func(x, y plan.ProgramBreak) int { return strings.Compare(x.Section, y.Section) })
 	for _, x := range breaks {
 		where := x.Stage

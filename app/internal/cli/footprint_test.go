@@ -166,7 +166,7 @@ func TestFootprintGolden(t *testing.T) {
 	}
 	testkit.Golden(t, "footprint.txt", b.String())
 	text := show(t, "hpcc/flow-control", "--footprint", "--set", "control=pfc")
-	for _, want := range []string{"  pfc\n", "  shared_buffer\n", "in all: "} {
+	for _, want := range []string{"  pfc\n", "  shared_buffer\n", "total: "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
@@ -217,7 +217,7 @@ func TestFootprintJSON(t *testing.T) {
 // What is wrong is said, with where it is, and what is allowed.
 func TestFootprintErrors(t *testing.T) {
 	for want, args := range map[string][]string{
-		"cubic is no program (cc)":                                 {"cubic", "--footprint"},
+		"cubic is not a switch program (it is a cc)":               {"cubic", "--footprint"},
 		"there is no such experiment":                              {"nonsense", "--footprint"},
 		`key "fat_tre" is not known; did you mean "fat_tree"?`:     {"p4te", "--footprint", "--topology", "fat_tre: {k: 8}"},
 		"a topology is a map":                                      {"p4te", "--footprint", "--topology", "fat_tree"},
@@ -225,16 +225,16 @@ func TestFootprintErrors(t *testing.T) {
 		`parameter of p4te "gp" is not known; did you mean "gap"?`: {"p4te", "--footprint", "--set", "gp=1ms"},
 		"this sets nothing":                                        {"p4te", "--footprint", "--set", "gap"},
 		"conga needs a leaf-spine network; this one has 3 tiers":   {"conga", "--footprint"},
-		"--topology gives another one":                             {"conga", "--footprint"},
+		"--topology sets another network":                          {"conga", "--footprint"},
 		"p4te needs a fat tree of two or three tiers": {"p4te", "--footprint", "--topology",
 			"parking_lot: {hops: 3, rate: 1Gbps, delay: 1us, bottleneck: 1Gbps}"},
-		"--topology is for programs": {"p4abc/fig5", "--footprint", "--topology",
+		"--topology is for switch programs": {"p4abc/fig5", "--footprint", "--topology",
 			"fat_tree: {k: 8, rate: 1Gbps, delay: 1us}"},
-		"--seed and --quick are for experiments":    {"p4te", "--footprint", "--quick"},
-		"--topology and --json are for --footprint": {"p4te", "--json"},
-		"--yaml prints a file":                      {"p4abc/fig5", "--footprint", "--yaml"},
-		`loss needs the parameter "probability"`:    {"loss", "--footprint"},
-		"put shared_buffer before it in the list":   {"pfc", "--footprint"},
+		"--seed and --quick are for experiments":  {"p4te", "--footprint", "--quick"},
+		"--topology and --json need --footprint":  {"p4te", "--json"},
+		"--yaml prints the file":                  {"p4abc/fig5", "--footprint", "--yaml"},
+		`loss needs the parameter "probability"`:  {"loss", "--footprint"},
+		"put shared_buffer before it in the list": {"pfc", "--footprint"},
 	} {
 		t.Run(want, func(t *testing.T) {
 			var out, errs bytes.Buffer

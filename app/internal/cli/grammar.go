@@ -38,8 +38,8 @@ func parserOf(r *experiment.Registry, grammar any, options ...kong.Option) (*kon
 	}
 	return kong.New(grammar, append(options, kong.Name(revision.Name()), parseTarget, enums, vars,
 		kong.PostBuild(insertHelpTexts),
-		kong.Description("Network-assisted congestion control, simulated: HPCC++, NCF, P4TE, P4-ABC and what they are "+
-			"compared with."),
+		kong.Description("Simulator and lab for network-assisted congestion control: HPCC++, NCF, P4TE, P4-ABC and the "+
+			"schemes that they are compared with."),
 		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 80}))...)
 }
 

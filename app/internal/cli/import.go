@@ -14,7 +14,7 @@ import (
 
 type importCmd struct {
 	Config string         `arg:"" help:"${importConfig}"`
-	Format string         `default:"${importFormat}" help:"What is read (weir list formats)."`
+	Format string         `default:"${importFormat}" help:"Input format (weir list formats)."`
 	Out    command.Target `short:"o" help:"${importOut}"`
 }
 
@@ -46,7 +46,7 @@ func (i *importCmd) Run(a *app) error {
 	f, err := os.OpenFile(string(i.Out), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		if os.IsExist(err) {
-			return fmt.Errorf("%w: %s is there already", command.ErrInput, i.Out)
+			return fmt.Errorf("%w: %s exists already; name a new file", command.ErrInput, i.Out)
 		}
 		return err
 	}
@@ -82,15 +82,15 @@ func (a *app) otherFile(name string) string {
 			if f.UnclearUnit != "" {
 				clock = ", time_unit: 1ps"
 			}
-			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
-				"    traffic: [{name: x, file: %s, format: %s%s, transport: tcp}]", f.Doc,
+			return fmt.Sprintf("The file is a %s and needs no import; an experiment reads it with\n    traffic: [{name: x, "+
+				"file: %s, format: %s%s, transport: tcp}]", f.Doc,
 				document.Quote(name, false), f.Name, clock)
 		}
 	}
 	for _, f := range a.registry.Networks {
 		if _, err := f.Read(bytes.NewReader(data), name); err == nil || experiment.IsExcess(err) {
-			return fmt.Sprintf("It is a %s, which is not imported: an experiment names it as it is, with\n"+
-				"    topology: {file: %s, format: %s}", f.Doc, document.Quote(name, false), f.Name)
+			return fmt.Sprintf("The file is a %s and needs no import; an experiment reads it with\n    topology: {file: %s, "+
+				"format: %s}", f.Doc, document.Quote(name, false), f.Name)
 		}
 	}
 	return ""

@@ -52,7 +52,7 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		t.Errorf("to standard output:\n%s", out)
 	}
 	if code, _, errs := run("import", "mix/config.txt", "-o", "mine.yaml"); code != command.WrongInput ||
-		!strings.Contains(errs, "mine.yaml is there already") {
+		!strings.Contains(errs, "mine.yaml exists already") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := run("import", "mix/flow.txt"); code != command.WrongInput ||

@@ -73,7 +73,7 @@ func TestEmptyTargets(t *testing.T) {
 			t.Chdir(t.TempDir())
 			var said bytes.Buffer
 			code := Run(Registry(), append(args, "--out", ""), &said, &said, false)
-			if code != command.WrongInput || !strings.Contains(said.String(), "--out: it is empty") {
+			if code != command.WrongInput || !strings.Contains(said.String(), "--out: the path is empty") {
 				t.Errorf("exit code %d: %s", code, said.String())
 			}
 		})
@@ -92,8 +92,8 @@ func TestStandardInput(t *testing.T) {
 		{"not one", "a: b", []string{"check", "-"}, command.WrongInput, "standard input:1:1: "},
 		{"too large", valid + strings.Repeat("# more\n", 150000), []string{"check", "-"}, command.WrongInput,
 			"standard input:1:1: an experiment of more than 1MB"},
-		{"trace", "no trace", []string{"trace", "-"}, command.WrongInput, "standard input: offset 0: this is neither pcapng"},
-		{"Parquet", "PAR1PAR1PAR1", []string{"trace", "-"}, command.WrongInput, "Parquet is read from its end"},
+		{"trace", "no trace", []string{"trace", "-"}, command.WrongInput, "standard input: offset 0: unknown format; pcapng"},
+		{"Parquet", "PAR1PAR1PAR1", []string{"trace", "-"}, command.WrongInput, "Parquet needs a regular file"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			in, out, err := os.Pipe()

@@ -27,17 +27,18 @@ import (
 // labFlags are the flags of weir run for the lab.
 type labFlags struct {
 	Capture    []string `placeholder:"SWITCH" help:"${labCapture}"`
-	Attempts   int      `default:"3" help:"Lab: how often a run is carried out at most while the machine disturbs it."`
+	Attempts   int      `default:"3" help:"${labAttempts}"`
 	Generator  string   `enum:"weir,iperf3" default:"weir" help:"${labGenerator}"`
 	Scheduling string   `enum:"nice,fifo,deadline,core" default:"deadline" help:"${labScheduling}"`
-	Force      bool     `help:"Lab: run also what is estimated to be too large for this machine."`
+	Force      bool     `help:"Lab: run even if the estimate is too large for this machine."`
 }
 
 // checkUnused returns an error if a flag for the lab is set.
 func (f *labFlags) checkUnused() error {
 	if f.Attempts != 3 || f.Generator != "weir" || f.Scheduling != string(live.DefaultScheduling) || f.Force ||
 		len(f.Capture) > 0 {
-		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force are for --on lab",
+		return fmt.Errorf("%w: --attempts, --capture, --generator, --scheduling and --force need --on lab; add it, or "+
+			"leave them out",
 			command.ErrInput)
 	}
 	return nil
@@ -52,9 +53,9 @@ func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options r
 	}
 	switch {
 	case len(r.Trace) > 0:
-		return nil, fmt.Errorf("%w: --trace is for the simulator", command.ErrInput)
+		return nil, fmt.Errorf("%w: --trace needs the simulator; use --on sim, or --capture in the lab", command.ErrInput)
 	case r.Attempts < 1 || r.Attempts > 100:
-		return nil, fmt.Errorf("%w: --attempts is %d; 1 … 100 are allowed", command.ErrInput, r.Attempts)
+		return nil, fmt.Errorf("%w: --attempts is %d; 1 to 100 is allowed", command.ErrInput, r.Attempts)
 	}
 	k, err := thisKernel()
 	if err != nil {
@@ -73,7 +74,7 @@ func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options r
 		inLab.Generator = &run.IPerf3
 	}
 	if err := inLab.Check(exp); err != nil {
-		return nil, fmt.Errorf("%w: --generator %s cannot send this: %w", command.ErrInput, r.Generator, err)
+		return nil, fmt.Errorf("%w: --generator %s cannot generate this traffic: %w", command.ErrInput, r.Generator, err)
 	}
 	a.warnOfLab(exp)
 	simulated := options
@@ -113,8 +114,8 @@ func (r *runCmd) runLab(ctx *interrupts, a *app, exp *experiment.Spec, options r
 	if r.Attempts > 1 {
 		inLab.OnBusy = func() {
 			bar.clear()
-			fmt.Fprintln(a.stderr, "busy: the machine disturbed every attempt of two runs; the rest have one attempt each, "+
-				"and claims that rest on disturbed runs are undecided")
+			fmt.Fprintln(a.stderr, "busy: the machine disturbed every attempt of two runs; the remaining runs get one attempt "+
+				"each, and claims that depend on disturbed runs are undecided")
 		}
 	}
 	inLab.OnLeft = a.warnOfLeft(bar.clear)
@@ -156,7 +157,7 @@ func (a *app) checkLab(s *experiment.Spec) error {
 		return err
 	}
 	a.warnOfLab(s)
-	rows := [][]string{{"point", "seed", "frames/s that hosts send (estimate), time"}}
+	rows := [][]string{{"point", "seed", "frames/s sent by hosts (estimate), time"}}
 	runs, total := plan.ListRunsOn(s, experiment.Lab), 0.0
 	for _, r := range runs {
 		frames, seconds := plan.EstimateLab(r)
@@ -166,11 +167,11 @@ func (a *app) checkLab(s *experiment.Spec) error {
 	}
 	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
 	fmt.Fprintf(a.stdout, "\n%s\n",
-		report.WrapText(fmt.Sprintf("%s is valid, and this kernel (Linux %s) has what it needs: %d runs, one at a time, %s, "+
-			"longer if the machine disturbs them; the lab carries %s frames/s in good time",
+		report.WrapText(fmt.Sprintf("%s is valid, and this kernel (Linux %s) supports it: %d runs, one at a time, %s, "+
+			"longer if the machine disturbs them; the lab can forward %s frames/s on time",
 			s.Name(), k.Release, len(runs), formatTime(total), measure.FormatSI(run.MaxLabFrames)), a.lineWidth(), ""))
 	if err := k.Err(); err != nil {
-		fmt.Fprintf(a.stdout, "weir run cannot begin here, as this user: %v\n", err)
+		fmt.Fprintf(a.stdout, "weir run cannot run it on this machine as this user: %v\n", err)
 	}
 	return nil
 }
@@ -188,7 +189,7 @@ func thisKernel() (*kernel.Kernel, error) {
 		return nil, err
 	}
 	if err := k.Err(); err != nil {
-		return nil, fmt.Errorf("%w: the lab needs what is not there: %w", command.ErrInput, err)
+		return nil, fmt.Errorf("%w: this machine lacks a feature that the lab needs: %w", command.ErrInput, err)
 	}
 	return k, nil
 }
@@ -223,7 +224,7 @@ func (*labCleanCmd) Run(a *app) error {
 		return fmt.Errorf("%w: %w", command.ErrInput, err)
 	}
 	if err == nil && len(removed) == 0 {
-		fmt.Fprintln(a.stdout, "there is nothing to remove")
+		fmt.Fprintln(a.stdout, "no dead labs; no namespaces or interfaces to remove")
 	}
 	return err
 }
@@ -231,7 +232,7 @@ func (*labCleanCmd) Run(a *app) error {
 // labRun selects one of the experiment's runs for a process of its lab.
 type labRun struct {
 	selection
-	Index int    `name:"index" help:"Which of the experiment's runs, from 0."`
+	Index int    `name:"index" help:"Number of the run in the experiment, from 0."`
 	ID    string `name:"id" help:"${labDataplaneID}"`
 }
 
@@ -243,10 +244,10 @@ func (d *labRun) selectRun(a *app) (*plan.Run, error) {
 	}
 	runs := plan.ListRunsOn(s, experiment.Lab)
 	if d.Index < 0 || d.Index >= len(runs) {
-		return nil, fmt.Errorf("%w: run %d of %d", command.ErrInput, d.Index, len(runs))
+		return nil, fmt.Errorf("%w: --index is %d; the experiment has %d runs, from 0", command.ErrInput, d.Index, len(runs))
 	}
 	if d.ID != "" && d.ID != runs[d.Index].ID("") {
-		return nil, fmt.Errorf("%w: %s has been changed since the lab began", command.ErrInput, d.Name)
+		return nil, fmt.Errorf("%w: %s changed after the lab started; start the lab again", command.ErrInput, d.Name)
 	}
 	return runs[d.Index], nil
 }
@@ -255,7 +256,7 @@ func (d *labRun) selectRun(a *app) (*plan.Run, error) {
 // runs until the flows have ended or the input is closed.
 type labHostsCmd struct {
 	labRun
-	File string `help:"Where the capture goes."`
+	File string `help:"File for the capture."`
 }
 
 func (h *labHostsCmd) Run(a *app) error {
@@ -278,7 +279,7 @@ func (h *labHostsCmd) Run(a *app) error {
 type labDataplaneCmd struct {
 	labRun
 	Capture []string `help:"Switches to capture."`
-	File    string   `help:"Where the capture goes."`
+	File    string   `help:"File for the capture."`
 	Profile string   `hidden:"" type:"path" help:"File for a CPU profile of the process (weir bench switch --profile)."`
 }
 

@@ -151,7 +151,7 @@ measure: [goodput]
 	}
 	d.ID = plan.ListRuns(s)[0].ID("")
 	write(strings.Replace(text, "100 packets", "99 packets", 1))
-	if err := d.Run(a); err == nil || !strings.Contains(err.Error(), "has been changed since the lab began") {
+	if err := d.Run(a); err == nil || !strings.Contains(err.Error(), "changed after the lab started") {
 		t.Errorf("a smaller buffer: %v", err)
 	}
 	if d.Index = 1; d.Run(a) == nil {

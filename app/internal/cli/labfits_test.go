@@ -50,7 +50,7 @@ func fits(t *testing.T, name string, set []string) (with []string, left []string
 			t.Fatalf("%s: %v", name, err)
 		}
 		text := err.Error()
-		rates, framing := 0.0, strings.Contains(text, "counts headers that no real frame has")
+		rates, framing := 0.0, strings.Contains(text, "counts headers that real frames do not have")
 		for _, m := range divisor.FindAllStringSubmatch(text, -1) {
 			n, _ := strconv.ParseFloat(m[1], 64)
 			rates = math.Max(rates, n)
@@ -77,13 +77,13 @@ func fits(t *testing.T, name string, set []string) (with []string, left []string
 func reasons(text string) (all []string) {
 	seen := map[string]bool{}
 	for _, x := range []struct{ said, is string }{
-		{"a namespace with rings of its own", "more hosts than 128"},
+		{"a namespace with its own rings", "more hosts than 128"},
 		{"the kernel has no", "a congestion control, or a parameter of one, that the kernel lacks"},
-		{"no congestion control that does what", "a congestion control, or a parameter of one, that the kernel lacks"},
+		{"no congestion control equivalent to", "a congestion control, or a parameter of one, that the kernel lacks"},
 		{"the kernel does not support", "a parameter of TCP that the kernel lacks"},
 		{"does not know packets with telemetry", "telemetry under the kernel's TCP"},
 		{"there is no ", "a measure that the lab lacks"},
-		{"longer than interfaces", "frames that are too long"},
+		{"exceed the limit of interfaces", "frames that are too long"},
 		{"the same stack", "flows of both stacks after each other"},
 	} {
 		if strings.Contains(text, x.said) && !seen[x.is] {

@@ -32,9 +32,12 @@ func (l *listCmd) Run(a *app) error {
 			a.printEntry(24, "file: …, format: "+f.Name, f.Doc)
 		}
 		for _, w := range [][2]string{
-			{"to: random", "another host for every flow"}, {"to: permutation", "every host sends to one and hears from one"},
-			{"to: {stride: 8}", "the host eight further on"}, {"from: {random: 60}", "so many hosts begin together: an incast"},
-			{"load: 50%", "arrivals that offer this share of links"},
+			{"to: random", "a random host for each flow"}, {"to: permutation", "each host sends to one host and receives from " +
+				"one"},
+			{"to: {stride: 8}", "the host eight positions further"},
+			{"from: {random: 60}", "60 random hosts start together: an " +
+				"incast"},
+			{"load: 50%", "arrivals with this average load of the links"},
 		} {
 			a.printEntry(24, w[0], w[1])
 		}
@@ -56,7 +59,7 @@ func (l *listCmd) Run(a *app) error {
 			a.printEntry(24, k.ID, k.Condition)
 		}
 	case "topologies":
-		a.printEntry(24, "hosts, switches, links", "written out in the experiment")
+		a.printEntry(24, "hosts, switches, links", "listed in the experiment")
 		for _, f := range a.registry.Networks {
 			a.printEntry(24, "file: …, format: "+f.Name, f.Doc)
 		}
@@ -95,8 +98,9 @@ func (a *app) listExperiments() {
 		row(cells)
 	}
 	fmt.Fprintln(a.stdout)
-	fmt.Fprintln(a.stdout, report.WrapText("time: estimate for the simulator on two cores (weir check: on this machine). "+
-		"root: made for the lab (weir run --on lab), which needs root; the time is the lab's.", a.lineWidth(), ""))
+	fmt.Fprintln(a.stdout, report.WrapText("time: estimate for the simulator on two cores of the reference machine; "+
+		"weir check estimates it for this machine. root: designed for the lab (weir run --on lab), which needs root; its "+
+		"time is for the lab.", a.lineWidth(), ""))
 }
 
 // printEntry prints a name of a list, padded to the given columns, and its description.

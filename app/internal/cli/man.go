@@ -25,7 +25,7 @@ func renderManual(model *kong.Application) string {
 	m.line(`.TH ` + quoteRoff(strings.ToUpper(name)) + ` 1 "" ` + quoteRoff(name+" "+revision.Version()) +
 		` "User Commands"`)
 	m.line(".SH NAME")
-	m.text(name + ` \- ` + escapeRoff("network-assisted congestion control: simulator, lab and switch"))
+	m.text(name + ` \- ` + escapeRoff("simulator, lab and switch for network-assisted congestion control"))
 	m.line(".SH SYNOPSIS")
 	m.line(".B " + escapeRoff(name))
 	m.text(`\fICOMMAND\fR [\fIARGUMENT\fR ...] [\fIFLAGS\fR]`)
@@ -40,17 +40,22 @@ func renderManual(model *kong.Application) string {
 	for _, x := range []struct {
 		code int
 		text string
-	}{{command.Done, "done; a claim that fails is a result"}, {command.RunFailed, "a run failed or was cut short"},
-		{command.WrongInput, "the input is wrong"}, {command.ClaimFailed, "a claim fails, or the lab differs, with --check"},
-		{command.Unjudged, "neither, and something is undecided, with --check"}, {command.Interrupted, "interrupted"}} {
+	}{
+		{command.Done, "done; a claim that fails is a result, not an error"},
+		{command.RunFailed, "a run failed or was cut short"},
+		{command.WrongInput, "the input is invalid"},
+		{command.ClaimFailed, "with --check: a claim fails, or the lab differs"},
+		{command.Unjudged, "with --check: no claim fails, but one or the lab is undecided"},
+		{command.Interrupted, "interrupted"},
+	} {
 		m.item(fmt.Sprint(x.code), x.text)
 	}
 	m.line(".SH FILES")
-	m.item("results/", "Results folders, one for each experiment, set of options and program.")
+	m.item("results/", "Results folders, one per experiment, set of options and program.")
 	m.line(".SH EXAMPLES")
-	m.item(name+" run p4abc/fig5", "Run a figure of a paper, and print its tables, verdicts and the path of a report.")
-	m.item(name+" show p4abc/fig5 --yaml > mine.yaml", "Have a copy of an experiment to change.")
-	m.item(name+" results list", "List what was run, the newest first.")
+	m.item(name+" run p4abc/fig5", "Reproduce a figure of a paper: print its tables, verdicts and the path of the report.")
+	m.item(name+" show p4abc/fig5 --yaml > mine.yaml", "Copy an experiment to edit it.")
+	m.item(name+" results list", "List results folders, newest first.")
 	return m.b.String()
 }
 

@@ -5,6 +5,7 @@ import (
 	"runtime"
 
 	"weir/internal/command"
+	"weir/internal/text"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
@@ -28,9 +29,9 @@ func (m machine) limitJobs(s *experiment.Spec, asked int) (n int, notice string,
 	}
 	said := func(bytes float64) string { return report.FormatBytes(int64(roundUp(bytes))) }
 	if m.total > 0 && shared+own > m.total && asked < 1 {
-		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory, and this machine has %s; fewer flows or hosts, "+
-			"or fewer samples (a longer every of a measure), take less; weir check says how much "+
-			"each point takes. --jobs 1 has it carried out all the same: the figure is an estimate", command.ErrInput,
+		return 0, "", fmt.Errorf("%w: %s: a run takes up to %s of memory (estimate), and this machine has %s; use fewer "+
+			"flows or hosts, or fewer samples (a longer every of a measure). weir check prints the memory of each point. "+
+			"--jobs 1 runs it anyway", command.ErrInput,
 			s.Name(), said(shared+own), said(m.total))
 	}
 	jobs := min(n, len(runs))
@@ -38,8 +39,9 @@ func (m machine) limitJobs(s *experiment.Spec, asked int) (n int, notice string,
 		return asked, "", nil
 	}
 	if n = max(int((m.available-shared)/max(own, 1)), 1); n < jobs {
-		return n, fmt.Sprintf("%d at a time instead of %d: a run takes up to %s of memory besides %s for all, and %s are "+
-			"available", n, jobs, said(own), said(shared), said(m.available)), nil
+		return n, fmt.Sprintf("%s instead of %d: a run takes up to %s of memory in addition to %s for all "+
+			"runs, and %s is available", text.Count(n, "concurrent run"), jobs, said(own), said(shared), said(m.available)), nil
 	}
-	return 1, fmt.Sprintf("a run takes up to %s of memory, and %s are available", said(shared+own), said(m.available)), nil
+	return 1, fmt.Sprintf("a run takes up to %s of memory, and only %s is available",
+		said(shared+own), said(m.available)), nil
 }

@@ -35,8 +35,9 @@ func TestRunsFitIntoMemory(t *testing.T) {
 		{"not known", machine{}, 6, 6, "", ""},
 		{"all fit", machine{1e12, shared + 6*own}, 6, 6, "", ""},
 		{"more jobs than runs", machine{1e12, shared + 8*own}, 100, 100, "", ""},
-		{"some fit", machine{1e12, shared + 3.5*own}, 6, 3, "3 at a time instead of 6: a run takes up to ", ""},
-		{"not even one is free", machine{1e12, shared + own/2}, 6, 1, "1 at a time instead of 6: a run takes up to ", ""},
+		{"some fit", machine{1e12, shared + 3.5*own}, 6, 3, "3 concurrent runs instead of 6: a run takes up to ", ""},
+		{"not even one is free", machine{1e12, shared + own/2}, 6, 1, "1 concurrent run instead of 6: a run takes up to ",
+			""},
 		{"one, and not free", machine{1e12, own / 2}, 1, 1, "a run takes up to ", ""},
 		{"too large", machine{shared + own/2, shared}, 0, 0, "", "a run takes up to "},
 		{"too large, and asked for", machine{shared + own/2, shared}, 1, 1, "a run takes up to ", ""},
@@ -84,7 +85,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		return stdout.String(), stderr.String(), err
 	}
 	if _, _, err := run(machine{total: 1e7, available: 1e7}, 0); !errors.Is(err, command.ErrInput) ||
-		!strings.Contains(err.Error(), "and this machine has 10MB; fewer flows") {
+		!strings.Contains(err.Error(), "and this machine has 10MB; use fewer flows") {
 		t.Error(err)
 	}
 	much, none, err := run(machine{total: 1e12, available: 1e12}, 4)
@@ -92,7 +93,7 @@ func TestRunInLittleMemory(t *testing.T) {
 		t.Error(err, none)
 	}
 	little, notice, err := run(machine{total: 1e12, available: 1e6}, 4)
-	if err != nil || !strings.HasPrefix(notice, "notice: 1 at a time instead of 4: a run takes up to ") {
+	if err != nil || !strings.HasPrefix(notice, "notice: 1 concurrent run instead of 4: a run takes up to ") {
 		t.Error(err, notice)
 	}
 	if much == "" || much != little {

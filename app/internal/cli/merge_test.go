@@ -33,7 +33,7 @@ func TestResultsMerge(t *testing.T) {
 	into := t.TempDir()
 	code, out, stderr := weir("results", "merge", b, a, "--into", into)
 	if code != command.Done || stderr != "" ||
-		!strings.HasPrefix(out, "6 of 6 runs are there, of 2 folders: 6 of them new\n\nsmall\n") {
+		!strings.HasPrefix(out, "6 of 6 runs are present, merged from 2 folders; 6 are new\n\nsmall\n") {
 		t.Fatalf("exit code %d\n%s%s", code, out, stderr)
 	}
 	dir := filepath.Join(into, filepath.Base(want))
@@ -49,13 +49,14 @@ func TestResultsMerge(t *testing.T) {
 	for _, args := range [][]string{{"report", dir}, {"diff", dir, want}, {"run", file, "--seed", "1", "--set", "repeat=3",
 		"--out", into}} {
 		if code, out, stderr := weir(args...); code != command.Done || stderr != "" ||
-			args[0] == "run" && !strings.Contains(out, "6 of the runs were there already") ||
+			args[0] == "run" && !strings.Contains(out, "6 runs reused from earlier") ||
 			args[0] == "diff" && !strings.Contains(out, "0 values differ") {
 			t.Errorf("%s: exit code %d\n%s%s", args[0], code, out, stderr)
 		}
 	}
 	code, out, _ = weir("results", "merge", a, want, "--into", into)
-	if want := "6 of 6 runs are there, of 2 folders: 0 of them new, 4 in several folders, with the same bytes\n"; code !=
+	if want := "6 of 6 runs are present, merged from 2 folders; 0 are new; 4 occur in several folders with identical " +
+		"bytes\n"; code !=
 		command.Done || !strings.HasPrefix(out, want) {
 		t.Errorf("exit code %d, %s\nwant %s", code, out, want)
 	}
@@ -92,9 +93,11 @@ func TestResultsMergeRefuses(t *testing.T) {
 	}{
 		{"missing flags: --into", []string{a}},
 		{"expected \"<dir> ...\"", []string{"--into", into}},
-		{filepath.Join(dir, "spec.yaml") + ":1:1: this is no results folder", []string{dir, "--into", into}},
-		{a + ":1:1: this is a results folder itself; allowed: --into with the folder that", []string{b, "--into", a}},
-		{filepath.Join(b, input) + ":1:1: it is not what " + filepath.Join(a, input) + " is: the runs are of other input",
+		{filepath.Join(dir, "spec.yaml") + ":1:1: the file is missing, so this is not a results folder",
+			[]string{dir, "--into", into}},
+		{a + ":1:1: this folder is itself a results folder; allowed: the parent folder of", []string{b, "--into", a}},
+		{filepath.Join(b, input) + ":1:1: the file differs from " + filepath.Join(a, input) +
+			", so the runs have different inputs",
 			[]string{a, b, "--into", into}},
 		{"--revisions must be one of", []string{a, "--into", into, "--revisions", "some"}},
 	} {

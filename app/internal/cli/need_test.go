@@ -55,7 +55,7 @@ func TestSeedsByNeed(t *testing.T) {
 		}
 	}
 	const choice = "10 runs per point, chosen by the data: delay.a within 6 % at 95 %"
-	const worth = "it is a little too narrow on average"
+	const worth = "so on average it is slightly too narrow"
 	says("the terminal", run("run", file), choice, worth, "30 runs: 30 time up", "more (30 runs)",
 		"at all points: 10 runs")
 	folders, _ := filepath.Glob(filepath.Join(out, "*"))
@@ -79,13 +79,13 @@ func TestSeedsByNeed(t *testing.T) {
 
 	few := run("run", file, "--set", "repeat.most=5")
 	says("the terminal", few,
-		"5 runs per point, the most: delay.a within 6 % at 95 % is not reached, rate=2100kbps is within 11 %")
+		"5 runs per point, the maximum: delay.a within 6 % at 95 % is not reached; rate=2100kbps is within 11 %")
 	if strings.Contains(few, "chosen by the data") {
 		t.Errorf("five seeds were enough:\n%s", few)
 	}
 	all, _ := filepath.Glob(filepath.Join(out, "*"))
 	_, difference, _ := weir("diff", all[0], all[1])
-	says("the difference", difference, choice, "5 runs per point, the most: delay.a within 6 %", "30 runs", "15 runs")
+	says("the difference", difference, choice, "5 runs per point, the maximum: delay.a within 6 %", "30 runs", "15 runs")
 	if quick := run("run", file, "--quick"); strings.Contains(quick, "chosen") || !strings.Contains(quick, "6 runs") {
 		t.Errorf("the quick variant says\n%s", quick)
 	}
@@ -100,8 +100,8 @@ func TestSeedsByNeed(t *testing.T) {
 func TestSeedsByNeedBefore(t *testing.T) {
 	file := write(t, phased)
 	for _, c := range []struct{ command, want string }{
-		{"check", "small is valid: 9 to 90 runs, of 3 to 30 seeds a point, as many as it takes for delay.a within 6 % at " +
-			"95 %; about 4.31 k to 43.1 k packet-hops, under 1 s"},
+		{"check", "small is valid: 9 to 90 runs with 3 to 30 seeds per point, until delay.a within 6 % at 95 % is reached; " +
+			"about 4.31 k to 43.1 k packet-hops, under 1 s"},
 		{"show", "9 to 90 runs, 9 in the lab"},
 		{"show", "repeat.measure delay.a small.yaml:4"},
 		{"show", "repeat.confidence 95% default: Weir: as in reports"},

@@ -20,41 +20,41 @@ import (
 // plotFlags are the keys of a plot as flags. A test compares them with the keys of files.
 type plotFlags struct {
 	X       string `placeholder:"KEY" help:"Horizontal axis: a sweep key, time, flow_size, or a measure."`
-	Y       string `placeholder:"MEASURE" help:"Vertical axis: a measure, measure.group, cdf or ccdf."`
-	Z       string `placeholder:"MEASURE" help:"What the colours of a heat map show."`
-	Kind    string `placeholder:"KIND" help:"lines, points, bars, box, cdf, ccdf, heat, series or timeline."`
-	Lines   string `placeholder:"[KEY, …]" help:"What tells curves apart."`
-	Traffic string `placeholder:"[GROUP, …]" help:"Only these traffics, ports or other groups."`
-	Where   string `placeholder:"POINTS" help:"Points that are shown: {scheme: abc}, or an expression."`
-	Ranks   string `placeholder:"N" help:"Of a timeline: [RANK, …], or so many, first those that others wait for."`
-	Panels  string `placeholder:"KEY" help:"Small multiples: a panel for each value of this key."`
+	Y       string `placeholder:"MEASURE" help:"${plotY}"`
+	Z       string `placeholder:"MEASURE" help:"Colours of a heat map: a measure."`
+	Kind    string `placeholder:"KIND" help:"Kind: lines, points, bars, box, cdf, ccdf, heat, series or timeline."`
+	Lines   string `placeholder:"[KEY, …]" help:"Keys with a separate curve for each value."`
+	Traffic string `placeholder:"[GROUP, …]" help:"Traffic, ports or other groups to draw. Default: all."`
+	Where   string `placeholder:"POINTS" help:"Points to draw: {scheme: abc}, or an expression."`
+	Ranks   string `placeholder:"N" help:"${plotRanks}"`
+	Panels  string `placeholder:"KEY" help:"Key with a separate panel for each value."`
 	Log     string `placeholder:"AXES" help:"Logarithmic axes: x, y, xy or none."`
-	XRange  string `placeholder:"LOW..HIGH" help:"Ends of the axis; one may be missing."`
-	YRange  string `placeholder:"LOW..HIGH" help:"Ends of the axis; one may be missing."`
-	ZRange  string `placeholder:"LOW..HIGH" help:"Ends of a heat map's colours."`
-	XTicks  string `placeholder:"[VALUE, …]" help:"Where ticks stand, or how many."`
-	YTicks  string `placeholder:"[VALUE, …]" help:"Where ticks stand, or how many."`
-	XLabel  string `placeholder:"TEXT" help:"Label of the axis."`
-	YLabel  string `placeholder:"TEXT" help:"Label of the axis."`
-	ZLabel  string `placeholder:"TEXT" help:"Label of a heat map's colours."`
-	Title   string `placeholder:"TEXT" help:"Above the figure; none for no title and no note."`
-	Legend  string `placeholder:"PLACE" help:"below, above, right, best, a corner such as top_left, or none."`
-	Order   string `placeholder:"[VALUE, …]" help:"Values that come first, or rising or falling."`
-	Names   string `placeholder:"{VALUE: TEXT}" help:"What values and keys are called."`
-	Error   string `placeholder:"HOW" help:"Intervals as bars, band or none."`
-	Width   string `placeholder:"LENGTH" help:"Such as 89mm or 183mm; default: a screen's."`
-	Height  string `placeholder:"LENGTH" help:"Such as 60mm."`
-	Text    string `placeholder:"SIZE" help:"Size of labels, from 7pt."`
+	XRange  string `placeholder:"LOW..HIGH" help:"Limits of the horizontal axis; one may be missing."`
+	YRange  string `placeholder:"LOW..HIGH" help:"Limits of the vertical axis; one may be missing."`
+	ZRange  string `placeholder:"LOW..HIGH" help:"Limits of a heat map's colour scale; one may be missing."`
+	XTicks  string `placeholder:"[VALUE, …]" help:"Ticks of the horizontal axis: their values, or their number."`
+	YTicks  string `placeholder:"[VALUE, …]" help:"Ticks of the vertical axis: their values, or their number."`
+	XLabel  string `placeholder:"TEXT" help:"Label of the horizontal axis."`
+	YLabel  string `placeholder:"TEXT" help:"Label of the vertical axis."`
+	ZLabel  string `placeholder:"TEXT" help:"Label of a heat map's colour scale."`
+	Title   string `placeholder:"TEXT" help:"Title above the figure; none: neither title nor note."`
+	Legend  string `placeholder:"PLACE" help:"${plotLegend}"`
+	Order   string `placeholder:"[VALUE, …]" help:"Order of values: those that come first, or rising or falling."`
+	Names   string `placeholder:"{VALUE: TEXT}" help:"Names to show instead of values and keys."`
+	Error   string `placeholder:"HOW" help:"Confidence intervals: bars, band or none."`
+	Width   string `placeholder:"LENGTH" help:"Width of the figure, such as 89mm or 183mm. Default: for a screen."`
+	Height  string `placeholder:"LENGTH" help:"Height of the figure, such as 60mm."`
+	Text    string `placeholder:"SIZE" help:"Size of labels, 7pt or more."`
 }
 
 type plotCmd struct {
 	folders
-	Dir    string `arg:"" name:"dir" help:"Results folder, its report, or an experiment that was run."`
+	Dir    string `arg:"" name:"dir" help:"Results folder, its report, or the name of an experiment that was run."`
 	Number int    `short:"n" placeholder:"N" help:"${plotNumber}"`
 	plotFlags
-	To     string `placeholder:"FILE" help:"File that is written; its ending is the format."`
-	Format string `placeholder:"FORMAT" help:"svg, pdf or png, without --to. Default: svg."`
-	Data   bool   `help:"Write the numbers as CSV beside it, with scripts for gnuplot and matplotlib."`
+	To     string `placeholder:"FILE" help:"File to write; its extension sets the format."`
+	Format string `placeholder:"FORMAT" help:"Format without --to: svg, pdf or png. Default: svg."`
+	Data   bool   `help:"Also write the numbers as CSV, and scripts for gnuplot and matplotlib."`
 }
 
 // listGiven returns the keys that flags set, in the order of a file's keys.
@@ -104,7 +104,8 @@ func (p *plotCmd) Run(a *app) error {
 		return err
 	}
 	if p.To != "" && len(plots) > 1 {
-		return fmt.Errorf("%w: --to names one file, and the experiment has %d plots; --number chooses one", command.ErrInput,
+		return fmt.Errorf("%w: --to names one file, but the experiment has %d plots; choose one with --number",
+			command.ErrInput,
 			len(plots))
 	}
 	empty := 0
@@ -130,7 +131,7 @@ func (p *plotCmd) Run(a *app) error {
 		}
 	}
 	if empty == len(plots) {
-		return fmt.Errorf("%w: there is nothing to draw", command.ErrInput)
+		return fmt.Errorf("%w: no plot has a defined value to draw; choose other measures or points", command.ErrInput)
 	}
 	return nil
 }
@@ -141,7 +142,8 @@ func (p *plotCmd) chooseFormat() (string, error) {
 	if p.To != "" {
 		ending := strings.TrimPrefix(filepath.Ext(p.To), ".")
 		if format != "" && format != ending {
-			return "", fmt.Errorf("%w: --format is %s, and --to ends in .%s", command.ErrInput, format, ending)
+			return "", fmt.Errorf("%w: --format is %s, but the file of --to ends in .%s; leave out --format, or change the "+
+				"extension", command.ErrInput, format, ending)
 		}
 		format, from = ending, "--to"
 	} else if format == "" {
@@ -165,7 +167,7 @@ func (p *plotCmd) listPlots(s *experiment.Spec) (out []plots.Plot, err error) {
 			return []plots.Plot{x}, err
 		}
 	} else if own == 0 {
-		return nil, fmt.Errorf("%w: the experiment has no plot; --x and --y say what is drawn", command.ErrInput)
+		return nil, fmt.Errorf("%w: the experiment defines no plots; define one with --x and --y", command.ErrInput)
 	}
 	if p.Number < 0 || p.Number > own {
 		return nil, fmt.Errorf("%w: --number is %d; the experiment has plots 1 … %d", command.ErrInput, p.Number, own)
@@ -211,7 +213,7 @@ func (p *plotCmd) writePlot(a *app, f *figure.Figure, to, format string) error {
 			{base + ".py", func() ([]byte, error) { return f.MatplotlibScript(data) }}}...)
 	}
 	if err := atomicfile.MkdirAll(filepath.Dir(to)); err != nil {
-		return fmt.Errorf("%s: it cannot be made: %w", filepath.Dir(to), document.UnwrapPathError(err))
+		return fmt.Errorf("%s: the folder cannot be created: %w", filepath.Dir(to), document.UnwrapPathError(err))
 	}
 	for _, x := range files {
 		data, err := x.make()
@@ -219,7 +221,7 @@ func (p *plotCmd) writePlot(a *app, f *figure.Figure, to, format string) error {
 			return err
 		}
 		if info, err := os.Stat(x.name); err == nil && info.IsDir() {
-			return fmt.Errorf("%w: %s is a folder", command.ErrInput, x.name)
+			return fmt.Errorf("%w: %s is a folder; name a file", command.ErrInput, x.name)
 		}
 		if err := results.WriteFile(x.name, data); err != nil {
 			return err

@@ -81,7 +81,7 @@ func TestPlot(t *testing.T) {
 		"--x=rate --y=goodput.y":             `group of goodput "y" is not known`,
 		"--to=a.jpg -n 1":                    `allowed: svg, pdf, png`,
 		"--to=a.svg --format=pdf -n 1":       "--to ends in .svg",
-		"--to=a.svg":                         "--number chooses one",
+		"--to=a.svg":                         "choose one with --number",
 		"-n 3":                               "the experiment has plots 1 … 2",
 		"-n 1 --height=20mm --width=30mm":    "have no room",
 		"--x=rate --y=goodput --y-range=1..": "",

@@ -22,12 +22,13 @@ func TestDocsReference(t *testing.T) {
 	b.WriteString("# Commands\n\nThis page is made from the program: `go test ./app/internal/cli -run " +
 		"TestDocsReference -update` " +
 		"writes it.\n\n")
-	b.WriteString("Tables and documents go to standard output, progress and warnings to standard error. Progress says " +
-		"how many\npacket-hops there were, and a second, the simulated time of the run that has begun first, and what is " +
-		"left: by the\npacket-hops that `weir check` expects, where a run ends when its flows are done.\n\n")
+	b.WriteString("Tables and documents go to standard output, progress and warnings to standard error. Progress " +
+		"shows the\npacket-hops so far and per second, the simulated time of the oldest unfinished run, and the " +
+		"remaining time.\nWhere runs end when their flows are done, the remaining time follows from the packet-hops that " +
+		"`weir check`\nestimates.\n\n")
 	fmt.Fprintf(&b, "Exit codes: "+
-		"%d done;\n%d a run failed or was cut short; %d the input is wrong; %d a claim fails, or the lab "+
-		"differs,\nwith `--check`; %d neither, and something is undecided, with `--check`; "+
+		"%d done;\n%d a run failed or was cut short; %d the input is invalid; %d a claim fails, or the lab "+
+		"differs, with `--check`;\n%d no claim fails, but one or the lab is undecided, with `--check`; "+
 		"%d interrupted.\n\n", command.Done, command.RunFailed, command.WrongInput,
 		command.ClaimFailed, command.Unjudged, command.Interrupted)
 	b.WriteString("| command | what it does |\n|---|---|\n")

@@ -249,7 +249,8 @@ func TestSchemaNames(t *testing.T) {
 		schemaOf(t, name)
 	}
 	if code := Run(Registry(), []string{"schema", "spec.yaml"}, &out, &errs, false); code != command.WrongInput ||
-		!strings.Contains(errs.String(), `there is no schema of "spec.yaml"; allowed: experiment, results, runs.json,`) {
+		!strings.Contains(errs.String(),
+			`there is no schema with the name "spec.yaml"; allowed: experiment, results, runs.json,`) {
 		t.Errorf("exit code %d: %s", code, &errs)
 	}
 }

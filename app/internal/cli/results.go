@@ -16,7 +16,7 @@ import (
 
 // folders finds results by their folder, their report, or the name of an experiment.
 type folders struct {
-	Out command.Target `default:"results" help:"Folder in which results of experiments are looked for."`
+	Out command.Target `default:"results" help:"Folder that contains the results folders of named experiments."`
 }
 
 // openResults reads the results with the given name.
@@ -44,12 +44,12 @@ func (f *folders) findFolder(a *app, name string) (string, error) {
 
 type reportCmd struct {
 	folders
-	Dirs []string `arg:"" name:"dir" help:"Results folders, as weir run leaves them, or experiments that were run."`
+	Dirs []string `arg:"" name:"dir" help:"Results folders, or names of experiments that were run."`
 	tableFlags
 }
 
 func (r *reportCmd) Run(a *app) error {
-	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command makes the rest"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command writes the remaining reports"})
 	defer signals.stop()
 	if _, err := r.tableOptions(a); err != nil {
 		return err
@@ -79,9 +79,9 @@ func (r *reportCmd) Run(a *app) error {
 
 type resultsCmd struct {
 	List   listResultsCmd `cmd:"" default:"withargs" help:"${resultsList}"`
-	Remove removeCmd      `cmd:"" help:"Remove results folders, after asking; nothing but what weir has written."`
-	Bundle bundleCmd      `cmd:"" help:"Put results folders into one archive, for another machine or for good."`
-	Open   openCmd        `cmd:"" help:"Open an archive of weir results bundle, whoever it is from."`
+	Remove removeCmd      `cmd:"" help:"Remove results folders after asking; files that weir did not write stay."`
+	Bundle bundleCmd      `cmd:"" help:"Write results folders into one archive, for another machine or for storage."`
+	Open   openCmd        `cmd:"" help:"${resultsOpen}"`
 	Merge  mergeCmd       `cmd:"" help:"Merge results folders of one experiment into one, as if one machine had run all."`
 }
 
@@ -93,7 +93,7 @@ type mergeCmd struct {
 
 func (m *mergeCmd) Run(a *app) error {
 	signals := handleSignals(a.screen, grace{0, 0, cutNothing,
-		"what was merged is kept, and the same command goes on with the rest"})
+		"merged runs are kept, and the same command continues with the rest"})
 	defer signals.stop()
 	path := ""
 	merged, err := results.MergeFolders(signals, a.registry, m.Dirs, results.MergeOptions{
@@ -114,10 +114,10 @@ func (m *mergeCmd) Run(a *app) error {
 	}
 	found := merged.Found
 	merged.Found = 0 // existing results are not mentioned as found
-	fmt.Fprintf(a.stdout, "%d of %d runs are there, of %s: %d of them new", found, found+merged.Missing,
+	fmt.Fprintf(a.stdout, "%d of %d runs are present, merged from %s; %d are new", found, found+merged.Missing,
 		text.Count(merged.Folders, "folder"), merged.New)
 	if merged.Duplicates > 0 {
-		fmt.Fprintf(a.stdout, ", %d in several folders, with the same bytes", merged.Duplicates)
+		fmt.Fprintf(a.stdout, "; %d occur in several folders with identical bytes", merged.Duplicates)
 	}
 	fmt.Fprint(a.stdout, "\n\n")
 	return a.printTables(merged.Outcome, path)

@@ -48,7 +48,8 @@ func TestResultsFound(t *testing.T) {
 	}
 	whole := ran(t, out, file)
 	code, stdout, stderr := weir("report", file, "--out", out)
-	if code != command.Done || !strings.Contains(stdout, whole) || !strings.HasPrefix(stderr, "notice: of 2 results of ") {
+	if code != command.Done || !strings.Contains(stdout, whole) ||
+		!strings.HasPrefix(stderr, "notice: 2 results folders match ") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, args := range [][]string{{"results", "--out", out}, {"results", "list", "small", "--out", out}} {
@@ -74,11 +75,11 @@ func TestResultsFound(t *testing.T) {
 		t.Errorf("%v %+v", err, list)
 	}
 	if code, _, stderr := weir("report", "smal", "--out", t.TempDir()); code != command.WrongInput ||
-		!strings.Contains(stderr, "smal is no results folder") {
+		!strings.Contains(stderr, "smal is not a results folder") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 	if code, stdout, _ := weir("results", "list", "large", "--out", out); code != command.Done ||
-		!strings.Contains(stdout, "no results in "+out+" of large; there are some of small") {
+		!strings.Contains(stdout, "no results in "+out+" of large; results exist of small") {
 		t.Errorf("exit code %d, %s", code, stdout)
 	}
 	if code, stdout, _ := weir("results", "--out", filepath.Join(out, "none")); code != command.Done ||
@@ -99,7 +100,7 @@ func TestFolderOfProgram(t *testing.T) {
 		t.Errorf("%s, %v", origin, err)
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
-	if err != nil || !strings.Contains(string(page), "Carried out by "+revision.Version()+", program "+
+	if err != nil || !strings.Contains(string(page), "Executed by "+revision.Version()+", program "+
 		revision.This().String()+".") {
 		t.Errorf("the page does not name the program, %v", err)
 	}
@@ -135,8 +136,8 @@ func TestFolderOfProgram(t *testing.T) {
 	}
 	_, stdout, _ = weir("report", other)
 	page, _ = os.ReadFile(filepath.Join(other, "report.html"))
-	if !strings.Contains(string(page), "Carried out by commit feed, program weir/cmd/weir commit:feed go1.20 "+
-		"linux/amd64. This page was made by ") {
+	if !strings.Contains(string(page), "Executed by commit feed, program weir/cmd/weir commit:feed go1.20 linux/amd64. "+
+		"This page was written by ") {
 		t.Errorf("a report of another program's results names this one as theirs\n%s", stdout)
 	}
 }
@@ -148,8 +149,9 @@ func TestDiffNothingInCommon(t *testing.T) {
 	b := ran(t, out, write(t, strings.NewReplacer("title: small", "title: other", "[1Mbps, 5Mbps]", "[2Mbps, 4Mbps]").
 		Replace(small[:strings.Index(small, "expect:")])))
 	code, stdout, stderr := weir("diff", a, b)
-	if code != command.WrongInput || !strings.Contains(stdout, "\nA and B have nothing in common: ") ||
-		!strings.Contains(stderr, "have nothing in common") || !strings.Contains(stdout, "only in B: rate=4Mbps") {
+	if code != command.WrongInput || !strings.Contains(stdout, "\nA and B have no value in common: ") ||
+		!strings.Contains(stderr, "have no point and measure in common") ||
+		!strings.Contains(stdout, "only in B: rate=4Mbps") {
 		t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	if code, stdout, _ := weir("diff", a, a); code != command.Done || !strings.Contains(stdout, "0 values differ, ") {
@@ -184,8 +186,8 @@ func TestRemove(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			answered(t, x.answer)
 			code, stdout, stderr := weir("results", "remove", "small", "--out", out)
-			if code != x.code || !there() || !strings.Contains(stdout, "Remove it? [y/N]") ||
-				!strings.Contains(stdout, dir+" stays") {
+			if code != x.code || !there() || !strings.Contains(stdout, "Remove this folder? [y/N]") ||
+				!strings.Contains(stdout, dir+" is kept") {
 				t.Errorf("exit code %d\n%s%s", code, stdout, stderr)
 			}
 		})
@@ -213,7 +215,7 @@ func TestRemove(t *testing.T) {
 	code, stdout, stderr := weir("results", "remove", dir)
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if code != command.Done || len(left) != 2 || !strings.Contains(stdout,
-		"it stays with what is no file of weir's: notes.txt, plots") {
+		"the folder is kept, because it contains other files: notes.txt, plots") {
 		t.Errorf("exit code %d, left %v\n%s%s", code, left, stdout, stderr)
 	}
 	if _, err := os.Stat(filepath.Join(mine, "spec.yaml")); err != nil {
@@ -230,7 +232,7 @@ func TestRemove(t *testing.T) {
 	ran(t, out, file)
 	ran(t, out, file, "--seed", "2")
 	if code, _, stderr := weir("results", "remove", "small", "--yes", "--out", out); code != command.WrongInput ||
-		!strings.Contains(stderr, "2 results are of small: ") {
+		!strings.Contains(stderr, "2 results folders match small; name one of them: ") {
 		t.Errorf("exit code %d, %s", code, stderr)
 	}
 }
@@ -241,7 +243,7 @@ func TestBundle(t *testing.T) {
 	dir := ran(t, out, write(t, small), "--set", "duration=100ms", "--trace", "s->b")
 	archive := filepath.Join(t.TempDir(), "a.tar.gz")
 	code, stdout, stderr := weir("results", "bundle", "small", "--to", archive, "--out", out)
-	if code != command.Done || !strings.Contains(stdout, "1 folder of ") {
+	if code != command.Done || !strings.Contains(stdout, "1 folder with ") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	code, stdout, stderr = weir("results", "open", archive, "--into", other)
@@ -268,13 +270,14 @@ func TestBundle(t *testing.T) {
 		args []string
 		want string
 	}{
-		{"it is there", []string{"open", archive, "--into", other}, "is there already"},
-		{"too much", []string{"open", archive, "--into", t.TempDir(), "--most", "1kB"}, "bytes; 1000 are allowed"},
-		{"no archive", []string{"open", filepath.Join(dir, "runs.json"), "--into", t.TempDir()}, "it is no archive of weir"},
+		{"it is there", []string{"open", archive, "--into", other}, "exists already"},
+		{"too much", []string{"open", archive, "--into", t.TempDir(), "--most", "1kB"}, "bytes; up to 1000 are allowed"},
+		{"no archive", []string{"open", filepath.Join(dir, "runs.json"), "--into", t.TempDir()},
+			"it is not an archive of weir"},
 		{"no file", []string{"open", "none.tar.gz"}, "no such file"},
-		{"the archive is there", []string{"bundle", dir, "--to", archive}, "is there already"},
+		{"the archive is there", []string{"bundle", dir, "--to", archive}, "exists already"},
 		{"nothing of that name", []string{"bundle", "none", "--to", archive + "2", "--out", out},
-			"there are results of small"},
+			"results exist of small"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			code, stdout, stderr := weir(append([]string{"results"}, x.args...)...)

@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/command"
 	"weir/internal/revision"
+	"weir/internal/text"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/report"
@@ -20,10 +21,10 @@ import (
 type runCmd struct {
 	selection
 	On      string         `enum:"sim,lab" default:"sim" help:"${runOn}"`
-	Jobs    int            `help:"Runs at a time; 0: one per core. Fewer if memory is short; if given, no run is refused."`
+	Jobs    int            `help:"${runJobs}"`
 	Threads string         `default:"auto" placeholder:"N" help:"${runThreads}"`
-	Out     command.Target `default:"results" help:"Folder that results go into."`
-	Fresh   bool           `help:"Run also what is finished already."`
+	Out     command.Target `default:"results" help:"Folder that the results folder goes into."`
+	Fresh   bool           `help:"Repeat runs that are already finished."`
 	Check   bool           `help:"${check}"`
 
 	tableFlags
@@ -46,7 +47,8 @@ func (r *runCmd) parseThreads() (int, error) {
 	}
 	n, err := strconv.Atoi(r.Threads)
 	if err != nil || n < 1 || n > maxThreads {
-		return 0, fmt.Errorf("%w: --threads is %q; auto or 1 to %d is allowed", command.ErrInput, r.Threads, maxThreads)
+		return 0, fmt.Errorf("%w: --threads is %q; auto, or a number from 1 to %d, is allowed",
+			command.ErrInput, r.Threads, maxThreads)
 	}
 	return n, nil
 }
@@ -142,7 +144,8 @@ func (r *runCmd) selectRunner(a *app, bar *progressBar, options *run.Options) (e
 	case runner == nil:
 		return func() error { return nil }, nil
 	case r.On == experiment.Lab:
-		return nil, fmt.Errorf("%w: --workers and --nats are for the simulator", command.ErrInput)
+		return nil, fmt.Errorf("%w: --workers and --nats need the simulator; use --on sim, or leave them out",
+			command.ErrInput)
 	}
 	options.Runner = runner
 	return ended, nil
@@ -171,13 +174,14 @@ func (a *app) printTables(o *results.Outcome, path string) error {
 // printFooter prints the lines after the tables: traces, existing results, and the path of the report.
 func (a *app) printFooter(o *results.Outcome, path string) {
 	if o.Traces > 0 {
-		fmt.Fprintf(a.stdout, "%d of the runs have left a trace in %s\n", o.Traces, filepath.Join(o.Dir, "traces"))
+		fmt.Fprintf(a.stdout, "traces of %s are in %s\n", text.Count(o.Traces, "run"), filepath.Join(o.Dir, "traces"))
 	}
 	if o.Untraced > 0 {
-		fmt.Fprintf(a.stdout, "%d of the runs lack the trace; the same command goes on with them\n", o.Untraced)
+		fmt.Fprintf(a.stdout, "%s without a trace so far; the same command continues with them\n",
+			text.Count(o.Untraced, "run"))
 	}
 	if o.Found > 0 {
-		fmt.Fprintf(a.stdout, "%d of the runs were there already (--fresh runs them again)\n", o.Found)
+		fmt.Fprintf(a.stdout, "%s reused from earlier (--fresh repeats them)\n", text.Count(o.Found, "run"))
 	}
 	fmt.Fprintln(a.stdout, path)
 }

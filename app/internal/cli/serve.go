@@ -19,7 +19,7 @@ import (
 
 type serveCmd struct {
 	Files  []string       `arg:"" optional:"" name:"file" help:"${serveFiles}"`
-	Out    command.Target `default:"results" help:"Folder that results are looked for in, and go into."`
+	Out    command.Target `default:"results" help:"${serveOut}"`
 	Listen string         `default:"127.0.0.1:8100" placeholder:"ADDR" help:"${serveListen}"`
 	Host   []string       `placeholder:"NAME" help:"${serveHost}"`
 	workerFlags
@@ -55,7 +55,7 @@ func (c *serveCmd) Run(a *app) error {
 	if err := c.workerFlags.setUpPage(a, &o, string(c.Out)); err != nil {
 		return err
 	}
-	signals := handleSignals(a.screen, grace{serveGrace, 0, cutNothing, "it did not end in time and was cut; " + goesOn})
+	signals := handleSignals(a.screen, grace{serveGrace, 0, cutNothing, aborted + goesOn})
 	defer signals.stop()
 	s, err := newPage(o)
 	if err != nil {
@@ -64,11 +64,11 @@ func (c *serveCmd) Run(a *app) error {
 	defer s.Close()
 	l, err := bind.Listen(listens)
 	if err != nil {
-		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 takes any port", command.ErrInput, err)
+		return fmt.Errorf("%w: --listen: %w; --listen 127.0.0.1:0 uses any free port", command.ErrInput, err)
 	}
 	a.warn(listenWarnings(l.Addr().String())...)
 	fmt.Fprintf(a.stdout, "%s\n", s.Address(l.Addr()))
-	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C ends the server, and what is finished is kept\n", out)
+	fmt.Fprintf(a.stderr, "results are in %s; Ctrl-C stops the server, and finished runs are kept\n", out)
 	return s.Serve(signals, l)
 }
 
@@ -82,13 +82,14 @@ func (c *serveCmd) listenAddress() (string, error) {
 	switch _, err := bind.ParseHost(c.Listen); {
 	case errors.As(err, &every):
 		_, port, _ := net.SplitHostPort(c.Listen)
-		return "", fmt.Errorf("%w: --listen: %w; allowed: one of them, as 127.0.0.1:%s", command.ErrInput, err, port)
+		return "", fmt.Errorf("%w: --listen: %w; name one address, such as 127.0.0.1:%s", command.ErrInput, err, port)
 	case err != nil:
-		return "", fmt.Errorf("%w: --listen: %w, as 127.0.0.1:8100", command.ErrInput, err)
+		return "", fmt.Errorf("%w: --listen: %w, such as 127.0.0.1:8100", command.ErrInput, err)
 	}
 	for _, name := range c.Host {
 		if name == "" || strings.ContainsAny(name, ":/ *") {
-			return "", fmt.Errorf("%w: --host: %q is no name of a host, as lab.example.org", command.ErrInput, name)
+			return "", fmt.Errorf("%w: --host: %q is not a host name; a name such as lab.example.org is allowed",
+				command.ErrInput, name)
 		}
 	}
 	return c.Listen, nil

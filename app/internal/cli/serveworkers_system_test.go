@@ -100,7 +100,7 @@ func watchSweeps(t *testing.T, file string) *watchedSweep {
 		t.Fatal(err)
 	}
 	w.join = filepath.Join(w.out, ".workers", "join.json")
-	if want := "workers join with: weir worker --join " + quoteWord(w.join); !strings.Contains(said.String(), want) {
+	if want := "to join workers, run: weir worker --join " + quoteWord(w.join); !strings.Contains(said.String(), want) {
 		t.Errorf("it says %q, and not %q", said.String(), want)
 	}
 	var err error
@@ -212,14 +212,14 @@ func TestServeWithWorkers(t *testing.T) {
 		return job
 	}
 	job := start()
-	w.until(job, "running", "20 queued or under way, 0 done, 0 failed", "0 of 20 runs done", "Workers carry out the runs")
+	w.until(job, "running", "20 queued or running, 0 done, 0 failed", "0 of 20 runs done", "Workers execute the runs")
 	w.holdRuns()
 	end := w.worker("first", 0)
 	w.until(job, "first 1 1 0 ", "is there", "running")
 	w.worker("second", 0)
 	w.until(job, "first 1 1 0 ", "second 1 1 0 ")
 	w.open()
-	text := w.until(job, "done after", "At the end: 0 queued or under way, 20 done, 0 failed", "made twice and compared")
+	text := w.until(job, "done after", "Final state: 0 queued or running, 20 done, 0 failed", "repeated and compared")
 	if n := strings.Count(text, " finished"); n < 20 {
 		t.Errorf("%d of 20 runs are said to be finished:\n%s", n, text)
 	}
@@ -233,14 +233,14 @@ func TestServeWithWorkers(t *testing.T) {
 	if len(made) != 2 || sum != 20 {
 		t.Errorf("workers have made %v", made)
 	}
-	text = w.until(job+"/runs/0", "Workers carry out the runs of this job", "The run among the results")
+	text = w.until(job+"/runs/0", "Workers execute the runs of this job", "Open the run in the results")
 	if strings.Contains(text, "The network over time") {
 		t.Error("a film is shown of a run that workers have carried out")
 	}
 	body, _ := w.ask(job+"/runs/0", nil)
 	run := regexp.MustCompile(`/results/[^"/]+/runs/[0-9a-f]{16}`).FindString(body)
-	w.until(run, "Carry it out again")
-	w.until(run[:strings.Index(run, "/runs/")], "Workers", "20 runs came back, by workers", "first", "second")
+	w.until(run, "Repeat this run")
+	w.until(run[:strings.Index(run, "/runs/")], "Workers", "20 runs returned by workers", "first", "second")
 
 	// Another job: the workers that are there take it, but for the first, which goes.
 	end()
@@ -252,8 +252,8 @@ func TestServeWorkersFail(t *testing.T) {
 	w := watchSweeps(t, write(t, strings.Replace(twenty, "repeat: 10", "repeat: 1", 1)))
 	w.worker("hasty", time.Nanosecond)
 	_, job := w.ask("/experiments/yours/1-small/run", url.Values{"sweep.rate": {"1Mbps"}})
-	w.until(job, "failed after", "0 queued or under way, 0 done, 1 failed",
-		"rate=1Mbps seed 1: it has not ended within 1ns")
+	w.until(job, "failed after", "0 queued or running, 0 done, 1 failed",
+		"rate=1Mbps seed 1: it did not end within 1ns")
 	_, job = w.ask("/experiments/yours/1-small/run", url.Values{})
 	w.until(job, "failed after", "2 runs have failed; the first of them is rate=", "0 done, 2 failed")
 }
@@ -288,21 +288,21 @@ func TestServeBesideSweep(t *testing.T) {
 		all, _ := filepath.Glob(filepath.Join(w.out, folder, "runs", ".new-*"))
 		return len(all) == 20
 	})
-	w.until("/results/"+folder, "small", "under way", "0 of 20 runs kept; 20 runs handed out or under way now",
-		"Begun by weir run small.yaml --workers", "Workers now", "goes on: 0 runs came back")
+	w.until("/results/"+folder, "small", "running", "0 of 20 runs kept; 20 runs queued or running now",
+		"Started by weir run small.yaml --workers", "Workers now", "still running: 0 runs returned")
 	w.until("/results", folder, "0 not finished")
 	w.holdRuns()
 	end := w.worker("guest", 0)
 	w.gate <- struct{}{} // one run
-	w.until("/results/"+folder, "finished in the last minute", "under way", "guest", "goes on")
+	w.until("/results/"+folder, "finished in the last minute", "running", "guest", "still running")
 	stop()
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
 	end()
-	w.until("/results/"+folder, "came back, by workers", "interrupted", "guest", "missing")
+	w.until("/results/"+folder, "returned by workers", "interrupted", "guest", "missing")
 	ended = sweep(t.Context())
-	w.until("/results/"+folder, "Somebody carries out more of it", "of 20 runs kept", "Workers now")
+	w.until("/results/"+folder, "More runs are being executed", "of 20 runs kept", "Workers now")
 	w.worker("again", 0)
 	if err := <-ended; err != nil {
 		t.Fatal(err)

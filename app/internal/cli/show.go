@@ -17,11 +17,11 @@ import (
 type showCmd struct {
 	Name string `arg:"" help:"${showName}"`
 	changes
-	YAML      bool   `name:"yaml" help:"Print the experiment's file as it is, to copy and change."`
-	NoPaper   bool   `help:"With --yaml: leave out the paper, its values and its claims, for an experiment of your own."`
-	Footprint bool   `help:"What the programs take of a switch's pipeline, and what such a pipeline cannot do."`
-	Topology  string `placeholder:"NETWORK" help:"With --footprint of a program: the network, as an experiment has it."`
-	JSON      bool   `name:"json" help:"With --footprint: one JSON document instead of tables."`
+	YAML      bool   `name:"yaml" help:"Print the experiment's file unchanged, as a template."`
+	NoPaper   bool   `help:"${showNoPaper}"`
+	Footprint bool   `help:"${showFootprint}"`
+	Topology  string `placeholder:"NETWORK" help:"${showTopology}"`
+	JSON      bool   `name:"json" help:"With --footprint: print one JSON document instead of tables."`
 }
 
 func (s *showCmd) Run(a *app) error {
@@ -29,9 +29,9 @@ func (s *showCmd) Run(a *app) error {
 	case s.Footprint:
 		return s.printFootprint(a)
 	case s.Topology != "" || s.JSON:
-		return fmt.Errorf("%w: --topology and --json are for --footprint", command.ErrInput)
+		return fmt.Errorf("%w: --topology and --json need --footprint; add it, or leave them out", command.ErrInput)
 	case s.NoPaper && !s.YAML:
-		return fmt.Errorf("%w: --no-paper is for --yaml", command.ErrInput)
+		return fmt.Errorf("%w: --no-paper needs --yaml; add it, or leave out --no-paper", command.ErrInput)
 	}
 	if s.YAML {
 		return s.printFile(a)
@@ -76,7 +76,7 @@ func (s *showCmd) Run(a *app) error {
 	fmt.Fprint(a.stdout, formatGrid(rows, a.lineWidth()))
 	a.printTimers(exp)
 	if text := report.FormatPaperValues(exp); text != "" {
-		fmt.Fprintf(a.stdout, "\nthe paper's own values\n%s", text)
+		fmt.Fprintf(a.stdout, "\nvalues of the paper\n%s", text)
 	}
 	return nil
 }
@@ -96,7 +96,7 @@ func (s *showCmd) explainError(err error, all []listed) error {
 		return err
 	}
 	e := &wrong[0]
-	e.Msg = "no experiment, scheme, measure, workload, format or warning has this name, and there is no such file" +
+	e.Msg = "no experiment, scheme, measure, workload, format, warning or file has this name" +
 		strings.TrimPrefix(e.Msg, experiment)
 	e.Allowed = "a file, a name of weir list schemes, measures, workloads, formats or warnings, or one of " +
 		strings.TrimPrefix(e.Allowed, allowed)
@@ -109,7 +109,8 @@ func (s *showCmd) explainError(err error, all []listed) error {
 // printFile prints the experiment's file unchanged, or without its paper.
 func (s *showCmd) printFile(a *app) error {
 	if len(s.Set) > 0 || s.Seed != nil || s.Quick {
-		return fmt.Errorf("%w: --yaml prints the file as it is; with options applied it is spec.yaml in the results folder",
+		return fmt.Errorf("%w: --yaml prints the file unchanged and does not apply --set, --seed or --quick; after a run, "+
+			"spec.yaml in the results folder has them applied",
 			command.ErrInput)
 	}
 	for _, x := range a.listNames() {
@@ -118,7 +119,7 @@ func (s *showCmd) printFile(a *app) error {
 			if what != x.kind {
 				what += " (" + x.kind + ")"
 			}
-			return fmt.Errorf("%w: %s is a %s, which has no file; --yaml is for experiments", command.ErrInput, s.Name, what)
+			return fmt.Errorf("%w: %s is a %s and has no file; --yaml needs an experiment", command.ErrInput, s.Name, what)
 		}
 	}
 	src, err := a.registry.OpenExperiment(s.Name)

@@ -97,7 +97,7 @@ func describeDefault(k *document.Key) string {
 	case k.Default != "":
 		return "default " + k.Default
 	case k.Without != "":
-		return "without it: " + k.Without
+		return "default: " + k.Without
 	}
 	return "optional"
 }
@@ -110,7 +110,7 @@ func sizesDoc(d *workload.CDF) string {
 // showSizes prints a distribution of flow sizes.
 func (a *app) showSizes(d *workload.CDF) {
 	a.showHead("sizes", d.Name, sizesDoc(d), "traffic: [{name: …, sizes: "+d.Name+", load: 50%, …}]")
-	fmt.Fprintf(a.stdout, "\n%14s  %s\n", "size [bytes]", "share of flows up to this size")
+	fmt.Fprintf(a.stdout, "\n%14s  %s\n", "size [bytes]", "flows up to this size")
 	for _, p := range d.Points {
 		fmt.Fprintf(a.stdout, "%14.0f  %.4g %%\n", p.Bytes, 100*p.Share)
 	}

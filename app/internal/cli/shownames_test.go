@@ -81,20 +81,20 @@ func TestShowMeasure(t *testing.T) {
 // TestShowRefuses checks the messages of options that do not fit, and of names with a slip.
 func TestShowRefuses(t *testing.T) {
 	for words, want := range map[string]string{
-		"goodput --yaml":          "goodput is a measure, which has no file",
-		"csv --yaml":              "csv is a format (format of weir export), which has no file",
-		"p4abc/fig5 --no-paper":   "--no-paper is for --yaml",
+		"goodput --yaml":          "goodput is a measure and has no file",
+		"csv --yaml":              "csv is a format (format of weir export) and has no file",
+		"p4abc/fig5 --no-paper":   "--no-paper needs --yaml",
 		"goodptu":                 `did you mean the measure "goodput"?`,
-		"p4abc/fig5 --json":       "--topology and --json are for --footprint",
+		"p4abc/fig5 --json":       "--topology and --json need --footprint",
 		"tcp-send-bufer":          `did you mean the warning "tcp-send-buffer"?`,
-		"tcp-send-buffer --yaml":  "tcp-send-buffer is a warning, which has no file",
+		"tcp-send-buffer --yaml":  "tcp-send-buffer is a warning and has no file",
 		"websaerch":               `did you mean the sizes "websearch"?`,
 		"no-such --yaml":          "there is no such experiment",
-		"abc --yaml --seed 7":     "--yaml prints the file as it is",
-		"abc --yaml --no-paper":   "abc is a scheme (program), which has no file",
-		"goodput --no-paper":      "--no-paper is for --yaml",
+		"abc --yaml --seed 7":     "--yaml prints the file unchanged",
+		"abc --yaml --no-paper":   "abc is a scheme (program) and has no file",
+		"goodput --no-paper":      "--no-paper needs --yaml",
 		"testdata --yaml":         "it is a folder",
-		"shown/x.yaml --no-paper": "--no-paper is for --yaml",
+		"shown/x.yaml --no-paper": "--no-paper needs --yaml",
 	} {
 		t.Run(words, func(t *testing.T) {
 			var out, errs bytes.Buffer
@@ -185,14 +185,14 @@ func TestNoPaperIsValid(t *testing.T) {
 // TestShowUnknownName checks that the error of weir show covers all kinds of names that it accepts.
 func TestShowUnknownName(t *testing.T) {
 	for name, want := range map[string]string{
-		"no-such-name": "name, and there is no such file; allowed: a file, a name of weir list schemes, ",
-		"ecm":          `no such file; did you mean the scheme "ecmp"?; allowed: `,
-		"p4abc/fig55":  `no such file; did you mean "p4abc/fig5"?; allowed: `,
+		"no-such-name": "warning or file has this name; allowed: a file, a name of weir list schemes, ",
+		"ecm":          `has this name; did you mean the scheme "ecmp"?; allowed: `,
+		"p4abc/fig55":  `has this name; did you mean "p4abc/fig5"?; allowed: `,
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, _, stderr := weir("show", name)
 			if code != command.WrongInput || !strings.Contains(stderr, want) ||
-				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format or warning has this ") {
+				!strings.Contains(stderr, "no experiment, scheme, measure, workload, format, warning or file has this ") {
 				t.Errorf("exit code %d, %s", code, stderr)
 			}
 		})

@@ -34,24 +34,26 @@ type grace struct {
 	consequence string       // message for users after a cut
 }
 
-const goesOn = "what was finished is kept, and the same command goes on with the rest"
+const (
+	goesOn  = "finished runs are kept, and the same command continues with the rest"
+	aborted = "the work did not end in time and was aborted; "
+)
 
 // A simulation ends within a second, on a busy machine within a second of its processor time. A run of the lab ends
 // within five seconds, a sweep on other machines and anything else within ten. These times include the work after the
 // grace.
 var (
-	inPreparation = grace{0, 0, cutNothing, "nothing was run"}
-	inSimulation  = grace{800 * time.Millisecond, 8 * time.Second, cutNothing,
-		"it did not end in time and was cut; " + goesOn}
+	inPreparation = grace{0, 0, cutNothing, "no runs were started"}
+	inSimulation  = grace{800 * time.Millisecond, 8 * time.Second, cutNothing, aborted + goesOn}
 	// Workers are notified, and a server or a queue responds.
-	inSweep = grace{8 * time.Second, 0, cutNothing, "it did not end in time and was cut; " + goesOn}
+	inSweep = grace{8 * time.Second, 0, cutNothing, aborted + goesOn}
 
 	labGrace = 3 * time.Second
 )
 
 // labWork returns the grace of a lab's run. The function closeAll removes the lab.
 func labWork(closeAll func() error) grace {
-	return grace{labGrace, 0, closeAll, "it did not end in time and was cut; " + goesOn}
+	return grace{labGrace, 0, closeAll, aborted + goesOn}
 }
 
 // cutNothing is the cut of work that needs no cleanup.

@@ -43,7 +43,8 @@ func (f *slurmFlags) options(threads int) (workers.ClusterOptions, workers.Clust
 // checkUnused returns an error if a flag for Slurm is set.
 func (f *slurmFlags) checkUnused() error {
 	if len(f.SlurmOption) > 0 || f.SlurmTask != workers.DefaultTaskTime || f.SlurmTasks != workers.DefaultMaxTasks {
-		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks are for --runner slurm", command.ErrInput)
+		return fmt.Errorf("%w: --slurm-option, --slurm-task and --slurm-tasks need --runner slurm; add it, or leave them "+
+			"out", command.ErrInput)
 	}
 	return nil
 }
@@ -51,13 +52,13 @@ func (f *slurmFlags) checkUnused() error {
 // exports are the subcommands of weir export.
 type exports struct {
 	Results exportCmd      `cmd:"" default:"withargs" help:"Write results as files for other programs."`
-	Slurm   exportSlurmCmd `cmd:"" help:"Write a folder with all that a Slurm cluster needs to carry out an experiment."`
+	Slurm   exportSlurmCmd `cmd:"" help:"Write a folder with all files that a Slurm cluster needs to run an experiment."`
 }
 
 type exportSlurmCmd struct {
 	selection
-	To      command.Target `required:"" placeholder:"DIR" help:"Folder that is written; it may be carried to the cluster."`
-	Threads int            `default:"1" help:"Threads that carry out a run, and processors of each task."`
+	To      command.Target `required:"" placeholder:"DIR" help:"Folder to write; it may be copied to the cluster."`
+	Threads int            `default:"1" help:"Threads of one run, and processors of each task."`
 	slurmFlags
 	AnyProgram bool `help:"${slurmAnyProgram}"`
 }
@@ -92,18 +93,19 @@ func (e *exportSlurmCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "%s: %s in %s, each with %s of memory and %d min\n", x.Script, text.Count(x.Runs, "run"),
 			text.Count(x.Tasks, "task"), report.FormatBytes(x.MemoryBytes), x.Minutes)
 	}
-	fmt.Fprintf(a.stdout, "On the cluster:\n  cd %s\n", quoteWord(dir))
+	fmt.Fprintf(a.stdout, "On the cluster, run:\n  cd %s\n", quoteWord(dir))
 	for _, x := range f.Arrays {
 		fmt.Fprintf(a.stdout, "  sbatch %s\n", x.Script)
 	}
-	fmt.Fprintf(a.stdout, "Then, there or here, with what is in the folder by then:\n  weir collect %s\n", quoteWord(dir))
+	fmt.Fprintf(a.stdout, "Then, on the cluster or with a copy of the folder on this machine, run:\n  weir collect %s\n",
+		quoteWord(dir))
 	return nil
 }
 
 type taskCmd struct {
-	Dir        string `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
-	Index      int    `required:"" placeholder:"N" help:"Task that is carried out, from 0."`
-	Threads    int    `default:"1" help:"Threads that carry out a run. They change speed only."`
+	Dir        string `arg:"" type:"existingdir" help:"Folder of weir export slurm."`
+	Index      int    `required:"" placeholder:"N" help:"Number of the task to run, from 0."`
+	Threads    int    `default:"1" help:"Threads of one run. They affect the speed only."`
 	AnyProgram bool   `help:"${slurmAnyProgram}"`
 }
 
@@ -119,7 +121,7 @@ func (t *taskCmd) Run(a *app) error {
 		return err
 	}
 	if t.Index < 0 || t.Index >= f.Tasks() {
-		return fmt.Errorf("%w: --index is %d; 0 … %d is allowed", command.ErrInput, t.Index, f.Tasks()-1)
+		return fmt.Errorf("%w: --index is %d; 0 to %d is allowed", command.ErrInput, t.Index, f.Tasks()-1)
 	}
 	failed, err := f.ExecuteTask(signals, t.Index, t.Threads, func(text string) {
 		fmt.Fprintln(a.stdout, text)
@@ -163,8 +165,8 @@ func openSweep(a *app, dir string, any bool) (workers.ClusterFolder, error) {
 }
 
 type collectCmd struct {
-	Dir        string         `arg:"" type:"existingdir" help:"Folder that weir export slurm has written."`
-	Out        command.Target `default:"results" help:"Folder that results go into."`
+	Dir        string         `arg:"" type:"existingdir" help:"Folder of weir export slurm."`
+	Out        command.Target `default:"results" help:"Folder that the results folder goes into."`
 	Check      bool           `help:"${check}"`
 	AnyProgram bool           `help:"${slurmAnyProgram}"`
 
@@ -172,7 +174,7 @@ type collectCmd struct {
 }
 
 func (c *collectCmd) Run(a *app) error {
-	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command collects the rest"})
+	signals := handleSignals(a.screen, grace{0, 0, cutNothing, "the same command collects the remaining results"})
 	defer signals.stop()
 	f, err := openSweep(a, c.Dir, c.AnyProgram)
 	if err != nil {
@@ -212,14 +214,17 @@ func (r *runCmd) checkRunner() error {
 	case r.Runner != "slurm":
 		return r.slurmFlags.checkUnused()
 	case r.On == "lab":
-		return fmt.Errorf("%w: --runner %s is for the simulator: the lab is on this machine", command.ErrInput, r.Runner)
+		return fmt.Errorf("%w: --runner %s needs the simulator, because the lab runs on this machine only; use --on sim, "+
+			"or leave out --runner", command.ErrInput, r.Runner)
 	case r.Workers != "" || r.NATS != "" || r.CheckUnused() != nil:
-		return fmt.Errorf("%w: --workers and --nats have others carry out runs, as --runner slurm has: one of them is "+
-			"allowed", command.ErrInput)
+		return fmt.Errorf("%w: --workers and --nats cannot be combined with --runner slurm; only one of them is allowed",
+			command.ErrInput)
 	case len(r.Trace) > 0:
-		return fmt.Errorf("%w: --trace is for --runner local: traces stay on the machine that makes them", command.ErrInput)
+		return fmt.Errorf("%w: --trace needs --runner local, because traces stay on the machine that writes them; leave "+
+			"out one of them", command.ErrInput)
 	case r.Jobs != 0:
-		return fmt.Errorf("%w: --jobs is for --runner local: a task of Slurm carries out one run at a time", command.ErrInput)
+		return fmt.Errorf("%w: --jobs needs --runner local, because a Slurm task has one run at a time; leave out --jobs",
+			command.ErrInput)
 	}
 	return nil
 }

@@ -27,20 +27,22 @@ func TestSlurmFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	file := write(t, sweepOfTwo)
 	for args, want := range map[string]string{
-		"run FILE --slurm-task 1m":                             "--slurm-task and --slurm-tasks are for --runner slurm",
-		"run FILE --slurm-option time=3":                       "are for --runner slurm",
-		"run FILE --runner cloud":                              `--runner must be one of "local","slurm"`,
-		"run FILE --runner slurm --on lab":                     "--runner slurm is for the simulator",
-		"run FILE --runner slurm --trace *":                    "--trace is for --runner local",
-		"run FILE --runner slurm --jobs 3":                     "--jobs is for --runner local",
-		"run FILE --runner slurm --workers 127.0.0.1:0":        "one of them is allowed",
-		"run FILE --runner slurm --slurm-option=-A":            `"-A" is no option of sbatch`,
-		"run FILE --runner slurm --slurm-tasks 0":              "0 tasks; 1 … 1000000 are allowed",
-		"export slurm FILE":                                    "missing flags: --to=DIR",
-		"export slurm FILE --to x --threads 0":                 "--threads is 0; 1 to 1024 is allowed",
-		"export slurm FILE --to x --slurm-option array=1":      `"array" cannot be set`,
-		"task . --index 0":                                     "job.json:1:1: this is no folder that weir export slurm has",
-		"collect .":                                            "job.json:1:1: this is no folder that weir export slurm has",
+		"run FILE --slurm-task 1m":                        "--slurm-task and --slurm-tasks need --runner slurm",
+		"run FILE --slurm-option time=3":                  "need --runner slurm",
+		"run FILE --runner cloud":                         `--runner must be one of "local","slurm"`,
+		"run FILE --runner slurm --on lab":                "--runner slurm needs the simulator",
+		"run FILE --runner slurm --trace *":               "--trace needs --runner local",
+		"run FILE --runner slurm --jobs 3":                "--jobs needs --runner local",
+		"run FILE --runner slurm --workers 127.0.0.1:0":   "one of them is allowed",
+		"run FILE --runner slurm --slurm-option=-A":       `"-A" is not an option of sbatch`,
+		"run FILE --runner slurm --slurm-tasks 0":         "the number of tasks is 0; 1 to 1000000 is allowed",
+		"export slurm FILE":                               "missing flags: --to=DIR",
+		"export slurm FILE --to x --threads 0":            "--threads is 0; 1 to 1024 is allowed",
+		"export slurm FILE --to x --slurm-option array=1": `"array" cannot be set`,
+		"task . --index 0": "job.json:1:1: the file is missing, so this is not a folder of weir export " +
+			"slurm",
+		"collect .": "job.json:1:1: the file is missing, so this is not a folder of weir export " +
+			"slurm",
 		"collect nowhere":                                      "nowhere: no such file or directory",
 		"export slurm nowhere.yaml --to x":                     "there is no such experiment and no such file",
 		"run FILE --runner slurm --out results --threads 2000": "--threads is",
@@ -78,7 +80,7 @@ func TestExportTaskCollect(t *testing.T) {
 	must(command.WrongInput, "task", job, "--index", "2")
 	must(command.Done, "task", job, "--index", "1")
 	text, errs := must(command.RunFailed, "collect", job, "--out", out, "--csv")
-	if strings.Count(text, "\n") != 2 || !strings.Contains(errs, "notice: not begun: the tasks of 1 missing run\n") {
+	if strings.Count(text, "\n") != 2 || !strings.Contains(errs, "notice: not started: the tasks of 1 missing run\n") {
 		t.Errorf("%s%s", text, errs)
 	}
 	must(command.Done, "task", job, "--index", "0")
@@ -88,7 +90,7 @@ func TestExportTaskCollect(t *testing.T) {
 		t.Errorf("%s%s, not %s", text, errs, local)
 	}
 	_, errs = must(command.RunFailed, "run", file, "--out", filepath.Join(dir, "none"), "--runner", "slurm")
-	if !strings.Contains(errs, "there is no squeue here") {
+	if !strings.Contains(errs, "this machine has no squeue") {
 		t.Error(errs)
 	}
 	name := filepath.Join(job, "job.json")
@@ -102,7 +104,7 @@ func TestExportTaskCollect(t *testing.T) {
 	}
 	if strings.Contains(string(data), "plan9/386") {
 		_, errs := must(command.WrongInput, "collect", job, "--out", out)
-		if !strings.Contains(errs, "--any-program has this one do it") {
+		if !strings.Contains(errs, "allow this program with --any-program") {
 			t.Error(errs)
 		}
 		must(command.Done, "collect", job, "--out", out, "--any-program")

@@ -18,7 +18,7 @@ import (
 // tableFlags are the flags that control how results are printed.
 type tableFlags struct {
 	JSON    bool     `name:"json" help:"Print one JSON document instead of tables." xor:"format"`
-	CSV     bool     `name:"csv" help:"Print one line of CSV a value instead of tables." xor:"format"`
+	CSV     bool     `name:"csv" help:"Print CSV instead of tables, one value per line." xor:"format"`
 	Format  string   `enum:"text,markdown,latex" default:"text" help:"${tableFormat}"`
 	Columns []string `placeholder:"MEASURE" help:"${tableColumns}"`
 	Sort    []string `placeholder:"KEY" help:"${tableSort}"`
@@ -38,17 +38,18 @@ func (f *tableFlags) asText() bool { return f.Format == "" || f.Format == asText
 // tableOptions checks the flags and returns the options of tables.
 func (f *tableFlags) tableOptions(a *app) (*report.TableOptions, error) {
 	if (f.JSON || f.CSV) && len(f.Columns)+len(f.Sort) > 0 {
-		return nil, fmt.Errorf("%w: --columns and --sort are of tables; --json and --csv have every value", command.ErrInput)
+		return nil, fmt.Errorf("%w: --columns and --sort apply to tables only, and --json and --csv print every value; "+
+			"leave them out", command.ErrInput)
 	}
 	if (f.JSON || f.CSV) && !f.asText() {
-		return nil, fmt.Errorf("%w: --format %s is a form of tables, in place of which --json and --csv print data: one of "+
-			"them is allowed", command.ErrInput, f.Format)
+		return nil, fmt.Errorf("%w: --format %s formats tables, but --json and --csv print data instead of tables; only "+
+			"one of them is allowed", command.ErrInput, f.Format)
 	}
 	for _, words := range [][]string{f.Columns, f.Sort} {
 		for _, w := range words {
 			if w == "" {
-				return nil, fmt.Errorf("%w: a name of --columns or --sort is empty; names of measures are allowed, with commas "+
-					"between them", command.ErrInput)
+				return nil, fmt.Errorf("%w: --columns or --sort has an empty name; names of measures are allowed, separated by "+
+					"commas", command.ErrInput)
 			}
 		}
 	}

@@ -106,9 +106,10 @@ func TestTableFlags(t *testing.T) {
 		want string
 	}{
 		{"column", []string{"--columns", "goodptu"}, `did you mean "goodput"?); allowed: goodput, queue, goodput.web`},
-		{"sort", []string{"--sort", "queue"}, "names several, and one decides the order; allowed: queue.mean, queue.max"},
-		{"empty", []string{"--columns", "goodput,,queue"}, "a name of --columns or --sort is empty"},
-		{"json", []string{"--json", "--columns", "goodput"}, "--json and --csv have every value"},
+		{"sort", []string{"--sort", "queue"},
+			"matches several columns, but sorting needs exactly one; allowed: queue.mean, queue.max"},
+		{"empty", []string{"--columns", "goodput,,queue"}, "--columns or --sort has an empty name"},
+		{"json", []string{"--json", "--columns", "goodput"}, "--json and --csv print every value"},
 		{"two forms", []string{"--csv", "--format", "latex"}, "one of them is allowed"},
 		{"form", []string{"--format", "html"}, `must be one of "text","markdown","latex"`},
 		{"colour", []string{"--color", "red"}, `must be one of "auto","always","never"`},

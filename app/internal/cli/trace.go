@@ -12,16 +12,16 @@ import (
 )
 
 type traceCmd struct {
-	File   string   `arg:"" type:"path" help:"A trace: pcapng (also of others), Parquet or text; - is standard input."`
-	Flow   []int64  `placeholder:"N" help:"Only flows of these numbers."`
-	Port   []string `placeholder:"PORT" help:"Only these ports; * stands for any characters."`
-	Node   []string `placeholder:"NODE" help:"Only what happens at these nodes."`
+	File   string   `arg:"" type:"path" help:"Trace: pcapng (of any program), Parquet or text; -: standard input."`
+	Flow   []int64  `placeholder:"N" help:"Only flows with these numbers."`
+	Port   []string `placeholder:"PORT" help:"Only these ports; * matches any characters."`
+	Node   []string `placeholder:"NODE" help:"Only events at these nodes."`
 	Host   []string `placeholder:"HOST" help:"Only packets from or to these hosts or addresses."`
 	Kind   []string `placeholder:"KIND" help:"Only these events: enqueue, transmit, drop, lost, arrive."`
-	Drops  bool     `help:"Only drop and lost."`
-	From   string   `placeholder:"TIME" help:"Only from this time on (5ms)."`
-	To     string   `placeholder:"TIME" help:"Only before this time."`
-	Events bool     `help:"Print the events, one a line, instead of a summary."`
+	Drops  bool     `help:"Only the events drop and lost."`
+	From   string   `placeholder:"TIME" help:"Only events at or after this time (5ms)."`
+	To     string   `placeholder:"TIME" help:"Only events before this time."`
+	Events bool     `help:"Print the events, one per line, instead of a summary."`
 }
 
 // newFilter returns the filter that the flags define.
@@ -30,7 +30,8 @@ func (t *traceCmd) newFilter() (trace.Filter, error) {
 	for _, name := range t.Kind {
 		k, ok := trace.ParseKind(name)
 		if !ok {
-			return f, fmt.Errorf("%w: --kind %s; allowed: %s", command.ErrInput, name, document.JoinChoices(trace.KindNames()))
+			return f, fmt.Errorf("%w: --kind is %s; allowed: %s",
+				command.ErrInput, name, document.JoinChoices(trace.KindNames()))
 		}
 		f.Kinds = append(f.Kinds, k)
 	}
@@ -50,7 +51,7 @@ func (t *traceCmd) newFilter() (trace.Filter, error) {
 		}
 	}
 	if t.To != "" && f.To <= f.From {
-		return f, fmt.Errorf("%w: --to %s is not after --from", command.ErrInput, t.To)
+		return f, fmt.Errorf("%w: --to %s is not after --from; a later time is allowed", command.ErrInput, t.To)
 	}
 	return f, nil
 }
@@ -94,7 +95,7 @@ func (t *traceCmd) Run(a *app) error {
 		fmt.Fprintf(a.stdout, "time 0 is %s\n", clock)
 	}
 	if picked < all {
-		fmt.Fprintf(a.stdout, "%d of %d events are picked\n", picked, all)
+		fmt.Fprintf(a.stdout, "%d of %d events match\n", picked, all)
 	}
 	fmt.Fprint(a.stdout, &sum)
 	return nil

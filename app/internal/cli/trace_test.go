@@ -18,7 +18,7 @@ func traced(t *testing.T) (file, folder, drops string) {
 	file, folder = write(t, strings.NewReplacer("[1Mbps, 5Mbps]", "[1Mbps, 20Mbps]", "[a, s], rate: 10Mbps",
 		"[a, s], rate: 100Mbps").Replace(small)), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", folder, "--trace", "s->b,a->*")
-	if code != 0 || !strings.Contains(stdout, "2 of the runs have left a trace in ") {
+	if code != 0 || !strings.Contains(stdout, "traces of 2 runs are in ") {
 		t.Fatalf("exit code %d\n%s%s", code, stdout, stderr)
 	}
 	for _, name := range traces(folder) {
@@ -56,7 +56,7 @@ func events(t *testing.T, name string, args ...string) (lines []string) {
 func TestTrace(t *testing.T) {
 	file, out, _ := traced(t)
 	if _, stdout, _ := weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout,
-		"2 of the runs were there already") {
+		"2 runs reused from earlier") {
 		t.Errorf("traces are not found:\n%s", stdout)
 	}
 	code, _, stderr := weir("run", file, "--out", out, "--trace", "s->bb")
@@ -116,7 +116,7 @@ func TestTraceFilters(t *testing.T) {
 			}
 		})
 	}
-	if _, text, _ := weir("trace", txt, "--drops"); !strings.Contains(text, "events are picked\n") {
+	if _, text, _ := weir("trace", txt, "--drops"); !strings.Contains(text, "events match\n") {
 		t.Error(text)
 	}
 	if _, text, _ := weir("trace", txt, "--flow", "7"); !strings.Contains(text, "no events\n") {
@@ -136,9 +136,9 @@ func TestTraceRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ name, args, want string }{
-		{"cut", txt, ".txt: it is damaged: it does not have the digest in "},
+		{"cut", txt, ".txt: the file is damaged: it does not match the digest in "},
 		{"no file", "nosuch.pcapng", "nosuch.pcapng"},
-		{"no trace", file, "offset 0: this is neither pcapng nor Parquet nor the text form of a trace"},
+		{"no trace", file, "offset 0: unknown format; pcapng, Parquet and the text form of a trace are allowed"},
 		{"event", bad, `bad.txt: line 4: column 2, event: "submit"`},
 		{"kind", txt + " --kind dropp", "allowed: enqueue, transmit, drop, lost, arrive"},
 		{"from", txt + " --from soon", "--from"},

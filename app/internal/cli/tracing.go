@@ -24,7 +24,7 @@ const (
 func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err error) {
 	if len(r.Trace) == 0 {
 		if len(r.TraceFormat) > 0 || r.TraceSnap != nil {
-			return t, fmt.Errorf("%w: --trace-format and --trace-snap are for --trace", command.ErrInput)
+			return t, fmt.Errorf("%w: --trace-format and --trace-snap need --trace; add it, or leave them out", command.ErrInput)
 		}
 		return t, nil
 	}
@@ -52,10 +52,11 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 	}
 	if snap := r.TraceSnap; snap != nil {
 		if *snap < minSnap || *snap > maxSnap {
-			return t, fmt.Errorf("%w: --trace-snap is %d; %d … %d are allowed", command.ErrInput, *snap, minSnap, maxSnap)
+			return t, fmt.Errorf("%w: --trace-snap is %d; %d to %d bytes are allowed", command.ErrInput, *snap, minSnap, maxSnap)
 		}
 		if t.Forms != nil && !slices.Contains(t.Forms, "pcapng") {
-			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format leaves out", command.ErrInput)
+			return t, fmt.Errorf("%w: --trace-snap is for pcapng, which --trace-format excludes; add pcapng, or leave out "+
+				"--trace-snap", command.ErrInput)
 		}
 		t.Snap = *snap
 	}
@@ -74,9 +75,9 @@ func (r *runCmd) parseTracing(a *app, s *experiment.Spec) (t run.Tracing, err er
 	}
 	more := ""
 	if t.Forms == nil {
-		more = "; --trace-format parquet alone takes least"
+		more = "; --trace-format parquet takes the least space"
 	}
-	fmt.Fprintf(a.stderr, "notice: the traces of all runs take about %s (%s) in %s%s\n",
+	fmt.Fprintf(a.stderr, "notice: the traces of all runs take about %s of disk space (%s) in %s%s\n",
 		report.FormatBytes(int64(roundUp(all))), strings.Join(parts, ", "),
 		filepath.Join(results.FolderPath(s, string(r.Out), r.On), "traces"), more)
 	return t, nil

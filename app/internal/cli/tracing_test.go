@@ -48,10 +48,10 @@ func TestTraceForms(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			code, stdout, stderr := weir(append([]string{"run", file, "--out", out}, strings.Fields(x.args)...)...)
 			if code != command.Done || strings.Join(of(), " ") != x.forms ||
-				strings.Contains(stdout, "2 of the runs were there already") != x.found {
+				strings.Contains(stdout, "2 runs reused from earlier") != x.found {
 				t.Errorf("exit code %d, forms %v\n%s", code, of(), stdout)
 			}
-			said := regexp.MustCompile(`^notice: the traces of all runs take about [0-9.]+k?B \(.*\) in .*traces`)
+			said := regexp.MustCompile(`^notice: the traces of all runs take about [0-9.]+k?B of disk space \(.*\) in .*traces`)
 			if !said.MatchString(stderr) {
 				t.Errorf("no size: %s", stderr)
 			}
@@ -74,11 +74,11 @@ func TestTraceForms(t *testing.T) {
 	}
 	for _, x := range []struct{ args, want string }{
 		{"--trace s->b --trace-format parket", `did you mean "parquet"?; allowed: pcapng, parquet, text`},
-		{"--trace s->b --trace-snap 0", "14 … 65536 are allowed"},
-		{"--trace-snap 0", "--trace-format and --trace-snap are for --trace"},
-		{"--trace s->b --trace-snap 3", "14 … 65536 are allowed"},
+		{"--trace s->b --trace-snap 0", "14 to 65536 bytes are allowed"},
+		{"--trace-snap 0", "--trace-format and --trace-snap need --trace"},
+		{"--trace s->b --trace-snap 3", "14 to 65536 bytes are allowed"},
 		{"--trace s->b --trace-format text --trace-snap 100", "--trace-snap is for pcapng"},
-		{"--trace-format text", "are for --trace"},
+		{"--trace-format text", "need --trace"},
 		{"--trace s->d", `port "s->d" is not known`},
 	} {
 		t.Run(x.args, func(t *testing.T) {
@@ -133,7 +133,7 @@ func TestCheckSummary(t *testing.T) {
 	code, stdout, stderr := weir("check", write(t, small), "--set", "repeat=300")
 	lines := strings.Split(stdout, "\n")
 	if code != command.Done || stderr != "" || !strings.HasPrefix(stdout, "small is valid: 600 runs, about ") ||
-		!strings.Contains(stdout, "by a calibration just now: this machine is 1 times") || len(lines) > 120 ||
+		!strings.Contains(stdout, "calibration just now: this machine is 1 times") || len(lines) > 120 ||
 		!strings.Contains(stdout, "\nand 500 more\n") {
 		t.Errorf("exit code %d, %d lines\n%.900s%s", code, len(lines), stdout, stderr)
 	}

@@ -22,7 +22,7 @@ func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
 	}
 	found, why := watched.Find(x)
 	if why != "" {
-		fmt.Fprintf(a.stderr, "notice: mistakes in controllers and programs were not looked for: %s\n", why)
+		fmt.Fprintf(a.stderr, "notice: controllers and programs were not checked for mistakes: %s\n", why)
 	}
 	fatal := 0
 	for _, t := range found {
@@ -31,10 +31,11 @@ func (s *selection) loadWatched(a *app) (*experiment.Spec, error) {
 			continue
 		}
 		fatal++
-		fmt.Fprintf(a.stderr, "trap: %s\n", t.Text)
+		fmt.Fprintf(a.stderr, "mistake: %s\n", t.Text)
 	}
 	if fatal > 0 {
-		return nil, fmt.Errorf("%w: what %s uses has %s; its results would be wrong", command.ErrInput, x.Name(),
+		return nil, fmt.Errorf("%w: a controller or program of %s has %s; correct it, because the results would be wrong",
+			command.ErrInput, x.Name(),
 			text.Count(fatal, "mistake"))
 	}
 	return x, nil

@@ -74,7 +74,7 @@ func TestCheckTraps(t *testing.T) {
 		{"none", "reno", "forward", "", command.Done},
 		{"reads telemetry", "blind", "forward", "warning: bad.yaml:5:60: cc blind: it reads telemetry (Ack.Telemetry) and " +
 			"asks for none", command.Done},
-		{"a timer", "stuck", "forward", "trap: bad.yaml:5:60: cc stuck: after ", command.WrongInput},
+		{"a timer", "stuck", "forward", "mistake: bad.yaml:5:60: cc stuck: after ", command.WrongInput},
 		{"drops everything", "reno", "forward, hole", "warning: nothing arrives: of ", command.Done},
 		{"a swept scheme", "$cc", "forward", "cc blind: it reads telemetry", command.Done},
 	} {
@@ -114,7 +114,7 @@ func checkNoTraps(t *testing.T, names ...string) {
 			var out, errs bytes.Buffer
 			code := Run(Registry(), []string{"check", name, "--quick"}, &out, &errs, false)
 			for line := range strings.Lines(errs.String()) {
-				for _, word := range []string{"trap: ", "nothing arrives", "it reads", "notice: "} {
+				for _, word := range []string{"mistake: ", "nothing arrives", "it reads", "notice: "} {
 					if strings.Contains(line, word) {
 						t.Error(line)
 					}

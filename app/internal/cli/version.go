@@ -17,8 +17,8 @@ type versionCmd struct{}
 func (versionCmd) Run(a *app) error {
 	fmt.Fprintln(a.stdout, revision.Name(), version())
 	fmt.Fprintln(a.stdout, revision.This())
-	fmt.Fprintln(a.stdout, "stamp of the program:", revision.Executable())
-	fmt.Fprintf(a.stdout, "its results folders: results/<experiment>-<hash>-%s\n", revision.This().FolderKey())
+	fmt.Fprintln(a.stdout, "program stamp:", revision.Executable())
+	fmt.Fprintf(a.stdout, "results folders: results/<experiment>-<hash>-%s\n", revision.This().FolderKey())
 	return nil
 }
 

@@ -17,10 +17,10 @@ import (
 // Kinds of warnings that commands issue.
 var (
 	warnLeft = scheme.WarningKind{ID: "lab-left",
-		Condition: "a lab that was killed left namespaces or processes that cannot be removed"}
+		Condition: "a killed lab left namespaces or processes that cannot be removed"}
 	warnNoValue = scheme.WarningKind{ID: "plot-undefined", Condition: "a plot has no defined value"}
 	warnListens = scheme.WarningKind{ID: "serve-not-loopback",
-		Condition: "weir serve listens at an address that other machines reach"}
+		Condition: "weir serve listens on an address that other machines can reach"}
 )
 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
@@ -46,8 +46,8 @@ func (a *app) warn(all ...document.Warning) {
 // leftWarnings returns a warning if a killed lab has leftovers that cannot be removed.
 func leftWarnings(left error) (all []document.Warning) {
 	if left != nil {
-		all = append(all, document.Warn(warnLeft, document.Position{}, "%s; this lab goes on beside it, and weir lab clean "+
-			"tries again", strings.ReplaceAll(left.Error(), "\n", "; ")))
+		all = append(all, document.Warn(warnLeft, document.Position{}, "%s; this lab continues regardless, and weir lab "+
+			"clean tries to remove it again", strings.ReplaceAll(left.Error(), "\n", "; ")))
 	}
 	return all
 }
@@ -55,7 +55,7 @@ func leftWarnings(left error) (all []document.Warning) {
 // undefinedPlot returns a warning for a plot without a defined value.
 func undefinedPlot(title string, defined bool) (all []document.Warning) {
 	if !defined {
-		all = append(all, document.Warn(warnNoValue, document.Position{}, "%s: no value of it is defined", title))
+		all = append(all, document.Warn(warnNoValue, document.Position{}, "%s: the plot has no defined value", title))
 	}
 	return all
 }
@@ -64,8 +64,8 @@ func undefinedPlot(title string, defined bool) (all []document.Warning) {
 func listenWarnings(address string) (all []document.Warning) {
 	if host, _, _ := net.SplitHostPort(address); !bind.IsLoopback(host) {
 		all = append(all, document.Warn(warnListens, document.Position{},
-			"beyond this machine's loopback what the page says, "+
-				"and its token, can be read on the way; ssh -L 8100:127.0.0.1:8100 HOST is safer"))
+			"the page and its token are not encrypted on the network, and others may read them; ssh -L 8100:127.0.0.1:8100 "+
+				"HOST is safer"))
 	}
 	return all
 }

@@ -57,7 +57,7 @@ func (f *workerFlags) setUpPage(a *app, o *live.Options, out string) error {
 	}
 	if p.Join != "" {
 		o.Join = "weir worker --join " + quoteWord(shortenPath(p.Join))
-		fmt.Fprintf(a.stderr, "workers join with: %s\n", o.Join)
+		fmt.Fprintf(a.stderr, "to join workers, run: %s\n", o.Join)
 	}
 	o.Account, o.Runner = p.Account, p.Runner
 	return nil
@@ -81,7 +81,7 @@ func (c *workerCmd) Run(a *app) error {
 		a.code = command.Interrupted
 		return nil
 	}
-	return errors.New("the worker has ended")
+	return errors.New("the worker ended unexpectedly")
 }
 
 // shortenPath returns a path relative to the current folder if it is below.

@@ -10,7 +10,7 @@ import (
 
 // Long texts of every place of a figure stay in its picture, whatever font a viewer has.
 func TestTextsFitOtherFonts(t *testing.T) {
-	long := "mean and 95 % interval of 3 runs; of queue only mean, not max ±=+MWmw "
+	long := "mean and 95 % interval of 3 runs; of queue only mean is shown, not max ±=+MWmw "
 	for _, size := range []figure.Size{figure.ScreenSize(), figure.PrintSize(89 * 72 / 25.4)} {
 		for _, title := range []string{long, strings.Repeat("m", 60), strings.Repeat("i", 150), strings.Repeat("±=", 40)} {
 			f := figure.Figure{Title: title, Note: title + "; " + long, X: figure.NewAutoAxis(long),

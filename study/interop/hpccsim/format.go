@@ -29,7 +29,7 @@ func Importer() experiment.Import {
 
 // exporter implements experiment.Export with the options of the command line.
 type exporter struct {
-	Offset string `default:"2s" help:"hpcc: added to all times: when the simulator's flows begin."`
+	Offset string `default:"2s" help:"hpcc: time at which the simulator's flows begin, added to all times."`
 	Bins   int    `default:"20" help:"hpcc: rows of the table of slowdowns."`
 }
 

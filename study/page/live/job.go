@@ -38,7 +38,7 @@ const (
 	RunWaiting  RunState = ""
 	RunGoing    RunState = "running"
 	RunFinished RunState = "finished"
-	RunExisting RunState = "there already"
+	RunExisting RunState = "reused"
 	RunFailed   RunState = "failed"
 	RunStopped  RunState = "stopped"
 )

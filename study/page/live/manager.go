@@ -56,10 +56,10 @@ const (
 )
 
 // ErrBusy is returned for a job beyond the limit of waiting jobs.
-var ErrBusy = fmt.Errorf("%d jobs wait already; stop one, or wait until one is done", maxWaiting)
+var ErrBusy = fmt.Errorf("%d jobs are waiting, which is the maximum; stop one, or wait until one is done", maxWaiting)
 
 // ErrClosed is returned for a job after Close.
-var ErrClosed = errors.New("the server is about to end")
+var ErrClosed = errors.New("the server is stopping")
 
 // Manager runs one job after the other.
 type Manager struct {
@@ -222,7 +222,7 @@ func (m *Manager) runJob(j *Job) (*results.Outcome, error) {
 		OnProgress: j.setProgress, OnNotice: j.addNotice, Report: m.config.Report, Trace: j.traces,
 		Observe: func(r *plan.Run, c *sim.Config) run.Observer { return j.startFilm(r, c) }}
 	if m.config.Runner != nil && !j.Elsewhere {
-		j.addNotice("its runs leave traces, and so are carried out here, by no workers")
+		j.addNotice("its runs write traces, so they run on this machine and not on workers")
 	}
 	if j.Elsewhere {
 		runner, ended, err := m.config.Runner(jobs, j.setWorkers, j.addNotice)

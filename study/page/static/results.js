@@ -20,7 +20,7 @@ if (form) {
     }
     const n = kept.size;
     button.disabled = n < 2 || n > 6;
-    said.textContent = n === 0 ? "Choose 2 to 6." : n > 6 ? `${n} are chosen: 6 at most.` : `${n} chosen.`;
+    said.textContent = n === 0 ? "Select 2 to 6." : n > 6 ? `${n} are selected; up to 6 are allowed.` : `${n} selected.`;
     sessionStorage.setItem("weir-compare", JSON.stringify([...kept]));
   };
   for (const b of boxes) b.addEventListener("change", show);

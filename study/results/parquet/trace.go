@@ -97,7 +97,7 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 	}
 	for _, c := range parquet.SchemaOf(results.TraceRow{}).Columns() {
 		if name := strings.Join(c, "."); !have[name] {
-			return fmt.Errorf("offset %d: it has no column %q: this is no trace of weir", size, name)
+			return fmt.Errorf("offset %d: the column %q is missing, so this is not a trace of weir", size, name)
 		}
 	}
 	if err := checkPages(r, size, file.Metadata()); err != nil {
@@ -128,7 +128,7 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 			return fmt.Errorf("row %d: %w", n, err)
 		}
 		if k == 0 {
-			return fmt.Errorf("row %d: the file has no more, and does not say that it ends", n)
+			return fmt.Errorf("row %d: the file ends here without its end mark; it is incomplete", n)
 		}
 	}
 }
@@ -138,7 +138,7 @@ func newRecord(x *results.TraceRow) (trace.Record, error) {
 	var bad error
 	wrong := func(column string, value any) {
 		if bad == nil {
-			bad = fmt.Errorf("column %s: %v is not possible", column, value)
+			bad = fmt.Errorf("column %s: the value %v is invalid", column, value)
 		}
 	}
 	number := func(p *int64) int64 {

@@ -61,14 +61,14 @@ func (c *Coordinator) watchConnection() []nats.Option {
 	}
 	return []nats.Option{
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
-			text := "the connection to the server broke"
+			text := "the connection to the server was lost"
 			if err != nil {
 				text += ": " + err.Error()
 			}
 			tell(text)
 		}),
 		nats.ReconnectHandler(func(*nats.Conn) {
-			tell("the server is reached again")
+			tell("the connection to the server is restored")
 			c.stale.Store(true)
 			c.background.startFunction(c.reconcile)
 		}),

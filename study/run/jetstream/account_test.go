@@ -74,7 +74,7 @@ func TestAccount(t *testing.T) {
 			t.Errorf("%+v", w)
 		}
 		if w := named(e, "liar"); w.Runs != 0 || w.Discarded == 0 || !strings.Contains(w.SetAside,
-			"is not what the run gives") {
+			"differs from the result of the run") {
 			t.Errorf("%+v", w)
 		}
 		if w := named(e, "amiga"); w.Runs != 0 || !strings.Contains(w.Refused, "architecture m68k") {
@@ -89,8 +89,8 @@ func TestAccount(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, text := range []string{report.Account(o), string(page)} {
-			for _, want := range []string{"liar was set aside", "amiga took no part: it has architecture m68k", "honest",
-				"liar is set aside"} {
+			for _, want := range []string{"liar was excluded", "amiga was refused: it has architecture m68k", "honest",
+				"liar is excluded"} {
 				if !strings.Contains(strings.Join(strings.Fields(text), " "), want) {
 					t.Errorf("%s lacks %s", text, want)
 				}

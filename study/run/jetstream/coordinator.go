@@ -170,7 +170,7 @@ func (c *Coordinator) MaxRuns() int { return 4096 }
 func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	c.work = w
 	if w.Dir == "" {
-		return errors.New("workers need a folder of results")
+		return errors.New("workers need a results folder")
 	}
 	if c.dir = c.queue; c.dir == "" {
 		c.dir = queueFolder(w.Dir)
@@ -183,7 +183,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if c.ports, err = run.TracePorts(w.Spec, w.Trace); err != nil {
 		return err
 	}
-	const busy = "another process has workers carry out this experiment"
+	const busy = "another process already runs this experiment on workers; stop it first"
 	if c.folderLock, err = remote.LockFolder(c.dir, "coordinator", busy); err != nil {
 		return err
 	}
@@ -270,7 +270,7 @@ func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 		return nil, nil, err
 	}
 	if c.Keys == "" { // with Keys, Prepare has issued the notice
-		c.issueNotice("workers join with: weir worker --join %s", c.joinFile())
+		c.issueNotice("to join workers, run: weir worker --join %s", c.joinFile())
 	}
 	if c.joined != nil {
 		c.joined(c.joinFile())
@@ -284,7 +284,7 @@ func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 func ReachableHost(listen string) (host string, err error) {
 	host, err = bind.ParseHost(listen)
 	if every := (*bind.EveryAddressError)(nil); errors.As(err, &every) {
-		err = fmt.Errorf("%w; allowed: the one at which workers reach it", err)
+		err = fmt.Errorf("%w; allowed: the address at which workers reach this machine", err)
 	}
 	return host, err
 }
@@ -336,10 +336,10 @@ func (c *Coordinator) persist(ctx context.Context, do func(ctx context.Context) 
 			return ctx.Err()
 		}
 		if errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrPermissionViolation) {
-			return fmt.Errorf("the server lets nobody in with these credentials: %w", err)
+			return fmt.Errorf("the server rejects these credentials: %w", err)
 		}
 		if wait >= time.Second {
-			c.setWaiting(&c.unreachable, fmt.Sprintf("the server does not answer (%v): everything waits for it", err))
+			c.setWaiting(&c.unreachable, fmt.Sprintf("the server does not answer (%v); all runs wait for it", err))
 		}
 		select {
 		case <-ctx.Done():
@@ -373,7 +373,7 @@ func (c *Coordinator) setWaiting(reason *string, why string) {
 	case now != "" && before == "":
 		c.issueNotice("%s", now)
 	case now == "" && before != "":
-		c.issueNotice("it goes on")
+		c.issueNotice("the sweep continues")
 	}
 }
 

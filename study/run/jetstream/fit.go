@@ -32,8 +32,8 @@ func (c *Coordinator) reportMisfits() {
 	for class, t := range waiting {
 		if some && !c.misfits[class] {
 			c.misfits[class] = true
-			c.issueLocked("%s takes about %.0f MB of memory, and no worker gives a run so much: it waits for one that does "+
-				"(weir worker --memory %.0f)", nameOf(t), plan.EstimateMemory(t.Run)/1e6,
+			c.issueLocked("%s takes about %.0f MB of memory, and no worker allows this much per run; it waits for one that "+
+				"does (weir worker --memory %.0f)", nameOf(t), plan.EstimateMemory(t.Run)/1e6,
 				math.Ceil(float64(int64(1)<<(20+class))/1e6))
 		}
 	}

@@ -204,15 +204,15 @@ func tryForeign(t *testing.T, n *network, j *Join) {
 // passwords.
 func TestForeignRefused(t *testing.T) {
 	for name, want := range map[string]string{
-		"another cluster's":   "lets nobody in with the credentials of",
-		"another nkey":        "lets nobody in with the",
-		"none":                "lets nobody in without credentials (--creds FILE)",
+		"another cluster's":   "rejects the credentials in",
+		"another nkey":        "rejects the",
+		"none":                "requires credentials (--creds FILE)",
 		"no JetStream":        "has no JetStream",
 		"not for the account": "has no JetStream for this user's account",
 		"not there":           "the server nats://127.0.0.1:1: nats: no servers available",
 		"no file":             "nowhere: no such file",
-		"no key":              "it has no key of a user",
-		"no scheme":           `an address of "http" is none of NATS`,
+		"no key":              "the file has no user key",
+		"no scheme":           `the address has the unknown scheme "http"`,
 	} {
 		runBubble(t, name, func(t *testing.T) {
 			n := newNetwork()
@@ -283,7 +283,7 @@ func TestOldJoin(t *testing.T) {
 		defer s.Close()
 		err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.ExecuteRuns(t.Context(),
 			&Join{Address: "nats://" + s.Address(), Key: old.Worker, Coordinator: publicKey(old.Coordinator)})
-		if err == nil || !strings.Contains(err.Error(), "does not let this worker in") ||
+		if err == nil || !strings.Contains(err.Error(), "rejects this worker") ||
 			strings.Contains(err.Error(), old.Worker) {
 			t.Error(err)
 		}

@@ -20,9 +20,9 @@ func TestFullDisk(t *testing.T) {
 		queue, results bool
 		says           string
 	}{
-		"of the queue":   {true, false, "it cannot write into"},
-		"of the results": {false, true, "what comes back waits for space"},
-		"of both":        {true, true, "waits for space"}, // for the queue or for the results, whichever finds out first
+		"of the queue":   {true, false, "is not writable"},
+		"of the results": {false, true, "results wait for free space"},
+		"of both":        {true, true, "wait for free space"}, // for the queue or for the results, whichever finds out first
 	} {
 		t.Run(name, func(t *testing.T) { fullDisk(t, parts.queue, parts.results, parts.says) })
 	}

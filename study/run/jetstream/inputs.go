@@ -40,7 +40,7 @@ func (w *workerState) loadExperiment(ctx context.Context, s *workerSweep) {
 			s.ports, err = run.TracePorts(exp, s.Trace)
 		}
 		if err == nil && len(s.Trace) > 0 && exp.TraceQuota() == 0 {
-			err = errors.New("its traces have no bound")
+			err = errors.New("the size of its traces has no limit")
 		}
 		if err == nil {
 			s.runs = plan.IndexByID(plan.ListRuns(exp), s.Executable)
@@ -61,7 +61,7 @@ func (w *workerState) fetchInput(ctx context.Context, s *workerSweep, digest str
 		retry(ctx, func(ctx context.Context) error {
 			m, err := w.conn.RequestWithContext(ctx, s.Sweep.subject("input"), encode(inputRequest{digest, len(data)}))
 			if err == nil && !decode(m.Data, &part) {
-				err = errors.New("the answer is no part of a file")
+				err = errors.New("the answer is not a part of a file")
 			}
 			return err
 		}, 0)
@@ -72,7 +72,7 @@ func (w *workerState) fetchInput(ctx context.Context, s *workerSweep, digest str
 		case part.Size < 0:
 			return nil, errors.New("the coordinator does not have it")
 		case w.MaxBytes > 0 && part.Size > w.MaxBytes:
-			return nil, fmt.Errorf("it has %d bytes, and this worker takes %d at most", part.Size, w.MaxBytes)
+			return nil, fmt.Errorf("it has %d bytes, and this worker accepts up to %d", part.Size, w.MaxBytes)
 		case len(data) >= part.Size:
 			return data, nil
 		case len(part.Data) == 0:

@@ -101,7 +101,7 @@ func TestLiar(t *testing.T) {
 					t.Fatalf("%v, %d missing, failed %v", err, o.Missing, o.Failed)
 				}
 				p.same(want)
-				if status := c.Status(); status.Quarantined != 1 || !p.notices.has("liar is set aside") {
+				if status := c.Status(); status.Quarantined != 1 || !p.notices.has("liar is excluded") {
 					t.Errorf("%+v, %q", status, p.notices.texts())
 				}
 				t.Logf("%q", p.notices.texts())
@@ -127,7 +127,7 @@ func TestNonsense(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
 				p.worker(Worker{Name: "liar", change: change}, j)
-				until(t, "it is found out", func() bool { return p.notices.has("liar is set aside") })
+				until(t, "it is found out", func() bool { return p.notices.has("liar is excluded") })
 				p.worker(Worker{Name: "honest"}, j)
 			})
 			o, _, err := p.execute(t.Context(), s)
@@ -151,7 +151,7 @@ func TestRefused(t *testing.T) {
 			stranger := Worker{Name: "stranger", Registry: registry(), Revision: revision.This(),
 				transport: p.network.transport()}
 			if err := stranger.ExecuteRuns(p.ctx, &Join{Address: j.Address}); err == nil ||
-				!strings.Contains(err.Error(), "lets nobody in without credentials") {
+				!strings.Contains(err.Error(), "requires credentials") {
 				t.Error(err)
 			}
 			until(t, "a refusal", func() bool { return p.notices.has("architecture m68k") })

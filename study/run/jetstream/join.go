@@ -43,11 +43,12 @@ func ReadJoin(name string) (*Join, error) {
 	}
 	info, err := os.Stat(name)
 	if err == nil && info.Mode().Perm()&0o077 != 0 {
-		return nil, wrong(1, 1, "0600", fmt.Sprintf("others can read it (mode %04o), and it has a key", info.Mode().Perm()))
+		return nil, wrong(1, 1, "0600", fmt.Sprintf("other users can read the file (mode %04o), but it contains a key",
+			info.Mode().Perm()))
 	}
 	data, err := document.ReadFile(name, 1<<20)
 	if err != nil {
-		return nil, wrong(1, 1, "", fmt.Sprintf("it cannot be read: %v", document.UnwrapPathError(err)))
+		return nil, wrong(1, 1, "", fmt.Sprintf("the file cannot be read: %v", document.UnwrapPathError(err)))
 	}
 	j, bad := parseJoin(data)
 	if bad != nil {
@@ -63,7 +64,7 @@ type badJoin struct {
 	msg, allowed string
 }
 
-const aJoin = `{"address": …, "key": …, "certificate": …, "coordinator": …}, as weir run --workers writes it`
+const aJoin = `{"address": …, "key": …, "certificate": …, "coordinator": …}, as written by weir run --workers`
 
 // parseJoin parses the contents of a join file.
 func parseJoin(data []byte) (*Join, *badJoin) {
@@ -80,7 +81,7 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 		var syntax *json.SyntaxError
 		switch {
 		case errors.As(err, &syntax):
-			return nil, 0, &badJoin{max(syntax.Offset-1, 0), "it is no JSON", aJoin}
+			return nil, 0, &badJoin{max(syntax.Offset-1, 0), "the file is not JSON", aJoin}
 		case err != nil: // the file ends
 			return nil, 0, &badJoin{int64(len(data)), "the file ends here", aJoin}
 		}
@@ -88,7 +89,7 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 	}
 	t, at, bad := next()
 	if bad == nil && t != json.Delim('{') {
-		bad = &badJoin{at, "it is no file to join with", aJoin}
+		bad = &badJoin{at, "the file is not a JSON object", aJoin}
 	}
 	seen, places := map[string]bool{}, map[string]int64{}
 	for bad == nil && d.More() {
@@ -100,10 +101,10 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 		to := fields[name]
 		switch {
 		case to == nil:
-			return nil, &badJoin{at, fmt.Sprintf("there is no such key as %q", name),
+			return nil, &badJoin{at, fmt.Sprintf("unknown key %q", name),
 				"address, key, certificate, coordinator, credentials"}
 		case seen[name]:
-			return nil, &badJoin{at, name + " is there twice", ""}
+			return nil, &badJoin{at, name + " occurs twice", ""}
 		}
 		seen[name] = true
 		if value, at, bad = next(); bad != nil {
@@ -111,7 +112,7 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 		}
 		text, ok := value.(string)
 		if !ok {
-			return nil, &badJoin{at, name + " is no text", ""}
+			return nil, &badJoin{at, name + " is not a string", ""}
 		}
 		*to, places[name] = text, at
 	}
@@ -122,7 +123,7 @@ func parseJoin(data []byte) (*Join, *badJoin) {
 		return nil, bad
 	}
 	if _, err := d.Token(); err != io.EOF {
-		return nil, &badJoin{at + 1, "there is more behind it", ""}
+		return nil, &badJoin{at + 1, "more data follow the object; one object is allowed", ""}
 	}
 	if name, err := j.findError(); err != nil {
 		return nil, &badJoin{places[name], err.Error(), ""}
@@ -143,26 +144,27 @@ func (j *Join) findError() (field string, err error) {
 		u, err := url.Parse(strings.TrimSpace(one))
 		switch {
 		case j.Address == "":
-			return "address", errors.New("it has no address")
+			return "address", errors.New("the address is missing; allowed: nats://HOST:PORT, tls://HOST:PORT")
 		case err != nil || u.Hostname() == "":
-			return "address", errors.New("the address is no URL; allowed: nats://HOST:PORT, tls://HOST:PORT")
+			return "address", errors.New("the address is not a URL; allowed: nats://HOST:PORT, tls://HOST:PORT")
 		case u.Scheme != "nats" && u.Scheme != "tls" && u.Scheme != "ws" && u.Scheme != "wss":
-			return "address", fmt.Errorf("an address of %q is none of NATS; allowed: nats, tls, ws, wss", u.Scheme)
+			return "address", fmt.Errorf("the address has the unknown scheme %q; allowed: nats, tls, ws, wss", u.Scheme)
 		}
 	}
 	if j.Key != "" {
 		if _, err := withSeed(j.Key); err != nil {
-			return "key", errors.New("the key is no seed of a user's nkey")
+			return "key", errors.New("the key is not the seed of a user's nkey")
 		}
 	}
 	if j.Key != "" && j.Coordinator == "" {
-		return "key", errors.New("another version of weir made the file: it does not name the coordinator")
+		return "key", errors.New("the coordinator is missing, so another version of weir wrote the file; use the file of " +
+			"this version")
 	}
 	if j.Coordinator != "" && !nkeys.IsValidPublicUserKey(j.Coordinator) {
-		return "coordinator", errors.New("the coordinator is no public key of a user's nkey")
+		return "coordinator", errors.New("the coordinator is not the public key of a user's nkey")
 	}
 	if j.Certificate != "" && !x509.NewCertPool().AppendCertsFromPEM([]byte(j.Certificate)) {
-		return "certificate", errors.New("the certificate is none (PEM)")
+		return "certificate", errors.New("the certificate is not valid PEM")
 	}
 	if j.Credentials != "" {
 		if _, err := withCredentials(j.Credentials); err != nil {
@@ -185,7 +187,7 @@ func withCredentials(name string) (nats.Option, error) {
 		return nil, document.UnwrapPathError(err)
 	}
 	if _, err := nkeys.ParseDecoratedUserNKey(data); err != nil {
-		return nil, errors.New("it has no key of a user; allowed: a file of credentials (.creds), or the seed of an nkey")
+		return nil, errors.New("the file has no user key; allowed: a credentials file (.creds), or the seed of an nkey")
 	}
 	if bytes.Contains(data, []byte("BEGIN NATS USER JWT")) {
 		return nats.UserCredentials(name), nil
@@ -311,11 +313,12 @@ func (j *Join) explainError(err error) error {
 	if errors.Is(err, nats.ErrAuthorization) {
 		switch {
 		case j.Key != "":
-			err = errors.New("it does not let this worker in: the file to join with is another sweep's, or an old one")
+			err = errors.New("it rejects this worker, because the file of --join is of another sweep or outdated; copy the " +
+				"current file")
 		case j.Credentials != "":
-			err = fmt.Errorf("it lets nobody in with the credentials of %s", j.Credentials)
+			err = fmt.Errorf("it rejects the credentials in %s", j.Credentials)
 		default:
-			err = errors.New("it lets nobody in without credentials (--creds FILE)")
+			err = errors.New("it requires credentials (--creds FILE)")
 		}
 	}
 	return fmt.Errorf("the server %s: %w", j.formatAddress(), err)
@@ -341,9 +344,9 @@ func hasJetStream(conn *nats.Conn) error {
 	}
 	switch {
 	case none:
-		return errors.New("it has no JetStream, or not for this user: workers need it")
+		return errors.New("it has no JetStream, or not for this user; enable JetStream, because workers need it")
 	case errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount):
-		return errors.New("it has no JetStream for this user's account: workers need it")
+		return errors.New("it has no JetStream for this user's account; enable JetStream, because workers need it")
 	}
 	return nil
 }

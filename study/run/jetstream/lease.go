@@ -72,7 +72,7 @@ func publishReport(ctx context.Context, conn *nats.Conn, x sweep, d *done) error
 	case stored.Error != nil:
 		return errors.New(stored.Error.Text)
 	case stored.Stream == "":
-		return errors.New("the server has not stored the report")
+		return errors.New("the server did not store the report")
 	}
 	return nil
 }

@@ -104,7 +104,7 @@ func (l *limits) runWithin(ctx context.Context, r *plan.Run, do attempt) ([]byte
 	defer l.alone.unlockAlone()
 	runtime.GC()
 	if data, err = l.tryRun(ctx, heapInUse()+l.memory-plan.SharedMemory(r.Spec), do); errors.Is(err, errLarge) {
-		err = limitError(fmt.Sprintf("it takes more than the %.0f MB of memory that this worker has for a run", l.memory/1e6))
+		err = limitError(fmt.Sprintf("it exceeds the %.0f MB of memory per run on this worker", l.memory/1e6))
 	}
 	return data, err
 }
@@ -133,7 +133,7 @@ func (l *limits) tryRun(ctx context.Context, most float64, do attempt) ([]byte, 
 	switch cause := context.Cause(each); {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(cause, errLong):
-		err = limitError(fmt.Sprintf("it has not ended within %v, which is as long as this worker gives a run", l.maxTime))
+		err = limitError(fmt.Sprintf("it did not end within %v, the time limit per run on this worker", l.maxTime))
 	case errors.Is(cause, errLarge):
 		err = errLarge
 	}

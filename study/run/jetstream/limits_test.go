@@ -78,7 +78,7 @@ func TestMemoryLimit(t *testing.T) {
 		if err != nil || len(o.Runs) != 1 || len(o.Failed) != 1 {
 			t.Fatalf("%v, %d runs, failed %v", err, len(o.Runs), o.Failed)
 		}
-		if got := o.Failed[0].Err.Error(); got != "it takes more than the 101 MB of memory that this worker has for a run" {
+		if got := o.Failed[0].Err.Error(); got != "it exceeds the 101 MB of memory per run on this worker" {
 			t.Error(got)
 		}
 		if !strings.Contains(fmt.Sprint(o.Failed[0].Point), "hoard") || c.Status().Lost > 0 {
@@ -109,7 +109,7 @@ func TestBlamedAlone(t *testing.T) {
 				all[0] = 1
 				return nil, ctx.Err()
 			})
-			if err == nil || !strings.HasPrefix(err.Error(), "it takes more than the ") || tries != 2 {
+			if err == nil || !strings.HasPrefix(err.Error(), "it exceeds the ") || tries != 2 {
 				t.Errorf("the large one: %v, tried %d times", err, tries)
 			}
 		})
@@ -165,7 +165,7 @@ func TestTimeLimit(t *testing.T) {
 			if err != nil || len(o.Failed) != fails || len(o.Runs) != 2-fails {
 				t.Fatalf("%v, %d runs, failed %v", err, len(o.Runs), o.Failed)
 			}
-			want := "it has not ended within 100ms, which is as long as this worker gives a run"
+			want := "it did not end within 100ms, the time limit per run on this worker"
 			if fails > 0 && o.Failed[0].Err.Error() != want {
 				t.Error(o.Failed[0].Err)
 			}
@@ -203,7 +203,7 @@ func TestDiskLimit(t *testing.T) {
 			if err != nil || len(o.Failed) > 0 != fails {
 				t.Fatalf("%d of %d bytes: %v, failed %v", most, largest, err, o.Failed)
 			}
-			want := fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", largest, most)
+			want := fmt.Sprintf("its result has %d bytes, and this worker allows up to %d", largest, most)
 			if fails && o.Failed[0].Err.Error() != want {
 				t.Error(o.Failed[0].Err)
 			}
@@ -213,7 +213,7 @@ func TestDiskLimit(t *testing.T) {
 			for _, name := range []string{"a", "b", "c"} {
 				p.worker(Worker{Name: name, MaxBytes: input - 1}, j)
 				until(t, "a refusal", func() bool {
-					return p.notices.has(name + " takes no part: the experiment cannot be loaded")
+					return p.notices.has(name + " is refused: the experiment cannot be loaded")
 				})
 			}
 			p.worker(Worker{Name: "d"}, j)
@@ -222,7 +222,7 @@ func TestDiskLimit(t *testing.T) {
 		if err != nil || o.Missing+len(o.Failed) > 0 || c.Status().Lost > 0 {
 			t.Fatalf("%v, failed %v, %+v", err, o.Failed, c.Status())
 		}
-		if !p.notices.has(fmt.Sprintf("it has %d bytes, and this worker takes %d at most", input, input-1)) {
+		if !p.notices.has(fmt.Sprintf("it has %d bytes, and this worker accepts up to %d", input, input-1)) {
 			t.Errorf("%q", p.notices.texts())
 		}
 	})
@@ -243,7 +243,7 @@ func TestUnfit(t *testing.T) {
 		p.guests(func(j *Join) {
 			p.worker(Worker{Name: "small", Memory: enough - 1}, j)
 			until(t, "a notice", func() bool {
-				return p.notices.has("MB of memory, and no worker gives a run so much: it waits")
+				return p.notices.has("MB of memory, and no worker allows this much per run; it waits")
 			})
 			p.worker(Worker{Name: "large", Memory: enough}, j)
 		})
@@ -256,7 +256,7 @@ func TestUnfit(t *testing.T) {
 				t.Errorf("%+v", w)
 			}
 		}
-		if n := p.notices.count("no worker gives a run so much"); n != 1 {
+		if n := p.notices.count("no worker allows this much per run"); n != 1 {
 			t.Errorf("told %d times: %q", n, p.notices.texts())
 		}
 	})

@@ -36,7 +36,7 @@ func (c *Coordinator) member(id, name string) *member {
 		m = &member{id: id, name: truncate(name, maxNameBytes), trusted: id == c.ownID || c.journal.trusted[id],
 			heard: time.Now(), known: id == c.ownID || c.journal.hasGreeted(id)}
 		if c.journal.bad[id] {
-			m.bad = "it was set aside before"
+			m.bad = "it was excluded earlier"
 		}
 		c.members[id] = m
 	}
@@ -114,7 +114,7 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 	c.lock.Lock()
 	if c.knownMember(h.Worker, h.Name) == nil && !c.members.makeRoom() {
 		c.lock.Unlock()
-		c.respond(msg, welcome{Why: fmt.Sprintf("the sweep has %d workers, which is the limit", maxMembers)})
+		c.respond(msg, welcome{Why: fmt.Sprintf("the sweep already has the maximum of %d workers", maxMembers)})
 		return
 	}
 	m := c.member(h.Worker, h.Name)
@@ -130,7 +130,7 @@ func (c *Coordinator) greet(msg *nats.Msg) {
 		c.refuse(m, "%s is refused: it has %s", why)
 	}
 	if h.Unable != "" {
-		c.refuse(m, "%s takes no part: %s", h.Unable)
+		c.refuse(m, "%s is refused: %s", h.Unable)
 	}
 	m.known = m.known || ok && h.Unable == ""
 	if m.bad != "" {
@@ -155,7 +155,7 @@ func (c *Config) respond(msg *nats.Msg, v any) {
 func (c *Coordinator) noticeWorker(format string, args ...any) {
 	omitted, allowed := c.notices.admitNotice(time.Now())
 	if omitted > 0 {
-		c.issueLocked("%d further notices of workers", omitted)
+		c.issueLocked("%d more notices about workers", omitted)
 	}
 	if allowed {
 		c.issueLocked(format, args...)

@@ -30,7 +30,7 @@ func TestTwoNames(t *testing.T) {
 			p.worker(Worker{Name: "one", change: altered(t)}, j)
 			p.worker(Worker{Name: "two", change: altered(t)}, j)
 			until(t, "both to be found", func() bool {
-				return p.notices.has("one is set aside") && p.notices.has("two is set aside")
+				return p.notices.has("one is excluded") && p.notices.has("two is excluded")
 			})
 			p.worker(Worker{Name: "honest"}, j)
 		})

@@ -10,15 +10,15 @@ import (
 
 // Metrics of a sweep.
 var (
-	metricQueued  = describeMetric("weir_sweep_queued", "Runs that have been handed over and have not come back.")
-	metricRuns    = describeMetric("weir_sweep_runs_total", "Runs that came back, by how.", "result")
-	metricChecked = describeMetric("weir_sweep_checked_total", "Runs that were made twice and compared.")
-	metricTwice   = describeMetric("weir_sweep_twice_total", "Results of runs that were there already.")
-	metricLost    = describeMetric("weir_sweep_losses_total", "Times that a worker did not come back with a run.")
-	metricAside   = describeMetric("weir_sweep_set_aside_total", "Workers that gave something wrong.")
-	metricWaits   = describeMetric("weir_sweep_waits", "1 while everything waits for the server.")
-	metricWorker  = describeMetric("weir_sweep_worker_jobs", "Runs at a time of a worker that is there.", "worker")
-	metricMade    = describeMetric("weir_sweep_worker_runs_total", "Runs that a worker has made.", "worker")
+	metricQueued  = describeMetric("weir_sweep_queued", "Runs that workers are executing.")
+	metricRuns    = describeMetric("weir_sweep_runs_total", "Runs that workers returned, by outcome.", "result")
+	metricChecked = describeMetric("weir_sweep_checked_total", "Runs that were repeated on another worker and compared.")
+	metricTwice   = describeMetric("weir_sweep_twice_total", "Results that arrived more than once.")
+	metricLost    = describeMetric("weir_sweep_losses_total", "Runs that were lost with a worker.")
+	metricAside   = describeMetric("weir_sweep_set_aside_total", "Workers that were excluded for wrong results.")
+	metricWaits   = describeMetric("weir_sweep_waits", "1 while all runs wait for the server.")
+	metricWorker  = describeMetric("weir_sweep_worker_jobs", "Max concurrent runs of a connected worker.", "worker")
+	metricMade    = describeMetric("weir_sweep_worker_runs_total", "Runs that a worker has finished.", "worker")
 )
 
 // describeMetric returns the description of a metric with the given labels.

@@ -49,9 +49,9 @@ func (w *workerState) sendParts(ctx context.Context, s *workerSweep, digest stri
 		case err != nil:
 			return err
 		case !decode(m.Data, &got) || got.Bytes < 0 || got.Bytes > len(data):
-			return errors.New("the coordinator's answer is none")
+			return errors.New("the coordinator's answer is invalid")
 		case got.Full:
-			return errors.New("the coordinator has no room for it now")
+			return errors.New("the coordinator has no disk space for it now")
 		case got.Bytes == len(data):
 			return nil
 		}

@@ -140,7 +140,7 @@ func TestLosses(t *testing.T) {
 				return
 			}
 			if len(o.Failed) != 1 || o.Failed[0].Err.Error() !=
-				"6 workers were lost with it: lost0, lost1, lost2, lost3, lost4, lost5" {
+				"6 workers were lost during this run: lost0, lost1, lost2, lost3, lost4, lost5" {
 				t.Error(o.Failed)
 			}
 		})

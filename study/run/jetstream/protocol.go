@@ -199,7 +199,7 @@ func (s sweep) createStreams(ctx context.Context, js jetstream.JetStream, patien
 	_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.runStream(),
 		Subjects: []string{s.subject("run.>"), s.subject("check.>")}, Retention: jetstream.WorkQueuePolicy,
 		Discard: jetstream.DiscardNew, DiscardNewPerSubject: true, MaxMsgsPerSubject: 1,
-		Storage: storage, MaxBytes: limit(maxRunBytes), Description: "runs to be carried out"})
+		Storage: storage, MaxBytes: limit(maxRunBytes), Description: "queued runs"})
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (s sweep) createStreams(ctx context.Context, js jetstream.JetStream, patien
 	if _, err = js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: s.reportStream(),
 		Subjects: []string{s.subject("done.*")}, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
 		MaxBytes: limit(maxReportBytes), MaxMsgSize: maxReport, Storage: storage,
-		Description: "what workers have"}); err != nil {
+		Description: "runs that workers have"}); err != nil {
 		return err
 	}
 	_, err = js.CreateOrUpdateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: s.resultStore(), Storage: storage,

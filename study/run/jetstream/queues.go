@@ -51,7 +51,7 @@ func (q *queues) removeReport(msg jetstream.Msg) {
 
 // errGone is the error for a result that is not in the store. It proves no fault of the worker: a report may be
 // repeated after its result was handled, or the worker was cut off.
-var errGone = errors.New("what it says to have made is not there")
+var errGone = errors.New("its result is missing")
 
 // dropResult removes a handled result from the store.
 func (q *queues) dropResult(d *done) {
@@ -70,7 +70,7 @@ func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 		case "":
 			return nil, nil, errGone
 		case remote.Digest(nil):
-			return nil, errors.New("it has made nothing"), nil
+			return nil, errors.New("it returned no result"), nil
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), answerTimeout(2))
 		defer cancel()
@@ -79,13 +79,13 @@ func (q *queues) fetchResult(d *done) (data []byte, wrong, err error) {
 		case errors.Is(err, jetstream.ErrObjectNotFound):
 			return nil, nil, errGone
 		case errors.Is(err, jetstream.ErrDigestMismatch):
-			return nil, errors.New("what it has made is damaged"), nil
+			return nil, errors.New("its result is damaged"), nil
 		case err != nil:
 			return nil, nil, err
 		}
 	}
 	if remote.Digest(data) != d.Digest {
-		return nil, errors.New("what it has made has another digest than it says"), nil
+		return nil, errors.New("its result does not match its digest"), nil
 	}
 	return data, nil, nil
 }

@@ -10,7 +10,7 @@ func (c *Coordinator) watch() {
 	if c.server == nil || c.server.IsHealthy() {
 		return
 	}
-	c.setWaiting(&c.diskFull, fmt.Sprintf("it cannot write into %s: everything waits for space there", c.dir))
+	c.setWaiting(&c.diskFull, fmt.Sprintf("%s is not writable; all runs wait for disk space", c.dir))
 	if !hasSpace(c.dir, minSpace) {
 		return
 	}
@@ -53,7 +53,7 @@ func (c *Coordinator) reconcile() {
 		}
 		isReplaced := c.isReplaced(&t.withheld, t.holder(), waits[queueName("run", t.class)])
 		if isReplaced {
-			c.noticeWorker("%s was taken and not begun by a worker that is heard: it is queued again", nameOf(t))
+			c.noticeWorker("%s is queued again, because its worker is alive but did not start it", nameOf(t))
 		}
 		jobs = append(jobs, c.queues.republish(c.sweep.runSubject(t.class, t.ID, t.suffix()), job{Run: t.ID, Hops: t.Hops},
 			isReplaced))

@@ -80,7 +80,7 @@ func (c *Coordinator) handleResult(d *done) bool {
 			c.verifier.requeue(t, true)
 		}
 	case wrong != nil:
-		c.verifier.quarantine(m, fmt.Sprintf("of %s it gave what it cannot be: %v", nameOf(t), wrong))
+		c.verifier.quarantine(m, fmt.Sprintf("its result of %s is invalid: %v", nameOf(t), wrong))
 		c.verifier.requeue(t, d.Check)
 	case d.Check:
 		c.verifier.compareResult(t, m, d, data)
@@ -131,7 +131,7 @@ func (c *Coordinator) noteError(t *task, m *member, d *done) {
 			c.endTask(t, outcome{err: err})
 		default:
 			for _, r := range t.errors {
-				c.verifier.quarantine(r.worker, fmt.Sprintf("it reported an error of %s, which has none: %s", nameOf(t),
+				c.verifier.quarantine(r.worker, fmt.Sprintf("it reported an error of %s, but the run has none: %s", nameOf(t),
 					firstLine(r.text)))
 			}
 			t.maker, t.digest = c.member(c.ownID, "this process"), remote.Digest(data)

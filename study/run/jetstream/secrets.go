@@ -162,7 +162,7 @@ const workerInbox = "_INBOX_WEIR"
 func withSeed(seed string) (nats.Option, error) {
 	k, err := nkeys.FromSeed([]byte(seed))
 	if err != nil {
-		return nil, fmt.Errorf("it is no key of a user: %w", err)
+		return nil, fmt.Errorf("the key is not a user key: %w", err)
 	}
 	p, err := k.PublicKey()
 	if err != nil {

@@ -37,11 +37,11 @@ func serve(address, dir string, secrets *secrets, of sweep) (*Server, error) {
 func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*Server, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, fmt.Errorf("%q is no ADDRESS:PORT: %w", address, err)
+		return nil, fmt.Errorf("%q is not an ADDRESS:PORT: %w", address, err)
 	}
 	port, err := strconv.Atoi(text)
 	if err != nil || port < 0 || port > 65535 {
-		return nil, fmt.Errorf("%q is no ADDRESS:PORT: the port is 0 to 65535", address)
+		return nil, fmt.Errorf("%q is not an ADDRESS:PORT: the port is 0 to 65535", address)
 	}
 	if port == 0 {
 		port = server.RANDOM_PORT
@@ -67,7 +67,7 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 // start starts the server with the contents of its folder.
 func (s *Server) start() error {
 	if !hasSpace(s.options.StoreDir, 1<<20) {
-		return fmt.Errorf("it cannot write into %s", s.options.StoreDir)
+		return fmt.Errorf("%s is not writable", s.options.StoreDir)
 	}
 	if !s.options.DontListen { // NATS reports a failure to listen only as a timeout
 		l, err := bind.Listen(net.JoinHostPort(s.options.Host, strconv.Itoa(max(s.options.Port, 0))))
@@ -88,18 +88,18 @@ func (s *Server) start() error {
 	of.Start()
 	if !of.ReadyForConnections(30 * time.Second) {
 		of.Shutdown()
-		return errors.New("the server for workers did not begin within 30 s")
+		return errors.New("the server for workers did not start within 30 s")
 	}
 	if !of.JetStreamEnabled() {
 		of.Shutdown()
 		of.WaitForShutdown()
-		return fmt.Errorf("JetStream does not begin with the files in %s", s.options.StoreDir)
+		return fmt.Errorf("JetStream cannot start with the files in %s", s.options.StoreDir)
 	}
 	if s.secrets != nil {
 		if err := s.sweep.connectAccounts(of); err != nil {
 			of.Shutdown()
 			of.WaitForShutdown()
-			return fmt.Errorf("JetStream does not begin with the files in %s: %w", s.options.StoreDir, err)
+			return fmt.Errorf("JetStream cannot start with the files in %s: %w", s.options.StoreDir, err)
 		}
 	}
 	s.lock.Lock()

@@ -36,7 +36,7 @@ func TestServerStartsAgain(t *testing.T) {
 			t.Fatalf("%v, %+v", err, o)
 		}
 		p.same(want)
-		if !p.notices.has("it cannot write into") || !p.notices.has("it goes on") {
+		if !p.notices.has("is not writable") || !p.notices.has("the sweep continues") {
 			t.Errorf("%q", p.notices.texts())
 		}
 	})

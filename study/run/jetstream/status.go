@@ -40,7 +40,7 @@ func (c *Coordinator) reportStatus() {
 	for _, m := range c.members {
 		if !m.gone && time.Since(m.heard) > c.maxSilence() {
 			m.gone = true
-			c.noticeWorker("%s is not heard any more", m.name)
+			c.noticeWorker("%s does not respond any more", m.name)
 		}
 	}
 	for _, k := range c.verifier.checks {
@@ -112,16 +112,16 @@ func (s Status) String() string {
 			made++
 		}
 	}
-	fmt.Fprintf(&b, "%d runs came back from %d workers, %d with an error; %d were made twice and compared",
+	fmt.Fprintf(&b, "%d runs returned by %d workers, %d with an error; %d repeated and compared",
 		s.Done+s.Failed, made, s.Failed, s.Checked)
 	if s.Lost > 0 {
-		fmt.Fprintf(&b, "; workers were lost with a run %d times", s.Lost)
+		fmt.Fprintf(&b, "; %d lost with a worker", s.Lost)
 	}
 	if s.Duplicates > 0 {
-		fmt.Fprintf(&b, "; %d results came twice", s.Duplicates)
+		fmt.Fprintf(&b, "; %d results arrived twice", s.Duplicates)
 	}
 	if s.Quarantined > 0 {
-		fmt.Fprintf(&b, "; %d workers gave something wrong and were set aside", s.Quarantined)
+		fmt.Fprintf(&b, "; %d workers excluded for wrong results", s.Quarantined)
 	}
 	return b.String()
 }

@@ -21,7 +21,8 @@ func TestTwoCoordinators(t *testing.T) {
 		q.connect(p.network)
 		p.guests(func(j *Join) {
 			_, _, err := q.execute(t.Context(), s)
-			if err == nil || !strings.Contains(err.Error(), "another process has workers carry out this experiment") {
+			if err == nil || !strings.Contains(err.Error(), "another process already runs this experiment on workers; stop it "+
+				"first") {
 				t.Errorf("the second: %v", err)
 			}
 			p.worker(Worker{Name: "w"}, j)

@@ -57,18 +57,18 @@ func TestTracesOfWorkers(t *testing.T) {
 		"a trace of its own": {change: func(data []byte) []byte {
 			at := bytes.LastIndex(data, []byte("transmit"))
 			return append(append(bytes.Clone(data[:at]), "transmut"...), data[at+8:]...)
-		}, said: "is not what the run gives"},
+		}, said: "differs from the result of the run"},
 		"the run without it": {change: func(data []byte) []byte {
 			at, end := bytes.IndexByte(data, '{'), bytes.LastIndexByte(data[:bytes.Index(data, []byte("trace.pcapng"))], '}')
 			return append(bytes.Clone(data[at:end+1]), '\n')
-		}, said: "gave what it cannot be"},
+		}, said: " is invalid: "},
 	} {
 		runBubble(t, name, func(t *testing.T) {
 			p := newParty(t)
 			p.guests(func(j *Join) {
 				if x.change != nil {
 					p.worker(Worker{Name: "liar", change: x.change}, j)
-					until(t, "the liar to be found", func() bool { return p.notices.has("liar is set aside") })
+					until(t, "the liar to be found", func() bool { return p.notices.has("liar is excluded") })
 				}
 				p.worker(Worker{Name: "a"}, j)
 				p.worker(Worker{Name: "b"}, j)

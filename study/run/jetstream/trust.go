@@ -70,12 +70,13 @@ func (c *Coordinator) receiveBegun(msg *nats.Msg) {
 			t.lost = append(t.lost, before.name)
 			c.status.Lost++
 			c.journal.note(remote.JournalEntry{Event: remote.Lost, Worker: before.id})
-			c.issueLocked("%s was lost with %s: it is made again", before.name, nameOf(t))
+			c.issueLocked("%s was lost with %s; the run is repeated", before.name, nameOf(t))
 		}
 	}
 	t.began = append(t.began[:0], m)
 	if len(t.lost) > maxLosses {
-		c.endTask(t, outcome{err: fmt.Errorf("%d workers were lost with it: %s", len(t.lost), strings.Join(t.lost, ", "))})
+		c.endTask(t, outcome{err: fmt.Errorf("%d workers were lost during this run: %s",
+			len(t.lost), strings.Join(t.lost, ", "))})
 		go c.queues.takeRun(t)
 	}
 }

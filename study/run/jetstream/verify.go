@@ -62,8 +62,8 @@ func (v *verifier) recheck(k *check) {
 		if !v.c.fitsHere(k.task) {
 			if !k.waits {
 				k.waits = true
-				v.c.issueLocked("%s was made by %s, and nobody else has the %.0f MB of memory to make it again and compare: "+
-					"it waits for a worker that does", nameOf(k.task), k.maker.name, plan.EstimateMemory(k.task.Run)/1e6)
+				v.c.issueLocked("%s was executed by %s, and no other worker has the %.0f MB of memory to repeat it for "+
+					"comparison; it waits for such a worker", nameOf(k.task), k.maker.name, plan.EstimateMemory(k.task.Run)/1e6)
 			}
 			return
 		}
@@ -155,7 +155,7 @@ func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 		right := remote.Digest(data)
 		for m, digest := range gave {
 			if err != nil || digest != right {
-				v.quarantine(m, fmt.Sprintf("its result of %s is not what the run gives", nameOf(t)))
+				v.quarantine(m, fmt.Sprintf("its result of %s differs from the result of the run", nameOf(t)))
 			}
 		}
 		if k.maker.bad == "" {
@@ -190,7 +190,7 @@ func (v *verifier) quarantine(m *member, why string) {
 		}
 	}
 	v.c.status.Quarantined++
-	v.c.issueLocked("%s is set aside: %s; its %d results are made anew", m.name, why, n)
+	v.c.issueLocked("%s is excluded: %s; its %d results are repeated", m.name, why, n)
 	for id, k := range v.checks {
 		if k.maker == m && !k.judging {
 			delete(v.checks, id)

@@ -51,7 +51,7 @@ func TestVerifyAll(t *testing.T) {
 					p.worker(Worker{Name: "two", change: liar()}, j)
 				}
 				if x.isFound {
-					until(t, "it is found", func() bool { return p.notices.has("one is set aside") })
+					until(t, "it is found", func() bool { return p.notices.has("one is excluded") })
 				}
 				p.worker(Worker{Name: "honest"}, j)
 			})
@@ -95,7 +95,7 @@ func TestVerifyAllOnePoint(t *testing.T) {
 			}
 			p.guests(func(j *Join) {
 				p.worker(Worker{Name: "one", change: liar}, j)
-				until(t, "it is found", func() bool { return p.notices.has("one is set aside") })
+				until(t, "it is found", func() bool { return p.notices.has("one is excluded") })
 				p.worker(Worker{Name: "honest"}, j)
 			})
 			o, _, err := p.execute(t.Context(), s)

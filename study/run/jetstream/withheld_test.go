@@ -65,7 +65,7 @@ func (p *party) finish(s *experiment.Spec, want map[string]string, again int) {
 		p.t.Fatalf("%v, %+v, %q", err, o, p.notices.texts())
 	}
 	p.same(want)
-	if n := p.notices.count("it is queued again"); n != again {
+	if n := p.notices.count("is queued again, because"); n != again {
 		p.t.Errorf("%d runs were queued again, want %d: %q", n, again, p.notices.texts())
 	}
 }

@@ -70,7 +70,7 @@ func (w Worker) ExecuteRuns(ctx context.Context, j *Join) error {
 				end(refusal{j.explainError(err)})
 			} else if text := err.Error(); text != said {
 				said = text
-				x.issueNotice("%v: it is tried again and again", j.explainError(err))
+				x.issueNotice("%v; the worker keeps trying", j.explainError(err))
 			}
 		}))...)
 	if err != nil {
@@ -166,7 +166,7 @@ func (w *workerState) issueNotice(format string, args ...any) {
 func (w *workerState) refuseForged() {
 	w.forged++
 	if time.Since(w.forgedAt) > time.Minute {
-		w.issueNotice("%s without the coordinator's signature: ignored", text.Count(w.forged, "announcement"))
+		w.issueNotice("%s without the coordinator's signature is ignored", text.Count(w.forged, "announcement"))
 		w.forged, w.forgedAt = 0, time.Now()
 	}
 }
@@ -200,7 +200,7 @@ func (w *workerState) receiveAnnouncement(m *nats.Msg) {
 		s.ctx, s.cancel = context.WithCancel(w.ctx)
 		if ok, why := revision.Compare(w.Revision, a.Revision); !ok {
 			s.refused = why
-			w.issueNotice("%s is another program's: this one has %s", a.Experiment, why)
+			w.issueNotice("%s is of another program, because this one has %s", a.Experiment, why)
 		}
 		s.woken, _ = w.conn.Subscribe(a.Sweep.subject("wake"), func(m *nats.Msg) {
 			switch string(m.Data) {
@@ -499,10 +499,10 @@ func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
 	}
 	r := s.runs[j.Run]
 	if r == nil {
-		return nil, errors.New("the experiment has no such run")
+		return nil, errors.New("the experiment does not contain this run")
 	}
 	if need := plan.EstimateMemory(r); w.Memory > 0 && need > w.Memory {
-		return nil, limitError(fmt.Sprintf("it takes about %.0f MB of memory, and this worker has %.0f MB for a run",
+		return nil, limitError(fmt.Sprintf("it takes about %.0f MB of memory, and this worker allows %.0f MB per run",
 			need/1e6, w.Memory/1e6))
 	}
 	data, err := w.limits.runWithin(ctx, r, func(ctx context.Context) ([]byte, error) {
@@ -510,7 +510,7 @@ func (w *workerState) executeRun(ctx context.Context, s *workerSweep, j *job,
 			far)
 	})
 	if err == nil && w.MaxBytes > 0 && len(data) > w.MaxBytes {
-		return nil, limitError(fmt.Sprintf("its result has %d bytes, and this worker gives %d at most", len(data),
+		return nil, limitError(fmt.Sprintf("its result has %d bytes, and this worker allows up to %d", len(data),
 			w.MaxBytes))
 	}
 	return data, err

@@ -62,7 +62,7 @@ func OpenJournal(name string, replay func(*JournalEntry)) (*Journal, error) {
 	}
 	j := &Journal{name: name, replay: replay}
 	if err := j.readEntries(data); err != nil {
-		return nil, fmt.Errorf("%s: it is damaged: remove the folder, and the runs that are there are kept", name)
+		return nil, fmt.Errorf("%s: the file is damaged; remove its folder (finished runs are kept)", name)
 	}
 	if j.file, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE, 0o600); err != nil {
 		return nil, err

@@ -75,7 +75,8 @@ const maxPath = 4096
 // checkPath returns an error unless the path names a file inside the parcel.
 func checkPath(path string) error {
 	if !filepath.IsLocal(path) || len(path) > maxPath || strings.ContainsFunc(path, unicode.IsControl) {
-		return fmt.Errorf("it is not what weir writes: %s is no path inside a parcel", document.ShortenName(path))
+		return fmt.Errorf("the file is not one that weir writes: the path %s leads out of the parcel",
+			document.ShortenName(path))
 	}
 	return nil
 }
@@ -119,11 +120,11 @@ func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest str
 	}
 	get := func(digest string) ([]byte, error) {
 		if !IsDigest(digest) {
-			return nil, fmt.Errorf("it is not what weir writes: no file has the hash %q", document.ShortenName(digest))
+			return nil, fmt.Errorf("the file is not one that weir writes: no file has the hash %q", document.ShortenName(digest))
 		}
 		data, err := fetch(digest)
 		if err == nil && Digest(data) != digest {
-			err = fmt.Errorf("its content has the hash %s, not %s", Digest(data), digest)
+			err = fmt.Errorf("its content has the hash %s instead of %s", Digest(data), digest)
 		}
 		return data, err
 	}
@@ -138,7 +139,7 @@ func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest str
 		}
 		data, err := get(in.Hash)
 		if err == nil && len(data) != in.Size {
-			err = fmt.Errorf("it has %d bytes, and the parcel names %d", len(data), in.Size)
+			err = fmt.Errorf("the file has %d bytes, but %d in the parcel", len(data), in.Size)
 		}
 		return data, err
 	}}
@@ -151,7 +152,7 @@ func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest str
 		delete(inputs, p.inputPath(name))
 	}
 	for _, path := range slices.Sorted(maps.Keys(inputs)) {
-		return nil, fmt.Errorf("it is not what weir writes: the experiment does not name the file %s",
+		return nil, fmt.Errorf("the file is not one that weir writes: the experiment does not name the file %s",
 			document.ShortenName(path))
 	}
 	return s, nil
@@ -163,10 +164,10 @@ func decodeManifest(manifest []byte) (*parcel, map[string]input, error) {
 	d := json.NewDecoder(bytes.NewReader(manifest))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&p); err != nil {
-		return nil, nil, fmt.Errorf("it is no parcel of an experiment: %w", err)
+		return nil, nil, fmt.Errorf("the file is not a parcel of an experiment: %w", err)
 	}
 	if p.Format != parcelFormat {
-		return nil, nil, fmt.Errorf("its format is %d, and this version reads %d: another version of weir made it", p.Format,
+		return nil, nil, fmt.Errorf("the parcel has format %d of another version of weir; this version supports %d", p.Format,
 			parcelFormat)
 	}
 	for _, path := range []string{p.Name, p.Folder} {
@@ -180,7 +181,8 @@ func decodeManifest(manifest []byte) (*parcel, map[string]input, error) {
 			return nil, nil, err
 		}
 		if _, there := inputs[in.Name]; there {
-			return nil, nil, fmt.Errorf("it is not what weir writes: the path %s is there twice", document.ShortenName(in.Name))
+			return nil, nil, fmt.Errorf("the file is not one that weir writes: the path %s occurs twice",
+				document.ShortenName(in.Name))
 		}
 		inputs[in.Name] = in
 	}

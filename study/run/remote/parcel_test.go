@@ -97,7 +97,7 @@ func TestParcelRefuses(t *testing.T) {
 		return func(p *parcel) { p.Inputs = append(p.Inputs, input{path, p.Inputs[0].Hash, p.Inputs[0].Size}) }
 	}
 	hash := func(to string) func(p *parcel) { return func(p *parcel) { p.Inputs[0].Hash = to } }
-	const outside, unnamed, noHash = "is no path inside a parcel", "does not name the file", "no file has the hash"
+	const outside, unnamed, noHash = "leads out of the parcel", "does not name the file", "no file has the hash"
 	for _, x := range []struct {
 		what   string
 		change func(p *parcel)
@@ -120,7 +120,7 @@ func TestParcelRefuses(t *testing.T) {
 		{"added, absolute", added("absolute//etc/passwd"), unnamed},
 		{"added, of a drive", added(`C:\x`), unnamed},
 		{"added, backslashes", added(`files\..\..\x`), unnamed},
-		{"twice", added("files/s.cdf"), "is there twice"},
+		{"twice", added("files/s.cdf"), "occurs twice"},
 		{"folder up", func(p *parcel) { p.Folder = "../files" }, outside},
 		{"folder of root", func(p *parcel) { p.Folder = "/" }, outside},
 		{"name up", func(p *parcel) { p.Name = "../../x" }, outside},
@@ -132,8 +132,8 @@ func TestParcelRefuses(t *testing.T) {
 		{"hash, short", func(p *parcel) { p.Inputs[0].Hash = p.Inputs[0].Hash[1:] }, noHash},
 		{"hash of no file", hash(strings.Repeat("0", 64)), "no such file"},
 		{"text's hash", func(p *parcel) { p.Text = "." }, noHash},
-		{"size", func(p *parcel) { p.Inputs[0].Size++ }, "and the parcel names"},
-		{"old format", func(p *parcel) { p.Format = 1 }, "another version of weir made it"},
+		{"size", func(p *parcel) { p.Inputs[0].Size++ }, "in the parcel"},
+		{"old format", func(p *parcel) { p.Format = 1 }, "of another version of weir"},
 	} {
 		t.Run(x.what, func(t *testing.T) {
 			p, files, _ := packed(t, "s.cdf")

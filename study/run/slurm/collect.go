@@ -118,8 +118,8 @@ func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 		}
 	}
 	if len(busy) > 0 {
-		texts = append(texts, fmt.Sprintf("still in the queue: %s, which lack %s", text.Count(len(busy), "task"),
-			text.Count(c.total-never-sumValues(lost), "run")))
+		texts = append(texts, fmt.Sprintf("still in the queue: %s with %s", text.Count(len(busy), "task"),
+			text.Count(c.total-never-sumValues(lost), "missing run")))
 	}
 	if err == nil {
 		texts = append(texts, f.describeEnds(ctx, lost, func(task int) int { return jobs[task] })...)
@@ -127,7 +127,7 @@ func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 		texts = append(texts, f.describeUnqueued(lost, jobs)...)
 	}
 	if never > 0 {
-		texts = append(texts, fmt.Sprintf("not begun: the tasks of %s", text.Count(never, "missing run")))
+		texts = append(texts, fmt.Sprintf("not started: the tasks of %s", text.Count(never, "missing run")))
 	}
 	return append(texts, f.listResubmissions(c.lacking, busy)...)
 }
@@ -166,10 +166,10 @@ func (f *Folder) describeUnqueued(lost, jobs map[int]int) (texts []string) {
 		tasks = append(tasks, task)
 	}
 	slices.Sort(tasks)
-	problem := fmt.Sprintf("begun, and running still or ended: the tasks of %s (%s)",
+	problem := fmt.Sprintf("started, and still running or ended: the tasks of %s (%s)",
 		text.Count(sumValues(lost), "missing run"), formatIndices(tasks))
 	if line := f.lastLine(jobs[tasks[0]], tasks[0]); line != "" {
-		problem += fmt.Sprintf("; %s says last: %s", filepath.Join(f.Dir, logs, logName(jobs[tasks[0]], tasks[0])), line)
+		problem += fmt.Sprintf("; last line of %s: %s", filepath.Join(f.Dir, logs, logName(jobs[tasks[0]], tasks[0])), line)
 	}
 	return []string{problem}
 }
@@ -184,7 +184,8 @@ func (f *Folder) listResubmissions(lack map[int]int, busy map[int]bool) (texts [
 			}
 		}
 		if len(tasks) > 0 {
-			texts = append(texts, fmt.Sprintf("in %s, sbatch --array=%s %s carries them out", f.Dir, formatIndices(tasks),
+			texts = append(texts, fmt.Sprintf("to run them, call sbatch in %s: sbatch --array=%s %s",
+				f.Dir, formatIndices(tasks),
 				a.Script))
 		}
 	}

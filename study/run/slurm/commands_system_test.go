@@ -59,7 +59,7 @@ func TestScriptCalls(t *testing.T) {
 	for _, c := range []struct{ dir, weir, want string }{
 		{f.Dir, "", "own task . --index 3 --threads 1\n"},
 		{f.Dir, other, "other task . --index 3 --threads 1\n"},
-		{t.TempDir(), "", "sbatch is to be called in the folder of sweep.sbatch\n"},
+		{t.TempDir(), "", "call sbatch in the folder of sweep.sbatch\n"},
 	} {
 		cmd := exec.Command("sh", filepath.Join(f.Dir, "sweep.sbatch"))
 		cmd.Dir, cmd.Env = c.dir, append(os.Environ(), "SLURM_ARRAY_TASK_ID=3", "WEIR="+c.weir)

@@ -11,5 +11,5 @@ func ExampleOptions() {
 	o := slurm.DefaultOptions
 	o.Sbatch = []string{"partition=short", "-A me"}
 	fmt.Println(o.Task, o.Check())
-	// Output: 10m0s "-A me" is no option of sbatch; say it as partition=short or exclusive
+	// Output: 10m0s "-A me" is not an option of sbatch; options such as partition=short or exclusive are allowed
 }

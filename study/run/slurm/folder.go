@@ -62,11 +62,11 @@ func ExportFolder(dir string, w *run.Work, runs []*plan.Run, executable string, 
 		return nil, err
 	}
 	if whole, err := filepath.Abs(dir); err != nil || strings.ContainsAny(whole, `%\`) {
-		return nil, fmt.Errorf("%s: Slurm cannot write what tasks say into a folder with %% or \\ in its path", dir)
+		return nil, fmt.Errorf("%s: the path contains %% or \\, and Slurm cannot write logs there; choose another path", dir)
 	}
 	if _, err := os.Lstat(filepath.Join(dir, manifest)); err == nil {
 		return nil, document.InputErrors{{File: filepath.Join(dir, manifest), Line: 1, Column: 1,
-			Msg: "there is a sweep in this folder already", Allowed: "another folder, or take it away"}}
+			Msg: "the folder already contains a sweep", Allowed: "another folder, or move this one elsewhere"}}
 	}
 	parcel, files := remote.PackParcel(w.Spec)
 	f := &Folder{Dir: dir, Spec: w.Spec, runs: plan.IndexByID(runs, w.Executable)}
@@ -75,7 +75,8 @@ func ExportFolder(dir string, w *run.Work, runs []*plan.Run, executable string, 
 	f.Job.Arrays, f.Job.Tasks = partition(estimateLoads(runs, w.Executable), o)
 	for _, name := range []string{"runs", failures, logs, inputs} {
 		if err := atomicfile.MkdirAll(filepath.Join(dir, name)); err != nil {
-			return nil, fmt.Errorf("%s: it cannot be made: %w", filepath.Join(dir, name), document.UnwrapPathError(err))
+			return nil, fmt.Errorf("%s: the folder cannot be created: %w",
+				filepath.Join(dir, name), document.UnwrapPathError(err))
 		}
 	}
 	for digest, data := range files {
@@ -134,8 +135,8 @@ func OpenFolder(r *experiment.Registry, dir string) (*Folder, error) {
 	for _, ids := range job.Tasks {
 		for _, id := range ids {
 			if f.runs[id] == nil {
-				return nil, jobError(dir, "the experiment has no run %q: this file was changed, or another version of weir "+
-					"reads the experiment differently", id)
+				return nil, jobError(dir, "the experiment has no run %q, because the file was changed, or another version of "+
+					"weir reads the experiment differently", id)
 			}
 		}
 	}
@@ -151,11 +152,11 @@ func readInput(dir, digest string) ([]byte, error) {
 	}
 	defer root.Close()
 	if info, err := root.Lstat(inputs); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s is no folder", inputs)
+		return nil, fmt.Errorf("%s is not a folder", inputs)
 	}
 	name := filepath.Join(inputs, digest)
 	if info, err := root.Lstat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is no regular file", name)
+		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	f, err := root.Open(name)
 	if err != nil {
@@ -169,10 +170,10 @@ func readInput(dir, digest string) ([]byte, error) {
 func openJob(dir string) (*JobFile, error) {
 	data, err := document.ReadFile(filepath.Join(dir, manifest), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, jobError(dir, "this is no folder that weir export slurm has written: the file is not there")
+		return nil, jobError(dir, "the file is missing, so this is not a folder of weir export slurm")
 	}
 	if err != nil {
-		return nil, jobError(dir, "it cannot be read: %v", document.UnwrapPathError(err))
+		return nil, jobError(dir, "the file cannot be read: %v", document.UnwrapPathError(err))
 	}
 	return readJob(dir, data)
 }
@@ -181,21 +182,23 @@ func openJob(dir string) (*JobFile, error) {
 func readJob(dir string, data []byte) (*JobFile, error) {
 	job := &JobFile{}
 	if err := json.Unmarshal(data, job); err != nil {
-		return nil, jobError(dir, "it is not what weir writes: %v", err)
+		return nil, jobError(dir, "the file is not one that weir writes: %v", err)
 	}
 	if job.Format != formatVersion {
-		return nil, jobError(dir, "its format is %d, and this version of weir reads %d", job.Format, formatVersion)
+		return nil, jobError(dir, "the file has format %d; this version of weir supports format %d",
+			job.Format, formatVersion)
 	}
 	for _, ids := range job.Tasks {
 		for _, id := range ids {
 			if !plan.IsID(id) {
-				return nil, jobError(dir, "it is not what weir writes: no run has the id %q", id)
+				return nil, jobError(dir, "the file is not one that weir writes: no run has the id %q", id)
 			}
 		}
 	}
 	for _, a := range job.Arrays {
 		if a.Script != filepath.Base(a.Script) || a.First < 0 || a.Last < a.First || a.Last >= len(job.Tasks) {
-			return nil, jobError(dir, "it is not what weir writes: there is no array %q of tasks %d to %d", a.Script, a.First,
+			return nil, jobError(dir, "the file is not one that weir writes: there is no array %q of tasks %d to %d",
+				a.Script, a.First,
 				a.Last)
 		}
 	}
@@ -212,8 +215,8 @@ func jobError(dir, format string, args ...any) error {
 // bytes.
 func (f *Folder) CheckProgram() error {
 	if ok, why := revision.Compare(revision.This(), f.Job.Revision); !ok {
-		return fmt.Errorf("this weir is not the one that %s was made by (%s): %s carries it out and collects it; "+
-			"--any-program has this one do it", f.Dir, why, filepath.Join(f.Dir, program))
+		return fmt.Errorf("another program wrote %s (%s); run and collect it with %s, or allow this program with "+
+			"--any-program", f.Dir, why, filepath.Join(f.Dir, program))
 	}
 	return nil
 }

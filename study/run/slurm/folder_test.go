@@ -60,14 +60,14 @@ func TestCollect(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	f, into := exported(t, six, quick()), t.TempDir()
 	out, why := collect(t, f.Dir, into)
-	if out.Missing != 6 || len(why) != 2 || why[0] != "not begun: the tasks of 6 missing runs" ||
-		why[1] != "in "+f.Dir+", sbatch --array=0-5 sweep.sbatch carries them out" {
+	if out.Missing != 6 || len(why) != 2 || why[0] != "not started: the tasks of 6 missing runs" ||
+		why[1] != "to run them, call sbatch in "+f.Dir+": sbatch --array=0-5 sweep.sbatch" {
 		t.Errorf("%d missing: %q", out.Missing, why)
 	}
 	if said := carry(t, f.Dir, 0, 3); !strings.Contains(said, "(rate=8Mbps, seed 1) is finished") {
 		t.Error(said)
 	}
-	if said := carry(t, f.Dir, 3); !strings.HasSuffix(said, " is there already") {
+	if said := carry(t, f.Dir, 3); !strings.HasSuffix(said, " was executed earlier") {
 		t.Error(said)
 	}
 	for name, text := range map[string]string{"7_4.txt": "old", "x": "",
@@ -81,8 +81,8 @@ func TestCollect(t *testing.T) {
 	}
 	out, why = collect(t, f.Dir, into)
 	if out.Missing != 4 || len(out.Runs) != 2 || len(why) != 3 ||
-		!strings.HasPrefix(why[0], "begun, and running still or ended: the tasks of 1 missing run (4); ") ||
-		!strings.HasSuffix(why[0], filepath.Join(logs, "12_4.txt")+` says last: slurmstepd: error: \u001b[1mkilled`) ||
+		!strings.HasPrefix(why[0], "started, and still running or ended: the tasks of 1 missing run (4); ") ||
+		!strings.HasSuffix(why[0], filepath.Join(logs, "12_4.txt")+`: slurmstepd: error: \u001b[1mkilled`) ||
 		!strings.Contains(why[2], "--array=1-2,4-5 sweep.sbatch") {
 		t.Errorf("%d missing: %q", out.Missing, why)
 	}
@@ -107,11 +107,11 @@ func TestCollectAsks(t *testing.T) {
 	}
 	carry(t, f.Dir, 0, 1)
 	_, why := collect(t, f.Dir, t.TempDir(), c.call)
-	want := []string{"still in the queue: 1 task, which lack 1 run",
-		"task 3 of job 12 has ended without 1 of its runs: OUT_OF_MEMORY (signal 125) (of 384 MiB that it was granted; " +
-			"--slurm-option mem=… grants more)",
-		"not begun: the tasks of 2 missing runs",
-		"in " + f.Dir + ", sbatch --array=2-3,5 sweep.sbatch carries them out"}
+	want := []string{"still in the queue: 1 task with 1 missing run",
+		"task 3 of job 12 has ended without 1 of its runs: OUT_OF_MEMORY (signal 125) (limit 384 MiB; --slurm-option mem=… " +
+			"raises it)",
+		"not started: the tasks of 2 missing runs",
+		"to run them, call sbatch in " + f.Dir + ": sbatch --array=2-3,5 sweep.sbatch"}
 	if !slices.Equal(why, want) {
 		t.Errorf("%q\nwant %q", why, want)
 	}
@@ -156,11 +156,11 @@ func TestTaskInterrupted(t *testing.T) {
 	if _, err := f.ExecuteTask(ctx, 0, 1, after); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if said := carry(t, f.Dir, 0); strings.Count(said, "is there already") != 1 ||
+	if said := carry(t, f.Dir, 0); strings.Count(said, "was executed earlier") != 1 ||
 		strings.Count(said, "is finished") != 5 {
 		t.Error(said)
 	}
-	if _, err := f.ExecuteTask(t.Context(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "has 0 … 0") {
+	if _, err := f.ExecuteTask(t.Context(), 1, 1, nil); err == nil || !strings.Contains(err.Error(), "has tasks 0 to 0") {
 		t.Error(err)
 	}
 }
@@ -193,9 +193,9 @@ func TestOpenRefuses(t *testing.T) {
 		want   string
 	}{
 		{func(dir string) { os.Remove(filepath.Join(dir, manifest)) },
-			"this is no folder that weir export slurm has written"},
-		{change(manifest, `"format": 1`, `"format": 7`), "its format is 7, and this version of weir reads 1"},
-		{change(manifest, `"tasks"`, `"tasks`), "it is not what weir writes"},
+			"the file is missing, so this is not a folder of weir export slurm"},
+		{change(manifest, `"format": 1`, `"format": 7`), "the file has format 7; this version of weir supports format 1"},
+		{change(manifest, `"tasks"`, `"tasks`), "the file is not one that weir writes"},
 		{change(manifest, "sweep.sbatch", "../sweep.sbatch"), `there is no array "../sweep.sbatch"`},
 		{change(manifest, `"last": 5`, `"last": 6`), "of tasks 0 to 6"},
 		{change(manifest, `"text": "`, `"text": "../`), "no file has the hash"},
@@ -208,9 +208,9 @@ func TestOpenRefuses(t *testing.T) {
 			if len(all) != 1 || os.Rename(all[0], moved) != nil || os.Symlink(moved, all[0]) != nil {
 				t.Fatal(all)
 			}
-		}, "is no regular file"},
-		{func(dir string) { linkInputs(t, dir, filepath.Join(t.TempDir(), "moved")) }, "inputs is no folder"},
-		{func(dir string) { linkInputs(t, dir, filepath.Join(dir, "moved")) }, "inputs is no folder"},
+		}, "is not a regular file"},
+		{func(dir string) { linkInputs(t, dir, filepath.Join(t.TempDir(), "moved")) }, "inputs is not a folder"},
+		{func(dir string) { linkInputs(t, dir, filepath.Join(dir, "moved")) }, "inputs is not a folder"},
 	} {
 		f := exported(t, six, quick())
 		c.change(f.Dir)
@@ -230,7 +230,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 	f.Job.Revision.Arch = "pdp11"
 	if err := f.CheckProgram(); err == nil || !strings.Contains(err.Error(), "not pdp11") ||
-		!strings.Contains(err.Error(), "--any-program has this one do it") {
+		!strings.Contains(err.Error(), "allow this program with --any-program") {
 		t.Error(err)
 	}
 }
@@ -257,7 +257,7 @@ func TestExportRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := export(dir, small(t)); err == nil ||
-		!strings.Contains(err.Error(), "there is a sweep in this folder already") {
+		!strings.Contains(err.Error(), "the folder already contains a sweep") {
 		t.Error(err)
 	}
 	for _, name := range []string{"100%", `a\b`} {
@@ -270,7 +270,7 @@ func TestExportRefuses(t *testing.T) {
 		t.Error(err)
 	}
 	file := small(t)
-	if err := export(filepath.Join(file, "x"), file); err == nil || !strings.Contains(err.Error(), "cannot be made") {
+	if err := export(filepath.Join(file, "x"), file); err == nil || !strings.Contains(err.Error(), "cannot be created") {
 		t.Error(err)
 	}
 	if info, err := os.Stat(filepath.Join(dir, program)); err != nil || info.Mode().Perm() != 0o755 {

@@ -96,7 +96,7 @@ func (r *Runner) pollQueue(ctx context.Context) {
 		}
 		if time.Since(r.silentSince) > patience && !r.silenceNoticed && ctx.Err() == nil {
 			r.silenceNoticed = true
-			r.issueNotice("%v; tasks go on, and it is asked again", err)
+			r.issueNotice("%v; the tasks continue, and weir asks Slurm again", err)
 		}
 		return
 	}
@@ -158,7 +158,7 @@ func refreshFolders(dir string) {
 func (r *Runner) giveUpRuns(ctx context.Context, b *batch) {
 	lost := r.countLost(b)
 	for _, text := range b.describeEnds(ctx, lost, b.jobOf) {
-		r.issueNotice("%s; the same command submits them again", text)
+		r.issueNotice("%s; the same command resubmits them", text)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -221,7 +221,7 @@ func (f *Folder) describeEnds(ctx context.Context, lack map[int]int, jobOf func(
 			text += ": " + k.how + f.suggestOption(tasks[0], k.how)
 		}
 		if line := f.lastLine(k.job, tasks[0]); line != "" {
-			text += fmt.Sprintf("; %s says last: %s", filepath.Join(f.Dir, logs, logName(k.job, tasks[0])), line)
+			text += fmt.Sprintf("; last line of %s: %s", filepath.Join(f.Dir, logs, logName(k.job, tasks[0])), line)
 		}
 		texts = append(texts, text)
 	}
@@ -234,9 +234,9 @@ func (f *Folder) suggestOption(task int, how string) string {
 		switch {
 		case task < a.First || task > a.Last:
 		case strings.HasPrefix(how, "OUT_OF_MEMORY"):
-			return fmt.Sprintf(" (of %d MiB that it was granted; --slurm-option mem=… grants more)", a.MemoryBytes>>20)
+			return fmt.Sprintf(" (limit %d MiB; --slurm-option mem=… raises it)", a.MemoryBytes>>20)
 		case strings.HasPrefix(how, "TIMEOUT"):
-			return fmt.Sprintf(" (after %d minutes that it was granted; --slurm-option time=… grants more)", a.Minutes)
+			return fmt.Sprintf(" (limit %d min; --slurm-option time=… raises it)", a.Minutes)
 		}
 	}
 	return ""
@@ -276,7 +276,7 @@ func (r *Runner) Close() error {
 		if r.isWhole(b) {
 			r.removeBatch(ctx, b)
 		} else if jobs := b.activeJobs(); len(jobs) > 0 && r.hasMissing(b) {
-			r.issueNotice("the sweep goes on in the cluster, and the same command takes what it gives; scancel %s ends it",
+			r.issueNotice("the sweep continues on the cluster, and the same command collects its results; scancel %s stops it",
 				strings.Join(jobs, " "))
 		}
 	}

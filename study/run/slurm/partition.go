@@ -34,11 +34,11 @@ const maxTasks = 1000
 func (o *Options) Check() error {
 	switch {
 	case o.Task < time.Millisecond || o.Task > 1000*time.Hour:
-		return fmt.Errorf("a task of %v; 1ms … 1000h are allowed", o.Task)
+		return fmt.Errorf("a task takes %v; 1ms to 1000h is allowed", o.Task)
 	case o.Tasks < 1 || o.Tasks > 1_000_000:
-		return fmt.Errorf("%d tasks; 1 … 1000000 are allowed", o.Tasks)
+		return fmt.Errorf("the number of tasks is %d; 1 to 1000000 is allowed", o.Tasks)
 	case o.Threads < 1 || o.Threads > 1024:
-		return fmt.Errorf("%d threads; 1 … 1024 are allowed", o.Threads)
+		return fmt.Errorf("the number of threads is %d; 1 to 1024 is allowed", o.Threads)
 	}
 	_, err := parseDirectives(o.Sbatch)
 	return err

@@ -57,8 +57,8 @@ func runProgram(ctx context.Context, dir, name string, args ...string) (string, 
 type missingError struct{ command string }
 
 func (e missingError) Error() string {
-	return fmt.Sprintf("there is no %s here: sweeps are submitted and followed on a machine of the cluster that has "+
-		"Slurm's commands; weir export slurm writes a folder that can be carried there", e.command)
+	return fmt.Sprintf("this machine has no %s; run this command on a machine of the cluster with Slurm's commands, or "+
+		"copy a folder of weir export slurm there", e.command)
 }
 
 // submitScript submits a script in its folder and returns the job number.
@@ -76,7 +76,7 @@ func readSubmitted(out string) (job int, err error) {
 	lines := strings.Split(strings.TrimSpace(out), "\n")
 	word, _, _ := strings.Cut(strings.TrimSpace(lines[len(lines)-1]), ";")
 	if job, err = strconv.Atoi(word); err != nil || job < 1 {
-		return 0, fmt.Errorf("sbatch: it printed %q, and no number of a job", out)
+		return 0, fmt.Errorf("sbatch: its output %q has no job number", out)
 	}
 	return job, nil
 }

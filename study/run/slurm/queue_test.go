@@ -120,7 +120,7 @@ func TestEnds(t *testing.T) {
 func TestNoSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if _, err := commands(nil).listQueue(t.Context()); err == nil ||
-		!strings.Contains(err.Error(), "there is no squeue here: sweeps are") {
+		!strings.Contains(err.Error(), "this machine has no squeue; ") {
 		t.Error(err)
 	}
 }

@@ -117,7 +117,8 @@ func (r *Runner) Begin(ctx context.Context, w *run.Work) error {
 	if err := atomicfile.MkdirAll(r.base); err != nil {
 		return results.WrapWriteError(r.base, err)
 	}
-	if r.lock, err = remote.LockFolder(r.base, "follow", "another process follows this sweep already"); err != nil {
+	const followed = "another process already follows this sweep; stop it first"
+	if r.lock, err = remote.LockFolder(r.base, "follow", followed); err != nil {
 		return err
 	}
 	if r.journal, err = remote.OpenJournal(filepath.Join(r.base, journalFile), nil); err != nil {

@@ -193,7 +193,7 @@ func TestRunnerGoesOn(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		x := c.execute(ctx, six, into, func() { c.submitted(1); stop() })
 		if x.err != nil || x.out.Missing != 6 || len(x.notices) != 2 ||
-			x.notices[1] != "the sweep goes on in the cluster, and the same command takes what it gives; scancel 1 ends it" {
+			x.notices[1] != "the sweep continues on the cluster, and the same command collects its results; scancel 1 stops it" {
 			t.Fatalf("%+v", x)
 		}
 		first := c.jobs()[0]
@@ -272,8 +272,8 @@ func TestRunnerLoses(t *testing.T) {
 		x := c.execute(t.Context(), three, into, func() {
 			lost = c.finishAllButTwo(t, func(dir string, task int) { carry(t, dir, task) })
 		})
-		want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (after 6 minutes that it was "+
-			"granted; --slurm-option time=… grants more); the same command submits them again", lost)
+		want := fmt.Sprintf("task %d of job 1 has ended without 1 of its runs: TIMEOUT (limit 6 min; --slurm-option time=… "+
+			"raises it); the same command resubmits them", lost)
 		if x.err != nil || x.out.Missing != 1 || len(x.out.Failed) != 1 || len(x.notices) != 2 || x.notices[1] != want {
 			t.Fatalf("%+v, want %s", x, want)
 		}
@@ -318,7 +318,7 @@ func TestRunnerErrors(t *testing.T) {
 		}
 		c.replace("sbatch", "what\n", nil)
 		if x = c.execute(t.Context(), six, into, func() {}); x.err == nil ||
-			!strings.Contains(x.err.Error(), `it printed "what\n", and no number of a job`) {
+			!strings.Contains(x.err.Error(), `its output "what\n" has no job number`) {
 			t.Errorf("%+v %v", x, x.err)
 		}
 		base := filepath.Join(x.out.Dir, "slurm")
@@ -330,13 +330,13 @@ func TestRunnerErrors(t *testing.T) {
 			t.Fatal(err)
 		}
 		if x = c.execute(t.Context(), six, into, func() {}); x.err == nil ||
-			!strings.Contains(x.err.Error(), "another process follows this sweep already") {
+			!strings.Contains(x.err.Error(), "another process already follows this sweep; stop it first") {
 			t.Errorf("%+v %v", x, x.err)
 		}
 		claim.Discard()
 		c.replace("squeue", "", missingError{"squeue"})
 		if x = c.execute(t.Context(), six, into, func() {}); x.err == nil ||
-			!strings.Contains(x.err.Error(), "there is no squeue here") {
+			!strings.Contains(x.err.Error(), "this machine has no squeue") {
 			t.Errorf("%+v %v", x, x.err)
 		}
 		if x = c.execute(t.Context(), six, "", func() {}); x.err == nil ||

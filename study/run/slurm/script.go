@@ -30,21 +30,21 @@ var (
 
 // fixed maps options of sbatch that a sweep sets itself to the reason.
 var fixed = map[string]string{
-	"array":       "the tasks of the sweep are the array",
-	"chdir":       "tasks work in the folder of the sweep",
-	"error":       "what tasks say is looked for in log/",
-	"output":      "what tasks say is looked for in log/",
-	"wrap":        "the script is written for the sweep",
-	"parsable":    "it changes what sbatch prints",
-	"wait":        "weir waits for the job by itself",
-	"test-only":   "nothing would be submitted",
-	"requeue":     "it is given already",
-	"help":        "nothing would be submitted",
-	"usage":       "nothing would be submitted",
-	"version":     "nothing would be submitted",
+	"array":       "weir sets the array of tasks",
+	"chdir":       "tasks need the folder of the sweep",
+	"error":       "weir reads the logs in log/",
+	"output":      "weir reads the logs in log/",
+	"wrap":        "weir writes the script",
+	"parsable":    "weir parses the output of sbatch",
+	"wait":        "weir waits for the job itself",
+	"test-only":   "no job would be submitted",
+	"requeue":     "weir sets this option",
+	"help":        "no job would be submitted",
+	"usage":       "no job would be submitted",
+	"version":     "no job would be submitted",
 	"ntasks":      "each task of the array is one process",
-	"open-mode":   "a task that is begun again goes on with its log",
-	"export-file": "it replaces the environment",
+	"open-mode":   "a restarted task must append to its log",
+	"export-file": "tasks need the environment",
 }
 
 // parseDirectives parses options of sbatch: partition=short, exclusive.
@@ -53,7 +53,7 @@ func parseDirectives(options []string) (all []directive, err error) {
 		name, value, _ := strings.Cut(strings.TrimPrefix(o, "--"), "=")
 		switch {
 		case !optionName.MatchString(name):
-			return nil, fmt.Errorf("%q is no option of sbatch; say it as partition=short or exclusive", o)
+			return nil, fmt.Errorf("%q is not an option of sbatch; options such as partition=short or exclusive are allowed", o)
 		case fixed[name] != "":
 			return nil, fmt.Errorf("%q cannot be set: %s", name, fixed[name])
 		case strings.ContainsFunc(value, func(r rune) bool { return r < ' ' || r == 0x7f }):
@@ -99,11 +99,11 @@ func (f *Folder) renderScript(i int, o Options) []byte {
 	}
 	fmt.Fprintf(&b, `
 if [ ! -f %s ]; then
-	echo "there is no %s in $(pwd): sbatch is to be called in the folder of %s" >&2
+	echo "$(pwd) has no %s; call sbatch in the folder of %s" >&2
 	exit 2
 fi
-# A task of which Slurm wants the machine back is sent SIGTERM: what is finished is in runs/, and when the task is begun
-# again it goes on with the rest. WEIR names another copy of the program.
+# Slurm sends SIGTERM to a task when it takes the machine back: finished runs are in runs/, and a restarted task
+# continues with the rest. WEIR names another copy of the program.
 exec "${WEIR:-./%s}" task . --index "$SLURM_ARRAY_TASK_ID" --threads %d%s
 `, manifest, manifest, a.Script, program, o.Threads, flags)
 	return []byte(b.String())

@@ -17,7 +17,7 @@ import (
 // flight and returns ctx's error.
 func (f *Folder) ExecuteTask(ctx context.Context, task, threads int, say func(text string)) (failed int, err error) {
 	if task < 0 || task >= len(f.Job.Tasks) {
-		return 0, fmt.Errorf("there is no task %d: %s has 0 … %d", task, f.Dir, len(f.Job.Tasks)-1)
+		return 0, fmt.Errorf("there is no task %d; %s has tasks 0 to %d", task, f.Dir, len(f.Job.Tasks)-1)
 	}
 	printHost(say)
 	for _, id := range f.Job.Tasks[task] {
@@ -27,14 +27,14 @@ func (f *Folder) ExecuteTask(ctx context.Context, task, threads int, say func(te
 		r := f.runs[id]
 		what := fmt.Sprintf("run %s (%s, seed %d)", id, measure.PointName(r.Point), r.Seed)
 		if f.readResult(id) != nil {
-			say(what + " is there already")
+			say(what + " was executed earlier")
 			continue
 		}
 		err := f.executeRun(ctx, r, id, threads)
 		var ofRun runError
 		switch {
 		case err == atomicfile.ErrTaken:
-			say(what + " is left to the process that carries it out already")
+			say(what + " is skipped, because another process executes it")
 		case errors.As(err, &ofRun):
 			failed++
 			say(what + " failed: " + ofRun.Error())

@@ -53,7 +53,8 @@ func (Driver) Runner(f *workers.Flags, m *workers.Machine, jobs int) (run.Runner
 	}, nil
 }
 
-var errTwoServers = fmt.Errorf("%w: --workers starts a server, and --nats names one: only one of them is allowed",
+var errTwoServers = fmt.Errorf("%w: --workers starts a server, but --nats names an existing one; only one of them is "+
+	"allowed",
 	command.ErrInput)
 
 // verifyMode returns which results of workers are verified.
@@ -70,8 +71,8 @@ func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (s
 	if f.Metrics == "" {
 		return func() error { return nil }, nil
 	}
-	publicErr := fmt.Errorf("%w: --metrics: all who reach %q could read them; allowed: an address of this machine alone, "+
-		"as 127.0.0.1:9100", command.ErrInput, f.Metrics)
+	publicErr := fmt.Errorf("%w: --metrics: other machines could read the metrics at %q; an address of loopback such as "+
+		"127.0.0.1:9100 is allowed", command.ErrInput, f.Metrics)
 	if host, _, err := net.SplitHostPort(f.Metrics); err == nil && !bind.IsLoopback(host) {
 		return nil, publicErr
 	}
@@ -88,7 +89,7 @@ func serveMetrics(f *workers.Flags, m *workers.Machine, c *queue.Coordinator) (s
 		l.Close()
 		return nil, err
 	}
-	fmt.Fprintf(m.Stderr, "metrics are at http://%v/metrics\n", l.Addr())
+	fmt.Fprintf(m.Stderr, "metrics: http://%v/metrics\n", l.Addr())
 	s := webserver.New(h)
 	go s.Serve(webserver.LimitConnections(l, webserver.MaxConnections))
 	return s.Close, nil
@@ -100,7 +101,7 @@ func parseJoin(f *workers.ServerFlags) (*queue.Join, error) {
 	case f.NATS == "" && f.Creds == "":
 		return nil, nil
 	case f.NATS == "":
-		return nil, fmt.Errorf("%w: --creds is for the server of --nats", command.ErrInput)
+		return nil, fmt.Errorf("%w: --creds needs --nats; add it, or leave out --creds", command.ErrInput)
 	}
 	j := &queue.Join{Address: f.NATS, Credentials: f.Creds}
 	if err := j.Check(); err != nil {
@@ -119,16 +120,19 @@ func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machi
 	case err != nil:
 		return err
 	case c.Join != "" && join != nil:
-		return fmt.Errorf("%w: --join has the server, and --nats names one: only one of them is allowed", command.ErrInput)
+		return fmt.Errorf("%w: the file of --join names a server, and so does --nats; only one of them is allowed",
+			command.ErrInput)
 	case c.Join != "":
 		if join, err = queue.ReadJoin(c.Join); err != nil {
 			return err
 		}
 	case join == nil:
-		return fmt.Errorf("%w: a worker needs --join FILE, which weir run --workers writes, or --nats URL", command.ErrInput)
+		return fmt.Errorf("%w: a worker needs --join FILE (written by weir run --workers) or --nats URL; add one of them",
+			command.ErrInput)
 	}
 	if c.Jobs < 0 || c.Time < 0 {
-		return fmt.Errorf("%w: --jobs is %d and --time %v; 0 or more is allowed", command.ErrInput, c.Jobs, c.Time)
+		return fmt.Errorf("%w: --jobs is %d and --time is %v; 0 or more is allowed for both",
+			command.ErrInput, c.Jobs, c.Time)
 	}
 	jobs := workers.ConcurrentRuns(c.Jobs)
 	memory := c.Memory * 1e6
@@ -137,6 +141,7 @@ func (Driver) Work(ctx context.Context, c *workers.WorkerFlags, m *workers.Machi
 	}
 	w := queue.Worker{Registry: m.Registry, Revision: revision.This(), Name: c.Name, Jobs: jobs, Memory: memory,
 		MaxTime: c.Time, MaxBytes: int(c.Disk * 1e6), OnNotice: m.Notice}
-	fmt.Fprintf(m.Stderr, "a worker for %d runs at a time; Ctrl-C ends it, and what it has in hand goes to others\n", jobs)
+	fmt.Fprintf(m.Stderr, "worker with up to %d concurrent runs; Ctrl-C stops it, and its unfinished runs go to other "+
+		"workers\n", jobs)
 	return w.ExecuteRuns(ctx, join)
 }

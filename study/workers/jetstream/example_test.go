@@ -12,5 +12,5 @@ func ExampleDriver_Runner() {
 	f := workers.Flags{Workers: "127.0.0.1:4222", ServerFlags: workers.ServerFlags{NATS: "nats://127.0.0.1"}}
 	_, _, err := jetstream.Driver{}.Runner(&f, &workers.Machine{}, 1)
 	fmt.Println(err)
-	// Output: wrong input: --workers starts a server, and --nats names one: only one of them is allowed
+	// Output: invalid input: --workers starts a server, but --nats names an existing one; only one of them is allowed
 }

@@ -22,7 +22,8 @@ func (d Driver) Page(f *workers.Flags, m *workers.Machine, out string) (*workers
 	case f.Workers != "" && join != nil:
 		return nil, errTwoServers
 	case f.Metrics != "":
-		return nil, fmt.Errorf("%w: --metrics is for weir run: here the page shows workers and queue", command.ErrInput)
+		return nil, fmt.Errorf("%w: --metrics is for weir run, because the page of weir serve shows workers and queue; "+
+			"leave it out", command.ErrInput)
 	}
 	p := &workers.Page{Account: d.Account}
 	listens, keys := "", ""
@@ -52,12 +53,12 @@ func convertStatus(s queue.Status) live.WorkersStatus {
 	x := live.WorkersStatus{Queued: s.Queued, Done: s.Done, Failed: s.Failed, Checked: s.Checked, Lost: s.Lost,
 		Aside: s.Quarantined, Waiting: s.Waiting}
 	for _, w := range s.Workers {
-		state := "is there"
+		state := "connected"
 		switch {
 		case w.Bad != "":
-			state = "set aside: " + w.Bad
+			state = "excluded: " + w.Bad
 		case w.Gone:
-			state = "not heard any more"
+			state = "not responding"
 		}
 		x.Workers = append(x.Workers, live.Worker{Name: w.Name, Jobs: w.Jobs, Hand: w.Hand, Done: w.Done, State: state})
 	}

@@ -17,5 +17,5 @@ func ExampleCluster_Check() {
 	fmt.Println(cluster.Cluster{}.Check(o))
 	// Output:
 	// true true <nil>
-	// 0 tasks; 1 … 1000000 are allowed
+	// the number of tasks is 0; 1 to 1000000 is allowed
 }

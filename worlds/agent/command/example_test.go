@@ -10,5 +10,5 @@ import (
 // The command needs to know which connections are meant.
 func ExampleAgent_Run() {
 	fmt.Println(command.Agent{}.Run(&flags.AgentFlags{Follow: "hpcc"}, &flags.Environment{}))
-	// Output: wrong input: --interface NAME or --cgroup PATH is missing; give one of them
+	// Output: invalid input: --interface NAME or --cgroup PATH is missing; give one of them
 }

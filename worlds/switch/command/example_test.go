@@ -10,5 +10,5 @@ import (
 // The command needs a file.
 func ExampleSwitch_Run() {
 	fmt.Println(command.Switch{}.Run(&flags.SwitchFlags{Check: true}, &flags.Environment{}))
-	// Output: wrong input: -c FILE is missing; name the switch file
+	// Output: invalid input: -c FILE is missing; name the switch file
 }
