@@ -5,7 +5,6 @@ package archtest
 // Reasons of several exceptions.
 const (
 	headerFields  = "a header has an accessor for each of its fields"
-	ownMeasures   = "programs of other authors write measures with it"
 	externalTests = "its external tests use it"
 	ownTransports = "tests of other authors' transports call it"
 )
@@ -60,7 +59,6 @@ var exportedExceptions = map[string]string{
 	"core/transport/transporttest.Between":                ownTransports,
 	"core/transport/transporttest.Exactly":                ownTransports,
 	"core/transport/transporttest.Large":                  ownTransports,
-	"core/workload.ReadHTSimTriggers":                     externalTests,
 	"e2e/costbounds.Bound":                                externalTests,
 	"e2e/costbounds.Bounds":                               externalTests,
 	"e2e/costbounds.Bounds.Compare":                       externalTests,
@@ -85,28 +83,6 @@ var exportedExceptions = map[string]string{
 	"internal/pcapng/pcapflows.Frame":                     externalTests,
 	"internal/pcapng/pcapflows.ReadFrames":                externalTests,
 	"study/bench.FCTHash":                                 externalTests,
-	"study/experiment.Warning":                            "modules of others register imports with it",
-	"study/experiment.NoNIC.Unwrap":                       "errors.Is and errors.As call it",
-	"study/measure.Distribution.Add":                      ownMeasures,
-	"study/measure.Distribution.Percentile":               ownMeasures,
-	"study/measure.Evaluation.AddDistribution":            ownMeasures,
-	"study/measure.Evaluation.AddHistogram":               ownMeasures,
-	"study/measure.Evaluation.AddSeries":                  ownMeasures,
-	"study/measure.Evaluation.AddBySizedTraffic":          ownMeasures,
-	"study/measure.EveryKey":                              ownMeasures,
-	"study/measure.Form":                                  ownMeasures,
-	"study/measure.SeriesCounter":                         ownMeasures,
-	"study/measure.LimitKey":                              ownMeasures,
-	"study/measure.Options.ReadChoice":                    ownMeasures,
-	"study/measure.Options.ReadEvery":                     ownMeasures,
-	"study/measure.Options.ReadEveryWithin":               ownMeasures,
-	"study/measure.Options.ReadHold":                      ownMeasures,
-	"study/measure.Options.ReadPercentiles":               ownMeasures,
-	"study/measure.Options.ReadPort":                      ownMeasures,
-	"study/measure.Options.ReadSwitches":                  ownMeasures,
-	"study/measure.Options.ReadTime":                      ownMeasures,
-	"study/measure.Point.BDP":                             ownMeasures,
-	"study/measure.Point.IdealFCT":                        ownMeasures,
 	"study/page/live.ErrBusy":                             externalTests,
 	"study/page/live.ErrClosed":                           externalTests,
 	"study/report.DescribeStatus":                         externalTests,
