@@ -20,6 +20,7 @@ type FormatError struct {
 	Excess       bool // everything that the file announces was read, and more follows
 }
 
+// Error returns the file with the position, and the message.
 func (e *FormatError) Error() string {
 	return fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.Msg)
 }

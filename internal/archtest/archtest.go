@@ -119,7 +119,7 @@ type checker struct {
 //   - a layer and a package of the table have Go code;
 //   - only layers with Modules import what is neither this module's nor the
 //     standard library's, and that holds for tests too;
-//   - a pure layer does not import impure packages (but core/unit time), uses of
+//   - a pure layer does not import impure packages (net/netip is pure), uses of
 //     math/rand/v2 only streams, has no go statement, channel or select, and does
 //     not range over a map, unless a comment "//weir:unordered reason" at the
 //     statement gives a reason why its order has no effect; and it rounds products, by a
@@ -318,7 +318,7 @@ func (c *checker) checkImports(r Layer, folder string, f *file) {
 			if !r.Modules {
 				c.fail(spec.Pos(), "layer %s may not import %s: standard library only", r.Name, p)
 			}
-		case r.Pure && !f.test && !(folder == "core/unit" && p == "time"):
+		case r.Pure && !f.test:
 			for _, bad := range impure {
 				if p == bad && p != "net/netip" || strings.HasSuffix(bad, "/") && strings.HasPrefix(p, bad) && p != "net/netip" {
 					c.fail(spec.Pos(), "layer %s is pure and may not import %s", r.Name, p)

@@ -92,7 +92,7 @@ func nameOf(folder string) string {
 // acting is code that a state machine must not have, and what resembles it.
 var acting = []fixture{
 	{"time", pure, source(`import _ "time"`, ""), "may not import time"},
-	{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", ""},
+	{"time in unit", "core/unit/x.go", "package unit\nimport _ \"time\"\nvar X int\n", "may not import time"},
 	{"time in sim", "worlds/sim/x.go", "package sim\nimport _ \"time\"\n", "may not import time"},
 	{"sync", pure, source(`import _ "sync"`, ""), "may not import sync"},
 	{"atomic", pure, source(`import _ "sync/atomic"`, ""), "may not import sync/atomic"},

@@ -57,6 +57,12 @@ func TestWords(t *testing.T) {
 	report(t, found, err)
 }
 
+// TestOptionalInterfaces compares the optional interfaces of this module with their table in docs/design.md.
+func TestOptionalInterfaces(t *testing.T) {
+	found, err := checkOptional(testkit.TrackedFiles(t, root), module, "docs/design.md")
+	report(t, found, err)
+}
+
 // report fails the test for each violation.
 func report(t *testing.T, found []Violation, err error) {
 	t.Helper()

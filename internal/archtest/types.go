@@ -18,8 +18,8 @@ const (
 	maxFields  = 20 // of a struct; see countFields
 )
 
-// TypeException is a type that may have more methods or fields than others, up to its own limits. A limit of 0 is the
-// limit of all types.
+// TypeException is a type that may have more methods or fields than others. Its counts are exact, so that each change
+// of the type changes its exception. A count of 0 stands for the limit of all types.
 type TypeException struct {
 	Type    string // core/transport/rdma.Sender
 	Methods int
@@ -36,7 +36,8 @@ type declaredType struct {
 }
 
 // CheckTypes checks the number of methods and fields of all types below fsys, without tests. The fields of a
-// configuration, a type with a method Params, are not counted: an option is a field. Exceptions have to be needed.
+// configuration, a type with a method Params, are not counted: an option is a field. Exceptions have to be needed and
+// exact.
 func CheckTypes(fsys fs.FS, exceptions []TypeException) (found []Violation, err error) {
 	types := map[string]*declaredType{}
 	err = fs.WalkDir(fsys, ".", func(name string, d fs.DirEntry, err error) error {
@@ -80,15 +81,16 @@ func CheckTypes(fsys fs.FS, exceptions []TypeException) (found []Violation, err 
 	return found, nil
 }
 
-// overLimit compares a count with the limit of all types, and with an exception's limit, 0 without one.
+// overLimit compares a count with the limit of all types, or with an exception's count, 0 without one. An exception has
+// to be above the limit and exact.
 func overLimit(at token.Position, name, what string, count, limit, exception int) []Violation {
 	switch {
 	case exception == 0 && count > limit:
 		return []Violation{{at, fmt.Sprintf("%s has %d %s; at most %d", name, count, what, limit)}}
 	case exception > 0 && count <= limit:
 		return []Violation{{at, fmt.Sprintf("%s has %d %s and needs no exception", name, count, what)}}
-	case exception > 0 && count > exception:
-		return []Violation{{at, fmt.Sprintf("%s has %d %s; its exception allows %d", name, count, what, exception)}}
+	case exception > 0 && count != exception:
+		return []Violation{{at, fmt.Sprintf("%s has %d %s; its exception has %d", name, count, what, exception)}}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -22,13 +23,14 @@ func moduleCommand(root string, args []string) error {
 	if err != nil {
 		return err
 	}
+	folders := packageFolders(files)
 	for _, name := range files {
 		file := filepath.Join(root, name)
 		data, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		changed := renameModule(name, data, old, args[0])
+		changed := renameModule(name, data, folders, old, args[0])
 		if bytes.Equal(changed, data) {
 			continue
 		}
@@ -65,8 +67,20 @@ func moduleName(root string) (string, error) {
 	return string(line[1]), nil
 }
 
-// renameModule returns a file of the module under its new path.
-func renameModule(name string, data []byte, old, path string) []byte {
+// packageFolders returns the folders at the root of the module that have Go files of the module below them, in the
+// order of files, which are all files of the tree.
+func packageFolders(files []string) (folders []string) {
+	for _, name := range goFiles(files) {
+		top, _, below := strings.Cut(name, "/")
+		if below && !slices.Contains(folders, top) {
+			folders = append(folders, top)
+		}
+	}
+	return folders
+}
+
+// renameModule returns a file of the module under its new path. folders are the module's folders with packages.
+func renameModule(name string, data []byte, folders []string, old, path string) []byte {
 	if bytes.IndexByte(data, 0) >= 0 { // not a text
 		return data
 	}
@@ -75,9 +89,8 @@ func renameModule(name string, data []byte, old, path string) []byte {
 		data = regexp.MustCompile(pattern).ReplaceAll(data, []byte(strings.ReplaceAll(with, "PATH", path)))
 	}
 	// paths of packages, wherever they stand
-	const folders = `app|cmd|core|e2e|internal|papers|study|worlds`
 	for range 2 { // two that stand side by side share the character between them
-		replace(`(?m)(^|[^\w./~@-])`+quoted+`/(`+folders+`)\b`, "${1}PATH/${2}")
+		replace(`(?m)(^|[^\w./~@-])`+quoted+`/(`+strings.Join(folders, "|")+`)\b`, "${1}PATH/${2}")
 	}
 	switch {
 	case strings.HasSuffix(name, ".go"): // the package at the root, and the module by its name

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -9,7 +10,7 @@ import (
 func TestRenameModule(t *testing.T) {
 	// OLD and NEW stand for the paths: a text with a path of this module would change with it.
 	paths := strings.NewReplacer("OLD", "weir", "NEW", "example.org/net/weir")
-	old, path := paths.Replace("OLD"), paths.Replace("NEW")
+	old, path, folders := paths.Replace("OLD"), paths.Replace("NEW"), []string{"app", "core", "papers"}
 	for _, c := range []struct{ file, from, to string }{
 		{"a.go", "import (\n\tpages \"OLD\"\n\t\"OLD/core/cc\"\n)\n\nconst module = \"OLD\"\n\nvar x = \"OLD\"\n",
 			"import (\n\tpages \"NEW\"\n\t\"NEW/core/cc\"\n)\n\nconst module = \"NEW\"\n\nvar x = \"OLD\"\n"},
@@ -25,11 +26,11 @@ func TestRenameModule(t *testing.T) {
 		{"x.bin", "\x00OLD/core/cc", "\x00OLD/core/cc"},
 	} {
 		from, to := paths.Replace(c.from), paths.Replace(c.to)
-		there := renameModule(c.file, []byte(from), old, path)
+		there := renameModule(c.file, []byte(from), folders, old, path)
 		if string(there) != to {
 			t.Errorf("%s: %q, want %q", c.file, there, to)
 		}
-		if back := renameModule(c.file, there, path, old); string(back) != from {
+		if back := renameModule(c.file, there, folders, path, old); string(back) != from {
 			t.Errorf("%s: the way back gives %q", c.file, back)
 		}
 	}
@@ -38,5 +39,14 @@ func TestRenameModule(t *testing.T) {
 		if modulePath.MatchString(name) != ok {
 			t.Errorf("%q: %v", name, !ok)
 		}
+	}
+}
+
+// TestPackageFolders checks that only folders with Go files of the module itself count.
+func TestPackageFolders(t *testing.T) {
+	files := []string{"app/app.go", "app/app_test.go", "core/cc/bbr/bbr.go", "docs/x.md", "examples/x/go.mod",
+		"examples/x/main.go", "go.mod", "pages.go"}
+	if got := packageFolders(files); !slices.Equal(got, []string{"app", "core"}) {
+		t.Errorf("%q", got)
 	}
 }

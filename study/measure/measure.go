@@ -355,6 +355,7 @@ func (p *Point) countSamples(w *outcome.Watch, load *outcome.Load) float64 {
 // TooManySamplesError is the error of measures that would keep too many samples in a run.
 type TooManySamplesError struct{ samples float64 }
 
+// Error returns the number of samples, the limit and the remedies.
 func (e *TooManySamplesError) Error() string {
 	return "the measures would keep " + FormatSI(e.samples) + " samples a run; at most " + FormatSI(maxWatched) +
 		" fit: make every longer, or watch less"

@@ -22,6 +22,7 @@ const (
 // DamagedError reports why a file is not the unchanged result of a run.
 type DamagedError struct{ Why string }
 
+// Error returns the reason.
 func (e DamagedError) Error() string { return e.Why }
 
 // appendDigest adds the digest to a JSON document with each key on its own line.

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestDependencies checks that the switch links no other world, no package of study, no paper, and no library that
-// plots or evaluates.
+// TestDependencies checks that the switch links no other world, no package of study or app, no paper, and no library
+// that plots or evaluates.
 func TestDependencies(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./...").Output()
 	if err != nil {
@@ -21,8 +21,8 @@ func TestDependencies(t *testing.T) {
 		t.Fatalf("%d packages, and not the data plane", len(all))
 	}
 	for _, p := range all {
-		for _, no := range []string{"weir/study", "weir/papers", "weir/cmd", "weir/worlds/sim", "weir/worlds/lab",
-			"weir/worlds/agent", "gonum.org",
+		for _, no := range []string{"weir/study", "weir/papers", "weir/app", "weir/cmd", "weir/worlds/sim",
+			"weir/worlds/lab", "weir/worlds/agent", "gonum.org",
 			"github.com/expr-lang", "github.com/parquet-go", "git.sr.ht", "codeberg.org"} {
 			if p == no || strings.HasPrefix(p, no+"/") {
 				t.Errorf("it links %s", p)

@@ -20,8 +20,8 @@ type Config struct {
 	NIC      transport.NICDelays
 }
 
-// Defaults returns the parameters of the paper.
-func Defaults() Config { return scheme.Defaults[Config]() }
+// defaults returns the parameters of the paper.
+func defaults() Config { return scheme.Defaults[Config]() }
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {

@@ -176,7 +176,7 @@ func TestReturned(t *testing.T) {
 	if s.Receive(2, back(2)); s.NextSend() != 0 {
 		t.Fatal("what a PULL has asked for came back, and is not sent again")
 	}
-	if s.Emit(2, p); p.Seq != 2000 || p.Ack != 0 || s.Returned() != 1 || s.NextSend() != unit.Never {
+	if s.Emit(2, p); p.Seq != 2000 || p.Ack != 0 || s.bounced != 1 || s.NextSend() != unit.Never {
 		t.Errorf("packet at %d, %d returned; next at %v", p.Seq, p.Ack, s.NextSend())
 	}
 	// forged: not out, or not returned
@@ -184,7 +184,7 @@ func TestReturned(t *testing.T) {
 	s.Emit(0, &packet.Packet{})
 	s.Receive(1, back(1))
 	s.Receive(1, answer(packet.Data, 0, 0))
-	if s.Returned() != 0 {
+	if s.bounced != 0 {
 		t.Error("a header that was never out counts as returned")
 	}
 }
@@ -377,7 +377,7 @@ func TestNumbers(t *testing.T) {
 func TestStop(t *testing.T) {
 	f := flow(0, 0, nil)
 	f.Start, f.Stop = 10*us, 500*us
-	s, r, err := New(f, Defaults())
+	s, r, err := New(f, defaults())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -403,7 +403,7 @@ func TestBadInput(t *testing.T) {
 		"no rate":   func(f *transport.Flow, _ *Config) { f.Path.ReceiverRate = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, c := flow(0, 1000, nil), Defaults()
+			f, c := flow(0, 1000, nil), defaults()
 			change(&f, &c)
 			if _, _, err := New(f, c); err == nil || !strings.Contains(err.Error(), "transport ndp") {
 				t.Errorf("%s: %v", name, err)
@@ -416,7 +416,7 @@ func TestBadInput(t *testing.T) {
 		"rto_min":        func(c *Config) { c.RTOMin = 1 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := Defaults()
+			c := defaults()
 			change(&c)
 			if err := scheme.Validate(&c); err == nil || !strings.HasPrefix(err.Error(), name) {
 				t.Error(err)

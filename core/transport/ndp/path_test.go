@@ -64,7 +64,7 @@ func randomPaths(t *testing.T, seeds uint64) {
 				t.Errorf("seed %d: nothing is lost, and there are %d timeouts", seed, w.timeouts())
 			}
 			for i := range w.s {
-				timeouts, nacks, returned = timeouts+w.s[i].Timeouts(), nacks+w.r[i].Nacks(), returned+w.s[i].Returned()
+				timeouts, nacks, returned = timeouts+w.s[i].Timeouts(), nacks+w.r[i].nacks, returned+w.s[i].bounced
 			}
 			return w.log.String()
 		}

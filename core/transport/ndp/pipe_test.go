@@ -71,7 +71,7 @@ func newPipe(t testing.TB, sizes []unit.Bytes, change func(i int, c *Config)) *p
 		w.book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i + 1)}), netip.MustParseAddr(fmt.Sprintf("fd00::%x", i+1)))
 	}
 	for i, size := range sizes {
-		c := Defaults()
+		c := defaults()
 		if change != nil {
 			change(i, &c)
 		}
@@ -288,7 +288,7 @@ func (w *pipe) done() {
 	for i := range w.s {
 		s, r, size := w.s[i].Counters(), w.r[i].Counters(), unit.Bytes(w.s[i].size)
 		if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size ||
-			w.r[i].Expected() != int64(size) || s.SentBytes != size {
+			w.r[i].packetSeq(w.r[i].arrived.Expected) != int64(size) || s.SentBytes != size {
 			w.t.Fatalf("%v: flow %d: %d of %d bytes came, %d sent; finished at %v and %v", w.now, i, r.ReceivedBytes, size,
 				s.SentBytes, s.Finished, r.Finished)
 		}

@@ -23,7 +23,7 @@ type Receiver struct {
 	member member
 	gap    unit.Time // between PULLs
 	pulled int64     // PULLs sent
-	nacks  int64
+	nacks  int64     // NACKs sent, one for each header that arrived without its payload and before it
 }
 
 // reply is an ACK or NACK of a packet.
@@ -47,13 +47,6 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 // Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
 // arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
-
-// Expected returns the first byte that has not arrived, from 0.
-func (r *Receiver) Expected() int64 { return r.packetSeq(r.arrived.Expected) }
-
-// Nacks returns the number of NACKs since the start, one for each header that arrived without its payload and before
-// it.
-func (r *Receiver) Nacks() int64 { return r.nacks }
 
 // Receive handles a data packet or a header p, and turns it into its ACK or NACK.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {

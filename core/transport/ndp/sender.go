@@ -109,9 +109,6 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 // loss.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 
-// Returned returns the number of headers of packets in flight that switches have sent back.
-func (s *Sender) Returned() int64 { return s.bounced }
-
 // Gauge returns the first window, in payload, and the payload in flight. The sender has no other window, and no rate.
 func (s *Sender) Gauge() transport.Gauge {
 	return transport.Gauge{Window: unit.Bytes(int64(s.config.Window) * s.payload),

@@ -162,7 +162,7 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 		s.enterState(now, cc.Recovery, cc.Loss{Kind: cc.FastRecovery, Lost: lost})
 	case lost > 0 && s.control.State == cc.Reduced:
 		s.enterState(now, cc.Recovery, cc.Loss{Kind: cc.LossInReduction, Lost: lost})
-	case echoed && s.control.State == cc.Open && s.config.ECN == ECNEcho && s.una < s.packets:
+	case echoed && s.control.State == cc.Open && s.config.ECN == ecnEcho && s.una < s.packets:
 		s.enterState(now, cc.Reduced, cc.Loss{Kind: cc.ECNEcho})
 	}
 }

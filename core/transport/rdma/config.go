@@ -20,42 +20,42 @@ const (
 
 // Bounds of the bytes in flight in addition to the controller's window: values of Config.Bound.
 const (
-	BoundNone  = "none"
-	BoundBDP   = "bdp"   // IRN §3.2: line rate × base RTT
-	BoundBytes = "bytes" // Config.BoundBytes
+	boundNone  = "none"
+	boundBDP   = "bdp"   // IRN §3.2: line rate × base RTT
+	boundBytes = "bytes" // Config.BoundBytes
 )
 
 // Conditions under which the window has room: values of Config.WindowTest.
 const (
-	WholePacket = "fits"  // a packet is sent if the bytes in flight and its own are at most the window
-	BegunPacket = "below" // a packet is sent while the bytes in flight are below the window
+	wholePacket = "fits"  // a packet is sent if the bytes in flight and its own are at most the window
+	begunPacket = "below" // a packet is sent while the bytes in flight are below the window
 )
 
 // First windows of a flow: values of Config.Start.
 const (
-	LineRate      = "line_rate"      // the controller's first window is a BDP
-	InitialWindow = "initial_window" // Config.InitialWindow
+	startAtLineRate      = "line_rate"      // the controller's first window is a BDP
+	startAtInitialWindow = "initial_window" // Config.Packets
 )
 
 // Sources of the retransmission timeout: values of Config.RTO.
 const (
-	MeasuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR or 1¼ SRTT if that is more
-	FixedRTO    = "fixed"    // the floor
-	NoRTO       = "none"     // no timer: only NACKs and SACKs repair losses
+	measuredRTO = "measured" // the floor, or SRTT + 4 RTTVAR or 1¼ SRTT if that is more
+	fixedRTO    = "fixed"    // the floor
+	noRTO       = "none"     // no timer: only NACKs and SACKs repair losses
 )
 
 // Packets that selective repeat resends after a timeout: values of Config.Resends.
 const (
-	ResendFirst = "first" // the first packet; of the others those below one that was received
-	ResendAll   = "all"   // all packets that are not acknowledged
+	resendFirst = "first" // the first packet; of the others those below one that was received
+	resendAll   = "all"   // all packets that are not acknowledged
 )
 
 // Uses of ECN: values of Config.ECN.
 const (
-	ECNByController = "controller" // as the controller's scheme requests
-	ECNOff          = "off"        // data is not ECN-capable
-	ECNEcho         = "echo"       // each ACK echoes the mark of its packet
-	ECNNotify       = "cnp"        // marks are answered by CNPs, and echoed as well
+	ecnByController = "controller" // as the controller's scheme requests
+	ecnOff          = "off"        // data is not ECN-capable
+	ecnEcho         = "echo"       // each ACK echoes the mark of its packet
+	ecnNotify       = "cnp"        // marks are answered by CNPs, and echoed as well
 )
 
 // Config are the parameters of a queue pair.
@@ -67,7 +67,7 @@ type Config struct {
 	Keeps      bool // a new rate leaves the packet that waits where it is
 	Bound      string
 	BoundBytes unit.Bytes
-	Packets    int       // initial window, with Start InitialWindow
+	Packets    int       // initial window, with Start startAtInitialWindow
 	LineRate   unit.Rate // 0: of the flow
 	BaseRTT    unit.Time // 0: of the flow
 
@@ -78,7 +78,7 @@ type Config struct {
 
 	Paths         int // paths that the sender chooses among
 	Reordering    string
-	ReorderWindow unit.Time // 0: a quarter of the minimum round-trip time, with ReorderAdaptive
+	ReorderWindow unit.Time // 0: a quarter of the minimum round-trip time, with reorderAdaptive
 
 	RTO           string
 	RTOMin        unit.Time // IRN's RTO_high
@@ -120,35 +120,35 @@ func (c *Config) Params(p *scheme.Params) {
 
 // bindWindow binds the limits of the bytes in flight, and the values from which they follow.
 func (c *Config) bindWindow(p *scheme.Params) {
-	p.Text(&c.Start, "first_window", LineRate,
+	p.Text(&c.Start, "first_window", startAtLineRate,
 		"initial window of the controller; line_rate: line_rate × base_rtt; initial_window: the option initial_window",
-		"HPCC §3.2: a new flow starts at line rate").Words(LineRate, InitialWindow)
+		"HPCC §3.2: a new flow starts at line rate").Words(startAtLineRate, startAtInitialWindow)
 	p.Packets(&c.Packets, "initial_window", "10 packets", "with first_window: initial_window: initial window of the "+
 		"controller", "RFC 6928").
 		Min("1 packet").Max("1000000 packets").
-		When("first_window: initial_window", func() bool { return c.Start == InitialWindow })
-	p.Text(&c.WindowTest, "window_test", WholePacket,
+		When("first_window: initial_window", func() bool { return c.Start == startAtInitialWindow })
+	p.Text(&c.WindowTest, "window_test", wholePacket,
 		"when a packet is sent; fits: if the bytes in flight with the packet fit into the window and the bound; below: "+
 			"while the bytes in flight are below both, so that they can exceed them by less than a packet",
 		"Weir; HPCC simulator rdma-queue-pair.cc").
-		Words(WholePacket, BegunPacket)
+		Words(wholePacket, begunPacket)
 	p.Bool(&c.Pacing, "pacing", "true", "pace packets at the controller's rate; false: at the link's rate",
 		"HPCC §3.2; HPCC simulator: RATE_BOUND")
 	p.BoolWords(&c.Keeps, [2]string{"pending", "next"}, "new_rate", "pending",
 		"when a new rate takes effect; pending: for the packet that waits for its turn; next: from the packet after "+
 			"that one on", "HPCC simulator rdma-hw.cc: pending with HPCC and PINT, next with the others")
-	p.Text(&c.Bound, "bound", BoundNone, "limit of the bytes in flight in addition to the controller's window; none: "+
+	p.Text(&c.Bound, "bound", boundNone, "limit of the bytes in flight in addition to the controller's window; none: "+
 		"no limit; bdp: line_rate × base_rtt; bytes: bound_bytes", "Weir: RoCE has none; bdp: IRN §3.2").
-		Words(BoundNone, BoundBDP, BoundBytes)
+		Words(boundNone, boundBDP, boundBytes)
 	p.Size(&c.BoundBytes, "bound_bytes", "0 B", "with bound: bytes: limit of the bytes in flight; one packet may "+
 		"always be in flight", "Weir").
-		When("bound: bytes", func() bool { return c.Bound == BoundBytes })
+		When("bound: bytes", func() bool { return c.Bound == boundBytes })
 	p.Rate(&c.LineRate, "line_rate", "0bps", "rate of the sender's NIC; 0bps: the rate of its link", "Weir")
 	p.Time(&c.BaseRTT, "base_rtt", "0s",
 		"round-trip time without queues; 0s: for a full packet and its ACK on the flow's shortest path, with "+
 			"nic_ack_delay", "HPCC §3.2: T, slightly greater than the largest RTT").Max("60s")
 	p.AddRule("bound_bytes", func() error {
-		if c.Bound == BoundBytes && c.BoundBytes == 0 {
+		if c.Bound == boundBytes && c.BoundBytes == 0 {
 			return fmt.Errorf("bound: bytes needs it above 0")
 		}
 		return nil
@@ -180,21 +180,21 @@ func (c *Config) bindReordering(p *scheme.Params) {
 		}
 		return nil
 	})
-	p.Text(&c.Reordering, "reordering", ReorderNone, "selective_repeat: when reordering counts as a loss; none: when "+
+	p.Text(&c.Reordering, "reordering", reorderNone, "selective_repeat: when reordering counts as a loss; none: when "+
 		"a later packet has arrived; fixed: after reorder_window; adaptive: after a window that grows until few packets "+
 		"are retransmitted unnecessarily",
-		"none: IRN §3.1; RFC 8985 §6.2: RACK").Words(ReorderNone, ReorderFixed, ReorderAdaptive)
+		"none: IRN §3.1; RFC 8985 §6.2: RACK").Words(reorderNone, reorderFixed, reorderAdaptive)
 	p.Time(&c.ReorderWindow, "reorder_window", "0s", "with reordering: time by which a packet may arrive after a "+
 		"packet that was sent later; adaptive: the initial window and its step; 0s: a quarter of the minimum round-trip "+
 		"time", "RFC 8985 §6.2: min_RTT/4").Max("60s")
 	p.AddRule("reorder_window", func() error {
-		if c.Reordering == ReorderFixed && c.ReorderWindow == 0 {
+		if c.Reordering == reorderFixed && c.ReorderWindow == 0 {
 			return fmt.Errorf("reordering: fixed needs it above 0")
 		}
 		return nil
 	})
 	p.AddRule("reordering", func() error {
-		if c.Reordering != ReorderNone && c.Recovery != SelectiveRepeat {
+		if c.Reordering != reorderNone && c.Recovery != SelectiveRepeat {
 			return fmt.Errorf("%s needs recovery: selective_repeat; with %s packets that overtake are lost, or losses are "+
 				"not repaired", c.Reordering, c.Recovery)
 		}
@@ -204,14 +204,14 @@ func (c *Config) bindReordering(p *scheme.Params) {
 
 // bindMarks binds the flow's use of the IP header: ECN and classes.
 func (c *Config) bindMarks(p *scheme.Params) {
-	p.Text(&c.ECN, "ecn", ECNByController,
+	p.Text(&c.ECN, "ecn", ecnByController,
 		"use of ECN; controller: as the controller requires; off: no ECN; echo: ACKs echo marks; cnp: CNPs answer marks "+
-			"and ACKs echo them", "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ECNByController, ECNOff, ECNEcho, ECNNotify)
+			"and ACKs echo them", "RFC 8257 §3.2; DCQCN (SIGCOMM 2015) §3.1").Words(ecnByController, ecnOff, ecnEcho, ecnNotify)
 	p.Time(&c.CNPInterval, "cnp_interval", "50us", "minimum time between CNPs of a flow", "DCQCN §3.1: N").
 		Min("1ns").Max("60s").
 		When("ecn: cnp, or controller where that wants CNPs", func() bool {
-			return c.ECN == ECNNotify ||
-				c.ECN == ECNByController
+			return c.ECN == ecnNotify ||
+				c.ECN == ecnByController
 		})
 	p.Int(&c.Class, "class", "0", "priority class at the NIC, which PFC can pause; 0: class 0, the first in strict "+
 		"priority, or the class from the upper three bits of the traffic's TOS; traffic without a DSCP in its TOS gets "+
@@ -229,7 +229,7 @@ func (c *Config) Traits() transport.Traits {
 		DelaysAcks: c.AckEvery > 1, AckDelay: c.NIC.Ack, SeparatesAcks: c.separatesAcks, Telemetry: &c.Telemetry,
 		WhyUnmarked: c.whyUnmarked, CarriesRequests: true, TakesSupply: c.Nacks == transport.NacksSupply}
 	// go-back-N resends packets that were in flight before; adaptive reordering waits
-	t.KeepsSlow = c.Recovery == GoBackN || c.Reordering == ReorderAdaptive
+	t.KeepsSlow = c.Recovery == GoBackN || c.Reordering == reorderAdaptive
 	if c.Telemetry.Integrity == transport.IntegrityKeyed {
 		t.WhyUnanswered = "integrity: keyed refuses what switches send, which have no key"
 	}
@@ -256,7 +256,7 @@ func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {
 		all = append(all, warnAckPriority.NewRemark("ack_priority", "it changes nothing: the data is of class 0 already"))
 	}
-	if c.ReorderWindow > 0 && c.Reordering == ReorderNone {
+	if c.ReorderWindow > 0 && c.Reordering == reorderNone {
 		all = append(all, warnReorderWindow.NewRemark("reorder_window",
 			"it changes nothing: reordering: none takes a packet "+
 				"for lost when a later one has come"))
@@ -272,9 +272,9 @@ func (c *Config) Warns() (all []scheme.Remark) {
 // whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": it gets them.
 func (c *Config) whyUnmarked(wants cc.ECNMode) (why string) {
 	switch {
-	case c.ECN == ECNOff, c.ECN == ECNByController && wants == cc.AsConfigured:
+	case c.ECN == ecnOff, c.ECN == ecnByController && wants == cc.AsConfigured:
 		return "ecn: " + c.ECN + " of rdma asks for no marks"
-	case c.ECN == ECNEcho && wants == cc.CNPMode:
+	case c.ECN == ecnEcho && wants == cc.CNPMode:
 		return "ecn: echo of rdma sends no CNPs"
 	}
 	return ""
@@ -286,9 +286,9 @@ func (c *Config) whyInOrder() string {
 	case c.Recovery == GoBackN:
 		return "recovery: go_back_n takes packets in order only, and sends all again from the first that is missing; " +
 			"recovery: selective_repeat with reordering: adaptive takes them in any"
-	case c.Recovery == SelectiveRepeat && c.Reordering == ReorderNone && c.Paths > 1:
+	case c.Recovery == SelectiveRepeat && c.Reordering == reorderNone && c.Paths > 1:
 		return "paths keep packets in order where switches hash, which this does not; reordering: adaptive waits"
-	case c.Recovery == SelectiveRepeat && c.Reordering == ReorderNone:
+	case c.Recovery == SelectiveRepeat && c.Reordering == reorderNone:
 		return "reordering: none takes a packet that is overtaken for lost and sends it again; reordering: adaptive waits"
 	}
 	return ""
@@ -319,24 +319,24 @@ func Scheme() transport.Scheme {
 				warnRTOFixed, warnAckPriority, warnReorderWindow, warnNacksKeyed}},
 		Controlled: true, Gauged: true, Proto: packet.ProtoRDMA,
 		Headers: packet.RDMAHeaders, First: packet.RDMAFirst, Reply: packet.RDMAReply, Multiple: 4,
-	}, Renew)
+	}, renew)
 }
 
 // New makes the two endpoints of a flow. Line rate and base RTT are the flow's where the configuration leaves them out.
 // It returns an error for a first window or bound of 0, a payload outside 1 … 65,000 bytes, or a missing controller.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
-	return Renew(f, c, transport.EndpointPair{})
+	return renew(f, c, transport.EndpointPair{})
 }
 
-// Renew is New with the memory of the ends of a flow that is over. They must have no other references.
-func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
+// renew works as New and reuses the memory of the ends of a flow that is over. They must have no other references.
+func renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	if c.LineRate == 0 {
 		c.LineRate = f.Path.NICRate
 	}
 	if c.BaseRTT == 0 {
 		c.BaseRTT = f.Path.BaseRTT + c.NIC.Ack
 	}
-	if (c.Start == LineRate || c.Bound == BoundBDP) && (c.LineRate == 0 || c.BaseRTT == 0) {
+	if (c.Start == startAtLineRate || c.Bound == boundBDP) && (c.LineRate == 0 || c.BaseRTT == 0) {
 		return nil, nil, fmt.Errorf("transport rdma: first_window: line_rate and bound: bdp need line_rate and base_rtt "+
 			"above 0; they are %v and %v", c.LineRate, c.BaseRTT)
 	}
@@ -356,7 +356,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	}
 	c.AckDelay = c.longestWait()
 	payload, bdp, initial := int64(f.Payload), int64(c.LineRate.BytesIn(c.BaseRTT)), c.Packets
-	if c.Start == LineRate {
+	if c.Start == startAtLineRate {
 		initial = int(min(max((bdp+payload-1)/payload, 1), maxOutstanding))
 	}
 	known := cc.Flow{MSS: f.Payload, MTU: f.Payload + packet.RDMAHeaders + packet.IPHeader(f.Version), Path: path,
@@ -383,9 +383,9 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 	c.resolveECN(f.CC.ECN)
 	bound := int64(math.MaxInt64)
 	switch c.Bound {
-	case BoundBDP:
+	case boundBDP:
 		bound = max(bdp, payload)
-	case BoundBytes:
+	case boundBytes:
 		bound = max(int64(c.BoundBytes), payload)
 	}
 	// A flow without a DSCP carries its class as class selector (RFC 2474 §4.2.2), from which switches read it. A flow
@@ -421,18 +421,18 @@ func endsFor(c *Config, old *transport.EndpointPair) (*Sender, *Receiver) {
 	return s, r
 }
 
-// resolveECN replaces ECNByController by the use of ECN that the controller's mode requires.
+// resolveECN replaces ecnByController by the use of ECN that the controller's mode requires.
 func (c *Config) resolveECN(mode cc.ECNMode) {
-	if c.ECN != ECNByController {
+	if c.ECN != ecnByController {
 		return
 	}
 	switch mode {
 	case cc.DCTCPMode:
-		c.ECN = ECNEcho
+		c.ECN = ecnEcho
 	case cc.CNPMode:
-		c.ECN = ECNNotify
+		c.ECN = ecnNotify
 	default:
-		c.ECN = ECNOff
+		c.ECN = ecnOff
 	}
 }
 

@@ -63,15 +63,15 @@ func TestEchoReduces(t *testing.T) {
 	}
 	w.s.Receive(us, marked(packet.Ack, 1000, 0))
 	w.s.Receive(2*us, marked(packet.Ack, 2000, 1000))
-	if w.s.State() != cc.Reduced {
-		t.Errorf("state %v", w.s.State())
+	if w.s.control.State != cc.Reduced {
+		t.Errorf("state %v", w.s.control.State)
 	}
 	w.s.Emit(2*us, &packet.Packet{})
 	w.s.Receive(3*us, marked(packet.Ack, 4000, 3000))
 	w.s.Receive(4*us, marked(packet.Nack, 4000, 4000))
 	want := "1us ecn-echo, 3us recovered, 3us ecn-echo, 4us loss-in-reduction"
-	if got := strings.Join(w.c.log, ", "); got != want || w.s.State() != cc.Recovery {
-		t.Errorf("%v: %s, want %s", w.s.State(), got, want)
+	if got := strings.Join(w.c.log, ", "); got != want || w.s.control.State != cc.Recovery {
+		t.Errorf("%v: %s, want %s", w.s.control.State, got, want)
 	}
 	w = newPipe(t, 0, nil, &fixed{window: 4000, keep: true}, cc.CNPMode)
 	w.s.Emit(0, &packet.Packet{})
@@ -178,7 +178,7 @@ func TestForged(t *testing.T) {
 	for _, p := range []*packet.Packet{{Seq: packet.PSNMask, Payload: payload}, {Seq: 1, Payload: 999},
 		{Seq: 50, Payload: payload}, {Seq: -1, Payload: payload}, {Seq: 0, Payload: payload, Kind: packet.Ack}} {
 		p.SrcPort, p.DstPort, p.Proto = 10, 20, packet.ProtoRDMA
-		if w.r.Receive(0, p) || w.r.Expected() != 0 || w.r.NextSend() != unit.Never {
+		if w.r.Receive(0, p) || w.r.firstMissing() != 0 || w.r.NextSend() != unit.Never {
 			t.Errorf("the receiver takes %s", describe(p))
 		}
 	}

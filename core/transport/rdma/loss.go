@@ -32,7 +32,7 @@ func (s *Sender) handleTimeout(now unit.Time) {
 			s.expirePacket(n)
 		}
 		s.hint = s.una
-		if s.eligible = max(s.eligible, s.una+1); s.config.Resends == ResendAll {
+		if s.eligible = max(s.eligible, s.una+1); s.config.Resends == resendAll {
 			s.eligible = s.top
 		}
 		s.judged = max(s.judged, s.top)
@@ -121,7 +121,7 @@ func (r *recovery) lossProbe(k int) *transport.LossTimer {
 // stores it. It is beyond all packets that can be in flight.
 func (r *recovery) number24(number int64, k int) int64 {
 	const numbers = 1 << 14
-	n := (r.una + 2*maxOutstanding + number%numbers*MaxPaths + int64(k)) & packet.PSNMask
+	n := (r.una + 2*maxOutstanding + number%numbers*maxPaths + int64(k)) & packet.PSNMask
 	if r.paths != nil {
 		r.paths.each[k].probeSeq = n
 	} else {

@@ -113,7 +113,7 @@ func TestNackSweep(t *testing.T) {
 			if p.Seq != 250 || p.Ack != 0 {
 				return
 			}
-			out = r.senders[0].InFlight()
+			out = int(r.senders[0].inFlight())
 			for seq := range int64(100_000) {
 				q := *p
 				q.Seq = seq
@@ -195,7 +195,7 @@ func FuzzNack(f *testing.F) {
 		w := script{pipe: newPipe(t, unit.Bytes(size), func(c *Config) {
 			c.Recovery = []string{GoBackN, SelectiveRepeat, NoRecovery}[int(mode&3)%3]
 			c.Nacks = []string{transport.NacksLoss, transport.NacksResend, transport.NacksSupply}[int(mode>>2&3)%3]
-			c.Resends = []string{ResendFirst, ResendAll}[mode>>4&1]
+			c.Resends = []string{resendFirst, resendAll}[mode>>4&1]
 		}, c, cc.CNPMode), c: c}
 		for i := 0; i+1 < len(story); i += 2 {
 			w.now += unit.Time(1+int(story[i+1])) * 10

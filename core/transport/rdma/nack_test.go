@@ -193,7 +193,7 @@ func TestNackReactions(t *testing.T) {
 					fmt.Fprintf(&b, " %d.%d", p.Seq, p.Ack)
 				}
 				c, g := w.s.Counters(), w.s.Gauge()
-				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.State(), c.NacksTaken,
+				fmt.Fprintf(&b, "; %v, taken %d, refused %d, lost %d; window %d, rate %v; %v", w.s.control.State, c.NacksTaken,
 					c.NacksRefused, w.s.lostTotal, int64(g.Window), g.Rate, w.c.log)
 				for _, n := range w.c.told {
 					fmt.Fprintf(&b, "; notice of %d, %d lost, %v of %v", n.Seq, n.Lost, n.Supply, n.Demand)
@@ -229,7 +229,7 @@ func TestSwitchCNP(t *testing.T) {
 			} {
 				before := snapshot(w)
 				w.s.Receive(2*us, x.p)
-				if len(w.c.told) != x.want || w.s.Notices() != int64(x.want) || w.c.losses > 0 || w.s.InFlight() != 4 {
+				if len(w.c.told) != x.want || w.s.Notices() != int64(x.want) || w.c.losses > 0 || int(w.s.inFlight()) != 4 {
 					t.Errorf("%s, %d: %d CNPs have come through, want %d", nacks, i, len(w.c.told), x.want)
 				}
 				if x.want == 3 && i > 7 && snapshot(w) != before {
@@ -319,8 +319,8 @@ func TestNackOncePerRoundTrip(t *testing.T) {
 	w.s.Receive(w.now+500*us, nackOf(out[3], packet.CauseTrimmed)) // it was sent before the timeout
 	w.s.packetState(4).sentAt = w.now + 499*us
 	w.s.Receive(w.now+500*us, nackOf(out[4], packet.CauseTrimmed))
-	if w.s.Timeouts() != 1 || len(w.c.log) != 2 || w.s.State() != cc.Recovery {
-		t.Errorf("%d timeouts, %v, %v", w.s.Timeouts(), w.c.log, w.s.State())
+	if w.s.Timeouts() != 1 || len(w.c.log) != 2 || w.s.control.State != cc.Recovery {
+		t.Errorf("%d timeouts, %v, %v", w.s.Timeouts(), w.c.log, w.s.control.State)
 	}
 }
 
@@ -395,10 +395,10 @@ func TestNackGoBackN(t *testing.T) {
 		}
 		w.run(unit.Second)
 		w.done(12_000)
-		if c := w.s.Counters(); c.Retransmitted < 4 || !again && c.Retransmitted != want || w.r.Nacks() == 0 || !again &&
+		if c := w.s.Counters(); c.Retransmitted < 4 || !again && c.Retransmitted != want || w.r.nacks == 0 || !again &&
 			w.s.Timeouts() > 0 {
 			t.Errorf("lost again %t: %d packets sent again, %d NACKs of the receiver, %d timeouts", again, c.Retransmitted,
-				w.r.Nacks(), w.s.Timeouts())
+				w.r.nacks, w.s.Timeouts())
 		}
 	}
 }

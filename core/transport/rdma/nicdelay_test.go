@@ -19,7 +19,7 @@ func TestNICDelays(t *testing.T) {
 		{Nack: us}, {CNP: us}, {Ack: us}, {}} {
 		t.Run(fmt.Sprint(d), func(t *testing.T) {
 			c := &fixed{window: 100_000, want: telemetry.HopRecords, keep: true}
-			w := newPipe(t, 10_000, func(c *Config) { c.NIC, c.RTO, c.RTOMin = d, FixedRTO, 300*us }, c, cc.CNPMode)
+			w := newPipe(t, 10_000, func(c *Config) { c.NIC, c.RTO, c.RTOMin = d, fixedRTO, 300*us }, c, cc.CNPMode)
 			var came [10]unit.Time
 			data, nacks, cnps := 0, 0, 0
 			w.onData = func(p *packet.Packet) (int, unit.Time) {
@@ -141,7 +141,7 @@ func TestNICDelaysAndTimeouts(t *testing.T) {
 			for _, lost := range [][]int{nil, {3}, {0, 1, 2}, {19}} {
 				t.Run(fmt.Sprint(recovery, rto, lost), func(t *testing.T) {
 					w := newPipe(t, 20_000, func(c *Config) {
-						c.Recovery, c.RTO, c.RTOMin = recovery, FixedRTO, rto
+						c.Recovery, c.RTO, c.RTOMin = recovery, fixedRTO, rto
 						c.NIC = transport.NICDelays{Ack: 200 * us, Nack: 100 * us, CNP: 250 * us}
 					}, &fixed{window: 100_000}, cc.CNPMode)
 					w.onData = drop(lost...)

@@ -14,9 +14,9 @@ import (
 
 // Values of Config.Reordering.
 const (
-	ReorderNone     = "none"     // a packet is lost when a later one has arrived
-	ReorderFixed    = "fixed"    // within Config.ReorderWindow
-	ReorderAdaptive = "adaptive" // within a window that grows when it was too small
+	reorderNone     = "none"     // a packet is lost when a later one has arrived
+	reorderFixed    = "fixed"    // within Config.ReorderWindow
+	reorderAdaptive = "adaptive" // within a window that grows when it was too small
 )
 
 // persistence is the number of recoveries after which a window that has grown becomes small (RFC 8985 §6.2, step 4).
@@ -59,9 +59,9 @@ type tolerance struct {
 func (r *recovery) reorderWindow() unit.Time {
 	w := r.config.ReorderWindow
 	switch r.config.Reordering {
-	case ReorderFixed:
+	case reorderFixed:
 		return w
-	case ReorderNone: // in order on each of several paths
+	case reorderNone: // in order on each of several paths
 		return 0
 	}
 	if w == 0 {

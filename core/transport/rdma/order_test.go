@@ -41,14 +41,14 @@ func TestReordering(t *testing.T) {
 		delay          unit.Time
 		fewestTimeouts int64
 	}{
-		{"none", reorder(ReorderNone, 0), 0, 500, packets, 2 * us, 0},
-		{"fixed", reorder(ReorderFixed, 2*us), 0, 0, 0, 2 * us, 0},
-		{"fixed, too small", reorder(ReorderFixed, us/10), 0, 20, packets, 2 * us, 0},
-		{"adaptive", reorder(ReorderAdaptive, 0), 0, 0, 30, 2 * us, 0},
-		{"adaptive, long", reorder(ReorderAdaptive, 0), 0, 0, 100, 4 * us, 0},
-		{"fixed, losses", reorder(ReorderFixed, 2*us), 0.01, 0, 0, 2 * us, 0},
-		{"adaptive, losses", reorder(ReorderAdaptive, 0), 0.01, 0, 30, 2 * us, 0},
-		{"adaptive, one path", reorder(ReorderAdaptive, 0), 0.01, 0, 0, 1, 0},
+		{"none", reorder(reorderNone, 0), 0, 500, packets, 2 * us, 0},
+		{"fixed", reorder(reorderFixed, 2*us), 0, 0, 0, 2 * us, 0},
+		{"fixed, too small", reorder(reorderFixed, us/10), 0, 20, packets, 2 * us, 0},
+		{"adaptive", reorder(reorderAdaptive, 0), 0, 0, 30, 2 * us, 0},
+		{"adaptive, long", reorder(reorderAdaptive, 0), 0, 0, 100, 4 * us, 0},
+		{"fixed, losses", reorder(reorderFixed, 2*us), 0.01, 0, 0, 2 * us, 0},
+		{"adaptive, losses", reorder(reorderAdaptive, 0), 0.01, 0, 30, 2 * us, 0},
+		{"adaptive, one path", reorder(reorderAdaptive, 0), 0.01, 0, 0, 1, 0},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			w := newPipe(t, packets*payload, x.conf, &fixed{window: 50_000}, 0)
@@ -70,7 +70,7 @@ func TestReordering(t *testing.T) {
 // RFC 8985 §6.2: a packet is lost when a later one has come, and a round trip and the window have passed since it was
 // sent; a timer sees to that if nothing else comes.
 func TestReorderTimer(t *testing.T) {
-	w := newPipe(t, 3000, reorder(ReorderFixed, 5*us), &fixed{window: 40_000}, 0)
+	w := newPipe(t, 3000, reorder(reorderFixed, 5*us), &fixed{window: 40_000}, 0)
 	for n := range 3 {
 		w.s.Emit(unit.Time(n)*us, &packet.Packet{})
 	}
@@ -78,14 +78,14 @@ func TestReorderTimer(t *testing.T) {
 	if at := w.s.NextTimer(); at != 15*us {
 		t.Fatalf("the timer is at %v", at)
 	}
-	if w.s.Receive(14*us, answer(packet.Nack, 0, 2000)); w.s.State() != cc.Open || w.s.NextTimer() != 17*us {
-		t.Fatalf("%v before the time has come; timer at %v", w.s.State(), w.s.NextTimer())
+	if w.s.Receive(14*us, answer(packet.Nack, 0, 2000)); w.s.control.State != cc.Open || w.s.NextTimer() != 17*us {
+		t.Fatalf("%v before the time has come; timer at %v", w.s.control.State, w.s.NextTimer())
 	}
-	if w.s.Advance(17 * us); w.s.State() != cc.Recovery || w.s.plan != 0 || w.s.lostTotal != 1 {
-		t.Errorf("%v, packet %d is next, %d lost", w.s.State(), w.s.plan, w.s.lostTotal)
+	if w.s.Advance(17 * us); w.s.control.State != cc.Recovery || w.s.plan != 0 || w.s.lostTotal != 1 {
+		t.Errorf("%v, packet %d is next, %d lost", w.s.control.State, w.s.plan, w.s.lostTotal)
 	}
 	// the repetition is lost as well, and a packet sent after it comes: it is taken for lost, too
-	w = newPipe(t, 4000, reorder(ReorderFixed, us), &fixed{window: 40_000}, 0)
+	w = newPipe(t, 4000, reorder(reorderFixed, us), &fixed{window: 40_000}, 0)
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Receive(4*us, answer(packet.Nack, 0, 1000))
@@ -105,7 +105,7 @@ func TestReorderTimer(t *testing.T) {
 // RFC 8985 §6.2, step 4: the window grows by a quarter of the least round-trip time for each round trip with
 // something that was sent again in vain, up to a smoothed round trip, and is small again after 16 recoveries.
 func TestReorderWindow(t *testing.T) {
-	w := newPipe(t, 0, reorder(ReorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
+	w := newPipe(t, 0, reorder(reorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
 	s := w.s
 	now, una := unit.Time(0), int64(0)
 	send := func() { s.Emit(now, &packet.Packet{}); now++ }
@@ -138,7 +138,7 @@ func TestReorderWindow(t *testing.T) {
 	}
 	for n := range 3 {
 		recovery(us)
-		if got, want := s.reorderWindow(), min(unit.Time(n+2)*us, s.SRTT()); got != want {
+		if got, want := s.reorderWindow(), min(unit.Time(n+2)*us, s.timer.Trip.Smoothed); got != want {
 			t.Fatalf("after %d in vain the window is %v, want %v", n+1, got, want)
 		}
 	}
@@ -148,8 +148,8 @@ func TestReorderWindow(t *testing.T) {
 	for range 20 {
 		recovery(us)
 	}
-	if got := s.reorderWindow(); got != s.SRTT() {
-		t.Errorf("the window is %v, SRTT is %v", got, s.SRTT())
+	if got := s.reorderWindow(); got != s.timer.Trip.Smoothed {
+		t.Errorf("the window is %v, SRTT is %v", got, s.timer.Trip.Smoothed)
 	}
 	for n := range persistence {
 		if recovery(5 * us); (s.reorderWindow() == us) != (n >= persistence-2) { // the last in vain was a recovery as well
@@ -160,7 +160,7 @@ func TestReorderWindow(t *testing.T) {
 
 // What is acknowledged twice was sent again in vain, however late the first acknowledgement came.
 func TestReorderDuplicates(t *testing.T) {
-	w := newPipe(t, 0, reorder(ReorderFixed, us), &fixed{window: 1 << 20}, 0)
+	w := newPipe(t, 0, reorder(reorderFixed, us), &fixed{window: 1 << 20}, 0)
 	s := w.s
 	for range 3 {
 		s.Emit(0, &packet.Packet{})
@@ -184,7 +184,7 @@ func TestReorderDuplicates(t *testing.T) {
 // After a timeout the packets behind the first one are sent again as soon as that is there: whatever has come of
 // them would have been acknowledged.
 func TestReorderTimeout(t *testing.T) {
-	w := newPipe(t, 6000, reorder(ReorderAdaptive, 0), &fixed{window: 40_000}, 0)
+	w := newPipe(t, 6000, reorder(reorderAdaptive, 0), &fixed{window: 40_000}, 0)
 	w.onData = drop(0, 1, 2, 3, 4, 5)
 	w.run(unit.Second)
 	w.done(6000)
@@ -199,8 +199,8 @@ func TestNeedsOrder(t *testing.T) {
 		recovery, reordering string
 		needs                bool
 	}{
-		{GoBackN, ReorderNone, true}, {SelectiveRepeat, ReorderNone, true}, {SelectiveRepeat, ReorderFixed, false},
-		{SelectiveRepeat, ReorderAdaptive, false}, {NoRecovery, ReorderNone, false},
+		{GoBackN, reorderNone, true}, {SelectiveRepeat, reorderNone, true}, {SelectiveRepeat, reorderFixed, false},
+		{SelectiveRepeat, reorderAdaptive, false}, {NoRecovery, reorderNone, false},
 	} {
 		t.Run(x.recovery+" "+x.reordering, func(t *testing.T) {
 			c := Defaults()

@@ -40,10 +40,10 @@ func TestRandomPaths(t *testing.T) {
 			}
 			w := newPipe(t, size, func(f *Config) {
 				f.Recovery = []string{GoBackN, SelectiveRepeat}[random.IntN(2)]
-				f.Resends = []string{ResendFirst, ResendAll}[random.IntN(2)]
-				f.Bound = []string{BoundNone, BoundBDP, BoundBytes}[random.IntN(3)]
+				f.Resends = []string{resendFirst, resendAll}[random.IntN(2)]
+				f.Bound = []string{boundNone, boundBDP, boundBytes}[random.IntN(3)]
 				f.BoundBytes = unit.Bytes(1 + random.IntN(20_000))
-				f.RTO = []string{MeasuredRTO, FixedRTO}[random.IntN(2)]
+				f.RTO = []string{measuredRTO, fixedRTO}[random.IntN(2)]
 				f.RTOLow = unit.Time(random.IntN(2)) * 100 * us
 				f.NackInterval = unit.Time(1+random.IntN(500)) * us
 				if random.IntN(2) == 0 {
@@ -51,7 +51,7 @@ func TestRandomPaths(t *testing.T) {
 				}
 				f.AckDelay = unit.Time(1 + random.IntN(int(50*us)))
 				if f.Recovery == SelectiveRepeat {
-					f.Reordering = []string{ReorderNone, ReorderFixed, ReorderAdaptive}[random.IntN(3)]
+					f.Reordering = []string{reorderNone, reorderFixed, reorderAdaptive}[random.IntN(3)]
 					f.ReorderWindow = unit.Time(1 + random.IntN(int(20*us)))
 					f.Paths = max(1, random.IntN(9)-3)
 				}
@@ -80,14 +80,14 @@ func TestRandomPaths(t *testing.T) {
 			w.onData, w.onBack = hook(loss), hook(back)
 			w.run(unit.Never - 1)
 			w.done(size)
-			if w.s.NextTimer() != unit.Never || w.s.NextSend() != unit.Never || w.s.State() != cc.Open {
-				t.Errorf("it is finished, and yet: timer %v, next %v, %v", w.s.NextTimer(), w.s.NextSend(), w.s.State())
+			if w.s.NextTimer() != unit.Never || w.s.NextSend() != unit.Never || w.s.control.State != cc.Open {
+				t.Errorf("it is finished, and yet: timer %v, next %v, %v", w.s.NextTimer(), w.s.NextSend(), w.s.control.State)
 			}
 			if d := w.s.rate.Delivered; d != w.s.packets {
 				t.Errorf("%d packets delivered of %d", d, w.s.packets)
 			}
 			ran++
-			again, timeouts, nacks, cnps = again+w.s.Counters().Retransmitted, timeouts+w.s.Timeouts(), nacks+w.r.Nacks(), cnps+
+			again, timeouts, nacks, cnps = again+w.s.Counters().Retransmitted, timeouts+w.s.Timeouts(), nacks+w.r.nacks, cnps+
 				w.s.Notices()
 		})
 	}
@@ -124,10 +124,10 @@ func FuzzPath(f *testing.F) {
 		w := script{pipe: newPipe(t, unit.Bytes(size), func(c *Config) {
 			c.Recovery = []string{GoBackN, SelectiveRepeat}[mode&1]
 			c.AckEvery = 1 + int(mode>>1&3)
-			c.Resends = []string{ResendFirst, ResendAll}[mode>>3&1]
-			c.RTO = []string{FixedRTO, MeasuredRTO}[mode>>4&1]
+			c.Resends = []string{resendFirst, resendAll}[mode>>3&1]
+			c.RTO = []string{fixedRTO, measuredRTO}[mode>>4&1]
 			if c.Recovery == SelectiveRepeat {
-				c.Reordering = []string{ReorderNone, ReorderAdaptive, ReorderFixed}[mode>>5/3]
+				c.Reordering = []string{reorderNone, reorderAdaptive, reorderFixed}[mode>>5/3]
 				c.ReorderWindow = 2 * us
 				c.Paths = 1 + int(size>>4&3)
 			}

@@ -18,15 +18,15 @@ import (
 // retransmission timeout is given up: the packets in flight on it take the others, and probes without payload detect
 // when it works again (MRC retires such an entropy value likewise).
 
-// MaxPaths is the maximum number of paths that a sender may choose among.
-const MaxPaths = 64
+// maxPaths is the maximum number of paths that a sender may choose among.
+const maxPaths = 64
 
 // firstEntropy is the first of the source ports that select paths: RoCEv2 uses 49152 … 65535.
 const firstEntropy = 0xc000
 
 // entropyPort returns the source port of path 0 of a flow. The other paths have the ports that follow. 256 successive
 // flows of a pair of hosts have different ports.
-func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*MaxPaths }
+func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*maxPaths }
 
 // paths are the paths of one sender. Together they are a controller. Its methods are about the path now.
 type paths struct {
@@ -43,7 +43,7 @@ type paths struct {
 // maxPerPath limits the window and rate of a path, so that the sum of all does not overflow.
 
 // maxPerPath is the largest window and rate of a path that count; all together do not overflow.
-const maxPerPath = math.MaxInt64 / MaxPaths
+const maxPerPath = math.MaxInt64 / maxPaths
 
 // path is the sender's state of one path.
 type path struct {
@@ -81,7 +81,7 @@ func newPaths(f *transport.Flow, c *Config, controls []cc.Controller) *paths {
 
 // pathOf returns the path with this source port; −1: there is no such path.
 func (x *paths) pathOf(port uint16) int {
-	if k := int(port % MaxPaths); k < len(x.each) && x.each[k].port == port {
+	if k := int(port % maxPaths); k < len(x.each) && x.each[k].port == port {
 		return k
 	}
 	return -1

@@ -206,7 +206,7 @@ func TestPathsTogether(t *testing.T) {
 			break
 		}
 	}
-	if n := w.s.InFlight(); n != 8 {
+	if n := int(w.s.inFlight()); n != 8 {
 		t.Errorf("%d packets are in flight", n)
 	}
 }
@@ -263,7 +263,7 @@ func TestPathsAllocateNothing(t *testing.T) {
 		return &fixed{window: 4000, rate: 10 * unit.Gbps, timer: unit.Never}, nil
 	}}
 	c := Defaults()
-	c.Recovery, c.Paths, c.Reordering = SelectiveRepeat, 8, ReorderAdaptive
+	c.Recovery, c.Paths, c.Reordering = SelectiveRepeat, 8, reorderAdaptive
 	s, r, err := New(f, c)
 	if err != nil {
 		t.Fatal(err)

@@ -283,7 +283,7 @@ func (w *pipe) run(until unit.Time) {
 func (w *pipe) check() {
 	s := w.s
 	var nSacked, nGone, nNamed int
-	var out [MaxPaths]int64
+	var out [maxPaths]int64
 	for n := s.una; n < s.top; n++ {
 		f := s.packetState(n).flags
 		if f&(sacked|gone) == 0 {
@@ -325,19 +325,22 @@ func (w *pipe) check() {
 	if s.una < s.packets && s.NextSend() == unit.Never && s.NextTimer() == unit.Never && s.timed && w.now < s.stop {
 		w.t.Fatalf("%v: stalled", w.now)
 	}
-	if !w.forged && w.r.Expected() > w.s.packetSeq(w.s.top) {
-		w.t.Fatalf("%v: %d bytes received, %d sent", w.now, w.r.Expected(), w.s.packetSeq(w.s.top))
+	if !w.forged && w.r.firstMissing() > w.s.packetSeq(w.s.top) {
+		w.t.Fatalf("%v: %d bytes received, %d sent", w.now, w.r.firstMissing(), w.s.packetSeq(w.s.top))
 	}
 }
+
+// firstMissing returns the first byte that was not received, from 0. All bytes before it were delivered, in order.
+func (r *Receiver) firstMissing() int64 { return r.packetSeq(r.arrived.Expected) }
 
 // done checks that the flow of size bytes is complete: every byte once, in order.
 func (w *pipe) done(size unit.Bytes) {
 	w.t.Helper()
 	s, r := w.s.Counters(), w.r.Counters()
-	if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size || w.r.Expected() != int64(size) ||
-		s.SentBytes != size {
+	if s.Finished == unit.Never || r.Finished == unit.Never || r.ReceivedBytes != size ||
+		w.r.firstMissing() != int64(size) || s.SentBytes != size {
 		w.t.Fatalf("%v: %d of %d bytes came, %d in order, %d sent; finished at %v and %v; state %v", w.now,
-			r.ReceivedBytes, size, w.r.Expected(), s.SentBytes, s.Finished, r.Finished, w.s.State())
+			r.ReceivedBytes, size, w.r.firstMissing(), s.SentBytes, s.Finished, r.Finished, w.s.control.State)
 	}
 	if packets := (int64(size) + payload - 1) / payload; s.SentPackets != packets+s.Retransmitted {
 		w.t.Fatalf("%d packets and %d again, of %d", s.SentPackets, s.Retransmitted, packets)

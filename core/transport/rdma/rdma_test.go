@@ -31,7 +31,7 @@ func TestTraces(t *testing.T) {
 		{"selective-repeat", 12000, repeat, func(w *pipe) { w.onData = drop(2, 4) }, 0},
 		{"selective-repeat-tail", 5000, repeat, func(w *pipe) { w.onData = drop(3, 4) }, 0},
 		{"selective-repeat-nack-lost", 10000, repeat, func(w *pipe) { w.onData, w.onBack = drop(2), drop(2, 3) }, 0},
-		{"reordered", 12000, reorder(ReorderAdaptive, 0), func(w *pipe) {
+		{"reordered", 12000, reorder(reorderAdaptive, 0), func(w *pipe) {
 			w.onData = func(p *packet.Packet) (int, unit.Time) { // 1 is late, 2 too late, 3 lost
 				switch first := w.s.Counters().Retransmitted == 0; {
 				case p.Seq == 1:
@@ -82,7 +82,7 @@ func TestLineRateStart(t *testing.T) {
 		}
 		w.s.Emit(0, &packet.Packet{})
 	}
-	newPipe(t, 0, func(c *Config) { c.Start, c.Packets = InitialWindow, 7 }, &fixed{window: 1000}, 0)
+	newPipe(t, 0, func(c *Config) { c.Start, c.Packets = startAtInitialWindow, 7 }, &fixed{window: 1000}, 0)
 	if last.InitialWindow != 7 {
 		t.Errorf("initial window %d", last.InitialWindow)
 	}
@@ -96,8 +96,8 @@ func TestWindow(t *testing.T) {
 		for ; w.s.NextSend() != unit.Never; n++ {
 			w.s.Emit(0, &packet.Packet{})
 		}
-		if n != want || w.s.InFlight() != want {
-			t.Errorf("window %d: %d packets go, %d in flight, want %d", window, n, w.s.InFlight(), want)
+		if n != want || int(w.s.inFlight()) != want {
+			t.Errorf("window %d: %d packets go, %d in flight, want %d", window, n, int(w.s.inFlight()), want)
 		}
 	}
 	// the last packet is smaller and fits
@@ -105,8 +105,8 @@ func TestWindow(t *testing.T) {
 	for range 3 {
 		w.s.Emit(0, &packet.Packet{})
 	}
-	if w.s.InFlight() != 3 {
-		t.Errorf("%d packets in flight", w.s.InFlight())
+	if int(w.s.inFlight()) != 3 {
+		t.Errorf("%d packets in flight", int(w.s.inFlight()))
 	}
 }
 
@@ -118,29 +118,29 @@ func TestWindowTest(t *testing.T) {
 		fits, below   int
 	}{{1, 0, 1, 1}, {1000, 0, 1, 1}, {1001, 0, 1, 2}, {2999, 0, 2, 3}, {3000, 0, 3, 3}, {3001, 0, 3, 4},
 		{3072, 0, 3, 4}, {1 << 40, 3072, 3, 4}, {1 << 40, 3000, 3, 3}, {2500, 3072, 2, 3}, {1 << 40, 1, 1, 1}} {
-		for test, want := range map[string]int{WholePacket: x.fits, BegunPacket: x.below} {
+		for test, want := range map[string]int{wholePacket: x.fits, begunPacket: x.below} {
 			t.Run(fmt.Sprint(x.window, " ", x.bound, " ", test), func(t *testing.T) {
 				w := newPipe(t, 20_000, func(c *Config) {
 					if c.WindowTest = test; x.bound > 0 {
-						c.Bound, c.BoundBytes = BoundBytes, x.bound
+						c.Bound, c.BoundBytes = boundBytes, x.bound
 					}
 				}, &fixed{window: x.window}, 0)
 				for w.s.NextSend() != unit.Never {
 					w.s.Emit(0, &packet.Packet{})
 				}
-				if n := w.s.InFlight(); n != want {
+				if n := int(w.s.inFlight()); n != want {
 					t.Errorf("%d packets in flight, want %d", n, want)
 				}
 				// An acknowledgement makes room for one, and the flow ends.
 				w.s.Receive(us, answer(packet.Ack, 1000, 1000))
 				w.s.Emit(us, &packet.Packet{})
-				if n := w.s.InFlight(); n != want {
+				if n := int(w.s.inFlight()); n != want {
 					t.Errorf("%d packets in flight after an ACK, want %d", n, want)
 				}
 			})
 		}
 	}
-	w := newPipe(t, 9500, func(c *Config) { c.WindowTest = BegunPacket }, &fixed{window: 2500}, 0)
+	w := newPipe(t, 9500, func(c *Config) { c.WindowTest = begunPacket }, &fixed{window: 2500}, 0)
 	w.run(unit.Second)
 	w.done(9500)
 }
@@ -151,7 +151,7 @@ func TestBound(t *testing.T) {
 		bound string
 		bytes unit.Bytes
 		want  int
-	}{{BoundBDP, 0, 50}, {BoundBytes, 7999, 7}, {BoundBytes, 1, 1}, {BoundNone, 0, 1000}} {
+	}{{boundBDP, 0, 50}, {boundBytes, 7999, 7}, {boundBytes, 1, 1}, {boundNone, 0, 1000}} {
 		t.Run(fmt.Sprint(x.bound, " ", x.bytes), func(t *testing.T) {
 			w := newPipe(t, 1_000_000, func(c *Config) { c.Bound, c.BoundBytes, c.Recovery = x.bound, x.bytes, SelectiveRepeat },
 				&fixed{window: 1 << 40}, 0)
@@ -348,7 +348,7 @@ func TestRefused(t *testing.T) {
 		"ecn":           func(c *Config) { c.ECN = "" },
 		"line_rate":     func(c *Config) { c.LineRate = -1 },
 		"base_rtt":      func(c *Config) { c.BaseRTT = -1 },
-		"bound_bytes":   func(c *Config) { c.Bound = BoundBytes },
+		"bound_bytes":   func(c *Config) { c.Bound = boundBytes },
 		"ack_every":     func(c *Config) { c.AckEvery = 0 },
 		"rto_max":       func(c *Config) { c.RTOMax = us },
 		"rto_low":       func(c *Config) { c.RTOLow = unit.Second },
@@ -383,7 +383,7 @@ func TestDefaultsOfFlow(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := Defaults()
-	want.LineRate, want.BaseRTT, want.AckDelay, want.ECN = lineRate, 4*us, 4*us, ECNOff
+	want.LineRate, want.BaseRTT, want.AckDelay, want.ECN = lineRate, 4*us, 4*us, ecnOff
 	if got := s.(*Sender).config; got != want {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
@@ -408,7 +408,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 
 func TestNoAllocation(t *testing.T) {
 	for recovery, conf := range map[string]func(c *Config){GoBackN: nil, SelectiveRepeat: repeat,
-		ReorderAdaptive: reorder(ReorderAdaptive, 0)} {
+		reorderAdaptive: reorder(reorderAdaptive, 0)} {
 		t.Run(recovery, func(t *testing.T) {
 			w := newPipe(t, 0, conf, &fixed{window: 50_000}, cc.CNPMode)
 			var pool packet.Pool

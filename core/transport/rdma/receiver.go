@@ -27,7 +27,7 @@ type Receiver struct {
 	nic   *transport.NIC[pendingReply] // replies that the NIC makes; nil: without delays, and then replies wait in out
 	tele  transport.TelemetryResponder
 	cnps  int64
-	nacks int64
+	nacks int64 // NACKs made since the start
 }
 
 // coalescing is an acknowledgement of several packets that waits for more of them.
@@ -69,7 +69,7 @@ type pendingReply struct {
 // initReceiver makes r the receiver of flow f, and removes all earlier state.
 func (r *Receiver) initReceiver(f *transport.Flow, c *Config, tele transport.TelemetryResponder) {
 	*r = Receiver{ends: newEnds(f, true),
-		config: receiverConfig{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ECNNotify,
+		config: receiverConfig{class: uint8(c.Class), selects: c.Recovery != GoBackN, notifies: c.ECN == ecnNotify,
 			trimmable: c.Trimmable, recovery: c.Recovery, paths: c.Paths, ackEvery: c.AckEvery, ackDelay: c.AckDelay,
 			nackInterval: c.NackInterval, cnpInterval: c.CNPInterval},
 		nic:  transport.NewNIC[pendingReply](c.NIC),
@@ -95,14 +95,8 @@ func (r *Receiver) Class() uint8 { return r.config.class }
 // arrival, in order or not, if it is kept.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Expected returns the first byte that was not received, from 0. All bytes before it were delivered, in order.
-func (r *Receiver) Expected() int64 { return r.packetSeq(r.arrived.Expected) }
-
 // CNPs returns the number of CNPs that the receiver has made since the start.
 func (r *Receiver) CNPs() int64 { return r.cnps }
-
-// Nacks returns the number of NACKs that the receiver has made since the start.
-func (r *Receiver) Nacks() int64 { return r.nacks }
 
 // NextSend returns when a reply is ready: at once if one waits for the host's NIC.
 func (r *Receiver) NextSend() unit.Time {

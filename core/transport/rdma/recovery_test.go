@@ -35,8 +35,8 @@ func TestSelectiveRepeat(t *testing.T) {
 	w = newPipe(t, 5000, repeat, &fixed{window: 40_000}, 0)
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Receive(us, answer(packet.Nack, 0, 0))
-	if w.s.plan != 0 || w.s.State() != cc.Recovery {
-		t.Errorf("plan %d, %v", w.s.plan, w.s.State())
+	if w.s.plan != 0 || w.s.control.State != cc.Recovery {
+		t.Errorf("plan %d, %v", w.s.plan, w.s.control.State)
 	}
 	w.s.Emit(us, &packet.Packet{}) // once: a replay gets nothing
 	w.s.Receive(2*us, answer(packet.Nack, 0, 0))
@@ -54,16 +54,16 @@ func TestSelectiveRepeat(t *testing.T) {
 	}
 	w.s.Receive(2*us, answer(packet.Nack, 0, 6000))
 	w.s.Receive(2*us, answer(packet.Ack, 5000, 0))
-	if got := strings.Join(w.c.log, ", "); w.s.State() != cc.Recovery || w.s.plan != 5 ||
+	if got := strings.Join(w.c.log, ", "); w.s.control.State != cc.Recovery || w.s.plan != 5 ||
 		got != "1us fast-recovery, 2us recovered, 2us fast-recovery" {
-		t.Errorf("%v, packet %d is next; %s", w.s.State(), w.s.plan, got)
+		t.Errorf("%v, packet %d is next; %s", w.s.control.State, w.s.plan, got)
 	}
 }
 
 // IRN §3.1: RTO_low with few packets in flight; RFC 6298 §5.5: it doubles, up to the
 // largest; progress sets it back.
 func TestRTO(t *testing.T) {
-	conf := func(c *Config) { c.RTO, c.RTOLow, c.RTOLowPackets = FixedRTO, 100*us, 3 }
+	conf := func(c *Config) { c.RTO, c.RTOLow, c.RTOLowPackets = fixedRTO, 100*us, 3 }
 	w := newPipe(t, 0, conf, &fixed{window: 5000}, 0)
 	for n, want := range []unit.Time{100 * us, 100 * us, 100 * us, 320 * us, 320 * us} {
 		w.s.Emit(0, &packet.Packet{})
@@ -108,7 +108,7 @@ func TestNoTimeoutWhilePaced(t *testing.T) {
 
 // A packet that is known to be lost and waits for the hold-off is not silent, whatever else is in flight: no timeout.
 func TestNoTimeoutWhileHeld(t *testing.T) {
-	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO, c.BaseRTT = SelectiveRepeat, FixedRTO, 250*us },
+	w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO, c.BaseRTT = SelectiveRepeat, fixedRTO, 250*us },
 		&fixed{window: 5000}, 0)
 	first := &packet.Packet{}
 	w.s.Emit(0, first)
@@ -155,19 +155,19 @@ func TestMeasuredRTO(t *testing.T) {
 	}
 	w.s.Emit(0, &packet.Packet{})
 	w.s.Receive(400*us, answer(packet.Ack, 1000, 0))
-	if w.s.SRTT() != 400*us || w.s.NextTimer() != 400*us+1200*us {
-		t.Errorf("SRTT %v, timeout at %v", w.s.SRTT(), w.s.NextTimer())
+	if w.s.timer.Trip.Smoothed != 400*us || w.s.NextTimer() != 400*us+1200*us {
+		t.Errorf("SRTT %v, timeout at %v", w.s.timer.Trip.Smoothed, w.s.NextTimer())
 	}
 	w.s.Receive(480*us, answer(packet.Ack, 2000, 1000)) // 480: RTTVAR ¾·200+¼·80, SRTT ⅞·400+⅛·480
-	if w.s.SRTT() != 410*us || w.s.timer.Trip.Variation != 170*us {
-		t.Errorf("SRTT %v, RTTVAR %v", w.s.SRTT(), w.s.timer.Trip.Variation)
+	if w.s.timer.Trip.Smoothed != 410*us || w.s.timer.Trip.Variation != 170*us {
+		t.Errorf("SRTT %v, RTTVAR %v", w.s.timer.Trip.Smoothed, w.s.timer.Trip.Variation)
 	}
 	w.s.Emit(500*us, &packet.Packet{})
 	w.s.Advance(w.s.NextTimer())
 	w.s.Emit(9000*us, &packet.Packet{})
 	w.s.Receive(9001*us, answer(packet.Ack, 3000, 2000))
-	if w.s.SRTT() != 410*us {
-		t.Errorf("SRTT %v after a sample of a retransmission", w.s.SRTT())
+	if w.s.timer.Trip.Smoothed != 410*us {
+		t.Errorf("SRTT %v after a sample of a retransmission", w.s.timer.Trip.Smoothed)
 	}
 }
 
@@ -176,7 +176,7 @@ func TestMeasuredRTO(t *testing.T) {
 func TestEverythingLost(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
-			for _, resends := range []string{ResendFirst, ResendAll} {
+			for _, resends := range []string{resendFirst, resendAll} {
 				w := newPipe(t, 30_000, func(c *Config) { c.Recovery, c.Resends = recovery, resends },
 					&fixed{window: 8000, keep: true}, 0)
 				w.onData = func(*packet.Packet) (int, unit.Time) {
@@ -202,7 +202,7 @@ func TestTailLoss(t *testing.T) {
 	for _, x := range []struct {
 		recovery, resends string
 		timeouts          int64
-	}{{GoBackN, ResendFirst, 1}, {SelectiveRepeat, ResendAll, 1}, {SelectiveRepeat, ResendFirst, 4}} {
+	}{{GoBackN, resendFirst, 1}, {SelectiveRepeat, resendAll, 1}, {SelectiveRepeat, resendFirst, 4}} {
 		t.Run(x.recovery+", "+x.resends, func(t *testing.T) {
 			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.Resends = x.recovery, x.resends }, &fixed{window: 20_000}, 0)
 			w.onData = drop(6, 7, 8, 9)
@@ -226,7 +226,7 @@ func TestNoRecovery(t *testing.T) {
 	w = newPipe(t, 100_000, none, &fixed{window: 20_000}, 0)
 	w.onData = drop(30)
 	w.run(unit.Second)
-	if c := w.s.Counters(); c.Finished != unit.Never || c.Retransmitted != 0 || w.r.Expected() != 30_000 {
+	if c := w.s.Counters(); c.Finished != unit.Never || c.Retransmitted != 0 || w.r.firstMissing() != 30_000 {
 		t.Errorf("%+v", *c)
 	}
 }
@@ -264,12 +264,12 @@ func TestNackInterval(t *testing.T) {
 func TestNoTimer(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		for lost, want := range map[int]int64{9: 9000, 5: 10_000} {
-			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO = recovery, NoRTO }, &fixed{window: 20_000}, 0)
+			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO = recovery, noRTO }, &fixed{window: 20_000}, 0)
 			w.onData = drop(lost)
 			w.run(unit.Second)
-			if w.r.Expected() != want || w.s.Timeouts() != 0 || w.s.NextTimer() != unit.Never {
+			if w.r.firstMissing() != want || w.s.Timeouts() != 0 || w.s.NextTimer() != unit.Never {
 				t.Errorf("%s: packet %d lost: %d bytes arrived, %d timeouts, the timer is at %v", recovery, lost,
-					w.r.Expected(), w.s.Timeouts(), w.s.NextTimer())
+					w.r.firstMissing(), w.s.Timeouts(), w.s.NextTimer())
 			}
 		}
 	}

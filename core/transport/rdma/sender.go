@@ -28,7 +28,7 @@ type rules struct {
 	stop          unit.Time
 	bound         int64 // of bytes between una and top
 	ecn           uint8 // of data
-	begun         bool  // Config.WindowTest is BegunPacket
+	begun         bool  // Config.WindowTest is begunPacket
 	timed         bool  // it has a retransmission timer
 	keepsDecision bool  // OnSend does not change the decision
 }
@@ -66,16 +66,16 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, paths *paths, bound in
 		control: transport.Control{Controller: s.control.Controller, KeepsNext: c.Keeps,
 			Reduces: c.Nacks == transport.NacksLoss},
 		rules: rules{start: f.Start, stop: f.Stop, bound: bound, keepsDecision: f.CC.KeepsOnSend && paths == nil,
-			begun: c.WindowTest == BegunPacket, timed: c.Recovery != NoRecovery && c.RTO != NoRTO},
+			begun: c.WindowTest == begunPacket, timed: c.Recovery != NoRecovery && c.RTO != noRTO},
 		recovery: recovery{config: *c, repeats: c.Recovery == SelectiveRepeat, outstanding: outstanding{ring: ring},
 			timer: c.newRTO()},
 		planned: planned{timerAt: unit.Never}}
 	s.loss = transport.NewLossTimer(&f.Path, c.replyDelay())
-	s.loss.Enabled = c.probesWhenSilent() && (s.loss.FindsLosses() || c.Reordering != ReorderNone)
-	if c.ECN == ECNEcho || c.ECN == ECNNotify {
+	s.loss.Enabled = c.probesWhenSilent() && (s.loss.FindsLosses() || c.Reordering != reorderNone)
+	if c.ECN == ecnEcho || c.ECN == ecnNotify {
 		s.ecn = packet.ECT0
 	}
-	if s.repeats && c.Reordering != ReorderNone {
+	if s.repeats && c.Reordering != reorderNone {
 		s.orders = []order{newOrder()}
 	}
 	s.tolerance.steps = 1
@@ -90,7 +90,7 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, paths *paths, bound in
 	}
 	s.counters.Finished, s.counters.DelayMin = unit.Never, unit.Never
 	s.control.ReadDecision()
-	if s.orders != nil && paths == nil && f.Path.Uneven && c.Reordering == ReorderAdaptive {
+	if s.orders != nil && paths == nil && f.Path.Uneven && c.Reordering == reorderAdaptive {
 		s.waits = newWaits(s.loss.Limit, c.BaseRTT, int64(s.control.Decision.Window))
 	}
 	s.planNext(f.Start)
@@ -103,12 +103,6 @@ func (s *Sender) Class() uint8 { return uint8(s.config.Class) }
 // acknowledged.
 func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
-// State returns the state of recovery.
-func (s *Sender) State() cc.RecoveryState { return s.control.State }
-
-// InFlight returns the number of packets that are sent and neither acknowledged nor declared lost.
-func (s *Sender) InFlight() int { return int(s.inFlight()) }
-
 // Timeouts returns the number of times since the start that packets were declared lost because an answer was missing
 // for too long.
 func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
@@ -116,16 +110,13 @@ func (s *Sender) Timeouts() int64 { return s.timer.Timeouts }
 // Notices returns the number of CNPs and notices of switches that the sender has passed to the controller.
 func (s *Sender) Notices() int64 { return s.notices }
 
-// SRTT returns the smoothed round-trip time; 0: no sample.
-func (s *Sender) SRTT() unit.Time { return s.timer.Trip.Smoothed }
-
 // Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *Sender) Gauge() transport.Gauge {
 	return s.control.Gauge(unit.Bytes(s.inFlight()) * unit.Bytes(s.payload))
 }
 
 // requiredRoom returns the number of bytes of packet n for which the window and the bound must have room: the whole
-// packet, or one byte with BegunPacket.
+// packet, or one byte with begunPacket.
 func (s *Sender) requiredRoom(n int64) int64 {
 	if s.begun {
 		return 1

@@ -38,13 +38,13 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	rtt := longest.BaseRTT
 	if c.BaseRTT > 0 {
-		if c.BaseRTT < rtt*95/100 && (c.Start == LineRate || c.Bound == BoundBDP) {
+		if c.BaseRTT < rtt*95/100 && (c.Start == startAtLineRate || c.Bound == boundBDP) {
 			all = append(all, warnBaseRTT.NewRemark("base_rtt",
 				"the longest path takes %v without queues: the first window, and bound: bdp, "+
 					"hold less than a round trip", rtt))
 		}
 	}
-	if c.Bound == BoundBytes {
+	if c.Bound == boundBytes {
 		all = append(all, c.limitPaths(s).WarnSmallWindow(warnBoundBytes, "bound_bytes", c.BoundBytes.String()+" are",
 			float64(c.BoundBytes),
 			0.95)...)
@@ -65,7 +65,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			"no switch trims packets (program trimming or ndp) of %s where "+
 				"they can queue", p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
-	if c.RTO == FixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never &&
+	if c.RTO == fixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never &&
 		longest.Unlimited == "" { // else transport.ShortTimer warns
 		all = append(all, warnRTOFixed.NewRemark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
 			"%v, is over",

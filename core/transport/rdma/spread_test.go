@@ -35,7 +35,7 @@ func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing un
 	f := flow(size, c, 0)
 	f.Path.Reorders, f.Path.Uneven, f.Path.MaxQueueing = true, true, queueing
 	conf := Defaults()
-	conf.Recovery, conf.Reordering = SelectiveRepeat, ReorderAdaptive
+	conf.Recovery, conf.Reordering = SelectiveRepeat, reorderAdaptive
 	if change != nil {
 		change(&conf)
 	}
@@ -96,18 +96,18 @@ func TestSpreadWaits(t *testing.T) {
 // as in flight is within the window.
 func TestWindowBoundsNetwork(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
-		for _, reordering := range []string{ReorderNone, ReorderFixed, ReorderAdaptive} {
-			if recovery != SelectiveRepeat && reordering != ReorderNone {
+		for _, reordering := range []string{reorderNone, reorderFixed, reorderAdaptive} {
+			if recovery != SelectiveRepeat && reordering != reorderNone {
 				continue
 			}
 			for _, n := range []int{1, 4} {
-				again := n > 1 && reordering == ReorderNone && recovery != NoRecovery
+				again := n > 1 && reordering == reorderNone && recovery != NoRecovery
 				for _, rate := range []float64{0.05, 0.3} {
 					t.Run(fmt.Sprint(recovery, reordering, n, rate), func(t *testing.T) {
 						c := &fixed{window: 40_000}
 						w, _ := spreadPipe(t, 1000*payload, n, rate, 20*unit.Millisecond, c, func(f *Config) {
 							f.Recovery, f.Reordering = recovery, reordering
-							if reordering == ReorderFixed {
+							if reordering == reorderFixed {
 								f.ReorderWindow = 20 * unit.Millisecond
 							}
 						})
@@ -330,7 +330,7 @@ func TestEarlyAnswers(t *testing.T) {
 
 // The window of adaptive grows once for all that was sent again unnecessarily within a round trip.
 func TestReorderOncePerRoundTrip(t *testing.T) {
-	w := newPipe(t, 0, reorder(ReorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
+	w := newPipe(t, 0, reorder(reorderAdaptive, 0), &fixed{window: 1 << 20}, 0)
 	s := w.s
 	for n := range 3 {
 		s.Emit(unit.Time(n), &packet.Packet{})

@@ -11,11 +11,11 @@ import (
 
 // bindTimeout binds the retransmission timeout.
 func (c *Config) bindTimeout(p *scheme.Params) {
-	p.Text(&c.RTO, "rto", MeasuredRTO,
+	p.Text(&c.RTO, "rto", measuredRTO,
 		"retransmission timeout; measured: at least SRTT + 4 RTTVAR and 5/4 SRTT; fixed: rto_min and rto_low; none: "+
 			"only losses that the receiver or a switch reports are resent, so that a flow whose last packet is lost never "+
-			"ends", "RFC 6298 §2.3; Weir: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(MeasuredRTO, FixedRTO, NoRTO)
-	timed := func() bool { return c.RTO != NoRTO }
+			"ends", "RFC 6298 §2.3; Weir: 5/4; fixed: IRN §3.1; none: HPCC simulator").Words(measuredRTO, fixedRTO, noRTO)
+	timed := func() bool { return c.RTO != noRTO }
 	p.Time(&c.RTOMin, "rto_min", "0s", "minimum (rto: measured) or fixed retransmission timeout; 0s: derived from the "+
 		"path: a probe is sent after 320us or the measured round-trip time, and data is resent when the probe's answer "+
 		"proves the loss or after a round-trip time with full buffers; 0s with rto: fixed or with rto_low: 320us",
@@ -30,10 +30,10 @@ func (c *Config) bindTimeout(p *scheme.Params) {
 		"maximum to which the timeout doubles while no packet is acknowledged; 0s: 64 times the timeout",
 		"Weir").Min("0s").Max("120s").
 		When("rto: measured or fixed", timed)
-	p.Text(&c.Resends, "timeout_resends", ResendFirst,
+	p.Text(&c.Resends, "timeout_resends", resendFirst,
 		"selective_repeat: packets that a timeout resends; first: the first one and those that SACKs show to be lost; "+
 			"all: all unacknowledged ones", "IRN §3.1").
-		Words(ResendFirst, ResendAll).
+		Words(resendFirst, resendAll).
 		When("recovery: selective_repeat", func() bool { return c.Recovery == SelectiveRepeat })
 	p.AddRule("rto_min", func() error {
 		if c.RTOMin > 0 && c.RTOMin < unit.Microsecond {
@@ -66,19 +66,19 @@ func (c *Config) shortestRTO() unit.Time {
 // newRTO returns the retransmission timer of a flow.
 func (c *Config) newRTO() transport.RTO {
 	return transport.RTO{BaseRTT: c.BaseRTT, Floor: c.shortestRTO(), MinFirst: transport.FirstTimeout(c.BaseRTT),
-		MaxTimeout: c.RTOMax, Fixed: c.RTO == FixedRTO}
+		MaxTimeout: c.RTOMax, Fixed: c.RTO == fixedRTO}
 }
 
 // probesWhenSilent reports whether the sender probes when no answer arrives, instead of resending data: the file gives
 // no timeout.
 func (c *Config) probesWhenSilent() bool {
-	return c.RTO == MeasuredRTO && c.RTOMin == 0 && c.RTOLow == 0 && c.Recovery != NoRecovery
+	return c.RTO == measuredRTO && c.RTOMin == 0 && c.RTOLow == 0 && c.Recovery != NoRecovery
 }
 
 // minTimeout returns how long an acknowledgement can be missing before data is resent; unit.Never: for any time.
 func (c *Config) minTimeout() unit.Time {
 	switch {
-	case c.Recovery == NoRecovery || c.RTO == NoRTO || c.probesWhenSilent():
+	case c.Recovery == NoRecovery || c.RTO == noRTO || c.probesWhenSilent():
 		return unit.Never
 	case c.RTOLow > 0:
 		return c.RTOLow
@@ -99,7 +99,7 @@ func (c *Config) replyDelay() unit.Time {
 func (c *Config) describeTimer(p *cc.Path) transport.Timer {
 	t := transport.Timer{Param: "rto_min", Timeout: c.minTimeout(), ReplyDelay: c.replyDelay(),
 		Probes:   c.probesWhenSilent(),
-		Unproven: p.Reorders && c.Reordering == ReorderNone, Fixed: c.RTO == FixedRTO}
+		Unproven: p.Reorders && c.Reordering == reorderNone, Fixed: c.RTO == fixedRTO}
 	switch {
 	case t.Probes && t.Unproven:
 		t.Timeout = c.shortestRTO()

@@ -40,9 +40,9 @@ func TestTrimmable(t *testing.T) {
 			w.done(11_500)
 			c := w.s.Counters()
 			if w.s.Timeouts() > 0 || c.NacksRefused > 0 || recovery != GoBackN && (c.Retransmitted != 4 || c.NacksTaken != 4 ||
-				w.r.Nacks() < 4) {
+				w.r.nacks < 4) {
 				t.Errorf("%s: %d timeouts, %d packets sent again, %d NACKs taken, %d refused, %d made", recovery, w.s.Timeouts(),
-					c.Retransmitted, c.NacksTaken, c.NacksRefused, w.r.Nacks())
+					c.Retransmitted, c.NacksTaken, c.NacksRefused, w.r.nacks)
 			}
 			if len(w.c.told) == 0 || w.c.told[0].Lost != 1000 {
 				t.Errorf("%s: the controller is told %+v", recovery, w.c.told)

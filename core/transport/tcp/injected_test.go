@@ -236,8 +236,8 @@ func TestInjectedEchoes(t *testing.T) {
 	for _, name := range []string{"cubic", "reno"} {
 		t.Run(name, func(t *testing.T) {
 			x := inject(t, name, true, every)
-			if x.goodput() > 5 || x.w.s.Window() > 4 {
-				t.Errorf("%s, ECE on every ACK: %.1f Mb/s, cwnd %d; with Linux 2 Mb/s, 2", name, x.goodput(), x.w.s.Window())
+			if x.goodput() > 5 || x.w.s.cwnd() > 4 {
+				t.Errorf("%s, ECE on every ACK: %.1f Mb/s, cwnd %d; with Linux 2 Mb/s, 2", name, x.goodput(), x.w.s.cwnd())
 			}
 		})
 	}
@@ -273,7 +273,7 @@ func TestEchoAtOnce(t *testing.T) {
 			w := newPipe(t, name, 0, func(c *Config) { c.ECN = true })
 			w.rate = unit.Gbps
 			w.run(100 * ms)
-			before := w.s.Window()
+			before := w.s.cwnd()
 			w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Flags |= packet.ECE; w.onAck = nil; return true, 0 }
 			for w.s.state != cc.Reduced && w.step(unit.Second) {
 			}

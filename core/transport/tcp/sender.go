@@ -114,7 +114,8 @@ func newSender(f transport.Flow, c Config, control cc.Controller) *Sender {
 	return s
 }
 
-// cwnd returns the congestion window in packets, at least 1: the controller's, or PRR's during a reduction.
+// cwnd returns the congestion window in packets, at least 1 (tcpi_snd_cwnd): the controller's, or PRR's during a
+// reduction.
 func (s *Sender) cwnd() int {
 	if s.isReducing() && !s.ownRecovery {
 		return max(s.prr.window, 1)
@@ -146,9 +147,6 @@ func (s *Sender) Counters() *transport.Counters { return &s.counters }
 
 // State returns the state of recovery (TCP_INFO: tcpi_ca_state).
 func (s *Sender) State() cc.RecoveryState { return s.state }
-
-// Window returns the congestion window in segments, at least 1 (tcpi_snd_cwnd).
-func (s *Sender) Window() int { return s.cwnd() }
 
 // InFlight returns the number of segments in flight, as tcp_packets_in_flight counts them.
 func (s *Sender) InFlight() int { return s.inFlight() }

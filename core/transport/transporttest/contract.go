@@ -63,7 +63,7 @@ func Contract(t T, k Transport) {
 }
 
 // datacentre is a path of 10 Gb/s with 5 us each way.
-func datacentre() Path { return Path{Rate: 10 * unit.Gbps, Delay: 5 * us} }
+func datacentre() networkPath { return networkPath{Rate: 10 * unit.Gbps, Delay: 5 * us} }
 
 // isNew reports whether p is a sender's packet with payload that was not sent before.
 func isNew(p *packet.Packet, reply bool) bool {
@@ -73,7 +73,7 @@ func isNew(p *packet.Packet, reply bool) bool {
 // slowStart counts the packets up to the end of each round trip: 10 in the first and twice as many in each later one
 // (RFC 5681 §3.1), for any rate of the NIC and any round trip. Some may be sent a round trip later.
 func slowStart(k Transport) error {
-	for _, path := range []Path{
+	for _, path := range []networkPath{
 		{Rate: unit.Gbps, Delay: 5 * ms}, {NIC: 4 * unit.Gbps, Rate: unit.Gbps, Delay: 5 * ms},
 		{Rate: 100 * unit.Gbps, Delay: 50 * us}, {NIC: 400 * unit.Gbps, Rate: 100 * unit.Gbps, Delay: 100 * ms},
 	} {
@@ -89,11 +89,11 @@ func slowStart(k Transport) error {
 			}
 			rounds[(at-begin)/trip]++
 		}
-		w, err := NewPipe(k, path, 100_000*Payload)
+		w, err := newPipe(k, path, 100_000*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := w.Run(9 * trip); err != nil {
+		if err := w.runUntil(9 * trip); err != nil {
 			return err
 		}
 		if len(rounds) < 5 {
@@ -148,7 +148,7 @@ func limited(k Transport) error {
 		want         bool // the first acknowledgement reports it
 	}{{11, 20, true, true}, {10, 20, true, false}, {19, 20, false, false}, {20, 20, false, true}, {500, 20, false, true},
 		{30, 1000, true, false}} {
-		f := &fixed{decision: cc.Decision{Window: unit.Bytes(x.window * Payload), SlowStart: x.slow,
+		f := &fixed{decision: cc.Decision{Window: unit.Bytes(x.window * packetPayload), SlowStart: x.slow,
 			NextTimer: unit.Never}}
 		k.CC = f.scheme()
 		first, decided := false, false
@@ -159,11 +159,11 @@ func limited(k Transport) error {
 				first, decided = f.limited > 0, true
 			}
 		}
-		w, err := NewPipe(k, path, unit.Bytes(x.size*Payload))
+		w, err := newPipe(k, path, unit.Bytes(x.size*packetPayload))
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(unit.Second), w.whole()); err != nil {
+		if err := errors.Join(w.runUntil(unit.Second), w.whole()); err != nil {
 			return err
 		}
 		if !decided {
@@ -186,12 +186,12 @@ func backoff(k Transport) error {
 			at = append(at, now)
 		}
 	}
-	path.Reply = func(int, *packet.Packet) Fate { return Fate{Lost: true} }
-	w, err := NewPipe(k, path, Payload)
+	path.Reply = func(int, *packet.Packet) packetFate { return packetFate{Lost: true} }
+	w, err := newPipe(k, path, packetPayload)
 	if err != nil {
 		return err
 	}
-	if err := w.Run(10 * unit.Second); err != nil {
+	if err := w.runUntil(10 * unit.Second); err != nil {
 		return err
 	}
 	if len(at) < 4 {
@@ -221,25 +221,25 @@ func noSpurious(k Transport) error {
 	}
 	for _, x := range []struct {
 		name string
-		path Path
+		path networkPath
 	}{
-		{"a queue of 1 us", Path{Busy: us}},
-		{"a queue of 100 us", Path{Busy: 100 * us}},
-		{"a queue of 1 ms", Path{Busy: ms}},
-		{"a queue of 30 ms", Path{Busy: 30 * ms}},
-		{"a NIC that is 40 times as fast", Path{NIC: 400 * unit.Gbps}},
-		{"a pause of 20 ms", Path{Pause: pauses(50*us, 20*ms, unit.Second)}},
-		{"pauses of 2 ms", Path{Pause: pauses(20*us, 2*ms, 3*ms)}},
-		{"pauses of 50 us", Path{Pause: pauses(20*us, 50*us, 55*us)}},
-		{"replies of 1 ms", Path{Reply: func(int, *packet.Packet) Fate { return Fate{Later: ms} }}},
+		{"a queue of 1 us", networkPath{Busy: us}},
+		{"a queue of 100 us", networkPath{Busy: 100 * us}},
+		{"a queue of 1 ms", networkPath{Busy: ms}},
+		{"a queue of 30 ms", networkPath{Busy: 30 * ms}},
+		{"a NIC that is 40 times as fast", networkPath{NIC: 400 * unit.Gbps}},
+		{"a pause of 20 ms", networkPath{Pause: pauses(50*us, 20*ms, unit.Second)}},
+		{"pauses of 2 ms", networkPath{Pause: pauses(20*us, 2*ms, 3*ms)}},
+		{"pauses of 50 us", networkPath{Pause: pauses(20*us, 50*us, 55*us)}},
+		{"replies of 1 ms", networkPath{Reply: func(int, *packet.Packet) packetFate { return packetFate{Later: ms} }}},
 	} {
 		path := x.path
 		path.Rate, path.Delay = 10*unit.Gbps, 5*us
-		w, err := NewPipe(k, path, 2000*Payload)
+		w, err := newPipe(k, path, 2000*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(10*unit.Second), w.whole()); err != nil {
+		if err := errors.Join(w.runUntil(10*unit.Second), w.whole()); err != nil {
 			return fmt.Errorf("%s: %w", x.name, err)
 		}
 		if s, d := w.Sender.Counters().Retransmitted, w.Receiver.Counters().DuplicateCount(); s+d+w.timeouts() > 0 {
@@ -258,16 +258,16 @@ func lastRepaired(k Transport) error {
 		for _, full := range []bool{false, true} {
 			for _, also := range []string{"alone", "with a probe", "with a reply"} {
 				path := datacentre()
-				path.Queueing = unit.TransmitTime(buffer+2*Payload, path.Rate)
+				path.Queueing = unit.TransmitTime(buffer+2*packetPayload, path.Rate)
 				if full {
-					path.Busy = unit.TransmitTime(buffer-packets*Payload/2, path.Rate)
+					path.Busy = unit.TransmitTime(buffer-packets*packetPayload/2, path.Rate)
 				}
 				var sent unit.Time
 				lost, now := 0, unit.Time(0)
 				path.Seen = func(at unit.Time, _ *packet.Packet, _ bool) { now = at }
-				path.Data = func(_ int, p *packet.Packet) (f Fate) {
+				path.Data = func(_ int, p *packet.Packet) (f packetFate) {
 					switch {
-					case lost == 0 && p.Payload == Payload-1: // the last one
+					case lost == 0 && p.Payload == packetPayload-1: // the last one
 						sent, f.Lost = now, true
 						lost++
 					case lost == 1 && p.Payload == 0 && also == "with a probe":
@@ -276,17 +276,17 @@ func lastRepaired(k Transport) error {
 					}
 					return f
 				}
-				path.Reply = func(_ int, p *packet.Packet) (f Fate) {
+				path.Reply = func(_ int, p *packet.Packet) (f packetFate) {
 					if f.Lost = lost == 1 && also == "with a reply" && now-sent > path.Queueing/2; f.Lost {
 						lost++
 					}
 					return f
 				}
-				w, err := NewPipe(k, path, packets*Payload-1)
+				w, err := newPipe(k, path, packets*packetPayload-1)
 				if err != nil {
 					return err
 				}
-				if err := w.Run(100 * unit.Second); err != nil {
+				if err := w.runUntil(100 * unit.Second); err != nil {
 					return err
 				}
 				end := w.Sender.Counters().Finished
@@ -307,35 +307,35 @@ func lastRepaired(k Transport) error {
 // repaired loses single packets of a flow, the last one among them, single replies, and all for some time.
 func repaired(k Transport) error {
 	const packets = 20
-	try := func(name string, path Path) error {
-		w, err := NewPipe(k, path, packets*Payload)
+	try := func(name string, path networkPath) error {
+		w, err := newPipe(k, path, packets*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(200*unit.Second), w.whole()); err != nil {
+		if err := errors.Join(w.runUntil(200*unit.Second), w.whole()); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	}
 	for i := range packets + 3 {
 		path := datacentre()
-		path.Data = func(n int, _ *packet.Packet) Fate { return Fate{Lost: n == i} }
+		path.Data = func(n int, _ *packet.Packet) packetFate { return packetFate{Lost: n == i} }
 		if err := try(fmt.Sprintf("packet %d of the sender lost", i), path); err != nil {
 			return err
 		}
 		path = datacentre()
-		path.Reply = func(n int, _ *packet.Packet) Fate { return Fate{Lost: n == i} }
+		path.Reply = func(n int, _ *packet.Packet) packetFate { return packetFate{Lost: n == i} }
 		if err := try(fmt.Sprintf("reply %d lost", i), path); err != nil {
 			return err
 		}
 		for _, replies := range []bool{false, true} {
 			path, now, from := datacentre(), unit.Time(0), unit.Never
 			path.Seen = func(at unit.Time, _ *packet.Packet, _ bool) { now = at }
-			lose := func(n int, _ *packet.Packet) Fate {
+			lose := func(n int, _ *packet.Packet) packetFate {
 				if n == i {
 					from = now
 				}
-				return Fate{Lost: now >= from && now < from+5*ms}
+				return packetFate{Lost: now >= from && now < from+5*ms}
 			}
 			if path.Data = lose; replies {
 				path.Data, path.Reply = nil, lose
@@ -354,13 +354,13 @@ func heavy(k Transport) error {
 	for seed := range uint64(100) {
 		random := unit.NewRandom(seed, "loss")
 		path := datacentre()
-		path.Data = func(int, *packet.Packet) Fate { return Fate{Lost: random.Uint64()%2 == 0} }
+		path.Data = func(int, *packet.Packet) packetFate { return packetFate{Lost: random.Uint64()%2 == 0} }
 		path.Reply = path.Data
-		w, err := NewPipe(k, path, Payload)
+		w, err := newPipe(k, path, packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(unit.Second), w.whole()); err != nil {
+		if err := errors.Join(w.runUntil(unit.Second), w.whole()); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
@@ -372,26 +372,26 @@ func heavy(k Transport) error {
 func checkCopyGap(k Transport) error {
 	for seed := range uint64(10) {
 		random := unit.NewRandom(seed, "loss")
-		path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
+		path := networkPath{Rate: 10 * unit.Gbps, Delay: 50 * us}
 		copies := map[int64]unit.Time{} // when the last copy was sent, by sequence number
 		now, early := unit.Time(0), error(nil)
 		path.Seen = func(at unit.Time, _ *packet.Packet, _ bool) { now = at }
-		path.Data = func(_ int, p *packet.Packet) Fate {
+		path.Data = func(_ int, p *packet.Packet) packetFate {
 			lost := random.Uint64()%20 == 0
 			if p.Payload == 0 {
-				return Fate{Lost: lost}
+				return packetFate{Lost: lost}
 			}
 			if t, again := copies[p.Seq]; again && now-t < 2*path.Delay && early == nil {
 				early = fmt.Errorf("seed %d: number %d was sent at %v and %v", seed, p.Seq, t, now)
 			}
 			copies[p.Seq] = now
-			return Fate{Lost: lost}
+			return packetFate{Lost: lost}
 		}
-		w, err := NewPipe(k, path, 300*Payload)
+		w, err := newPipe(k, path, 300*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(100*unit.Second), early); err != nil {
+		if err := errors.Join(w.runUntil(100*unit.Second), early); err != nil {
 			return err
 		}
 	}
@@ -403,7 +403,7 @@ func checkCopyGap(k Transport) error {
 // most.
 func holdOff(k Transport) error {
 	const trips = 100
-	path := Path{Rate: 10 * unit.Gbps, Delay: 50 * us}
+	path := networkPath{Rate: 10 * unit.Gbps, Delay: 50 * us}
 	from, sent := unit.Never, 0
 	now := unit.Time(0)
 	path.Seen = func(at unit.Time, p *packet.Packet, reply bool) {
@@ -411,17 +411,17 @@ func holdOff(k Transport) error {
 			sent++
 		}
 	}
-	path.Data = func(n int, p *packet.Packet) Fate {
+	path.Data = func(n int, p *packet.Packet) packetFate {
 		if n == 40 {
 			from = now
 		}
-		return Fate{Nacked: p.Payload > 0 && now >= from && now < from+trips*2*path.Delay}
+		return packetFate{Nacked: p.Payload > 0 && now >= from && now < from+trips*2*path.Delay}
 	}
-	w, err := NewPipe(k, path, 300*Payload)
+	w, err := newPipe(k, path, 300*packetPayload)
 	if err != nil {
 		return err
 	}
-	if err := w.Run(100 * unit.Second); err != nil {
+	if err := w.runUntil(100 * unit.Second); err != nil {
 		return err
 	}
 	if from == unit.Never || k.Repairs && w.whole() != nil {
@@ -438,15 +438,15 @@ func reordered(k Transport) error {
 	for seed := range uint64(20) {
 		random := unit.NewRandom(seed, "reordering")
 		path := datacentre()
-		path.Data = func(int, *packet.Packet) Fate {
-			return Fate{Later: unit.Time(random.Uint64() % uint64(20*us)), Lost: random.Uint64()%20 == 0}
+		path.Data = func(int, *packet.Packet) packetFate {
+			return packetFate{Later: unit.Time(random.Uint64() % uint64(20*us)), Lost: random.Uint64()%20 == 0}
 		}
-		path.Reply = func(int, *packet.Packet) Fate { return Fate{Lost: random.Uint64()%20 == 0} }
-		w, err := NewPipe(k, path, 100*Payload)
+		path.Reply = func(int, *packet.Packet) packetFate { return packetFate{Lost: random.Uint64()%20 == 0} }
+		w, err := newPipe(k, path, 100*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(500*unit.Second), w.whole()); err != nil {
+		if err := errors.Join(w.runUntil(500*unit.Second), w.whole()); err != nil {
 			return fmt.Errorf("seed %d: %w", seed, err)
 		}
 	}
@@ -455,8 +455,8 @@ func reordered(k Transport) error {
 
 // sizes runs flows of one byte to many packets. Each byte arrives, and is sent as new data once.
 func sizes(k Transport) error {
-	for _, size := range []unit.Bytes{1, Payload - 1, Payload, Payload + 1, 9*Payload + 1, 64 * Payload, 65*Payload - 1,
-		10_000 * Payload} {
+	for _, size := range []unit.Bytes{1, packetPayload - 1, packetPayload, packetPayload + 1, 9*packetPayload + 1,
+		64 * packetPayload, 65*packetPayload - 1, 10_000 * packetPayload} {
 		if size < k.MinSize {
 			continue
 		}
@@ -468,7 +468,7 @@ func sizes(k Transport) error {
 }
 
 // maxFlow is the largest flow that the contract promises.
-const maxFlow = 1_000_000 * Payload
+const maxFlow = 1_000_000 * packetPayload
 
 // Large reports the faults of a transport with a flow of a million packets and a byte, which takes seconds. If the
 // transport repairs losses the queue has a limit.
@@ -476,7 +476,7 @@ func Large(t T, k Transport) {
 	t.Helper()
 	path := datacentre()
 	if k.Repairs {
-		path.Limit = 200 * Payload
+		path.Limit = 200 * packetPayload
 	}
 	if err := ofSize(k, path, maxFlow+1); err != nil {
 		t.Errorf("%s: large flow: %v", k.Name, err)
@@ -484,15 +484,15 @@ func Large(t T, k Transport) {
 }
 
 // ofSize runs a flow of this size on a path, and returns its fault.
-func ofSize(k Transport, path Path, size unit.Bytes) error {
-	w, err := NewPipe(k, path, size)
+func ofSize(k Transport, path networkPath, size unit.Bytes) error {
+	w, err := newPipe(k, path, size)
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(w.Run(100*unit.Second), w.whole()); err != nil {
+	if err := errors.Join(w.runUntil(100*unit.Second), w.whole()); err != nil {
 		return err
 	}
-	if s := w.Sender.Counters(); s.SentBytes != size || s.SentPackets < int64(size+Payload-1)/Payload {
+	if s := w.Sender.Counters(); s.SentBytes != size || s.SentPackets < int64(size+packetPayload-1)/packetPayload {
 		return fmt.Errorf("%v: %v in %d packets were sent", size, s.SentBytes, s.SentPackets)
 	}
 	return nil
@@ -502,15 +502,15 @@ func ofSize(k Transport, path Path, size unit.Bytes) error {
 func repeatable(k Transport) error {
 	run := func() (log []string, err error) {
 		path := datacentre()
-		path.Data = func(n int, _ *packet.Packet) Fate { return Fate{Lost: n%13 == 5} }
+		path.Data = func(n int, _ *packet.Packet) packetFate { return packetFate{Lost: n%13 == 5} }
 		path.Seen = func(at unit.Time, p *packet.Packet, reply bool) {
 			log = append(log, fmt.Sprint(at, reply, p.Kind, p.Seq, p.Ack, p.Payload, p.Size, p.TCP.Flags))
 		}
-		w, err := NewPipe(k, path, 50*Payload)
+		w, err := newPipe(k, path, 50*packetPayload)
 		if err != nil {
 			return nil, err
 		}
-		return log, w.Run(unit.Second)
+		return log, w.runUntil(unit.Second)
 	}
 	first, err := run()
 	if err != nil {

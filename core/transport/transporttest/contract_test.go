@@ -154,7 +154,7 @@ var mutants = []mutant{
 	{"counts the half after the acknowledgement", "limited by the window", func(c cc.Controller) cc.Controller {
 		return &opinion{Controller: c, ack: func(a *cc.Ack) {
 			d := c.Decision()
-			a.Limited = d.IsLimited(int64(a.Flight.After)*Payload, Payload)
+			a.Limited = d.IsLimited(int64(a.Flight.After)*packetPayload, packetPayload)
 		}}
 	}, nil},
 	{"sends its latest packet each 20 us", "dead link", nil, ofSender(func(a *altered) {
@@ -264,7 +264,7 @@ var mutants = []mutant{
 	})},
 	{"loses short packets", "sizes", nil, ofReceiver(func(a *altered) {
 		a.receive = func(now unit.Time, p *packet.Packet) bool {
-			return (p.Payload == 0 || p.Payload == Payload) && a.Endpoint.Receive(now, p)
+			return (p.Payload == 0 || p.Payload == packetPayload) && a.Endpoint.Receive(now, p)
 		}
 	})},
 	{"counts bytes twice", "sizes", nil, ofReceiver(func(a *altered) {

@@ -19,7 +19,7 @@ func deadLink(k Transport) error {
 			continue
 		}
 		constant := k
-		constant.CC = (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
+		constant.CC = (&fixed{decision: cc.Decision{Window: 100 * packetPayload, NextTimer: unit.Never}}).scheme()
 		if err := deadLinkBehind(constant, buffer); err != nil {
 			return fmt.Errorf("a constant window, buffer of %v: %w", buffer, err)
 		}
@@ -43,13 +43,13 @@ func deadLinkBehind(k Transport, buffer unit.Bytes) error {
 			again = append(again, at)
 		}
 	}
-	lose := func(int, *packet.Packet) Fate { return Fate{Lost: now >= down} }
+	lose := func(int, *packet.Packet) packetFate { return packetFate{Lost: now >= down} }
 	path.Data, path.Reply = lose, lose
-	w, err := NewPipe(k, path, 1000*Payload)
+	w, err := newPipe(k, path, 1000*packetPayload)
 	if err != nil {
 		return err
 	}
-	if err := w.Run(unit.Second); err != nil {
+	if err := w.runUntil(unit.Second); err != nil {
 		return err
 	}
 	if len(again) == 0 { // it only probes

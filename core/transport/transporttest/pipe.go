@@ -10,8 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// Payload is the payload of a full packet in bytes.
-const Payload = 1000
+// packetPayload is the payload of a full packet in bytes.
+const packetPayload = 1000
 
 // Transport is a transport with the parameters and properties that the contract tests.
 type Transport struct {
@@ -46,9 +46,9 @@ type Transport struct {
 	Wrap func(sender, receiver transport.Endpoint) (transport.Endpoint, transport.Endpoint)
 }
 
-// Path is the network between the two ends: the sender's NIC, one queue in front of a link, and a way back without
-// queues. The zero value of a field leaves that part out.
-type Path struct {
+// networkPath is the network between the two ends: the sender's NIC, one queue in front of a link, and a way back
+// without queues. The zero value of a field leaves that part out.
+type networkPath struct {
 	NIC      unit.Rate // of both hosts; 0: Rate
 	Rate     unit.Rate // of the link
 	Delay    unit.Time // each way
@@ -57,13 +57,13 @@ type Path struct {
 	Queueing unit.Time // what the flow knows of the queues (cc.Path.MaxQueueing)
 
 	Pause func(at unit.Time) unit.Time                     // when the link may start a packet that it could start at at
-	Data  func(n int, p *packet.Packet) (fate Fate)        // the fate of the n-th packet of the sender, from 0
-	Reply func(n int, p *packet.Packet) (fate Fate)        // of the receiver's
+	Data  func(n int, p *packet.Packet) (fate packetFate)  // the fate of the n-th packet of the sender, from 0
+	Reply func(n int, p *packet.Packet) (fate packetFate)  // of the receiver's
 	Seen  func(at unit.Time, p *packet.Packet, reply bool) // called for each packet when it is sent
 }
 
-// Fate is what the network does with a packet.
-type Fate struct {
+// packetFate is what the network does with a packet.
+type packetFate struct {
 	Lost   bool
 	Nacked bool      // it is lost, and a switch next to the sender's NIC reports that by a NACK
 	Later  unit.Time // how much later it arrives
@@ -77,15 +77,15 @@ type passage struct {
 	reply bool
 }
 
-// Pipe is a flow on a path.
-type Pipe struct {
+// pipe is a flow on a path.
+type pipe struct {
 	Now      unit.Time
 	Sender   transport.Endpoint
 	Receiver transport.Endpoint
 	Drops    int // at the queue's limit
 	Sent     int // packets of the sender
 
-	path              Path
+	path              networkPath
 	flow              transport.Flow
 	air               []passage
 	nicFree, linkFree unit.Time
@@ -100,15 +100,15 @@ const (
 	maxStepsPerPacket = 30
 )
 
-// NewPipe makes a flow of size bytes on a path.
-func NewPipe(k Transport, path Path, size unit.Bytes) (*Pipe, error) {
+// newPipe makes a flow of size bytes on a path.
+func newPipe(k Transport, path networkPath, size unit.Bytes) (*pipe, error) {
 	if path.NIC == 0 {
 		path.NIC = path.Rate
 	}
-	w := &Pipe{path: path, linkFree: path.Busy}
-	frame := unit.Bytes(Payload + 100)
+	w := &pipe{path: path, linkFree: path.Busy}
+	frame := unit.Bytes(packetPayload + 100)
 	w.flow = transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
-		Payload: Payload,
+		Payload: packetPayload,
 		Framing: packet.Framings[0], Stop: unit.Never, Random: unit.NewRandom(1, "flow"), Seed: 1, Host: &cc.Host{},
 		Path: cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
 			MaxQueueing: path.Queueing,
@@ -147,11 +147,11 @@ func NewPipe(k Transport, path Path, size unit.Bytes) (*Pipe, error) {
 }
 
 // send puts a packet of an end on its way.
-func (w *Pipe) send(p *packet.Packet, reply bool) {
+func (w *pipe) send(p *packet.Packet, reply bool) {
 	if w.path.Seen != nil {
 		w.path.Seen(w.Now, p, reply)
 	}
-	n, fate, hook := &w.Sent, Fate{}, w.path.Data
+	n, fate, hook := &w.Sent, packetFate{}, w.path.Data
 	if reply {
 		n, hook = &w.replies, w.path.Reply
 	}
@@ -205,7 +205,7 @@ func nackOf(p *packet.Packet) *packet.Packet {
 }
 
 // next returns when what happens next does.
-func (w *Pipe) next() unit.Time {
+func (w *pipe) next() unit.Time {
 	at := min(w.Sender.NextTimer(), w.Receiver.NextTimer())
 	if t := w.Sender.NextSend(); t < unit.Never {
 		at = min(at, max(t, w.nicFree))
@@ -217,16 +217,16 @@ func (w *Pipe) next() unit.Time {
 	return max(at, w.Now)
 }
 
-// Run continues until a time, or until no event is left before it. The error is a fault of the transport: a timer
+// runUntil continues until a time, or until no event is left before it. The error is a fault of the transport: a timer
 // that stays due, or steps without end.
-func (w *Pipe) Run(until unit.Time) error {
+func (w *pipe) runUntil(until unit.Time) error {
 	for {
 		at := w.next()
 		if at > until || at >= unit.Never-1 {
 			return nil
 		}
 		w.Now = at
-		if w.steps++; w.steps > max(minSteps, maxStepsPerPacket*int(w.flow.Size/Payload)) {
+		if w.steps++; w.steps > max(minSteps, maxStepsPerPacket*int(w.flow.Size/packetPayload)) {
 			return fmt.Errorf("%v: no end after %d steps", w.Now, w.steps)
 		}
 		if err := w.step(); err != nil {
@@ -236,7 +236,7 @@ func (w *Pipe) Run(until unit.Time) error {
 }
 
 // step does what is due.
-func (w *Pipe) step() error {
+func (w *pipe) step() error {
 	switch {
 	case len(w.air) > 0 && w.air[0].at <= w.Now:
 		x := w.air[0]
@@ -276,7 +276,7 @@ func advance(now unit.Time, e transport.Endpoint, who string) error {
 }
 
 // timeouts returns how often the sender's retransmission timer expired.
-func (w *Pipe) timeouts() int64 {
+func (w *pipe) timeouts() int64 {
 	if x, ok := w.Sender.(transport.Retransmitter); ok {
 		return x.Timeouts()
 	}
@@ -284,7 +284,7 @@ func (w *Pipe) timeouts() int64 {
 }
 
 // whole reports a flow that is not complete: each byte has to arrive, and both ends have to notice.
-func (w *Pipe) whole() error {
+func (w *pipe) whole() error {
 	s, r := w.Sender.Counters(), w.Receiver.Counters()
 	if r.ReceivedBytes != w.flow.Size || s.Finished == unit.Never || r.Finished == unit.Never {
 		return fmt.Errorf("%v: %v of %v arrived; finished at %v and %v", w.Now, r.ReceivedBytes, w.flow.Size, s.Finished,

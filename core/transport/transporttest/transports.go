@@ -32,7 +32,7 @@ func uetWait(rtt unit.Time) (least, longest unit.Time) { return 15*us + 6*rtt, 1
 // Transports returns all transports of Weir, in the forms that differ in what they send again.
 func Transports() []Transport {
 	slow := reno.Scheme()
-	window100 := (&fixed{decision: cc.Decision{Window: 100 * Payload, NextTimer: unit.Never}}).scheme()
+	window100 := (&fixed{decision: cc.Decision{Window: 100 * packetPayload, NextTimer: unit.Never}}).scheme()
 	rdmaKind := func(name string, control *cc.Scheme, params ...string) Transport {
 		return Transport{Name: "rdma " + name, Scheme: rdma.Scheme(), CC: control, Repairs: true, Reports: true,
 			Backoff:   true,
@@ -86,7 +86,7 @@ const captureRate = 8 * unit.Gbps
 func capture(size unit.Bytes) *transport.Script {
 	var s transport.Script
 	for sent := unit.Bytes(0); sent < size; {
-		payload := min(size-sent, Payload)
+		payload := min(size-sent, packetPayload)
 		if rest := size - sent - payload; rest > 0 && rest < udp.MinCaptured {
 			payload -= udp.MinCaptured - rest
 		}

@@ -23,12 +23,12 @@ func checkDatagrams(k Transport) error {
 			}
 			next++
 		}
-		path.Data = func(n int, _ *packet.Packet) Fate { return Fate{Lost: every > 0 && n%every == 1} }
-		w, err := NewPipe(k, path, packets*Payload)
+		path.Data = func(n int, _ *packet.Packet) packetFate { return packetFate{Lost: every > 0 && n%every == 1} }
+		w, err := newPipe(k, path, packets*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(w.Run(unit.Second), wrong); err != nil {
+		if err := errors.Join(w.runUntil(unit.Second), wrong); err != nil {
 			return err
 		}
 		s, r := w.Sender.Counters(), w.Receiver.Counters()
@@ -46,12 +46,12 @@ func checkRate(k Transport) error {
 	const packets = 10_000
 	for _, x := range []struct {
 		name string
-		path Path
+		path networkPath
 	}{
-		{"with room", Path{Rate: 10 * unit.Gbps}},
-		{"too slow", Path{Rate: unit.Gbps, Limit: 20 * Payload}},
-		{"without a way through", Path{Rate: 10 * unit.Gbps,
-			Data: func(int, *packet.Packet) Fate { return Fate{Lost: true} }}},
+		{"with room", networkPath{Rate: 10 * unit.Gbps}},
+		{"too slow", networkPath{Rate: unit.Gbps, Limit: 20 * packetPayload}},
+		{"without a way through", networkPath{Rate: 10 * unit.Gbps,
+			Data: func(int, *packet.Packet) packetFate { return packetFate{Lost: true} }}},
 	} {
 		path := x.path
 		path.NIC, path.Delay = 10*unit.Gbps, 5*us
@@ -61,14 +61,14 @@ func checkRate(k Transport) error {
 				begin, end = min(begin, at), at
 			}
 		}
-		w, err := NewPipe(k, path, packets*Payload)
+		w, err := newPipe(k, path, packets*packetPayload)
 		if err != nil {
 			return err
 		}
-		if err := w.Run(unit.Second); err != nil {
+		if err := w.runUntil(unit.Second); err != nil {
 			return err
 		}
-		want := unit.TransmitTime((packets-1)*Payload, k.Rate)
+		want := unit.TransmitTime((packets-1)*packetPayload, k.Rate)
 		if took := end - begin; took < want-want/200 || took > want+want/200 {
 			return fmt.Errorf("a path %s: %d packets were sent in %v; at %v that takes %v", x.name, w.Sent, took, k.Rate, want)
 		}

@@ -28,14 +28,14 @@ type silence struct {
 }
 
 // measure runs a flow of packets with data lost from number lostFrom on.
-func (x *silence) measure(k Transport, path Path, packets, lostFrom int) (from unit.Time, err error) {
+func (x *silence) measure(k Transport, path networkPath, packets, lostFrom int) (from unit.Time, err error) {
 	now, firstLost, lastSent, lastReply := unit.Time(0), unit.Never, unit.Time(0), unit.Time(0)
 	copies := map[int64]unit.Time{}
-	path.Data = func(n int, _ *packet.Packet) Fate {
+	path.Data = func(n int, _ *packet.Packet) packetFate {
 		if n >= lostFrom {
 			firstLost = min(firstLost, now)
 		}
-		return Fate{Lost: n >= lostFrom}
+		return packetFate{Lost: n >= lostFrom}
 	}
 	path.Seen = func(at unit.Time, p *packet.Packet, reply bool) {
 		if now = at; reply {
@@ -54,11 +54,11 @@ func (x *silence) measure(k Transport, path Path, packets, lostFrom int) (from u
 		}
 		lastSent, copies[p.Seq] = at, at
 	}
-	w, err := NewPipe(k, path, unit.Bytes(packets)*Payload)
+	w, err := newPipe(k, path, unit.Bytes(packets)*packetPayload)
 	if err != nil {
 		return 0, err
 	}
-	err = w.Run(3 * unit.Second)
+	err = w.runUntil(3 * unit.Second)
 	return max(from, lastReply), err
 }
 
@@ -73,7 +73,7 @@ func checkFirstWait(k Transport) error {
 			packets, lostFrom int
 			waits             []Wait
 		}{{"from the beginning", 1, 0, k.Waits[:1]}, {"after replies", 8, 6, k.Waits[1:]}} {
-			path := Path{Rate: 10 * unit.Gbps, Delay: delay}
+			path := networkPath{Rate: 10 * unit.Gbps, Delay: delay}
 			var s silence
 			from, err := s.measure(k, path, x.packets, x.lostFrom)
 			if err != nil {
@@ -103,7 +103,7 @@ func checkFirstWait(k Transport) error {
 func checkSteady(k Transport) error {
 	for _, delay := range []unit.Time{5 * us, 300 * us} {
 		var s silence
-		if _, err := s.measure(k, Path{Rate: 10 * unit.Gbps, Delay: delay}, 1, 0); err != nil {
+		if _, err := s.measure(k, networkPath{Rate: 10 * unit.Gbps, Delay: delay}, 1, 0); err != nil {
 			return err
 		}
 		if len(s.at) < 100 {

@@ -10,32 +10,32 @@ import (
 	"weir/core/unit"
 )
 
-// CapturedConfig is the configuration of a sender of a capture's datagrams. The capture determines the rest.
-type CapturedConfig struct {
+// capturedConfig is the configuration of a sender of a capture's datagrams. The capture determines the rest.
+type capturedConfig struct {
 	Weir bool // in the lab the hosts are Weir's own
 }
 
 // Params binds the configuration.
-func (c *CapturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.Weir) }
+func (c *capturedConfig) Params(p *scheme.Params) { transport.BindStack(p, &c.Weir) }
 
 // Traits returns which hosts run it in the lab.
-func (c *CapturedConfig) Traits() transport.Traits { return transport.Traits{OwnStack: c.Weir} }
+func (c *capturedConfig) Traits() transport.Traits { return transport.Traits{OwnStack: c.Weir} }
 
 // capturedScheme returns the scheme that carries a capture's datagrams under the name udp.
 func capturedScheme() *transport.Scheme {
 	s := transport.Define(transport.Scheme{
 		Scheme:  scheme.Scheme{Name: "udp", Doc: "datagrams of a capture, sent at their original times", Source: "Weir"},
 		Headers: packet.UDPHeader, Kernel: packet.ProtoUDP, Proto: packet.ProtoUDP,
-	}, NewCaptured)
+	}, newCaptured)
 	return &s
 }
 
 // MinCaptured is the minimum payload of a capture's datagram: the lab's kernels use that many bytes to identify it.
 const MinCaptured = 16
 
-// NewCaptured makes the endpoints of a flow of a capture. It returns an error without datagrams, for a payload out of
+// newCaptured makes the endpoints of a flow of a capture. It returns an error without datagrams, for a payload out of
 // range, or for datagrams out of order.
-func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver, error) {
+func newCaptured(f transport.Flow, _ capturedConfig) (*capturedSender, *Receiver, error) {
 	if f.Script == nil || len(*f.Script) == 0 {
 		return nil, nil, errors.New("transport udp: a flow of a capture without datagrams")
 	}
@@ -51,7 +51,7 @@ func NewCaptured(f transport.Flow, _ CapturedConfig) (*CapturedSender, *Receiver
 	if err != nil {
 		return nil, nil, err
 	}
-	s := &CapturedSender{flow: f, script: *f.Script, headers: ownHeaders(f.Version),
+	s := &capturedSender{flow: f, script: *f.Script, headers: ownHeaders(f.Version),
 		hash: packet.FlowHash(f.Src, f.Dst, f.SrcPort, f.DstPort, packet.ProtoUDP)}
 	s.counters.Finished = unit.Never
 	return s, r, nil
@@ -62,9 +62,9 @@ func ownHeaders(version uint8) int32 {
 	return packet.EthernetHeader + packet.IPHeader(version) + packet.UDPHeader
 }
 
-// CapturedSender sends the datagrams of a capture at its times. A datagram that has to wait for the NIC is sent as soon
+// capturedSender sends the datagrams of a capture at its times. A datagram that has to wait for the NIC is sent as soon
 // as it is free, and later ones at their own times.
-type CapturedSender struct {
+type capturedSender struct {
 	flow     transport.Flow
 	script   transport.Script
 	headers  int32
@@ -74,7 +74,7 @@ type CapturedSender struct {
 }
 
 // NextSend returns when the next datagram is due.
-func (s *CapturedSender) NextSend() unit.Time {
+func (s *capturedSender) NextSend() unit.Time {
 	if s.next == len(s.script) {
 		return unit.Never
 	}
@@ -86,7 +86,7 @@ func (s *CapturedSender) NextSend() unit.Time {
 }
 
 // Emit fills p with the next datagram.
-func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
+func (s *capturedSender) Emit(now unit.Time, p *packet.Packet) {
 	payload := s.script[s.next].Payload
 	p.Kind, p.Seq, p.Payload = packet.Data, int64(s.next), payload
 	p.Size = s.flow.Framing.FrameBytes(s.headers, payload, true)
@@ -101,13 +101,13 @@ func (s *CapturedSender) Emit(now unit.Time, p *packet.Packet) {
 }
 
 // Receive is never called: the receiver does not answer.
-func (s *CapturedSender) Receive(unit.Time, *packet.Packet) bool { return false }
+func (s *capturedSender) Receive(unit.Time, *packet.Packet) bool { return false }
 
 // NextTimer returns unit.Never: NextSend has the schedule.
-func (s *CapturedSender) NextTimer() unit.Time { return unit.Never }
+func (s *capturedSender) NextTimer() unit.Time { return unit.Never }
 
 // Advance is never called.
-func (s *CapturedSender) Advance(unit.Time) {}
+func (s *capturedSender) Advance(unit.Time) {}
 
 // Counters returns the sender's counters. Finished is when the last datagram was sent.
-func (s *CapturedSender) Counters() *transport.Counters { return &s.counters }
+func (s *capturedSender) Counters() *transport.Counters { return &s.counters }

@@ -19,7 +19,7 @@ func script(version uint8) transport.Flow {
 // A capture's datagrams are sent at its times, or as soon as they can be, and are all the flow has.
 func TestCaptured(t *testing.T) {
 	f := script(6)
-	s, r, err := NewCaptured(f, CapturedConfig{})
+	s, r, err := newCaptured(f, capturedConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestCaptured(t *testing.T) {
 		t.Errorf("%+v\n%+v", s.Counters(), r.Counters())
 	}
 	f.Stop = unit.Second + 500*unit.Microsecond
-	if s, _, _ = NewCaptured(f, CapturedConfig{}); s.NextSend() != unit.Second {
+	if s, _, _ = newCaptured(f, capturedConfig{}); s.NextSend() != unit.Second {
 		t.Error("it does not begin")
 	}
 	for range 2 {
@@ -64,12 +64,12 @@ func TestBadCaptured(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			f := script(4)
 			change(&f)
-			if _, _, err := NewCaptured(f, CapturedConfig{}); err == nil || !strings.Contains(err.Error(), want) {
+			if _, _, err := newCaptured(f, capturedConfig{}); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}
 		})
 	}
-	if c := (&CapturedConfig{Weir: true}); !c.Traits().OwnStack || Scheme().Captured.Name != "udp" {
+	if c := (&capturedConfig{Weir: true}); !c.Traits().OwnStack || Scheme().Captured.Name != "udp" {
 		t.Error("it is not udp")
 	}
 }

@@ -208,8 +208,8 @@ type datagrams struct {
 	total      int64
 	received   int64 // as last reported
 	marked     int64
-	lost       int64
-	writtenOff int64                 // datagrams of lost that timeouts wrote off
+	lost       int64                 // datagrams that reports or NACKs show to be lost
+	writtenOff int64                 // datagrams that timeouts wrote off, which lost does not count
 	nacked     int64                 // datagrams from done on that are lost
 	noticed    transport.Ring[uint8] // notices of the network about those from done on; without room: no notice yet
 }
@@ -223,14 +223,8 @@ type prober struct {
 	silentBelow int64     // value of next at that time
 }
 
-// State returns the state of recovery.
-func (s *ControlledSender) State() cc.RecoveryState { return s.control.State }
-
-// InFlight returns the number of datagrams that are sent and neither overtaken by a reported one nor known to be lost.
-func (s *ControlledSender) InFlight() int64 { return s.next - s.done - s.nacked }
-
-// Lost returns the number of datagrams that reports or NACKs show to be lost, without those that a timeout wrote off.
-func (s *ControlledSender) Lost() int64 { return s.lost }
+// inFlight returns the number of datagrams that are sent and neither overtaken by a reported one nor known to be lost.
+func (s *ControlledSender) inFlight() int64 { return s.next - s.done - s.nacked }
 
 // Timeouts returns the number of times that no report arrived in time.
 func (s *ControlledSender) Timeouts() int64 { return s.timer.Timeouts }
@@ -240,7 +234,7 @@ func (s *ControlledSender) Counters() *transport.Counters { return &s.counters }
 
 // Gauge returns the controller's window and rate, and the bytes in flight.
 func (s *ControlledSender) Gauge() transport.Gauge {
-	return s.control.Gauge(unit.Bytes(s.InFlight()) * unit.Bytes(s.flow.Payload))
+	return s.control.Gauge(unit.Bytes(s.inFlight()) * unit.Bytes(s.flow.Payload))
 }
 
 // payloadOf returns the payload of datagram n.
@@ -253,7 +247,7 @@ func (s *ControlledSender) payloadOf(n int64) int32 {
 
 // fitsWindow reports whether the window has room for datagram n. One datagram may always be sent.
 func (s *ControlledSender) fitsWindow(n int64) bool {
-	out := s.InFlight()
+	out := s.inFlight()
 	return out == 0 || out*int64(s.flow.Payload)+int64(s.payloadOf(n)) <= int64(s.control.Decision.Window)
 }
 
@@ -261,7 +255,7 @@ func (s *ControlledSender) fitsWindow(n int64) bool {
 func (s *ControlledSender) planNext(now unit.Time) {
 	s.planAt, s.probeAt, s.timerAt = unit.Never, unit.Never, unit.Never
 	if s.hold.InNackRound() {
-		s.hold.Update(now, s.timer.RTTWithin(s.timer.Timeout()), s.timer.Timeout(), s.InFlight(), s.hash)
+		s.hold.Update(now, s.timer.RTTWithin(s.timer.Timeout()), s.timer.Timeout(), s.inFlight(), s.hash)
 	}
 	if s.next < s.total && s.fitsWindow(s.next) {
 		at := max(s.flow.Start, s.control.Pacer.NextSend(), s.hold.NextSend())
@@ -272,7 +266,7 @@ func (s *ControlledSender) planNext(now unit.Time) {
 			s.planAt = at
 		}
 	}
-	if s.InFlight() > 0 {
+	if s.inFlight() > 0 {
 		if s.timerAt = addTime(s.timer.WaitStart, s.timer.Timeout()); s.loss.Enabled {
 			s.timerAt = s.loss.EarliestExpiry(s.timerAt, s.control.Pacer.LastSend, s.silentSince())
 		}
@@ -311,8 +305,8 @@ func (s *ControlledSender) Emit(now unit.Time, p *packet.Packet) {
 		return
 	}
 	n, payload := s.next, s.payloadOf(s.next)
-	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.InFlight())}
-	if s.InFlight() == 0 {
+	sent := cc.Sent{Bytes: unit.Bytes(payload), InFlight: int(s.inFlight())}
+	if s.inFlight() == 0 {
 		if s.counters.SentPackets > 0 {
 			sent.Idle = now - s.control.Pacer.LastSend
 		}
@@ -356,7 +350,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	if s.loss.UnansweredProbe() > 0 && sent == s.probedAt {
 		upTo = s.receiveProbeReply(now, upTo)
 	}
-	prior := s.InFlight()
+	prior := s.inFlight()
 	full := s.control.Decision.IsLimited(prior*int64(s.flow.Payload), int64(s.flow.Payload))
 	a := &s.report
 	*a = cc.Ack{}
@@ -390,7 +384,7 @@ func (s *ControlledSender) Receive(now unit.Time, p *packet.Packet) bool {
 	a.Delivered, a.ECN.Delivered, a.Losses.Total = s.received, s.marked, s.lost+s.writtenOff
 	a.RTT.Smoothed, a.RTT.Min = s.timer.Trip.Smoothed, s.timer.Trip.Min
 	a.RTT.Delayed = s.config.ReportEvery > 1
-	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.InFlight()), max(now,
+	a.Flight.Before, a.Flight.After, a.Flight.NextSend = int(prior), int(s.inFlight()), max(now,
 		s.control.Pacer.NextSend())
 	a.Limited, a.Losses.State = full, s.control.State
 	s.control.Controller.OnAck(now, a)
@@ -423,7 +417,7 @@ func (s *ControlledSender) enterState(now unit.Time, state cc.RecoveryState, l c
 
 // countLoss returns l with the sender's counts.
 func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
-	l.InFlight, l.Next, l.LostTotal = int(s.InFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
+	l.InFlight, l.Next, l.LostTotal = int(s.inFlight()), s.next*int64(s.flow.Payload), s.lost+s.writtenOff
 	return l
 }
 
@@ -438,9 +432,9 @@ func (s *ControlledSender) Advance(now unit.Time) {
 		s.timer.RecordExpiry(now)
 		s.loss.ProbeDue = true
 	} else {
-		before := s.InFlight()
+		before := s.inFlight()
 		s.removeBelow(upTo)
-		out := before - s.InFlight()
+		out := before - s.inFlight()
 		s.writtenOff += out
 		s.timer.RecordExpiry(now)
 		s.timer.Timeouts++

@@ -169,9 +169,9 @@ func TestControlledLosses(t *testing.T) {
 	l := newLine(t, &fixed{window: 10_000}, 100_000, nil)
 	l.lose = func(p *packet.Packet, back bool) bool { return !back && p.Seq%10 == 3 }
 	l.run(unit.Second)
-	if l.s.Lost() != 10 || l.s.Counters().SentPackets != 100 || l.s.Counters().Finished == unit.Never ||
+	if l.s.lost != 10 || l.s.Counters().SentPackets != 100 || l.s.Counters().Finished == unit.Never ||
 		l.r.Counters().ReceivedPackets != 90 {
-		t.Errorf("%d lost, %+v", l.s.Lost(), l.s.Counters())
+		t.Errorf("%d lost, %+v", l.s.lost, l.s.Counters())
 	}
 	reductions := 0
 	for _, x := range l.c.losses {
@@ -192,7 +192,7 @@ func TestControlledLosses(t *testing.T) {
 		}
 	}
 	if len(l.sent) != 30 || len(l.c.losses) != 3 || l.c.losses[0].Kind != cc.RetransmissionTimeout ||
-		l.c.losses[0].Lost != 10 || l.s.InFlight() != 0 {
+		l.c.losses[0].Lost != 10 || l.s.inFlight() != 0 {
 		t.Errorf("%d sent, %+v", len(l.sent), l.c.losses)
 	}
 }
@@ -238,9 +238,9 @@ func FuzzReport(f *testing.F) {
 			p.SetExtension(Report, b[:9])
 		}
 		l.s.Receive(15*us, p)
-		if l.s.InFlight() < 0 || l.s.InFlight() > 5 || l.s.Lost() < 0 || l.s.Lost() > 5 ||
+		if l.s.inFlight() < 0 || l.s.inFlight() > 5 || l.s.lost < 0 || l.s.lost > 5 ||
 			(short || upTo > 5 || received > upTo) && len(l.c.acks) > 0 {
-			t.Errorf("%d in flight, %d lost, %+v", l.s.InFlight(), l.s.Lost(), l.c.acks)
+			t.Errorf("%d in flight, %d lost, %+v", l.s.inFlight(), l.s.lost, l.c.acks)
 		}
 	})
 }
@@ -312,8 +312,8 @@ func TestReportsMerge(t *testing.T) {
 		if r.Emit(us, report); r.NextSend() != unit.Never {
 			t.Errorf("payload of %d bytes: a second report is due", x.payload)
 		}
-		if s.Receive(2*us, report); s.InFlight() != 0 || s.received != 3 {
-			t.Errorf("payload of %d bytes: %d in flight, %d reported", x.payload, s.InFlight(), s.received)
+		if s.Receive(2*us, report); s.inFlight() != 0 || s.received != 3 {
+			t.Errorf("payload of %d bytes: %d in flight, %d reported", x.payload, s.inFlight(), s.received)
 		}
 	}
 }

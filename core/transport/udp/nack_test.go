@@ -92,9 +92,9 @@ func TestControlledNackChecks(t *testing.T) {
 			t.Fatalf("%s: %d taken, %d refused, want %d and %d", x.what, c.NacksTaken, c.NacksRefused, taken, refused)
 		}
 	}
-	if l.s.InFlight() != 7 || l.s.Lost() != 3 || len(l.c.losses) != 0 || len(l.c.told) != 3 || l.c.told[2].Lost != 2000 ||
+	if l.s.inFlight() != 7 || l.s.lost != 3 || len(l.c.losses) != 0 || len(l.c.told) != 3 || l.c.told[2].Lost != 2000 ||
 		l.c.told[0].Supply != unit.Gbps {
-		t.Errorf("%d in flight, %d lost, %v, %v", l.s.InFlight(), l.s.Lost(), l.c.told, l.c.losses)
+		t.Errorf("%d in flight, %d lost, %v, %v", l.s.inFlight(), l.s.lost, l.c.told, l.c.losses)
 	}
 }
 
@@ -123,8 +123,8 @@ func TestControlledNackReactions(t *testing.T) {
 				l.s.Receive(at, nackOf(out[3+i], x.cause))
 			}
 			if len(l.c.told) != x.told || len(l.c.losses) != x.losses || x.losses > 0 && l.c.losses[0].Kind != x.kind ||
-				l.s.InFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
-				t.Errorf("%s, %v: %v, %v, %d in flight", x.nacks, x.cause, l.c.told, l.c.losses, l.s.InFlight())
+				l.s.inFlight() != x.flight || l.s.Counters().Retransmitted != 0 {
+				t.Errorf("%s, %v: %v, %v, %d in flight", x.nacks, x.cause, l.c.told, l.c.losses, l.s.inFlight())
 			}
 			if rate := l.s.Gauge().Rate; rate > unit.Gbps || (rate > 0) != (x.nacks == transport.NacksSupply) {
 				t.Errorf("%s, %v: a rate of %v, the supply is 1Gbps", x.nacks, x.cause, rate)
@@ -171,10 +171,10 @@ func TestControlledNacksOnPath(t *testing.T) {
 				}
 			}
 			c := l.s.Counters()
-			if c.Finished == unit.Never || c.SentPackets != n || l.s.Lost()+l.s.writtenOff != n/7 || l.s.InFlight() != 0 ||
+			if c.Finished == unit.Never || c.SentPackets != n || l.s.lost+l.s.writtenOff != n/7 || l.s.inFlight() != 0 ||
 				(timeouts > 0) != wait {
 				t.Errorf("%s: finished at %v, %d sent, %d lost and %d written off, %d timeouts", nacks, c.Finished, c.SentPackets,
-					l.s.Lost(), l.s.writtenOff, timeouts)
+					l.s.lost, l.s.writtenOff, timeouts)
 			}
 			if nacks == transport.NacksResend && len(l.c.losses) > 0 {
 				t.Errorf("reports show losses that NACKs have told: %v", l.c.losses)
@@ -228,9 +228,9 @@ func FuzzControlledNack(f *testing.F) {
 					gone++
 				}
 			}
-			if gone != s.nacked || s.InFlight() < 0 || s.done > s.next || s.Lost() < 0 || s.Lost()+s.writtenOff > s.next {
-				t.Fatalf("counted %d gone, noted %d; %d in flight, %d of %d done, %d lost", gone, s.nacked, s.InFlight(), s.done,
-					s.next, s.Lost())
+			if gone != s.nacked || s.inFlight() < 0 || s.done > s.next || s.lost < 0 || s.lost+s.writtenOff > s.next {
+				t.Fatalf("counted %d gone, noted %d; %d in flight, %d of %d done, %d lost", gone, s.nacked, s.inFlight(), s.done,
+					s.next, s.lost)
 			}
 		}
 	})

@@ -180,7 +180,7 @@ func (s *Sender) sampleRTT(now unit.Time, a *answer) unit.Time {
 		return 0
 	}
 	s.timer.Trip.AddSample(rtt)
-	if s.config.RTO != FixedRTO {
+	if s.config.RTO != fixedRTO {
 		s.setSlow()
 	}
 	return rtt

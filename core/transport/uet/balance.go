@@ -7,14 +7,20 @@ import (
 
 // Ways to choose entropy values: words of Config.Balance.
 const (
-	Mixed      = "mixed"
-	Oblivious  = "oblivious"
-	Bitmap     = "bitmap"
-	REPS       = "reps"
-	RecycleAll = "reps_legacy"
-	OnePath    = "one"
-	maxPenalty = 15
+	balanceMixed      = "mixed"
+	balanceOblivious  = "oblivious"
+	balanceBitmap     = "bitmap"
+	balanceREPS       = "reps"
+	balanceRecycleAll = "reps_legacy"
+	balanceOnePath    = "one"
 )
+
+// balanceKinds are all words of Config.Balance.
+var balanceKinds = [...]string{balanceMixed, balanceOblivious, balanceBitmap, balanceREPS, balanceRecycleAll,
+	balanceOnePath}
+
+// maxPenalty limits the penalty of an entropy value.
+const maxPenalty = 15
 
 // feedback is the outcome of a packet on its path.
 type feedback uint8
@@ -45,15 +51,15 @@ func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore
 	r := round{upper: upper, mask: uint16(paths - 1), random: random}
 	r.beginRound()
 	switch kind {
-	case OnePath:
+	case balanceOnePath:
 		return one(upper | uint16(random.IntN(paths)))
-	case Oblivious:
+	case balanceOblivious:
 		return &oblivious{r}
-	case Bitmap:
+	case balanceBitmap:
 		return &bitmap{round: r, penalty: make([]uint8, paths)}
-	case REPS:
+	case balanceREPS:
 		return &reps{round: r, ring: make([]recycled, memory), freeze: freeze, explore: explore}
-	case RecycleAll:
+	case balanceRecycleAll:
 		return &recycling{round: r}
 	default:
 		return &mixed{bitmap: bitmap{round: r}}

@@ -13,7 +13,7 @@ func balance(kind string, paths int) balancer {
 
 // Oblivious: each value once a round, in orders that differ from round to round; the flow's upper bits stay.
 func TestOblivious(t *testing.T) {
-	b := balance(Oblivious, 16)
+	b := balance(balanceOblivious, 16)
 	orders := map[string]bool{}
 	for range 20 {
 		seen := map[uint16]bool{}
@@ -40,7 +40,7 @@ func TestOblivious(t *testing.T) {
 // Bitmap: what has a penalty is passed over until that is used up, a point for each packet that meets it first;
 // penalties end at 15. If all have one, a packet still goes.
 func TestBitmap(t *testing.T) {
-	b := balance(Bitmap, 4).(*bitmap)
+	b := balance(balanceBitmap, 4).(*bitmap)
 	bad := uint16(0xab02)
 	for range 9 {
 		b.handleFeedback(0, bad, trimmed)
@@ -62,7 +62,7 @@ func TestBitmap(t *testing.T) {
 		t.Errorf("%d packets for 15 points", met)
 	}
 	for i, want := range map[feedback]uint8{good: 0, marked: 1, trimmed: 4, timeout: 15} {
-		c := balance(Bitmap, 4).(*bitmap)
+		c := balance(balanceBitmap, 4).(*bitmap)
 		if c.handleFeedback(0, 0xab01, i); c.penalty[1] != want {
 			t.Errorf("feedback %d: %d, want %d", i, c.penalty[1], want)
 		}
@@ -78,7 +78,7 @@ func TestBitmap(t *testing.T) {
 // REPS: each value that has done well is taken once, the oldest first, of the last eight; else any. After a timeout it
 // goes round in the ring for 10 ms, then forgets it and explores with 16 packets.
 func TestREPS(t *testing.T) {
-	b := balance(REPS, 256)
+	b := balance(balanceREPS, 256)
 	for i := range uint16(10) {
 		b.handleFeedback(0, 0xab10+i, good)
 	}
@@ -121,7 +121,7 @@ func TestREPS(t *testing.T) {
 // REPS legacy: the first window counts up, at most once through all values; then what has done well goes first, without
 // a bound on how much is kept.
 func TestREPSLegacy(t *testing.T) {
-	b := balance(RecycleAll, 64)
+	b := balance(balanceRecycleAll, 64)
 	for i := range uint16(100) {
 		b.handleFeedback(0, 0xab30, good)
 		if i < 20 {
@@ -142,7 +142,7 @@ func TestREPSLegacy(t *testing.T) {
 
 // Mixed: what has done well, then what the bitmap says.
 func TestMixed(t *testing.T) {
-	b := balance(Mixed, 4)
+	b := balance(balanceMixed, 4)
 	b.handleFeedback(0, 0xab02, timeout)
 	b.handleFeedback(0, 0xab01, good)
 	b.handleFeedback(0, 0xab03, good)
@@ -159,7 +159,7 @@ func TestMixed(t *testing.T) {
 
 // One path: the same value for ever, among those of the flow.
 func TestOnePath(t *testing.T) {
-	b := balance(OnePath, 64)
+	b := balance(balanceOnePath, 64)
 	ev := b.nextValue(0, 0, 0)
 	for range 50 {
 		b.handleFeedback(0, ev, timeout)
@@ -171,7 +171,7 @@ func TestOnePath(t *testing.T) {
 
 // One value of each: whatever balances, all packets take it.
 func TestOneValue(t *testing.T) {
-	for _, kind := range []string{Mixed, Oblivious, Bitmap, REPS, RecycleAll, OnePath} {
+	for _, kind := range balanceKinds {
 		t.Run(kind, func(t *testing.T) {
 			b := balance(kind, 1)
 			for i := range int64(40) {

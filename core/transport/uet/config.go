@@ -15,15 +15,15 @@ import (
 
 // Controllers of a flow: words of Config.Control.
 const (
-	BySender   = "nscc"
-	ByReceiver = "rccc"
-	ByBoth     = "both"
+	bySender   = "nscc"
+	byReceiver = "rccc"
+	byBoth     = "both"
 )
 
 // Words of Config.RTO.
 const (
-	FixedRTO     = "fixed"
-	EstimatedRTO = "estimated"
+	fixedRTO     = "fixed"
+	estimatedRTO = "estimated"
 )
 
 // Config are the parameters of a flow.
@@ -74,9 +74,9 @@ const simulator = "UEC htsim uec.cpp: "
 
 // Params binds the configuration.
 func (c *Config) Params(p *scheme.Params) {
-	p.Text(&c.Control, "control", BySender, "congestion control; nscc: a window at the sender; rccc: credit from the "+
+	p.Text(&c.Control, "control", bySender, "congestion control; nscc: a window at the sender; rccc: credit from the "+
 		"receiver; both: a packet requires window and credit", "UEC htsim main_uec.cpp: -sender_cc_only").
-		Words(BySender, ByReceiver, ByBoth)
+		Words(bySender, byReceiver, byBoth)
 	p.Time(&c.Network, "network_rtt", "0s", "maximum round-trip time of a full frame in the network without queues, "+
 		"from which windows and timeouts follow; 0s: the round-trip time of the flow's path",
 		"UEC htsim main_uec.cpp: the round-trip time "+
@@ -103,7 +103,7 @@ func (c *Config) Params(p *scheme.Params) {
 		return nil
 	})
 	p.AddRule("sleek", func() error {
-		if c.Sleek && c.Control == ByReceiver {
+		if c.Sleek && c.Control == byReceiver {
 			return fmt.Errorf("it goes by the sender's window, and with control: rccc there is none")
 		}
 		return nil
@@ -112,10 +112,10 @@ func (c *Config) Params(p *scheme.Params) {
 
 // bindBalance binds the parameters of the balancer.
 func (c *Config) bindBalance(p *scheme.Params) {
-	p.Text(&c.Balance, "balance", Mixed, "choice of entropy values; mixed: values that succeeded again, otherwise "+
+	p.Text(&c.Balance, "balance", balanceMixed, "choice of entropy values; mixed: values that succeeded again, otherwise "+
 		"values without a penalty; oblivious: all in turn; bitmap: values without a penalty; reps: the latest values "+
 		"that succeeded, once each; reps_legacy: all values that succeeded; one: one value per flow, as with ECMP",
-		simulator+"mixed").Words(Mixed, Oblivious, Bitmap, REPS, RecycleAll, OnePath)
+		simulator+"mixed").Words(balanceKinds[:]...)
 	p.Int(&c.Paths, "paths", "64", "number of entropy values of a flow, a power of two", "UEC htsim main_uec.cpp: 64").
 		Min("1").Max("65536")
 	p.Time(&c.Freeze, "freeze", "10ms", "time after a timeout in which reps cycles through its stored values",
@@ -128,8 +128,8 @@ func (c *Config) bindBalance(p *scheme.Params) {
 
 // bindRecovery binds the parameters of timeouts and of losses without trimming.
 func (c *Config) bindRecovery(p *scheme.Params) {
-	p.Text(&c.RTO, "rto", FixedRTO, "retransmission timeout; fixed: the same for all flows; estimated: SRTT + 4 "+
-		"RTTVAR and at least 5/4 SRTT, doubled up to 64 times", simulator+"fixed; Weir: 5/4").Words(FixedRTO, EstimatedRTO)
+	p.Text(&c.RTO, "rto", fixedRTO, "retransmission timeout; fixed: the same for all flows; estimated: SRTT + 4 "+
+		"RTTVAR and at least 5/4 SRTT, doubled up to 64 times", simulator+"fixed; Weir: 5/4").Words(fixedRTO, estimatedRTO)
 	p.Time(&c.RTOBase, "rto_base", "15us", "with rto: fixed: timeout without queues", "UEC htsim main_uec.cpp: 15 us").
 		Min("1ns").Max("10s")
 	p.Float(&c.RTOQueues, "rto_queues", "6", "with rto: fixed: time for queues, in products of line rate and "+
@@ -180,7 +180,7 @@ func (c *Config) bindCredit(p *scheme.Params) {
 		"packet is marked",
 		simulator+"0.01").Min("0.01%").Max("100%")
 	p.AddRule("oversubscription", func() error {
-		if c.Oversubscription > 1 && c.Control != ByReceiver {
+		if c.Oversubscription > 1 && c.Control != byReceiver {
 			return fmt.Errorf("with control: %s the sender's window knows of the network; rccc alone does not", c.Control)
 		}
 		return nil
@@ -201,18 +201,18 @@ func Scheme() transport.Scheme {
 			Warnings: []scheme.WarningKind{warnSleekNeeded, warnSleekTwice, warnREPS, warnUnmarked, warnBalance,
 				warnNetworkRTT, warnRTOBase, warnRTOQueues}},
 		Headers: headerBytes, Proto: packet.ProtoOwn, Gauged: true,
-	}, Renew)
+	}, renew)
 }
 
 // New makes the two endpoints of a flow. Receivers of one host must get the same f.Host, through which they share the
 // pace of their PULLs; without a host a flow is paced alone. It returns an error for values out of range, and for a
 // path without the rates or the round trip that the configuration needs.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
-	return Renew(f, c, transport.EndpointPair{})
+	return renew(f, c, transport.EndpointPair{})
 }
 
-// Renew is New with the memory of the ends of a flow that is over. They must have no other references.
-func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
+// renew works as New and reuses the memory of the ends of a flow that is over. They must have no other references.
+func renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Receiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65000:
 		return nil, nil, fmt.Errorf("transport uet: payload %d; 1 … 65000 bytes are possible", f.Payload)
@@ -220,7 +220,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 		return nil, nil, fmt.Errorf("transport uet: a size of %d bytes", f.Size)
 	case f.Path.NICRate == 0:
 		return nil, nil, fmt.Errorf("transport uet: its window needs a sender's link with a rate in bit/s")
-	case f.Path.ReceiverRate == 0 && c.Control != BySender:
+	case f.Path.ReceiverRate == 0 && c.Control != bySender:
 		return nil, nil, fmt.Errorf("transport uet: control: %s needs a receiver's link with a rate in bit/s", c.Control)
 	}
 	if c.Network == 0 {
@@ -237,7 +237,7 @@ func Renew(f transport.Flow, c Config, old transport.EndpointPair) (*Sender, *Re
 		host = &cc.Host{}
 	}
 	var p *pacer
-	if c.Control != BySender {
+	if c.Control != bySender {
 		p = host.GetShared("uet pacer", func() any { return &pacer{} }).(*pacer)
 		if c.Oversubscription > 1 && p.slow == nil {
 			p.slow = newSlowdown(f.Start, &c, unit.NewRandom(f.Seed, fmt.Sprintf("uet receiver %d", f.Dst)))

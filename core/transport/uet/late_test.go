@@ -41,7 +41,7 @@ func TestLateTurns(t *testing.T) {
 // A flow that waits for credit asks for it after a timeout, in case a PULL was lost, then after twice that, and so on;
 // it first waits twice as long as it has waited for the latest one, since its receiver may have many other flows.
 func TestWaitsForCredit(t *testing.T) {
-	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = ByReceiver })
+	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	pull := func(now unit.Time, units int64) {
 		p := &packet.Packet{Src: 1, Dst: 2, Seq: units}
 		e := s.ends

@@ -19,13 +19,13 @@ func TestRandomPaths(t *testing.T) {
 			for i := range sizes {
 				sizes[i] = unit.Bytes(1 + random.IntN(100_000))
 			}
-			control := []string{BySender, ByReceiver, ByBoth}[random.IntN(3)]
-			kind := []string{Mixed, Oblivious, Bitmap, REPS, RecycleAll, OnePath}[random.IntN(6)]
-			rto, sleek := []string{FixedRTO, EstimatedRTO}[random.IntN(2)], random.IntN(3) == 0
+			control := []string{bySender, byReceiver, byBoth}[random.IntN(3)]
+			kind := balanceKinds[random.IntN(len(balanceKinds))]
+			rto, sleek := []string{fixedRTO, estimatedRTO}[random.IntN(2)], random.IntN(3) == 0
 			slow := unit.Time(random.IntN(3)) * us
 			w := newPipe(t, sizes, func(i int, c *Config) {
 				c.Control, c.Balance, c.Paths, c.RTO = control, kind, 8, rto
-				c.Sleek = sleek && control != ByReceiver
+				c.Sleek = sleek && control != byReceiver
 				c.AckDelay, c.NackDelay = slow, slow/2
 			})
 			w.wire, w.log = wire, &strings.Builder{}
@@ -54,7 +54,7 @@ func TestRandomPaths(t *testing.T) {
 			w.run(unit.Never - 1)
 			w.done()
 			for i := range w.s {
-				timeouts, nacks = timeouts+w.s[i].Timeouts(), nacks+w.r[i].Nacks()
+				timeouts, nacks = timeouts+w.s[i].Timeouts(), nacks+w.r[i].nacks
 			}
 			pulls += int64(len(w.pulls))
 			return w.log.String()

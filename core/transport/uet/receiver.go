@@ -21,7 +21,7 @@ type Receiver struct {
 	payloads int64     // total bytes of payload
 	since    int64     // bytes of frames since the last acknowledgement
 	asked    bool      // acknowledge when no packet is missing
-	nacks    int64
+	nacks    int64     // NACKs sent
 
 	nic *transport.NIC[answer] // answers that the NIC makes; nil: without delays
 }
@@ -43,9 +43,6 @@ func (r *Receiver) initReceiver(f *transport.Flow, c *Config, e ends, first uint
 // Counters returns the receiver's counters. Finished is when the last byte arrived. ReceivedBytes counts a packet on
 // arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
-
-// Nacks returns the number of NACKs sent.
-func (r *Receiver) Nacks() int64 { return r.nacks }
 
 // Ports returns the source ports that the sender may have in addition to the flow's own.
 func (r *Receiver) Ports() []uint16 {

@@ -273,7 +273,7 @@ func TestReferenceFiles(t *testing.T) {
 
 // Bytes on every link, other windows and threads give the same result, whoever controls.
 func TestSameResult(t *testing.T) {
-	for _, control := range []string{uet.BySender, uet.ByReceiver, uet.ByBoth} {
+	for _, control := range []string{"nscc", "rccc", "both"} {
 		t.Run(control, func(t *testing.T) {
 			s := load(t, fmt.Sprintf(`
 duration: 20ms
@@ -327,13 +327,13 @@ traffic:
 measure: [fct]
 `, control, late)), 1)
 	}
-	for _, control := range []string{uet.BySender, uet.ByReceiver, uet.ByBoth} {
+	for _, control := range []string{"nscc", "rccc", "both"} {
 		x := run(control, "50%")
 		if x.done != 120 || x.packets != 3000 || x.again != 0 || x.trims != 0 || x.last > 1005*unit.Microsecond {
 			t.Errorf("%s: %+v", control, x)
 		}
 	}
-	if x := run(uet.BySender, "0%"); x.again < 600 || x.trims != 0 || x.last < 1150*unit.Microsecond {
+	if x := run("nscc", "0%"); x.again < 600 || x.trims != 0 || x.last < 1150*unit.Microsecond {
 		t.Errorf("where nobody asks: %+v", x)
 	}
 }

@@ -94,8 +94,8 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, e ends) {
 	ring, flights, repairs, law, balance := s.ring, s.flights, s.repairs[:0], s.law, s.balance
 	ring.Renew(packets, firstRing)
 	flights.Renew(min(packets, firstFlights))
-	*s = Sender{ends: e, config: c, start: f.Start, stop: f.Stop, credited: c.Control != BySender,
-		counts: c.Balance == RecycleAll, reorder: int64(c.Reorder), timerAt: unit.Never,
+	*s = Sender{ends: e, config: c, start: f.Start, stop: f.Stop, credited: c.Control != bySender,
+		counts: c.Balance == balanceRecycleAll, reorder: int64(c.Reorder), timerAt: unit.Never,
 		outstanding: outstanding{left: e.size, last: -1, ring: ring, flights: flights, repairs: repairs},
 		crediting:   crediting{speculating: true, asked: unit.Never}}
 	if m, is := balance.(*mixed); is {
@@ -104,7 +104,7 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, e ends) {
 	} else {
 		s.balance = newBalancer(c.Balance, c.Paths, e.first, c.Freeze, c.Explore, c.Memory, f.Random)
 	}
-	if c.Control != ByReceiver {
+	if c.Control != byReceiver {
 		if law == nil {
 			law = &nscc.Law{}
 		}
@@ -116,7 +116,7 @@ func (s *Sender) initSender(f *transport.Flow, c *Config, e ends) {
 	s.credit = s.maxCredit
 	queue := (e.product + e.frame - 1) / e.frame * e.frame
 	fixed := c.RTOBase + unit.Time(c.RTOQueues*float64(unit.TransmitTime(unit.Bytes(queue), f.Path.NICRate)))
-	if s.timer = (transport.RTO{Floor: c.RTOMin, MinFirst: fixed}); c.RTO == FixedRTO {
+	if s.timer = (transport.RTO{Floor: c.RTOMin, MinFirst: fixed}); c.RTO == fixedRTO {
 		s.timer = transport.RTO{Floor: fixed, MaxTimeout: fixed, Fixed: true}
 	}
 	if s.stop == 0 {

@@ -40,18 +40,18 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		all = append(all, warnSleekTwice.NewRemark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
 			"came out of order is sent again, too"))
 	}
-	if untrimmed != nil && c.Balance == REPS {
+	if untrimmed != nil && c.Balance == balanceREPS {
 		all = append(all, warnREPS.NewRemark("balance", "no switch trims packets (program trimming) of %s where they can "+
 			"queue: reps hears of a path that loses packets by timeouts alone",
 			untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
 	}
 	p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnmarked != "" && !p.Idle })
-	if c.Control != ByReceiver && p != nil {
+	if c.Control != byReceiver && p != nil {
 		all = append(all, warnUnmarked.NewRemark("control",
 			"%s: the window of nscc then falls by losses alone, whatever the "+
 				"delay", p.WhyUnmarked).WithPort(p.NarrowLink.Port, 0))
 	}
-	if c.Balance != OnePath && (s.Sprayed || s.Flowlets) {
+	if c.Balance != balanceOnePath && (s.Sprayed || s.Flowlets) {
 		all = append(all, warnBalance.NewRemark("balance", "a program of the switches spreads packets itself, so that "+
 			"entropy values choose no path; balance: one, or program ecmp"))
 	}
@@ -68,7 +68,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if network == 0 {
 		network = longest.BaseRTT
 	}
-	if c.RTO == FixedRTO {
+	if c.RTO == fixedRTO {
 		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt &&
 			(longest.Trims || longest.DataMaxRTT() == unit.Never && longest.Unlimited == "") { // else transport.ShortTimer warns
@@ -82,7 +82,7 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 // warnShortTimeout warns of a fixed timeout that expires while packets wait in queues that switches allow before they
 // trim. The simulator's timeout has a product of line rate and network_rtt a hop, which is the limit of its queues.
 func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
-	if c.RTO != FixedRTO {
+	if c.RTO != fixedRTO {
 		return nil
 	}
 	var path cc.FlowPath
@@ -120,7 +120,7 @@ func (c *Config) Traits() transport.Traits { return transport.Traits{Timer: c.de
 
 // describeTimer returns the timeout of the reference, or the estimated one's minimum.
 func (c *Config) describeTimer(p *cc.Path) transport.Timer {
-	if c.RTO != FixedRTO {
+	if c.RTO != fixedRTO {
 		return transport.Timer{Param: "rto_min", Timeout: c.RTOMin, ReplyDelay: c.AckDelay}
 	}
 	network := c.Network

@@ -13,7 +13,7 @@ import (
 // does not count. Its share changes in periods from the first flow's start on, also of those in which nothing comes.
 func TestSlowdown(t *testing.T) {
 	c := Defaults()
-	c.Control, c.Network, c.Oversubscription = ByReceiver, 10*us, 4
+	c.Control, c.Network, c.Oversubscription = byReceiver, 10*us, 4
 	x := newSlowdown(5*us, &c, unit.NewRandom(1, "x"))
 	apart := func(from unit.Time) {
 		if d := x.nextChange - from; d < 11250*unit.Nanosecond || d > 18750*unit.Nanosecond {

@@ -123,7 +123,7 @@ func TestSelective(t *testing.T) {
 // A packet asks for its acknowledgement if it is the last one, fills the window or takes the last credit, or is sent
 // again.
 func TestAsks(t *testing.T) {
-	for _, control := range []string{BySender, ByReceiver} {
+	for _, control := range []string{bySender, byReceiver} {
 		t.Run(control, func(t *testing.T) {
 			s, _ := both(t, 1_000_000, func(c *Config) { c.Control = control })
 			all := sent(s, 0)
@@ -256,7 +256,7 @@ func TestTimeout(t *testing.T) {
 // If what has timed out may not go, the sender asks for it, once a round trip; the receiver acknowledges that at once
 // and gives credit.
 func TestRequests(t *testing.T) {
-	s, r := both(t, 1_000_000, func(c *Config) { c.Control = ByReceiver })
+	s, r := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	n := len(sent(s, 0))
 	at := s.NextTimer()
 	s.Advance(at)
@@ -279,7 +279,7 @@ func TestRequests(t *testing.T) {
 
 // Estimated timeouts follow the round trip, with a floor, and double up to 64 times until something is heard.
 func TestEstimated(t *testing.T) {
-	s, _ := both(t, 1_000_000, func(c *Config) { c.RTO, c.RTOMin = EstimatedRTO, 20*us })
+	s, _ := both(t, 1_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 20*us })
 	sent(s, 0)
 	deliver(s, 10*us, answer{caused: 1, expected: 2, got: 2100})
 	sent(s, 10*us)
@@ -309,7 +309,7 @@ func TestEstimated(t *testing.T) {
 // A receiver acknowledges several packets by the last of them: where round trips do not vary, the first of them must
 // not be taken to be lost.
 func TestEstimatedLongPath(t *testing.T) {
-	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = EstimatedRTO, 100*us })
+	s, _ := both(t, 10_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 100*us })
 	s.timer.Trip = transport.RoundTrip{}
 	for range 60 {
 		s.timer.Trip.AddSample(220 * us)
@@ -357,7 +357,7 @@ func TestSleek(t *testing.T) {
 // A sender begins with one and a half products of credit, which what it hears first ends; then it has what PULLs give,
 // at most as much, and may go below 0 by a packet.
 func TestCredit(t *testing.T) {
-	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = ByReceiver })
+	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	all := sent(s, 0)
 	if n := len(all); n != 9 { // 9375 B: 8 frames of 1050 B, and one more
 		t.Errorf("%d packets", n)
@@ -367,7 +367,7 @@ func TestCredit(t *testing.T) {
 			t.Errorf("packet %d asks for %d, want %d", i, p.Ack, want)
 		}
 	}
-	s, _ = both(t, 1_000_000, func(c *Config) { c.Control = ByReceiver })
+	s, _ = both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	p := &packet.Packet{}
 	s.Emit(0, p)
 	pull := func(n int64) {
@@ -507,7 +507,7 @@ func TestBadInput(t *testing.T) {
 		"payload":     {func(f *transport.Flow, _ *Config) { f.Payload = 0 }, "payload"},
 		"size":        {func(f *transport.Flow, _ *Config) { f.Size = -1 }, "size"},
 		"no rate":     {func(f *transport.Flow, _ *Config) { f.Path.NICRate = 0 }, "rate"},
-		"no receiver": {func(f *transport.Flow, c *Config) { f.Path.ReceiverRate, c.Control = 0, ByBoth }, "receiver"},
+		"no receiver": {func(f *transport.Flow, c *Config) { f.Path.ReceiverRate, c.Control = 0, byBoth }, "receiver"},
 		"no trip":     {func(f *transport.Flow, _ *Config) { f.Path.BaseRTT = 0 }, "network_rtt"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -521,7 +521,7 @@ func TestBadInput(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"paths":   func(c *Config) { c.Paths = 48 },
 		"control": func(c *Config) { c.Control = "me" },
-		"sleek":   func(c *Config) { c.Sleek, c.Control = true, ByReceiver },
+		"sleek":   func(c *Config) { c.Sleek, c.Control = true, byReceiver },
 		"balance": func(c *Config) { c.Balance = "fair" },
 		"gamma":   func(c *Config) { c.Law.Gamma = 7 },
 	} {

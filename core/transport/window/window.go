@@ -14,20 +14,20 @@ import (
 // acknowledgement (packet.Emit).
 const header = 16
 
-// Config is a flow's window and its retransmission timeout.
-type Config struct {
+// config is a flow's window and its retransmission timeout.
+type config struct {
 	Window  int       // packets
 	Timeout unit.Time // the first one; it doubles up to 64 times
 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	p.Packets(&c.Window, "window", "", "maximum packets in flight", "Weir").Required().Min("1 packet")
 	p.Time(&c.Timeout, "timeout", "1ms", "first retransmission timeout; it doubles up to 64 times", "Weir").Min("1us")
 }
 
 // Traits returns the timer, which is fixed.
-func (c *Config) Traits() transport.Traits {
+func (c *config) Traits() transport.Traits {
 	return transport.Traits{Timer: func(*cc.Path) transport.Timer {
 		return transport.Timer{Param: "timeout", Timeout: c.Timeout, Fixed: true}
 	}}
@@ -39,7 +39,7 @@ func Scheme() transport.Scheme {
 		Scheme: scheme.Scheme{Name: "window",
 			Doc: "fixed window of packets, one ACK per packet and go-back-N, without congestion control", Source: "Weir"},
 		Headers: header, Proto: packet.ProtoOwn, Gauged: true,
-	}, func(f transport.Flow, c Config) (*Sender, *Receiver, error) {
+	}, func(f transport.Flow, c config) (*Sender, *Receiver, error) {
 		if f.Size <= 0 {
 			return nil, nil, fmt.Errorf("transport window: a flow needs a size above 0")
 		}

@@ -17,10 +17,10 @@ func broken(t *testing.T, coordinator bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer server.Close()
+	defer server.stop()
 	fragile := straight.branch()
 	p := newParty(t)
-	j := &Join{Address: "nats://" + server.Address()}
+	j := &Join{Address: "nats://" + server.address()}
 	p.config.Listen, p.config.Server = "", j
 	ofWorkers := fragile
 	if p.connect(straight); coordinator {

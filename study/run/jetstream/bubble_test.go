@@ -56,7 +56,7 @@ func (n *network) settle() {
 }
 
 // serve starts a server at a name that looks like an address.
-func (n *network) serve(address, dir string, secrets *secrets, of sweep) (*Server, error) {
+func (n *network) serve(address, dir string, secrets *secrets, of sweep) (*natsServer, error) {
 	n.lock.Lock()
 	if host, port, _ := net.SplitHostPort(address); port == "0" {
 		n.port++

@@ -71,7 +71,7 @@ type Coordinator struct {
 	dir        string           // of the queue
 	folderLock *atomicfile.File // lock of that folder
 	sweep      sweep
-	server     *Server
+	server     *natsServer
 	conn       *nats.Conn
 	queues     queues // streams on the server
 	inbox      jetstream.ConsumeContext
@@ -264,7 +264,7 @@ func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 	if c.server, err = c.startServer(listen, c.dir, secrets, c.sweep); err != nil {
 		return nil, nil, err
 	}
-	join := Join{Address: "nats://" + c.server.Address(), Key: secrets.Worker, Certificate: string(secrets.authority),
+	join := Join{Address: "nats://" + c.server.address(), Key: secrets.Worker, Certificate: string(secrets.authority),
 		Coordinator: publicKey(secrets.Coordinator)}
 	if err := join.write(c.joinFile()); err != nil {
 		return nil, nil, err
@@ -497,7 +497,7 @@ func (c *Coordinator) Close() error {
 		c.conn.Close()
 	}
 	if c.server != nil {
-		c.server.Close()
+		c.server.stop()
 	}
 	if c.journal != nil {
 		c.journal.Close()

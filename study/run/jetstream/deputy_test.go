@@ -140,7 +140,7 @@ func TestForgedAnnouncements(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
+		defer s.stop()
 		conn, err := (&Join{Address: "nats://127.0.0.1:1"}).connect("test", nats.SetCustomDialer(n))
 		if err != nil {
 			t.Fatal(err)

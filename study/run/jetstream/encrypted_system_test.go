@@ -44,7 +44,7 @@ func TestEncrypted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.stop()
 	for _, x := range []struct {
 		name, key, certificate string
 		in                     bool
@@ -57,7 +57,7 @@ func TestEncrypted(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var dialer countingDialer // a connection with a key is tried again and again
-			conn, err := (&Join{Address: "nats://" + s.Address(), Key: x.key, Certificate: x.certificate,
+			conn, err := (&Join{Address: "nats://" + s.address(), Key: x.key, Certificate: x.certificate,
 				Coordinator: publicKey(own.Coordinator)}).connect("test",
 				nats.SetCustomDialer(&dialer))
 			if err != nil && !x.in {

@@ -44,5 +44,5 @@ func (m *member) maxClass() int {
 	if m.memory > 0 {
 		return maxClassWithin(m.memory)
 	}
-	return Classes - 1
+	return sizeClasses - 1
 }

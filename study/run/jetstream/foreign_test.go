@@ -280,9 +280,9 @@ func TestOldJoin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer s.Close()
+		defer s.stop()
 		err = Worker{Registry: registry(), Revision: revision.This(), transport: n.transport()}.ExecuteRuns(t.Context(),
-			&Join{Address: "nats://" + s.Address(), Key: old.Worker, Coordinator: publicKey(old.Coordinator)})
+			&Join{Address: "nats://" + s.address(), Key: old.Worker, Coordinator: publicKey(old.Coordinator)})
 		if err == nil || !strings.Contains(err.Error(), "rejects this worker") ||
 			strings.Contains(err.Error(), old.Worker) {
 			t.Error(err)

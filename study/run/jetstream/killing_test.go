@@ -79,7 +79,7 @@ func play(role string) error {
 		if err != nil {
 			return err
 		}
-		defer server.Close()
+		defer server.stop()
 		select {}
 	case "worker":
 		j, err := s.server()

@@ -265,19 +265,19 @@ func TestUnfit(t *testing.T) {
 // Workers take the largest class that fits them first, and each run only if it fits.
 func TestClasses(t *testing.T) {
 	for memory, want := range map[float64]int{0: 0, 1 << 20: 1, 1<<20 - 1: 0, 35e6: 6, 64 << 20: 7, 64<<20 - 1: 6,
-		1 << 60: Classes - 1} {
+		1 << 60: sizeClasses - 1} {
 		if got := sizeClass(memory); got != want {
 			t.Errorf("%.0f bytes are of class %d, not %d", memory, got, want)
 		}
 	}
 	for memory, want := range map[float64]int{1: -1, 1<<20 - 1: -1, 1 << 20: 0, 64 << 20: 6, 64<<20 - 1: 5,
-		1 << 60: Classes - 1} {
+		1 << 60: sizeClasses - 1} {
 		if got := maxClassWithin(memory); got != want {
 			t.Errorf("of %.0f bytes class %d is the largest, not %d", memory, got, want)
 		}
 	}
 	for memory := 1.0; memory < 1e12; memory *= 1.37 {
-		if c := sizeClass(memory); c < Classes-1 && memory > float64(int64(1)<<(20+c)) {
+		if c := sizeClass(memory); c < sizeClasses-1 && memory > float64(int64(1)<<(20+c)) {
 			t.Errorf("%.0f bytes are more than those of class %d", memory, c)
 		}
 	}

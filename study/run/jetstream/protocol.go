@@ -52,15 +52,15 @@ func (s sweep) checkSubject(class int, id string) string {
 // sizeClass returns the size class of a run that needs memory bytes: 2^class MiB are enough.
 func sizeClass(memory float64) int {
 	mb := uint64(memory/(1<<20)) + 1
-	return min(bits.Len64(mb-1), Classes-1)
+	return min(bits.Len64(mb-1), sizeClasses-1)
 }
 
-// Classes is the number of size classes. The last one is for 128 GiB and more.
-const Classes = 18
+// sizeClasses is the number of size classes. The last one is for 128 GiB and more.
+const sizeClasses = 18
 
 // maxClassWithin returns the largest size class that fits into memory bytes, or −1.
 func maxClassWithin(memory float64) int {
-	return min(bits.Len64(uint64(memory/(1<<20)))-1, Classes-1)
+	return min(bits.Len64(uint64(memory/(1<<20)))-1, sizeClasses-1)
 }
 
 // announcement is a coordinator's signed message about a sweep to all workers.
@@ -203,7 +203,7 @@ func (s sweep) createStreams(ctx context.Context, js jetstream.JetStream, patien
 	if err != nil {
 		return err
 	}
-	for class := range Classes {
+	for class := range sizeClasses {
 		for _, kind := range []string{"run", "check"} {
 			_, err := js.CreateOrUpdateConsumer(ctx, s.runStream(), jetstream.ConsumerConfig{Durable: queueName(kind, class),
 				FilterSubject: s.subject(fmt.Sprintf("%s.%d.>", kind, class)), AckPolicy: jetstream.AckExplicitPolicy,

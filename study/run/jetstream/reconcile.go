@@ -7,14 +7,14 @@ import (
 
 // watch restarts a server that could not write, once its disk has space again.
 func (c *Coordinator) watch() {
-	if c.server == nil || c.server.IsHealthy() {
+	if c.server == nil || c.server.isHealthy() {
 		return
 	}
 	c.setWaiting(&c.diskFull, fmt.Sprintf("%s is not writable; all runs wait for disk space", c.dir))
 	if !hasSpace(c.dir, minSpace) {
 		return
 	}
-	if err := c.server.Restart(); err != nil {
+	if err := c.server.restart(); err != nil {
 		return // the server is still broken; the next second brings another try
 	}
 	c.setWaiting(&c.diskFull, "") // the connection recovers by itself, and reconcile follows

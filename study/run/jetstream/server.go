@@ -16,8 +16,8 @@ import (
 	"weir/internal/bind"
 )
 
-// Server is a NATS server with JetStream in this process.
-type Server struct {
+// natsServer is a NATS server with JetStream in this process.
+type natsServer struct {
 	lock    sync.Mutex
 	server  *server.Server
 	options *server.Options
@@ -28,13 +28,13 @@ type Server struct {
 // serve starts a server that listens on a host and port (0: any free port) and keeps its files in dir. Users have
 // keys, and connections beyond this machine are encrypted. Only tests pass nil secrets, with which the server accepts
 // every client.
-func serve(address, dir string, secrets *secrets, of sweep) (*Server, error) {
+func serve(address, dir string, secrets *secrets, of sweep) (*natsServer, error) {
 	return newServer(address, dir, secrets, of, true)
 }
 
 // newServer works as serve. Without listens, the server is reachable only through InProcessConn, and its address is a
 // name.
-func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*Server, error) {
+func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*natsServer, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("%q is not an ADDRESS:PORT: %w", address, err)
@@ -54,7 +54,7 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 		o.TLSConfig = &tls.Config{Certificates: []tls.Certificate{*secrets.Certificate}, MinVersion: tls.VersionTLS13}
 		o.TLS, o.TLSTimeout = true, 5
 	}
-	s := &Server{options: o, secrets: secrets, sweep: of}
+	s := &natsServer{options: o, secrets: secrets, sweep: of}
 	if err := s.start(); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func newServer(address, dir string, secrets *secrets, of sweep, listens bool) (*
 }
 
 // start starts the server with the contents of its folder.
-func (s *Server) start() error {
+func (s *natsServer) start() error {
 	if !hasSpace(s.options.StoreDir, 1<<20) {
 		return fmt.Errorf("%s is not writable", s.options.StoreDir)
 	}
@@ -108,8 +108,8 @@ func (s *Server) start() error {
 	return nil
 }
 
-// current returns the running server, which Restart replaces.
-func (s *Server) current() *server.Server {
+// current returns the running server, which restart replaces.
+func (s *natsServer) current() *server.Server {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return s.server
@@ -117,28 +117,28 @@ func (s *Server) current() *server.Server {
 
 // InProcessConn returns a connection to the current server. The option nats.InProcessServer calls it whenever the
 // connection breaks.
-func (s *Server) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
+func (s *natsServer) InProcessConn() (net.Conn, error) { return s.current().InProcessConn() }
 
-// Address returns the host and port at which the server listens.
-func (s *Server) Address() string {
+// address returns the host and port at which the server listens.
+func (s *natsServer) address() string {
 	return net.JoinHostPort(s.options.Host, strconv.Itoa(s.options.Port))
 }
 
-// IsHealthy reports whether all streams of the server can write. A stream that failed on a full disk does not try again
+// isHealthy reports whether all streams of the server can write. A stream that failed on a full disk does not try again
 // until the server restarts. JetStream itself may stop.
-func (s *Server) IsHealthy() bool {
+func (s *natsServer) isHealthy() bool {
 	of := s.current()
 	return of.JetStreamEnabled() && of.Healthz(nil).Error == ""
 }
 
-// Restart stops the server and starts it at the same address with the same files. Clients reconnect.
-func (s *Server) Restart() error {
-	s.Close()
+// restart stops the server and starts it at the same address with the same files. Clients reconnect.
+func (s *natsServer) restart() error {
+	s.stop()
 	return s.start()
 }
 
-// Close stops the server and keeps its files.
-func (s *Server) Close() {
+// stop stops the server and keeps its files.
+func (s *natsServer) stop() {
 	of := s.current()
 	of.Shutdown()
 	of.WaitForShutdown()

@@ -27,7 +27,7 @@ func TestServerStartsAgain(t *testing.T) {
 		p.progress = func(now run.Progress) {
 			if now.Done > 5 && once.CompareAndSwap(false, true) {
 				for _, server := range p.servers { // in goroutines, because a mutex is held here
-					p.group.Go(func() { server.(*Server).current().DisableJetStream() })
+					p.group.Go(func() { server.(*natsServer).current().DisableJetStream() })
 				}
 			}
 		}

@@ -11,14 +11,14 @@ import (
 
 // transport starts and reaches servers. The zero value uses TCP; tests connect servers and clients in one process.
 type transport struct {
-	serve   func(address, dir string, secrets *secrets, of sweep) (*Server, error)
+	serve   func(address, dir string, secrets *secrets, of sweep) (*natsServer, error)
 	dialer  nats.CustomDialer
 	sent    func()                // called when an object has been passed to the client for sending
 	storage jetstream.StorageType // storage of streams; the zero value is files
 }
 
 // startServer starts a server.
-func (x *transport) startServer(address, dir string, secrets *secrets, of sweep) (*Server, error) {
+func (x *transport) startServer(address, dir string, secrets *secrets, of sweep) (*natsServer, error) {
 	if x.serve != nil {
 		return x.serve(address, dir, secrets, of)
 	}

@@ -329,7 +329,7 @@ func (w *workerState) runNext(ctx context.Context) bool {
 
 // findJob takes a job from the queues of a sweep that fits this worker, or returns nil.
 func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease) {
-	top := Classes - 1
+	top := sizeClasses - 1
 	if w.Memory > 0 {
 		top = maxClassWithin(w.Memory)
 	}
@@ -342,7 +342,7 @@ func (w *workerState) findJob(ctx context.Context, s *workerSweep) (*job, *lease
 	slices.Sort(classes)
 	for _, kind := range kinds {
 		for _, class := range slices.Backward(classes) {
-			if class > top || class < 0 || class >= Classes {
+			if class > top || class < 0 || class >= sizeClasses {
 				continue
 			}
 			if j, m := w.fetchJob(ctx, s, queueName(kind, class)); m != nil {

@@ -33,8 +33,8 @@ const Extension uint8 = 0x14
 // maxToRs is the number of ToRs that a probe can address.
 const maxToRs = 1 << 24
 
-// Config holds HULA's parameters.
-type Config struct {
+// config holds HULA's parameters.
+type config struct {
 	Probe    unit.Time // period of a ToR's probes; 0: derived
 	Gap      unit.Time // min gap between flowlets; 0: derived
 	Cells    int       // of the flowlet table
@@ -56,7 +56,7 @@ const probeShare = 20
 type ProbeCounters struct{ Sent, Received, Forwarded uint64 }
 
 // Params binds the configuration.
-func (c *Config) Params(p *scheme.Params) {
+func (c *config) Params(p *scheme.Params) {
 	derivedProbe.BindParam(p, &c.Probe, "probe", "period between probes of a leaf, derived so that the probes of all "+
 		"leaves use at most 5 % of the slowest link", "HULA §3.4").Max("10s")
 	derivedGap.BindParam(p, &c.Gap, "gap", "idle time that ends a flowlet", "HULA §3.4").Max("10s")
@@ -72,7 +72,7 @@ func (c *Config) Params(p *scheme.Params) {
 }
 
 // setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes.
-func (c *Config) setDefaultTimes(site *dataplane.Site, leaves int) {
+func (c *config) setDefaultTimes(site *dataplane.Site, leaves int) {
 	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
 		derivedProbe.SetDefault(&c.Probe, site)
@@ -90,7 +90,7 @@ func (c *Config) setDefaultTimes(site *dataplane.Site, leaves int) {
 }
 
 // Traits returns that it selects a path for each flowlet.
-func (*Config) Traits() dataplane.Traits {
+func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.ChoosesPaths, SelectsPath: true, Spreads: dataplane.EachFlowlet}
 }
 
@@ -98,12 +98,12 @@ func (*Config) Traits() dataplane.Traits {
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "hula", Doc: "sends flowlets over the path with the lowest " +
 		"utilisation, which probes report; for fat trees of 2 or 3 tiers; decrements the hop limit",
-		Source: "HULA (Katta et al., SOSR 2016)"}, New)
+		Source: "HULA (Katta et al., SOSR 2016)"}, newProgram)
 }
 
 // Program is HULA at a ToR or a switch above.
 type Program struct {
-	config   Config
+	config   config
 	place    *dataplane.TreePosition
 	paths    dataplane.PathSet
 	flowlets *dataplane.Flowlets
@@ -136,8 +136,8 @@ type hop struct {
 	known     bool
 }
 
-// New returns the program for a switch of a fat tree. It fails if the network is no fat tree.
-func New(site *dataplane.Site, c Config) (*Program, error) {
+// newProgram returns the program for a switch of a fat tree. It fails if the network is no fat tree.
+func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("hula: the network is not known")
 	}

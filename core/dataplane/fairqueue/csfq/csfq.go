@@ -117,7 +117,7 @@ func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	switch why {
 	case dataplane.QueuePacketLimit, dataplane.QueueByteLimit, dataplane.PortPacketLimit, dataplane.PortByteLimit,
 		dataplane.BufferFull, dataplane.EgressThreshold:
-		x.ports[p.Meta.Out].LowerAlpha(x.config.Overflow, x.config.MaxOverflow)
+		x.ports[p.Meta.Out].lowerAlpha(x.config.Overflow, x.config.MaxOverflow)
 	}
 }
 
@@ -131,7 +131,7 @@ func (x *program) countPacket(env *dataplane.Env, p *packet.Packet, accepted boo
 	} else if l.Bytes > 0 {
 		filled = float64(port.Bytes()) >= x.config.Threshold*float64(l.Bytes)
 	}
-	x.ports[p.Meta.Out].UpdateEstimate(env.Now(), x.label, float64(p.Size)*8, float64(port.Rate().Bits), accepted, filled,
+	x.ports[p.Meta.Out].updateEstimate(env.Now(), x.label, float64(p.Size)*8, float64(port.Rate().Bits), accepted, filled,
 		&x.config)
 }
 
@@ -143,7 +143,7 @@ func (x *program) EvictAddress(a packet.Addr) {
 // PortState is CSFQ's state of a port (CSFQ figure 3).
 type PortState struct {
 	a, f      users.Rate // rates of all arriving, and of accepted packets
-	alpha     float64    // the fair rate; 0: not known, all packets pass
+	alpha     float64    // the fair rate in bit/s; 0: not known, all packets pass
 	largest   float64    // largest label of a window without congestion, tmp_alpha
 	updated   float64    // alpha at its last update
 	start     unit.Time  // of the window
@@ -158,16 +158,13 @@ func (p *PortState) DropProbability(label float64) float64 {
 	return 1 - p.alpha/label
 }
 
-// Alpha returns the fair rate in bit/s; 0: not known.
-func (p *PortState) Alpha() float64 { return p.alpha }
-
-// UpdateEstimate counts a packet of so many bits at a port with a capacity in bit/s (CSFQ figure 3: estimate_alpha).
+// updateEstimate counts a packet of so many bits at a port with a capacity in bit/s (CSFQ figure 3: estimate_alpha).
 //
 // Where the figure is open, the rules are as follows. F is the rate of packets that enter the queue, without packets
 // for which the buffer has no room. A link without congestion stays uncongested while the buffer is below the
 // threshold. Then its fair rate is not known: 0, and no packet is dropped, not even of a user that is faster than all
 // before. When the link becomes congested, the fair rate starts with the largest label since.
-func (p *PortState) UpdateEstimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *config) {
+func (p *PortState) updateEstimate(now unit.Time, label, bits, capacity float64, accepted, filled bool, c *config) {
 	a := p.a.AddPacket(now, bits, c.KAlpha)
 	if accepted {
 		p.f.AddPacket(now, bits, c.KAlpha)
@@ -201,8 +198,9 @@ func (p *PortState) UpdateEstimate(now unit.Time, label, bits, capacity float64,
 // setAlpha sets the fair rate and starts the next update's range.
 func (p *PortState) setAlpha(alpha float64) { p.alpha, p.updated = alpha, alpha }
 
-// LowerAlpha lowers the fair rate by a share because the buffer had no room, at most to (1 − most) of its last update.
-func (p *PortState) LowerAlpha(share, most float64) {
+// lowerAlpha lowers the fair rate by a share because the buffer had no room, at most to (1 − most) of its last
+// update.
+func (p *PortState) lowerAlpha(share, most float64) {
 	p.alpha = max(p.alpha*(1-share), p.updated*(1-most))
 }
 

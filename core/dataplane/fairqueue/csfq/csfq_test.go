@@ -58,7 +58,7 @@ func TestOverflow(t *testing.T) {
 	p := PortState{}
 	p.setAlpha(1000)
 	for n := 1; n <= 40; n++ {
-		p.LowerAlpha(0.01, 0.25)
+		p.lowerAlpha(0.01, 0.25)
 		if want := max(1000*math.Pow(0.99, float64(n)), 750); math.Abs(p.alpha-want) > 1e-9 {
 			t.Fatalf("after %d: %g, want %g", n, p.alpha, want)
 		}
@@ -80,11 +80,11 @@ func TestUpdate(t *testing.T) {
 		p.a.AddPacket(at, 2000, c.KAlpha)
 		p.f.AddPacket(at, 2000, c.KAlpha)
 	}
-	p.UpdateEstimate(at+gap, 900, 2000, 1e6, true, true, &c)
+	p.updateEstimate(at+gap, 900, 2000, 1e6, true, true, &c)
 	if math.Abs(p.alpha-400) > 0.01 || p.start != at+gap {
 		t.Errorf("alpha %g at %v, want 400", p.alpha, p.start)
 	}
-	p.UpdateEstimate(at+2*gap, 900, 2000, 1e6, true, true, &c)
+	p.updateEstimate(at+2*gap, 900, 2000, 1e6, true, true, &c)
 	if math.Abs(p.alpha-400) > 0.01 {
 		t.Errorf("alpha %g changes twice in a window", p.alpha)
 	}
@@ -96,12 +96,12 @@ func TestUpdate(t *testing.T) {
 func TestLargest(t *testing.T) {
 	c := weighed()
 	p := PortState{}
-	p.UpdateEstimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
-	p.UpdateEstimate(2*unit.Millisecond, 100, 1e8, 1e6, true, true, &c)
+	p.updateEstimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
+	p.updateEstimate(2*unit.Millisecond, 100, 1e8, 1e6, true, true, &c)
 	if !p.congested || p.alpha != 900 {
 		t.Errorf("congested: %v, alpha %g, want 900", p.congested, p.alpha)
 	}
-	p.UpdateEstimate(10*unit.Second, 100, 1, 1e6, true, true, &c)
+	p.updateEstimate(10*unit.Second, 100, 1, 1e6, true, true, &c)
 	if p.congested || p.largest != 0 {
 		t.Errorf("congested: %v, the largest label is %g after congestion", p.congested, p.largest)
 	}
@@ -207,7 +207,7 @@ func TestNoAllocation(t *testing.T) {
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Microsecond
-		a.UpdateEstimate(now, 5, 8000, 1e9, true, true, &c)
+		a.updateEstimate(now, 5, 8000, 1e9, true, true, &c)
 	}); n != 0 {
 		t.Errorf("%g allocations", n)
 	}

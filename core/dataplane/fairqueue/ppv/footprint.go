@@ -22,7 +22,7 @@ func (x *program) Footprint() dataplane.Footprint {
 				Times: 1}}})
 		return f
 	}
-	var k PortState
+	var k portState
 	n := x.config.regionCount()
 	f.Stages = append(f.Stages, dataplane.Stage{Name: "histogram", Gress: in, Registers: []dataplane.RegisterUse{
 		{Name: "bytes by value", Cells: 2 * n * len(x.ports), Bits: 64, Reads: 1, Writes: 1}}},

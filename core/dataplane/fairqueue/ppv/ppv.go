@@ -125,12 +125,12 @@ func Scheme() dataplane.Scheme {
 type program struct {
 	config Config
 	rates  users.Rates // by user
-	ports  []PortState
+	ports  []portState
 	random unit.Random
 }
 
-// PortState is the state of a port's threshold.
-type PortState struct {
+// portState is the state of a port's threshold.
+type portState struct {
 	probability, delay          float64   // PIE's probability, and the delay at the last update in s
 	nextUpdate                  unit.Time // time of the next update
 	windowEnd                   unit.Time // end of the window
@@ -142,14 +142,14 @@ type PortState struct {
 // newProgram returns the program. It fails if a port's rate is not in bit/s or, with drop: smallest, its scheduler is
 // not least.
 func newProgram(site *dataplane.Site, c Config) (*program, error) {
-	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
+	x := &program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]portState, site.Ports),
 		random: site.Random("ppv")}
 	for i := range x.ports {
 		switch {
 		case !c.Smallest && i < len(site.Lines) && site.Lines[i].Rate.Bits == 0:
 			return nil, fmt.Errorf("ppv: port %d has %v: a delay needs ports whose rates are in bit/s", i, site.Lines[i].Rate)
 		case !c.Smallest:
-			x.ports[i] = PortState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount()),
+			x.ports[i] = portState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount()),
 				threshold: math.MaxUint32}
 		case i < len(site.At) && !site.At[i].HasRanks():
 			return nil, fmt.Errorf("ppv: drop: smallest needs the scheduler least, which port %d does not have", i)
@@ -191,7 +191,7 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // countBytes counts an arriving packet, whether or not it is dropped.
-func (k *PortState) countBytes(now unit.Time, rank uint32, bytes int64, window unit.Time) {
+func (k *portState) countBytes(now unit.Time, rank uint32, bytes int64, window unit.Time) {
 	if now >= k.windowEnd {
 		if now >= k.windowEnd+window { // the last window had no packets
 			clear(k.currentBytes)
@@ -205,7 +205,7 @@ func (k *PortState) countBytes(now unit.Time, rank uint32, bytes int64, window u
 
 // updateThreshold applies PIE's control law (RFC 8033 §4.2) without its cap (RFC 8033 §5.5), and then sets the
 // threshold. delay is in seconds.
-func (k *PortState) updateThreshold(delay float64, c *Config) {
+func (k *portState) updateThreshold(delay float64, c *Config) {
 	k.probability = pie.Law{Target: c.Target, Alpha: c.Alpha, Beta: c.Beta}.NextProbability(k.probability, k.delay, delay)
 	k.delay = delay
 	k.findThreshold()
@@ -213,7 +213,7 @@ func (k *PortState) updateThreshold(delay float64, c *Config) {
 
 // findThreshold sets the threshold such that the packets above it, and a part of those at it, have the probability's
 // share of bytes.
-func (k *PortState) findThreshold() {
+func (k *portState) findThreshold() {
 	total := int64(0)
 	for i := range k.currentBytes {
 		total += k.currentBytes[i] + k.previousBytes[i]

@@ -95,7 +95,7 @@ func TestRank(t *testing.T) {
 // The quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is 100 of the 700, and 4/5 are all of
 // them and half of the 200.
 func TestQuantile(t *testing.T) {
-	k := PortState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
+	k := portState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
 	k.currentBytes[1], k.currentBytes[2], k.previousBytes[5] = 100, 200, 700
 	for _, x := range []struct {
 		probability float64
@@ -116,7 +116,7 @@ func TestQuantile(t *testing.T) {
 func TestUpdate(t *testing.T) {
 	c := weighed(false)
 	for _, x := range []struct{ from, want float64 }{{0.5, 0.528125}, {0.05, 0.0640625}, {0, 0.028125 / 2048}, {0.99, 1}} {
-		k := PortState{probability: x.from, delay: 0.02}
+		k := portState{probability: x.from, delay: 0.02}
 		if k.updateThreshold(0.04, &c); math.Abs(k.probability-x.want) > 1e-12 {
 			t.Errorf("from %g: %g, want %g", x.from, k.probability, x.want)
 		}
@@ -150,7 +150,7 @@ func TestSilence(t *testing.T) {
 		at   unit.Time
 		want int64
 	}{{150 * unit.Millisecond, 700}, {350 * unit.Millisecond, 0}} {
-		k := PortState{currentBytes: make([]int64, 2), previousBytes: make([]int64, 2)}
+		k := portState{currentBytes: make([]int64, 2), previousBytes: make([]int64, 2)}
 		k.countBytes(0, 1, 700, 100*unit.Millisecond)
 		if k.countBytes(x.at, 0, 1, 100*unit.Millisecond); k.currentBytes[1]+k.previousBytes[1] != x.want {
 			t.Errorf("at %v: %d bytes, want %d", x.at, k.currentBytes[1]+k.previousBytes[1], x.want)
@@ -161,7 +161,7 @@ func TestSilence(t *testing.T) {
 // RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 − 0.125 · 0.015 decays by 2 %.
 func TestDecay(t *testing.T) {
 	c := weighed(false)
-	k := PortState{probability: 0.5}
+	k := portState{probability: 0.5}
 	if k.updateThreshold(0, &c); math.Abs(k.probability-0.4881625) > 1e-12 {
 		t.Errorf("%g, want 0.4881625", k.probability)
 	}
@@ -232,7 +232,7 @@ func TestRefuses(t *testing.T) {
 
 func TestNoAllocation(t *testing.T) {
 	c := weighed(false)
-	k := PortState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount())}
+	k := portState{currentBytes: make([]int64, c.regionCount()), previousBytes: make([]int64, c.regionCount())}
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() {
 		now += unit.Millisecond

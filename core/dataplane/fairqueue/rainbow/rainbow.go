@@ -134,13 +134,13 @@ func Scheme() dataplane.Scheme {
 type Program struct {
 	config Config
 	rates  users.Rates // by user
-	ports  []PortState
+	ports  []portState
 	random unit.Random
 	scale  float64 // factor of a bound's logarithm: 1/ln(ratio)
 }
 
-// PortState is the state of a port.
-type PortState struct {
+// portState is the state of a port.
+type portState struct {
 	threshold uint32  // colours above it are dropped
 	highest   uint32  // highest colour that arrived since the last move
 	lastQueue float64 // length at the last move
@@ -154,7 +154,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 			return nil, fmt.Errorf("rainbow: port %d has %v: queues as times need ports whose rates are in bit/s", i, l.Rate)
 		}
 	}
-	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]PortState, site.Ports),
+	x := &Program{config: c, rates: users.NewRates(site.Book, &c.Config), ports: make([]portState, site.Ports),
 		random: site.Random("rainbow"), scale: 1 / math.Log(c.boundRatio())}
 	for i := range x.ports {
 		x.ports[i].threshold = uint32(c.Colours - 1)
@@ -207,7 +207,7 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 
 // moveThreshold lowers the threshold, from the highest colour since the last move, while the queue is long and does
 // not become shorter. It raises the threshold, at most to most, while the queue is short.
-func (k *PortState) moveThreshold(queue, low, high float64, most uint32) {
+func (k *portState) moveThreshold(queue, low, high float64, most uint32) {
 	switch {
 	case queue > high && queue >= k.lastQueue:
 		if k.threshold = min(k.threshold, k.highest); k.threshold > 0 {
@@ -227,7 +227,7 @@ func (x *Program) EvictAddress(a packet.Addr) {
 // Footprint returns the use by the edge, with a rate for each user, and by the core: a threshold for each port.
 func (x *Program) Footprint() dataplane.Footprint {
 	const in = dataplane.InIngress
-	var k PortState
+	var k portState
 	return dataplane.Footprint{Stages: []dataplane.Stage{dataplane.UserStage(x.rates.Table),
 		{Name: "colour of the packet", Gress: in, Registers: []dataplane.RegisterUse{{Name: "rates of users",
 			Cells: x.rates.StateCount(), Bits: dataplane.WidthOf(users.Rate{}), Reads: 1, Writes: 1}},

@@ -78,7 +78,7 @@ func TestColour(t *testing.T) {
 // The threshold falls from the highest colour that came while a long queue does not become shorter, and rises while it
 // is short; 0 is the last.
 func TestMove(t *testing.T) {
-	k := PortState{threshold: 63}
+	k := portState{threshold: 63}
 	for i, x := range []struct {
 		highest uint32
 		queue   float64
