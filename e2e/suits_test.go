@@ -41,7 +41,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"telemetry]", "{telemetry: {format: relative, t: 9us}}]", "", ""},
 	{"telemetry]", "{telemetry: {format: int-md, hops: 2}}]", "{hpcc",
 		"traffic x: cc hpcc: a path has 3 switches (h4->h0), and telemetry in format: int-md has room for 2"},
-	{"telemetry]", "{telemetry: {hops: 3}}]", "3}}]", "hops of telemetry changes nothing: it acts with format: int-md"},
+	{"telemetry]", "{telemetry: {hops: 3}}]", "3}}]", "hops of telemetry has no effect; it acts only with format: int-md"},
 	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
 		"h4",
 		"parking_lot: {hops: 5, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle + "h5",
@@ -66,7 +66,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"first_window: line_rate", "telemetry: none", "{hpcc",
 		"traffic x: cc hpcc: nothing tells it of congestion: telemetry"},
 	// parameters that a mode ignores
-	{"eta: 95%", "n: 16, w_ai: 100 B", "100 B", "w_ai of hpcc changes nothing: it acts with n: 0"},
+	{"eta: 95%", "n: 16, w_ai: 100 B", "100 B", "w_ai of hpcc has no effect; it acts only with n: 0"},
 	{"eta: 95%", "census: on, n: 16", "16", "traffic x: cc hpcc: n: with census: on it acts only while the last hop"},
 	{"hpcc: {eta: 95%}", "rx_hpcc: {w_ai: 10 B}", "10 B", "traffic x: cc rx_hpcc: w_ai: with census: on it acts only"},
 	{"hpcc: {eta: 95%}", "rx_hpcc: {w_ai: 10 B, census: off}", "", ""},
@@ -76,16 +76,18 @@ var suited = []struct{ old, new, at, want string }{
 		"rx_hpcc: {census: off}", "", ""},
 	{"telemetry]" + agentFlow + "hpcc: {eta: 95%}", "{telemetry: {format: int-md, t: 9us}}]" + agentFlow +
 		"rx_hpcc: {preset: agent}", "", ""},
-	{"hpcc: {eta: 95%}", "powertcp: {n: 4, beta: 1Gbps}", "1Gbps", "beta of powertcp changes nothing: it acts with n: 0"},
+	{"hpcc: {eta: 95%}", "powertcp: {n: 4, beta: 1Gbps}", "1Gbps",
+		"beta of powertcp has no effect; it acts only with n: 0"},
 	{"first_window: line_rate", "initial_window: 20 packets", "20 packets",
-		"initial_window of rdma changes nothing: it acts with first_window: initial_window"},
+		"initial_window of rdma has no effect; it acts only with first_window: initial_window"},
 	{"first_window: line_rate", "bound_bytes: 1MB", "1MB}}, cc",
-		"bound_bytes of rdma changes nothing: it acts with bound"},
+		"bound_bytes of rdma has no effect; it acts only with bound"},
 	{"first_window: line_rate", "recovery: selective_repeat, nack_interval: 2us", "2us",
-		"nack_interval of rdma changes nothing: it acts with recovery: go_back_n"},
+		"nack_interval of rdma has no effect; it acts only with recovery: go_back_n"},
 	{"first_window: line_rate", "telemetry_packets: 4 packets", "4 packets",
-		"telemetry_packets of rdma changes nothing: it acts with telemetry: packets"},
-	{"telemetry]", "{telemetry: {format: int-md, multi: 2}}]", "2}}]", "multi of telemetry changes nothing: it acts with"},
+		"telemetry_packets of rdma has no effect; it acts only with telemetry: packets"},
+	{"telemetry]", "{telemetry: {format: int-md, multi: 2}}]", "2}}]",
+		"multi of telemetry has no effect; it acts only with"},
 	{"hpcc: {eta: 95%}", "swift: {fs_range: 0s, fs_max_cwnd: 50}", "50}", "fs_max_cwnd of swift changes nothing"},
 	{"first_window: line_rate}}, cc: {hpcc: {eta: 95%}}",
 		"recovery: selective_repeat}}, cc: {timely: {update: rtt, segment: 32kB, t_high: 60us}}", "32kB",
@@ -143,7 +145,7 @@ var suited = []struct{ old, new, at, want string }{
 	{"rdma: {first_window: line_rate}}, cc: {hpcc: {eta: 95%}}", "udp_controlled: {}}, cc: bbr", "bbr",
 		"traffic x: cc bbr: nothing tells it of congestion: udp_controlled measures no rates of delivery"},
 	// paths
-	{"[ecmp", "[spray", "{rdma", "traffic x: transport rdma: packets overtake each other, since program spray " +
+	{"[ecmp", "[spray", "{rdma", "traffic x: transport rdma: packets are reordered, since program spray " +
 		"(test.yaml:3:10) sprays them: recovery: go_back_n"},
 	{"[ecmp", "[letflow", "", ""},
 }
@@ -152,10 +154,10 @@ var suited = []struct{ old, new, at, want string }{
 func TestSuitsPaths(t *testing.T) {
 	for _, x := range []struct{ balance, spines, want string }{
 		{"ecmp", "4", ""},
-		{"spray", "4", "test.yaml:4:93: traffic x: transport rdma: paths: 8 source ports are not paths here, for program " +
-			"spray (test.yaml:3:10) sends each packet by another path"},
-		{"drill", "4", "for program drill (test.yaml:3:10) sends each packet by another path"},
-		{"letflow", "4", "for program letflow (test.yaml:3:10) sends each flowlet by another path"},
+		{"spray", "4", "test.yaml:4:93: traffic x: transport rdma: paths: 8 source ports do not select separate paths, since program " +
+			"spray (test.yaml:3:10) sends each packet over a different path"},
+		{"drill", "4", "since program drill (test.yaml:3:10) sends each packet over a different path"},
+		{"letflow", "4", "since program letflow (test.yaml:3:10) sends each flowlet over a different path"},
 		{"forward", "4", "for no switch chooses among several by a hash"},
 		{"ecmp", "1", "for no switch chooses among several by a hash"},
 	} {

@@ -45,7 +45,7 @@ type Compiled struct {
 }
 
 // Table has the keys of a claim.
-var Table = &document.Table{KeyNoun: "a claim's key", Doc: "a claim", Keys: []document.Key{
+var Table = &document.Table{KeyNoun: "claim key", Doc: "a claim", Keys: []document.Key{
 	{Name: "id", Form: document.Value("text"), Doc: "its name", Required: true, Example: "id: …"},
 	{Name: "says", Form: document.Value("text"), Doc: "what is claimed, in words", Required: true, Example: "says: …"},
 	{Name: "where", Form: document.AnyValue("values by sweep key, or an expression"), Doc: "points that are meant",

@@ -18,7 +18,7 @@ type Ratio struct {
 }
 
 // RatioTable has the keys of a ratio.
-var RatioTable = &document.Table{KeyNoun: "a ratio's key", Doc: "measures over those of a reference point",
+var RatioTable = &document.Table{KeyNoun: "ratio key", Doc: "measures over those of a reference point",
 	Keys: []document.Key{
 		{Name: "of", Form: document.AnyOf("measure, or list of them", document.Value("measure"),
 			document.ListOf(document.Value("measure"), "")), Doc: "what is divided", Required: true, Example: "of: slowdown"},

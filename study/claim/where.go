@@ -55,7 +55,7 @@ func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 			}
 			cond.test = func(c measure.Coordinate) bool { return allowed[c.Text] }
 		case k.Value.Kind == document.Mapping:
-			d.Fail(k.Value.Position, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
+			d.Fail(k.Value.Position, `a value, a list of values, or "<= 36Mbps"`, "the value is a map")
 			continue
 		default:
 			text := k.Value.Text

@@ -119,9 +119,9 @@ func TestLimit(t *testing.T) {
 // What cannot be limited so is an error with its place, and what is allowed.
 func TestLimitErrors(t *testing.T) {
 	for _, c := range []struct{ name, measure, want string }{
-		{"unknown", "fct: {traffic: nobody}", `traffic "nobody" is not known`},
-		{"pattern of none", "fct: {traffic: x*}", `traffic "x*" is not known`},
-		{"broken pattern", `fct: {traffic: "[a"}`, `traffic "[a" is not known`},
+		{"unknown", "fct: {traffic: nobody}", `unknown traffic "nobody"`},
+		{"pattern of none", "fct: {traffic: x*}", `unknown traffic "x*"`},
+		{"broken pattern", `fct: {traffic: "[a"}`, `unknown traffic "[a"`},
 		{"empty list", "fct: {traffic: []}", "the list of traffics is empty"},
 		{"without an end", "fct: {traffic: u}", "no traffic of the experiment has a fct: its flows have no end"},
 		{"twice", "fct: {traffic: a}}, {fct: {traffic: [u, a]}", "the measure fct of a is here already"},

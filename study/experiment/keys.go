@@ -117,7 +117,7 @@ var top = &document.Table{KeyNoun: "key", Doc: "an experiment of Weir", Keys: []
 }}
 
 // need has the keys that define the number of seeds by results.
-var need = &document.Table{KeyNoun: "key of repeat", Doc: "seeds by need", Keys: []document.Key{
+var need = &document.Table{KeyNoun: "repeat key", Doc: "seeds by need", Keys: []document.Key{
 	{Name: "measure", Form: document.Value("measure, or measure.group"), Doc: "of whose mean the interval decides",
 		Required: true, Example: needExample},
 	{Name: "until", Form: document.Value("share"), Doc: "half of the interval over the mean, at most", Required: true,
@@ -141,7 +141,7 @@ func framings() (names []string) {
 }
 
 // paper has the keys of the paper that an experiment reproduces.
-var paper = &document.Table{KeyNoun: "paper's key", Doc: "what it reproduces", Keys: []document.Key{
+var paper = &document.Table{KeyNoun: "paper key", Doc: "what it reproduces", Keys: []document.Key{
 	{Name: "name", Form: textForm, Doc: "of the paper"},
 	{Name: "figure", Form: textForm, Doc: "of the paper"},
 	{Name: "source", Form: textForm, Doc: "of values that do not say theirs"},
@@ -150,7 +150,7 @@ var paper = &document.Table{KeyNoun: "paper's key", Doc: "what it reproduces", K
 }}
 
 // paperValue has the keys of an entry of the paper's values.
-var paperValue = &document.Table{KeyNoun: "key of the paper's values", Doc: "numbers of the paper",
+var paperValue = &document.Table{KeyNoun: "key of paper values", Doc: "numbers of the paper",
 	Open: "a value with its unit, by measure or measure.group", Keys: []document.Key{
 		{Name: "where", Form: whereForm, Doc: "points that are meant", Without: "all"},
 		{Name: "column", Form: textForm,
@@ -162,7 +162,7 @@ var paperValue = &document.Table{KeyNoun: "key of the paper's values", Doc: "num
 
 // network has the keys of a topology that the file lists, or that another file has. A family of the registry replaces
 // these keys.
-var network = &document.Table{KeyNoun: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
+var network = &document.Table{KeyNoun: "topology key", Doc: "the network", Open: "topology", Keys: []document.Key{
 	{Name: "hosts", Form: namesForm, Doc: "end points; each link of one is a NIC of its own"},
 	{Name: "switches", Form: namesForm, Doc: "what forwards"},
 	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "between two nodes, in both directions"},
@@ -174,7 +174,7 @@ var network = &document.Table{KeyNoun: "topology's key", Doc: "the network", Ope
 }}
 
 // link has the keys of a link of a listed topology.
-var link = &document.Table{KeyNoun: "a link's key", Doc: "a link", Keys: []document.Key{
+var link = &document.Table{KeyNoun: "link key", Doc: "a link", Keys: []document.Key{
 	{Name: "ends", Form: document.Pair("`[node, node]`"), Doc: "what it joins", Required: true, Example: "ends: [a, b]"},
 	{Name: "rate", Form: rateForm, Doc: "in each direction", Required: true, Example: "rate: 100Mbps"},
 	{Name: "delay", Form: timeForm, Doc: "one way", Required: true, Example: "delay: 5ms"},
@@ -190,7 +190,7 @@ var link = &document.Table{KeyNoun: "a link's key", Doc: "a link", Keys: []docum
 }}
 
 // perSwitch has the keys that can differ by switch.
-var perSwitch = &document.Table{KeyNoun: "a switch's key", Doc: "what differs", Keys: []document.Key{
+var perSwitch = &document.Table{KeyNoun: "switch key", Doc: "what differs", Keys: []document.Key{
 	{Name: "programs", Form: programsForm, Doc: "in place of `switch`"},
 	{Name: "buffer", Form: queueForm, Doc: "limit of each of its ports, in place of the links'", Traits: affectsState},
 	{Name: "queues", Form: numberForm, Doc: "a port", Without: "1", Traits: affectsState},
@@ -203,13 +203,13 @@ var perSwitch = &document.Table{KeyNoun: "a switch's key", Doc: "what differs", 
 }}
 
 // recirculation has the keys of a switch's port to itself.
-var recirculation = &document.Table{KeyNoun: "recirculation's key", Doc: "port of its own", Keys: []document.Key{
+var recirculation = &document.Table{KeyNoun: "recirculation key", Doc: "port of its own", Keys: []document.Key{
 	{Name: "rate", Form: rateForm, Doc: "of it", Required: true, Example: "rate: 10Gbps"},
 	{Name: "queue", Form: document.Value("number of packets"), Doc: "its limit", Default: "64 packets", Source: "ours"},
 }}
 
 // clock has the keys of a switch's clock.
-var clock = &document.Table{KeyNoun: "a clock's key", Doc: "that telemetry is stamped with", Keys: []document.Key{
+var clock = &document.Table{KeyNoun: "clock key", Doc: "that telemetry is stamped with", Keys: []document.Key{
 	{Name: "resolution", Form: timeForm, Doc: "of its readings", Default: "1ps", Source: "ours: exact"},
 	{Name: "offset", Form: timeForm, Doc: "at time 0, such as `5us` or `-5us`", Default: "0s", Source: "ours: exact"},
 	{Name: "drift", Form: document.Value("`20ppm`"), Doc: "how much too fast it goes", Default: "0ppm",
@@ -217,7 +217,7 @@ var clock = &document.Table{KeyNoun: "a clock's key", Doc: "that telemetry is st
 }}
 
 // traffic has the keys of a traffic. A transport's parameters may be next to these keys.
-var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind", Open: "parameter",
+var traffic = &document.Table{KeyNoun: "traffic key", Doc: "flows of one kind", Open: "parameter",
 	Keys: []document.Key{
 		{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
 			Doc:      "measures and claims use it",
@@ -298,29 +298,29 @@ var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind"
 	}}
 
 // drawn has the key of hosts that are drawn.
-var drawn = &document.Table{KeyNoun: "key of from", Doc: "hosts that are drawn", Keys: []document.Key{
+var drawn = &document.Table{KeyNoun: "from key", Doc: "hosts that are drawn", Keys: []document.Key{
 	{Name: "random", Form: numberForm, Doc: "so many, drawn for each seed", Required: true}}}
 
 // strided has the key of destinations by their distance.
-var strided = &document.Table{KeyNoun: "key of to", Doc: "hosts by their distance", Keys: []document.Key{
+var strided = &document.Table{KeyNoun: "to key", Doc: "hosts by their distance", Keys: []document.Key{
 	{Name: "stride", Form: numberForm, Doc: "the host so many further on", Required: true}}}
 
 // ports has the keys of a traffic's port numbers.
-var ports = &document.Table{KeyNoun: "key of ports", Doc: "the first ones", Keys: []document.Key{
+var ports = &document.Table{KeyNoun: "ports key", Doc: "the first ones", Keys: []document.Key{
 	{Name: "from", Form: numberForm, Doc: "of the first flow that a host sends", Required: true, Example: portsExample},
 	{Name: "to", Form: numberForm, Doc: "of the first flow that a host receives", Required: true, Example: portsExample}}}
 
 // sizes has the key of a custom distribution of flow sizes.
-var sizes = &document.Table{KeyNoun: "key of sizes", Doc: "of a file", Keys: []document.Key{
+var sizes = &document.Table{KeyNoun: "sizes key", Doc: "of a file", Keys: []document.Key{
 	{Name: "file", Form: fileForm, Doc: "lines of bytes and cumulative percent", Required: true}}}
 
 // sets has the keys of a traffic's repetitions.
-var sets = &document.Table{KeyNoun: "key of sets", Doc: "all of the traffic begins so often", Keys: []document.Key{
+var sets = &document.Table{KeyNoun: "sets key", Doc: "all of the traffic begins so often", Keys: []document.Key{
 	{Name: "count", Form: numberForm, Doc: "how often", Required: true},
 	{Name: "interval", Form: timeForm, Doc: "from one beginning to the next", Required: true}}}
 
 // event has the keys of a link's event.
-var event = &document.Table{KeyNoun: "an event's key", Doc: "an event", Keys: []document.Key{
+var event = &document.Table{KeyNoun: "event key", Doc: "an event", Keys: []document.Key{
 	{Name: "at", Form: timeForm, Doc: "from the beginning of the warm-up", Required: true, Example: eventExample},
 	{Name: "link", Form: document.Pair("`[node, node]`"), Doc: "its two ends", Required: true, Example: eventExample},
 	{Name: "from", Form: document.Value("node"), Doc: "only the direction that leaves this end; without it both",
@@ -338,13 +338,13 @@ const (
 )
 
 // stalls has the keys of stalls of hosts.
-var stalls = &document.Table{KeyNoun: "a key of stalls", Doc: "when the simulator's hosts stand still",
+var stalls = &document.Table{KeyNoun: "stalls key", Doc: "when the simulator's hosts stand still",
 	Keys: []document.Key{
 		{Name: "every", Form: timeForm, Doc: "mean from one stall to the next", Required: true, Example: stallExample},
 		{Name: "length", Form: timeForm, Doc: "of each; `0s`: there are none", Required: true, Example: stallExample}}}
 
 // iterations has the keys that define how a job's iterations follow each other.
-var iterations = &document.Table{KeyNoun: "a key of iterations", Doc: "iterations of a job", Keys: []document.Key{
+var iterations = &document.Table{KeyNoun: "iterations key", Doc: "iterations of a job", Keys: []document.Key{
 	{Name: "draws", Form: document.OneOf(drawsGoOn, drawsAnew), Doc: "random numbers of links, switches and messages: " +
 		"`running` goes on with them, so iterations differ; `anew` begins with the same ones wherever the network is " +
 		"idle between two iterations", Default: drawsGoOn, Source: "ours"},

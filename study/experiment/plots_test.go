@@ -112,10 +112,10 @@ func TestPlotKeys(t *testing.T) {
 // What is wrong with a plot is said with its place and with what would be allowed.
 func TestWrongPlots(t *testing.T) {
 	for text, want := range map[string]string{
-		"{x: k, y: fct.storag}":                                 `"storag" is not known; did you mean "storage"?`,
+		"{x: k, y: fct.storag}":                                 `"storag"; did you mean "storage"?`,
 		"{x: k, y: fct, traffic: wep}":                          `did you mean "web"?`,
 		"{x: k, y: fct, where: {traffic: wep}}":                 `did you mean "web"?`,
-		"{x: k, y: fct, kind: pie}":                             `kind of plot "pie" is not known; allowed: lines,`,
+		"{x: k, y: fct, kind: pie}":                             `unknown plot kind "pie"; allowed: lines,`,
 		"{x: time, y: cwnd, kind: bars}":                        `kind "bars" does not go with x: time`,
 		"{x: k, y: aqm, kind: heat}":                            "the heat map has no z",
 		"{x: k, y: k, z: fct, kind: heat}":                      "is on the other axis already",
@@ -130,10 +130,10 @@ func TestWrongPlots(t *testing.T) {
 		"{x: k, y: fct, text: 6pt}":                             "7pt … 30pt",
 		"{x: k, y: fct, panels: k}":                             "k is on an axis already",
 		"{x: k, y: fct, legend: left}":                          "top_left",
-		"{y: fctt, width: 1mm}":                                 `measure "fctt" is not known; did you mean "fct"?`,
-		"{y: fct, lines: [aqn], width: 1mm}":                    `"aqn" is not known; did you mean "aqm"?`,
-		"{x: k, y: fct, order: [wep]}":                          `value in order "wep" is not known; did you mean "web"?`,
-		"{x: k, y: fct, names: {aqn: AQM}}":                     `in names "aqn" is not known; did you mean "aqm"?`,
+		"{y: fctt, width: 1mm}":                                 `unknown measure "fctt"; did you mean "fct"?`,
+		"{y: fct, lines: [aqn], width: 1mm}":                    `"aqn"; did you mean "aqm"?`,
+		"{x: k, y: fct, order: [wep]}":                          `unknown value in order "wep"; did you mean "web"?`,
+		"{x: k, y: fct, names: {aqn: AQM}}":                     `in names "aqn"; did you mean "aqm"?`,
 		"{x: k, y: fct, names: [a]}":                            "names is a map",
 		"{x: k}":                                                "the plot has no y",
 		"{x: fct, y: cdf, kind: ccdf}":                          `does not go with y: cdf`,

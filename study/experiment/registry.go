@@ -210,13 +210,13 @@ func (r *Registry) OpenExperiment(name string) (*Source, error) {
 		return src, nil
 	}
 	if large := (*document.TooLargeError)(nil); errors.As(err, &large) {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "the file is larger than " +
 			large.Max.String(), Allowed: "up to " + large.Max.String()}}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " +
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "the file cannot be read: " +
 			document.UnwrapPathError(err).Error(),
-			Allowed: "a file, or a name that weir list has"}}
+			Allowed: "a file or a name from weir list"}}
 	}
 	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
 	var names []string

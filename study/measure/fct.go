@@ -154,7 +154,7 @@ type fct struct {
 func (m *fct) ReadOptions(o *Options) {
 	m.name = "fct"
 	m.decodeCommon(o)
-	m.deviation = o.ReadChoice("deviation", "answer") == "true"
+	m.deviation = o.ReadChoice("deviation", "value of deviation") == "true"
 	m.decodeBins(o)
 }
 

@@ -19,7 +19,7 @@ type maxMin struct {
 // not in bit/s.
 func (m *maxMin) ReadOptions(o *Options) {
 	m.traffics.ReadOptions(o)
-	m.senders = o.ReadChoice("among", "whom links are shared among") == "sender"
+	m.senders = o.ReadChoice("among", "value of among") == "sender"
 	p := o.Point
 	if p.Routes == nil {
 		return

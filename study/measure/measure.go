@@ -198,7 +198,7 @@ const maxMeasures = 1000
 // is the point that options refer to.
 func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
-		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is not a list")
 		return nil
 	}
 	for _, x := range t.Items {
@@ -219,7 +219,7 @@ func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Poi
 		}
 		before := r.CountErrors()
 		if len(kind.Keys) == 0 && len(options.Keys) > 0 {
-			r.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
+			r.Fail(options.Keys[0].Position, name+" without options", "%s has no options", name)
 			continue
 		}
 		given, _ := r.ReadMap(options, kind.Table())

@@ -241,7 +241,7 @@ const maxPorts = 256
 
 // ReadOptions reads `by` and `log`.
 func (m *pause) ReadOptions(o *Options) {
-	m.log = o.ReadChoice("log", "answer") == "true"
+	m.log = o.ReadChoice("log", "value of log") == "true"
 	n := 2 * len(o.Point.Network.Links)
 	if m.by = o.ReadChoice("by", "grouping"); m.by == "port" && n > maxPorts {
 		o.Fail(o.Node.Get("by").Position, "all, traffic", "the network has %d ports; at most %d are shown one by one",

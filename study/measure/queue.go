@@ -55,7 +55,7 @@ func (m *queue) ReadOptions(o *Options) {
 	m.decodeSpan(o)
 	m.inBytes = o.ReadChoice("unit", "unit") == "bytes"
 	m.percentiles = o.ReadPercentiles()
-	if m.log = o.ReadChoice("log", "answer") == "true"; m.log && !m.inBytes {
+	if m.log = o.ReadChoice("log", "value of log") == "true"; m.log && !m.inBytes {
 		o.Fail(o.Node.Get("log").Position, "with unit: bytes", "histograms are of bytes")
 	}
 }

@@ -223,7 +223,7 @@ func TestSendersNeedPaths(t *testing.T) {
 			refused++
 			named := slices.ContainsFunc(pairs, func(p [2]string) bool {
 				return !w.reach(p[0])[p[1]] && err != nil &&
-					strings.Contains(err.Error(), fmt.Sprintf(": there is no path from %s to %s; ", p[0], p[1]))
+					strings.Contains(err.Error(), fmt.Sprintf(": no path leads from %s to %s; ", p[0], p[1]))
 			})
 			if !named {
 				t.Fatalf("%v, and %v has no path in\n%s", err, pairs[apart], text)
@@ -351,11 +351,11 @@ func TestFilesNeedPaths(t *testing.T) {
 		{"GOAL along a line", directLine, "job: {goal: {file: x.goal}}, hosts: [a, b, c]",
 			goal([2]int{0, 1}, [2]int{1, 2}, [2]int{2, 1}), ""},
 		{"GOAL past a host", directLine, "job: {goal: {file: x.goal}}, hosts: [a, b, c]",
-			goal([2]int{0, 1}, [2]int{2, 0}), "there is no path from c to a"},
+			goal([2]int{0, 1}, [2]int{2, 0}), "no path leads from c to a"},
 		{"GOAL through planes", twoPlanes, "job: {goal: {file: x.goal}}, hosts: [b, a, c]",
-			goal([2]int{0, 1}, [2]int{0, 2}, [2]int{1, 2}), "there is no path from a to c"},
+			goal([2]int{0, 1}, [2]int{0, 2}, [2]int{1, 2}), "no path leads from a to c"},
 		{"Chakra on a line", directLine, chakra + ", hosts: [b, c]", "", ""},
-		{"Chakra past a host", directLine, chakra + ", hosts: [a, c]", "", "there is no path from a to c"},
+		{"Chakra past a host", directLine, chakra + ", hosts: [a, c]", "", "no path leads from a to c"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			source := plantest.NewSource("test.yaml", "duration: 100ms\n"+x.topology+"traffic:\n  - {name: j, transport: tcp, "+

@@ -164,7 +164,7 @@ func TestTimelineFiles(t *testing.T) {
 // What a timeline cannot be of, and what a plot of one cannot have, is said.
 func TestTimelineErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"measure: [{timeline: {hosts: h9}}]":             `host "h9" is not known`,
+		"measure: [{timeline: {hosts: h9}}]":             `unknown host "h9"`,
 		"measure: [{timeline: {from: 2s}}]":              "not within the run",
 		"measure: [{timeline: {from: 2ms, until: 1ms}}]": "a time after 2ms",
 		"measure: [{timeline: {most: 0}}]":               "most",
@@ -174,7 +174,7 @@ func TestTimelineErrors(t *testing.T) {
 		"plot: [{kind: timeline, y: job}]":                          `has no "y"`,
 		"plot: [{x: time, y: job, ranks: 3}]":                       "only a timeline has ranks",
 		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `no job has a rank "4"`,
-		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `"x" is not known`,
+		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `unknown traffic "x"`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			whole := fmt.Sprintf(timelineSpec, "", "")

@@ -21,7 +21,7 @@ var (
 )
 
 // Table has the keys of a plot.
-var Table = &document.Table{KeyNoun: "plot's key", Doc: "a plot", Keys: []document.Key{
+var Table = &document.Table{KeyNoun: "plot key", Doc: "a plot", Keys: []document.Key{
 	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
 		Doc: "the horizontal axis", Without: "`time` with `kind: series`, and else an error", Example: "x: rate"},
 	{Name: "y", Form: document.Value("measure, `measure.group`, `cdf` or `ccdf`; of a heat map a sweep key or " +
@@ -272,7 +272,7 @@ func (d *Decoder) ReadList(t *document.Node) []Plot {
 func (d *Decoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
-		p.DrawnAs = d.ReadWord(v, "kind of plot", kinds)
+		p.DrawnAs = d.ReadWord(v, "plot kind", kinds)
 	}
 	if p.DrawnAs == KindTimeline {
 		d.readTimeline(x, &p)
@@ -286,15 +286,15 @@ func (d *Decoder) readPlot(x document.Map) {
 		d.readMeasure(x, &p, measured)
 	}
 	if v := x.Get("log"); v != nil {
-		w := d.ReadWord(v, "logarithmic axis", Table.FindKey("log").Form.Words)
+		w := d.ReadWord(v, "value of log", Table.FindKey("log").Form.Words)
 		p.LogX, p.LogY, p.LogSet = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
 	apart := append(slices.Clip(d.keys), groupAxis)
 	for _, l := range document.ItemsOf(x.Get("lines")) {
-		p.Lines = append(p.Lines, d.ReadWord(l, "what tells lines apart", apart))
+		p.Lines = append(p.Lines, d.ReadWord(l, "value of lines", apart))
 	}
 	if v := x.Get("panels"); v != nil {
-		if p.Panels = d.ReadWord(v, "what panels are of", apart); p.Panels == p.X || p.Panels == p.Y {
+		if p.Panels = d.ReadWord(v, "value of panels", apart); p.Panels == p.X || p.Panels == p.Y {
 			d.Fail(v.Position, "another key", "%s is on an axis already", p.Panels)
 		}
 	}
@@ -394,7 +394,7 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	} else {
 		d.ReadWord(axisX, "sweep key", append(append([]string{}, keys...), timeAxis))
 	}
-	d.ReadWord(axisY, "what rows are of", append(append([]string{}, keys...), groupAxis))
+	d.ReadWord(axisY, "value of y", append(append([]string{}, keys...), groupAxis))
 	if p.X == p.Y {
 		d.Fail(axisY.Position, "another key", "%s is on the other axis already", p.Y)
 	}
@@ -533,7 +533,7 @@ const maxRanksShown = 1000
 func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	p.Kind, p.X = OverRanks, timeAxis
 	if v := x.Get("x"); v != nil {
-		d.ReadWord(v, "axis of a timeline", []string{timeAxis})
+		d.ReadWord(v, "timeline axis", []string{timeAxis})
 	}
 	for _, key := range []string{"y", "z", "lines", "panels", "log", "error", "order", "y_range", "z_range", "y_ticks",
 		"z_label"} {
@@ -606,10 +606,10 @@ func (d *Decoder) readStyle(x document.Map, p *Plot) {
 		p.Title, p.Untitled = "", true
 	}
 	if v := x.Get("legend"); v != nil {
-		p.Legend = d.ReadWord(v, "place of the legend", Table.FindKey("legend").Form.Words)
+		p.Legend = d.ReadWord(v, "value of legend", Table.FindKey("legend").Form.Words)
 	}
 	if v := x.Get("error"); v != nil {
-		p.Error = d.ReadWord(v, "way to show intervals", Table.FindKey("error").Form.Words)
+		p.Error = d.ReadWord(v, "value of error", Table.FindKey("error").Form.Words)
 	}
 	for _, v := range document.ItemsOf(x.Get("order")) {
 		p.Order = append(p.Order, d.ReadText(v))
