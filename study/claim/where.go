@@ -67,7 +67,7 @@ func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 			}
 			bound, ok := measure.ParseQuantity(strings.TrimSpace(m[2]))
 			if !ok {
-				d.Fail(k.Value.Position, "<= 36Mbps", "%q is not a quantity", m[2])
+				d.Fail(k.Value.Position, "<= 36Mbps", "%q is not a quantity with a unit", m[2])
 				continue
 			}
 			cond.test = func(c measure.Coordinate) bool { return c.IsNum && compareValues(m[1], c.Value, bound) }

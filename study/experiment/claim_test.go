@@ -292,7 +292,7 @@ func TestUnitsClash(t *testing.T) {
 		t.Run(that, func(t *testing.T) {
 			e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, "+
 				"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", experiment.Options{})
-			if !strings.Contains(e.Error(), want+"; allowed: quantities of one kind on both sides") {
+			if !strings.Contains(e.Error(), want+"; allowed: quantities in the same unit on both sides") {
 				t.Errorf("%s: %v", that, e)
 			}
 		})

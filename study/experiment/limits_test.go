@@ -37,7 +37,7 @@ func TestLimits(t *testing.T) {
 		{"many traffics", star + strings.NewReplacer("[{name: x", "[{name: y", "}]", "}").Replace(strings.TrimSuffix(many,
 			"\n")) + ", " + more + strings.TrimPrefix(many, "traffic: ["), "about 1200002 flows; allowed: up to 1200000"},
 		{"a short run", star + one + "measure: [{queue: {port: s->h1}}]\n", "without every, queue is measured every 10ms, " +
-			"and the measured part has only 1ms; allowed: every: 10us, or another up to 1ms"},
+			"but the measured part of the run is only 1ms long; allowed: every: 10us or another time up to 1ms"},
 	} {
 		t.Run(x.name, func(t *testing.T) { refused(t, x.text, x.want, experiment.Options{Machine: 600e6}) })
 	}

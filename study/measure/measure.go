@@ -231,7 +231,7 @@ func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Poi
 			continue
 		}
 		if len(list) == maxMeasures {
-			r.Fail(place, fmt.Sprintf("up to %d", maxMeasures), "there are more than %d measures", maxMeasures)
+			r.Fail(place, fmt.Sprintf("up to %d", maxMeasures), "the experiment has more than %d measures", maxMeasures)
 			break
 		}
 		for _, other := range list {
@@ -253,7 +253,7 @@ func (m *Entry) checkAgainst(r *document.Reader, other *Entry) {
 			if m.onlyTraffics != nil || other.onlyTraffics != nil {
 				allowed = "each traffic in one entry"
 			}
-			r.Fail(m.At, allowed, "the measure %s is here already", value)
+			r.Fail(m.At, allowed, "the measure %s is given twice", value)
 		}
 	} else if apart, ok := m.Measure.(excluder); ok {
 		if why, allowed := apart.Excludes(other.Measure); why != "" {
@@ -356,8 +356,8 @@ func (p *Point) countSamples(w *outcome.Watch, load *outcome.Load) float64 {
 type TooManySamplesError struct{ samples float64 }
 
 func (e *TooManySamplesError) Error() string {
-	return "the measures would keep " + FormatSI(e.samples) + " samples a run; at most " + FormatSI(maxWatched) +
-		" fit: make every longer, or watch less"
+	return "the measures would record " + FormatSI(e.samples) + " samples in a run; at most " + FormatSI(maxWatched) +
+		" fit into memory: use a longer every, or measure fewer ports or flows"
 }
 
 // Evaluate returns the values of a run's result. On an ideal network, measures of packets are NaN.

@@ -282,7 +282,7 @@ func TestReachability(t *testing.T) {
 			"from NIC 1 of a to b"},
 		{"a ring by rail", directRing, "nic: rail, job: {all_reduce: {size: 8MB}}, hosts: [a, b, c, d]", none},
 		{"two channels over one NIC", directRing, "job: {all_reduce: {size: 8MB, channels: 2, nics: 2}}, hosts: [a, b, c, d]",
-			"a has 1 that lead to others"},
+			"of a with a path to other hosts of the job is 1"},
 		{"all-to-all on a ring", directRing, "job: {all_to_all: {size: 8MB}}", "from a to c"},
 		{"a ring of flows", directRing,
 			"job: {all_reduce_flows: {algorithm: ring, size: 8MB}}, hosts: [a, b, c, d], start: 0s",

@@ -382,7 +382,7 @@ measure: [job]
 	got := plantest.LoadInvalid(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"),
 		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), experiment.Options{})
 	if !strings.Contains(got.Error(),
-		"traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
+		"traffic train: nics is 3, but the number of NICs of h0 with a path to other hosts of the job is 2") {
 		t.Errorf("%v", got)
 	}
 }
@@ -403,12 +403,12 @@ measure: [job]
 `
 	named := func(nic, hosts string) string { return strings.NewReplacer("NIC", nic, "HOSTS", hosts).Replace(text) }
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
-	const led = "allowed: hash, round_robin, rail, or a NIC that leads from each sender to its receivers"
+	const led = "allowed: hash, round_robin, rail or a NIC with a path from each sender to its receivers"
 	for _, x := range []struct{ text, want string }{
 		{named("2", "hosts: h*"), ":6:10: traffic train: no path leads from NIC 2 of h1 to h2; " + led},
 		{named("3", "hosts: h*"), ":6:10: traffic train: h0 has 3 NICs, and NIC 3 is asked for; they count from 0; " + led},
 		{strings.Replace(named("hash", "hosts: h*"), "nics: 1", "nics: 3", 1),
-			":8:54: traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others; " +
+			":8:54: traffic train: nics is 3, but the number of NICs of h0 with a path to other hosts of the job is 2; " +
 				"allowed: nics: up to 2"},
 	} {
 		if got := plantest.LoadInvalid(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {

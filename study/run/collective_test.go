@@ -156,7 +156,7 @@ topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us
 switch: [ecmp]
 measure: [collective]
 `), experiment.Options{})
-	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a collective") {
+	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment has the job all_reduce_flows") {
 		t.Error(err)
 	}
 }

@@ -169,11 +169,11 @@ func TestTimelineErrors(t *testing.T) {
 		"measure: [{timeline: {from: 2ms, until: 1ms}}]": "a time after 2ms",
 		"measure: [{timeline: {most: 0}}]":               "most",
 		"measure: [{timeline: {traffic: trane}}]":        `did you mean "train"?`,
-		"plot: [{kind: timeline}]": "no measure of the experiment keeps what ranks of jobs " +
-			"do",
-		"plot: [{kind: timeline, y: job}]":                          `has no "y"`,
-		"plot: [{x: time, y: job, ranks: 3}]":                       "only a timeline has ranks",
-		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `no job has a rank "4"`,
+		"plot: [{kind: timeline}]":                       "no measure of the experiment records the activity of ranks of jobs",
+		"plot: [{kind: timeline, y: job}]":               `has no "y"`,
+		"plot: [{x: time, y: job, ranks: 3}]": "ranks is given, but only a plot of kind: timeline " +
+			"has ranks",
+		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `rank "4" does not exist in any job`,
 		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `unknown traffic "x"`,
 	} {
 		t.Run(text, func(t *testing.T) {

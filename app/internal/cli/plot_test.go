@@ -85,7 +85,7 @@ func TestPlot(t *testing.T) {
 		"-n 3":                               "the experiment has plots 1 … 2",
 		"-n 1 --height=20mm --width=30mm":    "have no room",
 		"--x=rate --y=goodput --y-range=1..": "",
-		"--x=rate":                           "the plot has no y",
+		"--x=rate":                           "the plot needs the key y",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, stderr := weir(append([]string{"plot", dirs[0]}, strings.Fields(args)...)...)
