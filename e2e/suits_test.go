@@ -50,9 +50,8 @@ var suited = []struct{ old, new, at, want string }{
 	{"hpcc: {eta: 95%}", "hpcc: {mode: per_hop}", "", ""},
 	{"leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
 		"h4", "parking_lot: {hops: 16, hosts: 1, rate: 100Gbps, bottleneck: 100Gbps, delay: 1us, buffer: 1MB}}" + middle +
-		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches (h16->h0), and telemetry in format: hpcc has room " +
-		"for 5, and " +
-		"sees no other queues; none has more than 16; relative needs none"},
+		"h16", "{hpcc", "!traffic x: cc hpcc: a path has 17 switches (h16->h0), but telemetry in format: hpcc has room for " +
+		"5 records, so further queues are invisible; none has more than 16; relative needs none"},
 	// how telemetry is asked for
 	{"first_window: line_rate", "telemetry: congestion", "congestion",
 		"!traffic x: transport rdma: telemetry: switches must average loads: the program telemetry needs its parameter " +
@@ -154,7 +153,8 @@ var suited = []struct{ old, new, at, want string }{
 func TestSuitsPaths(t *testing.T) {
 	for _, x := range []struct{ balance, spines, want string }{
 		{"ecmp", "4", ""},
-		{"spray", "4", "test.yaml:4:93: traffic x: transport rdma: paths: 8 source ports do not select separate paths, since program " +
+		{"spray", "4", "test.yaml:4:93: traffic x: transport rdma: paths: 8 source ports do not select separate paths, " +
+			"since program " +
 			"spray (test.yaml:3:10) sends each packet over a different path"},
 		{"drill", "4", "since program drill (test.yaml:3:10) sends each packet over a different path"},
 		{"letflow", "4", "since program letflow (test.yaml:3:10) sends each flowlet over a different path"},

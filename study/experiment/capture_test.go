@@ -175,8 +175,10 @@ func TestBadCaptureTraffic(t *testing.T) {
 		"a capture states its own format (pcapng or pcap)":                     "as: flows, transport: tcp, format: hpcc",
 		`"size" is given together with a capture, which already determines it`: "as: flows, transport: tcp, size: 1kB",
 		"has packets of 5 addresses, but the topology has 3 hosts":             "as: packets, transport: udp",
-		`"10.0.0" is neither an address nor a prefix`:                          "as: flows, transport: tcp, hosts: {10.0.0: a}",
-		`"10.0.0.1/8" is neither an address nor a prefix`:                      "as: flows, transport: tcp, hosts: {10.0.0.1/8: a}",
+		`"10.0.0" is neither an address nor a prefix`: "as: flows, transport: tcp, hosts: " +
+			"{10.0.0: a}",
+		`"10.0.0.1/8" is neither an address nor a prefix`: "as: flows, transport: tcp, hosts: " +
+			"{10.0.0.1/8: a}",
 		`"s" is a switch`:                         "as: flows, transport: tcp, hosts: {10.0.0.1: s}",
 		"hosts of a capture is not a map":         "as: flows, transport: tcp, hosts: [a]",
 		`unknown host "d"`:                        "as: flows, transport: tcp, hosts: {10.0.0.1: d}",

@@ -339,7 +339,7 @@ func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.restartsD
 
 // warnCollective is the warning about the key collective, which job replaces.
 var warnCollective = scheme.WarningKind{ID: "collective-key",
-	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
+	Condition: "collective and size are deprecated; use job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
 
 // convertCollective returns the job that is equivalent to a traffic's key collective, with a warning. It returns nil
 // and reports an error if the size is missing.

@@ -19,7 +19,8 @@ func TestLimits(t *testing.T) {
 		"sets: {count: 6, interval: 1ps}}]\n" // a machine that holds 1200000
 	more := "{name: z, from: h1, to: h2, transport: udp, rate: 1Mbps, start: 0s, flows: 2}, "
 	for _, x := range []struct{ name, text, want string }{
-		{"64 keys of 2 values", star + one + sweep(64, 1), "x.yaml:22:9: the sweep has 131072 points with only the first 17 of its"},
+		{"64 keys of 2 values", star + one + sweep(64, 1),
+			"x.yaml:22:9: the sweep has 131072 points with only the first 17 of its"},
 		{"points", star + one + sweep(2, 400), "up to 100000 points"},
 		{"runs", star + one + "repeat: 10000\n" + sweep(1, 400), "x.yaml:5:9: 401 points with 10000 seeds each are 4010000"},
 		{"runs of the lab", star + one + "lab_repeat: 10000\n" + sweep(1, 400), "up to 1000000 runs"},

@@ -113,7 +113,8 @@ func TestCoarseUnits(t *testing.T) {
 // What cannot be is said, with the place.
 func TestTelemetryErrors(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
-		{"20ppm", "20", "not a valid clock drift"}, {"-5us", "-5", "not a valid clock offset"}, {"-5us", "2h", "not a valid clock offset"},
+		{"20ppm", "20", "not a valid clock drift"}, {"-5us", "-5", "not a valid clock offset"}, {"-5us", "2h",
+			"not a valid clock offset"},
 		{"1ns,", "0s,", "above 0"},
 		{"resolution: 1ns", "resolutoin: 1ns", `did you mean "resolution"`}, {"20ppm", "1e9ppm", "not a valid clock drift"},
 		{"  t: {clock", "  t: {programs: [forward, telemetry], clock", "writes telemetry in another format"},

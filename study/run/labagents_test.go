@@ -65,9 +65,9 @@ func TestCheckLabAgents(t *testing.T) {
 			[]string{":11:", "which has no congestion control that does what hpcc does; allowed: reno, cubic, rx_hpcc, or any " +
 				"with stack: weir of tcp"}},
 		{"another preset", []string{"{rx_hpcc: {preset: agent}}", "rx_hpcc"}, nil,
-			[]string{":11:", "traffic x: cc rx_hpcc: preset: Linux' own TCP does what preset: agent says, and nothing else"}},
+			[]string{":11:", "traffic x: cc rx_hpcc: preset: the TCP of Linux supports preset: agent only"}},
 		{"what an agent has no words for", []string{"preset: agent", "preset: agent, min_rate: 1Mbps, eta: 0.5%"}, nil,
-			[]string{"min_rate: Linux' own TCP has no least rate", "eta: 1% to 100% are possible"}},
+			[]string{"min_rate: the TCP of Linux has no minimum rate", "eta: the TCP of Linux supports 1% to 100%"}},
 		{"IPv4", []string{"ip: 6", "ip: 4"}, nil, []string{"traffic x: Linux' own TCP follows rx_hpcc over IPv6 only"}},
 		{"another format", []string{"format: ioam", "format: int-md"}, nil,
 			[]string{":9:", "hosts of Linux have traces of IOAM with room for 5 hops"}},

@@ -16,7 +16,7 @@ const labTimeout = 10 * unit.Millisecond
 // Kinds of warnings about the lab.
 var (
 	warnStalls = scheme.WarningKind{ID: "lab-stalls",
-		Condition: "an experiment with stalls, which are for the simulator, runs in the lab"}
+		Condition: "an experiment with stalls runs in the lab, which does not support them"}
 	warnTimeout = scheme.WarningKind{ID: "lab-timeout",
 		Condition: "a transport of Weir's own hosts has rto_min below 10 ms in the lab"}
 )

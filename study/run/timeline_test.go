@@ -169,8 +169,9 @@ func TestTimelineErrors(t *testing.T) {
 		"measure: [{timeline: {from: 2ms, until: 1ms}}]": "a time after 2ms",
 		"measure: [{timeline: {most: 0}}]":               "most",
 		"measure: [{timeline: {traffic: trane}}]":        `did you mean "train"?`,
-		"plot: [{kind: timeline}]":                       "no measure of the experiment records the activity of ranks of jobs",
-		"plot: [{kind: timeline, y: job}]":               `has no "y"`,
+		"plot: [{kind: timeline}]": "no measure of the experiment records the activity of ranks of " +
+			"jobs",
+		"plot: [{kind: timeline, y: job}]": `has no "y"`,
 		"plot: [{x: time, y: job, ranks: 3}]": "ranks is given, but only a plot of kind: timeline " +
 			"has ranks",
 		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `rank "4" does not exist in any job`,

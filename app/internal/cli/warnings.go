@@ -17,10 +17,10 @@ import (
 // Kinds of warnings that commands issue.
 var (
 	warnLeft = scheme.WarningKind{ID: "lab-left",
-		Condition: "a lab that was killed left namespaces or processes that cannot be removed"}
+		Condition: "a killed lab left namespaces or processes that cannot be removed"}
 	warnNoValue = scheme.WarningKind{ID: "plot-undefined", Condition: "a plot has no defined value"}
 	warnListens = scheme.WarningKind{ID: "serve-not-loopback",
-		Condition: "weir serve listens at an address that other machines reach"}
+		Condition: "weir serve listens at an address that other machines can reach"}
 )
 
 // WarningKinds returns the kinds of all warnings that the program issues with a registry.
