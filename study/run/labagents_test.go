@@ -90,7 +90,8 @@ func TestCheckLabAgents(t *testing.T) {
 		{"hosts of Weir's own need none of it", []string{"transport: tcp", "transport: {tcp: {stack: weir}}", "ip: 6",
 			"ip: 4", "format: ioam", "format: int-md"}, errors.New("nothing"), nil},
 		{"all together", []string{"preset: agent", "preset: draft", "ip: 6", "ip: 4", "format: ioam", "format: ifa-ext"},
-			errors.New("it is too old"), []string{"traces of IOAM", "IPv6 only", "preset: agent says", "it is too old"}},
+			errors.New("it is too old"), []string{"traces of IOAM", "IPv6 only", "supports preset: agent only",
+				"it is too old"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := plantest.Load(t, withAgents(), strings.NewReplacer(x.replace...).Replace(traced), experiment.Options{})

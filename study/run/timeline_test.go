@@ -165,7 +165,7 @@ func TestTimelineFiles(t *testing.T) {
 func TestTimelineErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"measure: [{timeline: {hosts: h9}}]":             `unknown host "h9"`,
-		"measure: [{timeline: {from: 2s}}]":              "not within the run",
+		"measure: [{timeline: {from: 2s}}]":              "is outside the run",
 		"measure: [{timeline: {from: 2ms, until: 1ms}}]": "a time after 2ms",
 		"measure: [{timeline: {most: 0}}]":               "most",
 		"measure: [{timeline: {traffic: trane}}]":        `did you mean "train"?`,
@@ -175,7 +175,7 @@ func TestTimelineErrors(t *testing.T) {
 		"plot: [{x: time, y: job, ranks: 3}]": "ranks is given, but only a plot of kind: timeline " +
 			"has ranks",
 		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `rank "4" does not exist in any job`,
-		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `unknown traffic "x"`,
+		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `unknown group of timeline "x"`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			whole := fmt.Sprintf(timelineSpec, "", "")
