@@ -60,10 +60,11 @@ func TestPathMTU(t *testing.T) {
 
 func TestPathMTUErrors(t *testing.T) {
 	for _, x := range []struct{ mtu, more, transport, want string }{
-		{"1000 B pmtu", "", "rdma", `test.yaml:3:6: "1000 B pmtu" is not a path MTU of RDMA; allowed: 256, 512, 1024, 2048`},
+		{"1000 B pmtu", "", "rdma", `test.yaml:3:6: "1000 B pmtu" is not a valid RDMA path MTU; allowed: 256, 512`},
 		{"8192 B pmtu", "", "rdma", "allowed: 256, 512, 1024, 2048 or 4096 B pmtu"},
-		{"pmtu", "", "rdma", "is not an MTU; allowed: 68 B … 65535 B, a payload such as 1448 B payload, or a path MTU"},
-		{"1024 B pmtu", "", "tcp", "1024 B pmtu is a path MTU of RDMA, which transport tcp does not have; allowed"},
+		{"pmtu", "", "rdma", "is not a valid MTU; allowed: 68 B … 65535 B, a payload such as 1448 B payload or an RDMA " +
+			"path MTU"},
+		{"1024 B pmtu", "", "tcp", "1024 B pmtu is an RDMA path MTU, which transport tcp does not support; allowed"},
 		{"1024 B pmtu", ", payload: 1000 B", "tcp", ""},
 	} {
 		t.Run(x.mtu+x.more+" "+x.transport, func(t *testing.T) {

@@ -30,9 +30,9 @@ func TestWarningsOfSweeps(t *testing.T) {
 		if len(all) != min(points, 3) {
 			t.Fatalf("%d warnings about %d points: %q", len(all), points, all)
 		}
-		count := fmt.Sprintf("; %d more like this are about the same place (tcp-send-buffer)", points-3)
+		count := fmt.Sprintf("; %d more warnings of this kind concern the same place (tcp-send-buffer)", points-3)
 		if points == 4 {
-			count = "; 1 more like this is about the same place (tcp-send-buffer)"
+			count = "; 1 more warning of this kind concerns the same place (tcp-send-buffer)"
 		}
 		if last := all[len(all)-1]; strings.HasSuffix(last, count) != (points > 3) {
 			t.Errorf("%d points: %s", points, last)

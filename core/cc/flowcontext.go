@@ -81,8 +81,8 @@ func (s *FlowContext) SpraysUnevenly(part float64) bool {
 
 // WarnSlowPath returns a warning about the effect of a slow path on a flow that is spread. text describes the effect.
 func (s *FlowContext) WarnSlowPath(kind scheme.WarningKind, param, text string) scheme.Remark {
-	return kind.NewRemark(param, "packets of a flow take paths of different rates one by one, and %s has %v, %.0f %% of "+
-		"another's rate: %s", s.SlowestPath.Port, s.SlowestPath.Rate, 100*s.SlowestPath.Part,
+	return kind.NewRemark(param, "packets of a flow are spread over paths of different rates, and %s has %v, %.0f %% of "+
+		"the rate of another: %s", s.SlowestPath.Port, s.SlowestPath.Rate, 100*s.SlowestPath.Part,
 		text).WithPort(s.SlowestPath.Port, 1/s.SlowestPath.Part)
 }
 
@@ -133,12 +133,12 @@ func (p *FlowPath) DescribeTrip() string {
 // Kinds of warnings that several controllers issue.
 var (
 	warnSilent = scheme.WarningKind{ID: "cc-no-signal",
-		Condition: "a path gives none of the signals that the controller reacts to"}
+		Condition: "a path provides none of the signals to which the controller reacts"}
 	warnHops = scheme.WarningKind{ID: "telemetry-hops",
 		Condition: "a path has more switches than the telemetry format has records (refused with format: hpcc)"}
 	warnMinRatePath = scheme.WarningKind{ID: "min-rate-above-path",
-		Condition: "min_rate, of the file or of the preset, is above the slowest link of a path, or is of all flows " +
-			"without an end that share it"}
+		Condition: "min_rate of the file or the preset exceeds the rate of the slowest link of a path, for one flow or in " +
+			"total for all endless flows that share the link"}
 )
 
 // WarningKinds returns the kinds of warnings that any controller may issue.
@@ -209,7 +209,8 @@ type Checker interface {
 func Check(c scheme.Config, s *FlowContext) (all []scheme.Remark) {
 	if reads := TraitsOf(c).Reads; reads != 0 && s.Telemetry != nil {
 		if lacks := s.Telemetry.MissingFields(reads); lacks != 0 {
-			all = append(all, scheme.NewRefusal("", "its law reads %v, which telemetry in format: %s does not carry", lacks,
+			all = append(all, scheme.NewRefusal("", "the controller needs %v, which telemetry in format: %s does not carry",
+				lacks,
 				s.Telemetry.Profile.Name))
 		} else if reads&^telemetry.Load != 0 {
 			all = append(all, s.checkPathLength()...)
@@ -237,8 +238,8 @@ func (s *FlowContext) checkPathLength() []scheme.Remark {
 	case f.Hops < f.Profile.MaxHops:
 		hint = fmt.Sprintf("hops of program telemetry can be up to %d", f.Profile.MaxHops)
 	}
-	r := warnHops.NewRemark("", "a path has %d switches (%s), and telemetry in format: %s has room for %d, and sees no "+
-		"other queues; %s", maxHops, longest.Name, f.Profile.Name, f.Hops, hint)
+	r := warnHops.NewRemark("", "a path has %d switches (%s), but telemetry in format: %s has room for %d records, so "+
+		"further queues are invisible; %s", maxHops, longest.Name, f.Profile.Name, f.Hops, hint)
 	r.Refused = f.Profile.Name == "hpcc"
 	return []scheme.Remark{r}
 }
@@ -316,7 +317,7 @@ func (p *FlowPath) payloadRate() unit.Rate {
 // RefuseRateAboveNIC refuses the value of parameter param, a rate of payload, if it exceeds the slowest sender's link.
 func (s *FlowContext) RefuseRateAboveNIC(param string, rate unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.FindSlowestNIC(); ok && rate > p.payloadRate() {
-		all = []scheme.Remark{scheme.NewRefusal(param, "%v is more than a sender's link of %v has%s", rate, p.NICRate,
+		all = []scheme.Remark{scheme.NewRefusal(param, "%v exceeds the rate of a sender's link of %v%s", rate, p.NICRate,
 			p.describePayloadRate(rate))}
 	}
 	return all
@@ -338,7 +339,8 @@ func (s *FlowContext) RefusePresetAboveNIC(minRate func(link unit.Rate) unit.Rat
 		return nil
 	}
 	rate := minRate(p.NICRate)
-	return []scheme.Remark{scheme.NewRefusal("min_rate", "%v, the preset's, is more than a sender's link of %v has%s",
+	return []scheme.Remark{scheme.NewRefusal("min_rate",
+		"the preset's value %v exceeds the rate of a sender's link of %v%s",
 		rate,
 		p.NICRate, p.describePayloadRate(rate))}
 }
@@ -361,7 +363,7 @@ func (s *FlowContext) WarnMinRateAbovePath(param string, minRate func(link unit.
 	if p.Flows > 1 {
 		owner = fmt.Sprintf("of each of %d flows", p.Flows)
 	}
-	return []scheme.Remark{warnMinRatePath.NewRemark(param, "%v, the least rate %s, are more than %s has, %v: a "+
+	return []scheme.Remark{warnMinRatePath.NewRemark(param, "%v, the minimum rate %s, exceeds the rate of %s, %v, so a "+
 		"queue there never empties", minRate(p.NICRate), owner, p.NarrowLink.Port, p.NarrowLink.Rate).
 		WithPort(p.NarrowLink.Port, total(&p)/float64(p.NarrowLink.Rate))}
 }

@@ -328,7 +328,8 @@ func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 	}
 	out = append(out, shared...)
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
-		out = append(out, Violation{"4.1", "all", fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)})
+		out = append(out, Violation{"4.1", "all", fmt.Sprintf("%d stages; at most %d are possible", s.Ingress+s.Egress,
+			l.Stages)})
 	}
 	return out
 }

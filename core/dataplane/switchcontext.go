@@ -17,14 +17,14 @@ var (
 		Condition: "a program or scheduler marks above a queue length that no queue of a port exceeds, by the port's " +
 			"buffer, queue_limit or shared_buffer"}
 	warnPace = scheme.WarningKind{ID: "aqm-pace",
-		Condition: "update differs from the one that the default gain is for"}
+		Condition: "update differs from the interval for which the default gain is chosen"}
 )
 
 // WarnDivided is the kind of a warning that one customer is two users by a program, a scheduler or the users of the
 // file.
 var WarnDivided = scheme.WarningKind{ID: "user-divided",
-	Condition: "a program, a scheduler or `users` makes two users of one customer: of a host's IPv4 and IPv6 addresses, " +
-		"or of addresses of a user that the file declares"}
+	Condition: "a program, a scheduler or `users` counts one customer as two users: the IPv4 and IPv6 addresses of a " +
+		"host, or the addresses of a user that the file declares"}
 
 // WarningKinds returns the kinds of warnings that several programs and schedulers issue.
 func WarningKinds() []scheme.WarningKind {
@@ -186,8 +186,8 @@ func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remar
 	if delay >= t {
 		return nil
 	}
-	return []scheme.Remark{warnBelowFrame.NewRemark(param, "at the port to %s, of %v, a frame of %d bytes takes %v: "+
-		"above %v is whatever waits", p.To, p.Rate, int64(s.FrameSize()), t, delay).WithPort(p.PortName(), timeRatio(t,
+	return []scheme.Remark{warnBelowFrame.NewRemark(param, "at the port to %s with %v, a frame of %d bytes takes %v, so "+
+		"every queued frame exceeds %v", p.To, p.Rate, int64(s.FrameSize()), t, delay).WithPort(p.PortName(), timeRatio(t,
 		delay))}
 }
 
@@ -199,7 +199,8 @@ func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Ti
 	}
 	limit := delay(p.Rate.Bits)
 	return []scheme.Remark{warnBeyondBuffer.NewRemark(param, "the buffer of the port to %s is full after %v, not above "+
-		"%v: it drops first, whoever sends", p.To, holds, limit).WithPort(p.PortName(), timeRatio(limit, holds))}
+		"%v, so it drops first, regardless of the "+
+		"sender", p.To, holds, limit).WithPort(p.PortName(), timeRatio(limit, holds))}
 }
 
 // MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data
@@ -223,8 +224,8 @@ func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark)
 		}
 		if holds > 0 && from > 0 && from >= holds-frame {
 			all = append(all, warnMarks.NewRemark("",
-				"at %s, of %v, it marks queues above %v, and a queue is %v at most: packets "+
-					"are lost first", port.PortName(), port.Rate, from, holds).WithPort(port.PortName(), float64(from)/float64(holds)))
+				"at %s with %v, it marks queues above %v, but a queue has at most %v, so packets are lost first",
+				port.PortName(), port.Rate, from, holds).WithPort(port.PortName(), float64(from)/float64(holds)))
 		}
 	}
 	return scheme.KeepWorst(all)
@@ -247,8 +248,9 @@ func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []sch
 		return nil
 	}
 	speed := usual.Seconds() / update.Seconds()
-	return []scheme.Remark{warnPace.NewRemark("update", "the gain alpha acts once an update, and %v is for one of %v: a "+
-		"delay that stays moves the probability %.3g times as fast; alpha: %.3g keeps the pace", usualGain, usual, speed,
+	return []scheme.Remark{warnPace.NewRemark("update", "the gain alpha acts once in an update, and %v is chosen for "+
+		"one of %v: a constant delay changes the probability %.3g times as fast; alpha: %.3g "+
+		"compensates", usualGain, usual, speed,
 		usualGain/speed)}
 }
 

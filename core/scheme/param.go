@@ -128,7 +128,8 @@ func (p *Param) Set(text string) error {
 			continue
 		}
 		if !ok {
-			return &Error{Param: p.Name, Text: text, Allowed: "{key: value, …}", Err: fmt.Errorf("%q has no value", entry)}
+			return &Error{Param: p.Name, Text: text, Allowed: "{key: value, …}", Err: fmt.Errorf("the entry %q has no value",
+				entry)}
 		}
 		if err := p.AddEntry(strings.TrimSpace(key), strings.TrimSpace(value)); err != nil {
 			return err

@@ -137,7 +137,7 @@ func TextOf[T ~string](p *Params, to *T, name, standard, doc, source string, wor
 func (p *Params) BoolWords(to *bool, words [2]string, name, standard, doc, source string) Declaration {
 	either := Type[bool]{kind: Text, parse: func(s string) (bool, error) {
 		if s != words[0] && s != words[1] {
-			return false, fmt.Errorf("%q is not known; allowed: %s, %s", s, words[0], words[1])
+			return false, fmt.Errorf("%q is unknown; allowed: %s, %s", s, words[0], words[1])
 		}
 		return s == words[1], nil
 	}, write: func(x bool) string {
@@ -284,12 +284,12 @@ func ConfigAs[C any, P Bound[C]](c Config) (C, error) {
 func checkRequired(c Config) error {
 	for _, x := range Bind(c).List() {
 		if x.Required {
-			return fmt.Errorf("it needs the parameter %s", x.Name)
+			return fmt.Errorf("the required parameter %s is missing", x.Name)
 		}
 	}
 	return nil
 }
 
 func otherSchemeError(c, want Config) error {
-	return fmt.Errorf("its configuration is a %T, not a %T", c, want)
+	return fmt.Errorf("the configuration is a %T; it must be a %T", c, want)
 }

@@ -97,7 +97,7 @@ func TestSet(t *testing.T) {
 		{"int", "3.5", "", `"3.5" is not a whole number; allowed: a whole number`},
 		{"float", "0.25", "0.25", ""}, {"float", "2", "2", ""}, {"float", "2.0001", "", "at most 2"},
 		{"float", "much", "", "not a number"}, {"float", "NaN", "", "not a number"}, {"float", "Inf", "", "not a number"},
-		{"bool", "false", "false", ""}, {"bool", "1", "", "neither true nor false"}, // YAML's booleans only
+		{"bool", "false", "false", ""}, {"bool", "1", "", "not true or false"}, // YAML's booleans only
 		{"word", "shared", "shared", ""}, {"word", "Each", "", "allowed: each, shared"},
 		{"free", "any", "any", ""},
 		{"time", "1us", "1us", ""}, {"time", "1s", "1s", ""}, {"time", "999ns", "", "at least 1us"},
@@ -116,7 +116,7 @@ func TestSet(t *testing.T) {
 		{"delay", "sojourn", "sojourn", ""}, {"delay", "time", "", "allowed: queue, sojourn"},
 		{"weights", "{0: 1, 3: 10}", "{0: 1, 3: 10}", ""}, {"weights", "{}", "{}", ""},
 		{"weights", "{0: 0}", "", "at least 1"}, {"weights", "{0: 11}", "", "at most 10"},
-		{"weights", "{x: 1}", "", "invalid syntax"}, {"weights", "{1: 1, 01: 2}", "", `"01" is there already`},
+		{"weights", "{x: 1}", "", "invalid syntax"}, {"weights", "{1: 1, 01: 2}", "", `"01" is given twice`},
 		{"weights", "5", "", "not a map"}, {"weights", "{5}", "", "no value"},
 		{"classes", "{a: low, b: high}", "{a: low, b: high}", ""}, {"classes", "{a: middle}", "", "allowed: low, high"},
 		{"base", "1.0001", "1.0001", ""}, {"base", "2", "2", ""}, {"base", "1", "", "base is 1; allowed: above 1"},

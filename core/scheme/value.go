@@ -93,7 +93,7 @@ func formatFloat(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) 
 
 func parseBool(s string) (bool, error) {
 	if s != "true" && s != "false" { // YAML's booleans only
-		return false, fmt.Errorf("%q is neither true nor false", s)
+		return false, fmt.Errorf("%q is not true or false", s)
 	}
 	return s == "true", nil
 }
@@ -123,7 +123,7 @@ func Enum[T ~uint8](words ...string) Type[T] {
 				return T(i), nil
 			}
 		}
-		return 0, fmt.Errorf("%q is not known; allowed: %s", s, strings.Join(words, ", "))
+		return 0, fmt.Errorf("%q is unknown; allowed: %s", s, strings.Join(words, ", "))
 	}, write: func(x T) string {
 		if int(x) < len(words) {
 			return words[x]
@@ -228,7 +228,7 @@ func (m pairs[K, V]) placeFor(key string) (plain, error) {
 		m.known.set[(*m.target)[m.known.count].Key] = true
 	}
 	if m.known.set[k] {
-		return nil, fmt.Errorf("%q is there already, as %v", key, k)
+		return nil, fmt.Errorf("the key %q is given twice, the first time as %v", key, k)
 	}
 	return newEntry[K, V]{m, k}, nil
 }

@@ -57,7 +57,7 @@ func (r *Routes) checkJoined(from, to int) error {
 	if r.AreJoined(from, to) {
 		return nil
 	}
-	return fmt.Errorf("there is no path from %s to %s", r.network.Nodes[from].Name, r.network.Nodes[to].Name)
+	return fmt.Errorf("no path leads from %s to %s", r.network.Nodes[from].Name, r.network.Nodes[to].Name)
 }
 
 // leadsTo reports whether a NIC of a host is at a group of switches.

@@ -194,7 +194,7 @@ func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uin
 		}
 		var least int
 		if pairs, least = r.nearestOf(r.nics.NumberOf(from, port), to); least < 0 {
-			return NICPair{}, fmt.Errorf("there is no path from NIC %d of %s to %s", port, name(from), name(to))
+			return NICPair{}, fmt.Errorf("no path leads from NIC %d of %s to %s", port, name(from), name(to))
 		}
 		for _, p := range pairs {
 			if r.nics.PortOf(p.To) == port {

@@ -158,7 +158,7 @@ func TestReadHPCCErrors(t *testing.T) {
 		{"3 1 2\n2\n0 2 0 1us 0\n", `net.txt:3:5: a link's rate is "0"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1.5 1us 0\n", `net.txt:3:5: a link's rate is "1.5"; a rate above 0`},
 		{"3 1 2\n2\n0 2 1..0Gb/s 1us 0\n", `net.txt:3:5: a link's rate is "1..0Gb/s"`},
-		{"3 1 2\n2\n0 2 0Gbps 1us 0\n", `net.txt:3:5: "0Gbps": the rate must be above 0`},
+		{"3 1 2\n2\n0 2 0Gbps 1us 0\n", `net.txt:3:5: "0Gbps": the rate is 0; it must be above 0`},
 		{"3 1 2\n2\n0 2 1Gb 1us 0\n", `net.txt:3:5: "1Gb": "Gb" is not a unit`},
 		{"3 1 2\n2\n0 2 1Gbps -1us 0\n", "net.txt:3:11: "},
 		{"3 1 2\n2\n0 2 1Gbps 1 0\n", "net.txt:3:11: "},

@@ -15,8 +15,8 @@ const maxWindowsBetweenRequests = 30
 
 // warnAsks is issued for a controller that needs telemetry.
 var warnAsks = scheme.WarningKind{ID: "telemetry-asks",
-	Condition: "with telemetry_packets more than 30 round trips of a path at its slowest link pass between two packets " +
-		"that ask for telemetry"}
+	Condition: "telemetry_packets leaves more than 30 round trips of a path, at the rate of its slowest link, between " +
+		"two packets that request telemetry"}
 
 // WarningKinds returns the kinds of warnings that any transport may issue.
 func WarningKinds() []scheme.WarningKind { return []scheme.WarningKind{warnAsks, warnShortTimer} }
@@ -43,7 +43,8 @@ func CheckTelemetry(a *TelemetryOptions, s *cc.FlowContext) (ofTransport, ofCont
 		between := unit.Bytes(a.Packets) * unit.Bytes(s.MSS)
 		if trips := float64(between) / p.BandwidthDelayProduct(); trips > maxWindowsBetweenRequests {
 			ofTransport = append(ofTransport, warnAsks.NewRemark("telemetry_packets",
-				"one packet in %v asks: queues grow unseen for %.0f times %s", between, trips, p.DescribeTrip()).
+				"one packet in %v requests telemetry, so queues grow unnoticed for %.0f times %s", between, trips,
+				p.DescribeTrip()).
 				WithPort(p.NarrowLink.Port, trips/maxWindowsBetweenRequests))
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 // warnShortTimer is the kind of warnings of ShortTimer.
 var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
-	Condition: "a timeout of the file, or the one of uet, is below the longest round trip of a path with full buffers " +
+	Condition: "a timeout of the file or of uet is below the longest round trip of a path with full buffers " +
 		"at the ports at which data can queue, or it is fixed and data can queue at a port without a limit"}
 
 // Timer describes what a transport does when no answer arrives.
@@ -62,7 +62,7 @@ func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark
 		return unlimitedTimer(timer, s)
 	}
 	return []scheme.Remark{warnShortTimer.NewRemark(t.Param, "the timeout of %v is shorter than %v, the round trip of %s "+
-		"with full buffers: %v without queues and %v in what its ports hold; what waits for longer is sent again",
+		"with full buffers (%v without queues and %v in the buffers of its ports); packets that wait longer are sent again",
 		roundUpTime(t.Timeout), roundUpTime(p.DataMaxRTT()+t.ReplyDelay), p.Name, roundUpTime(p.BaseRTT+t.ReplyDelay),
 		roundUpTime(p.DataQueueing)).
 		WithPort(p.NarrowLink.Port, excess)}
@@ -75,8 +75,9 @@ func unlimitedTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Re
 		p := &s.Paths[i]
 		t := timer(&p.Path)
 		if t.Fixed && t.Timeout > 0 && t.Timeout < unit.Never && p.Unlimited != "" && !p.Trims {
-			return []scheme.Remark{warnShortTimer.NewRemark(t.Param, "the timeout of %v; port %s has no limit, and %s takes %v "+
-				"without queues: what waits for longer is sent again", roundUpTime(t.Timeout), p.Unlimited, p.Name,
+			return []scheme.Remark{warnShortTimer.NewRemark(t.Param, "the timeout is %v, but port %s has no limit, and the "+
+				"round trip of %s without queues is %v; packets that wait longer are sent "+
+				"again", roundUpTime(t.Timeout), p.Unlimited, p.Name,
 				roundUpTime(p.BaseRTT+t.ReplyDelay)).WithPort(p.Unlimited, 0)}
 		}
 	}

@@ -80,27 +80,27 @@ func parseQuantity(s, what string, scales []scale) (int64, error) {
 			case nil:
 				return v, nil
 			case errFraction:
-				return 0, fmt.Errorf("%q: %w: it must be a whole number of %s", s, err, base)
+				return 0, fmt.Errorf("%q: %w; it must be a whole number of %s", s, err, base)
 			case ErrTooLarge:
-				return 0, fmt.Errorf("%q: %w: at most %d%s are possible", s, err, int64(math.MaxInt64), base)
+				return 0, fmt.Errorf("%q: %w; the maximum is %d%s", s, err, int64(math.MaxInt64), base)
 			default:
 				return 0, fmt.Errorf("%q: %w such as 5%s or 1.5%s", s, err, word, word)
 			}
 		}
 	}
 	if word == "" {
-		return 0, fmt.Errorf("%q has no unit; a %s has one of %s", s, what, listWords(scales))
+		return 0, fmt.Errorf("%q has no unit; a %s has one of the units %s", s, what, listWords(scales))
 	}
-	return 0, fmt.Errorf("%q: %q is not a unit of a %s; allowed are %s", s, word, what, listWords(scales))
+	return 0, fmt.Errorf("%q: %q is not a unit of a %s; allowed: %s", s, word, what, listWords(scales))
 }
 
 var (
-	errNumber   = errors.New("this is not a decimal number")
-	errFraction = errors.New("this is finer than the smallest unit")
+	errNumber   = errors.New("the value is not a decimal number")
+	errFraction = errors.New("the value is finer than the smallest unit")
 )
 
 // ErrTooLarge is in the error of a quantity above the largest value of its type.
-var ErrTooLarge = errors.New("this is too large")
+var ErrTooLarge = errors.New("the value is too large")
 
 // multiplyDecimal multiplies a decimal number by worth, exactly. worth is below 2⁵⁹. It is an error if the product is
 // not whole or too large.
@@ -211,7 +211,7 @@ func ParseLinkRate(s string) (LinkRate, error) {
 		l.Bits = Rate(v)
 	}
 	if l == (LinkRate{}) {
-		return l, fmt.Errorf("%q: the rate must be above 0", s)
+		return l, fmt.Errorf("%q: the rate is 0; it must be above 0", s)
 	}
 	return l, nil
 }
@@ -240,7 +240,7 @@ func ParseLength(s string) (Length, error) {
 	if word == "packets" || word == "packet" {
 		v, err := multiplyDecimal(number, 1)
 		if err != nil || v > 1<<31-1 {
-			return Length{}, fmt.Errorf("%q: a whole number of packets below 2³¹ is needed", s)
+			return Length{}, fmt.Errorf("%q is not a whole number of packets below 2³¹", s)
 		}
 		return Length{Packets: int32(v)}, nil
 	}
@@ -266,7 +266,8 @@ func ParseDepth(s string) (Depth, error) {
 	}
 	t, err := ParseTime(s)
 	if err != nil {
-		return Depth{}, fmt.Errorf("%q is not the depth of a queue: 24 packets, 36kB or 5ms are", s)
+		return Depth{}, fmt.Errorf("%q is not a queue depth; allowed: packets, bytes or a time, such as 24 packets, 36kB "+
+			"or 5ms", s)
 	}
 	return Depth{Time: t}, nil
 }
@@ -288,7 +289,7 @@ func ParseShare(s string) (float64, error) {
 	number, word := splitNumber(s)
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") || word != "%" && len(number) < len(s) {
-		return 0, fmt.Errorf("%q is not a share: a number such as 85%% or 0.85 is needed", s)
+		return 0, fmt.Errorf("%q is not a share; a share is a number such as 85%% or 0.85", s)
 	}
 	if word == "%" {
 		number += "e-2" // not a division, which would round twice: 0.7/100 is not 0.007

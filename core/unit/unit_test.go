@@ -93,24 +93,24 @@ func TestParseRefuses(t *testing.T) {
 	}
 	for _, c := range []struct{ kind, in, want string }{
 		{"time", "5", "has no unit"}, {"time", "", "is not a time"}, {"time", "-5ms", "is negative"},
-		{"time", "5mbps", "allowed are h, min"},
+		{"time", "5mbps", "allowed: h, min"},
 		{"time", "5  ms", "not a unit"}, {"time", "1..5ms", "not a decimal"}, {"time", ".5ms", "not a decimal"},
 		{"time", "5.ms", "not a decimal"},
 		{"time", "1.0001ps", "finer than"}, {"time", "99999999999999999999s", "too large"}, {"time", "9999999999s",
 			"too large"}, {"time", "5 ms ", "not a unit"},
 		{"time", "1.0000000000001ps", "whole number of ps"}, {"time", "1.0000000000000000000000001s", "whole number of ps"},
 		{"time", "0.0000000000000005h", "whole number of ps"},
-		{"time", "9223372036854775808ps", "at most 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"},
+		{"time", "9223372036854775808ps", "the maximum is 9223372036854775807ps"}, {"link", "0.25bps", "whole number of bps"},
 		{"link", "0.5pps", "whole number of pps"},
 		{"length", "0.25B", "whole number of B"}, {"depth", "5mbps", "24 packets, 36kB or 5ms"},
 		{"time", "1..5s", "such as 5s"}, {"time", "1e3s", "not a unit"},
 		{"time", "+1s", "is not a time"}, {"bytes", "-1B", "is negative"},
 		{"share", "-1%", "85%"}, {"share", ".5", "85%"}, {"share", "5.%", "85%"}, {"share", "0.5 ", "85%"},
 		{"share", "1e5", "85%"}, {"share", strings.Repeat("9", 400), "too large"},
-		{"rate", "100Gb", "allowed are Tbps"}, {"rate", "100", "has no unit"}, {"rate", "4170pps", "not a unit of a rate"},
+		{"rate", "100Gb", "allowed: Tbps"}, {"rate", "100", "has no unit"}, {"rate", "4170pps", "not a unit of a rate"},
 		{"rate", "0.5bps", "finer"}, {"link", "0Gbps", "above 0"}, {"link", "0pps", "above 0"}, {"link", "9", "pps"},
 		{"pps", "5Mbps", "kpps"},
-		{"bytes", "32mb", "allowed are TB"}, {"bytes", "0.5B", "finer"}, {"length", "2.5 packets", "whole number"},
+		{"bytes", "32mb", "allowed: TB"}, {"bytes", "0.5B", "finer"}, {"length", "2.5 packets", "whole number"},
 		{"length", "24", "packets"},
 		{"length", "99999999999 packets", "2³¹"}, {"share", "x%", "85%"}, {"share", "5kB", "85%"},
 	} {
@@ -438,7 +438,7 @@ func ExampleParseLinkRate() {
 	fmt.Println(err)
 	// Output:
 	// 242.24us
-	// "5" has no unit; a time has one of h, min, s, ms, us, µs, ns, ps
+	// "5" has no unit; a time has one of the units h, min, s, ms, us, µs, ns, ps
 }
 
 // A depth in bytes: 5 ms at 10 Mb/s are 6250 bytes; packets count as what they are long.

@@ -29,7 +29,7 @@ func Formats() []FileFormat {
 		{Name: "hpcc", Doc: "flow list of the HPCC simulator", Program: "the HPCC simulator", Announces: true, Ports: true,
 			Read: func(r io.Reader, file string, _ unit.Time) ([]Flow, error) { return ReadHPCCFlows(r, file) }},
 		{Name: "htsim", Doc: "connection matrix (.cm) of htsim, with time_unit", Program: "htsim",
-			UnclearUnit: "htsim's programs do not agree on what a .cm file's start counts", Read: readHTSimFlows,
+			UnclearUnit: "htsim's programs disagree on the time unit of a .cm file's start", Read: readHTSimFlows,
 			ReadChained: ReadHTSimTriggers},
 	}
 }

@@ -109,11 +109,11 @@ func TestNamesThatAct(t *testing.T) {
 // The column of a character that YAML writes as an escape is that of the escape.
 func TestColumnOfEscape(t *testing.T) {
 	_, _, errs := weir("check", write(t, "title.yaml", `title: "\\e \t1 a\eb"`+"\nduration: 1ms\n"))
-	if want := `title.yaml:1:13: this is not text: it has the control character \u0009`; !strings.Contains(errs, want) {
+	if want := `title.yaml:1:13: the text contains the control character \u0009`; !strings.Contains(errs, want) {
 		t.Errorf("%s; want %s", errs, want)
 	}
 	_, _, errs = weir("check", write(t, "title.yaml", `title: "\\e 1 a\u001bb"`+"\nduration: 1ms\n"))
-	if want := `title.yaml:1:16: this is not text: it has the control character \u001b`; !strings.Contains(errs, want) {
+	if want := `title.yaml:1:16: the text contains the control character \u001b`; !strings.Contains(errs, want) {
 		t.Errorf("%s; want %s", errs, want)
 	}
 }

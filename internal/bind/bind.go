@@ -11,7 +11,7 @@ import (
 type EveryAddressError struct{ Address string }
 
 func (e *EveryAddressError) Error() string {
-	return fmt.Sprintf("%q is every address of this machine", e.Address)
+	return fmt.Sprintf("%q stands for every address of this machine", e.Address)
 }
 
 // ParseHost returns the host of an ADDRESS:PORT to listen at. It is an error if that is every address of the machine:
@@ -19,7 +19,7 @@ func (e *EveryAddressError) Error() string {
 func ParseHost(address string) (string, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return "", fmt.Errorf("%q is no ADDRESS:PORT", address)
+		return "", fmt.Errorf("%q is not of the form ADDRESS:PORT", address)
 	}
 	if host == "" || parseHost(host).IsUnspecified() {
 		return "", &EveryAddressError{address}

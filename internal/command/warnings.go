@@ -10,7 +10,7 @@ import (
 
 // WarnAgentMetrics is the kind of the warning of MetricsWarnings.
 var WarnAgentMetrics = scheme.WarningKind{ID: "agent-metrics-open",
-	Condition: "--metrics of weir agent is an address that other machines reach"}
+	Condition: "--metrics of weir agent is an address that other machines can reach"}
 
 // MetricsWarnings warns of metrics of an agent at an address that other machines reach.
 func MetricsWarnings(address string) (all []document.Warning) {

@@ -21,7 +21,8 @@ func (r *Reader) checkTokens(file string, tokens token.Tokens) bool {
 	} else if tk := findTooManyKeys(tokens); tk != nil {
 		r.Fail(positionOf(file, tk), fmt.Sprintf("up to %d", maxKeys), "the map has more than %d keys", maxKeys)
 	} else if tk := findTooManyMissing(tokens); tk != nil {
-		r.Fail(positionOf(file, tk), "a value, or no key at all", "a value is missing, as %d are before", maxErrors)
+		r.Fail(positionOf(file, tk), "a value after the key, or no key",
+			"a value is missing; %d others before it are missing too", maxErrors)
 	}
 	return r.OK()
 }

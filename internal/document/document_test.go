@@ -16,10 +16,10 @@ func Example() {
 	r.ReadInteger(root.Find("serves"), 1, 20)
 	fmt.Println(r.Err())
 	// Output:
-	// soup.yaml:1:1: key "titel" is not known; did you mean "title"?; allowed: title, serves
+	// soup.yaml:1:1: unknown key "titel"; did you mean "title"?; allowed: title, serves
 	//     titel: soup
 	//     ^
-	// soup.yaml:2:9: "many" is not a number in the range; allowed: 1 … 20
+	// soup.yaml:2:9: "many" is not a whole number in the range; allowed: 1 … 20
 	//     serves: many
 	//             ^
 }

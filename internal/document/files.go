@@ -30,13 +30,13 @@ func (e *NotRegularError) Error() string {
 	case e.Mode&fs.ModeSocket != 0:
 		what = "a socket"
 	}
-	return "it is " + what + "; a path names a regular file"
+	return "it is " + what + ", not a regular file"
 }
 
 // TooLargeError is the error of a file or a stream above a limit.
 type TooLargeError struct{ Max unit.Bytes }
 
-func (e *TooLargeError) Error() string { return fmt.Sprintf("it has more than %v", e.Max) }
+func (e *TooLargeError) Error() string { return fmt.Sprintf("the file has more than %v", e.Max) }
 
 // Open opens a regular file. Any other kind of file is an error immediately: a pipe would block the program until
 // another process writes to it, and a device has no end.
@@ -95,7 +95,7 @@ func UnwrapPathError(err error) error {
 	var moved *os.LinkError
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return errors.New("it has not ended after a second; a path names a regular file")
+		return errors.New("reading has not ended after 1 s; the path must name a regular file")
 	case errors.As(err, &wrong):
 		return wrong.Err
 	case errors.As(err, &moved):

@@ -28,7 +28,7 @@ func TestOnlyRegularFiles(t *testing.T) {
 		"/dev/zero": "it is a device"} {
 		t.Run(want, func(t *testing.T) {
 			data, err := ReadFile(name, MaxInput)
-			if err == nil || UnwrapPathError(err).Error() != want+"; a path names a regular file" {
+			if err == nil || UnwrapPathError(err).Error() != want+", not a regular file" {
 				t.Errorf("%d bytes, %v", len(data), err)
 			}
 		})

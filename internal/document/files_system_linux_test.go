@@ -13,7 +13,7 @@ func TestFilesThatWait(t *testing.T) {
 		t.Skip(err)
 	}
 	_, err := ReadFile("/proc/kmsg", MaxInput)
-	if err == nil || UnwrapPathError(err).Error() != "it has not ended after a second; a path names a regular file" {
+	if err == nil || UnwrapPathError(err).Error() != "reading has not ended after 1 s; the path must name a regular file" {
 		t.Error(err)
 	}
 }

@@ -19,7 +19,7 @@ func (r *Reader) DecodeConfig(s *scheme.Scheme, t *Node, skip []string) scheme.C
 		names = append(names, p.Name)
 	}
 	names = append(names, skip...)
-	what := "parameter of " + s.Name
+	what := s.Name + " parameter"
 	for _, k := range t.Keys {
 		if !slices.Contains(names, k.Name) {
 			r.FailUnknown(k.Position, what, k.Name, names)
@@ -78,7 +78,7 @@ func (r *Reader) noteUses(s *scheme.Scheme, params *scheme.Params, t *Node) {
 		}
 		r.idle[u] = ""
 		if condition := p.FindIdle(); condition != "" {
-			r.idle[u] = fmt.Sprintf("%s of %s changes nothing: it acts with %s", p.Name, s.Name, condition)
+			r.idle[u] = fmt.Sprintf("%s of %s has no effect; it acts only with %s", p.Name, s.Name, condition)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func (r *Reader) failParam(s *scheme.Scheme, t *Node, err error) {
 		at = v.Position
 	}
 	if len(e.Words) > 0 {
-		r.FailUnknown(at, e.Param+" of "+s.Name, e.Text, e.Words)
+		r.FailUnknown(at, s.Name+" "+e.Param, e.Text, e.Words)
 		return
 	}
 	r.Fail(at, e.Allowed, "%s", e.TextWithScheme(s.Name))

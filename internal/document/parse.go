@@ -22,7 +22,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff")) // some editors write a byte order mark
 	r.Remember(file, data)
 	if len(data) > int(MaxFile) {
-		r.Fail(Position{file, 1, 1}, "up to "+MaxFile.String(), "%s of more than %v", r.kind.Whole, MaxFile)
+		r.Fail(Position{file, 1, 1}, "up to "+MaxFile.String(), "the file is larger than %v", MaxFile)
 		return nil
 	}
 	if !r.CheckText(file, data, true) {
@@ -30,7 +30,7 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 	}
 	defer func() { // the YAML library may panic on invalid input, which is an input error
 		if garbage := recover(); garbage != nil {
-			r.Fail(Position{file, 1, 1}, "", "this is not YAML: %v", r)
+			r.Fail(Position{file, 1, 1}, "", "the file is not valid YAML: %v", r)
 			t = nil
 		}
 	}()
@@ -53,12 +53,12 @@ func Parse(r *Reader, file string, data []byte) (t *Node) {
 		if m, ok := err.(interface{ GetMessage() string }); ok {
 			msg = m.GetMessage()
 		}
-		r.Fail(at, "", "this is not YAML: %s", msg)
+		r.Fail(at, "", "the file is not valid YAML: %s", msg)
 		return nil
 	}
 	switch {
 	case len(f.Docs) > 1:
-		r.Fail(Position{file, 1, 1}, "one", "the file has %d YAML documents", len(f.Docs))
+		r.Fail(Position{file, 1, 1}, "one", "the file has %d YAML documents; it must have one", len(f.Docs))
 		return nil
 	case len(f.Docs) == 0 || f.Docs[0].Body == nil:
 		r.Fail(Position{file, 1, 1}, r.kind.First, "the file is empty")
@@ -89,7 +89,7 @@ func (r *Reader) CheckText(file string, data []byte, strict bool) bool {
 		column := utf8.RuneCount(before[bytes.LastIndexByte(before, '\n')+1:]) + 1
 		here := Position{file, line, column}
 		if bad {
-			r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
+			r.Fail(here, "text in UTF-8 without control characters", "the text is not UTF-8: byte 0x%02x", c)
 		} else {
 			r.failCharacter(here, c)
 		}
@@ -101,13 +101,14 @@ func (r *Reader) CheckText(file string, data []byte, strict bool) bool {
 func (r *Reader) failCharacter(here Position, c rune) {
 	switch {
 	case c == '\n':
-		r.Fail(here, "one line (> joins lines)", "this has several lines: %s", text.EscapeRune(c))
+		r.Fail(here, "one line (in YAML, > joins several)", "the value has several lines: %s", text.EscapeRune(c))
 		return
 	case c < 0xa0:
-		r.Fail(here, "text in UTF-8", "this is not text: it has the control character %s", text.EscapeRune(c))
+		r.Fail(here, "text in UTF-8 without control characters", "the text contains the control character %s",
+			text.EscapeRune(c))
 		return
 	}
-	r.Fail(here, "characters that are seen", "the character %s is not seen, or changes how others are shown",
+	r.Fail(here, "visible characters", "the character %s is invisible or changes how other characters are displayed",
 		text.EscapeRune(c))
 }
 
@@ -119,7 +120,7 @@ func (r *Reader) CheckPrintable(here Position, s string) bool {
 		return true
 	}
 	if bad {
-		r.Fail(here, "text in UTF-8", "this is not text: byte 0x%02x", c)
+		r.Fail(here, "text in UTF-8 without control characters", "the text is not UTF-8: byte 0x%02x", c)
 		return false
 	}
 	if r.isFull(here) { // avoid the search for the escape
@@ -201,10 +202,10 @@ func (r *Reader) convert(file string, n ast.Node, depth int) *Node {
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
 		t.Text = n.GetToken().Value
 		if _, null := n.(*ast.NullNode); null {
-			r.Fail(here, "a value, or no key at all", "a value is missing")
+			r.Fail(here, "a value after the key, or no key", "a value is missing")
 		}
 	default:
-		r.Fail(here, "maps, lists and plain values", "YAML's %v is not used in %s files", n.Type(), r.kind.Name)
+		r.Fail(here, "maps, lists and plain values", "the YAML feature %v is not allowed in %s files", n.Type(), r.kind.Name)
 	}
 	r.CheckPrintable(here, t.Text)
 	return t
@@ -216,12 +217,12 @@ func (r *Reader) convertEntry(file string, t *Node, v *ast.MappingValueNode, dep
 	k := v.Key.GetToken()
 	here := positionOf(file, k)
 	if _, ok := v.Key.(*ast.MergeKeyNode); ok || v.Value == nil {
-		r.Fail(here, "maps, lists and plain values", "this key cannot be used in %s files", r.kind.Name)
+		r.Fail(here, "maps, lists and plain values", "a key of this form is not allowed in %s files", r.kind.Name)
 		return
 	}
 	r.CheckPrintable(here, k.Value)
 	if line, twice := lines[k.Value]; twice {
-		r.Fail(here, "each key once", "%q is here a second time, after line %d", k.Value, line)
+		r.Fail(here, "each key once", "%q is given twice, first in line %d", k.Value, line)
 		return
 	}
 	lines[k.Value] = here.Line

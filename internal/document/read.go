@@ -13,7 +13,7 @@ import (
 // reports whether t is a map.
 func (r *Reader) CheckKeys(t *Node, what string, allowed []string) bool {
 	if t.Kind != Mapping {
-		r.Fail(t.Position, "a map with "+JoinChoices(allowed), "this is %v", t.Kind)
+		r.Fail(t.Position, "a map with "+JoinChoices(allowed), "the value is %v", t.Kind)
 		return false
 	}
 	for _, k := range t.Keys {
@@ -51,7 +51,7 @@ func (r *Reader) ReadDefault(t *Node, key, standard, from string) *Node {
 // ReadText returns a scalar's text. It notes an error and returns "" for a list or a map.
 func (r *Reader) ReadText(t *Node) string {
 	if t.Kind != Scalar {
-		r.Fail(t.Position, "a plain value", "this is %v", t.Kind)
+		r.Fail(t.Position, "a plain value", "the value is %v", t.Kind)
 		return ""
 	}
 	return t.Text
@@ -61,7 +61,7 @@ func (r *Reader) ReadText(t *Node) string {
 func (r *Reader) ReadInteger(t *Node, low, high int) int {
 	n, err := strconv.Atoi(r.ReadText(t))
 	if t.Kind == Scalar && (err != nil || n < low || n > high) {
-		r.Fail(t.Position, fmt.Sprintf("%d … %d", low, high), "%q is not a number in the range", t.Text)
+		r.Fail(t.Position, fmt.Sprintf("%d … %d", low, high), "%q is not a whole number in the range", t.Text)
 		return low
 	}
 	return max(n, low)
@@ -118,7 +118,7 @@ func (r *Reader) SplitNamed(t *Node, what string) (string, *Node) {
 		return name, params
 	}
 	if t.Kind != Mapping || len(t.Keys) != 1 || t.Keys[0].Value.Kind != Mapping {
-		r.Fail(t.Position, "name, or {name: {parameter: value}}", "this does not name a %s", what)
+		r.Fail(t.Position, "name, or {name: {parameter: value}}", "the entry does not name a %s", what)
 		return "", nil
 	}
 	return t.Keys[0].Name, t.Keys[0].Value
@@ -130,5 +130,5 @@ func (r *Reader) FailUnknown(at Position, what, word string, words []string) {
 		return
 	}
 	nearest := FindNearest(word, words)
-	r.Fail(at, JoinNear(word, words), "%s %q is not known%s", what, word, suggest(word, nearest))
+	r.Fail(at, JoinNear(word, words), "unknown %s %q%s", what, word, suggest(word, nearest))
 }

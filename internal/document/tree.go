@@ -33,7 +33,7 @@ const (
 	Mapping
 )
 
-func (k NodeKind) String() string { return [...]string{"a value", "a list", "a map"}[k] }
+func (k NodeKind) String() string { return [...]string{"a plain value", "a list", "a map"}[k] }
 
 // Entry is one key of a map, with its position.
 type Entry struct {

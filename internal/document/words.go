@@ -112,7 +112,7 @@ func suggest(word, nearest string) string {
 	}
 	said := fmt.Sprintf("; did you mean %q?", nearest)
 	if ascii := fmt.Sprintf("%+q", word); ascii != fmt.Sprintf("%q", word) {
-		said += fmt.Sprintf(" here stands %s", ascii)
+		said += fmt.Sprintf(" the file has %s", ascii)
 	}
 	return said
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // LineKeys lists the keys of a framing without a name: how an operator's line changes a frame's size.
-var LineKeys = &document.Table{KeyNoun: "key of framing", Doc: "size of a frame on an operator's line",
+var LineKeys = &document.Table{KeyNoun: "framing key", Doc: "size of a frame on an operator's line",
 	Keys: []document.Key{
 		{Name: "overhead", Form: document.Value("size"), Doc: "bytes in place of the Ethernet header of 14 bytes",
 			Required: true,
@@ -43,6 +43,6 @@ func ReadFraming(r *document.Reader, t *document.Node, names []string) packet.Fr
 		}
 		return int32(n)
 	}
-	cells := slices.Index(packet.CellNames[:], r.ReadWord(m.GetDefault("cells"), "cells", packet.CellNames[:]))
+	cells := slices.Index(packet.CellNames[:], r.ReadWord(m.GetDefault("cells"), "value of cells", packet.CellNames[:]))
 	return packet.LineFraming(size(overhead), size(m.GetDefault("mpu")), packet.Cells(max(cells, 0)))
 }

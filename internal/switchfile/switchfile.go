@@ -92,7 +92,7 @@ const (
 // reports errors to r. Except for a Sample it checks the order of the programs.
 func ReadPrograms(r *document.Reader, known []dataplane.Scheme, t *document.Node, place Placement) []Program {
 	if t.Kind != document.List {
-		r.Fail(t.Position, "[forward, …]", "a list of programs is expected, this is %v", t.Kind)
+		r.Fail(t.Position, "[forward, …]", "the value is not a list of programs but %v", t.Kind)
 		return nil
 	}
 	var names []string

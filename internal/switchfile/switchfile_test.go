@@ -34,7 +34,7 @@ func ExampleReadPrograms() {
 }
 
 func TestErrors(t *testing.T) {
-	const list = "a list of programs is expected"
+	const list = "the value is not a list of programs"
 	for _, x := range []struct{ text, want string }{
 		{"programs: forward", list}, {"programs: [forwrd]", `did you mean "forward"?`},
 		{"programs: [{mark: {at: fast}}]", "at of mark"}, {"programs: [{mark: {to: 1}}]", `parameter of mark "to"`},

@@ -8,11 +8,11 @@ import (
 // Place, kind and nearest name of an error stay; what a new name would change does not.
 func TestBriefError(t *testing.T) {
 	for _, c := range []struct{ text, brief string }{
-		{"weir: x.yaml:6:10: program \"abd\" is not known; did you mean \"abc\"?; allowed: abc, ecmp, ecn, forward\n" +
+		{"weir: x.yaml:6:10: unknown program \"abd\"; did you mean \"abc\"?; allowed: abc, ecmp, ecn, forward\n" +
 			"  6 | switch: [abd]\n    |          ^\n",
-			"x.yaml:6:10: program \"abd\" is not known; did you mean \"abc\"?\n"},
-		{"x.yaml:1:1: the traffic has no transport; allowed: transport: tcp, udp, rdma, ndp, uet\n",
-			"x.yaml:1:1: the traffic has no transport\n"},
+			"x.yaml:6:10: unknown program \"abd\"; did you mean \"abc\"?\n"},
+		{"x.yaml:1:1: the traffic needs the key transport; allowed: transport: tcp, udp, rdma, ndp, uet\n",
+			"x.yaml:1:1: the traffic needs the key transport\n"},
 		{"x.yaml:1:1: bad\nx.yaml:2:1: worse; fix it\n", "x.yaml:1:1: bad\nx.yaml:2:1: worse\n"},
 		{"no place; allowed: a, b, c, d\n", "no place; allowed: …\n"},
 	} {
@@ -70,11 +70,11 @@ func TestCheckList(t *testing.T) {
 func TestErrorTexts(t *testing.T) {
 	var e ErrorTexts
 	e.Heading("hosts")
-	e.AddError(t, "from", "x:1:2: host \"a\" is not known; did you mean \"b\"?; allowed: b, c\n    a\n    ^\n", true)
-	e.AddError(t, "to", "x:1:3: host \"d\" is not known; allowed: b, c\n    d\n    ^\nx:2:3: this is a list\n", false)
+	e.AddError(t, "from", "x:1:2: unknown host \"a\"; did you mean \"b\"?; allowed: b, c\n    a\n    ^\n", true)
+	e.AddError(t, "to", "x:1:3: unknown host \"d\"; allowed: b, c\n    d\n    ^\nx:2:3: the value is a list\n", false)
 	const want = "# hosts\nfrom:\n" +
-		"  x:1:2: host \"a\" is not known; did you mean \"b\"?; allowed: …\n      a\n      ^\n" +
-		"to: x:1:3: host \"d\" is not known\nto: x:2:3: this is a list\n"
+		"  x:1:2: unknown host \"a\"; did you mean \"b\"?; allowed: …\n      a\n      ^\n" +
+		"to: x:1:3: unknown host \"d\"\nto: x:2:3: the value is a list\n"
 	if got := e.String(); got != want || e.CountMarked() != 1 {
 		t.Errorf("%d full texts,\n%s\nwant 1,\n%s", e.CountMarked(), got, want)
 	}

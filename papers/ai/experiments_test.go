@@ -295,7 +295,7 @@ func TestNoSuchValue(t *testing.T) {
 	}
 	for _, key := range []string{"scheme", "gpus", "balance"} {
 		_, err := plan.Load(r, src, experiment.Options{Set: []string{key + "=uet,uet_switch"}})
-		if err == nil || !strings.Contains(err.Error(), `the sweep's value "uet,uet_switch" is not known`) {
+		if err == nil || !strings.Contains(err.Error(), `unknown sweep value "uet,uet_switch"`) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}

@@ -245,7 +245,8 @@ func (c *RxConfig) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			"port from records, which telemetry in format: relative does not carry; another format or another preset does"})
 	}
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnrecorded != "" }); c.Preset == Agent && p != nil {
-		all = append(all, warnAgentSilent.NewRemark("preset", "without telemetry, agent is CUBIC's: %s (%s)", p.WhyUnrecorded,
+		all = append(all, warnAgentSilent.NewRemark("preset", "without telemetry, agent behaves as CUBIC: %s (%s)",
+			p.WhyUnrecorded,
 			p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.Preset == Agent {
@@ -264,8 +265,8 @@ func (c *RxConfig) checkMoves(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	if x := &s.SlowestFlowPath; x.Part > 0 {
 		all = append(all, warnAgentMoves.NewRemark("preset", "packets of a flow take paths of different rates, and agent "+
-			"bounds its window by the slowest port of the path that was new last: with %v of %s, %.0f %% of another's rate, a "+
-			"flow stays at no more than that on all; ecmp keeps a flow on its path", x.Rate, x.Port, 100*x.Part).
+			"limits its window by the slowest port of the path that was added last: with %v of %s, %.0f %% of the rate of "+
+			"another, a flow gets no more than that on all paths; ecmp keeps a flow on its path", x.Rate, x.Port, 100*x.Part).
 			WithPort(x.Port, 1/x.Part))
 	}
 	p := s.FindPath(func(p *cc.FlowPath) bool {
@@ -276,9 +277,9 @@ func (c *RxConfig) checkMoves(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	t := agentT(p.BaseRTT, p.NarrowLink.Rate)
 	return append(all, warnAgentMoves.NewRemark("preset",
-		"T of agent, with room for ten bursts of Linux, is %v, %.0f "+
-			"round trips of %s, and packets of a flow take several paths: its window is that of paths that it has left, so "+
-			"that queues fill and links idle; ecmp keeps a flow on its path", t, float64(t)/float64(p.BaseRTT), p.Name).
+		"T of agent, which includes ten bursts of Linux, is %v, %.0f round trips of %s, and packets of a flow take several "+
+			"paths: its window follows paths that it no longer uses, so queues fill and links are idle; ecmp keeps a flow on "+
+			"its path", t, float64(t)/float64(p.BaseRTT), p.Name).
 		WithPort(p.NarrowLink.Port, float64(t)/float64(p.BaseRTT)))
 }
 
@@ -290,20 +291,20 @@ func (c *RxConfig) agent() (cc.AgentParams, []scheme.Remark) {
 	}
 	if c.Preset != Agent {
 		return cc.AgentParams{}, refuse("preset",
-			"Linux' own TCP does what preset: agent says, and nothing else; stack: weir "+
-				"has the other presets")
+			"the TCP of Linux supports preset: agent only; stack: weir supports the other presets")
 	}
 	var all []scheme.Remark
 	r := c.resolved()
 	if c.MinRate > 0 {
-		all = append(all, refuse("min_rate", "Linux' own TCP has no least rate: four segments are in flight at least")...)
+		all = append(all, refuse("min_rate",
+			"the TCP of Linux has no minimum rate; it keeps at least four segments in flight")...)
 	}
 	if r.Eta < 0.01 {
-		all = append(all, refuse("eta", "1%% to 100%% are possible of Linux' own TCP")...)
+		all = append(all, refuse("eta", "the TCP of Linux supports 1%% to 100%%")...)
 	}
 	if r.N > 1<<16 || r.MaxStage > 1<<20 || r.T > unit.Second {
-		all = append(all, refuse("n, max_stage, t", "65536 flows, 1048576 increases and 1s at most are possible of Linux' "+
-			"own TCP")...)
+		all = append(all, refuse("n, max_stage, t",
+			"the TCP of Linux supports at most n: 65536, max_stage: 1048576 and t: 1s")...)
 	}
 	return cc.AgentParams{Eta: r.Eta, MaxStage: r.MaxStage, Flows: r.N, T: r.T}, all
 }

@@ -505,9 +505,10 @@ func TestRelativeOncePerRoundTrip(t *testing.T) {
 // asked for.
 func TestRelativeErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
-		"cc: {hpcc: {mode: per_hop}}": "its law reads", "cc: {hpcc: {mode: rx_rate}}": "its law reads",
-		"cc: {hpcc: {delay: sojourn}}": "its law reads",
-		"cc: powertcp":                 "its law reads", "cc: hpcc, telemetry: congestion": "has none", "cc: hpcc_pint": "",
+		"cc: {hpcc: {mode: per_hop}}": "the controller needs", "cc: {hpcc: {mode: rx_rate}}": "the controller needs",
+		"cc: {hpcc: {delay: sojourn}}": "the controller needs",
+		"cc: powertcp":                 "the controller needs", "cc: hpcc, telemetry: congestion": "has none",
+		"cc: hpcc_pint":              "",
 		"cc: hpcc, integrity: keyed": "",
 	} {
 		t.Run(traffic, func(t *testing.T) {

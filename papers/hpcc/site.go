@@ -18,15 +18,15 @@ var (
 		Condition: "census of hpcc is on with telemetry in format: relative, which has no records, or with telemetry: " +
 			"congestion on paths of several switches"}
 	warnCensusN = scheme.WarningKind{ID: "hpcc-census-n",
-		Condition: "n or w_ai is given, and census takes its place"}
+		Condition: "n or w_ai is given, but census replaces it"}
 	warnWAI = scheme.WarningKind{ID: "hpcc-w-ai",
 		Condition: "w_ai is above the headroom, (1 − eta) of a round trip of a path at its slowest link"}
 	warnIncreases = scheme.WarningKind{ID: "hpcc-increases",
-		Condition: "the increases of the flows that share a path's slowest link, by w_ai, beta or n, are above the " +
-			"headroom, so that more than five packets stand in its queue"}
+		Condition: "the increases (w_ai, beta or n) of the flows that share a path's slowest link exceed the headroom, so " +
+			"its queue holds more than five packets"}
 	warnSmallWindow = scheme.WarningKind{ID: "hpcc-small-window",
-		Condition: "a window of B·T is so few whole packets that a flow without an end, alone at its slowest link, fills " +
-			"less than 93 % of it; data of the other direction counts as a packet"}
+		Condition: "a window of B·T has so few whole packets that a single endless flow fills less than 93 % of its " +
+			"slowest link; data of the other direction counts as one packet"}
 	warnLoadShort = scheme.WarningKind{ID: "hpcc-load-short",
 		Condition: "switches average loads over a small part of the longest path's round trip (t of program telemetry)"}
 	warnLoadLong = scheme.WarningKind{ID: "hpcc-load-long",
@@ -40,30 +40,28 @@ var (
 	warnTLong = scheme.WarningKind{ID: "hpcc-t-long",
 		Condition: "t is above three round trips of the longest path"}
 	warnOpposed = scheme.WarningKind{ID: "hpcc-two-way", Condition: "without additive increases (max_stage: 0, with " +
-		"preset: agent below 5) at least eight long flows, two or more in each direction, share a port at which data " +
-		"and acknowledgements queue; four where a round trip is below 20 packets or acknowledgements are delayed, 32 " +
-		"where switches choose among two or three ports by a hash, twice as many where it is above 2,000 packets; over " +
-		"flowlets four where it is 2 ms or more"}
+		"preset: agent below 5), at least eight long flows, two or more in each direction, share a port at which data and " +
+		"acknowledgements queue; the bound is four where a round trip is below 20 packets or acknowledgements are delayed, " +
+		"32 where switches choose among two or three ports by a hash, and twice as many where the round trip is above " +
+		"2,000 packets; with flowlets it is four where the round trip is 2 ms or more"}
 	warnUnevenLoads = scheme.WarningKind{ID: "hpcc-uneven-loads",
-		Condition: "loads come without records (PINT, format: " +
-			"relative), packets of a flow are spread over paths of which a slow one has less than 9/10 of another's rate, " +
-			"and the transport does not wait for what is in it"}
+		Condition: "loads arrive without records (PINT, format: relative), packets of a flow are spread over paths, a slow " +
+			"path has less than 9/10 of the rate of another, and the transport does not wait for the packets in it"}
 	warnUnevenHops = scheme.WarningKind{ID: "hpcc-uneven-hops", Condition: "with mode: per_hop packets of a flow are " +
-		"spread over paths of which a slow one has less than half of another's rate"}
-	warnUnevenIncreases = scheme.WarningKind{ID: "hpcc-uneven-increases", Condition: "packets of a flow are spread " +
-		"over paths, and of a slow one each of many flows gets records so seldom that increases by w_ai or n until then " +
-		"put more than five packets into its queue"}
+		"spread over paths, and a slow path has less than half of the rate of another"}
+	warnUnevenIncreases = scheme.WarningKind{ID: "hpcc-uneven-increases", Condition: "packets of a flow are spread over " +
+		"paths, and each of many flows gets records of a slow path so rarely that the increases by w_ai or n in between " +
+		"add more than five packets to its queue"}
 	warnUnevenStages = scheme.WarningKind{ID: "hpcc-uneven-stages", Condition: "packets of a flow are spread over " +
-		"paths of which a slow one has less than a part of another's rate: .64 with max_stage: 0, .49 with 1, .165 with 5"}
+		"paths, and a slow path has less than a given part of the rate of another: 0.64 with max_stage: 0, 0.49 with 1, " +
+		"0.165 with 5"}
 	warnUnevenPower = scheme.WarningKind{ID: "powertcp-uneven-paths",
-		Condition: "packets of a flow are spread over paths " +
-			"of which a slow one has less than half of another's rate"}
+		Condition: "packets of a flow are spread over paths, and a slow path has less than half of the rate of another"}
 	warnAgentMoves = scheme.WarningKind{ID: "hpcc-agent-moves",
-		Condition: "switches spread packets or flowlets of a flow, " +
-			"and T of preset: agent, with room for ten bursts of Linux, is above three round trips of a path, or paths have " +
-			"different rates"}
+		Condition: "switches spread packets or flowlets of a flow, and either T of preset: agent, which includes ten " +
+			"bursts of Linux, exceeds three round trips of a path, or paths have different rates"}
 	warnAgentSilent = scheme.WarningKind{ID: "hpcc-agent-silent",
-		Condition: "preset: agent gets no telemetry and follows CUBIC"}
+		Condition: "preset: agent receives no telemetry, so it behaves as CUBIC"}
 )
 
 // windowWarnings are the kinds that all schemes with HPCC's windows issue.
@@ -78,13 +76,12 @@ func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 		checkUnevenLoads(s, s.Telemetry.IsRelative()), c.checkUnevenHops(s), c.checkUnevenIncreases(s))
 	if c.Census && s.Telemetry.IsRelative() {
 		all = append(all, warnCensusIdle.NewRemark("census",
-			"it changes nothing with format: relative: without records nobody "+
-				"knows whether "+
-				"the last hop is the bottleneck"))
+			"it has no effect with format: relative, since without records the sender cannot detect whether the last hop is "+
+				"the bottleneck"))
 	} else if c.Census && !c.isCounted(s) {
 		all = append(all, warnCensusIdle.NewRemark("census",
-			"it changes next to nothing with telemetry: congestion: where a "+
-				"hop has written no record nobody knows whether the last hop is the bottleneck"))
+			"it has almost no effect with telemetry: congestion, since without a record of each hop the sender cannot detect "+
+				"whether the last hop is the bottleneck"))
 	}
 	return all
 }
@@ -132,9 +129,9 @@ func (c *Config) checkOpposed(s *cc.FlowContext, minStage int) []scheme.Remark {
 	if p == nil {
 		return nil
 	}
-	return []scheme.Remark{warnOpposed.NewRemark("max_stage", "%d additive increases do not damp a loop with feedback "+
-		"behind the data of %d flows of the other direction (%s): windows can swing and queues grow to several round trips; "+
-		"max_stage: 5 damps it, and so does a class of its own for acknowledgements that switches send first",
+	return []scheme.Remark{warnOpposed.NewRemark("max_stage", "%d additive increases do not damp the control loop when "+
+		"feedback queues behind the data of %d flows of the other direction (%s): windows can oscillate and queues grow to "+
+		"several round trips; use max_stage: 5, or a separate class for acknowledgements that switches send first",
 		r.MaxStage, p.Opposing.Opposed, p.Name).WithPort(p.Opposing.Port, 0)}
 }
 
@@ -176,9 +173,8 @@ func (c *Config) checkWindows(s *cc.FlowContext) (all []scheme.Remark) {
 			given bool
 		}{{"n", c.N > 0}, {"w_ai", c.N == 0 && c.WAI != Defaults().WAI}} {
 			if p.given && !elsewhere {
-				all = append(all, warnCensusN.NewRemark(p.name, "with census: on it acts only while the last hop is not the "+
-					"bottleneck; "+
-					"census: off makes it act always"))
+				all = append(all, warnCensusN.NewRemark(p.name,
+					"with census: on it acts only while the last hop is not the bottleneck; with census: off it always acts"))
 			}
 		}
 	}
@@ -264,8 +260,8 @@ func (a *additive) checkSum(s *cc.FlowContext) []scheme.Remark {
 	}
 	added, headroom := float64(worst.Flows)*a.increase(worst), a.product(worst)*(1-a.eta)
 	return []scheme.Remark{warnIncreases.NewRemark(a.param,
-		"%d flows with %s: %s add %v in a round trip, and the headroom, "+
-			"W·(1−eta) of %v at %s, is %v: a queue of %s %v stands on average%s; n: %d suits them", worst.Flows, a.param,
+		"%d flows with %s: %s add %v in a round trip, but the headroom, "+
+			"W·(1−eta) of %v at %s, is %v, so the average queue is %s %v%s; use n: %d", worst.Flows, a.param,
 		a.value, unit.Bytes(added), worst.NarrowLink.Rate, worst.NarrowLink.Port, unit.Bytes(headroom), about,
 		unit.Bytes(queue),
 		drops, worst.Flows*a.nPerFlow).WithPort(worst.NarrowLink.Port, added/max(headroom, 1))}
@@ -399,14 +395,15 @@ func checkLoadTime(s *cc.FlowContext, share, trips float64, harm string) []schem
 	if ratio < share {
 		return []scheme.Remark{warnLoadShort.NewRemark("", "t of program telemetry, %v, is %.2g of the %v that the longest "+
 			"path takes without queues (%s): "+
-			"loads follow bursts within a round trip, and %s; %.2g to %g round trips suit it", t, ratio,
+			"loads follow bursts within a round trip, and %s; use %.2g to %g round trips", t, ratio,
 			p.BaseRTT.RoundRough(), p.Name, harm, share, trips)}
 	}
 	if q := s.FindPath(func(p *cc.FlowPath) bool { return !p.Idle }); ratio > trips && q != nil {
 		return []scheme.Remark{warnLoadLong.NewRemark("",
 			"t of program telemetry, %v, is %.3g times the %v that the longest "+
-				"path takes without queues (%s): what flows that join send until loads show it stands in queues (steady flows "+
-				"have short ones); %.2g to %g round trips suit it", t, ratio, p.BaseRTT.RoundRough(), p.Name, max(share, 1), trips)}
+				"path takes without queues (%s): the packets that new flows send before loads show it stay in queues (steady "+
+				"flows have short queues); use %.2g to %g round "+
+				"trips", t, ratio, p.BaseRTT.RoundRough(), p.Name, max(share, 1), trips)}
 	}
 	return nil
 }
@@ -442,9 +439,9 @@ func (a additive) checkCongestedLoad(s *cc.FlowContext) []scheme.Remark {
 		unless = fmt.Sprintf(", unless queues of congested_queue, %v, make it congested", s.Telemetry.Queue)
 	}
 	return []scheme.Remark{warnCongestedLoad.NewRemark("eta",
-		"%s are below congested_load of program telemetry, %s: where "+
-			"no port is congested, U counts as that load, and windows shrink until %s, of %v, is %s full%s; congested_load "+
-			"up to eta suits it", unit.FormatShare(a.eta), unit.FormatShare(load), worst.NarrowLink.Port, worst.NarrowLink.Rate,
+		"%s is below congested_load of program telemetry, %s: where no port is congested, U takes that load, and windows "+
+			"shrink until %s with %v is %s full%s; use congested_load up to "+
+			"eta", unit.FormatShare(a.eta), unit.FormatShare(load), worst.NarrowLink.Port, worst.NarrowLink.Rate,
 		fmt.Sprintf("%.2g %%", 100*least), unless).WithPort(worst.NarrowLink.Port, a.eta/least)}
 }
 
@@ -511,8 +508,8 @@ func (a *additive) checkSmallWindow(s *cc.FlowContext) []scheme.Remark {
 	if worst == nil {
 		return nil
 	}
-	return []scheme.Remark{warnSmallWindow.NewRemark("", "a window is at most B·T of its NIC, %v, and %.0f whole packets "+
-		"of it are in flight: a flow alone fills about %.0f %% of %s, of %v%s; smaller packets or more flows fill it",
+	return []scheme.Remark{warnSmallWindow.NewRemark("", "a window is at most B·T of its NIC, %v, which holds %.0f "+
+		"whole packets: a single flow fills about %.0f %% of %s with %v%s; use smaller packets or more flows",
 		unit.Bytes(window), math.Floor(window/float64(s.MSS)), 100*least, worst.NarrowLink.Port, worst.NarrowLink.Rate,
 		crossed).
 		WithPort(worst.NarrowLink.Port, 1/least)}
@@ -533,8 +530,8 @@ func (c *Config) checkIncreases(s *cc.FlowContext, acts func(p *cc.FlowPath) boo
 		return nil
 	}
 	return []scheme.Remark{warnWAI.NewRemark("w_ai",
-		"%v are more than the headroom, W·(1−eta) of %v at %s, of %v: a flow "+
-			"alone builds a queue", c.WAI, unit.Bytes(least), tight.NarrowLink.Port, tight.NarrowLink.Rate).
+		"%v exceeds the headroom, W·(1−eta) of %v at %s with %v, so a single flow builds a queue", c.WAI,
+		unit.Bytes(least), tight.NarrowLink.Port, tight.NarrowLink.Rate).
 		WithPort(tight.NarrowLink.Port, float64(c.WAI)/least)}
 }
 
@@ -547,14 +544,14 @@ const maxTrips = 3
 func checkPath(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Time,
 	least unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.FindLongestPath(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
-		all = append(all, warnTShort.NewRemark("t", "the longest path takes %v without queues (%s): windows are at most %s "+
-			"of what "+
-			"fills it", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(trip(&p))/float64(p.BaseRTT))))
+		all = append(all, warnTShort.NewRemark("t", "the round trip of the longest path without queues is %v (%s), so "+
+			"windows are at most %s of its bandwidth-delay "+
+			"product", p.BaseRTT, p.Name, fmt.Sprintf("%.0f %%", 100*float64(trip(&p))/float64(p.BaseRTT))))
 	}
 	if p, ok := s.FindLongestPath(); ok && t > maxTrips*p.BaseRTT {
-		all = append(all, warnTLong.NewRemark("t", "the longest path takes %v without queues (%s): windows are up to %.0f "+
-			"times of "+
-			"what fills it, and stand in queues until a T has passed", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
+		all = append(all, warnTLong.NewRemark("t", "the round trip of the longest path without queues is %v (%s), so "+
+			"windows are up to %.0f times its bandwidth-delay product and stay in queues for a time "+
+			"T", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
 	}
 	all = append(all, s.WarnMinRateAbovePath("min_rate", func(unit.Rate) unit.Rate { return least })...)
 	return append(all, s.RefuseRateAboveNIC("min_rate", least)...)

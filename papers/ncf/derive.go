@@ -133,25 +133,25 @@ func (o *Options) deriveDurations(site *dataplane.Site, each []unit.Time) error 
 // Kinds of warnings.
 var (
 	warnMemory = scheme.WarningKind{ID: "ncf-memory",
-		Condition: "the buffer of a port holds less than memory"}
+		Condition: "the buffer of a port is smaller than memory"}
 	warnTop = scheme.WarningKind{ID: "ncf-top",
-		Condition: "more flows to one receiver than the table has room for may all be elephants"}
+		Condition: "more flows to one receiver than the table can hold may all be elephants"}
 	warnElephants = scheme.WarningKind{ID: "ncf-elephants",
-		Condition: "flows that share a port with datagrams that flood it are more than top, or have equal parts below a " +
-			"fifth of the threshold"}
+		Condition: "the flows that share a port with a flood of datagrams are more than top, or their equal shares are " +
+			"below a fifth of the threshold"}
 	warnWindows = scheme.WarningKind{ID: "ncf-windows",
-		Condition: "n·d is below 1.5 times the longest time in which a flow sends again at the port where queues grow"}
+		Condition: "n·d is below 1.5 times the longest interval between two packets of a flow at the port where queues grow"}
 	warnMemoryIdle = scheme.WarningKind{ID: "ncf-memory-idle",
-		Condition: "tilt or spike is given and decides nothing at the port where queues grow"}
+		Condition: "tilt or spike is given, but has no effect at the port where queues grow"}
 	warnEarlyLate = scheme.WarningKind{ID: "ncf-early-late",
-		Condition: "early is not before congestion begins"}
+		Condition: "early is not below the fill level at which congestion begins"}
 	warnEarlyIdle = scheme.WarningKind{ID: "ncf-early-idle",
-		Condition: "early is given and no elephant is told by it"}
+		Condition: "early is given, but it notifies no elephant"}
 	warnEarlyWait = scheme.WarningKind{ID: "ncf-early-wait",
-		Condition: "early is given, and with change: flowlet an elephant that does not pause stays among mice for longer " +
-			"than n·d (change_wait)"}
+		Condition: "early is given with change: flowlet, and change_wait keeps an elephant that does not pause among mice " +
+			"for longer than n·d"}
 	warnUnresponsive = scheme.WarningKind{ID: "ncf-deaf-idle",
-		Condition: "deaf: first is given and no elephant can be found that does not respond"}
+		Condition: "deaf: first is given, but no elephant can be found unresponsive"}
 )
 
 // Check warns of windows that do not fit round trips and senders, and of options without effect there. It looks at the
@@ -209,8 +209,8 @@ func (o *Options) warnOfTable(all []scheme.Remark, s *dataplane.SwitchContext) [
 			cure = fmt.Sprintf("at most %d can be protected", maxTop)
 		}
 		all = append(all, warnElephants.NewRemark(param,
-			"some of %d flows to %s remain mice, since %s: they share the queue "+
-				"of %.0f flows that do not respond and send %.2g times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
+			"some of %d flows to %s remain mice, since %s, and share the queue of %.0f unresponsive flows that send %.2g "+
+				"times the port's rate; %s", n, p.To, why, math.Round(p.Datagrams),
 			flood/rate, cure).WithPort(p.PortName(), max(float64(n)/float64(holds), float64(n)*threshold/maxBelow)))
 	}
 	return all
@@ -232,8 +232,8 @@ func (o *Options) warnOfBuffers(all []scheme.Remark, s *dataplane.SwitchContext)
 		return all
 	}
 	return append(all, warnMemory.NewRemark("memory",
-		"the buffer of the port to %s holds %.0f kB, and that is the memory there, "+
-			"not %.0f kB", least.To, holds/1000, memory/1000).WithPort(least.PortName(), memory/holds))
+		"the buffer of the port to %s holds %.0f kB, which limits the memory there instead of %.0f kB", least.To,
+		holds/1000, memory/1000).WithPort(least.PortName(), memory/holds))
 }
 
 // warnOfTop warns of more elephants than fit the table of the N heaviest. The offer to elephants is divided by its
@@ -245,7 +245,7 @@ func (o *Options) warnOfTop(all []scheme.Remark, p *dataplane.Peer) []scheme.Rem
 	}
 	return append(all, warnTop.NewRemark("top",
 		"an equal share of the %d flows to %s is above the threshold of %s, so all "+
-			"may be elephants, and a table of %d counts no more: each is offered %.2g times its share", p.Senders, p.To,
+			"may be elephants, but the table has room for %d: each is offered %.2g times its share", p.Senders, p.To,
 		unit.FormatShare(threshold), n, float64(p.Senders)/float64(n)).WithPort(p.PortName(), float64(p.Senders)/float64(n)))
 }
 
@@ -284,9 +284,8 @@ func (o *Options) warnOfWindows(all []scheme.Remark, s *dataplane.SwitchContext,
 	if s.MaxTrip(p) > maxTrip && t.loaded >= t.each {
 		cure = fmt.Sprintf("the longest that can be given is %v", maxTrip.RoundRough())
 	}
-	return append(all, warnWindows.NewRemark(param, "n·d is %v, %.2g of %s: flows are elephants and mice by turns, and "+
-		"supply "+
-		"knows only some; %s", nd.RoundRough(), float64(nd)/float64(t.longer()), why, cure).
+	return append(all, warnWindows.NewRemark(param, "n·d is %v, %.2g of %s, so flows alternate between elephants and "+
+		"mice, and supply covers only some; %s", nd.RoundRough(), float64(nd)/float64(t.longer()), why, cure).
 		WithPort(p.PortName(), minSpans*float64(t.longer())/float64(max(nd, 1))))
 }
 
@@ -310,21 +309,17 @@ func (o *Options) warnOfMemory(all []scheme.Remark, s *dataplane.SwitchContext, 
 	case !tilted && !spiked:
 	case s.Queues < 3:
 		all = append(all, warnMemoryIdle.NewRemark(knob,
-			"it decides nothing: with %d queues mice and elephants share one, and queues: "+
-				"3 is needed", max(s.Queues, 1)))
+			"it has no effect, since with %d queues mice and elephants share one; use queues: 3", max(s.Queues, 1)))
 	case c.Limit-c.reservedData() <= rounding:
-		all = append(all, warnMemoryIdle.NewRemark(knob, "it decides nothing: mice and elephants have reserved all that "+
-			"limit lets "+
-			"them have, %s", unit.FormatShare(c.Limit)))
+		all = append(all, warnMemoryIdle.NewRemark(knob,
+			"it has no effect, since mice and elephants have reserved the whole limit, %s", unit.FormatShare(c.Limit)))
 	case spiked && c.Tilt >= 1:
-		all = append(all, warnMemoryIdle.NewRemark("spike", "it decides nothing: with tilt: 100%% mice may always have all "+
-			"but the "+
-			"elephants' reservation"))
+		all = append(all, warnMemoryIdle.NewRemark("spike",
+			"it has no effect, since with tilt: 100%% mice may always use all memory except the elephants' reservation"))
 	case bdp > 0 && reserved >= bdp:
 		all = append(all, warnMemoryIdle.NewRemark(knob,
-			"it hardly matters at the port to %s: the elephants' reservation of "+
-				"%.0f kB holds "+
-				"the %.0f kB that it sends in their round trip of %v, so they fill it with what mice leave them", p.To,
+			"it has almost no effect at the port to %s: the elephants' reservation of %.0f kB holds the %.0f kB that the port "+
+				"sends in their round trip of %v, so they fill the port", p.To,
 			reserved/1000,
 			bdp/1000, s.MaxTrip(p).RoundRough()).WithPort(p.PortName(), reserved/bdp))
 	}

@@ -98,7 +98,7 @@ func TestDerivedOrGiven(t *testing.T) {
 // What a file is told of windows that are too short, and of knobs that decide nothing where the switch stands; and what
 // it is not told.
 func TestSuits(t *testing.T) {
-	const byTurns = "flows are elephants and mice by turns, and supply knows only some; "
+	const byTurns = "so flows alternate between elephants and mice, and supply covers only some; "
 	gigabit := unit.LinkRate{Bits: unit.Gbps}
 	ten := unit.LinkRate{Bits: 10 * unit.Gbps}
 	for _, x := range []struct {
@@ -113,34 +113,33 @@ func TestSuits(t *testing.T) {
 			22 * unit.Microsecond, 3, ""},
 		{"incast with a deep buffer", []string{"duration", "50us"}, dataplane.Peer{Rate: ten,
 			Buffer: unit.Length{Bytes: 1_514_000}}, 22 * unit.Microsecond, 3,
-			"duration: n·d is 200us, 0.16 of 1.234ms, a round trip of 22us when the buffer of the port to h is full: " +
+			"duration: n·d is 200us, 0.16 of 1.234ms, a round trip of 22us when the buffer of the port to h is full, " +
 				byTurns + "round_trip: 22us in place of duration fits it"},
 		{"many senders", []string{"duration", "50us"}, dataplane.Peer{Rate: ten, Buffer: unit.Length{Bytes: 97_000},
 			Senders: 256}, 22 * unit.Microsecond, 3,
-			"duration: n·d is 200us, 0.65 of 311us, in which each of the 256 flows to h sends one packet: " + byTurns +
+			"duration: n·d is 200us, 0.65 of 311us, in which each of the 256 flows to h sends one packet, " + byTurns +
 				"senders: 256 in place of duration fits it"},
 		{"derived", []string{"round_trip", "22us", "senders", "256"}, dataplane.Peer{Rate: ten,
 			Buffer: unit.Length{Bytes: 1_514_000}, Senders: 256}, 22 * unit.Microsecond, 3, ""},
 		{"derived of too short a round trip", []string{"round_trip", "1ms"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 125_000}}, 20 * ms, 3,
-			"round_trip: n·d is 8ms, 0.38 of 21ms, a round trip of 20ms when the buffer of the port to h is full: " + byTurns +
+			"round_trip: n·d is 8ms, 0.38 of 21ms, a round trip of 20ms when the buffer of the port to h is full, " + byTurns +
 				"round_trip: 20ms fits it"},
 		{"default", nil, dataplane.Peer{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, ""},
 		{"no flows known", nil, dataplane.Peer{Rate: gigabit, Buffer: unit.Length{Bytes: 300_000}}, 0, 3, ""},
 		{"tilt without queues", []string{"tilt", "100%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}},
-			10 * ms, 2, "tilt: it decides nothing: with 2 queues mice and elephants share one, and queues: 3 is needed"},
+			10 * ms, 2, "tilt: it has no effect, since with 2 queues mice and elephants share one; use queues: 3"},
 		{"tilt with all reserved", []string{"tilt", "100%", "reserve", "45%", "mice", "50%"}, dataplane.Peer{Rate: gigabit,
-			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3, "tilt: it decides nothing: mice and elephants have reserved all " +
-			"that limit lets them have, 95%"},
+			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
+			"tilt: it has no effect, since mice and elephants have reserved the whole limit, 95%"},
 		{"spike beyond tilt", []string{"tilt", "100%", "spike", "50%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
-			"spike: it decides nothing: with tilt: 100% mice may always have " +
-				"all but the elephants' reservation"},
+			"spike: it has no effect, since with tilt: 100% mice may always use all memory except the elephants' reservation"},
 		{"a reservation of a BDP", []string{"spike", "0%"}, dataplane.Peer{Rate: gigabit,
-			Buffer: unit.Length{Bytes: 300_000}}, 200 * unit.Microsecond, 3, "spike: it hardly matters at the port to h: the " +
-			"elephants' reservation of 30 kB holds the 25 kB that it sends in their round trip of 200us, so they fill it with " +
-			"what mice leave them"},
+			Buffer: unit.Length{Bytes: 300_000}}, 200 * unit.Microsecond, 3, "spike: it has almost no effect at the port to " +
+			"h: the elephants' reservation of 30 kB holds the 25 kB that the port sends in their round trip of 200us, so " +
+			"they fill the port"},
 		{"early after congestion", []string{"early", "95%"}, dataplane.Peer{Rate: gigabit,
 			Buffer: unit.Length{Bytes: 300_000}}, 10 * ms, 3,
 			"early: 95% of the memory is not before congestion, which begins " +
@@ -194,30 +193,29 @@ func TestSuitsPorts(t *testing.T) {
 		{"a pool with more", []string{"pool", "switch", "memory", "301kB"}, []dataplane.Peer{port(500_000), port(300_000)},
 			""},
 		{"ports with more memory than buffer", []string{"memory", "1MB"}, []dataplane.Peer{port(500_000), packets},
-			"memory: the buffer of the port to p holds 151 kB, and that is the memory there, not 1000 kB"},
+			"memory: the buffer of the port to p holds 151 kB, which limits the memory there instead of 1000 kB"},
 		{"ports with less", []string{"memory", "100kB"}, []dataplane.Peer{port(500_000), packets}, ""},
 		{"ports by their buffers", nil, []dataplane.Peer{port(500_000), packets}, ""},
 		{"ports without a limit", []string{"memory", "1MB"}, []dataplane.Peer{port(0)}, ""},
 		{"50 elephants", []string{"threshold", "1%"}, []dataplane.Peer{to(50)},
-			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, and a " +
-				"table of 20 " +
-				"counts no more: each is offered 2.5 times its share"},
+			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, but the table " +
+				"has room for 20: each is offered 2.5 times its share"},
 		{"50 elephants in 50 places", []string{"threshold", "1%", "top", "50"}, []dataplane.Peer{to(50)}, ""},
 		{"50 elephants, top 0", []string{"threshold", "1%", "top", "0"}, []dataplane.Peer{to(50)},
-			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, and a " +
-				"table of 20 " +
-				"counts no more: each is offered 2.5 times its share"},
+			"top: an equal share of the 50 flows to h is above the threshold of 1%, so all may be elephants, but the table " +
+				"has room for 20: each is offered 2.5 times its share"},
 		{"50 whom nobody tells", []string{"threshold", "1%", "nack", "none"}, []dataplane.Peer{to(50)}, ""},
 		{"200 mice", []string{"threshold", "1%"}, []dataplane.Peer{to(200)}, ""},
-		{"one window", []string{"windows", "1"}, []dataplane.Peer{port(500_000)}, "windows: deaf: first decides nothing: " +
-			"whether an elephant goes on shows in a whole window between two notices, within n of them, and n is 1"},
+		{"one window", []string{"windows", "1"}, []dataplane.Peer{port(500_000)}, "windows: deaf: first has no effect: " +
+			"detecting whether an elephant continues needs a whole window between two notices, within " +
+			"n windows, but n is 1"},
 		{"one window, and all alike", []string{"windows", "1", "deaf", "alike"}, []dataplane.Peer{port(500_000)}, ""},
 		{"one window, and nobody told", []string{"windows", "1", "top", "0"}, []dataplane.Peer{port(500_000)}, ""},
 		{"packets", []string{"count", "packets"}, []dataplane.Peer{port(500_000)},
-			"count: deaf: first decides nothing: the bytes of elephants are not known"},
+			"count: deaf: first has no effect: the bytes of elephants are unknown"},
 		{"told seldom", []string{"every", "41ms"}, []dataplane.Peer{port(500_000)},
-			"every: deaf: first decides nothing: an " +
-				"elephant is told every 41ms, and what it was told is forgotten after n·d, 40ms"},
+			"every: deaf: first has no effect: an " +
+				"elephant is notified every 41ms, but a notice is forgotten after n·d, 40ms"},
 		{"told in time", []string{"every", "40ms"}, []dataplane.Peer{port(500_000)}, ""},
 		{"50 mice", nil, []dataplane.Peer{to(50)}, ""},
 	} {

@@ -23,15 +23,13 @@ func (o *Options) checkEarly(all []scheme.Remark, s *dataplane.SwitchContext, p 
 	switch {
 	case o.EarlyShare <= 0:
 	case o.Nack == NackNone:
-		all = append(all, warnEarlyIdle.NewRemark("early", "it decides nothing: with nack: none no sender is told"))
+		all = append(all, warnEarlyIdle.NewRemark("early", "it has no effect, since with nack: none no sender is notified"))
 	case s.Queues < 3:
-		all = append(all, warnEarlyIdle.NewRemark("early", "it decides nothing: with %d queues elephants have none of "+
-			"their own, "+
-			"and queues: 3 is needed", max(s.Queues, 1)))
+		all = append(all, warnEarlyIdle.NewRemark("early",
+			"it has no effect, since with %d queues elephants have no queue of their own; use queues: 3", max(s.Queues, 1)))
 	case float64(p.Senders)*o.Detector.Threshold >= 1:
-		all = append(all, warnEarlyIdle.NewRemark("early", "it tells elephants only: an equal share of the %d flows to %s "+
-			"is not "+
-			"above the threshold of %s, so while all send they are mice", p.Senders, p.To,
+		all = append(all, warnEarlyIdle.NewRemark("early", "it notifies elephants only, but an equal share of the %d flows "+
+			"to %s is not above the threshold of %s, so they are mice while all send", p.Senders, p.To,
 			unit.FormatShare(o.Detector.Threshold)))
 	default:
 		all = o.warnOfWait(all, s, p)
@@ -48,8 +46,8 @@ func (o *Options) warnOfWait(all []scheme.Remark, s *dataplane.SwitchContext, p 
 		return all
 	}
 	return append(all, warnEarlyWait.NewRemark("change_wait", "an elephant that does not pause stays in the mice's queue "+
-		"for %v, and early counts what elephants have in their own: its sender is not told in that time; "+
-		"change: at_once, or at most n·d, %v", o.MaxChangeDelay.RoundRough(), nd.RoundRough()).WithPort(p.PortName(),
+		"for %v, but early counts only the elephants' queue, so its sender is not notified in that time; use change: "+
+		"at_once or at most n·d, %v", o.MaxChangeDelay.RoundRough(), nd.RoundRough()).WithPort(p.PortName(),
 		float64(o.MaxChangeDelay)/float64(nd)))
 }
 
@@ -60,19 +58,19 @@ func (o *Options) checkUnresponsive(all []scheme.Remark) []scheme.Remark {
 	if d == 0 && !o.derivesDuration() {
 		d = defaultDuration
 	}
-	const nothing = "deaf: first decides nothing: "
+	const nothing = "deaf: first has no effect: "
 	switch {
 	case o.TrimsAlike || o.Nack == NackNone || o.Top == 0 && o.EarlyShare == 0:
 	case o.Sketch.Packets:
-		all = append(all, warnUnresponsive.NewRemark("count", nothing+"the bytes of elephants are not known"))
+		all = append(all, warnUnresponsive.NewRemark("count", nothing+"the bytes of elephants are unknown"))
 	case n < 2:
 		all = append(all, warnUnresponsive.NewRemark("windows",
-			nothing+"whether an elephant goes on shows in a whole window between "+
-				"two notices, within n of them, and n is 1"))
+			nothing+"detecting whether an elephant continues needs a whole window between two notices, within n windows, but "+
+				"n is 1"))
 	case d > 0 && o.NoticeInterval > unit.Time(n)*d:
 		all = append(all, warnUnresponsive.NewRemark("every", nothing+
-			"an elephant is told every %v, and what it was told is forgotten "+
-			"after n·d, %v", o.NoticeInterval.RoundRough(), (unit.Time(n)*d).RoundRough()))
+			"an elephant is notified every %v, but a notice is forgotten after n·d, %v", o.NoticeInterval.RoundRough(),
+			(unit.Time(n)*d).RoundRough()))
 	}
 	return all
 }

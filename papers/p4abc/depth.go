@@ -80,11 +80,11 @@ var (
 	warnBuffer = scheme.WarningKind{ID: "abc-buffer",
 		Condition: "q_base is not below the buffer of a port at which data can queue"}
 	warnQBase = scheme.WarningKind{ID: "abc-q-base",
-		Condition: "q_base is below 10 % of a round trip at a port at which data can queue, less by √(users / 2)"}
+		Condition: "q_base is below 10 % of a round trip, divided by √(users / 2), at a port at which data can queue"}
 	warnMTURigid = scheme.WarningKind{ID: "abc-mtu-rigid",
-		Condition: "a packet of a sender without a SYN has no room for a mark within mtu"}
+		Condition: "a packet of a sender without SYN leaves no room for a mark within mtu"}
 	warnMTUIPv6 = scheme.WarningKind{ID: "abc-mtu-ipv6",
-		Condition: "the shortest limit of IPv6 packets has no room for a mark within mtu"}
+		Condition: "the minimum MTU of IPv6 leaves no room for a mark within mtu"}
 )
 
 // Check warns of thresholds that do not fit rates, buffers and round trips, and of domain settings that cannot work. It
@@ -105,7 +105,8 @@ func (c *Config) checkBaselines(s *dataplane.SwitchContext) (all []scheme.Remark
 		trip = trip.RoundRough() // for the text
 		if rate == 0 {
 			if c.RoundTrip > 0 || c.QBase.Time > 0 {
-				all = append(all, warnNoRate.NewRemark("q_base", "the port to %s has no rate in bit/s, so times mean nothing there",
+				all = append(all, warnNoRate.NewRemark("q_base",
+					"the port to %s has no rate in bit/s, so a threshold in time has no effect there",
 					port.To).WithPort(port.PortName(), 0))
 			}
 			continue
@@ -119,16 +120,15 @@ func (c *Config) checkBaselines(s *dataplane.SwitchContext) (all []scheme.Remark
 		wait := unit.Time(t.qBase * 8e12 / float64(rate))
 		switch {
 		case buffer > 0 && buffer <= t.qBase:
-			all = append(all, warnBuffer.NewRemark("q_base", "it is %v at the port to %s, whose buffer ends at %v: the buffer "+
-				"drops "+
-				"first, whoever sends", wait, port.To, b).WithPort(port.PortName(), t.qBase/buffer))
+			all = append(all, warnBuffer.NewRemark("q_base", "it is %v at the port to %s, but the buffer there is full at %v, "+
+				"so it drops first, regardless of the sender", wait, port.To, b).WithPort(port.PortName(), t.qBase/buffer))
 		case trip > 0 && float64(wait) < needed:
 			until := ""
 			if float64(wait)*math.Exp2(grown) >= needed {
 				until = " until thresholds have grown"
 			}
-			all = append(all, warnQBase.NewRemark("q_base", "it is %v at the port to %s, of %v, below %.2g%% of a round trip "+
-				"of %v: flows that lose a packet leave the link empty%s; round_trip: %v fits the thresholds", wait, port.To,
+			all = append(all, warnQBase.NewRemark("q_base", "it is %v at the port to %s with %v, below %.2g%% of a round trip "+
+				"of %v, so flows that lose a packet leave the link idle%s; use round_trip: %v", wait, port.To,
 				port.Rate, 100*c.minTripShare(), trip, until, trip).WithPort(port.PortName(), needed/float64(max(wait, 1))))
 		}
 	}

@@ -107,21 +107,21 @@ func TestSuits(t *testing.T) {
 	}{
 		{"the paper's point", port(50*unit.Mbps, unit.Length{Packets: 24}), 20 * unit.Millisecond, none, ""},
 		{"twenty times the rate", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond, none,
-			"242.24us at the port to server, of 1Gbps, below 10% of a round trip of 20ms: flows that lose a packet leave the " +
-				"link empty until thresholds have grown; round_trip: 20ms fits"},
+			"242.24us at the port to server with 1Gbps, below 10% of a round trip of 20ms, so flows that lose a packet leave " +
+				"the link idle until thresholds have grown; use round_trip: 20ms"},
 		{"the paper's average", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond,
-			func(c *Config) { c.PerPacket = true }, "flows that lose a packet leave the link empty; round_trip: 20ms fits"},
+			func(c *Config) { c.PerPacket = true }, "flows that lose a packet leave the link idle; use round_trip: 20ms"},
 		{"a buffer in which thresholds grow", port(unit.Gbps, unit.Length{Packets: 400}), 20 * unit.Millisecond, none,
-			"leave the link empty until thresholds have grown;"},
+			"leave the link idle until thresholds have grown;"},
 		{"a buffer in which they grow too little", port(unit.Gbps, unit.Length{Packets: 200}), 20 * unit.Millisecond, none,
-			"flows that lose a packet leave the link empty; round_trip: 20ms fits"},
+			"flows that lose a packet leave the link idle; use round_trip: 20ms"},
 		{"fitted", port(unit.Gbps, unit.Length{}), 20 * unit.Millisecond,
 			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, ""},
 		{"a round trip that is not known", port(unit.Gbps, unit.Length{}), 0, none, ""},
 		{"a short buffer", port(50*unit.Mbps, unit.Length{Packets: 20}), 20 * unit.Millisecond, none,
-			"whose buffer ends at 20 packets"},
+			"but the buffer there is full at 20 packets"},
 		{"a buffer that fitted thresholds leave", port(unit.Gbps, unit.Length{Bytes: 100_000}), 20 * unit.Millisecond,
-			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "whose buffer ends at 100kB"},
+			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "but the buffer there is full at 100kB"},
 		{"a rate in packets", dataplane.Peer{To: "server", Rate: unit.LinkRate{Packets: 4170}}, 20 * unit.Millisecond,
 			func(c *Config) { c.RoundTrip = 20 * unit.Millisecond }, "has no rate in bit/s"},
 	} {

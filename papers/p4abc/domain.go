@@ -91,12 +91,12 @@ func (c *Config) checkDomain(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	}
 	if c.MTU > 0 && inside && s.MaxRigidPacket+markBytes > int32(c.MTU) {
 		all = append(all, warnMTURigid.NewRemark("mtu",
-			"%d B: IP packets of %d bytes have no room for a mark of %d, and are dropped "+
-				"where they go inside", int64(c.MTU), s.MaxRigidPacket, markBytes))
+			"%d B: IP packets of %d bytes leave no room for a mark of %d bytes and are dropped where they enter the domain",
+			int64(c.MTU), s.MaxRigidPacket, markBytes))
 	}
 	if c.MTU > 0 && inside && c.MTU < minMTU+markBytes {
-		all = append(all, warnMTUIPv6.NewRemark("mtu", "%d B: packets of IPv6 of %d bytes, of which no sender makes shorter "+
-			"ones, have no room for a mark of %d", int64(c.MTU), minMTU, markBytes))
+		all = append(all, warnMTUIPv6.NewRemark("mtu", "%d B: IPv6 packets of %d bytes, the minimum MTU, leave no room for "+
+			"a mark of %d bytes", int64(c.MTU), minMTU, markBytes))
 	}
 	return all
 }

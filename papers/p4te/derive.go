@@ -168,17 +168,18 @@ func (o *Options) setPortValues(c *Config, site *dataplane.Site, derives bool) {
 // Kinds of warnings.
 var (
 	warnRoundTrip = scheme.WarningKind{ID: "p4te-round-trip",
-		Condition: "round_trip is ten times off the experiment's longest round trip"}
+		Condition: "round_trip differs from the longest round trip of the experiment by a factor of ten"}
 	warnDelayDelta = scheme.WarningKind{ID: "p4te-delay-delta",
-		Condition: "delay_delta is ten times off what follows from the longest round trip"}
+		Condition: "delay_delta differs by a factor of ten from the value that follows from the longest round trip"}
 	warnBurst = scheme.WarningKind{ID: "p4te-burst",
-		Condition: "burst is ten times off what follows from the longest round trip"}
+		Condition: "burst differs by a factor of ten from the value that follows from the longest round trip"}
 	warnGap = scheme.WarningKind{ID: "p4te-gap",
-		Condition: "gap is ten times off what follows from the longest round trip"}
+		Condition: "gap differs by a factor of ten from the value that follows from the longest round trip"}
 	warnBytes = scheme.WarningKind{ID: "p4te-bytes",
-		Condition: "bytes is ten times off what the fastest of the experiment's paths carries in some round trips"}
+		Condition: "bytes differs by a factor of ten from the bytes that the fastest path of the experiment carries in a " +
+			"few round trips"}
 	warnDrift = scheme.WarningKind{ID: "p4te-drift",
-		Condition: "clocks of two neighbouring switches drift apart by more than hop delays allow"}
+		Condition: "the clocks of two neighbouring switches drift apart faster than hop delays tolerate"}
 )
 
 // warnOfNetwork warns of values far from what follows from rates and round trips. Without rates in bit/s it has no
@@ -193,7 +194,7 @@ func (o *Options) warnOfNetwork(s *dataplane.SwitchContext) (all []scheme.Remark
 	}
 	far := func(kind scheme.WarningKind, param string, given, fits float64, text, why string) {
 		if given > 0 && (given > warnFactor*fits || given < fits/warnFactor) {
-			all = append(all, kind.NewRemark(param, "it is %.2g times the %s that follow from a round trip of %v here: %s",
+			all = append(all, kind.NewRemark(param, "it is %.2g times the %s that follows from a round trip of %v: %s",
 				given/fits, text, trip.RoundRough(), why))
 		}
 	}
@@ -234,7 +235,7 @@ func warnOfDrift(s *dataplane.SwitchContext) []scheme.Remark {
 		return nil
 	}
 	p := &s.Ports[worst]
-	return []scheme.Remark{warnDrift.NewRemark("monitoring", "the clocks of %s and %s drift apart by %.4g ppm, and hop "+
-		"delays follow %.3g ppm at most: on a link that is never idle they grow, or vanish, with time", s.Switch, p.To,
+	return []scheme.Remark{warnDrift.NewRemark("monitoring", "the clocks of %s and %s drift apart by %.4g ppm, but hop "+
+		"delays tolerate at most %.3g ppm: on a link that is never idle they grow or vanish with time", s.Switch, p.To,
 		math.Abs(p.Drift), allowed).WithPort(p.PortName(), math.Abs(p.Drift)/allowed)}
 }

@@ -164,7 +164,7 @@ var (
 func parseTOS(s string) (uint8, error) {
 	tos, err := strconv.ParseUint(s, 0, 8)
 	if err != nil {
-		return 0, fmt.Errorf("%q is not a TOS byte; 0 … 255 are possible, also as 0x10", s)
+		return 0, fmt.Errorf("%q is not a valid TOS byte; 0 … 255 are possible, also as 0x10", s)
 	}
 	return uint8(tos), nil
 }

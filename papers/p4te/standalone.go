@@ -68,9 +68,9 @@ func (o *Options) whyNotStandalone() string {
 // Kinds of warnings.
 var (
 	warnClasses = scheme.WarningKind{ID: "p4te-classes",
-		Condition: "a switch on its own: frames without a DSCP are of no class with a safe rate"}
+		Condition: "a standalone switch: frames without a DSCP belong to no class with a safe rate"}
 	warnSafeLate = scheme.WarningKind{ID: "p4te-safe-late",
-		Condition: "a switch on its own: the safe rate of a port is not below the rate of every other port"}
+		Condition: "a standalone switch: the safe rate of a port is not below the rate of any other port"}
 )
 
 // Check warns, for a standalone switch, where rates cannot change; for a network, of values far from what follows from
@@ -82,8 +82,8 @@ func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	class := o.classesByDSCP()
 	if class[0] == Other {
 		all = append(all, warnClasses.NewRemark("classes",
-			"frames without a DSCP are of no class that has a safe rate, and no "+
-				"rate of theirs changes; classes: {0x00: high_throughput} names one"))
+			"frames without a DSCP belong to no class with a safe rate, so their rate never changes; assign one with classes: "+
+				"{0x00: high_throughput}"))
 	}
 	for i := range s.Ports {
 		in, most := &s.Ports[i], unit.Rate(0)
@@ -104,9 +104,8 @@ func (o *Options) warnLateRate(param string, in *dataplane.Peer, share float64, 
 	if safe < most {
 		return nil
 	}
-	return []scheme.Remark{warnSafeLate.NewRemark(param, "at port %s that is %v, and no other port sends more than %v: "+
-		"no rate "+
-		"of what comes in there changes", in.To, safe, most).WithPort(in.PortName(), 0)}
+	return []scheme.Remark{warnSafeLate.NewRemark(param, "at port %s that is %v, but no other port sends more than %v, "+
+		"so the rate of traffic from that port never changes", in.To, safe, most).WithPort(in.PortName(), 0)}
 }
 
 // Ingress meters the class of an arriving packet, and lowers the windows of passing acknowledgements.

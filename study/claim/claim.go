@@ -45,7 +45,7 @@ type Compiled struct {
 }
 
 // Table has the keys of a claim.
-var Table = &document.Table{KeyNoun: "a claim's key", Doc: "a claim", Keys: []document.Key{
+var Table = &document.Table{KeyNoun: "claim key", Doc: "a claim", Keys: []document.Key{
 	{Name: "id", Form: document.Value("text"), Doc: "name of the claim", Required: true, Example: "id: …"},
 	{Name: "says", Form: document.Value("text"), Doc: "the claim in words", Required: true, Example: "says: …"},
 	{Name: "where", Form: document.AnyValue("values by sweep key, or an expression"), Doc: "points at which the claim " +
@@ -62,7 +62,7 @@ var Table = &document.Table{KeyNoun: "a claim's key", Doc: "a claim", Keys: []do
 // ReadClaims reads the expect list and returns the claims that could be read. Errors go to d.
 func (s *View) ReadClaims(d *document.Reader, t *document.Node) (claims []*Compiled) {
 	if t.Kind != document.List {
-		d.Fail(t.Position, "[{id: …, says: …, that: …}]", "expect is a list")
+		d.Fail(t.Position, "[{id: …, says: …, that: …}]", "expect is not a list")
 		return nil
 	}
 	ids := map[string]bool{}
@@ -79,11 +79,11 @@ func (s *View) ReadClaims(d *document.Reader, t *document.Node) (claims []*Compi
 			if v := x.Get(k.name); v != nil {
 				*k.to = d.ReadText(v)
 			} else {
-				x.FailMissing(k.name, "the claim has no %q", k.name)
+				x.FailMissing(k.name, "the claim needs the key %q", k.name)
 			}
 		}
 		if id := x.Get("id"); id != nil && ids[c.ID] {
-			d.Fail(id.Position, "another id", "the claim %q is here already", c.ID)
+			d.Fail(id.Position, "another id", "the claim %q is given twice", c.ID)
 		}
 		ids[c.ID] = true
 		if w := x.Get("where"); w != nil {
@@ -97,12 +97,12 @@ func (s *View) ReadClaims(d *document.Reader, t *document.Node) (claims []*Compi
 		}
 		that := x.Get("that")
 		if that == nil {
-			x.FailMissing("that", "the claim has no \"that\"")
+			x.FailMissing("that", "the claim needs the key \"that\"")
 			continue
 		}
 		s.decodeThat(d, c, that)
 		if d.OK() && s.MayBeMeasure == nil && !s.Narrowed && len(s.matchingPoints(c)) == 0 {
-			d.Fail(x.Position, "", "no point of the sweep is meant by the claim %q", c.ID)
+			d.Fail(x.Position, "", "the claim %q matches no point of the sweep", c.ID)
 		}
 		claims = append(claims, c)
 	}
@@ -118,7 +118,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		return
 	}
 	if strings.TrimSpace(text) == "" {
-		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "the claim says nothing")
+		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "the key that is empty")
 		return
 	}
 	text0 := text
@@ -145,11 +145,11 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		d.Fail(wordPlace(d, t, v.word), v.allowed, "%s", v.msg)
 		return
 	} else if len(v.named) == 0 {
-		d.Fail(t.Position, document.JoinChoices(slices.Sorted(maps.Keys(measures))), "the claim names no measure")
+		d.Fail(t.Position, document.JoinChoices(slices.Sorted(maps.Keys(measures))), "the claim refers to no measure")
 		return
 	}
 	if word := s.findUnitClash(node.Node, literalUnits(text0, node.Node)); word != "" {
-		d.Fail(t.Position, "quantities of one kind on both sides", "%s", word)
+		d.Fail(t.Position, "quantities in the same unit on both sides", "%s", word)
 		return
 	}
 	people, err := displayTree(text, tokens, names)
@@ -157,6 +157,6 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		c.truth, err = newTruth(node.Node, people, env, s.expressionUnit)
 	}
 	if err != nil {
-		d.Fail(t.Position, "comparisons joined by and, or, not", "%s", firstLine(err))
+		d.Fail(t.Position, "comparisons joined by and, or and not", "%s", firstLine(err))
 	}
 }

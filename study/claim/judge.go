@@ -152,7 +152,7 @@ func (s *View) judgeClaim(c *Compiled, seeds []uint64, index sampleIndex) Claim 
 	result.Measured, result.N = decides.text, len(used)
 	switch {
 	case len(points) == 0:
-		result.Verdict, result.Measured = Undecided, "no point of this sweep bears on it"
+		result.Verdict, result.Measured = Undecided, "no point of this sweep applies to the claim"
 	case !c.onePoint && decides.value == no, c.onePoint && decides.value == no && !missing:
 		result.Verdict = Fails
 	case decides.value == maybe || missing && !(c.onePoint && decides.value == yes):

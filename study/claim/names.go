@@ -48,7 +48,7 @@ func (v *nameChecker) checkNumber(n ast.Node) {
 	for _, g := range slices.Sorted(maps.Keys(groups)) {
 		words = append(words, word+"."+g)
 	}
-	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s is not one number", word), document.JoinNear(word, words)
+	v.word, v.msg, v.allowed = word, fmt.Sprintf("%s has several values; select one", word), document.JoinNear(word, words)
 }
 
 // Visit checks the names in one node (ast.Visitor).

@@ -18,7 +18,7 @@ type Ratio struct {
 }
 
 // RatioTable has the keys of a ratio.
-var RatioTable = &document.Table{KeyNoun: "a ratio's key", Doc: "measures divided by those of a reference point",
+var RatioTable = &document.Table{KeyNoun: "ratio key", Doc: "measures divided by those of a reference point",
 	Keys: []document.Key{
 		{Name: "of", Form: document.AnyOf("measure, or list of them", document.Value("measure"),
 			document.ListOf(document.Value("measure"), "")), Doc: "measures to divide",
@@ -34,7 +34,7 @@ var RatioTable = &document.Table{KeyNoun: "a ratio's key", Doc: "measures divide
 // ReadRatios reads the ratio list. measures has the measures of runs. Errors go to d.
 func (s *View) ReadRatios(d *document.Reader, t *document.Node, measures []measure.Measured) (ratios []Ratio) {
 	if t.Kind != document.List {
-		d.Fail(t.Position, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is a list")
+		d.Fail(t.Position, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is not a list")
 		return nil
 	}
 	var words, taken []string
@@ -49,10 +49,10 @@ func (s *View) ReadRatios(d *document.Reader, t *document.Node, measures []measu
 		}
 		measured, over := x.Get("of"), x.Get("over")
 		if measured == nil {
-			x.FailMissing("of", "the ratio has no \"of\"")
+			x.FailMissing("of", "the ratio needs the key \"of\"")
 		}
 		if over == nil {
-			x.FailMissing("over", "the ratio has no \"over\"")
+			x.FailMissing("over", "the ratio needs the key \"over\"")
 		}
 		if measured == nil || over == nil {
 			continue
@@ -65,7 +65,7 @@ func (s *View) ReadRatios(d *document.Reader, t *document.Node, measures []measu
 		for _, m := range items {
 			r := Ratio{Of: d.ReadWord(m, "measure", words), reference: reference}
 			if r.Name = r.Of + "_" + as; slices.Contains(taken, r.Name) {
-				d.Fail(m.Position, "another name by as: …", "the measure %s is here already", r.Name)
+				d.Fail(m.Position, "another name with as: …", "the measure %s is given twice", r.Name)
 			}
 			taken, ratios = append(taken, r.Name), append(ratios, r)
 		}
@@ -96,7 +96,8 @@ func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector
 		}
 	}
 	if len(t.Keys) == 0 {
-		d.Fail(t.Position, document.JoinChoices(s.sweepKeys()), "over names no point: each would be its own reference")
+		d.Fail(t.Position, document.JoinChoices(s.sweepKeys()),
+			"over selects no reference point, so each point would be its own reference")
 	}
 	sel.name = strings.Join(words, ", ")
 	return sel

@@ -55,7 +55,7 @@ func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 			}
 			cond.test = func(c measure.Coordinate) bool { return allowed[c.Text] }
 		case k.Value.Kind == document.Mapping:
-			d.Fail(k.Value.Position, `a value, a list of values, or "<= 36Mbps"`, "this is a map")
+			d.Fail(k.Value.Position, `a value, a list of values, or "<= 36Mbps"`, "the value is a map")
 			continue
 		default:
 			text := k.Value.Text
@@ -67,7 +67,7 @@ func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 			}
 			bound, ok := measure.ParseQuantity(strings.TrimSpace(m[2]))
 			if !ok {
-				d.Fail(k.Value.Position, "<= 36Mbps", "%q is not a quantity", m[2])
+				d.Fail(k.Value.Position, "<= 36Mbps", "%q is not a quantity with a unit", m[2])
 				continue
 			}
 			cond.test = func(c measure.Coordinate) bool { return c.IsNum && compareValues(m[1], c.Value, bound) }

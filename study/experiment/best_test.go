@@ -78,14 +78,14 @@ func TestBestOfFile(t *testing.T) {
 // A wrong entry is an error with its place and what is allowed.
 func TestBestErrors(t *testing.T) {
 	for _, c := range []struct{ best, place, says string }{
-		{"best: {goodput.b: higher}", "20:8", `measure "goodput.b" is not known; did you mean "goodput.a"?`},
-		{"best: {godput: higher}", "20:8", `measure "godput" is not known; did you mean "goodput"?`},
+		{"best: {goodput.b: higher}", "20:8", `unknown measure "goodput.b"; did you mean "goodput.a"?`},
+		{"best: {godput: higher}", "20:8", `unknown measure "godput"; did you mean "goodput"?`},
 		{"best: {goodput: hihger}", "20:17",
-			`direction "hihger" is not known; did you mean "higher"?; allowed: higher, lower, none`},
-		{"best: {goodput: [higher]}", "20:17", "this is a list; allowed: a plain value"},
-		{"best: higher", "20:7", "best is a value; allowed: {goodput.a: higher, queue: none}"},
-		{"best: {goodput: higher, goodput: lower}", "20:25", "a second time"},
-		{"best:\n  goodput.a: {higher: 1}", "21:14", "this is a map"},
+			`unknown direction "hihger"; did you mean "higher"?; allowed: higher, lower, none`},
+		{"best: {goodput: [higher]}", "20:17", "the value is a list; allowed: a plain value"},
+		{"best: higher", "20:7", "best is a plain value; allowed: {goodput.a: higher, queue: none}"},
+		{"best: {goodput: higher, goodput: lower}", "20:25", "given twice"},
+		{"best:\n  goodput.a: {higher: 1}", "21:14", "the value is a map"},
 	} {
 		_, err := plan.Load(room(), file("x.yaml", compared+c.best+"\n"), experiment.Options{})
 		if err == nil || !strings.Contains(err.Error(), "x.yaml:"+c.place) || !strings.Contains(err.Error(), c.says) {

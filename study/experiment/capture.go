@@ -38,7 +38,8 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 	}
 	file := x.Get("file")
 	if ext := path.Ext(d.ReadText(file)); ext == ".pcapng" || ext == ".pcap" {
-		d.Fail(x.Position, "as: flows, or as: packets", "%q is a capture; as says what of it is traffic", file.Text)
+		d.Fail(x.Position, "as: flows or as: packets",
+			"%q is a packet capture; the key as is missing, which selects its TCP connections or its packets", file.Text)
 		return true
 	}
 	return false
@@ -48,12 +49,12 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "file, as, hosts, offset", "%q stands beside a capture, which decides it", k)
+			d.Fail(v.Position, "file, as, hosts, offset", "%q is given together with a capture, which already determines it", k)
 		}
 	}
 	for _, k := range []string{"format", "time_unit", "rest"} {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "no "+k, "captures are pcapng or pcap, and say so themselves")
+			d.Fail(v.Position, "no "+k, "a capture states its own format (pcapng or pcap)")
 		}
 	}
 	if x.Get("as") == nil {
@@ -107,7 +108,7 @@ func (c *captureTraffic) readHosts() {
 	}
 	const allowed = "{10.0.0.1: client, 10.1.0.0/16: server}"
 	if v.Kind != document.Mapping || len(v.Keys) == 0 {
-		c.Fail(v.Position, allowed, "the hosts of a capture are a map from addresses, or prefixes, to hosts")
+		c.Fail(v.Position, allowed, "hosts of a capture is not a map from addresses or prefixes to hosts")
 		return
 	}
 	n := c.p.measured.Network
@@ -117,7 +118,7 @@ func (c *captureTraffic) readHosts() {
 			prefix, err = netip.PrefixFrom(address, address.BitLen()), nil
 		}
 		if err != nil || prefix != prefix.Masked() {
-			c.Fail(e.Position, allowed, "%q is no address, and no prefix", e.Name)
+			c.Fail(e.Position, allowed, "%q is neither an address nor a prefix", e.Name)
 			continue
 		}
 		i, ok := c.nodes.directory.indexNetwork(n).nodes[c.ReadText(e.Value)]
@@ -184,7 +185,8 @@ func (c *captureTraffic) readInterfaces() (patterns []string) {
 	for _, y := range items {
 		pattern := c.ReadText(y)
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			c.Fail(y.Position, "eth0, or eth*", "%q is no name of an interface, and no pattern", pattern)
+			c.Fail(y.Position, "a name or a pattern, such as eth0 or eth*",
+				"%q is neither the name of an interface nor a pattern", pattern)
 		}
 		patterns = append(patterns, pattern)
 	}
@@ -205,7 +207,8 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 		}
 		if len(s.Addresses) > len(hosts) {
 			c.Fail(c.x.Position, "hosts: {"+s.Addresses[0].String()+": "+n.Nodes[hosts[0]].Name+", …}",
-				"%s has packets of %d addresses, and the topology %d hosts; hosts says which are which", c.name,
+				"%s has packets of %d addresses, but the topology has %d hosts; assign addresses to hosts with the key hosts",
+				c.name,
 				len(s.Addresses), len(hosts))
 			return false
 		}
@@ -227,7 +230,7 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	}
 	for k, is := range used {
 		if !is {
-			c.Fail(c.x.GetEntries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no packet of %v that is taken",
+			c.Fail(c.x.GetEntries("hosts")[k].Position, joinAddresses(s.Addresses), "%s has no usable packet of %v",
 				c.name,
 				c.given[k].Prefix)
 			return false
@@ -265,7 +268,7 @@ func (c *captureTraffic) findHosts(from, to int32, time, offset unit.Time) (src,
 	src, dst = c.host[from], c.host[to]
 	switch {
 	case src < 0 || dst < 0:
-		c.countLeft("from or to an address that hosts does not have")
+		c.countLeft("from or to an address that the key hosts does not list")
 	case src == dst:
 		c.countLeft("within one host")
 	case time < offset:
@@ -296,7 +299,8 @@ func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time)
 		index++
 	}
 	if index == 0 && c.OK() {
-		c.Fail(c.x.Get("file").Position, "a capture with TCP, or as: packets", "no connection in %s is left (%s)", c.name,
+		c.Fail(c.x.Get("file").Position, "a capture with TCP connections, or as: packets",
+			"%s has no usable TCP connection (%s)", c.name,
 			c.listLeft(s))
 	}
 }
@@ -317,8 +321,10 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 		}
 		payload := x.Length - headers
 		if payload > c.tr.measured.Payload {
-			c.Fail(c.x.Get("file").Position, fmt.Sprintf("mtu: %d B, or as: flows, or a capture behind segmentation", x.Length),
-				"block %d of %s has an IP packet of %d bytes, and the traffic's have %d at most", x.Block, c.name, x.Length,
+			c.Fail(c.x.Get("file").Position, fmt.Sprintf("mtu: %d B, as: flows, or a capture taken after segmentation",
+				x.Length),
+				"block %d of %s has an IP packet of %d bytes, but packets of the traffic have at most %d bytes", x.Block,
+				c.name, x.Length,
 				c.tr.measured.Payload+headers)
 			return
 		}
@@ -342,7 +348,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 		c.p.flows.addFlow(*made[pair])
 	}
 	if len(order) == 0 && c.OK() {
-		c.Fail(c.x.Get("file").Position, "a capture with IP packets between hosts", "no packet in %s is left (%s)", c.name,
+		c.Fail(c.x.Get("file").Position, "a capture with IP packets between hosts", "%s has no usable packet (%s)", c.name,
 			c.listLeft(s))
 	}
 }
@@ -357,7 +363,7 @@ func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 		words = append(words, fmt.Sprintf("%d %s", l.Packets, l.Why))
 	}
 	if len(words) == 0 {
-		return "it has none"
+		return "it has no packets"
 	}
 	return strings.Join(words, ", ")
 }
@@ -369,27 +375,28 @@ func (c *captureTraffic) addWarnings(s *pcapflows.Source) {
 			fmt.Sprintf(format, args...))
 	}
 	if len(s.Omissions)+len(c.left) > 0 {
-		warn(warnCaptureLeft, "left out are %s", c.listLeft(s))
+		warn(warnCaptureLeft, "packets are left out: %s", c.listLeft(s))
 	}
 	if c.as == asPackets && s.Interfaces > 1 && c.x.Get("interfaces") == nil {
-		warn(warnCaptureInterfaces, "packets of %d interfaces are taken: one that passed two of them is there twice; "+
-			"interfaces chooses",
+		warn(warnCaptureInterfaces, "packets of %d interfaces are used, so a packet that passed two of them counts twice; "+
+			"select interfaces with the key interfaces",
 			s.Interfaces)
 	}
 	if c.short > 0 {
-		warn(warnCaptureShort, "%d packets are shorter than datagrams can be, and are sent with %d B of payload",
+		warn(warnCaptureShort, "%d packets are shorter than the smallest datagram and are sent with %d B of payload",
 			c.short, minCaptured)
 	}
 	if c.late > 0 {
-		warn(warnCaptureLate, "%d %s are behind the end of the run", c.late, c.as)
+		warn(warnCaptureLate, "%d %s begin after the end of the run and are left out", c.late, c.as)
 	}
 	if s.Unopened > 0 {
-		warn(warnCaptureMidway, "%d of %d connections have no SYN in it: their bytes count from the first segment on",
+		warn(warnCaptureMidway, "%d of %d connections have no SYN in the capture; their bytes count from the first segment "+
+			"on",
 			s.Unopened, s.Connections)
 	}
 	if s.Missing > 0 {
-		warn(warnCaptureMissing, "%v of streams are not in it, and count: TCP has carried what stands before and "+
-			"behind", unit.Bytes(s.Missing))
+		warn(warnCaptureMissing, "%v of TCP streams are missing from the capture but count, since the bytes before and "+
+			"after them were delivered", unit.Bytes(s.Missing))
 	}
 }
 

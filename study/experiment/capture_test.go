@@ -88,7 +88,7 @@ func TestCapturedPackets(t *testing.T) {
       hosts: {10.0.0.1: a,
       10.0.0.2: b, 10.0.0.0/8: c, "fd00::2": b, "fd00::": a, "fd00::3": c}}
 `
-	if _, err := load(traffic); err == nil || !strings.Contains(err.Error(), "has no packet of fd00::/128 that is taken") {
+	if _, err := load(traffic); err == nil || !strings.Contains(err.Error(), "has no usable packet of fd00::/128") {
 		t.Errorf("an address that is not there: %v", err)
 	}
 	right := strings.Replace(traffic, ` "fd00::": a,`, "", 1)
@@ -167,24 +167,26 @@ func TestBadCaptureTraffic(t *testing.T) {
 	capture, _ := captureOf(t, recorded+recordedTraffic, "*")
 	load := inFile(t, recorded, capture)
 	for want, text := range map[string]string{
-		`"x.pcapng" is a capture; as says what of it is traffic; allowed: as: flows, or as: packets`: `transport: udp`,
-		"transport rdma has no way to carry a capture's packets; allowed: transport: udp, or as: flows": "as: packets, " +
+		`"x.pcapng" is a packet capture; the key as is missing`: `transport: udp`,
+		"transport rdma cannot carry packets of a capture; allowed: transport: udp or as: flows": "as: packets, " +
 			"transport: rdma",
-		`as "segments" is not known; allowed: flows, packets`:  "as: segments, transport: tcp",
-		`parameter of udp "rate" is not known`:                 "as: packets, transport: udp, rate: 1Mbps",
-		"captures are pcapng or pcap, and say so themselves":   "as: flows, transport: tcp, format: hpcc",
-		`"size" stands beside a capture, which decides it`:     "as: flows, transport: tcp, size: 1kB",
-		"has packets of 5 addresses, and the topology 3 hosts": "as: packets, transport: udp",
-		`"10.0.0" is no address, and no prefix`:                "as: flows, transport: tcp, hosts: {10.0.0: a}",
-		`"10.0.0.1/8" is no address, and no prefix`:            "as: flows, transport: tcp, hosts: {10.0.0.1/8: a}",
-		`"s" is a switch`:                     "as: flows, transport: tcp, hosts: {10.0.0.1: s}",
-		"the hosts of a capture are a map":    "as: flows, transport: tcp, hosts: [a]",
-		`host "d" is not known`:               "as: flows, transport: tcp, hosts: {10.0.0.1: d}",
-		"no connection in x.pcapng is left (": "as: flows, transport: tcp, port: 9",
-		"no packet in x.pcapng is left (": "as: packets, transport: udp, offset: 1s, hosts: " +
+		`unknown value of as "segments"; allowed: flows, packets`:              "as: segments, transport: tcp",
+		`unknown udp parameter "rate"`:                                         "as: packets, transport: udp, rate: 1Mbps",
+		"a capture states its own format (pcapng or pcap)":                     "as: flows, transport: tcp, format: hpcc",
+		`"size" is given together with a capture, which already determines it`: "as: flows, transport: tcp, size: 1kB",
+		"has packets of 5 addresses, but the topology has 3 hosts":             "as: packets, transport: udp",
+		`"10.0.0" is neither an address nor a prefix`: "as: flows, transport: tcp, hosts: " +
+			"{10.0.0: a}",
+		`"10.0.0.1/8" is neither an address nor a prefix`: "as: flows, transport: tcp, hosts: " +
+			"{10.0.0.1/8: a}",
+		`"s" is a switch`:                         "as: flows, transport: tcp, hosts: {10.0.0.1: s}",
+		"hosts of a capture is not a map":         "as: flows, transport: tcp, hosts: [a]",
+		`unknown host "d"`:                        "as: flows, transport: tcp, hosts: {10.0.0.1: d}",
+		"x.pcapng has no usable TCP connection (": "as: flows, transport: tcp, port: 9",
+		"x.pcapng has no usable packet (": "as: packets, transport: udp, offset: 1s, hosts: " +
 			"{\"::/0\": a}",
-		`"[" is no name of an interface, and no pattern`: `as: packets, transport: udp, interfaces: "["`,
-		"has an IP packet of 1500 bytes, and the traffic's have 1028": "as: packets, transport: udp, " +
+		`"[" is neither the name of an interface nor a pattern`: `as: packets, transport: udp, interfaces: "["`,
+		"has an IP packet of 1500 bytes, but packets of the traffic have at most 1028": "as: packets, transport: udp, " +
 			"payload: 1000 B, hosts: {0.0.0.0/0: a, 10.0.0.3: c}",
 	} {
 		t.Run(want, func(t *testing.T) {
@@ -207,7 +209,7 @@ func TestBadCaptureTraffic(t *testing.T) {
 		})
 	}
 	if _, err := load("  - {name: x, file: flows, format: hpcc, interfaces: a, transport: tcp}\n"); err == nil ||
-		!strings.Contains(err.Error(), `"interfaces" is of captures`) {
+		!strings.Contains(err.Error(), `"interfaces" applies only to captures`) {
 		t.Error(err)
 	}
 	s, err := load("  - {name: x, file: x.pcapng, as: packets, transport: udp, hosts: {0.0.0.0/0: a, 10.0.0.3: c}}\n")
@@ -215,8 +217,8 @@ func TestBadCaptureTraffic(t *testing.T) {
 		t.Fatal(err)
 	}
 	all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
-	for _, want := range []string{"x.yaml:11:21: traffic x: x.pcapng: left out are ",
-		"from or to an address that hosts does not have", "within one host", "packets of 6 interfaces are taken"} {
+	for _, want := range []string{"x.yaml:11:21: traffic x: x.pcapng: packets are left out: ",
+		"from or to an address that the key hosts does not list", "within one host", "packets of 6 interfaces are used"} {
 		if !strings.Contains(all, want) {
 			t.Errorf("%q is not in\n%s", want, all)
 		}

@@ -34,8 +34,8 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 	spread := d.collectPaths(p, site, tr, first, end)
 	if site.Sprayed && d.loads != nil {
 		if why := t.WhyInOrder; why != "" {
-			d.warn(warnOrder, d.transportAt, "traffic %s: transport %s: packets overtake each other, since program %s (%v) "+
-				"sprays them: %s", tr.measured.Name, tr.measured.Transport.Name, spread.program, spread.place, why)
+			d.warn(warnOrder, d.transportAt, "traffic %s: transport %s: packets are reordered, since program %s (%v) sprays "+
+				"them: %s", tr.measured.Name, tr.measured.Transport.Name, spread.program, spread.place, why)
 		}
 	}
 	ofTransport, ofControl := transport.CheckTelemetry(t.Telemetry, site)
@@ -70,16 +70,16 @@ func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
 	why := ""
 	switch {
 	case spread.mode == dataplane.EachPacket:
-		why = fmt.Sprintf("program %s (%v) sends each packet by another path", spread.program, spread.place)
+		why = fmt.Sprintf("program %s (%v) sends each packet over a different path", spread.program, spread.place)
 	case spread.mode == dataplane.EachFlowlet:
-		why = fmt.Sprintf("program %s (%v) sends each flowlet by another path", spread.program, spread.place)
+		why = fmt.Sprintf("program %s (%v) sends each flowlet over a different path", spread.program, spread.place)
 	case !spread.hashes:
-		why = "no switch chooses among several by a hash (program ecmp)"
+		why = "no switch chooses among paths by a hash (program ecmp)"
 	default:
 		return nil
 	}
 	return []scheme.Remark{warnNoChoice.NewRemark("paths",
-		"%d source ports are not paths here, for %s; paths: 1 has one window for them", tr.traits.Paths, why)}
+		"%d source ports do not select separate paths, since %s; paths: 1 uses a single window", tr.traits.Paths, why)}
 }
 
 // eachPair calls add for pairs of hosts that send to each other in a traffic; it samples them if there are more than

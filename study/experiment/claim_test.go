@@ -190,9 +190,9 @@ func TestVerdicts(t *testing.T) {
 // leaves the claim undecided.
 func TestOtherPoints(t *testing.T) {
 	for that, want := range map[string]string{
-		"point(rat='1Mbps').jain > 0": "sweep key in point(key=value) \"rat\" is not known; did you " +
+		"point(rat='1Mbps').jain > 0": "unknown sweep key in point(key=value) \"rat\"; did you " +
 			"mean \"rate\"?",
-		"point(rate='9Mbps').jain > 0":                       "value of rate \"9Mbps\" is not known",
+		"point(rate='9Mbps').jain > 0":                       "unknown value of rate \"9Mbps\"",
 		"point(rate='1Mbps').jane > 0":                       "\"jane\" is neither",
 		"point(rate).jain > 0":                               "sweep key in point(key=value)",
 		"point(rate='1Mbps').jain > point(rat='1Mbps').jain": "did you mean \"rate\"?",
@@ -292,7 +292,7 @@ func TestUnitsClash(t *testing.T) {
 		t.Run(that, func(t *testing.T) {
 			e := wrong(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps]}\nmeasure: [goodput, delay, loss, "+
 				"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", experiment.Options{})
-			if !strings.Contains(e.Error(), want+"; allowed: quantities of one kind on both sides") {
+			if !strings.Contains(e.Error(), want+"; allowed: quantities in the same unit on both sides") {
 				t.Errorf("%s: %v", that, e)
 			}
 		})

@@ -119,14 +119,15 @@ func TestLimit(t *testing.T) {
 // What cannot be limited so is an error with its place, and what is allowed.
 func TestLimitErrors(t *testing.T) {
 	for _, c := range []struct{ name, measure, want string }{
-		{"unknown", "fct: {traffic: nobody}", `traffic "nobody" is not known`},
-		{"pattern of none", "fct: {traffic: x*}", `traffic "x*" is not known`},
-		{"broken pattern", `fct: {traffic: "[a"}`, `traffic "[a" is not known`},
-		{"empty list", "fct: {traffic: []}", "the list of traffics is empty"},
-		{"without an end", "fct: {traffic: u}", "no traffic of the experiment has a fct: its flows have no end"},
-		{"twice", "fct: {traffic: a}}, {fct: {traffic: [u, a]}", "the measure fct of a is here already"},
-		{"all and one", "delay: {percentiles: [50]}}, {delay: {traffic: a}", "the measure delay is here already"},
-		{"of all", "goodput: {by: all, traffic: a}", "goodput by all has no traffics to choose from"},
+		{"unknown", "fct: {traffic: nobody}", `unknown traffic "nobody"`},
+		{"pattern of none", "fct: {traffic: x*}", `unknown traffic "x*"`},
+		{"broken pattern", `fct: {traffic: "[a"}`, `unknown traffic "[a"`},
+		{"empty list", "fct: {traffic: []}", "traffic is an empty list"},
+		{"without an end", "fct: {traffic: u}", "no traffic of the experiment has a fct, since no flow has an end"},
+		{"twice", "fct: {traffic: a}}, {fct: {traffic: [u, a]}", "the measure fct of a is given twice"},
+		{"all and one", "delay: {percentiles: [50]}}, {delay: {traffic: a}", "the measure delay is given twice"},
+		{"of all", "goodput: {by: all, traffic: a}",
+			"traffic is given, but goodput by: all has a single value for all traffics"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			text, _, _ := strings.Cut(compared, "measure:")

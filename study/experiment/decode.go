@@ -76,7 +76,7 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p.measured.Duration = d.ReadPositiveTime(root.Get("duration"))
 	p.measured.Warmup = document.ReadValue(d.Reader, root.GetDefault("warmup"), unit.ParseTime)
 	if p.measured.End() < 0 {
-		d.Fail(root.Get("duration").Position, "106 days in all", "duration and warm-up are too long")
+		d.Fail(root.Get("duration").Position, "106 days in total", "duration plus warmup is too long")
 	}
 	timeless := d.CountErrors() > before
 	if timeless { // avoid errors that depend on the duration
@@ -182,11 +182,11 @@ func (d *decoder) tryBuild(root document.Map, p *Point) {
 	case errors.As(err, &much):
 		d.Fail(root.Get("measure").Position, "", "%v", err)
 	case errors.As(err, &refused):
-		d.Fail(refused.Position, "", "this cannot be built: %v", err)
+		d.Fail(refused.Position, "", "the experiment cannot be built: %v", err)
 	case errors.As(err, &without):
 		d.Fail(without.errorPlace(p), without.Allowed, "%v", without)
 	case err != nil:
-		d.Fail(root.Get("topology").Position, "", "this cannot be built: %v", err)
+		d.Fail(root.Get("topology").Position, "", "the experiment cannot be built: %v", err)
 	}
 }
 
@@ -217,7 +217,7 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 		names := map[string]bool{}
 		for _, x := range t.Items {
 			if x.Kind != document.Mapping {
-				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+				d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "the traffic is not a map")
 				continue
 			}
 			d.decodePartialTraffic(d.ViewMap(x, traffic, d.traffic.entryKeys()...), p, names)
@@ -245,13 +245,13 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[strin
 		d.traffic.readStart(x, &tr, p)
 		for _, key := range []string{"from", "to"} {
 			if x.Get("pairs") == nil && x.Get(key) == nil {
-				x.FailMissing(key, "the traffic has no %q", key)
+				x.FailMissing(key, "the traffic needs the key %q", key)
 			}
 		}
 	}
 	if v := x.Get("size"); v != nil {
 		if size, ok := document.ReadValid(d.Reader, v, unit.ParseBytes); ok && size < 1 {
-			d.Fail(v.Position, "at least 1 B", "%q is not a size", v.Text)
+			d.Fail(v.Position, "at least 1 B", "%q is not a valid size", v.Text)
 		}
 	}
 }
@@ -262,7 +262,7 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 		return
 	}
 	if t.Kind != document.List {
-		d.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		d.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is not a list")
 		return
 	}
 	for _, x := range t.Items {
@@ -275,7 +275,7 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 		case i < 0:
 			d.FailUnknown(x.Position, "measure", name, measure.KindNames(d.registry.Measures))
 		case len(d.registry.Measures[i].Keys) == 0 && len(options.Keys) > 0:
-			d.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
+			d.Fail(options.Keys[0].Position, name+" without options", "%s has no options", name)
 		default:
 			d.ReadMap(options, d.registry.Measures[i].Table())
 		}

@@ -23,7 +23,7 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		return nil
 	}
 	if t.Kind != document.List {
-		d.Fail(t.Position, "[{at: 5ms, link: [s1, s2], down: true}]", "events is a list")
+		d.Fail(t.Position, "[{at: 5ms, link: [s1, s2], down: true}]", "events is not a list")
 		return nil
 	}
 	for _, item := range t.Items {
@@ -42,7 +42,8 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		}
 		var e wiring.Event
 		if e.At = document.ReadValue(d.Reader, time, unit.ParseTime); e.At < 0 || e.At >= p.measured.End() {
-			d.Fail(time.Position, fmt.Sprintf("0s up to the end, %v", p.measured.End()), "the event at %s is not in the run",
+			d.Fail(time.Position, fmt.Sprintf("0s to the end of the run, %v", p.measured.End()),
+				"the event at %s is outside the run",
 				time.Text)
 		}
 		e.Link = d.nodes.findLink(ends, p)
@@ -52,22 +53,23 @@ func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.
 		down, rate := x.Get("down"), x.Get("rate")
 		switch {
 		case down == nil && rate == nil:
-			x.FailMissing("down", "an event has either down or rate")
+			x.FailMissing("down", "an event needs exactly one of down and rate")
 		case down != nil && rate != nil:
-			d.Fail(x.Position, event.FindKey("down").Example, "an event has either down or rate")
+			d.Fail(x.Position, event.FindKey("down").Example, "an event needs exactly one of down and rate")
 		case down != nil:
-			e.Down = d.ReadWord(down, "state", event.FindKey("down").Form.Words) == "true"
+			e.Down = d.ReadWord(down, "value of down", event.FindKey("down").Form.Words) == "true"
 		default:
 			e.Rate = document.ReadValue(d.Reader, rate, unit.ParseLinkRate)
 			if e.Link >= 0 && d.OK() {
 				if old := p.measured.Network.Links[e.Link].Rate; e.Rate == (unit.LinkRate{}) ||
 					(old.Bits > 0) != (e.Rate.Bits > 0) {
-					d.Fail(rate.Position, "a rate above 0, in bit/s or packets/s as the link's", "%q is no rate for a link of %v",
+					d.Fail(rate.Position, "a rate above 0 in the unit of the link's rate, bit/s or packets/s",
+						"%q does not fit a link with the rate %v",
 						rate.Text, old)
 				}
 			}
 		}
-		if d.ReadWord(x.GetDefault("enabled"), "switch", event.FindKey("enabled").Form.Words) == "true" {
+		if d.ReadWord(x.GetDefault("enabled"), "value of enabled", event.FindKey("enabled").Form.Words) == "true" {
 			events = append(events, e)
 		}
 	}
@@ -85,7 +87,7 @@ func (d *eventDecoder) readDirection(t *document.Node, link int, p *Point) uint8
 			return uint8(1 + e)
 		}
 	}
-	d.Fail(t.Position, n.Nodes[ends[0]].Name+" or "+n.Nodes[ends[1]].Name, "%q is no end of the link", name)
+	d.Fail(t.Position, n.Nodes[ends[0]].Name+" or "+n.Nodes[ends[1]].Name, "%q is not an end of the link", name)
 	return 0
 }
 
@@ -108,7 +110,7 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	every, length := t.Get("every"), t.Get("length")
 	for _, k := range stalls.KeyNames() {
 		if t.Get(k) == nil {
-			t.FailMissing(k, "stalls have no %q", k)
+			t.FailMissing(k, "stalls needs the key %q", k)
 		}
 	}
 	if every == nil || length == nil {
@@ -117,11 +119,12 @@ func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	if p.stalls.Every, ok = document.ReadValid(d.Reader, every, unit.ParseTime); ok &&
 		(p.stalls.Every < unit.Millisecond ||
 			p.stalls.Every > 1000*unit.Second) {
-		d.Fail(every.Position, "1ms … 1000s, the mean from one stall to the next", "stalls every %s", every.Text)
+		d.Fail(every.Position, "1ms … 1000s", "a mean interval of %s between stalls is out of range", every.Text)
 	}
 	if p.stalls.Length, ok = document.ReadValid(d.Reader, length, unit.ParseTime); ok && p.stalls.Every > 0 &&
 		(p.stalls.Length >= p.stalls.Every || p.stalls.Length > unit.Second) {
-		d.Fail(length.Position, "0s, for none, up to below every and 1s", "a stall of %s every %s", length.Text, every.Text)
+		d.Fail(length.Position, "0s (no stalls) or a time below every, at most 1s",
+			"a stall length of %s is out of range with stalls every %s", length.Text, every.Text)
 	}
 }
 

@@ -20,7 +20,7 @@ func ExampleLoad() {
 		fmt.Printf("%s:%d:%d: %s\n", e.File, e.Line, e.Column, e.Msg)
 	}
 	// Output:
-	// x.yaml:1:1: key "duraton" is not known; did you mean "duration"?
+	// x.yaml:1:1: unknown key "duraton"; did you mean "duration"?
 	// x.yaml:1:1: the key "topology" is missing
 	// x.yaml:1:1: the key "traffic" is missing
 }

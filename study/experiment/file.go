@@ -120,14 +120,14 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 		return
 	}
 	if q.Kind != document.Mapping {
-		c.Fail(q.Position, "{repeat: 1, …}", "quick is a map")
+		c.Fail(q.Position, "{repeat: 1, …}", "quick is not a map")
 		return
 	}
 	sweep := top.ViewMap(f.root).Get("sweep")
 	allowed := append(top.KeyNames(quickChanges), sweepKeys(f.root)...)
 	for _, k := range top.ViewMap(f.root).GetEntries("quick") {
 		if !slices.Contains(allowed, k.Name) {
-			c.FailUnknown(k.Position, "quick's key", k.Name, allowed)
+			c.FailUnknown(k.Position, "quick key", k.Name, allowed)
 			continue
 		}
 		if f.quick {
@@ -162,7 +162,7 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 	out := &document.Node{Position: value.Position, Kind: sweep.Kind}
 	for _, w := range wanted {
 		if w.Kind != document.Scalar {
-			c.Fail(w.Position, "", "a value of the sweep is expected, not %v", w.Kind)
+			c.Fail(w.Position, "", "the entry is not a value of the sweep but %v", w.Kind)
 			return nil
 		}
 		if sweep.Kind != document.Mapping {
@@ -175,7 +175,7 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 			for _, k := range sweep.Keys {
 				names = append(names, k.Name)
 			}
-			c.FailUnknown(w.Position, "the sweep's value", w.Text, names)
+			c.FailUnknown(w.Position, "sweep value", w.Text, names)
 			return nil
 		}
 		out.Set(w.Text, v)
@@ -189,7 +189,7 @@ func (f *experimentFile) applySet(c *document.Reader) {
 		place := document.Position{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
-			c.Fail(place, "key=value", "this sets nothing")
+			c.Fail(place, "key=value", "the setting has no value")
 			continue
 		}
 		if !c.CheckPrintable(place, key) {
@@ -267,12 +267,12 @@ func (f *experimentFile) scaleValues(c *document.Reader, place document.Position
 	keys := withRates
 	switch key {
 	case "rates":
-		sign, what, change = "/", "what rates are divided by, such as rates=/100", divideRate
+		sign, what, change = "/", "a divisor of rates such as rates=/100", divideRate
 	case "times":
-		sign, what, change, keys = "x", "what times are multiplied by, such as times=x100", multiplyTime, withTimes
+		sign, what, change, keys = "x", "a factor of times such as times=x100", multiplyTime, withTimes
 	case "stack":
 		if text != "weir" {
-			c.Fail(place, "weir", "%q is no stack that all traffic can have", text)
+			c.Fail(place, "weir", "%q is not a stack that every traffic can use", text)
 			return true
 		}
 		for _, k := range f.root.Keys {

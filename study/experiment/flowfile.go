@@ -22,7 +22,7 @@ type flowFileDecoder struct {
 func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "file, format, offset", "%q stands beside a flow file, which decides it", k)
+			d.Fail(v.Position, "file, format, offset", "%q is given together with a flow file, which already determines it", k)
 		}
 	}
 	which := d.readFormat(x, traffic, d.traffic.entryKeys(), d.registry.flowFormats(), "flow")
@@ -33,23 +33,23 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	each := unit.Second
 	switch v := x.Get("time_unit"); {
 	case format.UnclearUnit != "" && v == nil:
-		d.Fail(x.Position, "time_unit: 1us, or 1ps", "%s; time_unit says it", format.UnclearUnit)
+		d.Fail(x.Position, "time_unit: 1us, or 1ps", "%s; give it with the key time_unit", format.UnclearUnit)
 	case format.UnclearUnit != "":
 		each = d.ReadPositiveTime(v)
 	case v != nil:
-		d.Fail(v.Position, "no time_unit", "the times of %s's files are in seconds", format.Program)
+		d.Fail(v.Position, "no time_unit", "time_unit is given, but files of %s have times in seconds", format.Program)
 	}
 	port := -1
 	switch v := x.Get("port"); {
 	case v != nil && !format.Ports:
-		d.Fail(v.Position, "no port", "%s's files have no ports", format.Program)
+		d.Fail(v.Position, "no port", "port is given, but files of %s have no ports", format.Program)
 	case v != nil:
 		port = d.ReadInteger(v, 0, 65535)
 	}
 	offset := document.ReadValue(d.Reader, x.GetDefault("offset"), unit.ParseTime)
 	for _, k := range []string{"interfaces"} {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "as: flows, as: packets, or no "+k, "%q is of captures", k)
+			d.Fail(v.Position, "as: flows, as: packets, or no "+k, "%q applies only to captures", k)
 		}
 	}
 	data, name := d.openText(x.Get("file"))
@@ -82,7 +82,7 @@ func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name stri
 		return true
 	}
 	d.Fail(d.PositionIn(name, m.NodesLine, m.NodesColumn), fmt.Sprintf("a matrix with Nodes %d, or a topology of %d hosts",
-		hosts, m.Nodes), "Nodes is %d, and the topology has %d hosts", m.Nodes, hosts)
+		hosts, m.Nodes), "Nodes is %d, but the topology has %d hosts", m.Nodes, hosts)
 	return false
 }
 
@@ -96,8 +96,8 @@ func (d *flowFileDecoder) warnClasses(flows []workload.Flow, port int, name, tra
 			first = f.Class
 		case f.Class != first:
 			d.warn(warnClasses, d.PositionIn(name, f.At.Line, f.At.Src),
-				"traffic %s: flows of class %d and of class %d are alike "+
-					"here: class of rdma, or tos, gives a traffic its own", traffic, first, f.Class)
+				"traffic %s: flows of class %d and of class %d are treated alike; give a traffic its own class with class of "+
+					"rdma or with tos", traffic, first, f.Class)
 			return
 		}
 	}
@@ -129,9 +129,10 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 			}
 			place := d.PositionIn(l.name, f.At.Line, [2]int{f.At.Src, f.At.Dst}[e]) // reads through the file
 			if node >= len(nodes) {
-				d.Fail(place, fmt.Sprintf("0 … %d, but for switches", len(nodes)-1), "there is no node %d in the topology", node)
+				d.Fail(place, fmt.Sprintf("a host: 0 … %d without switches", len(nodes)-1),
+					"node %d does not exist in the topology", node)
 			} else {
-				d.Fail(place, "a host", "node %d is the switch %s", node, nodes[node].Name)
+				d.Fail(place, "a host", "node %d is the switch %s, not a host", node, nodes[node].Name)
 			}
 			return
 		}
@@ -144,7 +145,7 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 		}
 		if f.Start < l.offset {
 			d.Fail(d.PositionIn(l.name, f.At.Line, f.At.Start), fmt.Sprintf("%v or later", l.offset),
-				"the flow starts at %v, before the offset", f.Start)
+				"the flow starts at %v, before the offset of the file", f.Start)
 			return
 		}
 		p.flows.addFlow(Flow{Traffic: id, Index: i, Src: f.Src, Dst: f.Dst, Size: f.Size, Fixed: true,

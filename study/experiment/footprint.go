@@ -37,7 +37,7 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 	if c.OK() && (network == nil || network.Kind != document.Mapping) {
 		c.Fail(document.Position{File: TopologyFlag, Line: 1, Column: 1},
 			"fat_tree: {k: 8, rate: 10Gbps, delay: 1us}, or another of weir list topologies",
-			"a topology is a map")
+			"the topology is not a map")
 	}
 	params := &document.Node{Position: place, Kind: document.Mapping}
 	pattern := &document.Node{Position: place, Kind: document.Mapping}
@@ -81,7 +81,7 @@ func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []st
 		place := document.Position{File: "--set " + a, Line: 1, Column: 1}
 		key, text, ok := strings.Cut(a, "=")
 		if !ok || key == "" || text == "" {
-			c.Fail(place, "parameter=value", "this sets nothing")
+			c.Fail(place, "parameter=value", "the setting has no value")
 			continue
 		}
 		if !c.CheckPrintable(place, key) {

@@ -88,22 +88,24 @@ func TestOwnFormats(t *testing.T) {
 		})
 	}
 	for _, c := range []struct{ name, old, new, flows, want string }{
-		{"of a network, unknown", "format: star", "format: ring", "", `own.yaml:2:33: format "ring" is not known; allowed: ` +
+		{"of a network, unknown", "format: star", "format: ring", "", `own.yaml:2:33: unknown format "ring"; allowed: ` +
 			"hpcc, htsim, star"},
 		{"of flows, unknown", "format: pairs", "format: pear", "", "allowed: hpcc, htsim, pairs"},
 		{"of a network, missing", ", format: star", "", "",
-			"own.yaml:2:11: the topology file's format is missing; allowed: " +
+			"own.yaml:2:11: the format of the topology file is missing; allowed: " +
 				"format: hpcc, or htsim, or star"},
-		{"of flows, missing", " format: pairs,", "", "", "own.yaml:5:5: the flow file's format is missing; allowed: " +
+		{"of flows, missing", " format: pairs,", "", "", "own.yaml:5:5: the format of the flow file is missing; allowed: " +
 			"format: hpcc, or htsim, or pairs"},
-		{"without a unit", " time_unit: 1us,", "", "", "own.yaml:5:5: lines do not say when they start; time_unit says it"},
-		{"ports", "udp, rate", "udp, port: 100, rate", "", "nobody's files have no ports; allowed: no port"},
+		{"without a unit", " time_unit: 1us,", "", "",
+			"own.yaml:5:5: lines do not say when they start; give it with the key time_unit"},
+		{"ports", "udp, rate", "udp, port: 100, rate", "",
+			"port is given, but files of nobody have no ports; allowed: no port"},
 		{"an error in a file", "", "", "0 1\n0 x\n", "flows:2:1: "},
-		{"no such host", "", "", "0 7\n", "flows:1:3: there is no node 7"},
+		{"no such host", "", "", "0 7\n", "flows:1:3: node 7 does not exist"},
 		{"an excess", "", "", "0 1\nend\n", "flows:2:1: more flows"},
 		{"an excess that is ignored", "udp, rate", "udp, rest: ignored, rate", "0 1\nend\n", ""},
 		{"nothing is announced", "star}", "star, rest: ignored}", "",
-			"files of the format star do not announce their entries"},
+			"rest is given, but files in format: star do not announce their number of entries"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			files := map[string]string{"hosts": files["hosts"], "flows": files["flows"]}
@@ -127,7 +129,7 @@ func TestFileKeysWithoutFile(t *testing.T) {
 		t.Run(c.key, func(t *testing.T) {
 			_, err := plan.Load(room(), file("x.yaml", strings.Replace(text, "KEY", c.key+": "+c.value, 1)),
 				experiment.Options{})
-			want := fmt.Sprintf(`%q says how a file is read, and there is no file; allowed: file: …, or no %s`, c.key, c.key)
+			want := fmt.Sprintf(`%q is given without file; allowed: file: … or no %s`, c.key, c.key)
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v, want %q", err, want)
 			}

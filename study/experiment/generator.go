@@ -69,7 +69,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 	}
 	if t.Kind == document.Scalar {
 		if key == "from" {
-			d.Fail(t.Position, "a host, a pattern, or {random: 10}", "%q is no source", t.Text)
+			d.Fail(t.Position, "a host, a pattern or {random: 10}", "%q is not a valid source", t.Text)
 			return nil, true
 		}
 		g.Pattern = t.Text
@@ -84,7 +84,7 @@ func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *
 	})
 	if i < 0 {
 		d.Fail(t.Position, "a host, a pattern, a list of them, random, permutation, {random: 1}, {stride: 8}",
-			"this is no %s",
+			"the value is not a valid %s",
 			map[string]string{"from": "source", "to": "destination"}[key])
 		return nil, true
 	}
@@ -137,7 +137,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
-			d.Fail(s.Position, "", "size stands beside sizes")
+			d.Fail(s.Position, "", "size is given together with sizes; give one of them")
 		}
 		g.Sizes = d.readSizes(v)
 	}
@@ -145,21 +145,21 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 		ok := false
 		if g.OfferedLoad, ok = document.ReadValid(d.Reader, v, unit.ParseShare); ok && !(g.OfferedLoad > 0 &&
 			g.OfferedLoad <= 10) {
-			d.Fail(v.Position, "above 0%, up to 1000%", "%q is not a load", v.Text)
+			d.Fail(v.Position, "above 0% and up to 1000%", "%q is not a valid load", v.Text)
 		}
 		if f := x.Get("flows"); f != nil {
-			d.Fail(f.Position, "", "flows stands beside load, which decides how many there are")
+			d.Fail(f.Position, "", "flows is given together with load, which determines the number of flows")
 		}
 		if g.Size == 0 && x.Get("sizes") == nil {
-			d.Fail(v.Position, "size: 500kB, or sizes: websearch", "a load needs the flows' size")
+			d.Fail(v.Position, "size: 500kB or sizes: websearch", "load is given without a flow size")
 		}
 		if tr.startHigh > tr.startLow {
-			d.Fail(x.Get("start").Position, "one time", "with load, start is when arrivals begin")
+			d.Fail(x.Get("start").Position, "one time", "start is a range, but with load it is the time at which arrivals begin")
 		}
-		g.Periodic = d.ReadWord(x.GetDefault("arrivals"), "kind of arrivals",
+		g.Periodic = d.ReadWord(x.GetDefault("arrivals"), "value of arrivals",
 			traffic.FindKey("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
-		d.Fail(v.Position, "load: 50%", "arrivals need a load")
+		d.Fail(v.Position, "load: 50%", "arrivals is given without load")
 	}
 	if !d.entryOK() {
 		return
@@ -167,14 +167,14 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	g.rates = hostRates(p.measured.Network)
 	switch hosts := len(g.From); {
 	case g.FromCount+max(g.ToCount, len(g.ExcludedSource())) > hosts && g.FromCount > 0:
-		d.Fail(x.Position, fmt.Sprintf("up to %d in all", hosts),
-			"%d sources and %d destinations are more than there are hosts",
+		d.Fail(x.Position, fmt.Sprintf("up to %d in total", hosts),
+			"%d sources and %d destinations are more than the available hosts",
 			g.FromCount, max(g.ToCount, len(g.ExcludedSource())))
 	case (g.Pattern == Permutation || g.Pattern == ToStride) && hosts < 2:
-		d.Fail(x.Position, "two hosts or more", "a %s needs others to send to", g.Pattern)
+		d.Fail(x.Position, "two hosts or more", "a %s needs at least two hosts", g.Pattern)
 	case g.Pattern == ToStride && g.Stride%hosts == 0:
 		d.Fail(x.Get("to").Position, fmt.Sprintf("1 … %d", hosts-1),
-			"a stride of %d over %d hosts leads to the sender itself",
+			"a stride of %d over %d hosts leads back to the sender",
 			g.Stride, hosts)
 	}
 	if d.entryOK() {
@@ -192,11 +192,11 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return []unit.Time{0}
 	}
 	if l := x.Get("load"); l != nil {
-		d.Fail(t.Position, "", "sets stand beside load, which decides when flows begin")
+		d.Fail(t.Position, "", "sets is given together with load, which determines when flows begin")
 		return nil
 	}
 	if t.Kind != document.Mapping {
-		d.Fail(t.Position, "{count: 4, interval: 100s}", "this is no number of sets with an interval")
+		d.Fail(t.Position, "{count: 4, interval: 100s}", "sets is not a map with count and interval")
 		return nil
 	}
 	m, ok := d.ReadMap(t, sets)
@@ -205,7 +205,7 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 	}
 	count, interval := m.Get("count"), m.Get("interval")
 	if count == nil || interval == nil {
-		d.Fail(t.Position, "{count: 4, interval: 100s}", "sets need a count and an interval")
+		d.Fail(t.Position, "{count: 4, interval: 100s}", "sets needs both count and interval")
 		return nil
 	}
 	n, every := d.ReadInteger(count, 1, int(d.maxFlows())), d.ReadPositiveTime(interval)
@@ -213,7 +213,8 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return nil
 	}
 	if end := p.measured.End(); unit.Time(n-1) > (end-1-tr.startHigh)/every {
-		d.Fail(t.Position, "a shorter interval, or fewer", "set %d would begin after the run has ended (%v)", n, end)
+		d.Fail(t.Position, "a shorter interval or a smaller count", "set %d would begin after the end of the run (%v)", n,
+			end)
 		return nil
 	}
 	out := make([]unit.Time, n)
@@ -241,7 +242,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	one := func(v *document.Node) uint8 {
 		n, err := strconv.ParseUint(d.ReadText(v), 0, 8)
 		if err != nil {
-			d.Fail(v.Position, "0 … 255, 0x00 … 0xff", "%q is not a TOS byte", v.Text)
+			d.Fail(v.Position, "0 … 255, 0x00 … 0xff", "%q is not a valid TOS byte", v.Text)
 		}
 		return uint8(n)
 	}
@@ -251,7 +252,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	}
 	classes := x.GetEntries("tos")
 	if len(classes) == 0 {
-		d.Fail(t.Position, "{0 B: 0x10, 100KB: 0x08}", "no TOS byte is given")
+		d.Fail(t.Position, "{0 B: 0x10, 100KB: 0x08}", "tos has no TOS byte")
 		return
 	}
 	for i, k := range classes {
@@ -261,10 +262,10 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 			d.Fail(k.Position, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
 			return
 		case i == 0 && from != 0:
-			d.Fail(k.Position, "0 B", "the first of the sizes from which on flows have a TOS byte is %q", k.Name)
+			d.Fail(k.Position, "0 B", "the smallest flow size in tos is %q; it must be 0 B", k.Name)
 			return
 		case i > 0 && from <= tr.tos.bySize[i-1].from:
-			d.Fail(k.Position, "ascending sizes", "%q is not above the size before", k.Name)
+			d.Fail(k.Position, "ascending sizes", "%q is not above the preceding size", k.Name)
 			return
 		}
 		tr.tos.bySize = append(tr.tos.bySize, sizedTOS{from, one(k.Value)})

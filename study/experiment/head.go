@@ -76,13 +76,13 @@ func (h *headSection) readHead(d *reader, file *document.Node) {
 	seed := root.GetDefault("seed")
 	n, err := strconv.ParseUint(d.ReadText(seed), 10, 64)
 	if err != nil && seed.Kind == document.Scalar {
-		d.Fail(seed.Position, "0 … 18446744073709551615", "%q is not a seed", seed.Text)
+		d.Fail(seed.Position, "0 … 18446744073709551615", "%q is not a valid seed", seed.Text)
 	}
 	h.seed = n
 	if t := root.Get("trace_quota"); t != nil {
 		var ok bool
 		if h.quota, ok = document.ReadValid(d.Reader, t, unit.ParseBytes); ok && h.quota < 1 {
-			d.Fail(t.Position, "1 B or more", "a quota of %v leaves no trace", h.quota)
+			d.Fail(t.Position, "1 B or more", "trace_quota is %v, which leaves no room for a trace", h.quota)
 		}
 	}
 	var defaults document.Defaults
@@ -170,7 +170,7 @@ func (h *headSection) NeedOn(world string) (Need, bool) {
 func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	if t.Kind != document.Mapping {
 		if t.Kind == document.List {
-			d.Fail(t.Position, fmt.Sprintf("1 … %d, or %s", maxSeeds, needExample), "this is %v", t.Kind)
+			d.Fail(t.Position, fmt.Sprintf("1 … %d, or %s", maxSeeds, needExample), "the value is %v", t.Kind)
 			return
 		}
 		h.repeat = d.ReadInteger(t, 1, maxSeeds)
@@ -181,7 +181,7 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	x, _ := d.ReadMap(t, need)
 	for _, key := range []string{"measure", "until"} {
 		if x.Get(key) == nil {
-			x.FailMissing(key, "repeat has no %q", key)
+			x.FailMissing(key, "repeat needs the key %q", key)
 		}
 	}
 	n := &Need{}
@@ -198,8 +198,8 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	n.MinSeeds = d.ReadInteger(minSeedsNode, minNeedSeeds, maxSeeds)
 	n.MaxSeeds = d.ReadInteger(maxSeedsNode, minNeedSeeds, maxSeeds)
 	if d.CountErrors() == before && n.MaxSeeds < n.MinSeeds {
-		d.Fail(maxSeedsNode.Position, fmt.Sprintf("most: %d … %d, or a smaller least", n.MinSeeds, maxSeeds),
-			"at most %d seeds are fewer than the least, %d", n.MaxSeeds, n.MinSeeds)
+		d.Fail(maxSeedsNode.Position, fmt.Sprintf("most: %d … %d or a smaller least", n.MinSeeds, maxSeeds),
+			"most is %d seeds, below least with %d seeds", n.MaxSeeds, n.MinSeeds)
 	}
 	h.need, h.repeat, h.labRepeat = n, n.MaxSeeds, n.MinSeeds
 }
@@ -220,7 +220,7 @@ func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string
 		}
 	}
 	if groups != nil {
-		d.Fail(t.Position, document.JoinNear(t.Text, groups), "%s is not one number", t.Text)
+		d.Fail(t.Position, document.JoinNear(t.Text, groups), "%s has several values; select one", t.Text)
 		return
 	}
 	d.FailUnknown(t.Position, "measure", t.Text, names)

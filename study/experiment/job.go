@@ -51,11 +51,11 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	}
 	for _, key := range others {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Position, allowed, "%q stands beside %s, which decides who sends what to whom", key, what)
+			d.Fail(v.Position, allowed, "%q is given together with %s, which already determines what each host sends", key, what)
 		}
 	}
 	if d.traffic.readStart(x, &tr, p); tr.startHigh > tr.startLow {
-		d.Fail(x.Get("start").Position, "one time", "a %s begins at one time", what)
+		d.Fail(x.Get("start").Position, "one time", "start is a range, but a %s has a single start time", what)
 	}
 	if node == nil {
 		if node = d.convertCollective(x, tr.measured.Name); node == nil {
@@ -101,7 +101,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	traits := job.TraitsOf(tr.job.Program)
 	if traits.NICs > 0 && x.Get("nic") != nil && p.ideal == nil {
 		d.warn(warnNIC, tr.nic.place,
-			"traffic %s: nic counts for nothing, as the job says by which of %d NICs its messages go",
+			"traffic %s: nic has no effect, since the job selects one of %d NICs for each message",
 			tr.measured.Name, traits.NICs)
 	}
 	tr.measured.Job, tr.measured.Ranks, tr.measured.BusBytes = true, tr.job.Hosts, traits.Bus
@@ -112,7 +112,7 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
 		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
-			d.Fail(item.Position, "each host once", "%q is among the hosts twice; a host has one rank of a job", name)
+			d.Fail(item.Position, "each host once", "host %q is listed twice; a host has one rank of a job", name)
 		}), true
 	}
 	for i, n := range p.measured.Network.Nodes {
@@ -218,7 +218,7 @@ func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, n
 		}
 	}
 	if len(places) == 0 {
-		return nil, fmt.Errorf("%q is no host of the job", name)
+		return nil, fmt.Errorf("%q is not a host of the job", name)
 	}
 	return places, nil
 }
@@ -259,13 +259,14 @@ func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 	for i := range p.entries {
 		tr := &p.entries[i]
 		if tr.job == nil {
-			d.Fail(tr.place, "jobs, or network: "+packets, "traffic %s has flows, and an ideal network carries jobs alone",
+			d.Fail(tr.place, "jobs or network: "+packets, "traffic %s has flows, but an ideal network carries jobs only",
 				tr.measured.Name)
 			continue
 		}
 		for _, h := range tr.job.Hosts {
 			if taken[h] != "" {
-				d.Fail(tr.place, "hosts of its own", "host %s is of traffic %s and of %s: on an ideal network jobs do not meet",
+				d.Fail(tr.place, "hosts that no other traffic uses",
+					"host %s belongs to traffic %s and to %s, but jobs on an ideal network cannot share a host",
 					p.measured.Network.Nodes[h].Name, taken[h], tr.measured.Name)
 				return
 			}
@@ -273,10 +274,10 @@ func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 		}
 	}
 	if len(p.measured.Events) > 0 {
-		d.Fail(t.Position, "no events, or network: "+packets, "events happen to links, which an ideal network has not")
+		d.Fail(t.Position, "no events or network: "+packets, "events change links, but an ideal network has no links")
 	}
 	if p.stalls.Length > 0 {
-		d.Fail(t.Position, "no stalls, or network: "+packets, "stalls hold up packets, which an ideal network has not")
+		d.Fail(t.Position, "no stalls or network: "+packets, "stalls delay packets, but an ideal network has no packets")
 	}
 }
 
@@ -294,7 +295,7 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	if value == nil {
 		value = &document.Node{Position: root.Position, Kind: document.Mapping}
 	} else if !slices.ContainsFunc(p.entries, func(tr Traffic) bool { return tr.job != nil }) && d.OK() {
-		d.Fail(value.Position, "a traffic with a job", "there is no job, which could have iterations")
+		d.Fail(value.Position, "a traffic with a job", "iterations is given, but no traffic has a job")
 	}
 	t, ok := d.ReadMap(value, iterations)
 	if !ok {
@@ -304,7 +305,8 @@ func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	p.repeats = d.readWord(t.GetDefault("repeat"), iterations, "repeat") == "true"
 	if p.restartsDraws && d.OK() {
 		if why := p.whyDrawsGoOn(); why != "" {
-			d.Fail(t.Get("draws").Position, "one job, of a collective operation in iterations", "draws cannot begin anew: %s",
+			d.Fail(t.Get("draws").Position, "a single job: a collective operation with several iterations",
+				"draws: anew is not possible: %s",
 				why)
 		}
 	}
@@ -324,9 +326,9 @@ func (p *Point) whyDrawsGoOn() string {
 	}
 	switch {
 	case jobs > 1:
-		return "there are several jobs, whose iterations do not end together"
+		return "several jobs are given, and their iterations do not end together"
 	case !some:
-		return "the job does not say which of its operations are an iteration, or has one"
+		return "the job has a single iteration, or does not mark the operations of an iteration"
 	}
 	return ""
 }
@@ -337,7 +339,7 @@ func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.restartsD
 
 // warnCollective is the warning about the key collective, which job replaces.
 var warnCollective = scheme.WarningKind{ID: "collective-key",
-	Condition: "collective and size stand for job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
+	Condition: "collective and size are deprecated; use job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
 
 // convertCollective returns the job that is equivalent to a traffic's key collective, with a warning. It returns nil
 // and reports an error if the size is missing.
@@ -345,13 +347,14 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 	algorithm, size := x.Get("collective"), x.Get("size")
 	word := d.readWord(algorithm, traffic, "collective")
 	if size == nil {
-		x.FailMissing("size", "a collective needs the size of what every host has")
+		x.FailMissing("size", "collective needs the key size: the data of each host")
 	}
 	if word == "" || size == nil {
 		return nil
 	}
 	place := algorithm.Position
-	d.warn(warnCollective, place, "traffic %s: write job: {%s: {algorithm: %s, size: %s}} in place of collective and size",
+	d.warn(warnCollective, place,
+		"traffic %s: collective and size are deprecated; use job: {%s: {algorithm: %s, size: %s}}",
 		name, collective.AllReduceFlows, word, size.Text)
 	params := &document.Node{Position: place, Kind: document.Mapping, Keys: []document.Entry{
 		{Position: place, Name: "algorithm", Value: algorithm}, {Position: size.Position, Name: "size", Value: size}}}

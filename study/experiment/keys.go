@@ -125,7 +125,7 @@ var top = &document.Table{KeyNoun: "key", Doc: "an experiment of Weir", Keys: []
 }}
 
 // need has the keys that define the number of seeds by results.
-var need = &document.Table{KeyNoun: "key of repeat", Doc: "number of seeds by precision", Keys: []document.Key{
+var need = &document.Table{KeyNoun: "repeat key", Doc: "number of seeds by precision", Keys: []document.Key{
 	{Name: "measure", Form: document.Value("measure, or measure.group"), Doc: "measure with the mean and confidence " +
 		"interval that decide",
 		Required: true, Example: needExample},
@@ -152,7 +152,7 @@ func framings() (names []string) {
 }
 
 // paper has the keys of the paper that an experiment reproduces.
-var paper = &document.Table{KeyNoun: "paper's key", Doc: "paper that the experiment reproduces", Keys: []document.Key{
+var paper = &document.Table{KeyNoun: "paper key", Doc: "paper that the experiment reproduces", Keys: []document.Key{
 	{Name: "name", Form: textForm, Doc: "name of the paper"},
 	{Name: "figure", Form: textForm, Doc: "figure of the paper"},
 	{Name: "source", Form: textForm, Doc: "source of values without a source of their own"},
@@ -161,7 +161,7 @@ var paper = &document.Table{KeyNoun: "paper's key", Doc: "paper that the experim
 }}
 
 // paperValue has the keys of an entry of the paper's values.
-var paperValue = &document.Table{KeyNoun: "key of the paper's values", Doc: "values of the paper",
+var paperValue = &document.Table{KeyNoun: "key of paper values", Doc: "values of the paper",
 	Open: "a value with its unit, by measure or measure.group", Keys: []document.Key{
 		{Name: "where", Form: whereForm, Doc: "points to which the value belongs", Without: "all"},
 		{Name: "column", Form: textForm,
@@ -173,7 +173,7 @@ var paperValue = &document.Table{KeyNoun: "key of the paper's values", Doc: "val
 
 // network has the keys of a topology that the file lists, or that another file has. A family of the registry replaces
 // these keys.
-var network = &document.Table{KeyNoun: "topology's key", Doc: "the network", Open: "topology", Keys: []document.Key{
+var network = &document.Table{KeyNoun: "topology key", Doc: "the network", Open: "topology", Keys: []document.Key{
 	{Name: "hosts", Form: namesForm, Doc: "end points; each link of a host is a separate NIC"},
 	{Name: "switches", Form: namesForm, Doc: "nodes that forward packets"},
 	{Name: "links", Form: document.ListOf(document.MapOf(link), "list"), Doc: "links between two nodes, in both " +
@@ -186,7 +186,7 @@ var network = &document.Table{KeyNoun: "topology's key", Doc: "the network", Ope
 }}
 
 // link has the keys of a link of a listed topology.
-var link = &document.Table{KeyNoun: "a link's key", Doc: "a link", Keys: []document.Key{
+var link = &document.Table{KeyNoun: "link key", Doc: "a link", Keys: []document.Key{
 	{Name: "ends", Form: document.Pair("`[node, node]`"), Doc: "the two nodes that it connects",
 		Required: true, Example: "ends: [a, b]"},
 	{Name: "rate", Form: rateForm, Doc: "rate in each direction", Required: true, Example: "rate: 100Mbps"},
@@ -203,7 +203,7 @@ var link = &document.Table{KeyNoun: "a link's key", Doc: "a link", Keys: []docum
 }}
 
 // perSwitch has the keys that can differ by switch.
-var perSwitch = &document.Table{KeyNoun: "a switch's key", Doc: "settings of a switch", Keys: []document.Key{
+var perSwitch = &document.Table{KeyNoun: "switch key", Doc: "settings of a switch", Keys: []document.Key{
 	{Name: "programs", Form: programsForm, Doc: "programs of the switch, instead of the key `switch`"},
 	{Name: "buffer", Form: queueForm, Doc: "limit of each of its ports, instead of the links' `buffer`",
 		Traits: affectsState},
@@ -217,14 +217,14 @@ var perSwitch = &document.Table{KeyNoun: "a switch's key", Doc: "settings of a s
 }}
 
 // recirculation has the keys of a switch's port to itself.
-var recirculation = &document.Table{KeyNoun: "recirculation's key", Doc: "settings of a port", Keys: []document.Key{
+var recirculation = &document.Table{KeyNoun: "recirculation key", Doc: "settings of a port", Keys: []document.Key{
 	{Name: "rate", Form: rateForm, Doc: "rate of the port", Required: true, Example: "rate: 10Gbps"},
 	{Name: "queue", Form: document.Value("number of packets"), Doc: "limit of the port's queue",
 		Default: "64 packets", Source: "Weir"},
 }}
 
 // clock has the keys of a switch's clock.
-var clock = &document.Table{KeyNoun: "a clock's key", Doc: "clock of the telemetry's time stamps",
+var clock = &document.Table{KeyNoun: "clock key", Doc: "clock of the telemetry's time stamps",
 	Keys: []document.Key{
 		{Name: "resolution", Form: timeForm, Doc: "resolution of its readings", Default: "1ps", Source: "Weir: exact"},
 		{Name: "offset", Form: timeForm, Doc: "deviation at time 0, such as `5us` or `-5us`",
@@ -235,7 +235,7 @@ var clock = &document.Table{KeyNoun: "a clock's key", Doc: "clock of the telemet
 	}}
 
 // traffic has the keys of a traffic. A transport's parameters may be next to these keys.
-var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind", Open: "parameter",
+var traffic = &document.Table{KeyNoun: "traffic key", Doc: "flows of one kind", Open: "parameter",
 	Keys: []document.Key{
 		{Name: "name", Form: document.Value("a letter or `_`, then letters, digits and `_`"),
 			Doc:      "name that measures and claims use",
@@ -324,32 +324,32 @@ var traffic = &document.Table{KeyNoun: "traffic's key", Doc: "flows of one kind"
 	}}
 
 // drawn has the key of hosts that are drawn.
-var drawn = &document.Table{KeyNoun: "key of from", Doc: "random hosts", Keys: []document.Key{
+var drawn = &document.Table{KeyNoun: "from key", Doc: "random hosts", Keys: []document.Key{
 	{Name: "random", Form: numberForm, Doc: "number of hosts, drawn for each seed", Required: true}}}
 
 // strided has the key of destinations by their distance.
-var strided = &document.Table{KeyNoun: "key of to", Doc: "hosts at a distance", Keys: []document.Key{
+var strided = &document.Table{KeyNoun: "to key", Doc: "hosts at a distance", Keys: []document.Key{
 	{Name: "stride", Form: numberForm, Doc: "distance from the sender to the receiver in the list of hosts",
 		Required: true}}}
 
 // ports has the keys of a traffic's port numbers.
-var ports = &document.Table{KeyNoun: "key of ports", Doc: "first port numbers", Keys: []document.Key{
+var ports = &document.Table{KeyNoun: "ports key", Doc: "first port numbers", Keys: []document.Key{
 	{Name: "from", Form: numberForm, Doc: "port of the first flow that a host sends",
 		Required: true, Example: portsExample},
 	{Name: "to", Form: numberForm, Doc: "port of the first flow that a host receives",
 		Required: true, Example: portsExample}}}
 
 // sizes has the key of a custom distribution of flow sizes.
-var sizes = &document.Table{KeyNoun: "key of sizes", Doc: "sizes from a file", Keys: []document.Key{
+var sizes = &document.Table{KeyNoun: "sizes key", Doc: "sizes from a file", Keys: []document.Key{
 	{Name: "file", Form: fileForm, Doc: "file with lines of bytes and cumulative percent", Required: true}}}
 
 // sets has the keys of a traffic's repetitions.
-var sets = &document.Table{KeyNoun: "key of sets", Doc: "repetitions of the traffic", Keys: []document.Key{
+var sets = &document.Table{KeyNoun: "sets key", Doc: "repetitions of the traffic", Keys: []document.Key{
 	{Name: "count", Form: numberForm, Doc: "number of repetitions", Required: true},
 	{Name: "interval", Form: timeForm, Doc: "time from one start to the next", Required: true}}}
 
 // event has the keys of a link's event.
-var event = &document.Table{KeyNoun: "an event's key", Doc: "an event", Keys: []document.Key{
+var event = &document.Table{KeyNoun: "event key", Doc: "an event", Keys: []document.Key{
 	{Name: "at", Form: timeForm, Doc: "time of the event, from the beginning of the warm-up",
 		Required: true, Example: eventExample},
 	{Name: "link", Form: document.Pair("`[node, node]`"), Doc: "the two ends of the link",
@@ -370,7 +370,7 @@ const (
 )
 
 // stalls has the keys of stalls of hosts.
-var stalls = &document.Table{KeyNoun: "a key of stalls", Doc: "stalls of the simulator's hosts",
+var stalls = &document.Table{KeyNoun: "stalls key", Doc: "stalls of the simulator's hosts",
 	Keys: []document.Key{
 		{Name: "every", Form: timeForm, Doc: "mean time from one stall to the next",
 			Required: true, Example: stallExample},
@@ -378,7 +378,7 @@ var stalls = &document.Table{KeyNoun: "a key of stalls", Doc: "stalls of the sim
 			Required: true, Example: stallExample}}}
 
 // iterations has the keys that define how a job's iterations follow each other.
-var iterations = &document.Table{KeyNoun: "a key of iterations", Doc: "iterations of a job", Keys: []document.Key{
+var iterations = &document.Table{KeyNoun: "iterations key", Doc: "iterations of a job", Keys: []document.Key{
 	{Name: "draws", Form: document.OneOf(drawsGoOn, drawsAnew), Doc: "random numbers of links, switches and messages; " +
 		"`running`: they continue, so that iterations differ; `anew`: they restart with the same values whenever the " +
 		"network is idle between two iterations", Default: drawsGoOn, Source: "Weir"},

@@ -19,7 +19,8 @@ func TestLimits(t *testing.T) {
 		"sets: {count: 6, interval: 1ps}}]\n" // a machine that holds 1200000
 	more := "{name: z, from: h1, to: h2, transport: udp, rate: 1Mbps, start: 0s, flows: 2}, "
 	for _, x := range []struct{ name, text, want string }{
-		{"64 keys of 2 values", star + one + sweep(64, 1), "x.yaml:22:9: the sweep has 131072 points with its first 17 keys"},
+		{"64 keys of 2 values", star + one + sweep(64, 1),
+			"x.yaml:22:9: the sweep has 131072 points with only the first 17 of its"},
 		{"points", star + one + sweep(2, 400), "up to 100000 points"},
 		{"runs", star + one + "repeat: 10000\n" + sweep(1, 400), "x.yaml:5:9: 401 points with 10000 seeds each are 4010000"},
 		{"runs of the lab", star + one + "lab_repeat: 10000\n" + sweep(1, 400), "up to 1000000 runs"},
@@ -29,15 +30,15 @@ func TestLimits(t *testing.T) {
 			"at most 1048576 of each"},
 		{"fat tree", "topology: {fat_tree: {k: 128, oversubscription: 1000, " + each + one, "at most 1048576 of each"},
 		{"sets by flows", star + strings.Replace(one, "start: 0s", "start: 0s, flows: 100000, sets: {count: 1000000, "+
-			"interval: 1ps}", 1), "x.yaml:4:11: with this the experiment has about 100000000000 flows; allowed: " +
-			"up to 1200000 flows a run, which take 600MB of memory"},
+			"interval: 1ps}", 1), "x.yaml:4:11: the experiment would have about 100000000000 flows; allowed: " +
+			"up to 1200000 flows in a run (600MB of memory)"},
 		{"sets by drawn flows", star + strings.Replace(one, "to: h1, transport: udp, rate: 1Mbps, start: 0s",
 			"to: random, transport: udp, rate: 1Mbps, start: 0s, flows: 100000, sets: {count: 1000000, interval: 1ps}", 1),
-			"with this the experiment has about 100000000000 flows; allowed: up to 1200000 flows a run"},
+			"the experiment would have about 100000000000 flows; allowed: up to 1200000 flows in a run"},
 		{"many traffics", star + strings.NewReplacer("[{name: x", "[{name: y", "}]", "}").Replace(strings.TrimSuffix(many,
 			"\n")) + ", " + more + strings.TrimPrefix(many, "traffic: ["), "about 1200002 flows; allowed: up to 1200000"},
 		{"a short run", star + one + "measure: [{queue: {port: s->h1}}]\n", "without every, queue is measured every 10ms, " +
-			"and the measured part has only 1ms; allowed: every: 10us, or another up to 1ms"},
+			"but the measured part of the run is only 1ms long; allowed: every: 10us or another time up to 1ms"},
 	} {
 		t.Run(x.name, func(t *testing.T) { refused(t, x.text, x.want, experiment.Options{Machine: 600e6}) })
 	}
@@ -85,12 +86,12 @@ func flowing(flows int) string {
 func TestLimitsOfPoints(t *testing.T) {
 	o := experiment.Options{Machine: 600e6}
 	o.LimitPoints(1<<13, 300e6)
-	refused(t, flowing(1000), "9 of the sweep's 10 points have 9081 nodes, links and listed flows already; allowed: "+
-		"points × nodes, links and listed flows up to 8192", o)
-	refused(t, flowing(4000), "the first of the sweep's 10 points has 4009 nodes, links and listed flows: 40090 with "+
-		"others like it; allowed: points × nodes, links and listed flows up to 8192", o)
+	refused(t, flowing(1000), "the first 9 of the sweep's 10 points have 9081 nodes, links and listed flows; allowed: "+
+		"up to 8192 nodes, links and listed flows over all points", o)
+	refused(t, flowing(4000), "the first of the sweep's 10 points has 4009 nodes, links and listed flows; all points "+
+		"would have about 40090; allowed: up to 8192 nodes, links and listed flows over all points", o)
 	o.LimitPoints(1<<17, 3e6)
-	refused(t, differing(40), "points take 3 MB of memory already; allowed: points that take up to 3MB together", o)
+	refused(t, differing(40), "points take 3 MB of memory; allowed: up to 3MB for all points", o)
 }
 
 // A million flows are read within the memory of their list: no endpoint is made of them.
@@ -120,7 +121,8 @@ func TestPointsAreNotMade(t *testing.T) {
 	for i := range 999 {
 		text += fmt.Sprintf("%dkbps, ", i+1)
 	}
-	want := "the first of the sweep's 1000 points has 100009 nodes, links and listed flows: 100009000 with others like it"
+	want := "the first of the sweep's 1000 points has 100009 nodes, links and listed flows; all points " +
+		"would have about 100009000"
 	took := allocated(func() {
 		_, err := plan.Load(room(), file("x.yaml", text+"1Mbps]}\n"), experiment.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

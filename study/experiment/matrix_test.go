@@ -21,15 +21,15 @@ func TestMatrixNodes(t *testing.T) {
 		want     string
 	}{
 		{fatTree, "Nodes 16\n", ""},
-		{fatTree, "Nodes 17\n", "m.cm:1:7: Nodes is 17, and the topology has 16 hosts; allowed: a matrix with Nodes 16, or " +
+		{fatTree, "Nodes 17\n", "m.cm:1:7: Nodes is 17, but the topology has 16 hosts; allowed: a matrix with Nodes 16, or " +
 			"a topology of 17 hosts"},
-		{fatTree, "# a comment\n Nodes  15\n", "m.cm:2:9: Nodes is 15, and the topology has 16 hosts"},
-		{fatTree, "Nodes 36\n", "m.cm:1:7: Nodes is 36, and the topology has 16 hosts"}, // with its switches
+		{fatTree, "# a comment\n Nodes  15\n", "m.cm:2:9: Nodes is 15, but the topology has 16 hosts"},
+		{fatTree, "Nodes 36\n", "m.cm:1:7: Nodes is 36, but the topology has 16 hosts"}, // with its switches
 		{listed, "Nodes 2\n", ""},
-		{listed, "Nodes 3\n", "m.cm:1:7: Nodes is 3, and the topology has 2 hosts"},
+		{listed, "Nodes 3\n", "m.cm:1:7: Nodes is 3, but the topology has 2 hosts"},
 		{"{file: net, format: hpcc}", "Nodes 2\n", ""},
 		{"{file: net, format: hpcc}", "Nodes 3\n", ""},
-		{"{file: net, format: hpcc}", "Nodes 4\n", "m.cm:1:7: Nodes is 4, and the topology has 2 hosts"},
+		{"{file: net, format: hpcc}", "Nodes 4\n", "m.cm:1:7: Nodes is 4, but the topology has 2 hosts"},
 	} {
 		t.Run(fmt.Sprintf("%.20s %q", c.topology, c.head), func(t *testing.T) {
 			src := file("x.yaml", "duration: 1ms\nswitch: [ecmp]\ntraffic: [{name: x, file: m.cm, format: htsim, "+

@@ -281,7 +281,7 @@ type Listing struct {
 const Descending = ":desc"
 
 // tables has the keys of a Listing.
-var tables = &document.Table{KeyNoun: "key of tables", Doc: "default columns and order of tables",
+var tables = &document.Table{KeyNoun: "tables key", Doc: "default columns and order of tables",
 	Keys: []document.Key{
 		{Name: "columns", Form: namesForm, Doc: "measures, or `measure.group`, in this order; `*` stands for any characters",
 			Without: "all"},
@@ -320,7 +320,7 @@ func (s *Spec) readTables(d *reader, t *document.Node) {
 	for _, v := range d.readWords(x.Get("sort")) {
 		name := strings.TrimSuffix(v.Text, Descending)
 		if !slices.Contains(names, name) {
-			d.FailUnknown(v.Position, "key of the sweep or value", name, names)
+			d.FailUnknown(v.Position, "sort key", name, names)
 		}
 		s.listing.Sort = append(s.listing.Sort, v.Text)
 	}

@@ -55,7 +55,7 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 		return
 	}
 	if x.Get("hosts") == nil {
-		d.Fail(t.Position, "hosts: [a, b]", "the topology has no hosts")
+		d.Fail(t.Position, "hosts: [a, b]", "the topology needs the key hosts")
 	}
 	n := listingOf(&topology.Network{})
 	d.readNodes(x, n)
@@ -67,7 +67,8 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listedNetwork) {
 	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
-		d.Fail(t.Position, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]", "the topology has no list of links")
+		d.Fail(t.Position, "links: [{ends: [a, b], rate: 100Mbps, delay: 5ms}]",
+			"the topology needs the key links with a list of links")
 		return
 	}
 	for _, item := range links.Items {
@@ -112,11 +113,11 @@ func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 		for _, x := range l.Items {
 			name := d.ReadText(x)
 			if _, twice := n.index[name]; twice {
-				d.Fail(x.Position, "another name", "the name %q is taken", name)
+				d.Fail(x.Position, "another name", "the name %q is already in use", name)
 				continue
 			}
 			if name == "" || strings.ContainsAny(name, " >*$,") || name == ToRandom {
-				d.Fail(x.Position, "letters, digits, - and _", "%q is not a name", name)
+				d.Fail(x.Position, "letters, digits, - and _", "%q is not a valid name", name)
 				continue
 			}
 			n.index[name] = len(n.Nodes)
@@ -132,9 +133,9 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topol
 	ends := x.Get("ends")
 	if ends == nil || ends.Kind != document.List || len(ends.Items) != 2 {
 		if place := x.Position; ends != nil {
-			d.Fail(ends.Position, "ends: [a, b]", "a link has two ends")
+			d.Fail(ends.Position, "ends: [a, b]", "ends does not list two nodes")
 		} else {
-			x.FailMissing("ends", "the link at %d:%d has no ends", place.Line, place.Column)
+			x.FailMissing("ends", "the link in line %d, column %d needs the key ends", place.Line, place.Column)
 		}
 		return l, false
 	}
@@ -150,12 +151,12 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topol
 		return l, false
 	}
 	if l.Ends[0] == l.Ends[1] {
-		d.Fail(ends.Items[1].Position, "two different nodes", "the link joins %q to itself", ends.Items[1].Text)
+		d.Fail(ends.Items[1].Position, "the names of two different nodes", "the link joins %q to itself", ends.Items[1].Text)
 		return l, false
 	}
 	pair := [2]int{min(l.Ends[0], l.Ends[1]), max(l.Ends[0], l.Ends[1])}
 	if n.joined[pair] {
-		d.Fail(ends.Position, "bundle: 2 at the first", "%s and %s are linked already", ends.Items[0].Text,
+		d.Fail(ends.Position, "bundle: 2 in the first link", "%s and %s are already linked", ends.Items[0].Text,
 			ends.Items[1].Text)
 		return l, false
 	}
@@ -170,13 +171,13 @@ func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 		return
 	}
 	if r := x.Get("rate"); r == nil {
-		x.FailMissing("rate", "the link has no rate")
-	} else if d.checkPlain(r, "one rate for both directions; an event at 0s has that of one, such as {at: 0s, "+
-		"link: [a, b], from: a, rate: 10Mbps}") {
+		x.FailMissing("rate", "the link needs the key rate")
+	} else if d.checkPlain(r, "one rate for both directions; for one direction use an event such as {at: 0s, link: [a, "+
+		"b], from: a, rate: 10Mbps}") {
 		l.Rate = document.ReadValue(d.Reader, r, unit.ParseLinkRate)
 	}
 	if r := x.Get("delay"); r == nil {
-		x.FailMissing("delay", "the link has no delay")
+		x.FailMissing("delay", "the link needs the key delay")
 	} else if d.checkPlain(r, "one delay for both directions, such as 1ms") {
 		l.Delay = document.ReadValue(d.Reader, r, unit.ParseTime)
 	}
@@ -186,7 +187,7 @@ func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 	}
 	l.Loss = d.readLoss(x.GetDefault("loss"))
 	l.Jitter = document.ReadValue(d.Reader, x.GetDefault("jitter"), unit.ParseTime)
-	l.Spaced = d.ReadWord(x.GetDefault("spaced"), "value", link.FindKey("spaced").Form.Words) == "true"
+	l.Spaced = d.ReadWord(x.GetDefault("spaced"), "value of spaced", link.FindKey("spaced").Form.Words) == "true"
 	bundle := 1
 	if b := x.Get("bundle"); b != nil {
 		bundle = d.ReadInteger(b, 1, 1024)
@@ -207,13 +208,13 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 		if slices.Contains(extras().KeyNames(), k.Name) {
 			added = true
 		} else if k.Name != s.Name {
-			d.Fail(k.Position, s.Name+" alone, or with hosts, switches and links that are added to it",
-				"%q stands beside %s, which makes the network", k.Name, s.Name)
+			d.Fail(k.Position, s.Name+" on its own, or with hosts, switches and links to add to it",
+				"%q is given together with %s, which generates the network", k.Name, s.Name)
 		}
 	}
 	params := t.Find(s.Name)
 	if params.Kind != document.Mapping {
-		d.Fail(params.Position, s.Name+": {parameter: value}", "the parameters of %s are %v", s.Name, params.Kind)
+		d.Fail(params.Position, s.Name+": {parameter: value}", "%s is not a map of parameters but %v", s.Name, params.Kind)
 		return
 	}
 	c := d.DecodeConfig(&s.Scheme, params, nil)
@@ -278,8 +279,8 @@ func (d *networkDecoder) checkBuffers(p *Point) {
 	}
 	check := func(place document.Position, b unit.Bytes) {
 		if b > 0 && b < largest && place.Line > 0 {
-			d.Fail(place, fmt.Sprintf("at least %v, or a number of packets", largest),
-				"a buffer of %v is below a packet of traffic %s", b, name)
+			d.Fail(place, fmt.Sprintf("at least %v or a number of packets", largest),
+				"a buffer of %v is smaller than a packet of traffic %s", b, name)
 		}
 	}
 	for i, l := range p.measured.Network.Links {
@@ -299,7 +300,7 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	}
 	v := document.ReadValue(d.Reader, t, unit.ParseShare)
 	if !(v >= 0 && v < 1) {
-		d.Fail(t.Position, "0% … below 100%", "%q is not a loss", t.Text)
+		d.Fail(t.Position, "at least 0% and below 100%", "%q is not a valid loss", t.Text)
 		return 0
 	}
 	return v
@@ -403,13 +404,14 @@ func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	if fresh {
 		routes, switches, classes := tableSize(p.measured.Network)
 		if routes > maxRoutes {
-			d.Fail(root.Get("topology").Position, fmt.Sprintf("switches with hosts × switches up to %d", maxRoutes),
+			d.Fail(root.Get("topology").Position,
+				fmt.Sprintf("up to %d for the number of switches with hosts × the number of switches", maxRoutes),
 				"%d switches, %d of them with hosts, have more routes than fit into memory", switches, classes)
 			return
 		}
 		p.memory += perNode*int64(len(p.measured.Network.Nodes)) + perRoute*int64(routes)
 		r.book, r.routes = p.measured.Network.Addresses(), p.measured.Network.Routes()
-		if t.Kind != document.Scalar || d.ReadWord(t, "way to give addresses",
+		if t.Kind != document.Scalar || d.ReadWord(t, "value of addresses",
 			top.FindKey("addresses").Form.ListWords()) == hierarchical {
 			d.assignPrefixes(root, t, p.measured.Network, &r)
 		}
@@ -433,15 +435,15 @@ const hierarchical = "hierarchical"
 func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routedNetwork) {
 	x, err := n.FindTree()
 	if err != nil {
-		d.Fail(t.Position, "addresses: flat, or a fat tree of two or three tiers",
-			"hierarchical addresses need a fat tree: %v",
+		d.Fail(t.Position, "addresses: flat or a fat tree of two or three tiers",
+			"addresses: hierarchical needs a fat tree: %v",
 			err)
 		return
 	}
 	plan := x.NewPlan()
 	if t.Kind != document.Scalar {
 		if t.Kind != document.Mapping {
-			d.Fail(t.Position, "flat, hierarchical, or a map of prefixes by leaf", "this is %v", t.Kind)
+			d.Fail(t.Position, "flat, hierarchical or a map from leaves to prefixes", "the value is %v", t.Kind)
 			return
 		}
 		plan = topology.Prefixes{Leaf: make([]netip.Prefix, len(x.Leaves()))}
@@ -457,7 +459,7 @@ func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *
 			}
 			prefix, err := netip.ParsePrefix(d.ReadText(k.Value))
 			if err != nil {
-				d.Fail(k.Value.Position, "2001:db8:0:1::/112", "%q is not an IPv6 prefix", k.Value.Text)
+				d.Fail(k.Value.Position, "2001:db8:0:1::/112", "%q is not a valid IPv6 prefix", k.Value.Text)
 				continue
 			}
 			plan.Leaf[i] = prefix

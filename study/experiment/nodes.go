@@ -131,7 +131,7 @@ func (d *nodeNames) countComparisons(place document.Position, with int) bool {
 		return true
 	}
 	d.Fail(place, fmt.Sprintf("patterns × nodes up to %d", maxMatches),
-		"there are too many patterns for so large a network")
+		"too many patterns are given for a network of this size")
 	return false
 }
 
@@ -149,11 +149,11 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	groups := map[string][]int{}
 	for _, k := range t.Keys {
 		if _, taken := d.directory.indexNetwork(p.measured.Network).nodes[k.Name]; taken {
-			d.Fail(k.Position, "another name", "a node is named %q", k.Name)
+			d.Fail(k.Position, "another name", "%q is already the name of a node", k.Name)
 			continue
 		}
 		if !isIdentifier(k.Name) || k.Name == ToRandom || k.Name == Permutation {
-			d.Fail(k.Position, "a letter, then letters, digits and _", "%q is not a name", k.Name)
+			d.Fail(k.Position, "a letter, then letters, digits and _", "%q is not a valid name", k.Name)
 			continue
 		}
 		d.groups = groups // groups that precede this one
@@ -167,7 +167,7 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	t := x.Get(key)
 	if t == nil {
-		x.FailMissing(key, "the traffic has no %q", key)
+		x.FailMissing(key, "the traffic needs the key %q", key)
 		return nil
 	}
 	return d.listHosts(t, p)
@@ -224,7 +224,7 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 // findLink returns the link between two nodes. It reports an error and returns −1 if there is no such link.
 func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	if t.Kind != document.List || len(t.Items) != 2 {
-		d.Fail(t.Position, "[s1, s2]", "a link is named by its two ends")
+		d.Fail(t.Position, "[s1, s2]", "the link is not named by its two ends")
 		return -1
 	}
 	n := p.measured.Network
@@ -272,7 +272,7 @@ func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 		}
 	}
 	d.Fail(t.Position, t.Items[0].Text+" has links to "+document.JoinChoices(neighbours),
-		"there is no link between %s and %s",
+		"no link joins %s and %s",
 		t.Items[0].Text, t.Items[1].Text)
 	return -1
 }
@@ -286,7 +286,7 @@ func (d *nodeNames) checkPath(place document.Position, p *Point, from, to int) b
 		return true
 	}
 	n := p.measured.Network
-	d.Fail(place, "hosts that links and switches join", "there is no path from %s to %s", n.Nodes[from].Name,
+	d.Fail(place, "hosts that are connected by links and switches", "no path leads from %s to %s", n.Nodes[from].Name,
 		n.Nodes[to].Name)
 	return false
 }

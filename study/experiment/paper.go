@@ -69,14 +69,14 @@ func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measu
 	t := d.ViewMap(about, paper).Get("values")
 	const example = "[{where: {scheme: abc}, goodput.client0: 32Mbps, source: §6.2.3}]"
 	if t.Kind != document.List {
-		d.Fail(t.Position, example, "the paper's values are a list")
+		d.Fail(t.Position, example, "values is not a list")
 		return
 	}
 	names := m.valueNames()
 	general := d.ViewMap(about, paper).Get("source")
 	for _, item := range t.Items {
 		if item.Kind != document.Mapping {
-			d.Fail(item.Position, example[1:len(example)-1], "an entry of the paper's values is a map")
+			d.Fail(item.Position, example[1:len(example)-1], "the entry of the paper's values is not a map")
 			continue
 		}
 		s.readEntry(d, d.ViewMap(item, paperValue, names...), general, m)
@@ -96,7 +96,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 		source = general
 	}
 	if source == nil {
-		x.FailMissing("source", "it is not said where the paper has this")
+		x.FailMissing("source", "source is missing: where the paper has these values")
 		return
 	}
 	common.Source, common.Column = d.ReadText(source), d.ReadText(x.GetDefault("column"))
@@ -106,7 +106,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(point []measure.Coordinate) bool {
 		return common.Matches(point)
 	}) {
-		d.Fail(x.Position, "", "no point of the sweep is meant by these values")
+		d.Fail(x.Position, "", "these values match no point of the sweep")
 	}
 	given := 0
 	for _, k := range x.Keys {
@@ -131,14 +131,14 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 				func(point []measure.Coordinate) bool {
 					return old.Matches(point) && v.Matches(point)
 				}) {
-				d.Fail(k.Position, "each value of a point once", "%s is given for some of these points already", k.Name)
+				d.Fail(k.Position, "one value for each point and measure", "%s is given twice for some of these points", k.Name)
 				break
 			}
 		}
 		s.values = append(s.values, v)
 	}
 	if given == 0 {
-		d.Fail(x.Position, document.JoinChoices(names), "no value is given")
+		d.Fail(x.Position, document.JoinChoices(names), "the entry has no value")
 	}
 }
 

@@ -328,18 +328,18 @@ func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
 	s.memory += p.memory
 	sweep := func() document.Position { return top.ViewMap(s.root).Get("sweep").Position }
 	limits := s.options.pointLimits()
-	allowed := fmt.Sprintf("points × nodes, links and listed flows up to %d", limits.parts)
+	allowed := fmt.Sprintf("up to %d nodes, links and listed flows over all points", limits.parts)
 	switch {
 	case i+1 == r.total:
 	case i == 0 && size > limits.sizeOfFirst()/r.total:
-		d.Fail(sweep(), allowed, "the first of the sweep's %d points has %d nodes, links and listed flows: %d with others "+
-			"like it", r.total, size, r.total*size)
+		d.Fail(sweep(), allowed, "the first of the sweep's %d points has %d nodes, links and listed flows; all points "+
+			"would have about %d", r.total, size, r.total*size)
 	case r.kept > limits.parts:
-		d.Fail(sweep(), allowed, "%d of the sweep's %d points have %d nodes, links and listed flows already", i+1, r.total,
+		d.Fail(sweep(), allowed, "the first %d of the sweep's %d points have %d nodes, links and listed flows", i+1, r.total,
 			r.kept)
 	case s.memory > limits.memory:
-		d.Fail(sweep(), fmt.Sprintf("points that take up to %v together; those with the same network and flows share them",
-			unit.Bytes(limits.memory)), "%d of the sweep's %d points take %d MB of memory already", i+1, r.total,
+		d.Fail(sweep(), fmt.Sprintf("up to %v for all points; points with the same network and flows share memory",
+			unit.Bytes(limits.memory)), "the first %d of the sweep's %d points take %d MB of memory", i+1, r.total,
 			s.memory/1e6)
 	}
 }

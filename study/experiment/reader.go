@@ -36,7 +36,7 @@ func (d *reader) entryOK() bool { return d.CountErrors() == d.before }
 
 // readWord reads a value that is one of a key's words.
 func (d *reader) readWord(t *document.Node, table *document.Table, key string) string {
-	return d.ReadWord(t, key, table.FindKey(key).Form.Words)
+	return d.ReadWord(t, "value of "+key, table.FindKey(key).Form.Words)
 }
 
 // warn issues a warning about a place in the file.
@@ -75,9 +75,9 @@ func (d *reader) countSimilar() {
 		w := &d.warnings[i]
 		k := similarity{w.Kind.ID, w.Port, w.At}
 		if n := d.similar[k]; n > maxSimilar && !counted[k] {
-			more := "; 1 more like this is about the same place"
+			more := "; 1 more warning of this kind concerns the same place"
 			if n > maxSimilar+1 {
-				more = fmt.Sprintf("; %d more like this are about the same place", n-maxSimilar)
+				more = fmt.Sprintf("; %d more warnings of this kind concern the same place", n-maxSimilar)
 			}
 			w.Text += more
 			counted[k] = true
@@ -91,7 +91,8 @@ func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	name = d.ReadText(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
 	if err != nil {
-		d.Fail(t.Position, "a file beside the experiment", "%q cannot be read: %v", t.Text, document.UnwrapPathError(err))
+		d.Fail(t.Position, "a file in the folder of the experiment", "%q cannot be read: %v", t.Text,
+			document.UnwrapPathError(err))
 	}
 	d.files = append(d.files, fmt.Sprintf("%s %x", t.Text, sha256.Sum256(data)))
 	name = d.source.Path(name)
@@ -130,7 +131,7 @@ func (d *reader) readFormat(x document.Map, table *document.Table, known, format
 	v := x.Get("format")
 	if v == nil {
 		d.FailMissing(x.Node, "format", table.KeyNoun, known, "format: "+strings.Join(formats, ", or "),
-			"the %s file's format is missing", what)
+			"the format of the %s file is missing", what)
 		return -1
 	}
 	return slices.Index(formats, d.ReadWord(v, "format", formats))
@@ -140,7 +141,7 @@ func (d *reader) readFormat(x document.Map, table *document.Table, known, format
 func (d *reader) checkNoFile(x document.Map, table *document.Table) {
 	for _, k := range table.KeyNames(readsFile) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "file: …, or no "+k, "%q says how a file is read, and there is no file", k)
+			d.Fail(v.Position, "file: … or no "+k, "%q is given without file", k)
 		}
 	}
 }
@@ -153,7 +154,8 @@ func (d *reader) ignoresRest(x document.Map, table *document.Table, format strin
 		return false
 	}
 	if !announces {
-		d.Fail(rest.Position, "no rest", "files of the format %s do not announce their entries", format)
+		d.Fail(rest.Position, "no rest", "rest is given, but files in format: %s do not announce their number of entries",
+			format)
 	}
 	d.readWord(rest, table, "rest")
 	return IsExcess(err)
@@ -239,7 +241,7 @@ func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool)
 		if v, err := unit.ParseShare(text); err == nil {
 			return v, true
 		}
-		allowed = "a number such as 0.85, or a share such as 85%"
+		allowed = "a number such as 0.85 or a share such as 85%"
 	default: // a count: 7.5 packets
 		word := strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(text, unitName), strings.TrimSuffix(unitName, "s")))
 		if v, ok := plain(word); ok {
@@ -247,7 +249,7 @@ func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool)
 		}
 		allowed = "a number such as 7.5 " + unitName
 	}
-	d.Fail(t.Position, allowed, "%q is not a value of this measure", text)
+	d.Fail(t.Position, allowed, "%q is not a valid value of this measure", text)
 	return 0, false
 }
 
@@ -255,7 +257,7 @@ func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool)
 func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
 	v, ok := document.ReadValid(d.Reader, t, unit.ParseShare)
 	if ok && !within(v) {
-		d.Fail(t.Position, allowed, "%q is not in the range", t.Text)
+		d.Fail(t.Position, allowed, "%q is out of range", t.Text)
 	}
 	return v
 }
@@ -263,7 +265,7 @@ func (d *reader) readShare(t *document.Node, allowed string, within func(float64
 // checkPlain reports whether a link's value is a scalar, and reports an error if it is not.
 func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 	if t.Kind != document.Scalar {
-		d.Fail(t.Position, allowed, "this is %v", t.Kind)
+		d.Fail(t.Position, allowed, "the value is %v", t.Kind)
 		return false
 	}
 	return true
@@ -273,7 +275,7 @@ func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 func (d *reader) readPayload(t *document.Node, text string) int32 {
 	b, err := unit.ParseBytes(text)
 	if err != nil || b < 1 || b > 65507 {
-		d.Fail(t.Position, "1 B … 65507 B", "%q is not a payload", t.Text)
+		d.Fail(t.Position, "1 B … 65507 B", "%q is not a valid payload", t.Text)
 		return 1
 	}
 	return int32(b)
@@ -293,8 +295,8 @@ func (d *reader) maxFlows() float64 {
 func (d *reader) checkFlowCount(place document.Position, p *Point, more float64) bool {
 	n, limit := p.expectedFlows()+more, d.maxFlows()
 	if n > limit {
-		d.Fail(place, fmt.Sprintf("up to %.0f flows a run, which take %s of memory", limit, unit.Bytes(limit*perFlowInRun)),
-			"with this the experiment has about %.0f flows", n)
+		d.Fail(place, fmt.Sprintf("up to %.0f flows in a run (%s of memory)", limit, unit.Bytes(limit*perFlowInRun)),
+			"the experiment would have about %.0f flows", n)
 	}
 	return n <= limit
 }

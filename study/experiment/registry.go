@@ -210,13 +210,13 @@ func (r *Registry) OpenExperiment(name string) (*Source, error) {
 		return src, nil
 	}
 	if large := (*document.TooLargeError)(nil); errors.As(err, &large) {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "an experiment of more than " +
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "the file is larger than " +
 			large.Max.String(), Allowed: "up to " + large.Max.String()}}
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "it cannot be read: " +
+		return nil, document.InputErrors{{File: name, Line: 1, Column: 1, Msg: "the file cannot be read: " +
 			document.UnwrapPathError(err).Error(),
-			Allowed: "a file, or a name that weir list has"}}
+			Allowed: "a file or a name from weir list"}}
 	}
 	e := document.InputError{File: name, Line: 1, Column: 1, Msg: "there is no such experiment and no such file"}
 	var names []string
@@ -301,19 +301,19 @@ var (
 	warnNIC = scheme.WarningKind{ID: "job-nic",
 		Condition: "nic is given for a job that chooses the NICs of its messages"}
 	warnClasses = scheme.WarningKind{ID: "flow-classes",
-		Condition: "flows of a file in format: hpcc are of several classes, which are alike here"}
+		Condition: "flows of a file in format: hpcc have several classes, which are treated alike"}
 	warnCaptureLeft = scheme.WarningKind{ID: "capture-left",
 		Condition: "packets of a capture are left out"}
 	warnCaptureInterfaces = scheme.WarningKind{ID: "capture-interfaces",
-		Condition: "packets of several interfaces of a capture are used as they are"}
+		Condition: "packets of several interfaces of a capture are used, so some may count twice"}
 	warnCaptureShort = scheme.WarningKind{ID: "capture-short",
-		Condition: "packets of a capture are shorter than datagrams can be"}
+		Condition: "packets of a capture are shorter than the smallest datagram"}
 	warnCaptureLate = scheme.WarningKind{ID: "capture-late",
 		Condition: "packets or flows of a capture begin after the end of the run"}
 	warnCaptureMidway = scheme.WarningKind{ID: "capture-midway",
-		Condition: "connections of a capture have no SYN in it"}
+		Condition: "connections of a capture begin before it, without a SYN"}
 	warnCaptureMissing = scheme.WarningKind{ID: "capture-missing",
-		Condition: "bytes of TCP streams are not in a capture, and are counted"}
+		Condition: "bytes of TCP streams are missing from a capture, but count"}
 )
 
 // WarningKinds returns all kinds of warnings about an experiment: from the registry's schemes and imports, and those

@@ -26,16 +26,16 @@ traffic: [{name: x, transport: tcp, %s}]
 		want                            string // "": it is read
 	}{
 		{"a rate by direction", fmt.Sprintf(links, "rate: {down: 100Mbps, up: 10Mbps}, delay: 1ms"), toB, "", "",
-			"x.yaml:2:112: this is a map; allowed: one rate for both directions; an event at 0s has that of one, such as " +
+			"x.yaml:2:112: the value is a map; allowed: one rate for both directions; for one direction use an event such as " +
 				"{at: 0s, link: [a, b], from: a, rate: 10Mbps}"},
 		{"a list of rates", fmt.Sprintf(links, "rate: [100Mbps, 10Mbps], delay: 1ms"), toB, "", "",
-			"x.yaml:2:112: this is a list; allowed: one rate for both directions; an event at 0s"},
+			"x.yaml:2:112: the value is a list; allowed: one rate for both directions; for one direction"},
 		{"that event", fmt.Sprintf(links, plain), toB + "}]\nevents: [{at: 0s, link: [s, b], from: b, rate: 1Mbps", "", "",
 			""},
 		{"a delay by direction", fmt.Sprintf(links, "rate: 10Mbps, delay: {down: 1ms, up: 2ms}"), toB, "", "",
-			"x.yaml:2:127: this is a map; allowed: one delay for both directions, such as 1ms"},
+			"x.yaml:2:127: the value is a map; allowed: one delay for both directions, such as 1ms"},
 		{"losses in bursts", fmt.Sprintf(links, plain+", loss: {p: 1%, r: 25%}"), toB, "", "",
-			"x.yaml:2:138: this is a map; allowed: one share of independent losses for both directions, such as 0.1%"},
+			"x.yaml:2:138: the value is a map; allowed: one share of independent losses for both directions, such as 0.1%"},
 		{"those losses", fmt.Sprintf(links, plain+", loss: 0.1%"), toB, "", "", ""},
 		{"text behind the last link", net, "from: h0, to: h2", network + "end\n", "",
 			"net:5:1: \"end\" follows the last entry that the first line announces; allowed: rest: ignored, next to file"},

@@ -71,7 +71,7 @@ sweep:
 		t.Errorf("%d points", len(s.Points()))
 	}
 	if e := wrong(t, fmt.Sprintf(text, "1"), experiment.Options{}); !strings.Contains(e.Error(),
-		"this cannot be built: switch s: classify: DSCP 46 has class 1") {
+		"the experiment cannot be built: switch s: classify: DSCP 46 has class 1") {
 		t.Error(e)
 	}
 }
@@ -100,7 +100,7 @@ traffic: [{name: x, transport: tcp, from: h0, to: h1, size: 1kB}]
 	src.Open = func(string) ([]byte, error) { return []byte(b.String()), nil }
 	_, err := plan.Load(room(), src, experiment.Options{})
 	want := "chain.yaml:3:11: 16385 switches, 16385 of them with hosts, have more routes than fit into memory; allowed: " +
-		"switches with hosts × switches up to 268435456"
+		"up to 268435456 for the number of switches with hosts × the number of switches"
 	if err == nil || !strings.HasPrefix(err.Error(), want) {
 		t.Errorf("%v", err)
 	}

@@ -48,7 +48,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 		return nil, c.Err()
 	}
 	if root.Kind != document.Mapping {
-		c.Fail(root.Position, document.JoinChoices(top.KeyNames()), "an experiment is a map")
+		c.Fail(root.Position, document.JoinChoices(top.KeyNames()), "the experiment is not a map")
 		return nil, c.Err()
 	}
 	source := *src
@@ -164,7 +164,8 @@ func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	}
 	for k, dim := range s.sweep {
 		if s.valueOrigins[k].blocks[0] == nil && !used[dim.Key] && c.OK() {
-			c.Fail(s.valueOrigins[k].places[0], "$"+dim.Key+" somewhere in the file", "nothing uses $%s, which the sweep varies",
+			c.Fail(s.valueOrigins[k].places[0], "$"+dim.Key+" as a value in the file",
+				"the sweep varies $%s, but the file does not use it",
 				dim.Key)
 		}
 	}

@@ -522,9 +522,9 @@ sweep:
 		t.Error("the resolved spec resolves to another")
 	}
 	for change, want := range map[[2]string]string{
-		{"extra: none", "xtra: none"}:                   "key \"xtra\" is not known",
-		{"plain: {control: reno,", "plain: {"}:          "sweep key \"$control\" is not known",
-		{"control: reno,", "control: $tos, trafic: 1,"}: "key \"trafic\" is not known; did you mean \"traffic\"?",
+		{"extra: none", "xtra: none"}:                   "unknown key \"xtra\"",
+		{"plain: {control: reno,", "plain: {"}:          "unknown sweep key \"$control\"",
+		{"control: reno,", "control: $tos, trafic: 1,"}: "unknown key \"trafic\"; did you mean \"traffic\"?",
 	} {
 		_, err := plan.Load(room(), file("t.yaml", strings.Replace(text, change[0], change[1], 1)), experiment.Options{})
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -55,7 +55,7 @@ traffic: [{name: x, from: left0, to: right0, transport: rdma, cc: none, start: 3
 measure: [{cwnd: {every: 1us}}, {rate: {every: 1us}}, in_flight]
 `
 	if all := wrong(t, text, experiment.Options{}); len(all) != 1 || !strings.Contains(all[0].Msg,
-		"after the run has ended") {
+		"after the end of the run") {
 		t.Errorf("%v", all)
 	}
 }

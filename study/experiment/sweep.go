@@ -41,7 +41,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 		return
 	}
 	if sweep.Kind != document.Mapping {
-		d.Fail(sweep.Position, "{key: [value, …]} or {key: {name: {…}}}", "sweep is a map")
+		d.Fail(sweep.Position, "{key: [value, …]} or {key: {name: {…}}}", "sweep is not a map")
 		return
 	}
 	for _, k := range top.ViewMap(tree).GetEntries("sweep") {
@@ -56,7 +56,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 		case document.List:
 			for _, x := range k.Value.Items {
 				if x.Kind != document.Scalar {
-					d.Fail(x.Position, "", "a value of the sweep is a plain value; for blocks write a map of names")
+					d.Fail(x.Position, "", "the value of the sweep is not a plain value; write blocks as a map from names to blocks")
 					continue
 				}
 				add(x.Text, x.Position, nil)
@@ -64,12 +64,12 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 		case document.Mapping:
 			for _, x := range k.Value.Keys {
 				if x.Value.Kind != document.Mapping {
-					d.Fail(x.Value.Position, "{switch: […], …}", "the block %q of the sweep is a map", x.Name)
+					d.Fail(x.Value.Position, "{switch: […], …}", "the block %q of the sweep is not a map", x.Name)
 					continue
 				}
 				for _, y := range x.Value.Keys {
 					if slices.Contains(top.KeyNames(wholeFile, fixed), y.Name) {
-						d.Fail(y.Position, "what decides one run", "%q cannot be varied by a sweep", y.Name)
+						d.Fail(y.Position, "keys of a single run", "a sweep cannot vary %q", y.Name)
 					}
 				}
 				add(x.Name, x.Position, x.Value)
@@ -108,7 +108,7 @@ func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node
 	for k, dim := range s.sweep {
 		if n *= len(dim.Values); n > maxPoints {
 			c.Fail(s.valueOrigins[k].places[0], fmt.Sprintf("up to %d points", maxPoints),
-				"the sweep has %d points with its first %d keys of %d", n, k+1, len(s.sweep))
+				"the sweep has %d points with only the first %d of its %d keys", n, k+1, len(s.sweep))
 			return 0, false
 		}
 	}
@@ -168,7 +168,7 @@ func (a *absence) Describe(sweep []measure.Dimension) string {
 }
 
 // without has the keys of an entry of without.
-var without = &document.Table{KeyNoun: "key of without", Doc: "points to leave out", Keys: []document.Key{
+var without = &document.Table{KeyNoun: "without key", Doc: "points to leave out", Keys: []document.Key{
 	{Name: "where", Form: whereForm, Doc: "points to leave out", Required: true, Example: withoutExample},
 	{Name: "why", Form: textForm, Doc: "reason why they have no meaning, which reports print",
 		Required: true, Example: withoutExample},
@@ -191,10 +191,10 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 	}
 	switch {
 	case t.Kind != document.List:
-		d.Fail(t.Position, "["+withoutExample+"]", "without is a list")
+		d.Fail(t.Position, "["+withoutExample+"]", "without is not a list")
 		return
 	case len(s.sweep) == 0:
-		d.Fail(t.Position, "a sweep", "without a sweep there is one point, and nothing to leave out")
+		d.Fail(t.Position, "a sweep", "the experiment has no sweep, so it has no point to leave out")
 		return
 	}
 	view := claim.View{Sweep: s.sweep, Points: [][]measure.Coordinate{s.coordinates(0)}, Narrowed: narrowed}
@@ -206,7 +206,7 @@ func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool
 		a := omission{place: item.Position}
 		for _, key := range []string{"where", "why"} {
 			if x.Get(key) == nil {
-				x.FailMissing(key, "the entry of without has no %q", key)
+				x.FailMissing(key, "the entry of without needs the key %q", key)
 			}
 		}
 		if w := x.Get("where"); w != nil {
@@ -252,14 +252,16 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	}
 	for k := range s.absences {
 		if len(s.absences[k].Points) == 0 && !narrowed {
-			d.Fail(s.omissions[k].place, "points that no entry before it means", "without means no point of the sweep here")
+			d.Fail(s.omissions[k].place, "points that no earlier entry matches",
+				"the entry of without matches no remaining point of the sweep")
 			return nil, false
 		}
 	}
 	s.absences = slices.DeleteFunc(s.absences, func(a absence) bool { return len(a.Points) == 0 })
 	if len(kept) == 0 {
 		why := s.absences[0].Why
-		d.Fail(top.ViewMap(root).Get("without").Position, "a point that has a meaning", "no point is left of the sweep: %s",
+		d.Fail(top.ViewMap(root).Get("without").Position, "at least one remaining point",
+			"without leaves no point of the sweep: %s",
 			why)
 		return nil, false
 	}

@@ -71,7 +71,7 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 			continue
 		}
 		if len(programs[i]) == 0 && !p.measured.NoPackets && d.OK() {
-			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards nothing", node.Name)
+			d.Fail(placeOf, "switch: [forward]", "switch %s has no programs, so it forwards no packets", node.Name)
 		}
 		list := programs[i]
 		sc := &p.switches[i]
@@ -93,7 +93,7 @@ func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wirin
 // checkMap reports whether the value of switches is a map, and reports an error if it is not.
 func (d *switchDecoder) checkMap(t *document.Node) bool {
 	if t.Kind != document.Mapping {
-		d.Fail(t.Position, `{"*": {…}}`, "this is %v, not a map", t.Kind)
+		d.Fail(t.Position, `{"*": {…}}`, "the value is not a map but %v", t.Kind)
 		return false
 	}
 	return true
@@ -166,7 +166,7 @@ func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchCon
 	if r := x.Get("rate"); r != nil {
 		sc.Recirculation.Rate = document.ReadValue(d.Reader, r, unit.ParseLinkRate)
 	} else {
-		d.Fail(x.Position, recirculation.FindKey("rate").Example, "the recirculation port has no rate")
+		d.Fail(x.Position, recirculation.FindKey("rate").Example, "the recirculation port needs the key rate")
 	}
 	queue := x.GetDefault("queue")
 	if l := switchfile.ReadBuffer(d.Reader, queue); l.Bytes > 0 {
@@ -198,7 +198,8 @@ func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]
 			case p.telemetry == nil:
 				p.telemetry, p.telemetryAt = &f, x.Position
 			case *p.telemetry != f:
-				d.Fail(place, "one format, one set of parameters", "switch %s writes other telemetry than the switches before it",
+				d.Fail(place, "the same format and parameters on all switches",
+					"switch %s writes telemetry in another format or with other parameters than the preceding switches",
 					p.measured.Network.Nodes[i].Name)
 			}
 		}
@@ -225,7 +226,7 @@ func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad)
 	}
 	if maxMulti := telemetry.MaxMulti(max(slowest, 1)); slowest > 0 && f.HPCC.Multi > maxMulti {
 		w := document.Warn(warnMulti, p.telemetryAt, "program telemetry: multi: %d makes the units of HPCC's format too "+
-			"coarse for %s, of %v, whose load then seems larger than it is: up to %d is fine", f.HPCC.Multi, name, slowest,
+			"coarse for %s, of %v, so its load is overestimated; use at most %d", f.HPCC.Multi, name, slowest,
 			maxMulti)
 		w.Port = name
 		d.issue(w)
@@ -240,13 +241,13 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	}
 	x := m.GetDefault("resolution")
 	if c.Resolution = d.ReadPositiveTime(x); c.Resolution > unit.Second {
-		d.Fail(x.Position, "1ps … 1s", "a resolution of %q is too coarse", x.Text)
+		d.Fail(x.Position, "1ps … 1s", "a resolution of %q is out of range", x.Text)
 	}
 	x = m.GetDefault("offset")
 	text, behind := strings.CutPrefix(d.ReadText(x), "-")
 	offset, err := unit.ParseTime(text)
 	if err != nil || offset > 3600*unit.Second {
-		d.Fail(x.Position, "5us, or -5us; an hour at most", "%q is not an offset of a clock", x.Text)
+		d.Fail(x.Position, "a time such as 5us or -5us, at most one hour", "%q is not a valid clock offset", x.Text)
 	}
 	if c.Offset = offset; behind {
 		c.Offset = -offset
@@ -255,7 +256,7 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	number, parts := strings.CutSuffix(d.ReadText(x), "ppm")
 	if c.Drift, err = strconv.ParseFloat(strings.TrimSpace(number), 64); err != nil || !parts || !(c.Drift >= -100_000 &&
 		c.Drift <= 100_000) {
-		d.Fail(x.Position, "20ppm, or -20ppm; 100000ppm at most", "%q is not a drift of a clock", x.Text)
+		d.Fail(x.Position, "a drift such as 20ppm or -20ppm, at most 100000ppm", "%q is not a valid clock drift", x.Text)
 		c.Drift = 0
 	}
 	return

@@ -103,7 +103,7 @@ func TestCoarseUnits(t *testing.T) {
 			}
 			w := testkit.FormatAll(s.Warnings())
 			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
-				"telemetry: multi: ") || !strings.Contains(w[0], ", of "+x.slow+", whose load")) {
+				"telemetry: multi: ") || !strings.Contains(w[0], ", of "+x.slow+", so its load")) {
 				t.Errorf("%q", w)
 			}
 		})
@@ -113,10 +113,11 @@ func TestCoarseUnits(t *testing.T) {
 // What cannot be is said, with the place.
 func TestTelemetryErrors(t *testing.T) {
 	for _, x := range []struct{ old, new, want string }{
-		{"20ppm", "20", "not a drift"}, {"-5us", "-5", "not an offset"}, {"-5us", "2h", "not an offset"},
+		{"20ppm", "20", "not a valid clock drift"}, {"-5us", "-5", "not a valid clock offset"}, {"-5us", "2h",
+			"not a valid clock offset"},
 		{"1ns,", "0s,", "above 0"},
-		{"resolution: 1ns", "resolutoin: 1ns", `did you mean "resolution"`}, {"20ppm", "1e9ppm", "not a drift"},
-		{"  t: {clock", "  t: {programs: [forward, telemetry], clock", "writes other telemetry"},
+		{"resolution: 1ns", "resolutoin: 1ns", `did you mean "resolution"`}, {"20ppm", "1e9ppm", "not a valid clock drift"},
+		{"  t: {clock", "  t: {programs: [forward, telemetry], clock", "writes telemetry in another format"},
 		{"t: 13us, multi: 2", "t: 13us, multi: 0", "multi"},
 		{"t: 13us, ", "", ""}, {"cc: hpcc", "cc: hpcc_pint", ""},
 		{"t: 13us, multi: 2}}]}", "multi: 2}}]}", ""},

@@ -34,14 +34,14 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 	d.nodes.readGroups(root, p)
 	t := root.Get("traffic")
 	if t.Kind != document.List || len(t.Items) == 0 {
-		d.Fail(t.Position, "[{name: …, from: …, to: …, transport: …}]", "traffic is a list with at least one entry")
+		d.Fail(t.Position, "[{name: …, from: …, to: …, transport: …}]", "traffic is not a list with at least one entry")
 		return
 	}
 	mtu := d.readMTU(root.GetDefault("mtu"))
 	names := map[string]bool{}
 	for _, x := range t.Items {
 		if x.Kind != document.Mapping {
-			d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "a traffic is a map")
+			d.Fail(x.Position, "{name: …, from: …, to: …, transport: …}", "the traffic is not a map")
 			continue
 		}
 		id, first := len(p.entries), p.flows.count
@@ -78,7 +78,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	}
 	if v := x.Get("hosts"); v != nil && x.Get("collective") == nil && x.Get("job") == nil &&
 		(x.Get("file") == nil || !d.captures.isCapture(x)) {
-		d.Fail(v.Position, "from and to, or job: {all_reduce: {…}}", "hosts are those of a job, or of a capture")
+		d.Fail(v.Position, "from and to, or job: {all_reduce: {…}}", "hosts is given without a job or a capture")
 		return
 	}
 	switch {
@@ -99,7 +99,7 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	if v := x.Get("size"); v != nil {
 		ok := false
 		if size, ok = document.ReadValid(d.Reader, v, unit.ParseBytes); ok && size < 1 {
-			d.Fail(v.Position, "at least 1 B", "%q is not a size", v.Text)
+			d.Fail(v.Position, "at least 1 B", "%q is not a valid size", v.Text)
 		}
 	}
 	flows := 1
@@ -121,7 +121,8 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	g.From, g.To = from, to
 	if drawnFrom || drawnTo || isDrawn(x) {
 		if v := x.Get("ports"); v != nil {
-			d.Fail(v.Position, "pairs, or lists of hosts", "ports are of flows that the file lists, and these are drawn")
+			d.Fail(v.Position, "pairs or lists of hosts",
+				"ports is given, but the flows are drawn at random; ports needs listed flows")
 		}
 		d.addGenerator(x, p, tr, g, flows)
 		return
@@ -133,15 +134,15 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
-		x.FailMissing("name", "the traffic has no name")
+		x.FailMissing("name", "the traffic needs the key name")
 		return false
 	}
 	tr.measured.Name = d.ReadText(name)
 	if names[tr.measured.Name] {
-		d.Fail(name.Position, "another name", "the name %q is taken", tr.measured.Name)
+		d.Fail(name.Position, "another name", "the name %q is already in use", tr.measured.Name)
 	}
 	if !isIdentifier(tr.measured.Name) {
-		d.Fail(name.Position, "a letter, then letters, digits and _", "%q is not a name; expressions use it",
+		d.Fail(name.Position, "a letter, then letters, digits and _", "%q is not a valid name",
 			tr.measured.Name)
 	}
 	names[tr.measured.Name] = true
@@ -170,7 +171,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 	}
 	if tt == nil {
 		d.FailMissing(x.Node, "transport", traffic.KeyNoun, d.entryKeys(), "transport: "+document.JoinChoices(names),
-			"the traffic has no transport")
+			"the traffic needs the key transport")
 		return false
 	}
 	where, inline := tt.Position, tt.Kind == document.Scalar
@@ -192,7 +193,7 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 	}
 	if as := x.Get("as"); as != nil && as.Text == asPackets {
 		if tr.measured.Transport = tr.measured.Transport.Captured; tr.measured.Transport == nil {
-			d.Fail(where, "transport: udp, or as: flows", "transport %s has no way to carry a capture's packets", tname)
+			d.Fail(where, "transport: udp or as: flows", "transport %s cannot carry packets of a capture", tname)
 			return false
 		}
 	}
@@ -249,11 +250,13 @@ func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	}
 	switch {
 	case err != nil:
-		d.Fail(start.Position, "0.5s, or 0s..1s", "%v", err)
+		d.Fail(start.Position, "a time such as 0.5s or a range such as 0s..1s", "%v", err)
 	case tr.startHigh < tr.startLow:
-		d.Fail(start.Position, "0.5s, or 0s..1s", "the range %q ends before it begins", start.Text)
+		d.Fail(start.Position, "a time such as 0.5s or a range such as 0s..1s", "the range %q ends before it begins",
+			start.Text)
 	case tr.startHigh >= p.measured.End():
-		d.Fail(start.Position, "a time before the end", "the traffic may start (%s) after the run has ended (%v)", start.Text,
+		d.Fail(start.Position, "a time before the end of the run",
+			"the traffic may start (%s) after the end of the run (%v)", start.Text,
 			p.measured.End())
 	}
 	if tr.stop <= tr.startHigh && err == nil {
@@ -368,7 +371,8 @@ func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if allowed == "" {
 		allowed = document.JoinChoices(names) + ", or "
 	}
-	d.Fail(place, allowed+"paths: 1", "paths: %d needs a controller a path, which %s is not made for", tr.traits.Paths,
+	d.Fail(place, allowed+"paths: 1", "paths: %d needs one controller for each path, which %s does not support",
+		tr.traits.Paths,
 		what)
 }
 
@@ -421,10 +425,10 @@ func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
 	if _, err := strconv.Atoi(v.Text); err == nil && v.Kind == document.Scalar {
 		tr.nic.port = d.ReadInteger(v, 0, 255)
 	} else {
-		tr.nic.choice = topology.NICChoice(d.ReadWord(v, "choice of a NIC", nicChoices()))
+		tr.nic.choice = topology.NICChoice(d.ReadWord(v, "value of nic", nicChoices()))
 	}
 	if n := p.measured.Network; n != nil && !n.NICs().HasSeveral() {
-		d.Fail(v.Position, "no nic, or hosts with several links", "no host of this network has more than one NIC")
+		d.Fail(v.Position, "no nic or hosts with several links", "no host of this network has more than one NIC")
 	}
 	if tr.nic.choice != "" && !slices.Contains(nicChoices(), string(tr.nic.choice)) {
 		tr.nic.choice = topology.Hashed // an error was reported
@@ -457,15 +461,15 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	b, err := unit.ParseBytes(size)
 	if m.path {
 		if m.payload, m.bytes = true, int32(b); err != nil || b > 65535 || !slices.Contains(pathMTUs, m.bytes) {
-			d.Fail(t.Position, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a path MTU of RDMA", t.Text)
+			d.Fail(t.Position, "256, 512, 1024, 2048 or 4096 B pmtu", "%q is not a valid RDMA path MTU", t.Text)
 			m.bytes = 1024
 		}
 		return m
 	}
 	if err != nil || b < 68 || b > 65535 {
 		if t.Kind == document.Scalar {
-			d.Fail(t.Position, "68 B … 65535 B, a payload such as 1448 B payload, or a path MTU of RDMA such as 1024 B pmtu",
-				"%q is not an MTU", t.Text)
+			d.Fail(t.Position, "68 B … 65535 B, a payload such as 1448 B payload or an RDMA path MTU such as 1024 B pmtu",
+				"%q is not a valid MTU", t.Text)
 		}
 		b = 1500
 	}
@@ -477,8 +481,8 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 // bytes. It reports an error if the MTU is too small.
 func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, inBand int32) int32 {
 	if m.path && s.Proto != packet.ProtoRDMA {
-		d.Fail(m.Position, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or payload of that traffic",
-			"%s is a path MTU of RDMA, which transport %s does not have", m.text, s.Name)
+		d.Fail(m.Position, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or the key payload of this traffic",
+			"%s is an RDMA path MTU, which transport %s does not support", m.text, s.Name)
 	}
 	if m.payload {
 		return m.bytes
@@ -494,7 +498,7 @@ func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, inBand in
 	}
 	if m.bytes < headers+multiple {
 		d.Fail(m.Position, fmt.Sprintf("at least %d B", headers+multiple),
-			"an MTU of %s leaves no room behind the headers of %s over IPv%d%s", m.text, s.Name, version, with)
+			"an MTU of %s has no room for payload after the headers of %s over IPv%d%s", m.text, s.Name, version, with)
 		return 1
 	}
 	return (m.bytes - headers) / multiple * multiple
@@ -568,17 +572,18 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	t := x.Get("pairs")
 	for _, key := range []string{"from", "to", "load", "sizes"} {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Position, "pairs alone", "%s stands beside pairs, which say who sends to whom", key)
+			d.Fail(v.Position, "pairs only",
+				"%s is given together with pairs, which already determine senders and receivers", key)
 		}
 	}
 	if t.Kind != document.List || len(t.Items) == 0 {
-		d.Fail(t.Position, "[[h0, h5], [h1, h4]]", "this is no list of pairs")
+		d.Fail(t.Position, "[[h0, h5], [h1, h4]]", "pairs is not a list of pairs of hosts")
 		return nil
 	}
 	n := p.measured.Network
 	for _, item := range t.Items {
 		if item.Kind != document.List || len(item.Items) != 2 {
-			d.Fail(item.Position, "[h0, h5]", "a pair is a sender and a receiver")
+			d.Fail(item.Position, "[h0, h5]", "the pair is not a list of a sender and a receiver")
 			continue
 		}
 		var pair [2]int
@@ -622,7 +627,7 @@ func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Gener
 			for range flows {
 				f := Flow{Traffic: id, Index: index, Src: a, Dst: b, Size: g.Size, SetStart: later}
 				if number != nil && !number.assignPorts(&f) {
-					d.Fail(x.Get("ports").Position, "1 … 65535", "flow %d of the traffic would have a port beyond 65535", index)
+					d.Fail(x.Get("ports").Position, "1 … 65535", "flow %d of the traffic would have a port above 65535", index)
 					return
 				}
 				p.flows.addFlow(f)
@@ -658,7 +663,8 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *portNumbering {
 		if v := m.Get(key); v != nil {
 			n.first[e] = d.ReadInteger(v, 1, 65535)
 		} else {
-			m.FailMissing(key, "the ports have no first one of %s", map[string]string{"from": "senders", "to": "receivers"}[key])
+			m.FailMissing(key, "ports lacks the first port of the %s", map[string]string{"from": "senders",
+				"to": "receivers"}[key])
 			return nil
 		}
 	}

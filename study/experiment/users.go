@@ -34,11 +34,11 @@ func (d *userDecoder) readUsers(root document.Map, p *Point) {
 	owners := map[netip.Prefix]string{}
 	for _, k := range t.Keys {
 		if !users.IsName(k.Name) {
-			d.Fail(k.Position, users.NameRule, "%q cannot be the name of a user", k.Name)
+			d.Fail(k.Position, users.NameRule, "%q is not a valid user name", k.Name)
 			continue
 		}
 		if _, taken := d.nodes.directory.indexNetwork(p.measured.Network).nodes[k.Name]; taken {
-			d.Fail(k.Position, "another name", "a node is named %q", k.Name)
+			d.Fail(k.Position, "another name", "%q is already the name of a node", k.Name)
 			continue
 		}
 		all = append(all, d.readUser(k, p, owners))
@@ -62,7 +62,7 @@ func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Pref
 	for _, x := range items {
 		for _, a := range d.readAddresses(x, p) {
 			if other := owners[a]; other != "" && other != u.Name {
-				d.Fail(x.Position, "each address once", "%s is user %s's already", users.PrefixText(a), other)
+				d.Fail(x.Position, "each address once", "%s already belongs to user %s", users.PrefixText(a), other)
 				return u
 			} else if other == "" {
 				owners[a] = u.Name
@@ -80,15 +80,15 @@ func (d *userDecoder) readAddresses(x *document.Node, p *Point) (all []netip.Pre
 	case err == nil:
 		return []netip.Prefix{a}
 	case x.Kind == document.Mapping:
-		d.Fail(x.Position, "an IPv6 address in quotes, such as \"fd00::1\"; a host, a pattern or a prefix", "this is %v",
+		d.Fail(x.Position, "an IPv6 address in quotes, such as \"fd00::1\"; a host, a pattern or a prefix", "the value is %v",
 			x.Kind)
 		return nil
 	case strings.ContainsAny(x.Text, ":/") || x.Text != "" && strings.Trim(x.Text, ".0123456789") == "":
 		d.Fail(x.Position, "an address, a prefix, a host or a pattern", "%v", err)
 		return nil
 	case strings.HasPrefix(x.Text, "vlan "):
-		d.Fail(x.Position, "an address, a prefix, a host or a pattern", "frames of an experiment have no VLAN; users of "+
-			"weir switch can have")
+		d.Fail(x.Position, "an address, a prefix, a host or a pattern",
+			"frames of an experiment have no VLAN tag; only users of weir switch can have one")
 		return nil
 	}
 	for _, host := range d.nodes.listHosts(x, p) {

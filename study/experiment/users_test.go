@@ -33,22 +33,22 @@ traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: c, t
 		{users: `{}`},
 		{users: `[a, b]`, errors: "x.yaml:4:8: users is a list; allowed: {home: ["},
 		{users: `{home: []}`, errors: "x.yaml:4:15: user home has no address; allowed: "},
-		{users: `{home: [a, x]}`, errors: `x.yaml:4:19: host "x" is not known; allowed: a, b, c`},
+		{users: `{home: [a, x]}`, errors: `x.yaml:4:19: unknown host "x"; allowed: a, b, c`},
 		{users: `{home: s}`, errors: `"s" is a switch`},
 		{users: `{home: [a, b], office: [c, b]}`,
-			errors: "x.yaml:4:35: 10.0.0.2 is user home's already; allowed: each address once"},
-		{users: `{home: a, office: 10.0.0.1/32}`, errors: "x.yaml:4:26: 10.0.0.1 is user home's already"},
-		{users: `{home: ["fd00::/64", 10.0.0.0/24], office: "fd00::9/64"}`, errors: "fd00::/64 is user home's already"},
+			errors: "x.yaml:4:35: 10.0.0.2 already belongs to user home; allowed: each address once"},
+		{users: `{home: a, office: 10.0.0.1/32}`, errors: "x.yaml:4:26: 10.0.0.1 already belongs to user home"},
+		{users: `{home: ["fd00::/64", 10.0.0.0/24], office: "fd00::9/64"}`, errors: "fd00::/64 already belongs to user home"},
 		{users: `{home: 10.0.0.0/33}`, errors: `x.yaml:4:15: "10.0.0.0/33" is neither an address nor a prefix; allowed: an ` +
 			`address, a prefix, a host or a pattern`},
 		{users: `{home: [a, 10.0.0.300]}`, errors: `"10.0.0.300" is neither an address nor a prefix`},
 		{users: `{home: "fd00::1%eth0"}`, errors: `"fd00::1%eth0" is neither an address nor a prefix`},
-		{users: `{home: [fd00::1]}`, errors: `x.yaml:4:16: this is a map; allowed: an IPv6 address in quotes, such as ` +
+		{users: `{home: [fd00::1]}`, errors: `x.yaml:4:16: the value is a map; allowed: an IPv6 address in quotes, such as ` +
 			`"fd00::1"`},
 		{users: `{home: ["vlan 5"]}`, errors: "x.yaml:4:16: frames of an experiment have no VLAN"},
-		{users: `{a: b}`, errors: `x.yaml:4:9: a node is named "a"; allowed: another name`},
-		{users: `{s: b}`, errors: `a node is named "s"`},
-		{users: `{others: b}`, errors: `x.yaml:4:9: "others" cannot be the name of a user; allowed: letters, digits`},
+		{users: `{a: b}`, errors: `x.yaml:4:9: "a" is already the name of a node; allowed: another name`},
+		{users: `{s: b}`, errors: `"s" is already the name of a node`},
+		{users: `{others: b}`, errors: `x.yaml:4:9: "others" is not a valid user name; allowed: letters, digits`},
 	} {
 		t.Run(c.users, func(t *testing.T) {
 			for _, version := range []int{4, 6} {

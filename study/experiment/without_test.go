@@ -78,7 +78,7 @@ func TestWithout(t *testing.T) {
 // Of a sweep that options have narrowed to nothing but points without meaning, the reason is the error.
 func TestWithoutRest(t *testing.T) {
 	e := wrong(t, withoutSpec, experiment.Options{Set: []string{"rate=4Mbps", "how=abc"}})
-	if len(e) != 1 || !strings.Contains(e[0].Error(), "no point is left of the sweep: nothing to share") {
+	if len(e) != 1 || !strings.Contains(e[0].Error(), "without leaves no point of the sweep: nothing to share") {
 		t.Errorf("got %v", document.InputErrors(e))
 	}
 }

@@ -28,12 +28,13 @@ func (m *grouped) ReadOptions(o *Options) {
 	}
 	t := o.Node.Get("by")
 	if len(o.Point.Groups) == 0 {
-		o.Fail(t.Position, "groups: {storage: [h0, h1]} in the experiment", "there are no groups of hosts")
+		o.Fail(t.Position, "groups in the experiment, such as groups: {storage: [h0, h1]}",
+			"the experiment has no groups of hosts")
 	}
 	for _, g := range o.Point.Groups {
 		if slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Name == g.Name }) {
-			o.Fail(t.Position, "another name for one of them",
-				"%s is a group and a traffic, whose values could not be told apart",
+			o.Fail(t.Position, "another name for the group or the traffic",
+				"%s is the name of both a group and a traffic, so their values have the same name",
 				g.Name)
 		}
 	}

@@ -38,7 +38,7 @@ func (m *completion) Check(p *Point) (why, allowed string) {
 	if slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Sized }) {
 		return "", ""
 	}
-	return fmt.Sprintf("no traffic of the experiment has a %s: its flows have no end", m.name), "a traffic with a size"
+	return fmt.Sprintf("no traffic of the experiment has a %s, since no flow has an end", m.name), "a traffic with a size"
 }
 
 // completedFlow is a finished flow's size and its value: time or slowdown.
@@ -154,7 +154,7 @@ type fct struct {
 func (m *fct) ReadOptions(o *Options) {
 	m.name = "fct"
 	m.decodeCommon(o)
-	m.deviation = o.ReadChoice("deviation", "answer") == "true"
+	m.deviation = o.ReadChoice("deviation", "value of deviation") == "true"
 	m.decodeBins(o)
 }
 
@@ -293,7 +293,8 @@ type collective struct{ traffics }
 func (m *collective) ReadOptions(o *Options) {
 	m.traffics.ReadOptions(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Collective }) {
-		o.Fail(o.At, "a traffic with job: {all_reduce_flows: {…}}", "no traffic of the experiment is a collective")
+		o.Fail(o.At, "a traffic with job: {all_reduce_flows: {…}}",
+			"no traffic of the experiment has the job all_reduce_flows")
 	}
 }
 

@@ -180,7 +180,7 @@ type unacked struct{ traffics }
 func (m *unacked) ReadOptions(o *Options) {
 	m.traffics.ReadOptions(o)
 	if !slices.ContainsFunc(o.Point.Traffic, func(t Traffic) bool { return t.Transport.Buffered }) {
-		o.Fail(o.At, "a traffic with transport: tcp", "no traffic of the experiment has a send buffer")
+		o.Fail(o.At, "a traffic with transport: tcp", "no traffic of the experiment has a sender with a send buffer")
 	}
 }
 
@@ -247,7 +247,8 @@ func (*overshoot) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Peaks: t
 
 // WhyNotInLab returns why the lab lacks the measure for kernel senders.
 func (*overshoot) WhyNotInLab(p *Point) string {
-	return p.kernelSender(-1, "a kernel reports what its sender has in flight only now and then, so the most is not known")
+	return p.kernelSender(-1,
+		"a kernel reports the payload in flight of its sender only at intervals, so the maximum is unknown")
 }
 
 // AddValues adds the mean and the maximum, over the flows that sent data, of the largest payload in flight divided by

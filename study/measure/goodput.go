@@ -26,9 +26,10 @@ func (m *goodput) Check(p *Point) (why, allowed string) {
 	jobs := slices.ContainsFunc(p.Traffic, func(t Traffic) bool { return t.Job })
 	switch {
 	case m.every > 0 && p.NoPackets:
-		return "goodput over time is of packets, which an ideal network does not carry", "goodput without every"
+		return "every is given, but an ideal network carries no packets whose goodput changes over time",
+			"goodput without every"
 	case m.every > 0 && m.isByGroup() && jobs:
-		return "goodput of jobs over time is by traffic", "by: traffic, or no every"
+		return "goodput of jobs over time is available by traffic only", "by: traffic or no every"
 	}
 	return "", ""
 }
@@ -282,7 +283,7 @@ func (m *timeToFairness) ReadOptions(o *Options) {
 	level := o.Node.GetDefault("index")
 	if m.level = document.ReadValue(o.Reader, level, unit.ParseShare); !(m.level > 0 && m.level <= 1) &&
 		level.Kind == document.Scalar {
-		o.Fail(level.Position, "above 0% up to 100%", "%q is not a Jain index", level.Text)
+		o.Fail(level.Position, "above 0% and up to 100%", "%q is not a valid Jain index", level.Text)
 	}
 	m.after = o.Point.Warmup
 	if t := o.Node.Get("after"); t != nil {

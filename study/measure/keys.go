@@ -141,5 +141,5 @@ func reductionKeys() []Key {
 
 // Table returns the table of the kind's options.
 func (k *Definition) Table() *document.Table {
-	return &document.Table{KeyNoun: k.Name + "'s key", Doc: k.Doc, Keys: k.Keys}
+	return &document.Table{KeyNoun: k.Name + " key", Doc: k.Doc, Keys: k.Keys}
 }

@@ -30,13 +30,13 @@ func (o *Options) readLimit() (only []string) {
 	t := o.Node.Get(o.Kind.Keys[key].Name)
 	grouped := slices.ContainsFunc(o.Kind.Keys, func(k Key) bool { return k.Name == "by" })
 	if grouped && o.Node.Get("by") != nil && o.Node.Get("by").Text == "all" {
-		o.Fail(t.Position, "by: traffic", "%s by all has no traffics to choose from", o.Kind.Name)
+		o.Fail(t.Position, "by: traffic", "traffic is given, but %s by: all has a single value for all traffics", o.Kind.Name)
 		return nil
 	}
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		if items = t.Items; len(items) == 0 {
-			o.Fail(t.Position, "at least one traffic", "the list of traffics is empty")
+			o.Fail(t.Position, "at least one traffic", "traffic is an empty list")
 		}
 	}
 	var names []string

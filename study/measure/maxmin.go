@@ -19,7 +19,7 @@ type maxMin struct {
 // not in bit/s.
 func (m *maxMin) ReadOptions(o *Options) {
 	m.traffics.ReadOptions(o)
-	m.senders = o.ReadChoice("among", "whom links are shared among") == "sender"
+	m.senders = o.ReadChoice("among", "value of among") == "sender"
 	p := o.Point
 	if p.Routes == nil {
 		return
@@ -31,13 +31,14 @@ func (m *maxMin) ReadOptions(o *Options) {
 		if several := func(set []packet.PortID) bool { return len(set) > 1 }; slices.ContainsFunc(p.Routes.PathsFrom(i).Sets,
 			several) {
 			o.Fail(o.At, "a network with one shortest path from host to host",
-				"max_min divides links among flows, and where there are several shortest paths it does not know which a flow takes")
+				"max_min needs the path of each flow, but the network has several shortest paths")
 		}
 		break // switches share their sets
 	}
 	for i := range p.Network.Links {
 		if p.Network.Links[i].Rate.Bits == 0 {
-			o.Fail(o.At, "rates in bit/s", "max_min is of bits, and the rate of link %s is in packets", p.PortName(2*i))
+			o.Fail(o.At, "rates in bit/s", "max_min needs rates in bit/s, but the rate of link %s is in packets/s",
+				p.PortName(2*i))
 			return
 		}
 	}

@@ -198,7 +198,7 @@ const maxMeasures = 1000
 // is the point that options refer to.
 func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
-		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is a list")
+		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is not a list")
 		return nil
 	}
 	for _, x := range t.Items {
@@ -219,7 +219,7 @@ func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Poi
 		}
 		before := r.CountErrors()
 		if len(kind.Keys) == 0 && len(options.Keys) > 0 {
-			r.Fail(options.Keys[0].Position, name+" alone", "%s has no options", name)
+			r.Fail(options.Keys[0].Position, name+" without options", "%s has no options", name)
 			continue
 		}
 		given, _ := r.ReadMap(options, kind.Table())
@@ -231,7 +231,7 @@ func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Poi
 			continue
 		}
 		if len(list) == maxMeasures {
-			r.Fail(place, fmt.Sprintf("up to %d", maxMeasures), "there are more than %d measures", maxMeasures)
+			r.Fail(place, fmt.Sprintf("up to %d", maxMeasures), "the experiment has more than %d measures", maxMeasures)
 			break
 		}
 		for _, other := range list {
@@ -253,7 +253,7 @@ func (m *Entry) checkAgainst(r *document.Reader, other *Entry) {
 			if m.onlyTraffics != nil || other.onlyTraffics != nil {
 				allowed = "each traffic in one entry"
 			}
-			r.Fail(m.At, allowed, "the measure %s is here already", value)
+			r.Fail(m.At, allowed, "the measure %s is given twice", value)
 		}
 	} else if apart, ok := m.Measure.(excluder); ok {
 		if why, allowed := apart.Excludes(other.Measure); why != "" {
@@ -357,8 +357,8 @@ type TooManySamplesError struct{ samples float64 }
 
 // Error returns the number of samples, the limit and the remedies.
 func (e *TooManySamplesError) Error() string {
-	return "the measures would keep " + FormatSI(e.samples) + " samples a run; at most " + FormatSI(maxWatched) +
-		" fit: make every longer, or watch less"
+	return "the measures would record " + FormatSI(e.samples) + " samples in a run; at most " + FormatSI(maxWatched) +
+		" fit into memory: use a longer every, or measure fewer ports or flows"
 }
 
 // Evaluate returns the values of a run's result. On an ideal network, measures of packets are NaN.

@@ -25,7 +25,7 @@ func (m *metric) Label() string { return m.name + " " + m.label }
 func (m *metric) ReadOptions(o *Options) {
 	t := o.Node.Get("name")
 	if t == nil {
-		o.Node.FailMissing("name", "metric needs the name of one: weir_ecn_marked_total")
+		o.Node.FailMissing("name", "metric needs the key name, such as name: weir_ecn_marked_total")
 		return
 	}
 	m.name = o.ReadText(t)

@@ -20,7 +20,7 @@ func (*nacks) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Notices: tru
 
 // WhyNotInLab returns that kernels do not process notices.
 func (*nacks) WhyNotInLab(p *Point) string {
-	return p.kernelSender(-1, "a kernel takes no notices of switches")
+	return p.kernelSender(-1, "a kernel sender does not accept notices from switches")
 }
 
 // AddValues adds the counts of notices, their cost, and the delays of those that arrived.

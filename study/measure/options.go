@@ -32,7 +32,7 @@ func (*traffics) ReadOptions(o *Options) { o.ReadChoice("by", "grouping") }
 func (o *Options) requireWindow() (ok bool) {
 	if ok = len(o.Point.windowedTraffics()) > 0; !ok && !o.Point.Partial {
 		o.Fail(o.At, "a traffic over a transport with a window",
-			"no traffic of the experiment has a window or a rate, as %s needs", o.Kind.Name)
+			"%s needs a sender with a window or a rate, but no traffic of the experiment has one", o.Kind.Name)
 	}
 	return ok
 }
@@ -69,14 +69,14 @@ func (o *Options) ReadSwitches(t *document.Node) (nodes []int) {
 // checked.
 func CheckPattern(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
 	if is, meant := topology.FindBackwardRange(pattern); is != "" {
-		r.Fail(place, meant, "the range %s of %q is backwards", is, pattern)
+		r.Fail(place, meant, "the range %s of %q is reversed", is, pattern)
 		return false
 	}
 	if len(matching) == 0 {
 		return true
 	}
 	if absent, there := topology.FindAbsent(pattern, matching); absent != "" {
-		r.Fail(place, there+", or *", "of %q there are no %s", pattern, absent)
+		r.Fail(place, there+", or *", "%q includes names that do not exist: %s", pattern, absent)
 		return false
 	}
 	return true
@@ -88,7 +88,8 @@ func (o *Options) ReadHold(every, span unit.Time) int {
 	t := o.Node.GetDefault("hold")
 	n := o.ReadInteger(t, 1, 1000000)
 	if o.OK() && every > 0 && unit.Time(n) > span/every {
-		o.Fail(t.Position, "a shorter every, or a smaller hold", "there are no %d samples, one every %v, within %v", n, every,
+		o.Fail(t.Position, "a shorter every or a smaller hold",
+			"hold needs %d samples, one every %v, which do not fit into %v", n, every,
 			span)
 	}
 	return n
@@ -102,7 +103,8 @@ func (o *Options) ReadTime(t *document.Node, included bool) unit.Time {
 		allowed = "up to "
 	}
 	if ok && (at < o.Point.Warmup || at > end || at == end && !included) {
-		o.Fail(t.Position, "from "+o.Point.Warmup.String()+" on, "+allowed+end.String(), "%q is not within the measured part",
+		o.Fail(t.Position, "from "+o.Point.Warmup.String()+" on, "+allowed+end.String(),
+			"%q is outside the measured part of the run",
 			t.Text)
 	}
 	return at
@@ -121,12 +123,14 @@ func (o *Options) ReadEveryWithin(length unit.Time) (every unit.Time) {
 	t = o.Node.GetDefault("every")
 	switch every = o.ReadPositiveTime(t); {
 	case length/every > maxSamples:
-		o.Fail(t.Position, "at least "+(length/maxSamples+1).String(), "that many samples would not fit into memory")
+		o.Fail(t.Position, "at least "+(length/maxSamples+1).String(), "every %s gives more samples than fit into memory",
+			t.Text)
 	case every > length && !given:
-		o.Fail(o.At, "every: "+max(length/100, 1).String()+", or another up to "+length.String(),
-			"without every, %s is measured every %s, and the measured part has only %v", o.Kind.Name, t.Text, length)
+		o.Fail(o.At, "every: "+max(length/100, 1).String()+" or another time up to "+length.String(),
+			"without every, %s is measured every %s, but the measured part of the run is only %v long", o.Kind.Name, t.Text,
+			length)
 	case every > length:
-		o.Fail(t.Position, "up to "+length.String(), "every %s is longer than the measured part", t.Text)
+		o.Fail(t.Position, "up to "+length.String(), "every %s is longer than the measured part of the run", t.Text)
 	}
 	return every
 }
@@ -139,18 +143,18 @@ func (o *Options) ReadPercentiles() (out []float64) {
 	}
 	t = o.Node.GetDefault("percentiles")
 	if t.Kind != document.List {
-		o.Fail(t.Position, "[50, 95, 99]", "percentiles are a list")
+		o.Fail(t.Position, "[50, 95, 99]", "percentiles is not a list")
 		return nil
 	}
 	for _, x := range t.Items {
 		v, err := strconv.ParseFloat(o.ReadText(x), 64)
 		if err != nil || !(v > 0 && v < 100) {
-			o.Fail(x.Position, "numbers above 0 and below 100", "%q is not a percentile", x.Text)
+			o.Fail(x.Position, "a number above 0 and below 100", "%q is not a valid percentile", x.Text)
 			continue
 		}
 		for _, other := range out {
 			if other == v {
-				o.Fail(x.Position, "", "the percentile %s is here already", x.Text)
+				o.Fail(x.Position, "", "the percentile %s is given twice", x.Text)
 			}
 		}
 		out = append(out, v)

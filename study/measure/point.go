@@ -77,7 +77,7 @@ func (p *Point) windowedTraffics() (names []string) {
 func (p *Point) kernelSender(traffic int, why string) string {
 	for i := range p.Traffic {
 		if t := &p.Traffic[i]; t.Transport.Gauged && !t.WeirStack && (traffic < 0 || traffic == i) {
-			return why + " (traffic " + t.Name + "; hosts of Weir's own do: stack: weir)"
+			return why + " (traffic " + t.Name + "; stack: weir makes it available)"
 		}
 	}
 	return ""

@@ -25,7 +25,7 @@ func (m *port) ReadOptions(o *Options) {
 	t := o.Node.Get("port")
 	if t == nil {
 		name := o.Kind.Name
-		o.Node.FailMissing("port", "%s needs a port", name)
+		o.Node.FailMissing("port", "%s needs the key port", name)
 		return
 	}
 	m.index = o.ReadPort(t, false)
@@ -136,7 +136,7 @@ func (m *balance) ReadOptions(o *Options) {
 	}
 	x, err := o.Point.Network.FindTree()
 	if err != nil {
-		o.Fail(o.At, "a fat tree of two or three tiers", "balance is that of upward ports: %v", err)
+		o.Fail(o.At, "a fat tree of two or three tiers", "balance needs the upward ports of a fat tree: %v", err)
 		return
 	}
 	ports := o.Point.Network.Ports()
@@ -150,10 +150,12 @@ func (m *balance) ReadOptions(o *Options) {
 		}
 	}
 	if m.label = o.ReadText(t); len(m.nodes) == 0 {
-		o.Fail(t.Position, "switches of a lower tier", "no switch that %q matches has ports upward", t.Text)
+		o.Fail(t.Position, "a pattern of switches below the highest tier", "no switch that %q matches has upward ports",
+			t.Text)
 	}
 	if len(m.ports) > maxPorts {
-		o.Fail(t.Position, fmt.Sprintf("a pattern of switches with %d ports upward at most", maxPorts), "%q has %d", t.Text,
+		o.Fail(t.Position, fmt.Sprintf("a pattern of switches with at most %d upward ports", maxPorts),
+			"%q matches switches with %d upward ports", t.Text,
 			len(m.ports))
 	}
 }
@@ -241,10 +243,10 @@ const maxPorts = 256
 
 // ReadOptions reads `by` and `log`.
 func (m *pause) ReadOptions(o *Options) {
-	m.log = o.ReadChoice("log", "answer") == "true"
+	m.log = o.ReadChoice("log", "value of log") == "true"
 	n := 2 * len(o.Point.Network.Links)
 	if m.by = o.ReadChoice("by", "grouping"); m.by == "port" && n > maxPorts {
-		o.Fail(o.Node.Get("by").Position, "all, traffic", "the network has %d ports; at most %d are shown one by one",
+		o.Fail(o.Node.Get("by").Position, "all, traffic", "the network has %d ports; by: port is possible up to %d ports",
 			n, maxPorts)
 	}
 }
@@ -255,7 +257,7 @@ func (m *pause) ListNeeds(*Point, *outcome.Load) Needs { return Needs{Pauses: m.
 // WhyNotInLab returns that the lab's data plane keeps no log of Pause frames.
 func (m *pause) WhyNotInLab(*Point) string {
 	if m.log {
-		return "its data plane keeps no log of pause frames; without log there is one"
+		return "its data plane records no log of pause frames; measure pfc_pause without log"
 	}
 	return ""
 }

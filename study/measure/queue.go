@@ -26,7 +26,7 @@ func (m *queue) Label() string { return m.label }
 // Excludes reports that all queues must be in one unit.
 func (m *queue) Excludes(other Measure) (why, allowed string) {
 	if other.(*queue).inBytes != m.inBytes {
-		return "all queues of an experiment are measured in the same unit", ""
+		return "every queue measure of an experiment needs the same unit", ""
 	}
 	return "", ""
 }
@@ -36,7 +36,7 @@ func (m *queue) ReadOptions(o *Options) {
 	port, switches := o.Node.Get("port"), o.Node.Get("switches")
 	switch {
 	case (port == nil) == (switches == nil):
-		o.Node.FailMissing("port", "queue needs a port, or switches")
+		o.Node.FailMissing("port", "queue needs the key port or switches")
 		return
 	case port != nil:
 		i := o.ReadPort(port, true)
@@ -55,8 +55,8 @@ func (m *queue) ReadOptions(o *Options) {
 	m.decodeSpan(o)
 	m.inBytes = o.ReadChoice("unit", "unit") == "bytes"
 	m.percentiles = o.ReadPercentiles()
-	if m.log = o.ReadChoice("log", "answer") == "true"; m.log && !m.inBytes {
-		o.Fail(o.Node.Get("log").Position, "with unit: bytes", "histograms are of bytes")
+	if m.log = o.ReadChoice("log", "value of log") == "true"; m.log && !m.inBytes {
+		o.Fail(o.Node.Get("log").Position, "log together with unit: bytes", "log needs queue lengths in bytes")
 	}
 }
 
@@ -80,11 +80,11 @@ func (m *queue) decodeSpan(o *Options) {
 	}
 	switch t := from; {
 	case t != nil && m.from >= end:
-		o.Fail(t.Position, "a time before the run's end, "+end.String(), "nothing is left to be measured")
+		o.Fail(t.Position, "a time before the end of the run, "+end.String(), "the measured part of the run is empty")
 	case t != nil && m.until > 0:
-		o.Fail(t.Position, "a time before until, "+m.until.String(), "nothing is left to be measured")
+		o.Fail(t.Position, "a time before until, "+m.until.String(), "the measured part of the run is empty")
 	default:
-		o.Fail(until.Position, "a time behind the warm-up of "+begin.String(), "nothing is left to be measured")
+		o.Fail(until.Position, "a time after the warmup of "+begin.String(), "the measured part of the run is empty")
 	}
 }
 

@@ -34,13 +34,13 @@ func (m *reaction) ReadOptions(o *Options) {
 	}
 	after := o.Node.Get("after")
 	if m.subject == "" || after == nil {
-		o.Node.FailMissing("after", "a reaction needs after, and one of goodput, throughput, queue")
+		o.Node.FailMissing("after", "reaction needs the key after and one of goodput, throughput and queue")
 		return
 	}
 	m.after, m.until = o.ReadTime(after, false), o.Point.End()
 	if t := o.Node.Get("until"); t != nil {
 		if m.until = o.ReadTime(t, true); m.until <= m.after && o.OK() {
-			o.Fail(t.Position, "a time after "+m.after.String(), "%s is not after the step", t.Text)
+			o.Fail(t.Position, "a time after "+m.after.String(), "%s is not after the time given by after", t.Text)
 		}
 	}
 	if t := o.Node.Get("to"); t != nil {
@@ -57,7 +57,7 @@ func (m *reaction) ReadOptions(o *Options) {
 	m.every = o.ReadEvery()
 	within := o.Node.GetDefault("within")
 	if m.within = document.ReadValue(o.Reader, within, unit.ParseShare); m.within <= 0 && within.Kind == document.Scalar {
-		o.Fail(within.Position, "above 0%", "%q is not a band", within.Text)
+		o.Fail(within.Position, "above 0%", "%q is not a valid band", within.Text)
 	}
 	m.hold = o.ReadHold(m.every, m.until-m.after)
 }
@@ -70,7 +70,7 @@ func (m *reaction) decodeQuantity(o *Options) bool {
 		case t == nil:
 			continue
 		case m.subject != "":
-			o.Fail(t.Position, "one of goodput, throughput, queue", "a reaction is that of one quantity")
+			o.Fail(t.Position, "one of goodput, throughput and queue", "reaction has several of goodput, throughput and queue")
 			return false
 		}
 		m.subject = name

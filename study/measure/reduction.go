@@ -28,14 +28,14 @@ func (m *reduction) Label() string { return m.label }
 // Excludes reports that there is either one entry for all traffics, or one for each.
 func (m *reduction) Excludes(other Measure) (why, allowed string) {
 	if (other.(*reduction).traffic < 0) != (m.traffic < 0) {
-		return "the reduction of a traffic is here already", "an entry for each traffic, or one for all"
+		return "the reduction of a traffic is given twice", "one entry for each traffic or one entry for all"
 	}
 	return "", ""
 }
 
 // WhyNotInLab returns that kernels do not report reductions.
 func (m *reduction) WhyNotInLab(p *Point) string {
-	return p.kernelSender(m.traffic, "a kernel does not report to the microsecond when its sender reduces its window")
+	return p.kernelSender(m.traffic, "a kernel does not report window reductions of its sender with a resolution of 1 us")
 }
 
 // ReadOptions reads what counts as congestion and what as a reduction.
@@ -59,21 +59,21 @@ func (m *reduction) ReadOptions(o *Options) {
 		if above == nil {
 			key = "above"
 		}
-		o.Node.FailMissing(key, "port and above belong together: the queue that shows congestion, and from what length on")
+		o.Node.FailMissing(key, "port and above must be given together: the queue that shows congestion and its length")
 		return
 	case port != nil:
 		m.port = o.ReadPort(port, true)
 		var ok bool
 		if m.above, ok = document.ReadValid(o.Reader, above, unit.ParseLength); ok && m.above.Packets < 1 &&
 			m.above.Bytes < 1 {
-			o.Fail(above.Position, "1 packets, or more",
-				"a queue that is longer than %s is no congestion: every packet makes it so", above.Text)
+			o.Fail(above.Position, "at least 1 packet",
+				"above %s is exceeded by every packet, so it does not show congestion", above.Text)
 		}
 	}
 	by := o.Node.GetDefault("by")
 	if m.share = document.ReadValue(o.Reader, by, unit.ParseShare); !(m.share > 0 && m.share < 1) &&
 		by.Kind == document.Scalar {
-		o.Fail(by.Position, "above 0% and below 100%", "%q is no part of a window", by.Text)
+		o.Fail(by.Position, "above 0% and below 100%", "%q is not a valid share of a window", by.Text)
 	}
 	m.completeness = o.ReadChoice("of", "choice of flows")
 	m.inFlight = o.ReadChoice("gauge", "gauge") == "in_flight"

@@ -65,7 +65,7 @@ func (m *timeline) ReadOptions(o *Options) {
 	}
 	if t := o.Node.Get("until"); t != nil {
 		if m.until = o.runTime(t); o.OK() && m.until <= m.from {
-			o.Fail(t.Position, "a time after "+m.from.String(), "until %s nothing is kept", t.Text)
+			o.Fail(t.Position, "a time after "+m.from.String(), "no time is recorded until %s", t.Text)
 		}
 	}
 	m.maxParts = o.ReadInteger(o.Node.GetDefault("most"), 1, maxStretches)
@@ -75,7 +75,7 @@ func (m *timeline) ReadOptions(o *Options) {
 func (o *Options) runTime(t *document.Node) unit.Time {
 	at, ok := document.ReadValid(o.Reader, t, unit.ParseTime)
 	if ok && (at < 0 || at > o.Point.End()) {
-		o.Fail(t.Position, "from 0s up to "+o.Point.End().String(), "%q is not within the run", t.Text)
+		o.Fail(t.Position, "from 0s up to "+o.Point.End().String(), "%q is outside the run", t.Text)
 	}
 	return at
 }
@@ -90,7 +90,7 @@ func (m *timeline) Check(p *Point) (why, allowed string) {
 			return "", ""
 		}
 	}
-	return "no job has a rank at one of these hosts", "hosts of a job"
+	return "no job has a rank on one of these hosts", "hosts of a job"
 }
 
 // ListNeeds requests timelines of each job's ranks at the hosts.
@@ -111,7 +111,7 @@ func (m *timeline) ListNeeds(p *Point, load *outcome.Load) (n Needs) {
 }
 
 // WhyNotInLab returns that the lab runs no jobs.
-func (*timeline) WhyNotInLab(*Point) string { return "hosts of the lab carry out no jobs" }
+func (*timeline) WhyNotInLab(*Point) string { return "hosts of the lab do not run jobs" }
 
 // AddValues adds the timelines, and the numbers of parts kept and left out for each job.
 func (m *timeline) AddValues(e *Evaluation) {

@@ -116,7 +116,7 @@ func TestFlowsAreCounted(t *testing.T) {
 		t.Errorf("%g values of %d flows, want about %g", got, len(c.Flows), want)
 	}
 	e := plantest.LoadInvalid(t, registry, strings.Replace(text, "every: 1ms", "every: 1us", 1), experiment.Options{})
-	if !strings.Contains(e.Error(), "samples a run; at most") {
+	if !strings.Contains(e.Error(), "samples in a run; at most") {
 		t.Error(e)
 	}
 }

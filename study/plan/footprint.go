@@ -54,7 +54,7 @@ func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
 	}
 	if s := f.Sums(); s.Ingress+s.Egress > l.Stages {
 		out = append(out, ProgramBreak{"all", dataplane.Violation{Section: "4.1", Stage: "all",
-			What: fmt.Sprintf("%d stages; %d can be", s.Ingress+s.Egress, l.Stages)}})
+			What: fmt.Sprintf("%d stages; at most %d are possible", s.Ingress+s.Egress, l.Stages)}})
 	}
 	return out
 }
@@ -105,7 +105,7 @@ func Footprint(r *experiment.Registry, name, topology string, set []string) ([]S
 	if err != nil && !errors.As(err, &no) {
 		c := document.NewReader(experiment.FileKind)
 		c.Remember(experiment.TopologyFlag, []byte(topology))
-		c.Fail(document.Position{File: experiment.TopologyFlag, Line: 1, Column: 1}, "", "%s cannot be in this network: %v",
+		c.Fail(document.Position{File: experiment.TopologyFlag, Line: 1, Column: 1}, "", "%s does not fit this network: %v",
 			name, err)
 		return nil, c.Err()
 	}
@@ -116,7 +116,7 @@ func Footprint(r *experiment.Registry, name, topology string, set []string) ([]S
 type noFootprint struct{ program string }
 
 func (e *noFootprint) Error() string {
-	return fmt.Sprintf("program %s does not tell its footprint", e.program)
+	return fmt.Sprintf("program %s does not report its footprint", e.program)
 }
 
 // buildFootprints builds the switches of a run and queries their programs. It does not keep the programs: the

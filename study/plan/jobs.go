@@ -92,7 +92,7 @@ func (b *builder) checkNICCount(id int, j *experiment.Job) error {
 		}
 		if sends[i] {
 			return &experiment.NoNIC{Traffic: id, Param: "nics", Allowed: fmt.Sprintf("nics: up to %d", maxPaths),
-				Why: fmt.Errorf("traffic %s: channels take turns at %d NICs (nics), and %s has %d that lead to others",
+				Why: fmt.Errorf("traffic %s: nics is %d, but the number of NICs of %s with a path to other hosts of the job is %d",
 					b.point.Entry(id).Name(), nics, b.point.Network().Nodes[from].Name, maxPaths)}
 		}
 	}
@@ -120,7 +120,7 @@ func (b *builder) checkNamedNIC(id int, j *experiment.Job) (err error) {
 // nicError returns the error that a NIC which a traffic requests is missing or has no path to a receiver.
 func (b *builder) nicError(id int, why error) error {
 	return &experiment.NoNIC{Traffic: id,
-		Allowed: "hash, round_robin, rail, or a NIC that leads from each sender to its receivers",
+		Allowed: "hash, round_robin, rail or a NIC with a path from each sender to its receivers",
 		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 

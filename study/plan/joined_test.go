@@ -223,7 +223,7 @@ func TestSendersNeedPaths(t *testing.T) {
 			refused++
 			named := slices.ContainsFunc(pairs, func(p [2]string) bool {
 				return !w.reach(p[0])[p[1]] && err != nil &&
-					strings.Contains(err.Error(), fmt.Sprintf(": there is no path from %s to %s; ", p[0], p[1]))
+					strings.Contains(err.Error(), fmt.Sprintf(": no path leads from %s to %s; ", p[0], p[1]))
 			})
 			if !named {
 				t.Fatalf("%v, and %v has no path in\n%s", err, pairs[apart], text)
@@ -282,7 +282,7 @@ func TestReachability(t *testing.T) {
 			"from NIC 1 of a to b"},
 		{"a ring by rail", directRing, "nic: rail, job: {all_reduce: {size: 8MB}}, hosts: [a, b, c, d]", none},
 		{"two channels over one NIC", directRing, "job: {all_reduce: {size: 8MB, channels: 2, nics: 2}}, hosts: [a, b, c, d]",
-			"a has 1 that lead to others"},
+			"of a with a path to other hosts of the job is 1"},
 		{"all-to-all on a ring", directRing, "job: {all_to_all: {size: 8MB}}", "from a to c"},
 		{"a ring of flows", directRing,
 			"job: {all_reduce_flows: {algorithm: ring, size: 8MB}}, hosts: [a, b, c, d], start: 0s",
@@ -351,11 +351,11 @@ func TestFilesNeedPaths(t *testing.T) {
 		{"GOAL along a line", directLine, "job: {goal: {file: x.goal}}, hosts: [a, b, c]",
 			goal([2]int{0, 1}, [2]int{1, 2}, [2]int{2, 1}), ""},
 		{"GOAL past a host", directLine, "job: {goal: {file: x.goal}}, hosts: [a, b, c]",
-			goal([2]int{0, 1}, [2]int{2, 0}), "there is no path from c to a"},
+			goal([2]int{0, 1}, [2]int{2, 0}), "no path leads from c to a"},
 		{"GOAL through planes", twoPlanes, "job: {goal: {file: x.goal}}, hosts: [b, a, c]",
-			goal([2]int{0, 1}, [2]int{0, 2}, [2]int{1, 2}), "there is no path from a to c"},
+			goal([2]int{0, 1}, [2]int{0, 2}, [2]int{1, 2}), "no path leads from a to c"},
 		{"Chakra on a line", directLine, chakra + ", hosts: [b, c]", "", ""},
-		{"Chakra past a host", directLine, chakra + ", hosts: [a, c]", "", "there is no path from a to c"},
+		{"Chakra past a host", directLine, chakra + ", hosts: [a, c]", "", "no path leads from a to c"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			source := plantest.NewSource("test.yaml", "duration: 100ms\n"+x.topology+"traffic:\n  - {name: j, transport: tcp, "+

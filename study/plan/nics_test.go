@@ -216,14 +216,14 @@ func TestWrongNICs(t *testing.T) {
 	traffic := "traffic: [{name: x, from: a, to: b, transport: tcp, start: 0s, nic: %s}]\n"
 	for _, x := range []struct{ name, text, want string }{
 		{"no such NIC", homed + fmt.Sprintf(traffic, "2"), "a has 2 NICs, and NIC 2 is asked for"},
-		{"no choice", homed + fmt.Sprintf(traffic, "hsah"), `choice of a NIC "hsah" is not known; did you mean "hash"?`},
+		{"no choice", homed + fmt.Sprintf(traffic, "hsah"), `unknown value of nic "hsah"; did you mean "hash"?`},
 		{"one NIC each", "duration: 1s\ntopology: {star: {hosts: 2, rate: 1Gbps, delay: 1us}}\nswitch: [ecmp]\n" +
 			"measure: [goodput]\ntraffic: [{name: x, from: h0, to: h1, transport: tcp, start: 0s, nic: rail}]\n",
 			"no host of this network has more than one NIC"},
 		{"a bundle of none", strings.Replace(homed, "bundle: 2", "bundle: 0", 1) + fmt.Sprintf(traffic, "0"), "allowed: 1"},
 		{"linked twice", strings.Replace(homed, "    - {ends: [s, z]", "    - {ends: [z, s], rate: 1Gbps, delay: 1us}\n"+
 			"    - {ends: [s, z]", 1) + fmt.Sprintf(traffic, "0"),
-			"s and z are linked already; allowed: bundle: 2 at the first"},
+			"s and z are already linked; allowed: bundle: 2 in the first link"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			if got := plantest.LoadInvalid(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
@@ -256,11 +256,11 @@ traffic: [{name: x, from: store, to: "h*", transport: tcp, start: 0s, size: 100k
 	}
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for _, x := range []struct{ old, new, want string }{
-		{"hosts: [store]\n", "hosts: [h0]\n", `:4:11: the name "h0" is taken`},
-		{"  switches: [t]\n", "  fat_tree: {}\n", `"star" stands beside fat_tree`},
-		{"ends: [store, t]", "ends: [store, r]", `:7:22: node "r" is not known`},
-		{"ends: [t, s]", "ends: [h0, s]", ":8:14: h0 and s are linked already"},
-		{"rate: 10Gbps, dela", "rat: 10Gbps, dela", `a link's key "rat" is not known`},
+		{"hosts: [store]\n", "hosts: [h0]\n", `:4:11: the name "h0" is already in use`},
+		{"  switches: [t]\n", "  fat_tree: {}\n", `"star" is given together with fat_tree`},
+		{"ends: [store, t]", "ends: [store, r]", `:7:22: unknown node "r"`},
+		{"ends: [t, s]", "ends: [h0, s]", ":8:14: h0 and s are already linked"},
+		{"rate: 10Gbps, dela", "rat: 10Gbps, dela", `unknown link key "rat"`},
 	} {
 		t.Run(x.new, func(t *testing.T) {
 			got := plantest.LoadInvalid(t, registry, strings.Replace(text, x.old, x.new, 1), experiment.Options{})
@@ -292,10 +292,10 @@ traffic: [{name: x, from: %s, to: %s, transport: tcp, start: 0s, size: 1kB}]
 	}
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	for _, x := range []struct{ name, old, new, want string }{
-		{"a node's name", "alone: h3", "h3: h3", `:3:75: a node is named "h3"`},
-		{"no name", "alone: h3", "3a: h3", `:3:75: "3a" is not a name`},
-		{"of none", "[h0, h7]", "[h0, h8]", `:3:24: host "h8" is not known`},
-		{"behind it", "[h0, h7]", "[all]", `:3:20: host "all" is not known`},
+		{"a node's name", "alone: h3", "h3: h3", `:3:75: "h3" is already the name of a node`},
+		{"no name", "alone: h3", "3a: h3", `:3:75: "3a" is not a valid name`},
+		{"of none", "[h0, h7]", "[h0, h8]", `:3:24: unknown host "h8"`},
+		{"behind it", "[h0, h7]", "[all]", `:3:20: unknown host "all"`},
 		{"misspelt", "from: training", "from: trainin", `did you mean "training"?`},
 	} {
 		t.Run(x.name, func(t *testing.T) {
@@ -382,7 +382,7 @@ measure: [job]
 	got := plantest.LoadInvalid(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"),
 		strings.Replace(strings.Replace(text, "NIC", "hash", 1), "nics: 2", "nics: 3", 1), experiment.Options{})
 	if !strings.Contains(got.Error(),
-		"traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others") {
+		"traffic train: nics is 3, but the number of NICs of h0 with a path to other hosts of the job is 2") {
 		t.Errorf("%v", got)
 	}
 }
@@ -403,20 +403,20 @@ measure: [job]
 `
 	named := func(nic, hosts string) string { return strings.NewReplacer("NIC", nic, "HOSTS", hosts).Replace(text) }
 	registry := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
-	const led = "allowed: hash, round_robin, rail, or a NIC that leads from each sender to its receivers"
+	const led = "allowed: hash, round_robin, rail or a NIC with a path from each sender to its receivers"
 	for _, x := range []struct{ text, want string }{
-		{named("2", "hosts: h*"), ":6:10: traffic train: there is no path from NIC 2 of h1 to h2; " + led},
+		{named("2", "hosts: h*"), ":6:10: traffic train: no path leads from NIC 2 of h1 to h2; " + led},
 		{named("3", "hosts: h*"), ":6:10: traffic train: h0 has 3 NICs, and NIC 3 is asked for; they count from 0; " + led},
 		{strings.Replace(named("hash", "hosts: h*"), "nics: 1", "nics: 3", 1),
-			":8:54: traffic train: channels take turns at 3 NICs (nics), and h0 has 2 that lead to others; " +
+			":8:54: traffic train: nics is 3, but the number of NICs of h0 with a path to other hosts of the job is 2; " +
 				"allowed: nics: up to 2"},
 	} {
 		if got := plantest.LoadInvalid(t, registry, x.text, experiment.Options{}); !strings.Contains(got.Error(), x.want) {
 			t.Errorf("%v\nwant %s", got, x.want)
 		}
 	}
-	taken := "test.yaml:6:10: traffic train: nic counts for nothing, as the job says by which of 2 NICs its messages " +
-		"go (job-nic)"
+	taken := "test.yaml:6:10: traffic train: nic has no effect, since the job selects one of 2 NICs for each message " +
+		"(job-nic)"
 	steers := strings.Replace(named("rail", "hosts: h*"), "nics: 1", "nics: 2", 1)
 	steered := plantest.Load(t, registry, steers, experiment.Options{})
 	if w := testkit.FormatAll(steered.Warnings()); !slices.Contains(w, taken) {

@@ -50,16 +50,16 @@ func TestPortsRefused(t *testing.T) {
 	for name, x := range map[string]struct{ old, new, want string }{
 		"beyond 65535": {"from: 32001, to: 42001}, transport: tcp}\n  - {name: long",
 			"from: 65533, to: 42001}, transport: tcp}\n" +
-				"  - {name: long", "port beyond 65535"},
+				"  - {name: long", "port above 65535"},
 		"drawn flows": {"from: h0, to: h2, start: 0s, size: 1kB, ports", "from: h0, to: random, start: 0s, size: 1kB, ports",
-			"ports are of flows that the file lists"},
-		"pairs and to": {"pairs: [[h0, h2],", "to: h3, pairs: [[h0, h2],", "to stands beside pairs"},
+			"the flows are drawn at random"},
+		"pairs and to": {"pairs: [[h0, h2],", "to: h3, pairs: [[h0, h2],", "to is given together with pairs"},
 		"itself":       {"[h1, h2]", "[h1, h1]", "goes from \"h1\" to itself"},
-		"no pair":      {"[h1, h2]", "[h1, h2, h3]", "a pair is a sender and a receiver"},
+		"no pair":      {"[h1, h2]", "[h1, h2, h3]", "the pair is not a list of a sender and a receiver"},
 		"a switch":     {"[h1, h2]", "[h1, spine0]", "is a switch"},
 		"no such host": {"[h1, h2]", "[h1, h9]", "h9"},
 		"no first port": {"ports: {from: 32001, to: 42001}, transport: tcp}\n  - {name: long", "ports: {from: 32001}, " +
-			"transport: tcp}\n  - {name: long", "no first one of receivers"},
+			"transport: tcp}\n  - {name: long", "ports lacks the first port of the receivers"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			text := strings.Replace(portly, x.old, x.new, 1)
@@ -93,8 +93,8 @@ measure: [fct]
 		}
 	}
 	for link, want := range map[string]string{
-		"[a, s~5]": "there is no link between a and s~5; allowed: a has links to s, s~2, s~3, s~4",
-		"[a, s~x]": `node "s~x" is not known`} {
+		"[a, s~5]": "no link joins a and s~5; allowed: a has links to s, s~2, s~3, s~4",
+		"[a, s~x]": `unknown node "s~x"`} {
 		if err := plantest.LoadInvalid(t, registry, fmt.Sprintf(text, link),
 			experiment.Options{}); !strings.Contains(err.Error(),
 			want) {

@@ -121,13 +121,14 @@ measure: [collective]
 // What an all-reduce of flows cannot be, also with the old key.
 func TestCollectiveErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
-		`collective: ring, hosts: "*", transport: tcp`:                                   "a collective needs the size",
-		`collective: rign, hosts: "*", size: 1MB, transport: tcp`:                        `collective "rign"`,
-		`collective: ring, hosts: [h0], size: 1MB, transport: tcp`:                       "a collective of 1 hosts",
-		`collective: ring, hosts: "*", size: 3 B, transport: tcp`:                        "a ring of 4 hosts cannot share 3B",
-		`collective: ring, hosts: "*", size: 1MB, from: h0, transport: tcp`:              `"from" stands beside collective`,
-		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`:             `"load" stands beside collective`,
-		`collective: tree, hosts: "*", size: 1MB, start: 0s..1ms, transport: tcp`:        "a collective begins at one time",
+		`collective: ring, hosts: "*", transport: tcp`:                       "a collective needs the size",
+		`collective: rign, hosts: "*", size: 1MB, transport: tcp`:            `collective "rign"`,
+		`collective: ring, hosts: [h0], size: 1MB, transport: tcp`:           "a collective of 1 hosts",
+		`collective: ring, hosts: "*", size: 3 B, transport: tcp`:            "a ring of 4 hosts cannot share 3B",
+		`collective: ring, hosts: "*", size: 1MB, from: h0, transport: tcp`:  `"from" stands beside collective`,
+		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`: `"load" stands beside collective`,
+		`collective: tree, hosts: "*", size: 1MB, start: 0s..1ms, transport: tcp`: "start is a range, but a " +
+			"collective has a single start time",
 		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" stands beside collective`,
 		`collective: ring, job: {all_reduce: {size: 1MB}}, transport: tcp`:               `"collective" stands beside job`,
 		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a job",
@@ -155,7 +156,7 @@ topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 4, rate: 10Gbps, delay: 1us
 switch: [ecmp]
 measure: [collective]
 `), experiment.Options{})
-	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment is a collective") {
+	if err == nil || !strings.Contains(err.Error(), "no traffic of the experiment has the job all_reduce_flows") {
 		t.Error(err)
 	}
 }

@@ -71,8 +71,8 @@ plot: [{x: fct, y: cdf, traffic: storage}, {x: slowdown, y: cdf}]`))
 		t.Errorf("%+v, %v", f, err)
 	}
 	for text, want := range map[string]string{
-		"measure: [{fct: {by: group}}, {fct: {by: to_group}}]":   "the measure fct is here already",
-		"measure: [{goodput: {by: group, every: 1ms}}]":          "goodput of jobs over time is by traffic",
+		"measure: [{fct: {by: group}}, {fct: {by: to_group}}]":   "the measure fct is given twice",
+		"measure: [{goodput: {by: group, every: 1ms}}]":          "goodput of jobs over time is available by traffic only",
 		"groups: {read: [h0]}\nmeasure: [{fct: {by: group}}]":    "read is a group and a traffic",
 		"groups: {}\nmeasure: [{fct: {by: group}}]":              "there are no groups of hosts",
 		"network: loggops\nmeasure: [{goodput: {every: 100us}}]": "goodput over time is of packets",

@@ -441,19 +441,22 @@ func TestJobErrors(t *testing.T) {
 		{`job: {all_reduce: {size: 1MB, algorithm: star}}`, "star"},
 		{`job: {all_reduce: {size: 1MB, algorithm: hierarchical, local: 3}}`, "4 members cannot be in groups of 3"},
 		{`job: {all_reduce: {size: 1MB, algorithm: halving_doubling}}, hosts: [h0, h1, h2]`, "among 2, 4, 8"},
-		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is no host of the job; allowed: hosts of the job, each once`},
-		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-9]": 2}}}`, `of "h[0-9]" there are no h4 … h9`},
+		{`job: {all_reduce: {size: 1MB, slow: {h9: 2}}}`, `"h9" is not a host of the job; allowed: hosts of the job`},
+		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-9]": 2}}}`,
+			`"h[0-9]" includes names that do not exist: h4 … h9`},
 		{`job: {all_reduce: {size: 1MB, compute: 1us, slow: {"h[0-1]": 2, h1: 3}}}`, `"h1" means a host that has a`},
 		{`job: {all_reduce: {size: 1MB}}, hosts: h0`, "all_reduce of 1 members; allowed: two hosts or more"},
-		{`job: {all_reduce: {size: 1MB}}, hosts: [h0, h1, h0, h1]`, `t.yaml:1:69: "h0" is among the hosts twice`},
-		{`job: {all_reduce: {size: 1MB}}, hosts: ["h*", h1]`, `"h1" is among the hosts twice`},
-		{`job: {all_reduce: {size: 1MB}}, hosts: "h[0-99]"`, `of "h[0-99]" there are no h4 … h99; allowed: h[0-3], or *`},
-		{`job: {all_reduce: {size: 1MB}}, hosts: "leaf[0-9]/h*"`, `there are no leaf1 … leaf9; allowed: leaf[0], or *`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: [h0, h1, h0, h1]`, `t.yaml:1:69: host "h0" is listed twice`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: ["h*", h1]`, `"h1" is listed twice`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: "h[0-99]"`,
+			`"h[0-99]" includes names that do not exist: h4 … h99; allowed: h[0-3], or *`},
+		{`job: {all_reduce: {size: 1MB}}, hosts: "leaf[0-9]/h*"`,
+			`includes names that do not exist: leaf1 … leaf9; allowed: leaf[0], or *`},
 		{`job: {checkpoint: {size: 1MB, every: 5, iterations: 3}}`, "no checkpoint is written in 3 iterations"},
-		{`job: {all_reduce: {size: 1MB}}, hosts: "h[3-0]"`, `the range 3-0 of "h[3-0]" is backwards; allowed: 0-3`},
-		{`job: {all_reduce: {size: 1MB}}, size: 1MB`, `"size" stands beside job`},
-		{`job: {all_reduce: {size: 1MB}}, from: h0`, `"from" stands beside job`},
-		{`job: {all_reduce: {size: 1MB}}, start: 0s..1us`, "a job begins at one time"},
+		{`job: {all_reduce: {size: 1MB}}, hosts: "h[3-0]"`, `the range 3-0 of "h[3-0]" is reversed; allowed: 0-3`},
+		{`job: {all_reduce: {size: 1MB}}, size: 1MB`, `"size" is given together with job`},
+		{`job: {all_reduce: {size: 1MB}}, from: h0`, `"from" is given together with job`},
+		{`job: {all_reduce: {size: 1MB}}, start: 0s..1us`, "start is a range, but a job has a single start time"},
 	} {
 		traffic, want := x[0], x[1]
 		t.Run(traffic, func(t *testing.T) {
@@ -531,7 +534,7 @@ func TestIdealErrors(t *testing.T) {
 		{"network: {loggops: {}}\ntraffic: [{name: x, job: {all_reduce: {size: 1MB}}}, {name: y, job: {all_gather: " +
 			"{size: 1MB}}, hosts: [h0, h1]}]\n",
 			"host h0 is of traffic x and of y"},
-		{jobs, "the traffic has no transport"},
+		{jobs, "the traffic needs the key transport"},
 	} {
 		text, want := x[0], x[1]
 		t.Run(text, func(t *testing.T) {

@@ -65,9 +65,9 @@ func TestCheckLabAgents(t *testing.T) {
 			[]string{":11:", "which has no congestion control equivalent to hpcc; allowed: reno, cubic, rx_hpcc, or any " +
 				"with stack: weir of tcp"}},
 		{"another preset", []string{"{rx_hpcc: {preset: agent}}", "rx_hpcc"}, nil,
-			[]string{":11:", "traffic x: cc rx_hpcc: preset: Linux' own TCP does what preset: agent says, and nothing else"}},
+			[]string{":11:", "traffic x: cc rx_hpcc: preset: the TCP of Linux supports preset: agent only"}},
 		{"what an agent has no words for", []string{"preset: agent", "preset: agent, min_rate: 1Mbps, eta: 0.5%"}, nil,
-			[]string{"min_rate: Linux' own TCP has no least rate", "eta: 1% to 100% are possible"}},
+			[]string{"min_rate: the TCP of Linux has no minimum rate", "eta: the TCP of Linux supports 1% to 100%"}},
 		{"IPv4", []string{"ip: 6", "ip: 4"}, nil, []string{"traffic x: Linux TCP supports rx_hpcc over IPv6 only"}},
 		{"another format", []string{"format: ioam", "format: int-md"}, nil,
 			[]string{":9:", "Linux hosts support only IOAM traces with up to 5 hops"}},
@@ -91,7 +91,8 @@ func TestCheckLabAgents(t *testing.T) {
 		{"Weir's own hosts need none of it", []string{"transport: tcp", "transport: {tcp: {stack: weir}}", "ip: 6",
 			"ip: 4", "format: ioam", "format: int-md"}, errors.New("nothing"), nil},
 		{"all together", []string{"preset: agent", "preset: draft", "ip: 6", "ip: 4", "format: ioam", "format: ifa-ext"},
-			errors.New("it is too old"), []string{"IOAM traces", "IPv6 only", "preset: agent says", "it is too old"}},
+			errors.New("it is too old"), []string{"IOAM traces", "IPv6 only", "supports preset: agent only",
+				"it is too old"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			s := plantest.Load(t, withAgents(), strings.NewReplacer(x.replace...).Replace(traced), experiment.Options{})

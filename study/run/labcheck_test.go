@@ -127,10 +127,10 @@ func TestCheckLabOfSenders(t *testing.T) {
 			nil},
 		{"measures of others", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: {tcp: " +
 			"{stack: weir}}}\n  - {name: y, from: a, to: b, transport: tcp}\nmeasure: [overshoot, {reduction: {traffic: y}}, " +
-			"nacks]\n", []string{"the lab does not support overshoot: a kernel reports what its sender has in flight only " +
-			"now and then, so the most is not known (traffic y; hosts of Weir's own do: stack: weir)",
+			"nacks]\n", []string{"the lab does not support overshoot: a kernel reports the payload in flight of its sender " +
+			"only at intervals, so the maximum is unknown (traffic y; stack: weir makes it available)",
 			"the lab does not support reduction: a kernel does not report",
-			"the lab does not support nacks: a kernel takes no notices"}},
+			"the lab does not support nacks: a kernel sender does not accept notices"}},
 	} {
 		t.Run(c.name, func(t *testing.T) { checks(t, c.spec, false, c.want) })
 	}

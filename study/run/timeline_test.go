@@ -164,17 +164,18 @@ func TestTimelineFiles(t *testing.T) {
 // What a timeline cannot be of, and what a plot of one cannot have, is said.
 func TestTimelineErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"measure: [{timeline: {hosts: h9}}]":             `host "h9" is not known`,
-		"measure: [{timeline: {from: 2s}}]":              "not within the run",
+		"measure: [{timeline: {hosts: h9}}]":             `unknown host "h9"`,
+		"measure: [{timeline: {from: 2s}}]":              "is outside the run",
 		"measure: [{timeline: {from: 2ms, until: 1ms}}]": "a time after 2ms",
 		"measure: [{timeline: {most: 0}}]":               "most",
 		"measure: [{timeline: {traffic: trane}}]":        `did you mean "train"?`,
-		"plot: [{kind: timeline}]": "no measure of the experiment keeps what ranks of jobs " +
-			"do",
-		"plot: [{kind: timeline, y: job}]":                          `has no "y"`,
-		"plot: [{x: time, y: job, ranks: 3}]":                       "only a timeline has ranks",
-		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `no job has a rank "4"`,
-		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `"x" is not known`,
+		"plot: [{kind: timeline}]": "no measure of the experiment records the activity of ranks of " +
+			"jobs",
+		"plot: [{kind: timeline, y: job}]": `has no "y"`,
+		"plot: [{x: time, y: job, ranks: 3}]": "ranks is given, but only a plot of kind: timeline " +
+			"has ranks",
+		"measure: [timeline]\nplot: [{kind: timeline, ranks: [4]}]": `rank "4" does not exist in any job`,
+		"measure: [timeline]\nplot: [{kind: timeline, traffic: x}]": `unknown group of timeline "x"`,
 	} {
 		t.Run(text, func(t *testing.T) {
 			whole := fmt.Sprintf(timelineSpec, "", "")

@@ -165,8 +165,8 @@ func TestTraceOfAnotherResult(t *testing.T) {
 func TestTracePorts(t *testing.T) {
 	_, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: t.TempDir(),
 		Trace: []string{"s->c", "s->cc", "x*"}})
-	for _, want := range []string{`port "s->cc" is not known; did you mean "s->c"?`, "allowed: a->s, s->a",
-		`port "x*" is not known`} {
+	for _, want := range []string{`unknown port "s->cc"; did you mean "s->c"?`, "allowed: a->s, s->a",
+		`unknown port "x*"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v lacks %s", err, want)
 		}

@@ -45,11 +45,11 @@ var (
 	warnController = scheme.WarningKind{ID: "trap-controller",
 		Condition: "a controller breaks a rule of cc.Controller, which changes no result"}
 	warnDrops = scheme.WarningKind{ID: "trap-drops",
-		Condition: "no packet, or hardly one, arrives in the first run"}
+		Condition: "no packet, or almost none, arrives in the first run"}
 	warnMarks = scheme.WarningKind{ID: "trap-marks",
-		Condition: "a program marks packets whose sender cannot use marks, or the like"}
+		Condition: "a program marks packets of senders that do not support marks, or similar"}
 	warnCosts = scheme.WarningKind{ID: "trap-costs",
-		Condition: "a controller or program starts goroutines, or takes memory for each packet"}
+		Condition: "a controller or program starts goroutines or allocates memory for each packet"}
 )
 
 // WarningKinds returns the kinds of warnings that this package issues.

@@ -182,7 +182,7 @@ func (w *wire) checksBeside(t *testing.T, p *process, shaped string) {
 		{"check of its file", plain, 0, []string{"--check"}, 0, runs},
 		{"check of its file by another user", plain, 65534, []string{"--check"}, 0, runs},
 		{"check of a wrong file", strings.Replace(plain, "[forward]", "[blue]", 1), 0, []string{"--check"}, 2,
-			`program "blue" is not known`},
+			`unknown program "blue"`},
 	} {
 		t.Run("beside a switch: "+x.name, func(t *testing.T) {
 			if code, said := w.ends(x.yaml, x.as, x.args...); code != x.code || !strings.Contains(said, x.says) {

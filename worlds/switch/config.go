@@ -209,7 +209,7 @@ func parseMetricsAddress(text string) (netip.AddrPort, error) {
 func (d *decoder) decodePorts(t *document.Node) {
 	c := d.c
 	if t.Kind != document.Mapping {
-		d.Fail(t.Position, "name: "+portExample, "this is %v", t.Kind)
+		d.Fail(t.Position, "name: "+portExample, "the value is %v", t.Kind)
 	}
 	taken := map[string]string{}
 	for _, k := range t.Keys {
@@ -221,8 +221,8 @@ func (d *decoder) decodePorts(t *document.Node) {
 			d.Fail(k.Position, "letters, digits, - and _", "%q is not the name of a port", k.Name)
 		}
 		p, rate := Port{Name: k.Name}, k.Position
-		if v := k.Value; d.CheckKeys(v, "key of a port", portKeys) {
-			if x, ok := d.requireKey(v, "interface", "key of a port", portKeys, "interface: eth1"); ok {
+		if v := k.Value; d.CheckKeys(v, "port key", portKeys) {
+			if x, ok := d.requireKey(v, "interface", "port key", portKeys, "interface: eth1"); ok {
 				p.Interface = d.ReadText(x)
 				switch other, exists := taken[p.Interface]; {
 				case p.Interface == "" || len(p.Interface) > maxInterfaceName || strings.ContainsAny(p.Interface, "/ \t\n:") ||

@@ -29,14 +29,14 @@ switch: [{plan: {rates: {%s: 10Mbps}}}, forward]
 		{`{home: [10.0.0.1, 10.0.0.2], office: 10.0.0.1/32}`, "home", "2:67: 10.0.0.1/32 already belongs to user home"},
 		{`{home: vlan 100-102, office: vlan 102}`, "home", "vlan 102 already belongs to user home"},
 		{`{home: []}`, "home", "2:37: user home has no address; allowed: an address, a prefix"},
-		{`{home: [fd00::1]}`, "home", `2:38: this is a map; allowed: an address, a prefix, "vlan 100"; IPv6 in quotes`},
+		{`{home: [fd00::1]}`, "home", `2:38: the value is a map; allowed: an address, a prefix, "vlan 100"; IPv6 in quotes`},
 		{`{home: "fd00::/129"}`, "home", `2:37: "fd00::/129" is neither an address nor a prefix`},
 		{`{home: vlan x}`, "home", `"x" is not a VLAN; allowed: identifiers from 1 to 4094`},
 		{`{home: [10.0.0.300]}`, "home", `"10.0.0.300" is neither an address nor a prefix`},
 		{`{home: vlan 4095}`, "home", "is not a VLAN"},
-		{`{tcp: 10.0.0.1}`, "home", `"tcp" cannot be the name of a user`},
+		{`{tcp: 10.0.0.1}`, "home", `"tcp" is not a valid user name`},
 		{`{home: 10.0.0.1}`, "house", "allowed: home"},
-		{`{home: 10.0.0.1}`, "10.0.0.1", "10.0.0.1 is user home's already"},
+		{`{home: 10.0.0.1}`, "10.0.0.1", "10.0.0.1 already belongs to user home"},
 		{`{home: 10.0.0.0/24}`, "10.0.0.1", "10.0.0.1 of user home is in"},
 	} {
 		t.Run(x.named+x.key, func(t *testing.T) {

@@ -48,8 +48,8 @@ metrics: none
 	for text, says := range map[string]string{
 		"{mpu: 64 B}":                       "a framing has no overhead",
 		"{overhead: 300 B}":                 "300 B is not possible here; allowed: 0 B … 256 B",
-		"{overhead: 18 B, cells: adsl}":     `cells "adsl" is not known`,
-		"{overhead: 18 B, least: 64 B}":     `key of framing "least" is not known`,
+		"{overhead: 18 B, cells: adsl}":     `unknown value of cells "adsl"`,
+		"{overhead: 18 B, least: 64 B}":     `unknown framing key "least"`,
 		"[18 B]":                            "a plain value",
 		"{overhead: 18 B, mpu: 18 packets}": "18 packets",
 	} {

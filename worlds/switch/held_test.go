@@ -183,9 +183,9 @@ func TestHeldNeeds(t *testing.T) {
 		{"{paths: false}", "20Mbps", "fake ACKs do not slow a sender down; a standalone switch", ""},
 		{"{paths: false, rate: next_byte}", "20Mbps", "fake ACKs do not slow a sender down", ""},
 		{"{paths: false, rate: enforced, monitoring: false}", "20Mbps", "without monitoring it has no effect", ""},
-		{"{paths: false, rate: enforced}", "20Mbps", "", "frames without a DSCP are of no class"},
+		{"{paths: false, rate: enforced}", "20Mbps", "", "frames without a DSCP belong to no class"},
 		{"{paths: false, rate: enforced, classes: {0: low_delay}}", "100Mbps", "",
-			"safe_low_delay: at port a that is 65Mbps, and no other port sends more than 20Mbps"},
+			"safe_low_delay: at port a that is 65Mbps, but no other port sends more than 20Mbps"},
 		{"{paths: false, rate: enforced, classes: {0: low_delay}}", "20Mbps", "", ""},
 	} {
 		t.Run(x.program+" "+x.rates, func(t *testing.T) {

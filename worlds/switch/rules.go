@@ -40,7 +40,7 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	if t == nil {
 		t = &document.Node{Kind: document.Mapping, Position: file}
 	} else if t.Kind != document.Mapping {
-		d.Fail(t.Position, "{behind: PORT, …}", "this is %v", t.Kind)
+		d.Fail(t.Position, "{behind: PORT, …}", "the value is %v", t.Kind)
 		return
 	}
 	s := scheme.Scheme{Name: "users", Config: scheme.NewDefault[frames.Rules, *frames.Rules]}
@@ -62,7 +62,7 @@ func (d *decoder) decodeUsers(t *document.Node, file document.Position) {
 	if u.NamedCount() > 0 {
 		standard, why = frames.PerPort, "Weir: users are named"
 	}
-	u.Unnamed = frames.Unnamed(d.ReadWord(d.ReadDefault(t, "unnamed", string(standard), why), "unnamed users",
+	u.Unnamed = frames.Unnamed(d.ReadWord(d.ReadDefault(t, "unnamed", string(standard), why), "value of unnamed",
 		[]string{string(frames.Each), string(frames.PerPort), string(frames.OneForAll)}))
 	if n := u.NamedCount(); n > frames.MaxUsers {
 		d.Fail(t.Position, fmt.Sprintf("at most %d", frames.MaxUsers), "%d users are named", n)
@@ -94,7 +94,7 @@ func (d *decoder) decodeNames(u *frames.Rules, t *document.Node) {
 	case t.Kind == document.Mapping:
 		d.decodeCustomers(u, t)
 	case t.Kind != document.List:
-		d.Fail(t.Position, "a list, or {name: [addresses]}", "this is %v", t.Kind)
+		d.Fail(t.Position, "a list, or {name: [addresses]}", "the value is %v", t.Kind)
 		return
 	default:
 		for _, x := range t.Items {
@@ -120,7 +120,7 @@ func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 	prefixes, vlans := map[netip.Prefix]string{}, map[frames.VLANs]string{}
 	for _, k := range t.Keys {
 		if !userset.IsName(k.Name) {
-			d.Fail(k.Position, userset.NameRule, "%q cannot be the name of a user", k.Name)
+			d.Fail(k.Position, userset.NameRule, "%q is not a valid user name", k.Name)
 			continue
 		}
 		c := frames.Customer{Name: k.Name}
@@ -133,7 +133,7 @@ func (d *decoder) decodeCustomers(u *frames.Rules, t *document.Node) {
 		}
 		for _, x := range items {
 			if x.Kind == document.Mapping {
-				d.Fail(x.Position, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "this is %v", x.Kind)
+				d.Fail(x.Position, `an address, a prefix, "vlan 100"; IPv6 in quotes, such as "fd00::1"`, "the value is %v", x.Kind)
 				continue
 			}
 			p, tags, err := u.By.ParseMember(d.ReadText(x))

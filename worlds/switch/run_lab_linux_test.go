@@ -141,7 +141,7 @@ func TestReload(t *testing.T) {
 		{strings.Replace(file("10Mbps", 100, "[forward]"), "interface: right", "interface: eth7", 1),
 			"ports and their interfaces cannot change while the switch runs"},
 		{file("10 Mb", 100, "[forward]"), "switch.yaml:4:"},
-		{file("10Mbps", 100, "[forward, blue]"), `program "blue" is not known`},
+		{file("10Mbps", 100, "[forward, blue]"), `unknown program "blue"`},
 		{strings.Replace(file("10Mbps", 100, "[forward]"), "9465", "none", 1), "metrics cannot change"},
 	} {
 		p.write(x[0])

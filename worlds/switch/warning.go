@@ -15,17 +15,17 @@ import (
 // Kinds of warnings about a switch's file.
 var (
 	warnExempt = scheme.WarningKind{ID: "switch-exempt",
-		Condition: "frames that are no user's may fill more than 5 % of a port (users: exempt_rate)"}
+		Condition: "frames that belong to no user may fill more than 5 % of a port (users: exempt_rate)"}
 	warnSlowFrame = scheme.WarningKind{ID: "switch-slow-frame",
 		Condition: "a full frame takes more than a second at a port's rate"}
 	warnMetricsOpen = scheme.WarningKind{ID: "switch-metrics-open",
-		Condition: "metrics are at an address that other machines reach"}
+		Condition: "metrics are served at an address that other machines can reach"}
 	warnNoRate = scheme.WarningKind{ID: "switch-no-rate",
-		Condition: "a port has no rate, so that its queue hardly fills"}
+		Condition: "a port has no rate, so its queue almost never fills"}
 	warnReceivers = scheme.WarningKind{ID: "switch-receivers",
-		Condition: "programs or the scheduler share or limit by user, and the file has no `users: {behind: PORT}`: what a " +
-			"user receives counts as its sender's. Not of `abc` where all ports are inside; only of `plan` where no port " +
-			"has a rate"}
+		Condition: "programs or the scheduler share or limit by user, and the file has no `users: {behind: PORT}`: " +
+			"received traffic counts for its sender. It is not issued for `abc` where all ports are inside; where no port has " +
+			"a rate, it is issued for `plan` only"}
 )
 
 // WarningKinds returns the kinds of warnings about a switch's file, in addition to its programs'.

@@ -126,7 +126,7 @@ func TestOwnWorkload(t *testing.T) {
 		{"list workloads", "sizes: twelves           flow sizes, mean 12000 bytes"},
 		{"schema", `"twelves"`},
 		{"check good.yaml", "1 run"},
-		{"check bad.yaml", `bad.yaml:5:72: distribution of sizes "twelve" is not known; did you mean "twelves"?`},
+		{"check bad.yaml", `bad.yaml:5:72: unknown distribution of sizes "twelve"; did you mean "twelves"?`},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			if out := run(strings.Fields(c.args)...); !strings.Contains(out, c.want) {

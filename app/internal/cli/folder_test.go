@@ -120,7 +120,7 @@ func TestFolderOfHostileName(t *testing.T) {
 // A folder in the place of a file, or a file in that of a folder, is refused before anything is carried out; what is
 // there stays. Where it comes later, the error has the right word.
 func TestFolderInTheWay(t *testing.T) {
-	const folder, file = "it is a folder; a path names a regular file", "the path is a file; a folder is needed here"
+	const folder, file = "it is a folder, not a regular file", "the path is a file; a folder is needed here"
 	experiment, out, results := finished(t)
 	id := ""
 	for name := range runs(t, results) {

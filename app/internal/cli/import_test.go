@@ -56,7 +56,7 @@ func TestFromSimulatorToSimulator(t *testing.T) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, _, errs := run("import", "mix/flow.txt"); code != command.WrongInput ||
-		!strings.Contains(errs, "mix/flow.txt:1:1: key \"2\" is not known") {
+		!strings.Contains(errs, "mix/flow.txt:1:1: unknown key \"2\"") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 	if code, out, errs := run("run", "mine.yaml"); code != command.Done {

@@ -91,7 +91,7 @@ func TestStandardInput(t *testing.T) {
 		{"experiment", valid, []string{"check", "-"}, command.Done, "stdin is valid: 2 runs"},
 		{"not one", "a: b", []string{"check", "-"}, command.WrongInput, "standard input:1:1: "},
 		{"too large", valid + strings.Repeat("# more\n", 150000), []string{"check", "-"}, command.WrongInput,
-			"standard input:1:1: an experiment of more than 1MB"},
+			"standard input:1:1: the file is larger than 1MB"},
 		{"trace", "no trace", []string{"trace", "-"}, command.WrongInput, "standard input: offset 0: unknown format; pcapng"},
 		{"Parquet", "PAR1PAR1PAR1", []string{"trace", "-"}, command.WrongInput, "Parquet needs a regular file"},
 	} {

@@ -76,16 +76,16 @@ func TestPlot(t *testing.T) {
 		})
 	}
 	for args, want := range map[string]string{
-		"--x=rat --y=goodput":                `--x:1:1: sweep key "rat" is not known; did you mean "rate"?`,
+		"--x=rat --y=goodput":                `--x:1:1: unknown sweep key "rat"; did you mean "rate"?`,
 		"--x=rate --y=goodput --width=1mm":   "--width:1:1:",
-		"--x=rate --y=goodput.y":             `group of goodput "y" is not known`,
+		"--x=rate --y=goodput.y":             `unknown group of goodput "y"`,
 		"--to=a.jpg -n 1":                    `allowed: svg, pdf, png`,
 		"--to=a.svg --format=pdf -n 1":       "--to ends in .svg",
 		"--to=a.svg":                         "choose one with --number",
 		"-n 3":                               "the experiment has plots 1 … 2",
 		"-n 1 --height=20mm --width=30mm":    "have no room",
 		"--x=rate --y=goodput --y-range=1..": "",
-		"--x=rate":                           "the plot has no y",
+		"--x=rate":                           "the plot needs the key y",
 	} {
 		t.Run(args, func(t *testing.T) {
 			code, stdout, stderr := weir(append([]string{"plot", dirs[0]}, strings.Fields(args)...)...)

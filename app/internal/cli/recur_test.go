@@ -327,13 +327,13 @@ func TestCheckOfManyMessages(t *testing.T) {
 // Draws that cannot begin anew are an error, at their place.
 func TestDrawsAnew(t *testing.T) {
 	for job, want := range map[string]string{
-		"{all_reduce: {size: 64KB}}":                                         "or has one",
-		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "there are several jobs",
+		"{all_reduce: {size: 64KB}}":                                         "the job has a single iteration",
+		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "several jobs are given",
 	} {
 		text := fmt.Sprintf(training, "[ecmp]", "iterations: {draws: anew}", "transport: tcp, cc: reno", job)
 		_, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
 			experiment.Options{})
-		if err == nil || !strings.Contains(err.Error(), "x.yaml:5:21: draws cannot begin anew: ") ||
+		if err == nil || !strings.Contains(err.Error(), "x.yaml:5:21: draws: anew is not possible: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)
 		}

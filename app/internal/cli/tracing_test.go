@@ -79,7 +79,7 @@ func TestTraceForms(t *testing.T) {
 		{"--trace s->b --trace-snap 3", "14 to 65536 bytes are allowed"},
 		{"--trace s->b --trace-format text --trace-snap 100", "--trace-snap is for pcapng"},
 		{"--trace-format text", "need --trace"},
-		{"--trace s->d", `port "s->d" is not known`},
+		{"--trace s->d", `unknown port "s->d"`},
 	} {
 		t.Run(x.args, func(t *testing.T) {
 			code, _, stderr := weir(append([]string{"run", file, "--out", t.TempDir()}, strings.Fields(x.args)...)...)

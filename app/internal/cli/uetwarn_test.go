@@ -30,7 +30,7 @@ func TestTrimmingWarnings(t *testing.T) {
 		"sprayed": {strings.Replace(trims, "ecmp", "spray", 1), "", "uet",
 			"balance: a program of the switches spreads"},
 		"one, sprayed":  {strings.Replace(trims, "ecmp", "spray", 1), "", "{uet: {balance: one}}", ""},
-		"short network": {trims, "", "{uet: {network_rtt: 1us}}", "network_rtt: the longest path takes"},
+		"short network": {trims, "", "{uet: {network_rtt: 1us}}", "network_rtt: the round trip of the longest path"},
 		"short timeout": {trims, "", "{uet: {rto_base: 1ns, rto_queues: 0}}", "rto_base: the timeout, 1ns"},
 		"long queues": {strings.Replace(trims, "trimming", "{trimming: {rtt: 50us}}", 1), "", "uet",
 			"t.yaml:14:11: traffic x: transport uet: network_rtt: the timeout is "},

@@ -54,7 +54,7 @@ func Defaults() Config { return scheme.Defaults[Config]() }
 // Kinds of warnings.
 var (
 	warnUnanswered = scheme.WarningKind{ID: "bolt-unanswered",
-		Condition: "no switch answers requests, so that only losses lower the window"}
+		Condition: "no switch answers requests, so only losses reduce the window"}
 	warnPaths = scheme.WarningKind{ID: "bolt-paths",
 		Condition: "packets of a flow take several paths, and an answer about one path changes the window of all"}
 	warnMaxWindow = scheme.WarningKind{ID: "bolt-max-cwnd",
@@ -69,17 +69,16 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 			p.WhyUnanswered).WithPort(p.NarrowLink.Port, 0))
 	}
 	if s.Sprayed {
-		all = append(all, warnPaths.NewRemark("", "packets of a flow take several paths, and a switch's word about one of "+
-			"them lowers "+
-			"the window for all"))
+		all = append(all, warnPaths.NewRemark("",
+			"packets of a flow take several paths, and an answer about one of them reduces the window of all"))
 	}
 	if c.MaxWindow > 0 {
 		all = append(all, s.WarnSmallWindow(warnMaxWindow, "max_cwnd", c.MaxWindow.String()+" are", float64(c.MaxWindow),
 			0.95)...)
 	}
 	if p, ok := s.FindLongestPath(); ok && p.BaseRTT > maxClock {
-		all = append(all, scheme.NewRefusal("", "a round trip of %v is beyond the clock in its "+
-			"packets, which counts %v", p.BaseRTT, maxClock))
+		all = append(all, scheme.NewRefusal("", "a round trip of %v exceeds the range of the clock in its packets, %v",
+			p.BaseRTT, maxClock))
 	}
 	return all
 }

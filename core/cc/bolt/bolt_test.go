@@ -217,7 +217,7 @@ func TestPacing(t *testing.T) {
 	}
 }
 
-// A loss takes max_md, once a round trip; a decrease by a switch's word counts as well.
+// A loss takes max_md, once a round trip; a decrease by an answer about one counts as well.
 func TestLosses(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	b.OnAck(8*us, ack(1000, 80_000, 0))
@@ -229,7 +229,7 @@ func TestLosses(t *testing.T) {
 	b.OnLoss(17*us, cc.Loss{Kind: cc.RetransmissionTimeout})
 	is(t, "a timeout", b, 20_250)
 	b.OnNotice(30*us, notice(100_000, 26*us))
-	is(t, "a switch's word", b, 19_250)
+	is(t, "an answer about one", b, 19_250)
 	b.OnLoss(31*us, cc.Loss{Kind: cc.FastRecovery})
 	for _, k := range []cc.LossKind{cc.Recovered, cc.Spurious, cc.Idled, cc.ECNEcho, cc.Warned} {
 		b.OnLoss(60*us, cc.Loss{Kind: k})
@@ -343,7 +343,7 @@ func TestSuits(t *testing.T) {
 		{"too small", cc.FlowContext{Paths: usual}, 90 * unit.KB, "max_cwnd 90kB are less than"},
 		{"large enough", cc.FlowContext{Paths: usual}, 95 * unit.KB, ""},
 		{"a long way", cc.FlowContext{Paths: paths(func(p *cc.FlowPath) { p.BaseRTT = 5 * unit.Second })}, 0,
-			"beyond the clock"},
+			"exceeds the range of the clock"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c := bolt.Defaults()

@@ -152,8 +152,8 @@ func setGiven[T float64 | unit.Time | unit.Rate](to *T, x T) {
 }
 
 var warnIncreases = scheme.WarningKind{ID: "dcqcn-increases",
-	Condition: "a flow's share of a path's slowest link is so few packets in increase_timer and alpha_timer that ai " +
-		"outweighs all cuts: the marks of the fixed point of CoNEXT'16 are more than one a packet"}
+	Condition: "a flow's share of a path's slowest link has so few packets in increase_timer and alpha_timer that ai " +
+		"exceeds all rate cuts: the fixed point of CoNEXT'16 needs more than one mark for each packet"}
 
 // markedShare returns the share of marked packets at which a flow's rate, in packets a second, is constant. It is the
 // fixed point of Zhu et al.'s model (ECN or Delay, CoNEXT'16 §3): the cube root of R_AI/(τ'·R²)·(1/B + 1/(T·R))²,
@@ -192,9 +192,9 @@ func (o *Options) checkIncreases(s *cc.FlowContext) []scheme.Remark {
 		digit *= 10
 	}
 	maxAI -= maxAI % digit
-	return []scheme.Remark{warnIncreases.NewRemark("ai", "%v every %v are too much for %d flows at %s, of %v: a flow's "+
-		"share is so few packets that marks on all of them do not hold its rate, and queues grow until buffers end or "+
-		"switches pause; ai: %v or less suits them",
+	return []scheme.Remark{warnIncreases.NewRemark("ai", "%v every %v is too much for %d flows at %s with %v: a flow's "+
+		"share has so few packets that marks on all of them do not limit its rate, and queues grow until buffers overflow "+
+		"or switches pause; use ai: %v or less",
 		c.AI, c.IncreaseTimer, flows, worst.NarrowLink.Port, worst.NarrowLink.Rate, maxAI).
 		WithPort(worst.NarrowLink.Port, maxShare)}
 }

@@ -33,7 +33,7 @@ var warnUnmarked = scheme.WarningKind{ID: "dctcp-unmarked",
 // Check warns of paths with losses but without marks.
 func (c *Config) Check(s *cc.FlowContext) []scheme.Remark {
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnmarked != "" && p.WhyLossless == "" }); p != nil {
-		return []scheme.Remark{warnUnmarked.NewRemark("", "%s: it reacts to losses only, as reno does", p.WhyUnmarked).
+		return []scheme.Remark{warnUnmarked.NewRemark("", "%s, so it reacts to losses only, as reno does", p.WhyUnmarked).
 			WithPort(p.NarrowLink.Port, 0)}
 	}
 	return nil

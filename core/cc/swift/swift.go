@@ -110,8 +110,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	if worst != nil {
 		all = append(all, warnTarget.NewRemark("base_target",
-			"the target of a large window, %v, is not above the %v that a path of %d switches takes without queues (%s): "+
-				"windows always fall there", target, worst.BaseRTT.RoundRough(), worst.Hops, worst.Name))
+			"the target of a large window, %v, is not above %v, the round trip of a path of %d switches without queues (%s), "+
+				"so windows always shrink there", target, worst.BaseRTT.RoundRough(), worst.Hops, worst.Name))
 	}
 	return append(all, s.WarnSmallWindow(warnMaxWindow, "max_cwnd", fmt.Sprintf("%v packets are", c.MaxWindow),
 		c.MaxWindow*float64(s.MSS), 0.95)...)

@@ -182,13 +182,13 @@ func findSlowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time)
 // Check warns of thresholds outside the round trips of the paths, and of rates that exceed the senders' links.
 func (o *Options) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p, ok := s.FindLongestPath(); ok && o.THigh <= p.BaseRTT {
-		all = append(all, warnTHighLow.NewRemark("t_high", "the longest path takes %v without queues (%s): the rate always "+
-			"falls there", p.BaseRTT, p.Name))
+		all = append(all, warnTHighLow.NewRemark("t_high",
+			"the round trip of the longest path without queues is %v (%s), so the rate always falls there", p.BaseRTT, p.Name))
 	}
 	if p, longest := findSlowestPath(s.Paths); longest > 0 && o.THigh >= longest {
 		all = append(all, warnTHighWait.NewRemark("t_high",
-			"no packet waits so long: the longest round trip of a path (%s), "+
-				"with a full queue at one port, is %v; losses, which the law does not react to, come before", p.Name,
+			"no packet is delayed that long: the longest round trip of a path (%s), with a full queue at one port, is %v; "+
+				"packets are lost before, and the controller does not react to losses", p.Name,
 			longest.RoundRough()).WithPort(p.NarrowLink.Port, 0))
 	}
 	if o.MinRate == 0 {

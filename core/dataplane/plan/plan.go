@@ -46,7 +46,7 @@ func (c *Config) Params(p *scheme.Params) {
 // Check refuses a list without plans.
 func (c *Config) Check(*dataplane.SwitchContext) []scheme.Remark {
 	if len(c.Rates) == 0 && c.Others == 0 {
-		return []scheme.Remark{scheme.NewRefusal("", "no plan is given: rates by user, or others")}
+		return []scheme.Remark{scheme.NewRefusal("", "no plan is given; give rates by user, or others")}
 	}
 	return nil
 }

@@ -201,7 +201,7 @@ func TestReloadByName(t *testing.T) {
 
 func TestConfig(t *testing.T) {
 	for given, says := range map[string]string{
-		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "is there already",
+		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "is given twice",
 		"rates={home: 8Mbps}":                            "neither an address nor a prefix, and the file declares no users",
 		"rates={10.0.0.1 dscp 46: 8Mbps}":                "asks for more than addresses",
 	} {

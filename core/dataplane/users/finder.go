@@ -177,7 +177,7 @@ func CheckConflicts(book *packet.Book, sets []Set) error {
 		for i := range all {
 			if k, ok := owners.prefixes[all[i].User]; ok && all[i].IsPlain() {
 				name := book.Users()[k].Name
-				return fmt.Errorf("%v is user %s's already; the name %s stands for all of its addresses", &all[i], name, name)
+				return fmt.Errorf("%v already belongs to user %s; the name %s stands for all of its addresses", &all[i], name, name)
 			}
 		}
 	}

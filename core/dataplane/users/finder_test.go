@@ -95,7 +95,7 @@ func TestListedUsers(t *testing.T) {
 		{sets: "home,block,10.0.0.0/8", divided: `b is in "10.0.0.0/8" by IPv4 and in no user by IPv6; so are 1 other`},
 		{sets: "fd00::3", divided: `c is in no user by IPv4 and in "fd00::3" by IPv6`, bare: true},
 		{sets: "house", unknown: "allowed: home, block"},
-		{sets: "home,10.0.0.1", conflict: "10.0.0.1 is user home's already", divided: "a is in"},
+		{sets: "home,10.0.0.1", conflict: "10.0.0.1 already belongs to user home", divided: "a is in"},
 		{sets: "block,10.0.1.7", divided: `10.0.1.7 of user block is in "10.0.1.7"`},
 		{sets: "10.0.0.0/8", divided: `10.0.0.1/32 of user home is in "10.0.0.0/8", and fd00::1/128 in no user`,
 			shared: true},

@@ -19,13 +19,12 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyLossless == "" && !p.Trims }); p != nil {
 		all = append(all, warnUntrimmed.NewRemark("",
 			"no switch trims packets (program ndp or trimming) of %s where they can "+
-				"queue: nothing but a timeout tells of one that is lost", p.Name).WithPort(p.NarrowLink.Port, 0))
+				"queue, so only a timeout detects a lost packet", p.Name).WithPort(p.NarrowLink.Port, 0))
 	}
 	if longest, ok := s.FindLongestPath(); ok && c.NIC != (transport.NICDelays{}) {
 		if slowest := longest.BaseRTT + max(c.NIC.Ack, c.NIC.Nack); c.RTOMin > 0 && c.RTOMin <= slowest {
-			all = append(all, warnRTONIC.NewRemark("rto_min", "the timeout may expire before an answer that the receiver's "+
-				"NIC is slow to "+
-				"make has come, after %v on the longest path", slowest))
+			all = append(all, warnRTONIC.NewRemark("rto_min",
+				"the timeout may expire before the answer of a slow receiver NIC arrives, after %v on the longest path", slowest))
 		}
 	}
 	return all

@@ -254,17 +254,16 @@ func (c *Config) separatesAcks(tos uint8) bool {
 // Warns returns remarks about parameters without an effect.
 func (c *Config) Warns() (all []scheme.Remark) {
 	if c.AckPriority && c.Class == 0 {
-		all = append(all, warnAckPriority.NewRemark("ack_priority", "it changes nothing: the data is of class 0 already"))
+		all = append(all, warnAckPriority.NewRemark("ack_priority", "it has no effect, since the data already has class 0"))
 	}
 	if c.ReorderWindow > 0 && c.Reordering == reorderNone {
 		all = append(all, warnReorderWindow.NewRemark("reorder_window",
-			"it changes nothing: reordering: none takes a packet "+
-				"for lost when a later one has come"))
+			"it has no effect, since reordering: none treats a packet as lost when a later one arrives"))
 	}
 	if c.Telemetry.Integrity == transport.IntegrityKeyed && (c.Nacks == transport.NacksSupply ||
 		c.Nacks == transport.NacksResend) {
-		all = append(all, warnNacksKeyed.NewRemark("nacks", "it changes nothing: NACKs of switches carry no code, and "+
-			"integrity: keyed refuses them"))
+		all = append(all, warnNacksKeyed.NewRemark("nacks",
+			"it has no effect, since NACKs of switches carry no authentication code and integrity: keyed refuses them"))
 	}
 	return all
 }

@@ -15,7 +15,7 @@ var (
 	warnBoundBytes = scheme.WarningKind{ID: "rdma-bound-bytes",
 		Condition: "bound_bytes is below 95 % of a round trip of a path at its slowest link"}
 	warnRecoveryDelay = scheme.WarningKind{ID: "rdma-recovery-delay",
-		Condition: "packets can be lost, recovery is go_back_n, and the controller reacts to delay alone"}
+		Condition: "packets can be lost, recovery is go_back_n, and the controller reacts to delay only"}
 	warnAckEvery = scheme.WarningKind{ID: "rdma-ack-every",
 		Condition: "ack_every is above 1 and the controller needs the answer to each packet's request"}
 	warnTrimmable = scheme.WarningKind{ID: "rdma-trimmable",
@@ -23,7 +23,7 @@ var (
 	warnRTOFixed = scheme.WarningKind{ID: "rdma-rto-fixed",
 		Condition: "a fixed timeout is not above the longest path's round trip"}
 	warnAckPriority = scheme.WarningKind{ID: "rdma-ack-priority",
-		Condition: "ack_priority is set and the data is of class 0 already"}
+		Condition: "ack_priority is set, but the data already has class 0"}
 	warnReorderWindow = scheme.WarningKind{ID: "rdma-reorder-window",
 		Condition: "reorder_window is given with reordering: none"}
 	warnNacksKeyed = scheme.WarningKind{ID: "rdma-nacks-keyed",
@@ -40,8 +40,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if c.BaseRTT > 0 {
 		if c.BaseRTT < rtt*95/100 && (c.Start == startAtLineRate || c.Bound == boundBDP) {
 			all = append(all, warnBaseRTT.NewRemark("base_rtt",
-				"the longest path takes %v without queues: the first window, and bound: bdp, "+
-					"hold less than a round trip", rtt))
+				"the round trip of the longest path without queues is %v, so the first window and bound: bdp hold less than a "+
+					"round trip", rtt))
 		}
 	}
 	if c.Bound == boundBytes {
@@ -52,13 +52,13 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	lossy := func(p *cc.FlowPath) bool { return p.WhyLossless == "" }
 	if x := s.Controller; c.Recovery == GoBackN && s.FindPath(lossy) != nil && x != nil && x.Signals == cc.ByDelay {
 		all = append(all, warnRecoveryDelay.NewRemark("recovery", "packets can be lost, and go_back_n measures no round "+
-			"trip of those that it "+
-			"sends again: cc %s, which goes by delays alone, then hears nothing; selective_repeat, or program pfc", x.Name))
+			"trip of retransmitted packets, so cc %s, which uses delays only, receives no signal; use selective_repeat or "+
+			"program pfc", x.Name))
 	}
 	if x := s.Controller; x != nil && x.Requests && c.AckEvery > 1 {
 		all = append(all, warnAckEvery.NewRemark("ack_every",
-			"cc %s hears of its packets' requests by their acknowledgements, and one for "+
-				"%d packets says what became of the last one only", x.Name, c.AckEvery))
+			"cc %s receives the answer to each packet's request in its acknowledgement, but one for %d packets has the answer "+
+				"to the last packet only", x.Name, c.AckEvery))
 	}
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return lossy(p) && !p.Trims }); c.Trimmable && p != nil {
 		all = append(all, warnTrimmable.NewRemark("trimmable",
@@ -67,8 +67,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	if c.RTO == fixedRTO && c.shortestRTO() <= longest.BaseRTT && longest.DataMaxRTT() == unit.Never &&
 		longest.Unlimited == "" { // else transport.ShortTimer warns
-		all = append(all, warnRTOFixed.NewRemark("rto_min", "rto: fixed expires before the round trip of the longest path, "+
-			"%v, is over",
+		all = append(all, warnRTOFixed.NewRemark("rto_min",
+			"rto: fixed expires within the round trip of the longest path, %v",
 			longest.BaseRTT))
 	}
 	return append(all, s.RefuseRateAboveNIC("line_rate", c.LineRate)...)

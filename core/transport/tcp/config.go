@@ -114,8 +114,7 @@ var (
 	warnSendBuffer = scheme.WarningKind{ID: "tcp-send-buffer",
 		Condition: "send_buffer holds less than a round trip of a path at its slowest link, or at the application's rate"}
 	warnUneven = scheme.WarningKind{ID: "tcp-uneven-paths",
-		Condition: "packets of a flow are spread over paths of which " +
-			"a slow one has less than three quarters of another's rate"}
+		Condition: "packets of a flow are spread over paths, and a slow path has less than 3/4 of the rate of another"}
 	warnReceiveBuffer = scheme.WarningKind{ID: "tcp-receive-buffer",
 		Condition: "the window of receive_buffer holds less than a round trip of a path at its slowest link, or at the " +
 			"application's rate"}

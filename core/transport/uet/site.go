@@ -16,9 +16,9 @@ var (
 	warnREPS = scheme.WarningKind{ID: "uet-reps",
 		Condition: "balance: reps is given, packets can be lost, and no switch trims"}
 	warnUnmarked = scheme.WarningKind{ID: "uet-unmarked",
-		Condition: "the sender controls, and no switch marks packets"}
+		Condition: "the sender controls congestion, but no switch marks packets"}
 	warnBalance = scheme.WarningKind{ID: "uet-balance",
-		Condition: "the sender balances over entropy values, and switches spread packets themselves"}
+		Condition: "the sender balances over entropy values, but switches also spread packets"}
 	warnNetworkRTT = scheme.WarningKind{ID: "uet-network-rtt",
 		Condition: "network_rtt is below 95 % of the longest path's round trip"}
 	warnRTOBase = scheme.WarningKind{ID: "uet-rto-base",
@@ -34,26 +34,26 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	case untrimmed != nil && !c.Sleek:
 		all = append(all, warnSleekNeeded.NewRemark("sleek",
 			"no switch trims packets (program trimming) of %s where they can "+
-				"queue, and nothing but a timeout tells of one that is lost; sleek: true tells by what is out of order",
+				"queue, so only a timeout detects a lost packet; sleek: true detects it by reordering",
 			untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
 	case len(s.Paths) > 0 && c.Sleek && s.FindPath(func(p *cc.FlowPath) bool { return !p.Trims }) == nil:
-		all = append(all, warnSleekTwice.NewRemark("sleek", "switches trim packets, and NACKs tell what is lost: what only "+
-			"came out of order is sent again, too"))
+		all = append(all, warnSleekTwice.NewRemark("sleek",
+			"switches trim packets and NACKs report losses, so packets that are only reordered are also sent again"))
 	}
 	if untrimmed != nil && c.Balance == balanceREPS {
 		all = append(all, warnREPS.NewRemark("balance", "no switch trims packets (program trimming) of %s where they can "+
-			"queue: reps hears of a path that loses packets by timeouts alone",
+			"queue, so reps detects a path that loses packets by timeouts only",
 			untrimmed.Name).WithPort(untrimmed.NarrowLink.Port, 0))
 	}
 	p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyUnmarked != "" && !p.Idle })
 	if c.Control != byReceiver && p != nil {
 		all = append(all, warnUnmarked.NewRemark("control",
-			"%s: the window of nscc then falls by losses alone, whatever the "+
-				"delay", p.WhyUnmarked).WithPort(p.NarrowLink.Port, 0))
+			"%s, so the window of nscc is reduced by losses only, regardless of the delay",
+			p.WhyUnmarked).WithPort(p.NarrowLink.Port, 0))
 	}
 	if c.Balance != balanceOnePath && (s.Sprayed || s.Flowlets) {
-		all = append(all, warnBalance.NewRemark("balance", "a program of the switches spreads packets itself, so that "+
-			"entropy values choose no path; balance: one, or program ecmp"))
+		all = append(all, warnBalance.NewRemark("balance",
+			"a program of the switches spreads packets, so entropy values select no path; use balance: one or program ecmp"))
 	}
 	longest, ok := s.FindLongestPath()
 	if !ok {
@@ -61,8 +61,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	}
 	all = append(all, c.warnShortTimeout(s)...)
 	if rtt := longest.BaseRTT; c.Network > 0 && c.Network < rtt*95/100 {
-		all = append(all, warnNetworkRTT.NewRemark("network_rtt", "the longest path takes %v without queues: windows hold "+
-			"less than a round trip", rtt))
+		all = append(all, warnNetworkRTT.NewRemark("network_rtt",
+			"the round trip of the longest path without queues is %v, so windows hold less than a round trip", rtt))
 	}
 	network := c.Network
 	if network == 0 {
@@ -72,8 +72,8 @@ func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 		timeout := c.fixedTimeout(network)
 		if rtt := longest.BaseRTT + c.AckDelay; timeout <= rtt &&
 			(longest.Trims || longest.DataMaxRTT() == unit.Never && longest.Unlimited == "") { // else transport.ShortTimer warns
-			all = append(all, warnRTOBase.NewRemark("rto_base", "the timeout, %v, is over before the round trip of the "+
-				"longest path, %v", timeout, rtt))
+			all = append(all, warnRTOBase.NewRemark("rto_base",
+				"the timeout, %v, expires within the round trip of the longest path, %v", timeout, rtt))
 		}
 	}
 	return all
@@ -108,9 +108,9 @@ func (c *Config) warnShortTimeout(s *cc.FlowContext) []scheme.Remark {
 		param = "network_rtt"
 	}
 	longest, _ := s.FindLongestPath()
-	return []scheme.Remark{warnRTOQueues.NewRemark(param, "the timeout is %v on a path that takes %v without queues, "+
-		"and up to %v with those of its switches, %d times %v before they trim: what waits there is sent again; "+
-		"the round trip that the program that trims is made for (rtt of trimming) is to be the network's, %v", timeout,
+	return []scheme.Remark{warnRTOQueues.NewRemark(param, "the timeout is %v on a path with a round trip of %v without "+
+		"queues and of up to %v with the queues of its switches, %d times %v before they trim, so packets that wait there "+
+		"are sent again; set rtt of trimming to the round trip of the network, %v", timeout,
 		path.BaseRTT, most, path.Hops, path.MaxQueueDelay, longest.BaseRTT).WithPort(path.NarrowLink.Port,
 		float64(most)/float64(timeout))}
 }

@@ -39,12 +39,12 @@ func TestSuits(t *testing.T) {
 		"sprayed":  {with(func(s *cc.FlowContext) { s.Sprayed = true }), func(*Config) {}, "balance: a program of"},
 		"one path": {with(func(s *cc.FlowContext) { s.Flowlets = true }),
 			func(c *Config) { c.Balance = balanceOnePath }, ""},
-		"short network": {trims, func(c *Config) { c.Network = us }, "network_rtt: the longest path takes 10us"},
+		"short network": {trims, func(c *Config) { c.Network = us }, "network_rtt: the round trip of the longest path without queues is 10us"},
 		"short timeout": {trims, func(c *Config) { c.RTOBase, c.RTOQueues = 9*us, 0 }, "rto_base: the timeout, 9us"},
 		"long queues": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 20*us, 4 }),
 			func(*Config) {},
-			"network_rtt: the timeout is 75us on a path that takes 10us without queues, and up to 90us with those of its " +
-				"switches, 4 times 20us before they trim"},
+			"network_rtt: the timeout is 75us on a path with a round trip of 10us without queues and of up to 90us " +
+				"with the queues of its switches, 4 times 20us before they trim"},
 		"few queues": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 20*us, 4 }),
 			func(c *Config) { c.Network, c.RTOQueues = 10*us, 4 }, "rto_queues: the timeout is 55us on a path"},
 		"queues fit": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 12*us, 5 }),

@@ -22,7 +22,7 @@ func ExampleDecoder_ParsePlot() {
 	parse("godput")
 	// Output:
 	// goodput <nil>
-	//  --y:1:1: measure "godput" is not known; did you mean "goodput"?; allowed: goodput
+	//  --y:1:1: unknown measure "godput"; did you mean "goodput"?; allowed: goodput
 	//     godput
 	//     ^
 }

@@ -21,7 +21,7 @@ var (
 )
 
 // Table has the keys of a plot.
-var Table = &document.Table{KeyNoun: "plot's key", Doc: "a plot", Keys: []document.Key{
+var Table = &document.Table{KeyNoun: "plot key", Doc: "a plot", Keys: []document.Key{
 	{Name: "x", Form: document.Value("sweep key, `time`, `flow_size`, or with `y: cdf` a measure"),
 		Doc:     "values of the horizontal axis",
 		Without: "`time` with `kind: series`, otherwise required", Example: "x: rate"},
@@ -266,7 +266,7 @@ func (d *Decoder) ReadList(t *document.Node) []Plot {
 		return nil
 	}
 	if t.Kind != document.List {
-		d.Fail(t.Position, "[{x: …, y: …, lines: […]}]", "plot is a list")
+		d.Fail(t.Position, "[{x: …, y: …, lines: […]}]", "plot is not a list")
 		return nil
 	}
 	for _, item := range t.Items {
@@ -281,30 +281,30 @@ func (d *Decoder) ReadList(t *document.Node) []Plot {
 func (d *Decoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
-		p.DrawnAs = d.ReadWord(v, "kind of plot", kinds)
+		p.DrawnAs = d.ReadWord(v, "plot kind", kinds)
 	}
 	if p.DrawnAs == KindTimeline {
 		d.readTimeline(x, &p)
 		return
 	}
 	if v := x.Get("ranks"); v != nil {
-		d.Fail(v.Position, "kind: timeline", "only a timeline has ranks")
+		d.Fail(v.Position, "kind: timeline", "ranks is given, but only a plot of kind: timeline has ranks")
 	}
 	measured := d.readAxes(x, &p)
 	if measured != nil {
 		d.readMeasure(x, &p, measured)
 	}
 	if v := x.Get("log"); v != nil {
-		w := d.ReadWord(v, "logarithmic axis", Table.FindKey("log").Form.Words)
+		w := d.ReadWord(v, "value of log", Table.FindKey("log").Form.Words)
 		p.LogX, p.LogY, p.LogSet = strings.Contains(w, "x"), strings.Contains(w, "y"), true
 	}
 	apart := append(slices.Clip(d.keys), groupAxis)
 	for _, l := range document.ItemsOf(x.Get("lines")) {
-		p.Lines = append(p.Lines, d.ReadWord(l, "what tells lines apart", apart))
+		p.Lines = append(p.Lines, d.ReadWord(l, "value of lines", apart))
 	}
 	if v := x.Get("panels"); v != nil {
-		if p.Panels = d.ReadWord(v, "what panels are of", apart); p.Panels == p.X || p.Panels == p.Y {
-			d.Fail(v.Position, "another key", "%s is on an axis already", p.Panels)
+		if p.Panels = d.ReadWord(v, "value of panels", apart); p.Panels == p.X || p.Panels == p.Y {
+			d.Fail(v.Position, "another key", "panels is %s, which is already on an axis", p.Panels)
 		}
 	}
 	d.readStyle(x, &p)
@@ -330,12 +330,12 @@ func (d *Decoder) readAxes(x document.Map, p *Plot) *document.Node {
 	}
 	if axisX == nil {
 		d.FailMissing(x.Node, "x", Table.KeyNoun, Table.KeyNames(), "x: "+
-			document.JoinChoices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot has no x")
+			document.JoinChoices(append(append([]string{}, keys...), timeAxis, sizeAxis)), "the plot needs the key x")
 	}
 	if axisY == nil {
 		d.FailMissing(x.Node, "y", Table.KeyNoun, Table.KeyNames(),
 			"y: "+document.JoinChoices(slices.Sorted(maps.Keys(d.sets[OverSweep]))),
-			"the plot has no y")
+			"the plot needs the key y")
 	}
 	if axisX == nil && axisY != nil && p.DrawnAs != KindHeat {
 		d.checkLonelyY(axisY)
@@ -387,11 +387,11 @@ func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
 	switch {
 	case !slices.Contains(kinds, p.DrawnAs): // the file has no kind, or an error was reported
 	case !slices.Contains(allowed, p.DrawnAs):
-		d.Fail(x.Get("kind").Position, document.JoinChoices(allowed), "kind %q does not go with x: %s and y: %s", p.DrawnAs,
+		d.Fail(x.Get("kind").Position, document.JoinChoices(allowed), "kind %q does not fit x: %s and y: %s", p.DrawnAs,
 			p.X,
 			p.Y)
 	case shares && p.Y != p.DrawnAs:
-		d.Fail(x.Get("y").Position, "y: "+p.DrawnAs, "kind %q does not go with y: %s", p.DrawnAs, p.Y)
+		d.Fail(x.Get("y").Position, "y: "+p.DrawnAs, "kind %q does not fit y: %s", p.DrawnAs, p.Y)
 	}
 }
 
@@ -403,14 +403,14 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	} else {
 		d.ReadWord(axisX, "sweep key", append(append([]string{}, keys...), timeAxis))
 	}
-	d.ReadWord(axisY, "what rows are of", append(append([]string{}, keys...), groupAxis))
+	d.ReadWord(axisY, "value of y", append(append([]string{}, keys...), groupAxis))
 	if p.X == p.Y {
-		d.Fail(axisY.Position, "another key", "%s is on the other axis already", p.Y)
+		d.Fail(axisY.Position, "another key", "y is %s, which is already on the x axis", p.Y)
 	}
 	z := x.Get("z")
 	if z == nil {
 		d.FailMissing(x.Node, "z", Table.KeyNoun, Table.KeyNames(), "z: a measure",
-			"the heat map has no z, which its colours show")
+			"the heat map needs the key z, the measure that its colours show")
 	}
 	return z
 }
@@ -428,7 +428,8 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 	if len(words) == 0 {
 		why := [kindCount]string{"", "goodput: {every: 100ms}, or queue: {port: …}", "slowdown: {bins: 20}",
 			"slowdown, fct, delay, queue, or nacks"}[p.Kind]
-		d.Fail(x.Position, "a measure such as "+why, "no measure of the experiment has what the plot shows")
+		d.Fail(x.Position, "a measure in the experiment such as "+why,
+			"the plot shows values that no measure of the experiment records")
 		return
 	}
 	name := measured.Text
@@ -452,7 +453,7 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 		p.Y = name
 	}
 	if x.Get("z") != nil && p.DrawnAs != KindHeat {
-		d.Fail(x.Get("z").Position, "kind: heat", "only a heat map has a z")
+		d.Fail(x.Get("z").Position, "kind: heat", "z is given, but only a heat map has z")
 	}
 }
 
@@ -542,17 +543,17 @@ const maxRanksShown = 1000
 func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	p.Kind, p.X = OverRanks, timeAxis
 	if v := x.Get("x"); v != nil {
-		d.ReadWord(v, "axis of a timeline", []string{timeAxis})
+		d.ReadWord(v, "timeline axis", []string{timeAxis})
 	}
 	for _, key := range []string{"y", "z", "lines", "panels", "log", "error", "order", "y_range", "z_range", "y_ticks",
 		"z_label"} {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Position, "x, traffic, where, ranks, x_range, title, width, …", "a timeline, which has a row for each "+
-				"rank and a panel for each point and job, has no %q", key)
+			d.Fail(v.Position, "x, traffic, where, ranks, x_range, title, width, …",
+				"a timeline has no %q; it has a row for each rank and a panel for each point and job", key)
 		}
 	}
 	if len(d.sets[OverRanks]) == 0 {
-		d.Fail(x.Position, "measure: [timeline]", "no measure of the experiment keeps what ranks of jobs do")
+		d.Fail(x.Position, "measure: [timeline]", "no measure of the experiment records the activity of ranks of jobs")
 		return
 	}
 	d.readRanks(x, p)
@@ -573,7 +574,7 @@ func (d *Decoder) readRanks(x document.Map, p *Plot) {
 		for _, y := range document.ItemsOf(v) {
 			r, err := strconv.Atoi(d.ReadText(y))
 			if err != nil || r < 0 || r >= d.ranks {
-				d.Fail(y.Position, "0 to "+strconv.Itoa(d.ranks-1), "no job has a rank %q", y.Text)
+				d.Fail(y.Position, "0 to "+strconv.Itoa(d.ranks-1), "rank %q does not exist in any job", y.Text)
 				continue
 			}
 			p.Ranks = append(p.Ranks, r)
@@ -615,17 +616,17 @@ func (d *Decoder) readStyle(x document.Map, p *Plot) {
 		p.Title, p.Untitled = "", true
 	}
 	if v := x.Get("legend"); v != nil {
-		p.Legend = d.ReadWord(v, "place of the legend", Table.FindKey("legend").Form.Words)
+		p.Legend = d.ReadWord(v, "value of legend", Table.FindKey("legend").Form.Words)
 	}
 	if v := x.Get("error"); v != nil {
-		p.Error = d.ReadWord(v, "way to show intervals", Table.FindKey("error").Form.Words)
+		p.Error = d.ReadWord(v, "value of error", Table.FindKey("error").Form.Words)
 	}
 	for _, v := range document.ItemsOf(x.Get("order")) {
 		p.Order = append(p.Order, d.ReadText(v))
 	}
 	if v := x.Get("names"); v != nil {
 		if v.Kind != document.Mapping {
-			d.Fail(v.Position, "{value: text}", "names is a map")
+			d.Fail(v.Position, "{value: text}", "names is not a map")
 		} else {
 			p.Names = map[string]string{}
 		}
@@ -643,7 +644,7 @@ func (d *Decoder) readStyle(x document.Map, p *Plot) {
 		{"height", &p.Height, 20 * mm, 1000 * mm, "20mm … 1000mm"}, {"text", &p.Text, 7, 30, "7pt … 30pt"}} {
 		if v := x.Get(a.key); v != nil {
 			if *a.to = readLength(d.ReadText(v)); v.Kind == document.Scalar && !(*a.to >= a.low-1e-6 && *a.to <= a.high+1e-6) {
-				d.Fail(v.Position, a.allowed, "%q is not such a length", v.Text)
+				d.Fail(v.Position, a.allowed, "%q is not a length in the range", v.Text)
 			}
 		}
 	}
@@ -666,9 +667,9 @@ func readLength(text string) float64 {
 	return math.NaN()
 }
 
-// readRange reads low..high. log requires values above 0.
+// readRange reads low..high. log requires ends above 0.
 func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
-	const allowed = "low..high such as 0..50Mbps, 10.., or ..1"
+	const allowed = "low..high such as 0..50Mbps, 10.. or ..1"
 	text := d.ReadText(v)
 	if v.Kind != document.Scalar {
 		return r
@@ -676,7 +677,7 @@ func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	low, high, ok := strings.Cut(text, "..")
 	low, high = strings.TrimSpace(low), strings.TrimSpace(high)
 	if !ok || low == "" && high == "" {
-		d.Fail(v.Position, allowed, "%q is no range", text)
+		d.Fail(v.Position, allowed, "%q is not a range", text)
 		return r
 	}
 	for _, e := range []struct {
@@ -694,9 +695,9 @@ func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	}
 	switch {
 	case r.HasLow && r.HasHigh && r.Low >= r.High:
-		d.Fail(v.Position, "low below high", "the range %s is empty", text)
+		d.Fail(v.Position, "a low end below the high end", "the range %s is empty", text)
 	case log && (r.HasLow && r.Low <= 0 || r.HasHigh && r.High <= 0):
-		d.Fail(v.Position, "values above 0", "a logarithmic axis has no %s", text)
+		d.Fail(v.Position, "ends above 0", "a logarithmic axis cannot show the range %s", text)
 	}
 	return r
 }
@@ -706,12 +707,12 @@ func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 	if v.Kind == document.Scalar {
 		n, err := strconv.Atoi(v.Text)
 		if err != nil || n < 2 || n > 50 {
-			d.Fail(v.Position, "a list of values, or 2 … 50", "%q is not a number of ticks", v.Text)
+			d.Fail(v.Position, "a list of values, or 2 … 50", "%q is not a valid number of ticks", v.Text)
 		}
 		return Ticks{Count: n}
 	}
 	if v.Kind != document.List || len(v.Items) == 0 {
-		d.Fail(v.Position, "[0, 10, 20], or 5", "ticks are a list of values, or a number of them")
+		d.Fail(v.Position, "[0, 10, 20], or 5", "ticks is neither a list of values nor a number")
 		return t
 	}
 	for _, i := range v.Items {
@@ -783,7 +784,7 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []
 		}
 		for _, key := range neededAxes(x) {
 			if x.Get(key) == nil {
-				x.FailMissing(key, "the plot has no %s", key)
+				x.FailMissing(key, "the plot needs the key %s", key)
 			}
 		}
 		if w := x.Get("where"); w != nil {

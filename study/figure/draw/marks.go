@@ -10,7 +10,7 @@ import (
 )
 
 // errEmpty is the error for a figure without a defined value.
-var errEmpty = errors.New("no value of the figure is defined")
+var errEmpty = errors.New("the figure has no defined value")
 
 // checkFigure returns an error if the figure is inconsistent or exceeds the number of distinguishable styles.
 func checkFigure(f *figure.Figure) error {
@@ -18,13 +18,13 @@ func checkFigure(f *figure.Figure) error {
 		return errEmpty
 	}
 	if len(f.States) > figure.MaxStates {
-		return fmt.Errorf("rows do %d things; up to %d can be told apart", len(f.States), figure.MaxStates)
+		return fmt.Errorf("rows show %d activities; at most %d are distinguishable", len(f.States), figure.MaxStates)
 	}
 	for _, p := range f.Panels {
 		if p.Rows != nil {
 			for _, x := range p.Rows.Spans {
 				if x.Row < 0 || x.Row >= len(p.Rows.Names) || x.State < 0 || x.State >= len(f.States) {
-					return fmt.Errorf("a part of row %d does %d", x.Row, x.State)
+					return fmt.Errorf("a part of row %d has the unknown activity %d", x.Row, x.State)
 				}
 			}
 		}
@@ -34,11 +34,11 @@ func checkFigure(f *figure.Figure) error {
 				return fmt.Errorf("series %d has no name", m.Series)
 			}
 			if len(m.X) != len(m.Y) && m.Form != figure.Boxes {
-				return fmt.Errorf("a mark has %d values of x and %d of y", len(m.X), len(m.Y))
+				return fmt.Errorf("a mark has %d values of x but %d of y", len(m.X), len(m.Y))
 			}
 		}
 		if len(distinct) > figure.MaxSeries+1 {
-			return fmt.Errorf("a panel has %d series; up to %d can be told apart", len(distinct), figure.MaxSeries)
+			return fmt.Errorf("a panel has %d series; at most %d are distinguishable", len(distinct), figure.MaxSeries)
 		}
 	}
 	return nil

@@ -199,7 +199,7 @@ func (p *pdf) FillString(f font.Face, at vg.Point, s string) {
 
 // DrawImage implements vg.Canvas. Figures contain no images, so it sets the document's error.
 func (p *pdf) DrawImage(vg.Rectangle, image.Image) {
-	p.doc.SetError(fmt.Errorf("a figure has an image, which its PDF cannot have"))
+	p.doc.SetError(fmt.Errorf("a figure has an image, which is not possible in a PDF"))
 }
 
 // Size implements vg.CanvasSizer.

@@ -241,10 +241,10 @@ func (s *sheet) wrapHeading() {
 		add(text.Count(s.outsideCount, "value") + " outside of the axes")
 	}
 	if s.hasNarrowSpans() {
-		add("where parts are too narrow, each place shows what most of it is")
+		add("where parts are too narrow, each place shows the most frequent activity")
 	}
 	if s.wordStep > 1 {
-		add(fmt.Sprintf("of %d places one in %d is named", len(s.X.Words), s.wordStep))
+		add(fmt.Sprintf("of %d places, one in %d has a label", len(s.X.Words), s.wordStep))
 	}
 	for _, line := range strings.Split(note, "\n") {
 		if line != "" {
@@ -302,7 +302,7 @@ func (s *sheet) fitPanels() error {
 	left, right := s.sideMargins()
 	wide := (s.width - left - right - (across-1)*s.gapX) / across
 	if wide < s.em(3) {
-		return fmt.Errorf("%s beside each other have no room in a width of %.0f mm", text.Count(s.across, "panel"),
+		return fmt.Errorf("%s side by side have no room in a width of %.0f mm", text.Count(s.across, "panel"),
 			s.width.Points()/vg.Millimeter.Points())
 	}
 	head += s.wrapPanelTitles(wide)
@@ -341,7 +341,7 @@ func (s *sheet) fitPanels() error {
 		}
 	}
 	if high < s.em(2.5) {
-		return fmt.Errorf("%s below each other have no room in a height of %.0f mm", text.Count(s.down, "panel"),
+		return fmt.Errorf("%s on top of each other have no room in a height of %.0f mm", text.Count(s.down, "panel"),
 			s.Size.Height/vg.Millimeter.Points())
 	}
 	s.panel = vg.Rectangle{Min: vg.Point{X: left, Y: head}, Max: vg.Point{X: left + wide, Y: head + high}}

@@ -56,7 +56,7 @@ func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
 		return b.Bytes(), err
 	case "png":
 		if s.width.Dots(dpi)*s.height.Dots(dpi) > maxPixels {
-			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; up to %d million are drawn", dpi,
+			return nil, fmt.Errorf("as a PNG of %d dpi the figure has %.0f × %.0f pixels; the maximum is %d million pixels", dpi,
 				s.width.Dots(dpi), s.height.Dots(dpi), int(maxPixels/1e6))
 		}
 		c := vgimg.PngCanvas{Canvas: vgimg.NewWith(vgimg.UseWH(s.width, s.height), vgimg.UseDPI(dpi))}
@@ -67,7 +67,7 @@ func (Drawer) Draw(f *figure.Figure, format string) ([]byte, error) {
 		}
 		return setResolution(b.Bytes()), nil
 	}
-	return nil, fmt.Errorf("a figure has no format %q; allowed: %s", format, strings.Join(figure.Formats(), ", "))
+	return nil, fmt.Errorf("unknown figure format %q; allowed: %s", format, strings.Join(figure.Formats(), ", "))
 }
 
 // maxPixels limits the memory of a PNG while it is drawn.

@@ -46,7 +46,7 @@ func TestImportPlaces(t *testing.T) {
 
 // TestImportAllErrors: all that is wrong with a configuration and the files that it names is reported at once.
 func TestImportAllErrors(t *testing.T) {
-	const words = "key \"BW_MON_FILE\" is not known; allowed: "
+	const words = "unknown key \"BW_MON_FILE\"; allowed: "
 	for _, x := range []struct {
 		name   string
 		change []string
@@ -59,8 +59,7 @@ func TestImportAllErrors(t *testing.T) {
 				"CC_MODE is \"three\""}},
 		{"a value and keys", []string{"SIMULATOR_STOP_TIME", "SIMULATOR_STOP_TIME x", "ENABLE_TRACE",
 			"BW_MON_FILE a\nRATE_MON_FILE b\nMON_START 1"}, simulatorFlows,
-			[]string{"SIMULATOR_STOP_TIME is \"x\"", words, "key \"RATE_MON_FILE\" is not known", "key \"MON_START\" is " +
-				"not known"}},
+			[]string{"SIMULATOR_STOP_TIME is \"x\"", words, "unknown key \"RATE_MON_FILE\"", "unknown key \"MON_START\""}},
 		{"a value, a key, and a flow", []string{"RP_TIMER", "RP_TIMER -1", "ENABLE_TRACE", "BW_MON_FILE a"}, badFlows,
 			[]string{"RP_TIMER is \"-1\"", words, "node 4 is the switch"}},
 		{"a mode, and a flow", []string{"CC_MODE", "CC_MODE 2"}, badFlows, []string{"CC_MODE is \"2\"", "node 4 is the " +

@@ -240,9 +240,9 @@ func TestImportHPCCErrors(t *testing.T) {
 		"without acknowledgements no flow ends":  {"L2_ACK_INTERVAL", "L2_ACK_INTERVAL 0"},
 		"mix/flow.txt:1:1: the first line is the number of flows": {"TOPOLOGY_FILE",
 			"TOPOLOGY_FILE mix/topology.txt", "FLOW_FILE", "FLOW_FILE mix/topology.txt"},
-		"config.txt:18:1: key \"CC_MOD\" is not known; did you mean CC_MODE?": {"CC_MODE", "CC_MOD 3"},
-		"trace.txt:1:1: the number of nodes":                                  {"TRACE_FILE", "TRACE_FILE mix/config.txt"},
-		"topology.txt:1:1: the number of nodes is":                            {"TOPOLOGY_FILE", "TOPOLOGY_FILE config.txt"},
+		"config.txt:18:1: unknown key \"CC_MOD\"; did you mean CC_MODE?": {"CC_MODE", "CC_MOD 3"},
+		"trace.txt:1:1: the number of nodes":                             {"TRACE_FILE", "TRACE_FILE mix/config.txt"},
+		"topology.txt:1:1: the number of nodes is":                       {"TOPOLOGY_FILE", "TOPOLOGY_FILE config.txt"},
 	} {
 		data, _, err := Import(simulator(), simulatorFiles(t, change...), ".")
 		// the file is another one here
@@ -303,7 +303,7 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 		t.Fatal(err)
 	}
 	if _, err := plan.Load(r, source(text(", rest: read")), experiment.Options{}); err == nil ||
-		!strings.Contains(err.Error(), `rest "read" is not known`) {
+		!strings.Contains(err.Error(), `unknown value of rest "read"`) {
 		t.Error(err)
 	}
 	// flows to one port

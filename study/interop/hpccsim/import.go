@@ -22,13 +22,13 @@ import (
 // Kinds of warnings about what an import cannot keep.
 var (
 	warnKey = scheme.WarningKind{ID: "import-key",
-		Condition: "a key of a config.txt has no counterpart"}
+		Condition: "a key of a config.txt has no counterpart in Weir"}
 	warnAck = scheme.WarningKind{ID: "import-l2-ack",
-		Condition: "L2_ACK_INTERVAL is not given, and no flow ends in the simulator"}
+		Condition: "L2_ACK_INTERVAL is missing; without it no flow ends in the simulator"}
 	warnPriority = scheme.WarningKind{ID: "import-priority",
-		Condition: "flows of a flow file are of several classes, which share a queue here"}
+		Condition: "flows of a flow file have several classes, which share a queue in Weir"}
 	warnLeftOut = scheme.WarningKind{ID: "import-left-out",
-		Condition: "the registry lacks a program or parameter that a config.txt asks for"}
+		Condition: "the registry lacks a program or parameter that a config.txt needs"}
 )
 
 // simulatorStart is when the HPCC simulator's flows begin. Its generator adds it to all starts, and link failures

@@ -200,12 +200,12 @@ func (l *lineReader) unknownKey(list bool) error {
 		names = append(names, Keys[i].Name)
 	}
 	if near := nearestWord(l.words[0], names); near != "" {
-		return l.errorf(0, "key %q is not known; did you mean %s?", l.words[0], near)
+		return l.errorf(0, "unknown key %q; did you mean %s?", l.words[0], near)
 	}
 	if !list {
-		return l.errorf(0, "key %q is not known", l.words[0])
+		return l.errorf(0, "unknown key %q", l.words[0])
 	}
-	return l.errorf(0, "key %q is not known; allowed: %s", l.words[0], strings.Join(names, ", "))
+	return l.errorf(0, "unknown key %q; allowed: %s", l.words[0], strings.Join(names, ", "))
 }
 
 // readValue reads the value of the key on the current line.

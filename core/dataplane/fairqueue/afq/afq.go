@@ -57,9 +57,8 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	horizon := c.Round * unit.Bytes(rounds)
 	drain := func(rate unit.Rate) unit.Time { return unit.Time(float64(horizon) * 8e12 / float64(rate)) }
 	if p, holds := s.FindShortBuffer(drain); p != nil {
-		return []scheme.Remark{warnBuffer.NewRemark("round", "%d rounds of %v are what a user can have waiting, and the "+
-			"buffer of "+
-			"the port to %s is full after %v: it ends before users are told apart", rounds, c.Round, p.To, holds).
+		return []scheme.Remark{warnBuffer.NewRemark("round", "a user can queue %d rounds of %v, but the buffer of the port "+
+			"to %s is full after %v, before users are distinguished", rounds, c.Round, p.To, holds).
 			WithPort(p.PortName(), float64(horizon)*8e12/float64(p.Rate.Bits)/float64(max(holds, 1)))}
 	}
 	var all []scheme.Remark
@@ -67,8 +66,8 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 		need := unit.Bytes(float64(p.Rate.Bits) / 8 * s.MaxTrip(p).Seconds())
 		if horizon < need && (s.Switch != "" || p.Rate.Bits == s.MinPortRate()) {
 			all = append(all, warnRound.NewRemark("round",
-				"%d rounds of %v are what a user can have waiting; a round trip of the "+
-					"port to %s has %v, which one user alone does not fill", rounds, c.Round, p.To, need).
+				"a user can queue %d rounds of %v, but a round trip of the port to %s holds %v, which a single user does not "+
+					"fill", rounds, c.Round, p.To, need).
 				WithPort(p.PortName(), float64(need)/float64(horizon)))
 		}
 	}

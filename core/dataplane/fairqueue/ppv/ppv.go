@@ -94,8 +94,8 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 		return nil
 	}
 	if p, holds := s.FindShortBuffer(dataplane.ConstantDelay(c.Target)); p != nil {
-		all = append(all, warnTarget.NewRemark("target", "the buffer of the port to %s holds %v, and the threshold aims at "+
-			"%v: packets are lost without regard to their values", p.To, holds, c.Target).
+		all = append(all, warnTarget.NewRemark("target", "the buffer of the port to %s holds %v, but the threshold aims at "+
+			"%v, so packets are lost regardless of their values", p.To, holds, c.Target).
 			WithPort(p.PortName(), float64(c.Target)/float64(max(holds, 1))))
 	}
 	return append(all, dataplane.CheckUpdateInterval(c.Update, 15*unit.Millisecond, c.Alpha, 0.125)...)

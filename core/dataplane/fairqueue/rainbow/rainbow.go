@@ -68,9 +68,9 @@ func (c *Config) Params(p *scheme.Params) {
 // Kinds of warnings.
 var (
 	warnColours = scheme.WarningKind{ID: "rainbow-colours",
-		Condition: "two colours are more than a factor of 1.5 apart"}
+		Condition: "the bounds of two adjacent colours differ by more than a factor of 1.5"}
 	warnFrom = scheme.WarningKind{ID: "rainbow-from",
-		Condition: "fewer than 100 users have shares of a port below from"}
+		Condition: "fewer than 100 users are enough for shares of a port below from"}
 	warnTo = scheme.WarningKind{ID: "rainbow-to",
 		Condition: "to is below the rate of a port at which data can queue"}
 	warnHigh = scheme.WarningKind{ID: "rainbow-high",
@@ -82,9 +82,8 @@ var (
 // Check warns of layers that do not distinguish users, and of a queue that the buffer does not hold.
 func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if r := c.boundRatio(); r > 1.5 {
-		all = append(all, warnColours.NewRemark("colours", "%d colours are a factor of %.2g apart: users with rates "+
-			"between two "+
-			"are treated alike", c.Colours, r))
+		all = append(all, warnColours.NewRemark("colours", "adjacent bounds of %d colours differ by a factor of %.2g, so "+
+			"users with rates between two bounds are treated alike", c.Colours, r))
 	}
 	port := s.SlowestPort()
 	if port == nil {
@@ -92,11 +91,12 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	}
 	slowest, at := port.Rate.Bits, port.PortName()
 	if n := slowest / c.From; n < 100 {
-		all = append(all, warnFrom.NewRemark("from", "%d users have shares of a port of %v that are below %v: all that they "+
-			"send has the first colour, which the threshold keeps", int64(n)+1, slowest, c.From).WithPort(at, 0))
+		all = append(all, warnFrom.NewRemark("from", "%d users have shares of a port of %v that are below %v, so all their "+
+			"packets have the first colour, which is never dropped first", int64(n)+1, slowest, c.From).WithPort(at, 0))
 	}
 	if c.To < slowest {
-		all = append(all, warnTo.NewRemark("to", "a port has %v: users with more than %v are treated alike", slowest, c.To).
+		all = append(all, warnTo.NewRemark("to", "a port has %v, so users with more than %v are treated alike", slowest,
+			c.To).
 			WithPort(at, float64(slowest)/float64(c.To)))
 	}
 	high := func(rate unit.Rate) unit.Time {
@@ -105,14 +105,13 @@ func (c *Config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	if p, holds := s.FindShortBuffer(func(rate unit.Rate) unit.Time { return high(rate) + high(rate)/2 }); p != nil &&
 		high(p.Rate.Bits) > 0 {
 		all = append(all, warnHigh.NewRemark("high",
-			"the buffer of the port to %s is full after %v, and the threshold falls "+
-				"above %v: bursts are lost whatever their colours are; half of the buffer is far enough", p.To, holds,
+			"the buffer of the port to %s is full after %v, but the threshold falls above %v, so bursts are lost regardless "+
+				"of their colours; half of the buffer is sufficient", p.To, holds,
 			high(p.Rate.Bits)).WithPort(p.PortName(), 1.5*float64(high(p.Rate.Bits))/float64(max(holds, 1))))
 	}
 	if n := s.MaxTrip(port) / c.Interval; n > 20 {
 		all = append(all, warnInterval.NewRemark("interval", "in a round trip of %v the threshold moves by %d colours, a "+
-			"factor "+
-			"of %.2g, before senders know: it goes too far, and leaves the link idle", s.MaxTrip(port), n,
+			"factor of %.2g, before senders react: it overshoots and leaves the link idle", s.MaxTrip(port), n,
 			math.Pow(c.boundRatio(), float64(n))).WithPort(at, float64(n)/20))
 	}
 	return all

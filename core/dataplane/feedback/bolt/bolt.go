@@ -75,15 +75,14 @@ func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
 			all = append(all, scheme.NewRefusal("",
-				"the port to %s sends packets, not bits, a second: its messages have a rate in "+
-					"bit/s", p.To))
+				"the rate of the port to %s is in packets/s, but its messages need a rate in bit/s", p.To))
 			break
 		}
 	}
 	for _, p := range s.QueueingPorts() {
 		if p.Rate.Bits > 0 && p.Rate.Bits < minExactRate {
-			all = append(all, warnSlow.NewRemark("", "the port to %s has %v, and its messages name whole Mb/s, rounded up: "+
-				"senders drain their queue too slowly below %v", p.To, p.Rate.Bits, minExactRate).
+			all = append(all, warnSlow.NewRemark("", "the port to %s has %v, but its messages round rates up to whole Mb/s: "+
+				"below %v senders drain their queue too slowly", p.To, p.Rate.Bits, minExactRate).
 				WithPort(p.PortName(), float64(minExactRate)/float64(p.Rate.Bits)))
 		}
 		holds := bufferBytes(s, p)
@@ -91,13 +90,13 @@ func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 			continue
 		}
 		if from := c.Threshold.BytesAt(p.Rate.Bits, c.frameBytes(s.FrameSize())); from >= holds {
-			all = append(all, warnThreshold.NewRemark("threshold", "the buffer of the port to %s is full before %.0f B wait: "+
-				"packets are lost, and nobody is told before", p.To, from).WithPort(p.PortName(), from/holds))
+			all = append(all, warnThreshold.NewRemark("threshold", "the buffer of the port to %s is full before %.0f B are "+
+				"queued, so packets are lost before any sender is notified", p.To, from).WithPort(p.PortName(), from/holds))
 		}
 		if need := float64(p.Senders) * float64(c.frameBytes(s.FrameSize())); need > holds {
 			all = append(all, warnCrowded.NewRemark("",
-				"%d flows to %s add a packet each a round trip (ai of cc bolt), which its "+
-					"port's buffer does not hold: packets are lost", p.Senders, p.To).WithPort(p.PortName(), need/holds))
+				"%d flows to %s each add a packet in a round trip (ai of cc bolt), which the buffer of its port does not hold, "+
+					"so packets are lost", p.Senders, p.To).WithPort(p.PortName(), need/holds))
 		}
 	}
 	return scheme.KeepWorst(all)

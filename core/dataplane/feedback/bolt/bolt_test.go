@@ -473,13 +473,13 @@ func TestSuits(t *testing.T) {
 	}{
 		{"all is well", "", dataplane.Peer{Buffer: unit.Length{Packets: 100}}, nil},
 		{"no bound", "", dataplane.Peer{Senders: 1000}, nil},
-		{"a short buffer", "is full before 3028 B wait", dataplane.Peer{Buffer: unit.Length{Packets: 2}}, nil},
-		{"in bytes", "is full before 30000 B wait", dataplane.Peer{Buffer: unit.Length{Bytes: 30_000}},
+		{"a short buffer", "is full before 3028 B are queued", dataplane.Peer{Buffer: unit.Length{Packets: 2}}, nil},
+		{"in bytes", "is full before 30000 B are queued", dataplane.Peer{Buffer: unit.Length{Bytes: 30_000}},
 			[]string{"threshold", "30kB"}},
-		{"too many", "1000 flows to x add a packet each", dataplane.Peer{Buffer: unit.Length{Packets: 999}, Senders: 1000},
+		{"too many", "1000 flows to x each add", dataplane.Peer{Buffer: unit.Length{Packets: 999}, Senders: 1000},
 			nil},
-		{"slow", "whole Mb/s, rounded up", dataplane.Peer{Rate: unit.LinkRate{Bits: 1200 * unit.Kbps}}, nil},
-		{"packets a second", "sends packets, not bits", dataplane.Peer{Rate: unit.LinkRate{Packets: 1000}}, nil},
+		{"slow", "round rates up to whole Mb/s", dataplane.Peer{Rate: unit.LinkRate{Bits: 1200 * unit.Kbps}}, nil},
+		{"packets a second", "is in packets/s", dataplane.Peer{Rate: unit.LinkRate{Packets: 1000}}, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := Scheme().Configure(x.given...)
@@ -518,9 +518,9 @@ func TestSuitsTellsAll(t *testing.T) {
 		ports []dataplane.Peer
 		want  []string
 	}{
-		{"all of one port", ports[:2], []string{"to slow has 1Mbps", "to slow is full", "1000 flows to slow add"}},
-		{"each of another port", ports[1:], []string{"to packets sends packets", "to slow2 has 1Mbps", "to fast is full",
-			"1000 flows to many add"}},
+		{"all of one port", ports[:2], []string{"to slow has 1Mbps", "to slow is full", "1000 flows to slow each add"}},
+		{"each of another port", ports[1:], []string{"is in packets/s", "to slow2 has 1Mbps", "to fast is full",
+			"1000 flows to many each add"}},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			all := c.(*config).Check(&dataplane.SwitchContext{Ports: x.ports})
