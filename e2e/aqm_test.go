@@ -8,9 +8,7 @@ import (
 	"weir/app"
 	"weir/core/outcome"
 	"weir/core/unit"
-	"weir/study/experiment"
-	"weir/study/plan"
-	"weir/worlds/sim"
+	"weir/internal/testkit/plantest"
 )
 
 // managed is a way to manage a queue, as a file has it: the switch's programs behind forward, and its other keys.
@@ -35,28 +33,18 @@ traffic: [{name: x, from: "left*", to: right0, transport: tcp, cc: cubic, flows:
 measure: [goodput]
 `
 
-// load runs the flows, and returns the median of the queue's bytes as time at the link's rate, how much of the link
-// is used, and the warnings.
-func (m managed) load(t *testing.T, rate unit.Rate, flows int, seconds float64) (median unit.Time, used float64) {
+// measureQueue runs the flows. It returns the median of the queue as time at the link's rate, and the used share of the
+// link.
+func (m managed) measureQueue(t *testing.T, rate unit.Rate, flows int, seconds float64) (median unit.Time,
+	used float64) {
 	t.Helper()
 	buffer := rate.BytesIn(400 * unit.Millisecond)
 	text := fmt.Sprintf(crowded, unit.Time(seconds*float64(unit.Second)), unit.Time(seconds*float64(unit.Second)/2),
 		rate, buffer, m.programs, m.keys, flows)
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := plantest.Configure(t, app.Registry(), text)
 	port := 2 * (len(c.Wiring.Network.Links) - 1) // the last link, from the left
 	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: port, Every: unit.Millisecond})
-	out, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := plantest.Simulate(t, c)
 	queue := slices.Clone(out.Watched[0])
 	queue = queue[len(queue)/2:]
 	slices.Sort(queue)
@@ -88,7 +76,7 @@ var schemes = []managed{
 // holds runs the flows, and checks the queue and the use of the link against the scheme's target.
 func (m managed) holds(t *testing.T, rate unit.Rate, flows int, seconds float64) {
 	t.Helper()
-	median, used := m.load(t, rate, flows, seconds)
+	median, used := m.measureQueue(t, rate, flows, seconds)
 	t.Logf("median %v, used %.3f", median, used)
 	own := unit.TransmitTime(unit.Bytes(3*flows*m.each*1514), rate)
 	if most := unit.Time(m.most*float64(m.target)) + own; median > most || used < m.least {

@@ -18,6 +18,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/netns"
 	"weir/internal/testkit/await"
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/realtime"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -108,8 +109,7 @@ var guesses = unit.NewRandom(uint64(os.Getpid()), "attacker")
 
 // forgeries are n NACKs and as many acknowledgements, as if from b.
 func forgeries(n int) (frames [][]byte, err error) {
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "beside", File: "beside.yaml", Data: []byte(beside)},
-		experiment.Options{})
+	s, err := plan.Load(app.Registry(), plantest.NewSource("beside.yaml", beside), experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

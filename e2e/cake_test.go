@@ -7,9 +7,7 @@ import (
 
 	"weir/app"
 	"weir/core/unit"
-	"weir/study/experiment"
-	"weir/study/plan"
-	"weir/worlds/sim"
+	"weir/internal/testkit/plantest"
 )
 
 // Sixteen flows of TCP from one host and one datagram flow that fills the link from another share it equally under
@@ -30,19 +28,8 @@ measure: [goodput]
 	}{{"dual-srchost", 1}, {"flows", 16}} {
 		for _, rate := range []unit.Rate{5 * unit.Mbps, 50 * unit.Mbps, 500 * unit.Mbps} {
 			t.Run(fmt.Sprintf("%s, %v", x.isolation, rate), func(t *testing.T) {
-				s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml",
-					Data: fmt.Appendf(nil, text, rate, x.isolation)}, experiment.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
-				c, err := plan.ListRuns(s)[0].Config()
-				if err != nil {
-					t.Fatal(err)
-				}
-				out, err := sim.Run(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				c := plantest.Configure(t, app.Registry(), fmt.Sprintf(text, rate, x.isolation))
+				out := plantest.Simulate(t, c)
 				var bytes [2]float64
 				for i := range out.Flows {
 					n := 0

@@ -17,6 +17,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/testkit/await"
 	"weir/internal/testkit/realtime"
+	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -29,14 +30,7 @@ import (
 func TestLab(t *testing.T) {
 	needRoot(t)
 	registry := app.Registry()
-	src, err := registry.OpenExperiment("p4abc/fig5")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := plan.Load(registry, src, experiment.Options{Quick: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runtest.Load(t, registry, "p4abc/fig5", experiment.Options{Quick: true})
 	for index, r := range plan.ListRunsOn(s, experiment.Lab) {
 		c, err := run.LabConfig(r)
 		if err != nil {

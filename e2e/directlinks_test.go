@@ -4,8 +4,7 @@ import (
 	"testing"
 
 	"weir/app"
-	"weir/study/experiment"
-	"weir/study/plan"
+	"weir/internal/testkit/plantest"
 	"weir/worlds/sim"
 )
 
@@ -34,15 +33,7 @@ measure: [fct]
 			if x.Name == "udp" {
 				text = text[:len(text)-len("fct]\n")] + "loss]\n"
 			}
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			c, err := plan.ListRuns(s)[0].Config()
-			if err != nil {
-				t.Fatal(err)
-			}
+			c := plantest.Configure(t, app.Registry(), text)
 			out, err := sim.Run(c)
 			if err != nil || len(out.Flows) != 30 {
 				t.Fatal(len(out.Flows), err)

@@ -6,6 +6,7 @@ import (
 
 	"weir/app"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -27,8 +28,7 @@ func TestEndsWantOnlyTheirStart(t *testing.T) {
 			if r.controller != "" {
 				own = r.spec()
 			}
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(own)},
-				experiment.Options{})
+			s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", own), experiment.Options{})
 			if err != nil {
 				return // no such experiment: there are no ends to look at
 			}

@@ -9,9 +9,9 @@ import (
 	"weir/app"
 	"weir/core/outcome"
 	"weir/core/telemetry"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // lowered is an incast of four hosts behind a link that an event slows down to a rate that no link has at first.
@@ -30,7 +30,7 @@ traffic:
 func TestEventRates(t *testing.T) {
 	for _, format := range telemetry.Profiles {
 		t.Run(format.Name, func(t *testing.T) {
-			s, loads := load(t, fmt.Sprintf(lowered, "{at: 100us, link: [leaf0, spine0], rate: 2300Mbps}", format.Name))
+			s, loads := tryLoad(t, fmt.Sprintf(lowered, "{at: 100us, link: [leaf0, spine0], rate: 2300Mbps}", format.Name))
 			if !loads {
 				return
 			}
@@ -43,10 +43,7 @@ func TestEventRates(t *testing.T) {
 					c.Watches = []outcome.Watch{{What: outcome.QueueBytes, Index: 2 * l, Every: 1_000_000}}
 				}
 			}
-			out, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			out := plantest.Simulate(t, c)
 			if longest := slices.Max(out.Watched[0]); longest > 30_000 {
 				t.Errorf("the queue of the slow link has %d B", longest)
 			}
@@ -58,8 +55,7 @@ func TestEventRates(t *testing.T) {
 			events = append(events, fmt.Sprintf("{at: %dus, link: [leaf0, spine0], rate: %dMbps}", k, 1000+k))
 		}
 		text := fmt.Sprintf(lowered, strings.Join(events, ", "), "hpcc")
-		_, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-			experiment.Options{})
+		_, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 		want := "format hpcc has 8 rate codes, and no more for 1.002Gbps"
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("nine rates, eight codes: %v; want %q", err, want)

@@ -10,6 +10,7 @@ import (
 
 	"weir/app"
 	"weir/internal/command"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -83,11 +84,7 @@ func patched(t *testing.T, text, change string) string {
 // is an experiment without warnings: client 0 uses BBR, and there is one claim.
 func TestFirstHourChange(t *testing.T) {
 	text := patched(t, string(copyOfFig5(t)), changeOfFirstHour(t))
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	s := plantest.LoadSource(t, app.Registry(), plantest.NewSource("mine.yaml", text), experiment.Options{})
 	claims := s.JudgeClaims(nil, 1)
 	if len(s.Warnings()) > 0 || len(plan.ListRuns(s)) != 30 || len(claims) != 1 || claims[0].ID != "mine.cubic-lives" ||
 		s.Title() != "BBR against CUBIC" {

@@ -14,6 +14,7 @@ import (
 
 	"weir/app"
 	"weir/internal/testkit/await"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
@@ -44,10 +45,8 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 	if len(found) != 1 {
 		t.Fatalf("captures: %v", found)
 	}
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "replay", File: file, Data: text}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, app.Registry(), &experiment.Source{Name: "replay", File: file, Data: text},
+		experiment.Options{})
 	one := plan.ListRunsOn(s, experiment.Lab)[0]
 	if x, err := run.ReplayHostsFile(one, found[0]); err != nil || x.Difference != "" {
 		t.Errorf("again: %+v, %v", x, err)

@@ -60,7 +60,7 @@ func newKilledCommand(t *testing.T, args func(out string) []string) *killedComma
 	t.Helper()
 	c := &killedCommand{program: killpointsProgram(t), args: args}
 	k, out := planKillpoints(t, ""), c.folder(t)
-	c.run(t, k, out)
+	c.runCommand(t, k, out)
 	c.want, c.points = tree(out), k.log()
 	if len(c.want) == 0 || len(c.points) < 20 {
 		t.Fatalf("the undisturbed command leaves %d files after %q", len(c.want), c.points)
@@ -78,8 +78,8 @@ func (c *killedCommand) folder(t *testing.T) string {
 	return filepath.Join(parent, "out")
 }
 
-// run runs the command, which must succeed, and returns its output.
-func (c *killedCommand) run(t *testing.T, k killpoints, out string) string {
+// runCommand runs the command, which must succeed, and returns its output.
+func (c *killedCommand) runCommand(t *testing.T, k killpoints, out string) string {
 	t.Helper()
 	cmd := exec.Command(c.program, c.args(out)...)
 	cmd.Env = k.environ()
@@ -126,7 +126,7 @@ func (c *killedCommand) killAt(t *testing.T, points []int) {
 					t.Errorf("%s has %d bytes, want %d, or others", name, len(text), len(c.want[name]))
 				}
 			}
-			text := c.run(t, planKillpoints(t, ""), out)
+			text := c.runCommand(t, planKillpoints(t, ""), out)
 			if strings.Contains(strings.TrimPrefix(text, "notice: the traces of all runs take"), "notice: ") {
 				t.Errorf("it reports %s", text)
 			}

@@ -27,7 +27,7 @@ func TestKill(t *testing.T) {
 			t.Fatalf("%d runs are finished, want %d", len(runs), finished)
 		}
 	}
-	text := c.run(t, planKillpoints(t, ""), out)
+	text := c.runCommand(t, planKillpoints(t, ""), out)
 	if !strings.Contains(text, "9 runs reused from earlier") {
 		t.Errorf("it found other runs than the 9 finished ones:\n%s", text)
 	}
@@ -103,7 +103,7 @@ func TestProcessesTogether(t *testing.T) {
 		}
 	}
 	// The next process removes the files that the killed one has left.
-	if text := c.run(t, planKillpoints(t, ""), out); !strings.Contains(text, "6 runs reused from earlier") {
+	if text := c.runCommand(t, planKillpoints(t, ""), out); !strings.Contains(text, "6 runs reused from earlier") {
 		t.Error(text)
 	}
 	if err := same(c.want, tree(out)); err != nil {

@@ -12,9 +12,9 @@ import (
 	"weir/core/scheme"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // loser is a program that drops the last packet of the flow of h0 once, which is the only one with half the payload.
@@ -48,18 +48,12 @@ func repair(t *testing.T, links, switches, programs, traffic string) (took, long
 			drops = &loser{}
 			return drops, nil
 		}))
-	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
+	s := plantest.Load(t, r, text, experiment.Options{})
 	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := plantest.Simulate(t, c)
 	end := out.Flows[0].FCT
 	if !strings.HasPrefix(traffic, "udp") {
 		end = max(end, out.Flows[0].Arrived)

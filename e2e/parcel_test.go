@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"weir/app"
+	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run/remote"
@@ -15,14 +16,7 @@ import (
 func packs(t *testing.T, name string) {
 	t.Helper()
 	r := app.Registry()
-	src, err := r.OpenExperiment(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := plan.Load(r, src, experiment.Options{Quick: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := runtest.Load(t, r, name, experiment.Options{Quick: true})
 	manifest, files := remote.PackParcel(s)
 	u, err := remote.UnpackParcel(r, manifest, func(digest string) ([]byte, error) { return files[digest], nil })
 	if err != nil {

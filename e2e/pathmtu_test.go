@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"weir/app"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // pathMTU returns an experiment of one flow with an MTU.
@@ -23,8 +23,7 @@ measure: [goodput]
 }
 
 func loadPathMTU(text string) (*experiment.Spec, error) {
-	return plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	return plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 }
 
 // TestPathMTU: mtu takes the path MTUs of RoCE as payload of RDMA's packets, to which telemetry adds, and no others.
@@ -46,10 +45,7 @@ func TestPathMTU(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := plantest.Simulate(t, c)
 			const size = 9000
 			if got, want := r.Flows[0].Receiver.ReceivedPackets, (size+x.want-1)/x.want; got != want {
 				t.Errorf("%d packets of %d B, want %d of %d B at most", got, size, want, x.want)

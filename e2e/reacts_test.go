@@ -11,9 +11,9 @@ import (
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // reaction is one combination of what decides whether senders react to a congested link.
@@ -124,11 +124,11 @@ func (r reaction) check(t *testing.T) {
 	}
 }
 
-// load loads a file, if its parts go together.
-func load(t *testing.T, text string) (s *experiment.Spec, loads bool) {
+// tryLoad loads a file. It reports false if the loader refuses the combination of its parts, which must name a place in
+// the file.
+func tryLoad(t *testing.T, text string) (s *experiment.Spec, loads bool) {
 	t.Helper()
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 	if err == nil {
 		return s, true
 	}
@@ -141,7 +141,7 @@ func load(t *testing.T, text string) (s *experiment.Spec, loads bool) {
 
 // measure runs the combination, if it loads.
 func (r reaction) measure(t *testing.T) (o figures, warned []document.Warning, loads bool) {
-	s, loads := load(t, r.spec())
+	s, loads := tryLoad(t, r.spec())
 	if !loads {
 		return o, nil, false
 	}
@@ -150,10 +150,7 @@ func (r reaction) measure(t *testing.T) (o figures, warned []document.Warning, l
 		t.Fatal(err)
 	}
 	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: 1_000_000})
-	out, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := plantest.Simulate(t, c)
 	queue := slices.Clone(out.Watched[0])
 	slices.Sort(queue)
 	o.queue = float64(queue[len(queue)*95/100]) / 30_000

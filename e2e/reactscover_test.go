@@ -114,7 +114,7 @@ func TestCrossings(t *testing.T) {
 			t.Fatal("no combination is left")
 		}
 		x := s.crossing()
-		_, loads := load(t, x.spec())
+		_, loads := tryLoad(t, x.spec())
 		loads = loads && x.drains()
 		c.note(s, loads)
 		if loads && quick(x) {

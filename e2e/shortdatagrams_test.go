@@ -6,9 +6,7 @@ import (
 
 	"weir/app"
 	"weir/core/unit"
-	"weir/study/experiment"
-	"weir/study/plan"
-	"weir/worlds/sim"
+	"weir/internal/testkit/plantest"
 )
 
 // Reports that are longer than their datagrams do not queue at the receiver's NIC: at line rate they came after the
@@ -18,19 +16,8 @@ func TestReportsOfShortDatagrams(t *testing.T) {
 		text := fmt.Sprintf("duration: 20ms\ntopology: {star: {hosts: 2, rate: 10Gbps, delay: 1us, buffer: 100kB}}\n"+
 			"switch: [forward]\ntraffic:\n  - {name: x, from: h0, to: h1, size: %d B, payload: %d B, "+
 			"transport: udp_controlled, cc: none, start: 0s}\nmeasure: [goodput]\n", 50_000*payload, payload)
-		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-			experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, err := plan.ListRuns(s)[0].Config()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := plantest.Configure(t, app.Registry(), text)
+		out := plantest.Simulate(t, c)
 		f := &out.Flows[0]
 		if late := f.FCT - f.Arrived; f.Timeouts > 0 || f.Arrived == 0 || late > 100*unit.Microsecond {
 			t.Errorf("payload of %d bytes: %d timeouts; the sender ends %v after the receiver", payload, f.Timeouts, late)

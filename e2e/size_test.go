@@ -7,6 +7,7 @@ import (
 
 	"weir/app"
 	"weir/core/outcome"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -24,11 +25,8 @@ switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc, {ecn: {kmin: 400KB, kmax: 160
 traffic: [{name: x, %s, transport: rdma, cc: {hpcc: {t: 13us}}, start: 0s}]
 measure: [fct]
 `, k, traffic)
-	src := &experiment.Source{Name: "large", File: "large.yaml", Data: []byte(text)}
-	s, err := plan.Load(app.Registry(), src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	src := plantest.NewSource("large.yaml", text)
+	s := plantest.LoadSource(t, app.Registry(), src, experiment.Options{})
 	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)

@@ -132,8 +132,8 @@ func (c *cluster) command(dir, name string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// run carries out a command that has to succeed.
-func (c *cluster) run(dir, name string, args ...string) string {
+// runCommand runs a command of the cluster, which must succeed, and returns its output.
+func (c *cluster) runCommand(dir, name string, args ...string) string {
 	c.t.Helper()
 	out, err := c.command(dir, name, args...).CombinedOutput()
 	if err != nil {
@@ -207,21 +207,21 @@ func TestSlurmExport(t *testing.T) {
 	if text, err := exec.Command(binary, "run", file, "--out", good).CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	text := c.run("", binary, "export", "slurm", file, "--to", dir, "--slurm-task", "100ms", "--slurm-option",
+	text := c.runCommand("", binary, "export", "slurm", file, "--to", dir, "--slurm-task", "100ms", "--slurm-option",
 		`comment=it's "so" # \ here`)
 	if !strings.Contains(text, "sweep.sbatch: 12 runs in 12 tasks") {
 		t.Fatal(text)
 	}
 	k := planKillpoints(t, "hold after claim runs/*.json 1") // of each task
-	c.run(dir, "env", "WEIR_KILLPOINTS="+k.folder, "sbatch", "sweep.sbatch")
+	c.runCommand(dir, "env", "WEIR_KILLPOINTS="+k.folder, "sbatch", "sweep.sbatch")
 	killed := c.process(dir, 1)
 	c.process(dir, 2)
-	text = c.run(dir, "squeue", "--noheader", "--array", "--format=%k")
+	text = c.runCommand(dir, "squeue", "--noheader", "--array", "--format=%k")
 	if !strings.Contains(text, `it's "so" # \ here`) {
 		t.Errorf("the comment is %q", text)
 	}
-	c.run(dir, "scancel", "1_11")
-	c.run(dir, "scontrol", "requeue", "1_2")
+	c.runCommand(dir, "scancel", "1_11")
+	c.runCommand(dir, "scontrol", "requeue", "1_2")
 	syscall.Kill(killed, syscall.SIGKILL)
 	k.release(t)
 	c.drained()
@@ -249,7 +249,7 @@ func TestSlurmExport(t *testing.T) {
 		!strings.Contains(string(log), "DUE TO JOB REQUEUE") || !strings.Contains(string(log), "is finished") {
 		t.Errorf("the task that was begun again: %v\n%s", err, log)
 	}
-	c.run(dir, "sbatch", regexp.MustCompile(`--array=\S+`).FindString(said), "sweep.sbatch")
+	c.runCommand(dir, "sbatch", regexp.MustCompile(`--array=\S+`).FindString(said), "sweep.sbatch")
 	c.drained()
 	if said, code = collect(); code != 0 || strings.Contains(said, "notice") {
 		t.Fatalf("exit code %d\n%s", code, said)
@@ -287,14 +287,14 @@ func TestSlurmRunner(t *testing.T) {
 		!strings.Contains(text, "interrupted: ") {
 		t.Errorf("it prints %s", text)
 	}
-	c.run("", "scontrol", "hold", "1_11")
+	c.runCommand("", "scontrol", "hold", "1_11")
 	k.release(t)
 	p = c.start(planKillpoints(t, ""), program, arguments...)
 	p.AwaitCondition("all runs but the one that Slurm holds", func() bool {
 		return finishedRuns(filepath.Dir(filepath.Dir(folder))) == 11
 	})
 	p.AwaitLine("notice: job 1 waits: JobHeldAdmin")
-	c.run("", "scancel", "1_11")
+	c.runCommand("", "scancel", "1_11")
 	code := p.AwaitExit()
 	if text := p.Stderr(); code != 1 || strings.Contains(text, "12 tasks") ||
 		!strings.Contains(text, "task 11 of job 1 has ended without 1 of its runs: CANCELLED") ||

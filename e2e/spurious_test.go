@@ -9,9 +9,9 @@ import (
 	"weir/core/dataplane"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // wait is one combination of what makes packets wait in a network that neither loses nor reorders them.
@@ -173,10 +173,7 @@ func (w wait) check(t *testing.T) (tested bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := plantest.Simulate(t, c)
 	for why, n := range out.Drops {
 		if dataplane.Reason(why) == dataplane.NotDropped || n == 0 {
 			continue

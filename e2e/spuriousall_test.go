@@ -6,9 +6,7 @@ import (
 
 	"weir/app"
 	"weir/core/dataplane"
-	"weir/study/experiment"
-	"weir/study/plan"
-	"weir/worlds/sim"
+	"weir/internal/testkit/plantest"
 )
 
 // TestEveryControllerSendsOnce: over each transport with a controller no registered one has a packet sent again where
@@ -37,19 +35,8 @@ func TestEveryControllerSendsOnce(t *testing.T) {
 // sentOnce runs an experiment whose network drops no packet. No packet of it is sent again.
 func sentOnce(t *testing.T, text string) {
 	t.Helper()
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := plantest.Configure(t, app.Registry(), text)
+	out := plantest.Simulate(t, c)
 	for why, n := range out.Drops {
 		if dataplane.Reason(why) != dataplane.NotDropped && n > 0 {
 			t.Errorf("%d packets are dropped: %v", n, dataplane.Reason(why))

@@ -7,6 +7,7 @@ import (
 
 	"weir/app"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -170,11 +171,7 @@ switch: [` + x.balance + `, telemetry]
 traffic: [{name: x, from: h0, to: h2, transport: {rdma: {recovery: selective_repeat, paths: 8}}, cc: hpcc, start: 0s}]
 measure: [goodput]
 `
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 			if warned := strings.Contains(all, "source ports"); warned != (x.want != "") || !strings.Contains(all, x.want) {
 				t.Errorf("warnings: %s", all)
@@ -199,8 +196,7 @@ func TestSuits(t *testing.T) {
 					break
 				}
 			}
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
+			s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 			if want, refused := strings.CutPrefix(x.want, "!"); refused {
 				if err == nil || !strings.HasPrefix(err.Error(), place+want) {
 					t.Errorf("%v, want %s%s", err, place, want)
@@ -230,15 +226,14 @@ func TestIdleSomewhere(t *testing.T) {
 	} {
 		t.Run(x.sweep, func(t *testing.T) {
 			text := strings.Replace(stands, "line_rate", "$start, initial_window: 20 packets", 1) + "sweep: " + x.sweep + "\n"
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
+			s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 			if err != nil || (len(s.Warnings()) > 0) != x.idle {
 				t.Errorf("%v, %q", err, s.Warnings())
 			}
 		})
 	}
 	text := strings.Replace(stands, "first_window: line_rate", "initial_window: 10 packets", 1)
-	if s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
+	if s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text),
 		experiment.Options{}); err != nil || len(s.Warnings()) > 0 {
 		t.Errorf("%v, %q", err, s.Warnings())
 	}

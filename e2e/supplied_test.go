@@ -7,8 +7,8 @@ import (
 
 	"weir/app"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 )
 
 // A controller that nothing else tells of congestion is told by what NCF's NACKs offer: of TCP, but by no copies of
@@ -38,11 +38,7 @@ switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: %s}]}}
 traffic: [{name: x, from: [h0, h1], to: h2, transport: %s, cc: powertcp, start: 0s}]
 measure: [goodput]
 `, x.ncf, x.transport)
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 			if strings.Contains(all, "nothing tells it of congestion") == x.supplied {
 				t.Errorf("supplied: %t, warnings: %s", x.supplied, all)

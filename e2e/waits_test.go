@@ -10,6 +10,7 @@ import (
 	"weir/app"
 	"weir/core/unit"
 	"weir/internal/document"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -61,12 +62,7 @@ func loadWaits(t *testing.T, links, switches, programs, transport string) *exper
 		strings.HasPrefix(transport, "window") {
 		text = strings.Replace(text, ", cc: none, start: 0s", ", size: 1MB, start: 0s", 1)
 	}
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatalf("%v\n%s", err, text)
-	}
-	return s
+	return plantest.Load(t, app.Registry(), text, experiment.Options{})
 }
 
 func TestQueueing(t *testing.T) {
@@ -109,11 +105,7 @@ func TestPathUneven(t *testing.T) {
 		if upper == "" {
 			text = strings.Replace(text, ", core]", "]", 1)
 		}
-		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-			experiment.Options{})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 		p := s.Points()[0].Measured()
 		if got := p.Path(0, 1, &p.Traffic[0]).Uneven; got != x.want {
 			t.Errorf("%s: %v, want %v", x.name, got, x.want)
@@ -142,11 +134,7 @@ func TestQueueingBehindPauses(t *testing.T) {
 		text := fmt.Sprintf("duration: 3ms\ntopology: {%s}\nswitch: [ecmp, {shared_buffer: {size: 1MB}}, "+
 			"{pfc: {headroom: size, headroom_size: 20kB}}]\ntraffic:\n  - {name: x, from: h0, to: h1, transport: rdma, "+
 			"cc: none, start: 0s}\nmeasure: [goodput]\n", strings.ReplaceAll(topology, "]}", "], rate: 10Gbps, delay: 1us}"))
-		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-			experiment.Options{})
-		if err != nil {
-			t.Fatalf("%v\n%s", err, text)
-		}
+		s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 		p := s.Points()[0].Measured()
 		return p.Path(0, 1, &p.Traffic[0]).MaxQueueing
 	}
@@ -220,11 +208,7 @@ func TestTimerWarningsNeedQueues(t *testing.T) {
 		text := fmt.Sprintf("duration: 3ms\ntopology: {star: {hosts: 5, rate: 10Gbps, delay: 1us, buffer: 1MB}}\n"+
 			"switch: %s\n%s\ntraffic:\n  - {name: x, from: h0, to: h4, transport: {rdma: {rto_min: 100us}}, cc: none}\n%s\n",
 			x.programs, x.events, x.traffic)
-		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-			experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 		warned := slices.ContainsFunc(s.Warnings(),
 			func(w document.Warning) bool { return w.Kind.ID == "timeout-below-path" })
 		if warned != x.want {
@@ -269,8 +253,7 @@ func TestTimersOfLargeNetworks(t *testing.T) {
 		timer := func(ends string) unit.Time {
 			text := fmt.Sprintf("duration: 1ms\ntopology: {%s}\nswitch: [ecmp]\ntraffic:\n"+
 				"  - {name: x, transport: rdma, cc: none, %s}\nmeasure: [goodput]\n", topology, ends)
-			s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
+			s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 			if err != nil || len(s.Timers()) != 1 {
 				t.Fatal(err, text)
 			}

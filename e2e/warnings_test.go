@@ -7,9 +7,9 @@ import (
 
 	"weir/app"
 	"weir/internal/document"
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/warntest"
 	"weir/study/experiment"
-	"weir/study/plan"
 )
 
 // narrowPath is an experiment of one flow whose path is narrow behind the switch: 1 Gb/s, and 4 ms there and back.
@@ -203,13 +203,10 @@ measure: [collective]
 // experimentWarnings loads an experiment.
 func experimentWarnings(t *testing.T, text string) []document.Warning {
 	t.Helper()
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text),
+	s := plantest.LoadSource(t, app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text),
 		Open: func(name string) ([]byte, error) { // two flows, of class 3 and of one that the name has
 			return []byte("2\n0 1 3 100 1000 0.0\n0 1 " + strings.TrimPrefix(name, "flows") + " 100 1000 0.0\n"), nil
 		}}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return s.Warnings()
 }
 

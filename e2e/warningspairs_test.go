@@ -7,8 +7,8 @@ import (
 
 	"weir/app"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 )
 
 // unusedPath is an experiment with a job of which a sends to b alone. The path to c is long, slow and has a large
@@ -37,11 +37,9 @@ func TestWarningsOfJobPairs(t *testing.T) {
 		goal := strings.Replace("num_ranks 3\nrank 0 {\nl1: send 1000b to TO tag 1\n}\nrank 1 {\nl1: calc 100\n}\n"+
 			"rank 2 {\nl1: calc 100\n}\n", "TO", x.to, 1)
 		goal = strings.Replace(goal, "rank "+x.to+" {\nl1: calc 100", "rank "+x.to+" {\nl1: recv 1000b from 0 tag 1", 1)
-		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(unusedPath),
+		s := plantest.LoadSource(t, app.Registry(), &experiment.Source{Name: "test", File: "test.yaml",
+			Data: []byte(unusedPath),
 			Open: func(string) ([]byte, error) { return []byte(goal), nil }}, experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		if timers := s.Timers(); len(timers) != 1 || !strings.Contains(timers[0].Text, x.timer) {
 			t.Errorf("to %s: %v, want %s", x.to, timers, x.timer)
 		}

@@ -8,14 +8,14 @@ import (
 
 	"weir/app"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
 
 // issued are the kinds and ports of an experiment's warnings, sorted; loads is false if the experiment is wrong.
 func issued(text string) (all []string, loads bool) {
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 	if err != nil {
 		return nil, false
 	}

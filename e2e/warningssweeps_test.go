@@ -7,8 +7,8 @@ import (
 
 	"weir/app"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 )
 
 // TestWarningsOfSweeps: warnings about the points of a sweep that differ in their numbers are counted, and a warning
@@ -21,11 +21,7 @@ func TestWarningsOfSweeps(t *testing.T) {
 		}
 		text := strings.Replace(twoLinks("1Gbps", "$rate", "1ms", "1MB", "forward", "{tcp: {send_buffer: 380kB}}", "cubic"),
 			"measure:", "sweep: {rate: [1Mbps, "+strings.Join(rates, ", ")+"]}\nmeasure:", 1)
-		s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-			experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.Load(t, app.Registry(), text, experiment.Options{})
 		all := testkit.FormatAll(s.Warnings())
 		if len(all) != min(points, 3) {
 			t.Fatalf("%d warnings about %d points: %q", len(all), points, all)

@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/cc/none"
 	"weir/core/unit"
 )
 
+// path returns a flow on a path with the given line rate and round trip.
 func path(rate unit.Rate, rtt unit.Time) cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{LineRate: rate, BaseRTT: rtt}}
+	return cctest.NewFlow(1, cctest.SetPath(cc.Path{LineRate: rate, BaseRTT: rtt}))
 }
 
 // HPCC §5.1, +win: the window is B·T; the simulator's GetWin with VAR_WIN is m_win·rate/

@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// load returns how much of a port's capacity is used between two records of it: what it sent, and the queue over what
-// it can send in a round trip (HPCC's U, draft-miao §4.1).
-func load(before, now *telemetry.Hop, rtt unit.Time) float64 {
+// computeLoad returns how much of a port's capacity is used between two records of it: what it sent, and the queue over
+// what it can send in a round trip (HPCC's U, draft-miao §4.1).
+func computeLoad(before, now *telemetry.Hop, rtt unit.Time) float64 {
 	sent := float64(8*(now.TxBytes-before.TxBytes)) / (now.Time - before.Time).Seconds()
 	queued := float64(8*min(before.Queue, now.Queue)) / rtt.Seconds()
 	return (sent + queued) / float64(now.Rate)
@@ -34,7 +34,7 @@ func Example() {
 		}
 		unwrap.Unwrap(h.Time, &r)
 		if i > 0 {
-			fmt.Printf("U = %.2f\n", load(last.At(0), r.At(0), 10*unit.Microsecond))
+			fmt.Printf("U = %.2f\n", computeLoad(last.At(0), r.At(0), 10*unit.Microsecond))
 		}
 		last = r
 	}

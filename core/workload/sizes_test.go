@@ -18,6 +18,7 @@ import (
 	"weir/core/unit"
 	"weir/core/workload"
 	"weir/internal/testkit"
+	"weir/internal/testkit/jobtest"
 )
 
 // Where reference programs say what a size counts.
@@ -227,10 +228,7 @@ func sentOnIdeal(t *testing.T, p job.Program, err error) int64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, _, err := loggops.Model{Costs: job.Costs{Eager: 1 << 50}}.Run(p, job.Watch{})
-	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.DescribeDeadlock(p, &o))
-	}
+	o := jobtest.RunJob(t, loggops.Model{Costs: job.Costs{Eager: 1 << 50}}, p, job.Watch{})
 	sent := unit.Bytes(0)
 	for _, r := range o.Ranks {
 		sent += r.Sent

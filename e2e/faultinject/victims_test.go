@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"weir/core/trace"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/interop/hpccsim"
 	"weir/study/plan"
@@ -172,10 +173,7 @@ traffic: [{name: x, from: a, to: b, transport: udp, rate: 10bps, start: 0s}]
 measure: [{queue: {port: s->b, every: 1ms}}]
 repeat: 2
 `
-	s, err := plan.Load(known, from(map[string][]byte{"e.yaml": []byte(text)}, "e.yaml"), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, known, from(map[string][]byte{"e.yaml": []byte(text)}, "e.yaml"), experiment.Options{})
 	o, err := execute(s)
 	if err != nil || o.Missing != 2 {
 		t.Fatalf("%d of 2 runs are missing: %v", o.Missing, err)
@@ -216,10 +214,8 @@ func imports(t *testing.T) []victim {
 
 // outcomes are what a run leaves: its traces, and the files of its results folder.
 func outcomes(t *testing.T, e effort) (all []victim) {
-	s, err := plan.Load(known, from(map[string][]byte{"e.yaml": []byte(small)}, "e.yaml"), experiment.Options{Quick: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, known, from(map[string][]byte{"e.yaml": []byte(small)}, "e.yaml"),
+		experiment.Options{Quick: true})
 	o, err := run.Execute(context.Background(), s, run.Options{Jobs: 1, Dir: t.TempDir(), Trace: []string{"s->z"}})
 	if err != nil {
 		t.Fatal(err)

@@ -17,8 +17,8 @@ type allFlags struct {
 	Every    time.Duration `default:"1s" help:"A period."`
 }
 
-// run runs a program with allFlags and returns what it wrote.
-func run(t *testing.T, args ...string) (flags allFlags, code int, stdout, stderr string) {
+// runProgram runs a program with allFlags. It returns the flags, the exit code and the output.
+func runProgram(t *testing.T, args ...string) (flags allFlags, code int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
 	p := Program{Description: "A test.", Flags: &flags,
@@ -39,7 +39,7 @@ func run(t *testing.T, args ...string) (flags allFlags, code int, stdout, stderr
 // TestFlags checks that each type is parsed in each way to write it, and that flags that are not given have their
 // defaults.
 func TestFlags(t *testing.T) {
-	f, code, _, stderr := run(t)
+	f, code, _, stderr := runProgram(t)
 	if code != Done || stderr != "" || f != (allFlags{Follow: "hpcc", Every: time.Second}) {
 		t.Errorf("no flags: %+v, %d, %q", f, code, stderr)
 	}
@@ -48,7 +48,7 @@ func TestFlags(t *testing.T) {
 		{"-c=a", "--check=true", "--follow=ncf", "--max-stage=3", "--rtt=5us", "--every=2s"},
 		{"--config", "a", "--check", "--follow=ncf", "--max-stage=3", "--rtt=5us", "--every=2s"},
 	} {
-		f, code, _, stderr := run(t, args...)
+		f, code, _, stderr := runProgram(t, args...)
 		if code != Done || stderr != "" || f.Config != "a" || !f.Check || f.Follow != "ncf" || f.MaxStage == nil ||
 			*f.MaxStage != 3 || f.RTT == nil || *f.RTT != "5us" || f.Every != 2*time.Second {
 			t.Errorf("%q: %+v, %d, %q", args, f, code, stderr)
@@ -73,7 +73,7 @@ func TestProgram(t *testing.T) {
 		{"--none", WrongInput, "", "-none"},
 		{"file", WrongInput, "", `"file" is not a flag`},
 	} {
-		_, code, stdout, stderr := run(t, strings.Fields(x.args)...)
+		_, code, stdout, stderr := runProgram(t, strings.Fields(x.args)...)
 		if code != x.code || !strings.Contains(stdout, x.stdout) || !strings.Contains(stderr, x.stderr) ||
 			(stderr == "") != (x.code == Done) {
 			t.Errorf("%s: %d, %q, %q", x.args, code, stdout, stderr)

@@ -28,7 +28,8 @@ type files struct {
 	records []trace.Record
 }
 
-func run(t testing.TB, patterns ...string) *files {
+// captureRuns captures the traced ports of plantest's small experiment that match the patterns.
+func captureRuns(t testing.TB, patterns ...string) *files {
 	t.Helper()
 	return capture(t, func(sinks func(ports []string) []trace.Sink) []trace.Record {
 		return plantest.RunTraced(t, plantest.NewRegistry(p4abc.Scheme(), "."), sinks, patterns...)
@@ -76,7 +77,7 @@ func interfaceName(r *trace.Record) string {
 // What pcapgo reads of the file is what happened: interfaces by port, nanoseconds,
 // frames whose headers have the events' numbers, the frames' whole length.
 func TestPcapng(t *testing.T) {
-	f := run(t, "*")
+	f := captureRuns(t, "*")
 	want := f.transmitted()
 	r, err := pcapgo.NewNgReader(&f.pcapng, pcapgo.NgReaderOptions{})
 	if err != nil {
@@ -129,7 +130,7 @@ func TestPcapng(t *testing.T) {
 
 // The same run gives the same bytes, with nothing of the machine in them.
 func TestSameBytes(t *testing.T) {
-	a, b := run(t, "*"), run(t, "*")
+	a, b := captureRuns(t, "*"), captureRuns(t, "*")
 	if !bytes.Equal(a.pcapng.Bytes(), b.pcapng.Bytes()) {
 		t.Error("the bytes differ")
 	}

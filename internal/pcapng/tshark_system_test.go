@@ -88,7 +88,7 @@ func dissections(t *testing.T, file string, names []string, packets int) (lines 
 // sequence numbers and flags.
 func TestTshark(t *testing.T) {
 	needTshark(t)
-	f := run(t, "*")
+	f := captureRuns(t, "*")
 	file := faultless(t, f, "_ws.unreassembled", undecoded)
 	// the filter above is one that finds: TCP's analysis has something to say
 	if tshark(t, file, "-Y", "_ws.expert.group == \"Sequence\"") == "" {

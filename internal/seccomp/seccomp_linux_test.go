@@ -7,8 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// run is what a filter says about a call: the little of classic BPF that filters here are made of.
-func run(t *testing.T, p []unix.SockFilter, arch, call uint32, args [6]uint64) uint32 {
+// evaluateFilter returns the verdict of a filter for a system call. It interprets the instructions of classic BPF that
+// this package's filters use.
+func evaluateFilter(t *testing.T, p []unix.SockFilter, arch, call uint32, args [6]uint64) uint32 {
 	t.Helper()
 	data := binary.LittleEndian.AppendUint32(nil, call)
 	data = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32(data, arch), 0)
@@ -65,7 +66,7 @@ func TestAssemble(t *testing.T) {
 		{"with an error of its own", arch, 11, [6]uint64{}, unix.SECCOMP_RET_ERRNO | uint32(unix.ENOSYS)},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := run(t, p, x.arch, x.call, x.args); got != x.want {
+			if got := evaluateFilter(t, p, x.arch, x.call, x.args); got != x.want {
 				t.Errorf("%#x, want %#x", got, x.want)
 			}
 		})

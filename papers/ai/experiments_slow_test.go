@@ -8,10 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
 )
@@ -53,11 +53,8 @@ func TestReceiversInStep(t *testing.T) {
 					t.Fatal("the job is not slowed down")
 				}
 				src.Data = []byte(text)
-				s, err := plan.Load(library(), src, experiment.Options{Quick: true,
+				s := plantest.LoadSource(t, library(), src, experiment.Options{Quick: true,
 					Set: []string{"balance=spray", "scheme=" + scheme, "iterations=" + x.iterations}})
-				if err != nil {
-					t.Fatal(err)
-				}
 				out, err := run.Execute(context.Background(), s, run.Options{})
 				if err != nil || len(out.Runs) != 1 {
 					t.Fatal(err, out.Failed)
@@ -80,7 +77,8 @@ func TestExperimentsLoad(t *testing.T) {
 	}
 	for _, e := range all {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
-			whole, quick := load(t, e.Name, experiment.Options{}), load(t, e.Name, experiment.Options{Quick: true})
+			whole, quick := runtest.Load(t, library(), e.Name, experiment.Options{}), runtest.Load(t, library(), e.Name,
+				experiment.Options{Quick: true})
 			for _, s := range []*experiment.Spec{whole, quick} {
 				for _, w := range s.Warnings() {
 					if e.Name != "ai/faults" || w.Kind.ID != "timeout-below-path" {
@@ -104,7 +102,7 @@ func TestExperimentsLoad(t *testing.T) {
 // Every scheme, with 128 and 1,024 GPUs.
 func TestSizesFull(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
-		estimates(t, name, load(t, name, experiment.Options{}))
+		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{}))
 	}
 }
 

@@ -28,6 +28,7 @@ import (
 	"weir/core/transport/rdma"
 	"weir/core/transport/uet"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/runtest"
 	"weir/papers/ai"
 	"weir/papers/hpcc"
@@ -53,12 +54,6 @@ func library() *experiment.Registry {
 		Controllers: []cc.Scheme{dcqcn.Scheme(), hpcc.Scheme(), hpcc.RxScheme(), swift.Scheme()},
 		Library:     []experiment.Library{{Name: "ai", Files: ai.Experiments}},
 	}
-}
-
-// load is an experiment of the room.
-func load(t *testing.T, name string, o experiment.Options) *experiment.Spec {
-	t.Helper()
-	return runtest.Load(t, library(), name, o)
 }
 
 // valuesOf are those of a key of the sweep; nil if it has none.
@@ -102,7 +97,8 @@ func TestQuickKeepsAll(t *testing.T) {
 // The matrices have 128 and 1,024 GPUs, with an estimate of either; --quick has 128. TestSizesFull has all schemes.
 func TestSizes(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
-		estimates(t, name, load(t, name, experiment.Options{Set: []string{"scheme=swift", "balance=spray", "iterations=2"}}))
+		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{Set: []string{"scheme=swift", "balance=spray",
+			"iterations=2"}}))
 	}
 }
 
@@ -137,10 +133,7 @@ func estimates(t *testing.T, name string, s *experiment.Spec) {
 // first is the first run of a file of a test's own.
 func first(t *testing.T, src *experiment.Source) *plan.Run {
 	t.Helper()
-	s, err := plan.Load(library(), src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, library(), src, experiment.Options{})
 	return plan.ListRuns(s)[0]
 }
 
@@ -152,10 +145,7 @@ func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config
 		t.Fatal(err)
 	}
 	change(c)
-	res, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := plantest.Simulate(t, c)
 	return c, res
 }
 
@@ -311,7 +301,7 @@ func cellsAreNamed(t *testing.T, names ...string) {
 	t.Helper()
 	for _, name := range names {
 		t.Run(strings.TrimPrefix(name, "ai/"), func(t *testing.T) {
-			s := load(t, name, experiment.Options{Quick: true})
+			s := runtest.Load(t, library(), name, experiment.Options{Quick: true})
 			there, left := map[string]bool{}, map[string]string{}
 			for _, p := range s.Points() {
 				there[cell(p.Coordinates())] = true

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -29,15 +30,12 @@ traffic:
   - {name: one, from: a, to: b, flows: %[1]d, transport: tcp, ip: 6, start: 0s..10ms,
      cc: {rx_hpcc: {preset: agent, %[3]s}}}
 measure: [goodput]`, flows, delay, parameters)
-	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.Load(t, registry(), text, experiment.Options{})
 	for _, w := range s.Warnings() {
 		kinds = append(kinds, w.Kind.ID)
 	}
-	if c, err = plan.ListRuns(s)[0].Config(); err != nil {
+	c, err := plan.ListRuns(s)[0].Config()
+	if err != nil {
 		t.Fatal(err)
 	}
 	return kinds, c
@@ -69,10 +67,7 @@ func TestAgentIncreases(t *testing.T) {
 			const toB = 2 // the port of s to b
 			config.Watches = append(config.Watches, outcome.Watch{What: outcome.QueuePackets, Index: toB,
 				Every: unit.Millisecond})
-			r, err := sim.Run(config)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := plantest.Simulate(t, config)
 			if q := percentile(r.Watched[0], 50); (q > 5) != c.warned {
 				t.Errorf("half of the time %d packets wait or more", q)
 			}

@@ -114,7 +114,7 @@ func TestWindowBounds(t *testing.T) {
 		for i := range data {
 			data[i] = byte(random.IntN(256))
 		}
-		f := flow()
+		f := newFlow()
 		f.NICRate, f.BaseRTT = unit.Rate(1+random.Int64N(400))*100*unit.Mbps, unit.Time(1+random.Int64N(200))*us
 		for name, c := range controllers(t, f, func(c *Config) {
 			c.MaxStage, c.WAI, c.N = random.IntN(6), unit.Bytes(random.IntN(5000)), random.IntN(3)
@@ -129,7 +129,7 @@ func TestWindowBounds(t *testing.T) {
 func FuzzSender(f *testing.F) {
 	f.Add([]byte{9, 9, 9, 9, 6, 1, 60, 3, 9, 9, 9, 9, 7, 7, 7, 7})
 	f.Fuzz(func(t *testing.T, data []byte) {
-		fl := flow()
+		fl := newFlow()
 		for name, c := range controllers(t, fl, nil) {
 			if err := story(c, fl, fl.BaseRTT, data); err != nil {
 				t.Errorf("%s: %v", name, err)
@@ -167,7 +167,7 @@ func TestModel(t *testing.T) {
 }
 
 func TestOnAckAllocatesNothing(t *testing.T) {
-	for name, c := range controllers(t, flow(), nil) {
+	for name, c := range controllers(t, newFlow(), nil) {
 		hops := []telemetry.Hop{hop(1, 0, 0, 0), hop(2, 0, 0, 0)}
 		a := cc.Ack{Telemetry: cc.Telemetry{Hops: hops, Load: 1}, Feedback: cc.Feedback{Window: 5000}}
 		now := unit.Time(0)
@@ -207,10 +207,10 @@ func benchmark(b *testing.B, c cc.Controller) {
 // At most 150 ns, without allocation.
 func BenchmarkOnAck(b *testing.B) {
 	for m := range modes {
-		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, flow(), func(c *Config) { c.Mode = Mode(m) })) })
+		b.Run(modes[m], func(b *testing.B) { benchmark(b, newSender(b, newFlow(), func(c *Config) { c.Mode = Mode(m) })) })
 	}
 	b.Run("powertcp", func(b *testing.B) {
-		p, err := NewPower(flow(), scheme.Defaults[PowerConfig]())
+		p, err := NewPower(newFlow(), scheme.Defaults[PowerConfig]())
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -8,9 +8,9 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // shares runs two flows from NICs of 25 Gb/s and two from NICs of 100 into a link of 100, and gives what all four
@@ -34,10 +34,7 @@ topology:
 switch: [ecmp, telemetry]
 traffic: [{name: x, from: [a, b, c, d], to: z, transport: rdma, cc: {%[4]s}, start: 0s}]
 measure: [goodput]`, end, end, delay, controller), nil)
-	r, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := plantest.Simulate(t, c)
 	for i := range got {
 		got[i] = float64(r.Flows[i].Receiver.ReceivedBytes) * 8 / r.Measured.Seconds() / 1e9
 	}
@@ -102,7 +99,7 @@ func TestCensusOnSlowLinks(t *testing.T) {
 		for _, c := range []string{"hpcc: {census: on, max_stage: 0}", "hpcc: {census: on, max_stage: 5}",
 			"rx_hpcc: {max_stage: 0}", "rx_hpcc: {max_stage: 5}"} {
 			t.Run(fmt.Sprintf("%d at %v %s", x.flows, x.rate, c), func(t *testing.T) {
-				r := run(t, fmt.Sprintf(`
+				r := runNetwork(t, fmt.Sprintf(`
 duration: %v
 warmup: %v
 framing: hpcc
@@ -153,29 +150,23 @@ func receiverDrains(t *testing.T, settings map[string]int) {
 	t.Helper()
 	for c, seeds := range settings {
 		t.Run(c, func(t *testing.T) {
-			s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(`
+			s := plantest.Load(t, registry(), `
 duration: 500us
 warmup: 2ms
-repeat: ` + strconv.Itoa(seeds) + `
+repeat: `+strconv.Itoa(seeds)+`
 topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 32MB}}
 mtu: 1000 B payload
 switch: [ecmp, telemetry]
-traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15], to: h0, transport: rdma, cc: {rx_hpcc: ` + c + `},
+traffic: [{name: x, from: [h8, h9, h10, h11, h12, h13, h14, h15], to: h0, transport: rdma, cc: {rx_hpcc: `+c+`},
   start: 0s..10us}]
-measure: [goodput]`)}, experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+measure: [goodput]`, experiment.Options{})
 			for seed, run := range plan.ListRuns(s) {
 				config, err := run.Config()
 				if err != nil {
 					t.Fatal(err)
 				}
 				config.Watches = append(config.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: us})
-				r, err := sim.Run(config)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := plantest.Simulate(t, config)
 				used := float64(r.Ports[1].TxBytes) * 8 / (100e9 * r.Measured.Seconds())
 				if p := percentile(r.Watched[0], 95); p > 20_000 || used < 0.94 {
 					t.Errorf("seed %d: p95 of the queue %d bytes, utilisation %.3f", seed+1, p, used)
@@ -202,7 +193,7 @@ func TestCensusPartial(t *testing.T) {
 	for _, c := range []string{"rx_hpcc: {}", "hpcc: {census: on}"} {
 		for _, rate := range []string{"100Gbps", "400Gbps"} {
 			t.Run(c+" "+rate, func(t *testing.T) {
-				r := run(t, fmt.Sprintf(`
+				r := runNetwork(t, fmt.Sprintf(`
 duration: 500us
 warmup: 1500us
 mtu: 1000 B payload

@@ -8,6 +8,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -24,7 +25,7 @@ func halved(t *testing.T, paths int, cc string, change func(c *sim.Config)) (out
 func halvedFor(t *testing.T, duration, warmup unit.Time, paths int, cc string,
 	change func(c *sim.Config)) (out *outcome.Result, uplinks []float64) {
 	t.Helper()
-	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(fmt.Sprintf(`
+	c := plantest.Configure(t, registry(), fmt.Sprintf(`
 duration: %v
 warmup: %v
 topology: {leaf_spine: {leaves: 2, spines: 8, hosts: 8, rate: 100Gbps, delay: 1us, buffer: 1MB}}
@@ -34,23 +35,11 @@ measure: [goodput]
 events: [{at: 0s, link: [leaf0, spine3], rate: 50Gbps}]
 traffic: [{name: x, from: "h[0-9]*", to: {stride: 8}, transport: {rdma: {recovery: selective_repeat, paths: %d}},
   cc: %s, start: 0s}]
-`, duration, warmup, paths, cc))}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err == nil {
-		err = c.MakeEndpoints() // tests look into them
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+`, duration, warmup, paths, cc))
 	if change != nil {
 		change(c)
 	}
-	if out, err = sim.Run(c); err != nil {
-		t.Fatal(err)
-	}
+	out = plantest.Simulate(t, c)
 	for spine := range 8 {
 		for l := range c.Wiring.Network.Links {
 			for e := range 2 {

@@ -61,7 +61,7 @@ func TestReceiverFeedbackLost(t *testing.T) {
 			t.Run(fmt.Sprint(protocol, " ", share), func(t *testing.T) {
 				port, lost, received := 0, 0, 0
 				var all []*pausing
-				r := run(t, fmt.Sprintf(`
+				r := runNetwork(t, fmt.Sprintf(`
 duration: 2ms
 warmup: 1ms
 topology: {dumbbell: {hosts: 4, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps, buffer: 64MB}}

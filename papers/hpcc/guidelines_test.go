@@ -9,6 +9,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/worlds/sim"
 )
 
@@ -29,7 +30,7 @@ func TestManySenders(t *testing.T) {
 		{"udp_controlled", "hpcc: {w_ai: 5 B}", ""},
 		{"udp_controlled", "rx_hpcc: {}", ", report_every: 16 packets"},
 	} {
-		r := run(t, dumbbell(150, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
+		r := runNetwork(t, dumbbell(150, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
   - {name: many, from: "left*", to: right0, transport: %s, cc: {%s}, size: 100kB, start: 0s%s}`, x[0], x[1], x[2])),
 			nil)
 		last := unit.Time(0)
@@ -50,7 +51,7 @@ func TestMoreThanN(t *testing.T) {
 	const every = 5 * us
 	for _, n := range []int{32, 8, 2} {
 		t.Run(fmt.Sprint(n, " senders"), func(t *testing.T) {
-			r := run(t, dumbbell(16, "ecmp, telemetry", fmt.Sprintf(`
+			r := runNetwork(t, dumbbell(16, "ecmp, telemetry", fmt.Sprintf(`
   - {name: flows, from: "left*", to: right0, transport: rdma, cc: {hpcc: {n: %d}}, start: 0s..20us}`, n)), watch(every))
 			sum := func(at unit.Time) (bytes int64) {
 				for _, w := range r.Watched[1:] {
@@ -163,10 +164,7 @@ func TestGoBack(t *testing.T) {
 	for i := range c.Flows {
 		c.Endpoints[i].Receiver = &losing{Endpoint: c.Endpoints[i].Receiver, seq: 1000}
 	}
-	r, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := plantest.Simulate(t, c)
 	last := unit.Time(0)
 	for _, f := range r.Flows {
 		last = max(last, f.FCT)

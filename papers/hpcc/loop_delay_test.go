@@ -9,7 +9,7 @@ import (
 // are off the target by the given factor. It returns the logarithm of each window over the target.
 func delayedLoop(t *testing.T, lag, maxStage, count int, factor float64) (offsets []float64) {
 	t.Helper()
-	l, err := newLaw(flow(), Config{Eta: 0.95, MaxStage: maxStage, WAI: 0, T: 10 * us})
+	l, err := newLaw(newFlow(), Config{Eta: 0.95, MaxStage: maxStage, WAI: 0, T: 10 * us})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,12 +88,13 @@ func (n *incast) serve() {
 	n.add(incastEvent{at: n.now + incastPacket + 3*us, kind: 'a', flow: p.flow, end: p.end, hop: h})
 }
 
-// run plays so many round trips of 16 flows, and measures after the first settle ones.
-func run(t *testing.T, settle, trips int, change func(c *Config)) *incast {
+// runIncast runs 16 flows to one receiver for the given number of round trips, and measures after the first settle
+// ones.
+func runIncast(t *testing.T, settle, trips int, change func(c *Config)) *incast {
 	const flows = 16
 	n := &incast{acked: make([]int64, flows), settled: unit.Time(settle) * incastT}
 	for range flows {
-		f := flow()
+		f := newFlow()
 		f.BaseRTT = incastT
 		n.flows = append(n.flows, incastFlow{control: newSender(t, f, change)})
 	}
@@ -152,8 +153,9 @@ func (n *incast) utilisation() float64 {
 // to 150 B, and 13 kB with 300 B. Here it is 3, 5 and 12 kB with 25, 150 and 300 B; 11 kB with
 // 150 B if a new rate does not move the pending send: then packets bunch.
 func TestIncast(t *testing.T) {
-	small, large := run(t, 40, 400, func(c *Config) { c.WAI = 25 }), run(t, 40, 400, func(c *Config) { c.WAI = 300 })
-	middle := run(t, 40, 400, func(c *Config) { c.WAI = 150 })
+	small, large := runIncast(t, 40, 400, func(c *Config) { c.WAI = 25 }), runIncast(t, 40, 400,
+		func(c *Config) { c.WAI = 300 })
+	middle := runIncast(t, 40, 400, func(c *Config) { c.WAI = 150 })
 	t.Logf("W_ai 25 B: %v, %.3f; 150 B: %v, %.3f; 300 B: %v, %.3f", small.p95(), small.utilisation(), middle.p95(),
 		middle.utilisation(), large.p95(), large.utilisation())
 	if small.p95() > 4000 || small.utilisation() < 0.9 {
@@ -179,7 +181,7 @@ func TestIncast(t *testing.T) {
 // is slow to drain the first burst.
 func TestReactions(t *testing.T) {
 	early := func(mode Mode) (unit.Bytes, float64) {
-		n := run(t, 10, 60, func(c *Config) { c.Mode, c.WAI = mode, 25 })
+		n := runIncast(t, 10, 60, func(c *Config) { c.Mode, c.WAI = mode, 25 })
 		return n.p95(), n.utilisation()
 	}
 	queue, used := early(PlusPlus)

@@ -24,10 +24,10 @@ import (
 	"weir/core/transport/udp"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/worlds/sim"
 )
 
@@ -60,34 +60,20 @@ func registry() *experiment.Registry {
 	}
 }
 
-// configure makes the first run of an experiment.
+// configure returns the first run of an experiment, with changes; nil: without any.
 func configure(t testing.TB, text string, change func(*sim.Config)) *sim.Config {
 	t.Helper()
-	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err == nil {
-		err = c.MakeEndpoints() // tests look into them
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := plantest.Configure(t, registry(), text)
 	if change != nil {
 		change(c)
 	}
 	return c
 }
 
-func run(t testing.TB, text string, change func(*sim.Config)) *outcome.Result {
+// runNetwork runs the first run of an experiment, with changes; nil: without any.
+func runNetwork(t testing.TB, text string, change func(*sim.Config)) *outcome.Result {
 	t.Helper()
-	r, err := sim.Run(configure(t, text, change))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return plantest.Simulate(t, configure(t, text, change))
 }
 
 // dumbbell is an experiment of one bottleneck; what is traffic and programs.
@@ -130,7 +116,7 @@ func TestTwoFlowsConverge(t *testing.T) {
 	for _, transport := range []string{"rdma", "udp_controlled"} {
 		t.Run(transport, func(t *testing.T) {
 			const every = 10 * us
-			r := run(t, dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
+			r := runNetwork(t, dumbbell(2, "ecmp, telemetry", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 0s}
   - {name: two, from: left1, to: right1, transport: %s, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`, transport, transport)),
 				watch(every))
@@ -163,7 +149,7 @@ func TestIncastNetwork(t *testing.T) {
 		"powertcp: {n: 160}", "hpcc: {w_ai: 25 B, mode: per_hop}"} {
 		t.Run(control, func(t *testing.T) {
 			const every = 5 * us
-			r := run(t, dumbbell(16, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
+			r := runNetwork(t, dumbbell(16, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
   - {name: incast, from: "left*", to: right0, transport: rdma, cc: {%s}, size: 2MB, start: 0s}`, control)),
 				watch(every))
 			last := unit.Time(0)
@@ -231,10 +217,7 @@ var combinations = [][5]string{
 // transcript is all of a result but for the count of events, which ticks do not change.
 func transcript(t *testing.T, c *sim.Config) string {
 	t.Helper()
-	r, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := plantest.Simulate(t, c)
 	b, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -317,7 +300,7 @@ func TestWindowBound(t *testing.T) {
 			text = strings.Replace(text, "loss: 0.05%", "loss: 0%", 1)
 		}
 		var all []*bounded
-		r := run(t, text, func(c *sim.Config) {
+		r := runNetwork(t, text, func(c *sim.Config) {
 			for i := range c.Flows {
 				b := &bounded{Endpoint: c.Endpoints[i].Sender, t: t, name: fmt.Sprint(x, " flow ", i), payload: 1000}
 				c.Endpoints[i].Sender = b
@@ -348,7 +331,7 @@ func TestMixedHops(t *testing.T) {
 			x = strings.Replace(x, `switches: {"*": {programs: [ecmp, telemetry]}}`,
 				"switches:\n  \"*\": {programs: [ecmp, telemetry]}", 1)
 		}
-		r := run(t, x, watch(5*us))
+		r := runNetwork(t, x, watch(5*us))
 		last := unit.Time(0)
 		for _, f := range r.Flows {
 			last = max(last, f.FCT)
@@ -431,7 +414,7 @@ func telemetryFormat(t testing.TB, name string) *telemetry.Format {
 func TestThinning(t *testing.T) {
 	for _, ask := range []string{"packet", "packets", "rtt", "congestion", "probe"} {
 		t.Run(ask, func(t *testing.T) {
-			r := run(t, dumbbell(2, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
+			r := runNetwork(t, dumbbell(2, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`
   - {name: one, from: left0, to: right0, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 20MB, start: 0s}
   - {name: two, from: left1, to: right1, transport: rdma, telemetry: %s, cc: {hpcc: {}}, size: 4MB, start: 200us}`, ask,
 				ask)), func(c *sim.Config) {
@@ -489,7 +472,7 @@ func TestReceiverNetwork(t *testing.T) {
 func TestClassesNetwork(t *testing.T) {
 	for _, idle := range []string{"0s", "30us"} {
 		t.Run(idle, func(t *testing.T) {
-			r := run(t, fmt.Sprintf(`
+			r := runNetwork(t, fmt.Sprintf(`
 duration: 6ms
 mtu: 1000 B payload
 topology: {dumbbell: {hosts: 2, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps}}
@@ -531,7 +514,7 @@ func TestClassesUnderPriorityNetwork(t *testing.T) {
 			if x.priority > 0 {
 				more = fmt.Sprintf("\n  - {name: first, from: left3, to: right3, transport: udp, rate: %v, start: 0s}", x.priority)
 			}
-			r := run(t, fmt.Sprintf(`
+			r := runNetwork(t, fmt.Sprintf(`
 duration: 1500us
 warmup: 1ms
 mtu: 1000 B payload
@@ -577,7 +560,7 @@ func TestClockErrors(t *testing.T) {
 		{telemetry.Clock{Drift: -100}, 1850 * us}} {
 		t.Run(fmt.Sprintf("resolution %v, drift %v ppm", x.clock.Resolution, x.clock.Drift), func(t *testing.T) {
 			clock := x.clock
-			r := run(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
+			r := runNetwork(t, dumbbell(2, "ecmp, {telemetry: {format: int-md}}", `
   - {name: two, from: [left0, left1], to: right0, transport: rdma, size: 10MB, start: 0s,
      cc: {hpcc: {preset: simulator, w_ai: 150 B}}}`),
 				func(c *sim.Config) {

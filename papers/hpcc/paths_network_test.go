@@ -8,9 +8,7 @@ import (
 	"weir/core/dataplane/balance/drill"
 	"weir/core/dataplane/balance/spray"
 	"weir/core/outcome"
-	"weir/study/experiment"
-	"weir/study/plan"
-	"weir/worlds/sim"
+	"weir/internal/testkit/plantest"
 )
 
 // sprayed runs traffic on a leaf-spine of 4 leaves with 8 hosts each under a load balancer.
@@ -37,20 +35,9 @@ func runSprayed(t *testing.T, text string) *outcome.Result {
 	t.Helper()
 	r := registry()
 	r.Programs = append(r.Programs, spray.Scheme(), drill.Scheme())
-	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := plantest.Configure(t, r, text)
 	c.Watches = append(c.Watches, outcome.Watch{What: outcome.QueueBytes, Index: 1, Every: us})
-	out, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	return plantest.Simulate(t, c)
 }
 
 // 16 senders to one host, whose packets take all paths: the queue at the receiver's leaf is as short as on one

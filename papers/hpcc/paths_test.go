@@ -5,12 +5,13 @@ import (
 
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // Records that alternate between two paths are measured each against its own last ones: the flow's U is the larger
 // of the two, as long as both were seen within T.
 func TestPaths(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	bytes := [2]uint64{}
 	send := func(i int, path uint32, load float64) { // tau is 10 µs a path: U is the last load
 		bytes[path] += uint64(load * 125_000)
@@ -19,12 +20,12 @@ func TestPaths(t *testing.T) {
 	for i := range 10 {
 		send(i, uint32(i%2), []float64{0.5, 0.9}[i%2])
 	}
-	near(t, "U of two paths", s.State().U, 0.9)
+	testkit.CheckNear(t, "U of two paths", s.State().U, 0.9, rounding)
 	if n := len(s.paths.more); n != 1 {
 		t.Fatalf("%d paths beside the first, want 1", n)
 	}
-	near(t, "U of the first", s.paths.one.known.u, 0.5)
-	near(t, "U of the second", s.paths.more[0].known.u, 0.9)
+	testkit.CheckNear(t, "U of the first", s.paths.one.known.u, 0.5, rounding)
+	testkit.CheckNear(t, "U of the second", s.paths.more[0].known.u, 0.9, rounding)
 	bytes[0] += 62_500 // the second path is 15 µs, more than T, old
 	ack(s, 60*us, 12_000, 12_500, hop(10, 60*us, bytes[0]+2_500, 0))
 	if u := s.State().U; u > 0.6 {
@@ -34,7 +35,7 @@ func TestPaths(t *testing.T) {
 
 // A flow that always takes one path does the same, bit by bit, whether or not it has seen another one before.
 func TestPathsAreSeparate(t *testing.T) {
-	one, two := newSender(t, flow(), nil), newSender(t, flow(), nil)
+	one, two := newSender(t, newFlow(), nil), newSender(t, newFlow(), nil)
 	for i := range int64(50) {
 		now := unit.Time(i) * 3 * us
 		h := hop(1, now, uint64(i)*(30_000+uint64(i%7)*1000), unit.Bytes(i%5)*2000)
@@ -52,7 +53,7 @@ func TestPathsAreSeparate(t *testing.T) {
 
 // Of more paths than there is room for, the one that was not seen for the longest time makes room.
 func TestMostPaths(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	for i := range int64(3 * telemetry.MaxPaths) {
 		now := unit.Time(i) * us
 		ack(s, now, i*1000, i*1000+500, hop(uint32(i+1), now, uint64(i)*1000, 0))
@@ -70,7 +71,7 @@ func TestMostPaths(t *testing.T) {
 // In mode per_hop each path commits once for each commit of the flow, at its own next records: with one path's alone
 // the registers of the others would stay where they were, and the window with them.
 func TestPathsPerHopCommit(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.Mode = PerHop })
+	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}
 	for i := range int64(80) {
 		p := i % 2
@@ -86,7 +87,7 @@ func TestPathsPerHopCommit(t *testing.T) {
 
 // In mode per_hop the window is the least of the paths' seen within T.
 func TestPathsPerHop(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.Mode = PerHop })
+	s := newSender(t, newFlow(), func(c *Config) { c.Mode = PerHop })
 	bytes := [2]uint64{}
 	for i := range 40 {
 		p := i % 2

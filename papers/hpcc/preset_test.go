@@ -32,7 +32,7 @@ func TestPresets(t *testing.T) {
 	} {
 		for _, s := range []cc.Scheme{Scheme(), PINTScheme()} {
 			t.Run(fmt.Sprint(s.Name, c.given), func(t *testing.T) {
-				x, err := cctest.BuildController(s, flow(), c.given...)
+				x, err := cctest.BuildController(s, newFlow(), c.given...)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -51,7 +51,7 @@ func TestPresets(t *testing.T) {
 		}
 	}
 	// The sender of Rx-HPCC starts with the window of the same T.
-	f := NewFollower(flow(), Config{Preset: Draft, Eta: 0.95})
+	f := NewFollower(newFlow(), Config{Preset: Draft, Eta: 0.95})
 	if w := f.Decision().Window; w != 62500 {
 		t.Errorf("the follower starts with %v", w)
 	}

@@ -13,7 +13,7 @@ func TestStrictClassNetwork(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Gbps, 100 * unit.Gbps, 400 * unit.Gbps, unit.Tbps} {
 		for class, share := range []float64{1, 1, 2. / 7, 5. / 7} {
 			t.Run(fmt.Sprintf("class %d of %v", class, rate), func(t *testing.T) {
-				r := run(t, fmt.Sprintf(`
+				r := runNetwork(t, fmt.Sprintf(`
 duration: 400us
 warmup: 600us
 mtu: 1000 B payload

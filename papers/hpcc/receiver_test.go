@@ -7,13 +7,14 @@ import (
 	"weir/core/cc"
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 func newReceiver(t *testing.T, census *cc.Census) *Receiver {
 	t.Helper()
 	c := Defaults()
 	c.Census = census != nil
-	r, err := NewReceiver(flow(), c, census)
+	r, err := NewReceiver(newFlow(), c, census)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,9 +47,9 @@ func TestReceiver(t *testing.T) {
 			t.Errorf("within T: %+v, %v", f, told)
 		}
 	}
-	near(t, "U", r.ref.u, 1.15)
-	near(t, "Wc", r.ref.wc, 125000)
-	near(t, "W", r.w, 125000/(1.15/0.95)+80)
+	testkit.CheckNear(t, "U", r.ref.u, 1.15, rounding)
+	testkit.CheckNear(t, "Wc", r.ref.wc, 125000, rounding)
+	testkit.CheckNear(t, "W", r.w, 125000/(1.15/0.95)+80, rounding)
 	if r.Feedback().Window != 125000 {
 		t.Error("ordinary acknowledgements carry line 34's window")
 	}
@@ -56,8 +57,8 @@ func TestReceiver(t *testing.T) {
 	f, told := r.OnData(60*us+1, path(hop(1, 61*us, 3*62500-50000, 25000))) // 12500 B in 1 µs
 	u := 0.9*1.15 + 0.1*1.2
 	want := 125000/(u/0.95) + 80
-	near(t, "U", r.ref.u, u)
-	near(t, "Wc", r.ref.wc, want)
+	testkit.CheckNear(t, "U", r.ref.u, u, rounding)
+	testkit.CheckNear(t, "Wc", r.ref.wc, want, rounding)
 	if !told || f.Window != unit.Bytes(want) || r.Feedback() != f ||
 		r.Decision().Rate != unit.Rate(want*8e12/float64(10*us)) {
 		t.Errorf("line 31: %+v, %v, want %v", f, told, want)
@@ -271,7 +272,7 @@ func TestReceiverSmallWindows(t *testing.T) {
 	if f.Window >= 1000 || f.Window < 1 || r.Decision().Rate >= 800*unit.Mbps || r.Decision().Rate < unit.Mbps {
 		t.Errorf("%+v", f)
 	}
-	s := NewFollower(flow(), Defaults())
+	s := NewFollower(newFlow(), Defaults())
 	s.OnAck(now, &cc.Ack{Feedback: cc.Feedback{Window: f.Window}})
 	if d := s.Decision(); d.Window != 1000 || d.Rate != unit.Rate(f.Window)*8*100*unit.Kbps { // over 10 µs
 		t.Errorf("the sender, told %v: %+v", f.Window, d)
@@ -326,7 +327,7 @@ func TestReceiverCounts(t *testing.T) {
 // N counts where each hop of the path has written a record, if it is known how many there are.
 func TestReceiverCountsOfLastHop(t *testing.T) {
 	for _, x := range []struct{ switches, want int }{{0, 1}, {1, 1}, {2, 1}, {3, 0}} {
-		f, c := flow(), Defaults()
+		f, c := newFlow(), Defaults()
 		f.Hops, c.Census = x.switches, true
 		r, err := NewReceiver(f, c, &cc.Census{})
 		if err != nil {
@@ -344,7 +345,7 @@ func TestReceiverCountsOfLastHop(t *testing.T) {
 
 // Receivers of a flow's paths begin with their part of W_init, grow by theirs of W_ai, and count as one flow.
 func TestReceiverOfPaths(t *testing.T) {
-	census, f := &cc.Census{}, flow()
+	census, f := &cc.Census{}, newFlow()
 	f.Paths = 4
 	c := Defaults()
 	c.Census = true
@@ -380,7 +381,7 @@ func TestReceiverOfPaths(t *testing.T) {
 // Receiver and Follower together: the sender's window is the receiver's, and a lying
 // receiver gets line rate at most.
 func TestFollower(t *testing.T) {
-	s := NewFollower(flow(), Defaults())
+	s := NewFollower(newFlow(), Defaults())
 	r := newReceiver(t, nil)
 	for i := range 40 {
 		n := unit.Time(i) * us

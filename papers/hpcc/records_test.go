@@ -9,12 +9,13 @@ import (
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // A8 (4): equal and backward times. Such records are of no use and nothing is lost by
 // them: bytes count in the next measurement.
 func TestEqualTimes(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	ack(s, 0, 1000, 5000, hop(1, 0, 0, 12500), hop(2, 100*us, 0, 0))
 	before := s.State()
 	ack(s, 100*ns, 6000, 9000, hop(1, 100*ns, 1250, 12500), hop(2, 100*us, 1250, 0)) // hop 2's clock has not ticked
@@ -24,7 +25,7 @@ func TestEqualTimes(t *testing.T) {
 	}
 	ack(s, 200*ns, 6000, 9000, hop(1, 200*ns, 2500, 12500), hop(2, 100*us+ns, 2500, 0))
 	// hop 1: 2500 B in 200 ns: 1, and 0.1 of queue; hop 2: 2500 B in 1 ns: 200.
-	near(t, "U", s.State().U, 1-1e-4+1e-4*200)
+	testkit.CheckNear(t, "U", s.State().U, 1-1e-4+1e-4*200, rounding)
 	if s.State().LastUpdateSeq != 9000 {
 		t.Error("the first usable ACK does not commit")
 	}
@@ -32,7 +33,7 @@ func TestEqualTimes(t *testing.T) {
 
 // A clock that was set back, or stands still, does not stop the control for longer than 2T.
 func TestClockSetBack(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	now, at, tx := unit.Time(0), unit.Second, uint64(0)
 	used := func() bool {
 		now, at, tx = now+us, at+us, tx+12500
@@ -53,7 +54,7 @@ func TestClockSetBack(t *testing.T) {
 		t.Errorf("%d µs without a measurement after the clock was set back; 2T is 20", waited)
 	}
 	// Hop 2's clock stands: hop 1 counts every 2T.
-	s = newSender(t, flow(), nil)
+	s = newSender(t, newFlow(), nil)
 	uses := 0
 	for i := range 100 {
 		before := s.paths.one.track.arrival
@@ -82,7 +83,7 @@ func TestPathChange(t *testing.T) {
 		"counter": func(a *cc.Ack) { a.Telemetry.Hops[1].TxBytes = 3 },
 	}
 	for name, change := range changes {
-		s := newSender(t, flow(), nil)
+		s := newSender(t, newFlow(), nil)
 		at := func(i int64) *cc.Ack {
 			n := unit.Time(i) * 10 * us
 			return &cc.Ack{FirstUnacked: i * 1000, Next: i*1000 + 500, Telemetry: cc.Telemetry{Path: 3,
@@ -93,7 +94,7 @@ func TestPathChange(t *testing.T) {
 			s.OnAck(unit.Time(i)*10*us, at(i+1))
 		}
 		before := s.State()
-		near(t, "U", before.U, 1.2)
+		testkit.CheckNear(t, "U", before.U, 1.2, rounding)
 		a := at(5)
 		change(a)
 		s.OnAck(40*us, a)
@@ -119,7 +120,7 @@ func TestPathChange(t *testing.T) {
 // Lines 12 to 19 on a new path: its additive increases are counted from 0, as for a new flow, whatever stage the
 // sender had reached on the old path. With a maxStage of 5 five round trips add W_ai, and the sixth multiplies.
 func TestPathChangeStages(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.MaxStage, c.WAI = 5, 500 })
+	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage, c.WAI = 5, 500 })
 	s.w, s.ref.wc = 50_000, 50_000
 	seq, tx := int64(0), uint64(0)
 	roundTrip := func(path uint32) {
@@ -144,25 +145,25 @@ func TestPathChangeStages(t *testing.T) {
 		}
 	}
 	roundTrip(2)
-	near(t, "Wc after the sixth", s.State().Wc, 54_000/(0.5/0.95)+500)
+	testkit.CheckNear(t, "Wc after the sixth", s.State().Wc, 54_000/(0.5/0.95)+500, rounding)
 }
 
 // A switch without telemetry leaves no record: the others' count. A hop that says no
 // rate is one too. No records at all change nothing.
 func TestHopMissing(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	blind := hop(2, 0, 0, 1<<30)
 	blind.Rate = 0
 	ack(s, 0, 1000, 5000, hop(1, 0, 0, 25000), blind)
 	ack(s, 10*us, 6000, 9000, hop(1, 10*us, 125000, 25000), blind)
-	near(t, "U", s.State().U, 1.2)
+	testkit.CheckNear(t, "U", s.State().U, 1.2, rounding)
 	before := s.State()
 	ack(s, 20*us, 10000, 12000)
 	ack(s, 30*us, 13000, 15000, []telemetry.Hop{}...)
 	if s.State() != before {
 		t.Error("an ACK without records changes something")
 	}
-	s = newSender(t, flow(), nil)
+	s = newSender(t, newFlow(), nil)
 	for i := range 5 { // none of the hops has a rate
 		blind.Time += 10 * us
 		ack(s, unit.Time(i)*10*us, int64(i), int64(i), blind)
@@ -177,7 +178,7 @@ func TestHopMissing(t *testing.T) {
 func TestTimeout(t *testing.T) {
 	for _, records := range []bool{true, false} {
 		t.Run(fmt.Sprint("telemetry ", records), func(t *testing.T) {
-			s := newSender(t, flow(), nil)
+			s := newSender(t, newFlow(), nil)
 			ack(s, 0, 1000, 125000, hop(1, 0, 0, 0))
 			ack(s, 10*us, 2000, 125000, hop(1, 10*us, 125000, 0))
 			w := s.Decision().Window
@@ -218,7 +219,7 @@ func TestTimeout(t *testing.T) {
 
 // T is given, or the path's, or the least measured; W_init follows it.
 func TestBaseRTT(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.T = 20 * us })
+	s := newSender(t, newFlow(), func(c *Config) { c.T = 20 * us })
 	if s.State().T != 20*us || s.Decision().Window != 250000 {
 		t.Errorf("given: %+v", s.State())
 	}
@@ -226,7 +227,7 @@ func TestBaseRTT(t *testing.T) {
 	if s.State().T != 20*us {
 		t.Error("a measured T replaces the given one")
 	}
-	f := flow()
+	f := newFlow()
 	f.BaseRTT = 0
 	s = newSender(t, f, func(c *Config) { c.MaxStage = 0 })
 	if d := s.Decision(); d.Window != 10000 || d.Rate != 0 {
@@ -238,7 +239,7 @@ func TestBaseRTT(t *testing.T) {
 	a = cc.Ack{FirstUnacked: 11000, Next: 20000, RTT: cc.RTT{Min: 40 * us},
 		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 40*us, 10000, 0)}}}
 	s.OnAck(80*us, &a)
-	near(t, "W", s.State().W, 10000/(10000./500000/0.95)+80) // B·T = 500 kB
+	testkit.CheckNear(t, "W", s.State().W, 10000/(10000./500000/0.95)+80, rounding) // B·T = 500 kB
 	a = cc.Ack{FirstUnacked: 12000, Next: 30000, RTT: cc.RTT{Min: 10 * us},
 		Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, 41*us, 10000, 0)}}}
 	s.OnAck(81*us, &a)
@@ -246,7 +247,7 @@ func TestBaseRTT(t *testing.T) {
 		t.Errorf("a smaller T: %+v", d)
 	}
 	// No NIC rate: the path's least one stands for it.
-	f = flow()
+	f = newFlow()
 	f.NICRate = 0
 	s = newSender(t, f, func(c *Config) { c.MaxStage = 0 })
 	slow := hop(2, 0, 0, 0)
@@ -262,7 +263,7 @@ func TestBaseRTT(t *testing.T) {
 // In mode per_hop a smaller T clamps the reference window of each hop, too: the first update after it shrinks W from
 // the new W_init, not from a window that the new T does not allow.
 func TestBaseRTTPerHop(t *testing.T) {
-	f := flow()
+	f := newFlow()
 	f.BaseRTT = 0
 	s := newSender(t, f, func(c *Config) { c.Mode, c.WAI, c.MaxStage = PerHop, 0, 0 })
 	report := func(now, rtt unit.Time, tx uint64, queue unit.Bytes) {
@@ -278,36 +279,36 @@ func TestBaseRTTPerHop(t *testing.T) {
 		t.Fatalf("Wc of the hop is %g, want W_init of 500 kB", wc)
 	}
 	report(90*us, 10*us, 225_000, 125_000) // W_init is 125 kB; the port is busy, its queue was empty: U is 1
-	near(t, "W within the round trip", s.State().W, 125_000/(1/0.95))
+	testkit.CheckNear(t, "W within the round trip", s.State().W, 125_000/(1/0.95), rounding)
 	report(100*us, 10*us, 350_000, 125_000) // it ends the round trip: U is 2
-	near(t, "W", s.State().Wc, 125_000/(2/0.95))
+	testkit.CheckNear(t, "W", s.State().Wc, 125_000/(2/0.95), rounding)
 }
 
 // §6, telemetry upon congestion only: records from before a path was without congestion are not compared with those
 // after it. Counter and time of a port went on meanwhile; the difference would be a mean over the whole idle time.
 func TestUncongestedForgets(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
+	s := newSender(t, newFlow(), func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
 	s.w, s.ref.wc = 50_000, 50_000
 	ack(s, 0, 1000, 2000, hop(1, 0, 0, 25_000))
 	ack(s, 10*us, 3000, 4000, hop(1, 10*us, 125_000, 25_000))
 	w := 50_000 * 0.95 / 1.2
-	near(t, "Wc with records", s.State().Wc, w)
+	testkit.CheckNear(t, "Wc with records", s.State().Wc, w, rounding)
 	s.OnAck(20*us, &cc.Ack{FirstUnacked: 5000, Next: 6000, Telemetry: cc.Telemetry{Load: 0.8}})
 	w *= 0.95 / 0.8
-	near(t, "Wc without congestion", s.State().Wc, w)
+	testkit.CheckNear(t, "Wc without congestion", s.State().Wc, w, rounding)
 	ack(s, 30*us, 7000, 8000, hop(1, 30*us, 250_000, 125_000)) // 62.5 Gb/s since the last records
 	if st := s.State(); st.U != 1 || math.Abs(st.Wc-w) > 1e-9 || st.LastUpdateSeq != 8000 {
 		t.Errorf("the first records again: %+v; want them stored only", st)
 	}
 	ack(s, 40*us, 9000, 9500, hop(1, 40*us, 375_000, 125_000))
-	near(t, "U of the second", s.State().U, 2)
+	testkit.CheckNear(t, "U of the second", s.State().U, 2, rounding)
 }
 
 // §6, telemetry upon congestion only: of a packet that no switch wrote to all loads are
 // below the switches' threshold. The window grows by eta over it, once a round trip, up
 // to W_init; records begin anew.
 func TestUncongested(t *testing.T) {
-	f := flow()
+	f := newFlow()
 	s := newSender(t, f, func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
 	s.w, s.ref.wc = 10_000, 10_000
 	seq := int64(0)

@@ -16,6 +16,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -106,19 +107,7 @@ func hostile(controllers *[]cc.Controller) *experiment.Registry {
 // under makes the first run of an experiment with a registry.
 func under(t testing.TB, r *experiment.Registry, text string) *sim.Config {
 	t.Helper()
-	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err == nil {
-		err = c.MakeEndpoints() // tests look into them
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
+	return plantest.Configure(t, r, text)
 }
 
 // victim is a sender that is watched when it gets what the attacker has touched.
@@ -176,10 +165,7 @@ func attacks(t *testing.T, size string, openModes ...string) {
 					control.Decision())
 			}}
 			c.Endpoints[0].Sender = v
-			result, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := plantest.Simulate(t, c)
 			if fct = result.Flows[0].FCT; fct == unit.Never {
 				fct = 20 * ms
 			}
@@ -313,10 +299,7 @@ func TestLyingReceivers(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s, %d liars", x.honest, x.liars), func(t *testing.T) {
 			c, senders := lying(t, x.control, x.honest, x.liars, every)
-			result, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			result := plantest.Simulate(t, c)
 			const wInit = 100e9 / 8 * 6.6e-6 // B_NIC·T
 			want := 0.95
 			if x.liars > 0 {
@@ -405,7 +388,7 @@ func TestRelativeConverges(t *testing.T) {
 			var last [2]unit.Time
 			var queue [2]int64
 			for i, format := range []string{"hpcc", "relative"} {
-				r := run(t, dumbbell(x.hosts, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), fmt.Sprintf(`
+				r := runNetwork(t, dumbbell(x.hosts, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), fmt.Sprintf(`
   - {name: all, from: "left*", to: right0, transport: rdma, cc: {%s}, size: %s, start: 0s}`, x.control, x.size)),
 					watch(every))
 				for _, f := range r.Flows {
@@ -424,7 +407,7 @@ func TestRelativeConverges(t *testing.T) {
 	}
 	for _, format := range []string{"hpcc", "relative"} {
 		t.Run(format, func(t *testing.T) {
-			r := run(t, dumbbell(2, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), `
+			r := runNetwork(t, dumbbell(2, fmt.Sprintf("ecmp, {telemetry: {format: %s, t: 7us}}", format), `
   - {name: one, from: left0, to: right0, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, start: 0s}
   - {name: two, from: left1, to: right1, transport: rdma, cc: {hpcc: {w_ai: 150 B}}, start: 1ms}`), watch(every))
 			for flow := range 2 {

@@ -11,7 +11,11 @@ import (
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
+
+// rounding is the tolerance of loads and of windows in bytes.
+var rounding = testkit.Tolerance{Relative: 1e-9, Absolute: 1e-9}
 
 const (
 	ns   = unit.Nanosecond
@@ -20,10 +24,9 @@ const (
 	gbps = unit.Gbps
 )
 
-// flow has a BDP of 125 kB.
-func flow() cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Path: cc.Path{NICRate: 100 * gbps, BaseRTT: 10 * us},
-		Random: unit.NewRandom(1, "flow")}
+// newFlow returns a flow on a path of 100 Gb/s and 10 µs, with a BDP of 125 kB.
+func newFlow() cc.Flow {
+	return cctest.NewFlow(1, cctest.SetRandom(1, "flow"), cctest.SetPath(cc.Path{NICRate: 100 * gbps, BaseRTT: 10 * us}))
 }
 
 func newSender(t testing.TB, f cc.Flow, change func(c *Config)) *Sender {
@@ -54,16 +57,9 @@ func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop)
 	s.OnAck(now, &a)
 }
 
-func near(t *testing.T, what string, got, want float64) {
-	t.Helper()
-	if math.Abs(got-want) > 1e-9*math.Max(1, math.Abs(want)) {
-		t.Errorf("%s: %.9g, want %.9g", what, got, want)
-	}
-}
-
 // §4.2 lines 3 to 9, 13 and 27, worked out by hand: 100 Gb/s, T = 10 µs, B·T = 125 kB.
 func TestFormulas(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {
 		t.Errorf("flows start at line rate (§5): %+v", d)
 	}
@@ -71,23 +67,23 @@ func TestFormulas(t *testing.T) {
 	// line 4: 62500 B in 5 µs = 100 Gb/s; line 5: min(25000, 30000)/125000 + 1 = 1.2
 	// line 9: (1 − ½)·1 + ½·1.2 = 1.1; line 13: 125000/(1.1/0.95) + 80
 	ack(s, 105*us, 2000, 126000, hop(1, 55*us, 62507, 25000))
-	near(t, "U", s.State().U, 1.1)
-	near(t, "W", s.State().W, 125000/(1.1/0.95)+80)
+	testkit.CheckNear(t, "U", s.State().U, 1.1, rounding)
+	testkit.CheckNear(t, "W", s.State().W, 125000/(1.1/0.95)+80, rounding)
 	if d := s.Decision(); d.Window != 108034 || d.Rate != 86_427_636_363 {
 		t.Errorf("line 27: R = W/T: %+v", d)
 	}
 	// line 8: tau is T at most. 25000 B in 20 µs is 0.1; the queue's smaller value is 0.
 	ack(s, 125*us, 3000, 127000, hop(1, 75*us, 87507, 0))
-	near(t, "U", s.State().U, 0.1)
-	near(t, "W", s.State().W, 125000) // 125000/(0.1/0.95) + 80 is beyond W_init
-	near(t, "Wc", s.State().Wc, 125000)
+	testkit.CheckNear(t, "U", s.State().U, 0.1, rounding)
+	testkit.CheckNear(t, "W", s.State().W, 125000, rounding) // 125000/(0.1/0.95) + 80 is beyond W_init
+	testkit.CheckNear(t, "Wc", s.State().Wc, 125000, rounding)
 }
 
 // Lines 6 to 8: U is that of the hop with the largest load, and so is tau.
 func TestTauOfWorstHop(t *testing.T) {
 	for _, worst := range []int{0, 1, 2} {
 		t.Run(fmt.Sprint("hop ", worst), func(t *testing.T) {
-			s := newSender(t, flow(), nil)
+			s := newSender(t, newFlow(), nil)
 			var a, b [3]telemetry.Hop
 			for i := range a {
 				a[i] = hop(uint32(i+1), unit.Time(i)*unit.Second, 0, 0)
@@ -97,22 +93,22 @@ func TestTauOfWorstHop(t *testing.T) {
 			ack(s, 0, 1000, 5000, a[:]...)
 			ack(s, 5*us, 2000, 5000, b[:]...)
 			w := float64(worst+1) / 10
-			near(t, "U", s.State().U, (1-w)+w*1.5)
+			testkit.CheckNear(t, "U", s.State().U, (1-w)+w*1.5, rounding)
 			if s.State().Bottleneck != worst {
 				t.Errorf("the bottleneck is hop %d, want %d", s.State().Bottleneck, worst)
 			}
 		})
 	}
 	// No hop raises u above 0: line 7 never runs. tau is then the first hop's.
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	ack(s, 0, 1000, 5000, hop(1, 0, 0, 0), hop(2, 0, 0, 0))
 	ack(s, 5*us, 2000, 5000, hop(1, 2*us, 0, 0), hop(2, 4*us, 0, 0))
-	near(t, "U of an idle path", s.State().U, 0.8)
+	testkit.CheckNear(t, "U of an idle path", s.State().U, 0.8, rounding)
 }
 
 // The first records have none before them: they are stored (A5), and begin the first round trip.
 func TestFirstACK(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	ack(s, 0, 1000, 77000, hop(1, 0, 0, 1<<20))
 	if st := s.State(); st.W != 125000 || st.U != 1 || st.LastUpdateSeq != 77000 {
 		t.Errorf("%+v", st)
@@ -131,7 +127,7 @@ func TestFirstACK(t *testing.T) {
 // path says; and within it W always starts from the same Wc.
 func TestOncePerRoundTrip(t *testing.T) {
 	for _, mode := range []Mode{PlusPlus, PerRTT, RxRate, PerHop} {
-		s := newSender(t, flow(), func(c *Config) { c.Mode = mode })
+		s := newSender(t, newFlow(), func(c *Config) { c.Mode = mode })
 		random := rand.New(rand.NewPCG(1, uint64(mode)))
 		now, seq, tx, sent, commits := unit.Time(0), int64(0), uint64(0), int64(125000), 0
 		for range 5000 {
@@ -160,12 +156,12 @@ func TestOncePerRoundTrip(t *testing.T) {
 // does not: what is acknowledged of what was sent again after the last update ends the round
 // trip, what was sent before, or comes too soon to be an answer, does not.
 func TestGoneBack(t *testing.T) {
-	s := newSender(t, flow(), nil)
-	power, err := NewPower(flow(), scheme.Defaults[PowerConfig]())
+	s := newSender(t, newFlow(), nil)
+	power, err := NewPower(newFlow(), scheme.Defaults[PowerConfig]())
 	if err != nil {
 		t.Fatal(err)
 	}
-	pint, err := NewPINT(flow(), PINTConfig{Defaults(), 1})
+	pint, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +197,7 @@ func TestGoneBack(t *testing.T) {
 // Lines 12 to 19: below the target the window grows by W_ai so many times, then by as much
 // as there is room for.
 func TestStages(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.MaxStage = 2 })
+	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage = 2 })
 	s.ref.wc, s.w = 20000, 20000
 	now := unit.Time(0)
 	ack(s, 0, 1, 1, hop(1, 0, 0, 0))
@@ -215,19 +211,19 @@ func TestStages(t *testing.T) {
 		} else {
 			want += 80
 		}
-		near(t, fmt.Sprint("W after round ", i), s.State().Wc, want)
+		testkit.CheckNear(t, fmt.Sprint("W after round ", i), s.State().Wc, want, rounding)
 		if stage := (i + 1) % 3; s.State().Stage != stage {
 			t.Errorf("round %d: incStage %d, want %d", i, s.State().Stage, stage)
 		}
 	}
 	// Above the target it does not wait.
 	ack(s, now+10*us, 100, 100, hop(1, now+10*us, uint64(now/us)*12500/4+125000, 0))
-	near(t, "W above the target", s.State().Wc, 125000*0.95+80)
+	testkit.CheckNear(t, "W above the target", s.State().Wc, 125000*0.95+80, rounding)
 }
 
 // Line 12 is U >= eta: at the target itself the stage begins anew.
 func TestStageAtTarget(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.MaxStage, c.Eta = 5, 0.75 })
+	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage, c.Eta = 5, 0.75 })
 	ack(s, 0, 1, 1, hop(1, 0, 0, 0))
 	ack(s, 10*us, 2, 2, hop(1, 10*us, 62500, 0))
 	if s.State().Stage != 1 {
@@ -241,8 +237,8 @@ func TestStageAtTarget(t *testing.T) {
 
 // §5: W_ai = W_init·(1−eta)/N. HPCC's footnote 4: 100 Gb/s, 13 µs, 100 flows: about 80 B.
 func TestIncreaseRule(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.N, c.T = 100, 13*us })
-	near(t, "W_ai", s.State().WAI, 162500*0.05/100)
+	s := newSender(t, newFlow(), func(c *Config) { c.N, c.T = 100, 13*us })
+	testkit.CheckNear(t, "W_ai", s.State().WAI, 162500*0.05/100, rounding)
 }
 
 // §5: N may be receiver reported. It holds while the last hop is the bottleneck, and W_init is that hop's B·T:
@@ -250,7 +246,7 @@ func TestIncreaseRule(t *testing.T) {
 func TestReportedIncrease(t *testing.T) {
 	for _, census := range []bool{true, false} {
 		t.Run(fmt.Sprintf("census %v", census), func(t *testing.T) {
-			s := newSender(t, flow(), func(c *Config) { c.N, c.T, c.Census = 100, 13*us, census })
+			s := newSender(t, newFlow(), func(c *Config) { c.N, c.T, c.Census = 100, 13*us, census })
 			now, seq := unit.Time(0), int64(0)
 			step := func(first, last unit.Bytes, flows int) float64 {
 				now, seq = now+6*us, seq+1
@@ -266,12 +262,12 @@ func TestReportedIncrease(t *testing.T) {
 			if !census {
 				counted = 162500 * 0.05 / 100
 			}
-			near(t, "W_ai with 10 flows reported", step(0, 50000, 10), counted)
+			testkit.CheckNear(t, "W_ai with 10 flows reported", step(0, 50000, 10), counted, rounding)
 			step(500_000, 0, 10) // the law takes the smaller of two queues
-			near(t, "W_ai where another hop is the bottleneck", step(500_000, 0, 10), 162500*0.05/100)
+			testkit.CheckNear(t, "W_ai where another hop is the bottleneck", step(500_000, 0, 10), 162500*0.05/100, rounding)
 			step(0, 500_000, 10)
-			near(t, "W_ai with 10 flows reported again", step(0, 500_000, 10), counted)
-			near(t, "W_ai when no longer reported", step(0, 500_000, 0), 162500*0.05/100)
+			testkit.CheckNear(t, "W_ai with 10 flows reported again", step(0, 500_000, 10), counted, rounding)
+			testkit.CheckNear(t, "W_ai when no longer reported", step(0, 500_000, 0), 162500*0.05/100, rounding)
 		})
 	}
 	if _, err := New(cc.Flow{MSS: 1000, Path: cc.Path{NICRate: 100 * gbps}}, Config{Eta: 0.95, Census: true}); err == nil {
@@ -281,7 +277,7 @@ func TestReportedIncrease(t *testing.T) {
 
 // HPCC simulator, HAS_WIN and VAR_WIN: with the law's rate goes its window, that of a new flow, or none.
 func TestWindows(t *testing.T) {
-	f := flow()
+	f := newFlow()
 	for _, c := range []struct {
 		bound InFlightLimit
 		want  unit.Bytes
@@ -308,7 +304,7 @@ func TestWindows(t *testing.T) {
 // stay those of the last update; an update takes all of them.
 func TestSampledFeedback(t *testing.T) {
 	load := func(sampled bool, queue unit.Bytes, update bool) float64 {
-		s := newSender(t, flow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, sampled })
+		s := newSender(t, newFlow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, sampled })
 		ack(s, 0, 1, 100, hop(1, 0, 0, queue))
 		ack(s, 10*us, 101, 200, hop(1, 10*us, 62500, queue)) // U is what half the link and the queue make
 		seq := int64(150)
@@ -329,14 +325,14 @@ func TestSampledFeedback(t *testing.T) {
 		{"queue", true, 12500, false, 1.1}, {"short queue", true, 1250, false, 1.01},
 		{"update", true, 0, true, 1},
 	} {
-		t.Run(c.name, func(t *testing.T) { near(t, "U", load(c.sampled, c.queue, c.update), c.want) })
+		t.Run(c.name, func(t *testing.T) { testkit.CheckNear(t, "U", load(c.sampled, c.queue, c.update), c.want, rounding) })
 	}
 	// What was left out is measured from the last record that counted.
-	s := newSender(t, flow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, true })
+	s := newSender(t, newFlow(), func(c *Config) { c.WAI, c.SamplesQueues = 0, true })
 	ack(s, 0, 1, 100, hop(1, 0, 0, 0))
 	ack(s, 5*us, 50, 100, hop(1, 5*us, 62500, 0))
 	ack(s, 10*us, 101, 200, hop(1, 10*us, 62500, 0))
-	near(t, "U over both", s.State().U, 0.5)
+	testkit.CheckNear(t, "U over both", s.State().U, 0.5, rounding)
 }
 
 // The ablations.
@@ -348,61 +344,61 @@ func TestModes(t *testing.T) {
 		want float64
 	}{{PlusPlus, 125000 / (1.9 / 0.95)}, {PerACK, 125000 / 32.}, {PerRTT, 125000}} {
 		t.Run(c.mode.String(), func(t *testing.T) {
-			s := newSender(t, flow(), func(f *Config) { f.Mode, f.WAI = c.mode, 0 })
+			s := newSender(t, newFlow(), func(f *Config) { f.Mode, f.WAI = c.mode, 0 })
 			for i := range 6 {
 				n := unit.Time(i) * 10 * us
 				ack(s, n, int64(i), 100, hop(1, n, uint64(i)*125000, 112500))
 			}
-			near(t, c.mode.String(), s.State().W, c.want)
+			testkit.CheckNear(t, c.mode.String(), s.State().W, c.want, rounding)
 			// The next round trip's ACK: per round trip it measures all of it at once.
 			ack(s, 60*us, 101, 200, hop(1, 60*us, 6*125000, 112500))
 			if c.mode == PerRTT {
-				near(t, "per_rtt, U", s.State().U, 1.9)
-				near(t, "per_rtt, W", s.State().W, 62500)
+				testkit.CheckNear(t, "per_rtt, U", s.State().U, 1.9, rounding)
+				testkit.CheckNear(t, "per_rtt, W", s.State().W, 62500, rounding)
 			}
 		})
 	}
 	// Arrivals: 62500 B left and the queue grew by 25000 B in 10 µs: 0.7, and 0.1 of queue.
-	s := newSender(t, flow(), func(c *Config) { c.Mode = RxRate })
+	s := newSender(t, newFlow(), func(c *Config) { c.Mode = RxRate })
 	ack(s, 0, 1, 1, hop(1, 0, 0, 12500))
 	ack(s, 10*us, 2, 2, hop(1, 10*us, 62500, 37500))
-	near(t, "rx_rate", s.State().U, 0.8)
+	testkit.CheckNear(t, "rx_rate", s.State().U, 0.8, rounding)
 	ack(s, 20*us, 3, 3, hop(1, 20*us, 72500, 0)) // the queue shrank by more than what left
-	near(t, "rx_rate of a port that drains", s.State().U, 0)
+	testkit.CheckNear(t, "rx_rate of a port that drains", s.State().U, 0, rounding)
 	// Each hop has its own U and Wc: the least window holds.
-	s = newSender(t, flow(), func(c *Config) { c.Mode, c.WAI, c.MaxStage = PerHop, 0, 0 })
+	s = newSender(t, newFlow(), func(c *Config) { c.Mode, c.WAI, c.MaxStage = PerHop, 0, 0 })
 	load := func(i int, one, two unit.Bytes) {
 		n := unit.Time(i) * 10 * us
 		ack(s, n, int64(i)+1, int64(i)+1, hop(1, n, 0, one), hop(2, n, 0, two))
 	}
 	load(0, 250000, 125000)
 	load(1, 250000, 125000) // 2 and 1
-	near(t, "per_hop", s.State().W, 125000*0.95/2)
+	testkit.CheckNear(t, "per_hop", s.State().W, 125000*0.95/2, rounding)
 	load(2, 62500, 125000)
 	load(3, 62500, 125000) // ½ and 1: hop 1's Wc has come back twice, hop 2's has gone down thrice
-	near(t, "per_hop, relieved", s.State().W, 125000*0.95*0.95*0.95)
+	testkit.CheckNear(t, "per_hop, relieved", s.State().W, 125000*0.95*0.95*0.95, rounding)
 }
 
 // §9.4: the packet's time in the switch instead of the queue.
 func TestSojourn(t *testing.T) {
-	s := newSender(t, flow(), func(c *Config) { c.Sojourn = true })
+	s := newSender(t, newFlow(), func(c *Config) { c.Sojourn = true })
 	h := hop(1, 0, 0, 1<<20)
 	h.Flags, h.Sojourn = 0, 3*us
 	ack(s, 0, 1, 1, h)
 	h.Time, h.TxBytes, h.Sojourn = 10*us, 62500, 2*us
 	ack(s, 10*us, 2, 2, h)
-	near(t, "U", s.State().U, 0.2+0.5)
+	testkit.CheckNear(t, "U", s.State().U, 0.2+0.5, rounding)
 	h.Time, h.TxBytes, h.Queue, h.Flags = 20*us, 125000, 12500, telemetry.NoSojourn
 	ack(s, 20*us, 3, 3, h)
-	near(t, "U of a format without sojourn times", s.State().U, 0.1+0.5)
+	testkit.CheckNear(t, "U of a format without sojourn times", s.State().U, 0.1+0.5, rounding)
 }
 
 // Clocks are never compared with each other: their offsets change no decision.
 func TestOffsets(t *testing.T) {
 	for m := range modes {
 		random := rand.New(rand.NewPCG(1, 1))
-		a := newSender(t, flow(), func(c *Config) { c.Mode = Mode(m) })
-		b := newSender(t, flow(), func(c *Config) { c.Mode = Mode(m) })
+		a := newSender(t, newFlow(), func(c *Config) { c.Mode = Mode(m) })
+		b := newSender(t, newFlow(), func(c *Config) { c.Mode = Mode(m) })
 		var clocks [5]telemetry.Clock
 		for i := range clocks {
 			clocks[i].Offset = unit.Time(random.Int64N(2e15)) - 1e15
@@ -433,7 +429,7 @@ func TestOffsets(t *testing.T) {
 func TestOnTheWire(t *testing.T) {
 	format := telemetry.NewHPCC(4)
 	wrap := telemetry.Unwrapper{Span: format.WrapSpan()}
-	a, b := newSender(t, flow(), nil), newSender(t, flow(), nil)
+	a, b := newSender(t, newFlow(), nil), newSender(t, newFlow(), nil)
 	random := rand.New(rand.NewPCG(3, 3))
 	now, seq, worst := unit.Time(0), int64(0), 0.0
 	var tx uint64
@@ -490,13 +486,13 @@ func TestSchemes(t *testing.T) {
 					t.Errorf("%s has source %q and text %q", p.Name, p.Source, p.Doc)
 				}
 			}
-			c, err := s.Build(flow(), s.NewConfig())
+			c, err := s.Build(newFlow(), s.NewConfig())
 			if err != nil || c.Decision().Window != 125000 || !s.OwnRecovery {
 				t.Error(err)
 			}
 		})
 	}
-	c, err := cctest.BuildController(Scheme(), flow())
+	c, err := cctest.BuildController(Scheme(), newFlow())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -504,7 +500,7 @@ func TestSchemes(t *testing.T) {
 	if got := c.(*Sender).config; got != want.resolved() || want != Defaults() {
 		t.Errorf("defaults are %+v, %+v, want %+v", got, Defaults(), want)
 	}
-	c, err = cctest.BuildController(Scheme(), flow(), "mode", "per_hop", "delay", "sojourn")
+	c, err = cctest.BuildController(Scheme(), newFlow(), "mode", "per_hop", "delay", "sojourn")
 	if err != nil || c.(*Sender).config.Mode != PerHop || !c.(*Sender).config.Sojourn {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -18,8 +18,8 @@ func arrival(n, una, next int64, load float64) *cc.Ack {
 // While packets arrive out of order, U is the largest load of the last 2/3 of T, 6.7 us, with format: relative and
 // PINT. In order, each load is U.
 func TestSpreadLoads(t *testing.T) {
-	s := newSender(t, flow(), nil)
-	p, err := NewPINT(flow(), PINTConfig{Defaults(), 1})
+	s := newSender(t, newFlow(), nil)
+	p, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func TestSpreadProof(t *testing.T) {
 		func(a *cc.Ack) { a.Delivery.Retransmitted = true }, func(a *cc.Ack) { a.Packets = 0 },
 		func(a *cc.Ack) { a.Seq = 0 },
 	} {
-		s := newSender(t, flow(), nil)
+		s := newSender(t, newFlow(), nil)
 		s.OnAck(us, arrival(5, 0, 100, 0.9))
 		a := arrival(3, 0, 100, 0.5)
 		change(a)
@@ -71,7 +71,7 @@ func TestSpreadProof(t *testing.T) {
 // On several paths a window is committed when all that was sent before the last commit is acknowledged: a packet of a
 // fast path ends no round trip of the slow one.
 func TestSpreadRoundTrip(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	s.OnAck(us, arrival(1, 0, 10, 0.9)) // commits; the next is due behind packet 9
 	s.OnAck(2*us, arrival(0, 2, 12, 0.9))
 	wc := s.ref.wc
@@ -85,7 +85,7 @@ func TestSpreadRoundTrip(t *testing.T) {
 
 // Telemetry upon congestion: records of a congested path hold while others are uncongested.
 func TestSpreadUncongested(t *testing.T) {
-	s := newSender(t, flow(), nil)
+	s := newSender(t, newFlow(), nil)
 	bytes := uint64(0)
 	send := func(n int64, load float64) {
 		now := unit.Time(n) * 2 * us
@@ -106,7 +106,7 @@ func TestSpreadUncongested(t *testing.T) {
 
 // A receiver is notified of the order, and waits between commits for what U, 1 and the queue over B·T, says is queued.
 func TestSpreadReceiver(t *testing.T) {
-	f := flow()
+	f := newFlow()
 	f.Loads = true
 	r, err := NewReceiver(f, Defaults(), nil)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -39,11 +40,7 @@ traffic:
   - {name: x, from: %q, to: h0, flows: %d, transport: {rdma: {%s}}, cc: %s, start: 0s..10us}%s
 measure: [goodput]`, warmup, map[bool]int{false: x.hosts + 1, true: 20}[x.joins], x.program,
 		map[bool]string{false: "h[1-9]*", true: "h?"}[x.joins], x.flows, x.asks, x.law, join)
-	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.Load(t, registry(), text, experiment.Options{})
 	for _, w := range s.Warnings() {
 		if !strings.HasPrefix(w.Kind.ID, "hpcc-census") {
 			kinds = append(kinds, w.Kind.ID)

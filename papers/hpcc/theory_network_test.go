@@ -10,6 +10,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -52,10 +53,7 @@ func observed(t *testing.T, text string, from unit.Time) (*sim.Config, *[]*seen)
 		*all = append(*all, x)
 		return x, err
 	})}
-	s, err := plan.Load(r, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.Load(t, r, text, experiment.Options{})
 	*all = nil // those of the trial
 	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
@@ -155,10 +153,7 @@ func lotOf(t *testing.T, text string) (long, middle, saw float64) {
 	c, all := observed(t, text, 4*ms)
 	c.Watches = append(c.Watches, outcome.Watch{What: outcome.ReceivedBytes, Index: 0, Every: 4 * ms},
 		outcome.Watch{What: outcome.SentBytes, Index: 2, Every: 4 * ms})
-	r, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := plantest.Simulate(t, c)
 	of := func(k int) float64 { return float64(r.Watched[k][2]-r.Watched[k][1]) * 8 / (4 * ms).Seconds() }
 	s := (*all)[0]
 	return of(0), of(1) / float64(c.Wiring.Network.Links[1].Rate.Bits), s.eta * math.Exp(s.load/float64(s.n))
@@ -223,10 +218,7 @@ func TestConvergencePredicted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(library(), src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, library(), src, experiment.Options{})
 	for _, p := range s.Points() {
 		t.Run(measure.PointName(p.Coordinates()), func(t *testing.T) {
 			m := p.Measured()
@@ -250,7 +242,7 @@ func TestPacketsConverge(t *testing.T) {
 	}{{"100Gbps", "1us", 5, 4200 * ns, 20 * us}, {"100Gbps", "1us", 20, 4200 * ns, 20 * us},
 		{"400Gbps", "1us", 20, 4100 * ns, 20 * us}, {"100Gbps", "10us", 5, 40200 * ns, 100 * us}} {
 		t.Run(fmt.Sprintf("%s, %s, n: %d", x.rate, x.delay, x.n), func(t *testing.T) {
-			r := run(t, fmt.Sprintf(`
+			r := runNetwork(t, fmt.Sprintf(`
 duration: %v
 topology: {star: {hosts: 6, rate: %s, delay: %s}}
 framing: hpcc
@@ -295,7 +287,7 @@ func TestMixedNICs(t *testing.T) {
 		low, high float64
 	}{{"n: 16", 0.18, 0.3}, {"w_ai: 80 B", 0.75, 1.33}, {"census: on", 0.85, 1.15}} {
 		t.Run(x.law, func(t *testing.T) {
-			r := run(t, fmt.Sprintf(`
+			r := runNetwork(t, fmt.Sprintf(`
 duration: 12ms
 topology:
   hosts: [a, b, c, d, z]
@@ -329,7 +321,7 @@ traffic:
 func TestEveryNth(t *testing.T) {
 	for _, n := range []int{1, 4, 16, 64, 256} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			r := run(t, fmt.Sprintf(`
+			r := runNetwork(t, fmt.Sprintf(`
 duration: 6ms
 topology: {star: {hosts: 6, rate: 100Gbps, delay: 1us}}
 framing: hpcc

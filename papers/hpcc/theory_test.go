@@ -10,6 +10,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // network is HPCC's Appendix A: resources of some capacity, flows that each use some of
@@ -30,7 +31,7 @@ const networkT = 10 * ms
 func newNetwork(t *testing.T, rate []unit.Rate, uses [][]int, windows []float64, change func(c *Config)) *network {
 	n := &network{uses: uses, rate: rate, tx: make([]uint64, len(rate))}
 	for i := range uses {
-		f := flow()
+		f := newFlow()
 		f.NICRate, f.BaseRTT = 100_000*gbps, networkT
 		s := newSender(t, f, func(c *Config) {
 			c.MaxStage = 0
@@ -44,8 +45,9 @@ func newNetwork(t *testing.T, rate []unit.Rate, uses [][]int, windows []float64,
 	return n
 }
 
-// load is Y_i/C_i: what flows have in flight there, over what fits without a queue.
-func (n *network) load(resource int) float64 {
+// computeLoad returns Y_i/C_i of a resource: the bytes in flight of the flows that use it, over the bytes that fit
+// without a queue.
+func (n *network) computeLoad(resource int) float64 {
 	y := 0.0
 	for j, s := range n.senders {
 		for _, i := range n.uses[j] {
@@ -66,7 +68,7 @@ func (n *network) step() {
 		n.now += networkT
 		hops := make([]telemetry.Hop, len(n.rate))
 		for i := range hops {
-			u := n.load(i)
+			u := n.computeLoad(i)
 			n.tx[i] += uint64(math.Round(min(u, 1) * n.bdp(i)))
 			hops[i] = telemetry.Hop{Switch: uint32(i), Time: n.now, TxBytes: n.tx[i], Rate: n.rate[i],
 				Queue: unit.Bytes(math.Round(max(u-1, 0) * n.bdp(i)))}
@@ -96,13 +98,13 @@ func TestOneStep(t *testing.T) {
 			windows[i], uses[i] = math.Pow(10, 5+3*random.Float64()), []int{0}
 		}
 		n := newNetwork(t, []unit.Rate{100 * gbps}, uses, windows, func(c *Config) { c.WAI, c.Eta = 0, eta })
-		before := n.load(0)
+		before := n.computeLoad(0)
 		n.step()
-		if u := n.load(0); math.Abs(u-eta) > 1e-5 {
+		if u := n.computeLoad(0); math.Abs(u-eta) > 1e-5 {
 			t.Errorf("%d flows from a load of %.3f: %.6f after one update, want %.6f", flows, before, u, eta)
 		}
 		n.step()
-		if u := n.load(0); math.Abs(u-eta) > 1e-5 {
+		if u := n.computeLoad(0); math.Abs(u-eta) > 1e-5 {
 			t.Errorf("it does not stay: %.6f", u)
 		}
 	}
@@ -148,7 +150,7 @@ func TestManyResources(t *testing.T) {
 				}
 			}
 			for i := range rate {
-				if u := n.load(i); u > 1+1e-4 {
+				if u := n.computeLoad(i); u > 1+1e-4 {
 					t.Fatalf("trial %d, update %d: resource %d has a load of %v", trial, k+1, i, u)
 				}
 			}
@@ -165,7 +167,7 @@ func TestManyResources(t *testing.T) {
 func (n *network) worst(flow int) float64 {
 	u := 0.0
 	for _, i := range n.uses[flow] {
-		u = max(u, n.load(i))
+		u = max(u, n.computeLoad(i))
 	}
 	return u
 }
@@ -232,8 +234,8 @@ func TestFixedPoint(t *testing.T) {
 			for range 3000 {
 				n.step()
 			}
-			u := n.load(0)
-			near(t, "U", math.Round(u*1e5)/1e5, math.Round((0.95+flows*a/bdp)*1e5)/1e5)
+			u := n.computeLoad(0)
+			testkit.CheckNear(t, "U", math.Round(u*1e5)/1e5, math.Round((0.95+flows*a/bdp)*1e5)/1e5, rounding)
 			if (u > 1+1e-5) != c.queue {
 				t.Errorf("N = %d: a load of %.4f", c.configured, u)
 			}
@@ -245,7 +247,7 @@ func TestFixedPoint(t *testing.T) {
 			}
 			for range 100 {
 				n.step()
-				if v := n.load(0); math.Abs(v-u) > 1e-5 {
+				if v := n.computeLoad(0); math.Abs(v-u) > 1e-5 {
 					t.Fatalf("N = %d: not stable: %v, then %v", c.configured, u, v)
 				}
 			}
@@ -273,16 +275,16 @@ func TestFixedPointOfPaths(t *testing.T) {
 				f.Paths = paths
 				for i := range n.senders {
 					s := newSender(t, f, change)
-					near(t, "first window", s.State().W, 1000*bdp/float64(paths))
-					near(t, "W_ai", s.State().WAI, increase/float64(paths))
+					testkit.CheckNear(t, "first window", s.State().W, 1000*bdp/float64(paths), rounding)
+					testkit.CheckNear(t, "W_ai", s.State().WAI, increase/float64(paths), rounding)
 					s.w, s.ref.wc = bdp*float64(i+1)/10, bdp*float64(i+1)/10
 					n.senders[i] = s
 				}
 				for range 3000 {
 					n.step()
 				}
-				u, sum := n.load(0), 0.0
-				near(t, "U", math.Round(u*1e5)/1e5, 0.95+increase/bdp)
+				u, sum := n.computeLoad(0), 0.0
+				testkit.CheckNear(t, "U", math.Round(u*1e5)/1e5, 0.95+increase/bdp, rounding)
 				for _, s := range n.senders {
 					sum += s.ref.wc
 				}
@@ -292,7 +294,7 @@ func TestFixedPointOfPaths(t *testing.T) {
 			})
 		}
 	}
-	f := flow()
+	f := newFlow()
 	f.Paths = 4
 	s := newSender(t, f, func(c *Config) { c.Census = true })
 	for i := range int64(3) {
@@ -300,7 +302,7 @@ func TestFixedPointOfPaths(t *testing.T) {
 		s.OnAck(now, &cc.Ack{FirstUnacked: i + 1, Next: i + 1, Feedback: cc.Feedback{Flows: 5},
 			Telemetry: cc.Telemetry{Hops: []telemetry.Hop{hop(1, now, uint64(i)*125_000, 0)}}})
 	}
-	near(t, "W_ai with five flows counted", s.State().WAI, 125_000*0.05/5/4)
+	testkit.CheckNear(t, "W_ai with five flows counted", s.State().WAI, 125_000*0.05/5/4, rounding)
 }
 
 // Appendix A: with a register for each resource, of which the least rate holds, a flow's
@@ -366,32 +368,32 @@ func (n *network) jain() float64 {
 
 // B's formulas: power = λ·ν/(B²·T), λ = q̇ + µ, ν = q + B·T; window γ(W_old/power + β) + (1−γ)W.
 func TestPowerTCP(t *testing.T) {
-	p, err := NewPower(flow(), scheme.Defaults[PowerConfig]())
+	p, err := NewPower(newFlow(), scheme.Defaults[PowerConfig]())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ack(p, 0, 1000, 5000, hop(1, 0, 0, 12500))
 	ack(p, 5*us, 6000, 9000, hop(1, 5*us, 62500, 25000))
 	// λ = (12500 + 62500) B in 5 µs = 1.2·B; ν = 1.2·B·T: 1.44; smoothed ½·1 + ½·1.44
-	near(t, "power", p.power, 1.22)
-	near(t, "W", p.w, 0.9*(125000/1.22+187.5)+0.1*125000) // β = 150 Mb/s · 10 µs
-	d, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, N: 100, Eta: 0.95, MinCurrent: 0.5})
+	testkit.CheckNear(t, "power", p.power, 1.22, rounding)
+	testkit.CheckNear(t, "W", p.w, 0.9*(125000/1.22+187.5)+0.1*125000, rounding) // β = 150 Mb/s · 10 µs
+	d, _ := NewPower(newFlow(), PowerConfig{Gamma: 0.9, N: 100, Eta: 0.95, MinCurrent: 0.5})
 	ack(d, 0, 1000, 5000, hop(1, 0, 0, 125000))
 	ack(d, 10*us, 6000, 9000, hop(1, 10*us, 0, 0)) // λ < 0: half of B; ν = B·T
-	near(t, "power with a floor", d.power, 0.5)
+	testkit.CheckNear(t, "power with a floor", d.power, 0.5, rounding)
 	ack(d, 20*us, 7000, 9500, hop(1, 20*us, 125000, 125000)) // λ = 2, ν = 2
-	near(t, "power", d.power, 4)
-	near(t, "W by N, eta and the old window", d.w, 0.9*(125000/(4/0.95)+1250)+0.1*125000)
+	testkit.CheckNear(t, "power", d.power, 4, rounding)
+	testkit.CheckNear(t, "W by N, eta and the old window", d.w, 0.9*(125000/(4/0.95)+1250)+0.1*125000, rounding)
 	w := d.w
 	ack(d, 30*us, 9501, 9900, hop(1, 30*us, 250000, 125000)) // λ = 1, ν = 2: another round trip
-	near(t, "W a round trip later", d.w, 0.9*(w/(2/0.95)+1250)+0.1*w)
+	testkit.CheckNear(t, "W a round trip later", d.w, 0.9*(w/(2/0.95)+1250)+0.1*w, rounding)
 	// At power 1 with β = 0 the window stands: the equilibrium is a full link without a queue.
-	e, _ := NewPower(flow(), PowerConfig{Gamma: 0.9, Eta: 1})
+	e, _ := NewPower(newFlow(), PowerConfig{Gamma: 0.9, Eta: 1})
 	for i := range 100 {
 		n := unit.Time(i) * 10 * us
 		ack(e, n, int64(i)*1000, int64(i)*1000+5, hop(1, n, uint64(i)*125000, 0))
 	}
-	near(t, "W at equilibrium", e.w, 125000)
+	testkit.CheckNear(t, "W at equilibrium", e.w, 125000, rounding)
 	// The same gaps are closed as for HPCC++.
 	before := *e
 	ack(e, 991*us, 200000, 210000, hop(1, 990*us, 125000*99, 9999))
@@ -410,21 +412,21 @@ func TestPowerTCP(t *testing.T) {
 
 // A7: HPCC's law with the decoded load as U, without an average at the sender.
 func TestPINT(t *testing.T) {
-	p, err := NewPINT(flow(), PINTConfig{Defaults(), 1})
+	p, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p.OnAck(0, &cc.Ack{FirstUnacked: 1000, Next: 5000, Telemetry: cc.Telemetry{Load: 1.9}})
-	near(t, "W", p.w, 62580)
+	testkit.CheckNear(t, "W", p.w, 62580, rounding)
 	p.OnAck(0, &cc.Ack{FirstUnacked: 2000, Next: 5000, Telemetry: cc.Telemetry{Load: 0.95}})
-	near(t, "W within the round trip", p.w, 62660)
-	near(t, "Wc", p.ref.wc, 62580)
+	testkit.CheckNear(t, "W within the round trip", p.w, 62660, rounding)
+	testkit.CheckNear(t, "Wc", p.ref.wc, 62580, rounding)
 	p.OnAck(0, &cc.Ack{FirstUnacked: 5001, Next: 9000, Telemetry: cc.Telemetry{Load: 3.8}})
-	near(t, "W after the next", p.ref.wc, 62580/4.+80)
+	testkit.CheckNear(t, "W after the next", p.ref.wc, 62580/4.+80, rounding)
 	p.OnAck(0, &cc.Ack{FirstUnacked: 9001, Next: 10000})
-	near(t, "W after an ACK without a load", p.ref.wc, 62580/4.+80)
+	testkit.CheckNear(t, "W after an ACK without a load", p.ref.wc, 62580/4.+80, rounding)
 	// A share of 25 % looks at that many.
-	p, _ = NewPINT(flow(), PINTConfig{Defaults(), 0.25})
+	p, _ = NewPINT(newFlow(), PINTConfig{Defaults(), 0.25})
 	seen := 0
 	for i := range 4000 {
 		before := p.lastUpdateSeq

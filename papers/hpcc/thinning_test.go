@@ -20,7 +20,7 @@ func thinnedWindows(t *testing.T, numbers ...int) {
 	for _, every := range []int{1, 8, 16, 64} {
 		for _, flows := range numbers {
 			t.Run(fmt.Sprintf("%d flows, %d packets", flows, every), func(t *testing.T) {
-				r := run(t, fmt.Sprintf(`
+				r := runNetwork(t, fmt.Sprintf(`
 duration: 1ms
 warmup: 5ms
 topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 17, rate: 100Gbps, uplink: 100Gbps, delay: 1us, buffer: 8MB}}

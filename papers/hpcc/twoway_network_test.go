@@ -15,7 +15,7 @@ func twoWay(t *testing.T, flows int, control, transport string, warmup, duration
 	queue int64) {
 	t.Helper()
 	port := 0
-	r := run(t, fmt.Sprintf(`
+	r := runNetwork(t, fmt.Sprintf(`
 duration: %v
 warmup: %v
 topology: {dumbbell: {hosts: %d, rate: 100Gbps, delay: 1us, bottleneck: 100Gbps, buffer: 64MB}}

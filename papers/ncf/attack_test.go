@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
 )
@@ -153,11 +153,7 @@ func sharesOfClasses(t *testing.T, trips []roundTrip, kinds []string) {
 					"topology: {star: {hosts: 6, rate: 500Mbps, delay: %s, buffer: %s}}\n"+
 					"switches: {s: {queues: 3, scheduler: ncf, programs: [forward, {ncf: {round_trip: %s}}]}}\ntraffic: [%s]\n",
 					rtt.delay, rtt.buffer, strings.Replace(rtt.name, "0.2ms", "200us", 1), traffic)
-				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-					experiment.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := plantest.Load(t, library(), text, experiment.Options{})
 				out, err := run.Execute(context.Background(), s, run.Options{Threads: 1})
 				if err != nil || len(out.Failed) > 0 {
 					t.Fatal(err, out.Failed)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/run"
 )
 
@@ -37,11 +37,7 @@ func TestIncastTail(t *testing.T) {
 					"%s, senders: %d}}]}}\ntraffic: [{name: incast, from: {random: %d}, to: h256, transport: {tcp: {nacks: %s}}, "+
 					"cc: cubic, size: %dkB, start: 0s..10us}]\nmeasure: [fct_last, timeouts]\n", c.seeds, c.rate, c.delay,
 					c.threshold, c.trip, c.senders, c.senders, c.nacks, c.kilobyte)
-				s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-					experiment.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				s := plantest.Load(t, library(), text, experiment.Options{})
 				out, err := run.Execute(context.Background(), s, run.Options{Threads: 1})
 				if err != nil || len(out.Failed) > 0 || len(out.Runs) != c.seeds {
 					t.Fatal(err, out.Failed)

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/run"
 )
 
@@ -31,11 +31,7 @@ func TestElephantsBeginInFlood(t *testing.T) {
 				"traffic: [{name: elephants, from: h0, to: h5, ip: %d, flows: %d, transport: {tcp: {nacks: loss}}, cc: %s, "+
 				"start: 200ms}, {name: attack, from: [h1, h2], to: h5, ip: %d, flows: 50, transport: udp, rate: %s, "+
 				"start: 0s..1ms}]\nmeasure: [{goodput: {}}]\n", c.ip, c.flows, c.cc, c.ip, c.each)
-			s, err := plan.Load(library(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-				experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.Load(t, library(), text, experiment.Options{})
 			out, err := run.Execute(context.Background(), s, run.Options{Threads: 1})
 			if err != nil || len(out.Failed) > 0 {
 				t.Fatal(err, out.Failed)

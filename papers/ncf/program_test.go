@@ -206,7 +206,7 @@ func TestReclaimLongest(t *testing.T) {
 func TestBooks(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
-			fields, bytes := (&books{t: t}).run(seed, false), (&books{t: t}).run(seed, true)
+			fields, bytes := (&books{t: t}).sendRandom(seed, false), (&books{t: t}).sendRandom(seed, true)
 			if fields != bytes {
 				t.Error("fields and bytes give different frames")
 			}
@@ -246,9 +246,9 @@ func (b *books) departs(at unit.Time, port packet.PortID, p *packet.Packet) {
 		n.Supply.String() + n.Demand.String())
 }
 
-// run sends packets at random through a switch with parameters at random, and returns what
-// has left it.
-func (b *books) run(seed uint64, wire bool) string {
+// sendRandom sends random packets through a switch with random parameters, and returns the text of the packets that
+// have departed.
+func (b *books) sendRandom(seed uint64, wire bool) string {
 	random := rand.New(rand.NewPCG(seed, 3))
 	queues := []int{3, 3, 2, 1, 8, 3}[seed%6]
 	pick := func(words ...string) string { return words[random.IntN(len(words))] }

@@ -5,6 +5,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // With thresholds in bytes it is bytes that count: twenty small frames are a short queue, six full ones are not.
@@ -104,12 +105,14 @@ func TestAdoptMemory(t *testing.T) {
 	p := &packet.Packet{Src: 1, Version: 4}
 	was, is := old.program.findMeter(p), short.findMeter(p)
 	at := func(when unit.Time) float64 { return is.RateAt(when, c.Memory) }
-	if got, want := at(now), was.RateAt(now, 3*unit.Second); !near(got/want, 1, 1e-9) {
+	if got, want := at(now), was.RateAt(now, 3*unit.Second); !testkit.IsNear(got/want, 1,
+		testkit.Tolerance{Absolute: 1e-9}) {
 		t.Errorf("rate %g, want %g", got, want)
 	}
 	// 2.5 s after the start T is M (1 − e^−5); it was M (1 − e^−4)
-	if got, want := at(now+500*unit.Millisecond)/at(now), 0.36787944117144233*0.9816843611112658/0.9932620530009145; !near(
-		got, want, 1e-9) {
+	if got, want := at(now+500*unit.Millisecond)/at(now),
+		0.36787944117144233*0.9816843611112658/0.9932620530009145; !testkit.IsNear(got, want,
+		testkit.Tolerance{Absolute: 1e-9}) {
 		t.Errorf("after half a second there is %g of it, want %g", got, want)
 	}
 }

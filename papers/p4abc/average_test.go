@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // form is a form of A_avg in one arithmetic.
@@ -182,7 +183,8 @@ func TestHighestRate(t *testing.T) {
 		}
 		measure(30)
 		a.addSample(0, 1514, 1)
-		if got, want := a.AverageActivity(1), math.Log2(4*50e6/10e3); !near(got, want, 0.01) {
+		if got, want := a.AverageActivity(1), math.Log2(4*50e6/10e3); !testkit.IsNear(got, want,
+			testkit.Tolerance{Absolute: 0.01}) {
 			t.Errorf("%v: A_avg is %g after a packet of activity 30, want %g", f, got, want)
 		}
 		if n := a.accepts(); n != 20 && (n != 19 || !f.integer) { // integers round

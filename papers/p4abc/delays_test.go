@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // byDSCP puts packets of DSCP 46 into class 0 and all others into class 1.
@@ -127,7 +128,8 @@ func fastCost(t *testing.T, integer bool) {
 			b.send(packet.Addr(src), class)
 			plain.send(packet.Addr(src), class)
 			more := math.Log2([]float64{1: 4, 2: 1, 3: 2.5}[src])
-			if got := activityOf(b) - activityOf(plain); i > 100 && !near(got, more, 0.02) {
+			if got := activityOf(b) - activityOf(plain); i > 100 && !testkit.IsNear(got, more,
+				testkit.Tolerance{Absolute: 0.02}) {
 				t.Fatalf("user %d: %.3f more activity, want %.3f", src, got, more)
 			}
 		}

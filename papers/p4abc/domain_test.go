@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // sidesFrom are the links of a switch with two ports at places of a domain.
@@ -117,7 +118,7 @@ func TestEdgeLimitsMarks(t *testing.T) {
 		if f.perPacket {
 			want = math.Log2(1490 * 8 * 1e9 / 10e3)
 		}
-		if got := float64(math.Float32frombits(x)); !ok || !near(got, want, 0.01) {
+		if got := float64(math.Float32frombits(x)); !ok || !testkit.IsNear(got, want, testkit.Tolerance{Absolute: 0.01}) {
 			t.Errorf("%v: the mark is %g, want %g", f, got, want)
 		}
 	}
@@ -220,10 +221,11 @@ func TestCorruptMark(t *testing.T) {
 			}
 			m := &c.program.unmarked[0]
 			if want := Activity(m.RateAt(c.now, 3*unit.Second), 10*unit.Kbps); m.bits == 0 ||
-				!near(c.program.activity, want, 1e-6) {
+				!testkit.IsNear(c.program.activity, want, testkit.Tolerance{Absolute: 1e-6}) {
 				t.Errorf("activity %g, the port's unmarked frames have %g", c.program.activity, want)
 			}
-			if a, ok := activityIn(c.take()); !ok || !near(a, Activity(11920/3/(1-math.Exp(-1.0/3)), 10*unit.Kbps), 1e-2) {
+			if a, ok := activityIn(c.take()); !ok || !testkit.IsNear(a, Activity(11920/3/(1-math.Exp(-1.0/3)), 10*unit.Kbps),
+				testkit.Tolerance{Absolute: 1e-2}) {
 				t.Errorf("it leaves with the mark %g, %v", a, ok)
 			}
 		})
@@ -301,7 +303,8 @@ func TestDifferentSwitches(t *testing.T) {
 					wrote = activity(edge, p)
 				}
 				exact := Activity(float64(x.bytes)*8*float64(x.frames)/(3*-math.Expm1(-10.0/3)), x.reference)
-				if edge.prepareDeparture(p) != dataplane.Accept || !near(wrote, exact, IntegerBound) {
+				if edge.prepareDeparture(p) != dataplane.Accept || !testkit.IsNear(wrote, exact,
+					testkit.Tolerance{Absolute: IntegerBound}) {
 					t.Fatalf("the edge writes %g of a user with %g", wrote, exact)
 				}
 				if read := activity(core, p); read != wrote {
@@ -476,7 +479,7 @@ func TestFirstActivity(t *testing.T) {
 		"all others, new": reloaded(t, c, shared), "an address that was forgotten": forgotten, "unmarked frames": core(),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := first(b); !near(got, want, 1e-6) {
+			if got := first(b); !testkit.IsNear(got, want, testkit.Tolerance{Absolute: 1e-6}) {
 				t.Errorf("activity %g, want %g", got, want)
 			}
 		})

@@ -5,6 +5,7 @@ package p4abc_test
 import (
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -94,10 +95,7 @@ func TestQuickVariants(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			quick, err := plan.Load(registry(), src, experiment.Options{Quick: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			quick := plantest.LoadSource(t, registry(), src, experiment.Options{Quick: true})
 			if len(quick.Points()) < 2 {
 				t.Errorf("%d points", len(quick.Points()))
 			}

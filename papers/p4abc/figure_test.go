@@ -32,6 +32,7 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/runtest"
 	"weir/papers/p4abc"
 	"weir/study/claim"
@@ -64,10 +65,7 @@ func carryOut(t *testing.T, name string, o experiment.Options) *results.Outcome 
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(registry(), src, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, registry(), src, o)
 	return execute(t, s)
 }
 

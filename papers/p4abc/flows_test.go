@@ -6,6 +6,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // hashes returns the hashes of n flows that are in different places.
@@ -60,7 +61,7 @@ func TestFlowsFormula(t *testing.T) {
 			f := newFlowShares(64)
 			got := relative(f, hashes(len(x.rates), 64), x.rates, 60, 3*unit.Second)
 			for i := range got {
-				if !near(got[i], x.want[i], 0.05) {
+				if !testkit.IsNear(got[i], x.want[i], testkit.Tolerance{Absolute: 0.05}) {
 					t.Errorf("flow %d: %.3f, want %.3f", i, got[i], x.want[i])
 				}
 			}
@@ -98,7 +99,7 @@ func TestFlowsMatchMeters(t *testing.T) {
 			all += r
 			capped += min(r, meters[own].RateAt(now, memory))
 		}
-		if want := math.Log2(capped / all); !near(got, want, 1e-6) || got > 0 {
+		if want := math.Log2(capped / all); !testkit.IsNear(got, want, testkit.Tolerance{Absolute: 1e-6}) || got > 0 {
 			t.Fatalf("at %v: %.9f, meters say %.9f", now, got, want)
 		}
 	}
@@ -160,7 +161,8 @@ func TestFlowsAdopt(t *testing.T) {
 	same, other := newFlowShares(16), newFlowShares(32)
 	same.adoptFrom(now, old, 3*unit.Second)
 	other.adoptFrom(now, old, 3*unit.Second)
-	if d := same.countPacket(now, light, 8000, 100*unit.Millisecond); !near(d, -1, 0.1) {
+	if d := same.countPacket(now, light, 8000, 100*unit.Millisecond); !testkit.IsNear(d, -1,
+		testkit.Tolerance{Absolute: 0.1}) {
 		t.Errorf("the light flow is %.2f below its aggregate, before the reload 1", -d)
 	}
 	if d := other.countPacket(now, light, 8000, 3*unit.Second); d != 0 {

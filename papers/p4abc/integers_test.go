@@ -8,6 +8,7 @@ import (
 
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // An activity is the same in a mark as in a register, and every finite mark is a number or the range's end.
@@ -101,7 +102,8 @@ func TestAdoptArithmetic(t *testing.T) {
 				for _, x := range was.packets {
 					a, b := was.program, is.program
 					got, want := b.rateAt(was.now, b.findMeter(x)), a.rateAt(was.now, a.findMeter(x))
-					if math.Abs(math.Log2(got/want)) > 2*IntegerBound || !from && !to && !near(got/want, 1, 1e-9) {
+					if math.Abs(math.Log2(got/want)) > 2*IntegerBound || !from && !to && !testkit.IsNear(got/want, 1,
+						testkit.Tolerance{Absolute: 1e-9}) {
 						t.Fatalf("integers %v to %v, memory %v: rate %g, was %g", from, to, memory, got, want)
 					}
 				}

@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 var _ dataplane.Metered = (*Program)(nil)
@@ -155,7 +156,7 @@ func TestSampleInIntegers(t *testing.T) {
 		t.Fatalf("%q %v\n%q %v", names, want, same, got)
 	}
 	for i, x := range want {
-		if !near(got[i], x, max(IntegerBound*3, 0.05*x)) {
+		if !testkit.IsNear(got[i], x, testkit.Tolerance{Absolute: max(IntegerBound*3, 0.05*x)}) {
 			t.Errorf("%s: %g in integers, %g", names[i], got[i], x)
 		}
 	}

@@ -18,8 +18,6 @@ import (
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 18, "../../core/dataplane/users") }
 
-func near(a, b, tolerance float64) bool { return math.Abs(a-b) <= tolerance }
-
 // UTEMA, equations 28 to 30: unit packets each second, M = 10 s give 1.0508331944 at every arrival
 // from the first: right after an arrival R = b·dt/(1 − exp(−b·dt)) of the rate.
 func TestMeterGolden(t *testing.T) {
@@ -27,7 +25,7 @@ func TestMeterGolden(t *testing.T) {
 	for i := 1; i <= 200; i++ {
 		now := unit.Time(i) * unit.Second
 		m.Update(now, 1, 10*unit.Second)
-		if r := m.RateAt(now, 10*unit.Second); !near(r, 1.0508331944, 1e-9) {
+		if r := m.RateAt(now, 10*unit.Second); !testkit.IsNear(r, 1.0508331944, testkit.Tolerance{Absolute: 1e-9}) {
 			t.Fatalf("arrival %d: rate %.10f", i, r)
 		}
 	}
@@ -37,7 +35,7 @@ func TestMeterGolden(t *testing.T) {
 	for k := 1; k <= 200; k++ {
 		s += math.Exp(-(200.5 - float64(k)) / 10)
 	}
-	if r := m.RateAt(now, 10*unit.Second); !near(r, s/T, 1e-9) {
+	if r := m.RateAt(now, 10*unit.Second); !testkit.IsNear(r, s/T, testkit.Tolerance{Absolute: 1e-9}) {
 		t.Errorf("between arrivals: rate %.10f, want %.10f", r, s/T)
 	}
 }
@@ -63,7 +61,8 @@ func TestMeterIsUnbiased(t *testing.T) {
 		m.Update(now, 1, memory)
 	}
 	mean := sum / n
-	if cv := math.Sqrt(squares/n-mean*mean) / mean; !near(mean, 1, 0.005) || !near(cv, 0.158, 0.006) {
+	if cv := math.Sqrt(squares/n-mean*mean) / mean; !testkit.IsNear(mean, 1, testkit.Tolerance{Absolute: 0.005}) ||
+		!testkit.IsNear(cv, 0.158, testkit.Tolerance{Absolute: 0.006}) {
 		t.Errorf("mean %.4f, coefficient of variation %.4f; want 1.000 and 0.158", mean, cv)
 	}
 }
@@ -76,7 +75,7 @@ func TestAverageGolden(t *testing.T) {
 	}
 	for i, want := range []float64{1, 0.437823, 0.673504, 0.437823} {
 		a.Update(unit.Time(i)*unit.Second, float64(1-i%2), 1, 4*unit.Second)
-		if !near(a.Value(), want, 1e-6) {
+		if !testkit.IsNear(a.Value(), want, testkit.Tolerance{Absolute: 1e-6}) {
 			t.Errorf("t = %d: %.6f, want %.6f", i, a.Value(), want)
 		}
 	}
@@ -85,7 +84,7 @@ func TestAverageGolden(t *testing.T) {
 // Equation (1).
 func TestActivity(t *testing.T) {
 	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
-		if got := Activity(c.rate, 10*unit.Kbps); !near(got, c.want, 1e-12) {
+		if got := Activity(c.rate, 10*unit.Kbps); !testkit.IsNear(got, c.want, testkit.Tolerance{Absolute: 1e-12}) {
 			t.Errorf("A(%g b/s) = %g, want %g", c.rate, got, c.want)
 		}
 	}
@@ -201,7 +200,8 @@ func TestFirstPacket(t *testing.T) {
 	b.now = unit.Second
 	b.send(1)
 	// R = 1490·8 bits / (3 s · (1 − e^(−1/3))) = 14017 b/s
-	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !near(b.program.activity, want, 1e-12) {
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !testkit.IsNear(b.program.activity, want,
+		testkit.Tolerance{Absolute: 1e-12}) {
 		t.Errorf("first packet after 1 s: activity %g, want %g", b.program.activity, want)
 	}
 }
@@ -416,10 +416,12 @@ func TestAggregatesByFamily(t *testing.T) {
 	b.send(1)
 	by4 := b.program.activity
 	// 11920 bits each; the aggregate of the IPv4 prefix has seen one frame
-	if want := math.Log2(11920 / (3 * (1 - math.Exp(-2.0/3))) / 20000); !near(by4, want, 1e-12) {
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-2.0/3))) / 20000); !testkit.IsNear(by4, want,
+		testkit.Tolerance{Absolute: 1e-12}) {
 		t.Errorf("IPv4 after IPv6: activity %g, want %g", by4, want)
 	}
-	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !near(by6, want, 1e-12) {
+	if want := math.Log2(11920 / (3 * (1 - math.Exp(-1.0/3))) / 10000); !testkit.IsNear(by6, want,
+		testkit.Tolerance{Absolute: 1e-12}) {
 		t.Errorf("IPv6 first: activity %g, want %g", by6, want)
 	}
 }

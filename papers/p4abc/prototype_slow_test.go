@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
 )
@@ -55,10 +55,7 @@ func prototypeRun(t *testing.T, name string, instead *strings.Replacer, set ...s
 		t.Fatal(err)
 	}
 	src.Data = []byte(instead.Replace(string(src.Data)))
-	s, err := plan.Load(registry(), src, experiment.Options{Set: append(set, "duration=20s", "repeat=2")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, registry(), src, experiment.Options{Set: append(set, "duration=20s", "repeat=2")})
 	out, err := run.Execute(context.Background(), s, run.Options{})
 	if err != nil || len(out.Failed) > 0 {
 		t.Fatal(err, out.Failed)

@@ -8,9 +8,9 @@ import (
 	"weir/core/dataplane"
 	"weir/core/packet"
 	"weir/core/scheme"
+	"weir/internal/testkit/runtest"
 	"weir/papers/p4abc"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/run"
 )
 
@@ -62,14 +62,7 @@ func recordedArrivals(t *testing.T, duration string) {
 					r.Programs[i] = shadow(found)
 				}
 			}
-			src, err := r.OpenExperiment(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := plan.Load(r, src, experiment.Options{Quick: true, Set: append(set, duration, "warmup=1s")})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := runtest.Load(t, r, name, experiment.Options{Quick: true, Set: append(set, duration, "warmup=1s")})
 			if o, err := run.Execute(context.Background(), s, run.Options{Jobs: 1}); err != nil || len(o.Failed) > 0 {
 				t.Fatal(err, o.Failed)
 			}

@@ -10,6 +10,7 @@ import (
 	"weir/core/dataplane/users"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 var _ dataplane.Adopter = (*Program)(nil)
@@ -55,11 +56,12 @@ func TestAdopt(t *testing.T) {
 			t.Errorf("kept: %q, lost: %v", kept, lost)
 		}
 		for src := packet.Addr(1); src <= 3; src++ {
-			if got, want := rate(a, src), rate(old, src); !near(got/want, 1, 1e-9) {
+			if got, want := rate(a, src), rate(old, src); !testkit.IsNear(got/want, 1, testkit.Tolerance{Absolute: 1e-9}) {
 				t.Errorf("memory %v, source %d: rate %g, want %g", memory, src, got, want)
 			}
 		}
-		if rate(a, 4) != 0 || !near(a.AverageActivity(1), 5, 1e-9) || a.AverageActivity(0) != 0 {
+		if rate(a, 4) != 0 || !testkit.IsNear(a.AverageActivity(1), 5, testkit.Tolerance{Absolute: 1e-9}) ||
+			a.AverageActivity(0) != 0 {
 			t.Errorf("a new aggregate has the rate %g; averages are %g and %g", rate(a, 4), a.AverageActivity(1),
 				a.AverageActivity(0))
 		}

@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/tm"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // roomBench is a program whose port 1 sends 50 Mb/s and has a buffer.
@@ -167,10 +168,12 @@ func TestRateOfEvent(t *testing.T) {
 			b.Port(1).SetRate(unit.LinkRate{Bits: rate})
 			b.send(1)
 			b.pool.Put(b.take())
-			if got, want := q.room.sentTime-b.now, unit.TransmitTime(1490, rate); !near(float64(got), float64(want), 0.001) {
+			if got, want := q.room.sentTime-b.now, unit.TransmitTime(1490, rate); !testkit.IsNear(float64(got), float64(want),
+				testkit.Tolerance{Absolute: 0.001}) {
 				t.Errorf("%v: a frame at %v ends after %v, want %v", f, rate, got, want)
 			}
-			if got, want := q.maxRate, math.Log2(4*float64(rate)/10e3); !near(got, want, 1e-9) {
+			if got, want := q.maxRate, math.Log2(4*float64(rate)/10e3); !testkit.IsNear(got, want,
+				testkit.Tolerance{Absolute: 1e-9}) {
 				t.Errorf("%v: the largest activity at %v is %g, want %g", f, rate, got, want)
 			}
 		}

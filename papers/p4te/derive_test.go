@@ -8,6 +8,7 @@ import (
 	"weir/core/dataplane"
 	"weir/core/scheme"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // Times and lengths follow from the network's longest round trip and the ports' rates, ten times the rate and a tenth
@@ -31,18 +32,17 @@ func TestDerived(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			p := derived(t, x.rate, x.delay, "")
 			c := &p.config
-			near := func(what string, got, want int64) {
-				if got < want-want/20-1 || got > want+want/20+1 {
-					t.Errorf("%s: %d, want about %d", what, got, want)
-				}
+			checkNear := func(what string, got, want int64) {
+				t.Helper()
+				testkit.CheckNear(t, what, got, float64(want), testkit.Tolerance{Relative: 0.05, Absolute: 1})
 			}
-			near("delay_delta", int64(c.DelayDelta), int64(x.trip))
-			near("burst", int64(c.Burst), int64(x.trip))
-			near("gap", int64(c.FlowletGap), 5*int64(x.trip))
-			near("depth_delta", c.DepthDelta[p.place.Up[0]], x.depth)
-			near("bytes", int64(c.Rate.Bytes), int64(x.bytes))
-			near("depth_range", c.Control.Range[QueueDepth][p.place.Up[0]], 3*c.DepthDelta[p.place.Up[0]])
-			near("delay_range", c.Control.Range[Delay][p.place.Up[0]], 3*int64(c.DelayDelta))
+			checkNear("delay_delta", int64(c.DelayDelta), int64(x.trip))
+			checkNear("burst", int64(c.Burst), int64(x.trip))
+			checkNear("gap", int64(c.FlowletGap), 5*int64(x.trip))
+			checkNear("depth_delta", c.DepthDelta[p.place.Up[0]], x.depth)
+			checkNear("bytes", int64(c.Rate.Bytes), int64(x.bytes))
+			checkNear("depth_range", c.Control.Range[QueueDepth][p.place.Up[0]], 3*c.DepthDelta[p.place.Up[0]])
+			checkNear("delay_range", c.Control.Range[Delay][p.place.Up[0]], 3*int64(c.DelayDelta))
 			if c.Control.Mapping != ByRange {
 				t.Error("groups are not sub-ranges")
 			}
@@ -82,7 +82,7 @@ switch: [{p4te: {%s}}]
 traffic:
   - {name: web, from: h0, to: h4, transport: tcp, cc: cubic, start: 0s, size: 1KB}
 `, rate, delay, given))
-	n.run()
+	n.runNetwork()
 	return n.programs[n.node("leaf0")]
 }
 

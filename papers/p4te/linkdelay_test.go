@@ -34,7 +34,7 @@ traffic:
 		t.Run(x.mapping+" "+x.links[6:12], func(t *testing.T) {
 			run := func(offset string) string {
 				n := build(t, fmt.Sprintf(text, x.duration, x.links, x.mapping, offset))
-				r := n.run()
+				r := n.runNetwork()
 				var b strings.Builder
 				for i, p := range n.programs {
 					if p != nil {

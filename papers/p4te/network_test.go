@@ -20,9 +20,9 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/worlds/sim"
 )
 
@@ -110,18 +110,7 @@ func (s *sender) Receive(now unit.Time, p *packet.Packet) bool {
 // build makes the first run of an experiment.
 func build(t testing.TB, text string) *network {
 	t.Helper()
-	exp, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(exp)[0].Config()
-	if err == nil {
-		err = c.MakeEndpoints() // tests look into them
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := plantest.Configure(t, registry(), text)
 	n := &network{Config: c, t: t, programs: make([]*Program, len(c.Wiring.Network.Nodes)), hooks: map[int]*hook{},
 		senders: make([]*sender, len(c.Flows))}
 	for node := range c.Wiring.Switches {
@@ -150,7 +139,8 @@ func build(t testing.TB, text string) *network {
 	return n
 }
 
-func (n *network) run() *outcome.Result {
+// runNetwork runs the network's simulation, which must succeed.
+func (n *network) runNetwork() *outcome.Result {
 	n.t.Helper()
 	r, err := sim.Run(n.Config)
 	if err != nil {
@@ -262,7 +252,7 @@ func TestLastAckIsIgnored(t *testing.T) {
 			}
 			n, quiet := build(t, text), build(t, text)
 			quiet.silence()
-			r, q := n.run(), quiet.run()
+			r, q := n.runNetwork(), quiet.runNetwork()
 			s, k := n.senders[0], n.counts()
 			resent, without := r.Flows[0].Sender.Retransmitted, q.Flows[0].Sender.Retransmitted
 			if s.fakes < 500 || k.Lower < 100 || k.Raise < 100 {
@@ -318,7 +308,7 @@ func TestOvertaking(t *testing.T) {
 			longest, fell = max(longest, now-fell), 0
 		}
 	}
-	if got := mbps(n.run(), 0); got < 42 || s.taken < 1000 || longest < unit.Millisecond || longest > 10*ms {
+	if got := mbps(n.runNetwork(), 0); got < 42 || s.taken < 1000 || longest < unit.Millisecond || longest > 10*ms {
 		t.Errorf("%.2f Mb/s; %d of %d fake ACKs changed the window, for %v at most", got, s.taken, s.fakes, longest)
 	}
 }
@@ -331,7 +321,7 @@ func TestNextByte(t *testing.T) {
 		n := build(t, pair("10s", "{p4te: {rate: next_byte, repeats: true, mark: false, bytes: 5000 B}}",
 			heavy("cubic", size)))
 		n.Wiring.Network.Links[n.link("leaf1", "spine0")].Loss = loss
-		r := n.run()
+		r := n.runNetwork()
 		return n.senders[0], r
 	}
 	s, r := run(0, "")
@@ -349,7 +339,7 @@ func TestNextByte(t *testing.T) {
 	}
 	n := build(t, pair("10s", "{p4te: {repeats: true, mark: false, bytes: 5000 B}}", heavy("cubic", ", size: 2MB")))
 	n.Wiring.Network.Links[n.link("leaf1", "spine0")].Loss = 0.005
-	if r = n.run(); len(r.Unfinished) != 0 {
+	if r = n.runNetwork(); len(r.Unfinished) != 0 {
 		t.Errorf("last_ack with 0.5 %% loss: unfinished %v", r.Unfinished)
 	}
 }
@@ -373,7 +363,7 @@ func TestEnforcedIsObeyed(t *testing.T) {
 			}
 			h := n.hooks[leaf]
 			h.at, h.tick = unit.Second, limit(30000)
-			r := n.run()
+			r := n.runNetwork()
 			s := n.senders[0]
 			want := 30720 * 8 / s.SRTT().Seconds() / 1e6 // whole units of 1024, and no less
 			if got := mbps(r, 0); got < 0.95*want || got > 1.05*want || s.PeerWindow() != 30720 ||
@@ -404,7 +394,7 @@ func TestEnforcedFlows(t *testing.T) {
 		n := build(t, pair("10s", "{p4te: {mark: false, rate: "+mode+"}}", heavy(cc, ", flows: 4")))
 		n.Warmup = 4 * unit.Second
 		n.Watches = append(n.Watches, outcome.Watch{What: outcome.QueuePackets, Index: n.index("leaf0", "spine0"), Every: ms})
-		r := n.run()
+		r := n.runNetwork()
 		var sum, squares float64
 		for i := range n.senders {
 			x := mbps(r, i)
@@ -458,7 +448,7 @@ func TestEnforcedRises(t *testing.T) {
 			}
 		}
 	}
-	if got := mbps(n.run(), 0); got < 28 || n.counts().Lower == lowered {
+	if got := mbps(n.runNetwork(), 0); got < 28 || n.counts().Lower == lowered {
 		t.Errorf("%.2f Mb/s 9 s after it was held at one segment a round trip", got)
 	}
 }

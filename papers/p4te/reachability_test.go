@@ -45,7 +45,7 @@ events:
 				n = build(t, strings.NewReplacer("$tree", x.tree, "$tell", fmt.Sprint(report), "$from", x.from, "$to", x.to,
 					"$link", link).Replace(text))
 				n.Warmup = 80 * ms
-				r := n.run()
+				r := n.runNetwork()
 				nodes := strings.Split(link, ", ")
 				if sent := n.port(r, nodes[1], nodes[0]).TxPackets; sent < 100 {
 					t.Errorf("%d packets by the link after it is back", sent)
@@ -81,7 +81,7 @@ events:
 		lost++
 		return dataplane.Drop(dataplane.InputLoss)
 	}
-	r := n.run()
+	r := n.runNetwork()
 	dead := uint64(0)
 	for i := range r.Ports {
 		dead += r.Ports[i].Lost
@@ -93,7 +93,7 @@ events:
 
 // dead counts the packets that are lost on links that are down or have no route.
 func (n *network) dead() (lost uint64) {
-	r := n.run()
+	r := n.runNetwork()
 	for i := range r.Ports {
 		lost += r.Ports[i].Lost
 	}
@@ -109,7 +109,7 @@ func lastLink(t *testing.T, tree, from, to string) string {
 	n := build(t, "duration: 1ms\naddresses: hierarchical\ntopology: {"+tree+
 		"}\nswitch: [p4te]\ntraffic:\n  - {name: all, "+
 		"from: ["+from+"], to: ["+to+"], transport: {udp: {rate: 50Mbps}}, start: 0s}\n")
-	n.run()
+	n.runNetwork()
 	for _, l := range n.Wiring.Network.Links {
 		a, b := n.Wiring.Network.Nodes[l.Ends[0]].Name, n.Wiring.Network.Nodes[l.Ends[1]].Name
 		if (a == "h4" || b == "h4") && strings.HasPrefix(a+b, "h4") || strings.HasSuffix(a+b, "h4") {

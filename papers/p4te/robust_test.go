@@ -56,7 +56,7 @@ func (n *network) traced() (*outcome.Result, []trace.Record) {
 		c.Nodes = append(c.Nodes, x.Name)
 	}
 	n.Trace = trace.NewCollector(c)
-	r := n.run()
+	r := n.runNetwork()
 	if err := n.Trace.Err(); err != nil {
 		n.t.Fatal(err)
 	}
@@ -150,19 +150,20 @@ func wireMode(t *testing.T, duration string, second, third []int) {
 func TestOff(t *testing.T) {
 	n := build(t, mixed("{p4te: {monitoring: false, burst: 1ms}}", 6))
 	n.Tally = true
-	if r := n.run(); n.counts() != (PacketCounters{}) || r.Tally.Extensions != 0 || r.Tally.Kinds[packet.Probe] != 0 {
+	if r := n.runNetwork(); n.counts() != (PacketCounters{}) || r.Tally.Extensions != 0 ||
+		r.Tally.Kinds[packet.Probe] != 0 {
 		t.Errorf("without monitoring: %+v, %d bytes of headers", n.counts(), r.Tally.Extensions)
 	}
 	n = build(t, mixed("{p4te: {monitoring: false, paths: false}}", 6))
-	r := n.run()
-	e := build(t, mixed("ecmp", 6)).run()
+	r := n.runNetwork()
+	e := build(t, mixed("ecmp", 6)).runNetwork()
 	for i := range r.Flows {
 		if x, y := r.Flows[i].Sender.SentPackets, e.Flows[i].Sender.SentPackets; x < y/2 { // other hashes, other paths
 			t.Errorf("flow %d sends %d packets, with ecmp %d", i, x, y)
 		}
 	}
 	n = build(t, mixed("{p4te: {paths: false, burst: 1ms}}", 6))
-	n.run()
+	n.runNetwork()
 	if k := n.counts(); k.ToControl == 0 || k.Lower == 0 {
 		t.Errorf("without paths: %+v", k)
 	}
@@ -213,7 +214,7 @@ func TestRecirculationExhausted(t *testing.T) {
 			}
 			return dataplane.Accept
 		}
-		r := n.run()
+		r := n.runNetwork()
 		for _, s := range n.senders {
 			if s != nil {
 				fakes += s.fakes
@@ -252,7 +253,7 @@ func TestFeedbackLost(t *testing.T) {
 				return dataplane.Accept
 			}
 		}
-		r := n.run()
+		r := n.runNetwork()
 		if n.counts().ToNeighbour == 0 || len(r.Unfinished) > 0 || lose != (r.Drops[dataplane.InputLoss] > 0) {
 			t.Errorf("lost %v: %d messages to neighbours, unfinished flows %v", lose, n.counts().ToNeighbour, r.Unfinished)
 		}
@@ -284,7 +285,7 @@ func TestLinkFailure(t *testing.T) {
 	lost := func(gap string, from, to unit.Time) (uint64, uint64) {
 		n := build(t, strings.Replace(failing, "$gap", gap, 1))
 		n.Warmup, n.Duration = from, to
-		r := n.run()
+		r := n.runNetwork()
 		p := n.port(r, "leaf0", "spine0")
 		return p.Lost, p.TxPackets
 	}
@@ -326,7 +327,7 @@ events:
 		}
 		return dataplane.Accept
 	}
-	r := n.run()
+	r := n.runNetwork()
 	if colours != dataplane.Green || deepest == 0 || n.port(r, "leaf0", "spine0").TxPackets == 0 ||
 		n.port(r, "leaf0", "spine1").TxPackets == 0 {
 		t.Errorf("a full link is %v; both ports out of the depth's first group for %d packets", colours, deepest)
@@ -473,7 +474,7 @@ traffic:
      arrivals: poisson, tos: 0x08}
 `, program))
 				bench.StartTimer()
-				r := n.run()
+				r := n.runNetwork()
 				bench.ReportMetric(float64(r.PacketHops)/bench.Elapsed().Seconds()*float64(bench.N)/1e6, "Mhops/s")
 			}
 		})

@@ -183,7 +183,7 @@ switch: [{p4te: {delay_delta: 15us, gap: 40ms}}]
 traffic:
   - {name: slow, from: h0, to: h15, transport: {udp: {rate: 10Mbps}}, start: 0s, tos: 0x10}
 `)
-	n.run()
+	n.runNetwork()
 	var seen [4]int
 	for _, p := range n.programs {
 		if p == nil {
@@ -220,7 +220,7 @@ traffic:
 		waiting = max(waiting, len(n.programs[leaf].writes)-n.programs[leaf].written)
 		return dataplane.Accept
 	}
-	r := n.run()
+	r := n.runNetwork()
 	k := n.programs[leaf].Counts()
 	packets := n.port(r, "leaf0", "spine0").TxPackets + n.port(r, "leaf0", "spine1").TxPackets
 	t.Logf("%d packets up, %+v, at most %d writes waiting", packets, k, waiting)

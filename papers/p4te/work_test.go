@@ -76,7 +76,7 @@ traffic:
 					}
 				}
 			}
-			n.run()
+			n.runNetwork()
 			x := n.programs[leaf]
 			idle, busy := x.place.Up[0], x.place.Up[1]
 			if x.departures[idle] > x.departures[busy] {

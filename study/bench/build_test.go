@@ -9,6 +9,7 @@ import (
 	"weir/core/dataplane/balance/ecmp"
 	"weir/core/dataplane/forward"
 	"weir/core/topology"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -56,11 +57,7 @@ func each(b *testing.B, once func(b *testing.B, src *experiment.Source, r *exper
 // what `weir check` does.
 func BenchmarkLoad(b *testing.B) {
 	each(b, func(b *testing.B, src *experiment.Source, r *experiment.Registry) any {
-		s, err := plan.Load(r, src, experiment.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		return s
+		return plantest.LoadSource(b, r, src, experiment.Options{})
 	})
 }
 
@@ -68,10 +65,7 @@ func BenchmarkLoad(b *testing.B) {
 // does before the run begins.
 func BenchmarkBuild(b *testing.B) {
 	each(b, func(b *testing.B, src *experiment.Source, r *experiment.Registry) any {
-		exp, err := plan.Load(r, src, experiment.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
+		exp := plantest.LoadSource(b, r, src, experiment.Options{})
 		c, err := plan.ListRuns(exp)[0].Config()
 		if err != nil {
 			b.Fatal(err)

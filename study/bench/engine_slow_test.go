@@ -9,8 +9,8 @@ import (
 	"weir/core/dataplane"
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/bench"
-	"weir/worlds/sim"
 )
 
 // The permutation with TCP: every flow complete, nothing lost, the same in wire form.
@@ -19,10 +19,7 @@ func TestPermutationTCP(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		c := permutation(t, "tcp")
 		c.Wire = wire
-		r, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := plantest.Simulate(t, c)
 		h := bench.FCTHash(r)
 		if hash == "" {
 			hash = h
@@ -41,10 +38,7 @@ func TestPermutationHPCC(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		c := permutation(t, "sim")
 		c.Wire = wire
-		r, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := plantest.Simulate(t, c)
 		h := bench.FCTHash(r)
 		if hash == "" {
 			hash = h
@@ -62,10 +56,7 @@ func TestPermutationHPCC(t *testing.T) {
 func TestPermutationHPCCLast(t *testing.T) {
 	var lasts []unit.Time
 	for seed := range uint64(5) {
-		r, err := sim.Run(seeded(t, "sim", seed+1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := plantest.Simulate(t, seeded(t, "sim", seed+1))
 		last := unit.Time(0)
 		for _, f := range r.Flows {
 			last = max(last, f.FCT)

@@ -21,6 +21,7 @@ import (
 	"weir/core/transport/window"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/study/bench"
 	"weir/study/experiment"
@@ -52,10 +53,7 @@ func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(registry(), src, experiment.Options{Seed: &seed, Set: set})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, registry(), src, experiment.Options{Seed: &seed, Set: set})
 	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {
 		t.Fatal(err)
@@ -72,10 +70,7 @@ func TestPermutation(t *testing.T) {
 		t.Run(fmt.Sprint("window ", w), func(t *testing.T) {
 			c := permutation(t, "engine")
 			c.Window = w
-			r, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := plantest.Simulate(t, c)
 			if r.PacketHops != 2_904_000 || r.End != outcome.AllDone || r.Drops != [dataplane.Reasons]uint64{} {
 				t.Errorf("window %v: %d packet-hops, %s, drops %v", w, r.PacketHops, r.End, r.Drops)
 			}
@@ -97,10 +92,7 @@ func TestBeginning(t *testing.T) {
 			for i, wire := range []bool{false, true} {
 				c := permutation(t, name, "duration=100us")
 				c.Wire = wire
-				r, err := sim.Run(c)
-				if err != nil {
-					t.Fatal(err)
-				}
+				r := plantest.Simulate(t, c)
 				if hops[i], events[i] = r.PacketHops, r.Events; r.End != outcome.TimeUp ||
 					r.Drops != [dataplane.Reasons]uint64{} {
 					t.Errorf("wire form %v: %s, drops %v", wire, r.End, r.Drops)

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -14,11 +15,7 @@ func withBest(t *testing.T, best string, replaced ...string) *experiment.Spec {
 	t.Helper()
 	text := strings.Replace(compared, "measure: [goodput,", "measure: [goodput, jain, {queue: {switches: s}},", 1)
 	text = strings.NewReplacer(replaced...).Replace(text)
-	s, err := plan.Load(room(), file("x.yaml", text+best), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return plantest.LoadSource(t, room(), file("x.yaml", text+best), experiment.Options{})
 }
 
 // Values of one traffic among several have no best direction, whatever the measure; totals and indices have one.

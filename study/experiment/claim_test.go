@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -23,7 +24,7 @@ func judged(t *testing.T, repeat, c string, a [][]float64) claim.Claim {
 	t.Helper()
 	text := strings.Replace(claimSpec, "repeat: 2", "repeat: "+repeat, 1) + "expect:\n  - {id: x, says: y, " +
 		c + "}\n"
-	s := load(t, text, experiment.Options{})
+	s := plantest.Load(t, room(), text, experiment.Options{})
 	var runs []claim.FinishedRun
 	for k, r := range plan.ListRuns(s) {
 		i, seed := k/s.Repeat(), k%s.Repeat()
@@ -81,7 +82,7 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 			if strings.Contains(c.name, "ratio") || strings.Contains(c.claim, "ratio") {
 				text += "ratio: [{of: goodput, over: {rate: 1Mbps}}]\n"
 			}
-			s := load(t, text+"expect:\n  - {id: x, says: y, "+c.claim+"}\n", experiment.Options{})
+			s := plantest.Load(t, room(), text+"expect:\n  - {id: x, says: y, "+c.claim+"}\n", experiment.Options{})
 			var runs []*results.Run
 			for i, r := range plan.ListRuns(s) {
 				goodputs := []measure.GroupValue{{Group: "a", Value: c.a[i]}}
@@ -205,7 +206,8 @@ func TestOtherPoints(t *testing.T) {
 	}
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 1Mbps}, that: jain " +
 		"<= point(rate='2Mbps').jain}\n"
-	if c := load(t, text, experiment.Options{Quick: true}).JudgeClaims(nil, 1)[0]; c.Verdict != claim.Undecided {
+	if c := plantest.Load(t, room(), text, experiment.Options{Quick: true}).JudgeClaims(nil,
+		1)[0]; c.Verdict != claim.Undecided {
 		t.Errorf("got %+v", c)
 	}
 }
@@ -214,7 +216,7 @@ func TestOtherPoints(t *testing.T) {
 func TestClaimWithoutPoint(t *testing.T) {
 	text := claimSpec + "quick: {rate: [1Mbps, 4Mbps]}\nexpect:\n  - {id: x, says: y, where: {rate: 2Mbps}, " +
 		"that: jain > 0}\n"
-	s := load(t, text, experiment.Options{Quick: true})
+	s := plantest.Load(t, room(), text, experiment.Options{Quick: true})
 	c := results.JudgeClaims(s, nil, s.Repeat())[0]
 	if c.Verdict != claim.Undecided || !strings.Contains(c.Measured, "no point") {
 		t.Errorf("got %+v", c)
@@ -272,8 +274,9 @@ func TestUnitsAgree(t *testing.T) {
 		"goodput.a + goodput.b >= 97% * 10Mbps",
 		"delay.a * goodput.a < 1MB", "delay.a < 1ms + 1us and delay.a >= 0.001s"} {
 		t.Run(that, func(t *testing.T) {
-			load(t, small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, "+
-				"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", experiment.Options{})
+			plantest.Load(t, room(),
+				small+smallTraffic+"switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nmeasure: [goodput, delay, loss, "+
+					"jain]\nexpect: [{id: a, says: b, that: \""+that+"\"}]\n", experiment.Options{})
 		})
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -63,11 +64,7 @@ func TestBetter(t *testing.T) {
 
 func comparedSpec(t *testing.T) *experiment.Spec {
 	t.Helper()
-	s, err := plan.Load(room(), file("x.yaml", compared), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return plantest.LoadSource(t, room(), file("x.yaml", compared), experiment.Options{})
 }
 
 // fct and the like can be limited to traffics; nothing of the others is left, and what they have in common stays.
@@ -94,10 +91,7 @@ func TestLimit(t *testing.T) {
 			} else {
 				text += "measure: [{" + c.measure + "}]\n"
 			}
-			s, err := plan.Load(room(), file("x.yaml", text), experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, room(), file("x.yaml", text), experiment.Options{})
 			shape := experiment.Shape(s)
 			var got, of []string
 			for _, m := range shape.Measures {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -21,7 +22,7 @@ sweep:
 `
 	blocks := strings.ReplaceAll(strings.Replace(text, "  t: [tcp, {window: {window: 4 packets}}]",
 		"  s:\n    first: {t: tcp}\n    second: {t: {window: {window: 4 packets}}, mtu: 9000 B}", 1), "\t", "  ")
-	s := load(t, blocks, experiment.Options{})
+	s := plantest.Load(t, room(), blocks, experiment.Options{})
 	before := string(s.Resolved())
 	if strings.Contains(s.Points()[1].Canonical(), "cubic") || !strings.Contains(s.Points()[0].Canonical(), "cubic") {
 		t.Errorf("the points have %s and %s", s.Points()[0].Canonical(), s.Points()[1].Canonical())
@@ -32,7 +33,7 @@ sweep:
 	if string(s.Resolved()) != before {
 		t.Error("asking a spec changes it")
 	}
-	again := load(t, before, experiment.Options{Resolved: true})
+	again := plantest.Load(t, room(), before, experiment.Options{Resolved: true})
 	if got := string(again.Resolved()); got != before {
 		t.Errorf("resolved again it is\n%s\nand was\n%s", got, before)
 	}
@@ -51,7 +52,7 @@ func TestSpecIsImmutable(t *testing.T) {
 			}
 		})
 	}
-	s := load(t, runnable, experiment.Options{})
+	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	p := s.Points()[0]
 	tr := p.Entry(0)
 	for _, x := range []struct {
@@ -84,7 +85,8 @@ func TestSpecIsImmutable(t *testing.T) {
 
 // Of a drawn traffic the hosts are a copy, too.
 func TestGeneratorIsCopy(t *testing.T) {
-	s := load(t, small+"switch: [forward]\ntraffic: [{name: x, from: \"*\", to: random, transport: tcp, size: 1kB}]\n",
+	s := plantest.Load(t, room(),
+		small+"switch: [forward]\ntraffic: [{name: x, from: \"*\", to: random, transport: tcp, size: 1kB}]\n",
 		experiment.Options{})
 	tr := s.Points()[0].Entry(0)
 	g, _ := tr.Generator()

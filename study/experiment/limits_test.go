@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -137,9 +138,10 @@ func TestPointsAreNotMade(t *testing.T) {
 // Points with the same network and flows share them, and those that differ are counted.
 func TestPointsShare(t *testing.T) {
 	memory := func(delay, rate, flows, values string) int64 {
-		return load(t, "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 1000, rate: 100Gbps, delay: "+delay+"}}\n"+
-			"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: "+rate+", start: 0s, flows: "+flows+"}]\n"+
-			"sweep: {k: ["+values+"]}\n", experiment.Options{}).Memory()
+		return plantest.Load(t, room(),
+			"duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 1000, rate: 100Gbps, delay: "+delay+"}}\n"+
+				"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: "+rate+", start: 0s, flows: "+flows+"}]\n"+
+				"sweep: {k: ["+values+"]}\n", experiment.Options{}).Memory()
 	}
 	same := memory("1us", "$k", "1000", "1Mbps, 2Mbps, 3Mbps, 4Mbps, 5Mbps")
 	for _, x := range []struct {

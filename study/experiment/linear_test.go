@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -75,7 +76,7 @@ func eachWrongFile(t *testing.T, compare func(t *testing.T, check func(n int) fu
 // what was probably meant.
 func TestNamesLikePatterns(t *testing.T) {
 	r := room()
-	s, err := plan.Load(r, file("x.yaml", `duration: 1s
+	s := plantest.LoadSource(t, r, file("x.yaml", `duration: 1s
 switch: [forward]
 topology:
   hosts: ["a[0]", "b?"]
@@ -85,9 +86,6 @@ switches: {'s\1': {buffer: 10 packets}}
 traffic: [{name: x, from: "a[0]", to: "b?", transport: udp, rate: 1Mbps, start: 0s}]
 events: [{at: 1ms, link: ["a[0]", 's\1'], down: true}]
 `), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if n := s.Points()[0].Flows(); n != 1 {
 		t.Errorf("%d flows", n)
 	}

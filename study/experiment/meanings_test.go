@@ -4,12 +4,13 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 )
 
 // Values of the sweep that are names are explained by what they set, with what its schemes are; quantities are not.
 func TestMeanings(t *testing.T) {
-	s := load(t, strings.NewReplacer("switch: [forward]\n", "", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}",
+	s := plantest.Load(t, room(), strings.NewReplacer("switch: [forward]\n", "", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}",
 		"sweep: {rate: [1Mbps, 2Mbps], scheme: {plain: {switch: [forward]}, "+
 			"both: {switch: [forward, {ecmp: {failover: 5ms}}]}}}").
 		Replace(claimSpec), experiment.Options{})
@@ -27,7 +28,7 @@ func TestMeanings(t *testing.T) {
 
 // A value that is the name of a scheme is explained by that scheme.
 func TestMeaningOfScheme(t *testing.T) {
-	s := load(t, withoutSpec, experiment.Options{})
+	s := plantest.Load(t, room(), withoutSpec, experiment.Options{})
 	all := s.Meanings()
 	if len(all) < 2 || all[0].Key != "how" || all[0].Value != "forward" ||
 		!strings.Contains(all[0].Text, "IP forwarding") {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -27,7 +28,7 @@ sweep:
 // Numbers of the paper are given for points, in base units, each with its source; those of
 // other points and measures are not there.
 func TestPaperValues(t *testing.T) {
-	s := load(t, small+smallTraffic+withPaper, experiment.Options{})
+	s := plantest.Load(t, room(), small+smallTraffic+withPaper, experiment.Options{})
 	at := func(scheme, rate string) []measure.Coordinate {
 		for _, r := range plan.ListRuns(s) {
 			if r.Point[0].Text == scheme && r.Point[1].Text == rate {
@@ -70,9 +71,9 @@ func TestPaperValues(t *testing.T) {
 // The paper's numbers do not decide a run: ids are the same without them. A results folder
 // keeps them.
 func TestPaperValuesDecideNothing(t *testing.T) {
-	s := load(t, small+smallTraffic+withPaper, experiment.Options{})
+	s := plantest.Load(t, room(), small+smallTraffic+withPaper, experiment.Options{})
 	_, rest, _ := strings.Cut(withPaper, "measure:")
-	plain := load(t, small+smallTraffic+"measure:"+rest, experiment.Options{})
+	plain := plantest.Load(t, room(), small+smallTraffic+"measure:"+rest, experiment.Options{})
 	for i, r := range plan.ListRuns(s) {
 		if r.ID("x") != plan.ListRuns(plain)[i].ID("x") {
 			t.Errorf("%s: another id", measure.PointName(r.Point))

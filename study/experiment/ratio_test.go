@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -53,7 +54,7 @@ func ratiosOf(runs []*results.Run, name string) (out []float64) {
 // A ratio pairs runs of one seed: what a seed gives or takes at both points is not in it, and so
 // neither in its interval.
 func TestRatios(t *testing.T) {
-	s := load(t, strings.Replace(ratioSpec, "repeat: 2", "repeat: 3", 1), experiment.Options{})
+	s := plantest.Load(t, room(), strings.Replace(ratioSpec, "repeat: 2", "repeat: 3", 1), experiment.Options{})
 	luck := []float64{1, 40, 7}
 	runs := ratioRuns(s, func(point, seed int) float64 { return luck[seed] * []float64{1, 0.5, 2}[point] })
 	claims := results.JudgeClaims(s, runs, s.Repeat())
@@ -85,7 +86,7 @@ func TestRatios(t *testing.T) {
 
 // Without the reference's run of the same seed a ratio is not defined; other seeds' runs do not stand in.
 func TestRatiosMissing(t *testing.T) {
-	s := load(t, ratioSpec, experiment.Options{})
+	s := plantest.Load(t, room(), ratioSpec, experiment.Options{})
 	runs := ratioRuns(s, func(point, seed int) float64 {
 		if point == 0 && seed == 1 {
 			return -1 // interrupted
@@ -102,7 +103,7 @@ func TestRatiosMissing(t *testing.T) {
 
 // A sweep without the reference has no ratios, and is no error if options have left it out.
 func TestRatiosNarrowed(t *testing.T) {
-	s := load(t, ratioSpec, experiment.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
+	s := plantest.Load(t, room(), ratioSpec, experiment.Options{Set: []string{"rate=[2Mbps, 4Mbps]"}})
 	runs := ratioRuns(s, func(int, int) float64 { return 3 })
 	results.JudgeClaims(s, runs, s.Repeat())
 	if got, want := fmt.Sprint(ratiosOf(runs, "goodput_ratio")), "[NaN NaN NaN NaN]"; got != want {

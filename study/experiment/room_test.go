@@ -16,12 +16,6 @@ func room() *experiment.Registry { return plantest.NewRegistry(p4abc.Scheme(), "
 
 func file(name, text string) *experiment.Source { return plantest.NewSource(name, text) }
 
-// load reads a spec that must be valid.
-func load(t testing.TB, text string, o experiment.Options) *experiment.Spec {
-	t.Helper()
-	return plantest.Load(t, room(), text, o)
-}
-
 // wrong reads a spec that must not be valid.
 func wrong(t testing.TB, text string, o experiment.Options) document.InputErrors {
 	t.Helper()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -13,7 +14,7 @@ import (
 // Points of a sweep share networks, addresses and routes: all of them if nothing of
 // the network differs, addresses and routes if only properties of links do.
 func TestPointsShareNetworks(t *testing.T) {
-	s := load(t, `title: t
+	s := plantest.Load(t, room(), `title: t
 duration: 1ms
 topology: {fat_tree: {k: $k, rate: $rate, delay: 1us}}
 switch: [ecmp]
@@ -35,7 +36,7 @@ sweep: {rate: [1Gbps, 2Gbps], k: [2, 4], size: [1kB, 2kB]}
 // A buffer that one point gives its switches is not another's, though their topology is
 // the same.
 func TestBufferOfOnePoint(t *testing.T) {
-	s := load(t, small+smallTraffic+`switch: [forward]
+	s := plantest.Load(t, room(), small+smallTraffic+`switch: [forward]
 sweep:
   rate: [1Mbps]
   buffer: {first: {switch: [ecmp]}, few: {switches: {s: {buffer: 5 packets}}},
@@ -67,7 +68,7 @@ sweep:
     other: {switch: [forward, {classify: {dscp: {46: %s}}}]}
   payload: [100 B, 200 B]
 `
-	if s := load(t, fmt.Sprintf(text, "0"), experiment.Options{}); len(s.Points()) != 4 {
+	if s := plantest.Load(t, room(), fmt.Sprintf(text, "0"), experiment.Options{}); len(s.Points()) != 4 {
 		t.Errorf("%d points", len(s.Points()))
 	}
 	if e := wrong(t, fmt.Sprintf(text, "1"), experiment.Options{}); !strings.Contains(e.Error(),

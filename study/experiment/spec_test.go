@@ -14,6 +14,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -32,8 +33,9 @@ func TestSeveralErrors(t *testing.T) {
 // TestExpansion: the first sweep key varies slowest, seeds fastest; run k has
 // seed + k.
 func TestExpansion(t *testing.T) {
-	s := load(t, small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: "+
-		"[1Mbps, 2Mbps]\n", experiment.Options{})
+	s := plantest.Load(t, room(),
+		small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: "+
+			"[1Mbps, 2Mbps]\n", experiment.Options{})
 	var got []string
 	ids := map[string]bool{}
 	for _, r := range plan.ListRuns(s) {
@@ -59,7 +61,8 @@ func TestExpansion(t *testing.T) {
 // TestSubstitution: $key stands for a plain value anywhere, also where it names a
 // scheme; each point has its own.
 func TestSubstitution(t *testing.T) {
-	s := load(t, small+`traffic: [{name: a, from: $from, to: c, transport: {udp: {rate: $rate}}, start: 0s}]
+	s := plantest.Load(t, room(),
+		small+`traffic: [{name: a, from: $from, to: c, transport: {udp: {rate: $rate}}, start: 0s}]
 switch: [$program]
 sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
 `, experiment.Options{})
@@ -76,7 +79,7 @@ sweep: {program: [forward, ecmp], from: [a, b], rate: [1Mbps, 2Mbps]}
 		}
 	}
 	// the transports of a sweep have parameters of their own
-	s = load(t, small+`traffic: [{name: a, from: a, to: c, transport: $t, size: 10kB, start: 0s}]
+	s = plantest.Load(t, room(), small+`traffic: [{name: a, from: a, to: c, transport: $t, size: 10kB, start: 0s}]
 switch: [forward]
 sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbps, start: 0s}]},
             window: {traffic: [{name: a, from: a, to: c,
@@ -86,7 +89,7 @@ sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbp
 		t.Errorf("got %s and %s", a, b)
 	}
 	// what a $key names has defaults too, and none is silent
-	s = load(t, small+smallTraffic+"switch: [forward, $aqm]\nsweep: {rate: [1Mbps], aqm: [ecmp, abc]}\n",
+	s = plantest.Load(t, room(), small+smallTraffic+"switch: [forward, $aqm]\nsweep: {rate: [1Mbps], aqm: [ecmp, abc]}\n",
 		experiment.Options{})
 	for _, p := range s.Parameters() {
 		if strings.HasSuffix(p.Path, "abc.memory") && p.Value == "3s" && p.Source == "default: P4-ABC §6.1.3" {
@@ -98,7 +101,7 @@ sweep: {t: {udp: {traffic: [{name: a, from: a, to: c, transport: udp, rate: 1Mbp
 
 // TestSchedulerOverride: a block replaces a scheduler, it does not mix with it.
 func TestSchedulerOverride(t *testing.T) {
-	load(t, small+smallTraffic+`switch: [forward]
+	plantest.Load(t, room(), small+smallTraffic+`switch: [forward]
 switches: {"*": {queues: 2, scheduler: strict}}
 sweep: {rate: [1Mbps], scheduler: {strict: {switches: {s: {queues: 2}}}, drr: {switches: {"*": {scheduler: drr}}}}}
 `, experiment.Options{})
@@ -106,7 +109,8 @@ sweep: {rate: [1Mbps], scheduler: {strict: {switches: {s: {queues: 2}}}, drr: {s
 
 // TestPointsAreDistinct: points whose specs are the same are still different runs.
 func TestPointsAreDistinct(t *testing.T) {
-	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n",
+	s := plantest.Load(t, room(),
+		small+smallTraffic+"sweep: {rate: [1Mbps], x: {a: {switch: [forward]}, b: {switch: [forward]}}}\n",
 		experiment.Options{})
 	if r := plan.ListRuns(s); r[0].ID("") == r[2].ID("") {
 		t.Error("two points share an id")
@@ -137,10 +141,7 @@ measure: [fct]
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := plan.Load(r, src, experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.LoadSource(t, r, src, experiment.Options{})
 		return plan.ListRuns(s)[0].ID("")
 	}
 	small, again, large := id("1000"), id("1000"), id("2000")
@@ -151,19 +152,20 @@ measure: [fct]
 
 // TestResolved: the resolved spec is the same experiment, and its bytes are stable.
 func TestResolved(t *testing.T) {
-	testkit.Golden(t, "resolved.yaml", string(load(t, runnable, experiment.Options{}).Resolved()))
+	testkit.Golden(t, "resolved.yaml", string(plantest.Load(t, room(), runnable, experiment.Options{}).Resolved()))
 	for _, text := range []string{
 		small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n",
 		small + smallTraffic + "switches: {\"*\": {programs: [forward, {abc: {aggregates: {10.0.0.1: 20kbps}}}], queues: " +
 			"2, scheduler: drr}}\nsweep: {rate: [1Mbps]}\nmeasure: [jain, goodput, {queue: {port: s->c}}]\nplot: [{x: rate, " +
 			"y: jain}]\nexpect: [{id: a, says: \"it's: #so\", that: goodput.a < 1.5 * goodput.b}]\n",
 	} {
-		s := load(t, text, experiment.Options{})
+		s := plantest.Load(t, room(), text, experiment.Options{})
 		first := s.Resolved()
-		if !bytes.Equal(first, s.Resolved()) || !bytes.Equal(first, load(t, text, experiment.Options{}).Resolved()) {
+		if !bytes.Equal(first, s.Resolved()) || !bytes.Equal(first, plantest.Load(t, room(), text,
+			experiment.Options{}).Resolved()) {
 			t.Error("the bytes are not stable")
 		}
-		again := load(t, string(first), experiment.Options{})
+		again := plantest.Load(t, room(), string(first), experiment.Options{})
 		if !bytes.Equal(first, again.Resolved()) {
 			t.Errorf("resolved again it is different:\n%s\n%s", first, again.Resolved())
 		}
@@ -179,7 +181,7 @@ func TestResolved(t *testing.T) {
 // What blocks of the sweep stand for has different defaults at each point, and a name used twice has those of both
 // places: the resolved spec has what all points have alike, and the rest follows from it.
 func TestResolvedPoints(t *testing.T) {
-	s := load(t, small+`switch: [$first]
+	s := plantest.Load(t, room(), small+`switch: [$first]
 traffic: [{name: a, from: a, to: c, start: 0s, transport: $over},
   {name: b, from: b, to: c, start: 0s, transport: {tcp: {}}, cc: $cc}]
 sweep:
@@ -187,7 +189,7 @@ sweep:
   first: {x: {first: forward}, y: {first: abc, mtu: 1400 B}}
   cc: [cubic, reno]
 `, experiment.Options{})
-	again := load(t, string(s.Resolved()), experiment.Options{Resolved: true})
+	again := plantest.Load(t, room(), string(s.Resolved()), experiment.Options{Resolved: true})
 	was, is := plan.ListRuns(s), plan.ListRuns(again)
 	if len(was) != len(is) || len(was) == 0 {
 		t.Fatalf("%d runs were %d", len(is), len(was))
@@ -210,24 +212,15 @@ func TestFigure4(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, src, experiment.Options{})
 	if n := len(plan.ListRuns(s)); n != 2*10*3 {
 		t.Errorf("%d runs", n)
 	}
-	quick, err := plan.Load(r, src, experiment.Options{Quick: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	quick := plantest.LoadSource(t, r, src, experiment.Options{Quick: true})
 	if n := len(plan.ListRuns(quick)); n != 2*3*1 { // both schemes, both ends, and where R0 is below R1
 		t.Errorf("quick has %d runs", n)
 	}
-	paper, err := plan.Load(r, src, experiment.Options{Set: []string{"duration=300s", "repeat=10"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	paper := plantest.LoadSource(t, r, src, experiment.Options{Set: []string{"duration=300s", "repeat=10"}})
 	if n := len(plan.ListRuns(paper)); n != 2*10*10 || paper.Points()[0].Duration().String() != "300s" {
 		t.Errorf("the paper's has %d runs of %v", n, paper.Points()[0].Duration())
 	}
@@ -240,8 +233,9 @@ func TestFigure4(t *testing.T) {
 // A scheme without parameters is a parameter itself; defaults of a sweep's block stand
 // once.
 func TestParametersOfNone(t *testing.T) {
-	s := load(t, small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: "+
-		"[forward, abc]}}}\nmeasure: [drops]\n", experiment.Options{})
+	s := plantest.Load(t, room(),
+		small+smallTraffic+"sweep: {rate: [1Mbps], scheme: {plain: {switch: [forward]}, abc: {switch: "+
+			"[forward, abc]}}}\nmeasure: [drops]\n", experiment.Options{})
 	var got []string
 	for _, p := range s.Parameters() {
 		if strings.Contains(p.Path, "switch") && !strings.Contains(p.Path, "topology") ||
@@ -277,7 +271,8 @@ func appRate(tr *experiment.Traffic) unit.Rate {
 func TestSet(t *testing.T) {
 	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
 	seed := uint64(42)
-	s := load(t, text, experiment.Options{Set: []string{"rate=3Mbps", "duration=250ms", "traffic.b.rate=1Mbps"},
+	s := plantest.Load(t, room(), text, experiment.Options{Set: []string{"rate=3Mbps", "duration=250ms",
+		"traffic.b.rate=1Mbps"},
 		Seed: &seed})
 	if r := plan.ListRuns(s); len(r) != 2 || r[0].Seed != 42 || r[0].Point[0].Text != "3Mbps" {
 		t.Errorf("got %v", r)
@@ -322,8 +317,8 @@ func TestSetMap(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			key, value, _ := strings.Cut(x.set, "=")
-			set := load(t, text, experiment.Options{Set: []string{x.set}})
-			given := load(t, strings.Replace(text, x.line, key+": "+value, 1), experiment.Options{})
+			set := plantest.Load(t, room(), text, experiment.Options{Set: []string{x.set}})
+			given := plantest.Load(t, room(), strings.Replace(text, x.line, key+": "+value, 1), experiment.Options{})
 			if got := string(set.Resolved()); got != string(given.Resolved()) || set.Hash() != given.Hash() {
 				t.Errorf("with --set it is\n%s\nand in the file\n%s", got, given.Resolved())
 			} else if !strings.Contains(got, x.want) {
@@ -480,7 +475,7 @@ sweep:
     lossy: {control: {cubic: {beta: 0.6}}, extra: {loss: {probability: 1%}}}
   tos: [0, 8]
 `
-	s := load(t, text, experiment.Options{})
+	s := plantest.Load(t, room(), text, experiment.Options{})
 	first, _ := s.Points()[0].Entry(1).CC()
 	_, last := s.Points()[3].Entry(0).CC()
 	if len(s.Points()) != 4 || first.Name != "reno" || last.(*cubic.Config).Beta != 0.6 ||
@@ -491,7 +486,7 @@ sweep:
 		"transport: $over, size: 10kB, start: 0s}", 1), "extra: none}", "extra: none, over: tcp}", 1)
 	over = strings.Replace(over, "loss: {probability: 1%}}",
 		"loss: {probability: 1%}}, over: {window: {window: 5 packets}}", 1)
-	points := load(t, over, experiment.Options{}).Points()
+	points := plantest.Load(t, room(), over, experiment.Options{}).Points()
 	one, _ := points[0].Entry(0).Transport()
 	if other, _ := points[3].Entry(0).Transport(); one.Name != "tcp" || other.Name != "window" {
 		t.Errorf("%+v, %+v", one, other)
@@ -500,7 +495,7 @@ sweep:
 		1), "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1)
 	nested = strings.Replace(strings.Replace(nested, "reno, extra: none, p: 2%}",
 		"reno, extra: {loss: {probability: $p}}}", 1), "probability: 1%", "probability: $p", 1)
-	if o := load(t, nested, experiment.Options{}); !strings.Contains(o.Points()[0].Canonical(),
+	if o := plantest.Load(t, room(), nested, experiment.Options{}); !strings.Contains(o.Points()[0].Canonical(),
 		"loss: {probability: 3%}") {
 		t.Error(o.Points()[0].Canonical())
 	}
@@ -508,8 +503,8 @@ sweep:
 	some := strings.Replace(strings.Replace(text, "sweep:\n", "sweep:\n  first:\n    one: {p: 3%}\n", 1),
 		"probability: 1%", "probability: $p", 1)
 	for _, o := range []experiment.Options{{}, {Set: []string{"scheme=plain"}}} {
-		resolved := string(load(t, some, o).Resolved())
-		load(t, resolved, experiment.Options{Resolved: true})
+		resolved := string(plantest.Load(t, room(), some, o).Resolved())
+		plantest.Load(t, room(), resolved, experiment.Options{Resolved: true})
 	}
 	resolved := string(s.Resolved())
 	for _, want := range []string{"cc: $control", "switch: [{forward: {}}, $extra]", "beta: 0.6, c: 0.4"} {
@@ -517,7 +512,7 @@ sweep:
 			t.Errorf("no %q in\n%s", want, resolved)
 		}
 	}
-	again := load(t, resolved, experiment.Options{Resolved: true})
+	again := plantest.Load(t, room(), resolved, experiment.Options{Resolved: true})
 	if string(again.Resolved()) != resolved {
 		t.Error("the resolved spec resolves to another")
 	}

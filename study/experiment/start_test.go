@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 )
 
@@ -28,7 +29,8 @@ func TestDefaultStart(t *testing.T) {
 switch: [forward]
 measure: [goodput]
 `
-			s := load(t, x.head+rest+"traffic: [{name: x, from: left0, to: right0, transport: udp, rate: 1Mbps"+x.traffic+"}]\n",
+			s := plantest.Load(t, room(),
+				x.head+rest+"traffic: [{name: x, from: left0, to: right0, transport: udp, rate: 1Mbps"+x.traffic+"}]\n",
 				experiment.Options{})
 			if low, high := s.Points()[0].Entry(0).Start(); low != 0 || high != x.high {
 				t.Errorf("from %v to %v, not up to %v", low, high, x.high)
@@ -38,7 +40,7 @@ measure: [goodput]
 					t.Errorf("%s is shown as %s", p.Path, p.Value)
 				}
 			}
-			again := load(t, string(s.Resolved()), experiment.Options{Resolved: true})
+			again := plantest.Load(t, room(), string(s.Resolved()), experiment.Options{Resolved: true})
 			if _, high := again.Points()[0].Entry(0).Start(); high != x.high {
 				t.Errorf("the resolved file has %v", high)
 			}

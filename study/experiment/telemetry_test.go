@@ -11,6 +11,7 @@ import (
 	"weir/core/unit"
 	"weir/internal/document"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/papers/hpcc"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -46,10 +47,7 @@ traffic:
 // The program's format is the hosts' too; other rates have codes; framing hpcc has
 // telemetry in it; clocks are the switches'; a run is told its defaults.
 func TestTelemetryDecode(t *testing.T) {
-	s, err := plan.Load(telling(), file("test.yaml", told), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, telling(), file("test.yaml", told), experiment.Options{})
 	r := plan.ListRuns(s)[0]
 	f := r.SpecPoint.Telemetry()
 	if f == nil || f.HPCC.Multi != 2 || f.LoadInterval != 13*unit.Microsecond || !f.InFraming ||
@@ -97,10 +95,7 @@ func TestCoarseUnits(t *testing.T) {
 		t.Run(x.slow+" and "+x.fast+", "+x.program, func(t *testing.T) {
 			text := strings.NewReplacer("10Gbps", x.slow, "40Gbps", x.fast, "{telemetry: {t: 13us, multi: 2}}", x.program).
 				Replace(told)
-			s, err := plan.Load(telling(), file("test.yaml", text), experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, telling(), file("test.yaml", text), experiment.Options{})
 			w := testkit.FormatAll(s.Warnings())
 			if !x.coarse && len(w) > 0 || x.coarse && (len(w) != 1 || !strings.HasPrefix(w[0], "test.yaml:13:29: program "+
 				"telemetry: multi: ") || !strings.Contains(w[0], ", of "+x.slow+", so its load")) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -89,10 +90,7 @@ traffic: [{name: x, from: a, to: b, transport: tcp}, {name: y, from: a, to: b, t
 		"programs: [forward], scheduler: {user_fq: {aggregates: {10.0.0.0/30: 20kbps}}}":                 false,
 		"programs: [forward], scheduler: {user_fq: {aggregates: {10.0.0.0/30: 20kbps}, others: shared}}": true,
 	} {
-		p, err := plan.Load(room(), file("x.yaml", fmt.Sprintf(text, switched)), experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := plantest.LoadSource(t, room(), file("x.yaml", fmt.Sprintf(text, switched)), experiment.Options{})
 		if got := fmt.Sprint(p.Warnings()); strings.Contains(got, "user-divided") != divided {
 			t.Errorf("%s warns %s", switched, got)
 		}

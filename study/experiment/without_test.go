@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -50,7 +51,7 @@ func TestWithout(t *testing.T) {
 		{"none of it", experiment.Options{Set: []string{"how=forward"}}, "1Mbps forward, 2Mbps forward, 4Mbps forward", ""},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s := load(t, withoutSpec, x.o)
+			s := plantest.Load(t, room(), withoutSpec, x.o)
 			if got := strings.Join(given(s), ", "); got != x.points {
 				t.Errorf("points %s", got)
 			}
@@ -85,7 +86,7 @@ func TestWithoutRest(t *testing.T) {
 
 // Claims and ratios mean no point that is left out, nor compare with one: they are judged by the others.
 func TestClaimsWithout(t *testing.T) {
-	s := load(t, withoutSpec, experiment.Options{})
+	s := plantest.Load(t, room(), withoutSpec, experiment.Options{})
 	var runs []claim.FinishedRun
 	for k, r := range plan.ListRuns(s) {
 		a := float64(1+k/s.Repeat()) * 1e6 // as the points are in order
@@ -117,14 +118,15 @@ func TestClaimsWithout(t *testing.T) {
 
 // Programs are alternatives and rates are not, whichever points are there.
 func TestConditionsWithout(t *testing.T) {
-	if got := load(t, withoutSpec, experiment.Options{}).Conditions(); !slices.Equal(got, []string{"rate"}) {
+	if got := plantest.Load(t, room(), withoutSpec, experiment.Options{}).Conditions(); !slices.Equal(got,
+		[]string{"rate"}) {
 		t.Errorf("conditions %v", got)
 	}
 }
 
 // The file's columns and order are known.
 func TestListing(t *testing.T) {
-	l := load(t, withoutSpec, experiment.Options{}).Listing()
+	l := plantest.Load(t, room(), withoutSpec, experiment.Options{}).Listing()
 	if !slices.Equal(l.Columns, []string{"good*", "queue.mean"}) || !slices.Equal(l.Sort, []string{"rate",
 		"goodput.a:desc"}) {
 		t.Errorf("got %+v", l)

@@ -19,6 +19,7 @@ import (
 
 	pages "weir"
 	"weir/app"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/page"
 	"weir/study/page/live"
@@ -546,10 +547,7 @@ func TestDraw(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(app.Registry(), src, experiment.Options{Quick: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, app.Registry(), src, experiment.Options{Quick: true})
 			p := s.Points()[0]
 			nodes, links, rows := page.Draw(p)
 			if len(nodes) != len(p.Network().Nodes) || links != len(p.Network().Links) || rows < 2 {

@@ -19,11 +19,11 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/experiment/plots"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/study/results"
 )
 
@@ -62,11 +62,7 @@ plot:
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return plantest.LoadSource(t, r, src, experiment.Options{})
 }
 
 // labOutcome is one of the lab beside the small sweep's: two seeds of three, goodputs

@@ -13,7 +13,6 @@ import (
 	"unicode/utf8"
 	"weir/study/experiment"
 	"weir/study/experiment/plots"
-	"weir/study/plan"
 
 	"weir/core/cc"
 	"weir/core/cc/cubic"
@@ -23,6 +22,7 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/figure"
 	"weir/study/measure"
@@ -103,11 +103,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return plantest.LoadSource(t, r, src, experiment.Options{})
 }
 
 // The tables, word by word; nothing is wider than a terminal.

@@ -10,6 +10,7 @@ import (
 	"weir/core/topology"
 	"weir/core/transport"
 	"weir/core/transport/udp"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -34,10 +35,7 @@ func listedOutcome(t *testing.T, runs int) *results.Outcome {
 	t.Helper()
 	r := &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
-	s, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(listed)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, plantest.NewSource("x.yaml", listed), experiment.Options{})
 	o := &results.Outcome{Name: "x", World: experiment.Sim, Spec: s}
 	for i, x := range plan.ListRuns(s)[:runs] {
 		o.Runs = append(o.Runs, &results.Run{Seed: x.Seed, Point: x.Point, End: results.End{Reason: "time up"},
@@ -108,10 +106,7 @@ func TestLasts(t *testing.T) {
 	} {
 		file := strings.Replace(strings.Replace(listed, "duration: 1s", text, 1), "sweep: {",
 			"sweep: {"+keys[text], 1)
-		s, err := plan.Load(r, &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(file)}, experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.LoadSource(t, r, plantest.NewSource("x.yaml", file), experiment.Options{})
 		if got := factsLine(&results.Outcome{Name: "x", World: experiment.Sim, Spec: s}, 0); !strings.HasSuffix(got, want) {
 			t.Errorf("%s\nwant %s", got, want)
 		}

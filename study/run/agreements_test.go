@@ -4,6 +4,7 @@ import (
 	"math"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -16,7 +17,7 @@ const mb = 1e6
 // compared returns the experiment whose runs are compared.
 func compared(t *testing.T) *experiment.Spec {
 	t.Helper()
-	return load(t, line+`
+	return plantest.Load(t, room(), line+`
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 `, experiment.Options{})
 }

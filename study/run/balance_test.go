@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"weir/internal/testkit"
 )
 
 // Weights of ECMP say what a leaf's upward ports send: all through two of four is an index
@@ -31,7 +33,7 @@ measure: [{balance: {every: 5ms}}]
 		}
 		bytes += n
 	}
-	near(t, "balance", valueOf(r, t, "balance", "leaf0"), sum*sum/4/squares, 1e-9)
+	testkit.CheckNear(t, "balance", valueOf(r, t, "balance", "leaf0"), sum*sum/4/squares, rounding)
 	if bytes < 40*100e3/1448 {
 		t.Errorf("%g packets went up", bytes)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/core/trace"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -15,7 +16,7 @@ import (
 // bundled is a run of which a trace is wanted, and the bundle of both.
 func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 	t.Helper()
-	s := load(t, strings.Replace(runnable, "sweep: ", quota+"sweep: ", 1), experiment.Options{})
+	s := plantest.Load(t, room(), strings.Replace(runnable, "sweep: ", quota+"sweep: ", 1), experiment.Options{})
 	ports, err := TracePorts(s, []string{"s->*"})
 	if err != nil {
 		t.Fatal(err)
@@ -103,8 +104,8 @@ func TestTraceQuota(t *testing.T) {
 		enough bool
 	}{{size, true}, {size - 1, false}, {1, false}} {
 		t.Run(fmt.Sprint(x.quota), func(t *testing.T) {
-			s := load(t, strings.Replace(runnable, "sweep: ", fmt.Sprintf("trace_quota: %d B\nsweep: ", x.quota), 1),
-				experiment.Options{})
+			s := plantest.Load(t, room(), strings.Replace(runnable, "sweep: ", fmt.Sprintf("trace_quota: %d B\nsweep: ",
+				x.quota), 1), experiment.Options{})
 			dir := t.TempDir()
 			o, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e", Trace: []string{"s->*"}})
 			if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -32,7 +33,7 @@ func TestRingTime(t *testing.T) {
 	const tx, delay = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond
 	for _, n := range []int{2, 3, 8} {
 		for _, k := range []int{1, 7} {
-			s := load(t, fmt.Sprintf(collectiveSpec, n, "ring", n*k*1000), experiment.Options{})
+			s := plantest.Load(t, room(), fmt.Sprintf(collectiveSpec, n, "ring", n*k*1000), experiment.Options{})
 			o, err := Execute(context.Background(), s, Options{})
 			if err != nil || len(o.Failed) > 0 {
 				t.Fatal(err, o.Failed)
@@ -57,7 +58,7 @@ func TestRingTime(t *testing.T) {
 // it all back to both.
 func TestTreeTime(t *testing.T) {
 	const tx, delay, k = 1090 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
-	s := load(t, fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), experiment.Options{})
+	s := plantest.Load(t, room(), fmt.Sprintf(collectiveSpec, 3, "tree", k*1000), experiment.Options{})
 	o, err := Execute(context.Background(), s, Options{})
 	if err != nil || len(o.Failed) > 0 {
 		t.Fatal(err, o.Failed)
@@ -72,7 +73,7 @@ func TestTreeTime(t *testing.T) {
 // transports that acknowledge and over lossy links give the same.
 func TestCollectiveSame(t *testing.T) {
 	for _, transport := range []string{"tcp, cc: cubic", "window, window: 20 packets"} {
-		s := load(t, `duration: 2s
+		s := plantest.Load(t, room(), `duration: 2s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 3us, buffer: 20 packets}}
 switch: [ecmp]
 traffic:
@@ -92,10 +93,7 @@ measure: [collective]
 				t.Fatal(err)
 			}
 			change(c)
-			res, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			res := plantest.Simulate(t, c)
 			if res.End != outcome.AllDone {
 				t.Errorf("%s: %v, %d unfinished", transport, res.End, len(res.Unfinished))
 			}
@@ -171,7 +169,7 @@ func TestOldCollectiveKey(t *testing.T) {
 	}
 	var flows [2][]int64
 	for i, x := range []string{text, old} {
-		s := load(t, x, experiment.Options{})
+		s := plantest.Load(t, room(), x, experiment.Options{})
 		o, err := Execute(context.Background(), s, Options{})
 		if err != nil || len(o.Failed) > 0 {
 			t.Fatal(err, o.Failed)
@@ -198,11 +196,8 @@ func TestOldCollectiveKey(t *testing.T) {
 func TestRingTimeRDMA(t *testing.T) {
 	const tx, ack, delay, n = 1090 * 8 * unit.Nanosecond / 100, 88 * 8 * unit.Nanosecond / 100, unit.Microsecond, 5
 	r := room()
-	s, err := plan.Load(r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
+	s := plantest.LoadSource(t, r, file("t.yaml", strings.Replace(fmt.Sprintf(collectiveSpec, n, "ring", n*1000),
 		"transport: udp, rate: 200Gbps", "transport: {rdma: {}}, cc: dctcp", 1)), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	o, err := Execute(context.Background(), s, Options{})
 	if err != nil || len(o.Failed) > 0 {
 		t.Fatal(err, o.Failed)

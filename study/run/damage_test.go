@@ -14,6 +14,7 @@ import (
 	"weir/internal/atomicfile"
 	"weir/internal/document"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/results"
 )
@@ -178,8 +179,9 @@ func TestTogether(t *testing.T) {
 		first := true
 		group.Go(func() {
 			var err error
-			outcomes[i], err = Execute(t.Context(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
-				Trace: []string{"*"}, Jobs: 2, OnProgress: func(Progress) {
+			outcomes[i], err = Execute(t.Context(), plantest.Load(t, room(), runnable, experiment.Options{}), Options{Dir: dir,
+				Executable: "x",
+				Trace:      []string{"*"}, Jobs: 2, OnProgress: func(Progress) {
 					if first { // none ends before all have begun
 						first = false
 						begun.Done()
@@ -212,7 +214,8 @@ func TestTogether(t *testing.T) {
 func TestTraceOfOtherPorts(t *testing.T) {
 	dir := t.TempDir()
 	beside := func(ports ...string) (*results.Outcome, error) {
-		return Execute(t.Context(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x", Trace: ports})
+		return Execute(t.Context(), plantest.Load(t, room(), runnable, experiment.Options{}), Options{Dir: dir,
+			Executable: "x", Trace: ports})
 	}
 	var once sync.Once
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x", Jobs: 1, Trace: []string{"s->c"},
@@ -227,8 +230,9 @@ func TestTraceOfOtherPorts(t *testing.T) {
 				}
 				ctx, stop := context.WithCancel(t.Context())
 				stop()
-				if _, err := Execute(ctx, load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
-					Trace: []string{"*->c"}}); err != nil {
+				if _, err := Execute(ctx, plantest.Load(t, room(), runnable, experiment.Options{}), Options{Dir: dir,
+					Executable: "x",
+					Trace:      []string{"*->c"}}); err != nil {
 					t.Errorf("the same ports: %v", err)
 				}
 			})

@@ -12,6 +12,7 @@ import (
 	"weir/study/results"
 
 	"weir/core/cc/cubic"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -50,7 +51,7 @@ expect:
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		}
 	}
-	s := load(t, text, experiment.Options{})
+	s := plantest.Load(t, room(), text, experiment.Options{})
 	f := s.Points()[0].Entry(0)
 	controller, _ := f.CC()
 	if _, config := s.Points()[0].Entry(1).CC(); f.Payload() != 1500-40-32 || f.TOSOf(0) != 0xb8 ||
@@ -85,7 +86,7 @@ func readContents(dir string) (map[string]string, error) {
 
 func execute(t *testing.T, text string, o Options, set ...string) *results.Outcome {
 	t.Helper()
-	out, err := Execute(context.Background(), load(t, text, experiment.Options{Set: set}), o)
+	out, err := Execute(context.Background(), plantest.Load(t, room(), text, experiment.Options{Set: set}), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -201,7 +202,7 @@ func TestSameBytes(t *testing.T) {
 // does only that.
 func TestInterrupt(t *testing.T) {
 	dir := t.TempDir()
-	s := load(t, runnable, experiment.Options{})
+	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	out, err := Execute(ctx, s, Options{Jobs: 1, Dir: dir, OnProgress: func(p Progress) {

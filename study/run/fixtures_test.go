@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/results"
 )
@@ -87,7 +88,7 @@ func makeWhole(t *testing.T, o experiment.Options, executable string) *results.O
 	for _, s := range o.Set {
 		command += " --set " + s
 	}
-	out, err := Execute(context.Background(), load(t, runnable, o), Options{Dir: fixtures.newDir(t),
+	out, err := Execute(context.Background(), plantest.Load(t, room(), runnable, o), Options{Dir: fixtures.newDir(t),
 		Executable: executable, Command: command, Trace: []string{"s->c"}, Report: page})
 	if err != nil || out.Missing > 0 || len(out.Failed) > 0 {
 		t.Fatal(err, out)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/results"
 )
@@ -55,7 +56,7 @@ func TestReopen(t *testing.T) {
 		t.Errorf("without origin.json: %v", err)
 	}
 	// the resolved spec of a part of the sweep can be read too
-	o, err = Execute(t.Context(), load(t, runnable, experiment.Options{Set: []string{"rate=16Mbps"}}),
+	o, err = Execute(t.Context(), plantest.Load(t, room(), runnable, experiment.Options{Set: []string{"rate=16Mbps"}}),
 		Options{Dir: dir, Executable: "x"})
 	if err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
@@ -118,7 +119,8 @@ traffic:
 	if before < 0.05*sent || before > 0.95*sent {
 		t.Errorf("%v of %v come in the first 500 us", before, sent)
 	}
-	near(t, "bytes over time", sum, sent, sent/10) // what comes after the last whole interval is in none
+	// what comes after the last whole interval is in none
+	testkit.CheckNear(t, "bytes over time", sum, sent, testkit.Tolerance{Relative: 0.1})
 	if v := valueOf(r, t, "delay", "train"); !(v > 2e-6 && v < 1e-3) {
 		t.Errorf("delay %v", v)
 	}

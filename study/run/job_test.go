@@ -10,6 +10,7 @@ import (
 	"weir/core/outcome"
 	"weir/core/unit"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -44,7 +45,7 @@ func measures(t *testing.T, o *results.Outcome) map[string]float64 {
 
 func executeJob(t *testing.T, text string) *results.Outcome {
 	t.Helper()
-	o, err := Execute(context.Background(), load(t, text, experiment.Options{}), Options{})
+	o, err := Execute(context.Background(), plantest.Load(t, room(), text, experiment.Options{}), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +354,7 @@ traffic:
 
 // However the run is carried out, a job gives the same.
 func TestJobSame(t *testing.T) {
-	s := load(t, `duration: 1s
+	s := plantest.Load(t, room(), `duration: 1s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us, buffer: 20 packets}}
 switch: [ecmp]
 measure: [job]
@@ -508,11 +509,9 @@ func TestJobIdle(t *testing.T) {
 		"{checkpoint: {size: 1MB, slow: {h1: 2}}}":                     "slow of checkpoint changes nothing",
 		"{checkpoint: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
 	} {
-		s, err := plan.Load(room(), file("t.yaml", fmt.Sprintf(jobSpec, 4, "traffic: [{name: x, transport: tcp, cc: reno, "+
-			"job: "+job+"}]\n")), experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.LoadSource(t, room(), file("t.yaml", fmt.Sprintf(jobSpec, 4,
+			"traffic: [{name: x, transport: tcp, cc: reno, "+
+				"job: "+job+"}]\n")), experiment.Options{})
 		if got := strings.Join(testkit.FormatAll(s.Warnings()), "\n"); !strings.Contains(got, want) ||
 			want == "" && strings.Contains(got, "changes nothing") {
 			t.Errorf("%s: %s, want %s", job, got, want)

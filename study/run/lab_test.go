@@ -15,6 +15,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -161,7 +162,7 @@ func TestAttemptOf(t *testing.T) {
 // the network delivered and how late is the network's, samples stand where they belong, and
 // of what is unfinished it is said how much has come.
 func TestLabRun(t *testing.T) {
-	s := load(t, `duration: 2s
+	s := plantest.Load(t, room(), `duration: 2s
 warmup: 1s
 topology:
   hosts: [a, b]
@@ -277,7 +278,7 @@ func TestAgree(t *testing.T) {
 // The data plane has the network, the times and the flows of the simulator's run, and room
 // for the largest packets of the file.
 func TestLabConfig(t *testing.T) {
-	s := load(t, `duration: 2s
+	s := plantest.Load(t, room(), `duration: 2s
 warmup: 1s
 topology:
   hosts: [a, b]
@@ -351,7 +352,7 @@ switch: [forward]
 			"iperf: samples of flows"},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s := load(t, head+x.rest, experiment.Options{})
+			s := plantest.Load(t, room(), head+x.rest, experiment.Options{})
 			if err := CheckLab(s, someKernel(), false); err != nil {
 				t.Fatal(err)
 			}
@@ -422,7 +423,7 @@ func TestShortestRTT(t *testing.T) {
 	for _, order := range []string{"near, far", "far, near"} {
 		t.Run(order, func(t *testing.T) {
 			first, second, _ := strings.Cut(order, ", ")
-			s := load(t, fmt.Sprintf(`duration: 2s
+			s := plantest.Load(t, room(), fmt.Sprintf(`duration: 2s
 topology:
   hosts: [near, far, b]
   switches: [s]
@@ -455,7 +456,7 @@ func TestLabRepeat(t *testing.T) {
 	text := strings.Replace(claimSpec, "repeat: 2",
 		"repeat: 3\nlab_repeat: 1\nquick: {lab_repeat: 2, rate: [1Mbps, 4Mbps]}", 1) +
 		"expect: [{id: x, says: y, that: goodput.a < 5}]\n"
-	s := load(t, text, experiment.Options{})
+	s := plantest.Load(t, room(), text, experiment.Options{})
 	runs := plan.ListRunsOn(s, experiment.Lab)
 	if len(plan.ListRuns(s)) != 3*3 || len(runs) != 3 {
 		t.Fatalf("%d runs, %d in the lab", len(plan.ListRuns(s)), len(runs))
@@ -475,11 +476,12 @@ func TestLabRepeat(t *testing.T) {
 	if c := results.JudgeClaims(s, done, s.Repeat())[0]; c.Verdict != claim.Undecided {
 		t.Errorf("in the simulator, with two of three seeds missing: %+v", c)
 	}
-	quick := load(t, text, experiment.Options{Quick: true})
+	quick := plantest.Load(t, room(), text, experiment.Options{Quick: true})
 	if len(plan.ListRuns(quick)) != 2*3 || len(plan.ListRunsOn(quick, experiment.Lab)) != 2*2 {
 		t.Errorf("quick: %d runs, %d in the lab", len(plan.ListRuns(quick)), len(plan.ListRunsOn(quick, experiment.Lab)))
 	}
-	if s := load(t, claimSpec, experiment.Options{}); len(plan.ListRunsOn(s, experiment.Lab)) != len(plan.ListRuns(s)) {
+	if s := plantest.Load(t, room(), claimSpec, experiment.Options{}); len(plan.ListRunsOn(s,
+		experiment.Lab)) != len(plan.ListRuns(s)) {
 		t.Error("without lab_repeat the lab has other runs than the simulator")
 	}
 }

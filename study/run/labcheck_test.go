@@ -139,7 +139,7 @@ func TestCheckLabOfSenders(t *testing.T) {
 // checks checks an experiment, which must have these errors.
 func checks(t *testing.T, text string, force bool, want []string) {
 	t.Helper()
-	err := CheckLab(load(t, text, experiment.Options{}), someKernel(), force)
+	err := CheckLab(plantest.Load(t, room(), text, experiment.Options{}), someKernel(), force)
 	if (err == nil) != (want == nil) {
 		t.Fatalf("%v, want %q", err, want)
 	}
@@ -167,10 +167,7 @@ traffic:
   - {name: y, from: b, to: c, transport: tcp, flows: 3}
 measure: [goodput]
 `
-	s, err := plan.Load(room(), file("test.yaml", text), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, room(), file("test.yaml", text), experiment.Options{})
 	// On one core hosts and data plane share it.
 	k := someKernel()
 	for cpus, enough := range map[int]bool{1: false, 2: true} {
@@ -222,8 +219,8 @@ topology:
 		{"datagrams", "", "{name: x, from: a, to: b, transport: udp, rate: 80Mbps, payload: 1000 B}", 10e3},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := load(t, network+"switch: [forward]\n"+c.more+"traffic:\n  - "+c.traffic+"\nmeasure: [goodput]\n",
-				experiment.Options{})
+			s := plantest.Load(t, room(),
+				network+"switch: [forward]\n"+c.more+"traffic:\n  - "+c.traffic+"\nmeasure: [goodput]\n", experiment.Options{})
 			if got := plan.FramesPerSecond(s.Points()[0]); got < 0.99*c.want || got > 1.01*c.want {
 				t.Errorf("%.0f frames/s, want %.0f", got, c.want)
 			}
@@ -233,7 +230,7 @@ topology:
 
 // small datagrams do not make TCP's segments small: 1 Mb/s of 64 bytes beside TCP at 100 Mb/s.
 func TestSmallDatagrams(t *testing.T) {
-	s := load(t, twoHosts+`switch: [forward]
+	s := plantest.Load(t, room(), twoHosts+`switch: [forward]
 traffic:
   - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, payload: 64 B}
   - {name: y, from: a, to: b, transport: tcp}
@@ -345,13 +342,10 @@ func TestOwnTransport(t *testing.T) {
 	mine := udp.Scheme()
 	mine.Name = "mine"
 	r.Transports = append(r.Transports, mine)
-	s, err := plan.Load(r, file("test.yaml", twoHosts+`switch: [forward]
+	s := plantest.LoadSource(t, r, file("test.yaml", twoHosts+`switch: [forward]
 traffic: [{name: x, from: a, to: b, transport: mine, rate: 8Mbps, payload: 1000 B}]
 measure: [goodput]
 `), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if err := CheckLab(s, someKernel(), false); err != nil {
 		t.Error(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 )
 
@@ -21,18 +22,20 @@ func TestLabWarnings(t *testing.T) {
 		"{tcp: {stack: weir}}, cc: cubic":                 "",
 		"udp, rate: 1Mbps":                                "",
 	} {
-		s := load(t, twoHosts+"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: "+transport+
-			"}\nmeasure: [goodput]\n", experiment.Options{})
+		s := plantest.Load(t, room(),
+			twoHosts+"switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: "+transport+
+				"}\nmeasure: [goodput]\n", experiment.Options{})
 		all := testkit.FormatAll(LabWarnings(s))
 		if n := len(all); want == "" && n > 0 || want != "" && (n != 1 || !strings.Contains(all[0], want) ||
 			!strings.Contains(all[0], ":10:5: ")) {
 			t.Errorf("%s: %q", transport, all)
 		}
 	}
-	s := load(t, twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
-		"transport: tcp}\nmeasure: [goodput]\n", experiment.Options{})
-	if all := testkit.FormatAll(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls apply to the "+
-		"simulator only") {
+	s := plantest.Load(t, room(),
+		twoHosts+"switch: [forward]\nstalls: {every: 1s, length: 1ms}\ntraffic:\n  - {name: x, from: a, to: b, "+
+			"transport: tcp}\nmeasure: [goodput]\n", experiment.Options{})
+	if all := testkit.FormatAll(LabWarnings(s)); len(all) != 1 || !strings.Contains(all[0], "stalls apply to "+
+		"the simulator only") {
 		t.Errorf("%q", all)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -26,8 +27,9 @@ measure: [goodput, max_min]
 	r := first(t, text)
 	const share = 1000. / 1042
 	for name, want := range map[string]float64{"x": 8e6 * share, "y": 2e6 * share} {
-		near(t, "max_min of "+name, valueOf(r, t, "max_min", name), want, 1e-9)
-		near(t, "ratio of "+name, valueOf(r, t, "max_min_ratio", name), valueOf(r, t, "goodput", name)/want, 1e-9)
+		testkit.CheckNear(t, "max_min of "+name, valueOf(r, t, "max_min", name), want, rounding)
+		testkit.CheckNear(t, "ratio of "+name, valueOf(r, t, "max_min_ratio", name), valueOf(r, t, "goodput", name)/want,
+			rounding)
 	}
 	if v := valueOf(r, t, "max_min", "z"); v == v {
 		t.Errorf("a flow that has stopped has %v", v)
@@ -50,10 +52,10 @@ measure: [goodput, {max_min: {among: sender}}]
 	rest := 10e6*1000./1042 - 1e6
 	apart := 0.
 	for name, want := range map[string]float64{"x": rest / 2, "y": rest / 2, "z": 1e6} {
-		near(t, "max_min of "+name, valueOf(r, t, "max_min", name), want, 5e-3)
+		testkit.CheckNear(t, "max_min of "+name, valueOf(r, t, "max_min", name), want, testkit.Tolerance{Relative: 5e-3})
 		apart = max(apart, math.Abs(valueOf(r, t, "goodput", name)-valueOf(r, t, "max_min", name)))
 	}
-	near(t, "apart", valueOf(r, t, "max_min_apart", ""), apart, 1e-9)
+	testkit.CheckNear(t, "apart", valueOf(r, t, "max_min_apart", ""), apart, rounding)
 }
 
 // Where it would not know what a flow uses, it is refused, with its place.

@@ -15,12 +15,16 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"weir/core/transport/rdma"
+	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/study/results"
 )
+
+// rounding is the tolerance of values that are exact but for rounding.
+var rounding = testkit.Tolerance{Relative: 1e-9}
 
 // line is two senders and a receiver; the switch's link to it has 10 Mb/s.
 const line = `title: t
@@ -75,13 +79,6 @@ func overOf(r *results.Run, t *testing.T, name, group string) *measure.Series {
 	return nil
 }
 
-func near(t *testing.T, what string, got, want, tolerance float64) {
-	t.Helper()
-	if !(math.Abs(got-want) <= tolerance*math.Abs(want)) {
-		t.Errorf("%s is %g, want %g", what, got, want)
-	}
-}
-
 func floats(s *measure.Series) []float64 {
 	var out []float64
 	for _, v := range s.Values {
@@ -100,25 +97,30 @@ measure: [{goodput: {every: 100ms}}, {throughput: {port: s->c, every: 50ms}}, {u
   {delay: {percentiles: [1, 50, 99]}}, {packet_rate: {port: s->c, every: 50ms}},
   overhead, {queue: {port: s->c, every: 1ms, unit: bytes, percentiles: [50, 99.9]}}]
 `)
-	near(t, "goodput", valueOf(r, t, "goodput", "a"), 6e6, 1e-3)
+	testkit.CheckNear(t, "goodput", valueOf(r, t, "goodput", "a"), 6e6, testkit.Tolerance{Relative: 1e-3})
 	s := overOf(r, t, "goodput", "a")
 	if len(s.Values) != 20 || s.StartS != 1 || s.StepS != 0.1 {
 		t.Errorf("goodput over time: %+v", s)
 	}
-	near(t, "mean of goodput over time", mean(floats(s)), valueOf(r, t, "goodput", "a"), 1e-9)
-	near(t, "throughput", valueOf(r, t, "throughput", "s->c"), 6e6*1.042, 1e-3)
-	near(t, "mean of throughput over time", mean(floats(overOf(r, t, "throughput", "s->c"))), valueOf(r, t, "throughput",
-		"s->c"), 1e-9)
-	near(t, "packets", valueOf(r, t, "packet_rate", "s->c"), 750, 1e-3)
-	near(t, "mean of packets over time", mean(floats(overOf(r, t, "packet_rate", "s->c"))), valueOf(r, t, "packet_rate",
-		"s->c"), 1e-9)
-	near(t, "utilisation", valueOf(r, t, "utilisation", "s->c"), 0.6*1.042, 1e-3)
-	near(t, "utilisation in an interval", float64(overOf(r, t, "utilisation", "s->c").Values[1]), 0.6*1.042, 2e-3)
+	testkit.CheckNear(t, "mean of goodput over time", mean(floats(s)), valueOf(r, t, "goodput", "a"), rounding)
+	testkit.CheckNear(t, "throughput", valueOf(r, t, "throughput", "s->c"), 6e6*1.042, testkit.Tolerance{Relative: 1e-3})
+	testkit.CheckNear(t, "mean of throughput over time", mean(floats(overOf(r, t, "throughput", "s->c"))), valueOf(r, t,
+		"throughput",
+		"s->c"), rounding)
+	testkit.CheckNear(t, "packets", valueOf(r, t, "packet_rate", "s->c"), 750, testkit.Tolerance{Relative: 1e-3})
+	testkit.CheckNear(t, "mean of packets over time", mean(floats(overOf(r, t, "packet_rate", "s->c"))), valueOf(r, t,
+		"packet_rate",
+		"s->c"), rounding)
+	testkit.CheckNear(t, "utilisation", valueOf(r, t, "utilisation", "s->c"), 0.6*1.042, testkit.Tolerance{Relative: 1e-3})
+	testkit.CheckNear(t, "utilisation in an interval", float64(overOf(r, t, "utilisation", "s->c").Values[1]), 0.6*1.042,
+		testkit.Tolerance{Relative: 2e-3})
 	for _, q := range []string{"delay_p1", "delay_p50", "delay_p99"} { // classes are 1/64 wide at most
-		near(t, q, valueOf(r, t, q, "a"), 2e-3+83.36e-6+833.6e-6, 1./128)
+		testkit.CheckNear(t, q, valueOf(r, t, q, "a"), 2e-3+83.36e-6+833.6e-6, testkit.Tolerance{Relative: 1. / 128})
 	}
-	near(t, "payload on links", valueOf(r, t, "overhead", "payload"), 2*2*750*1000, 2e-3)
-	near(t, "headers on links", valueOf(r, t, "overhead", "headers"), 2*2*750*42, 2e-3)
+	testkit.CheckNear(t, "payload on links", valueOf(r, t, "overhead", "payload"), 2*2*750*1000,
+		testkit.Tolerance{Relative: 2e-3})
+	testkit.CheckNear(t, "headers on links", valueOf(r, t, "overhead", "headers"), 2*2*750*42,
+		testkit.Tolerance{Relative: 2e-3})
 	for _, kind := range []string{"extensions", "ack", "nack", "notice", "probe", "pfc"} {
 		if v := valueOf(r, t, "overhead", kind); v != 0 {
 			t.Errorf("%g bytes of %s", v, kind)
@@ -144,16 +146,16 @@ measure: [{utilisation: {port: s->c, every: 500ms}}, {throughput: {port: s->c, e
   {reaction: {after: 500ms, until: 1s, queue: s->c, every: 5ms, to: 100 packets}}]
 `
 	r := first(t, text)
-	near(t, "utilisation", valueOf(r, t, "utilisation", "s->c"), 1, 2e-3)
+	testkit.CheckNear(t, "utilisation", valueOf(r, t, "utilisation", "s->c"), 1, testkit.Tolerance{Relative: 2e-3})
 	for i, v := range overOf(r, t, "utilisation", "s->c").Values {
-		near(t, fmt.Sprint("utilisation in half second ", i), float64(v), 1, 5e-3)
+		testkit.CheckNear(t, fmt.Sprint("utilisation in half second ", i), float64(v), 1, testkit.Tolerance{Relative: 5e-3})
 	}
 	for i, v := range overOf(r, t, "throughput", "s->c").Values {
 		want := 10e6
 		if i >= 4 {
 			want = 5e6
 		}
-		near(t, fmt.Sprint("throughput in quarter ", i), float64(v), want, 1e-2)
+		testkit.CheckNear(t, fmt.Sprint("throughput in quarter ", i), float64(v), want, testkit.Tolerance{Relative: 1e-2})
 	}
 	if v := valueOf(r, t, "reaction", "s->c"); v != 0.01 {
 		t.Errorf("throughput reacts after %g s", v)
@@ -181,14 +183,14 @@ measure: [{jain: {by: BY, every: 100ms}}, {time_to_fairness: {by: BY, every: 100
 		t.Errorf("index over time %v", s)
 	}
 	for _, v := range s[6:14] {
-		near(t, "index of 3 and 1", v, 0.8, 0.02)
+		testkit.CheckNear(t, "index of 3 and 1", v, 0.8, testkit.Tolerance{Relative: 0.02})
 	}
 	if v := valueOf(r, t, "time_to_fairness", ""); v != 0.1 { // alone it is fair from the start
 		t.Errorf("fair after %g s", v)
 	}
 	r = first(t, strings.NewReplacer("RATE", "3Mbps", "BY", "traffic").Replace(text))
-	near(t, "index of one of two", floats(overOf(r, t, "jain", ""))[2], 0.5, 1e-9)
-	near(t, "time to fairness", valueOf(r, t, "time_to_fairness", ""), 0.5, 1e-9)
+	testkit.CheckNear(t, "index of one of two", floats(overOf(r, t, "jain", ""))[2], 0.5, rounding)
+	testkit.CheckNear(t, "time to fairness", valueOf(r, t, "time_to_fairness", ""), 0.5, rounding)
 	r = first(t, strings.NewReplacer("RATE", "1Mbps", "BY", "traffic").Replace(text))
 	if v := valueOf(r, t, "time_to_fairness", ""); !math.IsNaN(v) {
 		t.Errorf("3 and 1 are fair after %g s", v)
@@ -205,7 +207,7 @@ traffic:
   - {name: stopped, from: b, to: c, transport: udp, rate: 1Mbps, start: 0s, stop: 500ms}
 measure: [{jain: {by: flow}}, {fct: {}}]
 `)
-	near(t, "Jain's index", valueOf(r, t, "jain", ""), 1, 1e-6)
+	testkit.CheckNear(t, "Jain's index", valueOf(r, t, "jain", ""), 1, testkit.Tolerance{Relative: 1e-6})
 	if valueOf(r, t, "fct_finished", "early") != 1 {
 		t.Error("the early flow has not ended")
 	}
@@ -217,11 +219,9 @@ func TestWritten(t *testing.T) {
 		t.Run(transport, func(t *testing.T) {
 			registry := room()
 			registry.Transports = append(registry.Transports, rdma.Scheme())
-			s, err := plan.Load(registry, file("t.yaml", line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
-				", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, registry, file("t.yaml",
+				line+"traffic: [{name: a, from: a, to: c, transport: "+transport+
+					", size: 10kB, start: 0s}]\nmeasure: [fct]\n"), experiment.Options{})
 			if got := slices.ContainsFunc(s.Measures(), func(m measure.Measured) bool {
 				return m.Name == "fct_written"
 			}); got != want {
@@ -254,12 +254,12 @@ measure: [{fct: {deviation: true}}, {retransmissions: {by: flow}}, unacked]
 		return mean, math.Sqrt(sd)
 	}
 	m, sd := two(fct)
-	near(t, "mean FCT", valueOf(r, t, "fct", "x"), m, 1e-9)
-	near(t, "its deviation", valueOf(r, t, "fct_sd", "x"), sd, 1e-9)
+	testkit.CheckNear(t, "mean FCT", valueOf(r, t, "fct", "x"), m, rounding)
+	testkit.CheckNear(t, "its deviation", valueOf(r, t, "fct_sd", "x"), sd, rounding)
 	m, sd = two(again)
-	near(t, "mean of retransmissions", valueOf(r, t, "retransmissions_mean", "x"), m, 1e-9)
-	near(t, "their deviation", valueOf(r, t, "retransmissions_sd", "x"), sd, 1e-9)
-	near(t, "their sum", valueOf(r, t, "retransmissions", "x"), 4*m, 1e-9)
+	testkit.CheckNear(t, "mean of retransmissions", valueOf(r, t, "retransmissions_mean", "x"), m, rounding)
+	testkit.CheckNear(t, "their deviation", valueOf(r, t, "retransmissions_sd", "x"), sd, rounding)
+	testkit.CheckNear(t, "their sum", valueOf(r, t, "retransmissions", "x"), 4*m, rounding)
 	written := r.FindDistribution("fct_written", "x")
 	if written.Count() != 4 || r.FindDistribution("retransmissions", "x").Count() != 4 {
 		t.Errorf("distributions of %d and %d flows", written.Count(), r.FindDistribution("retransmissions", "x").Count())
@@ -348,8 +348,8 @@ plot: [{x: flow_size, y: slowdown_p50}, {x: queue, y: cdf}, {x: fct, y: cdf, log
 			if b.N != len(in) || len(in) < 100 {
 				t.Errorf("%d flows up to %d bytes, want %d", b.N, b.ToBytes, len(in))
 			}
-			near(t, "mean", float64(b.Mean), mean(in), 1e-9)
-			near(t, "p90", float64(b.Percentiles[1]), in[(90*len(in)+99)/100-1], 1e-9)
+			testkit.CheckNear(t, "mean", float64(b.Mean), mean(in), rounding)
+			testkit.CheckNear(t, "p90", float64(b.Percentiles[1]), in[(90*len(in)+99)/100-1], rounding)
 			if in[0] < 1 {
 				t.Errorf("a slowdown of %g", in[0])
 			}
@@ -527,10 +527,10 @@ measure: [overhead, {throughput: {port: h0->s}}, {throughput: {port: s->h0}}, {t
 					}
 				}
 			}
-			near(t, "all parts", sum, sent, 1e-9)
-			near(t, "headers", valueOf(r, t, "overhead", "headers"), payloadHeader*valueOf(r, t, "overhead", "payload"),
-				2e-3)
-			near(t, "payload", valueOf(r, t, "overhead", "payload"), 2e6, 1e-9)
+			testkit.CheckNear(t, "all parts", sum, sent, rounding)
+			testkit.CheckNear(t, "headers", valueOf(r, t, "overhead", "headers"), payloadHeader*valueOf(r, t, "overhead",
+				"payload"), testkit.Tolerance{Relative: 2e-3})
+			testkit.CheckNear(t, "payload", valueOf(r, t, "overhead", "payload"), 2e6, rounding)
 			if valueOf(r, t, "overhead", "ack") < 2*2*50*100 {
 				t.Errorf("%g bytes of ACKs", valueOf(r, t, "overhead", "ack"))
 			}

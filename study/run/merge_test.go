@@ -17,6 +17,7 @@ import (
 
 	"weir/internal/revision"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/report"
 	"weir/study/results"
@@ -179,8 +180,9 @@ func TestMergeSeedsCommand(t *testing.T) {
 		"weir run x.yaml --set repeats=2 --set repeat=2 --on": "weir run x.yaml --set repeats=2 --set repeat=3 --on",
 	} {
 		part := func(first uint64, n string) string {
-			o, err := Execute(t.Context(), load(t, runnable, experiment.Options{Seed: &first, Set: []string{"repeat=" + n,
-				"rate=1Mbps"}}), Options{Dir: t.TempDir(), Executable: "x", Command: given})
+			o, err := Execute(t.Context(), plantest.Load(t, room(), runnable, experiment.Options{Seed: &first,
+				Set: []string{"repeat=" + n,
+					"rate=1Mbps"}}), Options{Dir: t.TempDir(), Executable: "x", Command: given})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -387,8 +389,9 @@ func damages(t *testing.T, id string) []refusal {
 // traceOthers traces other ports than whole does, in a folder that is there.
 func traceOthers(t *testing.T, dir string) {
 	t.Helper()
-	if _, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: filepath.Dir(dir),
-		Executable: "x", Trace: []string{"a->s"}}); err != nil {
+	if _, err := Execute(context.Background(), plantest.Load(t, room(), runnable, experiment.Options{}),
+		Options{Dir: filepath.Dir(dir),
+			Executable: "x", Trace: []string{"a->s"}}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -50,7 +51,7 @@ func measured(t *testing.T, s *experiment.Spec, generator string, length float64
 // Measured runs of several machines are together if each was measured once, with their captures. A run that two have
 // measured is refused: no two measurements are alike. So are generators of traffic side by side.
 func TestMergeLab(t *testing.T) {
-	s := load(t, runnable, experiment.Options{Set: []string{"lab_repeat=3", "rate=1Mbps"}})
+	s := plantest.Load(t, room(), runnable, experiment.Options{Set: []string{"lab_repeat=3", "rate=1Mbps"}})
 	a, b := measured(t, s, "weir", 1, 1), measured(t, s, "weir", 2, 2, 3)
 	m, err := merge(t.TempDir(), false, b, a)
 	if err != nil {
@@ -74,7 +75,8 @@ func TestMergeLab(t *testing.T) {
 		t.Errorf("%d files", captures)
 	}
 	later := uint64(4)
-	more := load(t, runnable, experiment.Options{Set: []string{"lab_repeat=1", "rate=1Mbps"}, Seed: &later})
+	more := plantest.Load(t, room(), runnable, experiment.Options{Set: []string{"lab_repeat=1", "rate=1Mbps"},
+		Seed: &later})
 	if m, err = merge(t.TempDir(), false, measured(t, more, "weir", 3, 4), a, b); err != nil || m.Found != 4 ||
 		m.Spec.LabRepeat() != 4 || m.Spec.Repeat() != s.Repeat() {
 		t.Errorf("another seed: %v, %+v", err, m)

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -73,7 +74,7 @@ func home(t *testing.T, text string) map[string]string {
 // ahead leaves every other run in a folder below dir, also of later seeds than are needed, as another process may.
 func ahead(t *testing.T, dir string) {
 	t.Helper()
-	s := load(t, byNeed(wanted), experiment.Options{})
+	s := plantest.Load(t, room(), byNeed(wanted), experiment.Options{})
 	if fixtures.ahead == "" {
 		shared := fixtures.newDir(t)
 		makeAhead(t, s, results.FolderPath(s, shared, experiment.Sim))
@@ -242,7 +243,8 @@ func TestSeedsByNeedGoOn(t *testing.T) {
 	for at := 4; ; at += 5 { // runs
 		ctx, stop := context.WithCancel(t.Context())
 		done := 0
-		o, err := Execute(ctx, load(t, text, experiment.Options{}), Options{Dir: dir, Executable: "e", Jobs: 2,
+		o, err := Execute(ctx, plantest.Load(t, room(), text, experiment.Options{}), Options{Dir: dir, Executable: "e",
+			Jobs: 2,
 			OnProgress: func(p Progress) {
 				if done = max(done, p.Done); done >= at {
 					stop()
@@ -278,7 +280,7 @@ func TestSeedsByNeedGoOn(t *testing.T) {
 func TestSeedsByNeedTogether(t *testing.T) {
 	files := home(t, byNeed(wanted))
 	dir := t.TempDir()
-	s := load(t, byNeed(wanted), experiment.Options{})
+	s := plantest.Load(t, room(), byNeed(wanted), experiment.Options{})
 	outcomes := make([]*results.Outcome, 3)
 	var group sync.WaitGroup
 	for k := range outcomes {
@@ -303,7 +305,7 @@ func TestSeedsByNeedTogether(t *testing.T) {
 // What a runner withdraws decides nothing: here a wrong value of the least seeds, that would have more wanted.
 func TestSeedsByNeedWithdrawn(t *testing.T) {
 	files := home(t, byNeed(wanted))
-	s, dir := load(t, byNeed(wanted), experiment.Options{}), t.TempDir()
+	s, dir := plantest.Load(t, room(), byNeed(wanted), experiment.Options{}), t.TempDir()
 	bad := plan.ListRuns(s)[1].ID("e")
 	e := &elsewhere{t: t, room: 1, withdrawn: []string{bad}}
 	wrong, made := true, 0
@@ -369,7 +371,7 @@ func TestSeedsByNeedMerged(t *testing.T) {
 // the next time, all is as if nothing had been.
 func TestSeedsByNeedFailed(t *testing.T) {
 	files := home(t, byNeed(wanted))
-	s := load(t, byNeed(wanted), experiment.Options{})
+	s := plantest.Load(t, room(), byNeed(wanted), experiment.Options{})
 	for _, x := range []struct {
 		name          string
 		point, seed   int
@@ -418,7 +420,8 @@ func TestSeedsByNeedNotReached(t *testing.T) {
 
 // A run has the same id whatever says how many seeds there are.
 func TestSeedsByNeedSameRuns(t *testing.T) {
-	number, need := load(t, byNeed("30"), experiment.Options{}), load(t, byNeed(wanted), experiment.Options{})
+	number, need := plantest.Load(t, room(), byNeed("30"), experiment.Options{}), plantest.Load(t, room(), byNeed(wanted),
+		experiment.Options{})
 	runs := plan.ListRuns(number)
 	for i, r := range plan.ListRuns(need) {
 		if r.ID("e") != runs[i].ID("e") || r.Seed != runs[i].Seed {

@@ -4,10 +4,10 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/study/report"
 	"weir/study/results"
 )
@@ -25,14 +25,11 @@ func TestOwnMeasure(t *testing.T) {
 	r := room()
 	r.Measures = append(r.Measures, measure.Definition{Name: "hops", Doc: "links that packets have crossed",
 		New: func() measure.Measure { return ownHops{} }})
-	s, err := plan.Load(r, &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+	s := plantest.LoadSource(t, r, plantest.NewSource("t.yaml", line+`
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 measure: [hops]
 expect: [{id: far, says: two links each, that: hops > 100}]
-`)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+`), experiment.Options{})
 	o, err := Execute(t.Context(), s, Options{})
 	if err != nil || len(o.Runs) != 1 || len(o.Claims) != 1 {
 		t.Fatal(o, err)
@@ -62,13 +59,10 @@ func TestOwnMeasureTraits(t *testing.T) {
 		hops.Name, hops.New = "hops", func() measure.Measure { return ownHops{} }
 		fates.Name, fates.New = "fates", func() measure.Measure { return ownFates{} }
 		r.Measures = append(r.Measures, hops, fates)
-		s, err := plan.Load(r, &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(line + `
+		s := plantest.LoadSource(t, r, plantest.NewSource("t.yaml", line+`
 traffic: [{name: x, from: a, to: c, transport: udp, rate: 1Mbps}]
 measure: [goodput, hops, fates]
-`)}, experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+`), experiment.Options{})
 		o, err := Execute(t.Context(), s, Options{})
 		if err != nil || len(o.Runs) != 1 {
 			t.Fatal(o, err)

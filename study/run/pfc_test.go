@@ -13,6 +13,8 @@ import (
 	"weir/core/dataplane/buffer/sharedbuffer"
 	"weir/core/dataplane/classify"
 	"weir/core/transport/rdma"
+	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -30,10 +32,7 @@ func lossless() *experiment.Registry {
 // one is the only run of an experiment.
 func one(t *testing.T, text string) (*results.Run, *results.Outcome) {
 	t.Helper()
-	s, err := plan.Load(lossless(), file("t.yaml", text), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, lossless(), file("t.yaml", text), experiment.Options{})
 	o, err := Execute(context.Background(), s, Options{})
 	if err != nil || len(o.Runs) != 1 {
 		t.Fatal(err, o.Failed)
@@ -132,11 +131,12 @@ traffic:
 measure: [fct, drops, `
 	r, _ := one(t, head+"{pfc_pause: {by: traffic}}]\n")
 	for _, x := range []string{"a", "b"} {
-		near(t, "pause of "+x, valueOf(r, t, "pfc_pause", x), 0.5, 0.05)
+		testkit.CheckNear(t, "pause of "+x, valueOf(r, t, "pfc_pause", x), 0.5, testkit.Tolerance{Relative: 0.05})
 	}
 	each := valueOf(r, t, "pfc_pauses", "a") + valueOf(r, t, "pfc_pauses", "b")
 	r, _ = one(t, head+"pfc_pause]\n")
-	near(t, "pause of all ten ports", valueOf(r, t, "pfc_pause", ""), 2*0.5/10, 0.05)
+	testkit.CheckNear(t, "pause of all ten ports", valueOf(r, t, "pfc_pause", ""), 2*0.5/10,
+		testkit.Tolerance{Relative: 0.05})
 	if v := valueOf(r, t, "pfc_pauses", ""); v != each {
 		t.Errorf("%g pauses of all, %g of the two", v, each)
 	}

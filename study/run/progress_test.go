@@ -9,6 +9,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -163,7 +164,7 @@ func TestReports(t *testing.T) {
 	if !seen {
 		t.Error("no simulated time")
 	}
-	s := load(t, beyond("2000s", "1ms", transfer), experiment.Options{})
+	s := plantest.Load(t, room(), beyond("2000s", "1ms", transfer), experiment.Options{})
 	r := plan.ListRuns(s)[0]
 	c, err := r.Config()
 	if err != nil {
@@ -183,7 +184,7 @@ func TestReports(t *testing.T) {
 
 // Reports of one run are at least the time of often apart.
 func TestReportsAreRare(t *testing.T) {
-	r := plan.ListRuns(load(t, runnable, experiment.Options{}))[0]
+	r := plan.ListRuns(plantest.Load(t, room(), runnable, experiment.Options{}))[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)

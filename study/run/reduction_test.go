@@ -12,6 +12,8 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/transport/tcp"
+	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -31,9 +33,9 @@ traffic:
 measure: [fct_last]
 `)
 	const one = 85.12e-6 + 851.2e-6 + 2e-3
-	near(t, "both", valueOf(r, t, "fct_last", "both"), one+851.2e-6, 1e-9)
-	near(t, "goodput of both", valueOf(r, t, "incast_goodput", "both"), 2*8000/(one+851.2e-6), 1e-9)
-	near(t, "late", valueOf(r, t, "fct_last", "late"), one+2*851.2e-6, 1e-9) // all from one NIC
+	testkit.CheckNear(t, "both", valueOf(r, t, "fct_last", "both"), one+851.2e-6, rounding)
+	testkit.CheckNear(t, "goodput of both", valueOf(r, t, "incast_goodput", "both"), 2*8000/(one+851.2e-6), rounding)
+	testkit.CheckNear(t, "late", valueOf(r, t, "fct_last", "late"), one+2*851.2e-6, rounding) // all from one NIC
 	for _, m := range r.Measures {
 		if len(m.Groups) != 2 {
 			t.Errorf("%+v", m)
@@ -61,9 +63,9 @@ measure: [overshoot]
 `
 	r := first(t, text)
 	const bdp = (4e-3 + (1064+64)*8/100e6 + (1064+64)*8/10e6) * 10e6 / 8 * 1000 / 1064
-	near(t, "ten", valueOf(r, t, "overshoot", "ten"), 10_000/bdp, 1e-9)
-	near(t, "ten at most", valueOf(r, t, "overshoot_max", "ten"), 10_000/bdp, 1e-9)
-	near(t, "two", valueOf(r, t, "overshoot_max", "two"), 5_000/bdp, 1e-9) // all that there is
+	testkit.CheckNear(t, "ten", valueOf(r, t, "overshoot", "ten"), 10_000/bdp, rounding)
+	testkit.CheckNear(t, "ten at most", valueOf(r, t, "overshoot_max", "ten"), 10_000/bdp, rounding)
+	testkit.CheckNear(t, "two", valueOf(r, t, "overshoot_max", "two"), 5_000/bdp, rounding) // all that there is
 	if r = first(t, text+"warmup: 900ms\n"); !math.IsNaN(valueOf(r, t, "overshoot", "ten")) ||
 		len(r.Measures[0].Groups) != 2 {
 		t.Errorf("what ended before: %+v", r.Measures)
@@ -99,7 +101,7 @@ measure: [{reduction: {port: s->c, above: 3 packets}}]
 `
 	r := first(t, text)
 	const from = 10e-3 + 85.12e-6 + 1e-3 + 6*400e-6
-	near(t, "congestion", valueOf(r, t, "reduction_from", "fixed"), from, 1e-9)
+	testkit.CheckNear(t, "congestion", valueOf(r, t, "reduction_from", "fixed"), from, rounding)
 	if !math.IsNaN(valueOf(r, t, "reduction", "fixed")) {
 		t.Errorf("%+v", r.Measures)
 	}
@@ -142,7 +144,8 @@ sweep: {of: [first, all]}
 		all > first) {
 		t.Errorf("first %g, all %g", first, all)
 	}
-	near(t, "from a time", valueOf(o.Runs[0], t, "reduction_from", "x"), 0.1, 1e-12)
+	testkit.CheckNear(t, "from a time", valueOf(o.Runs[0], t, "reduction_from", "x"), 0.1,
+		testkit.Tolerance{Relative: 1e-12})
 }
 
 // answering is a program that tells the sender of every datagram of it.
@@ -185,10 +188,7 @@ expect:
   - {id: e, says: in order, that: reordering.x == 0 and reordering_extent.x < 1}
   - {id: d, says: quick, that: fct_last.y < 5ms and incast_goodput.y > 1Mbps}
 `
-	s, err := plan.Load(r, file("test.yaml", text), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, file("test.yaml", text), experiment.Options{})
 	dir := t.TempDir()
 	o, err := Execute(t.Context(), s, Options{Dir: dir})
 	if err != nil || len(o.Runs) != 1 {
@@ -200,8 +200,9 @@ expect:
 		}
 	}
 	run := o.Runs[0]
-	near(t, "mean delay", valueOf(run, t, "nacks_delay", "mean"), 1e-3+5.12e-6, 1e-9)
-	near(t, "median delay", valueOf(run, t, "nacks_delay", "p50"), 1e-3+5.12e-6, 0.008)
+	testkit.CheckNear(t, "mean delay", valueOf(run, t, "nacks_delay", "mean"), 1e-3+5.12e-6, rounding)
+	testkit.CheckNear(t, "median delay", valueOf(run, t, "nacks_delay", "p50"), 1e-3+5.12e-6,
+		testkit.Tolerance{Relative: 0.008})
 	if d := run.FindDistribution("nacks_delay", ""); d.Count() != 51 || !math.IsNaN(valueOf(run, t, "nacks_delay",
 		"p99")) {
 		t.Errorf("%+v", d)

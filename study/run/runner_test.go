@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -90,10 +91,7 @@ measure: [fct]
 				}
 				return []byte(data), nil
 			}
-			s, err := plan.Load(room(), src, experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, room(), src, experiment.Options{})
 			here, there := t.TempDir(), t.TempDir()
 			if _, err := Execute(t.Context(), s, Options{Dir: here, Executable: "e"}); err != nil {
 				t.Fatal(err)
@@ -146,7 +144,7 @@ func TestRunnerLargestFirst(t *testing.T) {
 // What a runner withdraws is carried out again, also if it was there before.
 func TestRunnerWithdraws(t *testing.T) {
 	dir := t.TempDir()
-	s := load(t, runnable, experiment.Options{})
+	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	runs := plan.ListRunsOn(s, experiment.Sim)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -232,7 +230,7 @@ func TestRunnerErrors(t *testing.T) {
 			if x.change != nil {
 				e.change = one(x.change)
 			}
-			s := load(t, runnable, experiment.Options{})
+			s := plantest.Load(t, room(), runnable, experiment.Options{})
 			o, err := Execute(t.Context(), s, Options{Dir: t.TempDir(), Executable: "e", Runner: e})
 			if x.lost != "" {
 				if err == nil || !strings.HasPrefix(err.Error(), x.lost) {
@@ -250,7 +248,7 @@ func TestRunnerErrors(t *testing.T) {
 	for why, o := range map[string]Options{"runs of the lab need this machine": {Lab: &Lab{}},
 		"cannot trace": {Trace: []string{"s->c"}, Dir: t.TempDir()}} {
 		o.Runner = &elsewhere{t: t}
-		if _, err := Execute(t.Context(), load(t, runnable, experiment.Options{}), o); err == nil ||
+		if _, err := Execute(t.Context(), plantest.Load(t, room(), runnable, experiment.Options{}), o); err == nil ||
 			!strings.Contains(err.Error(), why) {
 			t.Errorf("%v", err)
 		}
@@ -260,7 +258,7 @@ func TestRunnerErrors(t *testing.T) {
 // Another run's result is not taken for a run's, though its digest is right.
 func TestRunnerOther(t *testing.T) {
 	dir := t.TempDir()
-	s := load(t, runnable, experiment.Options{})
+	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	if _, err := Execute(t.Context(), s, Options{Dir: dir, Executable: "e"}); err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +275,7 @@ func TestRunnerOther(t *testing.T) {
 
 // Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
 func TestUnpack(t *testing.T) {
-	s := load(t, runnable, experiment.Options{})
+	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	manifest, files := remote.PackParcel(s)
 	fetch := func(digest string) ([]byte, error) { return files[digest], nil }
 	if u, err := remote.UnpackParcel(room(), manifest, fetch); err != nil || u.Hash() != s.Hash() {

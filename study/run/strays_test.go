@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/core/outcome"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/results"
@@ -12,7 +13,7 @@ import (
 
 // Packets that arrive where no endpoint expects them are named by flow, NIC and host, and such a run is stuck.
 func TestStraysAreNamed(t *testing.T) {
-	s, err := plan.Load(room(), file("t.yaml", `duration: 1ms
+	s := plantest.LoadSource(t, room(), file("t.yaml", `duration: 1ms
 topology:
   hosts: [a, b]
   switches: [x]
@@ -25,9 +26,6 @@ traffic:
   - {name: train, hosts: [a, b], transport: tcp, job: {all_to_all: {size: 10kB}}}
 measure: [drops]
 `), experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	p := plan.ListRuns(s)[0].SpecPoint
 	second := p.Routes().NICs().NumberOf(1, 1)
 	res := &outcome.Result{End: outcome.Misdelivered, Strays: []outcome.Stray{{Flow: 0, Src: 0, Dst: second, NIC: 1,

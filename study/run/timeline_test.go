@@ -11,6 +11,8 @@ import (
 	"github.com/parquet-go/parquet-go"
 
 	"weir/core/jobs/job"
+	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -59,7 +61,7 @@ func TestTimeline(t *testing.T) {
 				iterations[x.Iteration[i]] = true
 			}
 			for rank, want := range []float64{300e-6, 300e-6, 450e-6, 300e-6} {
-				near(t, fmt.Sprintf("computing of rank %d", rank), computing[rank], want, 1e-9)
+				testkit.CheckNear(t, fmt.Sprintf("computing of rank %d", rank), computing[rank], want, rounding)
 			}
 			if slowest, waited := x.RanksByWait(); slowest[0] != 2 || waited[0] >= waited[1] || len(iterations) != 3 {
 				t.Errorf("first %v, which waited %v; iterations %v", slowest, waited, iterations)
@@ -70,7 +72,7 @@ func TestTimeline(t *testing.T) {
 			}
 		})
 	}
-	runs := plan.ListRuns(load(t, fmt.Sprintf(timelineSpec, "", ""), experiment.Options{}))
+	runs := plan.ListRuns(plantest.Load(t, room(), fmt.Sprintf(timelineSpec, "", ""), experiment.Options{}))
 	if c, err := runs[0].Config(); err != nil || c.Jobs[0].Timeline != nil {
 		t.Errorf("nothing asks for a timeline: %v, %v", c.Jobs[0].Timeline, err)
 	}

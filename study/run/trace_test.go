@@ -10,6 +10,7 @@ import (
 	"weir/core/trace"
 	"weir/internal/document"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/results"
@@ -122,8 +123,9 @@ func TestTraceInterrupted(t *testing.T) {
 	before := contents(t, plain.Dir)
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	o, err := Execute(ctx, load(t, runnable, experiment.Options{}), Options{Jobs: 1, Dir: dir, Executable: "x",
-		Trace: []string{"s->c"}, OnProgress: func(p Progress) {
+	o, err := Execute(ctx, plantest.Load(t, room(), runnable, experiment.Options{}), Options{Jobs: 1, Dir: dir,
+		Executable: "x",
+		Trace:      []string{"s->c"}, OnProgress: func(p Progress) {
 			if p.Done == 2 {
 				cancel()
 			}
@@ -151,8 +153,9 @@ func TestTraceOfAnotherResult(t *testing.T) {
 	data, _ := os.ReadFile(name)
 	changed := testkit.ReplaceDigest(strings.Replace(string(data), `"events": `, `"events": 1`, 1))
 	os.WriteFile(name, []byte(changed), 0o644)
-	out, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: dir, Executable: "x",
-		Trace: []string{"*"}})
+	out, err := Execute(context.Background(), plantest.Load(t, room(), runnable, experiment.Options{}), Options{Dir: dir,
+		Executable: "x",
+		Trace:      []string{"*"}})
 	if err != nil || len(out.Failed) != 1 || !strings.Contains(out.Failed[0].Err.Error(), "a different result") {
 		t.Errorf("%v, failed: %v", err, out.Failed)
 	}
@@ -163,8 +166,9 @@ func TestTraceOfAnotherResult(t *testing.T) {
 
 // A port that no point has is an error that names the nearest and the allowed.
 func TestTracePorts(t *testing.T) {
-	_, err := Execute(context.Background(), load(t, runnable, experiment.Options{}), Options{Dir: t.TempDir(),
-		Trace: []string{"s->c", "s->cc", "x*"}})
+	_, err := Execute(context.Background(), plantest.Load(t, room(), runnable, experiment.Options{}),
+		Options{Dir: t.TempDir(),
+			Trace: []string{"s->c", "s->cc", "x*"}})
 	for _, want := range []string{`unknown port "s->cc"; did you mean "s->c"?`, "allowed: a->s, s->a",
 		`unknown port "x*"`} {
 		if err == nil || !strings.Contains(err.Error(), want) {

@@ -7,6 +7,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/plan"
@@ -16,7 +17,7 @@ import (
 // drawn makes the flows of one run on a leaf-spine of 16 hosts at 10 Gb/s.
 func drawn(t *testing.T, traffic string, seed uint64) *sim.Config {
 	t.Helper()
-	s := load(t, `title: t
+	s := plantest.Load(t, room(), `title: t
 duration: 100ms
 topology: {leaf_spine: {leaves: 4, spines: 2, hosts: 4, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
@@ -73,7 +74,7 @@ func TestSets(t *testing.T) {
 
 // A TOS byte by size: that of the last size which is not above the flow's.
 func TestTOSBySize(t *testing.T) {
-	s := load(t, `title: t
+	s := plantest.Load(t, room(), `title: t
 duration: 2s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 2, rate: 10Gbps, delay: 1us}}
 switch: [ecmp]
@@ -215,7 +216,7 @@ expect:
 // HPCC §5.1's incast: 60 senders, drawn each time, send 500 KB each to one receiver, and
 // all of them together make 2 % of what the network's 320 hosts can send.
 func TestIncastOfHPCC(t *testing.T) {
-	s := load(t, `duration: 500ms
+	s := plantest.Load(t, room(), `duration: 500ms
 topology: {leaf_spine: {leaves: 20, spines: 20, hosts: 16, rate: 100Gbps, delay: 1us}}
 switch: [ecmp]
 traffic:
@@ -249,7 +250,7 @@ traffic:
 
 // Senders that are drawn to send to one host are so many, of which it is none.
 func TestIncastIntoOneHost(t *testing.T) {
-	s := load(t, `title: t
+	s := plantest.Load(t, room(), `title: t
 duration: 1ms
 repeat: 20
 topology: {star: {hosts: 9, rate: 1Gbps, delay: 1us}}

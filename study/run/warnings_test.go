@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"weir/internal/document"
+	"weir/internal/testkit/plantest"
 	"weir/internal/testkit/warntest"
 	"weir/study/experiment"
 )
@@ -17,6 +18,6 @@ func TestWarnings(t *testing.T) {
 			"{rdma: " +
 			"{rto_min: #}}, cc: dctcp}\nmeasure: [goodput]\n", Fires: "9.5ms", Quiet: "10.5ms"},
 	}, func(t *testing.T, text string) []document.Warning {
-		return LabWarnings(load(t, text, experiment.Options{}))
+		return LabWarnings(plantest.Load(t, room(), text, experiment.Options{}))
 	})
 }

@@ -18,9 +18,9 @@ import (
 	"weir/core/transport/tcp"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 )
 
 // program is a switch program with one mistake.
@@ -67,15 +67,12 @@ func registry(p dataplane.Program) *experiment.Registry {
 func find(t *testing.T, r *experiment.Registry, traffic string) []Trap {
 	t.Helper()
 	own, watched := Watch(r)
-	s, err := plan.Load(own, &experiment.Source{Name: "mine", File: "mine.yaml", Data: []byte(`duration: 3s
+	s := plantest.LoadSource(t, own, plantest.NewSource("mine.yaml", `duration: 3s
 topology: {dumbbell: {hosts: 1, rate: 100Mbps, bottleneck: 10Mbps, delay: 1ms, buffer: 20 packets}}
 switch: [forward, mine]
-traffic: [{name: x, from: left0, to: right0, ` + traffic + `}]
+traffic: [{name: x, from: left0, to: right0, `+traffic+`}]
 measure: [goodput]
-`)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+`), experiment.Options{})
 	found, why := watched.Find(s)
 	if why != "" {
 		t.Error(why)
@@ -225,15 +222,12 @@ func TestLarge(t *testing.T) {
 	maxMemory = 1e6
 	defer func() { maxMemory = 500e6 }()
 	own, watched := Watch(registry(program{admit: func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }}))
-	s, err := plan.Load(own, &experiment.Source{Name: "large", File: "large.yaml", Data: []byte(`duration: 3s
+	s := plantest.LoadSource(t, own, plantest.NewSource("large.yaml", `duration: 3s
 topology: {dumbbell: {hosts: 20, rate: 100Mbps, bottleneck: 10Mbps, delay: 1ms}}
 switch: [forward]
 traffic: [{name: x, from: "left*", to: "right*", transport: udp, rate: 1kbps, flows: 1}]
 measure: [goodput]
-`)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+`), experiment.Options{})
 	if found, why := watched.Find(s); len(found) > 0 || !strings.Contains(why, "of memory") {
 		t.Errorf("%v, %q", found, why)
 	}

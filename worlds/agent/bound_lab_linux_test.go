@@ -55,8 +55,9 @@ func newNackTests(t testing.TB, follow uint32) *nackTests {
 	return &nackTests{t, loaded(t, "bpf/ncftest.o", "follow", follow)}
 }
 
-// run has a program take this, and returns what it says and what is then known.
-func (n *nackTests) run(program string, in ...any) (said uint32, b rawBounded) {
+// runProgram runs a BPF program on a frame with the given contents. It returns the program's result and the bounds that
+// the kernel's map then has.
+func (n *nackTests) runProgram(program string, in ...any) (said uint32, b rawBounded) {
 	n.t.Helper()
 	frame := make([]byte, 14)
 	for _, x := range in {
@@ -124,7 +125,7 @@ func TestNotice(t *testing.T) {
 		var q packet.Packet
 		var want packet.Notification
 		is := q.Parse(book, frame) == nil && q.Notification(&want)
-		said, got := tests.run("reads", uint32(len(b)), b)
+		said, got := tests.runProgram("reads", uint32(len(b)), b)
 		if is != (said == 1) {
 			t.Fatalf("% x: core/packet reads %t, the program says %d", b, is, int32(said))
 		}
@@ -192,7 +193,7 @@ func TestReduction(t *testing.T) {
 			if x.change != nil {
 				x.change(&s, &n)
 			}
-			said, b := tests.run("reacts", n, s)
+			said, b := tests.runProgram("reacts", n, s)
 			if said != 1 || b.Nacked.Bound != x.bound || b.Nacked.Taken != 1 {
 				t.Fatalf("%d: %+v, want a bound of %d", said, b.Nacked, x.bound)
 			}
@@ -200,7 +201,7 @@ func TestReduction(t *testing.T) {
 				return
 			}
 			allowed := func(after uint64) uint32 {
-				_, b := tests.run("lowers", rawAsked{Now: s.Now + after, Window: s.Window, Field: 65535, Scale: 7})
+				_, b := tests.runProgram("lowers", rawAsked{Now: s.Now + after, Window: s.Window, Field: 65535, Scale: 7})
 				return b.Allowed
 			}
 			half := x.bound + (s.Window-x.bound)/2
@@ -210,11 +211,12 @@ func TestReduction(t *testing.T) {
 				t.Errorf("after 0, 15, 17.5 and 20 ms %d, %d, %d and %d are allowed", allowed(0), allowed(15*ms), allowed(later),
 					allowed(20*ms))
 			}
-			if said, b = tests.run("reacts", n, s); said != 0 || b.Nacked.Bound != x.bound || b.Nacked.Repeated != 1 {
+			if said, b = tests.runProgram("reacts", n, s); said != 0 || b.Nacked.Bound != x.bound || b.Nacked.Repeated != 1 {
 				t.Errorf("again: %d, %+v", said, b.Nacked)
 			}
 			s.Now, s.Seq = s.Now+9*ms, s.Seq+1000
-			if _, b = tests.run("reacts", n, s); b.Nacked.Bound != x.bound || b.Nacked.Taken != 2 || b.Nacked.Reductions != 1 {
+			if _, b = tests.runProgram("reacts", n, s); b.Nacked.Bound != x.bound || b.Nacked.Taken != 2 ||
+				b.Nacked.Reductions != 1 {
 				t.Errorf("within the round trip: %+v", b.Nacked)
 			}
 		})
@@ -234,7 +236,7 @@ func TestField(t *testing.T) {
 		}
 		a := rawAsked{Now: now, Left: random.Uint64N(1 << 19), Acknowledged: random.Uint64N(1 << 19), Window: bound << 1,
 			Field: random.Uint32N(1 << 16), Scale: random.Uint32N(15)}
-		_, b := tests.run("lowers", a)
+		_, b := tests.runProgram("lowers", a)
 		want := uint64(bound)
 		if a.Left > a.Acknowledged {
 			want += a.Left - a.Acknowledged
@@ -339,7 +341,7 @@ func TestHistories(t *testing.T) {
 					Window: 2896 + random.Uint32N(1<<random.IntN(24)), Segment: 1448, Frame: 1514, Trip: trip,
 					Least: trip - random.Uint32N(40), Cubic: random.Uint32N(2), Reducing: uint32(random.IntN(8) / 7)}
 				taken := want.reactTo(&x, &s, follow)
-				said, got := tests.run("reacts", x, s)
+				said, got := tests.runProgram("reacts", x, s)
 				if (said == 1) != taken || got.Nacked != want {
 					t.Fatalf("%d: %+v, %+v\nbecomes %+v,\nin Go   %+v", i, x, s, got.Nacked, want)
 				}

@@ -106,7 +106,8 @@ type running struct {
 	over   bool
 }
 
-func (s star) run(t testing.TB) *running {
+// startLab starts a lab with the star's network and its switch, and stops both when the test ends.
+func (s star) startLab(t testing.TB) *running {
 	t.Helper()
 	needAgent(t)
 	r := &running{star: s, t: t, config: s.config()}
@@ -285,7 +286,7 @@ func (s star) judge(t *testing.T, measure func(r *running) (figures, *lab.Report
 	o figures)) {
 	t.Helper()
 	realtime.Test(t, func(try *realtime.Try) {
-		o, report := measure(s.run(try))
+		o, report := measure(s.startLab(try))
 		try.Logf("%+v", o)
 		try.NoteDisturbed(report.Disturbed(nil, s.RTT)...)
 		check(try, o)

@@ -18,7 +18,7 @@ import (
 func TestNCF(t *testing.T) {
 	for _, nacks := range []string{agent.NacksLoss, agent.NacksSupply} {
 		t.Run(nacks, func(t *testing.T) {
-			r := shallow().run(t)
+			r := shallow().startLab(t)
 			var agents []*agent.Agent
 			for i := range 2 {
 				agents = append(agents, r.agent(i, followNCF(nacks)))

@@ -26,14 +26,14 @@ func (b bounded) String() string {
 	return fmt.Sprintf("%v, %v ms, flows %d", b.rate, int(b.rtt/unit.Millisecond), b.flows)
 }
 
-// run measures a case; nacks "": without an agent.
-func (b bounded) run(t testing.TB, nacks string) (o figures, timeouts int, disturbed []string) {
+// measureFlows runs the flows of a case with agents that follow NACKs of the given kind; "": without agents.
+func (b bounded) measureFlows(t testing.TB, nacks string) (o figures, timeouts int, disturbed []string) {
 	t.Helper()
 	product := unit.Bytes(float64(b.rate) / 8 * b.rtt.Seconds())
 	window := max(10*unit.Millisecond, b.rtt*3/4) // 1.5 round trips with a full queue, in four
 	s := star{Hosts: b.flows + 1, Rate: b.rate, RTT: b.rtt, Buffer: unit.Length{Bytes: max(product, 100_000)},
 		NCF: []string{"duration", window.String()}}
-	r := s.run(t)
+	r := s.startLab(t)
 	for i := range b.flows {
 		if nacks != "" {
 			r.agent(i, followNCF(nacks))
@@ -57,7 +57,7 @@ func TestFigureNCF(t *testing.T) {
 				t.Run(b.String(), func(t *testing.T) {
 					alone, disturbedAlone := 0., []string(nil)
 					for _, nacks := range []string{"", "loss", "supply"} {
-						o, timeouts, disturbed := b.run(t, nacks)
+						o, timeouts, disturbed := b.measureFlows(t, nacks)
 						least, most := slices.Min(o.Mbps), slices.Max(o.Mbps)
 						t.Logf("| %v | %-6s | %.1f (%.1f to %.1f) | %d, %d | %d | %d | %s", b, nacks, o.total(), least, most, o.P50,
 							o.P99, o.Again, timeouts, strings.Join(disturbed, ", "))

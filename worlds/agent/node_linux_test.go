@@ -82,8 +82,8 @@ func newNode(p path, interfaces ...string) (*node, error) {
 	return n, unix.Pipe2(n.stop[:], unix.O_CLOEXEC)
 }
 
-// run forwards until the pipe is written to.
-func (n *node) run() error {
+// forwardPackets forwards packets until a byte arrives on the stop pipe.
+func (n *node) forwardPackets() error {
 	runtime.LockOSThread()
 	unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0)
 	unix.Setpriority(unix.PRIO_PROCESS, 0, -19) // of this thread

@@ -47,7 +47,7 @@ func lay(t testing.TB, p path, senders int) *rig {
 	t.Helper()
 	r := place(t, senders)
 	r.in("mid", func() (err error) { r.node, err = newNode(p, r.hosts...); return err })
-	go func() { r.node.done <- r.node.run() }()
+	go func() { r.node.done <- r.node.forwardPackets() }()
 	t.Cleanup(func() {
 		unix.Write(r.node.stop[1], []byte{0})
 		if err := <-r.node.done; err != nil {

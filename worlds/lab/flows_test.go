@@ -17,6 +17,7 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/udp"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/worlds/sim"
 )
 
@@ -130,10 +131,7 @@ func TestAsInSimulator(t *testing.T) {
 		for i := range script {
 			script[i].At += x.lead
 		}
-		want, err := sim.Run(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := plantest.Simulate(t, s)
 		r, _ := Scripted(t, c, script, func(now unit.Time) unit.Time { return now + step }, 2*unit.Second)
 		b, err := json.Marshal(r) // as it comes from the process
 		got := &Report{}

@@ -13,6 +13,7 @@ import (
 	"weir/core/trace"
 	"weir/core/unit"
 	"weir/internal/pcapng"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
@@ -21,8 +22,7 @@ import (
 
 // loadConfig makes the lab's configuration of a spec's first run.
 func loadConfig(text string) (*lab.Config, error) {
-	s, err := plan.Load(app.Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
+	s, err := plan.Load(app.Registry(), plantest.NewSource("test.yaml", text), experiment.Options{})
 	if err != nil {
 		return nil, err
 	}

@@ -156,7 +156,8 @@ func across(t testing.TB, seed uint64, n *topology.Network, b *balancer, size un
 	return c, reordered
 }
 
-func runOf(t testing.TB, c *Config) *outcome.Result {
+// runConfig runs a simulation that must succeed. Tests in this package cannot import plantest, which imports it.
+func runConfig(t testing.TB, c *Config) *outcome.Result {
 	t.Helper()
 	r, err := Run(c)
 	if err != nil {
@@ -170,7 +171,7 @@ func TestBalancersDeliver(t *testing.T) {
 	for _, tree := range trees {
 		for _, b := range balancers(tree.tiers) {
 			c, _ := across(t, 1, networkOf(t, tree.family, tree.given), &b, 500_000, nil)
-			r := runOf(t, c)
+			r := runConfig(t, c)
 			for i, f := range r.Flows {
 				if f.FCT == unit.Never || f.Receiver.ReceivedBytes != 500_000 {
 					t.Errorf("%s with %s: flow %d: %d bytes of 500000 have arrived at %v", tree.family, b.Name, i,
@@ -276,7 +277,7 @@ func balance(t *testing.T, seeds int, covers func(b *balancer, tiers int) bool) 
 			for seed := range uint64(seeds) {
 				n := networkOf(t, tree.family, tree.given)
 				c, reordered := across(t, seed, n, &b, 0, nil)
-				r := runOf(t, c)
+				r := runConfig(t, c)
 				index[b.Name] += jain(t, n, r) / float64(seeds)
 				if *reordered > 0 && b.Name != "drill" && b.Name != "spray" {
 					t.Errorf("%s with %s, seed %d: %d packets come late", tree.family, b.Name, seed, *reordered)
@@ -331,7 +332,7 @@ func asymmetry(t *testing.T, seeds, flows int) {
 				c.Add(outcome.Flow{Src: i % 4, Dst: int(f.Dst) - 1, Start: start, Size: f.Size,
 					SrcPort: f.SrcPort, DstPort: 7}, s, r)
 			}
-			r := runOf(t, c)
+			r := runConfig(t, c)
 			up := [2]float64{}
 			for _, p := range r.Ports {
 				for i := range up {
@@ -396,7 +397,7 @@ func balancersLinkFailure(t *testing.T, covers func(b *balancer, tiers int) bool
 							c.Flows, c.Endpoints = nil, nil
 						}
 					})
-					r := runOf(t, c)
+					r := runConfig(t, c)
 					data := uint64(0)
 					for _, p := range r.Ports {
 						if p.Link == link {
@@ -444,7 +445,7 @@ func TestHulaLoad(t *testing.T) {
 				c.Flows, c.Endpoints = nil, nil
 				c.Warmup = 10 * unit.Millisecond
 			})
-			r := runOf(t, c)
+			r := runConfig(t, c)
 			const probe = 58.0 // l2: without padding and FCS
 			paths := 1.0       // to a spine of another pod, and on to each of its leaves
 			if forward == "all" && x.Tiers == 3 {
@@ -495,7 +496,7 @@ func TestCongaHeaderBytes(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.Add(outcome.Flow{Src: 0, Dst: 1, SrcPort: 1, DstPort: 2, Stop: 900 * unit.Microsecond}, s, r)
-		got := runOf(t, c)
+		got := runConfig(t, c)
 		bytes := map[string]uint64{} // by kind of sender and receiver: host, leaf, spine
 		for _, p := range got.Ports {
 			kind := func(node int) string { return strings.TrimRight(n.Nodes[node].Name, "0123456789") }
@@ -542,7 +543,7 @@ func BenchmarkBalancers(bench *testing.B) {
 				hops := uint64(0)
 				for bench.Loop() {
 					c, _ := across(bench, 1, networkOf(bench, tree.family, tree.given), &b, 0, func(c *Config) { c.Tally = false })
-					hops += runOf(bench, c).PacketHops
+					hops += runConfig(bench, c).PacketHops
 				}
 				bench.ReportMetric(float64(hops)/bench.Elapsed().Seconds()/1e6, "Mhops/s")
 			})

@@ -71,7 +71,7 @@ func TestDerivedProbesLeaveRoom(t *testing.T) {
 			Duration: 2 * unit.Millisecond}
 		forwarding(c)
 		(&balancer{Scheme: hula.Scheme()}).runs(c)
-		r := runOf(t, c)
+		r := runConfig(t, c)
 		sent := unit.Bytes(0)
 		for _, p := range r.Ports {
 			sent = max(sent, unit.Bytes(p.TxBytes))
@@ -93,7 +93,7 @@ func tripOf(t *testing.T, n *topology.Network) (trip unit.Time) {
 			}
 		}
 	})
-	runOf(t, c)
+	runConfig(t, c)
 	return trip
 }
 
@@ -101,7 +101,7 @@ func tripOf(t *testing.T, n *topology.Network) (trip unit.Time) {
 // datagrams.
 func packetsOf(t *testing.T, n *topology.Network, s dataplane.Scheme, given ...string) (all []uint64) {
 	c, _ := across(t, 1, n, &balancer{Scheme: s, given: given}, 0, func(c *Config) { c.Duration = 3 * unit.Millisecond })
-	r := runOf(t, c)
+	r := runConfig(t, c)
 	for i := range r.Ports {
 		all = append(all, r.Ports[i].TxPackets)
 	}

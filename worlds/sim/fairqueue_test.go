@@ -137,7 +137,7 @@ func TestFairQueueingSame(t *testing.T) {
 		queuePairs(t, c)
 		return c
 	}
-	if r := runOf(t, build(nil)); r.Drops[dataplane.Evicted] == 0 {
+	if r := runConfig(t, build(nil)); r.Drops[dataplane.Evicted] == 0 {
 		t.Error("no packet is evicted")
 	}
 	var seeds []uint32

@@ -89,8 +89,8 @@ func (b *bench) who(a packet.Addr) string {
 	return word
 }
 
-// run lets time go by in small steps.
-func (b *bench) run(t testing.TB, until unit.Time) {
+// stepUntil advances the switch's time to the given one in steps of 10 µs.
+func (b *bench) stepUntil(t testing.TB, until unit.Time) {
 	t.Helper()
 	for ; b.time <= until; b.time += 10 * unit.Microsecond {
 		if err := b.Step(b.time); err != nil {
@@ -151,7 +151,7 @@ func TestLearning(t *testing.T) {
 			g.out = nil
 		}
 		b.send(x.in, b.time, x.frame)
-		b.run(t, b.time+unit.Millisecond)
+		b.stepUntil(t, b.time+unit.Millisecond)
 		for port, g := range b.gates {
 			want := 0
 			for _, o := range x.out {
@@ -170,7 +170,7 @@ func TestLearning(t *testing.T) {
 			g.out = nil
 		}
 		b.send(0, b.time, frametest.NewDatagram(t, 1, 2, 0, 100))
-		b.run(t, b.time+unit.Millisecond)
+		b.stepUntil(t, b.time+unit.Millisecond)
 		if got := []int{len(b.gates[1].out), len(b.gates[2].out)}; !slices.Equal(got, want) {
 			t.Errorf("after %v, %v frames came out at ports 1 and 2, want %v", b.time, got, want)
 		}
@@ -178,7 +178,7 @@ func TestLearning(t *testing.T) {
 	for range 2 { // 2 keeps to its new place
 		b.time += 160 * unit.Second
 		b.send(2, b.time, frametest.NewDatagram(t, 2, 1, 0, 100))
-		b.run(t, b.time+unit.Millisecond)
+		b.stepUntil(t, b.time+unit.Millisecond)
 	}
 	to2(0, 1)
 	b.time += 301 * unit.Second
@@ -244,7 +244,7 @@ metrics: none
 			for i := range n { // in 10 ms
 				b.send(0, unit.Time(i)*unit.Millisecond, frametest.NewDatagram(t, 1, 2, 0, 1000))
 			}
-			b.run(t, 100*unit.Millisecond)
+			b.stepUntil(t, 100*unit.Millisecond)
 			taken := len(b.gates[1].out) + len(b.gates[2].out)
 			if taken <= n || taken == 2*n {
 				t.Fatalf("%d copies came out: this tests nothing", taken)
@@ -287,7 +287,7 @@ func TestControlIsNotABC(t *testing.T) {
 			b.send(0, at, ns)
 		}
 	}
-	b.run(t, n*700*unit.Microsecond)
+	b.stepUntil(t, n*700*unit.Microsecond)
 	arps, discoveries, users, marked := 0, 0, 0, 0
 	plain := frametest.NewDatagram(t, 1, 2, 2, 1500)
 	for _, f := range b.gates[1].out {
@@ -352,7 +352,7 @@ metrics: none
 	for i := range n {
 		b.send(0, unit.Time(i)*unit.Millisecond, frametest.NewDatagram(t, 1, 2, 0, 1500)) // 12 Mb/s
 	}
-	b.run(t, n*unit.Millisecond)
+	b.stepUntil(t, n*unit.Millisecond)
 	waiting := b.WaitingPackets()
 	var was, is [1]p4abc.User
 	abcOf(b).ListActiveUsers(b.time, was[:])
@@ -378,7 +378,7 @@ metrics: none
 		t.Errorf("the activity was %v, and is %v", was, is)
 	}
 	start := b.time
-	b.run(t, b.time+unit.Second)
+	b.stepUntil(t, b.time+unit.Second)
 	if g := b.gates[1]; len(g.out) != n {
 		t.Errorf("%d of %d frames came out", len(g.out), n)
 	} else if took, want := g.when[n-1]-start, unit.Time(waiting)*600*unit.Microsecond; took > want+unit.Millisecond {
@@ -404,12 +404,12 @@ metrics: none
 			for range 3 {
 				b.send(0, b.time, frametest.NewDatagram(t, 1, 2, 0, 1400))
 			}
-			b.run(t, b.time+500*unit.Microsecond)
+			b.stepUntil(t, b.time+500*unit.Microsecond)
 			if n := len(b.gates[1].out); n != 0 {
 				t.Fatalf("%d frames came out at %s", n, wrong)
 			}
 			b.SetPorts(decode(t, file).bridgePorts())
-			b.run(t, b.time+3*unit.Millisecond)
+			b.stepUntil(t, b.time+3*unit.Millisecond)
 			if n := len(b.gates[1].out); n != 3 || b.WaitingPackets() != 0 {
 				t.Errorf("%d of 3 frames came out, %d wait", n, b.WaitingPackets())
 			}
@@ -445,7 +445,7 @@ metrics: none
 	for range 150 { // 10 times 15 kB is reached by the hundredth
 		b.send(0, b.time, frametest.NewDatagram(t, byte(1), 2, 2, 1500))
 	}
-	b.run(t, b.time+20*unit.Millisecond)
+	b.stepUntil(t, b.time+20*unit.Millisecond)
 	first := slices.IndexFunc(b.gates[1].out, func(f []byte) bool { return f[15]&3 == 3 })
 	if first < 100 || first > 105 {
 		t.Errorf("of %d frames, number %d is the first with a mark", len(b.gates[1].out), first)
@@ -462,11 +462,11 @@ func TestShut(t *testing.T) {
 	for i := range 5 {
 		b.send(0, unit.Time(i), frametest.NewDatagram(t, 1, 2, 0, 1500))
 	}
-	b.run(t, 100*unit.Microsecond)
+	b.stepUntil(t, 100*unit.Microsecond)
 	b.StopReceiving()
 	b.send(0, b.time, frametest.NewDatagram(t, 1, 2, 0, 1500))
 	b.send(1, b.time, frametest.NewDatagram(t, 2, 1, 0, 1500))
-	b.run(t, b.time+20*unit.Millisecond)
+	b.stepUntil(t, b.time+20*unit.Millisecond)
 	if out, back := len(b.gates[1].out), len(b.gates[0].out); out != 5 || back != 0 || b.WaitingPackets() != 0 {
 		t.Errorf("%d frames came out, %d the other way, %d wait", out, back, b.WaitingPackets())
 	}

@@ -120,7 +120,7 @@ metrics: none
 				for i := range 4000 { // 32 Mb/s
 					b.send(from, unit.Time(i)*250*unit.Microsecond, mix[i%len(mix)](up))
 				}
-				b.run(t, length)
+				b.stepUntil(t, length)
 				if got := float64(len(b.gates[1-from].out)) * 8000 / 1e6; got < 9.5 || got > 10.6 {
 					t.Errorf("%.1f Mb/s pass", got)
 				}
@@ -156,7 +156,7 @@ func TestDualStackShares(t *testing.T) {
 							officeNext += 500 * unit.Microsecond
 						}
 					}
-					b.run(t, length)
+					b.stepUntil(t, length)
 					out, offices := b.gates[1-from].out, 0
 					for _, f := range out {
 						if bytes.Equal(f[26:34], office(up)[26:34]) {

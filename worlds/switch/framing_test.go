@@ -31,7 +31,7 @@ metrics: none
 			for range 10 {
 				b.send(0, 0, frametest.NewDatagram(t, 1, 2, 0, 1506))
 			}
-			b.run(t, 20*unit.Millisecond)
+			b.stepUntil(t, 20*unit.Millisecond)
 			out := b.gates[1].when
 			if len(out) != 10 {
 				t.Fatalf("%d frames came out", len(out))

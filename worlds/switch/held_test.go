@@ -56,7 +56,7 @@ func (x *talk) say(port int, h packet.SegmentHeader, payload int) packet.TCP {
 	g := x.b.gates[1-port]
 	g.out = nil
 	x.b.send(port, x.b.time, segment(x.t, x.version, src, dst, h, payload))
-	x.b.run(x.t, x.b.time+unit.Millisecond)
+	x.b.stepUntil(x.t, x.b.time+unit.Millisecond)
 	if len(g.out) != 1 {
 		x.t.Fatalf("%d frames came out", len(g.out))
 	}

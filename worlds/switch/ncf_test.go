@@ -182,7 +182,7 @@ func nacked(t *testing.T, shape func(*crafted), flows int, coalesce string) {
 		all[string(f)] = true
 		b.send(0, unit.Time(i)*50*unit.Microsecond, f)
 	}
-	b.run(t, 300*unit.Millisecond)
+	b.stepUntil(t, 300*unit.Millisecond)
 	for _, f := range b.gates[1].out {
 		if !all[string(f)] {
 			t.Fatalf("% x has come out, which nobody sent", f[:80])
@@ -254,7 +254,7 @@ func TestNobodyToTell(t *testing.T) {
 						b.send(0, unit.Time(i)*50*unit.Microsecond, arp)
 					}
 				}
-				b.run(t, 300*unit.Millisecond)
+				b.stepUntil(t, 300*unit.Millisecond)
 				arps := 0
 				for _, out := range b.gates[1].out {
 					if bytes.Equal(out, arp) {
@@ -289,7 +289,7 @@ func TestNACKLeavesWhereFlowEnters(t *testing.T) {
 			stamps: &[2]uint32{5, 9}}
 		b.send(1, unit.Time(i+1)*50*unit.Microsecond, x.bytes(t))
 	}
-	b.run(t, 300*unit.Millisecond)
+	b.stepUntil(t, 300*unit.Millisecond)
 	if at, elsewhere := len(b.gates[1].out), len(b.gates[0].out); at < 100 || elsewhere > 1 {
 		t.Errorf("%d frames left where the flow comes in, %d where its address is claimed", at, elsewhere)
 	}
@@ -326,7 +326,7 @@ func (x *conversation) burst(t *testing.T, at unit.Time, acked uint32) {
 		}
 	}
 	x.acked = acked
-	x.run(t, at+unit.Time(80*x.flows)*50*unit.Microsecond+400*unit.Millisecond)
+	x.stepUntil(t, at+unit.Time(80*x.flows)*50*unit.Microsecond+400*unit.Millisecond)
 }
 
 // copies are the frames that went to the left and came from nobody: copies of acknowledgements.

@@ -105,7 +105,7 @@ func TestOwnProgram(t *testing.T) {
 		b.send(0, unit.Time(i)*unit.Millisecond, frametest.NewDatagram(t, byte(1+i%2), 9, 0, 1000))
 	}
 	b.send(1, 0, frametest.NewDatagram(t, 9, 1, 0, 1000))
-	b.run(t, 20*unit.Millisecond)
+	b.stepUntil(t, 20*unit.Millisecond)
 	shown := func() (text []string) {
 		var n control.Counters
 		var s sampler

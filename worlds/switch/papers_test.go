@@ -64,7 +64,7 @@ func TestProgramsOfPapers(t *testing.T) {
 			for i := range int64(20) {
 				b.send(0, unit.Time(i)*unit.Microsecond, carrying(t, book, f, packet.ProtoTCP, 4, 700*i, name == "telemetry"))
 			}
-			b.run(t, 60*unit.Millisecond)
+			b.stepUntil(t, 60*unit.Millisecond)
 			marked, recorded := 0, 0
 			for _, frame := range b.gates[1].out {
 				d, err := wiretest.Decode(frame, wiretest.Options{})
@@ -177,7 +177,7 @@ func bridged(t *testing.T, format string, proto, version uint8, tagged bool) {
 			}
 			b.send(0, unit.Microsecond, frame)
 		}
-		b.run(t, 10*unit.Millisecond)
+		b.stepUntil(t, 10*unit.Millisecond)
 		if len(b.gates[1].out) != 3 {
 			t.Fatalf("%d frames", len(b.gates[1].out))
 		}

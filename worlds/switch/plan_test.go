@@ -52,7 +52,7 @@ metrics: none
 					}
 				}
 				b.order(from)
-				b.run(t, length)
+				b.stepUntil(t, length)
 				var got [2]float64
 				for i, f := range b.gates[1-from].out {
 					if b.gates[1-from].when[i] < unit.Second {

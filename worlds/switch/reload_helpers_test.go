@@ -48,7 +48,7 @@ func newUsedBench(t testing.TB, c *Config) *bench {
 	b := newBench(t, c)
 	b.time = unit.Millisecond
 	b.send(0, b.time, frametest.NewDatagram(t, 10, 2, 2, 1000))
-	b.run(t, b.time+unit.Millisecond)
+	b.stepUntil(t, b.time+unit.Millisecond)
 	return b
 }
 
@@ -73,7 +73,7 @@ func (b *bench) script(t testing.TB, rate unit.Rate) {
 		at := b.time + unit.TransmitTime(unit.Bytes(size*2*i/3), rate)
 		b.send(0, at, frametest.NewDatagram(t, byte(10+i%20), 2, byte(i%2)<<3|2, size))
 	}
-	b.run(t, b.time+2*unit.TransmitTime(frames*size, rate))
+	b.stepUntil(t, b.time+2*unit.TransmitTime(frames*size, rate))
 }
 
 // ReloadedAsFresh runs a switch through reloads of the configurations, and a new switch with the last one alone. It

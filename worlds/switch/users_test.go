@@ -42,7 +42,7 @@ func TestUsersBehind(t *testing.T) {
 				b.send(1, at, down)
 				b.send(0, at, up)
 			}
-			b.run(t, 200*unit.Millisecond)
+			b.stepUntil(t, 200*unit.Millisecond)
 			var top [3]p4abc.User
 			var got []string
 			for _, u := range top[:abcOf(b).ListActiveUsers(b.time, top[:])] {
@@ -75,7 +75,7 @@ metrics: none
 		send(1, frametest.NewDatagram(t, 8, 1, 0, 200))
 	}
 	send(1, frametest.NewDatagram(t, 9, 2, 0, 100)) // for nobody who is named
-	b.run(t, 20*unit.Millisecond)
+	b.stepUntil(t, 20*unit.Millisecond)
 	var top [9]p4abc.User
 	var got []string
 	for _, u := range top[:abcOf(b).ListActiveUsers(b.time, top[:])] {

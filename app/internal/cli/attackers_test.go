@@ -16,6 +16,7 @@ import (
 	"weir/core/telemetry"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
@@ -214,10 +215,7 @@ func siege(t *testing.T, transport, programs, mode string) (unit.Time, *besieged
 	r.Programs = append(r.Programs, dataplane.Define(scheme.Scheme{Name: "intruder", Doc: "for tests"},
 		func(_ *dataplane.Site, c intrusion) (*intruder, error) { return &intruder{mode: c.mode}, nil }))
 	text := fmt.Sprintf(besieged, programs, mode, programs, transport, transport)
-	s, err := plan.Load(r, &experiment.Source{Name: "siege", File: "siege.yaml", Data: []byte(text)}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, plantest.NewSource("siege.yaml", text), experiment.Options{})
 	one := plan.ListRuns(s)[0]
 	network, err := run.LabConfig(one)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -29,14 +30,7 @@ const (
 func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 	var all []string
 	for _, x := range r.Experiments() {
-		src, err := r.OpenExperiment(x.Name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		s, err := plan.Load(r, src, experiment.Options{Quick: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := runtest.Load(t, r, x.Name, experiment.Options{Quick: true})
 		hops := 0.0
 		for _, x := range plan.ListRuns(s) {
 			hops += plan.EstimateHops(x)
@@ -71,14 +65,7 @@ measure: [goodput, fct]
 			if !strings.Contains(name, "/") {
 				file = write(t, many)
 			}
-			src, err := r.OpenExperiment(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := plan.Load(r, src, experiment.Options{Quick: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := runtest.Load(t, r, file, experiment.Options{Quick: true})
 			hops, seconds := 0.0, 0.0
 			for _, x := range plan.ListRuns(s) {
 				hops += plan.EstimateHops(x)
@@ -148,14 +135,7 @@ func TestMemoryEstimates(t *testing.T) {
 		{"p4abc/aggregates", false, []string{`users=["10000"]`, "scheme=[abc]", "duration=200ms", "warmup=200ms"}},
 	} {
 		t.Run(x.name+" "+strings.Join(x.set, " "), func(t *testing.T) {
-			src, err := r.OpenExperiment(x.name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := plan.Load(r, src, experiment.Options{Quick: x.quick, Set: x.set})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := runtest.Load(t, r, x.name, experiment.Options{Quick: x.quick, Set: x.set})
 			args := []string{"run", x.name, "--jobs", "1", "--threads", "1", "--json", "--out", t.TempDir()}
 			if x.quick {
 				args = append(args, "--quick")

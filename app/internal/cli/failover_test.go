@@ -11,9 +11,9 @@ import (
 	"weir/core/dataplane"
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // Leaves send to four spines, and what one of them sends to one is lost from 1 ms on, up to 40 ms. With failover flows
@@ -21,7 +21,7 @@ import (
 func TestFailover(t *testing.T) {
 	simulate := func(program, traffic string) *outcome.Result {
 		t.Helper()
-		s, err := plan.Load(Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
+		s := plantest.Load(t, Registry(), fmt.Sprintf(`
 duration: 100ms
 topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 8, rate: 10Gbps, delay: 1us}}
 switch: [%s]
@@ -30,19 +30,12 @@ events:
   - {at: 1ms, link: [leaf0, spine1], from: leaf0, down: true}
   - {at: 40ms, link: [leaf0, spine1], from: leaf0, down: false}
 measure: [fct, drops]
-`, program, traffic)}, experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+`, program, traffic), experiment.Options{})
 		c, err := plan.Config(s.Points()[0], 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := sim.Run(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return r
+		return plantest.Simulate(t, c)
 	}
 	last := func(r *outcome.Result) (end unit.Time) {
 		for i := range r.Flows {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"weir/internal/command"
+	"weir/internal/testkit/plantest"
 	"weir/study/claim"
 	"weir/study/experiment"
 	"weir/study/measure"
@@ -19,11 +20,7 @@ import (
 // lab that do not agree are like a claim that fails (3). What disturbed a run is told, and
 // no failure.
 func TestLabExitCode(t *testing.T) {
-	of, err := plan.Load(registry(), &experiment.Source{Name: "small", File: "small.yaml", Data: []byte(small)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	of := plantest.LoadSource(t, registry(), plantest.NewSource("small.yaml", small), experiment.Options{})
 	run := func(goodput float64, attempts ...results.Attempt) []*results.Run {
 		goodputs := []measure.GroupValue{{Group: "x", Value: goodput}}
 		return []*results.Run{{Attempts: attempts,

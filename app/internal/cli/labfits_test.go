@@ -37,7 +37,7 @@ var divisor = regexp.MustCompile(`--set rates=/(\d+)`)
 func fits(t *testing.T, name string, set []string) (with []string, left []string) {
 	t.Helper()
 	for range 4 {
-		s, err := load(t, name, set)
+		s, err := loadQuick(t, name, set)
 		if err != nil {
 			return set, []string{"cannot be scaled: " + firstLine(err)}
 		}
@@ -96,7 +96,9 @@ func reasons(text string) (all []string) {
 
 func firstLine(err error) string { return strings.SplitN(err.Error(), "\n", 2)[0] }
 
-func load(t *testing.T, name string, set []string) (*experiment.Spec, error) {
+// loadQuick loads the quick variant of an experiment of the catalogue, with the given changes (KEY=VALUE). The error
+// is the loader's; an unknown name ends the test.
+func loadQuick(t *testing.T, name string, set []string) (*experiment.Spec, error) {
 	t.Helper()
 	r := Registry()
 	src, err := r.OpenExperiment(name)

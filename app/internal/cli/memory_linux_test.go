@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"weir/internal/command"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/report"
@@ -17,11 +18,7 @@ import (
 func TestRunsFitIntoMemory(t *testing.T) {
 	const text = "duration: 1ms\nswitch: [forward]\ntopology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\nrepeat: 8\n" +
 		"traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s, flows: 100000}]\n"
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 	shared := plan.SharedMemory(s)
 	own := plan.EstimateMemory(plan.ListRuns(s)[0]) - shared // some 500 MB
 	for _, x := range []struct {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"weir/core/outcome"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -25,21 +26,14 @@ func BenchmarkMessages(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			text := "duration: 1s\nmtu: 4096 B payload\nmeasure: [job]\n" + x +
 				"\ntopology: {rails: {servers: 16, gpus: 8, spines: 8, rate: 400Gbps, delay: 500ns}}\n"
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-				experiment.Options{})
-			if err != nil {
-				b.Fatal(err)
-			}
+			s := plantest.LoadSource(b, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 			messages, hops := 0.0, 0.0
 			for b.Loop() {
 				c, err := plan.Config(s.Points()[0], 1)
 				if err != nil {
 					b.Fatal(err)
 				}
-				out, err := sim.Run(c)
-				if err != nil {
-					b.Fatal(err)
-				}
+				out := plantest.Simulate(b, c)
 				for _, r := range out.Jobs[0].Ranks {
 					messages += float64(r.Messages)
 				}
@@ -78,11 +72,7 @@ func TestOldEnds(t *testing.T) {
 			text := "duration: 20ms\nmtu: 4096 B payload\nmeasure: [job]\n" + before + "traffic: [{name: t, " + of +
 				", job: {all_to_all: {size: 1600KB, iterations: 2}}}]\n" +
 				"topology: {rails: {servers: 4, gpus: 4, spines: 2, rate: 100Gbps, delay: 500ns}}\n"
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-				experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 			var out [2]*outcome.Result
 			for i := range out {
 				c, err := plan.Config(s.Points()[0], 1)

@@ -106,8 +106,8 @@ func reaction(t *testing.T, s cc.Scheme, nacks string, given ...string) string {
 	const begin, end = 2 * unit.Millisecond, 4 * unit.Millisecond
 	share := func(r unit.Rate) unit.Rate { return unit.Rate(unit.MulDiv(int64(r), 1000, frame)) }
 	rtt := 20 * unit.Microsecond
-	f := cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Random: unit.NewRandom(1, "flow"),
-		Path: cc.Path{NICRate: line, LineRate: share(line), BaseRTT: rtt + unit.TransmitTime(frame, line), Hops: 1}}
+	f := cctest.NewFlow(1, cctest.SetRandom(1, "flow"), cctest.SetPath(cc.Path{NICRate: line, LineRate: share(line),
+		BaseRTT: rtt + unit.TransmitTime(frame, line), Hops: 1}))
 	c, err := cctest.BuildController(s, f, given...)
 	if err != nil {
 		t.Fatal(err)

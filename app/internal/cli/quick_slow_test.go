@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"weir/internal/command"
+	"weir/internal/testkit/runtest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -21,14 +22,7 @@ func TestQuickRuns(t *testing.T) {
 	r := Registry()
 	for _, x := range r.Experiments() {
 		t.Run(x.Name, func(t *testing.T) {
-			src, err := r.OpenExperiment(x.Name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			s, err := plan.Load(r, src, experiment.Options{Quick: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := runtest.Load(t, r, x.Name, experiment.Options{Quick: true})
 			seconds := 0.0
 			for _, run := range plan.ListRuns(s) {
 				seconds += plan.EstimateTime(run)

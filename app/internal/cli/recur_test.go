@@ -15,6 +15,7 @@ import (
 
 	"weir/core/outcome"
 	"weir/internal/command"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -39,11 +40,7 @@ const (
 // twice carries out a run with every iteration and with those that do not recur, and compares all that comes of it.
 func twice(t *testing.T, text string) *outcome.Repetition {
 	t.Helper()
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 	var out [2]*outcome.Result
 	var told [2]*outcome.Repetition
 	var seen [2][]sim.PortView
@@ -216,11 +213,7 @@ func TestMessagesAtOnce(t *testing.T) {
 	memory := func(job string) float64 {
 		text := fmt.Sprintf(training, "[ecmp]", "", "transport: rdma, cc: dcqcn", job)
 		text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 16, gpus: 8", 1)
-		s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-			experiment.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 		return plan.EstimateMemory(plan.ListRuns(s)[0])
 	}
 	all, ring := memory("{all_to_all: {size: 16MiB}}"), memory("{all_reduce: {size: 16MiB}}")
@@ -235,20 +228,13 @@ func TestMessagesAtOnce(t *testing.T) {
 // hopsOf carries out the first run of a file, and gives it with its packet-hops.
 func hopsOf(t *testing.T, text string) (r *plan.Run, hops float64) {
 	t.Helper()
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 	r = plan.ListRuns(s)[0]
 	c, err := r.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	res := plantest.Simulate(t, c)
 	return r, float64(res.PacketHops)
 }
 
@@ -311,11 +297,7 @@ func TestCheckOfManyMessages(t *testing.T) {
 	text = strings.Replace(text, "servers: 2, gpus: 4", "servers: 64, gpus: 4", 1)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 	r := plan.ListRuns(s)[0]
 	hops, memory := plan.EstimateHops(r), plan.EstimateMemory(r)
 	runtime.ReadMemStats(&after)
@@ -331,8 +313,7 @@ func TestDrawsAnew(t *testing.T) {
 		reduce + "}, {name: other, transport: tcp, cc: reno, job: " + reduce: "several jobs are given",
 	} {
 		text := fmt.Sprintf(training, "[ecmp]", "iterations: {draws: anew}", "transport: tcp, cc: reno", job)
-		_, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-			experiment.Options{})
+		_, err := plan.Load(Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 		if err == nil || !strings.Contains(err.Error(), "x.yaml:5:21: draws: anew is not possible: ") ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v", err)

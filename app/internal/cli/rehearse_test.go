@@ -6,7 +6,6 @@ package cli
 
 import (
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,11 +13,12 @@ import (
 
 	"weir/core/outcome"
 	"weir/core/unit"
+	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
 	"weir/worlds/lab"
-	"weir/worlds/sim"
 )
 
 // The lab's data plane and hosts do with frames, on a machine that is never late, what the simulator does with packets:
@@ -47,20 +47,13 @@ var laterStart = strings.NewReplacer("duration: 3ms", "duration: 1003ms", "start
 
 func rehearse(t *testing.T, r *experiment.Registry, text string) {
 	t.Helper()
-	s, err := plan.Load(r, &experiment.Source{Name: "rehearsal", File: "rehearsal.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, plantest.NewSource("rehearsal.yaml", text), experiment.Options{})
 	one := plan.ListRuns(s)[0]
 	c, err := one.Config()
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := plantest.Simulate(t, c)
 	network, err := run.LabConfig(one)
 	if err != nil {
 		t.Fatal(err)
@@ -94,8 +87,11 @@ func rehearse(t *testing.T, r *experiment.Registry, text string) {
 		}
 		return n
 	}
-	if near(float64(len(got.Unfinished)), float64(len(want.Unfinished)), 0.02, 1) &&
-		near(mean(fct), mean(wanted), 0.02, 0) && near(drops(report.Drops), drops(want.Drops), 0.02, 5) {
+	const share = 0.02
+	oneFlow, fiveDrops := testkit.Tolerance{Relative: share, Absolute: 1}, testkit.Tolerance{Relative: share, Absolute: 5}
+	if testkit.IsNear(float64(len(got.Unfinished)), float64(len(want.Unfinished)), oneFlow) &&
+		testkit.IsNear(mean(fct), mean(wanted), testkit.Tolerance{Relative: share}) &&
+		testkit.IsNear(drops(report.Drops), drops(want.Drops), fiveDrops) {
 		return
 	}
 	t.Errorf("%d flows are unfinished, wanted %d; mean FCT %.6g s, wanted %.6g; %v drops, wanted %v",
@@ -125,8 +121,6 @@ func replayHosts(t *testing.T, one *plan.Run, captured *lab.CaptureSummary, file
 		t.Errorf("%d frames taken and %d sent, captured are %+v", again.In, again.Out, captured)
 	}
 }
-
-func near(a, b, share, floor float64) bool { return math.Abs(a-b) <= max(share*math.Abs(b), floor) }
 
 func mean(x []float64) (m float64) {
 	for _, v := range x {
@@ -160,11 +154,7 @@ func TestSendersTell(t *testing.T) {
 		{"from a time on", fmt.Sprintf(incast, "ncf", tcp, tcp, "{reduction: {traffic: long, after: 20ms, of: all}}")},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "senders", File: "senders.yaml", Data: []byte(x.text)},
-				experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, Registry(), plantest.NewSource("senders.yaml", x.text), experiment.Options{})
 			one := plan.ListRuns(s)[0]
 			want, err := run.Execute(t.Context(), s, run.Options{})
 			if err != nil || len(want.Runs) != 1 {
@@ -176,7 +166,8 @@ func TestSendersTell(t *testing.T) {
 			}
 			for i, m := range want.Runs[0].Measures {
 				for k, g := range m.Groups {
-					if v := got.Measures[i].Groups[k].Value; !near(v, g.Value, 0.01, floors[m.Unit]) && v == v ||
+					tolerance := testkit.Tolerance{Relative: 0.01, Absolute: floors[m.Unit]}
+					if v := got.Measures[i].Groups[k].Value; !testkit.IsNear(v, g.Value, tolerance) && v == v ||
 						(v == v) != (g.Value == g.Value) {
 						t.Errorf("%s %s: %v, in the simulator %v", m.Name, g.Group, v, g.Value)
 					}
@@ -202,11 +193,7 @@ measure: [control, state]
 // What control planes do and what programs keep, switches of the lab tell as those of the simulator do: from the
 // experiment's time 0 on, though they are running before.
 func TestSwitchesTell(t *testing.T) {
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "steered", File: "steered.yaml", Data: []byte(steered)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), plantest.NewSource("steered.yaml", steered), experiment.Options{})
 	want, err := run.Execute(t.Context(), s, run.Options{})
 	if err != nil || len(want.Runs) != 1 {
 		t.Fatal(err, want)
@@ -219,7 +206,7 @@ func TestSwitchesTell(t *testing.T) {
 	for i, m := range want.Runs[0].Measures {
 		for k, g := range m.Groups {
 			v := got.Measures[i].Groups[k].Value
-			if !near(v, g.Value, 0.1, 0.02) {
+			if !testkit.IsNear(v, g.Value, testkit.Tolerance{Relative: 0.1, Absolute: 0.02}) {
 				t.Errorf("%s %s: %v, in the simulator %v", m.Name, g.Group, v, g.Value)
 			}
 			most[m.Name+" "+g.Group] = g.Value

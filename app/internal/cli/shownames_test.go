@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/command"
 	"weir/internal/document"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 )
@@ -162,18 +163,13 @@ func TestNoPaperIsValid(t *testing.T) {
 	if code := Run(r, []string{"show", "p4abc/fig5", "--yaml", "--no-paper"}, &text, &errs, false); code != command.Done {
 		t.Fatalf("exit code %d, %s", code, errs.String())
 	}
-	s, err := plan.Load(r, &experiment.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()}, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, &experiment.Source{Name: "mine", File: "mine.yaml", Data: text.Bytes()},
+		experiment.Options{})
 	original, err := r.OpenExperiment("p4abc/fig5")
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := plan.Load(r, original, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := plantest.LoadSource(t, r, original, experiment.Options{})
 	if len(s.Warnings()) > 0 || len(s.JudgeClaims(nil, 1)) > 0 || len(s.PaperValues()) > 0 || s.Paper().String() != "" {
 		t.Errorf("warnings %v, %d claims, paper %q", s.Warnings(), len(s.JudgeClaims(nil, 1)), s.Paper().String())
 	}

@@ -12,6 +12,7 @@ import (
 
 	"weir/core/state"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/worlds/sim"
@@ -21,11 +22,7 @@ import (
 // surveyState runs the first point of a file, and examines the types of its state at the end.
 func surveyState(t *testing.T, text string) recurrence.Survey {
 	t.Helper()
-	s, err := plan.Load(Registry(), &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), plantest.NewSource("x.yaml", text), experiment.Options{})
 	c, err := plan.Config(s.Points()[0], 1)
 	if err != nil {
 		t.Fatal(err)

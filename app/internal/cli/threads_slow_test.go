@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 )
 
 // The quick variant of every experiment of the catalogue gives the same on three threads as on one. Those of jobs,
@@ -21,10 +21,7 @@ func TestThreadsSameEverywhere(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := plan.Load(r, src, experiment.Options{Quick: true})
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := plantest.LoadSource(t, r, src, experiment.Options{Quick: true})
 			if !slices.ContainsFunc(s.Points(), func(p *experiment.Point) bool { return !hasJob(p) }) {
 				t.Skip("runs with jobs have one thread")
 			}

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/run"
 )
 
@@ -18,10 +18,7 @@ func onThreads(t *testing.T, r *experiment.Registry, src *experiment.Source, o e
 	t.Helper()
 	var want []byte
 	for _, threads := range []int{1, 3} {
-		s, err := plan.Load(r, src, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := plantest.LoadSource(t, r, src, o)
 		out, err := run.Execute(context.Background(), s, run.Options{Threads: threads})
 		if err != nil {
 			t.Fatal(err)
@@ -165,7 +162,7 @@ measure: [collective, fct]
 
 func runOne(t *testing.T, r *experiment.Registry, text string) {
 	t.Helper()
-	src := &experiment.Source{Name: "threads", File: "threads.yaml", Data: []byte(text)}
+	src := plantest.NewSource("threads.yaml", text)
 	if hops := onThreads(t, r, src, experiment.Options{}); hops < 1000 {
 		t.Errorf("%d packet-hops prove little", hops)
 	}

@@ -12,6 +12,7 @@ import (
 	"weir/core/trace"
 	"weir/internal/command"
 	"weir/internal/pcapng"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
 	"weir/study/run"
@@ -97,10 +98,7 @@ func TestTraceSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(registry(), src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, registry(), src, experiment.Options{})
 	said, all, err := run.EstimateTraceSize(s, []string{"*"}, run.Tracing{})
 	if err != nil {
 		t.Fatal(err)
@@ -166,10 +164,7 @@ func TestFirstTraceIsSmall(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(Registry(), src, experiment.Options{Quick: true, Set: []string{string(m[2])}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, Registry(), src, experiment.Options{Quick: true, Set: []string{string(m[2])}})
 	_, all, err := run.EstimateTraceSize(s, []string{string(m[3])}, run.Tracing{Forms: []string{string(m[4])}})
 	if err != nil || all > 20e6 {
 		t.Errorf("%d runs leave %.0f MB, %v", len(plan.ListRuns(s)), all/1e6, err)

@@ -6,9 +6,9 @@ import (
 
 	"weir/core/dataplane"
 	"weir/core/outcome"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/plan"
-	"weir/worlds/sim"
 )
 
 // Over the switch that trims, with packets on all paths, the other laws and transports work as well: HPCC++ on many
@@ -27,7 +27,7 @@ func TestOverTrimming(t *testing.T) {
 			"transport: {uet: {control: both, ack_delay: 500ns, nack_delay: 200ns}}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: fmt.Appendf(nil, `
+			s := plantest.Load(t, Registry(), fmt.Sprintf(`
 duration: 50ms
 mtu: 4000 B
 topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}
@@ -36,18 +36,12 @@ traffic:
   - {name: perm, from: "*", to: permutation, size: 300kB, %s}
   - {name: incast, from: {random: 8}, to: {random: 1}, size: 200kB, %s}
 measure: [fct]
-`, x.programs, x.traffic, x.traffic)}, experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+`, x.programs, x.traffic, x.traffic), experiment.Options{})
 			c, err := plan.Config(s.Points()[0], 1)
 			if err != nil {
 				t.Fatal(err)
 			}
-			r, err := sim.Run(c)
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := plantest.Simulate(t, c)
 			again := int64(0)
 			for i := range r.Flows {
 				again += r.Flows[i].Sender.Retransmitted

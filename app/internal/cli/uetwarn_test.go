@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 )
 
 // Where switches do not do what uet and ndp are made for, or times do not fit, it is said with the parameter; where all
@@ -43,24 +43,21 @@ func TestTrimmingWarnings(t *testing.T) {
 		"ndp": {"switch: [ecmp]", ends, "ndp", "no switch trims packets (program ndp or trimming)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := plan.Load(Registry(), &experiment.Source{Name: "t", File: "t.yaml", Data: []byte(`duration: 1ms
+			s := plantest.LoadSource(t, Registry(), plantest.NewSource("t.yaml", `duration: 1ms
 mtu: 4096 B payload
 topology:
   hosts: [a, b]
   switches: [s, u, v, w]
   links:
     - {ends: [a, s], rate: 100Gbps, delay: 1us}
-    - {ends: [s, u], rate: 100Gbps, delay: 1us` + x.buffer + `}
-    - {ends: [s, v], rate: 100Gbps, delay: 1us` + x.buffer + `}
-    - {ends: [u, w], rate: 100Gbps, delay: 1us` + x.buffer + `}
-    - {ends: [v, w], rate: 100Gbps, delay: 1us` + x.buffer + `}
-    - {ends: [w, b], rate: 100Gbps, delay: 1us` + x.buffer + `}
-` + x.switches + `
-traffic: [{name: x, from: a, to: b, transport: ` + x.transport + `, size: 1MB, start: 0s}]
-`)}, experiment.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+    - {ends: [s, u], rate: 100Gbps, delay: 1us`+x.buffer+`}
+    - {ends: [s, v], rate: 100Gbps, delay: 1us`+x.buffer+`}
+    - {ends: [u, w], rate: 100Gbps, delay: 1us`+x.buffer+`}
+    - {ends: [v, w], rate: 100Gbps, delay: 1us`+x.buffer+`}
+    - {ends: [w, b], rate: 100Gbps, delay: 1us`+x.buffer+`}
+`+x.switches+`
+traffic: [{name: x, from: a, to: b, transport: `+x.transport+`, size: 1MB, start: 0s}]
+`), experiment.Options{})
 			all := strings.Join(testkit.FormatAll(s.Warnings()), "\n")
 			if x.want == "" && all != "" || !strings.Contains(all, x.want) {
 				t.Errorf("%q\nwant %q", all, x.want)

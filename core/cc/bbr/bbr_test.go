@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/unit"
 )
 
 const ms = unit.Millisecond
 
-func flow() cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10, Random: unit.NewRandom(1, "bbr")}
-}
+// newFlow returns a flow with a random stream for this package. The first phase of ProbeBW depends on it.
+func newFlow() cc.Flow { return cctest.NewFlow(1, cctest.SetRandom(1, "bbr")) }
 
 // path is one of so many packets a second and a round-trip time, exactly full.
 type path struct {
@@ -24,7 +24,8 @@ type path struct {
 	rtt       unit.Time
 }
 
-func (p *path) run(until unit.Time) {
+// runUntil delivers and acknowledges a packet at a time, at the path's rate, until the given time.
+func (p *path) runUntil(until unit.Time) {
 	pipe := int(p.rate * p.rtt.Seconds())
 	for p.now < until {
 		p.now += unit.Time(float64(unit.Second) / p.rate)
@@ -39,7 +40,7 @@ func (p *path) run(until unit.Time) {
 // draft-cardwell-iccrg-bbr-00 §4.1, §4.2: pacing rate = gain · bandwidth, less 1 %;
 // window = gain · BDP and room for bursts. Startup has 2/ln 2 = 2.89.
 func TestFormulas(t *testing.T) {
-	b := New(flow())
+	b := New(newFlow())
 	if g := b.PacingGain(); g < 2.885 || g > 2.89 {
 		t.Errorf("startup's gain is %g, 2/ln 2 is 2.885", g)
 	}
@@ -47,7 +48,7 @@ func TestFormulas(t *testing.T) {
 		t.Errorf("before any RTT: %g bit/s, want 10 packets in 1 ms times the gain", r)
 	}
 	p := &path{b: b, rate: 5000, rtt: 20 * ms} // 100 packets
-	p.run(3 * unit.Second)
+	p.runUntil(3 * unit.Second)
 	if b.Mode() != ProbeBandwidth || b.Bandwidth() < 4990 || b.Bandwidth() > 5010 {
 		t.Errorf("mode %v, bandwidth %g packets/s", b.Mode(), b.Bandwidth())
 	}
@@ -62,7 +63,7 @@ func TestFormulas(t *testing.T) {
 
 // §4.3.2: three rounds with less than a quarter more bandwidth end startup.
 func TestFullPipe(t *testing.T) {
-	b := New(flow())
+	b := New(newFlow())
 	a := &cc.Ack{Packets: 1, Advanced: true, RTT: cc.RTT{Sample: 20 * ms, Smoothed: 20 * ms}}
 	rounds := func(bandwidths ...int) {
 		for _, n := range bandwidths {
@@ -103,7 +104,7 @@ func TestMaxFilter(t *testing.T) {
 }
 
 func ExampleBBR_Mode() {
-	b := New(flow())
+	b := New(newFlow())
 	fmt.Println(b.Mode(), b.Decision().Window)
 	// Output: startup 10kB
 }

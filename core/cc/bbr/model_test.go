@@ -9,8 +9,8 @@ import (
 
 // What a policer's rate, loss recovery and idleness do to the controller.
 func TestConservation(t *testing.T) {
-	p := &path{b: New(flow()), rate: 5000, rtt: 20 * ms}
-	p.run(3 * unit.Second)
+	p := &path{b: New(newFlow()), rate: 5000, rtt: 20 * ms}
+	p.runUntil(3 * unit.Second)
 	b := p.b
 	b.policer.bandwidth, b.policer.used = 1000, true
 	if b.Bandwidth() != 1000 {

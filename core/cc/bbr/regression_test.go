@@ -9,8 +9,8 @@ import (
 
 // bbr_ssthresh is called at CWR's entry too (tcp_enter_cwr → tcp_init_cwnd_reduction).
 func TestECNThenLoss(t *testing.T) {
-	p := &path{b: New(flow()), rate: 5000, rtt: 20 * ms}
-	p.run(3 * unit.Second)
+	p := &path{b: New(newFlow()), rate: 5000, rtt: 20 * ms}
+	p.runUntil(3 * unit.Second)
 	b, w := p.b, p.b.window
 	b.OnLoss(p.now, cc.Loss{Kind: cc.ECNEcho}) // CWR; then loss in CWR: no second call by the transport, as in Linux
 	ack := func(s cc.RecoveryState, lost int) {
@@ -30,8 +30,8 @@ func TestECNThenLoss(t *testing.T) {
 }
 
 func TestLongTermRTO(t *testing.T) {
-	p := &path{b: New(flow()), rate: 5000, rtt: 20 * ms}
-	p.run(1 * unit.Second)
+	p := &path{b: New(newFlow()), rate: 5000, rtt: 20 * ms}
+	p.runUntil(1 * unit.Second)
 	b := p.b
 	// sampling starts with a loss
 	b.OnLoss(p.now, cc.Loss{Kind: cc.FastRecovery, LostTotal: 10})
@@ -56,7 +56,7 @@ func TestLongTermRTO(t *testing.T) {
 }
 
 func TestMinRTTHandshake(t *testing.T) {
-	b := New(flow())
+	b := New(newFlow())
 	b.OnAck(50*ms, &cc.Ack{Packets: 1, Advanced: true, Delivered: 2, RTT: cc.RTT{Sample: 50 * ms, Smoothed: 24 * ms,
 		Min: 20 * ms},
 		Flight:   cc.Flight{After: 9, Before: 10},
@@ -68,7 +68,7 @@ func TestMinRTTHandshake(t *testing.T) {
 
 // bbr_save_cwnd comes behind the change of mode: what was saved before stays, if it is larger.
 func TestProbeRTTPrior(t *testing.T) {
-	b := New(flow())
+	b := New(newFlow())
 	b.recovery.prior = 300
 	b.window = 10
 	b.probeRTT.minRTT, b.probeRTT.stamp = 20*ms, 0

@@ -21,15 +21,18 @@ const (
 
 func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 9) }
 
-// flow is one of 80 packets of 1000 B in 8 µs: 80 Gb/s of payload, at a link of 100 Gb/s.
-func flow() cc.Flow {
-	return cc.Flow{MSS: mss, MTU: mss, InitialWindow: 80, Path: cc.Path{NICRate: 100 * unit.Gbps,
-		LineRate: 80 * unit.Gbps, BaseRTT: 8 * us}}
+// newFlow returns a flow with a window of 80 packets of 1000 B and a round trip of 8 µs, that is 80 Gb/s of payload, on
+// a link of 100 Gb/s.
+func newFlow() cc.Flow {
+	f := cctest.NewFlow(1, cctest.SetInitialWindow(80), cctest.SetPath(cc.Path{NICRate: 100 * unit.Gbps,
+		LineRate: 80 * unit.Gbps, BaseRTT: 8 * us}))
+	f.MTU = mss
+	return f
 }
 
 func build(t testing.TB, c bolt.Config) *bolt.Bolt {
 	t.Helper()
-	b, err := bolt.New(flow(), c)
+	b, err := bolt.New(newFlow(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +92,7 @@ func TestDecreaseInterval(t *testing.T) {
 // A window of a packet or less halves by every word, down to min_cwnd; a decrease may end below a packet.
 func TestBelowPacket(t *testing.T) {
 	c := bolt.Defaults()
-	f := flow()
+	f := newFlow()
 	f.InitialWindow = 2
 	b, err := bolt.New(f, c)
 	if err != nil {
@@ -196,14 +199,14 @@ func TestPacing(t *testing.T) {
 				d := c.Decision()
 				got = append(got, fmt.Sprint(d.Window, " ", d.Rate))
 			}
-			c, err := cctest.BuildController(bolt.Scheme(), flow(), "pacing", pacing)
+			c, err := cctest.BuildController(bolt.Scheme(), newFlow(), "pacing", pacing)
 			if err != nil {
 				t.Fatal(err)
 			}
 			note(c)
 			c.OnAck(8*us, ack(1000, 80_000, 0))
 			note(c)
-			f := flow()
+			f := newFlow()
 			f.InitialWindow = 1
 			if c, err = cctest.BuildController(bolt.Scheme(), f, "pacing", pacing); err != nil {
 				t.Fatal(err)

@@ -7,9 +7,7 @@ import (
 
 // NewDatacentreFlow returns a flow on a path of a data centre: 40 Gb/s of payload, 10 µs, three switches.
 func NewDatacentreFlow(seed uint64) cc.Flow {
-	f := NewFlow(seed)
-	f.LineRate, f.BaseRTT, f.Hops = 40*unit.Gbps, 10*unit.Microsecond, 3
-	return f
+	return NewFlow(seed, SetPath(cc.Path{LineRate: 40 * unit.Gbps, BaseRTT: 10 * unit.Microsecond, Hops: 3}))
 }
 
 // BuildController builds a scheme's controller with its defaults except for the given parameters: name, value, name,

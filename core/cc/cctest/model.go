@@ -12,9 +12,27 @@ import (
 // MSS is the payload of the model's packets.
 const MSS = 1000
 
-// NewFlow returns the flow for the model's controllers.
-func NewFlow(seed uint64) cc.Flow {
-	return cc.Flow{MSS: MSS, MTU: MSS + 52, InitialWindow: 10, Random: unit.NewRandom(seed, "cctest")}
+// NewFlow returns the flow for the model's controllers: an initial window of ten packets, no known path, and the random
+// stream "cctest" of the seed. It then applies the changes in their order.
+func NewFlow(seed uint64, changes ...func(f *cc.Flow)) cc.Flow {
+	f := cc.Flow{MSS: MSS, MTU: MSS + 52, InitialWindow: 10, Random: unit.NewRandom(seed, "cctest")}
+	for _, change := range changes {
+		change(&f)
+	}
+	return f
+}
+
+// SetInitialWindow returns the change of a flow that sets its initial window in packets.
+func SetInitialWindow(packets int) func(f *cc.Flow) {
+	return func(f *cc.Flow) { f.InitialWindow = packets }
+}
+
+// SetPath returns the change of a flow that sets its path.
+func SetPath(path cc.Path) func(f *cc.Flow) { return func(f *cc.Flow) { f.Path = path } }
+
+// SetRandom returns the change of a flow that sets its random stream (unit.NewRandom).
+func SetRandom(seed uint64, name string) func(f *cc.Flow) {
+	return func(f *cc.Flow) { f.Random = unit.NewRandom(seed, name) }
 }
 
 // Model is a sender that stores only counts. Two bytes describe an event, so that a fuzzer can write the story.

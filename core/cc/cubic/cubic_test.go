@@ -6,12 +6,11 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/unit"
 )
 
 const ms = unit.Millisecond
-
-func flow(window int) cc.Flow { return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: window} }
 
 func packets(c *Cubic) int { return int(c.Decision().Window / 1000) }
 
@@ -21,8 +20,9 @@ func plain(variant string) Config {
 	return c
 }
 
-// run acknowledges evenly for so long, a window a round trip.
-func run(c *Cubic, from, long, rtt unit.Time) unit.Time {
+// ackEvenly acknowledges packets at equal distances, one window per round trip, for the time long. It returns the time
+// of the last acknowledgement.
+func ackEvenly(c *Cubic, from, long, rtt unit.Time) unit.Time {
 	end := from + long
 	for now := from; now < end; {
 		now += rtt / unit.Time(packets(c))
@@ -37,7 +37,7 @@ func run(c *Cubic, from, long, rtt unit.Time) unit.Time {
 func TestCurve(t *testing.T) {
 	for _, variant := range []string{Linux, RFC9438} {
 		t.Run(variant, func(t *testing.T) {
-			c := New(flow(1000), plain(variant))
+			c := New(cctest.NewFlow(1, cctest.SetInitialWindow(1000)), plain(variant))
 			c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 			if packets(c) != 700 {
 				t.Fatalf("after the loss: %d", packets(c))
@@ -45,7 +45,7 @@ func TestCurve(t *testing.T) {
 			k := math.Cbrt(300 / 0.4)
 			now := unit.Time(0)
 			for now < 15*unit.Second {
-				now = run(c, now, 100*ms, 100*ms)
+				now = ackEvenly(c, now, 100*ms, 100*ms)
 				at := now.Seconds() - k
 				if want := 0.4*at*at*at + 1000; now > 300*ms && math.Abs(float64(packets(c))+0.5-want) > 1.5 {
 					t.Errorf("%s at %v: %d, want %.1f", variant, now, packets(c), want)
@@ -62,15 +62,15 @@ func TestRenoFriendly(t *testing.T) {
 	const alpha = 3 * 0.3 / 1.7
 	for _, variant := range []string{Linux, RFC9438} {
 		t.Run(variant, func(t *testing.T) {
-			c := New(flow(40), plain(variant))
+			c := New(cctest.NewFlow(1, cctest.SetInitialWindow(40)), plain(variant))
 			c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery}) // 28
-			now := run(c, 0, 200*ms, 10*ms)             // 20 round trips
+			now := ackEvenly(c, 0, 200*ms, 10*ms)       // 20 round trips
 			if got, want := float64(packets(c)), 28+20*alpha; math.Abs(got-want) > 1.5 {
 				t.Errorf("%s after 20 round trips: %g, want %.1f", variant, got, want)
 			}
-			now = run(c, now, 300*ms, 10*ms)
+			now = ackEvenly(c, now, 300*ms, 10*ms)
 			before := packets(c)
-			run(c, now, 200*ms, 10*ms)
+			ackEvenly(c, now, 200*ms, 10*ms)
 			want := 20 * alpha
 			if variant == RFC9438 {
 				want = 20
@@ -86,7 +86,7 @@ func TestRenoFriendly(t *testing.T) {
 // §4.8: after a timeout the window is 1 and the threshold β·cwnd. §4.9: a spurious loss
 // restores everything.
 func TestLosses(t *testing.T) {
-	c := New(flow(100), plain(RFC9438))
+	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438))
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	if c.wMax != 100 || packets(c) != 70 {
 		t.Errorf("first loss: W_max %g, window %d", c.wMax, packets(c))
@@ -105,7 +105,7 @@ func TestLosses(t *testing.T) {
 	}
 	config := plain(RFC9438)
 	config.FastConvergence = false
-	c = New(flow(100), config)
+	c = New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), config)
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	if c.wMax != 70 {
@@ -115,14 +115,15 @@ func TestLosses(t *testing.T) {
 
 // §5.8: time in which nothing is sent does not count.
 func TestIdle(t *testing.T) {
-	a, b := New(flow(100), plain(RFC9438)), New(flow(100), plain(RFC9438))
+	a, b := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438)), New(cctest.NewFlow(1,
+		cctest.SetInitialWindow(100)), plain(RFC9438))
 	for _, c := range []*Cubic{a, b} {
 		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
-		run(c, 0, unit.Second, 50*ms)
+		ackEvenly(c, 0, unit.Second, 50*ms)
 	}
 	b.OnSend(11*unit.Second, cc.Sent{Bytes: 1000, Idle: 10 * unit.Second})
-	run(a, unit.Second, unit.Second, 50*ms)
-	run(b, 11*unit.Second, unit.Second, 50*ms)
+	ackEvenly(a, unit.Second, unit.Second, 50*ms)
+	ackEvenly(b, 11*unit.Second, unit.Second, 50*ms)
 	if packets(a) != packets(b) {
 		t.Errorf("%d without a pause of 10 s, %d with it", packets(a), packets(b))
 	}
@@ -130,9 +131,9 @@ func TestIdle(t *testing.T) {
 
 // Linux grows by 5 % a round trip or more before the first loss.
 func TestBeforeTheFirstLoss(t *testing.T) {
-	c := New(flow(100), plain(Linux))
+	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(Linux))
 	c.window.Threshold = 100
-	run(c, 0, 500*ms, 50*ms) // ten round trips
+	ackEvenly(c, 0, 500*ms, 50*ms) // ten round trips
 	if got, want := float64(packets(c)), 100*math.Pow(1.05, 10); math.Abs(got/want-1) > 0.03 {
 		t.Errorf("after ten round trips: %g, want %.0f", got, want)
 	}
@@ -157,7 +158,7 @@ func ackRound(c *Cubic, now unit.Time, una *int64, n int, gap, rtt unit.Time) un
 func TestLinuxHyStart(t *testing.T) {
 	config := Defaults()
 	start := func(gap unit.Time, rtts ...unit.Time) (c *Cubic) {
-		c = New(flow(10), config)
+		c = New(cctest.NewFlow(1, cctest.SetInitialWindow(10)), config)
 		c.OnSend(0, cc.Sent{Bytes: 1000})
 		una, now := int64(0), unit.Time(0)
 		for _, rtt := range rtts {
@@ -189,7 +190,7 @@ func TestHyStart44(t *testing.T) {
 	ends := func(variant string) (after unit.Time) {
 		config := Defaults()
 		config.HyStart = variant
-		c := New(flow(40), config)
+		c := New(cctest.NewFlow(1, cctest.SetInitialWindow(40)), config)
 		c.OnSend(0, cc.Sent{Bytes: 1000})
 		for n := range int64(60) {
 			now := 21*ms + unit.Time(n)*500*unit.Microsecond
@@ -211,7 +212,7 @@ func TestHyStart44(t *testing.T) {
 		t.Run(variant, func(t *testing.T) {
 			config := Defaults()
 			config.HyStart = variant
-			c := New(flow(40), config)
+			c := New(cctest.NewFlow(1, cctest.SetInitialWindow(40)), config)
 			c.OnSend(0, cc.Sent{Bytes: 1000})
 			ack := func(n int64, rtt unit.Time) {
 				c.OnAck(10*ms*unit.Time(n+1), &cc.Ack{Packets: 1, Advanced: true, Limited: true, FirstUnacked: n + 1, Next: 1000,
@@ -271,7 +272,7 @@ func TestHyStartPlusPlus(t *testing.T) {
 func TestHyStartPlusPlusStretched(t *testing.T) {
 	config := Defaults()
 	config.HyStart = PlusPlus
-	c := New(flow(16), config)
+	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(16)), config)
 	c.OnAck(0, &cc.Ack{Packets: 16, Advanced: true, Limited: true, RTT: cc.RTT{Sample: 10 * ms}, Next: 100})
 	if packets(c) != 24 {
 		t.Errorf("an ACK of 16 packets at 16: %d, want 24", packets(c))

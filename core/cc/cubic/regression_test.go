@@ -4,25 +4,26 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/unit"
 )
 
 func TestRTO(t *testing.T) {
 	for _, v := range []string{RFC9438, Linux} {
 		t.Run(v, func(t *testing.T) {
-			c := New(flow(1000), plain(v))
+			c := New(cctest.NewFlow(1, cctest.SetInitialWindow(1000)), plain(v))
 			c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 			c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
 			c.OnLoss(0, cc.Loss{Kind: cc.RetransmissionTimeout})
 			c.OnLoss(0, cc.Loss{Kind: cc.Recovered})
 			now := unit.Time(0)
 			for c.window.InSlowStart() {
-				now = run(c, now, 100*ms, 100*ms)
+				now = ackEvenly(c, now, 100*ms, 100*ms)
 			}
-			now = run(c, now, 100*ms, 100*ms)
+			now = ackEvenly(c, now, 100*ms, 100*ms)
 			t.Logf("%s: K %.2f origin %.0f wMax %.0f cwnd %d", v, c.k, c.origin, c.wMax, packets(c))
 			before := packets(c)
-			run(c, now, unit.Second, 100*ms)
+			ackEvenly(c, now, unit.Second, 100*ms)
 			t.Logf("%s: ten round trips: %d -> %d", v, before, packets(c))
 			if c.k != 0 {
 				t.Errorf("%s: K = %.2f after a timeout; RFC 9438 §4.8: 0", v, c.k)
@@ -85,7 +86,7 @@ func TestPlusPlusStale(t *testing.T) {
 
 func TestRounding(t *testing.T) {
 	for n := 3; n < 100000; n++ {
-		c := New(flow(n), plain(Linux))
+		c := New(cctest.NewFlow(1, cctest.SetInitialWindow(n)), plain(Linux))
 		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 		if packets(c) < n*7/10 {
 			t.Fatalf("0.7*%d: %d", n, packets(c))
@@ -95,14 +96,14 @@ func TestRounding(t *testing.T) {
 
 // Linux' cubic restores cwnd and ssthresh only: epoch_start stays 0, last_max_cwnd that of the loss.
 func TestUndoLinux(t *testing.T) {
-	c := New(flow(1000), plain(Linux))
+	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(1000)), plain(Linux))
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
-	run(c, 0, 2*unit.Second, 100*ms)
+	ackEvenly(c, 0, 2*unit.Second, 100*ms)
 	n := packets(c)
 	c.OnLoss(2*unit.Second, cc.Loss{Kind: cc.FastRecovery})
 	c.OnLoss(2100*ms, cc.Loss{Kind: cc.Spurious})
 	c.OnLoss(2100*ms, cc.Loss{Kind: cc.Recovered})
-	run(c, 2100*ms, 2*unit.Second, 100*ms)
+	ackEvenly(c, 2100*ms, 2*unit.Second, 100*ms)
 	// new epoch at n > last_max_cwnd = 0.85 n: K = 0, origin n; 0.4 * 2.1^3 = 3.7; Reno-friendly: 20 * 0.53 = 10.6
 	if got := packets(c); got > n+12 {
 		t.Errorf("2 s after the undo at %d: %d; Linux: %d", n, got, n+11)

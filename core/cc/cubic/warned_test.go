@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/cc/cubic"
 	"weir/core/scheme"
 )
@@ -22,7 +23,7 @@ func TestWarned(t *testing.T) {
 		t.Run(fmt.Sprint(x), func(t *testing.T) {
 			config := scheme.Defaults[cubic.Config]()
 			config.Beta = x.beta
-			c := cubic.New(cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 100}, config)
+			c := cubic.New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), config)
 			c.OnLoss(0, cc.Loss{Kind: cc.Warned, Window: x.offered})
 			if got := int64(c.Decision().Window) / 1000; got != x.want {
 				t.Errorf("%d packets, want %d", got, x.want)

@@ -10,7 +10,11 @@ import (
 	"weir/core/cc/cctest"
 	"weir/core/cc/dcqcn"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
+
+// rounding is the tolerance of rates, in bits per second.
+var rounding = testkit.Tolerance{Relative: 1e-6, Absolute: 2}
 
 const (
 	us   = unit.Microsecond
@@ -28,18 +32,10 @@ func start(t testing.TB, c dcqcn.Config) *dcqcn.DCQCN {
 
 func cnp(d *dcqcn.DCQCN, now unit.Time) { d.OnNotice(now, cc.Notice{Kind: cc.CNPNotice}) }
 
-// run calls the timers that are due up to a time, when they are.
-func run(d *dcqcn.DCQCN, until unit.Time) {
+// runTimers calls each timer that is due up to a time, at its time.
+func runTimers(d *dcqcn.DCQCN, until unit.Time) {
 	for next := d.Decision().NextTimer; next <= until; next = d.Decision().NextTimer {
 		d.OnTimer(next)
-	}
-}
-
-// near compares rates to a share of 10⁻⁶.
-func near(t *testing.T, what string, got unit.Rate, want float64) {
-	t.Helper()
-	if math.Abs(float64(got)-want) > want*1e-6+2 {
-		t.Errorf("%s: %v, want %.0f", what, got, want)
 	}
 }
 
@@ -52,29 +48,29 @@ func TestDecrease(t *testing.T) {
 		t.Fatalf("start: %+v", d.Decision())
 	}
 	cnp(d, 0)
-	near(t, "first CNP", d.Decision().Rate, 20e9)
-	near(t, "its target", d.Target(), 40e9)
+	testkit.CheckNear(t, "first CNP", d.Decision().Rate, 20e9, rounding)
+	testkit.CheckNear(t, "its target", d.Target(), 40e9, rounding)
 	cnp(d, 50*us)
-	near(t, "second CNP", d.Decision().Rate, 10e9)
-	near(t, "its target", d.Target(), 20e9)
+	testkit.CheckNear(t, "second CNP", d.Decision().Rate, 10e9, rounding)
+	testkit.CheckNear(t, "its target", d.Target(), 20e9, rounding)
 	if d.Alpha() != 1 {
 		t.Errorf("alpha after two CNPs within its timer: %v", d.Alpha())
 	}
 	// Alpha decays 55, 110 and 165 µs after the CNP, and an event at the CNP's own time is later.
 	alpha, rate := math.Pow(1-g, 3), 0.
-	run(d, 220*us)
+	runTimers(d, 220*us)
 	rate = float64(d.Decision().Rate)
 	cnp(d, 50*us+4*55*us)
-	near(t, "after three periods", d.Decision().Rate, rate*(1-alpha/2))
+	testkit.CheckNear(t, "after three periods", d.Decision().Rate, rate*(1-alpha/2), rounding)
 	if want := alpha*(1-g) + g; math.Abs(d.Alpha()-want) > 1e-12 {
 		t.Errorf("alpha: %v, want %v", d.Alpha(), want)
 	}
 	e := start(t, dcqcn.PaperConfig())
 	cnp(e, 0)
 	cnp(e, 55*us) // at the time of alpha's update, which is later
-	near(t, "a CNP as alpha's timer ends", e.Decision().Rate, 10e9)
+	testkit.CheckNear(t, "a CNP as alpha's timer ends", e.Decision().Rate, 10e9, rounding)
 	d.OnNotice(300*us, cc.Notice{Kind: cc.NackNotice})
-	near(t, "a NACK", d.Decision().Rate, rate*(1-alpha/2))
+	testkit.CheckNear(t, "a NACK", d.Decision().Rate, rate*(1-alpha/2), rounding)
 }
 
 // Figure 7, equations 3 and 4: F events of the timer are fast recovery, R_C = (R_C + R_T)/2;
@@ -96,8 +92,8 @@ func TestIncreaseByTimer(t *testing.T) {
 			target += 40e6
 		}
 		rate = (rate + target) / 2
-		near(t, fmt.Sprint("increase ", n), d.Decision().Rate, rate)
-		near(t, fmt.Sprint("target ", n), d.Target(), target)
+		testkit.CheckNear(t, fmt.Sprint("increase ", n), d.Decision().Rate, rate, rounding)
+		testkit.CheckNear(t, fmt.Sprint("target ", n), d.Target(), target, rounding)
 	}
 }
 
@@ -115,11 +111,11 @@ func TestByteCounter(t *testing.T) {
 		for range 9_999 {
 			d.OnSend(101*us, cc.Sent{Bytes: 1000})
 		}
-		near(t, fmt.Sprint("10 MB less a packet, ", n), d.Decision().Rate, rate)
+		testkit.CheckNear(t, fmt.Sprint("10 MB less a packet, ", n), d.Decision().Rate, rate, rounding)
 		d.OnSend(101*us, cc.Sent{Bytes: 1000})
 		target += step
 		rate = (rate + target) / 2
-		near(t, fmt.Sprint("byte counter ", n), d.Decision().Rate, rate)
+		testkit.CheckNear(t, fmt.Sprint("byte counter ", n), d.Decision().Rate, rate, rounding)
 	}
 	for n := range 5 {
 		both(n, 0)
@@ -129,14 +125,14 @@ func TestByteCounter(t *testing.T) {
 		d.OnTimer(100*us + unit.Time(n)*55*us)
 		target += 40e6
 		rate = (rate + target) / 2
-		near(t, fmt.Sprint("timer ", n), d.Decision().Rate, rate)
+		testkit.CheckNear(t, fmt.Sprint("timer ", n), d.Decision().Rate, rate, rounding)
 	}
 	both(6, 200e6) // T = BC = 6 > F
 	d.OnTimer(100*us + 7*55*us)
 	target += 40e6 // BC = 7, T = 6: both are
 	target += 160e6
 	rate = (rate + target) / 2
-	near(t, "timer 7", d.Decision().Rate, rate)
+	testkit.CheckNear(t, "timer 7", d.Decision().Rate, rate, rounding)
 	for range 5_000 { // which the CNP forgets
 		d.OnSend(599*us, cc.Sent{Bytes: 1000})
 	}
@@ -154,10 +150,10 @@ func TestDecreaseInterval(t *testing.T) {
 	cnp(d, 0)
 	for _, at := range []unit.Time{us, 10 * us, 50*us - 1} {
 		cnp(d, at)
-		near(t, fmt.Sprint("a CNP at ", at), d.Decision().Rate, 20e9)
+		testkit.CheckNear(t, fmt.Sprint("a CNP at ", at), d.Decision().Rate, 20e9, rounding)
 	}
 	cnp(d, 50*us)
-	near(t, "a CNP at the interval's end", d.Decision().Rate, 10e9)
+	testkit.CheckNear(t, "a CNP at the interval's end", d.Decision().Rate, 10e9, rounding)
 }
 
 // The HPCC simulator (rdma-hw.cc): after the first CNP alpha is updated each µs, from 1 on and with
@@ -167,42 +163,42 @@ func TestDecreaseInterval(t *testing.T) {
 func TestVendor(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 100*us)
-	near(t, "a CNP alone", d.Decision().Rate, 40e9)
+	testkit.CheckNear(t, "a CNP alone", d.Decision().Rate, 40e9, rounding)
 	first := 104*us + unit.Nanosecond
 	if d.Decision().NextTimer != first {
 		t.Fatalf("the decrease is at %v, want %v", d.Decision().NextTimer, first)
 	}
-	run(d, first)
+	runTimers(d, first)
 	alpha := math.Pow(1-g, 4)
 	rate := 40e9 * (1 - alpha/2)
-	near(t, "first decrease", d.Decision().Rate, rate)
+	testkit.CheckNear(t, "first decrease", d.Decision().Rate, rate, rounding)
 	// two CNPs in the same µs, one decrease at the next check
 	cnp(d, 105500*unit.Nanosecond)
 	cnp(d, 105600*unit.Nanosecond)
 	if at := d.Decision().NextTimer; at != first+4*us {
 		t.Fatalf("the second decrease is at %v, want %v", at, first+4*us)
 	}
-	run(d, first+4*us)
+	runTimers(d, first+4*us)
 	alpha = math.Pow(1-g, 5)    // 105 µs
 	alpha = alpha*(1-g) + g     // 106 µs, with a CNP before it
 	alpha *= math.Pow(1-g, 2.0) // 107, 108
 	rate *= 1 - alpha/2
-	near(t, "second decrease", d.Decision().Rate, rate)
-	near(t, "its target", d.Target(), 40e9) // not lowered: nothing has increased
+	testkit.CheckNear(t, "second decrease", d.Decision().Rate, rate, rounding)
+	testkit.CheckNear(t, "its target", d.Target(), 40e9, rounding) // not lowered: nothing has increased
 	if math.Abs(d.Alpha()-alpha) > 1e-12 {
 		t.Errorf("alpha %v, want %v", d.Alpha(), alpha)
 	}
 	// a CNP after two increases lowers it
-	run(d, first+4*us+600*us)
+	runTimers(d, first+4*us+600*us)
 	rate = (rate + 40e9) / 2
 	rate = (rate + 40e9) / 2
-	near(t, "two increases", d.Decision().Rate, rate)
+	testkit.CheckNear(t, "two increases", d.Decision().Rate, rate, rounding)
 	cnp(d, 800*us)
-	run(d, 805*us)
-	near(t, "the target", d.Target(), rate)
+	runTimers(d, 805*us)
+	testkit.CheckNear(t, "the target", d.Target(), rate, rounding)
 	alpha *= math.Pow(1-g, 692) // 109 … 800: the CNP comes before the update of its µs
 	alpha = alpha + g           // which is this one; the check is 1 ns later
-	near(t, "third decrease", d.Decision().Rate, rate*(1-alpha/2))
+	testkit.CheckNear(t, "third decrease", d.Decision().Rate, rate*(1-alpha/2), rounding)
 	// F = 1: fast recovery, additive (1/5000 of the line), hyper (1/500)
 	target := rate
 	rate *= 1 - alpha/2
@@ -211,7 +207,7 @@ func TestVendor(t *testing.T) {
 		d.OnTimer(at + unit.Time(n)*300*us)
 		target += step
 		rate = (rate + target) / 2
-		near(t, fmt.Sprintf("increase %d, target up by %g bit/s", n, step), d.Decision().Rate, rate)
+		testkit.CheckNear(t, fmt.Sprintf("increase %d, target up by %g bit/s", n, step), d.Decision().Rate, rate, rounding)
 	}
 }
 
@@ -219,14 +215,14 @@ func TestVendor(t *testing.T) {
 func TestTie(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 0)
-	run(d, 5*us)
+	runTimers(d, 5*us)
 	rate := float64(d.Decision().Rate)
 	cnp(d, 303*us) // the next check is at 304 µs + 1 ns, the increase as well
 	if d.Decision().NextTimer != 304*us+unit.Nanosecond {
 		t.Fatal(d.Decision().NextTimer)
 	}
 	d.OnTimer(d.Decision().NextTimer)
-	near(t, "the target is what the increase left", d.Target(), (rate+40e9)/2)
+	testkit.CheckNear(t, "the target is what the increase left", d.Target(), (rate+40e9)/2, rounding)
 	if next := d.Decision().NextTimer; next != 604*us+unit.Nanosecond {
 		t.Errorf("the increase timer is not set anew: %v", next)
 	}
@@ -244,7 +240,7 @@ func TestProperties(t *testing.T) {
 			now := unit.Time(0)
 			for i := range 20000 {
 				now += unit.Time(random.Int64N(int64(40 * us)))
-				run(d, now)
+				runTimers(d, now)
 				if late.Decision().NextTimer <= now {
 					late.OnTimer(now)
 				}
@@ -267,7 +263,7 @@ func TestProperties(t *testing.T) {
 					t.Fatalf("%s: timers in time: %+v, late: %+v", name, d.Decision(), late.Decision())
 				}
 			}
-			run(d, now+unit.Second)
+			runTimers(d, now+unit.Second)
 			if dec := d.Decision(); dec.Rate != line || dec.NextTimer != unit.Never {
 				t.Errorf("%s: a second without CNPs leaves %+v", name, dec)
 			}
@@ -281,7 +277,7 @@ func TestMonotone(t *testing.T) {
 	for gap := 50 * us; gap < 100*unit.Millisecond; gap += gap / 3 {
 		d := start(t, dcqcn.PaperConfig())
 		cnp(d, 0)
-		run(d, gap)
+		runTimers(d, gap)
 		before := d.Decision().Rate
 		cnp(d, gap)
 		cut := 1 - float64(d.Decision().Rate)/float64(before)
@@ -305,17 +301,19 @@ func TestScheme(t *testing.T) {
 		}
 		return c.Decision().Rate
 	}
-	near(t, "paper", first(), 20e9)
-	near(t, "vendor", first("preset", "vendor"), 40e9*(1-math.Pow(1-g, 4)/2))
-	near(t, "vendor, at once", first("preset", "vendor", "reaction", "cnp"), 20e9)
-	near(t, "g", first("preset", "vendor", "g", "50%"), 40e9*(1-1./32))
-	near(t, "least rate", first("min_rate", "30Gbps"), 30e9)
-	near(t, "line rate", first("line_rate", "10Gbps"), 5e9)
-	near(t, "alpha's timer", first("preset", "vendor", "alpha_timer", "2us"), 40e9*(1-math.Pow(1-g, 2)/2))
-	near(t, "increase timer", first("increase_timer", "4us"), 30e9)
-	near(t, "increase timer, F = 0", first("increase_timer", "4us", "fast_recovery", "0", "line_rate", "40Gbps", "ai",
-		"5Gbps"), 30e9)
-	near(t, "a later check", first("preset", "vendor", "decrease_interval", "5us"), 40e9)
+	testkit.CheckNear(t, "paper", first(), 20e9, rounding)
+	testkit.CheckNear(t, "vendor", first("preset", "vendor"), 40e9*(1-math.Pow(1-g, 4)/2), rounding)
+	testkit.CheckNear(t, "vendor, at once", first("preset", "vendor", "reaction", "cnp"), 20e9, rounding)
+	testkit.CheckNear(t, "g", first("preset", "vendor", "g", "50%"), 40e9*(1-1./32), rounding)
+	testkit.CheckNear(t, "least rate", first("min_rate", "30Gbps"), 30e9, rounding)
+	testkit.CheckNear(t, "line rate", first("line_rate", "10Gbps"), 5e9, rounding)
+	testkit.CheckNear(t, "alpha's timer", first("preset", "vendor", "alpha_timer", "2us"), 40e9*(1-math.Pow(1-g, 2)/2),
+		rounding)
+	testkit.CheckNear(t, "increase timer", first("increase_timer", "4us"), 30e9, rounding)
+	testkit.CheckNear(t, "increase timer, F = 0", first("increase_timer", "4us", "fast_recovery", "0", "line_rate",
+		"40Gbps", "ai",
+		"5Gbps"), 30e9, rounding)
+	testkit.CheckNear(t, "a later check", first("preset", "vendor", "decrease_interval", "5us"), 40e9, rounding)
 	for _, given := range [][]string{
 		{"min_rate", "41Gbps"}, {"line_rate", "99Mbps"}, {"preset", "vendor", "line_rate", "500Mbps"},
 		{"reaction", "interval"},

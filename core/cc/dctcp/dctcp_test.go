@@ -6,11 +6,10 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/cc/dctcp"
 	"weir/core/unit"
 )
-
-func flow() cc.Flow { return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10} }
 
 // round acknowledges n packets one by one, of which so many are marked; n are always
 // in flight.
@@ -32,7 +31,7 @@ func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
 // window falls by Alpha/2; §3.5: a loss halves it.
 func TestFormulas(t *testing.T) {
 	const g = 1 / 16.
-	d := dctcp.New(flow(), dctcp.Config{G: g, InitialAlpha: 1, SlowStart: true})
+	d := dctcp.New(cctest.NewFlow(1), dctcp.Config{G: g, InitialAlpha: 1, SlowStart: true})
 	base := &cc.Ack{}
 	base.Next = 20_000
 	d.OnAck(0, base) // begins the first window
@@ -44,7 +43,7 @@ func TestFormulas(t *testing.T) {
 			t.Errorf("round %d, %d of 20 marked: alpha %.3f, want %.3f", i, m, d.Alpha(), alpha)
 		}
 	}
-	d = dctcp.New(flow(), dctcp.Config{G: g, InitialAlpha: 0.5, SlowStart: true})
+	d = dctcp.New(cctest.NewFlow(1), dctcp.Config{G: g, InitialAlpha: 0.5, SlowStart: true})
 	grow := &cc.Ack{Packets: 90, Advanced: true, Limited: true}
 	d.OnAck(0, grow)
 	d.OnLoss(0, cc.Loss{Kind: cc.ECNEcho})

@@ -5,10 +5,9 @@ import (
 	"testing"
 
 	"weir/core/cc"
+	"weir/core/cc/cctest"
 	"weir/core/cc/reno"
 )
-
-func flow() cc.Flow { return cc.Flow{MSS: 1000, MTU: 1052, InitialWindow: 10} }
 
 func ack(n int) *cc.Ack { return &cc.Ack{Packets: n, Advanced: true, Limited: true} }
 
@@ -18,7 +17,7 @@ func window(c cc.Controller) int { return int(c.Decision().Window / 1000) }
 // a packet a window; equation 4: a loss halves, to two packets at least; after a
 // timeout the window is one packet and the threshold half of it.
 func TestFormulas(t *testing.T) {
-	r := reno.New(flow())
+	r := reno.New(cctest.NewFlow(1))
 	r.OnAck(0, ack(10))
 	if window(r) != 20 || !r.Decision().SlowStart {
 		t.Errorf("slow start: 10 + 10 = %d", window(r))
@@ -60,7 +59,7 @@ func TestFormulas(t *testing.T) {
 
 // RFC 3465: a byte counts once, however few ACKs there are.
 func TestStretchedACKs(t *testing.T) {
-	a, b := reno.New(flow()), reno.New(flow())
+	a, b := reno.New(cctest.NewFlow(1)), reno.New(cctest.NewFlow(1))
 	for _, r := range []*reno.Reno{a, b} {
 		r.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	}

@@ -26,10 +26,12 @@ const (
 	mbps = unit.Mbps
 )
 
-// flow has frames of 1250 B with 1000 B of payload: 4/5.
-func flow(rtt unit.Time) cc.Flow {
-	return cc.Flow{MSS: 1000, MTU: 1236, InitialWindow: 10, Random: unit.NewRandom(1, "flow"),
-		Path: cc.Path{NICRate: unit.Gbps, LineRate: 800 * mbps, BaseRTT: rtt}}
+// newFlow returns a flow on a path with the given round trip. Its frames of 1250 B have 1000 B of payload, 4/5.
+func newFlow(rtt unit.Time) cc.Flow {
+	f := cctest.NewFlow(1, cctest.SetRandom(1, "flow"), cctest.SetPath(cc.Path{NICRate: unit.Gbps, LineRate: 800 * mbps,
+		BaseRTT: rtt}))
+	f.MTU = 1236
+	return f
 }
 
 func wrap(t testing.TB, c cc.Controller, f cc.Flow) cc.Controller {
@@ -68,15 +70,15 @@ func TestFormulas(t *testing.T) {
 		window unit.Bytes
 		rate   unit.Rate
 	}{
-		{"10 packets", flow(ms), 100 * mbps, 11_000, 80 * mbps},
-		{"9.6 packets", flow(ms), 96 * mbps, 11_000, 76_800_000},
-		{"a tenth of a packet", flow(10 * us), 100 * mbps, 2000, 80 * mbps},
-		{"T is not known", flow(0), 100 * mbps, 1000_000, 80 * mbps},
+		{"10 packets", newFlow(ms), 100 * mbps, 11_000, 80 * mbps},
+		{"9.6 packets", newFlow(ms), 96 * mbps, 11_000, 76_800_000},
+		{"a tenth of a packet", newFlow(10 * us), 100 * mbps, 2000, 80 * mbps},
+		{"T is not known", newFlow(0), 100 * mbps, 1000_000, 80 * mbps},
 		{"shares of MSS and MTU", cc.Flow{MSS: 1000, MTU: 1236, Path: cc.Path{BaseRTT: 10 * ms}}, 100 * mbps, 101_000,
 			80 * mbps},
-		{"more than the inner one wants", flow(10 * ms), 100 * unit.Gbps, 1000_000, 80 * unit.Gbps},
-		{"the least: a 64th of the line", flow(ms), 1, 3000, 12_500_000}, // 1562 B in a round trip
-		{"a 64th of the window", flow(100 * ms), unit.Kbps, 17_000, 1_250_000},
+		{"more than the inner one wants", newFlow(10 * ms), 100 * unit.Gbps, 1000_000, 80 * unit.Gbps},
+		{"the least: a 64th of the line", newFlow(ms), 1, 3000, 12_500_000}, // 1562 B in a round trip
+		{"a 64th of the window", newFlow(100 * ms), unit.Kbps, 17_000, 1_250_000},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), c.f)
@@ -91,7 +93,7 @@ func TestFormulas(t *testing.T) {
 		"an elephant's, not lost": {Kind: cc.NackNotice, Supply: 100 * mbps, Demand: unit.Gbps},
 	} {
 		t.Run(what, func(t *testing.T) {
-			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), flow(ms))
+			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 20}), newFlow(ms))
 			s.OnNotice(0, n)
 			is(t, what, s, 11_000, 80*mbps)
 		})
@@ -104,7 +106,7 @@ func TestFormulas(t *testing.T) {
 	s.OnAck(us, ack(1, ms))
 	is(t, "T is measured", s, 2000, 8*mbps)
 	for rtt, want := range map[unit.Time]unit.Rate{ms: 800_000, 100 * ms: 10_000} {
-		s = wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1}), flow(rtt))
+		s = wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1}), newFlow(rtt))
 		for at := unit.Time(0); at < 10*rtt; at += rtt {
 			s.OnNotice(at, nack(1))
 		}
@@ -114,7 +116,7 @@ func TestFormulas(t *testing.T) {
 
 // A round trip has one reduction; the least supply that is named within it counts.
 func TestOneReduction(t *testing.T) {
-	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), flow(ms))
+	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1000}), newFlow(ms))
 	s.OnNotice(0, nack(400*mbps))
 	is(t, "the first", s, 41_000, 320*mbps)
 	s.OnNotice(ms/4, nack(200*mbps))
@@ -140,7 +142,7 @@ func TestOneReduction(t *testing.T) {
 // After a round trip the bound opens by 1/64 of what is delivered, and by 1/8 once 16
 // round trips have brought no notice: in terms of windows, Δ(B·T) = g·delivered.
 func TestOpening(t *testing.T) {
-	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100}), flow(10*ms))
+	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100}), newFlow(10*ms))
 	s.OnNotice(0, nack(64*mbps)) // 51.2 Mb/s, 64 packets
 	is(t, "reduced", s, 65_000, 51_200_000)
 	s.OnAck(10*ms-1, ack(64, 10*ms))
@@ -176,7 +178,7 @@ func TestOpensInTime(t *testing.T) {
 	}{{ms / 10, 1. / 64}, {ms, 1. / 64}, {10 * ms, 1. / 64}, {12 * ms, 1.2 / 64}, {50 * ms, 1. / 48},
 		{500 * ms, 1. / 48}} {
 		t.Run(x.rtt.String(), func(t *testing.T) {
-			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1 << 20}), flow(x.rtt))
+			s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 1 << 20}), newFlow(x.rtt))
 			s.OnNotice(0, nack(800*mbps))
 			before := float64(s.Decision().Rate)
 			bytes := before / 8 * x.rtt.Seconds()
@@ -193,7 +195,7 @@ func TestOpensInTime(t *testing.T) {
 // The inner controller does not hear of NACKs, and does not grow beyond what is used;
 // losses, echoes and CNPs it hears of.
 func TestInner(t *testing.T) {
-	f := flow(10 * ms)
+	f := newFlow(10 * ms)
 	r := reno.New(f)
 	s := wrap(t, r, f)
 	s.OnAck(0, ack(90, 10*ms))
@@ -254,7 +256,7 @@ func (s *spy) OnLoss(_ unit.Time, l cc.Loss) { s.loss = l }
 // What NACKs report is not in LostTotal and State; what SACK and timeouts find is.
 func TestHidden(t *testing.T) {
 	s := &spy{None: *none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100})}
-	c := wrap(t, s, flow(ms))
+	c := wrap(t, s, newFlow(ms))
 	a := ack(1, ms)
 	a.Losses.State, a.Losses.Total = cc.Recovery, 7
 	c.OnAck(0, a)
@@ -445,7 +447,7 @@ func TestAllocations(t *testing.T) {
 }
 
 func TestWrapRefuses(t *testing.T) {
-	r := reno.New(flow(ms))
+	r := reno.New(newFlow(ms))
 	for _, f := range []cc.Flow{{}, {MSS: -1}, {MSS: 1000, Path: cc.Path{BaseRTT: -1}}} {
 		t.Run(fmt.Sprintf("MSS %d, base RTT %v", f.MSS, f.BaseRTT), func(t *testing.T) {
 			if _, err := supply.NewBounded(r, f); err == nil {
@@ -453,7 +455,7 @@ func TestWrapRefuses(t *testing.T) {
 			}
 		})
 	}
-	if _, err := supply.NewBounded(nil, flow(ms)); err == nil {
+	if _, err := supply.NewBounded(nil, newFlow(ms)); err == nil {
 		t.Error("no controller is taken")
 	}
 }
@@ -466,7 +468,7 @@ func bottleneck(buffer int, flows ...*cctest.Sender) *cctest.Bottleneck {
 
 func sender(t testing.TB, m maker, rtt unit.Time, wrapped bool) *cctest.Sender {
 	t.Helper()
-	f := flow(rtt)
+	f := newFlow(rtt)
 	c, err := m.make(f)
 	if err != nil {
 		t.Fatal(err)

@@ -9,7 +9,11 @@ import (
 	"weir/core/cc/cctest"
 	"weir/core/cc/swift"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
+
+// rounding is the tolerance of windows and delays.
+var rounding = testkit.Tolerance{Relative: 1e-9}
 
 const us = unit.Microsecond
 
@@ -32,13 +36,6 @@ func ack(s *swift.Swift, now, rtt unit.Time, packets int) {
 	s.OnAck(now, &cc.Ack{Packets: packets, RTT: cc.RTT{Sample: rtt}})
 }
 
-func near(t *testing.T, what string, got, want float64) {
-	t.Helper()
-	if math.Abs(got-want) > math.Abs(want)*1e-9 {
-		t.Errorf("%s: %v, want %v", what, got, want)
-	}
-}
-
 // Swift §3.5: t = base + hops·ħ + max(0, min(α/√cwnd + β, fs_range)), α = fs_range/
 // (1/√fs_min_cwnd − 1/√fs_max_cwnd), β = −α/√fs_max_cwnd: flow scaling adds fs_range at
 // fs_min_cwnd, nothing at fs_max_cwnd, and is bounded beyond both.
@@ -54,10 +51,10 @@ func TestTargetDelay(t *testing.T) {
 			config.HopDelay = 3 * us // three hops
 			s := start(t, config)
 			s.SetWindow(c.window)
-			near(t, fmt.Sprint("window ", c.window), s.TargetDelay()/1e6, c.want)
+			testkit.CheckNear(t, fmt.Sprint("window ", c.window), s.TargetDelay()/1e6, c.want, rounding)
 		})
 	}
-	near(t, "neither scaling", start(t, flat()).TargetDelay()/1e6, 20)
+	testkit.CheckNear(t, "neither scaling", start(t, flat()).TargetDelay()/1e6, 20, rounding)
 }
 
 // Algorithm 1: below the target cwnd + ai/cwnd·num_acked, and + ai·num_acked if cwnd < 1.
@@ -68,21 +65,21 @@ func TestIncrease(t *testing.T) {
 	for n := 1; n < 100; n++ {
 		ack(s, unit.Time(n)*us, 19*us, n%4)
 		want += 1 / want * float64(n%4)
-		near(t, fmt.Sprint("ACK ", n), s.Window(), want)
+		testkit.CheckNear(t, fmt.Sprint("ACK ", n), s.Window(), want, rounding)
 	}
 	s = start(t, c)
 	s.SetWindow(0.25)
 	ack(s, 0, 19*us, 1)
-	near(t, "below a packet", s.Window(), 1.25)
+	testkit.CheckNear(t, "below a packet", s.Window(), 1.25, rounding)
 	c.AI = 0.125
 	s = start(t, c)
 	s.SetWindow(0.25)
 	ack(s, 0, 19*us, 2)
-	near(t, "ai", s.Window(), 0.5)
+	testkit.CheckNear(t, "ai", s.Window(), 0.5, rounding)
 	c.InitialWindow, c.MaxWindow = 30, 30
 	s = start(t, c)
 	ack(s, 0, 19*us, 10)
-	near(t, "max_cwnd", s.Window(), 30)
+	testkit.CheckNear(t, "max_cwnd", s.Window(), 30, rounding)
 }
 
 // Algorithm 1: at the target and above max(1 − β·(delay − target)/delay, 1 − max_mdf)·cwnd,
@@ -92,26 +89,26 @@ func TestDecrease(t *testing.T) {
 		s := start(t, flat())
 		ack(s, 0, rtt, 1)
 		delay := float64(rtt)
-		near(t, fmt.Sprint("RTT ", rtt), s.Window(), 10*max(1-0.8*(delay-20e6)/delay, 0.5))
+		testkit.CheckNear(t, fmt.Sprint("RTT ", rtt), s.Window(), 10*max(1-0.8*(delay-20e6)/delay, 0.5), rounding)
 	}
 	s := start(t, flat())
 	ack(s, 0, 25*us, 1)
 	want := 10 * (1 - 0.8*5/25)
 	for now := us; now < 25*us; now += us {
 		ack(s, now, 25*us, 1)
-		near(t, fmt.Sprint("within the round trip, at ", now), s.Window(), want)
+		testkit.CheckNear(t, fmt.Sprint("within the round trip, at ", now), s.Window(), want, rounding)
 	}
 	ack(s, 25*us, 25*us, 1)
-	near(t, "a round trip later", s.Window(), want*(1-0.8*5/25))
+	testkit.CheckNear(t, "a round trip later", s.Window(), want*(1-0.8*5/25), rounding)
 	// ACKs that do not change the window do not put the decrease off.
 	ack(s, 50*us, 25*us, 1)
-	near(t, "and one more", s.Window(), want*(1-0.8*5/25)*(1-0.8*5/25))
+	testkit.CheckNear(t, "and one more", s.Window(), want*(1-0.8*5/25)*(1-0.8*5/25), rounding)
 	// an increase is free at any time, and does not allow another decrease
 	before := s.Window()
 	ack(s, 51*us, 15*us, 1)
-	near(t, "an increase within it", s.Window(), before+1/before)
+	testkit.CheckNear(t, "an increase within it", s.Window(), before+1/before, rounding)
 	ack(s, 52*us, 25*us, 1)
-	near(t, "no decrease after it", s.Window(), before+1/before)
+	testkit.CheckNear(t, "no decrease after it", s.Window(), before+1/before, rounding)
 }
 
 // Algorithm 1: fast recovery and timeouts cut by max_mdf once a round trip;
@@ -122,17 +119,17 @@ func TestLoss(t *testing.T) {
 	s := start(t, flat())
 	ack(s, 0, 19*us, 0)
 	s.OnLoss(100*us, recovery)
-	near(t, "fast recovery", s.Window(), 5)
+	testkit.CheckNear(t, "fast recovery", s.Window(), 5, rounding)
 	s.OnLoss(110*us, timeout)
-	near(t, "a timeout in the same round trip", s.Window(), 5)
+	testkit.CheckNear(t, "a timeout in the same round trip", s.Window(), 5, rounding)
 	s.OnLoss(119*us, timeout)
-	near(t, "a timeout in the next one", s.Window(), 2.5)
+	testkit.CheckNear(t, "a timeout in the next one", s.Window(), 2.5, rounding)
 	for i := range 2 {
 		s.OnLoss(120*us, timeout)
-		near(t, fmt.Sprint("timeout ", 3+i), s.Window(), 2.5)
+		testkit.CheckNear(t, fmt.Sprint("timeout ", 3+i), s.Window(), 2.5, rounding)
 	}
 	s.OnLoss(120*us, timeout)
-	near(t, "timeout 5", s.Window(), 0.01)
+	testkit.CheckNear(t, "timeout 5", s.Window(), 0.01, rounding)
 
 	for name, between := range map[string]func(s *swift.Swift){
 		"an ACK": func(s *swift.Swift) { s.OnAck(0, &cc.Ack{}) }, "fast recovery": func(s *swift.Swift) {
@@ -155,7 +152,7 @@ func TestLoss(t *testing.T) {
 	for _, kind := range []cc.LossKind{cc.ECNEcho, cc.LossInReduction, cc.Spurious, cc.Recovered, cc.Idled} {
 		s.OnLoss(0, cc.Loss{Kind: kind})
 	}
-	near(t, "what is not Swift's", s.Window(), 10)
+	testkit.CheckNear(t, "what is not Swift's", s.Window(), 10, rounding)
 }
 
 // Algorithm 1: from one packet on there is no pacing; below it a packet every rtt/cwnd.
@@ -225,14 +222,16 @@ func TestScheme(t *testing.T) {
 		return s.Window()
 	}
 	base := []string{"hop_delay", "0s", "fs_range", "0s"}
-	near(t, "20 of 40 us", window(base...), 10*(1-0.8*0.5))
-	near(t, "beta", window(append(base, "beta", "40%")...), 10*(1-0.4*0.5))
-	near(t, "max_mdf", window(append(base, "max_mdf", "10%")...), 9)
-	near(t, "base_target", window(append(base, "base_target", "41us", "ai", "3")...), 10.6)
-	near(t, "three hops", window("hop_delay", "8us", "fs_range", "0s"), 10.2)
-	near(t, "two hops", window("hop_delay", "8us", "fs_range", "0s", "hops", "2"), 10*(1-0.8*0.1))
-	near(t, "initial window", window(append(base, "initial_window", "50 packets")...), 50*(1-0.8*0.5))
-	near(t, "largest window", window(append(base, "initial_window", "50 packets", "max_cwnd", "5")...), 5*(1-0.8*0.5))
+	testkit.CheckNear(t, "20 of 40 us", window(base...), 10*(1-0.8*0.5), rounding)
+	testkit.CheckNear(t, "beta", window(append(base, "beta", "40%")...), 10*(1-0.4*0.5), rounding)
+	testkit.CheckNear(t, "max_mdf", window(append(base, "max_mdf", "10%")...), 9, rounding)
+	testkit.CheckNear(t, "base_target", window(append(base, "base_target", "41us", "ai", "3")...), 10.6, rounding)
+	testkit.CheckNear(t, "three hops", window("hop_delay", "8us", "fs_range", "0s"), 10.2, rounding)
+	testkit.CheckNear(t, "two hops", window("hop_delay", "8us", "fs_range", "0s", "hops", "2"), 10*(1-0.8*0.1), rounding)
+	testkit.CheckNear(t, "initial window", window(append(base, "initial_window", "50 packets")...), 50*(1-0.8*0.5),
+		rounding)
+	testkit.CheckNear(t, "largest window", window(append(base, "initial_window", "50 packets", "max_cwnd", "5")...),
+		5*(1-0.8*0.5), rounding)
 	direct := cctest.NewDatacentreFlow(1) // one link joins the hosts: t = base target
 	direct.Hops = 0
 	c, err := cctest.BuildController(swift.Scheme(), direct, "hop_delay", "8us", "fs_range", "0s")
@@ -241,7 +240,7 @@ func TestScheme(t *testing.T) {
 	}
 	s := c.(*swift.Swift)
 	ack(s, 0, 40*us, 2)
-	near(t, "no hops", s.Window(), 10*(1-0.8*0.5))
+	testkit.CheckNear(t, "no hops", s.Window(), 10*(1-0.8*0.5), rounding)
 	if _, err := cctest.BuildController(swift.Scheme(), cctest.NewFlow(1)); err == nil {
 		t.Error("an unknown number of hops is taken")
 	}

@@ -11,7 +11,11 @@ import (
 	"weir/core/cc/timely"
 	"weir/core/scheme"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
+
+// rounding is the tolerance of rates, in bits per second.
+var rounding = testkit.Tolerance{Relative: 1e-9, Absolute: 1}
 
 const (
 	us   = unit.Microsecond
@@ -37,13 +41,6 @@ func ack(c cc.Controller, rtt unit.Time) {
 	c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: rtt}})
 }
 
-func near(t *testing.T, what string, c cc.Controller, want float64) {
-	t.Helper()
-	if got := float64(c.Decision().Rate); math.Abs(got-want) > want*1e-9+1 {
-		t.Errorf("%s: %.0f, want %.0f", what, got, want)
-	}
-}
-
 // TIMELY algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt), gradient =
 // rtt_diff/minRTT. new_rtt < Tlow: rate + δ. new_rtt > Thigh: rate·(1 − β·(1 − Thigh/new_rtt)).
 // gradient ≤ 0: rate + N·δ. Else rate·(1 − β·gradient).
@@ -51,7 +48,7 @@ func TestAlgorithm1(t *testing.T) {
 	c := start(t, each(timely.Paper))
 	rate, diff, last := 10e9, 0.0, 0.0
 	ack(c, 100*us)
-	near(t, "the first RTT", c, rate)
+	testkit.CheckNear(t, "the first RTT", c.Decision().Rate, rate, rounding)
 	last = 100
 	for i, rtt := range []float64{100, 101, 103, 102, 40, 49, 50, 51, 500, 501, 900, 499, 300, 300} {
 		diff = 0.125*diff + 0.875*(rtt-last)
@@ -68,7 +65,7 @@ func TestAlgorithm1(t *testing.T) {
 		}
 		rate = max(rate, 10e6)
 		ack(c, unit.Time(rtt)*us)
-		near(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c, rate)
+		testkit.CheckNear(t, fmt.Sprintf("event %d, RTT %v us", i, rtt), c.Decision().Rate, rate, rounding)
 	}
 }
 
@@ -85,14 +82,14 @@ func TestHAI(t *testing.T) {
 		if rate += 10e6; n >= 5 {
 			rate += 40e6
 		}
-		near(t, fmt.Sprint("negative gradient ", n), c, rate)
+		testkit.CheckNear(t, fmt.Sprint("negative gradient ", n), c.Decision().Rate, rate, rounding)
 	}
 	for range 500 { // the average's tail: it falls to a gradient of 0
 		ack(c, rtt)
 	}
 	before := float64(c.Decision().Rate)
 	ack(c, rtt)
-	near(t, "no gradient", c, before+10e6)
+	testkit.CheckNear(t, "no gradient", c.Decision().Rate, before+10e6, rounding)
 }
 
 // CoNEXT'16, patched TIMELY: w(g) is 0 up to −1/4, 2g + 1/2 between, 1 from 1/4 on; rate =
@@ -110,15 +107,16 @@ func TestPatched(t *testing.T) {
 			} else if gradient >= 0.25 {
 				w = 1
 			}
-			near(t, fmt.Sprint("a step of ", step), c, 10e6*(1-w)+10e9*(1-0.008*w*(150+step)/50))
+			testkit.CheckNear(t, fmt.Sprint("a step of ", step), c.Decision().Rate, 10e6*(1-w)+10e9*(1-0.008*w*(150+step)/50),
+				rounding)
 		})
 	}
 	c := start(t, each(timely.Patched))
 	ack(c, 600*us)
 	ack(c, 1000*us)
-	near(t, "above Thigh", c, 10e9*(1-0.008*0.5))
+	testkit.CheckNear(t, "above Thigh", c.Decision().Rate, 10e9*(1-0.008*0.5), rounding)
 	ack(c, 20*us)
-	near(t, "below Tlow", c, 10e9*(1-0.008*0.5)+10e6)
+	testkit.CheckNear(t, "below Tlow", c.Decision().Rate, 10e9*(1-0.008*0.5)+10e6, rounding)
 }
 
 // Patched TIMELY has one fixed point: with no gradient, δ/2 = rate·β/2·(RTT − Tlow)/Tlow.
@@ -132,14 +130,14 @@ func TestFixedPoint(t *testing.T) {
 			for range 20000 {
 				ack(c, 100*us)
 			}
-			near(t, fmt.Sprint("from ", begin), c, 10e6/0.008)
+			testkit.CheckNear(t, fmt.Sprint("from ", begin), c.Decision().Rate, 10e6/0.008, rounding)
 		})
 	}
 	c := start(t, each(timely.Paper))
 	for range 2000 {
 		ack(c, 100*us)
 	}
-	near(t, "algorithm 1", c, 10e9+1999*10e6)
+	testkit.CheckNear(t, "algorithm 1", c.Decision().Rate, 10e9+1999*10e6, rounding)
 }
 
 // The HPCC simulator (rdma-hw.cc): δ is 1/1000 of the line, any five increases in a row bring five times
@@ -167,20 +165,20 @@ func TestHPCC(t *testing.T) {
 	for n := range 7 {
 		una = next
 		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, FirstUnacked: una, Next: una + 10_000})
-		near(t, fmt.Sprint("not beyond what was sent at event ", n), c, rate)
+		testkit.CheckNear(t, fmt.Sprint("not beyond what was sent at event ", n), c.Decision().Rate, rate, rounding)
 		una = next + 1000
 		c.OnAck(0, &cc.Ack{Packets: 1, Bytes: 1000, RTT: cc.RTT{Sample: 20 * us}, FirstUnacked: una, Next: una + 10_000})
 		next = una + 10_000
 		if rate += 40e6; n >= 5 {
 			rate += 160e6
 		}
-		near(t, fmt.Sprint("increase ", n), c, rate)
+		testkit.CheckNear(t, fmt.Sprint("increase ", n), c.Decision().Rate, rate, rounding)
 	}
 	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 1000 * us}, FirstUnacked: next + 1000, Next: next + 11_000})
 	rate *= 1 - 0.8*0.5
-	near(t, "above Thigh", c, rate)
+	testkit.CheckNear(t, "above Thigh", c.Decision().Rate, rate, rounding)
 	c.OnAck(0, &cc.Ack{RTT: cc.RTT{Sample: 20 * us}, FirstUnacked: next + 12_000, Next: next + 20_000})
-	near(t, "one increase after it", c, rate+40e6)
+	testkit.CheckNear(t, "one increase after it", c.Decision().Rate, rate+40e6, rounding)
 }
 
 // A completion event is a segment: 64 KB of payload, whatever the ACKs; an ACK without an
@@ -212,7 +210,7 @@ func TestSegments(t *testing.T) {
 	for range 64 {
 		ack(c, 20*us)
 	}
-	near(t, "four segments of 16 KB", c, 10e9+3*10e6)
+	testkit.CheckNear(t, "four segments of 16 KB", c.Decision().Rate, 10e9+3*10e6, rounding)
 }
 
 // Properties under RTTs at random: the rate stays within its bounds, and a larger RTT
@@ -265,17 +263,22 @@ func TestScheme(t *testing.T) {
 		return c
 	}
 	flat := []unit.Time{20 * us, 20 * us}
-	near(t, "paper", after(flat), 10e9+10e6)
-	near(t, "hpcc", after(flat, "preset", "hpcc", "line_rate", "20Gbps"), 10e9+20e6)
-	near(t, "delta", after(flat, "delta", "1Gbps"), 11e9)
-	near(t, "t_low", after([]unit.Time{20 * us, 22 * us}, "t_low", "15us", "alpha", "100%"), 10e9*(1-0.8*0.1))
-	near(t, "min_rtt, beta", after([]unit.Time{60 * us, 62 * us}, "min_rtt", "10us", "alpha", "100%", "beta", "50%"),
-		10e9*(1-0.5*0.2))
-	near(t, "t_high", after([]unit.Time{100 * us, 100 * us}, "t_high", "80us"), 10e9*(1-0.8*0.2))
-	near(t, "hai", after([]unit.Time{100 * us, 99 * us, 98 * us}, "hai_after", "2", "hai", "100"), 10e9+10e6+1000e6)
-	near(t, "no bound of a decrease", after([]unit.Time{60 * us, 400 * us}), 10e6)
-	near(t, "max_decrease", after([]unit.Time{60 * us, 400 * us}, "max_decrease", "50%"), 5e9)
-	near(t, "min_rate", after([]unit.Time{60 * us, 400 * us}, "min_rate", "2Gbps"), 2e9)
+	testkit.CheckNear(t, "paper", after(flat).Decision().Rate, 10e9+10e6, rounding)
+	testkit.CheckNear(t, "hpcc", after(flat, "preset", "hpcc", "line_rate", "20Gbps").Decision().Rate, 10e9+20e6, rounding)
+	testkit.CheckNear(t, "delta", after(flat, "delta", "1Gbps").Decision().Rate, 11e9, rounding)
+	testkit.CheckNear(t, "t_low", after([]unit.Time{20 * us, 22 * us}, "t_low", "15us", "alpha", "100%").Decision().Rate,
+		10e9*(1-0.8*0.1), rounding)
+	testkit.CheckNear(t, "min_rtt, beta", after([]unit.Time{60 * us, 62 * us}, "min_rtt", "10us", "alpha", "100%", "beta",
+		"50%").Decision().Rate, 10e9*(1-0.5*0.2), rounding)
+	testkit.CheckNear(t, "t_high", after([]unit.Time{100 * us, 100 * us}, "t_high", "80us").Decision().Rate,
+		10e9*(1-0.8*0.2), rounding)
+	testkit.CheckNear(t, "hai", after([]unit.Time{100 * us, 99 * us, 98 * us}, "hai_after", "2", "hai",
+		"100").Decision().Rate, 10e9+10e6+1000e6, rounding)
+	testkit.CheckNear(t, "no bound of a decrease", after([]unit.Time{60 * us, 400 * us}).Decision().Rate, 10e6, rounding)
+	testkit.CheckNear(t, "max_decrease", after([]unit.Time{60 * us, 400 * us}, "max_decrease", "50%").Decision().Rate,
+		5e9, rounding)
+	testkit.CheckNear(t, "min_rate", after([]unit.Time{60 * us, 400 * us}, "min_rate", "2Gbps").Decision().Rate, 2e9,
+		rounding)
 	if c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), "window", "variable", "start_rate",
 		"20Gbps"); err != nil || c.Decision().Window != 25_000 {
 		t.Errorf("variable window: %v, %v", c, err)

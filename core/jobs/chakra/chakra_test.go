@@ -11,6 +11,7 @@ import (
 	"weir/core/jobs/loggops"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/testkit/jobtest"
 )
 
 // writer writes traces, as et_def.proto has them.
@@ -125,10 +126,7 @@ func read(t testing.TB, o Options, traces ...[]byte) (*job.Listed, error) {
 func end(t testing.TB, l *job.Listed) unit.Time {
 	t.Helper()
 	m := loggops.Model{Latency: unit.Microsecond, Costs: job.Costs{ByteGap: 20, Eager: 1 << 40}}
-	o, _, err := m.Run(l, job.Watch{})
-	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.DescribeDeadlock(l, &o))
-	}
+	o := jobtest.RunJob(t, m, l, job.Watch{})
 	last := unit.Time(0)
 	for _, r := range o.Ranks {
 		last = max(last, r.End)

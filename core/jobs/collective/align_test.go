@@ -39,7 +39,7 @@ func TestAlignTogether(t *testing.T) {
 		"gather":    {Operation: Gather, Members: 6, Size: 6 << 20},
 	} {
 		t.Run(name, func(t *testing.T) {
-			one := run(t, c)
+			one := runJob(t, c)
 			took := one.Iterations[0].Last
 			if one.Iterations[0].Begin != unit.Never {
 				t.Errorf("without Align an iteration begins at %v", one.Iterations[0].Begin)
@@ -55,7 +55,7 @@ func TestAlignTogether(t *testing.T) {
 // aligned checks the iterations of an aligned job against a single iteration.
 func aligned(t *testing.T, c Config, one *job.Outcome) {
 	t.Helper()
-	o := run(t, c)
+	o := runJob(t, c)
 	took, n := one.Iterations[0].Last, unit.Time(c.Iterations)
 	for i, x := range o.Iterations {
 		earliest := unit.Time(0)

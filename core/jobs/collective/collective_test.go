@@ -10,6 +10,7 @@ import (
 	"weir/core/jobs/job"
 	"weir/core/jobs/loggops"
 	"weir/core/unit"
+	"weir/internal/testkit/jobtest"
 )
 
 const us = unit.Microsecond
@@ -274,10 +275,7 @@ func TestBytes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, _, err := loggops.Model{}.Run(j, job.Watch{})
-		if err != nil || r.Left > 0 {
-			t.Fatal(err, job.DescribeDeadlock(j, &r))
-		}
+		r := jobtest.RunJob(t, loggops.Model{}, j, job.Watch{})
 		var bytes, messages float64
 		for _, x := range r.Ranks {
 			bytes += float64(x.Sent)
@@ -302,27 +300,24 @@ func model() loggops.Model {
 	return loggops.Model{Latency: us, Costs: job.Costs{ByteGap: 20, Eager: 1 << 50}}
 }
 
-func run(t *testing.T, c Config) job.Outcome {
+// runJob runs the job of a configuration on the network of model.
+func runJob(t *testing.T, c Config) job.Outcome {
 	t.Helper()
 	j, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, _, err := model().Run(j, job.Watch{})
-	if err != nil || r.Left > 0 {
-		t.Fatal(err, job.DescribeDeadlock(j, &r))
-	}
-	return r
+	return jobtest.RunJob(t, model(), j, job.Watch{})
 }
 
 // What the given files say by operations the generators say by formula: rings of eight with 8 MiB that are reduced at
 // 51.2 GB/s take 450,954 ns, and four stages with six batches 965,913 ns.
 func TestLikeGiven(t *testing.T) {
-	r := run(t, Config{Operation: AllReduce, Members: 8, Size: 8 << 20, Reduce: 409600 * unit.Mbps})
+	r := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 8 << 20, Reduce: 409600 * unit.Mbps})
 	if got := r.Operations[0].End; got != 450954*unit.Nanosecond {
 		t.Errorf("the ring takes %v", got)
 	}
-	r = run(t, Config{Operation: Pipeline, Members: 4, Size: 1 << 20, Batches: 6, Forward: 100 * us})
+	r = runJob(t, Config{Operation: Pipeline, Members: 4, Size: 1 << 20, Batches: 6, Forward: 100 * us})
 	for m, want := range []unit.Time{600000, 721971, 843942, 965913} {
 		if got := r.Ranks[m].End; got != want*unit.Nanosecond {
 			t.Errorf("stage %d ends at %v, not %vns", m, got, int64(want))
@@ -342,7 +337,7 @@ func TestAtOnce(t *testing.T) {
 		0:     us + (n-1)*wire,
 		1000:  us + (n-1)*wire,
 	} {
-		r := run(t, Config{Operation: AllToAll, Members: n, Size: n * block, AtOnce: atOnce})
+		r := runJob(t, Config{Operation: AllToAll, Members: n, Size: n * block, AtOnce: atOnce})
 		if got := r.Operations[0].End; got != want {
 			t.Errorf("%d at once: %v, want %v", atOnce, got, want)
 		}
@@ -353,7 +348,7 @@ func TestAtOnce(t *testing.T) {
 // way there and back.
 func TestPipelineBack(t *testing.T) {
 	const f, b, n, m = 100 * us, 200 * us, 4, 8
-	r := run(t, Config{Operation: Pipeline, Members: n, Size: 1000, Batches: m, Forward: f, Backward: b})
+	r := runJob(t, Config{Operation: Pipeline, Members: n, Size: 1000, Batches: m, Forward: f, Backward: b})
 	hop := us + 19*unit.Nanosecond
 	want := (n-1+m)*f + 2*(n-1)*hop + (m+n-1)*b
 	if got := r.Ranks[0].End; got != want {
@@ -370,8 +365,8 @@ func TestPipelineBack(t *testing.T) {
 // only what is left is exposed. A straggler makes all wait.
 func TestIterations(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Iterations: 3, Compute: 400 * us}
-	alone := run(t, Config{Operation: AllReduce, Members: 4, Size: 4 << 20}).Operations[0].End
-	r := run(t, c)
+	alone := runJob(t, Config{Operation: AllReduce, Members: 4, Size: 4 << 20}).Operations[0].End
+	r := runJob(t, c)
 	for i, x := range r.Iterations {
 		if want := unit.Time(i+1) * (400*us + alone); x.First != want || x.Last != want {
 			t.Errorf("iteration %d is over at %v and %v, not %v", i, x.First, x.Last, want)
@@ -381,12 +376,12 @@ func TestIterations(t *testing.T) {
 		t.Errorf("%v are exposed, not %v", got, 3*alone)
 	}
 	c.Buckets = 4
-	part := run(t, Config{Operation: AllReduce, Members: 4, Size: 4 << 20}).Operations[0].End
-	if r = run(t, c); r.Iterations[0].Last != 400*us+3*part && r.Iterations[0].Last != 100*us+4*part {
+	part := runJob(t, Config{Operation: AllReduce, Members: 4, Size: 4 << 20}).Operations[0].End
+	if r = runJob(t, c); r.Iterations[0].Last != 400*us+3*part && r.Iterations[0].Last != 100*us+4*part {
 		t.Errorf("with buckets it is over at %v; a part takes %v", r.Iterations[0].Last, part)
 	}
 	c.Buckets, c.Slow = 1, map[int]float64{2: 1.5}
-	r = run(t, c)
+	r = runJob(t, c)
 	if want := 3 * (600*us + alone); r.Iterations[2].Last < want-6*us || r.Iterations[2].Last > want {
 		t.Errorf("with a straggler it takes %v, not about %v", r.Iterations[2].Last, want)
 	}
@@ -398,7 +393,7 @@ func TestIterations(t *testing.T) {
 // Chunks go through a chain one behind the other, so that it takes n−1+k of their times, not k·(n−1).
 func TestChunks(t *testing.T) {
 	const n, k = 5, 8
-	r := run(t, Config{Operation: Broadcast, Members: n, Size: k << 20, Chunks: k})
+	r := runJob(t, Config{Operation: Broadcast, Members: n, Size: k << 20, Chunks: k})
 	wire := 20971 * unit.Nanosecond
 	if got, want := r.Operations[0].End, (n-1)*(us+wire)+(k-1)*wire; got != want {
 		t.Errorf("%v, want %v", got, want)
@@ -407,9 +402,9 @@ func TestChunks(t *testing.T) {
 
 // Channels at NICs of their own share the time.
 func TestChannels(t *testing.T) {
-	one := run(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20}).Operations[0].End
-	two := run(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2}).Operations[0].End
-	both := run(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2, NICs: 2}).Operations[0].End
+	one := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20}).Operations[0].End
+	two := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2}).Operations[0].End
+	both := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2, NICs: 2}).Operations[0].End
 	if math.Abs(two.Seconds()/one.Seconds()-1) > 0.02 || math.Abs(both.Seconds()/one.Seconds()-0.5) > 0.02 {
 		t.Errorf("%v with one, %v with two at one NIC, %v at two", one, two, both)
 	}
@@ -492,7 +487,7 @@ func TestSchedules(t *testing.T) {
 			t.Fatal(err)
 		}
 		open, most := make([]int, stages), make([]int, stages)
-		r, _, err := loggops.Model{}.Run(j, job.Watch{OnSpan: func(s job.Span) {
+		r := jobtest.RunJob(t, loggops.Model{}, j, job.Watch{OnSpan: func(s job.Span) {
 			switch {
 			case s.Op.Kind == job.Calc && s.Op.Time == 3*us:
 				open[s.Rank]++
@@ -501,9 +496,6 @@ func TestSchedules(t *testing.T) {
 				open[s.Rank]--
 			}
 		}})
-		if err != nil || r.Left > 0 {
-			t.Fatal(err, job.DescribeDeadlock(j, &r))
-		}
 		if got, want := r.Ranks[0].End, 2*(batches+stages-1)*8*us; got != want {
 			t.Errorf("%s: %v, not %v", schedule, got, want)
 		}
@@ -527,9 +519,9 @@ func TestSchedules(t *testing.T) {
 // A straggler reduces more slowly, too, and all wait for it.
 func TestSlowReduces(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Reduce: 400 * unit.Gbps}
-	even := run(t, c)
+	even := runJob(t, c)
 	c.Slow = map[int]float64{1: 3}
-	odd := run(t, c)
+	odd := runJob(t, c)
 	for m := range c.Members {
 		want := even.Ranks[m].Computing
 		if m == 1 {

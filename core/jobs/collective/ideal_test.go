@@ -7,6 +7,7 @@ import (
 	"weir/core/jobs/job"
 	"weir/core/jobs/loggops"
 	"weir/core/unit"
+	"weir/internal/testkit/jobtest"
 )
 
 // runOn runs a job on an ideal network and calls visit with each receive.
@@ -16,14 +17,11 @@ func runOn(t *testing.T, m loggops.Model, c Config, visit func(s job.Span)) unit
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, _, err := m.Run(j, job.Watch{OnSpan: func(s job.Span) {
+	o := jobtest.RunJob(t, m, j, job.Watch{OnSpan: func(s job.Span) {
 		if s.Op.Kind == job.Recv && visit != nil {
 			visit(s)
 		}
 	}})
-	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.DescribeDeadlock(j, &o))
-	}
 	return o.Operations[0].End
 }
 

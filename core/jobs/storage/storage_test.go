@@ -7,22 +7,20 @@ import (
 	"weir/core/jobs/job"
 	"weir/core/jobs/loggops"
 	"weir/core/unit"
+	"weir/internal/testkit/jobtest"
 )
 
 const us = unit.Microsecond
 
-// run carries out a job on a network of 8 Gb/s with 1 us, where a send is over when its message has been received.
-func run(t *testing.T, c Config) (*Job, job.Outcome) {
+// runJob runs a job on a network of 8 Gb/s with 1 us. A send ends when its message has been received.
+func runJob(t *testing.T, c Config) (*Job, job.Outcome) {
 	t.Helper()
 	j, err := New(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o, _, err := loggops.Model{Latency: us, Costs: job.Costs{ByteGap: unit.Nanosecond, Eager: -1}}.Run(j, job.Watch{})
-	if err != nil || o.Left > 0 {
-		t.Fatal(err, job.DescribeDeadlock(j, &o))
-	}
-	return j, o
+	m := loggops.Model{Latency: us, Costs: job.Costs{ByteGap: unit.Nanosecond, Eager: -1}}
+	return j, jobtest.RunJob(t, m, j, job.Watch{})
 }
 
 func last(o *job.Outcome) (out []string) {
@@ -36,16 +34,16 @@ func last(o *job.Outcome) (out []string) {
 // second of two hosts is 1 us behind. Read ahead, a batch is there before it is needed.
 func TestRead(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 3, Compute: 10 * us, Read: 1001}
-	_, o := run(t, c)
+	_, o := runJob(t, c)
 	if got := fmt.Sprint(last(&o)); got != "[14.063us 27.126us 40.189us]" {
 		t.Error(got)
 	}
 	c.Ahead = true
-	if _, o = run(t, c); fmt.Sprint(last(&o)) != "[14.063us 24.063us 34.063us]" {
+	if _, o = runJob(t, c); fmt.Sprint(last(&o)) != "[14.063us 24.063us 34.063us]" {
 		t.Errorf("ahead: %v", last(&o))
 	}
 	c.Slow = map[int]float64{0: 2}
-	if _, o = run(t, c); o.Iterations[2].Slowest != 0 || o.Ranks[0].Computing != 60*us || o.Ranks[2].Computing != 0 {
+	if _, o = runJob(t, c); o.Iterations[2].Slowest != 0 || o.Ranks[0].Computing != 60*us || o.Ranks[2].Computing != 0 {
 		t.Errorf("%+v", o)
 	}
 }
@@ -55,7 +53,7 @@ func TestRead(t *testing.T) {
 // beside the computing delays the end of all, and the next checkpoint if it is not over by then.
 func TestCheckpoint(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 4, Compute: 10 * us, Write: 1001, Every: 2}
-	_, o := run(t, c)
+	_, o := runJob(t, c)
 	if got := fmt.Sprint(last(&o)); got != "[10us 23us 33us 45us]" {
 		t.Error(got)
 	}
@@ -64,11 +62,11 @@ func TestCheckpoint(t *testing.T) {
 		t.Errorf("%+v", x)
 	}
 	c.Asynchronous = true
-	if _, o = run(t, c); fmt.Sprint(last(&o)) != "[10us 20us 30us 40us]" || o.Ranks[0].End != 42*us {
+	if _, o = runJob(t, c); fmt.Sprint(last(&o)) != "[10us 20us 30us 40us]" || o.Ranks[0].End != 42*us {
 		t.Errorf("beside: %v, %v", last(&o), o.Ranks[0].End)
 	}
 	c.Write = 50001 // 51 us
-	if _, o = run(t, c); fmt.Sprint(last(&o)) != "[10us 20us 30us 40us]" || o.Operations[1].Begin != 71*us {
+	if _, o = runJob(t, c); fmt.Sprint(last(&o)) != "[10us 20us 30us 40us]" || o.Operations[1].Begin != 71*us {
 		t.Errorf("beside, long: %v, %+v", last(&o), o.Operations)
 	}
 }
@@ -83,7 +81,7 @@ func TestStripes(t *testing.T) {
 		{Clients: 1, Servers: 1, Iterations: 2, Write: 1, Every: 5},
 		{Clients: 8, Servers: 2, Iterations: 3, Write: 1000, Read: 1000},
 	} {
-		j, o := run(t, c)
+		j, o := runJob(t, c)
 		bytes, messages := 0.0, 0.0
 		for _, r := range o.Ranks {
 			bytes += float64(r.Sent)

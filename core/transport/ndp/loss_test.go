@@ -30,7 +30,7 @@ func TestLossProbes(t *testing.T) {
 			}
 			return fate{copies: 1, later: x.later}
 		}
-		w.run(unit.Second)
+		w.runUntil(unit.Second)
 		if s, r := w.s[0].Counters(), w.r[0].Counters(); s.Finished == unit.Never || r.ReceivedBytes != 10_000 ||
 			s.Retransmitted != x.again || r.DuplicateCount() > 0 {
 			t.Errorf("%s: %v arrived, finished at %v; %d packets sent again, %d arrived twice, want %d and 0", x.name,

@@ -38,7 +38,7 @@ func TestTraces(t *testing.T) {
 			if n := -1; c.data != nil {
 				w.onData = func(*packet.Packet) fate { n++; return c.data(n) }
 			}
-			w.run(unit.Never - 1)
+			w.runUntil(unit.Never - 1)
 			w.done()
 			testkit.Golden(t, name+".txt", w.log.String())
 			if wants := name == "lost"; (w.timeouts() > 0) != wants {
@@ -53,7 +53,7 @@ func TestFirstWindow(t *testing.T) {
 	// 10 Gb/s × 4 µs = 5000 B: 5 frames of 1050 B
 	for _, c := range []struct{ window, want int }{{30, 30}, {1, 1}, {0, 5}} {
 		t.Run(fmt.Sprint("initial window ", c.window), func(t *testing.T) {
-			s, _, err := New(flow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
+			s, _, err := New(newFlow(0, 100_000, nil), Config{Window: c.window, RTOMin: unit.Millisecond})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -74,7 +74,7 @@ func answer(kind packet.Kind, seq, ack int64) *packet.Packet {
 
 // NDP §3.2: PULLs have numbers, so that lost, doubled and reordered ones do no harm.
 func TestPullNumbers(t *testing.T) {
-	s, _, _ := New(flow(0, 1_000_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
+	s, _, _ := New(newFlow(0, 1_000_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
 	sent := func() (n int) {
 		for ; s.NextSend() == 0; n++ {
 			s.Emit(1, &packet.Packet{})
@@ -97,7 +97,7 @@ func TestPullNumbers(t *testing.T) {
 
 // NDP §3.2: what was NACKed goes before what is new, in the order of the NACKs.
 func TestRepairsFirst(t *testing.T) {
-	s, _, _ := New(flow(0, 1_000_000, nil), Config{Window: 6, RTOMin: unit.Millisecond})
+	s, _, _ := New(newFlow(0, 1_000_000, nil), Config{Window: 6, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
 		s.Emit(0, &packet.Packet{})
 	}
@@ -127,7 +127,7 @@ func TestReturned(t *testing.T) {
 		p.TCP.Flags = packet.Returned
 		return p
 	}
-	s, r, _ := New(flow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
+	s, r, _ := New(newFlow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
 		s.Emit(0, &packet.Packet{})
 	}
@@ -167,7 +167,7 @@ func TestReturned(t *testing.T) {
 		t.Errorf("%d timeouts, %d sent again", s.Timeouts(), s.Counters().Retransmitted)
 	}
 	// what a PULL has asked for goes again at once, in its place
-	s, _, _ = New(flow(0, 10_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
+	s, _, _ = New(newFlow(0, 10_000, nil), Config{Window: 2, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
 		s.Emit(0, &packet.Packet{})
 	}
@@ -180,7 +180,7 @@ func TestReturned(t *testing.T) {
 		t.Errorf("packet at %d, %d returned; next at %v", p.Seq, p.Ack, s.NextSend())
 	}
 	// forged: not out, or not returned
-	s, _, _ = New(flow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
+	s, _, _ = New(newFlow(0, 3000, nil), Config{Window: 3, RTOMin: unit.Millisecond})
 	s.Emit(0, &packet.Packet{})
 	s.Receive(1, back(1))
 	s.Receive(1, answer(packet.Data, 0, 0))
@@ -197,7 +197,7 @@ func TestPacing(t *testing.T) {
 	})
 	n := 0
 	w.onData = func(*packet.Packet) fate { n++; return fate{copies: 1, trim: n%4 > 0 && n < 200} }
-	w.run(unit.Never - 1)
+	w.runUntil(unit.Never - 1)
 	w.done()
 	for i := 1; i < len(w.pulls); i++ {
 		if d := w.pulls[i] - w.pulls[i-1]; d < gap {
@@ -261,7 +261,7 @@ func TestLastPackets(t *testing.T) {
 	}{{30_000, 0}, {1000, 0}, {31_000, 30}, {130_000, 129}} {
 		t.Run(fmt.Sprint("flow of ", c.size), func(t *testing.T) {
 			w := newPipe(t, []unit.Bytes{c.size}, nil)
-			w.run(unit.Never - 1)
+			w.runUntil(unit.Never - 1)
 			w.done()
 			if got := w.r[0].pulled; got != c.pulls {
 				t.Errorf("%d B: %d PULLs, want %d", c.size, got, c.pulls)
@@ -281,7 +281,7 @@ func TestTimeouts(t *testing.T) {
 		return fate{copies: 1}
 	}
 	dead = 2 * unit.Millisecond
-	w.run(unit.Never - 1)
+	w.runUntil(unit.Never - 1)
 	w.done()
 	if n := w.timeouts(); n < 4 || n > 12 { // 100 µs, doubled: at 0.1, 0.3, 0.7, 1.5, 3.1 ms
 		t.Errorf("%d timeouts", n)
@@ -299,7 +299,7 @@ func TestTimeouts(t *testing.T) {
 		}
 		return fate{copies: 1}
 	}
-	w.run(unit.Never - 1)
+	w.runUntil(unit.Never - 1)
 	w.done()
 	if w.timeouts() != 1 {
 		t.Errorf("a lost PULL gives %d timeouts", w.timeouts())
@@ -308,7 +308,7 @@ func TestTimeouts(t *testing.T) {
 
 // What is not of the flow, or says what cannot be, changes nothing.
 func TestStrangers(t *testing.T) {
-	s, r, _ := New(flow(0, 100_000, nil), Config{Window: 5, RTOMin: unit.Millisecond})
+	s, r, _ := New(newFlow(0, 100_000, nil), Config{Window: 5, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
 		s.Emit(0, &packet.Packet{})
 	}
@@ -375,7 +375,7 @@ func TestNumbers(t *testing.T) {
 
 // A flow stops when its application does; what is out is still delivered.
 func TestStop(t *testing.T) {
-	f := flow(0, 0, nil)
+	f := newFlow(0, 0, nil)
 	f.Start, f.Stop = 10*us, 500*us
 	s, r, err := New(f, defaults())
 	if err != nil {
@@ -383,7 +383,7 @@ func TestStop(t *testing.T) {
 	}
 	w := newPipe(t, []unit.Bytes{1000}, nil)
 	w.s[0], w.r[0] = s, r
-	w.run(5 * unit.Millisecond)
+	w.runUntil(5 * unit.Millisecond)
 	sent, came := s.Counters(), r.Counters()
 	if want := unit.Bytes(490 * us / gap * payload); sent.SentBytes != came.ReceivedBytes ||
 		sent.SentBytes < want*95/100 || sent.SentBytes > want+30_000 {
@@ -403,7 +403,7 @@ func TestBadInput(t *testing.T) {
 		"no rate":   func(f *transport.Flow, _ *Config) { f.Path.ReceiverRate = 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, c := flow(0, 1000, nil), defaults()
+			f, c := newFlow(0, 1000, nil), defaults()
 			change(&f, &c)
 			if _, _, err := New(f, c); err == nil || !strings.Contains(err.Error(), "transport ndp") {
 				t.Errorf("%s: %v", name, err)
@@ -427,14 +427,14 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, r, err := Scheme().Build(flow(0, 1000, nil), c); err != nil || r.(*Receiver).member.ring != 0 {
+	if _, r, err := Scheme().Build(newFlow(0, 1000, nil), c); err != nil || r.(*Receiver).member.ring != 0 {
 		t.Error(err)
 	}
 }
 
 // No memory is taken per packet.
 func TestNoAllocation(t *testing.T) {
-	s, r, _ := New(flow(0, 0, nil), Config{Window: 30, RTOMin: unit.Millisecond})
+	s, r, _ := New(newFlow(0, 0, nil), Config{Window: 30, RTOMin: unit.Millisecond})
 	now, p, q := unit.Time(0), &packet.Packet{}, &packet.Packet{}
 	n := 0
 	one := func() {
@@ -494,7 +494,7 @@ func ExampleNew() {
 // A NIC takes its time for ACKs and for NACKs, each its own, and they say what was so when their packets came. PULLs
 // do not wait for them.
 func TestNICDelays(t *testing.T) {
-	s, r, _ := New(flow(0, 100_000, nil), Config{Window: 6, RTOMin: unit.Millisecond, PullRate: lineRate,
+	s, r, _ := New(newFlow(0, 100_000, nil), Config{Window: 6, RTOMin: unit.Millisecond, PullRate: lineRate,
 		NIC: transport.NICDelays{Ack: 30 * us, Nack: 20 * us}})
 	for i := range 3 {
 		p := &packet.Packet{}

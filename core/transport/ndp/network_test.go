@@ -15,9 +15,9 @@ import (
 	"weir/core/transport"
 	"weir/core/transport/ndp"
 	"weir/core/unit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
-	"weir/study/plan"
 	"weir/worlds/sim"
 )
 
@@ -31,28 +31,7 @@ func configure(t testing.TB, text string) *sim.Config {
 		Transports: []transport.Scheme{ndp.Scheme()},
 		Topologies: topology.Schemes(),
 	}
-	s, err := plan.Load(registry, &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text)},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := plan.ListRuns(s)[0].Config()
-	if err == nil {
-		err = c.MakeEndpoints() // tests look into them
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func run(t testing.TB, c *sim.Config) *outcome.Result {
-	t.Helper()
-	r, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return r
+	return plantest.Configure(t, registry, text)
 }
 
 func incast(hosts, senders int, size, program string) string {
@@ -89,7 +68,7 @@ func TestIncast(t *testing.T) {
 			c.Watches = []outcome.Watch{{What: outcome.QueueBytes, Index: last, Every: 10 * unit.Microsecond},
 				{What: outcome.QueuePackets,
 					Index: last, Every: 10 * unit.Microsecond}}
-			r := run(t, c)
+			r := plantest.Simulate(t, c)
 			end, first := unit.Time(0), unit.Never
 			for _, f := range r.Flows {
 				end, first = max(end, f.FCT), min(first, f.FCT)
@@ -132,7 +111,7 @@ func TestIncast(t *testing.T) {
 // Without return to sender headers are dropped, and timeouts help: all flows end still.
 func TestIncastWithoutReturn(t *testing.T) {
 	c := configure(t, incast(257, 256, "20 kB", "{ndp: {return_to_sender: false, headers: 2 kB}}"))
-	r := run(t, c)
+	r := plantest.Simulate(t, c)
 	if len(r.Unfinished) > 0 || r.Drops[dataplane.TrimFailed] == 0 || r.Drops[dataplane.Returned] > 0 || timeouts(c) == 0 {
 		t.Errorf("%d unfinished, %d timeouts, drops %v", len(r.Unfinished), timeouts(c), r.Drops)
 	}
@@ -154,7 +133,7 @@ switches:
 traffic:
   - {name: perm, from: "*", to: permutation, transport: ndp, start: 0s}
 `, program))
-		r := run(t, c)
+		r := plantest.Simulate(t, c)
 		var sum unit.Bytes
 		for _, f := range r.Flows {
 			sum += f.Receiver.ReceivedBytes
@@ -193,7 +172,7 @@ traffic:
 				c := configure(t, text)
 				c.Duration, c.UntilDone = min(c.Duration, 3*unit.Millisecond), false // which ends a window after the last flow
 				change(c)
-				b, err := json.Marshal(run(t, c))
+				b, err := json.Marshal(plantest.Simulate(t, c))
 				if err != nil {
 					t.Fatal(err)
 				}

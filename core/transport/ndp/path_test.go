@@ -57,7 +57,7 @@ func randomPaths(t *testing.T, seeds uint64) {
 				}
 			}
 			w.onData, w.onBack = hook(loss), hook(back)
-			w.run(unit.Never - 1)
+			w.runUntil(unit.Never - 1)
 			w.done()
 			if loss == 0 && back == 0 && twice < 0.01 && reorder < 0.01 && w.timeouts() > 0 &&
 				max(d.Ack, d.Nack)+10*us < floor {
@@ -103,7 +103,7 @@ func noTimeoutsWithoutLoss(t *testing.T, seeds uint64) {
 			return f
 		}
 		w.onData, w.onBack = delays, delays
-		w.run(unit.Never - 1)
+		w.runUntil(unit.Never - 1)
 		w.done()
 		if n := w.timeouts(); n > 0 {
 			t.Errorf("seed %d: %d timeouts", seed, n)
@@ -175,7 +175,7 @@ func FuzzPath(f *testing.F) {
 			w.check()
 		}
 		if !forged {
-			w.run(unit.Never - 1)
+			w.runUntil(unit.Never - 1)
 			w.done()
 		}
 	})

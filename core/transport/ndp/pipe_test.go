@@ -9,6 +9,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
 
@@ -22,11 +23,11 @@ const (
 	gap      = 840 * unit.Nanosecond
 )
 
-func flow(id int, size unit.Bytes, host *cc.Host) transport.Flow {
-	return transport.Flow{ID: packet.FlowID(id), Src: packet.Addr(id + 2), Dst: 1, SrcPort: 10, DstPort: uint16(20 + id),
-		Version: 4, Size: size, Payload: payload,
-		Framing: packet.Framings[0], Stop: unit.Never, Path: cc.Path{NICRate: lineRate, ReceiverRate: lineRate,
-			BaseRTT: 4 * us}, Host: host}
+// newFlow returns a flow of an incast to host 1 with a round trip of 4 µs. Flows of one receiver share its host.
+func newFlow(id int, size unit.Bytes, host *cc.Host) transport.Flow {
+	f := flowtest.NewIncastFlow(id, size)
+	f.Path, f.Host = cc.Path{NICRate: lineRate, ReceiverRate: lineRate, BaseRTT: 4 * us}, host
+	return f
 }
 
 type passage struct {
@@ -75,7 +76,7 @@ func newPipe(t testing.TB, sizes []unit.Bytes, change func(i int, c *Config)) *p
 		if change != nil {
 			change(i, &c)
 		}
-		s, r, err := New(flow(i, size, host), c)
+		s, r, err := New(newFlow(i, size, host), c)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -243,7 +244,8 @@ func (w *pipe) act() {
 	}
 }
 
-func (w *pipe) run(until unit.Time) {
+// runUntil runs the events of the pipe until the given time.
+func (w *pipe) runUntil(until unit.Time) {
 	for w.step(until) {
 	}
 }

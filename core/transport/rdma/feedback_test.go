@@ -29,7 +29,7 @@ func TestEcho(t *testing.T) {
 				}
 				return 1, 0
 			}
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(60_000)
 			if got := w.c.acks[len(w.c.acks)-1].ECN.Delivered; got != int64(marked) {
 				t.Errorf("an ACK of %d: %d marks are echoed of %d", every, got, marked)
@@ -46,7 +46,7 @@ func TestEcho(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 }
 
 // RFC 8257 §3.3: one reduction a window of data, however many marks; a loss in it is told
@@ -95,7 +95,7 @@ func TestCNP(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(10_000_000)
 	end := w.r.Counters().Finished
 	for i := 1; i < len(at); i++ {
@@ -272,7 +272,7 @@ func TestTelemetryEcho(t *testing.T) {
 					t.Errorf("the controller gets telemetry of packet %d with %d acknowledged, Seq %d", n, a.FirstUnacked, a.Seq)
 				}
 			}
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(20_000)
 			if seen == 0 || newest < 20-int64(x.asked) || asked != (20+x.asked-1)/x.asked {
 				t.Errorf("%+v: %d ACKs, the last telemetry is of packet %d, %d asked", x, seen, newest, asked)
@@ -284,7 +284,7 @@ func TestTelemetryEcho(t *testing.T) {
 // The HPCC simulator's framing: 90 bytes beside the payload, ACKs of 88.
 func TestTelemetryFraming(t *testing.T) {
 	framing, _ := packet.FramingByName("hpcc")
-	f := flow(2000, &fixed{window: 6000, timer: unit.Never, want: telemetry.HopRecords}, 0)
+	f := newFlow(2000, &fixed{window: 6000, timer: unit.Never, want: telemetry.HopRecords}, 0)
 	f.Framing = framing
 	s, r, err := New(f, Defaults())
 	if err != nil {
@@ -302,7 +302,7 @@ func TestTelemetryFraming(t *testing.T) {
 // At a full link the delivery-rate samples are the link's, one packet in 84 ns.
 func TestDeliveryRate(t *testing.T) {
 	w := newPipe(t, 1_000_000, nil, &fixed{window: 200_000, keep: true}, 0)
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(1_000_000)
 	n := 0
 	for i, a := range w.c.acks {
@@ -364,7 +364,7 @@ func TestProbes(t *testing.T) {
 			}
 		}
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(100_000)
 	if probes < 15 || probes > 30 || answers != probes || seen < probes-2 {
 		t.Errorf("%d probes, %d answers, %d seen", probes, answers, seen)
@@ -377,14 +377,14 @@ func TestCoalescing(t *testing.T) {
 	w := newPipe(t, 100_000, conf, &fixed{window: 1 << 20}, 0)
 	acks := 0
 	w.onBack = func(*packet.Packet) (int, unit.Time) { acks++; return 1, 0 }
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(100_000)
 	if acks != 13 {
 		t.Errorf("%d ACKs of 100 packets", acks)
 	}
 	// a window below n: its packets ask, and none waits
 	w = newPipe(t, 10_000, conf, &fixed{window: 5000, keep: true}, 0)
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(10_000)
 	for _, a := range w.c.acks {
 		if len(w.c.acks) != 10 || a.RTT.Delayed || a.RTT.Sample > 5*us {
@@ -399,12 +399,12 @@ func TestCoalescing(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(100_000)
 	// if those that asked do not come the delay bounds the wait
 	w = newPipe(t, 10_000, conf, &fixed{window: 5000, keep: true}, 0)
 	w.onData = func(p *packet.Packet) (int, unit.Time) { p.TCP.Flags |= packet.NoAckRequest; return 1, 0 }
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(10_000)
 	if w.s.Timeouts() != 0 || len(w.c.acks) != 2 {
 		t.Fatalf("%d timeouts, %d ACKs", w.s.Timeouts(), len(w.c.acks))

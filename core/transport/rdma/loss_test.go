@@ -38,7 +38,7 @@ func TestLossProbes(t *testing.T) {
 				return copies, x.later
 			}
 			w.onBack = drop(x.back...)
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(10_000)
 			if c := w.s.Counters(); c.Retransmitted != x.again || w.s.Timeouts() != x.timeouts || probes != x.probes ||
 				w.r.Counters().DuplicateCount() > 0 {

@@ -46,14 +46,15 @@ func newAttack(t *testing.T) *attack {
 	return a
 }
 
-// run plays flows under an attack, nil for none, and returns their ends in text.
-func (a *attack) run(n, room int, size unit.Bytes, begin func(r *rack), change func(*Config)) (*rack, string) {
+// runFlows runs n flows under the attack until they end. It returns the rack, and the flows' ends, retransmissions and
+// timeouts as text.
+func (a *attack) runFlows(n, room int, size unit.Bytes, begin func(r *rack), change func(*Config)) (*rack, string) {
 	a.losses, a.forged = 0, 0
 	r := newRack(a.t, n, room, size, &a.scheme, change)
 	if begin != nil {
 		begin(r)
 	}
-	r.run(a.t, 100*unit.Millisecond)
+	r.runUntil(a.t, 100*unit.Millisecond)
 	var b strings.Builder
 	for i, s := range r.senders {
 		if s.Counters().Finished == unit.Never {
@@ -85,14 +86,14 @@ func (a *attack) forge(change func(p *packet.Packet)) func(r *rack) {
 func TestNackAttacks(t *testing.T) {
 	random := unit.NewRandom(1, "attacker")
 	a := newAttack(t)
-	_, quiet := a.run(1, 1000, attacked, nil, nil)
+	_, quiet := a.runFlows(1, 1000, attacked, nil, nil)
 	for name, change := range map[string]func(p *packet.Packet){
 		"without the tuple":       func(p *packet.Packet) { p.SrcPort, p.DstPort = p.SrcPort+uint16(a.forged), p.DstPort+1 },
 		"random sequence numbers": func(p *packet.Packet) { p.Seq = random.Int64N(1 << 24) },
 		"another number":          func(p *packet.Packet) { p.Ack = 1 + int64(a.forged%127) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, got := a.run(1, 1000, attacked, a.forge(change), nil)
+			r, got := a.runFlows(1, 1000, attacked, a.forge(change), nil)
 			if c := r.senders[0].Counters(); got != quiet || a.forged < 500 || c.NacksTaken != 0 ||
 				c.NacksRefused != int64(a.forged) {
 				t.Errorf("%d attacks, %d taken, %d refused; %s, in quiet %s", a.forged, c.NacksTaken, c.NacksRefused, got,
@@ -106,9 +107,9 @@ func TestNackAttacks(t *testing.T) {
 // packets that arrive meanwhile, none is sent again.
 func TestNackSweep(t *testing.T) {
 	a := newAttack(t)
-	_, quiet := a.run(1, 1000, attacked, nil, nil)
+	_, quiet := a.runFlows(1, 1000, attacked, nil, nil)
 	swept, out := int64(0), 0
-	r, got := a.run(1, 1000, attacked, func(r *rack) {
+	r, got := a.runFlows(1, 1000, attacked, func(r *rack) {
 		r.onData = func(host int, p *packet.Packet) {
 			if p.Seq != 250 || p.Ack != 0 {
 				return
@@ -134,9 +135,9 @@ func TestNackSweep(t *testing.T) {
 // Replays of true NACKs change nothing.
 func TestNackReplays(t *testing.T) {
 	a := newAttack(t)
-	_, quiet := a.run(8, 20, 100_000, nil, nil)
+	_, quiet := a.runFlows(8, 20, 100_000, nil, nil)
 	replays := int64(0)
-	r, got := a.run(8, 20, 100_000, func(r *rack) {
+	r, got := a.runFlows(8, 20, 100_000, func(r *rack) {
 		r.onNack = func(host int, p *packet.Packet) {
 			for _, later := range []unit.Time{0, 1, us, 3 * us, 10 * us, 30 * us} {
 				q := *p
@@ -157,7 +158,7 @@ func TestNackOfDelivered(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
 			a := newAttack(t)
-			r, _ := a.run(1, 1000, attacked, a.forge(func(*packet.Packet) {}), func(c *Config) { c.Recovery = recovery })
+			r, _ := a.runFlows(1, 1000, attacked, a.forge(func(*packet.Packet) {}), func(c *Config) { c.Recovery = recovery })
 			c, fct := r.senders[0].Counters(), r.senders[0].Counters().Finished
 			t.Logf("a NACK for each packet that is delivered: %d of %d taken, %d reductions in %v (%.1f round trips), %d "+
 				"packets sent again", c.NacksTaken, a.forged, a.losses, fct, float64(fct)/float64(4*us), c.Retransmitted)
@@ -171,7 +172,8 @@ func TestNackOfDelivered(t *testing.T) {
 
 // With a key NACKs of switches, which have none, are refused, and timeouts repair.
 func TestNackKeyed(t *testing.T) {
-	r, _ := newAttack(t).run(8, 20, 100_000, nil, func(c *Config) { c.Telemetry.Integrity = transport.IntegrityKeyed })
+	r, _ := newAttack(t).runFlows(8, 20, 100_000, nil,
+		func(c *Config) { c.Telemetry.Integrity = transport.IntegrityKeyed })
 	if _, timeouts, _, taken, refused := r.sum(); taken != 0 || refused != r.trims || timeouts == 0 {
 		t.Errorf("with a key: %d NACKs, %d taken, %d refused, %d timeouts", r.trims, taken, refused, timeouts)
 	}
@@ -210,7 +212,7 @@ func FuzzNack(f *testing.F) {
 			return
 		}
 		sortFlights(w.pipe)
-		w.run(unit.Never - 1)
+		w.runUntil(unit.Never - 1)
 		w.done(unit.Bytes(size))
 	})
 }

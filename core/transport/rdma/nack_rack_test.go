@@ -11,7 +11,7 @@ import (
 	"weir/core/cc/reno"
 	"weir/core/packet"
 	"weir/core/scheme"
-	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
 
@@ -63,10 +63,9 @@ func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme,
 		if change != nil {
 			change(&c)
 		}
-		f := transport.Flow{ID: packet.FlowID(i), Src: packet.Addr(i + 2), Dst: 1, SrcPort: uint16(10 + i), DstPort: 20,
-			Version: 4, Size: size, Payload: payload, Framing: packet.Framings[0],
-			Stop: unit.Never, Path: cc.Path{NICRate: lineRate, LineRate: lineRate * 1000 / 1050, BaseRTT: 4*us +
-				3*84*unit.Nanosecond}, CC: scheme, Random: unit.NewRandom(uint64(i), "flow")}
+		f := flowtest.NewIncastFlow(i, size)
+		f.SrcPort, f.DstPort, f.CC, f.Random = uint16(10+i), 20, scheme, unit.NewRandom(uint64(i), "flow")
+		f.Path = cc.Path{NICRate: lineRate, LineRate: lineRate * 1000 / 1050, BaseRTT: 4*us + 3*84*unit.Nanosecond}
 		s, rc, err := New(f, c)
 		if err != nil {
 			t.Fatal(err)
@@ -76,8 +75,8 @@ func newRack(t testing.TB, n, room int, size unit.Bytes, scheme *cc.Scheme,
 	return r
 }
 
-// run runs until all flows are done.
-func (r *rack) run(t testing.TB, until unit.Time) {
+// runUntil runs the rack until all flows are done, or until the given time.
+func (r *rack) runUntil(t testing.TB, until unit.Time) {
 	for {
 		at, host, what := unit.Never, -1, 0
 		for i, s := range r.senders {
@@ -188,7 +187,7 @@ func TestNackIncast(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, %s, room for %d, silent %t", x.scheme.Name, x.recovery, x.room, x.lossy), func(t *testing.T) {
 			r := newRack(t, n, x.room, size, &x.scheme, func(c *Config) { c.Recovery = x.recovery })
 			r.lossy = x.lossy
-			r.run(t, 100*unit.Millisecond)
+			r.runUntil(t, 100*unit.Millisecond)
 			last, timeouts, again, taken, refused := r.sum()
 			t.Logf("%s, %s, room for %d, silent %t: last FCT %.0f us of %.0f, %d timeouts, %d packets sent again, %d NACKs "+
 				"taken, %d refused", x.scheme.Name, x.recovery, x.room, x.lossy,
@@ -223,7 +222,7 @@ func TestNackHoldIncast(t *testing.T) {
 		return none.New(f, none.Config{Packets: 1}), nil
 	})
 	r := newRack(t, n, 20, size, &one, nil)
-	r.run(t, 100*unit.Millisecond)
+	r.runUntil(t, 100*unit.Millisecond)
 	last, timeouts, again, _, _ := r.sum()
 	t.Logf("last FCT %v of %v, %d packets sent again of %d", last, ideal, again, n*size/payload)
 	if timeouts > 0 || again > n*size/payload/2 || last > 2*ideal { // it is 21555, and 447 us, without

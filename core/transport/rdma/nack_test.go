@@ -65,7 +65,7 @@ func TestNackTraces(t *testing.T) {
 			w.onData = w.trims(packet.CauseTrimmed, x.trim...)
 			w.log = &strings.Builder{}
 			inner := w.s
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(12_000)
 			if inner.Timeouts() > 0 || x.recovery != GoBackN && int(inner.Counters().Retransmitted) != len(x.trim) {
 				t.Errorf("%s: %d timeouts, %d packets sent again", x.name, inner.Timeouts(), inner.Counters().Retransmitted)
@@ -393,7 +393,7 @@ func TestNackGoBackN(t *testing.T) {
 			}
 			return map[bool]int{false: 1, true: 0}[n == 1 || n == 2 && again], 0
 		}
-		w.run(unit.Second)
+		w.runUntil(unit.Second)
 		w.done(12_000)
 		if c := w.s.Counters(); c.Retransmitted < 4 || !again && c.Retransmitted != want || w.r.nacks == 0 || !again &&
 			w.s.Timeouts() > 0 {

@@ -53,7 +53,7 @@ func TestNICDelays(t *testing.T) {
 				}
 				return 1, 0
 			}
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(10_000)
 			if nacks != 1 || cnps != 1 || c.notices != 1 {
 				t.Errorf("%d NACKs, %d CNPs, of which %d came to the controller", nacks, cnps, c.notices)
@@ -92,7 +92,7 @@ func TestNICDelaysProbes(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(200_000)
 	if back < 3 {
 		t.Errorf("%d answers", back)
@@ -145,7 +145,7 @@ func TestNICDelaysAndTimeouts(t *testing.T) {
 						c.NIC = transport.NICDelays{Ack: 200 * us, Nack: 100 * us, CNP: 250 * us}
 					}, &fixed{window: 100_000}, cc.CNPMode)
 					w.onData = drop(lost...)
-					w.run(unit.Second)
+					w.runUntil(unit.Second)
 					w.done(20_000)
 					if early := w.s.Timeouts() > 0; early != (rto < 200*us) && lost == nil {
 						t.Errorf("%d timeouts", w.s.Timeouts())

@@ -53,7 +53,7 @@ func TestReordering(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			w := newPipe(t, packets*payload, x.conf, &fixed{window: 50_000}, 0)
 			w.onData = jitter(1, x.delay, x.loss)
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(packets * payload)
 			s, twice := w.s.Counters(), w.r.Counters().DuplicateCount()
 			if twice < x.least || twice > x.most || w.s.Timeouts() != 0 {
@@ -186,7 +186,7 @@ func TestReorderDuplicates(t *testing.T) {
 func TestReorderTimeout(t *testing.T) {
 	w := newPipe(t, 6000, reorder(reorderAdaptive, 0), &fixed{window: 40_000}, 0)
 	w.onData = drop(0, 1, 2, 3, 4, 5)
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(6000)
 	if c := w.s.Counters(); w.s.Timeouts() != 1 || c.Retransmitted != 6 || c.Finished > 340*us {
 		t.Errorf("%d timeouts, %d sent again, done at %v", w.s.Timeouts(), c.Retransmitted, c.Finished)

@@ -78,7 +78,7 @@ func TestRandomPaths(t *testing.T) {
 				}
 			}
 			w.onData, w.onBack = hook(loss), hook(back)
-			w.run(unit.Never - 1)
+			w.runUntil(unit.Never - 1)
 			w.done(size)
 			if w.s.NextTimer() != unit.Never || w.s.NextSend() != unit.Never || w.s.control.State != cc.Open {
 				t.Errorf("it is finished, and yet: timer %v, next %v, %v", w.s.NextTimer(), w.s.NextSend(), w.s.control.State)
@@ -144,7 +144,7 @@ func FuzzPath(f *testing.F) {
 			return
 		}
 		sortFlights(w.pipe)
-		w.run(unit.Never - 1)
+		w.runUntil(unit.Never - 1)
 		w.done(unit.Bytes(size))
 	})
 }

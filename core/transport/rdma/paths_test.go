@@ -15,7 +15,7 @@ func chosen(t testing.TB, size unit.Bytes, windows []unit.Bytes, delays []unit.T
 	[]*fixed) {
 	t.Helper()
 	var each []*fixed
-	f := flow(size, &fixed{}, 0)
+	f := newFlow(size, &fixed{}, 0)
 	f.CC = &cc.Scheme{PerPath: true, Build: func(x cc.Flow, _ scheme.Config) (cc.Controller, error) {
 		if x.Paths != len(windows) {
 			t.Fatalf("the controller is told of %d paths", x.Paths)
@@ -49,7 +49,7 @@ func TestPaths(t *testing.T) {
 		_, out, _ := w.s.PathGauge(k)
 		most[k] = max(most[k], out)
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(500_000)
 	if most != [3]int{10, 20, 5} {
 		t.Errorf("at most %v packets were out on the paths", most)
@@ -79,7 +79,7 @@ func TestPathLoss(t *testing.T) {
 		}
 		return 1, later
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(300_000)
 	if c := w.s.Counters(); c.Retransmitted != 14 || w.s.Timeouts() != 0 || w.r.Counters().DuplicateCount() != 0 {
 		t.Errorf("%d sent again, %d timeouts, %d came twice", c.Retransmitted, w.s.Timeouts(),
@@ -112,7 +112,7 @@ func TestPathFails(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(50_000_000)
 	if late > 8 || w.s.Timeouts() != 1 || w.s.Counters().Retransmitted > 10 {
 		t.Errorf("%d packets went by the dead path, %d timeouts, %d sent again", late, w.s.Timeouts(),
@@ -186,7 +186,7 @@ func TestPathsAllFail(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(3_000_000)
 	if dead > 16 || w.s.Timeouts() != 2 {
 		t.Errorf("%d packets while all was dead, %d timeouts", dead, w.s.Timeouts())
@@ -213,7 +213,7 @@ func TestPathsTogether(t *testing.T) {
 
 // What paths need is refused, and nothing else: selective repeat, a controller made for it.
 func TestPathsNeed(t *testing.T) {
-	f := flow(1000, &fixed{}, 0)
+	f := newFlow(1000, &fixed{}, 0)
 	f.CC = &cc.Scheme{Scheme: scheme.Scheme{Name: "x"}}
 	c := Defaults()
 	c.Recovery, c.Paths = SelectiveRepeat, 2
@@ -257,7 +257,7 @@ func TestPathPorts(t *testing.T) {
 }
 
 func TestPathsAllocateNothing(t *testing.T) {
-	f := flow(0, &fixed{}, 0)
+	f := newFlow(0, &fixed{}, 0)
 	f.CC = &cc.Scheme{PerPath: true, Telemetry: telemetry.HopRecords, Build: func(cc.Flow, scheme.Config) (cc.Controller,
 		error) {
 		return &fixed{window: 4000, rate: 10 * unit.Gbps, timer: unit.Never}, nil

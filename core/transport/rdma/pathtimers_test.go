@@ -58,7 +58,7 @@ func TestPathFeedbackApart(t *testing.T) {
 // repliesOf returns what a receiver sends back after a packet on path 0, as path and window of the feedback in it.
 func repliesOf(t *testing.T, timers [2]unit.Time, at []unit.Time, ce bool, nic unit.Time) (got []string) {
 	t.Helper()
-	f := flow(100_000, &fixed{}, cc.DCTCPMode)
+	f := newFlow(100_000, &fixed{}, cc.DCTCPMode)
 	var parts []*pathPart
 	f.CC = &cc.Scheme{PerPath: true, ECN: cc.DCTCPMode, Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
 		return &fixed{window: 10_000, timer: unit.Never, keep: true}, nil

@@ -10,6 +10,7 @@ import (
 	"weir/core/scheme"
 	"weir/core/telemetry"
 	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
 
@@ -86,10 +87,13 @@ func (f *fixed) scheme(mode cc.ECNMode) *cc.Scheme {
 	}}
 }
 
-func flow(size unit.Bytes, control *fixed, mode cc.ECNMode) transport.Flow {
-	return transport.Flow{Telemetry: &hpcc, ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
-		Payload: payload, Framing: packet.Framing{Data: 50, Other: 50},
-		Stop: unit.Never, Path: cc.Path{NICRate: lineRate, BaseRTT: 4 * us}, CC: control.scheme(mode)}
+// newFlow returns a flow of the given size with HPCC's telemetry, 50 bytes of headers in each packet, and a constant
+// controller.
+func newFlow(size unit.Bytes, control *fixed, mode cc.ECNMode) transport.Flow {
+	f := flowtest.NewFlow(size)
+	f.Telemetry, f.Framing, f.CC = &hpcc, packet.Framing{Data: 50, Other: 50}, control.scheme(mode)
+	f.Path = cc.Path{NICRate: lineRate, BaseRTT: 4 * us}
+	return f
 }
 
 var hpcc, _ = telemetry.NewFormat("hpcc", 1, 1.05, nil)
@@ -128,7 +132,7 @@ func newPipe(t testing.TB, size unit.Bytes, change func(c *Config), control *fix
 	if control.timer == 0 {
 		control.timer = unit.Never
 	}
-	s, r, err := New(flow(size, control, mode), c)
+	s, r, err := New(newFlow(size, control, mode), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +278,8 @@ func (w *pipe) emit() {
 	w.put(&w.data, p, w.onData, w.free+delay, ">")
 }
 
-func (w *pipe) run(until unit.Time) {
+// runUntil runs the events of the pipe until the given time.
+func (w *pipe) runUntil(until unit.Time) {
 	for w.step(until) {
 	}
 }

@@ -59,7 +59,7 @@ func TestTraces(t *testing.T) {
 			w := newPipe(t, x.size, x.conf, &fixed{window: 6000, keep: true}, x.mode)
 			x.set(w)
 			w.log = &strings.Builder{}
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(x.size)
 			for _, l := range w.c.log {
 				w.log.WriteString(l + "\n")
@@ -141,7 +141,7 @@ func TestWindowTest(t *testing.T) {
 		}
 	}
 	w := newPipe(t, 9500, func(c *Config) { c.WindowTest = begunPacket }, &fixed{window: 2500}, 0)
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(9500)
 }
 
@@ -263,7 +263,7 @@ func TestNewRate(t *testing.T) {
 
 // After Stop nothing new is sent; what is out is still repaired.
 func TestStop(t *testing.T) {
-	f := flow(0, &fixed{window: 5000, timer: unit.Never}, 0)
+	f := newFlow(0, &fixed{window: 5000, timer: unit.Never}, 0)
 	f.Start, f.Stop = 10*us, 100*us
 	s, r, err := New(f, Defaults())
 	if err != nil {
@@ -284,7 +284,7 @@ func TestStop(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	if w.s.una != w.s.top || w.s.top == 0 || w.s.Counters().Finished != unit.Never {
 		t.Errorf("%d of %d acknowledged, finished %v", w.s.una, w.s.top, w.s.Counters().Finished)
 	}
@@ -308,7 +308,7 @@ func TestClassSelector(t *testing.T) {
 			func(t *testing.T) {
 				c := Defaults()
 				c.Class, c.AckPriority, c.AckTOS = int(x.class), x.first, x.ackTOS
-				f := flow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
+				f := newFlow(5000, &fixed{window: 1000, timer: unit.Never}, 0)
 				f.TOS = x.tos
 				s, r, err := New(f, c)
 				if err != nil {
@@ -365,7 +365,7 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
-	f := flow(1000, &fixed{}, 0)
+	f := newFlow(1000, &fixed{}, 0)
 	f.Path.NICRate = 0
 	if _, _, err := New(f, Defaults()); err == nil {
 		t.Error("a line-rate start without a line rate")
@@ -378,7 +378,7 @@ func TestRefused(t *testing.T) {
 
 // What the configuration leaves out is the flow's.
 func TestDefaultsOfFlow(t *testing.T) {
-	s, _, err := Scheme().Build(flow(1000, &fixed{}, 0), nil)
+	s, _, err := Scheme().Build(newFlow(1000, &fixed{}, 0), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,7 +22,7 @@ func TestSelectiveRepeat(t *testing.T) {
 		}
 		return 1, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(200_000)
 	if c := w.s.Counters(); c.Retransmitted != 5 || w.s.Timeouts() != 0 || w.r.Counters().DuplicateCount() != 0 {
 		t.Errorf("%d sent again, %d timeouts, %d duplicates", c.Retransmitted, w.s.Timeouts(),
@@ -185,7 +185,7 @@ func TestEverythingLost(t *testing.T) {
 					}
 					return 1, 0
 				}
-				w.run(unit.Second)
+				w.runUntil(unit.Second)
 				w.done(30_000)
 				// 0.32 + 0.64 + … ms: the fourth ends after 4.8 ms, the fifth after 9.92
 				if n := w.s.Timeouts(); recovery == GoBackN && n != 5 || n < 5 {
@@ -206,7 +206,7 @@ func TestTailLoss(t *testing.T) {
 		t.Run(x.recovery+", "+x.resends, func(t *testing.T) {
 			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.Resends = x.recovery, x.resends }, &fixed{window: 20_000}, 0)
 			w.onData = drop(6, 7, 8, 9)
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(10_000)
 			if w.s.Timeouts() != x.timeouts || w.s.Counters().Retransmitted != 4 {
 				t.Errorf("%s, %s: %d timeouts, %d sent again", x.recovery, x.resends, w.s.Timeouts(), w.s.Counters().Retransmitted)
@@ -221,11 +221,11 @@ func TestNoRecovery(t *testing.T) {
 	w := newPipe(t, 100_000, none, &fixed{window: 20_000}, 0)
 	i := 0
 	w.onData = func(*packet.Packet) (int, unit.Time) { i++; return 1, unit.Time(i*7%5) * us }
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(100_000)
 	w = newPipe(t, 100_000, none, &fixed{window: 20_000}, 0)
 	w.onData = drop(30)
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	if c := w.s.Counters(); c.Finished != unit.Never || c.Retransmitted != 0 || w.r.firstMissing() != 30_000 {
 		t.Errorf("%+v", *c)
 	}
@@ -266,7 +266,7 @@ func TestNoTimer(t *testing.T) {
 		for lost, want := range map[int]int64{9: 9000, 5: 10_000} {
 			w := newPipe(t, 10_000, func(c *Config) { c.Recovery, c.RTO = recovery, noRTO }, &fixed{window: 20_000}, 0)
 			w.onData = drop(lost)
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			if w.r.firstMissing() != want || w.s.Timeouts() != 0 || w.s.NextTimer() != unit.Never {
 				t.Errorf("%s: packet %d lost: %d bytes arrived, %d timeouts, the timer is at %v", recovery, lost,
 					w.r.firstMissing(), w.s.Timeouts(), w.s.NextTimer())

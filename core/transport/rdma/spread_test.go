@@ -32,7 +32,7 @@ func (f *fabric) send(at unit.Time, p *packet.Packet) (copies int, later unit.Ti
 func spreadPipe(t testing.TB, size unit.Bytes, n int, share float64, queueing unit.Time, c *fixed,
 	change func(*Config)) (*pipe, *fabric) {
 	t.Helper()
-	f := flow(size, c, 0)
+	f := newFlow(size, c, 0)
 	f.Path.Reorders, f.Path.Uneven, f.Path.MaxQueueing = true, true, queueing
 	conf := Defaults()
 	conf.Recovery, conf.Reordering = SelectiveRepeat, reorderAdaptive
@@ -76,7 +76,7 @@ func TestSpreadWaits(t *testing.T) {
 						w, x := spreadPipe(t, 3000*payload, n, share, queueing, c, nil)
 						x.free[n-1] = behind
 						w.bounded(func() unit.Bytes { return c.window })
-						w.run(unit.Second)
+						w.runUntil(unit.Second)
 						w.done(3000 * payload)
 						if s := w.s.Counters(); s.Retransmitted != 0 || w.s.Timeouts() != 0 {
 							t.Errorf("%d packets sent again, %d timeouts", s.Retransmitted, w.s.Timeouts())
@@ -120,7 +120,7 @@ func TestWindowBoundsNetwork(t *testing.T) {
 								}
 							}
 						}
-						w.run(unit.Second)
+						w.runUntil(unit.Second)
 						w.done(1000 * payload)
 						if resent := w.s.Counters().Retransmitted; (resent != 0) != again {
 							t.Errorf("%d packets sent again", resent)
@@ -134,7 +134,7 @@ func TestWindowBoundsNetwork(t *testing.T) {
 		w, each := chosen(t, 500_000, []unit.Bytes{10_000, 20_000, 5000}, []unit.Time{0, 40 * us, us},
 			func(f *Config) { f.RTOMin = 0 })
 		w.bounded(func() unit.Bytes { return each[0].window + each[1].window + each[2].window })
-		w.run(unit.Second)
+		w.runUntil(unit.Second)
 		w.done(500_000)
 	})
 }
@@ -161,7 +161,7 @@ func TestSpreadChanges(t *testing.T) {
 				}
 				check(p)
 			}
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(6000 * payload)
 			if s := w.s.Counters(); s.Retransmitted > 0 != x.again || w.s.Timeouts() != 0 {
 				t.Errorf("%d packets sent again, %d timeouts", s.Retransmitted, w.s.Timeouts())
@@ -184,7 +184,7 @@ func TestSpreadLosses(t *testing.T) {
 			w, f := spreadPipe(t, 3000*payload, 8, 1, 10*unit.Millisecond, c, nil)
 			f.loss, f.dead = x.loss, x.dead
 			w.bounded(func() unit.Bytes { return c.window })
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(3000 * payload)
 			s, twice := w.s.Counters(), w.r.Counters().DuplicateCount()
 			if s.Finished > x.longest || twice > 0 {
@@ -287,9 +287,9 @@ func TestPathFailsUnderWay(t *testing.T) {
 		}
 		return deliver(p)
 	}
-	w.run(2500 * us)
+	w.runUntil(2500 * us)
 	got := w.s.una - down
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	w.done(40_000 * payload)
 	if twice := w.r.Counters().DuplicateCount(); got < 15_800 || twice > 0 {
 		t.Errorf("%d packets in 2 ms, %d twice there", got, twice)
@@ -357,7 +357,7 @@ func TestPathBackoffEnds(t *testing.T) {
 		}
 		return deliver(p)
 	}
-	w.run(9 * unit.Millisecond)
+	w.runUntil(9 * unit.Millisecond)
 	if p := &w.s.paths.each[0]; backoff < 2 || p.backoff != 0 || p.silent {
 		t.Errorf("the timeout doubled %d times, and %d times after the failure; silent: %v", backoff, p.backoff, p.silent)
 	}

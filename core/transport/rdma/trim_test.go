@@ -36,7 +36,7 @@ func TestTrimmable(t *testing.T) {
 					t.Error("a packet does not say that it may be trimmed")
 				}
 			}
-			w.run(unit.Second)
+			w.runUntil(unit.Second)
 			w.done(11_500)
 			c := w.s.Counters()
 			if w.s.Timeouts() > 0 || c.NacksRefused > 0 || recovery != GoBackN && (c.Retransmitted != 4 || c.NacksTaken != 4 ||

@@ -64,7 +64,7 @@ func TestFrames(t *testing.T) {
 					}
 					return 1, 0
 				}
-				w.run(unit.Second)
+				w.runUntil(unit.Second)
 				w.done(size)
 				if kinds[packet.Data] == 0 || kinds[packet.Ack] == 0 || kinds[packet.Nack] == 0 || kinds[packet.Notice] == 0 {
 					t.Errorf("kinds %v", kinds)

@@ -10,6 +10,7 @@ import (
 	"weir/core/cc/cubic"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // spy passes everything on and keeps the last ACK.
@@ -56,11 +57,11 @@ func TestCubicCurve(t *testing.T) {
 				t.Fatalf("after the loss the window is %d, before it was %g", start, most)
 			}
 			epoch := w.now
-			w.run(w.now + 150*ms) // ACKs of packets that recovery bunched up
+			w.runUntil(w.now + 150*ms) // ACKs of packets that recovery bunched up
 			k := math.Cbrt((most - float64(start)) / 0.4)
 			worst := 0.0
 			for w.now < epoch+unit.Time(k*1.5)*unit.Second {
-				w.run(w.now + 50*ms)
+				w.runUntil(w.now + 50*ms)
 				at := (w.now - epoch).Seconds() - k
 				worst = max(worst, math.Abs(float64(w.s.cwnd())+0.5-(0.4*at*at*at+most))-0.5) // a window is of whole packets
 			}
@@ -82,7 +83,7 @@ func TestDeliveryRate(t *testing.T) {
 			w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = rate })
 			s := &spy{Controller: w.s.control.Controller}
 			w.s.control.Controller = s
-			w.run(2 * unit.Second)
+			w.runUntil(2 * unit.Second)
 			samples, limited, sum, most := 0, 0, 0.0, 0.0
 			s.seen = func(a *cc.Ack) {
 				if d := a.Delivery; d.Packets > 0 {
@@ -95,12 +96,12 @@ func TestDeliveryRate(t *testing.T) {
 					}
 				}
 			}
-			w.run(4 * unit.Second)
+			w.runUntil(4 * unit.Second)
 			want, share := link, 0.0
 			if rate > 0 {
 				want, share = 10e6/8/1448.0, 1
 			}
-			within(t, "mean delivery rate [packets/s]", sum/float64(samples), want, 0.05)
+			testkit.CheckNear(t, "mean delivery rate [packets/s]", sum/float64(samples), want, testkit.Tolerance{Relative: 0.05})
 			if most > link*1.02 {
 				t.Errorf("a sample of %.0f packets/s; the link carries %.0f", most, link)
 			}
@@ -150,7 +151,7 @@ func TestBBR(t *testing.T) {
 			longest = max(longest, w.waiting)
 		}
 	}
-	w.run(30 * unit.Second)
+	w.runUntil(30 * unit.Second)
 	want := []string{"startup", "drain", "probe-bw", "probe-rtt", "probe-bw", "probe-rtt"}
 	for i := range want {
 		if i >= len(modes) || modes[i] != want[i] {
@@ -174,7 +175,7 @@ func TestBBR(t *testing.T) {
 	if fewest > 4 {
 		t.Errorf("PROBE_RTT: %d in flight", fewest)
 	}
-	within(t, "bandwidth [packets/s]", b.Bandwidth(), 50e6/8/1514, 0.02)
+	testkit.CheckNear(t, "bandwidth [packets/s]", b.Bandwidth(), 50e6/8/1514, testkit.Tolerance{Relative: 0.02})
 	got := w.goodput(0, 0)
 	if got < 0.95*47.8 {
 		t.Errorf("%.1f Mb/s", got)
@@ -196,9 +197,9 @@ func TestBBRPolicer(t *testing.T) {
 		tokens -= float64(p.Size)
 		return true, 0
 	}
-	w.run(10 * unit.Second)
+	w.runUntil(10 * unit.Second)
 	sent, lost, b := w.s.counters.SentPackets, w.s.counters.Retransmitted, w.r.counters.ReceivedBytes
-	w.run(20 * unit.Second)
+	w.runUntil(20 * unit.Second)
 	share := float64(w.s.counters.Retransmitted-lost) / float64(w.s.counters.SentPackets-sent)
 	if got := w.goodput(b, 10*unit.Second); got < 15 || share > 0.1 {
 		t.Errorf("policed to 20 Mb/s: %.1f Mb/s, %.1f %% sent again", got, 100*share)
@@ -217,7 +218,7 @@ func TestReneging(t *testing.T) {
 			w.r.ranges, w.r.held, w.r.blockN = nil, 0, 0
 		}
 	}
-	w.run(20 * unit.Second)
+	w.runUntil(20 * unit.Second)
 	if !done || w.r.counters.ReceivedBytes != 400_000 {
 		t.Errorf("reneged %v: %d bytes came", done, w.r.counters.ReceivedBytes)
 	}
@@ -228,7 +229,7 @@ func TestReneging(t *testing.T) {
 // window of 2048 bytes is filled with 1448 and 600.
 func TestBursts(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(3 * unit.Second)
+	w.runUntil(3 * unit.Second)
 	length, bursts := 0, map[int]int{}
 	w.emitted = func(p *packet.Packet) {
 		if length++; p.TCP.Flags&packet.PSH != 0 {
@@ -236,7 +237,7 @@ func TestBursts(t *testing.T) {
 			length = 0
 		}
 	}
-	w.run(4 * unit.Second)
+	w.runUntil(4 * unit.Second)
 	all := 0
 	for _, n := range bursts {
 		all += n
@@ -245,10 +246,10 @@ func TestBursts(t *testing.T) {
 		t.Errorf("lengths of bursts: %v", bursts)
 	}
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Window = 2; return true, 0 }
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	sizes := map[int32]int{}
 	w.emitted = func(p *packet.Packet) { sizes[p.Payload]++ }
-	w.run(6 * unit.Second)
+	w.runUntil(6 * unit.Second)
 	if len(sizes) != 2 || sizes[1448] < 80 || sizes[600] < 80 {
 		t.Errorf("window of 2048 bytes: segments of %v", sizes)
 	}

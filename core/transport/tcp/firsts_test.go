@@ -68,7 +68,7 @@ func TestOvertaken(t *testing.T) {
 				}
 				return true, 0
 			}
-			w.run(60 * unit.Second)
+			w.runUntil(60 * unit.Second)
 			if w.s.counters.Finished == unit.Never || part.packets < 2000 {
 				t.Fatalf("%d packets arrived", part.packets)
 			}

@@ -25,7 +25,7 @@ type injection struct {
 // inject runs 1 s without and 4 s with injections.
 func inject(t *testing.T, controller string, ecn bool, start func(w *pipe)) *injection {
 	w := newPipe(t, controller, 0, func(c *Config) { c.ECN = ecn })
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	x := &injection{w: w, warm: w.r.counters.ReceivedBytes, from: w.now, window: w.s.PeerWindow(),
 		lowest: w.s.PeerWindow(), last: w.now}
 	start(w)
@@ -34,7 +34,7 @@ func inject(t *testing.T, controller string, ecn bool, start func(w *pipe)) *inj
 		x.inState[w.s.state] += w.now - x.last
 		x.last = w.now
 	}
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	return x
 }
 
@@ -119,7 +119,7 @@ func injectedDuplicates(t *testing.T, end unit.Time) {
 	}
 	w := newPipe(t, "cubic", 0, nil)
 	w.rate = 10 * unit.Gbps // no losses
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	i := 0
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
 		if i++; i%100 == 1 {
@@ -130,7 +130,7 @@ func injectedDuplicates(t *testing.T, end unit.Time) {
 		}
 		return true, 0
 	}
-	w.run(end)
+	w.runUntil(end)
 	if w.s.counters.Retransmitted > 0 {
 		t.Errorf("50 copies of an ACK: %d packets sent again", w.s.counters.Retransmitted)
 	}
@@ -187,7 +187,7 @@ func TestInjectedAcknowledgements(t *testing.T) {
 	x = inject(t, "cubic", false, func(w *pipe) { early(w, 0.005) })
 	if b := x.w.r.counters.ReceivedBytes; x.goodput() > 12 {
 		t.Errorf("ack = seq + 1 and 0.5 %% loss: %.1f Mb/s; with Linux the connection is dead", x.goodput())
-	} else if x.w.run(10 * unit.Second); x.w.r.counters.ReceivedBytes != b {
+	} else if x.w.runUntil(10 * unit.Second); x.w.r.counters.ReceivedBytes != b {
 		t.Errorf("it is not dead: %d bytes came", x.w.r.counters.ReceivedBytes-b)
 	}
 }
@@ -206,15 +206,15 @@ func TestRewrittenWindows(t *testing.T) {
 			x.w.after = nil
 			drops := x.w.drops
 			b, from := x.w.r.counters.ReceivedBytes, x.w.now
-			x.w.run(8 * unit.Second)
+			x.w.runUntil(8 * unit.Second)
 			if got := x.w.goodput(b, from); got < 21.5 || got > 23 || x.w.s.PeerWindow() != 29696 || x.w.drops != drops {
 				t.Errorf("%s, W = 30000: %.2f Mb/s, window %d, %d losses; with Linux 22.5 Mb/s, 29696, 0", name, got,
 					x.w.s.PeerWindow(), x.w.drops-drops)
 			}
 			x.w.onAck = nil
-			x.w.run(x.w.now + 50*ms)
+			x.w.runUntil(x.w.now + 50*ms)
 			b, from = x.w.r.counters.ReceivedBytes, x.w.now
-			x.w.run(x.w.now + 2*unit.Second)
+			x.w.runUntil(x.w.now + 2*unit.Second)
 			if got := x.w.goodput(b, from); got < 44 {
 				t.Errorf("%s released: %.2f Mb/s", name, got)
 			}
@@ -222,7 +222,7 @@ func TestRewrittenWindows(t *testing.T) {
 	}
 	x := inject(t, "cubic", false, func(w *pipe) { clamp(w, 3000) })
 	b, from := x.w.r.counters.ReceivedBytes, x.w.now
-	x.w.run(8 * unit.Second)
+	x.w.runUntil(8 * unit.Second)
 	if got := x.w.goodput(b, from); got < 1.5 || got > 1.6 {
 		t.Errorf("W = 3000: %.2f Mb/s; with Linux 1.57 (1448 and 600 bytes a round trip), no stall", got)
 	}
@@ -272,7 +272,7 @@ func TestEchoAtOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newPipe(t, name, 0, func(c *Config) { c.ECN = true })
 			w.rate = unit.Gbps
-			w.run(100 * ms)
+			w.runUntil(100 * ms)
 			before := w.s.cwnd()
 			w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Flags |= packet.ECE; w.onAck = nil; return true, 0 }
 			for w.s.state != cc.Reduced && w.step(unit.Second) {
@@ -286,7 +286,7 @@ func TestEchoAtOnce(t *testing.T) {
 					marks++
 				}
 			}
-			w.run(w.now + 100*ms)
+			w.runUntil(w.now + 100*ms)
 			if w.s.state != cc.Open || marks > 1 {
 				t.Errorf("%s: afterwards %v, CWR sent %d times more", name, w.s.state, marks)
 			}

@@ -25,12 +25,12 @@ func throughput(t *testing.T, controller string, p float64, losses int) (perRTT 
 		return true, 0
 	}
 	for w.now < 20*unit.Second || lost < losses/20 { // slow start does not count
-		w.run(w.now + unit.Second)
+		w.runUntil(w.now + unit.Second)
 	}
 	b, from := w.r.counters.ReceivedBytes, w.now
 	lost = 0
 	for lost < losses {
-		w.run(w.now + unit.Second)
+		w.runUntil(w.now + unit.Second)
 	}
 	return float64(w.r.counters.ReceivedBytes-b) / 1448 / ((w.now - from).Seconds() / 0.1), w
 }

@@ -29,7 +29,7 @@ func TestNackWithoutTuple(t *testing.T) {
 
 func strayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	before := state(w.s)
 	for i, change := range []func(p *packet.Packet){
 		func(p *packet.Packet) { p.SrcPort++ }, func(p *packet.Packet) { p.DstPort-- },
@@ -86,7 +86,7 @@ func TestNackSweep(t *testing.T) {
 func sweepNacks(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true
-	w.run(400 * ms)
+	w.runUntil(400 * ms)
 	stamp := stampOf(w.s.queue.at(w.s.queue.first + uint32(w.s.queue.len()/2)).sent)
 	out, all := 0, w.s.queue.len()
 	for n := w.s.queue.first; n != w.s.queue.end; n++ {
@@ -136,7 +136,7 @@ func TestNackReplay(t *testing.T) {
 func replayNack(t *testing.T, trimmed func(p *packet.Packet) *packet.Packet) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.limit = 0
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	w.after = func() {}
 	g := w.s.queue.at(w.s.queue.end - 5)
 	seq, old := g.seq, trimmed(sentAs(w, g))
@@ -185,7 +185,7 @@ func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
 		t.Run(name+", "+form.name, func(t *testing.T) {
 			for _, share := range shares {
 				w := newPipe(t, name, 0, nil)
-				w.run(2 * unit.Second)
+				w.runUntil(2 * unit.Second)
 				b, from, sent, again := w.r.counters.ReceivedBytes, w.now, w.s.counters.SentPackets, w.s.counters.Retransmitted
 				reductions, last, n := 0, unit.Time(0), 0
 				w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
@@ -205,14 +205,14 @@ func nacksOfDelivered(t *testing.T, seconds unit.Time, shares ...int) {
 					}
 					return true, 0
 				}
-				w.run((2 + seconds) * unit.Second)
+				w.runUntil((2 + seconds) * unit.Second)
 				got := w.goodput(b, from)
 				sent, again = w.s.counters.SentPackets-sent, w.s.counters.Retransmitted-again
 				taken := w.s.counters.NacksTaken
 				w.onData = nil
-				w.run((4 + seconds) * unit.Second)
+				w.runUntil((4 + seconds) * unit.Second)
 				b, from = w.r.counters.ReceivedBytes, w.now
-				w.run((9 + seconds) * unit.Second)
+				w.runUntil((9 + seconds) * unit.Second)
 				back := w.goodput(b, from)
 				t.Logf("%-5s one in %4d NACKed: %5.2f Mb/s of 47.8, %d reductions in %d s, %d NACKs taken, %d of %d packets sent "+
 					"again, %d timeouts; afterwards %.1f Mb/s", name, share, got, reductions, seconds, taken, again, sent,

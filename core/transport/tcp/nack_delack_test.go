@@ -37,7 +37,7 @@ func TestNackDelayedACK(t *testing.T) {
 						since = min(since, w.now)
 						longest = max(longest, w.now-since)
 					}
-					w.run(5 * unit.Second)
+					w.runUntil(5 * unit.Second)
 					if w.s.counters.Finished == unit.Never || w.s.rto.timeouts > 0 || longest > 2*w.delay {
 						t.Errorf("finished at %v, %d timeouts, it waits %v for a delayed ACK", w.s.counters.Finished, w.s.rto.timeouts,
 							longest)
@@ -79,7 +79,7 @@ func TestNoticeLeavesRoom(t *testing.T) {
 			}
 		}
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	if reductions == 0 {
 		t.Error("no notice reduced while a segment waited")
 	}

@@ -80,7 +80,7 @@ func TestNackRandomPaths(t *testing.T) {
 			return true, 0
 		}
 		w.onAck = func(*packet.Packet) (bool, unit.Time) { return random.Float64() >= loss, 0 }
-		w.run(6000 * unit.Second)
+		w.runUntil(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
 			t.Errorf("seed %d, %s, %s: %d of %d bytes came, finished %v, %d timeouts", seed, name, w.s.config.Nacks,
 				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.rto.timeouts)
@@ -112,7 +112,7 @@ func anyNacks(t *testing.T, data []byte) {
 			c.ECN, c.Nacks = true, []string{transport.NacksLoss, transport.NacksSupply, transport.NacksResend}[i%3]
 		})
 		w.rate = 10 * unit.Mbps // packets cost time
-		w.run(30 * ms)
+		w.runUntil(30 * ms)
 		b := data
 		next := func() int {
 			if len(b) == 0 {
@@ -124,7 +124,7 @@ func anyNacks(t *testing.T, data []byte) {
 		}
 		for k := 0; len(b) > 0 && k < 60; k++ {
 			if w.s.queue.len() == 0 {
-				w.run(w.now + ms)
+				w.runUntil(w.now + ms)
 				continue
 			}
 			at := next()<<8 | next()
@@ -148,11 +148,11 @@ func anyNacks(t *testing.T, data []byte) {
 				d.NacksTaken+d.NacksRefused != c.NacksTaken+c.NacksRefused+1 {
 				t.Fatalf("%d marked; %+v, before %+v", marked, d, c)
 			}
-			w.run(w.now + unit.Time(next())*ms/64)
+			w.runUntil(w.now + unit.Time(next())*ms/64)
 		}
 		una := w.s.una
 		w.unchecked = true
-		if w.run(w.now + 700*ms); w.s.una == una || w.s.inFlight() < 0 || w.s.cwnd() < 1 {
+		if w.runUntil(w.now + 700*ms); w.s.una == una || w.s.inFlight() < 0 || w.s.cwnd() < 1 {
 			t.Fatalf("%s stands still at %d", name, una)
 		}
 	}
@@ -183,7 +183,7 @@ func overwrite(p *packet.Packet, x []byte) {
 func TestNackAllocatesNothing(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true
-	w.run(400 * ms)
+	w.runUntil(400 * ms)
 	p := trimmed(sentAs(w, w.s.queue.at(w.s.queue.first)))
 	n := w.s.queue.first
 	if a := testing.AllocsPerRun(50, func() {

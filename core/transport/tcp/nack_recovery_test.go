@@ -8,6 +8,7 @@ import (
 	"weir/core/packet"
 	"weir/core/transport"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // RFC 2883, RFC 3708: a NACK for a packet that was delivered after all. The duplicate is
@@ -19,7 +20,7 @@ func TestNackUndo(t *testing.T) {
 			for _, delivered := range []bool{true, false} {
 				w := newPipe(t, name, 0, nil)
 				w.rate, w.limit = unit.Gbps, 0
-				w.run(65 * ms)
+				w.runUntil(65 * ms)
 				before, n := 0, 0
 				undone := false
 				var at unit.Time
@@ -46,7 +47,7 @@ func TestNackUndo(t *testing.T) {
 				}
 				for w.s.state != cc.Open && w.step(unit.Second) {
 				}
-				w.run(w.now + 8*ms) // the duplicate may come later
+				w.runUntil(w.now + 8*ms) // the duplicate may come later
 				if w.s.state != cc.Open || undone != delivered || w.s.cwnd() >= before != delivered ||
 					w.s.counters.Retransmitted != 1 || w.r.counters.DuplicateCount() > 0 != delivered {
 					t.Errorf("%s, delivered %v: %v, undone %v, window %d, before %d, %d sent again", name, delivered,
@@ -65,7 +66,7 @@ func TestNackRACK(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			w := newPipe(t, "reno", 0, func(c *Config) { c.Nacks = mode })
 			w.rate, w.limit = 100*unit.Mbps, 0
-			w.run(60 * ms)
+			w.runUntil(60 * ms)
 			reductions := 0
 			w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
 				if l.Kind == cc.FastRecovery || l.Kind == cc.LossInReduction {
@@ -87,7 +88,7 @@ func TestNackRACK(t *testing.T) {
 			}
 			quiet := false
 			w.after = func() { quiet = quiet || w.s.quiet }
-			w.run(300 * ms)
+			w.runUntil(300 * ms)
 			if c := w.s.counters; reductions != want || c.Retransmitted != 2 || w.r.counters.DuplicateCount() != 0 ||
 				w.s.rto.timeouts != 0 || quiet != (mode == transport.NacksResend) {
 				t.Errorf("%s: %d reductions, %d sent again, %d duplicates, %d timeouts, quiet %v", mode, reductions,
@@ -110,7 +111,7 @@ func TestNackTLP(t *testing.T) {
 			n++
 		}
 	}
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if n != 11 || w.s.counters.Finished > 45*ms || w.s.tlp.end >= 0 {
 		t.Errorf("%d packets, finished at %v", n, w.s.counters.Finished)
 	}
@@ -124,7 +125,7 @@ func TestNackTLP(t *testing.T) {
 		}
 		return n == 9 || n == 10
 	})
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if c := w.s.counters; i != 11 || c.NacksTaken != 1 || w.s.rto.timeouts != 0 || c.Finished > 300*ms ||
 		w.s.tlp.end >= 0 {
 		t.Errorf("after a TLP: %d packets, %+v, %d timeouts", i+1, c, w.s.rto.timeouts)
@@ -136,7 +137,7 @@ func TestNackTLP(t *testing.T) {
 func TestNackFRTO(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.rate = unit.Gbps
-	w.run(100 * ms)
+	w.runUntil(100 * ms)
 	hold := w.now + 500*ms
 	w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
 	for w.s.rto.timeouts == 0 && w.step(unit.Second) {
@@ -157,7 +158,7 @@ func TestNackFRTO(t *testing.T) {
 	}
 	b := w.r.counters.ReceivedBytes
 	w.unchecked = true
-	w.run(w.now + 2*unit.Second)
+	w.runUntil(w.now + 2*unit.Second)
 	if w.s.state != cc.Open || w.s.rto.timeouts > 1 || w.r.counters.ReceivedBytes-b < 10_000_000 {
 		t.Errorf("%v, %d timeouts, %d bytes", w.s.state, w.s.rto.timeouts, w.r.counters.ReceivedBytes-b)
 	}
@@ -171,7 +172,7 @@ func TestNackPRR(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
 			w.rate, w.limit, w.delay = 100*unit.Mbps, 0, 25*ms
-			w.run(400 * ms)
+			w.runUntil(400 * ms)
 			n := 0
 			w.nackDrops(2 * ms)
 			w.onData = numbered(func(i int, _ *packet.Packet) bool { return i < 5 })
@@ -184,8 +185,10 @@ func TestNackPRR(t *testing.T) {
 					t.Fatalf("%s: %d in flight, PRR allows %d", name, w.s.inFlight(), w.s.prr.window)
 				}
 			}
-			within(t, name+": packets sent in recovery", float64(n), float64(w.s.rate.Delivered-delivered)*share, 0.1)
-			within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
+			testkit.CheckNear(t, name+": packets sent in recovery", float64(n), float64(w.s.rate.Delivered-delivered)*share,
+				testkit.Tolerance{Relative: 0.1})
+			testkit.CheckNear(t, name+": window after it", float64(w.s.cwnd()), share*float64(before),
+				testkit.Tolerance{Relative: 0.05})
 			if w.s.counters.Retransmitted != 5 || w.s.rto.timeouts > 0 {
 				t.Errorf("%s: %d sent again", name, w.s.counters.Retransmitted)
 			}
@@ -198,7 +201,7 @@ func TestNackPRR(t *testing.T) {
 func TestNackOnceARoundTrip(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.rate, w.limit, w.delay = unit.Gbps, 0, 10*ms
-	w.run(110 * ms)
+	w.runUntil(110 * ms)
 	var at []unit.Time
 	var windows []int
 	w.s.control.Controller = &noticeSpy{Controller: w.s.control.Controller, loss: func(l cc.Loss) {
@@ -210,7 +213,7 @@ func TestNackOnceARoundTrip(t *testing.T) {
 	w.nackDrops(ms)
 	from := w.now
 	w.onData = numbered(func(int, *packet.Packet) bool { return w.now < from+200*ms })
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	t.Log(at, windows)
 	for i := 1; i < len(at); i++ {
 		if at[i]-at[i-1] < 20*ms || windows[i] > windows[i-1]/2+1 && windows[i] > 2 && at[i] < from+200*ms {
@@ -247,7 +250,7 @@ func TestNackPacer(t *testing.T) {
 		}
 	}
 	blocked = false
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if w.s.counters.Finished == unit.Never || w.s.rto.timeouts != 0 {
 		t.Errorf("finished %v, %d timeouts", w.s.counters.Finished != unit.Never, w.s.rto.timeouts)
 	}

@@ -125,7 +125,7 @@ func TestNackExact(t *testing.T) {
 							}
 						}
 					}
-					w.run(2 * unit.Second)
+					w.runUntil(2 * unit.Second)
 					for seq, n := range sent {
 						if n != 1+lost[seq] {
 							t.Errorf("%s, %s, %v: %d was sent %d times, lost %d times", mode, name, gone, seq, n, lost[seq])
@@ -148,7 +148,7 @@ func TestNackExact(t *testing.T) {
 func TestNackSpans(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.limit = 0
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	q := &w.s.queue
 	at := func(n uint32) *segment { return q.at(q.first + n) }
 	base := at(10)
@@ -209,7 +209,7 @@ func (s *noticeSpy) OnLoss(now unit.Time, l cc.Loss) {
 func in(t *testing.T, state cc.RecoveryState, config func(c *Config)) *pipe {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN, c.Bursts = true, false; config(c) })
 	w.limit, w.rate = 0, 100*unit.Mbps
-	w.run(58 * ms)
+	w.runUntil(58 * ms)
 	switch una := w.s.una; state {
 	case cc.Open:
 	case cc.Disorder:
@@ -326,11 +326,11 @@ func TestNackPhases(t *testing.T) {
 			last = *p
 		}
 	}
-	w.run(ms)
+	w.runUntil(ms)
 	if w.s.phase != opening || w.s.counters.NacksRefused != 2 || w.s.NextSend() != unit.Never {
 		t.Error(w.s.phase, w.s.counters)
 	}
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if w.s.phase != closed {
 		t.Fatal(w.s.phase)
 	}
@@ -344,7 +344,7 @@ func TestNackPhases(t *testing.T) {
 	}
 
 	w = newPipe(t, "reno", 0, nil)
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	g := w.s.queue.at(w.s.queue.first)
 	before := w.r.next
 	if p := sentAs(w, g); w.r.Receive(w.now, func() *packet.Packet {
@@ -363,7 +363,7 @@ func TestNackPhases(t *testing.T) {
 	}
 
 	sealed := newPipe(t, "reno", 0, func(c *Config) { c.Telemetry.Integrity = transport.IntegrityKeyed })
-	sealed.run(60 * ms)
+	sealed.runUntil(60 * ms)
 	sealed.s.Receive(sealed.now, trimmed(sentAs(sealed, sealed.s.queue.at(sealed.s.queue.first))))
 	if c := sealed.s.counters; c.NacksTaken != 0 || c.NacksRefused != 1 || sealed.s.lostOut > 0 {
 		t.Errorf("sealed feedback: %+v", c)
@@ -377,7 +377,7 @@ func TestNackPhases(t *testing.T) {
 func TestNackRules(t *testing.T) {
 	start := func() (*pipe, *segment) {
 		w := newPipe(t, "reno", 0, func(c *Config) { c.Bursts = false })
-		w.run(58 * ms)
+		w.runUntil(58 * ms)
 		return w, w.s.queue.at(w.s.queue.end - 1)
 	}
 	for what, change := range map[string]func(p *packet.Packet) *packet.Packet{
@@ -448,7 +448,7 @@ func TestNackRules(t *testing.T) {
 		}}
 	w.nackDrops(ms)
 	w.onData = numbered(func(n int, _ *packet.Packet) bool { return n == 5 || n == 30 })
-	if w.run(unit.Second); told != 2 || last != "" || w.s.counters.Finished == unit.Never {
+	if w.runUntil(unit.Second); told != 2 || last != "" || w.s.counters.Finished == unit.Never {
 		t.Errorf("%d notices, %q", told, last)
 	}
 }

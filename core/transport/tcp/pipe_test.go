@@ -199,7 +199,8 @@ func (w *pipe) step(until unit.Time) bool {
 	return true
 }
 
-func (w *pipe) run(until unit.Time) {
+// runUntil runs the events of the pipe until the given time.
+func (w *pipe) runUntil(until unit.Time) {
 	for w.step(until) {
 	}
 }

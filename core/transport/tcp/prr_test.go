@@ -6,6 +6,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // RFC 9937: over a recovery the sender halves (Reno) or takes 30 % off (CUBIC) in
@@ -16,7 +17,7 @@ func TestPRR(t *testing.T) {
 			w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })
 			w.rate, w.limit = 100*unit.Mbps, 0
 			w.delay = 25 * ms
-			w.run(400 * ms)
+			w.runUntil(400 * ms)
 			dropped := false
 			w.onData = func(p *packet.Packet) (bool, unit.Time) {
 				if p.Payload > 0 && !dropped {
@@ -42,8 +43,9 @@ func TestPRR(t *testing.T) {
 				}
 			}
 			d := float64(w.s.rate.Delivered - delivered)
-			within(t, name+": packets sent in recovery", float64(sent), d*share, 0.1)
-			within(t, name+": window after it", float64(w.s.cwnd()), share*float64(before), 0.05)
+			testkit.CheckNear(t, name+": packets sent in recovery", float64(sent), d*share, testkit.Tolerance{Relative: 0.1})
+			testkit.CheckNear(t, name+": window after it", float64(w.s.cwnd()), share*float64(before),
+				testkit.Tolerance{Relative: 0.05})
 			if most > 5 {
 				t.Errorf("%s: a burst of %d packets", name, most)
 			}

@@ -22,7 +22,7 @@ func TestRACK(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	if w.s.counters.Retransmitted > 0 || w.r.counters.DuplicateCount() > 0 {
 		t.Errorf("reordering by 1 ms: %d packets sent again, %d duplicates", w.s.counters.Retransmitted,
 			w.r.counters.DuplicateCount())
@@ -37,9 +37,9 @@ func TestRACK(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	learned := w.s.counters.Retransmitted
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	if w.s.rack.reorderSeen == 0 || w.s.counters.Retransmitted > learned {
 		t.Errorf("reordering by 2 ms: seen %d times, %d packets sent again in the first half, %d later", w.s.rack.reorderSeen,
 			learned, w.s.counters.Retransmitted-learned)

@@ -8,6 +8,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // RFC 3168 §6.1: negotiated by both; CE is echoed until CWR; one reduction a window.
@@ -21,7 +22,7 @@ func TestECN(t *testing.T) {
 		}
 		last = w.s.state
 	}
-	w.run(300 * ms)
+	w.runUntil(300 * ms)
 	marked := false
 	w.onData = func(p *packet.Packet) (bool, unit.Time) {
 		if p.Payload > 0 && !marked {
@@ -41,7 +42,7 @@ func TestECN(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(600 * ms)
+	w.runUntil(600 * ms)
 	if !w.s.ecn || reductions != 1 || echoes < 5 || w.r.echo || w.s.counters.Retransmitted > 0 {
 		t.Errorf("one mark: negotiated %v, %d reductions, %d echoes, still echoing %v", w.s.ecn, reductions, echoes, w.r.echo)
 	}
@@ -52,14 +53,14 @@ func TestECN(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(100 * ms)
+	w.runUntil(100 * ms)
 }
 
 // RFC 8257 §3.2, figure 1: an ACK says of each segment whether it was marked, also
 // when it is delayed; a change has what was delayed acknowledged first.
 func TestDCTCPReceiver(t *testing.T) {
 	w := newPipe(t, "dctcp", 0, nil)
-	w.run(300 * ms)
+	w.runUntil(300 * ms)
 	r, now := w.r, w.now+ms
 	r.quick, r.threshold, r.clamp = 0, 1<<20, 1<<20
 	r.delayed, r.timerAt = false, unit.Never
@@ -107,23 +108,23 @@ func TestDelayedACK(t *testing.T) {
 	lone := func(c *Config) { c.Rate, c.Bursts = 1448*8*10, false } // a segment every 100 ms
 	w := newPipe(t, "reno", 0, lone)
 	var delays []unit.Time
-	w.run(100 * ms)
+	w.runUntil(100 * ms)
 	w.onData = func(p *packet.Packet) (bool, unit.Time) { at = w.now; return true, 0 }
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) {
 		delays = append(delays, w.now-at-w.delay-unit.TransmitTime(1514, w.rate))
 		return true, 0
 	}
-	w.run(10 * unit.Second)
+	w.runUntil(10 * unit.Second)
 	n := len(delays)
 	if n < 50 || delays[1] != 0 || delays[n-1] != 40*ms {
 		t.Errorf("lone segments: %d ACKs, after %v at first and %v at last; want 0 and 40 ms", n, delays[1], delays[n-1])
 	}
 	w = newPipe(t, "reno", 0, nil)
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	acks, data := 0, 0
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { acks++; return true, 0 }
 	w.emitted = func(p *packet.Packet) { data++ }
-	w.run(3 * unit.Second)
+	w.runUntil(3 * unit.Second)
 	// bursts of five segments are acknowledged 2, 2, 1, as measured on Linux 6.18
 	if share := float64(acks) / float64(data); share < 0.5 || share > 0.62 {
 		t.Errorf("%.2f ACKs a segment", share)
@@ -136,7 +137,7 @@ func TestCompressedACK(t *testing.T) {
 	count := func(c func(c *Config)) (acks int) {
 		w := newPipe(t, "reno", 0, c)
 		w.rate = 500 * unit.Mbps
-		w.run(100 * ms)
+		w.runUntil(100 * ms)
 		n := 0
 		w.onData = func(p *packet.Packet) (bool, unit.Time) { n++; return n != 1, 0 }
 		w.onAck = func(p *packet.Packet) (bool, unit.Time) {
@@ -145,7 +146,7 @@ func TestCompressedACK(t *testing.T) {
 			}
 			return true, 0
 		}
-		w.run(115 * ms)
+		w.runUntil(115 * ms)
 		return
 	}
 	on, off := count(nil), count(func(c *Config) { c.CompressedACK = 0 })
@@ -209,17 +210,19 @@ func TestReceiveBuffer(t *testing.T) {
 		edge = e
 		return true, 0
 	}
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	b := w.r.counters.ReceivedBytes
-	w.run(3 * unit.Second)
-	within(t, "64 KiB in 10 ms [Mb/s]", w.goodput(b, unit.Second), 65536*8/0.010/1e6, 0.05)
+	w.runUntil(3 * unit.Second)
+	testkit.CheckNear(t, "64 KiB in 10 ms [Mb/s]", w.goodput(b, unit.Second), 65536*8/0.010/1e6,
+		testkit.Tolerance{Relative: 0.05})
 
 	w = newPipe(t, "cubic", 0, func(c *Config) { c.SendBuffer = 64 << 20 })
 	w.limit, w.rate, w.delay, w.unchecked = 2000, 300*unit.Mbps, 50*ms, true
-	w.run(6 * unit.Second)
+	w.runUntil(6 * unit.Second)
 	b = w.r.counters.ReceivedBytes
-	w.run(8 * unit.Second)
-	within(t, "autotuned, 300 Mb/s, 100 ms [Mb/s]", w.goodput(b, 6*unit.Second), 300*1448/1514.0, 0.03)
+	w.runUntil(8 * unit.Second)
+	testkit.CheckNear(t, "autotuned, 300 Mb/s, 100 ms [Mb/s]", w.goodput(b, 6*unit.Second), 300*1448/1514.0,
+		testkit.Tolerance{Relative: 0.03})
 }
 
 // A receive buffer that tunes itself fills a path of 100 Mb/s and 8 ms, with frames of any size. Initial windows
@@ -234,10 +237,11 @@ func TestReceiveBufferOfJumboFrames(t *testing.T) {
 					payload := mtu - packet.TCPHeader - timestampBytes - packet.IPHeader(version)
 					w := newPipeOf(t, controller, version, payload, 0, nil)
 					w.rate, w.delay, w.limit, w.unchecked = 100*unit.Mbps, 4*ms, 1000, true
-					w.run(2 * unit.Second)
+					w.runUntil(2 * unit.Second)
 					b := w.r.counters.ReceivedBytes
-					w.run(4 * unit.Second)
-					within(t, "goodput [Mb/s]", w.goodput(b, 2*unit.Second), 100*float64(payload)/float64(mtu+14), 0.01)
+					w.runUntil(4 * unit.Second)
+					testkit.CheckNear(t, "goodput [Mb/s]", w.goodput(b, 2*unit.Second), 100*float64(payload)/float64(mtu+14),
+						testkit.Tolerance{Relative: 0.01})
 				})
 			}
 		}
@@ -261,7 +265,7 @@ func TestShareOfBuffer(t *testing.T) {
 					c.Autotuning, c.ReceiveBuffer = tuned, 1<<20
 				})
 				before := w.r.clamp
-				w.run(unit.Second)
+				w.runUntil(unit.Second)
 				buffer := int64(1 << 20)
 				if tuned {
 					buffer = initialReceive
@@ -303,7 +307,7 @@ func TestWindowScale(t *testing.T) {
 		c.InitialSeq, c.InitialPeerSeq, c.Autotuning = 1<<32-5_000_000, 1<<32-1, false
 	})
 	w.rate, w.nic, w.limit, w.delay, w.unchecked = unit.Gbps, 10*unit.Gbps, 3000, 50*ms, true
-	w.run(20 * unit.Second)
+	w.runUntil(20 * unit.Second)
 	if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != 30_000_000 || w.s.peer.maxWindow < 1<<24 {
 		t.Errorf("%d bytes came, largest window %d", w.r.counters.ReceivedBytes, w.s.peer.maxWindow)
 	}
@@ -338,10 +342,11 @@ func TestLongFatPath(t *testing.T) {
 		t.Run(row.name, func(t *testing.T) {
 			w := newPipe(t, "reno", 0, func(c *Config) { c.SendBuffer, c.ReceiveBuffer = 128<<20, 128<<20 })
 			w.rate, w.nic, w.limit, w.delay, w.unchecked = row.rate, 10*unit.Gbps, 0, row.rtt/2, true
-			w.run(14 * row.rtt)
+			w.runUntil(14 * row.rtt)
 			b := w.r.counters.ReceivedBytes
-			w.run(18 * row.rtt)
-			within(t, "goodput [Mb/s]", w.goodput(b, 14*row.rtt), float64(row.rate)/1e6*1448/1514, 0.01)
+			w.runUntil(18 * row.rtt)
+			testkit.CheckNear(t, "goodput [Mb/s]", w.goodput(b, 14*row.rtt), float64(row.rate)/1e6*1448/1514,
+				testkit.Tolerance{Relative: 0.01})
 		})
 	}
 }

@@ -32,7 +32,7 @@ func TestDSACKOfIdleProbe(t *testing.T) {
 		}
 		return true, 0
 	}
-	w.run(4 * unit.Second)
+	w.runUntil(4 * unit.Second)
 	t.Log("retransmitted", w.s.counters.Retransmitted, "timeouts", w.s.rto.timeouts, "lost", w.s.lostTotal)
 	if !w.s.control.Decision.SlowStart {
 		t.Errorf("nothing was lost, yet the window was reduced to %d packets", w.s.cwnd())
@@ -42,7 +42,7 @@ func TestDSACKOfIdleProbe(t *testing.T) {
 // Undo_retrans −1 is "none", not "may undo".
 func TestUndoNeedsRetransmissions(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	w.s.totalResent = 5
 	una := w.s.una
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448)) // recovery; NIC is busy: nothing sent again
@@ -60,7 +60,7 @@ func TestUndoNeedsRetransmissions(t *testing.T) {
 // Reo_wnd grows once a round, however many DSACKs come.
 func TestReorderingWindowOnceARound(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	w.s.totalResent, w.s.rack.reorderSeen = 20, 1
 	for i := int64(0); i < 8; i++ {
 		w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una-1448*(i+1), w.s.una-1448*i))
@@ -73,7 +73,7 @@ func TestReorderingWindowOnceARound(t *testing.T) {
 // Undo withdraws CWR (tcp_ecn_withdraw_cwr).
 func TestUndoWithdrawsCWR(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	una := w.s.una
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
 	w.s.Emit(w.now, &packet.Packet{})
@@ -88,7 +88,7 @@ func TestUndoWithdrawsCWR(t *testing.T) {
 // No retransmission left yet: the ACK is of the original.
 func TestUndoBeforeRetransmission(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	una, before := w.s.una, w.s.cwnd()
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
 	w.s.Receive(w.now, ackOf(w, una+5*1448))
@@ -100,7 +100,7 @@ func TestUndoBeforeRetransmission(t *testing.T) {
 // A SACK block that begins at snd_una is not valid.
 func TestSACKFromUna(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una, w.s.una+1448))
 	if w.s.sackedOut != 0 {
 		t.Error("the head is SACKed")
@@ -110,7 +110,7 @@ func TestSACKFromUna(t *testing.T) {
 // A mad echo.
 func TestMadEcho(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	for n := w.s.queue.first; n != w.s.queue.end; n++ {
 		w.s.queue.at(n).flags |= everSent // all of it was sent again (by RTOs, say)
 	}
@@ -127,7 +127,7 @@ func TestMadEcho(t *testing.T) {
 // RST is taken although PAWS fails.
 func TestResetBeforePAWS(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	p := ackOf(w, w.s.una)
 	p.TCP.Flags |= packet.RST
 	p.TCP.TSVal -= 100000
@@ -140,7 +140,7 @@ func TestResetBeforePAWS(t *testing.T) {
 // Not-ECT after ECT is a retransmission: two quick ACKs.
 func TestNotECT(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.ECN = true })
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	w.r.quick, w.r.threshold, w.r.lastData, w.r.lastAckSent = 0, w.r.clamp, w.now, w.r.next // nothing else hurries the ACK
 	p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: w.r.next, Ack: w.r.initial + 1, Payload: 1448}
 	p.TCP.Flags, p.TCP.Present, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, w.r.tsRecent
@@ -156,12 +156,12 @@ func TestFRTOSmallWindow(t *testing.T) {
 		p.TCP.Window = min(p.TCP.Window, 12) // 12288 bytes: 8 segments and a part
 		return true, 0
 	}
-	w.run(300 * ms)
+	w.runUntil(300 * ms)
 	from := w.now
 	w.onData = func(p *packet.Packet) (bool, unit.Time) {
 		return p.Payload == 0 || w.s.rto.timeouts > 0, 0
 	}
-	w.run(60 * unit.Second)
+	w.runUntil(60 * unit.Second)
 	t.Log("timeouts", w.s.rto.timeouts, "after", w.s.counters.Finished-from)
 	if w.s.rto.timeouts > 1 {
 		t.Errorf("%d timeouts, finished %v later", w.s.rto.timeouts, w.s.counters.Finished-from)
@@ -181,14 +181,14 @@ func TestLateEmit(t *testing.T) {
 			}
 			w.nicFree += unit.Time(r.Int63n(int64(2 * ms)))
 		}
-		w.run(unit.Second)
+		w.runUntil(unit.Second)
 	}
 }
 
 // With a TLP out, the probe timer's RTO counts from the head.
 func TestSecondProbe(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(200 * ms)
+	w.runUntil(200 * ms)
 	w.s.tlp.end = w.s.una
 	w.s.state = cc.Open
 	w.s.scheduleProbe(w.now, true)
@@ -202,7 +202,7 @@ func TestSecondProbe(t *testing.T) {
 // Late DSACK with an empty queue undoes.
 func TestIdleUndo(t *testing.T) {
 	w := newPipe(t, "cubic", 144800, nil)
-	w.run(30 * ms)
+	w.runUntil(30 * ms)
 	for w.s.queue.len() > 0 || w.s.next < w.s.app.end {
 		if !w.step(5 * unit.Second) {
 			break
@@ -222,7 +222,7 @@ func TestIdleUndo(t *testing.T) {
 // TLP timer with another rto_min.
 func TestProbeRTOMin(t *testing.T) {
 	w := newPipe(t, "reno", 1448, func(c *Config) { c.RTOMin = 1 * ms })
-	w.run(12 * ms)
+	w.runUntil(12 * ms)
 	w.s.rtt.srtt, w.s.rto.value = 8*10*ms, 60*ms
 	w.s.scheduleProbe(w.now, true)
 	if got := w.s.timer.at - w.now; got != 21*ms {
@@ -240,7 +240,7 @@ func TestForgeries(t *testing.T) {
 			w.s.app.rate = 20 * unit.Mbps
 		}
 		w.onData = func(*packet.Packet) (bool, unit.Time) { return r.Intn(20) > 0, unit.Time(r.Int63n(int64(ms))) }
-		w.run(25 * ms)
+		w.runUntil(25 * ms)
 		if w.s.phase != established {
 			continue
 		}
@@ -327,7 +327,7 @@ func TestProbeDoesNotUndo(t *testing.T) {
 	watch := &lossSpy{Controller: w.s.control.Controller,
 		seen: func(l cc.Loss) { undone = undone || l.Kind == cc.Spurious }}
 	w.s.control.Controller = watch
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	t.Log("retransmitted", w.s.counters.Retransmitted, "drops", w.drops)
 	if undone {
 		t.Error("a real loss was undone")
@@ -344,11 +344,11 @@ func (s *lossSpy) OnLoss(now unit.Time, l cc.Loss) { s.seen(l); s.Controller.OnL
 // The reordering window widens once a round, round after round.
 func TestReorderingWindowGrows(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	w.s.totalResent, w.s.rack.reorderSeen = 20, 1
 	for range 3 {
 		w.s.Receive(w.now, ackOf(w, w.s.una, w.s.una-1448, w.s.una))
-		w.run(w.now + 40*ms)
+		w.runUntil(w.now + 40*ms)
 	}
 	if w.s.rack.steps != 4 {
 		t.Errorf("%d steps after three rounds with a DSACK, want 4", w.s.rack.steps)
@@ -358,7 +358,7 @@ func TestReorderingWindowGrows(t *testing.T) {
 // An old ACK tags what its SACK says, and neither PRR nor the controller moves.
 func TestOldACK(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	una, calls := w.s.una, 0
 	w.s.Receive(w.now, ackOf(w, una, una+1448, una+5*1448))
 	w.s.control.Controller = &spy{Controller: w.s.control.Controller, seen: func(*cc.Ack) { calls++ }}
@@ -373,7 +373,7 @@ func TestOldACK(t *testing.T) {
 // receiver, another is answered; an ACK far below SND.UNA is challenged (RFC 5961).
 func TestBlindSegments(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.ReceiveBuffer = 8192 })
-	w.run(60 * ms)
+	w.runUntil(60 * ms)
 	data := func(seq int64, flags uint8, payload int32) *packet.Packet {
 		p := &packet.Packet{Src: 1, Dst: 2, Proto: packet.ProtoTCP, Seq: seq, Ack: w.r.initial + 1, Payload: payload}
 		p.TCP.Flags = packet.ACK | flags

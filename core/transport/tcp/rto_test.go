@@ -7,6 +7,7 @@ import (
 	"weir/core/cc"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // RFC 6298 §2 with Linux' reading: the first sample R gives srtt = R and RTO = R +
@@ -20,7 +21,8 @@ func TestRTO(t *testing.T) {
 	for i := range int64(200) {
 		r.sample(400*ms, i+1, i+1, 200*ms)
 	}
-	within(t, "rto after 200 equal samples [ms]", r.timeout().Seconds()*1e3, 600, 0.01)
+	testkit.CheckNear(t, "rto after 200 equal samples [ms]", r.timeout().Seconds()*1e3, 600,
+		testkit.Tolerance{Relative: 0.01})
 	r = rttEstimator{}
 	r.sample(10*ms, 0, 0, 5*ms)
 	if r.timeout() != 30*ms {
@@ -28,15 +30,15 @@ func TestRTO(t *testing.T) {
 	}
 	// (2.3): srtt = 7/8 srtt + 1/8 R', deviation = 3/4 of it + 1/4 |srtt − R'|
 	r.sample(18*ms, 0, 1, 5*ms)
-	within(t, "srtt [ms]", (r.srtt/8).Seconds()*1e3, 11, 0.001)
-	within(t, "4·deviation [ms]", r.mdev.Seconds()*1e3, 20-5+8, 0.001)
+	testkit.CheckNear(t, "srtt [ms]", (r.srtt/8).Seconds()*1e3, 11, testkit.Tolerance{Relative: 0.001})
+	testkit.CheckNear(t, "4·deviation [ms]", r.mdev.Seconds()*1e3, 20-5+8, testkit.Tolerance{Relative: 0.001})
 }
 
 // RFC 6298 (5.5): the timeout doubles each time; with everything lost TCP gives up
 // after 15 (tcp_retries2).
 func TestBackoff(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.RTOMin = 100 * ms })
-	w.run(500 * ms)
+	w.runUntil(500 * ms)
 	var at []unit.Time
 	w.onData = func(p *packet.Packet) (bool, unit.Time) { return false, 0 }
 	w.emitted = func(p *packet.Packet) {
@@ -44,7 +46,7 @@ func TestBackoff(t *testing.T) {
 			at = append(at, w.now)
 		}
 	}
-	w.run(3000 * unit.Second)
+	w.runUntil(3000 * unit.Second)
 	if w.s.phase != closed {
 		t.Errorf("it has not given up: %d timeouts", w.s.rto.timeouts)
 	}
@@ -66,11 +68,11 @@ func TestFRTO(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := newPipe(t, name, 0, nil)
 			w.rate = unit.Gbps
-			w.run(100 * ms)
+			w.runUntil(100 * ms)
 			before := w.s.cwnd()
 			hold := w.now + 500*ms // a hand-over: nothing arrives until then
 			w.onData = func(p *packet.Packet) (bool, unit.Time) { return true, max(hold-w.now, 0) }
-			w.run(w.now + 600*ms)
+			w.runUntil(w.now + 600*ms)
 			if w.s.rto.timeouts == 0 {
 				t.Fatalf("%s: no timeout", name)
 			}
@@ -177,7 +179,7 @@ func TestRTOGivesUp(t *testing.T) {
 				at = append(at, w.now)
 				return len(at) == 3, 0
 			}
-			w.run(5 * unit.Second)
+			w.runUntil(5 * unit.Second)
 			if want := []unit.Time{0, initial, 3 * initial}; !slices.Equal(at, want) || w.s.counters.Finished == unit.Never {
 				t.Errorf("SYNs at %v, want %v; finished %v", at, want, w.s.counters.Finished)
 			}

@@ -2,7 +2,6 @@ package tcp
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
@@ -11,13 +10,6 @@ import (
 	"weir/core/unit"
 	"weir/internal/testkit"
 )
-
-func within(t *testing.T, what string, got, want, share float64) {
-	t.Helper()
-	if math.Abs(got-want) > share*math.Abs(want) {
-		t.Errorf("%s: %.4g, want %.4g ± %.2g %%", what, got, want, 100*share)
-	}
-}
 
 // describe is one line about a segment.
 func describe(p *packet.Packet) string {
@@ -122,7 +114,7 @@ func TestTraces(t *testing.T) {
 			w := newPipe(t, "reno", c.size, c.conf)
 			c.set(w)
 			log := record(w)
-			w.run(20 * unit.Second)
+			w.runUntil(20 * unit.Second)
 			if w.s.counters.Finished == unit.Never || w.r.counters.ReceivedBytes != c.size || w.s.phase != closed {
 				t.Errorf("%s: %d of %d bytes came, phase %d", c.name, w.r.counters.ReceivedBytes, c.size, w.s.phase)
 			}
@@ -147,9 +139,9 @@ func fillsTheLink(t *testing.T, end unit.Time) {
 			if name == "dctcp" {
 				w.mark = 20
 			}
-			w.run(5 * unit.Second)
+			w.runUntil(5 * unit.Second)
 			b := w.r.counters.ReceivedBytes
-			w.run(end * unit.Second)
+			w.runUntil(end * unit.Second)
 			if got := w.goodput(b, 5*unit.Second); got < least*share || got > share*1.0001 {
 				t.Errorf("%s: %.2f of %.2f Mb/s", name, got, share)
 			}
@@ -175,7 +167,7 @@ func TestInitialWindow(t *testing.T) {
 				}
 				return true, 0
 			}
-			w.run(19 * ms)
+			w.runUntil(19 * ms)
 			if sent != n {
 				t.Errorf("%d packets in the first round trip, want %d", sent, n)
 			}
@@ -203,7 +195,7 @@ func TestTOSAndFraming(t *testing.T) {
 		return true, 0
 	}
 	w.onData, w.onAck = look, look
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if !sizes[1514+24] || !sizes[66+24] || w.r.counters.ReceivedBytes != 30_000 {
 		t.Errorf("frames of %v bytes", sizes)
 	}
@@ -213,7 +205,7 @@ func TestTOSAndFraming(t *testing.T) {
 // echoed is that of the segment that advanced the window (§4.3).
 func TestPAWS(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	p := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.r.next, Payload: 1448}
 	p.TCP.Flags, p.TCP.Present, p.TCP.TSVal = packet.ACK, packet.HasTimestamps, 5
 	before := w.r.next
@@ -233,39 +225,41 @@ func TestPAWS(t *testing.T) {
 // byte is acknowledged; a small limit holds the flow back.
 func TestSendBuffer(t *testing.T) {
 	w := newPipe(t, "reno", 20_000, nil)
-	w.run(unit.Second)
+	w.runUntil(unit.Second)
 	if w.s.counters.Written >= w.s.counters.Finished || w.s.counters.Written > 15*ms {
 		t.Errorf("20 kB: written at %v, acknowledged at %v", w.s.counters.Written, w.s.counters.Finished)
 	}
 	w = newPipe(t, "reno", 2_000_000, nil)
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	if w.s.counters.Written <= 50*ms || w.s.counters.Written >= w.s.counters.Finished-5*ms {
 		t.Errorf("2 MB: written at %v, acknowledged at %v", w.s.counters.Written, w.s.counters.Finished)
 	}
 	w = newPipe(t, "reno", 0, func(c *Config) { c.SendBuffer = 10 * 1448 })
 	w.rate = unit.Gbps
-	w.run(3 * unit.Second)
-	within(t, "ten segments in 10 ms [Mb/s]", w.goodput(0, 0), 10*1448*8/0.010/1e6, 0.05)
+	w.runUntil(3 * unit.Second)
+	testkit.CheckNear(t, "ten segments in 10 ms [Mb/s]", w.goodput(0, 0), 10*1448*8/0.010/1e6,
+		testkit.Tolerance{Relative: 0.05})
 }
 
 // The application: a rate is kept, a stop time too, and a size is exact.
 func TestApplication(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = 8 * unit.Mbps })
-	w.run(10 * unit.Second)
-	within(t, "8 Mb/s", w.goodput(0, 0), 8, 0.005)
+	w.runUntil(10 * unit.Second)
+	testkit.CheckNear(t, "8 Mb/s", w.goodput(0, 0), 8, testkit.Tolerance{Relative: 0.005})
 	w = newPipe(t, "cubic", 1_000_003, func(c *Config) { c.Rate = 8 * unit.Mbps })
-	w.run(10 * unit.Second)
+	w.runUntil(10 * unit.Second)
 	if got := w.r.counters.ReceivedBytes; got != 1_000_003 {
 		t.Errorf("%d bytes", got)
 	}
-	within(t, "1 MB at 8 Mb/s [s]", w.s.counters.Finished.Seconds(), 1, 0.03)
+	testkit.CheckNear(t, "1 MB at 8 Mb/s [s]", w.s.counters.Finished.Seconds(), 1, testkit.Tolerance{Relative: 0.03})
 	w = newPipe(t, "cubic", 0, nil)
 	w.s.app.stop = 2 * unit.Second
-	w.run(10 * unit.Second)
+	w.runUntil(10 * unit.Second)
 	if w.s.phase != closed || w.r.next <= w.r.finSeq {
 		t.Errorf("stopped at 2 s: phase %d, FIN received %v", w.s.phase, w.r.next > w.r.finSeq)
 	}
-	within(t, "2 s at 50 Mb/s [MB]", float64(w.r.counters.ReceivedBytes)/1e6, 2*47.8/8, 0.05)
+	testkit.CheckNear(t, "2 s at 50 Mb/s [MB]", float64(w.r.counters.ReceivedBytes)/1e6, 2*47.8/8,
+		testkit.Tolerance{Relative: 0.05})
 }
 
 // RFC 7661 §4.2, RFC 2861: a flow that the application limits does not grow its
@@ -274,15 +268,15 @@ func TestWindowValidation(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "dctcp"} {
 		t.Run(name, func(t *testing.T) {
 			w := newPipe(t, name, 0, func(c *Config) { c.Rate = 5 * unit.Mbps })
-			w.run(20 * unit.Second)
+			w.runUntil(20 * unit.Second)
 			if c := w.s.cwnd(); c > 20 {
 				t.Errorf("%s at 5 Mb/s: window %d", name, c)
 			}
 			w = newPipe(t, name, 0, nil)
-			w.run(3 * unit.Second)
+			w.runUntil(3 * unit.Second)
 			before := w.s.cwnd()
 			w.s.app.rate, w.s.app.start = 1, 0 // it writes nothing more
-			w.run(6 * unit.Second)
+			w.runUntil(6 * unit.Second)
 			w.s.app.rate = 0
 			w.s.planNext(w.now)
 			most := 0
@@ -291,7 +285,7 @@ func TestWindowValidation(t *testing.T) {
 					most = max(most, w.s.inFlight())
 				}
 			}
-			w.run(7 * unit.Second)
+			w.runUntil(7 * unit.Second)
 			if most > 10 || before < 50 {
 				t.Errorf("%s: after 3 s of idleness %d packets at once; the window was %d", name, most, before)
 			}
@@ -303,18 +297,18 @@ func TestWindowValidation(t *testing.T) {
 // used.
 func TestZeroWindow(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
-	w.run(500 * ms)
+	w.runUntil(500 * ms)
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { p.TCP.Window = 0; return true, 0 }
 	probes := 0
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	w.emitted = func(p *packet.Packet) { probes++ }
 	b := w.r.counters.ReceivedBytes
-	w.run(20 * unit.Second)
+	w.runUntil(20 * unit.Second)
 	if w.r.counters.ReceivedBytes != b || probes < 3 || probes > 12 {
 		t.Errorf("window 0: %d bytes, %d probes in 18 s", w.r.counters.ReceivedBytes-b, probes)
 	}
 	w.onAck = nil
-	w.run(60 * unit.Second)
+	w.runUntil(60 * unit.Second)
 	if w.goodput(b, 20*unit.Second) < 20 {
 		t.Errorf("it opens again: %.1f Mb/s", w.goodput(b, 20*unit.Second))
 	}
@@ -323,7 +317,7 @@ func TestZeroWindow(t *testing.T) {
 // A reset in sequence ends the connection, another does not (RFC 5961 §3.2).
 func TestReset(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
-	w.run(500 * ms)
+	w.runUntil(500 * ms)
 	rst := func(seq int64) {
 		p := &packet.Packet{Proto: packet.ProtoTCP, Seq: seq, Ack: w.s.una}
 		p.TCP.Flags = packet.RST | packet.ACK
@@ -378,7 +372,7 @@ func TestRandomPaths(t *testing.T) {
 			}
 		}
 		w.s.control.Controller = watch
-		w.run(6000 * unit.Second)
+		w.runUntil(6000 * unit.Second)
 		if w.s.flow.Size != w.r.counters.ReceivedBytes || w.s.counters.Finished == unit.Never {
 			t.Errorf("seed %d, %s, loss %.2f: %d of %d bytes came, finished %v, %d timeouts", seed, name, loss,
 				w.r.counters.ReceivedBytes, w.s.flow.Size, w.s.counters.Finished != unit.Never, w.s.rto.timeouts)
@@ -398,7 +392,7 @@ func FuzzSegments(f *testing.F) {
 func anySegments(t *testing.T, data []byte) {
 	for _, name := range []string{"cubic", "bbr"} {
 		w := newPipe(t, name, 300_000, func(c *Config) { c.ECN = true })
-		w.run(40 * ms)
+		w.runUntil(40 * ms)
 		b := data
 		next := func() int64 {
 			if len(b) == 0 {
@@ -425,9 +419,9 @@ func anySegments(t *testing.T, data []byte) {
 				p.Payload = int32(uint8(next())) * 6
 				w.r.Receive(w.now, p)
 			}
-			w.run(w.now + unit.Time(uint8(next()))*unit.Time(ms)/64)
+			w.runUntil(w.now + unit.Time(uint8(next()))*unit.Time(ms)/64)
 		}
-		w.run(w.now + 2*unit.Second)
+		w.runUntil(w.now + 2*unit.Second)
 	}
 }
 
@@ -435,7 +429,7 @@ func anySegments(t *testing.T, data []byte) {
 func TestNoAllocationPerPacket(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.unchecked = true
-	w.run(2 * unit.Second)
+	w.runUntil(2 * unit.Second)
 	ack := &packet.Packet{}
 	if n := testing.AllocsPerRun(200, func() {
 		w.s.planNext(w.now)

@@ -14,7 +14,7 @@ func TestTLP(t *testing.T) {
 	// packets 0 and 1 are SYN and ACK; ten segments of 1448 bytes follow
 	w := newPipe(t, "reno", 14480, nil)
 	w.onData = lose(10, 11)
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if fct := w.s.counters.Finished; fct > 100*ms || w.s.rto.timeouts > 0 {
 		t.Errorf("two packets lost at the end: finished at %v, %d timeouts", fct, w.s.rto.timeouts)
 	}
@@ -24,7 +24,7 @@ func TestTLP(t *testing.T) {
 	// only the last ACK is lost
 	w = newPipe(t, "reno", 14480, nil)
 	w.onAck = func(p *packet.Packet) (bool, unit.Time) { return p.Ack < 14481 || w.now > 50*ms, 0 }
-	w.run(5 * unit.Second)
+	w.runUntil(5 * unit.Second)
 	if w.s.counters.Finished > 400*ms || w.s.rto.timeouts > 0 || w.s.control.Decision.SlowStart == false {
 		t.Errorf("a lost ACK: finished at %v, %d timeouts, slow start %v", w.s.counters.Finished, w.s.rto.timeouts,
 			w.s.control.Decision.SlowStart)

@@ -16,7 +16,7 @@ func TestUndo(t *testing.T) {
 		t.Run(fmt.Sprint("time stamps ", stamps), func(t *testing.T) {
 			w := newPipe(t, "cubic", 0, nil)
 			w.rate, w.limit = 200*unit.Mbps, 0
-			w.run(300 * ms)
+			w.runUntil(300 * ms)
 			n, before := 0, 0
 			w.onData = func(p *packet.Packet) (bool, unit.Time) {
 				if n++; n == 1 {
@@ -33,7 +33,7 @@ func TestUndo(t *testing.T) {
 			}
 			entered := false
 			w.after = func() { entered = entered || w.s.state == cc.Recovery }
-			w.run(w.now + 200*ms)
+			w.runUntil(w.now + 200*ms)
 			if !entered {
 				t.Fatal("no recovery")
 			}

@@ -33,7 +33,7 @@ func TestRunts(t *testing.T) {
 				}
 				return true, 0
 			}
-			w.run(60 * unit.Second)
+			w.runUntil(60 * unit.Second)
 			if got := w.r.counters.ReceivedBytes; got != 50*1460 {
 				t.Errorf("%d bytes came", got)
 			}
@@ -66,7 +66,7 @@ func TestECNFallback(t *testing.T) {
 				return lose(p)
 			}
 			w.mark = 3
-			w.run(20 * unit.Second)
+			w.runUntil(20 * unit.Second)
 			if got := w.r.counters.ReceivedBytes; got != 100000 {
 				t.Errorf("%d bytes came", got)
 			}
@@ -85,7 +85,7 @@ func TestBeginsConnected(t *testing.T) {
 			x.Rate, x.Connected = 1448*8, connected // a segment a second
 		})
 		w.onData = lose(0) // the SYN: a second late
-		w.run(30 * unit.Second)
+		w.runUntil(30 * unit.Second)
 		c := w.s.Counters()
 		if began := c.Began; connected != (began > unit.Second) {
 			t.Errorf("connected %v: it begins at %v", connected, began)

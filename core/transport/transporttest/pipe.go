@@ -7,11 +7,12 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
 
 // packetPayload is the payload of a full packet in bytes.
-const packetPayload = 1000
+const packetPayload = flowtest.Payload
 
 // Transport is a transport with the parameters and properties that the contract tests.
 type Transport struct {
@@ -107,12 +108,11 @@ func newPipe(k Transport, path networkPath, size unit.Bytes) (*pipe, error) {
 	}
 	w := &pipe{path: path, linkFree: path.Busy}
 	frame := unit.Bytes(packetPayload + 100)
-	w.flow = transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size,
-		Payload: packetPayload,
-		Framing: packet.Framings[0], Stop: unit.Never, Random: unit.NewRandom(1, "flow"), Seed: 1, Host: &cc.Host{},
-		Path: cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
-			MaxQueueing: path.Queueing,
-			BaseRTT:     2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}}
+	w.flow = flowtest.NewFlow(size)
+	w.flow.Seed, w.flow.Host = 1, &cc.Host{}
+	w.flow.Path = cc.Path{NICRate: path.NIC, LineRate: path.NIC, ReceiverRate: path.NIC, Hops: 1,
+		MaxQueueing: path.Queueing,
+		BaseRTT:     2*path.Delay + unit.TransmitTime(frame, path.NIC) + unit.TransmitTime(frame, path.Rate)}
 	if k.Script != nil {
 		w.flow.Script = k.Script(size)
 	}

@@ -10,6 +10,7 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
 
@@ -54,11 +55,9 @@ type line struct {
 
 func newLine(t *testing.T, c *fixed, size unit.Bytes, change func(f *transport.Flow, c *ControlledConfig)) *line {
 	t.Helper()
-	f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000,
-		Framing: packet.Framings[0],
-		Path:    cc.Path{BaseRTT: 20 * us}, CC: &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
-			return c, nil
-		}}}
+	f := flowtest.NewFlow(size)
+	f.Path = cc.Path{BaseRTT: 20 * us}
+	f.CC = &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) { return c, nil }}
 	config := scheme.Defaults[ControlledConfig]()
 	config.RTOMin = 320 * us
 	if change != nil {
@@ -82,8 +81,8 @@ func (l *line) put(p *packet.Packet, back bool) {
 	}{l.now + 10*us, p, back})
 }
 
-// run goes on until nothing happens any more, or until.
-func (l *line) run(until unit.Time) {
+// runUntil runs the events of the line until none is left, or until the given time.
+func (l *line) runUntil(until unit.Time) {
 	for range 1_000_000 {
 		next := min(l.s.NextSend(), l.s.NextTimer(), l.r.NextTimer())
 		if l.r.NextSend() == 0 {
@@ -130,7 +129,7 @@ func (l *line) run(until unit.Time) {
 // A report says how many have come; the RTT is the datagram's.
 func TestControlledWindow(t *testing.T) {
 	l := newLine(t, &fixed{window: 5999}, 99_500, nil)
-	l.run(unit.Second)
+	l.runUntil(unit.Second)
 	c := l.s.Counters()
 	if c.SentPackets != 100 || c.SentBytes != 99_500 || c.Finished != 20*20*us || l.r.Counters().ReceivedBytes != 99_500 ||
 		l.r.Counters().Finished != 19*20*us+10*us {
@@ -155,7 +154,7 @@ func TestControlledRate(t *testing.T) {
 					c.Rate = unit.Rate(8000 / x.application.Seconds())
 				}
 			})
-			l.run(unit.Second)
+			l.runUntil(unit.Second)
 			if n := len(l.sent); n != 50 || l.sent[49] != 49*x.gap {
 				t.Errorf("%+v: %d datagrams, the last at %v", x, n, l.sent[n-1])
 			}
@@ -168,7 +167,7 @@ func TestControlledRate(t *testing.T) {
 func TestControlledLosses(t *testing.T) {
 	l := newLine(t, &fixed{window: 10_000}, 100_000, nil)
 	l.lose = func(p *packet.Packet, back bool) bool { return !back && p.Seq%10 == 3 }
-	l.run(unit.Second)
+	l.runUntil(unit.Second)
 	if l.s.lost != 10 || l.s.Counters().SentPackets != 100 || l.s.Counters().Finished == unit.Never ||
 		l.r.Counters().ReceivedPackets != 90 {
 		t.Errorf("%d lost, %+v", l.s.lost, l.s.Counters())
@@ -184,7 +183,7 @@ func TestControlledLosses(t *testing.T) {
 	}
 	l = newLine(t, &fixed{window: 10_000}, 30_000, nil)
 	l.lose = func(*packet.Packet, bool) bool { return true }
-	l.run(unit.Second)
+	l.runUntil(unit.Second)
 	want := []unit.Time{0, 320 * us, 960 * us}
 	for i, at := range want {
 		if l.sent[10*i] != at {
@@ -214,7 +213,7 @@ func TestControlledReports(t *testing.T) {
 		}
 		return false
 	}
-	l.run(unit.Second)
+	l.runUntil(unit.Second)
 	a := l.c.acks
 	if len(a) < 7 || len(a) > 10 || a[0].Packets != 4 || a[0].ECN.Echo || !a[len(a)-1].ECN.Echo ||
 		a[len(a)-1].ECN.Delivered != marked {
@@ -227,7 +226,7 @@ func FuzzReport(f *testing.F) {
 	f.Add(uint64(3), uint64(2), uint64(0), uint64(0), false)
 	f.Fuzz(func(t *testing.T, upTo, received, marked, sent uint64, short bool) {
 		l := newLine(t, &fixed{window: 5000}, 0, nil)
-		l.run(15 * us) // five are out, none is reported
+		l.runUntil(15 * us) // five are out, none is reported
 		l.now = 15 * us
 		var b [reportBytes]byte
 		for i, v := range []uint64{upTo, received, marked, sent} {
@@ -286,11 +285,11 @@ func TestReportsMerge(t *testing.T) {
 		payload int32
 		merges  bool
 	}{{1, true}, {20, true}, {longestMerged, true}, {longestMerged + 1, false}, {1000, false}} {
-		f := transport.Flow{Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Payload: x.payload,
-			Size: 10 * unit.Bytes(x.payload), Framing: packet.Framings[0],
-			CC: &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
-				return &fixed{window: 1_000_000}, nil
-			}}}
+		f := flowtest.NewFlow(10 * unit.Bytes(x.payload))
+		f.Payload = x.payload
+		f.CC = &cc.Scheme{Build: func(cc.Flow, scheme.Config) (cc.Controller, error) {
+			return &fixed{window: 1_000_000}, nil
+		}}
 		s, r, err := NewControlled(f, scheme.Defaults[ControlledConfig]())
 		if err != nil {
 			t.Fatal(err)

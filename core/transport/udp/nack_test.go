@@ -157,7 +157,7 @@ func TestControlledNacksOnPath(t *testing.T) {
 				return true
 			}
 			for l.now < 100*unit.Millisecond && l.s.Counters().Finished == unit.Never {
-				l.run(l.now + us)
+				l.runUntil(l.now + us)
 				l.now += us
 				for _, p := range due {
 					l.s.Receive(l.now, nackOf(p, packet.CauseTrimmed))

@@ -9,13 +9,15 @@ import (
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
 
-func flow() transport.Flow {
-	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Payload: 1448,
-		Framing: packet.Framings[0],
-		Stop:    unit.Never, Random: unit.NewRandom(1, "flow")}
+// newFlow returns an endless flow with datagrams of 1448 bytes of payload.
+func newFlow() transport.Flow {
+	f := flowtest.NewFlow(0)
+	f.Payload = 1448
+	return f
 }
 
 func pair(t testing.TB, f transport.Flow, c Config) (*Sender, *Receiver) {
@@ -49,7 +51,7 @@ func times(t testing.TB, s *Sender, n int) []unit.Time {
 func TestCBRExact(t *testing.T) {
 	for _, rate := range []unit.Rate{40 * unit.Mbps, 999_999_937, 7} {
 		t.Run(fmt.Sprint("rate ", rate), func(t *testing.T) {
-			s, _ := pair(t, flow(), Config{Rate: rate, Pattern: CBR})
+			s, _ := pair(t, newFlow(), Config{Rate: rate, Pattern: CBR})
 			n := 1_000_000
 			if rate == 7 {
 				n = 1000
@@ -65,7 +67,7 @@ func TestCBRExact(t *testing.T) {
 // With jitter each gap is within ±j of the nominal one, uniform, and the rate
 // stays.
 func TestGapJitter(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR, GapJitter: 0.1})
+	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR, GapJitter: 0.1})
 	at := times(t, s, 200_001)
 	nominal := float64(unit.TransmitTime(1448, 40*unit.Mbps))
 	sum, squares, least, most := 0.0, 0.0, math.Inf(1), 0.0
@@ -84,7 +86,7 @@ func TestGapJitter(t *testing.T) {
 // Poisson: exponential gaps: mean and deviation alike, P(gap > mean) = 1/e, and no
 // memory from gap to gap.
 func TestPoisson(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: Poisson})
+	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Poisson})
 	const n = 200_000
 	at := times(t, s, n+1)
 	mean := float64(unit.TransmitTime(1448, 40*unit.Mbps))
@@ -107,7 +109,7 @@ func TestPoisson(t *testing.T) {
 // Bursts as iperf3 sends them: each millisecond all datagrams that the rate has
 // earned, back to back: 40 Mb/s is 3.45 datagrams a millisecond.
 func TestBurst(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: Burst, Interval: unit.Millisecond})
+	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Burst, Interval: unit.Millisecond})
 	at := times(t, s, 34_531)
 	per := map[int64]int{}
 	for _, x := range at {
@@ -130,7 +132,7 @@ func TestBurst(t *testing.T) {
 // A slow burst source sleeps until a datagram is earned, in one step however many
 // intervals that takes, and at the same time as an interval after the other.
 func TestBurstSleepsLong(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: unit.Kbps, Pattern: Burst, Interval: unit.Nanosecond})
+	s, _ := pair(t, newFlow(), Config{Rate: unit.Kbps, Pattern: Burst, Interval: unit.Nanosecond})
 	at := times(t, s, 4)
 	for i, x := range at {
 		if want := unit.Time(i) * 11584 * unit.Millisecond; x != want {
@@ -140,7 +142,7 @@ func TestBurstSleepsLong(t *testing.T) {
 	for _, c := range []Config{{Rate: 40 * unit.Mbps, Interval: unit.Millisecond},
 		{Rate: 999_937, Interval: 7 * unit.Microsecond}, {Rate: 3 * unit.Mbps, Interval: 100 * unit.Millisecond}} {
 		c.Pattern = Burst
-		f := flow()
+		f := newFlow()
 		f.Start = 123_457
 		s, _ := pair(t, f, c)
 		now, sent := f.Start, int64(0)
@@ -164,7 +166,7 @@ func TestFarFuture(t *testing.T) {
 		{Rate: unit.Mbps, Pattern: OnOff, On: unit.Millisecond, Off: unit.Never / 2},
 		{Rate: unit.Mbps, Pattern: OnOff, On: unit.Never / 2, Off: unit.Never / 2},
 	} {
-		f := flow()
+		f := newFlow()
 		f.Payload = 65507
 		s, _ := pair(t, f, c)
 		at := times(t, s, 2000)
@@ -179,7 +181,7 @@ func TestFarFuture(t *testing.T) {
 
 // On/off: sends at its rate while on; on and off alternate with the given means.
 func TestOnOff(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond,
+	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: OnOff, On: 20 * unit.Millisecond,
 		Off: 60 * unit.Millisecond})
 	at := times(t, s, 400_000)
 	total := at[len(at)-1].Seconds()
@@ -202,14 +204,14 @@ func TestOnOff(t *testing.T) {
 
 // A flow starts and stops when it should, and sends its size and no more.
 func TestStartStopSize(t *testing.T) {
-	f := flow()
+	f := newFlow()
 	f.Start, f.Stop = unit.Second, 2*unit.Second
 	s, _ := pair(t, f, Config{Rate: 11584 * unit.Kbps, Pattern: CBR}) // 1000 datagrams a second
 	at := times(t, s, 5000)
 	if len(at) != 1000 || at[0] != unit.Second || at[999] >= 2*unit.Second || s.Counters().Finished != unit.Never {
 		t.Errorf("%d datagrams from %v to %v", len(at), at[0], at[len(at)-1])
 	}
-	f = flow()
+	f = newFlow()
 	f.Size = 10_000 // six of 1448 and one of 1312
 	s, r := pair(t, f, Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	var last packet.Packet
@@ -229,7 +231,7 @@ func TestStartStopSize(t *testing.T) {
 
 // A busy NIC delays datagrams, not the schedule: the rate is made up for.
 func TestSchedulesContinue(t *testing.T) {
-	s, _ := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
+	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	var p packet.Packet
 	s.Emit(10*unit.Millisecond, &p) // the first one could go only after 10 ms
 	n := 1
@@ -245,7 +247,7 @@ func TestSchedulesContinue(t *testing.T) {
 // The receiver: loss leaves gaps, duplicates and reordering are told apart, delay
 // and jitter are RFC 3550's.
 func TestReceiver(t *testing.T) {
-	_, r := pair(t, flow(), Config{Rate: unit.Mbps, Pattern: CBR})
+	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})
 	delays := []unit.Time{100, 116, 100, 148} // jitter: 0, 1, 1.9375, 4.81640625
 	for i, d := range delays {
 		r.Receive(unit.Time(i)*1000+d, &packet.Packet{Seq: int64(i), Payload: 1448, Sent: unit.Time(i) * 1000})
@@ -273,7 +275,7 @@ func TestReceiver(t *testing.T) {
 // RFC 3550's sequence check, by brute force: any order, any duplicates within the
 // window.
 func TestDuplicatesBruteForce(t *testing.T) {
-	_, r := pair(t, flow(), Config{Rate: unit.Mbps, Pattern: CBR})
+	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})
 	random := unit.NewRandom(3, "order")
 	seen := map[int64]bool{}
 	base, duplicates := int64(0), int64(0)
@@ -293,7 +295,7 @@ func TestDuplicatesBruteForce(t *testing.T) {
 
 func TestHeaders(t *testing.T) {
 	for version, want := range map[uint8]int32{4: 1490, 6: 1510} {
-		f := flow()
+		f := newFlow()
 		f.Version, f.TOS = version, 0x28
 		s, _ := pair(t, f, Config{Rate: unit.Mbps, Pattern: CBR})
 		var p packet.Packet
@@ -328,10 +330,10 @@ func TestRefuses(t *testing.T) {
 	if err := scheme.Validate(&c); err == nil {
 		t.Error("a jitter that is not a number is taken")
 	}
-	if _, _, err := New(flow(), Config{Rate: 1, Pattern: OnOff, On: unit.Microsecond, Off: unit.Second}); err == nil {
+	if _, _, err := New(newFlow(), Config{Rate: 1, Pattern: OnOff, On: unit.Microsecond, Off: unit.Second}); err == nil {
 		t.Error("an on time of a fraction of the gap is taken")
 	}
-	f := flow()
+	f := newFlow()
 	f.Payload = 0
 	if _, _, err := New(f, Config{Rate: 1, Pattern: CBR}); err == nil {
 		t.Error("a payload of 0 is taken")
@@ -351,7 +353,7 @@ func TestWarns(t *testing.T) {
 func TestNoAllocation(t *testing.T) {
 	for _, pattern := range []string{CBR, Burst, Poisson, OnOff} {
 		t.Run(pattern, func(t *testing.T) {
-			s, r := pair(t, flow(), Config{Rate: 40 * unit.Mbps, Pattern: pattern, GapJitter: 0.1, Interval: unit.Millisecond,
+			s, r := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: pattern, GapJitter: 0.1, Interval: unit.Millisecond,
 				On: unit.Second, Off: unit.Second})
 			p := &packet.Packet{}
 			if n := testing.AllocsPerRun(2000, func() {
@@ -366,7 +368,7 @@ func TestNoAllocation(t *testing.T) {
 }
 
 func ExampleNew() {
-	s, _, err := New(flow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
+	s, _, err := New(newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: CBR})
 	for range 3 {
 		var p packet.Packet
 		fmt.Print(s.NextSend(), " ")

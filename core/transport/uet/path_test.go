@@ -51,7 +51,7 @@ func TestRandomPaths(t *testing.T) {
 				}
 			}
 			w.onData, w.onBack = hook(loss), hook(back)
-			w.run(unit.Never - 1)
+			w.runUntil(unit.Never - 1)
 			w.done()
 			for i := range w.s {
 				timeouts, nacks = timeouts+w.s[i].Timeouts(), nacks+w.r[i].nacks

@@ -18,6 +18,7 @@ import (
 	"weir/core/transport/uet"
 	"weir/core/unit"
 	"weir/core/workload"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
@@ -37,23 +38,19 @@ func registry() *experiment.Registry {
 	}
 }
 
-// load reads an experiment, whose files are among the reference's.
-func load(t testing.TB, text string) *experiment.Spec {
+// loadReference loads an experiment that must be valid. The files that it names are the reference's, in testdata.
+func loadReference(t testing.TB, text string) *experiment.Spec {
 	t.Helper()
 	return loadWith(t, text, func(name string) ([]byte, error) {
 		return os.ReadFile(filepath.Join("testdata", "reference", name))
 	})
 }
 
-// loadWith reads an experiment with the files that open gives.
+// loadWith loads an experiment that must be valid. The function open returns the files that it names.
 func loadWith(t testing.TB, text string, open func(name string) ([]byte, error)) *experiment.Spec {
 	t.Helper()
-	s, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text), Open: open},
-		experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return plantest.LoadSource(t, registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(text),
+		Open: open}, experiment.Options{})
 }
 
 // config makes a run of an experiment of one point.
@@ -83,10 +80,7 @@ func carry(t testing.TB, s *experiment.Spec, seed uint64, change ...func(c *sim.
 	for _, f := range change {
 		f(c)
 	}
-	r, err := sim.Run(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := plantest.Simulate(t, c)
 	var x figures
 	for i := range r.Flows {
 		f := &r.Flows[i]
@@ -154,7 +148,7 @@ func (r *reference) of(t testing.TB) *experiment.Spec {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return load(t, string(text))
+	return loadReference(t, string(text))
 }
 
 func micro(t unit.Time) float64 { return float64(t) / 1e6 }
@@ -275,7 +269,7 @@ func TestReferenceFiles(t *testing.T) {
 func TestSameResult(t *testing.T) {
 	for _, control := range []string{"nscc", "rccc", "both"} {
 		t.Run(control, func(t *testing.T) {
-			s := load(t, fmt.Sprintf(`
+			s := loadReference(t, fmt.Sprintf(`
 duration: 20ms
 topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}
 framing: htsim
@@ -314,7 +308,7 @@ measure: [fct]
 // last one then ends when the link has carried all.
 func TestManyFlowsOnNIC(t *testing.T) {
 	run := func(control, late string) figures {
-		return carry(t, load(t, fmt.Sprintf(`
+		return carry(t, loadReference(t, fmt.Sprintf(`
 duration: 20ms
 topology: {fat_tree: {k: 4, rate: 100Gbps, delay: 1us}}
 framing: htsim

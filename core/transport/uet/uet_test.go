@@ -22,7 +22,7 @@ func both(t testing.TB, size unit.Bytes, change func(c *Config)) (*Sender, *Rece
 	if change != nil {
 		change(&c)
 	}
-	s, r, err := New(flow(0, size, &cc.Host{}), c)
+	s, r, err := New(newFlow(0, size, &cc.Host{}), c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -511,7 +511,7 @@ func TestBadInput(t *testing.T) {
 		"no trip":     {func(f *transport.Flow, _ *Config) { f.Path.BaseRTT = 0 }, "network_rtt"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			f, own := flow(0, 1000, nil), Defaults()
+			f, own := newFlow(0, 1000, nil), Defaults()
 			c.change(&f, &own)
 			if _, _, err := New(f, own); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%v", err)
@@ -537,7 +537,7 @@ func TestBadInput(t *testing.T) {
 
 // A flow of three packets of which a switch has trimmed one.
 func Example() {
-	s, r, err := New(flow(0, 3000, nil), Defaults())
+	s, r, err := New(newFlow(0, 3000, nil), Defaults())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,14 +5,9 @@ import (
 	"testing"
 
 	"weir/core/packet"
-	"weir/core/transport"
+	"weir/core/transport/transporttest/flowtest"
 	"weir/core/unit"
 )
-
-func flow(size unit.Bytes) transport.Flow {
-	return transport.Flow{ID: 1, Src: 1, Dst: 2, SrcPort: 10, DstPort: 20, Version: 4, Size: size, Payload: 1000,
-		Framing: packet.Framings[0]}
-}
 
 // pipe joins the two endpoints over a path of a delay each way that loses what
 // lose says; it returns the number of data packets sent and the time of the end.
@@ -75,13 +70,13 @@ func b(x bool) int {
 
 // At most a window is in flight, and one window goes a round trip.
 func TestWindow(t *testing.T) {
-	s, r := New(flow(1_000_000), 50, unit.Millisecond)
+	s, r := New(flowtest.NewFlow(1_000_000), 50, unit.Millisecond)
 	sent, end := pipe(t, s, r, nil)
 	// 20 windows of 50 packets; a round trip is 20 µs, one packet 0.1 µs
 	if rounds := float64(end) / float64(20*unit.Microsecond); sent != 1000 || rounds < 20 || rounds > 21 {
 		t.Errorf("%d packets in %.2f round trips; 1000 in 20 were expected", sent, rounds)
 	}
-	s, _ = New(flow(1_000_000), 7, unit.Millisecond)
+	s, _ = New(flowtest.NewFlow(1_000_000), 7, unit.Millisecond)
 	for n := 0; s.NextSend() != unit.Never; n++ {
 		if n == 7 {
 			t.Fatal("more than the window is sent without acknowledgement")
@@ -96,7 +91,7 @@ func TestLoss(t *testing.T) {
 		random := unit.NewRandom(seed, "loss")
 		rate := float64(seed) / 60
 		size := unit.Bytes(1 + random.IntN(200_000))
-		s, r := New(flow(size), 1+random.IntN(40), 100*unit.Microsecond)
+		s, r := New(flowtest.NewFlow(size), 1+random.IntN(40), 100*unit.Microsecond)
 		sent, _ := pipe(t, s, r, func(bool, int) bool { return random.Float64() < rate })
 		if c := r.Counters(); c.ReceivedBytes != size || c.Finished == unit.Never {
 			t.Errorf("seed %d: %d of %d bytes", seed, c.ReceivedBytes, size)
@@ -110,7 +105,7 @@ func TestLoss(t *testing.T) {
 
 // A single loss in a window costs one NACK and one window, not a timeout.
 func TestGoBackN(t *testing.T) {
-	s, r := New(flow(100_000), 20, 10*unit.Millisecond)
+	s, r := New(flowtest.NewFlow(100_000), 20, 10*unit.Millisecond)
 	sent, end := pipe(t, s, r, func(data bool, n int) bool { return data && n == 30 })
 	if end > 200*unit.Microsecond || sent <= 100 || sent > 120 {
 		t.Errorf("%d packets sent, end at %v", sent, end)
@@ -119,7 +114,7 @@ func TestGoBackN(t *testing.T) {
 
 // The timeout doubles up to 64 times, and a new acknowledgement resets it.
 func TestTimeout(t *testing.T) {
-	s, _ := New(flow(10_000), 5, unit.Millisecond)
+	s, _ := New(flowtest.NewFlow(10_000), 5, unit.Millisecond)
 	s.Emit(0, &packet.Packet{})
 	at, want := unit.Time(0), unit.Millisecond
 	for range 9 {
@@ -151,19 +146,19 @@ func TestScheme(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Scheme().Build(flow(1), nil); err == nil {
+	if _, _, err := Scheme().Build(flowtest.NewFlow(1), nil); err == nil {
 		t.Error("a flow without a window is taken")
 	}
-	if _, _, err := Scheme().Build(flow(0), v); err == nil {
+	if _, _, err := Scheme().Build(flowtest.NewFlow(0), v); err == nil {
 		t.Error("a flow without a size is taken")
 	}
-	if _, _, err := Scheme().Build(flow(1), v); err != nil {
+	if _, _, err := Scheme().Build(flowtest.NewFlow(1), v); err != nil {
 		t.Error(err)
 	}
 }
 
 func ExampleNew() {
-	s, r := New(flow(2500), 10, unit.Millisecond)
+	s, r := New(flowtest.NewFlow(2500), 10, unit.Millisecond)
 	for s.NextSend() != unit.Never {
 		p := &packet.Packet{}
 		s.Emit(0, p)

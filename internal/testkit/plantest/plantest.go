@@ -1,5 +1,5 @@
 // Package plantest has helpers for tests of experiments: a registry of real schemes, and functions that load a spec
-// from text.
+// from text, configure a simulation with it and run that.
 package plantest
 
 import (
@@ -28,6 +28,7 @@ import (
 	"weir/core/jobs/job"
 	"weir/core/jobs/loggops"
 	"weir/core/jobs/storage"
+	"weir/core/outcome"
 	"weir/core/packet"
 	"weir/core/scheme"
 	"weir/core/topology"
@@ -41,6 +42,7 @@ import (
 	"weir/study/experiment"
 	"weir/study/measure"
 	"weir/study/plan"
+	"weir/worlds/sim"
 )
 
 // crash is a program with a mistake: it panics at its first packet.
@@ -82,11 +84,41 @@ func NewSource(name, text string) *experiment.Source {
 // Load loads a spec that must be valid.
 func Load(t testing.TB, r *experiment.Registry, text string, o experiment.Options) *experiment.Spec {
 	t.Helper()
-	s, err := plan.Load(r, NewSource("test.yaml", text), o)
+	return LoadSource(t, r, NewSource("test.yaml", text), o)
+}
+
+// LoadSource loads an experiment's file that must be valid.
+func LoadSource(t testing.TB, r *experiment.Registry, src *experiment.Source, o experiment.Options) *experiment.Spec {
+	t.Helper()
+	s, err := plan.Load(r, src, o)
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, src.Data)
+	}
+	return s
+}
+
+// Configure loads a spec that must be valid, and returns the configuration of its first run. The endpoints exist, so
+// that tests can inspect and replace them.
+func Configure(t testing.TB, r *experiment.Registry, text string) *sim.Config {
+	t.Helper()
+	c, err := plan.ListRuns(Load(t, r, text, experiment.Options{}))[0].Config()
+	if err == nil {
+		err = c.MakeEndpoints()
+	}
+	if err != nil {
+		t.Fatalf("%v in\n%s", err, text)
+	}
+	return c
+}
+
+// Simulate runs a simulation that must succeed.
+func Simulate(t testing.TB, c *sim.Config) *outcome.Result {
+	t.Helper()
+	out, err := sim.Run(c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s
+	return out
 }
 
 // LoadInvalid loads a spec that must be invalid and returns its errors.

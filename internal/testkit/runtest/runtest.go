@@ -5,8 +5,8 @@ import (
 	"context"
 	"testing"
 
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
-	"weir/study/plan"
 	"weir/study/results"
 	"weir/study/run"
 )
@@ -18,11 +18,7 @@ func Load(t testing.TB, r *experiment.Registry, name string, o experiment.Option
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return plantest.LoadSource(t, r, src, o)
 }
 
 // ExecuteAll executes all runs of an experiment without keeping results. A run that fails or is missing ends the test.

@@ -8,6 +8,7 @@ import (
 
 	"weir/internal/document"
 	"weir/internal/testkit"
+	"weir/internal/testkit/plantest"
 	"weir/study/experiment"
 	"weir/study/interop/simfiles"
 	"weir/study/run"
@@ -152,7 +153,7 @@ func TestCompareUnpaired(t *testing.T) {
 
 // A run of results is compared with what was exported of it, and with the wrong file.
 func TestCompletions(t *testing.T) {
-	s := load(t, `duration: 1ms
+	s := plantest.Load(t, room(), `duration: 1ms
 framing: hpcc
 mtu: 1000 B payload
 repeat: 2

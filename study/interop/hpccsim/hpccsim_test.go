@@ -169,10 +169,7 @@ func imported(t *testing.T, change ...string) (data []byte, warnings []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := plan.Load(r, src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := plantest.LoadSource(t, r, src, experiment.Options{})
 	o, err := run.Execute(context.Background(), s, run.Options{})
 	if err != nil || len(o.Failed) > 0 || o.Runs[0].End.Reason != "all flows done" {
 		t.Errorf("%v, %v", err, o.Failed)
@@ -323,7 +320,7 @@ traffic: [{name: x, file: f.txt, format: hpcc, offset: 2s, transport: window, wi
 // from 3.0005 us to 7.18898 us, on a clock of nanoseconds from 3000 to 7188; standalone it
 // is 4000 + 2·80 + ⌊83.84⌋ = 4243 (HPCC simulator, fct.txt).
 func TestExportHPCC(t *testing.T) {
-	s := load(t, `duration: 1ms
+	s := plantest.Load(t, room(), `duration: 1ms
 framing: hpcc
 mtu: 1000 B payload
 topology: {leaf_spine: {leaves: 1, spines: 1, hosts: 3, rate: 100Gbps, delay: 1us}}

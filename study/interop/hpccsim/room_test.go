@@ -1,8 +1,6 @@
 package hpccsim
 
 import (
-	"testing"
-
 	"weir/internal/testkit/plantest"
 	"weir/papers/p4abc"
 	"weir/study/experiment"
@@ -14,9 +12,3 @@ func room() *experiment.Registry {
 }
 
 func file(name, text string) *experiment.Source { return plantest.NewSource(name, text) }
-
-// load reads a spec that must be valid.
-func load(t testing.TB, text string, o experiment.Options) *experiment.Spec {
-	t.Helper()
-	return plantest.Load(t, room(), text, o)
-}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"reflect"
 	"strings"
@@ -14,6 +13,9 @@ import (
 	"weir/core/unit"
 	"weir/internal/testkit"
 )
+
+// rounding is the tolerance of times and ratios.
+var rounding = testkit.Tolerance{Absolute: 1e-9}
 
 // Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.
 func TestConfig(t *testing.T) {
@@ -215,25 +217,26 @@ func TestSlowdowns(t *testing.T) {
 		if k == 19 { // 39 and 40 kB: 4.9 and 1
 			want.P50, want.P95, want.P99 = 4.9, 4.9, 4.9
 		}
-		if r.Share != want.Share || r.Size != want.Size || !near(r.P50, want.P50) || !near(r.P95, want.P95) ||
-			!near(r.P99, want.P99) {
+		if r.Share != want.Share || r.Size != want.Size || !testkit.IsNear(r.P50, want.P50, rounding) ||
+			!testkit.IsNear(r.P95, want.P95, rounding) ||
+			!testkit.IsNear(r.P99, want.P99, rounding) {
 			t.Errorf("row %d: %+v, not %+v", k, r, want)
 		}
 	}
 	rows = ComputeSlowdowns(flows, NormalPort, 3e9, 2)
 	// 1 to 20 kB: 1.1 … 3.0, of which the eleventh is 2.1; 21 to 40 kB: 1, 3.1 … 4.9, the eleventh 4.0, the twentieth 4.9
-	if r := rows[0]; r.Size != 20000 || !near(r.P50, 2.1) || !near(r.P95, 3) || !near(r.P99, 3) {
+	if r := rows[0]; r.Size != 20000 || !testkit.IsNear(r.P50, 2.1, rounding) || !testkit.IsNear(r.P95, 3, rounding) ||
+		!testkit.IsNear(r.P99, 3, rounding) {
 		t.Errorf("%+v", r)
 	}
-	if r := rows[1]; r.Size != 40000 || !near(r.P50, 4) || !near(r.P95, 4.9) || !near(r.P99, 4.9) {
+	if r := rows[1]; r.Size != 40000 || !testkit.IsNear(r.P50, 4, rounding) || !testkit.IsNear(r.P95, 4.9, rounding) ||
+		!testkit.IsNear(r.P99, 4.9, rounding) {
 		t.Errorf("%+v", r)
 	}
 	if rows = ComputeSlowdowns(flows, IncastPort, 3e9, 20); len(rows) != 1 || rows[0].P50 != 9 {
 		t.Errorf("incast: %+v", rows)
 	}
 }
-
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-9 }
 
 // A queue of up to 999 bytes counts as 0 KB (HPCC simulator: qlen/1000).
 func TestQueueAdd(t *testing.T) {

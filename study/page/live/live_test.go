@@ -31,7 +31,9 @@ func manager(t *testing.T, dir string) *live.Manager {
 	return m
 }
 
-func load(t *testing.T, name string, set ...string) *experiment.Spec {
+// loadQuick loads the quick variant of an experiment of the catalogue, with the given changes (KEY=VALUE).
+func loadQuick(t *testing.T, name string, set ...string) *experiment.Spec {
+	t.Helper()
 	return runtest.Load(t, app.Registry(), name, experiment.Options{Quick: true, Set: set})
 }
 
@@ -89,7 +91,7 @@ func over(s live.Status) bool { return s.State.Over() }
 // A job leaves the same bytes as weir run without anybody who looks on, and films of its runs.
 func TestJob(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
-	s := load(t, "p4abc/fig5", "n=1")
+	s := loadQuick(t, "p4abc/fig5", "n=1")
 	j, err := manager(t, dir).QueueExperiment(s, "weir run", nil)
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +237,7 @@ func TestBusy(t *testing.T) {
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	m := manager(t, dir)
-	j, err := m.QueueFilm(plan.ListRuns(load(t, "p4abc/fig5"))[3])
+	j, err := m.QueueFilm(plan.ListRuns(loadQuick(t, "p4abc/fig5"))[3])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,10 +38,7 @@ func packed(t *testing.T, name string) (p parcel, files map[string][]byte, s *ex
 			}
 			return []byte("0 0\n1000 50\n2000 100\n"), nil
 		}}
-	s, err := plan.Load(room(), src, experiment.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	s = plantest.LoadSource(t, room(), src, experiment.Options{})
 	manifest, files := PackParcel(s)
 	if err := json.Unmarshal(manifest, &p); err != nil {
 		t.Fatal(err)

@@ -123,8 +123,8 @@ func config(flows ...traffic.Flow) *traffic.Config {
 		Do: func(_ int, what func() error) error { return what() }}
 }
 
-// flow is an endless flow of TCP from the first node to the second, with changes.
-func flow(change func(f *traffic.Flow)) traffic.Flow {
+// newTCPFlow returns an endless TCP flow from the first node to the second, with a change; nil: without one.
+func newTCPFlow(change func(f *traffic.Flow)) traffic.Flow {
 	f := traffic.Flow{Src: 0, Dst: 1, SrcPort: 10000, DstPort: 5001, Version: 4, Payload: 1448, TCP: &traffic.TCP{}}
 	if change != nil {
 		change(&f)
@@ -138,14 +138,14 @@ func TestPlans(t *testing.T) {
 	cbr := sender(t, udp.Config{Rate: 10 * unit.Mbps, Pattern: udp.CBR, GapJitter: 0.1})
 	burst := sender(t, udp.Config{Rate: 10 * unit.Mbps, Pattern: udp.Burst, Interval: unit.Millisecond})
 	flows := []traffic.Flow{
-		flow(nil),
-		flow(func(f *traffic.Flow) { f.SrcPort, f.TCP.CongestionControl, f.TOS = 10001, "cubic", 8 }),
-		flow(func(f *traffic.Flow) {
+		newTCPFlow(nil),
+		newTCPFlow(func(f *traffic.Flow) { f.SrcPort, f.TCP.CongestionControl, f.TOS = 10001, "cubic", 8 }),
+		newTCPFlow(func(f *traffic.Flow) {
 			f.Version, f.Start, f.Stop, f.TCP = 6, unit.Second, 4*unit.Second, &traffic.TCP{Rate: 5 * unit.Mbps,
 				Pacing: true, MSS: 1000}
 		}),
-		flow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5002, nil, cbr }),
-		flow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5004, nil, burst }),
+		newTCPFlow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5002, nil, cbr }),
+		newTCPFlow(func(f *traffic.Flow) { f.DstPort, f.TCP, f.UDP = 5004, nil, burst }),
 	}
 	p, err := planFlows(config(flows...))
 	if err != nil {
@@ -174,24 +174,24 @@ func TestCannot(t *testing.T) {
 		c    *traffic.Config
 		want string
 	}{
-		{config(flow(func(f *traffic.Flow) { f.Size = 1 })), "flow 0: it has a size"},
-		{config(flow(nil), flow(func(f *traffic.Flow) { f.Predecessors = []int{0} })), "flow 1: it starts after"},
-		{config(flow(func(f *traffic.Flow) { f.Stop = 1500 * unit.Millisecond })), "whole seconds"},
-		{config(flow(func(f *traffic.Flow) { f.Start = 6 * unit.Second })), "it starts at 6s"},
-		{config(flow(func(f *traffic.Flow) { f.Version = 5 })), "IPv5"},
-		{config(flow(func(f *traffic.Flow) { f.Dst = 7 })), "node 0 or 7"},
-		{config(flow(func(f *traffic.Flow) { f.SrcPort = 0 })), "ports 0 and 5001"},
-		{config(flow(func(f *traffic.Flow) { f.Payload = 8 })), "payload of 8"},
-		{config(flow(func(f *traffic.Flow) { f.TCP = nil })), "either TCP or UDP"},
-		{config(flow(func(f *traffic.Flow) { f.TCP.MSS = -1 })), "an MSS of -1"},
-		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, poisson })), "pattern poisson"},
-		{config(flow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })), "constant rate"},
-		{config(flow(func(f *traffic.Flow) { f.DstPort = 65535 }), flow(func(f *traffic.Flow) { f.DstPort = 65535 })),
+		{config(newTCPFlow(func(f *traffic.Flow) { f.Size = 1 })), "flow 0: it has a size"},
+		{config(newTCPFlow(nil), newTCPFlow(func(f *traffic.Flow) { f.Predecessors = []int{0} })), "flow 1: it starts after"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.Stop = 1500 * unit.Millisecond })), "whole seconds"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.Start = 6 * unit.Second })), "it starts at 6s"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.Version = 5 })), "IPv5"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.Dst = 7 })), "node 0 or 7"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.SrcPort = 0 })), "ports 0 and 5001"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.Payload = 8 })), "payload of 8"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP = nil })), "either TCP or UDP"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP.MSS = -1 })), "an MSS of -1"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, poisson })), "pattern poisson"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })), "constant rate"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.DstPort = 65535 }), newTCPFlow(func(f *traffic.Flow) { f.DstPort = 65535 })),
 			"no free port from 65535"},
 		{config(make([]traffic.Flow, 65)...), "65 flows"},
 		{&traffic.Config{}, "a warm-up"},
-		{func() *traffic.Config { c := config(flow(nil)); c.UntilDone = true; return c }(), "ends when all flows are done"},
-		{func() *traffic.Config { c := config(flow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(), "samples"},
+		{func() *traffic.Config { c := config(newTCPFlow(nil)); c.UntilDone = true; return c }(), "ends when all flows are done"},
+		{func() *traffic.Config { c := config(newTCPFlow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(), "samples"},
 	} {
 		t.Run(x.want, func(t *testing.T) {
 			if _, err := planFlows(x.c); err == nil || !strings.Contains(err.Error(), x.want) {

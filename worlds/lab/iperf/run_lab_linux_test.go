@@ -81,10 +81,10 @@ func TestGoodput(t *testing.T) {
 	needIperf(t)
 	d := labtest.Dumbbell{Rate: 50 * unit.Mbps, Delay: 2500 * unit.Microsecond, Packets: 1000}
 	tcp := func(testing.TB) traffic.Flow {
-		return flow(func(f *traffic.Flow) { f.TCP.CongestionControl = "cubic" })
+		return newTCPFlow(func(f *traffic.Flow) { f.TCP.CongestionControl = "cubic" })
 	}
 	udp := func(t testing.TB) traffic.Flow {
-		return datagrams(t, flow(func(f *traffic.Flow) { f.Version, f.Payload = 6, 1428 }), 10*unit.Mbps)
+		return datagrams(t, newTCPFlow(func(f *traffic.Flow) { f.Version, f.Payload = 6, 1428 }), 10*unit.Mbps)
 	}
 	for _, x := range []struct {
 		name string
@@ -138,8 +138,8 @@ func TestFlows(t *testing.T) {
 		l, p := labtest.OpenDumbbell(t, d)
 		defer disturbed(t, p)
 		c := between(l, d, monotonicNow()+int64(300*time.Millisecond),
-			flow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
-			flow(func(f *traffic.Flow) {
+			newTCPFlow(func(f *traffic.Flow) { f.TCP.Rate = 4 * unit.Mbps }),
+			newTCPFlow(func(f *traffic.Flow) {
 				f.SrcPort, f.Start, f.Stop, f.TCP = 10001, 2*unit.Second, 3*unit.Second, &traffic.TCP{Rate: 6 * unit.Mbps,
 					Pacing: true}
 			}))
@@ -166,7 +166,7 @@ func TestHalf(t *testing.T) {
 		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
 		l, p := labtest.OpenDumbbell(t, d)
 		defer disturbed(t, p)
-		u := datagrams(t, flow(nil), 40*unit.Mbps)
+		u := datagrams(t, newTCPFlow(nil), 40*unit.Mbps)
 		r, err := Run(t.Context(), between(l, d, monotonicNow()+int64(300*time.Millisecond), u))
 		if err != nil {
 			t.Fatal(err)
@@ -200,15 +200,15 @@ func TestCancel(t *testing.T) {
 	}
 	for _, after := range []time.Duration{0, 100 * time.Millisecond, 700 * time.Millisecond} {
 		ctx, cancel := context.WithTimeout(t.Context(), after)
-		_, err := Run(ctx, between(l, d, monotonicNow()+int64(200*time.Millisecond), flow(nil),
-			flow(func(f *traffic.Flow) { f.SrcPort, f.Start = 10001, unit.Second })))
+		_, err := Run(ctx, between(l, d, monotonicNow()+int64(200*time.Millisecond), newTCPFlow(nil),
+			newTCPFlow(func(f *traffic.Flow) { f.SrcPort, f.Start = 10001, unit.Second })))
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("cancelled after %v: %v", after, err)
 		}
 		clean("cancelled after " + after.String())
 	}
-	noSuch := flow(func(f *traffic.Flow) { f.TCP.CongestionControl = "nosuch" })
+	noSuch := newTCPFlow(func(f *traffic.Flow) { f.TCP.CongestionControl = "nosuch" })
 	_, err := Run(t.Context(), between(l, d, monotonicNow(), noSuch))
 	if err == nil || !strings.Contains(err.Error(), "TCP_CONGESTION") {
 		t.Error(err)
@@ -216,7 +216,7 @@ func TestCancel(t *testing.T) {
 	t.Log(err)
 	clean("after an error")
 	t.Setenv("PATH", "")
-	if _, err := Run(t.Context(), between(l, d, monotonicNow(), flow(nil))); !errors.Is(err, ErrMissing) ||
+	if _, err := Run(t.Context(), between(l, d, monotonicNow(), newTCPFlow(nil))); !errors.Is(err, ErrMissing) ||
 		!strings.Contains(err.Error(), "Debian's package is iperf3") {
 		t.Errorf("without iperf3: %v", err)
 	}

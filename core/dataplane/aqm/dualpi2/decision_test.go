@@ -7,6 +7,7 @@ import (
 	"weir/core/dataplane/dataplanetest"
 	"weir/core/packet"
 	"weir/core/unit"
+	"weir/internal/testkit"
 )
 
 // judged is DualPI2 with a base probability that is given when one packet leaves, where a little more than a tenth
@@ -70,11 +71,11 @@ func TestDerived(t *testing.T) {
 			1000}} {
 		t.Run(x.target+" "+x.rtt, func(t *testing.T) {
 			c := readConfig(t, "target", x.target, "max_rtt", x.rtt)
-			if c.Update != x.update || !near(c.Alpha, x.alpha) || !near(c.Beta, x.beta) {
+			rounding := testkit.Tolerance{Relative: 1e-9}
+			if c.Update != x.update || !testkit.IsNear(c.Alpha, x.alpha, rounding) ||
+				!testkit.IsNear(c.Beta, x.beta, rounding) {
 				t.Errorf("update %v, alpha %v, beta %v; want %v, %v, %v", c.Update, c.Alpha, c.Beta, x.update, x.alpha, x.beta)
 			}
 		})
 	}
 }
-
-func near(a, b float64) bool { return a/b > 1-1e-9 && a/b < 1+1e-9 }

@@ -34,10 +34,10 @@ func (a *audit) check(env *dataplane.Env) {
 	}
 }
 
-// run sends packets of 1000 bytes to the ports of a switch that are slow (1 Mb/s), from
-// the others (port 0 first), as fast as given, and returns what each slow port queued
-// and what was dropped.
-func run(t testing.TB, slow, each int, given ...string) (queued []int, drops [dataplane.Reasons]uint64) {
+// fillSlowPorts sends each slow port (1 Mb/s) of a switch the given number of packets of 1000 bytes, as fast as
+// possible. They arrive from as many fast ports, those for port 0 first. It returns the packets that each slow port
+// queued, and the drops by reason.
+func fillSlowPorts(t testing.TB, slow, each int, given ...string) (queued []int, drops [dataplane.Reasons]uint64) {
 	t.Helper()
 	s := dataplanetest.Setup{}
 	for range slow {
@@ -80,7 +80,7 @@ func TestDynamicThreshold(t *testing.T) {
 	for _, alpha := range []float64{0.125, 0.5, 1, 2, 8} {
 		for _, n := range []int{1, 2, 3, 7} {
 			const size = 2000
-			queued, drops := run(t, n, 2*size, "size", fmt.Sprint(size*1000, " B"), "reserved", "0 B", "alpha",
+			queued, drops := fillSlowPorts(t, n, 2*size, "size", fmt.Sprint(size*1000, " B"), "reserved", "0 B", "alpha",
 				fmt.Sprint(alpha))
 			want := alpha * size / (1 + float64(n)*alpha)
 			for i, q := range queued {
@@ -105,22 +105,22 @@ func sum(x []int) (n int) {
 // Complete sharing (α = 0) fills the buffer to the last packet; a static threshold holds
 // each queue; reserves are used by their own ingress queue only, whatever the others do.
 func TestStaticAndReserves(t *testing.T) {
-	queued, drops := run(t, 2, 200, "size", "100 kB", "reserved", "0 B", "alpha", "0")
+	queued, drops := fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "0 B", "alpha", "0")
 	if sum(queued) != 100 || drops[dataplane.BufferFull] != 400-102 {
 		t.Errorf("complete sharing: %v queued, %v", queued, drops)
 	}
-	queued, drops = run(t, 2, 200, "size", "100 kB", "reserved", "0 B", "alpha", "0", "limit", "30 kB")
+	queued, drops = fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "0 B", "alpha", "0", "limit", "30 kB")
 	if queued[0] != 30 || queued[1] != 30 || drops[dataplane.EgressThreshold] != 400-62 {
 		t.Errorf("static threshold: %v queued, %v", queued, drops)
 	}
 	// four ports' reserves of 10 packets, of which two are used, and 60 shared packets
-	queued, drops = run(t, 2, 200, "size", "100 kB", "reserved", "10 kB", "alpha", "0")
+	queued, drops = fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "10 kB", "alpha", "0")
 	if sum(queued) != 80 || min(queued[0], queued[1]) < 10 || drops[dataplane.BufferFull] != 400-82 {
 		t.Errorf("reserves: %v queued, %v", queued, drops)
 	}
 	// with alpha = 1 two queues share 60 packets: a third each, and what is reserved
 	// counts in the queue's length but not in what is used
-	queued, _ = run(t, 2, 200, "size", "100 kB", "reserved", "10 kB", "alpha", "1")
+	queued, _ = fillSlowPorts(t, 2, 200, "size", "100 kB", "reserved", "10 kB", "alpha", "1")
 	for _, q := range queued {
 		if want := (60. + 2*10) / 3; math.Abs(float64(q)-want) > 1 { // q ≤ 60 − 2(q − 10)
 			t.Errorf("reserves and threshold: %d, want %.1f", q, want)
