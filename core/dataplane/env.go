@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Env is a hook's view of the switch while the hook runs. Requests (Send, Inject, Recirculate) run in order after the
-// current packet, so that a hook is never re-entered.
+// Env is a hook's view of the switch while the hook runs. Requests (SendPacket, InjectPacket, RecirculatePacket) run in
+// order after the current packet, so that a hook is never re-entered.
 type Env struct {
 	now    unit.Time
 	id     int
@@ -38,13 +38,14 @@ func (e *Env) BufferedBytes() unit.Bytes { return e.sw.buffered }
 // Random returns the switch's own random stream.
 func (e *Env) Random() unit.Random { return e.random }
 
-// NewPacket returns a zeroed packet for the program to fill and to pass to Send, Inject, Recirculate or Free.
+// NewPacket returns a zeroed packet for the program to fill and to pass to SendPacket, InjectPacket, RecirculatePacket
+// or FreePacket.
 func (e *Env) NewPacket() *packet.Packet {
 	e.sw.created++
 	return e.sw.pool.Get()
 }
 
-// FreePacket takes back an unused packet from New or Clone.
+// FreePacket takes back an unused packet from NewPacket or ClonePacket.
 func (e *Env) FreePacket(p *packet.Packet) {
 	e.sw.freed++
 	e.sw.pool.Put(p)
@@ -99,7 +100,7 @@ func (e *Env) SendPFC(in packet.PortID, kind packet.Kind, class uint8) {
 	e.sw.sendControl(in, kind, class, 0)
 }
 
-// SendPause sends a PFC frame like Control, which stops the class for that many quanta of 512 bit times, 1 … 65534.
+// SendPause sends a PFC frame like SendPFC, which stops the class for that many quanta of 512 bit times, 1 … 65534.
 func (e *Env) SendPause(in packet.PortID, class uint8, quanta int64) {
 	e.sw.sendControl(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }

@@ -51,7 +51,7 @@ type Config struct {
 
 	// MoreParts are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in
 	// part
-	// 0. Nodes of one group (Groups) must be in the same part.
+	// 0. Nodes of one group (GroupNodes) must be in the same part.
 	MoreParts []Part
 	PartOf    []int32
 	// RunParts, if given, calls run for each part, possibly in parallel, and returns when all calls have returned; nil:

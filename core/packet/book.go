@@ -73,7 +73,7 @@ func (b *Book) SetAddresses(a Addr, v4, v6 netip.Addr) {
 
 // SetLabel sets the label of a number that is not a single address: all addresses of a prefix, or something with a
 // name. One address of the prefix, if there is any, is still a's own, so that tables of prefixes find it. Rename
-// removes the label, so call Describe after it.
+// removes the label, so call SetLabel after it.
 func (b *Book) SetLabel(a Addr, prefix netip.Prefix, word string) {
 	if b.labels == nil {
 		b.labels = make([]label, len(b.v4))

@@ -46,8 +46,8 @@ type mentionChecker struct {
 //     another one of the package.
 //
 // It accepts any declaration of the package, whether it is exported or not, and fields and methods of any of its types.
-// It also reports a comment in which a sentence occurs twice. The keys of allowed are "folder/file.go: name", its values
-// are reasons; CheckMentions reports those that are no longer needed. A file that cannot be parsed is an error.
+// It also reports a comment in which a sentence occurs twice. The keys of allowed are "folder/file.go: name", its
+// values are reasons; CheckMentions reports those that are no longer needed. A file that cannot be parsed is an error.
 func CheckMentions(fsys fs.FS, module string, allowed map[string]string) ([]Violation, error) {
 	c := &mentionChecker{
 		module: module, fset: token.NewFileSet(), files: map[string][]*file{}, folders: map[string]*declarations{},

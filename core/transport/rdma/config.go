@@ -34,7 +34,7 @@ const (
 // First windows of a flow: values of Config.Start.
 const (
 	LineRate      = "line_rate"      // the controller's first window is a BDP
-	InitialWindow = "initial_window" // Config.InitialWindow
+	InitialWindow = "initial_window" // Config.Packets
 )
 
 // Sources of the retransmission timeout: values of Config.RTO.

@@ -761,8 +761,8 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 	}
 }
 
-// CheckNames checks plots if the measures of runs are unknown: view.Blind reports whether a name may be a measure, and
-// known has the possible names for messages.
+// CheckNames checks plots if the measures of runs are unknown: view.MayBeMeasure reports whether a name may be a
+// measure, and known has the possible names for messages.
 func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
 	if t == nil || t.Kind != document.List {
 		return

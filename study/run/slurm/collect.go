@@ -93,7 +93,7 @@ func (c *Collector) DescribeMissing(ctx context.Context) []string {
 	return c.reasons
 }
 
-// findReasons returns the lines of Missing. It polls the queue.
+// findReasons returns the lines of DescribeMissing. It polls the queue.
 func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 	f := c.folder
 	if len(c.lacking) == 0 {

@@ -47,7 +47,7 @@ type Flow struct {
 	Predecessors []int
 
 	TCP *TCP // nil for UDP
-	// Endpoints of transport/udp: UDP's NextSend and Emit give the schedule, UDPReceiver counts. With After, UDP is
+	// Endpoints of transport/udp: UDP's NextSend and Emit give the schedule, UDPReceiver counts. With Predecessors, UDP is
 	// nil, and Begin creates it when the flow starts.
 	UDP, UDPReceiver transport.Endpoint
 	Begin            func(start unit.Time) transport.Endpoint

@@ -44,7 +44,7 @@ type Trigger struct {
 	Share  float64    // of the free part
 }
 
-// Buffer is a switch's packet memory. The programs of one switch share one (Of).
+// Buffer is a switch's packet memory. The programs of one switch share one (BufferOf).
 type Buffer struct {
 	size     unit.Bytes // total; 0: no limit
 	shared   unit.Bytes // size − all reserves − all headroom
