@@ -59,7 +59,7 @@ type Routes struct {
 	nics      *NICs
 	ports     [][]PortRef
 	paths     []packet.Paths // by node
-	component []int32        // by NIC (components)
+	component []int32        // by NIC (findComponents)
 }
 
 // CountClasses returns the number of classes of hosts, which is the number of switches with hosts. Routes have this

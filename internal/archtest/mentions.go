@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// declarations are the names that the Go files of one folder declare, also those of its tests.
+// declarations are the names that the Go files of one folder declare, including its tests.
 type declarations struct {
 	pkg     string                     // the package's name, without _test
 	names   map[string]bool            // of the package, of fields and of methods
 	top     map[string]bool            // of the package
 	members map[string]map[string]bool // by type: fields and methods
-	embeds  map[string][]ast.Expr      // by type: embedded types, and the type it is defined by
+	parts   map[string][]ast.Expr      // by type: embedded types, and the type by which it is defined
 }
 
 // mentionChecker compares the names in comments with the declarations of a module.
@@ -31,27 +31,34 @@ type mentionChecker struct {
 	folders map[string]*declarations   // by folder
 	byName  map[string][]*declarations // by the package's name
 	types   map[string][]*declarations // by the type's name
+	tests   map[string]bool            // names of tests, benchmarks and fuzz tests
 	allowed map[string]string
 	used    map[string]bool
 	found   []Violation
 }
 
-// CheckMentions checks that names in the comments of all Go files below fsys, the root of module, exist. These are:
+// checkMentions checks that the names in comments of all Go files below fsys, the root of module, exist. These are:
 //
 //   - pkg.Name and pkg.Name.Member, if the file imports pkg from the module, or if one package of the module has the
-//     name pkg and the file does not use pkg as a variable;
-//   - Type.Member, if the module has a type of that name;
-//   - a capitalised name in a code span or in the brackets of a link: any declaration of the module is accepted;
-//   - the first word of a doc comment, if it has a capital after a lower-case letter: the comment's own declaration or
-//     another one of the package.
+//     name pkg and the file has no identifier pkg;
+//   - Type.Member, if Type has a lower-case letter. It may be a type or a field of the package or of an imported one,
+//     or a type of any package;
+//   - a capitalised name of three letters or more in a code span or in the brackets of a link: a declaration of the
+//     package, or an identifier of the file;
+//   - a name that begins with Test, Fuzz or Benchmark and a capital: a function of any package;
+//   - the first word of a doc comment, if a capital stands between lower-case letters: a declaration of the package.
 //
-// It accepts any declaration of the package, whether it is exported or not, and fields and methods of any of its types.
-// It also reports a comment in which a sentence occurs twice. The keys of allowed are "folder/file.go: name", its
-// values are reasons; CheckMentions reports those that are no longer needed. A file that cannot be parsed is an error.
-func CheckMentions(fsys fs.FS, module string, allowed map[string]string) ([]Violation, error) {
+// Any declaration of a package is accepted, exported or not, and so are fields and methods of any of its types. The
+// comment of a function outside tests must have the function's name among its first two words. A sentence of four words
+// or more must not occur twice in a comment. The comments of examples with their output are exempt.
+//
+// The keys of allowed are "folder/file.go: name", its values are reasons. checkMentions reports exceptions that are no
+// longer needed. A file that cannot be parsed is an error.
+func checkMentions(fsys fs.FS, module string, allowed map[string]string) ([]Violation, error) {
 	c := &mentionChecker{
 		module: module, fset: token.NewFileSet(), files: map[string][]*file{}, folders: map[string]*declarations{},
-		byName: map[string][]*declarations{}, types: map[string][]*declarations{}, allowed: allowed, used: map[string]bool{},
+		byName: map[string][]*declarations{}, types: map[string][]*declarations{}, tests: map[string]bool{},
+		allowed: allowed, used: map[string]bool{},
 	}
 	if err := c.readDeclarations(fsys); err != nil {
 		return nil, err
@@ -90,11 +97,11 @@ func (c *mentionChecker) readDeclarations(fsys fs.FS) error {
 			return err
 		}
 		folder := path.Dir(name)
-		c.files[folder] = append(c.files[folder], &file{File: f, name: name})
+		c.files[folder] = append(c.files[folder], &file{File: f, name: name, test: strings.HasSuffix(name, "_test.go")})
 		p := c.folders[folder]
 		if p == nil {
 			p = &declarations{pkg: strings.TrimSuffix(f.Name.Name, "_test"), names: map[string]bool{}, top: map[string]bool{},
-				members: map[string]map[string]bool{}, embeds: map[string][]ast.Expr{}}
+				members: map[string]map[string]bool{}, parts: map[string][]ast.Expr{}}
 			c.folders[folder] = p
 			c.byName[p.pkg] = append(c.byName[p.pkg], p)
 		}
@@ -111,6 +118,7 @@ func (c *mentionChecker) collect(p *declarations, d ast.Decl) {
 	case *ast.FuncDecl:
 		if d.Recv == nil {
 			p.top[d.Name.Name], p.names[d.Name.Name] = true, true
+			c.tests[d.Name.Name] = true
 		} else {
 			c.addMember(p, receiverName(d.Recv.List[0].Type), d.Name.Name)
 		}
@@ -130,26 +138,26 @@ func (c *mentionChecker) collect(p *declarations, d ast.Decl) {
 	}
 }
 
-// collectType adds the fields and methods of a type, and those of types without a name in it.
+// collectType adds the fields and methods of a type, and of types without a name in it.
 func (c *mentionChecker) collectType(p *declarations, s *ast.TypeSpec) {
 	owner := s.Name.Name
-	embedded := func(fields *ast.FieldList) {
-		for _, field := range fields.List {
-			if len(field.Names) == 0 {
-				p.embeds[owner] = append(p.embeds[owner], field.Type)
-				if name := typeName(field.Type); name != "" {
-					c.addMember(p, owner, name)
-				}
-			}
-		}
-	}
+	var fields *ast.FieldList
 	switch t := s.Type.(type) {
 	case *ast.StructType:
-		embedded(t.Fields)
+		fields = t.Fields
 	case *ast.InterfaceType:
-		embedded(t.Methods)
+		fields = t.Methods
 	default:
-		p.embeds[owner] = append(p.embeds[owner], t)
+		p.parts[owner] = append(p.parts[owner], t)
+	}
+	if fields != nil {
+		for _, field := range fields.List {
+			if len(field.Names) > 0 {
+				continue
+			}
+			p.parts[owner] = append(p.parts[owner], field.Type)
+			c.addMember(p, owner, embeddedName(field.Type))
+		}
 	}
 	ast.Inspect(s.Type, func(n ast.Node) bool {
 		if field, ok := n.(*ast.Field); ok {
@@ -161,7 +169,7 @@ func (c *mentionChecker) collectType(p *declarations, s *ast.TypeSpec) {
 	})
 }
 
-// addMember adds a field or method of a type, or the type if the name is "".
+// addMember adds a field or method of a type, or only the type if the name is "".
 func (c *mentionChecker) addMember(p *declarations, owner, name string) {
 	if p.members[owner] == nil {
 		p.members[owner] = map[string]bool{}
@@ -172,43 +180,44 @@ func (c *mentionChecker) addMember(p *declarations, owner, name string) {
 	}
 }
 
-// typeName returns the name of a type without its package, its pointers and its parameters; "" of other types.
-func typeName(t ast.Expr) string {
+// embeddedName returns the name of the field of an embedded type; "" of a union of types.
+func embeddedName(t ast.Expr) string {
+	if star, ok := t.(*ast.StarExpr); ok {
+		t = star.X
+	}
 	if s, ok := t.(*ast.SelectorExpr); ok {
 		return s.Sel.Name
 	}
 	return receiverName(t)
 }
 
-// hasMember reports whether a type of p has a field or method, also by embedding. A type that embeds one from outside
-// the module is taken to have any.
+// maxEmbedding limits the depth of embedded types that hasMember follows.
+const maxEmbedding = 8
+
+// hasMember reports whether a type of p has a field or method, also by embedding up to a depth. It returns true for a
+// type with a part from outside the module, because the members of that part are unknown.
 func (c *mentionChecker) hasMember(p *declarations, owner, name string, depth int) bool {
-	if p.members[owner][name] || depth > 8 {
+	if p.members[owner][name] || depth > maxEmbedding {
 		return true
 	}
-	for _, t := range p.embeds[owner] {
-		switch t := t.(type) {
-		case *ast.SelectorExpr:
-			id, ok := t.X.(*ast.Ident)
-			if !ok || len(c.byName[id.Name]) == 0 {
+	for _, t := range p.parts[owner] {
+		if star, ok := t.(*ast.StarExpr); ok {
+			t = star.X
+		}
+		s, ok := t.(*ast.SelectorExpr)
+		if !ok {
+			inner := receiverName(t)
+			if inner != "" && p.top[inner] && c.hasMember(p, inner, name, depth+1) {
 				return true
 			}
-			for _, q := range c.byName[id.Name] {
-				if q.top[t.Sel.Name] && c.hasMember(q, t.Sel.Name, name, depth+1) {
-					return true
-				}
-			}
-		default:
-			if inner := receiverName(t); inner != "" && p.top[inner] && c.hasMember(p, inner, name, depth+1) {
-				return true
-			}
-			if s, ok := t.(*ast.StarExpr); ok {
-				if _, foreign := s.X.(*ast.SelectorExpr); foreign {
-					return true
-				}
-			}
-			switch t.(type) {
-			case *ast.IndexExpr, *ast.IndexListExpr:
+			continue
+		}
+		pkg, _ := s.X.(*ast.Ident)
+		if pkg == nil || len(c.byName[pkg.Name]) == 0 {
+			return true
+		}
+		for _, q := range c.byName[pkg.Name] {
+			if q.top[s.Sel.Name] && c.hasMember(q, s.Sel.Name, name, depth+1) {
 				return true
 			}
 		}
@@ -216,63 +225,80 @@ func (c *mentionChecker) hasMember(p *declarations, owner, name string, depth in
 	return false
 }
 
-// spaces joins the lines of a comment.
-var spaces = regexp.MustCompile(`\s+`)
+var (
+	// qualified matches a name with one or two dots in it, and the path before it.
+	qualified = regexp.MustCompile(`([\w./-]*/)?\b([A-Za-z]\w*)\.([A-Za-z]\w*)(?:\.([A-Za-z]\w*))?`)
+	// spanned matches a name in a code span or in the brackets of a link.
+	spanned = regexp.MustCompile("`\\*?([A-Z][A-Za-z0-9]{2,})`|\\[\\*?([A-Z][A-Za-z0-9]{2,})\\]")
+	// testNamed matches the name of a test.
+	testNamed = regexp.MustCompile(`\b(?:Test|Fuzz|Benchmark)[A-Z]\w*`)
+	// compound matches a word with a capital between lower-case letters.
+	compound = regexp.MustCompile(`^[A-Za-z0-9]*[a-z][A-Z][a-z][A-Za-z0-9]*$`)
+	// lowerCase matches a lower-case letter.
+	lowerCase = regexp.MustCompile(`[a-z]`)
+	// lineBreak matches the space between the words of a comment.
+	lineBreak = regexp.MustCompile(`\s+`)
+)
 
-// mentioned matches a qualified name, with what is before and after it.
-var mentioned = regexp.MustCompile(`([\w./-]*/)?\b([A-Za-z]\w*)\.([A-Za-z]\w*)(?:\.([A-Za-z]\w*))?`)
+// extensions are the endings of files, whose names look like a type and its member.
+var extensions = []string{"c", "cc", "cff", "cpp", "go", "h", "md", "txt", "txtar", "yaml"}
 
-// spanned matches a name in a code span or in the brackets of a link.
-var spanned = regexp.MustCompile("`\\*?([A-Z][A-Za-z0-9]*)`|\\[\\*?([A-Z][A-Za-z0-9]*)\\]")
-
-// camel matches a name with a capital after a lower-case letter.
-var camel = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*[a-z0-9][A-Z][A-Za-z0-9]*$`)
+// mentionScope has what the comments of one file can name.
+type mentionScope struct {
+	*file
+	own      *declarations
+	imported map[string]*declarations // by the name in the file; nil: a package from outside the module
+	idents   map[string]bool          // all identifiers of the file
+}
 
 // checkFile checks the comments of one file.
 func (c *mentionChecker) checkFile(folder string, f *file) {
-	imports := map[string]string{} // paths by names; the last part of a path stands for its package's name
+	s := &mentionScope{file: f, own: c.folders[folder], imported: map[string]*declarations{}, idents: map[string]bool{}}
 	for _, spec := range f.Imports {
 		p, _ := strconv.Unquote(spec.Path.Value)
-		name := path.Base(p)
-		if q := c.imported(p); q != nil {
+		q, name := c.declarationsOf(p), path.Base(p)
+		if q != nil {
 			name = q.pkg
 		}
 		if spec.Name != nil {
 			name = spec.Name.Name
 		}
-		imports[name] = p
+		s.imported[name] = q
 	}
-	idents := map[string]bool{}
 	ast.Inspect(f.File, func(n ast.Node) bool {
 		if id, ok := n.(*ast.Ident); ok {
-			idents[id.Name] = true
+			s.idents[id.Name] = true
 		}
 		return true
 	})
 	for _, group := range f.Comments {
-		for _, line := range group.List {
-			c.checkLine(folder, f, line, imports, idents)
+		text := strings.ToLower(group.Text())
+		if strings.HasPrefix(text, "output:") || strings.HasPrefix(text, "unordered output:") {
+			continue
 		}
-		c.checkSentences(f, group)
+		for _, line := range group.List {
+			c.checkQualified(s, line)
+			c.checkSpans(s, line)
+		}
+		c.checkSentences(s, group)
 	}
-	c.checkDocs(folder, f)
+	c.checkDocs(s)
 }
 
-// imported returns the declarations of an import path; nil of other modules and of the standard library.
-func (c *mentionChecker) imported(p string) *declarations {
-	if p == c.module {
+// declarationsOf returns the declarations of an import path; nil for packages from outside the module.
+func (c *mentionChecker) declarationsOf(importPath string) *declarations {
+	if importPath == c.module {
 		return c.folders["."]
 	}
-	rest, ok := strings.CutPrefix(p, c.module+"/")
-	if !ok {
-		return nil
+	if folder, ok := strings.CutPrefix(importPath, c.module+"/"); ok {
+		return c.folders[folder]
 	}
-	return c.folders[rest]
+	return nil
 }
 
 // fail adds a violation unless the name is an exception.
-func (c *mentionChecker) fail(f *file, at token.Pos, name, format string, args ...any) {
-	key := f.name + ": " + name
+func (c *mentionChecker) fail(s *mentionScope, at token.Pos, name, format string, args ...any) {
+	key := s.name + ": " + name
 	if c.allowed[key] != "" {
 		c.used[key] = true
 		return
@@ -280,121 +306,115 @@ func (c *mentionChecker) fail(f *file, at token.Pos, name, format string, args .
 	c.found = append(c.found, Violation{c.fset.Position(at), fmt.Sprintf(format, args...)})
 }
 
-// checkLine checks the names in one line or block of a comment.
-func (c *mentionChecker) checkLine(folder string, f *file, line *ast.Comment, imports map[string]string,
-	idents map[string]bool) {
-	own := c.folders[folder]
-	for _, at := range mentioned.FindAllStringSubmatchIndex(line.Text, -1) {
-		group := func(i int) string {
-			if at[2*i] < 0 {
-				return ""
-			}
-			return line.Text[at[2*i]:at[2*i+1]]
-		}
-		way, first, second, third := group(1), group(2), group(3), group(4)
-		pos := line.Pos() + token.Pos(at[4])
-		whole := line.Text[at[4]:at[1]]
-		if way != "" {
-			if p := c.folders[way+first]; p != nil {
-				c.checkQualified(f, pos, p, whole, second, third)
+// checkQualified checks the names with dots in one line or block of a comment.
+func (c *mentionChecker) checkQualified(s *mentionScope, line *ast.Comment) {
+	for _, m := range qualified.FindAllStringSubmatchIndex(line.Text, -1) {
+		part := func(i int) string { return line.Text[max(m[2*i], 0):max(m[2*i+1], 0)] }
+		folder, first, second, third := part(1), part(2), part(3), part(4)
+		at, whole := line.Pos()+token.Pos(m[4]), line.Text[m[4]:m[1]]
+		var p *declarations
+		switch imported, ok := s.imported[first]; {
+		case folder != "":
+			p = c.folders[folder+first]
+		case ast.IsExported(first) || s.own.members[first] != nil:
+			if lowerCase.MatchString(first) && !slices.Contains(extensions, second) && !c.knowsMember(s, first, second) {
+				c.fail(s, at, whole, "no %s has %s", first, second)
 			}
 			continue
+		case !ast.IsExported(second) || s.own.top[first]:
+		case ok:
+			p = imported
+		case !s.idents[first] && len(c.byName[first]) == 1:
+			p = c.byName[first][0]
 		}
-		if ast.IsExported(first) || own.top[first] && own.members[first] != nil {
-			c.checkMember(f, pos, own, whole, first, second)
+		if p == nil || !ast.IsExported(second) {
 			continue
 		}
-		if !ast.IsExported(second) || own.top[first] {
-			continue
-		}
-		p, isImport := imports[first]
-		switch {
-		case isImport:
-			if q := c.imported(p); q != nil {
-				c.checkQualified(f, pos, q, whole, second, third)
-			}
-		case !idents[first] && len(c.byName[first]) == 1:
-			c.checkQualified(f, pos, c.byName[first][0], whole, second, third)
+		if !p.names[second] {
+			c.fail(s, at, whole, "package %s has no %s", p.pkg, second)
+		} else if third != "" && p.members[second] != nil && !c.hasMember(p, second, third, 0) {
+			c.fail(s, at, whole, "%s.%s has no %s", p.pkg, second, third)
 		}
 	}
+}
+
+// knowsMember reports whether owner is a type with such a field or method, or a field next to such a name.
+func (c *mentionChecker) knowsMember(s *mentionScope, owner, member string) bool {
+	if s.own.members[owner] != nil {
+		return c.hasMember(s.own, owner, member, 0)
+	}
+	if s.own.names[owner] {
+		return true
+	}
+	for _, p := range s.imported {
+		if p != nil && p.names[owner] && p.members[owner] == nil {
+			return true
+		}
+	}
+	return slices.ContainsFunc(c.types[owner], func(p *declarations) bool { return c.hasMember(p, owner, member, 0) })
+}
+
+// checkSpans checks the names in code spans and links, and the names of tests, in one line or block of a comment.
+func (c *mentionChecker) checkSpans(s *mentionScope, line *ast.Comment) {
 	for _, m := range spanned.FindAllStringSubmatchIndex(line.Text, -1) {
-		i := 2
-		if m[2] < 0 {
-			i = 4
-		}
-		name := line.Text[m[i]:m[i+1]]
-		if !own.names[name] && !idents[name] {
-			c.fail(f, line.Pos()+token.Pos(m[i]), name, "span %s", name)
+		from, to := max(m[2], m[4]), max(m[3], m[5])
+		if name := line.Text[from:to]; !s.own.names[name] && !s.idents[name] {
+			c.fail(s, line.Pos()+token.Pos(from), name, "the package has no %s", name)
 		}
 	}
-}
-
-// checkQualified checks pkg.Name and pkg.Name.Member.
-func (c *mentionChecker) checkQualified(f *file, at token.Pos, p *declarations, whole, name, member string) {
-	if !p.names[name] {
-		c.fail(f, at, whole, "package %s has no %s", p.pkg, name)
-	} else if member != "" && p.members[name] != nil && !c.hasMember(p, name, member, 0) {
-		c.fail(f, at, whole, "%s.%s has no %s", p.pkg, name, member)
-	}
-}
-
-// checkMember checks Type.Member, first of the file's own package, then of any package with such a type.
-func (c *mentionChecker) checkMember(f *file, at token.Pos, own *declarations, whole, owner, member string) {
-	if own.members[owner] != nil {
-		if !c.hasMember(own, owner, member, 0) {
-			c.fail(f, at, whole, "type %s has no %s", owner, member)
-		}
-		return
-	}
-	if own.names[owner] {
-		return
-	}
-	for _, p := range c.types[owner] {
-		if c.hasMember(p, owner, member, 0) {
-			return
+	for _, m := range testNamed.FindAllStringIndex(line.Text, -1) {
+		if name := line.Text[m[0]:m[1]]; !c.tests[name] && !s.own.names[name] && !s.idents[name] {
+			c.fail(s, line.Pos()+token.Pos(m[0]), name, "there is no test %s", name)
 		}
 	}
-	c.fail(f, at, whole, "%d types %s; no %s", len(c.types[owner]), owner, member)
 }
 
 // checkDocs checks the first words of doc comments.
-func (c *mentionChecker) checkDocs(folder string, f *file) {
-	own := c.folders[folder]
-	check := func(doc *ast.CommentGroup, names ...string) {
+func (c *mentionChecker) checkDocs(s *mentionScope) {
+	check := func(doc *ast.CommentGroup, name string, needsName bool) {
 		words := strings.FieldsFunc(doc.Text(), func(r rune) bool { return strings.ContainsRune(" \n,.:;'’()", r) })
-		if len(words) == 0 || !camel.MatchString(words[0]) || own.names[words[0]] || slices.Contains(names, words[0]) {
+		if len(words) == 0 {
 			return
 		}
-		c.fail(f, doc.Pos(), words[0], "the comment of %s begins with %s", strings.Join(names, ", "), words[0])
+		if compound.MatchString(words[0]) && !s.own.names[words[0]] {
+			c.fail(s, doc.Pos(), words[0], "the comment of %s begins with %s", name, words[0])
+		} else if needsName && !slices.Contains(words[:min(2, len(words))], name) {
+			c.fail(s, doc.Pos(), name, "the comment of %s does not begin with the name", name)
+		}
 	}
-	ast.Inspect(f.File, func(n ast.Node) bool {
+	ast.Inspect(s.File, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.FuncDecl:
-			check(n.Doc, n.Name.Name)
+			check(n.Doc, n.Name.Name, !s.test && n.Name.Name != "init" && n.Name.Name != "main")
 		case *ast.GenDecl:
-			check(n.Doc, n.Tok.String())
+			name := n.Tok.String()
+			if len(n.Specs) == 1 {
+				if t, ok := n.Specs[0].(*ast.TypeSpec); ok {
+					name = t.Name.Name
+				}
+			}
+			check(n.Doc, name, false)
 		case *ast.TypeSpec:
-			check(n.Doc, n.Name.Name)
+			check(n.Doc, n.Name.Name, false)
 		case *ast.ValueSpec:
-			check(n.Doc, n.Names[0].Name)
+			check(n.Doc, n.Names[0].Name, false)
 		case *ast.Field:
-			check(n.Doc, "field")
+			check(n.Doc, "a field", false)
 		}
 		return true
 	})
 }
 
-// checkSentences reports a sentence of at least 4 words that a comment has twice.
-func (c *mentionChecker) checkSentences(f *file, group *ast.CommentGroup) {
+// checkSentences reports a sentence of at least four words that a comment contains twice.
+func (c *mentionChecker) checkSentences(s *mentionScope, group *ast.CommentGroup) {
 	seen := map[string]bool{}
-	text := spaces.ReplaceAllString(group.Text(), " ")
-	for sentence := range strings.SplitSeq(text, ". ") {
+	for sentence := range strings.SplitSeq(lineBreak.ReplaceAllString(group.Text(), " "), ". ") {
 		sentence = strings.TrimSuffix(strings.TrimSpace(sentence), ".")
-		if len(strings.Fields(sentence)) < 4 {
+		if strings.Count(sentence, " ") < 3 {
 			continue
 		}
 		if seen[sentence] {
-			c.fail(f, group.Pos(), sentence, "the comment has twice: %s", sentence)
+			c.fail(s, group.Pos(), sentence, "the comment contains twice: %s", sentence)
 		}
 		seen[sentence] = true
 	}

@@ -29,7 +29,7 @@ type Simulation struct {
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
 	events   []wiring.Event     // events after time 0
-	early    []int              // nodes to call at time 0 once the fabric is made (wake)
+	early    []int              // nodes to call at time 0 once the fabric is made (wakeHost)
 	group    *parallel.Group    // of several threads, during the run
 	linkOf   []wiring.Direction // of the fabric's links
 

@@ -156,7 +156,7 @@ func (f *Folder) findJobs() map[int]int {
 	return jobs
 }
 
-// describeUnqueued describes missing runs as describe does, without a queue: tasks that began may still be running.
+// describeUnqueued describes missing runs as describeEnds does, without a queue: tasks that began may still be running.
 func (f *Folder) describeUnqueued(lost, jobs map[int]int) (texts []string) {
 	if len(lost) == 0 {
 		return nil
