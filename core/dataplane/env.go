@@ -141,7 +141,7 @@ type Site struct {
 	ID     int
 	Ports  int
 	// At are the ports, for access to their queues and schedulers. In a running switch they have the rates and limits
-	// from before a reload: constructors use Rate and Limit.
+	// from before a reload: constructors use PortRate and PortLimit.
 	At    []*tm.Port
 	Clock telemetry.Clock
 	Rates []unit.Rate // of the network's links in bit/s, ascending, and then later ones of the run
@@ -163,7 +163,7 @@ type Site struct {
 	// Random returns the stream of an entity of this switch; the name is unique in the switch.
 	Random func(entity string) unit.Random
 
-	// LimitsRead is set by Limit. The builder of programs resets it to learn whether a program depends on limits.
+	// LimitsRead is set by PortLimit. The builder of programs resets it to learn whether a program depends on limits.
 	LimitsRead bool
 
 	shared map[string]any

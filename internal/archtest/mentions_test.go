@@ -33,11 +33,13 @@ func TestMentionsCatches(t *testing.T) {
 		{"a code span", "uses `Gone` and `Thing`", "b/b.go:5:10: the package has no Gone"},
 		{"a link", "uses [Gone] and [*Thing]", "b/b.go:5:10: the package has no Gone"},
 		{"a test", "uses TestThing and TestGone", "b/b.go:5:23: there is no test TestGone"},
-		{"a sentence", "uses the queue. It has one\n// end. It has one end", "b/b.go:5:1: the comment contains twice: It has one end"},
+		{"a sentence", "uses the queue. It has one\n// end. It has one end",
+			"b/b.go:5:1: the comment contains twice: It has one end"},
 		{"an exception", "uses a.Allowed", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			b := "package b\n\nimport \"m/a\"\n\n// " + c.comment + ".\n\n// Thing is one.\ntype Thing struct {\n\ta.Ring\n\tSize, x int\n}\n"
+			b := "package b\n\nimport \"m/a\"\n\n// " + c.comment +
+				".\n\n// Thing is one.\ntype Thing struct {\n\ta.Ring\n\tSize, x int\n}\n"
 			checkMentionsOf(t, a, b, c.want)
 		})
 	}
@@ -52,7 +54,8 @@ func TestMentionsCatchesDocs(t *testing.T) {
 		{"a name of the package", "// ReadAll and Reader read.\ntype Reader int\n\n// ReadAll reads.\nfunc ReadAll() {}", ""},
 		{"no name", "// Reads all.\nfunc ReadAll() {}", "b/b.go:5:1: the comment of ReadAll does not begin with the name"},
 		{"a variable's", "// ReadMore reads.\nvar reads int", "b/b.go:5:1: the comment of var begins with ReadMore"},
-		{"a field's", "type Reader struct {\n\t// MoreData follows.\n\tData int\n}", "the comment of a field begins with MoreData"},
+		{"a field's", "type Reader struct {\n\t// MoreData follows.\n\tData int\n}",
+			"the comment of a field begins with MoreData"},
 		{"an acronym", "// RoCEv2 has headers.\nconst headers = 1", ""},
 		{"init", "// Parts are linked.\nfunc init() {}", ""},
 		{"an output", "func f() {\n\t// Output: a.Gone\n}", ""},

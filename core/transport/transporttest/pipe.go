@@ -56,7 +56,8 @@ type Path struct {
 	Limit    unit.Bytes
 	Queueing unit.Time // what the flow knows of the queues (cc.Path.MaxQueueing)
 
-	Pause func(at unit.Time) unit.Time                     // when the link may start a packet that it could start at at
+	// when the link may start a packet that it could start at time at
+	Pause func(at unit.Time) unit.Time
 	Data  func(n int, p *packet.Packet) (fate Fate)        // the fate of the n-th packet of the sender, from 0
 	Reply func(n int, p *packet.Packet) (fate Fate)        // of the receiver's
 	Seen  func(at unit.Time, p *packet.Packet, reply bool) // called for each packet when it is sent

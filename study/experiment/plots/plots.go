@@ -96,7 +96,7 @@ type Plot struct {
 	LogY    bool
 	LogSet  bool // the file states which axes are logarithmic
 
-	Ranks     []int // of a timeline, in this order; nil: by Slowest
+	Ranks     []int // of a timeline, in this order; nil: RankCount selects them
 	RankCount int   // number of ranks, those with the shortest wait first; 0: all, if there is room
 
 	Style
