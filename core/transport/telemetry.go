@@ -428,7 +428,7 @@ func (x *TelemetryResponder) GiveAnswer(p *packet.Packet) {
 }
 
 // AddSeal adds the seal's extension to p, without a code. Call it for every packet to the sender when p has its other
-// extensions and before its bytes are counted. Seal follows when the packet is complete.
+// extensions and before its bytes are counted. WriteCode follows when the packet is complete.
 func (x *TelemetryResponder) AddSeal(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.addExtension(p)

@@ -9,8 +9,8 @@ import (
 
 // TestMentionsCatches checks comments of a small tree, in which package b imports package a.
 func TestMentionsCatches(t *testing.T) {
-	const a = "package a\n\nimport \"io\"\n\ntype Queue struct {\n\tio.Reader\n\tLen int\n}\n\ntype Ring struct{ Meta Base }\n\n" +
-		"type Base struct{ Out int }\n\ntype inner struct{ Base }\n\nfunc open() {}\n"
+	const a = "package a\n\nimport \"io\"\n\ntype Queue struct {\n\tio.Reader\n\tLen int\n}\n\n" +
+		"type Ring struct{ Meta Base }\n\ntype Base struct{ Out int }\n\ntype inner struct{ Base }\n\nfunc open() {}\n"
 	for _, c := range []struct{ name, comment, want string }{
 		{"a declaration", "uses a.Queue and a.open", ""},
 		{"no declaration", "uses a.Stack", "b/b.go:5:9: package a has no Stack"},

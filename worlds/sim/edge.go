@@ -131,8 +131,8 @@ const (
 )
 
 // DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node.
-// Frames arrive in the order of their times; a late one arrives at the current time. Enter reports whether the frame is
-// of one of the flows; a pause is of all of them.
+// Frames arrive in the order of their times; a late one arrives at the current time. DeliverFrame reports whether the
+// frame is of one of the flows; a pause is of all of them.
 func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]

@@ -114,7 +114,7 @@ type Result struct {
 	Flows   []FlowResult
 	Sampled [][]int64 // by Config.Samples
 
-	// SendLateness is the lateness of datagrams at their system calls. Begun is the lateness of TCP flows' starts.
+	// SendLateness is the lateness of datagrams at their system calls. StartLateness is the lateness of TCP flows' starts.
 	SendLateness, StartLateness Lateness
 	Lost                        Lost // in the whole run
 	// Waiting records the waits of the TCP thread for a processor.
