@@ -240,7 +240,7 @@ var (
 	lineBreak = regexp.MustCompile(`\s+`)
 )
 
-// extensions are the endings of files, whose names look like a type and its member.
+// extensions are the endings of files. The name of a file with one looks like a type and its member.
 var extensions = []string{"c", "cc", "cff", "cpp", "go", "h", "md", "txt", "txtar", "yaml"}
 
 // mentionScope has what the comments of one file can name.
