@@ -21,8 +21,8 @@ import (
 const catalogueWarnings = "testdata/cataloguewarnings.txt"
 
 // TestCatalogueWarnings: the experiments of the catalogue, whole and quick, and those of examples/ have the warnings
-// that
-// are listed, each with a reason. With -update the list is written; new lines need a reason, which a person writes.
+// that are listed, each with a reason. With -update the list is written; new lines need a reason, which a person
+// writes.
 func TestCatalogueWarnings(t *testing.T) {
 	text, err := os.ReadFile(catalogueWarnings)
 	if err != nil && !testkit.IsUpdating() {

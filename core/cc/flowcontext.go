@@ -30,13 +30,13 @@ type FlowContext struct {
 }
 
 // FlowPath is a path as the reader of an experiment file knows it; endpoints know only its Path. Where equal paths
-// differ, Narrow is the link of the narrowest, and of several the one with the most flows. A property of switches
+// differ, NarrowLink is the link of the narrowest, and of several the one with the most flows. A property of switches
 // holds if a switch has it at one of the ports where data can queue: the slowest of the switches' ports on the path.
 type FlowPath struct {
 	Path
 	Name          string   // the hosts at its ends: "left0->right0"
 	NarrowLink    Link     // the slowest link in the direction of data
-	Flows         int      // flows without an end, of all traffics, that share Narrow, at least one; 0: not known
+	Flows         int      // flows without an end, of all traffics, that share NarrowLink, at least one; 0: not known
 	Idle          bool     // data queues at no switch: no port receives more than it can send
 	WhyLossless   string   // why no packet is lost; "": a port's buffer is finite
 	WhyUnmarked   string   // why the controller receives no marks; "": it receives them
@@ -45,7 +45,7 @@ type FlowPath struct {
 	Opposing      Opposing // long flows in both directions
 	Crossed       bool     // acknowledgements share ports with data of long flows
 	Supplied      bool     // switches report the rate that they offer a flow (NCF), with any controller
-	// DataQueueing is Queueing at only the ports where data can queue, without pauses of the hosts' NICs. unit.Never:
+	// DataQueueing is MaxQueueing at only the ports where data can queue, without pauses of the hosts' NICs. unit.Never:
 	// some port has no limit. 0: no packet waits, or it is not known.
 	DataQueueing  unit.Time
 	Unlimited     string    // a switch's port that receives more than it can send and has no limit; "": no port
@@ -111,8 +111,8 @@ func (p *FlowPath) BandwidthDelayProduct() float64 {
 	return float64(p.NarrowLink.Payload) / 8 * p.BaseRTT.Seconds()
 }
 
-// FairProduct returns Product over the flows that share the narrowest link: the bytes that each flow needs in flight so
-// that all fill the link.
+// FairProduct returns BandwidthDelayProduct over the flows that share the narrowest link: the bytes that each flow
+// needs in flight so that all fill the link.
 func (p *FlowPath) FairProduct() float64 { return p.BandwidthDelayProduct() / float64(max(p.Flows, 1)) }
 
 // DataMaxRTT returns the longest round trip with full buffers at the ports at which data can queue; unit.Never if it
@@ -123,7 +123,7 @@ func (p *FlowPath) DataMaxRTT() unit.Time {
 	return path.MaxRTT()
 }
 
-// DescribeTrip returns a description of the round trip that Product covers, for messages.
+// DescribeTrip returns a description of the round trip that BandwidthDelayProduct covers, for messages.
 func (p *FlowPath) DescribeTrip() string {
 	return fmt.Sprintf("a round trip of %s, %v: %v at %s, of %v", p.Name, unit.Bytes(p.BandwidthDelayProduct()),
 		p.BaseRTT.RoundRough(),

@@ -51,7 +51,8 @@ func (w *Window) AddAcked(every float64, acked int) {
 	w.Packets = min(w.Packets, Unlimited)
 }
 
-// ReduceTo lowers the window and the threshold to `to` packets, at least 2 (RFC 5681 equation 4). Undo restores both.
+// ReduceTo lowers the window and the threshold to `to` packets, at least 2 (RFC 5681 equation 4). UndoReduction
+// restores both.
 func (w *Window) ReduceTo(to int) {
 	w.savePrior()
 	w.Threshold = max(to, 2)
@@ -70,7 +71,7 @@ func (w *Window) ApplyTimeout(to int, l Loss) {
 	w.credit = 0
 }
 
-// savePrior stores the window and the threshold for Undo.
+// savePrior stores the window and the threshold for UndoReduction.
 func (w *Window) savePrior() {
 	w.priorPackets, w.priorThreshold, w.reduced = w.Packets, w.Threshold, true
 }

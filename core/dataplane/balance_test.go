@@ -87,7 +87,7 @@ func same(n int, r unit.Rate) (rates []unit.Rate) {
 	return
 }
 
-// LetFlow §3: within a gap a flow keeps its port; after it each port is as likely, by χ²
+// TestLetFlow checks LetFlow §3: within a gap a flow keeps its port; after it each port is as likely, by χ²
 // at the 99.9 % quantile.
 func TestLetFlow(t *testing.T) {
 	b := newBalanced(t, letflow.Scheme(), same(4, unit.Gbps), "gap", "100us")

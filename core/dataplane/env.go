@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Env is a hook's view of the switch while the hook runs. Requests (Send, Inject, Recirculate) run in order after the
-// current packet, so that a hook is never re-entered.
+// Env is a hook's view of the switch while the hook runs. Requests (SendPacket, InjectPacket, RecirculatePacket) run in
+// order after the current packet, so that a hook is never re-entered.
 type Env struct {
 	now    unit.Time
 	id     int
@@ -38,13 +38,14 @@ func (e *Env) BufferedBytes() unit.Bytes { return e.sw.buffered }
 // Random returns the switch's own random stream.
 func (e *Env) Random() unit.Random { return e.random }
 
-// NewPacket returns a zeroed packet for the program to fill and to pass to Send, Inject, Recirculate or Free.
+// NewPacket returns a zeroed packet for the program to fill and to pass to SendPacket, InjectPacket, RecirculatePacket
+// or FreePacket.
 func (e *Env) NewPacket() *packet.Packet {
 	e.sw.created++
 	return e.sw.pool.Get()
 }
 
-// FreePacket takes back an unused packet from New or Clone.
+// FreePacket takes back an unused packet from NewPacket or ClonePacket.
 func (e *Env) FreePacket(p *packet.Packet) {
 	e.sw.freed++
 	e.sw.pool.Put(p)
@@ -99,7 +100,7 @@ func (e *Env) SendPFC(in packet.PortID, kind packet.Kind, class uint8) {
 	e.sw.sendControl(in, kind, class, 0)
 }
 
-// SendPause sends a PFC frame like Control, which stops the class for that many quanta of 512 bit times, 1 … 65534.
+// SendPause sends a PFC frame like SendPFC, which stops the class for that many quanta of 512 bit times, 1 … 65534.
 func (e *Env) SendPause(in packet.PortID, class uint8, quanta int64) {
 	e.sw.sendControl(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }
@@ -140,7 +141,7 @@ type Site struct {
 	ID     int
 	Ports  int
 	// At are the ports, for access to their queues and schedulers. In a running switch they have the rates and limits
-	// from before a reload: constructors use Rate and Limit.
+	// from before a reload: constructors use PortRate and PortLimit.
 	At    []*tm.Port
 	Clock telemetry.Clock
 	Rates []unit.Rate // of the network's links in bit/s, ascending, and then later ones of the run
@@ -162,7 +163,7 @@ type Site struct {
 	// Random returns the stream of an entity of this switch; the name is unique in the switch.
 	Random func(entity string) unit.Random
 
-	// LimitsRead is set by Limit. The builder of programs resets it to learn whether a program depends on limits.
+	// LimitsRead is set by PortLimit. The builder of programs resets it to learn whether a program depends on limits.
 	LimitsRead bool
 
 	shared map[string]any

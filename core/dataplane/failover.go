@@ -19,7 +19,7 @@ type Failover struct {
 	changeTimes  []unit.Time     // by port, when that changes; Never: no change is due
 	nextChange   unit.Time       // the earliest of these
 	leftOutCount int             // number of excluded ports
-	livePorts    []packet.PortID // memory for Live
+	livePorts    []packet.PortID // memory for LivePorts
 }
 
 // BindFailover binds the time after which a program excludes a port.

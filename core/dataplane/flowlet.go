@@ -33,7 +33,7 @@ func NewFlowlets(size int, gap unit.Time) *Flowlets {
 }
 
 // ContinueFlowlet returns the port of the flow's flowlet and extends the flowlet. It returns false if the packet begins
-// a new flowlet; then Begin sets the port.
+// a new flowlet; then BeginFlowlet sets the port.
 func (f *Flowlets) ContinueFlowlet(now unit.Time, hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	if !c.used || now >= c.until {
@@ -54,7 +54,7 @@ func (f *Flowlets) LastPort(hash uint32) (packet.PortID, bool) {
 	return c.port, c.used
 }
 
-// Normalize clears flowlets that have ended, for users that do not call Last.
+// Normalize clears flowlets that have ended, for users that do not call LastPort.
 func (f *Flowlets) Normalize(now unit.Time) {
 	for i := range f.cells {
 		if c := &f.cells[i]; c.used && now >= c.until {

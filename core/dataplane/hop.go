@@ -134,7 +134,7 @@ again:
 // makeRoom evicts packets of the port until p fits, if the scheduler allows it (tm.NewFQ). why is the limit that p
 // exceeds. It returns false if p itself was dropped.
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
-	p.Enqueued = s.env.now // tm.NewCake's law needs the time
+	p.Enqueued = s.env.now // tm.Cake's law needs the time
 	for why != tm.Fits {
 		x := port.MakeRoom(p.Meta.Queue, p, why)
 		if x == nil {

@@ -11,7 +11,7 @@ func LinkLoad(r unit.LinkRate, t unit.Time) float64 {
 	return float64(r.Bits) / 8 * t.Seconds()
 }
 
-// FrameLoad returns a frame's part of Carries: its size in bytes, or 1.
+// FrameLoad returns a frame's part of LinkLoad: its size in bytes, or 1.
 func FrameLoad(r unit.LinkRate, size int32) float64 {
 	if r.Packets > 0 {
 		return 1

@@ -8,11 +8,11 @@ import (
 // Pipe is a list of programs in one object (package fused) with the effects of their hooks. Its Book must not look at
 // a packet's queue, and its Out must not drop a packet that has left the queue.
 type Pipe interface {
-	// DoesIngress reports whether In can also do the ingress.
+	// DoesIngress reports whether Arrive can also do the ingress.
 	DoesIngress() bool
 	// Arrive is Admit and, if the packet may enter its queue, Book; before them Ingress, unless p is routed. Accept: port
-	// and queue have room for p, which enters now. Passed: p needs no queue (Env.CanPass), and Out is done, too. ByHooks:
-	// only hooks can decide from the traffic manager on; only the ingress has run. Any other verdict drops p.
+	// and queue have room for p, which enters now. Passed: p needs no queue (Env.CanPass), and Depart is done, too.
+	// ByHooks: only hooks can decide from the traffic manager on; only the ingress has run. Any other verdict drops p.
 	Arrive(env *Env, p *packet.Packet, routed bool) Verdict
 	// Depart is Unbook, Release and Egress.
 	Depart(env *Env, p *packet.Packet)

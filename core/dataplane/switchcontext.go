@@ -38,7 +38,7 @@ type SwitchContext struct {
 	Ports    []Peer
 	Framing  packet.Framing
 	MaxFrame int32 // Size of the largest frame that hosts send; 0: not known
-	// MinRTT and Longest are round trips of the experiment's flows with a congestion control, without queues; 0: not
+	// MinRTT and MaxRTT are round trips of the experiment's flows with a congestion control, without queues; 0: not
 	// known, or no such flow.
 	MinRTT, MaxRTT unit.Time
 	// MaxNarrowRate is the max rate of the narrowest links of all flows' paths; 0: not known.

@@ -22,7 +22,8 @@ type Traits struct {
 	SelectsPath bool
 	// Spreads is how often it changes the path of a flow.
 	Spreads Spreading
-	// UsesPort: its Ingress uses the egress port (Meta.Out). It must stand after the programs that choose that port.
+	// UsesPort: its Ingress uses the egress port (Out of packet.Metadata). It must stand after the programs that choose
+	// that port.
 	UsesPort bool
 
 	// MarksFrom returns the queue length above which a port of this rate may mark packets with ECN, or notify their

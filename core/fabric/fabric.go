@@ -49,9 +49,8 @@ type Config struct {
 	// index as the port and no queue. It is the observer of part 0.
 	Observer trace.Observer
 
-	// MoreParts are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: all are in
-	// part
-	// 0. Nodes of one group (Groups) must be in the same part.
+	// MoreParts are the parts 1, 2, … of a fabric that several threads run. PartOf has each node's part; nil: part 0 has
+	// all nodes. Nodes of one group (GroupNodes) must be in the same part.
 	MoreParts []Part
 	PartOf    []int32
 	// RunParts, if given, calls run for each part, possibly in parallel, and returns when all calls have returned; nil:

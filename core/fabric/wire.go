@@ -14,7 +14,7 @@ type wire struct {
 	to    *member
 	link  int32
 	in    packet.PortID
-	ends  bool // the node is an End
+	ends  bool // the node is a host of Config.Hosts
 	_     [16]byte
 }
 

@@ -72,8 +72,8 @@ func (b *Book) SetAddresses(a Addr, v4, v6 netip.Addr) {
 }
 
 // SetLabel sets the label of a number that is not a single address: all addresses of a prefix, or something with a
-// name. One address of the prefix, if there is any, is still a's own, so that tables of prefixes find it. Rename
-// removes the label, so call Describe after it.
+// name. One address of the prefix, if there is any, is still a's own, so that tables of prefixes find it. SetAddresses
+// removes the label, so call SetLabel after it.
 func (b *Book) SetLabel(a Addr, prefix netip.Prefix, word string) {
 	if b.labels == nil {
 		b.labels = make([]label, len(b.v4))
@@ -133,7 +133,7 @@ func (b *Book) Users() []User { return b.users }
 
 // AssignUser gives number a to a user, in both families; "" removes it from its user. bits is the length of the user's
 // prefix that the number stands for. It exceeds the length of an address if no prefix of the user is that narrow.
-// Assign has no effect on a book without users.
+// AssignUser has no effect on a book without users.
 func (b *Book) AssignUser(a Addr, name string, bits int) {
 	if b.owners[0] == nil {
 		return

@@ -171,8 +171,6 @@ func (p *Packet) optionBytes() int {
 	return n
 }
 
-// appendExtensions appends the extensions' header; next is the protocol behind
-// it.
 // appendExtensions appends the extensions' header; next is the protocol behind it.
 func (p *Packet) appendExtensions(b []byte, next uint8) []byte {
 	at, n := len(b), p.optionBytes()

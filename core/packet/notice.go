@@ -44,8 +44,8 @@ func (p *Packet) CanCarryOption() bool {
 	return p.Proto == ProtoTCP && p.TCP.Present&HasTimestamps != 0 && p.TCP.Flags&(ACK|SYN|RST) == ACK
 }
 
-// SetNotice turns p, a segment that is Optional and was turned round, into one that carries n as a TCP option. It
-// returns false, without a change, if there is no room for its spans.
+// SetNotice turns p, a segment that passes CanCarryOption and was turned round, into one that carries n as a TCP
+// option. It returns false, without a change, if there is no room for its spans.
 func (p *Packet) SetNotice(n *Notification) bool {
 	if n.Spans > OptionSpans(n.Signed) {
 		return false

@@ -86,7 +86,7 @@ type Packet struct {
 	Version  uint8 // of IP: 4 or 6
 	extLen   uint8
 	changing uint8 // bit k: there is an extension of kind 0x38 + k, which the switches may write to
-	parsed   bool  // see Parsed
+	parsed   bool  // see IsParsed
 
 	// second line, with HPCC's header and the beginning of longer extensions
 	Enqueued    unit.Time  // when it entered its current or last queue

@@ -19,7 +19,7 @@ type NodeRequests struct {
 	forwardedPort PortID // the port of forwarded
 }
 
-// cutThrough is Wants.first after CutThrough.
+// cutThrough is NodeRequests.first after CutThrough.
 const cutThrough = -1
 
 // never is the time at which ports without a link are free.
@@ -41,15 +41,15 @@ func (w *NodeRequests) IsPortFree(out PortID, now unit.Time) bool {
 	return int(out) < len(w.free) && *w.free[out] <= now && w.first == 0
 }
 
-// CutThrough passes p to the driver, which sends it by port out at once. The port must be Free. It has the effect of
-// waking the port and asking it for the packet. A frame for a free, empty port so needs no queue, no wake and no
-// second call. The switch has received p in full, so no time changes.
+// CutThrough passes p to the driver, which sends it by port out at once. The port must be free (IsPortFree). It has the
+// effect of waking the port and asking it for the packet. A frame for a free, empty port so needs no queue, no wake and
+// no second call. The switch has received p in full, so no time changes.
 func (w *NodeRequests) CutThrough(out PortID, p *Packet) {
 	w.forwarded, w.forwardedPort, w.wokenAfter, w.first = p, out, w.first, cutThrough
 }
 
 // TakeCutThrough returns the packet of CutThrough once; nil without one. The driver calls it after Receive, before it
-// drains Woken.
+// drains NextWoken.
 func (w *NodeRequests) TakeCutThrough() (out PortID, p *Packet) {
 	if w.first != cutThrough {
 		return 0, nil

@@ -138,7 +138,7 @@ func (p *Param) Set(text string) error {
 	return nil
 }
 
-// ClearMap empties a map, so that Put can fill it.
+// ClearMap empties a map, so that AddEntry can fill it.
 func (p *Param) ClearMap() { p.value.setZero() }
 
 // CheckKey returns nil if a map can take an entry with this key, else an error with the reason.

@@ -14,7 +14,7 @@ type Scheme struct {
 	Name   string
 	Doc    string        // one line
 	Source string        // paper or RFC
-	Config func() Config // returns a new configuration with its defaults (For); nil: no parameters
+	Config func() Config // returns a new configuration with its defaults (NewDefault); nil: no parameters
 	// Warnings are the kinds of warnings that its configuration issues.
 	Warnings []WarningKind
 }

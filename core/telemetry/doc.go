@@ -11,7 +11,7 @@
 // values. A Clock is a switch's clock.
 //
 //	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords
-//	what a format carries, what laws need       Field, Reader   TestLacks
+//	what a format carries, what laws need       Field           TestLacks
 //	HPCC §4.1, figure 7: 42 bytes               HPCC            TestHPCCGolden, FuzzHPCC, TestQuantisation
 //	… more hops than fit                        HPCC.Push       TestMoreHopsThanFit
 //	… wraps of time and bytes                   Wraparound,     TestDelta, TestUnwrapper, TestWrappedTwice,

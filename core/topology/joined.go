@@ -52,7 +52,7 @@ func (r *Routes) AreJoined(from, to int) bool {
 	return false
 }
 
-// checkJoined returns an error that names the hosts if they are not Joined.
+// checkJoined returns an error that names the hosts if they are not joined (AreJoined).
 func (r *Routes) checkJoined(from, to int) error {
 	if r.AreJoined(from, to) {
 		return nil
@@ -71,7 +71,7 @@ func (r *Routes) leadsTo(host int, group int32) bool {
 }
 
 // ShareGroup reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of
-// them are Joined. It takes time in proportion to the number of their NICs, not of their pairs.
+// them are joined (AreJoined). It takes time in proportion to the number of their NICs, not of their pairs.
 func (r *Routes) ShareGroup(hosts []int) bool {
 	counted := make([]bool, len(r.network.Nodes)) // hosts
 	counts := make([]int32, len(r.network.Nodes)) // hosts by group
@@ -96,7 +96,7 @@ func (r *Routes) ShareGroup(hosts []int) bool {
 }
 
 // FindUnjoined returns the first pair of a sender and a receiver, in the order of the lists, that are different hosts
-// and not Joined. found is false if every sender has a path to every receiver.
+// and not joined (AreJoined). found is false if every sender has a path to every receiver.
 func (r *Routes) FindUnjoined(senders, receivers []int) (from, to int, found bool) {
 	if r.ShareGroup(slices.Concat(senders, receivers)) {
 		return 0, 0, false

@@ -130,8 +130,8 @@ func checkPath(n *Network, from, to end, links []int) error {
 }
 
 // In random networks of hosts with several links, also to each other, paths between NICs agree with a search by links:
-// Hops, Path and FindPathByNumber have its length and end at the NIC. Near is the nearest pair, and Joined, Common and
-// Unjoined agree with it.
+// CountHops, FindPath and FindPathByNumber have its length and end at the NIC. NearestPair is the nearest pair, and
+// AreJoined, ShareGroup and FindUnjoined agree with it.
 func TestPathsEndAtNICs(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 39))
 	direct, apart := 0, 0

@@ -169,9 +169,9 @@ func (c *NICSelector) ChoosePair(how NICChoice, port, from, to int, number uint3
 	return c.ChooseUpPair(how, port, from, to, number, func(int) bool { return true })
 }
 
-// ChooseUpPair is Choose with the NICs that have a link that is up. By hash or in turn a flow uses two of these if they
-// have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a NIC
-// that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
+// ChooseUpPair is ChoosePair with the NICs that have a link that is up. By hash or in turn a flow uses two of these if
+// they have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a
+// NIC that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
 func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uint32, up func(nic int) bool) (NICPair,
 	error) {
 	r := c.routes

@@ -59,7 +59,7 @@ type Routes struct {
 	nics      *NICs
 	ports     [][]PortRef
 	paths     []packet.Paths // by node
-	component []int32        // by NIC (components)
+	component []int32        // by NIC (findComponents)
 }
 
 // CountClasses returns the number of classes of hosts, which is the number of switches with hosts. Routes have this
@@ -263,7 +263,7 @@ func (r *Routes) FindPath(from, host int) (links []int, ok bool) {
 	return r.AppendPath(make([]int, 0, usualHops), from, host)
 }
 
-// AppendPath appends the links of Path to a slice.
+// AppendPath appends the links of FindPath to a slice.
 func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool) {
 	links = before
 	if !r.walkPath(from, host, lowestPort, func(link int) { links = append(links, link) }) {
@@ -272,8 +272,8 @@ func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool)
 	return links, true
 }
 
-// FindPathByNumber returns the links of a shortest path from a node to a host, as Path does, and nil without a path.
-// The number selects one of the equally short paths, and spreads over all of them like a hash of flows.
+// FindPathByNumber returns the links of a shortest path from a node to a host, as FindPath does, and nil without a
+// path. The number selects one of the equally short paths, and spreads over all of them like a hash of flows.
 func (r *Routes) FindPathByNumber(from, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
 		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose independently of each other

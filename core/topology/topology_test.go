@@ -317,8 +317,8 @@ func randomNetwork(r *rand.Rand) *Network {
 }
 
 // Routes has exactly the ports that an all-pairs computation (Floyd and Warshall,
-// over switches only) finds on shortest paths; Hops and Path have the lengths, and of
-// equal paths Path has that of the lowest ports.
+// over switches only) finds on shortest paths; CountHops and FindPath have the lengths, and of
+// equal paths FindPath has that of the lowest ports.
 func TestRoutesAreTheShortestPaths(t *testing.T) {
 	const far = 1 << 20
 	r := rand.New(rand.NewPCG(4, 2))

@@ -287,7 +287,7 @@ func (t *Tree) NewPlan() Prefixes {
 	return p
 }
 
-// planAddress returns the address of a host in Plan.
+// planAddress returns the address of a host in NewPlan.
 func planAddress(pod, leaf, host int) netip.Addr {
 	a := [16]byte{0x20, 0x01, 0, 1, 0, 1}
 	binary.BigEndian.PutUint16(a[6:], uint16(pod))
@@ -327,7 +327,7 @@ func (t *Tree) CheckLeaf(p Prefixes, i int) error {
 	return nil
 }
 
-// Addresses returns a book with the IPv6 addresses of a plan that Check accepts: its leaf's prefix with the host's
+// Addresses returns a book with the IPv6 addresses of a plan that CheckPlan accepts: its leaf's prefix with the host's
 // number in the lower bits. All other addresses are as in Network.Addresses.
 func (t *Tree) Addresses(p Prefixes) *packet.Book {
 	number := make([]int, len(t.n.Nodes))

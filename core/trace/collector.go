@@ -44,13 +44,13 @@ type Config struct {
 	Book  *packet.Book
 	// Frames asks for the wire form of the packets that are transmitted or dropped.
 	Frames bool
-	Snap   int // bytes of each frame that records keep; 0: all headers and Captured bytes of payload
+	Snap   int // bytes of each frame that records keep; 0: all headers and CapturedPayload bytes of payload
 	Sinks  []Sink
 }
 
 // Collector passes the events of traced ports to its sinks in the order (time, node, order within the node). It holds
 // the events since the last Flush. It is an Observer for a run of one thread; with several threads, each uses its own
-// observer (Part).
+// observer (PartObserver).
 type Collector struct {
 	config  Config
 	watched []bool // by node: it has a traced port
@@ -102,7 +102,7 @@ func (t *Collector) Err() error {
 }
 
 // PartObserver returns the observer of thread k, 0, 1, …. Observers of different threads may run at the same time, but
-// all events of a node must go to one of them. Flush and End must not run at the same time as any of them.
+// all events of a node must go to one of them. Flush and EndAt must not run at the same time as any of them.
 func (t *Collector) PartObserver(k int) Observer {
 	for len(t.parts) <= k {
 		t.parts = append(t.parts, &partEvents{collector: t, part: int32(len(t.parts))})

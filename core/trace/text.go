@@ -228,7 +228,7 @@ func ParseText(line string) (Record, error) {
 	return r, bad
 }
 
-// parseSeconds is the inverse of Seconds.
+// parseSeconds is the inverse of FormatSeconds.
 func parseSeconds(s string) (unit.Time, bool) {
 	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	if len(part) != 12 || strings.ContainsAny(whole+part, "+-") {

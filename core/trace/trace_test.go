@@ -27,7 +27,7 @@ func collector(sinks ...Sink) *Collector {
 }
 
 // Events come out by time, node, and order within the node, once they are before
-// the time of Flush; what is not traced does not, nor what comes after End.
+// the time of Flush; what is not traced does not, nor what comes after EndAt.
 func TestCollector(t *testing.T) {
 	var got list
 	c := collector(&got)

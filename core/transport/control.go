@@ -19,7 +19,7 @@ type Control struct {
 	KeepsNext   bool // a new rate does not move the pending send
 	ExtendsGaps bool // the sender calls Pacer.ExtendGap; without it Pacer.RecordSend
 	Reduces     bool // NACKs of switches count as losses (NacksLoss)
-	ShutsGate   bool // a warning shuts the gate even if the controller does not reduce (Warn)
+	ShutsGate   bool // a warning shuts the gate even if the controller does not reduce (HandleWarning)
 }
 
 // ReadDecision reads the controller's decision. A sender calls it after each call into the controller; the other
@@ -51,7 +51,7 @@ func (c *Control) NotifyController(now unit.Time, n cc.Notice) {
 	c.ReadDecision()
 }
 
-// EnterState sets the state of recovery and Recover, and passes l to the controller. Every loss but the end of a
+// EnterState sets the state of recovery and RecoverTo, and passes l to the controller. Every loss but the end of a
 // recovery counts as a reduction for NACKs.
 func (c *Control) EnterState(now unit.Time, state cc.RecoveryState, upTo int64, l cc.Loss) {
 	c.State, c.RecoverTo = state, upTo

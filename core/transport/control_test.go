@@ -152,11 +152,11 @@ func TestControl_WarningLeavesGateOpen(t *testing.T) {
 	}
 }
 
-// With Extend the gap after the latest packet follows the rate in proportion, unless a rate is missing.
+// With ExtendGap the gap after the latest packet follows the rate in proportion, unless a rate is missing.
 func TestPacer_ExtendedGapFollowsRate(t *testing.T) {
 	p := Pacer{}
 	p.ExtendGap(100, 40)
-	p.ExtendGap(120, 40) // before Next: its gap begins then
+	p.ExtendGap(120, 40) // before NextSend: its gap begins then
 	if p.LastSend != 120 || p.NextSend() != 180 {
 		t.Fatalf("sent at %v, the next packet goes at %v, want 120 and 180", p.LastSend, p.NextSend())
 	}

@@ -40,7 +40,8 @@
 //	RTO, RoundTrip      yes   yes             yes  yes  yes     BackOff only: Linux takes the maximum of deviations
 //	LossTimer           yes   yes             yes  no   no      tail loss probes of RFC 8985
 //	Control, Pacer      yes   yes             no   no   no      gaps in float64, as Linux rounds them
-//	… Warn, HandleNackLosses  yes   gate stays shut no   no   no      its own state of recovery, with PRR
+//	… HandleWarning,    yes   gate stays shut no   no   no      its own state of recovery, with PRR
+//	… HandleNackLosses
 //	NackGate, NACKPacer yes   yes             no   no   no      yes
 //	Deliveries          yes   no              no   no   no      yes
 //	PullPacer           no    no              yes  yes  no      no

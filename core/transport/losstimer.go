@@ -22,7 +22,7 @@ type LossTimer struct {
 	Enabled     bool      // the sender has no timeout of its own
 	ProbeDue    bool      // a probe is to be sent
 
-	current    unit.Time // Limit, doubled for each Expire since the latest Answered
+	current    unit.Time // Limit, doubled for each DoubleLimit since the latest RecordAnswer
 	probedAt   unit.Time // when the latest probe was sent
 	number     int64     // number of probes sent
 	unanswered bool      // the latest probe is not answered

@@ -22,10 +22,9 @@ import (
 //
 // The round trip is the shortest that was measured, where a transport knows it. A round trip with a full queue, or one
 // from time stamps of a millisecond, gives gaps that outlast the congestion many times.
-// time stamps of a millisecond, makes gaps that outlast the congestion many times over.
 //
 // A rare loss among delivered packets does not slow a sender. A NACK of a packet that does arrive takes its gap back
-// (Refuted).
+// (HandleRefutation).
 type NACKPacer struct {
 	// Bursts reports that the sender sends windows in bursts, like TCP. Then deliveries close gaps more slowly than NACKs
 	// double them, and gaps have a tighter limit, since short flows end soon. Without it packets are sent one by one, as

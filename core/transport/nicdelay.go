@@ -29,7 +29,7 @@ func (d *NICDelays) ParamsCNP(p *scheme.Params) {
 type NIC[T any] struct {
 	delay     [answerKinds]unit.Time
 	queues    [answerKinds]Queue[pendingAnswer[T]]
-	lastTaken T // the answer that Take returned last
+	lastTaken T // the answer that TakeAnswer returned last
 }
 
 // pendingAnswer is an answer in the pipeline with the time at which it departs.

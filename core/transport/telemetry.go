@@ -279,7 +279,7 @@ type TelemetryResponder struct {
 // receiverParts holds a scheme's parts at the receiver, one for each path.
 type receiverParts struct {
 	each   []cc.Receiver // by path
-	newest []int64       // the largest n of Data, by path
+	newest []int64       // the largest n of HandleData, by path
 	path   int           // the selected one
 	data   cc.Data
 }
@@ -345,8 +345,9 @@ func (x *TelemetryResponder) Path() int {
 func (x *TelemetryResponder) DelaysAcks() bool { return x.patient }
 
 // HandleData handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not
-// become that acknowledgement, Keep must follow. n is the place of p in the order in which the data of its path was
-// first sent; −1: p may be resent, or has no place. initialCredit reports that an acknowledgement is to be sent now.
+// become that acknowledgement, KeepAnswer must follow. n is the place of p in the order in which the data of its path
+// was first sent; −1: p may be resent, or has no place. initialCredit reports that an acknowledgement is to be sent
+// now.
 func (x *TelemetryResponder) HandleData(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
@@ -403,8 +404,8 @@ func readFeedback(b []byte) cc.Feedback {
 		Flows: int32(binary.BigEndian.Uint16(b[4:]) & (1<<flowsBits - 1)), Number: b[4] >> (flowsBits - 8)}
 }
 
-// KeepAnswer stores the extensions that Data has put into p for a later acknowledgement. If p has no extensions, the
-// stored ones stay: they are the latest.
+// KeepAnswer stores the extensions that HandleData has put into p for a later acknowledgement. If p has no extensions,
+// the stored ones stay: they are the latest.
 func (x *TelemetryResponder) KeepAnswer(p *packet.Packet) {
 	if x.control == nil && p.HasExtensions() {
 		if x.held == nil {
@@ -429,14 +430,14 @@ func (x *TelemetryResponder) GiveAnswer(p *packet.Packet) {
 }
 
 // AddSeal adds the seal's extension to p, without a code. Call it for every packet to the sender when p has its other
-// extensions and before its bytes are counted. Seal follows when the packet is complete.
+// extensions and before its bytes are counted. WriteCode follows when the packet is complete.
 func (x *TelemetryResponder) AddSeal(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.addExtension(p)
 	}
 }
 
-// WriteCode writes the code that Genuine checks.
+// WriteCode writes the code that IsGenuine checks.
 func (x *TelemetryResponder) WriteCode(p *packet.Packet) {
 	if x.seal != nil {
 		x.seal.writeCode(p)

@@ -15,13 +15,14 @@ var warnShortTimer = scheme.WarningKind{ID: "timeout-below-path",
 
 // Timer describes what a transport does when no answer arrives.
 type Timer struct {
-	Param      string    // parameter that sets Own
+	Param      string    // parameter that sets Timeout
 	Timeout    unit.Time // data is resent after this time at the earliest; unit.Never: no timer
 	ReplyDelay unit.Time // time by which ends delay answers, on top of the path's round trip
 	// Probes: the file gives no timeout. Without an answer the transport probes, and resends data when that proves the
 	// loss, or after LossLimit (LossTimer).
 	Probes bool
-	// Unproven: packets may overtake each other, so that no probe proves a loss. Without a LossLimit Own is the timeout.
+	// Unproven: packets may overtake each other, so that no probe proves a loss. Without a LossLimit Timeout is the
+	// timeout.
 	Unproven bool
 	Fixed    bool // the timeout does not grow with measured round trips
 }

@@ -61,7 +61,7 @@ func TraitsOf(c scheme.Config) (t Traits) {
 // ReasonUnmarked returns the reason why a controller that uses ECN in this mode gets no marks; "": it gets them.
 func (t *Traits) ReasonUnmarked(mode cc.ECNMode) (why string) {
 	if t.WhyUnmarked == nil {
-		return "the transport does not tell it of marks"
+		return "the transport reports no marks to it"
 	}
 	return t.WhyUnmarked(mode)
 }

@@ -105,7 +105,7 @@ func TestHistogramCountUpTo(t *testing.T) {
 	}
 }
 
-// Again adds what came between two states of a histogram so often.
+// AddRepeated adds what came between two states of a histogram the given number of times.
 func TestHistogramAgain(t *testing.T) {
 	var first, last, h, want Histogram
 	for _, v := range []Time{1, 1000} {

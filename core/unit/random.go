@@ -30,7 +30,7 @@ type stream struct {
 	seed, word uint64
 }
 
-// NewStream is NewRandom for a stream that Restart includes.
+// NewStream is NewRandom for a stream that RestartAll includes.
 func (s *Streams) NewStream(seed uint64, entity string) Random {
 	x := stream{rand.NewPCG(seed, hashName(entity)), seed, hashName(entity)}
 	s.all = append(s.all, x)

@@ -75,7 +75,7 @@ func (s *Serialiser) NextTime(size int32, continues bool) Time {
 	return s.nextRounded(size, continues)
 }
 
-// nextRounded is Next at rates that do not divide 8·10¹² ps.
+// nextRounded is NextTime at rates that do not divide 8·10¹² ps.
 func (s *Serialiser) nextRounded(size int32, continues bool) Time {
 	if !continues {
 		s.credit = 0

@@ -124,7 +124,7 @@ type checker struct {
 //     not range over a map, unless a comment "//weir:unordered reason" at the
 //     statement gives a reason why its order has no effect; and it rounds products, by a
 //     conversion, before it adds them (see fusion);
-//   - no interface stands for a property: see flags.
+//   - no interface stands for a property: see checkFlags.
 //
 // Tests are bound by the rule about modules only.
 func Check(fsys fs.FS, module string, layers []Layer) ([]Violation, error) {

@@ -66,7 +66,7 @@ func TestSizesCatchesLines(t *testing.T) {
 	}
 }
 
-// catches checks what Sizes finds in a file.
+// catches checks what CheckSizes finds in a file.
 func catches(t *testing.T, file, src string, except []Exception, want []string) {
 	t.Helper()
 	found, err := CheckSizes(fstest.MapFS{file: {Data: []byte(src)}}, except)

@@ -37,7 +37,7 @@ func Create(place string) (*File, error) {
 		}
 		killpoint.Reach(killpoint.After, "create", place)
 		switch err := lock(f); {
-		case err == ErrTaken: // Sweep of another process was faster
+		case err == ErrTaken: // RemoveUnfinished of another process was faster
 			f.Close()
 		case err != nil && err != errNoLocks:
 			f.Close()

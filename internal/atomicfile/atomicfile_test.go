@@ -119,8 +119,8 @@ func TestWritten(t *testing.T) {
 	}
 }
 
-// Sweep removes what the dead have left and nothing else, whatever the folder's name; what is claimed here stays. A
-// child that is killed is TestSweepAfterKill's, in the system stage.
+// RemoveUnfinished removes what the dead have left and nothing else, whatever the folder's name; what is claimed here
+// stays. A child that is killed is TestSweepAfterKill's, in the system stage.
 func TestSweep(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[a]*") // no pattern
 	if err := MkdirAll(dir); err != nil {

@@ -15,7 +15,7 @@ import (
 func JoinShared(place, text string) (leave func(), joined bool, with string, err error) {
 	dir := filepath.Dir(place)
 	name := filepath.Join(dir, prefix+filepath.Base(place))
-	defer Lock(dir)() // only Sweep locks the file without this lock, and briefly
+	defer Lock(dir)() // only RemoveUnfinished locks the file without this lock, and briefly
 	for again := 0; ; {
 		f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
@@ -37,7 +37,7 @@ func JoinShared(place, text string) (leave func(), joined bool, with string, err
 		shareLock(f)
 		has, err := io.ReadAll(io.NewSectionReader(f, 0, int64(len(text)+maxExtraText)))
 		switch {
-		case !isLinked(f): // Sweep has removed it
+		case !isLinked(f): // RemoveUnfinished has removed it
 			f.Close()
 		case err != nil:
 			f.Close()
@@ -47,7 +47,7 @@ func JoinShared(place, text string) (leave func(), joined bool, with string, err
 		case again == maxRetries:
 			f.Close()
 			return nil, false, string(has), nil
-		default: // a dead process's text, if Sweep had the lock
+		default: // a dead process's text, if RemoveUnfinished had the lock
 			f.Close()
 			again++
 			time.Sleep(10 * time.Millisecond)
@@ -55,7 +55,7 @@ func JoinShared(place, text string) (leave func(), joined bool, with string, err
 	}
 }
 
-// maxExtraText is the number of bytes beyond its own text that Share reads of another text.
+// maxExtraText is the number of bytes beyond its own text that JoinShared reads of another text.
 const maxExtraText = 4096
 
 // maxRetries is the number of retries after another text was read.

@@ -27,7 +27,7 @@ func ParseHost(address string) (string, error) {
 	return host, nil
 }
 
-// Listen listens at an ADDRESS:PORT by TCP; port 0 is any free one. It refuses what Host refuses, and a name that
+// Listen listens at an ADDRESS:PORT by TCP; port 0 is any free one. It refuses what ParseHost refuses, and a name that
 // resolves to every address of the machine.
 func Listen(address string) (net.Listener, error) {
 	if _, err := ParseHost(address); err != nil {

@@ -25,7 +25,7 @@ var (
 //
 // WORK is a key of docs/sources.md, or one of its other forms. A place is a section, an equation, a figure, a table, a
 // line, an algorithm, an appendix, a footnote, a file. A part may begin with a place if the part before it names its
-// work. The whole part is checked by Text, too: reasons, quotations, and text in brackets.
+// work. The whole part is checked by CheckText, too: reasons, quotations, and text in brackets.
 func (w *Works) CheckSource(source, home string, pages func(name string) bool) error {
 	if source == "" {
 		return fmt.Errorf("no source")

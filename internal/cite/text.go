@@ -105,7 +105,7 @@ func (w *Works) CheckText(text, home string, pages func(name string) bool) (wron
 	return wrong
 }
 
-// checkPlaces returns errors for places in a text that belong to no work, see Text.
+// checkPlaces returns errors for places in a text that belong to no work, see CheckText.
 func (w *Works) checkPlaces(text, home string) (wrong []string) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	sections, counted := section.FindAllStringIndex(text, -1), numbered.FindAllStringIndex(text, -1)

@@ -52,7 +52,7 @@ type SwitchFlags struct {
 	Restore bool   `help:"Only restore the offloads that dead switches left disabled."`
 }
 
-// SwitchProcesses are the names of the hidden commands by which a switch's process starts the next one.
+// Names of the hidden commands by which a switch's process starts the next one.
 const (
 	SwitchSupervisor = "switch-supervisor"
 	SwitchDataplane  = "switch-dataplane"

@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	maxWord     = 64   // bytes of a word that Nearest accepts
-	MaxNear     = 2000 // words that Nearest compares; no message needs more
+	maxWord     = 64   // bytes of a word that FindNearest accepts
+	MaxNear     = 2000 // words that FindNearest compares; no message needs more
 	maxListed   = 100  // words that a message lists in full
 	shortListed = 20   // words that it lists of a longer list
 	fewWords    = 8    // up to this count a message lists all words in place of an unknown one

@@ -80,7 +80,7 @@ func recordPath(id int) string { return filepath.Join(RecordDir, fmt.Sprintf("la
 
 // NewSet takes the lowest number without a living lab and removes the namespaces that a dead lab with that number
 // left; removed lists their names. It skips a number if a namespace cannot be removed, because that name is still
-// taken; Clean reports why. If no number is free, the error is the first one met.
+// taken; RemoveDead reports why. If no number is free, the error is the first one met.
 func NewSet() (s *Set, removed []string, err error) {
 	if err := os.MkdirAll(RecordDir, 0o755); err != nil {
 		return nil, nil, err

@@ -115,5 +115,5 @@ func (r Revision) FolderKey() string {
 	return hex.EncodeToString(h[:])[:KeyLength]
 }
 
-// KeyLength is the number of characters of a Key.
+// KeyLength is the number of characters of a FolderKey.
 const KeyLength = 8

@@ -243,7 +243,7 @@ func (s *Socket) NextArrival() (ns int64, ok bool) {
 	}
 }
 
-// Take appends the first waiting frame, which Stamp has returned, to b and returns its slot to the kernel.
+// Take appends the frame that NextArrival has found to b and returns its slot to the kernel.
 func (s *Socket) Take(b []byte) []byte {
 	n := int(s.loadWord(snapLenAt))
 	start := int(s.next&s.mask)*s.slot + int(s.loadHalf(macAt))

@@ -12,7 +12,7 @@ import (
 // pauses and LACP.
 const forwardAllGroups = 0xfff8
 
-// AddBridge creates a passive bridge: without spanning tree and multicast snooping, and, once Quiet has set it up,
+// AddBridge creates a passive bridge: without spanning tree and multicast snooping, and, once SetUpQuiet has set it up,
 // without frames of its own. It fails with EEXIST if the name is taken.
 func (c *Conn) AddBridge(name string) error {
 	r := newLinkRequest(unix.RTM_NEWLINK, unix.NLM_F_CREATE|unix.NLM_F_EXCL, 0)

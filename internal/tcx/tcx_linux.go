@@ -63,8 +63,8 @@ func HoldFrames(index int) (fd int, err error) {
 	return fd, nil
 }
 
-// CheckSupport returns nil if Hold can work on this kernel with the process's privileges, else the error. It tries an
-// interface that does not exist: a supporting kernel answers ENODEV.
+// CheckSupport returns nil if HoldFrames can work on this kernel with the process's privileges, else the error. It
+// tries an interface that does not exist: a supporting kernel answers ENODEV.
 func CheckSupport() error {
 	const none = 1<<31 - 1
 	_, err := HoldFrames(none)

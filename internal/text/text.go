@@ -50,7 +50,7 @@ func FindActing[T string | []byte](s T) (at int, r rune, bad bool) {
 // EscapeLine returns a text as one line with acting characters escaped. A byte that is not UTF-8 becomes \x9b.
 func EscapeLine(s string) string { return escapeText(s, false) }
 
-// EscapeLines works as Shown and keeps line ends and tabs.
+// EscapeLines works as EscapeLine and keeps line ends and tabs.
 func EscapeLines(s string) string { return escapeText(s, true) }
 
 // escapeText escapes the acting characters of s. With lines, it keeps line ends and tabs.
@@ -92,7 +92,7 @@ func findEscape(s string, lines bool) (at, n int) {
 	}
 }
 
-// EscapeCell works as Shown for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a
+// EscapeCell works as EscapeLine for a cell of a table. A spreadsheet takes a text that begins with = + - or @ for a
 // formula: such a text gets a leading quote, unless it is a number.
 func EscapeCell(s string) string {
 	s = EscapeLine(s)

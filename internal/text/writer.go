@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// Writer copies text to a terminal, a log or a file that a terminal may print, and escapes it as Lines does. It is
-// safe for concurrent use.
+// Writer copies text to a terminal, a log or a file that a terminal may print, and escapes it as EscapeLines does. It
+// is safe for concurrent use.
 type Writer struct {
 	out  io.Writer
 	mu   sync.Mutex

@@ -16,7 +16,7 @@ const (
 	idleTimeout   = 2 * time.Minute  // between requests
 	maxHeader     = 1 << 16          // bytes
 
-	// MaxConnections limits the connections of one listener (Limit).
+	// MaxConnections limits the connections of one listener (LimitConnections).
 	MaxConnections = 256
 )
 

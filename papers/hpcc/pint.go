@@ -17,7 +17,7 @@ type PINT struct {
 
 // PINTConfig configures HPCC-PINT.
 type PINTConfig struct {
-	Config         // without Mode, Sojourn and Sampled
+	Config         // without Mode, Sojourn and SamplesQueues
 	Share  float64 // share of acknowledgements that are used
 }
 

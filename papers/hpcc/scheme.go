@@ -42,7 +42,7 @@ const (
 	Default   Preset = iota // the drafts' MaxStage; N and T are the path's
 	Simulator               // the HPCC simulator's MaxStage of 0; N and T are the path's
 	Draft                   // the values printed in draft-miao §4.1 and §5
-	Agent                   // Linux' own TCP with weir agent; Rx-HPCC only (RxConfig.Follows)
+	Agent                   // Linux' own TCP with weir agent; Rx-HPCC only (RxConfig)
 )
 
 var presets = []string{"default", "simulator", "draft", "agent"}

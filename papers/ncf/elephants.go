@@ -22,7 +22,7 @@ const (
 
 var formNames = [FormCount]string{"average", "mean_of_shares", "any", "all"}
 
-// String returns the form's name in specs, such as "mean_of_shares"; "unknown" for Forms and above.
+// String returns the form's name in specs, such as "mean_of_shares"; "unknown" for FormCount and above.
 func (f Form) String() string {
 	if f < FormCount {
 		return formNames[f]
@@ -37,12 +37,12 @@ func (f Form) String() string {
 //     last (n − 1)·d to n·d.
 //   - MeanOfShares: by its elapsed part, Elapsed/Duration of a whole window. Otherwise the first packet of a window,
 //     which has all of its traffic, would count as 1/n of everything.
-//   - AnyWindow: like the others, once its total reaches Floor.
-//   - AllWindows: once its total reaches Floor; before, it is left out, unless n = 1.
+//   - AnyWindow: like the others, once its total reaches MinWindowTotal.
+//   - AllWindows: once its total reaches MinWindowTotal; before, it is left out, unless n = 1.
 //
-// In a whole window whose total is below Floor, or 0, no flow exceeds the threshold: its share counts as 0
+// In a whole window whose total is below MinWindowTotal, or 0, no flow exceeds the threshold: its share counts as 0
 // with MeanOfShares, and with AllWindows there is no elephant until that window has expired. Average does
-// not use Floor. A share equal to the threshold does not exceed it: with 100 % there are no elephants.
+// not use MinWindowTotal. A share equal to the threshold does not exceed it: with 100 % there are no elephants.
 type Detector struct {
 	Form       Form
 	Threshold  float64 // in (0, 1]: an elephant has more than this share; 5 % in the paper

@@ -141,7 +141,7 @@ func TestPartialWindow(t *testing.T) {
 			}
 		})
 	}
-	// Least is of all windows together, and of every form.
+	// MinTraffic is of all windows together, and of every form.
 	for form := range FormCount {
 		for _, least := range []uint64{209, 210, 211} {
 			d := Detector{Form: form, Threshold: 0.05, MinTraffic: least}

@@ -184,7 +184,7 @@ func (g *Program) supplyStages() []dataplane.Stage {
 			{Kind: dataplane.Transcendental, What: "number of flows", Times: 1}}}}
 }
 
-// changeStages returns the stage that delays a flow's change of class (Change).
+// changeStages returns the stage that delays a flow's change of class (Config.ChangesByFlowlet).
 func (g *Program) changeStages() []dataplane.Stage {
 	c := g.changes
 	if c == nil {

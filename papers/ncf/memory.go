@@ -169,7 +169,7 @@ func (m *Memory) SelectVictim(now unit.Time, c Class, size int32, flooded bool) 
 	return m.selectVictim(right, c, size)
 }
 
-// pickVictim is Victim while mice take what they need: all memory except the elephants' reservation.
+// pickVictim is SelectVictim while mice take what they need: all memory except the elephants' reservation.
 func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
 	right := m.spikeShares
 	if c == Mice && m.ExceedsBalance(Mice) { // from elephants only
@@ -178,7 +178,7 @@ func (m *Memory) pickVictim(c Class, size int32) (Class, bool) {
 	return m.selectVictim(&right, c, size)
 }
 
-// selectVictim is Victim with the given entitlements: the other class that exceeds its entitlement most.
+// selectVictim is SelectVictim with the given entitlements: the other class that exceeds its entitlement most.
 func (m *Memory) selectVictim(right *[ClassCount]int64, c Class, size int32) (Class, bool) {
 	if m.used[c]+m.cost(size) > right[c] {
 		return 0, false

@@ -12,7 +12,7 @@ import (
 
 // Options are the parameters of a Config in an experiment.
 type Options struct {
-	Config                                // except for the fields below; Every and Wait 0: a window
+	Config                                // except for the fields below; NoticeInterval and MaxChangeDelay 0: a window
 	Epsilon, Delta             float64    // determine the sketch's width and depth
 	MinTraffic, MinWindowTotal unit.Bytes // of the Detector, also when the sketch counts packets
 	Size                       unit.Length

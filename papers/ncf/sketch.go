@@ -330,7 +330,7 @@ func (s *Sketch) RecordDrop(now, at unit.Time, key uint64, bytes int32) {
 	}
 }
 
-// ForwardedTotals returns c, the result of the last call of Count or Query, with totals less the port's drops. It
+// ForwardedTotals returns c, the result of the last call of Count or Estimate, with totals less the port's drops. It
 // returns nil if the port dropped no packet in these windows.
 func (s *Sketch) ForwardedTotals(c *FlowEstimate) *FlowEstimate {
 	if s.loss == 0 {
@@ -355,8 +355,8 @@ func (s *Sketch) copyEstimate(c *FlowEstimate) *FlowEstimate {
 }
 
 // ForwardedFlow sets, in the result of ForwardedTotals, the flow's traffic without the port's drops; the flow is the
-// one of the last call of Count or Query. In each cell this is the difference of two exact sums. So the estimate is as
-// exact as a count-min sketch of forwarded traffic: its error is relative to that, not to arrivals.
+// one of the last call of Count or Estimate. In each cell this is the difference of two exact sums. So the estimate is
+// as exact as a count-min sketch of forwarded traffic: its error is relative to that, not to arrivals.
 func (s *Sketch) ForwardedFlow(sent *FlowEstimate) {
 	for j := range sent.Windows {
 		slot := s.slot - j

@@ -67,7 +67,7 @@ func NewTop(n, windows int) *HeaviestFlows {
 }
 
 // Advance expires counts older than the last n windows; window is the number of the current one, modulo 2³²
-// (Sketch.Window). OfferCounts and Fresh do so, too.
+// (Sketch.Window). OfferCounts and IsFresh do so, too.
 func (t *HeaviestFlows) Advance(window uint32) {
 	if window == t.window {
 		return

@@ -20,8 +20,8 @@
 //	weir show p4te
 //	weir run p4te/ablation --quick
 //
-// In Go, Scheme goes into a registry (package app). Gradient, Colours, SafeRates, LinkDelay and Upward work without the
-// program (ExampleGradient).
+// In Go, Scheme goes into a registry (package app). Gradient, Colours, SafeRates, LinkDelay and UpwardTable work
+// without the program (ExampleGradient).
 //
 // # Where the paper's parts are
 //
@@ -43,10 +43,10 @@
 //	§6.1.3                port_utilizations by recirculation  Program.monitorPort  TestRecirculationExhausted
 //	§6.1.4, alg. 2, 11    classes' rates                      SafeRates  TestSafeRates
 //	§6.2.1.1              downward table                      New  TestThreeTiers
-//	§6.2.1.2, fig. 6      routing groups, three tables        Upward  TestUpward, TestRanges
+//	§6.2.1.2, fig. 6      routing groups, three tables        UpwardTable  TestUpward, TestRanges
 //	§6.2.1.2, alg. 3      path selection                      Program.selectPath  TestAlgorithm3,
 //	                                                          TestFlowletStays
-//	§6.3, §6.5            all in one group: ECMP              Upward.Select  TestOneGroupIsECMP
+//	§6.3, §6.5            all in one group: ECMP              UpwardTable.Select  TestOneGroupIsECMP
 //	§6.3, alg. 4          priorities                          Reconfigure  TestAlgorithm4, TestDrift
 //	§6.4.1                flow selection                      rater.adaptRate  TestFlowSelection, TestNoMarks
 //	§6.4.1                leaves: once in B bytes             rater.recordFromHost, rater.receiveFake  TestOnceInB,

@@ -57,7 +57,8 @@ type RateConfig struct {
 	// WithinLeaf includes flows between two hosts of one leaf. Their packets access two cells: their own flow's and, as
 	// acknowledgements, the opposite flow's.
 	WithinLeaf bool
-	// MinSegments is the minimum of a limit with Enforced, in segments. A limit gains a segment or, with Share, 1/2^Raise.
+	// MinSegments is the minimum of a limit with Enforced, in segments. A limit gains a segment or, with RaisesByShare,
+	// 1/2^Raise.
 	MinSegments   int
 	RaisesByShare bool
 }

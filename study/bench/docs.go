@@ -18,8 +18,8 @@ func ReplaceText(file, name, text string) error {
 	return atomicfile.Write(file, []byte(before+"\n"+text+"\n"+after))
 }
 
-// SplitPage returns the parts of a page before and behind the text that Put replaces. It returns the same errors as
-// Put, so that they can be found before figures are measured for minutes.
+// SplitPage returns the parts of a page before and behind the text that ReplaceText replaces. It returns the same
+// errors as ReplaceText, so that they can be found before figures are measured for minutes.
 func SplitPage(file, name string) (before, after string, err error) {
 	data, err := os.ReadFile(file)
 	if err != nil {

@@ -37,7 +37,7 @@ func testMeters() Meters {
 	}
 }
 
-// turnRegistry is a registry with what the experiments of Once and Peers need, and a library of benchmarks.
+// turnRegistry is a registry with what the experiments of RunTurn and Peers need, and a library of benchmarks.
 func turnRegistry(files fstest.MapFS) *experiment.Registry {
 	return &experiment.Registry{
 		Measures:   measure.Definitions(),

@@ -50,8 +50,8 @@ func StudentQuantile(p, freedom float64) float64 {
 }
 
 // RelativeWidth returns half the width of the interval of a sample's mean divided by the mean's absolute value.
-// quantile is the sample's Quantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0, and NaN
-// if a value is NaN.
+// quantile is the sample's IntervalQuantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0,
+// and NaN if a value is NaN.
 func RelativeWidth(x []float64, quantile float64) float64 {
 	mean, deviation := meanError(x)
 	half := quantile * deviation

@@ -35,7 +35,7 @@ type token struct {
 	text   string
 }
 
-// replaceQuantities does the same as Units, and also returns the tokens of the numbers that it inserted.
+// replaceQuantities does the same as ReplaceQuantities, and also returns the tokens of the numbers that it inserted.
 func replaceQuantities(text string) (out string, tokens []token) {
 	var b strings.Builder
 	for text != "" {

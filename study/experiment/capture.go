@@ -414,7 +414,7 @@ func (f *Flow) Duration() unit.Time {
 	return f.script[len(f.script)-1].Offset
 }
 
-// peak is the interval over which Peak averages.
+// peak is the interval over which PeakRates averages.
 const peak = 100 * unit.Millisecond
 
 // PeakRates returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from

@@ -4,7 +4,7 @@
 //
 // Programs load a file with package plan, which builds each point once:
 //
-//	src, err := registry.Open("p4abc/fig4")
+//	src, err := registry.OpenExperiment("p4abc/fig4")
 //	s, err := plan.Load(registry, src, experiment.Options{Quick: true})
 //	for _, p := range s.Points() { … }
 //

@@ -120,8 +120,8 @@ func (h *headSection) RepeatOn(world string) int {
 	return h.repeat
 }
 
-// Need defines the number of seeds by results. It is the smallest number n ≥ Least for which the first n seeds give a
-// narrow enough interval of a measure's mean at every point, or Most if there is no such number.
+// Need defines the number of seeds by results. It is the smallest number n ≥ MinSeeds for which the first n seeds give
+// a narrow enough interval of a measure's mean at every point, or MaxSeeds if there is no such number.
 type Need struct {
 	Measure, Group     string  // Group is "" if the measure has no groups
 	MaxRelativeWidth   float64 // max of half the interval divided by the mean

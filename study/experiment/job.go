@@ -25,7 +25,7 @@ type Job struct {
 	Program      job.Program
 	Hosts        []int // by rank
 	files        []string
-	sampledPairs [][2]int // pairs of hosts that send to each other; nil before the first call of sample
+	sampledPairs [][2]int // pairs of hosts that send to each other; nil before the first call of samplePairs
 }
 
 // Job returns the job of a traffic; nil if it has flows.

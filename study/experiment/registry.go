@@ -181,7 +181,7 @@ func listedLines(data []byte) (some []byte, ok bool) {
 const StandardInput = "-"
 
 // OpenExperiment returns the experiment with a library name or a file's path, or reads it from standard input
-// (Standard). For standard input, the files that it names are opened in the current folder.
+// (StandardInput). For standard input, the files that it names are opened in the current folder.
 func (r *Registry) OpenExperiment(name string) (*Source, error) {
 	for _, l := range r.Library {
 		rest, ok := strings.CutPrefix(name, l.Name+"/")

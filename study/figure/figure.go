@@ -103,7 +103,7 @@ type Rows struct {
 	Spans []Span   // ordered by row, then by time
 }
 
-// Span is an interval From–To in which row Row is in state Does (an index into Figure.States).
+// Span is an interval From–To in which row Row is in state State (an index into Figure.States).
 type Span struct {
 	Row, State int
 	From, To   float64

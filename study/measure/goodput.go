@@ -39,7 +39,7 @@ func (m *goodput) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// CountSeries returns the number of series: one for each traffic or group, or one in all (Keeping).
+// CountSeries returns the number of series: one for each traffic or group, or one in all (SeriesCounter).
 func (m *goodput) CountSeries(e *Evaluation) int {
 	if m.by == "all" {
 		return 1
@@ -197,7 +197,7 @@ func (m *jain) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// CountSeries returns 1: the series of the index (Keeping).
+// CountSeries returns 1: the series of the index (SeriesCounter).
 func (*jain) CountSeries(*Evaluation) int { return 1 }
 
 // shares collects received bytes by flow, or by the host that sends the flows.
@@ -297,7 +297,7 @@ func (m *timeToFairness) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: watchReceived(load, m.every, -1)}
 }
 
-// CountSeries returns 0: only the time is kept, no series (Keeping).
+// CountSeries returns 0: only the time is kept, no series (SeriesCounter).
 func (*timeToFairness) CountSeries(*Evaluation) int { return 0 }
 
 // AddValues adds the time from `after` until the end of the first of `hold` fair intervals; NaN if there is no such

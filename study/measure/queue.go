@@ -100,7 +100,7 @@ func (m *queue) ListNeeds(*Point, *outcome.Load) (n Needs) {
 	return n
 }
 
-// CountSeries returns 0 for several ports, which have no series (Keeping).
+// CountSeries returns 0 for several ports, which have no series (SeriesCounter).
 func (m *queue) CountSeries(*Evaluation) int {
 	if m.isSinglePort {
 		return 1
@@ -162,7 +162,7 @@ func (m *buffer) ListNeeds(*Point, *outcome.Load) (n Needs) {
 // maxShownSwitches is the largest number of switches that have a series of their buffer.
 const maxShownSwitches = 8
 
-// CountSeries returns 0 for more than maxShownSwitches switches, which have no series (Keeping).
+// CountSeries returns 0 for more than maxShownSwitches switches, which have no series (SeriesCounter).
 func (m *buffer) CountSeries(*Evaluation) int {
 	if len(m.nodes) > maxShownSwitches {
 		return 0

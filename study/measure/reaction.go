@@ -104,7 +104,7 @@ func (m *reaction) ListNeeds(_ *Point, load *outcome.Load) Needs {
 	return Needs{Watches: []outcome.Watch{{What: outcome.SentBytes, Index: m.port, Every: m.every}}}
 }
 
-// CountSeries returns 0: only the time is kept, no series (Keeping).
+// CountSeries returns 0: only the time is kept, no series (SeriesCounter).
 func (*reaction) CountSeries(*Evaluation) int { return 0 }
 
 // AddValues adds the time until the quantity is within the band around its target and stays there for `hold` samples;

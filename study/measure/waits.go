@@ -118,7 +118,7 @@ func (p *Point) largestFrame() unit.Bytes {
 
 // longestWait returns the longest time that a packet waits in one direction: in the queues of the switches, behind a
 // frame at the host, while PFC pauses both, and for the links' jitter. Once a switch has a choice of ports, the
-// longest queue between switches counts for each later hop. queues selects ports as in Queueing.
+// longest queue between switches counts for each later hop. queues selects ports as in MaxQueueing.
 func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
 	var pathBuffer [16]int // longer paths allocate

@@ -140,7 +140,7 @@ type builder struct {
 	seed        uint64
 	telemetry   *telemetry.Format
 	flows       []outcome.Flow
-	afterBuffer []int     // memory of outcome.Flow.Predecessors
+	afterBuffer []int     // memory of outcome.Flow.After
 	flowIndex   []int32   // each flow's index in its traffic; −1 − index if its start was drawn from its random numbers
 	hosts       []cc.Host // by NIC: state that its receivers share
 	selector    *topology.NICSelector
@@ -224,8 +224,8 @@ func applicationStop(tr *experiment.Traffic) unit.Time {
 	return tr.Stop()
 }
 
-// Reroute gives a flow other NICs of its hosts if one has no link, and returns them (sim.NICFailover). It applies only
-// to NICs that are chosen by hash or in turn: a named NIC or a rail's is fixed.
+// Reroute gives a flow other NICs of its hosts if one has no link, and returns them (nicFailover of package sim). It
+// applies only to NICs that are chosen by hash or in turn: a named NIC or a rail's is fixed.
 func (b *builder) Reroute(flow int, up func(nic int) bool) (src, dst int) {
 	f := &b.flows[flow]
 	if how, port := b.point.Entry(f.Group).NIC(); port < 0 && how != topology.Rail {

@@ -124,7 +124,8 @@ func (b *builder) nicError(id int, why error) error {
 		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
 }
 
-// Tick returns the granularity of time of a traffic's transport and its controller (sim.PersistentEndpointFactory).
+// Tick returns the granularity of time of a traffic's transport and its controller (persistentEndpointFactory of
+// package sim).
 func (b *builder) Tick(group int) unit.Time {
 	tr := b.point.Entry(group)
 	transport, _ := tr.Transport()
@@ -167,7 +168,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 }
 
 // State returns the state that outlasts a message: the turns of the NIC selector, and what hosts share
-// (sim.PersistentEndpointFactory).
+// (persistentEndpointFactory of package sim).
 func (b *builder) State() any {
 	return &struct {
 		Selector *topology.NICSelector
@@ -221,7 +222,7 @@ func (b *builder) MessageEndpoints(f *outcome.Flow, id int, number uint64, start
 // maxRecycled limits the endpoints of finished messages that a traffic keeps.
 const maxRecycled = 1024
 
-// Recycle keeps the endpoints of a finished message for a later one (sim.EndpointRecycler).
+// Recycle keeps the endpoints of a finished message for a later one (endpointRecycler of package sim).
 func (b *builder) Recycle(group int, sender, receiver transport.Endpoint) {
 	if scheme, _ := b.point.Entry(group).Transport(); scheme.Rebuild == nil {
 		return

@@ -423,7 +423,7 @@ func groupParameters(parameters []experiment.Parameter) []parameterGroup {
 type PagePlot struct {
 	Title string
 	File  string        // path below the results folder
-	SVG   template.HTML // output of figure.Write, which escapes texts
+	SVG   template.HTML // output of package figure, which escapes texts
 }
 
 // svgColour matches a colour of a stroke or fill.

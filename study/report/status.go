@@ -18,7 +18,7 @@ func DescribeStatus(o *results.Outcome) string {
 	return s.b.String()
 }
 
-// writeStatus writes the text of Status.
+// writeStatus writes the text of DescribeStatus.
 func writeStatus(s *sheet, o *results.Outcome) {
 	order, count := countRuns(o, func(r *results.Run) string { return r.End.Reason })
 	var parts []string

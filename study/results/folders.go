@@ -60,7 +60,7 @@ func ListFolders(dir string) ([]*FolderInfo, error) {
 	return all, nil
 }
 
-// InspectFolder describes one folder; nil if Marked is false.
+// InspectFolder describes one folder; nil if IsResultsFolder is false.
 func InspectFolder(dir string) *FolderInfo {
 	if !IsResultsFolder(dir) {
 		return nil
@@ -246,7 +246,7 @@ func RemoveFolder(dir string) (*RemovedFiles, error) {
 	return x, nil
 }
 
-// isMark reports whether Marked checks the file.
+// isMark reports whether IsResultsFolder checks the file.
 func isMark(name string) bool {
 	return name == "origin.json" || name == "runs.json" || name == "spec.yaml"
 }

@@ -19,7 +19,7 @@ import (
 	"weir/study/plan"
 )
 
-// MergeOptions configures Merge.
+// MergeOptions configures MergeFolders.
 type MergeOptions struct {
 	Parent     string // parent of the merged folder, like --out of weir run
 	AnyProgram bool   // also merge runs of different programs
@@ -31,7 +31,7 @@ type MergeOptions struct {
 	Report func(*Outcome) error
 }
 
-// MergeResult is the result of Merge.
+// MergeResult is the result of MergeFolders.
 type MergeResult struct {
 	*Outcome
 	Folders    int // number of given folders
@@ -82,7 +82,7 @@ func MergeFolders(ctx context.Context, r *experiment.Registry, dirs []string, m 
 	return x.writeResults()
 }
 
-// merger is the state of Merge.
+// merger is the state of MergeFolders.
 type merger struct {
 	MergeOptions
 	registry    *experiment.Registry

@@ -201,11 +201,11 @@ func (a *sampleTable) newChosen(n int, state ChoiceState) *SeedChoice {
 	return c
 }
 
-// CountsSeed reports whether a seed, numbered from 0, counts. For a nil Chosen all seeds count.
+// CountsSeed reports whether a seed, numbered from 0, counts. For a nil SeedChoice all seeds count.
 func (c *SeedChoice) CountsSeed(seed uint64) bool { return c == nil || seed < uint64(c.N) }
 
 // NextTarget returns the number of seeds to run before the next choice, if the first done seeds are complete and do not
-// suffice. It is half of the way to Likely, so that few runs are unnecessary. No outcome depends on it.
+// suffice. It is half of the way to EstimateSeeds, so that few runs are unnecessary. No outcome depends on it.
 func (c *SeedChoice) NextTarget(done int) int {
 	return min(done+(c.EstimateSeeds(done)-done+1)/2, c.MaxSeeds)
 }

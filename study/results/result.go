@@ -416,8 +416,8 @@ func (r runRecord) encodeRecord() json.RawMessage {
 	return o.finishJSON()
 }
 
-// ReadRun parses the output of Json(true). The error is a formatError for another version of weir, and a DamagedError
-// for a damaged file.
+// ReadRun parses the output of EncodeJSON(true). The error is a formatError for another version of weir, and a
+// DamagedError for a damaged file.
 func ReadRun(data []byte) (*Run, error) {
 	var version struct {
 		Format int `json:"format"`

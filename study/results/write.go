@@ -24,7 +24,7 @@ func FolderPath(s *experiment.Spec, dir, world string) string {
 	return folderPath(s, dir, world, revision.This().FolderKey())
 }
 
-// folderPath returns Folder's path for the program with the given key.
+// folderPath returns the path of FolderPath for the program with the given key.
 func folderPath(s *experiment.Spec, dir, world, key string) string {
 	return filepath.Join(dir, folderName(s.Name(), s.Hash(), key, world))
 }

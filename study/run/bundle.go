@@ -57,8 +57,8 @@ func (t *tracer) listSuffixes() (all []string) {
 	return all
 }
 
-// DecodeResult decodes the result of Traced from another process. It returns the run and, if ports were traced, the
-// files of the trace. It returns an error unless the data belong to run r of the plan with the given id.
+// DecodeResult decodes the result of SimulateTraced from another process. It returns the run and, if ports were traced,
+// the files of the trace. It returns an error unless the data belong to run r of the plan with the given id.
 func DecodeResult(data []byte, r *plan.Run, id string, ports []trace.Port, tracing *Tracing) (*results.Run, [][]byte,
 	error) {
 	t := newTracer(inMemory, id, ports, tracing, r.Spec.TraceQuota())

@@ -27,8 +27,8 @@ type Work struct {
 	Dir        string // of the results; "": results are not kept
 	Fresh      bool   // execute runs again that have results
 
-	// Trace are ports, or patterns, that every run traces. Carry then returns the result of Traced. It is empty unless
-	// the runner is a traceRunner.
+	// Trace are ports, or patterns, that every run traces. ExecuteRun then returns the result of SimulateTraced. It is
+	// empty unless the runner is a traceRunner.
 	Trace   []string
 	Tracing Tracing
 }
@@ -65,7 +65,7 @@ type Runner interface {
 
 // traceRunner is a Runner that may return the traces of runs. Other runners return no traces.
 type traceRunner interface {
-	// Traces reports whether Carry also returns the traces of a run.
+	// Traces reports whether ExecuteRun also returns the traces of a run.
 	Traces() bool
 }
 
@@ -91,10 +91,10 @@ func (o *Options) checkRunner(s *experiment.Spec) error {
 	return nil
 }
 
-// Accountant is a Runner with accounts of its executions, for host.json and `weir report`. Execute calls Account
-// after the last run and before End. It also calls it without Begin if no run was needed, since a killed process may
-// have left an account in the results folder. The latest account of an execution counts. The argument interrupted
-// reports whether this execution was interrupted.
+// Accountant is a Runner with accounts of its executions, for host.json and `weir report`. Execute calls
+// ReportExecutions after the last run and before Close. It also calls it without Begin if no run was needed, since a
+// killed process may have left an account in the results folder. The latest account of an execution counts. The
+// argument interrupted reports whether this execution was interrupted.
 type Accountant interface {
 	ReportExecutions(dir string, interrupted bool) []results.Execution
 }
@@ -114,8 +114,8 @@ func SimulateRun(ctx context.Context, r *plan.Run, executable string, threads in
 	return SimulateTraced(ctx, r, nil, nil, executable, threads, far)
 }
 
-// SimulateTraced works as One, and traces ports of the run (TracePorts). With ports, it returns a bundle of the run and
-// its trace files for Received. It keeps the files in memory until then.
+// SimulateTraced works as SimulateRun, and traces ports of the run (TracePorts). With ports, it returns a bundle of the
+// run and its trace files for DecodeResult. It keeps the files in memory until then.
 func SimulateTraced(ctx context.Context, r *plan.Run, ports []trace.Port, tracing *Tracing, executable string,
 	threads int,
 	far func(packetHops uint64, share float64)) ([]byte, error) {

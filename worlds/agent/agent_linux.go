@@ -35,7 +35,7 @@ const maxAgents = 64
 
 // Agent is a running agent. It is not safe for concurrent use.
 type Agent struct {
-	Interfaces []string // through which connections go; Gone removes those that no longer exist
+	Interfaces []string // through which connections go; RemoveGone removes those that no longer exist
 	Controller string   // name of its congestion control
 
 	collection *ebpf.Collection // programs for HPCC++; nil without HPCC++
@@ -52,8 +52,8 @@ var errClosed = errors.New("agent: the agent has been closed")
 
 // Start loads programs and attaches them in the calling thread's network namespace, to interfaces and to a cgroup.
 // They act on connections opened afterwards, until Close or the end of the process. A network namespace has at
-// most one agent: the error is ErrRunning if it has one, ErrConfig for a wrong configuration, ErrCannot if the
-// machine lacks a feature, and ErrGone without an interface.
+// most one agent: the error is ErrRunning if it has one, ErrConfig for a wrong configuration, errUnsupported if the
+// machine lacks a feature, and errGone without an interface.
 func Start(c Config) (a *Agent, err error) {
 	if err := c.checkFields(); err != nil {
 		return nil, err

@@ -83,7 +83,7 @@ func (c *Config) ListProblems() (all []Problem) {
 	return all
 }
 
-// checkFields returns Problems as one error that wraps ErrConfig.
+// checkFields returns the result of ListProblems as one error that wraps ErrConfig.
 func (c *Config) checkFields() error {
 	var errs []error
 	for _, p := range c.ListProblems() {

@@ -24,14 +24,14 @@ func Start(c Config) (*Agent, error) {
 // ErrRunning does not occur on this system.
 var ErrRunning = errors.New("agent: another agent is running")
 
-// Gone returns no interface.
+// RemoveGone returns no interface.
 func (a *Agent) RemoveGone() ([]string, error) { return nil, nil }
 
 // Close has no effect.
 func (a *Agent) Close() error { return nil }
 
-// Connections returns to unchanged.
+// AppendConnections returns to unchanged.
 func (a *Agent) AppendConnections(to []Connection) ([]Connection, error) { return to, nil }
 
-// Strays returns 0.
+// CountStrays returns 0.
 func (a *Agent) CountStrays() (uint64, error) { return 0, nil }

@@ -9,7 +9,7 @@ import (
 
 // CarrierChange records that a link lost its carrier or got it back.
 type CarrierChange struct {
-	Link int // index into Network.Links
+	Link int // index into the links of the network
 	Down bool
 	At   unit.Time // when the data plane noticed, in the experiment's time
 }

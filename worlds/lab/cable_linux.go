@@ -21,7 +21,7 @@ type cable struct {
 }
 
 // LayCables creates a cable for each of the links. Setting one of its ends down, for example with ip-link(8), takes the
-// link down. Lay must precede Start.
+// link down. LayCables must precede Start.
 func (l *Network) LayCables(links []int) error {
 	if len(links) == 0 {
 		return nil

@@ -2,7 +2,7 @@ package lab
 
 import "errors"
 
-// Errors of Open and Clean.
+// Errors of Open and RemoveDead.
 var (
 	// ErrNotRoot means that the process may not create network namespaces and packet sockets.
 	ErrNotRoot = errors.New("the lab requires root, because it creates network namespaces and packet sockets")

@@ -24,7 +24,8 @@ func TestExplain(t *testing.T) {
 	}
 }
 
-// TestOpenWithoutRoot checks that Open and Clean refuse a thread without root's user ID, also if the test runs as root.
+// TestOpenWithoutRoot checks that Open and RemoveDead refuse a thread without root's user ID, also if the test runs as
+// root.
 func TestOpenWithoutRoot(t *testing.T) {
 	testkit.RunUnprivileged(t, func() {
 		c := dumbbell()

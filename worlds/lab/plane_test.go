@@ -312,7 +312,7 @@ func TestDisturbedTime(t *testing.T) {
 		{[][2]unit.Time{{200 * ms, 70 * ms}, {210 * ms, 10 * ms}}, 90 * ms},                // one within the other
 		{[][2]unit.Time{{85 * ms, 10 * ms}}, 15 * ms},                                      // 100 … 115
 		{[][2]unit.Time{{295 * ms, 100 * ms}, {500 * ms, 9 * ms}}, 5 * ms},                 // 295 … 300
-		{[][2]unit.Time{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // MostLateness
+		{[][2]unit.Time{{150 * ms, 2 * ms}, {160 * ms, 2*ms + 1}}, 22*ms + 1},              // observe.MaxLateness
 		{[][2]unit.Time{{0, 10 * ms}, {50 * ms, 10 * ms}, {70 * ms, 10*ms + 1}}, 0*ms + 1}, // until the measured part begins
 	} {
 		var waits []live.SchedulingDelay

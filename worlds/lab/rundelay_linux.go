@@ -30,7 +30,7 @@ func FollowRunDelay() *RunDelay {
 	return r
 }
 
-// SinceLast returns the delay since the last call of Since, 0 if the kernel does not report it.
+// SinceLast returns the delay since the last call, 0 if the kernel does not report it.
 func (r *RunDelay) SinceLast() unit.Time {
 	n, err := unix.Pread(r.fd, r.text[:], 0)
 	if err != nil {
@@ -41,7 +41,7 @@ func (r *RunDelay) SinceLast() unit.Time {
 	return r.last - before
 }
 
-// Sum returns the total delay up to the last call of Since.
+// Sum returns the total delay up to the last call of SinceLast.
 func (r *RunDelay) Sum() unit.Time { return r.last - r.first }
 
 // Close frees the descriptor.

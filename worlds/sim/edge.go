@@ -25,9 +25,9 @@ type Edge struct {
 }
 
 // NewEdge makes the hosts of a configuration's flows. carried reports by flow whether these hosts have it; nil: they
-// have all. send gets each packet that a NIC begins to send; the driver must give it back by Return. The driver detects
-// onsets at ports: Result.Changes and JudgeOnset give their results. Links, switches and events are outside: of Wiring
-// only the rates of hosts' links are used. Watches must be of flows.
+// have all. send gets each packet that a NIC begins to send; the driver must give it back by ReturnPacket. The driver
+// detects onsets at ports: Result.Changes and JudgeOnset give their results. Links, switches and events are outside: of
+// Wiring only the rates of hosts' links are used. Watches must be of flows.
 func NewEdge(c *Config, carried []bool, send func(node int, now unit.Time, p *packet.Packet)) (*Edge, error) {
 	if c.Duration <= 0 || c.Warmup < 0 || c.Warmup >= c.Duration {
 		return nil, fmt.Errorf("sim: a warm-up of %v and a duration of %v; the warm-up must end before the run",
@@ -131,8 +131,8 @@ const (
 )
 
 // DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node.
-// Frames arrive in the order of their times; a late one arrives at the current time. Enter reports whether the frame is
-// of one of the flows; a pause is of all of them.
+// Frames arrive in the order of their times; a late one arrives at the current time. DeliverFrame reports whether the
+// frame is of one of the flows; a pause is of all of them.
 func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]

@@ -10,10 +10,10 @@ import (
 )
 
 // A flow exists from its start to its end. Its sender is made at its source when it starts, its receiver at its
-// destination when its first packet arrives there. Both are released when the flow is over (sweep). Before that a flow
-// is an entry in Config.Flows and in its source's heap, and afterwards a FlowResult. So a run may have any number of
-// flows, and uses memory for the active ones. An operation of a source on a flow must not access its destination, and
-// vice versa, since different threads may run them.
+// destination when its first packet arrives there. Both are released when the flow is over (sweepFlows). Before that a
+// flow is an entry in Config.Flows and in its source's heap, and afterwards an outcome.FlowResult. So a run may have
+// any number of flows, and uses memory for the active ones. An operation of a source on a flow must not access its
+// destination, and vice versa, since different threads may run them.
 
 // EndpointFactory makes the endpoints of flows.
 type EndpointFactory interface {

@@ -87,7 +87,7 @@ type jobs struct {
 	number        uint64             // messages so far
 	flowBuffer    outcome.Flow       // buffer for the flow of a message that begins
 	messageBuffer job.Message        // buffer for that message
-	up            func(nic int) bool // Simulation.up
+	up            func(nic int) bool // Simulation.isUp
 }
 
 // jobOf is a job in progress.

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// takeReady takes the first slot from the ring of a host, as emit does.
+// takeReady takes the first slot from the ring of a host, as emitNext does.
 func takeReady(h *host) int32 {
 	i := h.ready
 	if h.ready = h.slot[i].next; h.ready < 0 {

@@ -29,7 +29,7 @@ type Simulation struct {
 	switches []*dataplane.Switch
 	fabric   *fabric.Fabric
 	events   []wiring.Event     // events after time 0
-	early    []int              // nodes to call at time 0 once the fabric is made (wake)
+	early    []int              // nodes to call at time 0 once the fabric is made (wakeHost)
 	group    *parallel.Group    // of several threads, during the run
 	linkOf   []wiring.Direction // of the fabric's links
 
@@ -39,7 +39,7 @@ type Simulation struct {
 	// part.
 	closedCounters, overBefore [][]outcome.RankCounters
 	before                     []before // of flows that began before the measured part
-	// by flow, unfinished flows of Flow.Predecessors; nil: no flow comes after others
+	// by flow, unfinished flows of Flow.After; nil: no flow comes after others
 	missing          []int32
 	waitsAt, waiting []int32    // waiting[waitsAt[i]:waitsAt[i+1]] come after flow i
 	triggers         *triggers  // nil: no triggers

@@ -29,7 +29,7 @@ type FlowView struct {
 	Rate     unit.Rate
 }
 
-// Port returns the state of port i: 2·link + end, as in Watch.
+// Port returns the state of port i: 2·link + end, as in outcome.Watch.
 func (v *View) Port(i int) (p PortView) {
 	w := v.run.wiring
 	if w == nil { // hosts without their network (Edge)

@@ -162,7 +162,7 @@ func estimateRecurring(runs []*plan.Run) (hops, seconds float64) {
 	return hops, seconds
 }
 
-// formatRange returns "from to to", or one value if both are equal.
+// formatRange returns "FROM to TO", or one value if both are equal.
 func formatRange(from, to string) string {
 	if from == to {
 		return from

@@ -219,7 +219,7 @@ func BenchmarkOnAck(b *testing.B) {
 	}
 }
 
-// What Make is given must be there.
+// TestMake checks that BuildController rejects names and values that a scheme does not have.
 func TestMake(t *testing.T) {
 	for _, given := range [][]string{{"preset"}, {"nothing", "1"}, {"ai", "fast"}} {
 		if _, err := BuildController(dcqcn.Scheme(), NewDatacentreFlow(1), given...); err == nil {

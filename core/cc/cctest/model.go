@@ -39,10 +39,10 @@ func SetRandom(seed uint64, name string) func(f *cc.Flow) {
 type Model struct {
 	Controller  cc.Controller
 	OwnRecovery bool // the scheme has OwnRecovery
-	// FreeAfterTimeout marks controllers with Own and a window that does not follow RFC 5681 after a timeout either: those
-	// with a rate, and Swift.
+	// FreeAfterTimeout marks controllers with OwnRecovery and a window that does not follow RFC 5681 after a timeout
+	// either: those with a rate, and Swift.
 	FreeAfterTimeout bool
-	// MinRate and Line are bounds of the rate of a rate-based controller; 0 for others.
+	// MinRate and LineRate are bounds of the rate of a rate-based controller; 0 for others.
 	MinRate, LineRate unit.Rate
 	// Nacks: the controller also receives NACKs, with or without supply and demand. Their losses are in LostTotal, and
 	// OnLoss is not called.

@@ -89,7 +89,7 @@ type Conditions struct {
 	Credit  bool      // the receiver grants credit, too, and handles trims at the last hop
 }
 
-// Law is the window of one sender. New or Begin initializes it.
+// Law is the window of one sender. New or Restart initializes it.
 type Law struct {
 	config     *Config
 	conditions Conditions

@@ -32,12 +32,12 @@
 //     in 8 round trips or 10 ms, whichever is longer.
 //
 // The wrapped controller does not learn of NACKs: it gets neither the notice, since that would cause two reactions to
-// one congestion, nor the losses in it (Ack.LostTotal and State are corrected; transports do not call OnLoss for them).
-// It responds to other events as it does without NACKs, within the bound: losses found by SACK or a timeout, ECN
+// one congestion, nor the losses in it (Total and State of Ack.Losses are corrected; transports do not call OnLoss for
+// them). It responds to other events as it does without NACKs, within the bound: losses found by SACK or a timeout, ECN
 // echoes, CNPs, delays and telemetry. One loss is exempt: the first one that SACK finds in the round trip after the
-// first notice in 16. It belongs to the congestion that the notice reported, or a flow's change of queue has
-// reordered it. While the bound is tighter than the controller's own window, ACKs have Limited false, so that the
-// controller does not grow an unused window (RFC 7661 §4.2).
+// first notice in 16. It belongs to the congestion that the notice reported, or a flow's change of queue has reordered
+// it. While the bound is tighter than the controller's own window, ACKs have Limited false, so that the controller does
+// not grow an unused window (RFC 7661 §4.2).
 package supply
 
 import (
@@ -89,7 +89,7 @@ type supply struct {
 }
 
 // NewBounded returns controller inner of flow f within the bound of NACKs. f must have an MSS. Its BaseRTT is T if
-// known. Its LineRate and NICRate, or else MSS and MTU, give the payload's share of a frame. Wrap fails without a
+// known. Its LineRate and NICRate, or else MSS and MTU, give the payload's share of a frame. NewBounded fails without a
 // controller, without an MSS or with a negative BaseRTT.
 func NewBounded(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	switch {

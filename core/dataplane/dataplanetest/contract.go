@@ -11,7 +11,7 @@ import (
 	"weir/core/unit"
 )
 
-// T is the part of a test that Contract uses: *testing.T, or a counter of errors.
+// T is the part of a test that CheckContract uses: *testing.T, or a counter of errors.
 type T interface {
 	Helper()
 	Errorf(format string, args ...any)

@@ -86,8 +86,8 @@ func (t *Transcript) RecordEnd(now unit.Time, sw *dataplane.Switch, s *Setup, po
 	}
 }
 
-// A Driver runs a script: it creates the switch, lets the packets arrive in the order of time, and continues until no
-// event is left.
+// A ScriptRunner runs a script: it creates the switch, lets the packets arrive in the order of time, and continues
+// until no event is left.
 type ScriptRunner func(s Setup, script []Arrival) Transcript
 
 // NewBook returns the addresses of a script: one per port, and one that no port leads to.
@@ -217,7 +217,7 @@ func RunDirect(s Setup, script []Arrival) Transcript { return runDirect(s, scrip
 type mutation struct {
 	node           func(node) node // wraps the switch
 	pollsBusyPorts bool            // asks a busy port
-	ignoresWoken   bool            // does not drain Woken after Dequeue and Advance
+	ignoresWoken   bool            // does not drain NextWoken after Dequeue and Advance
 	noTimers       bool
 	ignoresAgain   bool // does not return at the requested time
 }
@@ -296,7 +296,7 @@ func (d *driver) nextEvent(script []Arrival) (at unit.Time, what int) {
 	return at, what
 }
 
-// runDirect is Direct with a mutation.
+// runDirect is RunDirect with a mutation.
 func runDirect(s Setup, script []Arrival, m mutation) Transcript {
 	d := &driver{mutation: m, freeAt: make([]unit.Time, len(s.Ports)), askAt: make([]unit.Time, len(s.Ports)),
 		serialisers: make([]unit.Serialiser, len(s.Ports))}

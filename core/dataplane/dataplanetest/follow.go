@@ -16,7 +16,7 @@ import (
 // fixedRandom is a stream of random numbers that a test selects: its next Float64 is Next.
 type fixedRandom struct{ Next float64 }
 
-// Uint64 makes Drawn a source of unit.Random.
+// Uint64 makes fixedRandom a source of unit.Random.
 func (d *fixedRandom) Uint64() uint64 { return uint64(d.Next * (1 << 53)) }
 
 // random returns the stream.

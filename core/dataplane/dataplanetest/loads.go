@@ -35,7 +35,7 @@ func ReferenceRates(rates ...int) (all []users.Aggregate) {
 	return all
 }
 
-// RunSorted runs a script in any order as Forwarded does, and reports lost packets.
+// RunSorted runs a script in any order as RunForwarded does, and reports lost packets.
 func RunSorted(t T, s Setup, script []Arrival) Transcript {
 	t.Helper()
 	slices.SortStableFunc(script, func(a, b Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })

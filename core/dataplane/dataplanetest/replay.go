@@ -18,7 +18,7 @@ import (
 //
 // means that 1000 bytes of flow 3, with ECN field 2, arrive from the host at port 0 at 1500 µs. They are sent, marked
 // (and sent) or dropped; the time is when the last bit is sent, or the packet is dropped. build creates the programs
-// that follow forwarding. Replay returns the numbers of packets sent, marked and dropped, so that a test can check
+// that follow forwarding. CheckReplay returns the numbers of packets sent, marked and dropped, so that a test can check
 // that its transcript has all cases.
 func CheckReplay(t T, s Setup, text string, build func(site *dataplane.Site) []dataplane.Program) (sent, marked,
 	dropped int) {

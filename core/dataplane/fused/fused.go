@@ -151,11 +151,11 @@ func hasQueueHooks(p dataplane.Program) bool {
 	return admits || books || unbooks || releases || egress
 }
 
-// DoesIngress reports whether In can also do the ingress of all programs.
+// DoesIngress reports whether Arrive can also do the ingress of all programs.
 func (x *pipe) DoesIngress() bool { return !x.others && (x.ecmp != nil || x.forward != nil) }
 
-// Arrive runs the ingress, Admit and Book of all programs, and Out if the packet needs no queue. A packet may be booked
-// before it is in the queue, because no part looks at the queue when it books.
+// Arrive runs the ingress, Admit and Book of all programs, and Depart if the packet needs no queue. A packet may be
+// booked before it is in the queue, because no part looks at the queue when it books.
 func (x *pipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {

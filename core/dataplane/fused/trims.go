@@ -27,7 +27,7 @@ func (x *pipe) trimPipe() dataplane.Pipe {
 	return &trimmingPipe{x.ports, x.ecmp, x.forward, x.trimming}
 }
 
-// DoesIngress returns true: In can do the ingress.
+// DoesIngress returns true: Arrive can do the ingress.
 func (*trimmingPipe) DoesIngress() bool { return true }
 
 // Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.

@@ -65,11 +65,11 @@ func (f *flows) judgePacket(i int32, now unit.Time, p *packet.Packet) bool {
 	return false
 }
 
-// DropsAtDequeue reports whether the port's scheduler drops packets that leave their queue. Doomed reports which.
+// DropsAtDequeue reports whether the port's scheduler drops packets that leave their queue. MustDrop reports which.
 func (p *Port) DropsAtDequeue() bool {
 	f, ok := p.scheduler.(interface{ fair() *fq })
 	return ok && (f.fair().law != nil || f.fair().cake != nil)
 }
 
-// MustDrop reports whether the last packet from Next must be dropped, not sent.
+// MustDrop reports whether the last packet from DequeueNext must be dropped, not sent.
 func (p *Port) MustDrop() bool { return p.dropNext }

@@ -29,7 +29,8 @@ const (
 )
 
 // ApplyPause applies a Pause frame for a class. The class's queue is held for this many quanta from now on or, with 0,
-// until Resume. Classes without a queue of their own share the port's last one, which is held while any of them is.
+// until ApplyResume. Classes without a queue of their own share the port's last one, which is held while any of them
+// is.
 func (p *Port) ApplyPause(now unit.Time, class uint8, quanta int64) {
 	if p.pauses == nil {
 		p.pauses = &pauses{}

@@ -457,7 +457,7 @@ func (p *Port) IsIdle() bool { return p.control == nil && p.waiting&^p.paused ==
 // no queue is paused, and the scheduler has no choice.
 func (p *Port) IsOpen() bool { return p.isFIFO && p.waiting|p.paused == 0 && p.control == nil }
 
-// IsVacant is Open, also for ports with several queues in strict priority.
+// IsVacant is IsOpen, also for ports with several queues in strict priority.
 func (p *Port) IsVacant() bool {
 	return (p.isFIFO || p.isStrict) && p.waiting|p.paused == 0 && p.control == nil
 }

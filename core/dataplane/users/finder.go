@@ -138,7 +138,7 @@ func addressOf(book *packet.Book, a packet.Addr, version uint8) netip.Addr {
 }
 
 // Lister is the configuration of a program or scheduler with a list of users in one of its parameters. It completes
-// the list if each declared user that the list lacks also counts as a user (Complete).
+// the list if each declared user that the list lacks also counts as a user (completeSets).
 type Lister interface {
 	Sets() (param string, all []Set, completes bool)
 }

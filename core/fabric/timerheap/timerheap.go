@@ -44,10 +44,11 @@ func (h *Heap) FirstTime() unit.Time {
 	return h.entries[0].At
 }
 
-// FirstEntry returns the first entry. First must have been called just before, and the heap must not be empty.
+// FirstEntry returns the first entry. FirstTime must have been called just before, and the heap must not be empty.
 func (h *Heap) FirstEntry() Entry { return h.entries[0] }
 
-// Take removes and returns the first entry. First must have been called just before, and the heap must not be empty.
+// Take removes and returns the first entry. FirstTime must have been called just before, and the heap must not be
+// empty.
 func (h *Heap) Take() Entry {
 	h.hole = true
 	return h.entries[0]

@@ -160,8 +160,8 @@ type halving struct {
 	scatter, gather bool
 }
 
-// rounds of one phase
-func (h *halving) roundsPerPhase() int { return bits.Len(uint(h.n)) - 1 } // rounds of one phase
+// roundsPerPhase returns the number of rounds of one phase.
+func (h *halving) roundsPerPhase() int { return bits.Len(uint(h.n)) - 1 }
 func (h *halving) stepCount(int) int   { return 2 * h.tagCount() }
 func (h *halving) blockCount() int     { return h.n }
 func (h *halving) maxPosted() int      { return 0 }

@@ -146,7 +146,7 @@ func (j *Job) Each(m, lane int) int { return j.Ops(m, lane) / j.Iterations }
 func (j *Job) Ahead() int { return 1 }
 
 // Traits returns the job's messages and bytes, the number of NICs that channels use in turn, and the iterations. Bus
-// is Size times Factor for collective operations.
+// is Size times busFactor for collective operations.
 func (j *Job) Traits() job.Traits {
 	t := job.Traits{Messages: j.CountMessages(), Bytes: j.CountBytes(), Iterations: j.Iterations, Period: j.Align}
 	if j.Operation != Pipeline {
@@ -189,7 +189,8 @@ func (j *Job) positionOf(m int, at job.Ref) position {
 	return w
 }
 
-// Age orders the operations that wait on an ideal network (job.Aged): by collective operation, chunk and channel.
+// Age orders the operations that wait on an ideal network (aged of package job): by collective operation, chunk and
+// channel.
 func (j *Job) Age(m int, at job.Ref) int64 {
 	if at.Lane == 0 {
 		return 0

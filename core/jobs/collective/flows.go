@@ -30,7 +30,7 @@ type Transfers struct {
 // Tree: a binary tree, in which hosts 2i+1 and 2i+2 send to host i. All bytes go up to host 0, from each host once it
 // has those from both its children, and then down again.
 //
-// The error is a *wrong.
+// The error is a *configError.
 func NewTransfers(algorithm string, n int, size unit.Bytes) (Transfers, error) {
 	t := Transfers{algorithm, n, size}
 	switch {

@@ -7,8 +7,8 @@ import (
 )
 
 // CountTurns makes a rank follow the order of LogGOPSim. All ranks of a run share the counter of turns, and one thread
-// runs them with Step, so the order depends only on the program. A turn is LogGOPSim's ts. Each message gets one when
-// it is sent. Operations that become ready at the same time share one; among them sends come before receives and
+// runs them with HandleFirst, so the order depends only on the program. A turn is LogGOPSim's ts. Each message gets one
+// when it is sent. Operations that become ready at the same time share one; among them sends come before receives and
 // receives before computing (LogGOPSim.cpp:224, :235, :323, :522, :534).
 func (r *Rank) CountTurns(counter *int64) { r.turns = counter }
 
@@ -48,7 +48,7 @@ func (r *Rank) HandleFirst() {
 	r.handleEvent(&e)
 }
 
-// RunsBefore reports whether the next Step of a rank comes before the one of another rank. A rank without events is
+// RunsBefore reports whether the next event of a rank comes before the one of another rank. A rank without events is
 // last.
 func (r *Rank) RunsBefore(other *Rank) bool {
 	if r.NextTime() == unit.Never || other.NextTime() == unit.Never {

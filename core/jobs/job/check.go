@@ -20,8 +20,8 @@ type JobFault struct {
 func (f *JobFault) Error() string { return f.Msg }
 
 // Check returns the errors of a listed job: cycles of dependencies, messages without a partner, and sends and receives
-// of one message that differ in size. A job that passes may still deadlock, which only a run shows (Deadlock). Check
-// also records which messages must not overtake each other, so it must be called before a run on packets.
+// of one message that differ in size. A job that passes may still deadlock, which only a run shows (DescribeDeadlock).
+// Check also records which messages must not overtake each other, so it must be called before a run on packets.
 func (l *Listed) Check() (faults []JobFault) {
 	if f := l.findCycle(); f != nil {
 		return []JobFault{*f}

@@ -68,8 +68,8 @@ type Tally struct {
 	iterations []Iteration
 	begins     []unit.Time // of iterations that begin with a Wait, by number
 	over       []int32
-	ended      int       // number of iterations that are over (Over)
-	shift      unit.Time // offset added to reported times (Skip)
+	ended      int       // number of iterations that are over (CountOver)
+	shift      unit.Time // offset added to reported times (SkipIterations)
 }
 
 // NewTally returns an empty tally.

@@ -49,7 +49,7 @@ type Span struct {
 	From, To unit.Time
 }
 
-// Rank runs one rank of a program. Its driver calls Advance at the time of Next.
+// Rank runs one rank of a program. Its driver calls Advance at the time of NextTime.
 type Rank struct {
 	Number     int
 	frontier   *Frontier
@@ -211,7 +211,7 @@ const (
 	cpus   = iota
 	outs   // sending side of a NIC
 	ins    // receiving side of a NIC
-	takers // processor for received messages, where receivers are bound and the program is not Ordered
+	takers // processor for received messages, where receivers are bound and the program does not have LogGOPSimOrder
 )
 
 // stream is a processor, or one direction of a NIC. It does one thing at a time.

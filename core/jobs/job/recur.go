@@ -102,7 +102,7 @@ func (f *Frontier) visitState(word func(name string, value int64)) {
 	word("ready", int64(len(f.ready)))
 }
 
-// RankTotals has the totals of a rank so far, for Skip.
+// RankTotals has the totals of a rank so far, for SkipIterations.
 type RankTotals struct {
 	computed unit.Time
 	sent     unit.Bytes
@@ -133,7 +133,7 @@ func (r *Rank) MaxSkip(p RecurringProgram) int {
 
 // SkipIterations moves the rank on by n iterations of its program at the same time, without running them. They are
 // whole cycles of iterations, each like the cycle between two alike moments: was has the totals at the first moment,
-// now at the second. n may not exceed Room.
+// now at the second. n may not exceed MaxSkip.
 func (r *Rank) SkipIterations(p RecurringProgram, n, cycle int, was, now RankTotals) {
 	f := r.frontier
 	by := make([]int32, len(f.lanes))
@@ -206,7 +206,7 @@ func (t *Tally) IsEven() bool {
 
 // SkipIterations adds n iterations after the last one that is over, in whole cycles, each a period later than the one
 // before it. The last iterations that are over were one cycle. All later reports are shifted by the skipped time. The
-// tally must be Even.
+// tally must be even (IsEven).
 func (t *Tally) SkipIterations(n, cycle int, period unit.Time) {
 	over := t.CountOver()
 	each := len(t.operations) / over

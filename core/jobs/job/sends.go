@@ -1,9 +1,9 @@
 package job
 
 // VisitSends calls visit with the first send of each rank to each other rank: the sender, the operation and the
-// receiver. If visit returns false, it skips the rest of that rank. Of an Alike program Sends examines one iteration,
-// of a Listed one all operations. Of others it examines about limit operations, which the ranks and their lanes share
-// evenly. all is false if the limit has left operations out.
+// receiver. If visit returns false, it skips the rest of that rank. Of a RecurringProgram VisitSends examines one
+// iteration, of a Listed one all operations. Of others it examines about limit operations, which the ranks and their
+// lanes share evenly. all is false if the limit has left operations out.
 func VisitSends(p Program, limit int, visit func(from int, at Ref, to int) (more bool)) (all bool) {
 	share := max(limit/max(p.Ranks(), 1), 64)
 	if l, listed := p.(*Listed); listed {

@@ -18,7 +18,7 @@ const (
 	Overlaps                     // computes and communicates
 )
 
-// ActivityNames returns the names of activities, in the order of Doing.
+// ActivityNames returns the names of activities, in the order of Activity.
 func ActivityNames() []string { return []string{"waiting", "computing", "communicating", "both"} }
 
 // String returns the activity's name.
@@ -45,7 +45,7 @@ type Timeline struct {
 	ranks []timelineRank
 	held  int
 	cut   unit.Time // end of the recorded time; unit.Never: not cut
-	left  int64     // number of spans left out beyond Most
+	left  int64     // number of spans left out beyond MaxParts
 }
 
 // timelineRank has the recorded parts of a rank: when it computed, and when it communicated, each in order of time.
@@ -139,15 +139,15 @@ func (t *Timeline) endIteration(x *timelineRank, s *Span) {
 	}
 }
 
-// countHeld counts n recorded parts and sets the cut at a time, the end of the last one, if Most is reached.
+// countHeld counts n recorded parts and sets the cut at a time, the end of the last one, if MaxParts is reached.
 func (t *Timeline) countHeld(n int, at unit.Time) {
 	if t.held += n; t.held >= t.MaxParts && t.cut == unit.Never {
 		t.cut = at
 	}
 }
 
-// Cut returns the time at which recording ended because of Most, and the number of operations left out. unit.Never: it
-// was not cut.
+// Cut returns the time at which recording ended because of MaxParts, and the number of operations left out. unit.Never:
+// it was not cut.
 func (t *Timeline) Cut() (at unit.Time, left int64) {
 	if t.left == 0 {
 		return unit.Never, 0

@@ -30,7 +30,7 @@
 //	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
 //	draft-miao §9.1 notices are checked        Sender.passNotice         TestNotices
 //	BS'19 §4.3 NACKs of the network: checks    Sender.handleNetworkNack  TestNackChecks, TestTransmissionNumbers
-//	BS'19 §4.3 what did not arrive goes again  recovery.name, lost       TestNackTraces, TestNackGoBackN
+//	BS'19 §4.3 what did not arrive goes again  recovery.confirmLoss      TestNackTraces, TestNackGoBackN
 //	BS'19 §4.3, §5 a reduction a round trip    Sender.handleNetworkNack  TestNackReactions, TestNackOncePerRoundTrip
 //	BS'19 §4.3, §5 … in every state            Sender.handleNetworkNack  TestNackStates
 //	BS'19 §4.3 incast without timeouts         transport.NACKPacer        TestNackIncast, TestNackHold,

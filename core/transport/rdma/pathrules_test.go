@@ -64,7 +64,7 @@ func TestPathPacedFirst(t *testing.T) {
 	}
 }
 
-// With new_rate: next (Config.CheckReload) a path's pending send stays where the old rate put it, as a single path's
+// With new_rate: next (Config.Keeps) a path's pending send stays where the old rate put it, as a single path's
 // does.
 func TestPathNewRateWaits(t *testing.T) {
 	for _, keeps := range []bool{true, false} {

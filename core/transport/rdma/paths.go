@@ -35,7 +35,7 @@ type paths struct {
 	next         int   // the path of the planned packet
 	probe        int   // the path of the controllers' latest probe
 	maxInFlight  int64 // maximum bytes in flight on all together: the sum of their first windows
-	keepsPending bool  // Config.CheckReload
+	keepsPending bool  // Config.Keeps
 	allChanged   bool  // the latest event was about all paths
 	sum          cc.Decision
 }

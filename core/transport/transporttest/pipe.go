@@ -57,7 +57,8 @@ type networkPath struct {
 	Limit    unit.Bytes
 	Queueing unit.Time // what the flow knows of the queues (cc.Path.MaxQueueing)
 
-	Pause func(at unit.Time) unit.Time                     // when the link may start a packet that it could start at at
+	// when the link may start a packet that it could start at time at
+	Pause func(at unit.Time) unit.Time
 	Data  func(n int, p *packet.Packet) (fate packetFate)  // the fate of the n-th packet of the sender, from 0
 	Reply func(n int, p *packet.Packet) (fate packetFate)  // of the receiver's
 	Seen  func(at unit.Time, p *packet.Packet, reply bool) // called for each packet when it is sent

@@ -10,14 +10,14 @@
 //
 //	entropy values: six ways to choose them            balancer     TestOblivious, TestBitmap, TestREPS, TestMixed
 //	acknowledged: at once, or after 16 KiB             Receiver.handleData      TestAckPolicy
-//	64 bits of selective acknowledgement               Receiver.bitmap          TestSelective
+//	64 bits of selective acknowledgement               Receiver.newAck          TestSelective
 //	when a packet asks for its acknowledgement         Sender.Emit              TestAsks
 //	asking when turns at the NIC are late              Sender.setSlow           TestLateTurns, TestManyFlowsOnNIC
 //	in flight by the receiver's counter                Sender.onAck             TestInFlight
 //	round trips of packets that were sent again        Sender.sampleRTT         TestSamples
 //	NACKs, repairs in order and before what is new     Sender.onNack            TestNacks
 //	timeout of the oldest packet, requests to send     Sender.Advance           TestTimeout, TestRequests
-//	estimated timeouts                                 Sender.rto               TestEstimated, TestEstimatedLongPath
+//	estimated timeouts                                 Sender.timeoutOf         TestEstimated, TestEstimatedLongPath
 //	losses without trimming                            Sender.findLosses        TestSleek
 //	credit: first window, targets, at most             Sender.creditTarget      TestCredit
 //	credit that does not come                          Sender.creditWait        TestWaitsForCredit

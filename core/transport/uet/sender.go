@@ -26,7 +26,7 @@ type Sender struct {
 	maySend  bool          // window and credit permit the next packet
 	turn     unit.Time     // time since when they permit it and no packet was sent
 	slow     unit.Time     // a later turn asks for an acknowledgement
-	timer    transport.RTO // From is when Backoff last grew: packets sent earlier have the previous timeout
+	timer    transport.RTO // WaitStart is when Backoff last grew: packets sent earlier have the previous timeout
 	timerAt  unit.Time
 	sleek    recovery
 	counters transport.Counters

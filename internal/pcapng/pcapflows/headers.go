@@ -36,7 +36,7 @@ const (
 	linkSLL2     = 276
 )
 
-// parseHeader reads the headers of a frame. reason is one of Left's if they cannot be read, else empty.
+// parseHeader reads the headers of a frame. reason is why the frame is left out if they cannot be read, else empty.
 func (f *Frame) parseHeader() (h header, reason string) {
 	b := f.Data
 	etherType, link := uint16(0), 0 // bytes before IP
@@ -85,8 +85,8 @@ func (f *Frame) parseHeader() (h header, reason string) {
 // typeBefore returns the Ethernet type in the last two bytes of a link header of link bytes.
 func typeBefore(b []byte, link int) uint16 { return be.Uint16(b[link-2:]) }
 
-// parseIPv4 reads an IPv4 packet; whole is its length on the wire, with padding. reason is one of Left's, empty if
-// it can be read.
+// parseIPv4 reads an IPv4 packet; whole is its length on the wire, with padding. reason is why the frame is left out;
+// empty if it can be read.
 func (h *header) parseIPv4(b []byte, whole int) (reason string) {
 	if len(b) < packet.IPv4Header {
 		return cut
@@ -181,7 +181,7 @@ const (
 	ack = 16
 )
 
-// parseSegment reads the TCP header at h.rest. reason is one of Left's, empty if it can be read.
+// parseSegment reads the TCP header at h.rest. reason is why the frame is left out; empty if it can be read.
 func (h *header) parseSegment() (s segment, reason string) {
 	b := h.rest
 	if len(b) < 14 { // only these bytes are used

@@ -171,7 +171,7 @@ func (r *captureReader) addFrame(f *Frame) error {
 	return err
 }
 
-// takePacket adds the packet of a frame to the items. reason is one of Left's if it is left out.
+// takePacket adds the packet of a frame to the items. reason is why it is left out; empty if it is not.
 func (r *captureReader) takePacket(f *Frame) (reason string, err error) {
 	if hasWeirSuffix(f.Interface.Name) {
 		return weirDrops, nil
@@ -226,8 +226,8 @@ func (r *captureReader) numberAddress(a netip.Addr) int32 {
 	return n
 }
 
-// readTransport reads the ports of a packet, and with Selection.Flows its TCP header, into x. reason is one of
-// Left, empty if the packet is selected.
+// readTransport reads the ports of a packet, and with Selection.Flows its TCP header, into x. reason is why the packet
+// is left out; empty if the packet is selected.
 func (r *captureReader) readTransport(h *header, x *item) (reason string) {
 	if !r.Selection.Flows && r.Port == 0 {
 		return ""

@@ -88,7 +88,7 @@ type Process struct {
 	stdout strings.Builder
 	stderr strings.Builder
 	lines  []string // of both streams, in the order of arrival
-	next   int      // the first line that Line has not returned
+	next   int      // the first line that AwaitLine has not returned
 
 	usage  usage
 	budget time.Duration // of work; 0: no limit
@@ -156,7 +156,7 @@ func (p *Process) wakeUp() {
 }
 
 // LimitWork limits the processor time that the process may use from this call until a later wait ends. It replaces
-// limits of wall-clock time: a program that must end within a second of a signal gets Within(time.Second) before the
+// limits of wall-clock time: a program that must end within a second of a signal gets LimitWork(time.Second) before the
 // signal.
 func (p *Process) LimitWork(work time.Duration) *Process {
 	p.budget = p.Work() + work

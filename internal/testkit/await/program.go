@@ -27,7 +27,7 @@ func RequireProgram(t testing.TB, folder string, flags ...string) string {
 	return path
 }
 
-// BuildProgram works as Program, for callers that are not tests.
+// BuildProgram works as RequireProgram, for callers that are not tests.
 func BuildProgram(folder string, flags ...string) (path string, err error) {
 	into, err := programsDir()
 	if err != nil {

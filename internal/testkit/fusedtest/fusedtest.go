@@ -75,7 +75,7 @@ func listOrders(offers []dataplane.Scheme) []list {
 	return all
 }
 
-// Comparison is the result of Check.
+// Comparison is the result of CompareFused.
 type Comparison struct {
 	Fused  map[string]int // number of fused runs, by list of offers
 	Passed int            // packets that needed no queue

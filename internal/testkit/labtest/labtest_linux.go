@@ -90,8 +90,8 @@ func RequireRoot(t testing.TB) {
 	}
 }
 
-// OpenDumbbell makes the dumbbell and starts its data plane in another process of this binary (Main). Both end with the
-// test. Open skips the test on a machine without the privileges for a lab.
+// OpenDumbbell makes the dumbbell and starts its data plane in another process of this binary (RunMain). Both end with
+// the test. OpenDumbbell skips the test on a machine without the privileges for a lab.
 func OpenDumbbell(t testing.TB, d Dumbbell) (*lab.Network, *lab.DataPlane) {
 	t.Helper()
 	RequireRoot(t)

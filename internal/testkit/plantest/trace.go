@@ -50,7 +50,7 @@ func RunTraced(t testing.TB, r *experiment.Registry, sinks func(ports []string) 
 	return RunTracedSpec(t, r, tracedSpec, sinks, patterns...)
 }
 
-// RunTracedSpec works as Trace, on the first point of another experiment.
+// RunTracedSpec works as RunTraced, on the first point of another experiment.
 func RunTracedSpec(t testing.TB, r *experiment.Registry, text string, sinks func(ports []string) []trace.Sink,
 	patterns ...string) []trace.Record {
 	t.Helper()

@@ -105,7 +105,7 @@ type Plot struct {
 	LogY    bool
 	LogSet  bool // the file states which axes are logarithmic
 
-	Ranks     []int // of a timeline, in this order; nil: by Slowest
+	Ranks     []int // of a timeline, in this order; nil: RankCount selects them
 	RankCount int   // number of ranks, those with the shortest wait first; 0: all, if there is room
 
 	Style
@@ -771,8 +771,8 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 	}
 }
 
-// CheckNames checks plots if the measures of runs are unknown: view.Blind reports whether a name may be a measure, and
-// known has the possible names for messages.
+// CheckNames checks plots if the measures of runs are unknown: view.MayBeMeasure reports whether a name may be a
+// measure, and known has the possible names for messages.
 func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
 	if t == nil || t.Kind != document.List {
 		return

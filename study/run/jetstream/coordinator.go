@@ -38,7 +38,7 @@ type Config struct {
 	Server   *Join  // an existing server
 	Jobs     int    // concurrent runs of the built-in worker; 0: one per core; below 0: no built-in worker
 	Memory   float64
-	// Keys is a folder with the server's keys and the join file (Prepare). With it, workers can rejoin for the next
+	// Keys is a folder with the server's keys and the join file (WriteJoinFile). With it, workers can rejoin for the next
 	// experiment. "": the folder of the queue, with new keys for each sweep.
 	Keys       string
 	VerifyMode Verify // which results of workers are verified
@@ -175,7 +175,7 @@ func (c *Coordinator) Begin(ctx context.Context, w *run.Work) (err error) {
 	if c.dir = c.queue; c.dir == "" {
 		c.dir = queueFolder(w.Dir)
 	}
-	c.interrupted = true // until it has begun, End keeps the files of earlier executions
+	c.interrupted = true // until it has begun, Close keeps the files of earlier executions
 	defer func() { c.interrupted = err != nil }()
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return err
@@ -269,7 +269,7 @@ func (c *Coordinator) openServer() (*Join, []nats.Option, error) {
 	if err := join.write(c.joinFile()); err != nil {
 		return nil, nil, err
 	}
-	if c.Keys == "" { // with Keys, Prepare has issued the notice
+	if c.Keys == "" { // with Keys, the caller of WriteJoinFile has reported the file
 		c.issueNotice("to join workers, run: weir worker --join %s", c.joinFile())
 	}
 	if c.joined != nil {

@@ -1,7 +1,7 @@
 // Package jetstream executes the runs of an experiment on many machines. It has a queue of runs in NATS JetStream,
 // workers that take runs, and a coordinator, which is a run.Runner.
 //
-// Runs are published largest first into subjects by size class (Class). Each class has one pull consumer that all
+// Runs are published largest first into subjects by size class (sizeClass). Each class has one pull consumer that all
 // workers share. A worker polls the largest class that fits it, then the smaller ones, and reports progress
 // periodically. If the reports stop, the server gives the run to another worker. A run's subject contains its id, and
 // the stream keeps one message per subject, so that publishing a run again does not duplicate it. Experiments and

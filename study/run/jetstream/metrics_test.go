@@ -80,7 +80,7 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Short is what fits on a line next to the progress.
+// FormatShort returns what fits on a line next to the progress.
 func TestShort(t *testing.T) {
 	for want, s := range map[string]Status{
 		"0 workers, 0 queued":           {},

@@ -74,5 +74,5 @@ func (c *Coordinator) reconcile() {
 	c.conn.Publish(c.sweep.subject("wake"), []byte(wakeChecks))
 }
 
-// maxLeft limits the consecutive calls of reconcile that wait for pending reports.
+// maxSkips limits the consecutive calls of reconcile that wait for pending reports.
 const maxSkips = 5

@@ -20,7 +20,7 @@ func TestReachable(t *testing.T) {
 	}
 }
 
-// Prepare writes the file to join with before a sweep begins, and chooses the port.
+// WriteJoinFile writes the file to join with before a sweep begins, and chooses the port.
 func TestPrepare(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	file, address, err := WriteJoinFile("127.0.0.1:0", dir)

@@ -126,7 +126,7 @@ type workerSweep struct {
 // maxCoordinatorSilence is the silence of a coordinator after which its sweep counts as ended.
 const maxCoordinatorSilence = 30 * time.Second
 
-// workOn works as Work, on an open connection.
+// workOn works as ExecuteRuns, on an open connection.
 func (w *workerState) workOn(ctx context.Context, conn *nats.Conn) (err error) {
 	w.conn, w.ctx = conn, ctx
 	heard, err := conn.Subscribe(announceSubject, w.receiveAnnouncement)

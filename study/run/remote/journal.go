@@ -34,7 +34,7 @@ type Journal struct {
 	replay   func(*JournalEntry)
 }
 
-// JournalEntry is a line of a journal. Note shortens its text and names.
+// JournalEntry is a line of a journal. NoteNow shortens its text and names.
 type JournalEntry struct {
 	Sweep   string `json:"sweep,omitempty"` // name of the sweep, with its trace
 	Trace   string `json:"trace,omitempty"`

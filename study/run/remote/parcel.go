@@ -109,7 +109,7 @@ func PackParcel(s *experiment.Spec) (manifest []byte, files map[string][]byte) {
 	return manifest, files
 }
 
-// UnpackParcel loads the experiment of a parcel. The function fetch returns a file by its digest, which Unpack
+// UnpackParcel loads the experiment of a parcel. The function fetch returns a file by its digest, which UnpackParcel
 // verifies. The experiment can read only files of the parcel, not files of this machine. A parcel is invalid if a path
 // leads outside, if two files have one path, or if the experiment does not name one of the files.
 func UnpackParcel(r *experiment.Registry, manifest []byte, fetch func(digest string) ([]byte, error)) (*experiment.Spec,

@@ -93,7 +93,7 @@ func (c *Collector) DescribeMissing(ctx context.Context) []string {
 	return c.reasons
 }
 
-// findReasons returns the lines of Missing. It polls the queue.
+// findReasons returns the lines of DescribeMissing. It polls the queue.
 func (c *Collector) findReasons(ctx context.Context) (texts []string) {
 	f := c.folder
 	if len(c.lacking) == 0 {
@@ -156,7 +156,7 @@ func (f *Folder) findJobs() map[int]int {
 	return jobs
 }
 
-// describeUnqueued describes missing runs as describe does, without a queue: tasks that began may still be running.
+// describeUnqueued describes missing runs as describeEnds does, without a queue: tasks that began may still be running.
 func (f *Folder) describeUnqueued(lost, jobs map[int]int) (texts []string) {
 	if len(lost) == 0 {
 		return nil

@@ -119,7 +119,7 @@ func copyProgram(to, from string) error {
 	return results.WrapWriteError(to, err)
 }
 
-// OpenFolder reads a folder that Export has written.
+// OpenFolder reads a folder that ExportFolder has written.
 func OpenFolder(r *experiment.Registry, dir string) (*Folder, error) {
 	job, err := openJob(dir)
 	if err != nil {

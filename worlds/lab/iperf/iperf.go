@@ -17,7 +17,7 @@ var ErrMissing = errors.New("iperf3 is not installed; install Debian's package i
 
 // Result is the result of a run, as in package traffic, with the fields that iperf3 provides. Each flow has
 // Sender.Retransmitted (TCP), Sender.SentBytes and SentPackets (UDP), Receiver.ReceivedBytes, and ReceivedPackets
-// (UDP). Begun has the lateness of starts. All other fields are 0.
+// (UDP). StartLateness has the lateness of starts. All other fields are 0.
 type Result struct {
 	traffic.Result
 	Version   string      // of iperf3

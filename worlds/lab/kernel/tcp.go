@@ -79,8 +79,8 @@ type Settings struct {
 	SenderOptions, ReceiverOptions []Option  // options of the two sockets, set before they connect or listen
 	Rate                           unit.Rate // at which the application writes; 0: as fast as possible
 	Pacing                         bool      // TCP paces by itself, because of one of SenderOptions
-	// Buffers of the flow's sockets if the host's buffers belong to another flow (method Buffers): of the sending
-	// socket before it connects, and of the listening one. 0: the host's.
+	// Buffers of the flow's sockets if the host's buffers belong to another flow (setSendBuffers, setReceiveBuffers): of
+	// the sending socket before it connects, and of the listening one. 0: the host's.
 	SendBuffer, ReceiveBuffer int
 }
 

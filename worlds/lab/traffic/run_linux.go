@@ -27,7 +27,7 @@ type run struct {
 	lock          sync.Mutex
 	end           End
 	failed        error
-	missing       []int   // by flow: predecessors in After that have not arrived
+	missing       []int   // by flow: predecessors in Predecessors that have not arrived
 	waiting       [][]int // by flow: its successors
 	openFlows     int     // flows with a size that are neither done nor abandoned
 	givenUp       []bool

@@ -47,7 +47,7 @@ type Flow struct {
 	Predecessors []int
 
 	TCP *TCP // nil for UDP
-	// Endpoints of transport/udp: UDP's NextSend and Emit give the schedule, UDPReceiver counts. With After, UDP is
+	// Endpoints of transport/udp: UDP's NextSend and Emit give the schedule, UDPReceiver counts. With Predecessors, UDP is
 	// nil, and Begin creates it when the flow starts.
 	UDP, UDPReceiver transport.Endpoint
 	Begin            func(start unit.Time) transport.Endpoint
@@ -114,7 +114,7 @@ type Result struct {
 	Flows   []FlowResult
 	Sampled [][]int64 // by Config.Samples
 
-	// SendLateness is the lateness of datagrams at their system calls. Begun is the lateness of TCP flows' starts.
+	// SendLateness is the lateness of datagrams at their system calls. StartLateness is the lateness of TCP flows' starts.
 	SendLateness, StartLateness Lateness
 	Lost                        Lost // in the whole run
 	// Waiting records the waits of the TCP thread for a processor.

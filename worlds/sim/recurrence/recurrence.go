@@ -104,7 +104,7 @@ func (w *walk) walkRoots(roots []Root) {
 	}
 }
 
-// walk is a Take or a NewSurvey in progress.
+// walk is a TakeSnapshot or a NewSurvey in progress.
 type walk struct {
 	Snapshot
 	before  *Snapshot

@@ -27,11 +27,11 @@ const (
 	IsUnreadable = "unreadable" // made by ReadReplies for an invalid line
 )
 
-// maxReply limits the bytes of a line that the supervisor reads. Replies from Brief are shorter, even if JSON
+// maxReply limits the bytes of a line that the supervisor reads. Replies from Shorten are shorter, even if JSON
 // writes six bytes for one.
 const maxReply = 1 << 18
 
-// Limits of Brief: notes, bytes of a note, and bytes of the text.
+// Limits of Shorten: notes, bytes of a note, and bytes of the text.
 const (
 	maxNotes  = 20
 	maxNote   = 2000

@@ -122,7 +122,7 @@ func (c *Codec) AppendAnswer(p *packet.Packet, header []byte) bool {
 	return true
 }
 
-// answerTTL is the hop limit of answers, as in packet.TurnRound.
+// answerTTL is the hop limit of answers, as after packet.Packet.SwapEnds.
 const answerTTL = 64
 
 // completeFrame updates the checksums of f, which ends with its TCP segment, and pads it.

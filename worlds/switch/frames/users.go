@@ -173,7 +173,7 @@ func (u *Users) ApplyRules(rules *Rules) {
 	u.peers, _ = u.buildTable(rules.Peers, func(i int) packet.Addr { return packet.Addr(len(u.members) + i) })
 }
 
-// DeclareCustomers stores the customers of rules in the book, for programs that are built before Follow.
+// DeclareCustomers stores the customers of rules in the book, for programs that are built before ApplyRules.
 func (u *Users) DeclareCustomers(rules *Rules) {
 	if all := rules.declaredUsers(); all != nil || u.Book.Users() != nil {
 		u.Book.SetUsers(all)

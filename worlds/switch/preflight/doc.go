@@ -2,5 +2,5 @@
 // offloads, local senders to them, their bridge, and the records of other switches.
 //
 // Check is weir switch --check. A start (package supervisor) begins with NewPlan and records its changes in a
-// Record, from which Restore undoes the changes of a dead switch.
+// Record, from which RestoreDead undoes the changes of a dead switch.
 package preflight

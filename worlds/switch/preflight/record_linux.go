@@ -21,7 +21,7 @@ import (
 
 // recordPrefix starts the names of records. A record is a file next to the records of labs. A switch writes the
 // offloads that it disables there before it does so. It holds a lock on the file (flock(2)), which the kernel
-// releases however the switch dies. The next switch, or Restore, restores what a dead one left.
+// releases however the switch dies. The next switch, or RestoreDead, restores what a dead one left.
 const recordPrefix = "switch-"
 
 // MaxSwitches limits the number of switches on a machine.

@@ -94,7 +94,7 @@ func (c *config) rampProbability(delay unit.Time) float64 {
 type portState struct {
 	probability float64    // p'
 	oldDelay    float64    // delay at the last update, in seconds
-	dueCounts   [2]float64 // by queue, sum of probabilities less the events done (recur)
+	dueCounts   [2]float64 // by queue, sum of probabilities less the events done (isDue)
 }
 
 // updateBase updates the base probability for a delay in seconds.
@@ -104,7 +104,7 @@ func (s *portState) updateBase(c *config, delay float64) {
 	s.oldDelay = delay
 }
 
-// isDue returns true with a frequency equal to probability, evenly spaced (recur). q is the queue.
+// isDue returns true with a frequency equal to probability, evenly spaced. q is the queue.
 func (s *portState) isDue(q int, probability float64) bool {
 	s.dueCounts[q] += probability
 	if s.dueCounts[q] > 1 {

@@ -98,7 +98,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "ndp".
 func (n *Program) Name() string { return "ndp" }
 
-// maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and MostExtensions.
+// maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and
+// packet.MaxExtensionBytes.
 const maxHeaderSize = 256
 
 // isHeader reports whether a packet is a trimmed one: data without payload. The wire has no other sign of it.

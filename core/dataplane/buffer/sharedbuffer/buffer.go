@@ -44,7 +44,7 @@ type Trigger struct {
 	Share  float64    // of the free part
 }
 
-// Buffer is a switch's packet memory. The programs of one switch share one (Of).
+// Buffer is a switch's packet memory. The programs of one switch share one (BufferOf).
 type Buffer struct {
 	size     unit.Bytes // total; 0: no limit
 	shared   unit.Bytes // size − all reserves − all headroom
@@ -189,7 +189,7 @@ func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 func (q *Queue) fitsReserve(n unit.Bytes) bool { return q.bytes-q.headroom+n <= q.reserved }
 
 // HasReserve reports whether the reserve of a guarded queue has room for n bytes, which are then admitted regardless of
-// other packets. Take books them.
+// other packets. BookReserve books them.
 func (q *Queue) HasReserve(n unit.Bytes) bool { return q.guarded && q.fitsReserve(n) }
 func (q *Queue) BookReserve(n unit.Bytes)     { q.bytes += n }
 

@@ -174,7 +174,8 @@ func (x *Program) effectiveRate(rate unit.Rate) unit.Rate {
 	return rate
 }
 
-// maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and MostExtensions.
+// maxHeaderSize is the max Size of a packet without payload: headers of IPv6 and of a transport, and
+// packet.MaxExtensionBytes.
 const maxHeaderSize = 256
 
 // isHeader reports whether a packet has no payload: a trimmed one, or a control packet. A packet's length is in a

@@ -7,20 +7,20 @@
 // The sources are the paper's abstract and its authors' simulator, of 2021 (Bolt simulator, docs/sources.md). The
 // numbers of the paper's algorithms are from memory:
 //
-//	algorithm 1: from CC_THRESHOLD on SRC with queue, link and the    Program.notifyCongestion  TestThreshold, TestSRC,
+//	algorithm 1: from CC_THRESHOLD on SRC with queue, link and the    program.notifyCongestion  TestThreshold, TestSRC,
 //	  sender's own time, once a packet (DEC); INC is taken away                                 TestIPv6, TestDEC
-//	algorithm 1: a packet of a last window, not a first, is a token   Program.grantRequest      TestPRU
-//	algorithm 1: INC takes such a token, else one of supply, or ends  Program.grantRequest      TestPRU, TestSM
+//	algorithm 1: a packet of a last window, not a first, is a token   program.grantRequest      TestPRU
+//	algorithm 1: INC takes such a token, else one of supply, or ends  program.grantRequest      TestPRU, TestSM
 //	algorithm 3: supply less demand since the last packet, an MTU     port.countSupply          TestSM, TestSupply
 //	  at most
-//	all of it, with the simulator's order of branches                 Program.Book              TestTranscript
-//	at most 256 tokens (simulator: MaxNumPruTokens)                   Program.grantRequest      TestPRU
-//	without SRC the receiver's acknowledgement (simulator:            Program.notifyCongestion  TestNoSRC
+//	all of it, with the simulator's order of branches                 program.Book              TestTranscript
+//	at most 256 tokens (simulator: MaxNumPruTokens)                   program.grantRequest      TestPRU
+//	without SRC the receiver's acknowledgement (simulator:            program.notifyCongestion  TestNoSRC
 //	  EnableBts false)
-//	messages are about data with the header, not trimmed              Program.Book              TestAboutWhat
-//	the queue is the total of the port                                Program.Book              TestQueueOfPort
-//	no effect on packets without requests                             Program.Book              TestContract
-//	its way: through the ingress, and the class of its tos            Program.sendNotice        TestWay
+//	messages are about data with the header, not trimmed              program.Book              TestAboutWhat
+//	the queue is the total of the port                                program.Book              TestQueueOfPort
+//	no effect on packets without requests                             program.Book              TestContract
+//	its way: through the ingress, and the class of its tos            program.sendNotice        TestWay
 //
 // The queue is the port's total, for any queues, as in the simulator, because PRU and SM also apply to the port. The
 // packet itself, and the one being sent, do not count. The simulator gives messages and acknowledgements a queue of

@@ -54,7 +54,7 @@ func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, l
 	return "its counts", nil
 }
 
-// The metrics of Alone.
+// Metrics of standalone.
 const (
 	metricRecords = iota
 	metricWithout
