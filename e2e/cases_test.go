@@ -16,9 +16,10 @@ var warnedCases = map[string][]string{
 	"slow-start": {"cc-no-signal"}, // no buffer has a limit
 }
 
-// TestCases: each file of testdata/cases is an input that was reported to give a wrong result silently. Its claims have
-// the right value, with its source, and hold. It has no warnings but those of warnedCases.
-func TestCases(t *testing.T) {
+// TestCases_ClaimsHoldWithoutOtherWarnings: each file of testdata/cases is an input that was reported to give a wrong
+// result silently. Its claims have the right value, with its source, and hold. It has no warnings but those of
+// warnedCases.
+func TestCases_ClaimsHoldWithoutOtherWarnings(t *testing.T) {
 	files, err := filepath.Glob("testdata/cases/*.yaml")
 	if err != nil || len(files) < 9 {
 		t.Fatal(files, err)

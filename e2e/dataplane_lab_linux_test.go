@@ -27,7 +27,7 @@ import (
 
 // The same file in the lab: each run of figure 5's quick variant has a data plane of its
 // own switches and programs, which carries a kernel's TCP.
-func TestLab(t *testing.T) {
+func TestDataPlane_CarriesKernelTCPInLab(t *testing.T) {
 	needRoot(t)
 	registry := app.Registry()
 	s := runtest.Load(t, registry, "p4abc/fig5", experiment.Options{Quick: true})

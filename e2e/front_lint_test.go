@@ -66,8 +66,8 @@ var (
 	dropped = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 )
 
-// TestLinks follows the links of the pages to files and headings of this repository.
-func TestLinks(t *testing.T) {
+// TestPages_LinksLeadToFilesAndHeadings follows the links of the pages to files and headings of this repository.
+func TestPages_LinksLeadToFilesAndHeadings(t *testing.T) {
 	tree := testkit.TrackedFiles(t, "..")
 	var pages []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/tutorials/*.md", "docs/schemes/*.md", "docs/papers/*.md",
@@ -136,7 +136,7 @@ func hasAnchor(page, name string) bool {
 
 // The citation is what programs that read such files take: the keys that version 1.2.0 of the format wants, and names
 // of all authors. (https://github.com/citation-file-format/citation-file-format)
-func TestCitation(t *testing.T) {
+func TestCitation_HasKeysOfFormat(t *testing.T) {
 	data, err := os.ReadFile("../CITATION.cff")
 	if err != nil {
 		t.Fatal(err)

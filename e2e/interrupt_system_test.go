@@ -34,7 +34,7 @@ sweep:
 
 // Interrupted, terminated or hung up, weir keeps the finished runs, writes their report, prints on stderr which runs
 // are missing, and exits with 130. The same command then runs only the others.
-func TestInterrupt(t *testing.T) {
+func TestRun_KeepsFinishedRunsWhenInterrupted(t *testing.T) {
 	file := writeSpec(t, twoLengths)
 	for _, sig := range signals {
 		t.Run(fmt.Sprint(sig), func(t *testing.T) {
@@ -150,7 +150,7 @@ func TestInterruptTwice(t *testing.T) {
 }
 
 // Under nohup(1) a run does not end with its terminal: after SIGHUP it finishes a run and begins the next.
-func TestNohup(t *testing.T) {
+func TestRun_ContinuesUnderNohup(t *testing.T) {
 	file, out := writeSpec(t, twoLengths), t.TempDir()
 	k := planKillpoints(t, "hold before rename runs/*.json 1")
 	cmd := exec.Command("sh", "-c", `trap "" HUP; exec "$0" "$@"`, killpointsProgram(t), "run", file, "--jobs", "1",

@@ -14,7 +14,7 @@ import (
 
 // A sweep is killed when its first run, three more and five more are finished. Each time the same command goes on from
 // there, and at the end the folder has the bytes of an undisturbed one.
-func TestKill(t *testing.T) {
+func TestRun_ResumesAfterKill(t *testing.T) {
 	c := newKilledCommand(t, func(out string) []string {
 		return []string{"run", "p4abc/fig5", "--set", "duration=1s", "--set", "repeat=2", "--jobs", "1", "--out", out}
 	})

@@ -17,8 +17,8 @@ import (
 // module is the path of this module.
 const module = "weir"
 
-// TestRecipes: the example's own tests pass, and its binary has all of the seven.
-func TestRecipes(t *testing.T) {
+// TestRecipes_PassTestsAndShareBinary: the example's own tests pass, and its binary has all of the seven.
+func TestRecipes_PassTestsAndShareBinary(t *testing.T) {
 	tests := exec.Command("go", "test", "./...")
 	tests.Dir, tests.Env = example, sharedBuilds()
 	if out, err := tests.CombinedOutput(); err != nil {

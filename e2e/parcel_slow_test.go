@@ -9,7 +9,7 @@ import (
 )
 
 // A packed experiment of the catalogue unpacks to runs with the same ids.
-func TestParcels(t *testing.T) {
+func TestPackParcel_KeepsRunIDs(t *testing.T) {
 	for _, e := range app.Registry().Experiments() {
 		t.Run(e.Name, func(t *testing.T) { packs(t, e.Name) })
 	}

@@ -2,13 +2,13 @@ package e2e
 
 import "testing"
 
-// sampled is the distance between the combinations that TestReactions runs.
+// sampled is the distance between the combinations that TestControllers_ReactToCongestedLink runs.
 const sampled = 89
 
 // Every controller reacts to a congested link over every transport, with every format of telemetry and under every
 // load balancer, or loading says why not. This takes one in 89 combinations, in which each choice
 // is with several others; all of them are in the slow suite.
-func TestReactions(t *testing.T) {
+func TestControllers_ReactToCongestedLink(t *testing.T) {
 	all := reactions()
 	choices := map[string]map[string]bool{}
 	for i := 0; i < len(all); i += sampled {

@@ -302,8 +302,8 @@ func TestWarningsOfOneDirection(t *testing.T) {
 	}
 }
 
-// TestExcuses: each kind that excuses an effect is a kind of warning.
-func TestExcuses(t *testing.T) {
+// TestExcuses_AreWarningKinds: each kind that excuses an effect is a kind of warning.
+func TestExcuses_AreWarningKinds(t *testing.T) {
 	kinds := app.WarningKinds(app.Registry())
 	for id := range excuses {
 		if !slices.ContainsFunc(kinds, func(k scheme.WarningKind) bool { return k.ID == id }) {

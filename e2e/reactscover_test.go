@@ -87,11 +87,12 @@ func (c *covering) note(s selection, loads bool) {
 	}
 }
 
-// TestCrossings: under each controller, transport, format of telemetry, load balancer and scheduler, with data in one
-// and in both directions, over equal and unequal paths, flows react within the bounds of their law, or loading says why
-// not, or a warning names what goes wrong. These are the first combinations of links up to 100 Gb/s, a few of them of
-// 1,000 flows and with 50 times the round trip, which take seconds; the slow suite has all pairs of choices.
-func TestCrossings(t *testing.T) {
+// TestCrossings_ReactWithinBoundsOfLaw: under each controller, transport, format of telemetry, load balancer and
+// scheduler, with data in one and in both directions, over equal and unequal paths, flows react within the bounds of
+// their law, or loading says why not, or a warning names what goes wrong. These are the first combinations of links up
+// to 100 Gb/s, a few of them of 1,000 flows and with 50 times the round trip, which take seconds; the slow suite has
+// all pairs of choices.
+func TestCrossings_ReactWithinBoundsOfLaw(t *testing.T) {
 	const combinations = 24
 	many, long := 3, 2
 	quick := func(x crossing) bool {

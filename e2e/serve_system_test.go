@@ -14,7 +14,7 @@ import (
 
 // The server prints an address with the token, starts runs for requests that have it, and keeps the finished ones when
 // it is interrupted.
-func TestServe(t *testing.T) {
+func TestServe_RequiresTokenAndKeepsFinishedRuns(t *testing.T) {
 	out, k := filepath.Join(t.TempDir(), "results"), planKillpoints(t, "hold before rename runs/*.json 2")
 	p := startPatient(t, k, "serve", "--out", out, "--listen", "127.0.0.1:0")
 	address, err := url.Parse(p.AwaitLine("http://"))

@@ -9,7 +9,7 @@ import (
 )
 
 // TestEverySizeIsExplained: docs/sizes.md says of each registered job what its size counts, in the table that
-// core/workload's TestSizes checks by the bytes that are sent.
+// core/workload's TestCountedSizes_MatchSentBytes checks by the bytes that are sent.
 func TestEverySizeIsExplained(t *testing.T) {
 	text, err := os.ReadFile("../docs/sizes.md")
 	if err != nil {

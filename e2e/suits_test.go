@@ -182,7 +182,7 @@ measure: [goodput]
 
 // What cannot work where it stands is an error, what does not, or not as it is likely meant, a warning, each with its
 // place. Rows without a word want none.
-func TestSuits(t *testing.T) {
+func TestLoad_ReportsUnsuitableSchemes(t *testing.T) {
 	for _, x := range suited {
 		t.Run(x.new, func(t *testing.T) {
 			text := strings.Replace(stands, x.old, x.new, 1)

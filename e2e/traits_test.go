@@ -21,11 +21,12 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestTraits compares the traits of each registered scheme with a golden file: with its defaults, and with other values
-// of one parameter, or of two words. The file lists each set of traits with the first parameters that give it, and how
-// many others do. After the first set it has only what differs from it, and of pairs of words a checksum. Any parameter
-// may have an influence, so a configuration that wraps another and loses one of its traits shows here.
-func TestTraits(t *testing.T) {
+// TestTraits_MatchGoldenFile compares the traits of each registered scheme with a golden file: with its defaults, and
+// with other values of one parameter, or of two words. The file lists each set of traits with the first parameters that
+// give it, and how many others do. After the first set it has only what differs from it, and of pairs of words a
+// checksum. Any parameter may have an influence, so a configuration that wraps another and loses one of its traits
+// shows here.
+func TestTraits_MatchGoldenFile(t *testing.T) {
 	var text strings.Builder
 	list := func(kind string, s scheme.Scheme, traits func(scheme.Config) string) {
 		fmt.Fprintf(&text, "%s %s\n%s", kind, s.Name, listTraits(s, traits))

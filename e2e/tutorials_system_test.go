@@ -14,9 +14,10 @@ import (
 
 var registered = regexp.MustCompile(`(?m)^\tr\.[A-Z].*$`)
 
-// TestTutorials: each tutorial does what it says, with its files as they are printed, but for two differences, since
-// linking is slow: one program has the additions of all, and is built once (with -tags slow each is built on its own).
-func TestTutorials(t *testing.T) {
+// TestTutorials_GiveShownOutput: each tutorial does what it says, with its files as they are printed, but for two
+// differences, since linking is slow: one program has the additions of all, and is built once (with -tags slow each is
+// built on its own).
+func TestTutorials_GiveShownOutput(t *testing.T) {
 	dir := emptyFolder(t)
 	var imports, lines, setup []string
 	all := map[string][]step{}

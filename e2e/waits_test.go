@@ -65,7 +65,7 @@ func loadWaits(t *testing.T, links, switches, programs, transport string) *exper
 	return plantest.Load(t, app.Registry(), text, experiment.Options{})
 }
 
-func TestQueueing(t *testing.T) {
+func TestPath_MaxQueueingFollowsBuffers(t *testing.T) {
 	for _, b := range buffers {
 		s := loadWaits(t, b.links, b.switches, b.programs, "rdma")
 		p := s.Points()[0].Measured()

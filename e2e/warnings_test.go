@@ -210,9 +210,9 @@ func experimentWarnings(t *testing.T, text string) []document.Warning {
 	return s.Warnings()
 }
 
-// TestWarnings: each kind of warning about an experiment fires in one file and is quiet in another, which differs in
-// the value that decides.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of warning about an experiment fires in one file and is quiet in another,
+// which differs in the value that decides.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, append(warned, warnedPrograms...), experimentWarnings)
 }
 

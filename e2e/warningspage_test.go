@@ -16,7 +16,7 @@ import (
 	"weir/internal/testkit"
 )
 
-// warningTests are the packages whose TestWarnings test kinds of warnings, by warntest.Row.
+// warningTests are the packages whose TestWarnings_FireAndStayQuiet test kinds of warnings, by warntest.Row.
 var warningTests = []string{"e2e", "app/internal/cli", "study/interop/hpccsim", "study/run", "study/experiment",
 	"study/schemelint",
 	"worlds/switch", "worlds/switch/control", "worlds/switch/preflight", "worlds/switch/supervisor"}
@@ -47,7 +47,8 @@ func TestWarningsPage(t *testing.T) {
 		case 0:
 			t.Errorf("%s has no test", k.ID)
 		case 1:
-			fmt.Fprintf(&b, "| `%s` | %s | `%s.TestWarnings/%s/fires`, `quiet` |\n", k.ID, k.Condition, at[0], k.ID)
+			fmt.Fprintf(&b, "| `%s` | %s | `%s.TestWarnings_FireAndStayQuiet/%s/fires`, `quiet` |\n", k.ID, k.Condition, at[0],
+				k.ID)
 		default:
 			t.Errorf("%s has tests in %v", k.ID, at)
 		}

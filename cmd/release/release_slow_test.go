@@ -16,7 +16,7 @@ import (
 
 // A release is the same bytes twice, from two folders; its checksums hold, its program runs without anything beside it
 // and makes the site; an image is built of it. Each other platform compiles.
-func TestRelease(t *testing.T) {
+func TestMakeRelease_IsReproducibleAndRuns(t *testing.T) {
 	here := runtime.GOOS + "/" + runtime.GOARCH
 	clone := filepath.Join(t.TempDir(), "another", "clone")
 	if _, err := runGit("../..", "clone", "--quiet", "--no-hardlinks", ".", clone); err != nil {

@@ -29,7 +29,7 @@ func self(t *testing.T) (*source, string) {
 }
 
 // sha256sum reads the checksums, and finds a file that was changed.
-func TestChecksums(t *testing.T) {
+func TestPublish_ChecksumsPassSha256sum(t *testing.T) {
 	testkit.RequireProgram(t, "sha256sum", "coreutils")
 	dir := t.TempDir()
 	files := map[string][]byte{"b.tar.gz": []byte("b"), "a.tar.gz": []byte("a")}
@@ -54,7 +54,7 @@ func TestChecksums(t *testing.T) {
 }
 
 // The list of components is valid by CycloneDX's own schema, the same each time, and has each module with its sum.
-func TestComponents(t *testing.T) {
+func TestListComponents_IsValidCycloneDX(t *testing.T) {
 	s, binary := self(t)
 	list, err := s.listComponents("linux/amd64", binary)
 	if err != nil {
@@ -96,7 +96,7 @@ func TestComponents(t *testing.T) {
 
 // Every module that Weir may be made of has a licence that SPDX knows, but for one whose file has none: it leaves the
 // choice between two that are elsewhere.
-func TestTerms(t *testing.T) {
+func TestFindLicences_IdentifiesEachModule(t *testing.T) {
 	const choice = "github.com/golang/freetype"
 	out, err := runGo("../..", "list", "-m", "-f", "{{.Dir}}", "github.com/CycloneDX/cyclonedx-go")
 	if err != nil {
@@ -168,7 +168,7 @@ func (dir schemas) Load(url string) (any, error) {
 }
 
 // The notices have the licence of each module of the program.
-func TestLicences(t *testing.T) {
+func TestCollectLicences_IncludesModulesAndNotices(t *testing.T) {
 	_, binary := self(t)
 	text, err := collectLicences("../..", binary)
 	if err != nil {

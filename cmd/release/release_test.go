@@ -19,7 +19,7 @@ import (
 var day = time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
 
 // An archive is the same whenever and in whatever order it is made, and tar reads it.
-func TestArchive(t *testing.T) {
+func TestCompress_IsIndependentOfEntryOrder(t *testing.T) {
 	content := []entry{{"weir", []byte("program"), true}, {"LICENSE", []byte("text"), false}}
 	one, err := compress("weir-v1", day, content)
 	if err != nil {
@@ -52,7 +52,7 @@ func TestArchive(t *testing.T) {
 }
 
 // What cannot be released is refused before anything is built.
-func TestRefused(t *testing.T) {
+func TestMakeRelease_RejectsBadOptions(t *testing.T) {
 	full := t.TempDir()
 	if err := os.WriteFile(filepath.Join(full, "x"), nil, 0o666); err != nil {
 		t.Fatal(err)
@@ -75,7 +75,7 @@ func TestRefused(t *testing.T) {
 }
 
 // The files of a release are those that were made, and the checksums are theirs.
-func TestPublish(t *testing.T) {
+func TestPublish_WritesFilesAndChecksums(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new")
 	written, err := publish(dir, map[string][]byte{"b.tar.gz": []byte("b"), "a.tar.gz": []byte("a")})
 	want := []string{filepath.Join(dir, "SHA256SUMS"), filepath.Join(dir, "a.tar.gz"), filepath.Join(dir, "b.tar.gz")}
@@ -90,7 +90,7 @@ func TestPublish(t *testing.T) {
 }
 
 // An archive that leads out of its folder is not unpacked.
-func TestUnpack(t *testing.T) {
+func TestUnpack_RejectsPathsOutsideFolder(t *testing.T) {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "../x", Mode: 0o644}); err != nil {

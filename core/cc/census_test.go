@@ -12,7 +12,7 @@ import (
 const us = unit.Microsecond
 
 // draft-miao §6.2: N is the flows that sent within the last T.
-func TestCensus(t *testing.T) {
+func TestCensus_CountsFlowsSentWithinInterval(t *testing.T) {
 	var c Census
 	random := rand.New(rand.NewPCG(5, 5))
 	members, seen := make([]Member, 30), make([]unit.Time, 30)

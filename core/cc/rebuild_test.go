@@ -20,7 +20,7 @@ type around struct{ cc.Controller }
 
 // A controller is made of an old one of its own kind, and of no other: who puts something around Build, as tests do,
 // has it around all controllers.
-func TestRebuild(t *testing.T) {
+func TestRebuild_ReusesOnlyOwnKind(t *testing.T) {
 	s := cc.DefineReusing[nothing](cc.Scheme{}, func(_ cc.Flow, _ nothing, o cc.Controller) (*old, error) {
 		if k, is := o.(*old); is {
 			return k, nil

@@ -9,7 +9,7 @@ import (
 )
 
 // RFC 2861 §3: an unused window goes down, and three quarters of it stay known.
-func TestIdle(t *testing.T) {
+func TestWindow_ReduceIdleKeepsThreshold(t *testing.T) {
 	w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 100})
 	w.ReduceTo(80)
 	w.ReduceIdle(10)
@@ -26,7 +26,7 @@ func TestIdle(t *testing.T) {
 }
 
 // What is acknowledged is not lost when the increase is slow.
-func TestIncrease(t *testing.T) {
+func TestWindow_AddAckedKeepsFractions(t *testing.T) {
 	for _, every := range []float64{1, 2.5, 7, 100} {
 		t.Run(fmt.Sprint("every ", every), func(t *testing.T) {
 			w := cc.NewWindow(cc.Flow{MSS: 1000, InitialWindow: 10})
@@ -42,7 +42,7 @@ func TestIncrease(t *testing.T) {
 
 // RFC 8511 §3.1: 0.8 of the window is left where nothing was lost, not less than what the network offers, never more
 // than there was.
-func TestWarned(t *testing.T) {
+func TestWindow_WarningKeepsFourFifths(t *testing.T) {
 	for _, x := range []struct{ window, offered, want int }{
 		{100, 0, 80}, {100, 70, 80}, {100, 90, 90}, {100, 100, 100}, {100, 150, 100}, {2, 0, 2}, {3, 1, 2},
 	} {

@@ -112,7 +112,7 @@ func TestLetFlow(t *testing.T) {
 }
 
 // WCMP §3.1: flows in proportion to the ports' rates, or to weights; a flow stays.
-func TestWeights(t *testing.T) {
+func TestWECMP_SpreadsFlowsByWeight(t *testing.T) {
 	for _, c := range []struct {
 		given []string
 		want  []float64
@@ -150,7 +150,7 @@ func TestWeights(t *testing.T) {
 // DRILL §3.2: with d = 1 and m = 0 queues are random; two choices keep them far closer, and
 // a memory closer still (Mitzenmacher, Prabhakar, Shah, FOCS 2002); a queue that is long
 // already gets nothing.
-func TestDrill(t *testing.T) {
+func TestDrill_TwoChoicesKeepQueuesEven(t *testing.T) {
 	spread := func(d, m string) int32 {
 		b := newBalanced(t, drill.Scheme(), same(16, unit.Gbps), "d", d, "m", m)
 		for i := range uint32(4000) {

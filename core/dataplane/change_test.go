@@ -93,7 +93,7 @@ func (c *turned) Deparse(p *packet.Packet) error {
 func (c *turned) Opposite(p *packet.Packet) uint32 { return ^p.Hash }
 
 // A switch with a codec takes frames that packet.Parse does not know.
-func TestCodec(t *testing.T) {
+func TestSwitch_CodecTakesUnknownFrames(t *testing.T) {
 	var pool packet.Pool
 	c := &turned{}
 	ports := []*tm.Port{}

@@ -12,7 +12,7 @@ import (
 
 // Longest prefix match against trying every rule, IPv4 and IPv6, with rules that
 // come and go.
-func TestLPM(t *testing.T) {
+func TestLPM_FindsLongestPrefix(t *testing.T) {
 	random := unit.NewRandom(1, "lpm")
 	x := NewLPM[int](60)
 	rules := map[netip.Prefix]int{}
@@ -167,7 +167,7 @@ func TestMetersKeepTheirRates(t *testing.T) {
 }
 
 // Every reason has a name of its own.
-func TestReasons(t *testing.T) {
+func TestReason_NamesAreUnique(t *testing.T) {
 	seen := map[string]bool{}
 	for r := range Reasons {
 		if n := r.String(); n == "" || n == "unknown" || seen[n] {

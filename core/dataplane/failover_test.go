@@ -63,7 +63,7 @@ func flows(t *testing.T, a *dataplanetest.SingleSwitch, now unit.Time, n int) (p
 
 // A port is left out once its link has been down for the time, and taken in once it has been up for it; what is
 // shorter changes nothing. Only flows of a port that is left out move, evenly; all of them come back.
-func TestFailover(t *testing.T) {
+func TestFailover_MovesOnlyFlowsOfDownPorts(t *testing.T) {
 	const n = 3000
 	for name, x := range balancers {
 		t.Run(name, func(t *testing.T) {

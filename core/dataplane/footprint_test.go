@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-func TestBits(t *testing.T) {
+func TestWidthOf_CountsBitsOfFields(t *testing.T) {
 	type cell struct {
 		at    unit.Time
 		port  packet.PortID
@@ -41,7 +41,7 @@ func TestBits(t *testing.T) {
 }
 
 // Each limit of P4TE §4 is broken by what its section names, and by that only.
-func TestBreaks(t *testing.T) {
+func TestLimits_BreakOnlyTheirSection(t *testing.T) {
 	register := func(name string, cells, bits, reads, writes int) dataplane.RegisterUse {
 		return dataplane.RegisterUse{Name: name, Cells: cells, Bits: bits, Reads: reads, Writes: writes}
 	}
@@ -107,7 +107,7 @@ func TestBreaks(t *testing.T) {
 
 // An array that two stages access is one array; the control plane's and the traffic
 // manager's take nothing of the pipeline.
-func TestSums(t *testing.T) {
+func TestFootprint_SumsSharedArraysOnce(t *testing.T) {
 	a := dataplane.RegisterUse{Name: "a", Cells: 8, Bits: 32, Reads: 1, Writes: 1}
 	f := dataplane.Footprint{Stages: []dataplane.Stage{
 		{Name: "in", Registers: []dataplane.RegisterUse{a}, Meters: []dataplane.MeterUse{{Name: "m", Count: 16, Rates: 1}},

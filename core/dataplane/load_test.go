@@ -10,7 +10,7 @@ import (
 
 // A link of 10 Gb/s carries 200 kB in 160 µs (CONGA §3.2's Cτ); one of 1000 packets/s 5 in
 // 5 ms, whatever their sizes.
-func TestCarries(t *testing.T) {
+func TestLinkLoad_FollowsRateAndTime(t *testing.T) {
 	for _, c := range []struct {
 		rate  unit.LinkRate
 		time  unit.Time

@@ -27,7 +27,7 @@ func (k *maker) OnDrop(_ *Env, p *packet.Packet, _ Reason) { k.sent[p.Kind] = p.
 
 // What programs make is counted by kind, and where it is dropped, also in a switch that has
 // not made it; a NACK is as old as it is, a copy of data as old as that.
-func TestMade(t *testing.T) {
+func TestSwitch_CountsMadePackets(t *testing.T) {
 	var pool packet.Pool
 	k := &maker{}
 	port := tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{Packets: 1}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
@@ -73,7 +73,7 @@ func (c *copier) Admit(_ *Env, p *packet.Packet) Verdict {
 
 // A copy is its sender's packet like the one it is of: it has what the ingress has found out, passes the
 // admission of its own port, is not the switch's own, and does not outlive the ingress's drop.
-func TestReplicate(t *testing.T) {
+func TestEnv_CopiesPassOwnAdmission(t *testing.T) {
 	var pool packet.Pool
 	c := &copier{}
 	var ports []*tm.Port

@@ -13,7 +13,7 @@ import (
 )
 
 // Programs say how they spread flows before they run.
-func TestSpreads(t *testing.T) {
+func TestTraits_DeclareSpreading(t *testing.T) {
 	for _, x := range []struct {
 		scheme dataplane.Scheme
 		want   dataplane.Spreading

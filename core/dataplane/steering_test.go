@@ -8,7 +8,7 @@ import (
 )
 
 // A port that was in group a all of the first second and a quarter of the next three was there for a quarter of these.
-func TestSince(t *testing.T) {
+func TestSteering_SubtractsEarlierShares(t *testing.T) {
 	groups := func(a, b float64) []Occupancy { return []Occupancy{{"a", a}, {"b", b}} }
 	before := Steering{Events: 5, Lost: 1, Writes: 4, Busy: 40, Groups: groups(1, 0)}
 	now := Steering{Events: 25, Lost: 2, Writes: 10, Busy: 100, Groups: groups(1.75/4, 2.25/4)}

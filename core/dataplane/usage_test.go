@@ -39,7 +39,7 @@ func (silent) Ingress(*Env, *packet.Packet) Verdict { return Accept }
 
 // What a switch takes is the sum of its programs' and its schedulers': pipeline and manager without the control plane,
 // state of all ports, and what a packet costs at one of them.
-func TestTaken(t *testing.T) {
+func TestSwitch_SumsUsageOfPrograms(t *testing.T) {
 	for _, x := range []struct {
 		name     string
 		programs []Program

@@ -322,7 +322,7 @@ func TestLossAndJitter(t *testing.T) {
 
 // What comes in from outside of the network goes the way of all else, whatever the
 // grouping, and however the run is cut into pieces.
-func TestWake(t *testing.T) {
+func TestFabric_WakeNodeIgnoresGrouping(t *testing.T) {
 	want := ""
 	for _, window := range []unit.Time{0, unit.Second} {
 		for _, pieces := range []bool{false, true} {

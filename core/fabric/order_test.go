@@ -9,7 +9,7 @@ import (
 
 // Keys of any number are brought into order, however they lie: evenly, at one moment, in clumps, one far from the
 // others.
-func TestOrder(t *testing.T) {
+func TestKeySorter_SortsAnyDistribution(t *testing.T) {
 	random := unit.NewRandom(1, "order")
 	for _, c := range []struct {
 		name string

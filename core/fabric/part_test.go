@@ -139,7 +139,7 @@ func TestImpossibleParts(t *testing.T) {
 }
 
 // What two threads write to is in different cache lines.
-func TestLines(t *testing.T) {
+func TestFabric_StructsFillCacheLines(t *testing.T) {
 	for name, size := range map[string]uintptr{"port": unsafe.Sizeof(port{}), "wire": unsafe.Sizeof(wire{}),
 		"group": unsafe.Sizeof(group{}), "member": unsafe.Sizeof(member{}), "extra": unsafe.Sizeof(extra{})} {
 		t.Run(name, func(t *testing.T) {

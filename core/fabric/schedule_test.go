@@ -8,7 +8,7 @@ import (
 )
 
 // A schedule gives what a heap gives, however far events pass others.
-func TestSchedule(t *testing.T) {
+func TestSchedule_MatchesHeapOrder(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		pending, span int

@@ -10,7 +10,7 @@ import (
 
 // A link that is spaced delivers the first of three frames after the delay alone and the others a frame's time
 // apart, as BMv2's ports do; any other one holds each frame for its time. Over a long time both carry the same.
-func TestSpaced(t *testing.T) {
+func TestLink_SpacedDeliversAfterDelayOnly(t *testing.T) {
 	const frame = 50 * unit.Millisecond
 	for _, spaced := range []bool{false, true} {
 		t.Run(fmt.Sprint("spaced ", spaced), func(t *testing.T) {

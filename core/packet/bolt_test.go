@@ -107,7 +107,7 @@ func TestBoltAnswer(t *testing.T) {
 	}
 }
 
-func FuzzBolt(f *testing.F) {
+func FuzzBolt_RoundTripsExtension(f *testing.F) {
 	f.Add([]byte{4, 0, 0, 0x1f, 0x40, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte{0x1b, 255, 255, 255, 255, 0, 0, 0xb, 0xb8, 1, 0x86, 0xa0})
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -7,7 +7,7 @@ import (
 
 // What a frame takes of a line, by hand: ATM carries 48 bytes in 53 (ITU-T I.361, §2), PTM one byte more for each 64 or
 // part of them, and cake (tc-cake(8)) counts the bytes behind the Ethernet header, the overhead, and at least mpu.
-func TestLine(t *testing.T) {
+func TestLineFraming_CountsCellsAndOverhead(t *testing.T) {
 	for _, x := range []struct {
 		name           string
 		overhead, mpu  int32

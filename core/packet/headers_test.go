@@ -75,7 +75,7 @@ func TestIPv4ByHand(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestParse_RejectsMalformedHeaders(t *testing.T) {
 	parse := map[string]func([]byte) error{
 		"ethernet": func(b []byte) error { _, err := ParseEthernet(b); return err },
 		"ipv4":     func(b []byte) error { _, err := ParseIPv4(b); return err },
@@ -154,7 +154,7 @@ func TestUDPChecksum(t *testing.T) {
 	}
 }
 
-func TestTCP(t *testing.T) {
+func TestTCPOptions_RoundTripOnWire(t *testing.T) {
 	// a SYN as Linux sends it: MSS, SACK permitted, time stamps, window scale
 	o := TCPOptions{MSS: 1460, WindowScale: 7, SACKPermitted: true, Timestamps: true, TSVal: 0x01020304, TSEcr: 0}
 	wire := o.Append(nil)
@@ -215,7 +215,7 @@ func FuzzTCPOptions(f *testing.F) {
 
 // emit(parse(b)) is b for valid headers, but for what a view does not keep: bytes
 // behind the packet, and the reserved bits of TCP. Nothing panics.
-func FuzzHeaders(f *testing.F) {
+func FuzzParse_HeadersRoundTrip(f *testing.F) {
 	four, _ := hex.DecodeString("4600002c00004000401194d0c0a80001c0a800c701010000" + "0001000200080000" +
 		strings.Repeat("00", 12))
 	f.Add(four)

@@ -193,7 +193,7 @@ func TestShortRates(t *testing.T) {
 	}
 }
 
-func FuzzNotice(f *testing.F) {
+func FuzzNotification_RoundTripsNoticeOption(f *testing.F) {
 	for _, text := range []string{"2005a84fa107ff", "250001000100000000000700",
 		"2003e800000000000003e803e8fffff830ffff", "20", ""} {
 		b, _ := hex.DecodeString(text)

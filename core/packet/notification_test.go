@@ -103,7 +103,7 @@ func TestNotificationOnTheWire(t *testing.T) {
 	}
 }
 
-func FuzzNotification(f *testing.F) {
+func FuzzNotification_RoundTripsExtension(f *testing.F) {
 	f.Add([]byte{0x10, 0, 5, 0xa8, 0, 0, 0, 1, 0, 0, 0, 2})
 	f.Add([]byte{0x11, 1, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7, 0, 0, 3, 0xe8, 3, 0xe8})
 	f.Fuzz(func(t *testing.T, b []byte) {

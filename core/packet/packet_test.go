@@ -14,7 +14,7 @@ import (
 
 // The layout that the engine's speed rests on: what a hop touches, with HPCC's header
 // (2 + 42 bytes), is two cache lines, and what an end host reads beside it a third.
-func TestLayout(t *testing.T) {
+func TestPacket_KeepsCacheLineLayout(t *testing.T) {
 	var p Packet
 	if hot := unsafe.Offsetof(p.Enqueued); hot != 64 {
 		t.Errorf("the hot line has %d bytes", hot)
@@ -34,7 +34,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestPool(t *testing.T) {
+func TestPool_GetReturnsClearedPacket(t *testing.T) {
 	var l Pool
 	p := l.Get()
 	p.Seq, p.Data = 7, []byte{1}
@@ -104,7 +104,7 @@ func TestPoolFrames(t *testing.T) {
 }
 
 // 1448 of 1514 bytes is TCP's share of a frame with time stamps; UDP's is 1448 of 1490.
-func TestFraming(t *testing.T) {
+func TestFraming_CountsFrameBytes(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
 		headers, payload, want int32
@@ -154,7 +154,7 @@ func TestCopyExtensions(t *testing.T) {
 }
 
 // Extensions: a list in wire form, by kind.
-func TestExtensions(t *testing.T) {
+func TestPacket_ExtensionsKeepWireForm(t *testing.T) {
 	var p Packet
 	if p.ExtensionBytes() != 0 {
 		t.Error("no extensions take bytes")
@@ -203,7 +203,7 @@ func book() *Book {
 	return b
 }
 
-func TestBook(t *testing.T) {
+func TestBook_LookupKeepsFirstNumber(t *testing.T) {
 	b := book()
 	if b.Len() != 3 || b.V4(1) != a4 || b.V6(2) != b6 || b.Lookup(b4) != 2 || b.Lookup(a6) != 1 ||
 		b.Lookup(netip.MustParseAddr("8.8.8.8")) != 0 {

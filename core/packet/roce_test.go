@@ -29,7 +29,7 @@ var foreign = map[string]string{
 
 // The four bytes are CRC-32's, the least significant first; what routers change leaves them as they are, and
 // anything else does not.
-func TestICRC(t *testing.T) {
+func TestInvariantCRC_CoversOnlyInvariantBytes(t *testing.T) {
 	for name, text := range foreign {
 		t.Run(name, func(t *testing.T) {
 			frame := unhex(t, text)

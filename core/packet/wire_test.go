@@ -43,7 +43,7 @@ func segmentOf(a, b uint64) Segment {
 }
 
 // parse(emit(p)) is p, for packets of every kind.
-func FuzzWire(f *testing.F) {
+func FuzzPacket_ParseInvertsEmit(f *testing.F) {
 	seedWire(f)
 	b := book()
 	f.Fuzz(func(t *testing.T, kind, proto, six, tos, hops uint8, seq, ack int64, payload uint16, class uint8, ext []byte,
@@ -143,7 +143,7 @@ func carried(p *Packet, seq, ack int64) bool {
 	case p.Proto == ProtoRDMA:
 		carriedRDMA(p, seq)
 	case p.Proto == ProtoICMP || p.Proto == ProtoICMPv6:
-		return false // not made: TestICMP
+		return false // not made: TestPacket_CarriesICMPUnchanged
 	case p.Proto == ProtoIFA:
 		return false // its own number
 	case p.Proto == ProtoUDP:
@@ -228,7 +228,7 @@ func crossSwitch(t *testing.T, b *Book, p Packet, cut, turned bool) {
 }
 
 // No frame makes the parser panic, and what it takes it can write again.
-func FuzzParse(f *testing.F) {
+func FuzzPacket_ParseNeverPanics(f *testing.F) {
 	b := book()
 	for _, p := range []Packet{
 		{Kind: Data, Src: 1, Dst: 2, Version: 4, Proto: ProtoUDP, Payload: 20, HopLimit: 3},
@@ -372,7 +372,7 @@ func checksums(t *testing.T, frame []byte) {
 
 // Extensions in wire form: an IPv6 hop-by-hop options header (RFC 8200 §4.3), or a
 // shim of the same layout. Arbitrary bytes in it; parse(emit(x)) is x.
-func FuzzExtensions(f *testing.F) {
+func FuzzPacket_ExtensionsRoundTrip(f *testing.F) {
 	f.Add([]byte{17, 0, ExtActivity, 4, 1, 2, 3, 4})
 	f.Add([]byte{17, 0, 0, padN, 3, 0, 0, 0})
 	f.Add([]byte{17, 0, 0x9e, 4, 1, 2, 3, 4, 5})
@@ -455,7 +455,7 @@ func TestOwnByHand(t *testing.T) {
 }
 
 // A switch carries ICMP (RFC 792, RFC 4443) as it is, but for its own fields of the IP header.
-func TestICMP(t *testing.T) {
+func TestPacket_CarriesICMPUnchanged(t *testing.T) {
 	b := book()
 	for _, proto := range []uint8{ProtoICMP, ProtoICMPv6} {
 		t.Run(fmt.Sprint("protocol ", proto), func(t *testing.T) {

@@ -69,7 +69,7 @@ func (c *every) Params(p *scheme.Params) {
 var everyScheme = scheme.Scheme{Name: "every", Doc: "has all kinds", Source: "Weir", Config: scheme.NewDefault[every]}
 
 // The defaults are in the fields.
-func TestDefaults(t *testing.T) {
+func TestDefaults_FillFields(t *testing.T) {
 	want := every{Int: 3, Float: 0.5, Bool: true, Word: "each", Time: 5 * unit.Millisecond, Rate: 10 * unit.Kbps,
 		Share: 0.85, Size: 32 * unit.MB, Packets: 24, Length: unit.Length{Packets: 6},
 		Depth: unit.Depth{Time: 5 * unit.Millisecond}, Colour: 1, Base: 1.5, Error: 0.01}
@@ -87,7 +87,7 @@ func TestDefaults(t *testing.T) {
 
 // A text of each kind comes into its field; what is wrong leaves it alone, and says what is
 // allowed. Bounds belong to their ranges.
-func TestSet(t *testing.T) {
+func TestParam_SetChecksTextAndRange(t *testing.T) {
 	for _, c := range []struct {
 		name, text, value string // as Param.Value writes it; "": an error
 		says              string
@@ -148,7 +148,7 @@ func TestSet(t *testing.T) {
 }
 
 // What code puts into fields is held to the same ranges.
-func TestValidate(t *testing.T) {
+func TestValidate_ChecksRangesOfFields(t *testing.T) {
 	for name, change := range map[string]func(c *every){
 		"int":       func(c *every) { c.Int = 6 },
 		"float":     func(c *every) { c.Float = -1 },
@@ -180,7 +180,7 @@ func TestValidate(t *testing.T) {
 }
 
 // A range is told as an error tells it, and as a number where a file can write one alone.
-func TestRange(t *testing.T) {
+func TestLimit_DescribesRangeAndNumber(t *testing.T) {
 	for _, c := range []struct {
 		name, says string
 		numbers    []float64
@@ -225,7 +225,7 @@ func (c *ramp) Params(p *scheme.Params) {
 }
 
 // Configure takes what is given, and says what does not go together by the parameter's name.
-func TestConfigure(t *testing.T) {
+func TestScheme_ConfigureNamesWrongParameter(t *testing.T) {
 	s := scheme.Scheme{Name: "ramp", Config: scheme.NewDefault[ramp]}
 	for _, c := range []struct {
 		name  string
@@ -258,7 +258,7 @@ func TestConfigure(t *testing.T) {
 }
 
 // A configuration is handed on as its own type, or with its defaults.
-func TestAs(t *testing.T) {
+func TestConfigAs_ReturnsOwnTypeOrDefaults(t *testing.T) {
 	c := ramp{1, 2}
 	own, err := scheme.ConfigAs[ramp](&c)
 	if c.Kmin = 5; err != nil || own != (ramp{1, 2}) {
@@ -285,7 +285,7 @@ type configFunc func(p *scheme.Params)
 func (f configFunc) Params(p *scheme.Params) { f(p) }
 
 // Mistakes in a scheme's code are found when it is bound, or given its defaults.
-func TestMistakes(t *testing.T) {
+func TestBind_PanicsOnDeclarationMistakes(t *testing.T) {
 	var x, y int
 	for name, f := range map[string]configFunc{
 		"parameter a is bound twice": func(p *scheme.Params) {

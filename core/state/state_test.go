@@ -42,7 +42,7 @@ func TestKindsOf(t *testing.T) {
 }
 
 // Types are listed in the order of their names; those of the example are of another package.
-func TestDescribed(t *testing.T) {
+func TestDescribed_SortsTypesByName(t *testing.T) {
 	got := slices.DeleteFunc(Described(), func(x reflect.Type) bool { return x.PkgPath() != "weir/core/state" })
 	if !slices.Equal(got, []reflect.Type{reflect.TypeFor[inner](), reflect.TypeFor[outer]()}) {
 		t.Error(got)

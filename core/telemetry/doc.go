@@ -10,24 +10,29 @@
 // at their own positions in a frame (packet.StackPosition). A Profile is a format by its name. Formats round and wrap
 // values. A Clock is a switch's clock.
 //
-//	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords
-//	what a format carries, what laws need       Field           TestLacks
-//	HPCC §4.1, figure 7: 42 bytes               HPCC            TestHPCCGolden, FuzzHPCC, TestQuantisation
+//	draft-miao §6.1, guideline 3, one snapshot  Hop, Records    TestRecords_LimitHopsAndCountMissed
+//	what a format carries, what laws need       Field           TestFormat_ReportsMissingFields
+//	HPCC §4.1, figure 7: 42 bytes               HPCC            TestHPCCGolden, FuzzHPCC_RoundTripsRecords,
+//	                                                            TestHPCC_RoundsDownByLessThanUnit
 //	… more hops than fit                        HPCC.Push       TestMoreHopsThanFit
-//	… wraps of time and bytes                   Wraparound,     TestDelta, TestUnwrapper, TestWrappedTwice,
+//	… wraps of time and bytes                   Wraparound,     TestWraparound_DeltaUnwrapsTimeAndBytes,
+//	                                                            TestUnwrapper_KeepsConstantOffsetOverWraps,
+//	                                                            TestWrappedTwice,
 //	                                            Unwrapper       TestDifferencesOfFieldsAsTheyCame
 //	… more paths than an Unwrapper follows      Unwrapper       TestMorePathsThanRoom, TestPathsThatAreGone
-//	§7.2 asking, answering; bytes of formats    Format          TestFormats, TestShape, FuzzFormat
+//	§7.2 asking, answering; bytes of formats    Format          TestFormat_PushesUpToMaxHops,
+//	                                                            TestFormat_SetShapeRejectsImpossibleShapes,
+//	                                                            FuzzFormat_StaysWithinExtensionRoom
 //	INT-MD v2.1                                 int.go          TestStacksGolden, TestINTExamples, TestINTTransit,
 //	                                                            TestINTSourceOnlyExample
 //	IOAM, RFC 9197, and draft-gafni's bits      ioam.go         TestStacksGolden, TestStacksQuantise,
-//	                                                            TestMicroseconds
+//	                                                            TestFormat_ReadsMicrosecondTimes
 //	IFA 2.0, with Weir's counter and without    ifa.go          TestStacksGolden, TestStackLimits
-//	Weir's counter in all three                 counter.go      TestCounter
+//	Weir's counter in all three                 counter.go      TestCounter_KeepsRateAndBytes
 //	§6 upon congestion only                     Format.AddRequest      TestIfCongested
-//	§9.1 loads relative to capacity only        RelativeLoad    TestRelativeGolden, TestRelative,
+//	§9.1 loads relative to capacity only        RelativeLoad    TestRelativeGolden, TestRelative_ReturnsMaxLoad,
 //	                                                            TestRelativeHidesCapacity
-//	switch clocks                               Clock           TestClock
+//	switch clocks                               Clock           TestClock_NeverRunsBackwards
 //	PINT (SIGCOMM'20), HPCC-PINT's telemetry    PINT, PortLoad  TestPINTGolden, TestPINTUnbiased,
 //	                                                            TestPortLoad, TestLoadCode
 //

@@ -3,7 +3,7 @@ package telemetry
 import "testing"
 
 // What a format lacks of what laws need: IFA has no count of bytes, relative nothing but loads.
-func TestLacks(t *testing.T) {
+func TestFormat_ReportsMissingFields(t *testing.T) {
 	law := Time | TxBytes | Queue | Rate
 	for _, c := range []struct {
 		format       string

@@ -41,9 +41,9 @@ func bytesOf(format string, hops int) int32 {
 // What a packet asks for, what switches write, what comes back, and what of it counts in
 // frames. 18 hops: as many as there is room for have records, the others are missed: IFA tells how many,
 // HPCC's header up to 15 hops, INT and IOAM that there were some.
-func TestFormats(t *testing.T) {
+func TestFormat_PushesUpToMaxHops(t *testing.T) {
 	for _, profile := range Profiles {
-		if profile.Name == "relative" { // TestRelative
+		if profile.Name == "relative" { // TestRelative_ReturnsMaxLoad
 			continue
 		}
 		t.Run(profile.Name, func(t *testing.T) {

@@ -32,7 +32,7 @@ func TestRelativeGolden(t *testing.T) {
 // Asked, written by three switches, answered, read: the largest load, in 8 bytes with
 // its header, whatever the path. A path whose switches do not write is no answer; what
 // is damaged neither.
-func TestRelative(t *testing.T) {
+func TestRelative_ReturnsMaxLoad(t *testing.T) {
 	f := newFormat(t, "relative")
 	p := &packet.Packet{Size: 1000}
 	if f.AddRequest(p, HopRecords, false); f.RequestsOf(p) != 0 {

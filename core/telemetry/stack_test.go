@@ -69,7 +69,7 @@ func TestStacksGolden(t *testing.T) {
 }
 
 // The counter's word: exact for all rates of switches, within 1 in 13000 for others, and modulo 2^44 bytes.
-func TestCounter(t *testing.T) {
+func TestCounter_KeepsRateAndBytes(t *testing.T) {
 	for _, r := range []unit.Rate{0, 1, 65535, 10 * unit.Mbps, unit.Gbps, 10 * unit.Gbps, 25 * unit.Gbps, 400 * unit.Gbps,
 		1600 * unit.Gbps, 3 * 800 * unit.Gbps, 33_333_333_333, 655_355, 655_399, 9_223_372_036_854_775_807} {
 		t.Run(r.String(), func(t *testing.T) {
@@ -182,7 +182,7 @@ func checkQuantised(t *testing.T, f *Format, h, got *Hop) {
 
 // What formats cannot have is an error: hops that no packet has room for, a time in the switch that no
 // record has, rates without a code.
-func TestShape(t *testing.T) {
+func TestFormat_SetShapeRejectsImpossibleShapes(t *testing.T) {
 	for _, c := range []struct {
 		format  string
 		hops    int
@@ -226,7 +226,7 @@ var stacked = [...]string{"int-md", "ioam", "ioam-gafni", "ifa", "ifa-ext"}
 
 // Whatever stands in a packet's extensions, reading and writing neither fail nor leave
 // the room that there is; what is pushed into a stack that can be read is read back.
-func FuzzFormat(f *testing.F) {
+func FuzzFormat_StaysWithinExtensionRoom(f *testing.F) {
 	f.Add(uint8(0), []byte{5, 0, 0, 0}, uint8(0))
 	f.Add(uint8(7), make([]byte, 42), uint8(0))
 	for i, name := range stacked {
@@ -279,7 +279,7 @@ func fuzzFormat(t *testing.T, x *Format, p *packet.Packet) {
 }
 
 // Times of a trace in microseconds (RFC 9197 §5.3), as Linux writes them, are read as such, and written rounded down.
-func TestMicroseconds(t *testing.T) {
+func TestFormat_ReadsMicrosecondTimes(t *testing.T) {
 	f := newFormat(t, "ioam")
 	f.Microseconds = true
 	p := &packet.Packet{HopLimit: 64}

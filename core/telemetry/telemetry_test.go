@@ -20,7 +20,7 @@ const (
 	ms = unit.Millisecond
 )
 
-func TestRecords(t *testing.T) {
+func TestRecords_LimitHopsAndCountMissed(t *testing.T) {
 	if n := unsafe.Sizeof(Hop{}); n != 48 {
 		t.Errorf("a hop takes %d bytes, want 48", n)
 	}
@@ -113,7 +113,7 @@ func TestHPCCGolden(t *testing.T) {
 
 // What a sender gets back differs from what the switch wrote by less than a unit, and
 // is never more (A6: 128 B and 80 B times the multiplier, 1 ns).
-func TestQuantisation(t *testing.T) {
+func TestHPCC_RoundsDownByLessThanUnit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
 		f := NewHPCC(1 + random.Int64N(16))
@@ -187,7 +187,7 @@ func TestHPCCErrors(t *testing.T) {
 	}
 }
 
-func FuzzHPCC(f *testing.F) {
+func FuzzHPCC_RoundTripsRecords(f *testing.F) {
 	f.Add([]byte{}, int64(0))
 	b, _ := hex.DecodeString("29f9" + "425ad0e00f420181" + "800000a00003ffff" + strings.Repeat("00", 24))
 	f.Add(b, int64(3))
@@ -226,7 +226,7 @@ func FuzzHPCC(f *testing.F) {
 }
 
 // A6: time wraps at 2²⁴ ns = 16.8 ms, bytes at 2²⁰·128 B = 134 MB times the multiplier.
-func TestDelta(t *testing.T) {
+func TestWraparound_DeltaUnwrapsTimeAndBytes(t *testing.T) {
 	f := NewHPCC(1)
 	s := f.WrapSpan()
 	if s.Time != 16_777_216*ns || s.Bytes != 134_217_728 {
@@ -270,7 +270,7 @@ func TestDelta(t *testing.T) {
 
 // Through the codec and the unwrapper, a flow's records differ from the switch's by one
 // constant and less than a unit, over many wraps, whatever the gaps.
-func TestUnwrapper(t *testing.T) {
+func TestUnwrapper_KeepsConstantOffsetOverWraps(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	f := NewHPCC(4)
 	u := Unwrapper{Span: f.WrapSpan()}
@@ -348,7 +348,7 @@ func TestWrappedTwice(t *testing.T) {
 	}
 }
 
-func TestClock(t *testing.T) {
+func TestClock_NeverRunsBackwards(t *testing.T) {
 	exact := Clock{}
 	if exact.Read(12345) != 12345 {
 		t.Error("the zero value is not exact")

@@ -79,7 +79,7 @@ func shape(n *Network) string {
 }
 
 // Sizes and distances of every family: Al-Fares et al. §3 for the fat tree.
-func TestFamilies(t *testing.T) {
+func TestSchemes_MatchFamilySizes(t *testing.T) {
 	rate := unit.Rate(100) * unit.Gbps
 	for _, c := range []struct {
 		name  string

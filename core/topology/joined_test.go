@@ -259,7 +259,7 @@ func checkHosts(t *testing.T, n *Network, routes *Routes, hosts []int, nearest m
 }
 
 // Each pair of hosts has a path by its own links, whatever other pairs have.
-func TestJoined(t *testing.T) {
+func TestRoutes_AreJoinedByOwnLinks(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		links  []string

@@ -12,7 +12,7 @@ import (
 
 // Rail-optimised, with two planes, in two segments and two pods: how many links lie between GPUs, and in how many ways,
 // follows from where they are.
-func TestRails(t *testing.T) {
+func TestRails_HopsFollowGPUPositions(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		given map[string]any
@@ -86,7 +86,7 @@ func TestPlanesAreApart(t *testing.T) {
 
 // A torus' longest path is half of each dimension, and a mesh's all of it; every switch has two
 // neighbours in a dimension of three or more, one in a dimension of two.
-func TestTorus(t *testing.T) {
+func TestTorus_MatchesDiameterAndDegree(t *testing.T) {
 	for _, x := range []struct {
 		x, y, z int
 		wrap    bool
@@ -120,7 +120,7 @@ func TestTorus(t *testing.T) {
 
 // A dragonfly's longest path has three links between switches; every switch has its share of the links between groups,
 // and every pair of groups equally many (Kim et al., §3.1).
-func TestDragonfly(t *testing.T) {
+func TestDragonfly_JoinsGroupsEvenly(t *testing.T) {
 	for _, x := range []struct{ g, a, p, h, sets int }{
 		{9, 4, 2, 2, 1}, {33, 8, 4, 4, 1}, {5, 4, 2, 2, 2}, {3, 4, 1, 1, 2}, {2, 2, 1, 3, 6}, {1, 5, 1, 0, 0},
 		{7, 2, 1, 4, 1},
@@ -218,7 +218,7 @@ func TestNICs(t *testing.T) {
 
 // Each choice: a hash spreads flows over the nearest pairs, in turn is exactly even, a rail keeps its number, a named
 // NIC is taken, and what is not possible is said.
-func TestChooser(t *testing.T) {
+func TestNICSelector_ChoosesByGivenMethod(t *testing.T) {
 	n, err := build(t, "rails", map[string]any{"servers": 2, "gpus": 2, "spines": 1, "planes": 4, "rate": "100Gbps",
 		"delay": "1us"})
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Ranges of numbers mean each number in them and nothing else; everything else is as in package path.
-func TestMatch(t *testing.T) {
+func TestMatchName_MatchesRangesOfNumbers(t *testing.T) {
 	for _, x := range []struct {
 		pattern, matches string // of those below
 	}{
@@ -33,7 +33,7 @@ func TestMatch(t *testing.T) {
 }
 
 // A range matches the numbers that it says, whatever they are.
-func FuzzMatch(f *testing.F) {
+func FuzzMatchName_MatchesNumbersInRange(f *testing.F) {
 	f.Add(0, 15, 7, "h", "")
 	f.Fuzz(func(t *testing.T, low, high, n int, before, after string) {
 		if low < 0 || high < low || n < 0 || max(high, n) > 1e9 || strings.ContainsAny(before+after, `*?[]\0123456789`) {
@@ -48,7 +48,7 @@ func FuzzMatch(f *testing.F) {
 }
 
 // What a range says and no name has is found, range by range; what has no range lacks nothing.
-func TestAbsent(t *testing.T) {
+func TestFindAbsent_FindsMissingRangeNumbers(t *testing.T) {
 	names := strings.Fields("h0 h1 h2 h3 h5 h15 h16 leaf0 leaf1 leaf10 r0h0 r0h1 r1h0")
 	for _, x := range []struct{ pattern, absent, there string }{
 		{"h[0-3]", "", ""}, {"h[0-5]", "h4", "h[0-3,5]"}, {"h[0-99]", "h4, h6 … h14, h17 … h99", "h[0-3,5,15-16]"},
@@ -73,7 +73,7 @@ func TestAbsent(t *testing.T) {
 }
 
 // A range that ends before it begins is told.
-func TestBackwards(t *testing.T) {
+func TestFindBackwardRange_FindsReversedRange(t *testing.T) {
 	for pattern, want := range map[string]string{"h[3-0]": "3-0", "h[0-3,15-8]": "15-8", "h[0-3]": "", "[b-a]": "",
 		"h*": ""} {
 		if is, _ := FindBackwardRange(pattern); is != want {

@@ -387,7 +387,7 @@ func TestRoutesAreTheShortestPaths(t *testing.T) {
 }
 
 // Two hosts on one cable need no switch.
-func TestCable(t *testing.T) {
+func TestRoutes_JoinHostsWithoutSwitch(t *testing.T) {
 	n := &Network{Nodes: []Node{{"a", false}, {"b", false}, {"c", false}},
 		Links: []Link{{Ends: [2]int{1, 0}, Rate: unit.LinkRate{Bits: 1}}}}
 	r := n.Routes()
@@ -401,7 +401,7 @@ func TestCable(t *testing.T) {
 }
 
 // Node i has Addr i+1, 10.0.0.0 + i+1 and fd00:: + i+1, all different.
-func TestAddresses(t *testing.T) {
+func TestNetwork_AddressesAreUnique(t *testing.T) {
 	n := &Network{Nodes: make([]Node, 70000)}
 	book := n.Addresses()
 	if book.Len() != 70001 {
@@ -425,7 +425,7 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-func TestValidate(t *testing.T) {
+func TestNetwork_ValidateRejectsBadNetworks(t *testing.T) {
 	base := func() *Network {
 		rate := unit.LinkRate{Bits: unit.Gbps}
 		return &Network{

@@ -19,7 +19,7 @@ func tree(t *testing.T, family string, v map[string]any) *Network {
 
 // Al-Fares et al. 2008 §3: k pods of k/2 edge and k/2 aggregation switches, (k/2)² cores;
 // P4TE §3.1, figure 1: leaves have /112, pods /96.
-func TestTree(t *testing.T) {
+func TestFindTree_FindsTiersAndPlan(t *testing.T) {
 	n := tree(t, "fat_tree", map[string]any{"k": 4, "rate": 10 * unit.Gbps, "delay": unit.Microsecond})
 	x, err := n.FindTree()
 	if err != nil {

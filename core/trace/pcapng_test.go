@@ -56,7 +56,7 @@ func frames(b []byte) (out []Frame, err error) {
 
 // What is written is read again, to the picosecond; draft-ietf-opsawg-pcapng §4.1 to §4.3
 // give the bytes.
-func TestFrames(t *testing.T) {
+func TestFrameReader_RoundTripsExactFrames(t *testing.T) {
 	b, want := exact()
 	got, err := frames(b)
 	if err != nil || fmt.Sprint(got) != fmt.Sprint(want) {
@@ -135,7 +135,7 @@ type severed struct{}
 func (severed) Read([]byte) (int, error) { return 0, errSevered }
 
 // Whatever is read is written in the same way again.
-func FuzzFrames(f *testing.F) {
+func FuzzFrameReader_RoundTripsFrames(f *testing.F) {
 	b, _ := exact()
 	f.Add(b)
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -28,7 +28,7 @@ func collector(sinks ...Sink) *Collector {
 
 // Events come out by time, node, and order within the node, once they are before
 // the time of Flush; what is not traced does not, nor what comes after EndAt.
-func TestCollector(t *testing.T) {
+func TestCollector_FlushesEventsInOrder(t *testing.T) {
 	var got list
 	c := collector(&got)
 	at := func(now unit.Time, node, port int32, flow packet.FlowID) {
@@ -130,7 +130,7 @@ func sample() []Record {
 }
 
 // The text form, line by line, and back.
-func TestText(t *testing.T) {
+func TestText_RoundTripsRecords(t *testing.T) {
 	var b strings.Builder
 	w := NewText(&b, []string{"client0->s1", "s1->server"})
 	for _, r := range sample() {
@@ -179,7 +179,7 @@ func TestTextErrors(t *testing.T) {
 }
 
 // What can be read is written as it was read.
-func FuzzText(f *testing.F) {
+func FuzzParseText_RoundTripsRecords(f *testing.F) {
 	for _, r := range sample() {
 		f.Add(string(AppendText(nil, &r)))
 	}
@@ -197,7 +197,7 @@ func FuzzText(f *testing.F) {
 }
 
 // Each part of a filter, alone and together.
-func TestFilter(t *testing.T) {
+func TestFilter_MatchesEachCriterion(t *testing.T) {
 	for _, c := range []struct {
 		f    Filter
 		want string // indices of sample
@@ -257,7 +257,7 @@ func TestSummaryFlow(t *testing.T) {
 	}
 }
 
-func TestSummary(t *testing.T) {
+func TestSummary_MatchesGoldenIn80Columns(t *testing.T) {
 	var s Summary
 	for _, r := range sample() {
 		s.AddRecord(&r)
@@ -280,7 +280,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestParse_InvertsEveryName(t *testing.T) {
 	for k := range Kinds {
 		if x, ok := ParseKind(k.String()); !ok || x != k {
 			t.Errorf("kind %d is called %s", k, k)

@@ -2,12 +2,14 @@
 // An Endpoint is one half of a flow: a pure state machine that takes packets, emits packets and returns the time at
 // which it wants to send next. Each transport has a folder.
 //
-//	draft-miao §6, §7.2: when senders ask for telemetry    TelemetryRequester.AskIfDue      TestAsking, TestAskingErrors
+//	draft-miao §6, §7.2: when senders ask for telemetry    TelemetryRequester.AskIfDue
+//	                                                                                  TestTelemetryRequester_AsksWhenDue,
+//	                                                                                  TestAskingErrors
 //	… what comes back, and what is kept for a later ACK    TelemetryRequester, TelemetryResponder
 //	                                                       TestReadUnwraps, TestResponderKeeps
 //	§6.2: a controller's part at the receiver              TelemetryResponder          TestReceiverTells
 //	§9.1: integrity of feedback                            TelemetryRequester.IsGenuine
-//	                                                       TestCodeGolden, TestForgedFeedback, FuzzSealed
+//	                                                       TestCodeGolden, TestForgedFeedback, FuzzSeal_RefusesAnyChange
 //	… replays                                              TelemetryRequester.IsGenuine  TestReplayedFeedback
 //	… what is not sealed, what has no room                 TelemetryResponder.AddSeal
 //	                                                       TestRoutersMayChange, TestRoomForCode

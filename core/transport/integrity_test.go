@@ -167,9 +167,9 @@ func TestReplayedFeedback(t *testing.T) {
 	}
 }
 
-// FuzzSealed: whatever differs from what the receiver has sealed, in what is read, is
+// FuzzSeal_RefusesAnyChange: whatever differs from what the receiver has sealed, in what is read, is
 // refused and changes nothing.
-func FuzzSealed(f *testing.F) {
+func FuzzSeal_RefusesAnyChange(f *testing.F) {
 	f.Add(uint8(0), uint16(0), uint8(1), int64(0))
 	f.Add(uint8(5), uint16(44), uint8(0xff), int64(-1))
 	f.Fuzz(func(t *testing.T, kind uint8, at uint16, flip uint8, seq int64) {

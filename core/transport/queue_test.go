@@ -7,7 +7,7 @@ import (
 )
 
 // What goes in comes out in its order, however the ring has grown and turned.
-func TestQueue(t *testing.T) {
+func TestQueue_KeepsOrder(t *testing.T) {
 	var q Queue[int]
 	random := rand.New(rand.NewPCG(1, 2))
 	in, out := 0, 0

@@ -28,7 +28,7 @@ func teller(t *testing.T, want telemetry.Request, average unit.Time, a Telemetry
 
 // draft-miao §6, §7.2: which packets ask. A packet each 3 µs for 300 µs, with an RTT of
 // 20 µs after the first 10.
-func TestAsking(t *testing.T) {
+func TestTelemetryRequester_AsksWhenDue(t *testing.T) {
 	for when, want := range map[string]int{AskPacket: 100, AskPackets: 25, AskRTT: 16, AskCongestion: 100, AskProbe: 0,
 		AskNever: 0} {
 		t.Run(when, func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestAdoptedFeedback(t *testing.T) {
 
 // Whatever the receiver's part tells comes through as far as there is room for it, and any bytes are read as feedback
 // that is written as the same bytes.
-func FuzzFeedback(f *testing.F) {
+func FuzzFeedback_RoundTripsBytes(f *testing.F) {
 	f.Add([]byte{0, 0, 1, 0, 0, 2})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
 	f.Add([]byte{0, 0, 0, 1, 0xe0, 0})

@@ -30,7 +30,7 @@ func TestHistogramClasses(t *testing.T) {
 	}
 }
 
-func TestHistogram(t *testing.T) {
+func TestHistogram_CountsValuesInClasses(t *testing.T) {
 	var h Histogram
 	for _, v := range []Time{0, 5, 5, Microsecond, Never, -3} {
 		h.Add(v)
@@ -126,7 +126,7 @@ func TestHistogramAgain(t *testing.T) {
 }
 
 // Streams that begin anew give what they gave at first, which is what NewRandom gives.
-func TestStreams(t *testing.T) {
+func TestStreams_RestartAllRepeatsNumbers(t *testing.T) {
 	var s Streams
 	a, b, plain := s.NewStream(3, "a"), s.NewStream(3, "b"), NewRandom(3, "a")
 	var first [2]uint64

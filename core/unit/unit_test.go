@@ -9,7 +9,7 @@ import (
 	"testing/quick"
 )
 
-func TestParse(t *testing.T) {
+func TestParse_PrintsEquivalentValue(t *testing.T) {
 	for _, c := range []struct {
 		in   string
 		want fmt.Stringer
@@ -156,7 +156,7 @@ func FuzzRoundTrip(f *testing.F) {
 }
 
 // No input makes a reader panic, and what it takes prints as itself.
-func FuzzParse(f *testing.F) {
+func FuzzParse_RoundTripsWithoutPanic(f *testing.F) {
 	for _, s := range []string{"5ms", "1.5Gbps", "24 packets", "85%", "0.0000000000001s", "18446744073709551615.5B",
 		"9223372036854775807ps"} {
 		f.Add(s)
@@ -248,7 +248,7 @@ func workEnd(work *big.Int, rate int64) *big.Int {
 
 // Any frames, any rate from 1 on, in bit/s or packets/s: busy periods end exactly,
 // a gap resets what was carried, and what is beyond the range is Never/2.
-func FuzzSerialiser(f *testing.F) {
+func FuzzSerialiser_EndsBusyPeriodsExactly(f *testing.F) {
 	f.Add(int64(1), false, []byte{0x7f, 0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff})
 	f.Add(int64(1), false, []byte{0, 0x0f, 0xff, 0xff})
 	f.Add(int64(2), false, []byte{0, 0x0f, 0xff, 0xff, 0, 0x10, 0, 0})
@@ -360,7 +360,7 @@ func FuzzMulDiv(f *testing.F) {
 }
 
 // Reading a share that was printed gives it again, to the last bit.
-func FuzzShare(f *testing.F) {
+func FuzzFormatShare_ParsesBackExactly(f *testing.F) {
 	for _, v := range []float64{0, 1, .85, .007, 1. / 3, 1e-300, 5e-324, 1e300, 0.1 + 0.2} {
 		f.Add(v)
 	}

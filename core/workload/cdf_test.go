@@ -12,7 +12,7 @@ import (
 )
 
 // HPCC simulator, traffic_gen: mean sizes of its distributions, and their shares.
-func TestDistributions(t *testing.T) {
+func TestDistributions_MatchHPCCMeansAndShares(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		mean float64
@@ -121,7 +121,7 @@ func TestReadHTSimFlows(t *testing.T) {
 
 // Whatever is in the files, they give flows and distributions that can be used, or an
 // error with its place.
-func FuzzReaders(f *testing.F) {
+func FuzzReaders_ReportErrorPlace(f *testing.F) {
 	f.Add("0 0\n1000 50\n3000 100\n")
 	f.Add("Nodes 4\nConnections 1\n1->0 id 1 start 0 size 2000000\n")
 	f.Fuzz(func(t *testing.T, text string) {

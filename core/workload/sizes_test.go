@@ -127,7 +127,7 @@ func countedSizes() []counted {
 }
 
 // Each row of the table sends the bytes that it promises, with every algorithm.
-func TestSizes(t *testing.T) {
+func TestCountedSizes_MatchSentBytes(t *testing.T) {
 	for _, row := range countedSizes() {
 		operation := row.operation
 		if _, word, is := strings.Cut(operation, " "); is && row.format == "chakra" {

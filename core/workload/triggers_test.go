@@ -16,7 +16,7 @@ func chained(connections int, lines string) ([]Flow, []Trigger, error) {
 }
 
 // Triggers join flows by their numbers, whatever the order of lines; each kind begins what it should.
-func TestTriggers(t *testing.T) {
+func TestReadHTSimTriggers_JoinFlowsByNumber(t *testing.T) {
 	flows, triggers, err := chained(5, `Triggers 3
 trigger id 7 multishot
 0->1 id 1 start 3 size 10 send_done_trigger 7 recv_done_trigger 9
@@ -50,7 +50,7 @@ trigger id 1 oneshot
 }
 
 // A barrier without a number waits for all that activate it.
-func TestBarrier(t *testing.T) {
+func TestReadHTSimTriggers_BarrierWaitsForAll(t *testing.T) {
 	for _, text := range []string{"barrier", "barrier 2", "barrier count 2"} {
 		t.Run(text, func(t *testing.T) {
 			_, triggers, err := chained(3, "0->1 start 0 size 1 send_done_trigger 1\n1->2 start 0 size 1 recv_done_trigger 1\n"+

@@ -16,8 +16,8 @@ import (
 
 const file = "testdata/bounds.txt"
 
-// Events, allocations and bytes of runs are what was recorded. TestInstructions judges instructions.
-func TestBounds(t *testing.T) {
+// Events, allocations and bytes of runs are what was recorded. TestBounds_HoldForInstructions judges instructions.
+func TestBounds_HoldForEventsAndMemory(t *testing.T) {
 	m := newMeter()
 	m.countAll(t)
 	if !t.Failed() {
@@ -39,8 +39,8 @@ func judge(t *testing.T, m *meter, skipped func(figure string) bool) {
 		t.Error(wrong)
 	}
 	if t.Failed() {
-		t.Logf(`if this is meant, append it to %s with: go test -tags system ./e2e/costbounds -run TestInstructions `+
-			`-record "why"`, file)
+		t.Logf(`if this is meant, append it to %s with: go test -tags system ./e2e/costbounds `+
+			`-run TestBounds_HoldForInstructions -record "why"`, file)
 	}
 }
 

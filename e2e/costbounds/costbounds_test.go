@@ -29,7 +29,7 @@ const log = `# a comment
 	b allocations/packet gone
 `
 
-func TestReads(t *testing.T) {
+func TestRead_KeepsLatestBounds(t *testing.T) {
 	b := held(t, log)
 	want := map[string]costbounds.Bound{"instructions/hop": {Value: 900, Go: "go1.26.2"}, "events/hop": {Value: 1.5,
 		Go: "go1.26.1"}}
@@ -44,7 +44,7 @@ func TestReads(t *testing.T) {
 }
 
 // A file in which a bound moves without a reason, or in a way that its reader would not notice, is refused.
-func TestRefuses(t *testing.T) {
+func TestRead_RejectsUnclearRecords(t *testing.T) {
 	const first = "2026-01-02 go1.26.1: the first of all bounds\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"no record", "\ta events/hop 1.5000\n", "line 1: a bound before the first record's day and reason"},
@@ -73,7 +73,7 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-func TestJudges(t *testing.T) {
+func TestBounds_CheckAllToleratesNoise(t *testing.T) {
 	const same, patch, next = "go1.26.8", "go1.26.9", "go1.27.0"
 	for _, c := range []struct {
 		name, figure    string
@@ -129,7 +129,7 @@ func TestJudgesWhatIsMissing(t *testing.T) {
 }
 
 // What is recorded holds from then on, and has what has moved only.
-func TestRecords(t *testing.T) {
+func TestBounds_RecordAppendsMovedFigures(t *testing.T) {
 	b := held(t, log)
 	day := time.Date(2026, 1, 4, 0, 0, 0, 0, time.UTC)
 	key := func(workload, figure string) costbounds.BoundKey {

@@ -18,9 +18,10 @@ import (
 
 var record = flag.String("record", "", "why bounds move: measure, and append what has moved to "+file)
 
-// TestInstructions checks that instructions of runs, and of a run of ten packets with the start of the program, are
-// what was recorded. With -record all figures are measured, and those that have moved are appended to the bounds.
-func TestInstructions(t *testing.T) {
+// TestBounds_HoldForInstructions checks that instructions of runs, and of a run of ten packets with the start of the
+// program, are what was recorded. With -record all figures are measured, and those that have moved are appended to the
+// bounds.
+func TestBounds_HoldForInstructions(t *testing.T) {
 	if runtime.GOARCH != "amd64" || runtime.GOOS != "linux" {
 		t.Skip("bounds are for linux on amd64")
 	}

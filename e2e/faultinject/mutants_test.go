@@ -53,9 +53,9 @@ type effort struct {
 	pages   bool // whether the pages of damaged results are drawn
 }
 
-// TestMutants gives every reader damaged input: it works, or there is an error with a place; in bounded memory, without
-// a panic. TestMutantsAtLength tries more.
-func TestMutants(t *testing.T) { tryMutants(t, effort{mutants: 40, costly: 4}) }
+// TestReaders_SurviveDamagedInput gives every reader damaged input: it works, or there is an error with a place; in
+// bounded memory, without a panic. TestMutantsAtLength tries more.
+func TestReaders_SurviveDamagedInput(t *testing.T) { tryMutants(t, effort{mutants: 40, costly: 4}) }
 
 func tryMutants(t *testing.T, e effort) {
 	for _, v := range victims(t, e) {

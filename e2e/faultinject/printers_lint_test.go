@@ -28,7 +28,7 @@ var printers = map[string][]string{
 }
 
 // All that is printed goes through one place.
-func TestPrinters(t *testing.T) {
+func TestPrograms_PrintThroughOnePlace(t *testing.T) {
 	tree := testkit.TrackedFiles(t, "../..")
 	files := 0
 	err := fs.WalkDir(tree, ".", func(name string, d fs.DirEntry, err error) error {

@@ -17,8 +17,9 @@ var published = []string{"app", "core/cc", "core/dataplane", "core/scheme", "cor
 	"core/transport", "core/workload", "papers/hpcc", "papers/ncf", "papers/p4abc", "papers/p4te", "study/experiment",
 	"study/measure", "study/results"}
 
-// TestAPI compares the exported names of published packages with docs/api; -update writes it.
-func TestAPI(t *testing.T) {
+// TestPublishedPackages_MatchDocumentedAPI compares the exported names of published packages with docs/api; -update
+// writes it.
+func TestPublishedPackages_MatchDocumentedAPI(t *testing.T) {
 	tree := testkit.TrackedFiles(t, root)
 	want := map[string]bool{}
 	for _, folder := range published {

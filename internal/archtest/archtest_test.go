@@ -265,7 +265,7 @@ func complete() fstest.MapFS {
 }
 
 // A layer or a package of the table without code is refused.
-func TestVacant(t *testing.T) {
+func TestCheck_RejectsRowsWithoutCode(t *testing.T) {
 	for _, gone := range []string{"cmd/doc.go", "core/topology/doc.go"} {
 		t.Run(gone, func(t *testing.T) {
 			fsys := complete()
@@ -279,7 +279,7 @@ func TestVacant(t *testing.T) {
 }
 
 // The table itself: names occur once, and an arrow points to a row above.
-func TestTable(t *testing.T) {
+func TestLayers_ImportOnlyRowsAbove(t *testing.T) {
 	seen := map[string]bool{}
 	for _, r := range layers {
 		for _, name := range strings.Fields(r.Imports) {

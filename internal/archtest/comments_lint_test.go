@@ -10,8 +10,9 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestComments requires a doc comment of each exported name of published packages and of the transports.
-func TestComments(t *testing.T) {
+// TestPublishedPackages_HaveDocComments requires a doc comment of each exported name of published packages and of the
+// transports.
+func TestPublishedPackages_HaveDocComments(t *testing.T) {
 	tree := testkit.TrackedFiles(t, root)
 	transports, err := fs.Glob(tree, "core/transport/*/doc.go")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 )
 
 // Each exported name of p/a.go has a comment but those that begin with Bare, in the order of the file.
-func TestUncommented(t *testing.T) {
+func TestFindUncommented_ListsNamesInOrder(t *testing.T) {
 	const src = `package p
 
 // A Thing is one.

@@ -12,20 +12,20 @@ import (
 // root is the module's folder.
 const root = "../.."
 
-// TestLayers holds this module to the order of its layers.
-func TestLayers(t *testing.T) {
+// TestModule_FollowsLayers holds this module to the order of its layers.
+func TestModule_FollowsLayers(t *testing.T) {
 	found, err := Check(testkit.TrackedFiles(t, root), module, layers)
 	report(t, found, err)
 }
 
-// TestSizes holds this module to the limits of lines, functions and files.
-func TestSizes(t *testing.T) {
+// TestModule_KeepsSizeLimits holds this module to the limits of lines, functions and files.
+func TestModule_KeepsSizeLimits(t *testing.T) {
 	found, err := CheckSizes(testkit.TrackedFiles(t, root), nil)
 	report(t, found, err)
 }
 
-// TestTypes holds this module to the limits of methods and fields.
-func TestTypes(t *testing.T) {
+// TestModule_KeepsTypeLimits holds this module to the limits of methods and fields.
+func TestModule_KeepsTypeLimits(t *testing.T) {
 	found, err := CheckTypes(testkit.TrackedFiles(t, root), typeExceptions)
 	report(t, found, err)
 }
@@ -39,20 +39,20 @@ var reexportsAllowed = map[string]string{
 	"study/measure.Key":            "modules of others declare options of measures, and cannot import internal/document",
 }
 
-// TestReexports holds this module to one name for each declaration.
-func TestReexports(t *testing.T) {
+// TestModule_HasOneNamePerDeclaration holds this module to one name for each declaration.
+func TestModule_HasOneNamePerDeclaration(t *testing.T) {
 	found, err := CheckReexports(testkit.TrackedFiles(t, root), module, reexportsAllowed)
 	report(t, found, err)
 }
 
-// TestExamples checks that every public package of this module has an Example.
-func TestExamples(t *testing.T) {
+// TestModule_HasExamplePerPackage checks that every public package of this module has an Example.
+func TestModule_HasExamplePerPackage(t *testing.T) {
 	found, err := CheckExamples(testkit.TrackedFiles(t, root))
 	report(t, found, err)
 }
 
-// TestWords holds the names of types in this module to the table of docs/design.md.
-func TestWords(t *testing.T) {
+// TestModule_NamesTypesByTable holds the names of types in this module to the table of docs/design.md.
+func TestModule_NamesTypesByTable(t *testing.T) {
 	found, err := checkTypeNames(testkit.TrackedFiles(t, root), "docs/design.md")
 	report(t, found, err)
 }

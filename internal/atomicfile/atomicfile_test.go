@@ -22,7 +22,7 @@ func names(t *testing.T, dir string) (all []string) {
 }
 
 // A file is there when it is committed, and not before; what is discarded leaves nothing.
-func TestCommit(t *testing.T) {
+func TestFile_AppearsWhenCommitted(t *testing.T) {
 	dir := t.TempDir()
 	place := filepath.Join(dir, "a.txt")
 	for _, x := range []struct {
@@ -67,7 +67,7 @@ func TestCommit(t *testing.T) {
 }
 
 // One at a time has the claim of a file: the next one when it is committed or discarded.
-func TestClaim(t *testing.T) {
+func TestClaim_IsExclusiveUntilEnd(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "a.txt")
 	for _, end := range []func(*File){(*File).Discard, func(f *File) { f.Commit() }} {
 		f, err := Claim(place)
@@ -87,7 +87,7 @@ func TestClaim(t *testing.T) {
 }
 
 // What somebody living writes is counted, and neither what is finished nor what the dead have left.
-func TestWritten(t *testing.T) {
+func TestCountUnfinished_CountsLivingWritersOnly(t *testing.T) {
 	dir := t.TempDir()
 	count := func(want int) {
 		t.Helper()
@@ -121,7 +121,7 @@ func TestWritten(t *testing.T) {
 
 // RemoveUnfinished removes what the dead have left and nothing else, whatever the folder's name; what is claimed here
 // stays. A child that is killed is TestSweepAfterKill's, in the system stage.
-func TestSweep(t *testing.T) {
+func TestRemoveUnfinished_KeepsClaimedFiles(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[a]*") // no pattern
 	if err := MkdirAll(dir); err != nil {
 		t.Fatal(err)
@@ -146,7 +146,7 @@ func TestSweep(t *testing.T) {
 }
 
 // Folders of living processes stay, and go when they are given up.
-func TestFolder(t *testing.T) {
+func TestNewTempFolder_StaysUntilRemoved(t *testing.T) {
 	first, remove, err := NewTempFolder("weir-atomicfile-test")
 	if err != nil {
 		t.Fatal(err)
@@ -165,7 +165,7 @@ func TestFolder(t *testing.T) {
 }
 
 // Many that claim and sweep at a time do not take from each other what they have.
-func TestContention(t *testing.T) {
+func TestClaim_SurvivesConcurrentRemoval(t *testing.T) {
 	dir := t.TempDir()
 	place := filepath.Join(dir, "a")
 	inside := make(chan struct{}, 1)
@@ -220,7 +220,7 @@ func Example() {
 }
 
 // Those with the same text share a file, others do not; it goes with the last, and a dead one's text does not count.
-func TestShare(t *testing.T) {
+func TestJoinShared_JoinsOnlySameText(t *testing.T) {
 	place := filepath.Join(t.TempDir(), "ports")
 	if err := os.WriteFile(filepath.Join(filepath.Dir(place), prefix+"ports"), []byte("dead"), 0o600); err != nil {
 		t.Fatal(err)

@@ -15,8 +15,8 @@ var (
 		"localhost:80", "lab.example.org:80", "[2001:db8::1]:80"}
 )
 
-// TestHost checks which texts are one address of the machine.
-func TestHost(t *testing.T) {
+// TestParseHost_AcceptsOnlyOneAddress checks which texts are one address of the machine.
+func TestParseHost_AcceptsOnlyOneAddress(t *testing.T) {
 	for _, address := range everyAddress {
 		var every *EveryAddressError
 		if host, err := ParseHost(address); !errors.As(err, &every) || every.Address != address {

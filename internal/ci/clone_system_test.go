@@ -81,8 +81,9 @@ func TestCloneKeepsLineEnds(t *testing.T) {
 	}
 }
 
-// TestHooks checks that .ci/hooks installs a hook that runs .ci/lint, and that this hook harms no other repository.
-func TestHooks(t *testing.T) {
+// TestHooks_RunLintInOwnRepositoryOnly checks that .ci/hooks installs a hook that runs .ci/lint, and that this hook
+// harms no other repository.
+func TestHooks_RunLintInOwnRepositoryOnly(t *testing.T) {
 	testkit.RequireProgram(t, "git", "git")
 	testkit.RequireProgram(t, "bash", "bash")
 	outer := t.TempDir()

@@ -25,7 +25,7 @@ func events(lines ...string) string {
 	return b.String()
 }
 
-func TestOutcome(t *testing.T) {
+func TestOutcome_CountsAndReportsVerdicts(t *testing.T) {
 	for _, x := range []struct {
 		name, events string
 		strict       bool
@@ -95,7 +95,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-func TestSummary(t *testing.T) {
+func TestAppendSummary_AppendsEachStage(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "summary")
 	t.Setenv(summaryVariable, file)
 	for _, title := range []string{"stage a", "stage b"} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestProse compares words and sentences of the pages with their limits and bounds.
-func TestProse(t *testing.T) {
+// TestPages_KeepProseLimits compares words and sentences of the pages with their limits and bounds.
+func TestPages_KeepProseLimits(t *testing.T) {
 	files, err := trackedFiles("../..")
 	if err != nil {
 		t.Fatal(err)

@@ -57,7 +57,7 @@ func TestGoFiles(t *testing.T) {
 	}
 }
 
-func TestSelection(t *testing.T) {
+func TestSelection_SkipsTestsOfOtherStages(t *testing.T) {
 	s := selection{stages: []string{"lab"}, tests: []test{{"a", "TestA", "go"}, {"a", "TestB", "lab"},
 		{"a", "TestC", "system"}, {"b", "TestD", "go"}, {"c", "TestE", "lab"}}}
 	folders, skip := s.packages()

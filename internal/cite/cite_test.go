@@ -51,7 +51,7 @@ func works(t *testing.T) *cite.Works {
 
 func pages(name string) bool { return name == "docs/design.md#the-one-idea" || name == "spec.md" }
 
-func TestText(t *testing.T) {
+func TestWorks_CheckTextFindsWrongCitations(t *testing.T) {
 	for _, c := range []struct {
 		name, text, home string
 		want             string // part of the only thing that is wrong; "" for nothing
@@ -132,7 +132,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-func TestSource(t *testing.T) {
+func TestWorks_CheckSourceRejectsUnknownForms(t *testing.T) {
 	for _, c := range []struct{ name, source, want string }{
 		{"Weir", "Weir", ""},
 		{"a reason", "Weir: two frames", ""},
@@ -301,7 +301,7 @@ func TestCheckOrder(t *testing.T) {
 }
 
 // A work has one key, and any of its forms stands for it, whatever its capitals.
-func TestKeys(t *testing.T) {
+func TestWorks_KeyAcceptsAnyForm(t *testing.T) {
 	w := works(t)
 	if got, want := strings.Join(w.Keys(), ", "),
 		"HPCC, HPCC simulator, IEEE 802.1Qbb, NCF, RFC 8985, draft-pan-hpccplus"; got != want {

@@ -9,8 +9,8 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestTree holds every citation of this tree against docs/sources.md.
-func TestTree(t *testing.T) {
+// TestTree_CitesListedSources holds every citation of this tree against docs/sources.md.
+func TestTree_CitesListedSources(t *testing.T) {
 	tree, err := cite.Open(testkit.TrackedFiles(t, "../.."))
 	if err != nil {
 		t.Fatal(err)

@@ -36,9 +36,9 @@ func runProgram(t *testing.T, args ...string) (flags allFlags, code int, stdout,
 	return flags, code, out.String(), errs.String()
 }
 
-// TestFlags checks that each type is parsed in each way to write it, and that flags that are not given have their
-// defaults.
-func TestFlags(t *testing.T) {
+// TestFlags_ParseInEachForm checks that each type is parsed in each way to write it, and that flags that are not given
+// have their defaults.
+func TestFlags_ParseInEachForm(t *testing.T) {
 	f, code, _, stderr := runProgram(t)
 	if code != Done || stderr != "" || f != (allFlags{Follow: "hpcc", Every: time.Second}) {
 		t.Errorf("no flags: %+v, %d, %q", f, code, stderr)
@@ -56,8 +56,8 @@ func TestFlags(t *testing.T) {
 	}
 }
 
-// TestProgram checks exit codes, the help, the version and the program's processes.
-func TestProgram(t *testing.T) {
+// TestProgram_ReturnsExitCodesAndHelp checks exit codes, the help, the version and the program's processes.
+func TestProgram_ReturnsExitCodesAndHelp(t *testing.T) {
 	for _, x := range []struct {
 		args           string
 		code           int

@@ -17,8 +17,9 @@ import (
 	"weir/internal/testkit"
 )
 
-// TestSearch asks a browser that has the site as files. What it finds is what a reader would look for.
-func TestSearch(t *testing.T) {
+// TestSearch_FindsPagesInBrowser asks a browser that has the site as files. What it finds is what a reader would look
+// for.
+func TestSearch_FindsPagesInBrowser(t *testing.T) {
 	testkit.RequireProgram(t, "chromium", "chromium")
 	s, err := New(repository.Files)
 	if err != nil {

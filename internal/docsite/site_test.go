@@ -30,7 +30,7 @@ func pages(list ...string) fstest.MapFS {
 
 // All of the repository's pages become a site, in which each link leads somewhere that is not known to be broken. Lint
 // checks that none of a tracked page is.
-func TestRepository(t *testing.T) {
+func TestSite_LinksOfRepositoryHaveTargets(t *testing.T) {
 	s, err := New(repository.Files)
 	if err != nil {
 		t.Fatal(err)
@@ -104,7 +104,7 @@ func linksOf(t *testing.T, file string) (links []string) {
 }
 
 // A link that leads nowhere is told with its line, and all of them are.
-func TestBroken(t *testing.T) {
+func TestNew_ReportsBrokenLinksWithLines(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"file":   {"# A\n\nSee [b](b.md).\n", "README.md:3: link to b.md: there is no file b.md"},
 		"folder": {"# A\n\n[b](docs)\n", "README.md:3: link to docs: there is no file docs"},
@@ -157,7 +157,7 @@ func TestCodeSpans(t *testing.T) {
 }
 
 // What becomes of Markdown: links to pages and files, anchors as GitHub has them, and no HTML of the page's own.
-func TestBodies(t *testing.T) {
+func TestNew_RendersMarkdownWithoutOwnHTML(t *testing.T) {
 	s, err := New(pages("README.md", "# Weir\n\n[spec](docs/spec.md#the-keys-a-b), [licence](LICENSE)\n",
 		"docs/spec.md", "# Spec\n\n## The `keys`: a, b\n\n### Twice\n\n### Twice\n\n<!-- keys -->\n"+
 			"<a id=\"own\"></a>Hello <b>you</b> <script>x()</script> [home](../README.md) [here](#own)\n\n"+
@@ -218,7 +218,7 @@ func TestBodies(t *testing.T) {
 }
 
 // A part of a page is a heading with what is below it.
-func TestPart(t *testing.T) {
+func TestFindPart_IncludesSubsections(t *testing.T) {
 	s, err := New(pages("README.md", "# A\n\n## B\n\nb\n\n### C\n\nc\n\n## D\n\nd\n"))
 	if err != nil {
 		t.Fatal(err)
@@ -239,7 +239,7 @@ func TestPart(t *testing.T) {
 }
 
 // Pages come in the order in which the front page names them; one without a heading has its file's name.
-func TestOrder(t *testing.T) {
+func TestNew_OrdersPagesAsFrontPage(t *testing.T) {
 	s, err := New(pages("a.md", "", "docs/z.md", "# Z", "docs/b.md", "# B", "README.md", "# W\n\n[z](docs/z.md)"))
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestOrder(t *testing.T) {
 }
 
 // The site is written into a folder of its own only, and again over itself.
-func TestWrite(t *testing.T) {
+func TestWriteSite_ReplacesOnlyOwnFiles(t *testing.T) {
 	site := func(list ...string) *Website {
 		s, err := New(pages(list...))
 		if err != nil {

@@ -51,7 +51,7 @@ func written(t *testing.T, text string) string {
 }
 
 // Defaults appear where they are filled in, and when they are settled in what the map was copied from.
-func TestDefault(t *testing.T) {
+func TestReadDefault_FillsMissingKeys(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("a: {b: 1}\n"))
 	part := Copy(root)
@@ -73,7 +73,7 @@ func TestDefault(t *testing.T) {
 }
 
 // What is settled is what all copies had alike; parameters of a name too.
-func TestSettle(t *testing.T) {
+func TestWriteShared_WritesCommonDefaults(t *testing.T) {
 	root := Parse(NewReader(kind), "x.yaml", []byte("[{b: 1}, x, y, z]\n"))
 	var defaults Defaults
 	for _, c := range []struct{ of, third string }{{"1", "z"}, {"2", "z"}, {"2", ""}} {
@@ -100,7 +100,7 @@ func TestSettle(t *testing.T) {
 }
 
 // Declared keys are sorted, names of the file are not.
-func TestArrange(t *testing.T) {
+func TestSortKeys_SortsDeclaredKeysOnly(t *testing.T) {
 	r := NewReader(kind)
 	root := Parse(r, "x.yaml", []byte("{z: {d: 1, c: 2}, y: {b: 1, a: 2}}\n"))
 	r.ReadDefault(root.Find("y"), "aa", "0", "Weir")
@@ -110,7 +110,7 @@ func TestArrange(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
+func TestFindNearest_FindsMisspeltWords(t *testing.T) {
 	words := []string{"queue", "buffer", "scheduler"}
 	for word, want := range map[string]string{"qeue": "queue", "Buffer": "buffer", "sheduler": "scheduler", "x": "",
 		"something": ""} {

@@ -35,7 +35,7 @@ func TestMessagesAreCapped(t *testing.T) {
 }
 
 // A message of facts keeps each of its lines whole, up to a bound of what a file can make of them.
-func TestTell(t *testing.T) {
+func TestFailLines_BoundsMessages(t *testing.T) {
 	r := NewReader(kind)
 	line := strings.Repeat("rank 7 waits for rank 8, ", 12)
 	r.FailLines(Position{File: "x.yaml"}, "it waits\n"+line+"\n"+line)
@@ -50,7 +50,7 @@ func TestTell(t *testing.T) {
 }
 
 // What is not known and what is meant are told apart, or nothing is said to be meant.
-func TestMeant(t *testing.T) {
+func TestFailUnknown_SuggestsNearestWord(t *testing.T) {
 	for _, x := range []struct{ name, word, known, want string }{
 		{"the same", "client", "client", ""},
 		{"another case", "Client", "client", `; did you mean "client"?`},
@@ -72,7 +72,7 @@ func TestMeant(t *testing.T) {
 }
 
 // What the YAML library takes the square of is refused before it is parsed.
-func TestParseable(t *testing.T) {
+func TestParse_RejectsQuadraticInput(t *testing.T) {
 	lines := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {
@@ -106,7 +106,7 @@ func TestParseable(t *testing.T) {
 }
 
 // Of a long choice a message has the words that are most like what stands there, and says how many others there are.
-func TestLikely(t *testing.T) {
+func TestJoinLikely_KeepsNearestWords(t *testing.T) {
 	words := []string{"hpcc/fig1", "hpcc/joins", "ncf/reaction", "p4abc/fig4", "p4abc/fig5"}
 	for _, x := range []struct {
 		word string

@@ -21,8 +21,8 @@ func Example() {
 	// drawn <nil>
 }
 
-// TestPart checks the error's type, and that a part is linked once.
-func TestPart(t *testing.T) {
+// TestPart_IsLinkedOnce checks the error's type, and that a part is linked once.
+func TestPart_IsLinkedOnce(t *testing.T) {
 	part := linked.New[int]("x", "weir/app/x")
 	var missing *linked.MissingError
 	if _, err := part.Get(); !errors.As(err, &missing) || missing.Path != "weir/app/x" || part.Linked() {

@@ -52,7 +52,7 @@ func mounts(name string) int {
 }
 
 // A name that was there before ip-netns(8) made Dir a mount of itself lies below that mount, and goes all the same.
-func TestBelow(t *testing.T) {
+func TestRemoveNamespace_RemovesNameBelowMount(t *testing.T) {
 	apart(t, func() error {
 		if err := os.MkdirAll(Dir, 0o755); err != nil {
 			return err
@@ -91,7 +91,7 @@ func TestBelow(t *testing.T) {
 }
 
 // A namespace's name is one mount, whoever makes Dir one afterwards.
-func TestShared(t *testing.T) {
+func TestCreateNamespace_MountsNameOnce(t *testing.T) {
 	apart(t, func() error {
 		if _, err := createNamespace("x"); err != nil {
 			return err
@@ -114,7 +114,7 @@ func TestShared(t *testing.T) {
 
 // What cannot be removed of a dead lab keeps nobody from removing the rest, nor from beginning: a number of which
 // something is left is passed over.
-func TestLeft(t *testing.T) {
+func TestRemoveDead_SkipsUnremovableNames(t *testing.T) {
 	apart(t, func() error {
 		if err := os.MkdirAll(Path("weir-1-stays/full"), 0o755); err != nil { // rmdir(2) fails, and so does umount(2)
 			return err

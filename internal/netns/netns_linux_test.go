@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestNames(t *testing.T) {
+func TestIsLabName_RejectsForeignNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"weir-1-client": true, "weir-1-@dataplane": true, "weir": false, "other": false, "weir-1-a/b": false,
 		"../weir-1-a": false,
@@ -47,7 +47,7 @@ func TestParseRecord(t *testing.T) {
 }
 
 // A record is leased by one at a time, and a dead lab's lock is free. A record that was removed meanwhile is none.
-func TestLock(t *testing.T) {
+func TestLockRecord_IsExclusive(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lab-1")
 	first, err := lockRecord(path)
 	if err != nil || first == nil {

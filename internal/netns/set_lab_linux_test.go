@@ -31,7 +31,7 @@ func newSet(t *testing.T) *Set {
 }
 
 // Two sets have names of their own; what is done in a namespace stays there.
-func TestSets(t *testing.T) {
+func TestSet_KeepsNamespacesApart(t *testing.T) {
 	a, b := newSet(t), newSet(t)
 	if a.ID == b.ID {
 		t.Fatalf("both have the number %d", a.ID)
@@ -87,7 +87,7 @@ func TestSets(t *testing.T) {
 
 // A record is believed only as far as it is one of ours: names that others have made anew
 // since, names that could not be ours, and damage are passed over.
-func TestRecord(t *testing.T) {
+func TestRemoveDead_TrustsOwnRecordsOnly(t *testing.T) {
 	s := newSet(t)
 	if err := s.Add("x"); errors.Is(err, unix.EPERM) {
 		t.Skipf("no network namespaces here: %v", err)

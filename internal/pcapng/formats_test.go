@@ -125,7 +125,7 @@ func sameByDissector(t *testing.T, f *files) {
 }
 
 // weir trace reads RDMA and IOAM as they happened.
-func TestDissected(t *testing.T) {
+func TestDissect_ReadsRDMAAndIOAM(t *testing.T) {
 	sameByDissector(t, queuePairFiles(t))
 	for _, format := range []string{"ioam", "ioam, sojourn: on", "ioam-gafni"} {
 		f, _ := traceOf(t, format, "rdma", "6")

@@ -76,7 +76,7 @@ func interfaceName(r *trace.Record) string {
 
 // What pcapgo reads of the file is what happened: interfaces by port, nanoseconds,
 // frames whose headers have the events' numbers, the frames' whole length.
-func TestPcapng(t *testing.T) {
+func TestWriter_FramesMatchEvents(t *testing.T) {
 	f := captureRuns(t, "*")
 	want := f.transmitted()
 	r, err := pcapgo.NewNgReader(&f.pcapng, pcapgo.NgReaderOptions{})
@@ -158,7 +158,7 @@ func other(link layers.LinkType, times []time.Time, frames ...[]byte) []byte {
 
 // Files of others: times of a clock count from the first packet; names are one
 // word; what is not IP has no addresses.
-func TestOthers(t *testing.T) {
+func TestRead_AcceptsForeignFiles(t *testing.T) {
 	ip, _ := packet.AppendIPv4(nil, addr("192.0.2.1"), addr("192.0.2.2"), 17, 0, 64, 1008)
 	ip = append(ip, 0, 53, 4, 0, 3, 240, 0, 0)
 	ethernet := append(packet.AppendEthernet(nil, [6]byte{1}, [6]byte{2}, 0x8100), 0, 5, 8, 0)
@@ -241,7 +241,7 @@ func little() []byte {
 }
 
 // No file makes the reader panic, and what it gives can be written as text.
-func FuzzPcapng(f *testing.F) {
+func FuzzRead_GivesWritableRecords(f *testing.F) {
 	f.Add(little())
 	f.Add(other(layers.LinkTypeRaw, []time.Time{time.Unix(1e9, 0)}, []byte{0x45, 0, 0, 20}))
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -86,7 +86,7 @@ func dissections(t *testing.T, file string, names []string, packets int) (lines 
 // Wireshark's tshark opens the pcapng of a TCP run without complaint, finds nothing
 // malformed and no bad checksum, and reads the events' times, lengths, addresses,
 // sequence numbers and flags.
-func TestTshark(t *testing.T) {
+func TestWriter_PassesTshark(t *testing.T) {
 	needTshark(t)
 	f := captureRuns(t, "*")
 	file := faultless(t, f, "_ws.unreassembled", undecoded)

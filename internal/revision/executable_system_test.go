@@ -10,9 +10,9 @@ import (
 	"testing"
 )
 
-// TestExecutable checks that a copy of a program is the same program, also with bytes behind its end, and that a
-// program whose file is replaced while it runs stays what it was.
-func TestExecutable(t *testing.T) {
+// TestExecutable_IsSameForCopies checks that a copy of a program is the same program, also with bytes behind its end,
+// and that a program whose file is replaced while it runs stays what it was.
+func TestExecutable_IsSameForCopies(t *testing.T) {
 	if os.Getenv("WEIR_TEST_REVISION") != "" {
 		if path, err := os.Executable(); err == nil && os.Getenv("WEIR_TEST_REVISION") == "replace" {
 			os.Remove(path)
@@ -51,7 +51,7 @@ func write(t *testing.T, name string, program []byte) {
 // executableOf returns what a copy of this program prints as Executable.
 func executableOf(t *testing.T, program, mode string) string {
 	t.Helper()
-	c := exec.Command(program, "-test.run=^TestExecutable$")
+	c := exec.Command(program, "-test.run=^TestExecutable_IsSameForCopies$")
 	c.Env = append(os.Environ(), "WEIR_TEST_REVISION="+mode)
 	out, err := c.Output()
 	if err != nil {

@@ -33,7 +33,7 @@ func withBuildID() (build, hash string)    { return digest, "" }
 func revisionOf(info *debug.BuildInfo) Revision { return newRevision(info, withoutBuildID) }
 
 // What decides the bytes that a program computes is in its revision, and nothing else.
-func TestOf(t *testing.T) {
+func TestRevisionOf_HasWhatDecidesBytes(t *testing.T) {
 	const clean = "weir/cmd/weir commit:1234567890abcdef1234 go1.26.8 linux/amd64 GOAMD64=v1"
 	const changed = "weir/cmd/weir sha256:feedfeedfeedfeedfeed go1.26.8 linux/amd64 GOAMD64=v1"
 	replaced, vendored := built(), built()
@@ -69,7 +69,7 @@ func TestOf(t *testing.T) {
 	}
 }
 
-func TestSame(t *testing.T) {
+func TestCompare_NamesDifferences(t *testing.T) {
 	this := revisionOf(built())
 	other := func(change ...debug.BuildSetting) Revision { return revisionOf(built(change...)) }
 	changed := other(set("vcs.modified", "true"))
@@ -105,7 +105,7 @@ func TestSame(t *testing.T) {
 }
 
 // What is no revision is refused, and JSON has the line.
-func TestParse(t *testing.T) {
+func TestParse_RejectsMalformedLines(t *testing.T) {
 	for _, bad := range []string{"", " ", "weir", "a commit:b c", "a b c d/e",
 		"a tag:b c d/e", "a build: c d/e", "a commit: c d/e",
 		"a commit:b c d", "a commit:b  c d/e", "a commit:b%zz c d/e x\n", " commit:b c d/e",
@@ -130,8 +130,8 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for lines that are read as something that is written otherwise, or break the line.
-func FuzzParse(f *testing.F) {
+// FuzzParse_RoundTripsOneLine looks for lines that are read as something that is written otherwise, or break the line.
+func FuzzParse_RoundTripsOneLine(f *testing.F) {
 	f.Add(revisionOf(built()).String())
 	f.Add(revisionOf(built(set("vcs.modified", "true"), set("-gcflags", "all=-N -l"))).String())
 	f.Add(Revision{}.String())
@@ -146,7 +146,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func TestThis(t *testing.T) {
+func TestThis_IdentifiesTheProgram(t *testing.T) {
 	r := This()
 	if r.OS != runtime.GOOS || r.Arch != runtime.GOARCH || r.Go != runtime.Version() || r.Program == "" {
 		t.Errorf("%+v", r)

@@ -8,7 +8,7 @@ import (
 
 // The version is the commit, the module's version or the archive's stamp; of anything else the SHA-256 of the
 // executable.
-func TestVersion(t *testing.T) {
+func TestVersionOf_PrefersCommitToDigest(t *testing.T) {
 	const commit = "1234567890abcdef1234567890abcdef12345678"
 	const stamped = commit + " 2026-11-26\n"
 	of := func(path, version string, change ...debug.BuildSetting) *debug.BuildInfo {
@@ -72,13 +72,13 @@ func TestOwnCommit(t *testing.T) {
 }
 
 // The stamp is a commit in an archive, and the format of git archive in a clone.
-func TestStamp(t *testing.T) {
+func TestStamp_IsCommitOrFormat(t *testing.T) {
 	if isHash(strings.Fields(stamp)[0]) == strings.HasPrefix(stamp, "$Format:") {
 		t.Errorf("the stamp is %q", stamp)
 	}
 }
 
-func TestName(t *testing.T) {
+func TestNameOf_FollowsMainPackage(t *testing.T) {
 	for main, want := range map[string]string{
 		module + "/cmd/weir": "weir", "example.org/ownscheme": "ownscheme", "": "weir",
 		module + "/app/internal/cli.test": "weir", "command-line-arguments": "weir"} {
@@ -89,7 +89,7 @@ func TestName(t *testing.T) {
 }
 
 // Programs that may compute other bytes have other keys.
-func TestKey(t *testing.T) {
+func TestFolderKey_DiffersByProgram(t *testing.T) {
 	keys := map[string]string{}
 	for name, r := range map[string]Revision{"clean": revisionOf(built()),
 		"level":   revisionOf(built(set("GOAMD64", "v3"))),

@@ -84,7 +84,7 @@ func frame(n int, tag byte) []byte {
 
 // Frames go through with their bytes, in order, with a stamp of now; the socket does not see what it sent; what is
 // too long is counted and passed over; what finds no room is counted by the kernel.
-func TestSocket(t *testing.T) {
+func TestRing_CarriesFramesInOrder(t *testing.T) {
 	pair(t, func() error {
 		a, err := ring.Open(ring.Config{Interface: "a", MaxFrame: 9014, Rx: 8, Tx: 64})
 		if err != nil {
@@ -159,7 +159,7 @@ func TestSocket(t *testing.T) {
 
 // As many frames wait for Flush as was asked for; those that the interface's MTU does not
 // allow are counted, and the others leave in their order; with the interface down all stay.
-func TestFlush(t *testing.T) {
+func TestFlush_CountsFramesAboveMTU(t *testing.T) {
 	pair(t, func() error {
 		a, err := ring.Open(ring.Config{Interface: "a", MaxFrame: 9100, Rx: 8, Tx: 5})
 		if err != nil {
@@ -319,7 +319,7 @@ func TestOpenRefuses(t *testing.T) {
 // The kernel takes the outer tag out of frames that come in. With Tags it is in its place
 // again, whatever it says, and a full frame may have one of 802.1Q when it leaves; without,
 // such frames are counted. A socket that was opened elsewhere goes on with its rings.
-func TestTags(t *testing.T) {
+func TestRing_RestoresOuterTags(t *testing.T) {
 	pair(t, func() error {
 		c := ring.Config{Interface: "a", MaxFrame: 1514, Rx: 32, Tx: 32, Tags: true}
 		opened, err := ring.Open(c)

@@ -57,7 +57,7 @@ func TestRouteRequest(t *testing.T) {
 }
 
 // Nothing that comes in makes the parsers panic.
-func FuzzInterface(f *testing.F) {
+func FuzzParseInterface_NeverPanics(f *testing.F) {
 	f.Add(about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP))
 	f.Add(bytes.Repeat([]byte{0xff}, 40))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -78,7 +78,7 @@ func about(kind int, family byte, index int, flags uint32) []byte {
 
 // An interface carries frames when it is up and what is below it, too (netdevice(7): IFF_UP, IFF_LOWER_UP). What has
 // gone carries none, and what a bridge says of its ports is not about the ports' own state.
-func TestChanges(t *testing.T) {
+func TestParseLinkChanges_ReportsCarrier(t *testing.T) {
 	b := bytes.Join([][]byte{
 		about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP|unix.IFF_RUNNING|unix.IFF_LOWER_UP),
 		about(unix.RTM_NEWLINK, 0, 7, unix.IFF_UP),

@@ -39,7 +39,7 @@ func evaluateFilter(t *testing.T, p []unix.SockFilter, arch, call uint32, args [
 	return 0
 }
 
-func TestAssemble(t *testing.T) {
+func TestAssembleFilter_AppliesRules(t *testing.T) {
 	const arch, other = unix.AUDIT_ARCH_AARCH64, unix.AUDIT_ARCH_X86_64
 	rules := append(AllowCalls(7, 8),
 		Rule{Call: 9, Arg: 2, Mask: 4, Want: 0},

@@ -105,7 +105,7 @@ func converse(t testing.TB, here, there *net.TCPConn, b []byte) {
 
 // Without root: one's own connection over the loopback interface, found by a dump, by its
 // ports, by its state and by itself, is what getsockopt(TCP_INFO) says of it.
-func TestLoopback(t *testing.T) {
+func TestConn_FindsLoopbackConnection(t *testing.T) {
 	for _, x := range []struct {
 		network string
 		at      string
@@ -173,7 +173,7 @@ func TestLoopback(t *testing.T) {
 }
 
 // A connection of bbr comes with its model.
-func TestBBR(t *testing.T) {
+func TestConn_ReadsBBRModel(t *testing.T) {
 	c := open(t)
 	here, there := pair(t, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
 	raw, err := here.SyscallConn()
@@ -196,7 +196,7 @@ func TestBBR(t *testing.T) {
 }
 
 // Nothing is allocated after the first time.
-func TestAllocations(t *testing.T) {
+func TestConn_ReadsWithoutAllocation(t *testing.T) {
 	c := open(t)
 	here, _ := pair(t, "tcp4", netip.MustParseAddrPort("127.0.0.1:0"))
 	local, remote := ends(here)

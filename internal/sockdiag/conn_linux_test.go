@@ -11,7 +11,7 @@ import (
 )
 
 // A dump that was disturbed is begun again, and given up after ten times.
-func TestInterrupted(t *testing.T) {
+func TestConn_RetriesDisturbedDumps(t *testing.T) {
 	for _, x := range []struct{ disturbed, requests int }{{0, 1}, {3, 4}, {9, 10}, {10, 10}} {
 		t.Run(fmt.Sprint("disturbed ", x.disturbed), func(t *testing.T) {
 			pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
@@ -48,7 +48,7 @@ func TestInterrupted(t *testing.T) {
 }
 
 // What cannot be is an error that says so.
-func TestRefused(t *testing.T) {
+func TestConn_RejectsInvalidRequests(t *testing.T) {
 	c := &Conn{fd: -1} // nothing is asked
 	v4, v6 := netip.MustParseAddrPort("127.0.0.1:1"), netip.MustParseAddrPort("[::1]:1")
 	_, family := c.dumpTCP(99)

@@ -37,7 +37,7 @@ func get(t *testing.T, c *net.TCPConn) (i sockdiag.Info) {
 
 // In the namespaces of a lab, over a network of 20 ms: each host's sock_diag sees its own
 // end and no other, from whatever thread, and says what getsockopt says.
-func TestHosts(t *testing.T) {
+func TestConn_SeesItsOwnHostOnly(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
 	l, _ := labtest.OpenDumbbell(t, d)
 	book := d.Config().Wiring.Hosts

@@ -32,7 +32,7 @@ func unhex(t testing.TB, s string) []byte {
 }
 
 // A request by hand, from linux/netlink.h and linux/inet_diag.h (struct inet_diag_req_v2).
-func TestRequest(t *testing.T) {
+func TestAppendRequest_MatchesKernelLayout(t *testing.T) {
 	littleEndian(t)
 	local, remote := netip.MustParseAddrPort("10.0.0.1:1234"), netip.MustParseAddrPort("10.0.0.2:443")
 	got := appendRequest(nil, 7, flagDump, inet, 1<<Established|1<<TimeWait, local, remote)
@@ -183,7 +183,7 @@ func acknowledge(kind uint16, seq uint32, code syscall.Errno) []byte {
 	return message(ne.AppendUint32(make([]byte, headerBytes), uint32(-int32(code))), kind, 0, seq)
 }
 
-func TestParse(t *testing.T) {
+func TestParseSockets_ReadsAnswers(t *testing.T) {
 	info := attribute(extInfo, make([]uint32, infoBytes/4)...)
 	info[4] = byte(Established)
 	one := answer(7, 0, info, name("bbr"), attribute(extBBR, 1000, 1, 10000, 739, 512),
@@ -258,7 +258,7 @@ func TestParse(t *testing.T) {
 }
 
 // IPv4 over a socket of IPv6 is IPv4.
-func TestMapped(t *testing.T) {
+func TestParseSockets_UnmapsIPv4(t *testing.T) {
 	b := answer(7, 0)
 	b[headerBytes] = inet6
 	mapped := netip.MustParseAddr("::ffff:10.0.0.1").As16()
@@ -271,7 +271,7 @@ func TestMapped(t *testing.T) {
 	}
 }
 
-func TestNames(t *testing.T) {
+func TestString_NamesStatesAndFields(t *testing.T) {
 	for _, x := range []struct {
 		got  fmt.Stringer
 		want string
@@ -300,7 +300,7 @@ func TestParseAllocations(t *testing.T) {
 }
 
 // Nothing that comes in makes the parser panic or return what did not come in.
-func FuzzParse(f *testing.F) {
+func FuzzParseSockets_StaysWithinInput(f *testing.F) {
 	f.Add(answer(7, 0, name("cubic"), attribute(extInfo, make([]uint32, 58)...)), false)
 	f.Add(append(answer(7, flagInterrupt, attribute(extSkMem, 1, 2, 3, 4, 5, 6, 7, 8)), acknowledge(messageDone, 7, 0)...),
 		false)

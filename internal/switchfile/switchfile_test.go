@@ -33,7 +33,7 @@ func ExampleReadPrograms() {
 	// mark as {mark: {at: 65 packets}}
 }
 
-func TestErrors(t *testing.T) {
+func TestReaders_RejectBadValues(t *testing.T) {
 	const list = "the value is not a list of programs"
 	for _, x := range []struct{ text, want string }{
 		{"programs: forward", list}, {"programs: [forwrd]", `did you mean "forward"?`},
@@ -62,7 +62,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-func TestScheduler(t *testing.T) {
+func TestReadScheduler_MakesScheduler(t *testing.T) {
 	r := document.NewReader(document.FileKind{Name: "switch", Whole: "a switch file", First: "switch, …"})
 	served := ReadScheduler(r, tm.Schemes(), document.Parse(r, "x.yaml", []byte("strict")), 3)
 	if served == nil || r.Err() != nil {

@@ -15,7 +15,7 @@ import (
 
 // What is held has packet sockets alone, and once the descriptor is closed the kernel's own protocols have it again.
 // It is tried on the loopback of a network namespace, which goes with the thread.
-func TestHold(t *testing.T) {
+func TestHold_LeavesFramesToPacketSockets(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root: it makes a network namespace and loads a BPF program")
 	}

@@ -2,7 +2,7 @@ package text
 
 import "testing"
 
-func TestCount(t *testing.T) {
+func TestCount_FormsPlurals(t *testing.T) {
 	for _, c := range []struct {
 		n          int
 		noun, want string
@@ -17,7 +17,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-func TestVerb(t *testing.T) {
+func TestVerb_AgreesWithCount(t *testing.T) {
 	for _, c := range []struct {
 		n          int
 		verb, want string

@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-func TestActs(t *testing.T) {
+func TestActsOnTerminal_FindsControlCharacters(t *testing.T) {
 	for _, r := range "\x00\x07\t\n\r\x1b\x7f\u0080\u009b\u009f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e" +
 		"\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2066\u2067\u2068\u2069\ufeff\ufe0f\U000e0001" +
 		"\U000e0100\U000f0000" {
@@ -26,7 +26,7 @@ func TestActs(t *testing.T) {
 	}
 }
 
-func TestShown(t *testing.T) {
+func TestEscapeLine_EscapesActingCharacters(t *testing.T) {
 	for _, x := range []struct{ name, in, line, lines string }{
 		{"plain", "goodput of µ → 5 ± 1", "goodput of µ → 5 ± 1", "goodput of µ → 5 ± 1"},
 		{"colour", "a\x1b[31mb", `a\u001b[31mb`, `a\u001b[31mb`},
@@ -52,7 +52,7 @@ func TestShown(t *testing.T) {
 }
 
 // A spreadsheet takes these for formulas; numbers stay numbers.
-func TestCell(t *testing.T) {
+func TestEscapeCell_QuotesFormulas(t *testing.T) {
 	for in, want := range map[string]string{
 		"=1+1": "'=1+1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": `\u0009=1`, "\r=1": `\u000d=1`,
 		"-1": "-1", "+1.5e-3": "+1.5e-3", "-.5": "-.5", "-1E6": "-1E6", "-": "'-", "-e5": "'-e5", "-1e": "'-1e",
@@ -69,7 +69,7 @@ func TestCell(t *testing.T) {
 
 // What is shown once has nothing left that acts, is UTF-8, and stays as it is; it does not matter in which
 // pieces it is written; a document in JSON stays one, with the same strings.
-func FuzzShown(f *testing.F) {
+func FuzzEscapeLine_LeavesNoActingCharacter(f *testing.F) {
 	for _, s := range []string{"a\x1b[0mb", "µ\u202e\xff\xe2\x80", "\r\n\r", "\U000e0001\U0010ffff", "=1\u2028"} {
 		f.Add(s, 1)
 		f.Add(s, 3)

@@ -180,8 +180,9 @@ func TestUnreadResponse(t *testing.T) {
 	}
 }
 
-// TestLimit checks that a connection waits while there are as many as the limit, and that Close ends the wait.
-func TestLimit(t *testing.T) {
+// TestLimitConnections_WaitsAtLimit checks that a connection waits while there are as many as the limit, and that Close
+// ends the wait.
+func TestLimitConnections_WaitsAtLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPipes()
 		l := LimitConnections(p, 2)

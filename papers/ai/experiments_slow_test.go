@@ -18,7 +18,7 @@ import (
 
 // The quick variant of every experiment runs, and its claims are judged. What is carried out is all there is: only a
 // link that is dead leaves operations of a job.
-func TestQuick(t *testing.T) {
+func TestExperiments_QuickVariantsLeaveNoOperations(t *testing.T) {
 	for _, e := range library().Experiments() {
 		t.Run(strings.TrimPrefix(e.Name, "ai/"), func(t *testing.T) {
 			o := runtest.ExecuteAll(t, library(), e.Name, experiment.Options{Quick: true})

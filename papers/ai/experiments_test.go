@@ -95,7 +95,7 @@ func TestQuickKeepsAll(t *testing.T) {
 }
 
 // The matrices have 128 and 1,024 GPUs, with an estimate of either; --quick has 128. TestSizesFull has all schemes.
-func TestSizes(t *testing.T) {
+func TestExperiments_EstimateEveryMatrixSize(t *testing.T) {
 	for _, name := range []string{"ai/all-reduce", "ai/all-to-all"} {
 		estimates(t, name, runtest.Load(t, library(), name, experiment.Options{Set: []string{"scheme=swift", "balance=spray",
 			"iterations=2"}}))
@@ -151,7 +151,7 @@ func carried(t *testing.T, r *plan.Run, change func(c *sim.Config)) (*sim.Config
 
 // An all-to-all that is passed on within servers leaves the spines of one segment alone; sent directly, what is for
 // another rail passes them.
-func TestRelayed(t *testing.T) {
+func TestAllToAll_HierarchicalLeavesSpinesIdle(t *testing.T) {
 	for algorithm, idle := range map[string]bool{"direct": false, "hierarchical": true} {
 		src := &experiment.Source{Name: "x", File: "x.yaml", Data: []byte(fmt.Sprintf(`
 duration: 10ms
@@ -366,8 +366,9 @@ func named(t *testing.T, s *experiment.Spec) {
 	}
 }
 
-// Six runs of Ultra Ethernet's transport: every flow ends, and no claim fails. TestQuick has the whole quick variant.
-func TestCredit(t *testing.T) {
+// Six runs of Ultra Ethernet's transport: every flow ends, and no claim fails.
+// TestExperiments_QuickVariantsLeaveNoOperations has the whole quick variant.
+func TestCredit_EndsFlowsWithoutFailedClaim(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/credit", experiment.Options{Quick: true, Set: []string{"pattern=incast",
 		"control=[nscc, rccc, both]", "balance=[one, mixed]"}})
 	for _, c := range o.Claims {
@@ -383,8 +384,9 @@ func TestCredit(t *testing.T) {
 }
 
 // Around one switch a host that is 5 us late costs a fifth of an all-reduce by halving and doubling at least, and 70 %
-// at most, and in step the whole takes as long as its halves. TestQuick has all controls and the fat tree.
-func TestLockstep(t *testing.T) {
+// at most, and in step the whole takes as long as its halves. TestExperiments_QuickVariantsLeaveNoOperations has all
+// controls and the fat tree.
+func TestLockstep_ClaimsHoldOnStar(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "ai/lockstep", experiment.Options{Quick: true, Set: []string{"fabric=star",
 		"control=[uet, ndp, swift, hpcc]"}})
 	for _, c := range o.Claims {

@@ -242,7 +242,7 @@ func TestAgentNeedsRecords(t *testing.T) {
 }
 
 // What Linux' own TCP can follow is the preset, with n, eta, max_stage and t; all else of it is refused by name.
-func TestFollows(t *testing.T) {
+func TestRxConfig_AgentRejectsOtherParameters(t *testing.T) {
 	c := RxConfig{Config{Preset: Agent, Eta: 0.9, MaxStage: -1, WAI: standardWAI, Census: true}}
 	if a, remarks := c.agent(); len(remarks) > 0 || a != (cc.AgentParams{Eta: 0.9, Flows: 8, MaxStage: 5}) {
 		t.Errorf("%+v, %v", a, remarks)

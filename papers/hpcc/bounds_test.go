@@ -126,7 +126,7 @@ func TestWindowBounds(t *testing.T) {
 	}
 }
 
-func FuzzSender(f *testing.F) {
+func FuzzSender_KeepsBoundsOverAnyStory(f *testing.F) {
 	f.Add([]byte{9, 9, 9, 9, 6, 1, 60, 3, 9, 9, 9, 9, 7, 7, 7, 7})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		fl := newFlow()
@@ -139,7 +139,7 @@ func FuzzSender(f *testing.F) {
 }
 
 // What every controller must hold (cc/cctest), with telemetry and without.
-func TestModel(t *testing.T) {
+func TestSender_HoldsModelInvariants(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 60 {
 		var s []byte

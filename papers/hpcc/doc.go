@@ -24,46 +24,56 @@
 //
 // Sections and lines are the draft's, except where HPCC is named. "Weir" marks what neither of them has.
 //
-//	§4.1, §5  parameters, rule for W_ai          Config, law.setIncrease TestSchemes, TestIncreaseRule, TestPresets
-//	§5        flows start at line rate           newWindow               TestFormulas, TestBaseRTT
+//	§4.1, §5  parameters, rule for W_ai          Config, law.setIncrease TestSchemes_DocumentEveryParameter,
+//	                                                                     TestIncreaseRule,
+//	                                                                     TestConfig_PresetsSetParameters
+//	§5        flows start at line rate           newWindow               TestSender_FollowsPaperLinesByHand, TestBaseRTT
 //	§4.2 line 3      links of the path           law.measureInflight     TestTauOfWorstHop, TestHopMissing
-//	lines 4, 5       txRate, u'                  law.measureInflight     TestFormulas
+//	lines 4, 5       txRate, u'                  law.measureInflight     TestSender_FollowsPaperLinesByHand
 //	lines 6, 7       the worst link, its tau     law.measureInflight     TestTauOfWorstHop
-//	lines 8, 9       U                           average                 TestFormulas
-//	lines 11 to 20   ComputeWind                 law.computeWind         TestFormulas, TestStages, TestStageAtTarget
+//	lines 8, 9       U                           average                 TestSender_FollowsPaperLinesByHand
+//	lines 11 to 20   ComputeWind                 law.computeWind         TestSender_FollowsPaperLinesByHand,
+//	                                                                     TestSender_StagesLimitAdditiveIncrease,
+//	                                                                     TestStageAtTarget
 //	lines 21 to 26   once per round trip         Sender.OnAck, roundTrip TestOncePerRoundTrip, TestGoneBack
-//	line 27          R = W/T, L = ack.L          window.Decision, track  TestFormulas, TestFirstACK
-//	§6        telemetry on some packets only     law.newRecords          TestHopMissing, TestUncongested
+//	line 27          R = W/T, L = ack.L          window.Decision, track  TestSender_FollowsPaperLinesByHand, TestFirstACK
+//	§6        telemetry on some packets only     law.newRecords          TestHopMissing,
+//	                                                                     TestSender_UncongestedAnswersOpenWindow
 //	§6.1      guideline 1, one commit per T      Sender.OnAck, Receiver  TestOncePerRoundTrip, TestReceiverOncePerT
 //	§6.1      guideline 2, faster fairness       law.updateIncrease      TestReceiverCounts
-//	§6.1      guideline 3, one snapshot          telemetry.Hop           TestSnapshot
+//	§6.1      guideline 3, one snapshot          telemetry.Hop           TestTelemetry_RecordsInstantOfDequeue
 //	§6.2      an ACK for a few packets           rdma: ack_every         TestThinnedWindows
-//	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver, TestReceiverOncePerT,
+//	§6.2 lines 28 to 34 Rx-HPCC                  Receiver.OnData         TestReceiver_StoresLoadsOfPackets,
+//	                                                                     TestReceiverOncePerT,
 //	                                                                     TestReceiverLate, TestReceiverWaits
 //	§6.2      N, flows at the receiver           cc.Census               TestReceiverCounts
 //	§5        N that the receiver reports        Config.Census           TestReportedIncrease, TestCensusNetwork
 //	§9.1      integrity of feedback              TelemetryRequester.IsGenuine
-//	                                                                     TestAttacks, TestSealedForms, TestSealedBytes
-//	§9.1      a lying receiver                   window.clamp            TestFollower, TestLyingReceivers
+//	                                                                     TestSeal_AttacksChangeNothingWithKey,
+//	                                                                     TestSealedForms, TestSealedBytes
+//	§9.1      a lying receiver                   window.clamp            TestFollower_AdoptsWindowOfReceiver,
+//	                                                                     TestLyingReceivers
 //	§9.1      only the relative ratio            telemetry.RelativeLoad  TestRelativeConverges, TestRelativeErrors
 //	§9.1      … on the wire, per round trip      telemetry.Format        TestRelativeOnTheWire,
 //	                                                                     TestRelativeOncePerRoundTrip
 //	§9.1      … on several paths                 arrivalOrder            TestSpreadLoads, TestSpreadRoundTrip
-//	§9.4      sojourn time                       Config.Sojourn          TestSojourn
+//	§9.4      sojourn time                       Config.Sojourn          TestSender_SojournReplacesQueue
 //	Weir      as Linux' own TCP follows it       agentFollower, Receiver TestAgentFollower, TestAgentReceiver,
-//	                                                                     TestFollows
-//	Weir      many paths, not chosen             paths, law.measureInflight  TestPaths, TestIncastOnManyPaths
+//	                                                                     TestRxConfig_AgentRejectsOtherParameters
+//	Weir      many paths, not chosen             paths, law.measureInflight  TestSender_MeasuresEachPath,
+//	                                                                         TestIncastOnManyPaths
 //	Weir      many paths, chosen                 cc.Scheme.PerPath       TestChosenPaths, TestChosenPathsForms,
 //	                                                                     TestReceiverOfPaths
 //	HPCC §5.4, figures 6, 13  ablations: per ACK, per RTT, rxRate, state per hop
-//	                                             Mode                    TestModes, TestReactions
-//	HPCC §5.4 the 16-to-1 incast as a closed loop                        TestIncast
+//	                                             Mode                    TestSender_ModesReactAsDescribed,
+//	                                                                     TestSender_PerACKReactionOverreacts
+//	HPCC §5.4 the 16-to-1 incast as a closed loop                        TestSender_IncastDrainsToShortQueue
 //	HPCC simulator  the rate with the window of a new flow or without (HAS_WIN, VAR_WIN)
-//	                                             Config.Bound            TestWindows
+//	                                             Config.Bound            TestSender_BoundSetsWindow
 //	HPCC simulator  between updates only hops with a queue (SAMPLE_FEEDBACK)
 //	                                             Config.SamplesQueues    TestSampledFeedback
 //	PowerTCP algorithm 1                         PowerTCP                TestPowerTCP
-//	PINT      the sender                         PINT                    TestPINT
+//	PINT      the sender                         PINT                    TestPINT_UsesDecodedLoadAsU
 //
 // The page lists every section of both drafts, and the experiments with the tests that run them. The format of the
 // telemetry, with its rounding and wrapping, is in package telemetry; TestOnTheWire shows its effect on a sender.
@@ -79,10 +89,11 @@
 //
 //	two flows converge                                   TestTwoFlowsConverge
 //	HPCC's incast under every law                        TestIncastNetwork
-//	wire form; clock offsets that change no bit          TestForms, TestOffsets
+//	wire form; clock offsets that change no bit          TestForms_GiveSameTranscript,
+//	                                                     TestSender_ClockOffsetsChangeNoDecision
 //	§9.3: the window as a bound                          TestWindowBound
 //	hops without telemetry, more hops than fit           TestMixedHops, TestLongPath
-//	§6: thinning, probes, upon congestion only           TestThinning
+//	§6: thinning, probes, upon congestion only           TestTelemetry_SparseRequestsKeepQueueShort
 //	§6.1: probes on the data's path                      TestProbesTakeThePath
 //	§5: more flows than N                                TestMoreThanN
 //	§6.2: receivers                                      TestReceiverNetwork
@@ -91,7 +102,8 @@
 //	§9.4: classes under DWRR                             TestClassesNetwork
 //	coarse and drifting clocks                           TestClockErrors
 //
-// Every controller: TestModel, TestWindowBounds, FuzzSender, TestOnAckAllocatesNothing, BenchmarkOnAck.
+// Every controller: TestSender_HoldsModelInvariants, TestWindowBounds, FuzzSender_KeepsBoundsOverAnyStory,
+// TestOnAckAllocatesNothing, BenchmarkOnAck.
 //
 // # Deviations
 //

@@ -38,7 +38,7 @@ func TestFlowControl(t *testing.T) {
 }
 
 // Appendix A beside packets, in full: every claim holds.
-func TestTheory(t *testing.T) {
+func TestTheory_EveryClaimHolds(t *testing.T) {
 	for _, name := range []string{"capture", "fairness", "fairness-beside", "convergence", "parking-lot", "mixed-nics",
 		"clocks", "every-nth"} {
 		t.Run(name, func(t *testing.T) {

@@ -43,7 +43,7 @@ func library() *experiment.Registry {
 
 // The paper's testbed and single-switch cases, with one seed: the claims named here hold. TestExperimentsFull has all
 // seeds, and the claims that depend on them.
-func TestExperiments(t *testing.T) {
+func TestExperiments_NamedClaimsHold(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast16":          {"incast16.above-bound", "incast16.fairer", "incast16.full"},
 		"incast16-reaction": {"incast16.per-ack", "incast16.per-rtt", "incast16.combined"},

@@ -152,7 +152,7 @@ func (n *incast) utilisation() float64 {
 // share it. The paper's queues at the 95th percentile are 4 kB at most with increases up
 // to 150 B, and 13 kB with 300 B. Here it is 3, 5 and 12 kB with 25, 150 and 300 B; 11 kB with
 // 150 B if a new rate does not move the pending send: then packets bunch.
-func TestIncast(t *testing.T) {
+func TestSender_IncastDrainsToShortQueue(t *testing.T) {
 	small, large := runIncast(t, 40, 400, func(c *Config) { c.WAI = 25 }), runIncast(t, 40, 400,
 		func(c *Config) { c.WAI = 300 })
 	middle := runIncast(t, 40, 400, func(c *Config) { c.WAI = 150 })
@@ -179,7 +179,7 @@ func TestIncast(t *testing.T) {
 
 // HPCC §3.2, §5.4: a commit at each ACK overreacts, throughput falls; one look per round trip
 // is slow to drain the first burst.
-func TestReactions(t *testing.T) {
+func TestSender_PerACKReactionOverreacts(t *testing.T) {
 	early := func(mode Mode) (unit.Bytes, float64) {
 		n := runIncast(t, 10, 60, func(c *Config) { c.Mode, c.WAI = mode, 25 })
 		return n.p95(), n.utilisation()

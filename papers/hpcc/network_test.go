@@ -228,7 +228,7 @@ func transcript(t *testing.T, c *sim.Config) string {
 // Whatever the transport, the law, the format and who is asked: all flows end (datagrams
 // may be lost), the form in which packets cross the links is no matter, and neither are
 // the offsets of switches' clocks, to the last bit.
-func TestForms(t *testing.T) { sameForms(t, 150) }
+func TestForms_GiveSameTranscript(t *testing.T) { sameForms(t, 150) }
 
 // sameForms compares the forms of a mesh with the given size of its flows in kB.
 func sameForms(t *testing.T, size int) {
@@ -411,7 +411,7 @@ func telemetryFormat(t testing.TB, name string) *telemetry.Format {
 
 // Telemetry that is asked for less often, of congested switches only, or by probes: what
 // another flow leaves behind is taken up again.
-func TestThinning(t *testing.T) {
+func TestTelemetry_SparseRequestsKeepQueueShort(t *testing.T) {
 	for _, ask := range []string{"packet", "packets", "rtt", "congestion", "probe"} {
 		t.Run(ask, func(t *testing.T) {
 			r := runNetwork(t, dumbbell(2, "ecmp, {telemetry: {t: 13us}}", fmt.Sprintf(`

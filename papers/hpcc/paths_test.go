@@ -10,7 +10,7 @@ import (
 
 // Records that alternate between two paths are measured each against its own last ones: the flow's U is the larger
 // of the two, as long as both were seen within T.
-func TestPaths(t *testing.T) {
+func TestSender_MeasuresEachPath(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	bytes := [2]uint64{}
 	send := func(i int, path uint32, load float64) { // tau is 10 µs a path: U is the last load

@@ -9,7 +9,7 @@ import (
 )
 
 // What the laws read, by configuration: modes that look into records cannot do with loads.
-func TestReads(t *testing.T) {
+func TestConfig_ReportsFieldsThatModesRead(t *testing.T) {
 	law := telemetry.Time | telemetry.TxBytes | telemetry.Rate
 	for _, c := range []struct {
 		name   string

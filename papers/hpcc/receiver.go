@@ -22,8 +22,8 @@ import (
 //     windows. So W is committed when data sent under the last window has arrived for a T. An earlier commit would
 //     count the same queue twice, and with max_stage 0 the flow would oscillate for ever when feedback waits behind
 //     data of the other direction. For this, data carries the number of the feedback that its sender has adopted
-//     (cc.Data.Adopted). Late feedback and data have another number and are ignored: TestReceiver, TestReceiverLate,
-//     TestReceiverOvershoot, TestReceiverDrains, TestTwoWay.
+//     (cc.Data.Adopted). Late feedback and data have another number and are ignored: TestReceiver_StoresLoadsOfPackets,
+//     TestReceiverLate, TestReceiverOvershoot, TestReceiverDrains, TestTwoWay.
 //   - Linux' TCP cannot carry such a number. A receiver of preset Agent waits for T plus the queueing time on the
 //     data's way, by the last records within T of the feedback (TestReceiverWaits). Later records show less, since a
 //     reduced sender pauses until the queue has drained. The receiver does not know the reverse path's queues.

@@ -31,7 +31,7 @@ func under(r *Receiver, hops ...telemetry.Hop) *cc.Data {
 }
 
 // Lines 28 to 34, and that L is stored at each packet: loads are those between packets.
-func TestReceiver(t *testing.T) {
+func TestReceiver_StoresLoadsOfPackets(t *testing.T) {
 	r := newReceiver(t, nil)
 	if f := r.Feedback(); f.Window != 125000 || r.Decision().Rate != 100*gbps {
 		t.Errorf("before any packet: %+v", f)
@@ -380,7 +380,7 @@ func TestReceiverOfPaths(t *testing.T) {
 
 // Receiver and Follower together: the sender's window is the receiver's, and a lying
 // receiver gets line rate at most.
-func TestFollower(t *testing.T) {
+func TestFollower_AdoptsWindowOfReceiver(t *testing.T) {
 	s := NewFollower(newFlow(), Defaults())
 	r := newReceiver(t, nil)
 	for i := range 40 {

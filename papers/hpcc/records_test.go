@@ -175,7 +175,7 @@ func TestHopMissing(t *testing.T) {
 
 // A timeout leaves one packet; W is back with the first measurement, or, without telemetry,
 // by what is acknowledged.
-func TestTimeout(t *testing.T) {
+func TestSender_TimeoutLeavesOnePacket(t *testing.T) {
 	for _, records := range []bool{true, false} {
 		t.Run(fmt.Sprint("telemetry ", records), func(t *testing.T) {
 			s := newSender(t, newFlow(), nil)
@@ -307,7 +307,7 @@ func TestUncongestedForgets(t *testing.T) {
 // §6, telemetry upon congestion only: of a packet that no switch wrote to all loads are
 // below the switches' threshold. The window grows by eta over it, once a round trip, up
 // to W_init; records begin anew.
-func TestUncongested(t *testing.T) {
+func TestSender_UncongestedAnswersOpenWindow(t *testing.T) {
 	f := newFlow()
 	s := newSender(t, f, func(c *Config) { c.WAI, c.MaxStage = 0, 0 })
 	s.w, s.ref.wc = 10_000, 10_000

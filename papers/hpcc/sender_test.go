@@ -58,7 +58,7 @@ func ack(s cc.Controller, now unit.Time, seq, next int64, hops ...telemetry.Hop)
 }
 
 // §4.2 lines 3 to 9, 13 and 27, worked out by hand: 100 Gb/s, T = 10 µs, B·T = 125 kB.
-func TestFormulas(t *testing.T) {
+func TestSender_FollowsPaperLinesByHand(t *testing.T) {
 	s := newSender(t, newFlow(), nil)
 	if d := s.Decision(); d.Window != 125000 || d.Rate != 100*gbps {
 		t.Errorf("flows start at line rate (§5): %+v", d)
@@ -196,7 +196,7 @@ func TestGoneBack(t *testing.T) {
 
 // Lines 12 to 19: below the target the window grows by W_ai so many times, then by as much
 // as there is room for.
-func TestStages(t *testing.T) {
+func TestSender_StagesLimitAdditiveIncrease(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.MaxStage = 2 })
 	s.ref.wc, s.w = 20000, 20000
 	now := unit.Time(0)
@@ -276,7 +276,7 @@ func TestReportedIncrease(t *testing.T) {
 }
 
 // HPCC simulator, HAS_WIN and VAR_WIN: with the law's rate goes its window, that of a new flow, or none.
-func TestWindows(t *testing.T) {
+func TestSender_BoundSetsWindow(t *testing.T) {
 	f := newFlow()
 	for _, c := range []struct {
 		bound InFlightLimit
@@ -336,7 +336,7 @@ func TestSampledFeedback(t *testing.T) {
 }
 
 // The ablations.
-func TestModes(t *testing.T) {
+func TestSender_ModesReactAsDescribed(t *testing.T) {
 	// Five ACKs of one round trip say 1.9: HPCC++ reacts once, per ACK five times (HPCC
 	// §3.2), per round trip not at all.
 	for _, c := range []struct {
@@ -380,7 +380,7 @@ func TestModes(t *testing.T) {
 }
 
 // §9.4: the packet's time in the switch instead of the queue.
-func TestSojourn(t *testing.T) {
+func TestSender_SojournReplacesQueue(t *testing.T) {
 	s := newSender(t, newFlow(), func(c *Config) { c.Sojourn = true })
 	h := hop(1, 0, 0, 1<<20)
 	h.Flags, h.Sojourn = 0, 3*us
@@ -394,7 +394,7 @@ func TestSojourn(t *testing.T) {
 }
 
 // Clocks are never compared with each other: their offsets change no decision.
-func TestOffsets(t *testing.T) {
+func TestSender_ClockOffsetsChangeNoDecision(t *testing.T) {
 	for m := range modes {
 		random := rand.New(rand.NewPCG(1, 1))
 		a := newSender(t, newFlow(), func(c *Config) { c.Mode = Mode(m) })
@@ -478,7 +478,7 @@ func (w *withHops) OnAck(now unit.Time, a *cc.Ack) {
 }
 
 // Every parameter has a default that its scheme takes, and a source.
-func TestSchemes(t *testing.T) {
+func TestSchemes_DocumentEveryParameter(t *testing.T) {
 	for _, s := range []cc.Scheme{Scheme(), RxScheme(), PowerScheme(), PINTScheme()} {
 		t.Run(s.Name, func(t *testing.T) {
 			for _, p := range s.Parameters() {
@@ -510,7 +510,7 @@ func TestSchemes(t *testing.T) {
 }
 
 // What is out of range is refused.
-func TestConfigs(t *testing.T) {
+func TestConfigs_RejectValuesOutOfRange(t *testing.T) {
 	for name, bad := range map[string]scheme.Config{
 		"no eta":             &Config{},
 		"eta above 1":        &Config{Eta: 1.1},

@@ -13,7 +13,7 @@ import (
 // dequeue. Two senders begin at line rate, 20 ns apart, into one port of that rate. It sends without
 // a pause from the first packet's arrival on, 1 us and one frame time after it began. The packet
 // behind j others leaves j frame times later, when 2j have come: j − 1 wait behind it.
-func TestSnapshot(t *testing.T) {
+func TestTelemetry_RecordsInstantOfDequeue(t *testing.T) {
 	const frame = 1090
 	tx := unit.Time(frame) * 8 * unit.Second / unit.Time(100*unit.Gbps)
 	seen := map[int]bool{}

@@ -79,7 +79,7 @@ traffic:
 // patterns of their own: at its updates the flow that has captured the link sees a load that is some thousandths
 // below what the others see. Each is where its own U puts it: ln(U/eta) is W_ai/W in the mean. W_ai/W is that small
 // with 25 B; with 80 B it is not, and windows are equal.
-func TestCapture(t *testing.T) {
+func TestTheory_SmallIncreaseLetsFlowCaptureLink(t *testing.T) {
 	for _, x := range []struct {
 		law      string
 		wai      float64

@@ -334,7 +334,7 @@ func TestPerHopFixedPoint(t *testing.T) {
 // Appendix A, how fast: the difference of two windows shrinks by eta/U an update. With W_ai of the rule
 // for n flows, four flows of a quarter each and one that begins with W_init need 1.19·(1 + n·eta/(5·(1−eta)))
 // updates until Jain's index is .95, which is predictedUpdates.
-func TestConvergence(t *testing.T) {
+func TestTheory_PredictsUpdatesUntilFair(t *testing.T) {
 	for _, n := range []int{5, 20, 100} {
 		for _, eta := range []float64{0.9, 0.95, 0.99} {
 			t.Run(fmt.Sprintf("n %d, eta %g", n, eta), func(t *testing.T) {
@@ -411,7 +411,7 @@ func TestPowerTCP(t *testing.T) {
 }
 
 // A7: HPCC's law with the decoded load as U, without an average at the sender.
-func TestPINT(t *testing.T) {
+func TestPINT_UsesDecodedLoadAsU(t *testing.T) {
 	p, err := NewPINT(newFlow(), PINTConfig{Defaults(), 1})
 	if err != nil {
 		t.Fatal(err)

@@ -73,7 +73,7 @@ func TestAllowanceHostile(t *testing.T) {
 
 // Who stays below has every loss named; a flow that has used up its NACKs hears again when others' packets have left;
 // without a budget there is no limit.
-func TestAllowance(t *testing.T) {
+func TestAllowance_LimitsAndRegainsNacks(t *testing.T) {
 	a := newAllowance(1)
 	const most = 20
 	for range most {

@@ -41,7 +41,7 @@ func megabitsOf(t *testing.T, out *results.Outcome, measure, group string) float
 // §4.4: a flood of mice, at twice the port's rate, leaves elephants that react, by TCP, 0.9 of their fair
 // half at each round trip; without the budgets, or with one that n·d renew, it takes part of it.
 // TestAttackFull has all round trips and longer runs.
-func TestAttack(t *testing.T) {
+func TestAttack_MiceLeaveElephantsTheirHalf(t *testing.T) {
 	attacked(t, "duration=1s", []underAttack{{"1ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half},
 		{"4ms", "2", "twice", "ncf", 0.9 * half, 1.05 * half}, {"4ms", "2", "twice", "windows", 0, 0.88 * half}})
 }
@@ -86,7 +86,7 @@ func attacked(t *testing.T, duration string, cases []underAttack) {
 }
 
 // Mice that come in pulses, with n·d between them in which they keep to their balance, are bounded, too.
-func TestPulses(t *testing.T) {
+func TestAttack_PulsedMiceAreBounded(t *testing.T) {
 	pulses(t, "1ms", "duration=1500ms", "traffic.burst.sets={count: 60, interval: 24ms}")
 }
 

@@ -9,7 +9,7 @@ import (
 
 // A flow that changes its class: by default it is reordered when its packets wait in both
 // queues; as a flowlet it is not, or after change_wait only, once.
-func TestChange(t *testing.T) {
+func TestProgram_FlowletChangeKeepsOrder(t *testing.T) {
 	reordered := func(given ...string) (n, most int64, g *Program) {
 		r := newRig(t, setup{ports: 4, queues: 3, given: append([]string{"memory", "400kB", "least", "40kB", "duration",
 			"10ms", "top", "0", "spike", "0%"}, given...),

@@ -97,7 +97,7 @@ func TestDerivedOrGiven(t *testing.T) {
 
 // What a file is told of windows that are too short, and of knobs that decide nothing where the switch stands; and what
 // it is not told.
-func TestSuits(t *testing.T) {
+func TestOptions_RemarkUnsuitableWindows(t *testing.T) {
 	const byTurns = "so flows alternate between elephants and mice, and supply covers only some; "
 	gigabit := unit.LinkRate{Bits: unit.Gbps}
 	ten := unit.LinkRate{Bits: 10 * unit.Gbps}

@@ -50,7 +50,7 @@ func (r *rig) echoes() (copies []*packet.Packet) {
 // RFC 3168 §6.1.2, §6.1.3: the sender hears by a copy of the last acknowledgement with ECE. It has the same numbers,
 // window and time stamps, and no SACK; in either family, as fields and as bytes; with an acknowledgement that came with
 // data, the number is that behind the data.
-func TestEcho(t *testing.T) {
+func TestProgram_EchoCopiesAcknowledgementWithECE(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		for _, wire := range []bool{false, true} {
 			for _, payload := range []int32{0, 300} {

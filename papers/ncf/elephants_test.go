@@ -30,7 +30,7 @@ func countsOf(elapsed float64, flow, total []uint64) *FlowEstimate {
 // elephant at t1, by every form, and does not become one. Counters at t2 are in the
 // figure only; f2 is a mouse by average once 95 packets of others have come without one of its
 // own: 6 of 15 + 10 + 95. f3 then stays what it was.
-func TestFigure2(t *testing.T) {
+func TestDetector_MatchesFigure2(t *testing.T) {
 	s := NewSketch(SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 5, Bits: 32, Packets: true})
 	flows := [][]int{{0, 0, 1}, {10, 5, 1}, {12, 10, 8}}
 	for w := range 3 {

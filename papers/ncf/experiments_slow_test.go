@@ -10,7 +10,7 @@ import (
 )
 
 // The claims that the quick variants must hold. docs/papers/ncf.md has the other results, and what fails.
-func TestExperiments(t *testing.T) {
+func TestExperiments_QuickMechanismsHold(t *testing.T) {
 	for name, claims := range map[string][]string{
 		"incast": {"incast.drop-times-out", "incast.no-timeouts", "incast.no-timeouts-rdma", "incast.completes",
 			"incast.direct", "incast.overhead", "incast.storm", "incast.storm-mice", "incast.completes-rdma",

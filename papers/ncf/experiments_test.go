@@ -106,8 +106,8 @@ func mechanisms(t *testing.T, name string, o experiment.Options, claims ...strin
 }
 
 // 64 senders into a shallow buffer: NACKs spare them timeouts, and nobody storms. How fast that is, against whom and
-// with which windows, is for the claims to say. TestExperiments has every scheme.
-func TestIncast(t *testing.T) {
+// with which windows, is for the claims to say. TestExperiments_QuickMechanismsHold has every scheme.
+func TestIncast_NacksPreventTimeouts(t *testing.T) {
 	mechanisms(t, "incast", experiment.Options{Quick: true, Set: []string{"senders=64", "buffer=97KB",
 		"scheme=[drop, ncf, " +
 			"ncf_top0, ncf_coalesced, ncf_supply, ncf_quickack, ncf_supply_quickack, rdma_drop, rdma_ncf, rdma_supply]"}},

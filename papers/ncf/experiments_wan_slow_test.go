@@ -8,7 +8,7 @@ import (
 	"weir/study/experiment"
 )
 
-func TestInternet(t *testing.T) {
+func TestInternet_MechanismsHold(t *testing.T) {
 	mechanisms(t, "internet", experiment.Options{Quick: true},
 		"internet.way-of-nacks", "internet.slower-than-fast-cnp", "internet.throughput-supply",
 		"internet.fair-unequal-supply", "internet.no-starvation", "internet.top")
@@ -21,7 +21,7 @@ func TestInternetLot(t *testing.T) {
 
 // Who heeds NACKs has at least 0.9 of its half beside senders that do not know them, whose half is whole, too; without
 // trimming first, and with notices to all of the heaviest, it has less.
-func TestPartial(t *testing.T) {
+func TestPartial_RespondingFlowsKeepTheirHalf(t *testing.T) {
 	mechanisms(t, "partial", experiment.Options{Set: []string{"cc=[cubic, reno]", "who=[half_loss, half_loss_literal]"}},
 		"partial.knowing-loss", "partial.unmodified", "partial.trimmed-first")
 }

@@ -10,7 +10,7 @@ import (
 
 // §5: the switch's identity is in a notice only on request, in either form and of every transport, one by one and
 // combined, about losses and to the N heaviest.
-func TestSigned(t *testing.T) {
+func TestProgram_SignsNacksOnRequest(t *testing.T) {
 	for _, form := range []string{"tcp_option", "extension"} {
 		for _, transport := range []uint8{packet.ProtoTCP, packet.ProtoRDMA, packet.ProtoUDP} {
 			for _, coalesce := range []string{"0s", "10us"} {

@@ -25,7 +25,7 @@ func TestHonestMiceShallow(t *testing.T) {
 
 // The other side of the rule: an unresponsive flood of the port's rate is found, and one that the port can carry leaves
 // elephants half of their guarantee.
-func TestOverload(t *testing.T) {
+func TestOverload_FindsUnresponsiveFlood(t *testing.T) {
 	mechanisms(t, "overload", experiment.Options{Quick: true, Set: []string{"rtt=1ms", "elephants=1", "flood=[0.92, 1.0]",
 		"scheme=[fq, ncf, ncf_supply, equal]", "duration=1s"}},
 		"overload.worst", "overload.flood", "overload.flood-supply", "overload.fq", "overload.cost")

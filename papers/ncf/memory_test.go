@@ -73,7 +73,7 @@ func TestMemoryOnDemand(t *testing.T) {
 
 // §4.2: reservations work only when memory is the bottleneck, and then to the full: whoever
 // has less than what it is entitled to takes from who has more.
-func TestReservations(t *testing.T) {
+func TestMemory_ReservationsReclaimWhenFull(t *testing.T) {
 	m := memory(t, func(c *MemoryConfig) { c.Spike = 0 }) // 10 + 37.5 of 95 each
 	take(m, 0, Elephants, 200)
 	for i := range 47 {
@@ -95,7 +95,7 @@ func TestReservations(t *testing.T) {
 
 // §4.4: tilting the allocation: to mice for incast, to elephants for throughput. The
 // reservations stay.
-func TestTilt(t *testing.T) {
+func TestMemory_TiltShiftsEntitlement(t *testing.T) {
 	for _, c := range []struct {
 		tilt            float64
 		mice, elephants int64
@@ -201,7 +201,7 @@ func TestSpikeClock(t *testing.T) {
 }
 
 // Memory is taken from the class that exceeds its claim most.
-func TestVictim(t *testing.T) {
+func TestMemory_SelectsVictimWithMaxExcess(t *testing.T) {
 	for _, c := range []struct {
 		control, elephants int
 		want               Class
@@ -243,7 +243,7 @@ func TestMemoryInFlood(t *testing.T) {
 }
 
 // Congestion begins at 95 % or with a refusal, and ends below 50 % (ours).
-func TestCongestion(t *testing.T) {
+func TestMemory_CongestionHasHysteresis(t *testing.T) {
 	m := memory(t, nil)
 	take(m, 0, Elephants, 94)
 	if m.IsCongested() {
@@ -340,7 +340,7 @@ func TestMemoryErrors(t *testing.T) {
 }
 
 // The tally has the current window and the n − 1 before it, as the sketch does.
-func TestTally(t *testing.T) {
+func TestTally_SumsCurrentWindows(t *testing.T) {
 	x := newTally(3, ms)
 	x.add(0, 1)
 	x.add(1*ms, 10)

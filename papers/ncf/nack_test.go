@@ -48,7 +48,7 @@ func ip(version uint8) func(p *packet.Packet) {
 // BS'19 §4.3: a NACK is the trimmed packet with its endpoints switched and a flag, sent to the
 // sender through the highest-priority queue: in either family, for TCP and RDMA, as
 // fields and as bytes, in every framing; its size is that of its headers.
-func TestNack(t *testing.T) {
+func TestProgram_NackReturnsTrimmedPacket(t *testing.T) {
 	for _, version := range []uint8{4, 6} {
 		for _, transport := range []uint8{packet.ProtoTCP, packet.ProtoRDMA} {
 			for _, name := range []string{"l2", "wire", "hpcc", "htsim"} {
@@ -163,7 +163,7 @@ func TestNotAnswered(t *testing.T) {
 // UDP has no sequence number in its header: by default nobody is told. Where senders are
 // udp_controlled a NACK quotes the first 8 bytes, which have the datagram's number (ours,
 // as RFC 792 quotes 64 bits), as fields and as bytes.
-func TestUDP(t *testing.T) {
+func TestProgram_NacksUDPOnRequest(t *testing.T) {
 	var seqs [2][]int64
 	for i, wire := range []bool{false, true} {
 		s := tight("udp", "true")
@@ -237,7 +237,7 @@ func (l limiter) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 
 // "congestion …, marked by the lack of available memory" (§4.3): whoever finds it lacking; and
 // nothing else is.
-func TestReasons(t *testing.T) {
+func TestProgram_NacksOnlyLackOfMemory(t *testing.T) {
 	for why := dataplane.Malformed; why < dataplane.Reasons; why++ {
 		s := tight()
 		s.after = []dataplane.Program{limiter{why}}
@@ -347,7 +347,7 @@ func TestSupplyOfMice(t *testing.T) {
 }
 
 // Max-min: who wants less than an equal share gets that, the others share the rest alike.
-func TestFill(t *testing.T) {
+func TestFairShare_IsMaxMin(t *testing.T) {
 	for _, c := range []struct {
 		left    float64
 		demands []float64
@@ -362,7 +362,7 @@ func TestFill(t *testing.T) {
 
 // "Although we do not combine multiple NACKs to the same source, the overhead … is likely to be
 // limited" (§4.3). Combined ones name the same packets in fewer frames and bytes.
-func TestCoalesce(t *testing.T) {
+func TestProgram_CoalescedNacksNameSamePackets(t *testing.T) {
 	named := func(given ...string) (frames int, bytes int64, names map[string]int, lost uint64) {
 		s := tight(given...)
 		r := newRig(t, s)
@@ -463,7 +463,7 @@ func TestCoalesceLeaves(t *testing.T) {
 // by eight flows whose senders do not react, the way back is full of other traffic, which leaves
 // NACKs 5 %, and flows have any number. A table of what they cost and of how many are lost, in both forms; each packet
 // that is gone has been named.
-func TestOverhead(t *testing.T) {
+func TestProgram_NackOverheadIsLimited(t *testing.T) {
 	for _, c := range []struct {
 		form     string
 		gap      unit.Time // between packets of 1066 bytes

@@ -11,8 +11,8 @@ import (
 	"weir/core/unit"
 )
 
-// Linear counting of the union (Whang, Vander-Zanden, Taylor 1990; the error as in TestFlows): flows of which each
-// sends in one of the windows only are counted together.
+// Linear counting of the union (Whang, Vander-Zanden, Taylor 1990; the error as in
+// TestSketch_EstimateFlowsWithinTolerance): flows of which each sends in one of the windows only are counted together.
 func TestFlowsUnion(t *testing.T) {
 	const w, windows, each = 272, 4, 64
 	s := NewSketch(SketchConfig{Windows: windows, Duration: ms, Width: w, Depth: 5, Bits: 32, Seed: 11})
@@ -55,7 +55,7 @@ func TestFlowsModel(t *testing.T) {
 
 // The present: the last T, of which the part in the last whole T has its mean rate; bytes of a flow that becomes an
 // elephant are no longer mice's.
-func TestPresent(t *testing.T) {
+func TestInput_RatesCoverLastInterval(t *testing.T) {
 	i := input{span: ms}
 	i.add(ms/2, Mice, 1000)
 	i.add(ms+ms/4, Mice, 500)
@@ -119,7 +119,7 @@ func told(t *testing.T, end unit.Time, s setup, streams ...stream) float64 {
 
 // R = [C − others − β·q/d0]/N, RCP's rate (Dukkipati 2007, §2) with N counted: others are mice and control packets
 // of the present; elephants that have ended are not in N; never above C/N, never below the floor.
-func TestOffer(t *testing.T) {
+func TestProgram_OfferFollowsRCP(t *testing.T) {
 	const whole, ever = 0.9e9, unit.Never
 	one := stream{flow: 9, rate: 200e6, to: ever}
 	s := tight("duration", "1ms", "least", "15kB", "target", "90%")

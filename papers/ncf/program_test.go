@@ -26,7 +26,7 @@ func TestDocNamesTests(t *testing.T) {
 
 // §4.2: "one for elephant flows, one for mice, and one for control packets"; and with other
 // numbers of queues (ours).
-func TestQueues(t *testing.T) {
+func TestProgram_SelectsQueuesByClass(t *testing.T) {
 	for _, c := range []struct {
 		queues                  int
 		control, mice, elephant []uint8
@@ -110,7 +110,7 @@ func TestCountedOnce(t *testing.T) {
 }
 
 // acks: mice puts acknowledgements beside mice; feedback of the network stays control.
-func TestAcks(t *testing.T) {
+func TestProgram_AcksJoinMice(t *testing.T) {
 	spy, queues := &spy{}, []uint8{}
 	spy.see = func(_ *packet.Packet, queue uint8) { queues = append(queues, queue) }
 	r := newRig(t, setup{ports: 2, queues: 3, after: []dataplane.Program{spy}, given: []string{"memory", "100kB",
@@ -125,7 +125,7 @@ func TestAcks(t *testing.T) {
 
 // §4.4: spikes of mice reclaim memory from the elephants' queue, "and send [NACKs] to the sender via
 // the control queue"; elephants keep their reservation.
-func TestReclaim(t *testing.T) {
+func TestProgram_MiceReclaimElephantMemory(t *testing.T) {
 	for _, pool := range []string{PerPort, PerSwitch} {
 		r := newRig(t, setup{ports: 3, queues: 3, given: []string{"memory", "100kB", "pool", pool, "least", "15kB",
 			"top", "0"}})
@@ -203,7 +203,7 @@ func TestReclaimLongest(t *testing.T) {
 
 // Random traffic through a real switch: the books balance after each packet (rig.check), every packet
 // is sent or dropped, each that is dropped for want of memory is named once, and a wired copy gives the same.
-func TestBooks(t *testing.T) {
+func TestProgram_BooksBalanceUnderRandomTraffic(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			fields, bytes := (&books{t: t}).sendRandom(seed, false), (&books{t: t}).sendRandom(seed, true)
@@ -326,7 +326,7 @@ func (b *books) balance(count uint64) {
 
 // The contract of switches and drivers holds with NCF in the switch, but for scripts that
 // count on the class that it gives.
-func TestContract(t *testing.T) {
+func TestProgram_HoldsDataplaneContract(t *testing.T) {
 	for _, script := range dataplanetest.Scripts() {
 		if strings.HasPrefix(script.Name, "trimming moves") {
 			continue // into a queue of its own: data is elsewhere with NCF
@@ -349,7 +349,7 @@ func TestContract(t *testing.T) {
 }
 
 // The paper's numbers are the defaults (§4.1, §4.2, §4.4).
-func TestDefaults(t *testing.T) {
+func TestScheme_DefaultsMatchPaper(t *testing.T) {
 	want := map[string]string{"threshold": "5%", "limit": "95%", "control": "5%", "mice": "10%", "reserve": "10%",
 		"top": "20", "elephants": "average", "signed": "false", "coalesce": "0s", "nack": "all"}
 	for _, p := range Scheme().Parameters() {
@@ -425,7 +425,7 @@ func TestBadInput(t *testing.T) {
 }
 
 // What code fills in is held to the same ranges, before a switch is made of it.
-func TestValidate(t *testing.T) {
+func TestOptions_ValidateRejectsOutOfRange(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"coalesce":     func(o *Options) { o.Coalesce = -1 },
 		"target":       func(o *Options) { o.TargetShare = math.NaN() },

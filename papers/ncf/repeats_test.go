@@ -14,7 +14,7 @@ func segment(i int) *packet.Packet {
 
 // A notice excuses one arrival of the packet that it is about. A second arrival, packets of other flows, numbers and
 // lengths, and datagrams count. With as many drops as a quarter of the cells, one of eight is replaced.
-func TestRepeats(t *testing.T) {
+func TestRepeats_ExcuseOneArrival(t *testing.T) {
 	const drops = repeatCells / 4
 	for _, x := range []struct {
 		name  string

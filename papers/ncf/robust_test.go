@@ -91,7 +91,7 @@ func TestSharesOfThePort(t *testing.T) {
 
 // §4.4: an attack with many mice drops elephants' packets only for a short time, of n·d or once: then
 // elephants take their balance of the memory back, and have all the time their share of the port if they
-// send at it (TestAttack has senders that react).
+// send at it (TestAttack_MiceLeaveElephantsTheirHalf has senders that react).
 func TestShareOfMemory(t *testing.T) {
 	for _, c := range []struct {
 		spike    string
@@ -225,7 +225,7 @@ func TestTopElephants(t *testing.T) {
 
 // early: an elephant whose class uses so much of the memory is told when its packet comes, and
 // nothing is lost (ours, after the TNSM follow-up's abstract).
-func TestEarly(t *testing.T) {
+func TestProgram_EarlyNotifiesWithoutLoss(t *testing.T) {
 	r := newRig(t, setup{ports: 2, queues: 3, given: []string{"memory", "100kB", "least", "15kB", "early", "20%",
 		"every", "10us"}})
 	now := r.fatten(ms, 1, 2, 9, 20)

@@ -138,7 +138,7 @@ func errorBound(t *testing.T, seeds int) string {
 // Who knows the hashes makes a mouse an elephant with flows that are mice themselves: for each row
 // two keys that meet the victim's there, with 4 % of the traffic each. With a seed that
 // the attacker does not know they are keys like any others, and the bound holds.
-func TestAdversary(t *testing.T) {
+func TestSketch_SecretSeedDefeatsAdversary(t *testing.T) {
 	const windows, victim, known, seeds = 4, uint64(0xfeed), uint64(0), 2000
 	width, depth := Dimensions(0.01, 0.01)
 	config := SketchConfig{Windows: windows, Duration: 10 * milli, Width: width, Depth: depth, Bits: 32, Seed: known}

@@ -108,7 +108,7 @@ func (e *exact) check(t *testing.T, key uint64, c *FlowEstimate) {
 
 // The lazily cleared sketch answers as one whose windows were all kept: never less than
 // what came unless a counter is full, for all numbers of windows, gaps and counters.
-func FuzzSketch(f *testing.F) {
+func FuzzSketch_MatchesExactModel(f *testing.F) {
 	f.Add(uint8(2), uint8(3), uint8(1), uint8(0), []byte{0, 1, 9, 1, 1, 9, 0, 1, 9, 200, 2, 9, 7, 1, 9})
 	f.Add(uint8(0), uint8(0), uint8(0), uint8(24), []byte{0, 1, 255, 0, 2, 255, 0, 3, 255, 31, 1, 0})
 	f.Add(uint8(14), uint8(6), uint8(4), uint8(8), []byte{255, 1, 9, 254, 1, 9, 253, 1, 9, 10, 1, 9})
@@ -145,8 +145,8 @@ func FuzzSketch(f *testing.F) {
 	})
 }
 
-// A long run of FuzzSketch's model: bursts, idle times, jumps, and losses, of packets that came within the last windows
-// or before, at any time.
+// A long run of FuzzSketch_MatchesExactModel's model: bursts, idle times, jumps, and losses, of packets that came
+// within the last windows or before, at any time.
 func TestLazyClearing(t *testing.T) {
 	type packet struct {
 		at     unit.Time

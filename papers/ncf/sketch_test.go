@@ -12,7 +12,7 @@ import (
 const milli = unit.Millisecond
 
 // Cormode, Muthukrishnan 2005, §3: w = ⌈e/ε⌉, d = ⌈ln(1/δ)⌉.
-func TestDimensions(t *testing.T) {
+func TestDimensions_MatchCountMinBounds(t *testing.T) {
 	for _, c := range []struct {
 		epsilon, delta float64
 		width, depth   int
@@ -27,7 +27,7 @@ func TestDimensions(t *testing.T) {
 
 // BS'19 §4.1: c^j counts what came in [(⌊t/d⌋ − j)·d, (⌊t/d⌋ − j + 1)·d), and T_j is the sum
 // over all flows.
-func TestWindows(t *testing.T) {
+func TestSketch_CountsByWindow(t *testing.T) {
 	for _, packets := range []bool{false, true} {
 		s := NewSketch(SketchConfig{Windows: 3, Duration: 10 * milli, Width: 1 << 12, Depth: 4, Bits: 32, Packets: packets})
 		size := uint64(1500)
@@ -79,7 +79,7 @@ func TestWindows(t *testing.T) {
 
 // Counters stay at 2^Bits − 1: only then a count is too small, and a share with it; totals do
 // not saturate.
-func TestSaturation(t *testing.T) {
+func TestSketch_CountersSaturate(t *testing.T) {
 	for _, bits := range []int{8, 12, 16, 31, 32} {
 		s := NewSketch(SketchConfig{Windows: 2, Duration: milli, Width: 64, Depth: 3, Bits: bits})
 		most := uint64(1)<<bits - 1
@@ -114,7 +114,7 @@ func TestSaturation(t *testing.T) {
 // The row's hash is strongly universal (Thorup 2015, §3.5): over seeds, keys that differ in any
 // way, however alike, meet in a row with probability 1/w, and a key is in each column
 // equally often.
-func TestHash(t *testing.T) {
+func TestHash_IsStronglyUniversal(t *testing.T) {
 	const width, seeds = 10, 20000
 	pairs := [][2]uint64{{0, 1}, {1, 2}, {0, 1 << 63}, {0, 1 << 32}, {1, 1 << 32}, {5, 5 << 32}, {1<<64 - 1, 0},
 		{1<<32 - 1, 1 << 32}, {0x1_0000_0001, 0x2_0000_0002}, {1 << 31, 1 << 31 << 32}}
@@ -146,7 +146,7 @@ func TestHash(t *testing.T) {
 
 // A key names a 5-tuple: both directions and every field count, and who knows it for one seed
 // does not know it for another.
-func TestKey(t *testing.T) {
+func TestSketch_KeyCoversFiveTupleAndSeed(t *testing.T) {
 	a := NewSketch(SketchConfig{Windows: 1, Duration: 1, Width: 8, Depth: 1, Bits: 32, Seed: 1})
 	same := NewSketch(SketchConfig{Windows: 2, Duration: 7, Width: 9, Depth: 1, Bits: 8, Seed: 1})
 	other := NewSketch(SketchConfig{Windows: 1, Duration: 1, Width: 8, Depth: 1, Bits: 32, Seed: 2})
@@ -181,7 +181,7 @@ func TestKey(t *testing.T) {
 }
 
 // BS'19 §4.1: a small and fixed memory budget, regardless of the number of flows.
-func TestMemory(t *testing.T) {
+func TestSketch_UsesFixedMemory(t *testing.T) {
 	width, depth := Dimensions(0.001, 0.01)
 	s := NewSketch(SketchConfig{Windows: 4, Duration: 100 * milli, Width: width, Depth: depth, Bits: 32, Seed: 1})
 	before := s.Bytes()
@@ -235,7 +235,7 @@ func TestCountNoAllocation(t *testing.T) {
 // Linear counting (Whang, Vander-Zanden, Taylor 1990): with w counters the estimate of m flows
 // has a standard error of √(w(e^t − t − 1))/m for t = m/w; four of them are allowed. Each window
 // counts for itself, and the busiest of the last n is told.
-func TestFlows(t *testing.T) {
+func TestSketch_EstimateFlowsWithinTolerance(t *testing.T) {
 	const w = 272
 	for _, m := range []int{1, 8, 64, 256, 600} {
 		s := NewSketch(SketchConfig{Windows: 4, Duration: unit.Millisecond, Width: w, Depth: 5, Bits: 32, Seed: 11})

@@ -15,7 +15,7 @@ import (
 
 // What a NACK needs without a packet (BS'19 §4.3, §4.4): the endpoints, and the sequence number
 // and time stamp of a packet that the sender has sent.
-func TestOrigin(t *testing.T) {
+func TestOrigin_StoresHeadersForNack(t *testing.T) {
 	top := NewTop(2, 4)
 	p := packet.Packet{Src: 1, Dst: 2, SrcPort: 3, DstPort: 4, Proto: packet.ProtoTCP, Version: 6, TOS: 7, Hash: 8,
 		Flow: 9, Seq: 10, Ack: 11, Size: 1514, Payload: 1428,
@@ -105,7 +105,7 @@ func TestTopDecays(t *testing.T) {
 
 // The table is the exact top N of what was offered, whatever the order: against a model that
 // keeps all flows' counts by window, offered with each packet, and looks at them all.
-func FuzzTop(f *testing.F) {
+func FuzzHeaviestFlows_MatchExactModel(f *testing.F) {
 	f.Add(uint8(3), uint8(3), []byte{0, 1, 9, 0, 2, 8, 0, 3, 7, 0, 4, 6, 1, 1, 1, 2, 4, 9})
 	f.Add(uint8(1), uint8(1), []byte{0, 1, 9, 0, 2, 10, 9, 2, 1})
 	f.Fuzz(func(t *testing.T, entries, windows uint8, ops []byte) {

@@ -86,7 +86,7 @@ func TestNotifiedAboveShare(t *testing.T) {
 }
 
 // What told makes of counts, by hand: windows of 1 ms, so 125 kB in one are 1 Gb/s.
-func TestResponse(t *testing.T) {
+func TestHeaviestFlows_JudgeResponseByCounts(t *testing.T) {
 	const share = 500e6
 	for _, x := range []struct {
 		name   string
@@ -129,7 +129,7 @@ func TestResponse(t *testing.T) {
 
 // Whose packets are trimmed: of an elephant that is unresponsive, was notified within n windows, and only while memory
 // lacks and elephants exceed their balance.
-func TestIgnores(t *testing.T) {
+func TestProgram_TrimsOnlyUnresponsiveElephants(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		change func(x *port, h *response)

@@ -102,13 +102,13 @@ func TestComparedSettings(t *testing.T) {
 }
 
 // Short uploads of a light user against heavy ones.
-func TestUploads(t *testing.T) {
+func TestUploads_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/uploads", "repeat=1", "duration=10s", "warmup=6s", "scheme=[without, abc, drr]", "load=10%")
 }
 
 // Users that speak QUIC-like, with BBR and others. Between 4 and 10 s client 1 is still 4 Mb/s from its part next to 16
 // BBR connections.
-func TestMixes(t *testing.T) {
+func TestMixes_ClaimsHold(t *testing.T) {
 	holds(t, "p4abc/mixes", "repeat=1", "duration=12s", "warmup=6s", "n=16", "kind=[cubic, quic, bbr]")
 }
 
@@ -121,7 +121,7 @@ func TestSmallPackets(t *testing.T) {
 // Figures 5 and 6 with every scheme and its source's parameters, with the paper's buffer. TestCompareFull also has the
 // larger one and the search's parameters. In the first four seconds goodputs of figure 6 vary by 5 Mb/s from seed to
 // seed with either average of ABC, so the averages are compared after 5 s, as in the quick variant.
-func TestCompare(t *testing.T) {
+func TestCompare_ClaimsHoldForEveryScheme(t *testing.T) {
 	holds(t, "p4abc/compare-fig5", "repeat=1", "duration=3s", "warmup=3s", "n=16", "buffer=24 packets",
 		"parameters=[source]")
 	holds(t, "p4abc/compare-fig6", "repeat=1", "duration=2s", "warmup=2s", "r0=[20Mbps, 100Mbps]", "buffer=24 packets",

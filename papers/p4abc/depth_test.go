@@ -73,7 +73,7 @@ func TestRoundTrip(t *testing.T) {
 }
 
 // A threshold may be a time: 4.8 ms are 30 kB at 50 Mb/s and 600 kB at 1 Gb/s.
-func TestTimes(t *testing.T) {
+func TestConfig_ThresholdsInTimeFollowRate(t *testing.T) {
 	c := scheme.Defaults[Config]()
 	ms := func(x float64) unit.Depth { return unit.Depth{Time: unit.Time(x * float64(unit.Millisecond))} }
 	c.QMin, c.QBase, c.Gamma = ms(1.5), ms(4.8), ms(4)
@@ -93,7 +93,7 @@ func TestTimes(t *testing.T) {
 }
 
 // Thresholds that do not go with rate, round trip or buffer are warned of where the file is read.
-func TestSuits(t *testing.T) {
+func TestConfig_RemarksUnsuitableThresholds(t *testing.T) {
 	port := func(rate unit.Rate, buffer unit.Length) dataplane.Peer {
 		return dataplane.Peer{To: "server", Rate: unit.LinkRate{Bits: rate}, Buffer: buffer}
 	}

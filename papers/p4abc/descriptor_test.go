@@ -40,7 +40,7 @@ func described(t *testing.T, belongs UserRule, descriptors ...users.Set) *Progra
 
 // By address, prefix, DSCP, 5-tuple and explicit set, a packet is the aggregate's that describes it most
 // narrowly, over IPv4 and IPv6, and again when it is in the cache.
-func TestFind(t *testing.T) {
+func TestAggregates_FindNarrowestDescription(t *testing.T) {
 	tcp := func(src, dst packet.Addr, sport, dport uint16) packet.Packet {
 		p := packet.Packet{Src: src, Dst: dst, Version: 4, Proto: packet.ProtoTCP, SrcPort: sport, DstPort: dport}
 		p.Hash = packet.FlowHash(src, dst, sport, dport, p.Proto)
@@ -98,7 +98,7 @@ func TestIPv6Prefix(t *testing.T) {
 }
 
 // What a user receives has a meter of its own, whoever says whose a packet is.
-func TestDirections(t *testing.T) {
+func TestAggregates_MeterEachDirection(t *testing.T) {
 	up, down := packet.Packet{Src: 1, Dst: 9, Version: 4}, packet.Packet{Src: 9, Dst: 1, Version: 4}
 	between := packet.Packet{Src: 1, Dst: 2, Version: 4}
 	bridged := packet.Packet{Src: 1, Version: 4, Meta: packet.Metadata{Flags: packet.ToUser}}

@@ -29,17 +29,22 @@
 // runs the quick variant of each experiment.
 //
 //	Part            Mechanism or claim                Code or experiment  Tests
-//	§3.1, figure 1  ingress, core, egress: by port    Side, Program       TestDomain, TestBothDirections, TestSides,
-//	                                                                      TestTwoOutsidePorts, TestMTU
+//	§3.1, figure 1  ingress, core, egress: by port    Side, Program       TestProgram_MarkLivesWithinDomain,
+//	                                                                      TestBothDirections,
+//	                                                                      TestAssignSides_FollowsNeighboursAndConfig,
+//	                                                                      TestTwoOutsidePorts,
+//	                                                                      TestProgram_MarksFitInsideMTU
 //	§3.1            domains, in both worlds           domain.yaml, domain-edges.yaml (two edges at one core),
 //	                                                  domain-tree.yaml (all paths of a fat tree), domain-two.yaml
 //	                                                  (two bottlenecks)   TestDomainsShare
-//	§3.1            traffic descriptors               users.Set           TestSet, TestAmbiguous, TestFind,
+//	§3.1            traffic descriptors               users.Set           TestParseSet_PrintsCanonicalForm,
+//	                                                                      TestCheckDistinct_RejectsPartialOverlap,
+//	                                                                      TestAggregates_FindNarrowestDescription,
 //	                                                                      TestUsersOfFile, TestDeclaredUsers
 //	§3.2, eq. (1)   rate meter TDRM-UTEMA             Meter               TestMeterGolden, TestMeterIsUnbiased
-//	§3.2, eq. (1)   activity                          Activity            TestActivity, TestFirstPacket,
+//	§3.2, eq. (1)   activity                          Activity            TestActivity_FollowsEquation1, TestFirstPacket,
 //	                                                                      TestFirstActivity
-//	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold
+//	§3.3, eq. (2)   drop threshold                    Threshold           TestThreshold_FollowsEquation2
 //	§3.3            no drop at queues up to Q_min     Threshold           TestQMin
 //	§3.3            A_avg by UTEMA, accepted only     Average             TestAverageGolden,
 //	                                                                      TestAverageOfAcceptedOnly, TestMeasuredOnce
@@ -47,21 +52,28 @@
 //	                                                                      TestHighestRate
 //	                in integers                       IntegerRates        TestIntegerRates, TestAdoptForms
 //	                next to calls, to downloads       calls.yaml, two-way.yaml  TestLightUsers, TestSmallPackets
-//	extension       thresholds grow at an empty port  room.go             TestRoom, TestRoomShrinks, TestRoomAdopts
+//	extension       thresholds grow at an empty port  room.go             TestRoom_DoublesThresholdsWhilePortEmpty,
+//	                                                                      TestRoomShrinks, TestRoomAdopts
 //	§3.4            reference rates share unequally   Aggregate           TestReferenceRates
 //	                over rates, round trips, flows    references.yaml     TestReferencesShare
-//	§3.4, eq. (2)   constant rates at unequal ones    cbr-references.yaml TestUnresponsive
+//	§3.4, eq. (2)   constant rates at unequal ones    cbr-references.yaml TestUnresponsive_StarvationFollowsReferences
 //	§3.4            marks of malicious users          forged.yaml         TestForgedMark, TestCorruptMark,
 //	                                                                      TestRangeOfMarks, TestDifferentSwitches
 //	§3.4            state of users at the edge only   aggregates.yaml     TestStateOfAggregates
 //	                1 to 10,000 users                 e2e/costbounds/bounds_test.go  TestAggregateNumbers
-//	§5.1, §5.3      queue length in a register        Config.Register     TestRegister, TestRegisterCountsAll
-//	§5.2            aggregates by source address      Config.Aggregates   TestAggregates, TestAggregatesByFamily
-//	                one meter for each direction      activityMeter       TestDirections
-//	§6.1.3          parameters                        Scheme              TestDefaults
-//	extension       thresholds that scale             Config.RoundTrip    TestRoundTrip, TestTimes, TestSuits
-//	                with rate, round trip, users      scale.yaml, scale-users.yaml  TestScale, TestScaleUsers
-//	§2              figures 5 and 6, every scheme     compare-fig5.yaml, compare-fig6.yaml  TestCompare
+//	§5.1, §5.3      queue length in a register        Config.Register     TestRegister_TracksQueueBetweenDepartures,
+//	                                                                      TestRegisterCountsAll
+//	§5.2            aggregates by source address      Config.Aggregates   TestAggregates_LongestPrefixWins,
+//	                                                                      TestAggregatesByFamily
+//	                one meter for each direction      activityMeter       TestAggregates_MeterEachDirection
+//	§6.1.3          parameters                        Scheme              TestScheme_DefaultsMatchPaper
+//	extension       thresholds that scale             Config.RoundTrip    TestRoundTrip,
+//	                                                                      TestConfig_ThresholdsInTimeFollowRate,
+//	                                                                      TestConfig_RemarksUnsuitableThresholds
+//	                with rate, round trip, users      scale.yaml, scale-users.yaml  TestScale_FittedThresholdsShareLink,
+//	                                                                                TestScaleUsers
+//	§2              figures 5 and 6, every scheme     compare-fig5.yaml, compare-fig6.yaml
+//	                                                                                 TestCompare_ClaimsHoldForEveryScheme
 //	                their parameters                  compare-search.yaml TestComparedSettings
 //	§2              RED, CoDel, PIE, DualPI2,         core/dataplane/aqm/red/red_test.go, codel/codel_test.go,
 //	                each with a transcript            pie/pie_test.go, dualpi2/dualpi2_test.go
@@ -78,8 +90,9 @@
 //	                VLANs and hosts behind as users   worlds/switch/config_test.go, users_test.go
 //	                overhead per frame                worlds/switch/framing_test.go
 //	                bypass; recipe for operators      worlds/switch/bypass_lab_linux_test.go, recipe_lab_…
-//	extension       short uploads, QUIC and BBR (§1)  uploads.yaml, mixes.yaml  TestUploads, TestMixes
-//	                what each parameter does          sensitivity.yaml    TestSensitivity
+//	extension       short uploads, QUIC and BBR (§1)  uploads.yaml, mixes.yaml  TestUploads_ClaimsHold,
+//	                                                                            TestMixes_ClaimsHold
+//	                what each parameter does          sensitivity.yaml    TestSensitivity_ClaimsHoldPerParameter
 //	§3.4            delay classes                     classes.go          TestDelayClasses
 //	                at other rates, round trips       delay-classes.yaml, delay-classes-scaled.yaml
 //	                delay by user                     delay-users.yaml    TestDelayByUser
@@ -95,16 +108,22 @@
 //	                only its operations                                   TestIntegerOperations, TestIntegerClock
 //	                in figures 4 to 6                 integer.yaml        TestIntegerFigures, TestRecordedArrivals
 //	                one domain with the exact one     Config.Integer      TestMixedDomain, TestAdoptArithmetic
-//	extension       users join and leave              joins.yaml          TestJoins
+//	extension       users join and leave              joins.yaml          TestJoins_ClaimsHoldWithEight
 //	                no allocation on the ingress path                     TestPathAllocates
-//	§2              fair activity meter               Config.Spread       TestSpread, TestSpreadIsOff
+//	§2              fair activity meter               Config.Spread       TestSpread_DrawsEvenlyOverShare,
+//	                                                                      TestSpreadIsOff
 //	                its warning                       fair-meter.yaml     TestFairMeter
-//	§6.2.1, fig. 4  CBR against CBR                   fig4.yaml, fig4-phase.yaml  TestFigure4, TestPhase
-//	§6.2.2, fig. 5  TCP against TCP; a single flow    fig5.yaml, single.yaml  TestFigure5, TestSingle
-//	§6.2.3, fig. 6  CBR against TCP                   fig6.yaml, fig6-stalls.yaml  TestFigure6, TestFigure6Stalls
+//	§6.2.1, fig. 4  CBR against CBR                   fig4.yaml, fig4-phase.yaml  TestFigure4_ClaimsHoldExceptBaseline,
+//	                                                                              TestFigure4_JitterRestoresProportion
+//	§6.2.2, fig. 5  TCP against TCP; a single flow    fig5.yaml, single.yaml  TestFigure5_ClaimsHold,
+//	                                                                          TestSingle_LoneFlowKeepsGoodput
+//	§6.2.3, fig. 6  CBR against TCP                   fig6.yaml, fig6-stalls.yaml
+//	                                                                             TestFigure6_ClaimsHoldExceptLargestRate,
+//	                                                                             TestFigure6Stalls
 //	                figures 4 to 6 at 200 Mb/s        fig4-200.yaml, fig5-200.yaml, fig6-200.yaml
 //	§6.1.3          a switch that reads too slowly    prototype-fig4.yaml, prototype-fig5.yaml, prototype-fig6.yaml,
-//	                                                  prototype-single.yaml  TestPrototype, TestPrototypeClaims
+//	                                                  prototype-single.yaml  TestPrototype_MeetsClaimsOfFigures,
+//	                                                                         TestPrototypeClaims
 //	§6.2            one configuration for all figures prototype-causes.yaml  TestPrototypeIsOne, TestPrototypeSearch
 //
 // # Deviations

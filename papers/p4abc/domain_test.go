@@ -40,7 +40,7 @@ func six(p *packet.Packet) { p.Version = 6 }
 
 // §3.1, figure 1: a packet is marked where it enters the domain, the core drops by the mark and keeps no state
 // of users, and the mark is removed where it leaves, over IPv4 and IPv6.
-func TestDomain(t *testing.T) {
+func TestProgram_MarkLivesWithinDomain(t *testing.T) {
 	for name, version := range map[string]func(p *packet.Packet){"IPv4": func(*packet.Packet) {}, "IPv6": six} {
 		t.Run(name, func(t *testing.T) {
 			e, c, x := at(t, "edge"), at(t, "core"), at(t, "exit")
@@ -316,7 +316,7 @@ func TestDifferentSwitches(t *testing.T) {
 }
 
 // Sides follow from who is at the other end, and from what a file says.
-func TestSides(t *testing.T) {
+func TestAssignSides_FollowsNeighboursAndConfig(t *testing.T) {
 	c := defaults()
 	c.Domain = DomainMember
 	c.Ports = []PortSide{{Key: "h2", Value: Inside}, {Key: "s2", Value: Outside}}
@@ -332,7 +332,7 @@ func TestSides(t *testing.T) {
 
 // Links inside bound what a mark may make of a packet: TCP's SYNs announce segments with room for it, and what
 // has none is dropped.
-func TestMTU(t *testing.T) {
+func TestProgram_MarksFitInsideMTU(t *testing.T) {
 	for _, x := range []struct {
 		version uint8
 		mss     uint16
@@ -423,7 +423,7 @@ func TestMTUOverPPPoE(t *testing.T) {
 }
 
 // Bytes of a packet behind the Ethernet header and its tags.
-func TestLength(t *testing.T) {
+func TestMTULength_SkipsEthernetTags(t *testing.T) {
 	frame := func(types ...uint16) *packet.Packet {
 		f := make([]byte, 12)
 		for i, x := range types {

@@ -12,12 +12,12 @@ import (
 )
 
 // §6.2.1, figure 4, every point, with two seeds and 20 s: the three claims about ABC
-// hold; without ABC goodput is not proportional to rate, which TestPhase explains.
-// TestFigure4 compares a table of shorter runs.
+// hold; without ABC goodput is not proportional to rate, which TestFigure4_JitterRestoresProportion explains.
+// TestFigure4_ClaimsHoldExceptBaseline compares a table of shorter runs.
 func TestFigure4Full(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=2", "duration=20s"}})
 	for _, c := range o.Claims {
-		if c.ID == "fig4.without.proportional" { // TestPhase
+		if c.ID == "fig4.without.proportional" { // TestFigure4_JitterRestoresProportion
 			t.Logf("%s %s: %s", c.ID, c.Verdict, c.Measured)
 		} else if c.Verdict != claim.Holds {
 			t.Errorf("%s %s: %s", c.ID, c.Verdict, c.Measured)

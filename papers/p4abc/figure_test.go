@@ -80,9 +80,9 @@ func execute(t *testing.T, s *experiment.Spec) *results.Outcome {
 }
 
 // §6.2.1, figure 4, every point, with one seed and 6 s: the three claims about ABC
-// hold; without ABC goodput is not proportional to rate, which TestPhase explains.
+// hold; without ABC goodput is not proportional to rate, which TestFigure4_JitterRestoresProportion explains.
 // The table is golden: a change of any number shows.
-func TestFigure4(t *testing.T) {
+func TestFigure4_ClaimsHoldExceptBaseline(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4", experiment.Options{Set: []string{"repeat=1", "duration=6s", "warmup=4s"}})
 	testkit.Golden(t, "fig4.txt", report.FormatResults(o.Spec,
 		report.SummarizePoints(o.Runs))+"\n"+report.FormatClaims(o.Claims))
@@ -91,7 +91,7 @@ func TestFigure4(t *testing.T) {
 
 // What makes the claim fail is phase: with jitter of one service time on the access links (Floyd, Jacobson 1992) it
 // holds.
-func TestPhase(t *testing.T) {
+func TestFigure4_JitterRestoresProportion(t *testing.T) {
 	o := carryOut(t, "p4abc/fig4-phase", experiment.Options{Set: []string{"repeat=1", "duration=20s", "r0=80Mbps",
 		"jitter=[0us, 240us]"}})
 	if c := o.Claims[0]; c.Verdict != claim.Fails {
@@ -103,7 +103,7 @@ func TestPhase(t *testing.T) {
 }
 
 // §6.2.2, figure 5, three points with one seed and 10 s: the claims hold. The table is golden.
-func TestFigure5(t *testing.T) {
+func TestFigure5_ClaimsHold(t *testing.T) {
 	o := carryOut(t, "p4abc/fig5", experiment.Options{Set: []string{"repeat=1", "duration=10s", "warmup=4s",
 		"n=[1, 4, 16]"}})
 	testkit.Golden(t, "fig5.txt", report.FormatResults(o.Spec,
@@ -114,7 +114,7 @@ func TestFigure5(t *testing.T) {
 // §6.2.3, figure 6, half of the points, with one seed and 8 s: TCP starves without ABC and is bounded with it. The
 // paper's 32 Mb/s for client 0 at the largest R0 is not there: the mechanism gives 3.4 (TestPrototypeClaims has what
 // may bring it there). The table is golden.
-func TestFigure6(t *testing.T) {
+func TestFigure6_ClaimsHoldExceptLargestRate(t *testing.T) {
 	o := carryOut(t, "p4abc/fig6", experiment.Options{Set: []string{"repeat=1", "duration=8s", "warmup=4s",
 		"r0=[10Mbps, 30Mbps, 60Mbps, 80Mbps, 100Mbps]"}})
 	testkit.Golden(t, "fig6.txt", report.FormatResults(o.Spec,
@@ -129,7 +129,7 @@ func TestFigure6Stalls(t *testing.T) {
 }
 
 // One TCP flow alone is not hurt by ABC.
-func TestSingle(t *testing.T) {
+func TestSingle_LoneFlowKeepsGoodput(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/single", experiment.Options{Set: []string{"repeat=1", "cc=cubic", "duration=10s"}}))
 }
 

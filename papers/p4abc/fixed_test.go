@@ -20,7 +20,7 @@ func numbers64(n int) (all []uint64) {
 }
 
 // The comment of logarithm states its error.
-func TestLogarithm(t *testing.T) {
+func TestLog2Fixed_KeepsStatedError(t *testing.T) {
 	worst := 0.0
 	for _, x := range numbers64(100_000) {
 		e := math.Abs(log2Fixed(x).Float() - math.Log2(float64(x)))
@@ -33,7 +33,7 @@ func TestLogarithm(t *testing.T) {
 	}
 }
 
-func TestPower(t *testing.T) {
+func TestExp2Fixed_KeepsStatedError(t *testing.T) {
 	for x := Fixed(-2 << fractionBits); x < 50<<fractionBits; x += 997 {
 		want := math.Exp2(x.Float())
 		if x < 0 {
@@ -47,7 +47,7 @@ func TestPower(t *testing.T) {
 }
 
 // The comment of quotient states its error.
-func TestQuotient(t *testing.T) {
+func TestDivideFixed_KeepsStatedError(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
 	for range 100_000 {
 		d, n := Fixed(r.Uint64()>>(12+r.IntN(50))), uint64(1<<(fractionBits+r.IntN(40))+r.IntN(1<<fractionBits))
@@ -68,7 +68,7 @@ func TestQuotient(t *testing.T) {
 }
 
 // Signed binary adds up to the constant, with no two neighbours.
-func TestDigits(t *testing.T) {
+func TestSignedDigits_AddUpWithoutNeighbours(t *testing.T) {
 	for x := range uint64(1 << 14) {
 		sum, below := int64(0), 64
 		for _, d := range signedDigits(x) {
@@ -89,7 +89,7 @@ func TestDigits(t *testing.T) {
 	}
 }
 
-func TestProduct(t *testing.T) {
+func TestProduct_MultipliesWithinOneUnit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 100_000 {
 		c, x := float64(1+r.IntN(1<<20))/16, Fixed(r.IntN(1<<23)-1<<22)
@@ -101,7 +101,7 @@ func TestProduct(t *testing.T) {
 
 // A portion is right within its constant's places and within a unit a digit, is never negative, and never
 // more than the whole.
-func TestPortion(t *testing.T) {
+func TestPortion_NeverExceedsWhole(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
 	for range 2000 {
 		x := 20 * r.Float64() * r.Float64()
@@ -116,7 +116,7 @@ func TestPortion(t *testing.T) {
 }
 
 // What has no branches for signs, and no comparisons for shifts, is what has them: number by number.
-func TestBranchless(t *testing.T) {
+func TestPortion_BranchlessMatchesBranches(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 1))
 	digits := func(all []digit, of func(digit) uint64) (sum uint64) {
 		for _, d := range all {

@@ -7,7 +7,7 @@ import (
 )
 
 // Of a forger's packets, each third has what it writes.
-func TestForger(t *testing.T) {
+func TestForger_MarksEveryThirdPacket(t *testing.T) {
 	f, err := NewForger(nil, ForgerConfig{Activity: -30, Every: 3})
 	if err != nil {
 		t.Fatal(err)

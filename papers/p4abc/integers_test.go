@@ -12,7 +12,7 @@ import (
 )
 
 // An activity is the same in a mark as in a register, and every finite mark is a number or the range's end.
-func TestFloat32(t *testing.T) {
+func TestFixed_RoundTripsThroughFloatBits(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
 	for i := range 100_000 {
 		x := Fixed(r.IntN(1<<23) - 1<<22)
@@ -149,7 +149,7 @@ func TestIntegerProgram(t *testing.T) {
 }
 
 // The fair meter's rates are spread evenly over the share that it is given.
-func TestSpread(t *testing.T) {
+func TestSpread_DrawsEvenlyOverShare(t *testing.T) {
 	for _, share := range []float64{1, 0.5, 0.1} {
 		for name, draw := range map[string]func(s *spread) float64{
 			"exact":   func(s *spread) float64 { return s.draw() },

@@ -51,7 +51,7 @@ func TestMostActive(t *testing.T) {
 
 // Each port has its average, each of the most active users its activity and rate, under its
 // address, its prefix or the word others. What has no room is left out, the least active first.
-func TestSample(t *testing.T) {
+func TestProgram_SamplesMostActiveUsers(t *testing.T) {
 	book := packet.NewBook()
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
 	book.Add(netip.Addr{}, netip.MustParseAddr("2001:db8::1"))
@@ -191,7 +191,7 @@ func TestUnmarkedInMetrics(t *testing.T) {
 
 // A user's accepted bytes and dropped frames are those of its packets, whoever drops them, and never fall; an aggregate
 // shows them although it is not among the most active, and one that has sent nothing has zeros.
-func TestCounts(t *testing.T) {
+func TestProgram_CountsBytesAndDropsPerUser(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(20) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})

@@ -82,7 +82,7 @@ func TestAverageGolden(t *testing.T) {
 }
 
 // Equation (1).
-func TestActivity(t *testing.T) {
+func TestActivity_FollowsEquation1(t *testing.T) {
 	for _, c := range []struct{ rate, want float64 }{{10e3, 0}, {20e3, 1}, {5e3, -1}, {40e6, math.Log2(4000)}, {0, 0}} {
 		if got := Activity(c.rate, 10*unit.Kbps); !testkit.IsNear(got, c.want, testkit.Tolerance{Absolute: 1e-12}) {
 			t.Errorf("A(%g b/s) = %g, want %g", c.rate, got, c.want)
@@ -91,7 +91,7 @@ func TestActivity(t *testing.T) {
 }
 
 // Equation (2) with the parameters of §6.1.3.
-func TestThreshold(t *testing.T) {
+func TestThreshold_FollowsEquation2(t *testing.T) {
 	for _, c := range []struct{ a, avg, want float64 }{
 		{10, 10, 20},   // average activity: Q_base
 		{10.5, 10, 12}, // half a unit above
@@ -239,7 +239,7 @@ func TestAverageOfAcceptedOnly(t *testing.T) {
 // §5.1 and §5.3: the ingress sees the length that the last departure left, plus one
 // for each packet accepted since; so between departures it is right, and after a
 // departure it is the true length.
-func TestRegister(t *testing.T) {
+func TestRegister_TracksQueueBetweenDepartures(t *testing.T) {
 	c := paper()
 	c.Register = true
 	b := newBench(t, c)
@@ -262,7 +262,7 @@ func TestRegister(t *testing.T) {
 
 // §5.2: the source address is the aggregate; prefixes join sources, the longest
 // wins; the others have one each, or share one.
-func TestAggregates(t *testing.T) {
+func TestAggregates_LongestPrefixWins(t *testing.T) {
 	c := defaults()
 	c.Aggregates = []Aggregate{{Key: "10.0.0.0/24", Value: 20 * unit.Kbps},
 		{Key: "10.0.0.2/32", Value: 30 * unit.Kbps}}
@@ -335,7 +335,7 @@ func TestReferenceRates(t *testing.T) {
 }
 
 // §6.1.3's values are the defaults.
-func TestDefaults(t *testing.T) {
+func TestScheme_DefaultsMatchPaper(t *testing.T) {
 	var b strings.Builder
 	for _, p := range Scheme().Parameters() {
 		fmt.Fprintf(&b, "%s=%s ", p.Name, p.Default)
@@ -350,7 +350,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // Thresholds in bytes: an option, all three or none.
-func TestBytes(t *testing.T) {
+func TestConfig_TakesThresholdsInBytes(t *testing.T) {
 	c := defaults()
 	c.QMin, c.QBase, c.Gamma = unit.Depth{Bytes: 9000}, unit.Depth{Bytes: 30000}, unit.Depth{Bytes: 24000}
 	b := newBench(t, c)
@@ -476,7 +476,7 @@ func TestRegisterCountsAll(t *testing.T) {
 }
 
 // A program with values that no spec can hold is refused, not run.
-func TestRefuses(t *testing.T) {
+func TestNew_RejectsBadConfig(t *testing.T) {
 	site := &dataplane.Site{Ports: 2, Book: packet.NewBook()}
 	if _, err := New(site, defaults()); err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func distance(all []residual) (largest float64) {
 
 // The one configuration of the prototype experiments is within the claims of figures 4, 5, 6 and of one flow alone: its
 // distance is at most 1. Each residual is of something measured.
-func TestPrototype(t *testing.T) {
+func TestPrototype_MeetsClaimsOfFigures(t *testing.T) {
 	all := prototypeResiduals(t, strings.NewReplacer(), "10.8kpps")
 	t.Logf("distance %.2f", distance(all))
 	for _, r := range all {

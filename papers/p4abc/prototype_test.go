@@ -52,7 +52,7 @@ func prototypeClaims(t *testing.T, name string, o experiment.Options) {
 
 // Users of constant rate at unequal reference rates starve in the cases that the page derives
 // (docs/papers/p4abc.md#constant-rates-at-unequal-reference-rates).
-func TestUnresponsive(t *testing.T) {
+func TestUnresponsive_StarvationFollowsReferences(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/cbr-references", experiment.Options{Set: []string{"repeat=1", "duration=3s", "warmup=10s",
 		"gamma=[16 packets, 40 packets]"}}))
 }

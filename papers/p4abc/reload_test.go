@@ -19,7 +19,7 @@ var _ dataplane.AddressEvictor = (*Program)(nil)
 // A program with other parameters takes over what the one before has measured: the rates of
 // aggregates and of single sources, also with another memory, and the averages. It begins
 // anew with what is new, and says what is lost.
-func TestAdopt(t *testing.T) {
+func TestProgram_AdoptsMeasuredRates(t *testing.T) {
 	book := packet.NewBook()
 	for i := range byte(4) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, i, 1}), netip.Addr{})

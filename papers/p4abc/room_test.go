@@ -36,7 +36,7 @@ func (a *Program) accepts() (n int64) {
 // Thresholds are as given until the port is empty after a drop. They double by 137 ms of that, up to half of the
 // buffer or, without one, to what the port sends in 100 ms, and halve in 17.6 s. An empty port counts for M_AM after a
 // drop, what it was sending does not, and neither does a time beyond M_AA: traffic has ended.
-func TestRoom(t *testing.T) {
+func TestRoom_DoublesThresholdsWhilePortEmpty(t *testing.T) {
 	const ms = unit.Millisecond
 	var often []unit.Time // 1.1 s in which the port is empty
 	for i := range 11 {

@@ -9,7 +9,7 @@ import (
 
 // Thresholds that round_trip fits carry the link and share it, at two other links than the paper's. At 1 Gb/s shares
 // are fair from 8 s on: after 5 s Jain's index is 0.98 ± 0.03 with either average.
-func TestScale(t *testing.T) {
+func TestScale_FittedThresholdsShareLink(t *testing.T) {
 	holds(t, "p4abc/scale", "link=10M_100ms", "scheme=[documented, fitted]")
 	holds(t, "p4abc/scale", "link=1G_10ms", "scheme=[documented, fitted]", "warmup=8s", "duration=2s")
 }
@@ -20,7 +20,7 @@ func TestScaleUsers(t *testing.T) {
 }
 
 // What each parameter does at the paper's point. TestSensitivityFull has all of them.
-func TestSensitivity(t *testing.T) {
+func TestSensitivity_ClaimsHoldPerParameter(t *testing.T) {
 	holds(t, "p4abc/sensitivity", "repeat=1", "duration=4s", "warmup=3s",
 		"parameter=[paper, q_min_20, gamma_1, gamma_64, reference_1bps, average_memory_3s]")
 }

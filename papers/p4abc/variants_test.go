@@ -89,7 +89,7 @@ func TestAggregateNumbers(t *testing.T) {
 
 // A user joins eight: fair again, and full. The 20 s have room for the 15 s of joins.time and the 5 s for which shares
 // stay fair. TestJoinsFull has users that leave, too.
-func TestJoins(t *testing.T) {
+func TestJoins_ClaimsHoldWithEight(t *testing.T) {
 	hold(t, carryOut(t, "p4abc/joins", experiment.Options{Set: []string{"repeat=1", "change=one-joins-eight",
 		"scheme=[without, memory-3s, memory-10s]", "duration=20s"}}))
 }

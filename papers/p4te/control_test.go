@@ -22,7 +22,7 @@ func plane(t *testing.T, groups int, c ControlConfig, up ...packet.PortID) *Cont
 // group on, a decrease one back, never beyond the first and the last. Figure 5, e and f: port
 // 3, whose queue has grown, is moved one group down and port 4, whose queue has shrunk,
 // one up.
-func TestAlgorithm4(t *testing.T) {
+func TestControlPlane_FollowsAlgorithm4(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
 	step := func(port packet.PortID, change Change) int {
 		k.Reconfigure(0, Event{QueueDepth, change, port, 0})
@@ -98,7 +98,7 @@ func TestControlQueue(t *testing.T) {
 
 // §6.2.1.2: the first group that is not empty, and in it each port as likely; with all in
 // one group, whichever it is, that is ECMP (§6.3, §6.5).
-func TestUpward(t *testing.T) {
+func TestUpwardTable_SpreadsOverFirstGroup(t *testing.T) {
 	u := NewUpward(3, []packet.PortID{2, 3, 5})
 	spread := func() []packet.PortID {
 		var got []packet.PortID
@@ -142,7 +142,7 @@ func TestUpward(t *testing.T) {
 
 // §6.5: a failed link leaves all tables, moves on as events come, and is put back where it
 // then belongs.
-func TestLink(t *testing.T) {
+func TestControlPlane_FailedLinkLeavesTables(t *testing.T) {
 	k := plane(t, 3, ControlConfig{}, 3, 4)
 	if w := k.SetLinkDown(0, 3, true); len(w) != int(MetricCount) || w[0].Enter || k.Group(Delay, 3) != -1 {
 		t.Errorf("a failed link: %v", w)
@@ -163,7 +163,7 @@ func TestLink(t *testing.T) {
 }
 
 // §6.2.1.2, §7.1: with sub-ranges a value says the group: 0–3, 4–6, 7–10 of 10 packets in three.
-func TestRanges(t *testing.T) {
+func TestControlPlane_RangesMapValuesToGroups(t *testing.T) {
 	k := plane(t, 3, ControlConfig{Mapping: ByRange, Range: [MetricCount][]int64{QueueDepth: {0, 0, 0, 10}}}, 3)
 	for _, x := range []struct {
 		value int64

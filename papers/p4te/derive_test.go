@@ -13,7 +13,7 @@ import (
 
 // Times and lengths follow from the network's longest round trip and the ports' rates, ten times the rate and a tenth
 // and fifty times the round trip, too; what is given stays; at ports in packets/s they are the paper's.
-func TestDerived(t *testing.T) {
+func TestOptions_DeriveFromRoundTripAndRates(t *testing.T) {
 	const us = unit.Microsecond
 	for _, x := range []struct {
 		name, rate, delay string
@@ -87,7 +87,7 @@ traffic:
 }
 
 // A value that is far from what follows is warned of at its parameter, and one that fits is not.
-func TestSuits(t *testing.T) {
+func TestOptions_RemarkUnsuitableValues(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		given []string

@@ -30,36 +30,45 @@
 //	§4.3                  tables are not written atomically   ControlPlane.appendWrite  TestWritesAreNotAtomic,
 //	                                                          TestControlQueue
 //	§4.6                  packets are made of packets         Program.cloneHeaders, rater.makeFakeACK
-//	                                                          TestRecirculationExhausted, TestOverload
-//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestFigure5, TestOneEventForDelta
+//	                                                          TestRecirculationExhausted,
+//	                                                          TestControlPlane_OverloadBoundsWaitingWrites
+//	§6.1.1, alg. 1, 1–10  queue depth                         Gradient  TestGradient_MatchesFigure5, TestOneEventForDelta
 //	§6.1.2, alg. 2, 1–10  hop delay                           LinkDelay, Gradient, Header  TestClockOffset,
 //	                                                          TestClockDrift, TestLinkDelayOffset, TestLinkDelayAges,
 //	                                                          TestFirstEventOfOffset, TestSourceWraps
 //	§6.1.2                T^Source of each hop                restamp  TestHopByHop
 //	§6.1.2                feedback to the source switch       Program.notifyNeighbour  TestFeedbackLost,
-//	                                                          FuzzFeedback, TestThreeTiers
-//	§6.1.3, alg. 1, 11–18 utilisation                         Colours  TestColours, TestPacketRates,
+//	                                                          FuzzFeedback_RoundTripsBytes, TestThreeTiers
+//	§6.1.3, alg. 1, 11–18 utilisation                         Colours  TestColours_ReportChangesOnce, TestPacketRates,
 //	                                                          TestRateChange
 //	§6.1.3                port_utilizations by recirculation  Program.monitorPort  TestRecirculationExhausted
 //	§6.1.4, alg. 2, 11    classes' rates                      SafeRates  TestSafeRates
 //	§6.2.1.1              downward table                      New  TestThreeTiers
-//	§6.2.1.2, fig. 6      routing groups, three tables        UpwardTable  TestUpward, TestRanges
-//	§6.2.1.2, alg. 3      path selection                      Program.selectPath  TestAlgorithm3,
+//	§6.2.1.2, fig. 6      routing groups, three tables        UpwardTable  TestUpwardTable_SpreadsOverFirstGroup,
+//	                                                                       TestControlPlane_RangesMapValuesToGroups
+//	§6.2.1.2, alg. 3      path selection                      Program.selectPath  TestProgram_SelectsPathByAlgorithm3,
 //	                                                          TestFlowletStays
 //	§6.3, §6.5            all in one group: ECMP              UpwardTable.Select  TestOneGroupIsECMP
-//	§6.3, alg. 4          priorities                          Reconfigure  TestAlgorithm4, TestDrift
+//	§6.3, alg. 4          priorities                          Reconfigure  TestControlPlane_FollowsAlgorithm4,
+//	                                                                       TestControlPlane_StepMappingDriftsRangeDoesNot
 //	§6.4.1                flow selection                      rater.adaptRate  TestFlowSelection, TestNoMarks
 //	§6.4.1                leaves: once in B bytes             rater.recordFromHost, rater.receiveFake  TestOnceInB,
-//	                                                          TestSequenceWrap, TestLeafStamps, TestCells,
+//	                                                          TestSequenceWrap, TestLeafStamps,
+//	                                                          TestRater_LatestSYNOwnsCell,
 //	                                                          TestWithinALeaf
 //	§6.4.2, §7.2.1        fake ACKs                           rater.makeFakeACK  TestFakeACK, TestWindowChange,
-//	                                                          TestLastAckIsIgnored, TestOvertaking
-//	§6.5                  failed links                        ControlPlane.SetLinkDown  TestLink, TestLinkFailure
+//	                                                          TestLastAckIsIgnored,
+//	                                                          TestSender_OvertakingFakeACKKeepsGoodput
+//	§6.5                  failed links                        ControlPlane.SetLinkDown
+//	                                                                             TestControlPlane_FailedLinkLeavesTables,
+//	                                                                             TestLinkFailure
 //	§6.6                  a leaf's register                   rater.addRegisters  TestRegisterSize
 //	§6.6                  tables, registers, meters, accesses Program.Footprint  TestPaperRoutingGroups,
 //	                                                          TestPaperMonitoring, TestPaperFlows,
 //	                                                          TestFootprintModes, TestFootprintWrites
-//	§7.2                  table 1, figure 11, released runs   experiments  TestReleased, TestFit, TestOptions,
+//	§7.2                  table 1, figure 11, released runs   experiments  TestTable1_P4TEBeatsECMPInStride,
+//	                                                                       TestTable1_FittedRateMatchesLogs,
+//	                                                                       TestTable1_OptionsShowCauses,
 //	                                                          TestPolarisedPorts
 //	P4TE code             the code's ack = seq + 1            NextByte  TestFakeACKOfTheCode, TestNextByte
 //	P4TE code             path selection, decision, meters    CodePaths, DecideCode  TestCodePaths,
@@ -70,16 +79,18 @@
 //	                                                          TestEnforcedFlows, TestEnforcedRises
 //	not in the paper      rates lowered where packets wait    DecideQueue  TestDecisionQueue
 //	not in the paper      marks without fake ACKs             Marks  TestMarksAlone, TestMarksGain
-//	not in the paper      values that follow from the network Options.configAt  TestDerived, TestSuits
-//	not in the paper      ports without packets               Program.ageIdlePorts  TestAge
+//	not in the paper      values that follow from the network Options.configAt  TestOptions_DeriveFromRoundTripAndRates,
+//	                                                                            TestOptions_RemarkUnsuitableValues
+//	not in the paper      ports without packets               Program.ageIdlePorts  TestProgram_AgeReturnsIdlePort
 //	not in the paper      failures reported to others         reachability  TestReportUnreachable, TestReportsLost
-//	not in the paper      measures of the control plane       Program.Steering  TestSteering
+//	not in the paper      measures of the control plane       Program.Steering  TestProgram_SteeringReportsWorkAndShares
 //
-// Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader. TestWireMode runs whole
-// networks in both forms, over IPv4 and IPv6. Header bytes: TestHeaderOverhead. A header from a host is not trusted:
-// TestHostsHeader. Parts that are switched off have no effect: TestOff. Refused configurations: TestValidate. Cost:
-// TestNoAllocationPerPacket, BenchmarkPacket, BenchmarkFatTree. Linux hosts: TestCommittedRate, TestP4TEOnLab,
-// TestMovesOff. The experiments' files: TestExperimentsLoad, TestVariants.
+// Further tests. The header on the wire: TestHeaderGolden, TestHeaderDamaged, FuzzHeader_RoundTripsBytes. TestWireMode
+// runs whole networks in both forms, over IPv4 and IPv6. Header bytes: TestHeaderOverhead. A header from a host is not
+// trusted: TestHostsHeader. Parts that are switched off have no effect: TestProgram_DisabledPartsStayOff. Refused
+// configurations: TestOptions_ValidateRejectsOutOfRange. Cost: TestNoAllocationPerPacket, BenchmarkPacket,
+// BenchmarkFatTree. Linux hosts: TestCommittedRate, TestP4TEOnLab, TestMovesOff. The experiments' files:
+// TestExperimentsLoad, TestVariants_EveryFlowEnds.
 //
 // # Deviations
 //

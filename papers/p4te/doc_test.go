@@ -7,6 +7,6 @@ import (
 )
 
 // Every test that doc.go names exists.
-func TestDoc(t *testing.T) {
+func TestDoc_NamesExist(t *testing.T) {
 	testkit.CheckDocTests(t, 40, "../../worlds/switch", "../../e2e")
 }

@@ -50,7 +50,7 @@ func library() *experiment.Registry {
 
 // What table 1 turns on, by the options that show it: ECMP as slow as the released runs has one upward port, and
 // P4TE's flows are reordered (gap) and take turns with feedback (delay_delta).
-func TestOptions(t *testing.T) {
+func TestTable1_OptionsShowCauses(t *testing.T) {
 	optionsShow(t, "scenario=stride_high", "repeat=1")
 }
 
@@ -94,7 +94,7 @@ func nothingIsECMP(t *testing.T, set ...string) {
 
 // All flows of each part of the ablation, of the composition and of what P4TE brings end, with what
 // P4TE does at work in each. TestVariantsFull has more seeds and networks.
-func TestVariants(t *testing.T) {
+func TestVariants_EveryFlowEnds(t *testing.T) {
 	allFlowsEnd(t, map[string][]string{
 		"ablation": {"repeat=1", "arrivals=[200us]", "load=[50%]", "sizes=websearch",
 			"scheme=[full, no_monitoring, path_only, rate_only, enforced, nothing]"},
@@ -125,7 +125,7 @@ func allFlowsEnd(t *testing.T, experiments map[string][]string) {
 // Appendix A.2 comes to its end with CUBIC. A flow that is not finished has lost its SYNs, and no other. P4TE's
 // flowlets of 40 ms reorder what a host sends every 50 ms, so its flows take longer than with flowlets of 4 s.
 // TestAppendixFull has all three parts.
-func TestAppendix(t *testing.T) {
+func TestAppendix_FlowsEndUnlessSYNsLost(t *testing.T) {
 	appendixEnds(t, 2, "repeat=1", "case=a2", "cc=cubic", "scheme=[p4te, patient]")
 }
 

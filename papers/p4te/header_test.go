@@ -134,7 +134,7 @@ func TestSourceWraps(t *testing.T) {
 }
 
 // What is taken as a header is written back the same.
-func FuzzHeader(f *testing.F) {
+func FuzzHeader_RoundTripsBytes(f *testing.F) {
 	for _, h := range []Header{short, long, fake} {
 		var room [headerLong]byte
 		f.Add(room[:h.encode(&room)])
@@ -163,7 +163,7 @@ func FuzzHeader(f *testing.F) {
 }
 
 // The same of feedback.
-func FuzzFeedback(f *testing.F) {
+func FuzzFeedback_RoundTripsBytes(f *testing.F) {
 	var p packet.Packet
 	putFeedback(&p, []Event{{Delay, Decrease, 7, -5}, {Utilisation, Increase, 2, 2}})
 	b, _ := p.Extension(FeedbackKind)

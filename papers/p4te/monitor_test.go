@@ -14,7 +14,7 @@ import (
 // Figure 5, a to d: Δ = 10. At port 3 P1 sees 39 packets and P2 40, the port's last event was
 // at 30 (the least for which P2 is one and P1 is not); only P2 is an increase. At port 4 P3 sees 30 and
 // is a decline: by line 6 (<) the last event was above 40 there.
-func TestFigure5(t *testing.T) {
+func TestGradient_MatchesFigure5(t *testing.T) {
 	g := NewGradient([]int64{10, 10, 10, 10, 10})
 	for v := int64(10); v <= 30; v += 10 {
 		g.Observe(3, v)
@@ -73,7 +73,7 @@ func TestFirstEventOfOffset(t *testing.T) {
 
 // Algorithm 1, lines 11 to 18, with §7.1's 70 % and 90 %: the colours of a constant load, and one
 // event where it changes, however many packets there are.
-func TestColours(t *testing.T) {
+func TestColours_ReportChangesOnce(t *testing.T) {
 	lines := []dataplane.Line{{Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}
 	for _, x := range []struct {
 		load  float64

@@ -285,7 +285,7 @@ traffic:
 // docs/sources.md#injected-acks: a fake ACK that overtakes ACKs which wait, here in a queue of its own to the
 // host, is ahead of what the sender knows: its window is taken, until the next ACK
 // that waited. The goodput stays.
-func TestOvertaking(t *testing.T) {
+func TestSender_OvertakingFakeACKKeepsGoodput(t *testing.T) {
 	cross := "  - {name: cross, from: h1, to: h0, transport: udp, rate: 95Mbps, start: 0s}\n"
 	n := build(t, pair("5s", "{p4te: {mark: false, repeats: true, bytes: 5000 B}}", heavy("cubic", "")+cross))
 	leaf := n.node("leaf0")

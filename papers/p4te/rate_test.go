@@ -328,7 +328,7 @@ func TestSequenceWrap(t *testing.T) {
 
 // A cell is the flow's whose SYN came last: who has lost it is left alone, without a word in
 // anybody else's cell. FIN and RST give it back; without a SYN there is none.
-func TestCells(t *testing.T) {
+func TestRater_LatestSYNOwnsCell(t *testing.T) {
 	x := newStation(t, 1, "flows", "1", "bytes", "1 B")
 	x.class = dataplane.Green
 	if _, h := x.up(x.pass(0, x.segment(a, c, 1, 1, 1000, packet.ACK))); h.Rated {
@@ -475,7 +475,7 @@ func TestHostsHeader(t *testing.T) {
 }
 
 // What code fills in is held to the ranges of the parameters, before a switch is made of it.
-func TestValidate(t *testing.T) {
+func TestOptions_ValidateRejectsOutOfRange(t *testing.T) {
 	for _, c := range []struct {
 		param, says string
 		change      func(o *Options)

@@ -36,7 +36,7 @@ runs:
 
 // At the fitted rate RTTs under ECMP are those of the logs, within 1 s on average over the eight cells; at the stated
 // rate they are not, and a flow takes its size over its rate, for nothing waits.
-func TestFit(t *testing.T) {
+func TestTable1_FittedRateMatchesLogs(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "p4te/table1-fit", experiment.Options{Quick: true,
 		Set: []string{"rate=[3pps, 20pps]"}})
 	logs := map[string][2]float64{"stride_low": {2.79, 2.6}, "stride_high": {3.79, 3.03}, "congestion": {4.44, 2.49},
@@ -72,7 +72,7 @@ func TestPolarisedPorts(t *testing.T) {
 
 // In the released network's stride P4TE's large flows take less time than ECMP's by a tenth at least, and more than
 // their rate alone allows.
-func TestReleased(t *testing.T) {
+func TestTable1_P4TEBeatsECMPInStride(t *testing.T) {
 	o := runtest.ExecuteAll(t, library(), "p4te/table1-released", experiment.Options{Quick: true,
 		Set: []string{"scenario=stride_high", "scheme=[ecmp, p4te]"}})
 	ecmp := mean(o, "fct_written", "large", map[string]string{"scheme": "ecmp"})

@@ -147,7 +147,7 @@ func wireMode(t *testing.T, duration string, second, third []int) {
 // Parts that are off are off: without monitoring nothing is measured, sent or added, and
 // frames are as with ECMP; without path control no table changes; with rate: off no
 // flow's cell is kept, and the header is the short one.
-func TestOff(t *testing.T) {
+func TestProgram_DisabledPartsStayOff(t *testing.T) {
 	n := build(t, mixed("{p4te: {monitoring: false, burst: 1ms}}", 6))
 	n.Tally = true
 	if r := n.runNetwork(); n.counts() != (PacketCounters{}) || r.Tally.Extensions != 0 ||

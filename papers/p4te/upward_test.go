@@ -14,7 +14,7 @@ import (
 // ingress is green, that of the shallowest queue if it is yellow, of the least utilisation if
 // red; a large flow begins with the least utilised and ends with the lowest delay. Others take
 // the shallowest queue.
-func TestAlgorithm3(t *testing.T) {
+func TestProgram_SelectsPathByAlgorithm3(t *testing.T) {
 	const green, yellow, red = dataplane.Green, dataplane.Yellow, dataplane.Red
 	const low, shallow, idle packet.PortID = 4, 5, 6
 	for _, s := range []struct {
@@ -204,9 +204,9 @@ traffic:
 }
 
 // At most one feedback packet for Δ is so for the queue's depth. Under a load that stays above a meter's
-// rate the colour changes with every few packets (TestColours), and so the control plane has events
+// rate the colour changes with every few packets (TestColours_ReportChangesOnce), and so the control plane has events
 // without end: what it cannot write is lost, and what waits is bounded.
-func TestOverload(t *testing.T) {
+func TestControlPlane_OverloadBoundsWaitingWrites(t *testing.T) {
 	n := build(t, `
 duration: 20ms
 addresses: hierarchical

@@ -108,7 +108,7 @@ func pageBrowser(looks int, open func(url string) (size int, err error)) *driver
 }
 
 // A page is looked at every 20 ms until it is painted, for 30 s at most.
-func TestPaint(t *testing.T) {
+func TestPaint_PollsUntilPainted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := pageBrowser(3, func(url string) (int, error) {
 			if url == "http://gone" {

@@ -64,7 +64,7 @@ func seeded(t testing.TB, name string, seed uint64, set ...string) *sim.Config {
 // The benchmark's work is what it says: 2,904,000 packet-hops, every flow complete,
 // no drop; and its outcome does not depend on the execution windows. The hash
 // changes only when the model does.
-func TestPermutation(t *testing.T) {
+func TestPermutation_MatchesRecordedHash(t *testing.T) {
 	const hash = "564d411543656061"
 	for _, w := range []unit.Time{0, 10 * unit.Microsecond} {
 		t.Run(fmt.Sprint("window ", w), func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestPermutation(t *testing.T) {
 }
 
 // The beginning of the permutation with TCP and HPCC++ loses nothing and is the same in wire form.
-func TestBeginning(t *testing.T) {
+func TestPermutation_IsSameInWireForm(t *testing.T) {
 	for _, name := range []string{"tcp", "sim"} {
 		t.Run(name, func(t *testing.T) {
 			var hops, events [2]uint64

@@ -15,7 +15,7 @@ import (
 )
 
 // What is no answer to a request is not taken for one.
-func TestAnswers(t *testing.T) {
+func TestIsReply_AcceptsOwnReplyOnly(t *testing.T) {
 	request := appendEcho(nil, 513)
 	if len(request) != 64 || packet.Checksum(packet.Sum(0, request)) != 0 || request[6] != 2 || request[7] != 1 {
 		t.Fatalf("% x", request)
@@ -84,7 +84,7 @@ func TestFlowOverLoopback(t *testing.T) {
 }
 
 // The process's own time is part of what the cores do, within the units in which the kernel counts that.
-func TestLook(t *testing.T) {
+func TestReadCPUTimes_IncludesOwnProcess(t *testing.T) {
 	a, err := readCPUTimes(os.Getpid())
 	b := a
 	for ; err == nil && b.process <= a.process; b, err = readCPUTimes(os.Getpid()) {

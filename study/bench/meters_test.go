@@ -53,7 +53,7 @@ func turnRegistry(files fstest.MapFS) *experiment.Registry {
 var smallTurn = TurnSpec{Load: Permutation, Hosts: 16, Flow: 10_000, Threads: 1}
 
 // A turn reports the work of its run, and the CPU time, wall time and others' share of the cores while it ran.
-func TestOnce(t *testing.T) {
+func TestRunTurn_ReportsWorkAndMeters(t *testing.T) {
 	m := testMeters()
 	one, err := RunTurn(turnRegistry(nil), smallTurn, m)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestOnce(t *testing.T) {
 }
 
 // Arrivals of web search stop earlier in larger trees, whose flows are more.
-func TestArrivals(t *testing.T) {
+func TestArrivalTime_FallsWithHosts(t *testing.T) {
 	last := time.Hour
 	for _, hosts := range ListHosts() {
 		s := TurnSpec{Load: WebSearch, Hosts: hosts, Threads: 1}
@@ -101,7 +101,7 @@ func TestArrivals(t *testing.T) {
 }
 
 // A benchmark has the medians of its rounds, which give the same flow completion times.
-func TestRun(t *testing.T) {
+func TestRunWithMeters_ReportsMedians(t *testing.T) {
 	m := testMeters()
 	text := smallTurn.spec()
 	f, err := m.runWithMeters(turnRegistry(fstest.MapFS{"experiments/tcp.yaml": {Data: []byte(text)}}), "tcp")

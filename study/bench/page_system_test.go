@@ -13,7 +13,7 @@ import (
 )
 
 // The page is measured in a browser: each round has a first paint of each page.
-func TestPage(t *testing.T) {
+func TestPage_MeasuresFirstPaints(t *testing.T) {
 	f, err := bench.Page(t.Context(), app.Registry(), bench.PageOptions{Results: 60, Rounds: 1})
 	if errors.Is(err, bench.ErrNoBrowser) {
 		testkit.SkipMissing(t, "chromium", "chromium")

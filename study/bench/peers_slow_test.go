@@ -16,8 +16,9 @@ import (
 // cpuTime is the line of ns-3's output that differs from run to run.
 var cpuTime = regexp.MustCompile(`(?m)^(cpu_s|set_up_s) .*$`)
 
-// TestPeers compares Weir with ns-3 as Peers does. With -update it records ns-3's output for TestPeersRecorded.
-func TestPeers(t *testing.T) {
+// TestPeers_ComparesWithNS3 compares Weir with ns-3 as Peers does. With -update it records ns-3's output for
+// TestPeersRecorded.
+func TestPeers_ComparesWithNS3(t *testing.T) {
 	p := &peerBench{Meters: MachineMeters(), repeats: peerRepeats, output: func(ctx context.Context, program string,
 		args ...string) ([]byte, error) {
 		out, err := runProgram(ctx, program, args...)

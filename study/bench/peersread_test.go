@@ -120,7 +120,7 @@ func recorded(_ context.Context, program string, args ...string) ([]byte, error)
 	out, is := strings.CutPrefix(string(data), head)
 	if !is {
 		return nil, fmt.Errorf("%s: it was recorded for another input; "+
-			"go test -tags system ./study/bench -run TestPeers -update records it", file)
+			"go test -tags system ./study/bench -run TestPeers_ComparesWithNS3 -update records it", file)
 	}
 	return []byte(out), nil
 }

@@ -131,7 +131,7 @@ func TestSwitchBars(t *testing.T) {
 	}
 }
 
-func TestPercentile(t *testing.T) {
+func TestPercentile_TakesNearestRank(t *testing.T) {
 	var all []unit.Time
 	for k := range 200 {
 		all = append(all, unit.Time(k+1)*unit.Millisecond)

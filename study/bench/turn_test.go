@@ -20,7 +20,7 @@ func made(s TurnSpec, seconds float64) *Turn {
 }
 
 // The medians of rounds are what is said of a size and a load; the largest size has one round.
-func TestScale(t *testing.T) {
+func TestScale_ReportsMediansPerSize(t *testing.T) {
 	n := 0
 	f, err := Scale(context.Background(), []int{16, 65536}, TurnOptions{Rounds: 3, RunTurn: func(_ context.Context,
 		s TurnSpec) (*Turn, error) {
@@ -54,7 +54,7 @@ func TestScale(t *testing.T) {
 }
 
 // Rounds that others have disturbed are discarded and counted; results that differ are an error.
-func TestThreads(t *testing.T) {
+func TestThreads_DiscardsDisturbedRounds(t *testing.T) {
 	n := 0
 	do := func(_ context.Context, s TurnSpec) (*Turn, error) {
 		turn := made(s, 1)
@@ -106,7 +106,7 @@ func TestThreads(t *testing.T) {
 }
 
 // A block of a page is replaced, and nothing else; a page without it is refused.
-func TestPut(t *testing.T) {
+func TestReplaceText_ReplacesOneBlock(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "page.md")
 	write := func(text string) {
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {

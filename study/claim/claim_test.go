@@ -9,7 +9,7 @@ import (
 )
 
 // An expression has the unit of its measures, as far as they show it.
-func TestUnit(t *testing.T) {
+func TestExpressionUnit_FollowsMeasures(t *testing.T) {
 	shape := &measure.Values{Measures: []measure.Measured{{Name: "goodput", Unit: "bps"}, {Name: "jain"},
 		{Name: "queue", Unit: "packets"}, {Name: "delay", Unit: "s"}, {Name: "delay_max", Unit: "s"}}}
 	v := &View{Shape: func() *measure.Values { return shape }}

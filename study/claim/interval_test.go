@@ -9,7 +9,7 @@ import (
 )
 
 // Quantiles of Student's t as tables print them, two-sided, by confidence and n.
-func TestQuantile(t *testing.T) {
+func TestIntervalQuantile_MatchesTables(t *testing.T) {
 	for _, c := range []struct {
 		n          int
 		confidence float64
@@ -39,7 +39,7 @@ func TestQuantile(t *testing.T) {
 
 // The share of intervals that can be had by hand: of 9, 10, 10, 10, 11 the mean is 10, the variance 2/4, and the
 // standard error √(0.5/5) = 0.3162.
-func TestShare(t *testing.T) {
+func TestRelativeWidth_MatchesValuesByHand(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		x     []float64

@@ -43,8 +43,9 @@ func parsed(t *testing.T, text string) (n, people ast.Node) {
 	return tree.Node, people
 }
 
-// TestShown: a verdict shows an expression as the claim has it, and read again it is the same expression.
-func TestShown(t *testing.T) {
+// TestExpression_ShownTextParsesBack: a verdict shows an expression as the claim has it, and read again it is the same
+// expression.
+func TestExpression_ShownTextParsesBack(t *testing.T) {
 	for _, x := range expressions {
 		t.Run(x.text, func(t *testing.T) {
 			n, people := parsed(t, x.text)
@@ -59,9 +60,10 @@ func TestShown(t *testing.T) {
 	}
 }
 
-// TestInfinite: a side with an infinite mean, or that divides by 0, for some seeds leaves every comparison undecided,
-// unless a condition of its own decides whether it divides. The reason names it, and what it divides by.
-func TestInfinite(t *testing.T) {
+// TestJudgeSeeds_InfiniteMeanIsUndecided: a side with an infinite mean, or that divides by 0, for some seeds leaves
+// every comparison undecided, unless a condition of its own decides whether it divides. The reason names it, and what
+// it divides by.
+func TestJudgeSeeds_InfiniteMeanIsUndecided(t *testing.T) {
 	seeds := func(b ...float64) (envs []map[string]any) {
 		for _, x := range b {
 			envs = append(envs, map[string]any{"a": 20.0, "b": x})
@@ -112,9 +114,10 @@ func TestInfinite(t *testing.T) {
 	}
 }
 
-// TestUndefined: a comparison that needs a measure which is not defined is undecided, whatever the order of arguments,
-// and the reason names the measure. What a condition of the claim skips need not be defined.
-func TestUndefined(t *testing.T) {
+// TestJudgeSeeds_UndefinedMeasureIsUndecided: a comparison that needs a measure which is not defined is undecided,
+// whatever the order of arguments, and the reason names the measure. What a condition of the claim skips need not be
+// defined.
+func TestJudgeSeeds_UndefinedMeasureIsUndecided(t *testing.T) {
 	const y2 = "fct.y is not defined for 2 of 2 seeds"
 	for _, x := range []struct {
 		text  string

@@ -104,9 +104,9 @@ func TestVerdictsOfDisturbedRuns(t *testing.T) {
 	}
 }
 
-// TestVerdicts: the interval over seeds lies on one side of the bound, or crosses it;
+// TestJudgeClaims_ComparesIntervalWithBound: the interval over seeds lies on one side of the bound, or crosses it;
 // and, or, not are Kleene's; every point must hold.
-func TestVerdicts(t *testing.T) {
+func TestJudgeClaims_ComparesIntervalWithBound(t *testing.T) {
 	for _, c := range []struct {
 		name, repeat, claim string
 		a                   [][]float64
@@ -224,9 +224,9 @@ func TestClaimWithoutPoint(t *testing.T) {
 	wrong(t, claimSpec+"expect:\n  - {id: x, says: y, where: {rate: \"> 9Mbps\"}, that: jain > 0}\n", experiment.Options{})
 }
 
-// TestUnits: quantities in expressions become numbers in base units; words in quotes
+// TestReplaceQuantities_GivesBaseUnits: quantities in expressions become numbers in base units; words in quotes
 // and the modulo operator stay.
-func TestUnits(t *testing.T) {
+func TestReplaceQuantities_GivesBaseUnits(t *testing.T) {
 	for in, want := range map[string]string{
 		"abs(x - 23.9Mbps) <= 4Mbps": "abs(x - 23900000) <= 4000000",
 		"x<=10%":                     "x<=0.1",

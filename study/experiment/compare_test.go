@@ -33,7 +33,7 @@ ratio: [{of: [goodput, fct_p50], over: {scheme: one}}]
 `
 
 // What the sweep varies of the network and the load are conditions; what it varies of schemes are alternatives.
-func TestConditions(t *testing.T) {
+func TestConditions_AreNetworkAndLoad(t *testing.T) {
 	s := comparedSpec(t)
 	if got := strings.Join(s.Conditions(), " "); got != "rate n offered" {
 		t.Errorf("conditions are %s", got)
@@ -41,7 +41,7 @@ func TestConditions(t *testing.T) {
 }
 
 // A value is judged as the kind of measure says that records it; a ratio as what it divides.
-func TestBetter(t *testing.T) {
+func TestBetter_FollowsKindOfMeasure(t *testing.T) {
 	s := comparedSpec(t)
 	for name, want := range map[string]measure.Better{"goodput": measure.Higher, "fct": measure.Lower,
 		"fct_p50": measure.Lower, "fct_finished": measure.Higher, "fct_sd": measure.Neither, "goodput_ratio": measure.Higher,
@@ -68,7 +68,7 @@ func comparedSpec(t *testing.T) *experiment.Spec {
 }
 
 // fct and the like can be limited to traffics; nothing of the others is left, and what they have in common stays.
-func TestLimit(t *testing.T) {
+func TestMeasures_AreLimitedToTraffics(t *testing.T) {
 	for _, c := range []struct{ name, measure, want, distributions string }{
 		{"all", "delay", "delay.a delay.u delay_max.a delay_max.u", "a u"},
 		{"one", "delay: {traffic: u}", "delay.u delay_max.u", "u"},

@@ -12,7 +12,7 @@ import (
 )
 
 // Products of what a file says are numbers, have limits, and the error has its place and the limit.
-func TestLimits(t *testing.T) {
+func TestLoad_RejectsTooLargeProducts(t *testing.T) {
 	one := "traffic: [{name: x, from: h0, to: h1, transport: udp, rate: 1Mbps, start: 0s}]\n"
 	star := "topology: {star: {hosts: 4, rate: 100Gbps, delay: 1us}}\n"
 	each := "rate: 1Gbps, delay: 1us}}\n"

@@ -9,7 +9,7 @@ import (
 )
 
 // Values of the sweep that are names are explained by what they set, with what its schemes are; quantities are not.
-func TestMeanings(t *testing.T) {
+func TestMeanings_ExplainNamedValues(t *testing.T) {
 	s := plantest.Load(t, room(), strings.NewReplacer("switch: [forward]\n", "", "sweep: {rate: [1Mbps, 2Mbps, 4Mbps]}",
 		"sweep: {rate: [1Mbps, 2Mbps], scheme: {plain: {switch: [forward]}, "+
 			"both: {switch: [forward, {ecmp: {failover: 5ms}}]}}}").

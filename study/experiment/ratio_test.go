@@ -53,7 +53,7 @@ func ratiosOf(runs []*results.Run, name string) (out []float64) {
 
 // A ratio pairs runs of one seed: what a seed gives or takes at both points is not in it, and so
 // neither in its interval.
-func TestRatios(t *testing.T) {
+func TestRatios_PairRunsOfOneSeed(t *testing.T) {
 	s := plantest.Load(t, room(), strings.Replace(ratioSpec, "repeat: 2", "repeat: 3", 1), experiment.Options{})
 	luck := []float64{1, 40, 7}
 	runs := ratioRuns(s, func(point, seed int) float64 { return luck[seed] * []float64{1, 0.5, 2}[point] })

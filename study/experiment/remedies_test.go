@@ -11,7 +11,7 @@ import (
 
 // What an experiment or its file says that Weir does not have is refused with what to write instead, and what replaces
 // it is read.
-func TestRemedies(t *testing.T) {
+func TestLoad_SuggestsReplacements(t *testing.T) {
 	const text = `duration: 10ms
 topology: %s
 switch: [forward]

@@ -38,7 +38,7 @@ sweep:
 
 // All rates of links and traffic are divided, all times that the file says multiplied, and nothing else: no title, no
 // number, no size. TCP goes to hosts of Weir's own wherever it is named.
-func TestScale(t *testing.T) {
+func TestScale_DividesRatesAndStretchesTimes(t *testing.T) {
 	got, err := scaled(t, unscaled, "rates=/3", "times=x2.5", "stack=weir")
 	if err != nil {
 		t.Fatal(err)

@@ -51,7 +51,7 @@ func schema(t *testing.T) (check func(text []byte) error) {
 }
 
 // The schema takes every experiment that is there, with what the documentation shows.
-func TestSchema(t *testing.T) {
+func TestSchema_AcceptsExperimentsAndDocs(t *testing.T) {
 	check := schema(t)
 	files, _ := filepath.Glob("../../papers/p4abc/experiments/[a-z]*.yaml") // app/internal/cli has those of all
 	if len(files) < 7 {

@@ -30,9 +30,9 @@ func TestSeveralErrors(t *testing.T) {
 	}
 }
 
-// TestExpansion: the first sweep key varies slowest, seeds fastest; run k has
+// TestListRuns_VariesSeedsFastest: the first sweep key varies slowest, seeds fastest; run k has
 // seed + k.
-func TestExpansion(t *testing.T) {
+func TestListRuns_VariesSeedsFastest(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+smallTraffic+"seed: 7\nsweep:\n  scheme: {x: {switch: [forward]}, y: {switch: [ecmp]}}\n  rate: "+
 			"[1Mbps, 2Mbps]\n", experiment.Options{})
@@ -58,9 +58,9 @@ func TestExpansion(t *testing.T) {
 	}
 }
 
-// TestSubstitution: $key stands for a plain value anywhere, also where it names a
+// TestSweep_SubstitutesKeysInEachPoint: $key stands for a plain value anywhere, also where it names a
 // scheme; each point has its own.
-func TestSubstitution(t *testing.T) {
+func TestSweep_SubstitutesKeysInEachPoint(t *testing.T) {
 	s := plantest.Load(t, room(),
 		small+`traffic: [{name: a, from: $from, to: c, transport: {udp: {rate: $rate}}, start: 0s}]
 switch: [$program]
@@ -150,8 +150,8 @@ measure: [fct]
 	}
 }
 
-// TestResolved: the resolved spec is the same experiment, and its bytes are stable.
-func TestResolved(t *testing.T) {
+// TestResolved_IsSameExperiment: the resolved spec is the same experiment, and its bytes are stable.
+func TestResolved_IsSameExperiment(t *testing.T) {
 	testkit.Golden(t, "resolved.yaml", string(plantest.Load(t, room(), runnable, experiment.Options{}).Resolved()))
 	for _, text := range []string{
 		small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\nquick: {rate: [1Mbps]}\n",
@@ -204,9 +204,9 @@ sweep:
 	}
 }
 
-// TestFigure4: p4abc/fig4 of the library is valid; --quick keeps both schemes and both
+// TestLoad_ReadsVariantsOfFigure4: p4abc/fig4 of the library is valid; --quick keeps both schemes and both
 // ends; the paper's length is two --set away.
-func TestFigure4(t *testing.T) {
+func TestLoad_ReadsVariantsOfFigure4(t *testing.T) {
 	r := room()
 	src, err := r.OpenExperiment("p4abc/fig4")
 	if err != nil {
@@ -229,7 +229,7 @@ func TestFigure4(t *testing.T) {
 	}
 }
 
-// TestSet: --set reaches keys, sweep keys, named entries; its mistakes are errors.
+// TestLoad_SetChangesValues: --set reaches keys, sweep keys, named entries; its mistakes are errors.
 // A scheme without parameters is a parameter itself; defaults of a sweep's block stand
 // once.
 func TestParametersOfNone(t *testing.T) {
@@ -268,7 +268,7 @@ func appRate(tr *experiment.Traffic) unit.Rate {
 	return tr.Traits().AppRate
 }
 
-func TestSet(t *testing.T) {
+func TestLoad_SetChangesValues(t *testing.T) {
 	text := small + smallTraffic + "switch: [forward]\nsweep: {rate: [1Mbps, 2Mbps]}\n"
 	seed := uint64(42)
 	s := plantest.Load(t, room(), text, experiment.Options{Set: []string{"rate=3Mbps", "duration=250ms",
@@ -328,8 +328,8 @@ func TestSetMap(t *testing.T) {
 	}
 }
 
-// TestOpen: library names, paths, and the nearest name for what is neither.
-func TestOpen(t *testing.T) {
+// TestOpenExperiment_SuggestsNearestName: library names, paths, and the nearest name for what is neither.
+func TestOpenExperiment_SuggestsNearestName(t *testing.T) {
 	r := room()
 	_, err := r.OpenExperiment("p4abc/fig5x")
 	if err == nil || !strings.Contains(err.Error(), `did you mean "p4abc/fig5"?`) {
@@ -346,9 +346,9 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// FuzzLoad: whatever the file is, it is a spec or an input error with a place, and
+// FuzzLoad_GivesSpecOrPlacedErrors: whatever the file is, it is a spec or an input error with a place, and
 // a spec's resolved form is the same experiment.
-func FuzzLoad(f *testing.F) {
+func FuzzLoad_GivesSpecOrPlacedErrors(f *testing.F) {
 	for _, a := range badInputs(f) {
 		for _, x := range a.Select(".yaml") {
 			f.Add(x.Data)
@@ -402,8 +402,8 @@ func placed(t *testing.T, err error) {
 	}
 }
 
-// FuzzSet: whatever --set says, it makes a spec or is an input error with a place.
-func FuzzSet(f *testing.F) {
+// FuzzLoad_SetGivesSpecOrPlacedErrors: whatever --set says, it makes a spec or is an input error with a place.
+func FuzzLoad_SetGivesSpecOrPlacedErrors(f *testing.F) {
 	for _, set := range []string{"rate=3Mbps", "traffic.b.rate=1Mbps", "traffic.0.size=1MB", "duration",
 		"sweep.rate=[1Mbps]", "topology.links.1.delay={a: b}", "measure=[jain, [", "switch.0.abc.memory=1s", "traffic=x",
 		"sweep=1"} {
@@ -464,7 +464,7 @@ sweep: {format: [hpcc, htsim]}
 
 // A block of the sweep can say what a $name stands for, also a map or a list; what is
 // read out of it is written into the block, and a name that nothing uses is an error.
-func TestVariables(t *testing.T) {
+func TestSweep_VariablesTakeMapsAndLists(t *testing.T) {
 	text := small + `traffic:
   - {name: a, from: a, to: c, transport: tcp, cc: $control, start: 0s}
   - {name: b, from: b, to: c, transport: tcp, cc: $control, start: 0s, tos: $tos}

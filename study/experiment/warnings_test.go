@@ -25,8 +25,8 @@ func captured(set func(c *captureTraffic, s *pcapflows.Source)) func(*testing.T,
 	}
 }
 
-// TestWarnings: each kind of warning about a capture fires for one capture and is quiet for another.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of warning about a capture fires for one capture and is quiet for another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "capture-left", Issue: captured(func(_ *captureTraffic, s *pcapflows.Source) {
 			s.Omissions = []pcapflows.Omission{{Packets: 2, Why: "without IP"}}

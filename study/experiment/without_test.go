@@ -37,7 +37,7 @@ func given(s *experiment.Spec) (names []string) {
 }
 
 // What without means is no point: nothing runs there, and it is known with its reason.
-func TestWithout(t *testing.T) {
+func TestWithout_ExcludesPointsWithReason(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		o      experiment.Options
@@ -125,7 +125,7 @@ func TestConditionsWithout(t *testing.T) {
 }
 
 // The file's columns and order are known.
-func TestListing(t *testing.T) {
+func TestListing_HasColumnsAndOrder(t *testing.T) {
 	l := plantest.Load(t, room(), withoutSpec, experiment.Options{}).Listing()
 	if !slices.Equal(l.Columns, []string{"good*", "queue.mean"}) || !slices.Equal(l.Sort, []string{"rate",
 		"goodput.a:desc"}) {

@@ -3,7 +3,7 @@ package measure
 import "testing"
 
 // A number has its measure's unit, with a prefix.
-func TestQuantity(t *testing.T) {
+func TestFormatQuantity_AddsPrefixAndUnit(t *testing.T) {
 	for want, got := range map[string]string{"21.37 Mb/s": FormatQuantity(21.37e6, "bps"), "5 ms": FormatQuantity(5e-3,
 		"s"),
 		"5 b/s": FormatQuantity(5, "bps"), "12 packets": FormatQuantity(12, "packets"),

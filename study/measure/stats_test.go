@@ -6,7 +6,7 @@ import (
 )
 
 // A percentile needs ten samples beyond it; nearest rank.
-func TestPercentile(t *testing.T) {
+func TestPercentile_NeedsTenSamplesBeyond(t *testing.T) {
 	var sorted []float64
 	for i := range 1000 {
 		sorted = append(sorted, float64(i+1))
@@ -36,7 +36,7 @@ func TestPercentile(t *testing.T) {
 }
 
 // A sender has what its flows have: three of 1 and one of 3 are equal senders, and unequal flows.
-func TestShares(t *testing.T) {
+func TestShares_AddUpPerSender(t *testing.T) {
 	for _, c := range []struct {
 		by   string
 		want float64

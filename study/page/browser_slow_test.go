@@ -27,7 +27,7 @@ import (
 	"weir/study/run/jetstream"
 )
 
-var pictures = flag.String("pictures", "", "folder that TestLooks leaves a picture of each page in")
+var pictures = flag.String("pictures", "", "folder that TestPages_FitWidthsAndThemes leaves a picture of each page in")
 
 // looked is a server with one of each page.
 type looked struct {
@@ -155,7 +155,7 @@ func swept(t *testing.T) *looked {
 }
 
 // Every page looks right in three widths and two themes, and can be used with a keyboard and a screen reader.
-func TestLooks(t *testing.T) {
+func TestPages_FitWidthsAndThemes(t *testing.T) {
 	looks, err := os.ReadFile("testdata/looks.js")
 	if err != nil {
 		t.Fatal(err)

@@ -189,7 +189,7 @@ func has(t *testing.T, what, body string, texts ...string) {
 var runID = regexp.MustCompile(`/runs/([0-9a-f]{16})"`)
 
 // Each page is there, with what it is for.
-func TestPages(t *testing.T) {
+func TestServer_ServesEachPage(t *testing.T) {
 	dir, names := copied(t)
 	s := serve(t, dir)
 	_, first, _ := s.get("/results/" + names[0])
@@ -254,7 +254,7 @@ func TestPages(t *testing.T) {
 }
 
 // The form starts a simulation, whose results are the next page; what is wrong with it is said on the form.
-func TestForm(t *testing.T) {
+func TestForm_StartsSimulation(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "results")
 	s := serve(t, out)
 	const run = "/experiments/p4abc/fig5/run"
@@ -495,7 +495,7 @@ func TestOddResults(t *testing.T) {
 }
 
 // What happened in a sweep is shown with its results: workers, and what was lost.
-func TestSweep(t *testing.T) {
+func TestResultPage_ShowsWorkersAndLosses(t *testing.T) {
 	dir, names := copied(t)
 	h := results.NewHosts(results.Machine{Host: "desk"}, []results.Execution{{ID: "a", By: results.ByWorkers, Host: "desk",
 		Begun: time.Unix(1e9, 0), Ended: time.Unix(1e9+60, 0), Runs: 4, Lost: 1,
@@ -509,7 +509,7 @@ func TestSweep(t *testing.T) {
 }
 
 // The documentation leads to its own pages, and to nothing that the program does not carry.
-func TestDocs(t *testing.T) {
+func TestDocs_LinkToServedPages(t *testing.T) {
 	s := serve(t, t.TempDir())
 	link := regexp.MustCompile(`(?:href|src)="(/docs/[^"#]*)`)
 	for _, file := range s.DocFiles() {
@@ -540,7 +540,7 @@ func TestDocs(t *testing.T) {
 }
 
 // Networks are drawn with hosts below, each switch above what it is joined to, and no two nodes in one place.
-func TestDraw(t *testing.T) {
+func TestDrawNetwork_PutsHostsBelowSwitches(t *testing.T) {
 	for _, name := range []string{"p4abc/fig5", "hpcc/incast16", "hpcc/websearch-30", "ncf/incast-fabric", "p4te/gains"} {
 		t.Run(name, func(t *testing.T) {
 			src, err := app.Registry().OpenExperiment(name)

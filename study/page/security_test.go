@@ -26,7 +26,7 @@ var paths = []string{"/", "/experiments/p4abc/fig5", "/experiments/p4abc/fig5/ya
 var changes = []string{"/experiments/p4abc/fig5/run", "/jobs/1/stop", "/results/x/runs/0123456789abcdef/show"}
 
 // Nobody is let in without the token, on loopback either.
-func TestToken(t *testing.T) {
+func TestServer_RequiresToken(t *testing.T) {
 	s := serve(t, t.TempDir())
 	none := func(r *http.Request) { r.Header.Del("Cookie") }
 	for _, path := range paths {
@@ -120,7 +120,7 @@ func TestRefusedEnds(t *testing.T) {
 }
 
 // A name that is not the server's is refused, whoever asks: another site's name can lead to this address.
-func TestHost(t *testing.T) {
+func TestServer_RejectsForeignHostNames(t *testing.T) {
 	s := serve(t, t.TempDir())
 	s.SetHosts("lab.example.org")
 	own, _ := os.Hostname()
@@ -144,7 +144,7 @@ func TestHost(t *testing.T) {
 }
 
 // What changes something comes from this server's pages, as a POST.
-func TestOrigin(t *testing.T) {
+func TestServer_RejectsForeignOrigins(t *testing.T) {
 	s := serve(t, t.TempDir())
 	set := func(pairs ...string) func(*http.Request) {
 		return func(r *http.Request) {
@@ -186,7 +186,7 @@ func TestOrigin(t *testing.T) {
 }
 
 // A GET changes nothing, and a POST shows nothing.
-func TestMethods(t *testing.T) {
+func TestServer_RejectsWrongMethods(t *testing.T) {
 	s := serve(t, t.TempDir())
 	for _, path := range changes {
 		t.Run(path, func(t *testing.T) {
@@ -214,7 +214,7 @@ func TestMethods(t *testing.T) {
 }
 
 // No parameter leads out of the folder of results, nor to what is not Weir's in it.
-func TestTraversal(t *testing.T) {
+func TestServer_ServesOnlyFilesOfResults(t *testing.T) {
 	dir, names := copied(t)
 	const secret = "what nobody may read"
 	base := filepath.Dir(dir)
@@ -298,7 +298,7 @@ func TestNoPaths(t *testing.T) {
 }
 
 // Names, titles and labels with script in them are text, everywhere; a report or a plot with script cannot act.
-func TestScript(t *testing.T) {
+func TestServer_EscapesScriptInNames(t *testing.T) {
 	const script = "<script>alert(1)</script>"
 	dir := t.TempDir()
 	out := filepath.Join(dir, "results")

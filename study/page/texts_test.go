@@ -17,7 +17,7 @@ import (
 )
 
 // What a job's page says of it follows its state, and an estimate of the rest follows its share.
-func TestLine(t *testing.T) {
+func TestJobText_FollowsState(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		begun := time.Now()
 		time.Sleep(2 * time.Second)
@@ -69,7 +69,7 @@ func TestQueueLine(t *testing.T) {
 }
 
 // An estimate counts the seeds that an experiment has in any case, and says that its data may ask for more.
-func TestEstimated(t *testing.T) {
+func TestEstimateCost_CountsGuaranteedSeeds(t *testing.T) {
 	load := func(repeat string) *experiment.Spec {
 		text := strings.Replace(plantest.Small, "repeat: 2", repeat, 1) + plantest.SmallTraffic +
 			"switch: [forward]\nsweep: {rate: [500kbps, 1Mbps]}\nmeasure: [goodput]\n"
@@ -86,7 +86,7 @@ func TestEstimated(t *testing.T) {
 }
 
 // Times of results are relative for a day.
-func TestAgo(t *testing.T) {
+func TestFormatAge_IsRelativeForOneDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		now := time.Now()
 		for past, want := range map[time.Duration]string{0: "just now", 59 * time.Second: "just now",

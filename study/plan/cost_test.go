@@ -32,9 +32,9 @@ func TestEstimateCost(t *testing.T) {
 	}
 }
 
-// TestElapsed checks that cores share the runs, that no run is shorter than on one core, and that a faster machine
-// takes less.
-func TestElapsed(t *testing.T) {
+// TestCost_ElapsedSharesCores checks that cores share the runs, that no run is shorter than on one core, and that a
+// faster machine takes less.
+func TestCost_ElapsedSharesCores(t *testing.T) {
 	c := plan.Cost{Runs: 5, CPUTime: 12, LongestRun: 4}
 	for _, x := range []struct {
 		name  string

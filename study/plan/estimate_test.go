@@ -15,7 +15,7 @@ import (
 
 // What weir check says of packet-hops is within a factor of two of what a run has, also of many small flows
 // and of an incast, whose one destination was taken for the source.
-func TestEstimate(t *testing.T) {
+func TestEstimateHops_IsWithinFactorOfTwo(t *testing.T) {
 	star := "duration: 1s\nswitch: [forward]\ntopology: {star: {hosts: 8, rate: 10Gbps, delay: 1us, buffer: " +
 		"100 packets}}\n"
 	for name, traffic := range map[string]string{

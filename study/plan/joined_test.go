@@ -270,7 +270,7 @@ switch: [ecmp]
 
 // A network without paths between all hosts accepts some jobs and traffic. Of others the first pair without a path is
 // refused, at the line of the traffic.
-func TestReachability(t *testing.T) {
+func TestLoad_RejectsUnreachablePairs(t *testing.T) {
 	const none = ""
 	for _, x := range []struct{ name, topology, traffic, want string }{
 		{"a ring in its order", directRing, "job: {all_reduce: {size: 8MB}}, hosts: [a, b, c, d]", none},

@@ -170,7 +170,7 @@ measure: [%s]
 
 // GPUs with a NIC in each of four planes and one to their server: a collective's flows wait for others that come in at
 // other NICs of a host; packets go inside of a server where they can; neither threads nor wire form change anything.
-func TestPlanes(t *testing.T) {
+func TestPlanes_UseServerNICInside(t *testing.T) {
 	const rails = `duration: 50ms
 topology: {rails: {servers: 4, gpus: 2, planes: 4, spines: 2, rate: 10Gbps, delay: 1us, nvlink: 100Gbps}}
 switch: [ecmp]

@@ -23,7 +23,7 @@ traffic:
 
 // Ports count up at each sender and each receiver over all traffics that have them, in the file's order, as
 // iperf's do when a script starts one flow after another. Flows without them keep theirs.
-func TestPorts(t *testing.T) {
+func TestPorts_CountUpPerHost(t *testing.T) {
 	s := plantest.Load(t, plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc"), portly, experiment.Options{})
 	c, err := plan.ListRuns(s)[0].Config()
 	if err != nil {

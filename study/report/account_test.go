@@ -43,7 +43,7 @@ func eventful() []results.Execution {
 }
 
 // An account has all that happened, within a terminal's width; so has the page, where nothing of it acts.
-func TestAccount(t *testing.T) {
+func TestAccount_ListsEventsWithinWidth(t *testing.T) {
 	o := outcome(t)
 	if got := Account(o); got != "" {
 		t.Errorf("nothing is known, and told: %s", got)

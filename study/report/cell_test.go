@@ -11,7 +11,7 @@ import (
 )
 
 // The interval decides the digits, means and intervals alike; nothing is shown as 0 that is not.
-func TestNumber(t *testing.T) {
+func TestNumberCell_RoundsByInterval(t *testing.T) {
 	for _, c := range []struct {
 		mean, half float64
 		want       string
@@ -67,7 +67,7 @@ func points(of ...[]measure.Coordinate) []PointSummary {
 
 // Words on the x axis stand in the order of the sweep, once each; a key that the
 // sweep varies and the plot does not name makes curves of its own.
-func TestCurves(t *testing.T) {
+func TestCollectCurves_FollowsOrderOfSweep(t *testing.T) {
 	at := func(scheme, n string) []measure.Coordinate {
 		return []measure.Coordinate{{Key: "scheme", Text: scheme}, {Key: "n", Text: n, Value: float64(len(n)),
 			IsNum: true}}
@@ -90,7 +90,7 @@ func TestCurves(t *testing.T) {
 
 // Names that come from the spec are escaped in a plot and harmless in its file's
 // name.
-func TestNames(t *testing.T) {
+func TestDrawPlot_EscapesNames(t *testing.T) {
 	key := `a<b>&"/../c`
 	p := points([]measure.Coordinate{{Key: key, Text: "</svg><script>", Value: 1}})
 	svg, err := drawPlot(plots.Plot{X: key, Y: "m", Lines: []string{key}}, p)

@@ -13,7 +13,7 @@ import (
 
 // A page says in a line that the data chose how many seeds there are, and as a notice that they are not enough or not
 // known; of the lab's it says the same of the simulator, beside the number that the lab has.
-func TestChosen(t *testing.T) {
+func TestReport_ShowsChosenSeeds(t *testing.T) {
 	s := paperSpec(t, "repeat: {measure: jain, until: 5%, least: 2, most: 9}\n")
 	need, _ := s.Need()
 	enough := &results.SeedChoice{Need: need, N: 3, State: results.Met}

@@ -11,7 +11,7 @@ import (
 
 // A report is made of results, wherever they are from: it needs no lab, no switch, and nothing
 // that runs experiments.
-func TestDependencies(t *testing.T) {
+func TestDependencies_ExcludeLabAndRunner(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

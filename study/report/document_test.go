@@ -9,7 +9,7 @@ import (
 )
 
 // Documents have what the terminal has: a summary with the claims first, the table, marks, and what is cut short.
-func TestDocuments(t *testing.T) {
+func TestDocuments_MatchGoldenFiles(t *testing.T) {
 	o := outcome(t)
 	o.Spec = paperSpec(t, "")
 	options := &TableOptions{}

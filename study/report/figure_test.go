@@ -54,7 +54,7 @@ func figureOf(t *testing.T, p plots.Plot, points []PointSummary) *figure.Figure 
 
 // A timeline has a panel for each point and job, its ranks in their order where there is room for all, and else those
 // that wait least; what is left out is said.
-func TestTimelines(t *testing.T) {
+func TestTimelines_HavePanelPerPointAndJob(t *testing.T) {
 	line := func(ranks int) *measure.Timeline {
 		x := &measure.Timeline{Traffic: "train"}
 		for r := range int32(ranks) {
@@ -223,7 +223,7 @@ func TestAxisOfFactors(t *testing.T) {
 }
 
 // A sweep of percent shows percent.
-func TestPercent(t *testing.T) {
+func TestNewFigure_KeepsPercentOfSweep(t *testing.T) {
 	points := swept([]float64{1, 2, 3, 4}, []string{"x"}, 1)
 	for i := range points {
 		c := &points[i].Point[1]
@@ -268,7 +268,7 @@ func TestAxesStart(t *testing.T) {
 }
 
 // What else the keys ask for: ranges, ticks, labels, title, order, names, boxes, heat maps, bands, panels.
-func TestKeys(t *testing.T) {
+func TestNewFigure_FollowsKeysOfPlot(t *testing.T) {
 	points := swept([]float64{1, 2, 3}, []string{"abc", "none"}, 3)
 	base := plots.Plot{X: "n", Y: "goodput", Lines: []string{"scheme"}, Groups: []string{"a"}}
 	for name, c := range map[string]struct {

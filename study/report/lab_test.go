@@ -158,7 +158,7 @@ func TestPaperColumns(t *testing.T) {
 
 // A goodput agrees within a tenth, or within 1 Mb/s (issue "The lab"): both sides of both
 // bounds, as the table says it.
-func TestAgreement(t *testing.T) {
+func TestTable_JudgesDifferenceByBothBounds(t *testing.T) {
 	for _, c := range []struct {
 		sim, lab float64
 		want     string
@@ -366,7 +366,7 @@ func TestBothWorldsPlot(t *testing.T) {
 }
 
 // The histogram counts every frame of the attempts that count.
-func TestLateness(t *testing.T) {
+func TestSumLateness_CountsValidAttempts(t *testing.T) {
 	o := labOutcome(t)
 	sum, n := sumLateness(listAttempts(o, false))
 	if n != 7*1000+507 || sum[15] != 7*600+500 || sum[24] != 7 {

@@ -107,7 +107,7 @@ func read(t *testing.T, text string) *experiment.Spec {
 }
 
 // The tables, word by word; nothing is wider than a terminal.
-func TestTables(t *testing.T) {
+func TestTables_MatchGoldenFile(t *testing.T) {
 	o := outcome(t)
 	text := FormatResults(o.Spec, SummarizePoints(o.Runs)) + "\n" + FormatClaims(o.Claims) + "\n" + DescribeStatus(o)
 	testkit.Golden(t, "tables.txt", text)
@@ -119,7 +119,7 @@ func TestTables(t *testing.T) {
 }
 
 // Student's t at 95 %, two-sided, as tables print it.
-func TestInterval(t *testing.T) {
+func TestMeanInterval_MatchesTables(t *testing.T) {
 	for n, want := range map[int]float64{2: 12.706, 3: 4.303, 4: 3.182, 10: 2.262, 30: 2.045} {
 		t.Run(fmt.Sprint(n, " runs"), func(t *testing.T) {
 			x := make([]float64, n) // sample deviation 1, mean 0
@@ -136,7 +136,7 @@ func TestInterval(t *testing.T) {
 }
 
 // Plots depend on the numbers only, name axes with units, and say n.
-func TestSVG(t *testing.T) {
+func TestDrawPlot_NamesAxesAndRuns(t *testing.T) {
 	o := outcome(t)
 	points := SummarizePoints(o.Runs)
 	for _, p := range o.Spec.Plots() {
@@ -266,7 +266,7 @@ plot:
 
 // The page: escaped, self-contained, the same bytes each time, claims before plots
 // before tables.
-func TestWrite(t *testing.T) {
+func TestWriteReport_IsReproducibleAndEscaped(t *testing.T) {
 	o := outcome(t)
 	var pages []string
 	for range 2 {
@@ -328,7 +328,7 @@ func TestWrite(t *testing.T) {
 // The page is as readable on dark as on light: texts have a contrast of 4.5 to what
 // they stand on, curves of 3 (WCAG 2.2 §1.4.3, §1.4.11), and every colour of the
 // palette has one of its own on both.
-func TestContrast(t *testing.T) {
+func TestPage_HasContrastInBothThemes(t *testing.T) {
 	light, rest, _ := strings.Cut(pageText, "prefers-color-scheme: dark")
 	dark, _, _ := strings.Cut(rest, "} }")
 	for name, css := range map[string]string{"light": light, "dark": dark} {
@@ -423,7 +423,7 @@ func TestPageTable(t *testing.T) {
 
 // Parameters stand by part of the spec, those that the user has not set apart from
 // the others.
-func TestGrouped(t *testing.T) {
+func TestGroupParameters_GroupsByPartOfSpec(t *testing.T) {
 	var text []string
 	for _, g := range groupParameters([]experiment.Parameter{{Path: "duration"}, {Path: "topology.links.0.rate"},
 		{Path: "traffic.x.cc.bbr"},
@@ -450,7 +450,7 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-func TestScales(t *testing.T) {
+func TestScaleFor_ChoosesPrefix(t *testing.T) {
 	for _, c := range []struct {
 		unit string
 		most float64
@@ -474,7 +474,7 @@ func ExampleWrapText() {
 }
 
 // What a run got stuck at stands below the runs' ends.
-func TestStuck(t *testing.T) {
+func TestDescribeStatus_NamesDeadlockedPorts(t *testing.T) {
 	o := &results.Outcome{Runs: []*results.Run{{Seed: 3, End: results.End{Reason: "pfc deadlock", TimeS: 0.001,
 		Ports: []string{"s0->s1 queue 3", "s1->s0 queue 3"}}}}}
 	if got, want := DescribeStatus(o), "1 run: 1 pfc deadlock\npfc deadlock: seed 3, at 0.001 s: s0->s1 queue 3, "+
@@ -490,7 +490,7 @@ func TestStuck(t *testing.T) {
 }
 
 // Reports of all forms say how many packets were sent again although they had arrived.
-func TestSpurious(t *testing.T) {
+func TestReports_CountSpuriousRetransmissions(t *testing.T) {
 	run := func(packets int64) *results.Run {
 		r := &results.Run{End: results.End{Reason: "time up", Spurious: &results.Spurious{Packets: packets}},
 			Drops: []results.Count{{Count: 4}}}

@@ -121,7 +121,7 @@ func TestFewPoints(t *testing.T) {
 
 // The best of what is compared is marked where it is better by more than the intervals; what these do not tell apart
 // from it has a mark of its own; where nothing is worse, nothing is marked.
-func TestMarks(t *testing.T) {
+func TestMarkBest_MarksBestAndTies(t *testing.T) {
 	nan := math.NaN()
 	for _, c := range []struct {
 		name   string
@@ -171,7 +171,7 @@ func judged(point, seed int) []measure.Measured {
 
 // Schemes are compared at the same load, in the table, by flow size, in Markdown and on the page; a mark is told apart
 // without colours.
-func TestMarked(t *testing.T) {
+func TestReports_MarkBestScheme(t *testing.T) {
 	o := tableOutcome(t, judged)
 	for _, r := range o.Runs {
 		fct := r.FindMeasure("fct").Groups[0].Value
@@ -241,7 +241,7 @@ func TestUnmarkedTraffics(t *testing.T) {
 }
 
 // A mean over fewer iterations than there were to be is marked in every form, and is not the best, however low it is.
-func TestPartial(t *testing.T) {
+func TestReports_MarkPartialMeans(t *testing.T) {
 	o := tableOutcome(t, func(point, seed int) []measure.Measured {
 		ended := 3.0
 		if point == 2 && seed == 2 {
@@ -303,7 +303,7 @@ func TestSummaryFirst(t *testing.T) {
 var ownCodes = regexp.MustCompile("\x1b\\[(0|1|2|1;3[123])m")
 
 // Colours are the report's own, and nothing that others wrote; without them it is the same text.
-func TestColours(t *testing.T) {
+func TestTableOptions_ColourOnlyOwnText(t *testing.T) {
 	o := tableOutcome(t, judged)
 	o.Claims = outcome(t).Claims
 	options := &TableOptions{Color: true}
@@ -339,7 +339,7 @@ func TestColours(t *testing.T) {
 
 // No line is wider than is asked for, in tables of many columns and of few, with long claims; and a wide terminal is
 // used.
-func TestWidths(t *testing.T) {
+func TestTableOptions_TextFitsWidth(t *testing.T) {
 	for _, width := range []int{40, 60, 80, 132, 200} {
 		t.Run(fmt.Sprint(width), func(t *testing.T) {
 			for _, o := range []*results.Outcome{tableOutcome(t, many), tableOutcome(t, judged), outcome(t), labOutcome(t)} {
@@ -368,7 +368,7 @@ func TestWidths(t *testing.T) {
 }
 
 // Lines after the first are as long as there is room: an indent is not subtracted twice.
-func TestHang(t *testing.T) {
+func TestWrapHanging_FillsEachLine(t *testing.T) {
 	const words = "aa bb cc dd ee ff gg hh"
 	if got, want := WrapHanging("x   ", words, "    ", 12), "x   aa bb cc\n    dd ee ff\n    gg hh"; got != want {
 		t.Errorf("%q, want %q", got, want)

@@ -92,7 +92,7 @@ func TestListedTables(t *testing.T) {
 }
 
 // How long is measured, and after what, is said in times, also where the sweep has them.
-func TestLasts(t *testing.T) {
+func TestFactsLine_ShowsMeasuredTime(t *testing.T) {
 	r := &experiment.Registry{Measures: measure.Definitions(), Topologies: topology.Schemes(),
 		Programs: []dataplane.Scheme{ecmp.Scheme(), forward.Scheme()}, Transports: []transport.Scheme{udp.Scheme()}}
 	keys := map[string]string{"duration: 1s\nwarmup: $w": "w: [5ms, 2s], ", "duration: $w": "w: [5ms, 2s], ",

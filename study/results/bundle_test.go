@@ -197,9 +197,9 @@ func TestRefusedArchives(t *testing.T) {
 	})
 }
 
-// FuzzUnpack looks for archives of which anything comes to lie outside of its folder, or that are taken though a file
-// is not what its list says.
-func FuzzUnpack(f *testing.F) {
+// FuzzUnpackArchive_StaysInFolder looks for archives of which anything comes to lie outside of its folder, or that are
+// taken though a file is not what its list says.
+func FuzzUnpackArchive_StaysInFolder(f *testing.F) {
 	spec := packed{name: "x/spec.yaml", data: "a: b\n"}
 	run := packed{name: "x/runs/0123.json", data: "{}"}
 	f.Add(tarOf(f, listing(spec, run), spec, run))

@@ -47,7 +47,7 @@ var few = []float64{9, 10, 10, 10, 11}
 // The number of seeds of small samples that can be had by hand, with Student's t from tables (NIST handbook
 // §1.3.6.7.2): half of the interval of few is 2.776 × 0.3162 = 0.878 at 95 %, 8.8 % of the mean, and 2.132 × 0.3162 =
 // 0.674 at 90 %; with a sixth value 10 it is 2.571 × √(0.4/6) = 0.664, and with a seventh 2.447 × √(0.3333/7) = 0.534.
-func TestChoose(t *testing.T) {
+func TestChooseSeeds_MatchesCountsByHand(t *testing.T) {
 	at := func(x ...float64) func(int, int) float64 {
 		return func(_, seed int) float64 {
 			if seed < len(x) {
@@ -175,7 +175,7 @@ func TestChooseIsMinimal(t *testing.T) {
 
 // The next number of seeds is half of the way to where the variance so far says that the interval is narrow enough:
 // with few it is within 2.776 × 0.7071/√5; for 2 % of 10 it takes 51, for 1.986 × 0.7071/√51 is 0.199.
-func TestNext(t *testing.T) {
+func TestNextTarget_GoesHalfTheWay(t *testing.T) {
 	s := needed(t, "{measure: goodput.a, until: 2%, most: 200}")
 	values := func(_, seed int) float64 {
 		if seed < len(few) {
@@ -196,7 +196,7 @@ func TestNext(t *testing.T) {
 
 // How often an interval of 95 % has the mean in it when seeds are added until it is within 2 %: docs/spec.md has the
 // least and the largest of these shares. Values are normal, with that deviation over their mean.
-func TestCoverage(t *testing.T) {
+func TestIntervals_CoverMeanAsDocumented(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	const trials, until = 4000, 0.02
 	quantiles := []float64{math.NaN()} // by n

@@ -51,7 +51,7 @@ func traced(t testing.TB, patterns ...string) *traces {
 
 // Whoever reads the three forms of one trace gets the same events, as far as they
 // have them.
-func TestForms(t *testing.T) {
+func TestTraceForms_HaveSameEvents(t *testing.T) {
 	f := traced(t, "*")
 	collect := func(list *[]trace.Record) func(*trace.Record) error {
 		return func(r *trace.Record) error {

@@ -40,7 +40,7 @@ func disturbedBy(share float64) results.Attempt {
 }
 
 // Points are compared by their means over seeds and what that is worth; what only one world has is not.
-func TestAgreements(t *testing.T) {
+func TestAgreements_CompareMeansOfPoints(t *testing.T) {
 	s := compared(t)
 	for _, x := range []struct {
 		name     string

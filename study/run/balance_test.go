@@ -14,7 +14,7 @@ import (
 
 // Weights of ECMP say what a leaf's upward ports send: all through two of four is an index
 // of 0.5 (Σx)²/(4·Σx²); a spine has no upward ports.
-func TestBalance(t *testing.T) {
+func TestBalance_IsIndexOfUpwardPorts(t *testing.T) {
 	r := first(t, `title: t
 duration: 50ms
 topology: {leaf_spine: {leaves: 2, spines: 4, hosts: 4, rate: 1Gbps, delay: 1us}}

@@ -30,7 +30,7 @@ func bundled(t testing.TB, quota string) (*plan.Run, []trace.Port, []byte) {
 }
 
 // What came from somebody else is a run with its trace, in the form that it has to have, or it is refused.
-func TestReceived(t *testing.T) {
+func TestDecodeResult_RejectsWrongBundles(t *testing.T) {
 	r, ports, data := bundled(t, "trace_quota: 10 MB\n")
 	run, files, err := DecodeResult(data, r, r.ID("e"), ports, &Tracing{})
 	if err != nil || run.ID != r.ID("e") || len(files) != 3 || len(files[0]) == 0 {
@@ -122,8 +122,8 @@ func TestTraceQuota(t *testing.T) {
 	}
 }
 
-// FuzzReceived: whatever comes, it is refused or is the run's.
-func FuzzReceived(f *testing.F) {
+// FuzzDecodeResult_GivesGivenRunOrError: whatever comes, it is refused or is the run's.
+func FuzzDecodeResult_GivesGivenRunOrError(f *testing.F) {
 	r, ports, data := bundled(f, "trace_quota: 10 MB\n")
 	f.Add(data[:600])
 	f.Add([]byte("run.json"))

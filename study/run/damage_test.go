@@ -21,7 +21,7 @@ import (
 
 // A run's file or trace that is damaged, or is another run's, is made again, with a notice that says why; then it is
 // what it was.
-func TestDamage(t *testing.T) {
+func TestExecute_RepeatsDamagedRuns(t *testing.T) {
 	good := execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"s->c"}})
 	want := contents(t, good.Dir)
 	id, other := good.Runs[0].ID, good.Runs[1].ID
@@ -167,7 +167,7 @@ func TestIDsAreNoPaths(t *testing.T) {
 
 // Several at once on one experiment share its runs out, with traces too: each is carried out once, all have all, and
 // nothing is left but what one alone leaves.
-func TestTogether(t *testing.T) {
+func TestExecute_SharesRunsWhenConcurrent(t *testing.T) {
 	want := contents(t, execute(t, runnable, Options{Dir: t.TempDir(), Executable: "x", Trace: []string{"*"}}).Dir)
 	dir := t.TempDir()
 	const several = 3

@@ -26,7 +26,7 @@ func goodputOf(o *results.Outcome) float64 { return o.Runs[0].Measures[0].Groups
 // A link that is down for a quarter of the time costs a quarter; one that has half the
 // rate for half of it carries that; what is disabled does not happen; at the same time
 // nothing else comes first.
-func TestEvents(t *testing.T) {
+func TestEvents_ChangeGoodputOfLink(t *testing.T) {
 	share := 1472.0 / 1514
 	for _, c := range []struct {
 		events string

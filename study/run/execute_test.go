@@ -29,7 +29,7 @@ expect:
 
 // TCP in a spec: controllers as a sweep, with parameters; the last write returns before
 // the last byte is acknowledged; MTU, TOS and IP version reach the flows.
-func TestTCP(t *testing.T) {
+func TestExecute_AppliesTCPParameters(t *testing.T) {
 	text := strings.Replace(small, "duration: 200ms", "duration: 2s", 1) + `mtu: 1500 B
 traffic:
   - {name: a, from: a, to: c, transport: tcp, cc: $cc, size: 300kB, tos: 0xb8, start: 0s, ip: 6}
@@ -198,9 +198,9 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// TestInterrupt: what is finished stays, the rest is missing, and the next execution
+// TestExecute_ResumesAfterInterruption: what is finished stays, the rest is missing, and the next execution
 // does only that.
-func TestInterrupt(t *testing.T) {
+func TestExecute_ResumesAfterInterruption(t *testing.T) {
 	dir := t.TempDir()
 	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -222,8 +222,8 @@ func TestInterrupt(t *testing.T) {
 	}
 }
 
-// TestPanic: a scheme that panics costs its own run only.
-func TestPanic(t *testing.T) {
+// TestExecute_PanicFailsItsRunOnly: a scheme that panics costs its own run only.
+func TestExecute_PanicFailsItsRunOnly(t *testing.T) {
 	out := execute(t, small+smallTraffic+
 		"sweep: {rate: [1Mbps], x: {bad: {switch: [crash]}, good: {switch: [forward]}}}\n", Options{Jobs: 2})
 	if len(out.Runs) != 2 || len(out.Failed) != 2 {

@@ -15,7 +15,7 @@ import (
 
 // A results folder that is read again is the outcome that wrote it; CSV has a line for
 // each value of each run.
-func TestReopen(t *testing.T) {
+func TestOpen_RestoresOutcome(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, runnable, Options{Dir: dir, Executable: "x", Command: "weir run 'x'"})
 	again, err := results.Open(room(), o.Dir)

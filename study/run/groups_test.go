@@ -29,7 +29,7 @@ traffic:
 
 // Values by group are those of the flows that its hosts send, or get, and of the ranks there; a host may be in several
 // groups. The slowest is said by host. A traffic limits which flows count, and plots choose a group like a traffic.
-func TestGroups(t *testing.T) {
+func TestMeasures_GroupByHosts(t *testing.T) {
 	o := executeJob(t, fmt.Sprintf(groupSpec, `measure: [fct, {fct: {by: to_group, percentiles: [50]}}, goodput,
   {goodput: {by: group}}, {unfinished: {by: group, traffic: write}}, job, {job: {by: group}}, {slowdown: {by: group}}]
 plot: [{x: fct, y: cdf, traffic: storage}, {x: slowdown, y: cdf}]`))

@@ -28,7 +28,7 @@ import (
 
 // A disturbed attempt is made again, up to the limit; the last one counts, all are recorded
 // and told (issue "The lab", honesty about the machine).
-func TestRepeat(t *testing.T) {
+func TestRepeatRun_RepeatsDisturbedAttempts(t *testing.T) {
 	noisy := []string{"a stall"}
 	for _, x := range []struct {
 		limit     int
@@ -243,7 +243,7 @@ measure: [{goodput: {by: traffic}}, {rtt: {every: 500ms}}, {queue: {port: s->b, 
 
 // One point in ten may be outside, and a point is outside if one of its values is; what is undecided may turn out
 // either way (issue "The lab").
-func TestAgree(t *testing.T) {
+func TestCountAgreements_AllowsOneInTenOutside(t *testing.T) {
 	for _, x := range []struct {
 		points, outside, undecided int
 		want                       claim.Verdict
@@ -368,7 +368,7 @@ switch: [forward]
 }
 
 // A run that is there counts only with the captures that are wanted.
-func TestCaptured(t *testing.T) {
+func TestHasCaptures_ChecksRequestedSwitches(t *testing.T) {
 	first := results.Attempt{Replays: []results.Replay{{Switch: "s1"}, {Switch: "s2"}}}
 	last := results.Attempt{Replays: []results.Replay{{Switch: "s1"}}}
 	for _, x := range []struct {

@@ -170,7 +170,7 @@ measure: [{utilisation: {port: s->c, every: 500ms}}, {throughput: {port: s->c, e
 
 // Jain's index of 3 and 1 Mb/s is 16/20. The flow that begins at 0.5 s counts from
 // the first interval on that it is there for all of.
-func TestFairness(t *testing.T) {
+func TestJain_CountsFlowsOfFullIntervals(t *testing.T) {
 	text := line + `
 traffic:
   - {name: a, from: a, to: c, transport: udp, rate: 3Mbps, gap_jitter: 0, payload: 1000 B, start: 0s}
@@ -214,7 +214,7 @@ measure: [{jain: {by: flow}}, {fct: {}}]
 }
 
 // Only a transport with a send buffer has writes that return.
-func TestWritten(t *testing.T) {
+func TestFCT_WrittenNeedsSendBuffer(t *testing.T) {
 	for transport, want := range map[string]bool{"tcp": true, "rdma": false, "window, window: 4 packets": false} {
 		t.Run(transport, func(t *testing.T) {
 			registry := room()
@@ -234,7 +234,7 @@ func TestWritten(t *testing.T) {
 // The last write of a flow returns when what is left fits into the send buffer, so that no
 // more than the buffer holds is not acknowledged then. Deviations are those of the flows'
 // values, which the table has one by one.
-func TestDeviations(t *testing.T) {
+func TestDeviations_MatchFlowTable(t *testing.T) {
 	r := first(t, line+`
 traffic:
   - {name: x, from: [a, b], to: c, flows: 2, start: 0s..300ms, size: 100kB, transport: {tcp: {send_buffer: 20000 B}}}
@@ -275,7 +275,7 @@ measure: [{fct: {deviation: true}}, {retransmissions: {by: flow}}, unacked]
 
 // The window of transport window never changes; nothing is shown before a flow begins
 // and after its end. UDP has no window.
-func TestGauges(t *testing.T) {
+func TestGauges_CoverLifetimeOfFlows(t *testing.T) {
 	text := line + `
 traffic:
   - {name: w, from: a, to: c, transport: window, window: 3 packets, timeout: 100ms, payload: 1000 B, size: 500kB,
@@ -307,7 +307,7 @@ measure: [{cwnd: {every: 10ms, flows: 2}}, {in_flight: {every: 10ms}}, {rate: {e
 
 // Sizes are drawn from the distribution, so bins are its quantiles, the same for all
 // seeds; what a bin says is reckoned here from the flows themselves.
-func TestBins(t *testing.T) {
+func TestBins_FollowSizeQuantiles(t *testing.T) {
 	text := `title: t
 duration: 400ms
 repeat: 2
@@ -402,7 +402,7 @@ measure: [goodput, {cwnd: {every: 100ms}}, {slowdown: {bins: 1}}, {queue: {port:
 
 // Parquet files say what the runs say, with the sweep's keys, and undefined values as
 // nulls.
-func TestParquet(t *testing.T) {
+func TestParquet_MatchesRuns(t *testing.T) {
 	dir := t.TempDir()
 	o := execute(t, line+`
 repeat: 2
@@ -467,7 +467,7 @@ func TestEveryMeasure(t *testing.T) {
 		"packet_rate": "port: s->c", "reaction": "after: 1s, goodput: w"}
 	var entries, names []string
 	for _, m := range measure.Definitions() {
-		if m.Name == "metric" { // of programs that have some: TestMetric
+		if m.Name == "metric" { // of programs that have some: TestMetric_MeasuresProgramCounters
 			continue
 		}
 		entries = append(entries, fmt.Sprintf("{%s: {%s}}", m.Name, options[m.Name]))
@@ -504,7 +504,7 @@ measure: [{reaction: {after: 500ms, goodput: a, until: 2s, every: 100ms, hold: 1
 // What frames consist of adds up to what all ports have sent, with acknowledgements and
 // telemetry, and each part is that of the packets: 66 bytes of headers and options a TCP
 // segment, 58 a packet of rdma over IPv4 and 16 more for the first, and 48 of extension where telemetry is asked for.
-func TestOverhead(t *testing.T) {
+func TestOverhead_AddsUpToSentBytes(t *testing.T) {
 	for transport, payloadHeader := range map[string]float64{"transport: tcp": 66. / 1000,
 		"transport: rdma, cc: none": 58.016 / 1000, "transport: rdma, cc: dctcp": 58.016 / 1000} {
 		t.Run(transport, func(t *testing.T) {

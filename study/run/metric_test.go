@@ -34,7 +34,7 @@ func (c *counting) Sample(_ unit.Time, to []dataplane.Sample) int {
 }
 
 // What a program of somebody's own counts is measured, in claims and over time, without a measure written for it.
-func TestMetric(t *testing.T) {
+func TestMetric_MeasuresProgramCounters(t *testing.T) {
 	r := plantest.NewRegistry(p4abc.Scheme(), "../../papers/p4abc")
 	r.Programs = append(r.Programs, dataplane.Scheme{
 		Scheme: scheme.Scheme{Name: "counting", Doc: "counts", Source: "tests"},

@@ -64,7 +64,7 @@ func circle(n int, flows string) string {
 }
 
 // A deadlock is the reason of the run's end, in runs.json and for people, with the ports.
-func TestDeadlock(t *testing.T) {
+func TestDeadlock_EndsRunWithPorts(t *testing.T) {
 	r, o := one(t, circle(5, "5MB")+"measure: [drops, {pfc_pause: {by: port, log: true}}, {buffer: {every: 10us, "+
 		"percentiles: [50]}}]\n")
 	pauses := 0.0
@@ -120,7 +120,7 @@ func TestDeadlock(t *testing.T) {
 
 // Two senders at 10 Gb/s for one receiver: each is held for half of the time, all the ports
 // taken together for what these two are of them, and nothing is lost.
-func TestPause(t *testing.T) {
+func TestPFCPause_HoldsEachSenderHalfTheTime(t *testing.T) {
 	const head = `title: t
 duration: 20ms
 topology: {dumbbell: {hosts: 2, rate: 10Gbps, bottleneck: 10Gbps, delay: 1us}}
@@ -146,7 +146,7 @@ measure: [fct, drops, `
 }
 
 // Jumbo frames have the headroom that they need without being asked for.
-func TestJumbo(t *testing.T) {
+func TestPFC_HasHeadroomForJumboFrames(t *testing.T) {
 	r, _ := one(t, `title: t
 duration: 20ms
 mtu: 9000 B

@@ -33,7 +33,7 @@ const transfer = "traffic: [{name: x, from: a, to: b, transport: tcp, cc: reno, 
 
 // A run ends before its duration only when nothing can change anything: delays and outages longer than any
 // fixed patience are waited for, and so is a retransmission timer that has backed off to its maximum.
-func TestProgress(t *testing.T) {
+func TestRun_EndsEarlyOnlyWithoutProgress(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		end        outcome.EndReason
@@ -119,7 +119,7 @@ func TestProgressOfDatagrams(t *testing.T) {
 }
 
 // What holds a flow up is named, whatever it is.
-func TestWaits(t *testing.T) {
+func TestRun_NamesWhatFlowsWaitFor(t *testing.T) {
 	udp := "traffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 1MB, start: %s}\n"
 	for _, c := range []struct{ name, text, want string }{
 		{"pace", beyond("1s", "1ms", fmt.Sprintf(udp, "0s")), "its pace at 1.0"},
@@ -141,7 +141,7 @@ func TestWaits(t *testing.T) {
 
 // Progress counts the packet-hops of all runs, shares go up to 1, and the simulated time is that of a run under way. A
 // run whose flows are done long before its duration is not taken for hardly begun.
-func TestReports(t *testing.T) {
+func TestProgress_CountsPacketHops(t *testing.T) {
 	var all []Progress
 	var ticks atomic.Int64 // every look at the clock is a report later
 	clock := func() time.Time { return time.Unix(0, 0).Add(time.Duration(ticks.Add(1)) * minInterval) }

@@ -53,7 +53,7 @@ measure: [fct_last]
 
 // A window of ten packets on a path of 4.99264 ms (2·2 ms, a frame and an acknowledgement of
 // 64 B on both links) and 10 Mb/s · 1000/1064 of payload.
-func TestOvershoot(t *testing.T) {
+func TestOvershoot_IsShareOfBDP(t *testing.T) {
 	text := line + frames + `
 traffic:
   - {name: ten, from: a, to: c, transport: {window: {window: 10 packets}}, size: 200 kB, start: "0s"}
@@ -74,7 +74,7 @@ measure: [overshoot]
 
 // The link is down from 100 to 200 ms. The last acknowledgement comes within 5 ms, and the timer of
 // 10 ms expires at about 115, 135, 175 and 255 ms.
-func TestTimeouts(t *testing.T) {
+func TestTimeouts_CountExpiredTimers(t *testing.T) {
 	text := line + frames + `
 traffic:
   - {name: x, from: a, to: c, transport: {window: {window: 5 packets, timeout: 10ms}}, size: 2 MB, start: "0s"}
@@ -165,7 +165,7 @@ func (answering) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 // Each of the 50 datagrams gives a notice, which takes 5.12 µs and 1 ms. All measures can be
 // claimed, in their units.
-func TestNacks(t *testing.T) {
+func TestNacks_MeasureCountAndDelay(t *testing.T) {
 	r := room()
 	r.Programs = append(r.Programs, dataplane.Scheme{Scheme: scheme.Scheme{Name: "answering", Doc: "answers"},
 		Build: func(*dataplane.Site, scheme.Config) (dataplane.Program, error) { return answering{}, nil }})

@@ -274,7 +274,7 @@ func TestRunnerOther(t *testing.T) {
 }
 
 // Who unpacks a parcel gets the files that it has, with the content that it names, and no others.
-func TestUnpack(t *testing.T) {
+func TestUnpackParcel_RejectsWrongFiles(t *testing.T) {
 	s := plantest.Load(t, room(), runnable, experiment.Options{})
 	manifest, files := remote.PackParcel(s)
 	fetch := func(digest string) ([]byte, error) { return files[digest], nil }

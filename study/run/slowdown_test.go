@@ -34,7 +34,7 @@ measure: [slowdown]
 }
 
 // Slowdown and percentiles can be claimed, plotted, and are of finished flows.
-func TestSlowdown(t *testing.T) {
+func TestSlowdown_PercentilesAscend(t *testing.T) {
 	o := execute(t, `title: t
 duration: 2s
 topology: {leaf_spine: {leaves: 2, spines: 2, hosts: 4, rate: 1Gbps, delay: 1us, buffer: 500 packets}}

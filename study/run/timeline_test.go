@@ -35,7 +35,7 @@ measure: [job%s]
 // What ranks do is the same on both kinds of networks as far as they compute, adds up to what the measure job says of
 // them, and the one that computes longest waits least. Without the measure nothing is kept, and with it nothing else
 // is different.
-func TestTimeline(t *testing.T) {
+func TestTimeline_AddsUpToJobMeasure(t *testing.T) {
 	for _, network := range []string{"packets", "{loggops: {L: 2us, o: 0s, g: 0s, G: 80ps, S: 1GB}}"} {
 		t.Run(network, func(t *testing.T) {
 			o := executeJob(t, fmt.Sprintf(timelineSpec, ", timeline", "network: "+network+"\n"))

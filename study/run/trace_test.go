@@ -18,7 +18,7 @@ import (
 
 // A trace of every run, in three forms; runs that are there without it, or with that
 // of other ports, are carried out again and stay the same; what is there stays.
-func TestTrace(t *testing.T) {
+func TestExecute_AddsMissingTraces(t *testing.T) {
 	dir := t.TempDir()
 	plain := execute(t, runnable, Options{Dir: dir, Executable: "x"})
 	before := contents(t, plain.Dir)

@@ -55,7 +55,7 @@ func TestPermutationTraffic(t *testing.T) {
 
 // Sets begin one interval after another, each with starts of its own; patterns and pairs of
 // hosts alike.
-func TestSets(t *testing.T) {
+func TestSets_BeginAtIntervals(t *testing.T) {
 	for _, traffic := range []string{`from: "*", to: {stride: 4}`, `from: h0, to: [h4, h8]`} {
 		c := drawn(t, traffic+`, size: 1MB, flows: 2, start: 5ms..8ms, sets: {count: 3, interval: 20ms}`, 1)
 		starts := [3]int{}
@@ -96,7 +96,7 @@ traffic:
 }
 
 // Strides, random destinations, incasts without a load, several flows a source.
-func TestPatterns(t *testing.T) {
+func TestPatterns_ChooseDestinations(t *testing.T) {
 	c := drawn(t, `from: "*", to: {stride: 4}, size: 1MB, flows: 2`, 1)
 	for i, f := range c.Flows {
 		if f.Src != i/2 || f.Dst != (f.Src+4)%16 {
@@ -132,7 +132,7 @@ func TestPatterns(t *testing.T) {
 
 // A load is offered: the sum of sizes over hosts' rates and time, for Poisson and
 // periodic arrivals, one distribution, and incasts whose flows begin together.
-func TestLoad(t *testing.T) {
+func TestLoad_OffersGivenShare(t *testing.T) {
 	for traffic, share := range map[string]float64{
 		`from: "*", to: random, sizes: hadoop, load: 50%`:                        0.5,
 		`from: "*", to: random, size: 10kB, load: 30%, arrivals: periodic`:       0.3,

@@ -9,8 +9,8 @@ import (
 	"weir/study/experiment"
 )
 
-// TestWarnings: each kind of warning about the lab fires in one experiment and is quiet in another.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of warning about the lab fires in one experiment and is quiet in another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "lab-stalls", Text: twoHosts + "switch: [forward]\n#traffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput]\n", Fires: "stalls: {every: 1s, length: 1ms}\n"},

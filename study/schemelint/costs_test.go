@@ -28,8 +28,8 @@ func TestMostFrequentCreator(t *testing.T) {
 	}
 }
 
-// TestGoroutines checks that no stack is missing when there are thousands.
-func TestGoroutines(t *testing.T) {
+// TestGoroutineStacks_HasEveryStack checks that no stack is missing when there are thousands.
+func TestGoroutineStacks_HasEveryStack(t *testing.T) {
 	const started = 5000
 	var done sync.WaitGroup
 	end := make(chan struct{})
@@ -41,7 +41,7 @@ func TestGoroutines(t *testing.T) {
 		}()
 	}
 	// Each stack has this line, also if its goroutine has not run yet.
-	found := strings.Count(goroutineStacks(), "created by weir/study/schemelint.TestGoroutines in")
+	found := strings.Count(goroutineStacks(), "created by weir/study/schemelint.TestGoroutineStacks_HasEveryStack in")
 	close(end)
 	done.Wait()
 	if found != started {

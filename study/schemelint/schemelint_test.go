@@ -81,7 +81,7 @@ measure: [goodput]
 }
 
 // Each trap is found in a program that was made for it, and none in one that does what many do.
-func TestPrograms(t *testing.T) {
+func TestFind_FindsTrapsOfPrograms(t *testing.T) {
 	stallTimeout = 2 * time.Second
 	defer func() { stallTimeout = 30 * time.Second; stopTicks.Store(true) }()
 	accept := func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }
@@ -131,7 +131,7 @@ func TestPrograms(t *testing.T) {
 		{"starts goroutines", program{admit: func(p *packet.Packet) dataplane.Verdict {
 			go func() { running.Add(1) }()
 			return dataplane.Accept
-		}}, "goroutines are started by weir/study/schemelint.TestPrograms.", false},
+		}}, "goroutines are started by weir/study/schemelint.TestFind_FindsTrapsOfPrograms.", false},
 		{"takes memory", program{admit: func(p *packet.Packet) dataplane.Verdict {
 			taken = make([]byte, p.Size)
 			return dataplane.Accept
@@ -181,7 +181,7 @@ func (c *controller) Decision() cc.Decision {
 }
 
 // The same of controllers: what they read of ECN, start and take.
-func TestControllers(t *testing.T) {
+func TestFind_FindsTrapsOfControllers(t *testing.T) {
 	reads := func(c *controller, a *cc.Ack) { c.more = unit.Bytes(a.ECN.Delivered) }
 	for _, x := range []struct {
 		name, transport string
@@ -194,7 +194,7 @@ func TestControllers(t *testing.T) {
 		{"reads marks that there are", "{tcp: {ecn: true}}", cc.AsConfigured, reads, ""},
 		{"asks for marks", "tcp", cc.DCTCPMode, reads, ""},
 		{"starts goroutines", "tcp", cc.AsConfigured, func(*controller, *cc.Ack) { go func() { running.Add(1) }() },
-			"goroutines are started by weir/study/schemelint.TestControllers."},
+			"goroutines are started by weir/study/schemelint.TestFind_FindsTrapsOfControllers."},
 		{"takes memory", "tcp", cc.AsConfigured, func(*controller, *cc.Ack) { taken = make([]byte, 100) },
 			"weir/study/schemelint.(*controller).OnAck (schemelint_test.go:"},
 	} {
@@ -218,7 +218,7 @@ func TestControllers(t *testing.T) {
 }
 
 // What would take much memory is not carried out, and that is said.
-func TestLarge(t *testing.T) {
+func TestFind_SkipsLargeRuns(t *testing.T) {
 	maxMemory = 1e6
 	defer func() { maxMemory = 500e6 }()
 	own, watched := Watch(registry(program{admit: func(*packet.Packet) dataplane.Verdict { return dataplane.Accept }}))

@@ -35,8 +35,9 @@ func issued(found []Trap) (all []document.Warning) {
 	return all
 }
 
-// TestWarnings: each kind of trap that is no error is found in one program or controller, and not in another.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of trap that is no error is found in one program or controller, and not in
+// another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "trap-drops", Issue: watched(func(*packet.Packet) dataplane.Verdict {
 			return dataplane.Drop(dataplane.EarlyDrop)

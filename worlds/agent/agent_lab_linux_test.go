@@ -55,7 +55,7 @@ func (s *segment) option(kind byte) []byte {
 // A connection between programs that know nothing: its segments carry traces and are as long as the MTU allows, the
 // records of three hops reach the receiver, its acknowledgements carry window, U and bottleneck in twelve bytes beside
 // the time stamp, and the sender has W of frames in flight and is paced at W/T, under weir_hpcc.
-func TestConnection(t *testing.T) {
+func TestAgent_ControlsPlainConnections(t *testing.T) {
 	r := lay(t, short, 1)
 	config := agent.DefaultConfig()
 	config.RTT = shortTrip
@@ -196,7 +196,7 @@ func TestOneAgentAlone(t *testing.T) {
 // two in eight, and in the place of the third (RFC 2018 §4: a receiver repeats each block three times). Their checksums
 // are right, or the sender would drop them, and it goes on following. With a pair of losses in 20 frames there are two
 // blocks nearly always; with one in 200 the first loss of a pair is repaired alone.
-func TestSACK(t *testing.T) {
+func TestAgent_FeedbackFitsWithSACK(t *testing.T) {
 	for _, x := range []struct{ lossy, kind, wanted int }{{20, 8 + 20, 21}, {200, 12 + 10, 6}} {
 		t.Run(fmt.Sprint(x.lossy, " frames"), func(t *testing.T) {
 			p := short

@@ -21,7 +21,7 @@ import (
 
 //go:generate bpf/build.sh
 
-// object holds the programs for HPCC++, built from bpf/agent.c (TestObject).
+// object holds the programs for HPCC++, built from bpf/agent.c (TestObjects_MatchSources).
 //
 //go:embed bpf/agent.o
 var object []byte

@@ -90,7 +90,7 @@ func options(frame []byte) []byte {
 
 // Random notices, both named forms and both versions of IP, are read as core/packet writes them; options that are
 // damaged or cut anywhere are read, or not, as core/packet does.
-func TestNotice(t *testing.T) {
+func TestNotice_IsReadAsByCorePacket(t *testing.T) {
 	tests, random := newNackTests(t, 0), rand.New(rand.NewPCG(24, 1))
 	book := packet.NewBook()
 	book.Add(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("fd09::1"))
@@ -153,7 +153,7 @@ func TestNotice(t *testing.T) {
 // A reduction is what the simulator's senders have (core/cc): CUBIC 0.7 as Linux has it (717 of 1024), others half (RFC
 // 5681 §3.1), 0.85 and 0.8 where nothing is lost (RFC 8511 §3.1) but no less than what is offered; at least two
 // segments; once a round trip; two round trips long, and 100 ms at most.
-func TestReduction(t *testing.T) {
+func TestReduction_MatchesSimulatorSenders(t *testing.T) {
 	const ms = 1_000_000
 	base := rawSender{Now: 5000 * ms, Sent: 4990 * ms, Seq: 1, Window: 1_000_000, Segment: 1000, Frame: 1066, Trip: 10_000,
 		Least: 8000, Cubic: 1}
@@ -225,7 +225,7 @@ func TestReduction(t *testing.T) {
 
 // The field of a window is never more than it was, never less than what is allowed and what has left the path, and by
 // less than a unit of its scale (RFC 7323 §2.3) more.
-func TestField(t *testing.T) {
+func TestWindowField_IsLoweredToBound(t *testing.T) {
 	tests, random := newNackTests(t, 0), rand.New(rand.NewPCG(24, 2))
 	const trip, now = 10_000, 9_000_000_000
 	for range 2000 {
@@ -322,7 +322,7 @@ func (n *rawNacked) reactTo(x *rawNotice, s *rawSender, follow uint32) bool {
 
 // The kernel computes what reactTo does, over long histories; and whatever comes, no bound is below two segments, and
 // the bound is over two round trips after the last NACK.
-func TestHistories(t *testing.T) {
+func TestReactTo_MatchesKernelOverHistories(t *testing.T) {
 	for _, follow := range []uint32{followLoss, followSupply} {
 		t.Run(fmt.Sprint(follow), func(t *testing.T) {
 			tests, random := newNackTests(t, follow), rand.New(rand.NewPCG(24, 3+uint64(follow)))

@@ -157,7 +157,7 @@ func attached(t testing.TB, path string) int {
 // Of a host's programs those follow HPCC++ that are in the cgroup, or in one below it. Others stay CUBIC's, put no
 // traces into their segments and are not known. After the agent's end nothing is attached, new connections of the
 // cgroup are CUBIC's, and the folder can be removed.
-func TestCgroup(t *testing.T) {
+func TestAgent_FollowsOnlyItsCgroup(t *testing.T) {
 	r := lay(t, short, 1)
 	in := cgroup(t, fmt.Sprintf("weir-test-%d", os.Getpid()))
 	below := cgroup(t, filepath.Base(in), "below")

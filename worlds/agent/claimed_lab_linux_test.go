@@ -65,7 +65,7 @@ func requireBound(t testing.TB, a *agent.Agent, rate unit.Rate) (w int64) {
 }
 
 // A receiver that claims more than the link of the sender's host carries is obeyed up to W = Rate*T.
-func TestClaimed(t *testing.T) {
+func TestAgent_BoundsClaimedWindowByRate(t *testing.T) {
 	const window = 1 << 30
 	for _, rate := range []unit.Rate{20 * unit.Mbps, 5 * unit.Mbps, 2 * unit.Mbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestClaimedT(t *testing.T) {
 
 // An honest receiver's window is obeyed up to Rate*T as well: with a tenth of the path's rate the connection has a
 // tenth.
-func TestTenth(t *testing.T) {
+func TestAgent_BoundsHonestWindowByRate(t *testing.T) {
 	r := lay(t, short, 1)
 	c := agent.DefaultConfig()
 	c.RTT = shortTrip

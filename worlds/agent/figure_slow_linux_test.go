@@ -108,7 +108,7 @@ func medianOf[Run any](runs []Run, figure func(Run) float64) float64 {
 
 // Two flows of HPCC++ fill 92 % of a link with fewer than five packets in its queue, and their goodputs differ by at
 // most 5 %: the medians of five runs. An attempt makes up to eight, and has those in which frames were least late.
-func TestFigure(t *testing.T) {
+func TestAgent_FillsLinkWithShortQueue(t *testing.T) {
 	needAgent(t)
 	first(t)
 	const runs, maxRuns, undisturbed = 5, 8, 5 * time.Millisecond

@@ -54,7 +54,7 @@ type state struct {
 }
 
 // The kernel computes bit for bit what law_test.go does, also where switches misbehave.
-func TestLaw(t *testing.T) {
+func TestLaw_MatchesKernelBitForBit(t *testing.T) {
 	c := DefaultConfig()
 	p := c.buildParameters()
 	programs := tested(t, p)
@@ -92,7 +92,7 @@ func TestLaw(t *testing.T) {
 }
 
 // Records are read as core/telemetry writes them, and what is no trace of ours has none.
-func TestTrace(t *testing.T) {
+func TestTrace_IsReadAsTelemetryWrites(t *testing.T) {
 	programs := tested(t, parameters{})
 	f, err := telemetry.NewFormat("ioam", 1, 1.05, nil)
 	if err == nil {

@@ -22,7 +22,7 @@ import (
 
 // However an agent ends, its connections go on as CUBIC by themselves, no new one is its own, and no BPF object is
 // left: at once if the connection sends, and else with the connection.
-func TestEnds(t *testing.T) {
+func TestAgent_LeavesCUBICAtItsEnd(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		signal syscall.Signal
@@ -120,7 +120,7 @@ func (r *rig) metrics(host string, c *command) (page []byte) {
 }
 
 // The command shows each connection with its window, U and bottleneck, in a table and as OpenMetrics.
-func TestCommand(t *testing.T) {
+func TestCommand_ShowsConnections(t *testing.T) {
 	t.Run("weir agent", func(t *testing.T) { showsConnections(t, "") })
 	t.Run("weir-agent", func(t *testing.T) {
 		needAgent(t)
@@ -152,7 +152,7 @@ func showsConnections(t *testing.T, program string) {
 }
 
 // Weir's own switch between the hosts writes what the agents read.
-func TestSwitch(t *testing.T) {
+func TestAgent_ReadsTelemetryOfOwnSwitch(t *testing.T) {
 	r := place(t, 1)
 	file := filepath.Join(t.TempDir(), "switch.yaml")
 	for dir := filepath.Dir(file); dir != os.TempDir() && len(dir) > 1; dir = filepath.Dir(dir) {

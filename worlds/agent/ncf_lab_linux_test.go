@@ -15,7 +15,7 @@ import (
 
 // NACKs of the lab's switch are genuine to the agents of stock senders, of IPv4 and of IPv6: each one is about a
 // transmission that the kernel has out, and bounds what it has in flight, for a while.
-func TestNCF(t *testing.T) {
+func TestAgent_BoundsFlightByNACKs(t *testing.T) {
 	for _, nacks := range []string{agent.NacksLoss, agent.NacksSupply} {
 		t.Run(nacks, func(t *testing.T) {
 			r := shallow().startLab(t)

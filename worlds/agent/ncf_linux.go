@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ncfObject holds the programs for NACKs, built from bpf/ncf.c (TestObject).
+// ncfObject holds the programs for NACKs, built from bpf/ncf.c (TestObjects_MatchSources).
 //
 //go:embed bpf/ncf.o
 var ncfObject []byte

@@ -101,7 +101,7 @@ func (r *running) timeouts() (n int) {
 }
 
 // A lost segment is sent again when SACK has told of it: that long after a NACK could have had it sent again.
-func TestResent(t *testing.T) {
+func TestKernel_ResendsLossesLaterThanNACK(t *testing.T) {
 	const delay = 5 * time.Millisecond
 	r := lay(t, path{Rate: 50e6, Back: 1e9, Delay: delay, Buffer: 60}, 1)
 	came := map[uint32]time.Time{}

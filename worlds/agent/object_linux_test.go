@@ -11,7 +11,7 @@ import (
 )
 
 // The structures that the loader reads and writes are those of the programs.
-func TestLayout(t *testing.T) {
+func TestLayout_MatchesPrograms(t *testing.T) {
 	sameLayout(t, object, map[string]any{"connection": rawConnection{}, "law": rawLaw{}, "hop": rawHop{},
 		"parameters": parameters{}})
 	sameLayout(t, ncfObject, map[string]any{"nacked": rawNacked{}})

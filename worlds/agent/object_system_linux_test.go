@@ -20,7 +20,7 @@ const builtWith = "14"
 
 // The objects are what clang makes of the sources: all of their code, data, maps and types, byte for byte, wherever
 // the sources are. Symbols of debugging are cut off.
-func TestObject(t *testing.T) {
+func TestObjects_MatchSources(t *testing.T) {
 	testkit.RequireProgram(t, "clang", "clang")
 	said, err := exec.Command("clang", "--version").Output()
 	if err != nil {

@@ -15,7 +15,7 @@ func able() Machine {
 }
 
 // A machine on which no agent can run is refused with what it lacks: TCX came with Linux 6.6.
-func TestProbe(t *testing.T) {
+func TestMachine_CheckNamesMissingFeatures(t *testing.T) {
 	missing := errors.New("file does not exist")
 	for _, x := range []struct {
 		name   string
@@ -66,8 +66,8 @@ func TestProbeForNCF(t *testing.T) {
 	}
 }
 
-// TestRefused checks that Start refuses values out of range before it probes the machine.
-func TestRefused(t *testing.T) {
+// TestStart_RejectsBadConfig checks that Start refuses values out of range before it probes the machine.
+func TestStart_RejectsBadConfig(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		change func(*Config)

@@ -80,7 +80,7 @@ var roundTrips = []uint64{8_000, 50_000, 1_000_000, 10_000_000, 300_000_000}
 
 // The integers of the programs tell what papers/hpcc's receiver tells, in floating point: windows differ by less than
 // 1 in 10,000 and a byte over walks of 40,000 packets, whose counters wrap and whose times pause (draft-miao §6.2).
-func TestReference(t *testing.T) {
+func TestLaw_MatchesReceiverOfPaper(t *testing.T) {
 	worst, told := 0.0, 0
 	for seed := range uint64(40) {
 		random := rand.New(rand.NewPCG(seed, 24))

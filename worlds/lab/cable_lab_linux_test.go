@@ -36,7 +36,7 @@ func cabled() *Config {
 
 // A link is down from when the kernel takes its cable down, by RTM_SETLINK as ip-link(8) does, until it is up again,
 // and the data plane knows it by the carrier alone: also of what no event has wanted. What is put onto it is lost.
-func TestCarrier(t *testing.T) { realtime.Test(t, carrier) }
+func TestPlane_FollowsCarrier(t *testing.T) { realtime.Test(t, carrier) }
 
 func carrier(t *realtime.Try) {
 	needRoot(t)

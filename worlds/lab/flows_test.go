@@ -201,7 +201,7 @@ func through(t *testing.T, c *Config, n int) ([]unit.Time, *Report) {
 
 // A link loses the share of frames that it is said to: of 20000 at 10 %, 2000 ± 5 standard
 // deviations of 42.4; the same ones with the same seed.
-func TestLoss(t *testing.T) {
+func TestPlane_LosesShareOfLink(t *testing.T) {
 	c := line(func(l *topology.Link) { l.Loss = 0.1 })
 	c.Warmup, c.Duration = 0, 5*unit.Second
 	at, r := through(t, c, 20000)
@@ -222,7 +222,7 @@ func TestLoss(t *testing.T) {
 }
 
 // A link's jitter adds up to that to its delay, uniformly, and reorders nothing.
-func TestJitter(t *testing.T) {
+func TestPlane_AddsJitterWithoutReordering(t *testing.T) {
 	const jitter = 50 * unit.Microsecond // less than the time between frames: no frame waits for another
 	at, _ := through(t, line(func(l *topology.Link) { l.Jitter = jitter }), 10000)
 	sum, least, most := 0.0, unit.Never, unit.Time(0)
@@ -260,7 +260,7 @@ func TestPacketRate(t *testing.T) {
 
 // Frames that are damaged, fragments or of no flow belong to none; those of a flow to it, in
 // both directions, whatever their port numbers share.
-func TestIdentify(t *testing.T) {
+func TestFlowTable_IdentifiesFramesOfFlows(t *testing.T) {
 	c, _, script := both(t)
 	for i := range uint16(3000) {
 		for _, proto := range []uint8{packet.ProtoTCP, packet.ProtoUDP} {

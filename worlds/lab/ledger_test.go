@@ -20,7 +20,7 @@ func (l *leak) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // The data plane accounts for every packet at the begin and the end of the measured part, as the simulator does.
-func TestConserved(t *testing.T) {
+func TestPlane_AccountsForEveryPacket(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		leaks bool

@@ -39,7 +39,7 @@ func openShaped(t testing.TB, mtu int) *Network {
 }
 
 // Interfaces are as the data plane needs them.
-func TestInterfaces(t *testing.T) {
+func TestOpen_ConfiguresInterfaces(t *testing.T) {
 	l := openShaped(t, 4000)
 	check := func(name string, mac [6]byte) func(conn *rtnl.Conn) error {
 		return func(conn *rtnl.Conn) error {
@@ -157,7 +157,7 @@ func ended(t testing.TB, pid int) {
 }
 
 // However a lab ends, nothing of it stays, and nothing of others goes.
-func TestEnds(t *testing.T) {
+func TestNetwork_RemovesOnlyItsOwnAtEnd(t *testing.T) {
 	needRoot(t)
 	bystander, _ := open(t, "") // a living lab
 	foreign := fmt.Sprintf("%s77-foreign-%d", netns.Prefix, os.Getpid())

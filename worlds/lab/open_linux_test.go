@@ -12,7 +12,7 @@ import (
 )
 
 // What the kernel's errors mean is said.
-func TestExplain(t *testing.T) {
+func TestExplainError_NamesMissingFeature(t *testing.T) {
 	for err, want := range map[error]string{
 		unix.EPERM: "CAP_NET_ADMIN", unix.EOPNOTSUPP: "CONFIG_VETH", unix.EAFNOSUPPORT: "CONFIG_IPV6",
 		unix.EINVAL: unix.EINVAL.Error(),

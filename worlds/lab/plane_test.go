@@ -118,7 +118,7 @@ func TestEventTime(t *testing.T) {
 
 // What is no packet is counted and dropped; what cannot leave waits, and is given up at
 // last; measures are those of the measured part.
-func TestCounts(t *testing.T) {
+func TestPlane_CountsUnsendableFrames(t *testing.T) {
 	c, now := dumbbell(), unit.Time(0)
 	c.Lead, c.Warmup, c.Duration = unit.Millisecond, 20*unit.Millisecond, 40*unit.Millisecond
 	c.Wiring.Events = []wiring.Event{{At: 30 * unit.Millisecond, Link: 0, Down: true}}
@@ -185,7 +185,7 @@ func TestCounts(t *testing.T) {
 }
 
 // A stamp that is older than what has happened counts as now: time never runs back.
-func TestBelated(t *testing.T) {
+func TestPlane_TakesOldStampsAsPresent(t *testing.T) {
 	c, now := dumbbell(), 5*unit.Millisecond
 	d, gates := memory(t, c, &now)
 	if err := d.Step(now); err != nil {
@@ -204,7 +204,7 @@ func TestBelated(t *testing.T) {
 
 // A run is disturbed by frames that are lost, by lateness and waits that can have changed what is measured, and by
 // steps of the clock; by nothing else, such as what the hypervisor takes without a wait.
-func TestDisturbed(t *testing.T) {
+func TestReport_DisturbedNamesReasons(t *testing.T) {
 	for _, x := range []struct {
 		change func(r *Report)
 		want   string
@@ -341,7 +341,7 @@ func TestDisturbedTime(t *testing.T) {
 
 // A stall is the longest time between that at which something was to happen, an event or a
 // frame that came in, and the step in which it did.
-func TestStall(t *testing.T) {
+func TestPlane_RecordsLongestStall(t *testing.T) {
 	step := func(d *plane, now *unit.Time, at unit.Time) {
 		*now = at
 		if err := d.Step(at); err != nil {

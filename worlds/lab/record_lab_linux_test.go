@@ -29,8 +29,8 @@ func init() {
 	}
 }
 
-// What TestRecorded replays can be recorded anew, in a real lab: half a second of real TCP.
-func TestRecord(t *testing.T) {
+// What TestRecordings_ReplayIdentically replays can be recorded anew, in a real lab: half a second of real TCP.
+func TestRecordings_CanBeMadeAgain(t *testing.T) {
 	for _, x := range recordings {
 		t.Run(x.name, func(t *testing.T) {
 			realtime.Test(t, func(t *realtime.Try) {

@@ -22,8 +22,8 @@ import (
 	"weir/worlds/lab"
 )
 
-// recordings are captures of a real lab with the kernel's time stamps, in testdata. TestRecord makes them anew
-// (go test -tags lab -run TestRecord ./worlds/lab -update).
+// recordings are captures of a real lab with the kernel's time stamps, in testdata. TestRecordings_CanBeMadeAgain makes
+// them anew (go test -tags lab -run TestRecordings_CanBeMadeAgain ./worlds/lab -update).
 var recordings = []struct {
 	name   string
 	config func() (*lab.Config, error)
@@ -88,7 +88,7 @@ func readRecording(t testing.TB, name string) []byte {
 // A switch that gets what a real switch of the lab got from real kernels, at the times of the kernel's stamps, sends
 // the same frames in the same order at the same picoseconds, with the same drops and marks; one with another parameter
 // does not. So does the whole data plane with gates in memory, whenever its thread gets to run.
-func TestRecorded(t *testing.T) {
+func TestRecordings_ReplayIdentically(t *testing.T) {
 	for _, x := range recordings {
 		t.Run(x.name, func(t *testing.T) {
 			c, err := x.config()

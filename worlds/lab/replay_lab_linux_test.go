@@ -212,7 +212,7 @@ func happening() *lab.Config {
 
 // Events of links happen when they are to, with real traffic: no more goes through than the
 // rate of the time, and nothing arrives when the link is down.
-func TestEvents(t *testing.T) { realtime.Test(t, eventsOfLinks) }
+func TestDataPlane_AppliesLinkEvents(t *testing.T) { realtime.Test(t, eventsOfLinks) }
 
 func eventsOfLinks(t *realtime.Try) {
 	lab.NeedRoot(t)
@@ -246,7 +246,7 @@ func eventsOfLinks(t *realtime.Try) {
 }
 
 // A data plane that dies in the middle of a run is noticed at once, with what it said.
-func TestDies(t *testing.T) {
+func TestDataPlane_ReportsItsDeath(t *testing.T) {
 	lab.NeedRoot(t)
 	c := happening()
 	ended := func(p *lab.DataPlane) error {

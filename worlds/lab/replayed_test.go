@@ -16,7 +16,7 @@ import (
 // What came in at a switch of the lab, replayed through the simulator's switch, gives the same
 // frames, byte for byte, in the same order and at the same picoseconds, whenever the lab's
 // thread got to run. A switch that differs a little, or gets one frame less, does not.
-func TestReplay(t *testing.T) {
+func TestReplay_MatchesCapturedSwitch(t *testing.T) {
 	for _, x := range switches {
 		t.Run(x.name, func(t *testing.T) {
 			c := configuration(t, fmt.Sprintf(x.spec, x.programs))

@@ -131,7 +131,7 @@ const (
 
 // Datagrams of both versions of IP go through two links and back: 10 ms and what sending
 // 50 bytes takes, four times.
-func TestDatagrams(t *testing.T) { realtime.Test(t, datagramsReturn) }
+func TestNetwork_ReturnsDatagramsAfterDelay(t *testing.T) { realtime.Test(t, datagramsReturn) }
 
 func datagramsReturn(t *realtime.Try) {
 	needRoot(t)
@@ -208,7 +208,7 @@ func oversleeps(length time.Duration) time.Duration {
 
 // A data plane that has nothing to do sleeps, and has the least timer slack (PR_SET_TIMERSLACK,
 // prctl(2)) on the thread that it runs on.
-func TestSleeps(t *testing.T) { realtime.Test(t, sleeps) }
+func TestDataPlane_SleepsWhenIdle(t *testing.T) { realtime.Test(t, sleeps) }
 
 func sleeps(t *realtime.Try) {
 	needRoot(t)
@@ -241,7 +241,7 @@ func sleeps(t *realtime.Try) {
 
 // An idle network is as late as its links are, and hardly more: below 0.5 ms for 99 % of
 // pings, if nothing disturbs the machine.
-func TestPing(t *testing.T) {
+func TestNetwork_PingsAreHardlyLate(t *testing.T) {
 	needRoot(t)
 	for _, how := range []string{"50", "200"} {
 		t.Run(how+" Mbps", func(t *testing.T) {
@@ -459,7 +459,7 @@ func TestShapedGoodput(t *testing.T) {
 
 // Links that are as good as none: how much goes through depends on the machine (weir bench switch
 // has the bars), but not that every frame is one that the data plane can take.
-func TestUnshaped(t *testing.T) {
+func TestNetwork_UnshapedFramesAreValid(t *testing.T) {
 	needRoot(t)
 	realtime.Test(t, func(try *realtime.Try) {
 		l, p := open(try, "unshaped")

@@ -57,7 +57,7 @@ func threads(t testing.TB, pid int) (all []thread) {
 
 // The kernel schedules the data plane as it was told to, one thread of it; its report says so. Threads of this process
 // keep away from processors that are its own, until the network is closed.
-func TestScheduling(t *testing.T) {
+func TestSchedule_AppliesToDataPlane(t *testing.T) {
 	needRoot(t)
 	had, err := live.ListCores()
 	if err != nil {

@@ -29,8 +29,8 @@ func TestGateCountsAdd(t *testing.T) {
 	}
 }
 
-// TestLateness checks that percentiles are those of the histogram, whose classes are 1/64 wide.
-func TestLateness(t *testing.T) {
+// TestNewLateness_MatchesHistogram checks that percentiles are those of the histogram, whose classes are 1/64 wide.
+func TestNewLateness_MatchesHistogram(t *testing.T) {
 	var h unit.Histogram
 	for us := range unit.Time(10000) {
 		h.Add((us + 1) * unit.Microsecond)

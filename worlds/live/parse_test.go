@@ -7,9 +7,9 @@ import (
 	"weir/core/packet"
 )
 
-// FuzzParse checks that a plane parses what a host sends, or not, without a panic; a frame that it cannot parse belongs
-// to no flow, and is bytes for the links.
-func FuzzParse(f *testing.F) {
+// FuzzParseFrame_UnparsedHasNoFlow checks that a plane parses what a host sends, or not, without a panic; a frame that
+// it cannot parse belongs to no flow, and is bytes for the links.
+func FuzzParseFrame_UnparsedHasNoFlow(f *testing.F) {
 	book := packet.NewBook()
 	for i := range byte(2) {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, i}), netip.AddrFrom16([16]byte{0: 0xfd, 15: i}))

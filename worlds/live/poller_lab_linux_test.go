@@ -11,7 +11,7 @@ import (
 
 // A thread sleeps until something is due or comes in; it looks at its descriptors at least every 10 ms when it has no
 // time to sleep, and a run that is over comes first.
-func TestPoller(t *testing.T) {
+func TestPoller_SleepsUntilDue(t *testing.T) {
 	pipe := func() (r, w *os.File) {
 		t.Helper()
 		r, w, err := os.Pipe()

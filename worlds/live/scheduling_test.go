@@ -7,7 +7,7 @@ import (
 
 // Whatever the kind and however many processors there are, something is left to all other threads: SCHED_FIFO never has
 // all processors, nobody waits for a processor that is not there, and on one processor all are nice.
-func TestDuties(t *testing.T) {
+func TestDivideCores_LeavesCoresToOthers(t *testing.T) {
 	for n := 1; n <= 5; n++ {
 		var cores []int
 		for i := range n {

@@ -12,7 +12,7 @@ import (
 
 // A flow that comes after others begins when all of them have arrived, and not before
 // its own start; what could never begin is an error, and what does not begin is listed.
-func TestAfter(t *testing.T) {
+func TestRun_StartsFlowAfterOthersArrive(t *testing.T) {
 	with := func(change func(c *Config)) (*outcome.Result, error) {
 		c := config(t, 1, func(c *Config) {
 			for i := range c.Wiring.Network.Links {

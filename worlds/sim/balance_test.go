@@ -263,7 +263,7 @@ func jain(t testing.TB, n *topology.Network, r *outcome.Result) float64 {
 
 // Balancers by flowlet do not reorder as long as paths differ by less than the gap
 // (LetFlow §3, CONGA §3.4, HULA §3.4), and each balances uplinks better than ECMP does.
-func TestBalance(t *testing.T) { balance(t, 1, highest) }
+func TestBalancers_SpreadBetterThanECMP(t *testing.T) { balance(t, 1, highest) }
 
 // balance runs every balancer with the given number of seeds on the trees that covers accepts.
 func balance(t *testing.T, seeds int, covers func(b *balancer, tiers int) bool) {
@@ -299,7 +299,7 @@ func balance(t *testing.T, seeds int, covers func(b *balancer, tiers int) bool) 
 
 // CONGA §2.4, §5.2.2: where a link of one spine is slow, ECMP sends it its equal share; CONGA and
 // HULA (§5.2) send it what it can carry, and flows are done sooner.
-func TestAsymmetry(t *testing.T) { asymmetry(t, 1, 250) }
+func TestBalancers_FollowUnequalLinks(t *testing.T) { asymmetry(t, 1, 250) }
 
 // asymmetry runs every balancer with the given number of seeds, and of flows in each run.
 func asymmetry(t *testing.T, seeds, flows int) {

@@ -69,7 +69,7 @@ func boltPath(t testing.TB, given ...string) *Config {
 // A sender that another one joins at line rate reacts within a round trip, by the switch's word; by acknowledgements it
 // does a round trip later, and the queue is longer by what comes meanwhile. When the other is gone, the queue is,
 // too, and the link is used again within two round trips.
-func TestBolt(t *testing.T) {
+func TestBolt_ReactsWithinRoundTrip(t *testing.T) {
 	type figures struct {
 		first unit.Time // from the other's start to the first reduction
 		queue int64     // most bytes that wait, and those at the end

@@ -103,13 +103,13 @@ func driver(window unit.Time) dataplanetest.ScriptRunner {
 }
 
 // The simulator's fabric passes the contract that every driver passes.
-func TestContract(t *testing.T) {
+func TestFabric_PassesDriverContract(t *testing.T) {
 	dataplanetest.CheckContract(t, driver(0))
 	dataplanetest.CheckContract(t, driver(100*unit.Nanosecond))
 }
 
 // Fused lists, and packets that need no queue, are on the fabric what they are by hooks.
-func TestFused(t *testing.T) {
+func TestFabric_FusedListsMatchHooks(t *testing.T) {
 	schemes := []dataplane.Scheme{ecmp.Scheme(), ecn.Scheme(), inband.Scheme(), pfc.Scheme(), sharedbuffer.Scheme()}
 	for _, window := range []unit.Time{0, 100 * unit.Nanosecond} {
 		fusedtest.CompareFused(t, driver(window), schemes, 4)

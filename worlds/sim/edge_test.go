@@ -91,7 +91,7 @@ func (x *cable) drive(t *testing.T) *outcome.Result {
 
 // Hosts that are driven from outside do what they do in a simulated network: a link between two hosts that is outside
 // is no other than one that is inside, to the event.
-func TestEdge(t *testing.T) {
+func TestEdge_MatchesSimulatedNetwork(t *testing.T) {
 	all := transports()
 	delete(all, "window") // its packets are no frames
 	for name, make := range all {

@@ -31,7 +31,7 @@ func (a *at) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 
 // Every packet is delivered, dropped with a reason, or in the network: a program that loses one, makes one from
 // nothing, or changes its length while it waits ends the run, which names the switch.
-func TestConserved(t *testing.T) {
+func TestRun_AccountsForEveryPacket(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		do   func(*at, *dataplane.Env, *packet.Packet) dataplane.Verdict
@@ -161,7 +161,7 @@ type idle struct{ clock }
 func (*idle) Idle() bool { return true }
 
 // What only repeats itself does not keep a run going; what might do something does.
-func TestIdle(t *testing.T) {
+func TestRun_EndsOnIdleRepetition(t *testing.T) {
 	run := func(program dataplane.Program, change func(*Config)) *outcome.Result {
 		c := config(t, 1, nil)
 		f := transport.Flow{Src: 1, Dst: 2, SrcPort: 1, DstPort: 2, Version: 4, Size: 1000, Payload: 1000,

@@ -13,7 +13,7 @@ import (
 // A host's NIC serves its queue pairs round robin, one packet each; an acknowledgement goes
 // before them all (HPCC simulator); a class that PFC has paused is left out, the
 // others go on, and it comes back with its turn.
-func TestNIC(t *testing.T) {
+func TestHost_ServesQueuePairsRoundRobin(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: unit.Second}
 	lossless(t, c, 4, []string{"alpha", "0"}, nil)
 	for i, class := range []uint8{0, 2, 0, 3} {

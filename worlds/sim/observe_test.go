@@ -93,7 +93,7 @@ func TestReorderingInNetwork(t *testing.T) {
 
 // A switch answers every datagram by a notice, of which its own program drops each third when
 // it is injected, and lets pass what is sent. One takes 5.12 µs to the host, and 1 ms.
-func TestNotices(t *testing.T) {
+func TestRun_CountsNoticesAndDelays(t *testing.T) {
 	notice := func(env *dataplane.Env, of *packet.Packet) *packet.Packet {
 		n := env.NewPacket()
 		n.Kind, n.Flow, n.Src, n.Dst, n.SrcPort, n.DstPort = packet.Nack, of.Flow, of.Src, of.Dst, of.SrcPort, of.DstPort
@@ -189,7 +189,7 @@ func (s *scripted) Advance(now unit.Time) {
 // k − ⌊400k/833.6⌋, and more than three for k = 6: at 83.36 µs + 1 ms + 6·400 µs.
 const congested = 83_360*unit.Nanosecond + unit.Millisecond + 2400*unit.Microsecond
 
-func TestOnset(t *testing.T) {
+func TestOnset_FindsFirstReduction(t *testing.T) {
 	const ms, us = unit.Millisecond, unit.Microsecond
 	scripts := [][]step{
 		// by a tenth: not at 95

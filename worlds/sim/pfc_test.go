@@ -132,7 +132,7 @@ func bursts(t testing.TB, seed uint64, headroom ...string) (*Config, *[]*sharedb
 // With the headroom that pfc reckons nothing is ever lost, whatever the network, rates,
 // delays, jitter, triggers and bursts; every flow ends; the books balance all the time and
 // are empty at the end. Without headroom many of the same runs lose packets.
-func TestLossless(t *testing.T) { losslessRuns(t, 60) }
+func TestPFC_LosesNothingWithHeadroom(t *testing.T) { losslessRuns(t, 60) }
 
 // losslessRuns checks the given number of random networks.
 func losslessRuns(t *testing.T, runs int) {
@@ -226,7 +226,7 @@ func ring(t testing.TB, n int, flow ...string) *Config {
 
 // Five switches hold each other: the run ends at once and names the cycle, in its order,
 // with pauses of either kind. Four hold the cycle's rest; a chain does not lock up.
-func TestDeadlock(t *testing.T) {
+func TestRun_NamesCycleOfDeadlock(t *testing.T) {
 	for _, kind := range []string{"until_resumed", "quanta"} {
 		t.Run(kind, func(t *testing.T) {
 			c := ring(t, 5, "pauses", kind)
@@ -395,7 +395,7 @@ func TestLostResume(t *testing.T) {
 }
 
 // A class that strict priority leaves nothing is the reason why its flow is unfinished.
-func TestStarved(t *testing.T) {
+func TestRun_NamesStarvedQueue(t *testing.T) {
 	c := &Config{Wiring: wiring.Config{Seed: 1, Network: leafSpine(2, 1, unit.Length{})}, Duration: 20 * unit.Millisecond,
 		UntilDone: true}
 	lossless(t, c, 2, []string{"alpha", "0"}, []string{"classes", "1: false"})

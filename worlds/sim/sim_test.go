@@ -210,7 +210,7 @@ func TestNamedStreams(t *testing.T) {
 }
 
 // How a run ends, and what is unfinished.
-func TestEnds(t *testing.T) {
+func TestRun_ReportsEndAndUnfinishedFlows(t *testing.T) {
 	finite := func(change func(*Config)) *outcome.Result {
 		c := config(t, 1, nil)
 		every := c.Flows

@@ -23,7 +23,7 @@ func (n *noted) Receive(now unit.Time, p *packet.Packet) bool {
 
 // What would arrive during a stall arrives at its end, all else when it did; a stall within
 // another makes it longer.
-func TestStalls(t *testing.T) {
+func TestStalls_DelayArrivalsToTheirEnd(t *testing.T) {
 	arrivals := func(s Stalls, change func(c *Config)) []unit.Time {
 		c := chain(change)
 		c.Stalls = s

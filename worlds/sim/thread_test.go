@@ -14,7 +14,7 @@ import (
 )
 
 // Hosts are divided by what their flows carry, neighbours together; switches go where most of their neighbours are.
-func TestDivide(t *testing.T) {
+func TestDivideNodes_KeepsNeighboursTogether(t *testing.T) {
 	n := &topology.Network{}
 	for range 8 {
 		n.Nodes = append(n.Nodes, topology.Node{})
@@ -77,7 +77,7 @@ func TestDivide(t *testing.T) {
 }
 
 // Packets that die elsewhere than where they are made come back.
-func TestLevel(t *testing.T) {
+func TestGatherThreads_ReturnsPackets(t *testing.T) {
 	r := &Simulation{threads: []*thread{{}, {}}}
 	for range 100 {
 		var out []*packet.Packet

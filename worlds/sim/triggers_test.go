@@ -40,7 +40,7 @@ func triggered(flows [][2]int, triggers []workload.Trigger) *Config {
 
 // A flow begins when others have ended at their senders or receivers, at once and at whatever host, so that nothing
 // but the trigger's kind decides; threads, windows and bytes as fields change nothing.
-func TestTriggers(t *testing.T) {
+func TestTriggers_StartFlowsAtOnce(t *testing.T) {
 	flows := [][2]int{{0, 2}, {0, 3}, {1, 3}, {3, 1}, {2, 0}, {3, 0}, {1, 2}}
 	all := []workload.Trigger{
 		{Kind: workload.OneShot, Sent: []int{0}, Begins: []int{1}},                         // at the same host

@@ -16,7 +16,7 @@ import (
 )
 
 // What looks on sees how the run goes on, and the run gives the same as without.
-func TestView(t *testing.T) {
+func TestView_ChangesNoResult(t *testing.T) {
 	alone, err := sim.Run(viewed(t, nil))
 	if err != nil {
 		t.Fatal(err)

@@ -232,7 +232,7 @@ func (in *abuse) kept(t *testing.T, x *Attack) {
 
 // Whatever an attacker sends at 80 Mb/s, a TCP user whom the file names keeps 0.8 of its half of the link. Here attacks
 // of each kind are tried; TestEveryAbuse has them all.
-func TestAbuse(t *testing.T) {
+func TestAttacks_LeaveNamedUserItsShare(t *testing.T) {
 	for name, attacks := range map[string][]string{
 		"named":                {"IPv4 longer than its frame", "changing sources of IPv4"},
 		"named as users, IPv6": {"sources within a /64"},
@@ -251,7 +251,7 @@ func TestAbuse(t *testing.T) {
 }
 
 // A victim of attacks that are none gets the link: the arena itself costs nothing.
-func TestArena(t *testing.T) {
+func TestArena_GivesVictimTheLink(t *testing.T) {
 	a := newArena(t, abused[0].file, nil, 4)
 	a.until(attackFrom)
 	if got := a.until(attackTo); got < 49500*unit.Kbps || got > 50100*unit.Kbps {

@@ -10,7 +10,7 @@ import (
 
 // On an access link whose users are behind a port, a user's acknowledgements do not have the activity of the
 // download that they are of: while another user overloads the uplink, they pass.
-func TestAcknowledgements(t *testing.T) {
+func TestUsers_AcknowledgementsPassOverload(t *testing.T) {
 	const access = `
 ports:
   customers: {interface: a, rate: 50Mbps, buffer: 24 packets}

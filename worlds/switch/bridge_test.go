@@ -122,7 +122,7 @@ metrics: none
 // Three ports learn (IEEE 802.1Q §8.7): who is not known, and groups, are sent to all others; who is
 // known, to where it was seen last, in its VLAN; and again to all after 300 s. What is for the
 // side that it came from goes nowhere.
-func TestLearning(t *testing.T) {
+func TestForward_LearnsAddresses(t *testing.T) {
 	b := newBench(t, decode(t, three))
 	tagged := func(f []byte, vlan uint16) []byte {
 		return append(binary.BigEndian.AppendUint16(append(bytes.Clone(f[:12]), 0x81, 0), vlan), f[12:]...)
@@ -336,7 +336,7 @@ func abcOf(b *bench) *p4abc.Program {
 
 // Going over to other programs, rates and limits between two packets loses none of those
 // that wait, and ABC's activities go on.
-func TestChange(t *testing.T) {
+func TestSetPrograms_KeepsPacketsAndMeters(t *testing.T) {
 	const before = `
 ports: {left: {interface: a}, right: {interface: b, rate: 10Mbps, buffer: 1000 packets}}
 switch: [forward, {abc: {q_min: 900 packets, q_base: 950 packets, memory: 1s}}]
@@ -457,7 +457,7 @@ metrics: none
 }
 
 // What comes after a switch has been asked to stop stays outside; what was in it leaves.
-func TestShut(t *testing.T) {
+func TestStopReceiving_SendsWaitingFrames(t *testing.T) {
 	b := newBench(t, decode(t, wire2))
 	for i := range 5 {
 		b.send(0, unit.Time(i), frametest.NewDatagram(t, 1, 2, 0, 1500))

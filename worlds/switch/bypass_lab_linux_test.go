@@ -176,7 +176,7 @@ const bypassSpan = time.Second
 // With --bypass a bridge of the kernel carries on within a second when the switch ends in order or any of its
 // processes is killed, all of them at once, too; no frame takes both ways, then or when the switch starts
 // again beside the bridge, and none goes round. Offloads are as without a bypass.
-func TestBypass(t *testing.T) { realtime.Test(t, bypass) }
+func TestBypass_CarriesFramesWithoutSwitch(t *testing.T) { realtime.Test(t, bypass) }
 
 func bypass(t *realtime.Try) {
 	defer t.WatchIdle()()

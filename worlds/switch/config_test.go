@@ -40,7 +40,7 @@ const access = `ports:
 switch: [forward, {abc: {memory: 3s, aggregates: {192.0.2.0/28: 20kbps, "2001:db8::/56": 20kbps}}}]
 `
 
-func TestDecode(t *testing.T) {
+func TestDecode_RoundTripsResolvedFile(t *testing.T) {
 	c, err := Decode(schemes(), "switch.yaml",
 		[]byte(access+"users: {behind: users, most: 100}\nmetrics: localhost:1234\n"))
 	if err != nil {
@@ -237,7 +237,7 @@ func TestNamedVLANs(t *testing.T) {
 }
 
 // The configuration of the documentation is right.
-func TestDocumented(t *testing.T) {
+func TestDecode_AcceptsDocumentedFile(t *testing.T) {
 	doc, err := os.ReadFile("../../docs/switch.md")
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestDocumented(t *testing.T) {
 	}
 }
 
-func TestKeeps(t *testing.T) {
+func TestCheckReload_RejectsFixedKeys(t *testing.T) {
 	decode := func(text string) *Config {
 		c, err := Decode(schemes(), "switch.yaml", []byte(text))
 		if err != nil {
@@ -283,7 +283,7 @@ func TestKeeps(t *testing.T) {
 }
 
 // Whatever a file has in it, decoding says what is wrong or gives a switch that can be made.
-func FuzzDecode(f *testing.F) {
+func FuzzDecode_GivesSwitchOrInputErrors(f *testing.F) {
 	f.Add([]byte(access))
 	f.Add([]byte(access + "users: {behind: users}\nqueues: 3\nscheduler: strict\nmetrics: none\n"))
 	f.Add([]byte("ports: {a: {interface: b, queue: 3 packets}, c: {interface: d, rate: 3pps}}\nswitch: [{forward: {}}, " +
@@ -302,7 +302,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // A port that ARP and neighbour discovery could fill without anybody's dropping them is pointed at, with its place.
-func TestLax(t *testing.T) {
+func TestExemptWarnings_NameOverfilledPort(t *testing.T) {
 	const file = "ports: {a: {interface: a, rate: %s}, b: {interface: b}}\nswitch: [forward]\nusers: {exempt_rate: %s}\n"
 	for _, x := range []struct{ rate, exempt, want string }{
 		{"10Mbps", "200kbps", ""},
@@ -321,7 +321,7 @@ func TestLax(t *testing.T) {
 }
 
 // A rate at which a full frame takes more than a second is pointed at; one at which it takes a second is not.
-func TestSlow(t *testing.T) {
+func TestConfig_WarnsOfSlowPorts(t *testing.T) {
 	const file = `ports:
   a: {interface: a, rate: %s}
   b:

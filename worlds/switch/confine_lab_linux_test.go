@@ -99,7 +99,7 @@ func works() error {
 	return nil
 }
 
-// Confined is the part of a process of TestConfined; it says what was wrong.
+// Confined is the part of a process of TestConfined_AllowsOnlyListedCalls; it says what was wrong.
 func Confined(what string) error {
 	var err error
 	calls := forbidden
@@ -118,7 +118,7 @@ func Confined(what string) error {
 }
 
 // Go's runtime works within the filters, and what is not on their lists fails.
-func TestConfined(t *testing.T) {
+func TestConfined_AllowsOnlyListedCalls(t *testing.T) {
 	for _, what := range []string{"data plane", "supervisor"} {
 		t.Run(what, func(t *testing.T) {
 			p := await.Start(t, exec.Command(os.Args[0], "switch-confined", what))
@@ -143,7 +143,7 @@ func intruder(process string, calls func() map[string]error) dataplane.Scheme {
 		})
 }
 
-// Intruders are the programs of TestIntruders.
+// Intruders are the programs of TestProcesses_FailForbiddenCalls.
 func Intruders() []dataplane.Scheme {
 	return []dataplane.Scheme{intruder("dataplane", ofDataPlane), intruder("supervisor", forbidden)}
 }

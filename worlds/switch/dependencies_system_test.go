@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// TestDependencies checks that the switch links no other world, no package of study or app, no paper, and no library
-// that plots or evaluates.
-func TestDependencies(t *testing.T) {
+// TestDependencies_ExcludeOtherWorlds checks that the switch links no other world, no package of study or app, no
+// paper, and no library that plots or evaluates.
+func TestDependencies_ExcludeOtherWorlds(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", "./...").Output()
 	if err != nil {
 		t.Fatalf("go list: %v", err)

@@ -96,7 +96,7 @@ func (w *wire) icmp(host string) (errors string) {
 
 // Two switches that are one domain, between unmodified hosts: activities cross in real frames, TCP over IPv4 and
 // IPv6 leaves them room, no host sees a mark, and senders of datagrams learn how long these may be.
-func TestDomain(t *testing.T) { realtime.Test(t, domain) }
+func TestDomain_CarriesActivitiesUnseen(t *testing.T) { realtime.Test(t, domain) }
 
 func domain(t *realtime.Try) {
 	w := lay(t, 1500, "left", "right")

@@ -18,7 +18,7 @@ import (
 
 // A supervisor ends in time when its data plane hangs, with the error that says so, and has restored the offloads;
 // nothing of the data plane is left.
-func TestHangs(t *testing.T) {
+func TestSupervisor_EndsHungDataPlane(t *testing.T) {
 	large := plain + strings.Repeat("# a comment, of which a pipe has no room for two thousand\n", 2000)
 	for _, x := range []struct {
 		name string
@@ -93,7 +93,7 @@ func TestHangEnds(t *testing.T) {
 }
 
 // Nobody reads what the switch says: it carries frames, reads its file anew, and ends.
-func TestUnread(t *testing.T) {
+func TestSwitch_RunsWithUnreadOutput(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
 	before := w.offloads("left")

@@ -37,7 +37,7 @@ func rename(name, to string) error {
 
 // An interface that has got another name meanwhile is restored all the same, and not the one
 // that has its old name now.
-func TestRenamed(t *testing.T) {
+func TestSwitch_RestoresRenamedInterface(t *testing.T) {
 	w := lay(t, 1500, "left", "right", "other")
 	before := w.offloads("left")
 	p := w.open(plain)
@@ -78,7 +78,7 @@ func remove(index int) error {
 
 // An interface that vanishes is the end, as soon as something is to leave there: who starts the
 // switch again can wait for it. The other interface is restored.
-func TestVanished(t *testing.T) {
+func TestSwitch_EndsWithVanishedInterface(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	before := w.offloads("left")
 	p := w.open(plain)
@@ -102,7 +102,7 @@ func TestVanished(t *testing.T) {
 }
 
 // An interface that goes down and comes up again is no end.
-func TestDown(t *testing.T) {
+func TestSwitch_SurvivesInterfaceDown(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)
 	w.echo("right", netip.MustParseAddrPort("10.9.0.2:7"))

@@ -90,7 +90,7 @@ func (p *process) suspendChild() int {
 
 // Every thread of the data plane is another user's, has no capability and can get none;
 // the supervisor has CAP_NET_ADMIN (bit 12) alone, and can get no other.
-func TestPrivileges(t *testing.T) { programs(t, hasFewPrivileges) }
+func TestProcesses_HaveFewPrivileges(t *testing.T) { programs(t, hasFewPrivileges) }
 
 func hasFewPrivileges(t *testing.T, program string) {
 	w := lay(t, 1500, "left", "right")
@@ -141,7 +141,7 @@ func hasFewPrivileges(t *testing.T, program string) {
 }
 
 // Code in either process that wants more than the process needs is refused by the kernel, and the switch goes on.
-func TestIntruders(t *testing.T) {
+func TestProcesses_FailForbiddenCalls(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	p := w.open(plain)
 	for _, process := range []string{"supervisor", "dataplane"} {
@@ -178,7 +178,7 @@ func open(t testing.TB, pid int) map[int]string {
 
 // What root had open when it started the switch, its processes have not, whatever the descriptor: only the outputs
 // are the supervisor's.
-func TestDescriptors(t *testing.T) {
+func TestProcesses_InheritOnlyOutputs(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	secret, err := os.Open("/etc/shadow")
 	if err != nil {
@@ -211,7 +211,7 @@ func TestDescriptors(t *testing.T) {
 
 // When the data plane is killed the supervisor restores what was changed, and ends with an
 // error. When both are killed nothing can, and --restore does it, or the next start.
-func TestKilled(t *testing.T) {
+func TestSupervisor_RestoresOffloadsAfterKill(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	before := w.offloads("left")
 	p := w.open(plain)

@@ -79,7 +79,7 @@ func (w *wire) tc(program, args string) (string, error) {
 
 // What weir switch does of Linux's queueing disciplines gives TCP what they give it, and delays others as they do:
 // goodput within 10 %, the median within 10 % or 1 ms. Qdiscs that this kernel lacks are named.
-func TestQdiscs(t *testing.T) {
+func TestQdiscs_MatchKernel(t *testing.T) {
 	if _, err := exec.LookPath("tc"); err != nil {
 		t.Fatal("iproute2 is needed: ", err)
 	}

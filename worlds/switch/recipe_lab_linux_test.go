@@ -18,7 +18,7 @@ import (
 
 // The recipe of the documentation works as it is copied: each of its commands, in a network namespace and with a place
 // for names of others that are nobody else's. The user with one connection gets a part that a FIFO would not give.
-func TestRecipe(t *testing.T) { realtime.Test(t, works) }
+func TestRecipe_GivesSingleConnectionItsPart(t *testing.T) { realtime.Test(t, works) }
 
 func works(t *realtime.Try) {
 	defer t.WatchIdle()()

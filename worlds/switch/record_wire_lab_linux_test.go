@@ -27,7 +27,8 @@ type tapped struct {
 	frame []byte
 }
 
-// What TestRecorded replays can be recorded anew: a third of a second of real TCP through a real switch.
+// What TestRecordings_ReplayIdentically replays can be recorded anew: a third of a second of real TCP through a real
+// switch.
 func TestRecordWire(t *testing.T) {
 	for _, r := range softswitch.Recordings() {
 		t.Run(r.Name, func(t *testing.T) {

@@ -12,8 +12,7 @@ import (
 )
 
 // Recording is a run of a real switch: what came in at its interfaces, with the kernel's time stamps, and what came out
-// at the hosts. TestRecord of the lab makes them anew (go test -tags lab -run 'TestRecordWire' ./worlds/switch
-// -update).
+// at the hosts. TestRecordWire records them (go test -tags lab -run TestRecordWire ./worlds/switch -update).
 type Recording struct {
 	Name string
 	File string // the switch's, with ports left and right
@@ -101,7 +100,7 @@ func (r *Recording) Replay(t testing.TB, file string, capture []byte) (same bool
 
 // A switch without interfaces that gets what a real one got sends what that sent, byte for byte and in the same order,
 // whenever its thread gets to run; one with another parameter does not.
-func TestRecorded(t *testing.T) {
+func TestRecordings_ReplayIdentically(t *testing.T) {
 	for _, r := range Recordings() {
 		t.Run(r.Name, func(t *testing.T) {
 			f, err := os.Open(r.Path())

@@ -26,7 +26,7 @@ import (
 // Kernels find each other through the switch by ARP and neighbour discovery, and their
 // datagrams come through; the switch ends in order, and says what it did. The offloads of
 // its interfaces are off meanwhile and on again then, those of others never change.
-func TestThrough(t *testing.T) { programs(t, carries) }
+func TestSwitch_CarriesTrafficOfKernels(t *testing.T) { programs(t, carries) }
 
 func carries(t *testing.T, program string) {
 	w := lay(t, 1500, "left", "right", "other")
@@ -164,7 +164,7 @@ func (w *wire) links() map[string]link {
 
 // What waits when the switch is to stop leaves first, for up to a second, and what does not
 // leave by then is counted.
-func TestStop(t *testing.T) {
+func TestSwitch_DrainsQueuesAtStop(t *testing.T) {
 	lab := lay(t, 1500, "left", "right")
 	for _, x := range []struct {
 		rate   string

@@ -31,7 +31,7 @@ metrics: %s
 
 // Of 50 Mb/s a TCP flow gets the payload's share of its frames: 1448 of 1514 bytes
 // (docs/design.md#bytes-queues-order), 47.82 Mb/s.
-func TestGoodput(t *testing.T) {
+func TestSwitch_GoodputFillsLink(t *testing.T) {
 	const want = 50e6 * 1448 / 1514
 	realtime.Test(t, func(t *realtime.Try) {
 		w := lay(t, 1500, "left", "right")
@@ -53,7 +53,7 @@ func TestGoodput(t *testing.T) {
 // What P4-ABC is for: of a user with eight connections and one with a single one, each gets
 // its half with it, and the single one much less without (P4-ABC figure 5). Changing its
 // parameters by SIGHUP keeps what the meters have measured, and loses no frame.
-func TestABC(t *testing.T) { realtime.Test(t, fairWithABC) }
+func TestABC_SharesLinkBetweenUsers(t *testing.T) { realtime.Test(t, fairWithABC) }
 
 func fairWithABC(t *realtime.Try) {
 	w := lay(t, 1500, "heavy", "light", "server")
@@ -118,7 +118,7 @@ metrics: 9465
 // A reload between two packets loses none: datagrams that are numbered arrive all, in
 // order, over a dozen changes of rates, buffers and programs. What cannot change, or is
 // wrong, is refused, and the old one goes on.
-func TestReload(t *testing.T) {
+func TestReload_LosesNoFrame(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
 	file := func(rate string, buffer int, programs string) string {
@@ -299,7 +299,7 @@ func (w *wire) numbered(t testing.TB, from, host string, to netip.AddrPort) (cam
 }
 
 // The page is one of metrics, as text and as OpenMetrics, and says what happened.
-func TestMetrics(t *testing.T) {
+func TestMetrics_CountTraffic(t *testing.T) {
 	w := lay(t, 1500, "left", "right")
 	w.loopback()
 	w.open(fmt.Sprintf(shaped, "50Mbps", 100, "[forward, abc]", "9465") + "users: {new: 0s}\n")

@@ -56,7 +56,7 @@ func TestUsersBehind(t *testing.T) {
 }
 
 // Programs that ask for other ends find them, from either side, and these are no users.
-func TestPeers(t *testing.T) {
+func TestUsers_FindPeersFromEitherSide(t *testing.T) {
 	const file = `
 ports: {left: {interface: a}, right: {interface: b}}
 switch: [forward, {abc: {aggregates: {"10.0.0.1 to 10.0.0.9": 20kbps, "10.0.0.1": 10kbps}}}]

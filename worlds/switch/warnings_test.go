@@ -38,8 +38,8 @@ var warned = []warntest.Row{
 	{ID: "p4te-classes", Text: standalone("20Mbps", "#"), Fires: "gap: 40ms", Quiet: "classes: {0: low_delay}"},
 }
 
-// TestWarnings: each kind of warning fires in one case and is quiet in another.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of warning fires in one case and is quiet in another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, warned, func(t *testing.T, text string) []document.Warning {
 		known := schemes()
 		known.Programs = append(known.Programs, p4te.Scheme())

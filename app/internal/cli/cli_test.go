@@ -151,7 +151,7 @@ func TestExitCodeOfCutRun(t *testing.T) {
 // when that is no terminal; a second one finds the runs; --json is one document.
 // report makes a folder's report anew, diff compares two folders, --csv is for
 // spreadsheets; none of them runs anything.
-func TestFolders(t *testing.T) {
+func TestReport_RepeatsTablesOfFinishedRuns(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	_, tables, _ := weir("run", file, "--out", out)
 	weir("run", file, "--out", out, "--seed", "9", "--set", "duration=900ms")
@@ -230,7 +230,7 @@ func TestFolders(t *testing.T) {
 	}
 }
 
-func TestRun(t *testing.T) {
+func TestRun_WritesFolderAndFindsFinishedRuns(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	code, stdout, stderr := weir("run", file, "--out", out)
 	if code != 0 || stderr != "" || !strings.Contains(stdout, "fails      a (2 runs)") ||
@@ -295,7 +295,7 @@ func TestRun(t *testing.T) {
 }
 
 // Lists and shows fit a terminal, are sorted, and hide no default.
-func TestShow(t *testing.T) {
+func TestShow_FitsTerminalAndShowsDefaults(t *testing.T) {
 	for _, args := range []string{"list", "list schemes", "list measures", "list workloads", "list topologies",
 		"show p4abc/fig4", "show abc", "show udp", "show guarantee",
 		"check p4abc/fig4 --quick", "--help", "run --help", "trace --help", "show window"} {
@@ -402,7 +402,7 @@ func TestShowYAML(t *testing.T) {
 }
 
 // Warnings go to stderr: senders without jitter lock phase.
-func TestWarning(t *testing.T) {
+func TestCheck_WarnsOfPhaseLock(t *testing.T) {
 	file := write(t, strings.Replace(small, "start: 0s", "start: 0s, gap_jitter: 0%", 1))
 	code, _, errs := weir("check", file)
 	if code != 0 || !strings.Contains(errs, "phase lock") {
@@ -411,7 +411,7 @@ func TestWarning(t *testing.T) {
 }
 
 // The progress bar, on a terminal only: one line, rewritten and removed.
-func TestProgress(t *testing.T) {
+func TestProgress_RewritesAndRemovesOneLine(t *testing.T) {
 	var out, errs bytes.Buffer
 	file := write(t, strings.Replace(small, "duration: 200ms", "duration: 300s", 1))
 	if code := Run(registry(), []string{"run", file, "--out", t.TempDir()}, &out, &errs, true); code != 0 {
@@ -423,7 +423,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestReproduce(t *testing.T) {
+func TestReproduce_KeepsOptionsThatDecideResults(t *testing.T) {
 	got := reproduce("p4abc/fig4", "p4abc/fig4",
 		strings.Fields("run p4abc/fig4 --jobs 2 --set duration=3s --out x --set=a=$b --quick --seed 9 --json"))
 	if want := "weir run p4abc/fig4 --set duration=3s '--set=a=$b' --quick --seed 9"; got != want {

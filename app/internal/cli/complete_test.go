@@ -34,7 +34,7 @@ func hasWord(answer, word string) bool {
 }
 
 // A line is completed by the program, whatever the shell; each shell's script asks it.
-func TestCompletes(t *testing.T) {
+func TestCompleter_CompletesMatchingWords(t *testing.T) {
 	t.Chdir(completedFolder(t))
 	for _, x := range completed {
 		t.Run(x.line, func(t *testing.T) {

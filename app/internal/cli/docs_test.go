@@ -9,7 +9,7 @@ import (
 )
 
 // weir docs lists the pages, prints one or a part of it, and writes all as a site.
-func TestDocs(t *testing.T) {
+func TestDocs_ListsPrintsAndWritesPages(t *testing.T) {
 	site := filepath.Join(t.TempDir(), "site")
 	spec, err := os.ReadFile("../../../docs/spec.md")
 	if err != nil {

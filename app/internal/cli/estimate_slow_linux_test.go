@@ -51,7 +51,7 @@ func estimated(t *testing.T, r *experiment.Registry) (names []string) {
 
 // What weir check says of packet-hops and of memory is within a factor of two of what weir run takes, and of time
 // within four, of which the machine decides a part.
-func TestEstimates(t *testing.T) {
+func TestEstimates_AreWithinFactorOfRun(t *testing.T) {
 	const many = `duration: 2s
 topology: {leaf_spine: {leaves: 4, spines: 4, hosts: 16, rate: 100Gbps, delay: 1us}}
 switch: [ecmp]

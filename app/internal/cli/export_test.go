@@ -45,7 +45,7 @@ func (x *lines) Write(r *experiment.Registry, dir, into string, out io.Writer) e
 
 // A registry's own format has its flags, is listed, and writes; a format refuses the flags of
 // others.
-func TestFormats(t *testing.T) {
+func TestExportFormat_HasOwnFlags(t *testing.T) {
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("small.yaml", []byte(small), 0o666); err != nil {
 		t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 
 // Leaves send to four spines, and what one of them sends to one is lost from 1 ms on, up to 40 ms. With failover flows
 // go on after its time, by the other spines; without they wait for the link.
-func TestFailover(t *testing.T) {
+func TestFailover_MovesFlowsToOtherSpines(t *testing.T) {
 	simulate := func(program, traffic string) *outcome.Result {
 		t.Helper()
 		s := plantest.Load(t, Registry(), fmt.Sprintf(`

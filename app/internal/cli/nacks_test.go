@@ -210,7 +210,7 @@ const reactionsHead = "" +
 //     switches, paces a window in a round trip: its rate falls as the queue makes that longer.
 //   - With supply everybody is down to what there is at the first NACK, in one reduction. Only
 //     TIMELY, to whom the queue that remains for a round trip is a gradient, goes below it.
-func TestReactions(t *testing.T) {
+func TestControllers_ReactToNACKsAsRecorded(t *testing.T) {
 	given := map[string][]string{
 		"timely": {"preset", "hpcc", "t_low", "30us", "t_high", "60us"},
 		"dcqcn":  {"preset", "vendor"},

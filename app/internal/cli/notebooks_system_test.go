@@ -19,7 +19,7 @@ import (
 
 // Each notebook does what it says with what its own commands have made, and prints the numbers that results have. A
 // program that is not installed is left out; .ci/system installs them.
-func TestNotebooks(t *testing.T) {
+func TestNotebooks_PrintNumbersOfResults(t *testing.T) {
 	from, books, o := prepared(t)
 	queue, goodput := notebookNumbers(o)
 

@@ -29,7 +29,7 @@ func TestPlotFlags(t *testing.T) {
 
 // weir plot makes figures of finished results: all of the experiment's, one of them changed, or one of its own, in
 // each format, with the numbers and scripts beside it; what is wrong has exit code 2 and says what is allowed.
-func TestPlot(t *testing.T) {
+func TestPlot_WritesFiguresOfResults(t *testing.T) {
 	out := t.TempDir()
 	text := strings.Replace(small, "sweep: {rate: [1Mbps, 5Mbps]}", "sweep: {rate: [1Mbps, 5Mbps], "+
 		"u: {v: {switch: [forward]}, w: {switch: [forward]}}}", 1)

@@ -8,7 +8,7 @@ import (
 )
 
 // A profile is whole when it has been stopped, and there is one at a time.
-func TestProfile(t *testing.T) {
+func TestStartProfile_RunsOneAtATime(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sim.pprof")
 	stop, err := startProfile(file)
 	if err != nil {

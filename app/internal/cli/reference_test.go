@@ -80,7 +80,7 @@ func cell(s string) string {
 }
 
 // help and --version, as people try them first.
-func TestHelp(t *testing.T) {
+func TestHelp_PrintsUsageOfCommands(t *testing.T) {
 	for _, c := range []struct {
 		args, want string
 		code       int

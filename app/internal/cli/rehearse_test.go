@@ -24,7 +24,7 @@ import (
 // The lab's data plane and hosts do with frames, on a machine that is never late, what the simulator does with packets:
 // every program, scheduler, controller and transport. Ties are settled otherwise by some picoseconds, so times may
 // differ a little, and at full queues who is dropped.
-func TestRehearsals(t *testing.T) {
+func TestRehearsal_MatchesSimulatorForEachScheme(t *testing.T) {
 	r := Registry()
 	everyScheme(r, func(what, text string) {
 		t.Run(what, func(t *testing.T) {

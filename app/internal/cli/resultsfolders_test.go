@@ -174,7 +174,7 @@ func answered(t *testing.T, text string) {
 }
 
 // Removing asks, and touches only what weir has made.
-func TestRemove(t *testing.T) {
+func TestResultsRemove_AsksAndKeepsOtherFolders(t *testing.T) {
 	file, out := write(t, small), t.TempDir()
 	dir := ran(t, out, file)
 	there := func() bool { _, err := os.Stat(filepath.Join(dir, "runs.json")); return err == nil }
@@ -238,7 +238,7 @@ func TestRemove(t *testing.T) {
 }
 
 // A bundle gives on another machine what there was on this one.
-func TestBundle(t *testing.T) {
+func TestResultsBundle_OpensWithSameContents(t *testing.T) {
 	out, other := t.TempDir(), t.TempDir()
 	dir := ran(t, out, write(t, small), "--set", "duration=100ms", "--trace", "s->b")
 	archive := filepath.Join(t.TempDir(), "a.tar.gz")

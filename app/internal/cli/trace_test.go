@@ -53,7 +53,7 @@ func events(t *testing.T, name string, args ...string) (lines []string) {
 
 // Traces of all runs, found again; their summaries are of the same events, in any
 // form and within 80 columns.
-func TestTrace(t *testing.T) {
+func TestTrace_FindsAndSummarizesTraces(t *testing.T) {
 	file, out, _ := traced(t)
 	if _, stdout, _ := weir("run", file, "--out", out, "--trace", "s->b", "--trace", "a->s"); !strings.Contains(stdout,
 		"2 runs reused from earlier") {

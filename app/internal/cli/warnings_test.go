@@ -9,8 +9,8 @@ import (
 	"weir/internal/testkit/warntest"
 )
 
-// TestWarnings: each kind of warning of a command fires in one case and is quiet in another.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of warning of a command fires in one case and is quiet in another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	warntest.Run(t, []warntest.Row{
 		{ID: "lab-left", Issue: func(_ *testing.T, fires bool) []document.Warning {
 			if fires {

@@ -39,7 +39,7 @@ func (p *path) runUntil(until unit.Time) {
 
 // draft-cardwell-iccrg-bbr-00 §4.1, §4.2: pacing rate = gain · bandwidth, less 1 %;
 // window = gain · BDP and room for bursts. Startup has 2/ln 2 = 2.89.
-func TestFormulas(t *testing.T) {
+func TestBBR_FollowsDraftFormulas(t *testing.T) {
 	b := New(newFlow())
 	if g := b.PacingGain(); g < 2.885 || g > 2.89 {
 		t.Errorf("startup's gain is %g, 2/ln 2 is 2.885", g)

@@ -8,7 +8,7 @@ import (
 )
 
 // What a policer's rate, loss recovery and idleness do to the controller.
-func TestConservation(t *testing.T) {
+func TestBBR_ConservationLastsOneRound(t *testing.T) {
 	p := &path{b: New(newFlow()), rate: 5000, rtt: 20 * ms}
 	p.runUntil(3 * unit.Second)
 	b := p.b

@@ -8,7 +8,7 @@ import (
 )
 
 // draft-cardwell-iccrg-bbr-00 §4.3.2: three rounds with less than 25 % more fill the pipe.
-func TestStartup(t *testing.T) {
+func TestStartup_FullAfterThreeRoundsWithoutGrowth(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		bandwidths []float64
@@ -48,7 +48,7 @@ func TestStartup(t *testing.T) {
 }
 
 // §4.3.3: the gain is the inverse of startup's, so that its queue leaves within a round.
-func TestDrain(t *testing.T) {
+func TestDrain_GainInvertsStartup(t *testing.T) {
 	var s startup
 	var d drain
 	up, upWindow := s.phaseGains()
@@ -170,7 +170,7 @@ func TestProbeRTT(t *testing.T) {
 }
 
 // bbr_set_cwnd_to_recover_or_restore, bbr_save_cwnd.
-func TestRecovery(t *testing.T) {
+func TestRecovery_ConservesPacketsThenRestores(t *testing.T) {
 	ack := func(state cc.RecoveryState, packets, inFlight, lost int) *cc.Ack {
 		return &cc.Ack{Packets: packets, Flight: cc.Flight{After: inFlight}, Losses: cc.Losses{State: state, New: lost}}
 	}
@@ -270,7 +270,7 @@ func TestPolicerFound(t *testing.T) {
 }
 
 // bbr_update_ack_aggregation.
-func TestAggregation(t *testing.T) {
+func TestAggregation_BoundsAndForgetsExtraPackets(t *testing.T) {
 	var g aggregation
 	g.startEpoch(0)
 	g.addAck(ms, 1, 1000, false, 100) // one in 1 ms at 1000/s

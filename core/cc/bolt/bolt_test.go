@@ -58,7 +58,7 @@ func is(t *testing.T, what string, b *bolt.Bolt, window float64) {
 
 // Algorithm 2, HandleSRC: share = rate / link, interval = rtt_src / (share × queue in packets), and one packet
 // less if that has passed since the last decrease. Before any acknowledgement the rate is the sender's link's.
-func TestDecrease(t *testing.T) {
+func TestBolt_QueueNoticeTakesPacket(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	is(t, "at the start", b, 80_000)
 	b.OnNotice(2*us, notice(4000, 0)) // share 1, 4 packets: 2 µs / 4
@@ -106,7 +106,7 @@ func TestBelowPacket(t *testing.T) {
 }
 
 // INC of an acknowledgement is a packet more, unless the packet found a queue; without requests nothing asks.
-func TestIncrease(t *testing.T) {
+func TestBolt_IncreaseFlagAddsPacket(t *testing.T) {
 	c := bolt.Defaults()
 	c.AI = 0
 	b := build(t, c)
@@ -129,7 +129,7 @@ func TestIncrease(t *testing.T) {
 }
 
 // AI is a packet when what was sent at the last one is acknowledged; not by what delivers nothing.
-func TestAdditive(t *testing.T) {
+func TestBolt_AddsAIOncePerWindow(t *testing.T) {
 	for _, ai := range []float64{1, 0.25, 0} {
 		t.Run(fmt.Sprint(ai), func(t *testing.T) {
 			c := bolt.Defaults()
@@ -155,7 +155,7 @@ func TestAdditive(t *testing.T) {
 
 // FIRST as long as nothing is acknowledged, LAST if what is left fits into the window or into the packet, INC
 // otherwise, of flows that are beyond their first window.
-func TestFlags(t *testing.T) {
+func TestBolt_SetsFlagsOfPackets(t *testing.T) {
 	c := bolt.Defaults()
 	c.AI = 0
 	first, last, inc := packet.BoltFirst, packet.BoltLast, packet.BoltIncrease
@@ -190,7 +190,7 @@ func TestFlags(t *testing.T) {
 }
 
 // The rate is a window a round trip: the last one or, below a packet, the path's as long as there is none.
-func TestPacing(t *testing.T) {
+func TestBolt_PacesWindowPerRoundTrip(t *testing.T) {
 	for pacing, want := range map[string]string{"always": "80kB 0bps, 81kB 81Gbps, 1kB 500Mbps",
 		"below_packet": "80kB 0bps, 81kB 0bps, 1kB 500Mbps"} {
 		t.Run(pacing, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestPacing(t *testing.T) {
 }
 
 // A loss takes max_md, once a round trip; a decrease by an answer about one counts as well.
-func TestLosses(t *testing.T) {
+func TestBolt_LossReducesOncePerRoundTrip(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	b.OnAck(8*us, ack(1000, 80_000, 0))
 	is(t, "before", b, 81_000)
@@ -241,7 +241,7 @@ func TestLosses(t *testing.T) {
 }
 
 // Without SRC the acknowledgement has the queue, and counts as its word after a whole round trip.
-func TestAnswered(t *testing.T) {
+func TestBolt_DecreaseFlagTakesPacket(t *testing.T) {
 	c := bolt.Defaults()
 	c.AI = 0
 	b := build(t, c)
@@ -274,7 +274,7 @@ func TestAnswered(t *testing.T) {
 //	        2 have passed                           79000
 //	24      ACK of 81, the round trip's end         80000
 //	25      a loss: halved                          40000
-func TestTranscript(t *testing.T) {
+func TestBolt_MatchesTranscriptByHand(t *testing.T) {
 	b := build(t, bolt.Defaults())
 	at := func(ns int64) unit.Time { return unit.Time(ns) * unit.Nanosecond }
 	b.OnSend(0, cc.Sent{Bytes: mss, Left: 1 << 30})
@@ -313,7 +313,7 @@ func TestTranscript(t *testing.T) {
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestBolt_RejectsBadConfigAndFlow(t *testing.T) {
 	c := bolt.Defaults()
 	c.MaxWindow = 100
 	if scheme.Validate(&c) == nil {
@@ -325,7 +325,7 @@ func TestBad(t *testing.T) {
 }
 
 // The site is asked: switches that do not answer, packets by several paths, windows and clocks.
-func TestSuits(t *testing.T) {
+func TestConfig_CheckRemarksUnsuitableSites(t *testing.T) {
 	paths := func(change func(p *cc.FlowPath)) []cc.FlowPath {
 		p := cc.FlowPath{Path: cc.Path{NICRate: unit.Tbps, LineRate: unit.Tbps, BaseRTT: 8 * us},
 			NarrowLink: cc.Link{Port: "s->b", Rate: 100 * unit.Gbps, Payload: 95 * unit.Gbps}}

@@ -6,17 +6,23 @@
 // The sources are the paper's abstract and its authors' simulator, of 2021 (Bolt simulator, docs/sources.md). The
 // paper's algorithms are written from memory. They agree with the simulator except for the differences below:
 //
-//	algorithm 2, HandleSRC: rate/link is the flow's share; a packet less  Bolt.drainShare  TestDecrease,
+//	algorithm 2, HandleSRC: rate/link is the flow's share; a packet less  Bolt.drainShare
+//	                                                                                     TestBolt_QueueNoticeTakesPacket,
 //	  every rtt_src / (share × queue in packets)                                           TestDecreaseInterval
 //	… a window of a packet or less halves (simulator: HandleBts)          Bolt.drainShare  TestBelowPacket
-//	algorithm 2, HandleAck: INC is a packet more                          Bolt.OnAck       TestIncrease
-//	… and so is each round trip                                           Bolt.OnAck       TestAdditive
-//	§3.2: FIRST until there is an acknowledgement, LAST in the last       Bolt.OnSend      TestFlags
+//	algorithm 2, HandleAck: INC is a packet more                          Bolt.OnAck
+//	                                                                                      TestBolt_IncreaseFlagAddsPacket
+//	… and so is each round trip                                           Bolt.OnAck       TestBolt_AddsAIOncePerWindow
+//	§3.2: FIRST until there is an acknowledgement, LAST in the last       Bolt.OnSend      TestBolt_SetsFlagsOfPackets
 //	  window, INC in all others
-//	a window below a packet is a rate                                     Bolt.Decision    TestPacing
-//	losses halve the window once a round trip (simulator: HandleNack)     Bolt.OnLoss      TestLosses
-//	without SRC an acknowledgement's queue (simulator: HandleAck)         Bolt.OnAck       TestAnswered
-//	all of it                                                             all              TestTranscript
+//	a window below a packet is a rate                                     Bolt.Decision
+//	                                                                                     TestBolt_PacesWindowPerRoundTrip
+//	losses halve the window once a round trip (simulator: HandleNack)     Bolt.OnLoss
+//	                                                                                 TestBolt_LossReducesOncePerRoundTrip
+//	without SRC an acknowledgement's queue (simulator: HandleAck)         Bolt.OnAck
+//	                                                                                     TestBolt_DecreaseFlagTakesPacket
+//	all of it                                                             all
+//	                                                                                     TestBolt_MatchesTranscriptByHand
 //
 // The simulator flags one packet a round trip for additive increase, and adds when the flag returns. This package
 // adds when the data sent at the last addition is acknowledged, as in the paper, so that a lost packet does not stop

@@ -57,7 +57,7 @@ func stories(n int) [][]byte {
 
 // Every controller holds what the model checks, whatever happens to it, and two of
 // them that see the same do the same.
-func TestModel(t *testing.T) {
+func TestModel_ControllersHoldInvariants(t *testing.T) {
 	for _, m := range makers {
 		for i, s := range stories(100) {
 			a, b := &Model{Controller: m.make(NewFlow(7)), OwnRecovery: m.own}, &Model{Controller: m.make(NewFlow(7)),
@@ -74,7 +74,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-func FuzzModel(f *testing.F) {
+func FuzzModel_ControllersHoldInvariants(f *testing.F) {
 	for i, s := range stories(3) {
 		f.Add(uint8(i), s[:400])
 	}
@@ -128,7 +128,7 @@ func (b *broken) OnLoss(now unit.Time, l cc.Loss) {
 }
 
 // The model finds mistakes.
-func TestMutants(t *testing.T) {
+func TestModel_FindsMutants(t *testing.T) {
 	without := func(kind cc.LossKind) func(l cc.Loss) (cc.Loss, bool) {
 		return func(l cc.Loss) (cc.Loss, bool) { return l, l.Kind != kind }
 	}
@@ -215,7 +215,7 @@ func checkScripts(t *testing.T, folder string, names []string, newController fun
 }
 
 // What window-based controllers answer to streams of events is in testdata.
-func TestScripts(t *testing.T) {
+func TestPlayScript_MatchesGoldenFiles(t *testing.T) {
 	var names []string
 	for _, m := range makers {
 		names = append(names, m.name)
@@ -254,7 +254,7 @@ func (r *raising) Decision() cc.Decision {
 }
 
 // The model finds who sends more by NACKs, if it is to tell of them.
-func TestNacks(t *testing.T) {
+func TestModel_FindsGrowthByNacks(t *testing.T) {
 	story := []byte{0, 31, 15, 159}
 	if err := (&Model{Controller: &raising{Controller: reno.New(NewFlow(7))}, Nacks: true}).PlayStory(story); err == nil {
 		t.Error("the model does not find a controller that grows by NACKs")
@@ -272,7 +272,7 @@ func TestNacks(t *testing.T) {
 // 9 ms of RTT, 10 ms with the packet itself, give half of the rate and no queue; one of 30 the
 // whole rate and a queue of 20, or 21 for an instant, and nothing trimmed. Of 40
 // packets with room for 20 the first round loses what the path and the queue do not hold.
-func TestBottleneck(t *testing.T) {
+func TestBottleneck_MatchesLoopByHand(t *testing.T) {
 	run := func(window, buffer int) (*Bottleneck, *Sender) {
 		s := &Sender{Controller: none.New(NewFlow(1), none.Config{Packets: window}), RTT: 9 * unit.Millisecond,
 			NIC:   unit.Gbps,

@@ -219,8 +219,9 @@ func BenchmarkOnAck(b *testing.B) {
 	}
 }
 
-// TestMake checks that BuildController rejects names and values that a scheme does not have.
-func TestMake(t *testing.T) {
+// TestBuildController_RejectsBadParameters checks that BuildController rejects names and values that a scheme does not
+// have.
+func TestBuildController_RejectsBadParameters(t *testing.T) {
 	for _, given := range [][]string{{"preset"}, {"nothing", "1"}, {"ai", "fast"}} {
 		if _, err := BuildController(dcqcn.Scheme(), NewDatacentreFlow(1), given...); err == nil {
 			t.Errorf("%q is taken", given)

@@ -34,7 +34,7 @@ func ackEvenly(c *Cubic, from, long, rtt unit.Time) unit.Time {
 
 // RFC 9438 §4.2 equations 1 and 2, §4.6: from 70 % of W_max = 1000 the window follows
 // C(t − K)³ + W_max and is back at W_max after K = ∛(300/0.4) = 9.09 s.
-func TestCurve(t *testing.T) {
+func TestCubic_FollowsCubicCurve(t *testing.T) {
 	for _, variant := range []string{Linux, RFC9438} {
 		t.Run(variant, func(t *testing.T) {
 			c := New(cctest.NewFlow(1, cctest.SetInitialWindow(1000)), plain(variant))
@@ -85,7 +85,7 @@ func TestRenoFriendly(t *testing.T) {
 // §4.7: when the window at a loss is below the last W_max, W_max becomes cwnd(1 + β)/2.
 // §4.8: after a timeout the window is 1 and the threshold β·cwnd. §4.9: a spurious loss
 // restores everything.
-func TestLosses(t *testing.T) {
+func TestCubic_LossSetsMaxWindow(t *testing.T) {
 	c := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438))
 	c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})
 	if c.wMax != 100 || packets(c) != 70 {
@@ -114,7 +114,7 @@ func TestLosses(t *testing.T) {
 }
 
 // §5.8: time in which nothing is sent does not count.
-func TestIdle(t *testing.T) {
+func TestCubic_ExcludesIdleTime(t *testing.T) {
 	a, b := New(cctest.NewFlow(1, cctest.SetInitialWindow(100)), plain(RFC9438)), New(cctest.NewFlow(1,
 		cctest.SetInitialWindow(100)), plain(RFC9438))
 	for _, c := range []*Cubic{a, b} {

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-func TestRTO(t *testing.T) {
+func TestCubic_RTOSetsKToZero(t *testing.T) {
 	for _, v := range []string{RFC9438, Linux} {
 		t.Run(v, func(t *testing.T) {
 			c := New(cctest.NewFlow(1, cctest.SetInitialWindow(1000)), plain(v))
@@ -84,7 +84,7 @@ func TestPlusPlusStale(t *testing.T) {
 	}
 }
 
-func TestRounding(t *testing.T) {
+func TestCubic_LossRoundsWindowUp(t *testing.T) {
 	for n := 3; n < 100000; n++ {
 		c := New(cctest.NewFlow(1, cctest.SetInitialWindow(n)), plain(Linux))
 		c.OnLoss(0, cc.Loss{Kind: cc.FastRecovery})

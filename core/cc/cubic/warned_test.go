@@ -12,7 +12,7 @@ import (
 
 // RFC 8511 §3.1: 0.85 of CUBIC's window is left where nothing was lost, not less than what the network offers, and no
 // less than a loss leaves.
-func TestWarned(t *testing.T) {
+func TestCubic_WarningKeeps85Percent(t *testing.T) {
 	for _, x := range []struct {
 		beta    float64
 		offered int

@@ -42,7 +42,7 @@ func runTimers(d *dcqcn.DCQCN, until unit.Time) {
 // §3.1: a flow starts at line rate. Equation 1: R_T = R_C, R_C = R_C·(1 − α/2), and only
 // then α = (1 − g)·α + g; α begins at 1. Equation 2: without a CNP for the timer's
 // time α = (1 − g)·α.
-func TestDecrease(t *testing.T) {
+func TestDCQCN_CNPReducesByAlpha(t *testing.T) {
 	d := start(t, dcqcn.PaperConfig())
 	if d.Decision().Rate != line || d.Decision().NextTimer != unit.Never {
 		t.Fatalf("start: %+v", d.Decision())
@@ -160,7 +160,7 @@ func TestDecreaseInterval(t *testing.T) {
 // that CNP's flag cleared; decreases are checked each 4 µs, 1 ns behind alpha; F = 1: the
 // increases are one of fast recovery, one additive, then hyper; without
 // CLAMP_TARGET_RATE the target stays if nothing has increased since the last decrease.
-func TestVendor(t *testing.T) {
+func TestDCQCN_VendorMatchesHPCCSimulator(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 100*us)
 	testkit.CheckNear(t, "a CNP alone", d.Decision().Rate, 40e9, rounding)
@@ -212,7 +212,7 @@ func TestVendor(t *testing.T) {
 }
 
 // With a decrease and an increase due at one time, the increase is first.
-func TestTie(t *testing.T) {
+func TestDCQCN_IncreasesBeforeDecreaseInTie(t *testing.T) {
 	d := start(t, dcqcn.VendorConfig(line))
 	cnp(d, 0)
 	runTimers(d, 5*us)
@@ -232,7 +232,7 @@ func TestTie(t *testing.T) {
 // and none is without effect for long, timers never raise above the line, the target
 // is never below the rate, no timer is in the past, and a timer that is served late
 // leads to the same.
-func TestProperties(t *testing.T) {
+func TestDCQCN_KeepsBoundsUnderRandomCNPs(t *testing.T) {
 	for name, c := range map[string]dcqcn.Config{"paper": dcqcn.PaperConfig(), "vendor": dcqcn.VendorConfig(line)} {
 		t.Run(name, func(t *testing.T) {
 			random := unit.NewRandom(1, name)
@@ -272,7 +272,7 @@ func TestProperties(t *testing.T) {
 }
 
 // The same CNPs, later by whatever, cut as deep or less: alpha only decays meanwhile.
-func TestMonotone(t *testing.T) {
+func TestDCQCN_LaterCNPCutsNoDeeper(t *testing.T) {
 	last := 1.0
 	for gap := 50 * us; gap < 100*unit.Millisecond; gap += gap / 3 {
 		d := start(t, dcqcn.PaperConfig())
@@ -289,7 +289,7 @@ func TestMonotone(t *testing.T) {
 }
 
 // Presets, what is given in their place, and what is refused.
-func TestScheme(t *testing.T) {
+func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	first := func(given ...string) unit.Rate {
 		c, err := cctest.BuildController(dcqcn.Scheme(), cctest.NewDatacentreFlow(1), given...)
 		if err != nil {

@@ -29,7 +29,7 @@ func round(d *dctcp.DCTCP, base *cc.Ack, n, marked int) {
 
 // RFC 8257 §3.3 steps 6 to 8: Alpha = Alpha·(1 − g) + g·M, once a window; step 9: the
 // window falls by Alpha/2; §3.5: a loss halves it.
-func TestFormulas(t *testing.T) {
+func TestDCTCP_FollowsRFC8257Steps(t *testing.T) {
 	const g = 1 / 16.
 	d := dctcp.New(cctest.NewFlow(1), dctcp.Config{G: g, InitialAlpha: 1, SlowStart: true})
 	base := &cc.Ack{}

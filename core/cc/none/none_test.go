@@ -25,7 +25,7 @@ func TestNothingMoves(t *testing.T) {
 }
 
 // Rates and windows as an experiment gives them.
-func TestScheme(t *testing.T) {
+func TestScheme_AppliesRateAndWindow(t *testing.T) {
 	for _, c := range []struct {
 		path  string
 		f     cc.Flow

@@ -5,8 +5,8 @@
 // quick adapt sets the window to the bytes that arrived in a round trip.
 //
 // The law counts bytes of frames and picoseconds, as the working group's simulator does. It agrees with the
-// simulator's traces to the byte (TestTraces). Increases of the window are summed in 64 bits; the simulator's 32 bits
-// wrap at high rates (TestWrap).
+// simulator's traces to the byte (TestLaw_MatchesSimulatorTraces). Increases of the window are summed in 64 bits; the
+// simulator's 32 bits wrap at high rates (TestLaw_AdjustsBeyond32Bits).
 //
 // The transport with this law is weir/core/transport/uet, which reports what is in flight. This package does not
 // send.

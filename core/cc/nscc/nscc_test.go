@@ -70,7 +70,7 @@ func site(rate unit.Rate, rtt unit.Time) nscc.Conditions {
 }
 
 // Windows and average delays agree with each line of the simulator's traces, in whole bytes and picoseconds.
-func TestTraces(t *testing.T) {
+func TestLaw_MatchesSimulatorTraces(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		rate  unit.Rate
@@ -100,7 +100,7 @@ func TestTraces(t *testing.T) {
 
 // At 800 Gb/s what a few acknowledgements add is beyond 32 bits, where the simulator's window falls behind. Ours is
 // what the law says: the difference of an adjustment is a whole turn of the counter over the window.
-func TestWrap(t *testing.T) {
+func TestLaw_AdjustsBeyond32Bits(t *testing.T) {
 	const rate, rtt = 800 * unit.Gbps, unit.Time(12_250_000)
 	l := nscc.New(nscc.Defaults(), site(rate, rtt))
 	const frame, payload = 4150.0, 4086.0
@@ -132,7 +132,7 @@ func TestWrap(t *testing.T) {
 }
 
 // What is heard in any order, the window is never below a packet nor above the largest one.
-func FuzzBounds(f *testing.F) {
+func FuzzLaw_KeepsWindowBounds(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(seed, uint8(seed))
 	}
@@ -163,7 +163,7 @@ func FuzzBounds(f *testing.F) {
 
 // Of the four cases a mark without delay changes nothing; with a long one the window falls once a round trip, and
 // keeps at least its share.
-func TestCases(t *testing.T) {
+func TestLaw_HandlesMarkAndDelayCases(t *testing.T) {
 	const rtt = 12 * unit.Microsecond
 	c := nscc.Defaults()
 	c.QuickAdapt = false

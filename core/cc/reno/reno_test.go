@@ -16,7 +16,7 @@ func window(c cc.Controller) int { return int(c.Decision().Window / 1000) }
 // RFC 5681 §3.1: slow start adds what is acknowledged; equation 3: congestion avoidance
 // a packet a window; equation 4: a loss halves, to two packets at least; after a
 // timeout the window is one packet and the threshold half of it.
-func TestFormulas(t *testing.T) {
+func TestReno_FollowsRFC5681Formulas(t *testing.T) {
 	r := reno.New(cctest.NewFlow(1))
 	r.OnAck(0, ack(10))
 	if window(r) != 20 || !r.Decision().SlowStart {

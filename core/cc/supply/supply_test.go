@@ -62,7 +62,7 @@ func is(t *testing.T, what string, c cc.Controller, window unit.Bytes, rate unit
 
 // Supply becomes B = s·payload/frame; rate ≤ B, window ≤ ⌈B·T⌉ + 1 packets: ours. 100 Mb/s of frames are
 // 80 Mb/s of payload, 10 kB in 1 ms.
-func TestFormulas(t *testing.T) {
+func TestSupply_SupplyBoundsRateAndWindow(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		f      cc.Flow
@@ -141,7 +141,7 @@ func TestOneReduction(t *testing.T) {
 
 // After a round trip the bound opens by 1/64 of what is delivered, and by 1/8 once 16
 // round trips have brought no notice: in terms of windows, Δ(B·T) = g·delivered.
-func TestOpening(t *testing.T) {
+func TestSupply_OpensAfterRoundTrip(t *testing.T) {
 	s := wrap(t, none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100}), newFlow(10*ms))
 	s.OnNotice(0, nack(64*mbps)) // 51.2 Mb/s, 64 packets
 	is(t, "reduced", s, 65_000, 51_200_000)
@@ -194,7 +194,7 @@ func TestOpensInTime(t *testing.T) {
 
 // The inner controller does not hear of NACKs, and does not grow beyond what is used;
 // losses, echoes and CNPs it hears of.
-func TestInner(t *testing.T) {
+func TestSupply_HidesNacksFromInner(t *testing.T) {
 	f := newFlow(10 * ms)
 	r := reno.New(f)
 	s := wrap(t, r, f)
@@ -254,7 +254,7 @@ func (s *spy) OnAck(_ unit.Time, a *cc.Ack)  { s.ack = *a }
 func (s *spy) OnLoss(_ unit.Time, l cc.Loss) { s.loss = l }
 
 // What NACKs report is not in LostTotal and State; what SACK and timeouts find is.
-func TestHidden(t *testing.T) {
+func TestSupply_HidesLossesThatNacksReport(t *testing.T) {
 	s := &spy{None: *none.New(cc.Flow{MSS: 1000}, none.Config{Packets: 100})}
 	c := wrap(t, s, newFlow(ms))
 	a := ack(1, ms)
@@ -355,7 +355,7 @@ func paths() []cc.Flow {
 }
 
 // Every controller holds beneath the bound what the model checks, and what the property says.
-func TestModel(t *testing.T) {
+func TestSupply_HoldsModelInvariants(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, m := range makers {
 		for i := range 80 {
@@ -379,7 +379,7 @@ func TestModel(t *testing.T) {
 	}
 }
 
-func FuzzModel(f *testing.F) {
+func FuzzSupply_HoldsModelInvariants(f *testing.F) {
 	f.Add(uint8(0), []byte{0, 31, 15, 110, 3, 2, 15, 150, 4, 0, 14, 200, 5, 3, 10, 1, 12, 0, 13, 0, 3, 3})
 	f.Add(uint8(3), []byte{0, 31, 15, 159, 3, 2, 15, 97, 4, 0, 14, 255, 5, 3, 15, 200, 11, 3, 3, 3})
 	f.Fuzz(func(t *testing.T, which uint8, story []byte) {
@@ -391,7 +391,7 @@ func FuzzModel(f *testing.F) {
 }
 
 // Without a NACK the wrapper is not there.
-func TestUnnoticed(t *testing.T) {
+func TestSupply_ChangesNoDecisionWithoutNack(t *testing.T) {
 	for _, m := range makers {
 		f := cctest.NewDatacentreFlow(7)
 		a, err := m.make(f)
@@ -423,7 +423,7 @@ func TestUnnoticed(t *testing.T) {
 	}
 }
 
-func TestAllocations(t *testing.T) {
+func TestSupply_AllocatesNothing(t *testing.T) {
 	for _, m := range makers {
 		f := cctest.NewDatacentreFlow(7)
 		inner, err := m.make(f)
@@ -483,7 +483,7 @@ func sender(t testing.TB, m maker, rtt unit.Time, wrapped bool) *cctest.Sender {
 // What is in flight meets the supply within a round trip after the first notice, of a flow
 // that is beyond it: 100 Mb/s for 10 ms are 100 packets. The switch's buffer is what the RTT is
 // longer by.
-func TestConvergence(t *testing.T) {
+func TestSupply_FlightMeetsSupplyInRoundTrip(t *testing.T) {
 	const rtt, buffer = 10 * ms, 50
 	for _, m := range []maker{makers[0], makers[1], makers[7]} {
 		s := sender(t, m, rtt, true)
@@ -530,7 +530,7 @@ func TestSlowStartSpike(t *testing.T) {
 }
 
 // Many senders whose shares are below a packet a round trip: the rate holds there.
-func TestIncast(t *testing.T) {
+func TestSupply_HoldsRateInIncast(t *testing.T) {
 	const n = 64
 	var flows []*cctest.Sender
 	for range n {

@@ -58,7 +58,7 @@ func TestTargetDelay(t *testing.T) {
 }
 
 // Algorithm 1: below the target cwnd + ai/cwnd·num_acked, and + ai·num_acked if cwnd < 1.
-func TestIncrease(t *testing.T) {
+func TestSwift_AddsAIBelowTarget(t *testing.T) {
 	c := flat()
 	s := start(t, c)
 	want := 10.0
@@ -84,7 +84,7 @@ func TestIncrease(t *testing.T) {
 
 // Algorithm 1: at the target and above max(1 − β·(delay − target)/delay, 1 − max_mdf)·cwnd,
 // if the last decrease is a round trip ago.
-func TestDecrease(t *testing.T) {
+func TestSwift_DelayDecreaseIsCapped(t *testing.T) {
 	for rtt := 20 * us; rtt < 200*us; rtt += 3 * us {
 		s := start(t, flat())
 		ack(s, 0, rtt, 1)
@@ -114,7 +114,7 @@ func TestDecrease(t *testing.T) {
 // Algorithm 1: fast recovery and timeouts cut by max_mdf once a round trip;
 // RETX_RESET_THRESHOLD timeouts in a row leave min_cwnd, at any time; ACKs and fast
 // recovery begin the count anew.
-func TestLoss(t *testing.T) {
+func TestSwift_LossCutsOncePerRoundTrip(t *testing.T) {
 	timeout, recovery := cc.Loss{Kind: cc.RetransmissionTimeout}, cc.Loss{Kind: cc.FastRecovery}
 	s := start(t, flat())
 	ack(s, 0, 19*us, 0)
@@ -156,7 +156,7 @@ func TestLoss(t *testing.T) {
 }
 
 // Algorithm 1: from one packet on there is no pacing; below it a packet every rtt/cwnd.
-func TestPacing(t *testing.T) {
+func TestSwift_PacesOnlyBelowOnePacket(t *testing.T) {
 	for _, window := range []float64{0.02, 0.1, 0.25, 0.5, 0.999, 1, 1.5, 10} {
 		t.Run(fmt.Sprint("window ", window), func(t *testing.T) {
 			c := flat()
@@ -183,7 +183,7 @@ func TestPacing(t *testing.T) {
 
 // Properties under RTTs at random: the window stays within its bounds, a larger
 // delay never leaves a larger window, and no two decreases are nearer than an RTT.
-func TestProperties(t *testing.T) {
+func TestSwift_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	random := unit.NewRandom(1, "swift")
 	c := swift.Defaults()
 	s := start(t, c)
@@ -211,7 +211,7 @@ func TestProperties(t *testing.T) {
 }
 
 // What is given, and what is refused.
-func TestScheme(t *testing.T) {
+func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	window := func(given ...string) float64 {
 		c, err := cctest.BuildController(swift.Scheme(), cctest.NewDatacentreFlow(1), given...)
 		if err != nil {

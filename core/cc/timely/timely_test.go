@@ -44,7 +44,7 @@ func ack(c cc.Controller, rtt unit.Time) {
 // TIMELY algorithm 1: rtt_diff = (1 − α)·rtt_diff + α·(new_rtt − prev_rtt), gradient =
 // rtt_diff/minRTT. new_rtt < Tlow: rate + δ. new_rtt > Thigh: rate·(1 − β·(1 − Thigh/new_rtt)).
 // gradient ≤ 0: rate + N·δ. Else rate·(1 − β·gradient).
-func TestAlgorithm1(t *testing.T) {
+func TestTimely_PaperFollowsAlgorithm1(t *testing.T) {
 	c := start(t, each(timely.Paper))
 	rate, diff, last := 10e9, 0.0, 0.0
 	ack(c, 100*us)
@@ -71,7 +71,7 @@ func TestAlgorithm1(t *testing.T) {
 
 // Algorithm 1: N = 5 after five completion events with a negative gradient, else 1; an
 // event without one begins the count anew.
-func TestHAI(t *testing.T) {
+func TestTimely_HAIAfterFiveNegativeGradients(t *testing.T) {
 	c := start(t, each(timely.Paper))
 	rate := 10e9
 	rtt := 400 * us
@@ -94,7 +94,7 @@ func TestHAI(t *testing.T) {
 
 // CoNEXT'16, patched TIMELY: w(g) is 0 up to −1/4, 2g + 1/2 between, 1 from 1/4 on; rate =
 // δ·(1 − w) + rate·(1 − β·w·(new_rtt − RTT_ref)/RTT_ref), with RTT_ref = Tlow and β = 0.008.
-func TestPatched(t *testing.T) {
+func TestTimely_PatchedFollowsWeightedGradient(t *testing.T) {
 	for _, step := range []float64{-30, -7, -6, -3, -1, 0, 1, 3, 5, 6, 7, 30} {
 		t.Run(fmt.Sprintf("step of %v us", step), func(t *testing.T) { // µs
 			c := start(t, each(timely.Patched))
@@ -142,7 +142,7 @@ func TestFixedPoint(t *testing.T) {
 
 // The HPCC simulator (rdma-hw.cc): δ is 1/1000 of the line, any five increases in a row bring five times
 // as much, a decrease ends that, and the rate is computed once a round trip.
-func TestHPCC(t *testing.T) {
+func TestTimely_HPCCMatchesSimulator(t *testing.T) {
 	config := timely.PresetConfig(timely.HPCC, line)
 	config.StartRate = 10 * unit.Gbps
 	c := start(t, config)
@@ -183,7 +183,7 @@ func TestHPCC(t *testing.T) {
 
 // A completion event is a segment: 64 KB of payload, whatever the ACKs; an ACK without an
 // RTT leaves it to the next one.
-func TestSegments(t *testing.T) {
+func TestTimely_UpdatesOncePerSegment(t *testing.T) {
 	config := timely.PresetConfig(timely.Paper, line)
 	config.StartRate = 10 * unit.Gbps
 	c := start(t, config)
@@ -216,7 +216,7 @@ func TestSegments(t *testing.T) {
 // Properties under RTTs at random: the rate stays within its bounds, and a larger RTT
 // never leaves a higher rate than a smaller one after the same story, once the count
 // for hyperactive increase is out of the way.
-func TestProperties(t *testing.T) {
+func TestTimely_KeepsBoundsUnderRandomRTTs(t *testing.T) {
 	for _, preset := range []string{timely.Paper, timely.Patched, timely.HPCC} {
 		t.Run(preset, func(t *testing.T) {
 			config := each(preset)
@@ -249,7 +249,7 @@ func TestProperties(t *testing.T) {
 }
 
 // Presets, what is given in their place, and what is refused.
-func TestScheme(t *testing.T) {
+func TestScheme_AppliesAndRejectsParameters(t *testing.T) {
 	after := func(rtts []unit.Time, given ...string) cc.Controller {
 		c, err := cctest.BuildController(timely.Scheme(), cctest.NewDatacentreFlow(1), append(given, "update", "ack",
 			"start_rate",
@@ -303,7 +303,7 @@ func TestScheme(t *testing.T) {
 }
 
 // A rate at the start that is below the least one is refused before there is a flow.
-func TestValidate(t *testing.T) {
+func TestOptions_RejectStartBelowMinRate(t *testing.T) {
 	o := scheme.Defaults[timely.Options]()
 	if err := scheme.Validate(&o); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func class(t *testing.T, queues int, given ...string) (of [64]uint8) {
 }
 
 // RFC 2474 §4.2.2: the class selector is the DSCP's upper three bits: CS3 = 24 … 31.
-func TestSelector(t *testing.T) {
+func TestProgram_ClassFollowsDSCP(t *testing.T) {
 	of := class(t, 8)
 	for d, want := range map[int]uint8{0: 0, 7: 0, 8: 1, 24: 3, 26: 3, 31: 3, 46: 5, 63: 7} {
 		if of[d] != want {
@@ -52,7 +52,7 @@ func TestSelector(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Queues: 4}}}
 	for _, bad := range []string{"64: 0", "-1: 0", "EF: 0", "26: 4", "26: -1"} {
 		t.Run(bad, func(t *testing.T) {

@@ -8,7 +8,7 @@ import (
 	"weir/core/unit"
 )
 
-func TestDirect(t *testing.T) { CheckContract(t, RunDirect) }
+func TestRunDirect_HoldsContract(t *testing.T) { CheckContract(t, RunDirect) }
 
 // counter counts errors instead of failing.
 type counter struct{ n int }
@@ -119,7 +119,7 @@ func mutants() map[string]mutation {
 }
 
 // The contract catches drivers and switches that are broken on purpose.
-func TestMutants(t *testing.T) {
+func TestCheckContract_DetectsMutants(t *testing.T) {
 	for name := range mutants() {
 		t.Run(name, func(t *testing.T) {
 			var c counter

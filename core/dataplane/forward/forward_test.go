@@ -27,7 +27,7 @@ func site() *dataplane.Site {
 
 // The longest prefix wins; the first port of several; IPv4 and IPv6 apart; without
 // a route the packet is dropped; RFC 1812 §5.3.1: hop limit.
-func TestForward(t *testing.T) {
+func TestProgram_RoutesByLongestPrefix(t *testing.T) {
 	p, err := Scheme().Build(site(), nil)
 	if err != nil {
 		t.Fatal(err)

@@ -130,7 +130,7 @@ func TestSetPrograms(t *testing.T) {
 }
 
 // A switch with an observer has its hooks, of which the observer's is one.
-func TestObserved(t *testing.T) {
+func TestFusePrograms_UnusedWithObserver(t *testing.T) {
 	s := dataplanetest.NewLinks(2, unit.Gbps, 1)
 	asked := false
 	_, err := dataplane.New(dataplane.Config{Ports: s.NewSiteWithPorts().At, Numbers: make([]dataplane.Number, 2),

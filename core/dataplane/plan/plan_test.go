@@ -77,7 +77,7 @@ func TestByHand(t *testing.T) {
 
 // At ten times the plan, a tenth of it, and rates from 1 Mb/s to 10 Gb/s: what passes in a time is the plan and the
 // burst, or all that was sent.
-func TestRates(t *testing.T) {
+func TestProgram_PassesPlanAndBurst(t *testing.T) {
 	for _, mbps := range []int{1, 10, 1000, 10_000} {
 		for _, x := range []struct{ sent, passed float64 }{{10, 1}, {1.5, 1}, {1, 1}, {0.1, 0.1}} {
 			t.Run(fmt.Sprint(mbps, x.sent), func(t *testing.T) {
@@ -98,7 +98,7 @@ func TestRates(t *testing.T) {
 
 // A reload keeps what was used up of plans that stay, and says which others begin anew; an address that becomes
 // another's has a full bucket.
-func TestState(t *testing.T) {
+func TestProgram_AdoptKeepsUnchangedBuckets(t *testing.T) {
 	was := made(t, "rates", "{10.0.0.1: 8Mbps, 10.0.0.2: 8Mbps, 10.0.0.3: 8Mbps}", "burst", "5ms")
 	for user := range packet.Addr(3) {
 		pass(was, user+1, 0, 0, 0, 5)
@@ -199,7 +199,7 @@ func TestReloadByName(t *testing.T) {
 	}
 }
 
-func TestConfig(t *testing.T) {
+func TestConfig_RejectsBadPlans(t *testing.T) {
 	for given, says := range map[string]string{
 		"rates={10.0.0.0/24: 8Mbps, 10.0.0.1/24: 9Mbps}": "is given twice",
 		"rates={home: 8Mbps}":                            "neither an address nor a prefix, and the file declares no users",
@@ -228,7 +228,7 @@ func TestConfig(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "others",
 		"10Mbps")
 }

@@ -179,10 +179,10 @@ func TestDeclaredUsersShare(t *testing.T) {
 	}
 }
 
-// FuzzCake lets anything arrive: every packet leaves or is dropped once; packets of a flow keep their order, but
-// where flows are too many for their set and take each other's queues; where the port is fast enough for what comes,
-// nothing is dropped.
-func FuzzCake(f *testing.F) {
+// FuzzCake_CountsDropsAndKeepsOrder lets anything arrive: every packet leaves or is dropped once; packets of a flow
+// keep their order, but where flows are too many for their set and take each other's queues; where the port is fast
+// enough for what comes, nothing is dropped.
+func FuzzCake_CountsDropsAndKeepsOrder(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40}, uint8(0))
 	f.Add([]byte("hosts with flows that stay above their target, and others that do not"), uint8(4))
 	f.Add([]byte("\x0f\x1f\x2f\x3f\x4f\x5f\x6f\x7f\x8f\x9f\xaf\xbf\xcf\x0f\x0f\x0f\x0f\x0f\x0f\xf0\xf0\x0f"), uint8(6))

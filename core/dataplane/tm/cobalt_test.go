@@ -10,7 +10,7 @@ import (
 
 // BLUE (tc-cake: sch_cake.c, cobalt_queue_full and _queue_empty): 1/256 more when packets give way, 1/4096 less when
 // the queue is found empty, each at most once a target; from 0 to 1 and not beyond.
-func TestBlue(t *testing.T) {
+func TestCobalt_BlueMovesProbability(t *testing.T) {
 	var c cobaltTimes
 	c.setTimes(5*unit.Millisecond, 100*unit.Millisecond, 0)
 	s := cobalt{changed: longAgo, next: longAgo}

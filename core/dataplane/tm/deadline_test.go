@@ -213,8 +213,8 @@ func TestDeadlineOffsets(t *testing.T) {
 	}
 }
 
-// FuzzDeadline holds the bound for whatever comes.
-func FuzzDeadline(f *testing.F) {
+// FuzzDeadline_KeepsDelayBound holds the bound for whatever comes.
+func FuzzDeadline_KeepsDelayBound(f *testing.F) {
 	f.Add(uint16(100), []byte{0, 10, 1, 0, 255, 0, 1, 1, 200, 3})
 	f.Fuzz(func(t *testing.T, offset uint16, script []byte) {
 		if len(script) > 600 {

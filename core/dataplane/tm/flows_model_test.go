@@ -194,7 +194,7 @@ func TestFQModel(t *testing.T) {
 	}
 }
 
-func FuzzFQ(f *testing.F) {
+func FuzzFQ_MatchesModel(f *testing.F) {
 	f.Add(uint8(0x2e), []byte{100, 1, 100, 2, 20, 1, 200, 0, 255, 0, 30, 3, 200, 0})
 	f.Add(uint8(0x7f), []byte{139, 1, 139, 1, 139, 1, 139, 1, 139, 2, 200, 0, 139, 1, 139, 3, 139, 4})
 	f.Fuzz(func(t *testing.T, mode uint8, steps []byte) {

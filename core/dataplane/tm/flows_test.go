@@ -322,7 +322,7 @@ func TestFQNewFlows(t *testing.T) {
 }
 
 // All stops when nobody wants more.
-func TestAll(t *testing.T) {
+func TestQueue_AllStopsOnBreak(t *testing.T) {
 	fair := fairPort(t, 1, Limit{}, Limit{}, FQ{Flows: 8, Quantum: 1514})
 	plain := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	for _, p := range []*Port{fair, plain} {

@@ -10,7 +10,7 @@ import (
 
 // What a packet for a free, empty port touches is in a port's first line of 64 bytes, what one that waits touches in
 // the first two; and ports lie on whole lines.
-func TestLines(t *testing.T) {
+func TestPort_KeepsCacheLineLayout(t *testing.T) {
 	const line = 64
 	var p Port
 	if size := unsafe.Sizeof(p); size != 3*line {

@@ -11,7 +11,7 @@ import (
 // MinQueueShare returns what a queue has while all are busy: its share, or what it is guaranteed and its part of the
 // rest. Only the former is fixed: telemetry takes it for the class's port (inband), and a guarantee lets classes have
 // more.
-func TestShares(t *testing.T) {
+func TestPort_MinQueueSharesMatchSchedulers(t *testing.T) {
 	ncf, err := NewNCF(4, NCF{Control: 0.05, Mice: 0.1, Elephants: 0.2}, unit.Gbps, 1514, 3028)
 	if err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 
 // What schedulers keep is counted: nothing for a queue that is first in, first out; a counter for each queue of a round
 // robin; and for each list of a fair queue its bytes and their bound, turn, packets, credit, quantum and places.
-func TestState(t *testing.T) {
+func TestScheduler_CountsItsState(t *testing.T) {
 	book := packet.NewBook()
 	for i := range 10 {
 		book.Add(netip.AddrFrom4([4]byte{10, 0, 0, byte(i)}), netip.Addr{})

@@ -37,7 +37,7 @@ func order(s Scheduler, b *Buffer, n int) string {
 	return strings.TrimSpace(out.String())
 }
 
-func TestBuffer(t *testing.T) {
+func TestBuffer_LimitsQueuesAndPort(t *testing.T) {
 	b := NewBuffer(3, Limit{Packets: 2, Bytes: 1000}, Limit{Packets: 4, Bytes: 1800})
 	if b.Fits(0, 1001) != QueueBytes || b.Fits(0, 1000) != Fits {
 		t.Error("limit in bytes")
@@ -116,7 +116,7 @@ func TestPopTail(t *testing.T) {
 }
 
 // Link-layer control frames go first, paused or not, and count as sent.
-func TestPort(t *testing.T) {
+func TestPort_SendsControlFramesFirst(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	if f, _, again := p.DequeueNext(0); f != nil || again != unit.Never || !p.IsIdle() {
 		t.Error("an empty port has something to send")
@@ -145,7 +145,7 @@ func TestPort(t *testing.T) {
 
 // IEEE 802.1Qbb: a pause lasts so many times 512 bits at the port's rate; a new frame sets
 // the time anew; a Resume frame ends it. Times of classes and of the port add up.
-func TestPause(t *testing.T) {
+func TestPort_PausesLastGivenQuanta(t *testing.T) {
 	const us = unit.Microsecond
 	p := NewPort(NewBuffer(3, Limit{}, Limit{}), NewStrict(), unit.LinkRate{Bits: 100 * unit.Gbps})
 	if p.HeldClasses() != 0 || p.NextExpiry() != unit.Never || p.Pauses(us) != (Pauses{}) || p.HeldSince(1) != unit.Never {
@@ -185,7 +185,7 @@ func TestPause(t *testing.T) {
 }
 
 // The head waits since it came, or since its predecessor left.
-func TestHeld(t *testing.T) {
+func TestQueue_HeadSinceFollowsPredecessor(t *testing.T) {
 	p := NewPort(NewBuffer(1, Limit{}, Limit{}), NewFIFO(), unit.LinkRate{Bits: unit.Gbps})
 	q := p.Queue(0)
 	if q.HeadSince() != unit.Never {
@@ -215,7 +215,7 @@ func TestPriorityDWRR(t *testing.T) {
 	}
 }
 
-func TestStrict(t *testing.T) {
+func TestStrict_ServesLowestQueueFirst(t *testing.T) {
 	b := NewBuffer(3, Limit{}, Limit{})
 	fill(&b, 2, 1)
 	fill(&b, 1, 2, 3)
@@ -317,7 +317,7 @@ func TestDRRFairness(t *testing.T) {
 
 // Guarantee and ceiling (BS'19 §4.2: control at most 5 %, mice and elephants 10 %
 // each guaranteed, the rest work conserving).
-func TestGuarantee(t *testing.T) {
+func TestGuarantee_KeepsGuaranteeAndCeiling(t *testing.T) {
 	shares := []Share{{Guarantee: 0.05, Ceiling: 0.05}, {Guarantee: 0.6, Ceiling: 1}, {Guarantee: 0.1, Ceiling: 1}}
 	s, err := NewGuarantee(shares, unit.Gbps, 1514, 3028)
 	if err != nil {
@@ -366,7 +366,7 @@ func TestGuarantee(t *testing.T) {
 
 // BS'19 §4.2, §4.3: control packets first, up to 5 % of the port; mice and elephants have
 // 10 % each at the least, and share the rest; one that is alone has all that there is.
-func TestNCF(t *testing.T) {
+func TestNCF_SharesByClass(t *testing.T) {
 	shares := NCF{Control: 0.05, Mice: 0.1, Elephants: 0.1}
 	for _, c := range []struct {
 		queues int
@@ -413,7 +413,7 @@ func TestNCF(t *testing.T) {
 	}
 }
 
-func TestSchemes(t *testing.T) {
+func TestSchemes_BuildWithGivenQueues(t *testing.T) {
 	rate := unit.LinkRate{Bits: unit.Gbps}
 	second := map[string][]string{"dwrr": {"weights", "{1: 3}"}, "wrr": {"weights", "{1: 3}"},
 		"deadline":  {"offsets", "{1: 30ms}"},
@@ -441,7 +441,7 @@ func TestSchemes(t *testing.T) {
 }
 
 // What code fills in is held to the ranges of the parameters, before a scheduler is made of it.
-func TestValidate(t *testing.T) {
+func TestSchemes_ValidateRejectsOutOfRange(t *testing.T) {
 	type shares map[int]float64
 	pairs := func(s shares) (list []scheme.Pair[int, float64]) {
 		for q, x := range s {
@@ -533,7 +533,7 @@ func ExampleNewStrict() {
 // Weighted round robin by packets, whatever their lengths: 10 to 1 while both queues have
 // some, all of the port for one alone, and no more than a packet of the other before
 // the first of a queue that was empty.
-func TestWRR(t *testing.T) {
+func TestWRR_CountsPackets(t *testing.T) {
 	b := NewBuffer(3, Limit{}, Limit{})
 	s := NewWRR([]int32{10, 1, 2})
 	next := func() QueueID {

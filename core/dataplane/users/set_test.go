@@ -8,7 +8,7 @@ import (
 )
 
 // A descriptor is read and written in one way, and what is wrong is said.
-func TestSet(t *testing.T) {
+func TestParseSet_PrintsCanonicalForm(t *testing.T) {
 	for _, x := range []struct{ text, want, err string }{
 		{text: "10.0.1.7/24", want: "10.0.1.0/24"},
 		{text: "from 10.0.1.7", want: "10.0.1.7"},
@@ -47,7 +47,7 @@ func TestSet(t *testing.T) {
 
 // Descriptors of two aggregates may nest, and then the narrower wins. Any other overlap is an error, as is the
 // same one twice.
-func TestAmbiguous(t *testing.T) {
+func TestCheckDistinct_RejectsPartialOverlap(t *testing.T) {
 	for _, x := range []struct{ a, b, err string }{
 		{a: "10.0.0.0/8", b: "10.0.0.1"},
 		{a: "10.0.0.0/8", b: "10.0.0.0/8 dscp 46"},

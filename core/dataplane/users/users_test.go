@@ -25,7 +25,7 @@ func of(t *Table, src packet.Addr, version uint8) int32 {
 }
 
 // Who is a user is as in P4-ABC §5.2 and its program: the longest prefix, else each source over both families.
-func TestTable(t *testing.T) {
+func TestTable_FindsUserByLongestPrefix(t *testing.T) {
 	c := Config{Reference: 10 * unit.Kbps, Aggregates: []Aggregate{
 		{Key: "10.0.0.0/30", Value: 20 * unit.Kbps},
 		{Key: "10.0.0.2", Value: 40 * unit.Kbps},
@@ -75,7 +75,7 @@ func TestTable(t *testing.T) {
 // CSFQ equation (3), by hand: K = 100 ms; 1000 bytes 10 ms after the start are
 // (1 − e^−0.1) · 8000/0.01 = 76,130.07; 10 ms later e^−0.1 of that is added to as much; of two at one time the
 // second adds 8000/0.1.
-func TestRate(t *testing.T) {
+func TestRate_FollowsCSFQEquation3(t *testing.T) {
 	var r Rate
 	const k = 100 * unit.Millisecond
 	for i, x := range []struct {

@@ -10,7 +10,7 @@ import (
 
 // RFC 4737 §7: in packets, what comes late is reordered, and how far from the first that
 // was sent after it.
-func TestReordering(t *testing.T) {
+func TestOrderTracker_MatchesRFC4737Examples(t *testing.T) {
 	for _, x := range []struct {
 		arrivals  []int
 		reordered int64
@@ -54,7 +54,7 @@ func TestReordering(t *testing.T) {
 }
 
 // Watches of one period are due together, once, and those of others when it is their time.
-func TestSchedule(t *testing.T) {
+func TestSchedule_GroupsWatchesOfOnePeriod(t *testing.T) {
 	var s Schedule
 	if s.NextSample() != unit.Never {
 		t.Error("nothing to look at, and yet a time for it")

@@ -7,7 +7,7 @@ import (
 )
 
 // The heap gives entries in order, also when pushes fill the hole of a take.
-func TestOrder(t *testing.T) {
+func TestHeap_TakesEntriesInOrder(t *testing.T) {
 	random := unit.NewRandom(1, "heap")
 	var h Heap
 	var now Entry
@@ -34,7 +34,7 @@ func TestOrder(t *testing.T) {
 }
 
 // Move changes one entry, forwards or backwards, and the order is right afterwards.
-func TestMove(t *testing.T) {
+func TestHeap_MoveKeepsOrder(t *testing.T) {
 	random := unit.NewRandom(1, "move")
 	for range 300 {
 		var h Heap

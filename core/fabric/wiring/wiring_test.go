@@ -15,7 +15,7 @@ import (
 // Ports are numbered at each node in the order of links, each direction is the fabric's link
 // 2·link + end; events reach both directions' links and ports, and no others; capacity is
 // what the rates of the measured part allow.
-func TestWiring(t *testing.T) {
+func TestWiring_NumbersPortsAndAppliesEvents(t *testing.T) {
 	n := &topology.Network{
 		Nodes: []topology.Node{{Name: "s", Switch: true}, {Name: "r", Switch: true}},
 		Links: []topology.Link{

@@ -136,7 +136,7 @@ func end(t testing.TB, l *job.Listed) unit.Time {
 
 // An all-reduce of 1 MiB as one node, and as messages of 131,072 B between which a rank computes for 7 us, seven times:
 // 14 transfers of 1,000 + ⌊0.02·131,071⌋ ns each.
-func TestRing(t *testing.T) {
+func TestReadTraces_RingTimesMatchHandCalculation(t *testing.T) {
 	var whole, steps [][]byte
 	for rank := range 8 {
 		whole = append(whole, made("3 7 0 is_cpu_op=0 comm_type=0 comm_size=1048576"))
@@ -162,7 +162,7 @@ func TestRing(t *testing.T) {
 
 // Nodes wait for what they depend on; those of the host and of the device do not wait for each other. A duration of 0
 // is 1 ns.
-func TestNodes(t *testing.T) {
+func TestReadTraces_NodesWaitForDependencies(t *testing.T) {
 	l, err := read(t, Options{}, made("1 4 10", "2 4 20 is_cpu_op=1", "3 4 0 1 2", "4 2 5 3", "5 1 0 4"))
 	if err != nil {
 		t.Fatal(err)
@@ -173,7 +173,7 @@ func TestNodes(t *testing.T) {
 }
 
 // Groups and dimensions say who takes part. Two of them at a time do not mix, nor do two of the same ranks.
-func TestGroups(t *testing.T) {
+func TestReadTraces_GroupsSelectMembers(t *testing.T) {
 	for name, x := range map[string]struct {
 		o     Options
 		nodes []string
@@ -294,7 +294,7 @@ func TestAttributesOfOtherTypes(t *testing.T) {
 }
 
 // What is wrong with a trace, with rank and node.
-func TestErrors(t *testing.T) {
+func TestReadTraces_ErrorsNameRankAndNode(t *testing.T) {
 	one := made("1 4 10")
 	for name, x := range map[string]struct {
 		traces [][]byte
@@ -343,7 +343,7 @@ func TestErrors(t *testing.T) {
 }
 
 // Sizes of dimensions and process groups.
-func TestOptions(t *testing.T) {
+func TestParseDims_RejectsBadDimsAndGroups(t *testing.T) {
 	if d, err := parseDims("4x2", 8); err != nil || fmt.Sprint(d) != "[4 2]" {
 		t.Error(d, err)
 	}
@@ -367,7 +367,7 @@ func TestOptions(t *testing.T) {
 }
 
 // Whatever is in a file, it gives a job or an error with its place.
-func FuzzRead(f *testing.F) {
+func FuzzReadTraces_GivesJobOrFormatError(f *testing.F) {
 	f.Add(ring(0)[:300])
 	f.Add(made("1 4 10", "2 7 0 1 comm_type=0 comm_size=100", "3 5 0 comm_size=1 comm_dst=1",
 		"4 6 0 comm_size=1 comm_src=1"))

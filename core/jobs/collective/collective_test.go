@@ -267,7 +267,7 @@ func TestEveryContributionOnce(t *testing.T) {
 }
 
 // All members together send as many bytes and messages as the formulas say, over all iterations.
-func TestBytes(t *testing.T) {
+func TestJob_SendsCountedBytesAndMessages(t *testing.T) {
 	every(t, func(t *testing.T, c Config) {
 		c.Iterations, c.Buckets = 2, 2
 		c.Size = unit.Bytes(c.Members * c.Members * 12)
@@ -363,7 +363,7 @@ func TestPipelineBack(t *testing.T) {
 
 // Iterations follow each other: computing, then communicating. What computes in buckets communicates meanwhile, and
 // only what is left is exposed. A straggler makes all wait.
-func TestIterations(t *testing.T) {
+func TestJob_IterationsComputeThenCommunicate(t *testing.T) {
 	c := Config{Operation: AllReduce, Members: 4, Size: 4 << 20, Iterations: 3, Compute: 400 * us}
 	alone := runJob(t, Config{Operation: AllReduce, Members: 4, Size: 4 << 20}).Operations[0].End
 	r := runJob(t, c)
@@ -391,7 +391,7 @@ func TestIterations(t *testing.T) {
 }
 
 // Chunks go through a chain one behind the other, so that it takes n−1+k of their times, not k·(n−1).
-func TestChunks(t *testing.T) {
+func TestJob_ChunksPassChainPipelined(t *testing.T) {
 	const n, k = 5, 8
 	r := runJob(t, Config{Operation: Broadcast, Members: n, Size: k << 20, Chunks: k})
 	wire := 20971 * unit.Nanosecond
@@ -401,7 +401,7 @@ func TestChunks(t *testing.T) {
 }
 
 // Channels at NICs of their own share the time.
-func TestChannels(t *testing.T) {
+func TestJob_ChannelsUseEachNIC(t *testing.T) {
 	one := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20}).Operations[0].End
 	two := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2}).Operations[0].End
 	both := runJob(t, Config{Operation: AllReduce, Members: 8, Size: 64 << 20, Channels: 2, NICs: 2}).Operations[0].End
@@ -411,7 +411,7 @@ func TestChannels(t *testing.T) {
 }
 
 // What cannot be is refused, with the key that is wrong.
-func TestRefuses(t *testing.T) {
+func TestNew_RejectsBadConfigByKey(t *testing.T) {
 	for name, x := range map[string]struct {
 		c   Config
 		key string
@@ -441,7 +441,7 @@ func TestRefuses(t *testing.T) {
 
 // A ring of 8,192 members with 134,201,344 messages is there at once, and following it takes memory for those that are
 // under way.
-func TestLarge(t *testing.T) {
+func TestFrontier_FollowsLargeRingLazily(t *testing.T) {
 	j, err := New(Config{Operation: AllReduce, Members: 8192, Size: 32 << 20})
 	if err != nil || j.CountMessages() != 134201344 {
 		t.Fatal(err, j.CountMessages())
@@ -478,7 +478,7 @@ func ExampleNew() {
 
 // Under 1F1B stage m of n has n−m batches under way at most, and under GPipe all of them; both take (batches + n − 1)
 // times a batch forward and back where messages take no time, as GPipe's analysis has it (§3.2 there).
-func TestSchedules(t *testing.T) {
+func TestJob_PipelineSchedulesBoundOpenBatches(t *testing.T) {
 	const stages, batches = 4, 7
 	for _, schedule := range Algorithms(Pipeline) {
 		j, err := New(Config{Operation: Pipeline, Algorithm: schedule, Members: stages, Size: 1, Batches: batches,

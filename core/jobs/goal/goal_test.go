@@ -225,7 +225,7 @@ func TestBinaryErrors(t *testing.T) {
 }
 
 // Whatever is in a file, it gives a job that can be written and read back as the same, or an error with its place.
-func FuzzRead(f *testing.F) {
+func FuzzReadJob_RoundTripsOrFormatError(f *testing.F) {
 	for _, name := range good {
 		data, err := os.ReadFile("testdata/" + name)
 		if err != nil {

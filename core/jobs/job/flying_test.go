@@ -7,7 +7,7 @@ import (
 )
 
 // Operations are found with the time at which they began, each once, whether few are under way or many.
-func TestFlying(t *testing.T) {
+func TestBeginTimes_TakesEachBeginOnce(t *testing.T) {
 	random := unit.NewRandom(1, "flying")
 	var f beginTimes
 	want := map[Ref]unit.Time{}

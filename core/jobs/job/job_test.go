@@ -28,7 +28,7 @@ func built(n int, deps ...string) *Listed {
 }
 
 // A frontier lets operations begin as what they come after ends, or begins, forwards and backwards.
-func TestFrontier(t *testing.T) {
+func TestFrontier_OpensOperationsInOrder(t *testing.T) {
 	f := NewFrontier(built(5, "1>0", "2~0", "0>4", "3>1", "3>2", "3>1"), 0)
 	f.Begin()
 	log := ""
@@ -74,7 +74,7 @@ func (w windowed) After(_ int, at Ref, to []Dep) []Dep {
 }
 
 // A lane with a window keeps so many operations, and all are carried out in an order that the program allows.
-func TestWindow(t *testing.T) {
+func TestFrontier_WindowKeepsProgramOrder(t *testing.T) {
 	for _, window := range []int{1, 2, 3, 7, 100} {
 		t.Run(fmt.Sprint(window), func(t *testing.T) {
 			p := windowed{50, window}
@@ -102,7 +102,7 @@ func TestWindow(t *testing.T) {
 }
 
 // Circles are named with their lines, from the first operation on.
-func TestCircle(t *testing.T) {
+func TestListed_CheckNamesCircles(t *testing.T) {
 	for name, x := range map[string]struct {
 		job  *Listed
 		line int
@@ -155,7 +155,7 @@ func pair(ranks int, lines ...string) *Listed {
 }
 
 // Messages without a partner are named with rank, line, tag, and what the other side has.
-func TestPartners(t *testing.T) {
+func TestListed_CheckNamesMissingPartners(t *testing.T) {
 	for name, x := range map[string]struct {
 		lines []string
 		want  []string

@@ -10,7 +10,7 @@ import (
 
 // In whatever order messages arrive, those of a route with several are delivered in the order in which they were sent,
 // each once. Others are delivered at once.
-func TestOvertaking(t *testing.T) {
+func TestOrdering_DeliversInSendOrder(t *testing.T) {
 	b := NewBuilder("x")
 	b.BeginRank()
 	for tag, count := range []int{1, 5, 0, 9} {

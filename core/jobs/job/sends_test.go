@@ -43,7 +43,7 @@ func listed(words ...string) *Listed {
 
 // Each pair of ranks is visited once, by its first send, in the order of ranks and operations. A visit can leave the
 // rest of a rank out, and operations that were not examined are reported.
-func TestSends(t *testing.T) {
+func TestVisitSends_VisitsPairsOnceInOrder(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		p     Program

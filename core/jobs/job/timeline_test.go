@@ -45,7 +45,7 @@ func shown(all []job.Stretch) string {
 
 // Of two ranks that exchange what they have computed, the slow one never waits: the other one's send waits for it,
 // which has posted no receive, and then that one for what it sends, whose bytes its NIC takes in the end.
-func TestTimeline(t *testing.T) {
+func TestTimeline_RowsMatchHandCalculation(t *testing.T) {
 	line, o := carriedOut(t, collective.Config{Operation: collective.ReduceScatter, Members: 2, Size: 2002,
 		Iterations: 2, Compute: 10 * unit.Microsecond, Slow: map[int]float64{1: 1.5}}, nil)
 	// a block of 1001 B takes 1 us of latency and 1 us on the wire

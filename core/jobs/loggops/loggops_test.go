@@ -53,7 +53,7 @@ func ends(t testing.TB, l job.Program, m loggops.Model) (out []int64) {
 }
 
 // When the ranks of the given files end, in ns. LogGOPSim gives the same.
-func TestGiven(t *testing.T) {
+func TestModel_MatchesLogGOPSim(t *testing.T) {
 	for name, want := range map[string][]int64{
 		"ring_allreduce_8.goal": {450954, 450954, 450954, 450954, 450954, 450954, 450954, 450954},
 		"pipeline_4x6.goal":     {600000, 721971, 843942, 965913},
@@ -101,7 +101,7 @@ func TestOneProcessor(t *testing.T) {
 }
 
 // Each parameter, worked out by hand: a message of 101 B from rank 0 to rank 1, and another one behind it.
-func TestCosts(t *testing.T) {
+func TestModel_CostsMatchHandCalculation(t *testing.T) {
 	const two = "num_ranks 2\nrank 0 {\ns: send 101b to 1\nr: send 101b to 1 tag 1\nd: calc 1 cpu 9\nd requires s\n}\n" +
 		"rank 1 {\na: recv 101b from 0\nb: recv 101b from 0 tag 1\n}\n"
 	l := parse(t, two, "x")
@@ -188,7 +188,7 @@ func TestWholeNanoseconds(t *testing.T) {
 }
 
 // What never runs is said with place and rank.
-func TestDeadlock(t *testing.T) {
+func TestModel_DeadlockNamesPlaceAndRank(t *testing.T) {
 	for name, want := range map[string]string{
 		"deadlock_2.goal": "4 operations of 2 of 2 ranks never run\n" +
 			"deadlock_2.goal:3: a of rank 0 waits for a message from rank 1 with tag 1, and 1 others of the rank wait\n" +
@@ -211,7 +211,7 @@ func TestDeadlock(t *testing.T) {
 }
 
 // Receives of any rank or tag take what comes first, and a message takes the receive that was posted first.
-func TestAny(t *testing.T) {
+func TestModel_WildcardReceivesTakeFirstMessage(t *testing.T) {
 	l := parse(t, "num_ranks 3\nrank 0 {\nw: calc 500\ns: send 1b to 2 tag 4\ns requires w\n}\n"+
 		"rank 1 {\ns: send 1b to 2 tag 9\n}\nrank 2 {\na: recv 1b from -1 tag -1\nc: calc 10 cpu 1\nc requires a\n"+
 		"b: recv 1b from 0 tag -1\nd: calc 10 cpu 2\nd requires b\ne: calc 5000 cpu 3\ne irequires b\n}\n", "x")
@@ -230,7 +230,7 @@ func TestAny(t *testing.T) {
 }
 
 // What computes is counted once, however many processors do; the rest until a rank's end is exposed.
-func TestComputing(t *testing.T) {
+func TestModel_CountsComputingOnce(t *testing.T) {
 	r, _, err := given().Run(read(t, "straggler_5.goal"), job.Watch{})
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func last(o *job.Outcome) (out []string) {
 
 // A request of 64 B takes 1.063 us, and a batch of 1001 B 2 us; the server's NIC sends one of them at a time. So the
 // second of two hosts is 1 us behind. Read ahead, a batch is there before it is needed.
-func TestRead(t *testing.T) {
+func TestJob_ReadTimesMatchHandCalculation(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 3, Compute: 10 * us, Read: 1001}
 	_, o := runJob(t, c)
 	if got := fmt.Sprint(last(&o)); got != "[14.063us 27.126us 40.189us]" {
@@ -51,7 +51,7 @@ func TestRead(t *testing.T) {
 // A checkpoint of 1001 B takes 2 us after every second iteration of 10 us, and 3 us for the second of two hosts, whose
 // message the server's NIC receives behind the first one's. One that blocks delays the iteration that it ends; one
 // beside the computing delays the end of all, and the next checkpoint if it is not over by then.
-func TestCheckpoint(t *testing.T) {
+func TestJob_CheckpointTimesMatchHandCalculation(t *testing.T) {
 	c := Config{Clients: 2, Servers: 1, Iterations: 4, Compute: 10 * us, Write: 1001, Every: 2}
 	_, o := runJob(t, c)
 	if got := fmt.Sprint(last(&o)); got != "[10us 23us 33us 45us]" {
@@ -73,7 +73,7 @@ func TestCheckpoint(t *testing.T) {
 
 // Whatever is divided among servers, all of it goes once: bytes and messages are those of the formulas, no rank is
 // left, and each server has its stripes.
-func TestStripes(t *testing.T) {
+func TestJob_StripesSendAllBytesOnce(t *testing.T) {
 	for _, c := range []Config{
 		{Clients: 5, Servers: 3, Iterations: 4, Compute: us, Read: 1000, Stripes: 2},
 		{Clients: 5, Servers: 3, Iterations: 7, Compute: us, Write: 1000, Every: 3, Stripes: 3, Asynchronous: true},
@@ -102,7 +102,7 @@ func TestStripes(t *testing.T) {
 }
 
 // What makes no sense is said.
-func TestWrong(t *testing.T) {
+func TestNew_RejectsBadConfigByKey(t *testing.T) {
 	for key, c := range map[string]Config{
 		"servers":    {Clients: 0, Servers: 2, Read: 1},
 		"size":       {Clients: 1, Servers: 2, Read: 1, Stripes: 2},

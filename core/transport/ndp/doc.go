@@ -7,21 +7,23 @@
 // # Where the paper's parts are
 //
 //	§3.2 first window at line rate                   Sender.Emit                TestFirstWindow
-//	§3.2 ACK, NACK and PULL for each packet          Receiver.Receive           TestTraces
+//	§3.2 ACK, NACK and PULL for each packet          Receiver.Receive           TestSender_MatchesTracesByHand
 //	§3.2 PULLs are numbered                          Sender.Receive             TestPullNumbers
 //	§3.2 what was NACKed goes before what is new     Sender.planNext            TestRepairsFirst
-//	§3.2 one pull queue a host, paced, in turn       pulls                      TestPacing, TestPullQueue
+//	§3.2 one pull queue a host, paced, in turn       pulls                      TestPulls_PacedAndInTurn, TestPullQueue
 //	§3.2 no PULLs after the last packet              Receiver.Receive           TestLastPackets
-//	§3.2.3 priority of flows at the receiver         pulls.nextMember           TestPacing
-//	§3.2.4 headers that were sent back               Sender.expectsPulls        TestReturned
+//	§3.2.3 priority of flows at the receiver         pulls.nextMember           TestPulls_PacedAndInTurn
+//	§3.2.4 headers that were sent back               Sender.expectsPulls        TestSender_ResendsReturnedHeader
 //	NICs that take a time to answer                  transport.NIC              TestNICDelays
-//	timeouts as a last resort                        Sender.Advance             TestTimeouts
+//	timeouts as a last resort                        Sender.Advance             TestSender_TimeoutDoubles
 //	no timeout unless something is lost              all                        TestNoTimeoutsWithoutLoss
 //	RFC 8985 §7 probes                               Sender.lossTimeout         TestLossProbes
-//	losses, reordering, doubling, bytes as fields    all                        TestRandomPaths, FuzzPath
-//	packets of others, forged ones                   Sender.handleCumulativeAck  TestStrangers
-//	§6 incasts near the optimum, fair, short queues  all, with weir/sim         TestIncast, TestIncastWithoutReturn
-//	§6 a permutation fills a fat tree                all, with weir/sim         TestPermutation
+//	losses, reordering, doubling, bytes as fields    all                        TestRandomPaths,
+//	                                                                            FuzzNDP_FinishesOverAnyPath
+//	packets of others, forged ones                   Sender.handleCumulativeAck  TestSender_IgnoresForeignPackets
+//	§6 incasts near the optimum, fair, short queues  all, with weir/sim         TestNDP_IncastEndsNearOptimum,
+//	                                                                            TestIncastWithoutReturn
+//	§6 a permutation fills a fat tree                all, with weir/sim         TestNDP_PermutationUsesAllPaths
 //	bytes on every link give the same result         all, with weir/sim         TestSameResult
 //
 // Section numbers and parameters are the paper's as we remember it; its text is not stored here.

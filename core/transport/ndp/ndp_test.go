@@ -19,7 +19,7 @@ func TestDocNamesTests(t *testing.T) { testkit.CheckDocTests(t, 12) }
 // NDP §3.2: the first window goes at line rate, then a packet a PULL; a PULL for each packet
 // that came, an ACK each, and none for the rest of the flow after the last packet. The
 // traces are read by hand.
-func TestTraces(t *testing.T) {
+func TestSender_MatchesTracesByHand(t *testing.T) {
 	for name, c := range map[string]struct {
 		size   unit.Bytes
 		window int
@@ -121,7 +121,7 @@ func TestRepairsFirst(t *testing.T) {
 
 // NDP §3.2.4: a returned header is sent again at once if nothing else is out and no PULL
 // is to come; else it waits for a PULL, and the receiver, who has not seen it, is told.
-func TestReturned(t *testing.T) {
+func TestSender_ResendsReturnedHeader(t *testing.T) {
 	back := func(n int64) *packet.Packet {
 		p := answer(packet.Data, n*payload, 0)
 		p.TCP.Flags = packet.Returned
@@ -191,7 +191,7 @@ func TestReturned(t *testing.T) {
 
 // NDP §3.2: PULLs of one host go in the time of a full frame each, in turn among its
 // flows; those with priority first.
-func TestPacing(t *testing.T) {
+func TestPulls_PacedAndInTurn(t *testing.T) {
 	w := newPipe(t, []unit.Bytes{100_000, 100_000, 100_000, 20_000}, func(i int, c *Config) {
 		c.Window, c.Priority = 10, i == 3
 	})
@@ -271,7 +271,7 @@ func TestLastPackets(t *testing.T) {
 }
 
 // A lost last PULL, or a path that loses everything for a while: the timeout doubles.
-func TestTimeouts(t *testing.T) {
+func TestSender_TimeoutDoubles(t *testing.T) {
 	w := newPipe(t, []unit.Bytes{10_000}, func(_ int, c *Config) { c.Window, c.RTOMin = 4, 100*us })
 	dead := unit.Time(0)
 	w.onData = func(*packet.Packet) fate {
@@ -307,7 +307,7 @@ func TestTimeouts(t *testing.T) {
 }
 
 // What is not of the flow, or says what cannot be, changes nothing.
-func TestStrangers(t *testing.T) {
+func TestSender_IgnoresForeignPackets(t *testing.T) {
 	s, r, _ := New(newFlow(0, 100_000, nil), Config{Window: 5, RTOMin: unit.Millisecond})
 	for s.NextSend() == 0 {
 		s.Emit(0, &packet.Packet{})
@@ -356,7 +356,7 @@ func TestStrangers(t *testing.T) {
 
 // Flows without an end go on beyond 2^40 bytes, which is where sequence numbers of the
 // wire begin anew.
-func TestNumbers(t *testing.T) {
+func TestEnds_FindPacketBeyondWrap(t *testing.T) {
 	e := newEnds(&transport.Flow{Payload: 1000, Version: 6}, false)
 	for _, near := range []int64{0, 1 << 30, 1 << 40} {
 		t.Run(fmt.Sprint("near packet ", near), func(t *testing.T) {
@@ -374,7 +374,7 @@ func TestNumbers(t *testing.T) {
 }
 
 // A flow stops when its application does; what is out is still delivered.
-func TestStop(t *testing.T) {
+func TestSender_StopsWithApplication(t *testing.T) {
 	f := newFlow(0, 0, nil)
 	f.Start, f.Stop = 10*us, 500*us
 	s, r, err := New(f, defaults())

@@ -55,7 +55,7 @@ func timeouts(c *sim.Config) (n int64) {
 
 // NDP §6: incasts of any size end near the optimum, without a timeout, with queues of eight
 // packets, and fairly: the last of equal flows ends shortly after the first.
-func TestIncast(t *testing.T) {
+func TestNDP_IncastEndsNearOptimum(t *testing.T) {
 	const frame, payload = 1514, 1464
 	for _, x := range []struct {
 		senders int
@@ -121,7 +121,7 @@ func TestIncastWithoutReturn(t *testing.T) {
 // nearly all of the links' capacity with packets spread over all paths (9000 B, as in the
 // paper), less if switches go round in a fixed order, which locks their phases, and
 // about two thirds with a path a flow.
-func TestPermutation(t *testing.T) {
+func TestNDP_PermutationUsesAllPaths(t *testing.T) {
 	goodput := func(program string) float64 {
 		c := configure(t, fmt.Sprintf(`
 duration: 8ms

@@ -9,7 +9,7 @@ import (
 
 // Over switches that drop and do not trim it is said that losses are found by timeouts; where nothing is lost, or what
 // finds no room is trimmed, there is nothing to say.
-func TestSuits(t *testing.T) {
+func TestConfig_CheckRemarksDropsWithoutTrimming(t *testing.T) {
 	c := &Config{}
 	if all := c.Check(&cc.FlowContext{Paths: []cc.FlowPath{{Name: "a->b"}}}); len(all) != 1 ||
 		!strings.Contains(all[0].Text, "no switch trims packets (program ndp or trimming) of a->b") {

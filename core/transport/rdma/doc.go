@@ -5,30 +5,37 @@
 // # Where the papers' parts are
 //
 //	HPCC §3.2 start at line rate               New                       TestLineRateStart
-//	HPCC §3.2; HPCC simulator: window, pacing  Sender.fitsWindow, Config.gapBytes  TestWindow, TestPacing, TestNewRate
+//	HPCC §3.2; HPCC simulator: window, pacing  Sender.fitsWindow, Config.gapBytes  TestSender_WindowLimitsFlight,
+//	                                                                               TestSender_PacesPayloadAtRate,
+//	                                                                               TestNewRate
 //	HPCC simulator: in flight < W              Sender.requiredRoom       TestWindowTest
 //	HPCC §4.1 ACKs carry telemetry back        Receiver.Receive          TestTelemetryEcho
-//	HPCC simulator: go-back-N, NACKs           Receiver.refusePacket     TestTraces, TestNackInterval
-//	draft-miao §6.1 probes, answered           Sender.handleProbeReply   TestProbes
-//	IRN §3.1 NACKs with SACK, recovery         Sender.handleReceiverNack  TestTraces, TestSelectiveRepeat
-//	RFC 8985 §6.2 a reordering window          recovery.findOverdue, reorderWindow  TestReordering, TestReorderTimer
+//	HPCC simulator: go-back-N, NACKs           Receiver.refusePacket     TestRDMA_MatchesTraces, TestNackInterval
+//	draft-miao §6.1 probes, answered           Sender.handleProbeReply   TestSender_ProbesOncePerRoundTrip
+//	IRN §3.1 NACKs with SACK, recovery         Sender.handleReceiverNack  TestRDMA_MatchesTraces, TestSelectiveRepeat
+//	RFC 8985 §6.2 a reordering window          recovery.findOverdue, reorderWindow
+//	                                                                               TestSender_ReorderWindowAvoidsResends,
+//	                                                                               TestReorderTimer
 //	RFC 8985 §6.2 … that adapts; RFC 3522      recovery.recordAnswer     TestReorderWindow, TestReorderDuplicates
 //	… but for what waits in a slow path        recovery.findOverdueWaiting    TestSpreadWaits, TestSpreadLosses
 //	… and counts while it may still wait       waits.inNetwork           TestWindowBoundsNetwork, TestSpreadChanges
 //	… until losses are confirmed               waits.confirmExpired      TestConfirmedLosses, TestPathFailsUnderWay
-//	MRC, UET: entropy values                   paths, Sender.planPaths   TestPaths, TestPathsTogether, TestPathPorts
+//	MRC, UET: entropy values                   paths, Sender.planPaths   TestSender_FillsWindowOfEachPath,
+//	                                                                     TestPathsTogether, TestPathPorts
 //	a loss is of its path                      recovery.recordAnswer, findOverdueOn TestPathLoss
 //	MRC: a path that fails is retired, probed  Sender.giveUpSilentPaths, probePath TestPathFails, TestPathsAllFail
-//	IRN §3.1 timeouts, RTO_low and RTO_high    recovery.currentRTO, handleTimeout TestRTO, TestTailLoss
-//	IRN §3.2 BDP-FC                            Sender.planNext           TestBound
-//	RFC 6298 §2, §5 RTO, doubling              recovery.currentRTO       TestRTO, TestMeasuredRTO, TestEverythingLost
+//	IRN §3.1 timeouts, RTO_low and RTO_high    recovery.currentRTO, handleTimeout TestSender_RTODoublesUntilProgress,
+//	                                                                              TestTailLoss
+//	IRN §3.2 BDP-FC                            Sender.planNext           TestSender_BoundLimitsUnacknowledged
+//	RFC 6298 §2, §5 RTO, doubling              recovery.currentRTO       TestSender_RTODoublesUntilProgress,
+//	                                                                     TestMeasuredRTO, TestEverythingLost
 //	… longer than a round trip, by a quarter   RoundTrip.Timeout         TestLeastMargin
 //	… of what is out, not of what waits to go  Sender.planNext           TestNoTimeoutWhilePaced, TestNoTimeoutWhileHeld
 //	… of a path, from its last answer on       paths.recordAnswer        TestPathAnswers
 //	… without a timer: HPCC simulator          Sender.planNext           TestNoTimer
 //	RFC 8985 §7, RFC 9002 §6.2 probes          Sender.lossTimeout        TestLossProbes
-//	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestCNP
-//	draft-miao §9.1 notices are checked        Sender.passNotice         TestNotices
+//	DCQCN §3.1 CNPs, one an interval           Receiver.Receive          TestReceiver_LimitsCNPRate
+//	draft-miao §9.1 notices are checked        Sender.passNotice         TestSender_ChecksNotices
 //	BS'19 §4.3 NACKs of the network: checks    Sender.handleNetworkNack  TestNackChecks, TestTransmissionNumbers
 //	BS'19 §4.3 what did not arrive goes again  recovery.confirmLoss      TestNackTraces, TestNackGoBackN
 //	BS'19 §4.3, §5 a reduction a round trip    Sender.handleNetworkNack  TestNackReactions, TestNackOncePerRoundTrip
@@ -36,19 +43,22 @@
 //	BS'19 §4.3 incast without timeouts         transport.NACKPacer        TestNackIncast, TestNackHold,
 //	                                                                    TestNackHoldIncast
 //	BS'19 §5 attackers                         Sender.handleNetworkNack  TestNackAttacks, TestNackSweep, TestNackReplays
-//	NDP §3.2 a trimmed packet is named         Receiver.answerTrimmed    TestTrimmable, TestTrimmedDuplicate
+//	NDP §3.2 a trimmed packet is named         Receiver.answerTrimmed    TestReceiver_NamesTrimmedPackets,
+//	                                                                     TestTrimmedDuplicate
 //	a switch's CNP                             Sender.handleNotice       TestSwitchCNP
-//	Bolt §3: requests, answers, SRC            Sender.Emit, notice       TestRequests, TestQueueNotices
-//	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestEcho
+//	Bolt §3: requests, answers, SRC            Sender.Emit, notice       TestSender_RequestsReturnSwitchAnswers,
+//	                                                                     TestQueueNotices
+//	RFC 8257 §3.2 echo of marks                Receiver.Receive          TestReceiver_EchoesMarksExactly
 //	RFC 8257 §3.3 one reduction a window       Sender.updateState        TestEchoReduces
 //	NICs that take a time to answer            transport.NIC             TestNICDelays, TestNICDelaysProbes
 //	… longer than timeouts                     Receiver.putReplies       TestNICDelaysAndTimeouts
 //	… for a CNP than for its packet's ACK      Sender.passNotice         TestLateCNPs
-//	coalesced and delayed ACKs                 Receiver.handleData       TestCoalescing
+//	coalesced and delayed ACKs                 Receiver.handleData       TestReceiver_CoalescesAcknowledgements
 //	draft-cheng-iccrg-delivery-rate-estimation Sender.reportAck          TestDeliveryRate
-//	RoCEv2 (InfiniBand Annex A17): frames      packet.Packet.Emit        TestFrames
-//	… messages, packet sequence numbers        ends.messagePlace, findPacket TestMessages, TestNumbers
-//	all of them on paths of any kind           all                       TestRandomPaths, FuzzPath
+//	RoCEv2 (InfiniBand Annex A17): frames      packet.Packet.Emit        TestRDMA_FramesRoundTrip
+//	… messages, packet sequence numbers        ends.messagePlace, findPacket TestEnds_LimitMessageSize,
+//	                                                                         TestEnds_FindNearestPacket
+//	all of them on paths of any kind           all                       TestRandomPaths, FuzzRDMA_FinishesOverAnyPath
 //
 // # What differs
 //

@@ -14,7 +14,7 @@ import (
 
 // RFC 8257 §3.2: each ACK says whether its packets were marked; a change gives an ACK of
 // what came before.
-func TestEcho(t *testing.T) {
+func TestReceiver_EchoesMarksExactly(t *testing.T) {
 	for _, every := range []int{1, 3} {
 		t.Run(fmt.Sprint("ACK every ", every), func(t *testing.T) {
 			w := newPipe(t, 60_000, func(c *Config) { c.AckEvery = every }, &fixed{window: 1 << 20, keep: true}, cc.DCTCPMode)
@@ -82,7 +82,7 @@ func TestEchoReduces(t *testing.T) {
 }
 
 // DCQCN §3.1: at most one CNP of a flow in 50 µs, at once with the first mark.
-func TestCNP(t *testing.T) {
+func TestReceiver_LimitsCNPRate(t *testing.T) {
 	w := newPipe(t, 10_000_000, nil, &fixed{window: 50_000}, cc.CNPMode)
 	var at []unit.Time
 	w.onData = func(p *packet.Packet) (int, unit.Time) { p.TOS |= packet.CE; return 1, 0 }
@@ -110,7 +110,7 @@ func TestCNP(t *testing.T) {
 
 // Notices are checked (draft-miao §9.1): the flow is known, the packet out, and it is no
 // replay; what fails changes nothing.
-func TestNotices(t *testing.T) {
+func TestSender_ChecksNotices(t *testing.T) {
 	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, cc.CNPMode)
 	for range 5 {
 		w.s.Emit(0, &packet.Packet{})
@@ -142,7 +142,7 @@ func TestNotices(t *testing.T) {
 }
 
 // Acknowledgements that cannot be change nothing: of packets never sent, of another flow, replays.
-func TestForged(t *testing.T) {
+func TestSender_IgnoresForgedAcknowledgements(t *testing.T) {
 	w := newPipe(t, 50_000, repeat, &fixed{window: 10_000}, 0)
 	for range 5 {
 		w.s.Emit(0, &packet.Packet{})
@@ -325,7 +325,7 @@ func TestDeliveryRate(t *testing.T) {
 // draft-miao §6.1, guideline 4: probes of the flow's 5-tuple, one a round trip while
 // something is out, answered by the receiver; data asks for nothing. Their telemetry is
 // of a packet behind all that was sent.
-func TestProbes(t *testing.T) {
+func TestSender_ProbesOncePerRoundTrip(t *testing.T) {
 	w := newPipe(t, 100_000, func(c *Config) { c.Telemetry.When = transport.AskProbe },
 		&fixed{window: 6000, want: telemetry.HopRecords}, 0)
 	probes, answers := 0, 0
@@ -372,7 +372,7 @@ func TestProbes(t *testing.T) {
 }
 
 // ACKs of every n-th packet, at the latest after the delay, at once at the end.
-func TestCoalescing(t *testing.T) {
+func TestReceiver_CoalescesAcknowledgements(t *testing.T) {
 	conf := func(c *Config) { c.AckEvery, c.AckDelay = 8, 30*us }
 	w := newPipe(t, 100_000, conf, &fixed{window: 1 << 20}, 0)
 	acks := 0

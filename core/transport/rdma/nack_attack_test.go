@@ -183,7 +183,7 @@ func TestNackKeyed(t *testing.T) {
 // that come late, twice or made up of anything. The books are right, and unless the network
 // has lost something without a word, where nothing but NACKs repairs it, the flow ends over a path
 // without faults: a NACK never makes it lose anything.
-func FuzzNack(f *testing.F) {
+func FuzzSender_FinishesDespiteForgedNacks(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 2, 0, 3, 0, 3, 0, 0, 9, 1, 0})
 	f.Add(uint8(1), uint16(20_500), []byte{0, 20, 2, 3, 2, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 2, 0, 5, 0, 1, 0, 4, 0})
 	f.Add(uint8(2), uint16(65_535), []byte{0, 30, 2, 0, 1, 2, 1, 5, 3, 9, 8, 3, 9, 200, 0, 9, 10, 77, 10, 3, 0, 9})

@@ -31,7 +31,7 @@ func jitter(seed uint64, most unit.Time, loss float64) func(*packet.Packet) (int
 
 // On a path that delays each packet by up to half a round trip, IRN's rule sends much again in vain. A window above
 // that nothing; one that adapts little. What is lost is repaired by either, without timeouts.
-func TestReordering(t *testing.T) {
+func TestSender_ReorderWindowAvoidsResends(t *testing.T) {
 	const packets = 3000
 	for _, x := range []struct {
 		name           string

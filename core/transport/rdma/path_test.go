@@ -109,7 +109,7 @@ func slowNIC(seed uint64) (d transport.NICDelays) {
 // Scripts of events, two bytes each: what is sent, arrives, gets lost, is doubled and
 // forged, in any order. Whatever happens, the counts are right; unless something was
 // forged, the flow then finishes over a path without faults.
-func FuzzPath(f *testing.F) {
+func FuzzRDMA_FinishesOverAnyPath(f *testing.F) {
 	f.Add(uint8(0), uint16(9000), []byte{0, 9, 2, 0, 1, 1, 3, 0, 6, 0, 0, 9, 1, 0})
 	f.Add(uint8(1), uint16(20_500), []byte{0, 20, 1, 3, 1, 3, 3, 0, 3, 1, 0, 5, 6, 0, 0, 3, 4, 0, 5, 0})
 	f.Add(uint8(3), uint16(65_535), []byte{0, 30, 7, 0, 1, 2, 1, 5, 3, 9, 8, 3, 9, 200, 0, 9, 10, 77})

@@ -40,7 +40,7 @@ func chosen(t testing.TB, size unit.Bytes, windows []unit.Bytes, delays []unit.T
 
 // Packets go where there is room: each path's window fills, none is exceeded, and paths that differ much in delay make
 // nothing be sent again.
-func TestPaths(t *testing.T) {
+func TestSender_FillsWindowOfEachPath(t *testing.T) {
 	w, each := chosen(t, 500_000, []unit.Bytes{10_000, 20_000, 5000}, []unit.Time{0, 7 * us, us}, nil)
 	most, sent := [3]int{}, [3]int{}
 	w.emitted = func(p *packet.Packet) {

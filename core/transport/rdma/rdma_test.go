@@ -15,7 +15,7 @@ import (
 func repeat(c *Config) { c.Recovery = SelectiveRepeat }
 
 // Exchanges packet by packet, as text.
-func TestTraces(t *testing.T) {
+func TestRDMA_MatchesTraces(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		size unit.Bytes
@@ -89,7 +89,7 @@ func TestLineRateStart(t *testing.T) {
 }
 
 // The window bounds the bytes in flight; one packet may always be out.
-func TestWindow(t *testing.T) {
+func TestSender_WindowLimitsFlight(t *testing.T) {
 	for window, want := range map[unit.Bytes]int{1: 1, 999: 1, 1000: 1, 1999: 1, 2000: 2, 10_500: 10} {
 		w := newPipe(t, 20_000, nil, &fixed{window: window}, 0)
 		n := 0
@@ -146,7 +146,7 @@ func TestWindowTest(t *testing.T) {
 }
 
 // IRN §3.2: what is sent and not acknowledged is at most a BDP, SACKed packets included.
-func TestBound(t *testing.T) {
+func TestSender_BoundLimitsUnacknowledged(t *testing.T) {
 	for _, x := range []struct {
 		bound string
 		bytes unit.Bytes
@@ -182,7 +182,7 @@ func answer(kind packet.Kind, ack, about int64) *packet.Packet {
 }
 
 // Gaps are payload / rate, to the picosecond (HPCC simulator), rounded up.
-func TestPacing(t *testing.T) {
+func TestSender_PacesPayloadAtRate(t *testing.T) {
 	for rate, gap := range map[unit.Rate]unit.Time{
 		100 * unit.Gbps: 80_000, unit.Gbps: 8 * us, 3 * unit.Gbps: 2_666_667, 7 * unit.Mbps: 1_142_857_143,
 		99_999_999_999: 80_001,
@@ -262,7 +262,7 @@ func TestNewRate(t *testing.T) {
 }
 
 // After Stop nothing new is sent; what is out is still repaired.
-func TestStop(t *testing.T) {
+func TestSender_StopSendsNoNewData(t *testing.T) {
 	f := newFlow(0, &fixed{window: 5000, timer: unit.Never}, 0)
 	f.Start, f.Stop = 10*us, 100*us
 	s, r, err := New(f, Defaults())
@@ -325,7 +325,7 @@ func TestClassSelector(t *testing.T) {
 	}
 }
 
-func TestClasses(t *testing.T) {
+func TestConfig_SetsClassesAndTOS(t *testing.T) {
 	w := newPipe(t, 0, func(c *Config) { c.Class = 3 }, &fixed{window: 1000}, 0)
 	if w.s.Class() != 3 || w.r.Class() != 3 {
 		t.Error("class 3 was asked for")
@@ -342,7 +342,7 @@ func TestClasses(t *testing.T) {
 }
 
 // Configurations that cannot be are refused.
-func TestRefused(t *testing.T) {
+func TestConfig_RejectsBadValues(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"recovery":      func(c *Config) { c.Recovery = "x" },
 		"ecn":           func(c *Config) { c.ECN = "" },

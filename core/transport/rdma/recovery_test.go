@@ -62,7 +62,7 @@ func TestSelectiveRepeat(t *testing.T) {
 
 // IRN §3.1: RTO_low with few packets in flight; RFC 6298 §5.5: it doubles, up to the
 // largest; progress sets it back.
-func TestRTO(t *testing.T) {
+func TestSender_RTODoublesUntilProgress(t *testing.T) {
 	conf := func(c *Config) { c.RTO, c.RTOLow, c.RTOLowPackets = fixedRTO, 100*us, 3 }
 	w := newPipe(t, 0, conf, &fixed{window: 5000}, 0)
 	for n, want := range []unit.Time{100 * us, 100 * us, 100 * us, 320 * us, 320 * us} {

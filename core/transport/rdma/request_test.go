@@ -19,7 +19,7 @@ func asking(t testing.TB, size unit.Bytes, recovery string) *pipe {
 // Data carries what the controller asks, and when it was sent; its acknowledgement says what the switches have made of
 // that, and nothing else; the controller hears it. Packets that were sent again have the time of that. OnSend is told
 // how much is left.
-func TestRequests(t *testing.T) {
+func TestSender_RequestsReturnSwitchAnswers(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat} {
 		t.Run(recovery, func(t *testing.T) {
 			w := asking(t, 3500, recovery)
@@ -172,7 +172,7 @@ func TestRequestsNoAllocation(t *testing.T) {
 }
 
 // What carries requests, and what does not.
-func TestUnanswered(t *testing.T) {
+func TestTraits_ReportReasonUnanswered(t *testing.T) {
 	c := Defaults()
 	traits := c.Traits()
 	if why := traits.ReasonUnanswered(); why != "" {

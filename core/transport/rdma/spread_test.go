@@ -197,7 +197,7 @@ func TestSpreadLosses(t *testing.T) {
 // The patience of a flow halves with experience, follows lateness, and is longer when something was sent again
 // unnecessarily. A packet that was taken for lost after it, and is sent again, counts until twice the patience, or
 // until it arrives.
-func TestPatience(t *testing.T) {
+func TestWaits_PatienceFollowsLateness(t *testing.T) {
 	const rtt, limit = 10 * us, 10 * unit.Millisecond
 	w := newWaits(limit, rtt, 1000)
 	want := func(name string, want unit.Time) {

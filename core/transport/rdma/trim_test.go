@@ -25,7 +25,7 @@ func cut(frames bool, numbers ...int) func(*packet.Packet) (int, unit.Time) {
 // The receiver names each packet whose payload was cut off, also one sent again and the last, which is shorter, and
 // just these are sent again, at once: nothing waits for a timeout. A receiver of go-back-N has dropped what came
 // behind them.
-func TestTrimmable(t *testing.T) {
+func TestReceiver_NamesTrimmedPackets(t *testing.T) {
 	for _, recovery := range []string{GoBackN, SelectiveRepeat, NoRecovery} {
 		for _, frames := range []bool{false, true} {
 			w := newPipe(t, 11_500, func(c *Config) { c.Recovery, c.Trimmable = recovery, true },

@@ -21,7 +21,7 @@ func hosts() *packet.Book {
 
 // A frame has the bytes that it counts with, and what is read of it is what was sent, for all that the two ends say of
 // flows with losses and marks, of whole and of odd last packets; messages begin and end, and their count goes back.
-func TestFrames(t *testing.T) {
+func TestRDMA_FramesRoundTrip(t *testing.T) {
 	book := hosts()
 	for _, version := range []uint8{4, 6} {
 		for size := unit.Bytes(39_998); size < 40_003; size++ {
@@ -75,7 +75,7 @@ func TestFrames(t *testing.T) {
 }
 
 // A WRITE has at most 2³¹ bytes: larger flows, and those without an end, have several of whole packets.
-func TestMessages(t *testing.T) {
+func TestEnds_LimitMessageSize(t *testing.T) {
 	per := int64(1<<31) / payload
 	w := newPipe(t, unit.Bytes(5*per/2*payload+1), nil, &fixed{window: 9000}, 0)
 	endless := newPipe(t, 0, nil, &fixed{window: 9000}, 0)
@@ -113,7 +113,7 @@ func TestMessages(t *testing.T) {
 }
 
 // A packet sequence number has 24 bits, and means the packet that is nearest.
-func TestNumbers(t *testing.T) {
+func TestEnds_FindNearestPacket(t *testing.T) {
 	w := newPipe(t, 100_000_000*payload, nil, &fixed{window: 9000}, 0)
 	for _, x := range []struct{ psn, near, want int64 }{
 		{0, 0, 0}, {5, 0, 5}, {0, 5, 0}, {packet.PSNMask, 0, -1}, {1 << 23, 1 << 23, 1 << 23},

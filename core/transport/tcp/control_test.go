@@ -115,7 +115,7 @@ func TestDeliveryRate(t *testing.T) {
 // BBR (draft-cardwell-iccrg-bbr-00 §4.3): startup, drain, then cycles of eight phases
 // of about a minimum RTT with pacing gains 5/4, 3/4 and six times 1, and every 10 s
 // 200 ms with four packets in flight. The queue stays short, nothing is lost.
-func TestBBR(t *testing.T) {
+func TestBBR_PhasesFollowDraft(t *testing.T) {
 	w := newPipe(t, "bbr", 0, nil)
 	b := w.s.control.Controller.(*bbr.BBR)
 	w.delay, w.limit = 10*ms, 400
@@ -207,7 +207,7 @@ func TestBBRPolicer(t *testing.T) {
 }
 
 // RFC 2018 §8: a receiver may drop what it has SACKed; the data is sent again.
-func TestReneging(t *testing.T) {
+func TestSender_ResendsRenegedData(t *testing.T) {
 	w := newPipe(t, "reno", 400_000, nil)
 	n := 0
 	w.onData = func(p *packet.Packet) (bool, unit.Time) { n++; return n != 30, 0 }
@@ -227,7 +227,7 @@ func TestReneging(t *testing.T) {
 // Linux makes bursts of about 1 ms at the pacing rate and marks their ends with PSH:
 // with a window of 136 packets over 33 ms, 4 and 5 segments (measured on 6.18); a
 // window of 2048 bytes is filled with 1448 and 600.
-func TestBursts(t *testing.T) {
+func TestSender_BurstsMatchLinux(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.runUntil(3 * unit.Second)
 	length, bursts := 0, map[int]int{}

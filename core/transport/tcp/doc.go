@@ -4,31 +4,39 @@
 //
 // # Where the RFCs' parts are
 //
-//	RFC 9293 §3.5 handshake, its losses      Sender.handleSYNACK, Receiver.handleHandshake  TestTraces
-//	RFC 9293 §3.6 FIN (of the sender)        Sender.sendNew                   TestTraces, TestApplication
+//	RFC 9293 §3.5 handshake, its losses      Sender.handleSYNACK, Receiver.handleHandshake  TestTCP_MatchesTraces
+//	RFC 9293 §3.6 FIN (of the sender)        Sender.sendNew                   TestTCP_MatchesTraces,
+//	                                                                          TestApplication_KeepsRateStopAndSize
 //	RFC 9293 §3.8.6 windows, probes of 0     Receiver.selectWindow            TestReceiveBuffer, TestZeroWindow
 //	RFC 9293 §3.8.6.3 delayed ACKs           Receiver.scheduleAck             TestDelayedACK
-//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.handleAck  TestReset, TestBlindSegments
+//	RFC 5961 §3.2, §5 blind resets, old ACKs Sender.Receive, Sender.handleAck  TestSender_AcceptsResetOnlyInSequence,
+//	                                                                           TestBlindSegments
 //	RFC 2018 §3, §4 SACK, receiving          Receiver.holdSegment             TestSACKBlocks
 //	RFC 2018 §5, RFC 6675 SACK, sending      Sender.tagSACK, scoreboard       TestDupThresh, TestRandomPaths
-//	RFC 2018 §8 reneging                     Sender.checkReneging             TestReneging
+//	RFC 2018 §8 reneging                     Sender.checkReneging             TestSender_ResendsRenegedData
 //	RFC 2883 DSACK                           Receiver.recordDuplicate         TestSACKBlocks
-//	RFC 3708, RFC 3522 undo (DSACK, Eifel)   undo                             TestUndo, TestUndoState
+//	RFC 3708, RFC 3522 undo (DSACK, Eifel)   undo                             TestUndo_RestoresSpuriousReduction,
+//	                                                                          TestUndoState
 //	RFC 8985 §6 RACK                         rack, scoreboard           TestRACKSteps, TestRACKWindow, TestRACKLosses
-//	RFC 8985 §7 TLP                          tlp, Sender.makeProbeDue         TestTLP, TestTLPState, TestTraces
-//	RFC 9937 PRR                             prr                              TestPRRText, TestPRRConverges, TestPRR
-//	RFC 6298 RTO, backoff                    rto, Sender.handleTimeout        TestRTO, TestRTOBackoff, TestRTOGivesUp
-//	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO
+//	RFC 8985 §7 TLP                          tlp, Sender.makeProbeDue         TestTLP_RepairsTailLoss, TestTLPState,
+//	                                                                          TestTCP_MatchesTraces
+//	RFC 9937 PRR                             prr                              TestPRRText, TestPRRConverges,
+//	                                                                          TestPRR_ReducesInProportion
+//	RFC 6298 RTO, backoff                    rto, Sender.handleTimeout        TestRTTEstimator_FollowsRFC6298,
+//	                                                                          TestRTOBackoff, TestRTOGivesUp
+//	RFC 5682 F-RTO                           Sender.inTimeout                 TestFRTO_DetectsSpuriousTimeout
 //	RFC 6928 initial window                  Config.InitialWindow             TestInitialWindow
 //	RFC 7323 §2 window scale                 Config.windowScale, Sender.handleSYNACK  TestWindowScale, TestScaleOfBuffer,
 //	                                                                          TestLongFatPath
-//	RFC 7323 §3 to §5 time stamps, PAWS      Sender.Receive, Receiver.Receive TestPAWS, TestInjectedStamps
-//	RFC 3168 §6.1 ECN                        Sender.enterReduced              TestECN, TestEchoAtOnce
+//	RFC 7323 §3 to §5 time stamps, PAWS      Sender.Receive, Receiver.Receive TestPAWS_RejectsOldTimestamps,
+//	                                                                          TestInjectedStamps
+//	RFC 3168 §6.1 ECN                        Sender.enterReduced              TestECN_ReducesOncePerWindow,
+//	                                                                          TestEchoAtOnce
 //	RFC 8257 §3.2 DCTCP's receiver           Receiver.markedCE                TestDCTCPReceiver
 //	RFC 7661 §4.2, RFC 2861 unused windows   Sender.validateUsage             TestWindowValidation
 //	RFC 5681 §3.1 AIMD, with cc/reno         Sender.concludeAck               TestRenoUnderLoss, TestRenoUnderHeavyLoss
-//	RFC 9438, with cc/cubic                  Sender.concludeAck               TestFull, TestCubicCurve
-//	draft-cheng-iccrg-delivery-rate-estimation  rateSample                    TestDeliveryRate, TestBBR
+//	RFC 9438, with cc/cubic                  Sender.concludeAck               TestTCP_FillsLink, TestCubicCurve
+//	draft-cheng-iccrg-delivery-rate-estimation  rateSample                    TestDeliveryRate, TestBBR_PhasesFollowDraft
 //
 // NACKs of the network (BS'19 §4.3, §5). Weir defines the responses:
 //
@@ -43,7 +51,8 @@
 //	§5 security: off the path                Sender.ofThisFlow                TestNackWithoutTuple, TestNackSweep
 //	… replays, and NACKs of what arrives     Sender.markNacked                TestNackReplay, TestNackOfDelivered
 //	… how often a NACK reduces               Sender.mayReduce                 TestNackRules
-//	… damaged notices                        Sender.receiveNack               FuzzNack, TestNackRandomPaths
+//	… damaged notices                        Sender.receiveNack               FuzzSender_ForgedNacksKeepCounts,
+//	                                                                          TestNackRandomPaths
 //	RFC 6633 no source quench; other phases  Sender.receiveNack               TestNackPhases
 //
 // A stamp has ticks of 1 ms: a NACK cannot distinguish a transmission from an earlier one within the same tick. A NACK
@@ -52,7 +61,7 @@
 // Parts of Linux beyond the RFCs: window updates (tcp_may_update_window) TestInjectedWindows, TestRewrittenWindows,
 // TestInjectedEchoes, TestInjectedAcknowledgements, TestInjectedMalformed; send buffers TestSendBuffer; receive buffers
 // that tune themselves TestReceiveBuffer, TestReceiveBufferOfJumboFrames, TestShareOfBuffer; compressed ACKs
-// TestCompressedACK; bursts and PSH TestBursts.
+// TestCompressedACK; bursts and PSH TestSender_BurstsMatchLinux.
 //
 // # What differs from Linux
 //

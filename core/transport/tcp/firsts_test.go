@@ -23,9 +23,9 @@ func (r *overtaken) NextTimer() unit.Time                  { return unit.Never }
 func (r *overtaken) Feedback() cc.Feedback                 { return cc.Feedback{} }
 func (r *overtaken) Coalesce(most int) int                 { return most }
 
-// TestOvertaken: segments that the path delays by less than a round trip count as overtaken (cc.Data), and none that
-// was lost and sent again does, once or twice, alone or next to others.
-func TestOvertaken(t *testing.T) {
+// TestReceiver_CountsOvertakenSegments: segments that the path delays by less than a round trip count as overtaken
+// (cc.Data), and none that was lost and sent again does, once or twice, alone or next to others.
+func TestReceiver_CountsOvertakenSegments(t *testing.T) {
 	for _, x := range []struct {
 		name        string
 		base        unit.Time

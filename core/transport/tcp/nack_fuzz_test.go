@@ -92,10 +92,10 @@ func TestNackRandomPaths(t *testing.T) {
 	}
 }
 
-// FuzzNack sends damaged and forged notices into the middle of a transfer, about what is
+// FuzzSender_ForgedNacksKeepCounts sends damaged and forged notices into the middle of a transfer, about what is
 // out and what is not: nothing panics, nothing but what they name is marked, the books stay right, and
 // the transfer goes on.
-func FuzzNack(f *testing.F) {
+func FuzzSender_ForgedNacksKeepCounts(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 0, 0, 0x10, 0, 5, 0xa8, 0, 0, 0, 0, 0, 0, 0, 0, 3})
 	f.Add([]byte(strings.Repeat("\x00\x05\x00\x00\x11\x10\x01\x05\xa8\x00\x00\x00\x00\x00\x00\x00"+
 		"\x01\x00\x00\x05\xa8\x05\xa8\x01", 8)))

@@ -11,7 +11,7 @@ import (
 
 // RFC 9937: over a recovery the sender halves (Reno) or takes 30 % off (CUBIC) in
 // proportion to what is delivered: no burst, and no pause longer than a few packets.
-func TestPRR(t *testing.T) {
+func TestPRR_ReducesInProportion(t *testing.T) {
 	for name, share := range map[string]float64{"reno": 0.5, "cubic": 0.7} {
 		t.Run(name, func(t *testing.T) {
 			w := newPipe(t, name, 0, func(c *Config) { c.Bursts, c.Autotuning, c.CompressedACK = false, false, 0 })

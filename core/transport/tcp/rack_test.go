@@ -11,7 +11,7 @@ import (
 
 // RFC 8985 §6.2: reordering within a quarter of the minimum RTT causes no
 // retransmission once it was seen; a lost retransmission is found without a timeout.
-func TestRACK(t *testing.T) {
+func TestRACK_ToleratesLearnedReordering(t *testing.T) {
 	w := newPipe(t, "cubic", 0, nil)
 	w.rate, w.limit = 200*unit.Mbps, 0
 	w.s.rack.reorderSeen = 1

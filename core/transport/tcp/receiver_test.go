@@ -12,7 +12,7 @@ import (
 )
 
 // RFC 3168 §6.1: negotiated by both; CE is echoed until CWR; one reduction a window.
-func TestECN(t *testing.T) {
+func TestECN_ReducesOncePerWindow(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.ECN = true })
 	w.limit, w.rate, w.nic = 0, unit.Gbps, 100*unit.Mbps
 	reductions, echoes, last := 0, 0, w.s.state

@@ -231,7 +231,7 @@ func TestProbeRTOMin(t *testing.T) {
 }
 
 // Fuzz with aligned forgeries, and a bound on steps.
-func TestForgeries(t *testing.T) {
+func TestTCP_ForgedSegmentsKeepBounds(t *testing.T) {
 	for seed := range int64(300) {
 		r := rand.New(rand.NewSource(seed))
 		name := []string{"reno", "cubic", "dctcp", "bbr"}[seed%4]

@@ -12,7 +12,7 @@ import (
 
 // RFC 6298 §2 with Linux' reading: the first sample R gives srtt = R and RTO = R +
 // max(200 ms, 2R); constant samples bring RTO to srtt + the floor.
-func TestRTO(t *testing.T) {
+func TestRTTEstimator_FollowsRFC6298(t *testing.T) {
 	var r rttEstimator
 	r.sample(400*ms, 0, 0, 200*ms)
 	if r.srtt != 8*400*ms || r.timeout() != 1200*ms {
@@ -36,7 +36,7 @@ func TestRTO(t *testing.T) {
 
 // RFC 6298 (5.5): the timeout doubles each time; with everything lost TCP gives up
 // after 15 (tcp_retries2).
-func TestBackoff(t *testing.T) {
+func TestSender_BacksOffAndGivesUp(t *testing.T) {
 	w := newPipe(t, "reno", 0, func(c *Config) { c.RTOMin = 100 * ms })
 	w.runUntil(500 * ms)
 	var at []unit.Time
@@ -63,7 +63,7 @@ func TestBackoff(t *testing.T) {
 
 // RFC 5682: a delay of all packets beyond the RTO is no loss. F-RTO finds that out
 // with the second ACK, restores the window and sends nothing again but the first.
-func TestFRTO(t *testing.T) {
+func TestFRTO_DetectsSpuriousTimeout(t *testing.T) {
 	for _, name := range []string{"reno", "cubic", "bbr"} {
 		t.Run(name, func(t *testing.T) {
 			w := newPipe(t, name, 0, nil)

@@ -91,7 +91,7 @@ func lose(numbers ...int) func(p *packet.Packet) (bool, unit.Time) {
 // Connections segment by segment, as text: RFC 9293 §3.5 (handshake and its losses),
 // §3.6 (FIN), RFC 6928 (ten packets), RFC 2018 (SACK), RFC 8985 (RACK, TLP), RFC
 // 6298 (timeout).
-func TestTraces(t *testing.T) {
+func TestTCP_MatchesTraces(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		size unit.Bytes
@@ -126,7 +126,7 @@ func TestTraces(t *testing.T) {
 // One bandwidth-delay product of buffer, 50 Mb/s, 20 ms: every controller fills the
 // link, CUBIC to 98 % at least.
 // TestFullLonger runs for a minute.
-func TestFull(t *testing.T) { fillsTheLink(t, 12) }
+func TestTCP_FillsLink(t *testing.T) { fillsTheLink(t, 12) }
 
 // fillsTheLink measures each controller's goodput from second 5 to second end.
 func fillsTheLink(t *testing.T, end unit.Time) {
@@ -203,7 +203,7 @@ func TestTOSAndFraming(t *testing.T) {
 
 // RFC 7323 §5: a segment with an old stamp is not taken, at either end; the stamp
 // echoed is that of the segment that advanced the window (§4.3).
-func TestPAWS(t *testing.T) {
+func TestPAWS_RejectsOldTimestamps(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(2 * unit.Second)
 	p := &packet.Packet{Proto: packet.ProtoTCP, Seq: w.r.next, Payload: 1448}
@@ -242,7 +242,7 @@ func TestSendBuffer(t *testing.T) {
 }
 
 // The application: a rate is kept, a stop time too, and a size is exact.
-func TestApplication(t *testing.T) {
+func TestApplication_KeepsRateStopAndSize(t *testing.T) {
 	w := newPipe(t, "cubic", 0, func(c *Config) { c.Rate = 8 * unit.Mbps })
 	w.runUntil(10 * unit.Second)
 	testkit.CheckNear(t, "8 Mb/s", w.goodput(0, 0), 8, testkit.Tolerance{Relative: 0.005})
@@ -315,7 +315,7 @@ func TestZeroWindow(t *testing.T) {
 }
 
 // A reset in sequence ends the connection, another does not (RFC 5961 §3.2).
-func TestReset(t *testing.T) {
+func TestSender_AcceptsResetOnlyInSequence(t *testing.T) {
 	w := newPipe(t, "reno", 0, nil)
 	w.runUntil(500 * ms)
 	rst := func(seq int64) {
@@ -380,9 +380,9 @@ func TestRandomPaths(t *testing.T) {
 	}
 }
 
-// FuzzSegments sends anything to both ends in the middle of a transfer: nothing
+// FuzzTCP_AnySegmentsKeepCounts sends anything to both ends in the middle of a transfer: nothing
 // panics, and the counts stay right.
-func FuzzSegments(f *testing.F) {
+func FuzzTCP_AnySegmentsKeepCounts(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20})
 	f.Add([]byte(strings.Repeat("\x10\x00\x80\x01\xff\x7f\x20\x40", 20)))
 	f.Fuzz(anySegments)

@@ -10,7 +10,7 @@ import (
 // RFC 8985 §7: the last packets of a flow are lost; a TLP after about two RTTs
 // repairs that long before the RTO, and a TLP that only found a late ACK reduces
 // nothing (§7.4).
-func TestTLP(t *testing.T) {
+func TestTLP_RepairsTailLoss(t *testing.T) {
 	// packets 0 and 1 are SYN and ACK; ten segments of 1448 bytes follow
 	w := newPipe(t, "reno", 14480, nil)
 	w.onData = lose(10, 11)

@@ -11,7 +11,7 @@ import (
 
 // RFC 3708, RFC 2883: when DSACK shows that all retransmissions were duplicates, the
 // reduction is undone; RFC 3522 (Eifel) does so by the time stamp of the first ACK.
-func TestUndo(t *testing.T) {
+func TestUndo_RestoresSpuriousReduction(t *testing.T) {
 	for _, stamps := range []bool{true, false} {
 		t.Run(fmt.Sprint("time stamps ", stamps), func(t *testing.T) {
 			w := newPipe(t, "cubic", 0, nil)

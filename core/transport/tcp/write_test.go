@@ -10,7 +10,7 @@ import (
 // Writes of 1400 bytes into segments of 1388: what is over goes at once while nothing small is in flight, else it
 // waits for the next write (Nagle's algorithm in Minshall's form). So a round trip has one runt; without a size of
 // writes there is none.
-func TestRunts(t *testing.T) {
+func TestSender_CoalescesSmallWrites(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		write unit.Bytes

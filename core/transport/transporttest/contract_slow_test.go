@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-func TestLarge(t *testing.T) {
+func TestLarge_HoldsForAllTransports(t *testing.T) {
 	for _, k := range Transports() {
 		t.Run(k.Name, func(t *testing.T) { Large(t, k) })
 	}

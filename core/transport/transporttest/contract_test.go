@@ -12,7 +12,7 @@ import (
 	"weir/core/unit"
 )
 
-func TestContract(t *testing.T) {
+func TestContract_HoldsForAllTransports(t *testing.T) {
 	for _, k := range Transports() {
 		t.Run(k.Name, func(t *testing.T) { Contract(t, k) })
 	}
@@ -21,7 +21,7 @@ func TestContract(t *testing.T) {
 // impatient are transports that send packets twice because a queue or a pause is long.
 var impatient = []string{"uet nscc", "uet rccc", "uet both", "uet estimated", "window"}
 
-func TestImpatient(t *testing.T) {
+func TestImpatient_ListsSpuriousSenders(t *testing.T) {
 	for _, k := range Transports() {
 		err := noSpurious(k)
 		if (err != nil) != slices.Contains(impatient, k.Name) {
@@ -373,7 +373,7 @@ func resends(last *packet.Packet, due *bool) func(now unit.Time, p *packet.Packe
 var sequence int32 // of the packets of a mutant
 
 // Each mutant is noticed by the check of the promise that it breaks, for each transport that gives the promise.
-func TestMutants(t *testing.T) {
+func TestContract_DetectsMutants(t *testing.T) {
 	for _, m := range mutants {
 		i := slices.IndexFunc(promises, func(p promise) bool { return p.name == m.promise })
 		if i < 0 {

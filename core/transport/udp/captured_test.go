@@ -17,7 +17,7 @@ func script(version uint8) transport.Flow {
 }
 
 // A capture's datagrams are sent at its times, or as soon as they can be, and are all the flow has.
-func TestCaptured(t *testing.T) {
+func TestCapturedSender_ReplaysCapture(t *testing.T) {
 	f := script(6)
 	s, r, err := newCaptured(f, capturedConfig{})
 	if err != nil {

@@ -222,7 +222,7 @@ func TestControlledReports(t *testing.T) {
 }
 
 // Reports that cannot be change nothing.
-func FuzzReport(f *testing.F) {
+func FuzzControlledSender_IgnoresBadReports(f *testing.F) {
 	f.Add(uint64(3), uint64(2), uint64(0), uint64(0), false)
 	f.Fuzz(func(t *testing.T, upTo, received, marked, sent uint64, short bool) {
 		l := newLine(t, &fixed{window: 5000}, 0, nil)

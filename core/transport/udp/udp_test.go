@@ -85,7 +85,7 @@ func TestGapJitter(t *testing.T) {
 
 // Poisson: exponential gaps: mean and deviation alike, P(gap > mean) = 1/e, and no
 // memory from gap to gap.
-func TestPoisson(t *testing.T) {
+func TestSender_PoissonGapsAreExponential(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Poisson})
 	const n = 200_000
 	at := times(t, s, n+1)
@@ -108,7 +108,7 @@ func TestPoisson(t *testing.T) {
 
 // Bursts as iperf3 sends them: each millisecond all datagrams that the rate has
 // earned, back to back: 40 Mb/s is 3.45 datagrams a millisecond.
-func TestBurst(t *testing.T) {
+func TestSender_BurstSendsEarnedDatagrams(t *testing.T) {
 	s, _ := pair(t, newFlow(), Config{Rate: 40 * unit.Mbps, Pattern: Burst, Interval: unit.Millisecond})
 	at := times(t, s, 34_531)
 	per := map[int64]int{}
@@ -246,7 +246,7 @@ func TestSchedulesContinue(t *testing.T) {
 
 // The receiver: loss leaves gaps, duplicates and reordering are told apart, delay
 // and jitter are RFC 3550's.
-func TestReceiver(t *testing.T) {
+func TestReceiver_CountsDuplicatesAndJitter(t *testing.T) {
 	_, r := pair(t, newFlow(), Config{Rate: unit.Mbps, Pattern: CBR})
 	delays := []unit.Time{100, 116, 100, 148} // jitter: 0, 1, 1.9375, 4.81640625
 	for i, d := range delays {
@@ -293,7 +293,7 @@ func TestDuplicatesBruteForce(t *testing.T) {
 	}
 }
 
-func TestHeaders(t *testing.T) {
+func TestSender_FillsHeaders(t *testing.T) {
 	for version, want := range map[uint8]int32{4: 1490, 6: 1510} {
 		f := newFlow()
 		f.Version, f.TOS = version, 0x28
@@ -308,7 +308,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-func TestRefuses(t *testing.T) {
+func TestConfig_RejectsBadValues(t *testing.T) {
 	for name, change := range map[string]func(c *Config){
 		"rate":       func(c *Config) { c.Rate = 0 },
 		"pattern":    func(c *Config) { c.Pattern = "chaos" },
@@ -341,7 +341,7 @@ func TestRefuses(t *testing.T) {
 }
 
 // Without jitter the user is warned of phase lock.
-func TestWarns(t *testing.T) {
+func TestConfig_WarnsOfPhaseLock(t *testing.T) {
 	if w := (&Config{Pattern: CBR}).Warns(); len(w) != 1 {
 		t.Error("no warning of phase lock")
 	}

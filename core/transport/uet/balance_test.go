@@ -12,7 +12,7 @@ func balance(kind string, paths int) balancer {
 }
 
 // Oblivious: each value once a round, in orders that differ from round to round; the flow's upper bits stay.
-func TestOblivious(t *testing.T) {
+func TestOblivious_UsesEachValueOncePerRound(t *testing.T) {
 	b := balance(balanceOblivious, 16)
 	orders := map[string]bool{}
 	for range 20 {
@@ -39,7 +39,7 @@ func TestOblivious(t *testing.T) {
 
 // Bitmap: what has a penalty is passed over until that is used up, a point for each packet that meets it first;
 // penalties end at 15. If all have one, a packet still goes.
-func TestBitmap(t *testing.T) {
+func TestBitmap_SkipsPenalisedValues(t *testing.T) {
 	b := balance(balanceBitmap, 4).(*bitmap)
 	bad := uint16(0xab02)
 	for range 9 {
@@ -77,7 +77,7 @@ func TestBitmap(t *testing.T) {
 
 // REPS: each value that has done well is taken once, the oldest first, of the last eight; else any. After a timeout it
 // goes round in the ring for 10 ms, then forgets it and explores with 16 packets.
-func TestREPS(t *testing.T) {
+func TestREPS_RecyclesGoodValues(t *testing.T) {
 	b := balance(balanceREPS, 256)
 	for i := range uint16(10) {
 		b.handleFeedback(0, 0xab10+i, good)
@@ -141,7 +141,7 @@ func TestREPSLegacy(t *testing.T) {
 }
 
 // Mixed: what has done well, then what the bitmap says.
-func TestMixed(t *testing.T) {
+func TestMixed_RecyclesThenFollowsBitmap(t *testing.T) {
 	b := balance(balanceMixed, 4)
 	b.handleFeedback(0, 0xab02, timeout)
 	b.handleFeedback(0, 0xab01, good)

@@ -8,26 +8,32 @@
 //
 // # Where its parts are
 //
-//	entropy values: six ways to choose them            balancer     TestOblivious, TestBitmap, TestREPS, TestMixed
+//	entropy values: six ways to choose them            balancer     TestOblivious_UsesEachValueOncePerRound,
+//	                                                                TestBitmap_SkipsPenalisedValues,
+//	                                                                TestREPS_RecyclesGoodValues,
+//	                                                                TestMixed_RecyclesThenFollowsBitmap
 //	acknowledged: at once, or after 16 KiB             Receiver.handleData      TestAckPolicy
-//	64 bits of selective acknowledgement               Receiver.newAck          TestSelective
-//	when a packet asks for its acknowledgement         Sender.Emit              TestAsks
+//	64 bits of selective acknowledgement               Receiver.newAck          TestReceiver_BitmapStartsAtCause
+//	when a packet asks for its acknowledgement         Sender.Emit              TestSender_AsksForAcknowledgements
 //	asking when turns at the NIC are late              Sender.setSlow           TestLateTurns, TestManyFlowsOnNIC
 //	in flight by the receiver's counter                Sender.onAck             TestInFlight
-//	round trips of packets that were sent again        Sender.sampleRTT         TestSamples
-//	NACKs, repairs in order and before what is new     Sender.onNack            TestNacks
-//	timeout of the oldest packet, requests to send     Sender.Advance           TestTimeout, TestRequests
-//	estimated timeouts                                 Sender.timeoutOf         TestEstimated, TestEstimatedLongPath
-//	losses without trimming                            Sender.findLosses        TestSleek
-//	credit: first window, targets, at most             Sender.creditTarget      TestCredit
+//	round trips of packets that were sent again        Sender.sampleRTT         TestSender_SamplesUnambiguousRoundTrips
+//	NACKs, repairs in order and before what is new     Sender.onNack            TestSender_NackedPacketsGoFirst
+//	timeout of the oldest packet, requests to send     Sender.Advance           TestSender_TimeoutResendsOldestPacket,
+//	                                                                            TestSender_RequestsCreditAfterTimeout
+//	estimated timeouts                                 Sender.timeoutOf         TestSender_EstimatedTimeoutDoubles,
+//	                                                                            TestEstimatedLongPath
+//	losses without trimming                            Sender.findLosses
+//	                                                                           TestSender_SleekDetectsLossWithoutTrimming
+//	credit: first window, targets, at most             Sender.creditTarget      TestSender_SpendsCreditOfPulls
 //	credit that does not come                          Sender.creditWait        TestWaitsForCredit
-//	one pacer a host, in turn, ahead of demand         pacer                    TestPacer
-//	less credit where the network is oversubscribed    slowdown                 TestSlowdown
-//	delays of the NIC                                  Receiver.replyWith       TestDelays
-//	what is forged or of others changes nothing        Sender.Receive           TestStrangers
+//	one pacer a host, in turn, ahead of demand         pacer                    TestPacer_ServesFlowsInTurn
+//	less credit where the network is oversubscribed    slowdown                 TestSlowdown_FollowsTrimsAndMarks
+//	delays of the NIC                                  Receiver.replyWith       TestReceiver_DelaysAcksAndNacks
+//	what is forged or of others changes nothing        Sender.Receive           TestSender_IgnoresForeignPackets
 //	any losses and any order                           all                      TestRandomPaths
 //	bytes on every link give the same result           all, with weir/sim       TestSameResult
-//	figures of the simulator                           all, with weir/sim       TestReference
+//	figures of the simulator                           all, with weir/sim       TestUET_MatchesReferenceSimulator
 //
 // # On the wire
 //

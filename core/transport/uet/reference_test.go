@@ -246,7 +246,7 @@ func (r *reference) check(t *testing.T) {
 }
 
 // What has no chance in it is the simulator's within 0.1 %: a flow by window, and one by credit.
-func TestReference(t *testing.T) {
+func TestUET_MatchesReferenceSimulator(t *testing.T) {
 	for i := range references[:2] {
 		r := &references[i]
 		t.Run(r.name, r.check)

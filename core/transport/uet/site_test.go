@@ -11,7 +11,7 @@ import (
 
 // Where switches do not do what the transport is made for, or times do not fit, it is said of the parameter; where all
 // fits, nothing is.
-func TestSuits(t *testing.T) {
+func TestConfig_CheckRemarksUnsuitableSites(t *testing.T) {
 	trims := cc.FlowContext{Paths: []cc.FlowPath{{Path: cc.Path{NICRate: 100 * unit.Gbps, BaseRTT: 10 * us}, Trims: true}}}
 	with := func(change func(s *cc.FlowContext)) cc.FlowContext {
 		s := trims
@@ -39,7 +39,8 @@ func TestSuits(t *testing.T) {
 		"sprayed":  {with(func(s *cc.FlowContext) { s.Sprayed = true }), func(*Config) {}, "balance: a program of"},
 		"one path": {with(func(s *cc.FlowContext) { s.Flowlets = true }),
 			func(c *Config) { c.Balance = balanceOnePath }, ""},
-		"short network": {trims, func(c *Config) { c.Network = us }, "network_rtt: the round trip of the longest path without queues is 10us"},
+		"short network": {trims, func(c *Config) { c.Network = us },
+			"network_rtt: the round trip of the longest path without queues is 10us"},
 		"short timeout": {trims, func(c *Config) { c.RTOBase, c.RTOQueues = 9*us, 0 }, "rto_base: the timeout, 9us"},
 		"long queues": {with(func(s *cc.FlowContext) { s.Paths[0].MaxQueueDelay, s.Paths[0].Hops = 20*us, 4 }),
 			func(*Config) {},

@@ -11,7 +11,7 @@ import (
 // half of what is marked beyond 30 % of those that came whole, and for 1 % more while neither is so, or 1 %, 2 %, 4 %
 // … while nothing is marked; never for less than 0.9 over the oversubscription. What is trimmed before the receiver
 // does not count. Its share changes in periods from the first flow's start on, also of those in which nothing comes.
-func TestSlowdown(t *testing.T) {
+func TestSlowdown_FollowsTrimsAndMarks(t *testing.T) {
 	c := Defaults()
 	c.Control, c.Network, c.Oversubscription = byReceiver, 10*us, 4
 	x := newSlowdown(5*us, &c, unit.NewRandom(1, "x"))

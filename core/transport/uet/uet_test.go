@@ -90,7 +90,7 @@ func TestAckPolicy(t *testing.T) {
 }
 
 // The bitmap begins with the packet that is marked or asks, else 63 before it, behind the first that has not come.
-func TestSelective(t *testing.T) {
+func TestReceiver_BitmapStartsAtCause(t *testing.T) {
 	s, r := both(t, 1_000_000, nil)
 	for n := int64(1); n < 100; n += 2 {
 		r.Receive(us, data(s, n, 0))
@@ -122,7 +122,7 @@ func TestSelective(t *testing.T) {
 
 // A packet asks for its acknowledgement if it is the last one, fills the window or takes the last credit, or is sent
 // again.
-func TestAsks(t *testing.T) {
+func TestSender_AsksForAcknowledgements(t *testing.T) {
 	for _, control := range []string{bySender, byReceiver} {
 		t.Run(control, func(t *testing.T) {
 			s, _ := both(t, 1_000_000, func(c *Config) { c.Control = control })
@@ -180,7 +180,7 @@ func TestInFlight(t *testing.T) {
 }
 
 // A round trip is known of packets that were sent once, or twice if the acknowledgement is of the second.
-func TestSamples(t *testing.T) {
+func TestSender_SamplesUnambiguousRoundTrips(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
 	take := func(now unit.Time, flags uint8) unit.Time {
@@ -212,7 +212,7 @@ func TestSamples(t *testing.T) {
 
 // NACKed packets go again at once, by their numbers, before what is new, and ask for an acknowledgement. NACKs of what
 // is not out change nothing.
-func TestNacks(t *testing.T) {
+func TestSender_NackedPacketsGoFirst(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	n := int64(len(sent(s, 0)))
 	for _, k := range []int64{7, 3, 5, 3, n, -1} {
@@ -233,7 +233,7 @@ func TestNacks(t *testing.T) {
 
 // The timer runs on the packet that is out longest: 15 us and six products. It sends that again and no other; the
 // window gets smaller by it.
-func TestTimeout(t *testing.T) {
+func TestSender_TimeoutResendsOldestPacket(t *testing.T) {
 	s, _ := both(t, 1_000_000, nil)
 	sent(s, 0)
 	// a product of 10 Gb/s and 5 us is 6250 B, in whole frames 6300 B: 5.04 us
@@ -255,7 +255,7 @@ func TestTimeout(t *testing.T) {
 
 // If what has timed out may not go, the sender asks for it, once a round trip; the receiver acknowledges that at once
 // and gives credit.
-func TestRequests(t *testing.T) {
+func TestSender_RequestsCreditAfterTimeout(t *testing.T) {
 	s, r := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	n := len(sent(s, 0))
 	at := s.NextTimer()
@@ -278,7 +278,7 @@ func TestRequests(t *testing.T) {
 }
 
 // Estimated timeouts follow the round trip, with a floor, and double up to 64 times until something is heard.
-func TestEstimated(t *testing.T) {
+func TestSender_EstimatedTimeoutDoubles(t *testing.T) {
 	s, _ := both(t, 1_000_000, func(c *Config) { c.RTO, c.RTOMin = estimatedRTO, 20*us })
 	sent(s, 0)
 	deliver(s, 10*us, answer{caused: 1, expected: 2, got: 2100})
@@ -322,7 +322,7 @@ func TestEstimatedLongPath(t *testing.T) {
 
 // Without trimming as much out of order as the window is a loss: what is missing goes again. After a round trip without
 // an acknowledgement a probe asks, and if it comes back without delay, all that is out is lost.
-func TestSleek(t *testing.T) {
+func TestSender_SleekDetectsLossWithoutTrimming(t *testing.T) {
 	sleek := func(c *Config) { c.Sleek = true }
 	s, _ := both(t, 20_000, sleek)
 	n := int64(len(sent(s, 0))) // 10 packets fill 9375 B but for some
@@ -356,7 +356,7 @@ func TestSleek(t *testing.T) {
 
 // A sender begins with one and a half products of credit, which what it hears first ends; then it has what PULLs give,
 // at most as much, and may go below 0 by a packet.
-func TestCredit(t *testing.T) {
+func TestSender_SpendsCreditOfPulls(t *testing.T) {
 	s, _ := both(t, 1_000_000, func(c *Config) { c.Control = byReceiver })
 	all := sent(s, 0)
 	if n := len(all); n != 9 { // 9375 B: 8 frames of 1050 B, and one more
@@ -394,7 +394,7 @@ func TestCredit(t *testing.T) {
 
 // A pacer serves flows in turn, at its share of the link, up to their targets, and those that ask for nothing ahead of
 // their needs while nobody else waits.
-func TestPacer(t *testing.T) {
+func TestPacer_ServesFlowsInTurn(t *testing.T) {
 	x := &pacer{}
 	member := func(id int) *member { return &member{flow: packet.FlowID(id), perQuantum: 1000, maxAhead: 100} }
 	a, b := member(1), member(2)
@@ -430,7 +430,7 @@ func TestPacer(t *testing.T) {
 }
 
 // A NIC takes its time for acknowledgements and for NACKs, each its own.
-func TestDelays(t *testing.T) {
+func TestReceiver_DelaysAcksAndNacks(t *testing.T) {
 	s, r := both(t, 1_000_000, func(c *Config) { c.AckDelay, c.NackDelay = 3*us, us })
 	p := data(s, 0, 0)
 	if r.Receive(10*us, p) || r.NextSend() != 13*us {
@@ -453,7 +453,7 @@ func TestDelays(t *testing.T) {
 }
 
 // What is of another flow, damaged or made up changes nothing.
-func TestStrangers(t *testing.T) {
+func TestSender_IgnoresForeignPackets(t *testing.T) {
 	s, r := both(t, 1_000_000, nil)
 	sent(s, 0)
 	before := *s

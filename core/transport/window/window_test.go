@@ -69,7 +69,7 @@ func b(x bool) int {
 }
 
 // At most a window is in flight, and one window goes a round trip.
-func TestWindow(t *testing.T) {
+func TestSender_WindowLimitsFlight(t *testing.T) {
 	s, r := New(flowtest.NewFlow(1_000_000), 50, unit.Millisecond)
 	sent, end := pipe(t, s, r, nil)
 	// 20 windows of 50 packets; a round trip is 20 µs, one packet 0.1 µs
@@ -86,7 +86,7 @@ func TestWindow(t *testing.T) {
 }
 
 // Any packets may be lost, data or acknowledgements: all bytes arrive, once.
-func TestLoss(t *testing.T) {
+func TestSender_DeliversAllUnderLoss(t *testing.T) {
 	for seed := range uint64(30) {
 		random := unit.NewRandom(seed, "loss")
 		rate := float64(seed) / 60
@@ -113,7 +113,7 @@ func TestGoBackN(t *testing.T) {
 }
 
 // The timeout doubles up to 64 times, and a new acknowledgement resets it.
-func TestTimeout(t *testing.T) {
+func TestSender_TimeoutDoublesUntilProgress(t *testing.T) {
 	s, _ := New(flowtest.NewFlow(10_000), 5, unit.Millisecond)
 	s.Emit(0, &packet.Packet{})
 	at, want := unit.Time(0), unit.Millisecond
@@ -141,7 +141,7 @@ func TestTimeout(t *testing.T) {
 	}
 }
 
-func TestScheme(t *testing.T) {
+func TestScheme_RequiresWindowAndSize(t *testing.T) {
 	v, err := Scheme().Configure("window", "3 packets")
 	if err != nil {
 		t.Fatal(err)

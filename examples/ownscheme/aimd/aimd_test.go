@@ -10,7 +10,7 @@ import (
 )
 
 // Whatever happens to a flow, the controller holds what cctest's model asks of every one.
-func TestModel(t *testing.T) {
+func TestAIMD_HoldsModelInvariants(t *testing.T) {
 	for seed := range uint64(20) {
 		x, err := cctest.BuildController(Scheme(), cctest.NewFlow(seed))
 		if err != nil {
@@ -27,7 +27,7 @@ func TestModel(t *testing.T) {
 }
 
 // A loss leaves the share that the file asks for.
-func TestKeep(t *testing.T) {
+func TestAIMD_LossKeepsGivenShare(t *testing.T) {
 	for given, want := range map[string]int{"50%": 10, "85%": 17} {
 		t.Run(given, func(t *testing.T) {
 			x, err := cctest.BuildController(Scheme(), cctest.NewFlow(1), "keep", given)

@@ -8,7 +8,7 @@ import (
 )
 
 // Paths go round the shorter way: 4 switches apart at most of 8, and both hosts' links.
-func TestPaths(t *testing.T) {
+func TestBuildRing_RoutesTheShorterWay(t *testing.T) {
 	n := buildRing(8, 2, topology.Link{})
 	if len(n.Nodes) != 24 || len(n.Links) != 24 {
 		t.Errorf("%d nodes and %d links", len(n.Nodes), len(n.Links))

@@ -107,7 +107,7 @@ const (
 
 // Time stamps count in units of if_tsresol from if_tsoffset, 1 us from 1970 without (draft-ietf-opsawg-pcapng §4.2):
 // picoseconds are exact. Sections have interfaces and byte orders of their own (there, too).
-func TestTimes(t *testing.T) {
+func TestReadFrames_ReadsTimestampsExactly(t *testing.T) {
 	f := begin(lsb)
 	f.on(1, 0)
 	f.on(1, 0, f.option(2, []byte("eth0")), f.option(9, []byte{9}), f.option(14, lsb.AppendUint64(nil, 1_700_000_000)))
@@ -155,7 +155,7 @@ func pcapFile(order byteOrder, magic uint32, part uint32) []byte {
 	return append(b, 8, 9)
 }
 
-func TestPcap(t *testing.T) {
+func TestReadFrames_ReadsPcapOfBothOrders(t *testing.T) {
 	for name, c := range map[string]struct {
 		file []byte
 		part unit.Time
@@ -237,7 +237,7 @@ func left(s *pcapflows.Source) string { return strings.Trim(fmt.Sprint(s.Omissio
 
 // Each IP packet is one, by its own length: whatever tags, fragments, padding and what was kept of it say. What is no
 // packet between two hosts is left out, and counted.
-func TestPackets(t *testing.T) {
+func TestRead_TakesPacketsByIPLength(t *testing.T) {
 	f := begin(msb)
 	f.on(1, 0)
 	f.on(101, 0, f.option(9, []byte{9}), f.option(2, []byte("tun0")))
@@ -320,7 +320,7 @@ func down(seq uint32, flags byte, payload int) []byte {
 
 // A connection carries each byte once (RFC 9293), whatever segments it took: retransmissions, in part or whole,
 // segments out of order, numbers that wrap around, the numbers of SYN and FIN.
-func TestStreams(t *testing.T) {
+func TestRead_CountsStreamBytesOnce(t *testing.T) {
 	first := uint32(0xffffff00)
 	for name, c := range map[string]struct {
 		packets [][]byte
@@ -371,8 +371,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// FuzzTraffic reads any file without a panic, the same each time, and gives what a run can have.
-func FuzzTraffic(f *testing.F) {
+// FuzzRead_IsDeterministicAndValid reads any file without a panic, the same each time, and gives what a run can have.
+func FuzzRead_IsDeterministicAndValid(f *testing.F) {
 	f.Add(exchange(up(5, syn, 0), up(6, ack, 100), down(1, ack, 20)), uint16(0), true)
 	f.Add(exchange(v4(1, 2, 17, 0x2000, make([]byte, 40)), v6(1, 2, 0, make([]byte, 32))), uint16(80), false)
 	f.Add(pcapFile(lsb, 0xa1b2c3d4, 7), uint16(0), false)

@@ -13,7 +13,7 @@ type attemptScript struct {
 	disturbed string
 }
 
-func TestVerdicts(t *testing.T) {
+func TestVerdict_FailsOnRepeatedError(t *testing.T) {
 	right, late := attemptScript{}, "a thread was late"
 	slow, lost := attemptScript{wrong: "took %d ms"}, attemptScript{wrong: "lost %d frames"}
 	disturbedSlow, disturbedLost := attemptScript{"took %d ms", late}, attemptScript{"lost %d frames", late}
@@ -83,7 +83,7 @@ func TestFatalEndsTheAttemptAlone(t *testing.T) {
 }
 
 // A part's cleanups run at its end, also if it is fatal for the attempt, and those before it at the attempt's.
-func TestParts(t *testing.T) {
+func TestRunPart_CleansUpAtItsEnd(t *testing.T) {
 	var order []string
 	note := func(what string) func() { return func() { order = append(order, what) } }
 	attempts := 0

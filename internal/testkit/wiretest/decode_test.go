@@ -58,7 +58,7 @@ func options(name string) wiretest.Options {
 
 // The decoder lets nothing pass: whatever bit of a frame behind the addresses of Ethernet is another, it is an error,
 // or shows in what the frame says. Only IPv6's flow label says nothing.
-func TestDamage(t *testing.T) {
+func TestDecode_DetectsEachFlippedBit(t *testing.T) {
 	for name, frame := range frames(t) {
 		t.Run(name, func(t *testing.T) {
 			want, err := wiretest.Decode(frame, options(name))
@@ -89,7 +89,7 @@ func TestDamage(t *testing.T) {
 }
 
 // The decoder takes anything without a panic.
-func FuzzDecode(f *testing.F) {
+func FuzzDecode_GivesFrameOrError(f *testing.F) {
 	for _, frame := range frames(f) {
 		f.Add(frame)
 	}

@@ -99,7 +99,7 @@ func TestTextSizes(t *testing.T) {
 }
 
 // A PDF has the size that was asked for, and the same bytes each time.
-func TestPDF(t *testing.T) {
+func TestRender_PDFHasGivenSize(t *testing.T) {
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
 			f.Title = "queue ≤ 5 µs → α"
@@ -119,7 +119,7 @@ func TestPDF(t *testing.T) {
 }
 
 // A PNG has 600 dots an inch, and says so.
-func TestPNG(t *testing.T) {
+func TestRender_PNGHas600DotsPerInch(t *testing.T) {
 	for _, width := range []float64{89, 183} {
 		f := curves(3)
 		f.Size = figure.PrintSize(width * mm)
@@ -148,7 +148,7 @@ func TestPNG(t *testing.T) {
 }
 
 // A figure's numbers and the scripts that draw them are written for every kind, whatever the names are.
-func TestScripts(t *testing.T) {
+func TestFigure_ExportsNumbersAndScripts(t *testing.T) {
 	for name, f := range samples() {
 		t.Run(name, func(t *testing.T) {
 			for file, data := range exportedFiles(t, f) {

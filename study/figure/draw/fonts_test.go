@@ -33,7 +33,7 @@ func TestTextsFitOtherFonts(t *testing.T) {
 }
 
 // The check itself finds a text that is cut off, and one without its length.
-func TestProblems(t *testing.T) {
+func TestFindProblems_FindsCutText(t *testing.T) {
 	f := figure.Figure{Title: "title", X: figure.NewAutoAxis("x"), Y: figure.NewAutoAxis("y"), Names: []string{""},
 		Size: figure.ScreenSize(), Panels: []figure.Panel{{Marks: []figure.Mark{{X: []float64{1, 2}, Y: []float64{1, 2}}}}}}
 	svg, err := f.Render("svg")

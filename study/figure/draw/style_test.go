@@ -40,7 +40,7 @@ var sights = map[string][3][3]float64{
 
 // Sixteen series are told apart: each has a colour of its own and a marker of its own, which is enough in grey; and
 // two whose colours look alike to somebody, or in grey, have other dashes or other markers besides, and other hatches.
-func TestApart(t *testing.T) {
+func TestSeries_AreDistinguishable(t *testing.T) {
 	for i := range figure.MaxSeries {
 		for j := range i {
 			t.Run(fmt.Sprintf("%d and %d", j, i), func(t *testing.T) {
@@ -80,7 +80,7 @@ func TestApart(t *testing.T) {
 }
 
 // On white every colour has a contrast of 3, as WCAG asks of graphics.
-func TestContrast(t *testing.T) {
+func TestPalette_HasContrastOnWhite(t *testing.T) {
 	for i, c := range figure.Palette() {
 		if contrast := 1.05 / (luminance(c) + 0.05); contrast < 3 {
 			t.Errorf("series %d has a contrast of %.2f", i, contrast)

@@ -9,7 +9,7 @@ import (
 
 // The widths of texts equal those of the library that draws them, also for texts with more characters and pairs than
 // are kept.
-func TestWidths(t *testing.T) {
+func TestTextWidth_MatchesDrawingLibrary(t *testing.T) {
 	texts := []string{"", "AVAWA To. Ty", "goodput [Mb/s]", "帯域制御WWWWWW", "Überlänge_3 %", "µ ≤ 10⁻³", "\xff",
 		strings.Repeat("longer", 12)}
 	var many strings.Builder

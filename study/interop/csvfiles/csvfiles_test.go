@@ -22,7 +22,7 @@ func at(head, row []string, name string) string { return row[slices.Index(head, 
 
 // Files have a line for each flow, value over time and value of a distribution, with the numbers of the runs' files to
 // the last digit, and nothing where there is none.
-func TestFiles(t *testing.T) {
+func TestWrite_FilesMatchRuns(t *testing.T) {
 	r := plantest.NewRegistry(p4abc.Scheme(), "../../../papers/p4abc")
 	s := plantest.Load(t, r, plantest.Small+`switch: [forward]
 sweep: {rate: [1Mbps, 4Mbps], value: {"=x": {mtu: 1500 B}}}

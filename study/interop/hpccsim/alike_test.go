@@ -6,7 +6,7 @@ import (
 )
 
 // What is to be said of every run is said once, and of some runs of these.
-func TestAlike(t *testing.T) {
+func TestTakeCommonNotes_KeepsOtherNotesPerRun(t *testing.T) {
 	all := []exportedRun{{Omitted: []string{"no pfc.txt", "no qlen.txt"}}, {Omitted: []string{"no qlen.txt",
 		"no pfc.txt"}},
 		{Omitted: []string{"no pfc.txt"}}}

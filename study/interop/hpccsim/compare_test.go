@@ -31,7 +31,7 @@ var usual = Tolerances{0.05, -1, 0.2, 0}
 
 // Percentiles of slowdowns by bins of equally many flows, their ratios, and whether these are within the
 // tolerances: by hand, for ten flows of each size, of which the k-th takes 1 + k/10 times as long as alone.
-func TestCompare(t *testing.T) {
+func TestCompare_MatchesRatiosByHand(t *testing.T) {
 	base := func(_, k int) float64 { return 1 + float64(k)/10 }
 	above := func(by float64, there bool) float64 {
 		if there {
@@ -152,7 +152,7 @@ func TestCompareUnpaired(t *testing.T) {
 }
 
 // A run of results is compared with what was exported of it, and with the wrong file.
-func TestCompletions(t *testing.T) {
+func TestCompletions_RunMatchesItsExport(t *testing.T) {
 	s := plantest.Load(t, room(), `duration: 1ms
 framing: hpcc
 mtu: 1000 B payload

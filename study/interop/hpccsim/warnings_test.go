@@ -34,8 +34,9 @@ func importWarnings(t *testing.T, kind string, r *experiment.Registry, flows str
 	})
 }
 
-// TestWarnings: each kind of warning about an import fires for one configuration and is quiet for another.
-func TestWarnings(t *testing.T) {
+// TestWarnings_FireAndStayQuiet: each kind of warning about an import fires for one configuration and is quiet for
+// another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) {
 	choose := func(fires bool, a, b string) string {
 		if fires {
 			return a

@@ -18,7 +18,7 @@ import (
 var rounding = testkit.Tolerance{Absolute: 1e-9}
 
 // Every key of the HPCC simulator's config.txt is read and written; the sample has each of them once.
-func TestConfig(t *testing.T) {
+func TestReadConfig_ReadsEveryKey(t *testing.T) {
 	data, err := os.ReadFile("testdata/config.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +149,7 @@ func FuzzReadQueues(f *testing.F) {
 }
 
 // HPCC simulator: 0x0b000001 + (n/256)·0x10000 + (n%256)·0x100.
-func TestAddr(t *testing.T) {
+func TestAddressOf_IsInverseOfAddrNode(t *testing.T) {
 	for node, want := range map[int]uint32{0: 0x0b000001, 1: 0x0b000101, 209: 0x0b00d101, 256: 0x0b010001, 375: 0x0b017701,
 		65535: 0x0bffff01} {
 		t.Run(fmt.Sprint("node ", node), func(t *testing.T) {
@@ -196,7 +196,7 @@ func TestPairOfFat(t *testing.T) {
 // 5 % has two, of sizes 2k+1 and 2k+2, with slowdowns a ≤ b, and ⌊2·p⌋ is 1 for p of 50,
 // 95 and 99 %: all three are b. A row of 50 % has twenty: ⌊20·0.5⌋ = 10, ⌊20·0.95⌋ = 19
 // and ⌊20·0.99⌋ = 19.
-func TestSlowdowns(t *testing.T) {
+func TestComputeSlowdowns_MatchesRowsByHand(t *testing.T) {
 	var flows []FCT
 	for i := range 40 {
 		size := 40 - i // the order of the file does not matter

@@ -89,7 +89,7 @@ func gated(t *testing.T) (*gate, *experiment.Spec, *experiment.Registry) {
 func over(s live.Status) bool { return s.State.Over() }
 
 // A job leaves the same bytes as weir run without anybody who looks on, and films of its runs.
-func TestJob(t *testing.T) {
+func TestJob_WritesSameBytesAsRun(t *testing.T) {
 	dir, other := t.TempDir(), t.TempDir()
 	s := loadQuick(t, "p4abc/fig5", "n=1")
 	j, err := manager(t, dir).QueueExperiment(s, "weir run", nil)
@@ -154,7 +154,7 @@ func film(t *testing.T, j *live.Job, run int) {
 }
 
 // Stopped, a job keeps what is finished, and the next one goes on with the rest.
-func TestStop(t *testing.T) {
+func TestJob_StopKeepsFinishedRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		m := manager(t, dir)
@@ -190,7 +190,7 @@ func TestStop(t *testing.T) {
 }
 
 // Closed, the manager stops the job that runs and keeps what is finished; it takes no more jobs.
-func TestClose(t *testing.T) {
+func TestManager_CloseStopsRunningJob(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manager(t, t.TempDir())
 		g, s, _ := gated(t)
@@ -213,7 +213,7 @@ func TestClose(t *testing.T) {
 }
 
 // Of too many jobs the last one is refused.
-func TestBusy(t *testing.T) {
+func TestManager_RejectsTooManyJobs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := manager(t, t.TempDir())
 		g, s, _ := gated(t)
@@ -234,7 +234,7 @@ func TestBusy(t *testing.T) {
 }
 
 // A single run is carried out again without a folder.
-func TestWatch(t *testing.T) {
+func TestManager_FilmsRunWithoutFolder(t *testing.T) {
 	dir := t.TempDir()
 	m := manager(t, dir)
 	j, err := m.QueueFilm(plan.ListRuns(loadQuick(t, "p4abc/fig5"))[3])

@@ -37,7 +37,7 @@ func named(e results.Execution, name string) results.Worker {
 }
 
 // host.json and the report name those who took part, with what each made, who was refused, and who was wrong.
-func TestAccount(t *testing.T) {
+func TestAccount_NamesWorkersAndRefusals(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := newParty(t)
 		p.config.draw = func() bool { return true }
@@ -243,9 +243,9 @@ func TestAccountOfNothing(t *testing.T) {
 	})
 }
 
-// TestJournal checks that the next coordinator knows who made each result and who is trusted, and that addresses in an
-// account have no passwords.
-func TestJournal(t *testing.T) {
+// TestJournal_RestoresWorkersAndTrust checks that the next coordinator knows who made each result and who is trusted,
+// and that addresses in an account have no passwords.
+func TestJournal_RestoresWorkersAndTrust(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "journal")
 	j, err := openJournal(name, "")
 	if err != nil {

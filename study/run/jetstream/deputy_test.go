@@ -195,9 +195,9 @@ func TestForgedAnnouncements(t *testing.T) {
 	})
 }
 
-// TestFlood has a worker report in the names of thousands of others, with long names and large reports: what the
-// coordinator keeps is bounded, and the sweep goes on.
-func TestFlood(t *testing.T) {
+// TestCoordinator_BoundsFloodOfReports has a worker report in the names of thousands of others, with long names and
+// large reports: what the coordinator keeps is bounded, and the sweep goes on.
+func TestCoordinator_BoundsFloodOfReports(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 6)
 		want := here(t, s)
@@ -261,8 +261,8 @@ func TestFlood(t *testing.T) {
 	})
 }
 
-// TestBounded checks that texts of workers are cut between characters and act on no terminal.
-func TestBounded(t *testing.T) {
+// TestTruncate_CutsBetweenCharacters checks that texts of workers are cut between characters and act on no terminal.
+func TestTruncate_CutsBetweenCharacters(t *testing.T) {
 	for s, want := range map[string]string{"": "", "abcdef": "abcdef", "abcdefg": "abcdef…",
 		"äöüß": "äöü…", "a\x1b": `a\u001b`,
 		"abcd€€": "abcd…"} {

@@ -26,7 +26,7 @@ import (
 
 // Beyond loopback connections are encrypted, and a worker knows the server by its certificate: without that, with
 // another or with another key it does not get in.
-func TestEncrypted(t *testing.T) {
+func TestServer_EncryptsBeyondLoopback(t *testing.T) {
 	made := func() *stored {
 		s, err := newSecrets("192.0.2.1")
 		if err != nil {

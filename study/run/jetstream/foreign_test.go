@@ -126,7 +126,7 @@ func (n *network) stores(t *testing.T, j *Join) (names []string) {
 
 // Servers that others run are used with credentials and with an nkey: same bytes, and nothing is left there. Two sweeps
 // at once share their workers. One that is interrupted leaves its queue there, and goes on with it.
-func TestForeign(t *testing.T) {
+func TestForeignServer_GivesSameBytes(t *testing.T) {
 	runBubble(t, "credentials", func(t *testing.T) {
 		n := newNetwork()
 		url, creds, _ := n.resolved(t, &server.Options{JetStream: true})

@@ -46,7 +46,7 @@ func TestSameBytes(t *testing.T) {
 
 // A run that is an error is tried by several workers, and is reported then with what one machine says; the others are
 // kept.
-func TestErrors(t *testing.T) {
+func TestCoordinator_ReportsFailedRun(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := plantest.Load(t, registry(), strings.Replace(plantest.Small, "repeat: 2", "repeat: 1", 1)+plantest.SmallTraffic+
 			"switch: [$x]\nsweep: {x: [forward, crash], rate: [1Mbps]}\nmeasure: [goodput]\n", experiment.Options{})
@@ -65,7 +65,7 @@ func TestErrors(t *testing.T) {
 
 // A worker that alters results is set aside, whenever it begins to; all that it has made is made again, also what was
 // kept before.
-func TestLiar(t *testing.T) {
+func TestCoordinator_QuarantinesLyingWorker(t *testing.T) {
 	s := sweepOf(t, 60)
 	want := here(t, s)
 	for _, from := range []int{0, 10} {
@@ -111,7 +111,7 @@ func TestLiar(t *testing.T) {
 }
 
 // What cannot be a run's result is found without comparing.
-func TestNonsense(t *testing.T) {
+func TestCoordinator_RejectsInvalidResults(t *testing.T) {
 	s := sweepOf(t, 10)
 	want := here(t, s)
 	for name, change := range map[string]func([]byte) []byte{
@@ -140,7 +140,7 @@ func TestNonsense(t *testing.T) {
 }
 
 // A worker of another revision is refused by name, and one without the key is not let in.
-func TestRefused(t *testing.T) {
+func TestCoordinator_RejectsOtherRevisions(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 4)
 		p := newParty(t)
@@ -190,7 +190,7 @@ func TestWorkersGo(t *testing.T) {
 }
 
 // An interrupted coordinator keeps what it has, and the next one goes on with the same workers, at the same address.
-func TestInterrupted(t *testing.T) {
+func TestCoordinator_ResumesAfterInterruption(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 30)
 		want := here(t, s)

@@ -129,7 +129,7 @@ func TestBlamedAlone(t *testing.T) {
 var garbage []byte
 
 // Garbage is none's: it is collected before a run is given up for it.
-func TestGarbage(t *testing.T) {
+func TestRunWithin_CollectsGarbageFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		defer debug.SetGCPercent(debug.SetGCPercent(-1))
 		runtime.GC()
@@ -230,7 +230,7 @@ func TestDiskLimit(t *testing.T) {
 
 // A run that fits no worker is told at once, also of workers that come later, and is carried out when one comes that
 // it fits: with exactly the memory that its class has.
-func TestUnfit(t *testing.T) {
+func TestCoordinator_ReportsUnfitRunOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		s := sweepOf(t, 2)
 		need := plan.EstimateMemory(plan.ListRuns(s)[0])
@@ -263,7 +263,7 @@ func TestUnfit(t *testing.T) {
 }
 
 // Workers take the largest class that fits them first, and each run only if it fits.
-func TestClasses(t *testing.T) {
+func TestSizeClass_FollowsMemory(t *testing.T) {
 	for memory, want := range map[float64]int{0: 0, 1 << 20: 1, 1<<20 - 1: 0, 35e6: 6, 64 << 20: 7, 64<<20 - 1: 6,
 		1 << 60: sizeClasses - 1} {
 		if got := sizeClass(memory); got != want {

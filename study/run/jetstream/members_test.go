@@ -43,7 +43,7 @@ func TestTwoNames(t *testing.T) {
 }
 
 // Nothing is taken of who has not said which program it is, nor of another program, which may be polite or not.
-func TestStranger(t *testing.T) {
+func TestCoordinator_IgnoresStrangers(t *testing.T) {
 	s := sweepOf(t, 6)
 	want := here(t, s)
 	for _, name := range []string{"silent", "refused"} {
@@ -98,7 +98,7 @@ func TestLongRun(t *testing.T) {
 }
 
 // One run in fifty is made again to be compared.
-func TestDraw(t *testing.T) {
+func TestDrawCheck_ChecksOneRunInFifty(t *testing.T) {
 	numbers, checked := 0, 0
 	next := func(n int) int { numbers++; return numbers % n }
 	for range 5000 {

@@ -14,7 +14,7 @@ import (
 )
 
 // What is scraped can be parsed, has the sweep's figures, and all of it is in the docs and nothing else.
-func TestMetrics(t *testing.T) {
+func TestMetricsHandler_ExportsDocumentedFigures(t *testing.T) {
 	status := Status{Workers: []WorkerStatus{{Name: "a", Jobs: 2, Done: 3}, {Name: `b"\n`, Jobs: 1, Gone: true, Done: 1},
 		{Name: "a", Jobs: 1, Done: 1}}, Queued: 7, Done: 4, Failed: 1, Checked: 2, Lost: 3, Duplicates: 5, Quarantined: 6,
 		Waiting: "x"}
@@ -81,7 +81,7 @@ func TestMetrics(t *testing.T) {
 }
 
 // FormatShort returns what fits on a line next to the progress.
-func TestShort(t *testing.T) {
+func TestFormatShort_SummarizesStatus(t *testing.T) {
 	for want, s := range map[string]Status{
 		"0 workers, 0 queued":           {},
 		"waits":                         {Waiting: "x", Queued: 1},

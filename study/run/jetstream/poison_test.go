@@ -101,7 +101,7 @@ func (p *puppet) vanish(m *lease) {
 }
 
 // Workers that are lost with a run are no failure of it, up to five; with the sixth it is the run that ends them.
-func TestLosses(t *testing.T) {
+func TestCoordinator_FailsRunAtSixthLoss(t *testing.T) {
 	s := sweepOf(t, 2)
 	for _, losses := range []int{5, 6} {
 		runBubble(t, fmt.Sprint(losses), func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestLimitReportedAgain(t *testing.T) {
 
 // The third error of a run that workers report ends it, with that, if it is a limit of theirs; two are tried again, and
 // forgotten when it is made. What the coordinator does not find itself is not believed.
-func TestReported(t *testing.T) {
+func TestCoordinator_FailsRunAtThirdError(t *testing.T) {
 	s := sweepOf(t, 2)
 	for name, x := range map[string]struct {
 		errors, failed, aside int

@@ -8,7 +8,7 @@ import (
 )
 
 // Workers need an address that is this machine's for them, too.
-func TestReachable(t *testing.T) {
+func TestReachableHost_RejectsEveryAddress(t *testing.T) {
 	for listen, want := range map[string]string{"10.0.0.1:4222": "", "localhost:0": "", "[2001:db8::1]:1": "",
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
 		"[::%lo]:4222": "every address", "[::ffff:0.0.0.0]:4222": "every address", "[::ffff:127.0.0.1]:4222": "",
@@ -21,7 +21,7 @@ func TestReachable(t *testing.T) {
 }
 
 // WriteJoinFile writes the file to join with before a sweep begins, and chooses the port.
-func TestPrepare(t *testing.T) {
+func TestWriteJoinFile_ChoosesPort(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "keys")
 	file, address, err := WriteJoinFile("127.0.0.1:0", dir)
 	if err != nil {

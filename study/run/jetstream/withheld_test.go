@@ -10,9 +10,9 @@ import (
 	"weir/study/experiment"
 )
 
-// TestWithheld has a worker take all runs, or the check of one, have the server keep them back for a hundred years, and
-// leave: they are queued again, and the sweep ends.
-func TestWithheld(t *testing.T) {
+// TestCoordinator_RequeuesWithheldRuns has a worker take all runs, or the check of one, have the server keep them back
+// for a hundred years, and leave: they are queued again, and the sweep ends.
+func TestCoordinator_RequeuesWithheldRuns(t *testing.T) {
 	s := sweepOf(t, 6)
 	want := here(t, s)
 	for _, begins := range []bool{false, true} {

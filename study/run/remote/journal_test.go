@@ -78,9 +78,9 @@ func TestJournalCutOff(t *testing.T) {
 	}
 }
 
-// TestAccounts checks that reasons of one wait stand together, that another wait begins after it has ended, and that
-// events are bounded.
-func TestAccounts(t *testing.T) {
+// TestAccounts_GroupWaitsAndBoundEvents checks that reasons of one wait stand together, that another wait begins after
+// it has ended, and that events are bounded.
+func TestAccounts_GroupWaitsAndBoundEvents(t *testing.T) {
 	var all accounts
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	all.addEntry(&JournalEntry{Made: "0", Worker: "of a journal without accounts"})

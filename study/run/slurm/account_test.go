@@ -46,7 +46,7 @@ func logged(t *testing.T, dir string, tasks ...int) {
 }
 
 // host.json has the jobs of each execution with their machines, what failed and what did not come.
-func TestAccount(t *testing.T) {
+func TestRunner_RecordsJobsOfExecutions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, into := newCluster(t), t.TempDir()
 		x := c.execute(t.Context(), three, into, func() {

@@ -21,7 +21,7 @@ func tool(t *testing.T, dir, name, script string) {
 
 // A command that is not there, or fails, is an error that says so in one line. A user's own views of the queue are not
 // Weir's.
-func TestCall(t *testing.T) {
+func TestCommands_ReportErrorsInOneLine(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", dir+":/usr/bin:/bin")
 	t.Setenv("SQUEUE_STATES", "RUNNING")

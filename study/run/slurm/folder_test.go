@@ -56,7 +56,7 @@ func collect(t *testing.T, dir, into string, calls ...commands) (*results.Outcom
 
 // Where there is no Slurm at all, tasks of a folder give what a local sweep does, and what is not there yet is missing,
 // with a reason and with what carries it out.
-func TestCollect(t *testing.T) {
+func TestCollector_GathersTasksWithoutSlurm(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	f, into := exported(t, six, quick()), t.TempDir()
 	out, why := collect(t, f.Dir, into)

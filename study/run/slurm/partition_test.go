@@ -11,7 +11,7 @@ import (
 
 // Whatever the runs take, each is in one task, arrays have all tasks one after the other, there are no more than
 // allowed, each is granted more than its largest run takes, and tasks of an array differ by no more than one run.
-func TestPartition(t *testing.T) {
+func TestPartition_KeepsLimitsOfTasks(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		all := make([]load, 1+r.IntN(400))
@@ -78,7 +78,7 @@ func TestPartitionClasses(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
+func TestOptions_CheckRejectsBadValues(t *testing.T) {
 	for _, c := range []struct {
 		change func(*Options)
 		want   string

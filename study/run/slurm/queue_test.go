@@ -27,7 +27,7 @@ slurm_load_jobs error
 	}
 }
 
-func TestIndices(t *testing.T) {
+func TestParseIndices_ReadsRanges(t *testing.T) {
 	for text, want := range map[string][]int{"3": {3}, "[0-2,5]": {0, 1, 2, 5}, "0-10:5%2": {0, 5, 10}, " 7 ": {7},
 		"": nil, "N/A": nil, "3-1": nil, "-1": nil, "1-99999999": nil, "0-9:0": nil, "0-4194303,0-4194303": nil} {
 		if got := parseIndices(text); !slices.Equal(got, want) {
@@ -69,7 +69,7 @@ func TestReadEnds(t *testing.T) {
 }
 
 // Whatever Slurm's commands print, what is read is within bounds, and what is written can be read.
-func FuzzRead(f *testing.F) {
+func FuzzReaders_StayWithinBounds(f *testing.F) {
 	f.Add("1|11|PENDING|None|/a|b\n")
 	f.Add("12_[4-6]|FAILED|1:0\n")
 	f.Add("JobId=9 ArrayJobId=12 ArrayTaskId=2-3%1 JobState=TIMEOUT ExitCode=0:15\n")
@@ -99,7 +99,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // How tasks ended is asked of accounting or, where there is none, of the controller.
-func TestEnds(t *testing.T) {
+func TestListEnds_FallsBackToController(t *testing.T) {
 	c := newCluster(t)
 	all := commands(c.call)
 	if got := all.listEnds(t.Context(), 3); got != nil {

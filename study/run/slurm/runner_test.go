@@ -170,7 +170,7 @@ func sameAsLocal(t *testing.T, text, dir string) {
 }
 
 // A sweep on a cluster leaves what a local one does.
-func TestRunner(t *testing.T) {
+func TestRunner_MatchesLocalSweep(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster(t)
 		x := c.execute(t.Context(), six, t.TempDir(), func() {

@@ -9,7 +9,7 @@ import (
 )
 
 // The script of a sweep, and of one with options that replace what is estimated.
-func TestScript(t *testing.T) {
+func TestRenderScript_MatchesGoldenFiles(t *testing.T) {
 	o := quick()
 	for _, c := range []struct {
 		golden string

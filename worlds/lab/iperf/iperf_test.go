@@ -32,7 +32,7 @@ const ofServer = `{
 	"end":	{}
 }`
 
-func TestParse(t *testing.T) {
+func TestParseReport_ReadsIntervals(t *testing.T) {
 	s, err := parseReport([]byte(ofServer))
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +86,7 @@ func TestParse(t *testing.T) {
 }
 
 // Whatever a report says, parts of it are at most the whole, and nothing is below 0.
-func FuzzParse(f *testing.F) {
+func FuzzParseReport_PartsStayWithinTotal(f *testing.F) {
 	f.Add([]byte(ofServer), int64(50*unit.Millisecond), int64(275*unit.Millisecond))
 	f.Add([]byte(`{"error": "x"}`), int64(0), int64(1))
 	f.Add([]byte(`{"intervals": [{"streams": [{"end": 1e-13, "bytes": 1e15}]}]}`), int64(0), int64(1))
@@ -132,7 +132,7 @@ func newTCPFlow(change func(f *traffic.Flow)) traffic.Flow {
 	return f
 }
 
-func TestPlans(t *testing.T) {
+func TestPlanFlows_WritesArguments(t *testing.T) {
 	b := book()
 	four, six := b.V4(2).String(), b.V6(2).String()
 	cbr := sender(t, udp.Config{Rate: 10 * unit.Mbps, Pattern: udp.CBR, GapJitter: 0.1})
@@ -168,7 +168,7 @@ func TestPlans(t *testing.T) {
 }
 
 // What iperf3 cannot do is said by name.
-func TestCannot(t *testing.T) {
+func TestPlanFlows_RejectsUnsupportedFlows(t *testing.T) {
 	poisson := sender(t, udp.Config{Rate: unit.Mbps, Pattern: udp.Poisson})
 	for _, x := range []struct {
 		c    *traffic.Config
@@ -185,13 +185,17 @@ func TestCannot(t *testing.T) {
 		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP = nil })), "either TCP or UDP"},
 		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP.MSS = -1 })), "an MSS of -1"},
 		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, poisson })), "pattern poisson"},
-		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })), "constant rate"},
-		{config(newTCPFlow(func(f *traffic.Flow) { f.DstPort = 65535 }), newTCPFlow(func(f *traffic.Flow) { f.DstPort = 65535 })),
+		{config(newTCPFlow(func(f *traffic.Flow) { f.TCP, f.UDP = nil, struct{ transport.Endpoint }{poisson} })),
+			"constant rate"},
+		{config(newTCPFlow(func(f *traffic.Flow) { f.DstPort = 65535 }),
+			newTCPFlow(func(f *traffic.Flow) { f.DstPort = 65535 })),
 			"no free port from 65535"},
 		{config(make([]traffic.Flow, 65)...), "65 flows"},
 		{&traffic.Config{}, "a warm-up"},
-		{func() *traffic.Config { c := config(newTCPFlow(nil)); c.UntilDone = true; return c }(), "ends when all flows are done"},
-		{func() *traffic.Config { c := config(newTCPFlow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(), "samples"},
+		{func() *traffic.Config { c := config(newTCPFlow(nil)); c.UntilDone = true; return c }(),
+			"ends when all flows are done"},
+		{func() *traffic.Config { c := config(newTCPFlow(nil)); c.Samples = make([]traffic.Sample, 1); return c }(),
+			"samples"},
 	} {
 		t.Run(x.want, func(t *testing.T) {
 			if _, err := planFlows(x.c); err == nil || !strings.Contains(err.Error(), x.want) {
@@ -201,7 +205,7 @@ func TestCannot(t *testing.T) {
 	}
 }
 
-func TestShare(t *testing.T) {
+func TestResult_ComputesShareAndGoodput(t *testing.T) {
 	if (Loss{}).Share() != 0 || (Loss{1, 4}).Share() != 0.25 {
 		t.Error("shares")
 	}

@@ -77,7 +77,7 @@ func children(t *testing.T) (all []string) {
 
 // A flow of TCP has what the line carries of its payload, and one of UDP its rate, as
 // with package traffic: within 3 %.
-func TestGoodput(t *testing.T) {
+func TestRun_GoodputMatchesTraffic(t *testing.T) {
 	needIperf(t)
 	d := labtest.Dumbbell{Rate: 50 * unit.Mbps, Delay: 2500 * unit.Microsecond, Packets: 1000}
 	tcp := func(testing.TB) traffic.Flow {
@@ -131,7 +131,7 @@ func disturbed(try *realtime.Try, p *lab.DataPlane) {
 }
 
 // Two flows to one port, one of which begins later and ends earlier.
-func TestFlows(t *testing.T) {
+func TestRun_FlowsToOnePortKeepRates(t *testing.T) {
 	needIperf(t)
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
@@ -160,7 +160,7 @@ func TestFlows(t *testing.T) {
 }
 
 // Of datagrams of which half are too many, half are lost.
-func TestHalf(t *testing.T) {
+func TestRun_LosesHalfOfDoubleRate(t *testing.T) {
 	needIperf(t)
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
@@ -186,7 +186,7 @@ func TestHalf(t *testing.T) {
 }
 
 // Nothing of it remains when it is cancelled, and when iperf3 fails.
-func TestCancel(t *testing.T) {
+func TestRun_CancelLeavesNoProcess(t *testing.T) {
 	needIperf(t)
 	d := labtest.Dumbbell{Rate: 20 * unit.Mbps, Delay: 2 * unit.Millisecond, Packets: 100}
 	l, _ := labtest.OpenDumbbell(t, d)

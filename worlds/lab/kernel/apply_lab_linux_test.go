@@ -45,7 +45,7 @@ func modules(t testing.TB) (names []string) {
 }
 
 // What it says is what there is, with and without root, and nothing remains of asking.
-func TestAsk(t *testing.T) {
+func TestProbe_LeavesKernelUnchanged(t *testing.T) {
 	before := modules(t)
 	k, err := Probe()
 	if err != nil {
@@ -166,7 +166,7 @@ func apply(t testing.TB, l *lab.Network, s Settings) (changed [2][]string) {
 
 // The defaults of the spec are Linux 6.18's: nothing is touched. What differs from them
 // is, and connections have it.
-func TestApply(t *testing.T) {
+func TestApply_ChangesOnlyDifferences(t *testing.T) {
 	d := labtest.Dumbbell{Rate: 100 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 200}
 	l, _ := labtest.OpenDumbbell(t, d)
 	k, err := Probe()
@@ -297,7 +297,7 @@ func gaps(t testing.TB, l *lab.Network, port uint16, while func()) (all []time.D
 
 // Without bursts, packets of a paced flow come one by one; with them, at least every
 // second one (tcp_min_tso_segs) comes right after the one before.
-func TestBursts(t *testing.T) {
+func TestApply_SegmentsLimitBursts(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		d := labtest.Dumbbell{Rate: 200 * unit.Mbps, Delay: 5 * unit.Millisecond, Packets: 500}
 		l, p := labtest.OpenDumbbell(t, d)

@@ -43,7 +43,7 @@ func without(name string) *Kernel {
 }
 
 // Each parameter of transport tcp is in the table, in its order.
-func TestParameters(t *testing.T) {
+func TestParameters_CoverTransportTCP(t *testing.T) {
 	var want, got []string
 	for _, p := range tcp.Scheme().Parameters() {
 		want = append(want, p.Name)
@@ -61,7 +61,7 @@ func TestParameters(t *testing.T) {
 
 // The defaults are sysctls' defaults (Linux 6.18: Documentation/networking/ip-sysctl.rst)
 // and nothing else.
-func TestDefaults(t *testing.T) {
+func TestTCPSettings_DefaultsAreSysctlDefaults(t *testing.T) {
 	s, err := linux().TCPSettings(config(t))
 	if err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestTCP(t *testing.T) {
+func TestTCPSettings_SetEachParameter(t *testing.T) {
 	value := func(h Host, name string) string {
 		i := slices.IndexFunc(h.Sysctls, func(x Sysctl) bool { return x.Name == name })
 		if i < 0 {
@@ -140,7 +140,7 @@ func TestTCP(t *testing.T) {
 }
 
 // What cannot be is said by name, with the reason.
-func TestCannot(t *testing.T) {
+func TestTCPSettings_RejectUnsupportedValues(t *testing.T) {
 	old := linux()
 	old.DelayedACK = false
 	for _, x := range []struct {
@@ -219,7 +219,7 @@ func TestHostAdd(t *testing.T) {
 
 // Flows of one host may have buffers of different sizes: the sysctls are for those that grow, or for the largest, and
 // the others have their own by an option, which is of half of it, as the kernel doubles that.
-func TestBuffers(t *testing.T) {
+func TestSetBuffers_AllowsSizesPerFlow(t *testing.T) {
 	type flow []string
 	fixed := func(size string) flow {
 		return flow{"send_buffer", size, "receive_buffer", size, "autotuning", "false"}

@@ -15,7 +15,7 @@ import (
 )
 
 // The agenda gives what is due in the order of time.
-func TestAgenda(t *testing.T) {
+func TestAgenda_OrdersTasksByTime(t *testing.T) {
 	random := unit.NewRandom(1, "agenda")
 	var a agenda
 	if a.nextTime() != unit.Never {
@@ -45,7 +45,7 @@ func TestAgenda(t *testing.T) {
 }
 
 // Flows are made ready soon before they begin, those of one host together.
-func TestStarts(t *testing.T) {
+func TestStarts_AreReadyBeforeBegin(t *testing.T) {
 	all := make([]Flow, 10)
 	for i := range all {
 		all[i].Src, all[i].Start = i%2, unit.Time(9-i)*10*unit.Millisecond
@@ -72,7 +72,7 @@ func TestStarts(t *testing.T) {
 }
 
 // What samples show is TCP_INFO's in the simulator's units.
-func TestQuantity(t *testing.T) {
+func TestSampleValue_ConvertsTCPInfo(t *testing.T) {
 	info := &sockdiag.Info{Window: 10, SendMSS: 1448, PacingRate: 5 * unit.Mbps, Unacked: 9, Sacked: 3, Lost: 2,
 		Retrans: 1,
 		RTT:     20 * unit.Millisecond, DeliveryRate: unit.Mbps}
@@ -88,7 +88,7 @@ func TestQuantity(t *testing.T) {
 }
 
 // Headers of datagrams say what was put into them.
-func TestHeader(t *testing.T) {
+func TestParseHeader_IsInverseOfPutHeader(t *testing.T) {
 	var b [minDatagram]byte
 	putHeader(b[:], 1<<30, 1<<32-1, -5)
 	if flow, seq, sent := parseHeader(b[:]); flow != 1<<30 || seq != 1<<32-1 || sent != -5 {
@@ -97,7 +97,7 @@ func TestHeader(t *testing.T) {
 }
 
 // By how much most were late.
-func TestLateness(t *testing.T) {
+func TestLateness_QuantilesMatchDelays(t *testing.T) {
 	var l Lateness
 	if l.quantile(1) != 0 {
 		t.Error("none were late by nothing")

@@ -93,7 +93,7 @@ func carry(t *realtime.Try, c Config) *Result {
 }
 
 // A flow of each kind, complete and counted.
-func TestLoopback(t *testing.T) { realtime.Test(t, bothOverLoopback) }
+func TestRun_CompletesFlowsOfEachKind(t *testing.T) { realtime.Test(t, bothOverLoopback) }
 
 func bothOverLoopback(t *realtime.Try) {
 	const size = 1_000_000
@@ -122,7 +122,7 @@ func bothOverLoopback(t *realtime.Try) {
 
 // The measured part is what happens between the warm-up's end and the end: an endless flow
 // of a constant rate has its share in it, one that was done before has nothing.
-func TestMeasured(t *testing.T) { realtime.Test(t, measured) }
+func TestRun_MeasuresAfterWarmup(t *testing.T) { realtime.Test(t, measured) }
 
 func measured(t *realtime.Try) {
 	steady, early := stream(4, 0), stream(6, 100_000)
@@ -176,7 +176,7 @@ func measured(t *realtime.Try) {
 
 // Of flows that are cut off by the run's end it is known how much has come, also before the
 // warm-up's end.
-func TestReceived(t *testing.T) { realtime.Test(t, received) }
+func TestRun_CountsBytesOfUnfinishedFlows(t *testing.T) { realtime.Test(t, received) }
 
 func received(t *realtime.Try) {
 	const size = 100_000_000
@@ -197,7 +197,7 @@ func received(t *realtime.Try) {
 }
 
 // A flow begins when all that it comes after have arrived, TCP or UDP.
-func TestAfter(t *testing.T) { realtime.Test(t, after) }
+func TestRun_StartsFlowAfterPredecessors(t *testing.T) { realtime.Test(t, after) }
 
 func after(t *realtime.Try) {
 	first, second := stream(4, 50_000), stream(4, 50_000)
@@ -252,7 +252,7 @@ func after(t *realtime.Try) {
 }
 
 // An endless flow stops when it should: nothing new is sent, and all that was sent arrives.
-func TestStop(t *testing.T) { realtime.Test(t, stops) }
+func TestRun_StopsEndlessFlow(t *testing.T) { realtime.Test(t, stops) }
 
 func stops(t *realtime.Try) {
 	endless, steady, never := stream(4, 0), stream(6, 0), stream(4, 0)
@@ -291,7 +291,7 @@ func stops(t *realtime.Try) {
 }
 
 // A segment is as long as it may be, and TCP itself paces if it is asked to.
-func TestOptions(t *testing.T) { realtime.Test(t, options) }
+func TestRun_AppliesMSSAndPacing(t *testing.T) { realtime.Test(t, options) }
 
 func options(t *realtime.Try) {
 	short, paced := stream(4, 200_000), stream(6, 200_000)
@@ -327,7 +327,7 @@ func shortDatagram(t *realtime.Try) {
 }
 
 // What comes of no flow of the run is an error of it, and counts for no flow.
-func TestStrays(t *testing.T) { realtime.Test(t, strays) }
+func TestRun_ReportsStrayTraffic(t *testing.T) { realtime.Test(t, strays) }
 
 func strays(t *realtime.Try) {
 	c := loopback(t, datagrams(t, 4, 14480, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR}), stream(4, 0))
@@ -356,7 +356,7 @@ func strays(t *realtime.Try) {
 
 // A connection that is refused is an unfinished flow with its reason. What comes after it
 // will not begin, and the run does not wait for that.
-func TestRefused(t *testing.T) { realtime.Test(t, refusedFlow) }
+func TestRun_ReportsRefusedConnection(t *testing.T) { realtime.Test(t, refusedFlow) }
 
 func refusedFlow(t *realtime.Try) {
 	refused, after, good := stream(4, 1000), stream(4, 1000), stream(4, 1000)
@@ -389,7 +389,7 @@ func refusedFlow(t *realtime.Try) {
 }
 
 // Mistakes of this machine say where and what to do.
-func TestErrors(t *testing.T) {
+func TestRun_ErrorsNameFlowAndHost(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"flow 0, host 0: congestion control \"nonesuch\": no such file or directory: this kernel does not " +
 			"have it; /proc": func(c *Config) {
@@ -436,7 +436,7 @@ func files(t *testing.T) int {
 
 // A run that is cancelled ends at once and gives what there is. However a run ends, no file
 // and no goroutine stays, and threads are as they were.
-func TestEnds(t *testing.T) {
+func TestRun_LeavesNoFileOrGoroutine(t *testing.T) {
 	before, routines := files(t), runtime.NumGoroutine()
 	try := func(cancelled, broken bool) {
 		c := loopback(t, stream(4, 0), stream(6, 1000), datagrams(t, 4, 0, udp.Config{Rate: 8 * unit.Mbps, Pattern: udp.CBR}))

@@ -160,7 +160,7 @@ const (
 
 // A megabyte by each congestion control over both versions of IP takes the line's time and
 // the handshake's at least, and not much more; what the result says of it holds together.
-func TestCompletion(t *testing.T) {
+func TestRun_CompletionTimesFollowLine(t *testing.T) {
 	const size = 1_000_000
 	var flows []Flow
 	for _, control := range []string{"reno", "cubic", "bbr"} {
@@ -211,7 +211,7 @@ func TestCompletion(t *testing.T) {
 	})
 }
 
-// samples looks at those of a flow in TestCompletion.
+// samples looks at those of a flow in TestRun_CompletionTimesFollowLine.
 func samples(t *realtime.Try, c Config, r *Result, i int) {
 	t.Helper()
 	f := &r.Flows[i]
@@ -281,7 +281,7 @@ func shortFlows(t *realtime.Try) {
 
 // Datagrams of each pattern are as many as in the schedule, and all arrive, 5 ms and what
 // sending takes later.
-func TestDatagrams(t *testing.T) { realtime.Test(t, allDatagrams) }
+func TestRun_DeliversScheduledDatagrams(t *testing.T) { realtime.Test(t, allDatagrams) }
 
 func allDatagrams(t *realtime.Try) {
 	patterns := []udp.Config{
@@ -355,7 +355,7 @@ func allDatagrams(t *realtime.Try) {
 }
 
 // What a small buffer drops is what does not arrive.
-func TestLoss(t *testing.T) { realtime.Test(t, loss) }
+func TestRun_MissingPacketsEqualDrops(t *testing.T) { realtime.Test(t, loss) }
 
 func loss(t *realtime.Try) {
 	f := Flow{Src: left, Dst: server, SrcPort: 7000, DstPort: 7, Version: 4, Payload: 1472, Stop: unit.Second}
@@ -370,7 +370,7 @@ func loss(t *realtime.Try) {
 }
 
 // 17 and 35 thousand datagrams a second go through two cores with their data plane.
-func TestLoad(t *testing.T) {
+func TestRun_DeliversHighRateDatagrams(t *testing.T) {
 	realtime.Test(t, func(t *realtime.Try) {
 		var flows []Flow
 		for i, rate := range []unit.Rate{200 * unit.Mbps, 400 * unit.Mbps} {
@@ -395,7 +395,7 @@ func TestLoad(t *testing.T) {
 // The thread of all TCP flows reports for how long it waited for a processor, as the kernel counts it, and when: it
 // shares one with busy threads. The data plane and the machine's other work have the other processors. This holds
 // under any load, so no disturbance excuses a failure.
-func TestWaiting(t *testing.T) {
+func TestRun_ReportsWaitsForProcessor(t *testing.T) {
 	needRoot(t)
 	delays, start := unit.Time(0), time.Time{}
 	r, report := runInLab(t, "100 100", Config{Flows: []Flow{through(stream(4, 0))}, Duration: 1500 * unit.Millisecond},
@@ -426,7 +426,7 @@ func TestWaiting(t *testing.T) {
 	}
 }
 
-// busyThreads is how many threads run without end on the processor of TestWaiting.
+// busyThreads is how many threads run without end on the processor of TestRun_ReportsWaitsForProcessor.
 const busyThreads = 3
 
 // share has all threads of this process share the first processor with busy ones of more weight, until the test ends.

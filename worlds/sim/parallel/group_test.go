@@ -11,7 +11,7 @@ import (
 
 // Every part is carried out once a window, and no window begins before the last one has ended, with fewer and with more
 // threads than cores. A part that is late returns when all others are parked: the time of a bubble passes only then.
-func TestGroup(t *testing.T) {
+func TestGroup_RunsEachPartOncePerWindow(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 9} {
 		synctest.Test(t, func(t *testing.T) {
 			c := New(parts, false, nil)
@@ -76,7 +76,7 @@ func TestCollectionWhileWaiting(t *testing.T) {
 }
 
 // A run yields to one thread while that is faster, looks again, and takes all when they are.
-func TestPace(t *testing.T) {
+func TestPace_ChoosesFasterMode(t *testing.T) {
 	now := time.Unix(0, 0)
 	p := newPace(now)
 	events := uint64(0)

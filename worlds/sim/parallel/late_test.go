@@ -40,7 +40,7 @@ func TestRousedTooEarly(t *testing.T) {
 
 // Who has waited in vain for long spins less and less, and in full again now and then: so it finds out that others have
 // their cores back.
-func TestPatience(t *testing.T) {
+func TestSleeper_ReducesUnnecessarySpins(t *testing.T) {
 	s := newSleeper(maxSpins)
 	full := 0
 	for range 10 * tryAgain {

@@ -84,7 +84,7 @@ func later() *whole {
 }
 
 // Each word that differs is named; those that may differ are not.
-func TestTake(t *testing.T) {
+func TestTakeSnapshot_NamesChangedWords(t *testing.T) {
 	for name, x := range map[string]struct {
 		change func(w *whole)
 		want   string
@@ -175,7 +175,7 @@ func TestNewSurvey(t *testing.T) {
 }
 
 // What cannot be seen differs, too: the variables of a function, and what is under two keys that are written alike.
-func TestUnseen(t *testing.T) {
+func TestTakeSnapshot_ReportsUnreadableState(t *testing.T) {
 	n := 0
 	for want, value := range map[string]any{
 		"x: " + noFunc + "; " + mistake:                    &[]func(){func() { n++ }}[0],
@@ -188,7 +188,7 @@ func TestUnseen(t *testing.T) {
 }
 
 // Who says its words itself is compared by these.
-func TestWords(t *testing.T) {
+func TestTakeSnapshot_ComparesGivenWords(t *testing.T) {
 	words := func(all ...int64) []Root {
 		return []Root{{Name: "x", Words: func(word func(string, int64)) {
 			for _, v := range all {

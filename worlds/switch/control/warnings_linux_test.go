@@ -24,5 +24,5 @@ var warned = []warntest.Row{
 		FilterWarnings("supervisor", nil))},
 }
 
-// TestWarnings checks that each kind of warning fires in one case and is quiet in another.
-func TestWarnings(t *testing.T) { warntest.Run(t, warned, nil) }
+// TestWarnings_FireAndStayQuiet checks that each kind of warning fires in one case and is quiet in another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) { warntest.Run(t, warned, nil) }

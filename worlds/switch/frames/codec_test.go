@@ -23,7 +23,7 @@ func rules(change func(u *Rules)) *Rules {
 func anyCodec() *Codec { return NewCodec(NewUsers(rules(nil), 1)) }
 
 // What a program cuts off is cut off with all lengths and checksums, below tags and PPPoE.
-func TestCut(t *testing.T) {
+func TestDeparse_FixesLengthsAfterCut(t *testing.T) {
 	full := frametest.NewDatagram(t, 1, 2, 0, 200)
 	under := func(head ...byte) []byte { return append(append(bytes.Clone(full[:12]), head...), full[14:]...) }
 	session := under(0x88, 0x64, 0x11, 0, 0, 1, 0, 188, 0, 0x21)
@@ -73,7 +73,7 @@ func mayBeExempt(f []byte) bool {
 
 // Whatever comes in, the codec carries it, and what no program changes stays as it is. Every frame has a user,
 // or is exempt by the written rule.
-func FuzzCodec(f *testing.F) {
+func FuzzCodec_CarriesAnyFrame(f *testing.F) {
 	for _, x := range frametest.AllFrames() {
 		f.Add(x.Bytes, uint8(0))
 		f.Add(x.Bytes, uint8(3))

@@ -20,7 +20,7 @@ func withOptions(f []byte) []byte {
 
 // A frame that gets a mark has it for the next switch, its own transport behind it, and right lengths and
 // checksums; without the mark it is what it was, byte for byte.
-func TestMark(t *testing.T) {
+func TestCodec_RestoresFrameWithoutMark(t *testing.T) {
 	under := func(f []byte, head ...byte) []byte { return append(append(bytes.Clone(f[:12]), head...), f[14:]...) }
 	four, six := frametest.NewSYN(t, 4, 1460, 100), frametest.NewSYN(t, 6, 1440, 100)
 	fragment := bytes.Clone(four)

@@ -126,7 +126,7 @@ func TestNamesTakePlaces(t *testing.T) {
 
 // All addresses, prefixes and VLANs of a customer have one number, with the customer's name. A listed prefix within its
 // addresses has a number of its own, and belongs to the customer. A reload that changes the addresses keeps the number.
-func TestCustomers(t *testing.T) {
+func TestUsers_CustomerHasOneNumber(t *testing.T) {
 	prefix := netip.MustParsePrefix
 	home := Customer{Name: "home", Prefixes: []netip.Prefix{prefix("10.0.0.1/32"), prefix("fd00:1::/56")},
 		VLANs: []VLANs{100 << 12, 7<<12 | 9}}

@@ -5,7 +5,7 @@ import (
 )
 
 // A record that was cut short, or is no record, is read as far as it goes.
-func FuzzRecord(f *testing.F) {
+func FuzzParseRecord_GivesValidChanges(f *testing.F) {
 	f.Add("owner 12 4026531840\nport eth1\noffload eth1 2 tso\noffload eth1")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, x := range parseRecord(text).Changes {
@@ -16,7 +16,7 @@ func FuzzRecord(f *testing.F) {
 	})
 }
 
-func TestRecord(t *testing.T) {
+func TestParseRecord_SkipsMalformedLines(t *testing.T) {
 	r := parseRecord("owner 12 4026531840\nport eth1\noffload eth1 2 tso\noffload eth1 -3 gso\noffload eth1")
 	if r.owner != 12 || r.namespace != 4026531840 || len(r.ports) != 1 || len(r.Changes) != 1 ||
 		r.Changes[0] != (Change{"eth1", "tso", 2}) {

@@ -53,5 +53,5 @@ var warned = []warntest.Row{
 	{ID: "switch-needs-root", Issue: when(rootWarnings(false, 1000), rootWarnings(false, 0))},
 }
 
-// TestWarnings checks that each kind of warning fires in one case and is quiet in another.
-func TestWarnings(t *testing.T) { warntest.Run(t, warned, nil) }
+// TestWarnings_FireAndStayQuiet checks that each kind of warning fires in one case and is quiet in another.
+func TestWarnings_FireAndStayQuiet(t *testing.T) { warntest.Run(t, warned, nil) }

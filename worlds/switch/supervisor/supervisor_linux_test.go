@@ -33,7 +33,7 @@ func TestUnreadableReply(t *testing.T) {
 }
 
 // A data plane that ends by itself says why, also without an error.
-func TestDeath(t *testing.T) {
+func TestDeathError_GivesReason(t *testing.T) {
 	broken := errors.New("exit status 2")
 	for _, x := range []struct {
 		name, stderr string

@@ -28,7 +28,7 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 
 // The transcripts were worked out from RFC 8289 §5: four bursts, the second soon after the first, the third long
 // after it, and the fourth between 8 and 16 intervals after that.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name            string
 		marked, dropped int
@@ -95,9 +95,9 @@ func TestDelayIsBounded(t *testing.T) {
 	}
 }
 
-// FuzzLaw lets anything arrive: nothing is lost but by the law; a queue that was short for all of the time loses
-// nothing; the law never takes the last packet of a queue.
-func FuzzLaw(f *testing.F) {
+// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law; a queue that was short for all of
+// the time loses nothing; the law never takes the last packet of a queue.
+func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for long"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -136,7 +136,7 @@ func (*classes) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return dataplane.Accept
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.NewLinks(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "100ms"}, {"target", "0s"}, {"interval", "1ms"}, {"max_packet", "1 B"}} {
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
@@ -160,6 +160,6 @@ func ExampleScheme() {
 
 func same(p dataplanetest.Port) dataplanetest.Port { return p }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, codel.Scheme(), same, nil, "target", "100us", "interval", "1ms")
 }

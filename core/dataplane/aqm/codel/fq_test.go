@@ -49,9 +49,9 @@ func TestFairTranscript(t *testing.T) {
 	}
 }
 
-// FuzzFair lets anything arrive, of several flows and classes, into a short buffer: every packet leaves or is dropped
-// once, by the law or for room; packets of a flow keep their order; hooks see what waits.
-func FuzzFair(f *testing.F) {
+// FuzzFQCoDel_CountsDropsAndKeepsOrder lets anything arrive, of several flows and classes, into a short buffer: every
+// packet leaves or is dropped once, by the law or for room; packets of a flow keep their order; hooks see what waits.
+func FuzzFQCoDel_CountsDropsAndKeepsOrder(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("flows that stay above their target, and one that does not"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -84,7 +84,7 @@ func FuzzFair(f *testing.F) {
 
 // A flow that does not react loses its own packets, and one beside it none; with fq_codel the light flow also does
 // not wait for it (RFC 8290 §6.2: isolation).
-func TestIsolation(t *testing.T) {
+func TestFQCoDel_IsolatesLightFlow(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, unit.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
 			s := fair(t, rate, 1, tm.Limit{Packets: 1000})

@@ -25,7 +25,7 @@ func (j *judged) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 
 // RFC 9332 appendix A.2 with k 2: the classic queue's probability is the base's square, and from 1/k², a quarter, on
 // all that is due is dropped; there the scalable queue's, twice the base, is 1, and it drops by the square, too.
-func TestOverload(t *testing.T) {
+func TestProgram_DropsScalableInOverload(t *testing.T) {
 	for _, x := range []struct {
 		name string
 		base float64
@@ -61,7 +61,7 @@ func TestOverload(t *testing.T) {
 
 // RFC 9332 appendix A: an update comes every target, or every third of the longest round trip if that is less. Alpha
 // is 0.1·update/max_rtt² and beta 0.3/max_rtt: 0.1·0.010/0.030² = 1.111 and 0.3/0.030 = 10.
-func TestDerived(t *testing.T) {
+func TestConfig_DerivesUpdateAndGains(t *testing.T) {
 	for _, x := range []struct {
 		target, rtt string
 		update      unit.Time

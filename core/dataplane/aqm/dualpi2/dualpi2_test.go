@@ -38,7 +38,7 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 
 // The transcript was worked out from RFC 9332 appendix A: classic senders with and without ECN beside scalable ones,
 // then scalable ones alone above their share, then both beyond the link, into overload.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/dualpi2.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -61,7 +61,7 @@ func readConfig(t testing.TB, given ...string) config {
 
 // RFC 9332 appendix A with its defaults: an update every 15 ms, alpha 0.1·0.015/0.1² = 0.15, beta 0.3/0.1 = 3. At 25 ms
 // after 20 ms the base moves by 0.15·0.010 + 3·0.005 = 0.0165.
-func TestUpdate(t *testing.T) {
+func TestPortState_UpdatesBaseByHand(t *testing.T) {
 	c := readConfig(t)
 	if c.Update != 15*ms || math.Abs(c.Alpha-0.15) > 1e-12 || math.Abs(c.Beta-3) > 1e-12 {
 		t.Errorf("%+v", c)
@@ -78,7 +78,7 @@ func TestUpdate(t *testing.T) {
 }
 
 // The ramp goes from 0 at 800 us to 1 at 1200 us; without a range it is a step (RFC 9332 appendix A).
-func TestRamp(t *testing.T) {
+func TestConfig_RampRisesOverRange(t *testing.T) {
 	for _, x := range []struct {
 		span  string
 		delay unit.Time
@@ -94,7 +94,7 @@ func TestRamp(t *testing.T) {
 }
 
 // RFC 9332 §2.1: p_C = (p_CL / k)²: with a base of 0.2 and k 2 40 % of the scalable packets and 4 % of the others go.
-func TestCoupling(t *testing.T) {
+func TestPortState_CouplesClassicBySquare(t *testing.T) {
 	s := portState{probability: 0.2}
 	counts := [2]int{}
 	for range 10000 {
@@ -180,8 +180,9 @@ func TestRoundRobin(t *testing.T) {
 	}
 }
 
-// FuzzDual lets anything arrive: nothing is lost but by the law; only what can be is marked; queues keep their order.
-func FuzzDual(f *testing.F) {
+// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law; only what can be is marked; queues
+// keep their order.
+func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("two queues that are coupled, for scalable senders and for others"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -214,7 +215,7 @@ func FuzzDual(f *testing.F) {
 	})
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	two, one := ports(1, unit.Gbps, ms), ports(1, unit.Gbps, ms)
 	one.Ports[0].Queues = 1
 	for _, bad := range [][]string{{"target", "0s"}, {"k", "0.5"}, {"scalable", "all"}} {
@@ -236,7 +237,7 @@ func ExampleScheme() {
 }
 
 // It chooses queues itself, so scripts with other schedulers, and pauses of classes, do not say what must happen.
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	disturbed := []string{"classes of delay", "a hard ceiling", "fair queues", "a pause of some"}
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 2, tm.NewDeadline([]unit.Time{0, 50 * ms})

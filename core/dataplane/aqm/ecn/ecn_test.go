@@ -16,7 +16,7 @@ import (
 
 // DCQCN §3.1: nothing up to Kmin, linear up to Pmax at Kmax, everything beyond. With
 // equal thresholds RFC 8257 §3.1: marked if and only if the queue is longer than K.
-func TestProbability(t *testing.T) {
+func TestCurve_MarkProbabilityIsLinear(t *testing.T) {
 	for _, x := range []struct {
 		c      ecn.Curve
 		length unit.Bytes
@@ -79,7 +79,7 @@ func marks(t testing.TB, n int, rate unit.Rate, bits uint8, given ...string) map
 
 // A burst of ten: packet 0 goes onto the wire at once, packets 1 … 9 find 0 … 8 kB, and
 // packet k leaves 9−k behind.
-func TestStep(t *testing.T) {
+func TestMarker_StepMarksAboveThreshold(t *testing.T) {
 	step := []string{"kmin", "4 kB", "kmax", "4 kB", "pmax", "100%"}
 	for _, bits := range []uint8{packet.NotECT, packet.ECT0, packet.ECT1} {
 		t.Run(fmt.Sprint("ECN bits ", bits), func(t *testing.T) {
@@ -100,7 +100,7 @@ func TestStep(t *testing.T) {
 }
 
 // Thresholds in packets count packets, however small: of ten, those that leave more than two behind are marked.
-func TestPackets(t *testing.T) {
+func TestThresholds_CountPackets(t *testing.T) {
 	out := marks(t, 10, unit.Gbps, packet.ECT0, "kmin", "2 packets", "kmax", "2 packets", "pmax", "100%")
 	for k := int64(1); k < 10; k++ {
 		if want := 9-k > 2; out[k] != want {
@@ -126,7 +126,7 @@ func rates(length unit.Bytes) []scheme.Pair[unit.Rate, unit.Bytes] {
 }
 
 // At Kmax itself the share is still Pmax, at Kmin nothing; here Pmax is 0.
-func TestEnds(t *testing.T) {
+func TestMarker_KeepsPmaxAtKmax(t *testing.T) {
 	out := marks(t, 10, unit.Gbps, packet.ECT0, "kmin", "2 kB", "kmax", "4 kB", "pmax", "0%")
 	for k := int64(1); k < 10; k++ {
 		if want := 9-k > 4; out[k] != want {
@@ -137,7 +137,7 @@ func TestEnds(t *testing.T) {
 
 // Thresholds by rate: in proportion (HPCC §5.1: Kmin = 100 KB × rate/25 Gb/s), or from
 // the simulator's maps; a rate that a map lacks has the plain ones.
-func TestRates(t *testing.T) {
+func TestThresholds_FollowPortRate(t *testing.T) {
 	first := func(rate unit.Rate, given ...string) int {
 		m := marks(t, 400, rate, packet.ECT0, append([]string{"pmax", "100%", "at", "enqueue"}, given...)...)
 		for k := range 400 {
@@ -169,7 +169,7 @@ func TestRates(t *testing.T) {
 }
 
 // Between the thresholds the share of marks is the curve's.
-func TestShare(t *testing.T) {
+func TestMarker_MarksShareOfCurve(t *testing.T) {
 	n, expected := 0, 0.0
 	const packets = 20000
 	m := marks(t, packets, unit.Gbps, packet.ECT0, "kmin", "2MB", "kmax", "18MB", "pmax", "40%")
@@ -190,7 +190,7 @@ func TestShare(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	for _, bad := range [][]string{{"kmin", "2MB"}, {"kmin_map", "fast: 1 kB"}, {"pmax_map", "1Gbps: 200%"}} {
 		t.Run(bad[0], func(t *testing.T) {

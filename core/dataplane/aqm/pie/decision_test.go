@@ -57,7 +57,7 @@ func judge(t *testing.T, given queueState, waiting int, tos uint8) (outcome stri
 // RFC 8033 §4.1 and §5.1 with the default target of 15 ms: a packet is spared while the delay was below half of the
 // target and the probability is below 20 %, while not more than two full packets wait, and in a burst that is allowed.
 // ECN is believed up to 10 %.
-func TestSpared(t *testing.T) {
+func TestProgram_SparesShortQueuesAndBursts(t *testing.T) {
 	for _, x := range []struct {
 		name    string
 		given   queueState

@@ -26,7 +26,7 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 }
 
 // The transcripts were worked out from RFC 8033 §4, §5 and its appendices, with gains that act within one second.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name            string
 		marked, dropped int
@@ -69,7 +69,7 @@ func TestActiveTranscript(t *testing.T) {
 }
 
 // A queue is long by its own limit or by its port's, in packets or bytes; where there is none PIE is active at once.
-func TestFilled(t *testing.T) {
+func TestIsFilled_UsesQueueOrPortLimit(t *testing.T) {
 	for _, x := range []struct {
 		each, total tm.Limit
 		want        int // packets of 1000 bytes in queue 0 from which on it is active, beside two in queue 1
@@ -94,7 +94,7 @@ func TestFilled(t *testing.T) {
 // RFC 8033 §4.2 by hand: alpha 0.125, beta 1.25, target 15 ms. At 25 ms after 20 ms the change is 0.125·0.010 +
 // 1.25·0.005 = 0.0075, by the probability divided by 2048 … 2; from 10 % on it is whole, and at most 2 %. Two updates
 // without delay take 2 %.
-func TestUpdate(t *testing.T) {
+func TestQueueState_UpdatesProbabilityByHand(t *testing.T) {
 	var c config
 	if x, err := Scheme().Configure(); err != nil {
 		t.Fatal(err)
@@ -120,7 +120,7 @@ func TestUpdate(t *testing.T) {
 }
 
 // RFC 8033 §5.4: at 10 % the packets 1 to 8 behind a drop never go, and number 85 always does.
-func TestSpread(t *testing.T) {
+func TestQueueState_SpreadsDropsEvenly(t *testing.T) {
 	never := unit.NewRandom(1, "x") // whose first numbers are above 10 %
 	s := queueState{probability: 0.1}
 	c := config{Spread: true}
@@ -144,8 +144,9 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// FuzzPIE lets anything arrive: nothing is lost but by the law; nothing is, while the queue holds two packets at most.
-func FuzzPIE(f *testing.F) {
+// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law; nothing is, while the queue holds
+// two packets at most.
+func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue that stays above its target for a rather long time"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -160,7 +161,7 @@ func FuzzPIE(f *testing.F) {
 	})
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.NewLinks(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "0s"}, {"update", "0s"}, {"alpha", "0"}, {"mark_up_to", "110%"}} {
 		t.Run(strings.Join(bad, " "), func(t *testing.T) {
@@ -181,7 +182,7 @@ func ExampleScheme() {
 	// max_burst 150ms
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "target",
 		"50us",
 		"update", "100us", "max_burst", "0s", "alpha", "100", "beta", "1000")

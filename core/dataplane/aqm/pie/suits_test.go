@@ -11,7 +11,7 @@ import (
 
 // The gain acts once an update: by 1 ms in place of 15 ms it acts 15 times as often, so that alpha has to be a
 // fifteenth, 0.00833, by 30 ms half as often. Whoever gives alpha has chosen it.
-func TestPaced(t *testing.T) {
+func TestConfig_CheckRemarksGainForUpdate(t *testing.T) {
 	where := &dataplane.SwitchContext{Ports: []dataplane.Peer{{To: "h1", Rate: unit.LinkRate{Bits: 100 * unit.Mbps}}}}
 	for _, x := range []struct{ given, want string }{
 		{"", ""}, {"update 15ms", ""}, {"alpha 1", ""}, {"beta 2", ""}, {"update 1ms alpha 0.01", ""},

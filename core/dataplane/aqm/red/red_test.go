@@ -25,7 +25,7 @@ func build(t testing.TB, given ...string) func(site *dataplane.Site) []dataplane
 
 // The transcripts were worked out from RED's figure 2: a rising load, and the queue empty for a while;
 // once with probabilities in proportion to packets' lengths (§4).
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, x := range []struct {
 		name, gentle, byBytes string
 		marked, dropped       int
@@ -55,7 +55,7 @@ func readConfig(t testing.TB, given ...string) *config {
 
 // Between min and max linear up to max_p; gentle from there to 1 at twice max, or 1 at once (RED figure 2, Adaptive
 // RED).
-func TestProbability(t *testing.T) {
+func TestConfig_DropProbabilityFollowsCurve(t *testing.T) {
 	x := curve{min: 5000, max: 15000}
 	for _, k := range []struct {
 		gentle        string
@@ -90,7 +90,7 @@ func TestByRate(t *testing.T) {
 
 // RED §4, method 2: with p_b = 1/10 packets between two drops are uniform in 1 … 10, so that 5.5 is their mean and
 // none is further.
-func TestUniform(t *testing.T) {
+func TestProgram_DrawsUniformDropGaps(t *testing.T) {
 	r := &Program{random: unit.NewRandom(1, "red")}
 	total, drops, count := 0, 0, int64(0)
 	for range 200000 {
@@ -139,8 +139,9 @@ func TestNoLossAtLowLoad(t *testing.T) {
 	}
 }
 
-// FuzzRED lets anything arrive: nothing is lost but by the law, and nothing while fewer bytes wait than min.
-func FuzzRED(f *testing.F) {
+// FuzzProgram_DropsOnlyByLaw lets anything arrive: nothing is lost but by the law, and nothing while fewer bytes wait
+// than min.
+func FuzzProgram_DropsOnlyByLaw(f *testing.F) {
 	f.Add([]byte{0, 200, 100, 3, 9, 250, 40})
 	f.Add([]byte("a queue whose average grows, and falls again"))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -161,7 +162,7 @@ func FuzzRED(f *testing.F) {
 	})
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.NewLinks(1, unit.Gbps, 1)
 	for _, bad := range [][]string{{"target", "0s"}, {"max_p", "0%"}, {"weight", "2"}, {"min", "9 kB", "max", "9 kB"},
 		{"max", "10 kB"}} { // below what min is by the target
@@ -178,7 +179,7 @@ func ExampleScheme() {
 	// Output: red 5ms
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "min",
 		"6 packets",
 		"max", "18 packets", "weight", "0.2")

@@ -66,7 +66,7 @@ func tell(t testing.TB, a *dataplanetest.SingleSwitch, now unit.Time, from int, 
 // §3.2: X = R·τ with a rate of R, but for what one period takes off, α of it; after τ it
 // has 1 − (1−α)^(τ/T_dre) of that, which is the rise time of a first-order filter. CE is X in
 // units of Cτ/2^Q, here with 128 of them.
-func TestEstimator(t *testing.T) {
+func TestEstimator_ConvergesToRate(t *testing.T) {
 	for _, share := range []float64{0.1, 0.25, 0.5, 0.9} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
 			a := leaf(t, 1, "bits", "7", "age", "60s")
@@ -98,7 +98,7 @@ func TestEstimator(t *testing.T) {
 
 // §3.2: three bits: each step is an eighth of the rate, and more than the rate is the last.
 // An event that changes a link's rate changes its steps.
-func TestQuantisation(t *testing.T) {
+func TestEstimator_QuantisesToThreeBits(t *testing.T) {
 	for _, c := range []struct {
 		share float64
 		want  byte
@@ -164,7 +164,7 @@ func TestSpineRaises(t *testing.T) {
 // §3.1, §3.3: the leaf numbers its uplinks by LBTag; what came with a tag goes back in
 // packets to that leaf and no other, one value a packet, in turn; what has changed since
 // it was told goes first.
-func TestFeedback(t *testing.T) {
+func TestProgram_ReturnsFeedbackInTurn(t *testing.T) {
 	a := leaf(t, 4)
 	if _, h := send(t, a, 0, 1, 1, 100); h[2] != 0xff {
 		t.Errorf("feedback %v before anything came", h)
@@ -229,7 +229,7 @@ func TestHostsTellNothing(t *testing.T) {
 
 // §3.5: a new flowlet takes the uplink for which the larger of local and remote congestion
 // is least: not the one with less local, nor the one with less remote congestion.
-func TestDecision(t *testing.T) {
+func TestProgram_FlowletMinimisesCongestion(t *testing.T) {
 	a := leaf(t, 3)
 	tell(t, a, 0, 2, 0, 0, 0, 7) // to leaf 2 all but uplink 1 is full
 	tell(t, a, 0, 2, 2, 0, 2, 7)
@@ -252,7 +252,7 @@ func TestDecision(t *testing.T) {
 
 // §3.5: of uplinks that are as good a flow keeps its last one, and a new flow has one at
 // random; within a flowlet nothing changes, whatever is better.
-func TestTies(t *testing.T) {
+func TestProgram_KeepsUplinkInTies(t *testing.T) {
 	a := leaf(t, 4)
 	count := [4]float64{}
 	now := unit.Time(0)
@@ -295,7 +295,7 @@ func TestTies(t *testing.T) {
 
 // §3.3: what a leaf has not told of again for 10 ms decays to zero, so that the path is tried
 // again.
-func TestAging(t *testing.T) {
+func TestProgram_FeedbackAgesToZero(t *testing.T) {
 	at := func(now unit.Time) int {
 		a := leaf(t, 2)
 		tell(t, a, 0, 1, 0, 0, 0, 7)
@@ -349,7 +349,7 @@ func TestLinkDown(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 	for want, where := range map[string]dataplanetest.SwitchPosition{
 		"conga needs a leaf-spine network; this one has 3 tiers": {Tiers: 3, Tier: 1, Leaves: 4, Up: 2},
 		"256 uplinks; at most 255 are possible":                  {Tiers: 2, Tier: 1, Leaves: 4, Up: 256},
@@ -381,7 +381,7 @@ func TestErrors(t *testing.T) {
 }
 
 // Any header in any packet: nothing breaks.
-func FuzzHeader(f *testing.F) {
+func FuzzProgram_SurvivesAnyHeader(f *testing.F) {
 	f.Add([]byte{0, 1, 2, 3}, uint8(2), uint32(3), uint32(1))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(9), uint32(0), uint32(2))
 	f.Add([]byte{}, uint8(3), uint32(99), uint32(500))

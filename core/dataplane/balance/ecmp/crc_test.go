@@ -43,7 +43,7 @@ func TestCheckValue(t *testing.T) {
 
 // Sixteen flows of iperf between the same leaves, whose ports count up together, take one of four ports
 // (P4TE's incast); mixed, they take all.
-func TestPolarised(t *testing.T) {
+func TestSelector_CRC16PolarisesIncast(t *testing.T) {
 	used := func(e *Program, change func(p *packet.Packet, i int)) (n int) {
 		count := [8]int{}
 		for i := range 16 {
@@ -91,7 +91,7 @@ func TestPolarised(t *testing.T) {
 }
 
 // What cannot be hashed is an error: fields that there are not, twice the same, none.
-func TestFields(t *testing.T) {
+func TestConfig_RejectsBadFields(t *testing.T) {
 	for text, want := range map[string]string{"dst, ttl": `"ttl" is no field`, "dst dst": "twice", "": "no field"} {
 		t.Run(text, func(t *testing.T) {
 			if err := scheme.Validate(&config{Fields: text}); err == nil || !strings.Contains(err.Error(), want) {

@@ -37,7 +37,7 @@ func out(e *Program, flow int, version uint8) packet.PortID {
 
 // Flows spread evenly over the paths: χ² of 20,000 flows stays below its 99.9 %
 // quantile; each flow keeps its path.
-func TestSpread(t *testing.T) {
+func TestProgram_SpreadsFlowsEvenly(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 7: 22.46, 16: 37.70}
 	for paths, limit := range quantile {
 		t.Run(fmt.Sprint(paths, " paths"), func(t *testing.T) {

@@ -67,7 +67,7 @@ func portsOf(out []dataplanetest.Departed) (ports []int) {
 // §3.1: a ToR sends probes to all switches above; these send what comes from below to
 // the tier above and to the other ToRs below, and what comes from above downward only; a
 // ToR sends none on.
-func TestReplication(t *testing.T) {
+func TestProgram_ReplicatesProbesByTier(t *testing.T) {
 	for _, c := range []struct {
 		where dataplanetest.SwitchPosition
 		in    int
@@ -103,7 +103,7 @@ func TestReplication(t *testing.T) {
 }
 
 // §3.1, §4: a ToR sends a probe by each uplink in each period; other switches none.
-func TestProbes(t *testing.T) {
+func TestProgram_SendsProbesEachPeriod(t *testing.T) {
 	for given, period := range map[string]unit.Time{"200us": 200 * us, "1ms": ms} {
 		t.Run(given, func(t *testing.T) {
 			a := newSwitch(t, leaf, "probe", given)
@@ -170,7 +170,7 @@ func busy(a *dataplanetest.SingleSwitch, now, long unit.Time, share float64) uni
 // §3.2: U = D + U·(1 − Δt/τ) is C·τ of a link that is full, and R·τ of one with the rate R;
 // a probe takes the larger of what it has met and the link that data would take to
 // where it comes from.
-func TestUtilisation(t *testing.T) {
+func TestProgram_ProbesCarryMaxUtilisation(t *testing.T) {
 	for _, share := range []float64{0, 0.2, 0.5, 0.8, 1} {
 		t.Run(fmt.Sprint("share ", share), func(t *testing.T) {
 			a := newSwitch(t, spine)
@@ -273,7 +273,7 @@ func TestBestHop(t *testing.T) {
 
 // §3.4: a flowlet keeps its hop, a new one takes the best of then; data within a pod
 // goes down. Before any probe flows go by hash.
-func TestFlowlets(t *testing.T) {
+func TestProgram_FlowletsKeepHop(t *testing.T) {
 	a := newSwitch(t, leaf)
 	to := func(now unit.Time, leaf int, flow uint16) int {
 		out := a.ReceivePacket(now, 0, a.NewPacket(host(0, 0), host(leaf, 0), flow, 1000))
@@ -327,7 +327,7 @@ func TestFlowlets(t *testing.T) {
 
 // §3.3: a hop by which no probe comes any more has failed: what goes there ends, and a
 // flowlet, even one without gaps, goes on by another hop.
-func TestFailure(t *testing.T) {
+func TestProgram_LeavesSilentHop(t *testing.T) {
 	a := newSwitch(t, leaf)
 	changed := unit.Never
 	for now := 10 * us; now < 5*ms; now += 50 * us {
@@ -361,7 +361,7 @@ func TestHostsSendNoProbes(t *testing.T) {
 	}
 }
 
-func TestErrors(t *testing.T) {
+func TestScheme_RejectsUnsuitableSites(t *testing.T) {
 	for _, place := range []func() (*dataplane.TreePosition, error){nil, func() (*dataplane.TreePosition, error) {
 		return nil,
 			fmt.Errorf("s has two links to t")
@@ -380,7 +380,7 @@ func TestErrors(t *testing.T) {
 }
 
 // Any probe from anywhere: nothing breaks, nothing goes in circles.
-func FuzzProbe(f *testing.F) {
+func FuzzProgram_SurvivesAnyProbe(f *testing.F) {
 	f.Add([]byte{0, 0, 3, 200}, uint8(2), uint8(1))
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff}, uint8(0), uint8(2))
 	f.Add([]byte{1}, uint8(1), uint8(3))

@@ -44,7 +44,7 @@ func out(s *Program, dst packet.Addr, version uint8) packet.PortID {
 // NDP §3.1.1: each of n paths takes every n-th packet, in whatever order flows and
 // destinations come; permutations differ, round robin does not. Random is even in
 // the long run: χ² of 20,000 packets below its 99.9 % quantile.
-func TestSpread(t *testing.T) {
+func TestProgram_SpreadsPacketsEvenly(t *testing.T) {
 	quantile := map[int]float64{2: 10.83, 3: 13.82, 4: 16.27, 16: 37.70}
 	for paths, limit := range quantile {
 		t.Run(fmt.Sprint(paths, " paths"), func(t *testing.T) {
@@ -108,7 +108,7 @@ func TestHopLimitAndRoutes(t *testing.T) {
 	}
 }
 
-func TestScheme(t *testing.T) {
+func TestScheme_DefaultsToPermutation(t *testing.T) {
 	if scheme.Validate(&config{Order: "lowest"}) == nil {
 		t.Error("an unknown order is taken")
 	}

@@ -21,7 +21,7 @@ func program(t testing.TB, p float64) dataplane.Program {
 
 // The given share of packets is lost, for the right reason; what the switch itself
 // made never is; the same seed loses the same packets.
-func TestLoss(t *testing.T) {
+func TestProgram_LosesGivenShare(t *testing.T) {
 	for _, c := range []struct{ p, low, high float64 }{{0, 0, 0}, {0.002, 0.0016, 0.0024}, {0.5, 0.49, 0.51}, {1, 1, 1}} {
 		t.Run(fmt.Sprint("probability ", c.p), func(t *testing.T) {
 			a, b := program(t, c.p).(*Program), program(t, c.p).(*Program)

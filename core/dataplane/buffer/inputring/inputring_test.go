@@ -103,7 +103,7 @@ func TestLongRun(t *testing.T) {
 
 // A ring shared by all ports loses from each what comes at the wrong time; rings of their own, read in turn, lose
 // only from the port that sends more than its turn.
-func TestRings(t *testing.T) {
+func TestProgram_PortRingsSpareLightPort(t *testing.T) {
 	lost := func(rings string) (heavy, light float64) {
 		r := makeProgram(t, "capacity", "10kpps", "ring", "8 packets", "rings", rings)
 		var sent, gone [2]int
@@ -144,7 +144,7 @@ func TestRings(t *testing.T) {
 }
 
 // What the switch itself made does not come in; the same seed loses the same packets; nothing is lost silently.
-func TestVerdicts(t *testing.T) {
+func TestProgram_DropsInputBeyondRing(t *testing.T) {
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	if _, err := dataplanetest.BuildProgram(Scheme(), s.NewSite(), "capacity", "10Mbps"); err == nil ||
 		!strings.Contains(err.Error(), "in packets") {
@@ -172,7 +172,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // No packet costs memory.
-func TestAllocations(t *testing.T) {
+func TestProgram_AllocatesNothing(t *testing.T) {
 	r := makeProgram(t, "capacity", "10kpps", "rings", "port", "jitter", "10%")
 	now := unit.Time(0)
 	if n := testing.AllocsPerRun(1000, func() { now += 70 * us; r.takePacket(now, 1) }); n > 0 {
@@ -185,7 +185,7 @@ func ExampleScheme() {
 	// Output: input capacity
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "capacity",
 		"100kpps", "ring", "16 packets")
 }

@@ -4,13 +4,14 @@
 //
 // # Parts of the paper
 //
-//	§3.1 headers and control before data           Program.Ingress              TestClasses
-//	§3.1 a full data queue trims                   Program.Admit                TestTrims
-//	§3.1 a coin chooses between newcomer and tail  Program.Admit, Env.TrimTail  TestCoin
+//	§3.1 headers and control before data           Program.Ingress              TestProgram_QueuesHeadersApart
+//	§3.1 a full data queue trims                   Program.Admit                TestProgram_TrimsBeyondDataLimit
+//	§3.1 a coin chooses between newcomer and tail  Program.Admit, Env.TrimTail  TestProgram_CoinTrimsNewcomerOrTail
 //	§3.1 headers to data 10 : 1, weighted          tm.NewWRR                    TestHeadersDoNotStarveData
 //	§3.2.4 header queue bounded, in bytes          Program.Admit                TestHeaderQueue
 //	§3.2.4 return to sender, once                  Program.handleOverflow       TestReturnToSender
-//	bytes and fields: equal results                all                          TestTrims, TestReturnToSender
+//	bytes and fields: equal results                all                          TestProgram_TrimsBeyondDataLimit,
+//	                                                                            TestReturnToSender
 //
 // # Differences
 //

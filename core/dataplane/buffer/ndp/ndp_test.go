@@ -138,7 +138,7 @@ func (b *bench) leave(port packet.PortID) string {
 
 // NDP §3.1, §3.2: ACKs, NACKs, PULLs and headers that another switch has trimmed wait in
 // queue 0, data in queue 1.
-func TestClasses(t *testing.T) {
+func TestProgram_QueuesHeadersApart(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 8, Headers: 12_112}, wire, tm.Limit{})
 		b.send(packet.Data, 1, 1000, packet.Trimmable)
@@ -157,7 +157,7 @@ func TestClasses(t *testing.T) {
 // NDP §3.1: eight data packets wait; what comes then loses its payload, and overtakes them.
 // Without the coin it is always the newcomer, with trim_tail 100 % the one queued last.
 // What does not know trimming is dropped.
-func TestTrims(t *testing.T) {
+func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 8, Headers: 12_112}, wire, tm.Limit{})
 		for n := range int64(11) {
@@ -188,7 +188,7 @@ func TestTrims(t *testing.T) {
 
 // NDP §3.1: of newcomer and tail each loses its payload with probability 1/2: of 4000
 // trimmings the newcomer's are within four standard deviations.
-func TestCoin(t *testing.T) {
+func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	b := newBench(t, Config{Data: 1, Headers: 1 << 20, TrimTail: 0.5}, false, tm.Limit{})
 	newcomers, before := 0, int64(0)
 	b.send(packet.Data, 0, 1000, packet.Trimmable)
@@ -269,7 +269,7 @@ func TestReturnToSender(t *testing.T) {
 }
 
 // RoCEv2's packets whose sender says so are trimmed, too, but none goes back: its sender knows no such headers.
-func TestRDMA(t *testing.T) {
+func TestProgram_TrimsRDMAWithoutReturn(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, Config{Data: 1, Headers: 100, ReturnToSender: true}, wire, tm.Limit{})
 		b.rdma = true

@@ -20,7 +20,7 @@ func gbps(n int64) unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(n) * uni
 
 // What no frame may be lost for, reckoned by hand: 100 Gb/s carry 12,500 bytes in 1 µs.
 // The simulator's is three times rate × delay (HPCC simulator switch-mmu.cc: 3 × 12,500 B).
-func TestHeadroom(t *testing.T) {
+func TestRoundTrip_CoversBytesInFlight(t *testing.T) {
 	for _, c := range []struct {
 		line dataplane.Line
 		want unit.Bytes
@@ -62,7 +62,7 @@ func TestHeadroom(t *testing.T) {
 
 // The threshold: 11 % of what is free (HPCC §5.1); in the simulator 1/8 at 100 Gb/s and
 // twice that for each doubling of the rate, so half at 400 Gb/s; or a number.
-func TestTrigger(t *testing.T) {
+func TestProgram_TriggerFollowsRate(t *testing.T) {
 	for _, c := range []struct {
 		given []string
 		rate  int64
@@ -135,7 +135,7 @@ func play(t *testing.T, n int, queues int, shared []string, given ...string) str
 // more; then packets are lost, but for the one for which the departure at 11 µs makes room.
 // Of 20 packets 8 get through. At 61 µs the last but one goes onto the wire: the queue is
 // down to 1,000 bytes, the threshold less 3,000.
-func TestStatic(t *testing.T) {
+func TestProgram_StaticThresholdPausesByHand(t *testing.T) {
 	given := []string{"trigger", "static", "xoff", "4 kB", "xon_offset", "3 kB", "headroom", "size",
 		"headroom_size", "2 kB"}
 	want := `5051.2ns port 0 pause class 0
@@ -158,7 +158,7 @@ dropped 12: headroom full
 }
 
 // With quanta the pause is renewed while it lasts: 1000 quanta are 51.2 µs at 10 Gb/s.
-func TestRenewal(t *testing.T) {
+func TestProgram_RenewsPauseQuanta(t *testing.T) {
 	want := `5051.2ns port 0 pause class 0
 30651.2ns port 0 pause class 0
 56251.2ns port 0 pause class 0
@@ -175,7 +175,7 @@ dropped 12: headroom full
 }
 
 // A class that is exempt is not paused; it is dropped as without PFC.
-func TestExempt(t *testing.T) {
+func TestProgram_NeverPausesExemptClass(t *testing.T) {
 	for _, classes := range []string{"0: false", "1: true"} {
 		t.Run(classes, func(t *testing.T) {
 			got := play(t, 20, 2, []string{"size", "5 kB", "reserved", "0 B", "alpha", "0"}, "classes", classes, "headroom",
@@ -187,7 +187,7 @@ func TestExempt(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	for want, c := range map[string][][]string{
 		"put shared_buffer before it":     {nil, {}},
 		"needs xoff":                      {nil, {"trigger", "static"}},

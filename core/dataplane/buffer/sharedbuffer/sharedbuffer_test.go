@@ -160,7 +160,7 @@ func TestReserveIsOwn(t *testing.T) {
 	}
 }
 
-func TestRefusals(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 4)}
 	if _, err := dataplanetest.BuildProgram(sharedbuffer.Scheme(), s.NewSite(), "size", "16 kB", "reserved",
 		"4 kB"); err == nil {
@@ -188,9 +188,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// FuzzBuffer: whatever is admitted and leaves in whatever order, what is used is the sum
+// FuzzBuffer_KeepsSumsAndLimits: whatever is admitted and leaves in whatever order, what is used is the sum
 // over queues, nothing is negative, headroom and size hold, and at the end all is free.
-func FuzzBuffer(f *testing.F) {
+func FuzzBuffer_KeepsSumsAndLimits(f *testing.F) {
 	f.Add(uint64(1), uint16(20000), uint16(1000), uint16(3000), uint8(30))
 	f.Add(uint64(2), uint16(9000), uint16(0), uint16(0), uint8(255))
 	f.Fuzz(func(t *testing.T, seed uint64, size, reserved, room uint16, share uint8) {

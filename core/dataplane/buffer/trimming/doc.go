@@ -12,13 +12,14 @@
 //
 // # Parts
 //
-//	headers and control before data                    Program.Ingress     TestClasses
-//	a full data queue trims, a coin selects what       Program.Admit       TestTrims, TestCoin
+//	headers and control before data                    Program.Ingress     TestProgram_QueuesHeadersApart
+//	a full data queue trims, a coin selects what       Program.Admit       TestProgram_TrimsBeyondDataLimit,
+//	                                                                       TestProgram_CoinTrimsNewcomerOrTail
 //	the packet on the wire counts as waiting           port.bytesOnWire    TestOnWire
-//	headers bounded, beyond dropped                    Program.Admit       TestHeaders
-//	marks when data leaves, linear between thresholds  Program.Egress      TestMarks
-//	no marks at ports to hosts                         Program.Egress      TestMarks
-//	slower ports in proportion, also by events         Program.setLimits   TestProportion
+//	headers bounded, beyond dropped                    Program.Admit       TestProgram_DropsHeadersBeyondLimit
+//	marks when data leaves, linear between thresholds  Program.Egress      TestProgram_MarksDepartingData
+//	no marks at ports to hosts                         Program.Egress      TestProgram_MarksDepartingData
+//	slower ports in proportion, also by events         Program.setLimits   TestProgram_ScalesLimitsWithRate
 //	without trimming: dropped                          Program.Admit       TestWithoutTrimming
 //	a trim at the last hop has a flag                  Program.recordTrim  TestLastHop
 package trimming

@@ -157,7 +157,7 @@ func (b *bench) fill(n int) {
 }
 
 // ACKs, NACKs, PULLs, requests and what is left of trimmed packets wait in queue 0, data in queue 1.
-func TestClasses(t *testing.T) {
+func TestProgram_QueuesHeadersApart(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, config(), wire, false)
 		b.send(packet.Data, 1, 1000, packet.Trimmable)
@@ -174,7 +174,7 @@ func TestClasses(t *testing.T) {
 }
 
 // RoCEv2's packets whose sender says so are trimmed, too, and others dropped. Of them it is not said where that was.
-func TestRDMA(t *testing.T) {
+func TestProgram_TrimsWillingRDMA(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, config(), wire, true)
 		b.rdma = true
@@ -190,7 +190,7 @@ func TestRDMA(t *testing.T) {
 
 // Eight packets wait; what comes then loses its payload, and overtakes them. With trim_tail 100 % it is always the
 // packet queued last. What does not know trimming is dropped.
-func TestTrims(t *testing.T) {
+func TestProgram_TrimsBeyondDataLimit(t *testing.T) {
 	for _, wire := range []bool{false, true} {
 		b := newBench(t, config(), wire, false)
 		b.fill(10)
@@ -211,7 +211,7 @@ func TestTrims(t *testing.T) {
 
 // Of newcomer and last packet each loses its payload with probability 1/2: of 4000 trims the newcomer's are within
 // four standard deviations.
-func TestCoin(t *testing.T) {
+func TestProgram_CoinTrimsNewcomerOrTail(t *testing.T) {
 	c := config()
 	c.TrimTail, c.Headers = 0.5, 1000
 	b := newBench(t, c, false, false)
@@ -249,7 +249,7 @@ func TestOnWire(t *testing.T) {
 }
 
 // Headers and control packets have twice the data queue; beyond that they are dropped, headers as trim failed.
-func TestHeaders(t *testing.T) {
+func TestProgram_DropsHeadersBeyondLimit(t *testing.T) {
 	b := newBench(t, config(), true, false)
 	b.fill(8 + 336) // 2 × 8 × 1050 B of 50
 	b.send(packet.Data, 1000, 1000, packet.Trimmable)
@@ -263,7 +263,7 @@ func TestHeaders(t *testing.T) {
 // Data is marked when it leaves, by what it leaves behind with itself: never up to kmin, always above kmax, in
 // proportion between;
 // headers never, and at ports to hosts only if that is wanted.
-func TestMarks(t *testing.T) {
+func TestProgram_MarksDepartingData(t *testing.T) {
 	c := config()
 	c.Kmin, c.Kmax = 0.25, 0.5 // 2 and 4 packets
 	b := newBench(t, c, true, false)
@@ -295,7 +295,7 @@ func TestMarks(t *testing.T) {
 }
 
 // A port of a quarter of the rate has a quarter of queue and thresholds, also when an event makes it so.
-func TestProportion(t *testing.T) {
+func TestProgram_ScalesLimitsWithRate(t *testing.T) {
 	c := config()
 	c.Kmin, c.Kmax = 0.5, 0.5
 	b := newBench(t, c, false, false)

@@ -41,7 +41,7 @@ func (r *rounder) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // The transcript of testdata/afq.txt, which comes from an evaluation of the paper that shares no code with ours.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/afq.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +59,7 @@ func TestTranscript(t *testing.T) {
 
 // Figures by hand: rounds of 1000 bytes, four of them. Packets of 600 bytes of one user end at 600, 1200, 1800, 2400,
 // 3000, 3600 and 4200 bytes: in rounds 0, 1, 1, 2, 3, 3, and the seventh is beyond. Another user's is in round 0.
-func TestRounds(t *testing.T) {
+func TestProgram_QueuesByRoundByHand(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.NewSite()
 	x, err := newProgram(site, weighed(1000))
@@ -91,7 +91,7 @@ func (w *queues) Book(_ *dataplane.Env, p *packet.Packet) {
 }
 
 // A sketch never says less than what was bid, and with more users than columns some share their rounds.
-func TestSketch(t *testing.T) {
+func TestProgram_SketchNeverUnderestimatesBids(t *testing.T) {
 	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
 		Book: packet.NewBook()}
 	c := weighed(8000)
@@ -121,7 +121,7 @@ func TestSketch(t *testing.T) {
 }
 
 // A source that becomes another's is no user any more.
-func TestForget(t *testing.T) {
+func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, 4, unit.Gbps, 0)
 	site := s.NewSite()
 	x, err := newProgram(site, weighed(8000))
@@ -139,7 +139,7 @@ func TestForget(t *testing.T) {
 
 // Book raises cells to the bid, and lowers none that another user has raised. By hand: a user with cells of 1000 and 10
 // has bid 10 and, with 50 more, 60.
-func TestBook(t *testing.T) {
+func TestProgram_BookRaisesCellsToBid(t *testing.T) {
 	site := &dataplane.Site{Ports: 1, Queues: 4, Random: func(e string) unit.Random { return unit.NewRandom(1, e) },
 		Book: packet.NewBook()}
 	c := weighed(8000)
@@ -158,7 +158,7 @@ func TestBook(t *testing.T) {
 }
 
 // Even a small frame of a large weight has a part of a round: 64 bytes over a weight of 1000 are not nothing.
-func TestSmall(t *testing.T) {
+func TestProgram_SmallFrameBidsOne(t *testing.T) {
 	s := ports(2, 4, unit.Gbps, 0)
 	site := s.NewSite()
 	c := weighed(8000, 1000, 1)
@@ -173,7 +173,7 @@ func TestSmall(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues, p.Scheduler = 16, tm.NewCalendar(16)
 		return p
@@ -187,7 +187,7 @@ func TestContract(t *testing.T) {
 }
 
 // Users get equal shares, or those of their weights, and one below its share loses nothing, at 10 Mb/s and 100 Gb/s.
-func TestShares(t *testing.T) {
+func TestProgram_SharesByWeight(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		for _, x := range dataplanetest.Sharings() {
 			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestShares(t *testing.T) {
 }
 
 // What cannot work is refused, and rounds that hold less than a round trip are told.
-func TestRefuses(t *testing.T) {
+func TestConfig_RejectsOrRemarksUnsuitableSites(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Bits: unit.Gbps}}}}
 	site := s.NewSite()
 	site.At = []*tm.Port{tm.NewPort(tm.NewBuffer(1, tm.Limit{}, tm.Limit{}), tm.NewFIFO(), unit.LinkRate{Bits: unit.Gbps})}

@@ -30,9 +30,9 @@ func (j *judge) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// FuzzAFQ lets anything arrive, in a sketch of any size: it never has less than a user's bid, a packet is in the queue
-// of its round, and the packets of a user keep their order.
-func FuzzAFQ(f *testing.F) {
+// FuzzProgram_KeepsRoundsAndOrder lets anything arrive, in a sketch of any size: it never has less than a user's bid, a
+// packet is in the queue of its round, and the packets of a user keep their order.
+func FuzzProgram_KeepsRoundsAndOrder(f *testing.F) {
 	f.Add(uint8(255), []byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add(uint8(0), []byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(uint8(3), bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))

@@ -22,7 +22,7 @@ func weighed(rates ...int) config {
 }
 
 // The transcript of testdata/csfq.txt, which comes from an evaluation of figure 3 that shares no code with ours.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/csfq.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -40,7 +40,7 @@ func TestTranscript(t *testing.T) {
 }
 
 // Drop probability, by hand: max(0, 1 − α/label).
-func TestProbability(t *testing.T) {
+func TestPortState_DropProbabilityByHand(t *testing.T) {
 	for _, x := range []struct{ alpha, label, want float64 }{{0, 9, 0}, {10, 5, 0}, {10, 10, 0}, {10, 20, 0.5},
 		{10, 40, 0.75}, {5e9, 1e11, 0.95}} {
 		t.Run(fmt.Sprint(x), func(t *testing.T) {
@@ -54,7 +54,7 @@ func TestProbability(t *testing.T) {
 
 // A buffer that overflows lowers alpha by 1 %, at most 25 % between two updates: 0.99^28 is 0.7547, 0.99^29 less
 // than 0.75.
-func TestOverflow(t *testing.T) {
+func TestPortState_OverflowLowersAlpha(t *testing.T) {
 	p := PortState{}
 	p.setAlpha(1000)
 	for n := 1; n <= 40; n++ {
@@ -66,7 +66,7 @@ func TestOverflow(t *testing.T) {
 }
 
 // Figure 3 with numbers by hand: a window of 200 ms with A at least C and F = 2C halves alpha.
-func TestUpdate(t *testing.T) {
+func TestPortState_UpdatesAlphaByHand(t *testing.T) {
 	c := weighed()
 	p := PortState{congested: true}
 	p.setAlpha(800)
@@ -93,7 +93,7 @@ func TestUpdate(t *testing.T) {
 // A link that becomes congested starts with the largest label seen before, not with that of the
 // packet in hand; what was seen before congestion does not count after it. By hand, at 1 Mb/s: 100
 // packets of 1 Mb at one time are above it.
-func TestLargest(t *testing.T) {
+func TestPortState_CongestionStartsWithLargestLabel(t *testing.T) {
 	c := weighed()
 	p := PortState{}
 	p.updateEstimate(unit.Millisecond, 900, 1, 1e6, true, true, &c)
@@ -143,7 +143,7 @@ func TestNoRoom(t *testing.T) {
 }
 
 // A source that becomes another's starts afresh, and nobody else does.
-func TestForget(t *testing.T) {
+func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := dataplanetest.Setup{}
 	for range 3 {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
@@ -162,13 +162,13 @@ func TestForget(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil)
 }
 
 // A user below its fair share loses nothing in steady state, and the others get equal shares, or those of their
 // weights, at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
-func TestShares(t *testing.T) {
+func TestProgram_SharesByWeight(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		for _, x := range dataplanetest.Sharings() {
 			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
@@ -189,7 +189,7 @@ func TestShares(t *testing.T) {
 }
 
 // The defaults are the paper's.
-func TestDefaults(t *testing.T) {
+func TestConfig_DefaultsMatchPaper(t *testing.T) {
 	c := scheme.Defaults[config]()
 	if c.K != 100*unit.Millisecond || c.KAlpha != 200*unit.Millisecond || c.KC != 200*unit.Millisecond ||
 		c.Threshold != 0.5 || c.Overflow != 0.01 || c.MaxOverflow != 0.25 {

@@ -37,7 +37,7 @@ func (c *chosen) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // The transcript of testdata/fdpa.txt, which comes from an evaluation that shares no code with ours.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/fdpa.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +54,7 @@ func TestTranscript(t *testing.T) {
 }
 
 // Priorities by hand: up to 1, 1.25 and 1.5625 fair shares, and the rest.
-func TestPriority(t *testing.T) {
+func TestConfig_ChoosesPriorityByShare(t *testing.T) {
 	c := weighed()
 	for _, x := range []struct {
 		shares float64
@@ -69,7 +69,7 @@ func TestPriority(t *testing.T) {
 }
 
 // A user counts while it has sent within the time, and its weight is taken out once after that.
-func TestActive(t *testing.T) {
+func TestPort_CountsActiveUsers(t *testing.T) {
 	b := packet.NewBook()
 	b.Add(netip.MustParseAddr("10.0.0.1"), netip.Addr{})
 	b.Add(netip.MustParseAddr("10.0.0.2"), netip.Addr{})
@@ -89,7 +89,7 @@ func TestActive(t *testing.T) {
 }
 
 // A source that becomes another's starts afresh, and nobody else does.
-func TestForget(t *testing.T) {
+func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, 2, unit.Gbps, 0, 0)
 	site := s.NewSite()
 	x, err := newProgram(site, weighed())
@@ -108,7 +108,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port {
 		p.Queues = max(p.Queues, 2)
 		return p
@@ -119,7 +119,7 @@ func TestContract(t *testing.T) {
 
 // A user below its fair share loses nothing beside others who flood the link, at 10 Mb/s and, with constants that are
 // shorter by as much, at 100 Gb/s.
-func TestIsolation(t *testing.T) {
+func TestProgram_SparesUserBelowShare(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		t.Run(fmt.Sprint(rate), func(t *testing.T) {
 			s := ports(4, 4, rate, 25, 0)
@@ -146,7 +146,7 @@ func TestIsolation(t *testing.T) {
 }
 
 // What cannot work is refused.
-func TestRefuses(t *testing.T) {
+func TestNewProgram_RejectsUnsuitablePorts(t *testing.T) {
 	one, packets := ports(1, 1, unit.Gbps, 0, 0), ports(1, 2, unit.Gbps, 0, 0)
 	packets.Ports[0].Rate = unit.LinkRate{Packets: 10}
 	for _, s := range []dataplanetest.Setup{one, packets} {

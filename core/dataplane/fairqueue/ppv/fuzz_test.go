@@ -47,8 +47,9 @@ func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason)
 	}
 }
 
-// FuzzPPV lets anything arrive: what is dropped early is not below the threshold, and only while PIE has a probability.
-func FuzzPPV(f *testing.F) {
+// FuzzProgram_DropsOnlyAboveThreshold lets anything arrive: what is dropped early is not below the threshold, and only
+// while PIE has a probability.
+func FuzzProgram_DropsOnlyAboveThreshold(f *testing.F) {
 	f.Add(true, []byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add(false, []byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(false, bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))

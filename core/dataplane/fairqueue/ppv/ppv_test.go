@@ -33,7 +33,7 @@ func shape(smallest bool) func(dataplanetest.Port) dataplanetest.Port {
 }
 
 // The transcripts of testdata come from an evaluation of the papers that shares no code with ours.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscripts(t *testing.T) {
 	for _, smallest := range []bool{true, false} {
 		name, limit := "threshold", int32(30)
 		if smallest {
@@ -77,7 +77,7 @@ func (r *ranks) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 }
 
 // Regions by hand: 30 a decade from 10 kb/s, so 20 kb/s, 0.301 decades, is in the 10th beyond the first.
-func TestRank(t *testing.T) {
+func TestConfig_RanksThroughputByHand(t *testing.T) {
 	c := weighed(false)
 	for _, x := range []struct {
 		throughput float64
@@ -94,7 +94,7 @@ func TestRank(t *testing.T) {
 
 // The quantile by hand: of 100, 200 and 700 bytes at ranks 1, 2 and 5 a tenth is 100 of the 700, and 4/5 are all of
 // them and half of the 200.
-func TestQuantile(t *testing.T) {
+func TestPortState_FindsThresholdByHand(t *testing.T) {
 	k := portState{currentBytes: make([]int64, 8), previousBytes: make([]int64, 8)}
 	k.currentBytes[1], k.currentBytes[2], k.previousBytes[5] = 100, 200, 700
 	for _, x := range []struct {
@@ -113,7 +113,7 @@ func TestQuantile(t *testing.T) {
 
 // RFC 8033 §4.2 by hand: 40 ms after 20 ms with a target of 15 ms add 0.125 · 0.025 + 1.25 · 0.02 = 0.028125, by 2 from
 // a probability of 5 %, and by 2048 from none.
-func TestUpdate(t *testing.T) {
+func TestPortState_UpdatesProbabilityByHand(t *testing.T) {
 	c := weighed(false)
 	for _, x := range []struct{ from, want float64 }{{0.5, 0.528125}, {0.05, 0.0640625}, {0, 0.028125 / 2048}, {0.99, 1}} {
 		k := portState{probability: x.from, delay: 0.02}
@@ -124,7 +124,7 @@ func TestUpdate(t *testing.T) {
 }
 
 // A source that becomes another's starts afresh, and nobody else does.
-func TestForget(t *testing.T) {
+func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := dataplanetest.Setup{}
 	for range 3 {
 		s.Ports = append(s.Ports, dataplanetest.Port{Rate: unit.LinkRate{Bits: unit.Gbps}})
@@ -145,7 +145,7 @@ func TestForget(t *testing.T) {
 
 // What came before a silence of a window is forgotten, and what came in the window before is not.
 // By hand, in windows of 100 ms: 700 bytes at 0 count at 150 ms, and no more at 350 ms.
-func TestSilence(t *testing.T) {
+func TestPortState_SilenceForgetsBytes(t *testing.T) {
 	for _, x := range []struct {
 		at   unit.Time
 		want int64
@@ -159,7 +159,7 @@ func TestSilence(t *testing.T) {
 }
 
 // RFC 8033 §4.2 by hand: without a delay, now and before, 0.5 − 0.125 · 0.015 decays by 2 %.
-func TestDecay(t *testing.T) {
+func TestPortState_ProbabilityDecaysWithoutDelay(t *testing.T) {
 	c := weighed(false)
 	k := portState{probability: 0.5}
 	if k.updateThreshold(0, &c); math.Abs(k.probability-0.4881625) > 1e-12 {
@@ -167,7 +167,7 @@ func TestDecay(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), shape(false), nil, "target", "1ms", "update", "1ms")
 	// these set the scheduler that they are about, in place of least, which smallest needs
 	dataplanetest.CheckProgram(t, Scheme(), shape(true), []string{"a hard ceiling", "fair queues", "classes of delay"},
@@ -177,7 +177,7 @@ func TestContract(t *testing.T) {
 
 // Users get equal shares, or those of their weights, and one below its share loses next to nothing:
 // at 10 Mb/s and, with windows that are shorter by as much, at 100 Gb/s.
-func TestShares(t *testing.T) {
+func TestProgram_SharesByWeight(t *testing.T) {
 	for _, smallest := range []bool{false, true} {
 		for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 			for _, x := range dataplanetest.Sharings() {
@@ -202,7 +202,7 @@ func TestShares(t *testing.T) {
 }
 
 // What cannot work is refused, and a target that the buffer never reaches is said.
-func TestRefuses(t *testing.T) {
+func TestConfig_RejectsOrRemarksUnsuitableValues(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
 	if _, err := newProgram(s.NewSite(), weighed(false)); err == nil {
 		t.Error("a port with a rate in packets is taken")

@@ -42,8 +42,9 @@ func (j *judge) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reason)
 	}
 }
 
-// FuzzRainbow lets anything arrive: what is dropped early has a colour above the threshold, and all else passes.
-func FuzzRainbow(f *testing.F) {
+// FuzzProgram_DropsOnlyAboveThreshold lets anything arrive: what is dropped early has a colour above the threshold, and
+// all else passes.
+func FuzzProgram_DropsOnlyAboveThreshold(f *testing.F) {
 	f.Add([]byte{0, 255, 31, 200, 9, 250, 40, 31, 31, 31, 29, 30, 63, 63, 28, 0, 31})
 	f.Add([]byte("a link that is congested, and then idle for some time, and congested again for longer"))
 	f.Add(bytes.Repeat([]byte{28, 61, 30, 0, 93}, 60))

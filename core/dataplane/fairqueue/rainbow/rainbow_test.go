@@ -35,7 +35,7 @@ func (c *colours) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // The transcript of testdata/rainbow.txt, which comes from an evaluation that shares no code with ours.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscript(t *testing.T) {
 	text, err := os.ReadFile("testdata/rainbow.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +55,7 @@ func TestTranscript(t *testing.T) {
 }
 
 // Layers by hand: four colours over a factor of 1000 are a factor of 10 apart, from 1 Mb/s.
-func TestColour(t *testing.T) {
+func TestProgram_ColoursThroughputByHand(t *testing.T) {
 	c := weighed()
 	c.Colours, c.From, c.To = 4, unit.Mbps, unit.Gbps
 	s := ports(1, unit.Gbps, 0)
@@ -77,7 +77,7 @@ func TestColour(t *testing.T) {
 
 // The threshold falls from the highest colour that came while a long queue does not become shorter, and rises while it
 // is short; 0 is the last.
-func TestMove(t *testing.T) {
+func TestPortState_MovesThreshold(t *testing.T) {
 	k := portState{threshold: 63}
 	for i, x := range []struct {
 		highest uint32
@@ -93,7 +93,7 @@ func TestMove(t *testing.T) {
 }
 
 // A source that becomes another's starts afresh, and nobody else does.
-func TestForget(t *testing.T) {
+func TestProgram_EvictAddressForgetsUser(t *testing.T) {
 	s := ports(3, unit.Gbps, 0)
 	site := s.NewSite()
 	x, err := New(site, weighed())
@@ -109,7 +109,7 @@ func TestForget(t *testing.T) {
 	}
 }
 
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	dataplanetest.CheckProgram(t, Scheme(), func(p dataplanetest.Port) dataplanetest.Port { return p }, nil, "interval",
 		"100us")
 }
@@ -117,7 +117,7 @@ func TestContract(t *testing.T) {
 // Users get equal shares, or those of their weights, and one below its share loses next to nothing:
 // at 10 Mb/s and, with constants that are shorter by as much, at 100 Gb/s. Colours are 11.6 %
 // apart.
-func TestShares(t *testing.T) {
+func TestProgram_SharesByWeight(t *testing.T) {
 	for _, rate := range []unit.Rate{10 * unit.Mbps, 100 * unit.Gbps} {
 		for _, x := range dataplanetest.Sharings() {
 			t.Run(fmt.Sprint(rate, " ", x.Name), func(t *testing.T) {
@@ -137,7 +137,7 @@ func TestShares(t *testing.T) {
 }
 
 // What cannot work is refused or told.
-func TestRefuses(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	s := dataplanetest.Setup{Ports: []dataplanetest.Port{{Rate: unit.LinkRate{Packets: 10}}}}
 	if _, err := New(s.NewSite(), weighed()); err == nil {
 		t.Error("a port with a rate in packets is taken")
@@ -151,7 +151,7 @@ func TestRefuses(t *testing.T) {
 }
 
 // What does not fit where it is to run is told. The slowest port counts: faster ones with the same buffer say nothing.
-func TestSuits(t *testing.T) {
+func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 	for _, x := range []struct {
 		name   string
 		rate   unit.Rate

@@ -132,7 +132,7 @@ func (r *rig) told() string {
 }
 
 // From the threshold on a packet that finds so much has a message, and no request any more; 2500 bytes are two packets.
-func TestThreshold(t *testing.T) {
+func TestProgram_NotifiesFromThresholdOn(t *testing.T) {
 	for _, threshold := range []string{"2500 B", "2 packets", "20us"} {
 		t.Run(threshold, func(t *testing.T) {
 			r := newRig(t, 1, nil, "threshold", threshold, "sm", "false")
@@ -211,7 +211,7 @@ func testSRC(t *testing.T, version uint8, framing string, size int32) {
 }
 
 // 14 of Ethernet, 20 of IPv4, 16 of the header, 8 of UDP, 12 of BTH, 16 of a CNP and 4 of the ICRC.
-func TestSRC(t *testing.T) {
+func TestProgram_SRCFramesHaveExpectedSize(t *testing.T) {
 	testSRC(t, 4, "l2", 90)
 	testSRC(t, 4, "wire", 114)
 	testSRC(t, 4, "hpcc", 88)
@@ -220,7 +220,7 @@ func TestSRC(t *testing.T) {
 func TestIPv6(t *testing.T) { testSRC(t, 6, "l2", 110) }
 
 // One message a packet: who has had one at a switch before has none here, and what was said stays.
-func TestDEC(t *testing.T) {
+func TestProgram_NotifiesEachPacketOnce(t *testing.T) {
 	r := newRig(t, 1, nil, "threshold", "1 packet")
 	r.come(0)
 	before := packet.Bolt{Flags: dec | toldd | inc, Sent: 9}
@@ -234,7 +234,7 @@ func TestDEC(t *testing.T) {
 
 // A token for each packet of a last window that is not the first, below the threshold only, at most pru_tokens; INC
 // takes one each. Without PRU there are none.
-func TestPRU(t *testing.T) {
+func TestProgram_PRUTokensGrantIncreases(t *testing.T) {
 	r := newRig(t, 1, nil, "sm", "false", "pru_tokens", "3", "threshold", "2 packets")
 	for range 2 {
 		r.pass(last | first)
@@ -281,7 +281,7 @@ func TestPRU(t *testing.T) {
 
 // A port sends 1250 bytes in 10 µs. What it could have sent since the last packet, less what came, is at most an MTU;
 // a packet that asks takes an MTU of it. All packets count, not those of Bolt alone.
-func TestSM(t *testing.T) {
+func TestProgram_SupplyTokenGrantsIncreases(t *testing.T) {
 	r := newRig(t, 1, nil)
 	r.now = 100 * us
 	for _, x := range []struct {
@@ -322,7 +322,7 @@ func TestSM(t *testing.T) {
 }
 
 // Algorithm 3 by hand: the token after each packet, with a debt that the port's rate pays.
-func TestSupply(t *testing.T) {
+func TestPort_CountsSupplyByHand(t *testing.T) {
 	p := port{supply: float64(unit.Gbps) / 8e12}
 	for i, x := range []struct {
 		at   unit.Time
@@ -385,7 +385,7 @@ func TestAboutWhat(t *testing.T) {
 
 // Messages go through the ingress, where they are routed and given the class of their tos; one without a route is
 // dropped.
-func TestWay(t *testing.T) {
+func TestProgram_RoutesMessagesThroughIngress(t *testing.T) {
 	for tos, want := range map[string]uint8{"0": 0, "96": 3} {
 		t.Run(tos, func(t *testing.T) {
 			var setup dataplanetest.Setup
@@ -416,7 +416,7 @@ func TestWay(t *testing.T) {
 // A story that was worked out by hand: 1250 bytes take 10 µs, the threshold is 2 packets. Each line is a packet; its
 // time, what it asks, what leaves before it comes, and by hand: queue that it finds, sm_token after it, pru_token
 // after it, its flags.
-func TestTranscript(t *testing.T) {
+func TestProgram_MatchesTranscriptByHand(t *testing.T) {
 	r := newRig(t, 1, nil, "threshold", "2 packets")
 	for i, x := range []struct {
 		at     unit.Time
@@ -459,13 +459,13 @@ func TestTranscript(t *testing.T) {
 }
 
 // The contract of programs: who asks for nothing meets no difference, and books are balanced.
-func TestContract(t *testing.T) {
+func TestProgram_HoldsContract(t *testing.T) {
 	same := func(p dataplanetest.Port) dataplanetest.Port { return p }
 	dataplanetest.CheckProgram(t, Scheme(), same, nil)
 	dataplanetest.CheckProgram(t, Scheme(), same, nil, "src", "false", "threshold", "1 packet")
 }
 
-func TestSuits(t *testing.T) {
+func TestConfig_CheckRemarksUnsuitablePorts(t *testing.T) {
 	for _, x := range []struct {
 		name, want string
 		port       dataplane.Peer
@@ -536,7 +536,7 @@ func TestSuitsTellsAll(t *testing.T) {
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestScheme_RejectsBadParameters(t *testing.T) {
 	setup := dataplanetest.Setup{Ports: make([]dataplanetest.Port, 2)}
 	for _, given := range [][]string{{"tos", "1"}, {"threshold", "0 B"}, {"pru_tokens", "0"}} {
 		if p, err := dataplanetest.BuildProgram(Scheme(), setup.NewSite(), given...); err == nil || p != nil {

@@ -7,20 +7,31 @@
 // The sources are the paper's abstract and its authors' simulator, of 2021 (Bolt simulator, docs/sources.md). The
 // numbers of the paper's algorithms are from memory:
 //
-//	algorithm 1: from CC_THRESHOLD on SRC with queue, link and the    program.notifyCongestion  TestThreshold, TestSRC,
-//	  sender's own time, once a packet (DEC); INC is taken away                                 TestIPv6, TestDEC
-//	algorithm 1: a packet of a last window, not a first, is a token   program.grantRequest      TestPRU
-//	algorithm 1: INC takes such a token, else one of supply, or ends  program.grantRequest      TestPRU, TestSM
-//	algorithm 3: supply less demand since the last packet, an MTU     port.countSupply          TestSM, TestSupply
+//	algorithm 1: from CC_THRESHOLD on SRC with queue, link and the    program.notifyCongestion
+//	                                                                               TestProgram_NotifiesFromThresholdOn,
+//	                                                                               TestProgram_SRCFramesHaveExpectedSize,
+//	  sender's own time, once a packet (DEC); INC is taken away                                 TestIPv6,
+//	                                                                                   TestProgram_NotifiesEachPacketOnce
+//	algorithm 1: a packet of a last window, not a first, is a token   program.grantRequest
+//	                                                                                  TestProgram_PRUTokensGrantIncreases
+//	algorithm 1: INC takes such a token, else one of supply, or ends  program.grantRequest
+//	                                                                               TestProgram_PRUTokensGrantIncreases,
+//	                                                                               TestProgram_SupplyTokenGrantsIncreases
+//	algorithm 3: supply less demand since the last packet, an MTU     port.countSupply
+//	                                                                              TestProgram_SupplyTokenGrantsIncreases,
+//	                                                                              TestPort_CountsSupplyByHand
 //	  at most
-//	all of it, with the simulator's order of branches                 program.Book              TestTranscript
-//	at most 256 tokens (simulator: MaxNumPruTokens)                   program.grantRequest      TestPRU
+//	all of it, with the simulator's order of branches                 program.Book
+//	                                                                                  TestProgram_MatchesTranscriptByHand
+//	at most 256 tokens (simulator: MaxNumPruTokens)                   program.grantRequest
+//	                                                                                  TestProgram_PRUTokensGrantIncreases
 //	without SRC the receiver's acknowledgement (simulator:            program.notifyCongestion  TestNoSRC
 //	  EnableBts false)
 //	messages are about data with the header, not trimmed              program.Book              TestAboutWhat
 //	the queue is the total of the port                                program.Book              TestQueueOfPort
-//	no effect on packets without requests                             program.Book              TestContract
-//	its way: through the ingress, and the class of its tos            program.sendNotice        TestWay
+//	no effect on packets without requests                             program.Book              TestProgram_HoldsContract
+//	its way: through the ingress, and the class of its tos            program.sendNotice
+//	                                                                             TestProgram_RoutesMessagesThroughIngress
 //
 // The queue is the port's total, for any queues, as in the simulator, because PRU and SM also apply to the port. The
 // packet itself, and the one being sent, do not count. The simulator gives messages and acknowledgements a queue of

@@ -98,7 +98,7 @@ func (r *rig) told() (flows []int) {
 }
 
 // By the egress queue's length: that which packets find, or that which they leave behind.
-func TestWhen(t *testing.T) {
+func TestNotifier_ReadsQueueAtChosenSide(t *testing.T) {
 	r := newRig(t, 1, New(config()))
 	for i := range 10 {
 		r.arrive(r.data(i)) // finds i·1000 bytes
@@ -150,7 +150,7 @@ func TestWhenInPackets(t *testing.T) {
 }
 
 // With the same draws exactly the packets are told about, or marked, that ecn marks.
-func TestMarks(t *testing.T) {
+func TestNotifier_NotifiesWhatECNMarks(t *testing.T) {
 	for _, at := range []string{"enqueue", "dequeue"} {
 		curve := []string{"kmin", "10 kB", "kmax", "200 kB", "pmax", "50%", "at", at}
 		outcome := func(s dataplane.Scheme, udp bool, given ...string) (marked string, told []int) {
@@ -252,7 +252,7 @@ func TestAboutWhat(t *testing.T) {
 }
 
 // DCQCN §3.1: at most one CNP a flow and interval, and one as soon as it is over.
-func TestInterval(t *testing.T) {
+func TestTable_LimitsCNPsPerInterval(t *testing.T) {
 	p := New(config()).(*enqueue)
 	r := newRig(t, 1, p)
 	for range 6 {
@@ -279,7 +279,7 @@ func TestInterval(t *testing.T) {
 // A model that remembers every flow: the table never lets a flow have two CNPs within an
 // interval; what it denies beyond that it counts, and with fewer flows than it has room for
 // it denies next to nothing. Its memory is fixed.
-func TestTable(t *testing.T) {
+func TestTable_MatchesModelOfEveryFlow(t *testing.T) {
 	for _, c := range []struct {
 		flows, room int
 		most        float64 // share of the due ones that are crowded out
@@ -314,7 +314,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func FuzzTable(f *testing.F) {
+func FuzzTable_NeverRepeatsWithinInterval(f *testing.F) {
 	f.Add(uint16(4), []byte{1, 1, 2, 1, 200, 1, 3, 9})
 	f.Fuzz(func(t *testing.T, room uint16, steps []byte) {
 		if room == 0 || len(steps) > 4000 {
@@ -387,7 +387,7 @@ func testPacket(t *testing.T, version uint8, signed bool, framing string, size i
 
 // 14 of Ethernet, 20 of IPv4, 16 of the extension (2 head, 14 option), 8 of UDP, 12 of BTH, 16 of a CNP
 // and 4 of the ICRC; the switch's name makes the extension 24. hpcc's frames without data are of 88 bytes.
-func TestPacket(t *testing.T) {
+func TestNotifier_CNPFramesHaveExpectedSize(t *testing.T) {
 	testPacket(t, 4, false, "l2", 90)
 	testPacket(t, 4, true, "l2", 98)
 	testPacket(t, 4, false, "wire", 114)
@@ -401,7 +401,7 @@ func TestIPv6(t *testing.T) {
 
 // CNPs go the way of packets: through the ingress, where they are routed and given the class
 // of their tos, before data where class 0 goes first; one without a route is dropped.
-func TestWay(t *testing.T) {
+func TestNotifier_RoutesCNPsThroughIngress(t *testing.T) {
 	for tos, want := range map[uint8]uint8{0: 0, 3 << 5: 3} {
 		c := config()
 		c.TOS = tos
@@ -439,7 +439,7 @@ func TestWay(t *testing.T) {
 	}
 }
 
-func TestBad(t *testing.T) {
+func TestOptions_RejectBadValues(t *testing.T) {
 	for name, change := range map[string]func(o *Options){
 		"interval": func(o *Options) { o.Interval = 0 }, "flows": func(o *Options) { o.Flows = 0 },
 		"too many flows": func(o *Options) { o.Flows = maxFlows + 1 }, "tos": func(o *Options) { o.TOS = int(packet.ECT0) },

@@ -78,7 +78,7 @@ func (r *rig) dequeue(now unit.Time) (p *packet.Packet, h telemetry.Records, wha
 
 // One moment, after the dequeue: the clock, the queue without this packet, the bytes sent
 // before it, the rate, how long it was here.
-func TestSnapshot(t *testing.T) {
+func TestProgram_RecordsInstantOfDequeue(t *testing.T) {
 	for _, format := range []string{"hpcc", "int-md"} {
 		t.Run(format, func(t *testing.T) {
 			r := newRig(t, format, tm.NewFIFO(), 1, func(r *rig) { r.f.Sojourn = format == "int-md" })
@@ -166,7 +166,7 @@ func boolean(b bool) int {
 
 // §9.4, two classes at 1:3: each has its queue, its bytes, its share of the rate; when
 // one has sent nothing for idle, the other has all.
-func TestClasses(t *testing.T) {
+func TestProgram_RecordsQueuePerClass(t *testing.T) {
 	r := newRig(t, "int-md", tm.NewDWRR([]int32{1, 3}, 1514), 2, func(r *rig) { r.idle = 10 * us })
 	for i := range 6 {
 		r.receive(unit.Time(i), 1000, uint8(i%2)<<5, telemetry.HopRecords, false)
@@ -264,7 +264,7 @@ func TestClassesUnderPriority(t *testing.T) {
 }
 
 // PINT: the load of the port, as telemetry.PortLoad has it, and the largest on the way.
-func TestLoad(t *testing.T) {
+func TestProgram_WritesMaxPathLoad(t *testing.T) {
 	r := newRig(t, "hpcc", tm.NewFIFO(), 1, func(r *rig) { r.f.LoadInterval = 10 * us })
 	last := 0.0
 	for i := range 1000 {
@@ -348,7 +348,7 @@ func TestNotAsked(t *testing.T) {
 }
 
 // A switch's clock stamps its records.
-func TestClocks(t *testing.T) {
+func TestProgram_StampsBySwitchClock(t *testing.T) {
 	r := newRig(t, "int-md", tm.NewFIFO(), 1, func(r *rig) {
 		r.site.Clock = telemetry.Clock{Resolution: 100 * ns,
 			Offset: 5 * us, Drift: 1000}
@@ -362,7 +362,7 @@ func TestClocks(t *testing.T) {
 // A record that would make an IP packet longer than the MTU, the program's or the link's, is not added: INT sets M
 // ("MTU exceeded"), IFA counts the hop down, and a packet that asks upon congestion only stays as it came. Where there
 // is room for it to the byte, it is. What is in the headers already can stay: HPCC's and IOAM's room is the sender's.
-func TestMTU(t *testing.T) {
+func TestProgram_RecordsOnlyWithinMTU(t *testing.T) {
 	for _, x := range []struct {
 		format    string
 		header    int32 // of the telemetry, and a record
@@ -399,7 +399,7 @@ func TestMTU(t *testing.T) {
 }
 
 // Frames count without tags, and with what they have in front of IP, as an interface's MTU does.
-func TestLength(t *testing.T) {
+func TestPacketLength_SkipsEthernetTags(t *testing.T) {
 	p := &packet.Packet{Version: 4, Proto: packet.ProtoUDP, Payload: 100}
 	for _, x := range []struct {
 		frame int
@@ -434,7 +434,7 @@ func TestRateChanges(t *testing.T) {
 	}
 }
 
-func TestScheme(t *testing.T) {
+func TestScheme_BuildsConfiguredFormat(t *testing.T) {
 	s := Scheme()
 	c, err := s.Configure("multi", "4", "t", "13us")
 	if err != nil {
