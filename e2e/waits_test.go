@@ -165,8 +165,8 @@ func TestTimerWarnings(t *testing.T) {
 		{"rdma: {rto_low: 100us}", "bytes", "rto_low: the timeout of 100us is shorter than 81"},
 		{"rdma: {rto: none}", "pfc", ""},
 		{"rdma: {rto_min: 1ms}", "unlimited", ""},
-		{"rdma: {rto: fixed, rto_min: 1ms}", "unlimited", "rto_min: the timeout of 1ms; port s->h4 has no limit"},
-		{"window: {window: 3 packets, timeout: 700us}", "unlimited", "timeout: the timeout of 700us; port s->h4 has no"},
+		{"rdma: {rto: fixed, rto_min: 1ms}", "unlimited", "rto_min: the timeout is 1ms, but port s->h4 has no limit"},
+		{"window: {window: 3 packets, timeout: 700us}", "unlimited", "timeout: the timeout is 700us, but port s->h4 has no"},
 		{"rdma", "pfc", ""},
 		{"udp_controlled: {rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},
 		{"ndp: {rto_min: 700us}", "bytes", "rto_min: the timeout of 700us is shorter than 8"},
@@ -180,7 +180,7 @@ func TestTimerWarnings(t *testing.T) {
 			s := loadWaits(t, b.links, b.switches, b.programs, x.transport)
 			found := ""
 			for _, w := range s.Warnings() {
-				if i := strings.Index(w.Text, "the timeout of"); w.Kind.ID == "timeout-below-path" {
+				if i := strings.Index(w.Text, "the timeout "); w.Kind.ID == "timeout-below-path" {
 					found = w.Text[strings.LastIndex(w.Text[:i-2], " ")+1:]
 				}
 			}

@@ -257,7 +257,7 @@ func TestNICSelector_ChoosesByGivenMethod(t *testing.T) {
 	}
 	c := r.NewNICSelector()
 	for port, want := range map[int]string{5: "h0 has 5 NICs, and NIC 5 is asked for",
-		4: "no path from NIC 4 of h0 to h2"} {
+		4: "no path leads from NIC 4 of h0 to h2"} {
 		if _, err := c.ChoosePair(Hashed, port, 0, 2, 0); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("NIC %d: %v", port, err)
 		}

@@ -158,7 +158,7 @@ func TestPlanErrors(t *testing.T) {
 		{[]netip.Prefix{p("2001:db8::/64"), p("2001:db8:0:0:1::/80")},
 			"leaf0: 2001:db8::/64 overlaps 2001:db8:0:0:1::/80 of leaf1"},
 		{[]netip.Prefix{p("2001:db8::/127"), p("2001:db9::/64")}, "leaf0: 2001:db8::/127 is too small for 4 hosts"},
-		{[]netip.Prefix{p("10.0.0.0/8"), p("2001:db9::/64")}, "leaf0: 10.0.0.0/8 is not a valid IPv6 prefix"},
+		{[]netip.Prefix{p("10.0.0.0/8"), p("2001:db9::/64")}, "leaf0: 10.0.0.0/8 is not an IPv6 prefix"},
 		{[]netip.Prefix{p("2001:db9::/64")}, "1 prefixes for 2 leaves"},
 	} {
 		t.Run(c.want, func(t *testing.T) {

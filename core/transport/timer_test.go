@@ -47,7 +47,8 @@ func TestShortTimer(t *testing.T) {
 		{sixTrips, []cc.FlowPath{far}, ""},
 		{own(500*unit.Microsecond, true), []cc.FlowPath{near, far}, "500us is shorter than 20.8ms, the round trip of far"},
 		{own(30*unit.Millisecond, true), []cc.FlowPath{near, far}, ""},
-		{own(unit.Millisecond, true), []cc.FlowPath{endless}, "of 1ms; port s->b has no limit, and endless takes 10us"},
+		{own(unit.Millisecond, true), []cc.FlowPath{endless}, "the timeout is 1ms, but port s->b has no limit, and the " +
+			"round trip of endless without queues is 10us"},
 		{own(unit.Millisecond, false), []cc.FlowPath{endless}, ""},
 		{own(unit.Never, true), []cc.FlowPath{endless}, ""},
 	} {

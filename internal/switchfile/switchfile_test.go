@@ -37,9 +37,9 @@ func TestReaders_RejectBadValues(t *testing.T) {
 	const list = "the value is not a list of programs"
 	for _, x := range []struct{ text, want string }{
 		{"programs: forward", list}, {"programs: [forwrd]", `did you mean "forward"?`},
-		{"programs: [{mark: {at: fast}}]", "at of mark"}, {"programs: [{mark: {to: 1}}]", `parameter of mark "to"`},
+		{"programs: [{mark: {at: fast}}]", "at of mark"}, {"programs: [{mark: {to: 1}}]", `unknown mark parameter "to"`},
 		{"programs: [forward, mark, {mark: {}}]", "x.yaml:1:27: mark is here a second time; allowed: each program once"},
-		{"scheduler: fifi", `did you mean "fifo"?`}, {"queues: 17", "not a number in the range"},
+		{"scheduler: fifi", `did you mean "fifo"?`}, {"queues: 17", "not a whole number in the range"},
 		{"buffer: 0 packets", "holds no packet"}, {"buffer: 3 miles", "3 miles"},
 	} {
 		t.Run(x.text, func(t *testing.T) {

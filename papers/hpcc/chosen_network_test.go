@@ -117,12 +117,12 @@ func chosenPathsForms(t *testing.T, cc string) {
 
 // A controller that is not made for paths is refused where the file names it.
 func TestChosenPathsNeedControllers(t *testing.T) {
-	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs a controller a path, " +
-		"which reno is not",
-		"{reno: {}}": "is not made for; allowed: hpcc, hpcc_pint, powertcp, rx_hpcc, or paths: 1",
-		"{rx_hpcc: {preset: agent}}": "test.yaml:4:113: paths: 4 needs a controller a path, which preset: agent of " +
-			"rx_hpcc is not made for; allowed: another preset, or paths: 1",
-		"{rx_hpcc: {preset: agent, min_rate: 1Gbps}}": "which preset: agent of rx_hpcc is not made for"} {
+	for cc, want := range map[string]string{"reno": "test.yaml:4:113: paths: 4 needs one controller for each " +
+		"path, which reno does not support",
+		"{reno: {}}": "does not support; allowed: hpcc, hpcc_pint, powertcp, rx_hpcc, or paths: 1",
+		"{rx_hpcc: {preset: agent}}": "test.yaml:4:113: paths: 4 needs one controller for each path, which preset: " +
+			"agent of rx_hpcc does not support; allowed: another preset, or paths: 1",
+		"{rx_hpcc: {preset: agent, min_rate: 1Gbps}}": "which preset: agent of rx_hpcc does not support"} {
 		t.Run(cc, func(t *testing.T) {
 			_, err := plan.Load(registry(), &experiment.Source{Name: "test", File: "test.yaml", Data: []byte(`duration: 1ms
 topology: {star: {hosts: 2, rate: 100Gbps, delay: 1us}}

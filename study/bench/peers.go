@@ -360,7 +360,7 @@ func (s *PeerSide) goodput() float64 {
 // String returns the figures as text.
 func (f *PeersFigures) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "peers: %d hosts, permutation of %d kB, compared with ns-3 %s; medians of %d rounds\n%s\n\n", f.Hosts,
+	fmt.Fprintf(&b, "peers: %d hosts, permutation of %d kB, next to ns-3 %s; medians of %d rounds\n%s\n\n", f.Hosts,
 		peerFlow/1000, f.Version, f.Rounds, f.Machine)
 	fmt.Fprintf(&b, "%-6s %-5s %8s %10s %6s %7s %7s %7s %7s\n", "cc", "", "hops", "hops/CPU s", "ratio",
 		"p10 us", "p50 us",

@@ -21,8 +21,8 @@ func TestPeerOutput(t *testing.T) {
 	for out, want := range map[string]string{
 		"flow 0 -1\ncpu_s 1\nhops 3\n": "did not finish",
 		"flow 0 12\n":                  "neither",
-		"flow\n":                       "ns-3 says",
-		"flow 0 x\n":                   "ns-3 says",
+		"flow\n":                       "ns-3 printed",
+		"flow 0 x\n":                   "ns-3 printed",
 	} {
 		t.Run(want, func(t *testing.T) {
 			var s PeerSide

@@ -21,7 +21,7 @@ func TestServeFlags(t *testing.T) {
 		{"every address, in words", []string{"--listen", "[::ffff:0:0]:8100"}, "every address of this machine"},
 		{"every address of a zone", []string{"--listen", "[::%lo]:8100"}, "every address of this machine"},
 		{"workers everywhere of a zone", []string{"--workers", "[::%lo]:1"}, "every address of this machine"},
-		{"no port", []string{"--listen", "127.0.0.1"}, "is not of the form ADDRESS:PORT, as 127.0.0.1:8100"},
+		{"no port", []string{"--listen", "127.0.0.1"}, "is not of the form ADDRESS:PORT, such as 127.0.0.1:8100"},
 		{"no name", []string{"--host", "http://x/"}, "is not a host name"},
 		{"any name", []string{"--host", "*"}, "is not a host name"},
 		{"no file", []string{filepath.Join(t.TempDir(), "none.yaml")}, "no such file"},

@@ -63,7 +63,7 @@ func TestShowMeasure(t *testing.T) {
 	for name, want := range map[string][]string{
 		"goodput": {"measure goodput: new payload bits per second", "use: measure: [goodput], or with options, measure: " +
 			"[{goodput: {by: …}}]\n", "by\n    grouping of the values\n    value: traffic, all, ", "default traffic\n"},
-		"jain":      {"every\n    time between samples\n    value: time; without it: not over time\n"},
+		"jain":      {"every\n    time between samples\n    value: time; default: not over time\n"},
 		"drops":     {"It has no options.\n"},
 		"metric":    {"required"},
 		"websearch": {"sizes websearch: flow sizes, mean ", "         10000  15 %\n"},

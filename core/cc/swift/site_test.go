@@ -20,8 +20,8 @@ func TestTargetOfPaths(t *testing.T) {
 		s.Paths = append(s.Paths, p)
 	}
 	all := c.Check(s)
-	if len(all) == 0 || !strings.Contains(all[0].Text, "not above the 20ms that a path of 1 switches takes without "+
-		"queues (c->b)") {
+	if len(all) == 0 || !strings.Contains(all[0].Text, "not above 20ms, the round trip of a path of 1 switches "+
+		"without queues (c->b)") {
 		t.Errorf("%v", all)
 	}
 }
