@@ -69,7 +69,7 @@ func TestReplayOwnHostsOnLab(t *testing.T) {
 	if err := os.WriteFile(changed, b, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	const want = "the frames (byte 45) of packet 300 that goes out differ"
+	const want = "the frames (byte 45) of sent packet 300 differ"
 	if x, err := run.ReplayHostsFile(one, changed); err != nil || !strings.Contains(x.Difference, want) {
 		t.Errorf("a changed byte: %.300s, %v; want %q", x.Difference, err, want)
 	}

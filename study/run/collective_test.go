@@ -119,22 +119,22 @@ measure: [collective]
 // What an all-reduce of flows cannot be, also with the old key.
 func TestCollectiveErrors(t *testing.T) {
 	for traffic, want := range map[string]string{
-		`collective: ring, hosts: "*", transport: tcp`:                       "a collective needs the size",
+		`collective: ring, hosts: "*", transport: tcp`:                       "collective needs the key size",
 		`collective: rign, hosts: "*", size: 1MB, transport: tcp`:            `collective "rign"`,
 		`collective: ring, hosts: [h0], size: 1MB, transport: tcp`:           "a collective of 1 hosts",
 		`collective: ring, hosts: "*", size: 3 B, transport: tcp`:            "a ring of 4 hosts cannot share 3B",
-		`collective: ring, hosts: "*", size: 1MB, from: h0, transport: tcp`:  `"from" stands beside collective`,
-		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`: `"load" stands beside collective`,
+		`collective: ring, hosts: "*", size: 1MB, from: h0, transport: tcp`:  `"from" is given together with collective`,
+		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`: `"load" is given together with collective`,
 		`collective: tree, hosts: "*", size: 1MB, start: 0s..1ms, transport: tcp`: "start is a range, but a " +
 			"collective has a single start time",
-		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" stands beside collective`,
-		`collective: ring, job: {all_reduce: {size: 1MB}}, transport: tcp`:               `"collective" stands beside job`,
-		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts are those of a job",
+		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" is given together with collective`,
+		`collective: ring, job: {all_reduce: {size: 1MB}}, transport: tcp`:               `"collective" is given together with job`,
+		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts is given without a job or a capture",
 		`job: {all_reduce_flows: {}}, hosts: "*", transport: tcp`:                        `needs the parameter "size"`,
 		`job: {all_reduce_flows: {size: 1MB, algorithm: rign}}, transport: tcp`:          `did you mean "ring"?`,
 		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0], transport: tcp`:              "a collective of 1 hosts",
 		`job: {all_reduce_flows: {size: 3 B}}, transport: tcp`:                           "a ring of 4 hosts cannot share 3B",
-		`job: {all_reduce_flows: {size: 1MB}}, size: 1MB, transport: tcp`:                `"size" stands beside job`,
+		`job: {all_reduce_flows: {size: 1MB}}, size: 1MB, transport: tcp`:                `"size" is given together with job`,
 		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0, h1, h0], transport: tcp`:      "a host has one rank",
 	} {
 		t.Run(traffic, func(t *testing.T) {

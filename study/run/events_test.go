@@ -104,7 +104,7 @@ measure: [job]
 `, Options{})
 	end := &o.Runs[0].End
 	if len(end.Jobs) != 1 || len(end.Jobs[0].Messages) != 1 || !strings.HasSuffix(end.Jobs[0].Messages[0],
-		"has no timer and is not to send; its packets were lost on links that are down: h0->s") {
+		"it has no timer and no data to send; its packets were lost on links that are down: h0->s") {
 		t.Errorf("%+v", end)
 	}
 }

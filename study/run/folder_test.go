@@ -97,7 +97,7 @@ func TestReopenRefuses(t *testing.T) {
 			return os.Truncate(dir+"/runs/"+
 				filepath.Base(run[0]), 50)
 		}},
-		{"another version's spec", "not known", func(dir string) error {
+		{"another version's spec", `unknown key "colour"`, func(dir string) error {
 			data, err := os.ReadFile(dir + "/spec.yaml")
 			if err == nil {
 				err = os.WriteFile(dir+"/spec.yaml", append(data, "colour: blue\n"...), 0o666)

@@ -500,20 +500,20 @@ func TestSlowPattern(t *testing.T) {
 // A parameter of a job that changes nothing is warned of, and one that acts is not.
 func TestJobIdle(t *testing.T) {
 	for job, want := range map[string]string{
-		"{all_reduce: {size: 1MB, local: 2}}":                          "local of all_reduce changes nothing",
+		"{all_reduce: {size: 1MB, local: 2}}":                          "local of all_reduce has no effect",
 		"{all_reduce: {size: 1MB, local: 2, algorithm: hierarchical}}": "",
-		"{all_reduce: {size: 1MB, slow: {h1: 2}}}":                     "slow of all_reduce changes nothing",
+		"{all_reduce: {size: 1MB, slow: {h1: 2}}}":                     "slow of all_reduce has no effect",
 		"{all_reduce: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
 		"{all_reduce: {size: 1MB, slow: {h1: 2}, reduce: 1Gbps}}":      "",
 		"{pipeline: {size: 1MB, slow: {h1: 2}, forward: 1us}}":         "",
-		"{checkpoint: {size: 1MB, slow: {h1: 2}}}":                     "slow of checkpoint changes nothing",
+		"{checkpoint: {size: 1MB, slow: {h1: 2}}}":                     "slow of checkpoint has no effect",
 		"{checkpoint: {size: 1MB, slow: {h1: 2}, compute: 1us}}":       "",
 	} {
 		s := plantest.LoadSource(t, room(), file("t.yaml", fmt.Sprintf(jobSpec, 4,
 			"traffic: [{name: x, transport: tcp, cc: reno, "+
 				"job: "+job+"}]\n")), experiment.Options{})
 		if got := strings.Join(testkit.FormatAll(s.Warnings()), "\n"); !strings.Contains(got, want) ||
-			want == "" && strings.Contains(got, "changes nothing") {
+			want == "" && strings.Contains(got, "has no effect") {
 			t.Errorf("%s: %s, want %s", job, got, want)
 		}
 	}
@@ -527,12 +527,12 @@ func TestIdealErrors(t *testing.T) {
 		{"network: {loggops: {G: 0.5ps}}\n" + jobs, "G of loggops"},
 		{"network: {loggops: {H: 1us}}\n" + jobs, `"H"`},
 		{"network: {loggops: {}}\ntraffic: [{name: f, from: h0, to: h1, transport: tcp}]\n",
-			"traffic f has flows, and an ideal"},
+			"traffic f has flows, but an ideal"},
 		{"network: {loggops: {}}\nevents: [{at: 1ms, link: [h0, leaf0], down: true}]\n" + jobs,
-			"events happen to links"},
+			"events change links, but an ideal network has no links"},
 		{"network: {loggops: {}}\ntraffic: [{name: x, job: {all_reduce: {size: 1MB}}}, {name: y, job: {all_gather: " +
 			"{size: 1MB}}, hosts: [h0, h1]}]\n",
-			"host h0 is of traffic x and of y"},
+			"host h0 belongs to traffic x and to y"},
 		{jobs, "the traffic needs the key transport"},
 	} {
 		text, want := x[0], x[1]

@@ -79,10 +79,10 @@ func TestCheckLab(t *testing.T) {
 			[]string{":9:10: framing htsim counts headers that real frames do not have; allowed: l2, wire"}, false},
 		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
 			"[goodput, overshoot]\n",
-			[]string{":11:20: the lab does not support overshoot: a kernel reports what its sender has in flight"}, false},
+			[]string{":11:20: the lab does not support overshoot: a kernel reports the payload in flight of its sender only"}, false},
 		{"a measure's option", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput, {pfc_pause: {log: true}}]\n",
-			[]string{":11:20: the lab does not support pfc_pause: its data plane keeps no log"}, false},
+			[]string{":11:20: the lab does not support pfc_pause: its data plane records no log of pause frames"}, false},
 		{"long packets", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: udp, rate: " +
 			"1Mbps, payload: 9300 B}\nmeasure: [goodput]\n",
 			[]string{"traffic x: IP packets of 9328 bytes exceed the limit of interfaces in the lab (9216 bytes); allowed: a " +
@@ -248,7 +248,7 @@ func TestCheckLabOwnController(t *testing.T) {
 	for _, c := range []struct{ name, kernel, want string }{
 		{"none of the kernel's", "", "traffic x: the lab's hosts run Linux, which has no congestion control equivalent to " +
 			"vegas; allowed: reno, bbr, cubic, or any with stack: weir of tcp\n"},
-		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah: it offers reno, bbr, cubic, vegas "},
+		{"one that this kernel lacks", "yeah", "traffic x: the kernel has no yeah, only reno, bbr, cubic, vegas;"},
 		{"the kernel's", "bbr", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -73,7 +73,7 @@ expect: [{id: some, says: packets are counted, that: metric_mine_packets.s > 20}
 	}
 	_, err = plan.Load(r, plantest.NewSource("test.yaml", strings.Replace(text, "mine_last_bytes", "mine_first_bytes", 1)),
 		experiment.Options{})
-	if err == nil || !strings.Contains(err.Error(), "has the metric mine_first_bytes; they have mine_packets_total, "+
+	if err == nil || !strings.Contains(err.Error(), "has the metric mine_first_bytes; available: mine_packets_total, "+
 		"mine_last_bytes") {
 		t.Errorf("an unknown name: %v", err)
 	}

@@ -122,7 +122,7 @@ func TestProgressOfDatagrams(t *testing.T) {
 func TestRun_NamesWhatFlowsWaitFor(t *testing.T) {
 	udp := "traffic:\n  - {name: x, from: a, to: b, transport: udp, rate: 1Mbps, size: 1MB, start: %s}\n"
 	for _, c := range []struct{ name, text, want string }{
-		{"pace", beyond("1s", "1ms", fmt.Sprintf(udp, "0s")), "its pace at 1.0"},
+		{"pace", beyond("1s", "1ms", fmt.Sprintf(udp, "0s")), "its pacing at 1.0"},
 		{"packets in the network", beyond("1s", "2s", transfer), "its timer at 1 s, with a packet in the network"},
 		{"a timer", beyond("1s", "1ms", transfer) + "events: [{at: 0s, link: [s, b], down: true}]\n", "its timer at 1 s"},
 	} {

@@ -113,19 +113,19 @@ func TestReplayHosts(t *testing.T) {
 		want   string
 	}{
 		"a byte": {func(f []trace.Frame) []trace.Frame { f[4].Data[40] ^= 1; return f },
-			"the frames (byte 40) of packet 3 that goes out differ"},
+			"the frames (byte 40) of sent packet 3 differ"},
 		"a time": {func(f []trace.Frame) []trace.Frame { f[2].At++; return f },
-			"the times of packet 2 that goes out differ"},
+			"the times of sent packet 2 differ"},
 		"a frame too many": {func(f []trace.Frame) []trace.Frame { return slices.Insert(f, 2, f[2]) },
-			"the times of packet 3 that goes out differ"},
+			"the times of sent packet 3 differ"},
 		"one that is gone": {func(f []trace.Frame) []trace.Frame { return slices.Delete(f, 8, 9) },
-			"packet 5 that goes out differ\ncaptured: nothing"},
+			"sent packet 5 differ\ncaptured: nothing"},
 		"one that did not come": {func(f []trace.Frame) []trace.Frame { return slices.Delete(f, 5, 6) },
-			"the times of packet 3 that goes out differ"},
+			"the times of sent packet 3 differ"},
 		"two in the other order": {func(f []trace.Frame) []trace.Frame {
 			f[3].Data, f[5].Data = f[5].Data, f[3].Data
 			return f
-		}, "the times of packet 3 that goes out differ"},
+		}, "the times of sent packet 3 differ"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := rewritten(m.change(framesOf(t, capture)))
@@ -164,9 +164,9 @@ func TestBadHostCaptures(t *testing.T) {
 			f[3].At = f[5].At + 1
 			return f
 		},
-		`the comment "late 0" is not known`: func(f []trace.Frame) []trace.Frame { f[1].Comment = "late 0"; return f },
-		`the comment "size 3" is not known`: func(f []trace.Frame) []trace.Frame { f[0].Comment = "size 3"; return f },
-		`the comment "up" is not known`: func(f []trace.Frame) []trace.Frame {
+		`the comment "late 0" is unknown`: func(f []trace.Frame) []trace.Frame { f[1].Comment = "late 0"; return f },
+		`the comment "size 3" is unknown`: func(f []trace.Frame) []trace.Frame { f[0].Comment = "size 3"; return f },
+		`the comment "up" is unknown`: func(f []trace.Frame) []trace.Frame {
 			f[len(f)-1].Comment = "up"
 			return f
 		},

@@ -53,7 +53,7 @@ func TestRun_StartsFlowAfterOthersArrive(t *testing.T) {
 		t.Errorf("a sender that cannot be made: %v, %v", res, err)
 	}
 	for want, change := range map[string]func(c *Config){
-		"must have a size and end there": func(c *Config) {
+		"must have a size and end at that node": func(c *Config) {
 			for i := range c.Flows {
 				if c.Flows[i].Dst != c.Flows[0].Src {
 					c.Flows[0].After = []int{i}
@@ -62,8 +62,8 @@ func TestRun_StartsFlowAfterOthersArrive(t *testing.T) {
 		},
 		"which must have a size": func(c *Config) { c.Flows[0].After = []int{-1} },
 		"twice":                  func(c *Config) { c.Flows[0].After = append(c.Flows[0].After, c.Flows[0].After[0]) },
-		"nothing makes them":     func(c *Config) { c.Endpoints[0].Sender = nil },
-		"in a circle": func(c *Config) {
+		"no factory for them":    func(c *Config) { c.Endpoints[0].Sender = nil },
+		"in a cycle": func(c *Config) {
 			for i := range c.Flows {
 				if c.Flows[i].Src == c.Flows[0].Dst && c.Flows[i].Dst == c.Flows[0].Src {
 					c.Flows[i].After, c.Flows[0].After = []int{0}, []int{i}

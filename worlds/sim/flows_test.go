@@ -275,7 +275,7 @@ func TestRememberedFlowsStay(t *testing.T) {
 	if got != want || r.End != outcome.AllDone || sent < 20 {
 		t.Errorf("%s, %d late NACKs; another result than with ends that stay: %v", r.End, sent, got != want)
 	}
-	if _, r, _ := run(1, false); r.End != outcome.Violated || !strings.Contains(r.Violation, "flows that were over") {
+	if _, r, _ := run(1, false); r.End != outcome.Violated || !strings.Contains(r.Violation, "flows that had ended") {
 		t.Errorf("a program that does not tell: %s", r.End)
 	}
 }

@@ -213,7 +213,7 @@ func TestMessageEndpointFactory(t *testing.T) {
 // What a run with jobs cannot have.
 func TestJobsRefused(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
-		"4 ranks and 3 hosts":       func(c *Config) { c.Jobs[0].Hosts = c.Jobs[0].Hosts[:3] },
+		"4 ranks but 3 hosts":       func(c *Config) { c.Jobs[0].Hosts = c.Jobs[0].Hosts[:3] },
 		"is at node 0, which is no": func(c *Config) { c.Jobs[0].Hosts[1] = 0 },
 		"wire form":                 func(c *Config) { c.Wire = true },
 	} {

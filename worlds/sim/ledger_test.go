@@ -212,7 +212,7 @@ func TestRun_EndsOnIdleRepetition(t *testing.T) {
 			if r.End != c.end || r.Time != c.at {
 				t.Errorf("%s at %v, want %s at %v", r.End, r.Time, c.end, c.at)
 			}
-			if len(r.Waits) != 1 || !strings.Contains(r.Waits[0].String(), "nothing") {
+			if len(r.Waits) != 1 || !strings.Contains(r.Waits[0].String(), "no event") {
 				t.Errorf("it waits for %v", r.Waits)
 			}
 		})

@@ -91,7 +91,7 @@ func TestBadTriggers(t *testing.T) {
 	}{
 		"no such flow": {func(c *Config) { c.Triggers[0].Begins = []int{9} }, "there are 2"},
 		"no end":       {func(c *Config) { c.Flows[0].Size = 0 }, "no end"},
-		"both":         {func(c *Config) { c.Flows[1].After = []int{0} }, "a trigger as well"},
+		"both":         {func(c *Config) { c.Flows[1].After = []int{0} }, "also has a trigger"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := triggered([][2]int{{0, 2}, {2, 0}}, []workload.Trigger{{Sent: []int{0}, Begins: []int{1}}})

@@ -12,7 +12,7 @@ func TestReachableHost_RejectsEveryAddress(t *testing.T) {
 	for listen, want := range map[string]string{"10.0.0.1:4222": "", "localhost:0": "", "[2001:db8::1]:1": "",
 		":4222": "every address", "0.0.0.0:4222": "every address", "[::]:4222": "every address",
 		"[::%lo]:4222": "every address", "[::ffff:0.0.0.0]:4222": "every address", "[::ffff:127.0.0.1]:4222": "",
-		"10.0.0.1": "no ADDRESS:PORT"} {
+		"10.0.0.1": "not of the form ADDRESS:PORT"} {
 		if _, err := ReachableHost(listen); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(),
 			want) {
 			t.Errorf("%s: %v", listen, err)
