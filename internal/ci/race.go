@@ -18,8 +18,8 @@ const threadTests = "TestThreads"
 
 // raceCommand runs the tests of the stages go and system with the race detector: all tests of packages that start
 // goroutines, and of others and of commands only those with the prefix threadTests. Tests of commands run programs that
-// are built without the detector. A file that is left out, most for the time that it takes with the detector, has `!race`
-// in its build constraint and a comment with the reason after it (see racelessReason).
+// are built without the detector. A file that is left out, most for the time that it takes with the detector, has
+// `!race` in its build constraint and a comment with the reason after it (see racelessReason).
 //
 // As root it then runs tests of the stage lab, with real sockets, in packages that start goroutines that do not
 // judge real time, which the detector changes.

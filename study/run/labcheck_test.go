@@ -79,7 +79,8 @@ func TestCheckLab(t *testing.T) {
 			[]string{":9:10: framing htsim counts headers that real frames do not have; allowed: l2, wire"}, false},
 		{"measures", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\nmeasure: " +
 			"[goodput, overshoot]\n",
-			[]string{":11:20: the lab does not support overshoot: a kernel reports the payload in flight of its sender only"}, false},
+			[]string{":11:20: the lab does not support overshoot: a kernel reports the payload in flight of its sender only"},
+			false},
 		{"a measure's option", twoHosts + "switch: [forward]\ntraffic:\n  - {name: x, from: a, to: b, transport: tcp}\n" +
 			"measure: [goodput, {pfc_pause: {log: true}}]\n",
 			[]string{":11:20: the lab does not support pfc_pause: its data plane records no log of pause frames"}, false},
