@@ -127,9 +127,9 @@ func TestCollectiveErrors(t *testing.T) {
 		`collective: tree, hosts: "*", size: 1MB, load: 50%, transport: tcp`: `"load" is given together with collective`,
 		`collective: tree, hosts: "*", size: 1MB, start: 0s..1ms, transport: tcp`: "start is a range, but a " +
 			"collective has a single start time",
-		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" is given together with collective`,
-		`collective: ring, job: {all_reduce: {size: 1MB}}, transport: tcp`:               `"collective" is given together with job`,
-		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts is given without a job or a capture",
+		`collective: tree, hosts: "*", size: 1MB, file: x, format: hpcc, transport: tcp`: `"file" is given together`,
+		`collective: ring, job: {all_reduce: {size: 1MB}}, transport: tcp`:               `"collective" is given together`,
+		`hosts: "*", from: h0, to: h1, transport: tcp`:                                   "hosts is given without a job",
 		`job: {all_reduce_flows: {}}, hosts: "*", transport: tcp`:                        `needs the parameter "size"`,
 		`job: {all_reduce_flows: {size: 1MB, algorithm: rign}}, transport: tcp`:          `did you mean "ring"?`,
 		`job: {all_reduce_flows: {size: 1MB}}, hosts: [h0], transport: tcp`:              "a collective of 1 hosts",

@@ -76,7 +76,7 @@ plot: [{x: fct, y: cdf, traffic: storage}, {x: slowdown, y: cdf}]`))
 		"measure: [{goodput: {by: group, every: 1ms}}]":          "goodput of jobs over time is available by traffic only",
 		"groups: {read: [h0]}\nmeasure: [{fct: {by: group}}]":    "read is the name of both a group and a traffic",
 		"groups: {}\nmeasure: [{fct: {by: group}}]":              "the experiment has no groups of hosts",
-		"network: loggops\nmeasure: [{goodput: {every: 100us}}]": "an ideal network carries no packets whose goodput changes over time",
+		"network: loggops\nmeasure: [{goodput: {every: 100us}}]": "an ideal network carries no packets whose goodput",
 	} {
 		whole := fmt.Sprintf(groupSpec, text)
 		if strings.HasPrefix(text, "groups") {
