@@ -101,7 +101,8 @@ func Start(c Config) (a *Agent, err error) {
 	return a, a.attach(names, &c, cgroup)
 }
 
-// loadHPCC loads the programs for HPCC++ under the first free name of a congestion control.
+// loadHPCC loads the programs for HPCC++ under the first free name of a congestion control, and sets a.Controller to
+// it.
 func (a *Agent) loadHPCC(c Config) error {
 	cookie, err := namespaceCookie()
 	if err != nil {
@@ -157,8 +158,8 @@ func (a *Agent) loadAs(c Config, cookie uint64) error {
 	return nil
 }
 
-// attach attaches the programs to the interfaces names and to a cgroup. Without an interface in c it skips those
-// that have disappeared.
+// attach attaches the programs to the interfaces names and to a cgroup. Without an interface in c it skips those that
+// have disappeared. It fails with errGone if none is left. Programs for NCF alone need no cgroup.
 func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 	for _, name := range names {
 		err := a.attachTo(name)
@@ -219,7 +220,8 @@ func (a *Agent) interfaceHooks() (all []hook) {
 	return all
 }
 
-// Close detaches the programs and frees all resources. Open connections continue with CUBIC.
+// Close detaches the programs and frees all resources. Open connections continue with CUBIC. Further calls have no
+// effect.
 func (a *Agent) Close() error {
 	errs := []error{a.unload()}
 	if a.diag != nil {
@@ -253,52 +255,52 @@ func (a *Agent) unload() error {
 	return errors.Join(errs...)
 }
 
-// AppendConnections appends the open connections that the agent handles to to. Connections of HPCC++ come first; NACK
-// counters of a connection that is listed already are added to its entry.
-func (a *Agent) AppendConnections(to []Connection) ([]Connection, error) {
+// AppendConnections appends the agent's open connections to list and returns it. Connections of HPCC++ come first.
+// NACK counters of a connection that it has appended are added to its entry. After Close the error is errClosed.
+func (a *Agent) AppendConnections(list []Connection) ([]Connection, error) {
 	if a.collection == nil && a.ncf == nil {
-		return to, errClosed
+		return list, errClosed
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_MONOTONIC, &now); err != nil {
-		return to, os.NewSyscallError("clock_gettime", err)
+		return list, os.NewSyscallError("clock_gettime", err)
 	}
-	first := len(to)
+	first := len(list)
 	if a.collection != nil {
 		err := a.dumpSockets(unix.AF_INET6, a.collection.Maps["connections"], func(s *sockdiag.Socket) error {
 			c := newConnection(s)
 			c.Traces = true
-			to = append(to, c)
-			return to[len(to)-1].decode(s.Storage, now.Nano())
+			list = append(list, c)
+			return list[len(list)-1].decode(s.Storage, now.Nano())
 		})
 		if err != nil {
-			return to, err
+			return list, err
 		}
 	}
 	if a.ncf == nil {
-		return to, nil
+		return list, nil
 	}
 	for _, family := range []uint8{unix.AF_INET, unix.AF_INET6} {
 		err := a.dumpSockets(family, a.ncf.Maps["nacks"], func(s *sockdiag.Socket) error {
-			at := first + slices.IndexFunc(to[first:], func(c Connection) bool {
+			at := first + slices.IndexFunc(list[first:], func(c Connection) bool {
 				return c.Local == s.Local && c.Remote == s.Remote
 			})
 			if at < first {
-				at, to = len(to), append(to, newConnection(s))
+				at, list = len(list), append(list, newConnection(s))
 			}
-			to[at].Nacks = &Nacks{}
-			return to[at].Nacks.decode(s.Storage, now.Nano())
+			list[at].Nacks = &Nacks{}
+			return list[at].Nacks.decode(s.Storage, now.Nano())
 		})
 		if err != nil {
-			return to, err
+			return list, err
 		}
 	}
-	return to, nil
+	return list, nil
 }
 
-// dumpSockets calls with for each open connection of an address family that has a value in the socket-storage map
-// m.
-func (a *Agent) dumpSockets(family uint8, m *ebpf.Map, with func(*sockdiag.Socket) error) error {
+// dumpSockets calls visit for each open connection of an address family that has a value in the socket-storage map m.
+// The first error of visit ends it.
+func (a *Agent) dumpSockets(family uint8, m *ebpf.Map, visit func(*sockdiag.Socket) error) error {
 	open := []sockdiag.TCPState{sockdiag.Established, sockdiag.FinWait1, sockdiag.FinWait2, sockdiag.CloseWait,
 		sockdiag.LastAck, sockdiag.Closing}
 	sockets, err := a.diag.Dump(family, sockdiag.Filter{States: open, Storage: m.FD()})
@@ -307,7 +309,7 @@ func (a *Agent) dumpSockets(family uint8, m *ebpf.Map, with func(*sockdiag.Socke
 	}
 	for i := range sockets {
 		if s := &sockets[i]; s.Storage != nil {
-			if err := with(s); err != nil {
+			if err := visit(s); err != nil {
 				return err
 			}
 		}

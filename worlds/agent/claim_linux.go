@@ -19,8 +19,8 @@ var ErrRunning = errors.New("agent: another agent is running")
 // have at most one socket, and disappear with the process.
 const claimName = "@weir-agent"
 
-// claimNamespace takes the calling thread's network namespace for this agent. If another agent has it, the error
-// is ErrRunning with that process.
+// claimNamespace takes the calling thread's network namespace for this agent until the listener is closed. If another
+// agent has it, the error is ErrRunning with that process.
 func claimNamespace() (net.Listener, error) {
 	l, err := net.Listen("unix", claimName)
 	if errors.Is(err, unix.EADDRINUSE) {
@@ -46,7 +46,7 @@ func claimNamespace() (net.Listener, error) {
 	return l, nil
 }
 
-// findHolder describes the process that holds the namespace.
+// findHolder describes the process that holds the namespace, with number and name as far as they are known.
 func findHolder() string {
 	const unknown = "another process"
 	c, err := (&net.Dialer{Timeout: time.Second}).Dial("unix", claimName)

@@ -57,7 +57,7 @@ type Problem struct {
 	Text  string // what is wrong, and what is allowed
 }
 
-// ListProblems returns all errors of a configuration.
+// ListProblems returns all errors of a configuration, nil for a valid one. It does not examine Interface and Cgroup.
 func (c *Config) ListProblems() (all []Problem) {
 	must := func(ok bool, field, format string, args ...any) {
 		if !ok {

@@ -22,7 +22,7 @@ type Connection struct {
 	SenderFeedback   Feedback // as the sender: feedback from the other end
 	ReceiverFeedback Feedback // as the receiver: feedback to the other end
 
-	Following     bool   // the connection obeys Told
+	Following     bool   // the connection obeys SenderFeedback
 	FeedbackCount uint32 // feedback options received
 	Traced        uint32 // frames sent with room for records
 	Measured      uint32 // measurements from received records
@@ -30,7 +30,7 @@ type Connection struct {
 	Refused       uint32 // options and records with numbers outside the connection's windows
 	Fallbacks     uint32 // changes to CUBIC for lack of telemetry
 
-	Traces bool   // HPCC++ is followed, and the fields from Told on are valid
+	Traces bool   // HPCC++ is followed, and the fields from SenderFeedback on are valid
 	Nacks  *Nacks // effects of switches' NACKs; nil if no NACK has arrived
 }
 
@@ -76,8 +76,8 @@ const (
 	feedbackLoadUnit = 4096    // unit of loads in the feedback option
 )
 
-// decode parses a struct connection of bpf/agent.c. now is the kernel's CLOCK_MONOTONIC in ns. It fails if b has
-// another length.
+// decode parses a struct connection of bpf/agent.c into c's fields from SenderFeedback to Fallbacks. now is the
+// kernel's CLOCK_MONOTONIC in ns. It fails if b has another length.
 func (c *Connection) decode(b []byte, now int64) error {
 	var r rawConnection
 	if n, err := binary.Decode(b, binary.LittleEndian, &r); err != nil || n != len(b) {

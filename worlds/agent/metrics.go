@@ -85,8 +85,9 @@ type collector struct {
 	strays  func() (uint64, error)
 }
 
-// NewHandler serves metrics at /metrics, in OpenMetrics format on request. It calls read and strays, such as an
-// Agent's methods, for each scrape. strays may be nil if NACKs are not followed.
+// NewHandler returns a handler that serves metrics at /metrics, in OpenMetrics format on request. It calls read and
+// strays, such as an Agent's methods, for each scrape, which may be concurrent. strays may be nil if NACKs are not
+// followed. An error of read or strays makes the scrape fail.
 func NewHandler(version string, read func() ([]Connection, error), strays func() (uint64, error)) (http.Handler,
 	error) {
 	r := prometheus.NewRegistry()
@@ -102,7 +103,7 @@ func NewHandler(version string, read func() ([]Connection, error), strays func()
 // Describe sends no description, because the metrics depend on the connections.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the current metrics.
+// Collect sends the current metrics to to, of up to maxShown connections each for NACKs and HPCC++.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
@@ -160,7 +161,8 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// sortByNACKs returns up to maxShown connections with NACKs, those with the largest count first.
+// sortByNACKs returns up to maxShown connections with NACKs, those with the largest count first. It leaves all
+// unchanged.
 func sortByNACKs(all []Connection) []Connection {
 	all = slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })
 	slices.SortStableFunc(all, func(a, b Connection) int {
@@ -170,7 +172,7 @@ func sortByNACKs(all []Connection) []Connection {
 }
 
 // sortByFrames returns up to maxShown connections that follow HPCC++, those with the largest count of data frames
-// first.
+// first. It leaves all unchanged.
 func sortByFrames(all []Connection) []Connection {
 	all = slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return !c.Traces })
 	slices.SortStableFunc(all, func(a, b Connection) int {

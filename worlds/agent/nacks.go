@@ -43,11 +43,11 @@ type rawNacked struct {
 	Taken, Repeated, Refused, Reductions, Expired, Lowered, Pad uint32
 }
 
-// holdTime returns the duration of a bound in ns.
+// holdTime returns the duration of a bound in ns: two round trips, up to maxHold.
 func (r *rawNacked) holdTime() int64 { return min(int64(r.Trip)*2000, int64(maxHold/unit.Nanosecond)) }
 
-// decode parses a struct nacked of bpf/bound.h. now is the kernel's CLOCK_MONOTONIC in ns. It fails if b has
-// another length.
+// decode parses a struct nacked of bpf/bound.h. now is the kernel's CLOCK_MONOTONIC in ns. A bound older than its
+// duration is 0 and counts as expired. It fails if b has another length.
 func (n *Nacks) decode(b []byte, now int64) error {
 	var r rawNacked
 	if k, err := binary.Decode(b, ne, &r); err != nil || k != len(b) {

@@ -14,7 +14,8 @@ import (
 //go:embed bpf/ncf.o
 var ncfObject []byte
 
-// loadNCF loads the programs for NACKs into a.ncf.
+// loadNCF loads the programs for NACKs into a.ncf, without attaching them. With a cgroup in c they act on its
+// connections only.
 func (a *Agent) loadNCF(c Config) error {
 	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(ncfObject))
 	if err != nil {
@@ -51,7 +52,8 @@ func cgroupID(path string) (uint64, error) {
 	return ne.Uint64(b), nil
 }
 
-// CountStrays returns the number of received NACKs that belong to no connection of the agent.
+// CountStrays returns the number of received NACKs that belong to no connection of the agent. It is 0 if NACKs are
+// not followed, and after Close.
 func (a *Agent) CountStrays() (n uint64, err error) {
 	if a.ncf == nil {
 		return 0, nil

@@ -37,7 +37,7 @@ const hpccType = "bpf_struct_ops_tcp_congestion_ops"
 // can.
 func (m *Machine) Check() error { return m.checkFor(true, true) }
 
-// checkFor is Check for an agent with or without its own congestion control, and with or without a cgroup.
+// checkFor is Check for an agent with or without its own congestion control (control), and with or without a cgroup.
 func (m *Machine) checkFor(control, cgroup bool) error {
 	lacks := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", errUnsupported, fmt.Sprintf(format, args...))
@@ -76,7 +76,7 @@ func (m *Machine) checkFor(control, cgroup bool) error {
 	return nil
 }
 
-// parseRelease parses the first two numbers of a kernel release.
+// parseRelease parses the first two numbers of a kernel release such as "6.18.2-1". ok is false without two numbers.
 func parseRelease(s string) (v [2]int, ok bool) {
 	major, rest, found := strings.Cut(s, ".")
 	end := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' })

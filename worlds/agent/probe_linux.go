@@ -14,7 +14,8 @@ import (
 	"weir/internal/tcx"
 )
 
-// ProbeMachine examines this machine. It may make the kernel load CUBIC.
+// ProbeMachine examines this machine. It may make the kernel load CUBIC. Without the capabilities it examines only
+// the release and the byte order.
 func ProbeMachine() *Machine {
 	m := &Machine{LittleEndian: binary.NativeEndian.Uint16([]byte{1, 0}) == 1}
 	var u unix.Utsname

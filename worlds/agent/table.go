@@ -7,8 +7,9 @@ import (
 	"text/tabwriter"
 )
 
-// WriteTable writes connections, the busiest first. A connection with HPCC++ has a line for each direction with
-// feedback, or one line without feedback. A connection with NACKs has a line in a second table.
+// WriteTable writes connections, the busiest first, up to maxShown per table. A connection with HPCC++ has a line for
+// each direction with feedback, or one line without feedback. A connection with NACKs has a line in a second table.
+// Without connections it writes no line.
 func WriteTable(to io.Writer, all []Connection) error {
 	all = slices.Clone(all)
 	nacked := slices.DeleteFunc(slices.Clone(all), func(c Connection) bool { return c.Nacks == nil })

@@ -29,7 +29,8 @@ type flags struct{ *command.AgentFlags }
 // minEvery is the shortest time between two tables.
 const minEvery = 10 * time.Millisecond
 
-// buildConfig converts the flags to a configuration. The error lists all wrong flags.
+// buildConfig converts the flags to a configuration. Flags that are not given keep agent.DefaultConfig. The error
+// lists all wrong flags.
 func (c flags) buildConfig() (x agent.Config, err error) {
 	x = agent.DefaultConfig()
 	x.Interface, x.Cgroup, x.Follow = c.Interface, c.Cgroup, c.Follow
@@ -141,7 +142,7 @@ func (Agent) Run(f *command.AgentFlags, e *command.Environment) error {
 	return err
 }
 
-// describeAgent describes which connections follow what.
+// describeAgent describes which connections follow HPCC++, NACKs or both.
 func describeAgent(c agent.Config, x *agent.Agent) string {
 	hpcc := x.Controller + " is available to new connections over IPv6"
 	nacks := "NACKs count as losses for all connections"
@@ -187,8 +188,9 @@ func (s *monitor) closeAgent() error {
 	return s.agent.Close()
 }
 
-// showConnections writes the connections to to every period, 0 for never, and serves metrics at listener unless it
-// is nil. It calls ready when metrics are served, and returns when the context ends or an interface check fails.
+// showConnections writes the connections to to once per every, 0 for never, and serves metrics at listener unless it
+// is nil. It calls ready when metrics are served. It returns nil when the context ends, and the error of a failed
+// look-up, write or interface check.
 func (s *monitor) showConnections(ctx context.Context, every time.Duration, listener net.Listener, to io.Writer,
 	ready func()) error {
 	if listener != nil {

@@ -48,10 +48,11 @@ func (k *Kernel) Err() error {
 	return errors.Join(all...)
 }
 
-// hasSysctl reports whether the kernel has a sysctl of net.ipv4.
+// hasSysctl reports whether the kernel has a TCP sysctl of net.ipv4, by its name such as "tcp_ecn".
 func (k *Kernel) hasSysctl(sysctl string) bool { _, ok := k.findSysctl(sysctl); return ok }
 
-// findSysctl returns the value of a TCP sysctl of net.ipv4 in a new network namespace.
+// findSysctl returns the value of a TCP sysctl of net.ipv4 in a new network namespace, as found by Probe, and whether
+// the kernel has it.
 func (k *Kernel) findSysctl(name string) (string, bool) {
 	i, ok := slices.BinarySearchFunc(k.Sysctls, name, func(x Sysctl, name string) int {
 		return strings.Compare(x.Name, name)
@@ -66,8 +67,8 @@ func (k *Kernel) findSysctl(name string) (string, bool) {
 // capitals.
 var configNames = map[string]string{"highspeed": "HSTCP"}
 
-// CheckCongestionControl returns an error if sockets cannot use a congestion control. The error lists the available
-// ones and the kernel option or module for this one.
+// CheckCongestionControl returns an error if sockets cannot use a congestion control, loaded or as a module. The
+// error lists the available ones and the kernel option or module for this one.
 func (k *Kernel) CheckCongestionControl(name string) error {
 	if slices.Contains(k.CongestionControls, name) || slices.Contains(k.Modules, name) {
 		return nil

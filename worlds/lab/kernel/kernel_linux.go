@@ -64,8 +64,8 @@ func (k *Kernel) addFeature(name string, err error, required string) {
 	k.Features = append(k.Features, Feature{name, err})
 }
 
-// stolenShare returns the share of stolen time in /proc/stat (proc(5)): user, nice, system, idle, iowait, irq,
-// softirq, steal. Guests' time is part of user.
+// stolenShare returns the share of stolen time, 0 to 1, in /proc/stat (proc(5)): user, nice, system, idle, iowait,
+// irq, softirq, steal. Guests' time is part of user. It returns 0 for another format.
 func stolenShare(stat []byte) float64 {
 	line, _, _ := bytes.Cut(stat, []byte("\n"))
 	words := strings.Fields(string(line))
@@ -89,8 +89,8 @@ func stolenShare(stat []byte) float64 {
 	return stolen / sum
 }
 
-// probe examines the calling thread's network namespace. It creates interfaces there only if the namespace is
-// private.
+// probe examines the calling thread's network namespace and sets the remaining fields of k. It creates interfaces
+// there only if the namespace is private. A missing feature is not an error.
 func (k *Kernel) probe(private bool) error {
 	entries, err := os.ReadDir(sysctlDir)
 	if err != nil {
@@ -135,17 +135,17 @@ func (k *Kernel) probe(private bool) error {
 	return k.findControls()
 }
 
-// trySocket opens a socket, calls what with it unless what is nil, and closes it.
-func trySocket(family, kind, protocol int, what func(fd int) error) error {
+// trySocket opens a socket, calls action with it unless action is nil, and closes it.
+func trySocket(family, kind, protocol int, action func(fd int) error) error {
 	fd, err := unix.Socket(family, kind|unix.SOCK_CLOEXEC, protocol)
 	if err != nil {
 		return os.NewSyscallError("socket", err)
 	}
 	defer unix.Close(fd)
-	if what == nil {
+	if action == nil {
 		return nil
 	}
-	return os.NewSyscallError("setsockopt", what(fd))
+	return os.NewSyscallError("setsockopt", action(fd))
 }
 
 // checkSockDiag returns an error if TCP sockets cannot be listed by sock_diag.
@@ -159,8 +159,8 @@ func checkSockDiag() error {
 	return err
 }
 
-// checkInterfaces creates a veth pair in the calling thread's namespace, and a route with metrics over it. It
-// returns an error for each that fails.
+// checkInterfaces creates a veth pair in the calling thread's namespace, and a route with metrics over it, and leaves
+// them there. It returns an error for each that fails; without veth, metrics is nil.
 func checkInterfaces() (veth, metrics error) {
 	here, err := os.Open("/proc/thread-self/ns/net")
 	if err != nil {
@@ -192,8 +192,9 @@ func checkInterfaces() (veth, metrics error) {
 	return nil, c.LimitSegments(i.Index, 1)
 }
 
-// findControls tries the congestion controls that the kernel lists. It tries no others, because that would load
-// modules.
+// findControls sets the congestion controls of k: those that the kernel lists, the restricted ones and further
+// modules. It tries the listed ones only, because others would load modules. A control that requires privileges is
+// available.
 func (k *Kernel) findControls() error {
 	named, err := readSysctl("tcp_available_congestion_control")
 	if err != nil {
@@ -228,7 +229,8 @@ func (k *Kernel) findControls() error {
 	return nil
 }
 
-// readSysctl returns a sysctl of net.ipv4 in the calling thread's network namespace.
+// readSysctl returns a sysctl of net.ipv4 in the calling thread's network namespace, with single spaces between its
+// words. The error wraps fs.ErrNotExist if the kernel lacks it.
 func readSysctl(name string) (string, error) {
 	b, err := os.ReadFile(filepath.Join(sysctlDir, name))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -237,8 +239,9 @@ func readSysctl(name string) (string, error) {
 	return strings.Join(strings.Fields(string(b)), " "), err
 }
 
-// Apply configures the calling thread's network namespace and its interface nic, which the default routes use, as
-// h demands. It returns the settings that it changed. New connections use them; existing ones may not.
+// Apply configures the calling thread's network namespace and its interface nic, which the default routes use, as h
+// demands. It returns the settings that it changed, also with an error, after which the others remain unchanged. New
+// connections use them; existing ones may not. It requires CAP_NET_ADMIN.
 func (h *Host) Apply(nic string) (changed []string, err error) {
 	for _, x := range h.Sysctls {
 		was, err := readSysctl(x.Name)

@@ -121,8 +121,8 @@ var assumedSysctls = []Sysctl{
 	{"tcp_plb_enabled", "0"}, {"tcp_backlog_ack_defer", "1"}, {"tcp_comp_sack_slack_ns", "100000"},
 }
 
-// TCPSettings converts a configuration of transport tcp to settings of this kernel. The error names the first parameter
-// that the kernel cannot implement, and the reason.
+// TCPSettings converts a configuration of transport tcp to settings of this kernel, without applying them. The error
+// names the first parameter that the kernel cannot implement and the reason, or a configuration of another transport.
 func (k *Kernel) TCPSettings(config scheme.Config) (Settings, error) {
 	c, err := scheme.ConfigAs[tcp.Config](config)
 	if err != nil {
@@ -142,12 +142,13 @@ func (k *Kernel) TCPSettings(config scheme.Config) (Settings, error) {
 	return s, nil
 }
 
-// cannotSet returns the error of a parameter that the kernel cannot implement.
+// cannotSet returns the error of a parameter that the kernel cannot implement: "does not support", the parameter's
+// name and value, and the reason with format why.
 func cannotSet(name string, value any, why string, a ...any) error {
 	return fmt.Errorf("does not support %s %v: %s", name, value, fmt.Sprintf(why, a...))
 }
 
-// checkParameters refuses parameters that Linux' TCP does not have, unless they have their defaults.
+// checkParameters returns an error for parameters that Linux' TCP does not have, unless they have their defaults.
 func (k *Kernel) checkParameters(_ *Settings, c *tcp.Config) error {
 	params := scheme.Bind(c)
 	for _, x := range parameters() {
@@ -158,7 +159,8 @@ func (k *Kernel) checkParameters(_ *Settings, c *tcp.Config) error {
 	return nil
 }
 
-// setSender sets the settings of the sending host except its buffers.
+// setSender sets the settings of the sending host except its buffers. Values that are the kernel's defaults set no
+// route and no interface.
 func (k *Kernel) setSender(s *Settings, c *tcp.Config) error {
 	send := &s.Sender
 	if n := c.InitialWindow; n != 10 {
@@ -238,7 +240,7 @@ func (k *Kernel) setReceiver(s *Settings, c *tcp.Config) error {
 	return nil
 }
 
-// checkSysctls refuses sysctls that the kernel lacks, and drops assumed ones that it lacks.
+// checkSysctls returns an error for a required sysctl that the kernel lacks. It removes assumed ones that it lacks.
 func (k *Kernel) checkSysctls(s *Settings, _ *tcp.Config) error {
 	for _, h := range [2]*Host{&s.Sender, &s.Receiver} {
 		for _, x := range h.Sysctls[len(assumedSysctls):] {
@@ -251,12 +253,13 @@ func (k *Kernel) checkSysctls(s *Settings, _ *tcp.Config) error {
 	return nil
 }
 
-// setSendBuffers sets the sysctl of send buffers.
+// setSendBuffers sets tcp_wmem in h.Sysctls from the host's largest send buffer.
 func (h *Host) setSendBuffers() {
 	h.setSysctl("tcp_wmem", minWindow, min(firstSend, h.sendBuffer), h.sendBuffer)
 }
 
-// setReceiveBuffers sets the sysctls of receive buffers.
+// setReceiveBuffers sets tcp_rmem and tcp_moderate_rcvbuf in h.Sysctls from the host's receive buffer. Without
+// autotuning the buffer has its full size from the start.
 func (h *Host) setReceiveBuffers() {
 	moderate, first := int64(1), min(firstRead, h.receiveBuffer)
 	if !h.autotunes {
@@ -266,7 +269,7 @@ func (h *Host) setReceiveBuffers() {
 	h.setSysctl("tcp_rmem", minWindow, first, h.receiveBuffer)
 }
 
-// setSysctl sets or replaces the value of a sysctl.
+// setSysctl adds a sysctl to h.Sysctls or replaces its value there. The kernel is not changed.
 func (h *Host) setSysctl(name string, values ...int64) {
 	x := Sysctl{name, strings.Trim(fmt.Sprint(values), "[]")}
 	if i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == name }); i >= 0 {
@@ -279,7 +282,10 @@ func (h *Host) setSysctl(name string, values ...int64) {
 // bufferSysctls may differ between flows of a host, because sockets have options for them.
 var bufferSysctls = []string{"tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf"}
 
-// Merge merges the settings o into h. The zero value has no settings. The error names a conflict.
+// Merge merges the settings o of another flow into h; the zero value has no settings. Different sysctls are an error,
+// except for buffers: the largest applies, and autotuning precedes. Two receive buffers with autotuning must be
+// equal. Settings of routes and interfaces must agree if both flows send, or both receive. After an error, h is
+// partly merged.
 func (h *Host) Merge(o Host) error {
 	for _, x := range o.Sysctls {
 		i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == x.Name })
@@ -327,9 +333,9 @@ func (h *Host) Merge(o Host) error {
 	return nil
 }
 
-// SetBuffers sets the flow's socket buffers if its hosts, merged from all their flows, have other sizes. A socket
-// option fixes the size from the start. A host's send buffer starts smaller, with memory for 20 packets, up to
-// some 46 KiB, and grows.
+// SetBuffers sets the flow's socket buffers if its hosts, merged from all their flows, have other sizes; else they
+// stay 0. A socket option fixes the size from the start. A host's send buffer starts smaller, with memory for 20
+// packets, up to some 46 KiB, and grows. Sizes that the option cannot set, odd or too small, are an error.
 func (s *Settings) SetBuffers(sender, receiver *Host) error {
 	fixed := func(name string, want, minimum int64) (int, error) {
 		switch {

@@ -56,7 +56,8 @@ type Codec struct {
 // NewCodec returns the codec of a switch with these users.
 func NewCodec(users *Users) *Codec { return &Codec{users: users} }
 
-// OuterVLAN returns the identifier of a frame's outermost VLAN tag, 0 without a tag.
+// OuterVLAN returns the identifier of a frame's outermost VLAN tag, 0 without a tag. f has at least an Ethernet
+// header of 14 bytes.
 func OuterVLAN(f []byte) uint16 {
 	if kind := be.Uint16(f[typeOffset:]); (kind == etherVLAN || kind == etherService || kind == etherOldQinQ) &&
 		len(f) >= typeOffset+tagBytes {
@@ -65,7 +66,8 @@ func OuterVLAN(f []byte) uint16 {
 	return 0
 }
 
-// Parse sets p's fields from its frame. Unreadable frames are no error; they are forwarded.
+// Parse sets p's fields from its frame p.Data, which has at least an Ethernet header of 14 bytes. in is the port of
+// arrival. Unreadable frames are forwarded, so the error is always nil; their Version is 0.
 func (c *Codec) Parse(now unit.Time, in packet.PortID, p *packet.Packet) error {
 	p.ClearExtensions()
 	f := p.Data
@@ -131,7 +133,8 @@ func writeSegment(p *packet.Packet, d *frameLayout) {
 	}
 }
 
-// Opposite returns the flow hash of the other direction. It does not include Src and Dst, the numbers of users.
+// Opposite returns the flow hash of the other direction, 0 if the frame is not IP. It does not include Src and Dst,
+// the numbers of users.
 func (c *Codec) Opposite(p *packet.Packet) uint32 {
 	d, ok := parseLayout(p.Data)
 	if !ok {
@@ -293,9 +296,9 @@ func isDiscovery(h packet.IPv6, rest []byte) bool {
 		rest[0] >= solicitation && rest[0] <= redirect
 }
 
-// skipExtensions moves transport behind the IPv6 extension headers. It returns false if the transport's header is
-// missing: in fragments, and on the way to another router of a routing header, until which checksums cover other
-// addresses.
+// skipExtensions moves transport behind the IPv6 extension headers and sets proto. It returns false if the
+// transport's header cannot be used: in fragments, damaged headers or more than maxExtensions. It also returns false
+// on the way to another router of a routing header, until which checksums cover other addresses.
 func (d *frameLayout) skipExtensions(f []byte) bool {
 	for range maxExtensions {
 		rest := f[d.transport:d.end]
@@ -324,7 +327,8 @@ func (d *frameLayout) skipExtensions(f []byte) bool {
 	return false
 }
 
-// Deparse writes DSCP, ECN, hop limit, mark, trace, MSS and window back, and removes trimmed payload.
+// Deparse writes DSCP, ECN, hop limit, mark, trace, telemetry, MSS and window back, and removes trimmed payload. It
+// updates lengths and checksums. Frames that are not IP remain unchanged.
 func (c *Codec) Deparse(p *packet.Packet) error {
 	if p.Version == 0 {
 		return nil
@@ -356,7 +360,8 @@ func (c *Codec) Deparse(p *packet.Packet) error {
 	return nil
 }
 
-// cutPayload shortens p's frame to its Payload and updates lengths and checksums.
+// cutPayload shortens p's frame to its Payload and updates lengths and checksums. It pads the frame to shortestFrame,
+// unless it was shorter.
 func cutPayload(p *packet.Packet, d *frameLayout) {
 	end := d.payload + int(p.Payload)
 	f := p.Data[:end]

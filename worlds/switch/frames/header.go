@@ -53,8 +53,9 @@ func (u *Users) mixAddress(h uint64, address []byte) uint64 {
 	return h
 }
 
-// CopyHeader copies the link header with tags and session, and the IP and TCP headers without IP options, and returns
-// the number of bytes. It returns 0 if p has no TCP header or to is too short.
+// CopyHeader copies p's link header with tags and session, and the IP and TCP headers without IP options, to to, and
+// returns the number of bytes. Lengths and IPv4 checksum describe a packet without payload. It returns 0 if p has no
+// TCP header or to is too short.
 func (c *Codec) CopyHeader(p *packet.Packet, to []byte) int {
 	d, ok := parseLayout(p.Data)
 	if !ok || d.proto != packet.ProtoTCP || d.payload == d.transport {
@@ -93,7 +94,8 @@ func (d *frameLayout) fixHeaders(f []byte) {
 	be.PutUint16(ip[10:], packet.Checksum(packet.Sum(0, ip[:packet.IPv4Header])))
 }
 
-// AppendAnswer writes a frame with p's segment and the reversed header to p. It returns false if that is impossible.
+// AppendAnswer replaces p's frame by one with p's segment behind the reversed header, a result of CopyHeader. It
+// returns false if the header cannot be parsed or the segment cannot be written.
 func (c *Codec) AppendAnswer(p *packet.Packet, header []byte) bool {
 	d, ok := parseLayout(header)
 	if !ok {
@@ -125,7 +127,7 @@ func (c *Codec) AppendAnswer(p *packet.Packet, header []byte) bool {
 // answerTTL is the hop limit of answers, as after packet.Packet.SwapEnds.
 const answerTTL = 64
 
-// completeFrame updates the checksums of f, which ends with its TCP segment, and pads it.
+// completeFrame updates lengths and checksums of f, which ends with its TCP segment, and pads it to shortestFrame.
 func (d *frameLayout) completeFrame(f []byte) []byte {
 	d.fixHeaders(f)
 	var src, dst netip.Addr
@@ -141,7 +143,7 @@ func (d *frameLayout) completeFrame(f []byte) []byte {
 	return f
 }
 
-// blankSACK replaces SACK blocks in TCP options by padding.
+// blankSACK replaces SACK blocks in TCP options by padding, up to the first damaged option.
 func blankSACK(options []byte) {
 	const end, none, sack = 0, 1, 5 // RFC 9293 §3.1, RFC 2018 §3
 	for b := options; len(b) > 0 && b[0] != end; {
@@ -161,8 +163,8 @@ func blankSACK(options []byte) {
 	}
 }
 
-// AppendEcho writes a copy of an acknowledgement with the given number, the flags ECE and ACK only, and without SACK
-// blocks.
+// AppendEcho replaces p's frame by a copy of an acknowledgement's header, a result of CopyHeader. The copy has
+// sequence number seq, the flags ECE and ACK only, and no SACK blocks.
 func (c *Codec) AppendEcho(p *packet.Packet, header []byte, seq uint32) {
 	p.Data = append(p.Data[:0], header...)
 	d, ok := parseLayout(p.Data)

@@ -25,7 +25,7 @@ type markPlace struct {
 	option int // offset of the mark; 0: it is missing
 }
 
-// findMark locates a frame's mark.
+// findMark locates a frame's mark. The result is zero if the frame has no header of options, or a damaged one.
 func (d *frameLayout) findMark(f []byte) (m markPlace) {
 	at, proto := d.ip+packet.IPv6Header, hopByHop
 	next := 6
@@ -67,7 +67,8 @@ func readMark(p *packet.Packet, d *frameLayout) {
 	}
 }
 
-// writeMark inserts, replaces or removes the frame's mark according to its packet.
+// writeMark inserts, replaces or removes the frame's mark according to its packet. A new mark has 4 bytes of data;
+// another length is not inserted.
 func writeMark(p *packet.Packet, d *frameLayout) {
 	data, marked := p.Extension(packet.ExtActivity)
 	m := d.findMark(p.Data)
@@ -143,8 +144,8 @@ func (d *frameLayout) nextHeader() (at int, proto uint8) {
 	return d.ip + 6, hopByHop
 }
 
-// resizePacket updates lengths, checksum and protocol of a frame after its IP packet has grown by growth
-// bytes.
+// resizePacket updates lengths and IPv4 checksum of a frame after its IP packet has grown by growth bytes, and sets
+// IP's protocol field to proto. growth may be negative.
 func (d *frameLayout) resizePacket(f []byte, growth int, proto uint8) {
 	ip := f[d.ip:]
 	if d.session > 0 {
@@ -178,7 +179,8 @@ type Refusals struct {
 	limits  []bucket // by port
 }
 
-// NewRefusals returns the program of a switch with the given number of ports.
+// NewRefusals returns the program of a switch with the given number of ports. framing gives the size of its frames on
+// the link.
 func NewRefusals(framing packet.Framing, ports int) *Refusals {
 	return &Refusals{framing: framing, limits: make([]bucket, ports)}
 }
@@ -186,7 +188,8 @@ func NewRefusals(framing packet.Framing, ports int) *Refusals {
 // Name returns a name that no program in a file has.
 func (*Refusals) Name() string { return "too long" }
 
-// OnDrop sends the answer to the packet's port of arrival.
+// OnDrop sends the answer to the packet's port of arrival, up to errorRate. It responds to dataplane.TooLong only,
+// with p.Meta.User as the maximum length of an IP packet in bytes.
 func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	in := p.Meta.In
 	if why != dataplane.TooLong || p.Data == nil || int(in) >= len(r.limits) {

@@ -67,7 +67,7 @@ type Customer struct {
 // NamedCount returns the number of users that the file names or lists.
 func (u *Rules) NamedCount() int { return len(u.Customers) + len(u.Named) + len(u.VLANs) }
 
-// declaredUsers returns the customers in the form for programs.
+// declaredUsers returns the customers in the form for programs, without their VLANs; nil without customers.
 func (u *Rules) declaredUsers() (all []packet.User) {
 	for _, c := range u.Customers {
 		all = append(all, packet.User{Name: c.Name, Prefixes: c.Prefixes})
@@ -75,7 +75,7 @@ func (u *Rules) declaredUsers() (all []packet.User) {
 	return all
 }
 
-// Params binds the rules with single values. Their defaults are Weir's.
+// Params binds the rules with single values to options. Their defaults are Weir's.
 func (u *Rules) Params(p *scheme.Params) {
 	scheme.TextOf(p, &u.By, "by", string(ByAddress), "key of a user; address: an IP address; vlan: the outermost VLAN "+
 		"tag; qinq: the two outermost tags", "address: P4-ABC §5.2; vlan, qinq: Weir", ByAddress, ByVLAN, ByQinQ)
@@ -97,7 +97,8 @@ const (
 	MaxPeers = 1024
 )
 
-// ParseMember parses an item of a customer: a prefix, or VLANs.
+// ParseMember parses an item of a customer. With ByAddress it is a prefix, or VLANs such as "vlan 100.7" in the form
+// of ByQinQ; else it is VLANs of the attribute. One of p and vlans is set.
 func (a UserAttribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, err error) {
 	if a != ByAddress {
 		vlans, err = a.ParseVLANs(text)

@@ -62,7 +62,8 @@ func (c *Codec) readStack(p *packet.Packet, d *frameLayout) {
 	}
 }
 
-// writeStack writes changed telemetry back to the frame and updates lengths and checksums.
+// writeStack writes changed telemetry back to the frame and updates lengths and checksums. It leaves frames of PPPoE
+// and frames that core/packet cannot parse unchanged.
 func (c *Codec) writeStack(p *packet.Packet, d *frameLayout) error {
 	in := &c.stacks.inner
 	if !p.HasAnyHotExtension() || d.session > 0 || !c.stacks.parsePacket(p.Data, d) {

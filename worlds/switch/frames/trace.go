@@ -38,7 +38,7 @@ func readTrace(p *packet.Packet, d *frameLayout) {
 	}
 }
 
-// writeTrace writes the packet's trace back to the frame.
+// writeTrace writes the packet's trace back to the frame, if its length is the same.
 func writeTrace(p *packet.Packet, d *frameLayout) {
 	if b := p.Stack(); b != nil {
 		if at, n := d.tracePlace(p.Data); n == len(b) {

@@ -95,7 +95,7 @@ type bucket struct{ until unit.Time }
 
 const burst = 100 * unit.Millisecond
 
-// allow reports whether bits may pass now, and counts them if so.
+// allow reports whether bits may pass now at a rate in bit/s, and counts them if so. With rate 0 no frame may pass.
 func (b *bucket) allow(now unit.Time, bits int64, rate unit.Rate) bool {
 	if rate == 0 || b.until > now+burst {
 		return false
@@ -104,8 +104,8 @@ func (b *bucket) allow(now unit.Time, bits int64, rate unit.Rate) bool {
 	return true
 }
 
-// NewUsers returns the users of a switch with their book. seed is secret, so that attackers cannot choose
-// colliding addresses.
+// NewUsers returns the users of a switch with a new book, after ApplyRules with rules. seed is secret, so that
+// attackers cannot choose colliding addresses.
 func NewUsers(rules *Rules, seed uint64) *Users {
 	n := len(rules.Ports)
 	u := &Users{Book: packet.NewBook(), ports: n, members: make([]member, 1+n+rules.MaxUsers), seed: seed,
@@ -126,7 +126,9 @@ func NewUsers(rules *Rules, seed uint64) *Users {
 	return u
 }
 
-// ApplyRules applies the rules of another file. Users in both keep their numbers.
+// ApplyRules applies the rules of another file, which must agree in all that Rules.Fixed describes. Users in both
+// keep their numbers. Users that are no longer named lose theirs, and so do all unnamed ones unless each is a user.
+// OnReassign is called for each number with another address or customer.
 func (u *Users) ApplyRules(rules *Rules) {
 	u.rules = rules
 	for i, name := range rules.Ports {
@@ -228,8 +230,9 @@ func (u *Users) setNames(rules *Rules, numbers []packet.Addr) {
 // allBits exceeds the length of any prefix.
 const allBits = 129
 
-// buildTable returns a table of the numbers of prefixes. The book gets for each number and family an address in
-// its prefix but in no longer one. addresses returns these for customers, which may have several prefixes.
+// buildTable returns a table of the numbers of prefixes, nil without prefixes. The book gets for each number an
+// address in its prefix but in no longer one; OnReassign is called if it is another. addresses returns these for
+// customers, IPv4 first, which may have several prefixes.
 func (u *Users) buildTable(prefixes []netip.Prefix, number func(i int) packet.Addr) (
 	table *dataplane.LPM[packet.Addr], addresses map[packet.Addr][2]netip.Addr) {
 	addresses = map[packet.Addr][2]netip.Addr{}
@@ -291,7 +294,8 @@ func lastAddress(p netip.Prefix) netip.Addr {
 	return a
 }
 
-// renameNumber stores an address of a prefix for number n in the book.
+// renameNumber stores address a of prefix p for number n in the book, without an address of the other family. It
+// labels the number with p, unless p is a single address.
 func (u *Users) renameNumber(n packet.Addr, a netip.Addr, p netip.Prefix) {
 	if a.Is4() {
 		u.Book.SetAddresses(n, a, netip.Addr{})
@@ -303,7 +307,8 @@ func (u *Users) renameNumber(n packet.Addr, a netip.Addr, p netip.Prefix) {
 	}
 }
 
-// othersNumber returns the number of everyone at a port without an own number.
+// othersNumber returns the number of all users at a port without an own number. It is 1 for every port if the file
+// makes all of them one user.
 func (u *Users) othersNumber(in packet.PortID) packet.Addr {
 	if u.rules.Unnamed == OneForAll {
 		return 1
@@ -311,7 +316,8 @@ func (u *Users) othersNumber(in packet.PortID) packet.Addr {
 	return 1 + packet.Addr(in)
 }
 
-// numberOfAddress returns the user of an address seen at a port at now.
+// numberOfAddress returns the user of an address seen at port in at now: the listed user with the longest prefix,
+// else the unnamed user if each address is one, else the port's others. It records the time.
 func (u *Users) numberOfAddress(now unit.Time, in packet.PortID, a netip.Addr) packet.Addr {
 	if u.named != nil {
 		if n, ok := u.named.Lookup(a); ok {
@@ -325,7 +331,8 @@ func (u *Users) numberOfAddress(now unit.Time, in packet.PortID, a netip.Addr) p
 	return u.numberOfEach(now, in, u.addressKey(a))
 }
 
-// peerNumber returns the number of the other end of a user's traffic, 0 if no program asks for it.
+// peerNumber returns the number of the other end of a user's traffic. It is 0 if no program asks for it, or if no
+// prefix contains the address.
 func (u *Users) peerNumber(a netip.Addr) packet.Addr {
 	if u.peers == nil || !a.IsValid() {
 		return 0
@@ -334,7 +341,8 @@ func (u *Users) peerNumber(a netip.Addr) packet.Addr {
 	return n
 }
 
-// numberOfVLANs returns the user of frames with these tags.
+// numberOfVLANs returns the user of frames with these tags: a customer, a listed user, or an unnamed one if each is a
+// user. Frames without tags and all others belong to the others of port in.
 func (u *Users) numberOfVLANs(now unit.Time, in packet.PortID, v VLANs) packet.Addr {
 	if n := u.tagged[v]; n != 0 {
 		u.members[n].lastSeen = now
@@ -391,7 +399,8 @@ func (u *Users) numberOfEach(now unit.Time, in packet.PortID, k userKey) packet.
 	return n
 }
 
-// isSettled records that a key was seen, and reports whether it has been present long enough to be a user.
+// isSettled records that a key was seen, and reports whether it has been present for Rules.New. A key that was silent
+// for idleFor starts from the beginning. If its places are taken, it replaces the key that was silent longest.
 func (u *Users) isSettled(now unit.Time, k userKey) bool {
 	first := u.hashKey(k) % (maxNewcomers / ways) * ways
 	set := u.fresh[first : first+ways]
@@ -421,7 +430,7 @@ func (u *Users) findNumber(k userKey) packet.Addr {
 	return n
 }
 
-// addKey assigns a free number, which must exist, to a key.
+// addKey assigns a free number, which must exist, to a key as an unnamed user.
 func (u *Users) addKey(k userKey) packet.Addr {
 	n := u.free
 	u.free = u.members[n].next
@@ -432,7 +441,7 @@ func (u *Users) addKey(k userKey) packet.Addr {
 	return n
 }
 
-// dropNumber frees a number.
+// dropNumber frees a number: it clears its entry in the book and calls OnReassign.
 func (u *Users) dropNumber(n packet.Addr) {
 	at := &u.buckets[u.hashKey(u.members[n].key)&uint64(len(u.buckets)-1)]
 	for *at != n {
@@ -446,8 +455,8 @@ func (u *Users) dropNumber(n packet.Addr) {
 	u.OnReassign(n)
 }
 
-// evictIdle frees the number of an idle user, if it finds one. It continues where it stopped, so that a newcomer
-// costs bounded time for any number of users.
+// evictIdle frees the number of an unnamed user that was silent for idleFor, if it finds one among maxChecked
+// numbers. It continues where it stopped, so that a newcomer costs bounded time for any number of users.
 func (u *Users) evictIdle(now unit.Time) {
 	for range min(maxChecked, u.rules.MaxUsers) {
 		n := u.nextChecked
@@ -462,7 +471,7 @@ func (u *Users) evictIdle(now unit.Time) {
 	}
 }
 
-// evictOldest frees the number of the unnamed user that was silent longest.
+// evictOldest frees the number of the unnamed user that was silent longest. There must be an unnamed user.
 func (u *Users) evictOldest() {
 	oldest := packet.Addr(0)
 	for a := u.ports + 1; a < len(u.members); a++ {
@@ -474,7 +483,7 @@ func (u *Users) evictOldest() {
 	u.Forgotten++
 }
 
-// describeNumber stores the user of a number in the book.
+// describeNumber stores the VLANs or the address of an unnamed user in the book. It has no effect for other keys.
 func (u *Users) describeNumber(n packet.Addr, k userKey) {
 	switch k.kind {
 	case keyVLAN:
