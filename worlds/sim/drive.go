@@ -29,15 +29,15 @@ type drive struct {
 	ended     bool   // all flows have ended at their senders
 	draining  bool   // packets of ended flows are in flight
 	drained   bool   // those packets have arrived
-	busy      int    // the host that pending last found
+	busy      int    // the host that hasPending last found
 	nextAudit uint64 // packet-hops
 	violation string // text of the violation, with Violated
 	recurring *recurring
 	again     bool // how far the fabric runs must be computed again
 }
 
-// Run runs the simulation to its end. It must be called only once. It stops the fabric at the end of the warm-up and at
-// every sample, so that measures are taken at an exact time.
+// Run runs the simulation to its end. It must be called only once. It stops the fabric at the end of the warm-up and
+// at every sample, so that measures are taken at an exact time. A host's failure ends it with outcome.Violated.
 func (r *Simulation) Run() *outcome.Result {
 	if len(r.threads) > 1 {
 		r.group = parallel.New(len(r.threads), r.config.Yields, r.fabric.CountEvents)
@@ -94,7 +94,8 @@ func (r *Simulation) newDrive() *drive {
 	return d
 }
 
-// runStep advances to the next time at which an event outside the fabric is due; false: the run ends.
+// runStep advances to the next time at which an event outside the fabric is due, and runs what is due then; false:
+// the run ends, for d.reason.
 func (d *drive) runStep() bool {
 	if c := d.config; c.Stopped != nil && c.Stopped() { // the fabric asks only if it has events
 		d.reason = outcome.Interrupted
@@ -178,7 +179,7 @@ func (d *drive) executeEvents() {
 	}
 }
 
-// nextStop returns the time up to which the fabric runs without a stop.
+// nextStop returns the time up to which the fabric runs without a stop. It also starts the onsets that are due now.
 func (d *drive) nextStop() unit.Time {
 	until := min(d.end, d.limit)
 	if !d.warm {
@@ -265,7 +266,7 @@ func (d *drive) runDue() bool {
 	return true
 }
 
-// beginMeasured begins the measured part.
+// beginMeasured begins the measured part: it stores the counters at now, and restarts the other measures.
 func (d *drive) beginMeasured() {
 	d.atWarmup = d.takeSnapshot(d.now)
 	d.noteBefore()

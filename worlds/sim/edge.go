@@ -115,13 +115,13 @@ const outside = unit.Second
 
 // shortestLinkDelay returns the shortest delay of a link that has one, after which a run is cut when all is done; 0: no
 // delay.
-func (c *Config) shortestLinkDelay() (least unit.Time) {
+func (c *Config) shortestLinkDelay() (shortest unit.Time) {
 	for i := range c.Wiring.Network.Links {
-		if d := c.Wiring.Network.Links[i].Delay; d > 0 && (least == 0 || d < least) {
-			least = d
+		if d := c.Wiring.Network.Links[i].Delay; d > 0 && (shortest == 0 || d < shortest) {
+			shortest = d
 		}
 	}
-	return least
+	return shortest
 }
 
 // atOnce is the time that a frame takes from an edgePort to its host, at the rate oneAPicosecond.
@@ -132,7 +132,8 @@ const (
 
 // DeliverFrame executes all events before now, and gives a frame that has arrived at that time to the host of a node.
 // Frames arrive in the order of their times; a late one arrives at the current time. DeliverFrame reports whether the
-// frame is of one of the flows; a pause is of all of them.
+// frame is of one of the flows; a pause is of all of them. It also returns false for frames that it cannot parse and
+// after the end. It does not keep the frame.
 func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	now -= atOnce
 	d := e.ports[node]
@@ -161,10 +162,10 @@ func (e *Edge) DeliverFrame(now unit.Time, node int, frame []byte) bool {
 	return true
 }
 
-// ReturnPacket takes back a packet that send got.
+// ReturnPacket takes back a packet that send got. The driver must not use it afterwards.
 func (e *Edge) ReturnPacket(p *packet.Packet) { e.threads[0].pool.Put(p) }
 
-// Advance executes all events before until, and reports whether the run continues.
+// Advance executes all events before until, and reports whether the run continues. An earlier until has no effect.
 func (e *Edge) Advance(until unit.Time) bool {
 	for e.limit = until; !e.over && e.now < min(until, e.end); {
 		e.over = !e.runStep()
@@ -173,7 +174,8 @@ func (e *Edge) Advance(until unit.Time) bool {
 	return !e.over
 }
 
-// Next returns the time of the next event if no packet arrives; unit.Never if the run is over.
+// Next returns the time of the next event or sample, or of the end, if no packet arrives; unit.Never if the run is
+// over.
 func (e *Edge) Next() unit.Time {
 	if e.over {
 		return unit.Never
@@ -191,7 +193,8 @@ func (e *Edge) Now() unit.Time { return e.now }
 // Err returns the error of an endpoint that could not be made; nil: there is no error.
 func (e *Edge) Err() error { return e.firstFailure() }
 
-// Result ends the run, if it has not ended, at its current time, and returns its result.
+// Result ends the run, if it has not ended, at its current time, and returns its result: of flows, watches and
+// observations. It must be called once.
 func (e *Edge) Result() *outcome.Result {
 	if !e.over {
 		e.reason = outcome.Interrupted

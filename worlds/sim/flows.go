@@ -39,8 +39,8 @@ func (r *Simulation) isUp(nic int) bool { return !r.hosts[nic].port.IsDown() }
 // hasLinks reports whether both NICs of a flow have a link that is up.
 func (r *Simulation) hasLinks(f *outcome.Flow) bool { return r.isUp(f.Src) && r.isUp(f.Dst) }
 
-// sourceNIC returns the NIC from which a flow begins now. If one of its NICs has no link, it gets other NICs of its
-// hosts.
+// sourceNIC returns the NIC from which a flow begins now. If one of its NICs has no link that is up, it changes the
+// flow to other NICs of its hosts, if there are any. Flows with given endpoints keep theirs.
 func (r *Simulation) sourceNIC(flow packet.FlowID) *host {
 	f := &r.config.Flows[flow]
 	if r.failover != nil && r.config.givenEndpoints(flow).Sender == nil && !r.hasLinks(f) {
@@ -49,8 +49,8 @@ func (r *Simulation) sourceNIC(flow packet.FlowID) *host {
 	return r.hosts[f.Src]
 }
 
-// MakeEndpoints makes the endpoints of all flows that do not come after others, instead of when these start, for
-// callers that inspect or wrap endpoints.
+// MakeEndpoints makes the endpoints that Endpoints lacks, instead of when their flows start, for callers that inspect
+// or wrap endpoints. It leaves out senders of flows that come after others. The error is the factory's.
 func (c *Config) MakeEndpoints() (err error) {
 	c.padEndpoints()
 	for i := range c.Flows {
@@ -175,8 +175,8 @@ func (r *Simulation) addFlows() error {
 	return nil
 }
 
-// addDependents records which flows wait for which, and checks that all can begin. The error is about a flow that could
-// never begin.
+// addDependents records which flows wait for which, and checks that all can begin. The error is about a flow that
+// could never begin, or about a predecessor that does not end at the flow's source.
 func (r *Simulation) addDependents() error {
 	flows := r.config.Flows
 	for i := range flows {
@@ -237,7 +237,7 @@ func (r *Simulation) addDependents() error {
 	return nil
 }
 
-// sameHost reports whether two NICs are of the same host.
+// sameHost reports whether two NICs are of the same host. Numbers that no NIC has are of no host.
 func (r *Simulation) sameHost(a, b int) bool {
 	n := r.nics.Len()
 	return a == b || a >= 0 && b >= 0 && a < n && b < n && r.nics.HostOf(a) == r.nics.HostOf(b)
@@ -251,7 +251,8 @@ func (r *Simulation) dependentsOf(flow packet.FlowID) []int32 {
 	return r.waiting[r.waitsAt[flow]:r.waitsAt[flow+1]]
 }
 
-// beginFlow makes the sender of a flow from this host, and returns its slot; notStarted if that fails.
+// beginFlow makes the sender of a flow from this host, and returns its slot; notStarted if that fails. The caller
+// calls updateSlot for it.
 func (h *host) beginFlow(flow packet.FlowID, start unit.Time) int32 {
 	f := &h.run.config.Flows[flow]
 	e := h.run.config.givenEndpoints(flow).Sender
@@ -268,7 +269,8 @@ func (h *host) beginFlow(flow packet.FlowID, start unit.Time) int32 {
 	return i
 }
 
-// acceptFlow makes the receiver of a flow to this host, and returns its slot; notStarted if that fails.
+// acceptFlow makes the receiver of a flow to this host, and returns its slot; notStarted if that fails, which
+// recordFailure records.
 func (h *host) acceptFlow(flow packet.FlowID) int32 {
 	f := &h.run.config.Flows[flow]
 	e := h.run.config.givenEndpoints(flow).Receiver
@@ -288,7 +290,7 @@ func (h *host) acceptFlow(flow packet.FlowID) int32 {
 	return i
 }
 
-// recordFailure records that an endpoint could not be made, which ends the run at its next audit. It returns
+// recordFailure records the first endpoint that could not be made, which ends the run at its next audit. It returns
 // notStarted.
 func (h *host) recordFailure(flow packet.FlowID, err error) int32 {
 	if h.failed == nil {
@@ -315,7 +317,8 @@ func (h *host) startFlow(flow packet.FlowID, now unit.Time) int32 {
 	return h.beginFlow(flow, start)
 }
 
-// startDependents starts the flows that wait only for the flow of slot i, if all its data has arrived.
+// startDependents starts the flows that wait only for the flow of slot i, if all its data has arrived. It then also
+// activates the flow's triggers and notifies the job of a message.
 func (h *host) startDependents(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if s.counters.ReceivedBytes < h.run.config.Flows[s.flow].Size {
@@ -379,7 +382,8 @@ func (r *Simulation) isComplete(flow int) bool {
 	return r.outcome[flow].Arrived != unit.Never
 }
 
-// recordCounters writes the counters of a flow's ends since its start into its outcome.
+// recordCounters writes the counters of a flow's ends since its start into its outcome. An end that is released or
+// not made changes no counter.
 func (r *Simulation) recordCounters(flow int) {
 	out, f := &r.outcome[flow], &r.config.Flows[flow]
 	if i := r.sender[flow]; i >= 0 {
@@ -412,7 +416,8 @@ type before struct {
 	timeouts int64
 }
 
-// noteBefore stores the counters of the flows that have begun.
+// noteBefore stores the counters of the flows that have begun, and of the messages, at the start of the measured
+// part.
 func (r *Simulation) noteBefore() {
 	for i := range r.outcome[:r.listed] {
 		if r.sender[i] == notStarted && r.receiver[i] == notStarted {
@@ -425,7 +430,8 @@ func (r *Simulation) noteBefore() {
 	r.overBefore = r.rankCounters()
 }
 
-// flowResults ends all flows, and reduces their outcomes to the measured part.
+// flowResults records all flows, reduces their outcomes and the messages' to the measured part, and adds them to out
+// with the list of unfinished flows. It must be called once.
 func (r *Simulation) flowResults(out *outcome.Result) {
 	for i := range r.outcome[:r.listed] {
 		r.recordCounters(i)

@@ -29,7 +29,7 @@ type host struct {
 	readyTail  int32
 	lastReply  int32            // last slot of the ring that sends replies, if there are two
 	held       []int32          // slots that may send but have a paused class
-	sends      timerheap.Heap   // slots that will send later, and flows that will begin; others are stale (current)
+	sends      timerheap.Heap   // slots that will send later, and flows that will begin; entries with another time are stale
 	timers     timerheap.Heap   // likewise
 	expiry     unit.Time        // when a pause ends by itself
 	stall      unit.Time        // when a stall ends; Never: no stall
@@ -67,7 +67,7 @@ type slot struct {
 	finite       bool // a sender with an end that it has not reached
 }
 
-// newHost returns the host of a node with a NIC of this rate.
+// newHost returns the host of a node with a NIC of this rate, as the only NIC. newNICs changes its number and port.
 func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	return &host{
 		node: int32(node), number: int32(node), expiry: unit.Never, stall: unit.Never,
@@ -76,7 +76,7 @@ func newHost(r *Simulation, node int, rate unit.LinkRate) *host {
 	}
 }
 
-// addEndpoint gives the host an endpoint and returns its slot.
+// addEndpoint adds an endpoint to the host and returns its slot. It sets the slot's times and counters.
 func (h *host) addEndpoint(s slot) int32 {
 	s.sendAt, s.timerAt, s.next = unit.Never, unit.Never, -1
 	s.counters = s.endpoint.Counters()
@@ -94,11 +94,12 @@ func (h *host) addEndpoint(s slot) int32 {
 }
 
 // timerEntry returns an entry of sends or timers for slot i. At equal times flows go in their order in Config.Flows.
-func (h *host) timerEntry(at unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
-	return timerheap.Entry{At: at, Key: uint64(flow)<<32 | uint64(uint32(i))}
+func (h *host) timerEntry(due unit.Time, flow packet.FlowID, i int32) timerheap.Entry {
+	return timerheap.Entry{At: due, Key: uint64(flow)<<32 | uint64(uint32(i))}
 }
 
-// updateSlot reads the next times of slot i after a call into it, and handles the end of its flow.
+// updateSlot reads the next times of slot i, and handles the end of its flow. It must be called after each call into
+// the slot's endpoint.
 func (h *host) updateSlot(i int32, now unit.Time) {
 	s := &h.slot[i]
 	if h.observation != nil {
@@ -196,7 +197,7 @@ func (h *host) enqueueDue(now unit.Time) {
 	}
 }
 
-// earliestSend returns when the NIC could send.
+// earliestSend returns when the NIC could send, at now or later; unit.Never without packets and due flows.
 func (h *host) earliestSend(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.IsIdle() {
 		return now
@@ -239,7 +240,8 @@ func (h *host) Wants() *packet.NodeRequests {
 	return &h.wants
 }
 
-// Receive handles a packet that arrives at the NIC.
+// Receive handles a packet that arrives at the NIC (fabric.Node). During a stall it keeps all but PFC frames. It
+// takes the packet over.
 func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	if p.Kind == packet.Pause || p.Kind == packet.Resume {
 		h.onPFC(now, p)
@@ -256,7 +258,8 @@ func (h *host) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	h.reschedule(now)
 }
 
-// deliver gives a packet to its endpoint.
+// deliver gives a packet to its endpoint. A reply enters the NIC's queue; another packet, or one without an endpoint,
+// is freed.
 func (h *host) deliver(now unit.Time, p *packet.Packet) {
 	i := h.run.slotFor(h, p)
 	if i < 0 {
@@ -286,7 +289,7 @@ func (h *host) freePacket(p *packet.Packet) {
 	h.thread.pool.Put(p)
 }
 
-// beginStall begins a stall, or prolongs it.
+// beginStall begins a stall, or prolongs it, up to time until.
 func (h *host) beginStall(until unit.Time) { h.stall = until }
 
 // endStall ends the stall, and delivers the packets that arrived during it.
@@ -331,7 +334,8 @@ func (h *host) expirePauses(now unit.Time) {
 	h.releaseHeld()
 }
 
-// Dequeue returns the next packet to send, or nil, and when to call again.
+// Dequeue returns the next packet to send, or nil, and when to call again (fabric.Node). Packets in the NIC's queues
+// precede those of ready flows.
 func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	h.woken = false
 	p, _, _ := h.port.DequeueNext(now)
@@ -375,8 +379,8 @@ func (h *host) emitNext(now unit.Time) *packet.Packet {
 	return nil
 }
 
-// setTimer computes when Advance is due next, after timers have expired or pauses and stalls have changed. Packets only
-// add timers, which update handles, so that the first timer is not searched for each time.
+// setTimer computes when Advance is due next, after timers have expired or pauses and stalls have changed. Packets
+// only add timers, which updateSlot handles, so that the first timer is not searched for each time.
 func (h *host) setTimer() {
 	h.wants.Timer = min(h.nextTimer(), h.expiry, h.stall)
 	if h.jobs != nil {
@@ -399,7 +403,7 @@ func (h *host) nextTimer() unit.Time {
 	}
 }
 
-// Advance runs the timers that have expired: pauses, stalls, endpoints' timers and ranks.
+// Advance runs the timers that have expired by now: pauses, stalls, endpoints' timers and ranks (fabric.Node).
 func (h *host) Advance(now unit.Time) {
 	if h.expiry <= now {
 		h.expirePauses(now)

@@ -42,7 +42,8 @@ type persistentEndpointFactory interface {
 	Tick(group int) unit.Time
 }
 
-// runIdeal runs jobs on an ideal network, each on its own. It returns the error of a job that cannot run.
+// runIdeal runs jobs on an ideal network, each on its own, and no flows. It returns the error of a job that cannot
+// run.
 func runIdeal(c *Config) (*outcome.Result, error) {
 	out := &outcome.Result{End: outcome.AllDone}
 	for i := range c.Jobs {
@@ -139,7 +140,8 @@ func withoutThreads(c *Config) *Config {
 // noCosts are the costs of messages that packets carry: the transport has them.
 var noCosts job.Costs
 
-// addJobs creates the ranks of jobs at their hosts, and starts them. It returns an error for an impossible job.
+// addJobs creates the ranks of jobs at their hosts, and starts them. Without jobs it has no effect. It returns an
+// error for an impossible job, and in wire mode.
 func (r *Simulation) addJobs() error {
 	c := r.config
 	if len(c.Jobs) == 0 {
@@ -198,7 +200,8 @@ func (r *Simulation) isMessage(flow packet.FlowID) bool {
 	return r.jobs != nil && int(flow) >= r.listed
 }
 
-// makeSender makes the sender of a flow that begins at start.
+// makeSender makes the sender of a flow that begins at start. With a message's sender it makes and keeps the
+// receiver.
 func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
 		return r.config.EndpointFactory.Sender(int(flow), start)
@@ -211,7 +214,7 @@ func (r *Simulation) makeSender(flow packet.FlowID, start unit.Time) (transport.
 }
 
 // makeReceiver makes the receiver of a flow when its first packet has arrived. A message's receiver was made with its
-// sender, because making one costs as much as making both.
+// sender, because making one costs as much as making both; it is returned once.
 func (r *Simulation) makeReceiver(flow packet.FlowID) (transport.Endpoint, error) {
 	if !r.isMessage(flow) {
 		return r.config.EndpointFactory.Receiver(int(flow))
@@ -238,7 +241,8 @@ func (k *ranks) setTimer(h *host) {
 	h.wants.Timer = min(h.wants.Timer, k.next)
 }
 
-// runDue runs the ranks of a host that are due.
+// runDue runs the ranks of a host that are due, and sets the host's timer. The first fault of a rank ends the run at
+// its next audit.
 func (k *ranks) runDue(h *host, now unit.Time) {
 	if k.next > now {
 		return
@@ -256,7 +260,7 @@ func (k *ranks) runDue(h *host, now unit.Time) {
 	k.setTimer(h)
 }
 
-// noteDone counts rank k if it is done, and ends the job with the last one.
+// noteDone counts rank k if it has become done, and ends the job with the last one.
 func (k *rank) noteDone(now unit.Time) {
 	if k.done || !k.IsDone() {
 		return
@@ -274,7 +278,8 @@ func (k *rank) noteDone(now unit.Time) {
 // itself is the time that a message takes from a rank to itself.
 const itself = unit.Nanosecond
 
-// Send begins to send a message (job.Network). over reports that the message is sent already, or cannot be.
+// Send begins to send a message to rank to (job.Network). It sends at least 1 B. A message to the same host uses no
+// packets. over reports that the message is sent already, or cannot be, which ends the run at its next audit.
 func (k *rank) Send(_, now unit.Time, to int32, m job.Message) (over bool) {
 	x := k.jobs
 	c := x.list[k.job].config
@@ -358,7 +363,7 @@ func (k *rank) Align(now unit.Time, r *job.Rank, at job.Ref, period unit.Time) {
 // hostOf returns the host of a rank, for any NIC of its messages.
 func (x *jobs) hostOf(j, rank int32) *host { return x.run.hosts[x.list[j].config.Hosts[rank]] }
 
-// notifyArrived notifies the receiving rank that a message has arrived completely.
+// notifyArrived notifies the receiving rank that a message has arrived completely, and runs its host's ranks.
 func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.hostOf(m.job, m.to)
@@ -367,16 +372,17 @@ func (x *jobs) notifyArrived(flow packet.FlowID, now unit.Time) {
 	h.jobs.runDue(h, now)
 }
 
-// notifySent notifies the sending rank that a message is sent and acknowledged.
-func (x *jobs) notifySent(flow packet.FlowID, at unit.Time) {
+// notifySent notifies the sending rank that a message was sent and acknowledged at time end, and records its
+// duration.
+func (x *jobs) notifySent(flow packet.FlowID, end unit.Time) {
 	m := &x.message[int(flow)-x.run.listed]
 	h := x.hostOf(m.job, m.From)
-	x.list[m.job].times.Add(at - x.run.outcome[flow].Start)
-	x.list[m.job].ranks[m.From].ScheduleSendEnd(at, m.Send)
+	x.list[m.job].times.Add(end - x.run.outcome[flow].Start)
+	x.list[m.job].ranks[m.From].ScheduleSendEnd(end, m.Send)
 	h.jobs.setTimer(h)
 }
 
-// addResults adds the outcomes of the jobs to out.
+// addResults adds the outcomes of the jobs to out. Unfinished jobs count as cut unless reason is outcome.NoProgress.
 func (x *jobs) addResults(out *outcome.Result, reason outcome.EndReason) {
 	for i := range x.list {
 		o := x.list[i].tally.Outcome(x.list[i].ranks)

@@ -7,8 +7,8 @@ import (
 )
 
 // checkConservation checks that every packet was delivered, was dropped with a reason, or is in the network, at each
-// node and in total. The error names the place where a packet is missing or extra. All nodes must have reached the same
-// time.
+// node and in total. The error names the place where a packet is missing or extra; a failure of a host precedes. All
+// nodes must have reached the same time.
 func (r *Simulation) checkConservation() error {
 	if err := r.firstFailure(); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (d *drive) runAudit() bool {
 // negligible.
 const audits = 100
 
-// auditDue reports whether enough packet-hops have happened since the last audit.
+// auditDue reports whether enough packet-hops have happened since the last audit, and if so sets the next audit.
 func (d *drive) auditDue() bool {
 	if d.fabric.CountHops() < d.nextAudit {
 		return false

@@ -17,7 +17,8 @@ type nics struct {
 	wants packet.NodeRequests
 }
 
-// newNode makes the host of a node: with several links, a NIC at each; without any link, an unconnected NIC.
+// newNode makes the host of a node: with several links, a NIC at each; without any link, an unconnected NIC. It adds
+// them to r.hosts and to the wiring.
 func (r *Simulation) newNode(node int) fabric.Node {
 	leaving := r.wiring.LinksFrom(node)
 	if len(leaving) > 1 {
@@ -33,7 +34,7 @@ func (r *Simulation) newNode(node int) fabric.Node {
 	return h
 }
 
-// newNICs makes the NICs of a node.
+// newNICs makes the NICs of a node, and adds them to r.hosts and to the wiring.
 func (r *Simulation) newNICs(node int) *nics {
 	n := &nics{}
 	for port, l := range r.wiring.LinksFrom(node) {

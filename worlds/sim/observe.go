@@ -137,7 +137,8 @@ func (o *observation) settleOnsets(done unit.Time) {
 	}
 }
 
-// judgeChanges handles the changes of a log before done, and returns the rest.
+// judgeChanges handles the changes of a log before done, and returns the rest in the log's memory. It records the
+// first reduction of each flow after the onset.
 func (o *observation) judgeChanges(n *onset, log []outcome.Change, done unit.Time) (left []outcome.Change) {
 	left = log[:0]
 	for _, c := range log {
@@ -157,7 +158,7 @@ func (o *observation) judgeChanges(n *onset, log []outcome.Change, done unit.Tim
 	return left
 }
 
-// isUnknown reports whether these hosts cannot detect an onset.
+// isUnknown reports whether these hosts cannot detect an onset, because it is at a port outside (Edge).
 func (o *observation) isUnknown(onset int) bool { return o.apart && o.onsets[onset].config.Port >= 0 }
 
 // changesOf returns the changes for an onset that these hosts cannot detect, and the values at its earliest time.
@@ -174,11 +175,11 @@ func (o *observation) changesOf(onset int) (all []outcome.Change) {
 	return all
 }
 
-// JudgeOnset returns the result of an onset at a port that the network outside an Edge has detected at a time; at is
-// unit.Never if it did not begin. changes are the hosts' (Result.Changes).
-func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcome.OnsetResult {
+// JudgeOnset returns the result of an onset at a port that the network outside an Edge has detected at time start;
+// unit.Never if it did not begin. changes are the hosts' (Result.Changes); they may include other flows.
+func JudgeOnset(x *outcome.Onset, start unit.Time, changes []outcome.Change) outcome.OnsetResult {
 	o := observation{}
-	n := onset{config: x, startTime: at, reduced: make([]unit.Time, len(x.Flows))}
+	n := onset{config: x, startTime: start, reduced: make([]unit.Time, len(x.Flows))}
 	for k, f := range x.Flows {
 		n.reduced[k] = unit.Never
 		for len(o.flows) <= f {
@@ -190,7 +191,7 @@ func JudgeOnset(x *outcome.Onset, at unit.Time, changes []outcome.Change) outcom
 		return int(c.Flow) >= len(o.flows)
 	})
 	o.judgeChanges(&n, mine, unit.Never)
-	return outcome.OnsetResult{At: at, Reduced: n.reduced}
+	return outcome.OnsetResult{At: start, Reduced: n.reduced}
 }
 
 // hasFallen reports whether a value is a reduction from the largest. 0 means no limit, or no value yet.
@@ -198,7 +199,8 @@ func (n *onset) hasFallen(value, largest int64) bool {
 	return value > 0 && float64(value) < (1-n.config.By)*float64(largest)
 }
 
-// nextOnset returns the next time after now at which a port is checked first, since it may be full already.
+// nextOnset returns the next time after now at which a port is checked first, since it may be full already;
+// unit.Never without one. o may be nil.
 func (o *observation) nextOnset(now unit.Time) unit.Time {
 	next := unit.Never
 	if o != nil && !o.apart {
@@ -222,7 +224,7 @@ func (o *observation) startOnsets(now unit.Time) {
 	}
 }
 
-// startIfGrown starts the onset at now if its port's queue has this length.
+// startIfGrown starts the onset at now if its port's queue of this length exceeds one of the onset's limits above 0.
 func (n *onset) startIfGrown(now unit.Time, packets int32, bytes unit.Bytes) {
 	if a := n.config.Above; a.Packets > 0 && packets > a.Packets || a.Bytes > 0 && bytes > a.Bytes {
 		n.startTime = now
@@ -277,7 +279,8 @@ func (o *observation) restartPeaks(now unit.Time) {
 	}
 }
 
-// addResult adds the observation to a run's result. notices, last and first are the counters of the measured part.
+// addResult adds the observation to a run's result; out.Time must be set. notices are the arrived ones, last and
+// first the counters at the end and the beginning of the measured part.
 func (o *observation) addResult(out *outcome.Result, notices outcome.Notices, last, first *wiring.CounterSnapshot) {
 	c := o.run.config
 	o.settleOnsets(unit.Never)

@@ -45,7 +45,8 @@ func (d *drive) hasPending() bool {
 	return false
 }
 
-// isRelevant reports whether a packet on a link can change more than a switch's view of its paths.
+// isRelevant reports whether a packet on a link can change more than a switch's view of its paths. link is an index
+// of linkOf.
 func (r *Simulation) isRelevant(link int, p *packet.Packet) bool {
 	switch p.Kind {
 	case packet.Pause, packet.Resume:
@@ -66,7 +67,8 @@ func (h *host) isBusy() bool {
 // maxWaits is the maximum number of flows that a result explains.
 const maxWaits = 20
 
-// explainWaits explains what the first unfinished flows wait for.
+// explainWaits explains what the first maxWaits unfinished flows wait for, and which links that are down lost packets
+// of them. All nodes must have reached the same time.
 func (r *Simulation) explainWaits(now unit.Time, unfinished []int) []outcome.Wait {
 	if len(unfinished) > maxWaits {
 		unfinished = unfinished[:maxWaits]
@@ -113,8 +115,8 @@ func (r *Simulation) lostAt(flow int, down []int) (at []int) {
 // maxMessageWaits limits the messages that a result explains for each job.
 const maxMessageWaits = 3
 
-// messageWaits explains messages of an unfinished job that are in flight, or that their senders wrote off. Messages
-// with packets that were lost at links that are down come first, then the oldest ones.
+// messageWaits explains up to maxMessageWaits messages of unfinished job j that are in flight, or that their senders
+// wrote off. Messages with packets that were lost at links that are down come first, then the oldest ones.
 func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWait) {
 	x, down := r.jobs, r.downLinks()
 	var open, intact []int
@@ -145,7 +147,7 @@ func (r *Simulation) messageWaits(j int, now unit.Time) (out []outcome.MessageWa
 	return out
 }
 
-// eachPacket visits the packets of flows in the network.
+// eachPacket visits the packets on links and in the queues of ports. It omits packets that hosts keep during a stall.
 func (r *Simulation) eachPacket(visit func(*packet.Packet)) {
 	for i := range r.linkOf {
 		if !r.fabric.IsLinkEmpty(i) {
@@ -165,7 +167,7 @@ func (r *Simulation) eachPacket(visit func(*packet.Packet)) {
 	}
 }
 
-// waitsFor explains what flow i waits for.
+// waitsFor explains what flow i waits for, without InNetwork and Down. It may make the flow's sender (senderSlot).
 func (r *Simulation) waitsFor(i int, now unit.Time) outcome.Wait {
 	f := &r.config.Flows[i]
 	w := outcome.Wait{Flow: i, Until: unit.Never}

@@ -16,7 +16,7 @@ func newRankCounters(ranks int) []outcome.RankCounters {
 	return out
 }
 
-// addRankCounters adds the recorded counters of a message's ends to its ranks.
+// addRankCounters adds the recorded counters of a message's ends, by its flow, to its ranks in to.
 func (r *Simulation) addRankCounters(to [][]outcome.RankCounters, flow int) {
 	m, o := &r.jobs.message[flow-r.listed], &r.outcome[flow]
 	to[m.job][m.From].Add(&outcome.RankCounters{Sent: o.Sender, Received: o.Receiver, Timeouts: o.Timeouts})
@@ -38,7 +38,7 @@ func (r *Simulation) rankCounters() (out [][]outcome.RankCounters) {
 	return out
 }
 
-// carriedBytes returns the bytes of a job's messages that have arrived.
+// carriedBytes returns the bytes of a job's messages that have arrived since the run began.
 func (r *Simulation) carriedBytes(job int) (sum unit.Bytes) {
 	for i := range r.closedCounters[job] {
 		sum += r.closedCounters[job][i].Got

@@ -70,7 +70,8 @@ type skipped struct {
 	first, last counted // before and after the cycle that they repeat
 }
 
-// newRecurring starts the search; nil: the run has no job with alike iterations.
+// newRecurring starts the search, or records in its report why no iteration can recur. It returns nil if the run has
+// no job with alike iterations.
 func (d *drive) newRecurring() *recurring {
 	if d.jobs == nil {
 		return nil
@@ -104,7 +105,7 @@ func (x *recurring) giveUp(format string, arguments ...any) {
 	}
 }
 
-// checkConfig finds properties of the configuration that prevent skipping iterations.
+// checkConfig gives up if a property of the configuration prevents skipping iterations.
 func (x *recurring) checkConfig() {
 	c := x.drive.config
 	switch {
@@ -133,11 +134,11 @@ func (x *recurring) checkConfig() {
 	}
 }
 
-// iterationCount returns the number of iterations of the job.
+// iterationCount returns the number of iterations of the job, by the first rank's operations.
 func (x *recurring) iterationCount() int { return x.program.Ops(0, 0) / x.program.Each(0, 0) }
 
-// checkRecurrence is called when all events before now are done. Between iterations it normalises the network, and
-// skips iterations if they recur.
+// checkRecurrence is called when all events before now are done. If the network is idle after another iteration, it
+// normalises the network, restarts random draws if the configuration requires it, and skips iterations if they recur.
 func (x *recurring) checkRecurrence(now unit.Time) {
 	r := x.drive.Simulation
 	over := r.jobs.list[0].tally.CountOver()
@@ -158,8 +159,8 @@ func (x *recurring) checkRecurrence(now unit.Time) {
 	}
 }
 
-// releaseFinished releases all state of messages that are over. It returns false if a message or an endpoint is still
-// active.
+// releaseFinished releases all state of messages that are over, also their places in the lists of flows. It returns
+// false, after a sweep only, if a message or an endpoint is still active.
 func (r *Simulation) releaseFinished() bool {
 	r.sweepFlows()
 	x := r.jobs
@@ -197,7 +198,8 @@ func (h *host) forgetEndpoints() {
 	h.setTimer()
 }
 
-// compareState compares the current state with those after earlier iterations, and skips iterations if they recur.
+// compareState stores the current state, compares it with those after earlier iterations, and skips iterations if
+// they recur. Otherwise it records the reason in the report.
 func (x *recurring) compareState(now unit.Time) {
 	r := x.drive.Simulation
 	before, anchor := x.before, x.anchor
@@ -258,8 +260,9 @@ func (x *recurring) compareState(now unit.Time) {
 	x.report.Why = "too few iterations remain when the first one recurs"
 }
 
-// findSame reads the state of a moment. It returns the first of the earlier moments with the same state, or the
-// difference from the first of them.
+// findSame reads the state of a moment into m. It returns the first of the earlier moments with the same state, or
+// the difference from the first of them. With a same state, differs names a value in steps that prevents skipping;
+// "": none does.
 func (x *recurring) findSame(m *moment, before []*moment) (same *moment, differs string) {
 	r := x.drive.Simulation
 	for i, was := range before {
@@ -290,8 +293,8 @@ func (x *recurring) recordDifference() {
 	}
 }
 
-// skippable returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the operations
-// that they look ahead at, and the run its end.
+// skippable returns the number of iterations that can be skipped in whole cycles, so that all ranks keep the
+// operations that they look ahead at, and the run its end. period is the time of a cycle of cycle iterations.
 func (x *recurring) skippable(now, period unit.Time, cycle int) int {
 	n := x.iterationCount() - x.over - x.program.Ahead()
 	for _, k := range x.drive.jobs.list[0].ranks {
@@ -304,7 +307,8 @@ func (x *recurring) skippable(now, period unit.Time, cycle int) int {
 	return cycles * cycle
 }
 
-// skipIterations skips n iterations, in whole cycles of the iterations from was to now.
+// skipIterations skips n iterations, in whole cycles of the iterations from was to now. It updates the ranks, the
+// job's tally, the report and the end of the run, and ends the search.
 func (x *recurring) skipIterations(n, cycle int, was, now *moment) {
 	r := x.drive.Simulation
 	j := &r.jobs.list[0]
@@ -329,7 +333,7 @@ func (d *drive) lookFrom(next unit.Time) {
 	}
 }
 
-// skippedTime returns the time of the skipped iterations, which the run's clock does not include.
+// skippedTime returns the time of the skipped iterations, which the run's clock does not include. x may be nil.
 func (x *recurring) skippedTime() unit.Time {
 	if x == nil || x.report.Iterations == 0 {
 		return 0
@@ -344,7 +348,7 @@ func (r *Simulation) SurveyState() recurrence.Survey {
 	return recurrence.NewSurvey(r.stateRoots(0), reflect.TypeFor[packet.Packet](), reflect.TypeFor[slot]())
 }
 
-// stateRoots returns the roots of the state of the network and of the first job.
+// stateRoots returns the roots of the state of the network and of the first job at now.
 func (r *Simulation) stateRoots(now unit.Time) []recurrence.Root {
 	all := r.networkRoots()
 	if r.jobs == nil {
@@ -381,7 +385,7 @@ func (r *Simulation) networkRoots() (all []recurrence.Root) {
 	return append(all, recurrence.Root{Name: "network", Value: r.fabric})
 }
 
-// nicName returns the name of a NIC: a host's only NIC has the host's name.
+// nicName returns the name of a NIC by its number: a host's only NIC has the host's name.
 func (r *Simulation) nicName(nic int) string {
 	node := r.nics.HostOf(nic)
 	name := r.config.Wiring.Network.Nodes[node].Name
@@ -434,7 +438,7 @@ func (r *Simulation) unevenGrain(period unit.Time, was, now *moment) string {
 	return ""
 }
 
-// readCounters returns the counters at now.
+// readCounters returns the counters at now. No thread may be running.
 func (r *Simulation) readCounters(now unit.Time) counted {
 	delays, tally, _ := r.mergeThreads()
 	c := counted{ports: r.takeSnapshot(now), delays: delays, tally: tally, events: r.fabric.CountEvents(),
@@ -446,7 +450,8 @@ func (r *Simulation) readCounters(now unit.Time) counted {
 	return c
 }
 
-// shiftTimes adds the time of the skipped iterations to the times in a result that are by the run's clock.
+// shiftTimes adds the time of the skipped iterations to the times in a result that are by the run's clock. x may be
+// nil.
 func (x *recurring) shiftTimes(out *outcome.Result) {
 	for i := range out.Stuck {
 		out.Stuck[i].Since += x.skippedTime()
@@ -465,7 +470,7 @@ func (x *recurring) shiftTimes(out *outcome.Result) {
 	}
 }
 
-// skippedCounters returns the counters of the skipped iterations; nil: no iteration was skipped.
+// skippedCounters returns the counters of the skipped iterations; nil: no iteration was skipped. x may be nil.
 func (x *recurring) skippedCounters() *skipped {
 	if x == nil {
 		return nil
@@ -473,7 +478,7 @@ func (x *recurring) skippedCounters() *skipped {
 	return x.skipped
 }
 
-// addPort adds the counters of the skipped iterations to a port's.
+// addPort adds the counters of the skipped iterations to the counters p of port i.
 func (s *skipped) addPort(i int, p *PortView) {
 	first, last := s.first.ports.Port(i), s.last.ports.Port(i)
 	p.SentBytes += s.n * (last.TxBytes - first.TxBytes)
@@ -483,7 +488,8 @@ func (s *skipped) addPort(i int, p *PortView) {
 	}
 }
 
-// completeCounters adds the counters of the skipped iterations to c and to the jobs.
+// completeCounters adds the counters of the skipped iterations to c and to the first job's. It has no effect if no
+// iteration was skipped, or x is nil.
 func (x *recurring) completeCounters(c *counted) {
 	if x == nil || x.skipped == nil {
 		return

@@ -61,8 +61,8 @@ type Simulation struct {
 	observation *observation // nil: no observation
 }
 
-// Run runs one configuration. It returns an error if the configuration is impossible, if an endpoint cannot be made, or
-// if a job cannot continue (job.Rank.Fault).
+// Run runs one configuration; with Config.Ideal it runs the jobs only. It returns an error if the configuration is
+// impossible, if an endpoint cannot be made, or if a job cannot continue (job.Rank.Fault).
 func Run(c *Config) (*outcome.Result, error) {
 	if c.Ideal != nil {
 		res, err := runIdeal(c)
@@ -93,7 +93,8 @@ func (r *Simulation) firstFailure() error {
 	return nil
 }
 
-// New builds the network of a configuration. It returns an error if the configuration is impossible.
+// New builds the network of a configuration, with all flows and jobs, for one call of Simulation.Run. It returns an
+// error if the configuration is impossible. c must not change until the run ends.
 func New(c *Config) (*Simulation, error) {
 	n := c.Wiring.Network
 	c = withoutThreads(c)
@@ -171,7 +172,8 @@ func New(c *Config) (*Simulation, error) {
 	return r, nil
 }
 
-// recordPFC records a PFC frame that has arrived, or the end of a pause.
+// recordPFC records a PFC frame that has arrived at a port, or the end of a pause (packet.Resume). It may be called
+// by the node's thread.
 func (r *Simulation) recordPFC(now unit.Time, node int, port packet.PortID, class uint8, kind packet.Kind) {
 	t := r.threadOfNode(node)
 	t.paused = true
@@ -212,7 +214,8 @@ func (r *Simulation) takeSamples(now unit.Time, atEnd bool) {
 	}
 }
 
-// readWatch returns the value of one watched quantity at now; −1 if the flow has no value.
+// readWatch returns the value of one watched quantity at now, in the unit of the quantity; −1 if the flow has no
+// value, because it has not begun, has ended, or its sender does not report it.
 func (r *Simulation) readWatch(w *outcome.Watch, now unit.Time) int64 {
 	if w.What == outcome.BufferBytes {
 		return int64(r.switches[w.Index].BufferedBytes())
@@ -260,16 +263,17 @@ func orNone(v int64) int64 {
 	return v
 }
 
-// classOf returns the priority class of the packets of e: its own, or its flow's.
-func classOf(e transport.Endpoint, of uint8) uint8 {
+// classOf returns the priority class of the packets of e: its own, or flowClass. It is at most the last class of
+// ports.
+func classOf(e transport.Endpoint, flowClass uint8) uint8 {
 	if c, ok := e.(transport.Classed); ok {
-		of = c.Class()
+		flowClass = c.Class()
 	}
-	return min(of, tm.Classes-1)
+	return min(flowClass, tm.Classes-1)
 }
 
 // slotFor returns the slot of the endpoint for a packet at host h: the flow's receiver or sender. It makes the
-// receiver for the first packet. It returns notStarted or closed without an endpoint.
+// receiver for the first packet. Without an endpoint it returns closed if the end was released, else notStarted.
 func (r *Simulation) slotFor(h *host, p *packet.Packet) int32 {
 	if int(p.Flow) >= len(r.sender) {
 		return notStarted
@@ -286,10 +290,10 @@ func (r *Simulation) slotFor(h *host, p *packet.Packet) int32 {
 	return notStarted
 }
 
-// recordFinish records that a flow has ended at a time.
-func (t *thread) recordFinish(at unit.Time) {
+// recordFinish counts a flow or a job that has ended at a time, until the next gatherThreads.
+func (t *thread) recordFinish(end unit.Time) {
 	t.ended++
-	t.lastFinish = max(t.lastFinish, at)
+	t.lastFinish = max(t.lastFinish, end)
 }
 
 // restartMeasures restarts measures that are not a difference of two counters for the measured part: minimum and
@@ -326,7 +330,8 @@ func (r *Simulation) takeSnapshot(now unit.Time) (s wiring.CounterSnapshot) {
 	return s
 }
 
-// makeResult returns the result of a run that ends at time end of its clock.
+// makeResult returns the result of a run that ends at time end of its clock, including the skipped iterations. It
+// must be called once.
 func (d *drive) makeResult(reason outcome.EndReason, end unit.Time) *outcome.Result {
 	r, c := d.Simulation, d.config
 	_, _, notices := r.mergeThreads()

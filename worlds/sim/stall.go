@@ -9,7 +9,7 @@ type stalling struct {
 	random    unit.Random
 }
 
-// newStalling returns the schedule with the first stall; at is unit.Never without stalls.
+// newStalling returns the schedule with the first stall; nextStall is unit.Never without stalls.
 func newStalling(c *Config) *stalling {
 	s := &stalling{every: float64(c.Stalls.Every), nextStall: unit.Never}
 	if c.Stalls.Length > 0 {
@@ -22,7 +22,7 @@ func newStalling(c *Config) *stalling {
 // scheduleNext moves on to the next stall, at least 1 ps later.
 func (s *stalling) scheduleNext() { s.nextStall += 1 + unit.Time(s.random.ExpFloat64()*s.every) }
 
-// standStill stalls all hosts from now until a time.
+// standStill stalls all hosts from now until a time, and wakes them so that their timers are set.
 func (r *Simulation) standStill(now, until unit.Time) {
 	for _, h := range r.hosts {
 		if h != nil {

@@ -74,8 +74,9 @@ func (r *Simulation) findDeadlock() []outcome.Stuck {
 	return nil
 }
 
-// findBlockers finds the queues that must move before the next switch resumes queue h. It returns false if a packet
-// there can move, or the queue is about to be released.
+// findBlockers finds the queues that must move before the next switch resumes queue h, and adds them to h.waitsFor.
+// number has the index of each held queue. It returns false if a packet there can move, or the queue is about to be
+// released.
 func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	back := r.linkOf[h.direction^1] // the port there that the link leads to
 	next := r.switches[back.Node]
@@ -110,7 +111,8 @@ func (r *Simulation) findBlockers(h *held, number map[queueOf]int) bool {
 	return found != 0
 }
 
-// findCycle follows the dependencies of queue k until a queue occurs again, and returns the cycle.
+// findCycle follows the first dependency of queue k and of each further queue until a queue occurs again, and returns
+// the cycle.
 func (r *Simulation) findCycle(all []held, k int) []outcome.Stuck {
 	at := map[int]int{}
 	var path []outcome.Stuck

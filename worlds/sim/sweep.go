@@ -16,7 +16,6 @@ const (
 	perPacket   = 16 // one for this number of ports and packets of the last sweep
 )
 
-// sweepAfter sets the next sweep after one that has scanned a number of ports, packets and flows.
 
 // sweepAfter sets when the next sweep is made, after a sweep that has scanned a number of ports, packets and flows.
 func (r *Simulation) sweepAfter(looked int) {
@@ -29,7 +28,8 @@ func (r *Simulation) sweepAfter(looked int) {
 // sweepDue reports whether so many flows have finished that a sweep is worth it.
 func (r *Simulation) sweepDue() bool { return r.finished >= r.nextSweep }
 
-// sweepFlows releases the ends of flows that are over. All nodes must have reached the same time.
+// sweepFlows releases the ends of flows that are over, and sets the next sweep. While a switch recirculates packets
+// it releases none. All nodes must have reached the same time.
 func (r *Simulation) sweepFlows() {
 	if len(r.there) <= len(r.config.Flows)/64 {
 		r.there = make([]uint64, len(r.config.Flows)/64+1)
@@ -81,7 +81,8 @@ func (r *Simulation) sweepFlows() {
 	r.sweepAfter(looked + perPacket/2*left) // more by left, so that remaining flows are not scanned again and again
 }
 
-// giveBack releases the ends of a flow without packets in the network if they are idle, and reports whether it did.
+// giveBack releases the ends of a flow without packets in the network if they are idle, after recording its outcome.
+// It reports whether it did.
 func (r *Simulation) giveBack(flow packet.FlowID) bool {
 	f := &r.config.Flows[flow]
 	src, dst := r.hosts[f.Src], r.hosts[f.Dst]

@@ -31,17 +31,18 @@ type thread struct {
 }
 
 // divideNodes assigns the nodes to threads: groups with hosts in equal parts by the load of their flows, in the order
-// of the hosts' numbers, so that neighbours are together; then other groups to the thread of most of their neighbours.
-// It returns the thread by node, and the number of threads: not more than groups with hosts.
-func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
+// of the hosts' numbers, so that neighbours are together; then other groups to the thread of most of their
+// neighbours. It returns the thread by node, and the number of threads: not more than groups with hosts. With
+// Config.Threads below 2 all nodes are in thread 0.
+func divideNodes(c *Config, links []fabric.Link) (threadOf []int32, threads int) {
 	n := c.Wiring.Network
-	of = make([]int32, len(n.Nodes))
+	threadOf = make([]int32, len(n.Nodes))
 	if c.Threads < 2 {
-		return of, 1
+		return threadOf, 1
 	}
 	group, nics := fabric.GroupNodes(len(n.Nodes), links, c.Window), n.NICs()
 	load := make([]float64, slices.Max(group)+1)
-	var withHosts []int32 // groups, in the order of their first hosts
+	var withHosts []int32 // groups, in the order threadOf their first hosts
 	for i := range n.Nodes {
 		if g := group[i]; !n.Nodes[i].Switch {
 			if load[g] == 0 {
@@ -63,9 +64,9 @@ func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
 		load[group[nics.HostOf(f.Dst)]] += packets
 	}
 	if threads = min(c.Threads, len(withHosts)); threads < 2 {
-		return of, 1
+		return threadOf, 1
 	}
-	at := make([]int32, len(load)) // the thread of each group; −1: not known yet
+	at := make([]int32, len(load)) // the thread threadOf each group; −1: not known yet
 	for g := range at {
 		at[g] = -1
 	}
@@ -79,15 +80,15 @@ func divideNodes(c *Config, links []fabric.Link) (of []int32, threads int) {
 	}
 	assignSwitches(n, group, at, threads)
 	for i, g := range group {
-		of[i] = at[g]
+		threadOf[i] = at[g]
 	}
-	return of, threads
+	return threadOf, threads
 }
 
 // assignSwitches assigns the groups of switches to the threads of their neighbours, tier by tier. In a tie the thread
-// with fewer ports so far gets the group.
-func assignSwitches(n *topology.Network, group, at []int32, threads int) {
-	near := make([][]int32, len(at))
+// with fewer ports so far gets the group. group is by node. threadOf is by group, −1 if unknown, and is completed.
+func assignSwitches(n *topology.Network, group, threadOf []int32, threads int) {
+	near := make([][]int32, len(threadOf))
 	for i := range n.Links {
 		a, b := group[n.Links[i].Ends[0]], group[n.Links[i].Ends[1]]
 		near[a], near[b] = append(near[a], b), append(near[b], a)
@@ -96,8 +97,8 @@ func assignSwitches(n *topology.Network, group, at []int32, threads int) {
 	votes := make([]int, threads)
 	for again := true; again; {
 		again = false
-		was := slices.Clone(at)
-		for g := range at {
+		was := slices.Clone(threadOf)
+		for g := range threadOf {
 			if was[g] >= 0 {
 				continue
 			}
@@ -118,12 +119,12 @@ func assignSwitches(n *topology.Network, group, at []int32, threads int) {
 					best = k
 				}
 			}
-			at[g], again = int32(best), true
+			threadOf[g], again = int32(best), true
 			ports[best] += len(near[g])
 		}
 	}
-	for g := range at {
-		at[g] = max(at[g], 0) // groups without neighbours
+	for g := range threadOf {
+		threadOf[g] = max(threadOf[g], 0) // groups without neighbours
 	}
 }
 
@@ -174,7 +175,7 @@ func (r *Simulation) gatherThreads() {
 	}
 }
 
-// reportPauses calls OnPFC for the events since the last call, by time and node.
+// reportPauses calls OnPFC, which must be set, for the events since the last call, by time and node.
 func (r *Simulation) reportPauses() {
 	all := r.pauses[:0]
 	for _, t := range r.threads {

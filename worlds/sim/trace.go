@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// TracePorts returns a network's ports by their number, 2·link + end. No port is traced.
+// TracePorts returns a network's ports by their number, 2·link + end. No port in the result is traced yet.
 func TracePorts(n *topology.Network) []trace.Port {
 	var ports []trace.Port
 	for i, l := range n.Links {

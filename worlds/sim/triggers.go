@@ -16,8 +16,8 @@ type triggers struct {
 	waits         []bool    // by flow: a trigger begins it
 }
 
-// newTriggers returns the triggers of a configuration; nil without triggers. If they join hosts, it returns another
-// configuration in which all nodes are one group. It returns an error for impossible triggers.
+// newTriggers returns the triggers of a configuration; nil without triggers. If they join hosts, it returns a copy of
+// the configuration in which all nodes are one group; else c itself. It returns an error for impossible triggers.
 func newTriggers(c *Config) (*Config, *triggers, error) {
 	if len(c.Triggers) == 0 {
 		return c, nil, nil
@@ -78,7 +78,8 @@ func (t *triggers) crossesHosts(c *Config) bool {
 	return false
 }
 
-// inOneGroup returns the configuration with all nodes in one group, so that all events happen in the order of time.
+// inOneGroup returns a copy of the configuration with one thread and all nodes in one group, so that all events
+// happen in the order of time.
 func inOneGroup(c *Config) *Config {
 	one := *c
 	one.Threads, one.Window = 1, 0
@@ -89,7 +90,8 @@ func inOneGroup(c *Config) *Config {
 	return &one
 }
 
-// activates reports whether a flow activates a trigger when it has ended at its sender, or receiver.
+// activates reports whether a flow activates a trigger when it has ended at its receiver, if arrived, or else at its
+// sender. t may be nil.
 func (t *triggers) activates(flow packet.FlowID, arrived bool) bool {
 	if t == nil || int(flow) >= len(t.sent) { // no triggers, or a message of a job
 		return false
@@ -107,7 +109,8 @@ func (r *Simulation) wakeHost(h *host, now unit.Time) {
 	r.fabric.WakeNode(int(h.node), now)
 }
 
-// activateTriggers begins the flows that wait for the end of a flow, which this host has found.
+// activateTriggers begins the flows that wait for the end of a flow, which this host has found: at the receiver if
+// arrived, else at the sender. Flows that have begun remain unchanged.
 func (h *host) activateTriggers(now unit.Time, flow packet.FlowID, arrived bool) {
 	r := h.run
 	t := r.triggers

@@ -29,7 +29,8 @@ type FlowView struct {
 	Rate     unit.Rate
 }
 
-// Port returns the state of port i: 2·link + end, as in outcome.Watch.
+// Port returns the state of port i: 2·link + end, as in outcome.Watch. It is zero for hosts without their network
+// (Edge).
 func (v *View) Port(i int) (p PortView) {
 	w := v.run.wiring
 	if w == nil { // hosts without their network (Edge)
@@ -49,7 +50,8 @@ func (v *View) Port(i int) (p PortView) {
 	return p
 }
 
-// Flow returns the state of flow i.
+// Flow returns the state of flow i of Config.Flows. Window and Rate are 0 unless it is active and its sender is
+// transport.Gauged.
 func (v *View) Flow(i int) (f FlowView) {
 	r := v.run
 	f.Received = r.receivedBytes(i)

@@ -46,7 +46,8 @@ func (r *Simulation) flowTuples() map[tuple]packet.FlowID {
 	return flows
 }
 
-// addMoved adds the tuples of flows when they use other NICs than they were given.
+// addMoved adds the tuples of flows when they use other NICs than they were given. A tuple of another flow has
+// precedence.
 func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	addresses := func(a packet.Addr) (all []packet.Addr) {
 		host := r.nics.HostOf(int(a) - 1)
@@ -67,9 +68,9 @@ func (r *Simulation) addMoved(flows map[tuple]packet.FlowID, given []tuple) {
 	}
 }
 
-// wireFunc returns the function that wire mode applies to a packet at the end of a link. It keeps only the packet's
-// bytes, its size in the run's framing, which a link knows, and the fields that measures need (sender, time and
-// reason). nil in fast mode.
+// wireFunc returns the function that wire mode applies to a packet at the end of a link; nil in fast mode. It keeps
+// only the packet's bytes, its size in the run's framing, which a link knows, and the fields that measures need
+// (sender, time and reason). It panics if a codec fails.
 func (r *Simulation) wireFunc() func(p *packet.Packet) {
 	if !r.config.Wire {
 		return nil

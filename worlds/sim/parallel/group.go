@@ -58,8 +58,9 @@ func newSleeper(spins int) sleeper {
 	return sleeper{wake: make(chan struct{}, 1), spins: spins}
 }
 
-// New starts the threads for this number of parts. A group that yields runs a window with one thread for as long as
-// that is faster. events returns the number of events that the run has executed.
+// New starts the threads for this number of parts; the caller must call End. A group that yields runs a window with
+// one thread for as long as that is faster. events returns the number of events that the run has executed; it may be
+// nil unless yields is set.
 func New(parts int, yields bool, events func() uint64) *Group {
 	spins := maxSpins
 	if runtime.GOMAXPROCS(0) < parts { // a thread that spins keeps others from working
@@ -78,6 +79,7 @@ func New(parts int, yields bool, events func() uint64) *Group {
 }
 
 // Window calls run for all parts and returns when all calls have returned. If one of them panics, Window does then.
+// It must not be called concurrently.
 func (c *Group) Window(run func(part int)) {
 	if c.pace == nil || c.pace.current == together {
 		c.beginWindow(run)
@@ -115,14 +117,14 @@ func (c *Group) runOwnPart(run func(part int)) {
 	run(0)
 }
 
-// End ends the threads. No window may be running.
+// End ends the threads, and returns when they have ended their loops. No window may be running.
 func (c *Group) End() {
 	c.over = true
 	c.beginWindow(nil)
 	c.leader.awaitValue(&c.left, 0)
 }
 
-// runThread is the loop of thread k.
+// runThread is the loop of thread k, from 1. After a panic the thread runs no further part.
 func (c *Group) runThread(m *member, k int) {
 	for window := uint32(1); ; window++ {
 		m.awaitValue(&c.phase, window)
@@ -149,18 +151,19 @@ func (m *member) carryOut(run func(int), k int) {
 	run(k)
 }
 
-// awaitValue returns when x has the value want. x must keep it until the sleeper has returned.
-func (s *sleeper) awaitValue(x *counter, want uint32) {
+// awaitValue returns when x has the given value. x must keep it until the sleeper has returned. It counts unnecessary
+// spins in s.vain.
+func (s *sleeper) awaitValue(x *counter, value uint32) {
 	for range s.spinLimit() {
-		if x.Load() == want {
+		if x.Load() == value {
 			s.vain = 0
 			return
 		}
 	}
 	s.vain++
-	for x.Load() != want { // again if the setter of the last value wakes this thread only now
+	for x.Load() != value { // again if the setter of the last value wakes this thread only now
 		s.parked.Store(true)
-		if x.Load() == want && s.parked.CompareAndSwap(true, false) {
+		if x.Load() == value && s.parked.CompareAndSwap(true, false) {
 			return
 		}
 		<-s.wake // the setter of x has seen parked

@@ -58,7 +58,8 @@ func (p *pace) recordEvents(events uint64) {
 	}
 }
 
-// endStretch ends the stretch if its time is over, and begins the next one.
+// endStretch ends the stretch if its time is over, and begins the next one: of a trial, or after the last one in the
+// selected mode.
 func (p *pace) endStretch(now time.Time, events uint64) {
 	took := now.Sub(p.since)
 	if took < p.length {
@@ -92,5 +93,5 @@ func (p *pace) endTrial() {
 	p.chosen, p.length = p.current, p.stay
 }
 
-// eventCost returns the time of an event in nanoseconds.
+// eventCost returns the mean time of an event in a mode, in nanoseconds, during the trial.
 func (p *pace) eventCost(m mode) float64 { return float64(p.spent[m]) / float64(max(p.events[m], 1)) }

@@ -31,8 +31,9 @@ type Snapshot struct {
 // Words returns the number of words.
 func (s *Snapshot) Words() int { return len(s.words) }
 
-// TakeSnapshot reads the state at a moment. With an earlier one it returns the first word that differs from it; "": the
-// states are the same.
+// TakeSnapshot reads the state at a moment. If before is not nil, it compares each word by its kind with that earlier
+// state, and returns the first word that differs; "": the states are the same, or before is nil. before must have the
+// same roots.
 func TakeSnapshot(roots []Root, now unit.Time, before *Snapshot) (s *Snapshot, differs string) {
 	w := newWalk(now, before)
 	w.walkRoots(roots)
@@ -88,7 +89,7 @@ func newWalk(now unit.Time, before *Snapshot) *walk {
 	return w
 }
 
-// walkRoots walks through the roots.
+// walkRoots walks through the roots and adds their words to the snapshot.
 func (w *walk) walkRoots(roots []Root) {
 	for i := range roots {
 		r := &roots[i]
@@ -148,7 +149,8 @@ func (w *walk) recordDifference(format string, arguments ...any) {
 	}
 }
 
-// recordFault records a value that cannot be compared, with the field that has it.
+// recordFault records a value that cannot be compared, with the field that has it: in a survey as a fault, else as a
+// difference.
 func (w *walk) recordFault(format string, arguments ...any) {
 	text := fmt.Sprintf(format, arguments...) + "; " + mistake
 	if w.owner != nil {
@@ -182,7 +184,8 @@ func (w *walk) formatPath() string {
 	return b.String()[1:]
 }
 
-// addWord adds a word, and compares it with the earlier state by its kind.
+// addWord adds a word, and compares it with the earlier state by its kind: a count may differ, an instant is relative
+// to its moment, and so is a past time unless both are past.
 func (w *walk) addWord(k state.FieldKind, v uint64) {
 	i := len(w.words)
 	w.words = append(w.words, v)
@@ -288,7 +291,7 @@ func hashString(s string) uint64 {
 	return h
 }
 
-// walkPointer walks through the value of a pointer, once.
+// walkPointer walks through the value of a pointer, once. Each further occurrence adds only the pointer's number.
 func (w *walk) walkPointer(v reflect.Value, kind state.FieldKind) {
 	if v.IsNil() {
 		w.addWord(state.Plain, 0)
@@ -320,7 +323,7 @@ func (w *walk) walkList(v reflect.Value, kind state.FieldKind) {
 	w.path = w.path[:depth]
 }
 
-// walkFields walks through the fields of a struct that are state.
+// walkFields walks through the fields of a struct that are state. A field without a kind of its own has the struct's.
 func (w *walk) walkFields(v reflect.Value, kind state.FieldKind) {
 	depth, owner, name := len(w.path), w.owner, w.field
 	for _, f := range w.fieldsOf(v.Type()) {
@@ -395,7 +398,7 @@ func (w *walk) surveyType(t reflect.Type, kind state.FieldKind) {
 	}
 }
 
-// walkMap walks through a map in the order of its keys.
+// walkMap walks through a map in the order of its keys as text. Two keys with the same text are a fault.
 func (w *walk) walkMap(v reflect.Value, kind state.FieldKind) {
 	depth := len(w.path)
 	w.addWord(state.Plain, uint64(v.Len()))
