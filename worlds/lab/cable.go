@@ -26,7 +26,7 @@ func (c *Config) CableLinks() (links []int) {
 	return slices.Compact(links)
 }
 
-// followCarrier makes a link follow its cable's carrier. It removes the link's down and up events.
+// followCarrier makes a link follow its cable's carrier instead of events. It removes the link's down and up events.
 func (d *plane) followCarrier(link int) {
 	d.events = slices.DeleteFunc(slices.Clone(d.events), func(e wiring.Event) bool {
 		return e.Link == link &&

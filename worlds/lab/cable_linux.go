@@ -54,8 +54,9 @@ func (l *Network) LayCables(links []int) error {
 	return nil
 }
 
-// PullCables applies the events of the configuration in real time until the last event or the end of ctx. It sets the
-// first end of a link's cable down or up, and changes the limits of hosts at links with a new rate.
+// PullCables applies the events of the configuration in real time until the last event or the end of ctx, which is no
+// error. It sets the first end of a link's cable down or up, and changes the limits of hosts at links with a new
+// rate.
 func (p *DataPlane) PullCables(ctx context.Context, c *Config) error {
 	index := map[int]int{}
 	var conn *rtnl.Conn
@@ -178,7 +179,8 @@ func (x *carrierWatch) descriptor() int {
 	return x.watch.FD()
 }
 
-// applyChanges passes the carrier changes since the last call to the plane d.
+// applyChanges passes the carrier changes since the last call to the plane d. A link is down while one of its ends
+// has no carrier.
 func (x *carrierWatch) applyChanges(d *plane) error {
 	if x == nil {
 		return nil

@@ -33,7 +33,7 @@ const (
 // application is Weir's name in the section header.
 const application = "weir lab"
 
-// interfaceNames returns the names of a node's interfaces, interfacesPerPort for each port.
+// interfaceNames returns the names of a node's interfaces, interfacesPerPort for each port, in the order of ports.
 func interfaceNames(n *topology.Network, node int) (names []string) {
 	for i := range n.Links {
 		for e, at := range n.Links[i].Ends {
@@ -70,7 +70,7 @@ func newCaptureBuffer(remaining *int64) captureBuffer {
 	return captureBuffer{remaining: remaining, cut: unit.Never, comment: make([]byte, 0, 64)}
 }
 
-// byteLimit returns the limit of a capture in bytes.
+// byteLimit returns the limit of a capture in bytes, or its default.
 func (x *Capture) byteLimit() int64 {
 	if x.Limit == 0 {
 		return int64(defaultCapture)
@@ -78,7 +78,7 @@ func (x *Capture) byteLimit() int64 {
 	return int64(x.Limit)
 }
 
-// newCapturedSwitch wraps the switch of a node in a capture.
+// newCapturedSwitch wraps the switch of a node in a capture. All captures of a run share one limit.
 func (d *plane) newCapturedSwitch(node int, sw *dataplane.Switch) *capturedSwitch {
 	if d.captureLeft == 0 {
 		d.captureLeft = d.config.Capture.byteLimit()
@@ -93,7 +93,7 @@ func (t *capturedSwitch) Receive(now unit.Time, in packet.PortID, p *packet.Pack
 	t.Switch.Receive(now, in, p)
 }
 
-// Dequeue records an output frame.
+// Dequeue returns the switch's next output frame, and records it.
 func (t *capturedSwitch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	p, again := t.Switch.Dequeue(now, out)
 	if p != nil {
@@ -116,8 +116,8 @@ type frameFormat struct {
 	framing packet.Framing
 }
 
-// encodeFrame returns the frame of p and its comment. comment and scratch are buffers to append to; the third
-// result is scratch, possibly grown.
+// encodeFrame returns the frame of p and its comment. comment and scratch are buffers to append to; the third result
+// is scratch, possibly grown. Without bytes in p it encodes p; a packet that it cannot encode has an empty frame.
 func (d *frameFormat) encodeFrame(p *packet.Packet, comment, scratch []byte) (data, words, buffer []byte) {
 	data = p.Data
 	add := func(word string) {
@@ -151,20 +151,20 @@ func (d *frameFormat) encodeFrame(p *packet.Packet, comment, scratch []byte) (da
 // slabBytes is the allocation unit of a capture.
 const slabBytes = 1 << 20
 
-// recordFrame records packet p at interface on.
-func (t *capturedSwitch) recordFrame(now unit.Time, on int, p *packet.Packet) {
+// recordFrame records packet p at the switch's interface index, unless the capture was cut off.
+func (t *capturedSwitch) recordFrame(now unit.Time, index int, p *packet.Packet) {
 	if t.cut != unit.Never {
 		return
 	}
 	var data, words []byte
 	data, words, t.scratch = t.format.encodeFrame(p, t.comment[:0], t.scratch)
-	t.addFrame(now, on, data, words)
+	t.addFrame(now, index, data, words)
 }
 
-// addFrame appends a frame at interface on and counts it.
-func (t *captureBuffer) addFrame(now unit.Time, on int, data, words []byte) {
-	inbound := on%interfacesPerPort == inputInterface
-	if t.appendBlock(now, on, inbound, data, words) && inbound {
+// addFrame appends a frame at interface index, with comment words, and counts it as input or output.
+func (t *captureBuffer) addFrame(now unit.Time, index int, data, words []byte) {
+	inbound := index%interfacesPerPort == inputInterface
+	if t.appendBlock(now, index, inbound, data, words) && inbound {
 		t.frames[0]++
 	} else if t.cut == unit.Never {
 		t.frames[1]++
@@ -172,25 +172,25 @@ func (t *captureBuffer) addFrame(now unit.Time, on int, data, words []byte) {
 }
 
 // appendBlock appends a block if the limit allows it. Otherwise it sets cut and returns false.
-func (t *captureBuffer) appendBlock(now unit.Time, on int, inbound bool, data, words []byte) bool {
+func (t *captureBuffer) appendBlock(now unit.Time, index int, inbound bool, data, words []byte) bool {
 	n := trace.FrameBlockLength(len(data), len(words))
 	if *t.remaining -= int64(n); *t.remaining < 0 {
 		*t.remaining = 0
 		t.cut = now
 		return false
 	}
-	t.writeBlock(n, on, now, inbound, data, words)
+	t.writeBlock(n, index, now, inbound, data, words)
 	return true
 }
 
 // writeBlock appends a block of n bytes to the last slab, or to a new one.
-func (t *captureBuffer) writeBlock(n, on int, now unit.Time, inbound bool, data, words []byte) {
+func (t *captureBuffer) writeBlock(n, index int, now unit.Time, inbound bool, data, words []byte) {
 	k := len(t.slabs) - 1
 	if k < 0 || cap(t.slabs[k])-len(t.slabs[k]) < n {
 		t.slabs = append(t.slabs, make([]byte, 0, max(slabBytes, n)))
 		k++
 	}
-	t.slabs[k] = trace.AppendFrame(t.slabs[k], on, now, inbound, data, words)
+	t.slabs[k] = trace.AppendFrame(t.slabs[k], index, now, inbound, data, words)
 }
 
 // Words in the comments of frames without bytes: changes of a port, and the end of a switch's record.
@@ -203,7 +203,7 @@ const (
 	cutWord     = "cut off"
 )
 
-// recordEvent records a link's event at the captured switches where the link ends.
+// recordEvent records a link's event at now at the captured switches where the link ends.
 func (d *plane) recordEvent(now unit.Time, e *wiring.Event) {
 	words := upWord
 	switch {
@@ -231,8 +231,9 @@ type CaptureSummary struct {
 	Error   string    // error that truncated the file; "" if there was no error
 }
 
-// writeCapture writes the records of all captured switches, merged in order of time; each switch keeps its order
-// of processing. end is the event time before which everything has happened.
+// writeCapture writes the records of all captured switches, merged in order of time; each switch keeps its order of
+// processing. end is the event time before which everything has happened. An error is also in the summary. It
+// consumes the records.
 func (d *plane) writeCapture(w io.Writer, end unit.Time) (*CaptureSummary, error) {
 	x := &CaptureSummary{Cut: unit.Never}
 	out := bufio.NewWriterSize(w, 1<<20)
@@ -287,13 +288,13 @@ func (d *plane) writeCapture(w io.Writer, end unit.Time) (*CaptureSummary, error
 	return x, err
 }
 
-// endRecord records that the capture is complete up to the given time, or the time at which it was cut off.
-func (t *captureBuffer) endRecord(at unit.Time) {
+// endRecord records that the capture is complete up to event time end, or the time at which it was cut off.
+func (t *captureBuffer) endRecord(end unit.Time) {
 	word := endWord
 	if t.cut != unit.Never {
-		word, at = cutWord, t.cut
+		word, end = cutWord, t.cut
 	}
-	t.writeBlock(trace.FrameBlockLength(0, len(word)), eventInterface, at, false, nil, []byte(word))
+	t.writeBlock(trace.FrameBlockLength(0, len(word)), eventInterface, end, false, nil, []byte(word))
 }
 
 // blockTime returns the time of a frame's block.
@@ -301,7 +302,7 @@ func blockTime(b []byte) unit.Time {
 	return unit.Time(binary.LittleEndian.Uint32(b[12:]))<<32 | unit.Time(binary.LittleEndian.Uint32(b[16:]))
 }
 
-// readChange parses the comment of a port's event.
+// readChange parses the comment of a port's event; its time and link are not set.
 func readChange(words string) (e wiring.Event, err error) {
 	switch words {
 	case downWord:

@@ -56,7 +56,7 @@ func (c *Config) effectiveMTU() int {
 	return c.MTU
 }
 
-// maxFrameBytes returns the length of the longest frame in bytes.
+// maxFrameBytes returns the length of the longest frame in bytes, with the Ethernet header and without FCS.
 func (c *Config) maxFrameBytes() int { return c.effectiveMTU() + packet.EthernetHeader }
 
 // OwnHosts reports for each node whether it has one of Weir's own hosts.
@@ -103,7 +103,7 @@ func (c *Config) checkConfig() error {
 	return nil
 }
 
-// buildWiring creates links and switches for hosts with the configured MTU.
+// buildWiring creates links and switches for hosts with the configured MTU. It leaves c unchanged.
 func (c *Config) buildWiring() *wiring.Wiring {
 	w := c.Wiring
 	w.MaxFrame = c.Wiring.Framing.FrameBytes(int32(c.maxFrameBytes()), 0, true)
@@ -122,7 +122,8 @@ type Capture struct {
 // defaultCapture is the default limit of a capture in bytes: half a minute at 50 Mb/s in both directions.
 const defaultCapture = 512 * unit.Bytes(1<<20)
 
-// matchNodes reports for each node whether it is captured. The error names a pattern that matches no switch.
+// matchNodes reports for each node whether it is captured. The error names a pattern that matches no switch. x may be
+// nil: no node is captured.
 func (x *Capture) matchNodes(n *topology.Network) ([]bool, error) {
 	out := make([]bool, len(n.Nodes))
 	if x == nil {

@@ -46,15 +46,15 @@ func disturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) uni
 	return changedTime(waits, min(rtt/4, observe.MaxLateness), rtt, from, until)
 }
 
-// changedTime returns the total time between from and until covered by waits longer than least, each extended by
-// one rtt.
-func changedTime(waits []live.SchedulingDelay, least, rtt, from, until unit.Time) (sum unit.Time) {
+// changedTime returns the total time between from and until covered by waits longer than minLength, each extended by
+// one rtt. Overlapping parts count once.
+func changedTime(waits []live.SchedulingDelay, minLength, rtt, from, until unit.Time) (sum unit.Time) {
 	waits = slices.SortedFunc(slices.Values(waits), func(a, b live.SchedulingDelay) int {
 		return int(min(max(a.At-b.At, -1), 1))
 	})
 	end := from // end of the time counted so far
 	for _, w := range waits {
-		if w.Length <= least {
+		if w.Length <= minLength {
 			continue
 		}
 		begins, ends := max(w.At, end), min(w.At+w.Length+rtt, until)
@@ -135,24 +135,25 @@ func (r *Report) DisturbedStrictly(hosts *HostsReport, rtt unit.Time) []string {
 	return reasons
 }
 
-// DisturbedShare returns the share of the measured part in which waits of the data plane and of hosts can have
-// changed the hosts' behaviour.
+// DisturbedShare returns the share, 0 to 1, of the measured part in which waits of the data plane and of hosts can
+// have changed the hosts' behaviour (disturbedTime). hosts may be nil. It is 0 without a measured part.
 func (r *Report) DisturbedShare(hosts *HostsReport, rtt unit.Time) float64 {
 	return r.waitShare(hosts, func(waits []live.SchedulingDelay, from, until unit.Time) unit.Time {
 		return disturbedTime(waits, rtt, from, until)
 	})
 }
 
-// HeldShare returns the share of the measured part in which waits can have changed queues. Frames held back arrive
-// at once and fill a queue for as long. So waits longer than differ count, each extended by one rtt, even if they
-// are too short to affect a sender.
-func (r *Report) HeldShare(hosts *HostsReport, differ, rtt unit.Time) float64 {
+// HeldShare returns the share of the measured part in which waits can have changed queues. Frames held back arrive at
+// once and fill a queue for as long. So waits longer than minLength count, each extended by one rtt, even if they are
+// too short to affect a sender.
+func (r *Report) HeldShare(hosts *HostsReport, minLength, rtt unit.Time) float64 {
 	return r.waitShare(hosts, func(waits []live.SchedulingDelay, from, until unit.Time) unit.Time {
-		return changedTime(waits, differ, rtt, from, until)
+		return changedTime(waits, minLength, rtt, from, until)
 	})
 }
 
-// waitShare returns the share of the measured part that measure finds in the waits of the data plane and of hosts.
+// waitShare returns the share of the measured part that measure finds in the waits of the data plane and of hosts, in
+// event time. hosts may be nil.
 func (r *Report) waitShare(hosts *HostsReport,
 	measure func(waits []live.SchedulingDelay, from,
 		until unit.Time) unit.Time) float64 {

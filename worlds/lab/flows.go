@@ -131,7 +131,8 @@ func (s *flowTable) findSlot(k flowKey, hash uint32) (slot int, exists bool) {
 	}
 }
 
-// identifyFlow returns the flow of a parsed packet, or NoFlow.
+// identifyFlow returns the flow of a parsed packet by addresses, ports, version, protocol and hash; NoFlow if it has
+// none.
 func (s *flowTable) identifyFlow(p *packet.Packet) packet.FlowID {
 	slot, exists := s.findSlot(flowKey{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Version, p.Proto}, p.Hash)
 	if !exists {
@@ -140,7 +141,8 @@ func (s *flowTable) identifyFlow(p *packet.Packet) packet.FlowID {
 	return packet.FlowID(s.table[slot].flow - 1)
 }
 
-// recordArrival counts a packet that has reached the host of a node.
+// recordArrival counts a packet that has reached the host of a node: data of a flow at its destination, with its
+// delay, and notices at its source. Trimmed packets do not count.
 func (s *flowTable) recordArrival(node int, now unit.Time, p *packet.Packet) {
 	if s.part == over || int64(p.Flow) >= int64(len(s.flows)) {
 		return

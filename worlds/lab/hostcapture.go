@@ -52,19 +52,20 @@ func (s *hostIO) startCapture(c *HostsConfig) {
 	s.capture = t
 }
 
-// recordTaken records a received frame; late is the time in ps by which its stamp was earlier.
-func (t *hostCapture) recordTaken(at unit.Time, node int, frame []byte, late unit.Time) {
+// recordTaken records a frame that a host received at time arrival; lateness is the time by which its stamp was
+// earlier.
+func (t *hostCapture) recordTaken(arrival unit.Time, node int, frame []byte, lateness unit.Time) {
 	if t.cut != unit.Never {
 		return
 	}
 	words := t.comment[:0]
-	if late > 0 {
-		words = strconv.AppendInt(append(words, lateWord...), int64(late), 10)
+	if lateness > 0 {
+		words = strconv.AppendInt(append(words, lateWord...), int64(lateness), 10)
 	}
-	t.addFrame(at, t.first[node]+inputInterface, frame, words)
+	t.addFrame(arrival, t.first[node]+inputInterface, frame, words)
 }
 
-// recordSent records a packet that starts to depart.
+// recordSent records a packet of a host that starts to depart at now.
 func (t *hostCapture) recordSent(now unit.Time, node int, p *packet.Packet) {
 	if t.cut != unit.Never {
 		return
@@ -86,7 +87,8 @@ func (d *frameFormat) emitFrame(p *packet.Packet, buffer []byte) (frame []byte, 
 	return b, ""
 }
 
-// writeCapture writes the frames that the hosts received and sent, in order of time.
+// writeCapture writes the frames that the hosts received and sent, in order of time. An error is also in the summary.
+// It consumes the records.
 func (s *hostIO) writeCapture(c *HostsConfig, w io.Writer) (*CaptureSummary, error) {
 	t := s.capture
 	var blocks [][]byte

@@ -59,7 +59,7 @@ type HostsReport struct {
 	Scheduling live.Scheduling
 }
 
-// Errors lists losses and failures that invalidate a run.
+// Errors lists losses and failures that invalidate a run, one text for each kind; nil without any.
 func (r *HostsReport) Errors() []string {
 	all := formatCounts(
 		errorCount{r.Gates.RingLost, "frames did not fit into a ring of Weir's hosts"},
@@ -98,8 +98,8 @@ type hostGate struct {
 	stamp unit.Time
 }
 
-// newHostIO creates the hosts at the gates, by node; a nil gate has no own host. clock returns the experiment's
-// time.
+// newHostIO creates the hosts at the gates, by node; a nil gate has no own host. clock returns the experiment's time.
+// result returns the outcome of the flows, as HostsConfig.Make's.
 func (c *HostsConfig) newHostIO(gates []live.Gate, clock func() unit.Time) (s *hostIO, result func() any, err error) {
 	if len(gates) != len(c.Network.Nodes) {
 		return nil, nil, fmt.Errorf("there are gates of %d nodes for %d nodes", len(gates), len(c.Network.Nodes))
@@ -175,9 +175,10 @@ func (s *hostIO) step(now unit.Time) (more bool) {
 // nextStep returns the time of the next step if no frame arrives.
 func (s *hostIO) nextStep() unit.Time { return min(s.edge.Next(), s.RetryAt) }
 
-// enterFrame passes the first waiting frame of a host, with its time stamp, to the host. It ignores frames for the
-// kernel.
-func (s *hostIO) enterFrame(h *hostGate, at unit.Time) {
+// enterFrame takes the first waiting frame of a host, which arrived at time arrival, and passes it to the host. It
+// ignores frames for the kernel. A frame that arrived before processed events enters right after them and counts as
+// belated.
+func (s *hostIO) enterFrame(h *hostGate, arrival unit.Time) {
 	s.frame = h.Gate.Take(s.frame[:0])
 	f := s.frame
 	if len(f) < packet.EthernetHeader || [6]byte(f) != h.mac && binary.BigEndian.Uint16(f[12:]) != packet.EtherControl {
@@ -185,25 +186,25 @@ func (s *hostIO) enterFrame(h *hostGate, at unit.Time) {
 	}
 	s.Counts.In++
 	late := unit.Time(0)
-	// Events before done are processed. A frame with an earlier stamp enters at the host's gate right after them.
-	if first := s.done + minArrivalTime; at < first { // the last step could not see its stamp yet
-		late, at = first-at, first
+	// Events before done are processed. A frame with an earlier stamp enters arrival the host's gate right after them.
+	if first := s.done + minArrivalTime; arrival < first { // the last step could not see its stamp yet
+		late, arrival = first-arrival, first
 		s.Counts.Belated++
 		s.Counts.BelatedBy = max(s.Counts.BelatedBy, late)
 	}
-	isOwn := s.edge.DeliverFrame(at, h.node, f)
+	isOwn := s.edge.DeliverFrame(arrival, h.node, f)
 	if s.edge.Next() < unit.Never { // after the end the hosts accept no frame
 		if s.capture != nil {
-			s.capture.recordTaken(at, h.node, f, late)
+			s.capture.recordTaken(arrival, h.node, f, late)
 		}
 		if !isOwn {
 			s.strays++
 		}
 	}
-	s.done = max(s.done, at-minArrivalTime)
+	s.done = max(s.done, arrival-minArrivalTime)
 }
 
-// buildReport returns the report of a run that ends now.
+// buildReport returns the report of a run that has lasted for now. It omits the fields that only the process knows.
 func (s *hostIO) buildReport(now unit.Time) HostsReport {
 	r := HostsReport{Counts: s.Counts, Strays: s.strays, Lateness: s.Lateness(), Stall: s.Stall,
 		Waits: s.Waits, Wall: now}

@@ -99,7 +99,8 @@ type hostArrival struct {
 	frame []byte
 }
 
-// readCapture reads the hosts' input and output from a capture.
+// readCapture reads the hosts' input and output from a capture, and the time at which it ends. Input out of order,
+// unknown interfaces or comments and a missing end are errors.
 func (r *hostReplay) readCapture(capture io.Reader) error {
 	f, err := trace.NewFrameReader(capture)
 	if err != nil {
@@ -174,7 +175,8 @@ func isTakenComment(comment string) bool {
 	return comment == "" || hasDelay && err == nil && n > 0
 }
 
-// comparePacket compares a packet that a host sends with the capture.
+// comparePacket compares a packet that a host sends at now with the capture, until the host's first difference, and
+// returns the packet to the hosts.
 func (r *hostReplay) comparePacket(node int, now unit.Time, p *packet.Packet) {
 	defer func() {
 		if r.edge != nil {

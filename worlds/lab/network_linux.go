@@ -45,9 +45,9 @@ const NIC = "eth0"
 // gateName returns the name of the data plane's interface to a host.
 func gateName(node int) string { return fmt.Sprintf("gate%d", node) }
 
-// Open creates the namespaces, interfaces, addresses, routes and neighbours of a network's hosts, and removes
-// remains of dead labs where possible. An mtu of 0 means DefaultMTU. After an error it has removed everything that
-// it created. It requires root.
+// Open creates the namespaces, interfaces, addresses, routes and neighbours of a network's hosts, and removes remains
+// of dead labs where possible. An mtu of 0 means DefaultMTU. book has the address of node i as number i+1. After an
+// error it has removed everything that it created. It requires root: else the error is ErrNotRoot.
 func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err error) {
 	if os.Geteuid() != 0 {
 		return nil, ErrNotRoot
@@ -108,7 +108,8 @@ func gateMAC(node int) [6]byte {
 	return [6]byte{0x02, 0x58, byte((node + 1) >> 24), byte((node + 1) >> 16), byte((node + 1) >> 8), byte(node + 1)}
 }
 
-// addHost creates the namespace of a host, its link to the data plane, and its addresses, routes and neighbours.
+// addHost creates the namespace of a host, its link to the data plane, and its addresses, routes and neighbours. All
+// default routes use the link, and all other hosts are neighbours.
 func (l *Network) addHost(node int) error {
 	name := l.network.Nodes[node].Name
 	if err := l.set.Add(name); err != nil {
@@ -195,24 +196,25 @@ func setUpInterface(c *rtnl.Conn, name string) (int, error) {
 	return i.Index, c.SetUpQuiet(i.Index)
 }
 
-// doInNamespace runs what in a namespace of the set, with a netlink socket there.
-func (l *Network) doInNamespace(short string, what func(c *rtnl.Conn) error) error {
-	return netns.Do(l.set.Name(short), func() error {
+// doInNamespace runs action in a namespace of the set, by its name there, with a netlink socket that closes
+// afterwards.
+func (l *Network) doInNamespace(name string, action func(c *rtnl.Conn) error) error {
+	return netns.Do(l.set.Name(name), func() error {
 		c, err := rtnl.Open()
 		if err != nil {
 			return err
 		}
 		defer c.Close()
-		return what(c)
+		return action(c)
 	})
 }
 
 // Namespace returns the name of a host's network namespace (ip-netns(8)).
 func (l *Network) Namespace(node int) string { return l.set.Name(l.network.Nodes[node].Name) }
 
-// Do runs what in a host's namespace; sockets that it opens stay there.
-func (l *Network) Do(node int, what func() error) error {
-	return netns.Do(l.Namespace(node), what)
+// Do runs action in a host's namespace and returns its error; sockets that it opens stay there.
+func (l *Network) Do(node int, action func() error) error {
+	return netns.Do(l.Namespace(node), action)
 }
 
 // countDropped returns the number of frames that the kernel dropped at the interfaces of the hosts and of the data
@@ -249,7 +251,7 @@ func (l *Network) Close() error {
 }
 
 // CloseLabs removes the namespaces of all labs of this process, which cannot continue, and refuses new ones. A
-// process calls it before it exits without waiting for its labs. The data planes die with the process.
+// process calls it before it exits without waiting for its labs. The data planes end with the process.
 func CloseLabs() error {
 	if err := netns.CloseAll(); err != nil {
 		return fmt.Errorf("lab: %w", err)
@@ -302,7 +304,7 @@ func (l *Network) releaseCores() error {
 	return nil
 }
 
-// ensureSchedule sets the default scheduling if Schedule was not called.
+// ensureSchedule sets live.DefaultScheduling if Schedule was not called.
 func (l *Network) ensureSchedule() error {
 	if l.plane.Kind != "" {
 		return nil
@@ -320,8 +322,8 @@ type DataPlane struct {
 	dropped uint64
 }
 
-// Start starts the data plane. command is a process that calls Serve with its standard input and output. The data
-// plane dies with this process.
+// Start starts the data plane and returns when it runs. command is a process that calls Serve with its standard input
+// and output. The data plane dies with this process. The caller must call Stop or Kill.
 func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	p := &DataPlane{network: l, process: process{name: "data plane"}}
 	var err error
@@ -346,7 +348,8 @@ func (l *Network) Start(command *exec.Cmd) (*DataPlane, error) {
 	return p, nil
 }
 
-// Stop ends the data plane and returns its report. If the data plane ended earlier, the error is Err's.
+// Stop ends the data plane and returns its report. If the data plane ended earlier, the error is Err's. It must be
+// called once.
 func (p *DataPlane) Stop() (*Report, error) {
 	r := &Report{}
 	if err := p.stopProcess(r); err != nil {
@@ -363,15 +366,15 @@ func (p *DataPlane) Stop() (*Report, error) {
 // HostsProcess is the running process of Weir's own hosts.
 type HostsProcess struct{ process }
 
-// StartHosts starts Weir's own hosts at the nodes that own marks, after the data plane. epoch is time 0 of the
+// StartHosts starts Weir's own hosts at the nodes that ownNodes marks, after the data plane. epoch is time 0 of the
 // experiment by CLOCK_MONOTONIC, in ns. command is a process that calls ServeHosts with its standard input and
-// output. The process dies with this one and ends with its flows.
-func (l *Network) StartHosts(command *exec.Cmd, own []bool, epoch int64) (*HostsProcess, error) {
+// output. The process dies with this one and ends with its flows. After an error the result must not be used.
+func (l *Network) StartHosts(command *exec.Cmd, ownNodes []bool, epoch int64) (*HostsProcess, error) {
 	if err := l.ensureSchedule(); err != nil {
 		return nil, err
 	}
-	w := hostsStart{Epoch: epoch, Namespaces: make([]string, len(own)), Duty: l.hosts}
-	for i, isOwn := range own {
+	w := hostsStart{Epoch: epoch, Namespaces: make([]string, len(ownNodes)), Duty: l.hosts}
+	for i, isOwn := range ownNodes {
 		if isOwn {
 			w.Namespaces[i] = l.Namespace(i)
 		}

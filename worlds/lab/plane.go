@@ -41,7 +41,8 @@ type plane struct {
 	captureLeft int64
 }
 
-// buildPlane creates the data plane of a configuration; gates are the hosts' gates by node.
+// buildPlane creates the data plane of a configuration; gates are the hosts' gates by node. clock returns event time.
+// It schedules the first action, but starts no thread.
 func (c *Config) buildPlane(gates []live.Gate, clock func() unit.Time) (*plane, error) {
 	if err := c.checkConfig(); err != nil {
 		return nil, err
@@ -88,7 +89,7 @@ func (c *Config) buildPlane(gates []live.Gate, clock func() unit.Time) (*plane, 
 	return d, nil
 }
 
-// Identify returns the flow of a packet.
+// Identify returns the flow of a packet, packet.NoFlow if it has none (live.Monitor).
 func (d *plane) Identify(p *packet.Packet) packet.FlowID {
 	if d.flows == nil {
 		return packet.NoFlow
@@ -121,7 +122,8 @@ func (d *plane) nextAct() unit.Time {
 	return min(t, d.nextQueueCheck())
 }
 
-// Act performs the actions due at now and returns the time of the next one.
+// Act performs the actions due at now and returns the time of the next one. Samples and marks need a call at exactly
+// their time.
 func (d *plane) Act(now unit.Time) (next unit.Time) {
 	if d.config.Steers && d.steering[0] == nil && now == d.config.Lead {
 		d.steering[0] = d.wiring.Steering(now)
@@ -160,7 +162,8 @@ func (d *plane) applyEvent(now unit.Time, e *wiring.Event) {
 	d.recordEvent(now, e)
 }
 
-// markPart starts or ends the measured part: it saves all counters and checks that no packet is unaccounted for.
+// markPart starts the measured part with the first call, and ends it with the second. It saves all counters and
+// checks that no packet is unaccounted for, which fails the run.
 func (d *plane) markPart(now unit.Time) {
 	d.countsAtMarks[d.marksPassed] = d.wiring.ReadCounters(now, d.Fabric())
 	d.noticesLostAt[d.marksPassed], d.tallied, d.ended = d.noticesLost, d.tally, now

@@ -47,8 +47,9 @@ func (t *tail) Write(b []byte) (int, error) {
 	return t.Buffer.Write(b)
 }
 
-// start starts the process with a task and decodes its answer. On an error the process has ended.
-func (p *process) start(command *exec.Cmd, to, answer any) error {
+// start starts the process with a task and decodes its answer, both as a line of JSON. On an error the process has
+// ended.
+func (p *process) start(command *exec.Cmd, task, answer any) error {
 	p.command, p.stderr, p.done = command, &tail{}, make(chan struct{})
 	out, err := command.StdoutPipe()
 	if err == nil {
@@ -64,7 +65,7 @@ func (p *process) start(command *exec.Cmd, to, answer any) error {
 	if err := p.startOnThread(); err != nil {
 		return p.wrapError(err)
 	}
-	if err := json.NewEncoder(p.control).Encode(to); err != nil {
+	if err := json.NewEncoder(p.control).Encode(task); err != nil {
 		return p.abortStart(err)
 	}
 	if err := p.readAnswer(answer); err != nil {
@@ -104,7 +105,7 @@ func dropWarnings(text string) string {
 	return strings.TrimSpace(strings.Join(lines, ""))
 }
 
-// awaitEnd waits for the end of the process and stores its last line and error.
+// awaitEnd waits for the end of the process, stores its last line and error, and closes p.done.
 func (p *process) awaitEnd() {
 	line, err := p.lines.ReadBytes('\n')
 	io.Copy(io.Discard, p.lines) // until it closes its output
@@ -137,8 +138,8 @@ func (p *process) Err() error {
 	}
 }
 
-// readAnswer decodes one line of the process. It kills the process after processTimeout.
-func (p *process) readAnswer(to any) error {
+// readAnswer decodes one line of the process into answer. It kills the process after processTimeout.
+func (p *process) readAnswer(answer any) error {
 	timer := time.AfterFunc(processTimeout, func() { p.command.Process.Kill() })
 	line, err := p.lines.ReadBytes('\n')
 	if !timer.Stop() {
@@ -147,7 +148,7 @@ func (p *process) readAnswer(to any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(line, to)
+	return json.Unmarshal(line, answer)
 }
 
 // abortStart ends a process that failed to start and returns its error. Text on its standard error takes
@@ -175,7 +176,8 @@ func (p *process) abortStart(err error) error {
 	return p.wrapError(err)
 }
 
-// stopProcess ends the process and decodes its report. If the process ended earlier, the error is Err's.
+// stopProcess ends the process by closing its input, and decodes its report. After processTimeout it kills the
+// process. If the process ended earlier, the error is Err's.
 func (p *process) stopProcess(report any) error {
 	p.stopped.Store(true)
 	p.control.Close()
@@ -190,7 +192,7 @@ func (p *process) stopProcess(report any) error {
 	return nil
 }
 
-// Kill ends the process immediately.
+// Kill ends the process immediately, without a report, and waits for its end.
 func (p *process) Kill() {
 	p.stopped.Store(true)
 	p.control.Close()

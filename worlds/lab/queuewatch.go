@@ -58,7 +58,7 @@ func (w *queueWatch) checkQueue(now unit.Time, packets int32, bytes unit.Bytes) 
 	}
 }
 
-// nextQueueCheck returns the time of the next check of a queue at the start of its watch.
+// nextQueueCheck returns the time of the next check of a queue at the start of its watch; unit.Never without one.
 func (d *plane) nextQueueCheck() unit.Time {
 	next := unit.Never
 	for _, w := range d.watches {
@@ -69,7 +69,7 @@ func (d *plane) nextQueueCheck() unit.Time {
 	return next
 }
 
-// checkQueues checks the queues of watches that start at or before now.
+// checkQueues checks once the queues of watches that start at or before now.
 func (d *plane) checkQueues(now unit.Time) {
 	for _, w := range d.watches {
 		if !w.checked && w.after <= now {
@@ -82,13 +82,13 @@ func (d *plane) checkQueues(now unit.Time) {
 }
 
 // onsetTimes returns the starts of all onsets in the experiment's time, unit.Never if an onset has not begun.
-func (d *plane) onsetTimes() (at []unit.Time) {
+func (d *plane) onsetTimes() (times []unit.Time) {
 	for _, w := range d.watches {
 		t := w.begins
 		if t < unit.Never {
 			t -= d.config.Lead
 		}
-		at = append(at, t)
+		times = append(times, t)
 	}
-	return at
+	return times
 }

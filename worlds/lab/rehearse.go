@@ -77,6 +77,7 @@ type pipeGate struct {
 	put    [][]byte
 }
 
+// Stamp returns the arrival time of the first waiting frame, unit.Never without one.
 func (g *pipeGate) Stamp() unit.Time {
 	if len(g.stamps) == 0 {
 		return unit.Never
@@ -84,17 +85,20 @@ func (g *pipeGate) Stamp() unit.Time {
 	return g.stamps[0]
 }
 
+// Take appends the first waiting frame, which must exist, to b and removes it.
 func (g *pipeGate) Take(b []byte) []byte {
 	b = append(b, g.frames[0]...)
 	g.frames, g.stamps = g.frames[1:], g.stamps[1:]
 	return b
 }
 
+// Put keeps a copy of a frame for the next Flush. It always accepts it.
 func (g *pipeGate) Put(frame []byte) bool {
 	g.put = append(g.put, append([]byte(nil), frame...))
 	return true
 }
 
+// Flush makes all frames of Put arrive now at the other end.
 func (g *pipeGate) Flush() error {
 	for _, f := range g.put {
 		g.to.frames, g.to.stamps = append(g.to.frames, f), append(g.to.stamps, *g.pipe.now)
@@ -113,6 +117,7 @@ type shiftedGate struct {
 	lead unit.Time
 }
 
+// Stamp returns the arrival time of the first waiting frame in the experiment's time, unit.Never without one.
 func (g *shiftedGate) Stamp() unit.Time {
 	t := g.pipeGate.Stamp()
 	if t != unit.Never {

@@ -39,6 +39,7 @@ type SentFrame struct {
 	Frame []byte
 }
 
+// String describes the frame with its bytes in hexadecimal digits; "nothing" for nil.
 func (s *SentFrame) String() string {
 	if s == nil {
 		return "nothing"
@@ -128,8 +129,8 @@ type arrival struct {
 	flags uint8
 }
 
-// newReplay builds the fabric of a node. It fails if a neighbour has several links, which captures cannot
-// distinguish.
+// newReplay builds the fabric of a node, without input. It fails if a neighbour has several links, which captures
+// cannot distinguish.
 func newReplay(c *Config, node int) (*replay, error) {
 	r := &replay{names: map[string]int{}, format: frameFormat{c.Wiring.Hosts, c.Wiring.Framing},
 		maxFrame: c.maxFrameBytes()}
@@ -170,7 +171,8 @@ const (
 	instantTime unit.Time       = 1
 )
 
-// readCapture reads the switch's input, output and events from a capture.
+// readCapture reads the switch's input, output and events from a capture, and the time at which it ends. It skips
+// frames of other switches. Frames out of order, unknown comments and a missing end are errors.
 func (r *replay) readCapture(capture io.Reader) error {
 	f, err := trace.NewFrameReader(capture)
 	if err != nil {
@@ -235,7 +237,8 @@ func (r *replay) readCapture(capture io.Reader) error {
 	return nil
 }
 
-// parseWords parses the comment of a frame of length bytes.
+// parseWords parses the comment of a frame of length bytes. Without a size in it, size follows from the framing. made
+// means that a switch created the frame; flags are packet flags.
 func (r *replay) parseWords(comment string, length int) (size int32, made bool, flags uint8, err error) {
 	size = r.format.framing.FrameBytes(int32(length), 0, false)
 	for comment != "" {
@@ -294,7 +297,7 @@ func (r *replay) runFabric() *ReplayResult {
 	return &r.result
 }
 
-// Dequeue compares an output frame with the capture.
+// Dequeue returns the switch's next output frame and compares it with the capture, until the first difference.
 func (r *replay) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	p, again := r.Switch.Dequeue(now, out)
 	if p == nil || r.result.First != nil {
@@ -326,10 +329,12 @@ type neighbour struct {
 	wants  packet.NodeRequests
 }
 
+// Receive frees a packet that the switch has sent.
 func (n *neighbour) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 	n.replay.pool.Put(p)
 }
 
+// Dequeue returns the input frame that is due, nil if none is. A frame that a switch created has no bytes.
 func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
 	if !n.ready {
 		return nil, unit.Never
@@ -347,6 +352,7 @@ func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time
 	return p, unit.Never
 }
 
+// Wants returns the time of the next input frame and wakes (fabric.Node).
 func (n *neighbour) Wants() *packet.NodeRequests {
 	n.setTimer()
 	return &n.wants
@@ -359,6 +365,7 @@ func (n *neighbour) setTimer() {
 	}
 }
 
+// Advance makes the next input frame ready if it is due at now.
 func (n *neighbour) Advance(now unit.Time) {
 	if len(n.script) > 0 && n.script[0].at-instantTime <= now {
 		n.ready = true

@@ -64,8 +64,8 @@ type Report struct {
 	Scheduling live.Scheduling
 }
 
-// Errors lists frames lost or dropped where the experiment has no loss, and failed captures. A run with errors is
-// no measurement.
+// Errors lists frames lost or dropped where the experiment has no loss, and failed captures; nil without any. A run
+// with errors is no measurement.
 func (r *Report) Errors() (all []string) {
 	all = formatCounts(
 		errorCount{r.Gates.RingLost, "frames did not fit into a ring"},
@@ -113,7 +113,8 @@ func (r *Report) String() string {
 	return s
 }
 
-// buildReport returns the report of a run that ends now.
+// buildReport returns the report of a run that ends at event time now, without the fields that only Serve knows. It
+// ends the measured part if the run was stopped early.
 func (d *plane) buildReport(now unit.Time) *Report {
 	for d.marksPassed < len(d.marks) { // the run was stopped early
 		d.markPart(min(now, d.marks[d.marksPassed]))

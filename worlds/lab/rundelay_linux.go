@@ -18,7 +18,8 @@ type RunDelay struct {
 	text        [96]byte
 }
 
-// FollowRunDelay starts to measure the calling thread, which must be locked to its goroutine.
+// FollowRunDelay starts to measure the calling thread, which must be locked to its goroutine. The caller must close
+// the result. If the kernel reports no delay, all delays are 0.
 func FollowRunDelay() *RunDelay {
 	r := &RunDelay{}
 	var err error

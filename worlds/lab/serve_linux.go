@@ -117,7 +117,8 @@ func Serve(c *Config, control *os.File, out io.Writer) error {
 	return json.NewEncoder(out).Encode(r)
 }
 
-// openRings opens the rings of the hosts' gates, by node. rings holds the opened ones, also after an error.
+// openRings opens the rings of the hosts' gates, by node. rings holds the opened ones, also after an error; the
+// caller closes them.
 func (w *planeStart) openRings(c *Config, clock *live.Clock) (gates []live.Gate, rings []*live.RingGate, err error) {
 	gates = make([]live.Gate, len(w.Interfaces))
 	for i, name := range w.Interfaces {
@@ -135,22 +136,22 @@ func (w *planeStart) openRings(c *Config, clock *live.Clock) (gates []live.Gate,
 	return gates, rings, nil
 }
 
-// readLine decodes one line of JSON. It reads byte by byte, so that later data stays in the file.
-func readLine(f *os.File, to any) error {
+// readLine decodes one line of JSON into value. It reads byte by byte, so that later data stays in the file.
+func readLine(f *os.File, value any) error {
 	var line []byte
 	for b := make([]byte, 1); ; {
 		if _, err := io.ReadFull(f, b); err != nil {
 			return err
 		}
 		if b[0] == '\n' {
-			return json.Unmarshal(line, to)
+			return json.Unmarshal(line, value)
 		}
 		line = append(line, b[0])
 	}
 }
 
-// cpuTimes returns the stolen and total time of all cores since boot (proc(5)), 0 if the kernel does not report
-// them.
+// cpuTimes returns the stolen and total time of all cores since boot (proc(5)), in the kernel's ticks for users; 0 if
+// the kernel does not report them.
 func cpuTimes() (stolen, all uint64) {
 	b, err := os.ReadFile("/proc/stat")
 	if err != nil {

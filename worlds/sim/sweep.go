@@ -16,7 +16,6 @@ const (
 	perPacket   = 16 // one for this number of ports and packets of the last sweep
 )
 
-
 // sweepAfter sets when the next sweep is made, after a sweep that has scanned a number of ports, packets and flows.
 func (r *Simulation) sweepAfter(looked int) {
 	r.nextSweep = r.finished + max(minFinished, looked/perPacket)

@@ -38,7 +38,8 @@ func (l Loss) Share() float64 {
 	return float64(l.Lost) / float64(l.Total)
 }
 
-// goodput returns the payload that a flow's receiver got per second of the measured part.
+// goodput returns the payload that a flow's receiver got per second of the measured part, in bit/s; 0 without a
+// measured part.
 func (r *Result) goodput(flow int) unit.Rate {
 	if r.part <= 0 {
 		return 0
@@ -71,7 +72,8 @@ func Check(c traffic.Config) error {
 	return nil
 }
 
-// planFlows returns the arguments of iperf3 for all flows, or an error if iperf3 cannot generate them.
+// planFlows returns the arguments of iperf3 for all flows, or an error if iperf3 cannot generate them. Servers get
+// different ports: the flow's, or the next free one.
 func planFlows(c *traffic.Config) ([]plan, error) {
 	switch {
 	case c.Warmup < 0 || c.Duration <= c.Warmup || c.Duration > unit.Never/4 || c.Book == nil || c.Do == nil:
@@ -128,7 +130,8 @@ func nodeAddress(b *packet.Book, node int, version uint8) netip.Addr {
 	return netip.Addr{}
 }
 
-// planFlow plans a flow except its server's port.
+// planFlow plans a flow with the client's own options. planFlows adds the addresses, and may change the server's
+// port.
 func planFlow(c *traffic.Config, f *traffic.Flow) (plan, error) {
 	p := plan{Flow: f, from: netip.AddrPortFrom(nodeAddress(c.Book, f.Src, f.Version), f.SrcPort),
 		to: netip.AddrPortFrom(nodeAddress(c.Book, f.Dst, f.Version), f.DstPort)}

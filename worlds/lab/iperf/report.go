@@ -44,7 +44,8 @@ type series struct {
 // maxSeconds limits a test's times.
 const maxSeconds = 1e6
 
-// parseReport parses iperf3's report. The error is iperf3's own, or about an invalid report.
+// parseReport parses iperf3's report. The error is iperf3's own, or about an invalid report, such as one without
+// intervals or with several flows.
 func parseReport(b []byte) (*series, error) {
 	var r report
 	if err := json.Unmarshal(b, &r); err != nil {
@@ -87,7 +88,8 @@ func parseReport(b []byte) (*series, error) {
 // toTime converts seconds to a time.
 func toTime(s float64) unit.Time { return unit.Time(math.Round(s * float64(unit.Second))) }
 
-// sumBetween sums up the counts between two times of the test. Intervals count by the share inside.
+// sumBetween sums up the counts between two times of the test. Intervals count by the share inside; start and end of
+// the sum are the given times.
 func (s *series) sumBetween(from, to unit.Time) (sum interval) {
 	sum.start, sum.end = from, to
 	for _, x := range s.intervals {

@@ -32,8 +32,9 @@ const (
 // each of the states PARAM_EXCHANGE, CREATE_STREAMS, TEST_START and TEST_RUNNING.
 const controlBytes = 4
 
-// Run generates the traffic of a run with iperf3, which must be installed. Unsupported traffic is an error before
-// any process starts. When Run returns, also after ctx is done, all of its processes have ended.
+// Run generates the traffic of a run with iperf3, which must be installed: else the error is ErrMissing. Unsupported
+// traffic (Check) is an error before any process starts. When Run returns, also after ctx is done, all of its
+// processes have ended; an unfinished run returns ctx's error.
 func Run(ctx context.Context, c traffic.Config) (*Result, error) {
 	r, err := runFlows(ctx, &c)
 	if err != nil {
@@ -94,7 +95,7 @@ type session struct {
 	wait   sync.WaitGroup
 }
 
-// startServers starts all servers and returns when they run.
+// startServers starts all servers and returns when they run or have failed to start. Their errors go to x.failed.
 func (x *session) startServers(ctx context.Context) {
 	var started sync.WaitGroup
 	for i := range x.flows {
@@ -109,8 +110,8 @@ func (x *session) startServers(ctx context.Context) {
 	started.Wait()
 }
 
-// startClients starts each client at its flow's start and records the starts of tests. It closes the channel when
-// all clients have ended.
+// startClients starts each client at its flow's start and records the starts of tests. It returns at once, with a
+// channel that is closed when all clients have ended. Errors go to x.failed.
 func (x *session) startClients(ctx context.Context) (finished chan struct{}) {
 	launched := make([]bool, len(x.flows))
 	var launching sync.Mutex
@@ -149,7 +150,8 @@ func (x *session) startClients(ctx context.Context) (finished chan struct{}) {
 	return finished
 }
 
-// awaitClients waits for the end of the clients or the first error.
+// awaitClients waits for the end of the clients or the first error, and calls Config.Progress every second. It is an
+// error if they end later than processTimeout and 3 s after the run.
 func (x *session) awaitClients(ctx context.Context, finished chan struct{}) error {
 	progress := time.NewTicker(time.Second)
 	defer progress.Stop()
@@ -180,7 +182,7 @@ func (x *session) awaitClients(ctx context.Context, finished chan struct{}) erro
 	}
 }
 
-// awaitServers waits for the servers, which end with their tests.
+// awaitServers waits up to processTimeout for the servers, which end with their tests. It returns the first error.
 func (x *session) awaitServers(ctx context.Context) error {
 	ended := make(chan struct{})
 	go func() { x.wait.Wait(); close(ended) }()
@@ -239,8 +241,9 @@ func sleepUntil(ctx context.Context, until int64) bool {
 	}
 }
 
-// runProcess runs iperf3 in a node's namespace until it ends, or kills it when ctx is done. It stores the standard
-// output in *out. started, unless nil, is notified when the process has started or failed to start.
+// runProcess runs iperf3 with arguments words in a node's namespace until it ends, or kills it when ctx is done,
+// which is no error. It stores the standard output in *out. started, unless nil, is notified when the process has
+// started or failed to start. An error in iperf3's report precedes its standard error.
 func (r *runner) runProcess(ctx context.Context, node int, words []string, out *[]byte, started *sync.WaitGroup) error {
 	// The process dies with the thread that started it, which therefore stays locked.
 	runtime.LockOSThread()
@@ -291,7 +294,7 @@ func selectError(err error, failed <-chan error) error {
 	return err
 }
 
-// openDiags opens sock_diag in the hosts of the servers.
+// openDiags opens sock_diag in the hosts of the servers. close must follow, also after an error.
 func (r *runner) openDiags(flows []plan) error {
 	for i := range flows {
 		node := flows[i].Dst
@@ -336,7 +339,7 @@ func addressFamily(p *plan) uint8 {
 	return unix.AF_INET
 }
 
-// awaitListening waits until all servers listen.
+// awaitListening waits until all servers listen, up to processTimeout together, or until the first error of failed.
 func (r *runner) awaitListening(ctx context.Context, flows []plan, failed <-chan error) error {
 	deadline := time.Now().Add(processTimeout)
 	for i := range flows {
@@ -365,8 +368,8 @@ func (r *runner) awaitListening(ctx context.Context, flows []plan, failed <-chan
 	return nil
 }
 
-// recordStarts records the start times of flows in wanted with a running test. It reports whether all flows have
-// started.
+// recordStarts records the current time as the start of flows in wanted with a running test, unless recorded. It
+// reports whether all flows have started.
 func (r *runner) recordStarts(flows []plan, wanted []bool) (done bool, err error) {
 	done = true
 	for _, d := range r.diags {
@@ -402,7 +405,8 @@ func (r *runner) recordStarts(flows []plan, wanted []bool) (done bool, err error
 	return done, nil
 }
 
-// buildResult combines the reports of all processes.
+// buildResult combines the reports of all processes, reduced to the measured part. A flow without a recorded start or
+// with an invalid report is an error.
 func (r *runner) buildResult(flows []plan, all []testOutput) (*Result, error) {
 	n := len(flows)
 	out := &Result{

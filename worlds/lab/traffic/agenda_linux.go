@@ -24,9 +24,9 @@ type agenda struct{ heap timerheap.Heap }
 // nextTime returns the time of the first task, unit.Never without tasks.
 func (a *agenda) nextTime() unit.Time { return a.heap.FirstTime() }
 
-// addTask adds a task at a time of at least 0.
-func (a *agenda) addTask(at unit.Time, flow int, t task) {
-	a.heap.Push(timerheap.Entry{At: at, Key: uint64(flow)<<8 | uint64(t)})
+// addTask adds an action for a flow at time due, which is at least 0.
+func (a *agenda) addTask(due unit.Time, flow int, action task) {
+	a.heap.Push(timerheap.Entry{At: due, Key: uint64(flow)<<8 | uint64(action)})
 }
 
 // takeFirst removes and returns the first task, which must exist.
@@ -62,7 +62,7 @@ func newStarts(flows []int, all []Flow) *starts {
 	return s
 }
 
-// nextTime returns the time to open the next sockets.
+// nextTime returns the time to open the next sockets, openLead before a start; unit.Never without flows.
 func (s *starts) nextTime() unit.Time {
 	if len(s.flows) == 0 {
 		return unit.Never

@@ -48,12 +48,12 @@ func (c *clock) realtimeAtBase() int64 {
 	return max(min(r[0], r[1]), min(max(r[0], r[1]), r[2]))
 }
 
-// toRunTime converts a stamp, given the result of realtimeAtBase.
+// toRunTime converts a CLOCK_REALTIME stamp in ns to the experiment's time, given the result of realtimeAtBase.
 func (c *clock) toRunTime(realtime, atBase int64) unit.Time {
 	return unit.Time(realtime-atBase)*unit.Nanosecond + c.offset
 }
 
-// timeUntil returns the time to sleep until a time, at least 0.
+// timeUntil returns the time to sleep from now until a time, at least 0 and rounded up to whole ns.
 func timeUntil(until, now unit.Time) unix.Timespec {
 	return unix.NsecToTimespec(int64(max(until-now+unit.Nanosecond-1, 0) / unit.Nanosecond))
 }

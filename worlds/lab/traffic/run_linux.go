@@ -66,8 +66,8 @@ func Run(ctx context.Context, c Config) (*Result, error) {
 	return r.result, nil
 }
 
-// newRun opens everything that must exist before the first flow starts. The caller must close the run, also after
-// an error.
+// newRun opens everything that must exist before the first flow starts. The caller must close the run, also after an
+// error: the result is never nil.
 func newRun(c *Config) (*run, error) {
 	r := &run{
 		Config: c, result: &Result{Flows: make([]FlowResult, len(c.Flows)), Sampled: make([][]int64, len(c.Samples))},
@@ -125,7 +125,7 @@ func newRun(c *Config) (*run, error) {
 	return r, nil
 }
 
-// runToEnd runs all threads and completes the result.
+// runToEnd runs all threads, and completes the result when they have ended. The error is the threads'.
 func (r *run) runToEnd(ctx context.Context) error {
 	if r.UntilDone && r.openFlows == 0 {
 		r.finishAt(AllDone, 0)
@@ -157,7 +157,7 @@ type loop interface {
 	close()         // called after drive, or after a failed prepare
 }
 
-// runThreads runs the threads until all have ended.
+// runThreads runs the threads until all have ended. It ends the run when ctx is done, and calls Config.Progress.
 func (r *run) runThreads(ctx context.Context) {
 	var group sync.WaitGroup
 	for _, l := range r.loops {
@@ -197,9 +197,9 @@ func (r *run) runThreads(ctx context.Context) {
 	}
 }
 
-// raisePrecision makes wake-ups of this thread more precise until usual is called. Without permission for it,
-// wake-ups are later, which the lateness shows.
-func raisePrecision() (usual func()) {
+// raisePrecision makes wake-ups of this thread more precise until restore is called. Without permission for it,
+// wake-ups are later, which the lateness shows. The goroutine must be locked to its thread.
+func raisePrecision() (restore func()) {
 	const thread = 0 // the calling thread
 	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
 	if err != nil {
@@ -220,26 +220,26 @@ func raisePrecision() (usual func()) {
 // endTime returns the end of the run, as currently known.
 func (r *run) endTime() unit.Time { return unit.Time(r.endAt.Load()) }
 
-// finishAt ends the run at a time, unless it ends earlier.
-func (r *run) finishAt(reason End, at unit.Time) {
+// finishAt ends the run at time end for a reason, unless it ends earlier, and wakes the threads.
+func (r *run) finishAt(reason End, end unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.finishLocked(reason, at)
+	r.finishLocked(reason, end)
 }
 
 // finishLocked is finishAt for callers that hold the lock.
-func (r *run) finishLocked(reason End, at unit.Time) {
-	if at >= r.endTime() {
+func (r *run) finishLocked(reason End, end unit.Time) {
+	if end >= r.endTime() {
 		return
 	}
 	r.end = reason
-	r.endAt.Store(int64(at))
+	r.endAt.Store(int64(end))
 	for i := range r.begun {
 		r.wakeThread(i)
 	}
 }
 
-// failRun ends the run with an error.
+// failRun ends the run now with an error, joined to earlier ones.
 func (r *run) failRun(err error) {
 	r.lock.Lock()
 	r.failed = errors.Join(r.failed, err)
@@ -258,20 +258,20 @@ func (r *run) clearWake(thread int) {
 	unix.Read(r.begun[thread].wake, b[:])
 }
 
-// markDone records that a flow with a size is done at its sender.
-func (r *run) markDone(at unit.Time) {
+// markDone records that a flow with a size is done at its sender at time end, which may end the run.
+func (r *run) markDone(end unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.openFlows--
-	r.endIfDone(at)
+	r.endIfDone(end)
 }
 
-// giveUp abandons a flow and its successors.
-func (r *run) giveUp(flow int, at unit.Time) {
+// giveUp abandons a flow and its successors at now, which may end the run.
+func (r *run) giveUp(flow int, now unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	r.abandonFlow(flow)
-	r.endIfDone(at)
+	r.endIfDone(now)
 }
 
 // abandonFlow abandons a flow and, unless it has arrived, its successors. The caller holds the lock.
@@ -291,27 +291,28 @@ func (r *run) abandonFlow(flow int) {
 	}
 }
 
-// endIfDone ends the run if no flow with a size is open.
-func (r *run) endIfDone(at unit.Time) {
+// endIfDone ends the run at now if no flow with a size is open, with UntilDone only. The caller holds the lock.
+func (r *run) endIfDone(now unit.Time) {
 	switch {
 	case !r.UntilDone || r.openFlows > 0:
 	case r.lostFlows > 0:
-		r.finishLocked(NoProgress, at)
+		r.finishLocked(NoProgress, now)
 	default:
-		r.finishLocked(AllDone, at)
+		r.finishLocked(AllDone, now)
 	}
 }
 
-// markArrived records the arrival of a flow and releases successors without further predecessors.
-func (r *run) markArrived(flow int, at unit.Time) {
+// markArrived records the arrival of a flow and releases successors without further predecessors. They start at the
+// arrival, or at their earliest start if that is later.
+func (r *run) markArrived(flow int, arrival unit.Time) {
 	r.lock.Lock()
 	defer r.lock.Unlock()
-	r.result.Flows[flow].Arrived = at
+	r.result.Flows[flow].Arrived = arrival
 	for _, w := range r.waiting[flow] {
 		if r.missing[w]--; r.missing[w] > 0 {
 			continue
 		}
-		r.result.Flows[w].Start = max(r.Flows[w].Start, at)
+		r.result.Flows[w].Start = max(r.Flows[w].Start, arrival)
 		thread := tcpThread
 		if r.Flows[w].TCP == nil {
 			thread = sendThread
@@ -321,21 +322,21 @@ func (r *run) markArrived(flow int, at unit.Time) {
 	}
 }
 
-// takeReleased returns the flows of a thread that may start now, in the memory of into, and clears the list.
-func (r *run) takeReleased(thread int, into []int) []int {
+// takeReleased returns the flows of a thread that may start now, in the memory of buffer, and clears the list.
+func (r *run) takeReleased(thread int, buffer []int) []int {
 	r.lock.Lock()
 	defer r.lock.Unlock()
 	b := &r.begun[thread]
-	into = append(into[:0], b.flows...)
+	buffer = append(buffer[:0], b.flows...)
 	b.flows = b.flows[:0]
-	return into
+	return buffer
 }
 
-// doForFlow runs what in a node's namespace; errors name the flow.
-func (r *run) doForFlow(node, flow int, what func() error) error {
+// doForFlow runs action in a node's namespace, one at a time in the process; errors name the flow.
+func (r *run) doForFlow(node, flow int, action func() error) error {
 	r.namespaceLock.Lock()
 	defer r.namespaceLock.Unlock()
-	if err := r.Do(node, what); err != nil {
+	if err := r.Do(node, action); err != nil {
 		return fmt.Errorf("flow %d, host %d: %w", flow, node, explainError(err))
 	}
 	return nil
@@ -347,12 +348,12 @@ type period struct {
 	samples     []int
 }
 
-// samplePeriods groups the samples that mine selects by period.
-func (c *Config) samplePeriods(mine func(s *Sample) bool) (out []period) {
+// samplePeriods groups the samples that filter selects by period. The first samples are due at Warmup.
+func (c *Config) samplePeriods(filter func(s *Sample) bool) (out []period) {
 sample:
 	for k := range c.Samples {
 		s := &c.Samples[k]
-		if !mine(s) {
+		if !filter(s) {
 			continue
 		}
 		for i := range out {

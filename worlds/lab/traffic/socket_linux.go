@@ -35,7 +35,8 @@ type socketOption struct {
 	level, opt, value int
 }
 
-// openSocket opens a non-blocking socket, sets options and binds it to an address.
+// openSocket opens a non-blocking socket of type kind, sets options and binds it to an address in the calling
+// thread's namespace. After an error it is closed.
 func openSocket(kind int, address netip.AddrPort, options ...socketOption) (fd int, err error) {
 	family := unix.AF_INET6
 	if address.Addr().Is4() {
@@ -86,7 +87,7 @@ func abortSocket(fd int) {
 	unix.Close(fd)
 }
 
-// pendingError returns the pending error of a socket.
+// pendingError returns and clears the pending error of a socket, nil without one.
 func pendingError(fd int) error {
 	n, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	if err != nil {

@@ -50,8 +50,8 @@ func (c *connections) steerConnections() error {
 	return nil
 }
 
-// steeringProgram returns a program that maps a packet's source port to the index of the list with that port, 0 if
-// it is in no list.
+// steeringProgram returns a classic BPF program that maps a packet's source port to the index of the list with that
+// port, 0 if it is in no list. It has one branch for each range of ports in lists 1 and later.
 func steeringProgram(ip4 bool, ports [][]uint16) []unix.SockFilter {
 	offset := uint32(40) // of the port behind an IPv6 header
 	if ip4 {

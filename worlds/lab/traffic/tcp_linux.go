@@ -115,7 +115,7 @@ const (
 	minStock = 32 << 10
 )
 
-// newConnections returns the thread for the given flows.
+// newConnections returns the thread for the given flows, without opening sockets. It schedules their stops.
 func newConnections(r *run, flows []int) *connections {
 	c := &connections{
 		run: r, flows: flows, conn: make([]connection, len(r.Flows)), flowByPeer: make(map[acceptKey]int, len(flows)),
@@ -215,7 +215,7 @@ func (c *connections) tryControl(f *Flow) error {
 	return setControl(fd, f.TCP.CongestionControl)
 }
 
-// setControl sets a socket's congestion control.
+// setControl sets a socket's congestion control. Errors for a missing or disallowed control advise how to add it.
 func setControl(fd int, name string) error {
 	err := unix.SetsockoptString(fd, unix.IPPROTO_TCP, unix.TCP_CONGESTION, name)
 	switch {
@@ -239,7 +239,8 @@ func (c *connections) addToEpoll(fd, kind, index int, events uint32) error {
 	return os.NewSyscallError("epoll_ctl", unix.EpollCtl(c.epoll, unix.EPOLL_CTL_ADD, fd, &e))
 }
 
-// drive runs the flows until the end of the run.
+// drive runs the flows until the end of the run, and completes their results (conclude). The calling goroutine must
+// be locked to its thread.
 func (c *connections) drive() error {
 	c.delay, c.delayReadAt = lab.FollowRunDelay(), c.clock.now()
 	defer c.delay.Close()
@@ -269,7 +270,8 @@ func (c *connections) drive() error {
 	}
 }
 
-// waitEvents calls epoll_pwait2(2), which has nanosecond precision.
+// waitEvents waits for events, up to time t, with epoll_pwait2(2), which has nanosecond precision. It returns their
+// number in c.events.
 func (c *connections) waitEvents(t *unix.Timespec) (int, error) {
 	n, _, e := unix.Syscall6(unix.SYS_EPOLL_PWAIT2, uintptr(c.epoll), uintptr(unsafe.Pointer(&c.events[0])),
 		uintptr(len(c.events)),
@@ -280,7 +282,7 @@ func (c *connections) waitEvents(t *unix.Timespec) (int, error) {
 	return int(n), nil
 }
 
-// runDue opens sockets and performs tasks that are due at now.
+// runDue opens sockets and performs tasks that are due at now: connecting, writing and stopping.
 func (c *connections) runDue(now unit.Time) error {
 	if c.starts.nextTime() <= now {
 		flows := c.starts.takeReady(now, c.Flows)
@@ -327,7 +329,7 @@ func (c *connections) runDue(now unit.Time) error {
 	return nil
 }
 
-// handleEvent handles an event of epoll.
+// handleEvent handles an event of epoll. It ignores events of sockets that are closed.
 func (c *connections) handleEvent(e *unix.EpollEvent) error {
 	i := int(e.Fd)
 	switch e.Pad {
@@ -365,7 +367,7 @@ func (c *connections) wakeUp() error {
 	return nil
 }
 
-// close closes all sockets.
+// close closes all sockets, and discards the data of open connections.
 func (c *connections) close() {
 	for _, i := range c.flows {
 		for _, fd := range [2]*int{&c.conn[i].senderFD, &c.conn[i].receiverFD} {

@@ -5,7 +5,8 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// takeSamples saves counters at the warm-up's end and takes the samples that are due at now.
+// takeSamples saves counters at the warm-up's end and takes the samples that are due at now. end is the end of the
+// run, at which only received bytes are sampled.
 func (c *connections) takeSamples(now, end unit.Time) error {
 	for {
 		at := c.nextSample()
@@ -53,8 +54,9 @@ func (c *connections) mark() {
 	c.liveFlows = remaining
 }
 
-// sample takes the samples of a period. atEnd limits them to received bytes.
-func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
+// sample takes the samples of a period that are due at time due; −1 outside a flow's lifetime. atEnd limits them to
+// received bytes.
+func (c *connections) sample(p *period, due unit.Time, atEnd bool) {
 	last, info := -1, (*sockdiag.Info)(nil)
 	for _, k := range p.samples {
 		s := &c.Samples[k]
@@ -68,7 +70,7 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 		}
 		f := &c.Flows[s.Flow]
 		value := int64(-1)
-		if x.senderFD >= 0 && x.phase >= opening && x.finished > at && (f.Stop == 0 || f.Size > 0 || f.Stop > at) {
+		if x.senderFD >= 0 && x.phase >= opening && x.finished > due && (f.Stop == 0 || f.Size > 0 || f.Stop > due) {
 			if last != s.Flow {
 				last, info = s.Flow, c.readSender(s.Flow)
 			}
@@ -83,8 +85,8 @@ func (c *connections) sample(p *period, at unit.Time, atEnd bool) {
 	}
 }
 
-// readSender returns the kernel's state of a sender: from sock_diag, else from the sender's socket; nil if both
-// fail.
+// readSender returns the kernel's state of a sender: from sock_diag, else from the sender's socket; nil if both fail.
+// It is valid until the next call.
 func (c *connections) readSender(i int) *sockdiag.Info {
 	f := &c.Flows[i]
 	if d := c.diag[f.Src]; d != nil {
@@ -98,9 +100,9 @@ func (c *connections) readSender(i int) *sockdiag.Info {
 	return &c.info
 }
 
-// sampleValue returns the value of a sample.
-func sampleValue(what Quantity, t *sockdiag.Info) int64 {
-	switch what {
+// sampleValue returns the value of a sample in the unit of its quantity. Segments count with the sender's MSS.
+func sampleValue(quantity Quantity, t *sockdiag.Info) int64 {
+	switch quantity {
 	case Window:
 		return int64(t.Window) * int64(t.SendMSS)
 	case Rate:
@@ -117,7 +119,7 @@ func sampleValue(what Quantity, t *sockdiag.Info) int64 {
 	}
 }
 
-// conclude saves the last counters and completes the results.
+// conclude saves the last counters and completes the results of all flows, of the measured part.
 func (c *connections) conclude(end unit.Time) error {
 	if !c.marked {
 		c.mark() // the run ended before the measured part
@@ -150,7 +152,8 @@ func (c *connections) conclude(end unit.Time) error {
 // waitPeriod is the shortest time between readings of the run delay; waits in between count as one.
 const waitPeriod = 500 * unit.Microsecond
 
-// recordWait records the wait for a processor since the last reading, and whether a host starved meanwhile.
+// recordWait records the wait for a processor since the last reading, and whether a host starved meanwhile. It has no
+// effect within waitPeriod of the last reading.
 func (c *connections) recordWait() {
 	before := c.delayReadAt
 	if c.clock.now() < before+waitPeriod {
@@ -167,18 +170,18 @@ func (c *connections) recordWait() {
 
 // hasStarved reports whether a sender ran out of data although its application has more, or was limited by its
 // receiver's window since the last call.
-func (c *connections) hasStarved() (any bool) {
+func (c *connections) hasStarved() (starved bool) {
 	for _, i := range c.liveFlows {
 		x := &c.conn[i]
 		if x.senderFD < 0 || x.phase != established || c.Flows[i].TCP.Rate > 0 || c.info.ReadSocket(x.senderFD) != nil {
 			continue
 		}
 		if c.info.NotSent == 0 || c.info.WindowLimited > c.windowLimited[i] && c.hasNoRoom(i) {
-			any = true
+			starved = true
 		}
 		c.windowLimited[i] = c.info.WindowLimited
 	}
-	return any
+	return starved
 }
 
 // hasNoRoom reports whether the window that limits a sender is the receiver's own.

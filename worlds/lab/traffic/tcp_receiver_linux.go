@@ -12,7 +12,7 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// openServer opens the server of a flow in the calling thread's namespace.
+// openServer opens the server of a flow in the calling thread's namespace, and adds it to the listeners and to epoll.
 func (c *connections) openServer(f *Flow, address netip.AddrPort) error {
 	options := append([]socketOption{tosOption(f.Version, f.TOS)}, sharedPortOptions...)
 	if n := f.TCP.ReceiveBuffer; n > 0 { // a connection inherits first window and scale from the listening socket
@@ -29,7 +29,8 @@ func (c *connections) openServer(f *Flow, address netip.AddrPort) error {
 	return c.addToEpoll(fd, listenerEvent, len(c.listeners)-1, unix.EPOLLIN)
 }
 
-// acceptAll accepts the connections that wait at a server.
+// acceptAll accepts the connections that wait at server index, for their flows. A connection of no flow, or a second
+// one, is closed and counts as a stray.
 func (c *connections) acceptAll(index int) error {
 	l := &c.listeners[index]
 	for {
@@ -64,7 +65,7 @@ func (c *connections) acceptAll(index int) error {
 	}
 }
 
-// discard reads and discards received data of a socket. It returns the number of bytes.
+// discard reads and discards received data of a socket, up to readSize. It returns the number of bytes; 0 means FIN.
 func (c *connections) discard(fd int) (int, error) {
 	n, _, e := unix.Syscall6(unix.SYS_RECVFROM, uintptr(fd), uintptr(unsafe.Pointer(&c.discarded[0])),
 		uintptr(len(c.discarded)), unix.MSG_TRUNC, 0, 0)
@@ -74,7 +75,7 @@ func (c *connections) discard(fd int) (int, error) {
 	return int(n), nil
 }
 
-// handleReceiver handles an event of a receiver's socket.
+// handleReceiver handles an event of a receiver's socket: data, the FIN, which it answers with its own, or the end.
 func (c *connections) handleReceiver(i int) error {
 	x := &c.conn[i]
 	if x.eof {
@@ -103,7 +104,8 @@ func (c *connections) handleReceiver(i int) error {
 	return nil
 }
 
-// readCounters reads the kernel's counters of a connection.
+// readCounters reads the kernel's counters of a connection at both ends. An end without a socket keeps its last
+// counters.
 func (c *connections) readCounters(i int) {
 	x := &c.conn[i]
 	t := &x.current

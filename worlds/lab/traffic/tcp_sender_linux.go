@@ -12,7 +12,8 @@ import (
 	"weir/internal/sockdiag"
 )
 
-// openSockets opens the sockets of flows, grouped by host.
+// openSockets opens the sockets of flows, of which those of one host must follow each other. It skips flows that stop
+// before their starts.
 func (c *connections) openSockets(flows []int) error {
 	for len(flows) > 0 {
 		n, node := 1, c.Flows[flows[0]].Src
@@ -39,7 +40,7 @@ func (c *connections) openSockets(flows []int) error {
 	return nil
 }
 
-// openFlow opens the socket of a flow in the calling thread's namespace.
+// openFlow opens the socket of a flow in the calling thread's namespace, with all options, but does not connect it.
 func (c *connections) openFlow(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
 	options := append([]socketOption{tosOption(f.Version, f.TOS),
@@ -73,7 +74,8 @@ func (c *connections) openFlow(i int) error {
 	return nil
 }
 
-// connect starts a flow's connection.
+// connect starts a flow's connection and records the lateness of its start. An error of the path fails the flow only;
+// another one is returned.
 func (c *connections) connect(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
 	c.startLateness.addDelay(c.clock.now() - c.result.Flows[i].Start)
@@ -90,7 +92,7 @@ func (c *connections) connect(i int) error {
 	return c.addToEpoll(x.senderFD, senderEvent, i, unix.EPOLLIN|unix.EPOLLOUT|unix.EPOLLRDHUP|unix.EPOLLET)
 }
 
-// isPathError distinguishes errors of the path or the other end from errors of this machine.
+// isPathError reports whether an error is of the path or the other end, and not of this machine.
 func isPathError(err error) bool {
 	for _, e := range [...]error{unix.ECONNREFUSED, unix.ECONNRESET, unix.ETIMEDOUT, unix.EHOSTUNREACH, unix.EPIPE,
 		unix.ECONNABORTED} {
@@ -101,7 +103,8 @@ func isPathError(err error) bool {
 	return false
 }
 
-// handleSender handles events of a sender's socket.
+// handleSender handles events of a sender's socket, which must be open. The error is about this machine; other
+// failures end the flow.
 func (c *connections) handleSender(i int, events uint32) error {
 	x := &c.conn[i]
 	if events&unix.EPOLLERR != 0 {
@@ -130,7 +133,8 @@ func (c *connections) handleSender(i int, events uint32) error {
 	return nil
 }
 
-// startWriting prepares an open connection for the application's writes.
+// startWriting prepares an open connection for the application's writes. A flow that has stopped meanwhile is shut
+// down.
 func (c *connections) startWriting(i int) error {
 	x := &c.conn[i]
 	x.phase = established
@@ -148,8 +152,8 @@ func (c *connections) startWriting(i int) error {
 	return nil
 }
 
-// writeGoal returns the number of bytes that the application wants to have written by now, and the time of its
-// next write.
+// writeGoal returns the number of bytes that the application wants to have written by now, and the time of its next
+// write; unit.Never without one. Without a rate or a size the number has no limit.
 func (c *connections) writeGoal(i int, now unit.Time) (goal unit.Bytes, next unit.Time) {
 	f := &c.Flows[i]
 	goal, next = math.MaxInt64, unit.Never
@@ -172,7 +176,8 @@ func (c *connections) writeGoal(i int, now unit.Time) (goal unit.Bytes, next uni
 	return goal, next
 }
 
-// writeDue writes the bytes that are due, as far as the send buffer has space.
+// writeDue writes the bytes that are due, as far as the send buffer has space. After all bytes of a flow with a size
+// it ends the writes; with a rate it schedules the next write.
 func (c *connections) writeDue(i int) error {
 	f, x := &c.Flows[i], &c.conn[i]
 	goal, next := c.writeGoal(i, c.clock.now())
@@ -218,7 +223,7 @@ var stampLast = func() []byte {
 	return b
 }()
 
-// shutDown ends the application's writes.
+// shutDown ends the application's writes, and records the time and the unacknowledged bytes of a flow with a size.
 func (c *connections) shutDown(i int) {
 	f, x := &c.Flows[i], &c.conn[i]
 	if f.Size > 0 {
@@ -231,8 +236,9 @@ func (c *connections) shutDown(i int) {
 	unix.Shutdown(x.senderFD, unix.SHUT_WR)
 }
 
-// readStamps reads the kernel's stamps for a sender and reports whether there were any.
-func (c *connections) readStamps(i int) (any bool) {
+// readStamps reads the kernel's stamps for a sender and reports whether there were any. A stamp of the last byte's
+// acknowledgement finishes the flow.
+func (c *connections) readStamps(i int) (found bool) {
 	x := &c.conn[i]
 	var control [256]byte
 	for {
@@ -241,9 +247,9 @@ func (c *connections) readStamps(i int) (any bool) {
 			continue
 		}
 		if err != nil {
-			return any
+			return found
 		}
-		any = true
+		found = true
 		messages, err := unix.ParseSocketControlMessage(control[:n])
 		if err != nil {
 			continue
@@ -270,11 +276,11 @@ func (c *connections) readStamps(i int) (any bool) {
 	}
 }
 
-// recordFinish records the acknowledgement of a flow's last byte at the given time. The receiving application had
-// the byte by then, even if this thread reads it later.
-func (c *connections) recordFinish(i int, at unit.Time) {
+// recordFinish records the acknowledgement of a flow's last byte at time end. The receiving application had the byte
+// by then, even if this thread reads it later.
+func (c *connections) recordFinish(i int, end unit.Time) {
 	x := &c.conn[i]
-	x.finished = at
+	x.finished = end
 	for x.arrived == unit.Never && x.receiverFD >= 0 {
 		if n, err := c.discard(x.receiverFD); err == unix.EINTR {
 			continue
@@ -285,14 +291,15 @@ func (c *connections) recordFinish(i int, at unit.Time) {
 		}
 	}
 	if x.arrived == unit.Never { // not read yet
-		x.arrived = at
-		c.run.markArrived(i, at)
+		x.arrived = end
+		c.run.markArrived(i, end)
 	}
-	x.arrived = min(x.arrived, at)
-	c.markDone(at)
+	x.arrived = min(x.arrived, end)
+	c.markDone(end)
 }
 
-// recordRead records n bytes read by the receiving application.
+// recordRead records n bytes read by the receiving application, and the arrival of a flow with a size that is
+// complete.
 func (c *connections) recordRead(i, n int) {
 	x := &c.conn[i]
 	x.received += unit.Bytes(n)
@@ -323,7 +330,8 @@ func (c *connections) handleAnswer(i int) {
 	}
 }
 
-// closeSender closes the sender's socket at the end of the connection.
+// closeSender reads the counters and closes the sender's socket at the end of the connection, and then the receiver's
+// if that is possible.
 func (c *connections) closeSender(i int) {
 	x := &c.conn[i]
 	c.readCounters(i)
@@ -332,7 +340,8 @@ func (c *connections) closeSender(i int) {
 	c.closeReceiver(i)
 }
 
-// failFlow ends a connection that has failed.
+// failFlow ends a connection that has failed because of cause. The flow and its successors are abandoned, unless its
+// data was acknowledged.
 func (c *connections) failFlow(i int, cause error) {
 	f, x := &c.Flows[i], &c.conn[i]
 	c.readCounters(i)

@@ -23,9 +23,9 @@ type Config struct {
 	UntilDone bool
 	Samples   []Sample
 	Book      *packet.Book // Addr of node i is i+1
-	// Do runs what in the network namespace of a node; sockets that it opens stay there (lab.Network.Do). Calls do
+	// Do runs action in the network namespace of a node; sockets that it opens stay there (lab.Network.Do). Calls do
 	// not overlap.
-	Do func(node int, what func() error) error
+	Do func(node int, action func() error) error
 	// Progress, if set, is called with the current time every 100 ms or so.
 	Progress func(now unit.Time)
 }
@@ -140,7 +140,7 @@ type Lateness struct {
 	Max unit.Time
 }
 
-// addDelay adds a delay.
+// addDelay adds a delay to the distribution and its maximum.
 func (l *Lateness) addDelay(delay unit.Time) {
 	l.Add(delay)
 	l.Max = max(l.Max, delay)
@@ -165,7 +165,7 @@ type Lost struct {
 	Unmarked uint64 // flows without a kernel stamp for the last acknowledgement: their FCT includes the wait for FIN
 }
 
-// Errors lists losses that invalidate a run.
+// Errors lists losses that invalidate a run, one text for each kind; nil without losses.
 func (r *Result) Errors() (all []string) {
 	for _, e := range []struct {
 		n    uint64

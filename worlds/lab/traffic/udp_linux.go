@@ -14,15 +14,15 @@ import (
 	"weir/core/unit"
 )
 
-// putHeader writes the first bytes of a datagram: numbers of its flow and of itself, 32 bits each, and its send
-// time, 64 bits.
+// putHeader writes the first minDatagram bytes of a datagram: numbers of its flow and of itself, 32 bits each, and
+// its send time, 64 bits.
 func putHeader(b []byte, flow int, seq int64, sent unit.Time) {
 	binary.BigEndian.PutUint32(b, uint32(flow))
 	binary.BigEndian.PutUint32(b[4:], uint32(seq))
 	binary.BigEndian.PutUint64(b[8:], uint64(sent))
 }
 
-// parseHeader reads the values that putHeader wrote.
+// parseHeader reads the values that putHeader wrote. b has at least minDatagram bytes.
 func parseHeader(b []byte) (flow int, seq int64, sent unit.Time) {
 	return int(binary.BigEndian.Uint32(b)), int64(binary.BigEndian.Uint32(b[4:])),
 		unit.Time(binary.BigEndian.Uint64(b[8:]))
@@ -57,10 +57,11 @@ func sendBufferSize(frame int32, rate unit.LinkRate) int {
 	return memory * int(max(3, unit.Millisecond/link.NextTime(frame, false)))
 }
 
-// setMemory sets the memory of a socket, beyond the system's limits if permitted.
-func setMemory(fd, force, usual, bytes int) {
-	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, force, bytes) != nil {
-		unix.SetsockoptInt(fd, unix.SOL_SOCKET, usual, bytes)
+// setMemory sets the memory of a socket, beyond the system's limits with forceOption if permitted, else up to them
+// with option. It ignores errors.
+func setMemory(fd, forceOption, option, bytes int) {
+	if unix.SetsockoptInt(fd, unix.SOL_SOCKET, forceOption, bytes) != nil {
+		unix.SetsockoptInt(fd, unix.SOL_SOCKET, option, bytes)
 	}
 }
 
@@ -130,7 +131,8 @@ func newUDPSenders(r *run, flows []int) *udpSenders {
 // prepare does no work, since sockets open shortly before their flows start.
 func (s *udpSenders) prepare() error { return nil }
 
-// openSockets opens the sockets of flows, grouped by host.
+// openSockets opens the sockets of flows, of which those of one host must follow each other, and schedules their
+// first datagrams. It skips flows that have no datagram to send.
 func (s *udpSenders) openSockets(flows []int) error {
 	for len(flows) > 0 {
 		n, node := 1, s.Flows[flows[0]].Src
@@ -179,7 +181,7 @@ func (s *udpSenders) openFlow(i int) error {
 	return nil
 }
 
-// drive sends the flows' datagrams until the end of the run.
+// drive sends the flows' datagrams until the end of the run, and saves the counters (conclude).
 func (s *udpSenders) drive() error {
 	wake := unix.PollFd{Fd: int32(s.begun[sendThread].wake), Events: unix.POLLIN}
 	for {
@@ -213,8 +215,8 @@ func (s *udpSenders) drive() error {
 	}
 }
 
-// resumeBlocked sends pending datagrams of blocked flows with space in their sockets. Flows that have sent all
-// return to the agenda.
+// resumeBlocked sends pending datagrams of blocked flows with space in their sockets, by the last poll. Flows that
+// have sent all return to the agenda.
 func (s *udpSenders) resumeBlocked() error {
 	now := s.clock.now()
 	if now >= s.endTime() {
@@ -242,7 +244,7 @@ func (s *udpSenders) resumeBlocked() error {
 	return nil
 }
 
-// wakeUp starts flows after their predecessors have arrived.
+// wakeUp starts flows after their predecessors have arrived: it creates their endpoints and opens their sockets.
 func (s *udpSenders) wakeUp() error {
 	s.clearWake(sendThread)
 	s.more = s.takeReleased(sendThread, s.more)
@@ -256,7 +258,8 @@ func (s *udpSenders) wakeUp() error {
 	return s.openSockets(s.more)
 }
 
-// sendDue sends the datagrams that are due at now.
+// sendDue sends the datagrams that are due at now, also those that become due meanwhile, and opens sockets. It saves
+// the counters at the warm-up's end.
 func (s *udpSenders) sendDue(now unit.Time) error {
 	if s.starts.nextTime() <= now {
 		if err := s.openSockets(s.starts.takeReady(now, s.Flows)); err != nil {
@@ -280,7 +283,8 @@ func (s *udpSenders) sendDue(now unit.Time) error {
 	}
 }
 
-// sendFlow sends the datagrams of a flow that are due before datagrams of other flows.
+// sendFlow sends the datagrams of a flow that are due before datagrams of other flows, up to batchSize, and at least
+// one if any is left. It records their lateness unless the host's link delays the flow.
 func (s *udpSenders) sendFlow(i int, now unit.Time) error {
 	f, x := &s.Flows[i], &s.senders[i]
 	p := &s.packet
@@ -319,7 +323,8 @@ func (s *udpSenders) setMessage(k, header, rest int) {
 	s.messages[k].SetIovlen(2)
 }
 
-// scheduleNext schedules a flow's next datagram after all emitted ones are sent, or closes its socket.
+// scheduleNext schedules a flow's next datagram after all emitted ones are sent. Without a next one it closes the
+// socket, and marks a flow with a size as done.
 func (s *udpSenders) scheduleNext(i int, now unit.Time) error {
 	f, x := &s.Flows[i], &s.senders[i]
 	if next := x.endpoint.NextSend(); next != unit.Never {
@@ -337,8 +342,9 @@ func (s *udpSenders) scheduleNext(i int, now unit.Time) error {
 	return nil
 }
 
-// transmitMessages passes the first n messages to the kernel. If the socket is full, the others wait and the flow
-// is blocked.
+// transmitMessages passes the first n messages to the kernel, and schedules the flow's next one. If the socket is
+// full, the others wait and the flow is blocked. Datagrams that the kernel has no memory for count as unsent. Errors
+// of the path are no error.
 func (s *udpSenders) transmitMessages(i, n int, now unit.Time) error {
 	tries := 0
 	for k := 0; k < n; {
@@ -367,7 +373,7 @@ func (s *udpSenders) transmitMessages(i, n int, now unit.Time) error {
 	return s.scheduleNext(i, now)
 }
 
-// blockFlow keeps messages k to n until the flow's socket has space.
+// blockFlow keeps messages k to n−1 until the flow's socket has space.
 func (s *udpSenders) blockFlow(i, k, n int) {
 	x := &s.senders[i]
 	for ; k < n; k++ {
@@ -387,7 +393,7 @@ func (s *udpSenders) mark() {
 	}
 }
 
-// conclude saves the last counters.
+// conclude saves the differences of counters since the warm-up's end, FCTs and losses in the result.
 func (s *udpSenders) conclude() error {
 	if !s.marked {
 		s.mark()

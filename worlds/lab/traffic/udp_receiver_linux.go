@@ -57,7 +57,8 @@ const (
 	settleTime = 2 * unit.Millisecond
 )
 
-// newUDPReceivers returns the thread for the given flows. Without pause if flows wait for others.
+// newUDPReceivers returns the thread for the given flows, without sockets. It takes the histograms of their endpoints
+// until close. If other flows wait for one of them, it reads without pauses.
 func newUDPReceivers(r *run, flows []int) *udpReceivers {
 	s := &udpReceivers{run: r, flows: flows, receivers: make([]udpReceiver, len(r.Flows)), pause: pollPause}
 	for _, i := range flows {
@@ -112,7 +113,7 @@ func (s *udpReceivers) prepare() error {
 	return nil
 }
 
-// drive receives datagrams until the end of the run.
+// drive receives datagrams until the end of the run has passed by settleTime, and saves the counters (conclude).
 func (s *udpReceivers) drive() error {
 	fds := []unix.PollFd{{Fd: int32(s.begun[receiveThread].wake), Events: unix.POLLIN}}
 	for _, b := range s.sockets {
@@ -199,20 +200,21 @@ func (s *udpReceivers) takeMessage(b *serverSocket, k int, atBase int64) {
 	s.strays++
 }
 
-// isFromFlow reports whether message k belongs to a flow.
+// isFromFlow reports whether message k of socket b belongs to a UDP flow, by its destination and its source port.
 func (s *udpReceivers) isFromFlow(b *serverSocket, k, flow int) bool {
 	f := &s.Flows[flow]
 	return f.TCP == nil && f.Dst == b.node && s.remoteAddr(f) == b.addr && s.sourcePort(k) == f.SrcPort
 }
 
-// receiveDatagram passes a datagram that arrived at the given time to a flow's receiver.
-func (s *udpReceivers) receiveDatagram(flow int, seq int64, sent unit.Time, length int, at unit.Time) {
+// receiveDatagram passes a datagram that arrived at time arrival to a flow's receiver, after the observations that
+// are due before. Datagrams after the end of the run do not count.
+func (s *udpReceivers) receiveDatagram(flow int, seq int64, sent unit.Time, length int, arrival unit.Time) {
 	f, x := &s.Flows[flow], &s.receivers[flow]
 	end := s.endTime()
-	if at >= x.due {
-		s.observeFlow(flow, min(at, end))
+	if arrival >= x.due {
+		s.observeFlow(flow, min(arrival, end))
 	}
-	if at >= end {
+	if arrival >= end {
 		return
 	}
 	p := &s.packet
@@ -220,14 +222,15 @@ func (s *udpReceivers) receiveDatagram(flow int, seq int64, sent unit.Time, leng
 		Dst:     packet.Addr(f.Dst + 1),
 		SrcPort: f.SrcPort, DstPort: f.DstPort, Proto: packet.ProtoUDP, Version: f.Version, TOS: f.TOS,
 		Seq: seq, Payload: int32(length), Sent: sent}
-	f.UDPReceiver.Receive(at, p)
+	f.UDPReceiver.Receive(arrival, p)
 	if f.Size > 0 && !x.arrived && x.counters.ReceivedBytes >= f.Size {
 		x.arrived = true
 		s.run.markArrived(flow, x.counters.Finished)
 	}
 }
 
-// observeFlow makes the observations of a flow due until a time, when all earlier datagrams are counted.
+// observeFlow makes the observations of a flow due until a time, when all earlier datagrams are counted: the counters
+// at the warm-up's end, and samples.
 func (s *udpReceivers) observeFlow(flow int, until unit.Time) {
 	x := &s.receivers[flow]
 	for x.due <= until {
@@ -263,7 +266,7 @@ func (s *udpReceivers) mark(x *udpReceiver) {
 	x.counters.DelayMin, x.counters.DelayMax, x.counters.Delays = unit.Never, 0, x.delays
 }
 
-// conclude saves the last counters.
+// conclude saves the differences of counters since the warm-up's end and the losses in the result.
 func (s *udpReceivers) conclude() error {
 	for _, i := range s.flows {
 		x, out := &s.receivers[i], &s.result.Flows[i]
@@ -298,7 +301,8 @@ func (s *udpReceivers) sourcePort(k int) uint16 {
 	return uint16(b[0])<<8 | uint16(b[1])
 }
 
-// receiveTime returns the time at which the kernel received message k, by the clock if it has no stamp.
+// receiveTime returns the experiment's time at which the kernel received message k, by the clock if it has no stamp.
+// atBase is the result of realtimeAtBase.
 func (s *udpReceivers) receiveTime(k int, atBase int64) unit.Time {
 	b := s.control[k][:]
 	if n := int(s.messages[k].Controllen); n >= unix.CmsgLen(int(unsafe.Sizeof(unix.Timespec{}))) {
