@@ -159,7 +159,7 @@ func (a *Agent) loadAs(c Config, cookie uint64) error {
 }
 
 // attach attaches the programs to the interfaces names and to a cgroup. Without an interface in c it skips those that
-// have disappeared. It fails with errGone if none is left. Programs for NCF alone need no cgroup.
+// have disappeared, and fails with errGone if all have. Programs for NCF alone need no cgroup.
 func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 	for _, name := range names {
 		err := a.attachTo(name)

@@ -37,7 +37,8 @@ const hpccType = "bpf_struct_ops_tcp_congestion_ops"
 // can.
 func (m *Machine) Check() error { return m.checkFor(true, true) }
 
-// checkFor is Check for an agent with or without its own congestion control (control), and with or without a cgroup.
+// checkFor returns Check's error for an agent with or without its own congestion control (control), and with or
+// without a cgroup.
 func (m *Machine) checkFor(control, cgroup bool) error {
 	lacks := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", errUnsupported, fmt.Sprintf(format, args...))

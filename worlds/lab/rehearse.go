@@ -107,8 +107,10 @@ func (g *pipeGate) Flush() error {
 	return nil
 }
 
+// Drop returns 0: Flush always sends all frames.
 func (g *pipeGate) Drop() int { return 0 }
 
+// Counts returns zero counters: a pipe loses no frame.
 func (g *pipeGate) Counts() live.GateCounts { return live.GateCounts{} }
 
 // shiftedGate is a gate with stamps that count from the experiment's time 0.

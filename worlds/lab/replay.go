@@ -334,7 +334,7 @@ func (n *neighbour) Receive(_ unit.Time, _ packet.PortID, p *packet.Packet) {
 	n.replay.pool.Put(p)
 }
 
-// Dequeue returns the input frame that is due, nil if none is. A frame that a switch created has no bytes.
+// Dequeue returns the input frame that is due, nil without one. A frame that a switch created has no bytes.
 func (n *neighbour) Dequeue(unit.Time, packet.PortID) (*packet.Packet, unit.Time) {
 	if !n.ready {
 		return nil, unit.Never

@@ -48,6 +48,7 @@ type shutGate struct {
 	shut bool
 }
 
+// Stamp returns the arrival time of the first waiting frame; unit.Never without one, or if the gate is shut.
 func (g *shutGate) Stamp() unit.Time {
 	if g.shut {
 		return unit.Never
@@ -108,7 +109,8 @@ func (c *BridgeConfig) buildStar() *wiring.Config {
 		MaxFrame: c.Framing.FrameBytes(int32(c.MaxFrame), 0, true)}
 }
 
-// Site returns the build site of new programs for the running bridge, before SetPorts changes the ports.
+// Site returns the build site of new programs for the running bridge with the new configuration ports, before
+// SetPorts changes them.
 func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 	c := b.config
 	c.Ports = ports
@@ -119,8 +121,8 @@ func (b *Bridge) Site(ports []BridgePort) *dataplane.Site {
 	return wiring.New(c.buildStar()).Site(0, current)
 }
 
-// SetPorts changes rates and limits of the ports; their names must stay. Queued packets stay, even beyond a new
-// limit. The rest of a frame in transmission departs at the new rate.
+// SetPorts changes rates and limits of the ports; number, names and MTUs must stay. Queued packets stay, even beyond
+// a new limit. The rest of a frame in transmission departs at the new rate.
 func (b *Bridge) SetPorts(ports []BridgePort) {
 	for i := range ports {
 		p := &ports[i]
@@ -137,13 +139,14 @@ func (b *Bridge) SetPorts(ports []BridgePort) {
 	b.config.Ports = ports
 }
 
-// SetPrograms replaces the bridge's programs (dataplane.Switch.SetPrograms).
+// SetPrograms replaces the bridge's programs at now (dataplane.Switch.SetPrograms). It must not be called during a
+// step.
 func (b *Bridge) SetPrograms(now unit.Time, programs []dataplane.Program) error {
 	return b.sw.SetPrograms(now, programs)
 }
 
-// Step performs all events due at now, a time by the clock of the gates' stamps. The caller must read now before
-// the call.
+// Step performs all events due at now, a time by the clock of the gates' stamps. The caller must read now before the
+// call. The error is the first one of a gate.
 func (b *Bridge) Step(now unit.Time) error { return b.plane.Step(now) }
 
 // StopReceiving stops receiving: only frames already inside are forwarded.
@@ -153,7 +156,7 @@ func (b *Bridge) StopReceiving() {
 	}
 }
 
-// WaitingPackets returns the number of packets in the bridge.
+// WaitingPackets returns the number of packets in the bridge, except for those in gates.
 func (b *Bridge) WaitingPackets() (n int) {
 	for i := range b.config.Ports {
 		n += int(b.Port(i).Packets()) + int(b.plane.hosts[i+1].port.Packets())

@@ -19,7 +19,8 @@ type BridgeDriver struct {
 }
 
 // OpenBridge creates a bridge with these sockets as gates, by port, and locks the calling goroutine to its thread.
-// Only that thread may use the bridge. Garbage is collected only above limit bytes.
+// Only that thread may use the bridge. Garbage of the whole process is collected only above limit bytes. Event time 0
+// is the end of the call.
 func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDriver, error) {
 	runtime.LockOSThread()
 	debug.SetGCPercent(-1)
@@ -46,8 +47,8 @@ func OpenBridge(c BridgeConfig, sockets []*ring.Socket, limit int64) (*BridgeDri
 // Now returns the event time.
 func (b *BridgeDriver) Now() unit.Time { return b.clock.Now() }
 
-// Run runs the bridge until control is readable. The error is a socket's: ENETDOWN if the interface is down, after
-// which Run may be called again.
+// Run runs the bridge until the descriptor control is readable. The error is a socket's: ENETDOWN if the interface is
+// down, after which Run may be called again.
 func (b *BridgeDriver) Run(control int) error {
 	err := b.plane.Drive(&b.clock, b.rings, control, -1, nil)
 	b.plane.Err = nil
@@ -55,7 +56,7 @@ func (b *BridgeDriver) Run(control int) error {
 }
 
 // Drain sends waiting packets for at most limit and receives no more frames. It returns the number of remaining
-// packets.
+// packets. Interfaces that are down are no error.
 func (b *BridgeDriver) Drain(limit unit.Time) (remaining int, err error) {
 	b.StopReceiving()
 	for end := b.Now() + limit; ; {

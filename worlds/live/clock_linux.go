@@ -22,7 +22,7 @@ type Clock struct {
 // stepFrom is the smallest jump, in ns, that counts as a step. Smaller ones may be the time between two readings.
 const stepFrom = 100_000
 
-// Start sets event time 0 to now.
+// Start sets event time 0 to now. It must precede all other methods.
 func (c *Clock) Start() error {
 	var t unix.Timespec
 	for try := 0; ; try++ {
@@ -92,8 +92,8 @@ func (c *Clock) countStep() {
 // clock.
 const maxFuture = 10 * unit.Millisecond
 
-// toEventTime converts a stamp. A stamp before event time 0 becomes 0, and one in the future becomes the last
-// reading. The clock is read again for it, since the thread may have stalled after the last reading.
+// toEventTime converts a stamp in ns of CLOCK_REALTIME. A stamp before event time 0 becomes 0, and one in the future
+// becomes the last reading. The clock is read again for it, since the thread may have stalled after the last reading.
 func (c *Clock) toEventTime(realtime int64) unit.Time {
 	at := realtime - c.ahead
 	if at < 0 {

@@ -57,7 +57,7 @@ const (
 	MaxWaits = 1 << 14
 )
 
-// RecordWait records that work due at one time was done at now.
+// RecordWait records that work due at one time was done at now. It has no effect if that is not later.
 func (d *Departures) RecordWait(due, now unit.Time) {
 	if due >= now {
 		return
@@ -82,7 +82,7 @@ type Lateness struct {
 	Below []uint64
 }
 
-// Lateness returns the lateness of the departed frames.
+// Lateness returns the lateness of the departed frames since the start.
 func (d *Departures) Lateness() Lateness { return newLateness(&d.late, d.latest) }
 
 // newLateness summarizes a histogram; largest is its largest value.

@@ -28,7 +28,7 @@ func (d *Plane) newHostPort(node int, name string, rate unit.LinkRate, gate Gate
 	}
 }
 
-// pushFrame queues a frame of the kernel.
+// pushFrame queues a frame of the kernel. The caller must wake the node.
 func (h *hostPort) pushFrame(p *packet.Packet) {
 	h.port.Push(0, p)
 	h.wakeLink()
@@ -45,6 +45,7 @@ func (h *hostPort) wakeLink() {
 // Wants returns the link's wake-up and the end of a pause (fabric.Node).
 func (h *hostPort) Wants() *packet.NodeRequests { return &h.wants }
 
+// Dequeue returns the next frame of the kernel for the link, or nil, and when to call again (fabric.Node).
 func (h *hostPort) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Time) {
 	p, _, again := h.port.DequeueNext(now)
 	if p != nil {
@@ -82,6 +83,7 @@ func (h *hostPort) Receive(now unit.Time, _ packet.PortID, p *packet.Packet) {
 	d.pool.Put(p)
 }
 
+// Advance ends the pauses that have expired at now (fabric.Node).
 func (h *hostPort) Advance(now unit.Time) {
 	h.port.ExpirePauses(now)
 	h.wants.Timer = h.port.NextExpiry()

@@ -67,7 +67,8 @@ type Plane struct {
 	actAt unit.Time // time of the monitor's next act
 }
 
-// NewPlane creates an idle plane. It fails if a host has other than one link.
+// NewPlane creates an idle plane with all switches of the wiring. It fails if a host has other than one link, or if a
+// program cannot be built.
 func NewPlane(c PlaneConfig) (*Plane, error) {
 	d := &Plane{Departures: NewDepartures(c.Clock, c.Book), framing: c.Framing, maxFrame: c.MaxFrame, anyFrame: c.AnyFrame,
 		monitor: c.Monitor, hosts: make([]*hostPort, len(c.Network.Nodes))}
@@ -102,7 +103,7 @@ func NewPlane(c PlaneConfig) (*Plane, error) {
 // framesReady is the number of packets allocated in advance.
 const framesReady = 4096
 
-// startFabric creates the fabric and allocates packets.
+// startFabric creates the fabric and allocates framesReady packets.
 func (d *Plane) startFabric(nodes []fabric.Node, links []fabric.Link, o trace.Observer) (err error) {
 	for _, h := range d.hosts {
 		if h != nil {
@@ -128,7 +129,7 @@ func (d *Plane) startFabric(nodes []fabric.Node, links []fabric.Link, o trace.Ob
 // Fabric returns the fabric, for its counters and for events of links.
 func (d *Plane) Fabric() *fabric.Fabric { return d.fabric }
 
-// LivePackets returns the number of packets in the plane.
+// LivePackets returns the number of packets in use: on links, in queues, and in gates until they are sent.
 func (d *Plane) LivePackets() int { return d.pool.LiveCount() }
 
 // Done returns the event time before which all events are processed.
@@ -142,10 +143,11 @@ func (d *Plane) GateCounts() (sum GateCounts) {
 	return sum
 }
 
-// ScheduleAct sets the time of the monitor's next act.
-func (d *Plane) ScheduleAct(at unit.Time) { d.actAt = at }
+// ScheduleAct sets the event time of the monitor's next act; unit.Never: there is no further act. Without a monitor
+// it must not be called.
+func (d *Plane) ScheduleAct(next unit.Time) { d.actAt = next }
 
-// ActNow calls act between two steps, after all processed events.
+// ActNow calls act with the current event time between two steps, after all earlier events.
 func (d *Plane) ActNow(act func(now unit.Time)) {
 	act(d.done)
 	d.due = d.Next()
@@ -206,7 +208,8 @@ func (d *Plane) runUntil(until unit.Time) {
 	d.done = max(d.done, until)
 }
 
-// enterFrame moves the first waiting frame of a host into the fabric.
+// enterFrame moves the first waiting frame of a host into the fabric at now, after counting it. It drops short frames
+// and, without anyFrame, those that switches do not accept.
 func (d *Plane) enterFrame(h *hostPort, now unit.Time) {
 	p := d.pool.GetFrame(d.maxFrame + packet.MaxExtensionBytes)
 	p.Data = h.Gate.Take(p.Data)
@@ -224,7 +227,8 @@ func (d *Plane) enterFrame(h *hostPort, now unit.Time) {
 	d.fabric.WakeNode(h.node, now)
 }
 
-// parseFrame parses the frame of p once for all switches and links, and identifies its flow.
+// parseFrame parses the frame of p once for all switches and links, and identifies its flow. A frame that cannot be
+// parsed has no flow and no payload.
 func (d *Plane) parseFrame(p *packet.Packet) {
 	p.Flow = packet.NoFlow
 	switch err := p.Parse(d.book, p.Data); {
@@ -236,7 +240,7 @@ func (d *Plane) parseFrame(p *packet.Packet) {
 	}
 }
 
-// isForwarded reports whether switches accept frames of an Ethernet type.
+// isForwarded reports whether switches accept frames of an Ethernet type: IPv4, IPv6 and PFC.
 func isForwarded(etherType uint16) bool {
 	return etherType == packet.EtherIPv4 || etherType == packet.EtherIPv6 || etherType == packet.EtherControl
 }

@@ -74,15 +74,15 @@ const (
 	doze = 500 * unit.Microsecond
 )
 
-// firstSleep returns the first part of a sleep.
-func firstSleep(all unit.Time) unit.Time {
+// firstSleep returns the first part of a sleep; short ones are not split.
+func firstSleep(sleep unit.Time) unit.Time {
 	switch {
-	case all > 2*doze:
-		return all - doze
-	case all > 3*nap:
-		return all - nap
+	case sleep > 2*doze:
+		return sleep - doze
+	case sleep > 3*nap:
+		return sleep - nap
 	}
-	return all
+	return sleep
 }
 
 // pollDescriptors polls for at most sleep and returns the number of ready descriptors, 0 after a signal. Short

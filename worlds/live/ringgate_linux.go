@@ -26,7 +26,7 @@ func NewRingGate(s *ring.Socket, host string, clock *Clock) *RingGate {
 	return &RingGate{Socket: s, host: host, clock: clock}
 }
 
-// Stamp returns the kernel's stamp in event time.
+// Stamp returns the kernel's arrival stamp of the first waiting frame in event time; unit.Never without one.
 func (g *RingGate) Stamp() unit.Time {
 	ns, ok := g.Socket.NextArrival()
 	if !ok {
@@ -35,7 +35,7 @@ func (g *RingGate) Stamp() unit.Time {
 	return g.clock.toEventTime(ns)
 }
 
-// Counts returns the socket's counters.
+// Counts returns the socket's counters. CountErr returns its errors.
 func (g *RingGate) Counts() GateCounts {
 	c, err := g.Socket.Counts()
 	if err != nil {
@@ -47,8 +47,8 @@ func (g *RingGate) Counts() GateCounts {
 // CountErr returns the errors of Counts, nil if it never failed.
 func (g *RingGate) CountErr() error { return g.failed }
 
-// Drive runs the plane by the wall clock until control is readable. It calls read once, and then whenever the
-// descriptor more is readable. Without them, pass -1 and nil.
+// Drive runs the plane by the wall clock until the descriptor control is readable. It calls read once, and then
+// whenever the descriptor more is readable. Without them, pass -1 and nil. Errors of steps, read and rings end it.
 func (d *Plane) Drive(clock *Clock, rings []*RingGate, control, more int, read func() error) error {
 	poller := NewPoller(clock, rings, control, more)
 	for readable := true; ; {

@@ -36,7 +36,8 @@ func (d *Departures) NewTxQueue(host string, gate Gate) *TxQueue {
 // batchSize limits the frames passed to a kernel in one call.
 const batchSize = 64
 
-// Send puts the frame of p, due at the given time, into the gate. p belongs to the queue until it is flushed.
+// Send puts the frame of p, due at the given time, into the gate, which may send pending ones. p belongs to the queue
+// until it is flushed. A packet that cannot be encoded or finds no space is counted and released.
 func (q *TxQueue) Send(due unit.Time, p *packet.Packet) {
 	d, data := q.departures, p.Data
 	if data == nil { // from a switch, or one of Weir's own hosts
@@ -89,14 +90,15 @@ const (
 	maxRetries = 100
 )
 
-// Flush sends the pending frames.
+// Flush sends the pending frames. Refused ones stay pending until Departures.RetryAt.
 func (q *TxQueue) Flush() {
 	if q.pending > 0 {
 		q.sendPending()
 	}
 }
 
-// sendPending sends the frames in the gate and records their lateness.
+// sendPending sends the frames in the gate, records their lateness and releases their packets. Refused frames are
+// offered again later, and dropped after maxRetries; another error ends the run.
 func (q *TxQueue) sendPending() {
 	d := q.departures
 	now := d.clock()

@@ -197,7 +197,7 @@ func (h *host) enqueueDue(now unit.Time) {
 	}
 }
 
-// earliestSend returns when the NIC could send, at now or later; unit.Never without packets and due flows.
+// earliestSend returns when the NIC could send: now, or when the first flow is due later; unit.Never without one.
 func (h *host) earliestSend(now unit.Time) unit.Time {
 	if h.ready >= 0 || !h.port.IsIdle() {
 		return now

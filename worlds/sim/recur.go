@@ -261,8 +261,8 @@ func (x *recurring) compareState(now unit.Time) {
 }
 
 // findSame reads the state of a moment into m. It returns the first of the earlier moments with the same state, or
-// the difference from the first of them. With a same state, differs names a value in steps that prevents skipping;
-// "": none does.
+// the difference from the first of them. With a same state, differs names a value in steps that prevents skipping, if
+// there is one.
 func (x *recurring) findSame(m *moment, before []*moment) (same *moment, differs string) {
 	r := x.drive.Simulation
 	for i, was := range before {

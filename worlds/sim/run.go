@@ -94,7 +94,7 @@ func (r *Simulation) firstFailure() error {
 }
 
 // New builds the network of a configuration, with all flows and jobs, for one call of Simulation.Run. It returns an
-// error if the configuration is impossible. c must not change until the run ends.
+// error if the configuration is impossible. The caller must not change c until the run ends.
 func New(c *Config) (*Simulation, error) {
 	n := c.Wiring.Network
 	c = withoutThreads(c)

@@ -27,8 +27,8 @@ func (r *Simulation) sweepAfter(looked int) {
 // sweepDue reports whether so many flows have finished that a sweep is worth it.
 func (r *Simulation) sweepDue() bool { return r.finished >= r.nextSweep }
 
-// sweepFlows releases the ends of flows that are over, and sets the next sweep. While a switch recirculates packets
-// it releases none. All nodes must have reached the same time.
+// sweepFlows releases the ends of flows that are over, and sets the next sweep. It releases no flow while a switch
+// recirculates packets. All nodes must have reached the same time.
 func (r *Simulation) sweepFlows() {
 	if len(r.there) <= len(r.config.Flows)/64 {
 		r.there = make([]uint64, len(r.config.Flows)/64+1)

@@ -16,7 +16,7 @@ func SetupError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", ErrSetup, fmt.Sprintf(format, args...))
 }
 
-// ReadFile reads a switch's file. Errors wrap ErrSetup.
+// ReadFile reads a switch's file of up to document.MaxFile bytes. Errors wrap ErrSetup.
 func ReadFile(name string) ([]byte, error) {
 	data, err := document.ReadFile(name, document.MaxFile)
 	if err != nil {

@@ -107,7 +107,8 @@ type decoder struct {
 	c     *Config
 }
 
-// Decode decodes a switch's file. Its errors are document.InputErrors.
+// Decode decodes a switch's file with content data and checks it, as far as that needs no machine: it also builds its
+// programs once. file is the name in messages. Its errors are document.InputErrors, with all mistakes found.
 func Decode(s Schemes, file string, data []byte) (*Config, error) {
 	d := &decoder{document.NewReader(fileKind), s.withBridge(), &Config{}}
 	root := document.Parse(d.Reader, file, data)
@@ -129,7 +130,8 @@ func Decode(s Schemes, file string, data []byte) (*Config, error) {
 	return d.c, nil
 }
 
-// requireKey returns the value of a key and reports an error if it is missing.
+// requireKey returns the value of a key of t and reports an error if it is missing. what describes the key, known
+// lists the possible keys, and allowed is an example.
 func (d *decoder) requireKey(t *document.Node, key, what string, known []string,
 	allowed string) (*document.Node, bool) {
 	v := t.Find(key)
@@ -139,7 +141,7 @@ func (d *decoder) requireKey(t *document.Node, key, what string, known []string,
 	return v, v != nil
 }
 
-// decodeKeys decodes all keys of the file.
+// decodeKeys decodes all keys of the file into d.c, and adds missing ones with their defaults to the document.
 func (d *decoder) decodeKeys(root *document.Node) {
 	c := d.c
 	if t, ok := d.requireKey(root, "ports", "key", topKeys, "ports: {name: "+portExample+", …}"); ok {
@@ -186,7 +188,8 @@ func (d *decoder) decodeKeys(root *document.Node) {
 	}
 }
 
-// parseMetricsAddress parses the address of metrics: an address with a port, or a port of the loopback address.
+// parseMetricsAddress parses the address of metrics: an address with a port, or a port of the loopback address. Port
+// 0 is an error.
 func parseMetricsAddress(text string) (netip.AddrPort, error) {
 	loopback := netip.AddrFrom4([4]byte{127, 0, 0, 1})
 	if n, err := strconv.ParseUint(text, 10, 16); err == nil && n > 0 {
@@ -205,7 +208,7 @@ func parseMetricsAddress(text string) (netip.AddrPort, error) {
 	return a, nil
 }
 
-// decodePorts decodes the ports.
+// decodePorts decodes the ports, from two up to control.MaxPorts, with different interfaces.
 func (d *decoder) decodePorts(t *document.Node) {
 	c := d.c
 	if t.Kind != document.Mapping {
@@ -262,13 +265,14 @@ func (d *decoder) decodeBound(t *document.Node) unit.Length {
 	return l
 }
 
-// isWord reports whether s can be a name in metrics and messages.
+// isWord reports whether s can be a name in metrics and messages: 1 to 40 ASCII letters, digits, - and _.
 func isWord(s string) bool {
 	return s != "" && len(s) <= 40 &&
 		strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// decodePrograms decodes the programs and refuses those that need a network.
+// decodePrograms decodes the programs, and reports those that need a network and a list that does not forward
+// packets.
 func (d *decoder) decodePrograms(t *document.Node) {
 	c := d.c
 	c.Programs = switchfile.ReadPrograms(d.Reader, d.known.Programs, t, switchfile.Standalone)
@@ -302,7 +306,8 @@ func (d *decoder) suggestAlternative(refused *dataplane.Scheme) string {
 	return document.JoinChoices(names)
 }
 
-// checkSchemes lets the programs and the scheduler check the switch.
+// checkSchemes lets the programs and the scheduler check the switch. Their errors are the file's; their warnings
+// become d.c.remarks.
 func (d *decoder) checkSchemes() {
 	s := &dataplane.SwitchContext{Framing: d.c.Framing, Queues: d.c.Queues,
 		QueueLimit: switchfile.QueueLimit(unit.Length{}, d.c.Programs, len(d.c.Ports)),
@@ -323,7 +328,8 @@ func (d *decoder) checkSchemes() {
 	}
 }
 
-// buildOnce builds the programs and schedulers once, for errors that only building finds.
+// buildOnce builds the programs and schedulers once, for errors that only building finds, and collects the programs'
+// metrics.
 func (d *decoder) buildOnce() {
 	c := d.c
 	u := frames.NewUsers(&c.Users, 0)
@@ -386,7 +392,7 @@ func (c *Config) addMetrics(p dataplane.Program) error {
 	return nil
 }
 
-// bridgePorts returns the ports for the data plane.
+// bridgePorts returns the ports for the data plane. A port without a rate is unshaped, and MTU is 0 if it is unknown.
 func (c *Config) bridgePorts() (all []live.BridgePort) {
 	limit := func(l unit.Length) tm.Limit { return tm.Limit{Packets: l.Packets, Bytes: l.Bytes} }
 	for i, p := range c.Ports {

@@ -129,8 +129,8 @@ func Serve(known Schemes, requests io.Reader, out io.Writer) error {
 	return l.carryFrames()
 }
 
-// receiveRequests receives requests in its own goroutine, decodes them, and passes them to the data plane's
-// thread.
+// receiveRequests receives requests in its own goroutine, decodes them, and passes them to the data plane's thread.
+// The end of the requests stops the data plane.
 func (l *loop) receiveRequests(known Schemes, lines *bufio.Reader) {
 	for {
 		o, err := control.ReadRequest(lines)
@@ -151,7 +151,8 @@ func (l *loop) receiveRequests(known Schemes, lines *bufio.Reader) {
 	}
 }
 
-// carryFrames carries frames until the switch must stop.
+// carryFrames carries frames and handles requests until the switch must stop, and then drains the queues. While an
+// interface is down it waits; other failures of sockets are errors.
 func (l *loop) carryFrames() error {
 	for {
 		err := l.driver.Run(l.event)
@@ -236,7 +237,8 @@ func (l *loop) publishCounters() {
 	}
 }
 
-// OpenSocket opens a port's socket for the data plane.
+// OpenSocket opens a port's packet socket for the data plane, at interface name and for frames of up to maxFrame
+// bytes without tags. It requires CAP_NET_RAW.
 func OpenSocket(name string, maxFrame int) (*ring.Socket, error) {
 	return ring.Open(ringConfig(name, maxFrame))
 }

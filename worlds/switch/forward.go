@@ -66,7 +66,8 @@ func forwardScheme() dataplane.Scheme {
 		})
 }
 
-// Adopt takes over the addresses that another instance has learned.
+// Adopt takes over the addresses that another instance has learned, with the same number of ports. kept describes
+// them; it is empty for another program.
 func (f *forward) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*forward)
 	if !ok {
@@ -80,7 +81,8 @@ func (f *forward) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost
 // Name returns "forward".
 func (f *forward) Name() string { return "forward" }
 
-// Ingress chooses the egress port and replicates frames for several.
+// Ingress chooses the egress port and replicates frames for several. It drops packets without a port or a frame, and
+// consumes frames with both ends at one port.
 func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if int(m.In) >= f.ports || p.Data == nil {
@@ -117,7 +119,7 @@ func (f *forward) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// macKey returns the key of the MAC address at the start of b.
+// macKey returns the key of the MAC address at the start of b in a VLAN of 12 bits.
 func macKey(b []byte, vlan uint64) uint64 {
 	return uint64(binary.BigEndian.Uint32(b))<<32 | uint64(binary.BigEndian.Uint16(b[4:]))<<16 | vlan
 }
@@ -139,7 +141,7 @@ func (f *forward) findEntry(key uint64) *macEntry {
 	return nil
 }
 
-// learnAddress records that an address was seen at a port.
+// learnAddress records that an address was seen at a port at now. An address that was silent for ageing starts again.
 func (f *forward) learnAddress(now unit.Time, key uint64, port packet.PortID) {
 	s := f.findEntry(key)
 	if s == nil || now-s.lastSeen >= ageing {

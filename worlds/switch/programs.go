@@ -25,7 +25,8 @@ type running struct {
 	names   [][]byte          // names of its metrics
 }
 
-// newRunning builds a program named by a file.
+// newRunning builds a program named by a file at a site, and notes the inputs that it has read. It does not adopt
+// state.
 func newRunning(site *dataplane.Site, w *switchfile.Program) (running, error) {
 	site.LimitsRead = false
 	p, err := w.Scheme.Build(site, w.Config)
@@ -66,20 +67,20 @@ func declaredAt(site *dataplane.Site) (names []string) {
 // meters.
 const maxLost = 20
 
-// adoptState takes over the state of was if the program can. The note for the log describes the result; it is
-// empty if no state was lost and the parameters are equal.
-func (r *running) adoptState(now unit.Time, was *running) (note string) {
+// adoptState takes over the state of old if the program can. The note for the log describes the result; it is empty
+// if no state was lost and the parameters are equal.
+func (r *running) adoptState(now unit.Time, old *running) (note string) {
 	var kept string
 	var lost []string
 	if x, ok := r.Program.(dataplane.Adopter); ok {
-		kept, lost = x.Adopt(now, was.Program)
+		kept, lost = x.Adopt(now, old.Program)
 	}
 	switch {
-	case r.text == was.text && kept == "":
+	case r.text == old.text && kept == "":
 		return r.name + " restarts, because the ports' rates or buffers have changed"
-	case r.text == was.text && len(lost) == 0:
+	case r.text == old.text && len(lost) == 0:
 		return ""
-	case r.text == was.text:
+	case r.text == old.text:
 		note = r.name + " keeps " + kept + " at the ports' new rates or buffers"
 	case kept == "":
 		return r.name + " has other parameters and restarts"
@@ -95,12 +96,12 @@ func (r *running) adoptState(now unit.Time, was *running) (note string) {
 	return note
 }
 
-// listPrograms returns the programs of a list, followed by the switch's own.
-func listPrograms(list []running, own ...dataplane.Program) (all []dataplane.Program) {
+// listPrograms returns the programs of a list, followed by the switch's built-in ones.
+func listPrograms(list []running, builtIn ...dataplane.Program) (all []dataplane.Program) {
 	for _, p := range list {
 		all = append(all, p.Program)
 	}
-	return append(all, own...)
+	return append(all, builtIn...)
 }
 
 // evictAddress makes programs and the ports' schedulers drop the state of an address before its number is reused.
@@ -115,15 +116,15 @@ func evictAddress(list []running, ports []*tm.Port, a packet.Addr) {
 	}
 }
 
-// replacePrograms builds the wanted programs next to the running ones. An unchanged program continues, a changed
-// one takes over its predecessor's state if it can (dataplane.Adopter), and the others start fresh. The notes for
-// the log list kept and lost state.
-func replacePrograms(now unit.Time, site *dataplane.Site, was []running, want []switchfile.Program) (list []running,
+// replacePrograms builds the wanted programs next to the old ones, which it leaves running. An unchanged program
+// continues, a changed one takes over its predecessor's state if it can (dataplane.Adopter), and the others start
+// fresh. The notes for the log list kept and lost state. At the start old is nil, and there are no notes.
+func replacePrograms(now unit.Time, site *dataplane.Site, old []running, wanted []switchfile.Program) (list []running,
 	notes []string, err error) {
-	for _, w := range want {
-		i := slices.IndexFunc(was, func(r running) bool { return r.name == w.Scheme.Name })
-		if i >= 0 && was[i].isSame(w.CanonicalText(), site) {
-			list = append(list, was[i])
+	for _, w := range wanted {
+		i := slices.IndexFunc(old, func(r running) bool { return r.name == w.Scheme.Name })
+		if i >= 0 && old[i].isSame(w.CanonicalText(), site) {
+			list = append(list, old[i])
 			continue
 		}
 		r, err := newRunning(site, &w)
@@ -132,16 +133,16 @@ func replacePrograms(now unit.Time, site *dataplane.Site, was []running, want []
 		}
 		switch {
 		case i >= 0:
-			if note := r.adoptState(now, &was[i]); note != "" {
+			if note := r.adoptState(now, &old[i]); note != "" {
 				notes = append(notes, note)
 			}
-		case was != nil:
+		case old != nil:
 			notes = append(notes, w.Scheme.Name+" starts now")
 		}
 		list = append(list, r)
 	}
-	for _, x := range was {
-		if !slices.ContainsFunc(want, func(w switchfile.Program) bool { return w.Scheme.Name == x.name }) {
+	for _, x := range old {
+		if !slices.ContainsFunc(wanted, func(w switchfile.Program) bool { return w.Scheme.Name == x.name }) {
 			notes = append(notes, x.name+" has ended")
 		}
 	}
@@ -154,7 +155,7 @@ type sampler struct {
 	label   [2 * control.MaxText]byte
 }
 
-// addSamples adds the samples of a program.
+// addSamples adds the samples of a program at now to c, as far as c has space.
 func (s *sampler) addSamples(now unit.Time, r *running, c *control.Counters) {
 	if r.metered == nil {
 		return

@@ -19,7 +19,8 @@ type plane struct {
 }
 
 // reload changes to another configuration between two packets. The notes describe the change for each program and
-// port. After an error the plane is unchanged.
+// port. After an error the plane is unchanged. The parts that CheckReload compares must be equal. It keeps the MTUs
+// in c.
 func (p *plane) reload(now unit.Time, c *Config) (notes []string, err error) {
 	c.mtus = p.config.mtus
 	if err := p.config.CheckReload(c); err != nil {

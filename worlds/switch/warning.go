@@ -49,7 +49,7 @@ func (c *Config) WarnOpenMetrics() (all []document.Warning) {
 	return all
 }
 
-// WarnUnshapedPorts returns a warning for each port without a rate.
+// WarnUnshapedPorts returns a warning for each port without a rate in bit/s or packets/s.
 func (c *Config) WarnUnshapedPorts() (all []document.Warning) {
 	for _, p := range c.Ports {
 		if p.Rate.Bits == 0 && p.Rate.Packets == 0 {

@@ -55,9 +55,9 @@ func supervisorCalls(dataPlane int) []seccomp.Rule {
 		seccomp.Rule{Call: unix.SYS_KILL, Arg: 0, Mask: all, Want: uint32(dataPlane)})
 }
 
-// ConfineDataPlane restricts this process to the data plane's calls.
+// ConfineDataPlane restricts this process to the data plane's calls until it ends. It must follow all other set-up.
 func ConfineDataPlane() error { return seccomp.Install(dataPlaneCalls()) }
 
-// ConfineSupervisor restricts this process to the supervisor's calls; dataPlane is the only process that it may
-// signal.
+// ConfineSupervisor restricts this process to the supervisor's calls until it ends; dataPlane is the only process
+// that it may signal.
 func ConfineSupervisor(dataPlane int) error { return seccomp.Install(supervisorCalls(dataPlane)) }

@@ -71,6 +71,7 @@ type Text struct {
 // Set copies b, truncated to MaxText bytes.
 func (t *Text) Set(b []byte) { t.Length = uint8(copy(t.Bytes[:], b)) }
 
+// String returns the text.
 func (t *Text) String() string { return string(t.Bytes[:min(t.Length, MaxText)]) }
 
 // SharedCounters is memory shared by data plane and supervisor. The data plane writes it; sequence is odd
@@ -83,20 +84,21 @@ type SharedCounters struct {
 // SharedBytes is the size of SharedCounters in whole pages.
 const SharedBytes = (unsafe.Sizeof(SharedCounters{}) + 4095) &^ 4095
 
-// MapCounters returns the counters in shared memory of SharedBytes.
+// MapCounters returns the counters in shared memory of SharedBytes, without changing or copying it.
 func MapCounters(memory []byte) *SharedCounters { return (*SharedCounters)(unsafe.Pointer(&memory[0])) }
 
-// Read copies the counters. It returns false if they were written during the copy.
+// Read copies the counters to c, with their sequence number. It returns false if they were written during the copy,
+// which is then not usable.
 func (s *SharedCounters) Read(c *Counters) (sequence uint64, ok bool) {
 	before := s.sequence.Load()
 	*c = s.counters
 	return before, before%2 == 0 && s.sequence.Load() == before
 }
 
-// Sequence returns a number that grows when the counters are written.
+// Sequence returns a number that grows when the counters are written, by 2 for each write.
 func (s *SharedCounters) Sequence() uint64 { return s.sequence.Load() }
 
-// Begin returns the counters for the data plane to write until End.
+// Begin returns the counters for the data plane to write until End. Only one goroutine may write.
 func (s *SharedCounters) Begin() *Counters {
 	s.sequence.Add(1)
 	return &s.counters

@@ -62,10 +62,10 @@ func cutAt(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit-len(more)], "") + more
 }
 
-// ReadReplies passes the replies in out to hand until its end. It reads on after invalid input, because a data
+// ReadReplies passes the replies in out to handle until its end. It reads on after invalid input, because a data
 // plane with unread replies would block and carry no frames. A line that is too long or invalid is passed as
 // IsUnreadable.
-func ReadReplies(out io.Reader, hand func(Reply)) {
+func ReadReplies(out io.Reader, handle func(Reply)) {
 	for lines := bufio.NewReaderSize(out, maxReply); ; {
 		line, err := lines.ReadSlice('\n')
 		long := errors.Is(err, bufio.ErrBufferFull)
@@ -79,6 +79,6 @@ func ReadReplies(out io.Reader, hand func(Reply)) {
 		if long || json.Unmarshal(line, &a) != nil {
 			a = Reply{Is: IsUnreadable}
 		}
-		hand(a)
+		handle(a)
 	}
 }

@@ -31,7 +31,7 @@ const (
 	DoStop    = "stop"
 )
 
-// ReadRequest reads the next request.
+// ReadRequest reads the next request. The error is io.EOF at the end, or about an invalid line.
 func ReadRequest(lines *bufio.Reader) (r Request, err error) {
 	line, err := lines.ReadBytes('\n')
 	if err != nil {

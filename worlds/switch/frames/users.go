@@ -307,8 +307,8 @@ func (u *Users) renameNumber(n packet.Addr, a netip.Addr, p netip.Prefix) {
 	}
 }
 
-// othersNumber returns the number of all users at a port without an own number. It is 1 for every port if the file
-// makes all of them one user.
+// othersNumber returns the number for all users at a port that have no number of their own. It is 1 for every port if
+// the file makes all of them one user.
 func (u *Users) othersNumber(in packet.PortID) packet.Addr {
 	if u.rules.Unnamed == OneForAll {
 		return 1

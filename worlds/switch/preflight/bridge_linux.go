@@ -17,8 +17,8 @@ import (
 // BypassPrefix starts the names of bridges that the switch creates for a bypass; a number follows.
 const BypassPrefix = "weir-bypass"
 
-// findBridge finds the bridge of the ports, if they have one, and refuses it as bypass if it has further
-// interfaces.
+// findBridge finds the bridge of the ports with --bypass, if they have one, and stores it in p.Bridge. It is no
+// bypass if it has further interfaces, which prevents a start.
 func (p *Plan) findBridge(conn *rtnl.Conn) error {
 	if !p.Bypass || len(p.errs) > 0 {
 		return nil

@@ -23,7 +23,7 @@ type PeerOffloads struct {
 	hidden             string
 }
 
-// findPeer examines the other end of a port's interface.
+// findPeer examines the other end of a port's interface, as far as this process can see it. Only a veth pair has one.
 func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 	o := PeerOffloads{Kind: i.Kind}
 	if i.Kind != "veth" {
@@ -57,9 +57,9 @@ func findPeer(conn *rtnl.Conn, name string, i rtnl.Interface) PeerOffloads {
 	return o
 }
 
-// lookInside examines the other end if path leads to the namespace with the given number. It reports whether it
-// does.
-func (o *PeerOffloads) lookInside(conn *rtnl.Conn, path string, number int, see func() error) bool {
+// lookInside calls examine in the network namespace at path if that has the given number, and sets o.Command and
+// o.hidden. It reports whether the numbers are equal.
+func (o *PeerOffloads) lookInside(conn *rtnl.Conn, path string, number int, examine func() error) bool {
 	f, err := os.Open(path)
 	if err != nil {
 		return false // a process that has ended
@@ -73,7 +73,7 @@ func (o *PeerOffloads) lookInside(conn *rtnl.Conn, path string, number int, see 
 	} else {
 		o.Command = "nsenter --net=" + path + " "
 	}
-	if err := netns.DoAt(path, int(f.Fd()), see); err != nil {
+	if err := netns.DoAt(path, int(f.Fd()), examine); err != nil {
 		o.hidden = err.Error()
 	}
 	return true
@@ -93,7 +93,7 @@ func (o *PeerOffloads) Help() string {
 	return "ethtool -K IFACE tx off, at the source of the frames on this machine"
 }
 
-// listWarnings warns of possible frames without checksums before any has arrived.
+// listWarnings warns of possible frames without checksums at a port before any has arrived; nil without a reason.
 func (o *PeerOffloads) listWarnings(port softswitch.Port) []document.Warning {
 	var w document.Warning
 	switch {

@@ -33,8 +33,8 @@ type Plan struct {
 	errs []error // reasons that prevent a start
 }
 
-// NewPlan examines the environment of a configuration. It makes no change and requires no privilege. The error
-// lists all reasons that prevent a start.
+// NewPlan examines the environment of a configuration. It makes no change and requires no privilege. The error lists
+// all reasons that prevent a start; then the plan has the ports that could be examined.
 func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 	p := &Plan{Config: c, Bypass: bypass}
 	p.findUser()
@@ -69,7 +69,7 @@ func NewPlan(c *softswitch.Config, bypass bool) (*Plan, error) {
 	return p, errors.Join(p.errs...)
 }
 
-// addError adds a reason that prevents a start.
+// addError adds a reason that prevents a start, which wraps softswitch.ErrSetup.
 func (p *Plan) addError(format string, args ...any) {
 	p.errs = append(p.errs, softswitch.SetupError(format, args...))
 }
@@ -91,7 +91,8 @@ func (p *Plan) findUser() {
 	}
 }
 
-// findPort examines the interface of a port.
+// findPort examines the interface i of a port and adds it to the plan, with errors and warnings. defaultRoute reports
+// whether the interface has a default route.
 func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface, defaultRoute bool) error {
 	name := port.Interface
 	on, err := rtnl.ListOffloads(name)
@@ -139,7 +140,8 @@ func interfaceAddresses(name string) (found []*net.IPNet) {
 	return found
 }
 
-// suggestName suggests the interface with the most similar name.
+// suggestName returns the part of a message that suggests the interface with the most similar name; "": no name is
+// similar.
 func suggestName(name string) string {
 	all, _ := net.Interfaces()
 	var names []string
@@ -219,7 +221,7 @@ func (r *RecordContent) matchesConfig(c *softswitch.Config) bool {
 	return slices.EqualFunc(c.Ports, r.ports, func(own softswitch.Port, name string) bool { return own.Interface == name })
 }
 
-// CheckTaken returns an error if the record's switch has an interface of a file.
+// CheckTaken returns an error if the record's switch has an interface of a file. It wraps softswitch.ErrSetup.
 func (r *RecordContent) CheckTaken(c *softswitch.Config) error {
 	for _, port := range c.Ports {
 		for _, name := range r.ports {

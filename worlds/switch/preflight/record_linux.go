@@ -79,7 +79,8 @@ func parseRecord(text string) (r RecordContent) {
 }
 
 // RestoreOffloads enables offloads again, in reverse order, also if an interface was renamed. It skips interfaces
-// that no longer exist, and returns the enabled offloads.
+// that no longer exist and offloads that are on. It returns the enabled ones as "INTERFACE OFFLOAD", and continues
+// after errors.
 func RestoreOffloads(all []Change) (done []string, err error) {
 	for _, x := range slices.Backward(all) {
 		name, e := interfaceName(x.Index)
@@ -122,7 +123,8 @@ func interfaceName(index int) (string, error) {
 }
 
 // ForEachRecord reads all accessible records. It locks the records of dead switches of this network namespace and
-// passes them to dead, which decides whether they are removed. It passes records of living switches to living.
+// passes them to dead, which decides whether they are removed. It passes records of living switches of this namespace
+// to living. It removes records of other namespaces that are gone.
 func ForEachRecord(dead func(RecordContent) (remove bool, err error), living func(RecordContent)) error {
 	here, err := namespaceInode()
 	if err != nil {
@@ -212,8 +214,8 @@ func isGone(namespace uint64) bool {
 	return true
 }
 
-// lockRecord opens and locks a record. It returns nil if a living switch has it, or if another process has just
-// removed it.
+// lockRecord opens and locks a record, which it makes if create is true. It returns nil if a living switch has it, if
+// another process has just removed it, or if it does not exist.
 func lockRecord(path string, create bool) (*os.File, error) {
 	flags := os.O_RDWR | os.O_APPEND
 	if create {
@@ -249,7 +251,8 @@ func lockRecord(path string, create bool) (*os.File, error) {
 	return f, nil
 }
 
-// NewRecord creates the record of a switch with these interfaces.
+// NewRecord creates the record of a switch with these interfaces, and locks it until it is closed. It has no change
+// yet. It is an error if there are MaxSwitches records.
 func NewRecord(interfaces []string, bypass bool) (*Record, error) {
 	here, err := namespaceInode()
 	if err != nil {
@@ -305,14 +308,14 @@ func (r *Record) Remove() {
 	os.Remove(r.file.Name())
 }
 
-// AddChange records a change before it is made.
+// AddChange records a change. It must be called before the change is made.
 func (r *Record) AddChange(x Change) error {
 	_, err := fmt.Fprintf(r.file, "offload %s %d %s\n", x.Interface, x.Index, x.Offload)
 	return err
 }
 
-// RestoreDead enables the offloads that dead switches of this network namespace left disabled, and returns them. It
-// requires root.
+// RestoreDead enables the offloads that dead switches of this network namespace left disabled, and removes their
+// records. It returns the enabled ones as "INTERFACE OFFLOAD". It requires root.
 func RestoreDead() (done []string, err error) {
 	if os.Geteuid() != 0 {
 		return nil, softswitch.SetupError("restoring offloads requires root")

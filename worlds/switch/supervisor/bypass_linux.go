@@ -45,7 +45,7 @@ func (s *start) holdFrames() error {
 	return nil
 }
 
-// joinBridge adds the ports to the bridge, which it creates if needed.
+// joinBridge adds the ports to the bridge, which it creates if needed, and sets the bridge up.
 func (s *start) joinBridge() error {
 	conn, err := rtnl.Open()
 	if err != nil {
@@ -71,7 +71,7 @@ func (s *start) joinBridge() error {
 	return conn.SetUp(b.index)
 }
 
-// addBridge creates the bridge.
+// addBridge creates the bridge under the first free name, and stores it in b.
 func (b *bypass) addBridge(conn *rtnl.Conn) error {
 	for n := 1; n <= preflight.MaxSwitches; n++ {
 		name := fmt.Sprintf("%s%d", preflight.BypassPrefix, n)
@@ -96,7 +96,7 @@ func (b *bypass) addBridge(conn *rtnl.Conn) error {
 		preflight.MaxSwitches, preflight.BypassPrefix)
 }
 
-// leaveBridge undoes joinBridge.
+// leaveBridge undoes joinBridge: it removes added members and a created bridge. The zero bypass has neither.
 func (b *bypass) leaveBridge() (err error) {
 	if !b.created && len(b.members) == 0 {
 		return nil

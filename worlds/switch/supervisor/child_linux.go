@@ -56,7 +56,8 @@ const (
 // scrapes plus a reload.
 const maxRequests = 16
 
-// newChild starts the data plane with the given command line and passes it its sockets and its file.
+// newChild starts the data plane with the given command line and passes it its sockets and its file, all from x. It
+// closes the sockets of this process.
 func newChild(command []string, x *state) (c *child, err error) {
 	fd, err := unix.MemfdCreate("weir switch counters", unix.MFD_CLOEXEC)
 	if err != nil {
@@ -105,7 +106,8 @@ func newChild(command []string, x *state) (c *child, err error) {
 	return c, nil
 }
 
-// startProcess starts the process and a goroutine that reads its replies.
+// startProcess starts the process without capabilities, and a goroutine that passes its replies to c.replies and its
+// end to c.ended.
 func (c *child) startProcess() error {
 	out, err := c.command.StdoutPipe()
 	if err != nil {
@@ -134,7 +136,8 @@ func (c *child) startProcess() error {
 	return <-started
 }
 
-// writeRequests writes requests to the data plane. It blocks while they are not read.
+// writeRequests writes requests to the data plane until c.halt is closed, when it writes the request to stop. It
+// blocks while they are not read.
 func (c *child) writeRequests(pipe *os.File) {
 	defer pipe.Close() // which also stops the data plane
 	for out := json.NewEncoder(pipe); ; {
@@ -166,7 +169,8 @@ func (c *child) sendRequest(o control.Request) bool {
 	}
 }
 
-// awaitBegun waits until the data plane has its sockets, or a signal requests the end.
+// awaitBegun waits up to beginTimeout until the data plane has its sockets, or a signal requests the end. After an
+// error the data plane has ended.
 func (c *child) awaitBegun(signals <-chan os.Signal) (err error) {
 	select {
 	case what := <-signals:
@@ -185,7 +189,8 @@ func (c *child) awaitBegun(signals <-chan os.Signal) (err error) {
 	return err
 }
 
-// deathError returns the error of a data plane that ended by itself, with its error output.
+// deathError returns the error of a data plane that ended by itself, with its error output or else with err. It is
+// never nil.
 func (c *child) deathError(err error) error {
 	if output := strings.TrimSpace(c.stderr.String()); output != "" {
 		return fmt.Errorf("the data plane has ended: %s", output)
@@ -196,7 +201,8 @@ func (c *child) deathError(err error) error {
 	return fmt.Errorf("the data plane has ended: %w", err)
 }
 
-// killProcess ends the data plane immediately. It waits at most killTimeout if the kernel blocks the process.
+// killProcess ends the data plane immediately, and its replies are dropped. It waits at most killTimeout if the
+// kernel blocks the process. It must be called at most once.
 func (c *child) killProcess() {
 	close(c.ignored)
 	c.command.Process.Kill()

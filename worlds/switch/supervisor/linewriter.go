@@ -24,8 +24,8 @@ type line struct {
 // maxLines limits the waiting lines.
 const maxLines = 256
 
-// newLineWriter starts a goroutine that writes lines to to.
-func newLineWriter(to io.Writer) *lineWriter {
+// newLineWriter starts a goroutine that writes lines to out. The goroutine never ends.
+func newLineWriter(out io.Writer) *lineWriter {
 	w := &lineWriter{lines: make(chan line, maxLines)}
 	go func() {
 		for x := range w.lines {
@@ -33,9 +33,9 @@ func newLineWriter(to io.Writer) *lineWriter {
 				close(x.written)
 				continue
 			}
-			to.Write(x.text)
+			out.Write(x.text)
 			if n := w.lost.Swap(0); n > 0 {
-				fmt.Fprintf(to, "%d lines are lost here, because they were produced faster than written\n", n)
+				fmt.Fprintf(out, "%d lines are lost here, because they were produced faster than written\n", n)
 			}
 		}
 	}()

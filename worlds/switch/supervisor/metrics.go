@@ -64,7 +64,7 @@ var (
 // Describe sends no description, because the metrics depend on the configuration.
 func (c *collector) Describe(chan<- *prometheus.Desc) {}
 
-// Collect sends the current counters of the data plane.
+// Collect sends the current counters of the data plane; if it does not respond, only that.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	value := func(d *prometheus.Desc, kind prometheus.ValueType, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, kind, v, labels...)
@@ -162,7 +162,7 @@ func (c *collector) collectSamples(n *control.Counters, to chan<- prometheus.Met
 	}
 }
 
-// newHandler serves metrics at /metrics, in OpenMetrics format on request.
+// newHandler returns a handler that serves metrics at /metrics, in OpenMetrics format on request.
 func (c *collector) newHandler() (http.Handler, error) {
 	r := prometheus.NewRegistry()
 	if err := r.Register(c); err != nil {

@@ -33,9 +33,10 @@ type state struct {
 	Changed  []preflight.Change
 }
 
-// Start starts a switch. This process becomes its supervisor (Supervise) with the command line self and the number
-// of a file descriptor. Start returns only with an error, after undoing all changes. With bypass, a kernel bridge
-// takes over when the switch ends in any way. It requires root.
+// Start starts a switch. This process becomes its supervisor (Supervise) with the command line self and the number of
+// a file descriptor. Start returns only with an error, after undoing all changes. With bypass, a kernel bridge takes
+// over when the switch ends in any way. It requires root: missing requirements wrap softswitch.ErrSetup. Warnings go
+// to stderr.
 func Start(known softswitch.Schemes, file string, bypass bool, self []string, stderr io.Writer) (err error) {
 	data, err := softswitch.ReadFile(file)
 	if err != nil {
@@ -132,7 +133,8 @@ func (s *start) createRecord() (err error) {
 	return nil
 }
 
-// undoStart restores all changes, closes what was opened, and joins errors to cause.
+// undoStart restores all changes, closes what was opened, and joins errors to cause. The record remains if a change
+// cannot be restored.
 func (s *start) undoStart(cause error) error {
 	for _, x := range s.opened {
 		x.Close()
@@ -146,8 +148,8 @@ func (s *start) undoStart(cause error) error {
 	return errors.Join(cause, err)
 }
 
-// claimInterfaces restores the remains of dead switches. It returns an error if a running switch has one of the
-// interfaces.
+// claimInterfaces restores the remains of dead switches, which it reports to stderr. It returns an error if a running
+// switch has one of the interfaces.
 func (s *start) claimInterfaces(stderr io.Writer) error {
 	var conflicts error
 	err := preflight.ForEachRecord(func(r preflight.RecordContent) (bool, error) {
@@ -164,7 +166,7 @@ func (s *start) claimInterfaces(stderr io.Writer) error {
 	return errors.Join(err, conflicts)
 }
 
-// disableOffloads records a port's offloads and disables them.
+// disableOffloads records the enabled offloads of port i and disables them.
 func (s *start) disableOffloads(i int) error {
 	port := s.Config.Ports[i]
 	for _, offload := range s.Offloads[i] {
@@ -178,7 +180,7 @@ func (s *start) disableOffloads(i int) error {
 	return err
 }
 
-// openSocket opens a port's socket.
+// openSocket opens the socket of port i, for frames up to the interface's MTU.
 func (s *start) openSocket(i int) error {
 	port := s.Config.Ports[i]
 	maxFrame := s.Links[i].MTU + packet.EthernetHeader
@@ -209,7 +211,7 @@ func (s *start) openListener() error {
 	return nil
 }
 
-// writeState writes the state to a file in memory that the supervisor inherits.
+// writeState writes the state to a file in memory that the supervisor inherits, and returns its descriptor.
 func (s *start) writeState() (fd int, err error) {
 	text, err := json.Marshal(s.state)
 	if err != nil {
@@ -227,9 +229,10 @@ func (s *start) writeState() (fd int, err error) {
 // executable is this program, even if its path is not accessible for the user that it runs as.
 const executable = "/proc/self/exe"
 
-// becomeSupervisor replaces this process by the supervisor: another user with CAP_NET_ADMIN only, which cannot
-// gain another capability. Only this thread changes its credentials, and the new program has only this thread. The
-// new program inherits the outputs and the descriptors keep.
+// becomeSupervisor replaces this process by the supervisor: another user with CAP_NET_ADMIN only, which cannot gain
+// another capability. Only this thread changes its credentials, and the new program has only this thread. The new
+// program inherits the outputs and the descriptors keep. It returns only with an error, after which the process must
+// end.
 func becomeSupervisor(uid, gid int, args []string, keep []int) error {
 	runtime.LockOSThread() // permanently: after an error the thread must not be used
 	if err := keepDescriptors(keep); err != nil {
@@ -335,11 +338,11 @@ func setInheritable(set uint32) error {
 	return os.NewSyscallError("capset", unix.Capset(&h, &d[0]))
 }
 
-// setCapabilities sets the calling thread's effective and permitted capabilities, and those inheritable by
-// programs that it executes.
-func setCapabilities(own, inheritable uint32) error {
+// setCapabilities sets the calling thread's effective and permitted capabilities to set, and those inheritable by
+// programs that it executes. Both are bit sets of the first 32 capabilities.
+func setCapabilities(set, inheritable uint32) error {
 	h := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var d [2]unix.CapUserData
-	d[0] = unix.CapUserData{Effective: own, Permitted: own, Inheritable: inheritable}
+	d[0] = unix.CapUserData{Effective: set, Permitted: set, Inheritable: inheritable}
 	return os.NewSyscallError("capset", unix.Capset(&h, &d[0]))
 }

@@ -107,7 +107,7 @@ func Supervise(known softswitch.Schemes, descriptor int, command []string, versi
 	return s.handleEvents()
 }
 
-// readState reads the state that Start left, and hides all descriptors from the data plane's process.
+// readState reads the state that Start left into s.state, and hides all descriptors from the data plane's process.
 func (s *supervisor) readState(descriptor int) error {
 	memory := os.NewFile(uintptr(descriptor), "state")
 	if memory == nil {
@@ -124,7 +124,8 @@ func (s *supervisor) readState(descriptor int) error {
 	return closeOnExecFrom(3)
 }
 
-// handleEvents handles signals and replies until the data plane has ended or was killed.
+// handleEvents handles signals and replies until the data plane has ended or was killed. The error is nil only if a
+// signal stopped the data plane in order.
 func (s *supervisor) handleEvents() error {
 	var deadline <-chan time.Time // after the request to stop
 	var stopped *control.Reply
@@ -182,7 +183,7 @@ func (s *supervisor) stopLimit() time.Duration {
 	return stopTimeout
 }
 
-// handleReply logs a reply of the data plane.
+// handleReply logs a reply of the data plane, and ends the reload that the reply is about.
 func (s *supervisor) handleReply(a control.Reply) {
 	switch a.Is {
 	case control.IsNote:
@@ -224,8 +225,8 @@ func (s *supervisor) reportOverdue() {
 	fmt.Fprintf(s.log, "%s: %s within %v; further SIGHUPs wait for that\n", s.state.File, what, reloadTimeout)
 }
 
-// startReload starts to read the file again if that was requested and no other reload runs. It reads in a
-// goroutine, since the file's server may not answer.
+// startReload starts to read the file again if that was requested and no other reload runs. It reads in a goroutine,
+// since the file's server may not answer. The result arrives at s.reading.
 func (s *supervisor) startReload() {
 	if s.reloading || !s.reloadPending {
 		return
@@ -244,7 +245,7 @@ func (s *supervisor) startReload() {
 	}()
 }
 
-// requestReload passes a correct file to the data plane.
+// requestReload passes a correct file to the data plane and logs its warnings. It refuses a wrong one.
 func (s *supervisor) requestReload(x reloadedFile) {
 	if x.err == nil && !s.sendRequest(control.Request{Do: control.DoReload, File: s.state.File, Data: x.data}) {
 		x.err = errors.New("the data plane does not accept requests")
@@ -259,7 +260,7 @@ func (s *supervisor) requestReload(x reloadedFile) {
 	s.next, s.overdue = x.config, time.After(reloadTimeout)
 }
 
-// refuseReload reports a reload without effect.
+// refuseReload counts and logs a reload without effect, and ends it.
 func (s *supervisor) refuseReload(err error) {
 	s.refused.Add(1)
 	fmt.Fprintf(s.log, "%s: refused, the old configuration remains: %v\n", s.state.File, err)
@@ -272,7 +273,7 @@ func (s *supervisor) endReload() {
 	s.startReload()
 }
 
-// serveMetrics starts to serve metrics; stop ends it.
+// serveMetrics starts to serve metrics at the listener that Start opened; stop ends it.
 func (s *supervisor) serveMetrics(version string) (stop func(), err error) {
 	f := os.NewFile(uintptr(s.state.Listener), "metrics")
 	l, err := net.FileListener(f)
@@ -291,7 +292,8 @@ func (s *supervisor) serveMetrics(version string) (stop func(), err error) {
 	return func() { server.Close() }, nil
 }
 
-// restoreInterfaces undoes all changes and empties the record, which only root can remove.
+// restoreInterfaces enables all disabled offloads and empties the record, which only root can remove. The record
+// keeps its content if an offload cannot be enabled.
 func (s *supervisor) restoreInterfaces() error {
 	_, err := preflight.RestoreOffloads(s.state.Changed)
 	if err == nil {
