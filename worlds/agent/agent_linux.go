@@ -185,7 +185,8 @@ func (a *Agent) attach(names []string, c *Config, cgroup string) error {
 	return nil
 }
 
-// attachTo attaches the programs to one interface and adds it to a.Interfaces.
+// attachTo attaches the programs to one interface and adds it to a.Interfaces. It fails with ENODEV if it does not
+// exist.
 func (a *Agent) attachTo(name string) error {
 	i, err := a.routes.InterfaceByName(name)
 	if err != nil {

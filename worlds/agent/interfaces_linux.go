@@ -38,8 +38,8 @@ func (a *Agent) RemoveGone() (names []string, err error) {
 	return names, nil
 }
 
-// findInterfaces returns the interface with the given name, or without a name all Ethernet interfaces that are up.
-// The errors wrap ErrConfig.
+// findInterfaces returns the interface with the given name, or without a name all Ethernet interfaces that are up. A
+// missing or unsuitable interface is an error that wraps ErrConfig.
 func findInterfaces(name string) (names []string, err error) {
 	all, err := net.Interfaces()
 	if err != nil {

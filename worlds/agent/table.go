@@ -93,7 +93,7 @@ func writeHPCCTable(to io.Writer, all []Connection) error {
 	return w.Flush()
 }
 
-// formatBrief formats a time or a rate like its String method, rounded to four digits.
+// formatBrief formats a time or a rate like its String method, rounded to four significant digits.
 func formatBrief[T interface {
 	~int64
 	fmt.Stringer

@@ -38,8 +38,8 @@ func maxWait(waits []live.SchedulingDelay) (l unit.Time) {
 	return l
 }
 
-// disturbedTime returns the total time between from and until in which waits can have changed the hosts'
-// behaviour. A wait counts if it is longer than rtt/4 or observe.MaxLateness. It counts with one more rtt, until
+// disturbedTime returns the total time between from and until in which waits can have changed the hosts' behaviour. A
+// wait counts if it is longer than the smaller of rtt/4 and observe.MaxLateness. It counts with one more rtt, until
 // the hosts know the outcome. Later losses and the recovery from them are the controller's behaviour and do not
 // count.
 func disturbedTime(waits []live.SchedulingDelay, rtt, from, until unit.Time) unit.Time {

@@ -56,8 +56,8 @@ type flowEntry struct {
 	flow int32 // 1 + number; 0: the slot is empty
 }
 
-// newFlowTable builds the table of a configuration, nil without flows. It fails if two flows have the same
-// addresses and ports.
+// newFlowTable builds the table of a configuration, nil without flows. It fails if two flows have the same addresses
+// and ports, or if a host lacks an address of its flow's version.
 func newFlowTable(c *Config) (*flowTable, error) {
 	if len(c.Flows) == 0 {
 		return nil, nil
@@ -181,7 +181,7 @@ func (s *flowTable) setPart(p runPart) {
 	}
 }
 
-// addToReport adds the counts of the measured part to a report.
+// addToReport adds the flows' counts, delays and notices of the measured part to a report.
 func (s *flowTable) addToReport(r *Report) {
 	r.Delays = s.delays
 	for i := range s.flows {

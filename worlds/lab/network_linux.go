@@ -89,7 +89,7 @@ func Open(n *topology.Network, book *packet.Book, mtu int) (l *Network, err erro
 	return l, nil
 }
 
-// explainError adds the likely cause to an error of the kernel.
+// explainError adds the likely cause to an error of the kernel, which it wraps. Other errors are returned unchanged.
 func explainError(err error) error {
 	switch {
 	case errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES):
@@ -292,7 +292,7 @@ func (l *Network) Schedule(s live.Scheduling) error {
 	return nil
 }
 
-// releaseCores gives this process's threads all processors again.
+// releaseCores gives this process's threads all processors again. It has no effect if Schedule took none.
 func (l *Network) releaseCores() error {
 	if l.cores == nil {
 		return nil

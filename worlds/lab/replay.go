@@ -266,7 +266,7 @@ func (r *replay) parseWords(comment string, length int) (size int32, made bool, 
 	return size, made, flags, nil
 }
 
-// runFabric runs the replay up to the end of the capture.
+// runFabric runs the replay up to the end of the capture, and returns the result with the first difference.
 func (r *replay) runFabric() *ReplayResult {
 	// Output at the end itself is incomplete.
 	for k := range r.sent {

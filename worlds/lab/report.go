@@ -97,7 +97,7 @@ func formatCounts(counts ...errorCount) (all []string) {
 	return all
 }
 
-// String summarizes the machine's behaviour in one line.
+// String summarizes the machine's behaviour in one line: lateness, stalls, CPU time, and errors if there are any.
 func (r *Report) String() string {
 	l := &r.Lateness
 	us := func(t unit.Time) float64 { return 1e6 * t.Seconds() }

@@ -31,7 +31,7 @@ func FollowRunDelay() *RunDelay {
 	return r
 }
 
-// SinceLast returns the delay since the last call, 0 if the kernel does not report it.
+// SinceLast returns the delay since the last call, or since FollowRunDelay; 0 if the kernel does not report it.
 func (r *RunDelay) SinceLast() unit.Time {
 	n, err := unix.Pread(r.fd, r.text[:], 0)
 	if err != nil {

@@ -72,7 +72,8 @@ func (c *Clock) Read() unit.Time {
 	return c.last
 }
 
-// countStep counts a step of the wall clock if two consecutive readings agree on it.
+// countStep counts a step of the wall clock if two consecutive readings agree on it, and converts later stamps with
+// the new difference.
 func (c *Clock) countStep() {
 	a := c.measureAhead()
 	for range 10 {

@@ -85,7 +85,7 @@ type Lateness struct {
 // Lateness returns the lateness of the departed frames since the start.
 func (d *Departures) Lateness() Lateness { return newLateness(&d.late, d.latest) }
 
-// newLateness summarizes a histogram; largest is its largest value.
+// newLateness summarizes a histogram; largest is its largest value. Quantiles are middles of the histogram's classes.
 func newLateness(h *unit.Histogram, largest unit.Time) Lateness {
 	l := Lateness{Frames: h.Count(), Max: largest}
 	sum := uint64(0)

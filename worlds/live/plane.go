@@ -198,7 +198,7 @@ func (d *Plane) Next() unit.Time {
 	return min(d.fabric.NextEvent(), d.RetryAt, d.actAt)
 }
 
-// runUntil runs all events before until, and the monitor's acts up to it.
+// runUntil runs all events before until, and the monitor's acts up to and including it.
 func (d *Plane) runUntil(until unit.Time) {
 	for d.actAt <= until {
 		d.fabric.Run(d.actAt, nil)

@@ -66,7 +66,7 @@ func (q *TxQueue) Send(due unit.Time, p *packet.Packet) {
 	}
 }
 
-// putFrame puts a frame into the gate and reports whether there was space.
+// putFrame puts a frame into the gate and reports whether there was space, in the gate and among the pending ones.
 func (q *TxQueue) putFrame(due unit.Time, p *packet.Packet, data []byte) bool {
 	if q.pending == batchSize || !q.Gate.Put(data) {
 		return false

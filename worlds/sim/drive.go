@@ -144,7 +144,8 @@ func (d *drive) isDone() bool {
 	return !d.draining
 }
 
-// onTheWay reports whether packets are in flight of flows that have ended at the sender only.
+// onTheWay reports whether packets are in flight of flows that have ended at the sender only. Hosts without a network
+// (Edge) assume so until the time outside after the last end.
 func (d *drive) onTheWay() (found bool) {
 	var open []bool // by flow
 	for i := range d.config.Flows {
@@ -167,7 +168,8 @@ func (d *drive) onTheWay() (found bool) {
 	return found
 }
 
-// executeEvents executes the events of links and hosts that are due.
+// executeEvents executes the events of links and the stalls of hosts that are due, and removes them from the
+// schedule.
 func (d *drive) executeEvents() {
 	for len(d.events) > 0 && d.events[0].At <= d.now {
 		d.wiring.ApplyEvent(d.fabric, &d.events[0], d.now)

@@ -212,7 +212,7 @@ func (e *Edge) Result() *outcome.Result {
 	return out
 }
 
-// countStrays returns the number of packets for which there was no endpoint.
+// countStrays returns the number of packets that arrived at a host and for which it had no endpoint.
 func (e *Edge) countStrays() (n uint64) {
 	for _, h := range e.hosts {
 		if h != nil {

@@ -104,7 +104,8 @@ const (
 	stale                     // a released endpoint with a timer that still expires
 )
 
-// addFlows checks the flows and schedules their starts at their sources. It returns an error for impossible flows.
+// addFlows checks the flows and schedules their starts at their sources, and adds the jobs. Flows that start at time
+// 0 begin. It returns an error for impossible flows or jobs, and for an endpoint that cannot be made.
 func (r *Simulation) addFlows() error {
 	c := r.config
 	n := len(c.Flows)
@@ -455,7 +456,7 @@ func (r *Simulation) flowResults(out *outcome.Result) {
 	}
 }
 
-// restartFlows restarts the minimum and the maximum delay of flows for the measured part.
+// restartFlows restarts the minimum and the maximum delay of flows and messages for the measured part.
 func (r *Simulation) restartFlows() {
 	for i := range r.outcome {
 		o := &r.outcome[i].Receiver

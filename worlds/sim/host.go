@@ -176,7 +176,7 @@ func (h *host) enqueueReplies(i int32) {
 	}
 }
 
-// enqueueDue moves the slots that are due into the ring.
+// enqueueDue moves the slots that are due at now into the ring, and starts the flows that are due.
 func (h *host) enqueueDue(now unit.Time) {
 	for h.sends.FirstTime() <= now {
 		e := h.sends.Take()
@@ -302,7 +302,7 @@ func (h *host) endStall(now unit.Time) {
 	h.kept = h.kept[:0]
 }
 
-// onPFC pauses a class of the NIC, or resumes it.
+// onPFC pauses the class of a PFC frame at the NIC, or resumes it, and records the event.
 func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 	class := p.Meta.Class % tm.Classes
 	if p.Kind == packet.Pause {
@@ -315,7 +315,7 @@ func (h *host) onPFC(now unit.Time, p *packet.Packet) {
 	h.run.recordPFC(now, int(h.node), h.portID, class, p.Kind)
 }
 
-// releaseHeld puts the slots with paused classes into the ring; emit removes those that are still paused.
+// releaseHeld puts the slots with paused classes into the ring; emitNext removes those that are still paused.
 func (h *host) releaseHeld() {
 	for _, i := range h.held {
 		h.enqueue(i)
@@ -323,7 +323,7 @@ func (h *host) releaseHeld() {
 	h.held = h.held[:0]
 }
 
-// expirePauses ends the pauses that have expired.
+// expirePauses ends the pauses that have expired by now, and records their ends as resumptions.
 func (h *host) expirePauses(now unit.Time) {
 	before := h.port.HeldClasses()
 	h.port.ExpirePauses(now)
@@ -349,7 +349,8 @@ func (h *host) Dequeue(now unit.Time, _ packet.PortID) (*packet.Packet, unit.Tim
 	return p, h.scheduled
 }
 
-// emitNext returns a packet of the next flow that may send; nil: there is no such flow.
+// emitNext returns a packet of the next flow that may send; nil: there is no such flow. It sets aside slots with a
+// paused class (held).
 func (h *host) emitNext(now unit.Time) *packet.Packet {
 	h.enqueueDue(now)
 	for h.ready >= 0 {

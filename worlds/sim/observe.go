@@ -42,7 +42,7 @@ type onset struct {
 	reduced   []unit.Time
 }
 
-// startObservation starts the observation that the configuration asks for.
+// startObservation starts the observation that the configuration asks for. Without one, r.observation stays nil.
 func (r *Simulation) startObservation() {
 	c := r.config
 	if len(c.Onsets) == 0 && !c.Peaks && !c.Notices && !c.Ordering {
@@ -82,7 +82,8 @@ func (r *Simulation) gaugesOf(node int) (out []dataplane.Program) {
 	return out
 }
 
-// recordCall records the sender's state after every call into the endpoint of slot i.
+// recordCall records the sender's state after every call into the endpoint of slot i, while the flow runs. It logs
+// changes of window and rate for the flow's onset, until a reduction is found.
 func (o *observation) recordCall(h *host, i int32, now unit.Time) {
 	s := &h.slot[i]
 	if int(s.flow) >= len(o.flows) { // a message of a job
@@ -250,7 +251,8 @@ func (g *gauge) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// recordArrival records a packet for the endpoint of slot i, before the endpoint gets it.
+// recordArrival records a packet for the endpoint of slot i, before the endpoint gets it: a notice at a sender, or
+// the order of data at a receiver.
 func (o *observation) recordArrival(h *host, i int32, now unit.Time, p *packet.Packet) {
 	f := h.slot[i].flow
 	sender := o.run.config.Flows[f].Src == int(h.number)

@@ -92,7 +92,7 @@ func (r *Simulation) explainWaits(now unit.Time, unfinished []int) []outcome.Wai
 	return out
 }
 
-// downLinks returns the directions of links that are down.
+// downLinks returns the directions of links that are down, as indices of linkOf.
 func (r *Simulation) downLinks() (down []int) {
 	for i, d := range r.linkOf {
 		if r.portOf(d).IsDown() {
@@ -102,14 +102,15 @@ func (r *Simulation) downLinks() (down []int) {
 	return down
 }
 
-// lostAt returns the directions, among some that are down, at which packets of a flow were lost since its start.
-func (r *Simulation) lostAt(flow int, down []int) (at []int) {
+// lostAt returns the directions of links, among some that are down, at which packets of a flow were lost since its
+// start. Directions are indices of linkOf.
+func (r *Simulation) lostAt(flow int, down []int) (found []int) {
 	for _, i := range down {
 		if last := r.fabric.LastLoss(i, packet.FlowID(flow)); last >= 0 && last >= r.outcome[flow].Start {
-			at = append(at, i)
+			found = append(found, i)
 		}
 	}
-	return at
+	return found
 }
 
 // maxMessageWaits limits the messages that a result explains for each job.

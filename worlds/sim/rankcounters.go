@@ -16,11 +16,12 @@ func newRankCounters(ranks int) []outcome.RankCounters {
 	return out
 }
 
-// addRankCounters adds the recorded counters of a message's ends, by its flow, to its ranks in to.
-func (r *Simulation) addRankCounters(to [][]outcome.RankCounters, flow int) {
+// addRankCounters adds the recorded counters of a message's ends, by its flow, to its ranks in counters, by job and
+// rank.
+func (r *Simulation) addRankCounters(counters [][]outcome.RankCounters, flow int) {
 	m, o := &r.jobs.message[flow-r.listed], &r.outcome[flow]
-	to[m.job][m.From].Add(&outcome.RankCounters{Sent: o.Sender, Received: o.Receiver, Timeouts: o.Timeouts})
-	to[m.job][m.to].Got += o.Receiver.ReceivedBytes
+	counters[m.job][m.From].Add(&outcome.RankCounters{Sent: o.Sender, Received: o.Receiver, Timeouts: o.Timeouts})
+	counters[m.job][m.to].Got += o.Receiver.ReceivedBytes
 }
 
 // rankCounters returns the counters of the messages of each job since the run began, finished and in progress. All
@@ -51,8 +52,8 @@ func (r *Simulation) carriedBytes(job int) (sum unit.Bytes) {
 	return sum
 }
 
-// idealMessages records the counters of messages without packets: the bytes that each rank has sent. For an unfinished
-// job the bytes that have arrived are unknown.
+// idealMessages records the counters of messages without packets: ReceivedBytes is the number of bytes that each rank
+// has sent, and all other counters are 0. For an unfinished job the bytes that have arrived are unknown.
 func idealMessages(r *outcome.Result) {
 	for i := range r.Jobs {
 		all := newRankCounters(len(r.Jobs[i].Ranks))

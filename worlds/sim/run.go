@@ -182,7 +182,7 @@ func (r *Simulation) recordPFC(now unit.Time, node int, port packet.PortID, clas
 	}
 }
 
-// addWatches schedules the watches, and makes the histograms of delays.
+// addWatches schedules the watches, and makes the histograms of delays by group with Config.Delays.
 func (r *Simulation) addWatches() {
 	c := r.config
 	r.watched = make([][]int64, len(c.Watches))

@@ -132,8 +132,8 @@ func (r *Simulation) findCycle(all []held, k int) []outcome.Stuck {
 // shorter.
 const starvation = 10 * unit.Second
 
-// findStarved returns the queues that were not served for half of the run, or for starvation, although packets wait:
-// others go first, or PFC holds them.
+// findStarved returns the queues that were not served although packets wait: for half of the run, or for the time
+// starvation if that is shorter. Others go first, or PFC holds them.
 func (r *Simulation) findStarved(now unit.Time) (out []outcome.Stuck) {
 	limit := min(starvation, r.config.Duration/2)
 	for i, d := range r.linkOf {

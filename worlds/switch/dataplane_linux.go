@@ -192,7 +192,8 @@ func (l *loop) carryFrames() error {
 	}
 }
 
-// applyReload changes to the configuration of a decoded file and replies with the result.
+// applyReload changes to the configuration of a decoded file and replies with the result. After an error the old
+// configuration remains.
 func (l *loop) applyReload(x *decoded) {
 	var notes []string
 	err := x.err // the supervisor has decoded the same file

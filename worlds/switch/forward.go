@@ -130,7 +130,7 @@ func (f *forward) macSet(key uint64) []macEntry {
 	return f.table[first : first+macWays]
 }
 
-// findEntry returns the entry of an address, nil if it is unknown.
+// findEntry returns the entry of an address, nil if it is unknown. The entry may have aged out.
 func (f *forward) findEntry(key uint64) *macEntry {
 	set := f.macSet(key)
 	for i := range set {

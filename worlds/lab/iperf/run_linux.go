@@ -43,7 +43,7 @@ func Run(ctx context.Context, c traffic.Config) (*Result, error) {
 	return r, nil
 }
 
-// runFlows plans the flows, runs all processes and returns the result.
+// runFlows plans the flows, runs all processes and returns the result. All processes have ended when it returns.
 func runFlows(ctx context.Context, c *traffic.Config) (*Result, error) {
 	flows, err := planFlows(c)
 	if err != nil {

@@ -56,10 +56,10 @@ func Probe() (*Kernel, error) {
 	return k, nil
 }
 
-// addFeature records a feature; err is nil if it is available, else required names what provides it.
-func (k *Kernel) addFeature(name string, err error, required string) {
+// addFeature records a feature; err is nil if it is available, else requirement names what provides it.
+func (k *Kernel) addFeature(name string, err error, requirement string) {
 	if err != nil {
-		err = fmt.Errorf("%w; it requires %s", err, required)
+		err = fmt.Errorf("%w; it requires %s", err, requirement)
 	}
 	k.Features = append(k.Features, Feature{name, err})
 }

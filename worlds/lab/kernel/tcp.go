@@ -17,7 +17,7 @@ type parameter struct {
 	How  string
 }
 
-// parameters lists the parameters of transport tcp in its order.
+// parameters lists the parameters of transport tcp in its order. Those with By "none" must keep their defaults.
 func parameters() []parameter {
 	const none = "Linux' TCP has no telemetry except the one that agents put into each segment"
 	return []parameter{
@@ -204,7 +204,8 @@ func (k *Kernel) setSender(s *Settings, c *tcp.Config) error {
 	return nil
 }
 
-// setReceiver sets the buffers of both hosts and the acknowledgements of the receiving one.
+// setReceiver sets the buffers of both hosts and the acknowledgements of the receiving one. The error names a value
+// that the kernel cannot implement.
 func (k *Kernel) setReceiver(s *Settings, c *tcp.Config) error {
 	receive := &s.Receiver
 	s.Sender.sendBuffer = int64(c.SendBuffer)

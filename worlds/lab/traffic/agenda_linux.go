@@ -49,7 +49,8 @@ type starts struct {
 	times []unit.Time // by flow
 }
 
-// newStarts returns the starts of flows; flows with predecessors are released separately.
+// newStarts returns the starts of flows; all are the run's flows. Flows with predecessors are left out, and released
+// separately.
 func newStarts(flows []int, all []Flow) *starts {
 	s := &starts{times: make([]unit.Time, len(all))}
 	for _, i := range flows {
@@ -70,7 +71,8 @@ func (s *starts) nextTime() unit.Time {
 	return s.times[s.flows[0]] - openLead
 }
 
-// takeReady removes and returns the flows with sockets to open now, grouped by node.
+// takeReady removes and returns the flows with sockets to open at now, grouped by node: those that start within
+// openLead and openBatch.
 func (s *starts) takeReady(now unit.Time, all []Flow) []int {
 	n := 0
 	for n < len(s.flows) && s.times[s.flows[n]] <= now+openLead+openBatch {

@@ -112,7 +112,7 @@ func countDrops(fd int) uint64 {
 	return uint64(m[8])
 }
 
-// explainError adds advice to an error of this machine.
+// explainError adds advice to an error of this machine, which it wraps. Other errors are returned unchanged.
 func explainError(err error) error {
 	switch {
 	case errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE):

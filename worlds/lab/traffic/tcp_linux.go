@@ -183,7 +183,7 @@ func (c *connections) prepare() error {
 	return c.openDiag()
 }
 
-// openDiag opens sock_diag in the namespaces of sampled senders.
+// openDiag opens sock_diag in the namespaces of senders with samples other than received bytes.
 func (c *connections) openDiag() error {
 	c.diag = make([]*sockdiag.Conn, c.Book.Len())
 	for _, p := range c.periods {

@@ -39,7 +39,7 @@ func (c *connections) nextSample() unit.Time {
 	return next
 }
 
-// mark saves the counters at the warm-up's end and drops flows without sockets from the live ones.
+// mark saves the counters at the warm-up's end as baselines, and drops flows without sockets from the live ones.
 func (c *connections) mark() {
 	c.marked = true
 	remaining := c.liveFlows[:0]

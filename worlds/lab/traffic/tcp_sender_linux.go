@@ -309,7 +309,8 @@ func (c *connections) recordRead(i, n int) {
 	}
 }
 
-// handleAnswer handles input at the sender, which can only be the receiver's FIN.
+// handleAnswer handles input at the sender, which can only be the receiver's FIN. A FIN before the end of the writes
+// fails the flow.
 func (c *connections) handleAnswer(i int) {
 	f, x := &c.Flows[i], &c.conn[i]
 	n, err := c.discard(x.senderFD)

@@ -146,7 +146,8 @@ func (l *Lateness) addDelay(delay unit.Time) {
 	l.Max = max(l.Max, delay)
 }
 
-// quantile returns a quantile: the delay that the given share, 0 to 1, did not exceed; 0 if the distribution is empty.
+// quantile returns a quantile: the delay that the given share, 0 to 1, did not exceed, rounded to the middle of a
+// class but at most Max; 0 if the distribution is empty.
 func (l *Lateness) quantile(share float64) unit.Time {
 	sum := uint64(0)
 	for _, c := range l.Classes() {

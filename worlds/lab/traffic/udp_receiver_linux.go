@@ -181,7 +181,8 @@ func (s *udpReceivers) drainSocket(b *serverSocket, atBase int64) error {
 	return nil
 }
 
-// takeMessage passes message k to its flow's receiver. It counts strays.
+// takeMessage passes message k of socket b to its flow's receiver, or counts it as a stray. A datagram that is too
+// short for a header is a flow's last one, found by its length and port.
 func (s *udpReceivers) takeMessage(b *serverSocket, k int, atBase int64) {
 	flow, seq, sent := parseHeader(s.headers[k][:])
 	length := int(s.messages[k].n)

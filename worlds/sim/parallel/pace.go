@@ -79,7 +79,8 @@ func (p *pace) endStretch(now time.Time, events uint64) {
 	p.endTrial()
 }
 
-// endTrial ends a trial: it selects the mode, and the time until the next trial.
+// endTrial ends a trial: it selects the mode, and the time until the next trial. That doubles, up to maxStay, while
+// the mode stays the same.
 func (p *pace) endTrial() {
 	p.current = single
 	if p.eventCost(together)*enough < p.eventCost(single) {

@@ -231,7 +231,8 @@ const (
 	noFunc  = "is a function, which may have state, but its kind is not state.Ignored"
 )
 
-// walkValue walks through a value of a field with this kind.
+// walkValue walks through a value of a field with this kind, and adds its words. Values that cannot be compared are
+// faults.
 func (w *walk) walkValue(v reflect.Value, kind state.FieldKind) {
 	if w.survey != nil && slices.Contains(w.survey.passing, v.Type()) {
 		return
@@ -309,7 +310,7 @@ func (w *walk) walkPointer(v reflect.Value, kind state.FieldKind) {
 	w.walkValue(v.Elem(), kind)
 }
 
-// walkList walks through a slice or an array.
+// walkList walks through a slice or an array: its length is a word, and then follow its elements.
 func (w *walk) walkList(v reflect.Value, kind state.FieldKind) {
 	depth, n := len(w.path), v.Len()
 	w.addWord(state.Plain, uint64(n))
@@ -378,7 +379,7 @@ func (w *walk) surveyElements(t reflect.Type, kind state.FieldKind) {
 	w.path = w.path[:depth]
 }
 
-// surveyType examines a type without a value.
+// surveyType examines a type without a value, for a survey. It examines each struct once for each kind.
 func (w *walk) surveyType(t reflect.Type, kind state.FieldKind) {
 	if slices.Contains(w.survey.passing, t) {
 		return

@@ -19,7 +19,8 @@ import (
 // Switch is command.Switch.
 type Switch struct{}
 
-// Run checks, starts or restores a switch, as the flags demand.
+// Run checks, starts or restores a switch, as the flags demand. A start does not return unless it fails: this process
+// becomes the supervisor. Wrong flags and errors of the environment wrap command.ErrInput.
 func (Switch) Run(f *command.SwitchFlags, e *command.Environment) error {
 	switch {
 	case f.Restore && (f.Check || f.Bypass || f.Config != ""):
@@ -50,7 +51,8 @@ func inputError(err error) error {
 	return err
 }
 
-// Supervise runs the supervisor's process; state is the descriptor of its state.
+// Supervise runs the supervisor's process; state is the descriptor of its state. At most readTime after it returns,
+// the process ends with the exit code for its error, even if the last output is not read.
 func (Switch) Supervise(state int, e *command.Environment) error {
 	err := supervisor.Supervise(schemes(e), state, []string{command.SwitchDataplane}, e.Version, e.Stdout, e.Stderr)
 	code := command.Done
@@ -67,7 +69,7 @@ func (Switch) Supervise(state int, e *command.Environment) error {
 // readTime limits the time for readers of the switch's output to read its end.
 const readTime = 500 * time.Millisecond
 
-// Serve runs the data plane's process.
+// Serve runs the data plane's process: it reads requests from standard input, and writes replies to e.Pipe.
 func (Switch) Serve(e *command.Environment) error {
 	return softswitch.Serve(schemes(e), os.Stdin, e.Pipe)
 }

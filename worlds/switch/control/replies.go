@@ -38,7 +38,7 @@ const (
 	maxReason = 32 << 10
 )
 
-// Shorten returns a shortened reply of limited size, with the number of omitted notes.
+// Shorten returns a shortened copy of limited size: at most maxNotes notes, followed by the number of omitted ones.
 func (a Reply) Shorten() Reply {
 	a.Text = cutAt(a.Text, maxReason)
 	var notes []string

@@ -12,9 +12,9 @@ import (
 // the MAC addresses, tags, PPPoE session and IP addresses of the frame. IPv4 options and IPv6 extension headers
 // are dropped, because they were meant for that frame.
 
-// FlowNumber returns a hash of IP addresses, ports and VLANs, or of MAC addresses without IP; back selects the other
-// direction. Without the seed, colliding addresses cannot be chosen.
-func (c *Codec) FlowNumber(p *packet.Packet, back bool) uint64 {
+// FlowNumber returns a hash of IP addresses, ports and VLANs, or of MAC addresses without IP; reverse selects the
+// other direction. Without the seed, colliding addresses cannot be chosen.
+func (c *Codec) FlowNumber(p *packet.Packet, reverse bool) uint64 {
 	f := p.Data
 	d, ok := parseLayout(f)
 	h := Hash(uint64(d.vlans[0])<<16|uint64(d.vlans[1]), c.users.seed)
@@ -25,7 +25,7 @@ func (c *Codec) FlowNumber(p *packet.Packet, back bool) uint64 {
 		near, far = f[d.ip+8:d.ip+24], f[d.ip+24:d.ip+40]
 	}
 	from, to := p.SrcPort, p.DstPort
-	if back {
+	if reverse {
 		near, far, from, to = far, near, to, from
 	}
 	h = c.users.mixAddress(c.users.mixAddress(h, near), far)
@@ -53,10 +53,10 @@ func (u *Users) mixAddress(h uint64, address []byte) uint64 {
 	return h
 }
 
-// CopyHeader copies p's link header with tags and session, and the IP and TCP headers without IP options, to to, and
-// returns the number of bytes. Lengths and IPv4 checksum describe a packet without payload. It returns 0 if p has no
-// TCP header or to is too short.
-func (c *Codec) CopyHeader(p *packet.Packet, to []byte) int {
+// CopyHeader copies p's link header with tags and session, and the IP and TCP headers without IP options, into
+// buffer, and returns the number of bytes. Lengths and IPv4 checksum describe a packet without payload. It returns 0
+// if p has no TCP header or buffer is too short.
+func (c *Codec) CopyHeader(p *packet.Packet, buffer []byte) int {
 	d, ok := parseLayout(p.Data)
 	if !ok || d.proto != packet.ProtoTCP || d.payload == d.transport {
 		return 0
@@ -66,12 +66,12 @@ func (c *Codec) CopyHeader(p *packet.Packet, to []byte) int {
 		ip = packet.IPv4Header
 	}
 	n := d.ip + ip + segment
-	if n > len(to) {
+	if n > len(buffer) {
 		return 0
 	}
-	copy(to, p.Data[:d.ip+ip])
-	copy(to[d.ip+ip:], p.Data[d.transport:d.payload])
-	d.fixHeaders(to[:n])
+	copy(buffer, p.Data[:d.ip+ip])
+	copy(buffer[d.ip+ip:], p.Data[d.transport:d.payload])
+	d.fixHeaders(buffer[:n])
 	return n
 }
 

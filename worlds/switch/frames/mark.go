@@ -204,10 +204,9 @@ func (r *Refusals) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Re
 	env.SendPacket(q, in, 0)
 }
 
-// buildTooLong returns the frame that reports the maximum IP packet length mtu to the sender of f: ICMP
-// "fragmentation needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 4443 §3.2, RFC 8201). Its source is the
-// packet's destination, since the switch has no address. It returns nil if an error must not be sent (RFC 1122
-// §3.2.2).
+// buildTooLong returns the frame that reports the maximum IP packet length mtu, in bytes, to the sender of f: ICMP
+// "fragmentation needed" (RFC 1191) or ICMPv6 "packet too big" (RFC 4443 §3.2, RFC 8201). Its source is the packet's
+// destination, since the switch has no address. It returns nil if an error must not be sent (RFC 1122 §3.2.2).
 func buildTooLong(f []byte, mtu int) []byte {
 	d, ok := parseLayout(f)
 	if !ok || f[0]&1 != 0 || d.findMark(f).header > 0 && d.version == 4 {

@@ -112,7 +112,8 @@ func (a UserAttribute) ParseMember(text string) (p netip.Prefix, vlans []VLANs, 
 	return p, nil, err
 }
 
-// ParseVLANs parses VLANs in the form of a file: 100, 100-199, or, for two tags, 100.7 with the outer one first.
+// ParseVLANs parses VLANs in the form of a file: 100, 100-199, or, for two tags, 100.7 with the outer one first. It
+// returns all of a range. Identifiers from 1 to 4094 are allowed, and 100.7 only with ByQinQ.
 func (a UserAttribute) ParseVLANs(s string) (all []VLANs, err error) {
 	wrong := fmt.Errorf("%q is not a VLAN; allowed: identifiers from 1 to 4094, in ranges such as 100-199", s)
 	number := func(s string) (n uint64) {
@@ -162,7 +163,8 @@ func (u *Rules) behindPort() packet.PortID {
 	return packet.PortID(u.Behind)
 }
 
-// Fixed describes the rules that cannot change while a switch runs.
+// Fixed describes the rules that cannot change while a switch runs: the attribute, limits and port that determine
+// numbers.
 func (u *Rules) Fixed() string {
 	s := fmt.Sprintf("by %s, most %d, ipv4_bits %d, ipv6_bits %d, ", u.By, u.MaxUsers, u.IPv4Bits, u.IPv6Bits)
 	if u.Behind < 0 {

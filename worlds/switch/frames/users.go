@@ -502,7 +502,7 @@ func (u *Users) describeNumber(n packet.Addr, k userKey) {
 	}
 }
 
-// addressKey returns the key of an address: its prefix that identifies a user.
+// addressKey returns the key of an address: its prefix that identifies a user, of the rules' length for its version.
 func (u *Users) addressKey(a netip.Addr) userKey {
 	if a.Is4() {
 		b := a.As4()
@@ -541,7 +541,7 @@ func (u *Users) hashKey(k userKey) uint64 {
 	return Hash(k.hi^u.seed^uint64(k.kind)<<56^uint64(k.bits)<<48, k.lo)
 }
 
-// Hash hashes a and b: every bit of the result depends on every bit of them.
+// Hash hashes a and b: every bit of the result depends on every bit of them. It is not cryptographic.
 func Hash(a, b uint64) uint64 {
 	h := (a ^ a>>32) * 0x9e3779b97f4a7c15
 	h ^= b

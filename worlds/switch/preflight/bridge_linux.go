@@ -87,7 +87,7 @@ func (p *Plan) bypassText() string {
 	return "a bridge " + BypassPrefix + "N, which remains"
 }
 
-// bridgeHint explains how an interface of a bridge can become a port.
+// bridgeHint returns the end of a message that explains how an interface of bridge or bond master can become a port.
 func bridgeHint(conn *rtnl.Conn, master int) string {
 	if b, err := conn.InterfaceByIndex(master); err == nil && strings.HasPrefix(b.Name, BypassPrefix) {
 		return fmt.Sprintf(": %s is the bypass of an earlier start; start with --bypass, or remove it (ip link del %s)",

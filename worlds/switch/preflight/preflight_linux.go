@@ -74,7 +74,7 @@ func (p *Plan) addError(format string, args ...any) {
 	p.errs = append(p.errs, softswitch.SetupError(format, args...))
 }
 
-// findUser finds the user of the processes.
+// findUser finds the user of the processes and sets UID and GID. A missing user and root prevent a start.
 func (p *Plan) findUser() {
 	u, err := user.Lookup(p.Config.User)
 	if err == nil {
@@ -125,7 +125,7 @@ func (p *Plan) findPort(conn *rtnl.Conn, port softswitch.Port, i rtnl.Interface,
 	return nil
 }
 
-// interfaceAddresses returns the global unicast addresses of an interface.
+// interfaceAddresses returns the global unicast addresses of an interface, nil if it cannot be examined.
 func interfaceAddresses(name string) (found []*net.IPNet) {
 	i, err := net.InterfaceByName(name)
 	if err != nil {
@@ -154,7 +154,8 @@ func suggestName(name string) string {
 	return ""
 }
 
-// findDefaultRoutes returns the interfaces with a default route (proc(5), route files).
+// findDefaultRoutes returns the interfaces with a default route of IPv4 or IPv6 (proc(5), route files), except for
+// loopback. Files that cannot be read have no routes.
 func findDefaultRoutes() map[string]bool {
 	found := map[string]bool{}
 	four, _ := os.ReadFile("/proc/thread-self/net/route")

@@ -212,7 +212,8 @@ func (c *child) killProcess() {
 	}
 }
 
-// fetchCounters requests the current counters from the data plane. ok is false after answerTimeout.
+// fetchCounters requests the current counters from the data plane and waits for them. ok is false after
+// answerTimeout, or at once if too many requests wait.
 func (c *child) fetchCounters() (n control.Counters, ok bool) {
 	before := c.shared.Sequence()
 	if !c.sendRequest(control.Request{Do: control.DoPublish}) {
