@@ -71,8 +71,8 @@ func (s *starts) nextTime() unit.Time {
 	return s.times[s.flows[0]] - openLead
 }
 
-// takeReady removes and returns the flows with sockets to open at now, grouped by node: those that start within
-// openLead and openBatch.
+// takeReady removes and returns the flows with sockets to open now, grouped by node: those that start at most
+// openLead plus openBatch after now. all are the run's flows.
 func (s *starts) takeReady(now unit.Time, all []Flow) []int {
 	n := 0
 	for n < len(s.flows) && s.times[s.flows[n]] <= now+openLead+openBatch {

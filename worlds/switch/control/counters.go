@@ -84,7 +84,7 @@ type SharedCounters struct {
 // SharedBytes is the size of SharedCounters in whole pages.
 const SharedBytes = (unsafe.Sizeof(SharedCounters{}) + 4095) &^ 4095
 
-// MapCounters returns the counters in shared memory of SharedBytes, without changing or copying it.
+// MapCounters returns the counters in shared memory of at least SharedBytes. It does not copy or change the memory.
 func MapCounters(memory []byte) *SharedCounters { return (*SharedCounters)(unsafe.Pointer(&memory[0])) }
 
 // Read copies the counters to c, with their sequence number. It returns false if they were written during the copy,
