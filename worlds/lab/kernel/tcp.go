@@ -279,7 +279,10 @@ func (h *Host) setSysctl(name string, values ...int64) {
 // bufferSysctls may differ between flows of a host, because sockets have options for them.
 var bufferSysctls = []string{"tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf"}
 
-// Merge merges the settings o into h. The zero value has no settings. The error names a conflict.
+// Merge merges the settings o of another flow into h. Of buffers that differ, the larger applies. Of receive buffers,
+// those with autotuning replace fixed ones, and two with autotuning must not differ. Other settings that differ are an
+// error that names them, and h is then partly merged. Settings of routes and interfaces conflict only if both send, or
+// both receive. The zero Host has no settings.
 func (h *Host) Merge(o Host) error {
 	for _, x := range o.Sysctls {
 		i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == x.Name })
@@ -306,7 +309,6 @@ func (h *Host) Merge(o Host) error {
 		}
 		h.setReceiveBuffers()
 	}
-	// Settings of routes and interfaces conflict only if both send or both receive.
 	if o.sends {
 		if h.sends && (h.InitialWindow != o.InitialWindow || h.RTOMin != o.RTOMin || h.Segments != o.Segments) {
 			return fmt.Errorf("flows of one host require an initial window of %s and %s, an RTO of at least %s and %s, "+
