@@ -159,7 +159,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 		g.Periodic = d.ReadWord(x.GetDefault("arrivals"), "value of arrivals",
 			traffic.FindKey("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
-		d.Fail(v.Position, "load: 50%", "arrivals is given without load")
+		d.Fail(v.Position, "a load, such as load: 50%, or no arrivals", "arrivals is given without load")
 	}
 	if !d.entryOK() {
 		return
@@ -262,7 +262,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 			d.Fail(k.Position, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
 			return
 		case i == 0 && from != 0:
-			d.Fail(k.Position, "0 B", "the smallest flow size in tos is %q; it must be 0 B", k.Name)
+			d.Fail(k.Position, "0 B, with larger sizes after it", "the first flow size in tos is %q", k.Name)
 			return
 		case i > 0 && from <= tr.tos.bySize[i-1].from:
 			d.Fail(k.Position, "ascending sizes", "%q is not above the preceding size", k.Name)
