@@ -137,7 +137,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
-			d.Fail(s.Position, "", "size is given together with sizes; give one of them")
+			d.Fail(s.Position, "remove size, or remove sizes", "size is given together with sizes")
 		}
 		g.Sizes = d.readSizes(v)
 	}
@@ -148,7 +148,8 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 			d.Fail(v.Position, "above 0% and up to 1000%", "%q is not a valid load", v.Text)
 		}
 		if f := x.Get("flows"); f != nil {
-			d.Fail(f.Position, "", "flows is given together with load, which determines the number of flows")
+			d.Fail(f.Position, "remove flows, or remove load",
+				"flows is given together with load, which determines the number of flows")
 		}
 		if g.Size == 0 && x.Get("sizes") == nil {
 			d.Fail(v.Position, "size: 500kB or sizes: websearch", "load is given without a flow size")
@@ -192,7 +193,8 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return []unit.Time{0}
 	}
 	if l := x.Get("load"); l != nil {
-		d.Fail(t.Position, "", "sets is given together with load, which determines when flows begin")
+		d.Fail(t.Position, "remove sets, or remove load",
+			"sets is given together with load, which determines when flows begin")
 		return nil
 	}
 	if t.Kind != document.Mapping {

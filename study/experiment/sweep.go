@@ -78,7 +78,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 			add(k.Value.Text, k.Value.Position, nil)
 		}
 		if len(dim.Values) == 0 {
-			d.Fail(k.Value.Position, "", "the sweep of %q has no values", k.Name)
+			d.Fail(k.Value.Position, "one value or more", "the sweep of %q has no values", k.Name)
 			continue
 		}
 		texts := map[string]bool{}
