@@ -27,6 +27,8 @@ type Program struct {
 // Main runs a program and returns its exit code. It completes env with the outputs of the process.
 func Main(p Program, env *Environment) int { return p.execute(env, os.Args[1:], os.Stdout, os.Stderr) }
 
+// execute runs the program with arguments, without the program's name, and returns its exit code. It sets the outputs,
+// Warn and Version of env. It prints the error of the command, or else of writing to stdout, on stderr.
 func (p Program) execute(env *Environment, args []string, stdout, stderr io.Writer) int {
 	pipe := &CheckedOutput{To: stdout}
 	out, errs := text.NewWriter(pipe), text.NewWriter(stderr)
@@ -89,7 +91,8 @@ func (o *CheckedOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ExitCode returns the exit code of a command that ended with an error.
+// ExitCode returns the exit code for an error, which must not be nil: WrongInput for errors in input and parts that are
+// not linked into the program, else RunFailed.
 func ExitCode(err error) int {
 	var input document.InputErrors
 	var missing *linked.MissingError

@@ -22,7 +22,7 @@ func Warn(kind scheme.WarningKind, at Position, format string, args ...any) Warn
 	return Warning{Kind: kind, At: at, Text: fmt.Sprintf(format, args...)}
 }
 
-// String returns the position, the text and, in parentheses, the identifier.
+// String returns the position, the text and, in parentheses, the identifier. Without a line, the position is left out.
 func (w Warning) String() string {
 	text := w.Text + " (" + w.Kind.ID + ")"
 	if w.At.Line > 0 {

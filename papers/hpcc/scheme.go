@@ -150,10 +150,10 @@ func (c *Config) requiredFields() telemetry.Field {
 
 // bindLaw binds the parameters common to all schemes with HPCC++'s law, with these presets.
 func (c *Config) bindLaw(p *scheme.Params, presets []string) {
-	text := "source of max_stage, n and t if they are not given; default: max_stage of the drafts; simulator: " +
-		"max_stage of the HPCC simulator; draft: all three of the draft"
+	text := "where max_stage, n and t come from if they are not given; default: max_stage 5, w_ai as given, t of the " +
+		"path; simulator: the same with max_stage 0; draft: max_stage 5, n 100, t 5us"
 	if len(presets) > int(Agent) {
-		text += "; agent: as weir agent uses it with Linux' own TCP, in both worlds"
+		text += "; agent: max_stage 5, n 8, t of the path, no census, as in weir agent"
 	}
 	scheme.Choice(p, &c.Preset, presets, "preset", "default", text,
 		"draft-miao §4.1, §5; HPCC simulator run.py")

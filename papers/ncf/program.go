@@ -69,8 +69,9 @@ type Config struct {
 	TrimsAlike     bool      // unresponsive elephants are not trimmed before others
 	EarlyShare     float64   // elephants get a NACK when their packets use this share of the memory; 0: never
 	TargetShare    float64   // share of a port's rate that is offered
-	// MiceBudget is the share of a port's capacity in n·d that mice may send before elephants are no longer throttled for
-	// them.
+	// MiceBudget is traffic of mice in the last n·d, as a share of what a port can send in that time. Above it, elephants
+	// within their balance are no longer throttled in favour of mice. 0: they never are. It may be above 1, because
+	// several ports send mice to one.
 	MiceBudget     float64
 	EqualBandwidth bool // equal parts of bandwidth beyond the guarantees, also without a flood
 	MaxMin         bool // supply that some elephants do not need goes to the others

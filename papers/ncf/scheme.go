@@ -116,8 +116,10 @@ func (o *Options) bindMemory(p *scheme.Params) {
 		"Weir; BS'19 §4.4: to maintain a balance")
 	p.Time(&o.Memory.Restore, "restore", "0s", "with renew: balance: time within the balance after which all of the "+
 		"time is restored; 0s: ten times n·d", "Weir").Max("1h")
-	p.Share(&o.MiceBudget, "mice_budget", "50%", "maximum traffic of mice for which elephants are throttled, as a "+
-		"share of the port's capacity in n·d", "Weir; BS'19 §4.4: the number of mice packets handled").Max("1000%")
+	p.Share(&o.MiceBudget, "mice_budget", "50%", "traffic of mice in the last n·d (windows × duration), as a share "+
+		"of what the port can send in that time, above which elephants within their balance are no longer throttled in "+
+		"favour of mice; 0%: they never are; above 100%: several ports send mice to this one",
+		"Weir; BS'19 §4.4: the number of mice packets handled").Max("1000%")
 	p.BoolWords(&o.EqualBandwidth, [2]string{"as_needed", "equal"}, "bandwidth", "as_needed",
 		"bandwidth beyond the guarantees of the scheduler ncf; as_needed: mice get what they need unless they flood the "+
 			"port, and elephants get the rest; equal: both get the same", "BS'19 §4.2: as needed")

@@ -1,6 +1,7 @@
 package claim
 
 import (
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -102,11 +103,43 @@ func (s *View) ReadClaims(d *document.Reader, t *document.Node) (claims []*Compi
 		}
 		s.decodeThat(d, c, that)
 		if d.OK() && s.MayBeMeasure == nil && !s.Narrowed && len(s.matchingPoints(c)) == 0 {
-			d.Fail(x.Position, "", "the claim %q matches no point of the sweep", c.ID)
+			s.failWithoutPoint(d, c, x)
 		}
 		claims = append(claims, c)
 	}
 	return claims
+}
+
+// failWithoutPoint reports why the claim x is about no point: its where matches no point, no matching point has a
+// neighbour along its key, or the sweep lacks each point with which it compares.
+func (s *View) failWithoutPoint(d *document.Reader, c *Compiled, x document.Map) {
+	matches := false
+	for i, point := range s.Points {
+		if !c.Matches(point) {
+			continue
+		}
+		matches = true
+		if c.alongKey != "" && s.nextNeighbour(c, i) < 0 {
+			continue
+		}
+		if sel := s.findLackingSelector(c, i); sel != nil {
+			var names []string
+			_, values := s.selectCombination(sel, i)
+			for k := range values {
+				names = append(names, measure.PointName(values[k:k+1]))
+			}
+			d.Fail(x.Get("that").Position, "a where or point(…) with points that remain",
+				"the claim %q has no point to compare: %s selects %s, which without omits", c.ID, sel.text,
+				strings.Join(names, ", "))
+			return
+		}
+	}
+	if matches {
+		d.Fail(x.Get("along").Position, "a where that matches two values of "+c.alongKey+" or more",
+			"the claim %q has no neighbours to compare along %s", c.ID, c.alongKey)
+		return
+	}
+	d.Fail(x.Position, "a where that matches points of the sweep", "the claim %q matches no point of the sweep", c.ID)
 }
 
 // decodeThat compiles the expression t of a claim into c. It reports an error for unknown names, an expression without
@@ -125,7 +158,7 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 	text, tokens := replaceQuantities(text0)
 	node, err := parser.Parse(text)
 	if err != nil {
-		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "%s", firstLine(err))
+		d.Fail(t.Position, "goodput.a > 0.5 * goodput.b", "%s", describeError("that", err))
 		return
 	}
 	if s.MayBeMeasure != nil {
@@ -157,6 +190,11 @@ func (s *View) decodeThat(d *document.Reader, c *Compiled, t *document.Node) {
 		c.truth, err = newTruth(node.Node, people, env, s.expressionUnit)
 	}
 	if err != nil {
-		d.Fail(t.Position, "comparisons joined by and, or and not", "%s", firstLine(err))
+		subject := "that"
+		if part, ok := errors.AsType[*partError](err); ok && part.text != people.String() {
+			subject = part.text
+		}
+		d.Fail(t.Position, "comparisons joined by and, or and not, such as goodput.x > 0", "%s",
+			describeError(subject, err))
 	}
 }

@@ -37,10 +37,18 @@ func (s *View) matchingPoints(c *Compiled) []int {
 
 // lacksSelected reports whether a claim compares point i with a point that the sweep lacks.
 func (s *View) lacksSelected(c *Compiled, i int) bool {
-	return slices.ContainsFunc(c.selectors, func(sel selector) bool {
-		return !sel.isRemoved && s.selectPoint(&sel,
-			i) < 0
-	})
+	return s.findLackingSelector(c, i) != nil
+}
+
+// findLackingSelector returns the first selector of a claim that means a point that the sweep lacks, at point i; nil if
+// there is no such selector. Points that options have removed do not count.
+func (s *View) findLackingSelector(c *Compiled, i int) *selector {
+	for k := range c.selectors {
+		if sel := &c.selectors[k]; !sel.isRemoved && s.selectPoint(sel, i) < 0 {
+			return sel
+		}
+	}
+	return nil
 }
 
 // nextNeighbour returns the next point along the claim's sweep key that the claim is about; −1 if it does not exist.

@@ -6,11 +6,13 @@ import (
 	"strings"
 
 	"weir/internal/document"
+	"weir/study/measure"
 )
 
 // selector is a point(key=value, …) of a claim: the current point, but with these values of sweep keys.
 type selector struct {
 	name      string // the variable that represents the selected point
+	text      string // as written in the file
 	values    []int  // by sweep key: index of the value; −1: the value of the current point
 	isRemoved bool   // options have removed a value
 }
@@ -20,10 +22,9 @@ var selectorPattern = regexp.MustCompile(`\bpoint\(([^()]*)\)`)
 // replaceSelectors replaces every point(…) of an expression by a variable, and adds its selector to c. written has the
 // variables, each followed by the text that it replaces.
 func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Node, text string) (replaced string,
-
 	written []string) {
 	replaced = selectorPattern.ReplaceAllStringFunc(text, func(whole string) string {
-		sel := selector{name: fmt.Sprintf("point_%d", len(c.selectors))}
+		sel := selector{name: fmt.Sprintf("point_%d", len(c.selectors)), text: whole}
 		for range s.Sweep {
 			sel.values = append(sel.values, -1)
 		}
@@ -67,15 +68,24 @@ func (s *View) selectPoint(sel *selector, i int) int {
 	if sel.isRemoved {
 		return -1
 	}
-	out, stride, number := 0, 1, s.combination(i)
+	number, _ := s.selectCombination(sel, i)
+	return s.pointOfCombination(number)
+}
+
+// selectCombination returns the combination that a selector means at point i, by number and as sweep values. The sweep
+// may lack it.
+func (s *View) selectCombination(sel *selector, i int) (number int, values []measure.Coordinate) {
+	values = make([]measure.Coordinate, len(s.Sweep))
+	stride, current := 1, s.combination(i)
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
 		n := len(s.Sweep[k].Values)
-		v := number / stride % n
+		v := current / stride % n
 		if sel.values[k] >= 0 {
 			v = sel.values[k]
 		}
-		out += v * stride
+		values[k] = s.Sweep[k].Values[v]
+		number += v * stride
 		stride *= n
 	}
-	return s.pointOfCombination(out)
+	return number, values
 }

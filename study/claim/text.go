@@ -110,6 +110,53 @@ func firstLine(err error) string {
 	return line
 }
 
+// Errors of the expression library, and the types of Go in them.
+var (
+	notBoolPattern  = regexp.MustCompile(`^expected bool, but got (.+)$`)
+	mismatchPattern = regexp.MustCompile(`^invalid operation: (\S+) \(mismatched types? (.+?)(?: and (.+?))?\)` +
+		`( \(\d+:\d+\))?$`)
+	tokenPattern      = regexp.MustCompile(`^unexpected token [A-Za-z]+\(("(?:[^"\\]|\\.)*")\)`)
+	actualTypePattern = regexp.MustCompile(`\(got ([^()]+)\)`)
+)
+
+// describeError returns the first line of an error of the expression library, in the words of experiments instead of
+// types of Go and kinds of tokens. subject names the expression, in case it is not a condition.
+func describeError(subject string, err error) string {
+	line := firstLine(err)
+	if m := notBoolPattern.FindStringSubmatch(line); m != nil {
+		return subject + " is " + describeType(m[1]) + ", not a condition"
+	}
+	if m := mismatchPattern.FindStringSubmatch(line); m != nil {
+		operands := describeType(m[2])
+		if m[3] != "" {
+			operands += " and " + describeType(m[3])
+		}
+		return m[1] + " does not apply to " + operands + m[4]
+	}
+	line = strings.Replace(line, "unexpected token EOF", "the expression ends too early", 1)
+	line = tokenPattern.ReplaceAllString(line, "unexpected $1")
+	return actualTypePattern.ReplaceAllStringFunc(line, func(s string) string {
+		return "(got " + describeType(actualTypePattern.FindStringSubmatch(s)[1]) + ")"
+	})
+}
+
+// describeType returns a type of Go in the words of experiments. It returns an unknown type as it is.
+func describeType(name string) string {
+	switch {
+	case name == "bool":
+		return "a condition"
+	case name == "string":
+		return "a text"
+	case strings.HasPrefix(name, "map["):
+		return "a map"
+	case strings.HasPrefix(name, "["):
+		return "a list"
+	case name == "int", name == "float64":
+		return "a number"
+	}
+	return name
+}
+
 // wordPlace returns the place of a word in value t if the value is on one line, else the place of t.
 func wordPlace(d *document.Reader, t *document.Node, word string) document.Position {
 	line := []rune(d.LineIn(t.File, t.Line))

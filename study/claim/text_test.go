@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/parser"
 )
@@ -183,4 +184,30 @@ func undefinedSample(z float64) map[string]any {
 	fct := map[string]float64{"x": 1e-4, "y": math.NaN(), "z": z}
 	return map[string]any{"fct": fct, "n": 3, "who": "y", "next": map[string]any{"fct": fct},
 		"bins": map[string][]map[string]float64{"a": {{"n": 7, "p99": 2}, {"n": 2, "p99": math.NaN()}}}}
+}
+
+// TestDescribeError_HasNoTypesOfGo: errors of the expression library appear in the words of experiments.
+func TestDescribeError_HasNoTypesOfGo(t *testing.T) {
+	for _, x := range []struct{ text, want string }{
+		{"x", "that is a number, not a condition"},
+		{"s", "that is a text, not a condition"},
+		{"list", "that is a list, not a condition"},
+		{"groups", "that is a map, not a condition"},
+		{"not x", "not does not apply to a number (1:1)"},
+		{"x < s", "< does not apply to a number and a text (1:3)"},
+		{"all(x, true)", "builtin all takes only array (got a number) (1:5)"},
+		{"x < (1", "the expression ends too early (1:6)"},
+		{"x < 1 s", `unexpected "s" (1:7)`},
+	} {
+		t.Run(x.text, func(t *testing.T) {
+			env := map[string]any{"x": 1.5, "s": "a", "list": []map[string]float64{}, "groups": map[string]float64{}}
+			_, err := expr.Compile(x.text, expr.Env(env), expr.AsBool())
+			if err == nil {
+				t.Fatal("no error")
+			}
+			if got := describeError("that", err); got != x.want {
+				t.Errorf("%s, want %s", got, x.want)
+			}
+		})
+	}
 }

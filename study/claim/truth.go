@@ -100,6 +100,12 @@ const (
 	yes
 )
 
+// partError is the error of a part of an expression that must be a condition.
+type partError struct {
+	text string // the part as written in the file
+	error
+}
+
 // newTruth compiles an expression to a truth. people is the same expression as written in the file (displayTree).
 func newTruth(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
 	switch x := n.(type) {
@@ -138,7 +144,9 @@ func newTruth(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (str
 	}
 	t := &truth{op: "bool"}
 	var err error
-	t.left, err = newSide(n, people, expr.Env(env), expr.AsBool())
+	if t.left, err = newSide(n, people, expr.Env(env), expr.AsBool()); err != nil {
+		err = &partError{people.String(), err}
+	}
 	return t, err
 }
 

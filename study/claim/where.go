@@ -31,11 +31,11 @@ func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 		env := newEnvironment(s.Points[0], nil)
 		text := ReplaceQuantities(w.Text)
 		if node, err := parser.Parse(text); err != nil {
-			d.Fail(w.Position, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", firstLine(err))
+			d.Fail(w.Position, `{scheme: abc}, or scheme == "abc" and n > 4`, "%s", describeError("where", err))
 		} else if v := checkNames(node.Node, env, nil); v.msg != "" {
 			d.Fail(wordPlace(d, w, v.word), v.allowed, "%s", v.msg)
 		} else if c.expression, err = expr.Compile(text, expr.Env(env), expr.AsBool()); err != nil {
-			d.Fail(w.Position, "a comparison of sweep keys", "%s", firstLine(err))
+			d.Fail(w.Position, "a comparison of sweep keys", "%s", describeError("where", err))
 		}
 		return
 	}

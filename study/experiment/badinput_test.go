@@ -13,10 +13,11 @@ import (
 
 // inFull are the cases of testdata/bad whose errors the archives have in full, at most one of a kind.
 var inFull = []string{
-	"addresses-leaf", "anchor", "cc-unknown", "claim-syntax", "cm-without-unit", "event-both", "fat-tree-large",
-	"incast-too-many", "link-rate-by-direction", "list", "load-too-many", "measure-options", "missing-parameter",
-	"mtu-small", "no-program", "paper-value-source", "ratio-twice", "reaction-until", "sets-word", "stalls-long",
-	"without-nothing",
+	"addresses-leaf", "addresses-word", "anchor", "arrivals-without-load", "cc-unknown", "claim-no-neighbour",
+	"claim-number", "claim-syntax", "cm-without-unit", "event-both", "fat-tree-large", "incast-too-many",
+	"link-rate-by-direction", "list", "load-too-many", "measure-options", "missing-parameter", "mtu-small",
+	"no-program", "paper-value-source", "ratio-twice", "reaction-until", "sets-with-file", "sets-word",
+	"stalls-long", "tos-first-larger", "without-claim", "without-no-match", "without-nothing",
 }
 
 // withDummies returns the registry of the tests with another program, transport, topology and measure, and adds a key

@@ -49,7 +49,8 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "file, as, hosts, offset", "%q is given together with a capture, which already determines it", k)
+			d.Fail(v.Position, "remove "+k+", or remove file and as",
+				"%q is given together with a capture, which already has the flows or packets", k)
 		}
 	}
 	for _, k := range []string{"format", "time_unit", "rest"} {

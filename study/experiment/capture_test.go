@@ -170,11 +170,12 @@ func TestBadCaptureTraffic(t *testing.T) {
 		`"x.pcapng" is a packet capture; the key as is missing`: `transport: udp`,
 		"transport rdma cannot carry packets of a capture; allowed: transport: udp or as: flows": "as: packets, " +
 			"transport: rdma",
-		`unknown value of as "segments"; allowed: flows, packets`:              "as: segments, transport: tcp",
-		`unknown udp parameter "rate"`:                                         "as: packets, transport: udp, rate: 1Mbps",
-		"a capture states its own format (pcapng or pcap)":                     "as: flows, transport: tcp, format: hpcc",
-		`"size" is given together with a capture, which already determines it`: "as: flows, transport: tcp, size: 1kB",
-		"has packets of 5 addresses, but the topology has 3 hosts":             "as: packets, transport: udp",
+		`unknown value of as "segments"; allowed: flows, packets`: "as: segments, transport: tcp",
+		`unknown udp parameter "rate"`:                            "as: packets, transport: udp, rate: 1Mbps",
+		"a capture states its own format (pcapng or pcap)":        "as: flows, transport: tcp, format: hpcc",
+		`"size" is given together with a capture, which already has the flows or packets; allowed: remove size, or ` +
+			"remove file and as": "as: flows, transport: tcp, size: 1kB",
+		"has packets of 5 addresses, but the topology has 3 hosts": "as: packets, transport: udp",
 		`"10.0.0" is neither an address nor a prefix`: "as: flows, transport: tcp, hosts: " +
 			"{10.0.0: a}",
 		`"10.0.0.1/8" is neither an address nor a prefix`: "as: flows, transport: tcp, hosts: " +

@@ -22,7 +22,8 @@ type flowFileDecoder struct {
 func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
-			d.Fail(v.Position, "file, format, offset", "%q is given together with a flow file, which already determines it", k)
+			d.Fail(v.Position, "remove "+k+", or remove file and format",
+				"%q is given together with a flow file, which already lists the flows", k)
 		}
 	}
 	which := d.readFormat(x, traffic, d.traffic.entryKeys(), d.registry.flowFormats(), "flow")

@@ -137,7 +137,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
 		if s := x.Get("size"); s != nil {
-			d.Fail(s.Position, "", "size is given together with sizes; give one of them")
+			d.Fail(s.Position, "remove size, or remove sizes", "size is given together with sizes")
 		}
 		g.Sizes = d.readSizes(v)
 	}
@@ -148,7 +148,8 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 			d.Fail(v.Position, "above 0% and up to 1000%", "%q is not a valid load", v.Text)
 		}
 		if f := x.Get("flows"); f != nil {
-			d.Fail(f.Position, "", "flows is given together with load, which determines the number of flows")
+			d.Fail(f.Position, "remove flows, or remove load",
+				"flows is given together with load, which determines the number of flows")
 		}
 		if g.Size == 0 && x.Get("sizes") == nil {
 			d.Fail(v.Position, "size: 500kB or sizes: websearch", "load is given without a flow size")
@@ -159,7 +160,7 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 		g.Periodic = d.ReadWord(x.GetDefault("arrivals"), "value of arrivals",
 			traffic.FindKey("arrivals").Form.Words) == "periodic"
 	} else if v := x.Get("arrivals"); v != nil {
-		d.Fail(v.Position, "load: 50%", "arrivals is given without load")
+		d.Fail(v.Position, "a load, such as load: 50%, or no arrivals", "arrivals is given without load")
 	}
 	if !d.entryOK() {
 		return
@@ -192,7 +193,8 @@ func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.
 		return []unit.Time{0}
 	}
 	if l := x.Get("load"); l != nil {
-		d.Fail(t.Position, "", "sets is given together with load, which determines when flows begin")
+		d.Fail(t.Position, "remove sets, or remove load",
+			"sets is given together with load, which determines when flows begin")
 		return nil
 	}
 	if t.Kind != document.Mapping {
@@ -262,7 +264,7 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 			d.Fail(k.Position, "{0 B: 0x10, 100KB: 0x08}", "%v", err)
 			return
 		case i == 0 && from != 0:
-			d.Fail(k.Position, "0 B", "the smallest flow size in tos is %q; it must be 0 B", k.Name)
+			d.Fail(k.Position, "0 B, with larger sizes after it", "the first flow size in tos is %q", k.Name)
 			return
 		case i > 0 && from <= tr.tos.bySize[i-1].from:
 			d.Fail(k.Position, "ascending sizes", "%q is not above the preceding size", k.Name)

@@ -44,14 +44,15 @@ type jobDecoder struct {
 
 // readJob reads a traffic that is a job, or has the key collective, and adds it to the point.
 func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
-	node, what, allowed := x.Get("job"), "job", "job, hosts, start"
+	node, what := x.Get("job"), "job"
 	others := append(traffic.KeyNames(notJob), "size", "collective")
 	if node == nil {
-		what, allowed, others = "collective", "hosts, size, start", traffic.KeyNames(notJob)
+		what, others = "collective", traffic.KeyNames(notJob)
 	}
 	for _, key := range others {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Position, allowed, "%q is given together with %s, which already determines what each host sends", key, what)
+			d.Fail(v.Position, "remove "+key+", or remove "+what,
+				"%q is given together with %s, which already determines what each host sends", key, what)
 		}
 	}
 	if d.traffic.readStart(x, &tr, p); tr.startHigh > tr.startLow {

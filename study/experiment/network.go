@@ -411,8 +411,7 @@ func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 		}
 		p.memory += perNode*int64(len(p.measured.Network.Nodes)) + perRoute*int64(routes)
 		r.book, r.routes = p.measured.Network.Addresses(), p.measured.Network.Routes()
-		if t.Kind != document.Scalar || d.ReadWord(t, "value of addresses",
-			top.FindKey("addresses").Form.ListWords()) == hierarchical {
+		if t.Kind != document.Scalar || d.readAddressWord(t) == hierarchical {
 			d.assignPrefixes(root, t, p.measured.Network, &r)
 		}
 	}
@@ -427,8 +426,33 @@ func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	p.measured.Network, p.book, p.measured.Routes, p.tree, p.prefixes = r.network, r.book, r.routes, r.tree, r.prefixes
 }
 
+// readAddressWord returns the value of addresses if it is a word, and notes an error for unknown words.
+func (d *networkDecoder) readAddressWord(t *document.Node) string {
+	words := top.FindKey("addresses").Form.ListWords()
+	word := d.ReadText(t)
+	if !slices.Contains(words, word) {
+		d.FailUnknown(t.Position, "value of addresses", word, append(words, "or a map from leaves to prefixes"))
+	}
+	return word
+}
+
 // hierarchical is the word for addresses from prefixes of leaves, in the network's order.
 const hierarchical = "hierarchical"
+
+// failUnknownLeaf reports an entry of addresses that names no leaf. It suggests the leaves that have no entry yet.
+func (d *networkDecoder) failUnknownLeaf(k document.Entry, leaves []string, entries []document.Entry) {
+	var missing []string
+	for _, leaf := range leaves {
+		if !slices.ContainsFunc(entries, func(e document.Entry) bool { return e.Name == leaf }) {
+			missing = append(missing, leaf)
+		}
+	}
+	if len(missing) == 0 {
+		d.Fail(k.Position, "no further entry, since all leaves have one", "unknown leaf %q", k.Name)
+		return
+	}
+	d.FailUnknown(k.Position, "leaf", k.Name, missing)
+}
 
 // assignPrefixes sets addresses of a fat tree's hosts from their leaves' prefixes: the prefixes of P4TE's figure 1, or
 // those in the file by leaf.
@@ -451,10 +475,11 @@ func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *
 		for _, leaf := range x.Leaves() {
 			names = append(names, n.Nodes[leaf].Name)
 		}
-		for _, k := range root.GetEntries("addresses") {
+		entries := root.GetEntries("addresses")
+		for _, k := range entries {
 			i := slices.Index(names, k.Name)
 			if i < 0 {
-				d.FailUnknown(k.Position, "leaf", k.Name, names)
+				d.failUnknownLeaf(k, names, entries)
 				continue
 			}
 			prefix, err := netip.ParsePrefix(d.ReadText(k.Value))

@@ -106,7 +106,7 @@ func (s *paperSection) readEntry(d *reader, x document.Map, general *document.No
 	if !m.view.Narrowed && !slices.ContainsFunc(m.view.Points, func(point []measure.Coordinate) bool {
 		return common.Matches(point)
 	}) {
-		d.Fail(x.Position, "", "these values match no point of the sweep")
+		d.Fail(x.Position, "a where that matches points of the sweep", "these values match no point of the sweep")
 	}
 	given := 0
 	for _, k := range x.Keys {

@@ -78,7 +78,7 @@ func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 			add(k.Value.Text, k.Value.Position, nil)
 		}
 		if len(dim.Values) == 0 {
-			d.Fail(k.Value.Position, "", "the sweep of %q has no values", k.Name)
+			d.Fail(k.Value.Position, "one value or more", "the sweep of %q has no values", k.Name)
 			continue
 		}
 		texts := map[string]bool{}
@@ -252,8 +252,7 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 	}
 	for k := range s.absences {
 		if len(s.absences[k].Points) == 0 && !narrowed {
-			d.Fail(s.omissions[k].place, "points that no earlier entry matches",
-				"the entry of without matches no remaining point of the sweep")
+			s.failIdleOmission(d, k, combinations)
 			return nil, false
 		}
 	}
@@ -266,6 +265,20 @@ func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinat
 		return nil, false
 	}
 	return kept, true
+}
+
+// failIdleOmission reports that entry k of without omits no point: it matches no combination, or only those that earlier
+// entries omit.
+func (s *sweepSection) failIdleOmission(d *reader, k, combinations int) {
+	for i := range combinations {
+		if s.omissions[k].Matches(s.coordinates(i)) {
+			d.Fail(s.omissions[k].place, "remove the entry, or change its where",
+				"this entry of without omits nothing: earlier entries already omit all of its points")
+			return
+		}
+	}
+	d.Fail(s.omissions[k].place, "a where that matches points of the sweep",
+		"this entry of without matches no point of the sweep")
 }
 
 // OmittedPoints returns the omitted points of the sweep, by the reason why they have no meaning.

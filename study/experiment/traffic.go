@@ -572,7 +572,7 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	t := x.Get("pairs")
 	for _, key := range []string{"from", "to", "load", "sizes"} {
 		if v := x.Get(key); v != nil {
-			d.Fail(v.Position, "pairs only",
+			d.Fail(v.Position, "remove "+key+", or remove pairs",
 				"%s is given together with pairs, which already determine senders and receivers", key)
 		}
 	}

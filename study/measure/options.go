@@ -154,7 +154,7 @@ func (o *Options) ReadPercentiles() (out []float64) {
 		}
 		for _, other := range out {
 			if other == v {
-				o.Fail(x.Position, "", "the percentile %s is given twice", x.Text)
+				o.Fail(x.Position, "each percentile once", "the percentile %s is given twice", x.Text)
 			}
 		}
 		out = append(out, v)

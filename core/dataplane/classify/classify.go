@@ -42,7 +42,8 @@ func parseDSCP(s string) (int, error) {
 // program holds the class of every DSCP.
 type program struct{ class [64]uint8 }
 
-// Scheme returns the scheme of switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
+// Scheme returns the scheme of the program classify. A program before it chooses the port:
+// switch: [ecmp, {classify: {dscp: {46: 0, 26: 3}}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "classify", Doc: "assigns a priority class, and thus a queue, by DSCP",
 		Source: "RFC 2474"}, newProgram)

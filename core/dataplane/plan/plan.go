@@ -56,7 +56,8 @@ func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 	return "rates", users.SetsOf(c.Rates), c.Others > 0
 }
 
-// Scheme returns the scheme of switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
+// Scheme returns the scheme of the program plan. It is before the program that chooses the port:
+// switch: [{plan: {rates: {192.0.2.0/29: 10Mbps}}}, forward, abc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "plan",
 		Doc: "limits each user to the rate of its plan with a token bucket", Source: "RFC 2697"},

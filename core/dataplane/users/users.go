@@ -17,8 +17,10 @@ type Aggregate = scheme.Pair[Set, unit.Rate]
 
 // Config selects the users, in the terms of P4-ABC's program.
 type Config struct {
-	Reference  unit.Rate // of sources without an aggregate
-	Shared     bool      // sources without an aggregate are one user together, not one each
+	Reference unit.Rate // of sources without an aggregate
+	// Shared: sources without an aggregate are one user. Otherwise each entry of users, and each other address, is a user
+	// of its own.
+	Shared     bool
 	Aggregates []Aggregate
 }
 
@@ -31,8 +33,8 @@ func (c *Config) Params(p *scheme.Params) {
 			"by |; the longest prefix wins", "P4-ABC §3.1, §3.4").
 		Min("1bps")
 	p.BoolWords(&c.Shared, [2]string{"each", "shared"}, "others", "each",
-		"sources without an aggregate; each: every source is a user of its own; shared: all are one user",
-		"each: P4-ABC §5.2")
+		"sources without an aggregate; each: each entry of users, and each other address, is a user of its own; "+
+			"shared: all are one user", "each: P4-ABC §5.2")
 
 	p.AddRule("aggregates", func() error { return CheckDistinct(SetsOf(c.Aggregates)) })
 }

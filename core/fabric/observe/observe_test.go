@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"weir/core/dataplane/tm"
 	"weir/core/outcome"
 	"weir/core/unit"
 )
@@ -81,5 +82,22 @@ func TestSchedule_GroupsWatchesOfOnePeriod(t *testing.T) {
 	}
 	if want := "10 [0] 12 [1] 13 [0] 15 [1] 18 [1] "; got != want {
 		t.Errorf("due: %s\nwant %s", got, want)
+	}
+}
+
+// TestReadPort_RefusesOtherQuantities: a quantity that no port has panics instead of counting packets.
+func TestReadPort_RefusesOtherQuantities(t *testing.T) {
+	var p tm.Port
+	for q := outcome.QueuePackets; q <= outcome.MessageBytes; q++ {
+		func() {
+			defer func() {
+				if refused := recover() != nil; refused == q.OfPort() {
+					t.Errorf("quantity %d: refused is %v", q, refused)
+				}
+			}()
+			if got := ReadPort(q, &p); got != 0 {
+				t.Errorf("quantity %d of an idle port is %d", q, got)
+			}
+		}()
 	}
 }

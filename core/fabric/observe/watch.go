@@ -1,12 +1,15 @@
 package observe
 
 import (
+	"fmt"
+
 	"weir/core/dataplane/tm"
 	"weir/core/outcome"
 	"weir/core/unit"
 )
 
-// ReadPort reads a quantity of a port.
+// ReadPort returns the present value of a quantity of a port, and does not change the port. q is QueuePackets,
+// QueueBytes, SentBytes or SentPackets (outcome.Quantity.OfPort); ReadPort panics for any other quantity.
 func ReadPort(q outcome.Quantity, p *tm.Port) int64 {
 	switch q {
 	case outcome.QueuePackets:
@@ -15,9 +18,10 @@ func ReadPort(q outcome.Quantity, p *tm.Port) int64 {
 		return int64(p.Bytes())
 	case outcome.SentBytes:
 		return int64(p.TxBytes())
-	default:
+	case outcome.SentPackets:
 		return int64(p.TxPackets())
 	}
+	panic(fmt.Sprintf("observe: quantity %d is not of a port", q))
 }
 
 // Schedule has the times at which watches are due. The zero Schedule is empty.
@@ -56,7 +60,8 @@ func (s *Schedule) NextSample() unit.Time {
 	return next
 }
 
-// Due returns the watches that are due at now, once. The slice is valid until the next call.
+// Due returns the watches that are due at now, once. now must be the time that NextSample returned: a sample that was
+// skipped never becomes due. The slice is valid until the next call.
 func (s *Schedule) Due(now unit.Time) []int {
 	s.due = s.due[:0]
 	for i := range s.periods {

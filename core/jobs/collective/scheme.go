@@ -46,7 +46,7 @@ func (c *common) bindParts(p *scheme.Params) {
 // bindGroups binds the size of groups.
 func (c *common) bindGroups(p *scheme.Params) {
 	p.Int(&c.Local, "local", "8", "with algorithm: hierarchical: number of hosts per group, which are neighbours in "+
-		"the list of hosts", "Weir").Min("2").
+		"the list of hosts; must divide the number of hosts and be below it", "Weir").Min("2").
 		Max("1000000").When("algorithm: "+Hierarchical, func() bool { return c.Algorithm == Hierarchical })
 }
 

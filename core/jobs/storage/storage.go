@@ -167,10 +167,11 @@ func (j *Job) Window(rank, lane int) int {
 	return j.opsPerCheckpoint()
 }
 
-// stripeSize returns the size of a stripe of data of size of.
-func (j *Job) stripeSize(of unit.Bytes, stripe int) unit.Bytes {
+// stripeSize returns the size in bytes of a stripe, numbered from 0, of data with total bytes. Sizes differ by a byte at
+// most.
+func (j *Job) stripeSize(total unit.Bytes, stripe int) unit.Bytes {
 	n := unit.Bytes(j.Stripes)
-	return of*unit.Bytes(stripe+1)/n - of*unit.Bytes(stripe)/n
+	return total*unit.Bytes(stripe+1)/n - total*unit.Bytes(stripe)/n
 }
 
 // serverOf returns the rank that stores a stripe of a client.

@@ -48,7 +48,8 @@ func Scheme() transport.Scheme {
 	})
 }
 
-// New makes the two endpoints of flow f with a window in packets and a first timeout.
+// New makes the two endpoints of flow f with a window in packets. The retransmission timeout does not follow the round
+// trips. It begins at timeout and only doubles, to at most 64 times timeout, until there is progress.
 func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + header
 	s := &Sender{

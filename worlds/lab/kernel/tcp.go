@@ -283,10 +283,10 @@ func (h *Host) setSysctl(name string, values ...int64) {
 // bufferSysctls may differ between flows of a host, because sockets have options for them.
 var bufferSysctls = []string{"tcp_wmem", "tcp_rmem", "tcp_moderate_rcvbuf"}
 
-// Merge merges the settings o of another flow into h; the zero value has no settings. Different sysctls are an error,
-// except for buffers: the largest applies, and autotuning precedes. Two receive buffers with autotuning must be
-// equal. Settings of routes and interfaces must agree if both flows send, or both receive. After an error, h is
-// partly merged.
+// Merge merges the settings o of another flow into h. Of buffers that differ, the larger applies. Of receive buffers,
+// those with autotuning replace fixed ones, and two with autotuning must not differ. Other settings that differ are an
+// error that names them, and h is then partly merged. Settings of routes and interfaces conflict only if both send, or
+// both receive. The zero Host has no settings.
 func (h *Host) Merge(o Host) error {
 	for _, x := range o.Sysctls {
 		i := slices.IndexFunc(h.Sysctls, func(y Sysctl) bool { return y.Name == x.Name })
@@ -313,7 +313,6 @@ func (h *Host) Merge(o Host) error {
 		}
 		h.setReceiveBuffers()
 	}
-	// Settings of routes and interfaces conflict only if both send or both receive.
 	if o.sends {
 		if h.sends && (h.InitialWindow != o.InitialWindow || h.RTOMin != o.RTOMin || h.Segments != o.Segments) {
 			return fmt.Errorf("flows of one host require an initial window of %s and %s, an RTO of at least %s and %s, "+

@@ -28,7 +28,8 @@ func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// Scheme returns the scheme of switch: [forward, {codel: {target: 5ms}}].
+// Scheme returns the scheme of the program codel. A program before it chooses the port:
+// switch: [forward, {codel: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "codel", Doc: "drops or marks departing packets of a queue while its " +
 		"delay stays above a target", Source: "RFC 8289"}, newProgram)

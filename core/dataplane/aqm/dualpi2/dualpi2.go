@@ -121,7 +121,8 @@ type program struct {
 	states             []portState
 }
 
-// Scheme returns the scheme of queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
+// Scheme returns the scheme of the program dualpi2. A program before it chooses the port:
+// queues: 2, scheduler: {deadline: {step: 50ms}}, programs: [forward, dualpi2].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "dualpi2", Doc: "two queues, for scalable and for classic senders, " +
 		"with coupled marks and drops", Source: "RFC 9332 Appendix A"}, newProgram)

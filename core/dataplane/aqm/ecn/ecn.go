@@ -81,7 +81,8 @@ func (c *Config) Params(p *scheme.Params) {
 			"an arriving packet finds", "HPCC simulator")
 }
 
-// Scheme returns the scheme of switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
+// Scheme returns the scheme of the program ecn. A program before it chooses the port:
+// switch: [ecmp, {ecn: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ecn", Doc: "marks packets by the length of the egress queue, linearly " +
 		"between two thresholds", Source: "DCQCN §3.1, RFC 8257 §3.1, HPCC simulator"}, New)

@@ -75,7 +75,8 @@ const (
 	usualAlpha  = 0.125
 )
 
-// Scheme returns the scheme of switch: [forward, {pie: {target: 15ms}}].
+// Scheme returns the scheme of the program pie. A program before it chooses the port:
+// switch: [forward, {pie: {target: 15ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pie", Doc: "drops or marks arriving packets with a probability that " +
 		"keeps the queue's delay at a target", Source: "RFC 8033"}, newProgram)

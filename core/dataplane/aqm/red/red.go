@@ -139,7 +139,8 @@ type Program struct {
 	random unit.Random
 }
 
-// Scheme returns the scheme of switch: [forward, {red: {target: 5ms}}].
+// Scheme returns the scheme of the program red. A program before it chooses the port:
+// switch: [forward, {red: {target: 5ms}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "red", Doc: "drops or marks arriving packets with a probability that " +
 		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, newProgram)

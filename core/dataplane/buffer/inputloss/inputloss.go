@@ -27,7 +27,7 @@ func (c *Config) Params(p *scheme.Params) {
 		"Weir").Required().Min("0%").Max("100%")
 }
 
-// Scheme returns the scheme of switch: [{loss: {probability: 0.2%}}, …].
+// Scheme returns the scheme of the program loss, as in switch: [{loss: {probability: 0.2%}}, …].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "loss", Doc: "drops random packets at the switch's input",
 		Source: "P4-ABC §6.1.3"}, New)

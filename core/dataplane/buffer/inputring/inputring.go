@@ -46,7 +46,7 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// Scheme returns the scheme of switch: [{input: {capacity: 10kpps}}, …].
+// Scheme returns the scheme of the program input, as in switch: [{input: {capacity: 10kpps}}, …].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "input",
 		Doc:    "reads a limited number of packets per second and drops packets that find the input ring full",

@@ -24,7 +24,8 @@ type Config struct {
 	TrimTail       float64    // probability that the last packet in the queue is trimmed, not the arriving one
 }
 
-// Traits returns that it trims, and drops where queues grow. Hosts need support for trimmed packets.
+// Traits returns that the program trims, and drops where queues grow. It cannot run standalone, because hosts must
+// support trimmed packets.
 func (c *Config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: true,
 		MaxBacklog: c.maxBacklog}
@@ -64,7 +65,8 @@ func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	return dataplane.Backlog{Bytes: unit.Bytes(most) + frame*unit.Bytes(turns[0]+turns[1])}
 }
 
-// Scheme returns the scheme of switch: [ecmp, ndp], with queues: 2.
+// Scheme returns the scheme of the program ndp. A program before it chooses the port, and each port has two queues:
+// switch: [ecmp, ndp], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{
 		Name: "ndp", Doc: "trims packets: headers and control in queue 0, a short data queue 1; returns headers to the " +

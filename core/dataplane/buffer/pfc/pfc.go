@@ -122,7 +122,8 @@ func parseClass(s string) (int, error) {
 	return int(s[0] - '0'), nil
 }
 
-// Scheme returns the scheme of switch: [ecmp, shared_buffer, pfc].
+// Scheme returns the scheme of the program pfc. A program before it chooses the port:
+// switch: [ecmp, shared_buffer, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "pfc", Doc: "priority flow control: pauses the neighbour before a class " +
 		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, newProgram)

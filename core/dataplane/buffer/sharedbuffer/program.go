@@ -47,7 +47,8 @@ func (c *Config) maxQueue(ports int) unit.Bytes {
 	return longest
 }
 
-// Scheme returns the scheme of switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].
+// Scheme returns the scheme of the program shared_buffer. A program before it chooses the port:
+// switch: [ecmp, {shared_buffer: {size: 32MB}}, pfc].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "shared_buffer",
 		Doc: "one buffer for all ports of a switch, with reserves for ingress queues and dynamic or static thresholds " +

@@ -30,8 +30,9 @@ type Config struct {
 	MarkHosts bool
 }
 
-// Traits returns that it trims if Trim is set, marks unless kmin is beyond the queue, and drops where queues grow.
-// Hosts need support for trimmed packets.
+// Traits returns that the program trims if Trim is set, marks unless kmin is beyond the queue, always drops where queues
+// grow, and has queues with limits of their own. It cannot run standalone, because hosts must support trimmed packets.
+// Traits also has the max queueing delay and the max backlog of a port.
 func (c *Config) Traits() dataplane.Traits {
 	t := dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, DropsEarly: true, LimitsQueues: true, Trims: c.Trim,
 		MaxQueueDelay: unit.Time(c.Queue * float64(c.RTT)), MaxBacklog: c.maxBacklog}
@@ -85,7 +86,8 @@ func (c *Config) Params(p *scheme.Params) {
 	})
 }
 
-// Scheme returns the scheme of switch: [ecmp, trimming], with queues: 2.
+// Scheme returns the scheme of the program trimming, which needs a program before it that chooses the port, and two
+// queues: switch: [ecmp, trimming], with queues: 2.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "trimming",
 		Doc:    "trims packets for uet: headers and control in queue 0, data in queue 1; marks departing data packets",
@@ -152,7 +154,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "trimming".
 func (x *Program) Name() string { return "trimming" }
 
-// setLimits sets the limits of a port at a rate.
+// setLimits computes p's limits of both queues and of marking, and its time per byte, for a rate of its link. Rate 0, a
+// port in packets/s, counts as the program's own rate.
 func (x *Program) setLimits(p *port, rate unit.Rate) {
 	p.rate = rate
 	rate = x.effectiveRate(rate)

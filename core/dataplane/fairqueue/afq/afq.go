@@ -74,7 +74,8 @@ func (c *config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 	return scheme.KeepWorst(all)
 }
 
-// Scheme returns the scheme of {queues: 16, scheduler: calendar, programs: [forward, afq]}.
+// Scheme returns the scheme of the program afq. A program before it chooses the port:
+// {queues: 16, scheduler: calendar, programs: [forward, afq]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "afq",
 		Doc: "approximate fair queueing: queues are the rounds of a calendar, chosen by a sketch of the bytes that " +

@@ -48,7 +48,8 @@ func (c *config) Params(p *scheme.Params) {
 		Min("0%").Below("100%")
 }
 
-// Scheme returns the scheme of switch: [forward, csfq].
+// Scheme returns the scheme of the program csfq. A program before it chooses the port:
+// switch: [forward, csfq].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "csfq", Doc: "core-stateless fair queueing: labels packets with their " +
 		"user's rate and drops the excess over a port's fair rate", Source: "CSFQ"}, newProgram)

@@ -40,7 +40,8 @@ func (c *config) Params(p *scheme.Params) {
 	p.Float(&c.Step, "step", "1.25", "ratio of the rate limits of two consecutive priorities", "Weir").Above("1")
 }
 
-// Scheme returns the scheme of {queues: 8, programs: [forward, fdpa]}.
+// Scheme returns the scheme of the program fdpa. A program before it chooses the port:
+// {queues: 8, programs: [forward, fdpa]}.
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "fdpa", Doc: "fair dynamic priority assignment: users above their " +
 		"fair share use queues of lower priority", Source: "FDPA"}, newProgram)

@@ -114,7 +114,8 @@ func (c *Config) RankOf(throughput float64) uint32 {
 	return uint32(min(1+int(float64(c.Steps)*math.Log10(throughput/float64(c.From))), c.regionCount()-1))
 }
 
-// Scheme returns the scheme of switch: [forward, ppv].
+// Scheme returns the scheme of the program ppv. A program before it chooses the port:
+// switch: [forward, ppv].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "ppv", Doc: "per packet value: gives packets values by their user's " +
 		"throughput and drops those with the smallest values", Source: "PPV",

@@ -122,7 +122,8 @@ func (c *Config) boundRatio() float64 {
 	return math.Pow(float64(c.To)/float64(c.From), 1/float64(c.Colours-1))
 }
 
-// Scheme returns the scheme of switch: [forward, rainbow].
+// Scheme returns the scheme of the program rainbow. A program before it chooses the port:
+// switch: [forward, rainbow].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "rainbow", Doc: "rainbow fair queueing: colours packets by layers of " +
 		"their user's rate and drops colours above each port's threshold", Source: "Rainbow FQ",

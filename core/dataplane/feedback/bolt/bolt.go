@@ -42,7 +42,8 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// Traits returns that it answers requests of packets. Hosts need support for its messages.
+// Traits returns that the program answers requests of packets. It cannot run standalone, because hosts must support its
+// messages.
 func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, AnswersRequests: true}
 }
@@ -68,9 +69,9 @@ var (
 		Condition: "a port's buffer does not hold a packet of each flow to its receiver"}
 )
 
-// Check warns of a queue that no buffer holds, and of ports with a rate that is not in bits or too low for messages.
-// It also warns of more flows than the buffer holds at an additive increase of a packet a round trip each. Each
-// warning has the worst port.
+// Check refuses a port with a rate in packets/s. It warns of ports with a rate too low for messages, and of ports with
+// a buffer that is full before the threshold. It also warns of ports with more flows than their buffer holds at an
+// additive increase of a packet a round trip each. Each warning is about the worst port of its kind.
 func (c *config) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	for i := range s.Ports {
 		if p := &s.Ports[i]; p.Rate.Bits == 0 {
@@ -110,7 +111,8 @@ func bufferBytes(s *dataplane.SwitchContext, p *dataplane.Peer) float64 {
 	return unit.Depth{Packets: p.Buffer.Packets, Bytes: p.Buffer.Bytes}.BytesAt(p.Rate.Bits, s.FrameSize())
 }
 
-// Scheme returns the scheme of switch: [ecmp, bolt].
+// Scheme returns the scheme of the program bolt, which needs a program before it that chooses the port:
+// switch: [ecmp, bolt].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "bolt", Doc: "notifies senders of cc bolt directly of a queue, and " +
 		"grants packets when flows end or capacity is unused", Source: "Bolt (NSDI 2023)",

@@ -63,7 +63,8 @@ func (o *Options) Traits() dataplane.Traits {
 	return t
 }
 
-// Scheme returns the scheme of switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
+// Scheme returns the scheme of the program fast_cnp. A program before it chooses the port:
+// switch: [ecmp, {fast_cnp: {kmin: 100KB, kmax: 400KB}}].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "fast_cnp", Doc: "sends CNPs from the switch to senders of RDMA where " +
 		"ecn would mark; marks packets of other transports", Source: "draft-xiao-rtgwg-rocev2-fast-cnp, DCQCN §3.1"},

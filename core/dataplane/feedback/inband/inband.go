@@ -144,7 +144,8 @@ func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	return f, err
 }
 
-// Scheme returns the scheme of switch: [ecmp, telemetry].
+// Scheme returns the scheme of the program telemetry. A program before it chooses the port:
+// switch: [ecmp, telemetry].
 func Scheme() dataplane.Scheme {
 	return dataplane.Define(scheme.Scheme{Name: "telemetry",
 		Doc:    "writes time, queue, sent bytes and rate of the egress port into packets that request it",
