@@ -47,7 +47,8 @@ func NewFailover(site *Site, after unit.Time) *Failover {
 	return f
 }
 
-// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher).
+// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher). If the link changes back
+// before the time has passed, the port stays as it is.
 func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	if f == nil {
 		return
@@ -86,7 +87,7 @@ func (f *Failover) findNextChange() {
 	}
 }
 
-// IsExcluded reports whether a port is excluded at present.
+// IsExcluded reports whether a port is excluded at present. It first applies the changes that are due.
 func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	if f == nil {
 		return false
@@ -97,8 +98,9 @@ func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	return f.leftOutCount > 0 && f.leftOut[port]
 }
 
-// LivePorts returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if
-// all are excluded.
+// LivePorts returns those of ports that are not excluded, in the same order, after it has applied the changes that are
+// due. The slice is valid until the next call. It returns ports itself if all or no ports of the switch are excluded,
+// or all of these.
 func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {
 	if f == nil {
 		return ports
@@ -121,7 +123,7 @@ func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {
 	return f.livePorts
 }
 
-// Stages returns the footprint: a bit a port.
+// Stages returns the footprint: a bit a port; nil for a nil Failover.
 func (f *Failover) Stages() []Stage {
 	if f == nil {
 		return nil

@@ -6,7 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Receive processes p, which arrived at port in.
+// Receive processes p, which arrived at port in. The switch takes p over. It parses p if p arrives in wire form, and
+// drops it as Malformed if that fails. A PFC frame ends here; other packets run through the ingress up to their queue
+// or their end.
 func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil && (s.config.Codec != nil || !p.IsParsed()) {
@@ -47,7 +49,8 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	}
 }
 
-// runIngress runs the ingress on p and, if it accepts, enqueues p and its replicas.
+// runIngress runs the ingress on p and, if it accepts, enqueues p and its replicas. Trim trims p and continues; a drop
+// or Consume frees p and cancels its replicas.
 func (s *Switch) runIngress(p *packet.Packet) {
 	if s.routed {
 		s.applyVerdict(p, s.pipe.Arrive(&s.env, p, false))
@@ -95,7 +98,9 @@ func (s *Switch) enqueuePacket(p *packet.Packet) {
 	s.enqueueByHooks(p)
 }
 
-// enqueueByHooks is enqueuePacket without a pipe.
+// enqueueByHooks is enqueuePacket without a pipe. It drops p if its egress port does not exist, if a hook refuses it,
+// or if the queue or port has no room. After Trim the trimmed packet starts at the first hook again; a second Trim
+// drops it as TrimFailed.
 func (s *Switch) enqueueByHooks(p *packet.Packet) {
 	m := &p.Meta
 	if int(m.Out) >= len(s.ports) {
@@ -132,7 +137,7 @@ again:
 }
 
 // makeRoom evicts packets of the port until p fits, if the scheduler allows it (tm.NewFQ). why is the limit that p
-// exceeds. It returns false if p itself was dropped.
+// exceeds. It returns false if p itself was dropped. Evicted packets are dropped at the end of this step.
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
 	p.Enqueued = s.env.now // tm.Cake's law needs the time
 	for why != tm.Fits {
@@ -155,7 +160,9 @@ func (s *Switch) wakePort(out packet.PortID) {
 	}
 }
 
-// Dequeue returns the packet that port out sends now; see fabric.Node.
+// Dequeue returns the packet that port out sends now, after its egress, and the time at which the driver asks the port
+// again; see fabric.Node. Packets that the egress drops are skipped. The time is now if data is left behind the packet,
+// and unit.Never if not. Without a packet it is the scheduler's next time, but WakePort may come first.
 func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	s.env.now = now
 	port := s.ports[out]
@@ -233,7 +240,8 @@ func (s *Switch) deparsePacket(p *packet.Packet) bool {
 	return true
 }
 
-// trimPacket cuts off the payload, once, and moves the packet to the trim class.
+// trimPacket cuts off the payload, marks the packet as trimmed and moves it to the trim class. Size becomes at least
+// MinFrame. A packet that is trimmed already stays as it is.
 func (s *Switch) trimPacket(p *packet.Packet) {
 	if p.Meta.Flags&packet.Trimmed != 0 {
 		return

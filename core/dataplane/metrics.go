@@ -10,7 +10,7 @@ import (
 // maxSamples limits the samples that are read from a program; the most important ones come first.
 const maxSamples = 4096
 
-// MetricNames returns the names of the metrics of the switch's programs.
+// MetricNames returns the names of the metrics of the switch's programs, each once, in the programs' order.
 func (s *Switch) MetricNames() (names []string) {
 	for _, p := range s.config.Programs {
 		if x, ok := p.(Metered); ok {

@@ -100,7 +100,8 @@ type ticker struct {
 	nextTick unit.Time
 }
 
-// New creates a switch. It fails if a program has no hook, which is a mistake in the program.
+// New creates a switch. It fails if a program has no hook, which is a mistake in the program, or if an observer does
+// not get one Number for each port. The switch takes over the ports of c.
 func New(c Config) (*Switch, error) {
 	s := &Switch{
 		config: c, pool: c.Pool, ports: c.Ports,
@@ -130,7 +131,8 @@ func New(c Config) (*Switch, error) {
 	return s, nil
 }
 
-// addHooks sorts a program's hooks into the slices. It returns false if the program has no hook.
+// addHooks sorts a program's hooks into the slices. It returns false if the program has no hook. A program's first tick
+// is due at once.
 func (s *Switch) addHooks(p Program) bool {
 	hooks := appendHook(p, &s.ingressers) + appendHook(p, &s.admitters) + appendHook(p, &s.bookers) + appendHook(p,
 		&s.unbookers) +
@@ -168,18 +170,18 @@ func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 
 // appendHook appends a program to the list of a hook, if it has the hook. It returns the number of hooks added, 0 or
 // 1.
-func appendHook[Hook any](p Program, to *[]Hook) int {
+func appendHook[Hook any](p Program, hooks *[]Hook) int {
 	h, ok := p.(Hook)
 	if !ok {
 		return 0
 	}
-	*to = append(*to, h)
+	*hooks = append(*hooks, h)
 	return 1
 }
 
 // SetPrograms replaces the switch's programs between two packets. A program in both lists continues. A new one ticks
-// from now on; if it is an Unbooker, every waiting packet is booked with it, queue by queue. A removed Restorer
-// resets its ports. The switch must have no observer.
+// from now on; if it is an Unbooker, every waiting packet is booked with it, queue by queue. A removed Restorer resets
+// its ports. It fails without a change if the switch has an observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)

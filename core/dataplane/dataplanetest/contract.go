@@ -66,11 +66,11 @@ func withBookkeeper(s Setup, programs ...dataplane.Program) Setup {
 	return s
 }
 
-// newBurst returns n packets for port 1 at one time.
-func newBurst(n int, at unit.Time) []Arrival {
+// newBurst returns n packets for port 1 at arrivalTime, numbered from 0, from the host at port 0.
+func newBurst(n int, arrivalTime unit.Time) []Arrival {
 	var a []Arrival
 	for i := range n {
-		a = append(a, Arrival{At: at, Dst: 2, Seq: int64(i), Payload: pay})
+		a = append(a, Arrival{At: arrivalTime, Dst: 2, Seq: int64(i), Payload: pay})
 	}
 	return a
 }
@@ -129,6 +129,7 @@ func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Ver
 	return dataplane.Accept
 }
 
+// Book records the packet, and checks that all waiting packets are booked.
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	k.checkStep(env, p, "book")
 	if k.booked == nil {

@@ -43,7 +43,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "codel".
 func (c *program) Name() string { return "codel" }
 
-// Release drops or marks a packet that leaves its queue.
+// Release drops or marks a packet that leaves its queue: it marks packets of senders with ECN and drops others.
 func (c *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	s := &c.states[int(m.Out)*c.queues+int(m.Queue)]

@@ -79,7 +79,8 @@ func (c config) withDerived() config {
 	return c
 }
 
-// rampProbability returns the first queue's own marking probability at a delay (laqm).
+// rampProbability returns the first queue's own marking probability at a delay (laqm): 0 up to Threshold, 1 from
+// Threshold+Range on.
 func (c *config) rampProbability(delay unit.Time) float64 {
 	switch {
 	case delay >= c.Threshold+c.Range:
@@ -142,7 +143,8 @@ func (d *program) Name() string { return "dualpi2" }
 // Idle returns true: ticks change only the program.
 func (d *program) Idle() bool { return true }
 
-// Tick updates all probabilities, with the longest wait of a head of each port's queues.
+// Tick updates all probabilities, with the longest wait of a head of each port's queues. A head's wait is 0 if the
+// queue is empty.
 func (d *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range d.states {
 		delay := unit.Time(0)
@@ -156,7 +158,8 @@ func (d *program) Tick(env *dataplane.Env) unit.Time {
 	return env.Now() + d.config.Update
 }
 
-// Ingress chooses the queue.
+// Ingress chooses the queue by the ECN field. Packets with ECT(1) or CE, or with AnyECT all packets with ECN, enter the
+// low-latency queue.
 func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if bits := p.TOS & packet.ECN; bits&1 == 1 || d.config.AnyECT && bits != packet.NotECT {
 		p.Meta.Class = lowLatency
@@ -166,7 +169,8 @@ func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Release drops or marks a packet.
+// Release drops or marks a packet. In the classic queue it marks only packets with ECN, and drops all from
+// maxMarkProbability on. In the low-latency queue it marks, and also drops if the coupled probability is 1 or more.
 func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]

@@ -38,7 +38,7 @@ func (c *Curve) LengthOnArrival(q *tm.Queue, last unit.Bytes) unit.Bytes {
 	return q.Bytes() - last
 }
 
-// MarkProbability returns the probability of a mark at a queue length.
+// MarkProbability returns the probability of a mark at a queue length, in bytes or packets as the curve counts it.
 func (c *Curve) MarkProbability(length unit.Bytes) float64 {
 	switch {
 	case length > c.Kmax:
@@ -176,7 +176,8 @@ func (c *Curve) checkOrder() error {
 	return nil
 }
 
-// BuildCurves returns the curves of a switch's ports.
+// BuildCurves returns the curves of a switch's ports. A port without a known rate in bit/s has the thresholds without
+// scaling.
 func (t *Thresholds) BuildCurves(site *dataplane.Site) []Curve {
 	var curves []Curve
 	for i := range site.Ports {
@@ -189,7 +190,8 @@ func (t *Thresholds) BuildCurves(site *dataplane.Site) []Curve {
 	return curves
 }
 
-// curveAt returns the marking at a port of a rate; 0: not in bit/s.
+// curveAt returns the marking at a port of a rate; 0: not in bit/s. The maps' values for exactly this rate replace the
+// scaled ones.
 func (t *Thresholds) curveAt(rate unit.Rate) Curve {
 	c := Curve{Kmin: t.Min.Bytes, Kmax: t.Max.Bytes, Pmax: t.Pmax}
 	if t.Min.Packets > 0 || t.Max.Packets > 0 {
@@ -237,7 +239,7 @@ func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 // Name returns "ecn".
 func (k *marker) Name() string { return "ecn" }
 
-// Admit marks packets.
+// Admit marks packets by the queue before them. It drops no packet.
 func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if IsMarkable(p) {
 		e.markPacket(env, p)
@@ -245,7 +247,7 @@ func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Egress marks packets.
+// Egress marks packets by the queue behind them. It drops no packet.
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if IsMarkable(p) {
 		d.markPacket(env, p)

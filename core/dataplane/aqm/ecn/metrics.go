@@ -34,7 +34,8 @@ func (d *Dequeue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost [
 	return d.adoptCounts(old)
 }
 
-// adoptCounts takes over the counts of an Enqueue or Dequeue with the same number of ports.
+// adoptCounts takes over the counts of an Enqueue or Dequeue with the same number of ports. With any other program it
+// keeps the new counts, and kept is "".
 func (k *marker) adoptCounts(old dataplane.Program) (kept string, lost []string) {
 	var was *marker
 	switch old := old.(type) {

@@ -208,7 +208,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "conga".
 func (g *program) Name() string { return "conga" }
 
-// byAbove returns the numbers of the uplinks in the order of the switches above.
+// byAbove returns the numbers of the uplinks in ascending order of the node numbers of the switches above.
 func byAbove(place *dataplane.TreePosition) []int {
 	order := make([]int, len(place.Up))
 	for i := range order {
@@ -256,7 +256,8 @@ func (g *program) quantiseLevel(e *estimator) {
 	}
 }
 
-// Ingress stores the other leaf's feedback, and chooses the port.
+// Ingress chooses the port. At a leaf it removes the extension from a packet of another leaf and stores its feedback. A
+// packet to another leaf gets an uplink by flowlet, and the extension with its tag and feedback. A spine only forwards.
 func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := g.paths.TakeHop(p)
@@ -295,7 +296,8 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported.
+// reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported. A report older
+// than Age does not count.
 func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
 	k := g.uplinkTag[port]
 	if k == noFeedback || env.Port(port).IsDown() {
@@ -305,7 +307,8 @@ func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port 
 	return t.value != Unreachable || now-t.updatedAt > g.config.Age
 }
 
-// agedValue returns the metric as of now (CONGA §3.3). Old values decay; values without a report are 0.
+// agedValue returns the metric as of now (CONGA §3.3). It halves with each further age. Without a report it is 0, and
+// so is Unreachable after one age.
 func (t *metric) agedValue(now, age unit.Time) uint8 {
 	past := now - t.updatedAt
 	switch {
@@ -320,7 +323,7 @@ func (t *metric) agedValue(now, age unit.Time) uint8 {
 }
 
 // chooseUplink returns the uplink with the least maximum of local and remote congestion (CONGA §3.5). Of several it
-// takes the flow's last one, or a random one.
+// takes the flow's last one, or a random one. It overwrites g.levels. If no uplink works, all are equal.
 func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
@@ -355,7 +358,7 @@ func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 }
 
 // learnFeedback processes a packet from another leaf: the congestion of its path, and that leaf's feedback about the
-// paths to it.
+// paths to it. A packet without a valid extension, or from an address without a leaf, has no effect.
 func (g *program) learnFeedback(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leafOf) || g.leafOf[p.Src] < 0 {
@@ -375,7 +378,8 @@ func (g *program) learnFeedback(now unit.Time, p *packet.Packet) {
 }
 
 // addFeedback writes one value for the paths from a leaf into a packet to that leaf, round robin, values without
-// feedback yet first (CONGA §3.3).
+// feedback yet first (CONGA §3.3). An uplink that is down is reported as Unreachable. Without any value, header stays
+// as it is.
 func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t, n := &g.turns[leaf], len(g.tagPort)
 	from := g.fromLeaf[leaf*n:][:n]

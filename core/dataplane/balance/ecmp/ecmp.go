@@ -70,7 +70,7 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// New returns the program with the site's routes and a seed.
+// New returns the program with the site's routes and a seed for the mixed hash. It excludes no ports.
 func New(site *dataplane.Site, seed uint32) *Program {
 	return &Program{routes: site.Routes, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
 }
@@ -106,8 +106,8 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// moveFlow spreads the flows of an excluded port evenly over the remaining ports: by the part of the CRC-16 that was
-// not used yet, or by another mix of the hash.
+// moveFlow sets the port of a packet so that it spreads the flows of an excluded port evenly over the remaining ports:
+// by the part of the CRC-16 that was not used yet, or by another mix of the hash.
 func (e *Program) moveFlow(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
 	live := e.LivePorts(env, ports)
 	n := uint64(len(live))

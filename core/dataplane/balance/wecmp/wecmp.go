@@ -99,7 +99,7 @@ func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// drawPort returns the port of a hash by the weights of ports.
+// drawPort returns the port of a hash by the weights of ports. If all weights are 0, it is the first port.
 func (w *program) drawPort(ports []packet.PortID, hash uint32) packet.PortID {
 	sum := uint64(0)
 	for _, x := range ports {

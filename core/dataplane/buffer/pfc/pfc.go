@@ -173,7 +173,7 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	return p, nil
 }
 
-// headroomBytes returns the headroom of a queue at a port.
+// headroomBytes returns the headroom of a queue at a port, by the configured kind of headroom.
 func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	switch c.Headroom {
 	case headroomRoundTrip:
@@ -196,7 +196,9 @@ func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	return t
 }
 
-// protectedClasses returns the classes that PFC protects, as a bit set. It fails on a class without a queue.
+// protectedClasses returns the classes that PFC protects, as a bit set. It fails on a class without a queue. If the
+// configuration sets a class to true, these classes are protected; otherwise all classes with queues that are not
+// false.
 func (c *config) protectedClasses(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)
@@ -238,10 +240,9 @@ func bytesInFlight(l dataplane.Line, delays int64, frame unit.Bytes) unit.Bytes 
 	return unit.Bytes(math.Ceil(seconds * float64(l.Rate.Bits) / 8))
 }
 
-// portShift returns the exponent of a port: one less than base for each doubling of its rate over the NICs' rate, at
-// least 0.
-func portShift(base int, rate, nic unit.Rate) int {
-	for ; base > 0 && rate >= 2*nic; rate /= 2 {
+// portShift returns the exponent of a port: one less than base for each doubling of its rate over nicRate, at least 0.
+func portShift(base int, rate, nicRate unit.Rate) int {
+	for ; base > 0 && rate >= 2*nicRate; rate /= 2 {
 		base--
 	}
 	return base
@@ -294,17 +295,17 @@ func (p *Program) CheckBooked(env *dataplane.Env, m *packet.Metadata, q *sharedb
 	}
 }
 
-// pauseClass stops a class of the neighbour at a port.
-func (p *Program) pauseClass(env *dataplane.Env, in packet.PortID, class uint8) {
-	p.paused[in] |= 1 << class
+// pauseClass stops a class of the neighbour at a port. With quanta it also sets the time of the renewal.
+func (p *Program) pauseClass(env *dataplane.Env, port packet.PortID, class uint8) {
+	p.paused[port] |= 1 << class
 	if p.quanta == 0 {
-		env.SendPFC(in, packet.Pause, class)
+		env.SendPFC(port, packet.Pause, class)
 		return
 	}
-	env.SendPause(in, class, p.quanta)
-	if p.nextRenewal[in] == unit.Never {
-		p.nextRenewal[in] = env.Now() + p.renewal[in]
-		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[in])
+	env.SendPause(port, class, p.quanta)
+	if p.nextRenewal[port] == unit.Never {
+		p.nextRenewal[port] = env.Now() + p.renewal[port]
+		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[port])
 		env.TickAt(p.ticker, p.earliestRenewal)
 	}
 }
@@ -318,20 +319,21 @@ func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 }
 
 // HasStopped reports whether the neighbour that sent a packet, which arrived at a port, was asked to stop its class.
+// The port must be one of the switch's.
 func (p *Program) HasStopped(m *packet.Metadata) bool {
 	return p.paused[m.In]>>(m.Class%tm.Classes)&1 != 0
 }
 
 // resumeClass resumes a stopped class of the neighbour at a port, if enough of its packets have departed.
-func (p *Program) resumeClass(env *dataplane.Env, in packet.PortID, class uint8) {
-	q := p.buffer.IngressQueue(in, class)
+func (p *Program) resumeClass(env *dataplane.Env, port packet.PortID, class uint8) {
+	q := p.buffer.IngressQueue(port, class)
 	if shared := q.SharedBytes(); q.HeadroomBytes() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
-		p.paused[in] &^= 1 << class
-		env.SendPFC(in, packet.Resume, class)
+		p.paused[port] &^= 1 << class
+		env.SendPFC(port, packet.Resume, class)
 	}
 }
 
-// Tick renews pauses.
+// Tick sends Pause frames for the stopped classes of each port that is due, and returns the time of the next renewal.
 func (p *Program) Tick(env *dataplane.Env) unit.Time {
 	p.earliestRenewal = unit.Never
 	for i := range p.nextRenewal {
@@ -350,7 +352,7 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 // Idle returns true: ticks only renew pauses.
 func (p *Program) Idle() bool { return true }
 
-// Admit drops packets that do not fit into the headroom.
+// Admit drops packets that do not fit into the headroom. Classes without protection have no limit here.
 func (a *standalone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return a.buffer.Admit(env, p)
 }

@@ -202,7 +202,8 @@ func (p *port) bytesOnWire(now unit.Time) unit.Bytes {
 	return 0
 }
 
-// HasRoom reports whether Admit accepts a packet now, with queue m.Queue, at its port.
+// HasRoom reports whether Admit accepts a packet now, with queue m.Queue, at its port. t is the port m.Out. If its rate
+// has changed, the limits are set first.
 func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	m := &p.Meta
 	at := &x.ports[m.Out]
@@ -216,7 +217,8 @@ func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.IsBounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
 }
 
-// Admit trims data without room, or the last packet of the queue in its place.
+// Admit trims data without room, or the last packet of the queue in its place. A trimmed packet without room is dropped
+// as TrimFailed. Control packets, and data that must not be trimmed, are dropped as QueueByteLimit.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if x.HasRoom(env.Now(), env.Port(m.Out), p) {
@@ -244,9 +246,9 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // recordTrim counts a trimmed packet, and flags it if this is its last hop.
-func (x *Program) recordTrim(at *port, p *packet.Packet) {
+func (x *Program) recordTrim(egress *port, p *packet.Packet) {
 	x.trimmed++
-	if at.toHost && p.Proto == packet.ProtoOwn {
+	if egress.toHost && p.Proto == packet.ProtoOwn {
 		p.TCP.Flags |= packet.LastHop
 	}
 }
@@ -259,7 +261,7 @@ func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// MarkDeparting is Egress for data that departs from a port at now.
+// MarkDeparting is Egress for data that departs from a port at now. t is the port p.Meta.Out.
 func (x *Program) MarkDeparting(now unit.Time, t *tm.Port, p *packet.Packet) {
 	at := &x.ports[p.Meta.Out]
 	if rate := t.Rate().Bits; rate != at.rate {
