@@ -77,7 +77,7 @@ func formatMicroseconds(at unit.Time) string {
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "us"
 }
 
-// parseArrival reads an arrival for the last port.
+// parseArrival reads an arrival for the last of the ports: time, port, flow, ECN field and size, separated by spaces.
 func parseArrival(head string, ports int) (a Arrival, err error) {
 	var at string
 	var flow, ecn, size int

@@ -131,8 +131,8 @@ func (x *pipe) addMarks(p *ecn.Enqueue) bool {
 	return true
 }
 
-// addPFC adds PFC, which counts packets itself, or watches the memory in the list. It returns false if that does not
-// fit the list.
+// addPFC adds PFC. counts: it counts packets itself; otherwise it watches the memory in the list. It returns false if
+// that does not fit the list.
 func (x *pipe) addPFC(p *pfc.Program, counts bool) bool {
 	if x.pfc != nil || counts == (x.memory != nil) || !counts && x.memory != p.Buffer() {
 		return false

@@ -109,7 +109,7 @@ func (x *Program) planRate(user int) unit.Rate {
 	return x.config.Others
 }
 
-// newBucket returns a full bucket of a rate.
+// newBucket returns a full bucket of a rate, for Burst at that rate but at least two frames.
 func (x *Program) newBucket(r unit.Rate) dataplane.SrTCM {
 	burst := int64(float64(r) / 8 * x.config.Burst.Seconds())
 	return *dataplane.NewSrTCM(unit.LinkRate{Bits: r}, max(burst, 2*x.frame), 0)
@@ -144,7 +144,8 @@ func (x *Program) meterPacket(now unit.Time, p *packet.Packet) bool {
 	return !ok || x.takeTokens(now, p, to, receives)
 }
 
-// takeTokens takes a packet's tokens from a user's bucket. It returns false if there are too few.
+// takeTokens takes a packet's tokens from a user's bucket. It returns false if there are too few. Without a plan it
+// takes no tokens and returns true.
 func (x *Program) takeTokens(now unit.Time, p *packet.Packet, user int32, direction int) bool {
 	return x.planRate(int(user)) == 0 ||
 		x.buckets[int(user)*directions+direction].MeterPacket(now, p.Size, dataplane.Green) == dataplane.Green

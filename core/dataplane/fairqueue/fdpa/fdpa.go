@@ -107,8 +107,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // countActive maintains the weight of active users. It adds a new user u at once. It removes users that have stopped
-// once in a quarter of the time, as a control plane would.
-func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.Time) {
+// once in a quarter of activeTime, as a control plane would.
+func (k *port) countActive(now unit.Time, u int32, t *users.Table, activeTime unit.Time) {
 	if k.lastSent[u] == 0 {
 		k.weight += t.Weight(u)
 	}
@@ -116,11 +116,11 @@ func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.T
 	if now < k.nextCount {
 		return
 	}
-	k.nextCount, k.weight = now+active/4, 0
+	k.nextCount, k.weight = now+activeTime/4, 0
 	for i, last := range k.lastSent {
 		switch {
 		case last == 0:
-		case now+1-last > active:
+		case now+1-last > activeTime:
 			k.lastSent[i] = 0
 		default:
 			k.weight += t.WeightOf(i)
@@ -128,7 +128,8 @@ func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.T
 	}
 }
 
-// choosePriority returns the queue of a rate in fair shares.
+// choosePriority returns the queue of a rate in fair shares: 0 up to First, then one more for each factor of Step, up
+// to the last queue.
 func (c *config) choosePriority(shares float64, queues int) uint8 {
 	q, bound := uint8(0), c.First
 	for shares > bound && int(q) < queues-1 {

@@ -106,7 +106,8 @@ func (c *Config) regionCount() int {
 	return 2 + int(math.Ceil(float64(c.Steps)*math.Log10(float64(c.To)/float64(c.From))))
 }
 
-// RankOf returns the region of a throughput: 0 up to From, then a step for each factor of 10^(1/Steps).
+// RankOf returns the region of a throughput in bit/s per unit of weight: 0 up to From, then a step for each factor of
+// 10^(1/Steps).
 func (c *Config) RankOf(throughput float64) uint32 {
 	if throughput <= float64(c.From) {
 		return 0
@@ -190,7 +191,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// countBytes counts an arriving packet, whether or not it is dropped.
+// countBytes counts an arriving packet, whether or not it is dropped. It first swaps the windows if the current one has
+// ended.
 func (k *portState) countBytes(now unit.Time, rank uint32, bytes int64, window unit.Time) {
 	if now >= k.windowEnd {
 		if now >= k.windowEnd+window { // the last window had no packets

@@ -47,12 +47,12 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, AnswersRequests: true}
 }
 
-// frameBytes returns the size of the MTU as links count it. largest is the default.
-func (c *config) frameBytes(largest unit.Bytes) unit.Bytes {
+// frameBytes returns the size of the MTU as links count it. defaultSize replaces an MTU of 0.
+func (c *config) frameBytes(defaultSize unit.Bytes) unit.Bytes {
 	if c.MTU > 0 {
 		return c.MTU
 	}
-	return largest
+	return defaultSize
 }
 
 // minExactRate is the rate below which a message's rounding exceeds a tenth.
@@ -158,7 +158,9 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "bolt".
 func (b *program) Name() string { return "bolt" }
 
-// Book is algorithm 1 of Bolt, for a packet that has entered its queue.
+// Book is algorithm 1 of Bolt, for a packet that has entered its queue. It counts the port's supply for every packet.
+// For untrimmed data with a header it notifies the sender if the queue before the packet reaches the threshold, and
+// otherwise decides about its request.
 func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
@@ -190,7 +192,7 @@ func (p *port) countSupply(now unit.Time, size int32, mtu float64) {
 }
 
 // notifyCongestion notifies the sender, unless a switch has done so, or leaves that to the acknowledgement; then the
-// port with the slowest queue counts. The packet makes no request at further switches.
+// port with the slowest queue counts. The packet makes no request at further switches. It changes the header h.
 func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes,
 	link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
@@ -210,7 +212,7 @@ func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *pack
 }
 
 // grantRequest takes the place of a flow that ends for the port, or grants a place of the port to a packet that
-// requests one. A packet without a place makes no request at further switches.
+// requests one. A packet without a place makes no request at further switches. It changes the header h.
 func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	switch {
 	case b.config.PRU && h.Flags&packet.BoltLast != 0:
@@ -227,7 +229,7 @@ func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	}
 }
 
-// sendNotice sends the message about p.
+// sendNotice sends the message about p to p's sender, through the ingress.
 func (b *program) sendNotice(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 	n := env.NewPacket()
 	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)

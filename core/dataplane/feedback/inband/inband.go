@@ -236,7 +236,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// writeTelemetry is the general Egress. It reports whether p requests telemetry, and whether that was written.
+// writeTelemetry is the general Egress. It reports whether p requests telemetry, and whether that was written. It also
+// updates the port's load and its classes, whether or not p requests telemetry.
 func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, written bool) {
 	m := &p.Meta
 	want := t.format.RequestsOf(p)
@@ -266,20 +267,20 @@ func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, w
 	return asked, written
 }
 
-// writeWanted writes the telemetry that p requests. A request for congested ports only does not count at an
-// uncongested port.
+// writeWanted writes the telemetry that p requests into p, and reports whether a request counts and whether telemetry
+// was written. A request for congested ports only does not count at an uncongested port.
 func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop,
-	want telemetry.RequestSet,
+	requests telemetry.RequestSet,
 	load float64) (asked, written bool) {
-	if want&telemetry.WantsRecordIfCongested != 0 && h.Queue < t.format.Queue && load < t.format.Load {
-		want &^= telemetry.WantsRecordIfCongested
+	if requests&telemetry.WantsRecordIfCongested != 0 && h.Queue < t.format.Queue && load < t.format.Load {
+		requests &^= telemetry.WantsRecordIfCongested
 	}
 	switch {
-	case want&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
+	case requests&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
 		if b, ok := p.Extension(telemetry.Extension); ok && x.coded {
 			written = t.format.HPCC.PushCode(b, x.code, h)
 		}
-	case want&(telemetry.WantsRecord|telemetry.WantsRecordIfCongested) != 0:
+	case requests&(telemetry.WantsRecord|telemetry.WantsRecordIfCongested) != 0:
 		h.Sojourn = env.Now() - p.Enqueued
 		if x.mtu == 0 {
 			written = t.format.PushRecord(p, h)
@@ -287,15 +288,15 @@ func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *
 			written = t.format.PushWithin(p, h, x.mtu-packetLength(p))
 		}
 	}
-	if want&telemetry.WantsRelative != 0 {
+	if requests&telemetry.WantsRelative != 0 {
 		t.format.PushRelative(p, load)
 		written = true
 	}
-	if want&telemetry.WantsLoad != 0 {
+	if requests&telemetry.WantsLoad != 0 {
 		t.format.PushLoad(p, load, env.Random())
 		written = true
 	}
-	return want != 0, written
+	return requests != 0, written
 }
 
 // packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags
@@ -317,8 +318,8 @@ func packetLength(p *packet.Packet) int32 {
 	return max(n, int32(len(p.Data)-at-2))
 }
 
-// describeClass turns the port's snapshot into the class's: its queue, its bytes, and its share of the rate
-// (draft-miao §9.4), with its part of the queues in strict priority.
+// describeClass turns the port's snapshot into the class's: its queue, its bytes, and its share of the rate (draft-miao
+// §9.4), with its part of the queues in strict priority. It changes h.
 func (t *Program) describeClass(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop) {
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	c := &x.classes[m.Queue]
@@ -375,14 +376,14 @@ func (t *Program) busyShares(x *port, out *tm.Port, now unit.Time) (sum float64)
 	return sum
 }
 
-// classShare returns class q's share of the rate while it and the classes in the sum busy are busy.
-func (t *Program) classShare(x *port, out *tm.Port, q uint8, busy float64, now unit.Time) float64 {
+// classShare returns class q's share of the rate while it and the classes with the sum busySum of shares are busy.
+func (t *Program) classShare(x *port, out *tm.Port, q uint8, busySum float64, now unit.Time) float64 {
 	own := x.classes[q].share
 	if t.idle == 0 {
 		return own
 	}
 	if !t.isBusy(x, out, q, now) {
-		busy += own
+		busySum += own
 	}
-	return own / busy
+	return own / busySum
 }
