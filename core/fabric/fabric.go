@@ -216,7 +216,8 @@ func New(c Config) (*Fabric, error) {
 	return f, nil
 }
 
-// portClocks returns the times at which the ports of a node are free, for packet.NodeRequests.SetPortClocks.
+// portClocks returns the times at which the ports of a node are free, for packet.NodeRequests.SetPortClocks. A port
+// without a link has nil.
 func (m *member) portClocks() (all []*unit.Time) {
 	for _, pt := range m.ports {
 		var at *unit.Time

@@ -109,7 +109,7 @@ func (x *part) firstEvent() unit.Time {
 	return t
 }
 
-// sendAcross puts a frame that leaves the part into its out-box.
+// sendAcross puts a frame that leaves the part into its out-box of a turn, to arrive at the given time.
 func (x *part) sendAcross(turn int, pt *port, at unit.Time, p *packet.Packet) {
 	box := &x.boxes[turn][pt.wire.to.group.part.id]
 	*box = append(*box, crossing{pt.wire, at, p})

@@ -59,7 +59,8 @@ func (s *cobalt) noteFull(c *cobaltTimes, now unit.Time) {
 	s.dropping, s.next, s.count = true, now, max(s.count, 1)
 }
 
-// noteEmpty records that the queue had its turn without packets.
+// noteEmpty records that the queue had its turn without packets. BLUE's probability falls at most once a target, and
+// CoDel's count falls by one if its next drop is due.
 func (s *cobalt) noteEmpty(c *cobaltTimes, now unit.Time) {
 	if s.chance > 0 && now-s.changed > c.target {
 		s.chance -= min(s.chance, blueDown)

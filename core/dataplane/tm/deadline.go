@@ -21,6 +21,7 @@ type deadline struct {
 // port is first in, first out.
 func NewDeadline(offsets []unit.Time) Scheduler { return &deadline{offsets} }
 
+// Next returns the ready queue whose head has the earliest deadline. At least one queue must be ready.
 func (d *deadline) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	ready := b.readyQueues()
 	q := bits.TrailingZeros32(ready)

@@ -74,6 +74,7 @@ type byUser struct {
 func NewFQ(c FQ) Scheduler { return &fq{config: c} }
 
 // NewByUser returns the scheduler of a port with queues that are fair among users. Otherwise it is like NewFQ's.
+// SetAddresses must be called before NewPort.
 func NewByUser(c ByUser) Scheduler {
 	return &byUser{fq: fq{config: FQ{Quantum: c.Quantum, FromHead: c.FromHead}}, by: c.Config}
 }
@@ -87,7 +88,8 @@ func (f *byUser) EvictAddress(a packet.Addr) { f.table.EvictAddress(a) }
 // SetAddresses lets CAKE treat all addresses of a user that the file declares as one host.
 func (f *fq) SetAddresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
 
-// hostNumber returns the number of the host with an address: its user's, or the address's own.
+// hostNumber returns the number of the host with an address: its user's, or the address's own. The first call for a
+// user assigns its number.
 func (f *fq) hostNumber(a packet.Addr, version uint8) uint32 {
 	if f.book == nil || len(f.book.Users()) == 0 {
 		return uint32(a)
@@ -184,7 +186,7 @@ func newFlows(s *fq) *flows {
 }
 
 // listOf returns the list of a packet: its user's or, by hash, one that depends on every bit of hash and seed
-// (MurmurHash3's finaliser).
+// (MurmurHash3's finaliser). Lists are numbered from 1.
 func (f *flows) listOf(p *packet.Packet) int32 {
 	if f.table != nil {
 		return f.listOfUser(p)
@@ -234,7 +236,7 @@ func (f *flows) pushPacket(p *packet.Packet) {
 	}
 }
 
-// appendPacket appends p to list i.
+// appendPacket appends p to list i, and raises the list's bound in the heap. It moves no turn.
 func (f *flows) appendPacket(i int32, p *packet.Packet) {
 	l := &f.lists[i]
 	n := f.unused
@@ -336,13 +338,14 @@ func (f *flows) restartPeriod() {
 }
 
 // yieldFor removes the packet that makes room for an arriving one. It returns nil if the arriving one belongs to the
-// longest list and must be dropped itself. Of two longest lists, the arriving packet's loses.
-func (f *flows) yieldFor(arriving *packet.Packet) *packet.Packet {
+// longest list and must be dropped itself. Of two longest lists, the arriving packet's loses. With FromHead it is then
+// the oldest packet of that list, if there is one.
+func (f *flows) yieldFor(arrival *packet.Packet) *packet.Packet {
 	if f.cake != nil {
-		return f.cake.yieldFor(arriving)
+		return f.cake.yieldFor(arrival)
 	}
-	i, own := f.findLongest(), f.listOf(arriving)
-	if l := &f.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= f.lists[i].bytes {
+	i, own := f.findLongest(), f.listOf(arrival)
+	if l := &f.lists[own]; i == 0 || l.bytes+int64(arrival.Size) >= f.lists[i].bytes {
 		if !f.fromHead || l.head == 0 {
 			return nil
 		}
@@ -359,7 +362,8 @@ func (f *flows) dropLongest() *packet.Packet {
 	return nil
 }
 
-// shortenList removes a packet of list i for lack of room.
+// shortenList removes a packet of list i for lack of room: the first or the last, by FromHead. The list must not be
+// empty.
 func (f *flows) shortenList(i int32) *packet.Packet {
 	l := &f.lists[i]
 	if f.cake != nil {

@@ -200,13 +200,13 @@ func checkQueue(queue, queues int) error {
 	return nil
 }
 
-// queueWeights returns the weights of all queues, by default 1.
-func queueWeights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
+// queueWeights returns the weights of all queues, by default 1. It fails if a queue does not exist.
+func queueWeights(pairs []scheme.Pair[int, int], queues int) ([]int32, error) {
 	all := make([]int32, queues)
 	for i := range all {
 		all[i] = 1
 	}
-	for _, x := range given {
+	for _, x := range pairs {
 		if err := checkQueue(x.Key, queues); err != nil {
 			return nil, err
 		}
@@ -215,7 +215,8 @@ func queueWeights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
 	return all, nil
 }
 
-// newScheduler returns the scheduler of so many queues. It fails if a queue does not exist.
+// newScheduler returns the scheduler of so many queues. It fails if a queue does not exist, or if there are fewer
+// queues than Priority.
 func (c *dwrr) newScheduler(queues int) (Scheduler, error) {
 	all, err := queueWeights(c.Weights, queues)
 	if err != nil {
@@ -227,7 +228,8 @@ func (c *dwrr) newScheduler(queues int) (Scheduler, error) {
 	return NewPriorityDWRR(c.Priority, all, int32(c.quantumConfig.Quantum)), nil
 }
 
-// newScheduler returns the scheduler of a port. It fails if a queue does not exist, or the rate is not in bit/s.
+// newScheduler returns the scheduler of a port. It fails if a queue does not exist, if there are fewer queues than
+// Priority, or the rate is not in bit/s.
 func (c *guaranteeConfig) newScheduler(queues int, rate unit.Rate) (Scheduler, error) {
 	shares := make([]Share, queues)
 	for i := range shares {

@@ -28,7 +28,8 @@ func IndexSets[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
 	return places
 }
 
-// AddMissingUsers appends a pair with a value for each user of the book that no pair names.
+// AddMissingUsers appends a pair with a value for each user of the book that no pair names. It does not change all. A
+// nil book has no users.
 func AddMissingUsers[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []scheme.Pair[Set, V] {
 	if book == nil {
 		return all
@@ -52,7 +53,8 @@ type Finder struct {
 	lengths  []int // of prefixes, longest first
 }
 
-// NewFinder returns the finder of sets, which must have no prefix in common.
+// NewFinder returns the finder of sets, which must have no prefix in common. Names are looked up among the users of the
+// book.
 func NewFinder(book *packet.Book, sets []Set) *Finder {
 	f := &Finder{book: book, names: map[string]int32{}, prefixes: map[netip.Prefix]int32{}}
 	for i, s := range sets {
@@ -118,7 +120,7 @@ func (f *Finder) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	return set, ok
 }
 
-// PrefixCount returns the number of prefixes of all sets.
+// PrefixCount returns the number of prefixes of all sets. A name counts with the prefixes of its user.
 func (f *Finder) PrefixCount() (n int) {
 	n = len(f.prefixes)
 	for _, u := range f.book.Users() {

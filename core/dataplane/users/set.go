@@ -36,7 +36,8 @@ type Match struct {
 var protocols = map[string]int16{"tcp": int16(packet.ProtoTCP), "udp": int16(packet.ProtoUDP),
 	"icmp": int16(packet.ProtoICMP), "icmpv6": int16(packet.ProtoICMPv6)}
 
-// ParseSet parses a set and returns it in a canonical form.
+// ParseSet parses a set and returns it in a canonical form. The name of a user stays as it is, even if no file declares
+// it. It fails on an unknown field, an invalid value or a repeated condition.
 func ParseSet(text string) (Set, error) {
 	if IsName(text) {
 		return Set(text), nil
@@ -193,7 +194,8 @@ func (m *Match) addCondition(word, value string) (err error) {
 	return err
 }
 
-// ParsePrefix parses an address or a prefix.
+// ParsePrefix parses an address or a prefix, without its host bits. An address is a prefix of full length. It refuses a
+// zone.
 func ParsePrefix(text string) (netip.Prefix, error) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked(), nil
@@ -242,7 +244,8 @@ func (m *Match) IsPlain() bool {
 	return *m == Match{User: m.User, DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1} && m.User.IsValid()
 }
 
-// BitCount returns the number of bits in its conditions: of two nested alternatives, the narrower one has more.
+// BitCount returns the number of bits in its conditions: of two nested alternatives, the narrower one has more. An
+// address family without a prefix has 0.
 func (m *Match) BitCount() (n int) {
 	for _, p := range [2]netip.Prefix{m.User, m.Peer} {
 		if p.IsValid() {

@@ -131,7 +131,8 @@ func (t *Table) UserOf(p *packet.Packet) int32 {
 }
 
 // UserAt returns the user with an address, in packets of an IP version: the set with the address; otherwise the common
-// user or, over both families, the address's own.
+// user or, over both families, the address's own. The first call for a source without a set makes it a user. The book
+// must have the address.
 func (t *Table) UserAt(a packet.Addr, version uint8) int32 {
 	if u := t.byAddress[familyIndex(version)][a]; u >= 0 {
 		return u
