@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// Run runs every event before until. It returns early, at the end of a window or of a stride, when stop returns true
+// Run runs every event before endTime. It returns early, at the end of a window or of a stride, when stop returns true
 // (stop may be nil). The argument of stop is the time before which everything has happened. Another call continues.
-func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
+func (f *Fabric) Run(endTime unit.Time, stop func(done unit.Time) bool) {
 	f.takeIn()
 	for _, x := range f.parts { // calls since the last run may have changed it
 		x.next = x.firstEvent()
@@ -20,11 +20,11 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 		for _, x := range f.parts {
 			start = min(start, x.next)
 		}
-		if start >= until {
+		if start >= endTime {
 			return
 		}
-		f.end = until
-		if f.stride < until-start {
+		f.end = endTime
+		if f.stride < endTime-start {
 			f.end = start + f.stride
 		}
 		if f.together != nil {
@@ -119,7 +119,7 @@ func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	return true
 }
 
-// serveWants serves the requests of a node after a call into it.
+// serveWants serves the requests of a node after a call into it. Ports without a link keep their packets.
 func (f *Fabric) serveWants(m *member, now unit.Time) {
 	w := m.wants
 	for {
@@ -181,7 +181,8 @@ func (f *Fabric) sendCutThrough(m *member, now unit.Time) {
 	}
 }
 
-// sendFrame puts p on the wire at now; again is Dequeue's.
+// sendFrame puts p on the wire at now; again is Dequeue's. It also schedules the port's next event and counts the
+// frame.
 func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now unit.Time) {
 	end := now + unit.Time(p.Size)*pt.perByte
 	if pt.perByte == 0 || p.Size >= unit.ManyBytes {
@@ -213,7 +214,7 @@ func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now uni
 // impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. at is the arrival time
 // without them. It returns the arrival time, or unit.Never if the frame is lost.
 //
-//go:noinline
+// go:noinline A lost frame is counted and freed. The observer gets the events of both.
 func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
 	i, node, part := pt.link, m.n, m.group.part
 	x := &f.extras[i]

@@ -39,9 +39,9 @@ func (s *schedule) push(e timerheap.Entry) {
 	events[n] = e
 }
 
-// makeRoom makes room for one more entry, and returns the number of entries.
+// makeRoom makes room for one more entry, and returns the length of events. Taken entries are removed.
 //
-//go:noinline
+// go:noinline
 func (s *schedule) makeRoom() (n int) {
 	if n = len(s.events); s.head > n/2 {
 		n = copy(s.events, s.events[s.head:])

@@ -42,7 +42,7 @@ func (w *wire) touchPacket(p *packet.Packet) int32 {
 	return p.TouchHeader()
 }
 
-// putFrame appends a frame that arrives at a time.
+// putFrame appends a frame that arrives at a time. The time must be after the arrivals of all frames on the wire.
 func (w *wire) putFrame(at unit.Time, p *packet.Packet) {
 	if w.count == uint32(len(w.ring)) {
 		w.growRing()
@@ -65,7 +65,7 @@ func (w *wire) scheduleFirst(at unit.Time) {
 	}
 }
 
-// growRing doubles the ring.
+// growRing doubles the ring, to at least 8 places.
 func (w *wire) growRing() {
 	ring := make([]flight, max(8, 2*len(w.ring)))
 	for k := range w.count {

@@ -10,7 +10,7 @@ import (
 // Scheme is a family of networks that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the network from a configuration of the scheme; nil means the defaults. define sets it.
+	// Build makes the network from a configuration of the scheme; nil means the defaults. Define sets it.
 	Build func(c scheme.Config) (*Network, error)
 }
 
@@ -82,9 +82,9 @@ func (l *linkSettings) rateOr(r unit.LinkRate) unit.LinkRate {
 	return r
 }
 
-// bindCount binds a required number of nodes or links, from 1 to most.
-func bindCount(p *scheme.Params, to *int, name, doc, most string) {
-	p.Int(to, name, "", doc, "Weir").Required().Min("1").Max(most)
+// bindCount binds a required number of nodes or links, from 1 to maxCount.
+func bindCount(p *scheme.Params, count *int, name, doc, maxCount string) {
+	p.Int(count, name, "", doc, "Weir").Required().Min("1").Max(maxCount)
 }
 
 // dumbbell is hosts on both sides of one bottleneck.
@@ -252,7 +252,7 @@ func (b *builder) addNode(name string, isSwitch bool) int {
 	return len(b.n.Nodes) - 1
 }
 
-// addHosts adds h0 to h(n−1), which must be the first nodes.
+// addHosts adds h0 to h(n−1), which must be the first nodes. n is their number.
 func (b *builder) addHosts(n int) {
 	for i := range n {
 		b.addNode(fmt.Sprint("h", i), false)

@@ -95,10 +95,10 @@ func (w *wordReader) requireEnd() error {
 	return nil
 }
 
-// lineError returns the error for a line that could not be read, or exceeds most bytes.
-func lineError(file string, line, most int, err error) error {
+// lineError returns the error for a line that could not be read, or exceeds maxBytes.
+func lineError(file string, line, maxBytes int, err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
-		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", most)}
+		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", maxBytes)}
 	}
 	return &FormatError{File: file, Line: line, Column: 1, Msg: err.Error()}
 }
@@ -301,7 +301,7 @@ func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int
 }
 
 // WriteHPCC writes a network in the format of ReadHPCC. Nodes become numbers, so their names are lost. The format has
-// no jitter and no buffers.
+// no jitter, no buffers and no spaced links. An error is of out.
 func (n *Network) WriteHPCC(out io.Writer) error {
 	b := bufio.NewWriter(out)
 	var ids []string

@@ -60,7 +60,7 @@ func (x *NICs) PortOf(nic int) int {
 	return nic - int(x.second[x.owner[nic-x.nodes]]) + 1
 }
 
-// NumberOf returns the number of a host's NIC at a port.
+// NumberOf returns the number of a host's NIC at a port. The host must have the port.
 func (x *NICs) NumberOf(host, port int) int {
 	if port == 0 {
 		return host
@@ -165,22 +165,22 @@ func (c *NICSelector) nearestPairs(from, to int) []NICPair {
 // ChoosePair returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses
 // that port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
 // choice is impossible.
-func (c *NICSelector) ChoosePair(how NICChoice, port, from, to int, number uint32) (NICPair, error) {
-	return c.ChooseUpPair(how, port, from, to, number, func(int) bool { return true })
+func (c *NICSelector) ChoosePair(choice NICChoice, port, from, to int, number uint32) (NICPair, error) {
+	return c.ChooseUpPair(choice, port, from, to, number, func(int) bool { return true })
 }
 
-// ChooseUpPair is ChoosePair with the NICs that have a link that is up. By hash or in turn a flow uses two of these if
-// they have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a
-// NIC that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
-func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uint32, up func(nic int) bool) (NICPair,
+// ChooseUpPair is ChoosePair with the NICs for which isUp reports that their link is up. By hash or in turn a flow uses
+// two of these if they have a path, like bonded interfaces, where a host and its switches use the links that are up.
+// Only flows with a NIC that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
+func (c *NICSelector) ChooseUpPair(choice NICChoice, port, from, to int, number uint32, isUp func(nic int) bool) (NICPair,
 	error) {
 	r := c.routes
 	if !r.nics.HasSeveral() {
 		return NICPair{from, to}, r.checkJoined(from, to)
 	}
 	name := func(host int) string { return r.network.Nodes[host].Name }
-	bound := port >= 0 || how == Rail
-	if port < 0 && how == Rail {
+	bound := port >= 0 || choice == Rail
+	if port < 0 && choice == Rail {
 		port = c.nextRail(from, to)
 	}
 	pairs := c.nearestPairs(from, to)
@@ -202,19 +202,19 @@ func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uin
 			}
 		}
 	}
-	p := c.choosePair(how, pairs, from, to, number)
-	if bound || up(p.From) && up(p.To) {
+	p := c.choosePair(choice, pairs, from, to, number)
+	if bound || isUp(p.From) && isUp(p.To) {
 		return p, nil
 	}
-	return c.Reroute(how, p, number, up), nil
+	return c.Reroute(choice, p, number, isUp), nil
 }
 
-// choosePair selects one of several pairs of NICs.
-func (c *NICSelector) choosePair(how NICChoice, pairs []NICPair, from, to int, number uint32) NICPair {
+// choosePair selects one of several pairs of NICs. With RoundRobin it moves the sender's turn.
+func (c *NICSelector) choosePair(choice NICChoice, pairs []NICPair, from, to int, number uint32) NICPair {
 	if len(pairs) == 1 {
 		return pairs[0]
 	}
-	if how == RoundRobin {
+	if choice == RoundRobin {
 		c.turns[from]++
 		return pairs[(c.turns[from]-1)%len(pairs)]
 	}
@@ -224,18 +224,18 @@ func (c *NICSelector) choosePair(how NICChoice, pairs []NICPair, from, to int, n
 	return pairs[int(h>>33)%len(pairs)]
 }
 
-// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does; p if there is no other. It may
-// be called at the same time for flows of different hosts, but not of the same host.
-func (c *NICSelector) Reroute(how NICChoice, p NICPair, number uint32, up func(nic int) bool) NICPair {
+// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does for NICs that are up; p if
+// there is no other. It may be called at the same time for flows of different hosts, but not of the same host.
+func (c *NICSelector) Reroute(choice NICChoice, p NICPair, number uint32, isUp func(nic int) bool) NICPair {
 	from, to := c.routes.nics.HostOf(p.From), c.routes.nics.HostOf(p.To)
-	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {
-		return c.choosePair(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash, since all affected flows share the NIC
+	if pairs := c.routes.nearestUp(from, to, isUp); len(pairs) > 0 {
+		return c.choosePair(choice, pairs, from, to, number*0x2c1b3c6d+1) // another hash, since all affected flows share the NIC
 	}
 	return p
 }
 
-// nearestUp is nearest among NICs that are up.
-func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []NICPair) {
+// nearestUp is findNearest among NICs that are up, without the number of links.
+func (r *Routes) nearestUp(from, to int, isUp func(nic int) bool) (pairs []NICPair) {
 	hops := -1
 	for i := range r.nics.CountOf(from) {
 		nic := r.nics.NumberOf(from, i)
@@ -243,7 +243,7 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []NICPair
 			p := NICPair{nic, r.nics.NumberOf(to, k)}
 			h := r.CountHops(p.From, p.To)
 			switch {
-			case h < 0 || hops >= 0 && h > hops || !up(p.From) || !up(p.To):
+			case h < 0 || hops >= 0 && h > hops || !isUp(p.From) || !isUp(p.To):
 				continue
 			case h != hops:
 				pairs, hops = pairs[:0], h
@@ -284,7 +284,8 @@ func (c *NICSelector) PairOfTurn(turn, from, to int) (p NICPair, ways int, err e
 	return p, ways, nil
 }
 
-// nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does.
+// nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does. It moves the
+// host's turn.
 func (c *NICSelector) nextRail(from, to int) int {
 	n := c.routes.nics.CountOf(from)
 	for range n {

@@ -24,7 +24,7 @@ type Pattern struct {
 	before, after *Pattern
 }
 
-// NewPattern parses a pattern as Match does.
+// NewPattern parses a pattern with the syntax of matchName. An invalid pattern matches no name.
 func NewPattern(pattern string) *Pattern {
 	before, ranges, after, ok := splitNumbered(pattern)
 	if !ok {
@@ -200,19 +200,20 @@ func FindAbsent(pattern string, matching []string) (absent, there string) {
 	return "", ""
 }
 
-// formatSpans formats the first of some ranges, with the text around each number.
-func formatSpans(all [][2]int, between, to, before, after string) string {
+// formatSpans formats the first of some ranges, with a separator between them and "…" after the first five. A range of
+// several numbers has its ends joined by dash. prefix and suffix are around each number.
+func formatSpans(all [][2]int, separator, dash, prefix, suffix string) string {
 	const most = 5
 	var parts []string
 	for _, r := range all[:min(len(all), most)] {
-		part := before + strconv.Itoa(r[0]) + after
+		part := prefix + strconv.Itoa(r[0]) + suffix
 		if r[1] > r[0] {
-			part += to + before + strconv.Itoa(r[1]) + after
+			part += dash + prefix + strconv.Itoa(r[1]) + suffix
 		}
 		parts = append(parts, part)
 	}
 	if len(all) > most {
 		parts = append(parts, "…")
 	}
-	return strings.Join(parts, between)
+	return strings.Join(parts, separator)
 }

@@ -60,7 +60,7 @@ func (n *Network) numberBundles() {
 	}
 }
 
-// Rates returns the different bit rates of the network's links, ascending.
+// Rates returns the different bit rates of the network's links, ascending. Links with rates in packets/s do not count.
 func (n *Network) Rates() (rates []unit.Rate) {
 	for i := range n.Links {
 		r := n.Links[i].Rate.Bits

@@ -25,7 +25,7 @@ type Tree struct {
 
 // FindTree returns the fat tree of a network. Leaves are the switches that have hosts. The error is the reason why the
 // network is not one: a leaf is linked to a leaf, there are two ways down to a host, or a spine lacks a link to a leaf
-// of its pod.
+// of its pod. With an error the tree must not be used.
 func (n *Network) FindTree() (*Tree, error) {
 	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)),
 		Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
@@ -219,7 +219,7 @@ func (t *Tree) checkCore(node int, pod []int, pods int) error {
 	return nil
 }
 
-// firstOf returns the first leaf of a pod.
+// firstOf returns the first leaf of a pod, which must have one. pod is findPods' result.
 func (t *Tree) firstOf(pod []int, p int) int {
 	for node := range pod {
 		if t.Tier[node] == 1 && pod[node] == p {

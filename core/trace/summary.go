@@ -38,10 +38,10 @@ type step struct {
 	area           float64 // value · time
 }
 
-// setValue records a new value from a time on.
-func (s *step) setValue(at unit.Time, v int64) {
-	s.area += float64(float64(s.value) * float64(at-s.changed))
-	s.changed, s.value = at, v
+// setValue records a new value from changeTime on, which is not before the latest change.
+func (s *step) setValue(changeTime unit.Time, v int64) {
+	s.area += float64(float64(s.value) * float64(changeTime-s.changed))
+	s.changed, s.value = changeTime, v
 	s.peak = max(s.peak, v)
 }
 
@@ -238,7 +238,7 @@ func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 	}
 }
 
-// fitColumns returns s in exactly width columns.
+// fitColumns returns s in exactly width columns, with spaces behind it or cut; "-" stands for "".
 func fitColumns(s string, width int) string {
 	if s == "" {
 		s = "-"
@@ -247,7 +247,7 @@ func fitColumns(s string, width int) string {
 	return s + strings.Repeat(" ", width-utf8.RuneCountInString(s))
 }
 
-// cutColumns returns s in at most width columns.
+// cutColumns returns s in at most width columns; … replaces what is cut off.
 func cutColumns(s string, width int) string {
 	if r := []rune(s); len(r) > width {
 		return string(r[:width-1]) + "…"

@@ -28,7 +28,8 @@ type Depth struct {
 	Time    Time
 }
 
-// BytesAt returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes.
+// BytesAt returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes. At rate 0 a
+// time counts as 0 bytes.
 func (d Depth) BytesAt(rate Rate, packet Bytes) float64 {
 	return float64(float64(d.Packets)*float64(packet)) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
 }

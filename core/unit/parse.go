@@ -176,7 +176,7 @@ func (t Time) String() string {
 	return formatQuantity(int64(t), timeScales[2:])
 }
 
-// ParseRate reads a bit rate: a number with bps, kbps, Mbps, Gbps or Tbps.
+// ParseRate reads a bit rate: a number with bps, kbps, Mbps, Gbps or Tbps, in whole bit/s. 0 is possible.
 func ParseRate(s string) (Rate, error) {
 	v, err := parseQuantity(s, "rate", rateScales)
 	return Rate(v), err
@@ -185,7 +185,7 @@ func ParseRate(s string) (Rate, error) {
 // String formats r. ParseRate returns r again.
 func (r Rate) String() string { return formatQuantity(int64(r), rateScales) }
 
-// ParsePacketRate reads a packet rate: a number with pps, kpps or Mpps.
+// ParsePacketRate reads a packet rate: a number with pps, kpps or Mpps, in whole packets/s. 0 is possible.
 func ParsePacketRate(s string) (PacketRate, error) {
 	v, err := parseQuantity(s, "packet rate", packetRateScales)
 	return PacketRate(v), err
@@ -216,7 +216,7 @@ func ParseLinkRate(s string) (LinkRate, error) {
 	return l, nil
 }
 
-// String formats l. ParseLinkRate returns l again.
+// String formats l. ParseLinkRate returns l again unless it is zero.
 func (l LinkRate) String() string {
 	if l.Packets > 0 {
 		return l.Packets.String()
@@ -224,8 +224,8 @@ func (l LinkRate) String() string {
 	return l.Bits.String()
 }
 
-// ParseBytes reads an amount of data: a number with B, kB, KB, MB, GB, TB
-// (decimal) or KiB, MiB, GiB, TiB.
+// ParseBytes reads an amount of data: a number with B, kB, KB, MB, GB, TB (decimal) or KiB, MiB, GiB, TiB, in whole
+// bytes. 0 is possible.
 func ParseBytes(s string) (Bytes, error) {
 	v, err := parseQuantity(s, "size", byteScales)
 	return Bytes(v), err

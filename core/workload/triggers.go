@@ -39,7 +39,7 @@ func (t *Trigger) flowsBegun(activations int) []int {
 	return t.Begins
 }
 
-// BegunBy returns the flows that activation n begins, counted from 1.
+// BegunBy returns the flows that activation n begins, counted from 1. The slice is part of Begins.
 func (t *Trigger) BegunBy(n int) []int { return t.flowsBegun(n)[len(t.flowsBegun(n-1)):] }
 
 // triggerUse is a place where a flow names a trigger.
@@ -103,7 +103,8 @@ func (m *matrixReader) parseTrigger() error {
 	return nil
 }
 
-// joinTriggers connects triggers and flows, and verifies that all flows begin.
+// joinTriggers connects triggers and flows, and verifies that all flows begin. A Barrier without a count gets the
+// number of its possible activations. The result is in the order of the declarations.
 func (m *matrixReader) joinTriggers() ([]Trigger, error) {
 	waits := map[int]triggerUse{}
 	for _, u := range m.uses {

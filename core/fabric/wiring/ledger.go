@@ -55,7 +55,7 @@ func (w *Wiring) countPassed(f *fabric.Fabric, node int) (in, out uint64) {
 	return in, out
 }
 
-// PassedPort is passed for one port of a node. Both are 0 for a port without a link.
+// PassedPort is countPassed for one port of a node. Both are 0 for a port without a link.
 func (w *Wiring) PassedPort(f *fabric.Fabric, node, port int) (in, out uint64) {
 	if port >= len(w.leaving[node]) {
 		return 0, 0
