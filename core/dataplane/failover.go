@@ -23,18 +23,18 @@ type Failover struct {
 }
 
 // BindFailover binds the time after which a program excludes a port.
-func BindFailover(p *scheme.Params, after *unit.Time) {
-	p.Time(after, "failover", "0s", "time after a link failure until a switch stops using its port, if other ports "+
+func BindFailover(p *scheme.Params, delay *unit.Time) {
+	p.Time(delay, "failover", "0s", "time after a link failure until a switch stops using its port, if other ports "+
 		"lead to the destination, and after a repair until it uses the port again; 0s: the port remains in use",
 		"Weir: as BFD or loss of signal, from ms to us").Max("60s")
 }
 
-// NewFailover returns the Failover of a switch; nil if after is 0. Ports that are down at the start are excluded.
-func NewFailover(site *Site, after unit.Time) *Failover {
-	if after == 0 {
+// NewFailover returns the Failover of a switch; nil if the delay is 0. Ports that are down at the start are excluded.
+func NewFailover(site *Site, delay unit.Time) *Failover {
+	if delay == 0 {
 		return nil
 	}
-	f := &Failover{after: after, leftOut: make([]bool, site.Ports), changeTimes: make([]unit.Time, site.Ports),
+	f := &Failover{after: delay, leftOut: make([]bool, site.Ports), changeTimes: make([]unit.Time, site.Ports),
 		nextChange: unit.Never,
 		livePorts:  make([]packet.PortID, 0, site.Ports)}
 	for i := range f.leftOut {

@@ -109,11 +109,11 @@ func (x *part) firstEvent() unit.Time {
 	return t
 }
 
-// sendAcross puts a frame that leaves the part into its out-box of a turn, to arrive at the given time.
-func (x *part) sendAcross(turn int, pt *port, at unit.Time, p *packet.Packet) {
+// sendAcross puts a frame that leaves the part into its out-box of a turn, to arrive at arrivalTime.
+func (x *part) sendAcross(turn int, pt *port, arrivalTime unit.Time, p *packet.Packet) {
 	box := &x.boxes[turn][pt.wire.to.group.part.id]
-	*box = append(*box, crossing{pt.wire, at, p})
-	x.next = min(x.next, at)
+	*box = append(*box, crossing{pt.wire, arrivalTime, p})
+	x.next = min(x.next, arrivalTime)
 }
 
 // takeIn puts the frames that other parts sent in a turn onto the part's links.

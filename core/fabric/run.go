@@ -148,13 +148,13 @@ func (f *Fabric) serveWants(m *member, now unit.Time) {
 	}
 }
 
-// armPort schedules the next event of a port of a group unless an earlier one is pending.
-func (f *Fabric) armPort(g *group, pt *port, at unit.Time, k kind) {
-	if at >= pt.armedAt {
+// armPort schedules the next event of a port of a group at eventTime unless an earlier one is pending.
+func (f *Fabric) armPort(g *group, pt *port, eventTime unit.Time, k kind) {
+	if eventTime >= pt.armedAt {
 		return
 	}
-	pt.armedAt = at
-	e := timerheap.Entry{At: at, Key: uint64(k) | uint64(pt.link)}
+	pt.armedAt = eventTime
+	e := timerheap.Entry{At: eventTime, Key: uint64(k) | uint64(pt.link)}
 	if g.single != nil {
 		g.due.push(e)
 	} else {
@@ -211,11 +211,11 @@ func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now uni
 	pt.wire.putFrame(at, p)
 }
 
-// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. at is the arrival time
+// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. arrivalTime is the time
 // without them. It returns the arrival time, or unit.Never if the frame is lost.
 //
 // go:noinline A lost frame is counted and freed. The observer gets the events of both.
-func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
+func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, arrivalTime unit.Time) unit.Time {
 	i, node, part := pt.link, m.n, m.group.part
 	x := &f.extras[i]
 	part.reportEvent(now, trace.Transmit, node, i, "", p)
@@ -234,12 +234,12 @@ func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, at unit
 		return unit.Never
 	}
 	if x.spaced {
-		at = now + pt.delay
+		arrivalTime = now + pt.delay
 	}
 	if x.jitter > 0 {
-		at += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
+		arrivalTime += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
 	}
-	return at
+	return arrivalTime
 }
 
 // deliverFrame calls Config.Wire and the observer for a frame that arrives now.

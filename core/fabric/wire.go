@@ -43,25 +43,25 @@ func (w *wire) touchPacket(p *packet.Packet) int32 {
 }
 
 // putFrame appends a frame that arrives at a time. The time must be after the arrivals of all frames on the wire.
-func (w *wire) putFrame(at unit.Time, p *packet.Packet) {
+func (w *wire) putFrame(arrivalTime unit.Time, p *packet.Packet) {
 	if w.count == uint32(len(w.ring)) {
 		w.growRing()
 	}
-	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
+	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{arrivalTime, p}
 	w.count++
 	if w.count == 1 {
-		w.scheduleFirst(at)
+		w.scheduleFirst(arrivalTime)
 	}
 }
 
 // scheduleFirst schedules the arrival of the first frame on an empty wire.
-func (w *wire) scheduleFirst(at unit.Time) {
+func (w *wire) scheduleFirst(arrivalTime unit.Time) {
 	g := w.to.group
 	if g.single == nil {
-		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
+		g.heap.Push(timerheap.Entry{At: arrivalTime, Key: uint64(arrival) | uint64(w.link)})
 	}
-	if at < *g.nextAt {
-		*g.nextAt = at
+	if arrivalTime < *g.nextAt {
+		*g.nextAt = arrivalTime
 	}
 }
 

@@ -301,9 +301,9 @@ func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int
 }
 
 // WriteHPCC writes a network in the format of ReadHPCC. Nodes become numbers, so their names are lost. The format has
-// no jitter, no buffers and no spaced links. An error is of out.
-func (n *Network) WriteHPCC(out io.Writer) error {
-	b := bufio.NewWriter(out)
+// no jitter, no buffers and no spaced links. An error is w's.
+func (n *Network) WriteHPCC(w io.Writer) error {
+	b := bufio.NewWriter(w)
 	var ids []string
 	for i, node := range n.Nodes {
 		if node.Switch {

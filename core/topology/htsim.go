@@ -168,12 +168,12 @@ func (f *topoReader) setTier(t *tier, key string, v, keyColumn, valueColumn int)
 		case v < 1 || v > maxBundled:
 			return f.errorf(valueColumn, "a bundle of %d links; 1 to %d are possible", v, maxBundled)
 		case v > 1 && len(f.blocks) == 1:
-			return f.errorf(valueColumn, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps by "+
-				"%d", v, v)
+			return f.errorf(valueColumn, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps "+
+				"by %d", v, v)
 		}
 	default:
-		return f.errorf(keyColumn, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+
-			"Switch_Latency_ns, Oversubscribed and Bundle are", key)
+		return f.errorf(keyColumn, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, "+
+			"Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed and Bundle are", key)
 	}
 	return nil
 }

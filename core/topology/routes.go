@@ -181,8 +181,8 @@ func (n *Network) newSearch(ports [][]PortRef) *pathSearch {
 }
 
 // searchToward computes the sets of ports on shortest paths to the switch target. It writes the set of switch i to
-// via[i·stride + class], 0 without a path. The class is above 0.
-func (s *pathSearch) searchToward(target int32, via []uint32, stride, class int) {
+// table[i·stride + class], 0 without a path. The class is above 0.
+func (s *pathSearch) searchToward(target int32, table []uint32, stride, class int) {
 	const far = 1 << 30
 	for i := range s.distance {
 		s.distance[i] = far
@@ -205,7 +205,7 @@ func (s *pathSearch) searchToward(target int32, via []uint32, stride, class int)
 		}
 		if at != target {
 			i := int(at)*stride + class
-			via[i] = s.portSets.setNumber(s.ways, via[i-1])
+			table[i] = s.portSets.setNumber(s.ways, table[i-1])
 		}
 	}
 }
@@ -260,14 +260,14 @@ const usualHops = 8
 
 // FindPath returns the links of a shortest path from a node to a host. Among several paths it returns the one by the
 // lowest port of every switch. ok is false if there is no path.
-func (r *Routes) FindPath(from, host int) (links []int, ok bool) {
-	return r.AppendPath(make([]int, 0, usualHops), from, host)
+func (r *Routes) FindPath(node, host int) (links []int, ok bool) {
+	return r.AppendPath(make([]int, 0, usualHops), node, host)
 }
 
 // AppendPath appends the links of FindPath to path. Without a path it returns nil and false.
-func (r *Routes) AppendPath(path []int, from, host int) (links []int, ok bool) {
+func (r *Routes) AppendPath(path []int, node, host int) (links []int, ok bool) {
 	links = path
-	if !r.walkPath(from, host, lowestPort, func(link int) { links = append(links, link) }) {
+	if !r.walkPath(node, host, lowestPort, func(link int) { links = append(links, link) }) {
 		return nil, false
 	}
 	return links, true
@@ -275,14 +275,14 @@ func (r *Routes) AppendPath(path []int, from, host int) (links []int, ok bool) {
 
 // FindPathByNumber returns the links of a shortest path from a node to a host, as FindPath does, and nil without a
 // path. The number selects one of the equally short paths, and spreads over all of them like a hash of flows.
-func (r *Routes) FindPathByNumber(from, host int, number uint32) []int {
+func (r *Routes) FindPathByNumber(node, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
 		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose independently of each other
 		hash ^= hash >> 15
 		return int(hash % uint32(ways))
 	}
 	links := make([]int, 0, usualHops)
-	if !r.walkPath(from, host, choose, func(link int) { links = append(links, link) }) {
+	if !r.walkPath(node, host, choose, func(link int) { links = append(links, link) }) {
 		return nil
 	}
 	return links
@@ -290,9 +290,9 @@ func (r *Routes) FindPathByNumber(from, host int, number uint32) []int {
 
 // CountHops returns the number of links of a shortest path from a node to a host; −1 without a path. From a host's NIC
 // to itself it is 0.
-func (r *Routes) CountHops(from, host int) int {
+func (r *Routes) CountHops(node, host int) int {
 	hops := 0
-	if !r.walkPath(from, host, lowestPort, func(int) { hops++ }) {
+	if !r.walkPath(node, host, lowestPort, func(int) { hops++ }) {
 		return -1
 	}
 	return hops
@@ -301,9 +301,9 @@ func (r *Routes) CountHops(from, host int) int {
 // walkPath visits the links of a shortest path from a node, or a NIC, until it reaches the NIC host. It returns false
 // at a dead end: a switch without a route, or another NIC than host, as hosts do not forward. choose selects a
 // switch's port among several.
-func (r *Routes) walkPath(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
-	for at := from; at != host; {
-		if at != from && !r.network.Nodes[r.nics.HostOf(at)].Switch {
+func (r *Routes) walkPath(start, host int, choose func(sw, ways int) int, visit func(link int)) bool {
+	for at := start; at != host; {
+		if at != start && !r.network.Nodes[r.nics.HostOf(at)].Switch {
 			return false
 		}
 		p, ok := r.nextPort(at, host, choose)

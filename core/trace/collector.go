@@ -218,10 +218,10 @@ func (t *Collector) Flush(done unit.Time) error {
 	return t.err
 }
 
-// EndAt writes the events up to and including last, and discards later ones. The time at which a run ends after its
-// last flow depends on how it is executed, so later events would differ.
-func (t *Collector) EndAt(last unit.Time) error {
-	err := t.Flush(last + 1)
+// EndAt writes the events up to and including endTime, and discards later ones. The time at which a run ends after its
+// last flow depends on how it is executed, so later events would differ. It ends the collection.
+func (t *Collector) EndAt(endTime unit.Time) error {
+	err := t.Flush(endTime + 1)
 	t.ended, t.order = true, nil
 	for _, x := range t.parts {
 		x.held, x.order, x.frames = nil, nil, nil

@@ -179,8 +179,9 @@ func (m *matrixReader) describeWaiting(flows []int) string {
 	return fmt.Sprintf("%d flows wait, the first in line %d", len(flows), m.flows[flows[0]].At.Line)
 }
 
-// findStuck returns the first flow that never begins, or −1.
-func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
+// findStuck returns the first flow that never begins, or −1. startTriggers has the trigger for which each waiting flow
+// waits.
+func (m *matrixReader) findStuck(all []Trigger, startTriggers map[int]triggerUse) int {
 	fires := make([][]int, len(m.flows)) // by flow, the triggers that it activates
 	for k := range all {
 		for _, f := range slices.Concat(all[k].Sent, all[k].Arrived) {
@@ -196,7 +197,7 @@ func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
 		}
 	}
 	for f := range m.flows {
-		if _, ok := waits[f]; !ok {
+		if _, ok := startTriggers[f]; !ok {
 			begin(f)
 		}
 	}
@@ -213,7 +214,8 @@ func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
 }
 
 // listCircle lists the lines of the flows that a flow which never begins waits for, up to the first that repeats.
-func (m *matrixReader) listCircle(flow int, waits map[int]triggerUse) (lines string) {
+// startTriggers is as in findStuck.
+func (m *matrixReader) listCircle(flow int, startTriggers map[int]triggerUse) (lines string) {
 	seen := map[int]bool{}
 	for at := flow; !seen[at]; {
 		seen[at] = true
@@ -221,10 +223,10 @@ func (m *matrixReader) listCircle(flow int, waits map[int]triggerUse) (lines str
 			lines += ", "
 		}
 		lines += fmt.Sprint(m.flows[at].At.Line)
-		t := m.triggers[waits[at].id]
+		t := m.triggers[startTriggers[at].id]
 		next := -1
 		for _, f := range slices.Concat(t.Sent, t.Arrived) {
-			if _, ok := waits[f]; ok && next < 0 {
+			if _, ok := startTriggers[f]; ok && next < 0 {
 				next = f
 			}
 		}

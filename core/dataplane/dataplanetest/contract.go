@@ -148,7 +148,7 @@ func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// compareWaiting compares the booked packets with the waiting ones.
+// compareWaiting compares the booked packets with the waiting ones. what is the hook's effect, for the error.
 func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 	packets, bytes := 0, int64(0)
 	for i := range env.Ports() {
@@ -223,6 +223,8 @@ func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 type asker struct{}
 
 func (*asker) Name() string { return "asker" }
+
+// Ingress makes both packets by clones, and accepts packet 10 itself.
 func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 10 && p.Meta.Flags&packet.Internal == 0 {
 		c := env.ClonePacket(p, true)
@@ -292,6 +294,8 @@ func (*evicter) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type ticker struct{ n int64 }
 
 func (*ticker) Name() string { return "ticker" }
+
+// Tick sends a packet, except at time 0, and asks for the next tick until three packets are sent.
 func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 	if env.Now() > 0 {
 		p := env.NewPacket()

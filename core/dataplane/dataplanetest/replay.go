@@ -71,8 +71,8 @@ func CheckReplay(t T, s Setup, text string, build func(site *dataplane.Site) []d
 }
 
 // formatMicroseconds returns a time in microseconds, to the nanosecond.
-func formatMicroseconds(at unit.Time) string {
-	ns := int64((at + unit.Nanosecond/2) / unit.Nanosecond)
+func formatMicroseconds(t unit.Time) string {
+	ns := int64((t + unit.Nanosecond/2) / unit.Nanosecond)
 	s := fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "us"
 }

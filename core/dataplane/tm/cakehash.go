@@ -61,10 +61,10 @@ func (k *cake) findList(p *packet.Packet) int32 {
 	return 1 + i
 }
 
-// searchSet searches the set of place own, from there on and cyclically, for the place that a flow has or may take.
-// held: it is in use, by the flow. Places are numbered from 0: place i is list i+1.
-func (k *cake) searchSet(own int32, tag uint32) (i int32, held bool) {
-	set, way := own&^(ways-1), own&(ways-1)
+// searchSet searches the set of a place, from there on and cyclically, for the place that a flow has or may take. held:
+// it is in use, by the flow. Places are numbered from 0: place i is list i+1.
+func (k *cake) searchSet(place int32, tag uint32) (i int32, held bool) {
+	set, way := place&^(ways-1), place&(ways-1)
 	for n := range int32(ways) {
 		i = set + (way+n)&(ways-1)
 		if k.queues[1+i].tag == tag {
@@ -76,7 +76,7 @@ func (k *cake) searchSet(own int32, tag uint32) (i int32, held bool) {
 			return i, false
 		}
 	}
-	return own, false
+	return place, false
 }
 
 // findHost returns the place of a host by its hash tag, on side 0 as a source or 1 as a destination, and stores it

@@ -144,9 +144,9 @@ func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
 func (b *Buffer) Limit() Limit { return b.limit }
 
 // SetLimit changes the limit of the port as a whole. Waiting packets stay.
-func (b *Buffer) SetLimit(total Limit) {
-	b.limit = total
-	b.bounded = b.bounded || total != Limit{}
+func (b *Buffer) SetLimit(newLimit Limit) {
+	b.limit = newLimit
+	b.bounded = b.bounded || newLimit != Limit{}
 }
 
 // SetQueueLimit changes the limit of queue q. Waiting packets stay.

@@ -310,9 +310,9 @@ func (f *Finder) isDivided(a packet.Addr, dual bool) bool {
 	return ok4 && ok6 && v4 != v6 || ok4 != ok6 && dual
 }
 
-// describeSet returns the words for set i, or for no set.
-func describeSet(sets []Set, i int32, in bool) string {
-	if !in {
+// describeSet returns the words for set i, or for no set unless found.
+func describeSet(sets []Set, i int32, found bool) string {
+	if !found {
 		return "no user"
 	}
 	return fmt.Sprintf("%q", sets[i])

@@ -29,13 +29,13 @@ func (c *Curve) QueueLength(q *tm.Queue) unit.Bytes {
 	return q.Bytes()
 }
 
-// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is
-// the packet's size.
-func (c *Curve) LengthOnArrival(q *tm.Queue, last unit.Bytes) unit.Bytes {
+// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival.
+// lastSize is that packet's size.
+func (c *Curve) LengthOnArrival(q *tm.Queue, lastSize unit.Bytes) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets()) - 1
 	}
-	return q.Bytes() - last
+	return q.Bytes() - lastSize
 }
 
 // MarkProbability returns the probability of a mark at a queue length, in bytes or packets as the curve counts it.

@@ -12,13 +12,13 @@ func (k *marker) Metrics() []dataplane.Metric {
 		Label: "port", ByPort: true, Counter: true}}
 }
 
-// Sample writes the counts of marks by port to to, and returns their number.
-func (k *marker) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+// Sample writes the counts of marks by port to samples, as many as fit, and returns their number.
+func (k *marker) Sample(_ unit.Time, samples []dataplane.Sample) (n int) {
 	for port, x := range k.marked {
-		if n == len(to) {
+		if n == len(samples) {
 			break
 		}
-		to[n] = dataplane.Sample{Port: packet.PortID(port), Value: float64(x)}
+		samples[n] = dataplane.Sample{Port: packet.PortID(port), Value: float64(x)}
 		n++
 	}
 	return n

@@ -232,9 +232,9 @@ func (b *Buffer) Book(p *packet.Packet) {
 }
 
 // bookBytes counts n bytes into a part of the buffer.
-func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, where part) {
+func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, destination part) {
 	before := q.SharedBytes()
-	if where == headroom {
+	if destination == headroom {
 		q.headroom += n
 	}
 	q.bytes += n

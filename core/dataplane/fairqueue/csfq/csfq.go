@@ -206,4 +206,4 @@ func (p *PortState) lowerAlpha(share, maxShare float64) {
 }
 
 // Port returns the state of a port, for tests.
-func (x *program) Port(out packet.PortID) *PortState { return &x.ports[out] }
+func (x *program) Port(port packet.PortID) *PortState { return &x.ports[port] }

@@ -241,6 +241,6 @@ func (x *program) EvictAddress(a packet.Addr) {
 }
 
 // threshold returns the rank above which a port drops, and the share at it, for tests.
-func (x *program) threshold(out packet.PortID) (rank uint32, part float64) {
-	return x.ports[out].threshold, x.ports[out].partAtThreshold
+func (x *program) threshold(port packet.PortID) (rank uint32, part float64) {
+	return x.ports[port].threshold, x.ports[port].partAtThreshold
 }

@@ -71,14 +71,14 @@ func (*standalone) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample writes the counts by port to to, and returns their number.
-func (a *standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+// Sample writes the counts by port to samples, as many as fit, and returns their number.
+func (a *standalone) Sample(_ unit.Time, samples []dataplane.Sample) (n int) {
 	for metric, by := range [][]uint64{metricRecords: a.records, metricWithout: a.without} {
 		for port, x := range by {
-			if n == len(to) {
+			if n == len(samples) {
 				return n
 			}
-			to[n] = dataplane.Sample{Metric: metric, Port: packet.PortID(port), Value: float64(x)}
+			samples[n] = dataplane.Sample{Metric: metric, Port: packet.PortID(port), Value: float64(x)}
 			n++
 		}
 	}
