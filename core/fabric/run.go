@@ -212,9 +212,10 @@ func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now uni
 }
 
 // impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. arrivalTime is the time
-// without them. It returns the arrival time, or unit.Never if the frame is lost.
+// without them. It returns the arrival time, or unit.Never if the frame is lost. A lost frame is counted and freed. The
+// observer gets the transmission and the loss.
 //
-// go:noinline A lost frame is counted and freed. The observer gets the events of both.
+//go:noinline
 func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, arrivalTime unit.Time) unit.Time {
 	i, node, part := pt.link, m.n, m.group.part
 	x := &f.extras[i]

@@ -39,9 +39,10 @@ func (s *schedule) push(e timerheap.Entry) {
 	events[n] = e
 }
 
-// makeRoom makes room for one more entry, and returns the length of events. Taken entries are removed.
+// makeRoom makes room for one more entry, and returns the length of events. If more than half of the entries are taken,
+// it removes these.
 //
-// go:noinline
+//go:noinline
 func (s *schedule) makeRoom() (n int) {
 	if n = len(s.events); s.head > n/2 {
 		n = copy(s.events, s.events[s.head:])
