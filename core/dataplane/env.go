@@ -219,7 +219,7 @@ type TreePosition struct {
 }
 
 // GetShared returns the object that the programs of this switch share under a name. The first call creates it with
-// build.
+// build. Later calls do not use build.
 func (s *Site) GetShared(name string, build func() any) any {
 	if s.shared == nil {
 		s.shared = map[string]any{}

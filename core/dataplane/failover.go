@@ -63,7 +63,7 @@ func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	f.findNextChange()
 }
 
-// applyDueChanges excludes or includes each port with a due change.
+// applyDueChanges excludes or includes each port with a due change. It also sets the time of the next change.
 func (f *Failover) applyDueChanges(now unit.Time) {
 	for i, at := range f.changeTimes {
 		if at > now {
@@ -79,7 +79,7 @@ func (f *Failover) applyDueChanges(now unit.Time) {
 	f.findNextChange()
 }
 
-// findNextChange sets the time of the next change.
+// findNextChange sets the time of the next change; unit.Never if no change is due.
 func (f *Failover) findNextChange() {
 	f.nextChange = unit.Never
 	for _, at := range f.changeTimes {

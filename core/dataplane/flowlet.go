@@ -56,7 +56,7 @@ func (f *Flowlets) LastPort(hash uint32) (packet.PortID, bool) {
 	return c.port, c.used
 }
 
-// Normalize clears flowlets that have ended, for users that do not call LastPort.
+// Normalize clears flowlets that have ended, for users that do not call LastPort. Their cells become empty.
 func (f *Flowlets) Normalize(now unit.Time) {
 	for i := range f.cells {
 		if c := &f.cells[i]; c.used && now >= c.until {

@@ -215,7 +215,8 @@ func (s *Sums) Add(o Sums) {
 // MemoryBits returns the bits of tables and registers together.
 func (s *Sums) MemoryBits() int64 { return s.SRAM + s.TCAM + s.Registers }
 
-// Sums returns the totals of the pipeline's stages. An array in several stages counts once.
+// Sums returns the totals of the pipeline's stages. An array in several stages counts its bits once, but all reads and
+// writes.
 func (f *Footprint) Sums() (s Sums) {
 	var seen []string
 	for i := range f.Stages {
@@ -247,7 +248,7 @@ func (f *Footprint) Sums() (s Sums) {
 	return s
 }
 
-// registerNames returns the names of the pipeline's registers.
+// registerNames returns the names of the pipeline's registers, stage by stage, each as often as it is there.
 func (f *Footprint) registerNames() (names []string) {
 	for i := range f.Stages {
 		if g := f.Stages[i].Gress; g == InIngress || g == InEgress {
@@ -335,7 +336,7 @@ func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 	return out
 }
 
-// String returns the operation and its count.
+// String returns the operation, what it is about, and its count if that is above 1.
 func (o Operation) String() string {
 	s := o.Kind.String()
 	if o.What != "" {

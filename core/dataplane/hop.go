@@ -78,7 +78,8 @@ func (s *Switch) runIngress(p *packet.Packet) {
 	s.enqueuePacket(p)
 }
 
-// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.ReplicateTo).
+// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.ReplicateTo). It
+// clears the list of these ports. The copies precede p.
 func (s *Switch) replicatePacket(p *packet.Packet) {
 	for _, out := range s.replicas {
 		c := s.clonePacket(p, false)
@@ -152,7 +153,7 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 	return true
 }
 
-// wakePort reports a port with data as woken, unless the driver will ask it anyway.
+// wakePort reports a port with data to the driver as woken, unless the driver will ask it anyway.
 func (s *Switch) wakePort(out packet.PortID) {
 	if !s.awake[out] && !s.ports[out].IsIdle() {
 		s.awake[out] = true
@@ -225,7 +226,7 @@ func (s *Switch) runEgress(p *packet.Packet) bool {
 	return p.Data == nil || s.deparsePacket(p)
 }
 
-// deparsePacket writes the programs' changes into the frame. It returns false if p was dropped.
+// deparsePacket writes the programs' changes into the frame. If that fails, it drops p as Malformed and returns false.
 func (s *Switch) deparsePacket(p *packet.Packet) bool {
 	var err error
 	if s.config.Codec != nil {

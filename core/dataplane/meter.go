@@ -92,7 +92,7 @@ func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) *SrTCM {
 }
 
 // MeterPacket meters a packet of size bytes that arrives at now. arrivalColour is its colour on arrival; Green makes
-// the meter colour-blind.
+// the meter colour-blind. Green takes committed tokens, Yellow excess tokens, and Red no tokens.
 func (m *SrTCM) MeterPacket(now unit.Time, size int32, arrivalColour Colour) Colour {
 	m.excess.addTokens(m.committed.addTokens(m.earn.earnSince(now))) // tokens that C cannot hold go to E
 	n := tokenCost(size, m.packets)
@@ -105,7 +105,7 @@ func (m *SrTCM) MeterPacket(now unit.Time, size int32, arrivalColour Colour) Col
 	return Red
 }
 
-// tokenCost returns the tokens for a packet of size bytes.
+// tokenCost returns the tokens for a packet of size bytes: 1 if the tokens are packets, else its size.
 func tokenCost(size int32, packets bool) int64 {
 	if packets {
 		return 1
@@ -127,7 +127,8 @@ func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) *TrTCM
 	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}
 }
 
-// MeterPacket meters a packet as SrTCM.MeterPacket does.
+// MeterPacket meters a packet as SrTCM.MeterPacket does. A packet without peak tokens is Red and takes no tokens. One
+// without committed tokens is Yellow and takes only peak tokens.
 func (m *TrTCM) MeterPacket(now unit.Time, size int32, arrivalColour Colour) Colour {
 	m.committed.addTokens(m.earnCommitted.earnSince(now))
 	m.peak.addTokens(m.earnPeak.earnSince(now))

@@ -94,8 +94,8 @@ func (s *Sample) AppendLabel(b []byte) []byte {
 	return s.Prefix.AppendTo(b)
 }
 
-// CheckMetrics returns an error for invalid metrics: names that Prometheus does not accept, duplicates, or missing
-// labels.
+// CheckMetrics returns an error for invalid metrics: names that Prometheus does not accept, duplicates, missing help,
+// labels that Prometheus does not accept, or no label for a metric by port.
 func CheckMetrics(all []Metric) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	word := func(s string) bool {

@@ -147,7 +147,7 @@ func (s *Switch) trimTail(out packet.PortID, q tm.QueueID) bool {
 	return true
 }
 
-// unbookPacket accounts for p, which was taken out of its queue.
+// unbookPacket subtracts p, which was taken out of its queue, from the buffered bytes and runs the Unbookers.
 func (s *Switch) unbookPacket(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {

@@ -160,7 +160,8 @@ func (s *Switch) hasSchedulerDrops() bool {
 // schedulerDrops is a Releaser that drops the packets selected by the scheduler.
 type schedulerDrops struct{}
 
-// Release runs before the programs' Release, which get only packets that are sent.
+// Release drops the packet as EarlyDrop if its port's scheduler has selected it. It runs before the programs' Release,
+// which get only packets that are sent.
 func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 	if env.sw.ports[p.Meta.Out].MustDrop() {
 		return Drop(EarlyDrop)
@@ -275,7 +276,7 @@ func (s *Switch) BufferedBytes() unit.Bytes { return s.buffered }
 func (s *Switch) Wants() *packet.NodeRequests { return &s.wants }
 
 // setTimer sets the time of the next Advance: a program's tick, a packet on the recirculation port or the end of a
-// pause.
+// pause. The driver reads it from Wants.
 func (s *Switch) setTimer() {
 	s.wants.Timer = s.nextTick
 	if s.recircHead < len(s.recirc) {
@@ -283,7 +284,8 @@ func (s *Switch) setTimer() {
 	}
 }
 
-// Advance runs everything that is due at now.
+// Advance runs everything that is due at now: packets that leave the recirculation port, ends of pauses, ticks, and
+// then their requests.
 func (s *Switch) Advance(now unit.Time) {
 	s.env.now = now
 	for s.recircHead < len(s.recirc) && s.recirc[s.recircHead].exitTime <= now {

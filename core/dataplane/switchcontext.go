@@ -159,7 +159,8 @@ func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
 		"addresses of one"
 }
 
-// configRemarks returns the remarks of a configuration's own Check, or else the remarks about its target.
+// configRemarks returns the remarks of a configuration's own Check, or else the remarks about its target. Without a
+// target there are no remarks.
 func configRemarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
 	if x, ok := c.(Checker); ok {
 		return x.Check(s)

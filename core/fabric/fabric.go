@@ -160,7 +160,7 @@ type Fabric struct {
 }
 
 // New makes a network and reads every node's requests at time 0. It returns an error if links or parts do not fit the
-// nodes.
+// nodes, or if a link's rate, delay, jitter or loss is out of range.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
 		wireMode: c.Wire, observed: c.Observer != nil, delivers: c.Observer != nil || c.Wire != nil, together: c.RunParts,
@@ -229,7 +229,8 @@ func (m *member) portClocks() (all []*unit.Time) {
 	return all
 }
 
-// makeGroups makes the groups, in the order of their first nodes.
+// makeGroups makes the groups, in the order of their first nodes. A group of one node also gets the event heap if a
+// link leads from the node to itself, or if keys of arrivals do not fit.
 func (f *Fabric) makeGroups(links []Link) {
 	groupOf, groups := groupsOf(len(f.members), links, f.window)
 	f.groups = make([]group, groups)
@@ -263,7 +264,7 @@ func (f *Fabric) updateNext() {
 	}
 }
 
-// nextEvent returns the time of the group's earliest event.
+// nextEvent returns the time of the group's earliest event. It is unit.Never without events.
 func (g *group) nextEvent() unit.Time {
 	if g.single == nil {
 		return g.heap.FirstTime()
@@ -308,7 +309,7 @@ func (f *Fabric) LinkCounters(i int) LinkCounters {
 	return c
 }
 
-// CountEvents returns the number of events that were run.
+// CountEvents returns the number of events that were run, in all parts. Events that have become invalid do not count.
 func (f *Fabric) CountEvents() (n uint64) {
 	for _, x := range f.parts {
 		n += x.events
@@ -324,7 +325,7 @@ func (f *Fabric) CountHops() (n uint64) {
 	return n
 }
 
-// InFlight returns the number of packets on wires.
+// InFlight returns the number of packets on wires. The fabric must not run at the same time.
 func (f *Fabric) InFlight() int {
 	f.takeIn()
 	n := 0

@@ -35,7 +35,7 @@ func (f *Fabric) Normalize() {
 	}
 }
 
-// normalizeSingle normalizes a group of one node.
+// normalizeSingle normalizes a group of one node: it keeps its valid port events in order.
 func (f *Fabric) normalizeSingle(g *group) {
 	var kept []timerheap.Entry
 	for g.due.next < unit.Never {
@@ -49,7 +49,8 @@ func (f *Fabric) normalizeSingle(g *group) {
 	}
 }
 
-// normalizeGroup normalizes a group of several nodes; entries has their timers.
+// normalizeGroup normalizes a group of several nodes: it makes a new heap of their valid port events and of entries,
+// their timers.
 func (f *Fabric) normalizeGroup(g *group, entries []timerheap.Entry) {
 	for g.heap.FirstTime() < unit.Never {
 		if e := g.heap.Take(); kind(e.Key)&kindMask != timer && f.isPending(e) {

@@ -16,7 +16,7 @@ type keySorter struct {
 // general algorithm, because an insertion sort would be slow.
 const maxKeysPerBin = 16
 
-// reserveKeys returns memory for n keys, valid until the next call.
+// reserveKeys returns memory for at least n keys, valid until the next call.
 func (o *keySorter) reserveKeys(n int) []uint64 {
 	if len(o.keys) < n {
 		o.keys, o.ordered = make([]uint64, 2*n), make([]uint64, 2*n)

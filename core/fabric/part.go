@@ -40,7 +40,8 @@ type crossing struct {
 	p    *packet.Packet
 }
 
-// makeParts assigns the groups to parts. It is an error if nodes of one group are in different parts.
+// makeParts assigns the groups to parts. It is an error if nodes of one group are in different parts. So is a part that
+// does not exist, or another number of entries in PartOf than of nodes.
 func (f *Fabric) makeParts(c *Config) error {
 	for k, p := range append([]Part{{c.Pool, c.Observer}}, c.MoreParts...) {
 		x := &part{fabric: f, id: k, pool: p.Pool, observer: p.Observer}
@@ -82,7 +83,8 @@ func (f *Fabric) makeParts(c *Config) error {
 	return nil
 }
 
-// runPart runs the events of a part before the end of the window.
+// runPart runs the events of a part before the end of the window, after it has taken in the frames that other parts
+// sent in the last one.
 func (f *Fabric) runPart(k int) {
 	x, end := f.parts[k], f.end
 	x.takeIn(f.turn ^ 1)
@@ -116,7 +118,7 @@ func (x *part) sendAcross(turn int, pt *port, arrivalTime unit.Time, p *packet.P
 	x.next = min(x.next, arrivalTime)
 }
 
-// takeIn puts the frames that other parts sent in a turn onto the part's links.
+// takeIn puts the frames that other parts sent in a turn onto the part's links. These boxes are then empty.
 func (x *part) takeIn(turn int) {
 	for _, from := range x.fabric.parts {
 		box := from.boxes[turn][x.id]

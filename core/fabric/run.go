@@ -44,7 +44,7 @@ func (f *Fabric) Run(endTime unit.Time, stop func(done unit.Time) bool) {
 	}
 }
 
-// runGroup runs the events of a group of several nodes before end.
+// runGroup runs the events of a group of several nodes before end. It counts the events and sets the group's next time.
 func (f *Fabric) runGroup(g *group, end unit.Time) {
 	x := g.part
 	// Read the headers of all packets that arrive in this window, so that their cache misses overlap;
@@ -108,7 +108,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 }
 
 // portEvent runs the pending event of a port. It returns false if that was a wake of a port that another frame
-// occupies.
+// occupies. Then the event moves to the end of that frame.
 func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	pt.armedAt = unit.Never
 	if pt.freeAt > now {
@@ -162,7 +162,8 @@ func (f *Fabric) armPort(g *group, pt *port, eventTime unit.Time, k kind) {
 	}
 }
 
-// transmitNext asks the port for its next frame and sends it.
+// transmitNext asks the port for its next frame and sends it. Without a frame it schedules the time that the node has
+// returned, at least 1 ps later.
 func (f *Fabric) transmitNext(m *member, pt *port, now unit.Time) {
 	p, again := m.node.Dequeue(now, pt.out)
 	if p == nil {

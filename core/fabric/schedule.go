@@ -17,7 +17,7 @@ type schedule struct {
 
 const maxPassed = 24
 
-// push adds an event.
+// push adds an event. One that precedes more than maxPassed of the last events goes to the heap.
 func (s *schedule) push(e timerheap.Entry) {
 	if e.At < s.next {
 		s.next = e.At
@@ -74,7 +74,7 @@ func (s *schedule) take() timerheap.Entry {
 	return e
 }
 
-// dropFirst removes the first entry of events.
+// dropFirst removes the first entry of events. It sets next to the following entry, without regard to the heap.
 func (s *schedule) dropFirst() {
 	if s.head++; s.head == len(s.events) {
 		s.events, s.head = s.events[:0], 0

@@ -13,7 +13,8 @@ const (
 	maxWindow = unit.Time(1) << (63 - wireBits)
 )
 
-// runSingle runs the events before end of a group of one node.
+// runSingle runs the events before end of a group of one node. Port events precede arrivals of the same time, and
+// timers follow them.
 func (f *Fabric) runSingle(g *group, end unit.Time) {
 	m, x, base := g.single, g.part, *g.nextAt
 	node, wants := m.node, m.wants

@@ -34,7 +34,7 @@ func (w *wire) take() *packet.Packet {
 	return p
 }
 
-// touchPacket reads the fields that the node will read of p.
+// touchPacket reads the fields that the node will read of p. The result has no meaning; its use keeps the reads.
 func (w *wire) touchPacket(p *packet.Packet) int32 {
 	if w.ends {
 		return p.TouchEnd()
@@ -54,7 +54,7 @@ func (w *wire) putFrame(arrivalTime unit.Time, p *packet.Packet) {
 	}
 }
 
-// scheduleFirst schedules the arrival of the first frame on an empty wire.
+// scheduleFirst schedules the arrival of the first frame on an empty wire. It also updates the group's next time.
 func (w *wire) scheduleFirst(arrivalTime unit.Time) {
 	g := w.to.group
 	if g.single == nil {

@@ -39,7 +39,8 @@ func (w *wordReader) errorf(format string, args ...any) error {
 	return &FormatError{File: w.file, Line: max(w.line, 1), Column: max(w.column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
-// nextWord returns the next word. what describes it for errors; it is an error if the file ends.
+// nextWord returns the next word. what describes it for errors; it is an error if the file ends. The rest of the line
+// stays for the next call.
 func (w *wordReader) nextWord(what string) (string, error) {
 	for {
 		trimmed := strings.TrimLeft(w.rest, " \t\r")
@@ -69,7 +70,7 @@ func (w *wordReader) nextWord(what string) (string, error) {
 	return word, nil
 }
 
-// nextNumber parses an integer in [low, high]. what describes it for errors.
+// nextNumber parses an integer in [low, high]. what describes it for errors. Another word is an error.
 func (w *wordReader) nextNumber(what string, low, high int) (int, error) {
 	s, err := w.nextWord(what)
 	if err != nil {
@@ -82,7 +83,7 @@ func (w *wordReader) nextNumber(what string, low, high int) (int, error) {
 	return n, nil
 }
 
-// requireEnd verifies that the file has ended.
+// requireEnd verifies that the file has ended. The error for a further word has Excess set.
 func (w *wordReader) requireEnd() error {
 	s, err := w.nextWord("")
 	if err == nil {
@@ -215,7 +216,7 @@ func (w *wordReader) simAIError(nodes int, words []string) error {
 var slashedUnits = strings.NewReplacer("Tb/s", "Tbps", "Gb/s", "Gbps", "Mb/s", "Mbps", "kb/s", "kbps", "Kb/s", "kbps",
 	"Kbps", "kbps", "b/s", "bps")
 
-// nextRate parses a link's rate. A rate without a unit is in bit/s, as in ns-3.
+// nextRate parses a link's rate. A rate without a unit is in bit/s, as in ns-3. It must be above 0.
 func (w *wordReader) nextRate(what string) (unit.LinkRate, error) {
 	s, err := w.nextWord(what)
 	if err != nil {
@@ -235,7 +236,7 @@ func (w *wordReader) nextRate(what string) (unit.LinkRate, error) {
 	return l, nil
 }
 
-// readSwitches parses the ids of the switches, and names all nodes.
+// readSwitches parses the ids of the switches, and names all nodes. Switches are named s<id> and hosts h<id>.
 func (n *Network) readSwitches(w *wordReader, switches int) error {
 	for range switches {
 		id, err := w.nextNumber("a switch's id", 0, len(n.Nodes)-1)

@@ -54,7 +54,8 @@ func readHTSim(r io.Reader, file string) (*Network, error) {
 	return f.buildNetwork()
 }
 
-// readLines parses all lines. Without an error the file is complete.
+// readLines parses all lines. Without an error the file has Nodes, Tiers and all its tiers, but their keys are not
+// checked.
 func (f *topoReader) readLines(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	last, end := 0, 1 // end of the last line that is not empty
@@ -238,7 +239,7 @@ func (f *topoReader) checkSize(nodes, links int) error {
 func (t *tier) linkDelay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
 func (t *tier) linkRate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
 
-// describeBundle returns the part of an error about ports that describes bundles.
+// describeBundle returns the part of an error about ports that describes bundles. It is "" without bundles.
 func (t *tier) describeBundle() string {
 	if t.bundle == 1 {
 		return ""
@@ -246,7 +247,7 @@ func (t *tier) describeBundle() string {
 	return fmt.Sprintf(", in bundles of %d", t.bundle)
 }
 
-// addBundle adds the links between a switch and one of the tier above.
+// addBundle adds the links between a switch low and high, a switch of this tier, numbered from 0.
 func (t *tier) addBundle(b *builder, low, high int) {
 	for k := range t.bundle {
 		b.addLink(low, high, t.linkRate())
@@ -263,7 +264,7 @@ func (f *topoReader) switchesAbove(uplinks int, upperTier *tier) (int, error) {
 	return uplinks / upperTier.bundle, nil
 }
 
-// linkCores links each of the switches from first on to each core.
+// linkCores links each of the switches from first on to each core, which it adds. It fails if the ports do not fit.
 func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	up, top := f.blocks[0].up, f.blocks[1]
 	f.line = top.line
@@ -288,7 +289,8 @@ func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	return nil
 }
 
-// linkPods links the switches from first on to the aggregation switches of their pods, and those to the cores.
+// linkPods links the switches from first on to the aggregation switches of their pods, and those to the cores, which it
+// adds. It fails if Podsize or the ports do not fit.
 func (f *topoReader) linkPods(b *builder, first, tors int) error {
 	leaf, middle, top := f.blocks[0], f.blocks[1], f.blocks[2]
 	perPod := f.pod / leaf.down

@@ -60,7 +60,7 @@ func (r *Routes) checkJoined(sender, receiver int) error {
 	return fmt.Errorf("no path leads from %s to %s", r.network.Nodes[sender].Name, r.network.Nodes[receiver].Name)
 }
 
-// leadsTo reports whether a NIC of a host is at a group of switches.
+// leadsTo reports whether a NIC of a host is at a group of switches (findComponents).
 func (r *Routes) leadsTo(host int, group int32) bool {
 	for k := range r.ports[host] {
 		if r.component[r.nics.NumberOf(host, k)] == group {

@@ -44,7 +44,7 @@ func (x *NICs) Len() int { return x.nodes + len(x.owner) }
 // HasSeveral reports whether any host has more than one NIC.
 func (x *NICs) HasSeveral() bool { return x.second != nil }
 
-// HostOf returns the host of a NIC.
+// HostOf returns the host of a NIC; a switch's number is its own.
 func (x *NICs) HostOf(nic int) int {
 	if nic < x.nodes {
 		return nic
@@ -150,7 +150,7 @@ func (r *Routes) NewNICSelector() *NICSelector {
 	return c
 }
 
-// nearestPairs returns the nearest pairs of NICs of two hosts.
+// nearestPairs returns the nearest pairs of NICs of two hosts. The slice is shared by calls and must not be changed.
 func (c *NICSelector) nearestPairs(sender, receiver int) []NICPair {
 	of := NICPair{sender, receiver}
 	pairs, known := c.near[of]
@@ -209,7 +209,8 @@ func (c *NICSelector) ChooseUpPair(choice NICChoice, port, sender, receiver int,
 	return c.Reroute(choice, p, number, isUp), nil
 }
 
-// choosePair selects one of several pairs of NICs. With RoundRobin it moves the sender's turn.
+// choosePair selects one of several pairs of NICs, in turn with RoundRobin and else by a hash of the number and the
+// hosts. With RoundRobin it moves the sender's turn.
 func (c *NICSelector) choosePair(choice NICChoice, pairs []NICPair, sender, receiver int, number uint32) NICPair {
 	if len(pairs) == 1 {
 		return pairs[0]

@@ -79,7 +79,7 @@ func splitNumbered(pattern string) (before string, ranges [][2]int, after string
 	}
 }
 
-// parseRanges parses 0-15 or 0-3,8,10-12.
+// parseRanges parses 0-15 or 0-3,8,10-12. ok is false for any other text. A range may end before it begins.
 func parseRanges(text string) (all [][2]int, ok bool) {
 	for _, part := range strings.Split(text, ",") {
 		low, high, ranged := strings.Cut(part, "-")
@@ -96,7 +96,7 @@ func parseRanges(text string) (all [][2]int, ok bool) {
 	return all, true
 }
 
-// isInRanges reports whether a range contains n.
+// isInRanges reports whether a range, with both of its ends, contains n.
 func isInRanges(ranges [][2]int, n int) bool {
 	for _, r := range ranges {
 		if n >= r[0] && n <= r[1] {
@@ -113,7 +113,8 @@ type numberRanges struct {
 	digit     bool // it matches one digit, not a number
 }
 
-// findNumberRanges returns all [ ] with numbers of a pattern.
+// findNumberRanges returns all [ ] with numbers of a pattern, in order. Two characters, as in [12], are not a number
+// but a class.
 func findNumberRanges(pattern string) (all []numberRanges) {
 	for at := 0; ; {
 		open := strings.IndexByte(pattern[at:], '[')

@@ -122,6 +122,7 @@ func (n *Network) portOf(ports []PortRef, link int) int {
 }
 
 // searchRoutes computes the routes of any network, by a search for each class. lasts are the switches of the classes.
+// It sets Via of the switches' paths, and returns the sets of ports to which these refer.
 func (r *Routes) searchRoutes(lasts []int) *portSets {
 	s := r.network.newSearch(r.ports)
 	all := make([]uint32, len(s.switches)*len(lasts))
@@ -158,7 +159,7 @@ type portSets struct {
 
 func newSets() portSets { return portSets{all: make([][]packet.PortID, 1), index: map[string]uint32{}} }
 
-// newSearch prepares a search over the network's switches.
+// newSearch prepares a search over the network's switches; ports are Network.Ports.
 func (n *Network) newSearch(ports [][]PortRef) *pathSearch {
 	s := &pathSearch{number: make([]int32, len(n.Nodes)), portSets: newSets()}
 	for node := range n.Nodes {

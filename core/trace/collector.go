@@ -17,8 +17,8 @@ type Port struct {
 	Traced bool
 }
 
-// MarkPorts marks the ports that a pattern (path.Match: * stands for any characters) matches. It reports whether there
-// are any.
+// MarkPorts marks the ports that a pattern (path.Match: * stands for any characters) matches, or equals. It reports
+// whether there are any. Other ports stay as they are.
 func MarkPorts(ports []Port, pattern string) bool {
 	found := false
 	for i := range ports {
@@ -158,7 +158,7 @@ func (t *Collector) hostName(a packet.Addr) string {
 	return t.config.Nodes[a-1]
 }
 
-// storeFrame stores the beginning of p's wire form in r.
+// storeFrame stores the beginning of p's wire form in r. A packet without a wire form is an error of the collector.
 func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	data := p.Data
 	switch {
@@ -185,8 +185,8 @@ func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)
 }
 
-// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as
-// Err does.
+// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as Err
+// does. Frames of the records are valid only during the call.
 func (t *Collector) Flush(done unit.Time) error {
 	for _, x := range t.parts {
 		t.order = append(t.order, x.order...)

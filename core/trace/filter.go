@@ -17,7 +17,7 @@ type Filter struct {
 	From, To unit.Time // From ≤ time < To; To = 0: no end
 }
 
-// Match reports whether the filter selects r.
+// Match reports whether the filter selects r. A pattern of Hosts may match either end.
 func (f *Filter) Match(r *Record) bool {
 	if r.At < f.From || f.To > 0 && r.At >= f.To {
 		return false

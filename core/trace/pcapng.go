@@ -56,7 +56,8 @@ const maxText = 1 << 12
 // cutOff returns the first maxText bytes of s.
 func cutOff(s string) string { return s[:min(len(s), maxText)] }
 
-// AppendSection appends the header of a file: the name of the application and a comment.
+// AppendSection appends the header of a file: the name of the application and a comment. Longer texts are cut off after
+// maxText bytes.
 func AppendSection(b []byte, application, comment string) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockSection), 0)
@@ -67,7 +68,8 @@ func AppendSection(b []byte, application, comment string) []byte {
 	return appendBlock(appendOption(b, optionEnd, ""), start)
 }
 
-// AppendInterface appends the description of an interface. Interfaces are numbered from 0.
+// AppendInterface appends the description of an interface. Interfaces are numbered from 0. A longer name is cut off
+// after maxText bytes.
 func AppendInterface(b []byte, name string) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockInterface), 0)
@@ -159,7 +161,8 @@ func (f *FrameReader) offsetError(format string, args ...any) error {
 	return fmt.Errorf("offset %d: %s", f.offset, fmt.Sprintf(format, args...))
 }
 
-// readBlock reads a block. The error is io.EOF at the end of the file. The body is valid until the next call.
+// readBlock reads a block. The error is io.EOF at the end of the file. The body is valid until the next call. kind is
+// the block's type, and body its content without lengths.
 func (f *FrameReader) readBlock() (kind uint32, body []byte, err error) {
 	f.offset = f.next
 	var head [8]byte
@@ -188,7 +191,8 @@ func (f *FrameReader) readBlock() (kind uint32, body []byte, err error) {
 	return le.Uint32(head[:]), f.block[:length-12], nil
 }
 
-// eachOption calls visit for each option in b, the end of a block. The value is valid until the next block is read.
+// eachOption calls visit for each option in b, the end of a block. The value is valid until the next block is read. It
+// fails if an option does not fit into b.
 func (f *FrameReader) eachOption(b []byte, visit func(code uint16, value []byte)) error {
 	for len(b) > 0 {
 		if len(b) < 4 {

@@ -78,7 +78,7 @@ type flowAtPort struct {
 	packets, bytes int64
 }
 
-// AddRecord adds a record.
+// AddRecord adds a record, which must not be earlier than the last one. Summary keeps no reference to it.
 func (s *Summary) AddRecord(r *Record) {
 	if s.events == 0 {
 		s.first = r.At
@@ -133,7 +133,7 @@ func (s *Summary) AddRecord(r *Record) {
 	}
 }
 
-// countReason counts a drop for the reason.
+// countReason counts a drop for the reason; "" counts as not recorded.
 func (s *Summary) countReason(name string) {
 	if name == "" {
 		name = "not recorded"
@@ -148,6 +148,7 @@ func (s *Summary) countReason(name string) {
 }
 
 // busiestPort returns the packets and bytes of the flow at the port that transmitted the largest number of its bytes.
+// Both are 0 if no port has transmitted the flow.
 func (f *flowSum) busiestPort() (packets, bytes int64) {
 	for _, a := range f.byPort {
 		if a.bytes > bytes {
@@ -160,7 +161,8 @@ func (f *flowSum) busiestPort() (packets, bytes int64) {
 // flowsShown is the maximum number of flows that a summary lists.
 const flowsShown = 20
 
-// String returns the summary as tables of at most 80 columns.
+// String returns the summary as tables of at most 80 columns. It sorts the reasons and flows, and lists at most
+// flowsShown flows.
 func (s *Summary) String() string {
 	var b strings.Builder
 	if s.events == 0 {

@@ -151,7 +151,7 @@ func AppendText(b []byte, r *Record) []byte {
 	return appendWord(b, r.Reason)
 }
 
-// ParseText reads a line of the text form. The error names the column.
+// ParseText reads a line of the text form. The error names the first invalid column. The record has no frame.
 func ParseText(line string) (Record, error) {
 	var r Record
 	words := strings.Split(line, " ")
@@ -229,7 +229,7 @@ func ParseText(line string) (Record, error) {
 	return r, bad
 }
 
-// parseSeconds is the inverse of FormatSeconds.
+// parseSeconds is the inverse of FormatSeconds. It returns false unless there are exactly twelve decimals.
 func parseSeconds(s string) (unit.Time, bool) {
 	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	if len(part) != 12 || strings.ContainsAny(whole+part, "+-") {

@@ -12,7 +12,7 @@ func (l Length) LowerOf(other Length) Length {
 	return Length{lowerLimit(l.Packets, other.Packets), lowerLimit(l.Bytes, other.Bytes)}
 }
 
-// lowerLimit returns the lower one of two limits; 0: no limit.
+// lowerLimit returns the lower one of two limits, where 0 is no limit.
 func lowerLimit[T Bytes | int32](a, b T) T {
 	if a == 0 || b > 0 && b < a {
 		return b

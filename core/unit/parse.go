@@ -44,7 +44,7 @@ func listWords(scales ...[]scale) string {
 	return strings.Join(w, ", ")
 }
 
-// splitNumber splits "5.25 ms" into number and word. One space between them is allowed.
+// splitNumber splits "5.25 ms" into number and word. One space between them is allowed. It checks neither of them.
 func splitNumber(s string) (number, word string) {
 	i := 0
 	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
@@ -165,7 +165,7 @@ func ParseTime(s string) (Time, error) {
 	return Time(v), err
 }
 
-// String formats t. ParseTime returns t again if it is not negative.
+// String formats t. ParseTime returns t again if it is not negative. Never is "never", which ParseTime refuses.
 func (t Time) String() string {
 	if t == Never {
 		return "never"
@@ -259,7 +259,7 @@ func (l Length) String() string {
 	return l.Bytes.String()
 }
 
-// ParseDepth reads the depth of a queue: "24 packets", an amount of data, or a time.
+// ParseDepth reads the depth of a queue: "24 packets", an amount of data, or a time, such as 5ms.
 func ParseDepth(s string) (Depth, error) {
 	if l, err := ParseLength(s); err == nil {
 		return Depth{Packets: l.Packets, Bytes: l.Bytes}, nil

@@ -76,7 +76,7 @@ func (s *Serialiser) NextTime(size int32, backToBack bool) Time {
 	return s.nextRounded(size, backToBack)
 }
 
-// nextRounded is NextTime at rates that do not divide 8·10¹² ps.
+// nextRounded is NextTime at rates that do not divide 8·10¹² ps. It keeps the rounding of the busy period.
 func (s *Serialiser) nextRounded(size int32, backToBack bool) Time {
 	if !backToBack {
 		s.credit = 0

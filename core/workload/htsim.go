@@ -99,7 +99,8 @@ func (m *matrixReader) errorAt(column int, format string, args ...any) error {
 	return &FormatError{m.file, m.line, column, fmt.Sprintf(format, args...), false}
 }
 
-// parseNumber parses a field as a number in [low, high]. what names it in errors.
+// parseNumber parses a field as a number in [low, high]. what names it in errors. Another text is an error, and so is a
+// missing field.
 func (m *matrixReader) parseNumber(field int, what string, low, high int64) (int64, error) {
 	if field >= len(m.fields) {
 		return 0, m.errorAt(len(m.text)+1, "the line ends; %s is missing", what)
@@ -116,7 +117,7 @@ func (m *matrixReader) parseNumber(field int, what string, low, high int64) (int
 	return v, nil
 }
 
-// readLine parses the current line.
+// readLine parses the current line: an announcement, a trigger or a flow. It fails on more flows than announced.
 func (m *matrixReader) readLine() (err error) {
 	switch key := m.fields[0]; {
 	case key == "Nodes" && m.nodes < 0:

@@ -28,7 +28,7 @@ type Trigger struct {
 // maxActivations returns the maximum number of activations of the trigger.
 func (t *Trigger) maxActivations() int { return len(t.Sent) + len(t.Arrived) }
 
-// flowsBegun returns the flows that this number of activations begins.
+// flowsBegun returns the flows that this number of activations begins. The slice is part of Begins.
 func (t *Trigger) flowsBegun(activations int) []int {
 	switch {
 	case t.Kind == MultiShot:
@@ -51,7 +51,7 @@ type triggerUse struct {
 	id     int64
 }
 
-// addUse records that the current flow names a trigger.
+// addUse records that the current flow names a trigger: its word is the given field and its number the next one.
 func (m *matrixReader) addUse(field int) error {
 	id, err := m.parseNumber(field+1, "the trigger", 0, 1<<40)
 	if err == nil {
@@ -60,7 +60,7 @@ func (m *matrixReader) addUse(field int) error {
 	return err
 }
 
-// parseTrigger parses a declaration.
+// parseTrigger parses a declaration. It fails on a repeated id, or on more triggers than announced.
 func (m *matrixReader) parseTrigger() error {
 	if len(m.fields) < 2 || m.fields[1] != "id" {
 		return m.errorf(0, "a trigger is declared by: trigger id n oneshot, multishot or barrier [count] k")

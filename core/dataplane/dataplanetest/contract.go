@@ -25,7 +25,7 @@ const (
 	pay = 125 - 42 // payload of a frame of 125 bytes
 )
 
-// String returns a line for each departure, then the drops.
+// String returns a line for each departure, then the drops by reason, and the number of lost packets if it is not 0.
 func (t Transcript) String() string {
 	var b strings.Builder
 	for _, d := range t.Departures {
@@ -113,7 +113,7 @@ type bookkeeper struct {
 
 func (k *bookkeeper) Name() string { return "bookkeeper" }
 
-// checkStep checks the time and the kind of packet at a hook. what names the hook.
+// checkStep checks the time and the kind of packet at a hook. what names the hook. A violation is stored, not returned.
 func (k *bookkeeper) checkStep(env *dataplane.Env, p *packet.Packet, what string) {
 	if env.Now() < k.last {
 		k.violation = fmt.Sprintf("%s at %v, after %v", what, env.Now(), k.last)

@@ -76,7 +76,7 @@ type Transcript struct {
 	Events     uint64      // of a fabric
 }
 
-// RecordEnd adds the switch's counters at the end.
+// RecordEnd adds the switch's counters at the end. now is the end of pauses that are still held.
 func (t *Transcript) RecordEnd(now unit.Time, sw *dataplane.Switch, s *Setup, pool *packet.Pool) {
 	t.Drops, t.Live = sw.DropCounts(), pool.LiveCount()
 	for i := range s.Ports {
@@ -128,7 +128,7 @@ func (s *Setup) NewSiteWithPorts() *dataplane.Site {
 	return site
 }
 
-// newPorts creates the ports of a script.
+// newPorts creates the ports of a script. Schedulers that need addresses get the script's.
 func (s *Setup) newPorts() (ports []*tm.Port) {
 	for _, p := range s.Ports {
 		scheduler := p.Scheduler

@@ -234,7 +234,7 @@ type Counter struct {
 // Name returns "counter".
 func (c *Counter) Name() string { return "counter" }
 
-// Book counts a packet that enters a queue.
+// Book counts a packet that enters a queue as arrived and passed.
 func (c *Counter) Book(env *dataplane.Env, p *packet.Packet) {
 	if env.Now() >= c.From {
 		c.Came[p.Meta.In]++

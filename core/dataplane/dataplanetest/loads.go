@@ -55,7 +55,7 @@ func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arr
 }
 
 // CheckNoEarlyDrops reports early drops while queues stay short: at a port with a load of one half and one with two
-// thirds, and in a burst of so many simultaneous full packets.
+// thirds, and in a burst of so many simultaneous full packets. build returns the programs behind forwarding.
 func CheckNoEarlyDrops(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
 	s := NewLinks(3, rate, 1)

@@ -133,7 +133,7 @@ func (a *SingleSwitch) ReceivePacket(now unit.Time, port packet.PortID, p *packe
 	return a.collectLeaving(now)
 }
 
-// RunUntil lets time pass and returns the packets that depart then, by the program's ticks.
+// RunUntil runs the program's ticks up to and including now, and returns the packets that depart by them.
 func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	for a.Wants().Timer <= now {
 		a.Now = max(a.Now, a.Wants().Timer)

@@ -78,7 +78,8 @@ type Program struct {
 	frame   int64             // Size of the largest frame
 }
 
-// New returns the program for a site. It fails if a name is no user of the book.
+// New returns the program for a site. It fails if a name is no user of the book. With Others, each user of the book
+// without a rate gets that rate.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if err := users.CheckKnown(site.Book, users.SetsOf(c.Rates)); err != nil {
 		return nil, err

@@ -138,7 +138,7 @@ func newCake(f *flows, s *fq) *cake {
 	return k
 }
 
-// fitRate sets the values that depend on the port's rate.
+// fitRate sets the values that depend on the port's rate: the times of the law and the quantum.
 func (k *cake) fitRate() {
 	k.rate = k.port.rate
 	k.setTimes(k.config.Target, k.config.Interval, k.port.sendTime(largeFrame))
@@ -173,7 +173,7 @@ func (k *cake) earnQuantum(i int32) {
 	q.part = uint16(x)
 }
 
-// countBusy adds n to the busy flows of list i's hosts.
+// countBusy adds n to the busy flows of list i's hosts, on the sides that the isolation counts.
 func (k *cake) countBusy(i, n int32) {
 	for side, on := range k.sides {
 		if on {

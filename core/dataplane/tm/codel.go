@@ -104,7 +104,8 @@ func (s *CoDelState) JudgePacket(c *CoDel, now, sojourn unit.Time, remaining uni
 	return Pass
 }
 
-// beginDropping enters dropping. Soon after the last time it continues at the rate that controlled the queue then.
+// beginDropping enters dropping. Soon after the last time it continues at the rate that controlled the queue then. It
+// marks or drops the first packet.
 func (s *CoDelState) beginDropping(c *CoDel, now unit.Time, markable bool) Signal {
 	delta := s.count - s.firstCount
 	s.dropping, s.count = true, 1

@@ -164,7 +164,7 @@ type node struct {
 // round is a chain of lists in the order of their turns.
 type round struct{ first, last int32 }
 
-// newFlows returns an empty queue of a port with scheduler s.
+// newFlows returns an empty queue of a port with scheduler s, with a list for each user or Flows lists.
 func newFlows(s *fq) *flows {
 	c, n := &s.config, s.config.Flows
 	if s.table != nil {
@@ -204,7 +204,7 @@ func (f *flows) listOfUser(p *packet.Packet) int32 {
 	return 1 + u
 }
 
-// appendTurn appends list i to a round.
+// appendTurn appends list i to a round. The list must not be in another.
 func (f *flows) appendTurn(r *round, i int32) {
 	if f.lists[i].next = 0; r.first == 0 {
 		r.first = i
@@ -214,7 +214,7 @@ func (f *flows) appendTurn(r *round, i int32) {
 	r.last = i
 }
 
-// pushPacket appends p to its flow's list.
+// pushPacket appends p to its flow's list. A list without a turn gets one, with a quantum of credit.
 func (f *flows) pushPacket(p *packet.Packet) {
 	if f.cake != nil {
 		f.cake.enqueuePacket(p)
@@ -308,7 +308,8 @@ func (f *flows) popPacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	return nil, false
 }
 
-// removeNode removes node n from list l and returns its packet.
+// removeNode removes node n from list l and returns its packet. Without CoDel or CAKE, the last packet of the queue
+// ends the period.
 func (f *flows) removeNode(l *flow, n int32) *packet.Packet {
 	x := &f.nodes[n]
 	p := x.p

@@ -70,7 +70,8 @@ func (p *Port) ApplyResume(now unit.Time, class uint8) {
 	p.applyHolds()
 }
 
-// applyHolds sets the queues that are paused, by the classes that are held.
+// applyHolds sets the queues that are paused, by the classes that are held. Classes beyond the last queue hold that
+// one.
 func (p *Port) applyHolds() {
 	held, last := uint16(p.pauses.held), p.last
 	set := held & (1<<last - 1)

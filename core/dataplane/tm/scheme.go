@@ -69,7 +69,8 @@ func (c *wrr) Params(p *scheme.Params) {
 // Traits returns that it takes turns.
 func (c *wrr) Traits() Traits { return Traits{Turns: c.turnPackets} }
 
-// turnPackets returns the max number of packets of each queue in its turn.
+// turnPackets returns the max number of packets of each queue in its turn, by default 1. Weights of queues that do not
+// exist do not count.
 func (c *wrr) turnPackets(queues int) []int64 {
 	turns := make([]int64, queues)
 	for i := range turns {
@@ -183,7 +184,7 @@ func (c *queues) Params(p *scheme.Params) {
 	})
 }
 
-// queueOf parses the number of a queue.
+// queueOf parses the number of a queue, 0 or more.
 func queueOf(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {

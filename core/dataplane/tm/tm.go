@@ -250,7 +250,7 @@ func (b *Buffer) popHead(l *Queue, q QueueID) *packet.Packet {
 	return p
 }
 
-// countOut counts p, which may be nil, out of queue q, and returns it.
+// countOut counts p, which may be nil, out of queue q, and returns it. It does not remove p from a list.
 func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 	if p == nil {
 		return nil
@@ -266,7 +266,7 @@ func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet 
 
 // MakeRoom removes a packet to make room for p, which does not fit into queue q by the limit why. It returns nil if p
 // itself must be dropped, as always under schedulers other than NewFQ's and NewLeastValue's. Several packets may have
-// to be removed, and p may be dropped even then.
+// to be removed, and p may be dropped even then. The caller drops the result, and calls again while p does not fit.
 func (b *Buffer) MakeRoom(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
 		if b.ranked {
@@ -389,7 +389,7 @@ func (p *Port) QueueShare(q QueueID) (share float64, ok bool) {
 	return 1, false
 }
 
-// HasShares reports whether the scheduler gives a fixed share to any queue.
+// HasShares reports whether the scheduler gives a fixed share to any queue (QueueShare).
 func (p *Port) HasShares() bool {
 	for q := range p.Queues() {
 		if _, ok := p.QueueShare(QueueID(q)); ok {

@@ -84,7 +84,8 @@ func (f *Finder) addPrefix(p netip.Prefix, set int32) {
 // sortLengths sorts the lengths, longest first.
 func (f *Finder) sortLengths() { slices.SortFunc(f.lengths, func(a, b int) int { return b - a }) }
 
-// findLongest returns the set with the longest prefix of up to max bits that contains an address.
+// findLongest returns the set with the longest prefix of up to max bits that contains an address, and the prefix's
+// length; −1 without a set.
 func (f *Finder) findLongest(a netip.Addr, max int) (set int32, bits int, ok bool) {
 	for _, n := range f.lengths {
 		if n > max {
@@ -109,7 +110,7 @@ func (f *Finder) findContaining(p netip.Prefix) (set int32, ok bool) {
 const maxBits = 128
 
 // FindSet returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a
-// set that is a name belong to the book's user.
+// set that is a name belong to the book's user. ok is false if the address is in no set.
 func (f *Finder) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	set, bits, ok := f.findLongest(addressOf(f.book, a, version), maxBits)
 	if name, n := f.book.OwnerOf(a, version); name != "" && n > bits {
@@ -171,7 +172,8 @@ func CheckKnown(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// CheckConflicts returns an error if a set has the same prefix as a user of the book.
+// CheckConflicts returns an error if a set has the same prefix as a user of the book. Only alternatives without other
+// conditions count.
 func CheckConflicts(book *packet.Book, sets []Set) error {
 	owners := ownersOf(book)
 	for _, s := range sets {
@@ -240,7 +242,7 @@ func DescribeDivided(book *packet.Book, sets []Set, completes bool, nodes Nodes)
 	return f.dividedNodes(sets, nodes, own)
 }
 
-// completeSets appends each user of the book that no set names.
+// completeSets returns the sets followed by each user of the book that no set names.
 func completeSets(book *packet.Book, sets []Set) []Set {
 	var all []scheme.Pair[Set, bool]
 	for _, s := range sets {

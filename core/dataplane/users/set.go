@@ -54,7 +54,8 @@ func ParseSet(text string) (Set, error) {
 	return Set(strings.Join(words, " | ")), nil
 }
 
-// ParseAddresses parses a set of only addresses and prefixes, or the name of a declared user.
+// ParseAddresses parses a set of only addresses and prefixes, or the name of a declared user. It fails on any other
+// condition.
 func ParseAddresses(text string) (Set, error) {
 	s, err := ParseSet(text)
 	if err != nil {
@@ -94,7 +95,8 @@ var reserved = []string{"from", "to", "dscp", "proto", "sport", "dport", "vlan",
 // NameRule describes names of users in errors.
 const NameRule = "letters, digits, - and _, the first one a letter, up to 40, and no word such as tcp, dscp or vlan"
 
-// ParseMatches returns the alternatives; the name of a user has no alternatives.
+// ParseMatches returns the alternatives; the name of a user has no alternatives. It fails on an invalid or repeated
+// alternative.
 func (s Set) ParseMatches() (all []Match, err error) {
 	if IsName(string(s)) {
 		return nil, nil
@@ -261,6 +263,7 @@ func (m *Match) BitCount() (n int) {
 }
 
 // compareWith reports whether a packet can match both, and whether all of m's packets match o, or all of o's match m.
+// If no packet can match both, within and around are false.
 func (m *Match) compareWith(o *Match) (both, within, around bool) {
 	both, within, around = true, true, true
 	see := func(inM, inO, disjoint bool) { // all of m's are o's in this respect; all of o's are m's

@@ -40,7 +40,8 @@ type links struct {
 	Port  func(i int) *tm.Port
 }
 
-// Observe handles an event; its port is the number of the link.
+// Observe handles an event; its port is the number of the link. It counts the event, and passes it on with the length
+// of the port's queue, except for arrivals.
 func (l *links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Tally != nil && e.Kind == trace.Transmit {
 		l.Tally.CountFrame(p)

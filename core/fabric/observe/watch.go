@@ -6,7 +6,7 @@ import (
 	"weir/core/unit"
 )
 
-// ReadPort reads a quantity of a port.
+// ReadPort reads a quantity of a port; any other quantity counts as outcome.SentPackets.
 func ReadPort(q outcome.Quantity, p *tm.Port) int64 {
 	switch q {
 	case outcome.QueuePackets:

@@ -75,7 +75,7 @@ func (h *Heap) Push(e Entry) {
 	s[i] = e
 }
 
-// fillHole fills the hole with the last entry.
+// fillHole fills the hole with the last entry, which moves down to its position.
 func (h *Heap) fillHole() {
 	h.hole = false
 	n := len(h.entries) - 1
@@ -86,7 +86,7 @@ func (h *Heap) fillHole() {
 	}
 }
 
-// siftIntoHole puts e into the hole at the root.
+// siftIntoHole puts e into the hole at the root. Smaller entries move up.
 func (h *Heap) siftIntoHole(e Entry) {
 	s := h.entries
 	i := 0

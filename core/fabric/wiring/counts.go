@@ -99,7 +99,7 @@ func (w *Wiring) linkCapacity(link, end int, startTime, endTime unit.Time) float
 	return total + float64(rate*max(endTime-startTime, 0).Seconds())
 }
 
-// AddRepeated adds n times the difference between two other snapshots, first and last.
+// AddRepeated adds n times the difference between two other snapshots, first and last. All three have the same ports.
 func (c *CounterSnapshot) AddRepeated(n uint64, first, last *CounterSnapshot) {
 	for i := range c.ports {
 		p, a, b := &c.ports[i], &first.ports[i], &last.ports[i]

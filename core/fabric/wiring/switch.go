@@ -152,7 +152,8 @@ func (w *Wiring) treeRoundTrip(tree *topology.Tree) (trip unit.Time) {
 	return trip
 }
 
-// transmitTime returns the time that a frame takes to be sent at a rate.
+// transmitTime returns the time that a frame takes to be sent at a rate. At a rate in packets/s the length does not
+// count.
 func transmitTime(r unit.LinkRate, frame unit.Bytes) unit.Time {
 	if r.Packets > 0 {
 		return unit.Second / unit.Time(r.Packets)
@@ -161,6 +162,7 @@ func transmitTime(r unit.LinkRate, frame unit.Bytes) unit.Time {
 }
 
 // treePosition returns the position of a switch in the fat tree. It returns an error if the network is not a fat tree.
+// The tree, the leaves by address and the round trip are computed at the first call.
 func (w *Wiring) treePosition(node int) (*dataplane.TreePosition, error) {
 	c, tree := w.config, w.config.Tree
 	if tree == nil {

@@ -106,7 +106,7 @@ func New(c *Config) *Wiring {
 	return w
 }
 
-// newStream returns the random stream of an entity.
+// newStream returns the random stream of an entity, by the run's seed. With Config.Restarts it can restart.
 func (w *Wiring) newStream(entity string) unit.Random {
 	if w.config.Restarts {
 		return w.streams.NewStream(w.config.Seed, entity)

@@ -64,7 +64,7 @@ func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// withDerived returns c with values for the parameters that follow from the times.
+// withDerived returns c with values for Update, Alpha and Beta, which follow from the times if they are 0.
 func (c config) withDerived() config {
 	if c.Update == 0 {
 		c.Update = min(c.Target, c.RTT/3)
@@ -105,7 +105,8 @@ func (s *portState) updateBase(c *config, delay float64) {
 	s.oldDelay = delay
 }
 
-// isDue returns true with a frequency equal to probability, evenly spaced. q is the queue.
+// isDue returns true with a frequency equal to probability, evenly spaced. q is the queue. It adds up the probabilities
+// of its calls.
 func (s *portState) isDue(q int, probability float64) bool {
 	s.dueCounts[q] += probability
 	if s.dueCounts[q] > 1 {

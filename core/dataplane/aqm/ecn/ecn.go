@@ -142,7 +142,7 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	p.AddRule("kmax_map", func() error { return t.checkOrder(t.KmaxMap) })
 }
 
-// checkUnits returns an error unless all thresholds are in bytes, or all in packets.
+// checkUnits returns an error unless all thresholds are in bytes, or all in packets. The maps are in bytes.
 func (t *Thresholds) checkUnits() error {
 	packets := t.Min.Packets > 0 || t.Max.Packets > 0
 	switch {
@@ -165,7 +165,7 @@ func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) erro
 	return nil
 }
 
-// checkOrder returns an error if the thresholds are out of order.
+// checkOrder returns an error if Kmin is above Kmax.
 func (c *Curve) checkOrder() error {
 	if c.Kmin > c.Kmax && c.Packets {
 		return fmt.Errorf("kmin (%d packets) is above kmax (%d packets)", c.Kmin, c.Kmax)
@@ -227,7 +227,7 @@ func IsMarkable(p *packet.Packet) bool {
 // IsCapable reports whether a packet's transport supports ECN, so that a mark replaces a drop (RFC 3168 §5).
 func IsCapable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
 
-// markPacket draws whether to mark a markable packet by the present length of its queue.
+// markPacket draws whether to mark a markable packet by the present length of its queue. It counts the marks.
 func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if c := &k.curves[m.Out]; c.DrawMark(c.QueueLength(env.Port(m.Out).Queue(m.Queue)), k.random) {

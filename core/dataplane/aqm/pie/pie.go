@@ -129,7 +129,7 @@ func (e *program) Name() string { return "pie" }
 // Idle returns true: ticks change only the program.
 func (e *program) Idle() bool { return true }
 
-// Tick updates all probabilities.
+// Tick updates the probabilities of all active queues, and returns the time of the next update.
 func (e *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
 		s, port, q := &e.states[i], env.Port(packet.PortID(i/e.queues)), i%e.queues
@@ -219,7 +219,8 @@ func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// Book starts to control a queue that has become long (RFC 8033 §5.3).
+// Book starts to control a queue that has become long (RFC 8033 §5.3). Its state starts from zero with a full burst
+// allowance.
 func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]

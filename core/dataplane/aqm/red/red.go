@@ -170,7 +170,8 @@ func newProgram(site *dataplane.Site, c config) (*Program, error) {
 // Name returns "red".
 func (r *Program) Name() string { return "red" }
 
-// Admit updates the average, and drops or marks (figure 2 of the paper).
+// Admit updates the average, and drops or marks (figure 2 of the paper). It marks instead of dropping with ECN while
+// the average is below max.
 func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &r.config
 	x, s := &r.curves[m.Out], &r.states[int(m.Out)*r.queues+int(m.Queue)]

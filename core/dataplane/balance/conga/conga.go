@@ -75,7 +75,8 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// setDefaultTimes sets the times that are 0. A derived tau is at least a given period.
+// setDefaultTimes sets the times that are 0. A derived tau is at least a given period. A Period of 0 becomes a tenth of
+// tau.
 func (c *config) setDefaultTimes(site *dataplane.Site) {
 	derivedGap.SetDefault(&c.Gap, site)
 	derivedAge.SetDefault(&c.Age, site)
@@ -135,7 +136,7 @@ type turn struct {
 	changed [4]uint64 // bit k: tag k has a value without feedback yet
 }
 
-// nextChanged returns the first changed tag after the last one, cyclically.
+// nextChanged returns the first changed tag after the last one, cyclically; ok is false without such a tag.
 func (t *turn) nextChanged() (tag int, ok bool) {
 	start := uint(t.last) + 1
 	for i := range uint(5) { // one cycle, and the first word's lower part
@@ -232,7 +233,7 @@ func (g *program) portLevel(e *estimator, now unit.Time) uint8 {
 	return e.level
 }
 
-// decayEstimator applies the decrements of the periods that have passed, at least one.
+// decayEstimator applies the decrements of the periods that have passed, at least one, and sets the level.
 func (g *program) decayEstimator(e *estimator, now unit.Time) {
 	n := unit.Time(1)
 	if past := now - e.decayedAt; past >= 2*g.config.Period {
@@ -408,7 +409,8 @@ func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t.changed[k/64] &^= 1 << (k % 64)
 }
 
-// Egress counts the packet, and raises its congestion value to the link's level.
+// Egress counts the packet, and raises its congestion value to the link's level. If the port's rate has changed, the
+// estimator's changes first.
 func (g *program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	e := &g.rates[p.Meta.Out]
 	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it

@@ -78,7 +78,8 @@ func New(site *dataplane.Site, seed uint32) *Program {
 // Name returns "ecmp".
 func (e *Program) Name() string { return "ecmp" }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses among the destination's paths.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses among the destination's paths by
+// the hash. Without a path it drops the packet as NoRoute.
 func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !p.DecrementHopLimit() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)

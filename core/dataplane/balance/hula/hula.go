@@ -71,7 +71,8 @@ func (c *config) Params(p *scheme.Params) {
 			"period, or more while paths improve", "HULA §3.1; best: Weir: the load of §4")
 }
 
-// setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes.
+// setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes. A derived probe period is
+// longer if the probes of all leaves would use more than 1/probeShare of the slowest link.
 func (c *config) setDefaultTimes(site *dataplane.Site, leaves int) {
 	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
@@ -136,7 +137,8 @@ type hop struct {
 	known     bool
 }
 
-// newProgram returns the program for a switch of a fat tree. It fails if the network is no fat tree.
+// newProgram returns the program for a switch of a fat tree. It fails if the network is no fat tree, or has more leaves
+// than probes can address.
 func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("hula: the network is not known")
@@ -201,7 +203,8 @@ func (l *link) currentUtilisation(now, tau unit.Time) uint8 {
 	return 0
 }
 
-// Egress updates the estimator (HULA §3.2): U = D + U·(1 − Δt/τ), which is C·τ for a busy link.
+// Egress updates the estimator (HULA §3.2): U = D + U·(1 − Δt/τ), which is C·τ for a busy link. If the port's rate has
+// changed, the estimator's changes first.
 func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	l, now := &h.links[p.Meta.Out], env.Now()
 	if r := env.Port(p.Meta.Out).Rate(); r != l.rate { // an event has changed it

@@ -132,7 +132,8 @@ func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// takePort returns the port of this turn and moves to the next one.
+// takePort returns the port of this turn and moves to the next one. Under Permutation the end of a round draws the next
+// order.
 func (s *Program) takePort(t *turn) packet.PortID {
 	port := t.ports[t.next]
 	if t.next++; t.next == len(t.ports) {
@@ -143,7 +144,7 @@ func (s *Program) takePort(t *turn) packet.PortID {
 	return port
 }
 
-// shuffleTurn draws a new order (Fisher, Yates).
+// shuffleTurn draws a new order of the turn's ports (Fisher, Yates).
 func (s *Program) shuffleTurn(t *turn) {
 	for i := len(t.ports) - 1; i > 0; i-- {
 		j := s.random.IntN(i + 1)

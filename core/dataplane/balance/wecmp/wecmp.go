@@ -82,7 +82,8 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "wecmp".
 func (w *program) Name() string { return "wecmp" }
 
-// Ingress chooses among the destination's paths; if all weights are 0, the first one.
+// Ingress chooses among the destination's paths by the hash and the weights. A flow of an excluded port moves to one of
+// the remaining ports.
 func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.TakeHop(p)
 	if v != dataplane.Accept {

@@ -109,7 +109,8 @@ func isHeader(p *packet.Packet) bool {
 	return p.Kind == packet.Data && p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress sets the packet's class to its queue. Headers, acknowledgements and pulls precede data (NDP §3.1, §3.2).
+// Ingress sets the packet's class to its queue. Headers, acknowledgements and pulls precede data (NDP §3.1, §3.2). It
+// overwrites the class of programs before it.
 func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = data
 	if p.Kind != packet.Data || isHeader(p) {

@@ -114,7 +114,7 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// parseClass parses the number of a class.
+// parseClass parses the number of a class, 0 to tm.Classes−1.
 func parseClass(s string) (int, error) {
 	if len(s) != 1 || s[0] < '0' || s[0] >= '0'+tm.Classes {
 		return 0, fmt.Errorf("%q is not a class; 0 … %d are possible", s, tm.Classes-1)
@@ -184,7 +184,8 @@ func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	return c.HeadroomSize
 }
 
-// newTrigger returns the trigger of a queue at a port.
+// newTrigger returns the trigger of a queue at a port: xoff, or a share of the free part, by the configured kind of
+// trigger.
 func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	t := sharedbuffer.Trigger{Share: c.Share}
 	switch c.Trigger {
@@ -260,7 +261,7 @@ func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	return max(1, unit.Time(min(float64(p.quanta)*512/rate/2, 1e6)*float64(unit.Second)))
 }
 
-// ProgramOf returns the Program in p, and whether it counts packets itself; nil: p is another program.
+// ProgramOf returns the Program in p, and whether it counts packets itself; x is nil if p is another program.
 func ProgramOf(p dataplane.Program) (x *Program, counts bool) {
 	switch p := p.(type) {
 	case *Program:
@@ -310,7 +311,8 @@ func (p *Program) pauseClass(env *dataplane.Env, port packet.PortID, class uint8
 	}
 }
 
-// Unbook resumes the neighbour when enough of its packets have departed.
+// Unbook resumes the neighbour when the headroom of the packet's ingress queue is empty, and its shared bytes are 0 or
+// below the threshold by at least offset.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) && p.HasStopped(m) {

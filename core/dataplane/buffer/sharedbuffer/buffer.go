@@ -200,7 +200,8 @@ func (q *Queue) HasReserve(n unit.Bytes) bool { return q.guarded && q.fitsReserv
 // BookReserve counts n bytes into the reserve, after HasReserve has returned true for them.
 func (q *Queue) BookReserve(n unit.Bytes) { q.bytes += n }
 
-// decidePart returns the part that a packet of n bytes uses, and the verdict.
+// decidePart returns the part that a packet of n bytes uses, and the verdict. An egress threshold may drop the packet
+// although a part has room.
 func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
 	where := b.choosePart(q, n)
 	if where == nowhere {

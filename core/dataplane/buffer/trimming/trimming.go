@@ -118,7 +118,8 @@ type port struct {
 // unknown is the rate of a port that has had no packet yet.
 const unknown unit.Rate = -1
 
-// New returns the program. It fails unless ports have two queues and a rate is known.
+// New returns the program. It fails unless ports have two queues and a rate is known. An unknown full frame counts as
+// 1514 bytes. If Rate is 0, the rate is the fastest link's.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("trimming needs two queues a port (queues: 2), for headers and data; there are %d",
@@ -152,7 +153,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "trimming".
 func (x *Program) Name() string { return "trimming" }
 
-// setLimits sets the limits of a port at a rate.
+// setLimits sets the limits of a port at a rate, in proportion to the program's rate: the lengths of both queues, and
+// the thresholds of marks.
 func (x *Program) setLimits(p *port, rate unit.Rate) {
 	p.rate = rate
 	rate = x.effectiveRate(rate)
@@ -184,7 +186,7 @@ func isHeader(p *packet.Packet) bool {
 	return p.Kind != packet.Data || p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress sets the packet's class to its queue.
+// Ingress sets the packet's class to its queue: Headers for packets without payload, and Data for others.
 func (x *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = Data
 	if isHeader(p) {

@@ -89,7 +89,8 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit drops the excess over the fair rate at random (CSFQ figure 3).
+// Admit drops the excess over the fair rate at random (CSFQ figure 3). Packets made by switches pass without being
+// counted.
 func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept

@@ -61,7 +61,7 @@ type port struct {
 	lastSent  []unit.Time // time of each user's last packet, plus 1 ps; 0: not active
 }
 
-// newProgram returns the program. It fails unless ports have two queues and a rate in bit/s.
+// newProgram returns the program. It fails unless ports have at least two queues and a rate in bit/s.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues < 2 {
 		return nil, fmt.Errorf("fdpa: its priorities need two queues at least, the ports have %d", max(site.Queues, 1))
@@ -82,7 +82,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "fdpa".
 func (x *program) Name() string { return "fdpa" }
 
-// Ingress measures the rate of the user.
+// Ingress measures the rate of the user. Packets made by switches do not count.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		x.rates.AddPacket(env.Now(), p, x.config.K)
@@ -90,7 +90,7 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit chooses the queue. Packets made by switches join the first.
+// Admit chooses the queue by the user's rate in fair shares at the port. Packets made by switches join the first.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Flags&packet.Internal != 0 {
@@ -139,7 +139,7 @@ func (c *config) choosePriority(shares float64, queues int) uint8 {
 	return q
 }
 
-// EvictAddress resets a source when its address is reassigned.
+// EvictAddress resets the rate of a source, and its activity at all ports, when its address is reassigned.
 func (x *program) EvictAddress(a packet.Addr) {
 	if u := x.rates.EvictAddress(a); u >= 0 {
 		for i := range x.ports {

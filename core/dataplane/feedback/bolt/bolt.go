@@ -136,7 +136,8 @@ type port struct {
 	tokens    int32     // pru_token
 }
 
-// newProgram returns the program of a switch.
+// newProgram returns the program of a switch. At a port without a rate in bit/s the supply is 0, and a threshold as a
+// time is 1 byte.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	largest := unit.Bytes(site.MaxFrame)
 	if largest == 0 {

@@ -133,7 +133,8 @@ func (c *Config) Params(p *scheme.Params) {
 // Traits returns the format of its telemetry.
 func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{Telemetry: c.Telemetry} }
 
-// Telemetry returns the format of telemetry in a network with links of these rates.
+// Telemetry returns the format of telemetry in a network with links of these rates. It fails if the format does not
+// exist, or cannot have this shape.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
 	f.Microseconds = c.Fraction == fractionUS
@@ -218,7 +219,8 @@ func (x *port) setRate(f *telemetry.Format, rate unit.Rate) {
 // Name returns "telemetry".
 func (t *Program) Name() string { return "telemetry" }
 
-// Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent.
+// Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent. It writes the snapshot
+// into p if p requests it, and drops no packet.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !t.updatesAlways && !p.HasAnyHotExtension() { // nearly all packets without a request
 		return dataplane.Accept
