@@ -42,8 +42,8 @@ func (d DerivedTime) String() string {
 	return fmt.Sprintf("%g T", float64(d.Published)/float64(PublishedTrip))
 }
 
-// TimeAt returns the time in a network with a round trip T, rounded to the nearest unit and at least Min and 1 ns. If
-// trip is 0 or less, it returns Published.
+// TimeAt returns the time in a network with a round trip T, in whole picoseconds and at least Min and 1 ns. If trip is
+// 0 or less, it returns Published.
 func (d DerivedTime) TimeAt(trip unit.Time) unit.Time {
 	if trip <= 0 {
 		return d.Published

@@ -57,8 +57,8 @@ func (e *Env) ClonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
 	return e.sw.clonePacket(p, headersOnly)
 }
 
-// SendPacket passes p to the traffic manager for port out in the given class. All admission hooks and limits apply. Its
-// other metadata is reset, apart from the flags.
+// SendPacket passes p to the traffic manager for port out in the given class. All admission hooks and limits apply. The
+// rest of p.Meta is reset, except the flags.
 func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
@@ -71,8 +71,7 @@ func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 // is no copy. Only hooks of the ingress may call it.
 func (e *Env) ReplicateTo(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
 
-// InjectPacket passes p to the ingress, as a packet that arrived at no port. Its metadata is reset, apart from the
-// flags.
+// InjectPacket passes p to the ingress, as a packet that arrived at no port. p.Meta is reset, except the flags.
 func (e *Env) InjectPacket(p *packet.Packet) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}

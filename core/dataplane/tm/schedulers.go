@@ -254,9 +254,9 @@ func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 // SetRate changes the rate to which shares apply.
 func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 8e12 }
 
-// Next returns the queue to serve, in this order: queues with priority, below their guarantee, needy, below their
-// ceiling, and above a soft ceiling. It charges the head to the queue's buckets. If only hard ceilings hold ready
-// queues back, it returns noQueue and the time when the first one may send.
+// Next returns the queue to serve, in this order: queues with priority; queues below their guarantee; the needy queue;
+// queues below their ceiling; queues above a soft ceiling. It charges the head to the queue's buckets. If only hard
+// ceilings hold ready queues back, it returns noQueue and the time when the first one may send.
 func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	earned := float64(now-g.last) * g.rate
 	g.last = now

@@ -170,8 +170,9 @@ func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Release drops or marks a packet. In the classic queue it marks only packets with ECN, and drops all from
-// maxMarkProbability on. In the low-latency queue it marks, and also drops if the coupled probability is 1 or more.
+// Release drops or marks packets with their queue's probability. In the classic queue it drops packets without ECN, and
+// from maxMarkProbability on all that are selected; others are marked. In the low-latency queue it marks and, if the
+// coupled probability is 1 or more, also drops.
 func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]
