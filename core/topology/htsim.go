@@ -247,7 +247,8 @@ func (t *tier) describeBundle() string {
 	return fmt.Sprintf(", in bundles of %d", t.bundle)
 }
 
-// addBundle adds the links between a switch low and high, a switch of this tier, numbered from 0.
+// addBundle adds the parallel links between switch low and switch high, which is of this tier. Link.Nth numbers them
+// from 0.
 func (t *tier) addBundle(b *builder, low, high int) {
 	for k := range t.bundle {
 		b.addLink(low, high, t.linkRate())
