@@ -390,7 +390,8 @@ func (f *Footprint) Check() error {
 }
 
 // Stage returns the footprint of a route lookup: a table for each version of IP, exact if all prefixes are single
-// addresses. With choice, destinations with several shortest paths have a group of a selector.
+// addresses. With choice, destinations with several shortest paths have a group of a selector. A nil Routes has no
+// tables.
 func (r *Routes) Stage(choice bool) Stage {
 	s := Stage{Name: "routes", Gress: InIngress}
 	var groups portGroups

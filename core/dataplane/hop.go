@@ -195,7 +195,7 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 }
 
 // runEgress passes p, which has left its queue, through the egress hooks and the deparser. It returns false if p was
-// dropped.
+// dropped. It subtracts p from the buffered bytes and runs Unbook first.
 func (s *Switch) runEgress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	if s.pipe != nil {
@@ -253,7 +253,7 @@ func (s *Switch) trimPacket(p *packet.Packet) {
 	p.Meta.Class = s.config.TrimClass
 }
 
-// dropPacket counts and frees p. The Droppers still find its ports in p.Meta.
+// dropPacket counts and frees p. The Droppers still find its ports in p.Meta. The buffered bytes stay as they are.
 func (s *Switch) dropPacket(p *packet.Packet, why Reason) {
 	m := &p.Meta
 	s.drops[why]++

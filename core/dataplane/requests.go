@@ -135,7 +135,8 @@ func (s *Switch) dropEvicted(p *packet.Packet) {
 	s.addRequest(p, toDrop, Evicted)
 }
 
-// trimTail trims the last packet of a queue and requests its admission. It returns false if the queue is empty.
+// trimTail trims the last packet of a queue and requests its admission in the trim class at the end of this step. It
+// returns false if the queue is empty.
 func (s *Switch) trimTail(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {

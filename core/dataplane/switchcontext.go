@@ -125,7 +125,8 @@ func Check(c scheme.Config, s *SwitchContext) []scheme.Remark {
 }
 
 // checkListedUsers returns the remarks about users in a configuration: names that the file does not declare, prefixes
-// of declared users, and addresses of one customer that are two users.
+// of declared users, and addresses of one customer that are two users. The first two are refusals. Without a Book, or
+// for a configuration that is no users.Lister, there are no remarks.
 func (s *SwitchContext) checkListedUsers(c scheme.Config) []scheme.Remark {
 	x, ok := c.(users.Lister)
 	if !ok || s.Book == nil {
@@ -206,9 +207,9 @@ func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Ti
 		"sender", p.To, holds, limit).WithPort(p.PortName(), timeRatio(limit, holds))}
 }
 
-// MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data
-// can queue; for a standalone switch only at the ports with the lowest rate. An arriving packet finds at most a full
-// queue less one frame, and a departing one leaves one frame less.
+// MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data can
+// queue; for a standalone switch only at the ports with the lowest rate. An arriving packet finds at most a full queue
+// less one frame, and a departing one leaves one frame less. Of several ports the remark has the worst.
 func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
 	t := TraitsOf(c)
 	if t.MarksFrom == nil {

@@ -44,8 +44,8 @@ func (f *Fabric) SetDown(i int, down bool) {
 	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observed
 }
 
-// SetRate changes the rate of link i at now, also for the rest of the frame that is being sent. The network must have
-// run all events before now, and no event at or after now.
+// SetRate changes the rate of link i at now, also for the rest of the frame that is being sent, and moves its arrival
+// unless the link is spaced. The network must have run all events before now, and no event at or after now.
 func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	f.takeIn()
 	pt, x := &f.ports[i], &f.extras[i]

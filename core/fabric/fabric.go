@@ -347,7 +347,8 @@ func (f *Fabric) IsLinkEmpty(i int) bool {
 	return f.wires[i].count == 0
 }
 
-// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run at the same time.
+// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run at the same time. The
+// link must not change during the iteration.
 func (f *Fabric) OnWire(i int) iter.Seq[*packet.Packet] {
 	return func(yield func(*packet.Packet) bool) {
 		f.takeIn()

@@ -15,7 +15,7 @@ const (
 )
 
 // limitStride sets the limits of the stride from the rates of all links. With long delays or fast links a window can
-// have minutes of work.
+// have minutes of work. It brings the current stride into these limits.
 func (f *Fabric) limitStride() {
 	frames := 0.0 // a second
 	for i := range f.extras {

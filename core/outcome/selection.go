@@ -105,7 +105,8 @@ type Onset struct {
 	Flows    []int // a flow in one onset at most
 }
 
-// Check returns an error for a watch or an onset that is impossible in a network with this many flows and jobs.
+// Check returns an error for a watch or an onset that is impossible in a network with this many flows and jobs. flows
+// and jobs are their numbers.
 func (s *Selection) Check(n *topology.Network, flows, jobs int) error {
 	for i, w := range s.Watches {
 		limit := 2 * len(n.Links)

@@ -169,7 +169,8 @@ const maxErrors = 20
 // linkWords is the number of words of a link.
 const linkWords = 5
 
-// readHeader parses the first line, of three, four or six numbers.
+// readHeader parses the first line, of three, four or six numbers. It fails on a number out of range, and on the first
+// line of a topology of SimAI.
 func (w *wordReader) readHeader() (nodes, switches, links int, err error) {
 	if nodes, err = w.nextNumber("the number of nodes", 1, largestNetwork); err != nil {
 		return nodes, switches, links, err
@@ -259,7 +260,7 @@ func (n *Network) readSwitches(w *wordReader, switches int) error {
 }
 
 // readLink parses one link. joined counts the links of each pair of nodes, degree the links of each node; readLink
-// updates both.
+// updates both. It fails on invalid values, and on too many links of a node or between two nodes.
 func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int) (l Link, err error) {
 	for e, what := range []string{"a link's source", "a link's destination"} {
 		if l.Ends[e], err = w.nextNumber(what, 0, len(n.Nodes)-1); err != nil {

@@ -179,7 +179,8 @@ func (f *topoReader) setTier(t *tier, key string, v, keyColumn, valueColumn int)
 	return nil
 }
 
-// checkTiers verifies each tier: its keys, and its links against its oversubscription.
+// checkTiers verifies each tier: its keys, and its links against its oversubscription. All tiers need a speed and ports
+// down, and all but the highest ports up.
 func (f *topoReader) checkTiers() error {
 	for i, b := range f.blocks {
 		f.line = b.line

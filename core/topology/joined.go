@@ -71,7 +71,8 @@ func (r *Routes) leadsTo(host int, group int32) bool {
 }
 
 // ShareGroup reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of
-// them are joined (AreJoined). It takes time in proportion to the number of their NICs, not of their pairs.
+// them are joined (AreJoined). It takes time in proportion to the number of their NICs, not of their pairs. It is true
+// for no hosts.
 func (r *Routes) ShareGroup(hosts []int) bool {
 	counted := make([]bool, len(r.network.Nodes)) // hosts
 	counts := make([]int32, len(r.network.Nodes)) // hosts by group

@@ -102,7 +102,7 @@ func (r *Routes) findNearest(sender, receiver int) (pairs []NICPair, hops int) {
 	return pairs, hops
 }
 
-// NearestPair returns the first of the nearest pairs of NICs of two hosts; false: there is no path.
+// NearestPair returns the first of the nearest pairs of NICs of two hosts; joined is false if there is no path.
 func (r *Routes) NearestPair(sender, receiver int) (p NICPair, joined bool) {
 	if !r.nics.HasSeveral() {
 		return NICPair{sender, receiver}, r.CountHops(sender, receiver) >= 0
@@ -258,7 +258,8 @@ func (r *Routes) nearestUp(sender, receiver int, isUp func(nic int) bool) (pairs
 
 // PairOfTurn returns the pair of NICs of a turn. Turn 0 is the first of the sender's NICs that are nearest to the
 // receiver, and after the last one the turns repeat. The receiver's NIC is the one with the same number, or the first
-// of the nearest. ways is the number of the sender's NICs that have turns.
+// of the nearest. ways is the number of the sender's NICs that have turns. A turn must not be negative. It fails if no
+// path joins the hosts.
 func (c *NICSelector) PairOfTurn(turn, sender, receiver int) (p NICPair, ways int, err error) {
 	r := c.routes
 	if !r.nics.HasSeveral() {

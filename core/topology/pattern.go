@@ -33,7 +33,7 @@ func NewPattern(pattern string) *Pattern {
 	return &Pattern{ranges: ranges, before: NewPattern(before), after: NewPattern(after)}
 }
 
-// Match reports whether a name matches the pattern.
+// Match reports whether the whole name matches the pattern. A number in a range has no leading zeros.
 func (p *Pattern) Match(name string) bool {
 	if p.exact {
 		return name == p.text
@@ -59,7 +59,7 @@ func (p *Pattern) Match(name string) bool {
 }
 
 // splitNumbered splits a pattern at its first [ … ] that has a comma or a number of several digits. Other brackets have
-// single digits, and are equivalent classes of characters.
+// single digits, and are equivalent classes of characters. ok is false without such brackets.
 func splitNumbered(pattern string) (before string, ranges [][2]int, after string, ok bool) {
 	for at := 0; ; {
 		open := strings.IndexByte(pattern[at:], '[')

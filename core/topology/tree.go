@@ -300,7 +300,7 @@ func planAddress(pod, leaf, host int) netip.Addr {
 }
 
 // CheckPlan returns an error for a plan with a prefix that is not IPv6, is too small for its leaf's hosts, or overlaps
-// another leaf's.
+// another leaf's. It also returns one if the numbers of prefixes and leaves differ.
 func (t *Tree) CheckPlan(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))

@@ -203,8 +203,8 @@ func (s *Summary) String() string {
 	return b.String()
 }
 
-// writeFlows lists the flows with the largest numbers of bytes. Each direction counts as a flow. span is the time for
-// their rates.
+// writeFlows sorts the flows, and lists at most flowsShown with the largest numbers of bytes at one port. Each
+// direction counts as a flow. span is the time for their rates in seconds.
 func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 	if len(s.flows) == 0 {
 		return

@@ -56,7 +56,8 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.n += o.n
 }
 
-// AddRepeated adds n times the values that were added between two states of one histogram, first and last.
+// AddRepeated adds n times the values that were added between two states of one histogram, first and last. first is the
+// earlier state.
 func (h *Histogram) AddRepeated(n uint64, first, last *Histogram) {
 	if len(last.counts) > len(h.counts) {
 		h.counts = append(h.counts, make([]uint64, len(last.counts)-len(h.counts))...)

@@ -103,7 +103,7 @@ var (
 var ErrTooLarge = errors.New("the value is too large")
 
 // multiplyDecimal multiplies a decimal number by worth, exactly. worth is below 2⁵⁹. It is an error if the product is
-// not whole or too large.
+// not whole or too large. So is a text that is not a decimal number.
 func multiplyDecimal(number string, worth int64) (int64, error) {
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") {
@@ -234,7 +234,7 @@ func ParseBytes(s string) (Bytes, error) {
 // String formats b. ParseBytes returns b again.
 func (b Bytes) String() string { return formatQuantity(int64(b), byteScales) }
 
-// ParseLength reads a queue's length: "24 packets" or an amount of data.
+// ParseLength reads a queue's length: "24 packets" or an amount of data. 0 means no limit.
 func ParseLength(s string) (Length, error) {
 	number, word := splitNumber(s)
 	if word == "packets" || word == "packet" {
@@ -331,7 +331,7 @@ func MulDiv(a, b, d int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// mulDivUp is MulDiv rounded up.
+// mulDivUp is MulDiv rounded up, with the same limit.
 func mulDivUp(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {

@@ -47,8 +47,8 @@ func percentPoints(v ...float64) []Point {
 	return p
 }
 
-// ReadCDF reads a distribution: lines of "<bytes> <cumulative percent>", both
-// ascending, the last at 100. Errors are of type *FormatError.
+// ReadCDF reads a distribution: lines of "<bytes> <cumulative percent>", neither of them decreasing, the last at 100.
+// Empty lines are skipped. file becomes the name. Errors are of type *FormatError.
 func ReadCDF(r io.Reader, file string) (*CDF, error) {
 	lines := bufio.NewScanner(r)
 	c := &CDF{Name: file}

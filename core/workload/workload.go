@@ -192,7 +192,8 @@ func lineError(file string, line int, err error) *FormatError {
 	return &FormatError{file, line, 1, err.Error(), false}
 }
 
-// parseSeconds parses a decimal number of seconds exactly, as picoseconds.
+// parseSeconds parses a decimal number of seconds exactly, as picoseconds. Finer times, times out of range and signs
+// are errors.
 func parseSeconds(s string) (unit.Time, error) {
 	if strings.Trim(s, "0123456789.") != "" {
 		return 0, fmt.Errorf("a decimal number of seconds is allowed")

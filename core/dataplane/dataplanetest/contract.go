@@ -76,7 +76,7 @@ func newBurst(n int, arrivalTime unit.Time) []Arrival {
 }
 
 // CheckContract runs every script on the driver, with packets as fields and as bytes, and reports differences. It also
-// checks the bookkeeping of hooks.
+// checks the bookkeeping of hooks. The last program of each script must be the bookkeeper.
 func CheckContract(t T, d ScriptRunner) {
 	t.Helper()
 	for _, s := range Scripts() {

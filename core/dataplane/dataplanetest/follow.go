@@ -294,7 +294,8 @@ func FuzzTraffic(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	return script
 }
 
-// CheckConservation reports packets that neither depart nor are dropped, or that do so more than once.
+// CheckConservation reports packets that neither depart nor are dropped, or that do so more than once. The script's
+// packets must be numbered from 0.
 func CheckConservation(t T, script []Arrival, got Transcript) {
 	t.Helper()
 	n := uint64(len(got.Departures))

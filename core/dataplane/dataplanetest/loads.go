@@ -10,7 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// NewSetup returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler.
+// NewSetup returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler. They run
+// in order for each port.
 func NewSetup(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	for range n {
 		x := p
@@ -100,9 +101,9 @@ func Sharings() []Sharing {
 	}
 }
 
-// measureShares lets users behind the first ports send parts of the last port's rate to it, through a program. It
-// returns the part of that rate that each gets in the second half of the time, and the part of its packets that each
-// loses.
+// measureShares lets users behind the first ports send parts of the last port's rate to it, through a program, until
+// endTime. It returns the part of that rate that each gets in the second half of the time, and the part of its packets
+// that each loses.
 func measureShares(s Setup, endTime unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
 	k := &Counter{From: endTime / 2}
 	s.Programs = []dataplane.Program{NewForwarding(s.NewSite()), p, k}

@@ -144,7 +144,7 @@ func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	return all
 }
 
-// collectLeaving returns the packets that depart now.
+// collectLeaving returns copies of the packets that depart now, and frees these.
 func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Departed) {
 	for {
 		out, ok := a.Wants().NextWoken()

@@ -129,7 +129,8 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // meterPacket reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own,
-// within the receiver's. A packet beyond the sender's plan takes no tokens of the receiver's.
+// within the receiver's. A packet beyond the sender's plan takes no tokens of the receiver's. Packets made by switches
+// are always within. With packet.ToUser, Src is the receiver and only its plan counts.
 func (x *Program) meterPacket(now unit.Time, p *packet.Packet) bool {
 	switch {
 	case p.Meta.Flags&packet.Internal != 0:

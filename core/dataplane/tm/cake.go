@@ -303,7 +303,7 @@ func (k *cake) endTurn(i int32) {
 	k.moveList(i, set)
 }
 
-// retireList removes list i, which has become empty, from the rounds, or lets it decay.
+// retireList removes list i, which has become empty, from the rounds if its law is at rest, or else lets it decay.
 func (k *cake) retireList(i int32) {
 	q := &k.queues[i]
 	q.noteEmpty(&k.cobaltTimes, k.now)

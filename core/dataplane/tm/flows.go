@@ -482,7 +482,7 @@ func (f *flows) nextPacket() *packet.Packet {
 	return best
 }
 
-// eachPacket calls visit with all packets, flow by flow, until visit returns false.
+// eachPacket calls visit with all packets, flow by flow, until visit returns false. It moves no turn.
 func (f *flows) eachPacket(visit func(*packet.Packet) bool) {
 	for _, r := range [...]round{f.fresh, f.old} {
 		for i := r.first; i != 0; i = f.lists[i].next {

@@ -16,8 +16,8 @@ type Scheme struct {
 	Build func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error)
 }
 
-// define returns a scheme with the constructor build for configurations of type C. build gets only configurations
-// with values in their ranges that fit together.
+// define returns a scheme with the constructor build for configurations of type C. build gets only configurations with
+// values in their ranges that fit together. Without a configuration, it gets the defaults.
 func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	build func(queues int, rate unit.LinkRate, c C) (Scheduler, error)) Scheme {
 	s.Config = scheme.NewDefault[C, P]

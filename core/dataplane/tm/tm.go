@@ -287,7 +287,7 @@ func (b *Buffer) MakeRoom(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 }
 
 // PopTail removes the last packet of queue q or, in a fair queue, a packet of its longest flow; nil if there is no
-// packet. Except in a fair queue, its cost does not depend on the number of waiting packets.
+// packet. Except in a fair queue, its cost does not depend on the number of waiting packets. It regards no pause.
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {

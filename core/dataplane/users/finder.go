@@ -150,7 +150,7 @@ type Lister interface {
 // does at a switch with ports of these names.
 type EdgeLister interface{ FindsUsers(ports []string) bool }
 
-// CheckKnown returns an error for a set that is a name but no user of the book, or nil.
+// CheckKnown returns an error for a set that is a name but no user of the book, or nil. A nil book has no users.
 func CheckKnown(book *packet.Book, sets []Set) error {
 	var declared []string
 	known := map[Set]bool{}

@@ -74,8 +74,8 @@ func ParseAddresses(text string) (Set, error) {
 // maxName is the max length of a user's name.
 const maxName = 40
 
-// IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, and no
-// word of a set.
+// IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, up to
+// maxName characters, and no word of a set.
 func IsName(text string) bool {
 	if text == "" || len(text) > maxName || protocols[text] != 0 || slices.Contains(reserved, text) {
 		return false
@@ -122,7 +122,8 @@ func (s Set) ParseMatches() (all []Match, err error) {
 // fieldList lists the possible fields of an alternative.
 const fieldList = "address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, proto, sport, dport"
 
-// parseMatch parses one alternative.
+// parseMatch parses one alternative from its words. It fails on an empty one, on prefixes of two IP families, and on
+// ports without tcp or udp.
 func parseMatch(words []string) (m Match, err error) {
 	m = Match{DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1}
 	if len(words) == 0 {
@@ -287,7 +288,8 @@ func (m *Match) compareWith(o *Match) (both, within, around bool) {
 }
 
 // CheckDistinct returns an error if two sets have common packets, and neither is within the other. The address family
-// does not matter: a set without addresses covers both.
+// does not matter: a set without addresses covers both. Equal alternatives of two sets are also an error, and so is an
+// invalid set.
 func CheckDistinct(sets []Set) error {
 	var matches []Match
 	var owner []int
@@ -359,7 +361,7 @@ func eachRival(matches []Match, owner []int, compare func(k, i int) error) error
 }
 
 // checkAmbiguous returns an error if alternatives k and i of two sets have common packets, and neither is within the
-// other.
+// other, or both are equal. Alternatives of one set are never ambiguous.
 func checkAmbiguous(sets []Set, matches []Match, owner []int, k, i int) error {
 	a, b := &matches[k], &matches[i]
 	both, within, around := a.compareWith(b)

@@ -133,7 +133,7 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 }
 
 // treeRoundTrip returns the longest round trip through a fat tree without queues: up and down, there and back, over the
-// slowest links between each two tiers.
+// slowest links between each two tiers. It is of a full frame and of a small one back, with the largest jitter.
 func (w *Wiring) treeRoundTrip(tree *topology.Tree) (trip unit.Time) {
 	var most [4]unit.Time // by the lower tier
 	frame := unit.Bytes(w.config.MaxFrame)

@@ -175,7 +175,8 @@ func Rates(n *topology.Network, events []Event) []unit.Rate {
 }
 
 // ApplyFirstEvents applies the events at time 0 to Links, switches and ports. Call it when these exist and before the
-// fabric is made from Links, so that no packet and no choice of a NIC precedes them. It returns the later events.
+// fabric is made from Links, so that no packet and no choice of a NIC precedes them. It returns the later events. The
+// rate of a host's end of a spaced link does not change.
 func (w *Wiring) ApplyFirstEvents() []Event {
 	events := w.config.Events
 	for len(events) > 0 && events[0].At <= 0 {

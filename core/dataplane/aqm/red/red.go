@@ -146,7 +146,7 @@ func Scheme() dataplane.Scheme {
 		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, newProgram)
 }
 
-// newProgram returns the program. It fails if min is not below max at a port.
+// newProgram returns the program. It fails if min is not below max at a port. Averages start at 0.
 func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	r := &Program{config: c, queues: max(site.Queues, 1), random: site.Random("red")}
 	for i := range site.Ports {

@@ -165,7 +165,8 @@ type estimator struct {
 	level     uint8 // X in 2^Q steps
 }
 
-// newProgram returns the program for a leaf or spine. It fails if the network is no leaf-spine network.
+// newProgram returns the program for a leaf or spine. It fails if the network is no leaf-spine network, or a leaf has
+// more uplinks than tags.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("conga: the network is not known")

@@ -58,7 +58,8 @@ func Scheme() dataplane.Scheme {
 		Source: "WCMP (Zhou et al., EuroSys 2014)"}, newProgram)
 }
 
-// newProgram returns the program of a switch. It fails if a port with a weight does not exist.
+// newProgram returns the program of a switch. It fails if a port with a weight does not exist. Without weights they are
+// the ports' rates.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	w := &program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
 		weight: make([]uint64, site.Ports), Failover: dataplane.NewFailover(site, c.Failover)}

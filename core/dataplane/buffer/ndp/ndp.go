@@ -120,7 +120,8 @@ func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // Admit trims a packet that finds the data queue full, or the last one in the queue instead (NDP §3.1). It returns
-// headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'.
+// headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'. Data that must not be
+// trimmed is dropped as QueuePacketLimit.
 func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)

@@ -128,8 +128,9 @@ func Scheme() dataplane.Scheme {
 		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, newProgram)
 }
 
-// newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It
-// fails if the buffer does not hold the headroom.
+// newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It fails
+// if the buffer does not hold the headroom, if a class has no queue, or if a standalone one has a trigger other than
+// static.
 func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.BufferOf(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		earliestRenewal: unit.Never}
@@ -249,7 +250,8 @@ func portShift(base int, rate, nicRate unit.Rate) int {
 	return base
 }
 
-// halfPause returns half the time of a pause at a port; unit.Never without quanta.
+// halfPause returns half the time of a pause at a port; unit.Never without quanta. At a rate in packets/s a packet
+// counts as in tm.Port.ApplyPause.
 func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	rate := float64(r.Bits)
 	if r.Packets > 0 {

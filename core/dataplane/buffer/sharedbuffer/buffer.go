@@ -165,7 +165,8 @@ const (
 	headroom
 )
 
-// choosePart returns the part that n more bytes of a queue use; nowhere: they do not fit.
+// choosePart returns the part that n more bytes of a queue use; nowhere: they do not fit. A guarded queue uses its
+// headroom only beyond its threshold, or if the shared part is full.
 func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 	held := q.bytes - q.headroom
 	over := held + n - q.reserved // what the queue would use of the shared part

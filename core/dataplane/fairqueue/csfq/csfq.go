@@ -109,7 +109,8 @@ func (x *program) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// OnDrop counts a dropped packet, and lowers the fair rate if the buffer overflowed.
+// OnDrop counts a dropped packet, and lowers the fair rate if the buffer overflowed. Packets that were counted before,
+// or have no label, do not count.
 func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if !x.pending || int(p.Meta.Out) >= len(x.ports) {
 		return

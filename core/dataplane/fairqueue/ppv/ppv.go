@@ -173,7 +173,8 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Admit drops packets beyond the threshold. Packets at the threshold are dropped in part, by a random number, so that
-// the share is PIE's with any regions.
+// the share is PIE's with any regions. It first counts the packet and, if an update is due, sets the threshold. With
+// Smallest, and for packets made by switches, it accepts all.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if x.config.Smallest || p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept

@@ -301,8 +301,8 @@ func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *
 	return requests != 0, written
 }
 
-// packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags
-// do not count for an MTU.
+// packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags do
+// not count for an MTU. It is at least the length in the frame.
 func packetLength(p *packet.Packet) int32 {
 	n := p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
 	if p.Data == nil {

@@ -35,7 +35,8 @@ func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 	return dataplane.Accept
 }
 
-// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes.
+// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes. It
+// keeps no state of a switch with another number of ports.
 func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*standalone)
 	if !ok || len(old.records) != len(a.records) {
