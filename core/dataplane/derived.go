@@ -18,15 +18,16 @@ type DerivedTime struct{ Published, Min unit.Time }
 // T.
 const PublishedTrip = 100 * unit.Microsecond
 
-// BindParam binds the time to a parameter with default 0s, which stands for the derived time.
-func (d DerivedTime) BindParam(p *scheme.Params, to *unit.Time, name, doc, source string) scheme.Declaration {
-	declared := p.Time(to, name, "0s",
+// BindParam binds the time to a parameter with default 0s, which stands for the derived time. The value read from a
+// file goes to *value. A stated time below the minimum is refused; SetDefault replaces 0.
+func (d DerivedTime) BindParam(p *scheme.Params, value *unit.Time, name, doc, source string) scheme.Declaration {
+	declared := p.Time(value, name, "0s",
 		fmt.Sprintf("%s; 0s: %v, where T is the maximum round-trip time of the fat tree without queues, or %v if T is "+
 			"unknown", doc, d, d.Published),
 		fmt.Sprintf("%s: %v; Weir: scales with T", source, d.Published))
 	p.AddRule(name, func() error {
-		if *to != 0 && *to < d.minTime() {
-			return fmt.Errorf("%v: %v and more are possible, or 0s", *to, d.minTime())
+		if *value != 0 && *value < d.minTime() {
+			return fmt.Errorf("%v: %v and more are possible, or 0s", *value, d.minTime())
 		}
 		return nil
 	})
@@ -41,7 +42,8 @@ func (d DerivedTime) String() string {
 	return fmt.Sprintf("%g T", float64(d.Published)/float64(PublishedTrip))
 }
 
-// TimeAt returns the time in a network with a round trip T. If trip is 0, it returns Published.
+// TimeAt returns the time in a network with a round trip T, in whole picoseconds and at least Min and 1 ns. If trip is
+// 0 or less, it returns Published.
 func (d DerivedTime) TimeAt(trip unit.Time) unit.Time {
 	if trip <= 0 {
 		return d.Published
@@ -49,15 +51,15 @@ func (d DerivedTime) TimeAt(trip unit.Time) unit.Time {
 	return max(unit.Time(math.Round(float64(d.Published)*float64(trip)/float64(PublishedTrip))), d.minTime())
 }
 
-// SetDefault replaces a time of 0 by the derived time at a site. A stated time stays.
-func (d DerivedTime) SetDefault(to *unit.Time, site *Site) {
-	if *to == 0 {
-		*to = d.TimeAt(site.MaxTrip())
+// SetDefault replaces *value, if it is 0, by the derived time at a site. A stated time stays.
+func (d DerivedTime) SetDefault(value *unit.Time, site *Site) {
+	if *value == 0 {
+		*value = d.TimeAt(site.MaxTrip())
 	}
 }
 
 // MaxTrip returns the longest round trip without queues between hosts of the site's fat tree. It is 0 if the network is
-// not a fat tree or is not known.
+// not a fat tree or is not known, also because Place fails.
 func (s *Site) MaxTrip() unit.Time {
 	if s.Place == nil {
 		return 0

@@ -29,7 +29,7 @@ func (e *Env) ID() int { return e.id }
 // Ports returns the number of the switch's ports.
 func (e *Env) Ports() int { return len(e.sw.ports) }
 
-// Port returns port i for reading: queue lengths, transmitted bytes, rate.
+// Port returns port i for reading: queue lengths, transmitted bytes, rate. i must be below Ports.
 func (e *Env) Port(i packet.PortID) *tm.Port { return e.sw.ports[i] }
 
 // BufferedBytes returns the bytes that wait in all ports of the switch: the use of its shared buffer.
@@ -51,12 +51,14 @@ func (e *Env) FreePacket(p *packet.Packet) {
 	e.sw.pool.Put(p)
 }
 
-// ClonePacket returns a copy of p, without its payload if headersOnly.
+// ClonePacket returns a copy of p, without its payload if headersOnly. A copy without payload is marked as trimmed and
+// keeps its class. The program passes the copy on or frees it, like a packet of NewPacket.
 func (e *Env) ClonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
 	return e.sw.clonePacket(p, headersOnly)
 }
 
-// SendPacket passes p to the traffic manager for port out in the given class. All admission hooks and limits apply.
+// SendPacket passes p to the traffic manager for port out in the given class. All admission hooks and limits apply. The
+// rest of p.Meta is reset, except the flags.
 func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: out, Class: class, Flags: p.Meta.Flags | packet.Internal}
@@ -69,7 +71,7 @@ func (e *Env) SendPacket(p *packet.Packet, out packet.PortID, class uint8) {
 // is no copy. Only hooks of the ingress may call it.
 func (e *Env) ReplicateTo(out packet.PortID) { e.sw.replicas = append(e.sw.replicas, out) }
 
-// InjectPacket passes p to the ingress, as a packet that arrived at no port.
+// InjectPacket passes p to the ingress, as a packet that arrived at no port. p.Meta is reset, except the flags.
 func (e *Env) InjectPacket(p *packet.Packet) {
 	e.made(p)
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Flags: p.Meta.Flags | packet.Internal}
@@ -89,27 +91,31 @@ func (e *Env) made(p *packet.Packet) {
 }
 
 // RecirculatePacket sends p through the recirculation port to the ingress. Config.Recirculation sets the port's rate
-// and queue. If the queue is full, p is dropped with RecirculationFull.
+// and queue. If the queue is full, p is dropped with RecirculationFull. Without a rate, p reaches the ingress in this
+// step. p is a packet of the program (NewPacket, ClonePacket). It keeps class, flags, user and mark, and has no ports.
 func (e *Env) RecirculatePacket(p *packet.Packet) {
 	e.sw.addRequest(p, toRecirculation, NotDropped)
 }
 
-// SendPFC sends a PFC frame out of port in, so that the neighbour there stops or resumes packets of the class (IEEE
-// 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the resume.
-func (e *Env) SendPFC(in packet.PortID, kind packet.Kind, class uint8) {
-	e.sw.sendControl(in, kind, class, 0)
+// SendPFC sends a PFC frame of the given kind, packet.Pause or packet.Resume, out of a port, so that the neighbour
+// there stops or resumes packets of the class (IEEE 802.1Qbb; 64 bytes, ahead of all queues). A pause lasts until the
+// resume. A port or class that does not exist has no effect.
+func (e *Env) SendPFC(port packet.PortID, kind packet.Kind, class uint8) {
+	e.sw.sendControl(port, kind, class, 0)
 }
 
-// SendPause sends a PFC frame like SendPFC, which stops the class for that many quanta of 512 bit times, 1 … 65534.
-func (e *Env) SendPause(in packet.PortID, class uint8, quanta int64) {
-	e.sw.sendControl(in, packet.Pause, class, max(1, min(quanta, 0xfffe)))
+// SendPause sends a PFC frame like SendPFC, which stops the class for that many quanta of 512 bit times, limited to 1 …
+// 65534.
+func (e *Env) SendPause(port packet.PortID, class uint8, quanta int64) {
+	e.sw.sendControl(port, packet.Pause, class, max(1, min(quanta, 0xfffe)))
 }
 
-// TickAt requests a call of t's Tick at the time at, after now, if that is before its next tick.
-func (e *Env) TickAt(t Ticker, at unit.Time) {
+// TickAt requests a call of t's Tick at tickTime, if that is before its next tick. A time that is not after now counts
+// as 1 ps after now. A Ticker that is no program of the switch has no effect.
+func (e *Env) TickAt(t Ticker, tickTime unit.Time) {
 	for i := range e.sw.tickers {
-		if k := &e.sw.tickers[i]; k.Ticker == t && at < k.nextTick {
-			k.nextTick = max(at, e.now+1)
+		if k := &e.sw.tickers[i]; k.Ticker == t && tickTime < k.nextTick {
+			k.nextTick = max(tickTime, e.now+1)
 			e.sw.nextTick = min(e.sw.nextTick, k.nextTick)
 			e.sw.setTimer()
 		}
@@ -117,7 +123,8 @@ func (e *Env) TickAt(t Ticker, at unit.Time) {
 }
 
 // EvictTail drops the last packet of queue q of port out or, in a fair queue, a packet of its longest flow
-// (tm.Buffer.PopTail). It reports whether there was a packet.
+// (tm.Buffer.PopTail). It reports whether there was a packet. The packet is dropped with the reason Evicted after the
+// packet in hand.
 func (e *Env) EvictTail(out packet.PortID, q tm.QueueID) bool { return e.sw.evictTail(out, q) }
 
 // TrimTail cuts the payload off the last packet of queue q of port out. The packet is admitted again in the trim
@@ -211,7 +218,7 @@ type TreePosition struct {
 }
 
 // GetShared returns the object that the programs of this switch share under a name. The first call creates it with
-// build.
+// build. Later calls do not use build.
 func (s *Site) GetShared(name string, build func() any) any {
 	if s.shared == nil {
 		s.shared = map[string]any{}
@@ -231,8 +238,8 @@ type Scheme struct {
 	Build func(site *Site, c scheme.Config) (Program, error)
 }
 
-// Define returns a Scheme with the constructor build for configurations of type C. build gets only configurations
-// with values in their ranges that fit together.
+// Define returns a Scheme with the constructor build for configurations of type C. build gets only configurations with
+// values in their ranges that fit together. Without a configuration, it gets the defaults. Define replaces s.Config.
 func Define[C any, P scheme.Bound[C], X Program](s scheme.Scheme, build func(site *Site, c C) (X, error)) Scheme {
 	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, Build: func(site *Site, c scheme.Config) (Program, error) {

@@ -23,18 +23,18 @@ type Failover struct {
 }
 
 // BindFailover binds the time after which a program excludes a port.
-func BindFailover(p *scheme.Params, after *unit.Time) {
-	p.Time(after, "failover", "0s", "time after a link failure until a switch stops using its port, if other ports "+
+func BindFailover(p *scheme.Params, delay *unit.Time) {
+	p.Time(delay, "failover", "0s", "time after a link failure until a switch stops using its port, if other ports "+
 		"lead to the destination, and after a repair until it uses the port again; 0s: the port remains in use",
 		"Weir: as BFD or loss of signal, from ms to us").Max("60s")
 }
 
-// NewFailover returns the Failover of a switch; nil if after is 0. Ports that are down at the start are excluded.
-func NewFailover(site *Site, after unit.Time) *Failover {
-	if after == 0 {
+// NewFailover returns the Failover of a switch; nil if the delay is 0. Ports that are down at the start are excluded.
+func NewFailover(site *Site, delay unit.Time) *Failover {
+	if delay == 0 {
 		return nil
 	}
-	f := &Failover{after: after, leftOut: make([]bool, site.Ports), changeTimes: make([]unit.Time, site.Ports),
+	f := &Failover{after: delay, leftOut: make([]bool, site.Ports), changeTimes: make([]unit.Time, site.Ports),
 		nextChange: unit.Never,
 		livePorts:  make([]packet.PortID, 0, site.Ports)}
 	for i := range f.leftOut {
@@ -47,7 +47,8 @@ func NewFailover(site *Site, after unit.Time) *Failover {
 	return f
 }
 
-// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher).
+// PortDown records that the link of a port goes down, or comes up again, at now (PortWatcher). If the link changes back
+// before the time has passed, the port stays as it is.
 func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	if f == nil {
 		return
@@ -62,7 +63,7 @@ func (f *Failover) PortDown(now unit.Time, port packet.PortID, down bool) {
 	f.findNextChange()
 }
 
-// applyDueChanges excludes or includes each port with a due change.
+// applyDueChanges excludes or includes each port with a due change. It also sets the time of the next change.
 func (f *Failover) applyDueChanges(now unit.Time) {
 	for i, at := range f.changeTimes {
 		if at > now {
@@ -78,7 +79,7 @@ func (f *Failover) applyDueChanges(now unit.Time) {
 	f.findNextChange()
 }
 
-// findNextChange sets the time of the next change.
+// findNextChange sets the time of the next change; unit.Never if no change is due.
 func (f *Failover) findNextChange() {
 	f.nextChange = unit.Never
 	for _, at := range f.changeTimes {
@@ -86,7 +87,7 @@ func (f *Failover) findNextChange() {
 	}
 }
 
-// IsExcluded reports whether a port is excluded at present.
+// IsExcluded reports whether a port is excluded at present. It first applies the changes that are due.
 func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	if f == nil {
 		return false
@@ -97,8 +98,9 @@ func (f *Failover) IsExcluded(env *Env, port packet.PortID) bool {
 	return f.leftOutCount > 0 && f.leftOut[port]
 }
 
-// LivePorts returns the ports that are not excluded; the slice is valid until the next call. It returns all ports if
-// all are excluded.
+// LivePorts returns those of ports that are not excluded, in the same order, after it has applied the changes that are
+// due. The slice is valid until the next call. It returns ports itself if no port of the switch is excluded, or if all
+// of ports are.
 func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {
 	if f == nil {
 		return ports
@@ -121,7 +123,7 @@ func (f *Failover) LivePorts(env *Env, ports []packet.PortID) []packet.PortID {
 	return f.livePorts
 }
 
-// Stages returns the footprint: a bit a port.
+// Stages returns the footprint: a bit a port; nil for a nil Failover.
 func (f *Failover) Stages() []Stage {
 	if f == nil {
 		return nil

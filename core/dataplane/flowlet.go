@@ -22,7 +22,7 @@ type flowlet struct {
 	used  bool
 }
 
-// NewFlowlets returns an array of at least size cells, 1 or more, a power of two. A gap of 0
+// NewFlowlets returns an array of size cells, rounded up to a power of two; a size below 1 counts as 1. A gap of 0
 // makes every packet a flowlet.
 func NewFlowlets(size int, gap unit.Time) *Flowlets {
 	n := 1
@@ -43,18 +43,20 @@ func (f *Flowlets) ContinueFlowlet(now unit.Time, hash uint32) (packet.PortID, b
 	return c.port, true
 }
 
-// BeginFlowlet records the port of a flowlet that begins with a packet now.
+// BeginFlowlet records the port of a flowlet that begins with a packet now. It replaces the flowlet of another flow in
+// the same cell.
 func (f *Flowlets) BeginFlowlet(now unit.Time, hash uint32, port packet.PortID) {
 	f.cells[hash&f.mask] = flowlet{now + f.gap, port, true}
 }
 
-// LastPort returns the last port of the flow, or of a flow in the same cell; false without such a port.
+// LastPort returns the last port of the flow, or of a flow in the same cell; false without such a port. The flowlet may
+// have ended.
 func (f *Flowlets) LastPort(hash uint32) (packet.PortID, bool) {
 	c := &f.cells[hash&f.mask]
 	return c.port, c.used
 }
 
-// Normalize clears flowlets that have ended, for users that do not call LastPort.
+// Normalize clears flowlets that have ended, for users that do not call LastPort. Their cells become empty.
 func (f *Flowlets) Normalize(now unit.Time) {
 	for i := range f.cells {
 		if c := &f.cells[i]; c.used && now >= c.until {
@@ -72,13 +74,13 @@ type PathSet struct {
 	routes *Routes
 }
 
-// NewPathSet returns the path set of a site.
+// NewPathSet returns the path set of a site. A site without Routes has a set without paths.
 func NewPathSet(site *Site) PathSet {
 	return PathSet{[2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, site.Routes}
 }
 
 // TakeHop decrements the packet's hop limit and returns the ports that lead to its destination, at least one, with the
-// number of their set (packet.Paths). If the packet must be dropped, it returns the verdict.
+// number of their set (packet.Paths). If the packet must be dropped, it returns the verdict, no ports and the set −1.
 func (s *PathSet) TakeHop(p *packet.Packet) (ports []packet.PortID, set int, v Verdict) {
 	if !p.DecrementHopLimit() {
 		return nil, -1, Drop(HopLimitExceeded)

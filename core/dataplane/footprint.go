@@ -151,11 +151,11 @@ func (k OperationKind) Section() string {
 	return ""
 }
 
-// WidthOf returns the width of the state in x: the sum of its fields' widths, where a bool has 1 bit. Referenced data
-// (slices, maps, pointers) does not count.
+// WidthOf returns the width in bits of the state in x: the sum of its fields' widths, where a bool has 1 bit.
+// Referenced data (slices, maps, pointers) does not count. A nil x has width 0.
 func WidthOf(x any) int { return widthOf(reflect.TypeOf(x)) }
 
-// widthOf returns the width of a type as Bits counts it.
+// widthOf returns the width of a type in bits, as WidthOf counts it; 0 for nil.
 func widthOf(t reflect.Type) (n int) {
 	if t == nil {
 		return 0
@@ -215,7 +215,8 @@ func (s *Sums) Add(o Sums) {
 // MemoryBits returns the bits of tables and registers together.
 func (s *Sums) MemoryBits() int64 { return s.SRAM + s.TCAM + s.Registers }
 
-// Sums returns the totals of the pipeline's stages. An array in several stages counts once.
+// Sums returns the totals of the pipeline's stages. An array in several stages counts its bits once, but all reads and
+// writes.
 func (f *Footprint) Sums() (s Sums) {
 	var seen []string
 	for i := range f.Stages {
@@ -247,7 +248,7 @@ func (f *Footprint) Sums() (s Sums) {
 	return s
 }
 
-// registerNames returns the names of the pipeline's registers.
+// registerNames returns the names of the pipeline's registers, stage by stage, each as often as it is there.
 func (f *Footprint) registerNames() (names []string) {
 	for i := range f.Stages {
 		if g := f.Stages[i].Gress; g == InIngress || g == InEgress {
@@ -284,7 +285,8 @@ type Violation struct {
 }
 
 // FindViolations returns the limits of P4TE §4 that a footprint exceeds, stage by stage, followed by arrays in more
-// than one stage, and too many stages.
+// than one stage, and too many stages. Stages of the control plane do not count. Of the traffic manager only operations
+// of kind TouchingTail do.
 func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 	type access struct{ register, first string }
 	var seen []access
@@ -334,7 +336,7 @@ func (f *Footprint) FindViolations(l Limits) (out []Violation) {
 	return out
 }
 
-// String returns the operation and its count.
+// String returns the operation, what it is about, and its count if that is above 1.
 func (o Operation) String() string {
 	s := o.Kind.String()
 	if o.What != "" {
@@ -346,8 +348,8 @@ func (o Operation) String() string {
 	return s
 }
 
-// Check returns an error, for tests, if a footprint is impossible: a missing name, a size below 0, a
-// selector with keys.
+// Check returns an error, for tests, if a footprint is impossible. Examples are no stages, a missing name, stages that
+// are not in the order of SwitchPart, a size below 0, a selector with keys, or a register without access.
 func (f *Footprint) Check() error {
 	if len(f.Stages) == 0 {
 		return fmt.Errorf("no stages")
@@ -388,7 +390,8 @@ func (f *Footprint) Check() error {
 }
 
 // Stage returns the footprint of a route lookup: a table for each version of IP, exact if all prefixes are single
-// addresses. With choice, destinations with several shortest paths have a group of a selector.
+// addresses. With choice, destinations with several shortest paths have a group of a selector. A nil Routes has no
+// tables.
 func (r *Routes) Stage(choice bool) Stage {
 	s := Stage{Name: "routes", Gress: InIngress}
 	var groups portGroups
@@ -427,6 +430,7 @@ func (g *portGroups) addGroup(ports []packet.PortID) {
 }
 
 // eachRoute calls f for every route of a version of IP (0: IPv4, 1: IPv6). whole reports a route to a single address.
+// Without rules, only addresses with ports have a route. A nil Routes has no routes.
 func (r *Routes) eachRoute(version int, f func(whole bool, ports []packet.PortID)) {
 	if r == nil {
 		return
@@ -456,7 +460,7 @@ func (r *Routes) eachRoute(version int, f func(whole bool, ports []packet.PortID
 // Stage returns the footprint of the routes with the groups of equal paths.
 func (s *PathSet) Stage() Stage { return s.routes.Stage(true) }
 
-// GroupSizes returns the sizes of the different sets of several paths.
+// GroupSizes returns the sizes of the different sets of several paths, of both IP versions.
 func (s *PathSet) GroupSizes() (sizes []int) {
 	var groups portGroups
 	for i := range s.paths {

@@ -20,7 +20,7 @@ type Frames interface {
 	AppendEcho(p *packet.Packet, header []byte, seq uint32)
 }
 
-// NewFrame returns a zeroed packet as New does, with an empty Data of a capacity of at least room bytes.
+// NewFrame returns a zeroed packet as NewPacket does, with an empty Data of a capacity of at least room bytes.
 func (e *Env) NewFrame(room int) *packet.Packet {
 	e.sw.created++
 	return e.sw.pool.GetFrame(room)

@@ -6,7 +6,9 @@ import (
 	"weir/core/unit"
 )
 
-// Receive processes p, which arrived at port in.
+// Receive processes p, which arrived at port in. The switch takes p over. It parses p if p arrives in wire form, and
+// drops it as Malformed if that fails. A PFC frame ends here; other packets run through the ingress up to their queue
+// or their end.
 func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	s.env.now = now
 	if p.Data != nil && (s.config.Codec != nil || !p.IsParsed()) {
@@ -47,7 +49,8 @@ func (s *Switch) Receive(now unit.Time, in packet.PortID, p *packet.Packet) {
 	}
 }
 
-// runIngress runs the ingress on p and, if it accepts, enqueues p and its replicas.
+// runIngress runs the ingress on p and, if it accepts, enqueues p and its replicas. Trim trims p and continues; a drop
+// or Consume frees p and cancels its replicas.
 func (s *Switch) runIngress(p *packet.Packet) {
 	if s.routed {
 		s.applyVerdict(p, s.pipe.Arrive(&s.env, p, false))
@@ -75,7 +78,8 @@ func (s *Switch) runIngress(p *packet.Packet) {
 	s.enqueuePacket(p)
 }
 
-// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.ReplicateTo).
+// replicatePacket passes copies of p to the traffic managers of the ports requested by programs (Env.ReplicateTo). It
+// clears the list of these ports. The copies precede p.
 func (s *Switch) replicatePacket(p *packet.Packet) {
 	for _, out := range s.replicas {
 		c := s.clonePacket(p, false)
@@ -95,7 +99,9 @@ func (s *Switch) enqueuePacket(p *packet.Packet) {
 	s.enqueueByHooks(p)
 }
 
-// enqueueByHooks is enqueuePacket without a pipe.
+// enqueueByHooks is enqueuePacket without a pipe. It drops p if its egress port does not exist, if a hook refuses it,
+// or if the queue or port has no room. After Trim the trimmed packet starts at the first hook again; a second Trim
+// drops it as TrimFailed.
 func (s *Switch) enqueueByHooks(p *packet.Packet) {
 	m := &p.Meta
 	if int(m.Out) >= len(s.ports) {
@@ -132,7 +138,7 @@ again:
 }
 
 // makeRoom evicts packets of the port until p fits, if the scheduler allows it (tm.NewFQ). why is the limit that p
-// exceeds. It returns false if p itself was dropped.
+// exceeds. It returns false if p itself was dropped. Evicted packets are dropped at the end of this step.
 func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool {
 	p.Enqueued = s.env.now // tm.Cake's law needs the time
 	for why != tm.Fits {
@@ -147,7 +153,7 @@ func (s *Switch) makeRoom(port *tm.Port, p *packet.Packet, why tm.Refusal) bool 
 	return true
 }
 
-// wakePort reports a port with data as woken, unless the driver will ask it anyway.
+// wakePort reports a port with data to the driver as woken, unless the driver will ask it anyway.
 func (s *Switch) wakePort(out packet.PortID) {
 	if !s.awake[out] && !s.ports[out].IsIdle() {
 		s.awake[out] = true
@@ -155,7 +161,9 @@ func (s *Switch) wakePort(out packet.PortID) {
 	}
 }
 
-// Dequeue returns the packet that port out sends now; see fabric.Node.
+// Dequeue returns the packet that port out sends now, after its egress, and the time at which the driver asks the port
+// again; see fabric.Node. Packets that the egress drops are skipped. The time is now if data is left behind the packet,
+// and unit.Never if not. Without a packet it is the scheduler's next time, but WakePort may come first.
 func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit.Time) {
 	s.env.now = now
 	port := s.ports[out]
@@ -187,7 +195,7 @@ func (s *Switch) Dequeue(now unit.Time, out packet.PortID) (*packet.Packet, unit
 }
 
 // runEgress passes p, which has left its queue, through the egress hooks and the deparser. It returns false if p was
-// dropped.
+// dropped. It subtracts p from the buffered bytes and runs Unbook first.
 func (s *Switch) runEgress(p *packet.Packet) bool {
 	s.buffered -= unit.Bytes(p.Size)
 	if s.pipe != nil {
@@ -218,7 +226,7 @@ func (s *Switch) runEgress(p *packet.Packet) bool {
 	return p.Data == nil || s.deparsePacket(p)
 }
 
-// deparsePacket writes the programs' changes into the frame. It returns false if p was dropped.
+// deparsePacket writes the programs' changes into the frame. If that fails, it drops p as Malformed and returns false.
 func (s *Switch) deparsePacket(p *packet.Packet) bool {
 	var err error
 	if s.config.Codec != nil {
@@ -233,7 +241,8 @@ func (s *Switch) deparsePacket(p *packet.Packet) bool {
 	return true
 }
 
-// trimPacket cuts off the payload, once, and moves the packet to the trim class.
+// trimPacket cuts off the payload, marks the packet as trimmed and moves it to the trim class. Size becomes at least
+// MinFrame. A packet that is trimmed already stays as it is.
 func (s *Switch) trimPacket(p *packet.Packet) {
 	if p.Meta.Flags&packet.Trimmed != 0 {
 		return
@@ -244,7 +253,7 @@ func (s *Switch) trimPacket(p *packet.Packet) {
 	p.Meta.Class = s.config.TrimClass
 }
 
-// dropPacket counts and frees p. The Droppers still find its ports in p.Meta.
+// dropPacket counts and frees p. The Droppers still find its ports in p.Meta. The buffered bytes stay as they are.
 func (s *Switch) dropPacket(p *packet.Packet, why Reason) {
 	m := &p.Meta
 	s.drops[why]++

@@ -13,7 +13,7 @@ type Ledger struct {
 	Held  uint64 // in queues, on the recirculation port, or waiting to be sent as PFC frames
 }
 
-// Ledger returns the sums of the counters.
+// Ledger returns the sums of the counters. Packets with a pending request are held.
 func (s *Switch) Ledger() Ledger {
 	l := Ledger{Made: s.created, Ended: s.consumed + s.freed + s.receivedPFC,
 		Held: uint64(len(s.recirc) - s.recircHead + len(s.pending))}

@@ -32,8 +32,7 @@ type accrual struct {
 	rest  uint64 // part of a token, in 1/scale
 }
 
-// newAccrual returns the accrual of a rate: bytes of a bit rate, packets of a
-// packet rate.
+// newAccrual returns the accrual of a rate, from time 0: bytes of a bit rate, packets of a packet rate.
 func newAccrual(r unit.LinkRate) accrual {
 	if r.Packets > 0 {
 		return accrual{rate: uint64(r.Packets), scale: 1_000_000_000_000}
@@ -41,7 +40,7 @@ func newAccrual(r unit.LinkRate) accrual {
 	return accrual{rate: uint64(r.Bits), scale: 8_000_000_000_000}
 }
 
-// earnSince returns the tokens earned since the last call.
+// earnSince returns the tokens earned since the last call. At a time that is not after the last call it returns 0.
 func (a *accrual) earnSince(now unit.Time) int64 {
 	if now <= a.last {
 		return 0
@@ -92,21 +91,21 @@ func NewSrTCM(cir unit.LinkRate, cbs, ebs int64) *SrTCM {
 	return &SrTCM{bucket{cbs, cbs}, bucket{ebs, ebs}, newAccrual(cir), cir.Packets > 0}
 }
 
-// MeterPacket meters a packet of size bytes that arrives at now. before is its colour on arrival; Green makes the meter
-// colour-blind.
-func (m *SrTCM) MeterPacket(now unit.Time, size int32, before Colour) Colour {
+// MeterPacket meters a packet of size bytes that arrives at now. arrivalColour is its colour on arrival; Green makes
+// the meter colour-blind. Green takes committed tokens, Yellow excess tokens, and Red no tokens.
+func (m *SrTCM) MeterPacket(now unit.Time, size int32, arrivalColour Colour) Colour {
 	m.excess.addTokens(m.committed.addTokens(m.earn.earnSince(now))) // tokens that C cannot hold go to E
 	n := tokenCost(size, m.packets)
 	switch {
-	case before == Green && m.committed.takeTokens(n):
+	case arrivalColour == Green && m.committed.takeTokens(n):
 		return Green
-	case before != Red && m.excess.takeTokens(n):
+	case arrivalColour != Red && m.excess.takeTokens(n):
 		return Yellow
 	}
 	return Red
 }
 
-// tokenCost returns the tokens for a packet of size bytes.
+// tokenCost returns the tokens for a packet of size bytes: 1 if the tokens are packets, else its size.
 func tokenCost(size int32, packets bool) int64 {
 	if packets {
 		return 1
@@ -128,15 +127,16 @@ func NewTrTCM(cir unit.LinkRate, cbs int64, pir unit.LinkRate, pbs int64) *TrTCM
 	return &TrTCM{bucket{cbs, cbs}, bucket{pbs, pbs}, newAccrual(cir), newAccrual(pir), cir.Packets > 0}
 }
 
-// MeterPacket meters a packet as SrTCM.MeterPacket does.
-func (m *TrTCM) MeterPacket(now unit.Time, size int32, before Colour) Colour {
+// MeterPacket meters a packet as SrTCM.MeterPacket does. A packet without peak tokens is Red and takes no tokens. One
+// without committed tokens is Yellow and takes only peak tokens.
+func (m *TrTCM) MeterPacket(now unit.Time, size int32, arrivalColour Colour) Colour {
 	m.committed.addTokens(m.earnCommitted.earnSince(now))
 	m.peak.addTokens(m.earnPeak.earnSince(now))
 	n := tokenCost(size, m.packets)
 	switch {
-	case before == Red || m.peak.tokens < n:
+	case arrivalColour == Red || m.peak.tokens < n:
 		return Red // tokens stay
-	case before == Yellow || m.committed.tokens < n:
+	case arrivalColour == Yellow || m.committed.tokens < n:
 		m.peak.takeTokens(n)
 		return Yellow
 	}

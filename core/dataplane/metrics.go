@@ -10,7 +10,7 @@ import (
 // maxSamples limits the samples that are read from a program; the most important ones come first.
 const maxSamples = 4096
 
-// MetricNames returns the names of the metrics of the switch's programs.
+// MetricNames returns the names of the metrics of the switch's programs, each once, in the programs' order.
 func (s *Switch) MetricNames() (names []string) {
 	for _, p := range s.config.Programs {
 		if x, ok := p.(Metered); ok {
@@ -25,7 +25,7 @@ func (s *Switch) MetricNames() (names []string) {
 }
 
 // MetricBits returns the sum of the programs' samples of a metric, as bits of a floating-point number; NaN if no
-// program has the metric.
+// program has the metric. Only the first maxSamples samples of a program count.
 func (s *Switch) MetricBits(name string, now unit.Time) int64 {
 	sum, found := 0.0, false
 	for _, p := range s.config.Programs {

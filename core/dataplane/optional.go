@@ -57,9 +57,9 @@ type Metered interface {
 	Program
 	// Metrics returns the descriptions of the metrics. They may depend only on the program's parameters.
 	Metrics() []Metric
-	// Sample fills to with the values at now, the most important ones first if there is no room for all, and returns
+	// Sample fills samples with the values at now, the most important ones first if there is no room for all, and returns
 	// their number. It runs between two packets, so it must be fast and must not allocate.
-	Sample(now unit.Time, to []Sample) int
+	Sample(now unit.Time, samples []Sample) int
 }
 
 // Metric describes a metric of a program: a gauge, or a Counter, which never falls while the program runs.
@@ -81,20 +81,21 @@ type Sample struct {
 	Value  float64
 }
 
-// AppendLabel returns the label of a sample that is not by port.
-func (s *Sample) AppendLabel(to []byte) []byte {
-	to = append(to, s.Before...)
+// AppendLabel appends the label of a sample that is not by port to b: Before and then the prefix, an address without
+// length, or Word.
+func (s *Sample) AppendLabel(b []byte) []byte {
+	b = append(b, s.Before...)
 	switch {
 	case !s.Prefix.IsValid():
-		return append(to, s.Word...)
+		return append(b, s.Word...)
 	case s.Prefix.IsSingleIP():
-		return s.Prefix.Addr().AppendTo(to)
+		return s.Prefix.Addr().AppendTo(b)
 	}
-	return s.Prefix.AppendTo(to)
+	return s.Prefix.AppendTo(b)
 }
 
-// CheckMetrics returns an error for invalid metrics: names that Prometheus does not accept, duplicates, or missing
-// labels.
+// CheckMetrics returns an error for invalid metrics: names that Prometheus does not accept, duplicates, missing help,
+// labels that Prometheus does not accept, or no label for a metric by port.
 func CheckMetrics(all []Metric) error {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	word := func(s string) bool {

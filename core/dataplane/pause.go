@@ -8,7 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// receivePFC applies a PFC frame that arrived at port in.
+// receivePFC applies a PFC frame that arrived at port in. It counts and frees the frame, calls OnPFC and wakes the
+// port.
 func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 	port, class, kind := s.ports[in], p.Meta.Class%tm.Classes, p.Kind
 	if kind == packet.Pause {
@@ -29,7 +30,7 @@ func (s *Switch) receivePFC(in packet.PortID, p *packet.Packet) {
 	s.wakePort(in)
 }
 
-// expirePauses ends the pauses that have run out.
+// expirePauses ends the pauses that have run out. It calls OnPFC for each class that resumes, and wakes its port.
 func (s *Switch) expirePauses() {
 	s.expiry = unit.Never
 	for i, port := range s.ports {
@@ -45,16 +46,16 @@ func (s *Switch) expirePauses() {
 }
 
 // PausedClasses returns the classes that the switch has asked the neighbour at a port to stop, as a bit set.
-func (s *Switch) PausedClasses(in packet.PortID) uint8 { return s.pausing[in] }
+func (s *Switch) PausedClasses(port packet.PortID) uint8 { return s.pausing[port] }
 
-// sendControl sends a PFC frame out of port in and records the pause. quanta is the length of a pause; 0: until the
-// resume.
-func (s *Switch) sendControl(in packet.PortID, kind packet.Kind, class uint8, quanta int64) {
-	if int(in) >= len(s.ports) || class >= tm.Classes {
+// sendControl sends a PFC frame out of a port and records the pause. quanta is the length of a pause; 0: until the
+// resume. A port or class that does not exist has no effect.
+func (s *Switch) sendControl(port packet.PortID, kind packet.Kind, class uint8, quanta int64) {
+	if int(port) >= len(s.ports) || class >= tm.Classes {
 		return
 	}
-	if s.pausing[in] |= 1 << class; kind == packet.Resume {
-		s.pausing[in] &^= 1 << class
+	if s.pausing[port] |= 1 << class; kind == packet.Resume {
+		s.pausing[port] &^= 1 << class
 	}
 	s.created++
 	f := s.pool.Get()
@@ -63,6 +64,6 @@ func (s *Switch) sendControl(in packet.PortID, kind packet.Kind, class uint8, qu
 	f.Seq = quanta
 	f.Meta.Class = class
 	f.Hash = uint32(class)
-	s.ports[in].QueueControl(f)
-	s.wakePort(in)
+	s.ports[port].QueueControl(f)
+	s.wakePort(port)
 }

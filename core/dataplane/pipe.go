@@ -37,7 +37,8 @@ func (s *Switch) fusePrograms() {
 	}
 }
 
-// applyVerdict applies the pipe's verdict to p.
+// applyVerdict applies the pipe's verdict to p. Passed hands p to the driver at once, Accept puts it into its queue,
+// and ByHooks continues at the traffic manager. Any other verdict drops p.
 func (s *Switch) applyVerdict(p *packet.Packet, v Verdict) {
 	switch m := &p.Meta; v {
 	case Passed:

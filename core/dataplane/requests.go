@@ -38,12 +38,13 @@ type recirculating struct {
 // injected packet cannot hang the run.
 const requestsPerStep = 1 << 14
 
-// addRequest queues a hook's request.
-func (s *Switch) addRequest(p *packet.Packet, where uint8, why Reason) {
-	s.pending = append(s.pending, request{p, where, why})
+// addRequest queues a hook's request. why is the reason if the destination is toDrop.
+func (s *Switch) addRequest(p *packet.Packet, destination uint8, why Reason) {
+	s.pending = append(s.pending, request{p, destination, why})
 }
 
-// serveRequests runs the requests of this step's hooks, including new ones that they cause.
+// serveRequests runs the requests of this step's hooks, including new ones that they cause. After requestsPerStep
+// requests it drops the packets of all others as RecirculationFull.
 func (s *Switch) serveRequests() {
 	for i := 0; i < len(s.pending); i++ {
 		a := s.pending[i]
@@ -64,7 +65,8 @@ func (s *Switch) serveRequests() {
 	s.pending = s.pending[:0]
 }
 
-// clonePacket returns a copy of p, without its payload if headersOnly.
+// clonePacket returns a copy of p, without its payload if headersOnly. It has its own Data and is in no list. Without
+// payload it is marked as trimmed and keeps its class.
 func (s *Switch) clonePacket(p *packet.Packet, headersOnly bool) *packet.Packet {
 	s.created++
 	var c *packet.Packet
@@ -86,7 +88,8 @@ func (s *Switch) clonePacket(p *packet.Packet, headersOnly bool) *packet.Packet 
 	return c
 }
 
-// recirculatePacket puts p onto the recirculation port, or drops it if the port's queue is full.
+// recirculatePacket puts p onto the recirculation port, or drops it if the port's queue is full. Without a rate of the
+// port, p enters the ingress at once.
 func (s *Switch) recirculatePacket(p *packet.Packet) {
 	waiting := len(s.recirc) - s.recircHead
 	if s.config.Recirculation.Rate == (unit.LinkRate{}) {
@@ -107,7 +110,7 @@ func (s *Switch) recirculatePacket(p *packet.Packet) {
 	s.setTimer()
 }
 
-// reenterIngress passes a recirculated packet to the ingress.
+// reenterIngress passes a recirculated packet to the ingress. It keeps class, flags, user and mark, and has no ports.
 func (s *Switch) reenterIngress(p *packet.Packet) {
 	p.Meta = packet.Metadata{In: packet.NoPort, Out: packet.NoPort, Class: p.Meta.Class, Flags: p.Meta.Flags,
 		User: p.Meta.User,
@@ -115,7 +118,8 @@ func (s *Switch) reenterIngress(p *packet.Packet) {
 	s.runIngress(p)
 }
 
-// evictTail drops the last packet of a queue. It returns false if the queue is empty.
+// evictTail takes the last packet out of a queue and requests its drop as Evicted. It returns false if the queue is
+// empty.
 func (s *Switch) evictTail(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {
@@ -131,7 +135,8 @@ func (s *Switch) dropEvicted(p *packet.Packet) {
 	s.addRequest(p, toDrop, Evicted)
 }
 
-// trimTail trims the last packet of a queue and requests its admission. It returns false if the queue is empty.
+// trimTail trims the last packet of a queue and requests its admission in the trim class at the end of this step. It
+// returns false if the queue is empty.
 func (s *Switch) trimTail(out packet.PortID, q tm.QueueID) bool {
 	p := s.ports[out].PopTail(q)
 	if p == nil {
@@ -143,7 +148,7 @@ func (s *Switch) trimTail(out packet.PortID, q tm.QueueID) bool {
 	return true
 }
 
-// unbookPacket accounts for p, which was taken out of its queue.
+// unbookPacket subtracts p, which was taken out of its queue, from the buffered bytes and runs the Unbookers.
 func (s *Switch) unbookPacket(p *packet.Packet) {
 	s.buffered -= unit.Bytes(p.Size)
 	for _, h := range s.unbookers {

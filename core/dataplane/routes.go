@@ -26,8 +26,9 @@ func HostRoutes(book *packet.Book, p *packet.Paths) *Routes {
 	return &Routes{book: book, paths: [2]*packet.Paths{p, p}}
 }
 
-// NewRoutes returns the routes of a list of rules. The longest prefix wins, of equal prefixes the last one. It fails
-// if a prefix is invalid.
+// NewRoutes returns the routes of a list of rules. The longest prefix wins, of equal prefixes the last one. It fails if
+// a prefix is invalid. Addresses that the book gets later have no route. The list is copied, the ports of a rule are
+// shared.
 func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	r := &Routes{book: book, rules: append(make([]Route, 0, len(rules)), rules...)}
 	table := NewLPM[uint32](len(rules))
@@ -48,7 +49,8 @@ func NewRoutes(book *packet.Book, rules []Route) (*Routes, error) {
 	return r, nil
 }
 
-// Paths returns the paths to the addresses of an IP version, for the caller to keep and look up per packet.
+// Paths returns the paths to the addresses of an IP version, for the caller to keep and look up per packet. Any version
+// other than 6 is IPv4. A nil Routes has no paths.
 func (r *Routes) Paths(version uint8) *packet.Paths {
 	switch {
 	case r == nil:
@@ -59,7 +61,8 @@ func (r *Routes) Paths(version uint8) *packet.Paths {
 	return r.paths[0]
 }
 
-// Rules returns a new copy of the routes as a list, to fill a table with.
+// Rules returns a new copy of the routes as a list, to fill a table with. Destinations without ports are missing if the
+// routes were not made from rules. Ports are shared. A nil Routes returns nil.
 func (r *Routes) Rules() []Route {
 	switch {
 	case r == nil:

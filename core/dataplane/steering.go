@@ -22,27 +22,28 @@ type Occupancy struct {
 	Share float64
 }
 
-// SubtractUntil returns the part of the work until now that was done after the time at, where before is the work until
-// then.
-func (s Steering) SubtractUntil(before Steering, at, now unit.Time) Steering {
-	s.Events, s.Lost, s.Writes = s.Events-before.Events, s.Lost-before.Lost, s.Writes-before.Writes
-	s.Busy -= before.Busy
-	if now <= at {
+// SubtractUntil returns the part of the work until now that was done after startTime. priorWork is the work until
+// startTime. If now is not after startTime, the shares of the groups stay those of s.
+func (s Steering) SubtractUntil(priorWork Steering, startTime, now unit.Time) Steering {
+	s.Events, s.Lost, s.Writes = s.Events-priorWork.Events, s.Lost-priorWork.Lost, s.Writes-priorWork.Writes
+	s.Busy -= priorWork.Busy
+	if now <= startTime {
 		return s
 	}
 	all := make([]Occupancy, len(s.Groups))
 	for i, g := range s.Groups {
 		spent := float64(g.Share * now.Seconds())
-		if i < len(before.Groups) { // at time 0 a control plane may have no groups yet
-			spent -= float64(before.Groups[i].Share * at.Seconds())
+		if i < len(priorWork.Groups) { // at time 0 a control plane may have no groups yet
+			spent -= float64(priorWork.Groups[i].Share * startTime.Seconds())
 		}
-		all[i] = Occupancy{Group: g.Group, Share: spent / (now - at).Seconds()}
+		all[i] = Occupancy{Group: g.Group, Share: spent / (now - startTime).Seconds()}
 	}
 	s.Groups = all
 	return s
 }
 
-// Steering returns the work of the switch's first program that is a ControlPlane.
+// Steering returns the work of the switch's first program that is a ControlPlane; ok is false if there is no such
+// program.
 func (s *Switch) Steering(now unit.Time) (x Steering, ok bool) {
 	for _, p := range s.config.Programs {
 		if steered, is := p.(ControlPlane); is {

@@ -100,7 +100,8 @@ type ticker struct {
 	nextTick unit.Time
 }
 
-// New creates a switch. It fails if a program has no hook, which is a mistake in the program.
+// New creates a switch. It fails if a program has no hook, which is a mistake in the program, or if an observer does
+// not get one Number for each port. The switch takes over the ports of c.
 func New(c Config) (*Switch, error) {
 	s := &Switch{
 		config: c, pool: c.Pool, ports: c.Ports,
@@ -130,7 +131,8 @@ func New(c Config) (*Switch, error) {
 	return s, nil
 }
 
-// addHooks sorts a program's hooks into the slices. It returns false if the program has no hook.
+// addHooks sorts a program's hooks into the slices. It returns false if the program has no hook. A program's first tick
+// is due at once.
 func (s *Switch) addHooks(p Program) bool {
 	hooks := appendHook(p, &s.ingressers) + appendHook(p, &s.admitters) + appendHook(p, &s.bookers) + appendHook(p,
 		&s.unbookers) +
@@ -158,7 +160,8 @@ func (s *Switch) hasSchedulerDrops() bool {
 // schedulerDrops is a Releaser that drops the packets selected by the scheduler.
 type schedulerDrops struct{}
 
-// Release runs before the programs' Release, which get only packets that are sent.
+// Release drops the packet as EarlyDrop if its port's scheduler has selected it. It runs before the programs' Release,
+// which get only packets that are sent.
 func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 	if env.sw.ports[p.Meta.Out].MustDrop() {
 		return Drop(EarlyDrop)
@@ -168,18 +171,18 @@ func (schedulerDrops) Release(env *Env, p *packet.Packet) Verdict {
 
 // appendHook appends a program to the list of a hook, if it has the hook. It returns the number of hooks added, 0 or
 // 1.
-func appendHook[Hook any](p Program, to *[]Hook) int {
+func appendHook[Hook any](p Program, hooks *[]Hook) int {
 	h, ok := p.(Hook)
 	if !ok {
 		return 0
 	}
-	*to = append(*to, h)
+	*hooks = append(*hooks, h)
 	return 1
 }
 
 // SetPrograms replaces the switch's programs between two packets. A program in both lists continues. A new one ticks
-// from now on; if it is an Unbooker, every waiting packet is booked with it, queue by queue. A removed Restorer
-// resets its ports. The switch must have no observer.
+// from now on; if it is an Unbooker, every waiting packet is booked with it, queue by queue. A removed Restorer resets
+// its ports. It fails without a change if the switch has an observer.
 func (s *Switch) SetPrograms(now unit.Time, programs []Program) error {
 	if s.config.Observer != nil {
 		return fmt.Errorf("switch %s: its programs cannot change while it is observed", s.config.Name)
@@ -273,7 +276,7 @@ func (s *Switch) BufferedBytes() unit.Bytes { return s.buffered }
 func (s *Switch) Wants() *packet.NodeRequests { return &s.wants }
 
 // setTimer sets the time of the next Advance: a program's tick, a packet on the recirculation port or the end of a
-// pause.
+// pause. The driver reads it from Wants.
 func (s *Switch) setTimer() {
 	s.wants.Timer = s.nextTick
 	if s.recircHead < len(s.recirc) {
@@ -281,7 +284,8 @@ func (s *Switch) setTimer() {
 	}
 }
 
-// Advance runs everything that is due at now.
+// Advance runs everything that is due at now: packets that leave the recirculation port, ends of pauses, ticks, and
+// then their requests.
 func (s *Switch) Advance(now unit.Time) {
 	s.env.now = now
 	for s.recircHead < len(s.recirc) && s.recirc[s.recircHead].exitTime <= now {

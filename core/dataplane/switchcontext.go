@@ -79,7 +79,7 @@ type Peer struct {
 	DatagramRate unit.Rate
 }
 
-// PortName returns the port's name.
+// PortName returns the port's name: Name or, without one, To.
 func (p *Peer) PortName() string {
 	if p.Name != "" {
 		return p.Name
@@ -125,7 +125,8 @@ func Check(c scheme.Config, s *SwitchContext) []scheme.Remark {
 }
 
 // checkListedUsers returns the remarks about users in a configuration: names that the file does not declare, prefixes
-// of declared users, and addresses of one customer that are two users.
+// of declared users, and addresses of one customer that are two users. The first two are refusals. Without a Book, or
+// for a configuration that is no users.Lister, there are no remarks.
 func (s *SwitchContext) checkListedUsers(c scheme.Config) []scheme.Remark {
 	x, ok := c.(users.Lister)
 	if !ok || s.Book == nil {
@@ -159,7 +160,8 @@ func (s *SwitchContext) DividedUsers(sets []users.Set, completes bool) string {
 		"addresses of one"
 }
 
-// configRemarks returns the remarks of a configuration's own Check, or else the remarks about its target.
+// configRemarks returns the remarks of a configuration's own Check, or else the remarks about its target. Without a
+// target there are no remarks.
 func configRemarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
 	if x, ok := c.(Checker); ok {
 		return x.Check(s)
@@ -176,7 +178,7 @@ func configRemarks(c scheme.Config, s *SwitchContext) []scheme.Remark {
 }
 
 // BelowFrame warns of a target delay that is shorter than the time of a frame at some port; the text has the slowest
-// port.
+// port. param is the parameter of the remark. Without a port with a rate in bit/s there is no remark.
 func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remark {
 	p := s.SlowestPort()
 	if p == nil {
@@ -192,6 +194,8 @@ func (s *SwitchContext) BelowFrame(param string, delay unit.Time) []scheme.Remar
 }
 
 // BeyondBuffer warns of a target delay that a full buffer does not reach. The delay may depend on the port's rate.
+// param is the parameter of the remark, which describes the port of FindShortBuffer. Without such a port there is no
+// remark.
 func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Time) []scheme.Remark {
 	p, holds := s.FindShortBuffer(delay)
 	if p == nil {
@@ -203,9 +207,9 @@ func (s *SwitchContext) BeyondBuffer(param string, delay func(unit.Rate) unit.Ti
 		"sender", p.To, holds, limit).WithPort(p.PortName(), timeRatio(limit, holds))}
 }
 
-// MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data
-// can queue; for a standalone switch only at the ports with the lowest rate. An arriving packet finds at most a full
-// queue less one frame, and a departing one leaves one frame less.
+// MarksBeyondBuffer warns of a configuration that marks only queues longer than a queue can be at a port where data can
+// queue; for a standalone switch only at the ports with the lowest rate. An arriving packet finds at most a full queue
+// less one frame, and a departing one leaves one frame less. Of several ports the remark has the worst.
 func (s *SwitchContext) MarksBeyondBuffer(c scheme.Config) (all []scheme.Remark) {
 	t := TraitsOf(c)
 	if t.MarksFrom == nil {
@@ -236,27 +240,28 @@ func ConstantDelay(delay unit.Time) func(unit.Rate) unit.Time {
 	return func(unit.Rate) unit.Time { return delay }
 }
 
-// timeRatio returns a/b, at least 1.
+// timeRatio returns a/b, at least 1; a b of 0 counts as 1 ps.
 func timeRatio(a, b unit.Time) float64 { return max(1, float64(a)/float64(max(b, 1))) }
 
-// CheckUpdateInterval warns of an update interval other than usual, the one for which usualGain is meant. gain
-// multiplies the delay's distance from the target once an update, so the probability moves faster with shorter
-// updates. The sum of the delay's changes does not depend on the update. DualPI2's gain follows from its update (RFC
-// 9332 Appendix A).
-func CheckUpdateInterval(update, usual unit.Time, gain, usualGain float64) []scheme.Remark {
-	if update == usual || gain != usualGain {
+// CheckUpdateInterval warns of an update interval other than usualUpdate, the one for which usualGain is meant. gain
+// multiplies the delay's distance from the target once an update, so the probability moves faster with shorter updates.
+// The sum of the delay's changes does not depend on the update. DualPI2's gain follows from its update (RFC 9332
+// Appendix A). A gain other than usualGain causes no warning.
+func CheckUpdateInterval(update, usualUpdate unit.Time, gain, usualGain float64) []scheme.Remark {
+	if update == usualUpdate || gain != usualGain {
 		return nil
 	}
-	speed := usual.Seconds() / update.Seconds()
+	speed := usualUpdate.Seconds() / update.Seconds()
 	return []scheme.Remark{warnPace.NewRemark("update", "the gain alpha acts once in an update, and %v is chosen for "+
 		"one of %v: a constant delay changes the probability %.3g times as fast; alpha: %.3g "+
-		"compensates", usualGain, usual, speed,
+		"compensates", usualGain, usualUpdate, speed,
 		usualGain/speed)}
 }
 
 // FindShortBuffer returns the port with a buffer that holds no more than a delay, among the ports at which data can
 // queue; for a standalone switch among those with the lowest rate. Of several it is the port with the smallest share of
-// its delay. holds is the delay of its full buffer.
+// its delay. holds is the delay of its full buffer. short is nil if there is no such port. A port without a rate in
+// bit/s or without a limited buffer does not count.
 func (s *SwitchContext) FindShortBuffer(delay func(unit.Rate) unit.Time) (short *Peer, holds unit.Time) {
 	slowest, worst := s.MinPortRate(), 0.0
 	for _, p := range s.QueueingPorts() {

@@ -50,7 +50,7 @@ func (t *LPM[A]) Insert(prefix netip.Prefix, action A) error {
 	return nil
 }
 
-// Delete removes a rule and reports whether it existed.
+// Delete removes the rule with this prefix, regardless of its host bits, and reports whether it existed.
 func (t *LPM[A]) Delete(prefix netip.Prefix) bool {
 	prefix = prefix.Masked()
 	if _, ok := t.rules[prefix]; !ok {
@@ -70,7 +70,8 @@ func (t *LPM[A]) Delete(prefix netip.Prefix) bool {
 	return true
 }
 
-// Lookup returns the action of the longest prefix that contains the address.
+// Lookup returns the action of the longest prefix that contains the address. Without one, or for an invalid address, it
+// returns the zero value and false. An IPv4-mapped IPv6 address counts as IPv6.
 func (t *LPM[A]) Lookup(a netip.Addr) (A, bool) {
 	if a.IsValid() {
 		for _, n := range t.lengths[familyIndex(a)] {

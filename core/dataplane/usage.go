@@ -11,8 +11,9 @@ type Usage struct {
 	CostlyOperations   int   // for one packet, at most: operations that a pipeline cannot do (P4TE §4), and loops
 }
 
-// Usage returns the total usage of the switch's programs and of its ports' schedulers, without the control plane. ok
-// is false if a program has no Footprint.
+// Usage returns the total usage of the switch's programs and of its ports' schedulers, without the control plane. ok is
+// false if a program has no Footprint. The state of all ports counts, but the operations of one port, since a packet
+// departs by one.
 func (s *Switch) Usage() (t Usage, ok bool) {
 	for _, p := range s.config.Programs {
 		x, ok := p.(Footprinted)

@@ -23,7 +23,7 @@ func (w *watch) OnDrop(env *Env, p *packet.Packet, why Reason) {
 }
 
 // observeEvent reports an event with its port: the egress port or, if no port was chosen before the drop, the port at
-// which p arrived.
+// which p arrived. why is the reason of a drop in one word; "" for other events.
 func (w *watch) observeEvent(k trace.EventKind, env *Env, p *packet.Packet, why string) {
 	s, m := w.sw, &p.Meta
 	e := trace.Event{At: env.now, Kind: k, Node: int32(s.config.ID), Reason: why,

@@ -13,7 +13,7 @@ type victims map[packet.FlowID]unit.Time
 // maxVictims limits the number of flows with stored losses, per link.
 const maxVictims = 1024
 
-// addLoss records the loss of a packet of a flow.
+// addLoss records the loss of a packet of a flow. It ignores new flows beyond maxVictims.
 func (v *victims) addLoss(flow packet.FlowID, now unit.Time) {
 	if *v == nil {
 		*v = victims{}
@@ -33,7 +33,8 @@ func (f *Fabric) LastLoss(i int, flow packet.FlowID) unit.Time {
 	return -1
 }
 
-// SetDown takes link i down or up: a link that is down loses all new frames.
+// SetDown takes link i down or up: a link that is down loses all new frames. Frames that are already on the link still
+// arrive. The network must not run at the same time.
 func (f *Fabric) SetDown(i int, down bool) {
 	x := &f.extras[i]
 	x.down = down
@@ -43,8 +44,8 @@ func (f *Fabric) SetDown(i int, down bool) {
 	f.ports[i].special = down || x.loss > 0 || x.jitter > 0 || x.spaced || f.observed
 }
 
-// SetRate changes the rate of link i at now, also for the rest of the frame that is being sent. The network must have
-// run all events before now, and no event at or after now.
+// SetRate changes the rate of link i at now, also for the rest of the frame that is being sent, and moves its arrival
+// unless the link is spaced. The network must have run all events before now, and no event at or after now.
 func (f *Fabric) SetRate(i int, rate unit.LinkRate, now unit.Time) {
 	f.takeIn()
 	pt, x := &f.ports[i], &f.extras[i]
@@ -76,20 +77,21 @@ func (f *Fabric) setRate(i int, rate unit.LinkRate) {
 	f.ports[i].perByte = x.ser.TimePerByte()
 }
 
-// convertRemaining converts a remaining transmission time from one rate to another. A rate in bits and one in packets
+// convertRemaining converts a remaining transmission time from oldRate to rate. A rate in bits and one in packets
 // cannot be converted: the time then stays the same.
-func convertRemaining(left unit.Time, was, rate unit.LinkRate) unit.Time {
-	from, to := float64(was.Bits), float64(rate.Bits)
-	if was.Packets > 0 && rate.Packets > 0 {
-		from, to = float64(was.Packets), float64(rate.Packets)
+func convertRemaining(remaining unit.Time, oldRate, rate unit.LinkRate) unit.Time {
+	from, to := float64(oldRate.Bits), float64(rate.Bits)
+	if oldRate.Packets > 0 && rate.Packets > 0 {
+		from, to = float64(oldRate.Packets), float64(rate.Packets)
 	}
 	if from <= 0 || to <= 0 {
-		return left
+		return remaining
 	}
-	return unit.Time(min(math.Round(float64(left)*(from/to)), float64(unit.Never/4)))
+	return unit.Time(min(math.Round(float64(remaining)*(from/to)), float64(unit.Never/4)))
 }
 
-// moveLast delays the arrival of the frame that link i is sending by shift.
+// moveLast delays the arrival of the frame that link i is sending by shift, which may be below 0, but to a time after
+// the frame before it.
 func (f *Fabric) moveLast(i int, shift unit.Time) {
 	w := &f.wires[i]
 	mask := uint32(len(w.ring) - 1)

@@ -160,7 +160,7 @@ type Fabric struct {
 }
 
 // New makes a network and reads every node's requests at time 0. It returns an error if links or parts do not fit the
-// nodes.
+// nodes, or if a link's rate, delay, jitter or loss is out of range.
 func New(c Config) (*Fabric, error) {
 	f := &Fabric{
 		wireMode: c.Wire, observed: c.Observer != nil, delivers: c.Observer != nil || c.Wire != nil, together: c.RunParts,
@@ -216,7 +216,8 @@ func New(c Config) (*Fabric, error) {
 	return f, nil
 }
 
-// portClocks returns the times at which the ports of a node are free, for packet.NodeRequests.SetPortClocks.
+// portClocks returns the times at which the ports of a node are free, for packet.NodeRequests.SetPortClocks. A port
+// without a link has nil.
 func (m *member) portClocks() (all []*unit.Time) {
 	for _, pt := range m.ports {
 		var at *unit.Time
@@ -228,7 +229,8 @@ func (m *member) portClocks() (all []*unit.Time) {
 	return all
 }
 
-// makeGroups makes the groups, in the order of their first nodes.
+// makeGroups makes the groups, in the order of their first nodes. A group of one node also gets the event heap if a
+// link leads from the node to itself, or if keys of arrivals do not fit.
 func (f *Fabric) makeGroups(links []Link) {
 	groupOf, groups := groupsOf(len(f.members), links, f.window)
 	f.groups = make([]group, groups)
@@ -262,7 +264,7 @@ func (f *Fabric) updateNext() {
 	}
 }
 
-// nextEvent returns the time of the group's earliest event.
+// nextEvent returns the time of the group's earliest event. It is unit.Never without events.
 func (g *group) nextEvent() unit.Time {
 	if g.single == nil {
 		return g.heap.FirstTime()
@@ -307,7 +309,7 @@ func (f *Fabric) LinkCounters(i int) LinkCounters {
 	return c
 }
 
-// CountEvents returns the number of events that were run.
+// CountEvents returns the number of events that were run, in all parts. Events that have become invalid do not count.
 func (f *Fabric) CountEvents() (n uint64) {
 	for _, x := range f.parts {
 		n += x.events
@@ -323,7 +325,7 @@ func (f *Fabric) CountHops() (n uint64) {
 	return n
 }
 
-// InFlight returns the number of packets on wires.
+// InFlight returns the number of packets on wires. The fabric must not run at the same time.
 func (f *Fabric) InFlight() int {
 	f.takeIn()
 	n := 0
@@ -345,7 +347,8 @@ func (f *Fabric) IsLinkEmpty(i int) bool {
 	return f.wires[i].count == 0
 }
 
-// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run at the same time.
+// OnWire returns the packets on link i, in the order of their arrival. The fabric must not run at the same time. The
+// link must not change during the iteration.
 func (f *Fabric) OnWire(i int) iter.Seq[*packet.Packet] {
 	return func(yield func(*packet.Packet) bool) {
 		f.takeIn()

@@ -2,10 +2,11 @@ package fabric
 
 import "weir/core/unit"
 
-// windowOf returns the length of execution windows: the wanted one or, if it is 0, the shortest delay above 0.
-func windowOf(links []Link, wanted unit.Time) unit.Time {
-	if wanted > 0 {
-		return wanted
+// windowOf returns the length of execution windows: the configured one or, if that is 0, the shortest delay above 0.
+// Without any delay it is 1 ms.
+func windowOf(links []Link, configuredLength unit.Time) unit.Time {
+	if configuredLength > 0 {
+		return configuredLength
 	}
 	window := unit.Never
 	for i := range links {

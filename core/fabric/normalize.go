@@ -35,7 +35,7 @@ func (f *Fabric) Normalize() {
 	}
 }
 
-// normalizeSingle normalizes a group of one node.
+// normalizeSingle normalizes a group of one node: it keeps its valid port events in order.
 func (f *Fabric) normalizeSingle(g *group) {
 	var kept []timerheap.Entry
 	for g.due.next < unit.Never {
@@ -49,21 +49,22 @@ func (f *Fabric) normalizeSingle(g *group) {
 	}
 }
 
-// normalizeGroup normalizes a group of several nodes; kept has their timers.
-func (f *Fabric) normalizeGroup(g *group, kept []timerheap.Entry) {
+// normalizeGroup normalizes a group of several nodes: it makes a new heap of their valid port events and of entries,
+// their timers.
+func (f *Fabric) normalizeGroup(g *group, entries []timerheap.Entry) {
 	for g.heap.FirstTime() < unit.Never {
 		if e := g.heap.Take(); kind(e.Key)&kindMask != timer && f.isPending(e) {
-			kept = append(kept, e)
+			entries = append(entries, e)
 		}
 	}
-	slices.SortFunc(kept, func(a, b timerheap.Entry) int {
+	slices.SortFunc(entries, func(a, b timerheap.Entry) int {
 		if a.IsBefore(b) {
 			return -1
 		}
 		return 1
 	})
 	g.heap = timerheap.Heap{}
-	for _, e := range kept {
+	for _, e := range entries {
 		g.heap.Push(e)
 	}
 }

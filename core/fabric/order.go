@@ -16,7 +16,7 @@ type keySorter struct {
 // general algorithm, because an insertion sort would be slow.
 const maxKeysPerBin = 16
 
-// reserveKeys returns memory for n keys, valid until the next call.
+// reserveKeys returns memory for at least n keys, valid until the next call.
 func (o *keySorter) reserveKeys(n int) []uint64 {
 	if len(o.keys) < n {
 		o.keys, o.ordered = make([]uint64, 2*n), make([]uint64, 2*n)
@@ -25,10 +25,11 @@ func (o *keySorter) reserveKeys(n int) []uint64 {
 	return o.keys
 }
 
-// sortKeys returns keys, which must be in the room and not empty, in order. last is the largest key.
-func (o *keySorter) sortKeys(keys []uint64, last uint64) []uint64 {
+// sortKeys returns keys in order. They must be in the memory of reserveKeys, and not empty. maxKey is the largest key.
+// The result is valid until the next call.
+func (o *keySorter) sortKeys(keys []uint64, maxKey uint64) []uint64 {
 	size := bits.Len(uint(len(keys))) // 2 to this power exceeds the number of keys, by a factor of at most two
-	shift := max(0, bits.Len64(last)-size) & 63
+	shift := max(0, bits.Len64(maxKey)-size) & 63
 	bins := o.bins[:1<<size]
 	clear(bins)
 	for _, key := range keys {

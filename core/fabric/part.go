@@ -40,7 +40,8 @@ type crossing struct {
 	p    *packet.Packet
 }
 
-// makeParts assigns the groups to parts. It is an error if nodes of one group are in different parts.
+// makeParts assigns the groups to parts. It is an error if nodes of one group are in different parts. So is a part that
+// does not exist, or another number of entries in PartOf than of nodes.
 func (f *Fabric) makeParts(c *Config) error {
 	for k, p := range append([]Part{{c.Pool, c.Observer}}, c.MoreParts...) {
 		x := &part{fabric: f, id: k, pool: p.Pool, observer: p.Observer}
@@ -82,7 +83,8 @@ func (f *Fabric) makeParts(c *Config) error {
 	return nil
 }
 
-// runPart runs the events of a part before the end of the window.
+// runPart runs the events of a part before the end of the window, after it has taken in the frames that other parts
+// sent in the last one.
 func (f *Fabric) runPart(k int) {
 	x, end := f.parts[k], f.end
 	x.takeIn(f.turn ^ 1)
@@ -109,14 +111,14 @@ func (x *part) firstEvent() unit.Time {
 	return t
 }
 
-// sendAcross puts a frame that leaves the part into its out-box.
-func (x *part) sendAcross(turn int, pt *port, at unit.Time, p *packet.Packet) {
+// sendAcross puts a frame that leaves the part into its out-box of a turn, to arrive at arrivalTime.
+func (x *part) sendAcross(turn int, pt *port, arrivalTime unit.Time, p *packet.Packet) {
 	box := &x.boxes[turn][pt.wire.to.group.part.id]
-	*box = append(*box, crossing{pt.wire, at, p})
-	x.next = min(x.next, at)
+	*box = append(*box, crossing{pt.wire, arrivalTime, p})
+	x.next = min(x.next, arrivalTime)
 }
 
-// takeIn puts the frames that other parts sent in a turn onto the part's links.
+// takeIn puts the frames that other parts sent in a turn onto the part's links. These boxes are then empty.
 func (x *part) takeIn(turn int) {
 	for _, from := range x.fabric.parts {
 		box := from.boxes[turn][x.id]

@@ -7,9 +7,9 @@ import (
 	"weir/core/unit"
 )
 
-// Run runs every event before until. It returns early, at the end of a window or of a stride, when stop returns true
+// Run runs every event before endTime. It returns early, at the end of a window or of a stride, when stop returns true
 // (stop may be nil). The argument of stop is the time before which everything has happened. Another call continues.
-func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
+func (f *Fabric) Run(endTime unit.Time, stop func(done unit.Time) bool) {
 	f.takeIn()
 	for _, x := range f.parts { // calls since the last run may have changed it
 		x.next = x.firstEvent()
@@ -20,11 +20,11 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 		for _, x := range f.parts {
 			start = min(start, x.next)
 		}
-		if start >= until {
+		if start >= endTime {
 			return
 		}
-		f.end = until
-		if f.stride < until-start {
+		f.end = endTime
+		if f.stride < endTime-start {
 			f.end = start + f.stride
 		}
 		if f.together != nil {
@@ -44,7 +44,7 @@ func (f *Fabric) Run(until unit.Time, stop func(done unit.Time) bool) {
 	}
 }
 
-// runGroup runs the events of a group of several nodes before end.
+// runGroup runs the events of a group of several nodes before end. It counts the events and sets the group's next time.
 func (f *Fabric) runGroup(g *group, end unit.Time) {
 	x := g.part
 	// Read the headers of all packets that arrive in this window, so that their cache misses overlap;
@@ -108,7 +108,7 @@ func (f *Fabric) runGroup(g *group, end unit.Time) {
 }
 
 // portEvent runs the pending event of a port. It returns false if that was a wake of a port that another frame
-// occupies.
+// occupies. Then the event moves to the end of that frame.
 func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	pt.armedAt = unit.Never
 	if pt.freeAt > now {
@@ -119,7 +119,7 @@ func (f *Fabric) portEvent(m *member, pt *port, now unit.Time) bool {
 	return true
 }
 
-// serveWants serves the requests of a node after a call into it.
+// serveWants serves the requests of a node after a call into it. Ports without a link keep their packets.
 func (f *Fabric) serveWants(m *member, now unit.Time) {
 	w := m.wants
 	for {
@@ -148,13 +148,13 @@ func (f *Fabric) serveWants(m *member, now unit.Time) {
 	}
 }
 
-// armPort schedules the next event of a port of a group unless an earlier one is pending.
-func (f *Fabric) armPort(g *group, pt *port, at unit.Time, k kind) {
-	if at >= pt.armedAt {
+// armPort schedules the next event of a port of a group at eventTime unless an earlier one is pending.
+func (f *Fabric) armPort(g *group, pt *port, eventTime unit.Time, k kind) {
+	if eventTime >= pt.armedAt {
 		return
 	}
-	pt.armedAt = at
-	e := timerheap.Entry{At: at, Key: uint64(k) | uint64(pt.link)}
+	pt.armedAt = eventTime
+	e := timerheap.Entry{At: eventTime, Key: uint64(k) | uint64(pt.link)}
 	if g.single != nil {
 		g.due.push(e)
 	} else {
@@ -162,7 +162,8 @@ func (f *Fabric) armPort(g *group, pt *port, at unit.Time, k kind) {
 	}
 }
 
-// transmitNext asks the port for its next frame and sends it.
+// transmitNext asks the port for its next frame and sends it. Without a frame it schedules the time that the node has
+// returned, at least 1 ps later.
 func (f *Fabric) transmitNext(m *member, pt *port, now unit.Time) {
 	p, again := m.node.Dequeue(now, pt.out)
 	if p == nil {
@@ -181,7 +182,8 @@ func (f *Fabric) sendCutThrough(m *member, now unit.Time) {
 	}
 }
 
-// sendFrame puts p on the wire at now; again is Dequeue's.
+// sendFrame puts p on the wire at now; again is Dequeue's. It also schedules the port's next event and counts the
+// frame.
 func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now unit.Time) {
 	end := now + unit.Time(p.Size)*pt.perByte
 	if pt.perByte == 0 || p.Size >= unit.ManyBytes {
@@ -210,11 +212,12 @@ func (f *Fabric) sendFrame(m *member, pt *port, p *packet.Packet, again, now uni
 	pt.wire.putFrame(at, p)
 }
 
-// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. at is the arrival time
-// without them. It returns the arrival time, or unit.Never if the frame is lost.
+// impairFrame applies loss, jitter and outage of a special link to a frame that is sent now. arrivalTime is the time
+// without them. It returns the arrival time, or unit.Never if the frame is lost. A lost frame is counted and freed. The
+// observer gets the transmission and the loss.
 //
 //go:noinline
-func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, at unit.Time) unit.Time {
+func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, arrivalTime unit.Time) unit.Time {
 	i, node, part := pt.link, m.n, m.group.part
 	x := &f.extras[i]
 	part.reportEvent(now, trace.Transmit, node, i, "", p)
@@ -233,12 +236,12 @@ func (f *Fabric) impairFrame(m *member, pt *port, p *packet.Packet, now, at unit
 		return unit.Never
 	}
 	if x.spaced {
-		at = now + pt.delay
+		arrivalTime = now + pt.delay
 	}
 	if x.jitter > 0 {
-		at += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
+		arrivalTime += unit.Time(x.random.Int64N(int64(x.jitter) + 1))
 	}
-	return at
+	return arrivalTime
 }
 
 // deliverFrame calls Config.Wire and the observer for a frame that arrives now.

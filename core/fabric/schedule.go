@@ -17,7 +17,7 @@ type schedule struct {
 
 const maxPassed = 24
 
-// push adds an event.
+// push adds an event. One that precedes more than maxPassed of the last events goes to the heap.
 func (s *schedule) push(e timerheap.Entry) {
 	if e.At < s.next {
 		s.next = e.At
@@ -39,7 +39,8 @@ func (s *schedule) push(e timerheap.Entry) {
 	events[n] = e
 }
 
-// makeRoom makes room for one more entry, and returns the number of entries.
+// makeRoom makes room for one more entry, and returns the length of events. If more than half of the entries are taken,
+// it removes these.
 //
 //go:noinline
 func (s *schedule) makeRoom() (n int) {
@@ -73,7 +74,7 @@ func (s *schedule) take() timerheap.Entry {
 	return e
 }
 
-// dropFirst removes the first entry of events.
+// dropFirst removes the first entry of events. It sets next to the following entry, without regard to the heap.
 func (s *schedule) dropFirst() {
 	if s.head++; s.head == len(s.events) {
 		s.events, s.head = s.events[:0], 0

@@ -13,7 +13,8 @@ const (
 	maxWindow = unit.Time(1) << (63 - wireBits)
 )
 
-// runSingle runs the events before end of a group of one node.
+// runSingle runs the events before end of a group of one node. Port events precede arrivals of the same time, and
+// timers follow them.
 func (f *Fabric) runSingle(g *group, end unit.Time) {
 	m, x, base := g.single, g.part, *g.nextAt
 	node, wants := m.node, m.wants
@@ -45,19 +46,20 @@ func (f *Fabric) runSingle(g *group, end unit.Time) {
 	*g.nextAt = min(next, g.due.next, m.timer)
 }
 
-// runEarlier runs the port events up to ports and the timers before timers. It returns their number.
-func (f *Fabric) runEarlier(g *group, ports, timers unit.Time) (events int) {
+// runEarlier runs the port events up to portLimit, inclusive, and the timers before timerLimit. It returns their
+// number.
+func (f *Fabric) runEarlier(g *group, portLimit, timerLimit unit.Time) (events int) {
 	m := g.single
 	for {
 		now := g.due.next
 		if m.timer < now {
-			if now = m.timer; now >= timers {
+			if now = m.timer; now >= timerLimit {
 				return events
 			}
 			m.timer = unit.Never
 			m.node.Advance(now)
 		} else {
-			if now > ports || now == unit.Never {
+			if now > portLimit || now == unit.Never {
 				return events
 			}
 			pt := &f.ports[int32(g.due.take().Key&^uint64(kindMask))]
@@ -74,7 +76,8 @@ func (f *Fabric) runEarlier(g *group, ports, timers unit.Time) (events int) {
 	}
 }
 
-// gatherArrivals returns the keys of the arrivals before end in order, and the time of the first later arrival.
+// gatherArrivals returns the keys of the arrivals before end in order, and the time of the first later arrival. It
+// takes no frame from the wires. The keys are relative to base and valid until the next call.
 func (x *part) gatherArrivals(g *group, base, end unit.Time) (keys []uint64, next unit.Time) {
 	room := 0
 	for _, w := range g.wires {

@@ -15,7 +15,7 @@ const (
 )
 
 // limitStride sets the limits of the stride from the rates of all links. With long delays or fast links a window can
-// have minutes of work.
+// have minutes of work. It brings the current stride into these limits.
 func (f *Fabric) limitStride() {
 	frames := 0.0 // a second
 	for i := range f.extras {
@@ -33,14 +33,14 @@ func (f *Fabric) limitStride() {
 	f.stride = min(max(f.stride, f.minStride), f.maxStride)
 }
 
-// adaptInterval sets the length of the next stride after one that began when a number of events had been run. It
+// adaptInterval sets the length of the next stride after one that began when eventsBefore events had been run. It
 // returns their number at its end. The number does not depend on the division into parts, so neither does the stride.
-func (f *Fabric) adaptInterval(before uint64) (events uint64) {
+func (f *Fabric) adaptInterval(eventsBefore uint64) (events uint64) {
 	events = f.CountEvents()
 	switch links := uint64(len(f.extras)); {
-	case events-before < links:
+	case events-eventsBefore < links:
 		f.stride = min(2*f.stride, f.maxStride)
-	case events-before > 4*links:
+	case events-eventsBefore > 4*links:
 		f.stride = max(f.stride/2, f.minStride)
 	}
 	return events

@@ -34,7 +34,7 @@ func (w *wire) take() *packet.Packet {
 	return p
 }
 
-// touchPacket reads the fields that the node will read of p.
+// touchPacket reads the fields that the node will read of p. The result has no meaning; its use keeps the reads.
 func (w *wire) touchPacket(p *packet.Packet) int32 {
 	if w.ends {
 		return p.TouchEnd()
@@ -42,30 +42,30 @@ func (w *wire) touchPacket(p *packet.Packet) int32 {
 	return p.TouchHeader()
 }
 
-// putFrame appends a frame that arrives at a time.
-func (w *wire) putFrame(at unit.Time, p *packet.Packet) {
+// putFrame appends a frame that arrives at a time. The time must be after the arrivals of all frames on the wire.
+func (w *wire) putFrame(arrivalTime unit.Time, p *packet.Packet) {
 	if w.count == uint32(len(w.ring)) {
 		w.growRing()
 	}
-	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{at, p}
+	w.ring[(w.head+w.count)&uint32(len(w.ring)-1)] = flight{arrivalTime, p}
 	w.count++
 	if w.count == 1 {
-		w.scheduleFirst(at)
+		w.scheduleFirst(arrivalTime)
 	}
 }
 
-// scheduleFirst schedules the arrival of the first frame on an empty wire.
-func (w *wire) scheduleFirst(at unit.Time) {
+// scheduleFirst schedules the arrival of the first frame on an empty wire. It also updates the group's next time.
+func (w *wire) scheduleFirst(arrivalTime unit.Time) {
 	g := w.to.group
 	if g.single == nil {
-		g.heap.Push(timerheap.Entry{At: at, Key: uint64(arrival) | uint64(w.link)})
+		g.heap.Push(timerheap.Entry{At: arrivalTime, Key: uint64(arrival) | uint64(w.link)})
 	}
-	if at < *g.nextAt {
-		*g.nextAt = at
+	if arrivalTime < *g.nextAt {
+		*g.nextAt = arrivalTime
 	}
 }
 
-// growRing doubles the ring.
+// growRing doubles the ring, to at least 8 places.
 func (w *wire) growRing() {
 	ring := make([]flight, max(8, 2*len(w.ring)))
 	for k := range w.count {

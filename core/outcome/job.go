@@ -14,7 +14,8 @@ type RankCounters struct {
 	Got      unit.Bytes // payload of messages to the rank
 }
 
-// Add adds the counters of another rank, or of a message.
+// Add adds the counters of another rank, or of a message. The smallest delay starts at unit.Never in c; 0 in x means no
+// delay. Jitter is not added.
 func (c *RankCounters) Add(x *RankCounters) {
 	s, r := &x.Sent, &x.Received
 	c.Sent.SentPackets += s.SentPackets
@@ -36,13 +37,14 @@ func (c *RankCounters) Add(x *RankCounters) {
 	c.Got += x.Got
 }
 
-// Minus returns the difference to first, an earlier copy.
-func (c *RankCounters) Minus(first *RankCounters) RankCounters {
-	return RankCounters{Sent: c.Sent.Since(&first.Sent), Received: c.Received.Since(&first.Received),
-		Timeouts: c.Timeouts - first.Timeouts, Got: c.Got - first.Got}
+// Minus returns the difference to base, an earlier copy. Jitter and the smallest and largest delay are c's.
+func (c *RankCounters) Minus(base *RankCounters) RankCounters {
+	return RankCounters{Sent: c.Sent.Since(&base.Sent), Received: c.Received.Since(&base.Received),
+		Timeouts: c.Timeouts - base.Timeouts, Got: c.Got - base.Got}
 }
 
-// AddRepeated adds n times the difference between two copies, first and last.
+// AddRepeated adds n times the difference between two copies, first and last. The smallest and the largest delay of
+// last count as well.
 func (c *RankCounters) AddRepeated(n int64, first, last *RankCounters) {
 	d := last.Minus(first)
 	s, r := &d.Sent, &d.Received

@@ -38,7 +38,8 @@ func (t *FrameTally) Add(o *FrameTally) {
 	t.Extensions += o.Extensions
 }
 
-// CountFrame adds a frame.
+// CountFrame adds a frame: its extensions, its other bytes by kind, and the payload of data, which the other bytes
+// include.
 func (t *FrameTally) CountFrame(f *packet.Packet) {
 	extensions := min(uint64(f.ExtensionBytes()), uint64(f.Size)) // a fixed framing may have them in its own bytes
 	t.Kinds[f.Kind] += uint64(f.Size) - extensions

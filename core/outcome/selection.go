@@ -30,10 +30,11 @@ type Watch struct {
 	From, Until unit.Time // no sample is taken before From, or at Until and later; Until 0: to the end
 }
 
-// FirstSample returns when the first sample is taken in a run with that warm-up.
+// FirstSample returns when the first sample is taken in a run with that warm-up: From, but not before the end of the
+// warm-up.
 func (w *Watch) FirstSample(warmup unit.Time) unit.Time { return max(w.From, warmup) }
 
-// EndOfSamples returns when no more samples are taken.
+// EndOfSamples returns the time from which on no samples are taken; unit.Never without Until.
 func (w *Watch) EndOfSamples() unit.Time {
 	if w.Until == 0 {
 		return unit.Never
@@ -41,7 +42,8 @@ func (w *Watch) EndOfSamples() unit.Time {
 	return w.Until
 }
 
-// Samples returns the number of samples between the end of the warm-up and the end of the run.
+// Samples returns the number of samples between the end of the warm-up and the end of the run. A sample at the end of
+// the run counts, one at Until does not.
 func (w *Watch) Samples(warmup, end unit.Time) int64 {
 	if w.Until > 0 && w.Until <= end {
 		end = w.Until - 1
@@ -103,7 +105,8 @@ type Onset struct {
 	Flows    []int // a flow in one onset at most
 }
 
-// Check returns an error for a watch or an onset that is impossible in a network with this many flows and jobs.
+// Check returns an error for a watch or an onset that is impossible in a network with this many flows and jobs. flows
+// and jobs are their numbers.
 func (s *Selection) Check(n *topology.Network, flows, jobs int) error {
 	for i, w := range s.Watches {
 		limit := 2 * len(n.Links)
@@ -124,7 +127,8 @@ func (s *Selection) Check(n *topology.Network, flows, jobs int) error {
 	return s.checkOnsets(n, flows)
 }
 
-// checkOnsets returns an error for an onset that is impossible in a network with this many flows.
+// checkOnsets returns an error for an onset that is impossible in a network with this many flows. A flow may be in one
+// onset only.
 func (s *Selection) checkOnsets(n *topology.Network, flows int) error {
 	ports := 2 * len(n.Links)
 	ofSwitch := func(port int) bool { return n.Nodes[n.Links[port/2].Ends[port%2]].Switch }

@@ -38,7 +38,8 @@ type Wait struct {
 	Down []int
 }
 
-// String returns the wait in words.
+// String returns the wait in words, with its time if that is known and with its packets in the network if there are
+// any.
 func (w Wait) String() string {
 	s := w.For
 	if w.Until != unit.Never {

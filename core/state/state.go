@@ -54,7 +54,7 @@ func Describe(kinds any) {
 	}
 }
 
-// indexOf returns the index of a field of a struct. Both are pointers.
+// indexOf returns the index of a field of a struct. Both are pointers. It panics if it is no field of that struct.
 func indexOf(x, field reflect.Value) int {
 	t := x.Type().Elem()
 	for i := range t.NumField() {

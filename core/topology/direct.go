@@ -108,7 +108,8 @@ func (c *torus) Params(p *scheme.Params) {
 	p.Bool(&c.Wrap, "wrap", "true", "link the last switch of a line to its first (a torus); false: a mesh", "Weir")
 }
 
-// buildNetwork makes the network. It is an error if it has too many nodes or links.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. The nodes are the hosts by switch,
+// and the switches, with the first dimension fastest.
 func (c torus) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	if c.X*c.Y > largestNetwork {

@@ -10,12 +10,12 @@ import (
 // Scheme is a family of networks that an experiment can name, with its parameters.
 type Scheme struct {
 	scheme.Scheme
-	// Build makes the network from a configuration of the scheme; nil means the defaults. define sets it.
+	// Build makes the network from a configuration of the scheme; nil means the defaults. Define sets it.
 	Build func(c scheme.Config) (*Network, error)
 }
 
-// Define completes a family with the function that makes its network from a configuration of type C. The
-// configuration's values are within their ranges and fit together.
+// Define completes a family with the function that makes its network from a configuration of type C; nil means the
+// defaults. The configuration's values are within their ranges and fit together.
 func Define[C any, P scheme.Bound[C]](s scheme.Scheme, build func(c C) (*Network, error)) Scheme {
 	s.Config = scheme.NewDefault[C, P]
 	return Scheme{Scheme: s, Build: func(c scheme.Config) (*Network, error) {
@@ -82,9 +82,9 @@ func (l *linkSettings) rateOr(r unit.LinkRate) unit.LinkRate {
 	return r
 }
 
-// bindCount binds a required number of nodes or links, from 1 to most.
-func bindCount(p *scheme.Params, to *int, name, doc, most string) {
-	p.Int(to, name, "", doc, "Weir").Required().Min("1").Max(most)
+// bindCount binds a required number of nodes or links, from 1 to maxCount.
+func bindCount(p *scheme.Params, count *int, name, doc, maxCount string) {
+	p.Int(count, name, "", doc, "Weir").Required().Min("1").Max(maxCount)
 }
 
 // dumbbell is hosts on both sides of one bottleneck.
@@ -102,7 +102,8 @@ func (c *dumbbell) Params(p *scheme.Params) {
 		"Weir").Required().Min("1bps")
 }
 
-// buildNetwork makes the network. It is an error if it has too many nodes or links.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. The nodes are the left hosts, the
+// right hosts, and the two switches.
 func (c dumbbell) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	if err := b.reserve(2*c.Hosts+2, 2*c.Hosts+1); err != nil {
@@ -145,7 +146,8 @@ func (c *leafSpine) Params(p *scheme.Params) {
 		"Weir")
 }
 
-// buildNetwork makes the network. It is an error if it has too many nodes or links.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. The nodes are the hosts by leaf,
+// the leaves and the spines.
 func (c leafSpine) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	if err := b.reserve(c.Leaves*c.Hosts+c.Leaves+c.Spines, c.Leaves*(c.Hosts+c.Spines)); err != nil {
@@ -187,7 +189,8 @@ func (c *parkingLot) Params(p *scheme.Params) {
 	p.LinkRate(&c.Bottleneck, "bottleneck", "", "rate of the links between switches", "Weir").Required().Min("1bps")
 }
 
-// buildNetwork makes the network. It is an error if it has too many nodes or links.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. The nodes are the hosts along the
+// chain, and its switches.
 func (c parkingLot) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	switches := c.Hops + 1
@@ -217,7 +220,8 @@ func (c *star) Params(p *scheme.Params) {
 	bindCount(p, &c.Hosts, "hosts", "number of hosts, h0, …, at the switch s", "10000")
 }
 
-// buildNetwork makes the network. It is an error if it has too many nodes or links.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. The nodes are the hosts and the
+// switch.
 func (c star) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	if err := b.reserve(c.Hosts+1, c.Hosts); err != nil {
@@ -252,7 +256,7 @@ func (b *builder) addNode(name string, isSwitch bool) int {
 	return len(b.n.Nodes) - 1
 }
 
-// addHosts adds h0 to h(n−1), which must be the first nodes.
+// addHosts adds h0 to h(n−1), which must be the first nodes. n is their number.
 func (b *builder) addHosts(n int) {
 	for i := range n {
 		b.addNode(fmt.Sprint("h", i), false)
@@ -300,7 +304,8 @@ func (c *pods) Params(p *scheme.Params) {
 }
 
 // buildNetwork makes the network. 5 pods of 4 tors and 4 aggs, with 4 uplinks per agg and 16 hosts per tor, give HPCC's
-// simulated network.
+// simulated network. The nodes are the hosts by tor, the tors, the aggs and the cores. It is an error if there are too
+// many nodes or links.
 func (c pods) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	count, tors, aggs, hosts, up := c.Pods, c.Tors, c.Aggs, c.Hosts, c.Uplinks
@@ -354,7 +359,8 @@ func (c *fatTree) Params(p *scheme.Params) {
 
 // buildNetwork follows Al-Fares et al. §3: k pods of k/2 edge and k/2 aggregation switches, and (k/2)² cores.
 // Aggregation switch j of each pod reaches k/2 cores, from number j·k/2 on. With two tiers there are k edge switches
-// and k/2 cores.
+// and k/2 cores. The nodes are the hosts, then the switches by tier. It is an error if there are too many nodes or
+// links.
 func (c fatTree) buildNetwork() (*Network, error) {
 	b := &builder{links: c.linkSettings}
 	k, half := c.K, c.K/2

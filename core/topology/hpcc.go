@@ -39,7 +39,8 @@ func (w *wordReader) errorf(format string, args ...any) error {
 	return &FormatError{File: w.file, Line: max(w.line, 1), Column: max(w.column, 1), Msg: fmt.Sprintf(format, args...)}
 }
 
-// nextWord returns the next word. what describes it for errors; it is an error if the file ends.
+// nextWord returns the next word. what describes it for errors; it is an error if the file ends. The rest of the line
+// stays for the next call.
 func (w *wordReader) nextWord(what string) (string, error) {
 	for {
 		trimmed := strings.TrimLeft(w.rest, " \t\r")
@@ -69,7 +70,7 @@ func (w *wordReader) nextWord(what string) (string, error) {
 	return word, nil
 }
 
-// nextNumber parses an integer in [low, high]. what describes it for errors.
+// nextNumber parses an integer in [low, high]. what describes it for errors. Another word is an error.
 func (w *wordReader) nextNumber(what string, low, high int) (int, error) {
 	s, err := w.nextWord(what)
 	if err != nil {
@@ -82,7 +83,7 @@ func (w *wordReader) nextNumber(what string, low, high int) (int, error) {
 	return n, nil
 }
 
-// requireEnd verifies that the file has ended.
+// requireEnd verifies that the file has ended. The error for a further word has Excess set.
 func (w *wordReader) requireEnd() error {
 	s, err := w.nextWord("")
 	if err == nil {
@@ -95,10 +96,10 @@ func (w *wordReader) requireEnd() error {
 	return nil
 }
 
-// lineError returns the error for a line that could not be read, or exceeds most bytes.
-func lineError(file string, line, most int, err error) error {
+// lineError returns the error for a line that could not be read, or exceeds maxBytes.
+func lineError(file string, line, maxBytes int, err error) error {
 	if errors.Is(err, bufio.ErrTooLong) {
-		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", most)}
+		return &FormatError{File: file, Line: line, Column: 1, Msg: fmt.Sprintf("the line has more than %d bytes", maxBytes)}
 	}
 	return &FormatError{File: file, Line: line, Column: 1, Msg: err.Error()}
 }
@@ -168,7 +169,8 @@ const maxErrors = 20
 // linkWords is the number of words of a link.
 const linkWords = 5
 
-// readHeader parses the first line, of three, four or six numbers.
+// readHeader parses the first line, of three, four or six numbers. It fails on a number out of range, and on the first
+// line of a topology of SimAI.
 func (w *wordReader) readHeader() (nodes, switches, links int, err error) {
 	if nodes, err = w.nextNumber("the number of nodes", 1, largestNetwork); err != nil {
 		return nodes, switches, links, err
@@ -215,7 +217,7 @@ func (w *wordReader) simAIError(nodes int, words []string) error {
 var slashedUnits = strings.NewReplacer("Tb/s", "Tbps", "Gb/s", "Gbps", "Mb/s", "Mbps", "kb/s", "kbps", "Kb/s", "kbps",
 	"Kbps", "kbps", "b/s", "bps")
 
-// nextRate parses a link's rate. A rate without a unit is in bit/s, as in ns-3.
+// nextRate parses a link's rate. A rate without a unit is in bit/s, as in ns-3. It must be above 0.
 func (w *wordReader) nextRate(what string) (unit.LinkRate, error) {
 	s, err := w.nextWord(what)
 	if err != nil {
@@ -235,7 +237,7 @@ func (w *wordReader) nextRate(what string) (unit.LinkRate, error) {
 	return l, nil
 }
 
-// readSwitches parses the ids of the switches, and names all nodes.
+// readSwitches parses the ids of the switches, and names all nodes. Switches are named s<id> and hosts h<id>.
 func (n *Network) readSwitches(w *wordReader, switches int) error {
 	for range switches {
 		id, err := w.nextNumber("a switch's id", 0, len(n.Nodes)-1)
@@ -258,7 +260,7 @@ func (n *Network) readSwitches(w *wordReader, switches int) error {
 }
 
 // readLink parses one link. joined counts the links of each pair of nodes, degree the links of each node; readLink
-// updates both.
+// updates both. It fails on invalid values, and on too many links of a node or between two nodes.
 func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int) (l Link, err error) {
 	for e, what := range []string{"a link's source", "a link's destination"} {
 		if l.Ends[e], err = w.nextNumber(what, 0, len(n.Nodes)-1); err != nil {
@@ -301,9 +303,9 @@ func (n *Network) readLink(w *wordReader, joined map[[2]int]uint16, degree []int
 }
 
 // WriteHPCC writes a network in the format of ReadHPCC. Nodes become numbers, so their names are lost. The format has
-// no jitter and no buffers.
-func (n *Network) WriteHPCC(out io.Writer) error {
-	b := bufio.NewWriter(out)
+// no jitter, no buffers and no spaced links. An error is w's.
+func (n *Network) WriteHPCC(w io.Writer) error {
+	b := bufio.NewWriter(w)
 	var ids []string
 	for i, node := range n.Nodes {
 		if node.Switch {

@@ -54,7 +54,8 @@ func readHTSim(r io.Reader, file string) (*Network, error) {
 	return f.buildNetwork()
 }
 
-// readLines parses all lines. Without an error the file is complete.
+// readLines parses all lines. Without an error the file has Nodes, Tiers and all its tiers, but their keys are not
+// checked.
 func (f *topoReader) readLines(r io.Reader) error {
 	lines := bufio.NewScanner(r)
 	last, end := 0, 1 // end of the last line that is not empty
@@ -106,50 +107,51 @@ func (f *topoReader) readLines(r io.Reader) error {
 	return nil
 }
 
-// setKey sets a key above the tiers, or starts a tier. at and value are the columns of the key and of v.
-func (f *topoReader) setKey(key string, v, at, value int) error {
+// setKey sets a key above the tiers, or starts a tier. keyColumn and valueColumn are the columns of the key and of v,
+// for errors.
+func (f *topoReader) setKey(key string, v, keyColumn, valueColumn int) error {
 	name := strings.ToLower(key)
 	if name != "tier" && f.given[name] {
-		return f.errorf(at, "%q is given twice", key)
+		return f.errorf(keyColumn, "%q is given twice", key)
 	}
 	f.given[name] = true
 	switch name {
 	case "nodes":
 		if f.nodes = v; v < 1 {
-			return f.errorf(value, "Nodes is 0; 1 or more are possible")
+			return f.errorf(valueColumn, "Nodes is 0; 1 or more are possible")
 		}
 	case "tiers":
 		if f.tiers = v; v != 2 && v != 3 {
-			return f.errorf(value, "Tiers is %d; 2 and 3 are possible", v)
+			return f.errorf(valueColumn, "Tiers is %d; 2 and 3 are possible", v)
 		}
 	case "podsize":
 		f.pod = v
 	case "tier":
 		if v != len(f.blocks) {
-			return f.errorf(value, "tier %d; the next one is %d", v, len(f.blocks))
+			return f.errorf(valueColumn, "tier %d; the next one is %d", v, len(f.blocks))
 		}
 		f.blocks = append(f.blocks, &tier{line: f.line, bundle: 1, given: map[string]bool{}})
 	default:
-		return f.errorf(at, "%q is not known here; Nodes, Tiers, Podsize and Tier are", key)
+		return f.errorf(keyColumn, "%q is not known here; Nodes, Tiers, Podsize and Tier are", key)
 	}
 	return nil
 }
 
-// setTier sets a key of a tier.
-func (f *topoReader) setTier(t *tier, key string, v, at, value int) error {
+// setTier sets a key of a tier. The columns are as in setKey.
+func (f *topoReader) setTier(t *tier, key string, v, keyColumn, valueColumn int) error {
 	name := strings.ToLower(key)
 	if t.given[name] {
-		return f.errorf(at, "%q is given twice", key)
+		return f.errorf(keyColumn, "%q is given twice", key)
 	}
 	t.given[name] = true
 	switch name {
 	case "downlink_speed_gbps":
 		if t.speed = v; v < 1 {
-			return f.errorf(value, "a speed of 0; 1 Gb/s or more are possible")
+			return f.errorf(valueColumn, "a speed of 0; 1 Gb/s or more are possible")
 		}
 	case "radix_down":
 		if t.down = v; v < 1 {
-			return f.errorf(value, "a switch without ports down; 1 or more are possible")
+			return f.errorf(valueColumn, "a switch without ports down; 1 or more are possible")
 		}
 	case "radix_up":
 		t.up = v
@@ -159,25 +161,26 @@ func (f *topoReader) setTier(t *tier, key string, v, at, value int) error {
 		t.oversubscribed = v
 	case "switch_latency_ns":
 		if v != 0 {
-			return f.errorf(value, "a switch latency of %d ns; only 0 is possible: put it into the links' latency", v)
+			return f.errorf(valueColumn, "a switch latency of %d ns; only 0 is possible: put it into the links' latency", v)
 		}
 	case "bundle":
 		t.bundle = v
 		switch {
 		case v < 1 || v > maxBundled:
-			return f.errorf(value, "a bundle of %d links; 1 to %d are possible", v, maxBundled)
+			return f.errorf(valueColumn, "a bundle of %d links; 1 to %d are possible", v, maxBundled)
 		case v > 1 && len(f.blocks) == 1:
-			return f.errorf(value, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps by "+
-				"%d", v, v)
+			return f.errorf(valueColumn, "a bundle of %d links to each node; only 1 is possible: multiply Downlink_speed_Gbps "+
+				"by %d", v, v)
 		}
 	default:
-		return f.errorf(at, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, Downlink_Latency_ns, "+
-			"Switch_Latency_ns, Oversubscribed and Bundle are", key)
+		return f.errorf(keyColumn, "%q is not known in a tier; Downlink_speed_Gbps, Radix_Down, Radix_Up, "+
+			"Downlink_Latency_ns, Switch_Latency_ns, Oversubscribed and Bundle are", key)
 	}
 	return nil
 }
 
-// checkTiers verifies each tier: its keys, and its links against its oversubscription.
+// checkTiers verifies each tier: its keys, and its links against its oversubscription. All tiers need a speed and ports
+// down, and all but the highest ports up.
 func (f *topoReader) checkTiers() error {
 	for i, b := range f.blocks {
 		f.line = b.line
@@ -197,7 +200,8 @@ func (f *topoReader) checkTiers() error {
 	return nil
 }
 
-// buildNetwork builds the hosts and their switches, and the tiers above.
+// buildNetwork builds the hosts and their switches, and the tiers above. It fails if the numbers of ports do not fit,
+// or if the network is too large.
 func (f *topoReader) buildNetwork() (*Network, error) {
 	leaf := f.blocks[0]
 	f.line = leaf.line
@@ -236,7 +240,7 @@ func (f *topoReader) checkSize(nodes, links int) error {
 func (t *tier) linkDelay() unit.Time    { return unit.Time(t.latency) * unit.Nanosecond }
 func (t *tier) linkRate() unit.LinkRate { return unit.LinkRate{Bits: unit.Rate(t.speed) * unit.Gbps} }
 
-// describeBundle returns the part of an error about ports that describes bundles.
+// describeBundle returns the part of an error about ports that describes bundles. It is "" without bundles.
 func (t *tier) describeBundle() string {
 	if t.bundle == 1 {
 		return ""
@@ -244,7 +248,8 @@ func (t *tier) describeBundle() string {
 	return fmt.Sprintf(", in bundles of %d", t.bundle)
 }
 
-// addBundle adds the links between a switch and one of the tier above.
+// addBundle adds the parallel links between switch low and switch high, which is of this tier. Link.Nth numbers them
+// from 0.
 func (t *tier) addBundle(b *builder, low, high int) {
 	for k := range t.bundle {
 		b.addLink(low, high, t.linkRate())
@@ -252,15 +257,16 @@ func (t *tier) addBundle(b *builder, low, high int) {
 	}
 }
 
-// switchesAbove returns the number of switches in the tier above to which up links of a switch lead, in bundles.
-func (f *topoReader) switchesAbove(up int, above *tier) (int, error) {
-	if up%above.bundle != 0 {
-		return 0, f.errorf(1, "%d links up of each switch below are not in bundles of %d", up, above.bundle)
+// switchesAbove returns the number of switches in upperTier to which the uplinks of a switch lead, in bundles. It fails
+// if these are no whole bundles.
+func (f *topoReader) switchesAbove(uplinks int, upperTier *tier) (int, error) {
+	if uplinks%upperTier.bundle != 0 {
+		return 0, f.errorf(1, "%d links up of each switch below are not in bundles of %d", uplinks, upperTier.bundle)
 	}
-	return up / above.bundle, nil
+	return uplinks / upperTier.bundle, nil
 }
 
-// linkCores links each of the switches from first on to each core.
+// linkCores links each of the switches from first on to each core, which it adds. It fails if the ports do not fit.
 func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	up, top := f.blocks[0].up, f.blocks[1]
 	f.line = top.line
@@ -285,7 +291,8 @@ func (f *topoReader) linkCores(b *builder, first, tors int) error {
 	return nil
 }
 
-// linkPods links the switches from first on to the aggregation switches of their pods, and those to the cores.
+// linkPods links the switches from first on to the aggregation switches of their pods, and those to the cores, which it
+// adds. It fails if Podsize or the ports do not fit.
 func (f *topoReader) linkPods(b *builder, first, tors int) error {
 	leaf, middle, top := f.blocks[0], f.blocks[1], f.blocks[2]
 	perPod := f.pod / leaf.down

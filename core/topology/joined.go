@@ -42,10 +42,10 @@ func (r *Routes) findComponents() []int32 {
 
 // AreJoined reports whether there is a path from a NIC of one host to a NIC of another: over a link between them, or
 // over switches with a link to each. It is not transitive, because hosts do not forward.
-func (r *Routes) AreJoined(from, to int) bool {
-	for k, p := range r.ports[from] {
-		group := r.component[r.nics.NumberOf(from, k)]
-		if group < 0 && r.network.otherNode(p) == to || group >= 0 && r.leadsTo(to, group) {
+func (r *Routes) AreJoined(sender, receiver int) bool {
+	for k, p := range r.ports[sender] {
+		group := r.component[r.nics.NumberOf(sender, k)]
+		if group < 0 && r.network.otherNode(p) == receiver || group >= 0 && r.leadsTo(receiver, group) {
 			return true
 		}
 	}
@@ -53,14 +53,14 @@ func (r *Routes) AreJoined(from, to int) bool {
 }
 
 // checkJoined returns an error that names the hosts if they are not joined (AreJoined).
-func (r *Routes) checkJoined(from, to int) error {
-	if r.AreJoined(from, to) {
+func (r *Routes) checkJoined(sender, receiver int) error {
+	if r.AreJoined(sender, receiver) {
 		return nil
 	}
-	return fmt.Errorf("no path leads from %s to %s", r.network.Nodes[from].Name, r.network.Nodes[to].Name)
+	return fmt.Errorf("no path leads from %s to %s", r.network.Nodes[sender].Name, r.network.Nodes[receiver].Name)
 }
 
-// leadsTo reports whether a NIC of a host is at a group of switches.
+// leadsTo reports whether a NIC of a host is at a group of switches (findComponents).
 func (r *Routes) leadsTo(host int, group int32) bool {
 	for k := range r.ports[host] {
 		if r.component[r.nics.NumberOf(host, k)] == group {
@@ -71,7 +71,8 @@ func (r *Routes) leadsTo(host int, group int32) bool {
 }
 
 // ShareGroup reports whether each of the hosts has a NIC at the same group of connected switches, so that every two of
-// them are joined (AreJoined). It takes time in proportion to the number of their NICs, not of their pairs.
+// them are joined (AreJoined). It takes time in proportion to the number of their NICs, not of their pairs. It is true
+// for no hosts.
 func (r *Routes) ShareGroup(hosts []int) bool {
 	counted := make([]bool, len(r.network.Nodes)) // hosts
 	counts := make([]int32, len(r.network.Nodes)) // hosts by group

@@ -44,7 +44,7 @@ func (x *NICs) Len() int { return x.nodes + len(x.owner) }
 // HasSeveral reports whether any host has more than one NIC.
 func (x *NICs) HasSeveral() bool { return x.second != nil }
 
-// HostOf returns the host of a NIC.
+// HostOf returns the host of a NIC; a switch's number is its own.
 func (x *NICs) HostOf(nic int) int {
 	if nic < x.nodes {
 		return nic
@@ -60,7 +60,7 @@ func (x *NICs) PortOf(nic int) int {
 	return nic - int(x.second[x.owner[nic-x.nodes]]) + 1
 }
 
-// NumberOf returns the number of a host's NIC at a port.
+// NumberOf returns the number of a host's NIC at a port. The host must have the port.
 func (x *NICs) NumberOf(host, port int) int {
 	if port == 0 {
 		return host
@@ -87,10 +87,10 @@ type NICPair struct{ From, To int }
 // findNearest returns the pairs of NICs of two hosts with the fewest links between them, in the order of the sender's
 // ports and then of the receiver's, and the number of these links; −1: no pair has a path. Hosts do not forward, so an
 // NVLink-like switch of a server leads only to the hosts of that server, and is nearest there.
-func (r *Routes) findNearest(from, to int) (pairs []NICPair, hops int) {
+func (r *Routes) findNearest(sender, receiver int) (pairs []NICPair, hops int) {
 	hops = -1
-	for i := range r.nics.CountOf(from) {
-		of, h := r.nearestOf(r.nics.NumberOf(from, i), to)
+	for i := range r.nics.CountOf(sender) {
+		of, h := r.nearestOf(r.nics.NumberOf(sender, i), receiver)
 		switch {
 		case h < 0 || hops >= 0 && h > hops:
 			continue
@@ -102,14 +102,14 @@ func (r *Routes) findNearest(from, to int) (pairs []NICPair, hops int) {
 	return pairs, hops
 }
 
-// NearestPair returns the first of the nearest pairs of NICs of two hosts; false: there is no path.
-func (r *Routes) NearestPair(from, to int) (p NICPair, joined bool) {
+// NearestPair returns the first of the nearest pairs of NICs of two hosts; joined is false if there is no path.
+func (r *Routes) NearestPair(sender, receiver int) (p NICPair, joined bool) {
 	if !r.nics.HasSeveral() {
-		return NICPair{from, to}, r.CountHops(from, to) >= 0
+		return NICPair{sender, receiver}, r.CountHops(sender, receiver) >= 0
 	}
-	pairs, hops := r.findNearest(from, to)
+	pairs, hops := r.findNearest(sender, receiver)
 	if hops < 0 {
-		return NICPair{from, to}, false
+		return NICPair{sender, receiver}, false
 	}
 	return pairs[0], true
 }
@@ -150,12 +150,12 @@ func (r *Routes) NewNICSelector() *NICSelector {
 	return c
 }
 
-// nearestPairs returns the nearest pairs of NICs of two hosts.
-func (c *NICSelector) nearestPairs(from, to int) []NICPair {
-	of := NICPair{from, to}
+// nearestPairs returns the nearest pairs of NICs of two hosts. The slice is shared by calls and must not be changed.
+func (c *NICSelector) nearestPairs(sender, receiver int) []NICPair {
+	of := NICPair{sender, receiver}
 	pairs, known := c.near[of]
 	if !known {
-		if pairs, _ = c.routes.findNearest(from, to); len(c.near) < maxNear {
+		if pairs, _ = c.routes.findNearest(sender, receiver); len(c.near) < maxNear {
 			c.near[of] = pairs
 		}
 	}
@@ -165,36 +165,36 @@ func (c *NICSelector) nearestPairs(from, to int) []NICPair {
 // ChoosePair returns a flow's pair of NICs; number is the flow's number in its traffic. With a port ≥ 0 the flow uses
 // that port of the sender with any choice, and the nearest NIC of the receiver from there. It returns an error if the
 // choice is impossible.
-func (c *NICSelector) ChoosePair(how NICChoice, port, from, to int, number uint32) (NICPair, error) {
-	return c.ChooseUpPair(how, port, from, to, number, func(int) bool { return true })
+func (c *NICSelector) ChoosePair(choice NICChoice, port, sender, receiver int, number uint32) (NICPair, error) {
+	return c.ChooseUpPair(choice, port, sender, receiver, number, func(int) bool { return true })
 }
 
-// ChooseUpPair is ChoosePair with the NICs that have a link that is up. By hash or in turn a flow uses two of these if
-// they have a path, like bonded interfaces, where a host and its switches use the links that are up. Only flows with a
-// NIC that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
-func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uint32, up func(nic int) bool) (NICPair,
-	error) {
+// ChooseUpPair is ChoosePair with the NICs for which isUp reports that their link is up. By hash or in turn a flow uses
+// two of these if they have a path, like bonded interfaces, where a host and its switches use the links that are up.
+// Only flows with a NIC that is down use others. With Rail, or a port, a flow keeps its NIC even if that is down.
+func (c *NICSelector) ChooseUpPair(choice NICChoice, port, sender, receiver int, number uint32,
+	isUp func(nic int) bool) (NICPair, error) {
 	r := c.routes
 	if !r.nics.HasSeveral() {
-		return NICPair{from, to}, r.checkJoined(from, to)
+		return NICPair{sender, receiver}, r.checkJoined(sender, receiver)
 	}
 	name := func(host int) string { return r.network.Nodes[host].Name }
-	bound := port >= 0 || how == Rail
-	if port < 0 && how == Rail {
-		port = c.nextRail(from, to)
+	bound := port >= 0 || choice == Rail
+	if port < 0 && choice == Rail {
+		port = c.nextRail(sender, receiver)
 	}
-	pairs := c.nearestPairs(from, to)
+	pairs := c.nearestPairs(sender, receiver)
 	if len(pairs) == 0 {
-		return NICPair{}, r.checkJoined(from, to)
+		return NICPair{}, r.checkJoined(sender, receiver)
 	}
 	if port >= 0 {
-		if port >= r.nics.CountOf(from) {
-			return NICPair{}, fmt.Errorf("%s has %d NICs, and NIC %d is asked for; they count from 0", name(from),
-				r.nics.CountOf(from), port)
+		if port >= r.nics.CountOf(sender) {
+			return NICPair{}, fmt.Errorf("%s has %d NICs, and NIC %d is asked for; they count from 0", name(sender),
+				r.nics.CountOf(sender), port)
 		}
 		var least int
-		if pairs, least = r.nearestOf(r.nics.NumberOf(from, port), to); least < 0 {
-			return NICPair{}, fmt.Errorf("no path leads from NIC %d of %s to %s", port, name(from), name(to))
+		if pairs, least = r.nearestOf(r.nics.NumberOf(sender, port), receiver); least < 0 {
+			return NICPair{}, fmt.Errorf("no path leads from NIC %d of %s to %s", port, name(sender), name(receiver))
 		}
 		for _, p := range pairs {
 			if r.nics.PortOf(p.To) == port {
@@ -202,48 +202,50 @@ func (c *NICSelector) ChooseUpPair(how NICChoice, port, from, to int, number uin
 			}
 		}
 	}
-	p := c.choosePair(how, pairs, from, to, number)
-	if bound || up(p.From) && up(p.To) {
+	p := c.choosePair(choice, pairs, sender, receiver, number)
+	if bound || isUp(p.From) && isUp(p.To) {
 		return p, nil
 	}
-	return c.Reroute(how, p, number, up), nil
+	return c.Reroute(choice, p, number, isUp), nil
 }
 
-// choosePair selects one of several pairs of NICs.
-func (c *NICSelector) choosePair(how NICChoice, pairs []NICPair, from, to int, number uint32) NICPair {
+// choosePair selects one of several pairs of NICs, in turn with RoundRobin and else by a hash of the number and the
+// hosts. With RoundRobin it moves the sender's turn.
+func (c *NICSelector) choosePair(choice NICChoice, pairs []NICPair, sender, receiver int, number uint32) NICPair {
 	if len(pairs) == 1 {
 		return pairs[0]
 	}
-	if how == RoundRobin {
-		c.turns[from]++
-		return pairs[(c.turns[from]-1)%len(pairs)]
+	if choice == RoundRobin {
+		c.turns[sender]++
+		return pairs[(c.turns[sender]-1)%len(pairs)]
 	}
-	h := (uint64(number)<<32 | uint64(uint32(from*31+to))) * 0x9e3779b97f4a7c15 // Fibonacci hashing
+	h := (uint64(number)<<32 | uint64(uint32(sender*31+receiver))) * 0x9e3779b97f4a7c15 // Fibonacci hashing
 	h ^= h >> 29
 	h *= 0xbf58476d1ce4e5b9
 	return pairs[int(h>>33)%len(pairs)]
 }
 
-// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does; p if there is no other. It may
-// be called at the same time for flows of different hosts, but not of the same host.
-func (c *NICSelector) Reroute(how NICChoice, p NICPair, number uint32, up func(nic int) bool) NICPair {
+// Reroute returns another pair of NICs for a flow that had pair p, as ChooseUpPair does for NICs that are up; p if
+// there is no other. It may be called at the same time for flows of different hosts, but not of the same host.
+func (c *NICSelector) Reroute(choice NICChoice, p NICPair, number uint32, isUp func(nic int) bool) NICPair {
 	from, to := c.routes.nics.HostOf(p.From), c.routes.nics.HostOf(p.To)
-	if pairs := c.routes.nearestUp(from, to, up); len(pairs) > 0 {
-		return c.choosePair(how, pairs, from, to, number*0x2c1b3c6d+1) // another hash, since all affected flows share the NIC
+	if pairs := c.routes.nearestUp(from, to, isUp); len(pairs) > 0 {
+		// another hash, since all affected flows share the NIC
+		return c.choosePair(choice, pairs, from, to, number*0x2c1b3c6d+1)
 	}
 	return p
 }
 
-// nearestUp is nearest among NICs that are up.
-func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []NICPair) {
+// nearestUp is findNearest among NICs that are up, without the number of links.
+func (r *Routes) nearestUp(sender, receiver int, isUp func(nic int) bool) (pairs []NICPair) {
 	hops := -1
-	for i := range r.nics.CountOf(from) {
-		nic := r.nics.NumberOf(from, i)
-		for k := range r.nics.CountOf(to) {
-			p := NICPair{nic, r.nics.NumberOf(to, k)}
+	for i := range r.nics.CountOf(sender) {
+		nic := r.nics.NumberOf(sender, i)
+		for k := range r.nics.CountOf(receiver) {
+			p := NICPair{nic, r.nics.NumberOf(receiver, k)}
 			h := r.CountHops(p.From, p.To)
 			switch {
-			case h < 0 || hops >= 0 && h > hops || !up(p.From) || !up(p.To):
+			case h < 0 || hops >= 0 && h > hops || !isUp(p.From) || !isUp(p.To):
 				continue
 			case h != hops:
 				pairs, hops = pairs[:0], h
@@ -256,15 +258,16 @@ func (r *Routes) nearestUp(from, to int, up func(nic int) bool) (pairs []NICPair
 
 // PairOfTurn returns the pair of NICs of a turn. Turn 0 is the first of the sender's NICs that are nearest to the
 // receiver, and after the last one the turns repeat. The receiver's NIC is the one with the same number, or the first
-// of the nearest. ways is the number of the sender's NICs that have turns.
-func (c *NICSelector) PairOfTurn(turn, from, to int) (p NICPair, ways int, err error) {
+// of the nearest. ways is the number of the sender's NICs that have turns. A turn must not be negative. It fails if no
+// path joins the hosts.
+func (c *NICSelector) PairOfTurn(turn, sender, receiver int) (p NICPair, ways int, err error) {
 	r := c.routes
 	if !r.nics.HasSeveral() {
-		return NICPair{from, to}, 1, r.checkJoined(from, to)
+		return NICPair{sender, receiver}, 1, r.checkJoined(sender, receiver)
 	}
-	pairs := c.nearestPairs(from, to) // all pairs of a NIC are adjacent
+	pairs := c.nearestPairs(sender, receiver) // all pairs of a NIC are adjacent
 	if len(pairs) == 0 {
-		return NICPair{}, 0, r.checkJoined(from, to)
+		return NICPair{}, 0, r.checkJoined(sender, receiver)
 	}
 	for i := range pairs {
 		if i == 0 || pairs[i].From != pairs[i-1].From {
@@ -284,13 +287,14 @@ func (c *NICSelector) PairOfTurn(turn, from, to int) (p NICPair, ways int, err e
 	return p, ways, nil
 }
 
-// nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does.
-func (c *NICSelector) nextRail(from, to int) int {
-	n := c.routes.nics.CountOf(from)
+// nextRail returns the next port of a host's NICs that lead to another host, in turn; −1: no NIC does. It moves the
+// host's turn.
+func (c *NICSelector) nextRail(sender, receiver int) int {
+	n := c.routes.nics.CountOf(sender)
 	for range n {
-		port := c.turns[from] % n
-		c.turns[from]++
-		if _, hops := c.routes.nearestOf(c.routes.nics.NumberOf(from, port), to); hops >= 0 {
+		port := c.turns[sender] % n
+		c.turns[sender]++
+		if _, hops := c.routes.nearestOf(c.routes.nics.NumberOf(sender, port), receiver); hops >= 0 {
 			return port
 		}
 	}
@@ -298,10 +302,10 @@ func (c *NICSelector) nextRail(from, to int) int {
 }
 
 // nearestOf returns the nearest NICs of a host from a NIC, as pairs, and the number of links to them; −1: no path.
-func (r *Routes) nearestOf(nic, to int) (pairs []NICPair, hops int) {
+func (r *Routes) nearestOf(nic, receiver int) (pairs []NICPair, hops int) {
 	hops = -1
-	for k := range r.nics.CountOf(to) {
-		p := NICPair{nic, r.nics.NumberOf(to, k)}
+	for k := range r.nics.CountOf(receiver) {
+		p := NICPair{nic, r.nics.NumberOf(receiver, k)}
 		h := r.CountHops(p.From, p.To)
 		switch {
 		case h < 0 || hops >= 0 && h > hops:

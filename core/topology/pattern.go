@@ -24,7 +24,7 @@ type Pattern struct {
 	before, after *Pattern
 }
 
-// NewPattern parses a pattern as Match does.
+// NewPattern parses a pattern with the syntax of matchName. An invalid pattern matches no name.
 func NewPattern(pattern string) *Pattern {
 	before, ranges, after, ok := splitNumbered(pattern)
 	if !ok {
@@ -33,7 +33,7 @@ func NewPattern(pattern string) *Pattern {
 	return &Pattern{ranges: ranges, before: NewPattern(before), after: NewPattern(after)}
 }
 
-// Match reports whether a name matches the pattern.
+// Match reports whether the whole name matches the pattern. A number in a range has no leading zeros.
 func (p *Pattern) Match(name string) bool {
 	if p.exact {
 		return name == p.text
@@ -59,7 +59,7 @@ func (p *Pattern) Match(name string) bool {
 }
 
 // splitNumbered splits a pattern at its first [ … ] that has a comma or a number of several digits. Other brackets have
-// single digits, and are equivalent classes of characters.
+// single digits, and are equivalent classes of characters. ok is false without such brackets.
 func splitNumbered(pattern string) (before string, ranges [][2]int, after string, ok bool) {
 	for at := 0; ; {
 		open := strings.IndexByte(pattern[at:], '[')
@@ -79,7 +79,7 @@ func splitNumbered(pattern string) (before string, ranges [][2]int, after string
 	}
 }
 
-// parseRanges parses 0-15 or 0-3,8,10-12.
+// parseRanges parses 0-15 or 0-3,8,10-12. ok is false for any other text. A range may end before it begins.
 func parseRanges(text string) (all [][2]int, ok bool) {
 	for _, part := range strings.Split(text, ",") {
 		low, high, ranged := strings.Cut(part, "-")
@@ -96,7 +96,7 @@ func parseRanges(text string) (all [][2]int, ok bool) {
 	return all, true
 }
 
-// isInRanges reports whether a range contains n.
+// isInRanges reports whether a range, with both of its ends, contains n.
 func isInRanges(ranges [][2]int, n int) bool {
 	for _, r := range ranges {
 		if n >= r[0] && n <= r[1] {
@@ -113,7 +113,8 @@ type numberRanges struct {
 	digit     bool // it matches one digit, not a number
 }
 
-// findNumberRanges returns all [ ] with numbers of a pattern.
+// findNumberRanges returns all [ ] with numbers of a pattern, in order. Two characters, as in [12], are not a number
+// but a class.
 func findNumberRanges(pattern string) (all []numberRanges) {
 	for at := 0; ; {
 		open := strings.IndexByte(pattern[at:], '[')
@@ -200,19 +201,20 @@ func FindAbsent(pattern string, matching []string) (absent, there string) {
 	return "", ""
 }
 
-// formatSpans formats the first of some ranges, with the text around each number.
-func formatSpans(all [][2]int, between, to, before, after string) string {
+// formatSpans formats the first of some ranges, with a separator between them and "…" after the first five. A range of
+// several numbers has its ends joined by dash. prefix and suffix are around each number.
+func formatSpans(all [][2]int, separator, dash, prefix, suffix string) string {
 	const most = 5
 	var parts []string
 	for _, r := range all[:min(len(all), most)] {
-		part := before + strconv.Itoa(r[0]) + after
+		part := prefix + strconv.Itoa(r[0]) + suffix
 		if r[1] > r[0] {
-			part += to + before + strconv.Itoa(r[1]) + after
+			part += dash + prefix + strconv.Itoa(r[1]) + suffix
 		}
 		parts = append(parts, part)
 	}
 	if len(all) > most {
 		parts = append(parts, "…")
 	}
-	return strings.Join(parts, between)
+	return strings.Join(parts, separator)
 }

@@ -63,7 +63,9 @@ func (c *rails) Params(p *scheme.Params) {
 	})
 }
 
-// buildNetwork makes the network. It is an error if it has too many nodes or links.
+// buildNetwork makes the network. It is an error if it has too many nodes or links. The nodes are the hosts by server,
+// the leaves, spines and cores, and the servers' own switches. A Segment of 0, or above the servers of a pod, is the
+// whole pod.
 func (c rails) buildNetwork() (*Network, error) {
 	perPod := c.Servers / c.Pods
 	segment := c.Segment

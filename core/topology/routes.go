@@ -116,12 +116,13 @@ func (n *Network) Routes() *Routes {
 	return r
 }
 
-// portOf returns the port of a node that is an end of a link; ports are the node's ports.
+// portOf returns the port of a node that is an end of a link; ports are the node's ports; −1: it is no end of the link.
 func (n *Network) portOf(ports []PortRef, link int) int {
 	return slices.IndexFunc(ports, func(p PortRef) bool { return p.Link == link })
 }
 
 // searchRoutes computes the routes of any network, by a search for each class. lasts are the switches of the classes.
+// It sets Via of the switches' paths, and returns the sets of ports to which these refer.
 func (r *Routes) searchRoutes(lasts []int) *portSets {
 	s := r.network.newSearch(r.ports)
 	all := make([]uint32, len(s.switches)*len(lasts))
@@ -158,7 +159,7 @@ type portSets struct {
 
 func newSets() portSets { return portSets{all: make([][]packet.PortID, 1), index: map[string]uint32{}} }
 
-// newSearch prepares a search over the network's switches.
+// newSearch prepares a search over the network's switches; ports are Network.Ports.
 func (n *Network) newSearch(ports [][]PortRef) *pathSearch {
 	s := &pathSearch{number: make([]int32, len(n.Nodes)), portSets: newSets()}
 	for node := range n.Nodes {
@@ -180,15 +181,15 @@ func (n *Network) newSearch(ports [][]PortRef) *pathSearch {
 	return s
 }
 
-// searchToward computes the sets of ports on shortest paths to the switch last. It writes the set of switch i to
-// via[i·stride + class], 0 without a path.
-func (s *pathSearch) searchToward(last int32, via []uint32, stride, class int) {
+// searchToward computes the sets of ports on shortest paths to the switch target. It writes the set of switch i to
+// table[i·stride + class], 0 without a path. The class is above 0.
+func (s *pathSearch) searchToward(target int32, table []uint32, stride, class int) {
 	const far = 1 << 30
 	for i := range s.distance {
 		s.distance[i] = far
 	}
-	s.distance[last] = 0
-	s.queue = append(s.queue[:0], last)
+	s.distance[target] = 0
+	s.queue = append(s.queue[:0], target)
 	for k := 0; k < len(s.queue); k++ {
 		at := s.queue[k]
 		d := s.distance[at]
@@ -203,17 +204,18 @@ func (s *pathSearch) searchToward(last int32, via []uint32, stride, class int) {
 				s.ways = append(s.ways, s.port[i])
 			}
 		}
-		if at != last {
+		if at != target {
 			i := int(at)*stride + class
-			via[i] = s.portSets.setNumber(s.ways, via[i-1])
+			table[i] = s.portSets.setNumber(s.ways, table[i-1])
 		}
 	}
 }
 
-// setNumber returns the number of a set of ports, and adds a new one. like is the number of a set that is often equal.
-func (s *portSets) setNumber(ports []packet.PortID, like uint32) uint32 {
-	if slices.Equal(ports, s.all[like]) {
-		return like
+// setNumber returns the number of a set of ports, and adds a new one. likelyNumber is the number of a set that is often
+// equal, compared first.
+func (s *portSets) setNumber(ports []packet.PortID, likelyNumber uint32) uint32 {
+	if slices.Equal(ports, s.all[likelyNumber]) {
+		return likelyNumber
 	}
 	s.bytes = s.bytes[:0]
 	for _, p := range ports {
@@ -228,30 +230,30 @@ func (s *portSets) setNumber(ports []packet.PortID, like uint32) uint32 {
 	return i
 }
 
-// PathsFrom returns the paths from a switch.
+// PathsFrom returns the paths from a switch. Callers must not change them.
 func (r *Routes) PathsFrom(sw int) *packet.Paths { return &r.paths[sw] }
 
 // Ports returns the ports of a node: one for each of its links, in the order of Network.Links.
 func (r *Routes) Ports(node int) []PortRef { return r.ports[node] }
 
-// nextPort returns the port of a node on a shortest path to a host. A host has one, its NIC's; for a switch, choose
-// selects one.
-func (r *Routes) nextPort(at, host int, choose func(sw, ways int) int) (PortRef, bool) {
-	k := r.nics.PortOf(at)
-	if at = r.nics.HostOf(at); r.network.Nodes[at].Switch {
-		to := r.paths[at].PortsTo(packet.Addr(host + 1))
+// nextPort returns the port of a node on a shortest path to a host. node and host may be numbers of NICs. A host has
+// one port, its NIC's; for a switch, choose selects one. The result is false without a path or link.
+func (r *Routes) nextPort(node, host int, choose func(sw, ways int) int) (PortRef, bool) {
+	k := r.nics.PortOf(node)
+	if node = r.nics.HostOf(node); r.network.Nodes[node].Switch {
+		to := r.paths[node].PortsTo(packet.Addr(host + 1))
 		if len(to) == 0 {
 			return PortRef{}, false
 		}
-		k = int(to[choose(at, len(to))])
+		k = int(to[choose(node, len(to))])
 	}
-	if k >= len(r.ports[at]) {
+	if k >= len(r.ports[node]) {
 		return PortRef{}, false // a host without a link
 	}
-	return r.ports[at][k], true
+	return r.ports[node][k], true
 }
 
-// lowestPort selects a switch's lowest port, for walk.
+// lowestPort selects a switch's lowest port, for walkPath.
 func lowestPort(sw, ways int) int { return 0 }
 
 // usualHops is the maximum number of links of a path in most networks.
@@ -259,14 +261,14 @@ const usualHops = 8
 
 // FindPath returns the links of a shortest path from a node to a host. Among several paths it returns the one by the
 // lowest port of every switch. ok is false if there is no path.
-func (r *Routes) FindPath(from, host int) (links []int, ok bool) {
-	return r.AppendPath(make([]int, 0, usualHops), from, host)
+func (r *Routes) FindPath(node, host int) (links []int, ok bool) {
+	return r.AppendPath(make([]int, 0, usualHops), node, host)
 }
 
-// AppendPath appends the links of FindPath to a slice.
-func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool) {
-	links = before
-	if !r.walkPath(from, host, lowestPort, func(link int) { links = append(links, link) }) {
+// AppendPath appends the links of FindPath to path. Without a path it returns nil and false.
+func (r *Routes) AppendPath(path []int, node, host int) (links []int, ok bool) {
+	links = path
+	if !r.walkPath(node, host, lowestPort, func(link int) { links = append(links, link) }) {
 		return nil, false
 	}
 	return links, true
@@ -274,23 +276,24 @@ func (r *Routes) AppendPath(before []int, from, host int) (links []int, ok bool)
 
 // FindPathByNumber returns the links of a shortest path from a node to a host, as FindPath does, and nil without a
 // path. The number selects one of the equally short paths, and spreads over all of them like a hash of flows.
-func (r *Routes) FindPathByNumber(from, host int, number uint32) []int {
+func (r *Routes) FindPathByNumber(node, host int, number uint32) []int {
 	choose := func(sw, ways int) int {
 		hash := (number ^ uint32(sw)*0x9e3779b9) * 0x85ebca6b // switches choose independently of each other
 		hash ^= hash >> 15
 		return int(hash % uint32(ways))
 	}
 	links := make([]int, 0, usualHops)
-	if !r.walkPath(from, host, choose, func(link int) { links = append(links, link) }) {
+	if !r.walkPath(node, host, choose, func(link int) { links = append(links, link) }) {
 		return nil
 	}
 	return links
 }
 
-// CountHops returns the number of links of a shortest path from a node to a host; −1 without a path.
-func (r *Routes) CountHops(from, host int) int {
+// CountHops returns the number of links of a shortest path from a node to a host; −1 without a path. From a host's NIC
+// to itself it is 0.
+func (r *Routes) CountHops(node, host int) int {
 	hops := 0
-	if !r.walkPath(from, host, lowestPort, func(int) { hops++ }) {
+	if !r.walkPath(node, host, lowestPort, func(int) { hops++ }) {
 		return -1
 	}
 	return hops
@@ -299,9 +302,9 @@ func (r *Routes) CountHops(from, host int) int {
 // walkPath visits the links of a shortest path from a node, or a NIC, until it reaches the NIC host. It returns false
 // at a dead end: a switch without a route, or another NIC than host, as hosts do not forward. choose selects a
 // switch's port among several.
-func (r *Routes) walkPath(from, host int, choose func(sw, ways int) int, visit func(link int)) bool {
-	for at := from; at != host; {
-		if at != from && !r.network.Nodes[r.nics.HostOf(at)].Switch {
+func (r *Routes) walkPath(start, host int, choose func(sw, ways int) int, visit func(link int)) bool {
+	for at := start; at != host; {
+		if at != start && !r.network.Nodes[r.nics.HostOf(at)].Switch {
 			return false
 		}
 		p, ok := r.nextPort(at, host, choose)
@@ -323,7 +326,9 @@ func (r *Routes) otherEnd(p PortRef) int {
 	return r.nics.NumberOf(node, r.network.portOf(r.ports[node], p.Link))
 }
 
-// Validate returns an error if the network violates a condition on which its users rely.
+// Validate returns an error if the network violates a condition on which its users rely. Names are unique, links join
+// two different existing nodes, and parallel links differ in Nth. Rates are above 0, and delay, jitter, loss and the
+// numbers of nodes, links and ports are in their ranges.
 func (n *Network) Validate() error {
 	if len(n.Nodes) > largestNetwork || len(n.Links) > largestNetwork {
 		return fmt.Errorf("%d nodes and %d links; at most %d of each are possible", len(n.Nodes), len(n.Links),

@@ -14,7 +14,8 @@ import (
 // Many switches then have the same table: all leaves with the same uplink ports, and all spines of a pod. They share
 // it, which saves most of the memory.
 
-// treeRoutes computes the routes of a fat tree; lasts are the leaves by class.
+// treeRoutes computes the routes of a fat tree; lasts are the leaves by class. It sets Via of the switches' paths, and
+// returns the sets of ports to which these refer.
 func (r *Routes) treeRoutes(t *Tree, lasts []int) *portSets {
 	s := newSets()
 	row, shared := make([]uint32, len(lasts)), map[string][]uint32{}

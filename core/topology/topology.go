@@ -49,7 +49,7 @@ func (n *Network) PortName(l, e int) string {
 // maxBundled is the maximum number of parallel links.
 const maxBundled = 1024
 
-// numberBundles numbers parallel links in their order.
+// numberBundles numbers parallel links in their order: it sets Nth of all links.
 func (n *Network) numberBundles() {
 	joined := make(map[[2]int]uint16, len(n.Links))
 	for i := range n.Links {
@@ -60,7 +60,7 @@ func (n *Network) numberBundles() {
 	}
 }
 
-// Rates returns the different bit rates of the network's links, ascending.
+// Rates returns the different bit rates of the network's links, ascending. Links with rates in packets/s do not count.
 func (n *Network) Rates() (rates []unit.Rate) {
 	for i := range n.Links {
 		r := n.Links[i].Rate.Bits

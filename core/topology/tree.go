@@ -25,7 +25,7 @@ type Tree struct {
 
 // FindTree returns the fat tree of a network. Leaves are the switches that have hosts. The error is the reason why the
 // network is not one: a leaf is linked to a leaf, there are two ways down to a host, or a spine lacks a link to a leaf
-// of its pod.
+// of its pod. With an error the tree must not be used.
 func (n *Network) FindTree() (*Tree, error) {
 	t := &Tree{Tiers: 2, Tier: make([]uint8, len(n.Nodes)), Pod: make([]int, len(n.Nodes)),
 		Leaf: make([]int, len(n.Nodes)), Index: make([]int, len(n.Nodes)),
@@ -93,7 +93,7 @@ func (t *Tree) nodesBelow(node int) (nodes []int) {
 const noPod = -1
 
 // numberPods numbers pods, leaves and hosts. It returns an error unless there is one way down from each switch to each
-// host below it.
+// host below it. It sets Pod, Leaf, Index and leaves.
 func (t *Tree) numberPods() error {
 	pod, pods := t.findPods()
 	if t.Tiers == 2 && pods > 1 {
@@ -126,7 +126,8 @@ func (t *Tree) numberPods() error {
 
 func (t *Tree) nodeName(node int) string { return t.n.Nodes[node].Name }
 
-// findPods returns the pod of each leaf and spine: a pod is a connected component of leaves and spines.
+// findPods returns the pod of each leaf and spine: a pod is a connected component of leaves and spines. Other nodes
+// have noPod. pods is their number.
 func (t *Tree) findPods() (pod []int, pods int) {
 	pod = make([]int, len(t.n.Nodes))
 	for i := range pod {
@@ -157,6 +158,7 @@ func (t *Tree) findPods() (pod []int, pods int) {
 }
 
 // numberLeaves numbers the leaves of each pod and the hosts of each leaf. It returns the number of leaves of each pod.
+// It sets Pod, Leaf, Index and leaves.
 func (t *Tree) numberLeaves(pod []int, pods int) (leaves []int) {
 	leaves = make([]int, pods)
 	for node := range t.n.Nodes {
@@ -179,7 +181,8 @@ func (t *Tree) numberLeaves(pod []int, pods int) (leaves []int) {
 	return leaves
 }
 
-// checkSpine verifies that a switch of tier 2 has one link to each of the leaves of its pod.
+// checkSpine verifies that a switch of tier 2 has one link to each of the leaves of its pod. leaves is the number of
+// these.
 func (t *Tree) checkSpine(node, leaves int) error {
 	linked := make([]bool, leaves)
 	for _, leaf := range t.nodesBelow(node) {
@@ -196,7 +199,7 @@ func (t *Tree) checkSpine(node, leaves int) error {
 	return nil
 }
 
-// checkCore verifies that a switch of tier 3 has one link into each pod.
+// checkCore verifies that a switch of tier 3 has one link into each pod. pod and pods are findPods' results.
 func (t *Tree) checkCore(node int, pod []int, pods int) error {
 	const none = -1
 	linked := make([]int, pods) // the spine
@@ -219,7 +222,7 @@ func (t *Tree) checkCore(node int, pod []int, pods int) error {
 	return nil
 }
 
-// firstOf returns the first leaf of a pod.
+// firstOf returns the first leaf of a pod, which must have one. pod is findPods' result.
 func (t *Tree) firstOf(pod []int, p int) int {
 	for node := range pod {
 		if t.Tier[node] == 1 && pod[node] == p {
@@ -229,7 +232,7 @@ func (t *Tree) firstOf(pod []int, p int) int {
 	return 0
 }
 
-// leafOf returns the leaf with a pod and a number.
+// leafOf returns the leaf with a pod and a number, which must exist.
 func (t *Tree) leafOf(pod, number int) int {
 	for _, leaf := range t.leaves {
 		if t.Pod[leaf] == pod && t.Leaf[leaf] == number {
@@ -297,7 +300,7 @@ func planAddress(pod, leaf, host int) netip.Addr {
 }
 
 // CheckPlan returns an error for a plan with a prefix that is not IPv6, is too small for its leaf's hosts, or overlaps
-// another leaf's.
+// another leaf's. It also returns one if the numbers of prefixes and leaves differ.
 func (t *Tree) CheckPlan(p Prefixes) error {
 	if len(p.Leaf) != len(t.leaves) {
 		return fmt.Errorf("%d prefixes for %d leaves", len(p.Leaf), len(t.leaves))
@@ -310,7 +313,8 @@ func (t *Tree) CheckPlan(p Prefixes) error {
 	return nil
 }
 
-// CheckLeaf returns an error for the prefix of leaf i. It compares it with the valid prefixes of the other leaves.
+// CheckLeaf returns an error for the prefix of leaf i by the conditions of CheckPlan. It compares it with the valid
+// prefixes of the other leaves.
 func (t *Tree) CheckLeaf(p Prefixes, i int) error {
 	x, name := p.Leaf[i], t.n.Nodes[t.leaves[i]].Name
 	if !x.IsValid() || x.Addr().Is4() {
@@ -379,7 +383,7 @@ func (t *Tree) DownRoutes(node int, p Prefixes, book *packet.Book) (routes []Dow
 	return routes
 }
 
-// leafIndex returns the index of a leaf in Leaves.
+// leafIndex returns the index of a leaf in Leaves, which must have it.
 func (t *Tree) leafIndex(leaf int) int {
 	for i, x := range t.leaves {
 		if x == leaf {

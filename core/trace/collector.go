@@ -17,8 +17,8 @@ type Port struct {
 	Traced bool
 }
 
-// MarkPorts marks the ports that a pattern (path.Match: * stands for any characters) matches. It reports whether there
-// are any.
+// MarkPorts marks the ports that a pattern (path.Match: * stands for any characters) matches, or equals. It reports
+// whether there are any. Other ports stay as they are.
 func MarkPorts(ports []Port, pattern string) bool {
 	found := false
 	for i := range ports {
@@ -158,7 +158,7 @@ func (t *Collector) hostName(a packet.Addr) string {
 	return t.config.Nodes[a-1]
 }
 
-// storeFrame stores the beginning of p's wire form in r.
+// storeFrame stores the beginning of p's wire form in r. A packet without a wire form is an error of the collector.
 func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	data := p.Data
 	switch {
@@ -185,8 +185,8 @@ func (x *partEvents) storeFrame(r *Record, p *packet.Packet) {
 	r.Frame, r.FrameBytes = x.frames[at:at+n:at+n], len(data)
 }
 
-// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as
-// Err does.
+// Flush writes the events before done to the sinks. No event before done may follow. It returns the first error, as Err
+// does. Frames of the records are valid only during the call.
 func (t *Collector) Flush(done unit.Time) error {
 	for _, x := range t.parts {
 		t.order = append(t.order, x.order...)
@@ -218,10 +218,10 @@ func (t *Collector) Flush(done unit.Time) error {
 	return t.err
 }
 
-// EndAt writes the events up to and including last, and discards later ones. The time at which a run ends after its
-// last flow depends on how it is executed, so later events would differ.
-func (t *Collector) EndAt(last unit.Time) error {
-	err := t.Flush(last + 1)
+// EndAt writes the events up to and including endTime, and discards later ones. The time at which a run ends after its
+// last flow depends on how it is executed, so later events would differ. It ends the collection.
+func (t *Collector) EndAt(endTime unit.Time) error {
+	err := t.Flush(endTime + 1)
 	t.ended, t.order = true, nil
 	for _, x := range t.parts {
 		x.held, x.order, x.frames = nil, nil, nil

@@ -17,7 +17,7 @@ type Filter struct {
 	From, To unit.Time // From ≤ time < To; To = 0: no end
 }
 
-// Match reports whether the filter selects r.
+// Match reports whether the filter selects r. A pattern of Hosts may match either end.
 func (f *Filter) Match(r *Record) bool {
 	if r.At < f.From || f.To > 0 && r.At >= f.To {
 		return false
@@ -29,10 +29,10 @@ func (f *Filter) Match(r *Record) bool {
 		matchesAny(f.Hosts, func(p string) bool { return matchesName(p, r.Src) || matchesName(p, r.Dst) })
 }
 
-// matchesAny reports whether match is true for one item of the list. It is true for an empty list.
-func matchesAny[T any](list []T, right func(T) bool) bool {
+// matchesAny reports whether matches is true for one item of the list. It is true for an empty list.
+func matchesAny[T any](list []T, matches func(T) bool) bool {
 	for _, x := range list {
-		if right(x) {
+		if matches(x) {
 			return true
 		}
 	}

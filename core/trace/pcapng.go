@@ -42,7 +42,8 @@ func appendOption(b []byte, code uint16, value string) []byte {
 	return append(b, "\x00\x00\x00"[:padLength(len(value))]...)
 }
 
-// appendBlock completes the block that began at start: it writes the length at both ends.
+// appendBlock completes the block that began at start: it writes the length behind the type, where the caller has left
+// four bytes, and at the end.
 func appendBlock(b []byte, start int) []byte {
 	length := uint32(len(b) - start + 4)
 	le.PutUint32(b[start+4:], length)
@@ -55,7 +56,8 @@ const maxText = 1 << 12
 // cutOff returns the first maxText bytes of s.
 func cutOff(s string) string { return s[:min(len(s), maxText)] }
 
-// AppendSection appends the header of a file: the name of the application and a comment.
+// AppendSection appends the header of a file: the name of the application and a comment. Longer texts are cut off after
+// maxText bytes.
 func AppendSection(b []byte, application, comment string) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockSection), 0)
@@ -66,7 +68,8 @@ func AppendSection(b []byte, application, comment string) []byte {
 	return appendBlock(appendOption(b, optionEnd, ""), start)
 }
 
-// AppendInterface appends the description of an interface. Interfaces are numbered from 0.
+// AppendInterface appends the description of an interface. Interfaces are numbered from 0. A longer name is cut off
+// after maxText bytes.
 func AppendInterface(b []byte, name string) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockInterface), 0)
@@ -84,13 +87,13 @@ func FrameBlockLength(frame, comment int) int {
 	return n
 }
 
-// AppendFrame appends a frame that arrived (inbound) or departed at an interface at a time. An empty comment is
-// omitted. AppendFrame does not allocate if b has room for FrameBlockLength.
-func AppendFrame(b []byte, on int, at unit.Time, inbound bool, frame, comment []byte) []byte {
+// AppendFrame appends a frame that arrived (inbound) or departed at an interface, by its number, at a time. An empty
+// comment is omitted. AppendFrame does not allocate if b has room for FrameBlockLength.
+func AppendFrame(b []byte, interfaceID int, frameTime unit.Time, inbound bool, frame, comment []byte) []byte {
 	start := len(b)
 	b = le.AppendUint32(le.AppendUint32(b, blockFrame), 0)
-	b = le.AppendUint32(le.AppendUint32(b, uint32(on)), uint32(at>>32))
-	b = le.AppendUint32(le.AppendUint32(b, uint32(at)), uint32(len(frame)))
+	b = le.AppendUint32(le.AppendUint32(b, uint32(interfaceID)), uint32(frameTime>>32))
+	b = le.AppendUint32(le.AppendUint32(b, uint32(frameTime)), uint32(len(frame)))
 	b = append(le.AppendUint32(b, uint32(len(frame))), frame...)
 	b = append(b, "\x00\x00\x00"[:padLength(len(frame))]...)
 	direction := uint32(2)
@@ -158,7 +161,8 @@ func (f *FrameReader) offsetError(format string, args ...any) error {
 	return fmt.Errorf("offset %d: %s", f.offset, fmt.Sprintf(format, args...))
 }
 
-// readBlock reads a block. The error is io.EOF at the end of the file.
+// readBlock reads a block. The error is io.EOF at the end of the file. The body is valid until the next call. kind is
+// the block's type, and body its content without lengths.
 func (f *FrameReader) readBlock() (kind uint32, body []byte, err error) {
 	f.offset = f.next
 	var head [8]byte
@@ -187,8 +191,9 @@ func (f *FrameReader) readBlock() (kind uint32, body []byte, err error) {
 	return le.Uint32(head[:]), f.block[:length-12], nil
 }
 
-// eachOption calls what for each option in b, the end of a block.
-func (f *FrameReader) eachOption(b []byte, what func(code uint16, value []byte)) error {
+// eachOption calls visit for each option in b, the end of a block. The value is valid until the next block is read. It
+// fails if an option does not fit into b.
+func (f *FrameReader) eachOption(b []byte, visit func(code uint16, value []byte)) error {
 	for len(b) > 0 {
 		if len(b) < 4 {
 			return f.offsetError("%d bytes of an option", len(b))
@@ -200,14 +205,14 @@ func (f *FrameReader) eachOption(b []byte, what func(code uint16, value []byte))
 		if b = b[4:]; n+padLength(n) > len(b) {
 			return f.offsetError("option %d: %d bytes, %d are there", code, n, len(b))
 		}
-		what(code, b[:n])
+		visit(code, b[:n])
 		b = b[n+padLength(n):]
 	}
 	return nil
 }
 
 // NextFrame reads the next frame; its Data is valid until the next call. The error is io.EOF at the end of the file.
-// Other errors name the offset.
+// Other errors name the offset. Blocks of other types are skipped.
 func (f *FrameReader) NextFrame() (Frame, error) {
 	for {
 		kind, body, err := f.readBlock()

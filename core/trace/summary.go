@@ -38,10 +38,10 @@ type step struct {
 	area           float64 // value · time
 }
 
-// setValue records a new value from a time on.
-func (s *step) setValue(at unit.Time, v int64) {
-	s.area += float64(float64(s.value) * float64(at-s.changed))
-	s.changed, s.value = at, v
+// setValue records a new value from changeTime on, which is not before the latest change.
+func (s *step) setValue(changeTime unit.Time, v int64) {
+	s.area += float64(float64(s.value) * float64(changeTime-s.changed))
+	s.changed, s.value = changeTime, v
 	s.peak = max(s.peak, v)
 }
 
@@ -78,7 +78,7 @@ type flowAtPort struct {
 	packets, bytes int64
 }
 
-// AddRecord adds a record.
+// AddRecord adds a record, which must not be earlier than the last one. Summary keeps no reference to it.
 func (s *Summary) AddRecord(r *Record) {
 	if s.events == 0 {
 		s.first = r.At
@@ -133,7 +133,7 @@ func (s *Summary) AddRecord(r *Record) {
 	}
 }
 
-// countReason counts a drop for the reason.
+// countReason counts a drop for the reason; "" counts as not recorded.
 func (s *Summary) countReason(name string) {
 	if name == "" {
 		name = "not recorded"
@@ -148,6 +148,7 @@ func (s *Summary) countReason(name string) {
 }
 
 // busiestPort returns the packets and bytes of the flow at the port that transmitted the largest number of its bytes.
+// Both are 0 if no port has transmitted the flow.
 func (f *flowSum) busiestPort() (packets, bytes int64) {
 	for _, a := range f.byPort {
 		if a.bytes > bytes {
@@ -160,7 +161,8 @@ func (f *flowSum) busiestPort() (packets, bytes int64) {
 // flowsShown is the maximum number of flows that a summary lists.
 const flowsShown = 20
 
-// String returns the summary as tables of at most 80 columns.
+// String returns the summary as tables of at most 80 columns. It sorts the reasons and flows, and lists at most
+// flowsShown flows.
 func (s *Summary) String() string {
 	var b strings.Builder
 	if s.events == 0 {
@@ -201,8 +203,8 @@ func (s *Summary) String() string {
 	return b.String()
 }
 
-// writeFlows lists the flows with the largest numbers of bytes. Each direction counts as a flow. span is the time for
-// their rates.
+// writeFlows sorts the flows, and lists at most flowsShown with the largest numbers of bytes at one port. Each
+// direction counts as a flow. span is the time for their rates in seconds.
 func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 	if len(s.flows) == 0 {
 		return
@@ -238,7 +240,7 @@ func (s *Summary) writeFlows(b *strings.Builder, span float64) {
 	}
 }
 
-// fitColumns returns s in exactly width columns.
+// fitColumns returns s in exactly width columns, with spaces behind it or cut; "-" stands for "".
 func fitColumns(s string, width int) string {
 	if s == "" {
 		s = "-"
@@ -247,7 +249,7 @@ func fitColumns(s string, width int) string {
 	return s + strings.Repeat(" ", width-utf8.RuneCountInString(s))
 }
 
-// cutColumns returns s in at most width columns.
+// cutColumns returns s in at most width columns; … replaces what is cut off.
 func cutColumns(s string, width int) string {
 	if r := []rune(s); len(r) > width {
 		return string(r[:width-1]) + "…"

@@ -43,7 +43,8 @@ func FlagLetters(flags uint8) string {
 	return string(b[:n])
 }
 
-// ParseFlagLetters is the inverse of FlagLetters.
+// ParseFlagLetters is the inverse of FlagLetters. It returns false for letters that are unknown, repeated or in another
+// order.
 func ParseFlagLetters(s string) (uint8, bool) {
 	var flags uint8
 	for _, c := range []byte(s) {
@@ -71,7 +72,7 @@ func protoName(proto uint8) string {
 	return strconv.Itoa(int(proto))
 }
 
-// parseProtoName is the inverse of protoName.
+// parseProtoName is the inverse of protoName. It returns false for a name that protoName does not return.
 func parseProtoName(s string) (uint8, bool) {
 	switch s {
 	case "tcp":
@@ -150,7 +151,7 @@ func AppendText(b []byte, r *Record) []byte {
 	return appendWord(b, r.Reason)
 }
 
-// ParseText reads a line of the text form. The error names the column.
+// ParseText reads a line of the text form. The error names the first invalid column. The record has no frame.
 func ParseText(line string) (Record, error) {
 	var r Record
 	words := strings.Split(line, " ")
@@ -228,7 +229,7 @@ func ParseText(line string) (Record, error) {
 	return r, bad
 }
 
-// parseSeconds is the inverse of FormatSeconds.
+// parseSeconds is the inverse of FormatSeconds. It returns false unless there are exactly twelve decimals.
 func parseSeconds(s string) (unit.Time, bool) {
 	whole, part, _ := strings.Cut(strings.TrimPrefix(s, "-"), ".")
 	if len(part) != 12 || strings.ContainsAny(whole+part, "+-") {
@@ -260,7 +261,7 @@ func NewText(w io.Writer, ports []string) *TextSink {
 	return t
 }
 
-// TextHead returns the head of a text file: its ports, if there are any, and its columns.
+// TextHead returns the head of a text file: Magic, its ports, if there are any, and its columns.
 func TextHead(ports []string) string {
 	head := Magic
 	if len(ports) > 0 {
@@ -283,7 +284,7 @@ func (t *TextSink) Close() error { return t.w.Flush() }
 const longestLine = 1 << 16
 
 // ReadText reads the text form and passes each record to f, which may not retain it. Empty lines and lines that begin
-// with # are skipped. An error names the line.
+// with # are skipped. An error names the line. An error of f ends the reading and is returned as it is.
 func ReadText(r io.Reader, f func(*Record) error) error {
 	s := bufio.NewScanner(r)
 	s.Buffer(nil, longestLine)
@@ -308,7 +309,7 @@ func ReadText(r io.Reader, f func(*Record) error) error {
 	return nil
 }
 
-// FormatAddress writes an address in the form of records.
+// FormatAddress writes an address in the form of records, without a zone; "" for an invalid address.
 func FormatAddress(a netip.Addr) string {
 	if !a.IsValid() {
 		return ""

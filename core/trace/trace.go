@@ -21,6 +21,7 @@ const (
 
 var kindNames = [Kinds]string{"enqueue", "transmit", "drop", "lost", "arrive"}
 
+// String returns the kind as trace files have it, such as "enqueue"; "unknown" for Kinds and above.
 func (k EventKind) String() string {
 	if k < Kinds {
 		return kindNames[k]
@@ -28,10 +29,10 @@ func (k EventKind) String() string {
 	return "unknown"
 }
 
-// KindNames lists the names of all kinds.
+// KindNames lists the names of all kinds. The slice must not be changed.
 func KindNames() []string { return kindNames[:] }
 
-// ParseKind returns the kind of a name.
+// ParseKind returns the kind of a name. It returns false for an unknown name.
 func ParseKind(name string) (EventKind, bool) {
 	for k, n := range kindNames {
 		if n == name {
@@ -93,7 +94,7 @@ type Sink interface {
 var packetNames = [...]string{packet.Data: "data", packet.Ack: "ack", packet.Nack: "nack", packet.Notice: "notice",
 	packet.Pause: "pause", packet.Resume: "resume", packet.Probe: "probe"}
 
-// PacketName returns the name of a kind of packet.
+// PacketName returns the name of a kind of packet; "unknown" for any other value.
 func PacketName(k packet.Kind) string {
 	if int(k) < len(packetNames) {
 		return packetNames[k]
@@ -101,7 +102,7 @@ func PacketName(k packet.Kind) string {
 	return "unknown"
 }
 
-// ParsePacketName returns the kind of packet of a name.
+// ParsePacketName returns the kind of packet of a name. It returns false for an unknown name.
 func ParsePacketName(name string) (packet.Kind, bool) {
 	for k, n := range packetNames {
 		if n == name {

@@ -56,7 +56,8 @@ func (h *Histogram) Merge(o *Histogram) {
 	h.n += o.n
 }
 
-// AddRepeated adds n times the values that were added between two states of one histogram, first and last.
+// AddRepeated adds n times the values that were added between two states of one histogram, first and last. first is the
+// earlier state.
 func (h *Histogram) AddRepeated(n uint64, first, last *Histogram) {
 	if len(last.counts) > len(h.counts) {
 		h.counts = append(h.counts, make([]uint64, len(last.counts)-len(h.counts))...)
@@ -112,7 +113,7 @@ type Bin struct {
 func (c Bin) Middle() Time { return c.Low + (c.High-c.Low)/2 }
 
 // CountUpTo fills counts with the numbers of values that are at most each of limits, which ascend. All values of a
-// class count as its middle.
+// class count as its middle. counts must be as long as limits.
 func (h *Histogram) CountUpTo(limits []Time, counts []uint64) {
 	sum, k := uint64(0), 0
 	for i, n := range h.counts {
@@ -150,8 +151,8 @@ func (h *Histogram) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// UnmarshalJSON reads the form of MarshalJSON. It returns an error for a value or a sum of counts that is out of
-// range.
+// UnmarshalJSON replaces the content by one in the form of MarshalJSON. It returns an error for a value or a sum of
+// counts that is out of range.
 func (h *Histogram) UnmarshalJSON(b []byte) error {
 	var classes [][2]uint64
 	if err := json.Unmarshal(b, &classes); err != nil {

@@ -12,7 +12,7 @@ func (l Length) LowerOf(other Length) Length {
 	return Length{lowerLimit(l.Packets, other.Packets), lowerLimit(l.Bytes, other.Bytes)}
 }
 
-// lowerLimit returns the lower one of two limits; 0: no limit.
+// lowerLimit returns the lower one of two limits, where 0 is no limit.
 func lowerLimit[T Bytes | int32](a, b T) T {
 	if a == 0 || b > 0 && b < a {
 		return b
@@ -28,7 +28,8 @@ type Depth struct {
 	Time    Time
 }
 
-// BytesAt returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes.
+// BytesAt returns the depth in bytes for a port of a rate, in bit/s, with packets of this length in bytes. At rate 0 a
+// time counts as 0 bytes.
 func (d Depth) BytesAt(rate Rate, packet Bytes) float64 {
 	return float64(float64(d.Packets)*float64(packet)) + float64(d.Bytes) + float64(d.Time)*float64(rate)/8e12
 }

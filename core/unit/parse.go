@@ -44,7 +44,7 @@ func listWords(scales ...[]scale) string {
 	return strings.Join(w, ", ")
 }
 
-// splitNumber splits "5.25 ms" into number and word. One space between them is allowed.
+// splitNumber splits "5.25 ms" into number and word. One space between them is allowed. It checks neither of them.
 func splitNumber(s string) (number, word string) {
 	i := 0
 	for i < len(s) && (s[i] >= '0' && s[i] <= '9' || s[i] == '.') {
@@ -103,7 +103,7 @@ var (
 var ErrTooLarge = errors.New("the value is too large")
 
 // multiplyDecimal multiplies a decimal number by worth, exactly. worth is below 2⁵⁹. It is an error if the product is
-// not whole or too large.
+// not whole or too large. So is a text that is not a decimal number.
 func multiplyDecimal(number string, worth int64) (int64, error) {
 	whole, fraction, dotted := strings.Cut(number, ".")
 	if whole == "" || dotted && fraction == "" || strings.Contains(fraction, ".") {
@@ -165,7 +165,7 @@ func ParseTime(s string) (Time, error) {
 	return Time(v), err
 }
 
-// String formats t. ParseTime returns t again if it is not negative.
+// String formats t. ParseTime returns t again if it is not negative. Never is "never", which ParseTime refuses.
 func (t Time) String() string {
 	if t == Never {
 		return "never"
@@ -176,7 +176,7 @@ func (t Time) String() string {
 	return formatQuantity(int64(t), timeScales[2:])
 }
 
-// ParseRate reads a bit rate: a number with bps, kbps, Mbps, Gbps or Tbps.
+// ParseRate reads a bit rate: a number with bps, kbps, Mbps, Gbps or Tbps, in whole bit/s. 0 is possible.
 func ParseRate(s string) (Rate, error) {
 	v, err := parseQuantity(s, "rate", rateScales)
 	return Rate(v), err
@@ -185,7 +185,7 @@ func ParseRate(s string) (Rate, error) {
 // String formats r. ParseRate returns r again.
 func (r Rate) String() string { return formatQuantity(int64(r), rateScales) }
 
-// ParsePacketRate reads a packet rate: a number with pps, kpps or Mpps.
+// ParsePacketRate reads a packet rate: a number with pps, kpps or Mpps, in whole packets/s. 0 is possible.
 func ParsePacketRate(s string) (PacketRate, error) {
 	v, err := parseQuantity(s, "packet rate", packetRateScales)
 	return PacketRate(v), err
@@ -216,7 +216,7 @@ func ParseLinkRate(s string) (LinkRate, error) {
 	return l, nil
 }
 
-// String formats l. ParseLinkRate returns l again.
+// String formats l. ParseLinkRate returns l again unless it is zero.
 func (l LinkRate) String() string {
 	if l.Packets > 0 {
 		return l.Packets.String()
@@ -224,8 +224,8 @@ func (l LinkRate) String() string {
 	return l.Bits.String()
 }
 
-// ParseBytes reads an amount of data: a number with B, kB, KB, MB, GB, TB
-// (decimal) or KiB, MiB, GiB, TiB.
+// ParseBytes reads an amount of data: a number with B, kB, KB, MB, GB, TB (decimal) or KiB, MiB, GiB, TiB, in whole
+// bytes. 0 is possible.
 func ParseBytes(s string) (Bytes, error) {
 	v, err := parseQuantity(s, "size", byteScales)
 	return Bytes(v), err
@@ -234,7 +234,7 @@ func ParseBytes(s string) (Bytes, error) {
 // String formats b. ParseBytes returns b again.
 func (b Bytes) String() string { return formatQuantity(int64(b), byteScales) }
 
-// ParseLength reads a queue's length: "24 packets" or an amount of data.
+// ParseLength reads a queue's length: "24 packets" or an amount of data. 0 means no limit.
 func ParseLength(s string) (Length, error) {
 	number, word := splitNumber(s)
 	if word == "packets" || word == "packet" {
@@ -259,7 +259,7 @@ func (l Length) String() string {
 	return l.Bytes.String()
 }
 
-// ParseDepth reads the depth of a queue: "24 packets", an amount of data, or a time.
+// ParseDepth reads the depth of a queue: "24 packets", an amount of data, or a time, such as 5ms.
 func ParseDepth(s string) (Depth, error) {
 	if l, err := ParseLength(s); err == nil {
 		return Depth{Packets: l.Packets, Bytes: l.Bytes}, nil
@@ -331,7 +331,7 @@ func MulDiv(a, b, d int64) int64 {
 	return int64(min(q, math.MaxInt64))
 }
 
-// mulDivUp is MulDiv rounded up.
+// mulDivUp is MulDiv rounded up, with the same limit.
 func mulDivUp(a, b, d int64) int64 {
 	hi, lo := bits.Mul64(uint64(a), uint64(b))
 	if hi >= uint64(d) {

@@ -67,17 +67,18 @@ const ManyBytes = 1 << 20
 func (s *Serialiser) TimePerByte() Time { return Time(s.psPerByte) }
 
 // NextTime returns the time that a frame of size bytes, which is not negative, occupies the link. It is at most
-// Never/2, which stands for all longer times. continues means that the frame follows its predecessor without a gap.
-func (s *Serialiser) NextTime(size int32, continues bool) Time {
+// Never/2, which stands for all longer times. backToBack means that the frame follows its predecessor without a gap. At
+// a rate in packets/s the size does not count.
+func (s *Serialiser) NextTime(size int32, backToBack bool) Time {
 	if s.psPerByte > 0 && size < ManyBytes {
 		return Time(int64(size) * s.psPerByte)
 	}
-	return s.nextRounded(size, continues)
+	return s.nextRounded(size, backToBack)
 }
 
-// nextRounded is NextTime at rates that do not divide 8·10¹² ps.
-func (s *Serialiser) nextRounded(size int32, continues bool) Time {
-	if !continues {
+// nextRounded is NextTime at rates that do not divide 8·10¹² ps. It keeps the rounding of the busy period.
+func (s *Serialiser) nextRounded(size int32, backToBack bool) Time {
+	if !backToBack {
 		s.credit = 0
 	}
 	hi, lo := uint64(0), uint64(1_000_000_000_000)

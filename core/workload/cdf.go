@@ -47,8 +47,8 @@ func percentPoints(v ...float64) []Point {
 	return p
 }
 
-// ReadCDF reads a distribution: lines of "<bytes> <cumulative percent>", both
-// ascending, the last at 100. Errors are of type *FormatError.
+// ReadCDF reads a distribution: lines of "<bytes> <cumulative percent>", neither of them decreasing, the last at 100.
+// Empty lines are skipped. file becomes the name. Errors are of type *FormatError.
 func ReadCDF(r io.Reader, file string) (*CDF, error) {
 	lines := bufio.NewScanner(r)
 	c := &CDF{Name: file}
@@ -119,7 +119,8 @@ func ReadCDF(r io.Reader, file string) (*CDF, error) {
 	return c, nil
 }
 
-// columnOf returns the byte column, from 1, at which field i of a line begins. Fields count from 0.
+// columnOf returns the byte column, from 1, at which field i of a line begins. Fields count from 0. Without such a
+// field it is the column behind the line.
 func columnOf(text string, i int) int {
 	at := 0
 	for k := 0; ; k++ {
@@ -135,7 +136,8 @@ func columnOf(text string, i int) int {
 	}
 }
 
-// SizeAt returns the size at share u, which is in [0, 1): at least 1 byte.
+// SizeAt returns the size at share u, which is in [0, 1): at least 1 byte. The distribution must have points, as
+// ReadCDF returns it.
 func (c *CDF) SizeAt(u float64) unit.Bytes {
 	p := c.Points
 	if u <= p[0].Share {
@@ -155,7 +157,7 @@ func (c *CDF) SizeAt(u float64) unit.Bytes {
 }
 
 // MeanSize returns the mean size in bytes: the area by trapezoids under the distribution, as in the HPCC simulator's
-// traffic_gen.
+// traffic_gen. It is at least 1.
 func (c *CDF) MeanSize() float64 {
 	mean := float64(c.Points[0].Bytes * c.Points[0].Share)
 	for i := 1; i < len(c.Points); i++ {

@@ -16,11 +16,11 @@ type FileFormat struct {
 	// UnclearUnit is set if the starts in a file have no defined unit, so that the experiment has to give it. It is the
 	// reason; "": starts are in seconds.
 	UnclearUnit string
-	// Read reads a file. file is its name for errors, which are of type *FormatError; each is the unit of starts. If the
-	// error has Excess set, the flows before it are returned too.
-	Read func(r io.Reader, file string, each unit.Time) ([]Flow, error)
+	// Read reads a file. file is its name for errors, which are of type *FormatError; startUnit is the unit of starts. If
+	// the error has Excess set, the flows before it are returned too.
+	Read func(r io.Reader, file string, startUnit unit.Time) ([]Flow, error)
 	// ReadChained reads files with flows that may wait for others, in place of Read; nil: the format has no such flows.
-	ReadChained func(r io.Reader, file string, each unit.Time) (Matrix, error)
+	ReadChained func(r io.Reader, file string, startUnit unit.Time) (Matrix, error)
 }
 
 // Formats returns the formats of the HPCC simulator and of htsim.

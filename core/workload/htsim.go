@@ -12,10 +12,10 @@ import (
 )
 
 // readHTSimFlows reads a connection matrix (.cm) of htsim: Nodes, Connections, then per flow "src->dst [id n] start t
-// size bytes". htsim's programs do not agree on the unit of t, so the caller passes it as each. Priorities are
+// size bytes". htsim's programs do not agree on the unit of t, so the caller passes it as startUnit. Priorities are
 // refused, and so are triggers, which ReadHTSimTriggers reads. Errors are of type *FormatError.
-func readHTSimFlows(r io.Reader, file string, each unit.Time) ([]Flow, error) {
-	m, err := ReadHTSimTriggers(r, file, each)
+func readHTSimFlows(r io.Reader, file string, startUnit unit.Time) ([]Flow, error) {
+	m, err := ReadHTSimTriggers(r, file, startUnit)
 	if err == nil && len(m.Triggers) > 0 {
 		return nil, &FormatError{file, m.Triggers[0].Line, 1, "triggers are not possible here", false}
 	}
@@ -31,11 +31,11 @@ type Matrix struct {
 	Nodes, NodesLine, NodesColumn int
 }
 
-// ReadHTSimTriggers reads a connection matrix with flows that may wait for others. Such a flow has "trigger n" in
-// place of its start. Other flows have "send_done_trigger n" or "recv_done_trigger n". "trigger id n oneshot",
-// "multishot" or "barrier [count] k" declares the trigger. It is an error if a flow never begins.
-func ReadHTSimTriggers(r io.Reader, file string, each unit.Time) (Matrix, error) {
-	m := &matrixReader{file: file, timeUnit: each, nodes: -1, announced: -1, announcedTriggers: -1,
+// ReadHTSimTriggers reads a connection matrix with flows that may wait for others. Such a flow has "trigger n" in place
+// of its start. Other flows have "send_done_trigger n" or "recv_done_trigger n". "trigger id n oneshot", "multishot" or
+// "barrier [count] k" declares the trigger. It is an error if a flow never begins. startUnit is the unit of starts.
+func ReadHTSimTriggers(r io.Reader, file string, startUnit unit.Time) (Matrix, error) {
+	m := &matrixReader{file: file, timeUnit: startUnit, nodes: -1, announced: -1, announcedTriggers: -1,
 		triggers: map[int64]*Trigger{},
 		ids:      map[int64]int{}}
 	lines := bufio.NewScanner(r)
@@ -99,7 +99,8 @@ func (m *matrixReader) errorAt(column int, format string, args ...any) error {
 	return &FormatError{m.file, m.line, column, fmt.Sprintf(format, args...), false}
 }
 
-// parseNumber parses a field as a number in [low, high]. what names it in errors.
+// parseNumber parses a field as a number in [low, high]. what names it in errors. Another text is an error, and so is a
+// missing field.
 func (m *matrixReader) parseNumber(field int, what string, low, high int64) (int64, error) {
 	if field >= len(m.fields) {
 		return 0, m.errorAt(len(m.text)+1, "the line ends; %s is missing", what)
@@ -116,7 +117,7 @@ func (m *matrixReader) parseNumber(field int, what string, low, high int64) (int
 	return v, nil
 }
 
-// readLine parses the current line.
+// readLine parses the current line: an announcement, a trigger or a flow. It fails on more flows than announced.
 func (m *matrixReader) readLine() (err error) {
 	switch key := m.fields[0]; {
 	case key == "Nodes" && m.nodes < 0:
@@ -148,7 +149,7 @@ func (m *matrixReader) readLine() (err error) {
 	return nil
 }
 
-// parseHosts parses src->dst, the first field.
+// parseHosts parses src->dst, the first field. The flow has no start and no size yet.
 func (m *matrixReader) parseHosts() (f Flow, err error) {
 	src, dst, arrow := strings.Cut(m.fields[0], "->")
 	if !arrow {
@@ -183,7 +184,8 @@ var remedies = map[string]string{
 		"[tor0, agg0], down: true}",
 }
 
-// parseOptions parses the pairs of key and number behind the hosts.
+// parseOptions parses the pairs of key and number behind the hosts. It sets start and size of f, and records its id and
+// its triggers. A flow that waits for a trigger has start 0.
 func (m *matrixReader) parseOptions(f *Flow) (err error) {
 	waits := false
 	for i := 1; i < len(m.fields); i += 2 {

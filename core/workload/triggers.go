@@ -28,7 +28,7 @@ type Trigger struct {
 // maxActivations returns the maximum number of activations of the trigger.
 func (t *Trigger) maxActivations() int { return len(t.Sent) + len(t.Arrived) }
 
-// flowsBegun returns the flows that this number of activations begins.
+// flowsBegun returns the flows that this number of activations begins. The slice is part of Begins.
 func (t *Trigger) flowsBegun(activations int) []int {
 	switch {
 	case t.Kind == MultiShot:
@@ -39,7 +39,7 @@ func (t *Trigger) flowsBegun(activations int) []int {
 	return t.Begins
 }
 
-// BegunBy returns the flows that activation n begins, counted from 1.
+// BegunBy returns the flows that activation n begins, counted from 1. The slice is part of Begins.
 func (t *Trigger) BegunBy(n int) []int { return t.flowsBegun(n)[len(t.flowsBegun(n-1)):] }
 
 // triggerUse is a place where a flow names a trigger.
@@ -51,7 +51,7 @@ type triggerUse struct {
 	id     int64
 }
 
-// addUse records that the current flow names a trigger.
+// addUse records that the current flow names a trigger: its word is the given field and its number the next one.
 func (m *matrixReader) addUse(field int) error {
 	id, err := m.parseNumber(field+1, "the trigger", 0, 1<<40)
 	if err == nil {
@@ -60,7 +60,7 @@ func (m *matrixReader) addUse(field int) error {
 	return err
 }
 
-// parseTrigger parses a declaration.
+// parseTrigger parses a declaration. It fails on a repeated id, or on more triggers than announced.
 func (m *matrixReader) parseTrigger() error {
 	if len(m.fields) < 2 || m.fields[1] != "id" {
 		return m.errorf(0, "a trigger is declared by: trigger id n oneshot, multishot or barrier [count] k")
@@ -103,7 +103,8 @@ func (m *matrixReader) parseTrigger() error {
 	return nil
 }
 
-// joinTriggers connects triggers and flows, and verifies that all flows begin.
+// joinTriggers connects triggers and flows, and verifies that all flows begin. A Barrier without a count gets the
+// number of its possible activations. The result is in the order of the declarations.
 func (m *matrixReader) joinTriggers() ([]Trigger, error) {
 	waits := map[int]triggerUse{}
 	for _, u := range m.uses {
@@ -178,8 +179,9 @@ func (m *matrixReader) describeWaiting(flows []int) string {
 	return fmt.Sprintf("%d flows wait, the first in line %d", len(flows), m.flows[flows[0]].At.Line)
 }
 
-// findStuck returns the first flow that never begins, or −1.
-func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
+// findStuck returns the first flow that never begins, or −1. startTriggers has the trigger for which each waiting flow
+// waits.
+func (m *matrixReader) findStuck(all []Trigger, startTriggers map[int]triggerUse) int {
 	fires := make([][]int, len(m.flows)) // by flow, the triggers that it activates
 	for k := range all {
 		for _, f := range slices.Concat(all[k].Sent, all[k].Arrived) {
@@ -195,7 +197,7 @@ func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
 		}
 	}
 	for f := range m.flows {
-		if _, ok := waits[f]; !ok {
+		if _, ok := startTriggers[f]; !ok {
 			begin(f)
 		}
 	}
@@ -212,7 +214,8 @@ func (m *matrixReader) findStuck(all []Trigger, waits map[int]triggerUse) int {
 }
 
 // listCircle lists the lines of the flows that a flow which never begins waits for, up to the first that repeats.
-func (m *matrixReader) listCircle(flow int, waits map[int]triggerUse) (lines string) {
+// startTriggers is as in findStuck.
+func (m *matrixReader) listCircle(flow int, startTriggers map[int]triggerUse) (lines string) {
 	seen := map[int]bool{}
 	for at := flow; !seen[at]; {
 		seen[at] = true
@@ -220,10 +223,10 @@ func (m *matrixReader) listCircle(flow int, waits map[int]triggerUse) (lines str
 			lines += ", "
 		}
 		lines += fmt.Sprint(m.flows[at].At.Line)
-		t := m.triggers[waits[at].id]
+		t := m.triggers[startTriggers[at].id]
 		next := -1
 		for _, f := range slices.Concat(t.Sent, t.Arrived) {
-			if _, ok := waits[f]; ok && next < 0 {
+			if _, ok := startTriggers[f]; ok && next < 0 {
 				next = f
 			}
 		}

@@ -112,7 +112,7 @@ const flowWords = 6
 // maxErrors limits how many errors of a file are reported at once.
 const maxErrors = 20
 
-// joinErrors returns a single error unchanged, and joins several.
+// joinErrors returns a single error unchanged, and joins several. The list must not be empty.
 func joinErrors(all []error) error {
 	if len(all) == 1 {
 		return all[0]
@@ -132,7 +132,7 @@ func (l *flowLine) errorf(column int, format string, args ...any) error {
 	return &FormatError{l.file, l.line, column, fmt.Sprintf(format, args...), false}
 }
 
-// parseNumber reads word i as an integer in [low, high].
+// parseNumber reads word i as an integer in [low, high]. what names it in errors.
 func (l *flowLine) parseNumber(i int, what string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(l.words[i], 10, 64)
 	if err != nil || v < low || v > high {
@@ -141,7 +141,8 @@ func (l *flowLine) parseNumber(i int, what string, low, high int64) (int64, erro
 	return v, nil
 }
 
-// parseFlow parses the line as a flow. end is the position behind the line, for errors.
+// parseFlow parses the line as a flow. end is the position behind the line, for errors. It fails if the line has not
+// six words, a value is out of range, or source and destination are equal.
 func (l *flowLine) parseFlow(end fileEnd) (f Flow, err error) {
 	switch n := len(l.words); {
 	case n < flowWords:
@@ -191,7 +192,8 @@ func lineError(file string, line int, err error) *FormatError {
 	return &FormatError{file, line, 1, err.Error(), false}
 }
 
-// parseSeconds parses a decimal number of seconds exactly, as picoseconds.
+// parseSeconds parses a decimal number of seconds exactly, as picoseconds. Finer times, times out of range and signs
+// are errors.
 func parseSeconds(s string) (unit.Time, error) {
 	if strings.Trim(s, "0123456789.") != "" {
 		return 0, fmt.Errorf("a decimal number of seconds is allowed")

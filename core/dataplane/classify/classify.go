@@ -49,7 +49,7 @@ func Scheme() dataplane.Scheme {
 		Source: "RFC 2474"}, newProgram)
 }
 
-// newProgram returns the program. It fails if ports have no queue for a class.
+// newProgram returns the program. It fails if a class in DSCP has no queue.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	x := &program{}
 	for d := range x.class {

@@ -25,7 +25,7 @@ const (
 	pay = 125 - 42 // payload of a frame of 125 bytes
 )
 
-// String returns a line for each departure, then the drops.
+// String returns a line for each departure, then the drops by reason, and the number of lost packets if it is not 0.
 func (t Transcript) String() string {
 	var b strings.Builder
 	for _, d := range t.Departures {
@@ -66,17 +66,17 @@ func withBookkeeper(s Setup, programs ...dataplane.Program) Setup {
 	return s
 }
 
-// newBurst returns n packets for port 1 at one time.
-func newBurst(n int, at unit.Time) []Arrival {
+// newBurst returns n packets for port 1 at arrivalTime, numbered from 0, from the host at port 0.
+func newBurst(n int, arrivalTime unit.Time) []Arrival {
 	var a []Arrival
 	for i := range n {
-		a = append(a, Arrival{At: at, Dst: 2, Seq: int64(i), Payload: pay})
+		a = append(a, Arrival{At: arrivalTime, Dst: 2, Seq: int64(i), Payload: pay})
 	}
 	return a
 }
 
 // CheckContract runs every script on the driver, with packets as fields and as bytes, and reports differences. It also
-// checks the bookkeeping of hooks.
+// checks the bookkeeping of hooks. The last program of each script must be the bookkeeper.
 func CheckContract(t T, d ScriptRunner) {
 	t.Helper()
 	for _, s := range Scripts() {
@@ -113,7 +113,7 @@ type bookkeeper struct {
 
 func (k *bookkeeper) Name() string { return "bookkeeper" }
 
-// checkStep checks the time and the kind of packet at a hook. what names the hook.
+// checkStep checks the time and the kind of packet at a hook. what names the hook. A violation is stored, not returned.
 func (k *bookkeeper) checkStep(env *dataplane.Env, p *packet.Packet, what string) {
 	if env.Now() < k.last {
 		k.violation = fmt.Sprintf("%s at %v, after %v", what, env.Now(), k.last)
@@ -129,6 +129,7 @@ func (k *bookkeeper) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Ver
 	return dataplane.Accept
 }
 
+// Book records the packet, and checks that all waiting packets are booked.
 func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	k.checkStep(env, p, "book")
 	if k.booked == nil {
@@ -147,7 +148,7 @@ func (k *bookkeeper) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// compareWaiting compares the booked packets with the waiting ones.
+// compareWaiting compares the booked packets with the waiting ones. what is the hook's effect, for the error.
 func (k *bookkeeper) compareWaiting(env *dataplane.Env, what string) {
 	packets, bytes := 0, int64(0)
 	for i := range env.Ports() {
@@ -222,6 +223,8 @@ func (r *renewer) Tick(env *dataplane.Env) unit.Time {
 type asker struct{}
 
 func (*asker) Name() string { return "asker" }
+
+// Ingress makes both packets by clones, and accepts packet 10 itself.
 func (*asker) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Seq == 10 && p.Meta.Flags&packet.Internal == 0 {
 		c := env.ClonePacket(p, true)
@@ -291,6 +294,8 @@ func (*evicter) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 type ticker struct{ n int64 }
 
 func (*ticker) Name() string { return "ticker" }
+
+// Tick sends a packet, except at time 0, and asks for the next tick until three packets are sent.
 func (k *ticker) Tick(env *dataplane.Env) unit.Time {
 	if env.Now() > 0 {
 		p := env.NewPacket()

@@ -76,7 +76,7 @@ type Transcript struct {
 	Events     uint64      // of a fabric
 }
 
-// RecordEnd adds the switch's counters at the end.
+// RecordEnd adds the switch's counters at the end. now is the end of pauses that are still held.
 func (t *Transcript) RecordEnd(now unit.Time, sw *dataplane.Switch, s *Setup, pool *packet.Pool) {
 	t.Drops, t.Live = sw.DropCounts(), pool.LiveCount()
 	for i := range s.Ports {
@@ -99,7 +99,7 @@ func (s *Setup) NewBook() *packet.Book {
 	return b
 }
 
-// NewSite returns the site for a script's programs.
+// NewSite returns the site for a script's programs. It panics on ports that no route can have.
 func (s *Setup) NewSite() *dataplane.Site {
 	site := &dataplane.Site{Switch: "s", Ports: len(s.Ports), Book: s.NewBook(), Lines: make([]dataplane.Line,
 		len(s.Ports)),
@@ -119,7 +119,8 @@ func (s *Setup) NewSite() *dataplane.Site {
 	return site
 }
 
-// NewSiteWithPorts returns the site with the ports of the future switch, for programs that use their schedulers.
+// NewSiteWithPorts returns the site with the ports of the future switch, for programs that use their schedulers. A
+// later NewSwitch of the same Setup uses these ports.
 func (s *Setup) NewSiteWithPorts() *dataplane.Site {
 	site := s.NewSite()
 	s.madePorts = s.newPorts()
@@ -127,7 +128,7 @@ func (s *Setup) NewSiteWithPorts() *dataplane.Site {
 	return site
 }
 
-// newPorts creates the ports of a script.
+// newPorts creates the ports of a script. Schedulers that need addresses get the script's.
 func (s *Setup) newPorts() (ports []*tm.Port) {
 	for _, p := range s.Ports {
 		scheduler := p.Scheduler
@@ -144,7 +145,8 @@ func (s *Setup) newPorts() (ports []*tm.Port) {
 	return ports
 }
 
-// NewSwitch creates the switch of a script.
+// NewSwitch creates the switch of a script, with the ports of NewSiteWithPorts if that was called. It panics if a
+// program is invalid.
 func (s *Setup) NewSwitch(pool *packet.Pool) *dataplane.Switch {
 	ports := s.madePorts
 	if ports == nil {
@@ -159,7 +161,8 @@ func (s *Setup) NewSwitch(pool *packet.Pool) *dataplane.Switch {
 	return sw
 }
 
-// NewPacket creates the packet of an arrival.
+// NewPacket creates the packet of an arrival. With Wire it is a frame of bytes with addresses from book. It panics if
+// the frame cannot be written.
 func (s *Setup) NewPacket(pool *packet.Pool, book *packet.Book, a Arrival) *packet.Packet {
 	p := pool.Get()
 	p.Kind, p.Dst, p.Seq, p.Payload, p.HopLimit = a.Kind, a.Dst, a.Seq, a.Payload, a.HopLimit
@@ -188,9 +191,10 @@ func (s *Setup) NewPacket(pool *packet.Pool, book *packet.Book, a Arrival) *pack
 	return p
 }
 
-// NewDeparture returns the departure of a packet.
-func NewDeparture(at unit.Time, port packet.PortID, p *packet.Packet) Departure {
-	return Departure{at, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
+// NewDeparture returns the departure of a packet. The class counts only for Pause and Resume, and of the flags only
+// packet.Trimmed.
+func NewDeparture(departureTime unit.Time, port packet.PortID, p *packet.Packet) Departure {
+	return Departure{departureTime, port, p.Kind, p.Seq, p.Size, p.HopLimit, p.Meta.Flags & packet.Trimmed,
 		p.Meta.Class * isPFC(p.Kind), p.TOS, string(p.AppendExtensions(nil, 0))}
 }
 
@@ -210,7 +214,7 @@ type node interface {
 	Wants() *packet.NodeRequests
 }
 
-// RunDirect is the simplest driver: one switch alone, exactly by the contract.
+// RunDirect is the simplest driver: it drives a single switch exactly by the contract.
 func RunDirect(s Setup, script []Arrival) Transcript { return runDirect(s, script, mutation{}) }
 
 // mutation is a deliberate fault of a driver.
@@ -234,7 +238,7 @@ type driver struct {
 	departures  []Departure
 }
 
-// drainWoken asks the ports that have data and are free.
+// drainWoken sends a packet that was cut through, and then asks the woken ports that have data and are free.
 func (d *driver) drainWoken(now unit.Time) {
 	if out, p := d.Wants().TakeCutThrough(); p != nil {
 		d.passed++
@@ -253,7 +257,8 @@ func (d *driver) drainWoken(now unit.Time) {
 	}
 }
 
-// transmitFrame lets a port send a frame.
+// transmitFrame asks a port for a frame and sends it. It also sets the time at which the port is asked again, and
+// drains the woken ports.
 func (d *driver) transmitFrame(out packet.PortID, now unit.Time) {
 	d.askAt[out] = unit.Never
 	p, again := d.Dequeue(now, out)
@@ -271,7 +276,7 @@ func (d *driver) transmitFrame(out packet.PortID, now unit.Time) {
 	}
 }
 
-// sendFrame puts a frame onto the link.
+// sendFrame puts a frame onto the link, records its departure and frees it.
 func (d *driver) sendFrame(now unit.Time, out packet.PortID, p *packet.Packet) {
 	d.freeAt[out] = now + d.serialisers[out].NextTime(p.Size, d.freeAt[out] == now)
 	d.departures = append(d.departures, NewDeparture(d.freeAt[out], out, p))
@@ -296,7 +301,7 @@ func (d *driver) nextEvent(script []Arrival) (at unit.Time, what int) {
 	return at, what
 }
 
-// runDirect is RunDirect with a mutation.
+// runDirect is RunDirect with a mutation. If the script does not end after many steps, Live is −1.
 func runDirect(s Setup, script []Arrival, m mutation) Transcript {
 	d := &driver{mutation: m, freeAt: make([]unit.Time, len(s.Ports)), askAt: make([]unit.Time, len(s.Ports)),
 		serialisers: make([]unit.Serialiser, len(s.Ports))}

@@ -77,7 +77,8 @@ func CheckTranscript(t T, s Setup, text string, build func(site *dataplane.Site)
 // text64 returns the shortest text of a number.
 func text64(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// parseArrivals reads the arrivals of a transcript; packets are numbered from 0.
+// parseArrivals reads the arrivals of a transcript; packets are numbered from 0 and go to the last of the ports. Lines
+// without four fields are skipped. It fails on an invalid field.
 func parseArrivals(text string, ports int) (draws []float64, script []Arrival, comments []string, err error) {
 	for i, line := range strings.Split(strings.TrimSpace(text), "\n") {
 		if strings.HasPrefix(line, "#") {
@@ -143,8 +144,9 @@ func (w *outcomeLog) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Re
 // CheckProgram reports violations of the contract of programs by a scheme. It runs the scripts of the contract, in
 // which no queue is long, and reports any effect of the scheme. It runs random traffic of four times the link's rate,
 // and checks that every packet is sent or dropped once, and that the books balance. skip holds the beginnings of the
-// names of scripts that the program may affect.
-func CheckProgram(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, given ...string) {
+// names of scripts that the program may affect. shape changes each port of a script. params are the scheme's parameters
+// as BuildProgram takes them.
+func CheckProgram(t T, s dataplane.Scheme, shape func(p Port) Port, skip []string, params ...string) {
 	t.Helper()
 	for _, script := range Scripts() {
 		if slices.ContainsFunc(skip, func(x string) bool { return strings.HasPrefix(script.Name, x) }) {
@@ -156,7 +158,7 @@ func CheckProgram(t T, s dataplane.Scheme, shape func(p Port) Port, skip []strin
 				setup.Ports[i] = shape(setup.Ports[i])
 			}
 			setup.Wire = wire
-			p, err := BuildProgram(s, setup.NewSiteWithPorts(), given...)
+			p, err := BuildProgram(s, setup.NewSiteWithPorts(), params...)
 			if err != nil {
 				t.Errorf("%s: %v", s.Name, err)
 				return
@@ -168,12 +170,13 @@ func CheckProgram(t T, s dataplane.Scheme, shape func(p Port) Port, skip []strin
 		}
 	}
 	for seed := range uint64(4) {
-		checkFlood(t, s, shape, seed, given)
+		checkFlood(t, s, shape, seed, params)
 	}
 }
 
-// checkFlood runs random traffic of three users to a fourth port.
-func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, given []string) {
+// checkFlood runs random traffic of three users to a fourth port, which holds 30 packets. It reports lost packets,
+// unbalanced books, no drops at all, and an invalid footprint.
+func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, params []string) {
 	t.Helper()
 	random := unit.NewRandom(seed, "floods")
 	setup := Setup{}
@@ -181,7 +184,7 @@ func checkFlood(t T, s dataplane.Scheme, shape func(p Port) Port, seed uint64, g
 		setup.Ports = append(setup.Ports, shape(Port{Rate: unit.LinkRate{Bits: unit.Gbps}, Queues: 1}))
 	}
 	setup.Ports[3].Total.Packets = 30
-	p, err := BuildProgram(s, setup.NewSiteWithPorts(), given...)
+	p, err := BuildProgram(s, setup.NewSiteWithPorts(), params...)
 	if err != nil {
 		t.Errorf("%s: %v", s.Name, err)
 		return
@@ -231,7 +234,7 @@ type Counter struct {
 // Name returns "counter".
 func (c *Counter) Name() string { return "counter" }
 
-// Book counts a packet that enters a queue.
+// Book counts a packet that enters a queue as arrived and passed.
 func (c *Counter) Book(env *dataplane.Env, p *packet.Packet) {
 	if env.Now() >= c.From {
 		c.Came[p.Meta.In]++
@@ -250,10 +253,10 @@ func (c *Counter) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// ConstantTraffic returns traffic to one address, in packets of a size, until a time. Senders behind ports 0, 1 and so
-// on have rates that are parts of a link's rate. They begin one after the other within a gap of the link, so that they
-// never meet.
-func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Addr,
+// ConstantTraffic returns traffic to one address, in packets of a size, until endTime, which is not included. Senders
+// behind ports 0, 1 and so on have rates that are parts of a link's rate. They begin one after the other within a gap
+// of the link, so that they never meet.
+func ConstantTraffic(rate unit.Rate, size int32, endTime unit.Time, dst packet.Addr,
 	parts ...float64) (script []Arrival) {
 	gap := float64(size) * 8e12 / float64(rate)
 	next := make([]float64, len(parts))
@@ -267,7 +270,7 @@ func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Add
 				first = i
 			}
 		}
-		if at := unit.Time(next[first]); at < until {
+		if at := unit.Time(next[first]); at < endTime {
 			script = append(script, Arrival{At: at, Port: packet.PortID(first), Dst: dst, Seq: int64(len(script)),
 				Payload: size - 42})
 			next[first] += gap / parts[first]
@@ -278,7 +281,7 @@ func ConstantTraffic(rate unit.Rate, size int32, until unit.Time, dst packet.Add
 }
 
 // FuzzTraffic returns traffic from a fuzzer's bytes, to the last of so many ports from the others: each byte is a burst
-// of a sender, after a multiple of a gap.
+// of a sender, after a multiple of a gap. Bytes after the first 4000 do not count. At least two ports are needed.
 func FuzzTraffic(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	at := unit.Microsecond
 	for i, x := range b[:min(len(b), 4000)] {
@@ -291,7 +294,8 @@ func FuzzTraffic(b []byte, ports int, gap unit.Time) (script []Arrival) {
 	return script
 }
 
-// CheckConservation reports packets that neither depart nor are dropped, or that do so more than once.
+// CheckConservation reports packets that neither depart nor are dropped, or that do so more than once. The script's
+// packets must be numbered from 0.
 func CheckConservation(t T, script []Arrival, got Transcript) {
 	t.Helper()
 	n := uint64(len(got.Departures))

@@ -10,7 +10,8 @@ import (
 	"weir/core/unit"
 )
 
-// NewSetup returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler.
+// NewSetup returns a setup of n equal ports. shapes add objects that ports cannot share, such as a scheduler. They run
+// in order for each port.
 func NewSetup(n int, p Port, shapes ...func(Port) Port) (s Setup) {
 	for range n {
 		x := p
@@ -35,7 +36,7 @@ func ReferenceRates(rates ...int) (all []users.Aggregate) {
 	return all
 }
 
-// RunSorted runs a script in any order as RunForwarded does, and reports lost packets.
+// RunSorted sorts a script by time, in place, runs it as RunForwarded does, and reports lost packets.
 func RunSorted(t T, s Setup, script []Arrival) Transcript {
 	t.Helper()
 	slices.SortStableFunc(script, func(a, b Arrival) int { return int(min(max(a.At-b.At, -1), 1)) })
@@ -46,7 +47,7 @@ func RunSorted(t T, s Setup, script []Arrival) Transcript {
 	return got
 }
 
-// SteadyTraffic returns n packets of a size for one address, a gap apart.
+// SteadyTraffic returns n packets of a size for one address, a gap apart. The first one arrives after a gap, at port 0.
 func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arrival) {
 	for i := range n {
 		all = append(all, Arrival{At: unit.Time(i+1) * gap, Dst: dst, Seq: int64(i), Payload: size - 42})
@@ -55,7 +56,7 @@ func SteadyTraffic(n int, gap unit.Time, size int32, dst packet.Addr) (all []Arr
 }
 
 // CheckNoEarlyDrops reports early drops while queues stay short: at a port with a load of one half and one with two
-// thirds, and in a burst of so many simultaneous full packets.
+// thirds, and in a burst of so many simultaneous full packets. build returns the programs behind forwarding.
 func CheckNoEarlyDrops(t T, rate unit.Rate, burst int, build func(site *dataplane.Site) []dataplane.Program) {
 	t.Helper()
 	s := NewLinks(3, rate, 1)
@@ -100,31 +101,31 @@ func Sharings() []Sharing {
 	}
 }
 
-// measureShares lets users behind the first ports send parts of the last port's rate to it, through a program. It
-// returns the part of that rate that each gets in the second half of the time, and the part of its packets that each
-// loses.
-func measureShares(s Setup, until unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
-	k := &Counter{From: until / 2}
+// measureShares lets users behind the first ports send parts of the last port's rate to it, through a program, until
+// endTime. It returns the part of that rate that each gets in the second half of the time, and the part of its packets
+// that each loses.
+func measureShares(s Setup, endTime unit.Time, p dataplane.Program, parts ...float64) (gets, loses []float64) {
+	k := &Counter{From: endTime / 2}
 	s.Programs = []dataplane.Program{NewForwarding(s.NewSite()), p, k}
 	rate := s.Ports[len(s.Ports)-1].Rate.Bits
-	RunDirect(s, ConstantTraffic(rate, 1000, until, packet.Addr(len(s.Ports)), parts...))
+	RunDirect(s, ConstantTraffic(rate, 1000, endTime, packet.Addr(len(s.Ports)), parts...))
 	for i := range parts {
-		gets = append(gets, float64(k.Passed[i]*8000)/(float64(rate)*(until/2).Seconds()))
+		gets = append(gets, float64(k.Passed[i]*8000)/(float64(rate)*(endTime/2).Seconds()))
 		loses = append(loses, 1-float64(k.Passed[i])/float64(k.Came[i]))
 	}
 	return gets, loses
 }
 
-// CheckShares reports users with a part of the link that is off by more than off, and users below their share that lose
-// more than lost.
-func (x Sharing) CheckShares(t T, s Setup, until unit.Time, p dataplane.Program, off, lost float64) {
+// CheckShares reports users with a part of the link that differs from the wanted one by more than tolerance. It also
+// reports users below their share that lose more than maxLoss, a part of their packets. The load ends at endTime.
+func (x Sharing) CheckShares(t T, s Setup, endTime unit.Time, p dataplane.Program, tolerance, maxLoss float64) {
 	t.Helper()
-	gets, loses := measureShares(s, until, p, x.Parts...)
+	gets, loses := measureShares(s, endTime, p, x.Parts...)
 	for i, want := range x.Want {
-		if got := gets[i]; got < want-off || got > want+off {
+		if got := gets[i]; got < want-tolerance || got > want+tolerance {
 			t.Errorf("user %d gets %.3f of the link, want %.3f", i, got, want)
 		}
-		if x.Parts[i] == x.Want[i] && loses[i] > lost {
+		if x.Parts[i] == x.Want[i] && loses[i] > maxLoss {
 			t.Errorf("user %d, below its share, loses %.4f", i, loses[i])
 		}
 	}

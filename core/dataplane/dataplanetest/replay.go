@@ -71,13 +71,13 @@ func CheckReplay(t T, s Setup, text string, build func(site *dataplane.Site) []d
 }
 
 // formatMicroseconds returns a time in microseconds, to the nanosecond.
-func formatMicroseconds(at unit.Time) string {
-	ns := int64((at + unit.Nanosecond/2) / unit.Nanosecond)
+func formatMicroseconds(t unit.Time) string {
+	ns := int64((t + unit.Nanosecond/2) / unit.Nanosecond)
 	s := fmt.Sprintf("%d.%03d", ns/1000, ns%1000)
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + "us"
 }
 
-// parseArrival reads an arrival for the last port.
+// parseArrival reads an arrival for the last of the ports: time, port, flow, ECN field and size, separated by spaces.
 func parseArrival(head string, ports int) (a Arrival, err error) {
 	var at string
 	var flow, ecn, size int

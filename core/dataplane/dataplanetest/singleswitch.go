@@ -38,8 +38,9 @@ type SwitchPosition struct {
 // HostAddress returns the address of a host of a leaf, 0 or 1.
 func HostAddress(leaf, i int) packet.Addr { return packet.Addr(2*leaf + i + 1) }
 
-// NewSingleSwitch creates the switch with one program.
-func NewSingleSwitch(s dataplane.Scheme, w SwitchPosition, given ...string) (*SingleSwitch, error) {
+// NewSingleSwitch creates the switch with one program. params are the scheme's parameters as BuildProgram takes them.
+// Ports without a rate have 10 Gb/s.
+func NewSingleSwitch(s dataplane.Scheme, w SwitchPosition, params ...string) (*SingleSwitch, error) {
 	place := &dataplane.TreePosition{Tiers: w.Tiers, Tier: w.Tier, Leaves: w.Leaves, Leaf: []int32{-1}}
 	a := &SingleSwitch{Book: packet.NewBook()}
 	nodes := 3*w.Leaves + 64
@@ -101,7 +102,7 @@ func NewSingleSwitch(s dataplane.Scheme, w SwitchPosition, given ...string) (*Si
 	}
 	site.At = a.Ports
 	var err error
-	if a.Program, err = BuildProgram(s, site, given...); err != nil {
+	if a.Program, err = BuildProgram(s, site, params...); err != nil {
 		return nil, err
 	}
 	a.Switch, err = dataplane.New(dataplane.Config{Name: "s", ID: site.ID, Ports: a.Ports,
@@ -115,7 +116,7 @@ type Departed struct {
 	packet.Packet
 }
 
-// NewPacket returns a data packet of a flow.
+// NewPacket returns a data packet of a flow, IPv4 and UDP, with flow as its source port.
 func (a *SingleSwitch) NewPacket(src, dst packet.Addr, flow uint16, size int32) *packet.Packet {
 	p := a.Pool.Get()
 	p.Kind, p.Src, p.Dst, p.Version, p.HopLimit, p.SrcPort, p.Proto, p.Size = packet.Data, src, dst, 4, 64, flow,
@@ -124,14 +125,15 @@ func (a *SingleSwitch) NewPacket(src, dst packet.Addr, flow uint16, size int32) 
 	return p
 }
 
-// ReceivePacket lets a packet arrive at a time and returns the departing packets.
-func (a *SingleSwitch) ReceivePacket(now unit.Time, in packet.PortID, p *packet.Packet) []Departed {
+// ReceivePacket lets a packet arrive at a port now and returns the packets that depart then. Packets of earlier ticks
+// are discarded; RunUntil returns them.
+func (a *SingleSwitch) ReceivePacket(now unit.Time, port packet.PortID, p *packet.Packet) []Departed {
 	a.RunUntil(now)
-	a.Receive(now, in, p)
+	a.Receive(now, port, p)
 	return a.collectLeaving(now)
 }
 
-// RunUntil lets time pass and returns the packets that depart then, by the program's ticks.
+// RunUntil runs the program's ticks up to and including now, and returns the packets that depart by them.
 func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	for a.Wants().Timer <= now {
 		a.Now = max(a.Now, a.Wants().Timer)
@@ -142,7 +144,7 @@ func (a *SingleSwitch) RunUntil(now unit.Time) (all []Departed) {
 	return all
 }
 
-// collectLeaving returns the packets that depart now.
+// collectLeaving returns copies of the packets that depart now, and frees these.
 func (a *SingleSwitch) collectLeaving(now unit.Time) (all []Departed) {
 	for {
 		out, ok := a.Wants().NextWoken()

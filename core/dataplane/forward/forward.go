@@ -44,8 +44,8 @@ func New(site *dataplane.Site) *Program {
 // Name returns "forward".
 func (f *Program) Name() string { return "forward" }
 
-// changeableRoutes returns the table for changes by a control plane. The first call creates it; until then all
-// switches of a network share one lookup table.
+// changeableRoutes returns the table for changes by a control plane. The first call creates it; until then all switches
+// of a network share one lookup table. It holds the site's routes, at least 1024 fit.
 func (f *Program) changeableRoutes() *dataplane.LPM[packet.PortID] {
 	if f.table != nil {
 		return f.table
@@ -99,8 +99,8 @@ func (f *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// lookUpPort returns the port of a destination from the table, through the cache; packet.NoPort: no route. family is
-// 0 for IPv4, 1 for IPv6.
+// lookUpPort returns the port of a destination from the table, through the cache; packet.NoPort: no route. family is 0
+// for IPv4, 1 for IPv6. An address that the book got after the table was created has no route.
 func (f *Program) lookUpPort(family int, dst packet.Addr) packet.PortID {
 	if f.version != f.table.Version() {
 		f.clearCache()

@@ -42,7 +42,8 @@ type pipe struct {
 	trimming *trimming.Program // alone behind a route: trims
 }
 
-// FusePrograms returns the pipe of a list of programs between ports; nil if a program has no place in it.
+// FusePrograms returns the pipe of a list of programs between ports; nil if a program has no place in it. The ports
+// must be the switch's, since the pipe keeps them.
 func FusePrograms(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe {
 	x := &pipe{ports: ports}
 	for _, p := range programs {
@@ -59,7 +60,7 @@ func FusePrograms(programs []dataplane.Program, ports []*tm.Port) dataplane.Pipe
 }
 
 // addProgram puts a program into its place. It returns false if the program has no place, the place is taken, or the
-// order is wrong.
+// order is wrong. A program without hooks behind the ingress needs no place.
 func (x *pipe) addProgram(p dataplane.Program) bool {
 	switch p := p.(type) {
 	case *ecmp.Program:
@@ -131,8 +132,8 @@ func (x *pipe) addMarks(p *ecn.Enqueue) bool {
 	return true
 }
 
-// addPFC adds PFC, which counts packets itself, or watches the memory in the list. It returns false if that does not
-// fit the list.
+// addPFC adds PFC. counts: it counts packets itself; otherwise it watches the memory in the list. It returns false if
+// that does not fit the list.
 func (x *pipe) addPFC(p *pfc.Program, counts bool) bool {
 	if x.pfc != nil || counts == (x.memory != nil) || !counts && x.memory != p.Buffer() {
 		return false
@@ -220,7 +221,7 @@ func (x *pipe) enterMemory(env *dataplane.Env, p *packet.Packet, q *sharedbuffer
 	return v
 }
 
-// admitEarly runs the marks and drops before the memory.
+// admitEarly runs the marks and drops before the memory. It stops at a drop.
 func (x *pipe) admitEarly(env *dataplane.Env, p *packet.Packet) (v dataplane.Verdict) {
 	if x.red != nil && x.redFirst {
 		v = x.red.Admit(env, p)
@@ -247,7 +248,7 @@ func (x *pipe) isStopped(m *packet.Metadata) bool {
 	return x.pfc != nil && int(m.In) < len(x.ports) && x.pfc.HasStopped(m)
 }
 
-// leaveMemory runs Unbook.
+// leaveMemory runs Unbook of the memory and, if the packet's neighbour was stopped, of PFC.
 func (x *pipe) leaveMemory(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	x.memory.UnbookBytes(x.memory.IngressQueue(m.In, m.Class), unit.Bytes(p.Size))
@@ -256,7 +257,7 @@ func (x *pipe) leaveMemory(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// departFast runs Release and Egress.
+// departFast runs Release and Egress of all programs.
 func (x *pipe) departFast(env *dataplane.Env, p *packet.Packet) {
 	if x.hasRare {
 		x.departFully(env, p)

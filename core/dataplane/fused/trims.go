@@ -31,6 +31,7 @@ func (x *pipe) trimPipe() dataplane.Pipe {
 func (*trimmingPipe) DoesIngress() bool { return true }
 
 // Arrive runs the ingress and Admit, and Egress if the packet needs no queue. Packets without room go to the hooks.
+// Packets of other queues than Data are not marked.
 func (x *trimmingPipe) Arrive(env *dataplane.Env, p *packet.Packet, routed bool) (v dataplane.Verdict) {
 	if !routed {
 		if x.ecmp != nil {

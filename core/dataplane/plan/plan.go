@@ -79,7 +79,8 @@ type Program struct {
 	frame   int64             // Size of the largest frame
 }
 
-// New returns the program for a site. It fails if a name is no user of the book.
+// New returns the program for a site. It fails if a name is no user of the book. With Others, each user of the book
+// without a rate gets that rate.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if err := users.CheckKnown(site.Book, users.SetsOf(c.Rates)); err != nil {
 		return nil, err
@@ -110,7 +111,7 @@ func (x *Program) planRate(user int) unit.Rate {
 	return x.config.Others
 }
 
-// newBucket returns a full bucket of a rate.
+// newBucket returns a full bucket of a rate, for Burst at that rate but at least two frames.
 func (x *Program) newBucket(r unit.Rate) dataplane.SrTCM {
 	burst := int64(float64(r) / 8 * x.config.Burst.Seconds())
 	return *dataplane.NewSrTCM(unit.LinkRate{Bits: r}, max(burst, 2*x.frame), 0)
@@ -129,7 +130,8 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // meterPacket reports whether a packet is within the plan of its sender and, if the receiver has a rate of its own,
-// within the receiver's. A packet beyond the sender's plan takes no tokens of the receiver's.
+// within the receiver's. A packet beyond the sender's plan takes no tokens of the receiver's. Packets made by switches
+// are always within. With packet.ToUser, Src is the receiver and only its plan counts.
 func (x *Program) meterPacket(now unit.Time, p *packet.Packet) bool {
 	switch {
 	case p.Meta.Flags&packet.Internal != 0:
@@ -145,7 +147,8 @@ func (x *Program) meterPacket(now unit.Time, p *packet.Packet) bool {
 	return !ok || x.takeTokens(now, p, to, receives)
 }
 
-// takeTokens takes a packet's tokens from a user's bucket. It returns false if there are too few.
+// takeTokens takes a packet's tokens from a user's bucket. It returns false if there are too few. Without a plan it
+// takes no tokens and returns true.
 func (x *Program) takeTokens(now unit.Time, p *packet.Packet, user int32, direction int) bool {
 	return x.planRate(int(user)) == 0 ||
 		x.buckets[int(user)*directions+direction].MeterPacket(now, p.Size, dataplane.Green) == dataplane.Green

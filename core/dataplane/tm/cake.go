@@ -138,7 +138,7 @@ func newCake(f *flows, s *fq) *cake {
 	return k
 }
 
-// fitRate sets the values that depend on the port's rate.
+// fitRate sets the values that depend on the port's rate: the times of the law and the quantum.
 func (k *cake) fitRate() {
 	k.rate = k.port.rate
 	k.setTimes(k.config.Target, k.config.Interval, k.port.sendTime(largeFrame))
@@ -173,7 +173,7 @@ func (k *cake) earnQuantum(i int32) {
 	q.part = uint16(x)
 }
 
-// countBusy adds n to the busy flows of list i's hosts.
+// countBusy adds n to the busy flows of list i's hosts, on the sides that the isolation counts.
 func (k *cake) countBusy(i, n int32) {
 	for side, on := range k.sides {
 		if on {
@@ -218,7 +218,7 @@ func (k *cake) roundOf(set rotation) *round {
 	return nil
 }
 
-// enqueuePacket appends p to its list, which becomes sparse if it is in no round.
+// enqueuePacket appends p, with Enqueued set, to its list, which becomes sparse if it is in no round.
 func (k *cake) enqueuePacket(p *packet.Packet) {
 	k.now = max(k.now, p.Enqueued)
 	i := k.findList(p)
@@ -234,7 +234,8 @@ func (k *cake) enqueuePacket(p *packet.Packet) {
 }
 
 // dequeuePacket removes the next packet in turn, as flows.popPacket does. First, the first list that decays has its
-// turn, each time, then the sparse, then the busy ones.
+// turn, each time, then the sparse, then the busy ones. dropped: COBALT drops the packet. A negative now applies no
+// law. Without packets p is nil.
 func (k *cake) dequeuePacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	if k.rate != k.port.rate {
 		k.fitRate()
@@ -275,10 +276,11 @@ func (k *cake) dequeuePacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	return nil, false
 }
 
-// chooseList returns the next list in turn, while there are packets.
-func (k *cake) chooseList(first bool) int32 {
+// chooseList returns the next list in turn, while there are packets. decayingFirst: a list that decays precedes the
+// others.
+func (k *cake) chooseList(decayingFirst bool) int32 {
 	switch {
-	case first && k.decaying.first != 0:
+	case decayingFirst && k.decaying.first != 0:
 		return k.decaying.first
 	case k.fresh.first != 0:
 		return k.fresh.first
@@ -288,7 +290,7 @@ func (k *cake) chooseList(first bool) int32 {
 	return k.decaying.first
 }
 
-// endTurn moves list i, which has no credit left, to the end of the busy ones.
+// endTurn moves list i, which has no credit left, to the end of the busy ones, and adds its part of a quantum.
 func (k *cake) endTurn(i int32) {
 	set := k.queues[i].set
 	if set == sparse {
@@ -301,7 +303,7 @@ func (k *cake) endTurn(i int32) {
 	k.moveList(i, set)
 }
 
-// retireList removes list i, which has become empty, from the rounds, or lets it decay.
+// retireList removes list i, which has become empty, from the rounds if its law is at rest, or else lets it decay.
 func (k *cake) retireList(i int32) {
 	q := &k.queues[i]
 	q.noteEmpty(&k.cobaltTimes, k.now)
@@ -324,17 +326,18 @@ func (k *cake) drawRandom() uint32 {
 	return uint32((z ^ z>>31) >> 32)
 }
 
-// dropHead removes the oldest packet of list i for lack of room.
+// dropHead removes the oldest packet of list i for lack of room. The list must not be empty.
 func (k *cake) dropHead(i int32) *packet.Packet {
 	k.queues[i].noteFull(&k.cobaltTimes, k.now)
 	return k.removeNode(&k.lists[i], k.lists[i].head)
 }
 
-// yieldFor is flows.yieldFor under CAKE: a packet of the longest list gives way, with the arriving one counted.
-func (k *cake) yieldFor(arriving *packet.Packet) *packet.Packet {
-	k.now = max(k.now, arriving.Enqueued)
-	own, i := k.findList(arriving), k.findLongest()
-	if l := &k.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= k.lists[i].bytes {
+// yieldFor is flows.yieldFor under CAKE: a packet of the longest list gives way, with the arriving one counted. The
+// result is the removed packet; nil: the arriving packet has no room.
+func (k *cake) yieldFor(arrival *packet.Packet) *packet.Packet {
+	k.now = max(k.now, arrival.Enqueued)
+	own, i := k.findList(arrival), k.findLongest()
+	if l := &k.lists[own]; i == 0 || l.bytes+int64(arrival.Size) >= k.lists[i].bytes {
 		if i = own; l.head == 0 {
 			k.queues[i].noteFull(&k.cobaltTimes, k.now)
 			return nil

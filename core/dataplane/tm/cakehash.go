@@ -19,10 +19,10 @@ func mixHash(x, seed uint32) uint32 {
 	return h ^ h>>16
 }
 
-// findList returns the list of a packet. The hash of its flow selects a place and with it a set of 8. If the flow has
-// a place in that set, it keeps that one. Otherwise it takes the first free place, from its own one on. Otherwise it
+// findList returns the list of a packet. The hash of its flow selects a place and with it a set of 8. If the flow has a
+// place in that set, it keeps that one. Otherwise it takes the first free place, from its own one on. Otherwise it
 // shares its own place from now on, with its hosts in place of the others (CAKE §III; order and hosts of tc-cake:
-// sch_cake.c).
+// sch_cake.c). It stores the flow and its hosts in the list. Lists are numbered from 1.
 func (k *cake) findList(p *packet.Packet) int32 {
 	src, dst := mixHash(k.port.hostNumber(p.Src, p.Version), k.seed), mixHash(k.port.hostNumber(p.Dst, p.Version), k.seed)
 	tag := mixHash(p.Hash, k.seed)
@@ -61,10 +61,10 @@ func (k *cake) findList(p *packet.Packet) int32 {
 	return 1 + i
 }
 
-// searchSet searches the set of place own, from there on and cyclically, for the place that a flow has or may take.
-// held: it is in use, by the flow.
-func (k *cake) searchSet(own int32, tag uint32) (i int32, held bool) {
-	set, way := own&^(ways-1), own&(ways-1)
+// searchSet searches the set of a place, from there on and cyclically, for the place that a flow has or may take. held:
+// it is in use, by the flow. Places are numbered from 0: place i is list i+1.
+func (k *cake) searchSet(place int32, tag uint32) (i int32, held bool) {
+	set, way := place&^(ways-1), place&(ways-1)
 	for n := range int32(ways) {
 		i = set + (way+n)&(ways-1)
 		if k.queues[1+i].tag == tag {
@@ -76,11 +76,11 @@ func (k *cake) searchSet(own int32, tag uint32) (i int32, held bool) {
 			return i, false
 		}
 	}
-	return own, false
+	return place, false
 }
 
-// findHost returns the place of a host: its place in its set; otherwise the first without busy flows; otherwise its
-// own.
+// findHost returns the place of a host by its hash tag, on side 0 as a source or 1 as a destination, and stores it
+// there: its place in its set; otherwise the first without busy flows; otherwise its own.
 func (k *cake) findHost(side int, tag uint32) int32 {
 	own := int32(tag % uint32(len(k.hosts)))
 	set, way := own&^(ways-1), own&(ways-1)

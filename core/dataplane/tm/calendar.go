@@ -13,6 +13,8 @@ type calendar struct {
 // their round, numbered modulo the number of queues.
 func NewCalendar(queues int) Scheduler { return &calendar{queues: uint64(queues)} }
 
+// Next returns the queue of the current round, or advances to the next round with a ready queue. At least one queue
+// must be ready.
 func (c *calendar) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	ready := b.readyQueues()
 	for ready&(1<<(c.round%c.queues)) == 0 {

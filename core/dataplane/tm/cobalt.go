@@ -59,7 +59,8 @@ func (s *cobalt) noteFull(c *cobaltTimes, now unit.Time) {
 	s.dropping, s.next, s.count = true, now, max(s.count, 1)
 }
 
-// noteEmpty records that the queue had its turn without packets.
+// noteEmpty records that the queue had its turn without packets. BLUE's probability falls at most once a target, and
+// CoDel's count falls by one if its next drop is due.
 func (s *cobalt) noteEmpty(c *cobaltTimes, now unit.Time) {
 	if s.chance > 0 && now-s.changed > c.target {
 		s.chance -= min(s.chance, blueDown)
@@ -77,7 +78,8 @@ func (s *cobalt) isAtRest(now unit.Time) bool { return s.chance == 0 && s.count 
 
 // judgePacket decides on a packet that leaves the queue after a wait of sojourn. CoDel marks packets that can be
 // marked. BLUE drops them, too, because unresponsive senders do not respond to marks either. random is uniform in 0 …
-// 2³² − 1; it is called only if BLUE's probability is above 0.
+// 2³² − 1; it is called only if BLUE's probability is above 0. A packet may be both marked and dropped; then it is
+// dropped.
 func (s *cobalt) judgePacket(c *cobaltTimes, now, sojourn unit.Time, markable bool, random func() uint32) (mark,
 	drop bool) {
 	late := now - s.next // its sign shows whether a packet is due

@@ -58,17 +58,18 @@ const (
 	Drop
 )
 
-// nextTime returns the time of the next drop (RFC 8289 §5: control_law).
+// nextTime returns the time of the next drop after one at t (RFC 8289 §5: control_law).
 func (c *CoDel) nextTime(t unit.Time, count uint32) unit.Time {
 	return t + unit.Time(float64(c.Interval)/math.Sqrt(float64(count)))
 }
 
-// JudgePacket decides on a packet that leaves its queue at now, after a wait of sojourn. left is the rest of the queue,
-// and markable reports whether the packet can be marked.
-func (s *CoDelState) JudgePacket(c *CoDel, now, sojourn unit.Time, left unit.Bytes, markable bool) Signal {
+// JudgePacket decides on a packet that leaves its queue at now, after a wait of sojourn. remaining is the rest of the
+// queue in bytes, and markable reports whether the packet can be marked. It changes the state, but not the packet.
+// Without ECN in c, no packet is marked.
+func (s *CoDelState) JudgePacket(c *CoDel, now, sojourn unit.Time, remaining unit.Bytes, markable bool) Signal {
 	due := false // RFC 8289 §5, dodequeue: ok_to_drop
 	switch {
-	case sojourn < c.Target || left <= c.MaxPacket:
+	case sojourn < c.Target || remaining <= c.MaxPacket:
 		s.above = 0
 	case s.above == 0:
 		s.above = now + c.Interval
@@ -103,7 +104,8 @@ func (s *CoDelState) JudgePacket(c *CoDel, now, sojourn unit.Time, left unit.Byt
 	return Pass
 }
 
-// beginDropping enters dropping. Soon after the last time it continues at the rate that controlled the queue then.
+// beginDropping enters dropping. Soon after the last time it continues at the rate that controlled the queue then. It
+// marks or drops the first packet.
 func (s *CoDelState) beginDropping(c *CoDel, now unit.Time, markable bool) Signal {
 	delta := s.count - s.firstCount
 	s.dropping, s.count = true, 1

@@ -21,6 +21,7 @@ type deadline struct {
 // port is first in, first out.
 func NewDeadline(offsets []unit.Time) Scheduler { return &deadline{offsets} }
 
+// Next returns the ready queue whose head has the earliest deadline. At least one queue must be ready.
 func (d *deadline) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	ready := b.readyQueues()
 	q := bits.TrailingZeros32(ready)
@@ -49,7 +50,8 @@ func (c *deadlineConfig) Params(p *scheme.Params) {
 		"Delay-EDD (JSAC 1990): one bound per channel").Min("0s").Max("10s")
 }
 
-// newScheduler returns the scheduler of so many queues. It fails if offsets fall, or a queue does not exist.
+// newScheduler returns the scheduler of so many queues. It fails if a queue's offset is below the one of the queue
+// before it, or a queue does not exist.
 func (c *deadlineConfig) newScheduler(queues int) (Scheduler, error) {
 	all := make([]unit.Time, queues)
 	for i := range all {

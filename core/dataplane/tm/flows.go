@@ -74,6 +74,7 @@ type byUser struct {
 func NewFQ(c FQ) Scheduler { return &fq{config: c} }
 
 // NewByUser returns the scheduler of a port with queues that are fair among users. Otherwise it is like NewFQ's.
+// SetAddresses must be called before NewPort.
 func NewByUser(c ByUser) Scheduler {
 	return &byUser{fq: fq{config: FQ{Quantum: c.Quantum, FromHead: c.FromHead}}, by: c.Config}
 }
@@ -87,7 +88,8 @@ func (f *byUser) EvictAddress(a packet.Addr) { f.table.EvictAddress(a) }
 // SetAddresses lets CAKE treat all addresses of a user that the file declares as one host.
 func (f *fq) SetAddresses(book *packet.Book) { f.book, f.hosts = book, map[string]uint32{} }
 
-// hostNumber returns the number of the host with an address: its user's, or the address's own.
+// hostNumber returns the number of the host with an address: its user's, or the address's own. The first call for a
+// user assigns its number.
 func (f *fq) hostNumber(a packet.Addr, version uint8) uint32 {
 	if f.book == nil || len(f.book.Users()) == 0 {
 		return uint32(a)
@@ -162,7 +164,7 @@ type node struct {
 // round is a chain of lists in the order of their turns.
 type round struct{ first, last int32 }
 
-// newFlows returns an empty queue of a port with scheduler s.
+// newFlows returns an empty queue of a port with scheduler s, with a list for each user or Flows lists.
 func newFlows(s *fq) *flows {
 	c, n := &s.config, s.config.Flows
 	if s.table != nil {
@@ -184,7 +186,7 @@ func newFlows(s *fq) *flows {
 }
 
 // listOf returns the list of a packet: its user's or, by hash, one that depends on every bit of hash and seed
-// (MurmurHash3's finaliser).
+// (MurmurHash3's finaliser). Lists are numbered from 1.
 func (f *flows) listOf(p *packet.Packet) int32 {
 	if f.table != nil {
 		return f.listOfUser(p)
@@ -202,7 +204,7 @@ func (f *flows) listOfUser(p *packet.Packet) int32 {
 	return 1 + u
 }
 
-// appendTurn appends list i to a round.
+// appendTurn appends list i to a round. The list must not be in another.
 func (f *flows) appendTurn(r *round, i int32) {
 	if f.lists[i].next = 0; r.first == 0 {
 		r.first = i
@@ -212,7 +214,7 @@ func (f *flows) appendTurn(r *round, i int32) {
 	r.last = i
 }
 
-// pushPacket appends p to its flow's list.
+// pushPacket appends p to its flow's list. A list without a turn gets one, with a quantum of credit.
 func (f *flows) pushPacket(p *packet.Packet) {
 	if f.cake != nil {
 		f.cake.enqueuePacket(p)
@@ -234,7 +236,7 @@ func (f *flows) pushPacket(p *packet.Packet) {
 	}
 }
 
-// appendPacket appends p to list i.
+// appendPacket appends p to list i, and raises the list's bound in the heap. It moves no turn.
 func (f *flows) appendPacket(i int32, p *packet.Packet) {
 	l := &f.lists[i]
 	n := f.unused
@@ -306,7 +308,8 @@ func (f *flows) popPacket(now unit.Time) (p *packet.Packet, dropped bool) {
 	return nil, false
 }
 
-// removeNode removes node n from list l and returns its packet.
+// removeNode removes node n from list l and returns its packet. Without CoDel or CAKE, the last packet of the queue
+// ends the period.
 func (f *flows) removeNode(l *flow, n int32) *packet.Packet {
 	x := &f.nodes[n]
 	p := x.p
@@ -336,13 +339,14 @@ func (f *flows) restartPeriod() {
 }
 
 // yieldFor removes the packet that makes room for an arriving one. It returns nil if the arriving one belongs to the
-// longest list and must be dropped itself. Of two longest lists, the arriving packet's loses.
-func (f *flows) yieldFor(arriving *packet.Packet) *packet.Packet {
+// longest list and must be dropped itself. Of two longest lists, the arriving packet's loses. With FromHead it is then
+// the oldest packet of that list, if there is one.
+func (f *flows) yieldFor(arrival *packet.Packet) *packet.Packet {
 	if f.cake != nil {
-		return f.cake.yieldFor(arriving)
+		return f.cake.yieldFor(arrival)
 	}
-	i, own := f.findLongest(), f.listOf(arriving)
-	if l := &f.lists[own]; i == 0 || l.bytes+int64(arriving.Size) >= f.lists[i].bytes {
+	i, own := f.findLongest(), f.listOf(arrival)
+	if l := &f.lists[own]; i == 0 || l.bytes+int64(arrival.Size) >= f.lists[i].bytes {
 		if !f.fromHead || l.head == 0 {
 			return nil
 		}
@@ -359,7 +363,8 @@ func (f *flows) dropLongest() *packet.Packet {
 	return nil
 }
 
-// shortenList removes a packet of list i for lack of room.
+// shortenList removes a packet of list i for lack of room: the first or the last, by FromHead. The list must not be
+// empty.
 func (f *flows) shortenList(i int32) *packet.Packet {
 	l := &f.lists[i]
 	if f.cake != nil {
@@ -477,7 +482,7 @@ func (f *flows) nextPacket() *packet.Packet {
 	return best
 }
 
-// eachPacket calls visit with all packets, flow by flow, until visit returns false.
+// eachPacket calls visit with all packets, flow by flow, until visit returns false. It moves no turn.
 func (f *flows) eachPacket(visit func(*packet.Packet) bool) {
 	for _, r := range [...]round{f.fresh, f.old} {
 		for i := r.first; i != 0; i = f.lists[i].next {

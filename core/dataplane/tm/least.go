@@ -14,10 +14,11 @@ func NewLeastValue() Scheduler { return least{} }
 // HasRanks reports whether the port's packets give way by their ranks.
 func (p *Port) HasRanks() bool { return p.ranked }
 
-// yieldRanked removes the packet of highest rank for an arriving one; nil: the arriving one itself must be dropped.
-func (b *Buffer) yieldRanked(l *Queue, q QueueID, arriving *packet.Packet) *packet.Packet {
+// yieldRanked removes the packet of highest rank from l, which is queue q, for an arriving one; nil: the arriving one
+// itself must be dropped.
+func (b *Buffer) yieldRanked(l *Queue, q QueueID, arrival *packet.Packet) *packet.Packet {
 	var gone *packet.Packet
-	rank := arriving.Meta.User + 1
+	rank := arrival.Meta.User + 1
 	for p := l.head; p != nil; p = p.Next {
 		if p.Meta.User >= rank {
 			gone, rank = p, p.Meta.User

@@ -30,7 +30,7 @@ const (
 
 // ApplyPause applies a Pause frame for a class. The class's queue is held for this many quanta from now on or, with 0,
 // until ApplyResume. Classes without a queue of their own share the port's last one, which is held while any of them
-// is.
+// is. A renewal replaces the end of the pause.
 func (p *Port) ApplyPause(now unit.Time, class uint8, quanta int64) {
 	if p.pauses == nil {
 		p.pauses = &pauses{}
@@ -57,7 +57,7 @@ func (p *Port) ApplyPause(now unit.Time, class uint8, quanta int64) {
 	p.applyHolds()
 }
 
-// ApplyResume applies a Resume frame for a class.
+// ApplyResume applies a Resume frame for a class. A class that is not held stays as it is.
 func (p *Port) ApplyResume(now unit.Time, class uint8) {
 	s, class := p.pauses, class%Classes
 	if s == nil || s.held&(1<<class) == 0 {
@@ -70,7 +70,8 @@ func (p *Port) ApplyResume(now unit.Time, class uint8) {
 	p.applyHolds()
 }
 
-// applyHolds sets the queues that are paused, by the classes that are held.
+// applyHolds sets the queues that are paused, by the classes that are held. Classes beyond the last queue hold that
+// one.
 func (p *Port) applyHolds() {
 	held, last := uint16(p.pauses.held), p.last
 	set := held & (1<<last - 1)
@@ -112,7 +113,7 @@ func (p *Port) HeldClasses() uint8 {
 	return p.pauses.held
 }
 
-// HeldSince returns the time since which PFC holds a class; unit.Never if it is not held.
+// HeldSince returns the time since which PFC holds a class; unit.Never if it is not held. class is below Classes.
 func (p *Port) HeldSince(class uint8) unit.Time {
 	if p.HeldClasses()&(1<<class) == 0 {
 		return unit.Never

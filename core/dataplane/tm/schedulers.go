@@ -57,13 +57,15 @@ func NewDWRR(weights []int32, quantum int32) Scheduler {
 	return d
 }
 
-// NewPriorityDWRR returns strict priority of the first queues, this many, over NewDWRR among the rest.
+// NewPriorityDWRR returns strict priority of the first queues, this many, over NewDWRR among the rest. weights has an
+// entry for every queue; those of the first ones do not count.
 func NewPriorityDWRR(priority int, weights []int32, quantum int32) Scheduler {
 	d := NewDWRR(weights, quantum).(*deficit)
 	d.first = 1<<priority - 1
 	return d
 }
 
+// Next returns the first ready queue in strict priority, or else the one in turn. At least one queue must be ready.
 func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	ready := b.readyQueues()
 	if first := ready & d.first; first != 0 {
@@ -72,7 +74,8 @@ func (d *deficit) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	return d.nextQueue(b, ready), unit.Never
 }
 
-// nextQueue serves round robin among the queues in set, which is not empty.
+// nextQueue serves round robin among the queues in set, which is not empty. It charges the head of the queue to the
+// queue's deficit.
 func (d *deficit) nextQueue(b *Buffer, set uint32) QueueID {
 	for {
 		q := d.turn
@@ -113,8 +116,8 @@ func (d *deficit) QueueShare(q QueueID) (share float64, ok bool) {
 	return float64(d.quantum[q]) / sum, true
 }
 
-// MinQueueShare is Share if no queue has strict priority. Otherwise the first queue may take the whole rate, and the
-// scheduler guarantees the others no part.
+// MinQueueShare is QueueShare if no queue has strict priority. Otherwise the first queue may take the whole rate, and
+// the scheduler guarantees the others no part.
 func (d *deficit) MinQueueShare(q QueueID) (part float64, ok bool) {
 	if d.first == 0 {
 		return d.QueueShare(q)
@@ -183,6 +186,8 @@ func newPriorityGuarantee(priority int, shares []Share, rate unit.Rate, quantum 
 	return g, nil
 }
 
+// newGuarantee returns the scheduler of NewGuarantee with full buckets and no queue in priority. It fails without a
+// rate in bit/s.
 func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Bytes) (*guarantee, error) {
 	if rate <= 0 {
 		return nil, fmt.Errorf("guarantees and ceilings need a port whose rate is in bit/s")
@@ -200,8 +205,8 @@ func newGuarantee(shares []Share, rate unit.Rate, quantum int32, burst unit.Byte
 }
 
 // MinQueueShare returns queue q's part of the port's rate while all queues are busy. It is the ceiling of a queue with
-// priority. For others it is the guarantee and a part of the remaining rate, which the needy queue takes alone if
-// there is one. Unlike deficit's Share, queues may exceed it.
+// priority. For others it is the guarantee and a part of the remaining rate, which the needy queue takes alone if there
+// is one. Unlike deficit's QueueShare, queues may exceed it.
 func (g *guarantee) MinQueueShare(q QueueID) (part float64, ok bool) {
 	if g.before&(1<<q) != 0 {
 		return g.share[q].Ceiling, true
@@ -233,7 +238,7 @@ func (g *guarantee) SetAsNeeded(span unit.Time) bool {
 	return g.mice != 0
 }
 
-// isBelow reports whether queue i is below its guarantee.
+// isBelow reports whether queue i is below its guarantee. Its queue must not be empty.
 func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 	s := &g.share[i]
 	if g.needy == 0 || s.Guarantee == 0 || g.needy == 1<<i {
@@ -249,6 +254,9 @@ func (g *guarantee) isBelow(now unit.Time, b *Buffer, i int) bool {
 // SetRate changes the rate to which shares apply.
 func (g *guarantee) SetRate(rate unit.LinkRate) { g.rate = float64(rate.Bits) / 8e12 }
 
+// Next returns the queue to serve, in this order: queues with priority; queues below their guarantee; the needy queue;
+// queues below their ceiling; queues above a soft ceiling. It charges the head to the queue's buckets. If only hard
+// ceilings hold ready queues back, it returns noQueue and the time when the first one may send.
 func (g *guarantee) Next(now unit.Time, b *Buffer) (QueueID, unit.Time) {
 	earned := float64(now-g.last) * g.rate
 	g.last = now

@@ -16,8 +16,8 @@ type Scheme struct {
 	Build func(queues int, rate unit.LinkRate, c scheme.Config) (Scheduler, error)
 }
 
-// define returns a scheme with the constructor build for configurations of type C. build gets only configurations
-// with values in their ranges that fit together.
+// define returns a scheme with the constructor build for configurations of type C. build gets only configurations with
+// values in their ranges that fit together. Without a configuration, it gets the defaults.
 func define[C any, P scheme.Bound[C]](s scheme.Scheme,
 	build func(queues int, rate unit.LinkRate, c C) (Scheduler, error)) Scheme {
 	s.Config = scheme.NewDefault[C, P]
@@ -69,7 +69,8 @@ func (c *wrr) Params(p *scheme.Params) {
 // Traits returns that it takes turns.
 func (c *wrr) Traits() Traits { return Traits{Turns: c.turnPackets} }
 
-// turnPackets returns the max number of packets of each queue in its turn.
+// turnPackets returns the max number of packets of each queue in its turn, by default 1. Weights of queues that do not
+// exist do not count.
 func (c *wrr) turnPackets(queues int) []int64 {
 	turns := make([]int64, queues)
 	for i := range turns {
@@ -183,7 +184,7 @@ func (c *queues) Params(p *scheme.Params) {
 	})
 }
 
-// queueOf parses the number of a queue.
+// queueOf parses the number of a queue, 0 or more.
 func queueOf(s string) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
@@ -200,13 +201,13 @@ func checkQueue(queue, queues int) error {
 	return nil
 }
 
-// queueWeights returns the weights of all queues, by default 1.
-func queueWeights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
+// queueWeights returns the weights of all queues, by default 1. It fails if a queue does not exist.
+func queueWeights(pairs []scheme.Pair[int, int], queues int) ([]int32, error) {
 	all := make([]int32, queues)
 	for i := range all {
 		all[i] = 1
 	}
-	for _, x := range given {
+	for _, x := range pairs {
 		if err := checkQueue(x.Key, queues); err != nil {
 			return nil, err
 		}
@@ -215,7 +216,8 @@ func queueWeights(given []scheme.Pair[int, int], queues int) ([]int32, error) {
 	return all, nil
 }
 
-// newScheduler returns the scheduler of so many queues. It fails if a queue does not exist.
+// newScheduler returns the scheduler of so many queues. It fails if a queue does not exist, or if there are fewer
+// queues than Priority.
 func (c *dwrr) newScheduler(queues int) (Scheduler, error) {
 	all, err := queueWeights(c.Weights, queues)
 	if err != nil {
@@ -227,7 +229,8 @@ func (c *dwrr) newScheduler(queues int) (Scheduler, error) {
 	return NewPriorityDWRR(c.Priority, all, int32(c.quantumConfig.Quantum)), nil
 }
 
-// newScheduler returns the scheduler of a port. It fails if a queue does not exist, or the rate is not in bit/s.
+// newScheduler returns the scheduler of a port. It fails if a queue does not exist, if there are fewer queues than
+// Priority, or the rate is not in bit/s.
 func (c *guaranteeConfig) newScheduler(queues int, rate unit.Rate) (Scheduler, error) {
 	shares := make([]Share, queues)
 	for i := range shares {

@@ -18,9 +18,9 @@ const noQueue QueueID = 0xff
 const MaxQueues = 16
 
 // A Scheduler chooses the queue that a port serves next; each port has one. Next considers only ready queues
-// (b.ready). It may return one of them; then its head will certainly be sent, and may be charged. Otherwise it
-// returns noQueue and the time at which it could choose one without another event (unit.Never if only a new packet or
-// a resume can help).
+// (readyQueues), and there is at least one. It may return one of them; then its head will certainly be sent, and may be
+// charged. Otherwise it returns noQueue and the time at which it could choose one without another event (unit.Never if
+// only a new packet or a resume can help).
 type Scheduler interface {
 	Next(now unit.Time, b *Buffer) (q QueueID, again unit.Time)
 }
@@ -115,14 +115,13 @@ type Buffer struct {
 	limit  Limit    // of the port as a whole
 }
 
-// NewBuffer returns a buffer of n queues (1 … MaxQueues), each with the limit each, and with the limit total for all
-// together.
-func NewBuffer(n int, each, total Limit) Buffer {
+// NewBuffer returns a buffer of n queues (1 … MaxQueues), each with queueLimit, and with portLimit for all together.
+func NewBuffer(n int, queueLimit, portLimit Limit) Buffer {
 	b := Buffer{queues: make([]Queue, n), last: QueueID(n - 1)}
 	for i := range b.queues {
-		b.SetQueueLimit(QueueID(i), each)
+		b.SetQueueLimit(QueueID(i), queueLimit)
 	}
-	b.SetLimit(total)
+	b.SetLimit(portLimit)
 	return b
 }
 
@@ -145,15 +144,15 @@ func (b *Buffer) Bytes() unit.Bytes { return b.bytes }
 func (b *Buffer) Limit() Limit { return b.limit }
 
 // SetLimit changes the limit of the port as a whole. Waiting packets stay.
-func (b *Buffer) SetLimit(total Limit) {
-	b.limit = total
-	b.bounded = b.bounded || total != Limit{}
+func (b *Buffer) SetLimit(newLimit Limit) {
+	b.limit = newLimit
+	b.bounded = b.bounded || newLimit != Limit{}
 }
 
 // SetQueueLimit changes the limit of queue q. Waiting packets stay.
-func (b *Buffer) SetQueueLimit(q QueueID, each Limit) {
-	b.queues[q].limit = each
-	b.bounded = b.bounded || each != Limit{}
+func (b *Buffer) SetQueueLimit(q QueueID, newLimit Limit) {
+	b.queues[q].limit = newLimit
+	b.bounded = b.bounded || newLimit != Limit{}
 }
 
 // readyQueues returns the queues with packets that are not paused, as a bit set.
@@ -180,7 +179,7 @@ const (
 	PortBytes
 )
 
-// Fits returns the limit that a packet of size bytes would exceed in queue q; Fits: it exceeds no limit.
+// Fits returns the first limit that a packet of size bytes would exceed in queue q; Fits: it exceeds no limit.
 func (b *Buffer) Fits(q QueueID, size int32) Refusal {
 	if !b.bounded {
 		return Fits
@@ -203,7 +202,7 @@ func (b *Buffer) fitsQueue(l *Queue, size int32) Refusal {
 	return Fits
 }
 
-// Push appends p to queue q. It checks no limit.
+// Push appends p to queue q. It checks no limit. p.Enqueued must be set.
 func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 	l := &b.queues[q]
 	p.Next, p.Predecessor = nil, l.tail
@@ -220,7 +219,8 @@ func (b *Buffer) Push(q QueueID, p *packet.Packet) {
 	b.waiting |= 1 << q
 }
 
-// Pop removes the head of queue q, or returns nil.
+// Pop removes the head of queue q, or returns nil. It does not ask the scheduler or regard pauses, and laws such as
+// CoDel do not judge the packet.
 func (b *Buffer) Pop(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
@@ -250,7 +250,7 @@ func (b *Buffer) popHead(l *Queue, q QueueID) *packet.Packet {
 	return p
 }
 
-// countOut counts p, which may be nil, out of queue q, and returns it.
+// countOut counts p, which may be nil, out of queue q, and returns it. It does not remove p from a list.
 func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet {
 	if p == nil {
 		return nil
@@ -266,7 +266,7 @@ func (b *Buffer) countOut(l *Queue, q QueueID, p *packet.Packet) *packet.Packet 
 
 // MakeRoom removes a packet to make room for p, which does not fit into queue q by the limit why. It returns nil if p
 // itself must be dropped, as always under schedulers other than NewFQ's and NewLeastValue's. Several packets may have
-// to be removed, and p may be dropped even then.
+// to be removed, and p may be dropped even then. The caller drops the result, and calls again while p does not fit.
 func (b *Buffer) MakeRoom(q QueueID, p *packet.Packet, why Refusal) *packet.Packet {
 	if b.queues[q].flows == nil {
 		if b.ranked {
@@ -287,7 +287,7 @@ func (b *Buffer) MakeRoom(q QueueID, p *packet.Packet, why Refusal) *packet.Pack
 }
 
 // PopTail removes the last packet of queue q or, in a fair queue, a packet of its longest flow; nil if there is no
-// packet. Except in a fair queue, its cost does not depend on the number of waiting packets.
+// packet. Except in a fair queue, its cost does not depend on the number of waiting packets. It regards no pause.
 func (b *Buffer) PopTail(q QueueID) *packet.Packet {
 	l := &b.queues[q]
 	if l.flows != nil {
@@ -325,11 +325,12 @@ type Port struct {
 type flags struct {
 	isFIFO   bool // the scheduler is fifo, and there is one queue
 	down     bool
-	dropNext bool // the packet returned by Next must be dropped
+	dropNext bool // the packet returned by DequeueNext must be dropped
 	isStrict bool // the scheduler has no state, and serves a single waiting packet
 }
 
-// NewPort returns a port with the given buffer, scheduler and line rate.
+// NewPort returns a port with the given buffer, scheduler and line rate. The buffer belongs to the port from then on.
+// An Addressed or Seeded scheduler must have its book or seed.
 func NewPort(b Buffer, s Scheduler, rate unit.LinkRate) *Port {
 	if fair, ok := s.(interface{ fair() *fq }); ok {
 		for i := range b.queues {
@@ -388,7 +389,7 @@ func (p *Port) QueueShare(q QueueID) (share float64, ok bool) {
 	return 1, false
 }
 
-// HasShares reports whether the scheduler gives a fixed share to any queue.
+// HasShares reports whether the scheduler gives a fixed share to any queue (QueueShare).
 func (p *Port) HasShares() bool {
 	for q := range p.Queues() {
 		if _, ok := p.QueueShare(QueueID(q)); ok {
@@ -463,7 +464,8 @@ func (p *Port) IsVacant() bool {
 }
 
 // DequeueNext removes the packet that departs now from its queue. control reports a link-layer frame, which programs
-// must not see. If p is nil, again is the time of the next try (unit.Never: after a change).
+// must not see. With some schedulers f must be dropped (MustDrop). If f is nil, again is the time of the next try
+// (unit.Never: after a change).
 func (p *Port) DequeueNext(now unit.Time) (f *packet.Packet, control bool, again unit.Time) {
 	if p.control != nil {
 		return p.popControl(), true, unit.Never

@@ -16,6 +16,7 @@ func NewWRR(weights []int32) Scheduler {
 	return &weighted{weight: weights, left: weights[0]}
 }
 
+// Next returns the queue in turn, or passes the turn to the next ready queue. At least one queue must be ready.
 func (w *weighted) Next(_ unit.Time, b *Buffer) (QueueID, unit.Time) {
 	ready := b.readyQueues()
 	for w.left == 0 || ready&(1<<w.turn) == 0 {

@@ -28,7 +28,8 @@ func IndexSets[V any](all []scheme.Pair[Set, V]) map[Set]int32 {
 	return places
 }
 
-// AddMissingUsers appends a pair with a value for each user of the book that no pair names.
+// AddMissingUsers appends a pair with a value for each user of the book that no pair names. It does not change all. A
+// nil book has no users.
 func AddMissingUsers[V any](book *packet.Book, all []scheme.Pair[Set, V], value V) []scheme.Pair[Set, V] {
 	if book == nil {
 		return all
@@ -52,7 +53,8 @@ type Finder struct {
 	lengths  []int // of prefixes, longest first
 }
 
-// NewFinder returns the finder of sets, which must have no prefix in common.
+// NewFinder returns the finder of sets, which must have no prefix in common. Names are looked up among the users of the
+// book.
 func NewFinder(book *packet.Book, sets []Set) *Finder {
 	f := &Finder{book: book, names: map[string]int32{}, prefixes: map[netip.Prefix]int32{}}
 	for i, s := range sets {
@@ -82,7 +84,8 @@ func (f *Finder) addPrefix(p netip.Prefix, set int32) {
 // sortLengths sorts the lengths, longest first.
 func (f *Finder) sortLengths() { slices.SortFunc(f.lengths, func(a, b int) int { return b - a }) }
 
-// findLongest returns the set with the longest prefix of up to max bits that contains an address.
+// findLongest returns the set with the longest prefix of up to max bits that contains an address, and the prefix's
+// length; −1 without a set.
 func (f *Finder) findLongest(a netip.Addr, max int) (set int32, bits int, ok bool) {
 	for _, n := range f.lengths {
 		if n > max {
@@ -107,7 +110,7 @@ func (f *Finder) findContaining(p netip.Prefix) (set int32, ok bool) {
 const maxBits = 128
 
 // FindSet returns the set with the longest prefix that contains address number a in an IP version. The prefixes of a
-// set that is a name belong to the book's user.
+// set that is a name belong to the book's user. ok is false if the address is in no set.
 func (f *Finder) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	set, bits, ok := f.findLongest(addressOf(f.book, a, version), maxBits)
 	if name, n := f.book.OwnerOf(a, version); name != "" && n > bits {
@@ -118,7 +121,7 @@ func (f *Finder) FindSet(a packet.Addr, version uint8) (set int32, ok bool) {
 	return set, ok
 }
 
-// PrefixCount returns the number of prefixes of all sets.
+// PrefixCount returns the number of prefixes of all sets. A name counts with the prefixes of its user.
 func (f *Finder) PrefixCount() (n int) {
 	n = len(f.prefixes)
 	for _, u := range f.book.Users() {
@@ -147,7 +150,7 @@ type Lister interface {
 // does at a switch with ports of these names.
 type EdgeLister interface{ FindsUsers(ports []string) bool }
 
-// CheckKnown returns an error for a set that is a name but no user of the book, or nil.
+// CheckKnown returns an error for a set that is a name but no user of the book, or nil. A nil book has no users.
 func CheckKnown(book *packet.Book, sets []Set) error {
 	var declared []string
 	known := map[Set]bool{}
@@ -169,7 +172,8 @@ func CheckKnown(book *packet.Book, sets []Set) error {
 	return nil
 }
 
-// CheckConflicts returns an error if a set has the same prefix as a user of the book.
+// CheckConflicts returns an error if a set has the same prefix as a user of the book. Only alternatives without other
+// conditions count.
 func CheckConflicts(book *packet.Book, sets []Set) error {
 	owners := ownersOf(book)
 	for _, s := range sets {
@@ -238,7 +242,7 @@ func DescribeDivided(book *packet.Book, sets []Set, completes bool, nodes Nodes)
 	return f.dividedNodes(sets, nodes, own)
 }
 
-// completeSets appends each user of the book that no set names.
+// completeSets returns the sets followed by each user of the book that no set names.
 func completeSets(book *packet.Book, sets []Set) []Set {
 	var all []scheme.Pair[Set, bool]
 	for _, s := range sets {
@@ -308,9 +312,9 @@ func (f *Finder) isDivided(a packet.Addr, dual bool) bool {
 	return ok4 && ok6 && v4 != v6 || ok4 != ok6 && dual
 }
 
-// describeSet returns the words for set i, or for no set.
-func describeSet(sets []Set, i int32, in bool) string {
-	if !in {
+// describeSet returns the words for set i, or for no set unless found.
+func describeSet(sets []Set, i int32, found bool) string {
+	if !found {
 		return "no user"
 	}
 	return fmt.Sprintf("%q", sets[i])

@@ -16,7 +16,7 @@ type Rate struct {
 }
 
 // AddPacket counts a packet of so many bits and returns the rate in bit/s, with averaging constant k. For packets at
-// one time it applies the limit of T towards 0, which adds l/K.
+// one time it applies the limit of T towards 0, which adds l/K. Times must not run back.
 func (r *Rate) AddPacket(now unit.Time, bits float64, k unit.Time) float64 {
 	t := (now - r.last).Seconds()
 	r.last = now

@@ -36,7 +36,8 @@ type Match struct {
 var protocols = map[string]int16{"tcp": int16(packet.ProtoTCP), "udp": int16(packet.ProtoUDP),
 	"icmp": int16(packet.ProtoICMP), "icmpv6": int16(packet.ProtoICMPv6)}
 
-// ParseSet parses a set and returns it in a canonical form.
+// ParseSet parses a set and returns it in a canonical form. The name of a user stays as it is, even if no file declares
+// it. It fails on an unknown field, an invalid value or a repeated condition.
 func ParseSet(text string) (Set, error) {
 	if IsName(text) {
 		return Set(text), nil
@@ -53,7 +54,8 @@ func ParseSet(text string) (Set, error) {
 	return Set(strings.Join(words, " | ")), nil
 }
 
-// ParseAddresses parses a set of only addresses and prefixes, or the name of a declared user.
+// ParseAddresses parses a set of only addresses and prefixes, or the name of a declared user. It fails on any other
+// condition.
 func ParseAddresses(text string) (Set, error) {
 	s, err := ParseSet(text)
 	if err != nil {
@@ -72,8 +74,8 @@ func ParseAddresses(text string) (Set, error) {
 // maxName is the max length of a user's name.
 const maxName = 40
 
-// IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, and no
-// word of a set.
+// IsName reports whether a text can be the name of a user: letters, digits, - and _, the first one a letter, up to
+// maxName characters, and no word of a set.
 func IsName(text string) bool {
 	if text == "" || len(text) > maxName || protocols[text] != 0 || slices.Contains(reserved, text) {
 		return false
@@ -93,7 +95,8 @@ var reserved = []string{"from", "to", "dscp", "proto", "sport", "dport", "vlan",
 // NameRule describes names of users in errors.
 const NameRule = "letters, digits, - and _, the first one a letter, up to 40, and no word such as tcp, dscp or vlan"
 
-// ParseMatches returns the alternatives; the name of a user has no alternatives.
+// ParseMatches returns the alternatives; the name of a user has no alternatives. It fails on an invalid or repeated
+// alternative.
 func (s Set) ParseMatches() (all []Match, err error) {
 	if IsName(string(s)) {
 		return nil, nil
@@ -119,7 +122,8 @@ func (s Set) ParseMatches() (all []Match, err error) {
 // fieldList lists the possible fields of an alternative.
 const fieldList = "address, prefix, from, to, dscp, tcp, udp, icmp, icmpv6, proto, sport, dport"
 
-// parseMatch parses one alternative.
+// parseMatch parses one alternative from its words. It fails on an empty one, on prefixes of two IP families, and on
+// ports without tcp or udp.
 func parseMatch(words []string) (m Match, err error) {
 	m = Match{DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1}
 	if len(words) == 0 {
@@ -193,7 +197,8 @@ func (m *Match) addCondition(word, value string) (err error) {
 	return err
 }
 
-// ParsePrefix parses an address or a prefix.
+// ParsePrefix parses an address or a prefix, without its host bits. An address is a prefix of full length. It refuses a
+// zone.
 func ParsePrefix(text string) (netip.Prefix, error) {
 	if p, err := netip.ParsePrefix(text); err == nil {
 		return p.Masked(), nil
@@ -242,7 +247,8 @@ func (m *Match) IsPlain() bool {
 	return *m == Match{User: m.User, DSCP: -1, Proto: -1, UserPort: -1, PeerPort: -1} && m.User.IsValid()
 }
 
-// BitCount returns the number of bits in its conditions: of two nested alternatives, the narrower one has more.
+// BitCount returns the number of bits in its conditions: of two nested alternatives, the narrower one has more. An
+// address family without a prefix has 0.
 func (m *Match) BitCount() (n int) {
 	for _, p := range [2]netip.Prefix{m.User, m.Peer} {
 		if p.IsValid() {
@@ -258,6 +264,7 @@ func (m *Match) BitCount() (n int) {
 }
 
 // compareWith reports whether a packet can match both, and whether all of m's packets match o, or all of o's match m.
+// If no packet can match both, within and around are false.
 func (m *Match) compareWith(o *Match) (both, within, around bool) {
 	both, within, around = true, true, true
 	see := func(inM, inO, disjoint bool) { // all of m's are o's in this respect; all of o's are m's
@@ -281,7 +288,8 @@ func (m *Match) compareWith(o *Match) (both, within, around bool) {
 }
 
 // CheckDistinct returns an error if two sets have common packets, and neither is within the other. The address family
-// does not matter: a set without addresses covers both.
+// does not matter: a set without addresses covers both. Equal alternatives of two sets are also an error, and so is an
+// invalid set.
 func CheckDistinct(sets []Set) error {
 	var matches []Match
 	var owner []int
@@ -353,7 +361,7 @@ func eachRival(matches []Match, owner []int, compare func(k, i int) error) error
 }
 
 // checkAmbiguous returns an error if alternatives k and i of two sets have common packets, and neither is within the
-// other.
+// other, or both are equal. Alternatives of one set are never ambiguous.
 func checkAmbiguous(sets []Set, matches []Match, owner []int, k, i int) error {
 	a, b := &matches[k], &matches[i]
 	both, within, around := a.compareWith(b)

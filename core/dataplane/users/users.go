@@ -107,7 +107,7 @@ func (t *Table) minReference(c *Config, all []Aggregate) (least unit.Rate) {
 	return least
 }
 
-// addUser returns the number of a new user with a reference rate; it reuses numbers.
+// addUser returns the number of a new user with a reference rate; it reuses the numbers of evicted users.
 func (t *Table) addUser(reference unit.Rate) int32 {
 	if n := len(t.unused); n > 0 {
 		u := t.unused[n-1]
@@ -120,7 +120,7 @@ func (t *Table) addUser(reference unit.Rate) int32 {
 }
 
 // UserOf returns the user of a packet: the sender's or, if only the receiver is a user that the file declares, the
-// receiver's.
+// receiver's. With the flag packet.ToUser it is always Src's.
 func (t *Table) UserOf(p *packet.Packet) int32 {
 	if len(t.book.Users()) > 0 && p.Meta.Flags&packet.ToUser == 0 && p.Dst != 0 {
 		if from, _ := t.book.OwnerOf(p.Src, p.Version); from == "" {
@@ -133,7 +133,8 @@ func (t *Table) UserOf(p *packet.Packet) int32 {
 }
 
 // UserAt returns the user with an address, in packets of an IP version: the set with the address; otherwise the common
-// user or, over both families, the address's own.
+// user or, over both families, the address's own. The first call for a source without a set makes it a user. The book
+// must have the address.
 func (t *Table) UserAt(a packet.Addr, version uint8) int32 {
 	if u := t.byAddress[familyIndex(version)][a]; u >= 0 {
 		return u
@@ -210,6 +211,7 @@ func (t *Table) WeightOf(u int) float64 {
 }
 
 // KeyCounts returns the number of prefixes in the table, and the number of sources that can be users of their own.
+// Without users of their own, sources is 0; otherwise it is at least 1.
 func (t *Table) KeyCounts() (prefixes, sources int) {
 	if t.common >= 0 {
 		return t.finder.PrefixCount(), 0

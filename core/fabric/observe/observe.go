@@ -14,7 +14,8 @@ func IsNotice(p *packet.Packet) bool {
 }
 
 // NewLinks returns the observer of the fabric's links, which counts into tally and lost as the selection asks, and
-// passes events on to o. It returns nil if the selection needs no counter of links, and o is nil.
+// passes events on to o. It returns nil if the selection needs no counter of links, and o is nil. port returns the
+// sending port of link i.
 func NewLinks(s *outcome.Selection, o trace.Observer, tally *outcome.FrameTally, lost *uint64,
 	port func(i int) *tm.Port) trace.Observer {
 	if !s.Tally && !s.Notices && o == nil {
@@ -39,7 +40,8 @@ type links struct {
 	Port  func(i int) *tm.Port
 }
 
-// Observe handles an event; its port is the number of the link.
+// Observe handles an event; its port is the number of the link. It counts the event, and passes it on with the length
+// of the port's queue, except for arrivals.
 func (l *links) Observe(e trace.Event, p *packet.Packet) {
 	if l.Tally != nil && e.Kind == trace.Transmit {
 		l.Tally.CountFrame(p)
@@ -71,7 +73,8 @@ type record struct {
 	sent   unit.Time
 }
 
-// AddArrival records a packet's arrival, with the time at which it was sent.
+// AddArrival records a packet's arrival, with the time at which it was sent. Calls are in the order of arrival. The
+// counters include the packet only if measured, but later packets are compared with all.
 func (r *OrderTracker) AddArrival(sent unit.Time, measured bool) {
 	number := r.arrivals
 	r.arrivals++

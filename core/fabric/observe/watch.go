@@ -36,22 +36,23 @@ type period struct {
 	watches            []int
 }
 
-// Add adds watch i. Its first sample is at from, and its last one before until.
-func (s *Schedule) Add(i int, every, from, until unit.Time) {
-	if from >= until {
+// Add adds watch i. Its samples are an interval above 0 apart, the first one at start and the last one before end. If
+// end is not after start, the watch has no samples.
+func (s *Schedule) Add(i int, interval, start, end unit.Time) {
+	if start >= end {
 		return
 	}
 	k := 0
-	for k < len(s.periods) && (s.periods[k].every != every || s.periods[k].next != from || s.periods[k].until != until) {
+	for k < len(s.periods) && (s.periods[k].every != interval || s.periods[k].next != start || s.periods[k].until != end) {
 		k++
 	}
 	if k == len(s.periods) {
-		s.periods = append(s.periods, period{every: every, next: from, until: until})
+		s.periods = append(s.periods, period{every: interval, next: start, until: end})
 	}
 	s.periods[k].watches = append(s.periods[k].watches, i)
 }
 
-// NextSample returns the time of the next sample; unit.Never without watches.
+// NextSample returns the time of the next sample; unit.Never if no sample is left.
 func (s *Schedule) NextSample() unit.Time {
 	next := unit.Never
 	for i := range s.periods {

@@ -75,7 +75,7 @@ func (h *Heap) Push(e Entry) {
 	s[i] = e
 }
 
-// fillHole fills the hole with the last entry.
+// fillHole fills the hole with the last entry, which moves down to its position.
 func (h *Heap) fillHole() {
 	h.hole = false
 	n := len(h.entries) - 1
@@ -86,7 +86,7 @@ func (h *Heap) fillHole() {
 	}
 }
 
-// siftIntoHole puts e into the hole at the root.
+// siftIntoHole puts e into the hole at the root. Smaller entries move up.
 func (h *Heap) siftIntoHole(e Entry) {
 	s := h.entries
 	i := 0
@@ -125,9 +125,9 @@ func (h *Heap) siftIntoHole(e Entry) {
 	s[i] = e
 }
 
-// Move changes the time of the only entry with this key. It takes time in proportion to the heap's size, so it is for
-// rare cases.
-func (h *Heap) Move(key uint64, at unit.Time) {
+// Move changes the time of the only entry with this key to newTime. Without such an entry the heap stays the same. It
+// takes time in proportion to the heap's size, so it is for rare cases.
+func (h *Heap) Move(key uint64, newTime unit.Time) {
 	if h.hole {
 		h.fillHole()
 	}
@@ -135,7 +135,7 @@ func (h *Heap) Move(key uint64, at unit.Time) {
 	h.entries = make([]Entry, 0, cap(all))
 	for _, e := range all {
 		if e.Key == key {
-			e.At = at
+			e.At = newTime
 		}
 		h.Push(e)
 	}

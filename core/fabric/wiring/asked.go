@@ -16,14 +16,14 @@ func (w *Wiring) Steering(now unit.Time) []*dataplane.Steering {
 	return askSwitches(w, func(s *dataplane.Switch) (dataplane.Steering, bool) { return s.Steering(now) })
 }
 
-// askSwitches calls what for each switch and returns the results by node; nil where what returns false.
-func askSwitches[T any](w *Wiring, what func(*dataplane.Switch) (T, bool)) []*T {
+// askSwitches calls read for each switch and returns the results by node; nil for hosts and where read returns false.
+func askSwitches[T any](w *Wiring, read func(*dataplane.Switch) (T, bool)) []*T {
 	all := make([]*T, len(w.Switches))
 	for i, s := range w.Switches {
 		if s == nil {
 			continue
 		}
-		if t, ok := what(s); ok {
+		if t, ok := read(s); ok {
 			all[i] = &t
 		}
 	}

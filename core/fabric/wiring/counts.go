@@ -18,7 +18,7 @@ type CounterSnapshot struct {
 	Made, NoticeDrops uint64
 }
 
-// ReadCounters reads all counters at now. f may be nil while there is no fabric.
+// ReadCounters reads all counters at now. f may be nil while there is no fabric; links then have no losses.
 func (w *Wiring) ReadCounters(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 	c := CounterSnapshot{ports: make([]outcome.PortResult, 0, len(w.Directions))}
 	for i, d := range w.Directions {
@@ -53,9 +53,9 @@ func (w *Wiring) ReadCounters(now unit.Time, f *fabric.Fabric) CounterSnapshot {
 // Port returns the counters since the start of the port of Directions i.
 func (c *CounterSnapshot) Port(i int) *outcome.PortResult { return &c.ports[i] }
 
-// PortResults returns the difference between two snapshots: first is from the time from and last from until, both in
-// the experiment's time.
-func (w *Wiring) PortResults(first, last *CounterSnapshot, from, until unit.Time) (ports []outcome.PortResult,
+// PortResults returns the difference between two snapshots: first is of startTime and last of endTime, both in the
+// experiment's time. The capacities are of the time between.
+func (w *Wiring) PortResults(first, last *CounterSnapshot, startTime, endTime unit.Time) (ports []outcome.PortResult,
 	drops [dataplane.Reasons]uint64) {
 	ports = make([]outcome.PortResult, len(last.ports))
 	for i := range ports {
@@ -71,7 +71,7 @@ func (w *Wiring) PortResults(first, last *CounterSnapshot, from, until unit.Time
 		for k := range p.Pauses.Time {
 			p.Pauses.Time[k] -= f.Pauses.Time[k]
 		}
-		p.Capacity = w.linkCapacity(p.Link, p.End, from, until)
+		p.Capacity = w.linkCapacity(p.Link, p.End, startTime, endTime)
 		ports[i] = p
 	}
 	for k := range drops {
@@ -80,26 +80,26 @@ func (w *Wiring) PortResults(first, last *CounterSnapshot, from, until unit.Time
 	return ports, drops
 }
 
-// linkCapacity returns the amount that a link can carry from an end between two times, in bits or packets. It follows
-// the events that change the rate.
-func (w *Wiring) linkCapacity(link, end int, from, until unit.Time) float64 {
+// linkCapacity returns the amount that a link can carry from an end between startTime and endTime, in bits or packets.
+// It follows the events that change the rate.
+func (w *Wiring) linkCapacity(link, end int, startTime, endTime unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
 	rate, total := perSecond(w.config.Network.Links[link].Rate), 0.0
 	for i := range w.config.Events {
 		e := &w.config.Events[i]
-		if e.Link != link || !e.affects(end) || e.Rate == (unit.LinkRate{}) || e.At >= until {
+		if e.Link != link || !e.affects(end) || e.Rate == (unit.LinkRate{}) || e.At >= endTime {
 			continue
 		}
-		if e.At > from {
-			total += float64(rate * (e.At - from).Seconds())
-			from = e.At
+		if e.At > startTime {
+			total += float64(rate * (e.At - startTime).Seconds())
+			startTime = e.At
 		}
 		rate = perSecond(e.Rate)
 	}
-	return total + float64(rate*max(until-from, 0).Seconds())
+	return total + float64(rate*max(endTime-startTime, 0).Seconds())
 }
 
-// AddRepeated adds n times the difference between two other snapshots, first and last.
+// AddRepeated adds n times the difference between two other snapshots, first and last. All three have the same ports.
 func (c *CounterSnapshot) AddRepeated(n uint64, first, last *CounterSnapshot) {
 	for i := range c.ports {
 		p, a, b := &c.ports[i], &first.ports[i], &last.ports[i]
@@ -122,10 +122,10 @@ func (c *CounterSnapshot) AddRepeated(n uint64, first, last *CounterSnapshot) {
 	c.NoticeDrops += n * (last.NoticeDrops - first.NoticeDrops)
 }
 
-// FindUneven returns the first port that has sent no multiple of bytes since another snapshot, or −1.
-func (c *CounterSnapshot) FindUneven(since *CounterSnapshot, bytes unit.Bytes) int {
+// FindUneven returns the first port that has sent no multiple of bytes since the snapshot base, or −1.
+func (c *CounterSnapshot) FindUneven(base *CounterSnapshot, bytes unit.Bytes) int {
 	for i := range c.ports {
-		if (c.ports[i].TxBytes-since.ports[i].TxBytes)%uint64(bytes) != 0 {
+		if (c.ports[i].TxBytes-base.ports[i].TxBytes)%uint64(bytes) != 0 {
 			return i
 		}
 	}

@@ -46,7 +46,7 @@ func (w *Wiring) CheckConservation(f *fabric.Fabric) error {
 }
 
 // countPassed returns the number of packets that arrived at a node over its links, and the number that its ports have
-// sent.
+// sent. A packet that a link has lost was sent, but has not arrived.
 func (w *Wiring) countPassed(f *fabric.Fabric, node int) (in, out uint64) {
 	for _, i := range w.leaving[node] {
 		in += f.CountArrived(int(i ^ 1))
@@ -55,7 +55,7 @@ func (w *Wiring) countPassed(f *fabric.Fabric, node int) (in, out uint64) {
 	return in, out
 }
 
-// PassedPort is passed for one port of a node. Both are 0 for a port without a link.
+// PassedPort is countPassed for one port of a node. Both are 0 for a port without a link.
 func (w *Wiring) PassedPort(f *fabric.Fabric, node, port int) (in, out uint64) {
 	if port >= len(w.leaving[node]) {
 		return 0, 0

@@ -31,9 +31,10 @@ type SwitchConfig struct {
 }
 
 // NewSwitch makes the switch of a node, with its ports. It allocates its own packets from the pool of its part of the
-// fabric. The part's observer, if there is one, sees the packets that it queues and drops. The programs in more follow
-// the programs of its configuration; onPFC is dataplane.Config's, and may be nil.
-func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program, onPFC func(now unit.Time,
+// fabric. The part's observer, if there is one, sees the packets that it queues and drops. The morePrograms follow the
+// programs of its configuration; onPFC is dataplane.Config's, and may be nil. NewSwitch stores the switch in
+// w.Switches. It fails if a scheduler or a program cannot be made.
+func (w *Wiring) NewSwitch(node int, part fabric.Part, morePrograms []dataplane.Program, onPFC func(now unit.Time,
 	in packet.PortID, class uint8, kind packet.Kind)) (*dataplane.Switch, error) {
 	c := w.config
 	sc, name := &c.Switches[node], c.Network.Nodes[node].Name
@@ -71,7 +72,7 @@ func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program,
 		}
 	}
 	sw, err := dataplane.New(dataplane.Config{
-		Name: name, ID: node, Ports: ports, Programs: append(programs, more...), FusePrograms: fused.FusePrograms,
+		Name: name, ID: node, Ports: ports, Programs: append(programs, morePrograms...), FusePrograms: fused.FusePrograms,
 		Pool: part.Pool, Book: c.Hosts,
 		Codec: sc.Codec, Random: w.switchStream(name, ""), Recirculation: sc.Recirculation,
 		MinFrame: c.Framing.MinFrame(), Observer: part.Observer, Numbers: numbers, OnPFC: onPFC,
@@ -82,7 +83,8 @@ func (w *Wiring) NewSwitch(node int, part fabric.Part, more []dataplane.Program,
 
 func (c *SwitchConfig) queueCount() int { return max(c.Queues, 1) }
 
-// newScheduler returns the scheduler of a port with this rate.
+// newScheduler returns the scheduler of a port with this rate: by default FIFO for one queue and strict priority for
+// several.
 func (c *SwitchConfig) newScheduler(rate unit.LinkRate) (tm.Scheduler, error) {
 	switch queues := c.queueCount(); {
 	case c.Scheduler != nil:
@@ -100,7 +102,8 @@ func (w *Wiring) portLimit(direction int32) tm.Limit {
 	return tm.Limit{Packets: b.Packets, Bytes: b.Bytes}
 }
 
-// switchStream returns a random stream of the switch with a name.
+// switchStream returns a random stream of the switch with a name. entity begins with a space, or is "" for the switch's
+// own.
 func (w *Wiring) switchStream(name, entity string) unit.Random {
 	return w.newStream("switch " + name + entity)
 }
@@ -130,7 +133,7 @@ func (w *Wiring) Site(node int, ports []*tm.Port) *dataplane.Site {
 }
 
 // treeRoundTrip returns the longest round trip through a fat tree without queues: up and down, there and back, over the
-// slowest links between each two tiers.
+// slowest links between each two tiers. It is of a full frame and of a small one back, with the largest jitter.
 func (w *Wiring) treeRoundTrip(tree *topology.Tree) (trip unit.Time) {
 	var most [4]unit.Time // by the lower tier
 	frame := unit.Bytes(w.config.MaxFrame)
@@ -149,7 +152,8 @@ func (w *Wiring) treeRoundTrip(tree *topology.Tree) (trip unit.Time) {
 	return trip
 }
 
-// transmitTime returns the time that a frame takes to be sent at a rate.
+// transmitTime returns the time that a frame takes to be sent at a rate. At a rate in packets/s the length does not
+// count.
 func transmitTime(r unit.LinkRate, frame unit.Bytes) unit.Time {
 	if r.Packets > 0 {
 		return unit.Second / unit.Time(r.Packets)
@@ -158,6 +162,7 @@ func transmitTime(r unit.LinkRate, frame unit.Bytes) unit.Time {
 }
 
 // treePosition returns the position of a switch in the fat tree. It returns an error if the network is not a fat tree.
+// The tree, the leaves by address and the round trip are computed at the first call.
 func (w *Wiring) treePosition(node int) (*dataplane.TreePosition, error) {
 	c, tree := w.config, w.config.Tree
 	if tree == nil {

@@ -31,7 +31,8 @@ type Config struct {
 	Restarts bool
 }
 
-// Check returns an error if the configuration is impossible.
+// Check returns an error if the configuration is impossible: another number of switch configurations than of nodes, or
+// events that are out of order or of no link.
 func (c *Config) Check() error {
 	n := c.Network
 	if len(c.Switches) != len(n.Nodes) {
@@ -73,7 +74,7 @@ type Wiring struct {
 }
 
 // New numbers the ports of a topology, at each node in the order of its links, and makes the links with their random
-// streams.
+// streams. c must pass Check, and must not change afterwards.
 func New(c *Config) *Wiring {
 	n := c.Network
 	w := &Wiring{
@@ -105,7 +106,7 @@ func New(c *Config) *Wiring {
 	return w
 }
 
-// newStream returns the random stream of an entity.
+// newStream returns the random stream of an entity, by the run's seed. With Config.Restarts it can restart.
 func (w *Wiring) newStream(entity string) unit.Random {
 	if w.config.Restarts {
 		return w.streams.NewStream(w.config.Seed, entity)
@@ -113,7 +114,7 @@ func (w *Wiring) newStream(entity string) unit.Random {
 	return unit.NewRandom(w.config.Seed, entity)
 }
 
-// Restart restarts the random streams of links and switches.
+// Restart restarts the random streams of links and switches. Config.Restarts must be set.
 func (w *Wiring) Restart() {
 	w.streams.RestartAll()
 	for _, sw := range w.Switches {
@@ -174,7 +175,8 @@ func Rates(n *topology.Network, events []Event) []unit.Rate {
 }
 
 // ApplyFirstEvents applies the events at time 0 to Links, switches and ports. Call it when these exist and before the
-// fabric is made from Links, so that no packet and no choice of a NIC precedes them. It returns the later events.
+// fabric is made from Links, so that no packet and no choice of a NIC precedes them. It returns the later events. The
+// rate of a host's end of a spaced link does not change.
 func (w *Wiring) ApplyFirstEvents() []Event {
 	events := w.config.Events
 	for len(events) > 0 && events[0].At <= 0 {
@@ -204,7 +206,8 @@ func (w *Wiring) setDown(i int, down bool, now unit.Time) {
 	}
 }
 
-// ApplyEvent applies an event at now. The network must have run all events before it, and no event after it.
+// ApplyEvent applies an event at now. The network must have run all events before it, and no event after it. The rate
+// of a host's end of a spaced link does not change.
 func (w *Wiring) ApplyEvent(f *fabric.Fabric, e *Event, now unit.Time) {
 	for i := 2 * e.Link; i < 2*e.Link+2; i++ {
 		if !e.affects(i & 1) {

@@ -64,7 +64,7 @@ func (c *config) Traits() dataplane.Traits {
 	return dataplane.Traits{MarksFrom: dataplane.AtAnyLength, DropsEarly: true, TargetParam: "target", Target: c.Target}
 }
 
-// withDerived returns c with values for the parameters that follow from the times.
+// withDerived returns c with values for Update, Alpha and Beta, which follow from the times if they are 0.
 func (c config) withDerived() config {
 	if c.Update == 0 {
 		c.Update = min(c.Target, c.RTT/3)
@@ -79,7 +79,8 @@ func (c config) withDerived() config {
 	return c
 }
 
-// rampProbability returns the first queue's own marking probability at a delay (laqm).
+// rampProbability returns the first queue's own marking probability at a delay (laqm): 0 up to Threshold, 1 from
+// Threshold+Range on.
 func (c *config) rampProbability(delay unit.Time) float64 {
 	switch {
 	case delay >= c.Threshold+c.Range:
@@ -104,7 +105,8 @@ func (s *portState) updateBase(c *config, delay float64) {
 	s.oldDelay = delay
 }
 
-// isDue returns true with a frequency equal to probability, evenly spaced. q is the queue.
+// isDue returns true with a frequency equal to probability, evenly spaced. q is the queue. It adds up the probabilities
+// of its calls.
 func (s *portState) isDue(q int, probability float64) bool {
 	s.dueCounts[q] += probability
 	if s.dueCounts[q] > 1 {
@@ -143,7 +145,8 @@ func (d *program) Name() string { return "dualpi2" }
 // Idle returns true: ticks change only the program.
 func (d *program) Idle() bool { return true }
 
-// Tick updates all probabilities, with the longest wait of a head of each port's queues.
+// Tick updates all probabilities, with the longest wait of a head of each port's queues. A head's wait is 0 if the
+// queue is empty.
 func (d *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range d.states {
 		delay := unit.Time(0)
@@ -157,7 +160,8 @@ func (d *program) Tick(env *dataplane.Env) unit.Time {
 	return env.Now() + d.config.Update
 }
 
-// Ingress chooses the queue.
+// Ingress chooses the queue by the ECN field. Packets with ECT(1) or CE, or with AnyECT all packets with ECN, enter the
+// low-latency queue.
 func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if bits := p.TOS & packet.ECN; bits&1 == 1 || d.config.AnyECT && bits != packet.NotECT {
 		p.Meta.Class = lowLatency
@@ -167,7 +171,9 @@ func (d *program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Release drops or marks a packet.
+// Release drops or marks packets with their queue's probability. In the classic queue it drops packets without ECN, and
+// from maxMarkProbability on all that are selected; others are marked. In the low-latency queue it marks and, if the
+// coupled probability is 1 or more, also drops.
 func (d *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &d.config
 	s := &d.states[m.Out]

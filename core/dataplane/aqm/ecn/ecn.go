@@ -29,16 +29,16 @@ func (c *Curve) QueueLength(q *tm.Queue) unit.Bytes {
 	return q.Bytes()
 }
 
-// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival. last is
-// the packet's size.
-func (c *Curve) LengthOnArrival(q *tm.Queue, last unit.Bytes) unit.Bytes {
+// LengthOnArrival returns the length, as the curve counts it, that the last packet of a queue found on arrival.
+// lastSize is that packet's size.
+func (c *Curve) LengthOnArrival(q *tm.Queue, lastSize unit.Bytes) unit.Bytes {
 	if c.Packets {
 		return unit.Bytes(q.Packets()) - 1
 	}
-	return q.Bytes() - last
+	return q.Bytes() - lastSize
 }
 
-// MarkProbability returns the probability of a mark at a queue length.
+// MarkProbability returns the probability of a mark at a queue length, in bytes or packets as the curve counts it.
 func (c *Curve) MarkProbability(length unit.Bytes) float64 {
 	switch {
 	case length > c.Kmax:
@@ -143,7 +143,7 @@ func (t *Thresholds) Params(p *scheme.Params) {
 	p.AddRule("kmax_map", func() error { return t.checkOrder(t.KmaxMap) })
 }
 
-// checkUnits returns an error unless all thresholds are in bytes, or all in packets.
+// checkUnits returns an error unless all thresholds are in bytes, or all in packets. The maps are in bytes.
 func (t *Thresholds) checkUnits() error {
 	packets := t.Min.Packets > 0 || t.Max.Packets > 0
 	switch {
@@ -166,7 +166,7 @@ func (t *Thresholds) checkOrder(rates []scheme.Pair[unit.Rate, unit.Bytes]) erro
 	return nil
 }
 
-// checkOrder returns an error if the thresholds are out of order.
+// checkOrder returns an error if Kmin is above Kmax.
 func (c *Curve) checkOrder() error {
 	if c.Kmin > c.Kmax && c.Packets {
 		return fmt.Errorf("kmin (%d packets) is above kmax (%d packets)", c.Kmin, c.Kmax)
@@ -177,7 +177,8 @@ func (c *Curve) checkOrder() error {
 	return nil
 }
 
-// BuildCurves returns the curves of a switch's ports.
+// BuildCurves returns the curves of a switch's ports. A port without a known rate in bit/s has the thresholds without
+// scaling.
 func (t *Thresholds) BuildCurves(site *dataplane.Site) []Curve {
 	var curves []Curve
 	for i := range site.Ports {
@@ -190,7 +191,8 @@ func (t *Thresholds) BuildCurves(site *dataplane.Site) []Curve {
 	return curves
 }
 
-// curveAt returns the marking at a port of a rate; 0: not in bit/s.
+// curveAt returns the marking at a port of a rate; 0: not in bit/s. The maps' values for exactly this rate replace the
+// scaled ones.
 func (t *Thresholds) curveAt(rate unit.Rate) Curve {
 	c := Curve{Kmin: t.Min.Bytes, Kmax: t.Max.Bytes, Pmax: t.Pmax}
 	if t.Min.Packets > 0 || t.Max.Packets > 0 {
@@ -226,7 +228,7 @@ func IsMarkable(p *packet.Packet) bool {
 // IsCapable reports whether a packet's transport supports ECN, so that a mark replaces a drop (RFC 3168 §5).
 func IsCapable(p *packet.Packet) bool { return p.TOS&packet.ECN != packet.NotECT }
 
-// markPacket draws whether to mark a markable packet by the present length of its queue.
+// markPacket draws whether to mark a markable packet by the present length of its queue. It counts the marks.
 func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if c := &k.curves[m.Out]; c.DrawMark(c.QueueLength(env.Port(m.Out).Queue(m.Queue)), k.random) {
@@ -238,7 +240,7 @@ func (k *marker) markPacket(env *dataplane.Env, p *packet.Packet) {
 // Name returns "ecn".
 func (k *marker) Name() string { return "ecn" }
 
-// Admit marks packets.
+// Admit marks packets by the queue before them. It drops no packet.
 func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if IsMarkable(p) {
 		e.markPacket(env, p)
@@ -246,7 +248,7 @@ func (e *Enqueue) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// Egress marks packets.
+// Egress marks packets by the queue behind them. It drops no packet.
 func (d *Dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if IsMarkable(p) {
 		d.markPacket(env, p)

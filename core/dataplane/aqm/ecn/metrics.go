@@ -12,13 +12,13 @@ func (k *marker) Metrics() []dataplane.Metric {
 		Label: "port", ByPort: true, Counter: true}}
 }
 
-// Sample writes the counts of marks by port to to, and returns their number.
-func (k *marker) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+// Sample writes the counts of marks by port to samples, as many as fit, and returns their number.
+func (k *marker) Sample(_ unit.Time, samples []dataplane.Sample) (n int) {
 	for port, x := range k.marked {
-		if n == len(to) {
+		if n == len(samples) {
 			break
 		}
-		to[n] = dataplane.Sample{Port: packet.PortID(port), Value: float64(x)}
+		samples[n] = dataplane.Sample{Port: packet.PortID(port), Value: float64(x)}
 		n++
 	}
 	return n
@@ -34,7 +34,8 @@ func (d *Dequeue) Adopt(_ unit.Time, old dataplane.Program) (kept string, lost [
 	return d.adoptCounts(old)
 }
 
-// adoptCounts takes over the counts of an Enqueue or Dequeue with the same number of ports.
+// adoptCounts takes over the counts of an Enqueue or Dequeue with the same number of ports. With any other program it
+// keeps the new counts, and kept is "".
 func (k *marker) adoptCounts(old dataplane.Program) (kept string, lost []string) {
 	var was *marker
 	switch old := old.(type) {

@@ -130,7 +130,7 @@ func (e *program) Name() string { return "pie" }
 // Idle returns true: ticks change only the program.
 func (e *program) Idle() bool { return true }
 
-// Tick updates all probabilities.
+// Tick updates the probabilities of all active queues, and returns the time of the next update.
 func (e *program) Tick(env *dataplane.Env) unit.Time {
 	for i := range e.states {
 		s, port, q := &e.states[i], env.Port(packet.PortID(i/e.queues)), i%e.queues
@@ -144,7 +144,8 @@ func (e *program) Tick(env *dataplane.Env) unit.Time {
 	return env.Now() + e.config.Update
 }
 
-// currentDelay returns the queue's delay in seconds (RFC 8033 §4.3).
+// currentDelay returns the queue's delay in seconds (RFC 8033 §4.3). It is 0 for an empty queue, or while the departure
+// rate is not known.
 func (s *queueState) currentDelay(c *config, q *tm.Queue) float64 {
 	if c.Rate {
 		return float64(q.Bytes()) * s.period / measureBytes
@@ -166,10 +167,10 @@ type Law struct {
 	Cap         bool    // RFC 8033 §5.5
 }
 
-// NextProbability returns the probability after an update with the given delay. old is the delay at the update before.
-// Both are in seconds.
-func (l Law) NextProbability(probability, old, delay float64) float64 {
-	d := float64(l.Alpha*(delay-l.Target.Seconds())) + float64(l.Beta*(delay-old))
+// NextProbability returns the probability after an update with the given delay. oldDelay is the delay at the update
+// before. Both are in seconds. The result is between 0 and 1.
+func (l Law) NextProbability(probability, oldDelay, delay float64) float64 {
+	d := float64(l.Alpha*(delay-l.Target.Seconds())) + float64(l.Beta*(delay-oldDelay))
 	for _, x := range scales {
 		if probability < x.below {
 			d /= x.by
@@ -180,7 +181,7 @@ func (l Law) NextProbability(probability, old, delay float64) float64 {
 		d = min(d, 0.02)
 	}
 	probability += d
-	if delay == 0 && old == 0 {
+	if delay == 0 && oldDelay == 0 {
 		probability *= 0.98
 	}
 	return min(max(probability, 0), 1)
@@ -193,7 +194,8 @@ func (s *queueState) updateProbability(c *config, delay float64) {
 	s.burstLeft = max(0, s.burstLeft-c.Update.Seconds())
 }
 
-// Admit drops or marks packets.
+// Admit drops or marks packets by a draw. It accepts all packets while the queue is inactive, short or has burst
+// allowance left, and leaves packets without room to the queue's limit.
 func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &e.config
 	s, q := &e.states[int(m.Out)*e.queues+int(m.Queue)], env.Port(m.Out).Queue(m.Queue)
@@ -218,7 +220,8 @@ func (e *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// Book starts to control a queue that has become long (RFC 8033 §5.3).
+// Book starts to control a queue that has become long (RFC 8033 §5.3). Its state starts from zero with a full burst
+// allowance.
 func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]
@@ -230,7 +233,7 @@ func (e *program) Book(env *dataplane.Env, p *packet.Packet) {
 		activeSince: env.Now()}
 }
 
-// isFilled reports whether the waiting data is at least a part of one of the limits. Without limits any packet
+// isFilled reports whether the waiting data is at least a part, 0 to 1, of one of the limits. Without limits any packet
 // suffices.
 func isFilled(p *tm.Port, queue tm.QueueID, part float64) bool {
 	q, total := p.Queue(queue), p.Limit()
@@ -253,7 +256,8 @@ func (e *program) OnDrop(_ *dataplane.Env, p *packet.Packet, why dataplane.Reaso
 }
 
 // drawDrop draws whether to drop. Probabilities of packets that are not dropped add up (RFC 8033 §5.4): below 0.85 no
-// packet is dropped, from 8.5 on one is.
+// packet is dropped, from 8.5 on one is. The sum of probabilities is used only with Spread; otherwise each packet is
+// drawn on its own.
 func (s *queueState) drawDrop(c *config, random unit.Random) bool {
 	if c.Spread {
 		if s.probability == 0 {
@@ -274,7 +278,7 @@ func (s *queueState) drawDrop(c *config, random unit.Random) bool {
 	return true
 }
 
-// Release measures the delay, or the rate of departures (RFC 8033 §5.2).
+// Release measures the packet's delay or, with Rate, the rate of departures (RFC 8033 §5.2). It accepts every packet.
 func (e *program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, now := &p.Meta, env.Now()
 	s := &e.states[int(m.Out)*e.queues+int(m.Queue)]

@@ -54,7 +54,7 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// lengthBytes returns a length in bytes.
+// lengthBytes returns a length in bytes, where a packet counts as MeanPacket.
 func (c *config) lengthBytes(l unit.Length) float64 {
 	return float64(l.Bytes) + float64(float64(l.Packets)*float64(c.MeanPacket))
 }
@@ -84,7 +84,8 @@ type curve struct {
 	service          float64 // time of a usual packet, in seconds; 0: not known
 }
 
-// curveAt returns the curve of a port of a rate.
+// curveAt returns the curve of a port of a rate. Without a known rate, min is 5 packets unless it is stated, and the
+// weight is 1 unless it is stated.
 func (c *config) curveAt(rate unit.LinkRate) (x curve) {
 	mean := float64(c.MeanPacket)
 	second := dataplane.LinkLoad(rate, unit.Second) // bytes, or packets where the rate is in packets/s
@@ -109,8 +110,8 @@ func (c *config) curveAt(rate unit.LinkRate) (x curve) {
 	return x
 }
 
-// dropProbability returns p_b of the paper's figure 2 for an average in bytes, gentle beyond max. At 1 every packet
-// is dropped or marked.
+// dropProbability returns p_b of the paper's figure 2 for an average in bytes, gentle beyond max if so configured. At 1
+// every packet is dropped or marked.
 func (c *config) dropProbability(x *curve, average float64) float64 {
 	switch {
 	case average < x.min:
@@ -146,7 +147,7 @@ func Scheme() dataplane.Scheme {
 		"grows with the queue's moving average", Source: "RED; Adaptive RED"}, newProgram)
 }
 
-// newProgram returns the program. It fails if min is not below max at a port.
+// newProgram returns the program. It fails if min is not below max at a port. Averages start at 0.
 func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	r := &Program{config: c, queues: max(site.Queues, 1), random: site.Random("red")}
 	for i := range site.Ports {
@@ -170,7 +171,8 @@ func newProgram(site *dataplane.Site, c config) (*Program, error) {
 // Name returns "red".
 func (r *Program) Name() string { return "red" }
 
-// Admit updates the average, and drops or marks (figure 2 of the paper).
+// Admit updates the average, and drops or marks (figure 2 of the paper). It marks instead of dropping with ECN while
+// the average is below max.
 func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m, c := &p.Meta, &r.config
 	x, s := &r.curves[m.Out], &r.states[int(m.Out)*r.queues+int(m.Queue)]
@@ -198,7 +200,8 @@ func (r *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Drop(dataplane.EarlyDrop)
 }
 
-// drawDrop draws with p_a = p_b / (1 − count·p_b), which spreads drops evenly (the paper's §4: method 2).
+// drawDrop draws with p_a = p_b / (1 − count·p_b), which spreads drops evenly (the paper's §4: method 2). count is the
+// number of packets since the last drop or mark. size is the packet's, which counts with ByBytes.
 func (r *Program) drawDrop(pb float64, count int64, size int32) bool {
 	if r.config.ByBytes && pb < 1 {
 		pb *= min(float64(size)/float64(r.config.MeanPacket), 1)
@@ -211,7 +214,7 @@ func (r *Program) drawDrop(pb float64, count int64, size int32) bool {
 	return pa >= 1 || pa > 0 && r.random.Float64() < pa
 }
 
-// Release records when the queue becomes empty: when the departing packet has been sent.
+// Release records when the queue becomes empty: when the departing packet has been sent. It accepts every packet.
 func (r *Program) Release(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)

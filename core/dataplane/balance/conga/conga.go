@@ -75,7 +75,8 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// setDefaultTimes sets the times that are 0. A derived tau is at least a given period.
+// setDefaultTimes sets the times that are 0. A derived tau is at least a given period. A Period of 0 becomes a tenth of
+// tau.
 func (c *config) setDefaultTimes(site *dataplane.Site) {
 	derivedGap.SetDefault(&c.Gap, site)
 	derivedAge.SetDefault(&c.Age, site)
@@ -135,7 +136,7 @@ type turn struct {
 	changed [4]uint64 // bit k: tag k has a value without feedback yet
 }
 
-// nextChanged returns the first changed tag after the last one, cyclically.
+// nextChanged returns the first changed tag after the last one, cyclically; ok is false without such a tag.
 func (t *turn) nextChanged() (tag int, ok bool) {
 	start := uint(t.last) + 1
 	for i := range uint(5) { // one cycle, and the first word's lower part
@@ -164,7 +165,8 @@ type estimator struct {
 	level     uint8 // X in 2^Q steps
 }
 
-// newProgram returns the program for a leaf or spine. It fails if the network is no leaf-spine network.
+// newProgram returns the program for a leaf or spine. It fails if the network is no leaf-spine network, or a leaf has
+// more uplinks than tags.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("conga: the network is not known")
@@ -208,7 +210,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "conga".
 func (g *program) Name() string { return "conga" }
 
-// byAbove returns the numbers of the uplinks in the order of the switches above.
+// byAbove returns the numbers of the uplinks in ascending order of the node numbers of the switches above.
 func byAbove(place *dataplane.TreePosition) []int {
 	order := make([]int, len(place.Up))
 	for i := range order {
@@ -232,7 +234,7 @@ func (g *program) portLevel(e *estimator, now unit.Time) uint8 {
 	return e.level
 }
 
-// decayEstimator applies the decrements of the periods that have passed, at least one.
+// decayEstimator applies the decrements of the periods that have passed, at least one, and sets the level.
 func (g *program) decayEstimator(e *estimator, now unit.Time) {
 	n := unit.Time(1)
 	if past := now - e.decayedAt; past >= 2*g.config.Period {
@@ -256,7 +258,8 @@ func (g *program) quantiseLevel(e *estimator) {
 	}
 }
 
-// Ingress stores the other leaf's feedback, and chooses the port.
+// Ingress chooses the port. At a leaf it removes the extension from a packet of another leaf and stores its feedback. A
+// packet to another leaf gets an uplink by flowlet, and the extension with its tag and feedback. A spine only forwards.
 func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	ports, _, v := g.paths.TakeHop(p)
@@ -295,7 +298,8 @@ func (g *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported.
+// reachesLeaf reports whether an uplink is up and leads to a leaf, as far as that leaf has reported. A report older
+// than Age does not count.
 func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port packet.PortID) bool {
 	k := g.uplinkTag[port]
 	if k == noFeedback || env.Port(port).IsDown() {
@@ -305,7 +309,8 @@ func (g *program) reachesLeaf(env *dataplane.Env, now unit.Time, leaf int, port 
 	return t.value != Unreachable || now-t.updatedAt > g.config.Age
 }
 
-// agedValue returns the metric as of now (CONGA §3.3). Old values decay; values without a report are 0.
+// agedValue returns the metric as of now (CONGA §3.3). It halves with each further age. Without a report it is 0, and
+// so is Unreachable after one age.
 func (t *metric) agedValue(now, age unit.Time) uint8 {
 	past := now - t.updatedAt
 	switch {
@@ -320,7 +325,7 @@ func (t *metric) agedValue(now, age unit.Time) uint8 {
 }
 
 // chooseUplink returns the uplink with the least maximum of local and remote congestion (CONGA §3.5). Of several it
-// takes the flow's last one, or a random one.
+// takes the flow's last one, or a random one. It overwrites g.levels. If no uplink works, all are equal.
 func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet.PortID {
 	now := env.Now()
 	least, ties := uint8(Unreachable), uint64(0)
@@ -355,7 +360,7 @@ func (g *program) chooseUplink(env *dataplane.Env, leaf int, hash uint32) packet
 }
 
 // learnFeedback processes a packet from another leaf: the congestion of its path, and that leaf's feedback about the
-// paths to it.
+// paths to it. A packet without a valid extension, or from an address without a leaf, has no effect.
 func (g *program) learnFeedback(now unit.Time, p *packet.Packet) {
 	h, ok := p.Extension(Extension)
 	if !ok || len(h) != 4 || int(p.Src) >= len(g.leafOf) || g.leafOf[p.Src] < 0 {
@@ -375,7 +380,8 @@ func (g *program) learnFeedback(now unit.Time, p *packet.Packet) {
 }
 
 // addFeedback writes one value for the paths from a leaf into a packet to that leaf, round robin, values without
-// feedback yet first (CONGA §3.3).
+// feedback yet first (CONGA §3.3). An uplink that is down is reported as Unreachable. Without any value, header stays
+// as it is.
 func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t, n := &g.turns[leaf], len(g.tagPort)
 	from := g.fromLeaf[leaf*n:][:n]
@@ -404,7 +410,8 @@ func (g *program) addFeedback(env *dataplane.Env, leaf int, header *[4]byte) {
 	t.changed[k/64] &^= 1 << (k % 64)
 }
 
-// Egress counts the packet, and raises its congestion value to the link's level.
+// Egress counts the packet, and raises its congestion value to the link's level. If the port's rate has changed, the
+// estimator's changes first.
 func (g *program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	e := &g.rates[p.Meta.Out]
 	if r := env.Port(p.Meta.Out).Rate(); r != e.rate { // an event has changed it

@@ -69,7 +69,7 @@ func newSelector(site *dataplane.Site, fields []field) (*selector, error) {
 	return s, nil
 }
 
-// hashPacket returns a packet's hash.
+// hashPacket returns the CRC-16 of the selector's fields of a packet, in their order.
 func (s *selector) hashPacket(p *packet.Packet) (crc uint16) {
 	for _, f := range s.fields {
 		switch f {

@@ -70,7 +70,7 @@ func Scheme() dataplane.Scheme {
 		})
 }
 
-// New returns the program with the site's routes and a seed.
+// New returns the program with the site's routes and a seed for the mixed hash. It excludes no ports.
 func New(site *dataplane.Site, seed uint32) *Program {
 	return &Program{routes: site.Routes, paths: [2]*packet.Paths{site.Routes.Paths(4), site.Routes.Paths(6)}, seed: seed}
 }
@@ -78,7 +78,8 @@ func New(site *dataplane.Site, seed uint32) *Program {
 // Name returns "ecmp".
 func (e *Program) Name() string { return "ecmp" }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses among the destination's paths.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses among the destination's paths by
+// the hash. Without a path it drops the packet as NoRoute.
 func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !p.DecrementHopLimit() {
 		return dataplane.Drop(dataplane.HopLimitExceeded)
@@ -106,8 +107,8 @@ func (e *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// moveFlow spreads the flows of an excluded port evenly over the remaining ports: by the part of the CRC-16 that was
-// not used yet, or by another mix of the hash.
+// moveFlow sets the port of a packet so that it spreads the flows of an excluded port evenly over the remaining ports:
+// by the part of the CRC-16 that was not used yet, or by another mix of the hash.
 func (e *Program) moveFlow(env *dataplane.Env, p *packet.Packet, ports []packet.PortID) {
 	live := e.LivePorts(env, ports)
 	n := uint64(len(live))

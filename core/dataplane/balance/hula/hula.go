@@ -71,7 +71,8 @@ func (c *config) Params(p *scheme.Params) {
 			"period, or more while paths improve", "HULA §3.1; best: Weir: the load of §4")
 }
 
-// setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes.
+// setDefaultTimes sets the times that are 0. leaves is the number of leaves with probes. A derived probe period is
+// longer if the probes of all leaves would use more than 1/probeShare of the slowest link.
 func (c *config) setDefaultTimes(site *dataplane.Site, leaves int) {
 	derivedGap.SetDefault(&c.Gap, site)
 	if c.Probe == 0 {
@@ -136,7 +137,8 @@ type hop struct {
 	known     bool
 }
 
-// newProgram returns the program for a switch of a fat tree. It fails if the network is no fat tree.
+// newProgram returns the program for a switch of a fat tree. It fails if the network is no fat tree, or has more leaves
+// than probes can address.
 func newProgram(site *dataplane.Site, c config) (*Program, error) {
 	if site.Place == nil {
 		return nil, fmt.Errorf("hula: the network is not known")
@@ -201,7 +203,8 @@ func (l *link) currentUtilisation(now, tau unit.Time) uint8 {
 	return 0
 }
 
-// Egress updates the estimator (HULA §3.2): U = D + U·(1 − Δt/τ), which is C·τ for a busy link.
+// Egress updates the estimator (HULA §3.2): U = D + U·(1 − Δt/τ), which is C·τ for a busy link. If the port's rate has
+// changed, the estimator's changes first.
 func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	l, now := &h.links[p.Meta.Out], env.Now()
 	if r := env.Port(p.Meta.Out).Rate(); r != l.rate { // an event has changed it
@@ -215,7 +218,8 @@ func (h *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// Ingress processes probes, and forwards data.
+// Ingress processes probes, and forwards data. With several ports, a flowlet keeps its uplink while that receives
+// probes. A new flowlet takes the best hop or, without a recent probe, a port by its hash.
 func (h *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && h.handleProbe(env, p) {
@@ -253,7 +257,7 @@ func (h *Program) Normalize(now unit.Time) {
 	}
 }
 
-// handleProbe processes and forwards a probe. It returns false if the packet is no probe.
+// handleProbe processes and forwards a probe. It returns false if the packet is no probe, or comes from a host.
 func (h *Program) handleProbe(env *dataplane.Env, p *packet.Packet) bool {
 	m := &p.Meta
 	e, ok := p.Extension(Extension)
@@ -286,11 +290,11 @@ func (h *Program) handleProbe(env *dataplane.Env, p *packet.Packet) bool {
 	return true
 }
 
-// spreadProbe sends a probe out of all these ports except one.
-func (h *Program) spreadProbe(env *dataplane.Env, ports []packet.PortID, except packet.PortID, tor int,
+// spreadProbe sends a probe out of all these ports except excludedPort; packet.NoPort excludes no port.
+func (h *Program) spreadProbe(env *dataplane.Env, ports []packet.PortID, excludedPort packet.PortID, tor int,
 	util uint8) {
 	for _, port := range ports {
-		if port != except {
+		if port != excludedPort {
 			h.counts.Forwarded++
 			h.sendProbe(env, port, tor, util)
 		}
@@ -312,7 +316,7 @@ func probeSize(f packet.Framing, version uint8, extensions int32) int32 {
 	return f.FrameBytes(headers, 0, false)
 }
 
-// sendProbe sends a probe to the neighbour at a port.
+// sendProbe sends a probe to the neighbour at a port, for a ToR with the path's utilisation in 1/255.
 func (h *Program) sendProbe(env *dataplane.Env, port packet.PortID, tor int, util uint8) {
 	p := env.NewPacket()
 	p.Kind, p.Proto, p.Version, p.HopLimit = packet.Probe, packet.ProtoOwn, h.version, 1
@@ -324,7 +328,7 @@ func (h *Program) sendProbe(env *dataplane.Env, port packet.PortID, tor int, uti
 }
 
 // Tick sends a ToR's own probes: the first at 0, the next after a random part of the period, so that ToRs do not
-// synchronise.
+// synchronise. Other switches, and ToRs without other ToRs or uplinks, send no probes.
 func (h *Program) Tick(env *dataplane.Env) unit.Time {
 	if h.ownToR < 0 || h.place.Leaves < 2 || len(h.place.Up) == 0 {
 		return unit.Never

@@ -54,7 +54,7 @@ func Scheme() dataplane.Scheme {
 		func(site *dataplane.Site, c config) (*program, error) { return newProgram(site, c), nil })
 }
 
-// newProgram returns the program of a switch.
+// newProgram returns the program of a switch. A gap of 0 becomes the derived one.
 func newProgram(site *dataplane.Site, c config) *program {
 	derivedGap.SetDefault(&c.Gap, site)
 	r := site.Random("letflow")

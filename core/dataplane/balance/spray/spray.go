@@ -75,7 +75,7 @@ func New(site *dataplane.Site, order string) *Program {
 	return s
 }
 
-// Redraw draws the orders, or the first ports of rounds (dataplane.Redrawer).
+// Redraw draws the orders, or the first ports of rounds (dataplane.Redrawer). All rounds restart.
 func (s *Program) Redraw() {
 	for i, paths := range s.paths {
 		s.turns[i] = make([]*turn, len(paths.Sets))
@@ -95,8 +95,8 @@ func (s *Program) Redraw() {
 // Name returns "spray".
 func (s *Program) Name() string { return "spray" }
 
-// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the next one of the
-// destination's paths.
+// Ingress decrements the hop limit, drops the packet when that reaches 0, and chooses the next one of the destination's
+// paths. Without a path it drops the packet as NoRoute. Excluded ports lose their turns.
 func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if !p.DecrementHopLimit() {
@@ -132,7 +132,8 @@ func (s *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// takePort returns the port of this turn and moves to the next one.
+// takePort returns the port of this turn and moves to the next one. Under Permutation the end of a round draws the next
+// order.
 func (s *Program) takePort(t *turn) packet.PortID {
 	port := t.ports[t.next]
 	if t.next++; t.next == len(t.ports) {
@@ -143,7 +144,7 @@ func (s *Program) takePort(t *turn) packet.PortID {
 	return port
 }
 
-// shuffleTurn draws a new order (Fisher, Yates).
+// shuffleTurn draws a new order of the turn's ports (Fisher, Yates).
 func (s *Program) shuffleTurn(t *turn) {
 	for i := len(t.ports) - 1; i > 0; i-- {
 		j := s.random.IntN(i + 1)

@@ -58,7 +58,8 @@ func Scheme() dataplane.Scheme {
 		Source: "WCMP (Zhou et al., EuroSys 2014)"}, newProgram)
 }
 
-// newProgram returns the program of a switch. It fails if a port with a weight does not exist.
+// newProgram returns the program of a switch. It fails if a port with a weight does not exist. Without weights they are
+// the ports' rates.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	w := &program{paths: dataplane.NewPathSet(site), seed: uint32(site.Random("wecmp").Uint64()),
 		weight: make([]uint64, site.Ports), Failover: dataplane.NewFailover(site, c.Failover)}
@@ -82,7 +83,8 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "wecmp".
 func (w *program) Name() string { return "wecmp" }
 
-// Ingress chooses among the destination's paths; if all weights are 0, the first one.
+// Ingress chooses among the destination's paths by the hash and the weights. A flow of an excluded port moves to one of
+// the remaining ports.
 func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	ports, _, v := w.paths.TakeHop(p)
 	if v != dataplane.Accept {
@@ -99,7 +101,7 @@ func (w *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// drawPort returns the port of a hash by the weights of ports.
+// drawPort returns the port of a hash by the weights of ports. If all weights are 0, it is the first port.
 func (w *program) drawPort(ports []packet.PortID, hash uint32) packet.PortID {
 	sum := uint64(0)
 	for _, x := range ports {

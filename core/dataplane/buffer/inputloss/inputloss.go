@@ -41,7 +41,7 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "loss".
 func (l *Program) Name() string { return "loss" }
 
-// Ingress drops a packet with the given probability.
+// Ingress drops a packet with the given probability. Packets made by the switch pass.
 func (l *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if l.probability > 0 && p.Meta.In != packet.NoPort && l.random.Float64() < l.probability {
 		return dataplane.Drop(dataplane.InputLoss)

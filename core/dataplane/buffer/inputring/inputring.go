@@ -85,9 +85,9 @@ func (r *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Drop(dataplane.InputLoss)
 }
 
-// takePacket reports whether a packet that arrives at port in is read at once, or has room to wait, and counts it. A
+// takePacket reports whether a packet that arrives at a port is read at once, or has room to wait, and counts it. A
 // packet read by now has left its ring: departures precede arrivals of the same instant.
-func (r *program) takePacket(now unit.Time, in int) bool {
+func (r *program) takePacket(now unit.Time, port int) bool {
 	for r.waitingTotal > 0 && r.readUntil <= now {
 		r.waiting[r.nextRing()]--
 		r.waitingTotal--
@@ -95,7 +95,7 @@ func (r *program) takePacket(now unit.Time, in int) bool {
 	}
 	ring := 0
 	if r.config.Own {
-		ring = in
+		ring = port
 	}
 	if r.readUntil <= now {
 		r.lastRing = ring
@@ -111,7 +111,7 @@ func (r *program) takePacket(now unit.Time, in int) bool {
 }
 
 // nextRing returns the ring that is read next, the first non-empty one after the last. BMv2's loop over its ports
-// likewise takes one packet of each port with packets.
+// likewise takes one packet of each port with packets. At least one packet must wait. The ring becomes the last one.
 func (r *program) nextRing() int {
 	for {
 		if r.lastRing++; r.lastRing >= len(r.waiting) {
@@ -123,9 +123,10 @@ func (r *program) nextRing() int {
 	}
 }
 
-// readTime returns the time to read the next packet. continues: the packet before has just been read.
-func (r *program) readTime(continues bool) unit.Time {
-	t := r.serialiser.NextTime(0, continues)
+// readTime returns the time to read the next packet. backToBack: the packet before has just been read. With jitter,
+// each call draws a number.
+func (r *program) readTime(backToBack bool) unit.Time {
+	t := r.serialiser.NextTime(0, backToBack)
 	if j := r.config.Jitter; j > 0 {
 		t += unit.Time(float64(t) * j * (float64(2*r.random.Float64()) - 1))
 	}

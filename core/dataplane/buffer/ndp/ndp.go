@@ -49,8 +49,9 @@ func (c *Config) Params(p *scheme.Params) {
 // since ten headers precede one packet.
 const headersPerData = 16
 
-// maxBacklog returns the packets of the data queue and the headers that precede them, or the headers and the data
-// that precedes them, if that is more. In either case a turn may have begun already.
+// maxBacklog returns the packets of the data queue and the headers that precede them, or the headers and the data that
+// precedes them, if that is more. In either case a turn may have begun already. Without two turns the port has strict
+// priority.
 func (c *Config) maxBacklog(frame unit.Bytes, turns []int64) dataplane.Backlog {
 	data := unit.Bytes(c.Data) * frame
 	if len(turns) != 2 {
@@ -81,7 +82,8 @@ type Program struct {
 	returned uint64
 }
 
-// New returns the program. It fails unless ports have two queues.
+// New returns the program. It fails unless ports have two queues. If Headers is 0, it becomes the size of Data full
+// packets; an unknown full size counts as 1514 bytes.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("ndp needs two queues a port (queues: 2), for headers and data; there are %d",
@@ -109,7 +111,8 @@ func isHeader(p *packet.Packet) bool {
 	return p.Kind == packet.Data && p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress sets the packet's class to its queue. Headers, acknowledgements and pulls precede data (NDP §3.1, §3.2).
+// Ingress sets the packet's class to its queue. Headers, acknowledgements and pulls precede data (NDP §3.1, §3.2). It
+// overwrites the class of programs before it.
 func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = data
 	if p.Kind != packet.Data || isHeader(p) {
@@ -119,7 +122,8 @@ func (n *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // Admit trims a packet that finds the data queue full, or the last one in the queue instead (NDP §3.1). It returns
-// headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'.
+// headers that find their queue full (NDP §3.2.4). The port's own limits count like the queues'. Data that must not be
+// trimmed is dropped as QueuePacketLimit.
 func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	port := env.Port(m.Out)
@@ -147,7 +151,8 @@ func (n *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Trim
 }
 
-// handleOverflow decides about a packet without room in the header queue.
+// handleOverflow decides about a packet without room in the header queue. A trimmed data packet goes back to its sender
+// as a copy, if configured and possible, and is dropped as Returned. Other packets are dropped.
 func (n *Program) handleOverflow(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	switch {
 	case p.Kind != packet.Data:

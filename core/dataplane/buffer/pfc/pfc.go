@@ -114,7 +114,7 @@ func (c *config) Params(p *scheme.Params) {
 	})
 }
 
-// parseClass parses the number of a class.
+// parseClass parses the number of a class, 0 to tm.Classes−1.
 func parseClass(s string) (int, error) {
 	if len(s) != 1 || s[0] < '0' || s[0] >= '0'+tm.Classes {
 		return 0, fmt.Errorf("%q is not a class; 0 … %d are possible", s, tm.Classes-1)
@@ -129,8 +129,9 @@ func Scheme() dataplane.Scheme {
 		"loses packets", Source: "IEEE 802.1Qbb; HPCC §5.1; HPCC simulator"}, newProgram)
 }
 
-// newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It
-// fails if the buffer does not hold the headroom.
+// newProgram returns the program of a switch: a Program, or a standalone one without a shared_buffer program. It fails
+// if the buffer does not hold the headroom, if a class has no queue, or if a standalone one has a trigger other than
+// static.
 func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	p := &Program{buffer: sharedbuffer.BufferOf(site), paused: make([]uint8, site.Ports), offset: c.XOnOffset,
 		earliestRenewal: unit.Never}
@@ -174,7 +175,7 @@ func newProgram(site *dataplane.Site, c config) (dataplane.Program, error) {
 	return p, nil
 }
 
-// headroomBytes returns the headroom of a queue at a port.
+// headroomBytes returns the headroom of a queue at a port, by the configured kind of headroom.
 func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	switch c.Headroom {
 	case headroomRoundTrip:
@@ -185,7 +186,8 @@ func (c *config) headroomBytes(line dataplane.Line) unit.Bytes {
 	return c.HeadroomSize
 }
 
-// newTrigger returns the trigger of a queue at a port.
+// newTrigger returns the trigger of a queue at a port: xoff, or a share of the free part, by the configured kind of
+// trigger.
 func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	t := sharedbuffer.Trigger{Share: c.Share}
 	switch c.Trigger {
@@ -197,7 +199,9 @@ func (c *config) newTrigger(line dataplane.Line) sharedbuffer.Trigger {
 	return t
 }
 
-// protectedClasses returns the classes that PFC protects, as a bit set. It fails on a class without a queue.
+// protectedClasses returns the classes that PFC protects, as a bit set. It fails on a class without a queue. If the
+// configuration sets a class to true, these classes are protected; otherwise all classes with queues that are not
+// false.
 func (c *config) protectedClasses(queues int) (uint8, error) {
 	queues = min(queues, tm.Classes)
 	all := uint8(1<<queues - 1)
@@ -239,16 +243,16 @@ func bytesInFlight(l dataplane.Line, delays int64, frame unit.Bytes) unit.Bytes 
 	return unit.Bytes(math.Ceil(seconds * float64(l.Rate.Bits) / 8))
 }
 
-// portShift returns the exponent of a port: one less than base for each doubling of its rate over the NICs' rate, at
-// least 0.
-func portShift(base int, rate, nic unit.Rate) int {
-	for ; base > 0 && rate >= 2*nic; rate /= 2 {
+// portShift returns the exponent of a port: one less than base for each doubling of its rate over nicRate, at least 0.
+func portShift(base int, rate, nicRate unit.Rate) int {
+	for ; base > 0 && rate >= 2*nicRate; rate /= 2 {
 		base--
 	}
 	return base
 }
 
-// halfPause returns half the time of a pause at a port; unit.Never without quanta.
+// halfPause returns half the time of a pause at a port; unit.Never without quanta. At a rate in packets/s a packet
+// counts as in tm.Port.ApplyPause.
 func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	rate := float64(r.Bits)
 	if r.Packets > 0 {
@@ -260,7 +264,7 @@ func (p *Program) halfPause(r unit.LinkRate) unit.Time {
 	return max(1, unit.Time(min(float64(p.quanta)*512/rate/2, 1e6)*float64(unit.Second)))
 }
 
-// ProgramOf returns the Program in p, and whether it counts packets itself; nil: p is another program.
+// ProgramOf returns the Program in p, and whether it counts packets itself; x is nil if p is another program.
 func ProgramOf(p dataplane.Program) (x *Program, counts bool) {
 	switch p := p.(type) {
 	case *Program:
@@ -295,22 +299,23 @@ func (p *Program) CheckBooked(env *dataplane.Env, m *packet.Metadata, q *sharedb
 	}
 }
 
-// pauseClass stops a class of the neighbour at a port.
-func (p *Program) pauseClass(env *dataplane.Env, in packet.PortID, class uint8) {
-	p.paused[in] |= 1 << class
+// pauseClass stops a class of the neighbour at a port. With quanta it also sets the time of the renewal.
+func (p *Program) pauseClass(env *dataplane.Env, port packet.PortID, class uint8) {
+	p.paused[port] |= 1 << class
 	if p.quanta == 0 {
-		env.SendPFC(in, packet.Pause, class)
+		env.SendPFC(port, packet.Pause, class)
 		return
 	}
-	env.SendPause(in, class, p.quanta)
-	if p.nextRenewal[in] == unit.Never {
-		p.nextRenewal[in] = env.Now() + p.renewal[in]
-		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[in])
+	env.SendPause(port, class, p.quanta)
+	if p.nextRenewal[port] == unit.Never {
+		p.nextRenewal[port] = env.Now() + p.renewal[port]
+		p.earliestRenewal = min(p.earliestRenewal, p.nextRenewal[port])
 		env.TickAt(p.ticker, p.earliestRenewal)
 	}
 }
 
-// Unbook resumes the neighbour when enough of its packets have departed.
+// Unbook resumes the neighbour when the headroom of the packet's ingress queue is empty, and its shared bytes are 0 or
+// below the threshold by at least offset.
 func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 	m := &x.Meta
 	if int(m.In) < len(p.paused) && p.HasStopped(m) {
@@ -319,20 +324,21 @@ func (p *Program) Unbook(env *dataplane.Env, x *packet.Packet) {
 }
 
 // HasStopped reports whether the neighbour that sent a packet, which arrived at a port, was asked to stop its class.
+// The port must be one of the switch's.
 func (p *Program) HasStopped(m *packet.Metadata) bool {
 	return p.paused[m.In]>>(m.Class%tm.Classes)&1 != 0
 }
 
 // resumeClass resumes a stopped class of the neighbour at a port, if enough of its packets have departed.
-func (p *Program) resumeClass(env *dataplane.Env, in packet.PortID, class uint8) {
-	q := p.buffer.IngressQueue(in, class)
+func (p *Program) resumeClass(env *dataplane.Env, port packet.PortID, class uint8) {
+	q := p.buffer.IngressQueue(port, class)
 	if shared := q.SharedBytes(); q.HeadroomBytes() == 0 && (shared == 0 || shared+p.offset <= p.buffer.Threshold(q)) {
-		p.paused[in] &^= 1 << class
-		env.SendPFC(in, packet.Resume, class)
+		p.paused[port] &^= 1 << class
+		env.SendPFC(port, packet.Resume, class)
 	}
 }
 
-// Tick renews pauses.
+// Tick sends Pause frames for the stopped classes of each port that is due, and returns the time of the next renewal.
 func (p *Program) Tick(env *dataplane.Env) unit.Time {
 	p.earliestRenewal = unit.Never
 	for i := range p.nextRenewal {
@@ -351,7 +357,7 @@ func (p *Program) Tick(env *dataplane.Env) unit.Time {
 // Idle returns true: ticks only renew pauses.
 func (p *Program) Idle() bool { return true }
 
-// Admit drops packets that do not fit into the headroom.
+// Admit drops packets that do not fit into the headroom. Classes without protection have no limit here.
 func (a *standalone) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	return a.buffer.Admit(env, p)
 }

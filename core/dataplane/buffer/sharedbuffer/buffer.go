@@ -78,8 +78,8 @@ type Config struct {
 	Limit    unit.Bytes // 0: no static threshold
 }
 
-// SetSize sets the size, before any queue is guarded. It fails if the reserves do not fit, or the size is already
-// set.
+// SetSize sets the size, before any queue is guarded. It fails if the reserves do not fit, or the size is already set.
+// After an error the buffer must not be used.
 func (b *Buffer) SetSize(c Config) error {
 	switch {
 	case b.sized:
@@ -114,9 +114,9 @@ func (b *Buffer) hasGuardedQueue() bool {
 // HasSize reports whether a shared_buffer program has set the size.
 func (b *Buffer) HasSize() bool { return b.sized }
 
-// GuardQueue lets PFC protect an ingress queue, with this headroom and a trigger. It fails if that would use up the
-// shared part.
-func (b *Buffer) GuardQueue(in packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
+// GuardQueue lets PFC protect an ingress queue, with a headroom of room bytes and a trigger. It fails if that would use
+// up the shared part.
+func (b *Buffer) GuardQueue(port packet.PortID, class uint8, room unit.Bytes, t Trigger) error {
 	if b.sized {
 		if b.shared -= room; b.shared <= 0 {
 			return fmt.Errorf("a buffer of %d bytes does not hold the reserves (%d bytes) and the headroom (%d bytes so far)",
@@ -124,26 +124,31 @@ func (b *Buffer) GuardQueue(in packet.PortID, class uint8, room unit.Bytes, t Tr
 		}
 	}
 	b.headroom += room
-	q := b.IngressQueue(in, class)
+	q := b.IngressQueue(port, class)
 	q.guarded, q.room, q.trigger = true, room, t
 	return nil
 }
 
-// IngressQueue returns the ingress queue of a port and a class.
-func (b *Buffer) IngressQueue(in packet.PortID, class uint8) *Queue {
-	return &b.queues[int(class%tm.Classes)*b.ports+min(int(in), b.ports-1)] // NoPort: made here
+// IngressQueue returns the ingress queue of a port and a class. A port beyond the switch's, such as packet.NoPort, is
+// the one of packets made by the switch. The class is taken modulo tm.Classes.
+func (b *Buffer) IngressQueue(port packet.PortID, class uint8) *Queue {
+	return &b.queues[int(class%tm.Classes)*b.ports+min(int(port), b.ports-1)] // NoPort: made here
 }
 
 // FreeBytes returns the free bytes of the shared part.
 func (b *Buffer) FreeBytes() unit.Bytes { return b.shared - b.used }
 
-// UsedBytes returns the used bytes of the shared part, Size the size of the memory (0: no limit), Shared the size of
-// the shared part.
+// UsedBytes returns the used bytes of the shared part.
 func (b *Buffer) UsedBytes() unit.Bytes { return b.used }
-func (b *Buffer) Size() unit.Bytes      { return b.size }
-func (b *Buffer) Shared() unit.Bytes    { return b.shared }
 
-// Threshold returns the use of the shared part at which PFC stops the neighbour, as of now.
+// Size returns the size of the memory; 0: no limit.
+func (b *Buffer) Size() unit.Bytes { return b.size }
+
+// Shared returns the size of the shared part.
+func (b *Buffer) Shared() unit.Bytes { return b.shared }
+
+// Threshold returns the use of the shared part at which PFC stops the neighbour: the trigger's static amount, or its
+// share of the bytes that are free now.
 func (b *Buffer) Threshold(q *Queue) unit.Bytes {
 	if q.trigger.Static > 0 {
 		return q.trigger.Static
@@ -160,7 +165,8 @@ const (
 	headroom
 )
 
-// choosePart returns the part that n more bytes of a queue use; nowhere: they do not fit.
+// choosePart returns the part that n more bytes of a queue use; nowhere: they do not fit. A guarded queue uses its
+// headroom only beyond its threshold, or if the shared part is full.
 func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 	held := q.bytes - q.headroom
 	over := held + n - q.reserved // what the queue would use of the shared part
@@ -175,7 +181,7 @@ func (b *Buffer) choosePart(q *Queue, n unit.Bytes) part {
 	return nowhere
 }
 
-// Admit drops a packet without room.
+// Admit drops a packet without room, as HeadroomFull, BufferFull or EgressThreshold. It books no bytes.
 func (b *Buffer) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	q, n := b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.HasReserve(n) {
@@ -191,9 +197,12 @@ func (q *Queue) fitsReserve(n unit.Bytes) bool { return q.bytes-q.headroom+n <= 
 // HasReserve reports whether the reserve of a guarded queue has room for n bytes, which are then admitted regardless of
 // other packets. BookReserve books them.
 func (q *Queue) HasReserve(n unit.Bytes) bool { return q.guarded && q.fitsReserve(n) }
-func (q *Queue) BookReserve(n unit.Bytes)     { q.bytes += n }
 
-// decidePart returns the part that a packet of n bytes uses, and the verdict.
+// BookReserve counts n bytes into the reserve, after HasReserve has returned true for them.
+func (q *Queue) BookReserve(n unit.Bytes) { q.bytes += n }
+
+// decidePart returns the part that a packet of n bytes uses, and the verdict. An egress threshold may drop the packet
+// although a part has room.
 func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n unit.Bytes) (part, dataplane.Verdict) {
 	where := b.choosePart(q, n)
 	if where == nowhere {
@@ -214,7 +223,7 @@ func (b *Buffer) decidePart(env *dataplane.Env, p *packet.Packet, q *Queue, n un
 	return where, dataplane.Accept
 }
 
-// Book counts a packet in. It uses headroom only if choosePart selects it.
+// Book counts a packet in that Admit has accepted. It uses headroom only if choosePart selects it.
 func (b *Buffer) Book(p *packet.Packet) {
 	q, n := b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size)
 	if q.fitsReserve(n) {
@@ -225,16 +234,16 @@ func (b *Buffer) Book(p *packet.Packet) {
 }
 
 // bookBytes counts n bytes into a part of the buffer.
-func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, where part) {
+func (b *Buffer) bookBytes(q *Queue, n unit.Bytes, destination part) {
 	before := q.SharedBytes()
-	if where == headroom {
+	if destination == headroom {
 		q.headroom += n
 	}
 	q.bytes += n
 	b.used += q.SharedBytes() - before
 }
 
-// AdmitAndBook is Admit and, if that accepts, Book.
+// AdmitAndBook is Admit and, if that accepts, Book, for a caller that already has the packet's ingress queue q.
 func (b *Buffer) AdmitAndBook(env *dataplane.Env, p *packet.Packet, q *Queue) dataplane.Verdict {
 	n := unit.Bytes(p.Size)
 	if q.HasReserve(n) {
@@ -253,7 +262,7 @@ func (b *Buffer) Unbook(p *packet.Packet) {
 	b.UnbookBytes(b.IngressQueue(p.Meta.In, p.Meta.Class), unit.Bytes(p.Size))
 }
 
-// UnbookBytes is Unbook for n bytes of a queue.
+// UnbookBytes is Unbook for n bytes of a queue, which must be booked there.
 func (b *Buffer) UnbookBytes(q *Queue, n unit.Bytes) {
 	if q.FitsReserve() { // all of it is in the reserve
 		q.bytes -= n
@@ -265,8 +274,9 @@ func (b *Buffer) UnbookBytes(q *Queue, n unit.Bytes) {
 	b.used += q.SharedBytes() - before
 }
 
-// Check returns an error, for tests, if the books do not balance. waits is the number of waiting bytes.
-func (b *Buffer) Check(waits unit.Bytes) error {
+// Check returns an error, for tests, if the books do not balance. waitingBytes is the number of bytes that wait in all
+// ports.
+func (b *Buffer) Check(waitingBytes unit.Bytes) error {
 	var bytes, shared, room unit.Bytes
 	for i := range b.queues {
 		q := &b.queues[i]
@@ -284,8 +294,8 @@ func (b *Buffer) Check(waits unit.Bytes) error {
 		return fmt.Errorf("%d bytes of the shared part are used, it has %d", b.used, b.shared)
 	case b.size > 0 && bytes > b.size:
 		return fmt.Errorf("%d bytes are in a buffer of %d", bytes, b.size)
-	case bytes != waits:
-		return fmt.Errorf("%d bytes are booked, %d wait", bytes, waits)
+	case bytes != waitingBytes:
+		return fmt.Errorf("%d bytes are booked, %d wait", bytes, waitingBytes)
 	}
 	return nil
 }

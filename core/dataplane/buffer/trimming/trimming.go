@@ -120,7 +120,8 @@ type port struct {
 // unknown is the rate of a port that has had no packet yet.
 const unknown unit.Rate = -1
 
-// New returns the program. It fails unless ports have two queues and a rate is known.
+// New returns the program. It fails unless ports have two queues and a rate is known. An unknown full frame counts as
+// 1514 bytes. If Rate is 0, the rate is the fastest link's.
 func New(site *dataplane.Site, c Config) (*Program, error) {
 	if site.Queues != 2 {
 		return nil, fmt.Errorf("trimming needs two queues a port (queues: 2), for headers and data; there are %d",
@@ -187,7 +188,7 @@ func isHeader(p *packet.Packet) bool {
 	return p.Kind != packet.Data || p.Size <= maxHeaderSize && p.Payload == 0
 }
 
-// Ingress sets the packet's class to its queue.
+// Ingress sets the packet's class to its queue: Headers for packets without payload, and Data for others.
 func (x *Program) Ingress(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	p.Meta.Class = Data
 	if isHeader(p) {
@@ -205,7 +206,8 @@ func (p *port) bytesOnWire(now unit.Time) unit.Bytes {
 	return 0
 }
 
-// HasRoom reports whether Admit accepts a packet now, with queue m.Queue, at its port.
+// HasRoom reports whether Admit accepts a packet now, with queue m.Queue, at its port. t is the port m.Out. If its rate
+// has changed, the limits are set first.
 func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	m := &p.Meta
 	at := &x.ports[m.Out]
@@ -219,7 +221,8 @@ func (x *Program) HasRoom(now unit.Time, t *tm.Port, p *packet.Packet) bool {
 	return t.Queue(m.Queue).Bytes()+waits <= most && (!t.IsBounded() || t.Fits(m.Queue, p.Size) == tm.Fits)
 }
 
-// Admit trims data without room, or the last packet of the queue in its place.
+// Admit trims data without room, or the last packet of the queue in its place. A trimmed packet without room is dropped
+// as TrimFailed. Control packets, and data that must not be trimmed, are dropped as QueueByteLimit.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if x.HasRoom(env.Now(), env.Port(m.Out), p) {
@@ -247,9 +250,9 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // recordTrim counts a trimmed packet, and flags it if this is its last hop.
-func (x *Program) recordTrim(at *port, p *packet.Packet) {
+func (x *Program) recordTrim(egress *port, p *packet.Packet) {
 	x.trimmed++
-	if at.toHost && p.Proto == packet.ProtoOwn {
+	if egress.toHost && p.Proto == packet.ProtoOwn {
 		p.TCP.Flags |= packet.LastHop
 	}
 }
@@ -262,7 +265,7 @@ func (x *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// MarkDeparting is Egress for data that departs from a port at now.
+// MarkDeparting is Egress for data that departs from a port at now. t is the port p.Meta.Out.
 func (x *Program) MarkDeparting(now unit.Time, t *tm.Port, p *packet.Packet) {
 	at := &x.ports[p.Meta.Out]
 	if rate := t.Rate().Bits; rate != at.rate {

@@ -120,8 +120,9 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "afq".
 func (x *program) Name() string { return "afq" }
 
-// Admit finds the round of a packet (AFQ §3.3). The bid of its user, at least the current round, grows by its size
-// over the user's weight. Packets made by switches join the current round.
+// Admit finds the round of a packet (AFQ §3.3). The bid of its user, at least the current round, grows by its size over
+// the user's weight. Packets made by switches join the current round. A packet with a round beyond the last queue is
+// dropped. The bid is written only in Book.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	round, _ := env.Port(m.Out).CurrentRound()
@@ -160,6 +161,7 @@ func (x *program) readBid(bids []uint64, key uint32) uint64 {
 }
 
 // Book writes the bid of a packet that has entered its round. Cells above it stay, because other users share them.
+// Packets without a bid, made by switches, change no cell.
 func (x *program) Book(_ *dataplane.Env, p *packet.Packet) {
 	if x.bid == 0 {
 		return

@@ -90,7 +90,8 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit drops the excess over the fair rate at random (CSFQ figure 3).
+// Admit drops the excess over the fair rate at random (CSFQ figure 3). Packets made by switches pass without being
+// counted.
 func (x *program) Admit(_ *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -109,7 +110,8 @@ func (x *program) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// OnDrop counts a dropped packet, and lowers the fair rate if the buffer overflowed.
+// OnDrop counts a dropped packet, and lowers the fair rate if the buffer overflowed. Packets that were counted before,
+// or have no label, do not count.
 func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Reason) {
 	if !x.pending || int(p.Meta.Out) >= len(x.ports) {
 		return
@@ -122,7 +124,7 @@ func (x *program) OnDrop(env *dataplane.Env, p *packet.Packet, why dataplane.Rea
 	}
 }
 
-// countPacket updates the port's estimate with the packet in hand.
+// countPacket updates the port's estimate with the packet in hand. It is then no longer pending.
 func (x *program) countPacket(env *dataplane.Env, p *packet.Packet, accepted bool) {
 	x.pending = false
 	port := env.Port(p.Meta.Out)
@@ -151,7 +153,8 @@ type PortState struct {
 	congested bool
 }
 
-// DropProbability returns the drop probability of a packet, max(0, 1 − alpha/label).
+// DropProbability returns the drop probability of a packet, max(0, 1 − alpha/label). It is 0 while the fair rate is not
+// known.
 func (p *PortState) DropProbability(label float64) float64 {
 	if p.alpha <= 0 || label <= p.alpha {
 		return 0
@@ -199,11 +202,11 @@ func (p *PortState) updateEstimate(now unit.Time, label, bits, capacity float64,
 // setAlpha sets the fair rate and starts the next update's range.
 func (p *PortState) setAlpha(alpha float64) { p.alpha, p.updated = alpha, alpha }
 
-// lowerAlpha lowers the fair rate by a share because the buffer had no room, at most to (1 − most) of its last
+// lowerAlpha lowers the fair rate by a share because the buffer had no room, but not below (1 − maxShare) of its last
 // update.
-func (p *PortState) lowerAlpha(share, most float64) {
-	p.alpha = max(p.alpha*(1-share), p.updated*(1-most))
+func (p *PortState) lowerAlpha(share, maxShare float64) {
+	p.alpha = max(p.alpha*(1-share), p.updated*(1-maxShare))
 }
 
 // Port returns the state of a port, for tests.
-func (x *program) Port(out packet.PortID) *PortState { return &x.ports[out] }
+func (x *program) Port(port packet.PortID) *PortState { return &x.ports[port] }

@@ -62,7 +62,7 @@ type port struct {
 	lastSent  []unit.Time // time of each user's last packet, plus 1 ps; 0: not active
 }
 
-// newProgram returns the program. It fails unless ports have two queues and a rate in bit/s.
+// newProgram returns the program. It fails unless ports have at least two queues and a rate in bit/s.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	if site.Queues < 2 {
 		return nil, fmt.Errorf("fdpa: its priorities need two queues at least, the ports have %d", max(site.Queues, 1))
@@ -83,7 +83,7 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "fdpa".
 func (x *program) Name() string { return "fdpa" }
 
-// Ingress measures the rate of the user.
+// Ingress measures the rate of the user. Packets made by switches do not count.
 func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal == 0 {
 		x.rates.AddPacket(env.Now(), p, x.config.K)
@@ -91,7 +91,7 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit chooses the queue. Packets made by switches join the first.
+// Admit chooses the queue by the user's rate in fair shares at the port. Packets made by switches join the first.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if m.Flags&packet.Internal != 0 {
@@ -108,8 +108,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 }
 
 // countActive maintains the weight of active users. It adds a new user u at once. It removes users that have stopped
-// once in a quarter of the time, as a control plane would.
-func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.Time) {
+// once in a quarter of activeTime, as a control plane would.
+func (k *port) countActive(now unit.Time, u int32, t *users.Table, activeTime unit.Time) {
 	if k.lastSent[u] == 0 {
 		k.weight += t.Weight(u)
 	}
@@ -117,11 +117,11 @@ func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.T
 	if now < k.nextCount {
 		return
 	}
-	k.nextCount, k.weight = now+active/4, 0
+	k.nextCount, k.weight = now+activeTime/4, 0
 	for i, last := range k.lastSent {
 		switch {
 		case last == 0:
-		case now+1-last > active:
+		case now+1-last > activeTime:
 			k.lastSent[i] = 0
 		default:
 			k.weight += t.WeightOf(i)
@@ -129,7 +129,8 @@ func (k *port) countActive(now unit.Time, u int32, t *users.Table, active unit.T
 	}
 }
 
-// choosePriority returns the queue of a rate in fair shares.
+// choosePriority returns the queue of a rate in fair shares: 0 up to First, then one more for each factor of Step, up
+// to the last queue.
 func (c *config) choosePriority(shares float64, queues int) uint8 {
 	q, bound := uint8(0), c.First
 	for shares > bound && int(q) < queues-1 {
@@ -139,7 +140,7 @@ func (c *config) choosePriority(shares float64, queues int) uint8 {
 	return q
 }
 
-// EvictAddress resets a source when its address is reassigned.
+// EvictAddress resets the rate of a source, and its activity at all ports, when its address is reassigned.
 func (x *program) EvictAddress(a packet.Addr) {
 	if u := x.rates.EvictAddress(a); u >= 0 {
 		for i := range x.ports {

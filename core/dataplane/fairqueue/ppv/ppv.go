@@ -106,7 +106,8 @@ func (c *Config) regionCount() int {
 	return 2 + int(math.Ceil(float64(c.Steps)*math.Log10(float64(c.To)/float64(c.From))))
 }
 
-// RankOf returns the region of a throughput: 0 up to From, then a step for each factor of 10^(1/Steps).
+// RankOf returns the region of a throughput in bit/s per unit of weight: 0 up to From, then a step for each factor of
+// 10^(1/Steps).
 func (c *Config) RankOf(throughput float64) uint32 {
 	if throughput <= float64(c.From) {
 		return 0
@@ -173,7 +174,8 @@ func (x *program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 }
 
 // Admit drops packets beyond the threshold. Packets at the threshold are dropped in part, by a random number, so that
-// the share is PIE's with any regions.
+// the share is PIE's with any regions. It first counts the packet and, if an update is due, sets the threshold. With
+// Smallest, and for packets made by switches, it accepts all.
 func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if x.config.Smallest || p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -191,7 +193,8 @@ func (x *program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// countBytes counts an arriving packet, whether or not it is dropped.
+// countBytes counts an arriving packet, whether or not it is dropped. It first swaps the windows if the current one has
+// ended.
 func (k *portState) countBytes(now unit.Time, rank uint32, bytes int64, window unit.Time) {
 	if now >= k.windowEnd {
 		if now >= k.windowEnd+window { // the last window had no packets
@@ -240,6 +243,6 @@ func (x *program) EvictAddress(a packet.Addr) {
 }
 
 // threshold returns the rank above which a port drops, and the share at it, for tests.
-func (x *program) threshold(out packet.PortID) (rank uint32, part float64) {
-	return x.ports[out].threshold, x.ports[out].partAtThreshold
+func (x *program) threshold(port packet.PortID) (rank uint32, part float64) {
+	return x.ports[port].threshold, x.ports[port].partAtThreshold
 }

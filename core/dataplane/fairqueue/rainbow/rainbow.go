@@ -165,7 +165,8 @@ func New(site *dataplane.Site, c Config) (*Program, error) {
 // Name returns "rainbow".
 func (x *Program) Name() string { return "rainbow" }
 
-// ColourOf returns the layer of a throughput: 0 up to the first bound, then a layer for each factor of the ratio.
+// ColourOf returns the layer of a throughput in bit/s per unit of weight: 0 up to the first bound, then a layer for
+// each factor of the ratio.
 func (x *Program) ColourOf(throughput float64) uint32 {
 	from := float64(x.config.From)
 	if throughput <= from {
@@ -184,7 +185,7 @@ func (x *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// Admit is the core: it moves the threshold, and drops packets above it.
+// Admit is the core: it moves the threshold, at most once an interval, and drops packets above it.
 func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if p.Meta.Flags&packet.Internal != 0 {
 		return dataplane.Accept
@@ -205,15 +206,16 @@ func (x *Program) Admit(env *dataplane.Env, p *packet.Packet) dataplane.Verdict 
 	return dataplane.Accept
 }
 
-// moveThreshold lowers the threshold, from the highest colour since the last move, while the queue is long and does
-// not become shorter. It raises the threshold, at most to most, while the queue is short.
-func (k *portState) moveThreshold(queue, low, high float64, most uint32) {
+// moveThreshold lowers the threshold, from the highest colour since the last move, while the queue is long and does not
+// become shorter. It raises the threshold, at most to maxColour, while the queue is short. The lengths are in bytes, or
+// in packets if High is.
+func (k *portState) moveThreshold(queue, low, high float64, maxColour uint32) {
 	switch {
 	case queue > high && queue >= k.lastQueue:
 		if k.threshold = min(k.threshold, k.highest); k.threshold > 0 {
 			k.threshold--
 		}
-	case queue < low && k.threshold < most:
+	case queue < low && k.threshold < maxColour:
 		k.threshold++
 	}
 	k.lastQueue, k.highest = queue, 0

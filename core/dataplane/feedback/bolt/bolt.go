@@ -48,12 +48,12 @@ func (*config) Traits() dataplane.Traits {
 	return dataplane.Traits{WhyNotStandalone: dataplane.NotifiesHosts, AnswersRequests: true}
 }
 
-// frameBytes returns the size of the MTU as links count it. largest is the default.
-func (c *config) frameBytes(largest unit.Bytes) unit.Bytes {
+// frameBytes returns the size of the MTU as links count it. defaultSize replaces an MTU of 0.
+func (c *config) frameBytes(defaultSize unit.Bytes) unit.Bytes {
 	if c.MTU > 0 {
 		return c.MTU
 	}
-	return largest
+	return defaultSize
 }
 
 // minExactRate is the rate below which a message's rounding exceeds a tenth.
@@ -138,7 +138,8 @@ type port struct {
 	tokens    int32     // pru_token
 }
 
-// newProgram returns the program of a switch.
+// newProgram returns the program of a switch. At a port without a rate in bit/s the supply is 0, and a threshold as a
+// time is 1 byte.
 func newProgram(site *dataplane.Site, c config) (*program, error) {
 	largest := unit.Bytes(site.MaxFrame)
 	if largest == 0 {
@@ -160,7 +161,9 @@ func newProgram(site *dataplane.Site, c config) (*program, error) {
 // Name returns "bolt".
 func (b *program) Name() string { return "bolt" }
 
-// Book is algorithm 1 of Bolt, for a packet that has entered its queue.
+// Book is algorithm 1 of Bolt, for a packet that has entered its queue. It counts the port's supply for every packet.
+// For untrimmed data with a header it notifies the sender if the queue before the packet reaches the threshold, and
+// otherwise decides about its request.
 func (b *program) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	at := &b.ports[m.Out]
@@ -192,7 +195,7 @@ func (p *port) countSupply(now unit.Time, size int32, mtu float64) {
 }
 
 // notifyCongestion notifies the sender, unless a switch has done so, or leaves that to the acknowledgement; then the
-// port with the slowest queue counts. The packet makes no request at further switches.
+// port with the slowest queue counts. The packet makes no request at further switches. It changes the header h.
 func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *packet.Bolt, queue unit.Bytes,
 	link unit.Rate) {
 	h.Flags &^= packet.BoltIncrease
@@ -212,7 +215,7 @@ func (b *program) notifyCongestion(env *dataplane.Env, p *packet.Packet, h *pack
 }
 
 // grantRequest takes the place of a flow that ends for the port, or grants a place of the port to a packet that
-// requests one. A packet without a place makes no request at further switches.
+// requests one. A packet without a place makes no request at further switches. It changes the header h.
 func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	switch {
 	case b.config.PRU && h.Flags&packet.BoltLast != 0:
@@ -229,7 +232,7 @@ func (b *program) grantRequest(p *port, h *packet.Bolt) {
 	}
 }
 
-// sendNotice sends the message about p.
+// sendNotice sends the message about p to p's sender, through the ingress.
 func (b *program) sendNotice(env *dataplane.Env, p *packet.Packet, h *packet.Bolt) {
 	n := env.NewPacket()
 	n.Kind, n.Proto, n.Version, n.TOS = packet.Notice, p.Proto, p.Version, uint8(b.config.TOS)

@@ -106,7 +106,7 @@ func (n *notifier) Name() string { return "fast_cnp" }
 // SentCount returns the number of CNPs sent.
 func (n *notifier) SentCount() uint64 { return n.sent }
 
-// Book decides about a packet that has entered its queue.
+// Book decides about a packet that has entered its queue, by the queue that it found.
 func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	m := &p.Meta
 	if ecn.IsMarkable(p) {
@@ -114,7 +114,7 @@ func (e *enqueue) Book(env *dataplane.Env, p *packet.Packet) {
 	}
 }
 
-// Egress decides about a packet that has left its queue.
+// Egress decides about a packet that has left its queue, by the queue that remains. It drops no packet.
 func (d *dequeue) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if ecn.IsMarkable(p) {
@@ -141,7 +141,7 @@ func (n *notifier) notifyOrMark(env *dataplane.Env, p *packet.Packet, length uni
 	}
 }
 
-// newNotification returns the CNP about p.
+// newNotification returns the CNP about p, with p's ends swapped.
 func (n *notifier) newNotification(env *dataplane.Env, p *packet.Packet) *packet.Packet {
 	c := env.NewPacket()
 	c.Kind, c.Proto, c.Version, c.TOS = packet.Notice, p.Proto, p.Version, n.config.TOS

@@ -25,12 +25,13 @@ type entry struct {
 	flow  uint32
 }
 
-// newTable returns a table for at least that many flows.
+// newTable returns a table for at least that many flows, in whole sets.
 func newTable(flows int, interval unit.Time, seed uint32) table {
 	return table{entries: make([]entry, (flows+ways-1)/ways*ways), interval: interval, seed: seed}
 }
 
-// recordIfDue reports whether a flow may have a CNP now, and records it if so.
+// recordIfDue reports whether a flow may have a CNP now, and records it if so. If all entries of its set are in use,
+// the flow may not.
 func (t *table) recordIfDue(now unit.Time, flow uint32) bool {
 	h := flow ^ t.seed // the finaliser of MurmurHash3
 	h = (h ^ h>>16) * 0x85ebca6b

@@ -133,7 +133,8 @@ func (c *Config) Params(p *scheme.Params) {
 // Traits returns the format of its telemetry.
 func (c *Config) Traits() dataplane.Traits { return dataplane.Traits{Telemetry: c.Telemetry} }
 
-// Telemetry returns the format of telemetry in a network with links of these rates.
+// Telemetry returns the format of telemetry in a network with links of these rates. It fails if the format does not
+// exist, or cannot have this shape.
 func (c *Config) Telemetry(rates []unit.Rate) (telemetry.Format, error) {
 	f, err := telemetry.NewFormat(c.Format, int64(c.Multi), c.Base, rates)
 	f.Microseconds = c.Fraction == fractionUS
@@ -219,7 +220,8 @@ func (x *port) setRate(f *telemetry.Format, rate unit.Rate) {
 // Name returns "telemetry".
 func (t *Program) Name() string { return "telemetry" }
 
-// Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent.
+// Egress takes the snapshot of the port: after the dequeue, before the packet counts as sent. It writes the snapshot
+// into p if p requests it, and drops no packet.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	if !t.updatesAlways && !p.HasAnyHotExtension() { // nearly all packets without a request
 		return dataplane.Accept
@@ -237,7 +239,8 @@ func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict
 	return dataplane.Accept
 }
 
-// writeTelemetry is the general Egress. It reports whether p requests telemetry, and whether that was written.
+// writeTelemetry is the general Egress. It reports whether p requests telemetry, and whether that was written. It also
+// updates the port's load and its classes, whether or not p requests telemetry.
 func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, written bool) {
 	m := &p.Meta
 	want := t.format.RequestsOf(p)
@@ -267,20 +270,20 @@ func (t *Program) writeTelemetry(env *dataplane.Env, p *packet.Packet) (asked, w
 	return asked, written
 }
 
-// writeWanted writes the telemetry that p requests. A request for congested ports only does not count at an
-// uncongested port.
+// writeWanted writes the telemetry that p requests into p, and reports whether a request counts and whether telemetry
+// was written. A request for congested ports only does not count at an uncongested port.
 func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *telemetry.Hop,
-	want telemetry.RequestSet,
+	requests telemetry.RequestSet,
 	load float64) (asked, written bool) {
-	if want&telemetry.WantsRecordIfCongested != 0 && h.Queue < t.format.Queue && load < t.format.Load {
-		want &^= telemetry.WantsRecordIfCongested
+	if requests&telemetry.WantsRecordIfCongested != 0 && h.Queue < t.format.Queue && load < t.format.Load {
+		requests &^= telemetry.WantsRecordIfCongested
 	}
 	switch {
-	case want&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
+	case requests&telemetry.WantsRecord != 0 && !t.full && x.classes == nil:
 		if b, ok := p.Extension(telemetry.Extension); ok && x.coded {
 			written = t.format.HPCC.PushCode(b, x.code, h)
 		}
-	case want&(telemetry.WantsRecord|telemetry.WantsRecordIfCongested) != 0:
+	case requests&(telemetry.WantsRecord|telemetry.WantsRecordIfCongested) != 0:
 		h.Sojourn = env.Now() - p.Enqueued
 		if x.mtu == 0 {
 			written = t.format.PushRecord(p, h)
@@ -288,19 +291,19 @@ func (t *Program) writeWanted(env *dataplane.Env, p *packet.Packet, x *port, h *
 			written = t.format.PushWithin(p, h, x.mtu-packetLength(p))
 		}
 	}
-	if want&telemetry.WantsRelative != 0 {
+	if requests&telemetry.WantsRelative != 0 {
 		t.format.PushRelative(p, load)
 		written = true
 	}
-	if want&telemetry.WantsLoad != 0 {
+	if requests&telemetry.WantsLoad != 0 {
 		t.format.PushLoad(p, load, env.Random())
 		written = true
 	}
-	return want != 0, written
+	return requests != 0, written
 }
 
-// packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags
-// do not count for an MTU.
+// packetLength returns the length of p's IP packet. Additions of programs before are not in the frame yet, and tags do
+// not count for an MTU. It is at least the length in the frame.
 func packetLength(p *packet.Packet) int32 {
 	n := p.Headers() + p.ExtensionBytes() + p.Payload - packet.EthernetHeader
 	if p.Data == nil {
@@ -318,8 +321,8 @@ func packetLength(p *packet.Packet) int32 {
 	return max(n, int32(len(p.Data)-at-2))
 }
 
-// describeClass turns the port's snapshot into the class's: its queue, its bytes, and its share of the rate
-// (draft-miao §9.4), with its part of the queues in strict priority.
+// describeClass turns the port's snapshot into the class's: its queue, its bytes, and its share of the rate (draft-miao
+// §9.4), with its part of the queues in strict priority. It changes h.
 func (t *Program) describeClass(env *dataplane.Env, m *packet.Metadata, h *telemetry.Hop) {
 	x, out := &t.ports[m.Out], env.Port(m.Out)
 	c := &x.classes[m.Queue]
@@ -376,14 +379,14 @@ func (t *Program) busyShares(x *port, out *tm.Port, now unit.Time) (sum float64)
 	return sum
 }
 
-// classShare returns class q's share of the rate while it and the classes in the sum busy are busy.
-func (t *Program) classShare(x *port, out *tm.Port, q uint8, busy float64, now unit.Time) float64 {
+// classShare returns class q's share of the rate while it and the classes with the sum busySum of shares are busy.
+func (t *Program) classShare(x *port, out *tm.Port, q uint8, busySum float64, now unit.Time) float64 {
 	own := x.classes[q].share
 	if t.idle == 0 {
 		return own
 	}
 	if !t.isBusy(x, out, q, now) {
-		busy += own
+		busySum += own
 	}
-	return own / busy
+	return own / busySum
 }

@@ -35,7 +35,8 @@ func (a *standalone) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verd
 	return dataplane.Accept
 }
 
-// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes.
+// Adopt takes over the counts, and also averages of loads and counts of classes if the ports have the same classes. It
+// keeps no state of a switch with another number of ports.
 func (a *standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*standalone)
 	if !ok || len(old.records) != len(a.records) {
@@ -71,14 +72,14 @@ func (*standalone) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample writes the counts by port to to, and returns their number.
-func (a *standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+// Sample writes the counts by port to samples, as many as fit, and returns their number.
+func (a *standalone) Sample(_ unit.Time, samples []dataplane.Sample) (n int) {
 	for metric, by := range [][]uint64{metricRecords: a.records, metricWithout: a.without} {
 		for port, x := range by {
-			if n == len(to) {
+			if n == len(samples) {
 				return n
 			}
-			to[n] = dataplane.Sample{Metric: metric, Port: packet.PortID(port), Value: float64(x)}
+			samples[n] = dataplane.Sample{Metric: metric, Port: packet.PortID(port), Value: float64(x)}
 			n++
 		}
 	}
