@@ -49,8 +49,8 @@ const MaxOverhead = 256
 // replaces the Ethernet header, frames shorter than minBytes count as minBytes, and the result is divided into cells.
 func LineFraming(overhead, minBytes int32, cells Cells) Framing {
 	extra := overhead - EthernetHeader
-	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, minBytes, cells), Extra: extra, Min: minBytes - extra,
-		Cells: cells}
+	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, minBytes, cells), Extra: extra,
+		Min: minBytes - extra, Cells: cells}
 }
 
 // String returns the name of c in CellNames. It panics for a value that is not one of the Cells.

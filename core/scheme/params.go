@@ -17,9 +17,9 @@ type None struct{}
 // Params binds no parameter.
 func (*None) Params(*Params) {}
 
-// Params are the parameters of one configuration. Each of its methods binds a field to a parameter. target points to the field. name is the
-// parameter's name, standard its default as an experiment file would write it, doc one line of text. source is where
-// the default comes from: paper and section, RFC, or Weir itself.
+// Params are the parameters of one configuration. Each of its methods binds a field to a parameter. target points to
+// the field. name is the parameter's name, standard its default as an experiment file would write it, doc one line of
+// text. source is where the default comes from: paper and section, RFC, or Weir itself.
 type Params struct {
 	list  []*Param
 	rules []rule

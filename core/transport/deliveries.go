@@ -45,7 +45,8 @@ func (d *Deliveries) EndLimit() {
 // at the time sent, and departure was stored with it. ok is false if the interval is 0 or shorter than minRTT: the
 // packet was resent unnecessarily. It changes no state.
 func (d *Deliveries) SampleRate(now, sent unit.Time, departure *Departure, minRTT unit.Time) (s cc.Delivery, ok bool) {
-	s = cc.Delivery{Packets: int(d.Delivered - departure.Delivered), Interval: max(sent-departure.FirstSent, now-departure.DeliveredAt),
+	s = cc.Delivery{Packets: int(d.Delivered - departure.Delivered),
+		Interval:       max(sent-departure.FirstSent, now-departure.DeliveredAt),
 		PriorDelivered: departure.Delivered}
 	return s, s.Interval >= minRTT && s.Interval > 0
 }
