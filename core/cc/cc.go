@@ -100,12 +100,12 @@ type Delivery struct {
 // the transport knows about the flow. Packets are counted in the transport's segments.
 type Ack struct {
 	Packets      int        // newly delivered: acknowledged cumulatively or selectively
-	Bytes        unit.Bytes // the cumulative acknowledgement moved or, on a path known to reorder, SACK delivered packets
+	Bytes        unit.Bytes // payload of the packets newly delivered
 	Advanced     bool       // the cumulative acknowledgement moved, or, on a path known to reorder, SACK delivered
 	Limited      bool       // the window limits the sender (Decision.IsLimited)
 	FirstUnacked int64      // first byte not acknowledged
 	Next         int64      // first byte never sent
-	Seq          int64      // byte after the packet that Telemetry describes; 0: Una
+	Seq          int64      // byte after the packet that Telemetry describes; 0: FirstUnacked
 	Delivered    int64      // packets delivered since the start
 
 	RTT      RTT

@@ -80,6 +80,7 @@ func (s *FlowContext) SpraysUnevenly(part float64) bool {
 }
 
 // WarnSlowPath returns a warning about the effect of a slow path on a flow that is spread. text describes the effect.
+// There must be a slow path (SlowestPath.Part above 0).
 func (s *FlowContext) WarnSlowPath(kind scheme.WarningKind, param, text string) scheme.Remark {
 	return kind.NewRemark(param, "packets of a flow are spread over paths of different rates, and %s has %v, %.0f %% of "+
 		"the rate of another: %s", s.SlowestPath.Port, s.SlowestPath.Rate, 100*s.SlowestPath.Part,
@@ -157,7 +158,7 @@ const (
 	ByDelivery          // rates of delivery
 	ByTelemetry         // what switches write into packets
 	ByRequests          // what they answer to requests of packets
-) // answers of switches to requests of packets
+)
 
 // findPathWithoutSignal returns the first path that gives the law of x no signal, and the reasons; nil if every path
 // gives one. Schemes that react to delay, or by design to no signal, always pass.
@@ -249,7 +250,7 @@ func (s *FlowContext) FindLongestPath() (longest FlowPath, ok bool) {
 	return s.findMaxPath(func(p *FlowPath) float64 { return float64(p.BaseRTT) })
 }
 
-// FindSmallestProduct returns the path with the smallest product; false if no product is known.
+// FindSmallestProduct returns the path with the smallest BandwidthDelayProduct above 0; false if no product is known.
 func (s *FlowContext) FindSmallestProduct() (smallest FlowPath, ok bool) {
 	return s.findMaxPath(func(p *FlowPath) float64 {
 		if p.BandwidthDelayProduct() == 0 {
@@ -281,7 +282,8 @@ func (s *FlowContext) FindPath(holds func(p *FlowPath) bool) *FlowPath {
 }
 
 // WarnSmallWindow warns that a window or buffer of so many bytes of payload is below a part of a flow's share of a
-// path, and does not hold the largest flow either. The text begins with what, the value with its verb: "100kB are".
+// path, and does not hold the largest flow either. Otherwise it returns nil. The path with the largest FairProduct
+// decides. The text begins with what, the value with its verb: "100kB are".
 func (s *FlowContext) WarnSmallWindow(kind scheme.WarningKind, param, what string, bytes,
 	part float64) []scheme.Remark {
 	p, ok := s.findMaxPath((*FlowPath).FairProduct)

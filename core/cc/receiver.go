@@ -14,8 +14,8 @@ type Receiver interface {
 	NextTimer() unit.Time
 	// Feedback returns the last feedback, which every acknowledgement carries.
 	Feedback() Feedback
-	// Coalesce returns the number of packets that an acknowledgement may wait for, at most most.
-	Coalesce(most int) int
+	// Coalesce returns the number of packets that an acknowledgement may wait for, at most limit.
+	Coalesce(limit int) int
 }
 
 // Multipath is a Receiver for one of several paths among which its sender chooses (Scheme.PerPath).

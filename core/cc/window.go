@@ -35,37 +35,38 @@ func (w *Window) SlowStart(acked int) int {
 	return acked
 }
 
-// AddAcked grows the window by one packet for every `every` acknowledged packets. It keeps the remainder for later
-// calls.
-func (w *Window) AddAcked(every float64, acked int) {
-	every = max(every, 1)
-	if w.credit >= every { // every has become smaller
+// AddAcked grows the window by one packet for each ackedPerPacket acknowledged packets, at least 1. It keeps the
+// remainder for later calls.
+func (w *Window) AddAcked(ackedPerPacket float64, acked int) {
+	ackedPerPacket = max(ackedPerPacket, 1)
+	if w.credit >= ackedPerPacket { // ackedPerPacket has become smaller
 		w.credit = 0
 		w.Packets++
 	}
-	if w.credit += float64(acked); w.credit >= every {
-		n := int(w.credit / every)
-		w.credit -= float64(float64(n) * every)
+	if w.credit += float64(acked); w.credit >= ackedPerPacket {
+		n := int(w.credit / ackedPerPacket)
+		w.credit -= float64(float64(n) * ackedPerPacket)
 		w.Packets += n
 	}
 	w.Packets = min(w.Packets, Unlimited)
 }
 
-// ReduceTo lowers the window and the threshold to `to` packets, at least 2 (RFC 5681 equation 4). UndoReduction
-// restores both.
-func (w *Window) ReduceTo(to int) {
+// ReduceTo lowers the window and the threshold to target packets, at least 2 (RFC 5681 equation 4). A smaller window
+// stays. UndoReduction restores both.
+func (w *Window) ReduceTo(target int) {
 	w.savePrior()
-	w.Threshold = max(to, 2)
+	w.Threshold = max(target, 2)
 	w.Packets = min(w.Packets, w.Threshold)
 	w.credit = 0
 }
 
-// ApplyTimeout applies a retransmission timeout. The threshold falls to `to` packets, unless l is within a reduction.
-// The window falls to the packets in flight and the one that is sent again (RFC 5681 §3.1; Linux' tcp_enter_loss).
-func (w *Window) ApplyTimeout(to int, l Loss) {
+// ApplyTimeout applies a retransmission timeout. The threshold falls to target packets, at least 2, unless l is within
+// a reduction. The window falls to the packets in flight and the one that is sent again (RFC 5681 §3.1; Linux'
+// tcp_enter_loss).
+func (w *Window) ApplyTimeout(target int, l Loss) {
 	if !l.Again {
 		w.savePrior()
-		w.Threshold = max(to, 2)
+		w.Threshold = max(target, 2)
 	}
 	w.Packets = l.InFlight + 1
 	w.credit = 0
@@ -77,7 +78,7 @@ func (w *Window) savePrior() {
 }
 
 // UndoReduction restores the window and the threshold from before the last reduction, and reports whether there was a
-// reduction.
+// reduction. It lowers neither of them.
 func (w *Window) UndoReduction() bool {
 	if !w.reduced {
 		return false
@@ -93,15 +94,16 @@ func (w *Window) UndoReduction() bool {
 const WarnedShare = 0.8
 
 // HandleLoss applies a change of the transport's recovery state as Reno and its relatives do. A loss or mark reduces
-// the window to `to` packets. A warning reduces it to the largest of `to`, WarnedShare and l.Window.
-func (w *Window) HandleLoss(l Loss, to int) {
+// the window to target packets. A warning reduces it to the largest of target, WarnedShare and l.Window. Recovered and
+// LossInReduction have no effect.
+func (w *Window) HandleLoss(l Loss, target int) {
 	switch l.Kind {
 	case FastRecovery, ECNEcho:
-		w.ReduceTo(to)
+		w.ReduceTo(target)
 	case Warned:
-		w.ReduceTo(max(to, int(float64(WarnedShare*float64(w.Packets))+1e-9), min(l.Window, w.Packets)))
+		w.ReduceTo(max(target, int(float64(WarnedShare*float64(w.Packets))+1e-9), min(l.Window, w.Packets)))
 	case RetransmissionTimeout:
-		w.ApplyTimeout(to, l)
+		w.ApplyTimeout(target, l)
 	case Spurious:
 		w.UndoReduction()
 	case Idled:
@@ -109,12 +111,12 @@ func (w *Window) HandleLoss(l Loss, to int) {
 	}
 }
 
-// ReduceIdle lowers an unused window to `to` packets. The threshold keeps three quarters of the old window (RFC 2861
-// §3).
-func (w *Window) ReduceIdle(to int) {
-	if to < w.Packets {
+// ReduceIdle lowers an unused window to target packets, at least 1. The threshold keeps three quarters of the old
+// window (RFC 2861 §3). A smaller window stays.
+func (w *Window) ReduceIdle(target int) {
+	if target < w.Packets {
 		w.Threshold = max(w.Threshold, w.Packets/2+w.Packets/4)
-		w.Packets = max(to, 1)
+		w.Packets = max(target, 1)
 	}
 }
 

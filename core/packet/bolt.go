@@ -76,7 +76,8 @@ func (p *Packet) Bolt(h *Bolt, answer bool) bool {
 	return true
 }
 
-// AnswerBolt turns the header of data into the header of its acknowledgement, and removes all other extensions.
+// AnswerBolt turns the header of data into the header of its acknowledgement, and removes all other extensions. Without
+// such a header p has no extensions afterwards.
 func (p *Packet) AnswerBolt() {
 	if p.extLen > 0 {
 		p.KeepExtension(ExtBolt)

@@ -76,9 +76,9 @@ func (p *Packet) SetExtension(kind uint8, data []byte) bool {
 	return true
 }
 
-// AppendExtensions appends the stack and all extensions but the one of kind but to b, in their stored form.
-func (p *Packet) AppendExtensions(b []byte, but uint8) []byte {
-	at, n := p.findExtension(but)
+// AppendExtensions appends the stack and all extensions except the one of kind excluded to b, in their stored form.
+func (p *Packet) AppendExtensions(b []byte, excluded uint8) []byte {
+	at, n := p.findExtension(excluded)
 	b = append(append(b, p.ext[:at]...), p.ext[at+n:p.extLen]...)
 	return append(b, p.Stack()...)
 }
@@ -106,13 +106,13 @@ func (p *Packet) HasHotExtension(kind uint8) bool { return p.changing>>(kind&7)&
 // HasAnyHotExtension reports whether p has an extension of any of these kinds.
 func (p *Packet) HasAnyHotExtension() bool { return p.changing != 0 }
 
-// RenameExtension changes the kind of an extension, by which a receiver turns a request into its answer. It reports
-// whether p had the extension.
-func (p *Packet) RenameExtension(kind, to uint8) bool {
+// RenameExtension changes the kind of an extension to newKind, by which a receiver turns a request into its answer. It
+// reports whether p had the extension. p must not have one of newKind.
+func (p *Packet) RenameExtension(kind, newKind uint8) bool {
 	at, n := p.findExtension(kind)
 	if n > 0 {
-		p.ext[at] = to
-		p.changing = p.changing&^changingBit(kind) | changingBit(to)
+		p.ext[at] = newKind
+		p.changing = p.changing&^changingBit(kind) | changingBit(newKind)
 	}
 	return n > 0
 }
@@ -132,13 +132,13 @@ func (p *Packet) KeepExtension(kind uint8) {
 // HasExtensions reports whether p has extensions.
 func (p *Packet) HasExtensions() bool { return p.extLen > 0 }
 
-// CopyExtensions replaces p's extensions by those from another packet. Acknowledgements so carry back what their data
-// has collected.
-func (p *Packet) CopyExtensions(from *Packet) {
-	p.extLen, p.changing = from.extLen, from.changing
-	copy(p.ext[:from.extLen], from.ext[:from.extLen])
+// CopyExtensions replaces p's extensions and stack by copies of those of source. Acknowledgements so carry back what
+// their data has collected.
+func (p *Packet) CopyExtensions(source *Packet) {
+	p.extLen, p.changing = source.extLen, source.changing
+	copy(p.ext[:source.extLen], source.ext[:source.extLen])
 	if p.hasStack() {
-		p.copyStack(from)
+		p.copyStack(source)
 	}
 }
 

@@ -46,13 +46,14 @@ func (c Cells) bytesOnLink(n int32) int32 {
 const MaxOverhead = 256
 
 // LineFraming returns the framing of an operator's line, as cake counts it (sch_cake.c, cake_calc_overhead). overhead
-// replaces the Ethernet header, frames shorter than least count as least, and the result is divided into cells.
-func LineFraming(overhead, least int32, cells Cells) Framing {
+// replaces the Ethernet header, frames shorter than minBytes count as minBytes, and the result is divided into cells.
+func LineFraming(overhead, minBytes int32, cells Cells) Framing {
 	extra := overhead - EthernetHeader
-	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, least, cells), Extra: extra, Min: least - extra,
-		Cells: cells}
+	return Framing{Name: fmt.Sprintf("overhead %d mpu %d %s", overhead, minBytes, cells), Extra: extra,
+		Min: minBytes - extra, Cells: cells}
 }
 
+// String returns the name of c in CellNames. It panics for a value that is not one of the Cells.
 func (c Cells) String() string { return CellNames[c] }
 
 // CellNames are the names of Cells by value.
@@ -116,7 +117,7 @@ var Framings = []Framing{
 	{Name: "htsim", Data: 64, Other: 64},
 }
 
-// FramingByName returns the profile with this name.
+// FramingByName returns the profile with this name; false if there is no such profile.
 func FramingByName(name string) (Framing, bool) {
 	for _, f := range Framings {
 		if f.Name == name {

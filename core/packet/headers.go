@@ -143,12 +143,12 @@ func (h IPv4) SetTTL(ttl uint8) { h.setWord(8, uint16(ttl)<<8|uint16(h[9])) }
 func (h IPv4) SetTOS(tos uint8) { h.setWord(0, uint16(h[0])<<8|uint16(tos)) }
 
 // setWord sets the 16-bit word at an offset and updates the header's checksum (RFC 1624).
-func (h IPv4) setWord(at int, v uint16) {
-	old := be.Uint16(h[at:])
+func (h IPv4) setWord(offset int, v uint16) {
+	old := be.Uint16(h[offset:])
 	if old == v {
 		return
 	}
-	be.PutUint16(h[at:], v)
+	be.PutUint16(h[offset:], v)
 	be.PutUint16(h[10:], UpdateChecksum(be.Uint16(h[10:]), old, v))
 }
 
@@ -423,7 +423,8 @@ func (t TCP) SetFlags(flags uint8) { t.setWord(12, uint16(t[12])<<8|uint16(flags
 // SetWindow changes the window field and the checksum with it.
 func (t TCP) SetWindow(n uint16) { t.setWord(14, n) }
 
-// SetMSS sets the MSS option, of a segment that has one, and updates the checksum (RFC 9293 §3.7.1).
+// SetMSS sets the MSS option, of a segment that has one, and updates the checksum (RFC 9293 §3.7.1). Without the
+// option, or with damaged options before it, the segment stays.
 func (t TCP) SetMSS(mss uint16) {
 	o := t.Options()
 	for i := 0; i < len(o) && o[i] != 0; {
@@ -444,27 +445,27 @@ func (t TCP) SetMSS(mss uint16) {
 }
 
 // setByte sets a byte through the word that contains it, and so updates the checksum.
-func (t TCP) setByte(at int, v uint8) {
-	if word := be.Uint16(t[at&^1:]); at&1 == 0 {
-		t.setWord(at, uint16(v)<<8|word&0xff)
+func (t TCP) setByte(offset int, v uint8) {
+	if word := be.Uint16(t[offset&^1:]); offset&1 == 0 {
+		t.setWord(offset, uint16(v)<<8|word&0xff)
 	} else {
-		t.setWord(at&^1, word&^0xff|uint16(v))
+		t.setWord(offset&^1, word&^0xff|uint16(v))
 	}
 }
 
 // setLong sets the 32-bit number at an offset and updates the checksum.
-func (t TCP) setLong(at int, v uint32) {
-	t.setWord(at, uint16(v>>16))
-	t.setWord(at+2, uint16(v))
+func (t TCP) setLong(offset int, v uint32) {
+	t.setWord(offset, uint16(v>>16))
+	t.setWord(offset+2, uint16(v))
 }
 
 // setWord sets the 16-bit word at an offset and updates the checksum (RFC 1624).
-func (t TCP) setWord(at int, v uint16) {
-	old := be.Uint16(t[at:])
+func (t TCP) setWord(offset int, v uint16) {
+	old := be.Uint16(t[offset:])
 	if old == v {
 		return
 	}
-	be.PutUint16(t[at:], v)
+	be.PutUint16(t[offset:], v)
 	be.PutUint16(t[16:], UpdateChecksum(be.Uint16(t[16:]), old, v))
 }
 

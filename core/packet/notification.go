@@ -24,6 +24,7 @@ const (
 	Causes                      // number of causes
 )
 
+// String returns the name of the cause; "unknown" for a value that is not one of the causes.
 func (c Cause) String() string {
 	if c < Causes {
 		return [...]string{"trimmed", "reclaimed", "elephant", "marked"}[c]

@@ -277,7 +277,7 @@ func (l *Pool) GetFrame(room int) *Packet {
 	return p
 }
 
-// Put returns p to the pool.
+// Put returns p to the pool. The caller must not use p afterwards.
 func (l *Pool) Put(p *Packet) {
 	p.Next = l.free
 	l.free = p
@@ -287,16 +287,16 @@ func (l *Pool) Put(p *Packet) {
 // FreeCount returns the number of packets that the pool holds.
 func (l *Pool) FreeCount() int { return l.made - l.live }
 
-// MoveTo moves n of the packets that the pool holds to another pool; it must hold that many. Packets in use may be
+// MoveTo moves n of the packets that the pool holds to the pool other; it must hold that many. Packets in use may be
 // returned to either pool.
-func (l *Pool) MoveTo(n int, to *Pool) {
+func (l *Pool) MoveTo(n int, other *Pool) {
 	for range n {
 		p := l.free
 		l.free = p.Next
-		p.Next, to.free = to.free, p
+		p.Next, other.free = other.free, p
 	}
 	l.made -= n
-	to.made += n
+	other.made += n
 }
 
 // LiveCount returns the number of packets in use.

@@ -86,9 +86,9 @@ func (p *Packet) stackLen() int { return int(p.ext[3])<<8 | int(p.ext[4]) }
 
 func (p *Packet) setStackLen(n int) { p.ext[3], p.ext[4] = uint8(n>>8), uint8(n) }
 
-// SetStack sets a stack that switches write to, in place of an existing one. It returns false, without a change, if
-// there is no room.
-func (p *Packet) SetStack(where StackPosition, data []byte) bool {
+// SetStack sets a stack that switches write to, in place of an existing one. It copies data. It returns false, without
+// a change, if there is no room.
+func (p *Packet) SetStack(position StackPosition, data []byte) bool {
 	if len(data) > StackRoom || !p.hasStack() && int(p.extLen)+stackEntry > len(p.ext)-2 {
 		return false
 	}
@@ -99,42 +99,42 @@ func (p *Packet) SetStack(where StackPosition, data []byte) bool {
 	if p.stackRoom == nil {
 		p.stackRoom = new([StackRoom]byte)
 	}
-	p.ext[0], p.ext[1], p.ext[2] = ExtStack, stackEntry-2, uint8(where)
+	p.ext[0], p.ext[1], p.ext[2] = ExtStack, stackEntry-2, uint8(position)
 	p.changing |= changingBit(ExtStack)
 	p.setStackLen(copy(p.stackRoom[:], data))
 	return true
 }
 
-// GrowStack inserts n bytes at offset at of the stack and returns the whole stack. The new bytes still hold old data.
+// GrowStack inserts n bytes at an offset of the stack and returns the whole stack. The new bytes still hold old data.
 // It returns nil if there is no room or no stack.
-func (p *Packet) GrowStack(at, n int) []byte {
+func (p *Packet) GrowStack(offset, n int) []byte {
 	if !p.hasStack() {
 		return nil
 	}
 	have := p.stackLen()
-	if at < 0 || n < 0 || at > have || have+n > StackRoom {
+	if offset < 0 || n < 0 || offset > have || have+n > StackRoom {
 		return nil
 	}
-	copy(p.stackRoom[at+n:have+n], p.stackRoom[at:have])
+	copy(p.stackRoom[offset+n:have+n], p.stackRoom[offset:have])
 	p.setStackLen(have + n)
 	return p.stackRoom[: have+n : have+n]
 }
 
-// CopyFrom makes p a copy of from, with its own copy of the stack.
-func (p *Packet) CopyFrom(from *Packet) {
+// CopyFrom makes p a copy of source, with its own copy of the stack. Both share Data.
+func (p *Packet) CopyFrom(source *Packet) {
 	far := p.stackRoom
-	*p = *from
+	*p = *source
 	if p.stackRoom = far; p.hasStack() {
-		p.copyStack(from)
+		p.copyStack(source)
 	}
 }
 
 // copyStack copies the bytes of another packet's stack. The extensions must be copied already.
-func (p *Packet) copyStack(from *Packet) {
+func (p *Packet) copyStack(source *Packet) {
 	if p.stackRoom == nil {
 		p.stackRoom = new([StackRoom]byte)
 	}
-	copy(p.stackRoom[:], from.stackRoom[:from.stackLen()])
+	copy(p.stackRoom[:], source.stackRoom[:source.stackLen()])
 }
 
 // stackBytes returns the length of the extensions on the wire, for a packet with a stack.
@@ -153,8 +153,8 @@ func (p *Packet) stackBytes() int32 {
 func (p *Packet) isAnswerStack() bool { return p.ext[0] == AnswerStack }
 
 // setParsed sets p's stack from a frame. It is an error if it is longer than StackRoom.
-func (p *Packet) setParsed(where StackPosition, data []byte, answer bool) error {
-	if !p.SetStack(where, data) {
+func (p *Packet) setParsed(position StackPosition, data []byte, answer bool) error {
+	if !p.SetStack(position, data) {
 		return fmt.Errorf("telemetry: %d bytes; at most %d are possible", len(data), StackRoom)
 	}
 	if answer {
@@ -171,8 +171,8 @@ type segment struct {
 }
 
 // splitSegment parses b, the bytes behind the extensions, into a segment. proto is the protocol in the IP header or in
-// the extensions; split returns the protocol of the segment itself. stacked means that the extensions have a stack
-// already. INT is then payload, since a Packet has one stack.
+// the extensions; splitSegment also returns the protocol of the segment itself. stacked means that the extensions have
+// a stack already. INT is then payload, since a Packet has one stack.
 func splitSegment(proto, tos uint8, stacked bool, b []byte) (x segment, _ uint8, err error) {
 	if proto == ProtoIFA && len(b) >= minIFABytes && b[0]>>4 == ifaVersion {
 		if stacked {

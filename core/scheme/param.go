@@ -110,8 +110,8 @@ func (e *Error) Error() string {
 // Unwrap returns the error without the parameter's name.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Set reads a value from text into the field. A map is read as {key: value, …}. The error is an *Error; the field is
-// then unchanged.
+// Set reads a value from text into the field. A map is read as {key: value, …}. The error is an *Error; a field that is
+// no map is then unchanged, and a map may have some of the new entries only.
 func (p *Param) Set(text string) error {
 	if v, ok := p.value.(plain); ok {
 		return p.readInto(text, v)
@@ -138,17 +138,18 @@ func (p *Param) Set(text string) error {
 	return nil
 }
 
-// ClearMap empties a map, so that AddEntry can fill it.
+// ClearMap empties a map, so that AddEntry can fill it. The parameter must be a Map.
 func (p *Param) ClearMap() { p.value.setZero() }
 
-// CheckKey returns nil if a map can take an entry with this key, else an error with the reason.
+// CheckKey returns nil if a map can take an entry with this key, else an error with the reason. The parameter must be a
+// Map.
 func (p *Param) CheckKey(key string) error {
 	_, err := p.findEntry(key)
 	return err
 }
 
 // AddEntry adds an entry to a map. It returns an error if the key or the value is not allowed; the map is then
-// unchanged.
+// unchanged. The parameter must be a Map.
 func (p *Param) AddEntry(key, text string) error {
 	e, err := p.findEntry(key)
 	if err != nil {

@@ -17,9 +17,9 @@ type None struct{}
 // Params binds no parameter.
 func (*None) Params(*Params) {}
 
-// Params are the parameters of one configuration. Each of its methods binds a field to a parameter. name is the
-// parameter's name, standard its default as an experiment file would write it, doc one line of text. source is where
-// the default comes from: paper and section, RFC, or Weir itself.
+// Params are the parameters of one configuration. Each of its methods binds a field to a parameter. target points to
+// the field. name is the parameter's name, standard its default as an experiment file would write it, doc one line of
+// text. source is where the default comes from: paper and section, RFC, or Weir itself.
 type Params struct {
 	list  []*Param
 	rules []rule
@@ -59,73 +59,73 @@ func (d Declaration) Words(words ...string) Declaration { d.p.Words = words; ret
 func (d Declaration) Required() Declaration { d.p.Required = true; return d }
 
 // Int binds a whole number.
-func (p *Params) Int(to *int, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[int]{to, Ints}, name, standard, doc, source)
+func (p *Params) Int(target *int, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[int]{target, Ints}, name, standard, doc, source)
 }
 
 // Float binds a number.
-func (p *Params) Float(to *float64, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[float64]{to, Floats}, name, standard, doc, source)
+func (p *Params) Float(target *float64, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[float64]{target, Floats}, name, standard, doc, source)
 }
 
 // Bool binds true or false.
-func (p *Params) Bool(to *bool, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[bool]{to, Bools}, name, standard, doc, source)
+func (p *Params) Bool(target *bool, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[bool]{target, Bools}, name, standard, doc, source)
 }
 
 // Text binds a word: one of Declaration.Words, or any word if they are empty.
-func (p *Params) Text(to *string, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[string]{to, Texts}, name, standard, doc, source)
+func (p *Params) Text(target *string, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[string]{target, Texts}, name, standard, doc, source)
 }
 
 // Time binds a Duration.
-func (p *Params) Time(to *unit.Time, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[unit.Time]{to, Times}, name, standard, doc, source)
+func (p *Params) Time(target *unit.Time, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[unit.Time]{target, Times}, name, standard, doc, source)
 }
 
 // Rate binds a bit rate.
-func (p *Params) Rate(to *unit.Rate, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[unit.Rate]{to, Rates}, name, standard, doc, source)
+func (p *Params) Rate(target *unit.Rate, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[unit.Rate]{target, Rates}, name, standard, doc, source)
 }
 
 // LinkRate binds a rate in bit/s or in packets/s.
-func (p *Params) LinkRate(to *unit.LinkRate, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[unit.LinkRate]{to, LinkRates}, name, standard, doc, source)
+func (p *Params) LinkRate(target *unit.LinkRate, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[unit.LinkRate]{target, LinkRates}, name, standard, doc, source)
 }
 
 // Share binds a share: 85% is 0.85.
-func (p *Params) Share(to *float64, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[float64]{to, Shares}, name, standard, doc, source)
+func (p *Params) Share(target *float64, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[float64]{target, Shares}, name, standard, doc, source)
 }
 
 // Size binds an amount of data.
-func (p *Params) Size(to *unit.Bytes, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[unit.Bytes]{to, Sizes}, name, standard, doc, source)
+func (p *Params) Size(target *unit.Bytes, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[unit.Bytes]{target, Sizes}, name, standard, doc, source)
 }
 
 // Packets binds a number of packets.
-func (p *Params) Packets(to *int, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[int]{to, PacketCounts}, name, standard, doc, source)
+func (p *Params) Packets(target *int, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[int]{target, PacketCounts}, name, standard, doc, source)
 }
 
 // Length binds the length of a queue, in packets or in bytes.
-func (p *Params) Length(to *unit.Length, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[unit.Length]{to, Lengths}, name, standard, doc, source)
+func (p *Params) Length(target *unit.Length, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[unit.Length]{target, Lengths}, name, standard, doc, source)
 }
 
 // Depth binds the depth of a queue, in packets, in bytes, or as time at its port's rate.
-func (p *Params) Depth(to *unit.Depth, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[unit.Depth]{to, Depths}, name, standard, doc, source)
+func (p *Params) Depth(target *unit.Depth, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[unit.Depth]{target, Depths}, name, standard, doc, source)
 }
 
 // Choice binds an enumeration. The field gets the index of the word in words.
-func Choice[T ~uint8](p *Params, to *T, words []string, name, standard, doc, source string) Declaration {
-	return p.bindValue(field[T]{to, Enum[T](words...)}, name, standard, doc, source).Words(words...)
+func Choice[T ~uint8](p *Params, target *T, words []string, name, standard, doc, source string) Declaration {
+	return p.bindValue(field[T]{target, Enum[T](words...)}, name, standard, doc, source).Words(words...)
 }
 
 // TextOf binds a word to a string type; words are the allowed ones.
-func TextOf[T ~string](p *Params, to *T, name, standard, doc, source string, words ...T) Declaration {
-	d := p.bindValue(field[T]{to, Type[T]{kind: Text, parse: func(s string) (T, error) { return T(s), nil },
+func TextOf[T ~string](p *Params, target *T, name, standard, doc, source string, words ...T) Declaration {
+	d := p.bindValue(field[T]{target, Type[T]{kind: Text, parse: func(s string) (T, error) { return T(s), nil },
 		write: func(x T) string { return string(x) }}}, name, standard, doc, source)
 	for _, w := range words {
 		d.p.Words = append(d.p.Words, string(w))
@@ -134,7 +134,7 @@ func TextOf[T ~string](p *Params, to *T, name, standard, doc, source string, wor
 }
 
 // BoolWords binds a bool to two words: words[0] stands for false, words[1] for true.
-func (p *Params) BoolWords(to *bool, words [2]string, name, standard, doc, source string) Declaration {
+func (p *Params) BoolWords(target *bool, words [2]string, name, standard, doc, source string) Declaration {
 	either := Type[bool]{kind: Text, parse: func(s string) (bool, error) {
 		if s != words[0] && s != words[1] {
 			return false, fmt.Errorf("%q is unknown; allowed: %s, %s", s, words[0], words[1])
@@ -146,7 +146,7 @@ func (p *Params) BoolWords(to *bool, words [2]string, name, standard, doc, sourc
 		}
 		return words[0]
 	}}
-	return p.bindValue(field[bool]{to, either}, name, standard, doc, source).Words(words[:]...)
+	return p.bindValue(field[bool]{target, either}, name, standard, doc, source).Words(words[:]...)
 }
 
 // Pair is one entry of a map.
@@ -157,9 +157,9 @@ type Pair[K, V any] struct {
 
 // MapOf binds a map that keeps the order of the file. It is empty by default. key reads the keys, which must all
 // differ; values are of a type such as Sizes.
-func MapOf[K, V comparable](p *Params, to *[]Pair[K, V], key func(string) (K, error), values Type[V],
+func MapOf[K, V comparable](p *Params, target *[]Pair[K, V], key func(string) (K, error), values Type[V],
 	name, doc, source string) Declaration {
-	d := p.bindValue(pairs[K, V]{to, key, values, &keySet[K]{}}, name, "", doc, source)
+	d := p.bindValue(pairs[K, V]{target, key, values, &keySet[K]{}}, name, "", doc, source)
 	d.p.ValueOf = values.kind
 	return d
 }

@@ -33,7 +33,8 @@ func (s Scheme) Parameters() []*Param {
 }
 
 // Configure returns a configuration with the defaults and the given values: parameter, value, parameter, value, as an
-// experiment file would write them. It returns an error for an unknown parameter or a value that is not allowed.
+// experiment file would write them. It returns an error for an unknown parameter, a value that is not allowed, a
+// missing required parameter, or values that break a rule.
 func (s Scheme) Configure(given ...string) (Config, error) {
 	c := s.NewConfig()
 	p := Bind(c)

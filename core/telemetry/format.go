@@ -138,7 +138,8 @@ func (f *Format) CanRepresent(r unit.Rate) bool {
 }
 
 // SetShape sets the number of hops for which a packet has room, 0 for the format's default, and whether records have
-// the time in the switch. It is an error if the format does not allow that.
+// the time in the switch. It is an error if the format does not allow that. HPCC's header has its own number of hops,
+// and hops below it have no effect.
 func (f *Format) SetShape(hops int, sojourn bool) error {
 	if hops > 0 && f.codec == codecRelative {
 		return fmt.Errorf("telemetry: format relative has no records: hops is without effect")
@@ -309,9 +310,9 @@ func (f *Format) PushRecord(p *packet.Packet, h *Hop) bool {
 	return f.PushWithin(p, h, packet.StackRoom)
 }
 
-// PushWithin is Push with a limit: p may grow by at most room bytes, so that it fits the link's MTU. A missing record
-// is marked as the format defines: INT sets M, IFA counts the hop down, and IOAM has its room from the sender on. A
-// packet without a header does not get one.
+// PushWithin is PushRecord with a limit: p may grow by at most room bytes, so that it fits the link's MTU. A missing
+// record is marked as the format defines: INT sets M, IFA counts the hop down, and IOAM has its room from the sender
+// on. A packet without a header does not get one.
 func (f *Format) PushWithin(p *packet.Packet, h *Hop, room int32) bool {
 	b, ok := p.Extension(f.recordKind())
 	if ok && f.codec == codecHPCC { // the packet does not grow
@@ -404,7 +405,8 @@ const (
 	Uncongested                // no hop is congested: all loads are below Format.Load
 )
 
-// ReadAnswer reads the answer in an acknowledgement: the path's records into r, or its load.
+// ReadAnswer reads the answer in an acknowledgement: the path's records into r, or its load. load is valid with Loaded
+// and Uncongested only.
 func (f *Format) ReadAnswer(p *packet.Packet, r *Records) (what Reading, load float64) {
 	if !p.HasExtensions() {
 		return NoAnswer, 0
@@ -412,7 +414,7 @@ func (f *Format) ReadAnswer(p *packet.Packet, r *Records) (what Reading, load fl
 	return f.readAnswer(p, r, 0)
 }
 
-// ReadRequest is Read for a packet on its way to the receiver.
+// ReadRequest is ReadAnswer for a packet on its way to the receiver. It leaves p unchanged.
 func (f *Format) ReadRequest(p *packet.Packet, r *Records) (what Reading, load float64) {
 	if !p.HasExtensions() {
 		return NoAnswer, 0
@@ -420,7 +422,7 @@ func (f *Format) ReadRequest(p *packet.Packet, r *Records) (what Reading, load f
 	return f.readAnswer(p, r, Asked)
 }
 
-// readAnswer is Read for extensions with the bits asked in their kinds: Asked, or 0 for answers.
+// readAnswer is ReadAnswer for extensions with the bits asked in their kinds: Asked, or 0 for answers.
 func (f *Format) readAnswer(p *packet.Packet, r *Records, asked uint8) (Reading, float64) {
 	switch f.codec {
 	case codecRelative:

@@ -89,8 +89,8 @@ func (f *HPCC) PushCode(b []byte, code uint8, h *Hop) bool {
 }
 
 // PutFields is PushCode with the values of the record as arguments, which stay in registers: filling and reading a Hop
-// would cost as much as the record itself.
-func (f *HPCC) PutFields(b []byte, code uint8, id uint32, at unit.Time, sent uint64, queue unit.Bytes) bool {
+// would cost as much as the record itself. stamp is the time of the record, sent its TxBytes.
+func (f *HPCC) PutFields(b []byte, code uint8, id uint32, stamp unit.Time, sent uint64, queue unit.Bytes) bool {
 	if len(b) < HPCCBytes {
 		return false
 	}
@@ -101,8 +101,8 @@ func (f *HPCC) PutFields(b []byte, code uint8, id uint32, at unit.Time, sent uin
 	if n >= HPCCHops {
 		return false
 	}
-	ns := at / unit.Nanosecond
-	if at < 0 && at%unit.Nanosecond != 0 {
+	ns := stamp / unit.Nanosecond
+	if stamp < 0 && stamp%unit.Nanosecond != 0 {
 		ns--
 	}
 	if sent /= hpccBytesUnit; f.Multi&(f.Multi-1) == 0 {

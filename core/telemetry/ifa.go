@@ -81,8 +81,8 @@ func (f *Format) pushIFA(p *packet.Packet, h *Hop, room int32) bool {
 	return true
 }
 
-// writeIFA fills to with the record of h; values of the packet are read from p.
-func (f *Format) writeIFA(to []byte, p *packet.Packet, h *Hop) {
+// writeIFA appends the record of h to record, which has room for it; values of the packet are read from p.
+func (f *Format) writeIFA(record []byte, p *packet.Packet, h *Hop) {
 	be, local := binary.BigEndian, uint32(0)
 	if f.extended {
 		local = ifaNamespace
@@ -95,20 +95,20 @@ func (f *Format) writeIFA(to []byte, p *packet.Packet, h *Hop) {
 		sec, came = sec-1, came+1e9
 	}
 	speed := uint32(min(f.speedCode(h.Rate, ifaUnknown), ifaUnknown))
-	to = be.AppendUint32(to, local<<28|h.Switch&(1<<20-1)<<8|uint32(p.HopLimit))
-	to = be.AppendUint32(to, speed<<28|uint32(p.TOS&packet.ECN)<<26|uint32(p.Meta.Queue&63)<<20|
+	record = be.AppendUint32(record, local<<28|h.Switch&(1<<20-1)<<8|uint32(p.HopLimit))
+	record = be.AppendUint32(record, speed<<28|uint32(p.TOS&packet.ECN)<<26|uint32(p.Meta.Queue&63)<<20|
 		uint32(sec)&(1<<ifaSeconds-1))
-	to = be.AppendUint16(be.AppendUint16(to, h.Port), uint16(p.Meta.In))
-	to = be.AppendUint32(be.AppendUint32(to, uint32(came)), uint32(stay))
-	to = be.AppendUint32(to, saturate32(int64(h.Queue)))
-	to = be.AppendUint32(to, uint32(min((max(h.Queue, 0)+ifaCell-1)/ifaCell, 1<<16-1)))
-	to = be.AppendUint32(to, 0)
+	record = be.AppendUint16(be.AppendUint16(record, h.Port), uint16(p.Meta.In))
+	record = be.AppendUint32(be.AppendUint32(record, uint32(came)), uint32(stay))
+	record = be.AppendUint32(record, saturate32(int64(h.Queue)))
+	record = be.AppendUint32(record, uint32(min((max(h.Queue, 0)+ifaCell-1)/ifaCell, 1<<16-1)))
+	record = be.AppendUint32(record, 0)
 	if f.extended {
-		be.AppendUint64(to, encodeCounter(h.TxBytes, h.Rate))
+		be.AppendUint64(record, encodeCounter(h.TxBytes, h.Rate))
 	}
 }
 
-// readIFA reads a stack into r.
+// readIFA reads a stack into r. It returns false for a damaged one, or one of another namespace; r is then empty.
 func (f *Format) readIFA(b []byte, r *Records) bool {
 	r.Reset()
 	one := f.ifaBytes()

@@ -98,9 +98,9 @@ func pushINT(p *packet.Packet, h *Hop, room int32) bool {
 	return true
 }
 
-// appendINT appends the values that the instructions in the header b request. Values that the node does not have are
-// all ones.
-func appendINT(to, b []byte, p *packet.Packet, h *Hop) []byte {
+// appendINT appends the values that the instructions in the header b request to record. Values that the node does not
+// have are all ones.
+func appendINT(record, b []byte, p *packet.Packet, h *Hop) []byte {
 	be := binary.BigEndian
 	bitmap := be.Uint16(b[8:])
 	for bit := range 15 {
@@ -109,30 +109,30 @@ func appendINT(to, b []byte, p *packet.Packet, h *Hop) []byte {
 		}
 		switch bit {
 		case 0:
-			to = be.AppendUint32(to, h.Switch)
+			record = be.AppendUint32(record, h.Switch)
 		case 1:
-			to = be.AppendUint16(be.AppendUint16(to, uint16(p.Meta.In)), h.Port)
+			record = be.AppendUint16(be.AppendUint16(record, uint16(p.Meta.In)), h.Port)
 		case 2:
-			to = be.AppendUint32(to, saturate32(floorNanoseconds(h.Sojourn)))
+			record = be.AppendUint32(record, saturate32(floorNanoseconds(h.Sojourn)))
 		case 3:
-			to = be.AppendUint32(to, uint32(p.Meta.Queue)<<24|uint32(min(max(h.Queue, 0), maxINTQueue)))
+			record = be.AppendUint32(record, uint32(p.Meta.Queue)<<24|uint32(min(max(h.Queue, 0), maxINTQueue)))
 		case 4:
-			to = be.AppendUint64(to, uint64(floorNanoseconds(h.Time-h.Sojourn)))
+			record = be.AppendUint64(record, uint64(floorNanoseconds(h.Time-h.Sojourn)))
 		case 5:
-			to = be.AppendUint64(to, uint64(floorNanoseconds(h.Time)))
+			record = be.AppendUint64(record, uint64(floorNanoseconds(h.Time)))
 		case 6:
-			to = be.AppendUint64(to, 1<<64-1)
+			record = be.AppendUint64(record, 1<<64-1)
 		default:
-			to = be.AppendUint32(to, unavailable)
+			record = be.AppendUint32(record, unavailable)
 		}
 	}
 	if be.Uint16(b[10:]) == INTDomain && be.Uint16(b[12:])&intCounter != 0 {
-		to = be.AppendUint64(to, encodeCounter(h.TxBytes, h.Rate))
+		record = be.AppendUint64(record, encodeCounter(h.TxBytes, h.Rate))
 	}
-	return to
+	return record
 }
 
-// readINT reads a stack into r.
+// readINT reads a stack into r. It returns false for a damaged one; r is then empty.
 func readINT(b []byte, r *Records) bool {
 	r.Reset()
 	if len(b) < intHeader || b[4]>>4 != 2 || intHeader-12+4*int(b[1]) != len(b) || b[6]&31 == 0 {

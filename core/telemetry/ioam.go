@@ -165,7 +165,7 @@ func transitDelay(ns int64) uint32 {
 	return uint32(max(ns, 0))
 }
 
-// readIOAM reads a trace into r.
+// readIOAM reads a trace into r. It returns false for a damaged one; r is then empty.
 func (f *Format) readIOAM(b []byte, r *Records) bool {
 	r.Reset()
 	if len(b) < ioamHeader || b[1] != 0 {

@@ -40,7 +40,7 @@ var Profiles = [...]Profile{
 	{Name: "relative", Source: "draft-miao-iccrg-hpccplus-01 §9.1; Weir", Fields: Load, codec: codecRelative},
 }
 
-// FindProfile returns the profile with this name.
+// FindProfile returns the profile with this name; false if there is no such profile.
 func FindProfile(name string) (Profile, bool) {
 	for _, p := range Profiles {
 		if p.Name == name {

@@ -1,7 +1,8 @@
 package transport
 
-// Bitmap is a set of packet numbers in a window that only moves up: a ring of bits, which grows with the window. Each
-// method gets the first number of the window, low; the set has no number below it. The zero Bitmap is empty.
+// Bitmap is a set of packet numbers in a window that only moves up: a ring of bits, which grows with the window.
+// Methods get the first number of the window, low; the set has no number below it. Numbers must be removed before low
+// passes them. The zero Bitmap is empty.
 type Bitmap []uint64
 
 // Has reports whether n, which is not below low, is in the set.
@@ -59,7 +60,8 @@ func (a *Arrivals) Has(n int64) bool {
 	return n < a.Expected || a.Ahead > 0 && a.beyond.Has(n, a.Expected)
 }
 
-// Add records that packet n has arrived for the first time. Expected becomes the next packet that has not arrived.
+// Add records that packet n has arrived for the first time; n must not be below Expected. Expected becomes the next
+// packet that has not arrived.
 func (a *Arrivals) Add(n int64) {
 	if n != a.Expected {
 		a.beyond.Add(n, a.Expected)

@@ -67,13 +67,14 @@ func (c *Control) ReportLoss(now unit.Time, l cc.Loss) {
 	c.ReadDecision()
 }
 
-// AllowsReduction reports whether a NACK of a packet that was sent at the time sent reduces (NackGate). It records the
-// reduction in that case.
+// AllowsReduction reports whether a NACK of a packet that was sent at the time sent reduces (NackGate). Without Reduces
+// it is false. It records the reduction in that case.
 func (c *Control) AllowsReduction(now, sent, rtt unit.Time) bool {
 	return c.Reduces && c.Gate.AllowReduction(now, sent, rtt)
 }
 
-// NackLoss returns the kind of loss by which the controller learns of a NACK that reports a loss.
+// NackLoss returns the kind of loss by which the controller learns of a NACK that reports a loss: LossInReduction in
+// the state Reduced, else FastRecovery.
 func (c *Control) NackLoss() cc.LossKind {
 	if c.State == cc.Reduced {
 		return cc.LossInReduction

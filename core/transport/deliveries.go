@@ -41,11 +41,12 @@ func (d *Deliveries) EndLimit() {
 	}
 }
 
-// SampleRate returns the delivery rate at the packet that was sent last of those newly delivered. sent is when it was
-// sent, from the state at that time. ok is false if the interval is shorter than minRTT: the packet was resent
-// unnecessarily.
-func (d *Deliveries) SampleRate(now, sent unit.Time, from *Departure, minRTT unit.Time) (s cc.Delivery, ok bool) {
-	s = cc.Delivery{Packets: int(d.Delivered - from.Delivered), Interval: max(sent-from.FirstSent, now-from.DeliveredAt),
-		PriorDelivered: from.Delivered}
+// SampleRate returns the delivery rate at the packet that was sent last of those newly delivered. The packet was sent
+// at the time sent, and departure was stored with it. ok is false if the interval is 0 or shorter than minRTT: the
+// packet was resent unnecessarily. It changes no state.
+func (d *Deliveries) SampleRate(now, sent unit.Time, departure *Departure, minRTT unit.Time) (s cc.Delivery, ok bool) {
+	s = cc.Delivery{Packets: int(d.Delivered - departure.Delivered),
+		Interval:       max(sent-departure.FirstSent, now-departure.DeliveredAt),
+		PriorDelivered: departure.Delivered}
 	return s, s.Interval >= minRTT && s.Interval > 0
 }

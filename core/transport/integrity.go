@@ -79,7 +79,8 @@ func (s *seal) addExtension(p *packet.Packet) {
 	p.SetExtension(Authentication, b[:])
 }
 
-// writeCode writes the code of p into its extension. p must not change afterwards.
+// writeCode writes the code of p into its extension, which addExtension has added. With a fixed framing it also adds
+// sealBytes to p.Size. p must not change afterwards.
 func (s *seal) writeCode(p *packet.Packet) {
 	if s.fixed {
 		p.Size += sealBytes

@@ -28,9 +28,9 @@ type LossTimer struct {
 	unanswered bool      // the latest probe is not answered
 }
 
-// NewLossTimer returns the LossTimer of path p. Its ends delay answers by adds.
-func NewLossTimer(p *cc.Path, adds unit.Time) LossTimer {
-	limit := LossLimit(p, adds)
+// NewLossTimer returns the LossTimer of path p, not Enabled. replyDelay is the time by which its ends delay answers.
+func NewLossTimer(p *cc.Path, replyDelay unit.Time) LossTimer {
+	limit := LossLimit(p, replyDelay)
 	return LossTimer{Limit: limit, current: limit, ProbesProve: !p.Reorders}
 }
 
@@ -63,8 +63,9 @@ func (t *LossTimer) UnansweredProbe() int64 {
 	return t.number
 }
 
-// RecordProbeAnswer records that the answer to the latest probe has arrived, and returns when the probe was sent.
-// Packets sent before it that are not acknowledged are lost, unless the path reorders.
+// RecordProbeAnswer records that the answer to the latest probe has arrived, and returns when the probe was sent. It
+// resets the limit like RecordAnswer. Packets sent before it that are not acknowledged are lost, unless the path
+// reorders.
 func (t *LossTimer) RecordProbeAnswer() (sent unit.Time) {
 	t.unanswered, t.current = false, t.Limit
 	return t.probedAt
@@ -86,14 +87,14 @@ func (t *LossTimer) EarliestExpiry(next, began, sent unit.Time) unit.Time {
 // hold packets for that long (IRN §4.1: RTO_high).
 const MinProbeWait = 320 * unit.Microsecond
 
-// LossLimit returns how long a packet can be unanswered on path p before it must be lost: its longest round trip, adds
-// by which its ends delay answers, and the margin of all timeouts. unit.Never: there is no limit.
-func LossLimit(p *cc.Path, adds unit.Time) unit.Time {
+// LossLimit returns how long a packet can be unanswered on path p before it must be lost: its longest round trip,
+// replyDelay by which its ends delay answers, and a quarter of both as margin. unit.Never: there is no limit.
+func LossLimit(p *cc.Path, replyDelay unit.Time) unit.Time {
 	t := p.MaxRTT()
 	if t >= unit.Never/2 {
 		return unit.Never
 	}
-	t += adds
+	t += replyDelay
 	return t + t/marginDivisor
 }
 

@@ -15,9 +15,10 @@ const (
 	NacksSupply  = "supply" // like NacksResend, and window and rate follow the switch's offer (cc/supply)
 )
 
-// BindNacks binds the parameter nacks to the variable to. Every transport that knows NACKs of the network calls it.
-func BindNacks(p *scheme.Params, to *string) {
-	p.Text(to, "nacks", NacksLoss,
+// BindNacks binds the parameter nacks to the variable choice. Every transport that knows NACKs of the network calls
+// it.
+func BindNacks(p *scheme.Params, choice *string) {
+	p.Text(choice, "nacks", NacksLoss,
 		"response to NACKs of switches; loss: reduce as for a loss; supply: follow the offered rate; resend: only "+
 			"retransmit; ignore: no response",
 		"BS'19 §4.3, §5; Weir: the responses").Words(NacksLoss, NacksSupply, NacksResend, NacksIgnored)

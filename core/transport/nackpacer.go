@@ -62,7 +62,8 @@ func (h *NACKPacer) gapParts() int {
 const initialCredit = 2
 
 // HandleNack handles a NACK that reports a lost packet. again: the packet had been resent for another NACK. supply is
-// the rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt.
+// the rate that the switch offers (0: no offer) for packets of size bytes. The first NACK begins a round trip of rtt;
+// later ones do not extend it.
 func (h *NACKPacer) HandleNack(now, rtt unit.Time, again bool, supply unit.Rate, size int64) {
 	if h.roundEnd == 0 {
 		h.roundStart, h.roundEnd, h.deliveredCount, h.credit, h.resentLost = now, now+max(rtt, 1), 0, initialCredit, false
@@ -73,7 +74,8 @@ func (h *NACKPacer) HandleNack(now, rtt unit.Time, again bool, supply unit.Rate,
 	}
 }
 
-// HandleDelivery handles the delivery of packets: it adds credit in a NACK's round trip, and closes the gap after it.
+// HandleDelivery handles the delivery of a number of packets: it adds credit in a NACK's round trip, and closes the gap
+// after it. rtt must be above 0.
 func (h *NACKPacer) HandleDelivery(packets int, rtt unit.Time) {
 	h.emptyRounds, h.deliveredBefore = 0, true
 	if h.roundEnd > 0 {
@@ -106,8 +108,8 @@ func (h *NACKPacer) HandleRefutation() {
 // InNackRound reports whether a NACK has begun a round trip that Update has not ended.
 func (h *NACKPacer) InNackRound() bool { return h.roundEnd > 0 }
 
-// Update ends a NACK's round trip when it is over or no packet is in flight, and sets the gap, at most limit. seed
-// draws the time of the next packet.
+// Update ends a NACK's round trip when it is over or no packet is in flight, and sets the gap, at most limit. Otherwise
+// it has no effect. inFlight is in packets. seed draws the time of the next packet.
 func (h *NACKPacer) Update(now, rtt, limit unit.Time, inFlight int64, seed uint32) {
 	if h.roundEnd == 0 || now < h.roundEnd && inFlight > 0 {
 		return
@@ -145,8 +147,8 @@ func (h *NACKPacer) maxGap(rtt unit.Time) unit.Time {
 	return max(packets*h.offeredGap<<(h.emptyRounds/maxEmptyRounds), rtt)
 }
 
-// RecordSend records a packet that is sent now. The next one waits for about the gap. The wait is random, so that
-// senders that were notified at one time do not return at one time.
+// RecordSend records a packet that is sent now: it takes a credit, and with a gap draws when the next one may be sent.
+// That is after half a gap to one and a half, so that senders that were notified at one time do not return at one time.
 func (h *NACKPacer) RecordSend(now unit.Time, seed uint32) {
 	if h.credit > 0 {
 		h.credit--
@@ -158,7 +160,8 @@ func (h *NACKPacer) RecordSend(now unit.Time, seed uint32) {
 	}
 }
 
-// NextSend returns the earliest time of the next packet.
+// NextSend returns the earliest time of the next packet. In a NACK's round trip without credit that is the end of the
+// round trip at the earliest. Without a gap it is 0.
 func (h *NACKPacer) NextSend() unit.Time {
 	if h.roundEnd > 0 && h.credit == 0 {
 		return max(h.roundEnd, h.nextSend)

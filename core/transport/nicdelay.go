@@ -46,6 +46,7 @@ const (
 	answerKinds
 )
 
+// answerKind returns the kind of the answer to a packet of kind k, or the kind of an answer k.
 func answerKind(k packet.Kind) int {
 	switch k {
 	case packet.Notice:
@@ -96,7 +97,8 @@ func (n *NIC[T]) NextReady() unit.Time {
 	return t
 }
 
-// TakeAnswer removes and returns the answer that is ready first; there must be one. It is valid until the next call.
+// TakeAnswer removes and returns the answer that is ready first, even if its time has not come; there must be one. It
+// is valid until the next call.
 func (n *NIC[T]) TakeAnswer() *T {
 	first := -1
 	for i := range n.queues {

@@ -11,7 +11,8 @@ type Pacer struct {
 	next     unit.Time
 }
 
-// RecordSend records a packet that is sent now, with a gap of bytes after it. SetRate computes the gap.
+// RecordSend records a packet that is sent now, with a gap of bytes after it. NextSend changes only with the SetRate
+// that must follow.
 func (p *Pacer) RecordSend(now unit.Time, bytes unit.Bytes) { p.LastSend, p.bytes = now, bytes }
 
 // SetRate computes the gap after the latest packet at a rate of payload; 0: there is no gap.

@@ -32,10 +32,10 @@ func (p *PullPacer) RecordPull(now, gap unit.Time) {
 }
 
 // NotifyChange records that another flow has the next turn, or its time has changed, so that the host reads again when
-// that flow sends (Rescheduling). Record calls it itself.
+// that flow sends (Rescheduling). RecordPull calls it itself.
 func (p *PullPacer) NotifyChange() { p.changed = true }
 
-// TakeChange reports whether the next turn has changed since the latest call.
+// TakeChange reports whether the next turn has changed since the latest call, and clears the change.
 func (p *PullPacer) TakeChange() bool {
 	changed := p.changed
 	p.changed = false

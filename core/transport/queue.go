@@ -27,7 +27,7 @@ func (q *Queue[T]) Extend() *T {
 	return &q.ring[(q.first+q.n-1)&(len(q.ring)-1)]
 }
 
-// Clear removes all entries, and makes room for at least n. It keeps its memory.
+// Clear removes all entries, and makes room for at least n. It keeps its memory, and does not zero the entries in it.
 func (q *Queue[T]) Clear(n int) {
 	if q.first, q.n = 0, 0; len(q.ring) < n {
 		q.ring = make([]T, 1<<bits.Len(uint(n-1)))

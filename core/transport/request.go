@@ -6,23 +6,24 @@ import (
 	"weir/core/unit"
 )
 
-// WriteRequest writes the request of the controller to switches into the data packet p, with these flags.
+// WriteRequest writes the request of the controller to switches into the data packet p, with these flags of packet.Bolt
+// and the time now. It has no effect if the flow's packets carry no requests.
 func (x *TelemetryRequester) WriteRequest(now unit.Time, p *packet.Packet, flags uint8) {
 	if x.requests {
 		p.SetBolt(&packet.Bolt{Flags: flags, Sent: packet.BoltClock(now)}, false)
 	}
 }
 
-// ReadAnswer reads the switches' answer to a packet's request from its acknowledgement p into to. It reports whether
-// there is an answer.
-func (x *TelemetryRequester) ReadAnswer(p *packet.Packet, to *cc.Telemetry) bool {
+// ReadAnswer reads the switches' answer to a packet's request from its acknowledgement p into Answer and Drain of
+// result. It reports whether there is an answer.
+func (x *TelemetryRequester) ReadAnswer(p *packet.Packet, result *cc.Telemetry) bool {
 	var h packet.Bolt
 	if !x.requests || !p.Bolt(&h, true) {
 		return false
 	}
-	to.Answer = h.Flags
+	result.Answer = h.Flags
 	if h.Flags&(packet.BoltDecrease|packet.BoltNotified) == packet.BoltDecrease && h.Link > 0 {
-		to.Drain = uint32(min(unit.TransmitTime(h.Queue, h.Link)/unit.Nanosecond, 1<<32-1))
+		result.Drain = uint32(min(unit.TransmitTime(h.Queue, h.Link)/unit.Nanosecond, 1<<32-1))
 	}
 	return true
 }

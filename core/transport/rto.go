@@ -38,7 +38,8 @@ func BackOff64(wait unit.Time, times int) unit.Time { return wait << min(times, 
 // Timeout returns the timeout with the current floor and doublings.
 func (t *RTO) Timeout() unit.Time { return t.TimeoutWith(t.Floor, t.Backoff) }
 
-// TimeoutWith returns the timeout with this floor and number of doublings.
+// TimeoutWith returns the timeout with this floor and number of doublings. Before the first sample it is at least
+// MinFirst. MaxTimeout limits the doublings, or 64 times the timeout.
 func (t *RTO) TimeoutWith(floor unit.Time, backoff int) unit.Time {
 	wait := floor
 	switch {
@@ -61,7 +62,7 @@ func (t *RTO) TimeoutWith(floor unit.Time, backoff int) unit.Time {
 // RestartWait begins a wait after progress, without doublings.
 func (t *RTO) RestartWait(now unit.Time) { t.Backoff, t.WaitStart = 0, now }
 
-// RecordExpiry begins a wait that is twice as long.
+// RecordExpiry begins a wait that is twice as long. It does not count Timeouts, which the sender does.
 func (t *RTO) RecordExpiry(now unit.Time) {
 	t.Backoff++
 	t.WaitStart = now
@@ -83,7 +84,8 @@ func (t *RTO) RTTWithin(limit unit.Time) unit.Time {
 	return limit
 }
 
-// MinRTT returns the shortest round-trip time that was measured, or before the first sample the one without queues.
+// MinRTT returns the shortest round-trip time that was measured, or before the first sample the one without queues; 0:
+// unknown.
 func (t *RTO) MinRTT() unit.Time {
 	if t.Trip.Min > 0 {
 		return t.Trip.Min

@@ -2,7 +2,7 @@ package transport
 
 import "weir/core/scheme"
 
-// BindStack binds the parameter stack to own. Every transport that a kernel has calls it.
+// BindStack binds the parameter stack to ownStack: true for weir. Every transport that a kernel has calls it.
 func BindStack(p *scheme.Params, ownStack *bool) {
 	p.BoolWords(ownStack, [2]string{"kernel", "weir"}, "stack", "kernel",
 		"implementation of the lab's hosts; kernel: the kernel's; weir: Weir's own, which behaves as in the simulator; "+

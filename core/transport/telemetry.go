@@ -97,6 +97,8 @@ type recordReader struct {
 	records telemetry.Records
 }
 
+// newRecordReader returns an empty reader of records in format f, in the memory of old if that is not nil. f may be
+// nil.
 func newRecordReader(f *telemetry.Format, old *recordReader) *recordReader {
 	r := old
 	if r == nil {
@@ -110,7 +112,8 @@ func newRecordReader(f *telemetry.Format, old *recordReader) *recordReader {
 }
 
 // NewTelemetryRequester returns the sender's part for a flow. It asks for no telemetry if the controller needs no
-// telemetry or the network has none. An error means that the options, the format and the controller do not go together.
+// telemetry, the network has none, or a.When is AskNever or empty. An error means that the options, the format and the
+// controller do not go together.
 func NewTelemetryRequester(f *Flow, a TelemetryOptions) (TelemetryRequester, error) {
 	return MakeTelemetryRequester(f, a, &TelemetryRequester{})
 }
@@ -138,7 +141,8 @@ func MakeTelemetryRequester(f *Flow, a TelemetryOptions, old *TelemetryRequester
 	return x, a.checkCombination(f.Telemetry, x.want)
 }
 
-// SetPaths prepares the requester for a sender that chooses among count paths, with a controller on each.
+// SetPaths prepares the requester for a sender that chooses among count paths, with a controller on each. It forgets
+// the feedback that was adopted, so call it before the first packet.
 func (x *TelemetryRequester) SetPaths(count int) {
 	if x.adopted != nil {
 		x.adopted.numbers = make([]uint8, count)
@@ -153,7 +157,8 @@ func (x *TelemetryRequester) SelectPath(k int) {
 }
 
 // AskIfDue makes the data packet p ask for telemetry if it is p's turn. srtt is the smoothed round-trip time; 0:
-// unknown.
+// unknown. A request adds extensions to p, so call AskIfDue before p's bytes are counted. With AskProbe data never
+// asks.
 func (x *TelemetryRequester) AskIfDue(now unit.Time, p *packet.Packet, srtt unit.Time) {
 	if x.want == telemetry.NoRequest {
 		return
@@ -184,7 +189,8 @@ func (x *TelemetryRequester) writeRequest(now unit.Time, p *packet.Packet, conge
 	}
 }
 
-// nextRequest returns when the next request is due: a round trip after the latest one, at least a microsecond.
+// nextRequest returns when the next request is due: srtt after the latest one, at least a microsecond. If srtt is 0, it
+// takes the path's base round trip.
 func (x *TelemetryRequester) nextRequest(srtt unit.Time) unit.Time {
 	if srtt == 0 {
 		srtt = x.base
@@ -192,7 +198,8 @@ func (x *TelemetryRequester) nextRequest(srtt unit.Time) unit.Time {
 	return x.askedAt + max(srtt, unit.Microsecond)
 }
 
-// NextProbe returns when a probe is due; unit.Never if the sender does not probe.
+// NextProbe returns when a probe is due: 0 before the first request, and then a round trip after the latest one (srtt;
+// 0: unknown). It returns unit.Never if the sender does not probe.
 func (x *TelemetryRequester) NextProbe(srtt unit.Time) unit.Time {
 	switch {
 	case x.when != AskProbe || x.want == telemetry.NoRequest:
@@ -344,10 +351,10 @@ func (x *TelemetryResponder) Path() int {
 // DelaysAcks reports whether packets with telemetry are to be acknowledged like others.
 func (x *TelemetryResponder) DelaysAcks() bool { return x.patient }
 
-// HandleData handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not
-// become that acknowledgement, KeepAnswer must follow. n is the place of p in the order in which the data of its path
-// was first sent; −1: p may be resent, or has no place. initialCredit reports that an acknowledgement is to be sent
-// now.
+// HandleData handles a data packet or a probe. It turns p's extensions into the acknowledgement's. If p does not become
+// that acknowledgement, KeepAnswer must follow. n is the place of p in the order in which the data of its path was
+// first sent; −1: p may be resent, or has no place. atOnce reports that an acknowledgement is to be sent now; without a
+// scheme's part at the receiver it is false.
 func (x *TelemetryResponder) HandleData(now unit.Time, p *packet.Packet, n int64) (atOnce bool) {
 	if x.control == nil {
 		if x.requests {
@@ -405,7 +412,8 @@ func readFeedback(b []byte) cc.Feedback {
 }
 
 // KeepAnswer stores the extensions that HandleData has put into p for a later acknowledgement. If p has no extensions,
-// the stored ones stay: they are the latest.
+// the stored ones stay: they are the latest. With a scheme's part at the receiver it does nothing, because GiveAnswer
+// writes that part's feedback.
 func (x *TelemetryResponder) KeepAnswer(p *packet.Packet) {
 	if x.control == nil && p.HasExtensions() {
 		if x.held == nil {
@@ -444,15 +452,17 @@ func (x *TelemetryResponder) WriteCode(p *packet.Packet) {
 	}
 }
 
-// AckLimit returns the number of packets that an acknowledgement may cover, at most most.
-func (x *TelemetryResponder) AckLimit(most int) int {
+// AckLimit returns the number of packets that an acknowledgement may cover, at most limit. Without a scheme's part at
+// the receiver it is limit.
+func (x *TelemetryResponder) AckLimit(limit int) int {
 	if x.control == nil {
-		return most
+		return limit
 	}
-	return x.control.Coalesce(most)
+	return x.control.Coalesce(limit)
 }
 
-// NextTimer returns when Timer is to be called; unit.Never without a part at the receiver.
+// NextTimer returns when RunTimer is to be called: the earliest timer of all paths. It is unit.Never without a part at
+// the receiver.
 func (x *TelemetryResponder) NextTimer() unit.Time {
 	at := unit.Never
 	if x.control == nil {
@@ -464,8 +474,9 @@ func (x *TelemetryResponder) NextTimer() unit.Time {
 	return at
 }
 
-// RunTimer runs the first part at the receiver with a timer that has expired. It reports whether an acknowledgement is
-// to be sent now, and selects its path. If other timers have expired, NextTimer remains in the past.
+// RunTimer runs the expired timers of the parts at the receiver, in the order of paths, up to the first that needs an
+// acknowledgement now. It returns true in that case, and selects its path. If other timers have expired, NextTimer
+// remains in the past.
 func (x *TelemetryResponder) RunTimer(now unit.Time) bool {
 	if x.control == nil {
 		return false

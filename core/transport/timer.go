@@ -28,7 +28,7 @@ type Timer struct {
 }
 
 // slowestPath returns the path on which a packet and its acknowledgement can take longest, and that time; unit.Never if
-// some path has no limit.
+// some path has no limit. Without paths it returns nil and −1.
 func slowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 	longest = -1
 	for i := range paths {
@@ -41,7 +41,8 @@ func slowestPath(paths []cc.FlowPath) (path *cc.FlowPath, longest unit.Time) {
 
 // ShortTimer warns of a timeout that is shorter than a round trip of its path with full buffers at the ports at which
 // data can queue: packets that only wait are resent then. The warning names the path on which the timeout is too short
-// by the largest factor. Paths with switches that trim give no warning: their limit is a rough one.
+// by the largest factor. Paths with switches that trim give no warning: their limit is a rough one. If no path has such
+// a timeout, it warns of a fixed timeout on a path with a port without a limit. A nil timer gives no warning.
 func ShortTimer(timer func(p *cc.Path) Timer, s *cc.FlowContext) []scheme.Remark {
 	if timer == nil {
 		return nil

@@ -118,7 +118,7 @@ type Sent struct {
 	Unacked       unit.Bytes // payload that was not acknowledged when the application's last write returned
 }
 
-// Since returns what was counted between first, a copy of before, and s.
+// Since returns what was counted between first, a copy of before, and s. Unacked stays as it is in s.
 func (s *Sent) Since(first *Sent) Sent {
 	d := *s
 	d.SentPackets -= first.SentPackets

@@ -67,7 +67,8 @@ const (
 	agentMaxBurst  = 65536
 )
 
-// agentMinT returns the time for bursts in T on a path with this rate of its slowest port; 0: the rate is unknown.
+// agentMinT returns the time for bursts in T on a path with this rate of its slowest port: ten bursts. If the rate is
+// unknown, 0, a burst takes 1 ms.
 func agentMinT(slowest unit.Rate) unit.Time {
 	burst := agentBurstTime
 	if slowest > 0 {

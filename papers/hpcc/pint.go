@@ -46,7 +46,7 @@ func PINTScheme() cc.Scheme {
 	}, NewPINT)
 }
 
-// NewPINT returns the controller of a flow.
+// NewPINT returns the controller of a flow. It fails as New does.
 func NewPINT(f cc.Flow, c PINTConfig) (*PINT, error) {
 	l, err := newLaw(f, c.Config)
 	if err != nil {

@@ -59,7 +59,7 @@ var errNoT = errors.New("hpcc: a receiver cannot measure the base round-trip tim
 	"known of the path")
 
 // NewReceiver returns the receiver's part of a flow. f is the sender's flow; c or f must give T, since a receiver
-// cannot measure it. census counts the host's flows, if c uses that; it may be nil.
+// cannot measure it. census counts the host's flows, if c uses that; it may be nil. It fails without T.
 func NewReceiver(f cc.Flow, c Config, census *cc.Census) (*Receiver, error) {
 	if c.Preset == Agent {
 		return newAgentReceiver(f, c)
@@ -198,13 +198,13 @@ func (r *Receiver) Feedback() cc.Feedback {
 	return r.feedback
 }
 
-// Coalesce returns the number of packets for which an acknowledgement may wait, limited to most: half of the last
-// window sent, and at least one.
-func (r *Receiver) Coalesce(most int) int {
+// Coalesce returns the number of packets for which an acknowledgement may wait, limited to limit: half of the last
+// window sent, and at least one. With preset Agent it is limit.
+func (r *Receiver) Coalesce(limit int) int {
 	if r.isAgent {
-		return most
+		return limit
 	}
-	return max(1, min(most, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
+	return max(1, min(limit, int(r.feedback.Window/unit.Bytes(r.flow.MSS)/2)))
 }
 
 // JoinFirst makes the flow count once with the other paths' receivers (cc.Multipath).

@@ -11,7 +11,8 @@ type Sender struct {
 	roundTrip
 }
 
-// New returns the controller of a flow.
+// New returns the controller of a flow. It fails if the configuration needs records that the telemetry lacks, or counts
+// flows without a T.
 func New(f cc.Flow, c Config) (*Sender, error) { return Renew(f, c, nil) }
 
 // Renew is New, but may reuse the memory of old, the controller of a finished flow without other users.

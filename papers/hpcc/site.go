@@ -351,12 +351,12 @@ const (
 )
 
 // checkLoads warns of t and congested_load of program telemetry that do not fit the law. byLoad: U is the switches'
-// load.
-func (c *Config) checkLoads(s *cc.FlowContext, byLoad bool, least loadTimes) []scheme.Remark {
+// load. minTimes are the minimum shares.
+func (c *Config) checkLoads(s *cc.FlowContext, byLoad bool, minTimes loadTimes) []scheme.Remark {
 	r := c.resolved()
-	share, trips := least.loads, float64(maxLoadTrips)
+	share, trips := minTimes.loads, float64(maxLoadTrips)
 	if r.MaxStage > 0 {
-		share = least.stagedLoads
+		share = minTimes.stagedLoads
 	}
 	switch {
 	case s.Telemetry == nil || !byLoad && !s.Uncongested:
@@ -365,9 +365,9 @@ func (c *Config) checkLoads(s *cc.FlowContext, byLoad bool, least loadTimes) []s
 	case c.isCounted(s): // W_ai fits the number of flows
 		share, trips = 0, maxRecordTrips
 	case r.MaxStage > 0:
-		share, trips = least.stagedRecords, maxRecordTrips
+		share, trips = minTimes.stagedRecords, maxRecordTrips
 	default:
-		share, trips = least.records, maxRecordTrips
+		share, trips = minTimes.records, maxRecordTrips
 	}
 	harm := "windows with them"
 	if !byLoad {
@@ -542,7 +542,7 @@ const maxTrips = 3
 // that windows become queues, and of a minimum rate that exceeds a link's. trip returns T of a path's flows, t is the
 // given one.
 func checkPath(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Time,
-	least unit.Rate) (all []scheme.Remark) {
+	minRate unit.Rate) (all []scheme.Remark) {
 	if p, ok := s.FindLongestPath(); ok && t > 0 && trip(&p) < p.BaseRTT*95/100 {
 		all = append(all, warnTShort.NewRemark("t", "the round trip of the longest path without queues is %v (%s), so "+
 			"windows are at most %s of its bandwidth-delay "+
@@ -553,8 +553,8 @@ func checkPath(s *cc.FlowContext, t unit.Time, trip func(p *cc.FlowPath) unit.Ti
 			"windows are up to %.0f times its bandwidth-delay product and stay in queues for a time "+
 			"T", p.BaseRTT, p.Name, float64(t)/float64(p.BaseRTT)))
 	}
-	all = append(all, s.WarnMinRateAbovePath("min_rate", func(unit.Rate) unit.Rate { return least })...)
-	return append(all, s.RefuseRateAboveNIC("min_rate", least)...)
+	all = append(all, s.WarnMinRateAbovePath("min_rate", func(unit.Rate) unit.Rate { return minRate })...)
+	return append(all, s.RefuseRateAboveNIC("min_rate", minRate)...)
 }
 
 // Check warns as Config's Check does, with PowerTCP's limits.

@@ -18,7 +18,7 @@ type window struct {
 	w           float64
 	minWindow   float64 // limits of w
 	maxWindow   float64
-	hasOwnLimit bool // data in flight is limited by W_init or, if loose, not at all, instead of W
+	hasOwnLimit bool // data in flight is limited by W_init or, if isUnlimited, not at all, instead of W
 	isUnlimited bool
 
 	timedOut bool    // a timeout has declared everything in flight lost

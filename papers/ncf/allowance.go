@@ -44,8 +44,11 @@ func (a *allowance) findSlot(key uint64) *uint32 {
 	return &a.owed[(key*0x9e3779b97f4a7c15)>>32%allowanceSlots]
 }
 
-// allows reports whether the flow may cause a NACK at a port that allows max outstanding ones.
-func (a *allowance) allows(key uint64, most uint32) bool { return a == nil || *a.findSlot(key) < most }
+// allows reports whether the flow may cause a NACK at a port that allows limit outstanding ones. A nil allowance has no
+// limit.
+func (a *allowance) allows(key uint64, limit uint32) bool {
+	return a == nil || *a.findSlot(key) < limit
+}
 
 // spend records a NACK of a flow.
 func (a *allowance) spend(key uint64) {

@@ -52,18 +52,18 @@ func (c *changes) hasQueued(s *slot) bool {
 	return x.departed[s.queue] < min(s.end, x.entered[s.queue])
 }
 
-// selectClass returns the class that the flow uses at now, given the class that it should have, want.
-func (c *changes) selectClass(now unit.Time, key uint64, out packet.PortID, want Class) Class {
+// selectClass returns the class that the flow uses at now, given the class that it should have, target.
+func (c *changes) selectClass(now unit.Time, key uint64, out packet.PortID, target Class) Class {
 	s := c.findSlot(key)
 	if !s.inUse || s.key != key || s.out != out {
 		if !s.inUse || !c.hasQueued(s) {
-			*s = slot{key: key, out: out, class: want, inUse: true}
+			*s = slot{key: key, out: out, class: target, inUse: true}
 		}
-		return want
+		return target
 	}
-	if s.class == want {
+	if s.class == target {
 		s.hasSince = false
-		return want
+		return target
 	}
 	waits := c.hasQueued(s)
 	switch {
@@ -72,7 +72,7 @@ func (c *changes) selectClass(now unit.Time, key uint64, out packet.PortID, want
 		if waits {
 			c.forced++
 		}
-		s.class, s.hasSince = want, false
+		s.class, s.hasSince = target, false
 	case !s.hasSince:
 		s.since, s.hasSince = now, true
 	}

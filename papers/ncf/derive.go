@@ -15,8 +15,8 @@ import (
 // at least one packet, none sends more often than once in N·MTU/C.
 //
 // With less than one of these times in n·d, a flow is an elephant while its window passes and a mouse until the next,
-// and the sketch counts only flows that happened to send. With many of them, the counts are old. So n·d is spans times
-// the longer of the two.
+// and the sketch counts only flows that happened to send. With many of them, the counts are old. So n·d is
+// durationSpans times the longer of the two.
 const (
 	durationSpans = 4
 	minSpans      = 1.5 // warning below this
@@ -48,10 +48,11 @@ func newLoadedRTT(trip unit.Time, senders int, rate unit.Rate, memory float64, f
 // longer returns the longer of the two times.
 func (t loadedRTT) longer() unit.Time { return max(t.loaded, t.each) }
 
-// fitDuration returns the d with which n windows last spans times the loadedRTT.
+// fitDuration returns the d with which n windows last durationSpans times the loadedRTT, within minDuration and
+// maxDuration.
 func (t loadedRTT) fitDuration(windows int) unit.Time {
 	n := unit.Time(windows)
-	most := min(t.longer(), n*maxDuration) // spans times this does not overflow
+	most := min(t.longer(), n*maxDuration) // durationSpans times this does not overflow
 	return min(max((durationSpans*most+n-1)/n, minDuration), maxDuration)
 }
 

@@ -19,10 +19,10 @@ import (
 //
 // One copy in a window of data is enough, and more are harmful: senders reduce once a window (RFC 3168 §6.1.2), and
 // without SACK a copy is a duplicate acknowledgement (RFC 5681 §2); three of them signal a loss. A window ends when the
-// last byte sent before the copy is acknowledged, or after forgotten at the latest. The receiver repeats ECE until it
-// gets CWR (RFC 3168 §6.1.3), as an acknowledgement may be lost. The switch does not, as it notifies again while there
-// is congestion. A window needs no copy if the sender is notified otherwise: by an ACK with ECE from the receiver or
-// another switch, or if it has reduced already, shown by CWR in a segment.
+// last byte sent before the copy is acknowledged, or after maxEchoWindow at the latest. The receiver repeats ECE until
+// it gets CWR (RFC 3168 §6.1.3), as an acknowledgement may be lost. The switch does not, as it notifies again while
+// there is congestion. A window needs no copy if the sender is notified otherwise: by an ACK with ECE from the receiver
+// or another switch, or if it has reduced already, shown by CWR in a segment.
 //
 // Only flows with ECT(0) segments get copies. ECT(1) is for L4S, and with the flag AE, from the receiver or the sender,
 // ECE is a digit of Accurate ECN's counter (RFC 9768 §3.2.2), which must not change.
@@ -117,7 +117,7 @@ func (t *echoes) removeFlow(key uint64) {
 	}
 }
 
-// endWindow ends the window in which the sender was notified once ack has passed it, or after forgotten.
+// endWindow ends the window in which the sender was notified once ack has passed it, or after maxEchoWindow.
 func (e *echo) endWindow(now unit.Time, ack uint32) {
 	if e.notified && (int32(ack-e.windowEnd) >= 0 || now-e.notifiedAt >= maxEchoWindow) {
 		e.notified = false

@@ -11,7 +11,7 @@ import (
 // Form is the way in which F (BS'19 §4.1) judges a flow by the windows of a sketch.
 type Form uint8
 
-// FormCount of F: the text's, and the others of its footnote 1.
+// Forms of F: the text's, and the others of its footnote 1.
 const (
 	Average      Form = iota // the sums of all windows: Σ c_j > threshold · Σ T_j
 	MeanOfShares             // the mean of c_j/T_j over the windows: a quiet window weighs as much as a busy one (Weir's)

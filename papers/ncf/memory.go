@@ -9,7 +9,7 @@ import (
 // Class selects the queue and the memory of a packet (BS'19 §4.2).
 type Class uint8
 
-// ClassCount of packets.
+// Classes of packets.
 const (
 	Control    Class = iota // NACKs, other feedback, acknowledgements
 	Mice                    // data of other flows; with fewer than three queues all data

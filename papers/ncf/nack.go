@@ -391,18 +391,18 @@ func (g *Program) Tick(env *dataplane.Env) (next unit.Time) {
 	return next
 }
 
-// PendingFlows calls see for each flow that may get a NACK without a queued packet: flows with waiting NACKs, and the
+// PendingFlows calls visit for each flow that may get a NACK without a queued packet: flows with waiting NACKs, and the
 // heaviest of each port.
-func (g *Program) PendingFlows(see func(flow packet.FlowID)) {
+func (g *Program) PendingFlows(visit func(flow packet.FlowID)) {
 	for i := range g.pending {
 		if w := &g.pending[i]; w.taken {
-			see(w.flow)
+			visit(w.flow)
 		}
 	}
 	for i := range g.ports {
 		if top := g.ports[i].top; top != nil {
 			for k := range top.Len() {
-				see(top.At(k).Flow)
+				visit(top.At(k).Flow)
 			}
 		}
 	}

@@ -166,7 +166,7 @@ func (g *Program) guaranteedRate(now unit.Time, x *port, p *tm.Port, rate, whole
 // supply returns the rate that port x offers to one flow of a class, in bit/s. An elephant gets the rate that mice and
 // control packets leave, divided by the number of elephants among the heaviest flows. A mouse gets the rate that
 // control packets leave, divided by the number of all flows, since an incast may have no elephant. 0 means unknown: the
-// port's rate is in packets.
+// port's rate is in packets. It is computed at most offersPerSpan times in T; between, it returns the last result.
 func (g *Program) supply(env *dataplane.Env, x *port, class Class) unit.Rate {
 	now := env.Now()
 	if x.offer.isSet && now-x.offer.at < x.input.span/offersPerSpan {

@@ -65,17 +65,17 @@ func (l *level) fill(bytes, drained, depth, limit float64) {
 func (o *overload) isOn() bool { return o.steady.full || o.sudden.full }
 
 // addMice counts bytes of mice at a port that sends rate bytes per ps and whole bytes in n·d. part is the share that
-// mice can have permanently. The smallest elephant sends least bytes.
-func (o *overload) addMice(now unit.Time, bytes int32, rate, part, whole, least float64) {
+// mice can have permanently. The smallest elephant sends smallest bytes.
+func (o *overload) addMice(now unit.Time, bytes int32, rate, part, whole, smallest float64) {
 	sent := float64(float64(now-o.last) * rate)
 	o.last = now
 	drained, burst := float64(part*sent), float64(suddenRate*sent)
 	if o.isOn() {
 		burst = drained
 	}
-	deep := max(steadyDepth*whole, steadyFlows*least)
+	deep := max(steadyDepth*whole, steadyFlows*smallest)
 	o.steady.fill(float64(bytes), drained, deep, deep)
-	o.sudden.fill(float64(bytes), burst, max(suddenDepth*whole, suddenFlows*least), deep)
+	o.sudden.fill(float64(bytes), burst, max(suddenDepth*whole, suddenFlows*smallest), deep)
 }
 
 // countMice counts bytes of mice that arrive for port x, and sets how its scheduler shares. first are the bytes of

@@ -198,8 +198,8 @@ func (g *Program) prepareStandalone(site *dataplane.Site) {
 	g.pendingHeaders = make([]header, len(g.pending))
 }
 
-// heaviest returns the number of elephants that a port tracks. The supply depends on their number even without
-// notices during congestion.
+// heaviest returns the number of elephants that a port tracks. The supply depends on their number even without notices
+// during congestion. It is 20 if top is 0.
 func heaviest(top int) int {
 	if top == 0 {
 		return 20

@@ -297,14 +297,14 @@ func (s *Sketch) addAndEstimate(now unit.Time, key uint64, n uint32) *FlowEstima
 	return c
 }
 
-// RecordDrop records that the port dropped a packet counted at the time at. It skips expired windows.
-func (s *Sketch) RecordDrop(now, at unit.Time, key uint64, bytes int32) {
+// RecordDrop records that the port dropped a packet that was counted at the time counted. It skips expired windows.
+func (s *Sketch) RecordDrop(now, counted unit.Time, key uint64, bytes int32) {
 	if now-s.start >= s.config.Duration {
 		s.roll(now)
 	}
 	back := unit.Time(0)
-	if at < s.start {
-		back = (s.start - at + s.config.Duration - 1) / s.config.Duration
+	if counted < s.start {
+		back = (s.start - counted + s.config.Duration - 1) / s.config.Duration
 	}
 	if back >= unit.Time(s.config.Windows) {
 		return

@@ -149,11 +149,11 @@ func (g *Program) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample fills to with the metrics' values and returns their number.
-func (g *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
+// Sample fills samples with the metrics' values, as far as there is room, and returns their number.
+func (g *Program) Sample(now unit.Time, samples []dataplane.Sample) (n int) {
 	put := func(s dataplane.Sample) {
-		if n < len(to) {
-			to[n] = s
+		if n < len(samples) {
+			samples[n] = s
 			n++
 		}
 	}

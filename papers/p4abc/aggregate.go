@@ -171,9 +171,10 @@ func (g *aggregates) findMeter(p *packet.Packet) *activityMeter {
 	return g.meterAt(g.findAggregate(p, p.Src, false), sends)
 }
 
-// findAggregate returns the aggregate of a user's address. userIsReceiver: the user is the packet's receiver.
-func (g *aggregates) findAggregate(p *packet.Packet, user packet.Addr, turned bool) int32 {
-	if k := g.findConfigured(p, user, turned); k >= 0 {
+// findAggregate returns the aggregate of a user's address. It makes one for a new user, unless unnamed users share one.
+// userIsReceiver: the user is the packet's receiver.
+func (g *aggregates) findAggregate(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
+	if k := g.findConfigured(p, user, userIsReceiver); k >= 0 {
 		return k
 	}
 	return g.defaultAggregate(user)
@@ -199,9 +200,9 @@ func (g *aggregates) addUser(user packet.Addr) int32 {
 
 // findConfigured returns the aggregate that the configuration names for a user: by a narrow rule, otherwise by the
 // longest prefix with its address; none if neither matches. It caches both results.
-func (g *aggregates) findConfigured(p *packet.Packet, user packet.Addr, turned bool) int32 {
+func (g *aggregates) findConfigured(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
 	if g.flows != nil {
-		if k := g.matchNarrow(p, user, turned); k >= 0 {
+		if k := g.matchNarrow(p, user, userIsReceiver); k >= 0 {
 			return k
 		}
 	}
@@ -230,15 +231,15 @@ func (g *aggregates) resolveAddress(p *packet.Packet, a packet.Addr) netip.Addr 
 
 // matchNarrow returns the aggregate of the first narrow rule that matches a packet, none without one; it fills the
 // cache.
-func (g *aggregates) matchNarrow(p *packet.Packet, user packet.Addr, turned bool) int32 {
-	is := cachedFlow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, turned, true, 0}
+func (g *aggregates) matchNarrow(p *packet.Packet, user packet.Addr, userIsReceiver bool) int32 {
+	is := cachedFlow{p.Src, p.Dst, p.SrcPort, p.DstPort, p.Proto, p.TOS >> 2, p.Version, userIsReceiver, true, 0}
 	x := &g.flows[(p.Hash^uint32(is.dscp)<<5)&(flowCacheSize-1)]
 	if is.aggregate = x.aggregate; *x == is {
 		return x.aggregate
 	}
 	is.aggregate = none
 	peer, userPort, peerPort := p.Dst, p.SrcPort, p.DstPort
-	if turned {
+	if userIsReceiver {
 		userPort, peerPort = peerPort, userPort
 		if p.Meta.Flags&packet.ToUser == 0 {
 			peer = p.Src
@@ -278,7 +279,8 @@ func (c *Config) Sets() (param string, all []users.Set, completes bool) {
 	return "aggregates", users.SetsOf(c.Aggregates), !c.SharesDefault
 }
 
-// FindsUsers reports whether a port is outside: at inside ports the marks of frames replace users.
+// FindsUsers reports whether one of the named ports is outside, as all are if the switch is the whole domain. At inside
+// ports the marks of frames replace users.
 func (c *Config) FindsUsers(ports []string) bool {
 	if c.Domain == WholeDomain {
 		return true

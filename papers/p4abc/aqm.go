@@ -16,7 +16,7 @@ type Average struct {
 	last       unit.Time
 }
 
-// Update adds a sample with a weight, 1 for UTEMA.
+// Update adds a sample with a weight, 1 for UTEMA. memory is M.
 func (a *Average) Update(now unit.Time, x, weight float64, memory unit.Time) {
 	d := decay(now-a.last, memory)
 	a.sum = float64(a.sum*d) + float64(x*weight)
@@ -117,7 +117,7 @@ const rateMargin = 2
 
 // maxRate returns the upper limit of activities at a port with a rate: rateMargin above the port's rate in units of the
 // smallest reference rate, as users cannot exceed that for long. Only a user's first packets do, while its meter has
-// measured no time yet; one such rate would dominate the average for seconds.
+// measured no time yet; one such rate would dominate the average for seconds. With rate 0 it is maxHonest.
 func (c *Config) maxRate(rate unit.Rate) float64 {
 	smallest := c.Reference
 	for i := range c.Aggregates {
@@ -161,7 +161,7 @@ func (a *Program) maxMarkFrom(in packet.PortID) maxActivity {
 	return a.markLimits[in]
 }
 
-// setRate updates a port's limits after an event of an experiment changed its rate.
+// setRate updates a port's limits after an event of an experiment changed its rate. Thresholds stay as they are.
 func (a *Program) setRate(out packet.PortID, rate unit.Rate) {
 	q := &a.aqms[out]
 	q.rate, q.maxRate = rate, a.config.maxRateAt(rate)
@@ -211,7 +211,8 @@ func (a *Program) AverageActivity(out packet.PortID) float64 {
 	return math.Log2(mean)
 }
 
-// queueDepth returns what thresholds are compared with: Q less the port's room or, if larger, its packets as bytes.
+// queueDepth returns what thresholds are compared with: Q divided by the factor of the port's room or, if larger, its
+// packets as bytes.
 func (a *Program) queueDepth(env *dataplane.Env, out packet.PortID) int64 {
 	q := &a.aqms[out]
 	depth := q.room.reduceQueue(a.queueLength(env, out))

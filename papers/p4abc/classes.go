@@ -86,7 +86,7 @@ func (c *Config) checkQueues(site *dataplane.Site) error {
 func (c *Config) costShift() int { return bits.TrailingZeros32(uint32(max(c.FastCost, 1))) }
 
 // assignClass sets a packet's class to its aggregate's, if that has one, and returns the bytes that the packet counts
-// for.
+// for: in class 0 its size times FastCost.
 func (a *Program) assignClass(p *packet.Packet, m *activityMeter) int {
 	if m.delayClass > 0 {
 		p.Meta.Class = m.delayClass - 1

@@ -94,7 +94,7 @@ func (c *Config) Check(s *dataplane.SwitchContext) []scheme.Remark {
 }
 
 // checkBaselines warns of a Q_base that exceeds a port's buffer, or that is too short for its round trip, at the worst
-// of the ports where data can queue.
+// of the ports where data can queue. It also warns of times at a port without a rate in bit/s.
 func (c *Config) checkBaselines(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	frame := s.FrameSize()
 	for _, port := range s.QueueingPorts() {

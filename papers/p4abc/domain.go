@@ -40,8 +40,9 @@ var sideNames = []string{"outside", "inside"}
 // markBytes is the maximum that a mark adds to a packet: an option of 6 bytes in a header of its own.
 const markBytes = 8
 
-// assignSides returns the side of each port of a site. A standalone switch does not know its neighbours, so ports must
-// name its inside ports: otherwise it returns an error.
+// assignSides returns the side of each port of a site: all are outside if the switch is the whole domain. Otherwise a
+// port is inside if it leads to a switch, unless Ports has another side for it. A standalone switch does not know its
+// neighbours, so Ports must name its inside ports. assignSides fails if no port is inside and no neighbour is a switch.
 func assignSides(site *dataplane.Site, c *Config) ([]Side, error) {
 	all := make([]Side, site.Ports)
 	if c.Domain == WholeDomain {
@@ -172,7 +173,8 @@ func removeMark(p *packet.Packet) {
 
 // measureArrival returns the activity of a packet that a switch did not make. Packets from outside are metered by their
 // aggregate. Packets from inside have a mark. If a frame has no room for it, or a switch there does not know ABC, the
-// packet counts in one aggregate of its ingress port: unmarked frames together get no more than a user.
+// packet counts in one aggregate of its ingress port: unmarked frames together get no more than a user. It sets the
+// packet's class, and a.current to the meter.
 func (a *Program) measureArrival(now unit.Time, p *packet.Packet) float64 {
 	if in := int(p.Meta.In); in < len(a.sides) && a.sides[in] == Inside {
 		if x, ok := a.readMark(p); ok {
@@ -200,7 +202,8 @@ func (a *Program) measureArrival(now unit.Time, p *packet.Packet) float64 {
 }
 
 // prepareDeparture writes the mark of a packet about to enter a port's queue, or removes it towards the outside. It
-// drops the packet if the mark makes it too long for the link.
+// drops the packet if the mark makes it too long for the link. Then Meta.User is the length that fits. It lowers the
+// MSS of SYNs. Packets without an IP header pass unchanged.
 func (a *Program) prepareDeparture(p *packet.Packet) dataplane.Verdict {
 	if a.sides[p.Meta.Out] == Outside {
 		removeMark(p)

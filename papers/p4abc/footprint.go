@@ -106,7 +106,7 @@ func (a *Program) queueUse() dataplane.RegisterUse {
 		Reads: 1, Writes: 1}
 }
 
-// meterStages returns the stages of a number of meters.
+// meterStages returns the stages of a number of meters, and of the fair meter if it is in use.
 func (a *Program) meterStages(meters int) (all []dataplane.Stage) {
 	const in = dataplane.InIngress
 	if a.integers != nil {

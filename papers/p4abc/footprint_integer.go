@@ -10,11 +10,12 @@ import (
 // written in a later one. A target that cannot do that writes them with a recirculated copy, once a slot.
 // Shifts by a looked-up number are table actions, one for each length.
 
-// logTables returns the tables of log2Fixed: the first digit's position by longest prefix, and the curve.
-func logTables(of string) []dataplane.TableUse {
+// logTables returns the tables of log2Fixed of the named value: the first digit's position by longest prefix, and the
+// curve.
+func logTables(value string) []dataplane.TableUse {
 	return []dataplane.TableUse{
-		{Name: "first digit of " + of, Match: dataplane.MatchPrefix, Entries: 64, Key: 64, Action: 6},
-		{Name: "log2 of " + of, Entries: curveParts, Key: curveBits, Action: fractionBits}}
+		{Name: "first digit of " + value, Match: dataplane.MatchPrefix, Entries: 64, Key: 64, Action: 6},
+		{Name: "log2 of " + value, Entries: curveParts, Key: curveBits, Action: fractionBits}}
 }
 
 // powerTable returns the use of the table of 2^x.
@@ -35,13 +36,13 @@ func (s *slots) countDigits() (n int) {
 	return n
 }
 
-// decayTable returns the use of the table of decays by number of slots; what names the decaying value.
-func (s *slots) decayTable(of string) dataplane.TableUse {
+// decayTable returns the use of the table of decays by number of slots; value names what decays.
+func (s *slots) decayTable(value string) dataplane.TableUse {
 	digits := 0
 	for i := range s.decays {
 		digits = max(digits, len(s.decays[i].parts))
 	}
-	return dataplane.TableUse{Name: "decay of " + of + " by slots", Entries: decayPlaces, Key: decayPlaces,
+	return dataplane.TableUse{Name: "decay of " + value + " by slots", Entries: decayPlaces, Key: decayPlaces,
 		Action: 6 + digits*dataplane.WidthOf(digit{})}
 }
 

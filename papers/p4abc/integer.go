@@ -75,7 +75,7 @@ func (s *slots) decay(x uint64, n int64) uint64 {
 	return x
 }
 
-// logSpan returns log2 of T, in slots, at a time (length) after the measurement began.
+// logSpan returns log2 of T, in slots, at a time (length) after the measurement began. length is above 0.
 func (s *slots) logSpan(length unit.Time) Fixed {
 	l := log2Fixed(uint64(length)) - Fixed(s.shift)<<fractionBits
 	if l < spanFirst<<fractionBits {

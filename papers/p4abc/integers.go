@@ -115,35 +115,35 @@ const (
 )
 
 // floatBits returns the bits of x as a float32, truncating the digits that do not fit.
-func (x Fixed) floatBits() (to uint32) {
+func (x Fixed) floatBits() (word uint32) {
 	if x == 0 {
 		return 0
 	}
 	size := uint64(x)
 	if x < 0 {
-		to, size = 1<<31, uint64(-x)
+		word, size = 1<<31, uint64(-x)
 	}
 	n := bits.Len64(size) - 1
 	digits := size << (64 - n) >> (64 - floatDigits)
-	return to | uint32(n-fractionBits+floatOne)<<floatDigits | uint32(digits)
+	return word | uint32(n-fractionBits+floatOne)<<floatDigits | uint32(digits)
 }
 
 // fixedFromFloatBits returns the number with the bits of a finite float32, rounded toward 0 and limited to the range of
 // a Fixed.
-func fixedFromFloatBits(x uint32) (to Fixed) {
+func fixedFromFloatBits(x uint32) (value Fixed) {
 	digits := Fixed(x&(1<<floatDigits-1) | 1<<floatDigits)
 	switch n := int(x>>floatDigits&0xff) - floatOne - floatDigits + fractionBits; {
 	case n > 30:
-		to = math.MaxInt64
+		value = math.MaxInt64
 	case n >= 0:
-		to = digits << n
+		value = digits << n
 	case n > -64:
-		to = digits >> -n
+		value = digits >> -n
 	}
 	if x>>31 != 0 {
-		return -to
+		return -value
 	}
-	return to
+	return value
 }
 
 // rateAt returns the rate of a meter at now, in bit/s, for metrics and reloads.
@@ -157,13 +157,14 @@ func (a *Program) rateAt(now unit.Time, m *activityMeter) float64 {
 	return exact.RateAt(now, a.config.Memory)
 }
 
-// continueMeter returns a meter that continues at a rate in bit/s, in the program's arithmetic; the other is zero.
-func (a *Program) continueMeter(now unit.Time, rate float64, start unit.Time) (m Meter, whole IntegerMeter) {
+// continueMeter returns a meter that continues at a rate in bit/s, in the program's arithmetic; the other is zero. Its
+// measurement began at start.
+func (a *Program) continueMeter(now unit.Time, rate float64, start unit.Time) (m Meter, integer IntegerMeter) {
 	m = Meter{last: now, start: start}
 	sum := rate * m.weight(now, a.config.Memory)
 	if a.integers == nil {
 		m.bits = sum
-		return m, whole
+		return m, integer
 	}
 	return Meter{}, IntegerMeter{sum: uint64(min(sum*(1<<sumPlaces), 1<<63)), last: a.slots.slotAt(now), start: start}
 }

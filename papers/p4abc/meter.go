@@ -8,7 +8,7 @@ import (
 
 // Meter is TDRM-UTEMA, the time-dependent rate meter of P4-ABC §3.2 (Menth, Hauser, ICPE'17, equations (28)–(30),
 // (40)–(42)): past traffic weighted by exp(−age/M), over the same weight's integral since the measurement began. Its
-// state is the paper's three variables (P4-ABC §5.2): S, t_last, t_start.
+// state is the paper's three variables (P4-ABC §5.2): S, t_last, t_start. Methods take M as memory.
 type Meter struct {
 	bits  float64   // S: weighted bits at time last
 	last  unit.Time // t_last

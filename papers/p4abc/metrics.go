@@ -39,20 +39,21 @@ func (a *Program) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample fills to with the metrics of ports, of active users (the most active one first), of the other aggregates and
-// of unmarked frames at each inside port that has had any. It returns the number of samples.
-func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
+// Sample fills samples with the metrics of ports, of active users (the most active one first), of the other aggregates
+// and of unmarked frames at each inside port that has had any, as far as there is room. It returns the number of
+// samples.
+func (a *Program) Sample(now unit.Time, samples []dataplane.Sample) (n int) {
 	for i := range a.aqms {
-		if n < len(to) {
+		if n < len(samples) {
 			port := packet.PortID(i)
-			to[n] = dataplane.Sample{Metric: averageActivity, Port: port, Value: a.AverageActivity(port)}
+			samples[n] = dataplane.Sample{Metric: averageActivity, Port: port, Value: a.AverageActivity(port)}
 			n++
 		}
 	}
 	var top [maxActive]User
 	active := top[:a.ListActiveUsers(now, top[:])]
 	for i := range active {
-		n += a.sampleUser(&active[i], to[n:])
+		n += a.sampleUser(&active[i], samples[n:])
 	}
 	for i := range a.config.Aggregates {
 		for d := range directions {
@@ -62,14 +63,14 @@ func (a *Program) Sample(now unit.Time, to []dataplane.Sample) (n int) {
 				continue
 			}
 			u.Bytes, u.Dropped = c.bytes, c.dropped
-			n += a.sampleUser(&u, to[n:])
+			n += a.sampleUser(&u, samples[n:])
 		}
 	}
 	for i := range a.unmarked {
 		if m := &a.unmarked[i]; m.counts != (counts{}) {
 			u := User{Aggregate: unmarkedFrames, Port: packet.PortID(i), Rate: a.rateAt(now, m)}
 			u.Activity, u.Bytes, u.Dropped = Activity(u.Rate, m.reference), m.counts.bytes, m.counts.dropped
-			n += a.sampleUser(&u, to[n:])
+			n += a.sampleUser(&u, samples[n:])
 		}
 	}
 	return n
@@ -88,16 +89,16 @@ func containsUser(users []User, u *User) bool {
 	return false
 }
 
-// sampleUser fills to with a user's values, if all of them fit, and returns their number. An inactive user has counters
-// only.
-func (a *Program) sampleUser(u *User, to []dataplane.Sample) (n int) {
+// sampleUser fills samples with a user's values, if metricsPerUser of them fit, and returns their number. An inactive
+// user has counters only.
+func (a *Program) sampleUser(u *User, samples []dataplane.Sample) (n int) {
 	s := a.labelUser(*u)
-	if len(to) < metricsPerUser || !s.Prefix.IsValid() && s.Word == "" {
+	if len(samples) < metricsPerUser || !s.Prefix.IsValid() && s.Word == "" {
 		return 0
 	}
 	add := func(metric int, value float64) {
-		to[n] = s
-		to[n].Metric, to[n].Value = metric, value
+		samples[n] = s
+		samples[n].Metric, samples[n].Value = metric, value
 		n++
 	}
 	if u.Rate > 0 {

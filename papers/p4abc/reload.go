@@ -12,7 +12,7 @@ import (
 // Adopt continues the measurements of other, the old program of the same switch and book: the meters of aggregates that
 // both have, of single users and of the common aggregate, with their counters and current rates, the averages of
 // accepted packets and the registers. A meter with a changed memory continues at its rate. lost lists what has no
-// successor here; a new aggregate counts as silent until now.
+// successor here; a new aggregate counts as silent until now. If other is another program, kept is empty.
 func (a *Program) Adopt(now unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Program)
 	if !ok {

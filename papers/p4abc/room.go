@@ -51,7 +51,8 @@ func newRoomPortions() (p [1 << roomSteps]portion) {
 }
 
 // maxRoom returns log2 of the largest factor of thresholds at a port with this buffer: Q_base becomes half of the
-// buffer. Without a limit it becomes what the port sends in a third of M_AA, 100 ms by default.
+// buffer. Without a limit it becomes what the port sends in a third of M_AA, 100 ms by default. It is 0, so thresholds
+// never grow, with average: packets or if Q_base is half of the buffer or more.
 func (c *Config) maxRoom(t *thresholds, buffer tm.Limit, frame unit.Bytes, rate unit.Rate) float64 {
 	base, half := t.qBase, math.Inf(1)
 	if !c.inBytes() {

@@ -85,9 +85,9 @@ func (k *ControlPlane) Group(m Metric, port packet.PortID) int {
 func (k *ControlPlane) LostEvents() uint64 { return k.lost }
 
 // Reconfigure processes an event (algorithm 4, lines 6 to 18). An increase moves the port one group further from the
-// highest priority, a decrease one group nearer, within the existing groups. Data planes can have more events than
-// tables accept writes (docs/papers/p4te.md#events-and-writes), so an event that finds Queue others waiting is lost and
-// changes no group. The returned writes are valid until the next call.
+// highest priority, a decrease one group nearer, within the existing groups; with ByRange the value alone decides. Data
+// planes can have more events than tables accept writes (docs/papers/p4te.md#events-and-writes), so an event that finds
+// Queue others waiting is lost and changes no group. The returned writes are valid until the next call.
 func (k *ControlPlane) Reconfigure(now unit.Time, e Event) []Write {
 	k.writes = k.writes[:0]
 	old := k.group[e.Metric][e.Port]

@@ -80,7 +80,7 @@ func (h *Header) WriteTo(p *packet.Packet) bool {
 	return p.SetExtension(HeaderKind, b[:h.encode(&b)])
 }
 
-// ReadFrom reads the header of p. It returns false if the header is missing or damaged.
+// ReadFrom reads the header of p. It returns false if the header is missing or damaged. Then h may be changed in part.
 func (h *Header) ReadFrom(p *packet.Packet) bool {
 	if !p.HasHotExtension(HeaderKind) {
 		return false

@@ -45,7 +45,7 @@ type Gradient struct {
 	old, delta []int64 // by port
 }
 
-// NewGradient returns the registers for ports with these Δ, which are above 0.
+// NewGradient returns the registers for ports with these Δ, which are above 0. It keeps delta.
 func NewGradient(delta []int64) *Gradient {
 	return &Gradient{make([]int64, len(delta)), delta}
 }
@@ -168,7 +168,8 @@ func NewSafeRates(lines []dataplane.Line, share [ClassCount]float64, peak float6
 	return s
 }
 
-// Observe meters a packet of size bytes and a class that arrived at a port, and returns its colour.
+// Observe meters a packet of size bytes and a class that arrived at a port, and returns its colour. Packets from ports
+// without meters are green.
 func (s *SafeRates) Observe(now unit.Time, port packet.PortID, class Class, size int32) dataplane.Colour {
 	switch {
 	case class == Other || int(port) >= len(s.meters)+len(s.threeColours):

@@ -152,7 +152,8 @@ func (t *Program) Counts() PacketCounters {
 	return c
 }
 
-// Ingress monitors the link by which a packet arrived (algorithm 2) and selects its port (algorithm 3).
+// Ingress monitors the link by which a packet arrived (algorithm 2) and selects its port (algorithm 3). It decrements
+// the hop limit, consumes feedback, and adds the header to packets of hosts.
 func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	m := &p.Meta
 	if p.Kind == packet.Probe && t.receiveFeedback(env, p) {
@@ -205,8 +206,8 @@ func (t *Program) Ingress(env *dataplane.Env, p *packet.Packet) dataplane.Verdic
 	return dataplane.Accept
 }
 
-// addHeader adds the header to a packet from a host. A packet that stays at the leaf needs it only for its rate; then
-// it is inside the switch only, and its bytes do not count.
+// addHeader adds the header to a packet from a host, if links are monitored. A packet that stays at the leaf needs it
+// only for its rate; then it is inside the switch only, and its bytes do not count.
 func (t *Program) addHeader(now unit.Time, p *packet.Packet, stays bool) {
 	if !t.config.Monitor {
 		return
@@ -406,7 +407,8 @@ func (t *Program) selectPort(m Metric, hash uint32) packet.PortID {
 	return t.place.Up[uint64(hash)*uint64(len(t.place.Up))>>32]
 }
 
-// Egress monitors the link by which a packet departs (algorithm 1) and adapts the flow's rate (P4TE §6.4).
+// Egress monitors the link by which a packet departs (algorithm 1) and adapts the flow's rate (P4TE §6.4). It removes
+// the header from packets to hosts.
 func (t *Program) Egress(env *dataplane.Env, p *packet.Packet) dataplane.Verdict {
 	now, out := env.Now(), p.Meta.Out
 	if t.config.Monitor && p.Kind != packet.Probe {

@@ -114,7 +114,8 @@ func newRater(t *Program, c RateConfig) *rater {
 	return r
 }
 
-// findCell returns a flow's cell by its hash in the direction of data; nil if it has no cell.
+// findCell returns a flow's cell by its hash in the direction of data; nil if it has no cell. Only leaves have cells
+// and may call it.
 func (r *rater) findCell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	if !c.used || c.tag != hash {
@@ -123,7 +124,7 @@ func (r *rater) findCell(hash uint32) *flowCell {
 	return c
 }
 
-// openCell assigns a flow's cell to it, replacing another flow.
+// openCell assigns a flow's cell to it, replacing another flow. Only leaves may call it.
 func (r *rater) openCell(hash uint32) *flowCell {
 	c := &r.flows[dataplane.MixHash(hash)&r.mask]
 	r.removeLimit(c)
@@ -139,7 +140,8 @@ func (r *rater) removeLimit(c *flowCell) {
 	}
 }
 
-// recordFromHost records a packet from a host, and fills its header for the switches on the way.
+// recordFromHost records a packet from a host, and fills its header for the switches on the way. A SYN opens the flow's
+// cell, a FIN or RST frees it. Before the first acknowledgement h stays without a rate.
 func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 	if p.Proto != packet.ProtoTCP {
 		return
@@ -190,7 +192,7 @@ func (r *rater) recordFromHost(p *packet.Packet, h *Header) {
 }
 
 // recordToHost records an acknowledgement to a host, or the change of rate that a fake ACK announces. With Enforced it
-// lowers windows, and consumes fake ACKs.
+// lowers windows, and consumes fake ACKs. h is the packet's header; nil: it has none.
 func (r *rater) recordToHost(env *dataplane.Env, p *packet.Packet, h *Header) dataplane.Verdict {
 	if p.Proto != packet.ProtoTCP {
 		return dataplane.Accept
@@ -272,7 +274,8 @@ func (r *rater) limitWindow(c *flowCell, t *packet.Segment) {
 }
 
 // changeLimit lowers or raises the limit of a flow. Without a limit, lowering starts from the bytes in flight, as the
-// receiver's window is usually far larger. A limit that reaches the receiver's window is removed.
+// receiver's window is usually far larger, and raising has no effect. Nor has either without a known scale. A limit
+// that reaches the receiver's window is removed.
 func (r *rater) changeLimit(c *flowCell, lower bool) {
 	if c.scale > 14 {
 		return

@@ -19,7 +19,7 @@ type Standalone struct {
 // standaloneTrip replaces the round trip of a topology: few paths of the internet exceed it (RFC 8289 §4.2).
 const standaloneTrip = 100 * unit.Millisecond
 
-// newAt returns a program for a switch of a network, or for a standalone one, which has no routes.
+// newAt returns a Standalone if the site has no routes and the options need no fabric, otherwise a Program.
 func newAt(site *dataplane.Site, o Options) (dataplane.Program, error) {
 	if site.Routes == nil && o.whyNotStandalone() == "" {
 		return NewStandalone(site, o), nil
@@ -98,14 +98,15 @@ func (o *Options) Check(s *dataplane.SwitchContext) (all []scheme.Remark) {
 	return all
 }
 
-// warnLateRate warns of a safe rate that is not below the fastest other port's rate (most).
-func (o *Options) warnLateRate(param string, in *dataplane.Peer, share float64, most unit.Rate) []scheme.Remark {
+// warnLateRate warns of a safe rate at port in, a share of its rate, that is not below maxRate, the rate of the fastest
+// other port.
+func (o *Options) warnLateRate(param string, in *dataplane.Peer, share float64, maxRate unit.Rate) []scheme.Remark {
 	safe := scaleRate(in.Rate, share).Bits
-	if safe < most {
+	if safe < maxRate {
 		return nil
 	}
 	return []scheme.Remark{warnSafeLate.NewRemark(param, "at port %s that is %v, but no other port sends more than %v, "+
-		"so the rate of traffic from that port never changes", in.To, safe, most).WithPort(in.PortName(), 0)}
+		"so the rate of traffic from that port never changes", in.To, safe, maxRate).WithPort(in.PortName(), 0)}
 }
 
 // Ingress meters the class of an arriving packet, and lowers the windows of passing acknowledgements.
@@ -149,7 +150,8 @@ func (r *rater) adaptHere(p *packet.Packet, egress dataplane.Colour, queued bool
 	}
 }
 
-// Adopt continues the flows of an old program. Only their SYNs carry the scales of their windows.
+// Adopt continues the flows of an old program. Only their SYNs carry the scales of their windows. kept is empty if
+// other is no Standalone, or if its register of flows has another size.
 func (a *Standalone) Adopt(_ unit.Time, other dataplane.Program) (kept string, lost []string) {
 	old, ok := other.(*Standalone)
 	if !ok || len(old.leaf.rate.flows) != len(a.leaf.rate.flows) {
@@ -182,11 +184,11 @@ func (*Standalone) Metrics() []dataplane.Metric {
 	}
 }
 
-// Sample fills to with the metrics' values and returns their number.
-func (a *Standalone) Sample(_ unit.Time, to []dataplane.Sample) (n int) {
+// Sample fills samples with the metrics' values, as far as there is room, and returns their number.
+func (a *Standalone) Sample(_ unit.Time, samples []dataplane.Sample) (n int) {
 	add := func(s dataplane.Sample) {
-		if n < len(to) {
-			to[n] = s
+		if n < len(samples) {
+			samples[n] = s
 			n++
 		}
 	}

@@ -52,7 +52,7 @@ func (u *UpwardTable) Select(hash uint32) (packet.PortID, bool) {
 	return g[uint64(hash)*uint64(len(g))>>32], true
 }
 
-// Group returns the ports of a group, ascending.
+// Group returns the ports of a group, ascending. The result is valid until the next Apply.
 func (u *UpwardTable) Group(i int) []packet.PortID { return u.groups[i] }
 
 // CountPorts returns the number of ports in the table.

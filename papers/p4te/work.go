@@ -16,9 +16,9 @@ type work struct {
 	spent  [MetricCount][]unit.Time // by group, total time of ports that have left it
 }
 
-// start begins the record with up upward ports in their first groups.
-func (w *work) start(ports, up int, groups *[MetricCount]int) {
-	w.up = up
+// start begins the record with upPorts upward ports in their first groups.
+func (w *work) start(ports, upPorts int, groups *[MetricCount]int) {
+	w.up = upPorts
 	for m := range MetricCount {
 		w.since[m], w.spent[m] = make([]unit.Time, ports), make([]unit.Time, groups[m])
 	}
@@ -31,6 +31,7 @@ func (w *work) leaveGroup(now unit.Time, m Metric, port packet.PortID, group int
 }
 
 // Steering returns the control plane's counters, and the share of time that ports have been in each group, in its view.
+// Without upward ports, and at time 0, there are no shares.
 func (t *Program) Steering(now unit.Time) dataplane.Steering {
 	k := t.control
 	s := dataplane.Steering{Events: t.counts.ToControl, Lost: k.lost, Writes: k.work.writes,
@@ -55,7 +56,7 @@ func (t *Program) Steering(now unit.Time) dataplane.Steering {
 // metricWords name metrics in groups.
 var metricWords = [MetricCount]string{"delay", "depth", "utilisation"}
 
-// ageIdlePorts returns ports without packets for config.Age to their first groups, and resets their last values.
+// ageIdlePorts returns ports without packets for config.IdleAge to their first groups, and resets their last values.
 func (t *Program) ageIdlePorts(now unit.Time) {
 	for _, p := range t.place.Up {
 		if now-t.departures[p] < t.config.IdleAge {

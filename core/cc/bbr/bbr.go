@@ -47,6 +47,8 @@ const (
 	ProbeRTT
 )
 
+// String returns the mode in lower case with hyphens, such as "probe-bw". It panics for a value that is not one of the
+// modes.
 func (m Mode) String() string { return [...]string{"startup", "drain", "probe-bw", "probe-rtt"}[m] }
 
 // Scheme returns the scheme of cc: bbr.
@@ -99,11 +101,14 @@ func New(f cc.Flow) *BBR {
 	return b
 }
 
-// Mode returns the state of the state machine, PacingGain the gain in use, and Bandwidth the estimate in packets per
-// second.
-func (b *BBR) Mode() Mode          { return b.mode }
+// Mode returns the state of the state machine.
+func (b *BBR) Mode() Mode { return b.mode }
+
+// PacingGain returns the factor of the bandwidth at which the flow paces now.
 func (b *BBR) PacingGain() float64 { return b.pacingGain }
-func (b *BBR) Bandwidth() float64  { return b.estimateBandwidth() }
+
+// Bandwidth returns the estimate of the bandwidth in packets per second; 0 before the first sample.
+func (b *BBR) Bandwidth() float64 { return b.estimateBandwidth() }
 
 // estimateBandwidth is bbr_bw. It returns the long-term rate of a policer, if one was found, else the maximum of the
 // last rounds, in packets per second.
@@ -172,7 +177,7 @@ func (b *BBR) addQuantizationBudget(window int) int {
 	return window
 }
 
-// inFlightTarget is bbr_inflight, in packets.
+// inFlightTarget is bbr_inflight. It returns gain times the bandwidth-delay product with room for bursts, in packets.
 func (b *BBR) inFlightTarget(bandwidth, gain float64) int {
 	return b.addQuantizationBudget(b.bdpPackets(bandwidth, gain))
 }
@@ -205,7 +210,7 @@ func (b *BBR) OnSend(now unit.Time, s cc.Sent) {
 	}
 }
 
-// OnAck is bbr_main.
+// OnAck is bbr_main. It updates the model and the state machine, and sets rate and window.
 func (b *BBR) OnAck(now unit.Time, a *cc.Ack) {
 	if a.Packets > 0 {
 		b.totals.deliveredAt = now
@@ -331,7 +336,8 @@ func (b *BBR) setGains() {
 // saveWindow stores the window for the end of a recovery or of PROBE_RTT.
 func (b *BBR) saveWindow() { b.recovery.saveWindow(b.window, b.mode == ProbeRTT) }
 
-// setWindow is bbr_set_cwnd.
+// setWindow is bbr_set_cwnd. It sets the window after an ACK by loss recovery, or moves it towards gain times the
+// bandwidth-delay product and its extra packets.
 func (b *BBR) setWindow(a *cc.Ack, bandwidth, gain float64) {
 	if a.Packets > 0 && !b.applyRecovery(a) {
 		target := b.bdpPackets(bandwidth, gain)
@@ -361,7 +367,8 @@ func (b *BBR) applyRecovery(a *cc.Ack) bool {
 	return b.recovery.conservation
 }
 
-// samplePolicer is bbr_lt_bw_sampling.
+// samplePolicer is bbr_lt_bw_sampling. It looks for a policer, or counts the rounds in which a policer's rate is used.
+// lost is the number of packets newly lost.
 func (b *BBR) samplePolicer(now unit.Time, lost int, appLimited bool) {
 	if b.policer.used {
 		if b.mode == ProbeBandwidth && b.roundStart && b.policer.countPolicedRound() {

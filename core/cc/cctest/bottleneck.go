@@ -41,7 +41,7 @@ type Sender struct {
 	Controller cc.Controller
 	RTT        unit.Time // on the empty path, without the time that the bottleneck sends
 	NIC        unit.Rate // of frames
-	Nacks      string    // spacing of the CNPs that answer marks in place of echoes; 0: no CNPs
+	Nacks      string    // reaction to NACKs: Resend or Reduce
 	ECN        bool      // marks are echoed
 	CNP        unit.Time // marks are answered by CNPs instead, spaced by this; 0: they are not
 	Delivered  int64     // packets
@@ -103,15 +103,16 @@ func (b *Bottleneck) schedule(o occurrence) {
 // InFlight returns the flow's packets that are neither delivered nor known to be lost.
 func (s *Sender) InFlight() int { return s.inFlight }
 
-// Run runs the loop until a time.
-func (b *Bottleneck) Run(until unit.Time) {
+// Run runs the loop up to the time end, with the events at that time. The first call starts the flows. A later call
+// continues.
+func (b *Bottleneck) Run(end unit.Time) {
 	for i, s := range b.Flows {
 		if !s.started {
 			s.index, s.started, s.timer, s.lastSend = i, true, unit.Never, -unit.Second
 			b.sendPackets(s)
 		}
 	}
-	for len(b.events) > 0 && b.events[0].time <= until {
+	for len(b.events) > 0 && b.events[0].time <= end {
 		o := b.events[0]
 		b.events = b.events[1:]
 		b.Now = o.time
@@ -146,7 +147,7 @@ func (b *Bottleneck) Run(until unit.Time) {
 		}
 		b.sendPackets(s)
 	}
-	b.Now = until
+	b.Now = end
 }
 
 // sendPackets sends as many packets as window, rate and NIC allow, and schedules the next send when rate or NIC allow

@@ -137,9 +137,10 @@ func (m *Model) playEvent(kind byte, n int) (string, error) {
 	return "time", nil
 }
 
-// checkGrowth returns an error if the window has grown from before by more than most packets. why explains the limit.
-func (m *Model) checkGrowth(before, most int, why string) error {
-	if w := m.windowPackets(); !m.OwnRecovery && w > before+most {
+// checkGrowth returns an error if the window has grown from before by more than maxGrowth packets. why explains the
+// limit. It accepts any growth of a scheme with OwnRecovery.
+func (m *Model) checkGrowth(before, maxGrowth int, why string) error {
+	if w := m.windowPackets(); !m.OwnRecovery && w > before+maxGrowth {
 		return fmt.Errorf("the window grows from %d to %d; %s", before, w, why)
 	}
 	return nil
@@ -361,7 +362,8 @@ func (m *Model) sendNack(n int) error {
 	return nil
 }
 
-// advanceTime lets time d pass and runs the timers that are due.
+// advanceTime lets time d, divided by Speed, pass and runs the timers that are due. It returns an error if a timer
+// stays due.
 func (m *Model) advanceTime(d unit.Time) error {
 	end := m.Now + d/max(m.Speed, 1)
 	for m.Controller.Decision().NextTimer <= end {

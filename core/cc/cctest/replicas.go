@@ -39,7 +39,8 @@ type marking struct {
 	responded bool
 }
 
-// markingOf returns the marking of the scheme with a name.
+// markingOf returns the marking of the scheme with a name, and adds one if there is none. It is valid until the next
+// call.
 func (t *Findings) markingOf(name string) *marking {
 	for i := range t.marked {
 		if t.marked[i].scheme == name {
@@ -206,7 +207,7 @@ func notifyMarks(c cc.Controller, now unit.Time, a *cc.Ack) {
 }
 
 // callAll calls the controller and all replicas, and compares their decisions. A replica that decides differently
-// becomes a finding and leaves.
+// becomes a finding, and is removed.
 func (x *replicas) callAll(now unit.Time, what string, call func(c cc.Controller, o *replica)) {
 	if x.panicked || !x.callSafely(what, func() { call(x.Controller, &replica{}) }) {
 		return

@@ -16,7 +16,7 @@ import (
 //	wait 5ms                      timers run meanwhile
 //	cnp                           a congestion notification packet
 //	queue 20                      a notice of so many packets at a port of 40 Gb/s, about one sent 2 µs ago
-//	recovery | recovered | timeout | ecn | spurious
+//	recovery | recovered | timeout | ecn | warned | spurious
 //	idled 10                      packets
 //	repeat 20 <event>             the event so many times; one line
 //

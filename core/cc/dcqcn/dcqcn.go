@@ -144,10 +144,10 @@ func (o *Options) buildConfig(line unit.Rate) Config {
 	return c
 }
 
-// setGiven sets *to to x if x is above 0.
-func setGiven[T float64 | unit.Time | unit.Rate](to *T, x T) {
+// setGiven sets *field to x if x is above 0.
+func setGiven[T float64 | unit.Time | unit.Rate](field *T, x T) {
 	if x > 0 {
-		*to = x
+		*field = x
 	}
 }
 
@@ -222,6 +222,7 @@ func Scheme() cc.Scheme {
 	}, buildController)
 }
 
+// buildController returns the reaction point of a flow with these options, in its window if they have one.
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.ApplyTo(f)
 	d, err := New(f, o.buildConfig(f.LineRate))

@@ -32,6 +32,8 @@ func Scheme() cc.Scheme {
 	}, buildController)
 }
 
+// buildController returns the controller of a flow, in its window if the configuration has one. It fails for a rate
+// above the line rate.
 func buildController(f cc.Flow, c Config) (cc.Controller, error) {
 	f = c.ApplyTo(f)
 	if c.Rate > 0 && f.LineRate > 0 && c.Rate > f.LineRate {

@@ -123,7 +123,7 @@ func New(c Config, s Conditions) *Law {
 	return l
 }
 
-// Restart makes l the law of a new sender, as New does. The constants must not change afterwards.
+// Restart makes l the law of a new sender, as New does. It keeps c, which must not change afterwards.
 func (l *Law) Restart(c *Config, s Conditions) {
 	rtt := s.RTT.Seconds()
 	bdp := int64(float64(rtt * float64(s.Rate) / 8))

@@ -89,8 +89,8 @@ type supply struct {
 }
 
 // NewBounded returns controller inner of flow f within the bound of NACKs. f must have an MSS. Its BaseRTT is T if
-// known. Its LineRate and NICRate, or else MSS and MTU, give the payload's share of a frame. NewBounded fails without a
-// controller, without an MSS or with a negative BaseRTT.
+// known. Its LineRate and NICRate, or else MSS and MTU, give the payload's share of a frame. Without both pairs the
+// share is 1. NewBounded fails without a controller, without an MSS or with a negative BaseRTT.
 func NewBounded(inner cc.Controller, f cc.Flow) (cc.Controller, error) {
 	switch {
 	case inner == nil:

@@ -210,6 +210,7 @@ func Scheme() cc.Scheme {
 	}, buildController)
 }
 
+// buildController returns the controller of a flow with these options, in its window if they have one.
 func buildController(f cc.Flow, o Options) (cc.Controller, error) {
 	f = o.ApplyTo(f)
 	t, err := New(f, o.buildConfig(f.LineRate))
@@ -317,7 +318,7 @@ func (t *Timely) updateRate(rtt unit.Time) {
 	}
 }
 
-// updateLikeSimulator is rdma-hw.cc's UpdateRateTimely.
+// updateLikeSimulator is rdma-hw.cc's UpdateRateTimely. It updates the rate for an RTT and its normalized gradient.
 func (t *Timely) updateLikeSimulator(rtt unit.Time, gradient float64) {
 	c := &t.config
 	if rtt < c.TLow || rtt <= c.THigh && gradient <= 0 {
@@ -340,7 +341,8 @@ func (t *Timely) updateLikeSimulator(rtt unit.Time, gradient float64) {
 // patchedWeight is w(g) of patched TIMELY: 0 up to a gradient of −1/4, 1 from 1/4 on.
 func patchedWeight(gradient float64) float64 { return min(max(float64(2*gradient)+0.5, 0), 1) }
 
-// setRate sets the rate within its bounds. A gradient above 1/β would make it negative.
+// setRate sets the rate within MinRate and the line rate. It falls by at most MaxDecrease of the rate. A gradient above
+// 1/β would make it negative.
 func (t *Timely) setRate(rate float64) {
 	rate = max(rate, t.rate*(1-t.config.MaxDecrease))
 	t.rate = min(max(rate, float64(t.config.MinRate)), t.lineRate)

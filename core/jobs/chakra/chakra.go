@@ -293,10 +293,11 @@ func (b *jobBuilder) newOperation(x *node, kind string, size unit.Bytes, members
 	return o, nil
 }
 
-// addMember adds the operations of member own in a collective operation. It returns the first and the last of them.
-func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (first, last int32, err error) {
+// addMember adds the operations of a member in a collective operation: the rank members[member]. It returns the first
+// and the last of them.
+func (b *jobBuilder) addMember(x *node, o *operation, members []int, member int) (first, last int32, err error) {
 	const lane = 1
-	n := o.job.Ops(own, lane)
+	n := o.job.Ops(member, lane)
 	if b.CountOps()+n > job.MaxOps {
 		return 0, 0, b.errorf(x, "more than %d operations", job.MaxOps)
 	}
@@ -304,7 +305,7 @@ func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (f
 	waited := make([]bool, n) // by operation, whether another one depends on it
 	for i := range n {
 		at := job.Ref{Lane: lane, Op: int32(i)}
-		op := o.job.Op(own, at)
+		op := o.job.Op(member, at)
 		op.CPU = messageCPU
 		if op.Kind != job.Calc {
 			op.Peer, op.Tag = int32(members[op.Peer]), uint32(o.tag+uint64(op.Tag))
@@ -316,7 +317,7 @@ func (b *jobBuilder) addMember(x *node, o *operation, members []int, own int) (f
 		if i == 0 {
 			first = last
 		}
-		deps = o.job.After(own, at, deps[:0])
+		deps = o.job.After(member, at, deps[:0])
 		for _, d := range deps {
 			switch {
 			case d.Op == job.Earlier:

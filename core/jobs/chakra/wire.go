@@ -43,7 +43,7 @@ func uvarint(b []byte) (v uint64, rest []byte, err error) {
 	return v, b[n:], nil
 }
 
-// visitFields calls visit for each field of a message.
+// visitFields calls visit for each field of a message. It returns the first error, of visit or of the message.
 func visitFields(message []byte, visit func(f field) error) error {
 	for b := message; len(b) > 0; {
 		f := field{offset: len(message) - len(b)}
@@ -90,17 +90,17 @@ func visitFields(message []byte, visit func(f field) error) error {
 	return nil
 }
 
-// appendNumbers appends the numbers of a repeated field, packed or one by one.
-func (f *field) appendNumbers(to []uint64) ([]uint64, error) {
+// appendNumbers appends the numbers of a repeated field to numbers, packed or one by one.
+func (f *field) appendNumbers(numbers []uint64) ([]uint64, error) {
 	if f.wire != wireBytes {
-		return append(to, f.value), nil
+		return append(numbers, f.value), nil
 	}
 	for b := f.data; len(b) > 0; {
 		v, rest, err := uvarint(b)
 		if err != nil {
 			return nil, err
 		}
-		to, b = append(to, v), rest
+		numbers, b = append(numbers, v), rest
 	}
-	return to, nil
+	return numbers, nil
 }

@@ -84,7 +84,7 @@ func (s stepList) with(i int) stepList {
 	return s
 }
 
-// algorithm defines by formula the steps of an operation's members. Member m has steps 0 … steps(m)−1.
+// algorithm defines by formula the steps of an operation's members. Member m has steps 0 … stepCount(m)−1.
 type algorithm interface {
 	stepCount(m int) int
 	stepAt(m, i int) step
@@ -246,7 +246,7 @@ func (h *hierarchical) stepAt(m, i int) step {
 // most one member is a leaf of both trees.
 type doubleTree struct{ n int }
 
-// placeInFirst returns the position of member m of tree t in the first tree, and member is its inverse.
+// placeInFirst returns the position of member m of tree t in the first tree. memberAt is its inverse.
 func (d *doubleTree) placeInFirst(t, m int) int {
 	switch {
 	case t == 0:
@@ -441,8 +441,9 @@ func (p *pipeline) directionCount() int {
 	return 1
 }
 
-// hasTransfers reports whether a stage receives from another one in a direction, and whether it sends to another one.
-func (p *pipeline) hasTransfers(m, way int) (hears, tells bool) {
+// hasTransfers reports whether stage m receives from another one in a direction, and whether it sends to another one.
+// way is 0 for forward, 1 for backward.
+func (p *pipeline) hasTransfers(m, way int) (receives, sends bool) {
 	if way == 0 {
 		return m > 0, m < p.n-1
 	}

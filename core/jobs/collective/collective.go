@@ -48,7 +48,8 @@ type Job struct {
 // maxSize limits sizes, so that products of sizes and parts are exact.
 const maxSize unit.Bytes = 1 << 40
 
-// New returns the job of a configuration, after filling in the defaults. The error is a *wrong, with the parameter.
+// New returns the job of a configuration, after filling in the defaults. The error is a *configError, with the
+// parameter.
 func New(c Config) (*Job, error) {
 	if c.Algorithm == "" && len(Algorithms(c.Operation)) > 0 {
 		c.Algorithm = Algorithms(c.Operation)[0]

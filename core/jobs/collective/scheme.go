@@ -56,7 +56,8 @@ func (c *common) bindAlgorithm(p *scheme.Params, operation string) {
 	p.Text(&c.Algorithm, "algorithm", words[0], "algorithm of the operation", "Weir").Words(words...)
 }
 
-// buildJob returns the job of an operation at a site. An error names the parameter.
+// buildJob returns the job of an operation at a site. It divides Size among the buckets. An error about a parameter is
+// a *scheme.Error.
 func (c *common) buildJob(operation string, s job.Site) (job.Program, error) {
 	c.Operation, c.Members = operation, s.Members
 	if c.Size = c.Size / unit.Bytes(max(c.Buckets, 1)); c.Size < 1 {
@@ -84,7 +85,7 @@ func (c *common) buildJob(operation string, s job.Site) (job.Program, error) {
 	return j, nil
 }
 
-// parameterError turns an error of type *wrong into one about its parameter. It returns other errors unchanged.
+// parameterError turns a *configError into a *scheme.Error about its parameter. It returns other errors unchanged.
 func parameterError(err error) error {
 	var w *configError
 	if errors.As(err, &w) {

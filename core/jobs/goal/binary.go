@@ -232,7 +232,7 @@ func writeBinary(w io.Writer, l *job.Listed) error {
 	return b.Flush()
 }
 
-// writeRank writes a rank.
+// writeRank writes a rank. u32 and u64 write a number to b.
 func writeRank(b *bufio.Writer, l *job.Listed, rank int, u32 func(uint32), u64 func(uint64)) {
 	n := l.Ops(rank, 0)
 	before := make([]uint32, n) // number of dependencies

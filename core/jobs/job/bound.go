@@ -24,7 +24,7 @@ func (r *Rank) nextTurn() int64 {
 // sortReady sorts the ready operations by kind. It is stable, as LogGOPSim's sort is for up to 16 operations.
 func (r *Rank) sortReady() {
 	slices.SortStableFunc(r.ready, func(a, b Ref) int {
-		first := priorities[r.cachedOp(a).Kind] // r.op returns a pointer into a cache
+		first := priorities[r.cachedOp(a).Kind] // cachedOp returns a pointer into a cache
 		return first - priorities[r.cachedOp(b).Kind]
 	})
 }

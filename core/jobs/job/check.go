@@ -121,8 +121,9 @@ type side struct {
 // maxFaults limits the number of reported faults of a job.
 const maxFaults = 20
 
-// checkPartners returns faults for sends without a receive and receives without a send. Ranks with receives from any
-// rank or with any tag are compared by count only, because time decides which message such a receive takes.
+// checkPartners returns faults for sends without a receive and receives without a send, and for differing sizes
+// (checkSizes). It records the routes with several messages. Ranks with receives from any rank or with any tag are
+// compared by count only, because time decides which message such a receive takes.
 func (l *Listed) checkPartners() (faults []JobFault) {
 	var sends, recvs []side
 	open := make([]int64, l.Ranks()) // by rank, receives of any that have no send left

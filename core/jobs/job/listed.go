@@ -153,7 +153,7 @@ func (b *Builder) AddDependency(op, after int32, begun bool) {
 }
 
 // Build returns the built job. Duplicate dependencies are merged; a dependency on an operation's end replaces one on
-// its beginning.
+// its beginning. The builder must not be used afterwards.
 func (b *Builder) Build() *Listed {
 	l := &b.l
 	l.first = append(l.first, int32(len(l.ops)))

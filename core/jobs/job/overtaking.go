@@ -41,7 +41,7 @@ func (o *ordering) numberMessage(m *Message, to int32) {
 }
 
 // deliverInOrder calls deliver for a message that arrives and for the messages that waited for it, in order. If the
-// message itself must wait, arrive stores it.
+// message itself must wait, deliverInOrder stores it.
 func (o *ordering) deliverInOrder(m Message, to int32, deliver func(m Message)) {
 	k := route{m.From, to, m.Tag}
 	if _, counts := o.several[k]; !counts {

@@ -83,7 +83,7 @@ type Rank struct {
 	OnSpan func(s Span)
 }
 
-// NewRank returns a rank of a program. Begin must be called next.
+// NewRank returns a rank of a program. BeginProgram must be called next.
 func NewRank(p Program, number int, c *Costs, n Network) *Rank {
 	r := &Rank{Number: number, frontier: NewFrontier(p, number), program: p, costs: c, network: n}
 	if c.Streams {
@@ -122,7 +122,7 @@ func (r *Rank) cachedOp(at Ref) *Op {
 	return &k.op
 }
 
-// BeginProgram starts the program at a time.
+// BeginProgram starts the program at a time. Call it once.
 func (r *Rank) BeginProgram(at unit.Time) {
 	r.last = at
 	r.frontier.Begin()

@@ -56,15 +56,15 @@ type timelineRank struct {
 	operation              []int32     // by lane
 }
 
-// NewTimeline returns a timeline of the ranks in only, or of all ranks of the job if only is empty.
-func NewTimeline(p Program, only []int) *Timeline {
+// NewTimeline returns a timeline of the selected ranks, or of all ranks of the job if selected is nil.
+func NewTimeline(p Program, selected []int) *Timeline {
 	t := &Timeline{MaxParts: 1 << 30, ranks: make([]timelineRank, p.Ranks()), cut: unit.Never}
 	for r := range t.ranks {
 		t.ranks[r].operation = slices.Repeat([]int32{-1}, p.Lanes(r))
 	}
-	if only != nil {
+	if selected != nil {
 		t.kept = make([]bool, p.Ranks())
-		for _, r := range only {
+		for _, r := range selected {
 			t.kept[r] = true
 		}
 	}

@@ -47,7 +47,7 @@ func (m Model) Form(programs []job.Program) string {
 const maxTime = unit.Never / 4
 
 // Run runs a job (job.Ideal). Ranks that wait forever are in the outcome. It is an error if the run would take longer
-// than latest, or a send and its receive differ in size.
+// than maxTime, or a send and its receive differ in size.
 func (m Model) Run(p job.Program, watch job.Watch) (out job.Outcome, events uint64, err error) {
 	m.Streams, m.BindReceiver = true, !m.Free
 	if s, is := p.(job.Streamed); is {

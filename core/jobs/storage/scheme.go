@@ -34,7 +34,7 @@ func (c *common) bindCommon(p *scheme.Params, size string) {
 		"Weir").Min("0.001").Max("1000000").When("compute above 0s", func() bool { return c.Compute > 0 })
 }
 
-// buildJob returns the job at a site. An error names the parameter.
+// buildJob returns the job at a site. An error about a parameter is a *scheme.Error.
 func (c *common) buildJob(s job.Site) (job.Program, error) {
 	c.Clients = s.Members - c.Servers
 	for _, x := range c.slow {

@@ -62,7 +62,8 @@ func (j *Job) Traits() job.Traits {
 // part is one stripe of a client.
 type part struct{ client, stripe int }
 
-// New returns the job of a configuration, after filling in the defaults. The error is a *wrong, with the parameter.
+// New returns the job of a configuration, after filling in the defaults. The error is a *configError, with the
+// parameter.
 func New(c Config) (*Job, error) {
 	c.Every, c.Stripes, c.Iterations = max(c.Every, 1), max(c.Stripes, 1), max(c.Iterations, 1)
 	switch {
@@ -167,8 +168,8 @@ func (j *Job) Window(rank, lane int) int {
 	return j.opsPerCheckpoint()
 }
 
-// stripeSize returns the size in bytes of a stripe, numbered from 0, of data with total bytes. Sizes differ by a byte at
-// most.
+// stripeSize returns the size of stripe number stripe, from 0, of total bytes. The sizes of all stripes add up to
+// total, and differ by at most a byte.
 func (j *Job) stripeSize(total unit.Bytes, stripe int) unit.Bytes {
 	n := unit.Bytes(j.Stripes)
 	return total*unit.Bytes(stripe+1)/n - total*unit.Bytes(stripe)/n
@@ -322,7 +323,7 @@ func (j *Job) messageCount() float64 {
 	return float64(j.Clients * (2*j.stripesRead()*j.Iterations + j.Stripes*j.checkpointCount()))
 }
 
-// totalBytes returns the number of bytes that all ranks send.
+// totalBytes returns the number of bytes that all ranks send, including the requests of reads.
 func (j *Job) totalBytes() float64 {
 	asked := float64(int(requestSize) * j.stripesRead())
 	read := float64((float64(j.Read) + asked) * float64(j.Iterations))

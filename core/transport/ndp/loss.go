@@ -25,8 +25,8 @@ func (s *Sender) lossTimeout(f *transport.Flight) unit.Time {
 	return s.loss.EarliestExpiry(began+s.timer.Timeout(), began, f.SentAt)
 }
 
-// probesFirst reports whether the path can still hold the packets in flight. It makes a probe of the first one due
-// then.
+// probesFirst makes a probe due and doubles the wait if the path can still hold the packets in flight. It reports
+// whether it did so. false: they are lost, or no packet is in flight.
 func (s *Sender) probesFirst(now unit.Time) bool {
 	if s.inFlight == 0 || s.flights.Len() == 0 || s.loss.HasExpired(now, s.flights.Oldest().SentAt) {
 		return false

@@ -58,7 +58,7 @@ func (q *pulls) appendMember(m *member) {
 	r.tail = m
 }
 
-// limitPulls limits the PULLs that flow m wants to n.
+// limitPulls limits the PULLs that flow m wants to n. With 0 it takes the flow out of the queue.
 func (q *pulls) limitPulls(m *member, n int64) {
 	if m.wants <= n {
 		return
@@ -87,7 +87,8 @@ func (q *pulls) removeMember(m *member) {
 	m.next, m.previous = nil, nil
 }
 
-// sendPull removes the head's PULL, which is sent now, and gives the turn to the next flow. gap follows the PULL.
+// sendPull removes the head's PULL, which is sent now, and gives the turn to the next flow. A flow must want a PULL.
+// gap follows the PULL.
 func (q *pulls) sendPull(now, gap unit.Time) {
 	m := q.nextMember()
 	q.removeMember(m)

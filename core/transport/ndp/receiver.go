@@ -48,7 +48,8 @@ func newReceiver(f transport.Flow, c Config, q *pulls, gap unit.Time) *Receiver 
 // arrival, in order or not.
 func (r *Receiver) Counters() *transport.Counters { return &r.counters }
 
-// Receive handles a data packet or a header p, and turns it into its ACK or NACK.
+// Receive handles a data packet or a header p, and turns it into its ACK or NACK. It returns false if the NIC delays
+// that answer. A packet of another flow, too far ahead or with a wrong payload has no effect.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++

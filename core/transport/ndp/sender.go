@@ -359,7 +359,8 @@ func (s *Sender) recordArrival(x *sent) {
 	x.flags = acked
 }
 
-// queueRepair queues packet n, which is no longer in flight, to be resent. why has the flags of the reason.
+// queueRepair queues packet n, which is no longer in flight, to be resent. why has the flags of the reason (nacked,
+// expired, proven; 0: a header sent back). The caller adapts inFlight and refused.
 func (s *Sender) queueRepair(now unit.Time, n int64, why uint8) {
 	*s.packetState(n) = sent{now, waiting | why}
 	s.repairs.Push(n)

@@ -14,7 +14,8 @@ var (
 		Condition: "rto_min is not above the longest round trip with the delay of the receiver's NIC"}
 )
 
-// Check warns of switches that do not trim, and of timers that are too short.
+// Check warns of a lossy path with switches that do not trim, and of an rto_min that is not above the longest round
+// trip with the NIC's delays.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if p := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyLossless == "" && !p.Trims }); p != nil {
 		all = append(all, warnUntrimmed.NewRemark("",

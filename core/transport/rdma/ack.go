@@ -120,8 +120,8 @@ func (s *Sender) handleReceiverNack(now unit.Time, ack, about int64, e *sampling
 	return lost
 }
 
-// declareLost declares packet n lost, unless it has arrived or is to be resent. It returns the number of packets newly
-// lost.
+// declareLost declares packet n lost, unless it is SACKed, is already declared lost, or was resent since. It returns
+// the number of packets newly lost.
 func (r *recovery) declareLost(n int64) int {
 	x := r.packetState(n)
 	if x.flags&(sacked|gone|resent) != 0 {
@@ -167,7 +167,8 @@ func (s *Sender) updateState(now unit.Time, lost int, echoed bool) {
 	}
 }
 
-// enterState changes the state of recovery until all packets sent so far are acknowledged.
+// enterState changes the state of recovery until all packets sent so far are acknowledged, and passes l with the
+// sender's counts to the controller.
 func (s *Sender) enterState(now unit.Time, state cc.RecoveryState, l cc.Loss) {
 	s.control.EnterState(now, state, s.top, s.countLoss(l, s.packetSeq(s.top)))
 }

@@ -268,12 +268,12 @@ func (c *Config) Warns() (all []scheme.Remark) {
 	return all
 }
 
-// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": it gets them.
-func (c *Config) whyUnmarked(wants cc.ECNMode) (why string) {
+// whyUnmarked returns why a controller that uses ECN in this mode gets no marks; "": it gets them.
+func (c *Config) whyUnmarked(mode cc.ECNMode) (why string) {
 	switch {
-	case c.ECN == ecnOff, c.ECN == ecnByController && wants == cc.AsConfigured:
+	case c.ECN == ecnOff, c.ECN == ecnByController && mode == cc.AsConfigured:
 		return "ecn: " + c.ECN + " of rdma asks for no marks"
-	case c.ECN == ecnEcho && wants == cc.CNPMode:
+	case c.ECN == ecnEcho && mode == cc.CNPMode:
 		return "ecn: echo of rdma sends no CNPs"
 	}
 	return ""
@@ -293,7 +293,8 @@ func (c *Config) whyInOrder() string {
 	return ""
 }
 
-// longestWait returns how long an ACK waits for more packets: ack_delay, or a base RTT where that is known.
+// longestWait returns how long an ACK waits for more packets: ack_delay, or a base RTT where that is known, or else 20
+// µs.
 func (c *Config) longestWait() unit.Time {
 	switch {
 	case c.AckDelay > 0:

@@ -81,11 +81,12 @@ func (s *Sender) recordTimeout(now unit.Time, lost int) {
 	s.enterState(now, cc.Timeout, cc.Loss{Kind: cc.RetransmissionTimeout, Lost: lost, Again: s.control.State != cc.Open})
 }
 
-// declareLostBefore declares packets lost that were sent before a time and are not acknowledged. why is the flag of the
-// reason. It returns the number of packets newly lost.
-func (r *recovery) declareLostBefore(before unit.Time, why uint16) (lost int) {
+// declareLostBefore declares packets lost that were sent before the deadline and are not acknowledged. why is the flag
+// of the reason. It returns the number of packets newly lost. Go-back-N goes back to the first unacknowledged packet if
+// that is such a packet, and counts one.
+func (r *recovery) declareLostBefore(deadline unit.Time, why uint16) (lost int) {
 	if !r.repeats {
-		if r.next == r.una || r.packetState(r.una).sentAt >= before {
+		if r.next == r.una || r.packetState(r.una).sentAt >= deadline {
 			return 0
 		}
 		if r.goBackTo(r.una, packet.ResentTimeout); why == proven {
@@ -94,7 +95,7 @@ func (r *recovery) declareLostBefore(before unit.Time, why uint16) (lost int) {
 		return 1
 	}
 	for n := r.una; n < r.top; n++ {
-		if x := r.packetState(n); x.sentAt < before && x.flags&sacked == 0 {
+		if x := r.packetState(n); x.sentAt < deadline && x.flags&sacked == 0 {
 			x.flags &^= resent
 			if r.declareLost(n) > 0 {
 				x.flags |= why

@@ -39,10 +39,10 @@ type order struct {
 
 func newOrder() order { return order{newest: -1, due: unit.Never} }
 
-// recordDelivered records that a transmission sent at the time at has arrived.
-func (o *order) recordDelivered(now, at unit.Time) {
-	if at >= o.newest {
-		o.newest, o.rtt = at, now-at
+// recordDelivered records that a transmission sent at the time sent has arrived, unless a later one has arrived before.
+func (o *order) recordDelivered(now, sent unit.Time) {
+	if sent >= o.newest {
+		o.newest, o.rtt = sent, now-sent
 	}
 }
 
@@ -54,8 +54,9 @@ type tolerance struct {
 	vain      int64     // packets that were resent unnecessarily
 }
 
-// reorderWindow returns RACK.reo_wnd: a quarter of the minimum round-trip time or the configured window, times steps,
-// at most a smoothed round trip.
+// reorderWindow returns how long a packet may be late. Adaptive (RACK.reo_wnd): a quarter of the minimum round-trip
+// time or the configured window, times steps, at most a smoothed round trip. Fixed: the configured window. Without
+// reordering it is 0.
 func (r *recovery) reorderWindow() unit.Time {
 	w := r.config.ReorderWindow
 	switch r.config.Reordering {

@@ -28,7 +28,7 @@ const firstEntropy = 0xc000
 // flows of a pair of hosts have different ports.
 func entropyPort(srcPort uint16) uint16 { return firstEntropy | srcPort*maxPaths }
 
-// paths are the paths of one sender. Together they are a controller. Its methods are about the path now.
+// paths are the paths of one sender. Together they are a controller. Its methods are about the selected path.
 type paths struct {
 	each         []path
 	selected     int   // the selected path, of the event in progress
@@ -41,8 +41,6 @@ type paths struct {
 }
 
 // maxPerPath limits the window and rate of a path, so that the sum of all does not overflow.
-
-// maxPerPath is the largest window and rate of a path that count; all together do not overflow.
 const maxPerPath = math.MaxInt64 / maxPaths
 
 // path is the sender's state of one path.
@@ -65,7 +63,7 @@ type path struct {
 	probeAt   unit.Time // when the next probe is sent
 }
 
-// newPaths makes the paths of a flow, one for each controller.
+// newPaths makes the paths of a flow, one for each controller, with their source ports and hashes.
 func newPaths(f *transport.Flow, c *Config, controls []cc.Controller) *paths {
 	x := &paths{each: make([]path, len(controls)), keepsPending: c.Keeps}
 	first := entropyPort(f.SrcPort)
@@ -172,7 +170,8 @@ func (x *paths) recordAnswer(now unit.Time, k int) {
 }
 
 // choosePath returns the path for a packet of bytes bytes: of those with room in their window the one that may send
-// first, and of several of these the next in turn. −1: no path has room.
+// first, and of several of these the next in turn. −1: no path has room, or all together have reached maxInFlight.
+// inFlight is in packets of payload bytes.
 func (x *paths) choosePath(inFlight, payload, bytes int64) (k int) {
 	if inFlight > 0 && inFlight*payload+bytes > x.maxInFlight {
 		return -1
@@ -231,7 +230,7 @@ func (s *Sender) schedulePaths() {
 }
 
 // probePath returns the path of a probe: a path that was given up and is due for one, or else the next one in turn, for
-// the controllers.
+// the controllers. It doubles the wait of a given-up path before its next probe.
 func (r *recovery) probePath(now unit.Time) (k int) {
 	x := r.paths
 	for k := range x.each {

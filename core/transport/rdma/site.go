@@ -30,7 +30,9 @@ var (
 		Condition: "nacks: supply or resend is given with integrity: keyed, which refuses NACKs of switches"}
 )
 
-// Check warns of windows and timers that the paths make too short.
+// Check warns of a base_rtt, bound or fixed timeout that the paths make too small, and of go-back-N on lossy paths with
+// a controller that uses delays only. It also warns of coalesced ACKs with a controller that needs each answer, and of
+// trimmable packets without a switch that trims. A line_rate above the NIC's is an error.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	longest, ok := s.FindLongestPath()
 	if !ok {

@@ -112,7 +112,8 @@ func (w *waits) inNetwork(rtt unit.Time) int64 {
 	return int64(w.unproven + len(w.waitingCopies))
 }
 
-// confirmExpired removes the waiting copies that cannot be in the network any more: their losses are confirmed.
+// confirmExpired removes the waiting copies that cannot be in the network any more: their losses are confirmed, and the
+// patience becomes a quarter, at most once for packets that were resent since the last time.
 func (w *waits) confirmExpired(now unit.Time) {
 	k := 0
 	for k < len(w.waitingCopies) && w.waitingCopies[k].until <= now {
@@ -153,8 +154,8 @@ func (w *waits) removeCopy(n int64) {
 	}
 }
 
-// addWaiting records that packet n, which was declared lost after the patience, is resent. until is when its first
-// copy cannot be in the network any more.
+// addWaiting records that packet n, which was declared lost after the patience, is resent. From the time until on its
+// first copy cannot be in the network any more.
 func (w *waits) addWaiting(n int64, now, until unit.Time) {
 	k := len(w.waitingCopies)
 	w.waitingCopies = append(w.waitingCopies, waitingCopy{})

@@ -35,7 +35,8 @@ func newApplication(f *transport.Flow, c *Config, first, mss int64) application 
 }
 
 // writtenEnd returns the end of the data that the application has written by now, and when it writes next; Never: it
-// has closed the connection, or waits for the send buffer only. next is the first byte never sent.
+// has closed the connection, or waits for the send buffer only. next is the first byte never sent. When the flow stops,
+// writtenEnd fixes the end of the data.
 func (a *application) writtenEnd(now unit.Time, next, mss int64) (end int64, more unit.Time) {
 	if now >= a.stop && !a.stopped {
 		a.stopped = true

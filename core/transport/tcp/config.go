@@ -97,13 +97,13 @@ func (c *Config) windowScale() uint8 {
 	return uint8(min(max(bits.Len64(uint64(c.ReceiveBuffer-1))-15, minScale), maxScale))
 }
 
-// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": it gets them. ECN is
-// negotiated if the configuration or the controller wants it; TCP has no CNPs.
-func (c *Config) whyUnmarked(wants cc.ECNMode) string {
+// whyUnmarked returns why a controller that uses ECN in this mode gets no marks; "": it gets them. ECN is negotiated if
+// the configuration or the controller requires it; TCP has no CNPs.
+func (c *Config) whyUnmarked(mode cc.ECNMode) string {
 	switch {
-	case wants == cc.CNPMode:
+	case mode == cc.CNPMode:
 		return "tcp has no CNPs"
-	case wants == cc.DCTCPMode || c.ECN:
+	case mode == cc.DCTCPMode || c.ECN:
 		return ""
 	}
 	return "ecn: false of tcp asks for no marks"
@@ -124,7 +124,7 @@ var (
 const evenPath = 0.75
 
 // Check warns of buffers that hold less than a round trip of a path at its slowest link, or at the rate of the
-// application.
+// application. It also warns of paths of different rates over which packets of a flow are spread.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	if s.AppRate > 0 {
 		own := *s
@@ -192,8 +192,8 @@ func Scheme() transport.Scheme {
 	}, New)
 }
 
-// New makes the two endpoints of a connection. It returns an error for a payload out of range, without a controller, or
-// for options that do not go together.
+// New makes the two endpoints of a connection. It returns an error for a payload outside 88 … 65,483 bytes, without a
+// controller, or for options that do not go together.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 88 || f.Payload > 65483 {
 		return nil, nil, fmt.Errorf("transport tcp: payload %d; 88 … 65483 bytes are possible", f.Payload)

@@ -55,7 +55,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 }
 
 // ecnOf returns the ECN field of a segment. Data that is sent for the first time is ECT (RFC 3168 §6.1.2, §6.1.5). With
-// DCTCP every segment is (tcp_ecn_send).
+// DCTCP every segment is (tcp_ecn_send). control: the segment has no new data.
 func (s *Sender) ecnOf(control bool) uint8 {
 	if s.dctcp || s.ecn && !control {
 		return packet.ECT0

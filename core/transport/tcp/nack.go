@@ -220,13 +220,14 @@ func (s *Sender) holdOff(now unit.Time, inFlight int) unit.Time {
 	return s.hold.NextSend()
 }
 
-// resetHoldOff resets the hold-off after a timeout.
+// resetHoldOff resets the hold-off after a timeout, which counts as a reduction for NACKs.
 func (s *Sender) resetHoldOff(now unit.Time) {
 	s.hold = transport.NACKPacer{Bursts: true}
 	s.control.Gate.RecordReduction(now)
 }
 
-// onlyNacked reports whether NACKs have reported all known losses, at least one.
+// onlyNacked reports whether NACKs have reported all known losses, at least one. It also updates known: false if no
+// loss that NACKs reported is left.
 func (s *Sender) onlyNacked() bool {
 	if !s.known {
 		return false

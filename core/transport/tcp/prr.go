@@ -21,7 +21,7 @@ func (p *prr) sent() { p.out++ }
 // updateOnAck updates the window for an ACK: the packets that it delivered, the packets in flight after it, and the
 // window that the controller wants (ssthresh). safe: it advanced and found no further loss (SafeACK). While more
 // packets are in flight than wanted, sending is proportional. Below, the delivered packets limit it (PRR-SSRB). The
-// fast retransmission is always allowed.
+// fast retransmission is always allowed. Without a reduction, or without a delivery, the window stays.
 func (p *prr) updateOnAck(delivered, inFlight, target int, safe bool) {
 	if delivered <= 0 || p.prior == 0 {
 		return

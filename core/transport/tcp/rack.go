@@ -21,11 +21,11 @@ type rack struct {
 // newRACK returns the state before the first delivery.
 func newRACK() rack { return rack{reordering: reordering, steps: 1, end: -1 << 62} }
 
-// deliver records a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance). least is the minimum RTT: a
-// faster one of a retransmission is most likely the ACK of an earlier transmission, and does not count.
-func (r *rack) deliver(now, sent unit.Time, end int64, retransmitted bool, least unit.Time) {
+// deliver records a packet's delivery (RFC 8985 §6.2 steps 1 and 2, tcp_rack_advance). A retransmission that is faster
+// than minRTT most likely has the ACK of an earlier transmission, and does not count.
+func (r *rack) deliver(now, sent unit.Time, end int64, retransmitted bool, minRTT unit.Time) {
 	rtt := now - sent
-	if rtt < least && retransmitted {
+	if rtt < minRTT && retransmitted {
 		return
 	}
 	r.advanced = true
@@ -47,13 +47,13 @@ func (r *rack) sawReordering(low, high, mss int64) {
 	r.reorderSeen++
 }
 
-// window returns how long a packet may be late (step 4, tcp_rack_reo_wnd). least is the minimum RTT, sacked the number
-// of packets that SACK has delivered. recovering: a fast recovery or a timeout is in progress.
-func (r *rack) window(least, srtt unit.Time, sacked int, recovering bool) unit.Time {
+// window returns how long a packet may be late (step 4, tcp_rack_reo_wnd). sacked is the number of packets that SACK
+// has delivered. recovering: a fast recovery or a timeout is in progress.
+func (r *rack) window(minRTT, srtt unit.Time, sacked int, recovering bool) unit.Time {
 	if r.reorderSeen == 0 && (recovering || sacked >= r.reordering) {
 		return 0
 	}
-	return min(least/reorderingSteps*unit.Time(r.steps), srtt)
+	return min(minRTT/reorderingSteps*unit.Time(r.steps), srtt)
 }
 
 // updateSteps is the other part of step 4 (tcp_rack_update_reo_wnd): a DSACK widens the window, once a round trip.
@@ -88,5 +88,6 @@ func (r *rack) sentAfter(sent unit.Time, end int64) bool {
 	return r.sent > sent || r.sent == sent && r.end > end
 }
 
-// left returns how much longer such a packet, sent at the time sent, is waited for; 0 or less: it is lost (step 5).
+// left returns how much longer RACK waits for a packet that was sent at the time sent, with this reordering window; 0
+// or less: the packet is lost (step 5).
 func (r *rack) left(now, sent, window unit.Time) unit.Time { return r.rtt + window - (now - sent) }

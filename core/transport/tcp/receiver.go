@@ -351,15 +351,15 @@ func (r *Receiver) refuseSegment(now unit.Time, p *packet.Packet, seq, end int64
 	return r.turnIntoAck(now, p, r.next)
 }
 
-// enterQuickAck enters quick-ACK mode for at most most ACKs (tcp_enter_quickack_mode).
-func (r *Receiver) enterQuickAck(most int) {
-	r.quick = max(r.quick, r.quickFor(most))
+// enterQuickAck enters quick-ACK mode for at most limit ACKs (tcp_enter_quickack_mode).
+func (r *Receiver) enterQuickAck(limit int) {
+	r.quick = max(r.quick, r.quickFor(limit))
 	r.timeout = r.config.DelayedACK
 }
 
-// quickFor returns the number of quick ACKs: half a window of segments, at most most (tcp_incr_quickack).
-func (r *Receiver) quickFor(most int) int {
-	return int(min(max(r.window/(2*r.segment), 2), int64(most)))
+// quickFor returns the number of quick ACKs: half a window of segments, from 2 to limit (tcp_incr_quickack).
+func (r *Receiver) quickFor(limit int) int {
+	return int(min(max(r.window/(2*r.segment), 2), int64(limit)))
 }
 
 // handleData handles a segment with data or FIN, and reports whether p became an answer.
@@ -402,8 +402,8 @@ func (r *Receiver) handleData(now unit.Time, p *packet.Packet, seq, end int64, f
 	return r.scheduleAck(now, p, atOnce, payload)
 }
 
-// markedCE records a congestion mark. With DCTCP it returns true when the mark changes and an ACK is delayed: the
-// delayed data is acknowledged first, in the old state (RFC 8257 §3.2, figure 1).
+// markedCE records the ECN field of a segment; prior is RCV.NXT before it. With DCTCP it returns true when the mark
+// changes and an ACK is delayed: the delayed data is acknowledged first, in the old state (RFC 8257 §3.2, figure 1).
 func (r *Receiver) markedCE(field uint8, prior int64) (delayed bool) {
 	if field == packet.NotECT { // after ECT: a retransmission, most likely
 		if r.ect {
@@ -442,8 +442,9 @@ func (r *Receiver) putFirst(b span) {
 	r.blocks, r.blockN = list, n
 }
 
-// scheduleAck acknowledges now, later, or together with others (__tcp_ack_snd_check). A segment that asks for telemetry
-// is answered at once: windows may be below two segments, and acknowledgements clock the feedback (draft-miao §9.3).
+// scheduleAck acknowledges now, later, or together with others (__tcp_ack_snd_check), and reports whether p became the
+// ACK. A segment that asks for telemetry is answered at once: windows may be below two segments, and acknowledgements
+// clock the feedback (draft-miao §9.3).
 func (r *Receiver) scheduleAck(now unit.Time, p *packet.Packet, atOnce bool, payload int64) bool {
 	switch {
 	case atOnce, r.asked, r.next > r.finSeq, r.config.DelayedACK == 0,
@@ -462,8 +463,8 @@ func (r *Receiver) scheduleAck(now unit.Time, p *packet.Packet, atOnce bool, pay
 	return false
 }
 
-// compressAck sends the first ACKs with SACK blocks at once, and later ones together
-// (tcp_comp_sack_delay_ns).
+// compressAck sends the first ACKs with SACK blocks at once, and later ones together (tcp_comp_sack_delay_ns). It
+// reports whether p became the ACK.
 func (r *Receiver) compressAck(now unit.Time, p *packet.Packet) bool {
 	if r.dupNext != r.next {
 		r.dupNext, r.dupAcks = r.next, 0

@@ -227,7 +227,8 @@ func (s *Sender) reorderingTimeout(now unit.Time) {
 	s.rearmTimer(now)
 }
 
-// updateReduction updates PRR's limit of packets in flight after a number of deliveries (tcp_cwnd_reduction).
+// updateReduction updates PRR's limit of packets in flight after a number of deliveries (tcp_cwnd_reduction). safe: the
+// ACK has advanced and found no loss.
 func (s *Sender) updateReduction(delivered int, safe bool) {
 	s.prr.updateOnAck(delivered, s.inFlight(), max(int(int64(s.control.Decision.Window)/s.mss), 1), safe)
 }

@@ -50,9 +50,9 @@ func (r *rto) repeatSYN() bool {
 	return true
 }
 
-// persist returns how long to wait for the answer to the next probe of a closed window, at least least (RFC 9293
-// §3.8.6.1: backed off like the retransmission timeout).
-func (r *rto) persist(least unit.Time) unit.Time {
+// persist returns how long to wait for the answer to the next probe of a closed window, at least minWait (RFC 9293
+// §3.8.6.1: backed off like the retransmission timeout). Each call doubles the next wait, without a change of value.
+func (r *rto) persist(minWait unit.Time) unit.Time {
 	r.backoff = min(r.backoff+1, 16)
-	return transport.BackOff(max(r.value, least), min(r.backoff, 10), largestRTO)
+	return transport.BackOff(max(r.value, minWait), min(r.backoff, 10), largestRTO)
 }

@@ -13,14 +13,14 @@ type rttEstimator struct {
 // smoothed returns SRTT; 0: no sample yet.
 func (r *rttEstimator) smoothed() unit.Time { return r.srtt / 8 }
 
-// sample adds an RTT sample. least is the minimum that the deviation adds to the timeout. una and next delimit the
-// round trip.
-func (r *rttEstimator) sample(rtt unit.Time, una, next int64, least unit.Time) {
+// sample adds an RTT sample. The deviation adds at least minDeviation to the timeout. una and next delimit the round
+// trip.
+func (r *rttEstimator) sample(rtt unit.Time, una, next int64, minDeviation unit.Time) {
 	m := max(rtt, 1)
 	if r.srtt == 0 { // §2.2
 		r.srtt = 8 * m
 		r.mdev = 2 * m
-		r.rttvar = max(r.mdev, least)
+		r.rttvar = max(r.mdev, minDeviation)
 		r.mdevMax, r.seq = r.rttvar, next
 		return
 	}
@@ -43,7 +43,7 @@ func (r *rttEstimator) sample(rtt unit.Time, una, next int64, least unit.Time) {
 		if r.mdevMax < r.rttvar {
 			r.rttvar -= (r.rttvar - r.mdevMax) / 4
 		}
-		r.seq, r.mdevMax = next, least
+		r.seq, r.mdevMax = next, minDeviation
 	}
 	r.srtt = max(r.srtt, 1)
 }
@@ -60,11 +60,11 @@ type windowedMin [3]struct {
 // get returns the minimum; 0: no sample.
 func (m *windowedMin) get() unit.Time { return m[0].value }
 
-// update adds a value at a time, and removes samples older than window.
-func (m *windowedMin) update(window, at, value unit.Time) {
+// update adds a value at now, and removes samples older than window.
+func (m *windowedMin) update(window, now, value unit.Time) {
 	s := m[0]
-	s.at, s.value = at, value
-	if m[0].value == 0 || value <= m[0].value || at-m[2].at > window {
+	s.at, s.value = now, value
+	if m[0].value == 0 || value <= m[0].value || now-m[2].at > window {
 		m[0], m[1], m[2] = s, s, s
 		return
 	}
@@ -73,10 +73,10 @@ func (m *windowedMin) update(window, at, value unit.Time) {
 	} else if value <= m[2].value {
 		m[2] = s
 	}
-	switch age := at - m[0].at; {
+	switch age := now - m[0].at; {
 	case age > window:
 		m[0], m[1], m[2] = m[1], m[2], s
-		if at-m[0].at > window {
+		if now-m[0].at > window {
 			m[0], m[1], m[2] = m[1], m[2], s
 		}
 	case m[1].at == m[0].at && age > window/4:

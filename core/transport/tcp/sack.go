@@ -58,7 +58,7 @@ func (s *Sender) tagSACK(now unit.Time, t *packet.Segment, ack int64, e *event) 
 }
 
 // countDSACK counts a duplicate that the receiver reports (tcp_check_dsack). It returns false if the duplicate is not
-// of this sender's retransmissions.
+// of this sender's retransmissions. A valid duplicate counts as a delivery.
 func (s *Sender) countDSACK(b span, e *event) bool {
 	if b.right <= b.left || b.right-b.left > s.peer.maxWindow {
 		return false

@@ -28,7 +28,7 @@ func (s *Sender) checkReneging(now unit.Time, e *event) bool {
 }
 
 // handleTimeout handles the retransmission timeout: it marks segments lost and notifies the controller
-// (tcp_retransmit_timer, tcp_enter_loss).
+// (tcp_retransmit_timer, tcp_enter_loss). After the maximum number of retries it closes the connection.
 func (s *Sender) handleTimeout(now unit.Time) {
 	if s.queue.len() == 0 {
 		s.setTimer(noTimer, unit.Never)

@@ -21,8 +21,8 @@ type timer struct {
 	at   unit.Time
 }
 
-// setTimer sets the one timer to expire at a time for a purpose.
-func (s *Sender) setTimer(kind timerKind, at unit.Time) { s.timer.kind, s.timer.at = kind, at }
+// setTimer sets the one timer to expire at a time for a purpose, in place of any earlier one.
+func (s *Sender) setTimer(kind timerKind, expiry unit.Time) { s.timer.kind, s.timer.at = kind, expiry }
 
 // rearmTimer sets the retransmission timer, or stops the timer if no segment is in flight (tcp_rearm_rto).
 func (s *Sender) rearmTimer(now unit.Time) {

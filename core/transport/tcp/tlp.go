@@ -27,13 +27,14 @@ func (p *tlp) cancel() { p.sendNew, p.sendLast = false, false }
 func (p *tlp) sent(next int64, resent bool) { p.end, p.resent = next, resent }
 
 // timeout returns the PTO of RFC 8985 §7.2. It is two round trips and two ticks. For a single segment the ticks are
-// replaced by the longest delay of an ACK, for which Linux takes the minimum RTO. Before the first sample it is 1 s.
-func (p *tlp) timeout(e *rttEstimator, segments int, least unit.Time) unit.Time {
+// replaced by the longest delay of an ACK, for which Linux takes the minimum RTO, minRTO. Before the first sample it is
+// 1 s.
+func (p *tlp) timeout(e *rttEstimator, segments int, minRTO unit.Time) unit.Time {
 	switch {
 	case e.srtt == 0:
 		return initialRTO
 	case segments == 1:
-		return e.srtt/4 + least
+		return e.srtt/4 + minRTO
 	}
 	return e.srtt/4 + probeSlack
 }
@@ -58,7 +59,8 @@ func (p *tlp) handleAck(ack int64, flags uint16) (repaired bool) {
 }
 
 // scheduleProbe sets the timer to the probe timeout of RFC 8985 §7.2, but not beyond the retransmission timeout
-// (tcp_schedule_loss_probe). It returns false if no probe is possible.
+// (tcp_schedule_loss_probe). It returns false if no probe is possible. advancing: an ACK has advanced, so that the
+// retransmission timeout counts from now.
 func (s *Sender) scheduleProbe(now unit.Time, advancing bool) bool {
 	if s.queue.len() == 0 || s.state != cc.Open && s.state != cc.Reduced {
 		return false

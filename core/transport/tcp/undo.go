@@ -67,7 +67,8 @@ func (s *Sender) mayUndo(t *packet.Segment) bool {
 // NACK it is false, because ACKs of data below the NACKed one arrive all the time.
 func (s *Sender) packetDelayed(t *packet.Segment) bool { return !s.known && s.undo.precedes(t) }
 
-// undoReduction restores the window (tcp_undo_cwnd_reduction). unmark: losses are withdrawn, too.
+// undoReduction ends the reduction, and restores the earlier window if that is known (tcp_undo_cwnd_reduction). unmark:
+// losses are withdrawn, too.
 func (s *Sender) undoReduction(now unit.Time, unmark bool) {
 	if unmark {
 		s.unmarkLosses()

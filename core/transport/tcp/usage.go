@@ -14,8 +14,8 @@ type usage struct {
 	since   unit.Time
 }
 
-// validateUsage records whether the window limits the sender, and reduces a window that is not used
-// (tcp_cwnd_validate).
+// validateUsage records whether the window limits the sender, and reduces a window that is not used for a
+// retransmission timeout (tcp_cwnd_validate). limited: the window is full now.
 func (s *Sender) validateUsage(now unit.Time, limited bool) {
 	if s.una >= s.usage.seq || limited || !s.usage.limited && s.queue.len() > s.usage.maxOut {
 		s.usage.limited, s.usage.maxOut, s.usage.seq = limited, s.queue.len(), s.next

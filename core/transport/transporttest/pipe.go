@@ -147,7 +147,8 @@ func newPipe(k Transport, path networkPath, size unit.Bytes) (*pipe, error) {
 	return w, nil
 }
 
-// send puts a packet of an end on its way.
+// send puts packet p of an end on its way at Now: reply: it is the receiver's. The hooks of the path
+// decide its fate.
 func (w *pipe) send(p *packet.Packet, reply bool) {
 	if w.path.Seen != nil {
 		w.path.Seen(w.Now, p, reply)
@@ -205,7 +206,7 @@ func nackOf(p *packet.Packet) *packet.Packet {
 	return &q
 }
 
-// next returns when what happens next does.
+// next returns the time of the next event, at least Now.
 func (w *pipe) next() unit.Time {
 	at := min(w.Sender.NextTimer(), w.Receiver.NextTimer())
 	if t := w.Sender.NextSend(); t < unit.Never {
@@ -218,12 +219,12 @@ func (w *pipe) next() unit.Time {
 	return max(at, w.Now)
 }
 
-// runUntil continues until a time, or until no event is left before it. The error is a fault of the transport: a timer
-// that stays due, or steps without end.
-func (w *pipe) runUntil(until unit.Time) error {
+// runUntil continues until the deadline, or until no event is left before it. The error is a fault of the transport: a
+// timer that stays due, or steps without end.
+func (w *pipe) runUntil(deadline unit.Time) error {
 	for {
 		at := w.next()
-		if at > until || at >= unit.Never-1 {
+		if at > deadline || at >= unit.Never-1 {
 			return nil
 		}
 		w.Now = at
@@ -236,7 +237,8 @@ func (w *pipe) runUntil(until unit.Time) error {
 	}
 }
 
-// step does what is due.
+// step runs one event that is due: an arrival, a timer, or a packet that an end sends. It returns the error of a timer
+// that stays due.
 func (w *pipe) step() error {
 	switch {
 	case len(w.air) > 0 && w.air[0].at <= w.Now:

@@ -27,7 +27,8 @@ type silence struct {
 	copies []unit.Time // for each, when the packet was last sent before; for a probe, when the first unanswered one was
 }
 
-// measure runs a flow of packets with data lost from number lostFrom on.
+// measure runs a flow of packets with data lost from number lostFrom on, and records in x what the sender does then.
+// from is when the sender last sent or received a packet before that.
 func (x *silence) measure(k Transport, path networkPath, packets, lostFrom int) (from unit.Time, err error) {
 	now, firstLost, lastSent, lastReply := unit.Time(0), unit.Never, unit.Time(0), unit.Time(0)
 	copies := map[int64]unit.Time{}

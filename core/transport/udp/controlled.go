@@ -53,7 +53,8 @@ func (c *ControlledConfig) Traits() transport.Traits {
 		TakesSupply: c.Nacks == transport.NacksSupply}
 }
 
-// minTimeout returns how long a report can be missing before the datagrams in flight are written off.
+// minTimeout returns how long a report can be missing before the datagrams in flight are written off; unit.Never: the
+// sender probes instead.
 func (c *ControlledConfig) minTimeout() unit.Time {
 	if c.RTOMin == 0 {
 		return unit.Never
@@ -84,9 +85,9 @@ func (c *ControlledConfig) reportDelay(p *cc.Path) unit.Time {
 	return longestWait
 }
 
-// whyUnmarked returns why a controller that uses ECN in the mode wants gets no marks; "": reports count them.
-func (c *ControlledConfig) whyUnmarked(wants cc.ECNMode) string {
-	switch wants {
+// whyUnmarked returns why a controller that uses ECN in this mode gets no marks; "": reports count them.
+func (c *ControlledConfig) whyUnmarked(mode cc.ECNMode) string {
+	switch mode {
 	case cc.DCTCPMode:
 		return ""
 	case cc.CNPMode:
@@ -119,8 +120,8 @@ func ControlledScheme() transport.Scheme {
 // longestWait is how long a report waits for more datagrams where no round-trip time is known.
 const longestWait = 20 * unit.Microsecond
 
-// NewControlled makes the endpoints of a flow with a congestion controller. It returns an error for values out of range
-// or without a controller.
+// NewControlled makes the endpoints of a flow with a congestion controller. It returns an error for a payload outside 1
+// … 65,507 bytes, a negative size, a missing controller, or options that do not go together.
 func NewControlled(f transport.Flow, c ControlledConfig) (*ControlledSender, *ControlledReceiver, error) {
 	switch {
 	case f.Payload < 1 || f.Payload > 65507:
@@ -421,7 +422,7 @@ func (s *ControlledSender) countLoss(l cc.Loss) cc.Loss {
 	return l
 }
 
-// Advance writes off the datagrams in flight when no report arrives.
+// Advance makes a probe due, or writes off the datagrams that must be lost, when no report arrives.
 func (s *ControlledSender) Advance(now unit.Time) {
 	s.control.RunTimer(now)
 	if s.timerAt > now {

@@ -29,7 +29,7 @@ func (s *ControlledSender) silentSince() unit.Time {
 }
 
 // lostBelow returns the number below which all datagrams must be lost, since no report arrived in time; 0: no datagram
-// must be lost.
+// must be lost. If there is such a number, the next silence begins.
 func (s *ControlledSender) lostBelow(now unit.Time) int64 {
 	switch {
 	case !s.loss.Enabled || s.loss.HasExpired(now, s.control.Pacer.LastSend):

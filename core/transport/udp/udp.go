@@ -77,8 +77,8 @@ func Scheme() transport.Scheme {
 	}, New)
 }
 
-// New makes the endpoints of a flow. It returns an error for a payload out of range, or on times that are too short
-// compared with a gap.
+// New makes the endpoints of a flow. It returns an error for a payload outside 1 … 65,507 bytes, or on times that are
+// too short compared with a gap. A stop of 0 means no stop.
 func New(f transport.Flow, c Config) (*Sender, *Receiver, error) {
 	if f.Payload < 1 || f.Payload > 65507 {
 		return nil, nil, fmt.Errorf("transport udp: payload %d; 1 … 65507 bytes are possible", f.Payload)
@@ -180,7 +180,7 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// scheduleNext moves at to the next datagram.
+// scheduleNext moves dueAt to the next datagram, after one with this payload; unit.Never beyond the range of Time.
 func (s *Sender) scheduleNext(payload int32) {
 	switch s.config.Pattern {
 	case CBR, OnOff:
@@ -213,8 +213,8 @@ func (s *Sender) scheduleNext(payload int32) {
 	}
 }
 
-// wakeWhenEarned moves at to the next multiple of the interval by which n datagrams are
-// earned.
+// wakeWhenEarned moves dueAt to the next multiple of the interval by which n datagrams are earned; unit.Never beyond
+// the range of Time.
 func (s *Sender) wakeWhenEarned(n int64) {
 	earned := unit.TransmitTime(unit.Bytes(n)*unit.Bytes(s.flow.Payload), s.config.Rate)
 	late := max(0, earned-(s.dueAt-s.earnedFrom)-s.config.Interval) // after the next wake-up
@@ -251,7 +251,8 @@ type Receiver struct {
 }
 
 // Receive counts a datagram. A datagram that arrives twice within 1,024 numbers counts as a duplicate, and so does one
-// that arrives more than 1,024 numbers late, because the two cannot be distinguished.
+// that arrives more than 1,024 numbers late, because the two cannot be distinguished. A trimmed one counts as a
+// received packet only.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++

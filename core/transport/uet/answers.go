@@ -156,7 +156,8 @@ func (s *Sender) finishFlow(now unit.Time) {
 }
 
 // sampleRTT returns the round trip of the packet that caused acknowledgement a. The packet must have been sent once, or
-// twice and the acknowledgement is of the second transmission. Otherwise it returns 0.
+// twice and the acknowledgement is of the second transmission. Otherwise it returns 0. The sample of a packet, but not
+// of a probe, also updates the timer's estimate.
 func (s *Sender) sampleRTT(now unit.Time, a *answer) unit.Time {
 	if a.flags&probing != 0 {
 		if a.caused != s.sleek.probes {

@@ -45,7 +45,7 @@ type balancer interface {
 }
 
 // newBalancer returns the balancer of a flow with a number of paths, a power of two. upper has the bits above those of
-// the entropy values. freeze, explore and memory are parameters of reps.
+// the entropy values. freeze, explore and memory are parameters of reps. An unknown kind gives mixed.
 func newBalancer(kind string, paths int, upper uint16, freeze unit.Time, explore, memory int,
 	random unit.Random) balancer {
 	r := round{upper: upper, mask: uint16(paths - 1), random: random}

@@ -298,15 +298,16 @@ const (
 	echoes   = packet.ECE // of an acknowledgement or a NACK: the packet was marked
 )
 
-// fillHeaders writes the headers of p, which has its extensions already. from: p is a packet of the sender.
-func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, from bool, payload int64, flags uint8) {
+// fillHeaders writes the headers of p, which has its extensions already. ev is the entropy value. bySender: p is a
+// packet of the sender.
+func (e *ends) fillHeaders(p *packet.Packet, kind packet.Kind, ev uint16, bySender bool, payload int64, flags uint8) {
 	p.Kind, p.Payload, p.TCP.Flags = kind, int32(payload), flags
 	p.Size = e.framing.FrameBytes(e.headers+p.ExtensionBytes(), p.Payload, kind == packet.Data && payload > 0)
 	if kind == packet.Data && payload == 0 {
 		p.Size = int32(e.header)
 	}
 	p.SrcPort, p.DstPort = ev, e.port
-	if !from {
+	if !bySender {
 		p.SrcPort, p.DstPort = e.port, ev
 	}
 	p.Hash = packet.FlowHash(e.src, e.dst, p.SrcPort, p.DstPort, packet.ProtoOwn)

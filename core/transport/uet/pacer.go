@@ -64,14 +64,14 @@ func (x *pacer) requestCredit(now unit.Time, m *member) {
 	}
 }
 
-// sendCredit gives credit to the flow that has the turn, and returns its total units. each limits the units of a PULL.
-// A PULL without credit takes the time of none units.
-func (x *pacer) sendCredit(now unit.Time, each, none int64) int64 {
+// sendCredit gives credit to the flow that has the turn, and returns its total units. There must be such a flow. A PULL
+// gives at most maxUnits. A PULL without credit takes the time of idleUnits.
+func (x *pacer) sendCredit(now unit.Time, maxUnits, idleUnits int64) int64 {
 	m := x.nextMember()
 	var units int64
 	if x.active.Len() > 0 {
 		x.active.Pop()
-		units = max(min(each, m.target-m.given), 0)
+		units = max(min(maxUnits, m.target-m.given), 0)
 		m.given += units
 		if m.target > m.given {
 			x.active.Push(m)
@@ -84,7 +84,7 @@ func (x *pacer) sendCredit(now unit.Time, each, none int64) int64 {
 		}
 	} else {
 		x.idle.Pop()
-		units = each
+		units = maxUnits
 		m.given += units
 		if m.inIdle = m.target <= m.given && m.given-m.target < m.maxAhead; m.inIdle {
 			x.idle.Push(m)
@@ -92,7 +92,7 @@ func (x *pacer) sendCredit(now unit.Time, each, none int64) int64 {
 	}
 	paid := units
 	if units == 0 {
-		paid = none
+		paid = idleUnits
 	}
 	took := float64(m.perQuantum * float64(paid))
 	if x.slow != nil {

@@ -81,7 +81,8 @@ func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	return r.handleRequest(now, p)
 }
 
-// newAck returns an acknowledgement with this cause and entropy value. Its bitmap begins at base.
+// newAck returns an acknowledgement with this cause and entropy value. Its bitmap begins at base. The count of bytes
+// since the last acknowledgement restarts.
 func (r *Receiver) newAck(caused int64, ev uint16, base int64, flags uint8) answer {
 	r.since = 0
 	return answer{ev: ev, flags: flags, caused: caused, expected: r.arrived.Expected, base: base,

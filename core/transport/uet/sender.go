@@ -162,7 +162,8 @@ func (o *outstanding) oldestFlight() *transport.Flight {
 	return o.flights.OldestLive(func(f *transport.Flight) bool { return o.isLive(f) })
 }
 
-// nextFrame returns the frame size of the packet that would be sent next; 0: there is no packet.
+// nextFrame returns the frame size in bytes of the packet that would be sent next; 0: there is no packet. It removes
+// stale packets from the head of repairs.
 func (s *Sender) nextFrame() int64 {
 	if s.waits > 0 {
 		for n := s.repairs[0]; n < s.una || s.recordOf(n).state != waiting; n = s.repairs[0] {
@@ -191,7 +192,8 @@ func (s *Sender) isPermitted() bool {
 	return s.sleek.on && s.waits > 0
 }
 
-// NextSend returns when Emit has a packet to send.
+// NextSend returns when Emit has a packet to send: the start of the flow, or unit.Never. It also stores whether window
+// and credit permit a packet, which Receive and Advance use.
 func (s *Sender) NextSend() unit.Time {
 	if s.waits == 0 && !s.wantsAsk && !s.sleek.due { // like isPermitted, for new packets
 		s.maySend = !s.done && s.left > 0 && s.next-s.una < s.reorder && !(s.credited && s.credit <= 0) &&
@@ -309,7 +311,7 @@ func (s *Sender) fillPacket(now unit.Time, p *packet.Packet, n, payload int64, f
 	s.setTimer(now)
 }
 
-// spendCredit subtracts a packet's bytes from the credit.
+// spendCredit subtracts a packet's bytes from the credit, if the receiver gives credit.
 func (s *Sender) spendCredit(size int64) {
 	if s.credited {
 		s.credit -= size
@@ -338,7 +340,8 @@ func (s *Sender) creditTarget() int64 {
 	return max((want+quantum-1)/quantum, 0)
 }
 
-// setTimer sets the timer for the oldest transmission without an answer, and the next probe.
+// setTimer sets the timer for the oldest transmission without an answer, or for missing credit, and the next probe.
+// From the stop of the flow on it drops the data never sent. Without a transmission it sets inFlight to 0.
 func (s *Sender) setTimer(now unit.Time) {
 	s.timerAt = unit.Never
 	if s.done {
@@ -424,7 +427,8 @@ func (s *Sender) Advance(now unit.Time) {
 	s.setTimer(now)
 }
 
-// queueRepair queues packet n, which is no longer in flight, to be resent, because of why.
+// queueRepair queues packet n, which is no longer in flight, to be resent, because of why. The caller subtracts its
+// bytes from inFlight.
 func (s *Sender) queueRepair(n int64, why packet.ResendCause) {
 	x := s.recordOf(n)
 	x.state, x.cause = waiting, why

@@ -27,7 +27,8 @@ var (
 		Condition: "a fixed timeout is below a path's round trip with the queues that its switches hold before they trim"}
 )
 
-// Check warns of switches that do not trim or mark, and of windows and timers that the paths make too short.
+// Check warns of switches that do not trim or mark, of switches that spread packets themselves, and of windows and
+// timers that the paths make too short.
 func (c *Config) Check(s *cc.FlowContext) (all []scheme.Remark) {
 	untrimmed := s.FindPath(func(p *cc.FlowPath) bool { return p.WhyLossless == "" && !p.Trims })
 	switch {

@@ -50,7 +50,8 @@ func (x *slowdown) countArrival(now unit.Time, p arrivals) {
 	x.since.within += p.within
 }
 
-// passPeriods changes the share once for each period that has passed.
+// passPeriods changes the share once for each period that has passed, up to now. After longPause periods without a call
+// it resets the state.
 func (x *slowdown) passPeriods(now unit.Time) {
 	if now-x.nextChange > longPause*x.every {
 		x.rate, x.share, x.raised, x.since = 1, 0, longPause, arrivals{}

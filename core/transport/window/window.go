@@ -48,8 +48,8 @@ func Scheme() transport.Scheme {
 	})
 }
 
-// New makes the two endpoints of flow f with a window in packets. The retransmission timeout does not follow the round
-// trips. It begins at timeout and only doubles, to at most 64 times timeout, until there is progress.
+// New makes the two endpoints of flow f with a window in packets of f.Payload bytes. timeout does not follow the
+// measured round trips; it doubles at each expiry without progress, up to 64 times. f must have a size.
 func New(f transport.Flow, window int, timeout unit.Time) (*Sender, *Receiver) {
 	headers := packet.EthernetHeader + packet.IPHeader(f.Version) + header
 	s := &Sender{
@@ -115,7 +115,8 @@ func (s *Sender) Emit(now unit.Time, p *packet.Packet) {
 	}
 }
 
-// Receive handles an acknowledgement or a NACK. Its Ack is the next byte that the receiver expects.
+// Receive handles an acknowledgement or a NACK. Its Ack is the next byte that the receiver expects. A NACK of the first
+// unacknowledged byte makes the sender go back to it.
 func (s *Sender) Receive(now unit.Time, p *packet.Packet) bool {
 	s.counters.ReceivedPackets++
 	if p.Ack > s.unacked && p.Ack <= s.highest {
@@ -173,8 +174,8 @@ type Receiver struct {
 	counters transport.Counters
 }
 
-// Receive turns a data packet into its acknowledgement. A gap gives one NACK, and packets after it are dropped
-// silently.
+// Receive turns a data packet into its acknowledgement. A gap, or a trimmed packet, gives one NACK, and packets after
+// it are dropped silently.
 func (r *Receiver) Receive(now unit.Time, p *packet.Packet) bool {
 	c := &r.counters
 	c.ReceivedPackets++
