@@ -47,7 +47,8 @@ type completedFlow struct {
 	value float64
 }
 
-// listCompletions returns the finished flows of a class, sorted by value, then by size.
+// listCompletions returns the finished flows of a class, sorted by value, then by size. value computes it for flow i
+// with the given completion time.
 func (e *Evaluation) listCompletions(c *class, value func(i int, fct unit.Time) float64) (out []completedFlow) {
 	for i := range e.Load.Flows {
 		if f := &e.Load.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.hasFlow(e, i) {
@@ -70,7 +71,7 @@ func completionValues(flows []completedFlow) []float64 {
 	return out
 }
 
-// addCommon adds percentiles, distributions and tables by flow size. flows has the finished flows of each class,
+// addCommon adds percentiles, distributions and tables by flow size. all has the finished flows of each class,
 // ascending by value.
 func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, all [][]completedFlow) {
 	for _, q := range m.percentiles {
@@ -93,7 +94,7 @@ func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, 
 	}
 }
 
-// binBySize splits a class's finished flows by size into bins of equally many flows. If sizes are drawn from a
+// binBySize splits a class's finished flows, all, by size into bins of equally many flows. If sizes are drawn from a
 // distribution its quantiles are the edges, so that all runs have the same bins. Otherwise they are the quantiles of
 // the run's own flows.
 func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []completedFlow) Binned {
@@ -118,7 +119,8 @@ func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []c
 	return b
 }
 
-// binEdges returns the largest size of each bin, ascending. Equal edges are merged.
+// binEdges returns the largest size of each bin, ascending. Equal edges are merged, so there may be fewer bins. It is
+// nil without flows that have a size.
 func (m *completion) binEdges(e *Evaluation, c *class) (out []unit.Bytes) {
 	var sizeAt func(share float64) unit.Bytes
 	if c.traffic >= 0 && e.Point.Traffic[c.traffic].Sizes != nil {
@@ -191,7 +193,7 @@ func (m *fct) AddValues(e *Evaluation) {
 }
 
 // addWritten adds by traffic the mean time until the application's last write returned, and with `deviation` its
-// standard deviation and distribution.
+// standard deviation and distribution. Flows without such a time do not count.
 func (m *fct) addWritten(e *Evaluation) {
 	written := make([][]float64, len(e.Point.Traffic))
 	for i := range e.Load.Flows {
