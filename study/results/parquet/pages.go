@@ -36,7 +36,8 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkPages checks that all pages are within the file and within maxPageBytes when uncompressed.
+// checkPages checks that all pages are within the file and within maxPageBytes when uncompressed. size is the file's,
+// in bytes.
 func checkPages(r io.ReaderAt, size int64, file *format.FileMetaData) error {
 	for g := range file.RowGroups {
 		for c := range file.RowGroups[g].Columns {
