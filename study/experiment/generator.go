@@ -306,9 +306,9 @@ func (g *Generator) groupSize() int {
 	return 1
 }
 
-// ArrivalRate returns the mean number of arrivals per second of one source, or of a whole incast. Each arrival is one
-// flow, or with ToCount that many. source is a node; an incast ignores it. The load of an incast is a share of all
-// hosts' links. The mean size must not be 0.
+// ArrivalRate returns the mean number of arrivals per second of one source, or of a whole incast. An arrival is one
+// flow, ToCount flows, or in an incast the flows of all its sources. source is a node; an incast ignores it. The load
+// of an incast is a share of all hosts' links. The mean size must not be 0.
 func (g *Generator) ArrivalRate(source int) float64 {
 	rate := g.rates[source]
 	if g.FromCount > 0 {
