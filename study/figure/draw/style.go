@@ -55,7 +55,7 @@ func seriesColour(series int) color.Color {
 	return figure.Palette()[series%figure.MaxSeries]
 }
 
-// withOpacity returns the colour with the given opacity, 0 … 1.
+// withOpacity returns the opaque colour c with the opacity share, 0 … 1.
 func withOpacity(c color.Color, share float64) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(math.Round(255 * share))}
@@ -78,7 +78,8 @@ func newPolygon(sides int, first float64) shape {
 	return s
 }
 
-// newStar returns a star with the given number of points; inner is the factor of the inner radius.
+// newStar returns a star with the given number of points; inner is the factor of the inner radius; the outer one has
+// 1.2.
 func newStar(points int, inner float64) shape {
 	s := newPolygon(2*points, 90)
 	for k := range s.corners {
@@ -110,7 +111,7 @@ func seriesMarker(series int) (s shape, filled bool) {
 	return s, series < len(shapes)
 }
 
-// drawMarker draws a marker centred at a point.
+// drawMarker draws a marker of the given radius centred at a point of the canvas. A hollow one is filled with paper.
 func (p *pen) drawMarker(s shape, filled bool, c color.Color, at vg.Point, radius vg.Length) {
 	var path vg.Path
 	corner := func(k int) vg.Point {
