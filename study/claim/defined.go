@@ -327,9 +327,9 @@ func (t *truth) undefinedNames(envs []map[string]any) (names []string) {
 }
 
 // undefinedText returns a message that something is undefined for count of the seeds; "" for 0.
-func undefinedText(what string, count, seeds int) string {
+func undefinedText(name string, count, seeds int) string {
 	if count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is not defined for %d of %s", what, count, text.Count(seeds, "seed"))
+	return fmt.Sprintf("%s is not defined for %d of %s", name, count, text.Count(seeds, "seed"))
 }

@@ -119,9 +119,9 @@ func (r *Ratio) Shape(measures []measure.Measured) measure.Measured {
 	return measure.Measured{Name: r.Name}
 }
 
-// divide returns the ratio of two values of a measure by group; NaN where the divisor is missing or 0. by is the
-// divisor; nil: missing. The result has no unit.
-func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
+// divide returns the ratio of two values of a measure by group; NaN where the divisor is missing or 0. A nil divisor is
+// missing everywhere. The result has no unit.
+func (r *Ratio) divide(m, divisor *measure.Measured) measure.Measured {
 	over := func(v, w float64) float64 {
 		if w == 0 {
 			return math.NaN()
@@ -129,16 +129,16 @@ func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 		return v / w
 	}
 	out := measure.Measured{Name: r.Name, Value: math.NaN()}
-	if by != nil && m.Groups == nil && by.Groups == nil {
-		out.Value = over(m.Value, by.Value)
+	if divisor != nil && m.Groups == nil && divisor.Groups == nil {
+		out.Value = over(m.Value, divisor.Value)
 	}
 	if m.Groups != nil {
 		out.Groups = []measure.GroupValue{}
 	}
 	for _, g := range m.Groups {
 		v := math.NaN()
-		if by != nil {
-			for _, h := range by.Groups {
+		if divisor != nil {
+			for _, h := range divisor.Groups {
 				if h.Group == g.Group {
 					v = over(g.Value, h.Value)
 				}

@@ -244,12 +244,12 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 }
 
 // joinAddresses returns a list of addresses as text, at most eight and their total number.
-func joinAddresses(all []netip.Addr) string {
+func joinAddresses(addresses []netip.Addr) string {
 	const maxShown = 8
 	var words []string
-	for i, a := range all {
+	for i, a := range addresses {
 		if i == maxShown {
-			words = append(words, "… ("+strconv.Itoa(len(all))+")")
+			words = append(words, "… ("+strconv.Itoa(len(addresses))+")")
 			break
 		}
 		words = append(words, a.String())
@@ -258,11 +258,11 @@ func joinAddresses(all []netip.Addr) string {
 }
 
 // countLeft counts a packet or flow that is omitted, by the reason.
-func (c *captureTraffic) countLeft(why string) {
-	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == why })
+func (c *captureTraffic) countLeft(reason string) {
+	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == reason })
 	if i < 0 {
 		i = len(c.left)
-		c.left = append(c.left, pcapflows.Omission{Why: why})
+		c.left = append(c.left, pcapflows.Omission{Why: reason})
 	}
 	c.left[i].Packets++
 }

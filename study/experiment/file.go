@@ -139,14 +139,14 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 	}
 }
 
-// setKey sets a top-level key, or narrows a sweep key. from states the origin of the value. It copies the value. An
-// invalid value of a sweep key is an error and changes no key.
-func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, from string) {
+// setKey sets a top-level key, or narrows a sweep key. origin states where the value comes from. It copies the value.
+// An invalid value of a sweep key is an error and changes no key.
+func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, origin string) {
 	v := document.Copy(value)
-	v.Orig, v.From = nil, from
+	v.Orig, v.From = nil, origin
 	if sweep := top.ViewMap(f.root).Get("sweep"); sweep.Find(name) != nil {
 		if narrowed := f.selectValues(c, sweep.Find(name), v); narrowed != nil {
-			narrowed.From = from
+			narrowed.From = origin
 			sweep.Set(name, narrowed)
 		}
 		return

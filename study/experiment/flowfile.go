@@ -179,12 +179,12 @@ func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat,
 	return m, true
 }
 
-// shiftTrigger returns a trigger with first added to the indices of its flows. It does not change t.
-func shiftTrigger(t workload.Trigger, first int) workload.Trigger {
+// shiftTrigger returns a trigger with shift added to the indices of its flows. It does not change t.
+func shiftTrigger(t workload.Trigger, shift int) workload.Trigger {
 	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
 		list := make([]int, len(*flows))
 		for i, f := range *flows {
-			list[i] = f + first
+			list[i] = f + shift
 		}
 		*flows = list
 	}

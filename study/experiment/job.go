@@ -370,12 +370,13 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 
 // addFlows adds the flows of a job in which each message is a flow of the run. It starts them at the traffic's
 // startLow, and adds the traffic to the point. It adds them only if they fit into memory and all paths exist.
-func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
+func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, jobFlows job.Flows, hosts []int) {
 	place := hostsPlace(x)
-	if !d.checkFlowCount(place, p, float64(all.Count())) || !d.nodes.checkPaths(place, p, listTransfers(p, all, hosts)) {
+	if !d.checkFlowCount(place, p, float64(jobFlows.Count())) ||
+		!d.nodes.checkPaths(place, p, listTransfers(p, jobFlows, hosts)) {
 		return
 	}
-	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
+	p.flows.addReduction(reduction{Flows: jobFlows, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
 	tr.measured.Collective = true
 	p.entries = append(p.entries, tr)
 }
@@ -390,13 +391,13 @@ func hostsPlace(x document.Map) document.Position {
 
 // listTransfers returns the pairs of hosts that send to each other in a job. If one group of switches has a NIC of
 // each host, all paths exist, and it returns no pairs.
-func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
+func listTransfers(p *Point, flows job.Flows, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if p.measured.Routes.ShareGroup(hosts) {
 			return
 		}
-		for k := range all.Count() {
-			if src, dst, _ := all.Transfer(k); !yield(hosts[src], hosts[dst]) {
+		for k := range flows.Count() {
+			if src, dst, _ := flows.Transfer(k); !yield(hosts[src], hosts[dst]) {
 				return
 			}
 		}

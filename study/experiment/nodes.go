@@ -183,8 +183,8 @@ func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
 	return d.listEachHost(t, p, func(*document.Node, string) {})
 }
 
-// listEachHost lists hosts like listHosts. It calls again for each item that adds no host.
-func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
+// listEachHost lists hosts like listHosts. It calls onRepeat for each item that matches hosts but adds none.
+func (d *nodeNames) listEachHost(t *document.Node, p *Point, onRepeat func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		items = t.Items
@@ -211,7 +211,7 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 			taken[i] = true
 		}
 		if len(found) > 0 && len(out) == had {
-			again(y, pattern)
+			onRepeat(y, pattern)
 		}
 		if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok && n.Nodes[i].Switch {
 			d.Fail(y.Position, document.JoinNear(pattern, d.directory.hosts), "%q is a switch; flows go from host to host",

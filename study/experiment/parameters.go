@@ -110,10 +110,10 @@ func (s *Spec) addDefaults(out []Parameter) []Parameter {
 	return out
 }
 
-// sourceOf returns where a value comes from: from, or if that is "", its file and line.
-func sourceOf(t *document.Node, from string) string {
-	if from != "" {
-		return from
+// sourceOf returns where a value comes from: origin, or if that is "", its file and line.
+func sourceOf(t *document.Node, origin string) string {
+	if origin != "" {
+		return origin
 	}
 	return fmt.Sprintf("%s:%d", filepath.Base(t.File), t.Line) // results do not contain names of the machine's folders
 }

@@ -127,12 +127,12 @@ func (r *Registry) flowFormats() (names []string) {
 	return names
 }
 
-// readFormat reads the format of a file, and returns its index in formats; −1 after an error. known has all keys that
+// readFormat reads the format of a file, and returns its index in formats; −1 after an error. keys has all keys that
 // the map may have. what names the file in errors.
-func (d *reader) readFormat(x document.Map, table *document.Table, known, formats []string, what string) int {
+func (d *reader) readFormat(x document.Map, table *document.Table, keys, formats []string, what string) int {
 	v := x.Get("format")
 	if v == nil {
-		d.FailMissing(x.Node, "format", table.KeyNoun, known, "format: "+strings.Join(formats, ", or "),
+		d.FailMissing(x.Node, "format", table.KeyNoun, keys, "format: "+strings.Join(formats, ", or "),
 			"the format of the %s file is missing", what)
 		return -1
 	}
@@ -296,10 +296,10 @@ func (d *reader) maxFlows() float64 {
 	return min(memory/perFlowInRun, workload.MaxFlows)
 }
 
-// checkFlowCount reports whether the machine's memory can hold a run with the point's flows and more others. It
+// checkFlowCount reports whether the machine's memory can hold a run with the point's flows and moreFlows others. It
 // reports an error if not, before flows are listed.
-func (d *reader) checkFlowCount(place document.Position, p *Point, more float64) bool {
-	n, limit := p.expectedFlows()+more, d.maxFlows()
+func (d *reader) checkFlowCount(place document.Position, p *Point, moreFlows float64) bool {
+	n, limit := p.expectedFlows()+moreFlows, d.maxFlows()
 	if n > limit {
 		d.Fail(place, fmt.Sprintf("up to %.0f flows in a run (%s of memory)", limit, unit.Bytes(limit*perFlowInRun)),
 			"the experiment would have about %.0f flows", n)

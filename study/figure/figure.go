@@ -231,12 +231,12 @@ func (f *Figure) Sanitized() *Figure {
 }
 
 // sanitizeAll applies text.EscapeLine to each string. It returns nil for nil.
-func sanitizeAll(all []string) []string {
-	if all == nil {
+func sanitizeAll(texts []string) []string {
+	if texts == nil {
 		return nil
 	}
-	out := make([]string, len(all))
-	for i, s := range all {
+	out := make([]string, len(texts))
+	for i, s := range texts {
 		out[i] = text.EscapeLine(s)
 	}
 	return out

@@ -200,11 +200,11 @@ func (e *Evaluation) measuredSeconds() float64 {
 
 // addByClass adds a measure that has the number f(k) for each class k. If sized is set, classes without sized flows
 // are left out.
-func (e *Evaluation) addByClass(all []class, name, unitName string, sized bool, f func(k int) float64) {
+func (e *Evaluation) addByClass(classes []class, name, unitName string, sized bool, f func(k int) float64) {
 	m := Measured{Name: name, Unit: unitName, Groups: []GroupValue{}}
-	for k := range all {
-		if all[k].sized || !sized {
-			m.Groups = append(m.Groups, GroupValue{Group: all[k].name, Value: f(k)})
+	for k := range classes {
+		if classes[k].sized || !sized {
+			m.Groups = append(m.Groups, GroupValue{Group: classes[k].name, Value: f(k)})
 		}
 	}
 	e.Add(m)

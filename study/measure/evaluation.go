@@ -117,17 +117,17 @@ func findSettledIndex(values []float64, from, hold int, good func(v float64) boo
 
 // firstIndexAfter returns the index of the first sample, or interval, that begins at or after a time, which must not be
 // before the measured part.
-func (e *Evaluation) firstIndexAfter(after, every unit.Time) int {
-	return int((after - e.Point.Warmup + every - 1) / every)
+func (e *Evaluation) firstIndexAfter(time, every unit.Time) int {
+	return int((time - e.Point.Warmup + every - 1) / every)
 }
 
-// addLengths adds the mean, the maximum, the percentiles and the distribution of the samples all, which it sorts.
-// label names the distribution; it precedes the groups' names if several entries have the measure.
-func (e *Evaluation) addLengths(name, label, unitName string, percentiles []float64, all []float64) {
-	sort.Float64s(all)
+// addLengths adds the mean, the maximum, the percentiles and the distribution of the samples, which it sorts. label
+// names the distribution; it precedes the groups' names if several entries have the measure.
+func (e *Evaluation) addLengths(name, label, unitName string, percentiles []float64, samples []float64) {
+	sort.Float64s(samples)
 	largest := math.NaN()
-	if n := len(all); n > 0 {
-		largest = all[n-1]
+	if n := len(samples); n > 0 {
+		largest = samples[n-1]
 	}
 	prefix, same := "", 0
 	for _, other := range e.list {
@@ -138,13 +138,13 @@ func (e *Evaluation) addLengths(name, label, unitName string, percentiles []floa
 	if same > 1 { // the port's name precedes the names of its groups
 		prefix = label + " "
 	}
-	groups := []GroupValue{{Group: prefix + "mean", Value: mean(all)}, {Group: prefix + "max", Value: largest}}
+	groups := []GroupValue{{Group: prefix + "mean", Value: mean(samples)}, {Group: prefix + "max", Value: largest}}
 	for _, q := range percentiles {
-		groups = append(groups, GroupValue{Group: prefix + percentileGroup(q), Value: percentile(all, q)})
+		groups = append(groups, GroupValue{Group: prefix + percentileGroup(q), Value: percentile(samples, q)})
 	}
 	e.Add(Measured{Name: name, Unit: unitName, Groups: groups})
 	d := Distribution{Name: name, Unit: unitName, Group: label}
-	for _, v := range all {
+	for _, v := range samples {
 		d.Add(v, 1)
 	}
 	e.AddDistribution(d)

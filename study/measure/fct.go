@@ -71,12 +71,12 @@ func completionValues(flows []completedFlow) []float64 {
 	return out
 }
 
-// addCommon adds percentiles, distributions and tables by flow size. all has the finished flows of each class,
+// addCommon adds percentiles, distributions and tables by flow size. flows has the finished flows of each class,
 // ascending by value.
-func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, all [][]completedFlow) {
+func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, flows [][]completedFlow) {
 	for _, q := range m.percentiles {
 		e.addByClass(classes, PercentileName(m.name, q), unitName, true, func(k int) float64 {
-			return percentile(completionValues(all[k]), q)
+			return percentile(completionValues(flows[k]), q)
 		})
 	}
 	for k := range classes {
@@ -84,20 +84,20 @@ func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, 
 			continue
 		}
 		d := Distribution{Name: m.name, Unit: unitName, Group: classes[k].name}
-		for _, x := range all[k] {
+		for _, x := range flows[k] {
 			d.Add(x.value, 1)
 		}
 		e.AddDistribution(d)
 		if m.bins > 0 {
-			e.Values.Bins = append(e.Values.Bins, m.binBySize(e, &classes[k], unitName, all[k]))
+			e.Values.Bins = append(e.Values.Bins, m.binBySize(e, &classes[k], unitName, flows[k]))
 		}
 	}
 }
 
-// binBySize splits a class's finished flows, all, by size into bins of equally many flows. If sizes are drawn from a
+// binBySize splits a class's finished flows by size into bins of equally many flows. If sizes are drawn from a
 // distribution its quantiles are the edges, so that all runs have the same bins. Otherwise they are the quantiles of
 // the run's own flows.
-func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []completedFlow) Binned {
+func (m *completion) binBySize(e *Evaluation, c *class, unitName string, flows []completedFlow) Binned {
 	b := Binned{Name: m.name, Unit: unitName, Traffic: c.name, Percentiles: m.percentiles}
 	for _, edge := range m.binEdges(e, c) {
 		from := unit.Bytes(0)
@@ -105,7 +105,7 @@ func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []c
 			from = unit.Bytes(b.Bins[n-1].ToBytes)
 		}
 		var in []float64
-		for _, x := range all {
+		for _, x := range flows {
 			if x.size > from && x.size <= edge {
 				in = append(in, x.value)
 			}

@@ -153,19 +153,19 @@ func (m *goodput) AddValues(e *Evaluation) {
 }
 
 // addGroupSeries adds the goodput of each group over time. Jobs are excluded (Check).
-func (m *goodput) addGroupSeries(e *Evaluation, all []class) {
-	for c := range all {
+func (m *goodput) addGroupSeries(e *Evaluation, classes []class) {
+	for c := range classes {
 		var over []float64
 		for k := range e.countIntervals() {
 			sum := 0.0
 			for i := range e.Load.Flows {
-				if all[c].hasFlow(e, i) {
+				if classes[c].hasFlow(e, i) {
 					sum += float64(e.Samples[i][k+1]-e.Samples[i][k]) * 8 / m.every.Seconds()
 				}
 			}
 			over = append(over, sum)
 		}
-		e.AddSeries("goodput", "bps", all[c].name, m.every, over)
+		e.AddSeries("goodput", "bps", classes[c].name, m.every, over)
 	}
 }
 
@@ -207,10 +207,10 @@ type shares struct {
 	index map[int]int // a sender's index in all, by node
 }
 
-// addFlow adds the bytes x of a flow from node src, or any other quantity: to its sender's share if by is "sender",
-// else as its own share.
-func (s *shares) addFlow(by string, src int, x float64) {
-	if by != "sender" {
+// addFlow adds the bytes x of a flow from node src, or any other quantity: to its sender's share if grouping is
+// "sender", else as its own share.
+func (s *shares) addFlow(grouping string, src int, x float64) {
+	if grouping != "sender" {
 		s.all = append(s.all, x)
 		return
 	}
@@ -225,12 +225,12 @@ func (s *shares) addFlow(by string, src int, x float64) {
 	s.all[i] += x
 }
 
-// computeFairness returns Jain's index for each interval. by is traffic, flow or sender. It covers the traffics, or the
-// flows that were active throughout the interval, or the senders of these flows. It is NaN for an interval in which no
-// byte arrived.
-func (e *Evaluation) computeFairness(by string, every unit.Time) (out []float64) {
+// computeFairness returns Jain's index for each interval. grouping is traffic, flow or sender. It covers the traffics,
+// or the flows that were active throughout the interval, or the senders of these flows. It is NaN for an interval in
+// which no byte arrived.
+func (e *Evaluation) computeFairness(grouping string, every unit.Time) (out []float64) {
 	for k := range e.countIntervals() {
-		if by == "traffic" {
+		if grouping == "traffic" {
 			out = append(out, jainIndex(e.goodputInInterval(-1, every, k)))
 			continue
 		}
@@ -239,7 +239,7 @@ func (e *Evaluation) computeFairness(by string, every unit.Time) (out []float64)
 		for i := range e.Load.Flows {
 			f, start, fct := &e.Load.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
 			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
-				x.addFlow(by, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
+				x.addFlow(grouping, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
 			}
 		}
 		out = append(out, jainIndex(x.all))

@@ -253,11 +253,11 @@ func (e *Evaluation) isServer(t, rank int) bool {
 }
 
 // maxOrNaN returns the largest value; NaN without a value.
-func maxOrNaN(all []float64) float64 {
-	if len(all) == 0 {
+func maxOrNaN(values []float64) float64 {
+	if len(values) == 0 {
 		return math.NaN()
 	}
-	return slices.Max(all)
+	return slices.Max(values)
 }
 
 // slowestRank finds the rank that delays iterations: the one that computed longest, the first of several. If a job was

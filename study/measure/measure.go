@@ -401,11 +401,11 @@ func withoutPackets(p *Point, load *outcome.Load, n *Needs, res *outcome.Result)
 }
 
 // setUndefined sets all values to NaN.
-func setUndefined(all []Measured) {
-	for i := range all {
-		all[i].Value = math.NaN()
-		for k := range all[i].Groups {
-			all[i].Groups[k].Value = math.NaN()
+func setUndefined(measures []Measured) {
+	for i := range measures {
+		measures[i].Value = math.NaN()
+		for k := range measures[i].Groups {
+			measures[i].Groups[k].Value = math.NaN()
 		}
 	}
 }

@@ -34,11 +34,11 @@ func (m *port) ReadOptions(o *Options) {
 }
 
 // watchPort returns a watch of a quantity of the port if `every` is given.
-func (m *port) watchPort(what outcome.Quantity) Needs {
+func (m *port) watchPort(quantity outcome.Quantity) Needs {
 	if m.every == 0 {
 		return Needs{}
 	}
-	return Needs{Watches: []outcome.Watch{{What: what, Index: m.index, Every: m.every}}}
+	return Needs{Watches: []outcome.Watch{{What: quantity, Index: m.index, Every: m.every}}}
 }
 
 // sentRates returns the rate at which the watched port has sent in each interval. factor is 8 to get bit/s from bytes,

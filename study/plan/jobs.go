@@ -119,10 +119,10 @@ func (b *builder) checkNamedNIC(id int, j *experiment.Job) (err error) {
 }
 
 // nicError returns the error that a NIC which a traffic requests is missing or has no path to a receiver.
-func (b *builder) nicError(id int, why error) error {
+func (b *builder) nicError(id int, cause error) error {
 	return &experiment.NoNIC{Traffic: id,
 		Allowed: "hash, round_robin, rail or a NIC with a path from each sender to its receivers",
-		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
+		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), cause)}
 }
 
 // Tick returns the granularity of time of a traffic's transport and its controller (persistentEndpointFactory of

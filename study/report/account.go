@@ -60,9 +60,9 @@ func newAccounts(o *results.Outcome) (all []executionAccount) {
 
 const clockLayout = "15:04:05" // layout of a time of day
 
-// formatMoment formats a time of day, with the date if it differs from the date of near, in UTC.
-func formatMoment(t, near time.Time) string {
-	if t.UTC().Format(time.DateOnly) == near.UTC().Format(time.DateOnly) {
+// formatMoment formats a time of day, with the date if it differs from the reference's, in UTC.
+func formatMoment(t, reference time.Time) string {
+	if t.UTC().Format(time.DateOnly) == reference.UTC().Format(time.DateOnly) {
 		return t.UTC().Format(clockLayout)
 	}
 	return t.UTC().Format(time.DateTime)

@@ -45,8 +45,8 @@ func MeasureDoc(s *experiment.Spec, name string) string {
 }
 
 // meaningOf returns the meaning of a sweep key's value; "" if it has no explanation.
-func meaningOf(all []experiment.Meaning, key, value string) string {
-	for _, m := range all {
+func meaningOf(meanings []experiment.Meaning, key, value string) string {
+	for _, m := range meanings {
 		if m.Key == key && m.Value == value {
 			return m.Text
 		}

@@ -116,11 +116,11 @@ func WrapText(text string, width int, indent string) string {
 	return WrapHanging("", text, indent, width)
 }
 
-// padText pads s with spaces to width runes, on the right if left is set, so that the text is left-aligned. A longer
-// text stays unchanged.
-func padText(s string, width int, left bool) string {
+// padText pads s with spaces to width runes, on the right if leftAligned is set, otherwise on the left. A longer text
+// stays unchanged.
+func padText(s string, width int, leftAligned bool) string {
 	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-	if left {
+	if leftAligned {
 		return s + fill
 	}
 	return fill + s

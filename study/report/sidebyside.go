@@ -421,9 +421,9 @@ func agreementLine(o *results.Outcome) string {
 }
 
 // agreementRule describes the tolerance of judged values, for each measure if there are several.
-func agreementRule(s *experiment.Spec, all []results.Agreement) string {
+func agreementRule(s *experiment.Spec, agreements []results.Agreement) string {
 	var names, rules []string
-	for _, a := range all {
+	for _, a := range agreements {
 		if !a.Judged || slices.Contains(names, a.Measure) {
 			continue
 		}

@@ -111,10 +111,10 @@ type Agreement struct {
 
 // judgeSamples compares the samples of both worlds and sets the verdict. a.Sim must be set. upset is the amount, in the
 // measure's unit, by which the machine may have changed the lab's mean.
-func (a *Agreement) judgeSamples(sim, lab []float64, near measure.Tolerance, upset float64) {
+func (a *Agreement) judgeSamples(sim, lab []float64, tolerance measure.Tolerance, upset float64) {
 	difference, half := compareMeans(sim, lab)
 	a.Interval = half
-	if a.Judged = near.IsSet(); !a.Judged {
+	if a.Judged = tolerance.IsSet(); !a.Judged {
 		return
 	}
 	if math.IsNaN(difference) || math.IsInf(difference, 0) {
@@ -124,7 +124,7 @@ func (a *Agreement) judgeSamples(sim, lab []float64, near measure.Tolerance, ups
 	if math.IsNaN(half) {
 		half = 0 // only the values themselves are known
 	}
-	lower, upper := near.Bounds(a.Sim)
+	lower, upper := tolerance.Bounds(a.Sim)
 	decide := func(half float64) claim.Verdict {
 		switch {
 		case difference-half >= lower && difference+half <= upper:
@@ -237,9 +237,9 @@ type AgreementCount struct {
 }
 
 // CountAgreements counts points by the verdicts of their judged values: a point with a differing value is apart.
-func CountAgreements(all []Agreement) (a AgreementCount) {
+func CountAgreements(agreements []Agreement) (a AgreementCount) {
 	worst := map[string]claim.Verdict{}
-	for _, x := range all {
+	for _, x := range agreements {
 		if !x.Judged {
 			continue
 		}

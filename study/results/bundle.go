@@ -273,11 +273,11 @@ type UnbundleOptions struct {
 
 // Unbundle opens an untrusted archive. It accepts only files of results folders that are in the list, each once, with
 // their listed size and digest, and no links or additional data. It writes into a new temporary folder and moves the
-// results folders into place when all are correct; after an error it removes everything. It calls made for each folder
-// before the move; an error of made aborts. made receives the temporary path and the name of the folder. An existing
-// folder of the same name is an error. It returns the names of the folders below Parent.
-func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir, name string) error) (names []string,
-	err error) {
+// results folders into place when all are correct; after an error it removes everything. It calls onFolder for each
+// folder before the move; an error of onFolder aborts. onFolder receives the temporary path and the name of the folder.
+// An existing folder of the same name is an error. It returns the names of the folders below Parent.
+func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions,
+	onFolder func(dir, name string) error) (names []string, err error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("it is not an archive of weir results bundle: %w", err)
@@ -303,7 +303,7 @@ func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir
 		return nil, errors.New("data follow its end")
 	}
 	for _, f := range list.Folders {
-		if err := made(filepath.Join(work, f.Name), f.Name); err != nil {
+		if err := onFolder(filepath.Join(work, f.Name), f.Name); err != nil {
 			return nil, err
 		}
 	}

@@ -64,9 +64,9 @@ func openWithIndex(r *experiment.Registry, dir string, doc *runIndex) (*Outcome,
 	return o, nil
 }
 
-// loadSpec loads the spec of a results folder with its inputs. name is the experiment's name, and from its origin; nil:
-// unknown.
-func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*experiment.Spec, error) {
+// loadSpec loads the spec of a results folder with its inputs. name is the experiment's name, and origin the origin of
+// the spec; nil: unknown.
+func loadSpec(r *experiment.Registry, dir, name string, origin *originFile) (*experiment.Spec, error) {
 	src, err := r.OpenExperiment(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return nil, err
@@ -75,7 +75,7 @@ func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*expe
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(dir, name), document.MaxInput)
 	}
-	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.specOrigin()})
+	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: origin.specOrigin()})
 }
 
 // ReadUnfinished reads the experiment, the world and the command of a results folder without a runs.json: its execution

@@ -72,11 +72,11 @@ const (
 	ByHere    = "here"    // weir run, on the machine itself
 )
 
-// NewExecution returns the start of an execution by this process. by is one of the constants above. It has a new random
-// ID and begins at the current time.
-func NewExecution(by string) Execution {
+// NewExecution returns the start of an execution by this process. runner is one of the constants above. It has a new
+// random ID and begins at the current time.
+func NewExecution(runner string) Execution {
 	host, _ := os.Hostname()
-	return Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: AccountTime()}
+	return Execution{ID: rand.Text(), By: runner, Host: host, Revision: revision.This().String(), Begun: AccountTime()}
 }
 
 // AccountTime returns the current time in UTC in the resolution of accounts, milliseconds.
@@ -225,10 +225,10 @@ func (h *Hosts) mergeHosts(others ...*Hosts) *Hosts {
 
 // uniteExecutions orders executions by their start and keeps the account of each ID that ended last, or of equal ones
 // the later in the list.
-func uniteExecutions(all []Execution) []Execution {
+func uniteExecutions(executions []Execution) []Execution {
 	at := map[string]int{}
 	var once []Execution
-	for _, e := range all {
+	for _, e := range executions {
 		i, is := at[e.ID]
 		switch {
 		case !is:

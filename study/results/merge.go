@@ -189,9 +189,9 @@ func worldName(world string) string {
 	return "simulator"
 }
 
-// loadExperiment loads the merged experiment and its plan. text is its resolved spec, from its origin (nil: unknown),
+// loadExperiment loads the merged experiment and its plan. text is its resolved spec, origin its origin (nil: unknown),
 // and base the part with its input files. It returns an error if this version would write another spec.
-func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) error {
+func (x *merger) loadExperiment(text []byte, origin *originFile, base *mergePart) error {
 	name := filepath.Join(base.dir, "spec.yaml")
 	src, err := x.registry.OpenExperiment(name)
 	if err != nil {
@@ -202,7 +202,7 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 		return document.ReadFile(inputFile(base.dir, name), document.MaxInput)
 	}
 	if x.spec, err = plan.Load(x.registry, src, experiment.Options{Resolved: true,
-		Origin: from.specOrigin()}); err != nil {
+		Origin: origin.specOrigin()}); err != nil {
 		return err
 	}
 	if !bytes.Equal(x.spec.Resolved(), text) {
@@ -210,8 +210,8 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 			Msg:     "another version of weir wrote the file, or it was changed",
 			Allowed: "the version of weir that wrote it"}}
 	}
-	if x.hasOrigin = from != nil; x.hasOrigin {
-		x.command = from.Command
+	if x.hasOrigin = origin != nil; x.hasOrigin {
+		x.command = origin.Command
 	}
 	x.findProgram()
 	x.plan, x.order = map[string]*plan.Run{}, plan.ListRunsOn(x.spec, x.world)

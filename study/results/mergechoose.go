@@ -165,10 +165,10 @@ func rereadRun(m *mergeRun) (*Run, error) {
 
 // chooseLists chooses the traces and captures of a chosen run from any part that has them with the same ID. It adds an
 // error to wrongs if their digests differ between parts.
-func (x *merger) chooseLists(best *mergeRun, all []*mergeRun, wrongs *problems) {
+func (x *merger) chooseLists(best *mergeRun, candidates []*mergeRun, wrongs *problems) {
 	lists := map[string][]*mergeRun{}
 	texts := map[string][]byte{}
-	for _, m := range all {
+	for _, m := range candidates {
 		if m.id != best.id {
 			continue // the digests belong to a result with that id
 		}

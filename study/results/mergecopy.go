@@ -143,17 +143,17 @@ func (x *merger) copyRun(m *mergeRun) (fresh bool, err error) {
 	return err == nil, err
 }
 
-// copyFiles copies the files of a digest list, then the list, into the merged folder unless the folder has them. from
-// are the runs with this list; the first one provides the files.
-func (x *merger) copyFiles(from []*mergeRun, list string) error {
-	for _, m := range from {
+// copyFiles copies the files of a digest list, then the list, into the merged folder unless the folder has them. runs
+// are the ones with this list; the first one provides the files.
+func (x *merger) copyFiles(runs []*mergeRun, list string) error {
+	for _, m := range runs {
 		if m.part.target {
 			return nil
 		}
 	}
-	p := from[0].part
+	p := runs[0].part
 	var v digestList
-	for _, y := range from[0].lists {
+	for _, y := range runs[0].lists {
 		if y.list == list {
 			v = y
 		}

@@ -95,8 +95,8 @@ func checkPlace(dir, name string) error {
 }
 
 // placeError returns an InputErrors about an obstructing file.
-func placeError(dir, name, why string) error {
-	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: why,
+func placeError(dir, name, reason string) error {
+	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: reason,
 		Allowed: "another folder (--out), or move the file elsewhere"}}
 }
 

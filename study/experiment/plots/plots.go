@@ -781,9 +781,9 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 }
 
 // CheckNames checks plots if the measures of runs are unknown: view.MayBeMeasure reports whether a name may be a
-// measure, and known has the possible names for messages. It checks keys, conditions and the names of measures; errors
+// measure, and names has the possible names for messages. It checks keys, conditions and the names of measures; errors
 // go to r.
-func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
+func CheckNames(r *document.Reader, view *claim.View, t *document.Node, names []string) {
 	if t == nil || t.Kind != document.List {
 		return
 	}
@@ -802,7 +802,7 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []
 			view.ReadWhere(r, &f.Filter, w)
 		}
 		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.MayBeMeasure(y.Text) {
-			r.FailUnknown(y.Position, "measure", y.Text, known)
+			r.FailUnknown(y.Position, "measure", y.Text, names)
 		}
 	}
 }

@@ -40,11 +40,11 @@ func (p *pen) drawLabel(text string, x, y, size vg.Length, alongX draw.XAlignmen
 type anchorer interface{ anchorTexts(at draw.XAlignment) }
 
 // writeText draws text at a point. The style's alignment relates the text to the point.
-func (p *pen) writeText(style words.Style, at vg.Point, text string) {
+func (p *pen) writeText(style words.Style, point vg.Point, text string) {
 	if c, ok := p.Canvas.Canvas.(anchorer); ok {
 		c.anchorTexts(style.XAlign)
 	}
-	p.FillText(style, at, text)
+	p.FillText(style, point, text)
 }
 
 // markerRadius returns the radius of markers.

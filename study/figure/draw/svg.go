@@ -45,7 +45,7 @@ type svgText struct {
 }
 
 // anchorTexts sets the alignment of the following texts.
-func (c *svgCanvas) anchorTexts(at draw.XAlignment) { c.anchor = at }
+func (c *svgCanvas) anchorTexts(alignment draw.XAlignment) { c.anchor = alignment }
 
 // FillString implements vg.Canvas.
 func (c *svgCanvas) FillString(f font.Face, at vg.Point, s string) {

@@ -401,10 +401,10 @@ func (m *hpccImport) checkAckInterval() {
 	}
 }
 
-// mapFlag records a flag: why it has no counterpart if it is set, otherwise its counterpart.
-func (m *hpccImport) mapFlag(key, why, counterpart string) {
+// mapFlag records a flag: the reason why it has no counterpart if it is set, otherwise its counterpart.
+func (m *hpccImport) mapFlag(key, reason, counterpart string) {
 	if m.config.IsSet(key) {
-		m.unmapped[key] = why
+		m.unmapped[key] = reason
 	} else {
 		m.mapped[key] = counterpart
 	}

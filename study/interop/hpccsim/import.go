@@ -306,9 +306,9 @@ func (m *hpccImport) keyWarnings() (out []document.Warning) {
 	return out
 }
 
-// newKeyWarning returns a warning about a key, at its place; what follows the key's name in the text.
-func (m *hpccImport) newKeyWarning(kind scheme.WarningKind, key, what string) document.Warning {
-	return document.Warn(kind, m.keyPlace(key), "%s %s", key, what)
+// newKeyWarning returns a warning about a key, at its place; text follows the key's name.
+func (m *hpccImport) newKeyWarning(kind scheme.WarningKind, key, text string) document.Warning {
+	return document.Warn(kind, m.keyPlace(key), "%s %s", key, text)
 }
 
 // writeTraffic writes the traffic entry of the flows to a destination port; of all flows if port is negative.

@@ -124,11 +124,11 @@ func (l *lineReader) checkWordCount(form string) error {
 	return nil
 }
 
-// readNumber parses word i as an integer from low to high. what names the value in the error.
-func (l *lineReader) readNumber(i int, what string, low, high int64) (int64, error) {
+// readNumber parses word i as an integer from low to high. name is the value's name in the error.
+func (l *lineReader) readNumber(i int, name string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(l.words[i], 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, l.errorf(i, "%s is %q; a number from %d to %d is allowed", what, l.words[i], low, high)
+		return 0, l.errorf(i, "%s is %q; a number from %d to %d is allowed", name, l.words[i], low, high)
 	}
 	return v, nil
 }
