@@ -331,8 +331,8 @@ func (d *pathChecker) addSignals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic)
 }
 
 // isIdle reports whether data cannot queue at any switch of a path: no port receives more than it can send. If a link
-// is as slow as the sender's, this is false as long as not all traffics are known, with events that change rates, and
-// if switches pause, since any port may cause a pause.
+// is as slow as the sender's, this is false as long as not all traffics are known, and with events that change rates.
+// It is then also false if switches pause, since any port may cause a pause.
 func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 	x := p.measured.Waits
 	changes := d.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
@@ -367,8 +367,8 @@ func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int3
 	return true
 }
 
-// findUnlimited returns the name of a path's first port that receives more than it can send and has no limit; "" if
-// there is no such port, if switches pause, and as long as not all traffics are known.
+// findUnlimited returns the name of a path's first port that receives more than it can send and has no limit. It is ""
+// if there is no such port, if switches pause, and as long as not all traffics are known.
 func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 	if p.measured.Waits == nil || p.measured.Waits.Memory != nil || d.loads == nil {
 		return ""

@@ -66,9 +66,9 @@ func (o *Options) ReadSwitches(t *document.Node) (nodes []int) {
 	return nodes
 }
 
-// CheckPattern reports an error at place and returns false if a range of a pattern is backwards, or if the range
-// includes numbers that no matching name has: then fewer things would match than the file lists. Without matching names
-// only the first is checked.
+// CheckPattern reports an error at place and returns false if a range of a pattern is backwards, or if it includes
+// numbers that no matching name has. Then fewer things would match than the file lists. Without matching names only the
+// first is checked.
 func CheckPattern(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
 	if is, meant := topology.FindBackwardRange(pattern); is != "" {
 		r.Fail(place, meant, "the range %s of %q is reversed", is, pattern)

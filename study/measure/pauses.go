@@ -157,8 +157,8 @@ func (x *pauses) maxSwitchWait(node int, choice []packet.PortID) unit.Time {
 	return x.sendTime(longest)
 }
 
-// maxHostWait returns the longest wait of a packet at a host's NIC, an end of a link, that the switch pauses: one pause
-// before the frame ahead of it, and one more before its own frame.
+// maxHostWait returns the longest wait of a packet at a host's NIC that the switch pauses. end is the host's end of the
+// link. It has one pause before the frame ahead of it, and one more before its own frame.
 func (x *pauses) maxHostWait(link, end int) unit.Time {
 	if x == nil {
 		return unit.Never

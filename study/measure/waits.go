@@ -92,8 +92,8 @@ func (p *Point) hasUnevenLinks() bool {
 // maxWait limits sums of waiting times; longer sums count as unlimited. PFC in large networks can pause for longer.
 const maxWait = 100 * unit.Second
 
-// MaxQueueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together,
-// including jitter of links and a frame ahead at each host's NIC; unit.Never if there is no limit. The queues of
+// MaxQueueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together;
+// unit.Never if there is no limit. It includes jitter of links and a frame ahead at each host's NIC. The queues of
 // switches count at ports for which queues returns true; nil: at all ports. With PFC all ports count, since they share
 // the switch's memory. Pauses of the NICs at both ends count only if queues is nil: they require that a switch's memory
 // is full while a NIC waits, and again when its packet arrives.
@@ -117,9 +117,10 @@ func (p *Point) largestFrame() unit.Bytes {
 	return unit.Bytes(frame)
 }
 
-// longestWait returns the longest time that a packet waits in one direction, from NIC to NIC: in the queues of the
-// switches, behind a frame at the host, while PFC pauses both, and for the links' jitter. Once a switch has a choice of
-// ports, the longest queue between switches counts for each later hop. queues selects ports as in MaxQueueing.
+// longestWait returns the longest time that a packet waits in one direction, from one NIC to another. It waits in the
+// queues of the switches, behind a frame at the host, while PFC pauses both, and for the links' jitter. Once a switch
+// has a choice of ports, the longest queue between switches counts for each later hop. queues selects ports as in
+// MaxQueueing.
 func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
 	var pathBuffer [16]int // longer paths allocate

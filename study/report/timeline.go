@@ -90,7 +90,7 @@ func (all *worlds) newTimeline(p plots.Plot) (*figure.Figure, error) {
 // formatShort formats a number for a note.
 func formatShort(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// chooseRanks returns the shown ranks of a job from the top, and a note about omitted ranks; "" if none is omitted.
+// chooseRanks returns the shown ranks of a job from the top, and a note about omitted ranks; "" if all are shown.
 func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note string) {
 	slowest, _ := t.RanksByWait()
 	if x.Plot.Ranks != nil {
