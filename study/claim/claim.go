@@ -60,7 +60,8 @@ var Table = &document.Table{KeyNoun: "claim key", Doc: "a claim", Keys: []docume
 		Example: "that: goodput.a > goodput.b"},
 }}
 
-// ReadClaims reads the expect list and returns the claims that could be read. Errors go to d.
+// ReadClaims reads the expect list and returns the claims that could be read. Errors go to d; a claim with an error may
+// be in the result, without its expression.
 func (s *View) ReadClaims(d *document.Reader, t *document.Node) (claims []*Compiled) {
 	if t.Kind != document.List {
 		d.Fail(t.Position, "[{id: …, says: …, that: …}]", "expect is not a list")

@@ -38,9 +38,9 @@ const (
 )
 
 // newOperand returns the operand of expression n: its measures and the conditions between them; nil if it has no
-// measure. people is the same expression as written in the file (displayTree).
-func newOperand(n, people ast.Node, env expr.Option) *operand {
-	o := &operand{text: people.String()}
+// measure. fileTree is the same expression as written in the file (displayTree).
+func newOperand(n, fileTree ast.Node, env expr.Option) *operand {
+	o := &operand{text: fileTree.String()}
 	switch x := n.(type) {
 	case *ast.IdentifierNode, *ast.MemberNode:
 		if baseVariable(n) != nil {
@@ -64,7 +64,7 @@ func newOperand(n, people ast.Node, env expr.Option) *operand {
 			}
 		}
 	}
-	parts, texts := listOperands(n), listOperands(people)
+	parts, texts := listOperands(n), listOperands(fileTree)
 	if len(parts) != len(texts) {
 		texts = parts
 	}
@@ -165,7 +165,7 @@ func memberPath(n ast.Node) []string {
 	return nil
 }
 
-// listOperands returns the operands of a node, without names of members.
+// listOperands returns the operands of a node in their order; nil for a leaf and for other kinds of nodes.
 func listOperands(n ast.Node) []ast.Node {
 	switch x := n.(type) {
 	case *ast.UnaryNode:
@@ -246,7 +246,8 @@ func (o *operand) undefinedNames(env map[string]any) (names []string) {
 	return names
 }
 
-// evaluate returns the operand's value in an environment; nil if it cannot be computed there.
+// evaluate returns the operand's value in an environment; nil if it cannot be computed there, and for a nil operand.
+// env must have every name of its path.
 func (o *operand) evaluate(env map[string]any) any {
 	switch {
 	case o == nil:
@@ -302,7 +303,8 @@ func (o *operand) undefinedParts(v any) (names []string) {
 	return names
 }
 
-// whyUndefined returns why the comparison is undefined for some of the seeds; "" if it is defined for all.
+// whyUndefined returns why the comparison is undefined for some of the seeds, by its first undefined measure; "" if it
+// is defined for all.
 func (t *truth) whyUndefined(envs []map[string]any) (why string) {
 	first, count := "", 0
 	for _, name := range t.undefinedNames(envs) {
@@ -325,9 +327,9 @@ func (t *truth) undefinedNames(envs []map[string]any) (names []string) {
 }
 
 // undefinedText returns a message that something is undefined for count of the seeds; "" for 0.
-func undefinedText(what string, count, seeds int) string {
+func undefinedText(name string, count, seeds int) string {
 	if count == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s is not defined for %d of %s", what, count, text.Count(seeds, "seed"))
+	return fmt.Sprintf("%s is not defined for %d of %s", name, count, text.Count(seeds, "seed"))
 }

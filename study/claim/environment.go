@@ -7,7 +7,8 @@ import (
 )
 
 // newEnvironment returns what an expression can name at a point: sweep keys and measures. A measure by flow size is
-// slowdown_bins.traffic[0].p99, for example. run may be nil.
+// slowdown_bins.traffic[0].p99, for example. A measure with groups is a map by group. run may be nil: then it has only
+// sweep keys.
 func newEnvironment(point []measure.Coordinate, run *measure.Values) map[string]any {
 	env := map[string]any{}
 	for _, c := range point {

@@ -11,7 +11,7 @@ import (
 const confidence = 0.95
 
 // MeanInterval returns the mean of a sample and half the width of its 95 % interval by Student's t. The width is NaN
-// for fewer than two values.
+// for fewer than two values, and the mean without values.
 func MeanInterval(x []float64) (mean, half float64) {
 	mean, deviation := meanError(x)
 	return mean, IntervalQuantile(len(x), confidence) * deviation
@@ -51,7 +51,7 @@ func StudentQuantile(p, freedom float64) float64 {
 
 // RelativeWidth returns half the width of the interval of a sample's mean divided by the mean's absolute value.
 // quantile is the sample's IntervalQuantile. The result is 0 if the whole sample is 0, infinite if only the mean is 0,
-// and NaN if a value is NaN.
+// and NaN if a value is NaN or there are fewer than two values.
 func RelativeWidth(x []float64, quantile float64) float64 {
 	mean, deviation := meanError(x)
 	half := quantile * deviation

@@ -24,7 +24,8 @@ func (x *FinishedRun) isDisturbed(measures map[string]bool) bool {
 	return x.Disturbed || slices.ContainsFunc(x.disturbedRatios, func(name string) bool { return measures[name] })
 }
 
-// matchingPoints returns the points that a claim is about, or with `along` the first of each pair of neighbours.
+// matchingPoints returns the indices of the points that a claim is about, or with `along` the first of each pair of
+// neighbours.
 func (s *View) matchingPoints(c *Compiled) []int {
 	var points []int
 	for i, point := range s.Points {
@@ -35,7 +36,8 @@ func (s *View) matchingPoints(c *Compiled) []int {
 	return points
 }
 
-// lacksSelected reports whether a claim compares point i with a point that the sweep lacks.
+// lacksSelected reports whether a claim compares point i with a point that the sweep never had; points that options
+// have removed do not count.
 func (s *View) lacksSelected(c *Compiled, i int) bool {
 	return s.findLackingSelector(c, i) != nil
 }
@@ -51,7 +53,8 @@ func (s *View) findLackingSelector(c *Compiled, i int) *selector {
 	return nil
 }
 
-// nextNeighbour returns the next point along the claim's sweep key that the claim is about; −1 if it does not exist.
+// nextNeighbour returns the index of the next point after i along the claim's sweep key that the claim is about; −1 if
+// it does not exist.
 func (s *View) nextNeighbour(c *Compiled, i int) int {
 	stride, number := 1, s.combination(i)
 	for k := len(s.Sweep) - 1; k >= 0; k-- {
@@ -78,7 +81,7 @@ func (s *View) combination(i int) int {
 	return s.Numbers[i]
 }
 
-// pointOfCombination returns the point with a number among all combinations; −1 if the sweep lacks it.
+// pointOfCombination returns the index of the point with a number among all combinations; −1 if the sweep lacks it.
 func (s *View) pointOfCombination(number int) int {
 	if s.Numbers == nil {
 		return number
@@ -92,7 +95,7 @@ func (s *View) pointOfCombination(number int) int {
 // sampleIndex has the finished runs by the point's name and the seed.
 type sampleIndex map[string]map[uint64]*FinishedRun
 
-// indexSamples returns runs by point and seed.
+// indexSamples returns runs by point and seed. They point into runs; of several the last counts.
 func indexSamples(runs []FinishedRun) sampleIndex {
 	index := sampleIndex{}
 	for i := range runs {
@@ -106,7 +109,8 @@ func indexSamples(runs []FinishedRun) sampleIndex {
 	return index
 }
 
-// JudgeClaims returns every claim with its verdict over the finished runs of the seeds.
+// JudgeClaims returns every claim with its verdict over the finished runs of the seeds, in the order of claims. seeds
+// are all that should have run; runs of other seeds are ignored.
 func (s *View) JudgeClaims(claims []*Compiled, seeds []uint64, runs []FinishedRun) []Claim {
 	index := indexSamples(runs)
 	var out []Claim

@@ -18,8 +18,8 @@ type nameChecker struct {
 	named              map[string]map[string]bool // measures by the variable that has them; "": no variable
 }
 
-// checkNames walks an expression for unknown names and for measures that are not one number. The result has the first
-// error, and the measures that the expression names.
+// checkNames walks an expression for unknown names and for measures that are not one number. measures are the names in
+// env that are measures. The result has the first error, and the measures that the expression names.
 func checkNames(n ast.Node, env map[string]any, measures map[string]any) *nameChecker {
 	v := &nameChecker{env: env, measures: measures, named: map[string]map[string]bool{}}
 	ast.Walk(&n, v)
@@ -103,7 +103,7 @@ func (v *nameChecker) recordMeasure(variable, name string) {
 	v.named[variable][name] = true
 }
 
-// reportUnknown records the error that a name is not in env.
+// reportUnknown records the error that a name is not in env, with similar names.
 func (v *nameChecker) reportUnknown(name string, env map[string]any) {
 	words := slices.Sorted(maps.Keys(env))
 	v.word = name
@@ -146,7 +146,8 @@ func memberBase(m *ast.MemberNode, env map[string]any) (any, string) {
 	return nil, ""
 }
 
-// checkPossibleNames reports a name that cannot be a measure or a sweep key, if the measures of runs are unknown.
+// checkPossibleNames reports a name of expression n that cannot be a measure or a sweep key, as an error in t, if the
+// measures of runs are unknown.
 func (s *View) checkPossibleNames(d *document.Reader, c *Compiled, t *document.Node, n ast.Node) {
 	known := map[string]bool{"next": c.alongKey != ""}
 	for _, k := range s.sweepKeys() {

@@ -31,7 +31,8 @@ var RatioTable = &document.Table{KeyNoun: "ratio key", Doc: "measures divided by
 			Source:  "Weir"},
 	}}
 
-// ReadRatios reads the ratio list. measures has the measures of runs. Errors go to d.
+// ReadRatios reads the ratio list. measures has the measures of runs. Errors go to d; after one the result is not
+// complete.
 func (s *View) ReadRatios(d *document.Reader, t *document.Node, measures []measure.Measured) (ratios []Ratio) {
 	if t.Kind != document.List {
 		d.Fail(t.Position, "[{of: slowdown, over: {scheme: ecmp}}]", "ratio is not a list")
@@ -73,7 +74,8 @@ func (s *View) ReadRatios(d *document.Reader, t *document.Node, measures []measu
 	return ratios
 }
 
-// readReference reads the sweep values of a ratio's reference point. Errors go to d.
+// readReference reads the sweep values of a ratio's reference point. A key that is not given has the current point's
+// value. Errors go to d.
 func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector) {
 	for range s.Sweep {
 		sel.values = append(sel.values, -1)
@@ -106,7 +108,8 @@ func (s *View) readReference(d *document.Reader, t *document.Node) (sel selector
 // ReferenceName returns the reference in words: the sweep values by which it differs.
 func (r *Ratio) ReferenceName() string { return r.reference.name }
 
-// Shape returns the ratio's name with the groups of its measure, without values.
+// Shape returns the ratio's name with the groups of its measure, without values. For an unknown measure it has no
+// groups.
 func (r *Ratio) Shape(measures []measure.Measured) measure.Measured {
 	for i := range measures {
 		if measures[i].Name == r.Of {
@@ -116,8 +119,9 @@ func (r *Ratio) Shape(measures []measure.Measured) measure.Measured {
 	return measure.Measured{Name: r.Name}
 }
 
-// divide returns the ratio of two values of a measure by group; NaN where the divisor is missing or 0.
-func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
+// divide returns the ratio of two values of a measure by group; NaN where the divisor is missing or 0. A nil divisor is
+// missing everywhere. The result has no unit.
+func (r *Ratio) divide(m, divisor *measure.Measured) measure.Measured {
 	over := func(v, w float64) float64 {
 		if w == 0 {
 			return math.NaN()
@@ -125,16 +129,16 @@ func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 		return v / w
 	}
 	out := measure.Measured{Name: r.Name, Value: math.NaN()}
-	if by != nil && m.Groups == nil && by.Groups == nil {
-		out.Value = over(m.Value, by.Value)
+	if divisor != nil && m.Groups == nil && divisor.Groups == nil {
+		out.Value = over(m.Value, divisor.Value)
 	}
 	if m.Groups != nil {
 		out.Groups = []measure.GroupValue{}
 	}
 	for _, g := range m.Groups {
 		v := math.NaN()
-		if by != nil {
-			for _, h := range by.Groups {
+		if divisor != nil {
+			for _, h := range divisor.Groups {
 				if h.Group == g.Group {
 					v = over(g.Value, h.Value)
 				}
@@ -145,8 +149,8 @@ func (r *Ratio) divide(m, by *measure.Measured) measure.Measured {
 	return out
 }
 
-// ComputeRatios returns the ratios of each run, in the order of runs. It records in each run its ratios to a disturbed
-// run.
+// ComputeRatios returns the ratios of each run, in the order of runs; nil for a run without the measures. A ratio is
+// NaN if the run at its reference point is missing. It records in each run its ratios to a disturbed run.
 func (s *View) ComputeRatios(ratios []Ratio, runs []FinishedRun) [][]measure.Measured {
 	out := make([][]measure.Measured, len(runs))
 	if len(ratios) == 0 {

@@ -19,8 +19,8 @@ type selector struct {
 
 var selectorPattern = regexp.MustCompile(`\bpoint\(([^()]*)\)`)
 
-// replaceSelectors replaces every point(…) of an expression by a variable, and adds its selector to c. written has the
-// variables, each followed by the text that it replaces.
+// replaceSelectors replaces every point(…) of an expression by a variable, and adds its selector to c. t is the value
+// of the expression, for errors. written has the variables, each followed by the text that it replaces.
 func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Node, text string) (replaced string,
 	written []string) {
 	replaced = selectorPattern.ReplaceAllStringFunc(text, func(whole string) string {
@@ -63,7 +63,8 @@ func (s *View) replaceSelectors(d *document.Reader, c *Compiled, t *document.Nod
 	return replaced, written
 }
 
-// selectPoint returns the point that a selector means at point i; −1 if options have removed it or the sweep lacks it.
+// selectPoint returns the index of the point that a selector means at point i; −1 if options have removed it or the
+// sweep lacks it.
 func (s *View) selectPoint(sel *selector, i int) int {
 	if sel.isRemoved {
 		return -1

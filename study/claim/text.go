@@ -22,7 +22,7 @@ var (
 )
 
 // ReplaceQuantities replaces quantities in an expression by numbers in base units: "23.9Mbps", "10%", "5ms". The modulo
-// operator needs a space before it. Quoted text is kept.
+// operator needs a space before it. Quoted text and words that are not quantities are kept.
 func ReplaceQuantities(text string) string {
 	out, _ := replaceQuantities(text)
 	return out
@@ -64,7 +64,7 @@ func replaceQuantities(text string) (out string, tokens []token) {
 }
 
 // displayTree parses an expression for output: it prints numbers, quantities and points of the sweep as the file has
-// them. names has variables, each followed by the text that it stands for.
+// them. text and tokens are from replaceQuantities. names has variables, each followed by the text that it stands for.
 func displayTree(text string, tokens []token, names []string) (ast.Node, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {

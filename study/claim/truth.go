@@ -32,13 +32,14 @@ type side struct {
 	operand       *operand    // its measures
 }
 
-// newSide compiles expression n. people is the same expression as written in the file (displayTree).
-func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
-	s.text = people.String()
+// newSide compiles expression n with options, the first of which is the environment. fileTree is the same expression as
+// written in the file (displayTree).
+func newSide(n, fileTree ast.Node, options ...expr.Option) (s side, err error) {
+	s.text = fileTree.String()
 	if s.program, err = expr.Compile(n.String(), options...); err != nil {
 		return s, err
 	}
-	s.operand = newOperand(n, people, options[0])
+	s.operand = newOperand(n, fileTree, options[0])
 	var divisors, texts []ast.Node
 	exponents := map[ast.Node]ast.Node{} // by base
 	collect := func(to *[]ast.Node) visitor {
@@ -54,7 +55,7 @@ func newSide(n, people ast.Node, options ...expr.Option) (s side, err error) {
 		}
 	}
 	ast.Walk(&n, collect(&divisors))
-	ast.Walk(&people, collect(&texts))
+	ast.Walk(&fileTree, collect(&texts))
 	var guarded []ast.Node
 	ast.Walk(&n, visitor(func(n ast.Node) {
 		for _, part := range conditionalOperands(n) {
@@ -106,16 +107,18 @@ type partError struct {
 	error
 }
 
-// newTruth compiles an expression to a truth. people is the same expression as written in the file (displayTree).
-func newTruth(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
+// newTruth compiles an expression to a truth. fileTree is the same expression as written in the file (displayTree). env
+// has every name of a run with values of the right types. unitOf returns the unit of a side, if it is known. It returns
+// an error for an expression that is not boolean or compares values of different types.
+func newTruth(n, fileTree ast.Node, env map[string]any, unitOf func(ast.Node) (string, bool)) (*truth, error) {
 	switch x := n.(type) {
 	case *ast.UnaryNode:
 		if x.Operator == "not" || x.Operator == "!" {
-			part, err := newTruth(x.Node, people.(*ast.UnaryNode).Node, env, unitOf)
+			part, err := newTruth(x.Node, fileTree.(*ast.UnaryNode).Node, env, unitOf)
 			return &truth{op: "not", parts: []*truth{part}}, err
 		}
 	case *ast.BinaryNode:
-		peopleNode := people.(*ast.BinaryNode)
+		peopleNode := fileTree.(*ast.BinaryNode)
 		op := map[string]string{"and": "and", "&&": "and", "or": "or", "||": "or"}[x.Operator]
 		if op != "" {
 			l, err := newTruth(x.Left, peopleNode.Left, env, unitOf)
@@ -144,8 +147,8 @@ func newTruth(n, people ast.Node, env map[string]any, unitOf func(ast.Node) (str
 	}
 	t := &truth{op: "bool"}
 	var err error
-	if t.left, err = newSide(n, people, expr.Env(env), expr.AsBool()); err != nil {
-		err = &partError{people.String(), err}
+	if t.left, err = newSide(n, fileTree, expr.Env(env), expr.AsBool()); err != nil {
+		err = &partError{fileTree.String(), err}
 	}
 	return t, err
 }
@@ -157,7 +160,8 @@ type verdict struct {
 	text   string  // the deciding comparison with its numbers
 }
 
-// judgeSeeds evaluates t over the environments of the seeds.
+// judgeSeeds evaluates t over the environments of the seeds, at least one, of a point. A comparison with an undefined
+// or infinite side is maybe.
 func (t *truth) judgeSeeds(envs []map[string]any) verdict {
 	switch t.op {
 	case "not":
@@ -226,11 +230,11 @@ func (s *side) whyInfinite(values []float64, envs []map[string]any) (why string)
 }
 
 // findZeroDivisor returns the first divisor that is 0 in an environment; "" if no divisor is 0. Divisors under a
-// condition count only if conditional is set.
-func (s *side) findZeroDivisor(env map[string]any, guarded bool) string {
+// condition of the expression count only if conditional is set. The result is the divisor's text.
+func (s *side) findZeroDivisor(env map[string]any, conditional bool) string {
 	for k := range s.divisors {
 		x := &s.divisors[k]
-		if x.isConditional && !guarded {
+		if x.isConditional && !conditional {
 			continue
 		}
 		if x.exponent != nil {
@@ -294,7 +298,7 @@ func (t *truth) addSeed(o *outcomes, env map[string]any) (why string) {
 	return ""
 }
 
-// judgeTruths judges outcomes that are true or false for each seed.
+// judgeTruths judges outcomes that are true or false for each seed: maybe if the seeds disagree.
 func (t *truth) judgeTruths(o *outcomes) verdict {
 	switch {
 	case o.failing == 0:
@@ -305,7 +309,8 @@ func (t *truth) judgeTruths(o *outcomes) verdict {
 	return verdict{maybe, 0, fmt.Sprintf("%s is true for %d of %d seeds", t.expression(), o.holding, o.holding+o.failing)}
 }
 
-// judgeDifferences judges by the interval of the difference over the seeds.
+// judgeDifferences judges by the 95 % interval of the difference over the seeds; with one seed, by the difference. The
+// margin is relative to the larger side.
 func (t *truth) judgeDifferences(o *outcomes) verdict {
 	left, _ := MeanInterval(o.lefts)
 	right, _ := MeanInterval(o.rights)
@@ -338,8 +343,9 @@ func (t *truth) judgeDifferences(o *outcomes) verdict {
 	return v
 }
 
-// judgeInterval compares an interval of a difference with 0. The value is yes or no if all of the interval agrees. The
-// margin is the distance of its middle from 0, negative if the comparison is false there.
+// judgeInterval compares an interval of a difference with 0. op is the comparison of the difference, with the given
+// mean and half width, with 0. The value is yes or no if all of the interval agrees. An equality is yes only for an
+// interval of 0 alone. The margin is the distance of its middle from 0, negative if the comparison is false there.
 func judgeInterval(op string, mean, half float64) (value ternary, margin float64) {
 	low, high := mean-half, mean+half
 	near, far := high, low // ends where the comparison holds last, and first

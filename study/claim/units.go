@@ -12,7 +12,7 @@ import (
 )
 
 // expressionUnit returns the unit of an expression as far as its measures show it. known is false for a plain number,
-// which fits any unit.
+// which fits any unit, and for most other operations.
 func (s *View) expressionUnit(n ast.Node) (unit string, known bool) {
 	switch x := n.(type) {
 	case *ast.IdentifierNode:
@@ -117,7 +117,7 @@ func literalValue(n ast.Node) (float64, bool) {
 }
 
 // findUnitClash returns which comparison, sum or difference of an expression has sides of different units, as far as
-// measures and quantities show them; "" if there is no clash.
+// measures and quantities show them; "" if there is no clash. literals are from literalUnits.
 func (s *View) findUnitClash(n ast.Node, literals map[float64]string) (what string) {
 	ast.Walk(&n, visitor(func(n ast.Node) {
 		x, ok := n.(*ast.BinaryNode)
@@ -182,7 +182,8 @@ func unitName(u string) string {
 	return u
 }
 
-// UnitOf returns the unit of a measure by its name in expressions.
+// UnitOf returns the unit of a measure by its name in expressions, such as fct or fct_bins; known is false for other
+// names.
 func (s *View) UnitOf(name string) (unit string, known bool) {
 	for i := range s.Shape().Measures {
 		if m := &s.Shape().Measures[i]; m.Name == name {

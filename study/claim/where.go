@@ -25,7 +25,8 @@ type condition struct {
 	test        func(measure.Coordinate) bool
 }
 
-// ReadWhere reads the condition w on points into c. Errors go to d.
+// ReadWhere reads the condition w on points into c: values by sweep key, or an expression over sweep keys. s.Points
+// must not be empty. Errors go to d.
 func (s *View) ReadWhere(d *document.Reader, c *Filter, w *document.Node) {
 	if w.Kind == document.Scalar {
 		env := newEnvironment(s.Points[0], nil)
@@ -95,7 +96,7 @@ func (s *View) checkValue(d *document.Reader, key string, t *document.Node) {
 	}
 }
 
-// compareValues applies the comparison operator op to a and b.
+// compareValues applies the comparison operator op to a and b; another operator is !=.
 func compareValues(op string, a, b float64) bool {
 	switch op {
 	case "<":
@@ -112,7 +113,8 @@ func compareValues(op string, a, b float64) bool {
 	return a != b
 }
 
-// Matches reports whether the filter selects a point.
+// Matches reports whether the filter selects a point. An empty filter selects all. An expression that fails at the
+// point does not.
 func (c *Filter) Matches(point []measure.Coordinate) bool {
 	if c.expression != nil {
 		is, err := expr.Run(c.expression, newEnvironment(point, nil))

@@ -45,7 +45,8 @@ func (d *captureDecoder) isCapture(x document.Map) bool {
 	return false
 }
 
-// readFile reads a traffic that is defined by a capture, and adds it and its flows to the point.
+// readFile reads a traffic that is defined by a capture, and adds it and its flows to the point. After an error the
+// flows may be missing.
 func (d *captureDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
@@ -101,7 +102,8 @@ type hostPrefix struct {
 	node int
 }
 
-// readHosts reads `hosts`, which maps addresses to hosts.
+// readHosts reads `hosts`, which maps addresses to hosts. A prefix must not have bits beyond its length. Without the
+// key it assigns no host.
 func (c *captureTraffic) readHosts() {
 	v := c.x.Get("hosts")
 	if v == nil {
@@ -173,7 +175,8 @@ func (c *captureTraffic) readCapture() *pcapflows.Source {
 	return s
 }
 
-// readInterfaces reads patterns of the capture's interfaces that count; nil: all count.
+// readInterfaces reads patterns of the capture's interfaces that count; nil: all count. It reports an error for an
+// invalid pattern.
 func (c *captureTraffic) readInterfaces() (patterns []string) {
 	v := c.x.Get("interfaces")
 	if v == nil {
@@ -194,8 +197,9 @@ func (c *captureTraffic) readInterfaces() (patterns []string) {
 	return patterns
 }
 
-// mapAddresses finds the host of each address. It reports an error if `hosts` is required or has an entry without
-// packets.
+// mapAddresses finds the host of each address: by the longest prefix of `hosts`, or without this key in the order of
+// addresses and hosts. An address without a host gets −1. It reports an error if `hosts` is required or has an entry
+// without packets, and then returns false.
 func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	n := c.p.measured.Network
 	c.host = make([]int, len(s.Addresses))
@@ -240,13 +244,13 @@ func (c *captureTraffic) mapAddresses(s *pcapflows.Source) bool {
 	return true
 }
 
-// joinAddresses returns a list of addresses as text, at most eight.
-func joinAddresses(all []netip.Addr) string {
+// joinAddresses returns a list of addresses as text, at most eight and their total number.
+func joinAddresses(addresses []netip.Addr) string {
 	const maxShown = 8
 	var words []string
-	for i, a := range all {
+	for i, a := range addresses {
 		if i == maxShown {
-			words = append(words, "… ("+strconv.Itoa(len(all))+")")
+			words = append(words, "… ("+strconv.Itoa(len(addresses))+")")
 			break
 		}
 		words = append(words, a.String())
@@ -255,16 +259,17 @@ func joinAddresses(all []netip.Addr) string {
 }
 
 // countLeft counts a packet or flow that is omitted, by the reason.
-func (c *captureTraffic) countLeft(why string) {
-	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == why })
+func (c *captureTraffic) countLeft(reason string) {
+	i := slices.IndexFunc(c.left, func(l pcapflows.Omission) bool { return l.Why == reason })
 	if i < 0 {
 		i = len(c.left)
-		c.left = append(c.left, pcapflows.Omission{Why: why})
+		c.left = append(c.left, pcapflows.Omission{Why: reason})
 	}
 	c.left[i].Packets++
 }
 
-// findHosts returns the hosts of a packet or flow; false: it is omitted, or has no path.
+// findHosts returns the hosts of a packet or flow; false: it is omitted, or has no path. It counts what it omits. A
+// time after the end of the run counts as late, and ok is still true.
 func (c *captureTraffic) findHosts(from, to int32, time, offset unit.Time) (src, dst int, ok bool) {
 	src, dst = c.host[from], c.host[to]
 	switch {
@@ -284,7 +289,8 @@ func (c *captureTraffic) findHosts(from, to int32, time, offset unit.Time) (src,
 	return 0, 0, false
 }
 
-// addFlows adds a flow for each direction of a connection that carried data.
+// addFlows adds a flow for each direction of a connection that carried data. time offset is subtracted from their
+// starts. It reports an error if no flow is left.
 func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time) {
 	if !c.checkFlowCount(c.x.Get("file").Position, c.p, float64(len(s.Flows))) {
 		return
@@ -306,7 +312,9 @@ func (c *captureTraffic) addFlows(s *pcapflows.Source, id int, offset unit.Time)
 	}
 }
 
-// addPackets adds a flow for each pair of hosts, with its packets as datagrams.
+// addPackets adds a flow for each pair of hosts, with its packets as datagrams. A flow begins with its first packet,
+// and offset is subtracted from its start. Smaller packets get the smallest payload. A packet larger than the traffic's
+// MTU, and a capture without usable packets, are errors.
 func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Time) {
 	headers := int32(packet.IPv4Header)
 	if c.tr.measured.Version == 6 {
@@ -357,7 +365,7 @@ func (c *captureTraffic) addPackets(s *pcapflows.Source, id int, offset unit.Tim
 // minCaptured is the smallest payload of a datagram (udp.MinCaptured).
 const minCaptured = 16
 
-// listLeft returns what was omitted, as text.
+// listLeft returns what was omitted, as text: the number of packets or flows for each reason.
 func (c *captureTraffic) listLeft(s *pcapflows.Source) string {
 	var words []string
 	for _, l := range slices.Concat(s.Omissions, c.left) {
@@ -418,8 +426,8 @@ func (f *Flow) Duration() unit.Time {
 // peak is the interval over which PeakRates averages.
 const peak = 100 * unit.Millisecond
 
-// PeakRates returns the highest rates of datagrams and of payload bytes, both per second; 0 for flows that are not from
-// a capture.
+// PeakRates returns the highest rates of datagrams and of payload bytes over 100 ms, both per second; 0 for flows that
+// are not from a capture.
 func (f *Flow) PeakRates() (datagrams, bytes float64) {
 	first, sum := 0, int64(0)
 	for i, d := range f.script {

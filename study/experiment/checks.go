@@ -56,13 +56,14 @@ func (d *pathChecker) checkTraffic(p *Point, id, first, end int) {
 		ofControl...)))
 }
 
-// issuable returns the remarks that can be issued. As long as not all traffics are known, these are the errors:
-// warnings may depend on other traffics.
-func (d *pathChecker) issuable(all []scheme.Remark) []scheme.Remark {
-	return slices.DeleteFunc(all, func(r scheme.Remark) bool { return d.loads == nil && !r.Refused })
+// issuable removes the remarks that cannot be issued yet, and returns the rest in the same memory. As long as not all
+// traffics are known, only errors can be issued: warnings may depend on other traffics.
+func (d *pathChecker) issuable(remarks []scheme.Remark) []scheme.Remark {
+	return slices.DeleteFunc(remarks, func(r scheme.Remark) bool { return d.loads == nil && !r.Refused })
 }
 
-// checkPathChoice warns about senders that choose among paths if their choice has no effect, or no lasting one.
+// checkPathChoice returns a warning about senders that choose among paths if their choice has no effect, or no lasting
+// one. It returns nil for a transport with one path.
 func (tr *Traffic) checkPathChoice(spread spreading) []scheme.Remark {
 	if tr.traits.Paths <= 1 {
 		return nil
@@ -141,10 +142,11 @@ func (g *Generator) eachPair(add func(src, dst int)) {
 	}
 }
 
-// addRemarks reports a scheme's remarks as errors or warnings, at the place of the parameter concerned.
+// addRemarks reports a scheme's remarks as errors or warnings, at the place of the parameter concerned in params, or
+// else at place. who names the scheme in the text.
 func (d *pathChecker) addRemarks(tr *Traffic, who string, place document.Position, params *document.Node,
-	all []scheme.Remark) {
-	for _, r := range all {
+	remarks []scheme.Remark) {
+	for _, r := range remarks {
 		where, text := place, r.Text
 		if r.Param != "" {
 			text = r.Param + ": " + text

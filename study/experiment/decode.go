@@ -52,8 +52,8 @@ func newDecoder(c *document.Reader, r *Registry, src *Source, placement switchfi
 	return d
 }
 
-// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used. After an error the point
-// is incomplete.
+// decodePoint decodes combination i of the sweep. It adds the names of used bindings to used. Errors go to the reader.
+// After an error the point is incomplete.
 func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	p := &Point{}
 	d.files, d.network.bufferAt, d.network.limits, d.nodes.matches = nil, nil, nil, 0
@@ -99,7 +99,8 @@ func (s *Spec) decodePoint(d *decoder, i int, used map[string]bool) *Point {
 	return p
 }
 
-// readComplete decodes what depends on a point's network: its switches, traffic, events and measures.
+// readComplete decodes what depends on a point's network: its switches, traffic, events and measures. It reads them in
+// an order in which each finds what it needs. If the file has no error, it also tries to build the run.
 func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point) {
 	d.traffic.jobs.readIdeal(root, p)
 	d.users.readUsers(root, p)
@@ -125,14 +126,15 @@ func (d *decoder) readComplete(root document.Map, tree *document.Node, p *Point)
 	}
 }
 
-// readMeasures reads the measure list.
+// readMeasures reads the measure list. The point's network and traffic must be set.
 func (d *decoder) readMeasures(root document.Map, p *Point) {
 	p.measured.ResolveHosts = func(t *document.Node) []int { return d.nodes.listHosts(t, p) }
 	p.measures = measure.DecodeList(d.Reader, d.registry.Measures, root.GetDefault("measure"), &p.measured)
 	p.measured.ResolveHosts = nil
 }
 
-// storeIdentity stores the canonical text that determines a point's runs, and the defaults in it.
+// storeIdentity stores the canonical text that determines a point's runs, and the defaults in it. It sorts the keys of
+// tree.
 func (d *decoder) storeIdentity(tree *document.Node, p *Point) {
 	d.defaults.NoteDefaults(tree)
 	for _, x := range listParameters(tree) {
@@ -148,7 +150,7 @@ func (d *decoder) storeIdentity(tree *document.Node, p *Point) {
 }
 
 // shareFlows lets a point use the previous point's flows if they are the same. It adds the point's own memory, without
-// networks and routes, which were counted when they were made.
+// networks and routes, which were counted when they were made. The next call compares with the flows of this point.
 func (d *decoder) shareFlows(p *Point) {
 	p.memory += int64(perPoint + perParameter*len(p.defaults) + len(p.canonical) + perSwitchConfig*len(p.switches))
 	if p.flows.hasSameFlows(&d.flows) {
@@ -159,9 +161,9 @@ func (d *decoder) shareFlows(p *Point) {
 	p.memory += p.flows.memoryBytes()
 }
 
-// tryBuild builds the run once, so that errors which only constructors find are errors of the file and not of a run.
-// It builds endpoints for every point. Switches, which are many in large networks, are built once for each network,
-// configuration and list of measures.
+// tryBuild builds the run once, so that errors which only constructors find are errors of the file and not of a run. It
+// also stores the number of values that runs observe and keep. It builds endpoints for every point. Switches, which are
+// many in large networks, are built once for each network, configuration and list of measures.
 func (d *decoder) tryBuild(root document.Map, p *Point) {
 	var b strings.Builder
 	for _, key := range top.KeyNames(affectsBuild) {
@@ -231,7 +233,8 @@ func (d *decoder) decodePartial(root document.Map, p *Point) {
 	}
 }
 
-// decodePartialTraffic reads the parts of a traffic that do not depend on hosts.
+// decodePartialTraffic reads the parts of a traffic that do not depend on hosts. names has the names of earlier
+// traffics; it adds this one's.
 func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[string]bool) {
 	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
 	if !d.traffic.readName(x, &tr, names) || !d.traffic.readTransport(x, &tr, p) {
@@ -256,7 +259,7 @@ func (d *decoder) decodePartialTraffic(x document.Map, p *Point, names map[strin
 	}
 }
 
-// checkMeasureNames checks the names of measures and of their keys.
+// checkMeasureNames checks the names of measures and of their keys in the measure list t; nil: no list.
 func (d *decoder) checkMeasureNames(t *document.Node) {
 	if t == nil {
 		return
@@ -283,7 +286,7 @@ func (d *decoder) checkMeasureNames(t *document.Node) {
 }
 
 // decodeRest continues after an error in the sweep, or if a required key is missing. sweep reports whether the sweep's
-// values are known, so that $key can be resolved.
+// values are known, so that $key can be resolved. It decodes only the first point.
 func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	tree := document.Copy(d.tree)
 	root, _ := d.ReadMap(tree, top)
@@ -304,8 +307,8 @@ func (s *Spec) decodeRest(d *decoder, sweep bool) {
 	}
 }
 
-// decodeOtherBlocks decodes, after a point with errors, the points that differ from it in one block of the sweep,
-// since an error in that block is another one.
+// decodeOtherBlocks decodes, after a point with errors, the points that differ from it in one block of the sweep, since
+// an error in that block is another one. wrong is the combination with errors.
 func (s *Spec) decodeOtherBlocks(d *decoder, wrong int, used map[string]bool) {
 	d.AllowRepeats()
 	step := 1

@@ -16,7 +16,8 @@ type eventDecoder struct {
 	nodes *nodeNames
 }
 
-// readEvents reads the changes of links during a run, and returns them in order of time.
+// readEvents reads the changes of links during a run, and returns them in order of time, without disabled ones. Events
+// with errors may be included.
 func (d *eventDecoder) readEvents(root document.Map, p *Point) (events []wiring.Event) {
 	t := root.Get("events")
 	if t == nil {
@@ -97,7 +98,7 @@ type Stalls struct {
 	Length unit.Time // of each stall; 0: no stalls
 }
 
-// readStalls reads when the simulator's hosts stall.
+// readStalls reads when the simulator's hosts stall. Without the key they do not.
 func (d *eventDecoder) readStalls(root document.Map, p *Point) {
 	value := root.Get("stalls")
 	if value == nil {

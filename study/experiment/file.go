@@ -54,8 +54,8 @@ type experimentFile struct {
 	origins map[string]Parameter // by path, from the origin of a resolved spec; nil if unknown
 }
 
-// Resolved returns the spec as an experiment file with every option applied and
-// every default written out.
+// Resolved returns the spec as an experiment file with every option applied and every default written out, as YAML. It
+// lacks the keys that only options use, such as quick.
 func (f *experimentFile) Resolved() []byte {
 	var b strings.Builder
 	clean := document.Copy(f.root)
@@ -79,12 +79,13 @@ func (f *experimentFile) Hash() string {
 // Quick reports whether this is the quick variant.
 func (f *experimentFile) Quick() bool { return f.quick }
 
-// Text returns the name and the text of the file.
+// Text returns the name and the original text of the file, without options.
 func (f *experimentFile) Text() (file string, data []byte) {
 	return f.source.File, slices.Clone(f.source.Data)
 }
 
-// Inputs returns the files that the file names, by their names in it.
+// Inputs returns the files that the file names, by their names in it. The contents are shared, so the caller must not
+// change them.
 func (f *experimentFile) Inputs() map[string][]byte { return maps.Clone(f.inputs) }
 
 // LoadedFrom returns what the spec was loaded from: its file's text, and options. Loading them again gives the same
@@ -112,8 +113,8 @@ func (f *experimentFile) isNarrowed() bool {
 	return f.quick || f.options.Resolved || len(f.options.Set) > 0
 }
 
-// applyQuick applies the quick block to the spec if it is the quick variant, and checks it otherwise. Values that it
-// removes from a sweep remain in the source.
+// applyQuick applies the quick block to the spec if it is the quick variant, and checks it otherwise. Keys that quick
+// cannot change are errors. Values that it removes from a sweep remain in the source.
 func (f *experimentFile) applyQuick(c *document.Reader) {
 	q := top.ViewMap(f.root).Get("quick")
 	if q == nil {
@@ -138,13 +139,14 @@ func (f *experimentFile) applyQuick(c *document.Reader) {
 	}
 }
 
-// setKey sets a top-level key, or narrows a sweep key. from states the origin of the value.
-func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, from string) {
+// setKey sets a top-level key, or narrows a sweep key. origin states where the value comes from. It copies the value.
+// An invalid value of a sweep key is an error and changes no key.
+func (f *experimentFile) setKey(c *document.Reader, name string, value *document.Node, origin string) {
 	v := document.Copy(value)
-	v.Orig, v.From = nil, from
+	v.Orig, v.From = nil, origin
 	if sweep := top.ViewMap(f.root).Get("sweep"); sweep.Find(name) != nil {
 		if narrowed := f.selectValues(c, sweep.Find(name), v); narrowed != nil {
-			narrowed.From = from
+			narrowed.From = origin
 			sweep.Set(name, narrowed)
 		}
 		return
@@ -153,7 +155,7 @@ func (f *experimentFile) setKey(c *document.Reader, name string, value *document
 }
 
 // selectValues returns the sweep with only the requested values. If the sweep is a map, value names entries of it; if
-// it is a list, value may have values that it does not have.
+// it is a list, value may have values that it does not have. It returns nil after an error.
 func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document.Node) *document.Node {
 	wanted := []*document.Node{value}
 	if value.Kind == document.List {
@@ -183,7 +185,8 @@ func (f *experimentFile) selectValues(c *document.Reader, sweep, value *document
 	return out
 }
 
-// applySet applies the options --set key=value.
+// applySet applies the options --set key=value. Dotted keys must exist except for their last part. An entry of a list
+// is named by its number, from 0, or by its key name.
 func (f *experimentFile) applySet(c *document.Reader) {
 	for _, a := range f.options.Set {
 		place := document.Position{File: "--set " + a, Line: 1, Column: 1}
@@ -329,7 +332,7 @@ func setOwnStack(t *document.Node, within bool) {
 	}
 }
 
-// rescaleTree replaces all values of a tree for which change returns true.
+// rescaleTree replaces all values of a tree for which change returns true by the text that it returns.
 func rescaleTree(t *document.Node, change func(text string) (string, bool)) {
 	switch t.Kind {
 	case document.Mapping:
@@ -347,7 +350,7 @@ func rescaleTree(t *document.Node, change func(text string) (string, bool)) {
 	}
 }
 
-// divideRate divides a rate in bits or packets by n, at least to 1; false: the text is not a rate.
+// divideRate divides a rate in bits or packets by n and rounds it, at least to 1; false: the text is not a rate.
 func divideRate(text string, n float64) (string, bool) {
 	l, err := unit.ParseLinkRate(text)
 	if err != nil {

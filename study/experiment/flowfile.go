@@ -18,7 +18,8 @@ type flowFileDecoder struct {
 	traffic *trafficDecoder
 }
 
-// readFile reads a traffic with a flow file, and adds it and its flows to the point.
+// readFile reads a traffic with a flow file, and adds it and its flows to the point. Keys that define flows in another
+// way are errors.
 func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	for _, k := range traffic.KeyNames(notInFlowFile) {
 		if v := x.Get(k); v != nil {
@@ -69,9 +70,9 @@ func (d *flowFileDecoder) readFile(x document.Map, p *Point, tr Traffic) {
 	d.addFlows(x, p, tr, &l, m.Flows)
 }
 
-// checkNodeCount reports an error if a file announces another number of nodes than the topology has hosts, as
-// uet-htsim does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). If hosts are not the topology's first
-// nodes, the number may also include all nodes up to the last host.
+// checkNodeCount reports an error and returns false if a file announces another number of nodes than the topology has
+// hosts, as uet-htsim does (ultraethernet/uet-htsim 40ccb05, main_uec.cpp:635, :661). If hosts are not the topology's
+// first nodes, the number may also include all nodes up to the last host.
 func (d *flowFileDecoder) checkNodeCount(p *Point, m *workload.Matrix, name string) bool {
 	hosts, covered := 0, 0
 	for i, n := range p.measured.Network.Nodes {
@@ -112,7 +113,9 @@ type flowFile struct {
 	triggers []workload.Trigger
 }
 
-// addFlows adds the flows of a file to the point.
+// addFlows adds the traffic to the point, with the file's flows to the selected port. It stops at the first flow with
+// an error: an unknown host, no path, or a start before the offset. Flows that wait for others start at the offset or
+// later.
 func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flowFile, flows []workload.Flow) {
 	id, first := len(p.entries), p.flows.count
 	p.entries = append(p.entries, tr)
@@ -157,14 +160,15 @@ func (d *flowFileDecoder) addFlows(x document.Map, p *Point, tr Traffic, l *flow
 	}
 }
 
-// readFlows parses a flow file's data. Times in the file count in units of each.
-func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat, each unit.Time, data []byte,
+// readFlows parses a flow file's data. Times in the file count in units of timeUnit. It reports errors and returns
+// false.
+func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat, timeUnit unit.Time, data []byte,
 	name string) (m workload.Matrix, ok bool) {
 	var err error
 	if format.ReadChained != nil {
-		m, err = format.ReadChained(bytes.NewReader(data), name, each)
+		m, err = format.ReadChained(bytes.NewReader(data), name, timeUnit)
 	} else {
-		m.Flows, err = format.Read(bytes.NewReader(data), name, each)
+		m.Flows, err = format.Read(bytes.NewReader(data), name, timeUnit)
 	}
 	if d.ignoresRest(x, traffic, format.Name, format.Announces, err) {
 		err = nil
@@ -176,12 +180,12 @@ func (d *flowFileDecoder) readFlows(x document.Map, format *workload.FileFormat,
 	return m, true
 }
 
-// shiftTrigger returns a trigger with first added to the indices of its flows.
-func shiftTrigger(t workload.Trigger, first int) workload.Trigger {
+// shiftTrigger returns a trigger with shift added to the indices of its flows. It does not change t.
+func shiftTrigger(t workload.Trigger, shift int) workload.Trigger {
 	for _, flows := range []*[]int{&t.Sent, &t.Arrived, &t.Begins} {
 		list := make([]int, len(*flows))
 		for i, f := range *flows {
-			list[i] = f + first
+			list[i] = f + shift
 		}
 		*flows = list
 	}
@@ -230,14 +234,14 @@ func (l *flowList) lastListed() *flowPart {
 	return &l.parts[len(l.parts)-1]
 }
 
-// addReduction appends the flows of a job.
+// addReduction appends the flows of a job. It sets the job's first flow.
 func (l *flowList) addReduction(r reduction) {
 	r.first = l.count
 	l.parts = append(l.parts, flowPart{first: l.count, reduction: &r})
 	l.count += r.Count()
 }
 
-// flowAt returns flow i.
+// flowAt returns flow i of the list, from 0.
 func (l *flowList) flowAt(i int) Flow {
 	k := len(l.parts) - 1
 	for l.parts[k].first > i {
@@ -254,7 +258,7 @@ func (l *flowList) flowAt(i int) Flow {
 	return f
 }
 
-// hasSameFlows reports whether two lists have the same flows.
+// hasSameFlows reports whether two lists have the same flows in the same parts.
 func (l *flowList) hasSameFlows(o *flowList) bool {
 	return slices.EqualFunc(l.parts, o.parts, func(a, b flowPart) bool {
 		if a.reduction == nil || b.reduction == nil {

@@ -16,8 +16,9 @@ import (
 const TopologyFlag = "--topology"
 
 // FootprintPoint returns a point without traffic, in which all switches have one program. topology is the value of an
-// experiment's key of that name. set has parameters of the program, or of switches (queues), as key=value. Fat trees
-// have hierarchical addresses. Errors in the arguments are returned as document.InputErrors.
+// experiment's key of that name, as YAML. Files that it names are opened in the current folder. set has parameters of
+// the program, or of switches (queues), as key=value. Fat trees have hierarchical addresses. Errors in the arguments
+// are returned as document.InputErrors.
 func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, error) {
 	c := document.NewReader(FileKind)
 	place := document.Position{File: "--footprint", Line: 1, Column: 1}
@@ -75,7 +76,8 @@ func (r *Registry) FootprintPoint(name, topology string, set []string) (*Point, 
 	return p, nil
 }
 
-// footprintParameters adds each key=value of set to the program's parameters, or to the switches' (pattern).
+// footprintParameters adds each key=value of set to the program's parameters, or to the switches' (pattern). A key that
+// both have is the program's.
 func footprintParameters(c *document.Reader, program *dataplane.Scheme, set []string, params, pattern *document.Node) {
 	for _, a := range set {
 		place := document.Position{File: "--set " + a, Line: 1, Column: 1}

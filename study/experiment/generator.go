@@ -40,7 +40,7 @@ const (
 // destinationWords returns the words for destinations that are not names of hosts.
 func destinationWords() []string { return traffic.FindKey("to").Form.ListWords() }
 
-// isDrawn reports whether a traffic's flows are drawn for every seed.
+// isDrawn reports whether a traffic's flows are drawn for every seed, by the keys that it has.
 func isDrawn(x document.Map) bool {
 	for _, key := range []string{"from", "to"} {
 		if t := x.Get(key); t != nil && (t.Kind == document.Mapping || t.Kind == document.Scalar &&
@@ -52,7 +52,8 @@ func isDrawn(x document.Map) bool {
 }
 
 // readEndpoints reads from or to: hosts, random, permutation, {random: n}, {stride: n}. It stores the pattern and
-// counts in g. generated reports whether the hosts are drawn.
+// counts in g. key is from or to. Where hosts are drawn, it returns all hosts of the network. generated reports whether
+// the hosts are drawn; it is also true after an error in the form.
 func (d *trafficDecoder) readEndpoints(x document.Map, key string, p *Point, g *Generator) (hosts []int,
 	generated bool) {
 	t := x.Get(key)
@@ -132,7 +133,8 @@ func (d *trafficDecoder) readSizes(t *document.Node) *workload.CDF {
 	return nil
 }
 
-// addGenerator reads the other keys of a traffic with drawn flows, and adds the traffic to the point.
+// addGenerator reads the other keys of a traffic with drawn flows, and adds the traffic to the point, unless a key has
+// an error. flows is the number of flows per sender or pair without a load.
 func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *Generator, flows int) {
 	g.Flows = flows
 	if v := x.Get("sizes"); v != nil {
@@ -185,8 +187,8 @@ func (d *trafficDecoder) addGenerator(x document.Map, p *Point, tr Traffic, g *G
 	p.entries = append(p.entries, tr)
 }
 
-// readSets reads the start of each set of a traffic, relative to its start: {count: 4, interval: 100s}. Without the
-// key there is one set.
+// readSets reads the start of each set of a traffic, relative to its start: {count: 4, interval: 100s}. Without the key
+// there is one set, at 0. It returns nil after an error. tr needs its start.
 func (d *trafficDecoder) readSets(x document.Map, p *Point, tr *Traffic) []unit.Time {
 	t := x.Get("sets")
 	if t == nil {
@@ -238,7 +240,8 @@ type sizedTOS struct {
 	tos  uint8
 }
 
-// readTOS reads a TOS byte, or one for each class of flow sizes: {0 B: 0x10, 100KB: 0x08}.
+// readTOS reads a TOS byte, or one for each class of flow sizes: {0 B: 0x10, 100KB: 0x08}. By sizes, the first class
+// must begin at 0 B and sizes must ascend.
 func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	t := x.Get("tos")
 	one := func(v *document.Node) uint8 {
@@ -275,7 +278,8 @@ func (d *trafficDecoder) readTOS(x document.Map, tr *Traffic) {
 	tr.tos.last = tr.tos.bySize[len(tr.tos.bySize)-1].tos
 }
 
-// TOSOf returns the TOS byte of a flow with the given size; 0: a flow without an end.
+// TOSOf returns the TOS byte of a flow with the given size in bytes. Size 0 is a flow without an end, which has the TOS
+// byte of the largest flows.
 func (tr *Traffic) TOSOf(size unit.Bytes) uint8 {
 	if size == 0 { // the flow has no end
 		return tr.tos.last
@@ -304,8 +308,9 @@ func (g *Generator) groupSize() int {
 	return 1
 }
 
-// ArrivalRate returns the mean number of arrivals per second of one source, or of a whole incast. The load of an incast
-// is a share of all hosts' links.
+// ArrivalRate returns the mean number of arrivals per second of one source, or of a whole incast. An arrival is one
+// flow, ToCount flows, or in an incast the flows of all its sources. source is a node; an incast ignores it. The load
+// of an incast is a share of all hosts' links. The mean size must not be 0.
 func (g *Generator) ArrivalRate(source int) float64 {
 	rate := g.rates[source]
 	if g.FromCount > 0 {
@@ -317,12 +322,13 @@ func (g *Generator) ArrivalRate(source int) float64 {
 	return g.OfferedLoad * rate / 8 / g.MeanSize() / float64(g.groupSize())
 }
 
-// ArrivalsEnd returns the time at which arrivals end.
+// ArrivalsEnd returns the time at which arrivals end: the traffic's stop or the end of the run, whichever is earlier.
 func (g *Generator) ArrivalsEnd(p *Point, tr *Traffic) unit.Time {
 	return min(tr.stop, p.measured.End())
 }
 
-// ExpectedFlows returns the mean number of flows of a run.
+// ExpectedFlows returns the mean number of flows of a run, over all sets. With a load it is the mean of a random
+// number.
 func (g *Generator) ExpectedFlows(p *Point, tr *Traffic) float64 {
 	if g.OfferedLoad == 0 {
 		n := float64(len(g.From))
@@ -342,7 +348,8 @@ func (g *Generator) ExpectedFlows(p *Point, tr *Traffic) float64 {
 	return n * float64(max(g.ToCount, 1))
 }
 
-// ExcludedSource returns the one host to which all send, if there is one. It is not drawn as a source.
+// ExcludedSource returns the one host to which all send, as a set of one node; nil if there are several receivers or
+// they are drawn. This host is not drawn as a source.
 func (g *Generator) ExcludedSource() map[int]bool {
 	if g.Pattern != ToHosts || g.ToCount > 0 || len(g.To) != 1 {
 		return nil
@@ -351,7 +358,8 @@ func (g *Generator) ExcludedSource() map[int]bool {
 }
 
 // hostRates returns each host's sending rate in bit/s: the sum of its links to switches with links to other switches,
-// or else of all its links. So a switch inside a server does not count.
+// or else of all its links. So a switch inside a server does not count. A packet of a rate in packets counts 1500
+// bytes.
 func hostRates(n *topology.Network) map[int]float64 {
 	leads := make([]bool, len(n.Nodes))
 	for _, l := range n.Links {

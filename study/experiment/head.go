@@ -16,7 +16,7 @@ type Paper struct {
 	Figure string
 }
 
-// String returns "name, figure n".
+// String returns "name, figure n"; without a figure, the name.
 func (p Paper) String() string {
 	if p.Figure == "" {
 		return p.Name
@@ -24,7 +24,7 @@ func (p Paper) String() string {
 	return p.Name + ", figure " + p.Figure
 }
 
-// paperOf returns the paper that the top level of a file names.
+// paperOf returns the paper that the top level of a file names; the zero value if it names none.
 func paperOf(t *document.Node) Paper {
 	var p Paper
 	about := paper.ViewMap(top.ViewMap(t).Get("paper"))
@@ -50,7 +50,8 @@ type headSection struct {
 	quota     unit.Bytes // limit of a run's trace; 0: no limit
 }
 
-// readHead reads the keys that are the same for all points.
+// readHead reads the keys that are the same for all points. h.name must be set: it is the default title. It does not
+// change the tree, but writes defaults to the file's tree.
 func (h *headSection) readHead(d *reader, file *document.Node) {
 	tree := document.Copy(file)
 	root := d.ViewMap(tree, top)
@@ -166,7 +167,8 @@ func (h *headSection) NeedOn(world string) (Need, bool) {
 	return h.Need()
 }
 
-// readRepeat reads the number of seeds. The name of the measure is checked later (checkNeed).
+// readRepeat reads the number of seeds. For a map, repeat is its max and labRepeat its min number. The name of the
+// measure is checked later (checkNeed).
 func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	if t.Kind != document.Mapping {
 		if t.Kind == document.List {
@@ -204,7 +206,8 @@ func (h *headSection) readRepeat(d *reader, t *document.Node) {
 	h.need, h.repeat, h.labRepeat = n, n.MaxSeeds, n.MinSeeds
 }
 
-// checkNeed reports an error if names, the names of runs' values, lack the measure of Need.
+// checkNeed reports an error if names, the names of runs' values, lack the measure of Need. It has no effect without a
+// Need.
 func (h *headSection) checkNeed(d *reader, repeat *document.Node, names []string) {
 	if h.need == nil {
 		return

@@ -42,7 +42,8 @@ type jobDecoder struct {
 	built   map[string]*Job // by everything that determines a job
 }
 
-// readJob reads a traffic that is a job, or has the key collective, and adds it to the point.
+// readJob reads a traffic that is a job, or has the key collective, and adds it to the point. A job that consists of
+// flows adds its flows. Other keys that define flows are errors.
 func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	node, what := x.Get("job"), "job"
 	others := append(traffic.KeyNames(notJob), "size", "collective")
@@ -109,7 +110,8 @@ func (d *jobDecoder) readJob(x document.Map, p *Point, tr Traffic) {
 	p.entries = append(p.entries, tr)
 }
 
-// readRanks returns the hosts of a job by rank. given reports whether the file lists them.
+// readRanks returns the hosts of a job by rank. given reports whether the file lists them; without a list, they are all
+// hosts of the network.
 func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given bool) {
 	if t := x.Get("hosts"); t != nil {
 		return d.nodes.listEachHost(t, p, func(item *document.Node, name string) {
@@ -124,7 +126,8 @@ func (d *jobDecoder) readRanks(x document.Map, p *Point) (hosts []int, given boo
 	return hosts, false
 }
 
-// buildJob builds the program of a job among hosts; nil after an error. Points with the same job share it.
+// buildJob builds the program of a job among hosts; nil after an error. Points with the same job share it. The job may
+// use fewer hosts than given: the first ones. It notes the files that the job opens as files of the point.
 func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config scheme.Config, params *document.Node,
 	hosts []int, given bool) *Job {
 	file := params
@@ -171,7 +174,8 @@ func (d *jobDecoder) buildJob(x document.Map, p *Point, s *job.Scheme, config sc
 	return j
 }
 
-// failJob reports why a job cannot be built, at the place of the cause.
+// failJob reports why a job cannot be built, at the place of the cause. It reports no error for a file that could not
+// be read, since that was reported.
 func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Node, err error) {
 	var wrong *scheme.Error
 	var format *workload.FormatError
@@ -200,7 +204,8 @@ func (d *jobDecoder) failJob(x document.Map, s *job.Scheme, params *document.Nod
 	}
 }
 
-// findMembers returns the members of a job that match a host, a group or a pattern.
+// findMembers returns the members of a job, as indices in hosts, that match a host, a group or a pattern. If no member
+// matches, it returns an error; after a reported error it returns errUnread.
 func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, name string) (places []int, err error) {
 	found, grouped := d.nodes.groups[name]
 	if !grouped {
@@ -227,7 +232,7 @@ func (d *jobDecoder) findMembers(params *document.Node, p *Point, hosts []int, n
 // errUnread is the error of a file that could not be read. It has been reported.
 var errUnread = errors.New("unread")
 
-// readIdeal reads the ideal network, if the key network names one.
+// readIdeal reads the ideal network, if the key network names one. Then it marks the point as one without packets.
 func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	t := root.Get("network")
 	if t == nil || t.Kind == document.Scalar && t.Text == packets {
@@ -254,7 +259,8 @@ func (d *jobDecoder) readIdeal(root document.Map, p *Point) {
 	d.FailUnknown(t.Position, "network", name, names)
 }
 
-// checkIdeal reports errors for flows, shared hosts, events and stalls, which an ideal network does not support.
+// checkIdeal reports errors for flows, shared hosts, events and stalls, which an ideal network does not support. t is
+// the value of the key network.
 func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 	taken := make([]string, len(p.measured.Network.Nodes))
 	for i := range p.entries {
@@ -282,7 +288,7 @@ func (d *jobDecoder) checkIdeal(t *document.Node, p *Point) {
 	}
 }
 
-// sameJob reports whether two traffics have the same job.
+// sameJob reports whether two traffics have the same job on the same hosts; true if both have no job.
 func sameJob(a, b *Traffic) bool {
 	if a.job == nil || b.job == nil {
 		return a.job == b.job
@@ -290,7 +296,7 @@ func sameJob(a, b *Traffic) bool {
 	return a.job.Program == b.job.Program && slices.Equal(a.job.Hosts, b.job.Hosts)
 }
 
-// readIterations reads how iterations of jobs follow each other.
+// readIterations reads how iterations of jobs follow each other. The key requires a traffic with a job.
 func (d *jobDecoder) readIterations(root document.Map, p *Point) {
 	value := root.Get("iterations")
 	if value == nil {
@@ -334,7 +340,7 @@ func (p *Point) whyDrawsGoOn() string {
 	return ""
 }
 
-// Iterations returns whether iterations that recur exactly are copied instead of simulated, and whether random draws
+// Iterations reports whether iterations that recur exactly are copied instead of simulated, and whether random draws
 // restart at each iteration.
 func (p *Point) Iterations() (repeat, anew bool) { return p.repeats, p.restartsDraws }
 
@@ -343,7 +349,7 @@ var warnCollective = scheme.WarningKind{ID: "collective-key",
 	Condition: "collective and size are deprecated; use job: {" + collective.AllReduceFlows + ": {algorithm: …, size: …}}"}
 
 // convertCollective returns the job that is equivalent to a traffic's key collective, with a warning. It returns nil
-// and reports an error if the size is missing.
+// and reports an error if the size is missing or the algorithm is unknown. name is the traffic's name.
 func (d *jobDecoder) convertCollective(x document.Map, name string) *document.Node {
 	algorithm, size := x.Get("collective"), x.Get("size")
 	word := d.readWord(algorithm, traffic, "collective")
@@ -363,13 +369,15 @@ func (d *jobDecoder) convertCollective(x document.Map, name string) *document.No
 		Keys: []document.Entry{{Position: place, Name: collective.AllReduceFlows, Value: params}}}
 }
 
-// addFlows adds the flows of a job in which each message is a flow of the run.
-func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, all job.Flows, hosts []int) {
+// addFlows adds the flows of a job in which each message is a flow of the run. It starts them at the traffic's
+// startLow, and adds the traffic to the point. It adds them only if they fit into memory and all paths exist.
+func (d *jobDecoder) addFlows(x document.Map, p *Point, tr Traffic, jobFlows job.Flows, hosts []int) {
 	place := hostsPlace(x)
-	if !d.checkFlowCount(place, p, float64(all.Count())) || !d.nodes.checkPaths(place, p, listTransfers(p, all, hosts)) {
+	if !d.checkFlowCount(place, p, float64(jobFlows.Count())) ||
+		!d.nodes.checkPaths(place, p, listTransfers(p, jobFlows, hosts)) {
 		return
 	}
-	p.flows.addReduction(reduction{Flows: all, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
+	p.flows.addReduction(reduction{Flows: jobFlows, traffic: len(p.entries), hosts: hosts, start: tr.startLow})
 	tr.measured.Collective = true
 	p.entries = append(p.entries, tr)
 }
@@ -384,13 +392,13 @@ func hostsPlace(x document.Map) document.Position {
 
 // listTransfers returns the pairs of hosts that send to each other in a job. If one group of switches has a NIC of
 // each host, all paths exist, and it returns no pairs.
-func listTransfers(p *Point, all job.Flows, hosts []int) iter.Seq2[int, int] {
+func listTransfers(p *Point, flows job.Flows, hosts []int) iter.Seq2[int, int] {
 	return func(yield func(from, to int) bool) {
 		if p.measured.Routes.ShareGroup(hosts) {
 			return
 		}
-		for k := range all.Count() {
-			if src, dst, _ := all.Transfer(k); !yield(hosts[src], hosts[dst]) {
+		for k := range flows.Count() {
+			if src, dst, _ := flows.Transfer(k); !yield(hosts[src], hosts[dst]) {
 				return
 			}
 		}
@@ -416,13 +424,14 @@ func (j *Job) listPairs(p *Point) iter.Seq2[int, int] {
 	}
 }
 
-// Sends calls visit for each pair of ranks that send to each other (job.VisitSends).
+// Sends calls visit for each pair of ranks that send to each other (job.VisitSends). It stops when visit returns false,
+// and after maxSends operations.
 func (j *Job) Sends(visit func(from int, ref job.Ref, to int) (more bool)) {
 	job.VisitSends(j.Program, maxSends, visit)
 }
 
 // samplePairs returns at most maxPairs pairs of hosts of a job that send to each other. It prefers the receivers that
-// follow their sender most closely in the order of ranks.
+// follow their sender most closely in the order of ranks. It stores the result. It must not be called concurrently.
 func (j *Job) samplePairs() [][2]int {
 	if j.sampledPairs != nil {
 		return j.sampledPairs

@@ -28,7 +28,7 @@ type portLoad struct {
 }
 
 // findLoads returns the loads at all ports that the point's traffics pass, and the highest rate of a path's narrowest
-// link.
+// link. Of traffics with many pairs of hosts it counts a sample.
 func (d *pathChecker) findLoads(p *Point) (loads map[topology.PortRef]*portLoad, fastest unit.Rate) {
 	loads = map[topology.PortRef]*portLoad{}
 	ranges := p.flowRanges()
@@ -116,7 +116,8 @@ func addOffered(rate, link, app, flows float64) float64 {
 const maxRounds = 8
 
 // findInflows sets the inflow of each port. Each link to the port's switch contributes the smallest of its hosts'
-// rates, its own rate, and the inflow of the port before it.
+// rates, its own rate, and the inflow of the port before it. The ratesByLink must be known. After maxRounds it stops,
+// and inflows may be too high.
 func (p *Point) findInflows(loads map[topology.PortRef]*portLoad) {
 	n := p.measured.Network
 	for port, x := range loads {
@@ -158,12 +159,12 @@ func (p *Point) findInflows(loads map[topology.PortRef]*portLoad) {
 }
 
 // canQueue reports whether data can queue at a port: it is the narrowest of a path, or hosts can together send more to
-// it than it sends.
+// it than it sends. rate is the port's; a nil load cannot queue.
 func (x *portLoad) canQueue(rate unit.LinkRate) bool {
 	return x != nil && (x.narrow || x.isCrowded(rate))
 }
 
-// isCrowded reports whether hosts can together send more to a port than it sends.
+// isCrowded reports whether hosts can together send more to a port than it sends. It is false for a nil load.
 func (x *portLoad) isCrowded(rate unit.LinkRate) bool {
 	return x != nil && x.inflow > capacity(rate, ethernetFrame)*1.000001
 }
@@ -175,7 +176,8 @@ type finding struct {
 }
 
 // checkPrograms collects the remarks of programs and schedulers of switches about their context, and reports them. Of
-// several switches with the same entry in the file it reports the worst.
+// several switches with the same entry in the file it reports the worst. It has no effect after errors, and on an ideal
+// network. Afterwards the checker knows all traffics.
 func (d *pathChecker) checkPrograms(p *Point) {
 	if !d.OK() || p.measured.NoPackets {
 		return
@@ -229,7 +231,8 @@ func (d *pathChecker) checkTrafficAgain(p *Point, loads map[topology.PortRef]*po
 	}
 }
 
-// describeSwitches returns the context of programs that is the same for all switches.
+// describeSwitches returns the context of programs that is the same for all switches. checkTraffic must have measured
+// the round trips.
 func (d *pathChecker) describeSwitches(p *Point) *dataplane.SwitchContext {
 	s := &dataplane.SwitchContext{Framing: p.measured.Framing, MinRTT: d.shortest, MaxRTT: d.longest,
 		Book: p.book}
@@ -247,7 +250,7 @@ func (d *pathChecker) describeSwitches(p *Point) *dataplane.SwitchContext {
 	return s
 }
 
-// dualNodes reports for each node whether flows of both IP versions begin or end there.
+// dualNodes reports for each node whether flows of both IP versions begin or end there. It regards listed flows only.
 func (p *Point) dualNodes() []bool {
 	versions := [2][]bool{}
 	for v := range versions {
@@ -266,7 +269,8 @@ func (p *Point) dualNodes() []bool {
 	return versions[0]
 }
 
-// flowRanges returns, by traffic, the index of its first listed flow and the index after its last one.
+// flowRanges returns, by traffic, the index of its first listed flow and the index after its last one; both are 0
+// without listed flows.
 func (l *trafficList) flowRanges() [][2]int {
 	ranges := make([][2]int, len(l.entries))
 	for i := range l.flows.count {

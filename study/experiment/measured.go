@@ -21,8 +21,8 @@ type measuredSection struct {
 	competitors map[string]bool           // by traffic and group of hosts: others share the network with it
 }
 
-// Kind returns the kind of measure with the given name; the zero Kind for other names that a kind records, such as
-// fct_written.
+// Kind returns the kind of measure with the given name; the zero Definition for other names, such as those that a kind
+// also records: fct_written.
 func (m *measuredSection) Kind(name string) measure.Definition {
 	for _, k := range m.kinds {
 		if k.Name == name {
@@ -32,7 +32,7 @@ func (m *measuredSection) Kind(name string) measure.Definition {
 	return measure.Definition{}
 }
 
-// Judged returns the measures that are compared between simulator and lab.
+// Judged returns the measures that are compared between simulator and lab: those that define a tolerance.
 func (m *measuredSection) Judged() (names []string) {
 	for _, k := range m.kinds {
 		if k.Tolerance.IsSet() {
@@ -42,10 +42,11 @@ func (m *measuredSection) Judged() (names []string) {
 	return names
 }
 
-// shape returns the names of what runs measure, without values.
+// shape returns the names of what runs measure, without values. It is shared: readRatios appends to it.
 func (m *measuredSection) shape() *measure.Values { return &m.names }
 
-// readRatios reads the ratio list. Plots and claims can name ratios like any measure.
+// readRatios reads the ratio list. Plots and claims can name ratios like any measure. It adds them to the measures of
+// runs. The other measures must be known.
 func (m *measuredSection) readRatios(d *reader, t *document.Node) {
 	if t == nil {
 		return
@@ -72,7 +73,7 @@ func (m *measuredSection) RatioReference(name string) string {
 	return ""
 }
 
-// Measures returns the names of the measures of runs.
+// Measures returns the measures of runs and the ratios, with names, units and groups but without values.
 func (m *measuredSection) Measures() []measure.Measured { return slices.Clone(m.shape().Measures) }
 
 // valueNames returns the names of single values: measures without groups, and the groups of the others.
@@ -89,8 +90,9 @@ func (m *measuredSection) valueNames() (names []string) {
 	return names
 }
 
-// KindOf returns the kind of measure that records values of a name, such as fct for fct_p99. For a ratio it is the
-// kind of the divided measure. It returns the zero Kind if no kind records the name.
+// KindOf returns the kind of measure that records values of a name, such as fct for fct_p99. For a ratio it is the kind
+// of the divided measure. A kind with exactly this name has priority, then the longest name. It returns the zero
+// Definition if no kind records the name.
 func (m *measuredSection) KindOf(name string) (kind measure.Definition) {
 	for i := range m.ratios {
 		if m.ratios[i].Name == name {
@@ -119,7 +121,8 @@ var directions = map[string]measure.Better{"higher": measure.Higher, "lower": me
 // direction is the form of a value of best.
 var direction = document.OneOf("higher", "lower", "none")
 
-// readBest reads which values of measures are best. The names of measures and groups must be known.
+// readBest reads which values of measures are best. The names of measures and groups must be known. It reports an error
+// for unknown names and words.
 func (m *measuredSection) readBest(d *reader, t *document.Node) {
 	if t == nil {
 		return
@@ -181,7 +184,7 @@ func (m *measuredSection) kindDirection(name string) measure.Better {
 }
 
 // isCompeting reports whether a group of values belongs to one traffic or one group of hosts, and others share the
-// network with it at some point.
+// network with it at some point. It is false for values without a group.
 func (m *measuredSection) isCompeting(group string) bool {
 	name, _, _ := strings.Cut(group, " ") // "a p99" is a percentile of group a
 	if name == "" {
@@ -217,8 +220,9 @@ func (s *Spec) Conditions() (keys []string) {
 	return keys
 }
 
-// findDiffering returns the first two points that differ only in key k: one has its first value and the other has
-// value i. further is the distance of their combinations. It returns nil if there are no such points.
+// findDiffering returns the first two points that differ only in key k: one has its first value and the other has value
+// i. further is the distance of their combinations. It returns nil, nil if there are no such points. With numbers, the
+// sweep's omissions, it searches for a pair.
 func (s *Spec) findDiffering(k, i, further int) (p, q *Point) {
 	if s.numbers == nil {
 		if further < len(s.points) {
@@ -241,7 +245,8 @@ func (s *Spec) findDiffering(k, i, further int) (p, q *Point) {
 const maxCompared = 100000
 
 // sameConditions reports whether two points have the same network, flows, times and events. The parameters of
-// transports without a controller count, since they define the offered load.
+// transports without a controller count, since they define the offered load. Of many flows it compares only the first
+// maxCompared.
 func sameConditions(p, q *Point) bool {
 	if p.measured.Duration != q.measured.Duration || p.measured.Warmup != q.measured.Warmup ||
 		len(p.entries) != len(q.entries) ||
@@ -294,7 +299,7 @@ func (s *Spec) Listing() Listing {
 	return Listing{slices.Clone(s.listing.Columns), slices.Clone(s.listing.Sort)}
 }
 
-// readTables reads how tables are listed. The names of measures must be known.
+// readTables reads how tables are listed. The names of measures must be known. Unknown names are errors.
 func (s *Spec) readTables(d *reader, t *document.Node) {
 	if t == nil {
 		return

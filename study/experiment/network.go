@@ -30,7 +30,8 @@ type queueLimit struct {
 	bytes unit.Bytes
 }
 
-// readTopology reads the topology: a file, a family with parameters, or lists of nodes and links.
+// readTopology reads the topology: a file, a family with parameters, or lists of nodes and links. After an error the
+// point may have no network.
 func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	t := root.Get("topology")
 	if network.ViewMap(t).Get("file") != nil {
@@ -63,7 +64,7 @@ func (d *networkDecoder) readTopology(root document.Map, p *Point) {
 	p.measured.Network = n.Network
 }
 
-// readLinks reads a topology's list of links.
+// readLinks reads a topology's list of links. It appends them to the network. A missing or empty list is an error.
 func (d *networkDecoder) readLinks(t *document.Node, x document.Map, n *listedNetwork) {
 	links := x.Get("links")
 	if links == nil || links.Kind != document.List || len(links.Items) == 0 {
@@ -86,7 +87,8 @@ type listedNetwork struct {
 	joined map[[2]int]bool // pairs of nodes with a link, the lower node first
 }
 
-// listingOf returns a listed network that starts with an existing one.
+// listingOf returns a listed network that starts with an existing one. Nodes and links that are added to it are added
+// to this one.
 func listingOf(network *topology.Network) *listedNetwork {
 	n := &listedNetwork{Network: network, index: map[string]int{}, joined: map[[2]int]bool{}}
 	for i, x := range network.Nodes {
@@ -99,7 +101,8 @@ func listingOf(network *topology.Network) *listedNetwork {
 	return n
 }
 
-// readNodes reads the lists of hosts and switches of a topology.
+// readNodes reads the lists of hosts and switches of a topology. It appends them to the network, and reports an error
+// for names that are in use or not valid.
 func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 	for _, kind := range []string{"hosts", "switches"} {
 		l := x.Get(kind)
@@ -127,7 +130,8 @@ func (d *networkDecoder) readNodes(x document.Map, n *listedNetwork) {
 	}
 }
 
-// readNodePair reads the two nodes that a link joins; false after an error.
+// readNodePair reads the two nodes that a link joins; false after an error. It reports an error for unknown or equal
+// nodes, and for a pair that is already linked.
 func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topology.Link, ok bool) {
 	ok = true
 	ends := x.Get("ends")
@@ -164,7 +168,8 @@ func (d *networkDecoder) readNodePair(x document.Map, n *listedNetwork) (l topol
 	return l, true
 }
 
-// readLink reads a link and adds it to the network, as often as its bundle has links.
+// readLink reads a link and adds it to the network, as often as its bundle has links. After an error in its ends it
+// adds no link.
 func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 	l, ok := d.readNodePair(x, n)
 	if !ok {
@@ -201,7 +206,8 @@ func (d *networkDecoder) readLink(x document.Map, n *listedNetwork) {
 // extras returns the keys next to a family: hosts, switches and links that are added to its network.
 func extras() *document.Table { return network.SelectKeys("hosts", "switches", "links") }
 
-// readFamily reads a network that is defined by its family and parameters, and by additions next to it.
+// readFamily reads a network that is defined by its family and parameters, and by additions next to it. After an error
+// the point has no network.
 func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Point) {
 	added := false
 	for _, k := range t.Keys {
@@ -246,7 +252,7 @@ func (d *networkDecoder) readFamily(t *document.Node, s *topology.Scheme, p *Poi
 	p.measured.Network = n
 }
 
-// addToFamily adds the hosts, switches and links next to a family to its network.
+// addToFamily adds the hosts, switches and links next to a family to its network. The key links is required.
 func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *topology.Network) {
 	x, ok := d.ReadMap(t, extras(), s.Name)
 	if !ok {
@@ -264,7 +270,7 @@ func (d *networkDecoder) addToFamily(t *document.Node, s *topology.Scheme, n *to
 }
 
 // checkBuffers reports an error for buffers and queues, limited in bytes, that do not hold the largest frame of every
-// traffic: they would drop all such frames.
+// traffic: they would drop all such frames. It has no effect after other errors.
 func (d *networkDecoder) checkBuffers(p *Point) {
 	if !d.OK() {
 		return
@@ -293,7 +299,7 @@ func (d *networkDecoder) checkBuffers(p *Point) {
 	}
 }
 
-// readLoss reads the share of packets that a link loses.
+// readLoss reads the share of packets that a link loses, at least 0 and below 1; 0 after an error.
 func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	if !d.checkPlain(t, "one share of independent losses for both directions, such as 0.1%") {
 		return 0
@@ -306,7 +312,7 @@ func (d *networkDecoder) readLoss(t *document.Node) float64 {
 	return v
 }
 
-// readFile reads a topology from a file of its own.
+// readFile reads a topology from a file of its own. After an error the point has no network.
 func (d *networkDecoder) readFile(t *document.Node, p *Point) {
 	table := network.SelectKeys(append(network.KeyNames(readsFile), "file")...)
 	x, _ := d.ReadMap(t, table)
@@ -376,8 +382,9 @@ func (r *routedNetworks) hash(n *topology.Network, addresses string) (whole, sha
 	return all.Sum64(), form.Sum64()
 }
 
-// assignRoutes sets the addresses and routes of a point's network. Points with the same network share them; points
-// with the same nodes and ends of links share addresses and routes.
+// assignRoutes sets the addresses and routes of a point's network. Points with the same network share them; points with
+// the same nodes and ends of links share addresses and routes. It adds the memory of new ones to the point. A network
+// with too many routes is an error, after which the point has no routes.
 func (d *networkDecoder) assignRoutes(root document.Map, p *Point) {
 	var r routedNetwork
 	t := root.GetDefault("addresses")
@@ -455,7 +462,7 @@ func (d *networkDecoder) failUnknownLeaf(k document.Entry, leaves []string, entr
 }
 
 // assignPrefixes sets addresses of a fat tree's hosts from their leaves' prefixes: the prefixes of P4TE's figure 1, or
-// those in the file by leaf.
+// those in the file by leaf. Every leaf needs a prefix. After an error r keeps its flat addresses.
 func (d *networkDecoder) assignPrefixes(root document.Map, t *document.Node, n *topology.Network, r *routedNetwork) {
 	x, err := n.FindTree()
 	if err != nil {

@@ -58,8 +58,9 @@ type nodeNames struct {
 // maxMatches limits the comparisons of names with patterns at a point.
 const maxMatches = 1 << 26
 
-// matchNodes returns the switches, or the hosts, that match a name or a pattern. A name that a node has matches only
-// that node, even if it has the form of a pattern.
+// matchNodes returns the switches, or the hosts, that match a name or a pattern. If switches is true these are
+// switches, otherwise hosts. A name that a node has matches only that node, even if it has the form of a pattern. It
+// returns nil without an error if no node matches.
 func (d *nodeNames) matchNodes(place document.Position, pattern string, switches bool,
 	n *topology.Network) (found []int) {
 	if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok {
@@ -98,7 +99,8 @@ func (d *nodeNames) checkRange(place document.Position, pattern string, found []
 	measure.CheckPattern(d.Reader, place, pattern, names)
 }
 
-// hostsBelow returns the hosts that match a pattern and have a link to a switch that matches above: leaf0/*.
+// hostsBelow returns the hosts that match a pattern and have a link to a switch that matches above: leaf0/*. They are
+// in the network's order.
 func (d *nodeNames) hostsBelow(place document.Position, above, pattern string, n *topology.Network) (found []int) {
 	under := make(map[int]bool)
 	for _, sw := range d.matchNodes(place, above, true, n) {
@@ -125,9 +127,10 @@ func (d *nodeNames) hostsBelow(place document.Position, above, pattern string, n
 	return found
 }
 
-// countComparisons counts comparisons with a pattern. It reports an error, and returns false, if there are too many.
-func (d *nodeNames) countComparisons(place document.Position, with int) bool {
-	if d.matches += with; d.matches <= maxMatches {
+// countComparisons counts comparisons of a pattern with count names. It reports an error, and returns false, if there
+// are too many.
+func (d *nodeNames) countComparisons(place document.Position, count int) bool {
+	if d.matches += count; d.matches <= maxMatches {
 		return true
 	}
 	d.Fail(place, fmt.Sprintf("patterns × nodes up to %d", maxMatches),
@@ -135,7 +138,8 @@ func (d *nodeNames) countComparisons(place document.Position, with int) bool {
 	return false
 }
 
-// readGroups reads the names of groups of hosts. A group may include groups that precede it.
+// readGroups reads the names of groups of hosts. A group may include groups that precede it. It replaces the groups of
+// the previous point, and adds them to the point's view of measures.
 func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	d.groups = nil
 	t := root.Get("groups")
@@ -163,7 +167,7 @@ func (d *nodeNames) readGroups(root document.Map, p *Point) {
 	d.groups = groups
 }
 
-// readHosts reads a host, a list of hosts, or a pattern.
+// readHosts reads the hosts of a traffic's key, which must exist: a host, a group, a pattern, or a list of them.
 func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	t := x.Get(key)
 	if t == nil {
@@ -173,13 +177,14 @@ func (d *nodeNames) readHosts(x document.Map, key string, p *Point) []int {
 	return d.listHosts(t, p)
 }
 
-// listHosts returns the hosts that match a name, a group, a pattern, or a list of them, each once.
+// listHosts returns the hosts that match a name, a group, a pattern, or a list of them, each once, in the order of the
+// list. It reports an error for names that match no host.
 func (d *nodeNames) listHosts(t *document.Node, p *Point) []int {
 	return d.listEachHost(t, p, func(*document.Node, string) {})
 }
 
-// listEachHost lists hosts like listHosts. It calls again for each item that adds no host.
-func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *document.Node, name string)) []int {
+// listEachHost lists hosts like listHosts. It calls onRepeat for each item that matches hosts but adds none.
+func (d *nodeNames) listEachHost(t *document.Node, p *Point, onRepeat func(item *document.Node, name string)) []int {
 	items := []*document.Node{t}
 	if t.Kind == document.List {
 		items = t.Items
@@ -206,7 +211,7 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 			taken[i] = true
 		}
 		if len(found) > 0 && len(out) == had {
-			again(y, pattern)
+			onRepeat(y, pattern)
 		}
 		if i, ok := d.directory.indexNetwork(n).nodes[pattern]; ok && n.Nodes[i].Switch {
 			d.Fail(y.Position, document.JoinNear(pattern, d.directory.hosts), "%q is a switch; flows go from host to host",
@@ -221,7 +226,8 @@ func (d *nodeNames) listEachHost(t *document.Node, p *Point, again func(item *do
 	return out
 }
 
-// findLink returns the link between two nodes. It reports an error and returns −1 if there is no such link.
+// findLink returns the link between two nodes. It reports an error and returns −1 if there is no such link. Ends are
+// names of nodes. One end may have the suffix ~2, ~3, … to select a parallel link.
 func (d *nodeNames) findLink(t *document.Node, p *Point) int {
 	if t.Kind != document.List || len(t.Items) != 2 {
 		d.Fail(t.Position, "[s1, s2]", "the link is not named by its two ends")

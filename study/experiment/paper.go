@@ -30,6 +30,7 @@ type paperSection struct {
 func (v *PaperValue) Name() string { return valueName(v.Measure, v.Group) }
 
 // PaperValues returns the numbers of the paper, in the file's order. Results do not depend on them; reports show them.
+// The slice is shared, so the caller must not change it.
 func (s *paperSection) PaperValues() []PaperValue { return s.values }
 
 // PaperColumn is the column of the paper's own values.
@@ -46,12 +47,14 @@ func (s *paperSection) PaperColumns() []string {
 	return columns
 }
 
-// PaperValue returns the paper's value of a measure at a point; false if it does not exist.
+// PaperValue returns the paper's value of a measure at a point; group is "" for a measure without groups. It returns
+// false if it does not exist.
 func (s *paperSection) PaperValue(point []measure.Coordinate, m, group string) (PaperValue, bool) {
 	return s.ColumnValue(PaperColumn, point, m, group)
 }
 
-// ColumnValue returns a column's value of a measure at a point; false if it does not exist.
+// ColumnValue returns a column's value of a measure at a point; group is "" for a measure without groups. It returns
+// false if it does not exist.
 func (s *paperSection) ColumnValue(column string, point []measure.Coordinate, m, group string) (PaperValue, bool) {
 	for i := range s.values {
 		if v := &s.values[i]; v.Column == column && v.Measure == m && v.Group == group && v.Matches(point) {
@@ -61,7 +64,8 @@ func (s *paperSection) ColumnValue(column string, point []measure.Coordinate, m,
 	return PaperValue{}, false
 }
 
-// readPaperValues reads the paper's values. Points and measures must be known.
+// readPaperValues reads the paper's values. Points and measures must be known. about is the value of the key paper;
+// nil: no values.
 func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measuredSection) {
 	if about == nil || d.ViewMap(about, paper).Get("values") == nil {
 		return
@@ -83,7 +87,8 @@ func (s *paperSection) readPaperValues(d *reader, about *document.Node, m *measu
 	}
 }
 
-// readEntry reads one entry: its points, its source, and the values. general is the source of entries without one.
+// readEntry reads one entry: its points, its source, and the values, and appends the values. general is the source of
+// entries without one.
 func (s *paperSection) readEntry(d *reader, x document.Map, general *document.Node, m *measuredSection) {
 	var common PaperValue
 	names := m.valueNames()
@@ -148,7 +153,7 @@ var paperKeys = []string{"paper", "expect"}
 // OmitPaper returns an experiment's file without the paper, its values and its claims, so that a copy can become an
 // experiment of the caller's. It keeps comments of the remaining keys. A comment at the top of the file, which
 // describes the paper's experiment, is replaced by one that names the original. A file without a paper is returned
-// unchanged.
+// unchanged, except for a byte order mark. An error is about a file that cannot be parsed.
 func OmitPaper(src *Source) ([]byte, error) {
 	data := bytes.TrimPrefix(src.Data, []byte("\ufeff"))
 	r := document.NewReader(FileKind)

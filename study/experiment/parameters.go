@@ -18,7 +18,8 @@ type Parameter struct {
 	Source string `json:"source"`
 }
 
-// Parameters lists all values of the resolved spec in its order.
+// Parameters lists all values of the resolved spec in its order, then defaults that differ by point. If the spec is
+// resolved, values that still have their original value have their original source.
 func (s *Spec) Parameters() []Parameter {
 	out := s.addDefaults(listParameters(s.root))
 	for i := range out {
@@ -29,7 +30,8 @@ func (s *Spec) Parameters() []Parameter {
 	return out
 }
 
-// listParameters lists the values of a tree.
+// listParameters lists the values of a tree, except of keys that do not affect results. A list of plain values is one
+// parameter.
 func listParameters(root *document.Node) []Parameter {
 	var out []Parameter
 	var walk func(path string, t *document.Node, inherited string)
@@ -108,10 +110,10 @@ func (s *Spec) addDefaults(out []Parameter) []Parameter {
 	return out
 }
 
-// sourceOf returns where a value comes from: from, or its file and line.
-func sourceOf(t *document.Node, from string) string {
-	if from != "" {
-		return from
+// sourceOf returns where a value comes from: origin, or if that is "", its file and line.
+func sourceOf(t *document.Node, origin string) string {
+	if origin != "" {
+		return origin
 	}
 	return fmt.Sprintf("%s:%d", filepath.Base(t.File), t.Line) // results do not contain names of the machine's folders
 }
@@ -160,7 +162,7 @@ func (s *Spec) explainBlock(block *document.Node) string {
 const maxParameterText = 50
 
 // explainValue returns the text of a block's value: a scheme's name with its description, or the value. Plain
-// forwarding is explained only if it is a switch's only program.
+// forwarding is explained only with only, which marks a switch's only program.
 func (s *Spec) explainValue(v *document.Node, only bool) string {
 	name, shown := v.Text, v.Text
 	if v.Kind == document.Mapping && len(v.Keys) == 1 {

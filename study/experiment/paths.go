@@ -52,7 +52,7 @@ type spreading struct {
 	hashes  bool // a switch chooses a fixed port for each flow, by its addresses and ports
 }
 
-// addSpreading merges the spreading of another switch.
+// addSpreading merges the spreading of another switch: the mode that spreads packets most has priority.
 func (s *spreading) addSpreading(x *spreading) {
 	if x.mode > s.mode {
 		s.mode, s.place, s.program = x.mode, x.place, x.program
@@ -60,7 +60,8 @@ func (s *spreading) addSpreading(x *spreading) {
 	s.hashes = s.hashes || x.hashes
 }
 
-// beginPoint resets the checker for a point, and collects the roles of its switches.
+// beginPoint resets the checker for a point, and collects the roles of its switches. programs is by node. It keeps the
+// cached walks if the point has the previous point's network.
 func (d *pathChecker) beginPoint(p *Point, programs [][]switchfile.Program) {
 	walks := d.walks
 	if n := p.measured.Network; d.network != n {
@@ -102,7 +103,7 @@ func (x *switchRole) addProgram(program *switchfile.Program) {
 		t.SelectsPath})
 }
 
-// addTraits adds whether a program or scheduler marks or drops.
+// addTraits adds whether a program or scheduler marks or drops early.
 func (x *switchRole) addTraits(t *dataplane.Traits) {
 	x.marks, x.drops = x.marks || t.MarksFrom != nil, x.drops || t.DropsEarly
 }
@@ -133,7 +134,7 @@ func capacity(r unit.LinkRate, frame int32) float64 {
 	return float64(r.Packets) * 8 * float64(frame)
 }
 
-// findWalk returns the walk between two NICs that a path joins. It caches walks.
+// findWalk returns the walk between two NICs, which must have a path. It caches walks.
 func (d *pathChecker) findWalk(p *Point, pair topology.NICPair, frame int32) *walk {
 	key := walkKey{pair, frame}
 	if w, known := d.walks[key]; known {
@@ -173,7 +174,8 @@ func (d *pathChecker) findWalk(p *Point, pair topology.NICPair, frame int32) *wa
 	return w
 }
 
-// findNarrowest sets the narrowest port and the slowest ports of switches.
+// findNarrowest sets the narrowest port and the slowest ports of switches. The ports must be set. frame is in bytes,
+// for rates in packets.
 func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 	w.narrowest, w.minCapacity = w.ports[0], capacity(n.Links[w.ports[0].Link].Rate, frame)
 	slowest := math.Inf(1)
@@ -191,8 +193,9 @@ func (w *walk) findNarrowest(n *topology.Network, frame int32) {
 	}
 }
 
-// collectPaths adds to site the paths of the traffic's flows, each kind once. The traffic's flows are the point's
-// flows from first on and before end. It returns how switches distribute the flows.
+// collectPaths adds to site the paths of the traffic's flows, each kind once. The traffic's flows are the point's flows
+// from first on and before end. It returns how switches distribute the flows. It also sets the size of the largest flow
+// and how packets are sprayed.
 func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, first, end int) (spread spreading) {
 	index := map[cc.FlowPath]int{} // index in site.Paths + 1
 	frame := p.measured.Framing.FrameBytes(tr.measured.Headers(), tr.measured.Payload, true)
@@ -260,13 +263,14 @@ func (d *pathChecker) collectPaths(p *Point, site *cc.FlowContext, tr *Traffic, 
 	return spread
 }
 
-// canQueue reports whether data can queue at a port. As long as not all traffics are known, it is true.
+// canQueue reports whether data can queue at a port. As long as not all traffics are known, it is true; a port without
+// traffic then cannot.
 func (d *pathChecker) canQueue(n *topology.Network, port topology.PortRef) bool {
 	return d.loads == nil || d.loads[port].canQueue(n.Links[port.Link].Rate)
 }
 
-// largestFlow returns the size of a traffic's largest flow; 0 if it is unknown, or flows have no end. The traffic's
-// flows are the point's flows from first on and before end.
+// largestFlow returns the size of a traffic's largest flow; 0 if it is unknown, or flows have no end. Of many listed
+// flows it examines a sample. The traffic's flows are the point's flows from first on and before end.
 func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Bytes) {
 	if g := tr.generator; g != nil {
 		if g.Sizes != nil {
@@ -284,7 +288,8 @@ func (l *trafficList) largestFlow(tr *Traffic, first, end int) (largest unit.Byt
 	return largest
 }
 
-// addSignals sets the signals that a path gives a traffic, from the switches at ports where its data can queue.
+// addSignals sets the signals that a path gives a traffic, from the switches at ports where its data can queue. A field
+// of reasons, such as WhyUnmarked, stays empty if the signal exists.
 func (d *pathChecker) addSignals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic) {
 	var role switchRole
 	for _, port := range w.ports[1:] {
@@ -326,8 +331,8 @@ func (d *pathChecker) addSignals(p *Point, x *cc.FlowPath, w *walk, tr *Traffic)
 }
 
 // isIdle reports whether data cannot queue at any switch of a path: no port receives more than it can send. If a link
-// is as slow as the sender's, this is false as long as not all traffics are known, with events that change rates, and
-// if switches pause, since any port may cause a pause.
+// is as slow as the sender's, this is false as long as not all traffics are known, and with events that change rates.
+// It is then also false if switches pause, since any port may cause a pause.
 func (d *pathChecker) isIdle(p *Point, w *walk) bool {
 	x := p.measured.Waits
 	changes := d.loads == nil || x == nil || x.Memory != nil || len(x.Rates) > 0
@@ -362,8 +367,8 @@ func (d *pathChecker) isUnqueued(p *Point, there *walk, src, dst int, frame int3
 	return true
 }
 
-// findUnlimited returns the name of a path's first port that receives more than it can send and has no limit; "" if
-// there is no such port, if switches pause, and as long as not all traffics are known.
+// findUnlimited returns the name of a path's first port that receives more than it can send and has no limit. It is ""
+// if there is no such port, if switches pause, and as long as not all traffics are known.
 func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 	if p.measured.Waits == nil || p.measured.Waits.Memory != nil || d.loads == nil {
 		return ""
@@ -381,7 +386,8 @@ func (d *pathChecker) findUnlimited(p *Point, w *walk) string {
 	return ""
 }
 
-// addLosses sets whether a path loses packets at ports where data can queue, and how long its queues can be.
+// addLosses sets whether a path loses packets at ports where data can queue, and how long its queues can be. Wait is 0
+// if a queue has no limit in bytes.
 func (d *pathChecker) addLosses(p *Point, x *cc.FlowPath, w *walk) {
 	lossy, paused, endless := false, true, false
 	for _, port := range w.ports[1:] {
@@ -465,12 +471,14 @@ func (p *Point) countEndless(tr *Traffic, first, end int) float64 {
 	return float64(max(1, (end-first)/maxPairs))
 }
 
-// isNarrowest reports whether port i of the walk is as slow as its narrowest.
+// isNarrowest reports whether port i of the walk is as slow as its narrowest. If the sender's port is the narrowest,
+// only that port is.
 func (w *walk) isNarrowest(i int) bool {
 	return w.ports[i] == w.narrowest || w.narrowest != w.ports[0] && slices.Contains(w.queues, w.ports[i])
 }
 
-// findBusiest returns, among a walk's narrowest ports, the one with the most endless flows, and their number.
+// findBusiest returns, among a walk's narrowest ports, the one with the most endless flows, and their number, rounded.
+// Before all traffics are known it is the narrowest port and 0.
 func (d *pathChecker) findBusiest(w *walk) (busiest topology.PortRef, flows int) {
 	busiest = w.narrowest
 	for i, port := range w.ports {
@@ -540,8 +548,8 @@ func (d *pathChecker) isCrossed(p *Point, src, dst int, frame int32) bool {
 	})
 }
 
-// findMostLong returns the index of the walk's port at which the most long flows queue, and their number. It ignores
-// ports of switches for which skip returns true.
+// findMostLong returns the index of the walk's port at which the most long flows queue, and their number. Only ports at
+// which hosts can queue data count, and skip excludes switches. Without such a port it returns 0, 0.
 func (d *pathChecker) findMostLong(p *Point, w *walk, skip func(node int) bool) (busiest, flows int) {
 	n := p.measured.Network
 	for i, k := range w.ports[1:] {
@@ -592,7 +600,8 @@ func (d *pathChecker) findSlow(p *Point, w *walk, frame int32) (spread, whole cc
 	return spread, whole
 }
 
-// lowestRate returns the lowest rate of a port's link during the run.
+// lowestRate returns the lowest rate of a port's link during the run, including events that the limits of waiting
+// include.
 func (p *Point) lowestRate(port topology.PortRef) unit.LinkRate {
 	if w := p.measured.Waits; w != nil {
 		if r, changed := w.Rates[port.Link]; changed {
@@ -602,7 +611,8 @@ func (p *Point) lowestRate(port topology.PortRef) unit.LinkRate {
 	return p.measured.Network.Links[port.Link].Rate
 }
 
-// sumSources returns the total rate of the hosts of all flows that may pass a port, in bit/s.
+// sumSources returns the total rate of the hosts of all flows that may pass a port, in bit/s. Each host counts once; a
+// nil load is 0.
 func (x *portLoad) sumSources() (sum float64) {
 	if x == nil {
 		return 0

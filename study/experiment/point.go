@@ -48,7 +48,8 @@ type addressing struct {
 // Book returns the addresses of the nodes.
 func (a *addressing) Book() *packet.Book { return a.book }
 
-// Tree returns the network as a fat tree, with the prefixes of its hosts' addresses; nil if addresses are flat.
+// Tree returns the network as a fat tree, with the prefixes from which its hosts' addresses are; nil if addresses are
+// flat.
 func (a *addressing) Tree() (*topology.Tree, topology.Prefixes) { return a.tree, a.prefixes }
 
 // switching is the configuration of a point's switches.
@@ -72,7 +73,7 @@ func (s *switching) Telemetry() *telemetry.Format {
 }
 
 // hasScheduler reports whether a switch has another scheduler than the defaults, first in, first out and strict
-// priority.
+// priority. A host has none, so it returns false.
 func (s *switching) hasScheduler(node int) bool {
 	x := s.served[node]
 	return x != nil && x.Scheme.Name != "fifo" && x.Scheme.Name != "strict"
@@ -89,13 +90,13 @@ type trafficList struct {
 // Entries returns the length of the traffic list.
 func (l *trafficList) Entries() int { return len(l.entries) }
 
-// Entry returns entry i of the traffic list.
+// Entry returns entry i of the traffic list, from 0. It is shared, so the caller must not change it.
 func (l *trafficList) Entry(i int) *Traffic { return &l.entries[i] }
 
 // Flows returns the number of flows that the file lists. Flows that are drawn for each seed are not included.
 func (l *trafficList) Flows() int { return l.flows.count }
 
-// Flow returns flow i that the file lists.
+// Flow returns flow i that the file lists, from 0.
 func (l *trafficList) Flow(i int) Flow { return l.flows.flowAt(i) }
 
 // Triggers returns the triggers that start listed flows when others have ended.
@@ -120,7 +121,8 @@ func (p *Point) Coordinates() []measure.Coordinate { return slices.Clone(p.coord
 // Canonical returns the text of everything that determines the point's runs, except seed and executable.
 func (p *Point) Canonical() string { return p.canonical }
 
-// Measured returns a copy of the view of measures on the point.
+// Measured returns a copy of the view of measures on the point. The copy shares networks, routes and events with the
+// point.
 func (p *Point) Measured() *measure.Point {
 	view := p.measured
 	view.Traffic = slices.Clone(view.Traffic)
@@ -200,7 +202,7 @@ func (tr *Traffic) UsesWeirStack() bool {
 // CC returns the congestion controller with its configuration; nil if the transport does not use one.
 func (tr *Traffic) CC() (*cc.Scheme, scheme.Config) { return tr.cc, tr.ccConfig }
 
-// CCAt returns the place of the controller in the file, or else of the traffic.
+// CCAt returns the place of the controller in the file, or else of the traffic if the file does not name one.
 func (tr *Traffic) CCAt() document.Position { return tr.ccPlace }
 
 // Payload returns the payload of a full packet in bytes.
@@ -232,8 +234,8 @@ func (tr *Traffic) Generator() (g Generator, ok bool) {
 	return g, true
 }
 
-// setTraffic sets the view of measures on the point's traffic. ok reports that the traffic had no errors, so that the
-// view is complete.
+// setTraffic appends the view of measures on the point's traffic; call it once. ok reports that the traffic had no
+// errors, so that the view is complete.
 func (p *Point) setTraffic(ok bool) {
 	p.measured.Partial = !ok
 	for i := range p.entries {
@@ -247,7 +249,7 @@ func (p *Point) setTraffic(ok bool) {
 	}
 }
 
-// HasLoad reports whether the traffic's flows arrive at a load.
+// HasLoad reports whether the traffic's flows arrive at a load. False for listed flows.
 func (tr *Traffic) HasLoad() bool { return tr.generator != nil && tr.generator.OfferedLoad > 0 }
 
 // Flow is a listed flow. Its start may have to be drawn.
@@ -266,8 +268,8 @@ type Flow struct {
 	script    []transport.Datagram
 }
 
-// After returns the flows of the point that must arrive at the source before this one begins; Start is then the
-// earliest start. It returns nil if it waits for no flow.
+// After returns the flows of the point that must arrive at the source before this one begins, as indices in the point's
+// list of flows; Start is then the earliest start. It returns nil if it waits for no flow.
 func (f *Flow) After() []int {
 	if f.reduction == nil {
 		return nil
@@ -279,7 +281,8 @@ func (f *Flow) After() []int {
 	return after
 }
 
-// LargestFrame returns the largest frame of any traffic in bytes, with the largest extensions of a packet.
+// LargestFrame returns the largest frame of any traffic in bytes, with the largest extensions of a packet; 0 without
+// traffic.
 func (p *Point) LargestFrame() (n int32) {
 	for i := range p.entries {
 		tr := &p.entries[i]
@@ -311,8 +314,9 @@ type pointLimits struct {
 // usualLimits are the limits of sweeps; tests set smaller ones.
 var usualLimits = pointLimits{parts: 1 << 23, memory: 300e6}
 
-// sizeOfFirst returns the limit of parts of the first point times the number of points. Other points may be smaller,
-// so it is above the limit; a first point beyond it is rejected before others are made.
+// sizeOfFirst returns the limit of parts of the first point times the number of points. Other points may be smaller, so
+// it is above the limit; a first point beyond it is rejected before others are made. Callers divide it by the number of
+// points.
 func (l pointLimits) sizeOfFirst() int { return 4 * l.parts }
 
 // tally compares the size of a sweep's points with the limits.
@@ -321,7 +325,8 @@ type tally struct {
 	kept  int // nodes, links and listed flows so far
 }
 
-// addPoint counts point i, and reports an error if the sweep exceeds a limit.
+// addPoint counts point i, with its memory, and reports an error if the sweep exceeds a limit. The last point is
+// counted but causes no error.
 func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
 	size := len(p.measured.Network.Nodes) + len(p.measured.Network.Links) + p.flows.count
 	r.kept += size
@@ -344,7 +349,7 @@ func (r *tally) addPoint(s *Spec, d *reader, i int, p *Point) {
 	}
 }
 
-// isSame reports whether two flows are equal.
+// isSame reports whether two listed flows are equal. It does not compare their ports and jobs.
 func (f Flow) isSame(o Flow) bool {
 	return f.Traffic == o.Traffic && f.Index == o.Index && f.Src == o.Src && f.Dst == o.Dst && f.Size == o.Size &&
 		f.Fixed == o.Fixed && f.Start == o.Start && f.SetStart == o.SetStart && f.Port == o.Port &&

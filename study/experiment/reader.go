@@ -34,7 +34,7 @@ type reader struct {
 // entryOK reports whether the current traffic has no error so far.
 func (d *reader) entryOK() bool { return d.CountErrors() == d.before }
 
-// readWord reads a value that is one of a key's words.
+// readWord reads a value that is one of a key's words. It reports an error for other values and returns them.
 func (d *reader) readWord(t *document.Node, table *document.Table, key string) string {
 	return d.ReadWord(t, "value of "+key, table.FindKey(key).Form.Words)
 }
@@ -53,7 +53,7 @@ type similarity struct {
 // maxSimilar limits how many similar warnings are kept.
 const maxSimilar = 3
 
-// issue keeps a warning unless an equal one was issued or enough similar ones are kept.
+// issue keeps a warning unless an equal one was issued or enough similar ones are kept; it counts the others.
 func (d *reader) issue(w document.Warning) {
 	if d.issued[w] {
 		return
@@ -68,7 +68,8 @@ func (d *reader) issue(w document.Warning) {
 	}
 }
 
-// countSimilar adds the number of omitted similar warnings to the last one that is kept.
+// countSimilar adds the number of omitted similar warnings to the last one that is kept. It changes texts, so it runs
+// once, after the last warning.
 func (d *reader) countSimilar() {
 	counted := map[similarity]bool{}
 	for i := len(d.warnings) - 1; i >= 0; i-- {
@@ -86,7 +87,7 @@ func (d *reader) countSimilar() {
 }
 
 // openFile reads a file that the spec names, relative to the spec, and returns it with its name for errors. It reports
-// an error if it cannot be read.
+// an error if it cannot be read; then data is nil. It notes the file as one that the current point reads.
 func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	name = d.ReadText(t)
 	data, err := d.source.Open(filepath.ToSlash(name))
@@ -102,7 +103,7 @@ func (d *reader) openFile(t *document.Node) (data []byte, name string) {
 	return data, name
 }
 
-// openText opens a file like openFile, and reports an error if it is not text.
+// openText opens a file like openFile, and reports an error if it is not text. Data that is not text is returned, too.
 func (d *reader) openText(t *document.Node) (data []byte, name string) {
 	data, name = d.openFile(t)
 	d.Remember(name, data)
@@ -126,11 +127,12 @@ func (r *Registry) flowFormats() (names []string) {
 	return names
 }
 
-// readFormat reads the format of a file, and returns its index in formats; −1 after an error.
-func (d *reader) readFormat(x document.Map, table *document.Table, known, formats []string, what string) int {
+// readFormat reads the format of a file, and returns its index in formats; −1 after an error. keys has all keys that
+// the map may have. what names the file in errors.
+func (d *reader) readFormat(x document.Map, table *document.Table, keys, formats []string, what string) int {
 	v := x.Get("format")
 	if v == nil {
-		d.FailMissing(x.Node, "format", table.KeyNoun, known, "format: "+strings.Join(formats, ", or "),
+		d.FailMissing(x.Node, "format", table.KeyNoun, keys, "format: "+strings.Join(formats, ", or "),
 			"the format of the %s file is missing", what)
 		return -1
 	}
@@ -147,7 +149,7 @@ func (d *reader) checkNoFile(x document.Map, table *document.Table) {
 }
 
 // ignoresRest reports whether err is about text behind the last entry that a file announces, and the key rest ignores
-// it.
+// it. The key is an error for formats that do not announce their number of entries.
 func (d *reader) ignoresRest(x document.Map, table *document.Table, format string, announces bool, err error) bool {
 	rest := x.Get("rest")
 	if rest == nil {
@@ -161,7 +163,8 @@ func (d *reader) ignoresRest(x document.Map, table *document.Table, format strin
 	return IsExcess(err)
 }
 
-// IsExcess reports whether err is only about text behind the last entry that a file announces.
+// IsExcess reports whether err is only about text behind the last entry that a file announces. False for nil and for
+// errors of other types.
 func IsExcess(err error) bool {
 	switch e := err.(type) {
 	case *topology.FormatError:
@@ -180,7 +183,8 @@ func allowRest(excess bool) string {
 	return ""
 }
 
-// ReportForeignError reports an error in a file that the spec names. Joined errors are reported separately.
+// ReportForeignError reports an error in a file that the spec names. Joined errors are reported separately. The place
+// is in that file for errors of formats, otherwise t, the value that names the file.
 func ReportForeignError(d *document.Reader, t *document.Node, err error) {
 	switch e := err.(type) {
 	case *topology.FormatError:
@@ -196,7 +200,8 @@ func ReportForeignError(d *document.Reader, t *document.Node, err error) {
 	}
 }
 
-// readWords returns the scalars of a list, or a single scalar.
+// readWords returns the scalars of a list, or a single scalar. It reports an error for other items and leaves them out;
+// nil gives no words.
 func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 	for _, v := range document.ItemsOf(t) {
 		if d.ReadText(v); v.Kind == document.Scalar {
@@ -206,7 +211,8 @@ func (d *reader) readWords(t *document.Node) (words []*document.Node) {
 	return words
 }
 
-// readQuantity reads a value in base units; of is the measure's unit. It reports an error and returns false for others.
+// readQuantity reads a value in base units. unitName is the measure's unit; "" accepts plain numbers and shares. It
+// reports an error and returns false for other values.
 func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool) {
 	text := d.ReadText(t)
 	if t.Kind != document.Scalar {
@@ -253,7 +259,7 @@ func (d *reader) readQuantity(t *document.Node, unitName string) (float64, bool)
 	return 0, false
 }
 
-// readShare reads a share, and reports an error if within returns false for it.
+// readShare reads a share, and reports an error if within returns false for it. It returns the value also then.
 func (d *reader) readShare(t *document.Node, allowed string, within func(float64) bool) float64 {
 	v, ok := document.ReadValid(d.Reader, t, unit.ParseShare)
 	if ok && !within(v) {
@@ -262,7 +268,7 @@ func (d *reader) readShare(t *document.Node, allowed string, within func(float64
 	return v
 }
 
-// checkPlain reports whether a link's value is a scalar, and reports an error if it is not.
+// checkPlain reports whether a link's value is a scalar, and reports an error with the allowed values if it is not.
 func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 	if t.Kind != document.Scalar {
 		d.Fail(t.Position, allowed, "the value is %v", t.Kind)
@@ -271,7 +277,7 @@ func (d *reader) checkPlain(t *document.Node, allowed string) bool {
 	return true
 }
 
-// readPayload parses the payload of a full packet in bytes; 1 after an error.
+// readPayload parses text, the payload of a full packet in bytes, from 1 to 65507. Errors are at t; it then returns 1.
 func (d *reader) readPayload(t *document.Node, text string) int32 {
 	b, err := unit.ParseBytes(text)
 	if err != nil || b < 1 || b > 65507 {
@@ -281,7 +287,7 @@ func (d *reader) readPayload(t *document.Node, text string) int32 {
 	return int32(b)
 }
 
-// maxFlows returns the max number of flows of a run.
+// maxFlows returns the max number of flows of a run, which the machine's memory limits.
 func (d *reader) maxFlows() float64 {
 	memory := d.machine
 	if memory == 0 {
@@ -290,10 +296,10 @@ func (d *reader) maxFlows() float64 {
 	return min(memory/perFlowInRun, workload.MaxFlows)
 }
 
-// checkFlowCount reports whether the machine's memory can hold a run with the point's flows and more others. It
+// checkFlowCount reports whether the machine's memory can hold a run with the point's flows and moreFlows others. It
 // reports an error if not, before flows are listed.
-func (d *reader) checkFlowCount(place document.Position, p *Point, more float64) bool {
-	n, limit := p.expectedFlows()+more, d.maxFlows()
+func (d *reader) checkFlowCount(place document.Position, p *Point, moreFlows float64) bool {
+	n, limit := p.expectedFlows()+moreFlows, d.maxFlows()
 	if n > limit {
 		d.Fail(place, fmt.Sprintf("up to %.0f flows in a run (%s of memory)", limit, unit.Bytes(limit*perFlowInRun)),
 			"the experiment would have about %.0f flows", n)
@@ -301,7 +307,7 @@ func (d *reader) checkFlowCount(place document.Position, p *Point, more float64)
 	return n <= limit
 }
 
-// expectedFlows returns the mean number of flows of a run.
+// expectedFlows returns the mean number of flows of a run, listed and drawn, of the traffics that the point has so far.
 func (p *Point) expectedFlows() float64 {
 	n := float64(p.flows.count)
 	for i := range p.entries {

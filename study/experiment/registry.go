@@ -103,7 +103,8 @@ type Source struct {
 	Open func(name string) ([]byte, error) // opens a file that the spec names
 }
 
-// Path returns the path of a file that the spec names, relative to the spec's folder.
+// Path returns the path of a file that the spec names, relative to the spec's folder. An absolute name is returned
+// unchanged.
 func (s *Source) Path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
@@ -111,7 +112,8 @@ func (s *Source) Path(name string) string {
 	return filepath.Join(filepath.Dir(s.File), name)
 }
 
-// Experiments lists the library, sorted by name, with benchmarks last.
+// Experiments lists the library, sorted by name, with benchmarks last. A file that cannot be parsed has no title and no
+// paper.
 func (r *Registry) Experiments() []LibraryEntry {
 	var list []LibraryEntry
 	benchmarks := map[string]bool{}
@@ -158,9 +160,9 @@ func parseListed(name string, data []byte) *document.Node {
 	return document.Parse(document.NewReader(FileKind), name, data)
 }
 
-// listedLines returns the lines of the keys title and paper. It returns false if a line begins with anything but a
-// plain key, a part of a value, or a comment. Lists of experiments need only these keys, and parsing whole files is
-// slower.
+// listedLines returns the lines of the top-level keys title and paper with their values. It returns false if a line
+// begins with anything but a plain key, a part of a value, or a comment. Lists of experiments need only these keys, and
+// parsing whole files is slower.
 func listedLines(data []byte) (some []byte, ok bool) {
 	listed := false
 	for line := range bytes.Lines(data) {
@@ -181,7 +183,8 @@ func listedLines(data []byte) (some []byte, ok bool) {
 const StandardInput = "-"
 
 // OpenExperiment returns the experiment with a library name or a file's path, or reads it from standard input
-// (StandardInput). For standard input, the files that it names are opened in the current folder.
+// (StandardInput). For standard input, the files that it names are opened in the current folder. A library's name has
+// priority over a file. Errors are document.InputErrors; an unknown name suggests similar ones.
 func (r *Registry) OpenExperiment(name string) (*Source, error) {
 	for _, l := range r.Library {
 		rest, ok := strings.CutPrefix(name, l.Name+"/")
@@ -266,7 +269,7 @@ func (s *Spec) FollowedControllers() (names []string) {
 }
 
 // KernelControllers returns the names of the controllers that a kernel offers, in the order of offers, which are the
-// kernel's names.
+// kernel's names. Offers that the registry lacks are left out.
 func (s *Spec) KernelControllers(offers []string) (names []string) {
 	for _, offer := range offers {
 		for i := range s.registry.Controllers {
@@ -317,7 +320,7 @@ var (
 )
 
 // WarningKinds returns all kinds of warnings about an experiment: from the registry's schemes and imports, and those
-// that any experiment may have.
+// that any experiment may have. Each is listed once.
 func (r *Registry) WarningKinds() []scheme.WarningKind {
 	all := slices.Concat(document.WarningKinds(), cc.WarningKinds(), dataplane.WarningKinds(), transport.WarningKinds(),
 		[]scheme.WarningKind{warnOrder, warnNoChoice, warnMulti, warnNIC, warnCollective, warnClasses, warnCaptureLeft,

@@ -19,7 +19,7 @@ var anyScalar = []string{"string", "number", "boolean"}
 // scalarSchema returns the schema of a plain value.
 func scalarSchema(doc string) schemaNode { return schemaNode{"type": anyScalar, "description": doc} }
 
-// mapSchema returns the schema of a map with these keys and no others.
+// mapSchema returns the schema of a map with these keys and no others. properties has the schema of each key.
 func mapSchema(doc string, properties schemaNode, required ...string) schemaNode {
 	n := schemaNode{"type": "object", "description": doc, "properties": properties, "additionalProperties": false}
 	if len(required) > 0 {
@@ -28,13 +28,13 @@ func mapSchema(doc string, properties schemaNode, required ...string) schemaNode
 	return n
 }
 
-// listSchema returns the schema of a list.
+// listSchema returns the schema of a list. items is the schema of each item.
 func listSchema(doc string, items schemaNode) schemaNode {
 	return schemaNode{"type": "array", "description": doc, "items": items}
 }
 
 // wordSchema returns the schema of a value that is one of words, or a $key. YAML reads some words as a boolean or a
-// number.
+// number. Such a word may also have this type.
 func wordSchema(doc string, words ...string) schemaNode {
 	var values []any
 	for _, w := range words {
@@ -99,7 +99,8 @@ func schemeObject(s *scheme.Scheme) schemaNode {
 	return mapSchema(s.Doc+" ("+s.Source+")", properties, required...)
 }
 
-// namedScheme returns the schema of a value that names one of schemes: its name, or its name with parameters.
+// namedScheme returns the schema of a value that names one of schemes: its name, or its name with parameters. others
+// are names without parameters.
 func namedScheme(doc string, schemes []*scheme.Scheme, others ...string) schemaNode {
 	names := append([]string{}, others...)
 	properties := schemaNode{}
@@ -114,7 +115,7 @@ func namedScheme(doc string, schemes []*scheme.Scheme, others ...string) schemaN
 	return n
 }
 
-// schemesOf returns the schemes of a kind in a key's form.
+// schemesOf returns the schemes of a kind in a key's form, such as "program"; nil for other kinds.
 func (r *Registry) schemesOf(kind string) (list []*scheme.Scheme) {
 	switch kind {
 	case "program":
@@ -183,7 +184,7 @@ func (r *Registry) measureSchema() schemaNode {
 		"additionalProperties": false, "minProperties": 1, "maxProperties": 1}}}
 }
 
-// formSchema returns the schema of a key's values.
+// formSchema returns the schema of a key's values. doc is the key's description; "": no description.
 func (r *Registry) formSchema(doc string, f document.Form) (n schemaNode) {
 	switch f.Shape {
 	case document.Word:
@@ -217,7 +218,7 @@ func (r *Registry) formSchema(doc string, f document.Form) (n schemaNode) {
 	return n
 }
 
-// tableSchema returns the schema of a map with a table's keys; needed reports whether required keys are required.
+// tableSchema returns the schema of a map with a table's keys; with needed, it requires the table's required keys.
 func (r *Registry) tableSchema(t *document.Table, needed bool) schemaNode {
 	properties, required := schemaNode{}, []string{}
 	for _, k := range t.Keys {

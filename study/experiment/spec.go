@@ -39,8 +39,8 @@ type Trial interface {
 	ListNames(p *Point) measure.Values
 }
 
-// Load decodes and validates an experiment, and tries each of its points. All errors are returned together as
-// document.InputErrors.
+// Load decodes and validates an experiment, and tries each of its points. It does not change src. All errors are
+// returned together as document.InputErrors, and then the Spec is nil.
 func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 	c := document.NewReader(FileKind)
 	root := document.Parse(c, src.File, src.Data)
@@ -110,7 +110,7 @@ func Load(r *Registry, src *Source, o Options, t Trial) (*Spec, error) {
 }
 
 // readResults reads the keys about results, when points and measures are known. Claims are read from the file itself,
-// regardless of options.
+// regardless of options: file is its tree.
 func (s *Spec) readResults(d *reader, file *document.Node) {
 	root := top.ViewMap(s.root)
 	s.readRatios(d, root.Get("ratio"))
@@ -125,7 +125,8 @@ func (s *Spec) readResults(d *reader, file *document.Node) {
 }
 
 // decodePoints decodes every combination of the sweep, up to the first with errors, and then those that differ from it
-// in one block.
+// in one block. It also writes shared defaults to the file's tree, and reports an error for sweep keys that the file
+// does not use.
 func (s *Spec) decodePoints(d *decoder, root *document.Node) {
 	c, used := d.Reader, map[string]bool{}
 	combinations, ok := s.countCombinations(c, root, &s.headSection)
@@ -177,7 +178,7 @@ const (
 	maxRuns   = 1000000 // points × seeds
 )
 
-// setView sets the view of claims on the spec.
+// setView sets the view of claims on the spec, and which traffics and groups compete. The points must be known.
 func (s *Spec) setView() {
 	s.view = claim.View{Paper: s.paper.String(), Sweep: s.sweep, Shape: s.shape,
 		Numbers: s.numbers, Narrowed: s.isNarrowed()}
@@ -217,7 +218,7 @@ func (s *Spec) unifyMeasures() {
 	}
 }
 
-// Points returns the combinations of the sweep. The first key varies slowest.
+// Points returns the combinations of the sweep. The first key varies slowest. Omitted points are left out.
 func (s *Spec) Points() []*Point { return slices.Clone(s.points) }
 
 // Plots returns the plots of the plot list.
@@ -230,7 +231,8 @@ func (s *Spec) Warnings() []document.Warning { return slices.Clone(s.warnings) }
 var FileKind = document.FileKind{Name: "experiment", Whole: "an experiment",
 	First: "title, duration, topology, traffic, …"}
 
-// JudgeClaims returns the claims with their verdicts over the finished runs of the given number of seeds.
+// JudgeClaims returns the claims with their verdicts over the finished runs of the given number of seeds, from the
+// spec's first seed on.
 func (s *Spec) JudgeClaims(runs []claim.FinishedRun, seeds int) []claim.Claim {
 	var all []uint64
 	for k := range seeds {
@@ -263,7 +265,7 @@ func (s *Spec) ParsePlot(keys []plots.Key) (plots.Plot, error) {
 	return s.plotDecoder(document.NewReader(plots.FileKind)).ParsePlot(keys)
 }
 
-// PlotKeysOf returns the keys of plot i of the file.
+// PlotKeysOf returns the keys of plot i of the file, from 0, in the form that ParsePlot reads. i must be valid.
 func (s *Spec) PlotKeysOf(i int) (keys []plots.Key) {
 	for _, k := range top.ViewMap(s.root).Get("plot").Items[i].Keys {
 		keys = append(keys, plots.Key{Name: k.Name, Text: k.Value.FormatFlow(), Place: fmt.Sprintf("plot %d, %s", i+1,

@@ -25,7 +25,7 @@ type origins struct {
 	places []document.Position
 }
 
-// sweepKeys returns the names of a file's sweep keys.
+// sweepKeys returns the names of a file's sweep keys. It returns nil without a sweep.
 func sweepKeys(root *document.Node) []string {
 	var keys []string
 	for _, k := range top.ViewMap(root).GetEntries("sweep") {
@@ -34,7 +34,8 @@ func sweepKeys(root *document.Node) []string {
 	return keys
 }
 
-// readSweep reads the sweep.
+// readSweep reads the sweep. A value that is not a list or map is a single value. It reports an error for values that
+// occur twice and for blocks with keys that must be equal at all points.
 func (s *sweepSection) readSweep(d *reader, tree *document.Node) {
 	sweep := top.ViewMap(tree).Get("sweep")
 	if sweep == nil {
@@ -125,7 +126,7 @@ func (s *sweepSection) countCombinations(c *document.Reader, root *document.Node
 	return n, true
 }
 
-// indexOf returns, by key of the sweep, the index of its value in combination i.
+// indexOf returns, by key of the sweep, the index of its value in combination i. The last key varies fastest.
 func (s *sweepSection) indexOf(i int) []int {
 	index := make([]int, len(s.sweep))
 	for k := len(s.sweep) - 1; k >= 0; k-- {
@@ -143,7 +144,7 @@ type absence struct {
 }
 
 // Describe returns the points as text, by the keys in which they are not the whole sweep: scheme=ndp
-// balance=ecmp|flowlets.
+// balance=ecmp|flowlets. If the points are not a product of values, it lists them.
 func (a *absence) Describe(sweep []measure.Dimension) string {
 	words, product := []string{}, 1
 	for k, dim := range sweep {
@@ -183,7 +184,8 @@ type omission struct {
 	place document.Position
 }
 
-// readWithout reads the entries of without. narrowed accepts values that options may have removed.
+// readWithout reads the entries of without. narrowed accepts values that options may have removed. The sweep must have
+// been read.
 func (s *sweepSection) readWithout(d *reader, tree *document.Node, narrowed bool) {
 	t := top.ViewMap(tree).Get("without")
 	if t == nil {
@@ -237,7 +239,8 @@ func (s *sweepSection) findAbsence(i int) int {
 }
 
 // keepCombinations returns the combinations that are not omitted, out of the given number. It reports an error and
-// returns false if all are omitted, or if an entry omits no point.
+// returns false if all are omitted, or if an entry omits no point. With narrowed an entry may omit no point. It also
+// stores the omitted points.
 func (s *sweepSection) keepCombinations(d *reader, root *document.Node, combinations int, narrowed bool) (kept []int,
 	ok bool) {
 	s.absences = make([]absence, len(s.omissions))
@@ -281,7 +284,8 @@ func (s *sweepSection) failIdleOmission(d *reader, k, combinations int) {
 		"this entry of without matches no point of the sweep")
 }
 
-// OmittedPoints returns the omitted points of the sweep, by the reason why they have no meaning.
+// OmittedPoints returns, for each entry of without that omits points, these points and the reason why they have no
+// meaning.
 func (s *sweepSection) OmittedPoints() []absence {
 	out := slices.Clone(s.absences)
 	for i := range out {
@@ -315,7 +319,8 @@ type bindings struct {
 	used      map[string]bool     // keys of the sweep that any point uses
 }
 
-// bindNames merges the blocks of combination i into a tree, and returns the values of $names.
+// bindNames merges the blocks of combination i into a tree, and returns the values of $names. It adds no names to used;
+// replaceNames does.
 func (s *sweepSection) bindNames(d *reader, tree *document.Node, i int, used map[string]bool) *bindings {
 	b := &bindings{reader: d, point: s.coordinates(i), used: used}
 	for k, v := range s.indexOf(i) {
@@ -339,7 +344,8 @@ func (s *sweepSection) bindNames(d *reader, tree *document.Node, i int, used map
 	return b
 }
 
-// replaceNames replaces the $names in a tree. A block may use the $names of blocks before it.
+// replaceNames replaces the $names in a tree. A block may use the $names of blocks before it. It changes the tree, and
+// reports an error for unknown names.
 func (b *bindings) replaceNames(tree *document.Node) {
 	for i, v := range b.variables {
 		b.substituteNames(v.Value, b.variables[:i])
@@ -399,7 +405,7 @@ func collectMentions(t *document.Node, names map[string]bool) map[string]bool {
 }
 
 // mergeBlock merges a block of the sweep into the root. It merges the maps topology, switches and switches.<name>. It
-// replaces deeper values, such as a scheduler with its parameters.
+// replaces deeper values, such as a scheduler with its parameters. It changes the root. The first call has depth 0.
 func mergeBlock(root, block *document.Node, depth int) {
 	for _, k := range block.Keys {
 		if old := root.Find(k.Name); depth < 2 && old != nil && old.Kind == document.Mapping &&

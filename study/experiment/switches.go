@@ -37,7 +37,8 @@ type switchDecoder struct {
 }
 
 // readSwitches reads the configuration of switches. events are the changes of links: the format of telemetry must fit
-// all rates.
+// all rates. It sets the configuration of each node, and resets the path checker for the point. If the file sets
+// buffers by switch, the point gets its own copy of the network.
 func (d *switchDecoder) readSwitches(root document.Map, p *Point, events []wiring.Event) {
 	n := p.measured.Network
 	p.switches, p.served = make([]wiring.SwitchConfig, len(n.Nodes)), make([]*switchfile.SchedulerChoice, len(n.Nodes))
@@ -99,7 +100,8 @@ func (d *switchDecoder) checkMap(t *document.Node) bool {
 	return true
 }
 
-// readPattern reads the configuration of the switches that match a name or a pattern.
+// readPattern reads the configuration of the switches that match a name or a pattern, and stores their programs by node
+// in programs. A later entry replaces values of an earlier one. It reports an error if no switch matches.
 func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]switchfile.Program) {
 	t, ok := d.ReadMap(k.Value, perSwitch)
 	if !ok {
@@ -157,7 +159,7 @@ func (d *switchDecoder) readPattern(k document.Entry, p *Point, programs [][]swi
 	}
 }
 
-// readRecirculation reads a switch's port to itself.
+// readRecirculation reads a switch's port to itself: its rate, which is required, and its queue in packets.
 func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchConfig) {
 	x, ok := d.ReadMap(t, recirculation)
 	if !ok {
@@ -176,8 +178,9 @@ func (d *switchDecoder) readRecirculation(t *document.Node, sc *wiring.SwitchCon
 	}
 }
 
-// findTelemetry finds the format of telemetry that the programs write. All must agree, since hosts cannot recognize
-// the writer. rates has all rates that links ever have.
+// findTelemetry finds the format of telemetry that the programs write. All must agree, since hosts cannot recognize the
+// writer. rates has all rates that links ever have. It stores the format and the place of the first writer in the
+// point.
 func (d *switchDecoder) findTelemetry(root document.Map, p *Point, programs [][]switchfile.Program, rates []unit.Rate) {
 	for i, list := range programs {
 		for _, x := range list {
@@ -233,7 +236,8 @@ func (d *pathChecker) checkUnits(p *Point, loads map[topology.PortRef]*portLoad)
 	}
 }
 
-// readClock reads a switch's clock.
+// readClock reads a switch's clock. The offset is at most an hour in both directions, and the drift at most 100000 ppm.
+// A value with an error counts as exact or is out of range.
 func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 	m, ok := d.ReadMap(t, clock)
 	if !ok {
@@ -263,7 +267,8 @@ func (d *switchDecoder) readClock(t *document.Node) (c telemetry.Clock) {
 }
 
 // limitWaits sets the limits of waiting at ports of switches with these programs. They determine the longest round
-// trips of paths.
+// trips of paths. It replaces earlier limits, so it can be repeated when events and traffic are known. programs is by
+// node.
 func (p *Point) limitWaits(programs [][]switchfile.Program) {
 	n, frame := p.measured.Network, max(unit.Bytes(p.LargestFrame()), ethernetFrame)
 	w := &measure.Waits{Ports: make([][2]dataplane.Backlog, len(n.Links))}
@@ -302,9 +307,10 @@ func (p *Point) limitWaits(programs [][]switchfile.Program) {
 	p.limitChanges()
 }
 
-// backlogOf returns the largest backlog at a port of a switch; zero if there is no limit. A scheduler may starve a
-// queue, so that its packets wait without a limit. Only programs that can trim define an order and limits of several
-// queues, in strict priority or in turns of packets, even if they drop instead.
+// backlogOf returns the largest backlog at a port of a switch with the given buffer; frame is the largest frame in
+// bytes. It returns zero if there is no limit. A scheduler may starve a queue, so that its packets wait without a
+// limit. Only programs that can trim define an order and limits of several queues, in strict priority or in turns of
+// packets, even if they drop instead.
 func (p *Point) backlogOf(node int, buffer unit.Length, programs []switchfile.Program,
 	frame unit.Bytes) (b dataplane.Backlog) {
 	sc, ordered := &p.switches[node], false
@@ -377,8 +383,8 @@ func (t *Timer) String() string {
 	return fmt.Sprintf("timer of traffic %s (%s): %s", t.Traffic, t.Transport, t.Text)
 }
 
-// Timers returns the reactions of all traffics' transports to missing acknowledgements. Points of a sweep with the
-// same reaction of a traffic share an entry.
+// Timers returns the reactions of all traffics' transports to missing acknowledgements. Points of a sweep with the same
+// reaction of a traffic share an entry. Traffics without a known reaction are not listed.
 func (s *Spec) Timers() (timers []Timer) {
 	for _, p := range s.points {
 		for i := range p.entries {

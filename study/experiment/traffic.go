@@ -29,7 +29,8 @@ type trafficDecoder struct {
 	keys     []string // all keys of a traffic; nil before the first call of entryKeys
 }
 
-// readList reads all traffic of a point.
+// readList reads all traffic of a point. It also reads the groups of hosts. Errors in one traffic do not keep it from
+// reading the others.
 func (d *trafficDecoder) readList(root document.Map, p *Point) {
 	d.nodes.readGroups(root, p)
 	t := root.Get("traffic")
@@ -62,7 +63,8 @@ func (d *trafficDecoder) readList(root document.Map, p *Point) {
 	}
 }
 
-// readEntry reads an entry of the list, and adds its flows or their generator to the point.
+// readEntry reads an entry of the list, and adds its flows or their generator to the point. names has the names of
+// earlier traffics; it adds this one's. After an error the point may lack the traffic.
 func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[string]bool) {
 	tr := Traffic{measured: measure.Traffic{Version: 4}, stop: unit.Never, place: x.Position, ccPlace: x.Position}
 	if !d.readName(x, &tr, names) || !d.readTransport(x, &tr, p) {
@@ -130,7 +132,8 @@ func (d *trafficDecoder) readEntry(x document.Map, p *Point, mtu mtu, names map[
 	d.addFlows(x, p, tr, g, d.pairHosts(x, p, g), flows)
 }
 
-// readName reads the name of the traffic. It reports an error for a name in seen, and returns false without a name.
+// readName reads the name of the traffic and adds it to names. It reports an error for a name that is already in names
+// or is not an identifier, and returns false only without a name.
 func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]bool) bool {
 	name := x.Get("name")
 	if name == nil {
@@ -149,8 +152,10 @@ func (d *trafficDecoder) readName(x document.Map, tr *Traffic, names map[string]
 	return true
 }
 
-// readTransport reads the traffic's transport. Its parameters are under its name or next to it. It returns false if
-// the transport is missing or unknown.
+// readTransport reads the traffic's transport. Its parameters are under its name or next to it. It also adds the
+// transport's own remarks, and stores the parameters in d.paths for later remarks. It returns false if the transport is
+// missing or unknown, or cannot carry packets of a capture. A job on an ideal network may have no transport; it gets
+// any without required parameters.
 func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bool {
 	tt := x.Get("transport")
 	var names []string
@@ -209,12 +214,13 @@ func (d *trafficDecoder) readTransport(x document.Map, tr *Traffic, p *Point) bo
 	return true
 }
 
-// setTransport sets the configuration of the transport.
+// setTransport sets the configuration of the transport. It also sets the traits, which depend on it.
 func (tr *Traffic) setTransport(c scheme.Config) {
 	tr.transportConfig, tr.traits = c, transport.TraitsOf(c)
 }
 
-// readPackets reads the keys about packets: type of service, version of IP, payload.
+// readPackets reads the keys about packets: type of service, version of IP, payload. Without the key payload the MTU
+// determines the payload.
 func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	if x.Get("tos") != nil {
 		d.readTOS(x, tr)
@@ -229,7 +235,8 @@ func (d *trafficDecoder) readPackets(x document.Map, tr *Traffic, mtu mtu) {
 	}
 }
 
-// readStart reads the start of the traffic's flows: a time, or a range from which times are drawn.
+// readStart reads the start of the traffic's flows: a time, or a range from which times are drawn. The start must be
+// before the end of the run and before the key stop; otherwise it reports an error.
 func (d *trafficDecoder) readStart(x document.Map, tr *Traffic, p *Point) {
 	var start *document.Node
 	switch {
@@ -284,7 +291,7 @@ func (d *trafficDecoder) entryKeys() []string {
 	return d.keys
 }
 
-// listKeys computes the result of entryKeys.
+// listKeys computes the result of entryKeys. Callers use entryKeys, which keeps the result.
 func (d *trafficDecoder) listKeys() []string {
 	words := traffic.KeyNames()
 	for i := range d.registry.Transports {
@@ -297,7 +304,7 @@ func (d *trafficDecoder) listKeys() []string {
 	return words
 }
 
-// isIdentifier reports whether expressions can use a name.
+// isIdentifier reports whether expressions can use a name: a letter or _, then letters, digits and _.
 func isIdentifier(s string) bool {
 	for i, r := range s {
 		if !(r == '_' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && r >= '0' && r <= '9') {
@@ -307,7 +314,8 @@ func isIdentifier(s string) bool {
 	return s != ""
 }
 
-// readController reads a traffic's congestion controller.
+// readController reads a traffic's congestion controller, and checks that it supports several paths. It sets no
+// controller for transports without one, and reports an error if the file names one there.
 func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	v := x.Get("cc")
 	if !tr.measured.Transport.Controlled {
@@ -345,7 +353,8 @@ func (d *trafficDecoder) readController(x document.Map, tr *Traffic, p *Point) {
 	d.paths.control = params
 }
 
-// checkPerPath reports an error if a flow has several paths and the controller does not support that.
+// checkPerPath reports an error if a flow has several paths and the controller does not support that. It does not with
+// a single path. The controller must be set.
 func (d *trafficDecoder) checkPerPath(x document.Map, tr *Traffic) {
 	if tr.traits.Paths <= 1 {
 		return
@@ -405,7 +414,8 @@ func (e *NoNIC) Error() string { return e.Why.Error() }
 // Unwrap returns the reason.
 func (e *NoNIC) Unwrap() error { return e.Why }
 
-// errorPlace returns the place in the file that requests the NICs.
+// errorPlace returns the place in the file that requests the NICs: the job's parameter, or else the key nic or the
+// traffic.
 func (e *NoNIC) errorPlace(p *Point) document.Position {
 	tr := &p.entries[e.Traffic]
 	if v := tr.jobNode.Find(e.Param); v != nil {
@@ -414,7 +424,8 @@ func (e *NoNIC) errorPlace(p *Point) document.Position {
 	return tr.nic.place
 }
 
-// readNIC reads how a host chooses the NIC for the traffic's flows.
+// readNIC reads how a host chooses the NIC for the traffic's flows. The default is a hash. It reports an error if no
+// host of the network has several NICs.
 func (d *trafficDecoder) readNIC(x document.Map, tr *Traffic, p *Point) {
 	tr.nic = nicChoice{topology.Hashed, -1, x.Position}
 	v := x.Get("nic")
@@ -448,7 +459,8 @@ type mtu struct {
 // ibv_mtu). An RNIC takes the largest that the interface's MTU holds with headers: 1024 for 1500, 4096 for 4200.
 var pathMTUs = []int32{256, 512, 1024, 2048, 4096}
 
-// readMTU reads the largest packet. After an error it returns a usual one.
+// readMTU reads the largest packet. It is at least 68 B of IP, or 1 B of payload. After an error it returns a usual
+// one.
 func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 	m := mtu{Position: t.Position, text: t.Text}
 	size, payload := strings.CutSuffix(d.ReadText(t), " payload")
@@ -478,7 +490,8 @@ func (d *trafficDecoder) readMTU(t *document.Node) mtu {
 }
 
 // payloadFor returns the largest payload of a transport's packets in bytes. inBand is the size of their telemetry in
-// bytes. It reports an error if the MTU is too small.
+// bytes. If the MTU is a payload, this is the result. It reports an error if the MTU is too small, and then returns 1,
+// or if a path MTU is given for another transport than RDMA.
 func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, inBand int32) int32 {
 	if m.path && s.Proto != packet.ProtoRDMA {
 		d.Fail(m.Position, "bytes of IP such as 1500 B, a payload such as 1448 B payload, or the key payload of this traffic",
@@ -505,7 +518,8 @@ func (m mtu) payloadFor(d *reader, s *transport.Scheme, version uint8, inBand in
 }
 
 // reserveTelemetry reduces the payload of a traffic by the telemetry that its path adds, if an MTU in bytes determines
-// it. first is the first of the traffic's flows in the point.
+// it. first is the first of the traffic's flows in the point. It has no effect if the file sets the payload. id is the
+// index of the traffic, which must be the point's last.
 func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
 	tr := &p.entries[id]
 	if m.payload || tr.fixedPayload {
@@ -516,8 +530,9 @@ func (m mtu) reserveTelemetry(d *reader, p *Point, id, first int) {
 	}
 }
 
-// telemetryBytes returns the largest size of telemetry, or of requests to switches, in a data packet of a traffic,
-// over the longest of its flows' shortest paths. first is the first of the traffic's flows in the point.
+// telemetryBytes returns the largest size of telemetry, or of requests to switches, in a data packet of a traffic, over
+// the longest of its flows' shortest paths. first is the first of the traffic's flows in the point. It returns 0 if
+// packets with payload carry no telemetry, or if the framing fixes the size of packets.
 func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	if tr.traits.Telemetry == nil || tr.cc == nil || p.measured.Framing.IsFixed() {
 		return 0
@@ -550,7 +565,8 @@ func (p *Point) telemetryBytes(tr *Traffic, first int) int32 {
 	return p.telemetry.BytesWith(hops, others)
 }
 
-// pairHosts returns all pairs of a source and another destination of the generator.
+// pairHosts returns all pairs of a source and another destination of the generator. A host is not paired with itself;
+// if only this pair is possible, it reports an error.
 func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pairs [][2]int) {
 	for _, a := range g.From {
 		for _, b := range g.To {
@@ -567,7 +583,8 @@ func (d *trafficDecoder) pairHosts(x document.Map, p *Point, g *Generator) (pair
 	return pairs
 }
 
-// readPairs reads pairs of senders and receivers: [[h0, h5], [h1, h4]].
+// readPairs reads pairs of senders and receivers: [[h0, h5], [h1, h4]]. Other keys that define senders and receivers
+// are errors. After an error some pairs may be missing or wrong.
 func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	t := x.Get("pairs")
 	for _, key := range []string{"from", "to", "load", "sizes"} {
@@ -606,7 +623,8 @@ func (d *trafficDecoder) readPairs(x document.Map, p *Point) (pairs [][2]int) {
 	return pairs
 }
 
-// addFlows adds the flows of pairs of hosts to the point.
+// addFlows adds a traffic and the flows of pairs of hosts to the point: the given number of flows for each pair and
+// set. It stops after an error: a pair without a path, too many flows for the memory, or a port above 65535.
 func (d *trafficDecoder) addFlows(x document.Map, p *Point, tr Traffic, g *Generator, pairs [][2]int, flows int) {
 	id := len(p.entries)
 	p.entries = append(p.entries, tr)
@@ -643,7 +661,8 @@ type portNumbering struct {
 	flows [2][]int // by host: number of flows so far that it sends, and receives
 }
 
-// readPorts reads a traffic's ports; nil without ports, and after an error.
+// readPorts reads a traffic's ports; nil without ports, and after an error. The numbers of flows by host are shared by
+// all traffics of the point.
 func (d *trafficDecoder) readPorts(x document.Map, p *Point) *portNumbering {
 	t := x.Get("ports")
 	if t == nil {
@@ -671,7 +690,8 @@ func (d *trafficDecoder) readPorts(x document.Map, p *Point) *portNumbering {
 	return n
 }
 
-// assignPorts gives a flow the next ports of its hosts; false if they exceed 65535.
+// assignPorts gives a flow the next ports of its hosts; false if they exceed 65535. It counts the flow, also in the
+// second case.
 func (n *portNumbering) assignPorts(f *Flow) bool {
 	for e, host := range [2]int{f.Src, f.Dst} {
 		f.ports[e] = n.first[e] + n.flows[e][host]

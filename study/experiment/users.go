@@ -19,7 +19,8 @@ type userDecoder struct {
 }
 
 // readUsers reads the users that the file declares, and adds their addresses to the point's book. A host counts with
-// both its IPv4 and its IPv6 address.
+// both its IPv4 and its IPv6 address. It forgets the groups of hosts, so users cannot name groups. After an error the
+// book is unchanged.
 func (d *userDecoder) readUsers(root document.Map, p *Point) {
 	t := root.Get("users")
 	if t == nil {
@@ -73,7 +74,8 @@ func (d *userDecoder) readUser(k document.Entry, p *Point, owners map[netip.Pref
 	return u
 }
 
-// readAddresses returns the prefixes of an address, a prefix, a host, or all hosts of a pattern.
+// readAddresses returns the prefixes of an address, a prefix, a host, or all hosts of a pattern. It reports an error
+// for other values and returns nil.
 func (d *userDecoder) readAddresses(x *document.Node, p *Point) (all []netip.Prefix) {
 	a, err := users.ParsePrefix(x.Text)
 	switch {

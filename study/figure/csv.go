@@ -30,7 +30,8 @@ func (f *Figure) SeriesName(m *Mark) string {
 	return f.Names[m.Series]
 }
 
-// CSV returns all numbers of the figure as CSV with the columns of csvHeader. Undefined values are empty cells.
+// CSV returns all numbers of the figure as CSV with the columns of csvHeader. Undefined values are empty cells. It has
+// a header line. The figure must be valid.
 func (f *Figure) CSV() ([]byte, error) {
 	f = f.Sanitized()
 	var b bytes.Buffer

@@ -35,7 +35,8 @@ type Axis struct {
 	UpperBound  float64   // upper bound that the margin does not exceed, such as 1 for shares; 0: no bound
 }
 
-// NewAutoAxis returns a linear axis with the given label; its range follows from the values.
+// NewAutoAxis returns a linear axis with the given label; its range and ticks follow from the values. Use it instead of
+// Axis{}, which has the range 0 to 0.
 func NewAutoAxis(label string) Axis { return Axis{Label: label, Min: math.NaN(), Max: math.NaN()} }
 
 // Panel is one part of a figure: marks, a heat map or rows.
@@ -144,11 +145,11 @@ type Size struct {
 // MinTextSize is the smallest text size of a printed figure, in points.
 const MinTextSize = 7
 
-// ScreenSize returns the size of figures in reports. Their text stays legible at the width of a phone.
+// ScreenSize returns the size of figures in reports, 340 points wide. Their text stays legible at the width of a phone.
 func ScreenSize() Size { return Size{Width: 340, Text: 11.5, Grow: true} }
 
-// PrintSize returns the size of a printed figure with the given width in points. Journal columns are 89 mm wide, pages
-// 183 mm.
+// PrintSize returns the size of a printed figure with the given width in points and text of 8 points. Journal columns
+// are 89 mm wide, pages 183 mm.
 func PrintSize(width float64) Size { return Size{Width: width, Text: 8} }
 
 // Limits of the styles that a reader can distinguish.
@@ -175,7 +176,7 @@ var Drawing = linked.New[Drawer]("the drawing of figures", "weir/app/figure")
 func Formats() []string { return []string{"svg", "pdf", "png"} }
 
 // Render draws the figure in one of the Formats and returns the file's content. It returns an error if no Drawer is
-// linked in.
+// linked in, for another format, and for a figure without values or without enough space.
 func (f *Figure) Render(format string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
@@ -185,6 +186,7 @@ func (f *Figure) Render(format string) ([]byte, error) {
 }
 
 // MatplotlibScript returns a Python script that draws the figure from its CSV, a file named data next to the script.
+// Errors are as in Render.
 func (f *Figure) MatplotlibScript(data string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
@@ -193,7 +195,8 @@ func (f *Figure) MatplotlibScript(data string) ([]byte, error) {
 	return d.Matplotlib(f, data)
 }
 
-// GnuplotScript returns a gnuplot script that reads the CSV named data and writes an SVG to the file into.
+// GnuplotScript returns a gnuplot script that reads the CSV named data and writes an SVG to the file into. Errors are
+// as in Render.
 func (f *Figure) GnuplotScript(data, into string) ([]byte, error) {
 	d, err := Drawing.Get()
 	if err != nil {
@@ -203,7 +206,7 @@ func (f *Figure) GnuplotScript(data, into string) ([]byte, error) {
 }
 
 // Sanitized returns a copy of the figure with control characters in its texts made visible, so that they cannot act on
-// a terminal.
+// a terminal. The copy shares values with the figure. Extra legend entries stay unchanged.
 func (f *Figure) Sanitized() *Figure {
 	shown := *f
 	f = &shown
@@ -228,12 +231,12 @@ func (f *Figure) Sanitized() *Figure {
 }
 
 // sanitizeAll applies text.EscapeLine to each string. It returns nil for nil.
-func sanitizeAll(all []string) []string {
-	if all == nil {
+func sanitizeAll(texts []string) []string {
+	if texts == nil {
 		return nil
 	}
-	out := make([]string, len(all))
-	for i, s := range all {
+	out := make([]string, len(texts))
+	for i, s := range texts {
 		out[i] = text.EscapeLine(s)
 	}
 	return out

@@ -11,5 +11,5 @@ var palette = [MaxSeries]color.RGBA{
 	{0x8f, 0x5f, 0xd0, 0xff}, {0x23, 0x8b, 0x8b, 0xff}, {0xd0, 0x4a, 0x6a, 0xff}, {0x6b, 0x7a, 0x8f, 0xff},
 }
 
-// Palette returns the colours of the series in series order.
+// Palette returns the colours of the series in series order. The slice is shared and must not be changed.
 func Palette() []color.RGBA { return palette[:] }

@@ -85,12 +85,13 @@ func (m *grouped) listClasses(e *Evaluation) (out []class) {
 }
 
 // countsTraffic reports whether the flows of a traffic count for the entry that is being evaluated, by its key
-// `traffic`.
+// `traffic`; true without the key.
 func (e *Evaluation) countsTraffic(traffic int) bool {
 	return e.onlyTraffics == nil || slices.Contains(e.onlyTraffics, e.Point.Traffic[traffic].Name)
 }
 
-// flowHost returns the node that decides whether flow i is in the group: its receiver's or its sender's.
+// flowHost returns the node that decides whether flow i is in the group: its receiver's or its sender's. It is the
+// host, not the NIC.
 func (c *class) flowHost(e *Evaluation, i int) int {
 	if c.receiving {
 		return e.Point.Host(e.Load.Flows[i].Dst)
@@ -111,8 +112,8 @@ func (c *class) hasFlow(e *Evaluation, i int) bool {
 	return is
 }
 
-// visitRanks calls visit for each rank of a job that belongs to the class, with the rank's node and the counters of
-// its messages.
+// visitRanks calls visit for each rank of a job that belongs to the class, with the rank's node and the counters of its
+// messages. Parameter job of visit is an index in Load.Jobs.
 func (c *class) visitRanks(e *Evaluation, visit func(job, rank, host int, x *outcome.RankCounters)) {
 	for j := range e.Load.Jobs {
 		assigned := &e.Load.Jobs[j]
@@ -162,7 +163,7 @@ func (c *class) hasUnfinishedJob(e *Evaluation) (some bool) {
 	return some
 }
 
-// goodputByHost returns the goodput of each host of a group in bit/s, in the order of c.hosts.
+// goodputByHost returns the goodput of each host of a group in bit/s, in the order of c.hosts, over the measured part.
 func (c *class) goodputByHost(e *Evaluation) []float64 {
 	bytes := make([]unit.Bytes, len(c.hosts))
 	hostIndex := func(h int) int {
@@ -199,18 +200,18 @@ func (e *Evaluation) measuredSeconds() float64 {
 
 // addByClass adds a measure that has the number f(k) for each class k. If sized is set, classes without sized flows
 // are left out.
-func (e *Evaluation) addByClass(all []class, name, unitName string, sized bool, f func(k int) float64) {
+func (e *Evaluation) addByClass(classes []class, name, unitName string, sized bool, f func(k int) float64) {
 	m := Measured{Name: name, Unit: unitName, Groups: []GroupValue{}}
-	for k := range all {
-		if all[k].sized || !sized {
-			m.Groups = append(m.Groups, GroupValue{Group: all[k].name, Value: f(k)})
+	for k := range classes {
+		if classes[k].sized || !sized {
+			m.Groups = append(m.Groups, GroupValue{Group: classes[k].name, Value: f(k)})
 		}
 	}
 	e.Add(m)
 }
 
-// maxHostMean returns the largest of the hosts' means of value over their flows; NaN without a value. Flows for which
-// value returns false do not count.
+// maxHostMean returns the largest of the hosts' means of value(i) over their flows i; NaN without a value. Flows for
+// which value returns false do not count.
 func (c *class) maxHostMean(e *Evaluation, value func(i int) (v float64, ok bool)) float64 {
 	sum, n := make([]float64, len(c.hosts)), make([]float64, len(c.hosts))
 	for i := range e.Load.Flows {

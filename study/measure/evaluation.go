@@ -23,7 +23,8 @@ type Evaluation struct {
 	onlyTraffics []string // traffics to count in groups of hosts; nil: all
 }
 
-// Add appends a measure. If a measure of the same name exists, for another port for example, its groups are extended.
+// Add appends a measure. If a measure of the same name exists, for another port for example, its groups are extended,
+// and m.Value and m.Unit are ignored.
 func (e *Evaluation) Add(m Measured) {
 	for i := range e.Values.Measures {
 		if e.Values.Measures[i].Name == m.Name {
@@ -34,7 +35,7 @@ func (e *Evaluation) Add(m Measured) {
 	e.Values.Measures = append(e.Values.Measures, m)
 }
 
-// AddByTraffic adds a measure that has the number f(t) for each traffic t.
+// AddByTraffic adds a measure that has the number f(t) for each traffic t, an index in Point.Traffic.
 func (e *Evaluation) AddByTraffic(name, unitName string, f func(t int) float64) {
 	m := Measured{Name: name, Unit: unitName}
 	for t := range e.Point.Traffic {
@@ -65,7 +66,8 @@ func (e *Evaluation) AddSeries(name, unitName, group string, every unit.Time, va
 	e.Values.Series = append(e.Values.Series, s)
 }
 
-// AddDistribution adds a distribution: how often a quantity had each of its values.
+// AddDistribution adds a distribution: how often a quantity had each of its values. An earlier one of the same name
+// stays.
 func (e *Evaluation) AddDistribution(d Distribution) {
 	e.Values.Distributions = append(e.Values.Distributions, d)
 }
@@ -79,7 +81,8 @@ func (e *Evaluation) AddHistogram(name, port string, bytes []int64) {
 	e.Values.Histograms = append(e.Values.Histograms, h)
 }
 
-// VisitFlows calls f for each flow of traffic t with its sender's and receiver's counters and its completion time.
+// VisitFlows calls f for each flow of traffic t with its sender's and receiver's counters and its completion time,
+// unit.Never if it did not finish. f must not change the counters.
 func (e *Evaluation) VisitFlows(t int, f func(s *transport.Sent, r *transport.Received, fct unit.Time)) {
 	for i := range e.Load.Flows {
 		if e.Load.Flows[i].Group == t {
@@ -88,7 +91,8 @@ func (e *Evaluation) VisitFlows(t int, f func(s *transport.Sent, r *transport.Re
 	}
 }
 
-// countIntervals returns the number of intervals between the samples of each watch.
+// countIntervals returns the number of intervals between the samples of each watch; 0 without samples. It assumes that
+// all watches have equally many.
 func (e *Evaluation) countIntervals() int {
 	if len(e.Samples) == 0 {
 		return 0
@@ -96,8 +100,8 @@ func (e *Evaluation) countIntervals() int {
 	return max(len(e.Samples[0])-1, 0)
 }
 
-// findSettledIndex returns the index of the first of hold consecutive values that are all good, not before index from;
-// −1 if there are no such values.
+// findSettledIndex returns the index of the first of hold consecutive values for which good returns true, not before
+// index from; −1 if there are no such values.
 func findSettledIndex(values []float64, from, hold int, good func(v float64) bool) int {
 	run := 0
 	for k := from; k < len(values); k++ {
@@ -111,18 +115,19 @@ func findSettledIndex(values []float64, from, hold int, good func(v float64) boo
 	return -1
 }
 
-// firstIndexAfter returns the index of the first sample, or interval, that begins at or after a time.
-func (e *Evaluation) firstIndexAfter(after, every unit.Time) int {
-	return int((after - e.Point.Warmup + every - 1) / every)
+// firstIndexAfter returns the index of the first sample, or interval, that begins at or after a time, which must not be
+// before the measured part.
+func (e *Evaluation) firstIndexAfter(time, every unit.Time) int {
+	return int((time - e.Point.Warmup + every - 1) / every)
 }
 
-// addLengths adds the mean, the maximum, the percentiles and the distribution of the samples all, which it sorts.
-// label names the distribution; it precedes the groups' names if several entries have the measure.
-func (e *Evaluation) addLengths(name, label, unitName string, percentiles []float64, all []float64) {
-	sort.Float64s(all)
+// addLengths adds the mean, the maximum, the percentiles and the distribution of the samples, which it sorts. label
+// names the distribution; it precedes the groups' names if several entries have the measure.
+func (e *Evaluation) addLengths(name, label, unitName string, percentiles []float64, samples []float64) {
+	sort.Float64s(samples)
 	largest := math.NaN()
-	if n := len(all); n > 0 {
-		largest = all[n-1]
+	if n := len(samples); n > 0 {
+		largest = samples[n-1]
 	}
 	prefix, same := "", 0
 	for _, other := range e.list {
@@ -133,13 +138,13 @@ func (e *Evaluation) addLengths(name, label, unitName string, percentiles []floa
 	if same > 1 { // the port's name precedes the names of its groups
 		prefix = label + " "
 	}
-	groups := []GroupValue{{Group: prefix + "mean", Value: mean(all)}, {Group: prefix + "max", Value: largest}}
+	groups := []GroupValue{{Group: prefix + "mean", Value: mean(samples)}, {Group: prefix + "max", Value: largest}}
 	for _, q := range percentiles {
-		groups = append(groups, GroupValue{Group: prefix + percentileGroup(q), Value: percentile(all, q)})
+		groups = append(groups, GroupValue{Group: prefix + percentileGroup(q), Value: percentile(samples, q)})
 	}
 	e.Add(Measured{Name: name, Unit: unitName, Groups: groups})
 	d := Distribution{Name: name, Unit: unitName, Group: label}
-	for _, v := range all {
+	for _, v := range samples {
 		d.Add(v, 1)
 	}
 	e.AddDistribution(d)
@@ -184,7 +189,7 @@ func (e *Evaluation) makeFlowTable() *FlowTable {
 	return t
 }
 
-// idealSeconds returns the ideal completion time of flow i in seconds (Point.IdealFCT).
+// idealSeconds returns the ideal completion time of flow i in seconds (Point.IdealFCT). The flow must have a size.
 func (e *Evaluation) idealSeconds(i int) float64 {
 	f := &e.Load.Flows[i]
 	return e.Point.IdealFCT(f.Src, f.Dst, f.Size, &e.Point.Traffic[f.Group]).Seconds()

@@ -47,7 +47,8 @@ type completedFlow struct {
 	value float64
 }
 
-// listCompletions returns the finished flows of a class, sorted by value, then by size.
+// listCompletions returns the finished flows of a class, sorted by value, then by size. value computes it for flow i
+// with the given completion time.
 func (e *Evaluation) listCompletions(c *class, value func(i int, fct unit.Time) float64) (out []completedFlow) {
 	for i := range e.Load.Flows {
 		if f := &e.Load.Flows[i]; e.Result.Flows[i].FCT != unit.Never && c.hasFlow(e, i) {
@@ -72,10 +73,10 @@ func completionValues(flows []completedFlow) []float64 {
 
 // addCommon adds percentiles, distributions and tables by flow size. flows has the finished flows of each class,
 // ascending by value.
-func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, all [][]completedFlow) {
+func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, flows [][]completedFlow) {
 	for _, q := range m.percentiles {
 		e.addByClass(classes, PercentileName(m.name, q), unitName, true, func(k int) float64 {
-			return percentile(completionValues(all[k]), q)
+			return percentile(completionValues(flows[k]), q)
 		})
 	}
 	for k := range classes {
@@ -83,12 +84,12 @@ func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, 
 			continue
 		}
 		d := Distribution{Name: m.name, Unit: unitName, Group: classes[k].name}
-		for _, x := range all[k] {
+		for _, x := range flows[k] {
 			d.Add(x.value, 1)
 		}
 		e.AddDistribution(d)
 		if m.bins > 0 {
-			e.Values.Bins = append(e.Values.Bins, m.binBySize(e, &classes[k], unitName, all[k]))
+			e.Values.Bins = append(e.Values.Bins, m.binBySize(e, &classes[k], unitName, flows[k]))
 		}
 	}
 }
@@ -96,7 +97,7 @@ func (m *completion) addCommon(e *Evaluation, classes []class, unitName string, 
 // binBySize splits a class's finished flows by size into bins of equally many flows. If sizes are drawn from a
 // distribution its quantiles are the edges, so that all runs have the same bins. Otherwise they are the quantiles of
 // the run's own flows.
-func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []completedFlow) Binned {
+func (m *completion) binBySize(e *Evaluation, c *class, unitName string, flows []completedFlow) Binned {
 	b := Binned{Name: m.name, Unit: unitName, Traffic: c.name, Percentiles: m.percentiles}
 	for _, edge := range m.binEdges(e, c) {
 		from := unit.Bytes(0)
@@ -104,7 +105,7 @@ func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []c
 			from = unit.Bytes(b.Bins[n-1].ToBytes)
 		}
 		var in []float64
-		for _, x := range all {
+		for _, x := range flows {
 			if x.size > from && x.size <= edge {
 				in = append(in, x.value)
 			}
@@ -118,7 +119,8 @@ func (m *completion) binBySize(e *Evaluation, c *class, unitName string, all []c
 	return b
 }
 
-// binEdges returns the largest size of each bin, ascending. Equal edges are merged.
+// binEdges returns the largest size of each bin, ascending. Equal edges are merged, so there may be fewer bins. It is
+// nil without flows that have a size.
 func (m *completion) binEdges(e *Evaluation, c *class) (out []unit.Bytes) {
 	var sizeAt func(share float64) unit.Bytes
 	if c.traffic >= 0 && e.Point.Traffic[c.traffic].Sizes != nil {
@@ -191,7 +193,7 @@ func (m *fct) AddValues(e *Evaluation) {
 }
 
 // addWritten adds by traffic the mean time until the application's last write returned, and with `deviation` its
-// standard deviation and distribution.
+// standard deviation and distribution. Flows without such a time do not count.
 func (m *fct) addWritten(e *Evaluation) {
 	written := make([][]float64, len(e.Point.Traffic))
 	for i := range e.Load.Flows {

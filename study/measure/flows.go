@@ -149,7 +149,8 @@ func (*spurious) AddValues(e *Evaluation) {
 	}
 }
 
-// countSpurious returns the number of a traffic's packets that arrived more than once, by cause.
+// countSpurious returns the number of a traffic's packets that arrived more than once, by the cause of the redundant
+// copy. It includes messages of jobs.
 func (e *Evaluation) countSpurious(traffic int) (out [packet.ResendCauses]int64) {
 	add := func(r *transport.Received) {
 		for i, n := range r.Spurious {
@@ -162,7 +163,8 @@ func (e *Evaluation) countSpurious(traffic int) (out [packet.ResendCauses]int64)
 	return out
 }
 
-// CountSpurious returns the number of a run's packets that arrived more than once, by cause, over all traffics.
+// CountSpurious returns the number of a run's packets that arrived more than once, by the cause of the redundant copy,
+// over all traffics.
 func CountSpurious(p *Point, load *outcome.Load, r *outcome.Result) (out [packet.ResendCauses]int64) {
 	e := &Evaluation{Point: p, Load: load, Result: r}
 	for t := range p.Traffic {

@@ -57,7 +57,8 @@ func (m *gauge) ReadOptions(o *Options) {
 	m.flows = o.ReadInteger(o.Node.GetDefault("flows"), 1, 10000)
 }
 
-// hasQuantity reports whether the traffic's senders report the quantity.
+// hasQuantity reports whether the traffic's senders report the quantity. Timed quantities need a sender that measures
+// round trips, others one with a window or a rate.
 func (m *gauge) hasQuantity(tr *Traffic) bool {
 	if m.timed {
 		return tr.Transport.Timed

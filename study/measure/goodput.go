@@ -47,13 +47,13 @@ func (m *goodput) CountSeries(e *Evaluation) int {
 	return len(m.listClasses(e))
 }
 
-// trafficGoodput returns the goodput of traffic t in bit/s.
+// trafficGoodput returns the goodput of traffic t in bit/s over the measured part (classGoodput).
 func (e *Evaluation) trafficGoodput(t int) float64 {
 	return e.classGoodput(&class{traffic: t})
 }
 
-// classGoodput returns the goodput of a class in bit/s, from its flows and its jobs' messages; NaN if an unfinished
-// job on an ideal network has ranks in the class.
+// classGoodput returns the goodput of a class in bit/s over the measured part, from its flows and its jobs' messages;
+// NaN if an unfinished job on an ideal network has ranks in the class.
 func (e *Evaluation) classGoodput(c *class) float64 {
 	if c.hasUnfinishedJob(e) {
 		return math.NaN()
@@ -69,7 +69,8 @@ func (e *Evaluation) classGoodput(c *class) float64 {
 }
 
 // watchReceived returns watches of the bytes that the flows and the jobs' messages of a traffic receive. A negative
-// traffic selects all. Without every it returns nil.
+// traffic selects all. Flows come first, then jobs, each in the load's order. Messages on an ideal network are not
+// watched. Without every it returns nil.
 func watchReceived(load *outcome.Load, every unit.Time, traffic int) (out []outcome.Watch) {
 	for i := range load.Flows {
 		if every > 0 && (traffic < 0 || load.Flows[i].Group == traffic) {
@@ -84,8 +85,8 @@ func watchReceived(load *outcome.Load, every unit.Time, traffic int) (out []outc
 	return out
 }
 
-// goodputInInterval returns the goodput of each traffic in interval k, in bit/s, from the samples of watchReceived. It
-// is 0 for traffics that are not watched.
+// goodputInInterval returns the goodput of each traffic in interval k, in bit/s, from the samples of watchReceived.
+// traffic is the argument of watchReceived. It is 0 for traffics that are not watched.
 func (e *Evaluation) goodputInInterval(traffic int, every unit.Time, k int) []float64 {
 	out := make([]float64, len(e.Point.Traffic))
 	n := 0
@@ -152,19 +153,19 @@ func (m *goodput) AddValues(e *Evaluation) {
 }
 
 // addGroupSeries adds the goodput of each group over time. Jobs are excluded (Check).
-func (m *goodput) addGroupSeries(e *Evaluation, all []class) {
-	for c := range all {
+func (m *goodput) addGroupSeries(e *Evaluation, classes []class) {
+	for c := range classes {
 		var over []float64
 		for k := range e.countIntervals() {
 			sum := 0.0
 			for i := range e.Load.Flows {
-				if all[c].hasFlow(e, i) {
+				if classes[c].hasFlow(e, i) {
 					sum += float64(e.Samples[i][k+1]-e.Samples[i][k]) * 8 / m.every.Seconds()
 				}
 			}
 			over = append(over, sum)
 		}
-		e.AddSeries("goodput", "bps", all[c].name, m.every, over)
+		e.AddSeries("goodput", "bps", classes[c].name, m.every, over)
 	}
 }
 
@@ -206,9 +207,10 @@ type shares struct {
 	index map[int]int // a sender's index in all, by node
 }
 
-// addFlow adds the bytes x of a flow from node src: to its sender's share if by is "sender", else as its own share.
-func (s *shares) addFlow(by string, src int, x float64) {
-	if by != "sender" {
+// addFlow adds the bytes x of a flow from node src, or any other quantity: to its sender's share if grouping is
+// "sender", else as its own share.
+func (s *shares) addFlow(grouping string, src int, x float64) {
+	if grouping != "sender" {
 		s.all = append(s.all, x)
 		return
 	}
@@ -223,11 +225,12 @@ func (s *shares) addFlow(by string, src int, x float64) {
 	s.all[i] += x
 }
 
-// computeFairness returns Jain's index for each interval. It covers the traffics, or the flows that were active
-// throughout the interval, or the senders of these flows.
-func (e *Evaluation) computeFairness(by string, every unit.Time) (out []float64) {
+// computeFairness returns Jain's index for each interval. grouping is traffic, flow or sender. It covers the traffics,
+// or the flows that were active throughout the interval, or the senders of these flows. It is NaN for an interval in
+// which no byte arrived.
+func (e *Evaluation) computeFairness(grouping string, every unit.Time) (out []float64) {
 	for k := range e.countIntervals() {
-		if by == "traffic" {
+		if grouping == "traffic" {
 			out = append(out, jainIndex(e.goodputInInterval(-1, every, k)))
 			continue
 		}
@@ -236,7 +239,7 @@ func (e *Evaluation) computeFairness(by string, every unit.Time) (out []float64)
 		for i := range e.Load.Flows {
 			f, start, fct := &e.Load.Flows[i], e.Result.Flows[i].Start, e.Result.Flows[i].FCT
 			if start <= begin && (fct == unit.Never || start+fct >= end) && (f.Stop == 0 || f.Stop >= end) {
-				x.addFlow(by, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
+				x.addFlow(grouping, e.Point.Host(f.Src), float64(e.Samples[i][k+1]-e.Samples[i][k]))
 			}
 		}
 		out = append(out, jainIndex(x.all))

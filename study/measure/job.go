@@ -139,7 +139,8 @@ func (e *Evaluation) addJobDistributions() {
 	}
 }
 
-// addByGroup adds the values of the ranks at the hosts of each group.
+// addByGroup adds the values of the ranks at the hosts of each group. Ranks that are servers count only for job and
+// job_sent.
 func (m *jobs) addByGroup(e *Evaluation) {
 	classes := m.listClasses(e)
 	each := func(k int, all bool, value func(r *job.RankOutcome, start unit.Time) float64) (out []float64) {
@@ -182,7 +183,7 @@ func (m *jobs) addByGroup(e *Evaluation) {
 	})
 }
 
-// jobEnd returns the time at which the job's last rank ended.
+// jobEnd returns the time at which the job's last rank ended. It is 0 without ranks.
 func jobEnd(o *job.Outcome) (end unit.Time) {
 	for i := range o.Ranks {
 		end = max(end, o.Ranks[i].End)
@@ -190,9 +191,9 @@ func jobEnd(o *job.Outcome) (end unit.Time) {
 	return end
 }
 
-// iterationTimes returns the durations in seconds of the iterations that began after the warm-up. An iteration lasts
-// from the end of the one before at its last rank until its own end there. With `align` it begins when all ranks begin
-// it together.
+// iterationTimes returns the durations in seconds of the iterations of traffic t's job that began after the warm-up and
+// ended. An iteration lasts from the end of the one before at its last rank until its own end there. With `align` it
+// begins when all ranks begin it together.
 func (e *Evaluation) iterationTimes(o *job.Outcome, t int) (out []float64) {
 	begin := e.Point.Traffic[t].Start
 	for _, x := range o.Iterations {
@@ -252,15 +253,15 @@ func (e *Evaluation) isServer(t, rank int) bool {
 }
 
 // maxOrNaN returns the largest value; NaN without a value.
-func maxOrNaN(all []float64) float64 {
-	if len(all) == 0 {
+func maxOrNaN(values []float64) float64 {
+	if len(values) == 0 {
 		return math.NaN()
 	}
-	return slices.Max(all)
+	return slices.Max(values)
 }
 
-// findSlowestRank finds the rank that delays iterations: the one that computed longest, the first of several. If a job
-// was cut short, ranks that are further ahead have computed longer. So ranks are compared by their time per ended
+// slowestRank finds the rank that delays iterations: the one that computed longest, the first of several. If a job was
+// cut short, ranks that are further ahead have computed longer. So ranks are compared by their time per ended
 // iteration, and a rank that has ended no iteration does not count.
 type slowestRank struct {
 	number           int
@@ -268,7 +269,8 @@ type slowestRank struct {
 	some, unalike    bool
 }
 
-// addRank compares a rank with the slowest so far. iterates reports whether the job counts its iterations.
+// addRank compares a rank with the slowest so far. rank is an index in the outcome's ranks. iterates reports whether
+// the job counts its iterations.
 func (s *slowestRank) addRank(o *job.Outcome, rank int, iterates bool) {
 	r := &o.Ranks[rank]
 	time, iterations := int64(r.Computing), int64(1)
@@ -288,7 +290,7 @@ func (s *slowestRank) addRank(o *job.Outcome, rank int, iterates bool) {
 	}
 }
 
-// rankNumber returns the slowest rank; NaN if all ranks computed equally long.
+// rankNumber returns the slowest rank; NaN if all ranks computed equally long or no rank counts.
 func (s *slowestRank) rankNumber() float64 {
 	if !s.unalike {
 		return math.NaN()
@@ -296,7 +298,8 @@ func (s *slowestRank) rankNumber() float64 {
 	return float64(s.number)
 }
 
-// findSlowestRank returns the slowest rank of traffic t's job; NaN if all ranks computed equally long.
+// findSlowestRank returns the slowest rank of traffic t's job that is not a server; NaN if all ranks computed equally
+// long.
 func (e *Evaluation) findSlowestRank(o *job.Outcome, t int) float64 {
 	var x slowestRank
 	for i := range o.Ranks {
@@ -307,7 +310,7 @@ func (e *Evaluation) findSlowestRank(o *job.Outcome, t int) float64 {
 	return x.rankNumber()
 }
 
-// compareShares compares a/b with c/d, which must not be negative. It returns −1, 0 or 1.
+// compareShares compares a/b with c/d, which must not be negative; b and d must be above 0. It returns −1, 0 or 1.
 func compareShares(a, b, c, d int64) int {
 	high, low := bits.Mul64(uint64(a), uint64(d))
 	high2, low2 := bits.Mul64(uint64(c), uint64(b))

@@ -31,13 +31,15 @@ type Key = document.Key
 //	Extra string // a word that is allowed in addition to the schemes' names
 type Form = document.Form
 
-// byKey returns the key `by`, which selects what values are grouped by. standard is its default.
+// byKey returns the key `by`, which selects what values are grouped by. standard is its default; words are all its
+// values.
 func byKey(standard string, words ...string) Key {
 	return Key{Name: "by", Form: document.OneOf(words...), Doc: "grouping of the values",
 		Default: standard, Source: "Weir"}
 }
 
-// everyKey returns the key for the time between samples. standard is its default; "" for no default.
+// everyKey returns the key for the time between samples. standard is its default; "" for no default: then the quantity
+// is not recorded over time.
 func everyKey(standard string) Key {
 	k := Key{Name: "every", Form: document.Value("time"), Doc: "time between samples", Default: standard, Source: "Weir"}
 	if standard == "" {
@@ -46,10 +48,12 @@ func everyKey(standard string) Key {
 	return k
 }
 
-// EveryKey returns the key for the time between samples. standard is its default; "" for no default.
+// EveryKey returns the key for the time between samples. standard is its default; "" for no default: then the quantity
+// is not recorded over time. Options.ReadEvery reads it.
 func EveryKey(standard string) Key { return everyKey(standard) }
 
-// percentilesKey returns the key for the percentiles that a measure gives.
+// percentilesKey returns the key for the percentiles that a measure gives. standard is its default, a list in brackets;
+// "": no percentiles. source is the default's source.
 func percentilesKey(standard, source string) Key {
 	k := Key{Name: "percentiles", Form: document.ListOf(document.Value("above 0, below 100"), "list of numbers"),
 		Doc: "percentiles in addition to the mean", Default: standard, Source: source}
@@ -98,7 +102,7 @@ func gaugeKeys() []Key {
 			Source: "Weir"}}
 }
 
-// timeKey returns a key for a time in the measured part.
+// timeKey returns a key for a time in the measured part. without describes what holds if it is missing.
 func timeKey(name, doc, without string) Key {
 	return Key{Name: name, Form: document.Value("time"), Doc: doc, Without: without}
 }

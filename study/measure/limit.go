@@ -21,7 +21,8 @@ func limitKey() Key {
 // distributions and tables of other traffics are left out.
 func LimitKey() Key { return limitKey() }
 
-// readLimit returns the names of the traffics that the entry is limited to; nil if it has no limit.
+// readLimit returns the names of the traffics that the entry is limited to; nil if it has no limit. It reports an error
+// for names and patterns that match no traffic.
 func (o *Options) readLimit() (only []string) {
 	key := slices.IndexFunc(o.Kind.Keys, func(k Key) bool { return k.Traits&limitTrait != 0 })
 	if key < 0 || o.Node.Get(o.Kind.Keys[key].Name) == nil {
@@ -60,7 +61,8 @@ func (o *Options) readLimit() (only []string) {
 	return only
 }
 
-// findOverlap reports whether two entries of a kind give the same value, and names the first such value.
+// findOverlap reports whether two entries of a kind give the same value, and names the first such value for messages.
+// Their labels must be equal.
 func (m *Entry) findOverlap(other *Entry) (value string, twice bool) {
 	if m.onlyTraffics == nil || other.onlyTraffics == nil {
 		return m.Name, true
@@ -78,7 +80,8 @@ func (m *Entry) showsTraffic(traffic string) bool {
 	return m.onlyTraffics == nil || slices.Contains(m.onlyTraffics, traffic)
 }
 
-// limitPoint returns the point with only the traffics that the entry is limited to.
+// limitPoint returns the point with only the traffics that the entry is limited to. It returns p itself without a
+// limit, otherwise a copy.
 func (m *Entry) limitPoint(p *Point) *Point {
 	if m.onlyTraffics == nil {
 		return p

@@ -100,7 +100,8 @@ func (m *maxMin) AddValues(e *Evaluation) {
 	e.Add(Measured{Name: "max_min_apart", Unit: "bps", Value: apart})
 }
 
-// pathPorts returns the sending ports on the path from one NIC to another, as indices in outcome.Result.Ports.
+// pathPorts returns the sending ports on the path from one NIC to another, as indices in outcome.Result.Ports, the
+// sender's first. A path must exist.
 func (p *Point) pathPorts(src, dst int) (out []int) {
 	links, _ := p.Routes.FindPath(src, dst)
 	node := p.Host(src)
@@ -115,16 +116,17 @@ func (p *Point) pathPorts(src, dst int) (out []int) {
 	return out
 }
 
-// Demand is a flow's demand for resources. Its rate grows in proportion to Weight, up to Max.
+// Demand is a flow's demand for resources. Its rate grows in proportion to Weight, up to Max, in the unit of the
+// resources' capacities. +Inf: no limit.
 type Demand struct {
 	Uses   []int // indices of resources
 	Weight float64
 	Max    float64
 }
 
-// FairShares returns the max-min fair rate of each demand. rates has the capacity of each resource. All rates grow
-// together until a resource is full or a demand is satisfied. Then the demands concerned keep their rates, and the
-// others grow further.
+// FairShares returns the max-min fair rate of each demand. rates has the capacity of each resource, which Demand.Uses
+// names. A demand that is unlimited and uses no resource gets 0. All rates grow together until a resource is full or a
+// demand is satisfied. Then the demands concerned keep their rates, and the others grow further.
 func FairShares(rates []float64, demands []Demand) []float64 {
 	out := make([]float64, len(demands))
 	done := make([]bool, len(demands))

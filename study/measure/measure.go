@@ -53,7 +53,7 @@ const (
 )
 
 // BetterOf returns which values of a name that the kind records are better. The name is fct_p99 of kind fct, for
-// example.
+// example. It does not check that the kind records the name.
 func (k *Definition) BetterOf(name string) Better {
 	if b, ok := k.Also[name]; ok {
 		return b
@@ -61,14 +61,15 @@ func (k *Definition) BetterOf(name string) Better {
 	return k.Better
 }
 
-// RecordsName reports whether a kind records values of a name.
+// RecordsName reports whether a kind records values of a name: its own name, names in Also, and its name followed by _.
 func (k *Definition) RecordsName(name string) bool {
 	_, also := k.Also[name]
 	return also || name == k.Name || k.Name != "" && strings.HasPrefix(name, k.Name+"_")
 }
 
 // ToleranceFor returns how close simulator and lab have to be for a group of values with this unit; zero if the group
-// is not compared. Group "s1->server p99" belongs to Judged "p99".
+// is not compared. For queues in bytes, a difference in packets becomes bytes of full frames. Group "s1->server p99"
+// belongs to Judged "p99".
 func (k *Definition) ToleranceFor(unitName, group string) (near Tolerance) {
 	if k.Judged != nil && !slices.Contains(k.Judged, group[strings.LastIndexByte(group, ' ')+1:]) {
 		return Tolerance{}
@@ -88,7 +89,8 @@ type Tolerance struct{ Share, Difference float64 }
 // IsSet reports whether there is a tolerance.
 func (t Tolerance) IsSet() bool { return t != Tolerance{} }
 
-// Bounds returns the minimum and the maximum of b − a for values b that agree with a.
+// Bounds returns the minimum and the maximum of b − a for values b that agree with a. They are differences, not values
+// of b: −high and high.
 func (t Tolerance) Bounds(a float64) (low, high float64) {
 	high = max(t.Share*math.Abs(a), t.Difference)
 	return -high, high
@@ -96,7 +98,8 @@ func (t Tolerance) Bounds(a float64) (low, high float64) {
 
 // MaxChange returns the largest change of a group's value if a share of the measured time changes. A mean changes by
 // that share of itself. A percentile's rank moves by the share: if values are spread evenly from 0, the value changes
-// by the share divided by the rank. The result is +Inf if the share exceeds the rank or the part beyond it.
+// by the share divided by the rank. value and the result are in the measure's unit, and the result is not negative. It
+// is +Inf if the share exceeds the rank or the part beyond it.
 func (k *Definition) MaxChange(group string, value, share float64) float64 {
 	if p, isPercentile := PercentileOf(group); isPercentile {
 		rank := p / 100
@@ -108,7 +111,8 @@ func (k *Definition) MaxChange(group string, value, share float64) float64 {
 	return share * math.Abs(value)
 }
 
-// PercentileOf returns the percentile in a group's name, 99 for "s->b p99"; false if the group is not a percentile.
+// PercentileOf returns the percentile in a group's name, from 0 to 100: 99 for "s->b p99", 99.9 for "p99_9"; false if
+// the group is not a percentile.
 func PercentileOf(group string) (p float64, is bool) {
 	word, is := strings.CutPrefix(group[strings.LastIndexByte(group, ' ')+1:], "p")
 	p, err := strconv.ParseFloat(strings.ReplaceAll(word, "_", "."), 64)
@@ -183,7 +187,7 @@ type Entry struct {
 // List holds the measures of an experiment.
 type List []*Entry
 
-// KindNames returns the names of kinds.
+// KindNames returns the names of kinds. They are in the given order.
 func KindNames(kinds []Definition) (names []string) {
 	for i := range kinds {
 		names = append(names, kinds[i].Name)
@@ -195,7 +199,7 @@ func KindNames(kinds []Definition) (names []string) {
 const maxMeasures = 1000
 
 // DecodeList reads the measure list t. Each entry names one of kinds. It returns the valid entries; errors go to r. p
-// is the point that options refer to.
+// is the point that options refer to. A list is checked later with all points known (Check).
 func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Point) (list List) {
 	if t.Kind != document.List {
 		r.Fail(t.Position, "[goodput, {queue: {port: s1->server}}]", "measure is not a list")
@@ -242,7 +246,8 @@ func DecodeList(r *document.Reader, kinds []Definition, t *document.Node, p *Poi
 	return list
 }
 
-// checkAgainst reports an error if both entries cannot be in one list.
+// checkAgainst reports an error if both entries cannot be in one list: they give the same values, or a measure excludes
+// the other.
 func (m *Entry) checkAgainst(r *document.Reader, other *Entry) {
 	if other.Name != m.Name {
 		return
@@ -262,7 +267,7 @@ func (m *Entry) checkAgainst(r *document.Reader, other *Entry) {
 	}
 }
 
-// Check reports an error for each measure that is not available. p has what all points have together.
+// Check reports an error to r for each measure that is not available at any point. p has what all points have together.
 func (l List) Check(r *document.Reader, p *Point) {
 	for _, m := range l {
 		if c, ok := m.Measure.(checker); ok {
@@ -273,7 +278,8 @@ func (l List) Check(r *document.Reader, p *Point) {
 	}
 }
 
-// ListNeeds returns the needs of all measures together, and of each measure.
+// ListNeeds returns the needs of all measures together, and of each measure in the list's order. Watches and onsets of
+// all are in the same order.
 func (l List) ListNeeds(p *Point, load *outcome.Load) (all Needs, each []Needs) {
 	for _, m := range l {
 		n := m.ListNeeds(p, load)
@@ -295,8 +301,9 @@ func (l List) ListNeeds(p *Point, load *outcome.Load) (all Needs, each []Needs) 
 	return all, each
 }
 
-// Observe returns what a run has to observe for the measures, and attaches timelines to the load's jobs. The caller
-// logs Pause frames. Observe returns a TooManySamplesError error if the run would keep too many samples.
+// Observe returns what a run has to observe for the measures, and attaches timelines to the load's jobs. It changes
+// load. The caller logs Pause frames if a measure needs them (Needs.Pauses). Observe returns a TooManySamplesError
+// error if the run would keep too many samples.
 func (l List) Observe(p *Point, load *outcome.Load) (s outcome.Selection, err error) {
 	n, _ := l.ListNeeds(p, load)
 	s = outcome.Selection{Watches: n.Watches, Onsets: n.Onsets, Delays: n.Delays, Tally: n.Tally, Notices: n.Notices,
@@ -316,7 +323,7 @@ type SeriesCounter interface {
 	CountSeries(e *Evaluation) int
 }
 
-// CountKept returns the number of values of series that are kept beyond the run.
+// CountKept returns the number of values of series that are kept beyond the run, in its results.
 func (l List) CountKept(p *Point, load *outcome.Load) (total float64) {
 	_, each := l.ListNeeds(p, load)
 	for i, m := range l {
@@ -333,7 +340,7 @@ func (l List) CountKept(p *Point, load *outcome.Load) (total float64) {
 	return total
 }
 
-// CountSamples returns the number of values that a run keeps for the watches.
+// CountSamples returns the number of values that a run of the load keeps in memory for the watches.
 func CountSamples(p *Point, load *outcome.Load, watches []outcome.Watch) (total float64) {
 	for i := range watches {
 		total += p.countSamples(&watches[i], load)
@@ -361,7 +368,8 @@ func (e *TooManySamplesError) Error() string {
 		" fit into memory: use a longer every, or measure fewer ports or flows"
 }
 
-// Evaluate returns the values of a run's result. On an ideal network, measures of packets are NaN.
+// Evaluate returns the values of a run's result. res must come from a run that observed what Observe returned. On an
+// ideal network, measures of packets are NaN. Flows is set for every run.
 func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Values) {
 	all, each := l.ListNeeds(p, load)
 	if load.Ideal != nil {
@@ -383,7 +391,8 @@ func (l List) Evaluate(p *Point, load *outcome.Load, res *outcome.Result) (v Val
 	return v
 }
 
-// withoutPackets returns the result of a run on an ideal network, with empty counters of packets.
+// withoutPackets returns the result of a run on an ideal network, with empty counters of packets. It does not change
+// res.
 func withoutPackets(p *Point, load *outcome.Load, n *Needs, res *outcome.Result) *outcome.Result {
 	result, none := *res, emptyResult(p, load, n)
 	result.Flows, result.Ports, result.Watched, result.Delays = none.Flows, none.Ports, none.Watched, none.Delays
@@ -392,16 +401,17 @@ func withoutPackets(p *Point, load *outcome.Load, n *Needs, res *outcome.Result)
 }
 
 // setUndefined sets all values to NaN.
-func setUndefined(all []Measured) {
-	for i := range all {
-		all[i].Value = math.NaN()
-		for k := range all[i].Groups {
-			all[i].Groups[k].Value = math.NaN()
+func setUndefined(measures []Measured) {
+	for i := range measures {
+		measures[i].Value = math.NaN()
+		for k := range measures[i].Groups {
+			measures[i].Groups[k].Value = math.NaN()
 		}
 	}
 }
 
-// ListNames returns the names and units of the values of runs with a load. It evaluates an empty result.
+// ListNames returns the names and units of the values of runs with a load. It evaluates an empty result, so numbers in
+// it have no meaning.
 func (l List) ListNames(p *Point, load *outcome.Load) Values {
 	n, _ := l.ListNeeds(p, load)
 	res := emptyResult(p, load, &n)
@@ -412,7 +422,7 @@ func (l List) ListNames(p *Point, load *outcome.Load) Values {
 	return l.Evaluate(p, load, res)
 }
 
-// emptyResult returns a result in which no packet was ever sent.
+// emptyResult returns a result in which no packet was ever sent, with a place for each flow, port, watch and onset.
 func emptyResult(p *Point, load *outcome.Load, n *Needs) *outcome.Result {
 	res := &outcome.Result{Flows: make([]outcome.FlowResult, len(load.Flows)), Ports: make([]outcome.PortResult,
 		2*len(p.Network.Links)),

@@ -87,7 +87,8 @@ func (m *metric) AddValues(e *Evaluation) {
 	e.Add(x)
 }
 
-// growthRates returns how fast samples grow in each interval, per second.
+// growthRates returns how fast samples grow in each interval, per second; every is the time between samples. The result
+// has one value fewer.
 func growthRates(samples []float64, every unit.Time) (out []float64) {
 	for k := range max(len(samples)-1, 0) {
 		out = append(out, (samples[k+1]-samples[k])/every.Seconds())

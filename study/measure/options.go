@@ -17,7 +17,8 @@ type Options struct {
 	Point *Point
 }
 
-// ReadChoice reads a key with one of several words, and returns the word. what names the kind of word in errors.
+// ReadChoice reads a key with one of several words, and returns the word, or the default. The kind must have the key.
+// It reports an error for other words and returns them. what names the kind of word in errors.
 func (o *Options) ReadChoice(key, what string) string {
 	return o.ReadWord(o.Node.GetDefault(key), what, o.Kind.Table().FindKey(key).Form.Words)
 }
@@ -28,7 +29,8 @@ type traffics struct{ Plain }
 // ReadOptions reads `by`, which has only one value.
 func (*traffics) ReadOptions(o *Options) { o.ReadChoice("by", "grouping") }
 
-// requireWindow reports an error if no traffic has a window or a rate.
+// requireWindow reports an error if no traffic has a window or a rate, and returns false. After errors in the traffic
+// it reports no other one.
 func (o *Options) requireWindow() (ok bool) {
 	if ok = len(o.Point.windowedTraffics()) > 0; !ok && !o.Point.Partial {
 		o.Fail(o.At, "a traffic over a transport with a window",
@@ -64,9 +66,9 @@ func (o *Options) ReadSwitches(t *document.Node) (nodes []int) {
 	return nodes
 }
 
-// CheckPattern reports an error at place at if a range of a pattern is backwards, or if the range includes numbers that
-// no matching name has: then fewer things would match than the file lists. Without matching names only the first is
-// checked.
+// CheckPattern reports an error at place and returns false if a range of a pattern is backwards, or if it includes
+// numbers that no matching name has. Then fewer things would match than the file lists. Without matching names only the
+// first is checked.
 func CheckPattern(r *document.Reader, place document.Position, pattern string, matching []string) (ok bool) {
 	if is, meant := topology.FindBackwardRange(pattern); is != "" {
 		r.Fail(place, meant, "the range %s of %q is reversed", is, pattern)
@@ -82,8 +84,8 @@ func CheckPattern(r *document.Reader, place document.Position, pattern string, m
 	return true
 }
 
-// ReadHold reads `hold`, the number of consecutive samples that have to be good, and checks that span has that many
-// samples.
+// ReadHold reads `hold`, the number of consecutive samples that have to be good, and checks that a part of the run of
+// length span has that many samples.
 func (o *Options) ReadHold(every, span unit.Time) int {
 	t := o.Node.GetDefault("hold")
 	n := o.ReadInteger(t, 1, 1000000)
@@ -95,7 +97,8 @@ func (o *Options) ReadHold(every, span unit.Time) int {
 	return n
 }
 
-// ReadTime reads a time in the measured part. included allows the part's end itself.
+// ReadTime reads a time in the measured part. included allows the part's end itself. Times count from the beginning of
+// the warm-up.
 func (o *Options) ReadTime(t *document.Node, included bool) unit.Time {
 	at, ok := document.ReadValid(o.Reader, t, unit.ParseTime)
 	end, allowed := o.Point.End(), "before "
@@ -113,7 +116,8 @@ func (o *Options) ReadTime(t *document.Node, included bool) unit.Time {
 // ReadEvery reads `every`, the time between samples; 0 if the key is missing and has no default.
 func (o *Options) ReadEvery() (every unit.Time) { return o.ReadEveryWithin(o.Point.Duration) }
 
-// ReadEveryWithin reads `every` for a part of the run that has the given length.
+// ReadEveryWithin reads `every` for a part of the run that has the given length, like ReadEvery. It reports an error if
+// the time is longer than this part, or gives too many samples.
 func (o *Options) ReadEveryWithin(length unit.Time) (every unit.Time) {
 	t := o.Node.Get("every")
 	given := t != nil
@@ -135,7 +139,8 @@ func (o *Options) ReadEveryWithin(length unit.Time) (every unit.Time) {
 	return every
 }
 
-// ReadPercentiles reads `percentiles`: numbers above 0 and below 100. It returns nil without the key and a default.
+// ReadPercentiles reads `percentiles`: numbers above 0 and below 100. It returns nil without the key and a default, and
+// reports an error for other values and repetitions.
 func (o *Options) ReadPercentiles() (out []float64) {
 	t := o.Node.Get("percentiles")
 	if t == nil && o.Kind.Table().FindKey("percentiles").Default == "" {
@@ -169,7 +174,7 @@ const (
 )
 
 // ReadPort returns the port that t names, as its index in outcome.Result.Ports, which has two ports for each link, in
-// the order of links. ofSwitch excludes ports of hosts. For an unknown name it reports an error.
+// the order of links. ofSwitch excludes ports of hosts. For an unknown name it reports an error and returns 0.
 func (o *Options) ReadPort(t *document.Node, ofSwitch bool) int {
 	var names []string
 	for l := range o.Point.Network.Links {

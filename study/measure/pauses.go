@@ -39,7 +39,8 @@ const (
 )
 
 // findPauses returns how long each port can be paused. It returns nil without PFC, and if a link's rate is not in
-// bit/s. The pauses that p has are returned again if memory and routes are the same.
+// bit/s. The pauses that p has are returned again if memory and routes are the same. Waits and the slowest rate must be
+// set.
 func (p *Point) findPauses() *pauses {
 	w := p.Waits
 	if w.Memory == nil || w.slowest == 0 || p.Routes == nil {
@@ -120,7 +121,7 @@ func (x *pauses) findPortPause(port int) portPause {
 	return result
 }
 
-// isSameSlice reports whether two choices of ports are one slice.
+// isSameSlice reports whether two choices of ports are one slice in memory; false for empty ones.
 func isSameSlice(a, b []packet.PortID) bool {
 	return len(a) == len(b) && len(a) > 0 && &a[0] == &b[0]
 }
@@ -141,8 +142,8 @@ func (x *pauses) multiplyBytes(a, b unit.Bytes) unit.Bytes {
 	return a * b
 }
 
-// maxSwitchWait returns the longest wait of a packet in a switch with full memory, at any port of choice; unit.Never
-// if it has no limit.
+// maxSwitchWait returns the longest wait of a packet in a switch with full memory, at any port of choice, the indices
+// of its ports; unit.Never if it has no limit.
 func (x *pauses) maxSwitchWait(node int, choice []packet.PortID) unit.Time {
 	if x == nil || x.memory[node] == 0 {
 		return unit.Never
@@ -156,8 +157,8 @@ func (x *pauses) maxSwitchWait(node int, choice []packet.PortID) unit.Time {
 	return x.sendTime(longest)
 }
 
-// maxHostWait returns the longest wait of a packet at a host's NIC that the switch pauses: one pause before the frame
-// ahead of it, and one more before its own frame.
+// maxHostWait returns the longest wait of a packet at a host's NIC that the switch pauses. end is the host's end of the
+// link. It has one pause before the frame ahead of it, and one more before its own frame.
 func (x *pauses) maxHostWait(link, end int) unit.Time {
 	if x == nil {
 		return unit.Never

@@ -59,7 +59,7 @@ type Traffic struct {
 // End returns the end of the measured part.
 func (p *Point) End() unit.Time { return p.Warmup + p.Duration }
 
-// PortName returns the name of a port by its index in outcome.Result.Ports.
+// PortName returns the name of a port by its index in outcome.Result.Ports: "s1->server".
 func (p *Point) PortName(port int) string { return p.Network.PortName(port/2, port%2) }
 
 // windowedTraffics returns the names of the traffics with senders that have a window or a rate.
@@ -88,7 +88,8 @@ const idealFormula = "2·Σ delay + Σ tx(frame) + (bytes of frames − frame)/s
 	"of a shortest path"
 
 // IdealFCT returns the flow completion time of a flow that has the network to itself, with basic headers only and
-// without the sender's handshake (HPCC §5.1). size is in bytes.
+// without the sender's handshake (HPCC §5.1). src and dst are NICs, between which a path must exist. size is in bytes
+// and above 0.
 func (p *Point) IdealFCT(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	headers := tr.Headers()
 	f := p.Framing
@@ -120,10 +121,11 @@ func (p *Point) IdealFCT(src, dst int, size unit.Bytes, tr *Traffic) unit.Time {
 	return total + unit.Time(slowest*(bytes-float64(frame))*float64(unit.Second))
 }
 
-// Headers returns the bytes of a full packet's headers, from Ethernet's on, and of padding.
+// Headers returns the bytes of a full packet's headers, from Ethernet's on, and of its padding.
 func (tr *Traffic) Headers() int32 { return tr.headersFor(tr.Payload) }
 
-// MaxHeaders returns the bytes of headers of a flow's first packet.
+// MaxHeaders returns the bytes of headers and padding of a full first packet of a flow, which may have more headers
+// than others.
 func (tr *Traffic) MaxHeaders() int32 { return tr.Headers() + tr.Transport.First }
 
 // headersFor returns the bytes of headers and padding of a packet with the given payload in bytes.
@@ -141,7 +143,8 @@ func (tr *Traffic) headersFor(payload int32) int32 {
 // Host returns the node of a NIC. outcome.Load.Flows names ends by NIC (topology.NICs).
 func (p *Point) Host(nic int) int { return p.Routes.NICs().HostOf(nic) }
 
-// Path returns what a flow's endpoints may know about the path between two NICs.
+// Path returns what a flow's endpoints may know about the path between two NICs, which must exist. Without Waits its
+// queueing is 0. Times are for a full packet.
 func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 	links, _ := p.Routes.FindPath(src, dst)
 	nic := p.Network.Links[links[0]].Rate.Bits
@@ -156,7 +159,7 @@ func (p *Point) Path(src, dst int, tr *Traffic) cc.Path {
 }
 
 // BDP returns the bandwidth-delay product of a flow's path in bytes: base RTT times the rate at which the slowest link
-// carries payload.
+// carries payload. src and dst are NICs.
 func (p *Point) BDP(src, dst int, tr *Traffic) float64 {
 	frame := p.Framing.FrameBytes(tr.Headers(), tr.Payload, true)
 	rate := math.Inf(1) // bytes/s

@@ -34,18 +34,18 @@ func (m *port) ReadOptions(o *Options) {
 }
 
 // watchPort returns a watch of a quantity of the port if `every` is given.
-func (m *port) watchPort(what outcome.Quantity) Needs {
+func (m *port) watchPort(quantity outcome.Quantity) Needs {
 	if m.every == 0 {
 		return Needs{}
 	}
-	return Needs{Watches: []outcome.Watch{{What: what, Index: m.index, Every: m.every}}}
+	return Needs{Watches: []outcome.Watch{{What: quantity, Index: m.index, Every: m.every}}}
 }
 
-// sentRates returns the rate at which the watched port has sent in each interval. each is 8 to get bit/s from bytes,
-// and 1 for packets/s.
-func (e *Evaluation) sentRates(every unit.Time, each float64) (out []float64) {
+// sentRates returns the rate at which the watched port has sent in each interval. factor is 8 to get bit/s from bytes,
+// and 1 for packets/s. It uses only the first of the measure's watches.
+func (e *Evaluation) sentRates(every unit.Time, factor float64) (out []float64) {
 	for k := range e.countIntervals() {
-		out = append(out, float64(e.Samples[0][k+1]-e.Samples[0][k])*each/every.Seconds())
+		out = append(out, float64(e.Samples[0][k+1]-e.Samples[0][k])*factor/every.Seconds())
 	}
 	return out
 }
@@ -96,8 +96,8 @@ func (m *utilisation) AddValues(e *Evaluation) {
 	}
 }
 
-// meanLinkRate returns the mean rate of a link in an interval, in bit/s or packets/s. Events that change the rate
-// count.
+// meanLinkRate returns the mean rate of a link in an interval that begins at from and has the given length, in bit/s or
+// packets/s. Events that change the rate count.
 func (e *Evaluation) meanLinkRate(link int, from, length unit.Time) float64 {
 	perSecond := func(l unit.LinkRate) float64 { return float64(max(int64(l.Bits), int64(l.Packets))) }
 	rate, time, sum := perSecond(e.Point.Network.Links[link].Rate), from, 0.0

@@ -8,7 +8,8 @@ import (
 	"weir/core/unit"
 )
 
-// FormatQuantity returns a number with three or four digits, an SI prefix and its unit.
+// FormatQuantity returns a number with three or four digits, an SI prefix and its unit: 12.5 Mb/s. unit is a measure's:
+// bps and bytes become b/s and B; "" adds no unit.
 func FormatQuantity(v float64, unit string) string {
 	text := FormatSI(v)
 	switch unit {
@@ -25,7 +26,8 @@ func FormatQuantity(v float64, unit string) string {
 	return text + unit
 }
 
-// FormatSI returns a number with three or four digits and an SI prefix.
+// FormatSI returns a number with three or four digits and an SI prefix after a space: 1.5 M. 0, NaN and infinities have
+// no prefix.
 func FormatSI(v float64) string {
 	if v == 0 || math.IsNaN(v) || math.IsInf(v, 0) {
 		return fmt.Sprint(v)
@@ -46,7 +48,7 @@ func FormatSI(v float64) string {
 }
 
 // ParseQuantity parses a quantity, or a plain number, in base units: seconds, bit/s, bytes, packets/s, packets, a
-// share. It returns false for other words, infinities and NaN.
+// share. A share is a fraction of 1: 85% is 0.85. It returns false for other words, infinities and NaN.
 func ParseQuantity(text string) (float64, bool) {
 	if v, err := strconv.ParseFloat(text, 64); err == nil {
 		return v, !math.IsInf(v, 0) && !math.IsNaN(v)

@@ -62,7 +62,8 @@ func (m *reaction) ReadOptions(o *Options) {
 	m.hold = o.ReadHold(m.every, m.until-m.after)
 }
 
-// decodeQuantity reads which quantity reacts. It returns false, and reports an error, if two are given.
+// decodeQuantity reads which quantity reacts. It returns false, and reports an error, if two are given. Without one it
+// returns true and leaves the subject empty.
 func (m *reaction) decodeQuantity(o *Options) bool {
 	for _, name := range []string{"goodput", "throughput", "queue"} {
 		t := o.Node.Get(name)

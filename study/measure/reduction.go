@@ -123,8 +123,8 @@ func (m *reduction) AddValues(e *Evaluation) {
 	e.Add(from)
 }
 
-// reductionTime returns the time at which the first flow of traffic t had reduced, or all had, by `of`; unit.Never if
-// that did not happen.
+// reductionTime returns the time at which the first flow of traffic t had reduced, or the last one had, by `of`,
+// counting flows as AddValues states; unit.Never if that did not happen.
 func (m *reduction) reductionTime(e *Evaluation, t int, o *outcome.OnsetResult) unit.Time {
 	first, last := unit.Never, unit.Time(-1)
 	k := -1

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// jainIndex returns (Σx)²/(n·Σx²); NaN if all are 0.
+// jainIndex returns (Σx)²/(n·Σx²); NaN if all are 0, and without a value.
 func jainIndex(x []float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, v := range x {
@@ -37,7 +37,7 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// PercentileName returns the name of a measure's percentile: fct_p99, fct_p99_9.
+// PercentileName returns the name of a measure's p-th percentile, p from 0 to 100: fct_p99, fct_p99_9.
 func PercentileName(measure string, p float64) string {
 	return measure + "_p" + strings.ReplaceAll(strconv.FormatFloat(p, 'f', -1, 64), ".", "_")
 }
@@ -45,8 +45,8 @@ func PercentileName(measure string, p float64) string {
 // percentileGroup returns the name of a percentile's group: p99_9.
 func percentileGroup(p float64) string { return PercentileName("", p)[1:] }
 
-// percentile returns the p-th percentile of sorted values by nearest rank; NaN with fewer than ten values beyond it,
-// on the side where there are fewer.
+// percentile returns the p-th percentile of ascending values by nearest rank, p from 0 to 100; NaN with fewer than ten
+// values beyond it, on the side where there are fewer.
 func percentile(sorted []float64, p float64) float64 {
 	k := percentileRank(uint64(len(sorted)), p)
 	if k == 0 {

@@ -47,7 +47,7 @@ type TimelineRequest struct {
 	MaxParts    int // limit of the number of parts
 }
 
-// attachTimeline makes the job in load keep its timeline.
+// attachTimeline makes the job in load keep its timeline. It replaces an earlier request for this job.
 func (l *TimelineRequest) attachTimeline(load *outcome.Load) {
 	t := job.NewTimeline(load.Jobs[l.Job].Program, l.Ranks)
 	t.From, t.Until, t.MaxParts = l.From, l.Until, l.MaxParts
@@ -71,7 +71,8 @@ func (m *timeline) ReadOptions(o *Options) {
 	m.maxParts = o.ReadInteger(o.Node.GetDefault("most"), 1, maxStretches)
 }
 
-// runTime reads a time in the run. The warm-up is included, since jobs are measured as a whole.
+// runTime reads a time in the run. The warm-up is included, since jobs are measured as a whole. It reports an error for
+// other times and returns them.
 func (o *Options) runTime(t *document.Node) unit.Time {
 	at, ok := document.ReadValid(o.Reader, t, unit.ParseTime)
 	if ok && (at < 0 || at > o.Point.End()) {
@@ -154,7 +155,7 @@ type Timeline struct {
 	CutS    float64 `json:"cut_s"`
 }
 
-// addRows adds the rows that a run has kept.
+// addRows adds the rows that t has kept of a run that began at start, and what it left out.
 func (x *Timeline) addRows(t *job.Timeline, o *job.Outcome, start unit.Time) {
 	for _, s := range t.Rows(o, start) {
 		x.Rank, x.Iteration, x.Operation = append(x.Rank, s.Rank), append(x.Iteration, s.Iteration),
@@ -167,7 +168,7 @@ func (x *Timeline) addRows(t *job.Timeline, o *job.Outcome, start unit.Time) {
 	}
 }
 
-// Check returns an error if the columns have different lengths, or an entry is out of range.
+// Check returns an error if the columns have different lengths, or a rank or an activity is out of range.
 func (x *Timeline) Check() error {
 	n := len(x.Does)
 	for _, l := range []int{len(x.Rank), len(x.Iteration), len(x.Operation), len(x.BeginS), len(x.EndS)} {

@@ -25,7 +25,7 @@ type Measured struct {
 	Groups []GroupValue // nil: Value holds
 }
 
-// JSONName returns the name with the unit: goodput_bps.
+// JSONName returns the name with the unit: goodput_bps. Without a unit it is the name.
 func (m *Measured) JSONName() string {
 	if m.Unit == "" {
 		return m.Name
@@ -90,7 +90,7 @@ func (d *Distribution) Add(v float64, n uint64) {
 	d.Values, d.Counts = append(d.Values, v), append(d.Counts, n)
 }
 
-// Count returns the number of values counted.
+// Count returns the number of values counted, with repetitions.
 func (d *Distribution) Count() (n uint64) {
 	for _, c := range d.Counts {
 		n += c
@@ -98,7 +98,8 @@ func (d *Distribution) Count() (n uint64) {
 	return n
 }
 
-// Percentile returns the p-th percentile by nearest rank; NaN with fewer than ten values beyond it.
+// Percentile returns the p-th percentile by nearest rank; NaN with fewer than ten values on its smaller side. p is from
+// 0 to 100.
 func (d *Distribution) Percentile(p float64) float64 {
 	k, sum := percentileRank(d.Count(), p), uint64(0)
 	if k == 0 {
@@ -116,7 +117,7 @@ func (d *Distribution) Percentile(p float64) float64 {
 const maxPoints = 1000
 
 // MergeValues shortens a distribution of more than maxPoints values: it merges neighbouring values, in parts of equal
-// counts, into the largest value of each part.
+// counts, into the largest value of each part. It changes d.
 func (d *Distribution) MergeValues() {
 	if len(d.Values) <= maxPoints {
 		return
@@ -213,7 +214,7 @@ func FormatJSON(v float64) string {
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
 
-// PointName returns the name of a point for readers: "scheme=abc r0=10Mbps".
+// PointName returns the name of a point for readers: "scheme=abc r0=10Mbps"; "" without a sweep.
 func PointName(point []Coordinate) string {
 	var s []string
 	for _, c := range point {
@@ -236,7 +237,7 @@ type Values struct {
 	Flows         *FlowTable
 }
 
-// FindMeasure returns the measure with the given name; nil if it does not exist.
+// FindMeasure returns the measure with the given name; nil if it does not exist. The result points into v.
 func (v *Values) FindMeasure(name string) *Measured {
 	for i := range v.Measures {
 		if v.Measures[i].Name == name {
@@ -254,7 +255,7 @@ type Histogram struct {
 	Counts []uint64 `json:"counts"` // up to the largest sample's bin
 }
 
-// addSample counts a sample in bytes.
+// addSample counts a sample in bytes in its bin of 1000. A negative one counts as 0.
 func (h *Histogram) addSample(bytes int64) {
 	step := max(bytes, 0) / 1000
 	for int64(len(h.Counts)) <= step {
@@ -263,7 +264,8 @@ func (h *Histogram) addSample(bytes int64) {
 	h.Counts[step]++
 }
 
-// FindDistribution returns the distribution with a name and a group; an empty one if it does not exist.
+// FindDistribution returns the distribution with a name and a group; an empty one if it does not exist. An existing one
+// is in v.
 func (v *Values) FindDistribution(name, group string) *Distribution {
 	for i := range v.Distributions {
 		if d := &v.Distributions[i]; d.Name == name && d.Group == group {
@@ -288,7 +290,7 @@ type Dimension struct {
 	Values []Coordinate
 }
 
-// IsNumeric reports whether all values of the dimension are quantities.
+// IsNumeric reports whether all values of the dimension are quantities; true without values.
 func (d *Dimension) IsNumeric() bool {
 	for _, v := range d.Values {
 		if !v.IsNum {

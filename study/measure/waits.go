@@ -29,7 +29,7 @@ type Waits struct {
 const nominalFrame = 1500
 
 // PrepareWaits computes what all paths have in common, and PFC's pauses. The caller must call it again after a change
-// of Waits or its rates.
+// of Waits or its rates. Waits must not be nil.
 func (p *Point) PrepareWaits() {
 	w := p.Waits
 	w.longest, w.slowest = -1, unit.Rate(math.MaxInt64)
@@ -93,9 +93,10 @@ func (p *Point) hasUnevenLinks() bool {
 const maxWait = 100 * unit.Second
 
 // MaxQueueing returns the longest time that a packet from NIC src to NIC dst and its acknowledgement wait together;
-// unit.Never if there is no limit. The queues of switches count at ports for which queues returns true; nil: at all
-// ports. With PFC all ports count, since they share the switch's memory. Pauses of the NICs at both ends count only if
-// queues is nil: they require that a switch's memory is full while a NIC waits, and again when its packet arrives.
+// unit.Never if there is no limit. It includes jitter of links and a frame ahead at each host's NIC. The queues of
+// switches count at ports for which queues returns true; nil: at all ports. With PFC all ports count, since they share
+// the switch's memory. Pauses of the NICs at both ends count only if queues is nil: they require that a switch's memory
+// is full while a NIC waits, and again when its packet arrives.
 func (p *Point) MaxQueueing(src, dst int, queues func(topology.PortRef) bool) unit.Time {
 	if p.Waits.Endless {
 		return unit.Never
@@ -107,7 +108,7 @@ func (p *Point) MaxQueueing(src, dst int, queues func(topology.PortRef) bool) un
 	return there + back
 }
 
-// largestFrame returns the largest frame of the point's traffic in bytes.
+// largestFrame returns the largest frame of the point's traffic in bytes, without telemetry; 0 without traffic.
 func (p *Point) largestFrame() unit.Bytes {
 	frame := int32(0)
 	for i := range p.Traffic {
@@ -116,9 +117,10 @@ func (p *Point) largestFrame() unit.Bytes {
 	return unit.Bytes(frame)
 }
 
-// longestWait returns the longest time that a packet waits in one direction: in the queues of the switches, behind a
-// frame at the host, while PFC pauses both, and for the links' jitter. Once a switch has a choice of ports, the
-// longest queue between switches counts for each later hop. queues selects ports as in MaxQueueing.
+// longestWait returns the longest time that a packet waits in one direction, from one NIC to another. It waits in the
+// queues of the switches, behind a frame at the host, while PFC pauses both, and for the links' jitter. Once a switch
+// has a choice of ports, the longest queue between switches counts for each later hop. queues selects ports as in
+// MaxQueueing.
 func (p *Point) longestWait(from, to int, queues func(topology.PortRef) bool) (total unit.Time) {
 	n, w, frame := p.Network, p.Waits, p.largestFrame()
 	var pathBuffer [16]int // longer paths allocate
@@ -170,7 +172,7 @@ func addWaits(a, b unit.Time) unit.Time {
 	return a + b
 }
 
-// lowestRate returns the lowest rate that a link has in the run.
+// lowestRate returns the lowest rate that a link has in the run. Waits must not be nil.
 func (p *Point) lowestRate(link int) unit.LinkRate {
 	if r, changes := p.Waits.Rates[link]; changes {
 		return r
@@ -179,7 +181,8 @@ func (p *Point) lowestRate(link int) unit.LinkRate {
 }
 
 // sendingTime returns how long a port needs to send its largest backlog and one more frame; unit.Never if the backlog
-// has no limit.
+// has no limit. Of several limits the shortest time counts. At a rate in packets/s, a limit in bytes holds frames of 64
+// B.
 func sendingTime(rate unit.LinkRate, b dataplane.Backlog, frame unit.Bytes) unit.Time {
 	t := unit.Never
 	if rate.Bits > 0 {

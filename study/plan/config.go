@@ -34,7 +34,7 @@ const maxDrawn = 10000
 
 // Config returns the configuration of a run of the point with a seed. Endpoints are made when their flows begin
 // (sim.EndpointFactory). Endpoints of each traffic's first flow are also made here, so that errors in them are errors
-// of the run.
+// of the run. Each run needs its own configuration.
 func Config(p *experiment.Point, seed uint64) (*sim.Config, error) {
 	return configureRun(p, seed, 1, 0)
 }
@@ -102,9 +102,9 @@ func configureRun(p *experiment.Point, seed uint64, tries, limit int) (*sim.Conf
 	return c, err
 }
 
-// visitFlows calls visit for the flows of a run: those that the file lists, then drawn flows, up to a limit above 0
-// for each traffic. If the limit cuts a traffic, scale has by traffic the number of a run's flows for each visited
-// flow.
+// visitFlows calls visit for the flows of a run: those that the file lists, then drawn flows, up to a limit above 0 for
+// each traffic. visit must not keep the flow. An error of visit ends the visits. If the limit cuts a traffic, scale has
+// by traffic the number of a run's flows for each visited flow.
 func visitFlows(p *experiment.Point, seed uint64, limit int, visit func(f *experiment.Flow) error) (scale []float64,
 	err error) {
 	var f experiment.Flow // reused, since there may be millions of flows
@@ -156,12 +156,12 @@ func (b *builder) flowRandom(tr *experiment.Traffic, index int32) unit.Random {
 	return unit.NewRandom(b.seed, fmt.Sprintf("flow %s %d", tr.Name(), index))
 }
 
-// drawStart draws a start between low and high from a flow's random numbers.
+// drawStart draws a start between low and high, both included, from a copy of a flow's random numbers.
 func drawStart(low, high unit.Time, random unit.Random) unit.Time {
 	return low + unit.Time(random.Int64N(int64(high-low)+1))
 }
 
-// addFlow appends the flow f. It returns an error if there is no path between its NICs.
+// addFlow appends the flow f with its NICs, ports and start. It returns an error if there is no path between its NICs.
 func (b *builder) addFlow(f *experiment.Flow) error {
 	i, tr := len(b.flows), b.point.Entry(f.Traffic)
 	how, port := tr.NIC()
@@ -224,8 +224,8 @@ func applicationStop(tr *experiment.Traffic) unit.Time {
 	return tr.Stop()
 }
 
-// Reroute gives a flow other NICs of its hosts if one has no link, and returns them (nicFailover of package sim). It
-// applies only to NICs that are chosen by hash or in turn: a named NIC or a rail's is fixed.
+// Reroute gives a flow other NICs of its hosts if one has no link (up returns false), and returns them (nicFailover of
+// package sim). It applies only to NICs that are chosen by hash or in turn: a named NIC or a rail's is fixed.
 func (b *builder) Reroute(flow int, up func(nic int) bool) (src, dst int) {
 	f := &b.flows[flow]
 	if how, port := b.point.Entry(f.Group).NIC(); port < 0 && how != topology.Rail {
@@ -248,7 +248,8 @@ func (b *builder) Receiver(flow int) (transport.Endpoint, error) {
 	return receiver, err
 }
 
-// ForgetWaits removes the limits of packets' waiting times from a configuration that Config has made.
+// ForgetWaits removes the limits of packets' waiting times from a configuration that Config has made. Endpoints that
+// are made later do not have them.
 func ForgetWaits(c *sim.Config) { c.EndpointFactory.(*builder).measured.Waits = nil }
 
 // tryFlow makes both endpoints of a flow to find errors, and returns the sender.
@@ -258,7 +259,8 @@ func (b *builder) tryFlow(flow int) (sender transport.Endpoint, err error) {
 	return sender, err
 }
 
-// makeEndpoints makes both endpoints of flow i. The receivers of a host share the state in host, which may be nil.
+// makeEndpoints makes both endpoints of flow i. The receivers of a host share the state in host, which may be nil if
+// only the sender is used. start is the flow's actual start.
 func (b *builder) makeEndpoints(i int, start unit.Time, host *cc.Host) (sender, receiver transport.Endpoint,
 	err error) {
 	f, p := &b.flows[i], b.point

@@ -15,8 +15,8 @@ type Cost struct {
 	Memory     float64 // bytes of the largest run
 }
 
-// EstimateCost estimates the cost of runs. Consecutive runs of one point are estimated once, since the seed does not
-// change the estimate.
+// EstimateCost estimates the cost of runs. Memory is the largest of a process with one run. Consecutive runs of one
+// point are estimated once, since the seed does not change the estimate.
 func EstimateCost(runs []*Run) (c Cost) {
 	c.Runs = len(runs)
 	var hops, seconds float64
@@ -32,7 +32,8 @@ func EstimateCost(runs []*Run) (c Cost) {
 }
 
 // Elapsed estimates the seconds until all runs are finished on a number of cores, of a machine that has the given speed
-// relative to the reference machine. Each run has one core, and the longest run starts first.
+// relative to the reference machine. Each run has one core, and the longest run starts first. cores below 1 count as 1;
+// speed must be above 0.
 func (c *Cost) Elapsed(cores int, speed float64) float64 {
 	return max(c.CPUTime/float64(max(cores, 1)), c.LongestRun) / speed
 }
@@ -66,8 +67,8 @@ func MachineSpeed() (speed float64) {
 	return speed
 }
 
-// Calibrate returns the operations per second of a loop of dependent reads and multiplications in 512 KB. This mix is
-// typical of an event loop, and contains no code of the simulator.
+// Calibrate measures and returns the operations per second of a loop of dependent reads and multiplications in 512 KB.
+// This mix is typical of an event loop, and contains no code of the simulator.
 func Calibrate(operations int) float64 {
 	var table [1 << 16]uint64
 	for i := range table {

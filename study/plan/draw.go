@@ -34,15 +34,15 @@ func (g *drawing) isOver() bool {
 	return over
 }
 
-// addFlow visits one flow. Its size is drawn from r. A negative start is the traffic's start. later is
-// added to the start.
-func (g *drawing) addFlow(r unit.Random, src, dst int, start, later unit.Time) {
+// addFlow visits one flow. Its size is drawn from r. A negative start means that the start is drawn from the traffic's
+// range; setStart is then added to it.
+func (g *drawing) addFlow(r unit.Random, src, dst int, start, setStart unit.Time) {
 	if g.isOver() {
 		return
 	}
 	g.flow = experiment.Flow{Traffic: g.id, Index: g.count, Src: src, Dst: dst, Size: g.Size, Fixed: start >= 0,
 		Start:    start,
-		SetStart: later}
+		SetStart: setStart}
 	if g.Sizes != nil {
 		g.flow.Size = g.Sizes.SizeAt(r.Float64())
 	}
@@ -104,7 +104,8 @@ func (g *drawing) visitSets(random unit.Random) {
 	}
 }
 
-// visitArrivals calls arrive at the arrival times of flows. rate is the mean number of arrivals per second.
+// visitArrivals calls arrive at the arrival times of flows. rate is the mean number of arrivals per second, above 0. It
+// stops at the end of arrivals and at a limit of flows.
 func (g *drawing) visitArrivals(r unit.Random, rate float64, arrive func(start unit.Time)) {
 	maxCount := 2*int(g.ExpectedFlows(g.point, g.traffic)) + 1000 // the spec has checked the mean
 	until := g.ArrivalsEnd(g.point, g.traffic)
@@ -160,7 +161,8 @@ func (g *drawing) drawTargets(r unit.Random, sources []int) []int {
 	return g.To
 }
 
-// drawDestinations returns the destinations of the next flow, or flows, of source number i.
+// drawDestinations returns the destinations of the next flow, or flows, of source src, which is number i of the
+// sources; nil if there is no other host. targets are from drawTargets.
 func (g *drawing) drawDestinations(r unit.Random, src, i int, targets []int) []int {
 	switch {
 	case g.Pattern == experiment.Permutation:
@@ -185,7 +187,8 @@ func (g *drawing) drawDestinations(r unit.Random, src, i int, targets []int) []i
 	return nil // there is no other host
 }
 
-// drawHosts returns n different hosts in random order, without those in except; for n = 0 it returns all hosts.
+// drawHosts returns n different hosts in random order, without those in except; for n = 0 it returns hosts itself.
+// There may be fewer than n.
 func drawHosts(r unit.Random, hosts []int, n int, except map[int]bool) []int {
 	if n == 0 {
 		return hosts

@@ -25,10 +25,12 @@ type stream struct {
 // maxStreams limits the flows that an estimate samples for each traffic.
 const maxStreams = 1024
 
-// sampleStreams returns a sample of a run's flows, spread over each traffic.
+// sampleStreams returns a sample of a run's flows and messages, spread over each traffic. The sample is the same in
+// each call.
 func sampleStreams(p *experiment.Point) (list []stream) { return sampleStreamsWithin(p, math.Inf(1)) }
 
-// sampleStreamsWithin returns a sample of a run's flows if it runs at most that many iterations of its jobs.
+// sampleStreamsWithin returns a sample of a run's flows if it runs at most that many iterations of its jobs. It returns
+// nil for an ideal network.
 func sampleStreamsWithin(p *experiment.Point, iterations float64) (list []stream) {
 	if p.Ideal() != nil { // an ideal network has no packets
 		return nil
@@ -108,9 +110,9 @@ func addJobStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, i
 	return list
 }
 
-// startedShare returns the share of a job's messages that can begin within a run and the given iterations. list has
-// all streams of the job. An iteration takes at least as long as a rank computes in it, or as the next iteration's
-// start requires, and as the busiest host link needs for the iteration's bytes.
+// startedShare returns the share of a job's messages that can begin within a run and the given iterations. list has all
+// streams of the job. An iteration takes at least as long as a rank computes in it, or as the next iteration's start
+// requires, and as the busiest host link needs for the iteration's bytes. The result is from 0 to 1.
 func startedShare(p *experiment.Point, tr *experiment.Traffic, list []stream, iterations float64) float64 {
 	j := tr.Job()
 	start, _ := tr.Start()
@@ -151,7 +153,7 @@ func iterationTime(a job.RecurringProgram) (longest float64) {
 }
 
 // drawSend draws a message that a rank sends. In a lane each message is equally likely. If messages are rare it takes
-// the next one behind a drawn operation. It reports false if it finds no message.
+// the next one behind a drawn operation. It changes random. It reports false if it finds no message.
 func drawSend(p job.Program, rank int, random *unit.Random) (op job.Op, found bool) {
 	const draws, maxOps = 64, 4096 // limits of the inspected operations of a lane
 	lanes := p.Lanes(rank)
@@ -192,7 +194,7 @@ func weightStreams(list []stream, p *experiment.Point, tr *experiment.Traffic, l
 }
 
 // addStream appends a stream between two hosts with its path, and its rate unless it is set. It skips hosts without a
-// path.
+// path, and equal hosts.
 func addStream(list []stream, p *experiment.Point, from, to int, s stream) []stream {
 	near, ok := p.Routes().NearestPair(from, to)
 	if !ok || from == to {
@@ -226,7 +228,7 @@ func bitRate(r unit.LinkRate) float64 {
 	return float64(r.Bits)
 }
 
-// offeredLoads returns the load that the streams offer to each direction of links, in bit/s.
+// offeredLoads returns the load that the streams offer to each direction of links, in bit/s, by 2·link + end.
 func offeredLoads(n *topology.Network, list []stream) []float64 {
 	load := make([]float64, 2*len(n.Links))
 	for i := range list {
@@ -267,8 +269,8 @@ func packetsPerData(tr *experiment.Traffic) float64 {
 	return 1
 }
 
-// EstimateHops estimates the packet-hops of a run. Flows with a size send all of it. Flows without one send what their
-// application and their share of the links on their path allow.
+// EstimateHops estimates the packet-hops of a run, data and acknowledgements. On an ideal network it is 0. Flows with a
+// size send all of it. Flows without one send what their application and their share of the links on their path allow.
 func EstimateHops(r *Run) (sum float64) {
 	for _, n := range EstimateCrossings(r) {
 		sum += n
@@ -325,7 +327,8 @@ func (s *stream) meanRate(seconds float64) float64 {
 	return s.rate
 }
 
-// meanRates returns the mean rates of links over a run, in bit/s, including events. Each is at least 1.
+// meanRates returns the mean rates of links over a run, in bit/s, including events. Each is at least 1, also if the
+// link is down.
 func meanRates(p *experiment.Point) []float64 {
 	links := p.Network().Links
 	rates := make([]float64, len(links))
@@ -362,7 +365,7 @@ func meanRates(p *experiment.Point) []float64 {
 func EstimateTime(r *Run) float64 { return runSeconds(r, EstimateHops(r)) }
 
 // EstimateRecurring estimates the packet-hops and the seconds of one core of a run that simulates the given number of
-// iterations of its jobs and repeats their results for the others.
+// iterations of its jobs and repeats their results for the others. Other traffics run fully.
 func EstimateRecurring(r *Run, iterations int) (hops, seconds float64) {
 	for _, n := range countCrossings(r.SpecPoint, sampleStreamsWithin(r.SpecPoint, float64(iterations))) {
 		hops += n
@@ -370,7 +373,7 @@ func EstimateRecurring(r *Run, iterations int) (hops, seconds float64) {
 	return hops, runSeconds(r, hops)
 }
 
-// runSeconds estimates the seconds that a run with the given packet-hops takes on one core.
+// runSeconds estimates the seconds that a run with the given packet-hops takes on one core of the reference machine.
 func runSeconds(r *Run, hops float64) float64 {
 	const (
 		perRun         = 5e-3

@@ -43,7 +43,7 @@ type ProgramBreak struct {
 	dataplane.Violation
 }
 
-// Breaks lists which limits are exceeded: by each program, and for stages by all programs together.
+// Breaks lists the limits that are exceeded: by each program, and for stages by all programs together.
 func (f *SwitchFootprint) Breaks(l dataplane.Limits) (out []ProgramBreak) {
 	programLimits := l
 	programLimits.Stages = int(^uint(0) >> 1)
@@ -66,7 +66,7 @@ type PointFootprint struct {
 }
 
 // ListFootprints returns the footprints of the programs of an experiment's switches, by kind of switch. Points of the
-// sweep with the same footprints are merged.
+// sweep with the same footprints are merged. A program that does not report its footprint is an error.
 func ListFootprints(s *experiment.Spec) (out []PointFootprint, err error) {
 	for _, p := range s.Points() {
 		c, err := Config(p, 1)
@@ -90,7 +90,8 @@ func ListFootprints(s *experiment.Spec) (out []PointFootprint, err error) {
 
 // Footprint returns the footprint of one program in the switches of a topology, by kind of switch. topology is the
 // value of an experiment's key of that name. set has parameters of the program, or of switches (queues), as key=value.
-// Fat trees have hierarchical addresses. Errors in the arguments are returned as document.InputErrors.
+// Fat trees have hierarchical addresses. Errors in the arguments are returned as document.InputErrors; a program that
+// does not report its footprint is another error.
 func Footprint(r *experiment.Registry, name, topology string, set []string) ([]SwitchFootprint, error) {
 	p, err := r.FootprintPoint(name, topology, set)
 	if err != nil {
@@ -119,8 +120,9 @@ func (e *noFootprint) Error() string {
 	return fmt.Sprintf("program %s does not report its footprint", e.program)
 }
 
-// buildFootprints builds the switches of a run and queries their programs. It does not keep the programs: the
-// registers of a large network would not fit into memory together.
+// buildFootprints builds the switches of a run and queries their programs. It changes c, so the run cannot be made with
+// it. Kinds are in the order of tiers, then of switches. It does not keep the programs: the registers of a large
+// network would not fit into memory together.
 func buildFootprints(c *sim.Config) (out []SwitchFootprint, err error) {
 	programs := make([][]ProgramFootprint, len(c.Wiring.Network.Nodes))
 	for i := range c.Wiring.Switches {

@@ -43,7 +43,8 @@ func FramesPerSecond(p *experiment.Point) float64 {
 	return frames
 }
 
-// offeredRate returns the rate in bit/s at which a stream sends if it has these directions of links to itself.
+// offeredRate returns the rate in bit/s at which a stream sends if it has the directions of links in path to itself.
+// rates are by direction.
 func (s *stream) offeredRate(rates []float64, path []int) float64 {
 	if g, drawn := s.traffic.Generator(); drawn && g.OfferedLoad > 0 {
 		return s.rate
@@ -58,7 +59,8 @@ func (s *stream) offeredRate(rates []float64, path []int) float64 {
 	return s.flows * rate
 }
 
-// datagramsPerSecond estimates the largest number of datagrams per second that all hosts together send.
+// datagramsPerSecond estimates the largest number of datagrams per second that all hosts together send. links has the
+// rates of directions of links; an excess over a host's link is not sent.
 func datagramsPerSecond(p *experiment.Point, list []stream, links []float64) (sum float64) {
 	n := len(p.Network().Nodes)
 	count, bits := make([]float64, n), make([]float64, n) // per second, by host

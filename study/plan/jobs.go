@@ -15,7 +15,8 @@ import (
 	"weir/worlds/sim"
 )
 
-// addJobs adds the jobs of a run to c, and makes endpoints of one message of each to find errors.
+// addJobs adds the jobs of a run to c, and makes endpoints of one message of each to find errors, unless the network is
+// ideal.
 func (b *builder) addJobs(c *sim.Config) error {
 	c.Ideal = b.point.Ideal()
 	for id := range b.point.Entries() {
@@ -43,8 +44,8 @@ func (b *builder) addJobs(c *sim.Config) error {
 	return nil
 }
 
-// tryMessage makes the endpoints of a job's first message, to find errors in their parameters. A job may have no
-// message.
+// tryMessage makes the endpoints of a job's first message, to find errors in their parameters. id is the traffic,
+// number the job's index in the run. A job may have no message.
 func (b *builder) tryMessage(id, number int, j *experiment.Job) (err error) {
 	tried := false
 	j.Sends(func(from int, ref job.Ref, to int) bool {
@@ -118,10 +119,10 @@ func (b *builder) checkNamedNIC(id int, j *experiment.Job) (err error) {
 }
 
 // nicError returns the error that a NIC which a traffic requests is missing or has no path to a receiver.
-func (b *builder) nicError(id int, why error) error {
+func (b *builder) nicError(id int, cause error) error {
 	return &experiment.NoNIC{Traffic: id,
 		Allowed: "hash, round_robin, rail or a NIC with a path from each sender to its receivers",
-		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), why)}
+		Why:     fmt.Errorf("traffic %s: %w", b.point.Entry(id).Name(), cause)}
 }
 
 // Tick returns the granularity of time of a traffic's transport and its controller (persistentEndpointFactory of
@@ -138,9 +139,9 @@ func (b *builder) Tick(group int) unit.Time {
 // sourcePorts is the number of source ports of flows.
 const sourcePorts = 50000
 
-// Message gives message m the ports of its queue pair, and its NICs (sim.MessageEndpointFactory). All messages from
-// one rank to another over the same lane or NIC have the same ports, in every iteration. up reports whether a NIC has
-// a link.
+// Message gives flow f, which represents message m of job j to rank to, the ports of its queue pair, and its NICs
+// (sim.MessageEndpointFactory). All messages from one rank to another over the same lane or NIC have the same ports, in
+// every iteration. f.Src and f.Dst are hosts before the call and NICs after it. up reports whether a NIC has a link.
 func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up func(nic int) bool) error {
 	pair := uint64(uint32(m.From))<<32 | uint64(uint32(to))
 	pair = (pair*0x9e3779b97f4a7c15 ^ uint64(m.Send.Lane)*0xbf58476d1ce4e5b9) + uint64(j)*0x94d049bb133111eb
@@ -167,7 +168,7 @@ func (b *builder) Message(j int, m *job.Message, to int32, f *outcome.Flow, up f
 	return nil
 }
 
-// State returns the state that outlasts a message: the turns of the NIC selector, and what hosts share
+// State returns a pointer to the state that outlasts a message: the turns of the NIC selector, and what hosts share
 // (persistentEndpointFactory of package sim).
 func (b *builder) State() any {
 	return &struct {
@@ -191,7 +192,8 @@ func (b *builder) messagePath(f *outcome.Flow) cc.Path {
 	return p
 }
 
-// MessageEndpoints returns both endpoints of a message, recycled ones if possible (sim.MessageEndpointFactory).
+// MessageEndpoints returns both endpoints of a message, recycled ones if possible. f is the message as a flow between
+// NICs, id its flow number, and number determines its random numbers (sim.MessageEndpointFactory).
 func (b *builder) MessageEndpoints(f *outcome.Flow, id int, number uint64, start unit.Time) (sender,
 	receiver transport.Endpoint, err error) {
 	tr := b.point.Entry(f.Group)
@@ -222,7 +224,8 @@ func (b *builder) MessageEndpoints(f *outcome.Flow, id int, number uint64, start
 // maxRecycled limits the endpoints of finished messages that a traffic keeps.
 const maxRecycled = 1024
 
-// Recycle keeps the endpoints of a finished message for a later one (endpointRecycler of package sim).
+// Recycle keeps the endpoints of a finished message of a traffic for a later one, up to maxRecycled; the caller must
+// not use them any more (endpointRecycler of package sim).
 func (b *builder) Recycle(group int, sender, receiver transport.Endpoint) {
 	if scheme, _ := b.point.Entry(group).Transport(); scheme.Rebuild == nil {
 		return

@@ -17,8 +17,8 @@ func Load(r *experiment.Registry, src *experiment.Source, o experiment.Options) 
 // trial tries the first run of points.
 type trial struct{}
 
-// TryRun makes the run of a point without running it; if whole is set it also builds the network. It returns the
-// numbers of samples that a run keeps in memory and beyond the run.
+// TryRun makes the run of a point without running it; with seed 1; if whole is set it also builds the network. It
+// returns the numbers of samples that a run keeps in memory and beyond the run.
 func (trial) TryRun(p *experiment.Point, whole bool) (samples, kept float64, err error) {
 	c, err := configureRun(p, 1, maxTried, maxDrawn)
 	if err != nil {
@@ -45,7 +45,7 @@ type idleProgram struct{ job.Program }
 func (idleProgram) Ops(int, int) int { return 0 }
 
 // limitFlows keeps only the first flows of each traffic, and what is observed of them. So trying a run with many flows
-// takes no more memory than reading the experiment. The kept flows do not wait for each other.
+// takes no more memory than reading the experiment. The kept flows do not wait for each other. It changes c.
 func limitFlows(p *experiment.Point, c *sim.Config) (err error) {
 	c.Triggers = nil
 	b := c.EndpointFactory.(*builder)

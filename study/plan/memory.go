@@ -16,8 +16,9 @@ func SharedMemory(s *experiment.Spec) float64 {
 	return program + float64(s.Memory())
 }
 
-// CommandMemory estimates the largest memory of weir run in bytes, with the given number of parallel runs. It covers
-// the parallel runs, the kept results of all runs, tables and pages, and garbage.
+// CommandMemory estimates the largest memory of weir run in bytes, with the given number of parallel runs. jobs is
+// limited by the number of runs and counts as 1 below 1. It covers the parallel runs, the kept results of all runs,
+// tables and pages, and garbage.
 func CommandMemory(s *experiment.Spec, jobs int) float64 {
 	const (
 		pages       = 35e6  // plots, tables and their code
@@ -44,9 +45,9 @@ func CommandMemory(s *experiment.Spec, jobs int) float64 {
 // EstimateMemory estimates the memory of the process in bytes while one run is active.
 func EstimateMemory(r *Run) float64 { return SharedMemory(r.Spec) + runMemory(r) }
 
-// activeShare estimates the share of its duration for which a run is active. It is 1 if a flow has no end. Otherwise
-// the run ends a while after the last flow has begun or its application has written all data. The rest is 1.5 times
-// the time of the busiest link for its packets, plus 20 of the longest round trips and 1 ms.
+// activeShare estimates the share of its measured part for which a run is active. It is 1 if a flow has no end.
+// Otherwise the run ends a while after the last flow has begun or its application has written all data. The rest is 1.5
+// times the time of the busiest link for its packets, plus 20 of the longest round trips and 1 ms.
 func activeShare(r *Run) float64 {
 	const slack, trips, minTail = 1.5, 20, 1e-3
 	p := r.SpecPoint
@@ -104,8 +105,8 @@ func applicationTime(tr *experiment.Traffic, size unit.Bytes) unit.Time {
 	return 0
 }
 
-// runMemory estimates the bytes of one run: nodes, flows, tables, samples, and packets. It doubles them, since the
-// collector runs when garbage has reached the size of live memory.
+// runMemory estimates the bytes of one run without what runs share: nodes, flows, tables, samples, and packets. It
+// doubles them, since the collector runs when garbage has reached the size of live memory.
 func runMemory(r *Run) float64 {
 	p := r.SpecPoint
 	const (
@@ -157,8 +158,8 @@ func runMemory(r *Run) float64 {
 }
 
 // openMessages estimates the largest number of messages of a traffic's job in flight, and the packets in flight of
-// each. It assumes that half of a rank's operations are sends, and that a lane without a window has 64 operations
-// open. A message has at most 32 packets in flight.
+// each. It assumes that half of a rank's operations are sends, and that a lane without a window has 64 operations open.
+// A message has at most 32 packets in flight. Both are 0 without a job that sends.
 func openMessages(tr *experiment.Traffic) (open, packets float64) {
 	const together, maxPackets = 64, 32
 	j := tr.Job()
@@ -182,9 +183,9 @@ func openMessages(tr *experiment.Traffic) (open, packets float64) {
 		maxPackets)
 }
 
-// openFlows estimates the largest number of a traffic's n flows that are active together. Each host of a collective
-// operation sends one flow and receives one. Other flows are assumed to last ten times as long as their bytes take on
-// the slowest host link, plus 1 ms. Flows without a size last as long as the run.
+// openFlows estimates the largest number of a traffic's n flows that are active together. t is the traffic's index.
+// Each host of a collective operation sends one flow and receives one. Other flows are assumed to last ten times as
+// long as their bytes take on the slowest host link, plus 1 ms. Flows without a size last as long as the run.
 func openFlows(p *experiment.Point, t int, n float64) float64 {
 	const patience, minDuration = 10, 1e-3
 	tr := p.Entry(t)
@@ -226,7 +227,7 @@ func openFlows(p *experiment.Point, t int, n float64) float64 {
 	return n
 }
 
-// slowestHostRate returns the rate of the slowest link of a host, in bit/s.
+// slowestHostRate returns the rate of the slowest link of a host, in bit/s; +Inf without host links.
 func slowestHostRate(p *experiment.Point) float64 {
 	n, slowest := p.Network(), math.Inf(1)
 	for i := range n.Links {

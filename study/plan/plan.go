@@ -20,7 +20,7 @@ func appRate(tr *experiment.Traffic) unit.Rate {
 	return tr.Traits().AppRate
 }
 
-// EstimateLab estimates the run's FramesPerSecond, and its duration in the lab in seconds.
+// EstimateLab estimates the run's FramesPerSecond, and its duration in the lab in seconds, including its start and end.
 func EstimateLab(r *Run) (frames, seconds float64) {
 	const around = 1 // namespaces, data plane, start and end
 	p := r.SpecPoint
@@ -31,7 +31,7 @@ func EstimateLab(r *Run) (frames, seconds float64) {
 type Run struct {
 	Seed      uint64
 	Point     []measure.Coordinate
-	Number    int // in the order of Spec.ListRunsOn, from 0
+	Number    int // in the order of ListRunsOn, from 0
 	Spec      *experiment.Spec
 	SpecPoint *experiment.Point
 	Index     int // of the point in the spec
@@ -41,7 +41,8 @@ type Run struct {
 // of seeds depends on results (experiment.Need), it has the largest number.
 func ListRuns(s *experiment.Spec) []*Run { return ListRunsOn(s, experiment.Sim) }
 
-// ListRunsOn returns the spec's runs in Sim or Lab. The two may differ in the number of seeds of a point.
+// ListRunsOn returns the spec's runs in Sim or Lab. The two may differ in the number of seeds of a point. Each call
+// makes new Runs.
 func ListRunsOn(s *experiment.Spec, world string) []*Run {
 	var runs []*Run
 	for i, p := range s.Points() {
@@ -54,7 +55,7 @@ func ListRunsOn(s *experiment.Spec, world string) []*Run {
 	return runs
 }
 
-// IndexByID returns runs by their IDs. They depend on the program with the given SHA-256 of its executable.
+// IndexByID returns runs by their IDs. IDs depend on the program with the given SHA-256 of its executable.
 func IndexByID(runs []*Run, executable string) map[string]*Run {
 	all := make(map[string]*Run, len(runs))
 	for _, r := range runs {
@@ -64,7 +65,7 @@ func IndexByID(runs []*Run, executable string) map[string]*Run {
 }
 
 // ID returns the hash of all that determines the run's outcome: the resolved spec of its point, its seed, and the
-// program (the SHA-256 of its executable).
+// program (the SHA-256 of its executable). It has 16 hexadecimal digits.
 func (r *Run) ID(executable string) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%s\nseed %d\nexecutable %s\n", r.SpecPoint.Canonical(), r.Seed, executable)

@@ -39,7 +39,8 @@ var executorNames = map[string]string{
 	results.ByHere:    "locally",
 }
 
-// newAccounts returns the accounts of an outcome; nil if one machine executed all runs by itself.
+// newAccounts returns the accounts of an outcome; nil if one machine executed all runs by itself. The program is named
+// where it differs from the preceding execution.
 func newAccounts(o *results.Outcome) (all []executionAccount) {
 	if o.Hosts == nil || len(o.Hosts.Executions) == 0 {
 		return nil
@@ -59,15 +60,15 @@ func newAccounts(o *results.Outcome) (all []executionAccount) {
 
 const clockLayout = "15:04:05" // layout of a time of day
 
-// formatMoment formats a time of day, with the date if it differs from that of near.
-func formatMoment(t, near time.Time) string {
-	if t.UTC().Format(time.DateOnly) == near.UTC().Format(time.DateOnly) {
+// formatMoment formats a time of day, with the date if it differs from the reference's, in UTC.
+func formatMoment(t, reference time.Time) string {
+	if t.UTC().Format(time.DateOnly) == reference.UTC().Format(time.DateOnly) {
 		return t.UTC().Format(clockLayout)
 	}
 	return t.UTC().Format(time.DateTime)
 }
 
-// formatDuration formats a rounded duration.
+// formatDuration formats the duration from one time to another, rounded to 10 ms below 10 s and to seconds above.
 func formatDuration(from, to time.Time) string {
 	d := to.Sub(from)
 	if d < 10*time.Second {
@@ -114,7 +115,8 @@ func newAccount(e *results.Execution) executionAccount {
 // maxWorkers limits the listed workers to those with the largest number of runs.
 const maxWorkers = 100
 
-// addWorkers adds the table of workers. It omits columns without a value.
+// addWorkers adds the table of workers. It omits columns without a value. It also adds the workers that were excluded
+// or refused.
 func (a *executionAccount) addWorkers(e *results.Execution) {
 	all := slices.Clone(e.Workers)
 	slices.SortStableFunc(all, func(x, y results.Worker) int {
@@ -220,7 +222,8 @@ const workerLegend = "jobs: max concurrent runs; runs: results that were kept; c
 // executed all runs by itself.
 func Account(o *results.Outcome) string { return (&TableOptions{}).Account(o) }
 
-// Account returns the account of the runs in lines of the options' width.
+// Account returns the account of the runs in lines of the options' width, without colours; "" if one machine executed
+// all runs by itself.
 func (l *TableOptions) Account(o *results.Outcome) string {
 	width := l.newSheet().width
 	all := newAccounts(o)
@@ -247,9 +250,9 @@ func (l *TableOptions) Account(o *results.Outcome) string {
 	return text.EscapeLines(b.String())
 }
 
-// formatWorkers formats the table of workers. Names are left-aligned and cropped to fit limit columns, numbers
-// right-aligned.
-func formatWorkers(head []string, rows [][]string, limit int) string {
+// formatWorkers formats the table of workers. Names are left-aligned and cropped to fit maxWidth columns if possible,
+// numbers right-aligned.
+func formatWorkers(head []string, rows [][]string, maxWidth int) string {
 	if len(rows) == 0 {
 		return ""
 	}
@@ -266,7 +269,7 @@ func formatWorkers(head []string, rows [][]string, limit int) string {
 		words = 2
 	}
 	for c := words - 1; c >= 0; c-- { // crop the host first: the name usually includes it
-		cut := min(max(total-limit, 0), max(width[c]-12, 0))
+		cut := min(max(total-maxWidth, 0), max(width[c]-12, 0))
 		width[c] -= cut
 		total -= cut
 	}
@@ -287,7 +290,7 @@ func formatWorkers(head []string, rows [][]string, limit int) string {
 	return b.String()
 }
 
-// cropMiddle replaces the middle of a text that is longer than width runes by "…".
+// cropMiddle replaces the middle of a text that is longer than width runes, at least 1, by "…".
 func cropMiddle(s string, width int) string {
 	r := []rune(s)
 	if len(r) <= width {

@@ -24,7 +24,7 @@ func maxMagnitude(x []float64) float64 {
 	return m
 }
 
-// minMax returns the smallest and the largest value; 0, 0 without values.
+// minMax returns the smallest and the largest value; 0, 0 without values. If a value is NaN, both are.
 func minMax(x []float64) (low, high float64) {
 	if len(x) == 0 {
 		return 0, 0

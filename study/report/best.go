@@ -39,8 +39,9 @@ func (a estimate) differs(b estimate) bool {
 	return math.Abs(a.mean-b.mean) > math.Hypot(a.half, b.half)
 }
 
-// markBest marks the best of the compared values and those that do not differ from it. No value is marked if one of
-// them has no interval, as with a single run, or if all values are within the intervals of the best.
+// markBest returns, by value, a mark for the best of the compared values and for those that do not differ from it. No
+// value is marked if one of them has no interval, as with a single run, or if all values are within the intervals of
+// the best.
 func markBest(values []estimate, better measure.Better) []mark {
 	out := make([]mark, len(values))
 	best, defined := -1, 0
@@ -77,7 +78,8 @@ func markBest(values []estimate, better measure.Better) []mark {
 	return out
 }
 
-// markPartial marks the cells of a column that count fewer things than they should, such as unfinished flows.
+// markPartial marks the cells of a column that count fewer things than they should, such as means over fewer iterations
+// than requested. points are the rows' points.
 func markPartial(s *experiment.Spec, v Value, cells []cell, points []PointSummary) {
 	parts, ok := s.Parts(v.Measure)
 	if !ok {
@@ -93,8 +95,8 @@ func markPartial(s *experiment.Spec, v Value, cells []cell, points []PointSummar
 	}
 }
 
-// markColumn marks the best cells of a column within each set. values has the cells' values; nil: not defined.
-// Partial cells are not compared.
+// markColumn marks the best cells of a column within each set. sets have indices of cells. values has the cells'
+// values; nil: not defined. Partial cells are not compared.
 func markColumn(cells []cell, values []*Value, better measure.Better, sets [][]int) {
 	for _, set := range sets {
 		estimates := make([]estimate, len(set))

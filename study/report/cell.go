@@ -42,7 +42,7 @@ func textCell(text string) cell { return cell{text: text} }
 // partialSign follows partial values.
 const partialSign = "†"
 
-// sign returns the sign after the number.
+// sign returns the sign after the number, of a partial value or of its mark; "" without one.
 func (c *cell) sign() string {
 	if c.partial != "" {
 		return partialSign
@@ -61,12 +61,13 @@ func (c *cell) String() string {
 	return c.mean + " ± " + c.half
 }
 
-// decimalExponent returns the power of ten of a number's first digit.
+// decimalExponent returns the power of ten of a number's first digit: 2 for 345, −2 for 0.012. v must not be 0.
 func decimalExponent(v float64) int { return int(math.Floor(math.Log10(math.Abs(v)))) }
 
-// numberCell formats a mean with half of its 95 % interval. The interval has two digits and decides the decimals of
-// the mean, which has at most six digits. A number without an interval has four digits, a whole number all. A nonzero
-// value is never shown as 0: a mean below the last digit is shown with one digit, a smaller interval with "<".
+// numberCell formats a mean with half of its 95 % interval. The interval has two digits and decides the decimals of the
+// mean, which has at most six digits. A number without an interval has four digits, a whole number all. A nonzero value
+// is never shown as 0: a mean below the last digit is shown with one digit, a smaller interval with "<". half is NaN
+// without an interval. An undefined mean gives a dash.
 func numberCell(mean, half float64) cell {
 	if math.IsNaN(mean) || math.IsInf(mean, 0) {
 		return textCell(undefinedText)
@@ -112,7 +113,7 @@ func isWhole(v float64) bool {
 }
 
 // formatFixed formats a number with the given decimals. A nonzero number that would be rounded to 0 gets one
-// significant digit.
+// significant digit; 0 has no decimals.
 func formatFixed(v float64, decimals int) string {
 	if v == 0 {
 		return "0"
@@ -124,7 +125,7 @@ func formatFixed(v float64, decimals int) string {
 }
 
 // FormatCell formats a mean with its interval like the tables do: the interval has two digits, and the mean ends at the
-// same digit. An undefined value is a dash.
+// same digit. An undefined value is a dash, and a NaN half gives no interval.
 func FormatCell(mean, half float64) string {
 	c := numberCell(mean, half)
 	return c.String()
@@ -136,7 +137,8 @@ func formatPlain(v float64) string {
 	return c.String()
 }
 
-// splitAtPoint splits a number before its decimal point. A number with an exponent is not split.
+// splitAtPoint splits a number before its decimal point. behind begins with the point, or is "". A number with an
+// exponent is not split.
 func splitAtPoint(text string) (before, behind string) {
 	if strings.ContainsRune(text, 'e') {
 		return text, ""
@@ -165,7 +167,7 @@ func newAlignment(cells []cell) (a alignment) {
 	return a
 }
 
-// alignCell returns the cell with padded numbers; a text is not padded.
+// alignCell returns the cell with padded numbers; a text is not padded. The widths must include this cell.
 func (a *alignment) alignCell(c *cell) string {
 	if c.text != "" {
 		return c.text

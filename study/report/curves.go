@@ -23,7 +23,7 @@ type curve struct {
 	boxes       []figure.Box
 }
 
-// maxHeight returns the largest magnitude of a value including its interval.
+// maxHeight returns the largest magnitude of a value including its interval, in base units; 0 without values.
 func (d *curveSet) maxHeight() (height float64) {
 	for _, l := range d.curves {
 		for i, y := range l.y {
@@ -46,14 +46,14 @@ func (l *curve) intervalAt(i int) float64 {
 	return l.half[i]
 }
 
-// withoutCurves returns a copy without its curves.
+// withoutCurves returns a copy without its curves. The copy shares the rest.
 func (d *curveSet) withoutCurves() curveSet {
 	out := *d
 	out.curves = nil
 	return out
 }
 
-// noteBothWorlds puts the number of runs of each world into the note.
+// noteBothWorlds puts the number of runs of each world into the note, if the notes of the worlds differ.
 func (d *curveSet) noteBothWorlds(sim *curveSet) {
 	if d.note == sim.note || d.plain {
 		return
@@ -115,13 +115,13 @@ func (d *curveSet) countCurves() (names, panels int) {
 	return len(named), len(titled)
 }
 
-// findCurve returns the curve of a point and group, and adds it if necessary.
-func (d *curveSet) findCurve(at curveLabel, group string) *curve {
-	if at.onlyGroup == group { // the title names the group
+// findCurve returns the curve of a point and group, and adds it if necessary. The pointer is valid until the next call.
+func (d *curveSet) findCurve(label curveLabel, group string) *curve {
+	if label.onlyGroup == group { // the title names the group
 		group = ""
 	}
-	l := curve{panel: at.panel, name: at.name}
-	if group != "" && at.panelByGroup {
+	l := curve{panel: label.panel, name: label.name}
+	if group != "" && label.panelByGroup {
 		l.panel = group
 	} else if group != "" {
 		l.name += " " + group
@@ -149,8 +149,8 @@ type curveLabel struct {
 	onlyGroup    string // the only group
 }
 
-// newLabels returns a function that names the curves of a point by the keys of lines and by other varying keys.
-// Without these, one curve would have several values at the same x.
+// newLabels returns a function that names the curves of a point by the keys of lines and by other keys that vary over
+// points. Without these, one curve would have several values at the same x.
 func newLabels(p plots.Plot, points []PointSummary) func(*PointSummary) curveLabel {
 	texts, varied := map[string]string{}, map[string]bool{} // first value of each key; keys with other values
 	for _, s := range points {
@@ -186,7 +186,8 @@ func newLabels(p plots.Plot, points []PointSummary) func(*PointSummary) curveLab
 	}
 }
 
-// collectCurves returns the curves of a plot in the order of the points.
+// collectCurves returns the curves of a plot in the order of the points, in base units. each gives every curve its own
+// panel.
 func collectCurves(p plots.Plot, points []PointSummary, each bool) curveSet {
 	d := curveSet{index: map[string]int{}, xName: p.X, yName: p.Y, panelPerCurve: each}
 	if len(points) == 0 {
@@ -218,15 +219,17 @@ func collectCurves(p plots.Plot, points []PointSummary, each bool) curveSet {
 	return d
 }
 
-// showsGroup reports whether a plot shows a group: by its name, or as a flow (name.N) of the traffic.
+// showsGroup reports whether a plot shows a group: by its name, or as a flow (name.N) of the traffic. A plot without
+// groups shows all.
 func showsGroup(p *plots.Plot, group string) bool {
 	return len(p.Groups) == 0 || slices.ContainsFunc(p.Groups, func(g string) bool {
 		return group == g || strings.HasPrefix(group, g+".")
 	})
 }
 
-// placePoints returns the points' x values for a sweep key. Words get consecutive places in their order.
-func (d *curveSet) placePoints(p plots.Plot, points []PointSummary) (at []float64) {
+// placePoints returns the points' x values for a sweep key. Words get consecutive places in their order; so do numbers
+// on axes of bars, boxes and heat maps. It appends to d.xs and d.words.
+func (d *curveSet) placePoints(p plots.Plot, points []PointSummary) (values []float64) {
 	numbers := p.DrawnAs != plots.KindBars && p.DrawnAs != plots.KindBox && p.DrawnAs != plots.KindHeat
 	for _, s := range points {
 		for _, c := range s.Point {
@@ -249,10 +252,10 @@ func (d *curveSet) placePoints(p plots.Plot, points []PointSummary) (at []float6
 				x = float64(place[c.Text])
 			}
 		}
-		at = append(at, x)
+		values = append(values, x)
 	}
-	d.xs = append(d.xs, at...)
-	return at
+	d.xs = append(d.xs, values...)
+	return values
 }
 
 // addSweep adds curves of a measure over a sweep key. If the plot neither distinguishes nor selects groups, it shows
@@ -287,7 +290,8 @@ func (d *curveSet) addSweep(p plots.Plot, points []PointSummary, name func(*Poin
 	}
 }
 
-// addSeries adds the series of each point's first run, or the mean of all runs for a plot with bands.
+// addSeries adds the series of each point's first run, thinned if there are many values, or the mean of all runs for a
+// plot with bands.
 func (d *curveSet) addSeries(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.plain, d.xUnit = true, "s"
 	if p.Error == "band" && d.maxRuns > 1 {
@@ -331,7 +335,7 @@ func (d *curveSet) addSeries(p plots.Plot, points []PointSummary, name func(*Poi
 	}
 }
 
-// addMeanSeries adds the means of all runs' series with their intervals.
+// addMeanSeries adds the means of all runs' series with their intervals. Of long series it takes every n-th value.
 func (d *curveSet) addMeanSeries(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	for i := range points {
 		s := &points[i]
@@ -377,8 +381,8 @@ type sample struct {
 // maxShown limits the values of a series that a curve shows.
 const maxShown = 1200
 
-// thinSeries returns the values if they are within the limit. Otherwise it divides them into limit/2 parts and
-// returns the smallest and the largest value of each.
+// thinSeries returns the values if they are within the limit. Otherwise it divides them into limit/2 parts and returns
+// the smallest and the largest value of each, in order of time. Undefined values are left out then.
 func thinSeries(values []measure.Number, limit int) (out []sample) {
 	if len(values) <= limit {
 		for i, v := range values {
@@ -436,7 +440,8 @@ func (d *curveSet) addSizes(p plots.Plot, points []PointSummary, name func(*Poin
 	}
 }
 
-// coordinateUnit returns the unit of a sweep value's text; "" if it is unknown.
+// coordinateUnit returns the unit of a sweep value's text; "" if it is unknown. It is a unit of measures, such as bps,
+// or share.
 func coordinateUnit(text string) string {
 	if text == "" {
 		return ""

@@ -25,8 +25,8 @@ type valueChange struct {
 }
 
 // CompareOutcomes compares two outcomes: differing parameters, points that only one has, and for common points each
-// differing value with its change and 95 % interval. Equal values are only counted. common is the number of values that
-// both have.
+// differing value with its change and 95 % interval. Equal values are only counted. Equal means the same mean and
+// interval. shown is the text. common is the number of values that both have.
 func (l *TableOptions) CompareOutcomes(a, b *results.Outcome) (shown string, common int) {
 	out := l.newSheet()
 	for _, x := range []struct {
@@ -101,7 +101,8 @@ func isEqual(v, w Value) bool {
 			math.IsNaN(w.HalfInterval))
 }
 
-// newChange describes how a value changes from v to w.
+// newChange describes how a value changes from v to w in the units of sc. The relative change is undefined if v is 0 or
+// a value is undefined.
 func newChange(point string, v, w Value, sc Scale) valueChange {
 	c := valueChange{point: point, a: formatValue(v, sc), b: formatValue(w, sc), change: undefinedText}
 	if v.Mean != 0 && !math.IsNaN(v.Mean) && !math.IsNaN(w.Mean) {
@@ -152,12 +153,12 @@ func (s *sheet) printChanges(rows []valueChange) {
 	}
 }
 
-// formatValue formats a value with its interval.
+// formatValue formats a value with its interval in the units of sc, without the unit.
 func formatValue(v Value, sc Scale) string {
 	return FormatCell(v.Mean*sc.Factor, v.HalfInterval*sc.Factor)
 }
 
-// describeCounts describes how many values differ and agree.
+// describeCounts describes the number of values that differ and of those that agree.
 func describeCounts(differ, same int) string {
 	if differ+same == 0 {
 		return "A and B have no value in common: no point of both has a value of the same measure"

@@ -59,7 +59,7 @@ func (all *worlds) newHeatMap(p plots.Plot) (*figure.Figure, error) {
 	return f, nil
 }
 
-// fillCells fills the panels and reports whether any value is defined.
+// fillCells fills the panels and the horizontal axis, and reports whether any value is defined.
 func (x *plotBuilder) fillCells() (some bool) {
 	columns := len(x.own.words)
 	f := &x.Figure
@@ -118,7 +118,8 @@ const heatDigits = 3
 // undefinedCells returns n cells without a value.
 func undefinedCells(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) }
 
-// addPaperValues adds the paper's numbers to the cells of a panel.
+// addPaperValues adds the paper's numbers to the cells of h, the panel with the given name. Values without a cell are
+// left out.
 func (x *plotBuilder) addPaperValues(h *figure.Heat, panel string) {
 	for _, l := range x.paper.curves {
 		row := slices.Index(x.names, l.name)
@@ -134,7 +135,8 @@ func (x *plotBuilder) addPaperValues(h *figure.Heat, panel string) {
 	}
 }
 
-// columnEdges returns the start of each column, and the end of the last.
+// columnEdges returns the start of each column, and the end of the last. times ascend and are multiplied by factor;
+// there must be at least one.
 func columnEdges(times []float64, factor float64) (out []float64) {
 	for _, t := range times {
 		out = append(out, t*factor)

@@ -41,7 +41,7 @@ type runDrops struct {
 	Drops string
 }
 
-// listDrops returns the drops of all runs, and whether any run got stuck.
+// listDrops returns the drops of all runs, one entry for each, even without drops, and whether any run got stuck.
 func listDrops(o *results.Outcome) (dropped []runDrops, stuck bool) {
 	for _, r := range o.Runs {
 		var s []string
@@ -55,7 +55,8 @@ func listDrops(o *results.Outcome) (dropped []runDrops, stuck bool) {
 }
 
 // FormatHTML returns the self-contained page: claims with their verdicts, plots, tables, the ends of the runs, every
-// parameter with its source, and the command to repeat the experiment. It has no scripts and no external references.
+// parameter with its source, and the command to repeat the experiment. points are the outcome's (SummarizePoints), and
+// plots the drawn ones. It has no scripts and no external references. Equal results give equal bytes.
 func FormatHTML(o *results.Outcome, points []PointSummary, plots []PagePlot, p Page) ([]byte, error) {
 	dropped, stuck := listDrops(o)
 	var given, defaults []experiment.Parameter
@@ -144,7 +145,7 @@ func programLine(o *results.Outcome, p Page) string {
 	}
 }
 
-// programLines lists the runs of each program if several executed them.
+// programLines lists the runs of each program if several executed them; nil otherwise.
 func programLines(o *results.Outcome) (lines []string) {
 	for _, p := range o.Programs {
 		lines = append(lines, fmt.Sprintf("program %s: %s: %s", p.Revision, text.Count(len(p.Runs), "run"),
@@ -153,7 +154,8 @@ func programLines(o *results.Outcome) (lines []string) {
 	return lines
 }
 
-// factsLine summarizes what was run in one line.
+// factsLine summarizes what was run in one line: runs, points, seeds and times. points is their number; 0: it is not
+// shown.
 func factsLine(o *results.Outcome, points int) string {
 	duration, warmup := "", ""
 	for _, p := range o.Spec.Parameters() {
@@ -179,7 +181,8 @@ func factsLine(o *results.Outcome, points int) string {
 	return line
 }
 
-// formatSpan returns the text of a time or, if it depends on the sweep, the range over the points.
+// formatSpan returns the text of a time or, if it depends on the sweep, the range over the points. A text that depends
+// on the sweep contains $.
 func formatSpan(s *experiment.Spec, text string, get func(p *experiment.Point) unit.Time) string {
 	if !strings.Contains(text, "$") {
 		return text
@@ -208,7 +211,7 @@ func simulatedSeeds(o *results.Outcome) (n int, known bool) {
 	return o.Counterpart.Seeds(), true
 }
 
-// seedText names the first n seeds, which every point has.
+// seedText names the first n seeds, which every point has: "seeds 1 … 5".
 func seedText(s *experiment.Spec, n int) string {
 	if n == 1 {
 		return fmt.Sprintf("seed %d", s.Seed())
@@ -268,7 +271,8 @@ const (
 	wideKeys   = 45
 )
 
-// newPageTable converts the terminal's columns to a table of the page.
+// newPageTable converts the terminal's columns to a table of the page with the given number of rows. Heads of values
+// need three lines. It sets no legend and no meanings.
 func newPageTable(title string, keys, values []column, rows int) pageTable {
 	t := pageTable{Title: title, Lone: true}
 	left := 0
@@ -336,7 +340,8 @@ func newPageTable(title string, keys, values []column, rows int) pageTable {
 	return t
 }
 
-// addMeanings adds descriptions of measures and sweep values, shown as tooltips.
+// addMeanings adds descriptions of measures and sweep values, shown as tooltips. Call it once, after the header is
+// complete.
 func (t *pageTable) addMeanings(s *experiment.Spec) {
 	for i := range t.Spans {
 		t.Spans[i].Doc = MeasureDoc(s, t.Spans[i].Name)
@@ -351,7 +356,8 @@ func (t *pageTable) addMeanings(s *experiment.Spec) {
 	}
 }
 
-// missingDigits returns spaces as wide as the decimals that a mean lacks (U+2007, U+2008).
+// missingDigits returns spaces as wide as the decimals that a mean lacks compared with its column (U+2007, U+2008); ""
+// for a text.
 func (a *alignment) missingDigits(c *cell) string {
 	_, behind := splitAtPoint(c.mean)
 	switch n := a.behind - len(behind); {
@@ -364,7 +370,7 @@ func (a *alignment) missingDigits(c *cell) string {
 	}
 }
 
-// withPageHeads returns a copy of the table with the page's header: two lines and a unit.
+// withPageHeads returns a copy of the table with the page's header: two lines and a unit. The original stays unchanged.
 func (g sizeGrid) withPageHeads() sizeGrid {
 	g.keys, g.values = slices.Clone(g.keys), slices.Clone(g.values)
 	for i, k := range g.keys {
@@ -389,8 +395,8 @@ type groupRow struct {
 	Value, Source string
 }
 
-// groupParameters groups parameters by the part of the spec: top-level keys first, then parts in the order of the
-// spec.
+// groupParameters groups parameters by the part of the spec: top-level keys first, then parts in the order of the spec.
+// A group without parameters is left out.
 func groupParameters(parameters []experiment.Parameter) []parameterGroup {
 	out := []parameterGroup{{Name: "the run"}}
 	groups := map[string]int{}
@@ -460,7 +466,7 @@ func embedSVG(svg []byte) []byte {
 	})
 }
 
-// safeFileName replaces characters that some file systems reject by "-".
+// safeFileName replaces characters that some file systems reject, and all that are not ASCII, by "-".
 func safeFileName(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '_' || r == '.' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
@@ -470,7 +476,8 @@ func safeFileName(text string) string {
 	}, text)
 }
 
-// WriteReport writes plots, host.html and report.html into the outcome's folder and returns the path of report.html.
+// WriteReport writes plots, host.html and report.html into the outcome's folder, which must exist, and returns the path
+// of report.html. It replaces existing files. Without a linked-in Drawer it writes no plots.
 func WriteReport(o *results.Outcome, p Page) (string, error) {
 	w := newWorlds(o)
 	points := w.own

@@ -13,7 +13,7 @@ import (
 const latexWidth = 110
 
 // LaTeX returns the report as tables for \input: claims, results, and tables by flow size. They need the package
-// booktabs.
+// booktabs. An error is about an option that names a missing value.
 func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 	w := newWorlds(o)
 	l = l.resolve(o.Spec, w.quantities)
@@ -69,7 +69,8 @@ func (l *TableOptions) LaTeX(o *results.Outcome) (string, error) {
 	return b.String(), nil
 }
 
-// writeLatexClaims writes a table of the claims with their verdicts.
+// writeLatexClaims writes a table of the claims with their verdicts; no table without claims. lab adds a column for the
+// simulator.
 func writeLatexClaims(b *strings.Builder, o *results.Outcome, lab bool, label string) {
 	if len(o.Claims) == 0 {
 		return
@@ -111,7 +112,7 @@ func capitalize(s string) string {
 	return string(r)
 }
 
-// writeLatexTable writes a table. Columns beyond latexWidth follow below, with the keys repeated.
+// writeLatexTable writes a table. Columns beyond latexWidth follow below, with the keys repeated. It modifies caption.
 func writeLatexTable(b *strings.Builder, g *grid, caption []string, label string) {
 	if len(g.keys)+len(g.values) == 0 {
 		return
@@ -128,7 +129,7 @@ func writeLatexTable(b *strings.Builder, g *grid, caption []string, label string
 	b.WriteString("\\end{table}\n")
 }
 
-// writeLatexTabular writes the tabular environment of some columns.
+// writeLatexTabular writes the tabular environment of some columns of g, which defines rows and groups.
 func writeLatexTabular(b *strings.Builder, g *grid, columns []column) {
 	form := ""
 	for i := range columns {
@@ -186,7 +187,8 @@ func formatLatexCell(c *cell) string {
 	return "$" + mean + "$"
 }
 
-// formatLatexNumber converts an exponent to a power of ten.
+// formatLatexNumber converts an exponent to a power of ten: 1e-05 becomes 1 \times 10^{-5}. Other numbers stay
+// unchanged.
 func formatLatexNumber(s string) string {
 	digits, power, ok := strings.Cut(s, "e")
 	if !ok {
@@ -213,8 +215,8 @@ var latexEscapes = map[rune]string{'\\': `\textbackslash{}`, '{': `\{`, '}': `\}
 	'“': "``", '”': "''", '‘': "`", '’': "'", '\u00a0': "~", '′': `$'$`,
 	'†': `$^\dagger$`}
 
-// escapeLaTeX escapes a text. It keeps letters of Latin alphabets and replaces other characters that a plain
-// document's fonts lack by their code.
+// escapeLaTeX escapes a text. It keeps letters of Latin alphabets and replaces other characters that a plain document's
+// fonts lack by their code, such as [U+4E00].
 func escapeLaTeX(s string) string {
 	var b strings.Builder
 	before := rune(0)

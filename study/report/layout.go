@@ -13,8 +13,8 @@ type grid struct {
 	startsGroup  func(row int) bool // reports whether a group starts at the row; nil: no groups
 }
 
-// takeConstantKeys removes the key columns that are equal in all rows and describes them: "arrivals = 10ms", "3
-// runs".
+// takeConstantKeys removes the key columns that are equal in all rows and describes them: "arrivals = 10ms", "3 runs".
+// Without rows it removes no column.
 func (g *grid) takeConstantKeys() (same []string) {
 	if g.rows == 0 {
 		return nil
@@ -31,8 +31,8 @@ func (g *grid) takeConstantKeys() (same []string) {
 	return same
 }
 
-// transpose returns the grid with a row for each value and a column for each row. Many measures of few points are
-// more readable this way.
+// transpose returns the grid with a row for each value and a column for each row. Many measures of few points are more
+// readable this way. Groups of rows are lost.
 func (g *grid) transpose() *grid {
 	name, unit := column{leftAligned: true}, column{leftAligned: true}
 	for i := range g.keys {
@@ -74,7 +74,8 @@ func (g *grid) keysWidth() (n int) {
 	return n
 }
 
-// splitColumns returns how many value columns each part has within the width.
+// splitColumns returns the number of value columns that each part has within the width, in runes. A part has at least
+// one, even if it is too wide.
 func (g *grid) splitColumns(width int) (counts []int) {
 	at, used := 0, 0
 	for i := range g.values {
@@ -90,7 +91,7 @@ func (g *grid) splitColumns(width int) (counts []int) {
 	return counts
 }
 
-// fitWidth returns the grid, or the transposed one if it needs fewer parts.
+// fitWidth returns the grid, or the transposed one if it needs fewer parts within the width.
 func (g *grid) fitWidth(width int) *grid {
 	if n := len(g.splitColumns(width)); n > 1 && g.rows > 0 {
 		if t := g.transpose(); len(t.splitColumns(width)) < n {
@@ -112,7 +113,7 @@ func (g *grid) printParts(s *sheet) {
 	}
 }
 
-// printColumns prints columns as one table.
+// printColumns prints columns as one table with the grid's rows. It does not check the width.
 func (g *grid) printColumns(s *sheet, columns []column) {
 	if len(columns) == 0 {
 		return
@@ -145,7 +146,7 @@ func (g *grid) printColumns(s *sheet, columns []column) {
 	}
 }
 
-// rowPieces returns the pieces of row r.
+// rowPieces returns the pieces of row r. widths and cells are by column, cells as printCells returns them.
 func rowPieces(columns []column, widths []int, cells [][]string, r int) (row []textPiece) {
 	for i := range columns {
 		text, as := cells[i][r], plain

@@ -8,8 +8,8 @@ type BenchmarkCurve struct {
 	X, Y []float64
 }
 
-// LinesSVG draws curves on logarithmic axes as an SVG; the vertical axis covers at least a decade. It serves figures
-// of benchmarks.
+// LinesSVG draws curves on logarithmic axes as an SVG; the vertical axis covers at least a decade. x and y are the
+// axes' labels. It serves figures of benchmarks. It returns an error without a linked-in Drawer.
 func LinesSVG(title, x, y string, lines []BenchmarkCurve) ([]byte, error) {
 	f := figure.Figure{Title: title, X: figure.NewAutoAxis(x), Y: figure.NewAutoAxis(y), Size: figure.ScreenSize()}
 	f.X.Log, f.Y.Log = true, true

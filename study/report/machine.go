@@ -33,7 +33,8 @@ func listAttempts(o *results.Outcome, all bool) (out []machineRow) {
 	return out
 }
 
-// attemptColumns returns the columns of the machine's table.
+// attemptColumns returns the columns of the machine's table, with a cell for each of rows; nil without rows. Some
+// columns are left out if all their values are 0 or missing.
 func attemptColumns(rows []machineRow) (keys, values []column) {
 	if len(rows) == 0 {
 		return nil, nil
@@ -99,7 +100,7 @@ func attemptColumns(rows []machineRow) (keys, values []column) {
 }
 
 // formatBounded formats a value with the given decimals. A positive value that would be rounded to 0 is shown as "<"
-// the last digit.
+// the last digit, and NaN as a dash.
 func formatBounded(v float64, decimals int) string {
 	last := math.Pow(10, -float64(decimals))
 	switch {
@@ -186,7 +187,7 @@ func capturedText(switches, hosts int) string {
 	return strings.Join(words, " and ")
 }
 
-// attemptNotes lists the disturbances and errors of attempts.
+// attemptNotes lists the disturbances and errors of all attempts, a line for each.
 func attemptNotes(o *results.Outcome) (out []string) {
 	for _, r := range listAttempts(o, true) {
 		what := fmt.Sprintf("%s seed %d, attempt %d of %d", measure.PointName(r.run.Point), r.run.Seed, r.attempt,
@@ -208,7 +209,7 @@ func attemptNotes(o *results.Outcome) (out []string) {
 const maxNotes = 30
 
 // printMachine prints the section about the machine: a row for the counted attempt of each run, the facts, and notes
-// about disturbed attempts.
+// about disturbed attempts. The outcome must have attempts.
 func printMachine(s *sheet, o *results.Outcome, facts []string) {
 	s.writeLine(textPiece{"the machine", strong})
 	rows := listAttempts(o, false)
@@ -230,7 +231,7 @@ func printMachine(s *sheet, o *results.Outcome, facts []string) {
 	}
 }
 
-// sumLateness adds the lateness histograms of attempts.
+// sumLateness adds the lateness histograms of attempts (results.Attempt), and counts their frames.
 func sumLateness(rows []machineRow) (sum []uint64, frames uint64) {
 	for _, r := range rows {
 		for i, n := range r.record.Lateness {

@@ -12,7 +12,8 @@ import (
 // maxColumns is the number of value columns beyond which a document's table is transposed if that is shorter.
 const maxColumns = 8
 
-// forDocument returns the grid for a document: transposed if it has many values and few points.
+// forDocument returns the grid for a document: transposed if it has more than maxColumns values and fewer points than
+// values.
 func (g *grid) forDocument() *grid {
 	if len(g.values) > maxColumns && g.rows < len(g.values) && g.rows > 0 {
 		return g.transpose()
@@ -20,7 +21,8 @@ func (g *grid) forDocument() *grid {
 	return g
 }
 
-// Markdown returns the report as a document with tables in GitHub's Markdown.
+// Markdown returns the report as a document with tables in GitHub's Markdown. An error is about an option that names a
+// missing value.
 func (l *TableOptions) Markdown(o *results.Outcome) (string, error) {
 	w := newWorlds(o)
 	l = l.resolve(o.Spec, w.quantities)
@@ -143,7 +145,7 @@ func writeMarkdownTable(b *strings.Builder, g *grid) {
 	b.WriteString("\n")
 }
 
-// writeMarkdownLegend writes a legend as a paragraph.
+// writeMarkdownLegend writes a legend as a paragraph; no paragraph for "".
 func writeMarkdownLegend(b *strings.Builder, legend string) {
 	if legend != "" {
 		b.WriteString(escapeMarkdown(legend) + ".\n\n")

@@ -34,7 +34,8 @@ func (l *TableOptions) Explanations(s *experiment.Spec) (lines []string) {
 	return lines
 }
 
-// MeasureDoc returns the description of a measure for its column head; "" if it is unknown.
+// MeasureDoc returns the description of a measure for its column head; "" if it is unknown. name may have spaces in
+// place of underscores.
 func MeasureDoc(s *experiment.Spec, name string) string {
 	kind := s.KindOf(strings.ReplaceAll(name, " ", "_"))
 	if kind.Reads != "" && kind.Name == name {
@@ -44,8 +45,8 @@ func MeasureDoc(s *experiment.Spec, name string) string {
 }
 
 // meaningOf returns the meaning of a sweep key's value; "" if it has no explanation.
-func meaningOf(all []experiment.Meaning, key, value string) string {
-	for _, m := range all {
+func meaningOf(meanings []experiment.Meaning, key, value string) string {
+	for _, m := range meanings {
 		if m.Key == key && m.Value == value {
 			return m.Text
 		}

@@ -13,9 +13,9 @@ import (
 )
 
 // TableOptions selects the width, colours, columns and order of a report. The zero value uses the experiment's file,
-// otherwise all columns, in lines of Width.
+// otherwise all columns, in lines of DefaultWidth.
 type TableOptions struct {
-	Width   int      // of a line, in columns; 0: Width
+	Width   int      // of a line, in columns; 0: DefaultWidth
 	Color   bool     // use terminal colours; other texts are then escaped
 	Columns []string // measures, or measures with a group (goodput.client0); * matches any characters; nil: all
 	Sort    []string // sweep keys or such names; with :desc in descending order
@@ -56,8 +56,8 @@ func (l *TableOptions) Check(s *experiment.Spec) error {
 	return l.checkNames(keys, values)
 }
 
-// checkNames returns an error for a name in Columns or Sort without a matching key or value, or with several matches
-// in Sort.
+// checkNames returns an error for a name in Columns or Sort without a matching key or value, or with several matches in
+// Sort. The error is an optionError.
 func (l *TableOptions) checkNames(keys []string, values []Value) error {
 	allowed := valueNames(values)
 	for _, word := range l.Columns {
@@ -115,7 +115,8 @@ func (l *TableOptions) showsValue(v Value) bool {
 	})
 }
 
-// selectColumns keeps the selected columns of a results table in the order of Columns, and sorts its rows.
+// selectColumns keeps the selected columns of a results table in the order of Columns, and sorts its rows. points are
+// the rows' points; it does not sort a grid with another number of rows.
 func (l *TableOptions) selectColumns(g *grid, points []PointSummary) {
 	if len(l.Columns) > 0 {
 		place := func(c column) int {
@@ -153,8 +154,8 @@ func (l *TableOptions) selectColumns(g *grid, points []PointSummary) {
 	}
 }
 
-// comparePoints orders two points by a sweep key, numerically if possible, or by a value. Undefined values come last
-// in both directions.
+// comparePoints orders two points by a sweep key, numerically if possible, or by a value. Undefined values come last in
+// both directions. word may end with experiment.Descending. The result is negative if p comes first.
 func comparePoints(word string, p, q *PointSummary) int {
 	name, down := strings.CutSuffix(word, experiment.Descending)
 	turn := 1
@@ -188,8 +189,8 @@ func comparePoints(word string, p, q *PointSummary) int {
 	return turn * cmp.Compare(a, b)
 }
 
-// resolve returns the options with columns and order of the experiment's file in place of missing ones. It omits
-// names without results, because runs have failed or are missing.
+// resolve returns the options with columns and order of the experiment's file in place of missing ones. It omits the
+// file's names without results, because runs have failed or are missing.
 func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions {
 	out, file := *l, s.Listing()
 	none := func(word string) bool {
@@ -208,7 +209,7 @@ func (l *TableOptions) resolve(s *experiment.Spec, values []Value) *TableOptions
 	return &out
 }
 
-// newSheet returns an empty sheet with the options' width and colours.
+// newSheet returns an empty sheet with the options' width, or DefaultWidth, and colours.
 func (l *TableOptions) newSheet() *sheet {
 	s := &sheet{width: l.Width, color: l.Color}
 	if s.width <= 0 {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// orderCurves orders curves, panels and words on the axis: as in the sweep, unless the file gives another order.
+// orderCurves orders curves, panels and words on the axis: as in the sweep, unless the file gives another order. It
+// adds the panels and names to the figure.
 func (x *plotBuilder) orderCurves() {
 	var panels []string
 	add := func(to *[]string, name string) {
@@ -49,23 +50,24 @@ func (x *plotBuilder) orderCurves() {
 	}
 }
 
-// orderRank returns the index in first of a name, or of one of its parts; len(first) if it is not there.
-func orderRank(first []string, name string) int {
-	if i := slices.Index(first, name); i >= 0 {
+// orderRank returns the index in words of a name, or of one of its parts; len(words) if it is not there.
+func orderRank(words []string, name string) int {
+	if i := slices.Index(words, name); i >= 0 {
 		return i
 	}
 	for _, part := range strings.Split(name, " ") {
 		if _, value, ok := strings.Cut(part, "="); ok {
 			part = value
 		}
-		if i := slices.Index(first, part); i >= 0 {
+		if i := slices.Index(words, part); i >= 0 {
 			return i
 		}
 	}
-	return len(first)
+	return len(words)
 }
 
-// permuteWords changes the order of the words on the axis.
+// permuteWords changes the order of the words on the axis in all worlds. words has the same words in another order;
+// nil: no change.
 func (x *plotBuilder) permuteWords(words []string) {
 	if words == nil {
 		return
@@ -110,7 +112,7 @@ func (x *plotBuilder) sortNames(falling bool) {
 	sort.SliceStable(x.names, func(i, j int) bool { return precedes(height, x.names[i], x.names[j], falling) })
 }
 
-// precedes reports whether a comes before b; names without a value come last.
+// precedes reports whether name a comes before b by their heights; names without a value come last.
 func precedes(height map[string]float64, a, b string, falling bool) bool {
 	p, okP := height[a]
 	q, okQ := height[b]

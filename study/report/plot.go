@@ -14,7 +14,7 @@ import (
 // readableName returns a name with spaces in place of underscores.
 func readableName(s string) string { return strings.ReplaceAll(s, "_", " ") }
 
-// PlotTitle returns the title of a plot.
+// PlotTitle returns the title of a plot: the file's, or one from its measure and axes. It ignores Untitled.
 func PlotTitle(p plots.Plot) string {
 	if p.Title != "" {
 		return p.Title
@@ -75,9 +75,9 @@ type plotBuilder struct {
 	shown           map[string]bool
 }
 
-// newFigure returns the figure of a plot of all worlds; nil without values. For lab results the simulator is a line
-// and the lab has markers, or dashes where plots have no markers. Over a sweep key the paper's numbers are crosses. A
-// curve has the same colour in all worlds.
+// newFigure returns the figure of a plot of all worlds; nil without values. For lab results the simulator is a line and
+// the lab has markers, or dashes where plots have no markers. Over a sweep key the paper's numbers are crosses. A curve
+// has the same colour in all worlds. An error is about a measure that no run has.
 func (all *worlds) newFigure(p plots.Plot) (*figure.Figure, error) {
 	if p.DrawnAs == plots.KindHeat {
 		return all.newHeatMap(p)
@@ -141,7 +141,7 @@ func (all *worlds) collectPlot(p plots.Plot) (*plotBuilder, error) {
 }
 
 // splitPanels divides a plot with too many curves into panels by the key that gives the fewest panels. It calls make
-// for the divided plot.
+// for the divided plot, and makes no call if no key helps. points must not be empty.
 func splitPanels(p plots.Plot, points []PointSummary, make func(plots.Plot, bool)) {
 	keys := slices.Clone(p.Lines)
 	for _, c := range points[0].Point {
@@ -175,7 +175,8 @@ func (x *plotBuilder) countNames() int {
 	return max(names, other)
 }
 
-// displayName returns the name that the plot's style gives to a name of the file.
+// displayName returns the name that the plot's style gives to a name of the file, as a whole or to its parts; the name
+// itself without one.
 func (x *plotBuilder) displayName(name string) string {
 	if to, ok := x.Style.Names[name]; ok {
 		return to
@@ -200,7 +201,7 @@ func (x *plotBuilder) displayName(name string) string {
 	return strings.Join(parts, " ")
 }
 
-// setAxes sets the axes and their scales.
+// setAxes sets the axes and their scales. The curves must be ordered.
 func (x *plotBuilder) setAxes() {
 	highest := max(x.own.maxHeight(), x.sim.maxHeight(), x.paper.maxHeight())
 	x.yScale, x.xScale = scaleFor(x.own.unit, highest), scaleFor(x.own.xUnit, max(maxMagnitude(x.own.xs),
@@ -241,11 +242,12 @@ func (x *plotBuilder) hasBars() bool {
 	return x.Kind == plots.OverSweep && (x.DrawnAs == plots.KindBars || x.DrawnAs == "" && x.own.words != nil)
 }
 
-// newAxis returns an axis with the label, range and ticks of the file.
-func newAxis(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bool) figure.Axis {
+// newAxis returns an axis with the label, range and ticks of the file. label applies if fileLabel is "". Range and
+// ticks are in base units, which sc converts.
+func newAxis(label, fileLabel string, r plots.Range, t plots.Ticks, sc Scale, log bool) figure.Axis {
 	a := figure.NewAutoAxis(label)
-	if given != "" {
-		a.Label = given
+	if fileLabel != "" {
+		a.Label = fileLabel
 	}
 	a.Log = log
 	if r.HasLow {
@@ -261,7 +263,8 @@ func newAxis(label, given string, r plots.Range, t plots.Ticks, sc Scale, log bo
 	return a
 }
 
-// addMarks adds the marks of all worlds; later marks are drawn above earlier ones.
+// addMarks adds the marks of all worlds; later marks are drawn above earlier ones. If no value is defined, it clears
+// the figure's names.
 func (x *plotBuilder) addMarks() {
 	for _, d := range []*curveSet{&x.sim, &x.own, &x.paper} {
 		for i := range d.curves {
@@ -281,7 +284,8 @@ func (x *plotBuilder) addMarks() {
 	}
 }
 
-// findPanel returns the panel with a title, and adds it if necessary.
+// findPanel returns the panel with a title, and adds it if necessary. title is the file's name; the panel shows its
+// display name.
 func (x *plotBuilder) findPanel(title string) *figure.Panel {
 	i := slices.Index(x.panels, title)
 	if i < 0 {
@@ -292,7 +296,8 @@ func (x *plotBuilder) findPanel(title string) *figure.Panel {
 	return &x.Figure.Panels[i]
 }
 
-// addMark adds a curve of one world.
+// addMark adds curve l of world d. It leaves out values that are undefined or that a logarithmic axis cannot show, and
+// a curve without other values.
 func (x *plotBuilder) addMark(d *curveSet, l *curve) {
 	i := slices.Index(x.names, l.name)
 	if d.panelPerCurve {
@@ -356,7 +361,7 @@ func (x *plotBuilder) markForm(d *curveSet) figure.Form {
 	return figure.Line
 }
 
-// addLegend adds entries for the worlds and the paper, and removes redundant names.
+// addLegend adds entries for the worlds and the paper, and removes redundant names. The marks must be set.
 func (x *plotBuilder) addLegend() {
 	x.Figure.Legend = figure.LegendPosition(x.Style.Legend)
 	add := func(name string, form figure.Form, dash figure.Dash) {
@@ -412,7 +417,7 @@ func (x *plotBuilder) addHeading() {
 	}
 }
 
-// figureSize returns the size of a figure with a style.
+// figureSize returns the size of a figure with a style; for the screen without a width.
 func figureSize(l plots.Style) figure.Size {
 	size := figure.ScreenSize()
 	if l.Width > 0 {

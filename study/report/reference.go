@@ -19,7 +19,8 @@ type reference struct {
 	points []PointSummary
 }
 
-// referencePoints returns the points with the values of a column; any is false if the column lacks all of them.
+// referencePoints returns the own points with the values of a column of given values, others undefined; any is false if
+// the column lacks all of them.
 func (w *worlds) referencePoints(column string) (points []PointSummary, any bool) {
 	for i := range w.own {
 		q := PointSummary{Point: w.own[i].Point, Values: w.undefinedValues()}
@@ -34,7 +35,8 @@ func (w *worlds) referencePoints(column string) (points []PointSummary, any bool
 	return points, any
 }
 
-// paperSources returns the places in the paper of the shown numbers.
+// paperSources returns the places in the paper of the numbers at shown points, a line for each source; nil without
+// shown numbers.
 func paperSources(o *results.Outcome, w *worlds) (out []string) {
 	if w.paper == nil && w.otherColumns == nil {
 		return nil
@@ -61,7 +63,8 @@ func paperSources(o *results.Outcome, w *worlds) (out []string) {
 	return out
 }
 
-// FormatPaperValues lists the paper's numbers in an experiment; "" without any.
+// FormatPaperValues lists the paper's numbers in an experiment; "" without any. It has a paragraph for each number with
+// its points, in lines of DefaultWidth.
 func FormatPaperValues(s *experiment.Spec) string {
 	var b strings.Builder
 	for _, v := range s.PaperValues() {

@@ -46,7 +46,7 @@ func runCountText(low, high int) string {
 }
 
 // TableColumns returns the keys of points that need a column in a table, the head of the column with the number of runs
-// ("" if all points have the same), and the values that all points have in common.
+// ("" if all points have the same), and the common values. Common values are texts, such as "n = 4" and "3 runs".
 func TableColumns(points []PointSummary) (keys []string, runs string, same []string) {
 	columns := keyColumns(points)
 	g := grid{keys: columns, rows: len(points)}

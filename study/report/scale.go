@@ -13,8 +13,8 @@ type Scale struct {
 	Factor float64 // from base units
 }
 
-// scaleFor returns the unit with the prefix that fits the value highest. 0 means no defined value, and gets no
-// prefix.
+// scaleFor returns the unit with the prefix that fits the value highest. 0 means no defined value, and gets no prefix.
+// unit is a measure's: bps, s, …, or share; an unknown one is returned unchanged.
 func scaleFor(unit string, highest float64) Scale {
 	prefixed := func(steps []Scale) Scale {
 		if highest == 0 { // no defined value: no prefix
@@ -77,7 +77,7 @@ func (s *unitScales) addValue(measureName, unit string, v float64) {
 	}
 }
 
-// addPoints records the values of points.
+// addPoints records the values of points, and returns s.
 func (s *unitScales) addPoints(points []PointSummary) *unitScales {
 	for i := range points {
 		for _, v := range points[i].Values {
@@ -88,6 +88,7 @@ func (s *unitScales) addPoints(points []PointSummary) *unitScales {
 }
 
 // chooseScale returns the unit of a measure, chosen so that the median of its values has a digit before the point.
+// Without values the unit has no prefix.
 func (s *unitScales) chooseScale(measureName, unit string) Scale {
 	all := s.magnitudes[s.kindKey(measureName, unit)]
 	if len(all) == 0 {

@@ -18,7 +18,8 @@ type valuePool struct {
 	counts map[float64]uint64
 }
 
-// poolValues returns the distributions of a point's runs in the order of the groups.
+// poolValues returns the distributions of a point's runs merged by group, in the order of the groups. It leaves out
+// groups that the plot does not show.
 func poolValues(p *plots.Plot, s *PointSummary) (out []*valuePool) {
 	at := map[string]*valuePool{}
 	for _, r := range s.Runs {
@@ -48,7 +49,8 @@ func (p *valuePool) sortedValues() (values []float64, total uint64) {
 	return values, total
 }
 
-// addDistributions adds the cumulative share of all runs' values up to each value, or beyond each.
+// addDistributions adds the cumulative share of all runs' values up to each value, or beyond each for a CCDF. It sets
+// the note to the number of values.
 func (d *curveSet) addDistributions(p plots.Plot, points []PointSummary, name func(*PointSummary) curveLabel) {
 	d.plain, d.steps = true, true
 	beyond := p.Y == plots.KindCCDF
@@ -142,7 +144,7 @@ func (d *curveSet) addBoxes(p plots.Plot, points []PointSummary, name func(*Poin
 	}
 }
 
-// seedValues returns the defined values of a measure and group, one for each run of a point.
+// seedValues returns the defined values of a measure and group, at most one for each run of a point.
 func seedValues(s *PointSummary, v Value) (out []float64) {
 	for _, r := range s.Runs {
 		for _, m := range r.AllMeasures() {
@@ -162,8 +164,8 @@ func seedValues(s *PointSummary, v Value) (out []float64) {
 	return out
 }
 
-// newBox returns the quartiles of ascending values with their counts; ok is false without values. Whiskers reach to 5
-// % and 95 %. Without counts each value counts once, and the whiskers are the extremes.
+// newBox returns the quartiles and whiskers of ascending values with their counts; ok is false without values. Whiskers
+// reach to 5 % and 95 %. Without counts each value counts once, and the whiskers are the extremes.
 func newBox(values []float64, counts []uint64) (b figure.Box, ok bool) {
 	if len(values) == 0 {
 		return b, false

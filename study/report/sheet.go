@@ -40,7 +40,7 @@ type sheet struct {
 	color bool
 }
 
-// writeLine writes a line of pieces, without trailing spaces.
+// writeLine writes a line of pieces, without trailing spaces. It does not limit the width.
 func (s *sheet) writeLine(spans ...textPiece) {
 	last := len(spans) - 1
 	for last >= 0 && strings.TrimRight(spans[last].text, " ") == "" {
@@ -56,40 +56,40 @@ func (s *sheet) writeLine(spans ...textPiece) {
 	s.b.WriteByte('\n')
 }
 
-// writePiece writes a text in a style.
-func (s *sheet) writePiece(x string, as style) {
+// writePiece writes a text in a style. Without colours the style has no effect.
+func (s *sheet) writePiece(x string, textStyle style) {
 	if !s.color {
 		s.b.WriteString(x)
 		return
 	}
-	if x = text.EscapeLine(x); as == plain || strings.Trim(x, " ") == "" {
+	if x = text.EscapeLine(x); textStyle == plain || strings.Trim(x, " ") == "" {
 		s.b.WriteString(x)
 		return
 	}
-	s.b.WriteString("\x1b[" + styleCodes[as] + "m" + x + "\x1b[0m")
+	s.b.WriteString("\x1b[" + styleCodes[textStyle] + "m" + x + "\x1b[0m")
 }
 
 // writeHanging writes a text within the width. The first line begins with first in a style, the others with the
 // indent.
-func (s *sheet) writeHanging(first string, as style, words, indent string) {
+func (s *sheet) writeHanging(first string, textStyle style, words, indent string) {
 	for i, l := range strings.Split(WrapHanging(first, words, indent, s.width), "\n") {
 		if rest, ok := strings.CutPrefix(l, first); ok && i == 0 {
-			s.writeLine(textPiece{first, as}, textPiece{rest, plain})
+			s.writeLine(textPiece{first, textStyle}, textPiece{rest, plain})
 		} else {
 			s.writeLine(textPiece{l, plain})
 		}
 	}
 }
 
-// writeNote writes a text in a style within the width.
-func (s *sheet) writeNote(words string, as style) {
+// writeNote writes a text in a style within the width; further lines are indented by four spaces.
+func (s *sheet) writeNote(words string, textStyle style) {
 	for _, l := range strings.Split(WrapText(words, s.width, "    "), "\n") {
-		s.writeLine(textPiece{l, as})
+		s.writeLine(textPiece{l, textStyle})
 	}
 }
 
-// WrapHanging breaks text into lines of at most width columns. The first line begins with first, each following line
-// with the indent.
+// WrapHanging breaks words into lines of at most width columns. The first line begins with first, each following line
+// with the indent. A longer word gets a line of its own. Spaces and line breaks in words become single spaces.
 func WrapHanging(first, words, indent string, width int) string {
 	var b strings.Builder
 	b.WriteString(first)
@@ -116,10 +116,11 @@ func WrapText(text string, width int, indent string) string {
 	return WrapHanging("", text, indent, width)
 }
 
-// padText pads s with spaces to width runes, on the right if left is set.
-func padText(s string, width int, left bool) string {
+// padText pads s with spaces to width runes, on the right if leftAligned is set, otherwise on the left. A longer text
+// stays unchanged.
+func padText(s string, width int, leftAligned bool) string {
 	fill := strings.Repeat(" ", max(0, width-utf8.RuneCountInString(s)))
-	if left {
+	if leftAligned {
 		return s + fill
 	}
 	return fill + s

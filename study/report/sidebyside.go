@@ -41,12 +41,13 @@ type worlds struct {
 	empty      []Value  // values without a column because no point has them
 }
 
-// valueName returns a key for a value of a point.
+// valueName returns a key for a value of a point, to look it up in a map.
 func valueName(point []measure.Coordinate, name, group string) string {
 	return measure.PointName(point) + "\n" + name + "\n" + group
 }
 
-// newWorlds puts the outcome's points of all worlds into the same order.
+// newWorlds puts the outcome's points of all worlds into the same order, and prepares units and comparisons. A point
+// that only one world has gets undefined values in the other.
 func newWorlds(o *results.Outcome) *worlds {
 	w := &worlds{spec: o.Spec, own: SummarizePoints(o.Runs), lab: o.World == experiment.Lab, chosen: o.Chosen != nil,
 		agreements: map[string]results.Agreement{}}
@@ -115,15 +116,15 @@ func (w *worlds) undefinedValues() (out []Value) {
 	return out
 }
 
-// selectPoints returns the points that a plot shows.
-func (w *worlds) selectPoints(means func([]measure.Coordinate) bool) *worlds {
+// selectPoints returns the worlds with only the points for which matches returns true, without units and comparisons.
+func (w *worlds) selectPoints(matches func([]measure.Coordinate) bool) *worlds {
 	out := &worlds{spec: w.spec, lab: w.lab, chosen: w.chosen}
 	for _, x := range []struct {
 		from []PointSummary
 		to   *[]PointSummary
 	}{{w.own, &out.own}, {w.sim, &out.sim}, {w.paper, &out.paper}} {
 		for _, p := range x.from {
-			if means(p.Point) {
+			if matches(p.Point) {
 				*x.to = append(*x.to, p)
 			}
 		}
@@ -132,7 +133,8 @@ func (w *worlds) selectPoints(means func([]measure.Coordinate) bool) *worlds {
 }
 
 // resultColumns returns the columns of the results table: each of the outcome's values, followed by the paper's. For
-// the lab there are four for each value: simulator, lab, paper and difference.
+// the lab there are four for each value: simulator, lab, paper and difference. It sets w.empty, and returns nil without
+// points.
 func (w *worlds) resultColumns() (keys, values []column) {
 	if keys = keyColumns(w.own); len(keys) == 0 {
 		return nil, nil
@@ -147,7 +149,8 @@ func (w *worlds) resultColumns() (keys, values []column) {
 	return keys, values
 }
 
-// showBothCounts shows the runs of both worlds in the column of runs if their numbers differ.
+// showBothCounts shows the runs of both worlds in the column of runs if their numbers differ. n is the column of runs,
+// which it changes.
 func (w *worlds) showBothCounts(n *column) {
 	for i := range w.own {
 		if w.own[i].N != w.sim[i].N {
@@ -241,8 +244,8 @@ func (w *worlds) valueColumns(v Value) (out []column) {
 // isDefined reports whether a point has a finite value.
 func isDefined(x *Value) bool { return x != nil && !math.IsNaN(x.Mean) && !math.IsInf(x.Mean, 0) }
 
-// differenceColumn returns the column with the difference of the lab from the simulator; judged is false if no point
-// is compared.
+// differenceColumn returns the cells of the column with the difference of the lab from the simulator, without a head;
+// judged is false if no point is compared.
 func (w *worlds) differenceColumn(v Value) (c column, judged bool) {
 	for i := range w.own {
 		a, ok := w.agreements[valueName(w.own[i].Point, v.Measure, v.Group)]
@@ -263,7 +266,7 @@ func (w *worlds) differenceColumn(v Value) (c column, judged bool) {
 // verdictWords describes the difference of a value by its verdict.
 var verdictWords = map[claim.Verdict]string{claim.Holds: "inside", claim.Fails: "outside", claim.Undecided: "undecided"}
 
-// differenceText describes the difference of the lab from the simulator.
+// differenceText describes the difference of the lab from the simulator with its verdict: "+3.1 % inside".
 func differenceText(a results.Agreement) string {
 	word := verdictWords[a.Verdict]
 	switch {
@@ -279,7 +282,8 @@ func differenceText(a results.Agreement) string {
 	return fmt.Sprintf("%+.1f %% %s", 100*(a.Lab/a.Sim-1), word)
 }
 
-// resultGrid returns the results table without keys that are equal in all rows, and a description of those.
+// resultGrid returns the results table without keys that are equal in all rows, and a description of those. l selects
+// and sorts its columns.
 func (w *worlds) resultGrid(l *TableOptions) (g *grid, same []string) {
 	keys, values := w.resultColumns()
 	g = &grid{keys: keys, values: values, rows: len(w.own)}
@@ -294,7 +298,7 @@ func (w *worlds) resultGrid(l *TableOptions) (g *grid, same []string) {
 }
 
 // printGrid prints the results table. The lab's columns of one value stay together below its name. If they are too
-// wide, intervals are left out.
+// wide, intervals are left out. It changes the heads of the lab's keys.
 func (w *worlds) printGrid(s *sheet, g *grid) {
 	if !w.lab {
 		g.fitWidth(s.width).printParts(s)
@@ -329,7 +333,7 @@ type cluster struct {
 	columns []column
 }
 
-// columnsWidth returns the width without the title.
+// columnsWidth returns the width of the columns in runes, with the space between them and without the title.
 func (c *cluster) columnsWidth() int {
 	n := -2
 	for i := range c.columns {
@@ -338,6 +342,7 @@ func (c *cluster) columnsWidth() int {
 	return n
 }
 
+// width returns the width of the cluster in runes: of its columns or its title, whichever is wider.
 func (c *cluster) width() int { return max(c.columnsWidth(), utf8.RuneCountInString(c.title)) }
 
 // withTitle returns the columns with the title above the first of them, continued above the others.
@@ -357,7 +362,7 @@ func (c *cluster) withTitle() (out []column) {
 	return out
 }
 
-// clusterColumns groups the columns of one value, and removes the intervals of groups that are wider than room.
+// clusterColumns groups consecutive columns of one value, and removes the intervals of groups that are wider than room.
 func clusterColumns(values []column, room int) (clusters []cluster) {
 	for i, v := range values {
 		if i == 0 || v.head[0] != values[i-1].head[0] || v.head[2] != values[i-1].head[2] {
@@ -395,7 +400,8 @@ func (w *worlds) sizePoints() []PointSummary {
 	return out
 }
 
-// agreementLine describes whether simulator and lab agree; "" for an outcome of the simulator.
+// agreementLine describes whether simulator and lab agree; "" for an outcome of the simulator. It includes the
+// tolerance.
 func agreementLine(o *results.Outcome) string {
 	if o.World != experiment.Lab {
 		return ""
@@ -415,9 +421,9 @@ func agreementLine(o *results.Outcome) string {
 }
 
 // agreementRule describes the tolerance of judged values, for each measure if there are several.
-func agreementRule(s *experiment.Spec, all []results.Agreement) string {
+func agreementRule(s *experiment.Spec, agreements []results.Agreement) string {
 	var names, rules []string
-	for _, a := range all {
+	for _, a := range agreements {
 		if !a.Judged || slices.Contains(names, a.Measure) {
 			continue
 		}
@@ -444,8 +450,8 @@ func unmeasuredText(a *results.Agreement) string {
 	return "–"
 }
 
-// describeVerdict describes why a value is undecided, or that a value outside depends on one seed in each world; ""
-// for other verdicts.
+// describeVerdict describes why a value is undecided, or that a value outside depends on one seed in each world; "" for
+// other verdicts. factor converts the interval to the shown unit.
 func describeVerdict(a *results.Agreement, factor float64) string {
 	switch {
 	case a.Verdict == claim.Fails && math.IsNaN(a.Interval):
@@ -459,7 +465,7 @@ func describeVerdict(a *results.Agreement, factor float64) string {
 		strconv.FormatFloat(a.Interval*factor, 'g', intervalDigits, 64))
 }
 
-// outsideLines lists the judged values that do not agree or are undecided.
+// outsideLines lists the judged values that do not agree or are undecided, a line for each.
 func outsideLines(o *results.Outcome, w *worlds) (out []string) {
 	for _, a := range o.Agreements() {
 		if a.Judged && a.Verdict != claim.Holds {
@@ -478,7 +484,7 @@ type claimPair struct {
 	Sim *claim.Claim // nil: the simulator's verdict is missing
 }
 
-// pairClaims returns the outcome's claims with the simulator's verdicts.
+// pairClaims returns the outcome's claims with the simulator's verdicts on the claims of the same ID.
 func pairClaims(o *results.Outcome) (out []claimPair) {
 	for _, c := range o.Claims {
 		x := claimPair{Claim: c}

@@ -28,8 +28,8 @@ func (t *sizeTable) Title() string {
 }
 
 // sizeTables returns the tables by flow size of the points. Means and intervals are over the seeds. Bins of runs with
-// different edges are joined by their index, and the first run's edges are shown. A point without the traffic has no
-// values.
+// different edges are joined by their index, and the first run's edges are shown. A point without the traffic has
+// undefined values. Tables without any value are left out.
 func sizeTables(points []PointSummary) []sizeTable {
 	var out []sizeTable
 	for _, first := range listBins(points) {
@@ -72,7 +72,7 @@ func sizeTables(points []PointSummary) []sizeTable {
 	return out
 }
 
-// listBins returns the bins of each measure and traffic from the first run that has them.
+// listBins returns the bins of each measure and traffic from the first run that has them, in the order of runs.
 func listBins(points []PointSummary) (out []binSeries) {
 	for _, p := range points {
 		for _, r := range p.Runs {
@@ -113,8 +113,8 @@ type sizeGrid struct {
 	title string
 }
 
-// sizeGrids returns the selected tables by flow size with a column for each point. With a single point, one table has
-// a column for the mean and each percentile.
+// sizeGrids returns the selected tables by flow size with a column for each point. With a single point, one table has a
+// column for the mean and each percentile of a measure and traffic.
 func (w *worlds) sizeGrids(l *TableOptions) (out []sizeGrid) {
 	points := w.sizePoints()
 	keys := varyingKeys(points)
@@ -141,7 +141,8 @@ func (t *sizeTable) measureName() string {
 	return measure.PercentileName(t.Measure, p)
 }
 
-// newSizeGrid lays out a table. In each row it marks the best of the compared points.
+// newSizeGrid lays out a table. keys are the indices of the varying keys of points, which head the columns. In each row
+// it marks the best of the compared points, unless both worlds are shown.
 func (w *worlds) newSizeGrid(t *sizeTable, points []PointSummary, keys []int) sizeGrid {
 	g := sizeGrid{grid: grid{rows: len(t.Edges)}}
 	sc := w.scales.chooseScale(t.Measure, t.Unit)
@@ -205,7 +206,7 @@ func (s *unitScales) addSizes(points []PointSummary) {
 	}
 }
 
-// FormatBytes formats a size like an experiment's file: 10kB, 1.5MB.
+// FormatBytes formats a size like an experiment's file: 10kB, 1.5MB, with at most four digits.
 func FormatBytes(n int64) string {
 	for _, u := range []struct {
 		worth float64

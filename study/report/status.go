@@ -142,7 +142,8 @@ func noteAligned(s *sheet, o *results.Outcome) {
 	}
 }
 
-// summaryLines returns how the runs ended in one line, and the number of spurious retransmissions.
+// summaryLines returns how the runs ended in one line, and the number of spurious retransmissions in another line if it
+// is known.
 func summaryLines(o *results.Outcome) []string {
 	all := strings.Split(strings.TrimSpace(DescribeStatus(o)), "\n")[:1]
 	if line := spuriousText(o); line != "" {
@@ -183,8 +184,8 @@ func spuriousText(o *results.Outcome) string {
 // maxIterationWays limits the listed descriptions of repeated iterations.
 const maxIterationWays = 5
 
-// countRuns counts the runs by a text, and returns the texts in the order of their first runs. It ignores runs with
-// an empty text.
+// countRuns counts the runs by a text, and returns the texts in the order of their first runs. describe returns a run's
+// text. It ignores runs with an empty text.
 func countRuns(o *results.Outcome, describe func(r *results.Run) string) (order []string, count map[string]int) {
 	count = map[string]int{}
 	for _, r := range o.Runs {

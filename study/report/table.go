@@ -22,10 +22,11 @@ type PointSummary struct {
 // Value is one number of a point: a measure, or one of its groups.
 type Value struct {
 	Measure, Group, Unit string
-	Mean, HalfInterval   float64 // Half is half of the interval; NaN for one run
+	Mean, HalfInterval   float64 // HalfInterval is half of the 95 % interval; NaN for one run
 }
 
-// SummarizePoints combines the runs of each point, in the order of the runs.
+// SummarizePoints combines the runs of each point, in the order of the points' first runs. The first run of a point
+// defines its values; other runs must have the same ones in the same order.
 func SummarizePoints(runs []*results.Run) []PointSummary {
 	var out []PointSummary
 	index := map[string]int{}
@@ -115,7 +116,7 @@ func (c *column) width() int {
 	return w
 }
 
-// dropIntervals removes the intervals.
+// dropIntervals removes the intervals from the column's cells.
 func (c *column) dropIntervals() {
 	for i := range c.cells {
 		c.cells[i].half = ""
@@ -130,7 +131,7 @@ func bracketUnit(unit string) string {
 	return "[" + unit + "]"
 }
 
-// keyColumns returns a column for each sweep key, and one for the number of runs.
+// keyColumns returns a column for each sweep key, and one for the number of runs at the end; nil without points.
 func keyColumns(points []PointSummary) (keys []column) {
 	if len(points) == 0 {
 		return nil
@@ -150,13 +151,14 @@ func keyColumns(points []PointSummary) (keys []column) {
 	return append(keys, n)
 }
 
-// isOmitted reports whether tables omit a value with the largest magnitude highest: empty groups of a sparse measure
-// would fill them.
+// isOmitted reports whether tables omit a value with the largest magnitude highest over all points: empty groups of a
+// sparse measure would fill them.
 func isOmitted(s *experiment.Spec, v Value, highest float64) bool {
 	return highest == 0 && v.Group != "all" && s.Kind(v.Measure).Sparse
 }
 
-// listQuantities returns the measures and groups that any point has, in the order of first occurrence.
+// listQuantities returns the measures and groups that any point has, in the order of first occurrence. A value that
+// only later points have follows the value before it there.
 func listQuantities(points []PointSummary) (out []Value) {
 	for _, p := range points {
 		at := len(out)

@@ -13,8 +13,8 @@ import (
 	"weir/study/results"
 )
 
-// FormatResults returns the table of all points within 80 columns. Further columns follow below, with the sweep's keys
-// repeated.
+// FormatResults returns the table of all points of a simulator's outcome within 80 columns. Further columns follow
+// below, with the sweep's keys repeated.
 func FormatResults(s *experiment.Spec, points []PointSummary) string {
 	w := &worlds{spec: s, own: points, quantities: listQuantities(points)}
 	w.setUnits()
@@ -24,7 +24,7 @@ func FormatResults(s *experiment.Spec, points []PointSummary) string {
 	return out.b.String()
 }
 
-// printResults prints the common values of all points, the table, and the explanation of its signs.
+// printResults prints to s the common values of all points, the table, and the explanation of its signs.
 func (w *worlds) printResults(s *sheet, l *TableOptions) {
 	g, same := w.resultGrid(l)
 	if len(same) > 0 && len(w.own) > 0 {
@@ -50,7 +50,7 @@ func (w *worlds) printResults(s *sheet, l *TableOptions) {
 	}
 }
 
-// notDefined names the selected values without a column; "" without any.
+// notDefined names the selected values without a column, after the columns were computed; "" without any.
 func (w *worlds) notDefined(l *TableOptions) string {
 	var names []string
 	for _, v := range w.empty {
@@ -82,7 +82,7 @@ type VerdictCount struct {
 	N       int
 }
 
-// CountVerdicts counts claims by their verdicts.
+// CountVerdicts counts claims by their verdicts, in the order holds, fails, undecided.
 func CountVerdicts(claims []claim.Claim) (counts []VerdictCount) {
 	for _, v := range []claim.Verdict{claim.Holds, claim.Fails, claim.Undecided} {
 		x := VerdictCount{Verdict: v}
@@ -110,7 +110,7 @@ func (c VerdictCount) String() string {
 	return strconv.Itoa(c.N) + " " + word
 }
 
-// FormatClaims returns each claim with its verdict first.
+// FormatClaims returns each claim with its verdict first, in lines of DefaultWidth.
 func FormatClaims(claims []claim.Claim) string {
 	s := (&TableOptions{}).newSheet()
 	printClaims(s, claims)
@@ -123,7 +123,7 @@ const (
 	narrowWidth   = 50
 )
 
-// printClaims prints claims with their verdicts.
+// printClaims prints claims with their verdicts, statements and deciding values.
 func printClaims(s *sheet, claims []claim.Claim) {
 	indent, room := verdictIndent, len(verdictIndent)
 	if s.width < narrowWidth { // too narrow for a column of verdicts
@@ -174,14 +174,15 @@ func printClaimPairs(s *sheet, claims []claimPair) {
 }
 
 // FormatText returns the terminal's report of an outcome: a summary with the claims, for the lab its agreement with the
-// simulator; tables; the machine's influence, and how the runs ended. No line is wider than Width.
+// simulator; tables; the machine's influence, and how the runs ended. No line is wider than DefaultWidth, except for
+// words that are longer.
 func FormatText(o *results.Outcome) string {
 	text, _ := (&TableOptions{}).Text(o) // no option can be wrong
 	return text
 }
 
-// Text returns the report with the options' width, colours and columns. It returns an error if an option names a
-// missing value.
+// Text returns the report with the options' width, colours and columns. The text is not escaped without colours. It
+// returns an error if an option names a missing value.
 func (l *TableOptions) Text(o *results.Outcome) (string, error) {
 	w := newWorlds(o)
 	l = l.resolve(o.Spec, w.quantities)
@@ -251,7 +252,7 @@ func (w *worlds) printSummary(s *sheet, o *results.Outcome) {
 	printClaims(s, o.Claims)
 }
 
-// cutShort describes failed, missing and stuck runs; "" without any.
+// cutShort describes failed, missing and stuck runs; "" without any. A run can be both finished and stuck.
 func cutShort(o *results.Outcome) string {
 	stuck := 0
 	for _, r := range o.Runs {
@@ -296,7 +297,7 @@ func formatSizes(s *experiment.Spec, points []PointSummary) string {
 	return out.b.String()
 }
 
-// varyingKeys returns the indices of the point's keys with more than one value.
+// varyingKeys returns the indices of the point's keys with more than one value over points.
 func varyingKeys(points []PointSummary) (keys []int) {
 	if len(points) == 0 {
 		return nil
@@ -309,7 +310,7 @@ func varyingKeys(points []PointSummary) (keys []int) {
 	return keys
 }
 
-// pointTexts returns the point's values of some keys.
+// pointTexts returns the point's values of some keys, given by their indices.
 func pointTexts(p []measure.Coordinate, keys []int) (out []string) {
 	for _, k := range keys {
 		out = append(out, p[k].Text)

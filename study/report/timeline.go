@@ -90,7 +90,7 @@ func (all *worlds) newTimeline(p plots.Plot) (*figure.Figure, error) {
 // formatShort formats a number for a note.
 func formatShort(v float64) string { return fmt.Sprintf("%.4g", v) }
 
-// chooseRanks returns the shown ranks of a job from the top, and a note about omitted ranks.
+// chooseRanks returns the shown ranks of a job from the top, and a note about omitted ranks; "" if all are shown.
 func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note string) {
 	slowest, _ := t.RanksByWait()
 	if x.Plot.Ranks != nil {
@@ -119,7 +119,8 @@ func (x *plotBuilder) chooseRanks(t *measure.Timeline) (ranks []int32, note stri
 		t.Traffic, n)
 }
 
-// rankRows returns the rows of some ranks. Adjoining spans of the same state are merged.
+// rankRows returns the rows of some ranks, in their order, with times in the axis's unit. Adjoining spans of the same
+// state are merged.
 func (x *plotBuilder) rankRows(t *measure.Timeline, ranks []int32) *figure.Rows {
 	out := &figure.Rows{}
 	at := map[int32]int{} // index of a rank's first span

@@ -14,10 +14,11 @@ func DescribeOmitted(s *experiment.Spec) (lines []string) {
 	return lines
 }
 
-// sortedColumns returns the columns of the results with the rows in the order of the experiment's file.
-func (w *worlds) sortedColumns(by []string) (keys, values []column) {
+// sortedColumns returns the columns of the results with the rows sorted by sortNames (TableOptions.Sort); without
+// names, in the order of the sweep.
+func (w *worlds) sortedColumns(sortNames []string) (keys, values []column) {
 	keys, values = w.resultColumns()
 	g := &grid{keys: keys, values: values, rows: len(w.own)}
-	(&TableOptions{Sort: by}).selectColumns(g, w.own)
+	(&TableOptions{Sort: sortNames}).selectColumns(g, w.own)
 	return g.keys, g.values
 }

@@ -109,12 +109,12 @@ type Agreement struct {
 	Unmeasured bool
 }
 
-// judgeSamples compares the samples of both worlds and sets the verdict. upset is the amount by which the machine may
-// have changed the lab's mean.
-func (a *Agreement) judgeSamples(sim, lab []float64, near measure.Tolerance, upset float64) {
+// judgeSamples compares the samples of both worlds and sets the verdict. a.Sim must be set. upset is the amount, in the
+// measure's unit, by which the machine may have changed the lab's mean.
+func (a *Agreement) judgeSamples(sim, lab []float64, tolerance measure.Tolerance, upset float64) {
 	difference, half := compareMeans(sim, lab)
 	a.Interval = half
-	if a.Judged = near.IsSet(); !a.Judged {
+	if a.Judged = tolerance.IsSet(); !a.Judged {
 		return
 	}
 	if math.IsNaN(difference) || math.IsInf(difference, 0) {
@@ -124,7 +124,7 @@ func (a *Agreement) judgeSamples(sim, lab []float64, near measure.Tolerance, ups
 	if math.IsNaN(half) {
 		half = 0 // only the values themselves are known
 	}
-	lower, upper := near.Bounds(a.Sim)
+	lower, upper := tolerance.Bounds(a.Sim)
 	decide := func(half float64) claim.Verdict {
 		switch {
 		case difference-half >= lower && difference+half <= upper:
@@ -169,7 +169,8 @@ func compareMeans(a, b []float64) (difference, half float64) {
 const maxDisagreeing = 0.1
 
 // Agreements compares the outcome of the lab with its counterpart from the simulator over the points that both have;
-// nil without a counterpart. Points are in the order of the sweep, measures in the order of the file.
+// nil without a counterpart. Points are in the order of the sweep, measures in the order of the file. Values that only
+// the lab has are left out.
 func (o *Outcome) Agreements() []Agreement {
 	if o.Counterpart == nil {
 		return nil
@@ -235,10 +236,10 @@ type AgreementCount struct {
 	Verdict claim.Verdict
 }
 
-// CountAgreements counts points by the verdicts of their values.
-func CountAgreements(all []Agreement) (a AgreementCount) {
+// CountAgreements counts points by the verdicts of their judged values: a point with a differing value is apart.
+func CountAgreements(agreements []Agreement) (a AgreementCount) {
 	worst := map[string]claim.Verdict{}
-	for _, x := range all {
+	for _, x := range agreements {
 		if !x.Judged {
 			continue
 		}
@@ -273,7 +274,7 @@ func CountAgreements(all []Agreement) (a AgreementCount) {
 	return a
 }
 
-// String describes the comparison.
+// String describes the compared values without the verdict.
 func (a *Agreement) String() string {
 	name := a.Measure
 	if a.Group != "" {

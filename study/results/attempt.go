@@ -52,9 +52,9 @@ type Carrier struct {
 // claim nor a difference between the worlds.
 func (a *Attempt) isDisturbed() bool { return len(a.Disturbed)+len(a.Errors) > 0 }
 
-// changedShare returns the share of the measured part in which the machine may have changed the behaviour of hosts
-// or, with queues, the contents of queues. It is 1 for a disturbed attempt, however short its stalls: a sender that
-// loses a window or waits for a timeout after a stall needs much longer to recover.
+// changedShare returns the share of the measured part in which the machine may have changed the behaviour of hosts or,
+// with queues, the contents of queues. It is from 0 to 1. It is 1 for a disturbed attempt, however short its stalls: a
+// sender that loses a window or waits for a timeout after a stall needs much longer to recover.
 func (a *Attempt) changedShare(queues bool) float64 {
 	switch {
 	case a.isDisturbed(), a.RingLost+a.Lost > 0:

@@ -60,8 +60,9 @@ var (
 	bundledFolders = []string{"inputs", "runs", "traces", "captures"}
 )
 
-// Bundle writes results folders into one archive, and returns the number of files and bytes. It returns an error for
-// a folder that another process writes to.
+// Bundle writes results folders into one archive, and returns the number of files and bytes. It returns an error for a
+// folder that another process writes to, for folders with the same name, and after ctx has ended; w may then have a
+// part of the archive.
 func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes int64, err error) {
 	list := bundleIndex{Format: bundleFormat}
 	var roots []*os.Root
@@ -99,7 +100,8 @@ func Bundle(ctx context.Context, w io.Writer, dirs []string) (files int, bytes i
 	return files, bytes, list.writeArchive(ctx, w, roots)
 }
 
-// listFiles returns the bundled files of a folder with their digests.
+// listFiles returns the bundled files of a folder with their sizes and digests, for which it reads them. It leaves out
+// missing files, and returns an error for unexpected ones in subfolders. dir is the path of root.
 func listFiles(ctx context.Context, root *os.Root, dir string) (files []bundledFile, err error) {
 	names := slices.Clone(bundledFiles)
 	for _, below := range bundledFolders {
@@ -147,7 +149,8 @@ func listFiles(ctx context.Context, root *os.Root, dir string) (files []bundledF
 	return files, nil
 }
 
-// writeArchive writes the archive. It returns an error if a file has changed since it was listed.
+// writeArchive writes the archive. roots are the folders of the list, in its order. It returns an error if a file has
+// changed since it was listed.
 func (l *bundleIndex) writeArchive(ctx context.Context, w io.Writer, roots []*os.Root) error {
 	z := gzip.NewWriter(w)
 	t := tar.NewWriter(z)
@@ -203,7 +206,8 @@ func (l *bundleIndex) totalSize() (files int, bytes int64) {
 	return files, bytes
 }
 
-// checkList returns an error if Bundle cannot have written the list. Names decide where files are written.
+// checkList returns an error if Bundle cannot have written the list. Names decide where files are written, so they must
+// be plain and differ even without case.
 func (l *bundleIndex) checkList() error {
 	if l.Format != bundleFormat {
 		return fmt.Errorf("its list has format %d; this version of weir supports format %d", l.Format, bundleFormat)
@@ -242,7 +246,7 @@ func (l *bundleIndex) checkList() error {
 	return nil
 }
 
-// isBundled reports whether a path in a results folder belongs into a bundle.
+// isBundled reports whether a path in a results folder belongs into a bundle. name has slashes.
 func isBundled(name string) bool {
 	if slices.Contains(bundledFiles, name) {
 		return true
@@ -269,10 +273,11 @@ type UnbundleOptions struct {
 
 // Unbundle opens an untrusted archive. It accepts only files of results folders that are in the list, each once, with
 // their listed size and digest, and no links or additional data. It writes into a new temporary folder and moves the
-// results folders into place when all are correct; after an error it removes everything. It calls made for each
-// folder before the move; an error of made aborts.
-func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir, name string) error) (names []string,
-	err error) {
+// results folders into place when all are correct; after an error it removes everything. It calls onFolder for each
+// folder before the move; an error of onFolder aborts. onFolder receives the temporary path and the name of the folder.
+// An existing folder of the same name is an error. It returns the names of the folders below Parent.
+func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions,
+	onFolder func(dir, name string) error) (names []string, err error) {
 	z, err := gzip.NewReader(r)
 	if err != nil {
 		return nil, fmt.Errorf("it is not an archive of weir results bundle: %w", err)
@@ -298,7 +303,7 @@ func Unbundle(ctx context.Context, r io.Reader, u UnbundleOptions, made func(dir
 		return nil, errors.New("data follow its end")
 	}
 	for _, f := range list.Folders {
-		if err := made(filepath.Join(work, f.Name), f.Name); err != nil {
+		if err := onFolder(filepath.Join(work, f.Name), f.Name); err != nil {
 			return nil, err
 		}
 	}
@@ -322,7 +327,8 @@ func trailingError(err error) error {
 	return err
 }
 
-// unpackArchive writes the files of a tar archive into the empty folder work according to the archive's list.
+// unpackArchive writes the files of a tar archive into the empty folder work according to the archive's list, which it
+// returns. It returns an error if a results folder exists already or the limit is exceeded.
 func unpackArchive(ctx context.Context, r io.Reader, work string, u UnbundleOptions) (*bundleIndex, error) {
 	root, err := os.OpenRoot(work)
 	if err != nil {
@@ -390,7 +396,7 @@ func readList(t *tar.Reader) (*bundleIndex, error) {
 	return list, list.checkList()
 }
 
-// unpackFile writes the next file of the archive, which must be x.
+// unpackFile writes the next file of the archive, which must be x with its listed size and digest, and sets its time.
 func unpackFile(t *tar.Reader, root *os.Root, folder string, x bundledFile) error {
 	name := path.Join(folder, x.Path)
 	h, err := t.Next()

@@ -6,7 +6,7 @@ import (
 	"weir/internal/atomicfile"
 )
 
-// HasRun reports whether a results folder has the file of the run with that ID.
+// HasRun reports whether a results folder has the file of the run with that ID. It does not read the file.
 func HasRun(dir, id string) bool {
 	_, err := os.Stat(RunFile(dir, id))
 	return err == nil
@@ -20,7 +20,7 @@ type RunClaim struct {
 }
 
 // ClaimRun claims the file of the run with an ID in a results folder. It returns atomicfile.ErrTaken while another
-// process holds the claim.
+// process holds the claim. The caller must end it with Keep or Discard.
 func ClaimRun(dir, id string) (*RunClaim, error) {
 	c := &RunClaim{name: RunFile(dir, id)}
 	return c, c.claimFile()
@@ -34,7 +34,8 @@ func (c *RunClaim) claimFile() (err error) {
 	return WrapWriteError(c.name, err)
 }
 
-// Keep writes the file and ends the claim. It may be called again after an error.
+// Keep writes the file and ends the claim. It may be called again after an error: if the error ended the claim, it
+// claims the file again.
 func (c *RunClaim) Keep(data []byte) error {
 	if c.file == nil {
 		if err := c.claimFile(); err != nil {
@@ -50,7 +51,7 @@ func (c *RunClaim) Keep(data []byte) error {
 	return WrapWriteError(c.name, err)
 }
 
-// Discard ends the claim unless Keep has written the file. A nil claim has no effect.
+// Discard ends the claim unless Keep has written the file. Discard of a nil claim has no effect.
 func (c *RunClaim) Discard() {
 	if c != nil {
 		c.file.Discard()

@@ -18,7 +18,7 @@ type Table struct{ w *csv.Writer }
 // NewTable returns a table that writes to w.
 func NewTable(w io.Writer) *Table { return &Table{csv.NewWriter(w)} }
 
-// Row writes a row. Flush returns its error.
+// Row writes a row. It escapes cells. Flush returns its error.
 func (t *Table) Row(cells ...string) {
 	line := make([]string, len(cells))
 	for i, c := range cells {
@@ -34,8 +34,8 @@ func (t *Table) Flush() error {
 }
 
 // CSV writes a line for each value of each run: run, seed, the sweep's keys, measure, group, unit, and the value in
-// base units, empty if it is not defined. For the lab, a first column has the world, and the simulator's values
-// follow the lab's. If the data chose the number of seeds, a last column describes that.
+// base units, empty if it is not defined. For the lab, a first column has the world, and the simulator's values follow
+// the lab's. If the data chose the number of seeds, a last column describes that. It begins with a header line.
 func (o *Outcome) CSV(w io.Writer) error {
 	c := NewTable(w)
 	head := []string{"run", "seed"}
@@ -90,9 +90,9 @@ func (o *Outcome) CSV(w io.Writer) error {
 	return c.Flush()
 }
 
-// describeSeeds describes the number of seeds of the outcome (own) or of its counterpart.
-func (o *Outcome) describeSeeds(own bool) string {
-	if !own {
+// describeSeeds describes the number of seeds of the outcome (ownSeeds) or of its counterpart, which must exist.
+func (o *Outcome) describeSeeds(ownSeeds bool) string {
+	if !ownSeeds {
 		o = o.Counterpart
 	}
 	if o.Chosen == nil {

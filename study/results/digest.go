@@ -9,9 +9,7 @@ import (
 
 // The second last line of a run's file has the SHA-256 of all lines before it, so that
 //
-//	head -n -2 runs/ID.json
-//
-// sha256sum
+//	head -n -2 runs/ID.json | sha256sum
 //
 // computes the same digest.
 const (
@@ -25,13 +23,13 @@ type DamagedError struct{ Why string }
 // Error returns the reason.
 func (e DamagedError) Error() string { return e.Why }
 
-// appendDigest adds the digest to a JSON document with each key on its own line.
+// appendDigest adds the digest to a JSON document with each key on its own line, as its last key.
 func appendDigest(data []byte) []byte {
 	body := append(bytes.TrimSuffix(data, []byte("\n}\n")), ",\n"...)
 	return fmt.Appendf(body, "%s%x\"\n}\n", digestKey, sha256.Sum256(body))
 }
 
-// storedDigest returns the digest at the end of a document.
+// storedDigest returns the digest, in hexadecimal, at the end of a document that has one.
 func storedDigest(data []byte) string {
 	return string(data[len(data)-digestLength+len(digestKey):][:2*sha256.Size])
 }

@@ -24,8 +24,8 @@ import (
 )
 
 // Open reads a results folder of Execute: its spec and the runs listed in runs.json. It judges the claims again. Runs
-// of the spec that the folder lacks are missing in the outcome. Errors in the folder are returned as InputErrors that
-// name the file.
+// of the spec that the folder lacks are missing in the outcome. For the lab it also opens the simulator's folder of the
+// same experiment next to it (Counterpart). Errors in the folder are returned as InputErrors that name the file.
 func Open(r *experiment.Registry, dir string) (*Outcome, error) {
 	doc, err := readIndex(dir)
 	if err != nil {
@@ -64,8 +64,9 @@ func openWithIndex(r *experiment.Registry, dir string, doc *runIndex) (*Outcome,
 	return o, nil
 }
 
-// loadSpec loads the spec of a results folder.
-func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*experiment.Spec, error) {
+// loadSpec loads the spec of a results folder with its inputs. name is the experiment's name, and origin the origin of
+// the spec; nil: unknown.
+func loadSpec(r *experiment.Registry, dir, name string, origin *originFile) (*experiment.Spec, error) {
 	src, err := r.OpenExperiment(filepath.Join(dir, "spec.yaml"))
 	if err != nil {
 		return nil, err
@@ -74,11 +75,11 @@ func loadSpec(r *experiment.Registry, dir, name string, from *originFile) (*expe
 	src.Open = func(name string) ([]byte, error) {
 		return document.ReadFile(inputFile(dir, name), document.MaxInput)
 	}
-	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: from.specOrigin()})
+	return plan.Load(r, src, experiment.Options{Resolved: true, Origin: origin.specOrigin()})
 }
 
-// ReadUnfinished reads the experiment, the world and the command of a results folder without a runs.json: its
-// execution is in progress or was interrupted.
+// ReadUnfinished reads the experiment, the world and the command of a results folder without a runs.json: its execution
+// is in progress or was interrupted. command is "" if it is unknown.
 func ReadUnfinished(r *experiment.Registry, dir string) (s *experiment.Spec, world, command string, err error) {
 	p, err := openPart(dir)
 	if err != nil {
@@ -95,7 +96,7 @@ func ReadUnfinished(r *experiment.Registry, dir string) (s *experiment.Spec, wor
 	return s, p.world, command, err
 }
 
-// fileError returns an InputErrors about a file of a results folder.
+// fileError returns an InputErrors about a file of a results folder. name is relative to dir.
 func fileError(dir, name, format string, args ...any) error {
 	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: fmt.Sprintf(format, args...)}}
 }
@@ -117,7 +118,7 @@ type indexEntry struct {
 	ID string `json:"id"`
 }
 
-// readIndex reads and checks runs.json. A missing file is an error.
+// readIndex reads and checks runs.json. A missing file and another format are errors, as InputErrors.
 func readIndex(dir string) (*runIndex, error) {
 	const name = "runs.json"
 	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
@@ -140,7 +141,7 @@ func readIndex(dir string) (*runIndex, error) {
 	return doc, nil
 }
 
-// readOrigin reads origin.json; nil if the folder lacks it.
+// readOrigin reads origin.json; nil, nil if the folder lacks it. Errors are InputErrors.
 func readOrigin(dir string) (*originFile, error) {
 	const name = "origin.json"
 	data, err := document.ReadFile(filepath.Join(dir, name), document.MaxResult)
@@ -165,7 +166,8 @@ func (f *originFile) specOrigin() *experiment.Origin {
 	return &experiment.Origin{Quick: f.Quick, Parameters: f.Parameters}
 }
 
-// readRuns reads the indexed runs, and stores those that count in the order of the spec.
+// readRuns reads the indexed runs, and stores those that count in the order of the spec. It also sets the choice of
+// seeds and the number of missing runs. A missing or damaged file is an error.
 func (o *Outcome) readRuns(doc *runIndex) error {
 	at := map[string]*Run{}
 	var all []*Run
@@ -214,7 +216,7 @@ type originFile struct {
 	Parameters []experiment.Parameter `json:"parameters"`
 }
 
-// FormatOrigin returns origin.json for an execution by this program.
+// FormatOrigin returns origin.json for an execution of an experiment by this program. command is its command line.
 func FormatOrigin(s *experiment.Spec, command string) []byte {
 	return formatOrigin(s, command, revision.Version(), revision.This().String())
 }
@@ -229,7 +231,7 @@ func formatOrigin(s *experiment.Spec, command, version, program string) []byte {
 	return []byte(text.EscapeLines(b.String()))
 }
 
-// inputFile returns the path in a results folder of a file that the spec names. Files of the same base name get
+// inputFile returns the path, below dir, of the copy of a file that the spec names. Files of the same base name get
 // different paths.
 func inputFile(dir, name string) string {
 	name = filepath.ToSlash(name)
@@ -237,7 +239,8 @@ func inputFile(dir, name string) string {
 	return filepath.Join(dir, "inputs", fmt.Sprintf("%x-%s", h[:4], path.Base(name)))
 }
 
-// WriteInputs copies the files that the spec names into the results folder.
+// WriteInputs copies the files that the spec names into the results folder and replaces existing copies. Without such
+// files it creates no subfolder.
 func WriteInputs(s *experiment.Spec, dir string) error {
 	inputs := s.Inputs()
 	for i, name := range slices.Sorted(maps.Keys(inputs)) {

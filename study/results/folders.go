@@ -35,8 +35,8 @@ type FolderInfo struct {
 	Wrong      string // why the folder cannot be read; "" if it can
 }
 
-// ListFolders lists the results folders below a folder, the newest first. It returns nil if the folder does not
-// exist.
+// ListFolders lists the results folders below a folder, the newest first. It ignores hidden folders and those that are
+// not results. It returns nil if the folder does not exist.
 func ListFolders(dir string) ([]*FolderInfo, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -60,7 +60,7 @@ func ListFolders(dir string) ([]*FolderInfo, error) {
 	return all, nil
 }
 
-// InspectFolder describes one folder; nil if IsResultsFolder is false.
+// InspectFolder describes one folder; nil if IsResultsFolder is false. A folder that cannot be read has Wrong set.
 func InspectFolder(dir string) *FolderInfo {
 	if !IsResultsFolder(dir) {
 		return nil
@@ -90,7 +90,8 @@ func InspectFolder(dir string) *FolderInfo {
 	return s
 }
 
-// lastChange returns when the latest run of a folder finished; for a folder without runs, when it was created.
+// lastChange returns when the latest run of a folder finished; for a folder without runs, when its spec was written. It
+// is zero if this is unknown, too.
 func lastChange(dir string) (last time.Time) {
 	entries, _ := os.ReadDir(filepath.Join(dir, "runs"))
 	for _, e := range entries {
@@ -117,7 +118,8 @@ func firstLine(err error) string {
 }
 
 // IsResultsFolder reports whether weir created a folder for results. Its origin.json then names the program from the
-// start; folders of older versions have spec.yaml and runs.json instead. A link to a folder does not count.
+// start; folders of older versions have spec.yaml and runs.json instead. A link to a folder, a missing folder and an
+// unreadable one do not count.
 func IsResultsFolder(dir string) bool {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
@@ -147,7 +149,7 @@ func (s *FolderInfo) Matches(name string) bool {
 			folderSafeName(s.Name)+"-"))
 }
 
-// DescribeVerdicts describes the verdicts: "3 hold, 1 fails".
+// DescribeVerdicts describes the verdicts: "3 hold, 1 fails"; "" without claims.
 func (s *FolderInfo) DescribeVerdicts() string {
 	var all []string
 	for _, x := range []struct {
@@ -173,7 +175,7 @@ type RemovedFiles struct {
 
 // RemoveFolder removes the files of a results folder, and the folder if it is empty then. It refuses folders without
 // the mark of results, removes only files that weir writes, and follows no links. It returns an error while another
-// process writes into the folder.
+// process writes into the folder. With an error during the removal it returns what was removed so far.
 func RemoveFolder(dir string) (*RemovedFiles, error) {
 	if !IsResultsFolder(dir) {
 		return nil, fmt.Errorf("%s is not a results folder of weir and is not removed; name a results folder (weir results "+

@@ -72,13 +72,14 @@ const (
 	ByHere    = "here"    // weir run, on the machine itself
 )
 
-// NewExecution returns the start of an execution by this process. by is one of the constants above.
-func NewExecution(by string) Execution {
+// NewExecution returns the start of an execution by this process. runner is one of the constants above. It has a new
+// random ID and begins at the current time.
+func NewExecution(runner string) Execution {
 	host, _ := os.Hostname()
-	return Execution{ID: rand.Text(), By: by, Host: host, Revision: revision.This().String(), Begun: AccountTime()}
+	return Execution{ID: rand.Text(), By: runner, Host: host, Revision: revision.This().String(), Begun: AccountTime()}
 }
 
-// AccountTime returns the time in the resolution of accounts, milliseconds.
+// AccountTime returns the current time in UTC in the resolution of accounts, milliseconds.
 func AccountTime() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // Worker is a participant of an Execution: a weir worker, or a job of Slurm.
@@ -119,7 +120,8 @@ type TimedNotice struct {
 
 const hostsFile = "host.json"
 
-// ReadHosts reads host.json of a results folder. A missing file gives an empty Hosts; an invalid one an InputErrors.
+// ReadHosts reads host.json of a results folder. A missing file gives an empty Hosts. A file that is invalid or cannot
+// be read gives an InputErrors.
 func ReadHosts(dir string) (*Hosts, error) {
 	data, err := document.ReadFile(filepath.Join(dir, hostsFile), document.MaxResult)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -172,13 +174,15 @@ func parseHosts(data []byte) (*Hosts, error) {
 	return h, nil
 }
 
-// NewHosts returns host.json for a folder with results of this machine.
+// NewHosts returns host.json for a folder with results of machine m. Later changes of the machine in the result have no
+// effect on the file.
 func NewHosts(m Machine, executions []Execution) *Hosts {
 	m.facts, _ = json.Marshal(m)
 	return &Hosts{Machines: []Machine{m}, Executions: uniteExecutions(executions)}
 }
 
-// json returns the file: an object of the machine or, for a merged folder, a list of machines, and the executions.
+// json returns the file: an object of the machine with its unknown fields or, for a merged folder, a list of machines,
+// and the executions.
 func (h *Hosts) json() []byte {
 	doc := map[string]json.RawMessage{}
 	if len(h.Machines) == 1 && !h.Merged {
@@ -197,12 +201,13 @@ func (h *Hosts) json() []byte {
 	return []byte(text.EscapeLines(string(IndentJSON(data))))
 }
 
-// WriteHosts writes host.json of a results folder.
+// WriteHosts writes host.json of a results folder and replaces an existing one.
 func WriteHosts(dir string, h *Hosts) error {
 	return WriteFile(filepath.Join(dir, hostsFile), h.json())
 }
 
-// mergeHosts returns the union of several folders' machines and executions.
+// mergeHosts returns the union of several folders' machines and executions, marked as merged. Machines with the same
+// facts are one. It changes no argument.
 func (h *Hosts) mergeHosts(others ...*Hosts) *Hosts {
 	machines, executions := map[string]Machine{}, []Execution{}
 	for _, o := range append([]*Hosts{h}, others...) {
@@ -218,11 +223,12 @@ func (h *Hosts) mergeHosts(others ...*Hosts) *Hosts {
 	return all
 }
 
-// uniteExecutions orders executions by their start and keeps the latest account of each.
-func uniteExecutions(all []Execution) []Execution {
+// uniteExecutions orders executions by their start and keeps the account of each ID that ended last, or of equal ones
+// the later in the list.
+func uniteExecutions(executions []Execution) []Execution {
 	at := map[string]int{}
 	var once []Execution
-	for _, e := range all {
+	for _, e := range executions {
 		i, is := at[e.ID]
 		switch {
 		case !is:
@@ -238,8 +244,8 @@ func uniteExecutions(all []Execution) []Execution {
 	return once
 }
 
-// ShortenText returns the first line of a text from another process, shortened to 300 characters and safe for a
-// terminal.
+// ShortenText returns the first line of a text from another process, shortened to 300 characters with characters that
+// would act on a terminal escaped.
 func ShortenText(s string) string {
 	const maxLength = 300
 	s, _, _ = strings.Cut(strings.TrimSpace(s), "\n")

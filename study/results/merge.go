@@ -154,7 +154,7 @@ func (x *merger) hasPart(dir string) bool {
 	})
 }
 
-// agreeOnName sets the name and the world of all parts. It returns an error if they differ.
+// agreeOnName sets the name and the world of all parts. It returns an error if they differ, or if no part has a name.
 func (x *merger) agreeOnName() error {
 	x.world = x.parts[0].world
 	var named *mergePart
@@ -189,8 +189,9 @@ func worldName(world string) string {
 	return "simulator"
 }
 
-// loadExperiment loads the merged experiment and its plan.
-func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) error {
+// loadExperiment loads the merged experiment and its plan. text is its resolved spec, origin its origin (nil: unknown),
+// and base the part with its input files. It returns an error if this version would write another spec.
+func (x *merger) loadExperiment(text []byte, origin *originFile, base *mergePart) error {
 	name := filepath.Join(base.dir, "spec.yaml")
 	src, err := x.registry.OpenExperiment(name)
 	if err != nil {
@@ -201,7 +202,7 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 		return document.ReadFile(inputFile(base.dir, name), document.MaxInput)
 	}
 	if x.spec, err = plan.Load(x.registry, src, experiment.Options{Resolved: true,
-		Origin: from.specOrigin()}); err != nil {
+		Origin: origin.specOrigin()}); err != nil {
 		return err
 	}
 	if !bytes.Equal(x.spec.Resolved(), text) {
@@ -209,8 +210,8 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 			Msg:     "another version of weir wrote the file, or it was changed",
 			Allowed: "the version of weir that wrote it"}}
 	}
-	if x.hasOrigin = from != nil; x.hasOrigin {
-		x.command = from.Command
+	if x.hasOrigin = origin != nil; x.hasOrigin {
+		x.command = origin.Command
 	}
 	x.findProgram()
 	x.plan, x.order = map[string]*plan.Run{}, plan.ListRunsOn(x.spec, x.world)
@@ -220,7 +221,7 @@ func (x *merger) loadExperiment(text []byte, from *originFile, base *mergePart) 
 	return nil
 }
 
-// findProgram sets the program of the parts, or severalKey if they differ.
+// findProgram sets the program of the parts, or severalKey if they differ. It sets no version then.
 func (x *merger) findProgram() {
 	for k, p := range x.parts {
 		version, program := p.findProgram()
@@ -232,7 +233,7 @@ func (x *merger) findProgram() {
 	}
 }
 
-// folderKey returns the program's key in the merged folder's name.
+// folderKey returns the program's key in the merged folder's name: for an unknown program, the key of this one.
 func (x *merger) folderKey() string {
 	r, err := revision.Parse(x.program)
 	switch {
@@ -244,7 +245,8 @@ func (x *merger) folderKey() string {
 	return r.FolderKey()
 }
 
-// openTarget determines the target folder. An existing one becomes a part.
+// openTarget determines the target folder. An existing one with results becomes a part. It returns an error if the
+// parent is itself a results folder.
 func (x *merger) openTarget() error {
 	if _, err := os.Stat(filepath.Join(x.Parent, "spec.yaml")); err == nil {
 		return document.InputErrors{{File: x.Parent, Line: 1, Column: 1, Msg: "this folder is itself a results folder",
@@ -276,7 +278,8 @@ func (x *merger) openTarget() error {
 	return nil
 }
 
-// checkInputs returns an error if an input file differs between the parts.
+// checkInputs returns an error if an input file differs between the parts, or if a part lacks it. An unfinished target
+// may lack files.
 func (x *merger) checkInputs(base *mergePart) error {
 	var wrongs problems
 	for name, want := range x.spec.Inputs() {
@@ -296,7 +299,8 @@ func (x *merger) checkInputs(base *mergePart) error {
 	return wrongs.asError()
 }
 
-// reportLeftOut reports the files that are left out.
+// reportLeftOut reports the number of files that are left out of each part to OnNotice, except files that another part
+// contributes.
 func (x *merger) reportLeftOut() {
 	taken, left := map[string]bool{}, map[*mergePart]int{}
 	for _, m := range x.chosen {
@@ -319,7 +323,8 @@ func (x *merger) reportLeftOut() {
 	}
 }
 
-// writeResults writes the files that are made from all runs.
+// writeResults locks the merged folder and writes the files that are made from all runs. It calls Report, and returns
+// its error with the result.
 func (x *merger) writeResults() (*MergeResult, error) {
 	defer atomicfile.Lock(x.dir)()
 	doc := &runIndex{Format: Format, Experiment: x.name, World: x.world, Programs: x.programs}
@@ -348,17 +353,18 @@ func (x *merger) writeResults() (*MergeResult, error) {
 }
 
 // countedIDs returns the ids that belong to counted runs. If the data chose the number of seeds, further runs exist.
-func (o *Outcome) countedIDs(ids []string) (own []string) {
+// The order of ids stays.
+func (o *Outcome) countedIDs(ids []string) (counted []string) {
 	counts := map[string]bool{}
 	for _, r := range o.Runs {
 		counts[r.ID] = true
 	}
 	for _, id := range ids {
 		if counts[id] {
-			own = append(own, id)
+			counted = append(counted, id)
 		}
 	}
-	return own
+	return counted
 }
 
 // keepPrograms removes the programs without counted runs, and all if only one remains.

@@ -11,7 +11,9 @@ import (
 	"weir/study/experiment"
 )
 
-// chooseRuns chooses one file for each run. It returns an error if several folders have different results of a run.
+// chooseRuns chooses one file for each run. The most frequent program has priority, and of equal files the target
+// folder's. It returns an error if several folders have different results of a run, or unless AnyProgram is set, if
+// several programs executed them.
 func (x *merger) chooseRuns() error {
 	at, counts := map[string][]*mergeRun{}, map[executor]int{}
 	firsts := map[executor]*mergeRun{}
@@ -94,30 +96,32 @@ func (x *merger) programLabel(p executor) string {
 	return text
 }
 
-// addProgramError adds an error about two runs of different programs and describes the difference.
-func (x *merger) addProgramError(wrongs *problems, m, than *mergeRun, counts map[executor]int) {
+// addProgramError adds an error about run m, of another program than run other, and describes the difference. counts
+// has the number of runs of each program.
+func (x *merger) addProgramError(wrongs *problems, m, other *mergeRun, counts map[executor]int) {
 	a, b := x.programLabel(executor{executable: m.executor.executable}),
-		x.programLabel(executor{executable: than.executor.executable})
+		x.programLabel(executor{executable: other.executor.executable})
 	why := fmt.Sprintf("%s, not %s", a, b)
 	if ra, err := revision.Parse(a); err == nil {
 		if rb, err := revision.Parse(b); err == nil {
 			if _, why = revision.Compare(ra, rb); why == "" {
-				why = "another build of the same revision, " + m.executor.executable + ", not " + than.executor.executable
+				why = "another build of the same revision, " + m.executor.executable + ", not " + other.executor.executable
 			}
 		}
 	}
-	if m.executor.executable == than.executor.executable {
-		why = fmt.Sprintf("traffic by %s, not by %s", m.executor.generator, than.executor.generator)
+	if m.executor.executable == other.executor.executable {
+		why = fmt.Sprintf("traffic by %s, not by %s", m.executor.generator, other.executor.generator)
 	}
 	runs := "1 run"
 	if n := counts[m.executor]; n > 1 {
 		runs = fmt.Sprintf("%d runs", n)
 	}
 	wrongs.addError(m.path(), "folders written by one program, or --revisions any",
-		"the run was executed by another program than %s (%s in total): %s", than.path(), runs, why)
+		"the run was executed by another program than %s (%s in total): %s", other.path(), runs, why)
 }
 
-// checkSame returns an error unless two files have the same result of a run.
+// checkSame returns an error unless two files have the same result of a run. In the lab only equal files do. Results of
+// two programs may differ in the ID.
 func (x *merger) checkSame(a, b *mergeRun) error {
 	if a.sum == b.sum {
 		return nil
@@ -150,7 +154,7 @@ func (x *merger) checkSame(a, b *mergeRun) error {
 	return wrongs.asError()
 }
 
-// rereadRun reads a run's file again and parses it.
+// rereadRun reads a run's file again and parses it. A change since the first time is an error.
 func rereadRun(m *mergeRun) (*Run, error) {
 	data, err := m.readAgain()
 	if err != nil {
@@ -159,11 +163,12 @@ func rereadRun(m *mergeRun) (*Run, error) {
 	return ReadRun(data)
 }
 
-// chooseLists chooses the traces and captures of a chosen run from any part that has them.
-func (x *merger) chooseLists(best *mergeRun, all []*mergeRun, wrongs *problems) {
+// chooseLists chooses the traces and captures of a chosen run from any part that has them with the same ID. It adds an
+// error to wrongs if their digests differ between parts.
+func (x *merger) chooseLists(best *mergeRun, candidates []*mergeRun, wrongs *problems) {
 	lists := map[string][]*mergeRun{}
 	texts := map[string][]byte{}
-	for _, m := range all {
+	for _, m := range candidates {
 		if m.id != best.id {
 			continue // the digests belong to a result with that id
 		}
@@ -183,7 +188,7 @@ func (x *merger) chooseLists(best *mergeRun, all []*mergeRun, wrongs *problems) 
 	}
 }
 
-// setPrograms lists the chosen runs of each program if there are several.
+// setPrograms lists the chosen runs of each program if there are several, in the given order.
 func (x *merger) setPrograms(order []executor) {
 	runs := map[string][]string{}
 	var labels []string

@@ -23,7 +23,7 @@ import (
 func (p *mergePart) path(name string) string { return filepath.Join(p.dir, name) }
 
 // digestedFiles returns the traces and captures of a run with their digest lists. It ignores files without digests,
-// which are incomplete.
+// which are incomplete. A file that does not match its digest is an error.
 func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err error) {
 	lists := []string{filepath.Join("traces", run.ID+TraceDigests)}
 	if x.world == experiment.Lab {
@@ -59,8 +59,8 @@ func (x *merger) digestedFiles(dir string, run *Run) (all []digestList, err erro
 	return all, nil
 }
 
-// writeFolder copies all missing files into the merged folder. A run follows its trace, so that an interrupted merge
-// leaves no incomplete runs.
+// writeFolder copies all missing files into the merged folder. ctx ends it between two runs. A run follows its trace,
+// so that an interrupted merge leaves no incomplete runs.
 func (x *merger) writeFolder(ctx context.Context) error {
 	if err := MakeFolder(x.dir); err != nil {
 		return err
@@ -113,7 +113,8 @@ func (m *mergeRun) readAgain() ([]byte, error) {
 	return data, nil
 }
 
-// copyRun copies a run's file into the merged folder; fresh reports whether the folder lacked it.
+// copyRun copies a run's file into the merged folder; fresh reports whether the folder lacked it. Another result of the
+// run in the folder is an error, and so is a process that executes it.
 func (x *merger) copyRun(m *mergeRun) (fresh bool, err error) {
 	if m.part.target {
 		return false, nil
@@ -142,16 +143,17 @@ func (x *merger) copyRun(m *mergeRun) (fresh bool, err error) {
 	return err == nil, err
 }
 
-// copyFiles copies the files of a digest list, then the list, into the merged folder unless the folder has them.
-func (x *merger) copyFiles(from []*mergeRun, list string) error {
-	for _, m := range from {
+// copyFiles copies the files of a digest list, then the list, into the merged folder unless the folder has them. runs
+// are the ones with this list; the first one provides the files.
+func (x *merger) copyFiles(runs []*mergeRun, list string) error {
+	for _, m := range runs {
 		if m.part.target {
 			return nil
 		}
 	}
-	p := from[0].part
+	p := runs[0].part
 	var v digestList
-	for _, y := range from[0].lists {
+	for _, y := range runs[0].lists {
 		if y.list == list {
 			v = y
 		}
@@ -189,7 +191,7 @@ func (w *trackedFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// copyFile copies a file of any size and returns its SHA-256.
+// copyFile copies a file of any size, replaces to atomically, and returns its SHA-256.
 func copyFile(from, to string) ([]byte, error) {
 	in, _, err := document.Open(from)
 	if err != nil {

@@ -40,6 +40,7 @@ type mergeRun struct {
 	lists    []digestList
 }
 
+// path returns the path of the run's file.
 func (m *mergeRun) path() string { return RunFile(m.part.dir, m.id) }
 
 // executor identifies the program that executed a run.
@@ -67,7 +68,7 @@ func (p *problems) addError(file, allowed, format string, args ...any) {
 		Allowed: allowed})
 }
 
-// joinError adds an error or all errors of an InputErrors. It returns any other error.
+// joinError adds an error or all errors of an InputErrors. It returns any other error unchanged, and nil for nil.
 func (p *problems) joinError(err error) error {
 	var all document.InputErrors
 	if errors.As(err, &all) {
@@ -77,7 +78,7 @@ func (p *problems) joinError(err error) error {
 	return err
 }
 
-// asError returns the collected errors, at most maxProblems; nil without any.
+// asError returns the collected errors, at most maxProblems; nil without any. The result is an InputErrors.
 func (p problems) asError() error {
 	if len(p) == 0 {
 		return nil
@@ -88,7 +89,8 @@ func (p problems) asError() error {
 	return document.InputErrors(p)
 }
 
-// openPart reads a folder apart from its runs.
+// openPart reads a folder apart from its runs. Without runs.json the folder's name gives the world. Errors in the
+// folder are InputErrors.
 func openPart(dir string) (*mergePart, error) {
 	p := &mergePart{dir: dir, world: experiment.Sim, indexedIDs: map[string]bool{}}
 	var err error
@@ -144,19 +146,19 @@ func (p *mergePart) experimentName() string {
 func hashSpec(spec []byte) string { return fmt.Sprintf("%x", sha256.Sum256(spec)) }
 
 // findProgram returns version and revision of the program that executed the part's runs, from origin.json or else
-// host.json.
-func (p *mergePart) findProgram() (version, line string) {
+// host.json. The revision is severalKey for several machines with different ones, and "" if it is unknown.
+func (p *mergePart) findProgram() (version, program string) {
 	if from, err := readOrigin(p.dir); err == nil && from != nil && from.Program != "" {
 		return from.Version, from.Program
 	}
 	lines := map[string]bool{}
 	for _, m := range p.hosts.Machines {
-		lines[m.Revision], line = true, m.Revision
+		lines[m.Revision], program = true, m.Revision
 	}
 	if len(lines) > 1 {
 		return "", severalKey
 	}
-	return "", line
+	return "", program
 }
 
 // planKey identifies a run in the plan, independent of the program.
@@ -164,7 +166,8 @@ func planKey(point []measure.Coordinate, seed uint64) string {
 	return fmt.Sprintf("%s seed %d", measure.PointName(point), seed)
 }
 
-// readRunFiles reads the runs of a part. It collects errors about damaged or foreign files in wrongs.
+// readRunFiles reads the runs of a part. It collects errors about damaged or foreign files in wrongs. It stores runs of
+// other programs that runs.json does not list as left out.
 func (x *merger) readRunFiles(p *mergePart, wrongs *problems) error {
 	entries, err := os.ReadDir(filepath.Join(p.dir, "runs"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +196,8 @@ func (x *merger) readRunFiles(p *mergePart, wrongs *problems) error {
 	return nil
 }
 
-// readRun reads and checks a run's file of a part.
+// readRun reads and checks a run's file of a part, with its traces and captures. base is the file's name. Wrong files
+// are InputErrors.
 func (x *merger) readRun(p *mergePart, base string) (*mergeRun, error) {
 	name := filepath.Join("runs", base)
 	id, is := strings.CutSuffix(base, ".json")
@@ -224,8 +228,8 @@ func (x *merger) readRun(p *mergePart, base string) (*mergeRun, error) {
 	return m, nil
 }
 
-// isResult reports whether a run belongs to the folder's results. Runs of earlier programs that runs.json does not
-// list do not.
+// isResult reports whether a run belongs to the folder's results. Runs of earlier programs that runs.json does not list
+// do not. Without runs.json all do.
 func (p *mergePart) isResult(m *mergeRun) bool {
 	known := m.executor.executable == revision.Executable()
 	for _, h := range p.hosts.Machines {
@@ -234,8 +238,8 @@ func (p *mergePart) isResult(m *mergeRun) bool {
 	return p.doc == nil || p.indexedIDs[m.id] || known
 }
 
-// findExecutor identifies the program that executed a run: by the id for known programs, otherwise by runs.json or
-// the folder's host.json.
+// findExecutor identifies the program that executed a run: by the id for known programs, otherwise by runs.json or the
+// folder's host.json. It returns the zero value for an unknown program.
 func (x *merger) findExecutor(p *mergePart, r *plan.Run, id string) executor {
 	generators := []string{""}
 	if x.world == experiment.Lab {

@@ -32,7 +32,8 @@ func repeatKey(text []byte, world string) string {
 	return "repeat"
 }
 
-// splitSeeds separates the seeds from a resolved spec.
+// splitSeeds separates the first seed and the number of seeds from a resolved spec. A number that the data choose stays
+// in the rest.
 func splitSeeds(p *mergePart) *seedRange {
 	s := &seedRange{part: p}
 	var rest strings.Builder
@@ -53,7 +54,7 @@ func splitSeeds(p *mergePart) *seedRange {
 	return s
 }
 
-// replaceSeeds returns a resolved spec with other seeds.
+// replaceSeeds returns a part's resolved spec with n seeds from first on.
 func replaceSeeds(p *mergePart, first, n uint64) []byte {
 	var out strings.Builder
 	key := repeatKey(p.spec, p.world)
@@ -70,7 +71,8 @@ func replaceSeeds(p *mergePart, first, n uint64) []byte {
 }
 
 // mergeSpecs merges the specs of the parts: they must be equal, or differ only in their seeds, with contiguous seed
-// ranges. It returns the spec, its origin and the part that it is based on.
+// ranges. Ranges may overlap. It returns the spec, its origin (nil: unknown) and the part that it is based on. Other
+// differences are an InputErrors.
 func mergeSpecs(parts []*mergePart) (text []byte, from *originFile, base *mergePart, err error) {
 	base = parts[0]
 	one := true
@@ -126,7 +128,7 @@ func firstOrigin(parts []*mergePart) *mergePart {
 	})
 }
 
-// specMismatch returns an error with the line in which a part's spec differs from another one.
+// specMismatch returns an InputErrors with the first line in which a part's spec differs from another one.
 func specMismatch(p, base *mergePart) error {
 	own, other := splitSeeds(p), splitSeeds(base)
 	key := repeatKey(p.spec, p.world) + ": "
@@ -145,7 +147,8 @@ func specMismatch(p, base *mergePart) error {
 			"KEY=VALUE) is a separate experiment"}}
 }
 
-// setSeedCount changes the origin to results with n seeds. key is the key of the number of seeds.
+// setSeedCount changes the origin to results with n seeds. key is the key of the number of seeds. A nil origin has no
+// effect.
 func (f *originFile) setSeedCount(key string, n uint64) {
 	if f == nil {
 		return

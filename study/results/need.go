@@ -51,8 +51,8 @@ type sampleTable struct {
 }
 
 // ChooseSeeds chooses the number of seeds that count from the finished runs, in the order of the seeds; runs of later
-// seeds have no influence. It returns nil if the experiment gives the number. A value that is not finite counts as
-// undefined, like in files.
+// seeds have no influence. It returns nil if the experiment gives the number in this world. Runs of other points are
+// ignored. A value that is not finite counts as undefined, like in files.
 func ChooseSeeds(s *experiment.Spec, runs []*Run, world string) *SeedChoice {
 	need, ok := s.NeedOn(world)
 	if !ok {
@@ -90,7 +90,7 @@ func ratioMeasures(s *experiment.Spec, runs []*Run, name string) [][]measure.Mea
 	return s.Ratios(newSamples(runs))
 }
 
-// finiteValue returns a value of a run; NaN if it is missing or not finite.
+// finiteValue returns a value of a run; NaN if it is missing or not finite. group is "" for a measure without groups.
 func finiteValue(listed []measure.Measured, name, group string) float64 {
 	for i := range listed {
 		m := &listed[i]
@@ -117,8 +117,8 @@ func dropInfinite(v float64) float64 {
 	return v
 }
 
-// chooseCount tries the numbers of seeds in ascending order. It first tests the point that was too wide, which
-// usually still is.
+// chooseCount tries the numbers of seeds in ascending order. It stops at the first number for which a run is missing or
+// all intervals are narrow enough. It first tests the point that was too wide, which usually still is.
 func (a *sampleTable) chooseCount() *SeedChoice {
 	first := 0
 	for n := a.need.MinSeeds; n <= a.need.MaxSeeds; n++ {
@@ -141,7 +141,8 @@ func (a *sampleTable) chooseCount() *SeedChoice {
 	return a.newChosen(a.need.MaxSeeds, Unmet)
 }
 
-// isComplete reports whether all points have their first n runs.
+// isComplete reports whether all points have their first n runs. It assumes that the call with n−1 returned true,
+// unless n is the minimum.
 func (a *sampleTable) isComplete(n int) bool {
 	from := n - 1 // earlier seeds were checked before
 	if n == a.need.MinSeeds {
@@ -157,8 +158,8 @@ func (a *sampleTable) isComplete(n int) bool {
 	return true
 }
 
-// isNarrow reports whether the interval of a point's mean over n seeds is narrow enough. It is also true for a point
-// without any value; value is false then.
+// isNarrow reports whether the interval of the mean of point p over the first n seeds is narrow enough. quantile is the
+// one for n seeds. It is also true for a point without any value; value is false then.
 func (a *sampleTable) isNarrow(p, n int, quantile float64) (is, value bool) {
 	x := a.values[p][:n]
 	share := claim.RelativeWidth(x, quantile)
@@ -168,7 +169,7 @@ func (a *sampleTable) isNarrow(p, n int, quantile float64) (is, value bool) {
 	return a.countDefined(p, n) == 0, false
 }
 
-// countDefined counts the first n seeds with a value.
+// countDefined counts the seeds with a value among the first n of point p.
 func (a *sampleTable) countDefined(p, n int) (count int) {
 	for _, v := range a.values[p][:n] {
 		if !math.IsNaN(v) {
@@ -178,7 +179,7 @@ func (a *sampleTable) countDefined(p, n int) (count int) {
 	return count
 }
 
-// newChosen returns the choice of n seeds with its statistics.
+// newChosen returns the choice of n seeds with its statistics; a pending choice has none.
 func (a *sampleTable) newChosen(n int, state ChoiceState) *SeedChoice {
 	c := &SeedChoice{Need: a.need, N: n, State: state, Share: math.NaN(), samples: a}
 	if state == Pending {
@@ -201,26 +202,29 @@ func (a *sampleTable) newChosen(n int, state ChoiceState) *SeedChoice {
 	return c
 }
 
-// CountsSeed reports whether a seed, numbered from 0, counts. For a nil SeedChoice all seeds count.
+// CountsSeed reports whether a seed, numbered from 0 (its difference from the first seed), counts. For a nil SeedChoice
+// all seeds count.
 func (c *SeedChoice) CountsSeed(seed uint64) bool { return c == nil || seed < uint64(c.N) }
 
-// NextTarget returns the number of seeds to run before the next choice, if the first done seeds are complete and do not
-// suffice. It is half of the way to EstimateSeeds, so that few runs are unnecessary. No outcome depends on it.
-func (c *SeedChoice) NextTarget(done int) int {
-	return min(done+(c.EstimateSeeds(done)-done+1)/2, c.MaxSeeds)
+// NextTarget returns the number of seeds to run before the next choice, if the given number of first seeds is complete
+// and does not suffice, at most MaxSeeds. It is half of the way to EstimateSeeds, so that few runs are unnecessary. No
+// outcome depends on it.
+func (c *SeedChoice) NextTarget(seeds int) int {
+	return min(seeds+(c.EstimateSeeds(seeds)-seeds+1)/2, c.MaxSeeds)
 }
 
-// EstimateSeeds estimates the sufficient number of seeds from the variance of the first done seeds, which do not
-// suffice.
-func (c *SeedChoice) EstimateSeeds(done int) int {
-	wanted := done + 1
+// EstimateSeeds estimates the sufficient number of seeds from the variance of the given number of first seeds, which do
+// not suffice. The result is above this number and at most MaxSeeds.
+func (c *SeedChoice) EstimateSeeds(seeds int) int {
+	wanted := seeds + 1
 	for p := range c.samples.points {
-		wanted = max(wanted, c.samples.expectedSeeds(p, done))
+		wanted = max(wanted, c.samples.expectedSeeds(p, seeds))
 	}
 	return min(wanted, c.MaxSeeds)
 }
 
-// expectedSeeds estimates the sufficient number of seeds of a point, if mean and variance stay those of the first n.
+// expectedSeeds estimates the sufficient number of seeds of point p, from n to the maximum, if mean and variance stay
+// those of the first n.
 func (a *sampleTable) expectedSeeds(p, n int) int {
 	errors := claim.RelativeWidth(a.values[p][:n], 1) * math.Sqrt(float64(n)) // deviation over mean
 	if math.IsNaN(errors) {
@@ -269,7 +273,7 @@ func pointText(p []measure.Coordinate) string {
 	return measure.PointName(p)
 }
 
-// roundUpPercent formats a share in percent with two digits, rounded up because it exceeds a bound.
+// roundUpPercent formats a share above 0 in percent with two digits, rounded up because it exceeds a bound.
 func roundUpPercent(share float64) string {
 	v := 100 * share
 	unit := math.Pow(10, math.Floor(math.Log10(v))-1)
@@ -279,7 +283,7 @@ func roundUpPercent(share float64) string {
 	return fmt.Sprintf("%.3g %%", v)
 }
 
-// encodeJSON returns the choice for runs.json.
+// encodeJSON returns the choice for runs.json. A pending choice has no share and no point.
 func (c *SeedChoice) encodeJSON() json.RawMessage {
 	var o, point jsonObject
 	o.addKey("n", c.N)

@@ -21,7 +21,8 @@ var classicPcap = []string{"\xa1\xb2\xc3\xd4", "\xd4\xc3\xb2\xa1", "\xa1\xb2\x3c
 // ReadTrace reads a trace of any format, detected from its first bytes, and passes each record to f, which must not
 // keep it. It never holds a whole trace in memory. For experiment.StandardInput it reads standard input, except
 // Parquet, which is read from its end. clock is the time of the first packet in UTC if the file has clock times,
-// otherwise "". Errors name the file and the place in it, or report a digest mismatch of a readable file.
+// otherwise "". An error of f ends reading and is returned unchanged. Errors name the file and the place in it, or
+// report a digest mismatch of a readable file.
 func ReadTrace(name string, f func(*trace.Record) error) (clock string, err error) {
 	file, size := os.Stdin, int64(0)
 	if name == experiment.StandardInput {

@@ -96,7 +96,7 @@ type Spurious struct {
 	By      map[string]int64 `json:"by,omitempty"` // by the cause of the duplicate
 }
 
-// NewSpurious converts the counts by cause.
+// NewSpurious converts the counts by cause. By has only counts above 0.
 func NewSpurious(counts [packet.ResendCauses]int64) *Spurious {
 	s := &Spurious{}
 	for cause := range packet.ResendCauses {
@@ -117,7 +117,7 @@ type Aligned struct {
 	PeriodS float64 `json:"period_s"` // iterations begin at multiples of it
 }
 
-// String describes the effect on measures.
+// String describes the alignment and its effect on measures, in a sentence without a full stop.
 func (a *Aligned) String() string {
 	return fmt.Sprintf("iterations of job %s begin at multiples of %.9g s (align); only the measures job and "+
 		"job_waiting include the time waited for this", a.Traffic, a.PeriodS)
@@ -133,7 +133,7 @@ type Iterations struct {
 	Why      string  `json:"why,omitempty"`      // if Repeated is 0: the differing word of the state, or another reason
 }
 
-// String describes the repetition.
+// String describes the repetition, or why all iterations were simulated.
 func (i *Iterations) String() string {
 	if i.Repeated == 0 {
 		return "all were simulated: " + i.Why
@@ -161,8 +161,8 @@ func (s *Spurious) String() string {
 }
 
 // Stuck reports whether an error in the network ended the run: a deadlock of queues, a queue that is not served,
-// packets unaccounted for or misdelivered. A run without progress is not stuck: its state could not change any more,
-// so that its measures are valid for the whole duration.
+// packets unaccounted for or misdelivered. A run without progress is not stuck: its state could not change any more, so
+// that its measures are valid for the whole duration.
 func (e *End) Stuck() bool {
 	switch outcome.EndReason(e.Reason) {
 	case outcome.Deadlock, outcome.Starved, outcome.Violated, outcome.Misdelivered:
@@ -216,7 +216,7 @@ type Program struct {
 	Runs     []string `json:"runs"`     // their ids
 }
 
-// Seeds returns the number of seeds that count for each point.
+// Seeds returns the number of seeds that count for each point: the chosen one, or the experiment's in its world.
 func (o *Outcome) Seeds() int {
 	if o.Chosen != nil {
 		return o.Chosen.N
@@ -239,7 +239,8 @@ type jsonObject struct {
 	lines bool // each key on its own line
 }
 
-// addKey adds a key with its value. A json.RawMessage is added unchanged.
+// addKey adds a key with its value. A json.RawMessage is added unchanged; NaN and infinities become null. It does not
+// check that keys differ.
 func (o *jsonObject) addKey(key string, value any) {
 	if o.count++; o.count == 1 {
 		o.b.WriteByte('{')
@@ -263,8 +264,8 @@ func (o *jsonObject) addKey(key string, value any) {
 	}
 }
 
-// writeValue appends a value as JSON without escaping <, > and &, which occur in port names. Characters that would
-// act on a terminal are escaped.
+// writeValue appends a value as JSON without escaping <, > and &, which occur in port names. Characters that would act
+// on a terminal are escaped. It panics for values that JSON cannot represent.
 func (o *jsonObject) writeValue(v any) {
 	var enc bytes.Buffer
 	e := json.NewEncoder(&enc)
@@ -279,7 +280,7 @@ func (o *jsonObject) writeValue(v any) {
 	o.b.Write(value)
 }
 
-// finishJSON returns the object as JSON.
+// finishJSON returns the object as JSON. Keys must not be added afterwards.
 func (o *jsonObject) finishJSON() json.RawMessage {
 	if o.count == 0 {
 		return json.RawMessage("{}")
@@ -292,7 +293,7 @@ func (o *jsonObject) finishJSON() json.RawMessage {
 }
 
 // EncodeJSON returns the run as JSON: with whole, the content of its own file with series, tables and digest, otherwise
-// its entry in runs.json.
+// its entry in runs.json, which also has the ratios. The same run gives the same bytes.
 func (r *Run) EncodeJSON(whole bool) json.RawMessage {
 	var o, point, measures, drops jsonObject
 	o.lines = whole
@@ -417,7 +418,7 @@ func (r runRecord) encodeRecord() json.RawMessage {
 }
 
 // ReadRun parses the output of EncodeJSON(true). The error is a formatError for another version of weir, and a
-// DamagedError for a damaged file.
+// DamagedError for a damaged file. Any other error is about content that no version writes. Ratios are not set.
 func ReadRun(data []byte) (*Run, error) {
 	var version struct {
 		Format int `json:"format"`
@@ -485,7 +486,8 @@ func ReadRun(data []byte) (*Run, error) {
 	return r, nil
 }
 
-// checkColumns returns an error if the columns of a run's tables have different lengths.
+// checkColumns returns an error if the columns of a run's tables have different lengths, or an index in them is out of
+// range.
 func checkColumns(v *measure.Values) error {
 	for _, d := range v.Distributions {
 		if len(d.Values) != len(d.Counts) {
@@ -510,7 +512,7 @@ func checkColumns(v *measure.Values) error {
 	return nil
 }
 
-// JSON returns the document of --json and runs.json.
+// JSON returns the document of --json and runs.json, indented, with a final line break.
 func (o *Outcome) JSON() []byte {
 	var doc jsonObject
 	doc.addKey("format", Format)
@@ -546,16 +548,16 @@ func (o *Outcome) JSON() []byte {
 	return IndentJSON(doc.finishJSON())
 }
 
-// AllMeasures returns the run's measures followed by their ratios to reference points.
+// AllMeasures returns the run's measures followed by their ratios to reference points, which JudgeClaims sets.
 func (r *Run) AllMeasures() []measure.Measured { return append(slices.Clip(r.Measures), r.Ratios...) }
 
-// isDisturbed reports whether the attempt that counts was disturbed.
+// isDisturbed reports whether the attempt that counts was disturbed; false for a run in the simulator.
 func (r *Run) isDisturbed() bool {
 	n := len(r.Attempts)
 	return n > 0 && r.Attempts[n-1].isDisturbed()
 }
 
-// newSamples converts runs to samples of the experiment's claims.
+// newSamples converts runs to samples of the experiment's claims. They share the runs' values.
 func newSamples(runs []*Run) (samples []claim.FinishedRun) {
 	for _, r := range runs {
 		samples = append(samples, claim.FinishedRun{Point: r.Point, Seed: r.Seed, Values: &r.Values,
@@ -565,7 +567,7 @@ func newSamples(runs []*Run) (samples []claim.FinishedRun) {
 }
 
 // JudgeClaims sets the ratios of the finished runs, and returns the experiment's claims with verdicts over the given
-// number of seeds.
+// number of seeds, from the experiment's first on. It changes runs.
 func JudgeClaims(s *experiment.Spec, runs []*Run, seeds int) []claim.Claim {
 	samples := newSamples(runs)
 	for i, ratios := range s.Ratios(samples) {

@@ -21,7 +21,8 @@ import (
 const elsewhereHint = "another folder (--out), or the version of weir that wrote this one"
 
 // CheckFolder returns an InputErrors if a results folder is of another version or experiment, or if another file is in
-// the place of one that weir writes. It returns nil for a missing folder.
+// the place of one that weir writes. It returns nil for a missing folder. Without a readable spec.yaml it does not
+// compare the experiment.
 func CheckFolder(s *experiment.Spec, dir string) error {
 	if err := checkPlaces(dir); err != nil {
 		return err
@@ -84,7 +85,7 @@ func checkPlaces(dir string) error {
 	return nil
 }
 
-// checkPlace returns an error if name exists and is not a regular file.
+// checkPlace returns an error if name exists and is not a regular file. name is relative to dir.
 func checkPlace(dir, name string) error {
 	info, err := os.Stat(filepath.Join(dir, name))
 	if err != nil || info.Mode().IsRegular() {
@@ -94,12 +95,13 @@ func checkPlace(dir, name string) error {
 }
 
 // placeError returns an InputErrors about an obstructing file.
-func placeError(dir, name, why string) error {
-	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: why,
+func placeError(dir, name, reason string) error {
+	return document.InputErrors{{File: filepath.Join(dir, name), Line: 1, Column: 1, Msg: reason,
 		Allowed: "another folder (--out), or move the file elsewhere"}}
 }
 
-// unusableError returns an InputErrors about a folder of another version or experiment.
+// unusableError returns an InputErrors about a folder of another version or experiment, at a line of the file name in
+// dir. excerpt is the line's text; "": none.
 func unusableError(dir, name string, line int, excerpt, format string, args ...any) error {
 	return document.InputErrors{{File: filepath.Join(dir, name), Line: line, Column: 1, Msg: fmt.Sprintf(format, args...),
 		Allowed: elsewhereHint, Excerpt: excerpt}}
@@ -138,7 +140,8 @@ func VerifyRun(data []byte, r *plan.Run, id string) (*Run, error) {
 	return run, nil
 }
 
-// describeMismatch describes how a run differs from the planned one; "" if it does not.
+// describeMismatch describes how a run differs from the planned one; "" if it does not. It compares the ID, the seed
+// and the point.
 func describeMismatch(run *Run, r *plan.Run, id string) string {
 	same := func(a, b measure.Coordinate) bool { return a.Key == b.Key && a.Text == b.Text }
 	switch {

@@ -23,7 +23,7 @@ func SchemaNames() []string {
 // row as an object.
 func Schemas() []byte { return buildSchema("") }
 
-// SchemaOf returns the schema of one of SchemaNames.
+// SchemaOf returns the schema of one of SchemaNames. It does not check the name.
 func SchemaOf(name string) []byte { return buildSchema(name) }
 
 // buildSchema returns all schemas with a reference to the named one; "" for no reference.

@@ -28,7 +28,7 @@ type Column struct {
 	zero     any  // a value of its type
 }
 
-// columnType returns the name of the column's type in Parquet.
+// columnType returns the name of the column's type in Parquet, such as string, double or int64.
 func (c *Column) columnType() string {
 	switch reflect.TypeOf(c.zero).Kind() {
 	case reflect.String:
@@ -44,7 +44,7 @@ func (c *Column) columnType() string {
 // GoType returns the Go type of the column's values.
 func (c *Column) GoType() reflect.Type { return reflect.TypeOf(c.zero) }
 
-// Sheets returns all sheets.
+// Sheets returns all sheets: flows, series, distributions and timeline.
 func Sheets() []Sheet {
 	return []Sheet{flowsSheet(), seriesSheet(), distributionsSheet(), timelineSheet()}
 }
@@ -55,8 +55,9 @@ func firstColumns() []Column {
 		{Name: "seed", zero: uint64(0), Doc: "its seed"}}
 }
 
-// columns returns all columns of the sheet for an experiment: run, seed, each sweep key as text and, if all its
-// values are quantities, in base units as key_value, then its own.
+// columns returns all columns of the sheet for an experiment: run, seed, each sweep key as text and, if all its values
+// are quantities, in base units as key_value, then its own. A sweep key with the name of another column gets the prefix
+// sweep_.
 func (s *Sheet) columns(x *experiment.Spec) []Column {
 	columns, taken := firstColumns(), map[string]bool{}
 	for _, c := range append(firstColumns(), s.ownColumns...) {
@@ -78,7 +79,7 @@ func (s *Sheet) columns(x *experiment.Spec) []Column {
 	return append(columns, s.ownColumns...)
 }
 
-// eachRow calls add for each row with the values of all columns.
+// eachRow calls add for each row with the values of all columns (columns), run by run.
 func (s *Sheet) eachRow(o *Outcome, add func(values ...any)) {
 	var current *Run
 	var point []any
@@ -120,7 +121,7 @@ func (s *Sheet) WriteCSV(o *Outcome, w io.Writer) error {
 	return t.Flush()
 }
 
-// formatCell formats a value for CSV; "" if it is undefined.
+// formatCell formats a value for CSV; "" if it is undefined: nil, NaN or infinite.
 func formatCell(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -170,7 +171,7 @@ func flowsSheet() Sheet {
 		}}
 }
 
-// flowRow returns the values of flow i.
+// flowRow returns the values of flow i of the run's table in the order of the sheet's own columns.
 func flowRow(r *Run, i int) []any {
 	f := r.Flows
 	var size any

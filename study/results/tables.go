@@ -52,7 +52,8 @@ type Pcapng interface {
 // PcapngFiles holds the linked-in Pcapng.
 var PcapngFiles = linked.New[Pcapng]("pcapng", "weir/app/pcapng")
 
-// MissingTraceForm returns an error if the program does not support traces of a format; nil otherwise.
+// MissingTraceForm returns an error if the program does not support traces of a format; nil otherwise. form is pcapng,
+// parquet or another one, which needs no support.
 func MissingTraceForm(form string) (err error) {
 	switch form {
 	case "pcapng":
@@ -89,7 +90,7 @@ type TraceRow struct {
 }
 
 // WriteTables writes the Parquet files into the outcome's folder. A program without Parquet removes existing ones,
-// which may lack runs.
+// which may lack runs. Without timelines it removes their file.
 func (o *Outcome) WriteTables() error {
 	files, missing := ParquetFiles.Get()
 	for _, f := range []struct {

@@ -22,17 +22,18 @@ const TraceDigests = ".sha256"
 // maxDigestBytes limits the size of that file.
 const maxDigestBytes = 64 * unit.KB
 
-// DigestLine returns the line of a file.
+// DigestLine returns the line of a file with its base name and SHA-256, including the line break.
 func DigestLine(name string, sum []byte) string { return fmt.Sprintf("%x  %s\n", sum, name) }
 
-// DigestHead returns the line that binds digests to a result of a run. Lists of other runs or of other results have
-// another line.
+// DigestHead returns the line, with its line break, that binds digests to a result of a run. Lists of other runs or of
+// other results have another line.
 func DigestHead(r *Run) string {
 	return fmt.Sprintf("# run %s, seed %d, result %s\n", r.ID, r.Seed, storedDigest(r.EncodeJSON(true)))
 }
 
-// CheckTrace returns a DamagedError if a file of a trace does not match its digest, or if the digests do not begin
-// with head; "" matches any. listed reports whether the file has a digest.
+// CheckTrace returns a DamagedError if a file of a trace does not match its digest, or if the digests do not begin with
+// head; "" matches any. name is the file of the trace. listed reports whether the file has a digest; without one there
+// is no error.
 func CheckTrace(name, head string) (listed bool, err error) {
 	digestFile := strings.TrimSuffix(name, filepath.Ext(name)) + TraceDigests
 	list, err := document.ReadFile(digestFile, maxDigestBytes)

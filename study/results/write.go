@@ -18,8 +18,8 @@ import (
 )
 
 // FolderPath returns the path of the experiment's results folder below dir, for a world and this program. A program
-// that may compute different bytes has another folder. Characters of the name that would act on a terminal are escaped
-// without backslashes, which some systems use as path separators.
+// that may compute different bytes has another folder. It does not create the folder. Characters of the name that would
+// act on a terminal are escaped without backslashes, which some systems use as path separators.
 func FolderPath(s *experiment.Spec, dir, world string) string {
 	return folderPath(s, dir, world, revision.This().FolderKey())
 }
@@ -53,7 +53,7 @@ var folderPattern = regexp.MustCompile(fmt.Sprintf(`^(.+)-([0-9a-f]{%d})(?:-([0-
 // severalKey replaces the program's key in the name of a merged folder with runs of several programs.
 const severalKey = "several"
 
-// DescribeKept describes how much of the experiment is in the results folder, and how to continue.
+// DescribeKept describes how much of the experiment is in the results folder, and how to continue if runs are missing.
 func (o *Outcome) DescribeKept() string {
 	all, qualifier := len(o.Runs)+len(o.Failed)+o.Missing, ""
 	if o.Chosen != nil && o.Chosen.State == Pending {
@@ -74,7 +74,7 @@ func (o *Outcome) DescribeKept() string {
 }
 
 // RunID returns the id of a run's result by the program with the given revision.Executable and, in the lab, the traffic
-// generator.
+// generator; "": the simulator.
 func RunID(r *plan.Run, executable, generator string) string {
 	if generator != "" {
 		executable += " lab " + generator
@@ -87,8 +87,8 @@ func RunFile(dir, id string) string {
 	return filepath.Join(dir, "runs", id+".json")
 }
 
-// WriteFile writes a file of a results folder atomically: a reader sees the old or the new content. The error names
-// the file.
+// WriteFile writes a file of a results folder atomically: a reader sees the old or the new content. The folder must
+// exist. The error names the file.
 func WriteFile(name string, data []byte) error {
 	return WrapWriteError(name, atomicfile.Write(name, data))
 }
@@ -104,7 +104,8 @@ func WrapWriteError(name string, err error) error {
 	return fmt.Errorf("%s: the file cannot be written: %w", name, document.UnwrapPathError(err))
 }
 
-// MakeFolder creates the results folder, and removes unfinished files of ended processes from it.
+// MakeFolder creates the results folder with its subfolder of runs unless they exist, and removes unfinished files of
+// ended processes from it.
 func MakeFolder(dir string) error {
 	if err := atomicfile.MkdirAll(filepath.Join(dir, "runs")); err != nil {
 		return fmt.Errorf("%s: the results folder cannot be created: %w", dir, document.UnwrapPathError(err))
@@ -115,7 +116,7 @@ func MakeFolder(dir string) error {
 	return nil
 }
 
-// IndentJSON returns JSON indented by two spaces, with a final line break.
+// IndentJSON returns JSON indented by two spaces, with a final line break. It panics if raw is not valid JSON.
 func IndentJSON(raw json.RawMessage) []byte {
 	var b bytes.Buffer
 	if err := json.Indent(&b, raw, "", "  "); err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // findCosts runs the beginning again with controllers that are not watched. It returns a text for code that starts
-// goroutines, and for each hook that allocates memory for every packet.
+// goroutines, and for each hook that allocates memory for every packet; nil if the run fails.
 func (w *Watched) findCosts(r *plan.Run) (found []string) {
 	w.findings.NoReplicas = true
 	defer func() { w.findings.NoReplicas = false }()
@@ -91,8 +91,8 @@ var (
 	hookCallers = regexp.MustCompile(`^weir/(worlds/|core/transport/|core/fabric|core/dataplane\.|core/cc\.)`)
 )
 
-// findStarter names the function that started most of the goroutines that exist during the run; "" without any. It
-// uses one processor, so that they wait.
+// findStarter names (" by FUNCTION (FILE:LINE)") the function that started most of the goroutines that exist during the
+// run; "" without any. It uses one processor, so that they wait.
 func findStarter(r *plan.Run) (text string) {
 	before := createdBy.FindAllString(goroutineStacks(), -1)
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -131,8 +131,8 @@ func goroutineStacks() string {
 	}
 }
 
-// findAllocators returns a text for each hook that allocates memory for every packet, from a profile of all
-// allocations. packets is the number of packets that the run sends.
+// findAllocators returns a text for each hook that allocates memory for every packet, from a profile of all allocations
+// of another rehearsal. packets is the number of packets that the run sends.
 func findAllocators(r *plan.Run, packets int64) (found []string) {
 	defer func(rate int) { runtime.MemProfileRate = rate }(runtime.MemProfileRate)
 	before := allocationsByStack()
@@ -163,7 +163,7 @@ func findAllocators(r *plan.Run, packets int64) (found []string) {
 	return found
 }
 
-// allocationsByStack returns the number of objects that each stack has allocated.
+// allocationsByStack returns the number of objects that each stack has allocated so far, as far as it was profiled.
 func allocationsByStack() map[[32]uintptr]int64 {
 	for range 3 { // the profile lags behind by up to two collections
 		runtime.GC()

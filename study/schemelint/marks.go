@@ -16,7 +16,7 @@ type markWatch struct {
 	firstNodes []string // the switch where such a packet first had a mark; empty: not seen
 }
 
-// traceAllPorts configures a run to trace all ports into the watch.
+// traceAllPorts configures a run to trace all ports into the watch. The configuration must have its flows.
 func (m *markWatch) traceAllPorts(c *sim.Config) {
 	config := trace.Config{Ports: sim.TracePorts(c.Wiring.Network), Sinks: []trace.Sink{m}}
 	for i := range config.Ports {
@@ -29,7 +29,7 @@ func (m *markWatch) traceAllPorts(c *sim.Config) {
 	c.Trace = trace.NewCollector(config)
 }
 
-// Write records an event. It implements trace.Sink.
+// Write records an event, which it does not keep. It implements trace.Sink and returns no error.
 func (m *markWatch) Write(r *trace.Record) error {
 	if r.Kind != trace.Transmit || r.Packet != packet.Data || r.Flow < 0 || r.Flow >= int64(len(m.capable)) {
 		return nil

@@ -57,7 +57,8 @@ func WarningKinds() []scheme.WarningKind {
 	return []scheme.WarningKind{warnController, warnDrops, warnMarks, warnCosts}
 }
 
-// Watch returns a copy of the registry with watched controllers. The experiment to check must be loaded with it.
+// Watch returns a copy of the registry with watched controllers; r stays unchanged. The experiment to check must be
+// loaded with it.
 func Watch(r *experiment.Registry) (*experiment.Registry, *Watched) {
 	w, own := &Watched{}, *r
 	own.Controllers = nil
@@ -77,8 +78,9 @@ type Watched struct {
 	names    []string // controllers and programs
 }
 
-// Find checks the controllers and programs of a spec, which must be loaded with the registry of Watch. It returns the
-// mistakes; why is the reason if a run cannot be checked.
+// Find checks the controllers and programs of a spec, which must be loaded with the registry of Watch. It runs the
+// beginning of some runs, several times each. It returns the mistakes, each once; why is the reason if a run cannot be
+// checked, and then found is incomplete.
 func (w *Watched) Find(s *experiment.Spec) (found []Trap, why string) {
 	add := func(x Trap) {
 		if !slices.Contains(found, x) {
@@ -147,7 +149,8 @@ func pointPrefix(r *plan.Run) string {
 	return measure.PointName(r.Point) + ": "
 }
 
-// chooseRuns returns the first runs of up to maxPoints points, so that each name occurs in one of them if possible.
+// chooseRuns returns the first runs of up to maxPoints points, so that each name occurs in one of them if possible. It
+// always includes the first point.
 func (w *Watched) chooseRuns(s *experiment.Spec) (runs []*plan.Run) {
 	covered := map[string]bool{}
 	for i, p := range s.Points() {
@@ -173,7 +176,8 @@ func wordPattern(name string) *regexp.Regexp {
 	return regexp.MustCompile(`(^|[^\w])` + regexp.QuoteMeta(name) + `([^\w]|$)`)
 }
 
-// isUnmarked reports whether packets of a point's traffic with a controller of that name cannot be marked.
+// isUnmarked reports whether packets of a point's traffic with a controller of that name cannot be marked, for one
+// traffic at least.
 func isUnmarked(p *experiment.Point, name string) bool {
 	for i := range p.Entries() {
 		tr := p.Entry(i)
@@ -186,9 +190,10 @@ func isUnmarked(p *experiment.Point, name string) bool {
 	return false
 }
 
-// runRehearsal runs the beginning of a run. Without a result, wrong describes the failure. with changes the run's
-// configuration; each is called during the run with its packet-hops. Both may be nil.
-func runRehearsal(r *plan.Run, with func(c *sim.Config), each func(hops uint64)) (result *outcome.Result,
+// runRehearsal runs the beginning of a run. Without a result, wrong describes the failure. It ends after about maxHops
+// packet-hops. configure changes the run's configuration; onProgress is called during the run, in another goroutine,
+// with its packet-hops. Both may be nil.
+func runRehearsal(r *plan.Run, configure func(c *sim.Config), onProgress func(hops uint64)) (result *outcome.Result,
 	wrong string) {
 	c, err := r.Config()
 	if err != nil {
@@ -200,13 +205,13 @@ func runRehearsal(r *plan.Run, with func(c *sim.Config), each func(hops uint64))
 	c.Progress = func(p sim.Progress) {
 		hops.Store(p.PacketHops)
 		steps.Add(1)
-		if each != nil {
-			each(p.PacketHops)
+		if onProgress != nil {
+			onProgress(p.PacketHops)
 		}
 	}
 	c.Stopped = func() bool { return hops.Load() >= maxHops }
-	if with != nil {
-		with(c)
+	if configure != nil {
+		configure(c)
 	}
 	done := make(chan struct{})
 	go func() {
@@ -236,7 +241,8 @@ func runRehearsal(r *plan.Run, with func(c *sim.Config), each func(hops uint64))
 	}
 }
 
-// panicSource returns the function and line that caused the panic being recovered.
+// panicSource returns the function and line that caused the panic being recovered, or "it". Call it in the deferred
+// function.
 func panicSource() string {
 	pc := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pc[:runtime.Callers(1, pc)])
@@ -255,7 +261,7 @@ func panicSource() string {
 	}
 }
 
-// isEqual reports whether two runs had the same results.
+// isEqual reports whether two runs had the same results: end, time, drops, flows and ports.
 func isEqual(a, b *outcome.Result) bool {
 	return a.End == b.End && a.Time == b.Time && a.Drops == b.Drops && reflect.DeepEqual(a.Flows, b.Flows) &&
 		reflect.DeepEqual(a.Ports, b.Ports)
@@ -265,7 +271,7 @@ func isEqual(a, b *outcome.Result) bool {
 var programReasons = []dataplane.Reason{dataplane.InputLoss, dataplane.Policed, dataplane.ActivityExceeded,
 	dataplane.EarlyDrop, dataplane.Evicted}
 
-// describeDrops returns a text if no packet arrives and programs drop most of the sent ones; "" otherwise.
+// describeDrops returns a text if no packet arrives and programs drop at least 80 % of the sent ones; "" otherwise.
 func describeDrops(res *outcome.Result) string {
 	sent, received := int64(0), int64(0)
 	for i := range res.Flows {

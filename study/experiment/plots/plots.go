@@ -184,6 +184,7 @@ func Keys() []document.Key { return slices.Clone(Table.Keys) }
 // shownGroups has, by name, the groups of each measure that a plot can show.
 type shownGroups map[string][]string
 
+// addGroups adds groups to the measure with the given name. A group may be added twice.
 func (g shownGroups) addGroups(name string, groups ...string) {
 	g[name] = append(g[name], groups...)
 }
@@ -199,8 +200,8 @@ type Decoder struct {
 	plots    []Plot
 }
 
-// NewDecoder returns a decoder of plots. names has what runs measure, and view the points. ranks is the number of
-// ranks of the largest job.
+// NewDecoder returns a decoder of plots. names has what runs measure, and view the points. ranks is the number of ranks
+// of the largest job, 0 without jobs. Errors go to r.
 func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, traffics []string, ranks int) *Decoder {
 	d := &Decoder{Reader: r, view: view, traffics: traffics, ranks: ranks, sets: listShown(names)}
 	for _, dim := range view.Sweep {
@@ -210,7 +211,8 @@ func NewDecoder(r *document.Reader, view *claim.View, names *measure.Values, tra
 }
 
 // ParsePlot reads a plot that is not in the plot list: keys in their order, each with its value as text in the form of
-// a file. Places of errors are names, such as names of flags.
+// a file. Places of errors are names, such as names of flags. A decoder parses only one plot: it keeps errors and the
+// plot that it read before. All errors are returned together.
 func (d *Decoder) ParsePlot(keys []Key) (Plot, error) {
 	item := &document.Node{Kind: document.Mapping, Position: document.Position{File: "the plot", Line: 1, Column: 1}}
 	for _, k := range keys {
@@ -260,7 +262,8 @@ func listShown(names *measure.Values) [kindCount]shownGroups {
 	return sets
 }
 
-// ReadList reads the plot list. Errors go to the reader.
+// ReadList reads the plot list. Errors go to the reader. It returns nil without a list, and only the valid entries
+// after an error.
 func (d *Decoder) ReadList(t *document.Node) []Plot {
 	if t == nil {
 		return nil
@@ -277,7 +280,7 @@ func (d *Decoder) ReadList(t *document.Node) []Plot {
 	return d.plots
 }
 
-// readPlot reads an entry of the list and appends it to d.plots.
+// readPlot reads an entry of the list and appends it to d.plots. After an error in the axes it appends no plot.
 func (d *Decoder) readPlot(x document.Map) {
 	p := Plot{}
 	if v := x.Get("kind"); v != nil {
@@ -380,7 +383,8 @@ func (d *Decoder) checkLonelyY(axisY *document.Node) {
 	}
 }
 
-// checkKind reports an error if the kind does not match the axes.
+// checkKind reports an error if the kind does not match the axes. shares reports whether the kind is cdf or ccdf, which
+// y must then equal.
 func (d *Decoder) checkKind(x document.Map, p *Plot, shares bool) {
 	allowed := map[AxesKind][]string{OverSweep: {KindLines, KindPoints, KindBars, KindBox, KindHeat},
 		OverTime: {KindSeries, KindLines, KindPoints}, OverSize: {KindLines, KindPoints}, CDF: {KindCDF, KindCCDF}}[p.Kind]
@@ -415,7 +419,8 @@ func (d *Decoder) readHeatAxes(x document.Map, p *Plot, axisX, axisY *document.N
 	return z
 }
 
-// readMeasure reads the measure, or measure.group, that is shown.
+// readMeasure reads the measure, or measure.group, that is shown, from measured, the value of its axis. It stores the
+// name in X, Y or Z of the plot, and the group in its Groups.
 func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) {
 	set := d.sets[p.Kind]
 	if p.DrawnAs == KindBox { // a box shows the distribution over seeds, or of all values
@@ -457,7 +462,7 @@ func (d *Decoder) readMeasure(x document.Map, p *Plot, measured *document.Node) 
 	}
 }
 
-// Measure returns the measure that a plot shows.
+// Measure returns the measure that a plot shows. For a timeline it is the word timeline.
 func (p *Plot) Measure() string {
 	switch {
 	case p.DrawnAs == KindHeat:
@@ -470,7 +475,8 @@ func (p *Plot) Measure() string {
 	return p.Y
 }
 
-// groupsOf returns the groups of a measure that any point has.
+// groupsOf returns the groups of a measure that any point has. If a traffic is among the groups, all traffics are,
+// since other points may measure them.
 func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
 	traffics := d.traffics
 	byTraffic := false
@@ -489,7 +495,8 @@ func (d *Decoder) groupsOf(name string, set shownGroups) (out []string) {
 	return out
 }
 
-// readWhere reads the points and the groups that are shown.
+// readWhere reads the points and the groups that are shown. Groups come from the keys traffic and where.traffic, unless
+// traffic is a key of the sweep.
 func (d *Decoder) readWhere(x document.Map, p *Plot) {
 	groups := document.ItemsOf(x.Get("traffic"))
 	if w := x.Get("where"); w != nil {
@@ -520,7 +527,8 @@ func (d *Decoder) readWhere(x document.Map, p *Plot) {
 	}
 }
 
-// splitByTraffic adds a line for each traffic if the plot selects no traffic.
+// splitByTraffic adds a line for each traffic to a plot over a sweep key, if several traffics are shown and neither
+// lines, panels nor an axis distinguishes them.
 func (d *Decoder) splitByTraffic(p *Plot) {
 	if p.Kind != OverSweep || slices.Contains(p.Lines, groupAxis) || p.Panels == groupAxis || p.Y == groupAxis {
 		return
@@ -539,7 +547,8 @@ func (d *Decoder) splitByTraffic(p *Plot) {
 // maxRanksShown limits the ranks of a timeline.
 const maxRanksShown = 1000
 
-// readTimeline reads an entry of the list with kind timeline.
+// readTimeline reads an entry of the list with kind timeline. It reports an error for keys that timelines lack, and if
+// no measure records timelines.
 func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	p.Kind, p.X = OverRanks, timeAxis
 	if v := x.Get("x"); v != nil {
@@ -562,7 +571,7 @@ func (d *Decoder) readTimeline(x document.Map, p *Plot) {
 	d.plots = append(d.plots, *p)
 }
 
-// readRanks reads the ranks that are shown: a list, or their number.
+// readRanks reads the ranks that are shown: a list, or their number. Without the key it selects the default.
 func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	v := x.Get("ranks")
 	switch {
@@ -585,7 +594,7 @@ func (d *Decoder) readRanks(x document.Map, p *Plot) {
 	}
 }
 
-// readStyle reads the appearance of a plot.
+// readStyle reads the appearance of a plot. It uses LogX and LogY of the plot, which must be set, to check ranges.
 func (d *Decoder) readStyle(x document.Map, p *Plot) {
 	for _, a := range []struct {
 		key string
@@ -667,7 +676,7 @@ func readLength(text string) float64 {
 	return math.NaN()
 }
 
-// readRange reads low..high. log requires ends above 0.
+// readRange reads low..high. log requires ends above 0. After an error the range may be incomplete.
 func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	const allowed = "low..high such as 0..50Mbps, 10.. or ..1"
 	text := d.ReadText(v)
@@ -702,7 +711,7 @@ func readRange(d *document.Reader, v *document.Node, log bool) (r Range) {
 	return r
 }
 
-// readTicks reads the values of ticks, or their number.
+// readTicks reads the values of ticks, or their number. The number must be from 2 to 50.
 func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 	if v.Kind == document.Scalar {
 		n, err := strconv.Atoi(v.Text)
@@ -725,7 +734,7 @@ func readTicks(d *document.Reader, v *document.Node) (t Ticks) {
 	return t
 }
 
-// String returns the range in the form of a file.
+// String returns the range in the form of a file. An end that is not set is empty: "0..".
 func (r Range) String() string {
 	end := func(v float64, has bool) string {
 		if !has {
@@ -772,8 +781,9 @@ func (d *Decoder) checkNames(x document.Map, p *Plot) {
 }
 
 // CheckNames checks plots if the measures of runs are unknown: view.MayBeMeasure reports whether a name may be a
-// measure, and known has the possible names for messages.
-func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []string) {
+// measure, and names has the possible names for messages. It checks keys, conditions and the names of measures; errors
+// go to r.
+func CheckNames(r *document.Reader, view *claim.View, t *document.Node, names []string) {
 	if t == nil || t.Kind != document.List {
 		return
 	}
@@ -792,7 +802,7 @@ func CheckNames(r *document.Reader, view *claim.View, t *document.Node, known []
 			view.ReadWhere(r, &f.Filter, w)
 		}
 		if y := x.Get("y"); y != nil && y.Kind == document.Scalar && y.Text != cdfAxis && !view.MayBeMeasure(y.Text) {
-			r.FailUnknown(y.Position, "measure", y.Text, known)
+			r.FailUnknown(y.Position, "measure", y.Text, names)
 		}
 	}
 }

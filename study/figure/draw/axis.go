@@ -37,7 +37,7 @@ func (s *scale) position(v float64) vg.Length {
 	return s.from + vg.Length((v-low)/(high-low))*(s.to-s.from)
 }
 
-// contains reports whether v is within the range, with a tolerance for rounding.
+// contains reports whether v is within the range, with a tolerance for rounding; false for NaN.
 func (s *scale) contains(v float64) bool {
 	if s.log {
 		return v >= s.low*(1-1e-9) && v <= s.high*(1+1e-9)
@@ -68,9 +68,10 @@ func (s *span) include(low, v, high float64) {
 	}
 }
 
-// chooseRange returns the axis's range: the given bounds, otherwise the values' range extended by the margin, a
-// share of the range. Values that are never negative do not extend it below 0, even if their intervals do. It
-// includes 0 if the axis asks for that or, with a margin above 0.03, unless all values are far from 0.
+// chooseRange returns the axis's range: the given bounds, otherwise the values' range extended by the margin, a share
+// of the range. Values that are never negative do not extend it below 0, even if their intervals do. It includes 0 if
+// the axis asks for that or, with a margin above 0.03, unless all values are far from 0. Min and Max of the axis have
+// priority. An empty span gives 0 … 1.
 func (a axis) chooseRange(s span, margin float64) (low, high float64) {
 	low, high = s.low, s.high
 	if low > high {
@@ -151,8 +152,8 @@ func (a axis) applyGivenRange(low, high float64) (float64, float64) {
 	return low, high
 }
 
-// formatTicks formats tick values with as many decimals as distinguish them. On a logarithmic axis of shares it uses
-// no SI prefixes: a thousandth is 0.001.
+// formatTicks formats tick values with as many decimals as distinguish them. shares marks an axis that ends at 1. On a
+// logarithmic axis of shares it uses no SI prefixes: a thousandth is 0.001.
 func formatTicks(values []float64, log, shares bool) (labels []string) {
 	decimals := 0
 	for _, v := range values {
@@ -190,7 +191,7 @@ type labelRule struct {
 	labelSize func(label string) vg.Length
 }
 
-// labelsFit reports whether no two neighbouring labels overlap.
+// labelsFit reports whether no two neighbouring labels overlap on a scale. The ticks must be in order.
 func (r *labelRule) labelsFit(s *scale, ticks []tick) bool {
 	for i := 1; i < len(ticks); i++ {
 		apart := s.position(ticks[i].value) - s.position(ticks[i-1].value)
@@ -201,7 +202,8 @@ func (r *labelRule) labelsFit(s *scale, ticks []tick) bool {
 	return true
 }
 
-// dropOverlaps clears the labels that overlap the previous label and returns ticks. The first label always stays.
+// dropOverlaps clears the labels that overlap the previous label and returns ticks. The first label always stays. It
+// changes ticks.
 func (r *labelRule) dropOverlaps(s *scale, ticks []tick) []tick {
 	last := -1
 	for i := range ticks {
@@ -217,7 +219,7 @@ func (r *labelRule) dropOverlaps(s *scale, ticks []tick) []tick {
 	return ticks
 }
 
-// labelTicks returns ticks at the values with formatted labels.
+// labelTicks returns ticks at the values with formatted labels. log is the kind of axis.
 func (a axis) labelTicks(values []float64, log bool) (out []tick) {
 	for i, label := range formatTicks(values, log, a.UpperBound == 1) {
 		out = append(out, tick{values[i], label})
@@ -226,7 +228,7 @@ func (a axis) labelTicks(values []float64, log bool) (out []tick) {
 }
 
 // chooseTicks returns the ticks of the axis: the words, the given ticks, the sweep's values if they fit, or as many
-// round numbers as fit.
+// round numbers as fit by r. Ticks outside of the scale are left out, except words.
 func (a axis) chooseTicks(s *scale, r labelRule) []tick {
 	within := func(values []float64) (out []float64) {
 		for _, v := range values {

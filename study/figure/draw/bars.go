@@ -30,8 +30,8 @@ func (a *area) drawBars(m *figure.Mark) {
 	})
 }
 
-// fillBar draws a rectangle in the style of a series' bars: hatch and edge. sample selects the denser hatch of the
-// legend.
+// fillBar draws a rectangle in the style of a series' bars: hatch and edge. The edges are from the top left. sample
+// selects the denser hatch of the legend.
 func (p *pen) fillBar(left, top, right, bottom vg.Length, series int, sample bool) {
 	c := seriesColour(series)
 	r := p.rectangle(left, top, right, bottom)
@@ -57,8 +57,8 @@ func (p *pen) fillBar(left, top, right, bottom vg.Length, series int, sample boo
 	p.Stroke(r.Path())
 }
 
-// hatchRectangle fills r with parallel lines at the angle in radians and the given gap. Lines have fixed positions on
-// the page, so that neighbouring bars look alike.
+// hatchRectangle fills r, in canvas coordinates, with parallel lines at the angle in radians and the given gap. Lines
+// have fixed positions on the page, so that neighbouring bars look alike.
 func (p *pen) hatchRectangle(r vg.Rectangle, angle float64, gap vg.Length, c color.Color) {
 	sin, cos := vg.Length(math.Sin(angle)), vg.Length(math.Cos(angle))
 	low, high := vg.Length(math.Inf(1)), vg.Length(math.Inf(-1))
@@ -118,7 +118,7 @@ func (a *area) drawBoxes(m *figure.Mark) {
 	}
 }
 
-// drawHistogram draws a filled rectangle from each X to the next, up to Y.
+// drawHistogram draws a filled rectangle from each X to the next, from the axis up to Y. The last X has no rectangle.
 func (a *area) drawHistogram(m *figure.Mark) {
 	for i := range len(m.X) - 1 {
 		if !(m.Y[i] > a.y.low) {

@@ -19,11 +19,13 @@ type pen struct {
 // canvasPoint converts a position from the top left to canvas coordinates.
 func (p *pen) canvasPoint(x, y vg.Length) vg.Point { return vg.Point{X: x, Y: p.height - y} }
 
+// rectangle converts a rectangle with edges from the top left to canvas coordinates.
 func (p *pen) rectangle(left, top, right, bottom vg.Length) vg.Rectangle {
 	return vg.Rectangle{Min: p.canvasPoint(left, bottom), Max: p.canvasPoint(right, top)}
 }
 
-// drawLabel draws text in ink at (x, y) with the given alignment; turn rotates it in radians.
+// drawLabel draws text in ink at (x, y) with the given alignment; turn rotates it in radians, counterclockwise. An
+// empty text draws no label.
 func (p *pen) drawLabel(text string, x, y, size vg.Length, alongX draw.XAlignment, alongY draw.YAlignment,
 	turn float64) {
 	if text == "" {
@@ -38,11 +40,11 @@ func (p *pen) drawLabel(text string, x, y, size vg.Length, alongX draw.XAlignmen
 type anchorer interface{ anchorTexts(at draw.XAlignment) }
 
 // writeText draws text at a point. The style's alignment relates the text to the point.
-func (p *pen) writeText(style words.Style, at vg.Point, text string) {
+func (p *pen) writeText(style words.Style, point vg.Point, text string) {
 	if c, ok := p.Canvas.Canvas.(anchorer); ok {
 		c.anchorTexts(style.XAlign)
 	}
-	p.FillText(style, at, text)
+	p.FillText(style, point, text)
 }
 
 // markerRadius returns the radius of markers.
@@ -84,7 +86,7 @@ func (p *pen) drawAll() {
 	p.drawLegend()
 }
 
-// panelCorner returns the upper left corner of panel i.
+// panelCorner returns the upper left corner of panel i, from the top left of the figure.
 func (p *pen) panelCorner(i int) (left, top vg.Length) {
 	size := p.panel.Size()
 	return p.panel.Min.X + vg.Length(i%p.across)*(size.X+p.gapX), p.panel.Min.Y + vg.Length(i/p.across)*(size.Y+p.gapY)
@@ -129,8 +131,8 @@ func (p *pen) drawPanel(i int) {
 	p.drawAxes(i, left, top, right, bottom)
 }
 
-// drawAxes draws the two axis lines of panel i and their ticks. Only panels at the left and bottom edge of the grid
-// get tick labels.
+// drawAxes draws the two axis lines of panel i and their ticks. Only panels at the left and bottom edge of the grid get
+// tick labels. The other arguments are the panel's edges.
 func (p *pen) drawAxes(i int, left, top, right, bottom vg.Length) {
 	line := draw.LineStyle{Color: frame, Width: p.em(0.07)}
 	long := p.em(0.3)
@@ -173,13 +175,13 @@ type area struct {
 	slots     []int
 }
 
-// valuePoint returns the canvas point of a value of the series.
+// valuePoint returns the canvas point of a value of the series, within the series' slot.
 func (a *area) valuePoint(m *figure.Mark, x, y float64) vg.Point {
 	by, _ := slotOffset(a.slots, m.Series)
 	return a.canvasPoint(a.left+a.x.position(x+by), a.top+a.y.position(y))
 }
 
-// isShown reports whether the point (x, y) is within the axes.
+// isShown reports whether the point (x, y) is within the axes; with words on the x axis, any x is.
 func (a *area) isShown(x, y float64) bool {
 	return !(a.x.log && x <= 0) && !(a.y.log && y <= 0) && a.y.contains(y) && (a.Figure.X.Words != nil || a.x.contains(x))
 }
@@ -235,7 +237,7 @@ func (a *area) drawOver(m *figure.Mark) {
 	}
 }
 
-// needsMarkers reports whether plain lines get markers: from the fifth series on the dash patterns repeat.
+// needsMarkers reports whether a plain line such as m gets markers: from the fifth series on the dash patterns repeat.
 func (p *pen) needsMarkers(m *figure.Mark) bool {
 	n := map[int]bool{}
 	for i := range p.Panels {
@@ -246,8 +248,8 @@ func (p *pen) needsMarkers(m *figure.Mark) bool {
 	return len(n) > len(dashPatterns) || len(n) > 1 && m.Dash != figure.BySeries
 }
 
-// sparseMarkers returns indices of up to six values for markers along a line. The offset differs between neighbouring
-// series.
+// sparseMarkers returns indices of up to six values for markers along a line, spread over the axis s. The offset
+// differs between neighbouring series.
 func sparseMarkers(m *figure.Mark, s *scale) (out []int) {
 	const each = 6
 	wide := s.to - s.from
@@ -266,7 +268,7 @@ func sparseMarkers(m *figure.Mark, s *scale) (out []int) {
 	return out
 }
 
-// lineStyle returns the colour, width and dashes of the mark's line.
+// lineStyle returns the colour, width and dashes of the mark's line. Dash replaces the series' pattern.
 func (p *pen) lineStyle(m *figure.Mark) draw.LineStyle {
 	style := draw.LineStyle{Color: seriesColour(m.Series), Width: p.lineWidth()}
 	if m.SparseMarkers || m.Form == figure.Steps || m.Light {
@@ -303,7 +305,7 @@ func (a *area) drawLine(m *figure.Mark) {
 	}
 }
 
-// clipInterval clips an interval to the axis's range. It moves a lower end that a logarithmic axis cannot show to the
+// clipInterval clips an interval to the y axis's range. It moves a lower end that a logarithmic axis cannot show to the
 // start of the axis.
 func (a *area) clipInterval(low, high float64) (float64, float64) {
 	return max(low, a.y.low), min(high, a.y.high)

@@ -38,7 +38,7 @@ func luminance(c color.RGBA) float64 {
 	return 0.2126*linear(c.R) + 0.7152*linear(c.G) + 0.0722*linear(c.B)
 }
 
-// barScale returns the value range of the heat map's colours, with positions 0 … 1.
+// barScale returns the value range of the heat map's colours, with positions 0 … 1. The figure needs a colour axis.
 func (s *sheet) barScale() scale {
 	all := newSpan()
 	for i := range s.Panels {
@@ -54,7 +54,7 @@ func (s *sheet) barScale() scale {
 	return scale{low: low, high: high, log: s.ColourAxis.Log, from: 0, to: 1}
 }
 
-// drawHeat fills the cells and writes their values where they fit.
+// drawHeat fills the cells and writes their values where they fit. (left, top) is the panel's corner.
 func (p *pen) drawHeat(h *figure.Heat, left, top vg.Length) {
 	s := p.barScale()
 	edge := func(k int) float64 {
@@ -150,7 +150,7 @@ func inkOn(c color.RGBA) color.Color {
 	return color.RGBA{0xfe, 0xfe, 0xfd, 0xff}
 }
 
-// drawBar draws the colour bar with its ticks and label.
+// drawBar draws the colour bar with its ticks and label, from left and between top and bottom.
 func (p *pen) drawBar(left, top, bottom vg.Length) {
 	s := p.barScale()
 	right := left + p.em(0.9)

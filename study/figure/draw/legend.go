@@ -33,7 +33,7 @@ func isCorner(p figure.LegendPosition) bool {
 // swatchWidth returns the width of the samples.
 func (s *sheet) swatchWidth() vg.Length { return s.em(2.4) }
 
-// legendEntries returns the drawn series in their order, followed by row states and extra entries.
+// legendEntries returns the drawn series with a name in their order, followed by row states and extra entries.
 func (s *sheet) legendEntries() (out []legendCell) {
 	for i, name := range s.Names {
 		var found *figure.Mark
@@ -60,7 +60,8 @@ func (s *sheet) legendEntries() (out []legendCell) {
 	return out
 }
 
-// layoutLegend lays out the entries for a place. A legend without entries gets the place NoLegend.
+// layoutLegend lays out the entries for a place, and returns the layout. A legend without entries gets the place
+// NoLegend.
 func (s *sheet) layoutLegend(place figure.LegendPosition) *legend {
 	k := &legend{place: place, cells: s.legendEntries()}
 	if place == figure.NoLegend || len(k.cells) == 0 {
@@ -100,7 +101,7 @@ func (s *sheet) layoutLegend(place figure.LegendPosition) *legend {
 	return k
 }
 
-// drawLegend draws the legend at its place.
+// drawLegend draws the legend at its place; in a corner on a pale background.
 func (p *pen) drawLegend() {
 	s := p.sheet
 	k := s.key
@@ -140,7 +141,8 @@ func (p *pen) drawLegend() {
 	}
 }
 
-// emptiestCorner returns a corner of the first panel that contains no value; Below if each corner contains some.
+// emptiestCorner returns a corner of the first panel in which the legend covers no value; Below if there is no such
+// corner. The legend's size must be known.
 func (s *sheet) emptiestCorner() figure.LegendPosition {
 	corners := []figure.LegendPosition{figure.TopRight, figure.TopLeft, figure.BottomRight, figure.BottomLeft}
 	taken := make([]bool, len(corners))

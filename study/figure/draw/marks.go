@@ -44,7 +44,8 @@ func checkFigure(f *figure.Figure) error {
 	return nil
 }
 
-// eachValue calls f for every defined value of the mark with the ends of its interval.
+// eachValue calls f for every defined value of the mark with the ends of its interval; both ends are y without one. For
+// a box they are the whiskers, and y the median.
 func eachValue(m *figure.Mark, f func(x, low, y, high float64)) {
 	for i := range m.X {
 		if m.Form == figure.Boxes {
@@ -61,7 +62,7 @@ func eachValue(m *figure.Mark, f func(x, low, y, high float64)) {
 	}
 }
 
-// intervalOf returns the interval of value i; y, y if it has no interval.
+// intervalOf returns the interval of value i; y, y if it has no interval, where y is the value.
 func intervalOf(m *figure.Mark, i int) (low, high float64) {
 	y := m.Y[i]
 	if m.Low == nil || math.IsNaN(m.Low[i]) || math.IsNaN(m.High[i]) || math.IsInf(m.Low[i], 0) {
@@ -90,7 +91,7 @@ func slotsOf(p *figure.Panel) (out []int) {
 }
 
 // slotOffset returns the offset of a series from the centre of its place and its width, both in units of the axis.
-// Without slots it returns 0, 0.8.
+// slots are from slotsOf and must include the series. Without slots it returns 0, 0.8.
 func slotOffset(slots []int, series int) (by, width float64) {
 	if len(slots) == 0 {
 		return 0, 0.8

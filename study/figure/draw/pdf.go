@@ -33,8 +33,8 @@ type pdfState struct {
 // fontFamily is the font's name in the document.
 const fontFamily = "LiberationSans"
 
-// newPDF returns a canvas with one empty page of the given size. The document's dates are fixed, so that equal
-// figures give equal bytes.
+// newPDF returns a canvas with one empty page of the given size. The document's dates are fixed, so that equal figures
+// give equal bytes. title is the document's.
 func newPDF(width, height vg.Length, title string) *pdf {
 	doc := fpdf.NewCustom(&fpdf.InitType{UnitStr: "pt", Size: fpdf.SizeType{Wd: width.Points(), Ht: height.Points()}})
 	doc.SetCreationDate(time.Unix(0, 0).UTC())
@@ -129,7 +129,7 @@ func (p *pdf) Stroke(path vg.Path) {
 // Fill implements vg.Canvas.
 func (p *pdf) Fill(path vg.Path) { p.drawPath(path, "F") }
 
-// drawPath draws the path; style is fpdf's: D strokes, F fills.
+// drawPath draws the path, transformed; style is fpdf's: D strokes, F fills.
 func (p *pdf) drawPath(path vg.Path, style string) {
 	open := false
 	for _, c := range path {
@@ -208,4 +208,5 @@ func (p *pdf) Size() (w, h vg.Length) {
 	return vg.Length(wide), vg.Length(high)
 }
 
+// writeTo writes the document to w, and returns its first error. The canvas cannot be used afterwards.
 func (p *pdf) writeTo(w io.Writer) error { return p.doc.Output(w) }

@@ -41,7 +41,8 @@ func nameRows(f *figure.Figure) {
 	}
 }
 
-// rowName returns the name of the row at a place of the axis; "" if the panel has no row there.
+// rowName returns the name of the row at a place of the axis; "" if the panel has no row there. Places count from the
+// bottom, rows from the top; places is their number.
 func rowName(r *figure.Rows, place, places int) string {
 	if i := places - 1 - place; i < len(r.Names) {
 		return r.Names[i]
@@ -85,8 +86,8 @@ func (p *pen) drawRows(r *figure.Rows, left, top vg.Length) {
 	}
 }
 
-// visibleSpans returns the spans of one row clipped to the axis. If some are too narrow, it divides the row into
-// cells, and each cell shows the state that fills most of it.
+// visibleSpans returns the spans of one row clipped to the axis; row is in order of time. If some are too narrow, it
+// divides the row into cells, and each cell shows the state that fills most of it.
 func (s *sheet) visibleSpans(row []figure.Span) (out []figure.Span) {
 	minLength, narrow := s.minSpanLength(), false
 	for _, x := range row {
@@ -133,10 +134,10 @@ func (s *sheet) visibleSpans(row []figure.Span) (out []figure.Span) {
 	return out
 }
 
-// drawBlock draws the legend's sample of a row state.
-func (p *pen) drawBlock(left, top, right, bottom vg.Length, does int) {
+// drawBlock draws the legend's sample of a row state, an index of stateColours.
+func (p *pen) drawBlock(left, top, right, bottom vg.Length, state int) {
 	r := p.rectangle(left, top, right, bottom)
-	p.SetColor(stateColours[does])
+	p.SetColor(stateColours[state])
 	p.Fill(r.Path())
 	p.SetLineStyle(draw.LineStyle{Color: frame, Width: p.em(0.04)})
 	p.Stroke(r.Path())

@@ -76,7 +76,8 @@ type scriptMark struct {
 	Plain   bool    `json:"plain"`
 }
 
-// newScript arranges the figure and collects the data of a script that reads the numbers from the file data.
+// newScript arranges the figure and collects the data of a script that reads the numbers from the file data. It does
+// not change f. Errors are as in Draw.
 func newScript(f *figure.Figure, data string) (*script, error) {
 	f = f.Sanitized()
 	s, err := arrangeFigure(f, textWidth)
@@ -119,7 +120,7 @@ func newScript(f *figure.Figure, data string) (*script, error) {
 //go:embed plot.py
 var pythonTemplate string
 
-// Matplotlib returns a Python script that draws the figure from the CSV file data next to it.
+// Matplotlib returns a Python script that draws the figure from the CSV file data (Figure.CSV) next to it.
 func (Drawer) Matplotlib(f *figure.Figure, data string) ([]byte, error) {
 	s, err := newScript(f, data)
 	if err != nil {
@@ -141,7 +142,8 @@ func quoteGnuplot(s string) string {
 	return "'" + strings.ReplaceAll(strings.ReplaceAll(s, "'", "''"), "\n", " ") + "'"
 }
 
-// Gnuplot returns a gnuplot script that reads the CSV file data and writes an SVG to the file into.
+// Gnuplot returns a gnuplot script that reads the CSV file data and writes an SVG to the file into. data is the output
+// of Figure.CSV.
 func (Drawer) Gnuplot(f *figure.Figure, data, into string) ([]byte, error) {
 	s, err := newScript(f, data)
 	if err != nil {
@@ -194,7 +196,7 @@ func (Drawer) Gnuplot(f *figure.Figure, data, into string) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// plotParts returns the panel's elements of the plot command.
+// plotParts returns the panel's elements of the plot command; at least one.
 func (p *scriptPanel) plotParts(s *script) (parts []string) {
 	from := quoteGnuplot(s.Data)
 	if p.Rows != nil {

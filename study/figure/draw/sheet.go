@@ -62,8 +62,8 @@ func (s *sheet) widthOf(text string, size vg.Length) vg.Length {
 type widthFunc func(text string, size vg.Length) vg.Length
 
 // arrangeFigure computes the positions of all parts of a figure. It returns an error if the figure is invalid, has no
-// values or does not fit.
-func arrangeFigure(f *figure.Figure, room widthFunc) (*sheet, error) {
+// values or does not fit. measureWidth returns the width to reserve for a text. It does not change f.
+func arrangeFigure(f *figure.Figure, measureWidth widthFunc) (*sheet, error) {
 	if err := checkFigure(f); err != nil {
 		return nil, err
 	}
@@ -73,7 +73,7 @@ func arrangeFigure(f *figure.Figure, room widthFunc) (*sheet, error) {
 		nameRows(f)
 		f.Columns = 1
 	}
-	s := &sheet{Figure: f, textSize: vg.Length(f.Size.Text), width: vg.Length(f.Size.Width), measureWidth: room}
+	s := &sheet{Figure: f, textSize: vg.Length(f.Size.Text), width: vg.Length(f.Size.Width), measureWidth: measureWidth}
 	s.smallSize = s.textSize * 0.92
 	if f.Size.Text >= figure.MinTextSize {
 		s.smallSize = max(s.smallSize, figure.MinTextSize)
@@ -119,7 +119,7 @@ func arrangeFigure(f *figure.Figure, room widthFunc) (*sheet, error) {
 	}
 }
 
-// dropCutLabels clears tick labels that would extend beyond the figure, as may happen in a narrow one.
+// dropCutLabels clears labels of x ticks that would extend beyond the figure, as may happen in a narrow one.
 func (s *sheet) dropCutLabels() {
 	if s.wordTilt > 0 || s.brokenWords != nil {
 		return
@@ -133,7 +133,8 @@ func (s *sheet) dropCutLabels() {
 	}
 }
 
-// valueSpans returns the ranges of all panels' values and the number n of values.
+// valueSpans returns the ranges of all panels' values and the number n of values. It leaves out values that a
+// logarithmic axis cannot show.
 func (s *sheet) valueSpans() (x, y span, n int) {
 	x, y = newSpan(), newSpan()
 	for i := range s.Panels {
@@ -168,7 +169,7 @@ func (s *sheet) valueSpans() (x, y span, n int) {
 	return x, y, n
 }
 
-// setRanges sets the ranges of both axes.
+// setRanges sets the ranges and kinds of both axes from the spans of the values, or from given ranges.
 func (s *sheet) setRanges(x, y span) {
 	marginX, marginY := 0.0, 0.04
 	heat := false
@@ -194,7 +195,7 @@ func (s *sheet) setRanges(x, y span) {
 	s.x.log, s.y.log = s.X.Log && s.X.Words == nil, s.Y.Log
 }
 
-// countOutside counts the values outside of the given ranges for the note.
+// countOutside counts the values outside of the given ranges for the note. The ranges must be set.
 func (s *sheet) countOutside() {
 	for i := range s.Panels {
 		for k := range s.Panels[i].Marks {
@@ -207,7 +208,7 @@ func (s *sheet) countOutside() {
 	}
 }
 
-// arrangeGrid sets the number of panels per row and the number of rows.
+// arrangeGrid sets the number of panels per row and the number of rows. The figure's Columns have priority.
 func (s *sheet) arrangeGrid() {
 	n := len(s.Panels)
 	s.across = s.Columns
@@ -221,7 +222,7 @@ func (s *sheet) arrangeGrid() {
 	s.down = (n + s.across - 1) / s.across
 }
 
-// wrapHeading breaks title and note into lines, and completes the note.
+// wrapHeading breaks title and note into lines, and completes the note with what the sheet leaves out.
 func (s *sheet) wrapHeading() {
 	room := s.width - s.em(0.6)
 	s.title, s.note = nil, nil
@@ -253,7 +254,7 @@ func (s *sheet) wrapHeading() {
 	}
 }
 
-// wrapText breaks a line into lines of at most room, at spaces or, if necessary, within words.
+// wrapText breaks a line into lines of at most room, at spaces or, if necessary, within words, in the given font size.
 func (s *sheet) wrapText(line string, room, size vg.Length) (out []string) {
 	now := ""
 	for _, word := range strings.SplitAfter(line, " ") {
@@ -282,8 +283,8 @@ func (s *sheet) wrapText(line string, room, size vg.Length) (out []string) {
 	return append(out, strings.TrimRight(now, " "))
 }
 
-// fitPanels computes the size of the panels, their gaps and ticks from the current estimates. It returns an error if
-// the panels do not fit.
+// fitPanels computes the size of the panels, their gaps and ticks from the current estimates. Further calls improve the
+// result, since its parts depend on each other. It returns an error if the panels do not fit.
 func (s *sheet) fitPanels() error {
 	head := s.em(0.35) + vg.Length(len(s.title))*s.em(1.3) + vg.Length(len(s.note))*s.smallSize*1.3
 	if len(s.title)+len(s.note) > 0 {
@@ -370,7 +371,8 @@ func (s *sheet) wrapUpright(label string, high vg.Length) []string {
 	return s.wrapText(label, high+s.em(0.9), s.textSize)
 }
 
-// wrapPanelTitles breaks the panels' titles into lines and returns their height above the first row. It sets gapY.
+// wrapPanelTitles breaks the panels' titles into lines and returns their height above the first row. wide is the width
+// of a panel. It sets headings and gapY.
 func (s *sheet) wrapPanelTitles(wide vg.Length) (head vg.Length) {
 	s.headings, s.gapY = nil, s.em(0.9)
 	maxLines := 0
@@ -388,8 +390,8 @@ func (s *sheet) wrapPanelTitles(wide vg.Length) (head vg.Length) {
 	return head
 }
 
-// widenGaps widens the gap between neighbouring panels until the last tick label of one does not overlap the first
-// one of the next.
+// widenGaps widens gapX, the gap between neighbouring panels, until the last tick label of one does not overlap the
+// first one of the next.
 func (s *sheet) widenGaps(wide vg.Length) {
 	s.gapX = max(s.gapX, s.em(1.1))
 	if s.across < 2 || s.wordTilt > 0 || s.brokenWords != nil || len(s.xTicks) == 0 {
@@ -405,7 +407,7 @@ func (s *sheet) widenGaps(wide vg.Length) {
 	s.gapX = max(s.gapX, over+under+s.smallSize*0.6)
 }
 
-// sideMargins returns the widths left and right of the panels: labels, ticks, legend and colour bar.
+// sideMargins returns the widths left and right of the panels: labels, ticks, legend and colour bar. It sets barSpace.
 func (s *sheet) sideMargins() (left, right vg.Length) {
 	left = s.em(0.3)
 	left += s.em(1.4 * float64(len(s.yLabel)))
@@ -446,6 +448,7 @@ func (s *sheet) sideMargins() (left, right vg.Length) {
 }
 
 // arrangeXAxis chooses the ticks of the horizontal axis, and breaks, rotates or skips its words if they do not fit.
+// wide is the width of a panel.
 func (s *sheet) arrangeXAxis(wide vg.Length) {
 	r := labelRule{s.smallSize * 0.7, func(label string) vg.Length { return s.widthOf(label, s.smallSize) }}
 	s.xTicks = axis{&s.X}.chooseTicks(&s.x, r)
@@ -483,8 +486,8 @@ func (s *sheet) arrangeXAxis(wide vg.Length) {
 	}
 }
 
-// breakWords breaks the words of the axis into up to three lines at spaces, hyphens and underscores. It sets
-// brokenWords and reports whether all fit.
+// breakWords breaks the words of the axis into up to three lines at spaces, hyphens and underscores. It reports whether
+// all fit into room, and only then sets brokenWords.
 func (s *sheet) breakWords(room vg.Length) bool {
 	var all [][]string
 	for _, w := range s.X.Words {

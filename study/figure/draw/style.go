@@ -55,7 +55,7 @@ func seriesColour(series int) color.Color {
 	return figure.Palette()[series%figure.MaxSeries]
 }
 
-// withOpacity returns the colour with the given opacity, 0 … 1.
+// withOpacity returns the opaque colour c with the opacity share, 0 … 1.
 func withOpacity(c color.Color, share float64) color.Color {
 	r, g, b, _ := c.RGBA()
 	return color.NRGBA{uint8(r >> 8), uint8(g >> 8), uint8(b >> 8), uint8(math.Round(255 * share))}
@@ -69,16 +69,17 @@ type shape struct {
 	round   bool
 }
 
-// newPolygon returns a regular polygon; first is the angle of its first corner in degrees.
-func newPolygon(sides int, first float64) shape {
+// newPolygon returns a regular polygon; firstAngle is the angle of its first corner in degrees.
+func newPolygon(sides int, firstAngle float64) shape {
 	var s shape
 	for k := range sides {
-		s.corners = append(s.corners, first+360*float64(k)/float64(sides))
+		s.corners = append(s.corners, firstAngle+360*float64(k)/float64(sides))
 	}
 	return s
 }
 
-// newStar returns a star with the given number of points; inner is the factor of the inner radius.
+// newStar returns a star with the given number of points; inner is the factor of the inner radius; the outer one has
+// 1.2.
 func newStar(points int, inner float64) shape {
 	s := newPolygon(2*points, 90)
 	for k := range s.corners {
@@ -110,8 +111,8 @@ func seriesMarker(series int) (s shape, filled bool) {
 	return s, series < len(shapes)
 }
 
-// drawMarker draws a marker centred at a point.
-func (p *pen) drawMarker(s shape, filled bool, c color.Color, at vg.Point, radius vg.Length) {
+// drawMarker draws a marker of the given radius centred at a point of the canvas. A hollow one is filled with paper.
+func (p *pen) drawMarker(s shape, filled bool, c color.Color, centre vg.Point, radius vg.Length) {
 	var path vg.Path
 	corner := func(k int) vg.Point {
 		r := radius * 1.15
@@ -119,17 +120,17 @@ func (p *pen) drawMarker(s shape, filled bool, c color.Color, at vg.Point, radiu
 			r *= vg.Length(s.radii[k])
 		}
 		a := s.corners[k] * math.Pi / 180
-		return vg.Point{X: at.X + r*vg.Length(math.Cos(a)), Y: at.Y + r*vg.Length(math.Sin(a))}
+		return vg.Point{X: centre.X + r*vg.Length(math.Cos(a)), Y: centre.Y + r*vg.Length(math.Sin(a))}
 	}
 	p.SetLineStyle(draw.LineStyle{Color: c, Width: radius * 0.45})
 	switch {
 	case s.round:
-		path.Move(vg.Point{X: at.X + radius, Y: at.Y})
-		path.Arc(at, radius, 0, 2*math.Pi)
+		path.Move(vg.Point{X: centre.X + radius, Y: centre.Y})
+		path.Arc(centre, radius, 0, 2*math.Pi)
 		path.Close()
 	case s.strokes:
 		for k := range s.corners {
-			path.Move(at)
+			path.Move(centre)
 			path.Line(corner(k))
 		}
 	default:
@@ -157,19 +158,19 @@ func (p *pen) drawMarker(s shape, filled bool, c color.Color, at vg.Point, radiu
 }
 
 // drawCross draws the marker of reference values, with a paper-coloured edge so that it is visible on other marks.
-func (p *pen) drawCross(c color.Color, at vg.Point, radius vg.Length) {
-	p.drawStrokes(paper, at, radius, 1.1)
-	p.drawStrokes(c, at, radius, 0.5)
+func (p *pen) drawCross(c color.Color, centre vg.Point, radius vg.Length) {
+	p.drawStrokes(paper, centre, radius, 1.1)
+	p.drawStrokes(c, centre, radius, 0.5)
 }
 
-// drawStrokes draws the two strokes of a cross; wide is their width in radii.
-func (p *pen) drawStrokes(c color.Color, at vg.Point, radius vg.Length, wide vg.Length) {
+// drawStrokes draws the two strokes of a cross; width is theirs, in radii.
+func (p *pen) drawStrokes(c color.Color, centre vg.Point, radius vg.Length, width vg.Length) {
 	r := radius * 1.1
 	var path vg.Path
 	for _, y := range []vg.Length{r, -r} {
-		path.Move(vg.Point{X: at.X - r, Y: at.Y - y})
-		path.Line(vg.Point{X: at.X + r, Y: at.Y + y})
+		path.Move(vg.Point{X: centre.X - r, Y: centre.Y - y})
+		path.Line(vg.Point{X: centre.X + r, Y: centre.Y + y})
 	}
-	p.SetLineStyle(draw.LineStyle{Color: c, Width: radius * wide})
+	p.SetLineStyle(draw.LineStyle{Color: c, Width: radius * width})
 	p.Stroke(path)
 }

@@ -45,7 +45,7 @@ type svgText struct {
 }
 
 // anchorTexts sets the alignment of the following texts.
-func (c *svgCanvas) anchorTexts(at draw.XAlignment) { c.anchor = at }
+func (c *svgCanvas) anchorTexts(alignment draw.XAlignment) { c.anchor = alignment }
 
 // FillString implements vg.Canvas.
 func (c *svgCanvas) FillString(f font.Face, at vg.Point, s string) {
@@ -56,8 +56,9 @@ func (c *svgCanvas) FillString(f font.Face, at vg.Point, s string) {
 // textStart matches the beginning of a text in vgsvg's output; x is its left end.
 var textStart = regexp.MustCompile(`<text x="([^"]*)" `)
 
-// writeSVG returns the sheet as an SVG. Each text gets the length that it has in Liberation Sans, so that a viewer
-// with a wider font compresses it. It also gets an anchor at its alignment for viewers that ignore the length.
+// writeSVG returns the sheet as an SVG. Each text gets the length that it has in Liberation Sans, so that a viewer with
+// a wider font compresses it. It also gets an anchor at its alignment for viewers that ignore the length. Characters
+// that would act on a terminal are escaped.
 func (s *sheet) writeSVG() ([]byte, error) {
 	c := &svgCanvas{Canvas: vgsvg.New(s.width, s.height)}
 	s.drawOn(c)

@@ -41,7 +41,8 @@ type glyph struct {
 
 var widths glyphWidths
 
-// textWidth returns the width of a text in one line. It equals gonum's font.Face.Width.
+// textWidth returns the width of a text in one line. It equals gonum's font.Face.Width for Liberation Sans. Goroutines
+// may call it concurrently.
 func textWidth(s string, size vg.Length) vg.Length {
 	if s == "" {
 		return 0
@@ -67,7 +68,7 @@ func (w *glyphWidths) measureUnits(s string) (sum int) {
 	return sum
 }
 
-// lookupGlyph returns the glyph of a character; a box for a character that the font lacks.
+// lookupGlyph returns the glyph of a character; a box for a character that the font lacks. The caller holds the lock.
 func (w *glyphWidths) lookupGlyph(r rune) glyph {
 	g, known := w.glyphs[r]
 	if known {
@@ -88,7 +89,7 @@ func (w *glyphWidths) lookupGlyph(r rune) glyph {
 }
 
 // lookupKerning returns the correction to the distance of a pair of characters: negative if closer, in units of the
-// font.
+// font. The caller holds the lock.
 func (w *glyphWidths) lookupKerning(a, b rune) int {
 	k, known := w.kerning[[2]rune{a, b}]
 	if known {

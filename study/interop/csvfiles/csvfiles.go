@@ -21,7 +21,8 @@ func Format() experiment.ExportFormat {
 // exporter implements experiment.Export. It has no options.
 type exporter struct{}
 
-// Write writes values.csv and the tables over time into the folder into, and prints the name of each file to out.
+// Write writes values.csv and the tables over time into the folder into, and prints the name of each file to out. It
+// creates the folder and replaces existing files.
 func (*exporter) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	o, err := results.Open(r, dir)
 	if err != nil {

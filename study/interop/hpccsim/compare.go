@@ -25,7 +25,8 @@ type Completions struct {
 	Unfinished int
 }
 
-// ReadCompletions reads the fct.txt of the given name. Errors in the file are returned as InputErrors.
+// ReadCompletions reads the fct.txt of the given name. A file that cannot be read, and errors in it, are returned as
+// InputErrors. Unfinished is 0, since the file lacks these flows.
 func ReadCompletions(name string) (*Completions, error) {
 	data, err := document.ReadFile(name, document.MaxInput)
 	if err != nil {
@@ -39,8 +40,8 @@ func ReadCompletions(name string) (*Completions, error) {
 	return &Completions{Name: name, Flows: flows}, err
 }
 
-// RunCompletions returns the flows of the run with an id that begins with id; an empty id selects the only run. It
-// returns InputErrors if the run is not unique or has no table of flows.
+// RunCompletions returns the flows of the run with an id that begins with id; an empty id selects the only run. Times
+// count from the beginning of the warm-up. It returns InputErrors if the run is not unique or has no table of flows.
 func RunCompletions(o *results.Outcome, id string) (*Completions, error) {
 	var found []*results.Run
 	var names []string
@@ -138,8 +139,8 @@ type Comparison struct {
 }
 
 // Compare compares the slowdowns of two lists of flows. Bins have about equally many flows of both sides together;
-// flows of one size are in one bin. Slowdowns and percentiles are computed like the analysis that comes with the
-// simulator (simfiles.ComputeSlowdowns).
+// flows of one size are in one bin, so there may be fewer than bins. Slowdowns and percentiles are computed like the
+// analysis that comes with the simulator (simfiles.ComputeSlowdowns).
 func Compare(a, b *Completions, bins int, t Tolerances) *Comparison {
 	c := &Comparison{A: a.Name, B: b.Name, UnfinishedA: a.Unfinished, UnfinishedB: b.Unfinished, Bins: []Bin{},
 		Common: pairFlows(a.Flows, b.Flows), tolerances: t}
@@ -185,7 +186,7 @@ func isWithin(ratio, tolerance float64) bool {
 }
 
 // summarizeSizes returns the count and slowdown percentiles of the flows larger than from and up to to bytes. It
-// ignores flows without a standalone time.
+// ignores flows without a standalone time. Without flows the percentiles are 0.
 func summarizeSizes(flows []simfiles.FCT, from, to int64) (s Side) {
 	var slowdowns []float64
 	for i := range flows {
@@ -200,7 +201,8 @@ func summarizeSizes(flows []simfiles.FCT, from, to int64) (s Side) {
 	return s
 }
 
-// pairFlows pairs the flows of both sides by nodes, source port and size, in their order.
+// pairFlows pairs the flows of both sides by nodes, source port and size, in their order. A flow is in at most one
+// pair.
 func pairFlows(a, b []simfiles.FCT) (c Common) {
 	type key struct {
 		src, dst int
@@ -239,7 +241,7 @@ func pairFlows(a, b []simfiles.FCT) (c Common) {
 	return c
 }
 
-// JSON returns the comparison as indented JSON.
+// JSON returns the comparison as indented JSON with a final line break.
 func (c *Comparison) JSON() []byte {
 	data, err := json.MarshalIndent(c, "", "  ")
 	if err != nil {
@@ -248,7 +250,8 @@ func (c *Comparison) JSON() []byte {
 	return append(data, '\n')
 }
 
-// WriteTable writes the comparison as a table of 80 columns. A ratio outside of its tolerance is marked with "!".
+// WriteTable writes the comparison as a table of 80 columns. A ratio outside of its tolerance is marked with "!". It
+// ignores errors of w.
 func (c *Comparison) WriteTable(w io.Writer) {
 	fmt.Fprintf(w, "A  %s\nB  %s\n\n", c.A, c.B)
 	for _, x := range []struct {

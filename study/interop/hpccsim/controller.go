@@ -17,7 +17,7 @@ import (
 type namedValue struct{ key, name, value string }
 
 // formatScheme returns the YAML of a scheme with its parameters. Parameters that the registry's scheme lacks are left
-// out and noted.
+// out, noted, and their keys recorded as unmapped. It records the parameter of each other key that has no record yet.
 func (m *hpccImport) formatScheme(s *scheme.Scheme, params []namedValue) string {
 	var text []string
 	for _, p := range params {
@@ -66,12 +66,12 @@ func (m *hpccImport) formatProgram(name string, params ...namedValue) []string {
 	return nil
 }
 
-// numberOr returns the number of a key, or without if the configuration lacks the key.
-func (m *hpccImport) numberOr(key string, without float64) float64 {
+// numberOr returns the number of a key, or fallback if the configuration lacks the key.
+func (m *hpccImport) numberOr(key string, fallback float64) float64 {
 	if s := m.config.Get(key); s != nil {
 		return s.Number
 	}
-	return without
+	return fallback
 }
 
 // ccMode is a congestion controller of the simulator, with what depends on it in an experiment.
@@ -224,7 +224,7 @@ func formatNumber(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	return strconv.FormatFloat(s.Number, 'f', -1, 64), ""
 }
 
-// formatGain returns the setting as a number; 0 has no counterpart.
+// formatGain returns DCQCN's gain as a number; 0 has no counterpart.
 func formatGain(m *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Number == 0 {
 		return "", "marks that never change alpha, which stays 1; here 0 stands for the preset's 1/256"
@@ -253,7 +253,7 @@ func formatTime(_ *hpccImport, s *simfiles.Setting) (string, string) {
 	return s.Time.String(), ""
 }
 
-// formatMaxRTT returns the largest RTT of all flows if GLOBAL_T is set; "" otherwise.
+// formatMaxRTT returns the largest RTT of all flows if the setting, GLOBAL_T, is set; "" otherwise.
 func formatMaxRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
 	if s.Number == 0 {
 		return "", ""
@@ -261,7 +261,7 @@ func formatMaxRTT(m *hpccImport, s *simfiles.Setting) (string, string) {
 	return m.maxRTT.String(), ""
 }
 
-// formatHPCCMode returns HPCC's mode from MULTI_RATE and FAST_REACT.
+// formatHPCCMode returns HPCC's mode from MULTI_RATE and FAST_REACT, whichever of them the setting is.
 func formatHPCCMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	switch {
 	case m.config.IsSet("MULTI_RATE"):
@@ -272,7 +272,7 @@ func formatHPCCMode(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	return "hpcc++", ""
 }
 
-// formatWindow returns the window parameter from HAS_WIN and VAR_WIN.
+// formatWindow returns the window parameter from HAS_WIN and VAR_WIN, whichever of them the setting is.
 func formatWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	switch {
 	case !m.config.IsSet("HAS_WIN"):
@@ -283,8 +283,8 @@ func formatWindow(m *hpccImport, _ *simfiles.Setting) (string, string) {
 	return "bdp", ""
 }
 
-// formatController returns the YAML of the congestion controller; "" after an error. It records what becomes of each
-// key.
+// formatController returns the YAML of the congestion controller; "" after an error, which it reports. The paths must
+// be measured (measurePaths). It records what becomes of each key.
 func (m *hpccImport) formatController() string {
 	mode := m.findMode()
 	name := mode.name
@@ -336,7 +336,8 @@ func addBraces(s string) string {
 	return s + ": {}"
 }
 
-// formatTransport returns the YAML of the transport rdma; "" after an error. It records what becomes of each key.
+// formatTransport returns the YAML of the transport rdma; "" after an error, which it reports. The configuration must
+// have its defaults. It records what becomes of each key.
 func (m *hpccImport) formatTransport() string {
 	// rdma-queue-pair.cc: IsWinBound
 	params := []namedValue{{"", "recovery", "go_back_n"}, {"", "rto", "none"}, {"", "window_test", "below"}}
@@ -383,8 +384,9 @@ func (m *hpccImport) formatTransport() string {
 	return ""
 }
 
-// checkAckInterval checks L2_ACK_INTERVAL. ReceiveUdp (rdma-hw.cc) resets the milestone at every packet, so that each
-// packet after the first L2_ACK_INTERVAL bytes is acknowledged.
+// checkAckInterval checks L2_ACK_INTERVAL, in bytes: it warns if the key is missing, and reports an error for 0.
+// ReceiveUdp (rdma-hw.cc) resets the milestone at every packet, so that each packet after the first L2_ACK_INTERVAL
+// bytes is acknowledged.
 func (m *hpccImport) checkAckInterval() {
 	s := m.config.Get("L2_ACK_INTERVAL")
 	switch payload := m.numberOr("PACKET_PAYLOAD_SIZE", 1000); {
@@ -399,11 +401,11 @@ func (m *hpccImport) checkAckInterval() {
 	}
 }
 
-// mapFlag records a flag: why it has no counterpart if it is set, otherwise what it becomes.
-func (m *hpccImport) mapFlag(key, why, became string) {
+// mapFlag records a flag: the reason why it has no counterpart if it is set, otherwise its counterpart.
+func (m *hpccImport) mapFlag(key, reason, counterpart string) {
 	if m.config.IsSet(key) {
-		m.unmapped[key] = why
+		m.unmapped[key] = reason
 	} else {
-		m.mapped[key] = became
+		m.mapped[key] = counterpart
 	}
 }

@@ -53,8 +53,8 @@ func (x *exportedRun) Slowdowns(rows int) (out []slowdownTable) {
 }
 
 // exportRuns writes each finished run into a folder below into, named by the run's id. offset is added to all times,
-// because the simulator's flows begin at 2 s. It returns the runs written so far with an error if no run is finished,
-// a run cannot be converted or a file cannot be written.
+// because the simulator's flows begin at 2 s. Existing files are replaced. It returns the runs written so far with an
+// error if no run is finished, a run cannot be converted or a file cannot be written.
 func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exportedRun, error) {
 	var out []exportedRun
 	if len(o.Runs) == 0 {
@@ -119,7 +119,7 @@ func exportRuns(o *results.Outcome, into string, offset unit.Time) ([]exportedRu
 	return out, nil
 }
 
-// pfcFrames returns the lines of pfc.txt. Interfaces count from 1, after the loopback.
+// pfcFrames returns the lines of pfc.txt. Interfaces count from 1, after the loopback. offset is added to the times.
 func pfcFrames(p *experiment.Point, r *results.Run, offset unit.Time) (out []simfiles.PFC) {
 	for _, f := range r.PFC {
 		out = append(out, simfiles.PFC{Time: int64(offset/unit.Nanosecond) + f.TimeNs, Node: f.Node,
@@ -129,8 +129,10 @@ func pfcFrames(p *experiment.Point, r *results.Run, offset unit.Time) (out []sim
 }
 
 // exportRun returns the lines of fct.txt in the order in which flows end. Source ports count up from 10000 for each
-// pair of hosts in the order of starts, like the simulator's. The destination port is the flow file's; otherwise it
-// is 200 for the flows of an incast, which begin together, and 100 for others.
+// pair of hosts in the order of starts, like the simulator's. offset is added to all times. Unfinished flows and flows
+// without an end are left out. It returns an error for a flow that p does not have, and for more than 65,536 nodes. The
+// destination port is the flow file's; otherwise it is 200 for the flows of an incast, which begin together, and 100
+// for others.
 func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exportedRun, error) {
 	x := &exportedRun{Run: r}
 	f := r.Flows
@@ -212,7 +214,8 @@ func exportRun(p *experiment.Point, r *results.Run, offset unit.Time) (*exported
 }
 
 // queueHistograms returns the histograms of switch ports from the run's queue histograms in kB or queue samples in
-// bytes; nil if the run has neither. Ports of a node are numbered from 1 in the order of its links.
+// bytes; nil if the run has neither. Ports of a node are numbered from 1 in the order of its links. The time is the
+// run's end plus offset.
 func queueHistograms(spec *experiment.Spec, p *experiment.Point, r *results.Run, offset unit.Time) *simfiles.Queues {
 	counts := map[string][]uint64{}
 	for i := range r.Series {

@@ -23,7 +23,7 @@ func (m *hpccImport) failKey(key, allowed, format string, args ...any) {
 	}
 }
 
-// addErrors reports the errors of a file and marks their keys as wrong.
+// addErrors reports the errors of a file, of any type, and marks their keys as wrong.
 func (m *hpccImport) addErrors(err error) {
 	var all simfiles.FormatErrors
 	switch e := err.(type) {
@@ -46,11 +46,12 @@ func (m *hpccImport) addErrors(err error) {
 }
 
 // readNamedFile reads the file that a key names. It returns the name to use in the experiment and the path to use in
-// errors (at). Without data, data is nil; that is an error if must is set.
-func (m *hpccImport) readNamedFile(key string, must bool) (name string, data []byte, at string) {
+// errors (errorPath). It searches the folders that Import lists. If the file is missing or not text, data is nil; a
+// missing file is an error only if required is set.
+func (m *hpccImport) readNamedFile(key string, required bool) (name string, data []byte, errorPath string) {
 	s := m.config.Get(key)
 	if s == nil {
-		if must {
+		if required {
 			m.failKey(key, key+" and a file", "the configuration has no %s", key)
 		}
 		return "", nil, ""
@@ -58,12 +59,12 @@ func (m *hpccImport) readNamedFile(key string, must bool) (name string, data []b
 	var err error
 	configFolder := filepath.Dir(m.file)
 	for _, folder := range []string{"", configFolder, filepath.Join(configFolder, "..")} {
-		at = filepath.FromSlash(s.Text)
-		if !filepath.IsAbs(at) {
-			at = filepath.Join(folder, at)
+		errorPath = filepath.FromSlash(s.Text)
+		if !filepath.IsAbs(errorPath) {
+			errorPath = filepath.Join(folder, errorPath)
 		}
 		var readErr error
-		if data, readErr = document.ReadFile(at, document.MaxInput); readErr == nil {
+		if data, readErr = document.ReadFile(errorPath, document.MaxInput); readErr == nil {
 			break
 		} else if err == nil || !os.IsNotExist(readErr) {
 			err = readErr
@@ -71,29 +72,30 @@ func (m *hpccImport) readNamedFile(key string, must bool) (name string, data []b
 		data = nil
 	}
 	if data == nil {
-		if !must {
+		if !required {
 			return "", nil, ""
 		}
 		m.failKey(key, "a file from here, from the configuration's folder or the one above", "%q cannot be read: %v",
 			s.Text, document.UnwrapPathError(err))
 		return "", nil, ""
 	}
-	m.reader.Remember(at, data)
-	if !m.reader.CheckText(at, data, false) {
+	m.reader.Remember(errorPath, data)
+	if !m.reader.CheckText(errorPath, data, false) {
 		return "", nil, ""
 	}
-	name = at
+	name = errorPath
 	if base, err := filepath.Abs(m.folder); err == nil {
-		if whole, err := filepath.Abs(at); err == nil {
+		if whole, err := filepath.Abs(errorPath); err == nil {
 			if rel, err := filepath.Rel(base, whole); err == nil {
 				name = rel
 			}
 		}
 	}
-	return filepath.ToSlash(name), data, at
+	return filepath.ToSlash(name), data, errorPath
 }
 
-// checkTraceFile checks the list of nodes to trace if the file exists.
+// checkTraceFile checks the list of nodes to trace if the file exists, and sets tracedNodes. Excess text in it is no
+// error.
 func (m *hpccImport) checkTraceFile() {
 	_, data, at := m.readNamedFile("TRACE_FILE", false)
 	if data == nil {
@@ -148,7 +150,8 @@ func (m *hpccImport) measurePaths() {
 	}
 }
 
-// pathBetween returns the links of a path between the nearest NICs of two hosts; ok is false without a path.
+// pathBetween returns the links of a path between the nearest NICs of two hosts; ok is false without a path. from and
+// to are nodes.
 func pathBetween(routes *topology.Routes, from, to int) (links []int, ok bool) {
 	near, _ := routes.NearestPair(from, to)
 	return routes.FindPath(near.From, near.To)
@@ -168,8 +171,8 @@ func pathLegs(n *topology.Network, links []int) []simfiles.Leg {
 	return out
 }
 
-// convertDuration returns the duration of the run without the time before the first flow can begin. It returns 1
-// after an error.
+// convertDuration returns the duration of the run without the time before the first flow can begin. It returns 1 (a
+// picosecond) after an error.
 func (m *hpccImport) convertDuration() unit.Time {
 	s := m.config.Get("SIMULATOR_STOP_TIME")
 	if s == nil {

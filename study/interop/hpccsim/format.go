@@ -44,7 +44,8 @@ func (x *exporter) Check() error {
 	return nil
 }
 
-// Write writes the files of every run and prints a summary with the slowdowns of the simulator's analysis.
+// Write writes the files of every run below into and prints to out a summary with the slowdowns of the simulator's
+// analysis. After an error it prints the runs that are written.
 func (x *exporter) Write(r *experiment.Registry, dir, into string, out io.Writer) error {
 	offset, err := unit.ParseTime(x.Offset)
 	if err != nil {

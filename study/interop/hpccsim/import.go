@@ -35,13 +35,13 @@ var (
 // count from it.
 const simulatorStart = 2 * unit.Second
 
-// Import converts a config.txt of the HPCC simulator, with the topology and flows that it names, to an experiment:
-// YAML with comments on each key. It looks for the files in the current folder, the folder of the configuration and
-// its parent, where the simulator is started. The experiment names them relative to folder, where it is going to be
-// stored.
+// Import converts a config.txt of the HPCC simulator, with the topology and flows that it names, to an experiment: YAML
+// with comments on each key. It looks for the files in the current folder, the folder of the configuration and its
+// parent, where the simulator is started. The experiment names them relative to folder, where it is going to be stored.
 //
 // Programs and parameters that the registry lacks are left out, and some keys have no counterpart. Comments and
-// warnings report them with the key's place and meaning. Errors in the files are returned as InputErrors.
+// warnings report them with the key's place and meaning. Errors in the files, and of the experiment when it is loaded,
+// are returned as InputErrors, and then text and warnings are nil.
 func Import(r *experiment.Registry, config, folder string) (text []byte, warnings []document.Warning, err error) {
 	out, warnings, err := convertConfig(r, config, folder)
 	if out != nil {
@@ -53,8 +53,8 @@ func Import(r *experiment.Registry, config, folder string) (text []byte, warning
 	return out, warnings, nil
 }
 
-// tryLoad loads the experiment, because a scheme may reject values within the keys' own bounds. The experiment gets a
-// name in the folder that its files are relative to.
+// tryLoad loads the experiment, because a scheme may reject values within the keys' own bounds, and returns the error.
+// The experiment gets a name in the folder that its files are relative to.
 func tryLoad(r *experiment.Registry, config, folder string, text []byte) error {
 	src := &experiment.Source{Name: "import", File: filepath.Join(folder, filepath.Base(config)+" as an experiment"),
 		Data: text}
@@ -64,7 +64,8 @@ func tryLoad(r *experiment.Registry, config, folder string, text []byte) error {
 }
 
 // joinErrors adds errors of the loaded experiment's files to errors of the configuration. It omits errors of the
-// experiment itself, which has defaults in place of the wrong values.
+// experiment itself, which has defaults in place of the wrong values. If only one of the two is set, it returns that
+// one.
 func joinErrors(wrong, loaded error) error {
 	var all, more document.InputErrors
 	if !errors.As(wrong, &all) || !errors.As(loaded, &more) {
@@ -121,7 +122,7 @@ func (m *hpccImport) keyPlace(key string) document.Position {
 }
 
 // convert reads all files that the configuration names and returns the experiment; nil if the configuration, the
-// network or the flows cannot be read.
+// network or the flows cannot be read. Errors go to the reader.
 func (m *hpccImport) convert() []byte {
 	if !m.readInputs() {
 		if len(m.config) > 0 { // report errors of parts that need neither network nor flows
@@ -141,8 +142,8 @@ func (m *hpccImport) convert() []byte {
 	return m.writeExperiment(&x)
 }
 
-// readInputs reads the configuration, the network and the flows, and reports all their errors. It returns whether all
-// three are usable.
+// readInputs reads the configuration, the network and the flows, and reports all their errors. It also measures the
+// paths. It returns whether all three are usable.
 func (m *hpccImport) readInputs() bool {
 	data, err := document.ReadFile(m.file, document.MaxInput)
 	if err != nil {
@@ -193,7 +194,7 @@ func (m *hpccImport) readNetwork() bool {
 	return err == nil
 }
 
-// readFlows reads the flow file and reports whether it is usable.
+// readFlows reads the flow file and reports whether it is usable. It warns about flows of several classes.
 func (m *hpccImport) readFlows() bool {
 	name, data, at := m.readNamedFile("FLOW_FILE", true)
 	if data == nil {
@@ -226,7 +227,7 @@ type experimentParts struct {
 	duration                     unit.Time
 }
 
-// writeExperiment returns the experiment as YAML.
+// writeExperiment returns the experiment as YAML, with comments on each key.
 func (m *hpccImport) writeExperiment(x *experimentParts) []byte {
 	payload := 1000.0
 	if s := m.config.Get("PACKET_PAYLOAD_SIZE"); s != nil {
@@ -305,9 +306,9 @@ func (m *hpccImport) keyWarnings() (out []document.Warning) {
 	return out
 }
 
-// newKeyWarning returns a warning about a key.
-func (m *hpccImport) newKeyWarning(kind scheme.WarningKind, key, what string) document.Warning {
-	return document.Warn(kind, m.keyPlace(key), "%s %s", key, what)
+// newKeyWarning returns a warning about a key, at its place; text follows the key's name.
+func (m *hpccImport) newKeyWarning(kind scheme.WarningKind, key, text string) document.Warning {
+	return document.Warn(kind, m.keyPlace(key), "%s %s", key, text)
 }
 
 // writeTraffic writes the traffic entry of the flows to a destination port; of all flows if port is negative.

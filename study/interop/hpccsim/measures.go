@@ -17,7 +17,7 @@ func (m *hpccImport) modeFraming() string {
 }
 
 // listMeasures returns the measures that correspond to the simulator's output files and analysis, and to the files of
-// weir export.
+// weir export, each as a YAML entry. duration is the run's, which limits the queue monitor.
 func (m *hpccImport) listMeasures(duration unit.Time) []string {
 	m.mapped["FCT_OUTPUT_FILE"] = "weir export writes it from the results"
 	m.mapped["PFC_OUTPUT_FILE"] = "measure: pfc_pause, with a log, from which weir export writes it"
@@ -25,8 +25,8 @@ func (m *hpccImport) listMeasures(duration unit.Time) []string {
 		"{pfc_pause: {log: true}}"}, m.queueMeasure(duration)...)
 }
 
-// queueMeasure returns the measure of the queue monitor; nil without one. The simulator samples every 100 ns; here
-// the interval grows until the samples fit.
+// queueMeasure returns the measure of the queue monitor; nil without one, or if it lies outside of the run. The
+// simulator samples every 100 ns; here the interval grows until the samples fit.
 func (m *hpccImport) queueMeasure(duration unit.Time) []string {
 	if m.config.Get("QLEN_MON_FILE") == nil {
 		m.mapped["QLEN_MON_START"], m.mapped["QLEN_MON_END"] = "nothing: no QLEN_MON_FILE", "nothing: no QLEN_MON_FILE"
@@ -86,7 +86,8 @@ func (m *hpccImport) trafficPorts() []int {
 	return out
 }
 
-// explainOtherKeys records what becomes of all remaining keys, or why they have no counterpart.
+// explainOtherKeys records what becomes of all remaining keys, or why they have no counterpart. It comes last, since it
+// regards keys without a record as unused.
 func (m *hpccImport) explainOtherKeys() {
 	m.mapped["TOPOLOGY_FILE"], m.mapped["FLOW_FILE"] = "topology", "traffic"
 	m.mapped["PACKET_PAYLOAD_SIZE"] = "mtu"

@@ -9,7 +9,7 @@ import (
 	"weir/core/unit"
 )
 
-// listPrograms returns the programs of all switches in their order: buffer, PFC, ECN, telemetry.
+// listPrograms returns the programs of all switches as YAML, in their order: routing, buffer, PFC, ECN, telemetry.
 func (m *hpccImport) listPrograms() []string {
 	out := []string{"ecmp"}
 	size := m.config.Get("BUFFER_SIZE")
@@ -48,7 +48,8 @@ func (m *hpccImport) listPrograms() []string {
 	return out
 }
 
-// ecnParams returns the parameters of ECN marking; nil if a map is missing or lacks the rate of a switch's link.
+// ecnParams returns the parameters of ECN marking; nil if a map is missing or, with an error, if it lacks the rate of a
+// switch's link.
 func (m *hpccImport) ecnParams() (out []namedValue) {
 	for _, k := range []struct {
 		key, name string
@@ -91,7 +92,8 @@ func (m *hpccImport) ecnParams() (out []namedValue) {
 	return out
 }
 
-// formatFailure returns the event of the link that goes down; "" without one.
+// formatFailure returns the event of the link that goes down; "" without one, and after an error if no link joins its
+// two nodes.
 func (m *hpccImport) formatFailure() string {
 	s := m.config.Get("LINK_DOWN")
 	if s == nil {

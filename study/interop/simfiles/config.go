@@ -95,7 +95,7 @@ var Keys = []Key{
 	{"QLEN_MON_END", Nanos, 0, 0, "when they end"},
 }
 
-// FindKey returns the key of a name; nil if it does not exist.
+// FindKey returns the key of a name; nil if it does not exist. The result points into Keys and must not be changed.
 func FindKey(name string) *Key {
 	for i := range Keys {
 		if Keys[i].Name == name {
@@ -127,7 +127,7 @@ type RateValue struct {
 // Config holds the settings of a config.txt in the file's order. Each key occurs once.
 type Config []Setting
 
-// Get returns the setting of a key; nil if the file lacks the key.
+// Get returns the setting of a key; nil if the file lacks the key. The result points into c.
 func (c Config) Get(key string) *Setting {
 	for i := range c {
 		if c[i].Key == key {
@@ -137,7 +137,7 @@ func (c Config) Get(key string) *Setting {
 	return nil
 }
 
-// IsSet reports whether a flag is set.
+// IsSet reports whether a flag is set to another value than 0; false if the file lacks it.
 func (c Config) IsSet(key string) bool {
 	s := c.Get(key)
 	return s != nil && s.Number != 0
@@ -149,9 +149,9 @@ const maxRates = 1000
 // maxConfigErrors limits how many errors of a config.txt are listed.
 const maxConfigErrors = 100
 
-// ReadConfig reads a config.txt with a key and its value on each line. An unknown key (the simulator
-// ignores it) and a repeated key (the simulator uses the last value) are errors. It returns up to maxConfigErrors
-// errors together as FormatErrors, with the correct settings.
+// ReadConfig reads a config.txt with a key and its value on each line. An unknown key (the simulator ignores it) and a
+// repeated key (the simulator uses the last value) are errors. It returns up to maxConfigErrors errors together as
+// FormatErrors, with the correct settings. file names the file in errors.
 func ReadConfig(r io.Reader, file string) (Config, error) {
 	l := newLineReader(r, file)
 	var c Config
@@ -192,8 +192,8 @@ func ReadConfig(r io.Reader, file string) (Config, error) {
 	return c, nil
 }
 
-// unknownKey returns the error for a line with an unknown key. With list it names all keys unless a similar one
-// exists.
+// unknownKey returns the error for a line with an unknown key. If a similar key exists it suggests that one; otherwise,
+// with list, it names all keys.
 func (l *lineReader) unknownKey(list bool) error {
 	names := make([]string, 0, len(Keys))
 	for i := range Keys {
@@ -208,7 +208,7 @@ func (l *lineReader) unknownKey(list bool) error {
 	return l.errorf(0, "unknown key %q; allowed: %s", l.words[0], strings.Join(names, ", "))
 }
 
-// readValue reads the value of the key on the current line.
+// readValue reads the value of the key on the current line. Missing and excess words are errors.
 func (k *Key) readValue(l *lineReader) (Setting, error) {
 	s := Setting{Key: k.Name, Line: l.line}
 	if len(l.words) == 1 {
@@ -268,7 +268,7 @@ func (k *Key) invalidValue(l *lineReader, word int) error {
 	return l.errorf(word, "%s is %q; %s is allowed", k.Name, l.words[word], k.describeValue())
 }
 
-// readPeriod reads a time given as a number of the unit.
+// readPeriod reads a time given as a number of the unit, "us", "ns" or "s", in the second word of the line.
 func (k *Key) readPeriod(l *lineReader, unitName string) (unit.Time, error) {
 	if strings.Trim(l.words[1], "0123456789.") != "" {
 		return 0, k.invalidValue(l, 1)
@@ -285,7 +285,7 @@ func (k *Key) readPeriod(l *lineReader, unitName string) (unit.Time, error) {
 	return t, nil
 }
 
-// tooLarge returns the error for a value above limit.
+// tooLarge returns the error for a value above limit, in the second word of the line.
 func (k *Key) tooLarge(l *lineReader, limit fmt.Stringer) error {
 	return l.errorf(1, "%s is %q; %s is allowed, at most %v", k.Name, l.words[1], k.describeValue(), limit)
 }
@@ -322,7 +322,7 @@ func (k *Key) readRates(l *lineReader, s *Setting) (words int, err error) {
 	return words, nil
 }
 
-// readFailure reads the time of a link failure and the two nodes of the link.
+// readFailure reads the time of a link failure and the two nodes of the link into s. The line must have these words.
 func (k *Key) readFailure(l *lineReader, s *Setting) (err error) {
 	if s.Time, err = k.readPeriod(l, "us"); err != nil {
 		return err
@@ -367,7 +367,8 @@ func (k *Key) describeValue() string {
 	return "a file"
 }
 
-// parseDecimal parses a decimal number. It accepts no hexadecimal, infinite or NaN values.
+// parseDecimal parses a decimal number. It accepts no hexadecimal, infinite or NaN values, for which it returns an
+// error.
 func parseDecimal(s string) (float64, error) {
 	if strings.Trim(s, "0123456789.eE+-") != "" {
 		return 0, strconv.ErrSyntax
@@ -382,7 +383,8 @@ var rateUnits = []struct {
 }{{"Gb/s", "Gbps"}, {"Gbps", "Gbps"}, {"Mb/s", "Mbps"}, {"Mbps", "Mbps"}, {"kb/s", "kbps"}, {"Kb/s", "kbps"},
 	{"kbps", "kbps"}, {"Kbps", "kbps"}, {"b/s", "bps"}, {"bps", "bps"}}
 
-// parseRate parses a rate in one of the rateUnits. It returns unit.ErrTooLarge for an excessive rate.
+// parseRate parses a rate in one of the rateUnits. It returns unit.ErrTooLarge for an excessive rate, and another error
+// for other texts.
 func parseRate(s string) (unit.Rate, error) {
 	for _, u := range rateUnits {
 		if number, ok := strings.CutSuffix(s, u.name); ok && number != "" && strings.Trim(number, "0123456789.") == "" {
@@ -392,7 +394,7 @@ func parseRate(s string) (unit.Rate, error) {
 	return 0, strconv.ErrSyntax
 }
 
-// write writes the settings in their order so that ReadConfig reads the same.
+// write writes the settings in their order so that ReadConfig reads the same. An unknown key is an error.
 func (c Config) write(w io.Writer) error {
 	b := bufio.NewWriter(w)
 	for i := range c {
@@ -406,7 +408,7 @@ func (c Config) write(w io.Writer) error {
 	return b.Flush()
 }
 
-// formatValue returns the value of the setting as a config.txt has it.
+// formatValue returns the value of the setting as a config.txt has it. s must be of this key.
 func (k *Key) formatValue(s *Setting) string {
 	plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 	// in returns the time in the unit each, exactly.
@@ -451,8 +453,8 @@ func (k *Key) formatValue(s *Setting) string {
 	return plain(s.Number)
 }
 
-// nearestWord returns the word of the list that differs from s in at most a third of its letters and least of all; ""
-// without one.
+// nearestWord returns the word of the list that differs from s in at most a third of its letters and in fewer than any
+// other word; "" without one.
 func nearestWord(s string, list []string) string {
 	best, name := 1+min(len(s), 64)/3, ""
 	for _, other := range list {
@@ -463,7 +465,7 @@ func nearestWord(s string, list []string) string {
 	return name
 }
 
-// editDistance returns the Levenshtein distance of a and b, or limit if it is not below limit.
+// editDistance returns the Levenshtein distance of a and b, or limit if it is not below limit. It counts bytes.
 func editDistance(a, b string, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

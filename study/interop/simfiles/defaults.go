@@ -43,7 +43,8 @@ QLEN_MON_START 2000000000
 QLEN_MON_END 2100000000
 `
 
-// WithDefaults returns a copy of c with the simulator's defaults for keys that c lacks. Those settings have line 0.
+// WithDefaults returns a copy of c with the simulator's defaults for keys that c lacks. Those settings have line 0, and
+// follow the settings of c.
 func (c Config) WithDefaults() Config {
 	all, err := ReadConfig(strings.NewReader(defaultConfig), "")
 	if err != nil {

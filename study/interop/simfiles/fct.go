@@ -38,7 +38,8 @@ const maxNs = 1 << 62
 const fctFormat = "sip dip sport dport size start fct standalone"
 
 // ReadFCT reads a fct.txt with the line "sip dip sport dport size start fct standalone" for each finished flow.
-// Addresses are %08x, times in ns, and the completion time is at least 1. Errors are of type *FormatError.
+// Addresses are %08x, times in ns, and the completion time is at least 1. file names the file in errors, which are of
+// type *FormatError.
 func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 	l := newLineReader(r, file)
 	var out []FCT
@@ -77,7 +78,8 @@ func ReadFCT(r io.Reader, file string) ([]FCT, error) {
 	return out, l.scanError()
 }
 
-// WriteFCT writes flows in the format of ReadFCT, in their order. The simulator orders them by their ends.
+// WriteFCT writes flows in the format of ReadFCT, in their order. The caller orders them by their ends, as the
+// simulator does.
 func WriteFCT(w io.Writer, flows []FCT) error {
 	b := bufio.NewWriter(w)
 	for _, f := range flows {
@@ -106,7 +108,7 @@ type Leg struct {
 
 // NewPair returns the base RTT and the lowest rate of a path for packets with the given payload in bytes. The RTT is
 // twice all delays, plus the transmission time of the payload without headers on each link. Fractions of nanoseconds
-// are dropped link by link.
+// are dropped link by link. An empty path gives 0.
 func NewPair(path []Leg, payload int64) Pair {
 	var p Pair
 	for _, l := range path {
@@ -134,7 +136,7 @@ func nsAtRate(bytes int64, r unit.Rate) int64 {
 
 // StandaloneFCT returns the completion time in ns of a flow without other flows: the base RTT plus the transmission
 // time of its bytes at the path's rate, with headers and without telemetry, rounded down. size and payload are in
-// bytes.
+// bytes; a payload below 1 gives the base RTT alone.
 func (p Pair) StandaloneFCT(size, payload int64) int64 {
 	if payload < 1 {
 		return p.RTT
@@ -143,7 +145,7 @@ func (p Pair) StandaloneFCT(size, payload int64) int64 {
 	return p.RTT + nsAtRate(size+packets*headerBytes, p.Rate)
 }
 
-// bdp returns the bandwidth-delay product in bytes, rounded down.
+// bdp returns the bandwidth-delay product in bytes, rounded down and at most the largest int64.
 func (p Pair) bdp() int64 {
 	hi, lo := bits.Mul64(uint64(p.RTT), uint64(p.Rate))
 	if hi >= 8_000_000_000 {

@@ -57,6 +57,7 @@ type lineReader struct {
 	end     [2]int // line and column after the last line that was not empty
 }
 
+// newLineReader returns a reader of lines from r. file names the file in errors.
 func newLineReader(r io.Reader, file string) *lineReader {
 	l := &lineReader{file: file, scanner: bufio.NewScanner(r), end: [2]int{1, 1}}
 	l.scanner.Buffer(nil, maxLineBytes)
@@ -89,7 +90,7 @@ func (l *lineReader) scanError() error {
 	return nil
 }
 
-// errorf returns an error at word i of the line.
+// errorf returns an error at word i of the current line, from 0; an i behind the last word is the line's end.
 func (l *lineReader) errorf(i int, format string, args ...any) error {
 	return &FormatError{File: l.file, Line: l.line, Column: l.wordColumn(i), Msg: fmt.Sprintf(format, args...)}
 }
@@ -99,7 +100,7 @@ func (l *lineReader) errorAtEnd(format string, args ...any) error {
 	return &FormatError{File: l.file, Line: l.end[0], Column: l.end[1], Msg: fmt.Sprintf(format, args...)}
 }
 
-// wordColumn returns the column of word i in bytes, from 1.
+// wordColumn returns the column of word i in bytes, from 1; behind the last word, the line's end.
 func (l *lineReader) wordColumn(i int) int {
 	at := 0
 	for k, w := range l.words {
@@ -112,7 +113,7 @@ func (l *lineReader) wordColumn(i int) int {
 	return at + 1
 }
 
-// checkWordCount returns an error unless the line has as many words as form.
+// checkWordCount returns an error unless the line has as many words as form, which names its columns.
 func (l *lineReader) checkWordCount(form string) error {
 	switch n := len(strings.Fields(form)); {
 	case len(l.words) < n:
@@ -123,11 +124,11 @@ func (l *lineReader) checkWordCount(form string) error {
 	return nil
 }
 
-// readNumber parses word i as an integer from low to high. what names the value in the error.
-func (l *lineReader) readNumber(i int, what string, low, high int64) (int64, error) {
+// readNumber parses word i as an integer from low to high. name is the value's name in the error.
+func (l *lineReader) readNumber(i int, name string, low, high int64) (int64, error) {
 	v, err := strconv.ParseInt(l.words[i], 10, 64)
 	if err != nil || v < low || v > high {
-		return 0, l.errorf(i, "%s is %q; a number from %d to %d is allowed", what, l.words[i], low, high)
+		return 0, l.errorf(i, "%s is %q; a number from %d to %d is allowed", name, l.words[i], low, high)
 	}
 	return v, nil
 }

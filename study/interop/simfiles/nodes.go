@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// addressOf returns the simulator's IPv4 address of a node: 11.x.y.1 with x·256+y the node's number.
+// addressOf returns the simulator's IPv4 address of a node: 11.x.y.1 with x·256+y the node's number, from 0 to maxNode.
 func addressOf(node int) uint32 {
 	return 0x0b000001 + uint32(node/256)*0x10000 + uint32(node%256)*0x100
 }

@@ -76,9 +76,9 @@ func ReadQueues(r io.Reader, file string) ([]Queues, error) {
 }
 
 // WriteQueues writes histograms in the format of ReadQueues.
-func WriteQueues(w io.Writer, all []Queues) error {
+func WriteQueues(w io.Writer, histograms []Queues) error {
 	b := bufio.NewWriter(w)
-	for _, at := range all {
+	for _, at := range histograms {
 		fmt.Fprintf(b, "time: %d\n", at.Time)
 		for _, q := range at.Ports {
 			fmt.Fprintf(b, "%d %d", q.Switch, q.Port)

@@ -36,7 +36,8 @@ func checkFooter(r io.ReaderAt, size int64) error {
 	return nil
 }
 
-// checkPages checks that all pages are within the file and within maxPageBytes when uncompressed.
+// checkPages checks that all pages are within the file and within maxPageBytes when uncompressed. size is the file's,
+// in bytes.
 func checkPages(r io.ReaderAt, size int64, file *format.FileMetaData) error {
 	for g := range file.RowGroups {
 		for c := range file.RowGroups[g].Columns {
@@ -58,12 +59,12 @@ func checkPages(r io.ReaderAt, size int64, file *format.FileMetaData) error {
 }
 
 // checkColumn checks the pages of a column between two offsets.
-func checkColumn(r io.ReaderAt, from, end int64) error {
-	head := make([]byte, min(maxHeaderBytes, end-from))
-	for from < end {
-		head = head[:min(int64(cap(head)), end-from)]
-		if _, err := r.ReadAt(head, from); err != nil && err != io.EOF {
-			return fmt.Errorf("offset %d: %w", from, err)
+func checkColumn(r io.ReaderAt, start, end int64) error {
+	head := make([]byte, min(maxHeaderBytes, end-start))
+	for start < end {
+		head = head[:min(int64(cap(head)), end-start)]
+		if _, err := r.ReadAt(head, start); err != nil && err != io.EOF {
+			return fmt.Errorf("offset %d: %w", start, err)
 		}
 		var page format.PageHeader
 		left, compact := bytes.NewReader(head), thrift.CompactProtocol{}
@@ -73,15 +74,15 @@ func checkColumn(r io.ReaderAt, from, end int64) error {
 			err = thrift.NewDecoder(compact.NewReader(left)).Decode(&page) // finds the end of the header
 		}
 		if err != nil {
-			return fmt.Errorf("offset %d: the head of a page: %w", from, err)
+			return fmt.Errorf("offset %d: the head of a page: %w", start, err)
 		}
 		packed, unpacked := int64(page.CompressedPageSize), int64(page.UncompressedPageSize)
-		data := from + int64(len(head)-left.Len())
+		data := start + int64(len(head)-left.Len())
 		if packed < 0 || packed > end-data || unpacked < 0 || unpacked > maxPageBytes {
 			return fmt.Errorf("offset %d: a page has %d bytes, %d unpacked; its column has %d more, and %d unpacked are allowed",
-				from, packed, unpacked, end-data, maxPageBytes)
+				start, packed, unpacked, end-data, maxPageBytes)
 		}
-		from = data + packed
+		start = data + packed
 	}
 	return nil
 }

@@ -69,7 +69,8 @@ func newTable(columns []results.Column) *table {
 	return t
 }
 
-// addRow appends a row with one value of the column's type for each column.
+// addRow appends a row with one value of the column's type for each column. nil, NaN and infinities are null in
+// optional columns. finishFile returns the error.
 func (t *table) addRow(values ...any) {
 	n := len(t.values)
 	t.values = append(t.values, make([]parquet.Value, len(values))...)
@@ -98,7 +99,7 @@ func (t *table) flush() {
 	t.rows, t.values = t.rows[:0], t.values[:0]
 }
 
-// finishFile completes the file and returns its content.
+// finishFile completes the file and returns its content, or the first error of the table. Call it once.
 func (t *table) finishFile() ([]byte, error) {
 	t.flush()
 	if err := t.writer.Close(); t.err == nil {

@@ -27,7 +27,7 @@ type TraceTable struct {
 	numbers []int64 // values that pointers in rows refer to
 }
 
-// NewTraceTable returns a writer of a Parquet file; Close must complete it.
+// NewTraceTable returns a writer of a Parquet file to w with the traced ports in its metadata; Close must complete it.
 func NewTraceTable(w io.Writer, ports []string) *TraceTable {
 	return &TraceTable{w: parquet.NewGenericWriter[results.TraceRow](w, parquet.Compression(&parquet.Zstd),
 		parquet.MaxRowsPerRowGroup(maxGroupRows),
@@ -37,7 +37,7 @@ func NewTraceTable(w io.Writer, ports []string) *TraceTable {
 // traceBatch is the number of rows passed to the library at once.
 const traceBatch = 256
 
-// Write appends a row.
+// Write appends a row for a record, which it does not keep. An error may be about earlier rows.
 func (p *TraceTable) Write(r *trace.Record) error {
 	if p.rows == nil {
 		p.rows, p.numbers = make([]results.TraceRow, 0, traceBatch), make([]int64, 0, 3*traceBatch)
@@ -75,8 +75,8 @@ func (p *TraceTable) Close() error {
 	return errors.Join(p.flush(), p.w.Close())
 }
 
-// ReadTraceTable reads a Parquet file of size bytes written by a TraceTable and passes each record to f, which must
-// not keep it. Errors name the row.
+// ReadTraceTable reads a Parquet file of size bytes written by a TraceTable and passes each record to f, which must not
+// keep it. Errors name the row or the offset. An error of f ends reading and is returned unchanged.
 func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err error) {
 	n := int64(0)
 	defer func() {
@@ -133,7 +133,7 @@ func ReadTraceTable(r io.ReaderAt, size int64, f func(*trace.Record) error) (err
 	}
 }
 
-// newRecord converts a row to a record, the inverse of Write.
+// newRecord converts a row to a record, the inverse of Write. The error names the first column with an invalid value.
 func newRecord(x *results.TraceRow) (trace.Record, error) {
 	var bad error
 	wrong := func(column string, value any) {
