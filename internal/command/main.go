@@ -24,9 +24,11 @@ type Program struct {
 	Processes map[string]func(args []string, e *Environment) error
 }
 
-// Main runs a program and returns its exit code. It completes env with the outputs of the process.
+// Main runs a program with the process's arguments and returns its exit code. It completes env with the outputs of the
+// process. It does not end the process.
 func Main(p Program, env *Environment) int { return p.execute(env, os.Args[1:], os.Stdout, os.Stderr) }
 
+// execute works as Main with explicit arguments and outputs.
 func (p Program) execute(env *Environment, args []string, stdout, stderr io.Writer) int {
 	pipe := &CheckedOutput{To: stdout}
 	out, errs := text.NewWriter(pipe), text.NewWriter(stderr)
@@ -80,7 +82,7 @@ type CheckedOutput struct {
 	Err error
 }
 
-// Write writes to To.
+// Write writes to To and keeps the first error in Err.
 func (o *CheckedOutput) Write(p []byte) (int, error) {
 	n, err := o.To.Write(p)
 	if o.Err == nil {
@@ -89,7 +91,8 @@ func (o *CheckedOutput) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// ExitCode returns the exit code of a command that ended with an error.
+// ExitCode returns the exit code of a command that ended with an error: WrongInput for input errors and parts that are
+// not linked in, else RunFailed. The error must not be nil.
 func ExitCode(err error) int {
 	var input document.InputErrors
 	var missing *linked.MissingError
@@ -99,5 +102,5 @@ func ExitCode(err error) int {
 	return RunFailed
 }
 
-// Version is what programs report of themselves.
+// Version returns the version of the program and of Go, as programs report them.
 func Version() string { return revision.Version() + " " + runtime.Version() }

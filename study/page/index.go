@@ -118,7 +118,7 @@ func (x *index) listFolders() (list []folderEntry, old time.Duration, err error)
 	}
 }
 
-// scanFolders reads the list of all folders, the latest first. A missing parent folder has none.
+// scanFolders reads the list of all folders, the latest first. Without the parent folder the list is empty.
 func (x *index) scanFolders() ([]folderEntry, error) {
 	names, err := x.listNames()
 	if err != nil {

@@ -34,8 +34,8 @@ func startAgents(r *plan.Run, n *lab.Network) (AgentGroup, error) {
 	return driver.Start(hosts, n.Do)
 }
 
-// addCounts adds the agents' counters to an attempt. If none of many traced segments led to a window, it adds an error:
-// the attempt did not measure HPCC++ then. Without counters it has no effect.
+// addCounts adds the agents' counters to an attempt. If the agents traced many segments and no segment led to a window,
+// it adds an error: the attempt did not measure HPCC++ then. Without counters it has no effect.
 func addCounts(a AgentGroup, attempt *results.Attempt) {
 	x := a.Counts()
 	if x == nil {

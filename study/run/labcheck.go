@@ -235,7 +235,7 @@ func labHosts(p *experiment.Point, k *kernel.Kernel) (map[int]*kernel.Host, erro
 	return hosts, nil
 }
 
-// checkBuffers notes an error for a traffic whose buffers differ from those of other traffic at a host. The argument
+// checkBuffers notes an error for a traffic with buffers other than another traffic's at the same host. The argument
 // hosts is the result of labHosts.
 func checkBuffers(p *experiment.Point, c *document.Reader, k *kernel.Kernel, hosts map[int]*kernel.Host) {
 	said := map[int]bool{}

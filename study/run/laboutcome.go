@@ -40,7 +40,7 @@ func (s *labOutcome) countStrays() (n uint64) {
 }
 
 // endReason returns why the run ended: AllDone only if both kinds of hosts are done. Linux hosts without progress end
-// the run with NoProgress, whatever the Weir hosts report.
+// the run with NoProgress, independent of the reports of Weir hosts.
 func (s *labOutcome) endReason() outcome.EndReason {
 	end := outcome.AllDone
 	if s.kernel != nil {

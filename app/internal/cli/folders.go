@@ -64,7 +64,7 @@ func (f *folders) listMatches(a *app, name string) ([]*results.FolderInfo, error
 }
 
 // choose returns the folder of the best results for a name. It prints a notice if there are others, and returns an
-// error if there are none.
+// error if no results match.
 func (f *folders) choose(a *app, name string) (string, error) {
 	found, err := f.listMatches(a, name)
 	if err != nil {

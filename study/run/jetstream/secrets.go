@@ -86,8 +86,8 @@ func newSecrets(host string) (*stored, error) {
 const certifiedName = "weir"
 
 // openSecrets reads the secrets of a folder or draws new ones. It also draws new ones if the host needs a certificate
-// and the folder has none, or the reverse. A restarted coordinator has the same secrets, so that its workers can
-// return.
+// and the folder has no certificate, or the reverse. A restarted coordinator has the same secrets, so that its workers
+// can return.
 func openSecrets(dir, host string) (*secrets, error) {
 	name := filepath.Join(dir, "secrets.json")
 	data, err := os.ReadFile(name)

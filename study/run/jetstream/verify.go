@@ -135,7 +135,7 @@ func (v *verifier) passCheck(k *check) {
 
 // judgeRun computes a run in this process, in the background, and puts the workers with another result in quarantine.
 // The map gave holds the digests of their results. If the run fails here, all of them are wrong. It creates the run's
-// check if it has none. The lock is held.
+// check if the run has no check yet. The lock is held.
 func (v *verifier) judgeRun(t *task, gave map[*member]string) {
 	k := v.checks[t.ID]
 	if k == nil {
