@@ -64,9 +64,9 @@ func papersCommand(root string, args []string) error {
 	return nil
 }
 
-// updatePage rewrites the blocks of a page whose experiments match. Finished reports whether only finished results are
-// taken. Says has the texts of claims by their ids, for results whose texts are older. The page is written after each
-// experiment, so that an interrupted command keeps what it has.
+// updatePage rewrites the blocks of a page that match pattern by their experiments' names. With finished it takes only
+// finished results. The map says has the texts of claims by their ids, for results with older texts. The page is
+// written after each experiment, so that an interrupted command keeps the earlier blocks.
 func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, says map[string]string) error {
 	data, err := os.ReadFile(page)
 	if err != nil {
