@@ -299,7 +299,7 @@ func (o *outcome) formatExceptions(title string) string {
 // appendSummary appends the exceptions under a title to the file that summaryVariable names.
 func (o *outcome) appendSummary(title string) error { return appendSummary(o.formatExceptions(title)) }
 
-// appendSummary appends a text to the file that summaryVariable names.
+// appendSummary appends a text to the file that summaryVariable names. It has no effect if the variable is not set.
 func appendSummary(text string) error {
 	name := os.Getenv(summaryVariable)
 	if name == "" {

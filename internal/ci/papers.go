@@ -108,7 +108,7 @@ func (p program) updatePage(page string, pattern *regexp.Regexp, finished bool, 
 	return nil
 }
 
-// readClaimTexts returns the texts of the claims in the papers' experiments, by id.
+// readClaimTexts returns the texts of the claims in the papers' experiments, by their ids.
 func readClaimTexts(root string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(root, "papers", "*", "experiments", "*.yaml"))
 	if err != nil {
@@ -131,8 +131,8 @@ func readClaimTexts(root string) (map[string]string, error) {
 	return says, nil
 }
 
-// describeResults returns a block's text: the commit and the day of the results, the claims with their verdicts, and,
-// with columns, a table of measures as weir run prints it.
+// describeResults returns a block's text for the experiment name with its results o below out: the commit and the day
+// of the results, the claims with their verdicts, and, with columns, a table of measures as weir run prints it.
 func (p program) describeResults(name, out, columns string, o *outcomeFile) (string, error) {
 	version, day, err := originOf(out)
 	if err != nil {
